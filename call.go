@@ -1,0 +1,63 @@
+package junctor
+
+import "time"
+
+// Kind is what a call does.
+type Kind string
+
+// Kinds of operations. Each passes the one pipeline.
+const (
+	KindTool         Kind = "tool"
+	KindResource     Kind = "resource"
+	KindPrompt       Kind = "prompt"
+	KindCompletion   Kind = "completion"
+	KindSubscription Kind = "subscription"
+)
+
+// Door is where a call came in.
+type Door string
+
+// Doors that exist today.
+const (
+	DoorMCP   Door = "mcp"   // Streamable HTTP, both eras
+	DoorSSE   Door = "sse"   // HTTP+SSE of 2024-11-05
+	DoorStdio Door = "stdio" // junctor stdio
+	DoorPlain Door = "plain" // /mcp/request
+	DoorAdmin Door = "admin" // admin API, and so the CLI and the console
+)
+
+// Status is how a call ended.
+type Status string
+
+// Ends of calls. A refused call has one record only.
+const (
+	StatusRunning  Status = "running"
+	StatusSuccess  Status = "success"
+	StatusError    Status = "error" // ran, and failed
+	StatusTimeout  Status = "timeout"
+	StatusCanceled Status = "canceled"
+	StatusDenied   Status = "denied"  // refused: not allowed, or not to be seen
+	StatusLimited  Status = "limited" // refused: over a limit
+	StatusInvalid  Status = "invalid" // refused: wrong arguments, unknown name or version
+	StatusLapsed   Status = "lapsed"  // asked its client for input that never came
+)
+
+// Call is one attempt to use something, by whomever, through whichever door.
+type Call struct {
+	ID       string        `json:"id"`
+	Tenant   TenantID      `json:"-"`
+	Kind     Kind          `json:"kind"`
+	Door     Door          `json:"door"`
+	Server   string        `json:"server,omitempty"`
+	Name     string        `json:"name"` // the server's own name, or what was asked for where nothing was found
+	Version  string        `json:"version,omitempty"`
+	Issuer   string        `json:"issuer"`
+	Subject  string        `json:"subject"`
+	Status   Status        `json:"status"`
+	Code     Code          `json:"code,omitempty"`
+	Reason   string        `json:"reason,omitempty"`
+	Start    time.Time     `json:"start"`
+	Duration time.Duration `json:"duration_ns,omitempty"`
+	BytesIn  int           `json:"bytes_in"`
+	BytesOut int           `json:"bytes_out,omitempty"`
+}

@@ -1,0 +1,133 @@
+package catalog
+
+import (
+	"context"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// Backend is one server's tools, resources and prompts, wherever they run:
+// builtin, upstream and apigen implement it. A backend sees only the modern
+// form of the protocol and only the server's own names.
+type Backend interface {
+	// Offer is all that the server offers now. The catalog calls it when the
+	// server is attached and after each EventChanged, and keeps the answer.
+	Offer(ctx context.Context) (*Offer, error)
+
+	// Do runs one operation that the guard has let through. ctx ends at the
+	// deadline or when the caller cancels. Errors are *junctor.Error; a tool
+	// that ran and failed is no error but a Result with IsError.
+	Do(ctx context.Context, req *Request, sink Sink) (Result, error)
+
+	// Watch registers the one listener for what changes by itself. notify may
+	// be called from any goroutine and does not block.
+	Watch(notify func(Event))
+}
+
+// Offer is what a server has. The JSON of each item is the MCP object under the
+// server's own names; it is carried through as bytes, unknown members included.
+type Offer struct {
+	Instructions string
+	Tools        []ToolDef
+	Resources    []ResourceDef
+	Templates    []ResourceDef // Key is the URI template
+	Prompts      []PromptDef
+	Completions  bool // completion/complete is answered
+	Subscribe    bool // resource subscriptions are answered
+	Logging      bool // sends notifications/message
+}
+
+// ToolDef is one version of a tool. Versions of one tool stand next to each
+// other in Offer.Tools under the same name, oldest first; where a tool has no
+// versions, Version is "".
+type ToolDef struct {
+	Name    string
+	Version string
+	Default bool          // among several versions: the one used when the caller names none
+	Timeout time.Duration // 0: the guard's default
+	JSON    []byte        // the MCP Tool object
+}
+
+// ResourceDef is a resource or a resource template.
+type ResourceDef struct {
+	URI  string
+	JSON []byte // the MCP Resource or ResourceTemplate object
+}
+
+// PromptDef is a prompt.
+type PromptDef struct {
+	Name string
+	JSON []byte // the MCP Prompt object
+}
+
+// Request is one operation as a backend sees it. All slices belong to the
+// caller and are valid until Do returns.
+type Request struct {
+	CallID      string // the same over all rounds of one call
+	Kind        junctor.Kind
+	Name        string // tool or prompt; resource URI; for completions the prompt's name or the template
+	Version     string // of a tool; the real one, never "" where the tool has versions
+	Params      []byte // params as the caller sent them, exposed names and all
+	Arguments   []byte // params.arguments, a JSON object, checked against the schema; nil when absent
+	Meta        []byte // params._meta, as the caller sent it; hop-by-hop members included
+	Unsubscribe bool   // with KindSubscription: end it
+	Input       Input
+	Caller      Caller
+	Principal   *junctor.Principal
+}
+
+// Input is what a caller sends when it repeats a request that was answered with
+// input_required.
+type Input struct {
+	Responses []byte // params.inputResponses: key -> result; nil when absent
+	State     string // the requestState that the backend itself gave; the guard has opened its own wrapping
+}
+
+// Caller is what the client declared about itself for this request. It is
+// hearsay: for capabilities, never for policy.
+type Caller struct {
+	Protocol     string // version, of either era
+	Capabilities []byte // clientCapabilities, JSON object; nil is none
+	Info         []byte // clientInfo; nil when not given
+	LogLevel     string // "" means no log messages are wanted
+	Progress     bool   // progress is wanted
+}
+
+// Sink takes what an operation sends while it runs. It may be called from any
+// goroutine until Do returns.
+type Sink interface {
+	// Progress takes the params of a notifications/progress, a JSON object
+	// without progressToken: the door adds the caller's own.
+	Progress(params []byte)
+	// Log takes the params of a notifications/message. Drop what the caller
+	// did not ask for (see LogEnabled): the door does so again.
+	Log(level string, params []byte)
+}
+
+// Result is how an operation ended.
+type Result struct {
+	// Body is the result object as JSON, without resultType, ttlMs and
+	// cacheScope, which stand in the fields below and which each door writes
+	// as its era wants them.
+	Body    []byte
+	IsError bool // a tool ran and failed; Body says "isError":true as well
+	Input   bool // input_required: Body holds inputRequests and, or, requestState
+	TTL     time.Duration
+	Public  bool // may be cached across callers
+}
+
+// EventKind says what changed.
+type EventKind uint8
+
+// Events of backends.
+const (
+	EventChanged EventKind = iota + 1 // what Offer answers has changed
+	EventUpdated                      // the resource at URI has new content
+)
+
+// Event is a change that a backend reports.
+type Event struct {
+	Kind EventKind
+	URI  string
+}

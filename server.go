@@ -1,0 +1,50 @@
+package junctor
+
+import (
+	"regexp"
+	"time"
+)
+
+// Mode says where a server's tools come from.
+type Mode string
+
+// Modes of servers.
+const (
+	ModeBuiltin   Mode = "builtin"        // Go tools inside the binary
+	ModeBYO       Mode = "bring-your-own" // an MCP server at a URL, or a command
+	ModeGenerated Mode = "auto-generated" // made from an API's documentation
+)
+
+// ServerState is how a server is doing.
+type ServerState string
+
+// States of servers.
+const (
+	StateActive   ServerState = "active"
+	StateInactive ServerState = "inactive" // switched off by a person
+	StateError    ServerState = "error"    // wanted, but not working: LastError says why
+)
+
+// Server is a source of tools, resources and prompts.
+type Server struct {
+	ID        string      `json:"id"`
+	Tenant    TenantID    `json:"-"`
+	Mode      Mode        `json:"mode"`
+	Title     string      `json:"title,omitempty"`
+	State     ServerState `json:"state"`
+	LastError string      `json:"last_error,omitempty"`
+	CreatedAt time.Time   `json:"created_at"`
+	UpdatedAt time.Time   `json:"updated_at"`
+}
+
+// ServerIDPattern is what a server id looks like. It has no underscore, so the
+// shown name server__tool can be read in one way only.
+const ServerIDPattern = `^[a-z][a-z0-9-]{0,31}$`
+
+// CheckServerID refuses what is not a server id, and says what one is.
+func CheckServerID(id string) error {
+	if ok, _ := regexp.MatchString(ServerIDPattern, id); !ok {
+		return Errorf(CodeInvalid, "%q is not a server id: use a lower-case letter, then up to 31 lower-case letters, digits or hyphens", id)
+	}
+	return nil
+}

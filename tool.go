@@ -1,0 +1,19 @@
+package junctor
+
+import "encoding/json"
+
+// Tool is one tool as people and the admin API see it: who owns it, what it is
+// called where, and what it takes and gives.
+type Tool struct {
+	Server       string          `json:"server"`
+	Name         string          `json:"name"`    // the server's own name
+	Exposed      string          `json:"exposed"` // server__name, as clients of /mcp see it
+	Title        string          `json:"title,omitempty"`
+	Description  string          `json:"description,omitempty"`
+	InputSchema  json.RawMessage `json:"input_schema"`
+	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
+	Annotations  json.RawMessage `json:"annotations,omitempty"`
+	Version      string          `json:"version,omitempty"`  // the default version, where the tool has versions
+	Versions     []string        `json:"versions,omitempty"` // all of them, oldest first
+	Digest       string          `json:"digest"`             // SHA-256 of the definition, hex: it changes when the tool does
+}
