@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Builds the tools named on the command line into .cache/bin, at the versions
+# that tools/go.mod pins, and fetches Node and its packages into .cache/node for
+# the name `node`. What is there and up to date stays.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+root=$PWD
+mkdir -p .cache/bin .cache/node
+
+# stamp FILE... is a digest of the files, to see whether an installation is old.
+stamp() { cat "$@" | sha256sum | cut -d' ' -f1; }
+
+build() { # build NAME PACKAGE
+	local want have
+	want=$(stamp tools/go.mod tools/go.sum)-$(go env GOVERSION)
+	have=$(cat ".cache/bin/.$1" 2>/dev/null || true)
+	[[ -x .cache/bin/$1 && $want == "$have" ]] && return
+	echo "building $1"
+	(cd tools && go build -o "$root/.cache/bin/$1" "$2")
+	echo "$want" >".cache/bin/.$1"
+}
+
+node() {
+	local want have
+	want=$(stamp test/node/package.json test/node/package-lock.json test/node/.npmrc)
+	have=$(cat .cache/node/.stamp 2>/dev/null || true)
+	[[ -d .cache/node/node_modules && $want == "$have" ]] && return
+	if ! command -v npm >/dev/null; then
+		command -v apt-get >/dev/null || { echo "npm is missing: install Node.js with npm" >&2; exit 1; }
+		echo "installing npm"
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends nodejs npm >/dev/null
+	fi
+	echo "fetching Node and the npm packages of test/node"
+	cp test/node/package.json test/node/package-lock.json test/node/.npmrc .cache/node/
+	# Engine warnings are about the npm that installs; the packages run on the
+	# Node that is among them.
+	(cd .cache/node && npm ci --no-progress --loglevel=error)
+	echo "$want" >.cache/node/.stamp
+}
+
+for name in "$@"; do
+	case $name in
+	gofumpt) build gofumpt mvdan.cc/gofumpt ;;
+	gotestsum) build gotestsum gotest.tools/gotestsum ;;
+	golangci-lint) build golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint ;;
+	node) node ;;
+	*) echo "install.sh: unknown tool $name" >&2; exit 2 ;;
+	esac
+done

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# `make test`: everything in its short form. Nothing is skipped: with CI set, a
+# test that misses a program fails and names it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. tools/steps.sh
+export CI=true
+export JUNCTOR_TEST_NODE="$PWD/.cache/node"
+# No version stamp in test builds: it wants a repository that git trusts.
+export GOFLAGS="${GOFLAGS:-} -buildvcs=false"
+# Cancelling the run ends the children too, so that no server stays behind.
+trap 'exit 130' INT TERM
+
+unit=() # packages whose tests need only Go
+whole=() # whole-program tests
+while read -r p; do
+	case $p in
+	*/test/*) whole+=("$p") ;;
+	*) unit+=("$p") ;;
+	esac
+done < <(go list ./...)
+
+vet_all() {
+	go vet ./...
+	GOOS=darwin go vet ./...
+	GOOS=windows go vet ./...
+}
+tests() { .cache/bin/gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary=skipped -- -count=1 "$@"; }
+
+step setup tools/install.sh gofumpt gotestsum golangci-lint node
+step format tools/lint.sh format
+step modules go mod tidy -diff
+step build go build ./...
+step "vet, 3 systems" vet_all
+step "unit, race" tests -race -shuffle=on "${unit[@]}"
+step "allocations" tests -run 'Budget' "${unit[@]}"
+step lint .cache/bin/golangci-lint run ./...
+step fuzz tools/fuzz.sh 3s
+for p in "${whole[@]}"; do
+	step "${p##*/junctor/}" tests "$p"
+done
