@@ -1,0 +1,168 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// AdminName is the reserved name of a tenant's admin key. A tenant has one at
+// most.
+const AdminName = "admin"
+
+const keyColumns = `tenant_id, id, name, prefix, hash, scopes, created_at, expires_at, revoked_at, last_used_at`
+
+// Keys lists the keys of all tenants, revoked and expired ones included: what
+// identity builds its snapshot from.
+func (s *Store) Keys(ctx context.Context) ([]junctor.Key, error) {
+	list, err := all(ctx, s, scanKey, `SELECT `+keyColumns+` FROM keys ORDER BY created_at, tenant_id, id`)
+	if err != nil {
+		return nil, s.fail(ctx, err, "read the keys")
+	}
+	return list, nil
+}
+
+// Keys lists the tenant's keys, oldest first.
+func (t *Tenant) Keys(ctx context.Context) ([]junctor.Key, error) {
+	list, err := all(ctx, t.s, scanKey, `SELECT `+keyColumns+` FROM keys WHERE tenant_id = ? ORDER BY created_at, id`, string(t.id))
+	if err != nil {
+		return nil, t.s.fail(ctx, err, "list the keys")
+	}
+	return list, nil
+}
+
+// Key gives one key; not_found when the tenant has none with that id.
+func (t *Tenant) Key(ctx context.Context, id string) (junctor.Key, error) {
+	k, err := one(ctx, t.s, scanKey, `SELECT `+keyColumns+` FROM keys WHERE tenant_id = ? AND id = ?`, string(t.id), id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return junctor.Key{}, missing("there is no key %q", id)
+	}
+	if err != nil {
+		return junctor.Key{}, t.s.fail(ctx, err, "read the key %q", id)
+	}
+	return k, nil
+}
+
+// CreateKey stores a new key under this tenant, whatever k.Tenant says;
+// conflict when its id, its hash or the admin name is taken.
+func (t *Tenant) CreateKey(ctx context.Context, k junctor.Key) error {
+	if err := t.insertKey(ctx, t.s.write, k); err != nil {
+		return t.s.fail(ctx, err, "create the key %q", k.Name)
+	}
+	return nil
+}
+
+// RevokeKey marks a key as revoked. Revoking twice keeps the first time;
+// not_found when the tenant has no such key.
+func (t *Tenant) RevokeKey(ctx context.Context, id string, at time.Time) error {
+	n, err := t.s.exec(ctx, t.s.write, `UPDATE keys SET revoked_at = COALESCE(revoked_at, ?) WHERE tenant_id = ? AND id = ?`,
+		micros(at), string(t.id), id)
+	if err != nil {
+		return t.s.fail(ctx, err, "revoke the key %q", id)
+	}
+	if n == 0 {
+		return missing("there is no key %q", id)
+	}
+	return nil
+}
+
+// TouchKeys notes when keys were last used, in one transaction. A time older
+// than the stored one changes nothing, and ids that the tenant does not have
+// are passed over.
+func (t *Tenant) TouchKeys(ctx context.Context, used map[string]time.Time) error {
+	if len(used) == 0 {
+		return nil
+	}
+	err := t.s.tx(ctx, func(tx *sql.Tx) error {
+		stmt, err := tx.PrepareContext(ctx, t.s.dialect.Bind(`UPDATE keys SET last_used_at = ?
+			WHERE tenant_id = ? AND id = ? AND (last_used_at IS NULL OR last_used_at < ?)`))
+		if err != nil {
+			return err
+		}
+		defer stmt.Close() //nolint:errcheck // it ends with its transaction
+		for id, at := range used {
+			if _, err := stmt.ExecContext(ctx, micros(at), string(t.id), id, micros(at)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return t.s.fail(ctx, err, "note the last use of %d keys", len(used))
+	}
+	return nil
+}
+
+// ReplaceAdmin makes k the tenant's admin key, in one transaction. A former one
+// keeps its id, so that what is bound to it goes on, and gets everything else
+// from k; where it is live and has the same hash already, nothing changes. It
+// returns the key as it is stored; conflict when another key has that hash.
+func (t *Tenant) ReplaceAdmin(ctx context.Context, k junctor.Key) (junctor.Key, error) {
+	k.Name, k.Tenant = AdminName, t.id
+	err := t.s.tx(ctx, func(tx *sql.Tx) error {
+		former, err := scanKey(tx.QueryRowContext(ctx, t.s.dialect.Bind(`SELECT `+keyColumns+` FROM keys WHERE tenant_id = ? AND name = ?`),
+			string(t.id), AdminName))
+		if errors.Is(err, sql.ErrNoRows) {
+			return t.insertKey(ctx, tx, k)
+		}
+		if err != nil {
+			return err
+		}
+		if former.Hash == k.Hash && former.RevokedAt.IsZero() && former.ExpiresAt.IsZero() {
+			k = former
+			return nil
+		}
+		k.ID = former.ID
+		_, err = t.s.exec(ctx, tx, `UPDATE keys SET prefix = ?, hash = ?, scopes = ?, created_at = ?, expires_at = ?, revoked_at = NULL, last_used_at = NULL
+			WHERE tenant_id = ? AND id = ?`,
+			k.Prefix, k.Hash[:], joinScopes(k.Scopes), micros(k.CreatedAt), maybeMicros(k.ExpiresAt), string(t.id), k.ID)
+		return err
+	})
+	if err != nil {
+		return junctor.Key{}, t.s.fail(ctx, err, "replace the admin key")
+	}
+	return k, nil
+}
+
+func (t *Tenant) insertKey(ctx context.Context, q querier, k junctor.Key) error {
+	_, err := t.s.exec(ctx, q, `INSERT INTO keys (`+keyColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		string(t.id), k.ID, k.Name, k.Prefix, k.Hash[:], joinScopes(k.Scopes),
+		micros(k.CreatedAt), maybeMicros(k.ExpiresAt), maybeMicros(k.RevokedAt), maybeMicros(k.LastUsedAt))
+	return err
+}
+
+func scanKey(row scanner) (junctor.Key, error) {
+	var k junctor.Key
+	var hash []byte
+	var scopes string
+	var created int64
+	var expires, revoked, used sql.NullInt64
+	if err := row.Scan(&k.Tenant, &k.ID, &k.Name, &k.Prefix, &hash, &scopes, &created, &expires, &revoked, &used); err != nil {
+		return k, err
+	}
+	if copy(k.Hash[:], hash) != len(k.Hash) {
+		return k, fmt.Errorf("the hash of key %q has %d bytes", k.ID, len(hash))
+	}
+	for s := range strings.FieldsSeq(scopes) {
+		k.Scopes = append(k.Scopes, junctor.Scope(s))
+	}
+	k.CreatedAt = fromMicros(created)
+	k.ExpiresAt, k.RevokedAt, k.LastUsedAt = fromMaybeMicros(expires), fromMaybeMicros(revoked), fromMaybeMicros(used)
+	return k, nil
+}
+
+func joinScopes(scopes []junctor.Scope) string {
+	var b strings.Builder
+	for i, s := range scopes {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(string(s))
+	}
+	return b.String()
+}

@@ -1,0 +1,103 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+const serverColumns = `tenant_id, id, mode, title, state, last_error, created_at, updated_at`
+
+// EnsureBuiltin creates the row of a built-in server, active, unless that id is
+// taken or was ever removed: what the operator removed stays away.
+func (t *Tenant) EnsureBuiltin(ctx context.Context, id, title string) error {
+	if err := junctor.CheckServerID(id); err != nil {
+		return err
+	}
+	now := micros(time.Now())
+	_, err := t.s.exec(ctx, t.s.write, `INSERT INTO servers (`+serverColumns+`)
+		SELECT ?, ?, ?, ?, ?, '', ?, ?
+		WHERE NOT EXISTS (SELECT 1 FROM removed_servers WHERE tenant_id = ? AND id = ?)
+		ON CONFLICT (tenant_id, id) DO NOTHING`,
+		string(t.id), id, string(junctor.ModeBuiltin), title, string(junctor.StateActive), now, now, string(t.id), id)
+	if err != nil {
+		return t.s.fail(ctx, err, "create the built-in server %q", id)
+	}
+	return nil
+}
+
+// Servers lists the tenant's servers by id.
+func (t *Tenant) Servers(ctx context.Context) ([]junctor.Server, error) {
+	list, err := all(ctx, t.s, scanServer, `SELECT `+serverColumns+` FROM servers WHERE tenant_id = ? ORDER BY id`, string(t.id))
+	if err != nil {
+		return nil, t.s.fail(ctx, err, "list the servers")
+	}
+	return list, nil
+}
+
+// Server gives one server; not_found when the tenant has none with that id.
+func (t *Tenant) Server(ctx context.Context, id string) (junctor.Server, error) {
+	srv, err := one(ctx, t.s, scanServer, `SELECT `+serverColumns+` FROM servers WHERE tenant_id = ? AND id = ?`, string(t.id), id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return junctor.Server{}, missing("there is no server %q", id)
+	}
+	if err != nil {
+		return junctor.Server{}, t.s.fail(ctx, err, "read the server %q", id)
+	}
+	return srv, nil
+}
+
+// SetServerState stores how a server is doing; lastError is kept with
+// StateError only. not_found when the tenant has no such server.
+func (t *Tenant) SetServerState(ctx context.Context, id string, state junctor.ServerState, lastError string) error {
+	switch state {
+	case junctor.StateError:
+	case junctor.StateActive, junctor.StateInactive:
+		lastError = ""
+	default:
+		return junctor.Errorf(junctor.CodeInvalid, "%q is not a state of a server: use active, inactive or error", string(state))
+	}
+	n, err := t.s.exec(ctx, t.s.write, `UPDATE servers SET state = ?, last_error = ?, updated_at = ? WHERE tenant_id = ? AND id = ?`,
+		string(state), lastError, micros(time.Now()), string(t.id), id)
+	if err != nil {
+		return t.s.fail(ctx, err, "set the state of the server %q", id)
+	}
+	if n == 0 {
+		return missing("there is no server %q", id)
+	}
+	return nil
+}
+
+// RemoveServer deletes a server for good and notes that it was removed, so that
+// EnsureBuiltin does not bring it back. not_found when the tenant has no such
+// server.
+func (t *Tenant) RemoveServer(ctx context.Context, id string) error {
+	err := t.s.tx(ctx, func(tx *sql.Tx) error {
+		n, err := t.s.exec(ctx, tx, `DELETE FROM servers WHERE tenant_id = ? AND id = ?`, string(t.id), id)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return missing("there is no server %q", id)
+		}
+		_, err = t.s.exec(ctx, tx, `INSERT INTO removed_servers (tenant_id, id, removed_at) VALUES (?, ?, ?)
+			ON CONFLICT (tenant_id, id) DO UPDATE SET removed_at = excluded.removed_at`,
+			string(t.id), id, micros(time.Now()))
+		return err
+	})
+	if err != nil {
+		return t.s.fail(ctx, err, "remove the server %q", id)
+	}
+	return nil
+}
+
+func scanServer(row scanner) (junctor.Server, error) {
+	var srv junctor.Server
+	var created, updated int64
+	err := row.Scan(&srv.Tenant, &srv.ID, &srv.Mode, &srv.Title, &srv.State, &srv.LastError, &created, &updated)
+	srv.CreatedAt, srv.UpdatedAt = fromMicros(created), fromMicros(updated)
+	return srv, err
+}

@@ -1,0 +1,59 @@
+package sqlite
+
+import (
+	"errors"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// dialect is how SQLite differs from other databases.
+type dialect struct{}
+
+// Bind has nothing to do: question marks are SQLite's own.
+func (dialect) Bind(query string) string { return query }
+
+// Code implements store.Dialect.
+func (dialect) Code(err error) junctor.Code {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return ""
+	}
+	switch e.Code() {
+	case sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY:
+		return junctor.CodeConflict
+	case sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
+		return junctor.CodeNotFound
+	}
+	switch primary(e) {
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR,
+		sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT:
+		return junctor.CodeUnavailable
+	}
+	return ""
+}
+
+// primary is the error's code without the extension that says more.
+func primary(e *sqlite.Error) int { return e.Code() & 0xff }
+
+// reason says in plain words why a file cannot be opened.
+func reason(err error) string {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return "its schema could not be brought up to date; the log says why"
+	}
+	switch primary(e) {
+	case sqlite3.SQLITE_NOTADB:
+		return "the file is not a SQLite database"
+	case sqlite3.SQLITE_CORRUPT:
+		return "the file is damaged; restore a backup"
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+		return "another process holds it locked"
+	case sqlite3.SQLITE_FULL:
+		return "the disk is full"
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN:
+		return "this user may not read and write it, or its folder"
+	}
+	return "its schema could not be brought up to date; the log says why"
+}

@@ -1,0 +1,131 @@
+// Package sqlite opens a store in one SQLite file: the driver that needs
+// nothing else to be started. It stands below package store, which holds the
+// queries, and only app imports it.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/store"
+	"github.com/pressly/goose/v3"
+	"modernc.org/sqlite"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// readers is how many reads may run at a time. They do not wait for the writer,
+// nor it for them.
+const readers = 4
+
+// busyTimeout is how long, in milliseconds, a writer waits for the writer of
+// another process.
+const busyTimeout = "5000"
+
+// Open opens the database at path, which is made when it is not there, and
+// brings its schema up to date. The file is readable by its owner only. Several
+// processes may have it open. Errors: unavailable when the file cannot be used,
+// conflict when a newer Junctor wrote it.
+func Open(ctx context.Context, path string) (*store.Store, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, junctor.Errorf(junctor.CodeInvalid, "cannot open the database %s: the path makes no sense here: %w", path, err)
+	}
+	if err := private(path); err != nil {
+		return nil, openError(path, err)
+	}
+	write, err := pool(path, 1, url.Values{
+		"_txlock":       {"immediate"}, // a transaction that reads first must not find itself unable to write
+		"_journal_mode": {"WAL"},
+		"_synchronous":  {"NORMAL"}, // survives kill -9; a power cut may cost the last commits, never the file
+		"_foreign_keys": {"on"},
+	})
+	if err != nil {
+		return nil, openError(path, err)
+	}
+	if err := migrate(ctx, write); err != nil {
+		return nil, openError(path, errors.Join(err, write.Close()))
+	}
+	read, err := pool(path, readers, url.Values{"_query_only": {"on"}})
+	if err != nil {
+		return nil, openError(path, errors.Join(err, write.Close()))
+	}
+	return store.New(write, read, dialect{}), nil
+}
+
+// private makes the file with mode 0600, and takes group and others out of the
+// mode of one that was there. SQLite gives its side files the same mode.
+func private(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // nothing was written
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return f.Chmod(0o600)
+	}
+	return nil
+}
+
+// pool opens a pool of connections; none is made until the first use.
+func pool(path string, size int, params url.Values) (*sql.DB, error) {
+	params.Set("_busy_timeout", busyTimeout)
+	params.Set("_dqs", "0") // a mistyped column is an error, not a string
+	params.Set("_defensive", "1")
+	name := filepath.ToSlash(path)
+	if !strings.HasPrefix(name, "/") { // a drive letter
+		name = "/" + name
+	}
+	dsn := url.URL{Scheme: "file", Path: name, RawQuery: params.Encode()}
+	connector, err := sqlite.NewConnector(dsn.String())
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(size)
+	db.SetMaxIdleConns(size)
+	return db, nil
+}
+
+func migrate(ctx context.Context, db *sql.DB) error {
+	fsys, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return err
+	}
+	return store.Migrate(ctx, db, goose.DialectSQLite3, fsys)
+}
+
+// openError says which file could not be opened, and keeps the code of what
+// went wrong.
+func openError(path string, err error) error {
+	var known *junctor.Error
+	if errors.As(err, &known) {
+		return &junctor.Error{Code: known.Code, Message: "cannot open the database " + path + ": " + known.Message, Cause: err}
+	}
+	e := junctor.AsError(err)
+	switch {
+	case e.Code != junctor.CodeInternal:
+		return &junctor.Error{Code: e.Code, Message: "cannot open the database " + path + ": " + e.Message, Cause: err}
+	case errors.Is(err, fs.ErrNotExist):
+		return &junctor.Error{Code: junctor.CodeUnavailable, Message: "cannot open the database " + path + ": its folder does not exist", Cause: err}
+	case errors.Is(err, fs.ErrPermission):
+		return &junctor.Error{Code: junctor.CodeUnavailable, Message: "cannot open the database " + path + ": this user may not read and write it", Cause: err}
+	}
+	return &junctor.Error{
+		Code: junctor.CodeUnavailable, Cause: err,
+		Message: "cannot open the database " + path + ": " + reason(err),
+	}
+}

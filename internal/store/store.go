@@ -1,0 +1,133 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// Dialect is what a database does in its own way.
+type Dialect interface {
+	// Bind gives the query with the database's own placeholders instead of
+	// question marks. No query has a question mark inside a literal.
+	Bind(query string) string
+	// Code says what an error of the driver means: conflict for a uniqueness
+	// that is broken, not_found for a foreign key that points nowhere,
+	// unavailable for what may pass, "" for the rest.
+	Code(err error) junctor.Code
+}
+
+// Store is a database of Junctor. It is safe for concurrent use.
+type Store struct {
+	write   *sql.DB
+	read    *sql.DB
+	dialect Dialect
+}
+
+// New makes a Store over a database whose schema is up to date; drivers call
+// it. Writes and transactions go to write, lone reads to read; they may be the
+// same. The Store owns both.
+func New(write, read *sql.DB, dialect Dialect) *Store {
+	return &Store{write: write, read: read, dialect: dialect}
+}
+
+// Close ends all use of the database.
+func (s *Store) Close() error {
+	// The writer goes last: SQLite folds its log into the file when the last
+	// connection closes, and only a writer can.
+	err := s.read.Close()
+	if s.write != s.read {
+		err = errors.Join(err, s.write.Close())
+	}
+	if err != nil {
+		return s.fail(context.Background(), err, "close the database")
+	}
+	return nil
+}
+
+// Tenant is the part of the store that belongs to one tenant.
+type Tenant struct {
+	s  *Store
+	id junctor.TenantID
+}
+
+// For gives the part that belongs to a tenant. It does not check that there is
+// such a tenant: reading finds nothing, and writing is refused with not_found.
+func (s *Store) For(tenant junctor.TenantID) *Tenant {
+	return &Tenant{s: s, id: tenant}
+}
+
+// querier is what *sql.DB and *sql.Tx have in common.
+type querier interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// exec runs one statement and gives the number of rows it touched.
+func (s *Store) exec(ctx context.Context, q querier, query string, args ...any) (int64, error) {
+	res, err := q.ExecContext(ctx, s.dialect.Bind(query), args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// tx runs fn in one transaction on the writer.
+func (s *Store) tx(ctx context.Context, fn func(*sql.Tx) error) error {
+	tx, err := s.write.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() //nolint:errcheck // after a commit it has nothing to do, and before one the first error counts
+	if err := fn(tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// scanner is what *sql.Row and *sql.Rows have in common.
+type scanner interface{ Scan(dest ...any) error }
+
+// all reads every row of a query with scan.
+func all[T any](ctx context.Context, s *Store, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+	rows, err := s.read.QueryContext(ctx, s.dialect.Bind(query), args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
+	var list []T
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	return list, rows.Err()
+}
+
+// one reads the only row of a query with scan; sql.ErrNoRows when there is none.
+func one[T any](ctx context.Context, s *Store, scan func(scanner) (T, error), query string, args ...any) (T, error) {
+	return scan(s.read.QueryRowContext(ctx, s.dialect.Bind(query), args...))
+}
+
+// micros is how a time is stored.
+func micros(t time.Time) int64 { return t.UnixMicro() }
+
+// maybeMicros is how a time that may be zero is stored.
+func maybeMicros(t time.Time) sql.NullInt64 {
+	return sql.NullInt64{Int64: t.UnixMicro(), Valid: !t.IsZero()}
+}
+
+func fromMicros(us int64) time.Time { return time.UnixMicro(us).UTC() }
+
+func fromMaybeMicros(us sql.NullInt64) time.Time {
+	if !us.Valid {
+		return time.Time{}
+	}
+	return fromMicros(us.Int64)
+}
