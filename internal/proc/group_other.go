@@ -1,0 +1,15 @@
+//go:build !unix
+
+package proc
+
+import (
+	"os"
+	"os/exec"
+)
+
+func ownGroup(*exec.Cmd) {}
+
+// There is no signal to ask with, so a process is ended at once.
+func terminateGroup(p *os.Process) { killGroup(p) }
+
+func killGroup(p *os.Process) { _ = p.Kill() }

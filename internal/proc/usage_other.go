@@ -1,0 +1,20 @@
+//go:build !linux
+
+package proc
+
+import (
+	"runtime"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// Usage needs Linux: elsewhere it says so.
+func Usage(int) (cpu time.Duration, rss uint64, err error) { return 0, 0, notHere() }
+
+// Busy needs Linux: elsewhere it says so.
+func Busy() (time.Duration, error) { return 0, notHere() }
+
+func notHere() error {
+	return junctor.Errorf(junctor.CodeUnavailable, "CPU time and memory of processes can be read on Linux only, and this is %s", runtime.GOOS)
+}
