@@ -1,0 +1,37 @@
+// Package limit counts how often a key may do something. It is ground: guard
+// asks it between "may they" and "are the arguments right", and the doors ask
+// it for callers that are not known yet. Memory is the form for one process; a
+// form that shares its counts between replicas has the same Take.
+package limit
+
+import (
+	"math"
+	"time"
+)
+
+// Rate is how often something may happen. The zero Rate is no limit.
+type Rate struct {
+	PerSecond float64 // steady rate; 0 or less is no limit
+	Burst     int     // how many at once after a pause; less than 1 counts as 1
+}
+
+// longest bounds interval and window, so that sums of them with any time of
+// this process stay inside an int64.
+const longest = time.Duration(math.MaxInt64 / 8)
+
+// interval is the time that one token takes to come back, and window the time
+// that a whole burst takes. An interval of 0 means that there is no limit.
+func (r Rate) interval() (interval, window time.Duration) {
+	if r.PerSecond <= 0 || math.IsNaN(r.PerSecond) {
+		return 0, 0
+	}
+	each := float64(time.Second) / r.PerSecond
+	all := each * float64(max(r.Burst, 1))
+	if each >= float64(longest) {
+		each = float64(longest)
+	}
+	if all >= float64(longest) {
+		all = float64(longest)
+	}
+	return time.Duration(each), time.Duration(all)
+}

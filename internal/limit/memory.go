@@ -1,0 +1,127 @@
+package limit
+
+import (
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// shards is how many maps share the keys: enough that callers with different
+// keys rarely meet at one lock.
+const shards = 64
+
+// A shard is swept when it has doubled since the last sweep, or when a key
+// arrives this long after it.
+const (
+	sweepAt    = 64
+	sweepEvery = time.Minute
+)
+
+// Memory limits within one process. It keeps one number per key, by the
+// generic cell rate algorithm: the time at which the key's burst will be whole
+// again. All methods may be called from any goroutine.
+type Memory struct {
+	base  time.Time // times are kept relative to it, so that a stepped wall clock changes nothing
+	seed  maphash.Seed
+	parts [shards]shard
+}
+
+type shard struct {
+	mu      sync.RWMutex
+	buckets map[string]*bucket
+	limit   int           // sweep before growing past this
+	swept   time.Duration // when, since base
+	_       [64]byte      // keeps neighbours off this cache line
+}
+
+// bucket holds the time, in nanoseconds since base, at which nothing of the
+// burst is used any more. A bucket whose time has passed says nothing that a
+// missing one does not say, so it can be dropped.
+type bucket struct{ whole atomic.Int64 }
+
+// NewMemory makes a limiter without any keys.
+func NewMemory() *Memory {
+	m := &Memory{base: time.Now(), seed: maphash.MakeSeed()}
+	for i := range m.parts {
+		m.parts[i].buckets = map[string]*bucket{}
+		m.parts[i].limit = sweepAt
+	}
+	return m
+}
+
+// Take takes one token of key at the time now. When there is none, ok is false,
+// nothing is taken, and retryAfter is how long until there will be one.
+// Different rates for one key share its count: the stricter one wins.
+func (m *Memory) Take(key string, r Rate, now time.Time) (ok bool, retryAfter time.Duration) {
+	interval, window := r.interval()
+	if interval == 0 {
+		return true, 0
+	}
+	at := now.Sub(m.base)
+	s := &m.parts[maphash.String(m.seed, key)%shards]
+
+	// The read lock is held over the exchange: a sweep can then never drop a
+	// bucket that somebody is about to write.
+	s.mu.RLock()
+	if b := s.buckets[key]; b != nil {
+		ok, retryAfter = b.take(at, interval, window)
+		s.mu.RUnlock()
+		return ok, retryAfter
+	}
+	s.mu.RUnlock()
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.buckets[key]
+	if b == nil {
+		s.sweep(at)
+		b = &bucket{}
+		b.whole.Store(int64(at))
+		s.buckets[key] = b
+	}
+	return b.take(at, interval, window)
+}
+
+func (b *bucket) take(now, interval, window time.Duration) (bool, time.Duration) {
+	for {
+		old := b.whole.Load()
+		// No bucket is more than empty. This holds when a key's rate was
+		// changed, and when the caller's clock went back.
+		whole := min(max(time.Duration(old), now), now+window)
+		next := whole + interval
+		if wait := next - window - now; wait > 0 {
+			return false, wait
+		}
+		if b.whole.CompareAndSwap(old, int64(next)) {
+			return true, 0
+		}
+	}
+}
+
+// sweep drops the buckets that are whole again, if it is time to. The rest
+// moves to a new map, since a map never gives its memory back.
+func (s *shard) sweep(now time.Duration) {
+	if len(s.buckets) < s.limit && now-s.swept < sweepEvery {
+		return
+	}
+	kept := map[string]*bucket{}
+	for key, b := range s.buckets {
+		if time.Duration(b.whole.Load()) > now {
+			kept[key] = b
+		}
+	}
+	s.buckets, s.swept, s.limit = kept, now, max(sweepAt, 2*len(kept))
+}
+
+// Len is how many keys are held now.
+func (m *Memory) Len() int {
+	n := 0
+	for i := range m.parts {
+		s := &m.parts[i]
+		s.mu.RLock()
+		n += len(s.buckets)
+		s.mu.RUnlock()
+	}
+	return n
+}
