@@ -1,0 +1,383 @@
+package junctor_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The import rules and the shape of the repository, as docs/ARCHITECTURE.md
+// states them. They need only the go command, so they hold where no linter is
+// installed. Every system's files count, whatever the build constraints say.
+
+const module = "github.com/junctor-mcp/junctor"
+
+// Limits of the shape.
+const (
+	maxPackages     = 55
+	maxDepth        = 3
+	maxFileLines    = 800
+	maxMainLines    = 40
+	maxRequirements = 30
+)
+
+// source is one Go file that is no test.
+type source struct {
+	name  string
+	lines int
+	file  *ast.File
+}
+
+// pkg is one package of ours. Test-only packages are exempt from most rules.
+type pkg struct {
+	path    string // below the module; "" is the root
+	doc     string
+	sources []source
+	tests   []source // _test.go files: only their length matters
+}
+
+func (p pkg) testOnly() bool {
+	first, rest, _ := strings.Cut(p.path, "/")
+	return first == "test" || strings.HasPrefix(rest, "testkit") || strings.HasSuffix(p.path, "test") || len(p.sources) == 0
+}
+
+// room is the folder directly below internal/, or "" outside it.
+func (p pkg) room() string { return roomOf(p.path) }
+
+func roomOf(path string) string {
+	rest, ok := strings.CutPrefix(path, "internal/")
+	if !ok {
+		return ""
+	}
+	room, _, _ := strings.Cut(rest, "/")
+	return room
+}
+
+// imports lists what the package imports, each path once.
+func (p pkg) imports() []string {
+	var all []string
+	for _, s := range p.sources {
+		for _, im := range s.file.Imports {
+			path, _ := strconv.Unquote(im.Path.Value)
+			all = append(all, path)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// ours lists the packages of this module that p imports, below the module.
+func (p pkg) ours() []string {
+	var all []string
+	for _, path := range p.imports() {
+		if path == module {
+			all = append(all, "")
+		} else if rest, ok := strings.CutPrefix(path, module+"/"); ok {
+			all = append(all, rest)
+		}
+	}
+	return all
+}
+
+// requirement is one line of go.mod.
+type requirement struct {
+	Path     string
+	Indirect bool
+}
+
+type tree struct {
+	pkgs     []pkg
+	requires []requirement
+}
+
+// rule reports every place that breaks it.
+type rule struct {
+	name  string
+	check func(tree) []string
+}
+
+func ground() []string {
+	return []string{"store", "seal", "audit", "egress", "limit", "config", "telemetry", "proc", "wire"}
+}
+func backends() []string { return []string{"builtin", "upstream", "apigen"} }
+func drivers() []string  { return []string{"internal/store/sqlite", "internal/store/postgres"} }
+
+func rules() []rule {
+	return []rule{
+		{"package junctor imports nothing of ours", func(t tree) []string {
+			return eachImport(t, func(p pkg, q string) bool { return p.path == "" })
+		}},
+		{"ground imports only package junctor and its own subtree", func(t tree) []string {
+			return eachImport(t, func(p pkg, q string) bool {
+				return slices.Contains(ground(), p.room()) && q != "" && roomOf(q) != p.room()
+			})
+		}},
+		{"backends never import each other", func(t tree) []string {
+			return eachImport(t, func(p pkg, q string) bool {
+				return slices.Contains(backends(), p.room()) && slices.Contains(backends(), roomOf(q)) && p.room() != roomOf(q)
+			})
+		}},
+		{"only app imports store drivers and concrete backends", func(t tree) []string {
+			return eachImport(t, func(p pkg, q string) bool {
+				concrete := slices.Contains(drivers(), q) || slices.Contains(backends(), roomOf(q)) && !slices.Contains(backends(), p.room())
+				return concrete && p.room() != "app" && !slices.Contains(drivers(), p.path)
+			})
+		}},
+		{"nothing outside tests imports testkit", func(t tree) []string {
+			return eachImport(t, func(p pkg, q string) bool { return roomOf(q) == "testkit" })
+		}},
+		{"only proc imports os/exec", onlyRoom("proc", "os/exec")},
+		{"only seal imports crypto/aes", onlyRoom("seal", "crypto/aes")},
+		{"only egress makes HTTP clients and dials", checkDials},
+		{fmt.Sprintf("at most %d packages", maxPackages), func(t tree) []string {
+			n := 0
+			for _, p := range t.pkgs {
+				if !p.testOnly() {
+					n++
+				}
+			}
+			if n > maxPackages {
+				return []string{fmt.Sprintf("%d packages", n)}
+			}
+			return nil
+		}},
+		{"every package has a doc comment", func(t tree) (bad []string) {
+			for _, p := range t.pkgs {
+				if len(p.sources) > 0 && p.doc == "" {
+					bad = append(bad, module+"/"+p.path)
+				}
+			}
+			return bad
+		}},
+		{fmt.Sprintf("at most %d folders deep", maxDepth), func(t tree) (bad []string) {
+			for _, p := range t.pkgs {
+				if strings.Count(p.path, "/")+1 > maxDepth {
+					bad = append(bad, p.path)
+				}
+			}
+			return bad
+		}},
+		{fmt.Sprintf("no file above %d lines, main.go not above %d", maxFileLines, maxMainLines), checkLines},
+		{fmt.Sprintf("at most %d direct requirements", maxRequirements), checkRequirements},
+	}
+}
+
+// eachImport reports the imports of our own packages for which bad holds.
+// Test-only packages may import anything.
+func eachImport(t tree, bad func(p pkg, q string) bool) (found []string) {
+	for _, p := range t.pkgs {
+		if p.testOnly() {
+			continue
+		}
+		for _, q := range p.ours() {
+			if bad(p, q) {
+				found = append(found, fmt.Sprintf("%s imports %s", module+"/"+p.path, module+"/"+q))
+			}
+		}
+	}
+	return found
+}
+
+func onlyRoom(room, path string) func(tree) []string {
+	return func(t tree) (bad []string) {
+		for _, p := range t.pkgs {
+			if !p.testOnly() && p.room() != room && slices.Contains(p.imports(), path) {
+				bad = append(bad, module+"/"+p.path)
+			}
+		}
+		return bad
+	}
+}
+
+// checkDials finds composite literals and values of http.Client,
+// http.Transport and net.Dialer, the default client, and dial functions.
+func checkDials(t tree) (bad []string) {
+	for _, p := range t.pkgs {
+		if p.testOnly() || p.room() == "egress" || p.room() == "bench" {
+			continue
+		}
+		for _, s := range p.sources {
+			for _, what := range dials(s.file) {
+				bad = append(bad, s.name+": "+what)
+			}
+		}
+	}
+	return bad
+}
+
+func dials(file *ast.File) (found []string) {
+	names := map[string]string{} // the file's name for a package -> the package
+	for _, im := range file.Imports {
+		path, _ := strconv.Unquote(im.Path.Value)
+		switch path {
+		case "net", "net/http", "crypto/tls":
+			name := path[strings.LastIndex(path, "/")+1:]
+			if im.Name != nil {
+				name = im.Name.Name
+			}
+			names[name] = path
+		}
+	}
+	selector := func(e ast.Expr) string {
+		sel, ok := e.(*ast.SelectorExpr)
+		if !ok {
+			return ""
+		}
+		x, ok := sel.X.(*ast.Ident)
+		if !ok || names[x.Name] == "" {
+			return ""
+		}
+		return names[x.Name] + "." + sel.Sel.Name
+	}
+	value := func(e ast.Expr) {
+		switch s := selector(e); s {
+		case "net/http.Client", "net/http.Transport", "net.Dialer", "crypto/tls.Dialer":
+			found = append(found, "makes a "+s)
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CompositeLit:
+			value(n.Type)
+		case *ast.ValueSpec: // var c http.Client
+			value(n.Type)
+		case *ast.Field: // a field or parameter by value
+			value(n.Type)
+		case *ast.CallExpr:
+			if id, ok := n.Fun.(*ast.Ident); ok && id.Name == "new" && len(n.Args) == 1 {
+				value(n.Args[0])
+			}
+		case *ast.SelectorExpr:
+			switch s := selector(n); s {
+			case "net.Dial", "net.DialTimeout", "net.DialTCP", "net.DialUDP", "net.DialIP", "net.DialUnix",
+				"crypto/tls.Dial", "crypto/tls.DialWithDialer", "net/http.DefaultClient", "net/http.DefaultTransport",
+				"net/http.Get", "net/http.Head", "net/http.Post", "net/http.PostForm":
+				found = append(found, "uses "+s)
+			}
+		}
+		return true
+	})
+	return found
+}
+
+func checkLines(t tree) (bad []string) {
+	for _, p := range t.pkgs {
+		for _, s := range slices.Concat(p.sources, p.tests) {
+			if s.lines > maxFileLines || s.lines > maxMainLines && strings.HasPrefix(p.path, "cmd/") {
+				bad = append(bad, fmt.Sprintf("%s has %d lines", s.name, s.lines))
+			}
+		}
+	}
+	return bad
+}
+
+// checkRequirements counts what the product itself imports: golang.org/x and
+// modules that only tests use are apart.
+func checkRequirements(t tree) []string {
+	used := map[string]bool{}
+	for _, p := range t.pkgs {
+		if p.testOnly() {
+			continue
+		}
+		for _, path := range p.imports() {
+			for _, r := range t.requires {
+				if path == r.Path || strings.HasPrefix(path, r.Path+"/") {
+					used[r.Path] = true
+				}
+			}
+		}
+	}
+	var counted []string
+	for _, r := range t.requires {
+		if !r.Indirect && used[r.Path] && !strings.HasPrefix(r.Path, "golang.org/x/") {
+			counted = append(counted, r.Path)
+		}
+	}
+	if len(counted) > maxRequirements {
+		return []string{fmt.Sprintf("%d: %s", len(counted), strings.Join(counted, ", "))}
+	}
+	return nil
+}
+
+func TestImports(t *testing.T) {
+	t.Parallel()
+	tr := load(t)
+	if len(tr.pkgs) < 2 || len(tr.requires) == 0 {
+		t.Fatalf("found %d packages and %d requirements: the search is broken", len(tr.pkgs), len(tr.requires))
+	}
+	for _, r := range rules() {
+		for _, bad := range r.check(tr) {
+			t.Errorf("rule %q (docs/ARCHITECTURE.md): %s", r.name, bad)
+		}
+	}
+}
+
+// load reads the packages that the go command sees, and go.mod.
+func load(t *testing.T) tree {
+	t.Helper()
+	var tr tree
+	dec := json.NewDecoder(bytes.NewReader(run(t, "go", "list", "-e", "-json=ImportPath,Dir,Doc,GoFiles,IgnoredGoFiles,TestGoFiles,XTestGoFiles", "./...")))
+	for {
+		var p struct {
+			ImportPath, Dir, Doc                               string
+			GoFiles, IgnoredGoFiles, TestGoFiles, XTestGoFiles []string
+		}
+		err := dec.Decode(&p)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := pkg{path: strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/"), doc: p.Doc}
+		for _, name := range slices.Concat(p.GoFiles, p.IgnoredGoFiles, p.TestGoFiles, p.XTestGoFiles) {
+			s := parse(t, filepath.Join(p.Dir, name), nil)
+			s.name = filepath.Join(q.path, name)
+			if strings.HasSuffix(name, "_test.go") {
+				q.tests = append(q.tests, s)
+			} else {
+				q.sources = append(q.sources, s)
+			}
+		}
+		tr.pkgs = append(tr.pkgs, q)
+	}
+	var mod struct{ Require []requirement }
+	if err := json.Unmarshal(run(t, "go", "mod", "edit", "-json"), &mod); err != nil {
+		t.Fatal(err)
+	}
+	tr.requires = mod.Require
+	return tr
+}
+
+func run(t *testing.T, name string, args ...string) []byte {
+	t.Helper()
+	var stderr bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", strings.Join(cmd.Args, " "), err, &stderr)
+	}
+	return out
+}
+
+func parse(t *testing.T, name string, src any) source {
+	t.Helper()
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, name, src, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return source{name: name, lines: fset.File(f.FileStart).LineCount(), file: f}
+}
