@@ -1,0 +1,173 @@
+// Package admin is the JSON API below /api/v1 that people use: the command
+// line and the console speak it, and so may any script. It stands beside the
+// gateway, not behind it: what it lists comes from the catalogue, identity and
+// the call history through the small interfaces below, and a tool is called
+// through the same guard as on every other door. internal/app joins the parts.
+//
+// Its routes are typed, so the OpenAPI document at /api/v1/openapi.json is
+// made from the code that answers and cannot drift from it.
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// Prefix is where the API stands.
+const Prefix = "/api/v1"
+
+// Keys makes, lists and revokes keys. internal/identity implements it.
+type Keys interface {
+	// CreateKey makes a key and gives its token, which is never shown again.
+	CreateKey(ctx context.Context, tenant junctor.TenantID, name string, scopes []junctor.Scope, expiresAt time.Time) (junctor.Key, string, error)
+	ListKeys(ctx context.Context, tenant junctor.TenantID) ([]junctor.Key, error)
+	RevokeKey(ctx context.Context, tenant junctor.TenantID, id string) error
+}
+
+// Servers is what can be done with servers.
+type Servers interface {
+	Servers(ctx context.Context, p *junctor.Principal) ([]junctor.Server, error)
+	Server(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error)
+	RemoveServer(ctx context.Context, p *junctor.Principal, id string) error
+	SetServerState(ctx context.Context, p *junctor.Principal, id string, state junctor.ServerState) error
+}
+
+// Tools is the catalogue as one principal sees it: what they may not see is
+// not there.
+type Tools interface {
+	// Tools lists what matches: server is an id or "" for all, query is text
+	// to search for or "" for everything.
+	Tools(p *junctor.Principal, server, query string) []junctor.Tool
+	Tool(p *junctor.Principal, name string) (junctor.Tool, error)
+}
+
+// Runner runs a tool through the one pipeline. result is the MCP result object.
+type Runner interface {
+	CallTool(ctx context.Context, p *junctor.Principal, name, version string, arguments []byte) (result json.RawMessage, isError bool, err error)
+}
+
+// Calls reads the history of calls, newest first.
+type Calls interface {
+	// Calls gives a page, and the cursor of the next one; "" when it is the last.
+	Calls(ctx context.Context, p *junctor.Principal, f CallFilter) (calls []junctor.Call, next string, err error)
+}
+
+// CallFilter says which calls are wanted; zero members do not filter.
+type CallFilter struct {
+	Tool   string         // exposed name, or the server's own
+	Agent  string         // the caller: a key's id, or an agent's name
+	Status junctor.Status // how the call ended
+	Since  time.Time      // started at this time or later
+	Limit  int            // always between 1 and MaxPage
+	Cursor string         // the next of the page before
+}
+
+// Setting is one effective setting and where its value comes from. A secret's
+// value is masked by whoever makes the list.
+type Setting struct {
+	Name   string `json:"name"`
+	Value  string `json:"value"`
+	Source string `json:"source"`
+}
+
+// Options are the parts that the API stands on. All but Log are needed.
+type Options struct {
+	// Authenticate names who is asking, or says with a junctor.Error why it
+	// cannot. It is asked before a body is read.
+	Authenticate func(*http.Request) (*junctor.Principal, error)
+
+	Keys     Keys
+	Servers  Servers
+	Tools    Tools
+	Runner   Runner
+	Calls    Calls
+	Settings func() []Setting
+	Version  string
+	Log      *slog.Logger
+}
+
+// New gives the handler of everything below Prefix. Registering the routes
+// costs milliseconds that a starting process has better use for, so it happens
+// at the first request.
+func New(o Options) (http.Handler, error) {
+	for _, part := range []struct {
+		name    string
+		missing bool
+	}{
+		{"Authenticate", o.Authenticate == nil},
+		{"Keys", o.Keys == nil},
+		{"Servers", o.Servers == nil},
+		{"Tools", o.Tools == nil},
+		{"Runner", o.Runner == nil},
+		{"Calls", o.Calls == nil},
+		{"Settings", o.Settings == nil},
+	} {
+		if part.missing {
+			return nil, junctor.Errorf(junctor.CodeInternal, "admin API: Options.%s is missing", part.name)
+		}
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &handler{api: sync.OnceValue(func() *api { return register(o) }), log: o.Log}, nil
+}
+
+// handler is the outermost layer: headers of every answer, and the walls
+// around a route.
+type handler struct {
+	api func() *api
+	log *slog.Logger
+}
+
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	defer func() {
+		switch v := recover(); v {
+		case nil:
+		case http.ErrAbortHandler:
+			panic(v)
+		default:
+			h.log.ErrorContext(r.Context(), "a handler of the admin API panicked", "method", r.Method, "path", r.URL.Path, "panic", v)
+			writeProblem(w, problemOf(junctor.Errorf(junctor.CodeInternal, "internal error; the log of this instance says more")))
+		}
+	}()
+
+	mux := h.api().mux
+	if fallback, pattern := mux.Handler(r); pattern == "" {
+		writeProblem(w, noRoute(fallback, w, r))
+		return
+	}
+	mux.ServeHTTP(w, r)
+}
+
+// noRoute asks the mux's own refusal for its status and its Allow header, and
+// says the same as a problem.
+func noRoute(fallback http.Handler, w http.ResponseWriter, r *http.Request) *Problem {
+	refusal := &headersOnly{header: http.Header{}}
+	fallback.ServeHTTP(refusal, r)
+	if refusal.status == http.StatusMethodNotAllowed {
+		w.Header().Set("Allow", refusal.header.Get("Allow"))
+		p := problemOf(junctor.Errorf(junctor.CodeInvalid, "%s is not a method of %s; it takes %s", r.Method, r.URL.Path, refusal.header.Get("Allow")))
+		p.setStatus(http.StatusMethodNotAllowed)
+		return p
+	}
+	return problemOf(junctor.Errorf(junctor.CodeNotFound, "there is nothing at %s; %s/openapi.json lists every route", r.URL.Path, Prefix))
+}
+
+// headersOnly is a ResponseWriter that keeps the head and drops the body.
+type headersOnly struct {
+	header http.Header
+	status int
+}
+
+func (w *headersOnly) Header() http.Header         { return w.header }
+func (w *headersOnly) WriteHeader(status int)      { w.status = status }
+func (w *headersOnly) Write(b []byte) (int, error) { return len(b), nil }

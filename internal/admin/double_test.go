@@ -1,0 +1,186 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// world is everything the API stands on, in memory.
+type world struct {
+	mu      sync.Mutex
+	keys    []junctor.Key
+	servers []junctor.Server
+	calls   []junctor.Call
+	filter  CallFilter // of the last Calls
+	run     func(ctx context.Context, name, version string, arguments []byte) (json.RawMessage, bool, error)
+}
+
+func newWorld() *world {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	return &world{
+		servers: []junctor.Server{{ID: "demo", Tenant: "default", Mode: junctor.ModeBuiltin, State: junctor.StateActive, CreatedAt: at, UpdatedAt: at}},
+		calls: []junctor.Call{{
+			ID: "c1", Kind: junctor.KindTool, Door: junctor.DoorMCP, Server: "demo", Name: "echo", Issuer: "key", Subject: "k1",
+			Status: junctor.StatusSuccess, Start: at, Duration: time.Millisecond, BytesIn: 10, BytesOut: 20,
+		}},
+	}
+}
+
+func (w *world) CreateKey(_ context.Context, tenant junctor.TenantID, name string, scopes []junctor.Scope, expiresAt time.Time) (junctor.Key, string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	key := junctor.Key{ID: "k9", Tenant: tenant, Name: name, Prefix: "jn_abc", Scopes: scopes, ExpiresAt: expiresAt}
+	w.keys = append(w.keys, key)
+	return key, "jn_abc_secret", nil
+}
+
+func (w *world) ListKeys(context.Context, junctor.TenantID) ([]junctor.Key, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.keys), nil
+}
+
+func (w *world) RevokeKey(_ context.Context, _ junctor.TenantID, id string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i := slices.IndexFunc(w.keys, func(k junctor.Key) bool { return k.ID == id })
+	if i < 0 {
+		return junctor.Errorf(junctor.CodeNotFound, "no key %s", id)
+	}
+	w.keys = slices.Delete(w.keys, i, i+1)
+	return nil
+}
+
+func (w *world) Servers(context.Context, *junctor.Principal) ([]junctor.Server, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.servers), nil
+}
+
+func (w *world) find(id string) (int, error) {
+	i := slices.IndexFunc(w.servers, func(s junctor.Server) bool { return s.ID == id })
+	if i < 0 {
+		return 0, junctor.Errorf(junctor.CodeNotFound, "no server %s", id)
+	}
+	return i, nil
+}
+
+func (w *world) Server(_ context.Context, _ *junctor.Principal, id string) (junctor.Server, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i, err := w.find(id)
+	if err != nil {
+		return junctor.Server{}, err
+	}
+	return w.servers[i], nil
+}
+
+func (w *world) RemoveServer(_ context.Context, _ *junctor.Principal, id string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i, err := w.find(id)
+	if err == nil {
+		w.servers = slices.Delete(w.servers, i, i+1)
+	}
+	return err
+}
+
+func (w *world) SetServerState(_ context.Context, _ *junctor.Principal, id string, state junctor.ServerState) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i, err := w.find(id)
+	if err == nil {
+		w.servers[i].State = state
+	}
+	return err
+}
+
+func echoTool() junctor.Tool {
+	return junctor.Tool{
+		Server: "demo", Name: "echo", Exposed: "demo__echo", Description: "says it again",
+		InputSchema: json.RawMessage(`{"type":"object"}`), Digest: "00",
+	}
+}
+
+func (w *world) Tools(_ *junctor.Principal, server, query string) []junctor.Tool {
+	if server != "" && server != "demo" || !strings.Contains("echo", query) {
+		return nil
+	}
+	return []junctor.Tool{echoTool()}
+}
+
+func (w *world) Tool(_ *junctor.Principal, name string) (junctor.Tool, error) {
+	if name != "demo__echo" {
+		return junctor.Tool{}, junctor.Errorf(junctor.CodeNotFound, "no tool %s", name)
+	}
+	return echoTool(), nil
+}
+
+func (w *world) CallTool(ctx context.Context, _ *junctor.Principal, name, version string, arguments []byte) (json.RawMessage, bool, error) {
+	return w.run(ctx, name, version, arguments)
+}
+
+func (w *world) Calls(_ context.Context, _ *junctor.Principal, f CallFilter) ([]junctor.Call, string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.filter = f
+	return slices.Clone(w.calls), "more", nil
+}
+
+// bearer reads the scopes out of the token: "Bearer tools:read,tools:call".
+func bearer(r *http.Request) (*junctor.Principal, error) {
+	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !ok {
+		return nil, junctor.Errorf(junctor.CodeUnauthenticated, "no key")
+	}
+	p := &junctor.Principal{Tenant: "default", Issuer: junctor.IssuerKey, Subject: "k1", Name: "test"}
+	for s := range strings.SplitSeq(token, ",") {
+		p.Scopes = append(p.Scopes, junctor.Scope(s))
+	}
+	return p, nil
+}
+
+func (w *world) options() Options {
+	return Options{
+		Authenticate: bearer, Keys: w, Servers: w, Tools: w, Runner: w, Calls: w,
+		Settings: func() []Setting { return []Setting{{Name: "listen", Value: "127.0.0.1:8717", Source: "default"}} },
+		Version:  "v0.0.0-test",
+	}
+}
+
+func (w *world) handler(t testing.TB) http.Handler {
+	t.Helper()
+	h, err := New(w.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// ask sends one request as a credential with these scopes ("" for none at all).
+func ask(h http.Handler, scopes, method, path, body string) *httptest.ResponseRecorder {
+	var reader io.Reader
+	if body != "" {
+		reader = strings.NewReader(body)
+	}
+	r := httptest.NewRequest(method, Prefix+path, reader)
+	if scopes != "" {
+		r.Header.Set("Authorization", "Bearer "+scopes)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	rec := httptest.NewRecorder()
+	h.ServeHTTP(rec, r)
+	return rec
+}

@@ -1,0 +1,148 @@
+package admin
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+var update = flag.Bool("update", false, "write golden files")
+
+// operations walks what is registered, not what the table says.
+func operations(a *api) map[string]*huma.Operation {
+	all := map[string]*huma.Operation{}
+	for _, item := range a.huma.OpenAPI().Paths {
+		for _, op := range []*huma.Operation{item.Get, item.Put, item.Post, item.Delete, item.Patch, item.Head, item.Options, item.Trace} {
+			if op != nil {
+				all[op.OperationID] = op
+			}
+		}
+	}
+	return all
+}
+
+func TestEveryRouteHasAClass(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	a := register(w.options())
+	ops := operations(a)
+	for id, op := range ops {
+		scope, ok := scopes()[id]
+		if !ok {
+			t.Errorf("%s %s (%s) is not in the table of scopes", op.Method, op.Path, id)
+			continue
+		}
+		path := regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(op.Path, "x")
+		h := w.handler(t)
+		if rec := ask(h, "", op.Method, path, ""); rec.Code != 401 {
+			t.Errorf("%s %s without a credential answers %d", op.Method, op.Path, rec.Code)
+		}
+		// Every scope but the right one: events:send alone opens nothing.
+		rec := ask(h, "events:send", op.Method, path, "")
+		if want := scope != anyone; (rec.Code == 403) != want {
+			t.Errorf("%s %s with another scope answers %d", op.Method, op.Path, rec.Code)
+		}
+	}
+	for id := range scopes() {
+		if ops[id] == nil {
+			t.Errorf("%s is in the table of scopes, and no route", id)
+		}
+	}
+	if err := allowed(caller(t.Context()), "no-such-operation"); err == nil {
+		t.Error("a route without a class was let through")
+	}
+}
+
+// A read deadline that outlives the body ends the context of a running call.
+func TestCallHasNoReadDeadline(t *testing.T) {
+	t.Parallel()
+	op := operations(register(newWorld().options()))["call-tool"]
+	if op.BodyReadTimeout >= 0 {
+		t.Errorf("BodyReadTimeout of call-tool is %v", op.BodyReadTimeout)
+	}
+}
+
+func TestDocument(t *testing.T) {
+	t.Parallel()
+	rec := ask(newWorld().handler(t), "tools:read", "GET", "/openapi.json", "")
+	if rec.Code != 200 {
+		t.Fatalf("%d %s", rec.Code, rec.Body)
+	}
+	var got bytes.Buffer
+	if err := json.Indent(&got, bytes.TrimSpace(rec.Body.Bytes()), "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	got.WriteByte('\n')
+	golden := filepath.Join("testdata", "openapi.json")
+	if *update {
+		if err := os.WriteFile(golden, got.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got.Bytes(), want) {
+		t.Errorf("the document has changed; look at it with go test -run Document ./internal/admin -update && git diff")
+	}
+}
+
+// What the routes answer is what the document says they answer.
+func TestAnswersFitTheDocument(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	h := w.handler(t)
+	ask(h, "admin", "POST", "/keys", `{"name":"a","scopes":["admin"]}`)
+	doc, err := jsonschema.UnmarshalJSON(ask(h, "admin", "GET", "/openapi.json", "").Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("doc.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	for id, op := range operations(register(w.options())) {
+		if op.Method != "GET" {
+			continue
+		}
+		path := strings.NewReplacer("{id}", "demo", "{name}", "demo__echo").Replace(op.Path)
+		rec := ask(h, "admin", "GET", path, "")
+		pointer := "doc.json#/paths/" + strings.ReplaceAll(op.Path, "/", "~1") + "/get/responses/200/content/application~1json/schema"
+		check(t, c, id, pointer, rec.Body.Bytes())
+	}
+	check(t, c, "a problem", "doc.json#/components/schemas/Problem", ask(h, "admin", "GET", "/calls?x=y", "").Body.Bytes())
+	check(t, c, "a new key", "doc.json#/components/schemas/CreatedKey", ask(h, "admin", "POST", "/keys", `{"name":"a","scopes":["admin"]}`).Body.Bytes())
+}
+
+func check(t *testing.T, c *jsonschema.Compiler, name, pointer string, body []byte) {
+	t.Helper()
+	schema, err := c.Compile(pointer)
+	if err != nil {
+		t.Errorf("%s: %v", name, err)
+		return
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
+	if err != nil {
+		t.Errorf("%s: %v", name, err)
+		return
+	}
+	if err := schema.Validate(v); err != nil {
+		t.Errorf("%s does not fit its schema: %v\n%s", name, err, body)
+	}
+}
+
+func BenchmarkRegister(b *testing.B) {
+	o := newWorld().options()
+	for b.Loop() {
+		register(o)
+	}
+}

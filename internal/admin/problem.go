@@ -1,0 +1,173 @@
+package admin
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// statusClientClosed is what an answer nobody waits for is counted as.
+const statusClientClosed = 499
+
+// statusOf is the one place where the codes of junctor become HTTP statuses.
+func statusOf(code junctor.Code) int {
+	switch code {
+	case junctor.CodeUnauthenticated:
+		return http.StatusUnauthorized
+	case junctor.CodeDenied:
+		return http.StatusForbidden
+	case junctor.CodeNotFound:
+		return http.StatusNotFound
+	case junctor.CodeInvalid:
+		return http.StatusUnprocessableEntity
+	case junctor.CodeConflict:
+		return http.StatusConflict
+	case junctor.CodeLimited:
+		return http.StatusTooManyRequests
+	case junctor.CodeTooLarge:
+		return http.StatusRequestEntityTooLarge
+	case junctor.CodeTimeout:
+		return http.StatusGatewayTimeout
+	case junctor.CodeCanceled:
+		return statusClientClosed
+	case junctor.CodeUnreachable, junctor.CodeUpstream:
+		return http.StatusBadGateway
+	case junctor.CodeUnavailable:
+		return http.StatusServiceUnavailable
+	case junctor.CodeInternal:
+	}
+	return http.StatusInternalServerError
+}
+
+// codeOf is the way back, for the refusals that huma makes by itself.
+func codeOf(status int) junctor.Code {
+	switch {
+	case status == http.StatusRequestEntityTooLarge:
+		return junctor.CodeTooLarge
+	case status == http.StatusRequestTimeout:
+		return junctor.CodeTimeout
+	case status >= 400 && status < 500:
+		return junctor.CodeInvalid
+	}
+	return junctor.CodeInternal
+}
+
+// Problem is the body of every error: RFC 9457, with the code of junctor.
+type Problem struct {
+	Type   string       `json:"type" doc:"Always about:blank: code says what kind of problem it is."`
+	Title  string       `json:"title" doc:"The meaning of the status."`
+	Status int          `json:"status" doc:"The HTTP status."`
+	Code   junctor.Code `json:"code" doc:"What kind of thing went wrong; stable, for programs."`
+	Detail string       `json:"detail" doc:"What went wrong, where, and what to do; for people."`
+	Errors []Fault      `json:"errors,omitempty" nullable:"false" doc:"Every part of the request that is wrong."`
+
+	retryAfter time.Duration
+}
+
+// Fault is one part of a request that is wrong.
+type Fault struct {
+	In      string `json:"in" enum:"path,query,body,arguments" doc:"Which part of the request; arguments are those of a tool."`
+	Pointer string `json:"pointer" doc:"JSON pointer into that part; empty for the whole."`
+	Message string `json:"message" doc:"What is wrong with it."`
+}
+
+func (p *Problem) Error() string { return p.Detail }
+
+// GetStatus tells huma the status.
+func (p *Problem) GetStatus() int { return p.Status }
+
+// ContentType tells huma that a problem is no common JSON.
+func (p *Problem) ContentType(string) string { return "application/problem+json" }
+
+// GetHeaders tells huma what goes with the answer.
+func (p *Problem) GetHeaders() http.Header {
+	h := http.Header{}
+	if p.retryAfter > 0 {
+		// Rounded up: who comes back a moment too early is refused again.
+		h.Set("Retry-After", strconv.FormatInt(int64((p.retryAfter+time.Second-1)/time.Second), 10))
+	}
+	if p.Status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", `Bearer realm="junctor"`)
+	}
+	return h
+}
+
+func (p *Problem) setStatus(status int) {
+	p.Status = status
+	p.Title = cmp.Or(http.StatusText(status), "Client Closed Request")
+}
+
+// problemOf gives err as a problem. What is not a junctor.Error shows nothing
+// of its text.
+func problemOf(err error) *Problem {
+	e := junctor.AsError(err)
+	p := &Problem{Type: "about:blank", Code: e.Code, Detail: e.Message, retryAfter: e.RetryAfter}
+	p.setStatus(statusOf(e.Code))
+	for _, v := range e.Violations {
+		p.Errors = append(p.Errors, Fault{In: "arguments", Pointer: v.Pointer, Message: v.Message})
+	}
+	return p
+}
+
+// problemOfHuma makes a problem of what huma found wrong with a request. The
+// values it would echo are left out: one of them may be a secret in the wrong
+// place.
+func problemOfHuma(m *huma.ErrorModel) *Problem {
+	p := &Problem{Type: "about:blank", Code: codeOf(m.Status)}
+	p.setStatus(m.Status)
+	if p.Code == junctor.CodeInternal {
+		p.Detail = "internal error; the log of this instance says more"
+		return p
+	}
+	p.Detail = m.Detail
+	for _, d := range m.Errors {
+		if d == nil {
+			continue
+		}
+		in, pointer := pointerOf(d.Location)
+		p.Errors = append(p.Errors, Fault{In: in, Pointer: pointer, Message: d.Message})
+	}
+	if len(p.Errors) > 0 {
+		first := p.Errors[0]
+		p.Detail = "the request is not valid: " + first.Message + " (" + first.In + first.Pointer + ")"
+	}
+	return p
+}
+
+// pointerOf reads huma's way of writing a place, body.scopes[0], as the part
+// of the request and a JSON pointer, /scopes/0.
+func pointerOf(location string) (in, pointer string) {
+	in, rest, _ := strings.Cut(location, ".")
+	if rest == "" {
+		return cmp.Or(in, "body"), ""
+	}
+	rest = strings.NewReplacer("~", "~0", "/", "~1", "[", "/", "]", "", ".", "/").Replace(rest)
+	return in, "/" + rest
+}
+
+// transform turns huma's own refusals into problems, on their way out.
+func transform(_ huma.Context, _ string, v any) (any, error) {
+	var m *huma.ErrorModel
+	if err, ok := v.(error); ok && errors.As(err, &m) {
+		return problemOfHuma(m), nil
+	}
+	return v, nil
+}
+
+// writeProblem answers outside of huma.
+func writeProblem(w http.ResponseWriter, p *Problem) {
+	for name, values := range p.GetHeaders() {
+		w.Header()[name] = values
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(p.Status)
+	_ = json.NewEncoder(w).Encode(p) // the client has gone, and with it who could be told
+}

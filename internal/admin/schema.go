@@ -1,0 +1,119 @@
+package admin
+
+import (
+	"encoding/json"
+	"reflect"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// describeTypes teaches the OpenAPI document what the nouns of package junctor
+// cannot say about themselves without importing huma: which words an
+// enumeration knows, and that an error is a Problem.
+func describeTypes(r huma.Registry) {
+	alias[huma.ErrorModel, Problem](r)
+	alias[json.RawMessage, object](r)
+	alias[time.Duration, duration](r)
+	alias[junctor.Code, code](r)
+	alias[junctor.Kind, kind](r)
+	alias[junctor.Door, door](r)
+	alias[junctor.Status, status](r)
+	alias[junctor.Mode, mode](r)
+	alias[junctor.ServerState, serverState](r)
+	alias[junctor.Scope, scope](r)
+	alias[[]junctor.Scope, scopeList](r)
+	alias[[]string, stringList](r)
+}
+
+func alias[T, As any](r huma.Registry) {
+	r.RegisterTypeAlias(reflect.TypeFor[T](), reflect.TypeFor[As]())
+}
+
+func words[T ~string](values ...T) *huma.Schema {
+	s := &huma.Schema{Type: huma.TypeString}
+	for _, v := range values {
+		s.Enum = append(s.Enum, string(v))
+	}
+	return s
+}
+
+// object is JSON that is carried through as it is; wherever the nouns have
+// such a member it is an object.
+type object json.RawMessage
+
+func (object) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}
+}
+
+type duration int64
+
+func (duration) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeInteger, Format: "int64", Description: "Nanoseconds."}
+}
+
+type stringList []string
+
+func (stringList) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString}}
+}
+
+type scope string
+
+func (scope) Schema(huma.Registry) *huma.Schema { return words(junctor.Scopes()...) }
+
+type scopeList []string
+
+func (scopeList) Schema(r huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeArray, Items: scope("").Schema(r)}
+}
+
+type code string
+
+func (code) Schema(huma.Registry) *huma.Schema { return words(codes()...) }
+
+// codes lists what Problem.code and Call.code may say.
+func codes() []junctor.Code {
+	return []junctor.Code{
+		junctor.CodeUnauthenticated, junctor.CodeDenied, junctor.CodeNotFound, junctor.CodeInvalid, junctor.CodeConflict,
+		junctor.CodeLimited, junctor.CodeTooLarge, junctor.CodeTimeout, junctor.CodeCanceled, junctor.CodeUnreachable,
+		junctor.CodeUpstream, junctor.CodeUnavailable, junctor.CodeInternal,
+	}
+}
+
+type kind string
+
+func (kind) Schema(huma.Registry) *huma.Schema {
+	return words(junctor.KindTool, junctor.KindResource, junctor.KindPrompt, junctor.KindCompletion, junctor.KindSubscription)
+}
+
+type door string
+
+func (door) Schema(huma.Registry) *huma.Schema {
+	return words(junctor.DoorMCP, junctor.DoorSSE, junctor.DoorStdio, junctor.DoorPlain, junctor.DoorAdmin)
+}
+
+type status string
+
+func (status) Schema(huma.Registry) *huma.Schema { return words(statuses()...) }
+
+func statuses() []junctor.Status {
+	return []junctor.Status{
+		junctor.StatusRunning, junctor.StatusSuccess, junctor.StatusError, junctor.StatusTimeout, junctor.StatusCanceled,
+		junctor.StatusDenied, junctor.StatusLimited, junctor.StatusInvalid, junctor.StatusLapsed,
+	}
+}
+
+type mode string
+
+func (mode) Schema(huma.Registry) *huma.Schema {
+	return words(junctor.ModeBuiltin, junctor.ModeBYO, junctor.ModeGenerated)
+}
+
+type serverState string
+
+func (serverState) Schema(huma.Registry) *huma.Schema {
+	return words(junctor.StateActive, junctor.StateInactive, junctor.StateError)
+}

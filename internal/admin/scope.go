@@ -1,0 +1,84 @@
+package admin
+
+import (
+	"context"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// anyone is the class of routes that want a valid credential and no scope.
+const anyone junctor.Scope = ""
+
+// scopes says what each operation needs. An operation that is not here is
+// refused to everybody, and a test fails.
+func scopes() map[string]junctor.Scope {
+	return map[string]junctor.Scope{
+		"list-servers":  junctor.ScopeToolsRead,
+		"get-server":    junctor.ScopeToolsRead,
+		"patch-server":  junctor.ScopeServersWrite,
+		"delete-server": junctor.ScopeServersWrite,
+		"list-tools":    junctor.ScopeToolsRead,
+		"get-tool":      junctor.ScopeToolsRead,
+		"call-tool":     junctor.ScopeToolsCall,
+		"list-keys":     junctor.ScopeKeysWrite,
+		"create-key":    junctor.ScopeKeysWrite,
+		"delete-key":    junctor.ScopeKeysWrite,
+		"list-calls":    junctor.ScopeAuditRead,
+		"list-settings": junctor.ScopeAdmin,
+		"get-whoami":    anyone,
+		"get-version":   anyone,
+		"get-openapi":   anyone,
+	}
+}
+
+type principalKey struct{}
+
+// caller is who asks; admit has put them there, and no route runs without.
+func caller(ctx context.Context) *junctor.Principal {
+	p, _ := ctx.Value(principalKey{}).(*junctor.Principal)
+	return p
+}
+
+// admit lets a request through to its route when the caller is known and
+// carries the scope that the route needs. It runs before the body is read.
+func (a *api) admit(ctx huma.Context, next func(huma.Context)) {
+	r, w := humago.Unwrap(ctx)
+	p, err := a.Authenticate(r)
+	if err == nil && p == nil {
+		err = junctor.Errorf(junctor.CodeUnauthenticated, "no credential: send Authorization: Bearer <key>")
+	}
+	if err == nil {
+		err = allowed(p, ctx.Operation().OperationID)
+	}
+	if err != nil {
+		writeProblem(w, a.problem(ctx.Context(), err))
+		return
+	}
+	next(huma.WithValue(ctx, principalKey{}, p))
+}
+
+func allowed(p *junctor.Principal, operation string) error {
+	scope, known := scopes()[operation]
+	if !known {
+		return junctor.Errorf(junctor.CodeInternal, "the route %s says not what it needs", operation)
+	}
+	if scope == anyone || p.Has(scope) {
+		return nil
+	}
+	return junctor.Errorf(junctor.CodeDenied, "this needs the scope %s; the credential has %s", scope, list(p.Scopes))
+}
+
+func list(scopes []junctor.Scope) string {
+	if len(scopes) == 0 {
+		return "none"
+	}
+	names := make([]string, len(scopes))
+	for i, s := range scopes {
+		names[i] = string(s)
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,82 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// maxCallBody is what a tool call may weigh, as on the MCP doors.
+const maxCallBody = 4 << 20
+
+type toolQuery struct {
+	Server string `query:"server" doc:"Only the tools of this server."`
+	Query  string `query:"q" maxLength:"200" doc:"Only tools that match this text, best first."`
+}
+
+type toolName struct {
+	Name string `path:"name" doc:"The tool's exposed name: server__name."`
+}
+
+type toolCall struct {
+	Name string `path:"name" doc:"The tool's exposed name: server__name."`
+	Body struct {
+		Arguments json.RawMessage `json:"arguments,omitempty" doc:"The tool's arguments; its input_schema says which."`
+		Version   string          `json:"version,omitempty" doc:"Which version of the tool; absent for the default."`
+	}
+}
+
+type oneTool struct{ Body junctor.Tool }
+
+type callResult struct {
+	Body mcpResult
+}
+
+// mcpResult is the result object of MCP, carried through as it is.
+type mcpResult json.RawMessage
+
+func (r mcpResult) MarshalJSON() ([]byte, error) { return json.RawMessage(r).MarshalJSON() }
+
+func (mcpResult) Schema(huma.Registry) *huma.Schema {
+	anything := func() *huma.Schema { return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true} }
+	return &huma.Schema{
+		Type:                 huma.TypeObject,
+		Description:          "The result as MCP has it. A tool that ran and failed says isError.",
+		AdditionalProperties: true,
+		Properties: map[string]*huma.Schema{
+			"content":           {Type: huma.TypeArray, Items: anything()},
+			"structuredContent": {},
+			"isError":           {Type: huma.TypeBoolean},
+			"_meta":             anything(),
+		},
+	}
+}
+
+func (a *api) toolRoutes() {
+	tags := []string{"tools"}
+	route(a, huma.Operation{
+		OperationID: "list-tools", Method: http.MethodGet, Path: "/tools", Summary: "List or search tools", Tags: tags,
+	}, func(ctx context.Context, in *toolQuery) (*pageOf[junctor.Tool], error) {
+		return newPage(a.Tools.Tools(caller(ctx), in.Server, in.Query), ""), nil
+	})
+	route(a, huma.Operation{
+		OperationID: "get-tool", Method: http.MethodGet, Path: "/tools/{name}", Summary: "Show a tool", Tags: tags,
+	}, func(ctx context.Context, in *toolName) (*oneTool, error) {
+		tool, err := a.Tools.Tool(caller(ctx), in.Name)
+		return &oneTool{tool}, err
+	})
+	route(a, huma.Operation{
+		OperationID: "call-tool", Method: http.MethodPost, Path: "/tools/{name}/call", Summary: "Call a tool", Tags: tags,
+		MaxBodyBytes: maxCallBody + 1, // huma refuses a body of exactly the limit
+		// A read deadline left on the connection would end the request's
+		// context while the tool still works; the listener's own bounds hold.
+		BodyReadTimeout: -1,
+	}, func(ctx context.Context, in *toolCall) (*callResult, error) {
+		result, _, err := a.Runner.CallTool(ctx, caller(ctx), in.Name, in.Body.Version, in.Body.Arguments)
+		return &callResult{mcpResult(result)}, err
+	})
+}
