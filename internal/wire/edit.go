@@ -1,0 +1,80 @@
+package wire
+
+import (
+	"slices"
+	"unsafe"
+)
+
+// Member is a member to put into an object. Value is raw JSON.
+type Member struct {
+	Key   string
+	Value []byte
+}
+
+// AppendObject appends a copy of obj without the members named in drop and with
+// add at its end; a key in add replaces the member that has it. Whatever stays,
+// stays byte for byte, in its order. An obj that is nil counts as {}.
+func AppendObject(dst, obj []byte, drop []string, add ...Member) []byte {
+	dst = append(dst, '{')
+	empty := true
+	i := skipSpace(obj, 0) + 1
+	for i < len(obj) {
+		from, to, value := member(obj, i)
+		if value < 0 {
+			break
+		}
+		end := skip(obj, value)
+		if end < 0 {
+			break
+		}
+		if !dropped(obj[from:to], drop, add) {
+			if !empty {
+				dst = append(dst, ',')
+			}
+			empty = false
+			dst = append(dst, obj[from-1:end]...)
+		}
+		i = end
+	}
+	for _, m := range add {
+		if !empty {
+			dst = append(dst, ',')
+		}
+		empty = false
+		dst = AppendString(dst, m.Key)
+		dst = append(dst, ':')
+		dst = append(dst, m.Value...)
+	}
+	return append(dst, '}')
+}
+
+func dropped(raw []byte, drop []string, add []Member) bool {
+	return slices.ContainsFunc(drop, func(key string) bool { return isKey(raw, key) }) ||
+		slices.ContainsFunc(add, func(m Member) bool { return isKey(raw, m.Key) })
+}
+
+// Offset is where child, a slice that points into parent, begins in it; -1 when
+// it does not point there.
+func Offset(parent, child []byte) int {
+	if cap(parent) == 0 || cap(child) == 0 {
+		return -1
+	}
+	p := uintptr(unsafe.Pointer(unsafe.SliceData(parent))) //nolint:gosec // compared, never turned back into a pointer
+	c := uintptr(unsafe.Pointer(unsafe.SliceData(child)))  //nolint:gosec // likewise
+	if c < p || c-p+uintptr(len(child)) > uintptr(len(parent)) {
+		return -1
+	}
+	return int(c - p) //nolint:gosec // at most len(parent)
+}
+
+// AppendReplaced appends parent with child, a slice that points into it,
+// replaced by with. A child that does not point there changes nothing.
+func AppendReplaced(dst, parent, child, with []byte) []byte {
+	at := Offset(parent, child)
+	if at < 0 {
+		return append(dst, parent...)
+	}
+	dst = append(dst, parent[:at]...)
+	dst = append(dst, with...)
+	return append(dst, parent[at+len(child):]...)
+}

@@ -1,0 +1,181 @@
+package wire
+
+import (
+	"bytes"
+	"hash/maphash"
+)
+
+// fewKeys is up to how many keys of an object are compared one by one. Above
+// it they go into a keySet, so that an object with a million keys costs a
+// million steps and not the square of it.
+const fewKeys = 16
+
+// keySpan is where a key stands, without its quotes.
+type keySpan struct {
+	from, to uint32
+	escaped  bool
+}
+
+// object is an object that is being scanned.
+type object struct {
+	id    uint32  // its number in the text; never 0
+	base  int     // where its keys begin in scanner.keys
+	depth int     // arrays and objects around it
+	key   keySpan // the member that nextMember moved to
+	open  bool
+	first bool
+}
+
+func (s *scanner) openObject(depth int) object {
+	open := s.open(depth)
+	s.objects++
+	return object{id: s.objects, base: len(s.keys), depth: depth, open: open, first: true}
+}
+
+// nextMember reads the next key and its colon, moves to the value, which the
+// caller scans, and says false at the end of the object or at a fault.
+func (s *scanner) nextMember(o *object) bool {
+	if !o.open || s.err != nil {
+		return false
+	}
+	s.space()
+	if s.i < len(s.b) && s.b[s.i] == '}' {
+		s.i++
+		s.keys = s.keys[:o.base]
+		return false
+	}
+	if !o.first {
+		if s.i >= len(s.b) || s.b[s.i] != ',' {
+			s.unexpected("',' or '}'")
+			return false
+		}
+		s.i++
+		s.space()
+	}
+	o.first = false
+	if s.i >= len(s.b) || s.b[s.i] != '"' {
+		s.unexpected("a key")
+		return false
+	}
+	from := s.i + 1
+	escaped := s.str()
+	if s.err != nil {
+		return false
+	}
+	o.key = keySpan{from: uint32(from), to: uint32(s.i - 1), escaped: escaped} //nolint:gosec // reset bounds the length
+	if s.seen(o) {
+		s.fail(from-1, "this key occurs twice in its object")
+		return false
+	}
+	s.space()
+	if s.i >= len(s.b) || s.b[s.i] != ':' {
+		s.unexpected("':'")
+		return false
+	}
+	s.i++
+	s.space()
+	return true
+}
+
+// seen says whether the object has had its current key before, and remembers it.
+func (s *scanner) seen(o *object) bool {
+	if s.twice {
+		return false
+	}
+	keys := s.keys[o.base:]
+	switch {
+	case len(keys) < fewKeys:
+		for _, k := range keys {
+			if s.sameKey(k, o.key) {
+				return true
+			}
+		}
+		s.keys = append(s.keys, o.key)
+		return false
+	case len(keys) == fewKeys:
+		for _, k := range keys {
+			s.addKey(o.id, k)
+		}
+		// One more entry marks that the set holds the rest.
+		s.keys = append(s.keys, o.key)
+	}
+	return s.addKey(o.id, o.key)
+}
+
+func (s *scanner) sameKey(a, b keySpan) bool {
+	if !a.escaped && !b.escaped {
+		return string(s.b[a.from:a.to]) == string(s.b[b.from:b.to])
+	}
+	return equalKeys(s.b[a.from:a.to], s.b[b.from:b.to])
+}
+
+// equalKeys compares two raw keys by what they mean.
+func equalKeys(a, b []byte) bool {
+	var bufA, bufB [64]byte
+	return bytes.Equal(unescapeKey(bufA[:0], a), unescapeKey(bufB[:0], b))
+}
+
+// unescapeKey gives the key as it is meant: itself when it has no escapes, else
+// its unescaped form, appended to buf.
+func unescapeKey(buf, raw []byte) []byte {
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return raw
+	}
+	return appendUnescaped(buf, raw)
+}
+
+// keySet holds the keys of all objects that have many: open addressing, filled
+// to half at most, under a seed of its own so that nobody can aim for
+// collisions.
+type keySet struct {
+	slots []keySlot
+	used  int
+	seed  maphash.Seed
+}
+
+type keySlot struct {
+	object uint32 // 0: free
+	hash   uint32
+	key    keySpan
+}
+
+// addKey puts the object's key into the set and says whether it was there.
+func (s *scanner) addKey(object uint32, key keySpan) bool {
+	set := &s.set
+	if set.slots == nil {
+		set.slots = make([]keySlot, 8*fewKeys)
+		set.seed = maphash.MakeSeed()
+	} else if 2*set.used >= len(set.slots) {
+		set.grow()
+	}
+	raw := s.b[key.from:key.to]
+	var buf [64]byte
+	if key.escaped {
+		raw = appendUnescaped(buf[:0], raw)
+	}
+	hash := uint32(maphash.Bytes(set.seed, raw)) ^ object*0x9E3779B1 //nolint:gosec // the low half is what is wanted
+	i := int(hash) & (len(set.slots) - 1)
+	for ; set.slots[i].object != 0; i = (i + 1) & (len(set.slots) - 1) {
+		if slot := &set.slots[i]; slot.object == object && slot.hash == hash && s.sameKey(slot.key, key) {
+			return true
+		}
+	}
+	set.slots[i] = keySlot{object: object, hash: hash, key: key}
+	set.used++
+	return false
+}
+
+func (set *keySet) grow() {
+	old := set.slots
+	set.slots = make([]keySlot, 4*len(old))
+	for _, slot := range old {
+		if slot.object == 0 {
+			continue
+		}
+		i := int(slot.hash) & (len(set.slots) - 1)
+		for set.slots[i].object != 0 {
+			i = (i + 1) & (len(set.slots) - 1)
+		}
+		set.slots[i] = slot
+	}
+}

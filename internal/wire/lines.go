@@ -1,0 +1,70 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+)
+
+// LineReader reads the messages of a stdio stream, one on each line.
+type LineReader struct {
+	r    *bufio.Reader
+	max  int
+	skip bool   // inside a line that was too long
+	long []byte // a line that did not fit into r's buffer
+}
+
+// NewLineReader reads lines of at most limit bytes from r.
+func NewLineReader(r io.Reader, limit int) *LineReader {
+	return &LineReader{r: bufio.NewReader(r), max: limit}
+}
+
+// Next gives the next line that is not empty, without its LF or CRLF; it is
+// valid until the next call. A line that is too long is ErrTooLong, said as soon
+// as it is known; the call after that goes on behind the line. A last line
+// without LF counts.
+func (l *LineReader) Next() ([]byte, error) {
+	for {
+		line, err := l.line()
+		if err != nil && (err != io.EOF || len(line) == 0) {
+			return nil, err
+		}
+		if line = bytes.TrimSuffix(line, []byte{'\r'}); len(line) > 0 {
+			return line, nil
+		}
+	}
+}
+
+func (l *LineReader) line() ([]byte, error) {
+	l.long = l.long[:0]
+	for {
+		chunk, err := l.r.ReadSlice('\n')
+		more := errors.Is(err, bufio.ErrBufferFull)
+		if err != nil && !more && err != io.EOF {
+			return nil, err
+		}
+		whole := err == nil
+		if whole {
+			chunk = chunk[:len(chunk)-1]
+		}
+		if l.skip {
+			l.skip = !whole
+			if err == io.EOF {
+				return nil, err
+			}
+			continue
+		}
+		if len(l.long)+len(chunk) > l.max+1 || len(l.long)+len(bytes.TrimSuffix(chunk, []byte{'\r'})) > l.max {
+			l.skip = !whole
+			return nil, ErrTooLong
+		}
+		if whole && len(l.long) == 0 {
+			return chunk, nil
+		}
+		l.long = append(l.long, chunk...)
+		if !more {
+			return l.long, err
+		}
+	}
+}

@@ -1,0 +1,324 @@
+package wire
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+	"strconv"
+	"unicode/utf8"
+)
+
+// MaxDepth is how deep arrays and objects may nest. It bounds the recursion of
+// every scan; no MCP message comes near it.
+const MaxDepth = 128
+
+// scanner walks one JSON text and judges it. It accepts exactly RFC 8259 in
+// UTF-8, without byte-order mark, lone surrogates and duplicate keys. The first
+// fault sticks in err, and every method returns at once from then on.
+type scanner struct {
+	b   []byte
+	i   int
+	err *Error
+
+	keys    []keySpan // keys of the objects that are open, innermost last
+	set     keySet    // keys of the objects that have many
+	objects uint32    // number of objects opened so far
+	twice   bool      // let duplicate keys pass
+
+	inline [32]keySpan // where keys begins
+}
+
+func (s *scanner) reset(b []byte) {
+	s.b, s.i, s.err = b, 0, nil
+	s.keys = s.inline[:0]
+	if len(b) > math.MaxInt32 {
+		s.fail(0, "the text is longer than 2 GiB")
+	}
+}
+
+func (s *scanner) fail(at int, what string) {
+	if s.err == nil {
+		s.err = &Error{Code: CodeParse, Message: "not valid JSON at byte " + strconv.Itoa(at) + ": " + what}
+		s.i = len(s.b)
+	}
+}
+
+// unexpected fails at the current byte, or because there is none.
+func (s *scanner) unexpected(wanted string) {
+	if s.i >= len(s.b) {
+		s.fail(len(s.b), "it ends where "+wanted+" should be")
+		return
+	}
+	if s.i == 0 && s.b[0] == 0xEF {
+		s.fail(0, "it begins with a byte-order mark or another stray byte; send plain UTF-8")
+		return
+	}
+	s.fail(s.i, strconv.QuoteToASCII(string(s.b[s.i:s.i+1]))+" where "+wanted+" should be")
+}
+
+func (s *scanner) space() {
+	i := s.i
+	for i < len(s.b) && isSpace(s.b[i]) {
+		i++
+	}
+	s.i = i
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
+
+// end refuses anything but white space after the value.
+func (s *scanner) end() {
+	s.space()
+	if s.err == nil && s.i < len(s.b) {
+		s.unexpected("the end")
+	}
+}
+
+// value scans one value. depth counts the arrays and objects around it.
+func (s *scanner) value(depth int) {
+	if s.i >= len(s.b) {
+		s.unexpected("a value")
+		return
+	}
+	switch c := s.b[s.i]; c {
+	case '"':
+		s.str()
+	case '{':
+		o := s.openObject(depth)
+		for s.nextMember(&o) {
+			s.value(depth + 1)
+		}
+	case '[':
+		first := true
+		if !s.open(depth) {
+			return
+		}
+		for s.nextElement(&first) {
+			s.value(depth + 1)
+		}
+	case 't':
+		s.literal("true")
+	case 'f':
+		s.literal("false")
+	case 'n':
+		s.literal("null")
+	default:
+		if c == '-' || c >= '0' && c <= '9' {
+			s.number()
+			return
+		}
+		s.unexpected("a value")
+	}
+}
+
+func (s *scanner) literal(word string) {
+	if len(s.b)-s.i >= len(word) && string(s.b[s.i:s.i+len(word)]) == word {
+		s.i += len(word)
+		return
+	}
+	s.unexpected("a value")
+}
+
+func (s *scanner) open(depth int) bool {
+	if depth >= MaxDepth {
+		s.fail(s.i, "arrays and objects nest deeper than "+strconv.Itoa(MaxDepth))
+		return false
+	}
+	s.i++
+	return s.err == nil
+}
+
+// nextElement moves to the next element of an array whose bracket has been
+// read, and says false at its end or at a fault.
+func (s *scanner) nextElement(first *bool) bool {
+	s.space()
+	if s.i >= len(s.b) {
+		s.unexpected("',' or ']'")
+		return false
+	}
+	c := s.b[s.i]
+	if c == ']' {
+		s.i++
+		return false
+	}
+	if *first {
+		*first = false
+		return true
+	}
+	if c != ',' {
+		s.unexpected("',' or ']'")
+		return false
+	}
+	s.i++
+	s.space()
+	return s.err == nil
+}
+
+// number scans a number. All digits count: nothing is rounded here.
+func (s *scanner) number() {
+	i := s.i
+	if s.b[i] == '-' {
+		i++
+	}
+	switch {
+	case i < len(s.b) && s.b[i] == '0':
+		i++
+	case i < len(s.b) && s.b[i] >= '1' && s.b[i] <= '9':
+		i = digits(s.b, i)
+	default:
+		s.i = i
+		s.unexpected("a digit")
+		return
+	}
+	if i < len(s.b) && s.b[i] == '.' {
+		j := digits(s.b, i+1)
+		if j == i+1 {
+			s.i = j
+			s.unexpected("a digit")
+			return
+		}
+		i = j
+	}
+	if i < len(s.b) && (s.b[i] == 'e' || s.b[i] == 'E') {
+		i++
+		if i < len(s.b) && (s.b[i] == '+' || s.b[i] == '-') {
+			i++
+		}
+		j := digits(s.b, i)
+		if j == i {
+			s.i = j
+			s.unexpected("a digit")
+			return
+		}
+		i = j
+	}
+	s.i = i
+}
+
+func digits(b []byte, i int) int {
+	for i < len(b) && b[i] >= '0' && b[i] <= '9' {
+		i++
+	}
+	return i
+}
+
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// plain gives the index of the first byte from i on that is not a plain
+// character of a string: a quote, a backslash, a control character or a byte
+// outside ASCII; len(b) if there is none. It looks at eight bytes at a time:
+// the lowest mark in each mask is exact, those above it may not be.
+func plain(b []byte, i int) int {
+	for ; i+8 <= len(b); i += 8 {
+		x := binary.LittleEndian.Uint64(b[i:])
+		quote := x ^ ones*'"'
+		slash := x ^ ones*'\\'
+		mark := (x-ones*0x20)&^x | (quote-ones)&^quote | (slash-ones)&^slash | x
+		if mark &= highs; mark != 0 {
+			return i + bits.TrailingZeros64(mark)>>3
+		}
+	}
+	for ; i < len(b); i++ {
+		if c := b[i]; c < 0x20 || c >= utf8.RuneSelf || c == '"' || c == '\\' {
+			return i
+		}
+	}
+	return i
+}
+
+// str scans a string, which begins here, and says whether it holds escapes.
+func (s *scanner) str() (escaped bool) {
+	start, i := s.i, s.i+1
+	for {
+		i = plain(s.b, i)
+		if i >= len(s.b) {
+			s.fail(start, "this string has no end")
+			return escaped
+		}
+		switch c := s.b[i]; {
+		case c == '"':
+			s.i = i + 1
+			return escaped
+		case c == '\\':
+			escaped = true
+			if i = s.escape(i); i < 0 {
+				return escaped
+			}
+		case c < 0x20:
+			s.fail(i, "a control character in a string; escape it")
+			return escaped
+		default:
+			for i < len(s.b) && s.b[i] >= utf8.RuneSelf {
+				r, n := utf8.DecodeRune(s.b[i:])
+				if r == utf8.RuneError && n == 1 {
+					s.fail(i, "this is not UTF-8")
+					return escaped
+				}
+				i += n
+			}
+		}
+	}
+}
+
+// escape judges the escape at i and gives the index after it, or -1.
+func (s *scanner) escape(i int) int {
+	if i+1 >= len(s.b) {
+		s.fail(i, "this escape has no end")
+		return -1
+	}
+	switch s.b[i+1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return i + 2
+	case 'u':
+	default:
+		s.fail(i, "there is no such escape")
+		return -1
+	}
+	r, ok := hex4(s.b, i+2)
+	if !ok {
+		s.fail(i, "\\u wants four hexadecimal digits")
+		return -1
+	}
+	if r < surrogateMin || r > surrogateMax {
+		return i + 6
+	}
+	low, ok := rune(0), false
+	if r < surrogateLow && i+7 < len(s.b) && s.b[i+6] == '\\' && s.b[i+7] == 'u' {
+		low, ok = hex4(s.b, i+8)
+	}
+	if !ok || low < surrogateLow || low > surrogateMax {
+		s.fail(i, "a surrogate without its other half")
+		return -1
+	}
+	return i + 12
+}
+
+const (
+	surrogateMin = 0xD800
+	surrogateLow = 0xDC00
+	surrogateMax = 0xDFFF
+)
+
+func hex4(b []byte, i int) (rune, bool) {
+	if i+4 > len(b) {
+		return 0, false
+	}
+	var r rune
+	for _, c := range b[i : i+4] {
+		switch {
+		case c >= '0' && c <= '9':
+			c -= '0'
+		case c >= 'a' && c <= 'f':
+			c -= 'a' - 10
+		case c >= 'A' && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return 0, false
+		}
+		r = r<<4 | rune(c)
+	}
+	return r, true
+}

@@ -1,0 +1,91 @@
+package wire
+
+import (
+	"bytes"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// appendUnescaped appends what the inside of a JSON string means.
+func appendUnescaped(dst, inside []byte) []byte {
+	for {
+		i := bytes.IndexByte(inside, '\\')
+		if i < 0 || i+1 >= len(inside) {
+			return append(dst, inside...)
+		}
+		dst = append(dst, inside[:i]...)
+		c := inside[i+1]
+		rest := inside[i+2:]
+		switch c {
+		case 'b':
+			c = '\b'
+		case 'f':
+			c = '\f'
+		case 'n':
+			c = '\n'
+		case 'r':
+			c = '\r'
+		case 't':
+			c = '\t'
+		case 'u':
+			r, ok := hex4(rest, 0)
+			if !ok {
+				return append(dst, rest...)
+			}
+			rest = rest[4:]
+			if utf16.IsSurrogate(r) && len(rest) >= 6 && rest[0] == '\\' && rest[1] == 'u' {
+				if low, ok := hex4(rest, 2); ok {
+					r = utf16.DecodeRune(r, low)
+					rest = rest[6:]
+				}
+			}
+			dst = utf8.AppendRune(dst, r)
+			inside = rest
+			continue
+		}
+		dst = append(dst, c)
+		inside = rest
+	}
+}
+
+// AppendString appends s as a JSON string. What is not UTF-8 in it becomes
+// U+FFFD.
+func AppendString(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	from := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= utf8.RuneSelf {
+			r, n := utf8.DecodeRuneInString(s[i:])
+			if r == utf8.RuneError && n == 1 {
+				dst = append(dst, s[from:i]...)
+				dst = append(dst, "\uFFFD"...)
+				from = i + 1
+			}
+			i += n
+			continue
+		}
+		if c >= 0x20 && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		dst = append(dst, s[from:i]...)
+		switch c {
+		case '"', '\\':
+			dst = append(dst, '\\', c)
+		case '\n':
+			dst = append(dst, '\\', 'n')
+		case '\r':
+			dst = append(dst, '\\', 'r')
+		case '\t':
+			dst = append(dst, '\\', 't')
+		default:
+			const hex = "0123456789abcdef"
+			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		}
+		i++
+		from = i
+	}
+	dst = append(dst, s[from:]...)
+	return append(dst, '"')
+}

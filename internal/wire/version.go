@@ -1,0 +1,68 @@
+package wire
+
+// Protocol versions. The first four are the legacy era (initialize, sessions);
+// the modern era has neither.
+const (
+	V20241105 = "2024-11-05"
+	V20250326 = "2025-03-26"
+	V20250618 = "2025-06-18"
+	V20251125 = "2025-11-25"
+	V20260728 = "2026-07-28"
+
+	LatestLegacy = V20251125
+	Modern       = V20260728
+)
+
+// Versions lists what we speak, newest first.
+func Versions() []string {
+	return []string{V20260728, V20251125, V20250618, V20250326, V20241105}
+}
+
+// LegacyVersions lists what we speak of the legacy era, newest first.
+func LegacyVersions() []string {
+	return []string{V20251125, V20250618, V20250326, V20241105}
+}
+
+// Supported says whether we speak v.
+func Supported(v string) bool { return v == Modern || legacy(v) }
+
+func legacy(v string) bool {
+	switch v {
+	case V20251125, V20250618, V20250326, V20241105:
+		return true
+	}
+	return false
+}
+
+// IsModern says whether v belongs to the modern era, spoken by us or not: a
+// date not before 2026-07-28. Whatever is no date is not modern.
+func IsModern(v string) bool { return isDate(v) && v >= Modern }
+
+// Negotiate is the answer to the version asked for in initialize: the same if
+// it is a legacy one that we speak, else our latest legacy one. It never
+// answers a modern version, because that era has no initialize.
+func Negotiate(requested string) string {
+	if legacy(requested) {
+		return requested
+	}
+	return LatestLegacy
+}
+
+// HasBatches says whether the version has JSON-RPC batches.
+func HasBatches(v string) bool { return v == V20250326 }
+
+func isDate(v string) bool {
+	if len(v) != len(Modern) {
+		return false
+	}
+	for i := range len(v) {
+		if i == 4 || i == 7 {
+			if v[i] != '-' {
+				return false
+			}
+		} else if v[i] < '0' || v[i] > '9' {
+			return false
+		}
+	}
+	return true
+}
