@@ -1,0 +1,82 @@
+package identity
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/store"
+)
+
+const adminName = store.AdminName
+
+// minAdminToken is the least length of an admin token that a person chooses.
+const minAdminToken = 16
+
+// EnsureAdmin makes the default tenant's admin key where there never was one,
+// and gives its token this one time. A revoked one is not made anew: the
+// operator's socket works without it.
+func (i *Identity) EnsureAdmin(ctx context.Context) (token string, made bool, err error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.admin() >= 0 {
+		return "", false, nil
+	}
+	k, token := newKey(junctor.DefaultTenant, adminName, []junctor.Scope{junctor.ScopeAdmin}, i.now())
+	err = i.keys.Create(ctx, k)
+	if junctor.CodeOf(err) == junctor.CodeConflict {
+		return "", false, i.reload(ctx) // another process was first
+	}
+	if err != nil {
+		return "", false, err
+	}
+	i.publish(append(slices.Clone(i.snapshot.Load().keys), k))
+	i.log.LogAttrs(ctx, slog.LevelInfo, "admin key made", slog.String("key", k.ID))
+	return token, true, nil
+}
+
+// SetAdminKey makes token the default tenant's admin key. The former token
+// stops working; the key keeps its id. With the token that is set already
+// nothing changes. invalid when the token is short, or cannot be sent in a
+// header; conflict when it is another key's.
+func (i *Identity) SetAdminKey(ctx context.Context, token string) error {
+	switch {
+	case len(token) < minAdminToken || len(token) > maxToken:
+		return junctor.Errorf(junctor.CodeInvalid, "the admin key has %d characters; use %d to %d", len(token), minAdminToken, maxToken)
+	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return junctor.Errorf(junctor.CodeInvalid, "the admin key has a space or a character that is not plain ASCII: it could not be sent in a header")
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	k := junctor.Key{
+		ID: newID(), Tenant: junctor.DefaultTenant, Name: adminName, Prefix: prefixOf(token), Hash: hash(token),
+		Scopes: []junctor.Scope{junctor.ScopeAdmin}, CreatedAt: stored(i.now()),
+	}
+	k, err := i.keys.ReplaceAdmin(ctx, k)
+	if junctor.CodeOf(err) == junctor.CodeConflict {
+		return &junctor.Error{Code: junctor.CodeConflict, Message: "the admin key that was set is the token of another key: choose a new one", Cause: err}
+	}
+	if err != nil {
+		return err
+	}
+	keys := slices.Clone(i.snapshot.Load().keys)
+	if n := i.admin(); n >= 0 {
+		if keys[n].Hash != k.Hash {
+			i.log.LogAttrs(ctx, slog.LevelInfo, "admin key replaced", slog.String("key", k.ID))
+		}
+		keys[n] = k
+	} else {
+		keys = append(keys, k)
+	}
+	i.publish(keys)
+	return nil
+}
+
+// admin is where the default tenant's admin key stands in the snapshot, or -1.
+func (i *Identity) admin() int {
+	return slices.IndexFunc(i.snapshot.Load().keys, func(k junctor.Key) bool {
+		return k.Tenant == junctor.DefaultTenant && k.Name == adminName
+	})
+}

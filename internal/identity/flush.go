@@ -1,0 +1,43 @@
+package identity
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// Flush stores when keys were last used, as far as that is not stored yet: call
+// it now and then, and before the end. What could not be stored is tried again
+// at the next call.
+func (i *Identity) Flush(ctx context.Context) error {
+	type pending struct {
+		usage *usage
+		last  int64
+	}
+	times := make(map[junctor.TenantID]map[string]time.Time)
+	marks := make(map[junctor.TenantID][]pending)
+	for r, u := range i.snapshot.Load().used {
+		last := u.last.Load()
+		if last == u.flushed.Load() {
+			continue
+		}
+		if times[r.tenant] == nil {
+			times[r.tenant] = make(map[string]time.Time)
+		}
+		times[r.tenant][r.id] = time.UnixMicro(last)
+		marks[r.tenant] = append(marks[r.tenant], pending{u, last})
+	}
+	var failed error
+	for tenant, used := range times {
+		if err := i.keys.Touch(ctx, tenant, used); err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		for _, p := range marks[tenant] {
+			p.usage.flushed.Store(p.last)
+		}
+	}
+	return failed
+}
