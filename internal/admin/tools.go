@@ -15,7 +15,7 @@ const maxCallBody = 4 << 20
 
 type toolQuery struct {
 	Server string `query:"server" doc:"Only the tools of this server."`
-	Query  string `query:"q" maxLength:"200" doc:"Only tools that match this text, best first."`
+	Query  string `query:"q" maxLength:"200" doc:"Only tools that have every word of this text in their name, title or description."`
 }
 
 type toolName struct {
