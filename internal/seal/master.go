@@ -1,0 +1,118 @@
+// Package seal keeps secrets secret. It is ground, and the only package that
+// encrypts: app opens the Master key from a file or the environment, the store
+// keeps what Master wrapped, and gateway and guard seal session ids and request
+// states with a Ring. Secret is the type that other packages carry plaintext in.
+package seal
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"strings"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// keySize is the size of every key here: AES-256.
+const keySize = 32
+
+// idSize is how much of a key's fingerprint stands in front of what it wrapped.
+const idSize = 8
+
+// Master is the key that wraps other keys and stored secrets. It never leaves
+// this package.
+type Master struct {
+	id   [idSize]byte
+	aead cipher.AEAD
+}
+
+// FromEnv makes the master key from the text of an environment variable: 32
+// bytes in base64, as in the key file. Its errors never show the text.
+func FromEnv(value string) (*Master, error) {
+	key, err := decodeKey(value)
+	if err != nil {
+		return nil, junctor.Errorf(junctor.CodeInvalid,
+			"JUNCTOR_SEAL_KEY is not a key: it must be 32 random bytes in base64, as `openssl rand -base64 32` prints them")
+	}
+	return newMaster(key)
+}
+
+func decodeKey(text string) ([]byte, error) {
+	text = strings.TrimRight(strings.TrimSpace(text), "=")
+	key, err := base64.RawStdEncoding.Strict().DecodeString(text)
+	if err != nil {
+		return nil, err
+	}
+	if len(key) != keySize {
+		return nil, base64.CorruptInputError(len(text))
+	}
+	return key, nil
+}
+
+// newMaster takes a key of keySize bytes. What encrypts and what names the key
+// are derived from it apart, so that the name says nothing about the key.
+func newMaster(key []byte) (*Master, error) {
+	sub, err := hkdf.Expand(sha256.New, key, "junctor seal v1: wrap", keySize)
+	if err != nil {
+		return nil, fault(err)
+	}
+	id, err := hkdf.Expand(sha256.New, key, "junctor seal v1: id", idSize)
+	if err != nil {
+		return nil, fault(err)
+	}
+	aead, err := newAEAD(sub)
+	if err != nil {
+		return nil, err
+	}
+	return &Master{id: [idSize]byte(id), aead: aead}, nil
+}
+
+// newAEAD is AES-256-GCM that puts a random nonce in front of what it seals.
+// One key is good for 2^32 seals: a ring key of seven days for 7000 a second.
+func newAEAD(key []byte) (cipher.AEAD, error) {
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, fault(err)
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		return nil, fault(err)
+	}
+	return aead, nil
+}
+
+func fault(err error) error {
+	return junctor.Errorf(junctor.CodeInternal, "the sealing key could not be set up: %w", err)
+}
+
+// ID names the key: the same in every process that has it, and of no use
+// without it. It stands in front of all that the key wraps.
+func (m *Master) ID() string { return hex.EncodeToString(m.id[:]) }
+
+// Wrap encrypts plaintext and binds it to aad, which says where it belongs
+// (tenant, record, field): Unwrap opens it only with the same aad.
+func (m *Master) Wrap(plaintext, aad []byte) []byte {
+	out := make([]byte, 0, idSize+len(plaintext)+m.aead.Overhead())
+	return m.aead.Seal(append(out, m.id[:]...), nil, plaintext, m.bind(aad))
+}
+
+// Unwrap opens what Wrap made. It answers CodeInvalid when another key wrapped
+// it, when it belongs elsewhere, or when it was changed.
+func (m *Master) Unwrap(wrapped, aad []byte) ([]byte, error) {
+	if len(wrapped) < idSize || [idSize]byte(wrapped) != m.id {
+		return nil, junctor.Errorf(junctor.CodeInvalid,
+			"this secret was sealed with another key: start with the key file or JUNCTOR_SEAL_KEY that was in use when it was stored")
+	}
+	plaintext, err := m.aead.Open(nil, nil, wrapped[idSize:], m.bind(aad))
+	if err != nil {
+		return nil, junctor.Errorf(junctor.CodeInvalid, "this secret was changed, or moved from where it was stored: enter it again")
+	}
+	return plaintext, nil
+}
+
+func (m *Master) bind(aad []byte) []byte {
+	return append(m.id[:len(m.id):len(m.id)], aad...)
+}
