@@ -1,0 +1,147 @@
+package builtin
+
+import (
+	"bytes"
+	"encoding/base64"
+	stdjson "encoding/json"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+)
+
+// Content is one content block of MCP, as JSON. The functions below make the
+// usual ones; any other block may be written by hand.
+type Content []byte
+
+// MarshalJSON gives the block itself, not base64 of it.
+func (c Content) MarshalJSON() ([]byte, error) { return c, nil }
+
+// Result is what a tool answers.
+type Result struct {
+	Content    []Content
+	Structured stdjson.RawMessage // structuredContent, a JSON object; nil for none
+	IsError    bool               // the tool ran and failed; Content says how
+	Meta       stdjson.RawMessage // the result's _meta, a JSON object; nil for none
+}
+
+// TextResult is a result of one text block.
+func TextResult(text string) Result { return Result{Content: []Content{Text(text)}} }
+
+// StructuredResult is v as structured content and, for clients that do not read
+// that, as text.
+func StructuredResult(v any) (Result, error) {
+	data, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		return Result{}, err
+	}
+	return Result{Content: []Content{Text(string(data))}, Structured: data}, nil
+}
+
+// Text is a text block.
+func Text(text string) Content {
+	b := make([]byte, 0, len(text)+len(text)/8+32)
+	b = append(b, `{"type":"text","text":`...)
+	return append(quote(b, text), '}')
+}
+
+// Image is an image block.
+func Image(data []byte, mimeType string) Content { return binary("image", data, mimeType) }
+
+// Audio is an audio block.
+func Audio(data []byte, mimeType string) Content { return binary("audio", data, mimeType) }
+
+func binary(kind string, data []byte, mimeType string) Content {
+	b := make([]byte, 0, base64.StdEncoding.EncodedLen(len(data))+len(mimeType)+64)
+	b = append(b, `{"type":"`...)
+	b = append(b, kind...)
+	b = append(b, `","data":"`...)
+	b = base64.StdEncoding.AppendEncode(b, data)
+	b = append(b, `","mimeType":`...)
+	return append(quote(b, mimeType), '}')
+}
+
+// Embedded is a block that carries a resource with its contents.
+func Embedded(c Contents) Content {
+	b := append([]byte(nil), `{"type":"resource","resource":`...)
+	return append(c.append(b), '}')
+}
+
+// Link is a block that points to a resource.
+func Link(r Resource) Content {
+	b := append([]byte(nil), `{"type":"resource_link",`...)
+	return append(r.appendMembers(b), '}')
+}
+
+// quote appends s as a JSON string. Invalid UTF-8 becomes the replacement
+// character, which is all that AppendQuote's error would say.
+func quote(b []byte, s string) []byte {
+	b, _ = jsontext.AppendQuote(b, s)
+	return b
+}
+
+// textResult renders the commonest result without detours.
+func textResult(text string, isError bool) catalog.Result {
+	b := make([]byte, 0, len(text)+len(text)/8+64)
+	b = append(b, `{"content":[{"type":"text","text":`...)
+	b = quote(b, text)
+	b = append(b, `}]`...)
+	if isError {
+		b = append(b, `,"isError":true`...)
+	}
+	return catalog.Result{Body: append(b, '}'), IsError: isError}
+}
+
+func structuredResult(structured []byte) catalog.Result {
+	b := make([]byte, 0, 2*len(structured)+len(structured)/4+96)
+	b = append(b, `{"content":[{"type":"text","text":`...)
+	b, _ = jsontext.AppendQuote(b, structured)
+	b = append(b, `}],"structuredContent":`...)
+	b = append(b, structured...)
+	return catalog.Result{Body: append(b, '}')}
+}
+
+// render writes the result's body. Handlers may have written parts of it by
+// hand: what is not JSON is refused here, and line breaks between tokens are
+// taken out, so that no door has to look at it again.
+func (r *Result) render() (catalog.Result, error) {
+	size := len(r.Structured) + len(r.Meta) + 64
+	for _, c := range r.Content {
+		size += len(c) + 1
+	}
+	b := append(make([]byte, 0, size), `{"content":[`...)
+	for i, c := range r.Content {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, c...)
+	}
+	b = append(b, ']')
+	if r.Structured != nil {
+		b = append(append(b, `,"structuredContent":`...), r.Structured...)
+	}
+	if r.IsError {
+		b = append(b, `,"isError":true`...)
+	}
+	if r.Meta != nil {
+		b = append(append(b, `,"_meta":`...), r.Meta...)
+	}
+	b, err := tidy(append(b, '}'))
+	if err != nil {
+		return catalog.Result{}, junctor.Errorf(junctor.CodeInternal, "the tool gave a result that is not JSON: %w", err)
+	}
+	return catalog.Result{Body: b, IsError: r.IsError}, nil
+}
+
+// tidy checks that b is one JSON value and takes line breaks between tokens out.
+func tidy(b []byte) ([]byte, error) {
+	v := jsontext.Value(b)
+	if !v.IsValid() || bytes.IndexByte(b, '\n') >= 0 {
+		if err := v.Compact(jsontext.AllowDuplicateNames(false), jsontext.AllowInvalidUTF8(false)); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}
