@@ -1,0 +1,236 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+)
+
+// Limits of an answer, so that a broken server cannot take all memory.
+const (
+	maxAnswer  = 64 << 20
+	maxHeaders = 256
+)
+
+// answer is one HTTP answer, reduced to what a load generator looks at. Its
+// body is valid until the next answer is read into the same buffer.
+type answer struct {
+	status  int
+	session string
+	stream  bool // the body is an event stream
+	last    bool // the connection ends with this answer
+	body    []byte
+}
+
+// readAnswer reads one HTTP/1.1 answer to a POST or GET, its body into buf.
+func readAnswer(br *bufio.Reader, buf []byte) (answer, error) {
+	for range 8 {
+		a, err := readOne(br, buf[:0])
+		if err != nil || a.status >= 200 {
+			return a, err
+		}
+	}
+	return answer{}, errors.New("more than 8 interim answers")
+}
+
+type framing struct {
+	length  int // -1 is unknown
+	chunked bool
+}
+
+func readOne(br *bufio.Reader, buf []byte) (answer, error) {
+	var a answer
+	line, err := readLine(br)
+	if err != nil {
+		return a, err
+	}
+	if len(line) < 12 || !bytes.HasPrefix(line, []byte("HTTP/1.")) || line[8] != ' ' || len(line) > 12 && line[12] != ' ' {
+		return a, fmt.Errorf("bad status line %.40q", line)
+	}
+	if a.status, err = digits(line[9:12], 10, 999); err != nil || a.status < 100 {
+		return a, fmt.Errorf("bad status line %.40q", line)
+	}
+	a.last = line[7] == '0'
+	f, err := readHead(br, &a)
+	if err != nil {
+		return a, err
+	}
+	switch {
+	case a.status < 200 || a.status == 204 || a.status == 304:
+	case f.chunked:
+		a.body, err = readChunks(br, buf)
+	case f.length >= 0:
+		a.body, err = readN(br, buf, f.length)
+	default:
+		a.last = true
+		a.body, err = readToEnd(br, buf)
+	}
+	return a, err
+}
+
+func readHead(br *bufio.Reader, a *answer) (framing, error) {
+	f := framing{length: -1}
+	for range maxHeaders {
+		line, err := readLine(br)
+		if err != nil || len(line) == 0 {
+			return f, err
+		}
+		name, value, ok := bytes.Cut(line, []byte(":"))
+		if !ok || len(name) == 0 || bytes.ContainsAny(name, " \t") {
+			return f, fmt.Errorf("bad header line %.40q", line)
+		}
+		value = bytes.Trim(value, " \t")
+		switch {
+		case named(name, "content-length"):
+			n, err := digits(value, 10, maxAnswer)
+			if err != nil || f.length >= 0 && n != f.length {
+				return f, fmt.Errorf("bad Content-Length %.40q", value)
+			}
+			f.length = n
+		case named(name, "transfer-encoding"):
+			if !named(value, "chunked") || f.chunked {
+				return f, fmt.Errorf("unknown Transfer-Encoding %.40q", value)
+			}
+			f.chunked = true
+		case named(name, "connection"):
+			a.last = a.last || named(value, "close")
+		case named(name, "content-type"):
+			a.stream = bytes.HasPrefix(value, []byte("text/event-stream"))
+		case named(name, "mcp-session-id"):
+			a.session = string(value)
+		}
+	}
+	return f, fmt.Errorf("more than %d headers", maxHeaders)
+}
+
+// readLine gives a line without its end; it is valid until the next read.
+func readLine(br *bufio.Reader) ([]byte, error) {
+	line, err := br.ReadSlice('\n')
+	if err != nil {
+		if err == io.EOF && len(line) > 0 {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, err
+	}
+	return bytes.TrimSuffix(line[:len(line)-1], []byte("\r")), nil
+}
+
+func readN(br *bufio.Reader, buf []byte, n int) ([]byte, error) {
+	if len(buf)+n > maxAnswer {
+		return buf, fmt.Errorf("the answer is larger than %d bytes", maxAnswer)
+	}
+	// Grow as bytes arrive: a length that is only claimed costs no memory.
+	for n > 0 {
+		step := min(n, max(1<<20, cap(buf)-len(buf)))
+		at := len(buf)
+		buf = slices.Grow(buf, step)[:at+step]
+		got, err := io.ReadFull(br, buf[at:])
+		if err != nil {
+			return buf[:at+got], unexpected(err)
+		}
+		n -= step
+	}
+	return buf, nil
+}
+
+func readChunks(br *bufio.Reader, buf []byte) ([]byte, error) {
+	for {
+		line, err := readLine(br)
+		if err != nil {
+			return buf, unexpected(err)
+		}
+		size, _, _ := bytes.Cut(line, []byte(";"))
+		n, err := digits(bytes.TrimRight(size, " \t"), 16, maxAnswer)
+		if err != nil {
+			return buf, fmt.Errorf("bad chunk size %.40q", line)
+		}
+		if n == 0 {
+			return buf, readTrailers(br)
+		}
+		if buf, err = readN(br, buf, n); err != nil {
+			return buf, err
+		}
+		if line, err = readLine(br); err != nil || len(line) > 0 {
+			return buf, fmt.Errorf("a chunk does not end where it says: %.40q, %w", line, unexpected(err))
+		}
+	}
+}
+
+func readTrailers(br *bufio.Reader) error {
+	for range maxHeaders {
+		if line, err := readLine(br); err != nil || len(line) == 0 {
+			return unexpected(err)
+		}
+	}
+	return fmt.Errorf("more than %d trailers", maxHeaders)
+}
+
+func readToEnd(br *bufio.Reader, buf []byte) ([]byte, error) {
+	for len(buf) <= maxAnswer {
+		buf = slices.Grow(buf, 4<<10)
+		n, err := br.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		if err == io.EOF {
+			return buf, nil
+		}
+		if err != nil {
+			return buf, err
+		}
+	}
+	return buf, fmt.Errorf("the answer is larger than %d bytes", maxAnswer)
+}
+
+// digits reads a number without sign, space or underscore.
+func digits(b []byte, base, limit int) (int, error) {
+	if len(b) == 0 || len(b) > 16 || b[0] == '+' || b[0] == '-' {
+		return 0, strconv.ErrSyntax
+	}
+	n, err := strconv.ParseInt(string(b), base, 64)
+	if err != nil || n > int64(limit) {
+		return 0, strconv.ErrRange
+	}
+	return int(n), nil
+}
+
+// unexpected names an end in the middle of an answer for what it is.
+func unexpected(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// named compares without ASCII case and without allocating; want is in lower case.
+func named(b []byte, want string) bool {
+	if len(b) != len(want) {
+		return false
+	}
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if c != want[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// message is the JSON-RPC message of an answer: the body itself, or what the
+// last event of a stream holds.
+func (a answer) message() []byte {
+	if !a.stream {
+		return a.body
+	}
+	var last []byte
+	for line := range bytes.Lines(a.body) {
+		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok && len(bytes.TrimSpace(data)) > 0 {
+			last = bytes.TrimSpace(data)
+		}
+	}
+	return last
+}

@@ -1,0 +1,153 @@
+package bench
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+)
+
+// endpoint is an MCP door over plain HTTP.
+type endpoint struct {
+	Addr string `json:"addr"` // host:port
+	Path string `json:"path"`
+	Key  string `json:"key,omitempty"` // sent as a bearer token
+}
+
+// conn is one client connection. Requests are prepared bytes and answers are
+// parsed no further than needed: the load generator shares the machine with
+// what it measures. A request is never sent twice.
+type conn struct {
+	addr  string
+	nc    net.Conn    // nil while closed
+	leave func() bool // ends the watch over the context
+	br    *bufio.Reader
+	buf   []byte
+}
+
+func dial(ctx context.Context, addr string, deadline time.Time) (*conn, error) {
+	c := &conn{addr: addr}
+	return c, c.redial(ctx, deadline)
+}
+
+// redial opens the connection anew; its exchanges fail when ctx ends. The
+// deadline is set once for all of them: setting it for each would cost more
+// than parsing the answer.
+func (c *conn) redial(ctx context.Context, deadline time.Time) error {
+	c.close()
+	d := net.Dialer{Deadline: deadline}
+	nc, err := d.DialContext(ctx, "tcp", c.addr)
+	if err != nil {
+		return err
+	}
+	if err := nc.SetDeadline(deadline); err != nil {
+		_ = nc.Close()
+		return err
+	}
+	c.nc = nc
+	c.leave = context.AfterFunc(ctx, func() { _ = nc.SetDeadline(time.Unix(1, 0)) })
+	if c.br == nil {
+		c.br = bufio.NewReaderSize(nc, 64<<10)
+	}
+	c.br.Reset(nc)
+	return nil
+}
+
+func (c *conn) close() {
+	if c.nc != nil {
+		c.leave()
+		_ = c.nc.Close()
+		c.nc = nil
+	}
+}
+
+// exchange sends a whole HTTP request and reads the answer, which is valid
+// until the next exchange.
+func (c *conn) exchange(req []byte) (answer, error) {
+	if c.nc == nil {
+		return answer{}, net.ErrClosed
+	}
+	if _, err := c.nc.Write(req); err != nil {
+		c.close()
+		return answer{}, err
+	}
+	a, err := readAnswer(c.br, c.buf)
+	if cap(a.body) > cap(c.buf) {
+		c.buf = a.body[:0]
+	}
+	if err != nil {
+		c.close()
+		return a, unexpected(err)
+	}
+	if a.last {
+		c.close()
+	}
+	return a, nil
+}
+
+// session is what the server knows this connection by.
+type session struct {
+	version string
+	id      string // legacy only
+}
+
+// handshake opens a session in the legacy era; the modern one has none.
+func (c *conn) handshake(e endpoint, version string) (session, error) {
+	s := session{version: version}
+	if version >= versionModern {
+		return s, nil
+	}
+	hello := fmt.Sprintf(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":%q,"capabilities":{},"clientInfo":%s}}`, version, clientInfo)
+	a, err := c.exchange(post(e, session{}, "", "", []byte(hello)))
+	if err != nil {
+		return s, fmt.Errorf("initialize: %w", err)
+	}
+	var m struct {
+		Result *struct {
+			ProtocolVersion string `json:"protocolVersion"`
+		} `json:"result"`
+	}
+	if err := json.Unmarshal(a.message(), &m); err != nil || a.status != 200 || m.Result == nil {
+		return s, fmt.Errorf("initialize: status %d, answer %.200q", a.status, a.body)
+	}
+	s.version, s.id = m.Result.ProtocolVersion, a.session
+	a, err = c.exchange(post(e, s, "", "", []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)))
+	if err != nil {
+		return s, fmt.Errorf("notifications/initialized: %w", err)
+	}
+	if a.status/100 != 2 {
+		return s, fmt.Errorf("notifications/initialized: status %d, answer %.200q", a.status, a.body)
+	}
+	return s, nil
+}
+
+// clientInfo is how the load generator presents itself.
+const clientInfo = `{"name":"junctor-bench","version":"1"}`
+
+// meta is what each request of the modern era carries.
+const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"` + versionModern + `","io.modelcontextprotocol/clientInfo":` + clientInfo + `,"io.modelcontextprotocol/clientCapabilities":{}}`
+
+// post makes a whole HTTP request. method and name go into the headers of the
+// modern era, which repeat what the body says.
+func post(e endpoint, s session, method, name string, body []byte) []byte {
+	b := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n", e.Path, e.Addr)
+	header := func(name, value string) {
+		if value != "" {
+			b = append(append(append(append(b, name...), ": "...), value...), "\r\n"...)
+		}
+	}
+	if e.Key != "" {
+		header("Authorization", "Bearer "+e.Key)
+	}
+	header("Mcp-Session-Id", s.id)
+	header("MCP-Protocol-Version", s.version)
+	if s.version >= versionModern {
+		header("Mcp-Method", method)
+		header("Mcp-Name", name)
+	}
+	header("Content-Length", strconv.Itoa(len(body)))
+	return append(append(b, "\r\n"...), body...)
+}

@@ -1,0 +1,123 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+)
+
+// maxBody is the largest request that the yardsticks take.
+const maxBody = 16 << 20
+
+// echo is the yardstick "raw": the least a Go programmer would write to answer
+// these calls with net/http and encoding/json. It checks nothing.
+type echo struct {
+	list     []byte // the result of tools/list, ready made
+	sessions atomic.Uint64
+}
+
+type echoRequest struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params struct {
+		ProtocolVersion string            `json:"protocolVersion"`
+		Name            string            `json:"name"`
+		Arguments       map[string]string `json:"arguments"`
+	} `json:"params"`
+}
+
+type echoAnswer struct {
+	JSONRPC string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Result  any             `json:"result,omitempty"`
+	Error   *echoError      `json:"error,omitempty"`
+}
+
+type echoError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+}
+
+type echoResult struct {
+	Content []echoText `json:"content"`
+}
+
+type echoText struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+type echoWelcome struct {
+	ProtocolVersion string            `json:"protocolVersion"`
+	Capabilities    map[string]any    `json:"capabilities"`
+	ServerInfo      map[string]string `json:"serverInfo"`
+}
+
+func (s *echo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	body, err := readBody(w, r)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	var req echoRequest
+	if err := json.Unmarshal(body, &req); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	if req.ID == nil {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	out := echoAnswer{JSONRPC: "2.0", ID: req.ID}
+	switch req.Method {
+	case methodCall:
+		var result echoResult
+		for _, text := range req.Params.Arguments {
+			result.Content = append(result.Content, echoText{Type: "text", Text: text})
+		}
+		out.Result = result
+	case methodList:
+		send(w, bytes.Join([][]byte{[]byte(`{"jsonrpc":"2.0","id":`), req.ID, []byte(`,"result":`), s.list, []byte(`}`)}, nil))
+		return
+	case "initialize":
+		w.Header().Set("Mcp-Session-Id", strconv.FormatUint(s.sessions.Add(1), 10))
+		out.Result = echoWelcome{
+			ProtocolVersion: req.Params.ProtocolVersion,
+			Capabilities:    map[string]any{"tools": struct{}{}},
+			ServerInfo:      map[string]string{"name": "echo", "version": "1"},
+		}
+	default:
+		out.Error = &echoError{Code: -32601, Message: "method not found"}
+	}
+	b, err := json.Marshal(out)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	send(w, b)
+}
+
+func send(w http.ResponseWriter, b []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
+	_, _ = w.Write(b)
+}
+
+// readBody reads the request whole into a buffer of its size. A buffer that
+// grows would make the yardstick slower, and everybody else look better.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	body := http.MaxBytesReader(w, r.Body, maxBody)
+	if n := r.ContentLength; n >= 0 && n <= maxBody {
+		b := make([]byte, n)
+		_, err := io.ReadFull(body, b)
+		return b, err
+	}
+	return io.ReadAll(body)
+}

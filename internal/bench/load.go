@@ -1,0 +1,204 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/junctor-mcp/junctor/internal/proc"
+)
+
+// job is one measurement, as the load process is asked for it.
+type job struct {
+	Endpoint endpoint      `json:"endpoint"`
+	Version  string        `json:"version"`
+	Method   string        `json:"method"`
+	Tool     string        `json:"tool"`
+	Argument string        `json:"argument"` // the tool's text argument
+	ArgBytes int           `json:"arg_bytes"`
+	Conns    int           `json:"conns"`
+	Run      string        `json:"run"` // unique to this measurement
+	Warmup   time.Duration `json:"warmup"`
+	Duration time.Duration `json:"duration"`
+	PID      int           `json:"pid"` // the server's; 0 is not to be looked at
+}
+
+// reading is what one measurement gave. Times are in microseconds.
+type reading struct {
+	Calls     int     `json:"calls"` // right answers within the measured time
+	PerSecond float64 `json:"per_second"`
+	P50       float64 `json:"p50"`
+	P99       float64 `json:"p99"`
+	CPU       float64 `json:"cpu"` // of the server's process tree, per call; 0 is not measured
+	RSS       float64 `json:"rss"` // the highest seen, bytes; 0 is not measured
+	Answers   Answers `json:"answers"`
+	Error     string  `json:"error,omitempty"` // there is no measurement, because of this
+}
+
+// Answers counts answers, those before and after the measured time included.
+type Answers struct {
+	Right   int    `json:"right"`
+	Failed  int    `json:"failed"`            // none, another status than 200, or an error
+	Wrong   int    `json:"wrong"`             // without the text that was sent
+	Crossed int    `json:"crossed"`           // with the text of another call
+	Problem string `json:"problem,omitempty"` // the first that was not right
+}
+
+// Bad is how many answers were not right.
+func (a Answers) Bad() int { return a.Failed + a.Wrong + a.Crossed }
+
+func (a *Answers) add(b Answers) {
+	a.Right += b.Right
+	a.Failed += b.Failed
+	a.Wrong += b.Wrong
+	a.Crossed += b.Crossed
+	if a.Problem == "" {
+		a.Problem = b.Problem
+	}
+}
+
+const (
+	patience  = 15 * time.Second       // beyond the end of a measurement, for the last answers
+	afterFail = 2 * time.Millisecond   // a broken server is not called in a tight loop
+	rssEvery  = 100 * time.Millisecond // how often memory is looked at
+)
+
+// worker is one connection with one call in flight.
+type worker struct {
+	conn    *conn
+	req     *request
+	latency []time.Duration
+	answers Answers
+}
+
+// run drives the load and measures it. An error means that there was nothing to
+// measure; calls that fail are counted instead.
+func (j job) run(ctx context.Context) (reading, error) {
+	limit := time.Now().Add(j.Warmup + j.Duration + patience)
+	workers := make([]*worker, j.Conns)
+	for i := range workers {
+		c, err := dial(ctx, j.Endpoint.Addr, limit)
+		if err != nil {
+			return reading{}, err
+		}
+		defer c.close()
+		s, err := c.handshake(j.Endpoint, j.Version)
+		if err != nil {
+			return reading{}, err
+		}
+		workers[i] = &worker{conn: c, req: newRequest(j, s, j.Run), latency: make([]time.Duration, 0, 1<<14)}
+	}
+	begin := time.Now().Add(j.Warmup)
+	end := begin.Add(j.Duration)
+	var all sync.WaitGroup
+	for i, w := range workers {
+		all.Go(func() { w.work(ctx, uint64(i), uint64(j.Conns), begin, end, limit) }) //nolint:gosec // small and positive
+	}
+	cpu, rss := j.watch(ctx, begin, end)
+	all.Wait()
+	if err := ctx.Err(); err != nil {
+		return reading{}, err
+	}
+	return j.read(workers, cpu, rss), nil
+}
+
+// work calls until end. Ids are step apart, so that no two workers share one.
+func (w *worker) work(ctx context.Context, first, step uint64, begin, end, limit time.Time) {
+	for id := firstID + first; ; id += step {
+		w.req.stamp(id)
+		t0 := time.Now()
+		if !t0.Before(end) || ctx.Err() != nil {
+			return
+		}
+		a, err := w.conn.exchange(w.req.bytes)
+		t1 := time.Now()
+		switch o := w.count(a, err); {
+		case o != right:
+			pause(ctx, afterFail)
+		case !t1.Before(begin) && !t1.After(end):
+			w.latency = append(w.latency, t1.Sub(t0))
+		}
+		if w.conn.nc == nil {
+			if err := w.conn.redial(ctx, limit); err != nil {
+				pause(ctx, afterFail)
+			}
+		}
+	}
+}
+
+// count judges an exchange and remembers the first that was not right.
+func (w *worker) count(a answer, err error) outcome {
+	o := failed
+	if err == nil {
+		o = w.req.judge(a)
+	}
+	switch o {
+	case right:
+		w.answers.Right++
+		return o
+	case failed:
+		w.answers.Failed++
+	case wrong:
+		w.answers.Wrong++
+	case crossed:
+		w.answers.Crossed++
+	}
+	if w.answers.Problem == "" && err != nil {
+		w.answers.Problem = err.Error()
+	} else if w.answers.Problem == "" {
+		w.answers.Problem = fmt.Sprintf("status %d, %.200q", a.status, a.body)
+	}
+	return o
+}
+
+// watch reads what the server uses between begin and end.
+func (j job) watch(ctx context.Context, begin, end time.Time) (cpu time.Duration, rss uint64) {
+	if j.PID == 0 {
+		return 0, 0
+	}
+	pause(ctx, time.Until(begin))
+	first, rss, err := proc.Usage(j.PID)
+	for err == nil && time.Now().Before(end) && ctx.Err() == nil {
+		pause(ctx, min(rssEvery, time.Until(end)))
+		var now time.Duration
+		var held uint64
+		now, held, err = proc.Usage(j.PID)
+		cpu, rss = now-first, max(rss, held)
+	}
+	if err != nil {
+		return 0, 0
+	}
+	return cpu, rss
+}
+
+func (j job) read(workers []*worker, cpu time.Duration, rss uint64) reading {
+	var r reading
+	var latency []time.Duration
+	for _, w := range workers {
+		latency = append(latency, w.latency...)
+		r.Answers.add(w.answers)
+	}
+	slices.Sort(latency)
+	r.Calls = len(latency)
+	r.PerSecond = float64(r.Calls) / j.Duration.Seconds()
+	r.P50, r.P99 = micros(percentile(latency, 0.5)), micros(percentile(latency, 0.99))
+	if r.Calls > 0 {
+		r.CPU = micros(cpu) / float64(r.Calls)
+	}
+	r.RSS = float64(rss)
+	return r
+}
+
+func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
+
+// pause waits, but not longer than ctx.
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
