@@ -18,8 +18,9 @@ func (t *Tenant) EnsureBuiltin(ctx context.Context, id, title string) error {
 		return err
 	}
 	now := micros(time.Now())
+	// The casts are for databases that take a bare parameter in a SELECT for text.
 	_, err := t.s.exec(ctx, t.s.write, `INSERT INTO servers (`+serverColumns+`)
-		SELECT ?, ?, ?, ?, ?, '', ?, ?
+		SELECT ?, ?, ?, ?, ?, '', CAST(? AS BIGINT), CAST(? AS BIGINT)
 		WHERE NOT EXISTS (SELECT 1 FROM removed_servers WHERE tenant_id = ? AND id = ?)
 		ON CONFLICT (tenant_id, id) DO NOTHING`,
 		string(t.id), id, string(junctor.ModeBuiltin), title, string(junctor.StateActive), now, now, string(t.id), id)

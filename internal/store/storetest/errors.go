@@ -1,0 +1,115 @@
+package storetest
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/store"
+)
+
+// writes is every write into a tenant's part that needs nothing to be there.
+func writes(ctx context.Context, m *made, st *store.Tenant) map[string]error {
+	_, admin := st.ReplaceAdmin(ctx, m.key("b", "admin"))
+	_, state := st.UseState(ctx, "s", moment(1))
+	return map[string]error{
+		"CreateKey":     st.CreateKey(ctx, m.key("a", "one")),
+		"ReplaceAdmin":  admin,
+		"EnsureBuiltin": st.EnsureBuiltin(ctx, "demo", "Demo"),
+		"PutSetting":    st.PutSetting(ctx, "a", json.RawMessage(`1`)),
+		"SaveSession":   st.SaveSession(ctx, session("s", "alice", 1)),
+		"RevokeSession": st.RevokeSession(ctx, "r", moment(1)),
+		"UseState":      state,
+	}
+}
+
+// others is one read or conditional write of each kind.
+func others(ctx context.Context, st *store.Store) map[string]error {
+	mine := st.For(junctor.DefaultTenant)
+	got := map[string]error{}
+	_, got["Store.Keys"] = st.Keys(ctx)
+	_, got["Tenants"] = st.Tenants(ctx)
+	_, got["RingKeys"] = st.RingKeys(ctx)
+	_, got["Instance"] = st.Instance(ctx)
+	_, got["Sweep"] = st.Sweep(ctx, moment(0))
+	_, got["Keys"] = mine.Keys(ctx)
+	_, got["Key"] = mine.Key(ctx, "a")
+	_, got["Servers"] = mine.Servers(ctx)
+	_, got["Server"] = mine.Server(ctx, "a")
+	_, got["Settings"] = mine.Settings(ctx)
+	_, got["Setting"] = mine.Setting(ctx, "a")
+	_, got["Session"] = mine.Session(ctx, "a")
+	_, got["Revoked"] = mine.Revoked(ctx, "a")
+	got["EnsureTenant"] = st.EnsureTenant(ctx, "x", "x")
+	got["AddRingKey"] = st.AddRingKey(ctx, store.RingKey{ID: "a", CreatedAt: moment(1), Wrapped: []byte("w")})
+	got["DeleteRingKeys"] = st.DeleteRingKeys(ctx, moment(0))
+	got["RevokeKey"] = mine.RevokeKey(ctx, "a", moment(0))
+	got["TouchKeys"] = mine.TouchKeys(ctx, map[string]time.Time{"a": moment(0)})
+	got["SetServerState"] = mine.SetServerState(ctx, "a", junctor.StateActive, "")
+	got["RemoveServer"] = mine.RemoveServer(ctx, "a")
+	return got
+}
+
+func errorTests() map[string]func(*testing.T, Opener) {
+	return map[string]func(*testing.T, Opener){
+		"errors/no such tenant": func(t *testing.T, open Opener) {
+			var m made
+			st := open(t)
+			for _, tenant := range []junctor.TenantID{"nobody", ""} {
+				for name, err := range writes(t.Context(), &m, st.For(tenant)) {
+					if junctor.CodeOf(err) != junctor.CodeNotFound {
+						t.Errorf("%s for the unknown tenant %q: %v", name, tenant, err)
+					}
+				}
+			}
+		},
+		"errors/closed": func(t *testing.T, open Opener) {
+			var m made
+			st := open(t)
+			ok(t, st.Close())
+			every(t, junctor.CodeUnavailable, writes(t.Context(), &m, st.For(junctor.DefaultTenant)), others(t.Context(), st))
+		},
+		"errors/canceled": func(t *testing.T, open Opener) {
+			var m made
+			st := open(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			every(t, junctor.CodeCanceled, writes(ctx, &m, st.For(junctor.DefaultTenant)), others(ctx, st))
+		},
+		"errors/deadline": func(t *testing.T, open Opener) {
+			var m made
+			st := open(t)
+			ctx, cancel := context.WithDeadline(t.Context(), time.Unix(1, 0))
+			defer cancel()
+			every(t, junctor.CodeTimeout, writes(ctx, &m, st.For(junctor.DefaultTenant)), others(ctx, st))
+		},
+		"errors/hold nothing that is stored": func(t *testing.T, open Opener) {
+			var m made
+			st := open(t).For(junctor.DefaultTenant)
+			k := m.key("a", "one")
+			copy(k.Hash[:], "canary-of-the-hash")
+			k.Prefix = "canary-of-the-prefix"
+			ok(t, st.CreateKey(t.Context(), k))
+			err := st.CreateKey(t.Context(), k)
+			fails(t, err, junctor.CodeConflict)
+			if strings.Contains(err.Error(), "canary") {
+				t.Errorf("the message quotes what is stored: %v", err)
+			}
+		},
+	}
+}
+
+// every ends in an error where one of the results has another code.
+func every(t *testing.T, want junctor.Code, results ...map[string]error) {
+	t.Helper()
+	for _, group := range results {
+		for name, err := range group {
+			if got := junctor.CodeOf(err); got != want {
+				t.Errorf("%s: got code %q (%v), want %q", name, got, err, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package storetest
+
+import (
+	"testing"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+func serverTests() map[string]func(*testing.T, Opener) {
+	return map[string]func(*testing.T, Opener){
+		"servers/built-in ones": func(t *testing.T, open Opener) {
+			st := open(t).For(junctor.DefaultTenant)
+			ok(t, st.EnsureBuiltin(t.Context(), "ocr", "OCR"))
+			ok(t, st.EnsureBuiltin(t.Context(), "demo", "Demo"))
+			ok(t, st.EnsureBuiltin(t.Context(), "demo", "Another title"))
+			list := must(st.Servers(t.Context()))(t)
+			if len(list) != 2 || list[0].ID != "demo" || list[1].ID != "ocr" {
+				t.Fatalf("got %+v", list)
+			}
+			demo := must(st.Server(t.Context(), "demo"))(t)
+			if demo != list[0] {
+				t.Errorf("Server gives %+v, Servers %+v", demo, list[0])
+			}
+			if demo.Title != "Demo" || demo.Mode != junctor.ModeBuiltin || demo.State != junctor.StateActive ||
+				demo.Tenant != junctor.DefaultTenant || demo.CreatedAt.IsZero() || !demo.UpdatedAt.Equal(demo.CreatedAt) {
+				t.Errorf("got %+v", demo)
+			}
+			fails(t, st.EnsureBuiltin(t.Context(), "No_Id", ""), junctor.CodeInvalid)
+			_, err := st.Server(t.Context(), "nobody")
+			fails(t, err, junctor.CodeNotFound)
+		},
+		"servers/state": func(t *testing.T, open Opener) {
+			st := open(t).For(junctor.DefaultTenant)
+			ok(t, st.EnsureBuiltin(t.Context(), "demo", "Demo"))
+			before := must(st.Server(t.Context(), "demo"))(t)
+			for _, step := range []struct {
+				state           junctor.ServerState
+				lastError, want string
+			}{
+				{junctor.StateError, "no route", "no route"},
+				{junctor.StateInactive, "", ""},
+				{junctor.StateError, "again", "again"},
+				{junctor.StateActive, "left over", ""},
+			} {
+				ok(t, st.SetServerState(t.Context(), "demo", step.state, step.lastError))
+				got := must(st.Server(t.Context(), "demo"))(t)
+				if got.State != step.state || got.LastError != step.want {
+					t.Errorf("after %+v: %+v", step, got)
+				}
+				if got.UpdatedAt.Before(before.UpdatedAt) || !got.CreatedAt.Equal(before.CreatedAt) {
+					t.Errorf("times after %+v: %+v", step, got)
+				}
+			}
+			fails(t, st.SetServerState(t.Context(), "demo", "sleeping", ""), junctor.CodeInvalid)
+			fails(t, st.SetServerState(t.Context(), "nobody", junctor.StateActive, ""), junctor.CodeNotFound)
+		},
+		"servers/what was removed stays away": func(t *testing.T, open Opener) {
+			first := open(t)
+			st := first.For(junctor.DefaultTenant)
+			ok(t, first.EnsureTenant(t.Context(), "acme", "Acme"))
+			ok(t, st.EnsureBuiltin(t.Context(), "demo", "Demo"))
+			ok(t, st.EnsureBuiltin(t.Context(), "ocr", "OCR"))
+			ok(t, st.RemoveServer(t.Context(), "demo"))
+			fails(t, st.RemoveServer(t.Context(), "demo"), junctor.CodeNotFound)
+			fails(t, st.RemoveServer(t.Context(), "never"), junctor.CodeNotFound)
+			ok(t, first.Close())
+
+			again := open(t)
+			st = again.For(junctor.DefaultTenant)
+			for _, id := range []string{"demo", "ocr", "never"} {
+				ok(t, st.EnsureBuiltin(t.Context(), id, id))
+			}
+			list := must(st.Servers(t.Context()))(t)
+			if len(list) != 2 || list[0].ID != "never" || list[1].ID != "ocr" {
+				t.Errorf("after the restart: %+v", list)
+			}
+			ok(t, again.For("acme").EnsureBuiltin(t.Context(), "demo", "Demo"))
+			if n := len(must(again.For("acme").Servers(t.Context()))(t)); n != 1 {
+				t.Errorf("a removal in one tenant keeps the server from another: %d servers", n)
+			}
+		},
+	}
+}
