@@ -2,7 +2,7 @@ package wire
 
 import "strconv"
 
-// AppendResult appends the response that carries result.
+// AppendResult appends the response that carries result; nil is {}.
 func AppendResult(dst, id, result []byte) []byte {
 	dst = appendHead(dst, id)
 	dst = append(dst, `,"result":`...)

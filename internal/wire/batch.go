@@ -30,16 +30,16 @@ func ParseBatch(body []byte) (messages []Message, errs []error, err error) {
 		return nil, nil, s.err
 	}
 	if !IsBatch(body) {
-		return nil, nil, &Error{Code: CodeInvalidRequest, Message: "not a batch: it must be an array"}
+		return nil, nil, invalid("not a batch: it must be an array")
 	}
 	n := 0
 	for range Elements(body) {
 		if n++; n > MaxBatch {
-			return nil, nil, &Error{Code: CodeInvalidRequest, Message: "the batch holds more than " + strconv.Itoa(MaxBatch) + " messages; send fewer at a time"}
+			return nil, nil, invalid("the batch holds more than " + strconv.Itoa(MaxBatch) + " messages; send fewer at a time")
 		}
 	}
 	if n == 0 {
-		return nil, nil, &Error{Code: CodeInvalidRequest, Message: "the batch is empty"}
+		return nil, nil, invalid("the batch is empty")
 	}
 	messages, errs = make([]Message, n), make([]error, n)
 	i := 0

@@ -12,13 +12,14 @@ type Member struct {
 }
 
 // AppendObject appends a copy of obj without the members named in drop and with
-// add at its end; a key in add replaces the member that has it. Whatever stays,
-// stays byte for byte, in its order. An obj that is nil counts as {}.
+// add at its end; a key in add replaces the member that has it, and the last one
+// counts where add names a key twice. Whatever stays, stays byte for byte, in its
+// order. An obj that is nil, or no object, counts as {}.
 func AppendObject(dst, obj []byte, drop []string, add ...Member) []byte {
 	dst = append(dst, '{')
 	empty := true
-	i := skipSpace(obj, 0) + 1
-	for i < len(obj) {
+	i := inside(obj, '{')
+	for {
 		from, to, value := member(obj, i)
 		if value < 0 {
 			break
@@ -36,7 +37,10 @@ func AppendObject(dst, obj []byte, drop []string, add ...Member) []byte {
 		}
 		i = end
 	}
-	for _, m := range add {
+	for n, m := range add {
+		if slices.ContainsFunc(add[n+1:], func(later Member) bool { return later.Key == m.Key }) {
+			continue
+		}
 		if !empty {
 			dst = append(dst, ',')
 		}

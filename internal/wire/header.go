@@ -95,7 +95,7 @@ func mirror(h http.Header, name, body string, has, required, encoded bool) *Erro
 		return e
 	}
 	if !ok {
-		return mismatch("the header " + name + " is missing; the body says " + show(body))
+		return mismatch("the header " + name + " is missing; it must repeat what the body says")
 	}
 	meant := value
 	if err := visible(value); err != nil {

@@ -29,11 +29,7 @@ func Check(b []byte) error {
 // there, escapes and all but without its quotes (see Unescape), and the value.
 func Members(obj []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, value []byte) bool) {
-		i := skipSpace(obj, 0)
-		if i >= len(obj) || obj[i] != '{' {
-			return
-		}
-		i++
+		i := inside(obj, '{')
 		for {
 			from, to, next := member(obj, i)
 			if next < 0 {
@@ -71,11 +67,7 @@ func member(obj []byte, i int) (from, to, value int) {
 
 // Get gives the value of the member with that key, nil if there is none.
 func Get(obj []byte, key string) []byte {
-	i := skipSpace(obj, 0)
-	if i >= len(obj) || obj[i] != '{' {
-		return nil
-	}
-	i++
+	i := inside(obj, '{')
 	for {
 		from, to, value := member(obj, i)
 		if value < 0 {
@@ -107,11 +99,7 @@ func isKey(raw []byte, key string) bool {
 // Elements gives the elements of an array in their order.
 func Elements(arr []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
-		i := skipSpace(arr, 0)
-		if i >= len(arr) || arr[i] != '[' {
-			return
-		}
-		i = skipSpace(arr, i+1)
+		i := skipSpace(arr, inside(arr, '['))
 		for i < len(arr) && arr[i] != ']' {
 			end := skip(arr, i)
 			if end < 0 || !yield(arr[i:end]) {

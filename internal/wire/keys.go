@@ -20,7 +20,6 @@ type keySpan struct {
 type object struct {
 	id    uint32  // its number in the text; never 0
 	base  int     // where its keys begin in scanner.keys
-	depth int     // arrays and objects around it
 	key   keySpan // the member that nextMember moved to
 	open  bool
 	first bool
@@ -29,7 +28,7 @@ type object struct {
 func (s *scanner) openObject(depth int) object {
 	open := s.open(depth)
 	s.objects++
-	return object{id: s.objects, base: len(s.keys), depth: depth, open: open, first: true}
+	return object{id: s.objects, base: len(s.keys), open: open, first: true}
 }
 
 // nextMember reads the next key and its colon, moves to the value, which the
@@ -125,7 +124,7 @@ func unescapeKey(buf, raw []byte) []byte {
 }
 
 // keySet holds the keys of all objects that have many: open addressing, filled
-// to half at most, under a seed of its own so that nobody can aim for
+// to three quarters at most, under a seed of its own so that nobody can aim for
 // collisions.
 type keySet struct {
 	slots []keySlot
@@ -135,47 +134,50 @@ type keySet struct {
 
 type keySlot struct {
 	object uint32 // 0: free
-	hash   uint32
 	key    keySpan
 }
 
 // addKey puts the object's key into the set and says whether it was there.
 func (s *scanner) addKey(object uint32, key keySpan) bool {
 	set := &s.set
-	if set.slots == nil {
-		set.slots = make([]keySlot, 8*fewKeys)
+	switch {
+	case set.slots == nil:
+		set.slots = make([]keySlot, 4*fewKeys)
 		set.seed = maphash.MakeSeed()
-	} else if 2*set.used >= len(set.slots) {
-		set.grow()
+	case 4*set.used >= 3*len(set.slots):
+		old := set.slots
+		set.slots = make([]keySlot, 2*len(old))
+		for _, slot := range old {
+			if slot.object != 0 {
+				i, _ := s.findKey(slot.object, slot.key)
+				set.slots[i] = slot
+			}
+		}
 	}
+	i, found := s.findKey(object, key)
+	if !found {
+		set.slots[i] = keySlot{object: object, key: key}
+		set.used++
+	}
+	return found
+}
+
+// findKey gives the slot that holds the key, or the free one where it belongs.
+func (s *scanner) findKey(object uint32, key keySpan) (at int, found bool) {
+	slots := s.set.slots
 	raw := s.b[key.from:key.to]
 	var buf [64]byte
 	if key.escaped {
 		raw = appendUnescaped(buf[:0], raw)
 	}
-	hash := uint32(maphash.Bytes(set.seed, raw)) ^ object*0x9E3779B1 //nolint:gosec // the low half is what is wanted
-	i := int(hash) & (len(set.slots) - 1)
-	for ; set.slots[i].object != 0; i = (i + 1) & (len(set.slots) - 1) {
-		if slot := &set.slots[i]; slot.object == object && slot.hash == hash && s.sameKey(slot.key, key) {
-			return true
+	hash := maphash.Bytes(s.set.seed, raw) + uint64(object)*0x9E3779B97F4A7C15
+	mask := uint64(len(slots) - 1)
+	for i := hash & mask; ; i = (i + 1) & mask {
+		switch slot := &slots[i]; {
+		case slot.object == 0:
+			return int(i), false //nolint:gosec // below len(slots)
+		case slot.object == object && s.sameKey(slot.key, key):
+			return int(i), true //nolint:gosec // likewise
 		}
-	}
-	set.slots[i] = keySlot{object: object, hash: hash, key: key}
-	set.used++
-	return false
-}
-
-func (set *keySet) grow() {
-	old := set.slots
-	set.slots = make([]keySlot, 4*len(old))
-	for _, slot := range old {
-		if slot.object == 0 {
-			continue
-		}
-		i := int(slot.hash) & (len(set.slots) - 1)
-		for set.slots[i].object != 0 {
-			i = (i + 1) & (len(set.slots) - 1)
-		}
-		set.slots[i] = slot
 	}
 }

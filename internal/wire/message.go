@@ -106,7 +106,7 @@ func (m *Message) Parse(body []byte) error {
 		}
 		if e.fault != "" {
 			*m = Message{ID: m.ID}
-			return &Error{Code: CodeInvalidRequest, Message: "not a JSON-RPC message: " + e.fault}
+			return invalid("not a JSON-RPC message: " + e.fault)
 		}
 		return nil
 	}
@@ -115,12 +115,13 @@ func (m *Message) Parse(body []byte) error {
 	if s.err != nil {
 		return s.err
 	}
-	what := "not a JSON-RPC message: it must be an object"
 	if IsBatch(body) {
-		what = "batches are not part of this protocol version; send one message at a time"
+		return invalid("a batch where one message is expected; send them one at a time")
 	}
-	return &Error{Code: CodeInvalidRequest, Message: what}
+	return invalid("not a JSON-RPC message: it must be an object")
 }
+
+func invalid(what string) *Error { return &Error{Code: CodeInvalidRequest, Message: what} }
 
 // envelope is the top level of a message while it is scanned. Faults of the
 // message wait until the whole text has been found to be JSON.
@@ -160,7 +161,7 @@ func (e *envelope) scan(s *scanner) {
 		raw := s.b[start:s.i]
 		switch string(key) {
 		case "jsonrpc":
-			e.version = len(raw) == len(`"2.0"`) && string(raw) == `"2.0"` || equalString(raw, "2.0")
+			e.version = equalString(raw, "2.0")
 		case "id":
 			switch {
 			case string(raw) == "null":

@@ -20,9 +20,6 @@ func (m *Message) scanParams(s *scanner) {
 			return
 		}
 		raw := s.b[start:s.i]
-		if raw[0] == 'n' {
-			continue // null is absent
-		}
 		switch string(key) {
 		case "name":
 			m.HasName = m.text(&m.Name, raw, "params.name")
@@ -61,11 +58,9 @@ func (m *Message) scanParams(s *scanner) {
 		case "clientInfo":
 			m.object(&m.ClientInfo, raw, "params.clientInfo")
 		case "_meta":
-			m.wrong("params._meta")
+			m.object(&m.Meta, raw, "params._meta")
 		default:
-			if twin := twinOf(key, "name", "uri", "arguments", "_meta", "version", "inputResponses", "requestState", "requestId"); twin != "" {
-				m.wrong("params." + string(key))
-			}
+			m.twin("params.", key, "name", "uri", "arguments", "_meta", "version", "ref", "inputResponses", "requestState", "requestId")
 		}
 	}
 }
@@ -84,9 +79,6 @@ func (m *Message) scanMeta(s *scanner) {
 			return
 		}
 		raw := s.b[start:s.i]
-		if raw[0] == 'n' {
-			continue
-		}
 		switch string(key) {
 		case MetaProtocolVersion:
 			m.HasMetaVersion = m.text(&m.MetaVersion, raw, "params._meta."+MetaProtocolVersion)
@@ -103,23 +95,23 @@ func (m *Message) scanMeta(s *scanner) {
 		case MetaJunctorVersion:
 			m.text(&m.ToolVersion, raw, "params._meta."+MetaJunctorVersion)
 		default:
-			if twin := twinOf(key, MetaProtocolVersion, MetaClientCapabilities, MetaLogLevel, MetaJunctorVersion); twin != "" {
-				m.wrong("params._meta." + string(key))
-			}
+			m.twin("params._meta.", key, MetaProtocolVersion, MetaClientCapabilities, MetaLogLevel, MetaProgressToken, MetaJunctorVersion)
 		}
 	}
 }
 
-func (m *Message) wrong(name string) {
-	if m.Wrong == "" {
+// wrong notes that a member is not what it should be. Null counts as absent:
+// many clients write their empty fields so.
+func (m *Message) wrong(name string, raw []byte) bool {
+	if m.Wrong == "" && !IsNull(raw) {
 		m.Wrong = name
 	}
+	return false
 }
 
 func (m *Message) text(to *string, raw []byte, name string) bool {
 	if raw[0] != '"' {
-		m.wrong(name)
-		return false
+		return m.wrong(name, raw)
 	}
 	*to = internString(raw)
 	return true
@@ -127,17 +119,24 @@ func (m *Message) text(to *string, raw []byte, name string) bool {
 
 func (m *Message) object(to *[]byte, raw []byte, name string) bool {
 	if raw[0] != '{' {
-		m.wrong(name)
-		return false
+		return m.wrong(name, raw)
 	}
 	*to = raw
 	return true
 }
 
-func (m *Message) token(to *[]byte, raw []byte, name string) {
+func (m *Message) token(to *[]byte, raw []byte, name string) bool {
 	if !isID(raw) {
-		m.wrong(name)
-		return
+		return m.wrong(name, raw)
 	}
 	*to = raw
+	return true
+}
+
+// twin notes a member that a reader who ignores case would take for one of
+// names, even where it is null.
+func (m *Message) twin(prefix string, key []byte, names ...string) {
+	if m.Wrong == "" && twinOf(key, names...) != "" {
+		m.Wrong = prefix + string(key)
+	}
 }

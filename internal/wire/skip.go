@@ -9,6 +9,16 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
+// inside gives the index after the opening bracket, or len(b) if b does not
+// begin with it.
+func inside(b []byte, bracket byte) int {
+	i := skipSpace(b, 0)
+	if i < len(b) && b[i] == bracket {
+		return i + 1
+	}
+	return len(b)
+}
+
 // skipString gives the index after the string that begins at i, or -1.
 func skipString(b []byte, i int) int {
 	i++

@@ -1,0 +1,239 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"pgregory.net/rapid"
+)
+
+func TestCheckAgreesWithOracle(t *testing.T) {
+	t.Parallel()
+	for _, text := range texts() {
+		agree(t, []byte(text))
+	}
+}
+
+func FuzzCheck(f *testing.F) {
+	for _, text := range texts() {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(agree)
+}
+
+// agree holds Check and Value against the oracle: the same texts are good, but
+// for depth, and mean the same.
+func agree(t *testing.T, b []byte) {
+	t.Helper()
+	err := Check(b)
+	ok, depth := oracle(b)
+	if want := ok && depth <= MaxDepth; (err == nil) != want {
+		t.Fatalf("Check(%q) = %v, the oracle says %v at depth %d", b, err, ok, depth)
+	}
+	value, valueErr := Value(b)
+	if (valueErr == nil) != (err == nil) {
+		t.Fatalf("Value(%q) = %v, Check says %v", b, valueErr, err)
+	}
+	if err != nil {
+		var e *Error
+		if !errors.As(err, &e) || e.Code != CodeParse || !strings.Contains(e.Message, "at byte ") {
+			t.Fatalf("Check(%q) = %v: want a CodeParse that names the byte", b, err)
+		}
+		return
+	}
+	if want := oracleValue(t, jsontext.NewDecoder(bytes.NewReader(b))); !reflect.DeepEqual(value, want) {
+		t.Fatalf("Value(%q) = %#v, want %#v", b, value, want)
+	}
+	walk(t, bytes.TrimSpace(b), value)
+}
+
+func FuzzValue(f *testing.F) {
+	for _, text := range texts() {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(agree)
+}
+
+// walk holds the helpers that read judged JSON against its decoded value.
+func walk(t *testing.T, raw []byte, value any) {
+	t.Helper()
+	switch v := value.(type) {
+	case map[string]any:
+		n := 0
+		for key, member := range Members(raw) {
+			n++
+			name := Unescape(key)
+			if got := Get(raw, name); !bytes.Equal(got, member) {
+				t.Fatalf("Get(%q, %q) = %q, want %q", raw, name, got, member)
+			}
+			walk(t, member, v[name])
+		}
+		if n != len(v) {
+			t.Fatalf("Members(%q) gave %d, want %d", raw, n, len(v))
+		}
+	case []any:
+		n := 0
+		for element := range Elements(raw) {
+			walk(t, element, v[n])
+			n++
+		}
+		if n != len(v) {
+			t.Fatalf("Elements(%q) gave %d, want %d", raw, n, len(v))
+		}
+	case string:
+		if got, ok := String(raw); !ok || got != v {
+			t.Fatalf("String(%q) = %q, %v, want %q", raw, got, ok, v)
+		}
+		if !equalString(raw, v) || equalString(raw, v+"x") {
+			t.Fatalf("equalString(%q, %q) is wrong", raw, v)
+		}
+	case json.Number:
+		n, err := v.Int64()
+		if got, ok := Int(raw); ok != (err == nil) || ok && got != n {
+			t.Fatalf("Int(%q) = %d, %v", raw, got, ok)
+		}
+	case nil:
+		if !IsNull(raw) {
+			t.Fatalf("IsNull(%q) is false", raw)
+		}
+	}
+}
+
+// The readers of judged JSON meet junk only through a mistake of ours; they
+// must not turn it into a panic or an endless loop.
+func FuzzReadersSurviveJunk(f *testing.F) {
+	for _, text := range texts() {
+		f.Add([]byte(text), "a")
+	}
+	f.Fuzz(func(t *testing.T, b []byte, key string) {
+		for k, v := range Members(b) {
+			_, _ = Unescape(k), v
+		}
+		for v := range Elements(b) {
+			_, _ = String(v)
+		}
+		_ = Get(b, key)
+		_, _ = Int(b)
+		_, _ = ParseError(b)
+		_ = AppendObject(nil, b, []string{key}, Member{key, b})
+		_, _ = ParamHeaders(b)
+	})
+}
+
+func TestAppendStringIsUndoneByString(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		in := string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes"))
+		if rapid.Bool().Draw(t, "text") {
+			in = rapid.String().Draw(t, "string")
+		}
+		raw := AppendString(nil, in)
+		if err := Check(raw); err != nil {
+			t.Fatalf("AppendString(%q) = %q: %v", in, raw, err)
+		}
+		want := string([]rune(in)) // one U+FFFD for each byte that is not UTF-8
+		if got, ok := String(raw); !ok || got != want {
+			t.Fatalf("String(AppendString(%q)) = %q, want %q", in, got, want)
+		}
+	})
+}
+
+func TestErrorNamesThePlace(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ text, want string }{
+		{`{"a":1,}`, `at byte 7: "}" where a key should be`},
+		{`{"a":1,"a":2}`, `at byte 7: this key occurs twice in its object`},
+		{`{"a":1,"\u0061":2}`, `at byte 7: this key occurs twice in its object`},
+		{`{"a":tru}`, `at byte 5: "t" where a value should be`},
+		{`[1,2`, `at byte 4: it ends where ',' or ']' should be`},
+		{`"abc`, `at byte 0: this string has no end`},
+		{`"\ud800"`, `at byte 1: a surrogate without its other half`},
+		{"\"a\x01\"", `at byte 2: a control character in a string; escape it`},
+		{"\"\xff\"", `at byte 1: this is not UTF-8`},
+		{"\xef\xbb\xbf{}", `at byte 0: it begins with a byte-order mark`},
+		{`{} {}`, `at byte 3: "{" where the end should be`},
+		{"{}\x00", `at byte 2: "\x00" where the end should be`},
+		{`-x`, `at byte 1: "x" where a digit should be`},
+		{`{"a" 1}`, `at byte 5: "1" where ':' should be`},
+		{`{"a":1 2}`, `at byte 7: "2" where ',' or '}' should be`},
+		{``, `at byte 0: it ends where a value should be`},
+		{nested(MaxDepth + 1), `at byte 128: arrays and objects nest deeper than 128`},
+	} {
+		if err := Check([]byte(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("Check(%.40q) = %v, want %q", tt.text, err, tt.want)
+		}
+	}
+}
+
+// Many keys, deep nesting and long strings must cost about as much as they are
+// long: a factor of ten in size may not cost a factor of a hundred.
+func TestHostileTextsAreLinear(t *testing.T) {
+	t.Parallel()
+	shapes := map[string]func(n int) string{
+		"keys": func(n int) string {
+			var b strings.Builder
+			for i := range n {
+				fmt.Fprintf(&b, `,"k%d":0`, i)
+			}
+			return "{" + b.String()[1:] + "}"
+		},
+		"escaped keys": func(n int) string {
+			var b strings.Builder
+			for i := range n {
+				fmt.Fprintf(&b, `,"\u006b%d":0`, i)
+			}
+			return "{" + b.String()[1:] + "}"
+		},
+		"objects of seventeen keys": func(n int) string {
+			one := manyKeys(17, -1)
+			return "[" + strings.TrimSuffix(strings.Repeat(one+",", n/17), ",") + "]"
+		},
+		"backslashes": func(n int) string { return `"` + strings.Repeat(`\\`, n) + `"` },
+		"brackets":    func(n int) string { return strings.Repeat("[", n) },
+		"braces":      func(n int) string { return strings.Repeat(`{"a":`, n) },
+		"surrogates":  func(n int) string { return `"` + strings.Repeat(`\ud83d\ude00`, n) + `"` },
+	}
+	for name, shape := range shapes {
+		small, large := []byte(shape(10_000)), []byte(shape(100_000))
+		cost := func(b []byte) time.Duration {
+			least := time.Hour
+			for range 3 {
+				start := time.Now()
+				_ = Check(b)
+				_, _ = Value(b)
+				for range Members(b) {
+				}
+				least = min(least, time.Since(start))
+			}
+			return least
+		}
+		if s, l := cost(small), cost(large); l > 60*s+50*time.Millisecond {
+			t.Errorf("%s: %v for %d bytes, %v for %d", name, s, len(small), l, len(large))
+		}
+	}
+}
+
+func TestMembersKeepOrderAndStop(t *testing.T) {
+	t.Parallel()
+	var keys []string
+	for key := range Members([]byte(` { "b" : 1 , "\u0061" : [ "}" , {"x":"]"} ] , "c":"\\\"" } `)) {
+		keys = append(keys, string(key))
+	}
+	if want := []string{"b", `\u0061`, "c"}; !slices.Equal(keys, want) {
+		t.Errorf("keys are %q, want %q", keys, want)
+	}
+	for key, value := range Members([]byte(`{"a":1,"b":2}`)) {
+		if string(key) != "a" || string(value) != "1" {
+			t.Errorf("first member is %s:%s", key, value)
+		}
+		break
+	}
+}
