@@ -1,0 +1,43 @@
+package telemetry
+
+import (
+	"log/slog"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// Keys of log attributes. One thing has one key, wherever it is logged.
+const (
+	KeyAddress  = "address"
+	KeyCall     = "call_id"
+	KeyCode     = "code"
+	KeyDoor     = "door"
+	KeyDuration = "duration"
+	KeyError    = "error"
+	KeyHost     = "host"
+	KeyKey      = "key_id"
+	KeyMethod   = "method"
+	KeyPath     = "path"
+	KeyRequest  = "request_id"
+	KeyServer   = "server"
+	KeySession  = "session"
+	KeyStatus   = "status"
+	KeySubject  = "subject"
+	KeyTenant   = "tenant"
+	KeyTool     = "tool"
+	KeyVersion  = "version"
+)
+
+// Err is the attribute for an error: its message, and for an Error its code and
+// the cause that people are not shown.
+func Err(err error) slog.Attr {
+	if err == nil {
+		return slog.Attr{}
+	}
+	e := junctor.AsError(err)
+	attrs := []slog.Attr{slog.String("message", err.Error()), slog.String(KeyCode, string(e.Code))}
+	if e.Cause != nil && e.Cause.Error() != err.Error() {
+		attrs = append(attrs, slog.String("cause", e.Cause.Error()))
+	}
+	return slog.Attr{Key: KeyError, Value: slog.GroupValue(attrs...)}
+}

@@ -1,0 +1,112 @@
+package telemetry
+
+import (
+	"net/http"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// DefaultMaxNames is how many tool names become labels where nothing else is
+// said. Each costs about 15 series once it has been called.
+const DefaultMaxNames = 1000
+
+// other is the label of all names past the cap.
+const other = "other"
+
+// MetricsOptions says what an instance's metrics are about.
+type MetricsOptions struct {
+	Version   string // of the binary
+	GoVersion string
+	MaxNames  int // tool names that get a label of their own; 0 is DefaultMaxNames
+}
+
+// Metrics are the numbers of one instance, in a registry of its own. All
+// methods may be called from any goroutine.
+type Metrics struct {
+	registry *prometheus.Registry
+	calls    *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+	requests *prometheus.CounterVec
+	unauth   prometheus.Counter
+	sessions prometheus.Gauge
+
+	mu       sync.Mutex
+	maxNames int
+	routes   map[string]*Route
+	rest     *Route
+}
+
+// NewMetrics makes the metrics and registers them, with those of the Go runtime
+// and the process.
+func NewMetrics(opt MetricsOptions) *Metrics {
+	if opt.MaxNames <= 0 {
+		opt.MaxNames = DefaultMaxNames
+	}
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		maxNames: opt.MaxNames,
+		routes:   map[string]*Route{},
+		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "mcp_calls_total", Help: "Calls that ended, by tool and how they ended.",
+		}, []string{"tool_name", "status"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "mcp_call_duration_seconds", Help: "How long calls took, by tool.",
+			Buckets: []float64{.0005, .001, .005, .01, .05, .1, .5, 1, 5, 10, 30},
+		}, []string{"tool_name"}),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "junctor_http_requests_total", Help: "HTTP requests that were answered, by door and class of status.",
+		}, []string{"door", "class"}),
+		unauth: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "junctor_unauthenticated_total", Help: "Requests without a valid credential.",
+		}),
+		sessions: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "junctor_sessions", Help: "Legacy sessions that this instance holds streams or state for.",
+		}),
+	}
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "junctor_build_info", Help: "Always 1; the labels say what is running.",
+		ConstLabels: prometheus.Labels{"version": opt.Version, "go_version": opt.GoVersion},
+	})
+	build.Set(1)
+	m.registry.MustRegister(m.calls, m.duration, m.requests, m.unauth, m.sessions, build,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.rest = m.newRoute(other)
+	return m
+}
+
+// Handler answers with the metrics in the form that Prometheus reads.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}
+
+// Unauthenticated counts a request that no credential came with, or a wrong one.
+func (m *Metrics) Unauthenticated() { m.unauth.Inc() }
+
+// SessionOpened counts a session in.
+func (m *Metrics) SessionOpened() { m.sessions.Inc() }
+
+// SessionClosed counts a session out.
+func (m *Metrics) SessionClosed() { m.sessions.Dec() }
+
+// Door gives the handle that counts the requests of one door.
+func (m *Metrics) Door(door junctor.Door) *Door {
+	d := &Door{}
+	for i, class := range [...]string{"1xx", "2xx", "3xx", "4xx", "5xx"} {
+		d.classes[i] = m.requests.WithLabelValues(string(door), class)
+	}
+	return d
+}
+
+// Door counts the requests of one door.
+type Door struct{ classes [5]prometheus.Counter }
+
+// Answered counts one request by the HTTP status of its answer. It allocates
+// nothing.
+func (d *Door) Answered(status int) {
+	d.classes[min(max(status/100, 1), 5)-1].Inc()
+}

@@ -1,0 +1,93 @@
+package telemetry
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/url"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// TracingOptions says where traces go.
+type TracingOptions struct {
+	Endpoint string       // URL of an OTLP/HTTP collector; "" is no tracing. Without a path it gets /v1/traces.
+	Client   *http.Client // reaches the endpoint; comes from egress
+	Logger   *slog.Logger // told when the collector does not take the spans
+	Version  string       // of the binary
+}
+
+// Tracing starts tracing. Without an endpoint the tracer does nothing, at no
+// cost, and shutdown is empty; otherwise shutdown sends what is left and must
+// be called.
+func Tracing(ctx context.Context, opt TracingOptions) (shutdown func(context.Context) error, tracer trace.Tracer, err error) {
+	if opt.Endpoint == "" {
+		return func(context.Context) error { return nil }, off{}, nil
+	}
+	if opt.Client == nil || opt.Logger == nil {
+		return nil, nil, junctor.Errorf(junctor.CodeInternal, "tracing needs an HTTP client and a logger")
+	}
+	u, err := url.Parse(opt.Endpoint)
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return nil, nil, junctor.Errorf(junctor.CodeInvalid, "otel-endpoint is no http or https URL: write it like http://127.0.0.1:4318")
+	}
+	if u.Path == "" || u.Path == "/" {
+		u.Path = "/v1/traces"
+	}
+	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(u.String()), otlptracehttp.WithHTTPClient(opt.Client))
+	if err != nil {
+		return nil, nil, junctor.Errorf(junctor.CodeInternal, "tracing could not be started: %w", err)
+	}
+	provider := sdk.NewTracerProvider(
+		sdk.WithBatcher(&exportLogger{SpanExporter: exporter, log: opt.Logger}),
+		sdk.WithResource(resource.NewSchemaless(
+			attribute.String("service.name", "junctor"),
+			attribute.String("service.version", opt.Version),
+		)),
+	)
+	return provider.Shutdown, provider.Tracer("github.com/junctor-mcp/junctor"), nil
+}
+
+// Extract puts the trace that a caller is part of into ctx, from the members
+// traceparent and tracestate of a request's _meta, which are as the W3C has
+// them. What is not valid is left out.
+func Extract(ctx context.Context, traceparent, tracestate string) context.Context {
+	if traceparent == "" {
+		return ctx
+	}
+	return propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{
+		"traceparent": traceparent,
+		"tracestate":  tracestate,
+	})
+}
+
+// off is the tracer for when nobody looks. Unlike the library's own it leaves
+// the context as it is, and so allocates nothing.
+type off struct{ noop.Tracer }
+
+// Start gives ctx back, with a span that does nothing.
+func (off) Start(ctx context.Context, _ string, _ ...trace.SpanStartOption) (context.Context, trace.Span) {
+	return ctx, noop.Span{}
+}
+
+// exportLogger sends failures to our log; the library would send them to a
+// global one. Lost spans are no reason to fail anything.
+type exportLogger struct {
+	sdk.SpanExporter
+	log *slog.Logger
+}
+
+func (e *exportLogger) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
+	if err := e.SpanExporter.ExportSpans(ctx, spans); err != nil {
+		e.log.WarnContext(ctx, "traces were not delivered", slog.Int("spans", len(spans)), Err(err))
+	}
+	return nil
+}
