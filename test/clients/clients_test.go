@@ -89,14 +89,16 @@ func check(t *testing.T, got seen, protocol string) {
 	if s := got.Echo.text(); !strings.Contains(s, "hello, world") || got.Echo.IsError {
 		t.Errorf("echo answers %+v", got.Echo)
 	}
-	var sum struct{ Sum float64 }
+	var sum struct {
+		Sum float64 `json:"sum"`
+	}
 	if err := json.Unmarshal(got.Add.Structured, &sum); err != nil || sum.Sum != 42 {
 		t.Errorf("add answers %s (%v)", got.Add.Structured, err)
 	}
 	if diff := cmp.Diff([]float64{1, 2, 3}, got.Progress); diff != "" || got.Slow.IsError {
 		t.Errorf("progress of slow (-want +got):\n%s", diff)
 	}
-	if got.Asked != 1 || !strings.Contains(got.Ask.text(), "Ada") {
+	if got.Asked != 1 || !strings.Contains(got.Ask.text(), "Hello, Ada! green") {
 		t.Errorf("ask asked %d times and answers %+v", got.Asked, got.Ask)
 	}
 	if !got.Fail.IsError {
@@ -105,16 +107,18 @@ func check(t *testing.T, got seen, protocol string) {
 	if !strings.Contains(got.Unknown, "demo__echo") {
 		t.Errorf("an unknown tool does not name the closest one: %q", got.Unknown)
 	}
-	if len(got.Resources) == 0 || len(got.Templates) == 0 || len(got.Read.Contents) == 0 {
-		t.Errorf("resources %q, templates %q, read %+v", got.Resources, got.Templates, got.Read)
-	} else if c := got.Read.Contents[0]; c.URI != got.Resources[0] || c.Text == "" {
-		t.Errorf("read %q and got %+v", got.Resources[0], c)
+	const readme = "demo+demo://readme"
+	if !slices.Contains(got.Resources, readme) || !slices.Contains(got.Templates, "demo+demo://greeting/{name}") {
+		t.Errorf("resources %q, templates %q", got.Resources, got.Templates)
+	}
+	if c := got.Read.Contents; len(c) != 1 || c[0].URI != readme || !strings.Contains(c[0].Text, "demo server") {
+		t.Errorf("%s holds %+v", readme, c)
 	}
 	if !slices.Contains(got.Prompts, "demo__greet") || len(got.Prompt.Messages) == 0 || !strings.Contains(got.Prompt.Messages[0].Content.Text, "Ada") {
 		t.Errorf("prompts %q, greet %+v", got.Prompts, got.Prompt)
 	}
-	if len(got.Completion) == 0 {
-		t.Error("no completion")
+	if diff := cmp.Diff([]string{"Ada", "Alan"}, got.Completion); diff != "" {
+		t.Errorf("completion of A (-want +got):\n%s", diff)
 	}
 }
 

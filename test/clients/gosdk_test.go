@@ -72,7 +72,7 @@ func walk(t *testing.T, tr mcp.Transport, protocol string) seen {
 			mu.Lock()
 			defer mu.Unlock()
 			asked++
-			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "Ada"}}, nil
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "Ada", "colour": "green"}}, nil
 		},
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
 			progress <- r.Params.Progress
@@ -131,11 +131,9 @@ func walk(t *testing.T, tr mcp.Transport, protocol string) seen {
 	for _, r := range resources.Resources {
 		got.Resources = append(got.Resources, r.URI)
 	}
-	if len(got.Resources) > 0 {
-		read, err := s.ReadResource(ctx, &mcp.ReadResourceParams{URI: got.Resources[0]})
-		must(err)
-		convert(t, read, &got.Read)
-	}
+	read, err := s.ReadResource(ctx, &mcp.ReadResourceParams{URI: "demo+demo://readme"})
+	must(err)
+	convert(t, read, &got.Read)
 	templates, err := s.ListResourceTemplates(ctx, nil)
 	must(err)
 	for _, r := range templates.ResourceTemplates {
@@ -146,12 +144,12 @@ func walk(t *testing.T, tr mcp.Transport, protocol string) seen {
 	for _, p := range prompts.Prompts {
 		got.Prompts = append(got.Prompts, p.Name)
 	}
-	greet, err := s.GetPrompt(ctx, &mcp.GetPromptParams{Name: "demo__greet", Arguments: map[string]string{"name": "Ada", "language": "en"}})
+	greet, err := s.GetPrompt(ctx, &mcp.GetPromptParams{Name: "demo__greet", Arguments: map[string]string{"name": "Ada"}})
 	must(err)
 	convert(t, greet, &got.Prompt)
 	completion, err := s.Complete(ctx, &mcp.CompleteParams{
 		Ref:      &mcp.CompleteReference{Type: "ref/prompt", Name: "demo__greet"},
-		Argument: mcp.CompleteParamsArgument{Name: "language", Value: "e"},
+		Argument: mcp.CompleteParamsArgument{Name: "name", Value: "A"},
 	})
 	must(err)
 	got.Completion = completion.Completion.Values

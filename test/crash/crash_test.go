@@ -134,6 +134,7 @@ func (c *client) do(method, body string) *http.Response {
 	if err != nil {
 		c.t.Fatal(err)
 	}
+	req.Close = true // no connection outlives the process it leads to
 	req.Header.Set("Authorization", "Bearer "+c.key)
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")

@@ -2,7 +2,7 @@
 // What it saw goes to stdout as one JSON object; the Go test judges it.
 
 // The demo tool `ask` elicits; this is what our person answers.
-export const answer = { action: 'accept', content: { name: 'Ada' } };
+export const answer = { action: 'accept', content: { name: 'Ada', colour: 'green' } };
 
 // tour walks. `call(params, options)` hides how the libraries differ.
 export async function tour(client, protocol, asked, call) {
@@ -23,13 +23,13 @@ export async function tour(client, protocol, asked, call) {
     unknown = String(e.message);
   }
   const resources = await client.listResources();
-  const read = await client.readResource({ uri: resources.resources[0].uri });
+  const read = await client.readResource({ uri: 'demo+demo://readme' });
   const templates = await client.listResourceTemplates();
   const prompts = await client.listPrompts();
-  const prompt = await client.getPrompt({ name: 'demo__greet', arguments: { name: 'Ada', language: 'en' } });
+  const prompt = await client.getPrompt({ name: 'demo__greet', arguments: { name: 'Ada' } });
   const completion = await client.complete({
     ref: { type: 'ref/prompt', name: 'demo__greet' },
-    argument: { name: 'language', value: 'e' },
+    argument: { name: 'name', value: 'A' },
   });
   return {
     protocol: protocol(),

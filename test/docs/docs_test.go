@@ -1,0 +1,209 @@
+// Package docs runs the commands of the documents against a real instance, so
+// that what people copy works.
+package docs
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/junctor-mcp/junctor/test/program"
+)
+
+// documented is the address that the documents use.
+const documented = "http://127.0.0.1:8717"
+
+const limit = time.Minute
+
+func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
+
+// block is a fenced part of a document.
+type block struct {
+	line int
+	info string // what stands behind the fence
+	text string
+	next bool // nothing but empty lines since the block before
+}
+
+// TestCommands runs every block that is fenced as `sh run`. A `text` block right
+// behind it is what must appear in its output, line by line; … stands for
+// anything.
+func TestCommands(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("curl"); err != nil {
+		program.Missing(t, "curl")
+	}
+	in := program.Start(t, program.FreeAddr(t), t.TempDir())
+	ran := 0
+	for name, text := range documents(t) {
+		blocks := fences(text)
+		for i, b := range blocks {
+			if b.info != "sh run" {
+				continue
+			}
+			ran++
+			out := run(t, in, name, b)
+			if i+1 < len(blocks) && blocks[i+1].info == "text" && blocks[i+1].next {
+				expect(t, name, blocks[i+1], out)
+			}
+		}
+	}
+	if ran < 4 {
+		t.Errorf("only %d blocks are marked as runnable: the search is broken", ran)
+	}
+}
+
+func run(t *testing.T, in *program.Instance, name string, b block) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", strings.ReplaceAll(b.text, documented, in.URL))
+	cmd.Env = program.Env("JUNCTOR_URL="+in.URL, "JUNCTOR_KEY="+program.AdminKey)
+	cmd.Env = append(cmd.Env, "PATH="+filepath.Dir(program.Binary(t))+string(os.PathListSeparator)+os.Getenv("PATH"))
+	cmd.Dir = t.TempDir()
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("%s:%d: %v\n%s\n%s", name, b.line, err, b.text, out)
+	}
+	// curl is content with any answer; a refusal is no example.
+	if s := string(out); strings.Contains(s, `"error":{`) || strings.Contains(s, `"isError":true`) {
+		t.Errorf("%s:%d: answered with an error\n%s\n%s", name, b.line, b.text, out)
+	}
+	return string(out)
+}
+
+func expect(t *testing.T, name string, b block, out string) {
+	t.Helper()
+	for i, line := range strings.Split(strings.TrimSpace(b.text), "\n") {
+		parts := strings.Split(strings.TrimSpace(line), "…")
+		for j, p := range parts {
+			// Columns may be wider or narrower than when the document was written.
+			fields := strings.Fields(p)
+			for k, f := range fields {
+				fields[k] = regexp.QuoteMeta(f)
+			}
+			parts[j] = strings.Join(fields, `\s+`)
+		}
+		if ok, _ := regexp.MatchString(strings.Join(parts, ".*"), out); !ok {
+			t.Errorf("%s:%d: %q is not in the output\n%s", name, b.line+1+i, line, out)
+		}
+	}
+}
+
+// TestLinks follows the relative links of the documents.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+	for name, text := range documents(t) {
+		for _, m := range link.FindAllStringSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join(program.Root(t), filepath.Dir(name), m[1])); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
+// TestNamedTests looks for every test that the documents name: a promise whose
+// test is gone is no promise.
+func TestNamedTests(t *testing.T) {
+	t.Parallel()
+	var code strings.Builder
+	err := filepath.WalkDir(program.Root(t), func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && strings.HasPrefix(d.Name(), ".") && d.Name() != "." {
+			return filepath.SkipDir
+		}
+		if strings.HasSuffix(path, "_test.go") {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			code.Write(text)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := 0
+	for name, text := range documents(t) {
+		for _, m := range regexp.MustCompile("`((?:Test|Fuzz)[A-Za-z0-9_]+)`").FindAllStringSubmatch(text, -1) {
+			named++
+			if !strings.Contains(code.String(), "func "+m[1]+"(") {
+				t.Errorf("%s names the test %s, which does not exist", name, m[1])
+			}
+		}
+	}
+	if named == 0 {
+		t.Error("no document names a test: the search is broken")
+	}
+}
+
+// documents reads README.md and docs/*.md: path below the root -> text.
+func documents(t *testing.T) map[string]string {
+	t.Helper()
+	root := program.Root(t)
+	names, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	adrs, err := filepath.Glob(filepath.Join(root, "docs", "adr", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	for _, name := range append(append(names, adrs...), filepath.Join(root, "README.md"), filepath.Join(root, "CONTRIBUTING.md")) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rel, err := filepath.Rel(root, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[rel] = string(text)
+	}
+	return found
+}
+
+// fences finds the fenced blocks of a document.
+func fences(text string) (found []block) {
+	var open *block
+	next := false
+	for i, line := range strings.Split(text, "\n") {
+		fence := strings.HasPrefix(line, "```")
+		switch {
+		case open == nil && fence:
+			open = &block{line: i + 1, info: strings.TrimSpace(strings.TrimPrefix(line, "```")), next: next}
+		case open != nil && fence:
+			found = append(found, *open)
+			open, next = nil, true
+		case open != nil:
+			open.text += line + "\n"
+		case strings.TrimSpace(line) != "":
+			next = false
+		}
+	}
+	return found
+}
+
+func TestFences(t *testing.T) {
+	t.Parallel()
+	got := fences("a\n```sh run\nx\n```\n\n```text\ny\n```\nwords\n```text\nz\n```\n")
+	want := []block{{2, "sh run", "x\n", false}, {6, "text", "y\n", true}, {10, "text", "z\n", false}}
+	if len(got) != len(want) {
+		t.Fatalf("got %+v", got)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("got %+v, want %+v", got[i], want[i])
+		}
+	}
+}

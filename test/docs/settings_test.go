@@ -1,0 +1,56 @@
+package docs
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/junctor-mcp/junctor/internal/config"
+	"github.com/junctor-mcp/junctor/test/program"
+)
+
+//go:generate go test . -run ^TestSettings$ -update
+
+var update = flag.Bool("update", false, "write the generated part of README.md again")
+
+// TestSettings holds the table of settings in the README to the settings there are.
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	const begin, end = "<!-- settings: make generate -->\n", "<!-- end of settings -->\n"
+	file := filepath.Join(program.Root(t), "README.md")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(text), begin)
+	have, after, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		t.Fatalf("README.md has no part between %q and %q", begin, end)
+	}
+	want := settingsTable()
+	if have == want {
+		return
+	}
+	if !*update {
+		t.Fatalf("the settings in README.md are not those in internal/config; run `make generate`. Want:\n%s", want)
+	}
+	if err := os.WriteFile(file, []byte(before+begin+want+end+after), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func settingsTable() string {
+	var b strings.Builder
+	b.WriteString("| setting | default | what it is |\n|---|---|---|\n")
+	for _, s := range config.Settings() {
+		def := s.Default
+		if def != "" {
+			def = "`" + def + "`"
+		}
+		fmt.Fprintf(&b, "| `--%s` | %s | %s |\n", s.Name, def, strings.ReplaceAll(s.Help, "|", `\|`))
+	}
+	return b.String()
+}
