@@ -16,6 +16,31 @@ type keySpan struct {
 	escaped  bool
 }
 
+// keyStack holds the keys of open objects, innermost last. The first ones are
+// part of it, so that a scanner can live on the stack of its caller and most
+// scans allocate nothing.
+type keyStack struct {
+	n     int
+	first [32]keySpan
+	more  []keySpan
+}
+
+func (k *keyStack) at(i int) keySpan {
+	if i < len(k.first) {
+		return k.first[i]
+	}
+	return k.more[i-len(k.first)]
+}
+
+func (k *keyStack) push(key keySpan) {
+	if k.n < len(k.first) {
+		k.first[k.n] = key
+	} else {
+		k.more = append(k.more[:k.n-len(k.first)], key)
+	}
+	k.n++
+}
+
 // object is an object that is being scanned.
 type object struct {
 	id    uint32  // its number in the text; never 0
@@ -28,7 +53,7 @@ type object struct {
 func (s *scanner) openObject(depth int) object {
 	open := s.open(depth)
 	s.objects++
-	return object{id: s.objects, base: len(s.keys), open: open, first: true}
+	return object{id: s.objects, base: s.keys.n, open: open, first: true}
 }
 
 // nextMember reads the next key and its colon, moves to the value, which the
@@ -40,7 +65,7 @@ func (s *scanner) nextMember(o *object) bool {
 	s.space()
 	if s.i < len(s.b) && s.b[s.i] == '}' {
 		s.i++
-		s.keys = s.keys[:o.base]
+		s.keys.n = o.base
 		return false
 	}
 	if !o.first {
@@ -81,22 +106,21 @@ func (s *scanner) seen(o *object) bool {
 	if s.twice {
 		return false
 	}
-	keys := s.keys[o.base:]
-	switch {
-	case len(keys) < fewKeys:
-		for _, k := range keys {
-			if s.sameKey(k, o.key) {
+	switch have := s.keys.n - o.base; {
+	case have < fewKeys:
+		for i := o.base; i < s.keys.n; i++ {
+			if s.sameKey(s.keys.at(i), o.key) {
 				return true
 			}
 		}
-		s.keys = append(s.keys, o.key)
+		s.keys.push(o.key)
 		return false
-	case len(keys) == fewKeys:
-		for _, k := range keys {
-			s.addKey(o.id, k)
+	case have == fewKeys:
+		for i := o.base; i < s.keys.n; i++ {
+			s.addKey(o.id, s.keys.at(i))
 		}
-		// One more entry marks that the set holds the rest.
-		s.keys = append(s.keys, o.key)
+		// One more entry says that the set holds all of them.
+		s.keys.push(o.key)
 	}
 	return s.addKey(o.id, o.key)
 }

@@ -93,7 +93,9 @@ func nested(depth int) string {
 func manyKeys(n, twice int) string {
 	var b strings.Builder
 	b.WriteByte('{')
-	key := func(i int) string { return "k" + strings.Repeat("x", i%5) + string(rune('a'+i/26)) + string(rune('a'+i%26)) }
+	key := func(i int) string {
+		return "k" + strings.Repeat("x", i%5) + string(rune('a'+i/26)) + string(rune('a'+i%26))
+	}
 	for i := range n {
 		if i > 0 {
 			b.WriteByte(',')

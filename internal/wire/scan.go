@@ -20,17 +20,14 @@ type scanner struct {
 	i   int
 	err *Error
 
-	keys    []keySpan // keys of the objects that are open, innermost last
-	set     keySet    // keys of the objects that have many
-	objects uint32    // number of objects opened so far
-	twice   bool      // let duplicate keys pass
-
-	inline [32]keySpan // where keys begins
+	keys    keyStack // of the objects that are open
+	set     keySet   // of the objects that have many
+	objects uint32   // number of objects opened so far
+	twice   bool     // let duplicate keys pass
 }
 
 func (s *scanner) reset(b []byte) {
 	s.b, s.i, s.err = b, 0, nil
-	s.keys = s.inline[:0]
 	if len(b) > math.MaxInt32 {
 		s.fail(0, "the text is longer than 2 GiB")
 	}
