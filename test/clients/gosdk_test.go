@@ -26,6 +26,7 @@ func TestGoSDK(t *testing.T) {
 			return &mcp.SSEClientTransport{Endpoint: in.URL + "/sse", HTTPClient: client}
 		},
 		"stdio": func(t *testing.T) mcp.Transport {
+			t.Helper()
 			cmd := exec.Command(program.Binary(t), "stdio", "--data-dir", t.TempDir())
 			cmd.Env = program.Env()
 			return &mcp.CommandTransport{Command: cmd}
