@@ -1,0 +1,66 @@
+package wire
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestVersions(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		version           string
+		supported, modern bool
+		negotiated        string
+		batches           bool
+	}{
+		{V20241105, true, false, V20241105, false},
+		{V20250326, true, false, V20250326, true},
+		{V20250618, true, false, V20250618, false},
+		{V20251125, true, false, V20251125, false},
+		{V20260728, true, true, LatestLegacy, false},
+		{"2027-01-01", false, true, LatestLegacy, false},
+		{"2026-07-27", false, false, LatestLegacy, false},
+		{"2025-07-01", false, false, LatestLegacy, false},
+		{"9999-99-99", false, true, LatestLegacy, false},
+		{"2026-07-28 ", false, false, LatestLegacy, false},
+		{"3", false, false, LatestLegacy, false},
+		{"latest", false, false, LatestLegacy, false},
+		{"2026/07/28", false, false, LatestLegacy, false},
+		{"DRAFT-2027", false, false, LatestLegacy, false},
+		{"", false, false, LatestLegacy, false},
+	} {
+		if got := Supported(tt.version); got != tt.supported {
+			t.Errorf("Supported(%q) = %v", tt.version, got)
+		}
+		if got := IsModern(tt.version); got != tt.modern {
+			t.Errorf("IsModern(%q) = %v", tt.version, got)
+		}
+		if got := Negotiate(tt.version); got != tt.negotiated {
+			t.Errorf("Negotiate(%q) = %q", tt.version, got)
+		}
+		if got := HasBatches(tt.version); got != tt.batches {
+			t.Errorf("HasBatches(%q) = %v", tt.version, got)
+		}
+	}
+	for _, v := range Versions() {
+		if !Supported(v) || IsModern(v) == slices.Contains(LegacyVersions(), v) {
+			t.Errorf("%s: lists and functions disagree", v)
+		}
+	}
+	if !slices.IsSortedFunc(Versions(), func(a, b string) int { return strings.Compare(b, a) }) {
+		t.Errorf("Versions() = %v, want the newest first", Versions())
+	}
+}
+
+func TestLevels(t *testing.T) {
+	t.Parallel()
+	for i, level := range Levels() {
+		if Severity(level) != i+1 {
+			t.Errorf("Severity(%s) = %d, want %d", level, Severity(level), i+1)
+		}
+	}
+	if Severity("verbose") != 0 || Severity("") != 0 || Severity("Info") != 0 {
+		t.Error("an unknown level has a rank")
+	}
+}
