@@ -1,0 +1,81 @@
+// Package audit keeps the record of calls. guard hands it every call before a
+// backend hears of it and again at its end; admin shows what it kept. Recent
+// holds the newest calls in memory: they are gone with the process.
+package audit
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// Recent keeps the newest calls, up to a number of them.
+type Recent struct {
+	mu    sync.RWMutex
+	calls []junctor.Call // a ring; next is the oldest once it is full
+	next  int
+	seq   uint64            // how many calls have come; the newest has this number
+	index map[string]uint64 // id -> number, of the calls that are kept
+}
+
+// NewRecent keeps up to size calls.
+func NewRecent(size int) *Recent {
+	return &Recent{calls: make([]junctor.Call, 0, size), index: make(map[string]uint64, size)}
+}
+
+// Append notes the beginning or the end of a call, or a refusal. It never fails.
+func (r *Recent) Append(_ context.Context, c *junctor.Call) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n, known := r.index[c.ID]; known {
+		r.calls[r.slot(n)] = *c
+		return nil
+	}
+	r.seq++
+	if len(r.calls) < cap(r.calls) {
+		r.calls = append(r.calls, *c)
+	} else {
+		delete(r.index, r.calls[r.next].ID)
+		r.calls[r.next] = *c
+	}
+	r.index[c.ID] = r.seq
+	r.next = (r.next + 1) % cap(r.calls)
+	return nil
+}
+
+// slot is where the call with a number lies.
+func (r *Recent) slot(n uint64) int { return int((n - 1) % uint64(cap(r.calls))) }
+
+// Query says which calls are wanted; zero members do not filter.
+type Query struct {
+	Tenant junctor.TenantID
+	Match  func(*junctor.Call) bool
+	Since  time.Time
+	Limit  int
+	Before uint64 // only calls with a lower number; 0 is no bound
+}
+
+// Calls gives matching calls, newest first, and the number to continue before;
+// 0 when there are no more.
+func (r *Recent) Calls(q Query) (calls []junctor.Call, next uint64) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	oldest := r.seq - uint64(len(r.calls)) + 1
+	from := r.seq
+	if q.Before > 0 {
+		from = min(from, q.Before-1)
+	}
+	for n := from; n >= oldest && n > 0; n-- {
+		c := &r.calls[r.slot(n)]
+		if c.Tenant != q.Tenant || c.Start.Before(q.Since) || q.Match != nil && !q.Match(c) {
+			continue
+		}
+		if len(calls) == q.Limit {
+			return calls, n + 1
+		}
+		calls = append(calls, *c)
+	}
+	return calls, 0
+}

@@ -1,0 +1,84 @@
+package catalog
+
+import (
+	"bytes"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// ExposeURIs gives a result with the URIs of its resources as a joined view
+// shows them, so that a client can read what a tool or prompt pointed it to.
+// All other bytes stay as they are; a result without URIs is returned as it is.
+func ExposeURIs(server string, kind junctor.Kind, body []byte) []byte {
+	if !bytes.Contains(body, []byte(`"uri"`)) {
+		return body
+	}
+	e := editor{server: server, body: body}
+	switch kind {
+	case junctor.KindTool:
+		e.blocks(wire.Get(body, "content"))
+	case junctor.KindResource:
+		for c := range wire.Elements(wire.Get(body, "contents")) {
+			e.uri(c)
+		}
+	case junctor.KindPrompt:
+		for m := range wire.Elements(wire.Get(body, "messages")) {
+			e.block(wire.Get(m, "content"))
+		}
+	}
+	return e.apply()
+}
+
+// editor gathers replacements, in the order of the text.
+type editor struct {
+	server string
+	body   []byte
+	edits  []edit
+}
+
+type edit struct {
+	at, end int
+	text    []byte
+}
+
+func (e *editor) blocks(content []byte) {
+	for b := range wire.Elements(content) {
+		e.block(b)
+	}
+}
+
+// block handles one content block: a link names a URI itself, an embedded
+// resource holds one.
+func (e *editor) block(b []byte) {
+	switch kind, _ := wire.String(wire.Get(b, "type")); kind {
+	case "resource_link":
+		e.uri(b)
+	case "resource":
+		e.uri(wire.Get(b, "resource"))
+	}
+}
+
+func (e *editor) uri(object []byte) {
+	raw := wire.Get(object, "uri")
+	uri, ok := wire.String(raw)
+	if !ok {
+		return
+	}
+	at := wire.Offset(e.body, raw)
+	e.edits = append(e.edits, edit{at, at + len(raw), wire.AppendString(nil, ExposedURI(e.server, uri))})
+}
+
+func (e *editor) apply() []byte {
+	if len(e.edits) == 0 {
+		return e.body
+	}
+	out := make([]byte, 0, len(e.body)+len(e.edits)*(len(e.server)+2))
+	from := 0
+	for _, x := range e.edits {
+		out = append(out, e.body[from:x.at]...)
+		out = append(out, x.text...)
+		from = x.end
+	}
+	return append(out, e.body[from:]...)
+}

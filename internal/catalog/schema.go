@@ -1,0 +1,118 @@
+package catalog
+
+import (
+	"errors"
+	"strings"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// maxViolations bounds how many violations one error lists.
+const maxViolations = 20
+
+// Schema checks arguments. It is compiled when first used, so that a catalog of
+// thousands of tools starts at once.
+type Schema struct {
+	compile func() (*jsonschema.Schema, error)
+}
+
+func newSchema(raw []byte) *Schema {
+	return &Schema{compile: sync.OnceValues(func() (*jsonschema.Schema, error) { return compileSchema(raw) })}
+}
+
+func compileSchema(raw []byte) (*jsonschema.Schema, error) {
+	doc, err := wire.Value(raw)
+	if err != nil {
+		return nil, err
+	}
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.UseLoader(noLoader{})
+	const here = "urn:junctor:schema"
+	if err := c.AddResource(here, doc); err != nil {
+		return nil, err
+	}
+	return c.Compile(here)
+}
+
+// noLoader keeps $ref inside the document: a schema never makes us fetch.
+type noLoader struct{}
+
+func (noLoader) Load(url string) (any, error) {
+	return nil, errors.New("a $ref to " + url + " leads out of the schema and is not followed")
+}
+
+// Check gives every violation of the schema by the arguments; nil arguments
+// count as an empty object. A schema that cannot be compiled is the server's
+// fault, not the caller's, and is reported as an upstream error.
+func (s *Schema) Check(arguments []byte) error {
+	sch, err := s.compile()
+	if err != nil {
+		return junctor.Errorf(junctor.CodeUpstream, "the tool's input schema is not a valid JSON Schema, so its arguments cannot be checked: %w", err)
+	}
+	var value any = map[string]any{}
+	if arguments != nil {
+		if value, err = wire.Value(arguments); err != nil {
+			return junctor.Errorf(junctor.CodeInvalid, "arguments are not valid JSON: %w", err)
+		}
+	}
+	var bad *jsonschema.ValidationError
+	switch err := sch.Validate(value); {
+	case err == nil:
+		return nil
+	case errors.As(err, &bad):
+		return violations(bad)
+	default:
+		return junctor.Errorf(junctor.CodeInvalid, "arguments could not be checked: %w", err)
+	}
+}
+
+func violations(bad *jsonschema.ValidationError) error {
+	e := &junctor.Error{Code: junctor.CodeInvalid}
+	printer := message.NewPrinter(language.English)
+	var walk func(v *jsonschema.ValidationError)
+	walk = func(v *jsonschema.ValidationError) {
+		if len(v.Causes) == 0 && len(e.Violations) < maxViolations {
+			e.Violations = append(e.Violations, junctor.Violation{
+				Pointer: pointer(v.InstanceLocation),
+				Message: v.ErrorKind.LocalizedString(printer),
+			})
+		}
+		for _, c := range v.Causes {
+			walk(c)
+		}
+	}
+	walk(bad)
+	var b strings.Builder
+	b.WriteString("the arguments do not fit the tool's input schema")
+	for i, v := range e.Violations {
+		sep := "; "
+		if i == 0 {
+			sep = ": "
+		}
+		at := v.Pointer
+		if at == "" {
+			at = "(arguments)"
+		}
+		b.WriteString(sep + at + ": " + v.Message)
+	}
+	e.Message = b.String()
+	return e
+}
+
+// pointer writes a JSON pointer.
+func pointer(path []string) string {
+	var b strings.Builder
+	escape := strings.NewReplacer("~", "~0", "/", "~1")
+	for _, p := range path {
+		b.WriteString("/")
+		b.WriteString(escape.Replace(p))
+	}
+	return b.String()
+}

@@ -1,0 +1,210 @@
+package catalog
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"log/slog"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// Snapshot is the catalog at one moment. It never changes.
+type Snapshot struct {
+	version uint64
+	shelves map[junctor.TenantID]*Shelf
+}
+
+// Version rises with every change.
+func (s *Snapshot) Version() uint64 { return s.version }
+
+// For gives the shelf of the principal's tenant; an empty one where the tenant
+// has no server.
+func (s *Snapshot) For(tenant junctor.TenantID) *Shelf {
+	if sh, ok := s.shelves[tenant]; ok {
+		return sh
+	}
+	return &Shelf{}
+}
+
+// Shelf is what one tenant has.
+type Shelf struct {
+	servers []*Server // in the order they were attached
+	byID    map[string]*Server
+	tools   map[string]*Tool   // by exposed name
+	prompts map[string]*Prompt // by exposed name
+	bare    map[string]*Tool   // built-in tools by their own name, where only one has it
+	lists   listCache
+}
+
+// Server is one attached server in a snapshot.
+type Server struct {
+	ID      string
+	Mode    junctor.Mode
+	Backend Backend
+	Offer   *Offer
+
+	tools     []*Tool
+	toolsBy   map[string]*Tool // by the server's own name
+	prompts   []*Prompt
+	promptsBy map[string]*Prompt
+	resources map[string]struct{}
+}
+
+// Tool is a tool with all its versions.
+type Tool struct {
+	Server   string
+	Name     string // the server's own
+	Exposed  string
+	Versions []*ToolVersion // oldest first; one, with Version "", where the tool has none
+	Default  *ToolVersion
+}
+
+// ToolVersion is what runs.
+type ToolVersion struct {
+	Version    string
+	Timeout    time.Duration
+	JSON       []byte // the MCP Tool object under the server's own name
+	Input      *Schema
+	Headers    []wire.ParamHeader // arguments that a modern client repeats as headers
+	ReadOnly   bool               // annotated so by its server
+	Idempotent bool
+	Digest     string // SHA-256 of JSON, hex
+}
+
+// Prompt is a prompt.
+type Prompt struct {
+	Server, Name, Exposed string
+	JSON                  []byte
+}
+
+// build makes the next snapshot. What did not change keeps its compiled schemas.
+func build(servers map[serverKey]*attached, old *Snapshot, limit int, renders *atomic.Int64, log *slog.Logger) *Snapshot {
+	next := &Snapshot{version: old.version + 1, shelves: map[junctor.TenantID]*Shelf{}}
+	sorted := make([]*attached, 0, len(servers))
+	for _, a := range servers {
+		sorted = append(sorted, a)
+	}
+	slices.SortFunc(sorted, func(a, b *attached) int { return cmp.Compare(a.order, b.order) })
+	for _, a := range sorted {
+		sh := next.shelves[a.key.tenant]
+		if sh == nil {
+			sh = &Shelf{byID: map[string]*Server{}, tools: map[string]*Tool{}, prompts: map[string]*Prompt{}, bare: map[string]*Tool{}}
+			sh.lists.renders = renders
+			next.shelves[a.key.tenant] = sh
+		}
+		former := old.For(a.key.tenant).byID[a.key.id]
+		s := newServer(a, former, limit, log)
+		sh.servers = append(sh.servers, s)
+		sh.byID[s.ID] = s
+	}
+	for _, sh := range next.shelves {
+		sh.index(log)
+	}
+	return next
+}
+
+func newServer(a *attached, former *Server, limit int, log *slog.Logger) *Server {
+	if former != nil && former.Offer == a.offer && former.Backend == a.backend {
+		return former
+	}
+	s := &Server{
+		ID: a.key.id, Mode: a.mode, Backend: a.backend, Offer: a.offer,
+		toolsBy: map[string]*Tool{}, promptsBy: map[string]*Prompt{}, resources: map[string]struct{}{},
+	}
+	kept := map[string]*ToolVersion{}
+	if former != nil {
+		for _, t := range former.tools {
+			for _, v := range t.Versions {
+				kept[v.Digest] = v
+			}
+		}
+	}
+	for _, def := range a.offer.Tools {
+		v := newToolVersion(def, kept, s.ID, log)
+		if v == nil {
+			continue
+		}
+		t := s.toolsBy[def.Name]
+		if t == nil {
+			t = &Tool{Server: s.ID, Name: def.Name, Exposed: Exposed(s.ID, def.Name, limit)}
+			s.toolsBy[def.Name] = t
+			s.tools = append(s.tools, t)
+		}
+		t.Versions = append(t.Versions, v)
+		if def.Default || t.Default == nil {
+			t.Default = v
+		}
+	}
+	for _, def := range a.offer.Prompts {
+		p := &Prompt{Server: s.ID, Name: def.Name, Exposed: Exposed(s.ID, def.Name, limit), JSON: def.JSON}
+		s.prompts = append(s.prompts, p)
+		s.promptsBy[def.Name] = p
+	}
+	for _, def := range a.offer.Resources {
+		s.resources[def.URI] = struct{}{}
+	}
+	return s
+}
+
+func newToolVersion(def ToolDef, kept map[string]*ToolVersion, server string, log *slog.Logger) *ToolVersion {
+	sum := sha256.Sum256(def.JSON)
+	digest := hex.EncodeToString(sum[:])
+	if v := kept[digest]; v != nil && v.Version == def.Version && v.Timeout == def.Timeout {
+		return v
+	}
+	schema := wire.Get(def.JSON, "inputSchema")
+	if schema == nil {
+		schema = []byte(`{"type":"object"}`)
+	}
+	headers, err := wire.ParamHeaders(schema)
+	if err != nil {
+		log.Warn("a tool was left out: its x-mcp-header marks break the specification", "server", server, "tool", def.Name, "error", err)
+		return nil
+	}
+	annotations := wire.Get(def.JSON, "annotations")
+	return &ToolVersion{
+		Version: def.Version, Timeout: def.Timeout, JSON: def.JSON, Input: newSchema(schema), Headers: headers, Digest: digest,
+		ReadOnly:   string(wire.Get(annotations, "readOnlyHint")) == "true",
+		Idempotent: string(wire.Get(annotations, "idempotentHint")) == "true",
+	}
+}
+
+// index fills the maps by exposed name. Names that two items claim belong to
+// neither: a name must not change its owner with who else is there.
+func (sh *Shelf) index(log *slog.Logger) {
+	clash := map[string]bool{}
+	bareClash := map[string]bool{}
+	for _, s := range sh.servers {
+		for _, t := range s.tools {
+			if other := sh.tools[t.Exposed]; other != nil || clash[t.Exposed] {
+				log.Warn("two tools claim one name; both were left out", "name", t.Exposed, "server", t.Server, "tool", t.Name)
+				clash[t.Exposed] = true
+				delete(sh.tools, t.Exposed)
+				continue
+			}
+			sh.tools[t.Exposed] = t
+			if s.Mode != junctor.ModeBuiltin {
+				continue
+			}
+			if sh.bare[t.Name] != nil || bareClash[t.Name] {
+				bareClash[t.Name] = true
+				delete(sh.bare, t.Name)
+				continue
+			}
+			sh.bare[t.Name] = t
+		}
+		for _, p := range s.prompts {
+			if sh.prompts[p.Exposed] != nil || clash["prompt "+p.Exposed] {
+				clash["prompt "+p.Exposed] = true
+				delete(sh.prompts, p.Exposed)
+				continue
+			}
+			sh.prompts[p.Exposed] = p
+		}
+	}
+}

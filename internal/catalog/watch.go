@@ -1,0 +1,97 @@
+package catalog
+
+import (
+	"bytes"
+	"slices"
+	"sync"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// Change says which lists of a tenant changed, or which resource has new
+// content.
+type Change struct {
+	Tenant                    junctor.TenantID
+	Server                    string
+	Tools, Prompts, Resources bool
+	URI                       string // the server's own; set for an updated resource only
+}
+
+// Watcher gathers changes for one listener. A slow listener loses nothing and
+// holds nobody up: equal changes are joined until it takes them.
+type Watcher struct {
+	hub    *hub
+	signal chan struct{}
+
+	mu      sync.Mutex
+	pending []Change
+}
+
+type hub struct {
+	mu       sync.Mutex
+	watchers map[*Watcher]struct{}
+}
+
+// Watch starts to gather changes. Call Stop when done.
+func (c *Catalog) Watch() *Watcher {
+	w := &Watcher{hub: &c.hub, signal: make(chan struct{}, 1)}
+	c.hub.mu.Lock()
+	defer c.hub.mu.Unlock()
+	if c.hub.watchers == nil {
+		c.hub.watchers = map[*Watcher]struct{}{}
+	}
+	c.hub.watchers[w] = struct{}{}
+	return w
+}
+
+// Ready is signalled when Take has something to give.
+func (w *Watcher) Ready() <-chan struct{} { return w.signal }
+
+// Take gives what changed since the last call.
+func (w *Watcher) Take() []Change {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p := w.pending
+	w.pending = nil
+	return p
+}
+
+// Stop ends the watch.
+func (w *Watcher) Stop() {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	delete(w.hub.watchers, w)
+}
+
+func (h *hub) send(ch Change) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for w := range h.watchers {
+		w.add(ch)
+	}
+}
+
+func (w *Watcher) add(ch Change) {
+	w.mu.Lock()
+	if !slices.Contains(w.pending, ch) {
+		w.pending = append(w.pending, ch)
+	}
+	w.mu.Unlock()
+	select {
+	case w.signal <- struct{}{}:
+	default:
+	}
+}
+
+// difference says which lists differ between two offers of one server.
+func difference(a, b *Offer) Change {
+	sameResource := func(x, y ResourceDef) bool { return x.URI == y.URI && bytes.Equal(x.JSON, y.JSON) }
+	return Change{
+		Tools: !slices.EqualFunc(a.Tools, b.Tools, func(x, y ToolDef) bool {
+			return x.Name == y.Name && x.Version == y.Version && x.Default == y.Default && x.Timeout == y.Timeout && bytes.Equal(x.JSON, y.JSON)
+		}),
+		Prompts: !slices.EqualFunc(a.Prompts, b.Prompts, func(x, y PromptDef) bool { return x.Name == y.Name && bytes.Equal(x.JSON, y.JSON) }),
+		Resources: !slices.EqualFunc(a.Resources, b.Resources, sameResource) ||
+			!slices.EqualFunc(a.Templates, b.Templates, sameResource),
+	}
+}

@@ -1,0 +1,133 @@
+package gateway
+
+import (
+	"net/http"
+	"strconv"
+	"sync"
+
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// appendAnswer writes the JSON-RPC answer of an exchange as its era wants it.
+func (x *exchange) appendAnswer(dst []byte, o outcome) []byte {
+	if !x.modern {
+		return wire.AppendResult(dst, x.m.ID, o.body)
+	}
+	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
+	dst = append(dst, x.m.ID...)
+	dst = append(dst, `,"result":`...)
+	return append(x.g.appendModern(dst, o), '}')
+}
+
+// appendModern writes a result with what every modern result says.
+func (g *Gateway) appendModern(dst []byte, o outcome) []byte {
+	dst = append(dst, `{"resultType":"`...)
+	if o.input {
+		dst = append(dst, wire.ResultInputRequired...)
+	} else {
+		dst = append(dst, wire.ResultComplete...)
+	}
+	dst = append(dst, '"')
+	if o.cacheable {
+		dst = strconv.AppendInt(append(dst, `,"ttlMs":`...), o.ttl, 10)
+		if o.public {
+			dst = append(dst, `,"cacheScope":"public"`...)
+		} else {
+			dst = append(dst, `,"cacheScope":"private"`...)
+		}
+	}
+	dst = append(dst, `,"_meta":`...)
+	own := wire.Get(o.body, "_meta")
+	if own == nil {
+		dst = append(append(append(dst, `{"`+wire.MetaServerInfo+`":`...), g.serverInfo...), '}')
+	} else {
+		dst = wire.AppendObject(dst, own, nil, wire.Member{Key: wire.MetaServerInfo, Value: g.serverInfo})
+	}
+	return appendRest(dst, o.body, own != nil)
+}
+
+// appendRest writes the members of body behind those in dst, and closes the
+// object. Only a body that has members of ours among its own is copied member by
+// member.
+func appendRest(dst, body []byte, hasMeta bool) []byte {
+	rest := body[1:]
+	if hasMeta {
+		rest = wire.AppendObject(nil, body, []string{"_meta"})[1:]
+	}
+	if i := firstMember(rest); rest[i] == '}' {
+		return append(dst, '}')
+	}
+	return append(append(dst, ','), rest...)
+}
+
+func firstMember(rest []byte) int {
+	i := 0
+	for rest[i] == ' ' || rest[i] == '\n' || rest[i] == '\t' || rest[i] == '\r' {
+		i++
+	}
+	return i
+}
+
+// reply is the HTTP answer to one POST: a JSON object, unless something has to
+// be sent before it; then a stream of events that ends with it.
+type reply struct {
+	g           *Gateway
+	w           http.ResponseWriter
+	streamFirst bool // the client would rather have a stream
+	mu          sync.Mutex
+	streaming   bool
+	buf         []byte
+}
+
+// send makes the answer a stream, if it is none yet, and writes a message.
+func (r *reply) send(message []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.start()
+	r.event(message)
+}
+
+func (r *reply) start() {
+	if !r.streaming {
+		r.streaming = true
+		r.g.startSSE(r.w)
+	}
+}
+
+func (r *reply) event(message []byte) {
+	r.buf = wire.AppendEvent(r.buf[:0], wire.Event{Data: message})
+	_, _ = r.w.Write(r.buf) // a client that went away ends the request's context
+	_ = http.NewResponseController(r.w).Flush()
+}
+
+// comment keeps a quiet stream from being taken for dead.
+func (r *reply) comment() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.start()
+	_, _ = r.w.Write([]byte(":\n\n"))
+	_ = http.NewResponseController(r.w).Flush()
+}
+
+// finish writes the answer itself. Once a stream has begun, its status stands.
+func (r *reply) finish(status int, message []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.streaming || r.streamFirst && status == http.StatusOK {
+		r.start()
+		r.event(message)
+		return
+	}
+	r.w.Header()["Content-Type"] = r.g.jsonType
+	r.w.WriteHeader(status)
+	_, _ = r.w.Write(message)
+}
+
+// startSSE sends the head of an event stream.
+func (g *Gateway) startSSE(w http.ResponseWriter) {
+	h := w.Header()
+	h["Content-Type"] = g.sseType
+	h.Set("X-Accel-Buffering", "no")
+	w.WriteHeader(http.StatusOK)
+	_ = http.NewResponseController(w).Flush()
+}

@@ -1,0 +1,142 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"strconv"
+	"sync"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/guard"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+const (
+	maxAskRounds   = 10 // of one call, when something is asked
+	maxSilentRound = 3  // in a row, when only the state is to be repeated
+)
+
+// clientAnswer is a legacy client's answer to a request of ours.
+type clientAnswer struct {
+	result []byte
+	err    *wire.Error
+}
+
+// answer hands a client's response to whoever asked. Responses to nothing are
+// dropped: the question may have lapsed.
+func (s *session) answer(m *wire.Message) {
+	s.mu.Lock()
+	ch := s.asks[string(m.ID)]
+	delete(s.asks, string(m.ID))
+	s.mu.Unlock()
+	if ch == nil {
+		return
+	}
+	a := clientAnswer{result: bytes.Clone(m.Result)}
+	if m.Error != nil {
+		e, ok := wire.ParseError(m.Error)
+		if !ok {
+			e = &wire.Error{Code: wire.CodeInternal, Message: "the client answered with an error that has no message"}
+		}
+		e.Data = bytes.Clone(e.Data)
+		a.err = e
+	}
+	ch <- a
+}
+
+// ask runs the rounds of a call for a legacy client: each input that is wanted
+// becomes a request on the stream of the call, and the call is repeated with the
+// answers, under the same keys, until it needs nothing more.
+func (x *exchange) ask(ctx context.Context, op *guard.Op, res catalog.Result) (catalog.Result, error) {
+	silent := 0
+	for range maxAskRounds {
+		requests := wire.Get(res.Body, "inputRequests")
+		op.InputResponses = nil
+		if len(requests) > 2 {
+			silent = 0
+			responses, err := x.askAll(ctx, requests)
+			if err != nil {
+				return catalog.Result{}, err
+			}
+			op.InputResponses = responses
+		} else if silent++; silent > maxSilentRound {
+			break
+		}
+		op.RequestState, op.HasState = wire.String(wire.Get(res.Body, "requestState"))
+		var err error
+		if res, err = x.g.o.Pipeline.Do(ctx, op, x); err != nil || !res.Input {
+			return res, err
+		}
+	}
+	return catalog.Result{}, junctor.Errorf(junctor.CodeUpstream, "the call asked for input too often and was given up")
+}
+
+// askAll sends all requests of one round and waits for all answers.
+func (x *exchange) askAll(ctx context.Context, requests []byte) ([]byte, error) {
+	if x.out == nil || x.s == nil {
+		return nil, junctor.Errorf(junctor.CodeInvalid, "the call needs input from its client, which this door cannot ask for; use /mcp")
+	}
+	type asked struct {
+		key    []byte
+		answer []byte
+		err    error
+	}
+	var all []*asked
+	var wg sync.WaitGroup
+	for key, request := range wire.Members(requests) {
+		a := &asked{key: key}
+		all = append(all, a)
+		wg.Go(func() { a.answer, a.err = x.askOne(ctx, request) })
+	}
+	wg.Wait()
+	out := []byte{'{'}
+	for i, a := range all {
+		if a.err != nil {
+			return nil, a.err
+		}
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, '"'), a.key...), `":`...)
+		out = append(out, a.answer...)
+	}
+	return append(out, '}'), nil
+}
+
+// askOne sends one request to the client and waits for its answer.
+func (x *exchange) askOne(ctx context.Context, request []byte) ([]byte, error) {
+	method, _ := wire.String(wire.Get(request, "method"))
+	id, ch := x.s.newAsk()
+	defer x.s.forgetAsk(id)
+	x.out.send(wire.AppendRequest(nil, []byte(id), method, wire.Get(request, "params")))
+	select {
+	case a := <-ch:
+		if a.err == nil {
+			return a.result, nil
+		}
+		if method == wire.MethodElicitationCreate {
+			return []byte(`{"action":"cancel"}`), nil // the modern form has no error to pass on
+		}
+		return nil, junctor.Errorf(junctor.CodeUpstream, "the client refused %s: %s", method, a.err.Message)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// newAsk makes the id of a request of ours, as JSON, and where its answer goes.
+func (s *session) newAsk() (id string, ch chan clientAnswer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.nextAsk++
+	id = `"` + s.boot + strconv.Itoa(s.nextAsk) + `"`
+	ch = make(chan clientAnswer, 1)
+	s.asks[id] = ch
+	return id, ch
+}
+
+func (s *session) forgetAsk(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.asks, id)
+}

@@ -1,0 +1,81 @@
+package gateway
+
+import (
+	"net/http"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// maxBatch bounds how many messages one batch may hold.
+const maxBatch = 100
+
+// postBatch serves a batch, which only 2025-03-26 has.
+func (g *Gateway) postBatch(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.View, in *inbound) {
+	version := r.Header.Get(headerVersion)
+	if version != "" && !wire.HasBatches(version) {
+		g.refuse(w, http.StatusBadRequest, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: "batches are not part of this protocol version; send one message at a time"})
+		return
+	}
+	s := g.session(w, r, p, view, nil)
+	if s == nil {
+		return
+	}
+	if !wire.HasBatches(s.version) {
+		g.refuse(w, http.StatusBadRequest, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: "batches are not part of this session's protocol version; send one message at a time"})
+		return
+	}
+	g.batch(w, in.body, func(m *wire.Message) []byte {
+		switch m.Kind {
+		case wire.Response:
+			s.answer(m)
+		case wire.Notification:
+			if m.Method == wire.NoteCancelled && m.RequestID != nil {
+				s.cancelCall(m.RequestID)
+			}
+		case wire.Request:
+			if m.Method == wire.MethodInitialize {
+				return wire.AppendError(nil, m.ID, &wire.Error{Code: wire.CodeInvalidRequest, Message: "initialize must not be part of a batch"})
+			}
+			message, _ := g.legacyExchange(p, junctor.DoorMCP, view, m, s).answerLegacy(r.Context())
+			return message
+		}
+		return nil
+	})
+}
+
+// batch answers the messages of a batch one after the other, each by what handle
+// gives for it (nil for no answer), and all of them as one array.
+func (g *Gateway) batch(w http.ResponseWriter, body []byte, handle func(*wire.Message) []byte) {
+	messages, errs, err := wire.ParseBatch(body)
+	if err == nil && len(messages) > maxBatch {
+		err = &wire.Error{Code: wire.CodeInvalidRequest, Message: "a batch holds at most 100 messages"}
+	}
+	rep := &reply{g: g, w: w}
+	if err != nil {
+		rep.finish(http.StatusOK, wire.AppendError(nil, nil, asFault(err, false, "").wire))
+		return
+	}
+	out := []byte{'['}
+	for i := range messages {
+		answer := []byte(nil)
+		if errs[i] != nil {
+			answer = wire.AppendError(nil, messages[i].ID, asFault(errs[i], false, "").wire)
+		} else {
+			answer = handle(&messages[i])
+		}
+		if answer == nil {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(out, answer...)
+	}
+	if len(out) == 1 {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	rep.finish(http.StatusOK, append(out, ']'))
+}

@@ -1,0 +1,142 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/guard"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// Pipeline is what the doors need of guard.
+type Pipeline interface {
+	Do(ctx context.Context, op *guard.Op, sink catalog.Sink) (catalog.Result, error)
+	List(p *junctor.Principal, v catalog.View, kind catalog.ListKind) ([]byte, error)
+}
+
+// Sealer makes the text of session ids.
+type Sealer interface {
+	Seal(purpose string, plaintext []byte) string
+	Open(purpose, text string) ([]byte, error)
+}
+
+// Info is how the gateway names itself to clients.
+type Info struct {
+	Name    string `json:"name"`
+	Title   string `json:"title,omitempty"`
+	Version string `json:"version"`
+}
+
+// Doors says which doors are open. A door that is off answers 404, and nothing
+// is started for it.
+type Doors struct{ MCP, SSE, Plain, Stdio bool }
+
+// Options of a Gateway. All but those with a default must be set.
+type Options struct {
+	Pipeline     Pipeline
+	Catalog      *catalog.Catalog
+	Authenticate func(*http.Request) (*junctor.Principal, error)
+	Sealer       Sealer
+	Sessions     SessionStore
+	Info         Info
+	Doors        Doors
+	Logger       *slog.Logger
+	Now          func() time.Time
+	NewID        func() string
+
+	MaxBody   int64         // bytes of one message; default 4 MiB
+	ListTTL   time.Duration // how long a modern client may keep a list; default 10 s
+	KeepAlive time.Duration // between comment lines on a quiet stream; default 15 s
+	PollAfter time.Duration // a legacy stream is closed after this and resumed by its client; default 5 min
+	Idle      time.Duration // a legacy session leaves memory after this; it can be opened again; default 10 min
+}
+
+// Gateway serves the doors. Close ends its streams and background work.
+type Gateway struct {
+	o          Options
+	serverInfo []byte // JSON
+	jsonType   []string
+	sseType    []string
+	inbounds   sync.Pool
+
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	sessions sessionTable
+	pipes    pipeTable // of the HTTP+SSE door
+}
+
+// New makes a Gateway and starts what forgets idle sessions.
+func New(o Options) (*Gateway, error) {
+	if o.Pipeline == nil || o.Catalog == nil || o.Authenticate == nil || o.Sealer == nil || o.Sessions == nil ||
+		o.Logger == nil || o.Now == nil || o.NewID == nil || o.Info.Name == "" {
+		return nil, junctor.Errorf(junctor.CodeInternal, "gateway: a part of Options is missing")
+	}
+	setDefault(&o.MaxBody, 4<<20)
+	setDefault(&o.ListTTL, 10*time.Second)
+	setDefault(&o.KeepAlive, 15*time.Second)
+	setDefault(&o.PollAfter, 5*time.Minute)
+	setDefault(&o.Idle, 10*time.Minute)
+	info, err := json.Marshal(o.Info)
+	if err != nil {
+		return nil, err
+	}
+	g := &Gateway{o: o, serverInfo: info, jsonType: []string{"application/json"}, sseType: []string{"text/event-stream"}}
+	g.inbounds.New = func() any { return &inbound{} }
+	g.ctx, g.cancel = context.WithCancel(context.Background())
+	g.wg.Go(g.sweep)
+	return g, nil
+}
+
+func setDefault[T comparable](v *T, def T) {
+	var zero T
+	if *v == zero {
+		*v = def
+	}
+}
+
+// Close ends all streams and waits for what runs.
+func (g *Gateway) Close() {
+	g.cancel()
+	g.wg.Wait()
+}
+
+// Routes registers the doors that are open.
+func (g *Gateway) Routes(mux *http.ServeMux) {
+	if g.o.Doors.MCP {
+		mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) { g.serveMCP(w, r, catalog.View{}) })
+		mux.HandleFunc("/mcp/s/{server}", func(w http.ResponseWriter, r *http.Request) {
+			g.serveMCP(w, r, catalog.View{Server: r.PathValue("server")})
+		})
+	}
+	if g.o.Doors.Plain {
+		mux.HandleFunc("/mcp/request", g.servePlain)
+		mux.HandleFunc("/mcp/tools", g.serveTools)
+	}
+	if g.o.Doors.SSE {
+		mux.HandleFunc("/sse", g.serveSSE)
+		mux.HandleFunc("/messages", g.serveMessages)
+	}
+}
+
+// inbound is one message on its way in, with the buffer it was read into. It is
+// pooled: whoever holds it last releases it.
+type inbound struct {
+	body []byte
+	m    wire.Message
+}
+
+func (g *Gateway) release(in *inbound) {
+	if cap(in.body) > 1<<20 {
+		return // let large ones go
+	}
+	in.m = wire.Message{}
+	g.inbounds.Put(in)
+}

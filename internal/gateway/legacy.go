@@ -1,0 +1,219 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// postLegacy serves one POST of the era of sessions. It releases in when
+// nothing needs it any more, which may be after it has returned.
+func (g *Gateway) postLegacy(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.View, in *inbound, streamFirst bool) {
+	m := &in.m
+	if v := r.Header.Get(headerVersion); v != "" && !slices.Contains(wire.LegacyVersions(), v) {
+		g.refuse(w, http.StatusBadRequest, m.ID, &wire.Error{Code: wire.CodeInvalidRequest, Message: "MCP-Protocol-Version " + quoteShort(v) + " is not spoken here"})
+		g.release(in)
+		return
+	}
+	if m.Method == wire.MethodInitialize && m.Kind == wire.Request {
+		g.initialize(w, r, p, view, m, &reply{g: g, w: w, streamFirst: streamFirst})
+		g.release(in)
+		return
+	}
+	s := g.session(w, r, p, view, m.ID)
+	if s == nil {
+		g.release(in)
+		return
+	}
+	switch m.Kind {
+	case wire.Response:
+		s.answer(m)
+	case wire.Notification:
+		if m.Method == wire.NoteCancelled && m.RequestID != nil {
+			s.cancelCall(m.RequestID)
+		}
+	case wire.Request:
+		g.requestLegacy(w, r, g.legacyExchange(p, junctor.DoorMCP, view, m, s), in, streamFirst)
+		return
+	}
+	g.release(in)
+	w.WriteHeader(http.StatusAccepted)
+}
+
+func (g *Gateway) legacyExchange(p *junctor.Principal, door junctor.Door, view catalog.View, m *wire.Message, s *session) *exchange {
+	return &exchange{g: g, p: p, door: door, view: view, m: m, s: s, caller: s.caller(m.ProgressToken != nil)}
+}
+
+// initialize begins a session.
+func (g *Gateway) initialize(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.View, m *wire.Message, rep *reply) {
+	version := wire.Negotiate(m.ProtocolVersion)
+	s, err := g.createSession(r.Context(), p, view, version, m.Capabilities, m.ClientInfo)
+	if err != nil {
+		f := asFault(err, false, "")
+		rep.finish(http.StatusOK, wire.AppendError(nil, m.ID, f.wire))
+		return
+	}
+	x := g.legacyExchange(p, junctor.DoorMCP, view, m, s)
+	w.Header().Set(headerSession, s.text)
+	rep.finish(http.StatusOK, wire.AppendResult(nil, m.ID, x.initializeResult()))
+}
+
+func (x *exchange) initializeResult() []byte {
+	b := wire.AppendString([]byte(`{"protocolVersion":`), x.s.version)
+	b = append(append(b, `,"capabilities":`...), capabilities(false)...)
+	b = append(append(b, `,"serverInfo":`...), x.g.serverInfo...)
+	if text := x.instructions(); text != "" {
+		b = wire.AppendString(append(b, `,"instructions":`...), text)
+	}
+	return append(b, '}')
+}
+
+// runLegacy handles a legacy request, wherever it came from.
+func (x *exchange) runLegacy(ctx context.Context) (outcome, error) {
+	switch x.m.Method {
+	case wire.MethodPing:
+		return outcome{body: []byte("{}")}, nil
+	case wire.MethodLoggingSetLevel:
+		return x.setLevel(ctx)
+	case wire.MethodResourcesSubscribe, wire.MethodResourcesUnsubscribe:
+		return x.subscribe(ctx)
+	}
+	return x.run(ctx)
+}
+
+func (x *exchange) setLevel(ctx context.Context) (outcome, error) {
+	if wire.Severity(x.m.Level) < 0 {
+		return outcome{}, &wire.Error{Code: wire.CodeInvalidParams, Message: "unknown log level " + quoteShort(x.m.Level)}
+	}
+	x.s.mu.Lock()
+	x.s.logLevel = x.m.Level
+	x.s.mu.Unlock()
+	return outcome{body: []byte("{}")}, x.save(ctx)
+}
+
+func (x *exchange) subscribe(ctx context.Context) (outcome, error) {
+	if !x.m.HasURI || x.m.Wrong != "" {
+		return outcome{}, missing("uri")
+	}
+	end := x.m.Method == wire.MethodResourcesUnsubscribe
+	if _, err := x.g.o.Pipeline.Do(ctx, x.subscription(x.m.URI, end), x); err != nil {
+		return outcome{}, err
+	}
+	x.s.mu.Lock()
+	if end {
+		delete(x.s.subs, x.m.URI)
+	} else {
+		x.s.subs[x.m.URI] = true
+	}
+	x.s.mu.Unlock()
+	return outcome{body: []byte("{}")}, x.save(ctx)
+}
+
+// save writes the session's row, where the session can be come back to.
+func (x *exchange) save(ctx context.Context) error {
+	if x.s.text == "" {
+		return nil
+	}
+	return x.g.o.Sessions.SaveSession(ctx, x.p.Tenant, x.s.saved())
+}
+
+// answerLegacy runs a legacy request and gives the whole answer.
+func (x *exchange) answerLegacy(ctx context.Context) (message []byte, retryAfter time.Duration) {
+	o, err := x.runLegacy(ctx)
+	if err != nil {
+		f := asFault(err, false, resourceOf(x.m))
+		return wire.AppendError(nil, x.m.ID, f.wire), f.retryAfter
+	}
+	return x.appendAnswer(make([]byte, 0, len(o.body)+64), o), 0
+}
+
+// runs says whether a method reaches a backend and so may take time, send notes
+// or ask its client something.
+func runs(method string) bool {
+	switch method {
+	case wire.MethodToolsCall, wire.MethodPromptsGet, wire.MethodResourcesRead, wire.MethodCompletionComplete:
+		return true
+	}
+	return false
+}
+
+// requestLegacy answers a request of a session. What reaches a backend runs in a
+// goroutine of its own: a legacy client that loses its connection has not
+// cancelled, and may come back for the answer.
+func (g *Gateway) requestLegacy(w http.ResponseWriter, r *http.Request, x *exchange, in *inbound, streamFirst bool) {
+	if !runs(x.m.Method) {
+		rep := &reply{g: g, w: w, streamFirst: streamFirst}
+		message, retry := x.answerLegacy(r.Context())
+		setRetry(w.Header(), retry)
+		rep.finish(http.StatusOK, message)
+		g.release(in)
+		return
+	}
+	st := x.s.newPost(g.o.Now)
+	x.out = st
+	ctx, cancel := context.WithCancel(g.ctx)
+	x.s.begin(x.m.ID, cancel)
+	answer := make(chan answered, 1)
+	go func() {
+		defer g.release(in)
+		defer cancel()
+		defer x.s.done(x.m.ID)
+		message, retry := x.answerLegacy(ctx)
+		answer <- answered{message, retry}
+		st.finish(message)
+	}()
+	g.awaitLegacy(w, r, x, st, answer, streamFirst)
+}
+
+// answered is the end of a legacy call.
+type answered struct {
+	message []byte
+	retry   time.Duration
+}
+
+// awaitLegacy gives the client its answer as JSON if that is all there is to
+// say, and as a stream once something is sent before it, or it takes long.
+func (g *Gateway) awaitLegacy(w http.ResponseWriter, r *http.Request, x *exchange, st *stream, answer <-chan answered, streamFirst bool) {
+	polls := x.s.version >= wire.V20251125
+	slow := time.NewTimer(min(g.o.KeepAlive, g.o.PollAfter))
+	defer slow.Stop()
+	select {
+	case a := <-answer:
+		if !streamFirst && !st.spoke() {
+			setRetry(w.Header(), a.retry)
+			(&reply{g: g, w: w}).finish(http.StatusOK, a.message)
+			return
+		}
+	case <-st.spoken():
+	case <-slow.C:
+	case <-r.Context().Done():
+		return
+	}
+	x.s.keep(st)
+	g.startSSE(w)
+	if polls {
+		g.prime(w, st)
+	}
+	g.serveStream(w, r, st, 0, polls)
+}
+
+// newPost makes the stream of one POST.
+func (s *session) newPost(now func() time.Time) *stream {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.nextPost++
+	return newStream("p"+s.boot+strconv.Itoa(s.nextPost), now)
+}
+
+// keep lets the client resume a stream.
+func (s *session) keep(st *stream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.streams[st.id] = st
+}

@@ -1,0 +1,184 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/guard"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// interest is which changes a client wants to hear of.
+type interest struct {
+	tools, prompts, resources bool
+	uris                      map[string]bool // as the client wrote them; true: granted
+}
+
+// listenHTTP serves subscriptions/listen on a POST until its client closes it or
+// the gateway ends.
+func (g *Gateway) listenHTTP(r *http.Request, x *exchange, rep *reply) {
+	want, err := x.wanted()
+	if err != nil {
+		f := asFault(err, true, "")
+		rep.finish(f.status, wire.AppendError(nil, x.m.ID, f.wire))
+		return
+	}
+	_ = http.NewResponseController(rep.w).SetWriteDeadline(time.Time{})
+	x.listen(r.Context(), want, rep.comment)
+}
+
+// wanted reads params.notifications.
+func (x *exchange) wanted() (interest, error) {
+	if x.m.Wrong != "" || x.m.Notifications == nil {
+		return interest{}, missing("notifications")
+	}
+	flag := func(name string) bool { return string(wire.Get(x.m.Notifications, name)) == "true" }
+	want := interest{
+		tools: flag("toolsListChanged"), prompts: flag("promptsListChanged"), resources: flag("resourcesListChanged"),
+		uris: map[string]bool{},
+	}
+	for raw := range wire.Elements(wire.Get(x.m.Notifications, "resourceSubscriptions")) {
+		uri, ok := wire.String(raw)
+		if !ok {
+			return interest{}, &wire.Error{Code: wire.CodeInvalidParams, Message: "params.notifications.resourceSubscriptions must be a list of URIs"}
+		}
+		want.uris[uri] = false
+	}
+	return want, nil
+}
+
+// listen acknowledges what was granted and sends changes until ctx or the
+// gateway ends. In the latter case it says so and answers the request.
+func (x *exchange) listen(ctx context.Context, want interest, quiet func()) {
+	watch := x.g.o.Catalog.Watch()
+	defer watch.Stop()
+	for uri := range want.uris {
+		_, err := x.g.o.Pipeline.Do(ctx, x.subscription(uri, false), x)
+		want.uris[uri] = err == nil
+	}
+	defer func() {
+		for uri, granted := range want.uris {
+			if granted {
+				_, _ = x.g.o.Pipeline.Do(context.WithoutCancel(ctx), x.subscription(uri, true), x)
+			}
+		}
+	}()
+	meta := subscriptionMeta(x.m.ID)
+	params := append([]byte(`{"notifications":`), want.granted()...)
+	params = append(append(append(params, `,"_meta":`...), meta...), '}')
+	x.out.send(wire.AppendNotification(nil, wire.NoteSubscriptionsAcknowledged, params))
+
+	tick := time.NewTicker(x.g.o.KeepAlive)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-x.g.ctx.Done():
+			cancelled := append(append([]byte(`{"requestId":`), x.m.ID...), `,"reason":"the server is stopping"}`...)
+			x.out.send(wire.AppendNotification(nil, wire.NoteCancelled, cancelled))
+			body := append(append([]byte(`{"_meta":`), meta...), '}')
+			x.out.send(x.appendAnswer(nil, outcome{body: body}))
+			return
+		case <-watch.Ready():
+			x.notify(watch.Take(), want, meta)
+		case <-tick.C:
+			if quiet != nil {
+				quiet()
+			}
+		}
+	}
+}
+
+func (x *exchange) subscription(uri string, end bool) *guard.Op {
+	return &guard.Op{
+		Principal: x.p, Door: x.door, View: x.view, Kind: junctor.KindSubscription, Name: uri, Unsubscribe: end,
+		Params: x.m.Params, Caller: x.caller,
+	}
+}
+
+// granted writes the subset of what was wanted that will be sent.
+func (i interest) granted() []byte {
+	b := []byte{'{'}
+	add := func(name, value string) {
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(append(append(append(b, '"'), name...), `":`...), value...)
+	}
+	if i.tools {
+		add("toolsListChanged", "true")
+	}
+	if i.prompts {
+		add("promptsListChanged", "true")
+	}
+	if i.resources {
+		add("resourcesListChanged", "true")
+	}
+	uris := []byte{'['}
+	for uri, ok := range i.uris {
+		if ok {
+			if len(uris) > 1 {
+				uris = append(uris, ',')
+			}
+			uris = wire.AppendString(uris, uri)
+		}
+	}
+	if len(uris) > 1 {
+		add("resourceSubscriptions", string(append(uris, ']')))
+	}
+	return append(b, '}')
+}
+
+// notify sends the notes that the changes call for: each list at most once. meta
+// is the _meta of every note, nil for none.
+func (x *exchange) notify(changes []catalog.Change, want interest, meta []byte) {
+	var tools, prompts, resources bool
+	params := []byte{'{'}
+	if meta != nil {
+		params = append(append(params, `"_meta":`...), meta...)
+	}
+	for _, ch := range changes {
+		if !x.sees(ch) {
+			continue
+		}
+		tools, prompts, resources = tools || ch.Tools, prompts || ch.Prompts, resources || ch.Resources
+		if ch.URI == "" {
+			continue
+		}
+		uri := ch.URI
+		if x.view.Server == "" {
+			uri = catalog.ExposedURI(ch.Server, uri)
+		}
+		if want.uris[uri] {
+			p := slices.Clone(params)
+			if meta != nil {
+				p = append(p, ',')
+			}
+			p = append(wire.AppendString(append(p, `"uri":`...), uri), '}')
+			x.out.send(wire.AppendNotification(nil, wire.NoteResourceUpdated, p))
+		}
+	}
+	params = append(params, '}')
+	if meta == nil {
+		params = nil
+	}
+	if tools && want.tools {
+		x.out.send(wire.AppendNotification(nil, wire.NoteToolsListChanged, params))
+	}
+	if prompts && want.prompts {
+		x.out.send(wire.AppendNotification(nil, wire.NotePromptsListChanged, params))
+	}
+	if resources && want.resources {
+		x.out.send(wire.AppendNotification(nil, wire.NoteResourcesListChanged, params))
+	}
+}
+
+// sees says whether a change concerns what this client can see.
+func (x *exchange) sees(ch catalog.Change) bool {
+	return ch.Tenant == x.p.Tenant && (x.view.Server == "" || x.view.Server == ch.Server) && catalog.Visible(x.p, nil)
+}

@@ -1,0 +1,140 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// postModern serves one POST of the stateless era.
+func (g *Gateway) postModern(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.View, in *inbound, streamFirst bool) {
+	m := &in.m
+	if m.Kind == wire.Response {
+		g.refuse(w, http.StatusBadRequest, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: "a response was sent; in this protocol version the server asks nothing by requests"})
+		return
+	}
+	if m.Kind == wire.Notification {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	if e := checkModern(m); e != nil {
+		g.refuse(w, http.StatusBadRequest, m.ID, e)
+		return
+	}
+	if e := wire.CheckHeaders(r.Header, m); e != nil {
+		g.refuse(w, http.StatusBadRequest, m.ID, e)
+		return
+	}
+	if e := checkVersion(m.MetaVersion); e != nil {
+		g.refuse(w, http.StatusBadRequest, m.ID, e)
+		return
+	}
+	rep := &reply{g: g, w: w, streamFirst: streamFirst}
+	x := g.modernExchange(p, junctor.DoorMCP, view, m, rep)
+	x.header = r.Header
+	if m.Method == wire.MethodSubscriptionsListen {
+		g.listenHTTP(r, x, rep)
+		return
+	}
+	// The client ends a modern request by closing its stream, and net/http ends
+	// r.Context with it.
+	o, err := x.runModern(r.Context())
+	if err != nil {
+		f := asFault(err, true, resourceOf(m))
+		setRetry(w.Header(), f.retryAfter)
+		rep.finish(f.status, wire.AppendError(nil, m.ID, f.wire))
+		return
+	}
+	rep.finish(http.StatusOK, x.appendAnswer(make([]byte, 0, len(o.body)+256+len(g.serverInfo)), o))
+}
+
+// resourceOf is the URI that an error about a missing resource repeats.
+func resourceOf(m *wire.Message) string {
+	if m.Method == wire.MethodResourcesRead || m.Method == wire.MethodResourcesSubscribe {
+		return m.URI
+	}
+	return ""
+}
+
+// checkModern holds a modern request to what its _meta must have.
+func checkModern(m *wire.Message) *wire.Error {
+	switch {
+	case !m.HasMetaVersion:
+		return &wire.Error{Code: wire.CodeInvalidParams, Message: "params._meta must have " + wire.MetaProtocolVersion}
+	case !m.HasMetaCapabilities:
+		return &wire.Error{Code: wire.CodeInvalidParams, Message: "params._meta must have " + wire.MetaClientCapabilities}
+	case m.MetaLogLevel != "" && wire.Severity(m.MetaLogLevel) < 0:
+		return &wire.Error{Code: wire.CodeInvalidParams, Message: "unknown log level " + quoteShort(m.MetaLogLevel)}
+	}
+	return nil
+}
+
+// checkVersion refuses a version that the stateless era does not have here.
+func checkVersion(v string) *wire.Error {
+	if v == wire.Modern {
+		return nil
+	}
+	data := append(wire.AppendString(nil, wire.Modern), `],"requested":`...)
+	data = append([]byte(`{"supported":[`), data...)
+	data = append(wire.AppendString(data, v), '}')
+	return &wire.Error{Code: wire.CodeUnsupportedVersion, Message: "protocol version " + quoteShort(v) + " is not spoken without a handshake; " + wire.Modern + " is", Data: data}
+}
+
+func (g *Gateway) modernExchange(p *junctor.Principal, door junctor.Door, view catalog.View, m *wire.Message, out outlet) *exchange {
+	return &exchange{
+		g: g, p: p, door: door, view: view, m: m, modern: true, out: out,
+		caller: catalog.Caller{
+			Protocol: m.MetaVersion, Capabilities: m.MetaCapabilities, Info: m.MetaClientInfo,
+			LogLevel: m.MetaLogLevel, Progress: m.ProgressToken != nil,
+		},
+	}
+}
+
+// runModern handles a modern request that is answered once.
+func (x *exchange) runModern(ctx context.Context) (outcome, error) {
+	if x.m.Method == wire.MethodServerDiscover {
+		return x.discover(), nil
+	}
+	return x.run(ctx)
+}
+
+// discover answers server/discover.
+func (x *exchange) discover() outcome {
+	b := append(wire.AppendString([]byte(`{"supportedVersions":[`), wire.Modern), `],"capabilities":`...)
+	b = append(b, capabilities(true)...)
+	if text := x.instructions(); text != "" {
+		b = wire.AppendString(append(b, `,"instructions":`...), text)
+	}
+	return outcome{body: append(b, '}'), cacheable: true, ttl: x.g.o.ListTTL.Milliseconds()}
+}
+
+// capabilities are the same for every view: a server may gain prompts or
+// resources at any moment, and then says so by a change of its list.
+func capabilities(modern bool) string {
+	const shared = `"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"completions":{},"logging":{}`
+	if modern {
+		return `{` + shared + `,"extensions":{}}`
+	}
+	return `{` + shared + `}`
+}
+
+// instructions are those of the one server that a view shows.
+func (x *exchange) instructions() string {
+	if x.view.Server == "" {
+		return ""
+	}
+	s, err := x.g.o.Catalog.Snapshot().For(x.p.Tenant).Server(x.p, x.view.Server)
+	if err != nil {
+		return ""
+	}
+	return s.Offer.Instructions
+}
+
+func subscriptionMeta(id []byte) []byte {
+	b := append([]byte(`{`), strconv.Quote(wire.MetaSubscriptionID)...)
+	return append(append(append(b, ':'), id...), '}')
+}

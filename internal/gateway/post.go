@@ -1,0 +1,83 @@
+package gateway
+
+import (
+	"net/http"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// Headers of Streamable HTTP, in the form that net/http keeps them.
+const (
+	headerVersion = "Mcp-Protocol-Version"
+	headerSession = "Mcp-Session-Id"
+	headerMethod  = "Mcp-Method"
+	headerResume  = "Last-Event-Id"
+)
+
+// serveMCP is Streamable HTTP of both eras on one path.
+func (g *Gateway) serveMCP(w http.ResponseWriter, r *http.Request, view catalog.View) {
+	p := g.authenticate(w, r)
+	if p == nil {
+		return
+	}
+	if view.Server != "" {
+		if _, err := g.o.Catalog.Snapshot().For(p.Tenant).Server(p, view.Server); err != nil {
+			g.refuse(w, http.StatusNotFound, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: junctor.AsError(err).Message})
+			return
+		}
+	}
+	switch r.Method {
+	case http.MethodPost:
+		g.post(w, r, p, view)
+	case http.MethodGet:
+		g.resume(w, r, p, view)
+	case http.MethodDelete:
+		g.endSession(w, r, p, view)
+	default:
+		methodNotAllowed(w, "GET, POST, DELETE")
+	}
+}
+
+func methodNotAllowed(w http.ResponseWriter, allow string) {
+	w.Header().Set("Allow", allow)
+	http.Error(w, "this door takes "+allow, http.StatusMethodNotAllowed)
+}
+
+func (g *Gateway) post(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.View) {
+	both, streamFirst := accepts(r.Header["Accept"])
+	if !both {
+		g.refuse(w, http.StatusNotAcceptable, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: "Accept must list both application/json and text/event-stream"})
+		return
+	}
+	in := g.read(w, r)
+	if in == nil {
+		return
+	}
+	version := r.Header.Get(headerVersion)
+	if wire.IsBatch(in.body) {
+		g.postBatch(w, r, p, view, in)
+		g.release(in)
+		return
+	}
+	err := in.m.Parse(in.body)
+	if err != nil {
+		f := asFault(err, true, "")
+		g.refuse(w, f.status, in.m.ID, f.wire)
+		g.release(in)
+		return
+	}
+	if isModern(version, r.Header, &in.m) {
+		g.postModern(w, r, p, view, in, streamFirst)
+		g.release(in)
+		return
+	}
+	g.postLegacy(w, r, p, view, in, streamFirst) // releases in, perhaps later
+}
+
+// isModern is the era of one POST. Any modern mark decides, whatever else the
+// request carries.
+func isModern(version string, h http.Header, m *wire.Message) bool {
+	return m.HasMetaVersion || m.Method == wire.MethodServerDiscover || wire.IsModern(version) || h.Get(headerMethod) != ""
+}

@@ -1,0 +1,170 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+)
+
+// SavedSession is what of a legacy session does not fit into its id, or changes
+// after it was made.
+type SavedSession struct {
+	ID            string
+	Issuer        string
+	Subject       string
+	LogLevel      string
+	Subscriptions []string
+	Capabilities  []byte
+	Expires       time.Time
+}
+
+// SessionStore keeps the rows of sessions and what was ended.
+type SessionStore interface {
+	SaveSession(ctx context.Context, tenant junctor.TenantID, s SavedSession) error
+	// LoadSession gives ok false where nothing was saved.
+	LoadSession(ctx context.Context, tenant junctor.TenantID, id string) (s SavedSession, ok bool, err error)
+	RevokeSession(ctx context.Context, tenant junctor.TenantID, id string, expires time.Time) error
+	SessionRevoked(ctx context.Context, tenant junctor.TenantID, id string) (bool, error)
+}
+
+const (
+	purposeSession  = "session"
+	sessionLife     = 30 * 24 * time.Hour
+	maxSealedCaps   = 2 << 10 // larger capabilities are stored, not sealed
+	streamRetention = 5 * time.Minute
+)
+
+// sealedSession is what a legacy session id holds. Any process that has the
+// keys can open it: a restart ends no session.
+type sealedSession struct {
+	ID      string           `json:"n"`
+	Tenant  junctor.TenantID `json:"t"`
+	Issuer  string           `json:"i"`
+	Subject string           `json:"s"`
+	Server  string           `json:"w,omitempty"` // the view it was made on
+	Version string           `json:"v"`
+	Caps    json.RawMessage  `json:"c,omitempty"`
+	Stored  bool             `json:"x,omitempty"` // capabilities are in its row
+	Expires int64            `json:"e"`
+}
+
+// session is a legacy client's: the handshake's outcome and what runs under it.
+// On stdio and HTTP+SSE it lives as long as the connection and has no id.
+type session struct {
+	text    string // the sealed id as the client sends it
+	sealed  sealedSession
+	version string
+	caps    []byte
+	info    []byte
+
+	boot string // part of every stream's id: what another process sent is not ours to replay
+
+	mu       sync.Mutex
+	used     time.Time
+	logLevel string
+	subs     map[string]bool
+	calls    map[string]context.CancelFunc // by request id
+	asks     map[string]chan clientAnswer  // by the id of our request
+	streams  map[string]*stream            // that a client can resume, by id
+	notes    *stream                       // list changes and updates: the stream of GET
+	nextAsk  int
+	nextPost int
+	end      context.CancelFunc // of what pumps notes
+}
+
+func newSession(boot, version string, caps, info []byte) *session {
+	return &session{
+		boot: boot, version: version, caps: slices.Clone(caps), info: slices.Clone(info), subs: map[string]bool{},
+		calls: map[string]context.CancelFunc{}, asks: map[string]chan clientAnswer{}, streams: map[string]*stream{},
+	}
+}
+
+// caller is what the client declared, for one request.
+func (s *session) caller(progress bool) catalog.Caller {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return catalog.Caller{Protocol: s.version, Capabilities: s.caps, Info: s.info, LogLevel: s.logLevel, Progress: progress}
+}
+
+// begin notes a request that runs, so that it can be cancelled; done forgets it.
+func (s *session) begin(id []byte, cancel context.CancelFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls[string(id)] = cancel
+}
+
+func (s *session) done(id []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.calls, string(id))
+}
+
+// cancelCall ends the request that a client no longer wants.
+func (s *session) cancelCall(id []byte) {
+	s.mu.Lock()
+	cancel := s.calls[string(id)]
+	s.mu.Unlock()
+	if cancel != nil {
+		cancel()
+	}
+}
+
+// interest is what the session wants to hear of, now.
+func (s *session) interest() interest {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return interest{tools: true, prompts: true, resources: true, uris: maps.Clone(s.subs)}
+}
+
+// close ends everything that runs under the session.
+func (s *session) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, cancel := range s.calls {
+		cancel()
+	}
+	for _, st := range s.streams {
+		st.end()
+	}
+	if s.notes != nil {
+		s.notes.end()
+	}
+	if s.end != nil {
+		s.end()
+	}
+}
+
+// idle says whether the session can leave memory: nothing runs, nobody listens,
+// and nothing waits to be fetched. It also lets go of streams that were done
+// long ago.
+func (s *session) idle(now time.Time, after time.Duration) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, st := range s.streams {
+		if st.stale(now) {
+			delete(s.streams, id)
+		}
+	}
+	listening := s.notes != nil && s.notes.watched()
+	return !listening && len(s.calls) == 0 && len(s.streams) == 0 && now.Sub(s.used) > after
+}
+
+// saved is the row of a session.
+func (s *session) saved() SavedSession {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	row := SavedSession{
+		ID: s.sealed.ID, Issuer: s.sealed.Issuer, Subject: s.sealed.Subject, LogLevel: s.logLevel,
+		Subscriptions: slices.Sorted(maps.Keys(s.subs)), Expires: time.Unix(s.sealed.Expires, 0),
+	}
+	if s.sealed.Stored {
+		row.Capabilities = s.caps
+	}
+	return row
+}

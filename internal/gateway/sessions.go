@@ -1,0 +1,187 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// sessionTable holds the legacy sessions that are in memory, by sealed id.
+type sessionTable struct {
+	mu   sync.RWMutex
+	open map[string]*session
+}
+
+func (t *sessionTable) get(text string) *session {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.open[text]
+}
+
+// put adds a session, unless another request has opened it meanwhile.
+func (t *sessionTable) put(s *session) *session {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if old := t.open[s.text]; old != nil {
+		return old
+	}
+	if t.open == nil {
+		t.open = map[string]*session{}
+	}
+	t.open[s.text] = s
+	return s
+}
+
+func (t *sessionTable) remove(text string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.open, text)
+}
+
+// all gives the sessions in memory.
+func (t *sessionTable) all() []*session {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	out := make([]*session, 0, len(t.open))
+	for _, s := range t.open {
+		out = append(out, s)
+	}
+	return out
+}
+
+// Sessions counts the legacy sessions that are in memory.
+func (g *Gateway) Sessions() int {
+	g.sessions.mu.RLock()
+	defer g.sessions.mu.RUnlock()
+	return len(g.sessions.open)
+}
+
+// sweep lets idle sessions go, and all of them at the end.
+func (g *Gateway) sweep() {
+	tick := time.NewTicker(min(g.o.Idle/2, time.Minute))
+	defer tick.Stop()
+	for {
+		select {
+		case <-g.ctx.Done():
+			for _, s := range g.sessions.all() {
+				s.close()
+			}
+			return
+		case <-tick.C:
+			now := g.o.Now()
+			for _, s := range g.sessions.all() {
+				if s.idle(now, g.o.Idle) {
+					g.sessions.remove(s.text)
+					s.close()
+				}
+			}
+		}
+	}
+}
+
+// createSession makes a session for a principal and seals its id.
+func (g *Gateway) createSession(ctx context.Context, p *junctor.Principal, view catalog.View, version string, caps, info []byte) (*session, error) {
+	s := newSession(g.bootID(), version, caps, info)
+	s.used = g.o.Now()
+	s.sealed = sealedSession{
+		ID: g.o.NewID(), Tenant: p.Tenant, Issuer: p.Issuer, Subject: p.Subject, Server: view.Server,
+		Version: version, Expires: s.used.Add(sessionLife).Unix(),
+	}
+	if len(caps) <= maxSealedCaps {
+		s.sealed.Caps = slices.Clone(caps)
+	} else {
+		s.sealed.Stored = true
+		if err := g.o.Sessions.SaveSession(ctx, p.Tenant, s.saved()); err != nil {
+			return nil, err
+		}
+	}
+	plain, err := json.Marshal(s.sealed)
+	if err != nil {
+		return nil, err
+	}
+	s.text = g.o.Sealer.Seal(purposeSession, plain)
+	return g.sessions.put(s), nil
+}
+
+// bootID tells the streams of one opening of a session from those of another.
+func (g *Gateway) bootID() string {
+	id := g.o.NewID()
+	return id[max(len(id)-8, 0):] + "."
+}
+
+// session finds the session that a request names, in memory or by its id alone.
+// It answers 400 for a request without one and 404 for one that is unknown,
+// ended, expired, or somebody else's: all the same to the client.
+func (g *Gateway) session(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.View, id []byte) *session {
+	text := r.Header.Get(headerSession)
+	if text == "" {
+		g.refuse(w, http.StatusBadRequest, id, &wire.Error{Code: wire.CodeInvalidRequest, Message: headerSession + " is missing: send initialize first, and then the id it answered with"})
+		return nil
+	}
+	s := g.sessions.get(text)
+	if s == nil {
+		s = g.openSession(r.Context(), text)
+	}
+	if s == nil || s.sealed.Tenant != p.Tenant || s.sealed.Issuer != p.Issuer || s.sealed.Subject != p.Subject || s.sealed.Server != view.Server {
+		g.refuse(w, http.StatusNotFound, id, &wire.Error{Code: wire.CodeInvalidRequest, Message: "this session does not exist or has ended; send initialize to begin another"})
+		return nil
+	}
+	s.mu.Lock()
+	s.used = g.o.Now()
+	s.mu.Unlock()
+	return s
+}
+
+// openSession brings a session back into memory from its sealed id; nil when it
+// is not good.
+func (g *Gateway) openSession(ctx context.Context, text string) *session {
+	plain, err := g.o.Sealer.Open(purposeSession, text)
+	if err != nil {
+		return nil
+	}
+	var sealed sealedSession
+	if json.Unmarshal(plain, &sealed) != nil || g.o.Now().Unix() >= sealed.Expires {
+		return nil
+	}
+	revoked, err := g.o.Sessions.SessionRevoked(ctx, sealed.Tenant, sealed.ID)
+	if err != nil || revoked {
+		return nil
+	}
+	row, saved, err := g.o.Sessions.LoadSession(ctx, sealed.Tenant, sealed.ID)
+	if err != nil || sealed.Stored && !saved {
+		return nil
+	}
+	caps := []byte(sealed.Caps)
+	if sealed.Stored {
+		caps = row.Capabilities
+	}
+	s := newSession(g.bootID(), sealed.Version, caps, nil)
+	s.text, s.sealed, s.logLevel = text, sealed, row.LogLevel
+	for _, uri := range row.Subscriptions {
+		s.subs[uri] = true
+	}
+	return g.sessions.put(s)
+}
+
+// endSession serves DELETE.
+func (g *Gateway) endSession(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.View) {
+	s := g.session(w, r, p, view, nil)
+	if s == nil {
+		return
+	}
+	if err := g.o.Sessions.RevokeSession(r.Context(), p.Tenant, s.sealed.ID, time.Unix(s.sealed.Expires, 0)); err != nil {
+		f := asFault(err, true, "")
+		g.refuse(w, http.StatusServiceUnavailable, nil, f.wire)
+		return
+	}
+	g.sessions.remove(s.text)
+	s.close()
+	w.WriteHeader(http.StatusNoContent)
+}

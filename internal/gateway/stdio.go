@@ -1,0 +1,71 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// ServeStdio speaks MCP over a pair of byte streams, one message a line, as a
+// host that starts a process does. It returns when in ends or ctx does; what
+// still runs is cancelled.
+func (g *Gateway) ServeStdio(ctx context.Context, p *junctor.Principal, in io.Reader, out io.Writer) error {
+	if !g.o.Doors.Stdio {
+		return junctor.Errorf(junctor.CodeNotFound, "the stdio door is switched off in the configuration")
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := context.AfterFunc(g.ctx, cancel)
+	defer stop()
+	c := g.newPipe(ctx, p, junctor.DoorStdio, func(message []byte) error {
+		_, err := out.Write(append(oneLine(message), '\n'))
+		return err
+	})
+	defer c.close()
+
+	lines := wire.NewLineReader(in, int(g.o.MaxBody))
+	read := make(chan error, 1)
+	go func() { read <- c.readLines(lines) }()
+	select {
+	case err := <-read:
+		return err
+	case <-c.ctx.Done():
+		return nil // the reader ends with the stream that it reads
+	}
+}
+
+func (c *pipe) readLines(lines *wire.LineReader) error {
+	for {
+		line, err := lines.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case errors.Is(err, wire.ErrTooLong):
+			c.send(wire.AppendError(nil, nil, &wire.Error{Code: codeTooLarge, Message: "the line is longer than this door takes; --max-body sets the limit"}))
+		case err != nil:
+			return err
+		case len(line) > 0:
+			c.receive(line)
+		}
+	}
+}
+
+// oneLine gives a message without line breaks, which JSON has only between
+// tokens.
+func oneLine(message []byte) []byte {
+	for i, b := range message {
+		if b == '\n' || b == '\r' {
+			out := append([]byte(nil), message...)
+			for j := i; j < len(out); j++ {
+				if out[j] == '\n' || out[j] == '\r' {
+					out[j] = ' '
+				}
+			}
+			return out
+		}
+	}
+	return message
+}

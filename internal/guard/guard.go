@@ -1,0 +1,204 @@
+package guard
+
+import (
+	"context"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+)
+
+// Options of a Guard. All but Trace must be set.
+type Options struct {
+	Catalog *catalog.Catalog
+	Limiter Limiter
+	Journal Journal
+	Sealer  Sealer
+	States  States
+	Meter   Meter
+	Logger  *slog.Logger
+	Now     func() time.Time
+	NewID   func() string
+	Timeout time.Duration // while a backend works, unless the tool says otherwise
+	Park    time.Duration // how long a call may wait for its client's input
+
+	// Trace starts a span for an operation and gives back what ends it.
+	Trace func(ctx context.Context, op *Op) (context.Context, func(error))
+}
+
+// Guard runs operations.
+type Guard struct {
+	o      Options
+	parked parking
+}
+
+// New makes a Guard, or says which part is missing.
+func New(o Options) (*Guard, error) {
+	switch {
+	case o.Catalog == nil, o.Limiter == nil, o.Journal == nil, o.Sealer == nil, o.States == nil, o.Meter == nil,
+		o.Logger == nil, o.Now == nil, o.NewID == nil:
+		return nil, junctor.Errorf(junctor.CodeInternal, "guard: a part of Options is missing")
+	case o.Timeout <= 0 || o.Park <= 0:
+		return nil, junctor.Errorf(junctor.CodeInternal, "guard: Timeout and Park must be above zero")
+	}
+	g := &Guard{o: o}
+	g.parked.lapse = g.lapse
+	return g, nil
+}
+
+// Close forgets the calls that wait for input; their end is not recorded, as
+// their client may still come back to another process.
+func (g *Guard) Close() { g.parked.close() }
+
+// List gives a list as the principal sees it. Looking is no call: it is not
+// recorded.
+func (g *Guard) List(p *junctor.Principal, v catalog.View, kind catalog.ListKind) ([]byte, error) {
+	sh := g.o.Catalog.Snapshot().For(p.Tenant)
+	if !p.Has(junctor.ScopeToolsRead) && !p.Has(junctor.ScopeToolsCall) {
+		return nil, needScope(junctor.ScopeToolsRead)
+	}
+	if v.Server != "" {
+		if _, err := sh.Server(p, v.Server); err != nil {
+			return nil, err
+		}
+	}
+	return sh.List(p, v, kind), nil
+}
+
+func needScope(s junctor.Scope) error {
+	return junctor.Errorf(junctor.CodeDenied, "this key lacks the scope %s; ask whoever issued it for one that has it", s)
+}
+
+// Do takes an operation through the pipeline. Errors are *junctor.Error. A tool
+// that ran and failed is a Result with IsError, not an error.
+func (g *Guard) Do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Result, error) {
+	if g.o.Trace == nil {
+		return g.do(ctx, op, sink)
+	}
+	ctx, end := g.o.Trace(ctx, op)
+	res, err := g.do(ctx, op, sink)
+	end(err)
+	return res, err
+}
+
+func (g *Guard) do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Result, error) {
+	call := junctor.Call{
+		Tenant: op.Principal.Tenant, Kind: op.Kind, Door: op.Door, Name: op.Name,
+		Issuer: op.Principal.Issuer, Subject: op.Principal.Subject,
+		Start: g.o.Now(), BytesIn: len(op.Params),
+	}
+	item, resumed, err := g.admit(ctx, op, &call)
+	if err != nil {
+		return catalog.Result{}, g.refuse(ctx, &call, item.Shown, err)
+	}
+	if resumed == nil {
+		call.ID, call.Status = g.o.NewID(), junctor.StatusRunning
+		if err := g.o.Journal.Append(ctx, &call); err != nil {
+			g.o.Logger.Error("a call was refused: it could not be recorded", "error", err)
+			return catalog.Result{}, &junctor.Error{Code: junctor.CodeUnavailable, Cause: err, Message: "the call could not be recorded, so it was not made; try again later"}
+		}
+	}
+	req := catalog.Request{
+		CallID: call.ID, Kind: op.Kind, Name: item.Name, Params: op.Params, Arguments: op.Arguments, Meta: op.Meta,
+		Unsubscribe: op.Unsubscribe, Input: catalog.Input{Responses: op.InputResponses}, Caller: op.Caller, Principal: op.Principal,
+	}
+	timeout := g.o.Timeout
+	if item.Tool != nil {
+		req.Version = item.Tool.Version
+		if item.Tool.Timeout > 0 {
+			timeout = item.Tool.Timeout
+		}
+	}
+	if resumed != nil {
+		req.Input.State = resumed.Inner
+	}
+	res, err := g.dispatch(ctx, item.Server.Backend, &req, sink, timeout)
+	if err == nil && res.Input {
+		if err = g.park(op, &call, item, resumed, &res); err == nil {
+			return res, nil
+		}
+	}
+	if err == nil && op.View.Server == "" {
+		res.Body = catalog.ExposeURIs(item.Server.ID, op.Kind, res.Body)
+	}
+	return res, g.finish(ctx, &call, item.Shown, res, err)
+}
+
+// admit takes the operation through every gate up to the record of its attempt.
+// It fills in what call is to say. resumed is set when the operation goes on
+// with a call that asked for input: it takes no new token of the limit.
+func (g *Guard) admit(ctx context.Context, op *Op, call *junctor.Call) (item catalog.Item, resumed *state, err error) {
+	if item, err = g.resolve(op); item.Server != nil {
+		call.Server, call.Name = item.Server.ID, item.Name
+	}
+	if err != nil {
+		return item, nil, err
+	}
+	if item.Tool != nil {
+		call.Version = item.Tool.Version
+	}
+	if !op.Principal.Has(junctor.ScopeToolsCall) {
+		return item, nil, needScope(junctor.ScopeToolsCall)
+	}
+	if op.Mirror != nil && item.Tool != nil {
+		if err := op.Mirror(item.Tool); err != nil {
+			return item, nil, err
+		}
+	}
+	if op.HasState {
+		if resumed, err = g.resume(ctx, op, item); err != nil {
+			return item, nil, err
+		}
+		call.ID, call.Start = resumed.Call, resumed.Start
+	} else if ok, after := g.o.Limiter.Take(limitKey(op.Principal), call.Start); !ok {
+		return item, nil, &junctor.Error{
+			Code: junctor.CodeLimited, RetryAfter: after,
+			Message: "too many calls with this key; try again in " + after.Round(time.Millisecond).String(),
+		}
+	}
+	if item.Tool != nil {
+		if err := item.Tool.Input.Check(op.Arguments); err != nil {
+			return item, nil, err
+		}
+	}
+	return item, resumed, nil
+}
+
+func limitKey(p *junctor.Principal) string {
+	return string(p.Tenant) + "/" + p.Issuer + "/" + p.Subject
+}
+
+// resolve finds what the operation names, by the view of its door.
+func (g *Guard) resolve(op *Op) (catalog.Item, error) {
+	sh := g.o.Catalog.Snapshot().For(op.Principal.Tenant)
+	switch {
+	case op.Kind == junctor.KindTool:
+		return sh.Tool(op.Principal, op.View, op.Name, op.Version)
+	case op.Kind == junctor.KindPrompt, op.Kind == junctor.KindCompletion && !op.IsURI:
+		return sh.Prompt(op.Principal, op.View, op.Name)
+	default:
+		return sh.Resource(op.Principal, op.View, op.Name)
+	}
+}
+
+// dispatch runs the operation until the deadline. A panic costs this call only.
+func (g *Guard) dispatch(ctx context.Context, b catalog.Backend, req *catalog.Request, sink catalog.Sink, timeout time.Duration) (res catalog.Result, err error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	defer func() {
+		if p := recover(); p != nil {
+			g.o.Logger.Error("a backend panicked", "kind", req.Kind, "name", req.Name, "panic", p, "stack", string(debug.Stack()))
+			res, err = catalog.Result{}, &junctor.Error{Code: junctor.CodeInternal, Message: "the tool failed inside; the log of this instance says more"}
+		}
+	}()
+	res, err = b.Do(ctx, req, sink)
+	if err != nil && ctx.Err() != nil {
+		if ctx.Err() == context.DeadlineExceeded { //nolint:errorlint // Err returns the sentinel itself
+			return res, &junctor.Error{Code: junctor.CodeTimeout, Cause: err, Message: "no answer within " + timeout.String() + "; the call was cancelled"}
+		}
+		return res, &junctor.Error{Code: junctor.CodeCanceled, Cause: err, Message: "the call was cancelled"}
+	}
+	return res, err
+}

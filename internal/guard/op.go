@@ -1,0 +1,69 @@
+package guard
+
+import (
+	"context"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+)
+
+// Op is one operation that somebody wants. Slices belong to the caller and must
+// not change until Do returns.
+type Op struct {
+	Principal *junctor.Principal
+	Door      junctor.Door
+	View      catalog.View
+	Kind      junctor.Kind
+	Name      string // as the view shows it: a tool's or prompt's name, a resource's URI or template
+	IsURI     bool   // for completions: Name is a URI template, not a prompt
+	Version   string // of a tool; "" is the default
+
+	Params      []byte // the whole params object
+	Arguments   []byte // params.arguments
+	Meta        []byte // params._meta
+	Unsubscribe bool
+
+	// What a client sends when it repeats a request after input_required.
+	InputResponses []byte
+	RequestState   string
+	HasState       bool
+
+	Caller catalog.Caller
+
+	// Mirror, when set, checks what the request repeats outside its body. It
+	// runs once the tool is known to be visible, before limits.
+	Mirror func(*catalog.ToolVersion) error
+}
+
+// Limiter bounds how often a principal may call. Ground package limit holds the
+// in-memory form.
+type Limiter interface {
+	// Take counts one call under key, or says when to come back.
+	Take(key string, now time.Time) (ok bool, retryAfter time.Duration)
+}
+
+// Journal records calls. Append is called with StatusRunning before a backend
+// hears of the call, with the same ID and its final status after it, and once
+// for a call that is refused. An error of the first kind refuses the call. The
+// call must not be kept: it is used again.
+type Journal interface {
+	Append(ctx context.Context, c *junctor.Call) error
+}
+
+// Sealer makes text that only this installation can have made.
+type Sealer interface {
+	Seal(purpose string, plaintext []byte) string
+	Open(purpose, text string) ([]byte, error)
+}
+
+// States remembers which request states were used.
+type States interface {
+	// UseState says whether the state is used for the first time.
+	UseState(ctx context.Context, tenant junctor.TenantID, id string, expires time.Time) (first bool, err error)
+}
+
+// Meter counts calls by the tool's exposed name.
+type Meter interface {
+	Observe(name string, status junctor.Status, d time.Duration)
+}

@@ -1,0 +1,82 @@
+package guard
+
+import (
+	"context"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+)
+
+// refuse records a call that never ran, with its reason, and gives the error
+// back. shown is the exposed name where one was found: unknown names must not
+// become labels of counters.
+func (g *Guard) refuse(ctx context.Context, call *junctor.Call, shown string, err error) error {
+	e := junctor.AsError(err)
+	if call.ID == "" {
+		call.ID = g.o.NewID()
+	}
+	call.Status, call.Code, call.Reason = refusal(e.Code), e.Code, e.Message
+	if len(call.Name) > 256 {
+		call.Name = call.Name[:256]
+	}
+	if aerr := g.o.Journal.Append(ctx, call); aerr != nil {
+		g.o.Logger.Error("a refusal could not be recorded", "error", aerr)
+	}
+	if shown == "" {
+		shown = "unknown"
+	}
+	g.o.Meter.Observe(shown, call.Status, 0)
+	return e
+}
+
+func refusal(c junctor.Code) junctor.Status {
+	switch c {
+	case junctor.CodeDenied, junctor.CodeUnauthenticated:
+		return junctor.StatusDenied
+	case junctor.CodeLimited:
+		return junctor.StatusLimited
+	case junctor.CodeInvalid, junctor.CodeNotFound, junctor.CodeTooLarge, junctor.CodeConflict:
+		return junctor.StatusInvalid
+	default:
+		return junctor.StatusError
+	}
+}
+
+// finish records and counts the end of a call that ran, and gives its error
+// back in the one type.
+func (g *Guard) finish(ctx context.Context, call *junctor.Call, shown string, res catalog.Result, err error) error {
+	call.Status = junctor.StatusSuccess
+	call.BytesOut = len(res.Body)
+	call.Duration = g.o.Now().Sub(call.Start)
+	var e *junctor.Error
+	switch {
+	case err != nil:
+		e = junctor.AsError(err)
+		call.Status, call.Code, call.Reason = ending(e.Code), e.Code, e.Message
+		if e.Code == junctor.CodeInternal {
+			g.o.Logger.Error("a call failed inside", "call", call.ID, "server", call.Server, "name", call.Name, "error", e.Cause)
+		}
+	case res.IsError:
+		call.Status = junctor.StatusError
+	}
+	// The record outlives a caller that went away.
+	if aerr := g.o.Journal.Append(context.WithoutCancel(ctx), call); aerr != nil {
+		g.o.Logger.Error("the end of a call could not be recorded", "call", call.ID, "error", aerr)
+	}
+	g.o.Meter.Observe(shown, call.Status, call.Duration)
+	if e == nil {
+		return nil
+	}
+	return e
+}
+
+func ending(c junctor.Code) junctor.Status {
+	switch c {
+	case junctor.CodeTimeout:
+		return junctor.StatusTimeout
+	case junctor.CodeCanceled:
+		return junctor.StatusCanceled
+	default:
+		return junctor.StatusError
+	}
+}

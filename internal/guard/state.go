@@ -1,0 +1,164 @@
+package guard
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"sync"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// maxRounds bounds how often one call may ask its client for input.
+const maxRounds = 32
+
+const purposeState = "request-state"
+
+// state is what a requestState holds, sealed: who asked for what, until when
+// the answer counts, and what the backend itself wants back. It comes back from
+// a stranger: everything in it is compared, and it works once.
+type state struct {
+	ID      string    `json:"i"` // of this state: single use is kept by it
+	Call    string    `json:"c"`
+	Start   time.Time `json:"s"`
+	Expires time.Time `json:"e"`
+	Who     string    `json:"w"`
+	Digest  []byte    `json:"d"` // of what was asked for
+	Round   int       `json:"r"`
+	Inner   string    `json:"n,omitempty"`
+}
+
+// errState is the one answer to every state that is not good: what is wrong
+// with it is nobody's business.
+func errState() error {
+	return junctor.Errorf(junctor.CodeInvalid, "requestState is not valid for this request: it was changed, used before, has expired, or belongs to another caller or request; start the call again without it")
+}
+
+// digest covers what a repeated request must have in common with the first.
+func digest(op *Op, item catalog.Item) []byte {
+	h := sha256.New()
+	version := ""
+	if item.Tool != nil {
+		version = item.Tool.Version
+	}
+	for _, part := range []string{string(op.Kind), item.Server.ID, item.Name, version} {
+		h.Write([]byte(part))
+		h.Write([]byte{0})
+	}
+	h.Write(op.Arguments)
+	return h.Sum(nil)
+}
+
+// park turns a backend's wish for input into a result that only this caller can
+// continue, and remembers that the call waits.
+func (g *Guard) park(op *Op, call *junctor.Call, item catalog.Item, from *state, res *catalog.Result) error {
+	if op.Kind != junctor.KindTool && op.Kind != junctor.KindPrompt && op.Kind != junctor.KindResource {
+		return junctor.Errorf(junctor.CodeUpstream, "%s asked for input where the protocol allows none", item.Server.ID)
+	}
+	now := g.o.Now()
+	st := state{
+		ID: g.o.NewID(), Call: call.ID, Start: call.Start, Expires: now.Add(g.o.Park),
+		Who: limitKey(op.Principal), Digest: digest(op, item), Round: 1,
+	}
+	if from != nil {
+		st.Round = from.Round + 1
+	}
+	if st.Round > maxRounds {
+		return junctor.Errorf(junctor.CodeUpstream, "%s asked for input more than %d times in one call", item.Server.ID, maxRounds)
+	}
+	st.Inner, _ = wire.String(wire.Get(res.Body, "requestState"))
+	plain, err := json.Marshal(st)
+	if err != nil {
+		return err
+	}
+	sealed := g.o.Sealer.Seal(purposeState, plain)
+	res.Body = wire.AppendObject(nil, res.Body, nil, wire.Member{Key: "requestState", Value: wire.AppendString(nil, sealed)})
+	g.parked.add(*call, item.Shown, g.o.Park)
+	return nil
+}
+
+// resume opens a requestState and takes the call it belongs to out of waiting.
+func (g *Guard) resume(ctx context.Context, op *Op, item catalog.Item) (*state, error) {
+	plain, err := g.o.Sealer.Open(purposeState, op.RequestState)
+	if err != nil {
+		return nil, errState()
+	}
+	var st state
+	if err := json.Unmarshal(plain, &st); err != nil {
+		return nil, errState()
+	}
+	if st.Who != limitKey(op.Principal) || !g.o.Now().Before(st.Expires) || string(st.Digest) != string(digest(op, item)) {
+		return nil, errState()
+	}
+	first, err := g.o.States.UseState(ctx, op.Principal.Tenant, st.ID, st.Expires)
+	if err != nil {
+		return nil, err
+	}
+	if !first {
+		return nil, errState()
+	}
+	g.parked.remove(st.Call)
+	return &st, nil
+}
+
+// lapse records the end of a call whose input never came.
+func (g *Guard) lapse(call *junctor.Call, shown string) {
+	call.Status = junctor.StatusLapsed
+	call.Duration = g.o.Now().Sub(call.Start)
+	call.Reason = "the client was asked for input and did not come back"
+	if err := g.o.Journal.Append(context.Background(), call); err != nil {
+		g.o.Logger.Error("the end of a call could not be recorded", "call", call.ID, "error", err)
+	}
+	g.o.Meter.Observe(shown, call.Status, call.Duration)
+}
+
+// parking remembers the calls that wait for input, to record those that lapse.
+type parking struct {
+	lapse func(*junctor.Call, string)
+
+	mu     sync.Mutex
+	timers map[string]*time.Timer
+	closed bool
+}
+
+func (p *parking) add(call junctor.Call, shown string, d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return
+	}
+	if p.timers == nil {
+		p.timers = map[string]*time.Timer{}
+	}
+	p.timers[call.ID] = time.AfterFunc(d, func() {
+		p.mu.Lock()
+		_, waits := p.timers[call.ID]
+		delete(p.timers, call.ID)
+		p.mu.Unlock()
+		if waits {
+			p.lapse(&call, shown)
+		}
+	})
+}
+
+func (p *parking) remove(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if t := p.timers[id]; t != nil {
+		t.Stop()
+		delete(p.timers, id)
+	}
+}
+
+func (p *parking) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	for _, t := range p.timers {
+		t.Stop()
+	}
+	p.timers = nil
+}
