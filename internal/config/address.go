@@ -1,0 +1,170 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+func parseListen(s string) (string, error) {
+	host, port, err := net.SplitHostPort(s)
+	if err != nil {
+		return "", fmt.Errorf("must be host:port, such as 127.0.0.1:8717, not %q", short(s))
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || strconv.FormatUint(n, 10) != port {
+		return "", fmt.Errorf("has the port %q: it must be a number from 0 to 65535", short(port))
+	}
+	if _, err := netip.ParseAddr(host); err != nil && host != "" && !isName(host) {
+		return "", fmt.Errorf("has the host %q: it must be an IP address or a name", short(host))
+	}
+	return s, nil
+}
+
+// isName says whether s has the form of a host name. One whose last part is a
+// number is none: some programs read it as an IPv4 address.
+func isName(s string) bool {
+	if s == "" || len(s) > 253 {
+		return false
+	}
+	labels := strings.Split(s, ".")
+	for _, label := range labels {
+		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
+			return false
+		}
+		if strings.ContainsFunc(label, func(r rune) bool {
+			return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_'
+		}) {
+			return false
+		}
+	}
+	return strings.Trim(labels[len(labels)-1], "0123456789") != ""
+}
+
+// loopbackAddress says whether host:port can be reached from this machine only.
+func loopbackAddress(hostport string) bool {
+	host, _, err := net.SplitHostPort(hostport)
+	return err == nil && loopbackHost(host)
+}
+
+func loopbackHost(host string) bool {
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return ip.Unmap().IsLoopback()
+	}
+	host = strings.ToLower(host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost")
+}
+
+// parseHost takes host or host:port as it stands in a Host header.
+func parseHost(s string) (string, error) {
+	u := &url.URL{Host: s}
+	host, port := u.Hostname(), u.Port()
+	bracketed := strings.HasPrefix(s, "[") // only IPv6 addresses are, and all of them
+	if !isHost(host) || bracketed != strings.Contains(host, ":") || strings.HasSuffix(s, ":") || !portOrNone(port) {
+		return "", fmt.Errorf("has %q: write a host as example.com or example.com:8443", short(s))
+	}
+	return strings.ToLower(s), nil
+}
+
+func isHost(host string) bool {
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return ip.Zone() == ""
+	}
+	return isName(host)
+}
+
+func portOrNone(port string) bool {
+	n, err := strconv.ParseUint(port, 10, 16)
+	return port == "" || (err == nil && n > 0)
+}
+
+// parseOrigin takes scheme://host[:port] and nothing more.
+func parseOrigin(s string) (*url.URL, error) {
+	bad := errors.New("must be http:// or https:// with a host and nothing after it, such as https://junctor.example.com")
+	u, err := url.Parse(s)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.User != nil || u.RawQuery != "" || u.ForceQuery ||
+		u.Fragment != "" || (u.Path != "" && u.Path != "/") {
+		return nil, bad
+	}
+	host, err := parseHost(u.Host)
+	if err != nil {
+		return nil, bad
+	}
+	return &url.URL{Scheme: u.Scheme, Host: host}, nil
+}
+
+func parseOriginText(s string) (string, error) {
+	u, err := parseOrigin(s)
+	if err != nil {
+		return "", fmt.Errorf("has an item that is no origin: each %w", err)
+	}
+	return u.String(), nil
+}
+
+func parseEndpoint(s string) (string, error) {
+	u, err := url.Parse(s)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || !isHost(u.Hostname()) || !portOrNone(u.Port()) ||
+		u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return "", errors.New("must be an http:// or https:// URL without user, query or fragment, such as http://127.0.0.1:4318")
+	}
+	return s, nil
+}
+
+func parseProxy(s string) (*url.URL, error) {
+	u, err := url.Parse(s)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "socks5") || !isHost(u.Hostname()) ||
+		!portOrNone(u.Port()) || (u.Path != "" && u.Path != "/") || u.RawQuery != "" || u.Fragment != "" {
+		return nil, errors.New("must be the URL of an http, https or socks5 proxy, such as http://proxy.example.com:3128")
+	}
+	return u, nil
+}
+
+// parsePrefix takes an address or a range.
+func parsePrefix(s string) (netip.Prefix, error) {
+	bad := fmt.Errorf("has %q: write an address or a range, such as 10.1.2.3 or 10.1.0.0/16", short(s))
+	p, err := netip.ParsePrefix(s)
+	if err != nil {
+		ip, err := netip.ParseAddr(s)
+		if err != nil || ip.Zone() != "" {
+			return netip.Prefix{}, bad
+		}
+		p = netip.PrefixFrom(ip, ip.BitLen())
+	}
+	if p.Addr().Is4In6() {
+		return netip.Prefix{}, fmt.Errorf("has %q: write IPv4 ranges in their own form", short(s))
+	}
+	return p.Masked(), nil
+}
+
+// parseEgress is parsePrefix without the ranges that are never dialled.
+func parseEgress(s string) (netip.Prefix, error) {
+	p, err := parsePrefix(s)
+	if err == nil && (p.Addr().IsLinkLocalUnicast() || p.Addr().IsMulticast()) {
+		return netip.Prefix{}, fmt.Errorf("has %q: link-local and multicast addresses are never dialled", short(s))
+	}
+	return p, err
+}
+
+func showPrefixes(list []netip.Prefix) string {
+	texts := make([]string, len(list))
+	for i, p := range list {
+		texts[i] = p.String()
+	}
+	return strings.Join(texts, ",")
+}
+
+// showURL hides user and password: both can be a credential.
+func showURL(u *url.URL) string {
+	if u == nil {
+		return ""
+	}
+	if u.User == nil {
+		return u.String()
+	}
+	open := *u
+	open.User = nil
+	return strings.Replace(open.String(), "://", "://***@", 1)
+}

@@ -1,0 +1,90 @@
+// Package config turns flags, environment and file into one Config. It is
+// ground and comes first: cli gathers the sources, Load reads and checks them,
+// and app builds an instance from the result. Other packages get the values
+// they need from app, never the Config itself.
+package config
+
+import (
+	"net/netip"
+	"net/url"
+	"slices"
+	"time"
+)
+
+// Config is every setting of an instance, checked. The table in settings.go
+// says what each is for. A Config is never changed after Load.
+type Config struct {
+	Listen         string
+	PublicURL      *url.URL // nil: the listen address is the public one
+	DataDir        string
+	Open           bool
+	TLSCert        string
+	TLSKey         string
+	TrustedProxy   []netip.Prefix
+	AllowedHosts   []string // lower case, host or host:port
+	AllowedOrigins []string // lower case, scheme://host[:port]
+	DoorsOff       []string
+	MaxBody        int64
+	RateLimit      float64 // per second; 0 is no limit
+	RateBurst      int
+	CallTimeout    time.Duration
+	NameLimit      int
+	EgressAllow    []netip.Prefix
+	EgressProxy    *url.URL // nil: none
+	LogLevel       string
+	LogFormat      string
+	OTelEndpoint   string // "" is no tracing
+	Pprof          bool
+
+	secrets *secrets // behind a pointer: printing a Config shows none of it
+	sources map[string]string
+	warned  []string
+}
+
+// secrets come from the environment only, so that they stand in no file that
+// is shared and in no list of processes.
+type secrets struct{ adminKey, sealKey string }
+
+// AdminKey is the value of JUNCTOR_ADMIN_KEY; "" when it is not set.
+func (c *Config) AdminKey() string { return c.secrets.adminKey }
+
+// SealKey is the value of JUNCTOR_SEAL_KEY; "" when it is not set.
+func (c *Config) SealKey() string { return c.secrets.sealKey }
+
+// DoorOn says whether a door of Doors is to be served.
+func (c *Config) DoorOn(door string) bool { return !slices.Contains(c.DoorsOff, door) }
+
+// Loopback says whether only this machine can reach the listener.
+func (c *Config) Loopback() bool { return loopbackAddress(c.Listen) }
+
+// Warnings are what is allowed and yet may not be meant.
+func (c *Config) Warnings() []string { return slices.Clone(c.warned) }
+
+// Value is one setting as it is in force.
+type Value struct {
+	Name   string `json:"name"`
+	Value  string `json:"value"`
+	Source string `json:"source"` // default, --flag, the variable's name, or file:line
+}
+
+// Values lists every setting with where it came from, in the order of the
+// table. Secrets are listed when they are set, without their values.
+func (c *Config) Values() []Value {
+	var out []Value
+	for _, s := range Settings() {
+		source := c.sources[s.Name]
+		if source == "" {
+			source = "default"
+		}
+		out = append(out, Value{Name: s.Name, Value: s.show(c), Source: source})
+	}
+	for _, env := range []struct{ name, value string }{{envAdminKey, c.AdminKey()}, {envSealKey, c.SealKey()}} {
+		if env.value != "" {
+			out = append(out, Value{Name: env.name, Value: "***", Source: env.name})
+		}
+	}
+	return out
+}
+
+// Doors lists the doors that doors-off can name.
+func Doors() []string { return []string{"mcp", "plain", "sse", "stdio", "admin", "metrics"} }

@@ -1,0 +1,227 @@
+package config_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/config"
+)
+
+// env is an environment with a home folder and what the test adds.
+func env(pairs ...string) func(string) (string, bool) {
+	vars := map[string]string{"HOME": "/home/u", "LocalAppData": `/home/u/AppData`}
+	for i := 0; i < len(pairs); i += 2 {
+		vars[pairs[i]] = pairs[i+1]
+	}
+	return func(name string) (string, bool) { v, ok := vars[name]; return v, ok }
+}
+
+func writeFile(t testing.TB, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "junctor.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func mustLoad(t *testing.T, src config.Sources) *config.Config {
+	t.Helper()
+	if src.Env == nil {
+		src.Env = env()
+	}
+	c, err := config.Load(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	c := mustLoad(t, config.Sources{})
+	if c.Listen != "127.0.0.1:8717" || c.MaxBody != 4<<20 || c.RateLimit != 200 || c.RateBurst != 400 ||
+		c.CallTimeout != 30*time.Second || c.LogLevel != "info" || c.LogFormat != "text" || c.NameLimit != 64 ||
+		c.Open || c.Pprof || c.PublicURL != nil || c.EgressProxy != nil || c.OTelEndpoint != "" || !c.Loopback() || c.DataDir == "" {
+		t.Errorf("defaults are %+v", c)
+	}
+	for _, door := range config.Doors() {
+		if !c.DoorOn(door) {
+			t.Errorf("door %s is off", door)
+		}
+	}
+	for _, v := range c.Values() {
+		if v.Source != "default" {
+			t.Errorf("%+v", v)
+		}
+	}
+	if len(c.Warnings()) != 0 {
+		t.Errorf("warnings: %q", c.Warnings())
+	}
+}
+
+func TestFlagOverEnvironmentOverFile(t *testing.T) {
+	t.Parallel()
+	file := writeFile(t, "log_level: debug\nlog_format: json\nrate_limit: 5\nrate_burst: 6\n")
+	c := mustLoad(t, config.Sources{
+		File:  file,
+		Env:   env("JUNCTOR_LOG_FORMAT", "text", "JUNCTOR_RATE_LIMIT", "7", "JUNCTOR_RATE_BURST", ""),
+		Flags: map[string]string{"rate-limit": "9"},
+	})
+	want := map[string]config.Value{
+		"log-level":  {Name: "log-level", Value: "debug", Source: file + ":1"},
+		"log-format": {Name: "log-format", Value: "text", Source: "JUNCTOR_LOG_FORMAT"},
+		"rate-limit": {Name: "rate-limit", Value: "9", Source: "--rate-limit"},
+		"rate-burst": {Name: "rate-burst", Value: "6", Source: file + ":4"},
+		"max-body":   {Name: "max-body", Value: "4MiB", Source: "default"},
+	}
+	for _, v := range c.Values() {
+		if w, ok := want[v.Name]; ok && v != w {
+			t.Errorf("got %+v, want %+v", v, w)
+		}
+	}
+	if byEnv := mustLoad(t, config.Sources{Env: env("JUNCTOR_CONFIG", file)}); byEnv.LogLevel != "debug" {
+		t.Error("JUNCTOR_CONFIG was not read")
+	}
+}
+
+// Every setting, in each of its three forms, must arrive.
+func TestEverySettingFromEverySource(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct{ text, yaml, shown string }{
+		"listen":          {text: "127.0.0.1:0"},
+		"public-url":      {text: "https://Junctor.Example.com/", shown: "https://junctor.example.com"},
+		"data-dir":        {text: "/var/lib/junctor"},
+		"open":            {text: "true", yaml: "true"},
+		"tls-cert":        {text: "/c.pem"},
+		"tls-key":         {text: "/k.pem"},
+		"trusted-proxy":   {text: "10.0.0.1, 10.1.2.3/16,::1", yaml: `["10.0.0.1", 10.1.2.3/16, "::1"]`, shown: "10.0.0.1/32,10.1.0.0/16,::1/128"},
+		"allowed-hosts":   {text: "A.example,b:1,[::1]:8717", shown: "a.example,b:1,[::1]:8717"},
+		"allowed-origins": {text: "http://A.example,http://a.example", yaml: "[http://A.example]", shown: "http://a.example"},
+		"doors-off":       {text: "plain,sse", yaml: "[plain, sse]"},
+		"max-body":        {text: "1048576", yaml: "1048576", shown: "1MiB"},
+		"rate-limit":      {text: "0.5", yaml: "0.5"},
+		"rate-burst":      {text: "17", yaml: "17"},
+		"call-timeout":    {text: "1m30s"},
+		"name-limit":      {text: "50", yaml: "50"},
+		"egress-allow":    {text: "10.0.0.0/8,fd00::/8", yaml: `["10.0.0.0/8", "fd00::/8"]`},
+		"egress-proxy":    {text: "http://user:hunter2@proxy:3128", shown: "http://***@proxy:3128"},
+		"log-level":       {text: "warn"},
+		"log-format":      {text: "json"},
+		"otel-endpoint":   {text: "http://127.0.0.1:4318"},
+		"pprof":           {text: "true", yaml: "true"},
+	}
+	for _, s := range config.Settings() {
+		tt, ok := tests[s.Name]
+		if !ok {
+			t.Errorf("%s has no case here", s.Name)
+			continue
+		}
+		if tt.shown == "" {
+			tt.shown = tt.text
+		}
+		if tt.yaml == "" {
+			tt.yaml = fmt.Sprintf("%q", tt.text)
+		}
+		// What TLS and its two files want of each other is not the matter here.
+		with := map[string]string{}
+		if other, ok := map[string]string{"tls-cert": "tls-key", "tls-key": "tls-cert"}[s.Name]; ok {
+			with[other] = "/x.pem"
+		}
+		sources := map[string]config.Sources{
+			"flag": {Flags: map[string]string{s.Name: tt.text}},
+			"env":  {Env: env(s.Env(), tt.text), Flags: with},
+			"file": {File: writeFile(t, s.Key()+": "+tt.yaml+"\n"), Flags: with},
+		}
+		for k, v := range with {
+			sources["flag"].Flags[k] = v
+		}
+		for name, src := range sources {
+			t.Run(s.Name+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				for _, v := range mustLoad(t, src).Values() {
+					if v.Name == s.Name && (v.Value != tt.shown || v.Source == "default") {
+						t.Errorf("got %+v, want %q", v, tt.shown)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestTypedValues(t *testing.T) {
+	t.Parallel()
+	c := mustLoad(t, config.Sources{Flags: map[string]string{
+		"egress-allow": "10.1.2.3/8", "doors-off": "sse", "egress-proxy": "http://user:hunter2@proxy:3128", "listen": "[::1]:1",
+	}})
+	if want := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}; c.EgressAllow[0] != want[0] {
+		t.Errorf("got %v", c.EgressAllow)
+	}
+	if c.DoorOn("sse") || !c.DoorOn("mcp") || !c.Loopback() {
+		t.Error("doors or loopback are wrong")
+	}
+	if pw, _ := c.EgressProxy.User.Password(); pw != "hunter2" {
+		t.Error("the proxy lost its password")
+	}
+}
+
+func TestSecretsAreNotShown(t *testing.T) {
+	t.Parallel()
+	const canary = "canary-0123456789"
+	c := mustLoad(t, config.Sources{Env: env("JUNCTOR_ADMIN_KEY", canary, "JUNCTOR_SEAL_KEY", canary)})
+	if c.AdminKey() != canary || c.SealKey() != canary {
+		t.Error("the keys did not arrive")
+	}
+	asJSON, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, out := range []string{fmt.Sprintf("%v %+v %#v", c, c, *c), fmt.Sprint(c.Values()), string(asJSON)} {
+		if strings.Contains(out, canary) {
+			t.Errorf("shown in %s", out)
+		}
+	}
+	want := config.Value{Name: "JUNCTOR_ADMIN_KEY", Value: "***", Source: "JUNCTOR_ADMIN_KEY"}
+	values := c.Values()
+	if diff := cmp.Diff(want, values[len(values)-2]); diff != "" {
+		t.Error(diff)
+	}
+	for _, bad := range []string{"brief-key", "has a space inside", "éééééééééééééééé", "tab\tbetween-words"} {
+		_, err := config.Load(config.Sources{Env: env("JUNCTOR_ADMIN_KEY", bad)})
+		if junctor.CodeOf(err) != junctor.CodeInvalid || strings.Contains(err.Error(), bad) {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+	for _, bad := range []string{"http://user:" + canary + "@proxy:x", "ftp://" + canary + "@proxy", canary, "http://%zz" + canary} {
+		for _, name := range []string{"egress-proxy", "otel-endpoint", "public-url", "allowed-origins"} {
+			_, err := config.Load(config.Sources{Env: env(), Flags: map[string]string{name: bad}})
+			if err == nil || strings.Contains(err.Error(), canary) {
+				t.Errorf("%s %q: %v", name, bad, err)
+			}
+		}
+	}
+}
+
+func TestUnknownEnv(t *testing.T) {
+	t.Parallel()
+	got := config.UnknownEnv([]string{
+		"PATH=/bin", "JUNCTOR_LISTEN=x", "JUNCTOR_ADMIN_KEY=x", "JUNCTOR_SEAL_KEY=x", "JUNCTOR_URL=x", "JUNCTOR_KEY=x", "JUNCTOR_CONFIG=x",
+		"JUNCTOR_XYZZY=canary", "JUNCTOR_LISTN=canary",
+	})
+	want := []string{
+		"JUNCTOR_LISTN is not read by anything; did you mean JUNCTOR_LISTEN?",
+		"JUNCTOR_XYZZY is not read by anything",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

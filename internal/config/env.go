@@ -1,0 +1,73 @@
+package config
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+const envPrefix = "JUNCTOR_"
+
+// Variables that are no settings: secrets, and what the command line itself
+// reads.
+const (
+	envAdminKey = "JUNCTOR_ADMIN_KEY"
+	envSealKey  = "JUNCTOR_SEAL_KEY"
+	envConfig   = "JUNCTOR_CONFIG"
+	envURL      = "JUNCTOR_URL"
+	envKey      = "JUNCTOR_KEY"
+)
+
+// UnknownEnv gives a warning for each JUNCTOR_ variable of environ (in the form
+// of os.Environ) that nothing reads. It shows names, never values.
+func UnknownEnv(environ []string) []string {
+	known := append(names(Setting.Env), envAdminKey, envSealKey, envConfig, envURL, envKey)
+	var out []string
+	for _, line := range environ {
+		name, _, _ := strings.Cut(line, "=")
+		if strings.HasPrefix(name, envPrefix) && !slices.Contains(known, name) {
+			out = append(out, name+" is not read by anything"+didYouMean(name, known))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// checkAdminKey refuses what is easily guessed, and what no Authorization
+// header can carry.
+func checkAdminKey(key string) error {
+	if len(key) < 16 {
+		return errors.New("the admin key is too short: use 16 characters or more, such as `openssl rand -hex 24` prints")
+	}
+	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return errors.New("the admin key holds spaces or characters that are not ASCII: a header cannot carry it")
+	}
+	return nil
+}
+
+// defaultDataDir is the user's data folder on this kind of system; "" where the
+// environment names no home.
+func defaultDataDir(goos string, env func(string) (string, bool)) string {
+	get := func(name string) string { v, _ := env(name); return v }
+	switch goos {
+	case "windows":
+		if dir := get("LocalAppData"); dir != "" {
+			return filepath.Join(dir, "junctor")
+		}
+		return ""
+	case "darwin":
+		if home := get("HOME"); home != "" {
+			return filepath.Join(home, "Library", "Application Support", "junctor")
+		}
+		return ""
+	}
+	// The base directory specification has relative values ignored.
+	if dir := get("XDG_DATA_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "junctor")
+	}
+	if home := get("HOME"); home != "" {
+		return filepath.Join(home, ".local", "share", "junctor")
+	}
+	return ""
+}

@@ -1,0 +1,186 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// maxFile is far more than all settings together need.
+const maxFile = 1 << 20
+
+func (l *loader) file() {
+	path := l.src.File
+	if path == "" {
+		path, _ = l.src.Env(envConfig)
+	}
+	if path == "" {
+		return
+	}
+	text, err := readFile(path)
+	if err != nil {
+		l.problem(path, "", err.Error())
+		return
+	}
+	l.parseFile(path, text)
+}
+
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.New("there is no such file")
+	}
+	if err != nil {
+		return nil, errors.New("the file cannot be opened: " + reason(err))
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, errors.New("the file cannot be read: " + reason(err))
+	}
+	if len(text) > maxFile {
+		return nil, errors.New("the file is larger than 1 MiB")
+	}
+	return text, nil
+}
+
+// reason is the system's word for a failure without the path.
+func reason(err error) string {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err.Error()
+	}
+	return err.Error()
+}
+
+// parseFile takes the settings of a YAML document. It works on nodes instead of
+// a struct, so that each value has its line and nothing is converted silently.
+func (l *loader) parseFile(path string, text []byte) {
+	at := func(n *yaml.Node) string { return fmt.Sprintf("%s:%d", path, n.Line) }
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	var doc, second yaml.Node
+	if err := dec.Decode(&doc); err != nil {
+		if !errors.Is(err, io.EOF) { // an empty file is a file without settings
+			l.syntax(path, err)
+		}
+		return
+	}
+	if err := dec.Decode(&second); !errors.Is(err, io.EOF) {
+		if err != nil {
+			l.syntax(path, err)
+		} else {
+			l.problem(at(&second), "", "a second document begins here: the file must hold one")
+		}
+		return
+	}
+	root := doc.Content[0]
+	if isNull(root) {
+		return
+	}
+	if root.Kind != yaml.MappingNode {
+		l.problem(at(root), "", "the file must hold settings as `key: value` lines")
+		return
+	}
+	byKey := map[string]Setting{}
+	for _, s := range Settings() {
+		byKey[s.Key()] = s
+	}
+	seen := map[string]int{}
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		key, value := root.Content[i], root.Content[i+1]
+		s, ok := byKey[key.Value]
+		switch {
+		case !ok || key.Kind != yaml.ScalarNode:
+			l.problem(at(key), "", fmt.Sprintf("unknown key %q%s", short(key.Value), didYouMean(key.Value, names(Setting.Key))))
+			continue
+		case seen[s.Name] != 0:
+			l.problem(at(key), s.Name, fmt.Sprintf("%s was already set on line %d", s.Key(), seen[s.Name]))
+			continue
+		}
+		seen[s.Name] = key.Line
+		text, err := s.fromYAML(value)
+		if err != nil {
+			l.problem(at(value), s.Name, s.Key()+" "+err.Error())
+			continue
+		}
+		l.set(s, text, at(value))
+	}
+}
+
+// syntax reports what the YAML parser found, with the line in front.
+func (l *loader) syntax(path string, err error) {
+	message := strings.TrimPrefix(err.Error(), "yaml: ")
+	if m := regexp.MustCompile(`^line (\d+): (.*)`).FindStringSubmatch(message); m != nil {
+		path, message = path+":"+m[1], m[2]
+	}
+	l.problem(path, "", "this is not YAML: "+message)
+}
+
+// fromYAML gives a value in the text form of flags, or says what is wrong with
+// its type.
+func (s Setting) fromYAML(n *yaml.Node) (string, error) {
+	if isNull(n) {
+		return "", errors.New("has no value: write one, or remove the line")
+	}
+	if s.Kind == KindList && n.Kind == yaml.SequenceNode {
+		items := make([]string, len(n.Content))
+		for i, item := range n.Content {
+			if !isScalar(item, "!!str") {
+				return "", errors.New("must be a list of texts")
+			}
+			if strings.Contains(item.Value, ",") {
+				return "", errors.New("has an item with a comma in it: write each as an item of its own")
+			}
+			items[i] = item.Value
+		}
+		return strings.Join(items, ","), nil
+	}
+	switch s.Kind {
+	case KindBool:
+		if !isScalar(n, "!!bool") {
+			return "", errors.New("must be true or false, without quotes")
+		}
+	case KindNumber:
+		if !isScalar(n, "!!int", "!!float") {
+			return "", errors.New("must be a number, without quotes")
+		}
+	case KindSize:
+		if !isScalar(n, "!!int", "!!str") {
+			return "", errors.New("must be a number of bytes, or a text such as 4MiB")
+		}
+	case KindDuration:
+		if !isScalar(n, "!!str") {
+			return "", errors.New("must be a time with its unit, such as 30s or 2m")
+		}
+	case KindText:
+		if !isScalar(n, "!!str") {
+			return "", errors.New("must be a text; put it in quotes")
+		}
+	case KindList:
+		if !isScalar(n, "!!str") {
+			return "", errors.New("must be a list of texts, or one text with commas")
+		}
+	}
+	return n.Value, nil
+}
+
+func isScalar(n *yaml.Node, tags ...string) bool {
+	if n.Kind != yaml.ScalarNode {
+		return false
+	}
+	for _, tag := range tags {
+		if n.ShortTag() == tag {
+			return true
+		}
+	}
+	return false
+}
+
+func isNull(n *yaml.Node) bool { return isScalar(n, "!!null") }

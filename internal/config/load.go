@@ -1,0 +1,118 @@
+package config
+
+import (
+	"maps"
+	"runtime"
+	"slices"
+)
+
+// Sources is where settings come from. A flag wins over the environment, the
+// environment over the file, the file over the default.
+type Sources struct {
+	Flags map[string]string                // the flags that were given, by name; lists are a,b,c
+	Env   func(name string) (string, bool) // os.LookupEnv; nil is an empty environment
+	File  string                           // path of the file; "" is what JUNCTOR_CONFIG names, or none
+}
+
+// Load reads and checks all settings. The error has CodeInvalid and holds every
+// problem there is, also those in values that another source overrides;
+// Problems takes it apart. Neither shows a secret.
+func Load(src Sources) (*Config, error) {
+	if src.Env == nil {
+		src.Env = func(string) (string, bool) { return "", false }
+	}
+	l := &loader{
+		src:    src,
+		config: &Config{secrets: &secrets{}, sources: map[string]string{}},
+		byName: map[string]Setting{},
+	}
+	for _, s := range Settings() {
+		l.byName[s.Name] = s
+	}
+	// Later ones replace earlier ones.
+	l.defaults()
+	l.file()
+	l.environment()
+	l.flags()
+	if len(l.problems) == 0 {
+		l.together()
+	}
+	if err := l.problems.asError(); err != nil {
+		return nil, err
+	}
+	return l.config, nil
+}
+
+type loader struct {
+	src      Sources
+	config   *Config
+	byName   map[string]Setting
+	problems problems
+}
+
+func (l *loader) problem(where, name, message string) {
+	l.problems = append(l.problems, Problem{Where: where, Name: name, Message: message})
+}
+
+func (l *loader) set(s Setting, value, source string) {
+	if err := s.set(l.config, value); err != nil {
+		l.problem(source, s.Name, s.Name+" "+err.Error())
+		return
+	}
+	l.config.sources[s.Name] = source
+}
+
+func (l *loader) defaults() {
+	for _, s := range Settings() {
+		if s.Default == "" {
+			continue
+		}
+		if err := s.set(l.config, s.Default); err != nil {
+			l.problem("default", s.Name, err.Error())
+		}
+	}
+	l.config.DataDir = defaultDataDir(runtime.GOOS, l.src.Env)
+}
+
+func (l *loader) environment() {
+	for _, s := range Settings() {
+		// An empty variable counts as absent: compose files and unit files
+		// pass on variables that are not set in that form.
+		if value, _ := l.src.Env(s.Env()); value != "" {
+			l.set(s, value, s.Env())
+		}
+	}
+	if key, _ := l.src.Env(envAdminKey); key != "" {
+		if err := checkAdminKey(key); err != nil {
+			l.problem(envAdminKey, "", err.Error())
+		}
+		l.config.secrets.adminKey = key
+	}
+	if key, _ := l.src.Env(envSealKey); key != "" {
+		l.config.secrets.sealKey = key
+	}
+}
+
+func (l *loader) flags() {
+	for _, s := range Settings() {
+		if value, ok := l.src.Flags[s.Name]; ok {
+			l.set(s, value, "--"+s.Name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.src.Flags)) {
+		if _, ok := l.byName[name]; !ok {
+			l.problem("--"+name, "", "no such setting"+didYouMean("--"+name, names(Setting.flag)))
+		}
+	}
+}
+
+func (s Setting) flag() string { return "--" + s.Name }
+
+// names lists all settings in one of their forms.
+func names(form func(Setting) string) []string {
+	var out []string
+	for _, s := range Settings() {
+		out = append(out, form(s))
+	}
+	return out
+}

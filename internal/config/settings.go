@@ -1,0 +1,184 @@
+package config
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Kind is the form of a setting's value.
+type Kind string
+
+// Kinds of values. All but KindBool are text on the command line.
+const (
+	KindBool     Kind = "bool"
+	KindText     Kind = "text"
+	KindNumber   Kind = "number"
+	KindSize     Kind = "size"     // bytes: 4194304 or 4MiB
+	KindDuration Kind = "duration" // 30s, 2m
+	KindList     Kind = "list"     // a,b,c; in the file also a list
+)
+
+// Setting is one row of the table: what a setting is called, takes and means.
+type Setting struct {
+	Name    string // on the command line, without the dashes
+	Kind    Kind
+	Default string   // "" where nothing, or a value that depends on the machine, is the default
+	Choices []string // the values it may have, where they can be listed
+	Help    string
+
+	set  func(*Config, string) error
+	show func(*Config) string
+}
+
+// Env is the setting's environment variable.
+func (s Setting) Env() string {
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(s.Name, "-", "_"))
+}
+
+// Key is the setting's key in the file.
+func (s Setting) Key() string { return strings.ReplaceAll(s.Name, "-", "_") }
+
+// Settings is the table of all settings, in the order they are shown.
+func Settings() []Setting {
+	return []Setting{
+		{
+			Name: "listen", Kind: KindText, Default: "127.0.0.1:8717",
+			Help: "address to listen on; any but loopback needs --public-url",
+			set:  func(c *Config, s string) (err error) { c.Listen, err = parseListen(s); return err },
+			show: func(c *Config) string { return c.Listen },
+		},
+		{
+			Name: "public-url", Kind: KindText,
+			Help: "URL under which clients reach this instance",
+			set:  func(c *Config, s string) (err error) { c.PublicURL, err = parseOrigin(s); return err },
+			show: func(c *Config) string { return showURL(c.PublicURL) },
+		},
+		{
+			Name: "data-dir", Kind: KindText,
+			Help: "folder for database, keys and socket (default the user's data folder)",
+			set:  func(c *Config, s string) (err error) { c.DataDir, err = parsePath(s); return err },
+			show: func(c *Config) string { return c.DataDir },
+		},
+		{
+			Name: "open", Kind: KindBool, Default: "false",
+			Help: "let callers without a key list and call tools; loopback only",
+			set:  func(c *Config, s string) (err error) { c.Open, err = parseBool(s); return err },
+			show: func(c *Config) string { return strconv.FormatBool(c.Open) },
+		},
+		{
+			Name: "tls-cert", Kind: KindText,
+			Help: "file with the certificate chain, PEM",
+			set:  func(c *Config, s string) (err error) { c.TLSCert, err = parsePath(s); return err },
+			show: func(c *Config) string { return c.TLSCert },
+		},
+		{
+			Name: "tls-key", Kind: KindText,
+			Help: "file with the certificate's private key, PEM",
+			set:  func(c *Config, s string) (err error) { c.TLSKey, err = parsePath(s); return err },
+			show: func(c *Config) string { return c.TLSKey },
+		},
+		{
+			Name: "trusted-proxy", Kind: KindList,
+			Help: "addresses or ranges of reverse proxies whose forwarding headers count",
+			set:  func(c *Config, s string) (err error) { c.TrustedProxy, err = parseList(s, parsePrefix); return err },
+			show: func(c *Config) string { return showPrefixes(c.TrustedProxy) },
+		},
+		{
+			Name: "allowed-hosts", Kind: KindList,
+			Help: "further Host values to answer to, as host or host:port",
+			set:  func(c *Config, s string) (err error) { c.AllowedHosts, err = parseList(s, parseHost); return err },
+			show: func(c *Config) string { return strings.Join(c.AllowedHosts, ",") },
+		},
+		{
+			Name: "allowed-origins", Kind: KindList,
+			Help: "further browser origins to answer to, as scheme://host[:port]",
+			set: func(c *Config, s string) (err error) {
+				c.AllowedOrigins, err = parseList(s, parseOriginText)
+				return err
+			},
+			show: func(c *Config) string { return strings.Join(c.AllowedOrigins, ",") },
+		},
+		{
+			Name: "doors-off", Kind: KindList, Choices: Doors(),
+			Help: "doors not to serve: " + strings.Join(Doors(), ", "),
+			set:  func(c *Config, s string) (err error) { c.DoorsOff, err = parseList(s, oneOf(Doors())); return err },
+			show: func(c *Config) string { return strings.Join(c.DoorsOff, ",") },
+		},
+		{
+			Name: "max-body", Kind: KindSize, Default: "4MiB",
+			Help: "largest request body that a door takes",
+			set:  func(c *Config, s string) (err error) { c.MaxBody, err = parseSize(s, 1<<10, 256<<20); return err },
+			show: func(c *Config) string { return showSize(c.MaxBody) },
+		},
+		{
+			Name: "rate-limit", Kind: KindNumber, Default: "200",
+			Help: "calls per second for each key; 0 is no limit",
+			set:  func(c *Config, s string) (err error) { c.RateLimit, err = parseFloat(s, 0, 1e6); return err },
+			show: func(c *Config) string { return strconv.FormatFloat(c.RateLimit, 'f', -1, 64) },
+		},
+		{
+			Name: "rate-burst", Kind: KindNumber, Default: "400",
+			Help: "calls that a key may make at once after a pause",
+			set:  func(c *Config, s string) (err error) { c.RateBurst, err = parseInt(s, 1, 1e6); return err },
+			show: func(c *Config) string { return strconv.Itoa(c.RateBurst) },
+		},
+		{
+			Name: "call-timeout", Kind: KindDuration, Default: "30s",
+			Help: "how long a call may take where its tool says nothing else",
+			set: func(c *Config, s string) (err error) {
+				c.CallTimeout, err = parseDuration(s, time.Millisecond, 24*time.Hour)
+				return err
+			},
+			show: func(c *Config) string { return c.CallTimeout.String() },
+		},
+		{
+			Name: "name-limit", Kind: KindNumber, Default: "64",
+			Help: "longest tool name that clients are shown; less leaves room for a client's own prefix",
+			set:  func(c *Config, s string) (err error) { c.NameLimit, err = parseInt(s, 48, 128); return err },
+			show: func(c *Config) string { return strconv.Itoa(c.NameLimit) },
+		},
+		{
+			Name: "egress-allow", Kind: KindList,
+			Help: "private address ranges that may be dialled, such as 10.1.0.0/16",
+			set:  func(c *Config, s string) (err error) { c.EgressAllow, err = parseList(s, parseEgress); return err },
+			show: func(c *Config) string { return showPrefixes(c.EgressAllow) },
+		},
+		{
+			Name: "egress-proxy", Kind: KindText,
+			Help: "proxy for everything that leaves this machine, http, https or socks5; none is taken from HTTP_PROXY",
+			set:  func(c *Config, s string) (err error) { c.EgressProxy, err = parseProxy(s); return err },
+			show: func(c *Config) string { return showURL(c.EgressProxy) },
+		},
+		{
+			Name: "log-level", Kind: KindText, Default: "info", Choices: []string{"debug", "info", "warn", "error"},
+			Help: "least level to log: debug, info, warn or error",
+			set: func(c *Config, s string) (err error) {
+				c.LogLevel, err = oneOf([]string{"debug", "info", "warn", "error"})(s)
+				return err
+			},
+			show: func(c *Config) string { return c.LogLevel },
+		},
+		{
+			Name: "log-format", Kind: KindText, Default: "text", Choices: []string{"text", "json"},
+			Help: "form of log lines: text or json",
+			set: func(c *Config, s string) (err error) {
+				c.LogFormat, err = oneOf([]string{"text", "json"})(s)
+				return err
+			},
+			show: func(c *Config) string { return c.LogFormat },
+		},
+		{
+			Name: "otel-endpoint", Kind: KindText,
+			Help: "OTLP/HTTP collector that traces are sent to, such as http://127.0.0.1:4318",
+			set:  func(c *Config, s string) (err error) { c.OTelEndpoint, err = parseEndpoint(s); return err },
+			show: func(c *Config) string { return c.OTelEndpoint },
+		},
+		{
+			Name: "pprof", Kind: KindBool, Default: "false",
+			Help: "serve Go profiles under /debug/pprof to holders of an admin key",
+			set:  func(c *Config, s string) (err error) { c.Pprof, err = parseBool(s); return err },
+			show: func(c *Config) string { return strconv.FormatBool(c.Pprof) },
+		},
+	}
+}
