@@ -118,7 +118,9 @@ func (r *reply) finish(status int, message []byte) {
 		r.event(message)
 		return
 	}
-	r.w.Header()["Content-Type"] = r.g.jsonType
+	h := r.w.Header()
+	h["Content-Type"] = r.g.jsonType
+	h["Content-Length"] = []string{strconv.Itoa(len(message))} // else long answers are sent in chunks
 	r.w.WriteHeader(status)
 	_, _ = r.w.Write(message)
 }

@@ -1,0 +1,157 @@
+package app
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/config"
+	"github.com/junctor-mcp/junctor/internal/gateway"
+	"github.com/junctor-mcp/junctor/internal/guard"
+	"github.com/junctor-mcp/junctor/internal/limit"
+	"github.com/junctor-mcp/junctor/internal/seal"
+	"github.com/junctor-mcp/junctor/internal/store"
+	"github.com/junctor-mcp/junctor/internal/telemetry"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// Ground packages do not know each other; the types below join them.
+
+// ringStore keeps the keys of seal's ring in the store.
+type ringStore struct{ *store.Store }
+
+func (r ringStore) RingKeys(ctx context.Context) ([]seal.StoredKey, error) {
+	rows, err := r.Store.RingKeys(ctx)
+	keys := make([]seal.StoredKey, len(rows))
+	for i, k := range rows {
+		keys[i] = seal.StoredKey(k)
+	}
+	return keys, err
+}
+
+func (r ringStore) AddRingKey(ctx context.Context, k seal.StoredKey) error {
+	return r.Store.AddRingKey(ctx, store.RingKey(k))
+}
+
+// sealer gives the ring the shape that guard and gateway want.
+type sealer struct{ ring *seal.Ring }
+
+func (s sealer) Seal(purpose string, plaintext []byte) string {
+	return string(s.ring.Seal(nil, purpose, plaintext))
+}
+
+func (s sealer) Open(purpose, text string) ([]byte, error) { return s.ring.Open(purpose, text) }
+
+// states keeps used request states in the store.
+type states struct{ store *store.Store }
+
+func (s states) UseState(ctx context.Context, tenant junctor.TenantID, id string, expires time.Time) (bool, error) {
+	return s.store.For(tenant).UseState(ctx, id, expires)
+}
+
+// sessions keeps the rows of gateway's sessions in the store.
+type sessions struct{ store *store.Store }
+
+func (s sessions) SaveSession(ctx context.Context, tenant junctor.TenantID, row gateway.SavedSession) error {
+	return s.store.For(tenant).SaveSession(ctx, store.Session{
+		ID: row.ID, Issuer: row.Issuer, Subject: row.Subject, LogLevel: row.LogLevel,
+		Subscriptions: row.Subscriptions, Capabilities: row.Capabilities, ExpiresAt: row.Expires,
+	})
+}
+
+func (s sessions) LoadSession(ctx context.Context, tenant junctor.TenantID, id string) (gateway.SavedSession, bool, error) {
+	row, err := s.store.For(tenant).Session(ctx, id)
+	if junctor.CodeOf(err) == junctor.CodeNotFound {
+		return gateway.SavedSession{}, false, nil
+	}
+	return gateway.SavedSession{
+		ID: row.ID, Issuer: row.Issuer, Subject: row.Subject, LogLevel: row.LogLevel,
+		Subscriptions: row.Subscriptions, Capabilities: row.Capabilities, Expires: row.ExpiresAt,
+	}, err == nil, err
+}
+
+func (s sessions) RevokeSession(ctx context.Context, tenant junctor.TenantID, id string, expires time.Time) error {
+	return s.store.For(tenant).RevokeSession(ctx, id, expires)
+}
+
+func (s sessions) SessionRevoked(ctx context.Context, tenant junctor.TenantID, id string) (bool, error) {
+	return s.store.For(tenant).Revoked(ctx, id)
+}
+
+// limiter applies the configured rate to every key.
+type limiter struct {
+	memory *limit.Memory
+	rate   limit.Rate
+}
+
+func newLimiter(cfg *config.Config) limiter {
+	return limiter{limit.NewMemory(), limit.Rate{PerSecond: cfg.RateLimit, Burst: cfg.RateBurst}}
+}
+
+func (l limiter) Take(key string, now time.Time) (bool, time.Duration) {
+	return l.memory.Take(key, l.rate, now)
+}
+
+// meter finds the counters of a tool without a lock or an allocation.
+type meter struct {
+	metrics *telemetry.Metrics
+	routes  atomic.Pointer[map[string]*telemetry.Route]
+	mu      sync.Mutex
+}
+
+func newMeter(m *telemetry.Metrics) *meter {
+	mt := &meter{metrics: m}
+	mt.routes.Store(&map[string]*telemetry.Route{})
+	return mt
+}
+
+// maxRoutes bounds the map; the metrics have a bound of their own for labels.
+const maxRoutes = 20000
+
+func (m *meter) Observe(name string, status junctor.Status, d time.Duration) {
+	r := (*m.routes.Load())[name]
+	if r == nil {
+		r = m.add(name)
+	}
+	r.Done(status, d)
+}
+
+func (m *meter) add(name string) *telemetry.Route {
+	r := m.metrics.Route(name)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	old := *m.routes.Load()
+	if len(old) >= maxRoutes {
+		return r
+	}
+	next := make(map[string]*telemetry.Route, len(old)+1)
+	for k, v := range old {
+		next[k] = v
+	}
+	next[name] = r
+	m.routes.Store(&next)
+	return r
+}
+
+// traceCalls makes a span of every operation, as part of the trace that its
+// caller names in _meta.
+func traceCalls(tracer trace.Tracer) func(context.Context, *guard.Op) (context.Context, func(error)) {
+	return func(ctx context.Context, op *guard.Op) (context.Context, func(error)) {
+		parent, _ := wire.String(wire.Get(op.Meta, wire.MetaTraceparent))
+		state, _ := wire.String(wire.Get(op.Meta, wire.MetaTracestate))
+		ctx, span := tracer.Start(telemetry.Extract(ctx, parent, state), "junctor "+string(op.Kind), trace.WithSpanKind(trace.SpanKindServer),
+			trace.WithAttributes(attribute.String("mcp.name", op.Name), attribute.String("junctor.door", string(op.Door))))
+		return ctx, func(err error) {
+			if err != nil {
+				span.SetStatus(codes.Error, string(junctor.CodeOf(err)))
+			}
+			span.End()
+		}
+	}
+}

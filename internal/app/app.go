@@ -1,0 +1,239 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/audit"
+	"github.com/junctor-mcp/junctor/internal/builtin"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/config"
+	"github.com/junctor-mcp/junctor/internal/egress"
+	"github.com/junctor-mcp/junctor/internal/gateway"
+	"github.com/junctor-mcp/junctor/internal/guard"
+	"github.com/junctor-mcp/junctor/internal/identity"
+	"github.com/junctor-mcp/junctor/internal/seal"
+	"github.com/junctor-mcp/junctor/internal/store"
+	"github.com/junctor-mcp/junctor/internal/store/sqlite"
+	"github.com/junctor-mcp/junctor/internal/telemetry"
+)
+
+const (
+	recentCalls = 1000             // that the instance remembers
+	parkFor     = 10 * time.Minute // a call may wait for its client's input
+	chore       = time.Minute      // between housekeeping rounds
+)
+
+// App is one instance: everything behind the doors, and the doors.
+type App struct {
+	cfg     *config.Config
+	version string
+	log     *slog.Logger
+	opts    options
+
+	store    *store.Store
+	ring     *seal.Ring
+	identity *identity.Identity
+	catalog  *catalog.Catalog
+	guard    *guard.Guard
+	gateway  *gateway.Gateway
+	metrics  *telemetry.Metrics
+	calls    *audit.Recent
+	servers  *servers
+
+	adminKey string
+	closers  []func() // run last to first
+	addr     address
+}
+
+// Option changes how an App is made.
+type Option func(*options)
+
+type options struct {
+	logTo     io.Writer
+	servers   []*builtin.Server
+	pollAfter time.Duration
+}
+
+// WithLog sends the log somewhere else than standard error.
+func WithLog(w io.Writer) Option { return func(o *options) { o.logTo = w } }
+
+// WithServer attaches one more built-in server.
+func WithServer(s *builtin.Server) Option {
+	return func(o *options) { o.servers = append(o.servers, s) }
+}
+
+// WithPollAfter sets how long a legacy stream stays open before its client has
+// to resume it.
+func WithPollAfter(d time.Duration) Option { return func(o *options) { o.pollAfter = d } }
+
+// New opens the store and joins all parts. Close gives everything back.
+func New(ctx context.Context, cfg *config.Config, version string, opts ...Option) (*App, error) {
+	a := &App{cfg: cfg, version: version, opts: options{logTo: os.Stderr}}
+	for _, o := range opts {
+		o(&a.opts)
+	}
+	if err := a.open(ctx); err != nil {
+		_ = a.Close()
+		return nil, err
+	}
+	return a, nil
+}
+
+func (a *App) open(ctx context.Context) (err error) {
+	if a.log, err = telemetry.NewLogger(a.opts.logTo, a.cfg.LogLevel, a.cfg.LogFormat); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(a.cfg.DataDir, 0o700); err != nil {
+		return junctor.Errorf(junctor.CodeUnavailable, "the data directory %s cannot be made; choose another with --data-dir: %w", a.cfg.DataDir, err)
+	}
+	if err := a.openStore(ctx); err != nil {
+		return err
+	}
+	a.metrics = telemetry.NewMetrics(telemetry.MetricsOptions{Version: a.version, GoVersion: runtime.Version()})
+	a.calls = audit.NewRecent(recentCalls)
+	a.catalog = catalog.New(catalog.Options{NameLimit: a.cfg.NameLimit, Logger: a.log})
+	a.onClose(a.catalog.Close)
+	if err := a.openGuard(ctx); err != nil {
+		return err
+	}
+	if err := a.openIdentity(ctx); err != nil {
+		return err
+	}
+	if err := a.openGateway(); err != nil {
+		return err
+	}
+	a.servers = &servers{app: a, builtin: map[string]*builtin.Server{}}
+	return a.servers.attach(ctx)
+}
+
+func (a *App) openStore(ctx context.Context) error {
+	st, err := sqlite.Open(ctx, filepath.Join(a.cfg.DataDir, "junctor.db"))
+	if err != nil {
+		return err
+	}
+	a.store = st
+	a.onClose(func() {
+		if err := st.Close(); err != nil {
+			a.log.Error("the database could not be closed", telemetry.Err(err))
+		}
+	})
+	master, err := a.master()
+	if err != nil {
+		return err
+	}
+	a.ring, err = seal.OpenRing(ctx, ringStore{st}, master, seal.RingOptions{})
+	return err
+}
+
+func (a *App) master() (*seal.Master, error) {
+	if text := a.cfg.SealKey(); text != "" {
+		return seal.FromEnv(text)
+	}
+	return seal.LoadOrCreate(filepath.Join(a.cfg.DataDir, "seal.key"))
+}
+
+func (a *App) openGuard(ctx context.Context) error {
+	trace, err := a.tracing(ctx)
+	if err != nil {
+		return err
+	}
+	a.guard, err = guard.New(guard.Options{
+		Catalog: a.catalog, Limiter: newLimiter(a.cfg), Journal: a.calls, Sealer: sealer{a.ring}, States: states{a.store},
+		Meter: newMeter(a.metrics), Logger: a.log, Now: time.Now, NewID: newID, Timeout: a.cfg.CallTimeout, Park: parkFor, Trace: trace,
+	})
+	if err != nil {
+		return err
+	}
+	a.onClose(a.guard.Close)
+	return nil
+}
+
+// tracing gives what starts a span for each call; nil when no collector is set.
+func (a *App) tracing(ctx context.Context) (func(context.Context, *guard.Op) (context.Context, func(error)), error) {
+	if a.cfg.OTelEndpoint == "" {
+		return nil, nil
+	}
+	out, err := egress.New(egress.Options{Allow: a.cfg.EgressAllow, Proxy: a.cfg.EgressProxy, Logger: a.log})
+	if err != nil {
+		return nil, err
+	}
+	shutdown, tracer, err := telemetry.Tracing(ctx, telemetry.TracingOptions{
+		Endpoint: a.cfg.OTelEndpoint, Client: out.Client(egress.ClientOptions{}), Logger: a.log, Version: a.version,
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.onClose(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		_ = shutdown(ctx)
+	})
+	return traceCalls(tracer), nil
+}
+
+func (a *App) openIdentity(ctx context.Context) (err error) {
+	a.identity, err = identity.New(ctx, identity.Config{Keys: identity.Stored(a.store), Logger: a.log, Open: a.cfg.Open})
+	if err != nil {
+		return err
+	}
+	if key := a.cfg.AdminKey(); key != "" {
+		return a.identity.SetAdminKey(ctx, key)
+	}
+	token, made, err := a.identity.EnsureAdmin(ctx)
+	if made {
+		a.adminKey = token
+	}
+	return err
+}
+
+func (a *App) openGateway() (err error) {
+	a.gateway, err = gateway.New(gateway.Options{
+		Pipeline: a.guard, Catalog: a.catalog, Authenticate: a.authenticate, Sealer: sealer{a.ring}, Sessions: sessions{a.store},
+		Info: gateway.Info{Name: "junctor", Title: "Junctor", Version: a.version},
+		Doors: gateway.Doors{
+			MCP: a.cfg.DoorOn("mcp"), SSE: a.cfg.DoorOn("sse"), Plain: a.cfg.DoorOn("plain"), Stdio: a.cfg.DoorOn("stdio"),
+		},
+		Logger: a.log, Now: time.Now, NewID: newID, MaxBody: a.cfg.MaxBody, PollAfter: a.opts.pollAfter,
+	})
+	if err != nil {
+		return err
+	}
+	a.onClose(a.gateway.Close)
+	return nil
+}
+
+func (a *App) onClose(f func()) { a.closers = append(a.closers, f) }
+
+// Close ends everything that New opened. It is safe to call twice.
+func (a *App) Close() error {
+	for len(a.closers) > 0 {
+		last := a.closers[len(a.closers)-1]
+		a.closers = a.closers[:len(a.closers)-1]
+		last()
+	}
+	return nil
+}
+
+// AdminKey is the admin key that was made at the first start: it is known only
+// to the process that made it.
+func (a *App) AdminKey() (token string, made bool) { return a.adminKey, a.adminKey != "" }
+
+// newID makes an id that sorts by time: milliseconds, then chance.
+func newID() string {
+	var b [16]byte
+	ms := uint64(time.Now().UnixMilli())
+	for i := range 6 {
+		b[i] = byte(ms >> (40 - 8*i))
+	}
+	_, _ = rand.Read(b[6:]) // never fails
+	return hex.EncodeToString(b[:])
+}

@@ -1,0 +1,142 @@
+package app_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"net"
+	"net/http"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/junctor-mcp/junctor/internal/testkit"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// rawClient sends one prepared request over one connection again and again. It
+// allocates nothing, so that what is counted is the server's.
+type rawClient struct {
+	conn    net.Conn
+	r       *bufio.Reader
+	request []byte
+	want    []byte
+	body    []byte
+}
+
+func newRawClient(t testing.TB, url string, want string, header, body string) *rawClient {
+	t.Helper()
+	addr := strings.TrimPrefix(url, "http://")
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	request := fmt.Sprintf("POST /mcp HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n"+
+		"Accept: application/json, text/event-stream\r\n%sContent-Length: %d\r\n\r\n%s", addr, testkit.AdminKey, header, len(body), body)
+	return &rawClient{conn: conn, r: bufio.NewReaderSize(conn, 1<<17), request: []byte(request), want: []byte(want), body: make([]byte, 1<<18)}
+}
+
+func (c *rawClient) call(t testing.TB) {
+	if _, err := c.conn.Write(c.request); err != nil {
+		t.Fatal(err)
+	}
+	length := -1
+	for first := true; ; first = false {
+		line, err := c.r.ReadSlice('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first && !bytes.HasPrefix(line, []byte("HTTP/1.1 200")) {
+			t.Fatalf("status line %q", line)
+		}
+		if len(line) == 2 {
+			break
+		}
+		if v, ok := bytes.CutPrefix(line, []byte("Content-Length: ")); ok {
+			length, _ = strconv.Atoi(string(bytes.TrimSpace(v)))
+		}
+	}
+	if length < 0 {
+		t.Fatal("no Content-Length")
+	}
+	for read := 0; read < length; {
+		n, err := c.r.Read(c.body[read:length])
+		if err != nil {
+			t.Fatal(err)
+		}
+		read += n
+	}
+	if !bytes.Contains(c.body[:length], c.want) {
+		t.Fatalf("answer %q", c.body[:length])
+	}
+}
+
+func modernClient(t testing.TB, url string, size int) *rawClient {
+	text := strings.Repeat("x", size)
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"demo__echo","arguments":{"text":"` + text + `"},"_meta":{"` +
+		wire.MetaProtocolVersion + `":"` + wire.Modern + `","` + wire.MetaClientCapabilities + `":{}}}}`
+	header := "MCP-Protocol-Version: " + wire.Modern + "\r\nMcp-Method: tools/call\r\nMcp-Name: demo__echo\r\n"
+	return newRawClient(t, url, text, header, body)
+}
+
+func legacyClient(t testing.TB, i *testkit.Instance, size int) *rawClient {
+	r := i.Do(t, http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+	text := strings.Repeat("x", size)
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"demo__echo","arguments":{"text":"` + text + `"}}}`
+	return newRawClient(t, i.URL, text, "Mcp-Session-Id: "+r.Header.Get("Mcp-Session-Id")+"\r\nMCP-Protocol-Version: 2025-06-18\r\n", body)
+}
+
+// TestEchoAllocations holds the price of one call with every gate on. Counts are
+// exact and repeatable, unlike times.
+func TestEchoAllocations(t *testing.T) {
+	i := testkit.Start(t, testkit.Settings{"rate-limit": "1000000", "rate-burst": "1000000"})
+	for _, c := range []struct {
+		name              string
+		client            *rawClient
+		maxCount, maxSize uint64
+	}{
+		{"modern, 200 bytes", modernClient(t, i.URL, 200), 80, 8 << 10},
+		{"legacy, 200 bytes", legacyClient(t, i, 200), 80, 8 << 10},
+		{"modern, 64 KiB", modernClient(t, i.URL, 64<<10), 100, 3 * 64 << 10},
+	} {
+		const calls = 2000
+		for range 200 {
+			c.client.call(t)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range calls {
+			c.client.call(t)
+		}
+		runtime.ReadMemStats(&after)
+		count, size := (after.Mallocs-before.Mallocs)/calls, (after.TotalAlloc-before.TotalAlloc)/calls
+		t.Logf("%s: %d allocations, %d bytes a call", c.name, count, size)
+		if raceEnabled {
+			continue // the race detector allocates too
+		}
+		if count > c.maxCount || size > c.maxSize {
+			t.Errorf("%s: %d allocations and %d bytes a call; at most %d and %d", c.name, count, size, c.maxCount, c.maxSize)
+		}
+	}
+}
+
+func BenchmarkEcho(b *testing.B) {
+	i := testkit.Start(b, testkit.Settings{"rate-limit": "1000000", "rate-burst": "1000000"})
+	for _, c := range []struct {
+		name   string
+		client *rawClient
+	}{
+		{"modern/200B", modernClient(b, i.URL, 200)},
+		{"modern/64KiB", modernClient(b, i.URL, 64<<10)},
+		{"legacy/200B", legacyClient(b, i, 200)},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				c.client.call(b)
+			}
+		})
+	}
+}

@@ -1,0 +1,238 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admin"
+	"github.com/junctor-mcp/junctor/internal/egress"
+	"github.com/junctor-mcp/junctor/internal/gateway"
+	"github.com/junctor-mcp/junctor/internal/telemetry"
+)
+
+// SocketName is the unix socket in the data directory through which the command
+// line reaches a running instance. Whoever may open it is the operator.
+const SocketName = "junctor.sock"
+
+// localKey marks the context of a request that came through the socket.
+type localKey struct{}
+
+type address struct{ listener atomic.Pointer[net.Listener] }
+
+// Addr is the address that the instance listens on; "" before Listen.
+func (a *App) Addr() string {
+	if l := a.addr.listener.Load(); l != nil {
+		return (*l).Addr().String()
+	}
+	return ""
+}
+
+// URL is where clients reach the instance.
+func (a *App) URL() string {
+	if a.cfg.PublicURL != nil {
+		return a.cfg.PublicURL.String()
+	}
+	scheme := "http://"
+	if a.cfg.TLSCert != "" {
+		scheme = "https://"
+	}
+	return scheme + a.Addr()
+}
+
+// Listen takes the address and the socket, so that a failure is known before
+// Run, and the first request is not lost.
+func (a *App) Listen(ctx context.Context) error {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", a.cfg.Listen)
+	if err != nil {
+		return junctor.Errorf(junctor.CodeUnavailable, "%s cannot be listened on (is another instance running there?); choose another with --listen: %w", a.cfg.Listen, err)
+	}
+	a.addr.listener.Store(&l)
+	return nil
+}
+
+// Run serves until ctx ends, then lets what runs come to its end. It listens
+// first where Listen was not called.
+func (a *App) Run(ctx context.Context) error {
+	if a.Addr() == "" {
+		if err := a.Listen(ctx); err != nil {
+			return err
+		}
+	}
+	l := *a.addr.listener.Load()
+	handler, err := a.handler(l.Addr().String())
+	if err != nil {
+		_ = l.Close()
+		return err
+	}
+	public := newServer(handler)
+	local := newServer(a.mux())
+	local.ConnContext = func(ctx context.Context, _ net.Conn) context.Context { return context.WithValue(ctx, localKey{}, true) }
+	sock, err := a.listenSocket(ctx)
+	if err != nil {
+		_ = l.Close()
+		return err
+	}
+	failed := make(chan error, 2)
+	go func() {
+		if a.cfg.TLSCert != "" {
+			failed <- public.ServeTLS(l, a.cfg.TLSCert, a.cfg.TLSKey)
+		} else {
+			failed <- public.Serve(l)
+		}
+	}()
+	go func() { failed <- local.Serve(sock) }()
+	chores, stopChores := context.WithCancel(ctx)
+	defer stopChores()
+	go a.chores(chores)
+
+	select {
+	case err = <-failed:
+	case <-ctx.Done():
+	}
+	// Streams would keep the servers open: end them first.
+	a.gateway.Close()
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	err = errors.Join(notClosed(err), public.Shutdown(stop), local.Shutdown(stop), a.identity.Flush(stop))
+	return err
+}
+
+func notClosed(err error) error {
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+func newServer(h http.Handler) *http.Server {
+	return &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10}
+}
+
+// listenSocket takes the operator's socket. One that a dead process left behind
+// is replaced.
+func (a *App) listenSocket(ctx context.Context) (net.Listener, error) {
+	path := filepath.Join(a.cfg.DataDir, SocketName)
+	if c, err := egress.DialUnix(ctx, path); err == nil {
+		_ = c.Close()
+		return nil, junctor.Errorf(junctor.CodeConflict, "another instance runs on the data directory %s; stop it, or choose another with --data-dir", a.cfg.DataDir)
+	}
+	_ = os.Remove(path)
+	l, err := (&net.ListenConfig{}).Listen(ctx, "unix", path)
+	if err != nil {
+		return nil, junctor.Errorf(junctor.CodeUnavailable, "the socket %s cannot be made; choose another --data-dir: %w", path, err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		_ = l.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// chores does what has to be done now and then.
+func (a *App) chores(ctx context.Context) {
+	tick := time.NewTicker(chore)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if err := errors.Join(a.identity.Flush(ctx), a.identity.Reload(ctx), a.ring.Rotate(ctx)); err != nil && ctx.Err() == nil {
+			a.log.Warn("housekeeping failed; it is tried again in a minute", telemetry.Err(err))
+		}
+		if _, err := a.store.Sweep(ctx, time.Now()); err != nil && ctx.Err() == nil {
+			a.log.Warn("expired rows could not be removed", telemetry.Err(err))
+		}
+	}
+}
+
+// handler is the public side: the doors behind the checks of Host and Origin.
+func (a *App) handler(addr string) (http.Handler, error) {
+	front, err := gateway.NewFront(addr, a.cfg.PublicURL, a.cfg.AllowedHosts, a.cfg.AllowedOrigins, a.log)
+	if err != nil {
+		return nil, err
+	}
+	return front.Wrap(a.mux()), nil
+}
+
+// mux holds every route.
+func (a *App) mux() *http.ServeMux {
+	mux := http.NewServeMux()
+	a.gateway.Routes(mux)
+	if a.cfg.DoorOn("admin") {
+		mux.Handle(admin.Prefix+"/", a.admin())
+	}
+	if a.cfg.DoorOn("metrics") {
+		mux.Handle("GET /metrics", a.only(junctor.ScopeAuditRead, a.metrics.Handler()))
+	}
+	if a.cfg.Pprof {
+		mux.Handle("/debug/pprof/", a.only(junctor.ScopeAdmin, http.HandlerFunc(pprof.Index)))
+		mux.Handle("/debug/pprof/profile", a.only(junctor.ScopeAdmin, http.HandlerFunc(pprof.Profile)))
+		mux.Handle("/debug/pprof/trace", a.only(junctor.ScopeAdmin, http.HandlerFunc(pprof.Trace)))
+	}
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
+	mux.HandleFunc("GET /readyz", a.ready)
+	mux.HandleFunc("GET /{$}", a.welcome)
+	mux.HandleFunc("GET /stdio", a.relay)
+	return mux
+}
+
+// only lets a handler be used by principals that have a scope.
+func (a *App) only(scope junctor.Scope, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p, err := a.authenticate(r)
+		switch {
+		case err != nil:
+			w.Header().Set("WWW-Authenticate", `Bearer realm="junctor"`)
+			http.Error(w, junctor.AsError(err).Message, http.StatusUnauthorized)
+		case !p.Has(scope):
+			http.Error(w, "this key lacks the scope "+string(scope), http.StatusForbidden)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// authenticate names the principal of a request: the operator on the socket,
+// and whoever the credential says everywhere else.
+func (a *App) authenticate(r *http.Request) (*junctor.Principal, error) {
+	if r.Context().Value(localKey{}) != nil && r.Header.Get("Authorization") == "" && r.Header.Get("X-Api-Key") == "" {
+		return a.identity.Local(), nil
+	}
+	p, err := a.identity.Authenticate(r)
+	if err != nil {
+		a.metrics.Unauthenticated()
+	}
+	return p, err
+}
+
+// ready says whether calls can be served: the store answers.
+func (a *App) ready(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
+	defer cancel()
+	if _, err := a.store.Tenants(ctx); err != nil {
+		http.Error(w, "the database does not answer", http.StatusServiceUnavailable)
+		return
+	}
+	_, _ = w.Write([]byte("ready\n"))
+}
+
+func (a *App) welcome(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = w.Write([]byte("Junctor " + a.version + "\n\n" +
+		"  MCP clients      " + a.URL() + "/mcp\n" +
+		"  one server       " + a.URL() + "/mcp/s/{server}\n" +
+		"  plain JSON-RPC   " + a.URL() + "/mcp/request\n" +
+		"  tools as a list  " + a.URL() + "/mcp/tools\n" +
+		"  admin API        " + a.URL() + "/api/v1/openapi.json\n\n" +
+		"Every door wants a key: Authorization: Bearer <key>\n"))
+}

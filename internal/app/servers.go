@@ -1,0 +1,161 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admin"
+	"github.com/junctor-mcp/junctor/internal/audit"
+	"github.com/junctor-mcp/junctor/internal/builtin"
+	"github.com/junctor-mcp/junctor/internal/builtin/demo"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/guard"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// servers joins the rows of servers to the backends that run them.
+type servers struct {
+	app     *App
+	builtin map[string]*builtin.Server
+}
+
+// attach brings in the servers that the binary holds, as their rows say.
+func (s *servers) attach(ctx context.Context) error {
+	demoServer, err := demo.New(s.app.log)
+	if err != nil {
+		return err
+	}
+	rows := s.app.store.For(junctor.DefaultTenant)
+	for _, b := range append([]*builtin.Server{demoServer}, s.app.opts.servers...) {
+		s.builtin[b.ID()] = b
+		if err := rows.EnsureBuiltin(ctx, b.ID(), b.Title()); err != nil {
+			return err
+		}
+	}
+	all, err := rows.Servers(ctx)
+	if err != nil {
+		return err
+	}
+	for _, row := range all {
+		if b := s.builtin[row.ID]; b != nil && row.State != junctor.StateInactive {
+			if err := s.app.catalog.Attach(ctx, junctor.DefaultTenant, row.ID, row.Mode, b); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Servers lists the principal's servers.
+func (s *servers) Servers(ctx context.Context, p *junctor.Principal) ([]junctor.Server, error) {
+	return s.app.store.For(p.Tenant).Servers(ctx)
+}
+
+// Server gives one.
+func (s *servers) Server(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error) {
+	return s.app.store.For(p.Tenant).Server(ctx, id)
+}
+
+// RemoveServer takes a server away for good.
+func (s *servers) RemoveServer(ctx context.Context, p *junctor.Principal, id string) error {
+	if err := s.app.store.For(p.Tenant).RemoveServer(ctx, id); err != nil {
+		return err
+	}
+	s.app.catalog.Detach(p.Tenant, id)
+	return nil
+}
+
+// SetServerState switches a server off or on.
+func (s *servers) SetServerState(ctx context.Context, p *junctor.Principal, id string, state junctor.ServerState) error {
+	if state != junctor.StateActive && state != junctor.StateInactive {
+		return junctor.Errorf(junctor.CodeInvalid, "a server can be set to active or inactive, not to %q", string(state))
+	}
+	row, err := s.app.store.For(p.Tenant).Server(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := s.app.store.For(p.Tenant).SetServerState(ctx, id, state, ""); err != nil {
+		return err
+	}
+	s.app.catalog.Detach(p.Tenant, id)
+	b := s.builtin[id]
+	if state == junctor.StateInactive || b == nil {
+		return nil
+	}
+	return s.app.catalog.Attach(ctx, p.Tenant, id, row.Mode, b)
+}
+
+// Tools lists what the principal can see.
+func (s *servers) Tools(p *junctor.Principal, server, query string) []junctor.Tool {
+	return s.app.catalog.Snapshot().For(p.Tenant).Describe(p, server, query)
+}
+
+// Tool gives one.
+func (s *servers) Tool(p *junctor.Principal, name string) (junctor.Tool, error) {
+	return s.app.catalog.Snapshot().For(p.Tenant).DescribeOne(p, name)
+}
+
+// CallTool runs a tool for the admin API, through the pipeline like everyone.
+func (s *servers) CallTool(ctx context.Context, p *junctor.Principal, name, version string, arguments []byte) (json.RawMessage, bool, error) {
+	if arguments != nil {
+		if err := wire.Check(arguments); err != nil {
+			return nil, false, junctor.Errorf(junctor.CodeInvalid, "arguments: %w", err)
+		}
+	}
+	res, err := s.app.guard.Do(ctx, &guard.Op{
+		Principal: p, Door: junctor.DoorAdmin, View: catalog.View{Plain: true}, Kind: junctor.KindTool, Name: name, Version: version,
+		Params: arguments, Arguments: arguments, Caller: catalog.Caller{Protocol: wire.Modern},
+	}, silent{})
+	return res.Body, res.IsError, err
+}
+
+// silent is the sink of a caller that wants the result alone.
+type silent struct{}
+
+func (silent) Progress([]byte)    {}
+func (silent) Log(string, []byte) {}
+
+// Calls gives the recent calls of the principal's tenant.
+func (s *servers) Calls(_ context.Context, p *junctor.Principal, f admin.CallFilter) ([]junctor.Call, string, error) {
+	q := audit.Query{Tenant: p.Tenant, Since: f.Since, Limit: f.Limit, Match: func(c *junctor.Call) bool {
+		return (f.Tool == "" || f.Tool == c.Name || f.Tool == catalog.Exposed(c.Server, c.Name, s.app.cfg.NameLimit)) &&
+			(f.Agent == "" || f.Agent == c.Subject) && (f.Status == "" || f.Status == c.Status)
+	}}
+	if f.Cursor != "" {
+		n, err := strconv.ParseUint(f.Cursor, 10, 64)
+		if err != nil || n == 0 {
+			return nil, "", junctor.Errorf(junctor.CodeInvalid, "unknown cursor %q: use the next of the page before", f.Cursor)
+		}
+		q.Before = n
+	}
+	calls, next := s.app.calls.Calls(q)
+	if next == 0 {
+		return calls, "", nil
+	}
+	return calls, strconv.FormatUint(next, 10), nil
+}
+
+// admin makes the admin API's handler.
+func (a *App) admin() http.Handler {
+	h, err := admin.New(admin.Options{
+		Authenticate: a.authenticate, Keys: a.identity, Servers: a.servers, Tools: a.servers, Runner: a.servers, Calls: a.servers,
+		Settings: a.settings, Version: a.version, Log: a.log,
+	})
+	if err != nil { // a part is missing: a fault in this package
+		a.log.Error("the admin API could not be made", "error", err)
+		return http.NotFoundHandler()
+	}
+	return h
+}
+
+func (a *App) settings() []admin.Setting {
+	values := a.cfg.Values()
+	out := make([]admin.Setting, len(values))
+	for i, v := range values {
+		out[i] = admin.Setting(v)
+	}
+	return out
+}

@@ -1,0 +1,94 @@
+package app
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/egress"
+)
+
+// upgradeStdio is the protocol that the socket is switched to for stdio: bytes
+// both ways, one message a line.
+const upgradeStdio = "mcp-stdio"
+
+// ServeStdio serves one client over a pair of streams, in this process. Without
+// a key the client is the operator, who started the process.
+func (a *App) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, key string) error {
+	p := a.identity.Local()
+	if key != "" {
+		var err error
+		if p, err = a.identity.Token(key); err != nil {
+			return err
+		}
+	}
+	return a.gateway.ServeStdio(ctx, p, in, out)
+}
+
+// relay serves a client whose process has connected itself through the socket.
+func (a *App) relay(w http.ResponseWriter, r *http.Request) {
+	if r.Context().Value(localKey{}) == nil || !a.cfg.DoorOn("stdio") || r.Header.Get("Upgrade") != upgradeStdio {
+		http.NotFound(w, r)
+		return
+	}
+	p, err := a.authenticate(r)
+	if err != nil {
+		http.Error(w, junctor.AsError(err).Message, http.StatusUnauthorized)
+		return
+	}
+	conn, buf, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		http.Error(w, "the connection cannot be switched", http.StatusInternalServerError)
+		return
+	}
+	defer func() { _ = conn.Close() }()
+	if _, err := io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+upgradeStdio+"\r\n\r\n"); err != nil {
+		return
+	}
+	_ = a.gateway.ServeStdio(context.WithoutCancel(r.Context()), p, buf, conn)
+}
+
+// RelayStdio joins a pair of streams to the instance behind a socket. It answers
+// unreachable when none runs there.
+func RelayStdio(ctx context.Context, socket string, in io.Reader, out io.Writer, key string) error {
+	conn, err := egress.DialUnix(ctx, socket)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	head := "GET /stdio HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: " + upgradeStdio + "\r\n"
+	if key != "" {
+		head += "X-Api-Key: " + key + "\r\n"
+	}
+	if _, err := io.WriteString(conn, head+"\r\n"); err != nil {
+		return err
+	}
+	r := bufio.NewReader(conn)
+	resp, err := http.ReadResponse(r, nil)
+	if err != nil {
+		return junctor.Errorf(junctor.CodeUnreachable, "the instance behind %s did not answer: %w", socket, err)
+	}
+	_ = resp.Body.Close()
+	switch resp.StatusCode {
+	case http.StatusSwitchingProtocols:
+	case http.StatusUnauthorized:
+		return junctor.Errorf(junctor.CodeUnauthenticated, "the instance does not accept this key")
+	default:
+		return junctor.Errorf(junctor.CodeNotFound, "the instance has its stdio door switched off")
+	}
+	go func() {
+		_, _ = io.Copy(conn, in)
+		if half, ok := conn.(interface{ CloseWrite() error }); ok {
+			_ = half.CloseWrite()
+		}
+	}()
+	if _, err := io.Copy(out, r); err != nil && ctx.Err() == nil && !errors.Is(err, io.EOF) {
+		return junctor.Errorf(junctor.CodeUnreachable, "the connection to the instance broke: %w", err)
+	}
+	return nil
+}
