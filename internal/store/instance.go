@@ -19,7 +19,7 @@ func (s *Store) Instance(ctx context.Context) (string, error) {
 		return id, nil
 	}
 	// Whoever comes first, in whichever process, decides; all read it back.
-	_, err = s.exec(ctx, s.write, `INSERT INTO instance (tenant_id, id, created_at) VALUES (?, ?, ?) ON CONFLICT (tenant_id) DO NOTHING`,
+	_, err = s.do(ctx, `INSERT INTO instance (tenant_id, id, created_at) VALUES (?, ?, ?) ON CONFLICT (tenant_id) DO NOTHING`,
 		string(junctor.DefaultTenant), rand.Text(), micros(time.Now()))
 	if err == nil {
 		id, err = s.instance(ctx)
@@ -68,7 +68,7 @@ func (s *Store) RingKeys(ctx context.Context) ([]RingKey, error) {
 
 // AddRingKey adds a key to the ring; conflict when its id is taken.
 func (s *Store) AddRingKey(ctx context.Context, k RingKey) error {
-	_, err := s.exec(ctx, s.write, `INSERT INTO ring_keys (tenant_id, id, created_at, wrapped) VALUES (?, ?, ?, ?)`,
+	_, err := s.do(ctx, `INSERT INTO ring_keys (tenant_id, id, created_at, wrapped) VALUES (?, ?, ?, ?)`,
 		string(junctor.DefaultTenant), k.ID, micros(k.CreatedAt), k.Wrapped)
 	if err != nil {
 		return s.fail(ctx, err, "add the key %q to the ring", k.ID)
@@ -78,7 +78,7 @@ func (s *Store) AddRingKey(ctx context.Context, k RingKey) error {
 
 // DeleteRingKeys retires the ring's keys that were made before a time.
 func (s *Store) DeleteRingKeys(ctx context.Context, before time.Time) error {
-	_, err := s.exec(ctx, s.write, `DELETE FROM ring_keys WHERE tenant_id = ? AND created_at < ?`,
+	_, err := s.do(ctx, `DELETE FROM ring_keys WHERE tenant_id = ? AND created_at < ?`,
 		string(junctor.DefaultTenant), micros(before))
 	if err != nil {
 		return s.fail(ctx, err, "retire keys of the ring")

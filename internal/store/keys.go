@@ -51,7 +51,8 @@ func (t *Tenant) Key(ctx context.Context, id string) (junctor.Key, error) {
 // CreateKey stores a new key under this tenant, whatever k.Tenant says;
 // conflict when its id, its hash or the admin name is taken.
 func (t *Tenant) CreateKey(ctx context.Context, k junctor.Key) error {
-	if err := t.insertKey(ctx, t.s.write, k); err != nil {
+	err := t.s.tx(ctx, func(tx *sql.Tx) error { return t.insertKey(ctx, tx, k) })
+	if err != nil {
 		return t.s.fail(ctx, err, "create the key %q", k.Name)
 	}
 	return nil
@@ -60,7 +61,7 @@ func (t *Tenant) CreateKey(ctx context.Context, k junctor.Key) error {
 // RevokeKey marks a key as revoked. Revoking twice keeps the first time;
 // not_found when the tenant has no such key.
 func (t *Tenant) RevokeKey(ctx context.Context, id string, at time.Time) error {
-	n, err := t.s.exec(ctx, t.s.write, `UPDATE keys SET revoked_at = COALESCE(revoked_at, ?) WHERE tenant_id = ? AND id = ?`,
+	n, err := t.s.do(ctx, `UPDATE keys SET revoked_at = COALESCE(revoked_at, ?) WHERE tenant_id = ? AND id = ?`,
 		micros(at), string(t.id), id)
 	if err != nil {
 		return t.s.fail(ctx, err, "revoke the key %q", id)
@@ -103,34 +104,36 @@ func (t *Tenant) TouchKeys(ctx context.Context, used map[string]time.Time) error
 // from k; where it is live and has the same hash already, nothing changes. It
 // returns the key as it is stored; conflict when another key has that hash.
 func (t *Tenant) ReplaceAdmin(ctx context.Context, k junctor.Key) (junctor.Key, error) {
-	k.Name, k.Tenant = AdminName, t.id
+	var stored junctor.Key
 	err := t.s.tx(ctx, func(tx *sql.Tx) error {
+		stored = k
+		stored.Name, stored.Tenant = AdminName, t.id
 		former, err := scanKey(tx.QueryRowContext(ctx, t.s.dialect.Bind(`SELECT `+keyColumns+` FROM keys WHERE tenant_id = ? AND name = ?`),
 			string(t.id), AdminName))
 		if errors.Is(err, sql.ErrNoRows) {
-			return t.insertKey(ctx, tx, k)
+			return t.insertKey(ctx, tx, stored)
 		}
 		if err != nil {
 			return err
 		}
 		if former.Hash == k.Hash && former.RevokedAt.IsZero() && former.ExpiresAt.IsZero() {
-			k = former
+			stored = former
 			return nil
 		}
-		k.ID = former.ID
+		stored.ID, stored.RevokedAt, stored.LastUsedAt = former.ID, time.Time{}, time.Time{}
 		_, err = t.s.exec(ctx, tx, `UPDATE keys SET prefix = ?, hash = ?, scopes = ?, created_at = ?, expires_at = ?, revoked_at = NULL, last_used_at = NULL
 			WHERE tenant_id = ? AND id = ?`,
-			k.Prefix, k.Hash[:], joinScopes(k.Scopes), micros(k.CreatedAt), maybeMicros(k.ExpiresAt), string(t.id), k.ID)
+			k.Prefix, k.Hash[:], joinScopes(k.Scopes), micros(k.CreatedAt), maybeMicros(k.ExpiresAt), string(t.id), former.ID)
 		return err
 	})
 	if err != nil {
 		return junctor.Key{}, t.s.fail(ctx, err, "replace the admin key")
 	}
-	return k, nil
+	return stored, nil
 }
 
-func (t *Tenant) insertKey(ctx context.Context, q querier, k junctor.Key) error {
-	_, err := t.s.exec(ctx, q, `INSERT INTO keys (`+keyColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+func (t *Tenant) insertKey(ctx context.Context, tx *sql.Tx, k junctor.Key) error {
+	_, err := t.s.exec(ctx, tx, `INSERT INTO keys (`+keyColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		string(t.id), k.ID, k.Name, k.Prefix, k.Hash[:], joinScopes(k.Scopes),
 		micros(k.CreatedAt), maybeMicros(k.ExpiresAt), maybeMicros(k.RevokedAt), maybeMicros(k.LastUsedAt))
 	return err

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -24,7 +25,7 @@ const migrateAttempts = 10
 // SQL files in the root of fsys; drivers call it when they open. Where nothing
 // is to be done it costs one query. A database that a newer Junctor has
 // migrated is refused with conflict.
-func Migrate(ctx context.Context, db *sql.DB, dialect goose.Dialect, fsys fs.FS) error {
+func Migrate(ctx context.Context, db *sql.DB, dialect Dialect, format goose.Dialect, fsys fs.FS) error {
 	newest, err := newestMigration(fsys)
 	if err != nil {
 		return err
@@ -41,7 +42,7 @@ func Migrate(ctx context.Context, db *sql.DB, dialect goose.Dialect, fsys fs.FS)
 			return junctor.Errorf(junctor.CodeConflict,
 				"the database has schema version %d, and this Junctor knows %d at most: start the newer Junctor that wrote it, or another data directory", version, newest)
 		}
-		err := up(ctx, db, dialect, fsys)
+		err := untilFree(ctx, dialect, func() error { return up(ctx, db, format, fsys) })
 		if err == nil {
 			return nil
 		}
@@ -51,8 +52,8 @@ func Migrate(ctx context.Context, db *sql.DB, dialect goose.Dialect, fsys fs.FS)
 	}
 }
 
-func up(ctx context.Context, db *sql.DB, dialect goose.Dialect, fsys fs.FS) error {
-	provider, err := goose.NewProvider(dialect, db, fsys,
+func up(ctx context.Context, db *sql.DB, format goose.Dialect, fsys fs.FS) error {
+	provider, err := goose.NewProvider(format, db, fsys,
 		goose.WithTableName(versionTable), goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
 	if err != nil {
 		return err
@@ -73,8 +74,11 @@ func schemaVersion(ctx context.Context, db *sql.DB) int64 {
 
 func newestMigration(fsys fs.FS) (int64, error) {
 	files, err := fs.Glob(fsys, "*.sql")
-	if err != nil || len(files) == 0 {
-		return 0, fmt.Errorf("no migrations found: %w", err)
+	if err != nil {
+		return 0, fmt.Errorf("list the migrations: %w", err)
+	}
+	if len(files) == 0 {
+		return 0, errors.New("there are no migrations")
 	}
 	var newest int64
 	for _, file := range files {

@@ -19,7 +19,7 @@ func (t *Tenant) EnsureBuiltin(ctx context.Context, id, title string) error {
 	}
 	now := micros(time.Now())
 	// The casts are for databases that take a bare parameter in a SELECT for text.
-	_, err := t.s.exec(ctx, t.s.write, `INSERT INTO servers (`+serverColumns+`)
+	_, err := t.s.do(ctx, `INSERT INTO servers (`+serverColumns+`)
 		SELECT ?, ?, ?, ?, ?, '', CAST(? AS BIGINT), CAST(? AS BIGINT)
 		WHERE NOT EXISTS (SELECT 1 FROM removed_servers WHERE tenant_id = ? AND id = ?)
 		ON CONFLICT (tenant_id, id) DO NOTHING`,
@@ -61,7 +61,7 @@ func (t *Tenant) SetServerState(ctx context.Context, id string, state junctor.Se
 	default:
 		return junctor.Errorf(junctor.CodeInvalid, "%q is not a state of a server: use active, inactive or error", string(state))
 	}
-	n, err := t.s.exec(ctx, t.s.write, `UPDATE servers SET state = ?, last_error = ?, updated_at = ? WHERE tenant_id = ? AND id = ?`,
+	n, err := t.s.do(ctx, `UPDATE servers SET state = ?, last_error = ?, updated_at = ? WHERE tenant_id = ? AND id = ?`,
 		string(state), lastError, micros(time.Now()), string(t.id), id)
 	if err != nil {
 		return t.s.fail(ctx, err, "set the state of the server %q", id)

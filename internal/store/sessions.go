@@ -29,7 +29,7 @@ func (t *Tenant) SaveSession(ctx context.Context, ses Session) error {
 	if err != nil {
 		return t.s.fail(ctx, err, "encode the subscriptions of a session")
 	}
-	n, err := t.s.exec(ctx, t.s.write, `INSERT INTO sessions (tenant_id, id, issuer, subject, log_level, subscriptions, capabilities, expires_at, revoked)
+	n, err := t.s.do(ctx, `INSERT INTO sessions (tenant_id, id, issuer, subject, log_level, subscriptions, capabilities, expires_at, revoked)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)
 		ON CONFLICT (tenant_id, id) DO UPDATE SET log_level = excluded.log_level, subscriptions = excluded.subscriptions,
 			capabilities = excluded.capabilities, expires_at = excluded.expires_at
@@ -63,7 +63,7 @@ func (t *Tenant) Session(ctx context.Context, id string) (Session, error) {
 // until expires, when its sealed id stops being valid by itself; what was
 // stored of it is dropped.
 func (t *Tenant) RevokeSession(ctx context.Context, id string, expires time.Time) error {
-	_, err := t.s.exec(ctx, t.s.write, `INSERT INTO sessions (tenant_id, id, issuer, subject, log_level, subscriptions, capabilities, expires_at, revoked)
+	_, err := t.s.do(ctx, `INSERT INTO sessions (tenant_id, id, issuer, subject, log_level, subscriptions, capabilities, expires_at, revoked)
 		VALUES (?, ?, '', '', '', '[]', NULL, ?, 1)
 		ON CONFLICT (tenant_id, id) DO UPDATE SET issuer = '', subject = '', log_level = '', subscriptions = '[]', capabilities = NULL,
 			expires_at = CASE WHEN sessions.expires_at > excluded.expires_at THEN sessions.expires_at ELSE excluded.expires_at END, revoked = 1`,
@@ -88,7 +88,7 @@ func (t *Tenant) Revoked(ctx context.Context, id string) (bool, error) {
 // processes, one is the first. The note is kept until expires, when the state
 // must no longer be valid by itself.
 func (t *Tenant) UseState(ctx context.Context, id string, expires time.Time) (first bool, err error) {
-	n, err := t.s.exec(ctx, t.s.write, `INSERT INTO used_states (tenant_id, id, expires_at) VALUES (?, ?, ?)
+	n, err := t.s.do(ctx, `INSERT INTO used_states (tenant_id, id, expires_at) VALUES (?, ?, ?)
 		ON CONFLICT (tenant_id, id) DO NOTHING`, string(t.id), id, micros(expires))
 	if err != nil {
 		return false, t.s.fail(ctx, err, "note the use of a state")
@@ -104,7 +104,7 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (int64, error) {
 		`DELETE FROM sessions WHERE expires_at <= ?`,
 		`DELETE FROM used_states WHERE expires_at <= ?`,
 	} {
-		n, err := s.exec(ctx, s.write, query, micros(now))
+		n, err := s.do(ctx, query, micros(now))
 		if err != nil {
 			return swept, s.fail(ctx, err, "sweep expired sessions and states")
 		}

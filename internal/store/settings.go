@@ -38,7 +38,7 @@ func (t *Tenant) PutSetting(ctx context.Context, key string, value json.RawMessa
 	if !json.Valid(value) {
 		return junctor.Errorf(junctor.CodeInvalid, "the value of the setting %q is not JSON", key)
 	}
-	_, err := t.s.exec(ctx, t.s.write, `INSERT INTO settings (tenant_id, name, value, updated_at) VALUES (?, ?, ?, ?)
+	_, err := t.s.do(ctx, `INSERT INTO settings (tenant_id, name, value, updated_at) VALUES (?, ?, ?, ?)
 		ON CONFLICT (tenant_id, name) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at`,
 		string(t.id), key, string(value), micros(time.Now()))
 	if err != nil {

@@ -18,7 +18,14 @@ type Dialect interface {
 	// that is broken, not_found for a foreign key that points nowhere,
 	// unavailable for what may pass, "" for the rest.
 	Code(err error) junctor.Code
+	// Busy says that a statement did nothing because another writer was at
+	// work, for which it has waited a moment: it may be tried again.
+	Busy(err error) bool
 }
+
+// patience is how long a write waits for a writer in another process, unless
+// its context ends before.
+const patience = 5 * time.Second
 
 // Store is a database of Junctor. It is safe for concurrent use.
 type Store struct {
@@ -60,33 +67,54 @@ func (s *Store) For(tenant junctor.TenantID) *Tenant {
 	return &Tenant{s: s, id: tenant}
 }
 
-// querier is what *sql.DB and *sql.Tx have in common.
-type querier interface {
+// execer is what *sql.DB and *sql.Tx have in common here.
+type execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
 // exec runs one statement and gives the number of rows it touched.
-func (s *Store) exec(ctx context.Context, q querier, query string, args ...any) (int64, error) {
-	res, err := q.ExecContext(ctx, s.dialect.Bind(query), args...)
+func (s *Store) exec(ctx context.Context, on execer, query string, args ...any) (int64, error) {
+	res, err := on.ExecContext(ctx, s.dialect.Bind(query), args...)
 	if err != nil {
 		return 0, err
 	}
 	return res.RowsAffected()
 }
 
-// tx runs fn in one transaction on the writer.
+// do runs one statement on the writer, as a transaction of its own.
+func (s *Store) do(ctx context.Context, query string, args ...any) (n int64, err error) {
+	err = untilFree(ctx, s.dialect, func() error {
+		n, err = s.exec(ctx, s.write, query, args...)
+		return err
+	})
+	return n, err
+}
+
+// tx runs fn in one transaction on the writer. fn may run more than once, each
+// time on what the transaction before it left.
 func (s *Store) tx(ctx context.Context, fn func(*sql.Tx) error) error {
-	tx, err := s.write.BeginTx(ctx, nil)
-	if err != nil {
-		return err
+	return untilFree(ctx, s.dialect, func() error {
+		tx, err := s.write.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback() //nolint:errcheck // after a commit it has nothing to do, and before one the first error counts
+		if err := fn(tx); err != nil {
+			return err
+		}
+		return tx.Commit()
+	})
+}
+
+// untilFree repeats write while another writer is in the way. The databases'
+// own waiting knows no context, so they wait in short pieces.
+func untilFree(ctx context.Context, dialect Dialect, write func() error) error {
+	for begin := time.Now(); ; {
+		err := write()
+		if err == nil || !dialect.Busy(err) || ctx.Err() != nil || time.Since(begin) > patience {
+			return err
+		}
 	}
-	defer tx.Rollback() //nolint:errcheck // after a commit it has nothing to do, and before one the first error counts
-	if err := fn(tx); err != nil {
-		return err
-	}
-	return tx.Commit()
 }
 
 // scanner is what *sql.Row and *sql.Rows have in common.

@@ -29,7 +29,7 @@ func (s *Store) EnsureTenant(ctx context.Context, id junctor.TenantID, name stri
 	if id == "" {
 		return junctor.Errorf(junctor.CodeInvalid, "a tenant needs an id")
 	}
-	_, err := s.exec(ctx, s.write, `INSERT INTO tenants (tenant_id, name, created_at) VALUES (?, ?, ?)
+	_, err := s.do(ctx, `INSERT INTO tenants (tenant_id, name, created_at) VALUES (?, ?, ?)
 		ON CONFLICT (tenant_id) DO NOTHING`, string(id), name, micros(time.Now()))
 	if err != nil {
 		return s.fail(ctx, err, "create the tenant %q", string(id))

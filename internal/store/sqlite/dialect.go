@@ -34,6 +34,13 @@ func (dialect) Code(err error) junctor.Code {
 	return ""
 }
 
+// Busy implements store.Dialect. Transactions take the write lock when they
+// begin, so nothing has been done when this comes up.
+func (dialect) Busy(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && primary(e) == sqlite3.SQLITE_BUSY
+}
+
 // primary is the error's code without the extension that says more.
 func primary(e *sqlite.Error) int { return e.Code() & 0xff }
 

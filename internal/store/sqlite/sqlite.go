@@ -27,9 +27,11 @@ var migrations embed.FS
 // nor it for them.
 const readers = 4
 
-// busyTimeout is how long, in milliseconds, a writer waits for the writer of
-// another process.
-const busyTimeout = "5000"
+// busyTimeout is how long, in milliseconds, one attempt to write waits for the
+// writer of another process; package store makes several. SQLite does not hear
+// of a context that ends while it waits, so this is also how late a write can
+// notice.
+const busyTimeout = "100"
 
 // Open opens the database at path, which is made when it is not there, and
 // brings its schema up to date. The file is readable by its owner only. Several
@@ -105,7 +107,7 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	return store.Migrate(ctx, db, goose.DialectSQLite3, fsys)
+	return store.Migrate(ctx, db, dialect{}, goose.DialectSQLite3, fsys)
 }
 
 // openError says which file could not be opened, and keeps the code of what
