@@ -76,8 +76,10 @@ func (g *Gateway) post(w http.ResponseWriter, r *http.Request, p *junctor.Princi
 	g.postLegacy(w, r, p, view, in, streamFirst) // releases in, perhaps later
 }
 
-// isModern is the era of one POST. Any modern mark decides, whatever else the
-// request carries.
+// isModern is the era of one POST. Any modern mark in the body decides, whatever
+// else the request carries; the mirrored method is a mark only where no version
+// header says otherwise.
 func isModern(version string, h http.Header, m *wire.Message) bool {
-	return m.HasMetaVersion || m.Method == wire.MethodServerDiscover || wire.IsModern(version) || h.Get(headerMethod) != ""
+	return m.HasMetaVersion || m.Method == wire.MethodServerDiscover || wire.IsModern(version) ||
+		version == "" && h.Get(headerMethod) != ""
 }

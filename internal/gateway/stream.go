@@ -197,7 +197,7 @@ func (g *Gateway) serveStream(w http.ResponseWriter, r *http.Request, s *stream,
 
 // prime sends the empty event that gives a client an id to come back with.
 func (g *Gateway) prime(w http.ResponseWriter, s *stream) {
-	b := wire.AppendEvent(nil, wire.Event{ID: s.eventID(0), HasID: true, Retry: 1000, HasRetry: true})
+	b := wire.AppendEvent(nil, wire.Event{ID: s.eventID(0), HasID: true, Data: []byte{}, Retry: 1000, HasRetry: true})
 	_, _ = w.Write(b)
 	_ = http.NewResponseController(w).Flush()
 }
