@@ -340,7 +340,7 @@ func TestHugeBodyIsRefusedQuickly(t *testing.T) {
 	if err := m.Parse(body); err == nil {
 		t.Error("accepted")
 	}
-	if took := time.Since(start); took > time.Second {
+	if took := time.Since(start); took > 10*time.Second {
 		t.Errorf("took %v", took)
 	}
 }

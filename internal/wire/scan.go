@@ -206,14 +206,13 @@ const (
 
 // plain gives the index of the first byte from i on that is not a plain
 // character of a string: a quote, a backslash, a control character or a byte
-// outside ASCII; len(b) if there is none. It looks at eight bytes at a time:
-// the lowest mark in each mask is exact, those above it may not be.
+// outside ASCII; len(b) if there is none. It looks at eight bytes at a time and
+// marks in the top bit of each whether it is such a byte. A subtraction borrows
+// only from a byte above one that is marked, so the lowest mark is exact.
 func plain(b []byte, i int) int {
 	for ; i+8 <= len(b); i += 8 {
 		x := binary.LittleEndian.Uint64(b[i:])
-		quote := x ^ ones*'"'
-		slash := x ^ ones*'\\'
-		mark := (x-ones*0x20)&^x | (quote-ones)&^quote | (slash-ones)&^slash | x
+		mark := x | (x - ones*0x20) | (x ^ ones*'"' - ones) | (x ^ ones*'\\' - ones)
 		if mark &= highs; mark != 0 {
 			return i + bits.TrailingZeros64(mark)>>3
 		}
