@@ -122,3 +122,17 @@ func TestCompletions(t *testing.T) {
 		wantBody(t, res.Body, want+`]}}`)
 	})
 }
+
+func TestOfferSaysWhoCompletes(t *testing.T) {
+	t.Parallel()
+	get := func(context.Context, *Call, map[string]string) ([]Message, error) { return nil, nil }
+	s := newServer(t)
+	must(t, s.AddPrompt(Prompt{Name: "plain", Arguments: []Argument{{Name: "a"}}}, get))
+	if offer, err := s.Offer(t.Context()); err != nil || offer.Completions {
+		t.Errorf("%+v, %v: completions are offered, but nothing completes", offer, err)
+	}
+	must(t, s.AddPrompt(Prompt{Name: "helpful", Arguments: []Argument{{Name: "a"}, {Name: "b", Complete: OneOf("x")}}}, get))
+	if offer, err := s.Offer(t.Context()); err != nil || !offer.Completions {
+		t.Errorf("%+v, %v: completions are not offered", offer, err)
+	}
+}

@@ -66,6 +66,15 @@ func TestResults(t *testing.T) {
 			{"type":"resource_link","uri":"a:d","name":"d","title":"D","size":3,"annotations":{"priority":1}},{"type":"future","n":1.10}],
 			"structuredContent":{"n":1},"_meta":{"m":2}}`, false, "",
 		},
+		{
+			"structured by hand", handler(func(*Call) (Result, error) { return StructuredResult(map[string]any{"b": []int{1}, "a": nil}) }),
+			`{"content":[{"type":"text","text":"{\"a\":null,\"b\":[1]}"}],"structuredContent":{"a":null,"b":[1]}}`, false, "",
+		},
+		{"text by hand", handler(func(*Call) (Result, error) { return TextResult("t"), nil }), `{"content":[{"type":"text","text":"t"}]}`, false, ""},
+		{
+			"blocks inside a value", handler(func(*Call) (map[string]Content, error) { return map[string]Content{"c": Text("t")}, nil }),
+			`{"content":[{"type":"text","text":"{\"c\":{\"type\":\"text\",\"text\":\"t\"}}"}],"structuredContent":{"c":{"type":"text","text":"t"}}}`, false, "",
+		},
 		{"no content", handler(func(*Call) (Result, error) { return Result{}, nil }), `{"content":[]}`, false, ""},
 		{"broken content", handler(func(*Call) (Result, error) { return Result{Content: []Content{Content(`{"type":`)}}, nil }), ``, false, junctor.CodeInternal},
 		{"duplicate key in content", handler(func(*Call) (Result, error) { return Result{Content: []Content{Content(`{"a":1,"a":2}`)}}, nil }), ``, false, junctor.CodeInternal},
@@ -209,6 +218,9 @@ func TestRefusedDefinitions(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) { wantCode(t, tt.err, tt.code) })
+	}
+	if s.ID() != "test" || s.Title() != "Test" {
+		t.Errorf("the server calls itself %q, %q", s.ID(), s.Title())
 	}
 	if _, err := New("No_Id", "", Options{}); junctor.CodeOf(err) != junctor.CodeInvalid {
 		t.Errorf("New with a bad id: %v", err)
