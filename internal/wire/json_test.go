@@ -221,7 +221,9 @@ func TestHostileTextsDoNotHang(t *testing.T) {
 	} {
 		start := time.Now()
 		b := []byte(text)
-		_ = Check(b)
+		if err, good := Check(b), !strings.HasPrefix(name, "br"); (err == nil) != good {
+			t.Errorf("%s: %v", name, err)
+		}
 		_, _ = Value(b)
 		for key := range Members(b) {
 			_ = Unescape(key)
