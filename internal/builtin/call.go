@@ -132,8 +132,9 @@ func (l Level) rank() int {
 		return 7
 	case LevelEmergency:
 		return 8
+	default:
+		return 0
 	}
-	return 0
 }
 
 // enabled says whether one who asked for messages from `wanted` on gets this one.

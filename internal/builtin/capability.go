@@ -130,17 +130,17 @@ func (d clientCapabilities) err(name string) error {
 	return &junctor.Error{
 		Code:    junctor.CodeInvalid,
 		Message: "\"" + name + "\" needs client capabilities that this client did not declare: " + string(required),
-		Cause:   &missingCapabilities{required: required},
+		Cause:   &capabilityError{required: required},
 	}
 }
 
-// missingCapabilities is the cause of an invalid error where the client lacks
+// capabilityError is the cause of an invalid error where the client lacks
 // what the call needs. Doors find it by its method.
-type missingCapabilities struct{ required []byte }
+type capabilityError struct{ required []byte }
 
-func (m *missingCapabilities) Error() string {
+func (m *capabilityError) Error() string {
 	return "missing client capabilities: " + string(m.required)
 }
 
 // RequiredCapabilities is the clientCapabilities object that would do.
-func (m *missingCapabilities) RequiredCapabilities() []byte { return m.required }
+func (m *capabilityError) RequiredCapabilities() []byte { return m.required }

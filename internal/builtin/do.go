@@ -90,8 +90,9 @@ func failed(code junctor.Code) bool {
 	switch code {
 	case junctor.CodeUnreachable, junctor.CodeUpstream, junctor.CodeTimeout, junctor.CodeCanceled:
 		return true
+	default:
+		return false
 	}
-	return false
 }
 
 func (s *Server) panicked(ctx context.Context, req *catalog.Request, p any) (catalog.Result, error) {

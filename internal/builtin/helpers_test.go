@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"reflect"
 	"sync"
 	"testing"
 
@@ -18,19 +19,19 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 type none struct{}
 
-func newServer(t testing.TB) *Server {
-	t.Helper()
+func newServer(tb testing.TB) *Server {
+	tb.Helper()
 	s, err := New("test", "Test", Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return s
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
+func must(tb testing.TB, err error) {
+	tb.Helper()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 
@@ -53,8 +54,8 @@ func (r *recorder) Log(level string, params []byte) {
 	r.logs = append(r.logs, level+" "+string(params))
 }
 
-func call(t testing.TB, s *Server, req catalog.Request) (catalog.Result, error) {
-	t.Helper()
+func call(tb testing.TB, s *Server, req catalog.Request) (catalog.Result, error) {
+	tb.Helper()
 	if req.Kind == "" {
 		req.Kind = junctor.KindTool
 	}
@@ -62,26 +63,26 @@ func call(t testing.TB, s *Server, req catalog.Request) (catalog.Result, error) 
 }
 
 // wantBody fails unless body is the same JSON as want.
-func wantBody(t testing.TB, body []byte, want string) {
-	t.Helper()
+func wantBody(tb testing.TB, body []byte, want string) {
+	tb.Helper()
 	var got, expected any
 	if err := json.Unmarshal(body, &got); err != nil {
-		t.Fatalf("body %s: %v", body, err)
+		tb.Fatalf("body %s: %v", body, err)
 	}
 	if err := json.Unmarshal([]byte(want), &expected); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if diff := cmp.Diff(expected, got); diff != "" {
-		t.Errorf("body (-want +got):\n%s", diff)
+		tb.Errorf("body (-want +got):\n%s", diff)
 	}
 }
 
-func wantCode(t testing.TB, err error, want junctor.Code) {
-	t.Helper()
-	if _, ok := err.(*junctor.Error); err != nil && !ok {
-		t.Errorf("error %v is a %T: the contract wants *junctor.Error", err, err)
+func wantCode(tb testing.TB, err error, want junctor.Code) {
+	tb.Helper()
+	if err != nil && reflect.TypeOf(err) != reflect.TypeFor[*junctor.Error]() {
+		tb.Errorf("error %v is a %T: the contract wants *junctor.Error", err, err)
 	}
 	if got := junctor.CodeOf(err); got != want {
-		t.Errorf("code %q (%v), want %q", got, err, want)
+		tb.Errorf("code %q (%v), want %q", got, err, want)
 	}
 }

@@ -22,6 +22,8 @@ import (
 // Answers that the handler has read are kept over later rounds, so a handler
 // may ask one thing after another in plain order. Whatever it does before it
 // asks, it does once per round.
+//
+//nolint:errname // it is no error: it only travels where errors do
 type NeedInput struct {
 	Requests []InputRequest // may be empty when State is not: the client comes back at once
 	State    string         // for the handler's next run; sealed on its way through the client

@@ -287,6 +287,7 @@ func TestConcurrentChanges(t *testing.T) {
 }
 
 func checkOffer(t *testing.T, s *Server, limit int) {
+	t.Helper()
 	offer, err := s.Offer(t.Context())
 	if err != nil {
 		t.Error(err)

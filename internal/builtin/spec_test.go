@@ -20,7 +20,8 @@ func TestToolToMCPAndBack(t *testing.T) {
 	}{
 		{"least", Tool{Name: "a", InputSchema: object}, `{"name":"a","inputSchema":{"type":"object"}}`},
 		{
-			"texts", Tool{Name: "a.b-c_D1", Title: "T", Description: "D <&> \"q\" é", InputSchema: object},
+			"texts",
+			Tool{Name: "a.b-c_D1", Title: "T", Description: "D <&> \"q\" é", InputSchema: object},
 			`{"name":"a.b-c_D1","title":"T","description":"D <&> \"q\" é","inputSchema":{"type":"object"}}`,
 		},
 		{
@@ -29,7 +30,8 @@ func TestToolToMCPAndBack(t *testing.T) {
 			`{"name":"ocr","inputSchema":{"type":"object","properties":{"z":{"type":"string","default":null},"a":{"const":1.10,"x":1e400,"y":"\u00e9"}},"required":["z"]}}`,
 		},
 		{
-			"output schema", Tool{Name: "a", InputSchema: object, OutputSchema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`)},
+			"output schema",
+			Tool{Name: "a", InputSchema: object, OutputSchema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`)},
 			`{"name":"a","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"n":{"type":"integer"}}}}`,
 		},
 		{
@@ -42,15 +44,18 @@ func TestToolToMCPAndBack(t *testing.T) {
 		},
 		{"no annotations said", Tool{Name: "a", InputSchema: object, Annotations: &Annotations{}}, `{"name":"a","inputSchema":{"type":"object"},"annotations":{}}`},
 		{
-			"version alone", Tool{Name: "a", InputSchema: object, Version: "2"},
+			"version alone",
+			Tool{Name: "a", InputSchema: object, Version: "2"},
 			`{"name":"a","inputSchema":{"type":"object"},"_meta":{"junctor/version":"2"}}`,
 		},
 		{
-			"version beside other meta", Tool{Name: "a", InputSchema: object, Version: "2", Meta: json.RawMessage(`{"x/y":1.0}`)},
+			"version beside other meta",
+			Tool{Name: "a", InputSchema: object, Version: "2", Meta: json.RawMessage(`{"x/y":1.0}`)},
 			`{"name":"a","inputSchema":{"type":"object"},"_meta":{"junctor/version":"2","x/y":1.0}}`,
 		},
 		{
-			"unknown members", Tool{Name: "a", InputSchema: object, Other: json.RawMessage(`{"icons":[{"src":"x"}],"execution":{"taskSupport":"optional"},"future":null}`)},
+			"unknown members",
+			Tool{Name: "a", InputSchema: object, Other: json.RawMessage(`{"icons":[{"src":"x"}],"execution":{"taskSupport":"optional"},"future":null}`)},
 			`{"name":"a","inputSchema":{"type":"object"},"icons":[{"src":"x"}],"execution":{"taskSupport":"optional"},"future":null}`,
 		},
 	}

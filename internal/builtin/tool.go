@@ -58,16 +58,16 @@ func AddTool[In, Out any](s *Server, t Tool, h Handler[In, Out]) error {
 }
 
 // AddLazyTool adds a tool whose handler is made when it is first called, and
-// then kept. While make fails, calls answer unavailable with its error, and
-// each tries again. make runs under the context of the call that needs it, one
+// then kept. While build fails, calls answer unavailable with its error, and
+// each tries again. build runs under the context of the call that needs it, one
 // at a time.
-func AddLazyTool[In, Out any](s *Server, t Tool, make func(context.Context) (Handler[In, Out], error)) error {
+func AddLazyTool[In, Out any](s *Server, t Tool, build func(context.Context) (Handler[In, Out], error)) error {
 	codec, err := newCodec[In, Out](&t)
 	if err != nil {
 		return err
 	}
 	return s.addTool(t, func(ctx context.Context) (runner, error) {
-		h, err := make(ctx)
+		h, err := build(ctx)
 		if err == nil && h == nil {
 			err = junctor.Errorf(junctor.CodeInternal, "its factory gave no handler")
 		}
@@ -109,7 +109,7 @@ type toolVersions struct {
 	preferred int // index of the one used when the caller names none
 }
 
-func (s *Server) addTool(t Tool, make func(context.Context) (runner, error)) error {
+func (s *Server) addTool(t Tool, build func(context.Context) (runner, error)) error {
 	if err := t.check(); err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (s *Server) addTool(t Tool, make func(context.Context) (runner, error)) err
 	if err != nil {
 		return err
 	}
-	added := &tool{Tool: t, json: def, run: newLazy(make)}
+	added := &tool{Tool: t, json: def, run: newLazy(build)}
 	return s.change(func(it *items) error {
 		old := it.tools[t.Name]
 		if old == nil {

@@ -22,11 +22,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func newDemo(t testing.TB) *builtin.Server {
-	t.Helper()
+func newDemo(tb testing.TB) *builtin.Server {
+	tb.Helper()
 	s, err := New(slog.New(slog.DiscardHandler))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return s
 }
@@ -36,17 +36,17 @@ type sink struct{ progress []string }
 func (s *sink) Progress(params []byte) { s.progress = append(s.progress, string(params)) }
 func (s *sink) Log(string, []byte)     {}
 
-func wantBody(t testing.TB, body []byte, want string) {
-	t.Helper()
+func wantBody(tb testing.TB, body []byte, want string) {
+	tb.Helper()
 	var got, expected any
 	if err := json.Unmarshal(body, &got); err != nil {
-		t.Fatalf("body %s: %v", body, err)
+		tb.Fatalf("body %s: %v", body, err)
 	}
 	if err := json.Unmarshal([]byte(want), &expected); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if diff := cmp.Diff(expected, got); diff != "" {
-		t.Errorf("body (-want +got):\n%s", diff)
+		tb.Errorf("body (-want +got):\n%s", diff)
 	}
 }
 
@@ -75,7 +75,8 @@ func TestTools(t *testing.T) {
 		{"add, too large", catalog.Request{Name: "add", Arguments: []byte(`{"a":1e308,"b":1e308}`)}, `{"content":[{"type":"text","text":"the sum of 1e+308 and 1e+308 is too large for a 64-bit number; use smaller numbers"}],"isError":true}`, true, false},
 		{"fail", catalog.Request{Name: "fail"}, `{"content":[{"type":"text","text":"this tool always fails, on purpose: nothing is wrong with your arguments, and calling it again will not help; to see a call succeed, call echo"}],"isError":true}`, true, false},
 		{
-			"ask, first", catalog.Request{Name: "ask", Caller: catalog.Caller{Capabilities: []byte(withElicitation)}},
+			"ask, first",
+			catalog.Request{Name: "ask", Caller: catalog.Caller{Capabilities: []byte(withElicitation)}},
 			`{"inputRequests":{"person":{"method":"elicitation/create","params":{"message":"What is your name, and which colour do you like best?","requestedSchema":{"type":"object",
 			"properties":{"name":{"type":"string","description":"what you would like to be called"},"colour":{"type":"string","description":"the colour you like best"}},"required":["name","colour"]}}}}}`, false, true,
 		},
