@@ -2,7 +2,7 @@
 // node client.mjs legacy|auto|modern http URL KEY, or with stdio COMMAND ARGS...
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { answer, report, setting, tour } from './tour.mjs';
+import { answer, report, setting, tour, watch } from './tour.mjs';
 
 const set = setting();
 let asked = 0;
@@ -17,16 +17,16 @@ client.setRequestHandler('elicitation/create', () => {
   asked++;
   return answer;
 });
-await client.connect(
+const wire =
   set.transport === 'stdio'
     ? new StdioClientTransport({ command: set.command, args: set.args, env: process.env })
-    : new StreamableHTTPClientTransport(set.url, { requestInit: { headers: set.headers } }),
-);
+    : new StreamableHTTPClientTransport(set.url, { requestInit: { headers: set.headers } });
+await client.connect(wire);
 await report(client, () =>
-  tour(
-    client,
-    () => client.getNegotiatedProtocolVersion(),
-    () => asked,
-    (params, options) => client.callTool(params, options),
-  ),
+  tour(client, {
+    protocol: () => client.getNegotiatedProtocolVersion(),
+    asked: () => asked,
+    progress: watch(wire),
+    call: (params, options) => client.callTool(params, options),
+  }),
 );

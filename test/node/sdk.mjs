@@ -5,7 +5,7 @@ import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
-import { answer, report, setting, tour } from './tour.mjs';
+import { answer, report, setting, tour, watch } from './tour.mjs';
 
 const set = setting();
 let asked = 0;
@@ -36,10 +36,10 @@ wire.setProtocolVersion = v => {
 };
 await client.connect(wire);
 await report(client, () =>
-  tour(
-    client,
-    () => version,
-    () => asked,
-    (params, options) => client.callTool(params, undefined, options),
-  ),
+  tour(client, {
+    protocol: () => version,
+    asked: () => asked,
+    progress: watch(wire),
+    call: (params, options) => client.callTool(params, undefined, options),
+  }),
 );

@@ -4,16 +4,28 @@
 // The demo tool `ask` elicits; this is what our person answers.
 export const answer = { action: 'accept', content: { name: 'Ada', colour: 'green' } };
 
-// tour walks. `call(params, options)` hides how the libraries differ.
-export async function tour(client, protocol, asked, call) {
+// watch collects progress where it arrives, on a connected transport. The
+// libraries forget a call's onprogress as soon as its answer is there, but hand
+// out notifications a moment later: the last one is lost to them when both come
+// in one read.
+export function watch(transport) {
+  const progress = [];
+  const deliver = transport.onmessage;
+  transport.onmessage = (message, extra) => {
+    if (message.method === 'notifications/progress') progress.push(message.params.progress);
+    deliver(message, extra);
+  };
+  return progress;
+}
+
+// tour walks. What the libraries do differently comes in: `call(params, options)`,
+// `protocol()` and `asked()`.
+export async function tour(client, { protocol, asked, progress, call }) {
   const tools = await client.listTools();
   const echo = await call({ name: 'demo__echo', arguments: { text: 'hello, world' } });
   const add = await call({ name: 'demo__add', arguments: { a: 2, b: 40 } });
-  const progress = [];
-  const slow = await call(
-    { name: 'demo__slow', arguments: { steps: 3, delay_ms: 5 } },
-    { onprogress: p => progress.push(p.progress) },
-  );
+  // Giving onprogress makes the library ask for progress.
+  const slow = await call({ name: 'demo__slow', arguments: { steps: 3, delay_ms: 5 } }, { onprogress: () => {} });
   const ask = await call({ name: 'demo__ask', arguments: {} });
   const fail = await call({ name: 'demo__fail', arguments: {} });
   let unknown = '';
