@@ -56,11 +56,12 @@ func (s *Schema) Check(arguments []byte) error {
 	if err != nil {
 		return junctor.Errorf(junctor.CodeUpstream, "the tool's input schema is not a valid JSON Schema, so its arguments cannot be checked: %w", err)
 	}
-	var value any = map[string]any{}
-	if arguments != nil {
-		if value, err = wire.Value(arguments); err != nil {
-			return junctor.Errorf(junctor.CodeInvalid, "arguments are not valid JSON: %w", err)
-		}
+	if arguments == nil {
+		arguments = []byte("{}")
+	}
+	value, err := wire.Value(arguments)
+	if err != nil {
+		return junctor.Errorf(junctor.CodeInvalid, "arguments are not valid JSON: %w", err)
 	}
 	var bad *jsonschema.ValidationError
 	switch err := sch.Validate(value); {

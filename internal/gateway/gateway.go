@@ -126,15 +126,16 @@ func (g *Gateway) Routes(mux *http.ServeMux) {
 	}
 }
 
-// inbound is one message on its way in, with the buffer it was read into. It is
-// pooled: whoever holds it last releases it.
+// inbound is one message on its way in, with the buffer it was read into and one
+// for its answer. It is pooled: whoever holds it last releases it.
 type inbound struct {
-	body []byte
-	m    wire.Message
+	body   []byte
+	answer []byte
+	m      wire.Message
 }
 
 func (g *Gateway) release(in *inbound) {
-	if cap(in.body) > 1<<20 {
+	if cap(in.body) > 1<<20 || cap(in.answer) > 1<<20 {
 		return // let large ones go
 	}
 	in.m = wire.Message{}

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -49,7 +50,8 @@ func (g *Gateway) postModern(w http.ResponseWriter, r *http.Request, p *junctor.
 		rep.finish(f.status, wire.AppendError(nil, m.ID, f.wire))
 		return
 	}
-	rep.finish(http.StatusOK, x.appendAnswer(make([]byte, 0, len(o.body)+256+len(g.serverInfo)), o))
+	in.answer = x.appendAnswer(slices.Grow(in.answer[:0], len(o.body)+256+len(g.serverInfo)), o)
+	rep.finish(http.StatusOK, in.answer)
 }
 
 // resourceOf is the URI that an error about a missing resource repeats.

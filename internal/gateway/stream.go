@@ -27,7 +27,7 @@ type stream struct {
 	size    int
 	done    bool
 	doneAt  time.Time
-	wake    chan struct{} // closed, and replaced, at every change
+	wake    chan struct{} // closed at every change; made when somebody waits
 	reader  int           // who reads: a newer one ends the former
 	reading bool
 
@@ -36,16 +36,16 @@ type stream struct {
 }
 
 func newStream(id string, now func() time.Time) *stream {
-	return &stream{id: id, now: now, wake: make(chan struct{}), first: make(chan struct{})}
+	return &stream{id: id, now: now, first: make(chan struct{})}
 }
 
 // send adds a message.
 func (s *stream) send(message []byte) {
-	s.add(message)
+	s.add(bytes.Clone(message))
 	s.once.Do(func() { close(s.first) })
 }
 
-// finish adds the last message and ends the stream.
+// finish adds the last message, which it keeps, and ends the stream.
 func (s *stream) finish(message []byte) {
 	s.add(message)
 	s.end()
@@ -69,7 +69,7 @@ func (s *stream) add(message []byte) {
 	if s.done {
 		return
 	}
-	s.events = append(s.events, bytes.Clone(message))
+	s.events = append(s.events, message)
 	s.size += len(message)
 	for s.size > maxStreamBytes && len(s.events) > 1 {
 		s.size -= len(s.events[0])
@@ -89,8 +89,10 @@ func (s *stream) end() {
 }
 
 func (s *stream) signal() {
-	close(s.wake)
-	s.wake = make(chan struct{})
+	if s.wake != nil {
+		close(s.wake)
+		s.wake = nil
+	}
 }
 
 // stale says whether the stream ended so long ago that nobody will ask for it.
@@ -130,6 +132,9 @@ func (s *stream) after(n, reader int) (events [][]byte, first int, over bool, wa
 	defer s.mu.Unlock()
 	if reader != s.reader {
 		return nil, n, true, nil
+	}
+	if s.wake == nil {
+		s.wake = make(chan struct{})
 	}
 	from := max(n-s.dropped, 0)
 	return s.events[min(from, len(s.events)):], from + s.dropped + 1, s.done, s.wake
