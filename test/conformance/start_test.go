@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/junctor-mcp/junctor/internal/app"
+	"github.com/junctor-mcp/junctor/internal/testkit"
 	"github.com/junctor-mcp/junctor/test/conformance/fixture"
-	"github.com/junctor-mcp/junctor/test/program"
 )
 
 // start runs an instance with the fixture in it and gives the fixture's own
@@ -19,7 +19,7 @@ func start(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(f.Close)
-	a := program.InProcess(t, map[string]string{"open": "true"},
+	i := testkit.Start(t, testkit.Settings{"open": "true"},
 		app.WithServer(f.Server), app.WithPollAfter(fixture.ReconnectionTime/3))
-	return a.URL() + "/mcp/s/" + fixture.ID
+	return i.URL + "/mcp/s/" + fixture.ID
 }
