@@ -158,7 +158,7 @@ func FuzzEvents(f *testing.F) {
 	f.Add("1", "message", []byte("{}"), 0, []byte("data: x\r\n\r\n"))
 	f.Add("", "", []byte("a\r\nb\rc\n"), 3000, []byte("\xef\xbb\xbfid\n\n:"))
 	f.Fuzz(func(t *testing.T, id, name string, data []byte, retry int, junk []byte) {
-		retry %= 1 << 31
+		retry %= 1 << 30
 		eventsComeBack(t, []Event{{ID: id, Name: name, Data: data, Retry: retry}, {Data: data}})
 		got, _ := readEvents(bytes.NewReader(junk), 64)
 		slow, _ := readEvents(iotest.OneByteReader(bytes.NewReader(junk)), 64)
