@@ -60,4 +60,8 @@ type Call struct {
 	Duration time.Duration `json:"duration_ns,omitempty"`
 	BytesIn  int           `json:"bytes_in"`
 	BytesOut int           `json:"bytes_out,omitempty"`
+
+	// SHA-256 of the arguments and of the result; zero where there is none.
+	ArgsDigest   [32]byte `json:"-"`
+	ResultDigest [32]byte `json:"-"`
 }
