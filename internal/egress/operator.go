@@ -1,0 +1,84 @@
+package egress
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"syscall"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// Local makes a client for the instance behind a unix socket: whatever host a
+// URL has, the socket is dialled. The context bounds each exchange.
+func Local(socket string) *http.Client {
+	t := newTransport(func(ctx context.Context, _, _ string) (net.Conn, error) { return DialUnix(ctx, socket) })
+	return &http.Client{Transport: &named{transport: t}, CheckRedirect: noRedirect}
+}
+
+// DialUnix connects to a unix socket. It answers CodeUnreachable when nobody
+// listens there.
+func DialUnix(ctx context.Context, socket string) (net.Conn, error) {
+	d := net.Dialer{Timeout: dialTimeout}
+	conn, err := d.DialContext(ctx, "unix", socket)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ended(ctx)
+		}
+		return nil, fail(junctor.CodeUnreachable, "no instance answers at "+socket+": start one with `junctor up`", err)
+	}
+	return conn, nil
+}
+
+// Remote makes a client for one origin that the operator named: another
+// machine's instance, or a trace collector. Its address may be private, since
+// no stranger chose it, and it goes nowhere else. Plain http is for loopback and
+// private addresses, because keys are sent. The context bounds each exchange.
+func Remote(base *url.URL) (*http.Client, error) {
+	if base == nil || (base.Scheme != "https" && base.Scheme != "http") || base.Hostname() == "" {
+		return nil, junctor.Errorf(junctor.CodeInvalid, "the address must be an http or https URL with a host")
+	}
+	if base.User != nil {
+		return nil, junctor.Errorf(junctor.CodeInvalid, "the address must not hold a user or password")
+	}
+	d := &net.Dialer{Timeout: dialTimeout}
+	if base.Scheme == "http" {
+		d.Control = controlPrivate
+	}
+	return &http.Client{Transport: &named{transport: newTransport(d.DialContext), origin: base}, CheckRedirect: noRedirect}, nil
+}
+
+func controlPrivate(_, address string, _ syscall.RawConn) error {
+	ap, err := netip.ParseAddrPort(address)
+	if ip := ap.Addr().Unmap(); err != nil || (!ip.IsLoopback() && !ip.IsPrivate()) {
+		return junctor.Errorf(junctor.CodeDenied, "plain http would show the key to everybody on the way: use https")
+	}
+	return nil
+}
+
+// named is the transport to a place that the operator named.
+type named struct {
+	transport *http.Transport
+	origin    *url.URL // the only one to go to; nil is any, where the dial leads to one place anyway
+}
+
+// RoundTrip implements http.RoundTripper.
+func (n *named) RoundTrip(r *http.Request) (*http.Response, error) {
+	if n.origin != nil && !sameOrigin(r.URL, n.origin) {
+		closeBody(r)
+		return nil, junctor.Errorf(junctor.CodeDenied, "this client is for %s only", n.origin.Host)
+	}
+	resp, err := n.transport.RoundTrip(r)
+	if err != nil {
+		return nil, classify(r.Context(), r.URL.Host, err)
+	}
+	return resp, nil
+}
+
+// CloseIdleConnections is what http.Client.CloseIdleConnections calls.
+func (n *named) CloseIdleConnections() { n.transport.CloseIdleConnections() }
+
+// noRedirect hands the redirect itself to the caller, as any other answer.
+func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
