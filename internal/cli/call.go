@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+func (c *cli) callCommand() *cobra.Command {
+	cmd := noun("call", "Look at calls", "junctor call ls")
+	cmd.AddCommand(c.callList())
+	return cmd
+}
+
+func (c *cli) callList() *cobra.Command {
+	var tool, agent, status, since, cursor string
+	var limit int
+	cmd := &cobra.Command{
+		Use: "ls", Short: "List recent calls, newest first", Example: "  junctor call ls --status denied --since 24h", Args: cobra.NoArgs,
+		RunE: run(func(cmd *cobra.Command, _ []string) error {
+			from, err := readSince(since, time.Now())
+			if err != nil {
+				return err
+			}
+			query := url.Values{"limit": {strconv.Itoa(limit)}}
+			for name, value := range map[string]string{"tool": tool, "agent": agent, "status": status, "since": from, "cursor": cursor} {
+				if value != "" {
+					query.Set(name, value)
+				}
+			}
+			var calls list[junctor.Call]
+			if err := c.ask(cmd, http.MethodGet, "/calls?"+query.Encode(), nil, &calls); err != nil {
+				return err
+			}
+			return c.printCalls(calls)
+		}),
+	}
+	cmd.Flags().StringVar(&tool, "tool", "", "only calls of this tool")
+	cmd.Flags().StringVar(&agent, "agent", "", "only calls by this caller: a key's id, or an agent's name")
+	cmd.Flags().StringVar(&status, "status", "", "only calls that ended so, such as success, error or denied")
+	cmd.Flags().StringVar(&since, "since", "", "only calls since then: 15m, 7d, or a time such as 2026-01-31T00:00:00Z")
+	cmd.Flags().IntVar(&limit, "limit", 50, "at most this many")
+	cmd.Flags().StringVar(&cursor, "cursor", "", "go on where the page before ended")
+	_ = cmd.RegisterFlagCompletionFunc("tool", c.completeTools)
+	c.remote(cmd)
+	return cmd
+}
+
+func (c *cli) printCalls(calls list[junctor.Call]) error {
+	if c.json() {
+		return c.printJSON(calls)
+	}
+	rows := make([][]string, len(calls.Items))
+	for i, call := range calls.Items {
+		name := call.Name
+		if call.Server != "" {
+			name = call.Server + "/" + call.Name
+		}
+		rows[i] = []string{
+			moment(call.Start), string(call.Kind), name, string(call.Status), call.Duration.Round(10 * time.Microsecond).String(),
+			string(call.Door), call.Issuer + ":" + call.Subject, firstLine(call.Reason, 60),
+		}
+	}
+	if err := c.table([]string{"START", "KIND", "NAME", "STATUS", "TOOK", "DOOR", "BY", "REASON"}, rows); err != nil {
+		return err
+	}
+	if calls.Next != "" {
+		c.say("there are more: add --cursor %s", calls.Next)
+	}
+	return nil
+}
+
+// readSince reads a moment, or a time span before now; "" stays "".
+func readSince(s string, now time.Time) (string, error) {
+	if s == "" {
+		return "", nil
+	}
+	if _, err := time.Parse(time.RFC3339, s); err == nil {
+		return s, nil
+	}
+	span, err := readSpan(s)
+	if err != nil || span < 0 {
+		return "", usagef("--since %q: write a span such as 15m or 7d, or a time such as 2026-01-31T00:00:00Z", s)
+	}
+	return now.Add(-span).UTC().Format(time.RFC3339Nano), nil
+}

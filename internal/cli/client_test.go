@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+func answering(t *testing.T, status int, contentType, body string) *client {
+	t.Helper()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if got := r.Header.Get("Authorization"); got != "Bearer k" {
+			t.Errorf("Authorization %q", got)
+		}
+		w.Header().Set("Content-Type", contentType)
+		w.Header().Set("Retry-After", "3")
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(body))
+	}))
+	t.Cleanup(srv.Close)
+	return &client{http: srv.Client(), base: srv.URL, key: "k", name: "the instance"}
+}
+
+func TestClientErrors(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		status int
+		body   string
+		code   junctor.Code
+		exit   int
+		says   string
+	}{
+		{"not found", 404, `{"code":"not_found","detail":"no tool x"}`, junctor.CodeNotFound, exitNotFound, "no tool x"},
+		{"denied", 403, `{"code":"denied","detail":"this needs the scope admin"}`, junctor.CodeDenied, exitDenied, "scope admin"},
+		{"unauthenticated", 401, `{"code":"unauthenticated","detail":"no key"}`, junctor.CodeUnauthenticated, exitDenied, "no key"},
+		{"limited", 429, `{"code":"limited","detail":"too many"}`, junctor.CodeLimited, exitFailed, "try again in 3s"},
+		{"invalid", 422, `{"code":"invalid","detail":"wrong","errors":[{"in":"arguments","pointer":"/a","message":"odd"},{"in":"body","pointer":"/b","message":"no"}]}`, junctor.CodeInvalid, exitUsage, "\n  /a: odd"},
+		{"server unreachable", 502, `{"code":"unreachable","detail":"cannot dial"}`, junctor.CodeUnreachable, exitUnreachable, "cannot dial"},
+		{"somebody else", 404, `<html>nginx</html>`, junctor.CodeUpstream, exitFailed, "not as Junctor does"},
+		{"not JSON", 200, `hello`, junctor.CodeUpstream, exitFailed, "not of this API"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var out map[string]any
+			err := answering(t, tt.status, "application/problem+json", tt.body).get(t.Context(), "/x", &out)
+			if got := junctor.CodeOf(err); got != tt.code {
+				t.Errorf("code %s, want %s (%v)", got, tt.code, err)
+			}
+			if got := exitOf(&failure{err: err}); got != tt.exit {
+				t.Errorf("exit %d, want %d", got, tt.exit)
+			}
+			if got := explain(err); !strings.Contains(got, tt.says) {
+				t.Errorf("%q says nothing of %q", got, tt.says)
+			}
+		})
+	}
+}
+
+func TestClientWithoutAnInstance(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewServer(http.NotFoundHandler())
+	srv.Close()
+	err := (&client{http: http.DefaultClient, base: srv.URL, name: srv.URL}).get(t.Context(), "/x", nil)
+	if exitOf(&failure{err: err}) != exitUnreachable || !strings.Contains(err.Error(), srv.URL) || strings.Count(err.Error(), srv.URL) != 1 {
+		t.Errorf("%v", err)
+	}
+	err = (&client{http: http.DefaultClient, base: srv.URL, hint: "start it"}).get(t.Context(), "/x", nil)
+	if err.Error() != "start it" {
+		t.Errorf("%v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := (&client{http: http.DefaultClient, base: srv.URL}).get(ctx, "/x", nil); junctor.CodeOf(err) != junctor.CodeCanceled {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+func TestExitCodes(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		err  error
+		want int
+	}{
+		{nil, exitOK},
+		{errors.New("unknown flag: --x"), exitUsage}, // as cobra says it
+		{&failure{err: usagef("no")}, exitUsage},
+		{&failure{err: errors.New("disk full")}, exitFailed},
+		{said("enough"), exitFailed},
+		{&failure{err: junctor.Errorf(junctor.CodeInternal, "x")}, exitFailed},
+	}
+	for _, tt := range tests {
+		if got := exitOf(tt.err); got != tt.want {
+			t.Errorf("%v: exit %d, want %d", tt.err, got, tt.want)
+		}
+	}
+}
+
+func TestSpans(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 10, 12, 0, 0, 0, time.UTC)
+	for in, want := range map[string]string{"90d": "2026-04-10T12:00:00Z", "12h": "2026-01-11T00:00:00Z", "2030-01-01T00:00:00Z": "2030-01-01T00:00:00Z", "-1h": "", "soon": "", "d": "", "0d": ""} {
+		at, err := readExpiry(in, now)
+		if got := at.Format(time.RFC3339); (err != nil) != (want == "") || err == nil && got != want {
+			t.Errorf("expiry %q: %s, %v; want %q", in, got, err, want)
+		}
+	}
+	for in, want := range map[string]string{"": "", "1d": "2026-01-09T12:00:00Z", "15m": "2026-01-10T11:45:00Z"} {
+		if got, err := readSince(in, now); got != want || err != nil {
+			t.Errorf("since %q: %s, %v; want %q", in, got, err, want)
+		}
+	}
+	if _, err := readSince("yesterday", now); err == nil {
+		t.Error("since yesterday was taken")
+	}
+}

@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/junctor-mcp/junctor/internal/config"
+)
+
+// Every command says what it is for and shows one example of itself, and takes
+// --format.
+func TestEveryCommandHasHelp(t *testing.T) {
+	t.Parallel()
+	root := (&cli{}).root()
+	var walk func(*cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		if cmd.Short == "" {
+			t.Errorf("%s has no short help", cmd.CommandPath())
+		}
+		if !strings.HasPrefix(cmd.Example, "  ") || !strings.Contains(cmd.Example, cmd.CommandPath()) && cmd.HasParent() {
+			t.Errorf("%s has no example of itself: %q", cmd.CommandPath(), cmd.Example)
+		}
+		if cmd.Flag("format") == nil {
+			t.Errorf("%s has no --format", cmd.CommandPath())
+		}
+		for _, sub := range cmd.Commands() {
+			walk(sub)
+		}
+	}
+	walk(root)
+}
+
+// A setting is a flag of every command that runs or judges an instance.
+func TestEverySettingIsAFlag(t *testing.T) {
+	t.Parallel()
+	root := (&cli{}).root()
+	for _, args := range [][]string{nil, {"up"}, {"demo"}, {"stdio"}, {"doctor"}, {"config", "print"}, {"config", "check"}} {
+		cmd, _, err := root.Find(args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range config.Settings() {
+			if cmd.Flags().Lookup(s.Name) == nil {
+				t.Errorf("%s has no --%s", cmd.CommandPath(), s.Name)
+			}
+		}
+	}
+}
+
+// main runs one command line in this process.
+func main(t *testing.T, env []string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, err bytes.Buffer
+	code = Main(t.Context(), args, env, strings.NewReader(""), &out, &err)
+	return code, out.String(), err.String()
+}
+
+func TestUsageErrors(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		args []string
+		says string
+	}{
+		{[]string{"tol"}, "did you mean tool?"},
+		{[]string{"tool", "cal"}, "did you mean call?"},
+		{[]string{"tool", "show"}, "accepts 1 arg"},
+		{[]string{"tool", "ls", "--nope"}, "--nope"},
+		{[]string{"version", "--format", "xml"}, "text or json"},
+		{[]string{"up", "extra"}, "extra"},
+		{[]string{"up", "--listen", "nonsense"}, "listen"},
+		{[]string{"up", "--listen", "0.0.0.0:1"}, "--public-url"},
+		{[]string{"completion", "tcsh"}, "tcsh"},
+		{[]string{"tool", "call", "x", "--arg", "a=1", "--json", "{}"}, "json"},
+		{[]string{"tool", "call", "x", "--json", "[]"}, "JSON object"},
+		{[]string{"tool", "call", "x", "--json", "@/no/such/file"}, "cannot be read"},
+		{[]string{"key", "create", "x", "--expires", "soon"}, "--expires"},
+		{[]string{"call", "ls", "--since", "soon"}, "--since"},
+	}
+	for _, tt := range tests {
+		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
+			t.Parallel()
+			code, stdout, stderr := main(t, []string{"HOME=" + t.TempDir()}, tt.args...)
+			if code != exitUsage || stdout != "" || !strings.Contains(stderr, tt.says) {
+				t.Errorf("exit %d, stdout %q, stderr %q", code, stdout, stderr)
+			}
+		})
+	}
+}
+
+func TestHelpGoesToStandardOutput(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"--help"}, {"help"}, {"tool"}, {"tool", "call", "--help"}} {
+		code, stdout, stderr := main(t, nil, args...)
+		if code != exitOK || !strings.Contains(stdout, "Examples:") || stderr != "" {
+			t.Errorf("%v: exit %d, stdout %q, stderr %q", args, code, stdout, stderr)
+		}
+	}
+}
+
+func TestQuote(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{"/a/b-c.d": "/a/b-c.d", "/a b": "'/a b'", "it's": `'it'\''s'`, "": "''", "$HOME": "'$HOME'"} {
+		if got := quote(in); got != want {
+			t.Errorf("%q: %s, want %s", in, got, want)
+		}
+	}
+}
+
+// Colour is for a terminal whose user has not said no.
+func TestNoColourWithoutATerminal(t *testing.T) {
+	t.Parallel()
+	_, stdout, _ := main(t, []string{"HOME=" + t.TempDir()}, "config", "check")
+	if strings.Contains(stdout, "\x1b") || !strings.Contains(stdout, "valid") {
+		t.Errorf("%q", stdout)
+	}
+}

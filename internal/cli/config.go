@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/junctor-mcp/junctor/internal/config"
+)
+
+func (c *cli) configCommand() *cobra.Command {
+	cmd := noun("config", "Look at the settings of an instance", "junctor config print")
+	cmd.AddCommand(c.configPrint(), c.configCheck())
+	return cmd
+}
+
+func (c *cli) configPrint() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "print", Short: "Print each setting with its value and where that comes from",
+		Example: "  junctor config print --config junctor.yaml", Args: cobra.NoArgs,
+		RunE: run(func(cmd *cobra.Command, _ []string) error {
+			cfg, err := c.load(cmd)
+			if err != nil {
+				return err
+			}
+			values := cfg.Values()
+			if c.json() {
+				return c.printJSON(list[config.Value]{Items: values})
+			}
+			rows := make([][]string, len(values))
+			for i, v := range values {
+				rows[i] = []string{v.Name, v.Value, v.Source}
+			}
+			return c.table([]string{"SETTING", "VALUE", "SOURCE"}, rows)
+		}),
+	}
+	c.settings(cmd)
+	return cmd
+}
+
+func (c *cli) configCheck() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "check", Short: "Check the settings and name every problem; exits 1 if there is one",
+		Example: "  junctor config check --config junctor.yaml", Args: cobra.NoArgs,
+		RunE: run(func(cmd *cobra.Command, _ []string) error {
+			warnings := config.UnknownEnv(c.env)
+			cfg, err := c.load(cmd)
+			if err == nil {
+				warnings = append(warnings, cfg.Warnings()...)
+			}
+			problems := config.Problems(err)
+			if err != nil && len(problems) == 0 {
+				return err
+			}
+			if err := c.printCheck(problems, warnings); err != nil {
+				return err
+			}
+			if len(problems) > 0 {
+				return said("the settings have problems")
+			}
+			return nil
+		}),
+	}
+	c.settings(cmd)
+	return cmd
+}
+
+func (c *cli) printCheck(problems []config.Problem, warnings []string) error {
+	if c.json() {
+		return c.printJSON(map[string]any{
+			"ok": len(problems) == 0, "problems": append([]config.Problem{}, problems...), "warnings": append([]string{}, warnings...),
+		})
+	}
+	for _, p := range problems {
+		fmt.Fprintf(c.out, "%s  %s\n", c.paint(red, "fail"), p)
+	}
+	for _, w := range warnings {
+		fmt.Fprintf(c.out, "%s  %s\n", c.paint(yellow, "warn"), w)
+	}
+	if len(problems) == 0 {
+		fmt.Fprintf(c.out, "%s    the settings are valid\n", c.paint(green, "ok"))
+	}
+	return nil
+}

@@ -1,0 +1,14 @@
+//go:build linux || darwin
+
+package cli
+
+import "syscall"
+
+// freeBytes is how much can still be written at path.
+func freeBytes(path string) (uint64, bool) {
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(path, &fs); err != nil {
+		return 0, false
+	}
+	return fs.Bavail * uint64(fs.Bsize), true //nolint:gosec,unconvert // Bsize is positive, and its type differs between systems
+}

@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/app"
+	"github.com/junctor-mcp/junctor/internal/config"
+)
+
+// This file is where the command line meets a whole instance: all it knows of
+// internal/app is here.
+
+// socketOf is where an instance on this data directory can be reached.
+func socketOf(dataDir string) string { return filepath.Join(dataDir, app.SocketName) }
+
+// serve runs an instance until ctx ends.
+func (c *cli) serve(ctx context.Context, cfg *config.Config, s started) error {
+	for _, w := range append(config.UnknownEnv(c.env), cfg.Warnings()...) {
+		c.say("warning: %s", w)
+	}
+	if _, err := c.probe(ctx, cfg.DataDir); err == nil {
+		return junctor.Errorf(junctor.CodeConflict, "an instance already runs on the data directory %s; stop it, or choose another with --data-dir", cfg.DataDir)
+	}
+	a, err := app.New(ctx, cfg, version(), app.WithLog(c.err))
+	if err != nil {
+		return err
+	}
+	if err := a.Listen(ctx); err != nil {
+		return errors.Join(err, a.Close())
+	}
+	s.URL = a.URL()
+	if key, made := a.AdminKey(); made {
+		s.AdminKey = key
+	}
+	if err := c.announce(s); err != nil {
+		return errors.Join(err, a.Close())
+	}
+	return errors.Join(a.Run(ctx), a.Close())
+}
+
+func (c *cli) stdioCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "stdio", Short: "Speak MCP on standard input and output, for hosts that start a process",
+		Long: "Speak MCP on standard input and output. When an instance runs on this data directory, its tools are served\n" +
+			"through it; otherwise this process serves them itself, without listening anywhere. With JUNCTOR_KEY the\n" +
+			"client is whom that key names; without it, the operator who started this.",
+		Example: "  junctor stdio --data-dir ~/.local/share/junctor", Args: cobra.NoArgs,
+		RunE: run(func(cmd *cobra.Command, _ []string) error {
+			cfg, err := c.load(cmd)
+			if err != nil {
+				return err
+			}
+			return c.stdio(cmd.Context(), cfg)
+		}),
+	}
+	c.settings(cmd)
+	return cmd
+}
+
+func (c *cli) stdio(ctx context.Context, cfg *config.Config) error {
+	key := c.getenv("JUNCTOR_KEY")
+	if _, err := os.Stat(socketOf(cfg.DataDir)); err == nil {
+		err := app.RelayStdio(ctx, socketOf(cfg.DataDir), c.in, c.out, key)
+		if junctor.CodeOf(err) != junctor.CodeUnreachable {
+			return err
+		}
+		// A socket that a dead process left behind: nothing was read yet.
+	}
+	a, err := app.New(ctx, cfg, version(), app.WithLog(c.err))
+	if err != nil {
+		return err
+	}
+	return errors.Join(a.ServeStdio(ctx, c.in, c.out, key), a.Close())
+}
+
+// patient gathers what doctor looks at, and whether the settings are valid.
+func (c *cli) patient(cmd *cobra.Command) (*patient, finding) {
+	src := c.sources(cmd)
+	// Opening the database must not replace the admin key.
+	src.Env = func(name string) (string, bool) {
+		if name == "JUNCTOR_ADMIN_KEY" {
+			return "", false
+		}
+		return c.lookup(name)
+	}
+	cfg, err := config.Load(src)
+	if err == nil {
+		_, err = c.load(cmd) // the admin key is a setting too
+	}
+	if err != nil {
+		return nil, finding{"settings", bad, err.Error(), "junctor config check names every problem"}
+	}
+	found := finding{"settings", good, "are valid", ""}
+	if warnings := append(config.UnknownEnv(c.env), cfg.Warnings()...); len(warnings) > 0 {
+		found = finding{"settings", warning, warnings[0], "junctor config check names every warning"}
+	}
+	return &patient{
+		dataDir: cfg.DataDir, listen: cfg.Listen, now: time.Now(),
+		running: func(ctx context.Context) (string, error) { return c.runningAt(ctx, cfg.DataDir) },
+		open:    func(ctx context.Context) error { return c.openDatabase(ctx, cfg) },
+	}, found
+}
+
+// runningAt asks the instance on this data directory for its address; "" when
+// there is none.
+func (c *cli) runningAt(ctx context.Context, dataDir string) (string, error) {
+	address, err := c.probe(ctx, dataDir)
+	if junctor.CodeOf(err) == junctor.CodeUnreachable {
+		return "", nil
+	}
+	return address, err
+}
+
+// openDatabase opens what is there. While an instance runs, that instance has
+// answered from its database already.
+func (c *cli) openDatabase(ctx context.Context, cfg *config.Config) error {
+	if _, err := c.probe(ctx, cfg.DataDir); err == nil {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(cfg.DataDir, "junctor.db")); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	a, err := app.New(ctx, cfg, version(), app.WithLog(c.err))
+	if err != nil {
+		return err
+	}
+	return a.Close()
+}
+
+// free says whether an address can be listened on.
+func free(ctx context.Context, address string) bool {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return false
+	}
+	_ = l.Close()
+	return true
+}

@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain lets scripts run this test binary as the junctor command.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"junctor": func() {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		os.Exit(Main(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
+	}})
+}
+
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "script"),
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			// Short names: the path of a unix socket has to fit into 104 bytes.
+			env.Setenv("XDG_DATA_HOME", env.WorkDir)
+			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("D", filepath.Join(env.WorkDir, "junctor"))
+			addr, err := freeAddress()
+			env.Setenv("ADDR", addr)
+			return err
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits,
+			"keyof": keyof,
+			"ready": ready,
+		},
+	})
+}
+
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
+
+// exits CODE program args... runs a program that must end with that code.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE program args...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) {
+		got = failed.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// keyof FILE takes the id and the key out of what key create --format json has
+// printed, as KEY_ID and JUNCTOR_KEY.
+func keyof(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: keyof FILE")
+	}
+	var key struct{ ID, Key string }
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &key))
+	ts.Setenv("KEY_ID", key.ID)
+	ts.Setenv("JUNCTOR_KEY", key.Key)
+}
+
+// ready DIR waits until an instance answers on the socket of a data directory.
+func ready(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: ready DIR")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	client := localClient(ts.MkAbs(args[0]))
+	for client.get(ctx, "/version", nil) != nil {
+		select {
+		case <-ctx.Done():
+			ts.Fatalf("no instance came up on %s", args[0])
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"net/http"
+
+	"github.com/spf13/cobra"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+func (c *cli) serverCommand() *cobra.Command {
+	cmd := noun("server", "List, show, switch and remove servers", "junctor server ls")
+	cmd.AddCommand(c.serverList(), c.serverShow(), c.serverRemove(),
+		c.serverSwitch("enable", "Switch a server on", junctor.StateActive),
+		c.serverSwitch("disable", "Switch a server off: its tools are not listed and cannot be called", junctor.StateInactive))
+	return cmd
+}
+
+func (c *cli) serverList() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "ls", Short: "List servers", Example: "  junctor server ls", Args: cobra.NoArgs,
+		RunE: run(func(cmd *cobra.Command, _ []string) error {
+			var servers list[junctor.Server]
+			if err := c.ask(cmd, http.MethodGet, "/servers", nil, &servers); err != nil {
+				return err
+			}
+			if c.json() {
+				return c.printJSON(servers)
+			}
+			rows := make([][]string, len(servers.Items))
+			for i, s := range servers.Items {
+				rows[i] = []string{s.ID, string(s.Mode), string(s.State), firstLine(s.Title, 60), firstLine(s.LastError, 80)}
+			}
+			return c.table([]string{"ID", "MODE", "STATE", "TITLE", "ERROR"}, rows)
+		}),
+	}
+	c.remote(cmd)
+	return cmd
+}
+
+func (c *cli) serverShow() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "show ID", Short: "Show a server", Example: "  junctor server show demo", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeServers,
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			var s junctor.Server
+			if err := c.ask(cmd, http.MethodGet, path("servers", args[0]), nil, &s); err != nil {
+				return err
+			}
+			return c.printServer(s)
+		}),
+	}
+	c.remote(cmd)
+	return cmd
+}
+
+func (c *cli) printServer(s junctor.Server) error {
+	if c.json() {
+		return c.printJSON(s)
+	}
+	return c.facts("id", s.ID, "title", s.Title, "mode", string(s.Mode), "state", string(s.State), "last error", s.LastError,
+		"created", moment(s.CreatedAt), "updated", moment(s.UpdatedAt))
+}
+
+func (c *cli) serverRemove() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "rm ID", Short: "Remove a server for good", Example: "  junctor server rm demo", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeServers,
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			if err := c.ask(cmd, http.MethodDelete, path("servers", args[0]), nil, nil); err != nil {
+				return err
+			}
+			return c.done(map[string]string{"id": args[0], "state": "removed"})
+		}),
+	}
+	c.remote(cmd)
+	return cmd
+}
+
+func (c *cli) serverSwitch(verb, short string, state junctor.ServerState) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: verb + " ID", Short: short, Example: "  junctor server " + verb + " demo", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeServers,
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			var s junctor.Server
+			if err := c.ask(cmd, http.MethodPatch, path("servers", args[0]), map[string]junctor.ServerState{"state": state}, &s); err != nil {
+				return err
+			}
+			return c.done(s)
+		}),
+	}
+	c.remote(cmd)
+	return cmd
+}

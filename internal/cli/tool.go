@@ -1,0 +1,218 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+func (c *cli) toolCommand() *cobra.Command {
+	cmd := noun("tool", "List, search, show and call tools", "junctor tool ls")
+	cmd.AddCommand(c.toolList(), c.toolSearch(), c.toolShow(), c.toolCall())
+	return cmd
+}
+
+func (c *cli) toolList() *cobra.Command {
+	var server string
+	cmd := &cobra.Command{
+		Use: "ls", Short: "List tools", Example: "  junctor tool ls --server demo", Args: cobra.NoArgs,
+		RunE: run(func(cmd *cobra.Command, _ []string) error {
+			return c.printTools(cmd, url.Values{"server": nonEmpty(server)})
+		}),
+	}
+	cmd.Flags().StringVar(&server, "server", "", "only the tools of this server")
+	_ = cmd.RegisterFlagCompletionFunc("server", c.completeServers)
+	c.remote(cmd)
+	return cmd
+}
+
+func (c *cli) toolSearch() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "search TEXT...", Short: "Find tools by words of their name, title or description",
+		Example: "  junctor tool search add numbers", Args: cobra.MinimumNArgs(1),
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			return c.printTools(cmd, url.Values{"q": {strings.Join(args, " ")}})
+		}),
+	}
+	c.remote(cmd)
+	return cmd
+}
+
+func (c *cli) printTools(cmd *cobra.Command, query url.Values) error {
+	var tools list[junctor.Tool]
+	if err := c.ask(cmd, http.MethodGet, "/tools?"+query.Encode(), nil, &tools); err != nil {
+		return err
+	}
+	if c.json() {
+		return c.printJSON(tools)
+	}
+	rows := make([][]string, len(tools.Items))
+	for i, t := range tools.Items {
+		about := t.Description
+		if about == "" {
+			about = t.Title
+		}
+		rows[i] = []string{t.Exposed, t.Version, firstLine(about, 80)}
+	}
+	return c.table([]string{"NAME", "VERSION", "ABOUT"}, rows)
+}
+
+func (c *cli) toolShow() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "show NAME", Short: "Show what a tool does, takes and gives", Example: "  junctor tool show demo__add",
+		Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeTools,
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			var t junctor.Tool
+			if err := c.ask(cmd, http.MethodGet, path("tools", args[0]), nil, &t); err != nil {
+				return err
+			}
+			if c.json() {
+				return c.printJSON(t)
+			}
+			return c.printTool(t)
+		}),
+	}
+	c.remote(cmd)
+	return cmd
+}
+
+func (c *cli) printTool(t junctor.Tool) error {
+	err := c.facts("name", t.Exposed, "title", t.Title, "server", t.Server, "own name", t.Name,
+		"version", t.Version, "versions", strings.Join(t.Versions, ", "), "annotations", string(t.Annotations), "digest", t.Digest)
+	if err != nil {
+		return err
+	}
+	if t.Description != "" {
+		fmt.Fprintf(c.out, "\n%s\n", printable(strings.TrimSpace(t.Description)))
+	}
+	sig := readSignature(t.InputSchema)
+	if len(sig.Properties) == 0 {
+		return nil
+	}
+	fmt.Fprintln(c.out)
+	names := make([]string, 0, len(sig.Properties))
+	for name := range sig.Properties {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	rows := make([][]string, len(names))
+	for i, name := range names {
+		a := sig.Properties[name]
+		if a == nil {
+			a = &argument{}
+		}
+		needed := ""
+		if slices.Contains(sig.Required, name) {
+			needed = "yes"
+		}
+		rows[i] = []string{name, strings.Join(a.Types, " or "), needed, string(a.Default), firstLine(a.Description, 80)}
+	}
+	return c.table([]string{"ARGUMENT", "TYPE", "NEEDED", "DEFAULT", "ABOUT"}, rows)
+}
+
+func (c *cli) toolCall() *cobra.Command {
+	var (
+		pairs         []string
+		text, version string
+	)
+	cmd := &cobra.Command{
+		Use: "call NAME", Short: "Call a tool and show what it answers",
+		Long: "Call a tool and show what it answers.\n\nThe value of an --arg is read as the tool's schema says: text stays text, a number is a number,\n" +
+			"and an argument that takes a list may be given several times. --json takes all arguments as one\nJSON object: as it stands, from @file, or from standard input with -.\n\n" +
+			"A tool that ran and failed exits 1; --format json prints the whole result as MCP has it.",
+		Example: "  junctor tool call demo__add --arg a=2 --arg b=40\n  junctor tool call demo__echo --json '{\"text\":\"hello\"}'",
+		Args:    cobra.ExactArgs(1), ValidArgsFunction: c.completeTools,
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			arguments, err := c.callArguments(cmd, args[0], pairs, text)
+			if err != nil {
+				return err
+			}
+			body := struct {
+				Arguments json.RawMessage `json:"arguments,omitempty"`
+				Version   string          `json:"version,omitempty"`
+			}{arguments, version}
+			var raw json.RawMessage
+			if err := c.ask(cmd, http.MethodPost, path("tools", args[0], "call"), body, &raw); err != nil {
+				return err
+			}
+			return c.printResult(raw)
+		}),
+	}
+	cmd.Flags().StringArrayVar(&pairs, "arg", nil, "an argument as `name=value`; may be given several times")
+	cmd.Flags().StringVar(&text, "json", "", "all arguments as a JSON object, @file or -")
+	cmd.Flags().StringVar(&version, "version", "", "which version of the tool; without it the default one")
+	cmd.MarkFlagsMutuallyExclusive("arg", "json")
+	_ = cmd.RegisterFlagCompletionFunc("arg", c.completeArguments)
+	c.remote(cmd)
+	return cmd
+}
+
+// callArguments gives the arguments of a call as one JSON object; nil for none.
+func (c *cli) callArguments(cmd *cobra.Command, tool string, pairs []string, text string) (json.RawMessage, error) {
+	if len(pairs) > 0 {
+		var t junctor.Tool
+		if err := c.ask(cmd, http.MethodGet, path("tools", tool), nil, &t); err != nil {
+			return nil, err
+		}
+		return buildArguments(t.InputSchema, pairs)
+	}
+	if text == "" {
+		return nil, nil
+	}
+	data := []byte(text)
+	var err error
+	switch {
+	case text == "-":
+		data, err = io.ReadAll(c.in)
+	case strings.HasPrefix(text, "@"):
+		data, err = os.ReadFile(text[1:])
+	}
+	if err != nil {
+		return nil, usagef("--json %s cannot be read: %v", text, err)
+	}
+	if !isJSON(string(data), '{') {
+		return nil, usagef("--json wants a JSON object, such as '{\"text\":\"hello\"}'")
+	}
+	return data, nil
+}
+
+// printResult shows a result; a tool that failed, or that asks for more than a
+// command line can give, ends the command with exit code 1.
+func (c *cli) printResult(raw json.RawMessage) error {
+	var r toolResult
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return junctor.Errorf(junctor.CodeUpstream, "the tool's answer is not an MCP result: %w", err)
+	}
+	if c.json() {
+		if err := c.printJSON(raw); err != nil {
+			return err
+		}
+	} else if _, err := io.WriteString(c.out, r.text()); err != nil {
+		return err
+	}
+	switch {
+	case len(r.InputRequests) > 0:
+		return junctor.Errorf(junctor.CodeUnavailable, "the tool asks for input while it runs, which needs an MCP client; the command line gives arguments only")
+	case r.IsError && c.json():
+		return said("the tool failed")
+	case r.IsError:
+		return junctor.Errorf(junctor.CodeUpstream, "the tool ran and failed")
+	}
+	return nil
+}
+
+func nonEmpty(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return []string{s}
+}
