@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"crypto/sha256"
 	"log/slog"
 	"runtime/debug"
 	"time"
@@ -12,17 +13,18 @@ import (
 
 // Options of a Guard. All but Trace must be set.
 type Options struct {
-	Catalog *catalog.Catalog
-	Limiter Limiter
-	Journal Journal
-	Sealer  Sealer
-	States  States
-	Meter   Meter
-	Logger  *slog.Logger
-	Now     func() time.Time
-	NewID   func() string
-	Timeout time.Duration // while a backend works, unless the tool says otherwise
-	Park    time.Duration // how long a call may wait for its client's input
+	Catalog  *catalog.Catalog
+	Limiter  Limiter
+	Journal  Journal
+	Recorder Recorder
+	Sealer   Sealer
+	States   States
+	Meter    Meter
+	Logger   *slog.Logger
+	Now      func() time.Time
+	NewID    func() string
+	Timeout  time.Duration // while a backend works, unless the tool says otherwise
+	Park     time.Duration // how long a call may wait for its client's input
 
 	// Trace starts a span for an operation and gives back what ends it.
 	Trace func(ctx context.Context, op *Op) (context.Context, func(error))
@@ -37,7 +39,7 @@ type Guard struct {
 // New makes a Guard, or says which part is missing.
 func New(o Options) (*Guard, error) {
 	switch {
-	case o.Catalog == nil, o.Limiter == nil, o.Journal == nil, o.Sealer == nil, o.States == nil, o.Meter == nil,
+	case o.Catalog == nil, o.Limiter == nil, o.Journal == nil, o.Recorder == nil, o.Sealer == nil, o.States == nil, o.Meter == nil,
 		o.Logger == nil, o.Now == nil, o.NewID == nil:
 		return nil, junctor.Errorf(junctor.CodeInternal, "guard: a part of Options is missing")
 	case o.Timeout <= 0 || o.Park <= 0:
@@ -91,7 +93,10 @@ func (g *Guard) do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Resu
 	}
 	item, resumed, err := g.admit(ctx, op, &call)
 	if err != nil {
-		return catalog.Result{}, g.refuse(ctx, &call, item.Shown, err)
+		return catalog.Result{}, g.refuse(ctx, op, &call, item.Shown, err)
+	}
+	if op.Arguments != nil {
+		call.ArgsDigest = sha256.Sum256(op.Arguments)
 	}
 	if resumed == nil {
 		call.ID, call.Status = g.o.NewID(), junctor.StatusRunning
@@ -123,7 +128,7 @@ func (g *Guard) do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Resu
 	if err == nil && op.View.Server == "" {
 		res.Body = catalog.ExposeURIs(item.Server.ID, op.Kind, res.Body)
 	}
-	return res, g.finish(ctx, &call, item.Shown, res, err)
+	return res, g.finish(ctx, op, &call, item.Shown, res, err)
 }
 
 // admit takes the operation through every gate up to the record of its attempt.

@@ -51,6 +51,13 @@ type Journal interface {
 	Append(ctx context.Context, c *junctor.Call) error
 }
 
+// Recorder keeps what was said in a call, for people who look at it later. It
+// is told of every call at its end, refused ones too. It must not block, and
+// keeps nothing of its arguments.
+type Recorder interface {
+	Record(c *junctor.Call, params, result []byte)
+}
+
 // Sealer makes text that only this installation can have made.
 type Sealer interface {
 	Seal(purpose string, plaintext []byte) string

@@ -10,7 +10,7 @@ import (
 // refuse records a call that never ran, with its reason, and gives the error
 // back. shown is the exposed name where one was found: unknown names must not
 // become labels of counters.
-func (g *Guard) refuse(ctx context.Context, call *junctor.Call, shown string, err error) error {
+func (g *Guard) refuse(ctx context.Context, op *Op, call *junctor.Call, shown string, err error) error {
 	e := junctor.AsError(err)
 	if call.ID == "" {
 		call.ID = g.o.NewID()
@@ -22,6 +22,7 @@ func (g *Guard) refuse(ctx context.Context, call *junctor.Call, shown string, er
 	if aerr := g.o.Journal.Append(ctx, call); aerr != nil {
 		g.o.Logger.Error("a refusal could not be recorded", "error", aerr)
 	}
+	g.o.Recorder.Record(call, op.Params, nil)
 	if shown == "" {
 		shown = "unknown"
 	}
@@ -44,9 +45,11 @@ func refusal(c junctor.Code) junctor.Status {
 
 // finish records and counts the end of a call that ran, and gives its error
 // back in the one type.
-func (g *Guard) finish(ctx context.Context, call *junctor.Call, shown string, res catalog.Result, err error) error {
+func (g *Guard) finish(ctx context.Context, op *Op, call *junctor.Call, shown string, res catalog.Result, err error) error {
 	call.Status = junctor.StatusSuccess
-	call.BytesOut = len(res.Body)
+	if call.BytesOut = len(res.Body); call.BytesOut > 0 {
+		call.ResultDigest = sha256.Sum256(res.Body)
+	}
 	call.Duration = g.o.Now().Sub(call.Start)
 	var e *junctor.Error
 	switch {
@@ -63,6 +66,7 @@ func (g *Guard) finish(ctx context.Context, call *junctor.Call, shown string, re
 	if aerr := g.o.Journal.Append(context.WithoutCancel(ctx), call); aerr != nil {
 		g.o.Logger.Error("the end of a call could not be recorded", "call", call.ID, "error", aerr)
 	}
+	g.o.Recorder.Record(call, op.Params, res.Body)
 	g.o.Meter.Observe(shown, call.Status, call.Duration)
 	if e == nil {
 		return nil
