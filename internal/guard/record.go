@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"crypto/sha256"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
