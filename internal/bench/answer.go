@@ -54,10 +54,14 @@ func readOne(br *bufio.Reader, buf []byte) (answer, error) {
 	if a.status, err = digits(line[9:12], 10, 999); err != nil || a.status < 100 {
 		return a, fmt.Errorf("bad status line %.40q", line)
 	}
-	a.last = line[7] == '0'
+	old := line[7] == '0'
+	a.last = old
 	f, err := readHead(br, &a)
 	if err != nil {
 		return a, err
+	}
+	if old && f.chunked {
+		return a, errors.New("HTTP/1.0 has no Transfer-Encoding")
 	}
 	switch {
 	case a.status < 200 || a.status == 204 || a.status == 304:

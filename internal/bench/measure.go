@@ -2,13 +2,13 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
 	"strconv"
 	"time"
 
-	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/proc"
 )
 
@@ -113,12 +113,12 @@ func (r *run) point(ctx context.Context, t *targets, p Point) error {
 
 // round measures rev, raw, Junctor, raw, rev.
 func (r *run) round(ctx context.Context, t *targets, p Point, answers *Answers) (round, error) {
-	one := round{before: make(map[string]reading, names), after: make(map[string]reading, names)}
+	one := round{before: make(map[string]reading), after: make(map[string]reading)}
 	other := strangers()
 	take := func(name string, at target) (reading, error) {
-		m, err := r.take(t, p, at)
+		m, err := r.take(t, p, name, at)
 		if err != nil {
-			return m, r.broken(name, "could not be measured at "+p.Name, err)
+			return m, err
 		}
 		answers.add(m.Answers)
 		return m, ctx.Err()
@@ -142,7 +142,7 @@ func (r *run) round(ctx context.Context, t *targets, p Point, answers *Answers) 
 }
 
 // take asks the load process for one reading.
-func (r *run) take(t *targets, p Point, at target) (reading, error) {
+func (r *run) take(t *targets, p Point, name string, at target) (reading, error) {
 	var m reading
 	if err := t.jobs.Encode(job{
 		Endpoint: at.endpoint, Version: p.Version, Method: p.Method, Tool: at.tool, Argument: t.argument, ArgBytes: p.ArgBytes,
@@ -154,7 +154,7 @@ func (r *run) take(t *targets, p Point, at target) (reading, error) {
 		return m, r.broken("load", "does not answer", err)
 	}
 	if m.Error != "" {
-		return m, junctor.Errorf(junctor.CodeUnavailable, "%s", m.Error)
+		return m, r.broken(name, "could not be measured at "+p.Name, errors.New(m.Error))
 	}
 	return m, nil
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -111,17 +112,13 @@ func (r *run) startJunctor(ctx context.Context, data string) (p *peer, e endpoin
 		return nil, e, 0, err
 	}
 	// What it prints is for people, and a full pipe would stop it.
-	go func() { _, _ = p.out.WriteTo(discard{}) }()
+	go func() { _, _ = io.Copy(io.Discard, p.out) }()
 	if err := r.awaitReady(ctx, p, addr, begin.Add(startPatience)); err != nil {
 		p.stop()
 		return nil, e, 0, err
 	}
 	return p, endpoint{Addr: addr, Path: "/mcp", Key: r.key}, time.Since(begin), nil
 }
-
-type discard struct{}
-
-func (discard) Write(b []byte) (int, error) { return len(b), nil }
 
 const (
 	startPatience = 30 * time.Second

@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 )
 
@@ -29,16 +30,21 @@ func (r *Report) WriteTable(w io.Writer) error {
 	t.line("")
 
 	t.line("point\ttarget\tcalls/s\tp50 us\tp99 us\tCPU us/call\tother cores")
+	noisy := false
 	for _, p := range r.Points {
 		other := p.Other.text(2)
 		if p.Other.Median > disturbed {
 			other += " *"
+			noisy = true
 		}
 		t.absolute(p.Name, "junctor", p.Junctor, other)
 		t.absolute("", Raw, p.Raw, "")
 		t.absolute("", Rev, p.Rev, "")
 	}
-	t.line("* strangers kept the machine busy: repeat when it is quiet\n")
+	if noisy {
+		t.line("* strangers kept the machine busy: repeat when it is quiet")
+	}
+	t.line("")
 
 	t.line("figure\tmedian (range)\tunit\tgoal\tverdict")
 	for _, f := range r.Figures {
@@ -68,7 +74,9 @@ type table struct {
 }
 
 func (t *table) line(format string, args ...any) {
-	if _, err := fmt.Fprintf(t.w, format+"\n", args...); err != nil && t.err == nil {
+	// An empty cell at the end would be filled with spaces.
+	text := strings.TrimRight(fmt.Sprintf(format, args...), "\t")
+	if _, err := fmt.Fprintln(t.w, text); err != nil && t.err == nil {
 		t.err = err
 	}
 }

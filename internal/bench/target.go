@@ -17,8 +17,6 @@ const (
 	Rev = "rev" // httputil.ReverseProxy in front of raw
 )
 
-const names = 2 // of yardsticks
-
 // targets is everything that runs while a point is measured.
 type targets struct {
 	load     *peer
@@ -46,7 +44,7 @@ func (t *targets) stop() {
 // startTargets starts all of them. Raw gets Junctor's own list to answer
 // tools/list with, so that both send as many bytes.
 func (r *run) startTargets(ctx context.Context) (t *targets, err error) {
-	t = &targets{yard: make(map[string]target, names)}
+	t = &targets{yard: make(map[string]target)}
 	defer func() {
 		if err != nil {
 			t.stop()
