@@ -101,7 +101,7 @@ type Sink interface {
 	// without progressToken: the door adds the caller's own.
 	Progress(params []byte)
 	// Log takes the params of a notifications/message. Drop what the caller
-	// did not ask for the door does so again.
+	// did not ask for: the door does so again.
 	Log(level string, params []byte)
 }
 
