@@ -104,7 +104,8 @@ func (r *run) startJunctor(ctx context.Context, data string) (p *peer, e endpoin
 		"JUNCTOR_DATA_DIR=" + data,
 		"JUNCTOR_LISTEN=" + addr,
 		"JUNCTOR_ADMIN_KEY=" + r.key,
-		"JUNCTOR_RATE_LIMIT=1000000000", // on, and never reached
+		"JUNCTOR_RATE_LIMIT=1000000", // on, and never reached
+		"JUNCTOR_RATE_BURST=1000000",
 	}, r.opt.Env...)
 	begin := time.Now()
 	p, err = r.start(ctx, "junctor", r.opt.Junctor, env)

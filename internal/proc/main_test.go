@@ -36,19 +36,22 @@ func play(role string) int {
 	case "stubborn": // does not end when asked
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Println("armed")
-		select {}
+		idle()
 	case "parent": // has a child that does not end when asked
-		return startChild("play-stubborn", func() { select {} })
+		return startChild("play-stubborn", idle)
 	case "deserter": // leaves such a child behind
 		return startChild("play-stubborn", func() {})
 	case "worker": // uses CPU and memory, in a child of its own too
-		return startChild("play-burn", func() { burn(); _, _ = io.Copy(io.Discard, os.Stdin) })
+		return startChild("play-burn", func() { burn(); idle() })
 	case "burn":
 		burn()
-		_, _ = io.Copy(io.Discard, os.Stdin)
+		idle()
 	}
 	return 0
 }
+
+// idle waits until the test that holds the other end lets go or ends.
+func idle() { _, _ = io.Copy(io.Discard, os.Stdin) }
 
 func startChild(role string, then func()) int {
 	c := exec.Command(os.Args[0], role)
