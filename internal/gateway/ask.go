@@ -55,7 +55,7 @@ func (x *exchange) ask(ctx context.Context, op *guard.Op, res catalog.Result) (c
 		op.InputResponses = nil
 		if len(requests) > 2 {
 			silent = 0
-			responses, err := x.askAll(ctx, requests)
+			responses, err := x.askInTime(ctx, requests)
 			if err != nil {
 				return catalog.Result{}, err
 			}
@@ -70,6 +70,17 @@ func (x *exchange) ask(ctx context.Context, op *guard.Op, res catalog.Result) (c
 		}
 	}
 	return catalog.Result{}, junctor.Errorf(junctor.CodeUpstream, "the call asked for input too often and was given up")
+}
+
+// askInTime is askAll for clients that may never answer: the call ends then.
+func (x *exchange) askInTime(ctx context.Context, requests []byte) ([]byte, error) {
+	limited, cancel := context.WithTimeout(ctx, x.g.o.AskFor)
+	defer cancel()
+	responses, err := x.askAll(limited, requests)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return nil, junctor.Errorf(junctor.CodeTimeout, "the client was asked for input and did not answer within %v", x.g.o.AskFor)
+	}
+	return responses, err
 }
 
 // askAll sends all requests of one round and waits for all answers.

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"net/http"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -26,36 +27,51 @@ func (g *Gateway) postBatch(w http.ResponseWriter, r *http.Request, p *junctor.P
 		g.refuse(w, http.StatusBadRequest, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: "batches are not part of this session's protocol version; send one message at a time"})
 		return
 	}
-	g.batch(w, in.body, func(m *wire.Message) []byte {
-		switch m.Kind {
-		case wire.Response:
-			s.answer(m)
-		case wire.Notification:
-			if m.Method == wire.NoteCancelled && m.RequestID != nil {
-				s.cancelCall(m.RequestID)
-			}
-		case wire.Request:
-			if m.Method == wire.MethodInitialize {
-				return wire.AppendError(nil, m.ID, &wire.Error{Code: wire.CodeInvalidRequest, Message: "initialize must not be part of a batch"})
-			}
-			message, _ := g.legacyExchange(p, junctor.DoorMCP, view, m, s).answerLegacy(r.Context())
-			return message
-		}
-		return nil
-	})
+	g.batch(w, http.StatusBadRequest, in.body, func(m *wire.Message) []byte { return g.batched(r.Context(), p, junctor.DoorMCP, view, s, m) })
 }
 
-// batch answers the messages of a batch one after the other, each by what handle
-// gives for it (nil for no answer), and all of them as one array.
-func (g *Gateway) batch(w http.ResponseWriter, body []byte, handle func(*wire.Message) []byte) {
+// batched handles one message of a legacy batch.
+func (g *Gateway) batched(ctx context.Context, p *junctor.Principal, door junctor.Door, view catalog.View, s *session, m *wire.Message) []byte {
+	switch m.Kind {
+	case wire.Response:
+		s.answer(m)
+	case wire.Notification:
+		if m.Method == wire.NoteCancelled && m.RequestID != nil {
+			s.cancelCall(m.RequestID)
+		}
+	case wire.Request:
+		if m.Method == wire.MethodInitialize {
+			return wire.AppendError(nil, m.ID, &wire.Error{Code: wire.CodeInvalidRequest, Message: "initialize must not be part of a batch"})
+		}
+		message, _ := g.legacyExchange(p, door, view, m, s).answerLegacy(ctx)
+		return message
+	}
+	return nil
+}
+
+// batch answers a batch over HTTP. bad is the status of one that is none.
+func (g *Gateway) batch(w http.ResponseWriter, bad int, body []byte, handle func(*wire.Message) []byte) {
+	answer, err := answerBatch(body, handle)
+	switch {
+	case err != nil:
+		g.refuse(w, bad, nil, asFault(err, false, "").wire)
+	case answer == nil:
+		w.WriteHeader(http.StatusAccepted)
+	default:
+		(&reply{g: g, w: w}).finish(http.StatusOK, answer)
+	}
+}
+
+// answerBatch answers the messages of a batch one after the other, each by what
+// handle gives for it (nil for no answer), and all of them as one array; nil
+// when none has an answer.
+func answerBatch(body []byte, handle func(*wire.Message) []byte) ([]byte, error) {
 	messages, errs, err := wire.ParseBatch(body)
 	if err == nil && len(messages) > maxBatch {
 		err = &wire.Error{Code: wire.CodeInvalidRequest, Message: "a batch holds at most 100 messages"}
 	}
-	rep := &reply{g: g, w: w}
 	if err != nil {
-		rep.finish(http.StatusOK, wire.AppendError(nil, nil, asFault(err, false, "").wire))
-		return
+		return nil, err
 	}
 	out := []byte{'['}
 	for i := range messages {
@@ -74,8 +90,7 @@ func (g *Gateway) batch(w http.ResponseWriter, body []byte, handle func(*wire.Me
 		out = append(out, answer...)
 	}
 	if len(out) == 1 {
-		w.WriteHeader(http.StatusAccepted)
-		return
+		return nil, nil
 	}
-	rep.finish(http.StatusOK, append(out, ']'))
+	return append(out, ']'), nil
 }

@@ -41,7 +41,7 @@ type outcome struct {
 // handled before it.
 func (x *exchange) run(ctx context.Context) (outcome, error) {
 	if x.m.Wrong != "" {
-		return outcome{}, &wire.Error{Code: wire.CodeInvalidParams, Message: "params: " + x.m.Wrong + " has the wrong type or spelling"}
+		return outcome{}, &wire.Error{Code: wire.CodeInvalidParams, Message: x.m.Wrong + " has the wrong type or spelling"}
 	}
 	switch x.m.Method {
 	case wire.MethodToolsList:

@@ -54,6 +54,7 @@ type Options struct {
 	ListTTL   time.Duration // how long a modern client may keep a list; default 10 s
 	KeepAlive time.Duration // between comment lines on a quiet stream; default 15 s
 	PollAfter time.Duration // a legacy stream is closed after this and resumed by its client; default 5 min
+	AskFor    time.Duration // a legacy client has this long to answer a question; default 10 min
 	Idle      time.Duration // a legacy session leaves memory after this; it can be opened again; default 10 min
 }
 
@@ -67,7 +68,7 @@ type Gateway struct {
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
-	wg     sync.WaitGroup
+	work   work
 
 	sessions sessionTable
 	pipes    pipeTable // of the HTTP+SSE door
@@ -83,6 +84,7 @@ func New(o Options) (*Gateway, error) {
 	setDefault(&o.ListTTL, 10*time.Second)
 	setDefault(&o.KeepAlive, 15*time.Second)
 	setDefault(&o.PollAfter, 5*time.Minute)
+	setDefault(&o.AskFor, 10*time.Minute)
 	setDefault(&o.Idle, 10*time.Minute)
 	info, err := json.Marshal(o.Info)
 	if err != nil {
@@ -91,7 +93,7 @@ func New(o Options) (*Gateway, error) {
 	g := &Gateway{o: o, serverInfo: info, jsonType: []string{"application/json"}, sseType: []string{"text/event-stream"}}
 	g.inbounds.New = func() any { return &inbound{} }
 	g.ctx, g.cancel = context.WithCancel(context.Background())
-	g.wg.Go(g.sweep)
+	g.work.start(g.sweep)
 	return g, nil
 }
 
@@ -102,10 +104,11 @@ func setDefault[T comparable](v *T, def T) {
 	}
 }
 
-// Close ends all streams and waits for what runs.
+// Close ends all streams and waits for what runs, but not for ever: a backend
+// that does not heed its context must not keep the process.
 func (g *Gateway) Close() {
 	g.cancel()
-	g.wg.Wait()
+	g.work.stop(closeWait)
 }
 
 // Routes registers the doors that are open.

@@ -16,8 +16,7 @@ import (
 // nothing needs it any more, which may be after it has returned.
 func (g *Gateway) postLegacy(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.View, in *inbound, streamFirst bool) {
 	m := &in.m
-	if v := r.Header.Get(headerVersion); v != "" && !slices.Contains(wire.LegacyVersions(), v) {
-		g.refuse(w, http.StatusBadRequest, m.ID, &wire.Error{Code: wire.CodeInvalidRequest, Message: "MCP-Protocol-Version " + quoteShort(v) + " is not spoken here"})
+	if !g.legacyVersion(w, r, m.ID) {
 		g.release(in)
 		return
 	}
@@ -46,6 +45,17 @@ func (g *Gateway) postLegacy(w http.ResponseWriter, r *http.Request, p *junctor.
 	w.WriteHeader(http.StatusAccepted)
 }
 
+// legacyVersion holds the version header of a legacy request, which may be
+// absent, to those that are spoken; it answers 400 for others.
+func (g *Gateway) legacyVersion(w http.ResponseWriter, r *http.Request, id []byte) bool {
+	v := r.Header.Get(headerVersion)
+	if v == "" || slices.Contains(wire.LegacyVersions(), v) {
+		return true
+	}
+	g.refuse(w, http.StatusBadRequest, id, &wire.Error{Code: wire.CodeInvalidRequest, Message: "MCP-Protocol-Version " + quoteShort(v) + " is not spoken here"})
+	return false
+}
+
 func (g *Gateway) legacyExchange(p *junctor.Principal, door junctor.Door, view catalog.View, m *wire.Message, s *session) *exchange {
 	return &exchange{g: g, p: p, door: door, view: view, m: m, s: s, caller: s.caller(m.ProgressToken != nil)}
 }
@@ -61,12 +71,12 @@ func (g *Gateway) initialize(w http.ResponseWriter, r *http.Request, p *junctor.
 	}
 	x := g.legacyExchange(p, junctor.DoorMCP, view, m, s)
 	w.Header().Set(headerSession, s.text)
-	rep.finish(http.StatusOK, wire.AppendResult(nil, m.ID, x.initializeResult()))
+	rep.finish(http.StatusOK, wire.AppendResult(nil, m.ID, x.initializeResult(capabilities(false))))
 }
 
-func (x *exchange) initializeResult() []byte {
+func (x *exchange) initializeResult(capabilities string) []byte {
 	b := wire.AppendString([]byte(`{"protocolVersion":`), x.s.version)
-	b = append(append(b, `,"capabilities":`...), capabilities(false)...)
+	b = append(append(b, `,"capabilities":`...), capabilities...)
 	b = append(append(b, `,"serverInfo":`...), x.g.serverInfo...)
 	if text := x.instructions(); text != "" {
 		b = wire.AppendString(append(b, `,"instructions":`...), text)
@@ -88,7 +98,7 @@ func (x *exchange) runLegacy(ctx context.Context) (outcome, error) {
 }
 
 func (x *exchange) setLevel(ctx context.Context) (outcome, error) {
-	if wire.Severity(x.m.Level) < 0 {
+	if wire.Severity(x.m.Level) == 0 {
 		return outcome{}, &wire.Error{Code: wire.CodeInvalidParams, Message: "unknown log level " + quoteShort(x.m.Level)}
 	}
 	x.s.mu.Lock()
@@ -160,14 +170,20 @@ func (g *Gateway) requestLegacy(w http.ResponseWriter, r *http.Request, x *excha
 	ctx, cancel := context.WithCancel(g.ctx)
 	x.s.begin(x.m.ID, cancel)
 	answer := make(chan answered, 1)
-	go func() {
+	started := g.work.start(func() {
 		defer g.release(in)
 		defer cancel()
 		defer x.s.done(x.m.ID)
 		message, retry := x.answerLegacy(ctx)
 		answer <- answered{message, retry}
 		st.finish(message)
-	}()
+	})
+	if !started {
+		cancel()
+		x.s.done(x.m.ID)
+		g.refuse(w, http.StatusServiceUnavailable, x.m.ID, &wire.Error{Code: codeUnavailable, Message: "the server is stopping; try again"})
+		return
+	}
 	g.awaitLegacy(w, r, x, st, answer, streamFirst)
 }
 

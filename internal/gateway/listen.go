@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -77,12 +78,12 @@ func (x *exchange) listen(ctx context.Context, want interest, quiet func()) {
 	for {
 		select {
 		case <-ctx.Done():
+			if x.g.ctx.Err() != nil {
+				x.goodbye(meta)
+			}
 			return
 		case <-x.g.ctx.Done():
-			cancelled := append(append([]byte(`{"requestId":`), x.m.ID...), `,"reason":"the server is stopping"}`...)
-			x.out.send(wire.AppendNotification(nil, wire.NoteCancelled, cancelled))
-			body := append(append([]byte(`{"_meta":`), meta...), '}')
-			x.out.send(x.appendAnswer(nil, outcome{body: body}))
+			x.goodbye(meta)
 			return
 		case <-watch.Ready():
 			x.notify(watch.Take(), want, meta)
@@ -92,6 +93,15 @@ func (x *exchange) listen(ctx context.Context, want interest, quiet func()) {
 			}
 		}
 	}
+}
+
+// goodbye ends a subscription from this side: the specification wants the
+// request cancelled on one page and answered on another.
+func (x *exchange) goodbye(meta []byte) {
+	cancelled := append(append([]byte(`{"requestId":`), x.m.ID...), `,"reason":"the server is stopping"}`...)
+	x.out.send(wire.AppendNotification(nil, wire.NoteCancelled, cancelled))
+	body := append(append([]byte(`{"_meta":`), meta...), '}')
+	x.out.send(x.appendAnswer(nil, outcome{body: body}))
 }
 
 func (x *exchange) subscription(uri string, end bool) *guard.Op {
@@ -120,8 +130,8 @@ func (i interest) granted() []byte {
 		add("resourcesListChanged", "true")
 	}
 	uris := []byte{'['}
-	for uri, ok := range i.uris {
-		if ok {
+	for _, uri := range slices.Sorted(maps.Keys(i.uris)) {
+		if i.uris[uri] {
 			if len(uris) > 1 {
 				uris = append(uris, ',')
 			}

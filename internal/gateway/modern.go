@@ -18,20 +18,19 @@ func (g *Gateway) postModern(w http.ResponseWriter, r *http.Request, p *junctor.
 		g.refuse(w, http.StatusBadRequest, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: "a response was sent; in this protocol version the server asks nothing by requests"})
 		return
 	}
+	var e *wire.Error
+	if m.Kind == wire.Request {
+		e = checkModern(m)
+	}
+	if e == nil {
+		e = wire.CheckHeaders(r.Header, m)
+	}
+	if e != nil {
+		g.refuse(w, http.StatusBadRequest, m.ID, e)
+		return
+	}
 	if m.Kind == wire.Notification {
 		w.WriteHeader(http.StatusAccepted)
-		return
-	}
-	if e := checkModern(m); e != nil {
-		g.refuse(w, http.StatusBadRequest, m.ID, e)
-		return
-	}
-	if e := wire.CheckHeaders(r.Header, m); e != nil {
-		g.refuse(w, http.StatusBadRequest, m.ID, e)
-		return
-	}
-	if e := checkVersion(m.MetaVersion); e != nil {
-		g.refuse(w, http.StatusBadRequest, m.ID, e)
 		return
 	}
 	rep := &reply{g: g, w: w, streamFirst: streamFirst}
@@ -62,14 +61,19 @@ func resourceOf(m *wire.Message) string {
 	return ""
 }
 
-// checkModern holds a modern request to what its _meta must have.
+// checkModern holds a modern request to what its _meta must have. A version
+// that is not spoken comes before everything else that may be missing: what
+// belongs to it is not ours to say.
 func checkModern(m *wire.Message) *wire.Error {
+	if e := checkVersion(m.MetaVersion); m.HasMetaVersion && e != nil {
+		return e
+	}
 	switch {
 	case !m.HasMetaVersion:
 		return &wire.Error{Code: wire.CodeInvalidParams, Message: "params._meta must have " + wire.MetaProtocolVersion}
 	case !m.HasMetaCapabilities:
 		return &wire.Error{Code: wire.CodeInvalidParams, Message: "params._meta must have " + wire.MetaClientCapabilities}
-	case m.MetaLogLevel != "" && wire.Severity(m.MetaLogLevel) < 0:
+	case m.MetaLogLevel != "" && wire.Severity(m.MetaLogLevel) == 0:
 		return &wire.Error{Code: wire.CodeInvalidParams, Message: "unknown log level " + quoteShort(m.MetaLogLevel)}
 	}
 	return nil

@@ -26,16 +26,15 @@ type pipe struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	slots  chan struct{}
-	wg     sync.WaitGroup
+	work   work
 	s      *session
 	pumps  sync.Once
 
 	out  sync.Mutex // one message at a time
 	shut bool       // under out: nothing may be written any more
 
-	mu     sync.Mutex
-	ready  bool // initialize has been answered
-	closed bool // no request may be started any more
+	mu    sync.Mutex
+	ready bool // initialize has been answered
 }
 
 func (g *Gateway) newPipe(ctx context.Context, p *junctor.Principal, door junctor.Door, write func([]byte) error) *pipe {
@@ -48,22 +47,10 @@ func (g *Gateway) newPipe(ctx context.Context, p *junctor.Principal, door juncto
 func (c *pipe) close() {
 	c.cancel()
 	c.s.close()
-	c.mu.Lock()
-	c.closed = true
-	c.mu.Unlock()
-	c.wg.Wait()
+	c.work.stop(closeWait)
 	c.out.Lock()
 	c.shut = true
 	c.out.Unlock()
-}
-
-// start runs f in the background, unless the pipe is closed.
-func (c *pipe) start(f func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.closed {
-		c.wg.Go(f)
-	}
 }
 
 // send writes one message; a client that does not take it ends the connection.
@@ -81,6 +68,21 @@ func (c *pipe) send(message []byte) {
 // receive handles one message. It returns when the next may be read; requests go
 // on in the background. It keeps no part of body.
 func (c *pipe) receive(body []byte) {
+	if wire.IsBatch(body) && c.batches() {
+		body = bytes.Clone(body)
+		c.background(func() {
+			answer, err := answerBatch(body, func(m *wire.Message) []byte {
+				return c.g.batched(c.ctx, c.p, c.door, catalog.View{}, c.s, m)
+			})
+			if err != nil {
+				answer = wire.AppendError(nil, nil, asFault(err, false, "").wire)
+			}
+			if answer != nil {
+				c.send(answer)
+			}
+		})
+		return
+	}
 	m := &wire.Message{}
 	if err := m.Parse(bytes.Clone(body)); err != nil {
 		c.send(wire.AppendError(nil, m.ID, asFault(err, false, "").wire))
@@ -108,21 +110,36 @@ func (c *pipe) request(m *wire.Message) {
 		c.send(c.initialize(m))
 		return
 	}
+	ctx, cancel := context.WithCancel(c.ctx)
+	c.s.begin(m.ID, cancel)
+	c.background(func() {
+		defer cancel()
+		defer c.s.done(m.ID)
+		answer := c.answer(ctx, m)
+		if answer != nil && ctx.Err() == nil { // one who cancelled wants no answer
+			c.send(answer)
+		}
+	})
+}
+
+// background runs f when there is a slot, unless the pipe closes before.
+func (c *pipe) background(f func()) {
 	select {
 	case c.slots <- struct{}{}:
 	case <-c.ctx.Done():
 		return
 	}
-	ctx, cancel := context.WithCancel(c.ctx)
-	c.s.begin(m.ID, cancel)
-	c.start(func() {
+	c.work.start(func() {
 		defer func() { <-c.slots }()
-		defer cancel()
-		defer c.s.done(m.ID)
-		if answer := c.answer(ctx, m); answer != nil {
-			c.send(answer)
-		}
+		f()
 	})
+}
+
+// batches says whether the client's version has batches.
+func (c *pipe) batches() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ready && wire.HasBatches(c.s.version)
 }
 
 // answer runs a request of either era; nil when it has answered already.
@@ -175,12 +192,14 @@ func (c *pipe) initialize(m *wire.Message) []byte {
 	c.s.mu.Unlock()
 	c.ready = true
 	x := &exchange{g: c.g, p: c.p, door: c.door, m: m, s: c.s}
-	return wire.AppendResult(nil, m.ID, x.initializeResult())
+	return wire.AppendResult(nil, m.ID, x.initializeResult(capabilities(false)))
 }
 
 // startPump sends list changes and updates from now on.
 func (c *pipe) startPump() {
 	x := &exchange{g: c.g, p: c.p, door: c.door, s: c.s, out: c}
 	watch := c.g.o.Catalog.Watch()
-	c.start(func() { x.pump(c.ctx, watch) })
+	if !c.work.start(func() { x.pump(c.ctx, watch) }) {
+		watch.Stop()
+	}
 }

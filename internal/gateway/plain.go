@@ -27,7 +27,7 @@ func (g *Gateway) servePlain(w http.ResponseWriter, r *http.Request) {
 	}
 	defer g.release(in)
 	if wire.IsBatch(in.body) {
-		g.batch(w, in.body, func(m *wire.Message) []byte {
+		g.batch(w, http.StatusOK, in.body, func(m *wire.Message) []byte {
 			if m.Kind != wire.Request {
 				return nil
 			}
@@ -74,7 +74,7 @@ func (x *exchange) runPlain(ctx context.Context) (outcome, error) {
 		if v := x.m.ProtocolVersion; slices.Contains(wire.LegacyVersions(), v) {
 			x.s.version = v
 		}
-		return outcome{body: x.initializeResult()}, nil
+		return outcome{body: x.initializeResult(`{"tools":{}}`)}, nil
 	case wire.MethodPing:
 		return outcome{body: []byte("{}")}, nil
 	case wire.MethodToolsList:
@@ -89,7 +89,7 @@ func (x *exchange) runPlain(ctx context.Context) (outcome, error) {
 
 // flatten puts the members of structuredContent at the top of a result as well,
 // where clients of this door look for them. A member that the result has itself
-// stays as it is.
+// stays as it is, and none is taken for what MCP says of a result.
 func flatten(body []byte) []byte {
 	structured := wire.Get(body, "structuredContent")
 	if len(structured) == 0 || structured[0] != '{' {
@@ -98,7 +98,7 @@ func flatten(body []byte) []byte {
 	var add []wire.Member
 	for key, value := range wire.Members(structured) {
 		name := wire.Unescape(key)
-		if wire.Get(body, name) == nil {
+		if wire.Get(body, name) == nil && !slices.Contains([]string{"content", "isError", "_meta"}, name) {
 			add = append(add, wire.Member{Key: name, Value: value})
 		}
 	}

@@ -31,10 +31,16 @@ func (g *Gateway) serveMCP(w http.ResponseWriter, r *http.Request, view catalog.
 	switch r.Method {
 	case http.MethodPost:
 		g.post(w, r, p, view)
-	case http.MethodGet:
-		g.resume(w, r, p, view)
-	case http.MethodDelete:
-		g.endSession(w, r, p, view)
+	case http.MethodGet, http.MethodDelete:
+		switch {
+		case wire.IsModern(r.Header.Get(headerVersion)):
+			methodNotAllowed(w, "POST") // sessions and their streams are of the other era
+		case !g.legacyVersion(w, r, nil):
+		case r.Method == http.MethodGet:
+			g.resume(w, r, p, view)
+		default:
+			g.endSession(w, r, p, view)
+		}
 	default:
 		methodNotAllowed(w, "GET, POST, DELETE")
 	}

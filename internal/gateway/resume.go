@@ -76,7 +76,11 @@ func (g *Gateway) notes(p *junctor.Principal, view catalog.View, s *session) *st
 		s.end = cancel
 		x := &exchange{g: g, p: p, view: view, s: s, out: s.notes}
 		watch := g.o.Catalog.Watch()
-		g.wg.Go(func() { x.pump(ctx, watch) })
+		if s.closed || !g.work.start(func() { x.pump(ctx, watch) }) {
+			cancel()
+			watch.Stop()
+			s.notes.end()
+		}
 	}
 	return s.notes
 }

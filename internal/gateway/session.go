@@ -76,6 +76,7 @@ type session struct {
 	nextAsk  int
 	nextPost int
 	end      context.CancelFunc // of what pumps notes
+	closed   bool
 }
 
 func newSession(boot, version string, caps, info []byte) *session {
@@ -97,6 +98,9 @@ func (s *session) begin(id []byte, cancel context.CancelFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls[string(id)] = cancel
+	if s.closed {
+		cancel()
+	}
 }
 
 func (s *session) done(id []byte) {
@@ -126,6 +130,7 @@ func (s *session) interest() interest {
 func (s *session) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.closed = true
 	for _, cancel := range s.calls {
 		cancel()
 	}
