@@ -102,6 +102,20 @@ func TestTable(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", want, b.String())
 		}
 	}
+	columns := map[int]bool{} // where the goal stands: under its head
+	for line := range strings.Lines(b.String()) {
+		if strings.HasSuffix(line, " \n") {
+			t.Errorf("%q ends with spaces", line)
+		}
+		for _, cell := range []string{"goal     ", "CPU <="} {
+			if at := strings.Index(line, cell); at >= 0 {
+				columns[at] = true
+			}
+		}
+	}
+	if len(columns) != 1 {
+		t.Errorf("the goals stand in %d columns of\n%s", len(columns), b.String())
+	}
 	full := errors.New("disk full")
 	if err := r.WriteTable(writerFunc(func([]byte) (int, error) { return 0, full })); !errors.Is(err, full) {
 		t.Errorf("WriteTable = %v, want %v", err, full)

@@ -1,9 +1,9 @@
 package bench
 
 import (
+	"bytes"
 	"fmt"
 	"io"
-	"strings"
 	"text/tabwriter"
 )
 
@@ -12,7 +12,7 @@ const disturbed = 0.15
 
 // WriteTable writes the report for people.
 func (r *Report) WriteTable(w io.Writer) error {
-	t := &table{tabwriter.NewWriter(w, 0, 0, 2, ' ', 0), nil}
+	t := newTable()
 	t.line("%d rounds of %s at each point, %s %s/%s, %d CPUs", r.Pairs, r.Duration, r.Go, r.OS, r.Arch, r.CPUs)
 	t.line("Junctor with every gate on, as a part of a yardstick: median (range). raw is net/http with encoding/json, rev httputil.ReverseProxy before it;")
 	t.line("control is the yardstick against itself, 1.00 without noise.\n")
@@ -64,32 +64,39 @@ func (r *Report) WriteTable(w io.Writer) error {
 	for _, f := range r.Failures {
 		t.line("FAILED: %s", f)
 	}
-	return t.flush()
+	return t.writeTo(w)
 }
 
-// table remembers the first error, so that lines need not be checked one by one.
+// table aligns its cells in memory.
 type table struct {
-	w   *tabwriter.Writer
-	err error
+	text  *bytes.Buffer
+	cells *tabwriter.Writer
+}
+
+func newTable() *table {
+	text := new(bytes.Buffer)
+	return &table{text, tabwriter.NewWriter(text, 0, 0, 2, ' ', 0)}
 }
 
 func (t *table) line(format string, args ...any) {
-	// An empty cell at the end would be filled with spaces.
-	text := strings.TrimRight(fmt.Sprintf(format, args...), "\t")
-	if _, err := fmt.Fprintln(t.w, text); err != nil && t.err == nil {
-		t.err = err
-	}
+	_, _ = fmt.Fprintf(t.cells, format+"\n", args...) // into memory
 }
 
 func (t *table) absolute(point, name string, m Measures, other string) {
 	t.line("%s\t%s\t%s\t%s\t%s\t%s\t%s", point, name, m.Throughput.middle(), m.P50.middle(), m.P99.middle(), m.CPU.middle(), other)
 }
 
-func (t *table) flush() error {
-	if err := t.w.Flush(); t.err == nil {
-		t.err = err
+// writeTo writes the lines without the spaces that empty cells leave at their ends.
+func (t *table) writeTo(w io.Writer) error {
+	if err := t.cells.Flush(); err != nil {
+		return err
 	}
-	return t.err
+	var out []byte
+	for line := range bytes.Lines(t.text.Bytes()) {
+		out = append(append(out, bytes.TrimRight(line, " \n")...), '\n')
+	}
+	_, err := w.Write(out)
+	return err
 }
 
 // text is the median with its range.
