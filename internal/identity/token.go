@@ -31,7 +31,7 @@ func newToken(id string) string {
 // prefixOf is what may be shown of a token: nothing of one that was not made
 // here, since its first characters may be all there is to it.
 func prefixOf(token string) string {
-	if len(token) != tokenLength || !strings.HasPrefix(token, tokenMark) || token[prefixLength] != '_' {
+	if len(token) != tokenLength || !strings.HasPrefix(token, tokenMark) {
 		return ""
 	}
 	return token[:prefixLength]
