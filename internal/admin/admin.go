@@ -129,16 +129,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Referrer-Policy", "no-referrer")
-	defer func() {
-		switch v := recover(); v {
-		case nil:
-		case http.ErrAbortHandler:
-			panic(v)
-		default:
-			h.log.ErrorContext(r.Context(), "a handler of the admin API panicked", "method", r.Method, "path", r.URL.Path, "panic", v)
-			writeProblem(w, problemOf(junctor.Errorf(junctor.CodeInternal, "internal error; the log of this instance says more")))
-		}
-	}()
+	defer h.survive(w, r)
 
 	mux := h.api().mux
 	if fallback, pattern := mux.Handler(r); pattern == "" {
@@ -146,6 +137,18 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	mux.ServeHTTP(w, r)
+}
+
+// survive makes a panic of a handler cost one answer.
+func (h *handler) survive(w http.ResponseWriter, r *http.Request) {
+	switch v := recover(); v {
+	case nil:
+	case http.ErrAbortHandler:
+		panic(v)
+	default:
+		h.log.ErrorContext(r.Context(), "a handler of the admin API panicked", "method", r.Method, "path", r.URL.Path, "panic", v)
+		writeProblem(w, problemOf(junctor.Errorf(junctor.CodeInternal, "internal error; the log of this instance says more")))
+	}
 }
 
 // noRoute asks the mux's own refusal for its status and its Allow header, and

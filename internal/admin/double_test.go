@@ -113,7 +113,7 @@ func echoTool() junctor.Tool {
 }
 
 func (w *world) Tools(_ *junctor.Principal, server, query string) []junctor.Tool {
-	if server != "" && server != "demo" || !strings.Contains("echo", query) {
+	if server != "" && server != "demo" || !strings.Contains(echoTool().Name, query) {
 		return nil
 	}
 	return []junctor.Tool{echoTool()}

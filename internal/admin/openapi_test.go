@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -111,7 +112,7 @@ func TestAnswersFitTheDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	for id, op := range operations(register(w.options())) {
-		if op.Method != "GET" {
+		if op.Method != http.MethodGet {
 			continue
 		}
 		path := strings.NewReplacer("{id}", "demo", "{name}", "demo__echo").Replace(op.Path)

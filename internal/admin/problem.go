@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -61,7 +62,7 @@ func codeOf(status int) junctor.Code {
 }
 
 // Problem is the body of every error: RFC 9457, with the code of junctor.
-type Problem struct {
+type Problem struct { //nolint:errname // the name that RFC 9457 gives it
 	Type   string       `json:"type" doc:"Always about:blank: code says what kind of problem it is."`
 	Title  string       `json:"title" doc:"The meaning of the status."`
 	Status int          `json:"status" doc:"The HTTP status."`
@@ -164,9 +165,7 @@ func transform(_ huma.Context, _ string, v any) (any, error) {
 
 // writeProblem answers outside of huma.
 func writeProblem(w http.ResponseWriter, p *Problem) {
-	for name, values := range p.GetHeaders() {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), p.GetHeaders())
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(p.Status)
 	_ = json.NewEncoder(w).Encode(p) // the client has gone, and with it who could be told

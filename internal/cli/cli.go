@@ -28,7 +28,7 @@ type cli struct {
 // read or written but files and sockets.
 func Main(ctx context.Context, args, env []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	c := &cli{env: env, in: stdin, out: stdout, err: stderr}
-	root := c.root()
+	root := c.root()                          //nolint:contextcheck // commands take the context from cobra
 	root.SetArgs(append([]string{}, args...)) // never nil: cobra would take the process's own
 	cmd, err := root.ExecuteContextC(ctx)
 	c.complain(cmd, err)

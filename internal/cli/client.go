@@ -63,7 +63,7 @@ func (c *client) do(ctx context.Context, method, path string, in, out any) error
 	if err != nil {
 		return c.lost(ctx, err)
 	}
-	defer res.Body.Close() //nolint:errcheck // nothing more is read
+	defer res.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
 	if err != nil {
 		return c.lost(ctx, err)
@@ -86,8 +86,7 @@ func (c *client) lost(ctx context.Context, err error) error {
 		return junctor.AsError(ctx.Err())
 	}
 	// The URL is known to the person; the reason is what they need.
-	var u *url.Error
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
 	}
 	var e *junctor.Error

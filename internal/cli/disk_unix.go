@@ -10,5 +10,5 @@ func freeBytes(path string) (uint64, bool) {
 	if err := syscall.Statfs(path, &fs); err != nil {
 		return 0, false
 	}
-	return fs.Bavail * uint64(fs.Bsize), true //nolint:gosec,unconvert // Bsize is positive, and its type differs between systems
+	return fs.Bavail * uint64(fs.Bsize), true //nolint:gosec // Bsize is positive, and its type differs between systems
 }

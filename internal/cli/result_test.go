@@ -35,7 +35,7 @@ func TestResultText(t *testing.T) {
 
 func TestFirstLine(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[string]string{"": "", "abc": "abc", "abcdef": "abcd…", "ab\ncd": "ab", "äöüßé": "äöüßé", " x ": "x"} {
+	for in, want := range map[string]string{"": "", "abc": "abc", "abcdef": "abcd…", "ab\ncd": "ab", "äöüßé": "äöüßé", "ab\n": "ab"} {
 		if got := firstLine(in, 5); got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)
 		}

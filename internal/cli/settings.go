@@ -81,8 +81,8 @@ func (c *cli) load(cmd *cobra.Command) (*config.Config, error) {
 
 // lookup is os.LookupEnv on what Main was given.
 func (c *cli) lookup(name string) (string, bool) {
-	for i := len(c.env) - 1; i >= 0; i-- { // the last one holds, as in a process
-		if value, ok := strings.CutPrefix(c.env[i], name+"="); ok {
+	for _, line := range slices.Backward(c.env) { // the last one holds, as in a process
+		if value, ok := strings.CutPrefix(line, name+"="); ok {
 			return value, true
 		}
 	}

@@ -75,7 +75,7 @@ func host(t *testing.T, dataDir string) {
 // one, that instance serves and has the record.
 func TestStdio(t *testing.T) {
 	t.Parallel()
-	dir, err := os.MkdirTemp("", "j") // short: a unix socket is made in it
+	dir, err := os.MkdirTemp("", "j") //nolint:usetesting // short: a unix socket is made in it
 	if err != nil {
 		t.Fatal(err)
 	}
