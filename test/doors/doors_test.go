@@ -1,0 +1,204 @@
+// Package doors calls one tool through every door of a whole instance, to hold
+// what is promised for all of them.
+package doors
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/junctor-mcp/junctor/internal/app"
+	"github.com/junctor-mcp/junctor/internal/builtin"
+	"github.com/junctor-mcp/junctor/internal/testkit"
+)
+
+const limit = 30 * time.Second
+
+// bench is an instance with a server `probe` whose one tool counts its runs.
+type bench struct {
+	*testkit.Instance
+	runs atomic.Int64
+	seen func() // runs inside the tool
+}
+
+type nothing struct{}
+
+func start(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{seen: func() {}}
+	s, err := builtin.New("probe", "Probe", builtin.Options{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = builtin.AddTool(s, builtin.Tool{Name: "hit", Description: "Counts."}, func(context.Context, *builtin.Call, nothing) (string, error) {
+		b.runs.Add(1)
+		b.seen()
+		return "hit", nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Instance = testkit.Start(t, nil, app.WithServer(s))
+	return b
+}
+
+// key makes a key with the scopes.
+func (b *bench) key(t *testing.T, scopes string) string {
+	t.Helper()
+	r := b.Do(t, http.MethodPost, "/api/v1/keys", `{"name":"k","scopes":[`+scopes+`]}`)
+	var out struct{ Key string }
+	if err := json.Unmarshal([]byte(r.Body), &out); err != nil || r.Status != http.StatusCreated {
+		t.Fatalf("POST /api/v1/keys: %d %s", r.Status, r.Body)
+	}
+	return out.Key
+}
+
+// doors are the ways to call probe/hit with a key. Each gives what the caller
+// is told: "hit" when it ran, else why not.
+func (b *bench) doors() map[string]func(t *testing.T, key string) string {
+	const args = `"params":{"name":"probe__hit","arguments":{}}`
+	raw := func(path, body string) func(*testing.T, string) string {
+		return func(t *testing.T, key string) string {
+			t.Helper()
+			r := b.Do(t, http.MethodPost, path, body, "Authorization: Bearer "+key)
+			return r.Body
+		}
+	}
+	sdk := func(version, tool string, transport func(key string) mcp.Transport) func(*testing.T, string) string {
+		return func(t *testing.T, key string) string {
+			t.Helper()
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			defer cancel()
+			c := mcp.NewClient(&mcp.Implementation{Name: "doors", Version: "1"}, nil)
+			s, err := c.Connect(ctx, transport(key), &mcp.ClientSessionOptions{ProtocolVersion: version})
+			if err != nil {
+				return "refused: " + err.Error()
+			}
+			defer s.Close()
+			res, err := s.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: nothing{}})
+			if err != nil {
+				return "refused: " + err.Error()
+			}
+			text, err := json.Marshal(res)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(text)
+		}
+	}
+	streamable := func(path string) func(string) mcp.Transport {
+		return func(key string) mcp.Transport {
+			return &mcp.StreamableClientTransport{Endpoint: b.URL + path, HTTPClient: &http.Client{Transport: withKey(key)}, MaxRetries: -1}
+		}
+	}
+	return map[string]func(*testing.T, string) string{
+		"/mcp, modern": sdk("2026-07-28", "probe__hit", streamable("/mcp")),
+		"/mcp, legacy": sdk("2025-11-25", "probe__hit", streamable("/mcp")),
+		"/mcp/s/probe": sdk("2026-07-28", "hit", streamable("/mcp/s/probe")),
+		"/sse": sdk("2024-11-05", "probe__hit", func(key string) mcp.Transport {
+			return &mcp.SSEClientTransport{Endpoint: b.URL + "/sse", HTTPClient: &http.Client{Transport: withKey(key)}}
+		}),
+		"stdio":         sdk("2025-11-25", "probe__hit", func(key string) mcp.Transport { return b.stdio(key) }),
+		"/mcp/request":  raw("/mcp/request", `{"jsonrpc":"2.0","id":1,"method":"tools/call",`+args+`}`),
+		"the bare name": raw("/mcp/request", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hit","arguments":{}}}`),
+		"the admin API": raw("/api/v1/tools/probe__hit/call", `{"arguments":{}}`),
+	}
+}
+
+// stdio is `junctor stdio` inside this process.
+func (b *bench) stdio(key string) mcp.Transport {
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	go func() {
+		err := b.App.ServeStdio(context.Background(), inR, outW, key)
+		outW.CloseWithError(fmt.Errorf("stdio ended: %w", errorOr(err, io.EOF)))
+		inR.Close()
+	}()
+	return &mcp.IOTransport{Reader: outR, Writer: inW}
+}
+
+func errorOr(err, other error) error {
+	if err == nil {
+		return other
+	}
+	return err
+}
+
+// withKey adds a key to every request.
+type withKey string
+
+func (k withKey) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+string(k))
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// TestDeniedNeverReachesABackend calls with a key that may look but not call,
+// and with one that may, so that the count is seen to work.
+func TestDeniedNeverReachesABackend(t *testing.T) {
+	t.Parallel()
+	b := start(t)
+	looks, calls, revoked := b.key(t, `"tools:read","audit:read"`), b.key(t, `"tools:read","tools:call"`), "not-a-key-of-this-instance"
+	for name, call := range b.doors() {
+		for _, key := range []string{looks, revoked} {
+			before := b.runs.Load()
+			if said := call(t, key); strings.Contains(said, `"text":"hit"`) {
+				t.Errorf("%s: a key without the right was answered %s", name, said)
+			}
+			if n := b.runs.Load() - before; n != 0 {
+				t.Errorf("%s: a denied call reached the backend %d times", name, n)
+			}
+		}
+		before := b.runs.Load()
+		said := call(t, calls)
+		if n := b.runs.Load() - before; n != 1 || !strings.Contains(said, `"hit"`) {
+			t.Errorf("%s: an allowed call ran %d times and was answered %s", name, n, said)
+		}
+	}
+}
+
+// TestRecordComesBeforeTheBackend looks at the record of a call from inside the
+// tool that runs, and at what is left of it and of a refusal afterwards.
+func TestRecordComesBeforeTheBackend(t *testing.T) {
+	t.Parallel()
+	b := start(t)
+	looks, calls := b.key(t, `"tools:read"`), b.key(t, `"tools:read","tools:call"`)
+	var during string
+	b.seen = func() { during = b.Do(t, http.MethodGet, "/api/v1/calls?tool=probe__hit&status=running", "").Body }
+	for name, call := range b.doors() {
+		during = ""
+		call(t, calls)
+		if n := len(records(t, during)); n != 1 {
+			t.Errorf("%s: while the tool ran there were %d records of it: %s", name, n, during)
+		}
+		all := b.Do(t, http.MethodGet, "/api/v1/calls?tool=probe__hit&limit=1", "").Body
+		if r := records(t, all); len(r) != 1 || r[0].Status != "success" {
+			t.Errorf("%s: afterwards the record is %s", name, all)
+		}
+		call(t, looks)
+		all = b.Do(t, http.MethodGet, "/api/v1/calls?limit=1", "").Body
+		if r := records(t, all); len(r) != 1 || r[0].Status != "denied" || r[0].Reason == "" {
+			t.Errorf("%s: the record of a refusal is %s", name, all)
+		}
+	}
+}
+
+type record struct{ Status, Reason, Door string }
+
+func records(t *testing.T, body string) []record {
+	t.Helper()
+	var page struct{ Items []record }
+	if err := json.Unmarshal([]byte(body), &page); err != nil {
+		t.Fatalf("%v: %s", err, body)
+	}
+	return page.Items
+}
