@@ -11,7 +11,7 @@ import (
 
 const (
 	headerAuthorization = "Authorization"
-	headerAPIKey        = "X-Api-Key" // the form in which net/http keeps X-API-Key
+	headerAPIKey        = "X-Api-Key" //nolint:gosec // a header's name, as net/http keeps X-API-Key, and no credential
 )
 
 // maxToken is more than any token of ours has. Longer ones are not hashed.

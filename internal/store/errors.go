@@ -13,8 +13,7 @@ import (
 // says what was being done, as a verb phrase ("save the setting \"x\""). The
 // database's own words stay in the cause: they can quote values.
 func (s *Store) fail(ctx context.Context, err error, doing string, args ...any) error {
-	var known *junctor.Error
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*junctor.Error](err); ok {
 		return known
 	}
 	doing = fmt.Sprintf(doing, args...)

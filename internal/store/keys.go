@@ -85,7 +85,7 @@ func (t *Tenant) TouchKeys(ctx context.Context, used map[string]time.Time) error
 		if err != nil {
 			return err
 		}
-		defer stmt.Close() //nolint:errcheck // it ends with its transaction
+		defer stmt.Close() // it ends with its transaction
 		for id, at := range used {
 			if _, err := stmt.ExecContext(ctx, micros(at), string(t.id), id, micros(at)); err != nil {
 				return err

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	junctor "github.com/junctor-mcp/junctor"
+
 	"github.com/pressly/goose/v3"
 )
 

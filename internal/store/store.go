@@ -126,7 +126,7 @@ func all[T any](ctx context.Context, s *Store, scan func(scanner) (T, error), qu
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
+	defer rows.Close() // rows.Err tells what went wrong
 	var list []T
 	for rows.Next() {
 		v, err := scan(rows)

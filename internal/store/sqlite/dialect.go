@@ -2,8 +2,10 @@ package sqlite
 
 import (
 	"errors"
+	"io/fs"
 
 	junctor "github.com/junctor-mcp/junctor"
+
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 )
@@ -46,21 +48,25 @@ func primary(e *sqlite.Error) int { return e.Code() & 0xff }
 
 // reason says in plain words why a file cannot be opened.
 func reason(err error) string {
-	var e *sqlite.Error
-	if !errors.As(err, &e) {
-		return "its schema could not be brought up to date; the log says why"
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "its folder does not exist"
+	case errors.Is(err, fs.ErrPermission):
+		return "this user may not read and write it"
 	}
-	switch primary(e) {
-	case sqlite3.SQLITE_NOTADB:
-		return "the file is not a SQLite database"
-	case sqlite3.SQLITE_CORRUPT:
-		return "the file is damaged; restore a backup"
-	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-		return "another process holds it locked"
-	case sqlite3.SQLITE_FULL:
-		return "the disk is full"
-	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN:
-		return "this user may not read and write it, or its folder"
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		switch primary(e) {
+		case sqlite3.SQLITE_NOTADB:
+			return "the file is not a SQLite database"
+		case sqlite3.SQLITE_CORRUPT:
+			return "the file is damaged; restore a backup"
+		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+			return "another process holds it locked"
+		case sqlite3.SQLITE_FULL:
+			return "the disk is full"
+		case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN:
+			return "this user may not read and write it, or its folder"
+		}
 	}
-	return "its schema could not be brought up to date; the log says why"
+	return "it could not be opened or brought up to date; the log says why"
 }

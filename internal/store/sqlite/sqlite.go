@@ -16,6 +16,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/store"
+
 	"github.com/pressly/goose/v3"
 	"modernc.org/sqlite"
 )
@@ -71,7 +72,7 @@ func private(path string) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close() //nolint:errcheck // nothing was written
+	defer f.Close() // nothing was written
 	info, err := f.Stat()
 	if err != nil {
 		return err
@@ -110,24 +111,11 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	return store.Migrate(ctx, db, dialect{}, goose.DialectSQLite3, fsys)
 }
 
-// openError says which file could not be opened, and keeps the code of what
-// went wrong.
+// openError says which file could not be opened, and why.
 func openError(path string, err error) error {
-	var known *junctor.Error
-	if errors.As(err, &known) {
-		return &junctor.Error{Code: known.Code, Message: "cannot open the database " + path + ": " + known.Message, Cause: err}
+	code, why := junctor.CodeUnavailable, reason(err)
+	if e := junctor.AsError(err); e.Code != junctor.CodeInternal {
+		code, why = e.Code, e.Message
 	}
-	e := junctor.AsError(err)
-	switch {
-	case e.Code != junctor.CodeInternal:
-		return &junctor.Error{Code: e.Code, Message: "cannot open the database " + path + ": " + e.Message, Cause: err}
-	case errors.Is(err, fs.ErrNotExist):
-		return &junctor.Error{Code: junctor.CodeUnavailable, Message: "cannot open the database " + path + ": its folder does not exist", Cause: err}
-	case errors.Is(err, fs.ErrPermission):
-		return &junctor.Error{Code: junctor.CodeUnavailable, Message: "cannot open the database " + path + ": this user may not read and write it", Cause: err}
-	}
-	return &junctor.Error{
-		Code: junctor.CodeUnavailable, Cause: err,
-		Message: "cannot open the database " + path + ": " + reason(err),
-	}
+	return &junctor.Error{Code: code, Message: "cannot open the database " + path + ": " + why, Cause: err}
 }

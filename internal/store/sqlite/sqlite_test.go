@@ -20,8 +20,12 @@ import (
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t testing.TB) storetest.Opener {
+		t.Helper()
 		path := filepath.Join(t.TempDir(), "junctor.db")
-		return func(t testing.TB) *store.Store { return open(t, path) }
+		return func(t testing.TB) *store.Store {
+			t.Helper()
+			return open(t, path)
+		}
 	})
 }
 

@@ -53,11 +53,11 @@ func others(ctx context.Context, st *store.Store) map[string]error {
 	return got
 }
 
-func errorTests() map[string]func(*testing.T, Opener) {
-	return map[string]func(*testing.T, Opener){
-		"errors/no such tenant": func(t *testing.T, open Opener) {
+func errorTests() map[string]func(*trial) {
+	return map[string]func(*trial){
+		"errors/no such tenant": func(t *trial) {
 			var m made
-			st := open(t)
+			st := t.open()
 			for _, tenant := range []junctor.TenantID{"nobody", ""} {
 				for name, err := range writes(t.Context(), &m, st.For(tenant)) {
 					if junctor.CodeOf(err) != junctor.CodeNotFound {
@@ -66,29 +66,29 @@ func errorTests() map[string]func(*testing.T, Opener) {
 				}
 			}
 		},
-		"errors/closed": func(t *testing.T, open Opener) {
+		"errors/closed": func(t *trial) {
 			var m made
-			st := open(t)
+			st := t.open()
 			ok(t, st.Close())
 			every(t, junctor.CodeUnavailable, writes(t.Context(), &m, st.For(junctor.DefaultTenant)), others(t.Context(), st))
 		},
-		"errors/canceled": func(t *testing.T, open Opener) {
+		"errors/canceled": func(t *trial) {
 			var m made
-			st := open(t)
+			st := t.open()
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
 			every(t, junctor.CodeCanceled, writes(ctx, &m, st.For(junctor.DefaultTenant)), others(ctx, st))
 		},
-		"errors/deadline": func(t *testing.T, open Opener) {
+		"errors/deadline": func(t *trial) {
 			var m made
-			st := open(t)
+			st := t.open()
 			ctx, cancel := context.WithDeadline(t.Context(), time.Unix(1, 0))
 			defer cancel()
 			every(t, junctor.CodeTimeout, writes(ctx, &m, st.For(junctor.DefaultTenant)), others(ctx, st))
 		},
-		"errors/hold nothing that is stored": func(t *testing.T, open Opener) {
+		"errors/hold nothing that is stored": func(t *trial) {
 			var m made
-			st := open(t).For(junctor.DefaultTenant)
+			st := t.open().For(junctor.DefaultTenant)
 			k := m.key("a", "one")
 			copy(k.Hash[:], "canary-of-the-hash")
 			k.Prefix = "canary-of-the-prefix"
@@ -103,7 +103,7 @@ func errorTests() map[string]func(*testing.T, Opener) {
 }
 
 // every ends in an error where one of the results has another code.
-func every(t *testing.T, want junctor.Code, results ...map[string]error) {
+func every(t testing.TB, want junctor.Code, results ...map[string]error) {
 	t.Helper()
 	for _, group := range results {
 		for name, err := range group {

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"testing"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -10,10 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func instanceTests() map[string]func(*testing.T, Opener) {
-	return map[string]func(*testing.T, Opener){
-		"instance/one id for all": func(t *testing.T, open Opener) {
-			stores := []*store.Store{open(t), open(t)}
+func instanceTests() map[string]func(*trial) {
+	return map[string]func(*trial){
+		"instance/one id for all": func(t *trial) {
+			stores := []*store.Store{t.open(), t.open()}
 			ids := make(chan string, 16)
 			for n := range cap(ids) {
 				go func() {
@@ -30,12 +29,12 @@ func instanceTests() map[string]func(*testing.T, Opener) {
 					t.Errorf("the instance is %q and %q", first, id)
 				}
 			}
-			if id := must(open(t).Instance(t.Context()))(t); id != first {
+			if id := must(t.open().Instance(t.Context()))(t); id != first {
 				t.Errorf("the instance was %q and is %q", first, id)
 			}
 		},
-		"ring/added and retired": func(t *testing.T, open Opener) {
-			st := open(t)
+		"ring/added and retired": func(t *trial) {
+			st := t.open()
 			if ring := must(st.RingKeys(t.Context()))(t); len(ring) != 0 {
 				t.Fatalf("a fresh ring has %+v", ring)
 			}

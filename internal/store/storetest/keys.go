@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"testing"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -10,11 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func keyTests() map[string]func(*testing.T, Opener) {
-	return map[string]func(*testing.T, Opener){
-		"keys/come back whole": func(t *testing.T, open Opener) {
+func keyTests() map[string]func(*trial) {
+	return map[string]func(*trial){
+		"keys/come back whole": func(t *trial) {
 			var m made
-			st := open(t)
+			st := t.open()
 			ok(t, st.EnsureTenant(t.Context(), "acme", "Acme"))
 			full := m.key("a", "full")
 			full.Tenant, full.ExpiresAt, full.RevokedAt, full.LastUsedAt = "acme", moment(1), moment(2), moment(3)
@@ -36,9 +35,9 @@ func keyTests() map[string]func(*testing.T, Opener) {
 			_, err := st.For("acme").Key(t.Context(), "c")
 			fails(t, err, junctor.CodeNotFound)
 		},
-		"keys/conflicts": func(t *testing.T, open Opener) {
+		"keys/conflicts": func(t *trial) {
 			var m made
-			st := open(t)
+			st := t.open()
 			ok(t, st.EnsureTenant(t.Context(), "acme", "Acme"))
 			def := st.For(junctor.DefaultTenant)
 			first := m.key("a", "one")
@@ -52,9 +51,9 @@ func keyTests() map[string]func(*testing.T, Opener) {
 			fails(t, def.CreateKey(t.Context(), m.key("d", store.AdminName)), junctor.CodeConflict)
 			ok(t, st.For("acme").CreateKey(t.Context(), m.key("a", store.AdminName))) // another tenant's own
 		},
-		"keys/revoke keeps the first time": func(t *testing.T, open Opener) {
+		"keys/revoke keeps the first time": func(t *trial) {
 			var m made
-			st := open(t).For(junctor.DefaultTenant)
+			st := t.open().For(junctor.DefaultTenant)
 			ok(t, st.CreateKey(t.Context(), m.key("a", "one")))
 			ok(t, st.RevokeKey(t.Context(), "a", moment(10)))
 			ok(t, st.RevokeKey(t.Context(), "a", moment(20)))
@@ -63,9 +62,9 @@ func keyTests() map[string]func(*testing.T, Opener) {
 			}
 			fails(t, st.RevokeKey(t.Context(), "nobody", moment(10)), junctor.CodeNotFound)
 		},
-		"keys/touch only moves forward": func(t *testing.T, open Opener) {
+		"keys/touch only moves forward": func(t *trial) {
 			var m made
-			st := open(t).For(junctor.DefaultTenant)
+			st := t.open().For(junctor.DefaultTenant)
 			for _, id := range []string{"a", "b", "c"} {
 				ok(t, st.CreateKey(t.Context(), m.key(id, id)))
 			}
@@ -84,9 +83,9 @@ func keyTests() map[string]func(*testing.T, Opener) {
 	}
 }
 
-func replaceAdmin(t *testing.T, open Opener) {
+func replaceAdmin(t *trial) {
 	var m made
-	st := open(t).For(junctor.DefaultTenant)
+	st := t.open().For(junctor.DefaultTenant)
 	first := m.key("first", "whatever it is called")
 	stored := must(st.ReplaceAdmin(t.Context(), first))(t)
 	if stored.Name != store.AdminName || stored.Tenant != junctor.DefaultTenant || stored.ID != "first" {

@@ -1,15 +1,13 @@
 package storetest
 
 import (
-	"testing"
-
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-func serverTests() map[string]func(*testing.T, Opener) {
-	return map[string]func(*testing.T, Opener){
-		"servers/built-in ones": func(t *testing.T, open Opener) {
-			st := open(t).For(junctor.DefaultTenant)
+func serverTests() map[string]func(*trial) {
+	return map[string]func(*trial){
+		"servers/built-in ones": func(t *trial) {
+			st := t.open().For(junctor.DefaultTenant)
 			ok(t, st.EnsureBuiltin(t.Context(), "ocr", "OCR"))
 			ok(t, st.EnsureBuiltin(t.Context(), "demo", "Demo"))
 			ok(t, st.EnsureBuiltin(t.Context(), "demo", "Another title"))
@@ -29,8 +27,8 @@ func serverTests() map[string]func(*testing.T, Opener) {
 			_, err := st.Server(t.Context(), "nobody")
 			fails(t, err, junctor.CodeNotFound)
 		},
-		"servers/state": func(t *testing.T, open Opener) {
-			st := open(t).For(junctor.DefaultTenant)
+		"servers/state": func(t *trial) {
+			st := t.open().For(junctor.DefaultTenant)
 			ok(t, st.EnsureBuiltin(t.Context(), "demo", "Demo"))
 			before := must(st.Server(t.Context(), "demo"))(t)
 			for _, step := range []struct {
@@ -54,8 +52,8 @@ func serverTests() map[string]func(*testing.T, Opener) {
 			fails(t, st.SetServerState(t.Context(), "demo", "sleeping", ""), junctor.CodeInvalid)
 			fails(t, st.SetServerState(t.Context(), "nobody", junctor.StateActive, ""), junctor.CodeNotFound)
 		},
-		"servers/what was removed stays away": func(t *testing.T, open Opener) {
-			first := open(t)
+		"servers/what was removed stays away": func(t *trial) {
+			first := t.open()
 			st := first.For(junctor.DefaultTenant)
 			ok(t, first.EnsureTenant(t.Context(), "acme", "Acme"))
 			ok(t, st.EnsureBuiltin(t.Context(), "demo", "Demo"))
@@ -65,7 +63,7 @@ func serverTests() map[string]func(*testing.T, Opener) {
 			fails(t, st.RemoveServer(t.Context(), "never"), junctor.CodeNotFound)
 			ok(t, first.Close())
 
-			again := open(t)
+			again := t.open()
 			st = again.For(junctor.DefaultTenant)
 			for _, id := range []string{"demo", "ocr", "never"} {
 				ok(t, st.EnsureBuiltin(t.Context(), id, id))

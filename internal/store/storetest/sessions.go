@@ -1,8 +1,6 @@
 package storetest
 
 import (
-	"testing"
-
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/store"
 
@@ -16,10 +14,10 @@ func session(id, subject string, expires int) store.Session {
 	}
 }
 
-func sessionTests() map[string]func(*testing.T, Opener) {
-	return map[string]func(*testing.T, Opener){
-		"sessions/saved and changed": func(t *testing.T, open Opener) {
-			st := open(t).For(junctor.DefaultTenant)
+func sessionTests() map[string]func(*trial) {
+	return map[string]func(*trial){
+		"sessions/saved and changed": func(t *trial) {
+			st := t.open().For(junctor.DefaultTenant)
 			_, err := st.Session(t.Context(), "s")
 			fails(t, err, junctor.CodeNotFound)
 
@@ -34,8 +32,8 @@ func sessionTests() map[string]func(*testing.T, Opener) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		},
-		"sessions/bound to their principal": func(t *testing.T, open Opener) {
-			st := open(t).For(junctor.DefaultTenant)
+		"sessions/bound to their principal": func(t *trial) {
+			st := t.open().For(junctor.DefaultTenant)
 			want := session("s", "alice", 100)
 			ok(t, st.SaveSession(t.Context(), want))
 			fails(t, st.SaveSession(t.Context(), session("s", "mallory", 300)), junctor.CodeNotFound)
@@ -46,8 +44,8 @@ func sessionTests() map[string]func(*testing.T, Opener) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		},
-		"sessions/revoked for good": func(t *testing.T, open Opener) {
-			st := open(t).For(junctor.DefaultTenant)
+		"sessions/revoked for good": func(t *trial) {
+			st := t.open().For(junctor.DefaultTenant)
 			ok(t, st.SaveSession(t.Context(), session("stored", "alice", 100)))
 			for _, id := range []string{"stored", "never stored"} {
 				if must(st.Revoked(t.Context(), id))(t) {
@@ -66,8 +64,8 @@ func sessionTests() map[string]func(*testing.T, Opener) {
 				fails(t, st.SaveSession(t.Context(), late), junctor.CodeNotFound)
 			}
 		},
-		"sessions/sweep": func(t *testing.T, open Opener) {
-			st := open(t)
+		"sessions/sweep": func(t *trial) {
+			st := t.open()
 			ok(t, st.EnsureTenant(t.Context(), "acme", "Acme"))
 			for _, tenant := range []junctor.TenantID{junctor.DefaultTenant, "acme"} {
 				mine := st.For(tenant)
@@ -102,8 +100,8 @@ func sessionTests() map[string]func(*testing.T, Opener) {
 				}
 			}
 		},
-		"states/used once": func(t *testing.T, open Opener) {
-			st := open(t)
+		"states/used once": func(t *trial) {
+			st := t.open()
 			ok(t, st.EnsureTenant(t.Context(), "acme", "Acme"))
 			for n, first := range []bool{true, false, false} {
 				if got := must(st.For("acme").UseState(t.Context(), "s", moment(n)))(t); got != first {

@@ -2,15 +2,14 @@ package storetest
 
 import (
 	"encoding/json"
-	"testing"
 
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-func settingTests() map[string]func(*testing.T, Opener) {
-	return map[string]func(*testing.T, Opener){
-		"settings/put, get, list": func(t *testing.T, open Opener) {
-			st := open(t).For(junctor.DefaultTenant)
+func settingTests() map[string]func(*trial) {
+	return map[string]func(*trial){
+		"settings/put, get, list": func(t *trial) {
+			st := t.open().For(junctor.DefaultTenant)
 			_, err := st.Setting(t.Context(), "limits")
 			fails(t, err, junctor.CodeNotFound)
 
@@ -28,8 +27,8 @@ func settingTests() map[string]func(*testing.T, Opener) {
 				t.Errorf("got %+v", list)
 			}
 		},
-		"settings/only JSON": func(t *testing.T, open Opener) {
-			st := open(t).For(junctor.DefaultTenant)
+		"settings/only JSON": func(t *trial) {
+			st := t.open().For(junctor.DefaultTenant)
 			for _, bad := range []string{"", "{", "yes", "1 2", "{'a':1}"} {
 				fails(t, st.PutSetting(t.Context(), "x", json.RawMessage(bad)), junctor.CodeInvalid)
 			}

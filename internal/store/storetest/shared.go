@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"testing"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -14,12 +13,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func sharedTests() map[string]func(*testing.T, Opener) {
-	return map[string]func(*testing.T, Opener){
+func sharedTests() map[string]func(*trial) {
+	return map[string]func(*trial){
 		"shared/many writers in two stores": manyWriters,
 		"shared/a state has one first user": oneFirstUser,
-		"shared/one store sees the other": func(t *testing.T, open Opener) {
-			a, b := open(t), open(t)
+		"shared/one store sees the other": func(t *trial) {
+			a, b := t.open(), t.open()
 			for n := range 20 {
 				value := json.RawMessage(fmt.Sprint(n))
 				ok(t, a.For(junctor.DefaultTenant).PutSetting(t.Context(), "turn", value))
@@ -33,10 +32,10 @@ func sharedTests() map[string]func(*testing.T, Opener) {
 	}
 }
 
-func manyWriters(t *testing.T, open Opener) {
+func manyWriters(t *trial) {
 	const writers, rounds = 8, 12
 	var m made
-	stores := []*store.Store{open(t), open(t)}
+	stores := []*store.Store{t.open(), t.open()}
 	var wg sync.WaitGroup
 	for w := range writers {
 		wg.Go(func() {
@@ -71,9 +70,9 @@ func manyWriters(t *testing.T, open Opener) {
 	}
 }
 
-func oneFirstUser(t *testing.T, open Opener) {
+func oneFirstUser(t *trial) {
 	const users, states = 12, 15
-	stores := []*store.Store{open(t), open(t), open(t)}
+	stores := []*store.Store{t.open(), t.open(), t.open()}
 	for n := range states {
 		var firsts atomic.Int64
 		var wg sync.WaitGroup
@@ -111,7 +110,7 @@ type contents struct {
 	Instance string
 }
 
-func reopening(t *testing.T, open Opener) {
+func reopening(t *trial) {
 	var m made
 	read := func(st *store.Store) contents {
 		acme := st.For("acme")
@@ -127,7 +126,7 @@ func reopening(t *testing.T, open Opener) {
 			Instance: must(st.Instance(t.Context()))(t),
 		}
 	}
-	st := open(t)
+	st := t.open()
 	ok(t, st.EnsureTenant(t.Context(), "acme", "Acme"))
 	acme := st.For("acme")
 	ok(t, acme.CreateKey(t.Context(), m.key("a", "one")))
@@ -142,7 +141,7 @@ func reopening(t *testing.T, open Opener) {
 	before := read(st)
 	ok(t, st.Close())
 
-	if diff := cmp.Diff(before, read(open(t))); diff != "" {
+	if diff := cmp.Diff(before, read(t.open())); diff != "" {
 		t.Errorf("reopening changed (-before +after):\n%s", diff)
 	}
 	if !before.Revoked || before.Unused || len(before.Tenants) != 2 || len(before.Keys) != 1 || len(before.Ring) != 1 {

@@ -20,18 +20,27 @@ type Opener func(t testing.TB) *store.Store
 // opening brings up to date.
 func Run(t *testing.T, fresh func(t testing.TB) Opener) {
 	t.Helper()
-	for _, group := range []map[string]func(*testing.T, Opener){
+	for _, group := range []map[string]func(*trial){
 		tenantTests(), keyTests(), serverTests(), settingTests(), sessionTests(), instanceTests(),
 		wallTests(), timeTests(), sharedTests(), errorTests(),
 	} {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				test(t, fresh(t))
+				test(&trial{t, fresh(t)})
 			})
 		}
 	}
 }
+
+// trial is one test of the suite on a database of its own.
+type trial struct {
+	*testing.T
+	opener Opener
+}
+
+// open opens the trial's database once more.
+func (t *trial) open() *store.Store { return t.opener(t.T) }
 
 // made counts the keys that tests make, so that no two have the same hash.
 type made struct{ n atomic.Int64 }

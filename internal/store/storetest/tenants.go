@@ -1,16 +1,15 @@
 package storetest
 
 import (
-	"testing"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-func tenantTests() map[string]func(*testing.T, Opener) {
-	return map[string]func(*testing.T, Opener){
-		"tenants/default is there": func(t *testing.T, open Opener) {
-			tenants := must(open(t).Tenants(t.Context()))(t)
+func tenantTests() map[string]func(*trial) {
+	return map[string]func(*trial){
+		"tenants/default is there": func(t *trial) {
+			tenants := must(t.open().Tenants(t.Context()))(t)
 			if len(tenants) != 1 || tenants[0].ID != junctor.DefaultTenant || tenants[0].Name == "" {
 				t.Fatalf("a fresh database has the tenants %+v", tenants)
 			}
@@ -18,8 +17,8 @@ func tenantTests() map[string]func(*testing.T, Opener) {
 				t.Errorf("the default tenant was created at %s", tenants[0].CreatedAt)
 			}
 		},
-		"tenants/ensure keeps the first": func(t *testing.T, open Opener) {
-			st := open(t)
+		"tenants/ensure keeps the first": func(t *trial) {
+			st := t.open()
 			ok(t, st.EnsureTenant(t.Context(), "acme", "Acme"))
 			ok(t, st.EnsureTenant(t.Context(), "acme", "Other"))
 			tenants := must(st.Tenants(t.Context()))(t)

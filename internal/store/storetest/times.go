@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"strconv"
-	"testing"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -10,11 +9,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-func timeTests() map[string]func(*testing.T, Opener) {
-	return map[string]func(*testing.T, Opener){
-		"times/come back in UTC, in microseconds": func(t *testing.T, open Opener) {
+func timeTests() map[string]func(*trial) {
+	return map[string]func(*trial){
+		"times/come back in UTC, in microseconds": func(t *trial) {
 			var m made
-			st := open(t).For(junctor.DefaultTenant)
+			st := t.open().For(junctor.DefaultTenant)
 			times := rapid.Custom(func(t *rapid.T) time.Time {
 				seconds := rapid.Int64Range(-62_135_596_800, 253_402_300_799).Draw(t, "seconds") // the years 1 to 9999
 				nanos := rapid.Int64Range(0, 999_999_999).Draw(t, "nanos")

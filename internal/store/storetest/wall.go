@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"testing"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -17,15 +16,15 @@ import (
 	"pgregory.net/rapid"
 )
 
-func wallTests() map[string]func(*testing.T, Opener) {
-	return map[string]func(*testing.T, Opener){
-		"tenants/never see each other": func(t *testing.T, open Opener) {
+func wallTests() map[string]func(*trial) {
+	return map[string]func(*trial){
+		"tenants/never see each other": func(t *trial) {
 			var m made
-			st := open(t)
+			st := t.open()
 			round := 0
 			rapid.Check(t, func(rt *rapid.T) {
 				round++ // tenants of former rounds stay: more who must not be seen
-				w := &wall{T: t, m: &m, st: st}
+				w := &wall{trial: t, m: &m, st: st}
 				for _, name := range []string{"a", "b", "c"} {
 					id := junctor.TenantID(name + strconv.Itoa(round))
 					ok(t, st.EnsureTenant(t.Context(), id, name))
@@ -59,7 +58,7 @@ func newModel(id junctor.TenantID) *model {
 
 // wall runs the same few ids against several tenants.
 type wall struct {
-	*testing.T
+	*trial
 	m      *made
 	st     *store.Store
 	models []*model
