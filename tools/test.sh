@@ -18,7 +18,7 @@ while read -r p; do
 	*/test/*) whole+=("$p") ;;
 	*) unit+=("$p") ;;
 	esac
-done < <(go list ./...)
+done < <(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./...)
 
 vet_all() {
 	go vet ./...
