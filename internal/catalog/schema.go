@@ -19,26 +19,41 @@ const maxViolations = 20
 // Schema checks arguments. It is compiled when first used, so that a catalog of
 // thousands of tools starts at once.
 type Schema struct {
-	compile func() (*jsonschema.Schema, error)
+	compile func() (compiled, error)
+}
+
+// compiled is a schema in both its forms.
+type compiled struct {
+	shape *shape // nil where the schema has more than the common keywords
+	full  *jsonschema.Schema
 }
 
 func newSchema(raw []byte) *Schema {
-	return &Schema{compile: sync.OnceValues(func() (*jsonschema.Schema, error) { return compileSchema(raw) })}
+	return &Schema{compile: sync.OnceValues(func() (compiled, error) { return compileSchema(raw) })}
 }
 
-func compileSchema(raw []byte) (*jsonschema.Schema, error) {
+func compileSchema(raw []byte) (compiled, error) {
 	doc, err := wire.Value(raw)
 	if err != nil {
-		return nil, err
+		return compiled{}, err
+	}
+	if number, found := tooLarge(raw); found {
+		return compiled{}, errors.New("it holds a number beyond all use: " + clip(string(number)))
 	}
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.UseLoader(noLoader{})
-	const here = "urn:junctor:schema"
+	// A relative $ref needs a path to be relative to, or it would mean this
+	// document itself.
+	const here = "junctor://tool/schema"
 	if err := c.AddResource(here, doc); err != nil {
-		return nil, err
+		return compiled{}, err
 	}
-	return c.Compile(here)
+	full, err := c.Compile(here)
+	if err != nil {
+		return compiled{}, err
+	}
+	return compiled{shape: newShape(doc), full: full}, nil
 }
 
 // noLoader keeps $ref inside the document: a schema never makes us fetch.
@@ -48,23 +63,37 @@ func (noLoader) Load(url string) (any, error) {
 	return nil, errors.New("a $ref to " + url + " leads out of the schema and is not followed")
 }
 
-// Check gives every violation of the schema by the arguments; nil arguments
-// count as an empty object. A schema that cannot be compiled is the server's
-// fault, not the caller's, and is reported as an upstream error.
+// Check gives every violation of the schema by the arguments, which wire has
+// found to be good JSON; nil arguments count as an empty object. A schema that
+// cannot be compiled is the server's fault, not the caller's, and is reported as
+// an upstream error.
 func (s *Schema) Check(arguments []byte) error {
-	sch, err := s.compile()
+	c, err := s.compile()
 	if err != nil {
 		return junctor.Errorf(junctor.CodeUpstream, "the tool's input schema is not a valid JSON Schema, so its arguments cannot be checked: %w", err)
 	}
 	if arguments == nil {
 		arguments = []byte("{}")
 	}
+	if c.shape != nil && c.shape.accepts(arguments) {
+		return nil
+	}
+	return checkFully(c.full, arguments)
+}
+
+// checkFully asks the library, which compares numbers with arithmetic of any
+// length: it gets none that would keep it busy for long.
+func checkFully(full *jsonschema.Schema, arguments []byte) error {
 	value, err := wire.Value(arguments)
 	if err != nil {
 		return junctor.Errorf(junctor.CodeInvalid, "arguments are not valid JSON: %w", err)
 	}
+	if number, found := tooLarge(arguments); found {
+		return junctor.Errorf(junctor.CodeInvalid, "the arguments hold a number that is too large to be checked: %s; at most %d characters and exponents up to %d",
+			clip(string(number)), maxNumberLength, maxExponent)
+	}
 	var bad *jsonschema.ValidationError
-	switch err := sch.Validate(value); {
+	switch err := full.Validate(value); {
 	case err == nil:
 		return nil
 	case errors.As(err, &bad):
