@@ -62,14 +62,14 @@ func (g *Gateway) serveSSE(w http.ResponseWriter, r *http.Request) {
 		return rc.Flush()
 	})
 	id := g.o.NewID()
+	g.pipes.put(id, c) // before the client can know the id
+	defer c.close()
+	defer g.pipes.remove(id)
 	g.startSSE(w)
 	c.out.Lock()
 	_, _ = w.Write(wire.AppendEvent(nil, wire.Event{Name: "endpoint", Data: []byte("/messages?session=" + id)}))
 	_ = rc.Flush()
 	c.out.Unlock()
-	g.pipes.put(id, c)
-	defer c.close()
-	defer g.pipes.remove(id)
 
 	quiet := time.NewTicker(g.o.KeepAlive)
 	defer quiet.Stop()
