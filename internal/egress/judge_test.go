@@ -41,12 +41,15 @@ func insiders() []string {
 	}
 }
 
-func control(j *judge, ip string, port int) error {
-	network := "tcp4"
+func networkOf(ip string) string {
 	if strings.Contains(ip, ":") {
-		network = "tcp6"
+		return "tcp6"
 	}
-	return j.controlHTTPS(network, net.JoinHostPort(ip, fmt.Sprint(port)), nil)
+	return "tcp4"
+}
+
+func control(j *judge, ip string, port int) error {
+	return j.controlHTTPS(networkOf(ip), net.JoinHostPort(ip, fmt.Sprint(port)), nil)
 }
 
 func TestControlBlocksInsiders(t *testing.T) {
@@ -76,7 +79,8 @@ func TestControlPassesPublic(t *testing.T) {
 				t.Errorf("%s port %d: %v", ip, port, err)
 			}
 		}
-		if err := j.controlHTTP("tcp", net.JoinHostPort(ip, "80"), nil); junctor.CodeOf(err) != junctor.CodeDenied {
+		err := j.controlHTTP(networkOf(ip), net.JoinHostPort(ip, "80"), nil)
+		if junctor.CodeOf(err) != junctor.CodeDenied || !strings.Contains(err.Error(), "use https") {
 			t.Errorf("plain http to %s: %v", ip, err)
 		}
 	}
@@ -94,8 +98,7 @@ func TestControlAllows(t *testing.T) {
 	t.Parallel()
 	j := newJudge("10.1.0.0/16", "127.0.0.0/8", "fd00::/8")
 	for _, ip := range []string{"10.1.2.3", "127.0.0.1", "fd00::1"} {
-		network := map[bool]string{true: "tcp6", false: "tcp4"}[strings.Contains(ip, ":")]
-		if err := j.controlHTTP(network, net.JoinHostPort(ip, "80"), nil); err != nil {
+		if err := j.controlHTTP(networkOf(ip), net.JoinHostPort(ip, "80"), nil); err != nil {
 			t.Errorf("%s: %v", ip, err)
 		}
 	}

@@ -110,3 +110,20 @@ func TestProxyAbsent(t *testing.T) {
 	_, err = c.get(t, "https://example.com/")
 	wantCode(t, err, junctor.CodeUnreachable)
 }
+
+// Only the way to the proxy itself is not judged.
+func TestProxyDialJudgesTheRest(t *testing.T) {
+	t.Parallel()
+	near := serve(t, func(http.ResponseWriter, *http.Request) {})
+	address := near.Listener.Addr().String()
+	strict := &net.Dialer{Control: newJudge().controlHTTPS}
+	for proxy, want := range map[string]junctor.Code{"http://" + address: "", "http://127.0.0.1:9": junctor.CodeDenied} {
+		conn, err := dialProxyOr(mustURL(t, proxy), &net.Dialer{}, strict)(t.Context(), "tcp", address)
+		if junctor.CodeOf(err) != want {
+			t.Errorf("with the proxy %s: %v", proxy, err)
+		}
+		if conn != nil {
+			conn.Close()
+		}
+	}
+}

@@ -129,22 +129,25 @@ func TestAgreesWithTokenBucket(t *testing.T) {
 func TestConcurrentTakesAreExact(t *testing.T) {
 	t.Parallel()
 	m, now := limit.NewMemory(), time.Now()
-	rate := limit.Rate{PerSecond: 1, Burst: 100}
+	rate := limit.Rate{PerSecond: 1, Burst: 20_000}
 	var given atomic.Int64
 	var wg sync.WaitGroup
-	for g := range 8 {
+	for range 8 {
 		wg.Go(func() {
-			for i := range 500 {
+			for range 5_000 {
 				if ok, _ := m.Take("shared", rate, now); ok {
 					given.Add(1)
 				}
-				m.Take(fmt.Sprint(g, i), rate, now) // makes the shards grow and sweep meanwhile
 			}
 		})
 	}
+	// Meanwhile the shards grow and are swept.
+	for i := range 5_000 {
+		m.Take(fmt.Sprint(i), limit.Rate{PerSecond: 1e6}, now.Add(time.Duration(i)*time.Microsecond))
+	}
 	wg.Wait()
-	if given.Load() != 100 {
-		t.Errorf("%d tokens given of a burst of 100", given.Load())
+	if given.Load() != 20_000 {
+		t.Errorf("%d tokens given of a burst of 20,000", given.Load())
 	}
 }
 

@@ -107,23 +107,28 @@ func TestLoadOrCreate(t *testing.T) {
 
 func TestCreatedOnceByMany(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "seal.key")
-	ids := make([]string, 16)
-	var wg sync.WaitGroup
-	for i := range ids {
-		wg.Go(func() {
-			m, err := seal.LoadOrCreate(path)
-			if err != nil {
-				t.Error(err)
-				return
+	for range 20 {
+		path := filepath.Join(t.TempDir(), "seal.key")
+		ids := make([]string, 8)
+		start := make(chan struct{})
+		var wg sync.WaitGroup
+		for i := range ids {
+			wg.Go(func() {
+				<-start
+				m, err := seal.LoadOrCreate(path)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				ids[i] = m.ID()
+			})
+		}
+		close(start)
+		wg.Wait()
+		for _, id := range ids {
+			if id != ids[0] {
+				t.Fatalf("starts at the same time use different keys: %v", ids)
 			}
-			ids[i] = m.ID()
-		})
-	}
-	wg.Wait()
-	for _, id := range ids {
-		if id != ids[0] {
-			t.Fatalf("starts at the same time use different keys: %v", ids)
 		}
 	}
 }

@@ -44,6 +44,10 @@ func TestSecretHidesInFmt(t *testing.T) {
 	for _, verb := range "vsqxXdtbcoOUeEfFgGpTw" {
 		for _, flag := range []string{"", "+", "#", "-20", "020", " ", ".3"} {
 			format := "%" + flag + string(verb)
+			// fmt answers %T and %p itself; %w is for Errorf only.
+			if out := fmt.Sprintf(format, s); out != "***" && !strings.ContainsRune("Tpw", verb) {
+				t.Errorf("%s shows %q", format, out)
+			}
 			for _, v := range []any{s, &s, newHolder(), *newHolder(), []any{s}, map[string]any{"k": &s}, errors.Join(fmt.Errorf("wrapped: %v", s))} {
 				if out := fmt.Sprintf(format, v); leaks(out) {
 					t.Errorf("%s of %T shows %q", format, v, out)
