@@ -36,6 +36,8 @@ func TestScripts(t *testing.T) {
 			// Short names: the path of a unix socket has to fit into 104 bytes.
 			env.Setenv("XDG_DATA_HOME", env.WorkDir)
 			env.Setenv("HOME", env.WorkDir)
+			// A race-enabled program sleeps a second before it exits.
+			env.Setenv("GORACE", "atexit_sleep_ms=0")
 			env.Setenv("D", filepath.Join(env.WorkDir, "junctor"))
 			addr, err := freeAddress()
 			env.Setenv("ADDR", addr)
