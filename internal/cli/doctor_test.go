@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestExamine(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name   string
+		change func(*patient)
+		check  string
+		want   verdict
+		says   string
+	}{
+		{"all well", func(*patient) {}, "", good, ""},
+		{"data directory is a file", func(p *patient) { p.dataDir = file }, "directory", bad, "not a directory"},
+		{"clock behind the data", func(p *patient) { p.now = p.now.Add(-time.Hour) }, "clock", bad, "set the clock"},
+		{"clock never set", func(p *patient) { p.dataDir += "/none"; p.now = time.Unix(0, 0) }, "clock", bad, "set the clock"},
+		{"other machines", func(p *patient) { p.listen = "0.0.0.0:0" }, "address", warning, "--tls-cert"},
+		{"every interface", func(p *patient) { p.listen = ":0" }, "address", warning, "--tls-cert"},
+		{"no address", func(p *patient) { p.listen = "nowhere" }, "address", bad, "host:port"},
+		{"port nobody has", func(p *patient) { p.listen = "127.0.0.1:99999" }, "port", bad, "--listen"},
+		{"instance hangs", func(p *patient) {
+			p.running = func(context.Context) (string, error) { return "", errors.New("it hangs") }
+		}, "instance", bad, "does not answer"},
+		{"database broken", func(p *patient) { p.open = func(context.Context) error { return errors.New("malformed") } }, "database", bad, "backup"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p := &patient{
+				dataDir: t.TempDir(), listen: "127.0.0.1:0", now: time.Now(),
+				running: func(context.Context) (string, error) { return "", nil },
+				open:    func(context.Context) error { return nil },
+			}
+			tt.change(p)
+			for _, f := range p.examine(t.Context()) {
+				if f.Check == tt.check {
+					if f.State != tt.want || !strings.Contains(f.Detail+" "+f.Fix, tt.says) {
+						t.Errorf("%+v, want %s with %q", f, tt.want, tt.says)
+					}
+				} else if tt.check == "" && f.State != good {
+					t.Errorf("%+v", f)
+				}
+			}
+		})
+	}
+}
+
+func TestSameAddress(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		has, wants string
+		same       bool
+	}{
+		{"127.0.0.1:80", "127.0.0.1:80", true},
+		{"127.0.0.1:80", "localhost:80", true},
+		{"127.0.0.1:80", "127.0.0.1:81", false},
+		{"10.0.0.1:80", "127.0.0.1:80", false},
+		{"127.0.0.1:80", ":80", true},
+		{"", ":80", false},
+	} {
+		if got := sameAddress(tt.has, tt.wants); got != tt.same {
+			t.Errorf("%s and %s: %t", tt.has, tt.wants, got)
+		}
+	}
+}
