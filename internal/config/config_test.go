@@ -3,6 +3,7 @@ package config_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -142,9 +143,7 @@ func TestEverySettingFromEverySource(t *testing.T) {
 			"env":  {Env: env(s.Env(), tt.text), Flags: with},
 			"file": {File: writeFile(t, s.Key()+": "+tt.yaml+"\n"), Flags: with},
 		}
-		for k, v := range with {
-			sources["flag"].Flags[k] = v
-		}
+		maps.Copy(sources["flag"].Flags, with)
 		for name, src := range sources {
 			t.Run(s.Name+"/"+name, func(t *testing.T) {
 				t.Parallel()

@@ -53,8 +53,7 @@ func readFile(path string) ([]byte, error) {
 
 // reason is the system's word for a failure without the path.
 func reason(err error) string {
-	var p *fs.PathError
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err.Error()
 	}
 	return err.Error()

@@ -110,9 +110,10 @@ func (s Setting) flag() string { return "--" + s.Name }
 
 // names lists all settings in one of their forms.
 func names(form func(Setting) string) []string {
-	var out []string
-	for _, s := range Settings() {
-		out = append(out, form(s))
+	all := Settings()
+	out := make([]string, len(all))
+	for i, s := range all {
+		out[i] = form(s)
 	}
 	return out
 }

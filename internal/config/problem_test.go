@@ -123,7 +123,7 @@ func TestValueProblems(t *testing.T) {
 		}
 	}
 	mustRefuse(t, config.Sources{Flags: map[string]string{"log-level": "wran"}}, "did you mean warn?")
-	mustRefuse(t, config.Sources{Flags: map[string]string{"log-levle": "warn"}}, "did you mean --log-level?")
+	mustRefuse(t, config.Sources{Flags: map[string]string{"log-lvl": "warn"}}, "did you mean --log-level?")
 }
 
 func TestSettingsTogether(t *testing.T) {

@@ -47,8 +47,7 @@ func classify(ctx context.Context, host string, err error) error {
 
 // ended is why a context ended: what its owner said, if that is an Error.
 func ended(ctx context.Context) error {
-	var own *junctor.Error
-	if errors.As(context.Cause(ctx), &own) {
+	if own, ok := errors.AsType[*junctor.Error](context.Cause(ctx)); ok {
 		return own
 	}
 	return junctor.AsError(ctx.Err())

@@ -244,7 +244,7 @@ func TestBrokenAnswers(t *testing.T) {
 					return
 				}
 				defer conn.Close()
-				io.WriteString(conn, tt.answer)
+				_, _ = io.WriteString(conn, tt.answer)
 			})
 			c := newClient(t, loopback(), ClientOptions{})
 			_, err := c.get(t, srv.URL)
@@ -310,20 +310,21 @@ func TestSizes(t *testing.T) {
 	t.Parallel()
 	var zipped bytes.Buffer
 	z := gzip.NewWriter(&zipped)
-	z.Write(make([]byte, 12<<20))
-	z.Close()
+	if _, err := z.Write(make([]byte, 12<<20)); err != nil || z.Close() != nil {
+		t.Fatal(err)
+	}
 	srv := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/exact":
-			w.Write(make([]byte, 1000))
+			_, _ = w.Write(make([]byte, 1000))
 		case "/more":
-			w.Write(make([]byte, 1001))
+			_, _ = w.Write(make([]byte, 1001))
 		case "/chunked":
 			w.(http.Flusher).Flush()
-			w.Write(make([]byte, 1001))
+			_, _ = w.Write(make([]byte, 1001))
 		case "/bomb":
 			w.Header().Set("Content-Encoding", "gzip")
-			w.Write(zipped.Bytes())
+			_, _ = w.Write(zipped.Bytes())
 		}
 	})
 	tests := []struct {

@@ -2,6 +2,7 @@ package egress
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -99,7 +100,7 @@ func (b *cappedBody) Read(p []byte) (int, error) {
 		}
 		b.left -= int64(n)
 	}
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		err = classify(b.ctx, b.host, err)
 	}
 	return n, err

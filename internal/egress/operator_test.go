@@ -18,7 +18,7 @@ import (
 // socketPath is short: the path of a unix socket has room for about 100 bytes.
 func socketPath(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "egress")
+	dir, err := os.MkdirTemp("", "egress") //nolint:usetesting // t.TempDir holds the test's name and may be too long
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func newProxy(t *testing.T, to string) (srv *httptest.Server, asked func() []str
 			mu.Unlock()
 			go func() {
 				defer close(ended)
-				io.Copy(pair[0], pair[1])
+				_, _ = io.Copy(pair[0], pair[1])
 				pair[0].Close()
 			}()
 		}

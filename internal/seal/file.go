@@ -24,8 +24,7 @@ func LoadOrCreate(path string) (*Master, error) {
 		}
 	}
 	if err != nil {
-		var e *junctor.Error
-		if errors.As(err, &e) {
+		if e, ok := errors.AsType[*junctor.Error](err); ok {
 			return nil, e
 		}
 		return nil, &junctor.Error{
@@ -40,8 +39,7 @@ func LoadOrCreate(path string) (*Master, error) {
 // reason is the system's own word for a failure, without the path, which the
 // message has already.
 func reason(err error) string {
-	var p *fs.PathError
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err.Error()
 	}
 	return err.Error()

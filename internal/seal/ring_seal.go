@@ -18,7 +18,7 @@ const maxSealed = 64 << 10
 func (r *Ring) Seal(dst []byte, purpose string, plaintext []byte) []byte {
 	k := r.keys.Load().sealing(r.opt.Now())
 	raw := make([]byte, 0, ringIDSize+len(plaintext)+k.aead.Overhead())
-	raw = k.aead.Seal(append(raw, k.id[:]...), nil, plaintext, k.bind(purpose))
+	raw = k.aead.Seal(append(raw, k.id[:]...), nil, plaintext, k.bind(purpose)) //nolint:gosec // G407: newAEAD makes the nonce, at random
 	return base64.RawURLEncoding.AppendEncode(dst, raw)
 }
 

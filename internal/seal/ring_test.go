@@ -165,7 +165,7 @@ func TestRingHasOneText(t *testing.T) {
 	for n := range 3 {
 		text := string(b.Seal(nil, "p", make([]byte, n)))
 		head, last := text[:len(text)-1], text[len(text)-1:]
-		for _, letter := range strings.Split(letters, "") {
+		for letter := range strings.SplitSeq(letters, "") {
 			if letter != last {
 				mustRefuse(t, b.Ring, "p", head+letter)
 			}

@@ -168,7 +168,8 @@ func TestNamesAreCapped(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if m.Route("tool3") != m.Route("tool3") || m.Route("new") != m.Route("newer") {
+	first, again := m.Route("tool3"), m.Route("tool3")
+	if first != again || m.Route("new") != m.Route("newer") {
 		t.Error("routes are not shared")
 	}
 	got := scrape(t, m)
