@@ -32,6 +32,8 @@ type Catalog struct {
 
 	hub       hub
 	refreshes sync.WaitGroup
+	ending    context.Context // of refreshes: done once Close is called
+	end       context.CancelFunc
 }
 
 type serverKey struct {
@@ -45,7 +47,7 @@ type attached struct {
 	mode    junctor.Mode
 	order   uint64 // of attachment: lists keep it
 	backend Backend
-	offer   *Offer
+	offer   *Offer // nil while it is being attached: its id is taken, and nobody sees it
 
 	// One refresh at a time; a change that arrives meanwhile asks for another.
 	refreshing, again bool
@@ -60,6 +62,7 @@ func New(o Options) *Catalog {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	c := &Catalog{limit: o.NameLimit, log: o.Logger, servers: map[serverKey]*attached{}}
+	c.ending, c.end = context.WithCancel(context.Background())
 	c.snap.Store(&Snapshot{shelves: map[junctor.TenantID]*Shelf{}})
 	return c
 }
@@ -70,10 +73,6 @@ func (c *Catalog) Attach(ctx context.Context, tenant junctor.TenantID, id string
 	if err := junctor.CheckServerID(id); err != nil {
 		return err
 	}
-	offer, err := b.Offer(ctx)
-	if err != nil {
-		return err
-	}
 	key := serverKey{tenant, id}
 	c.mu.Lock()
 	if _, taken := c.servers[key]; taken {
@@ -81,12 +80,32 @@ func (c *Catalog) Attach(ctx context.Context, tenant junctor.TenantID, id string
 		return junctor.Errorf(junctor.CodeConflict, "a server with the id %q is attached already", id)
 	}
 	c.order++
-	s := &attached{key: key, mode: mode, order: c.order, backend: b, offer: offer}
+	s := &attached{key: key, mode: mode, order: c.order, backend: b}
 	c.servers[key] = s
-	c.publish()
 	c.mu.Unlock()
 
+	// First listen, then read: a change in between must not be lost.
 	b.Watch(func(e Event) { c.event(s, e) })
+	offer, err := b.Offer(ctx)
+
+	c.mu.Lock()
+	if c.servers[key] != s && err == nil {
+		err = junctor.Errorf(junctor.CodeConflict, "the server %q was detached while it was being attached", id)
+	}
+	if err != nil {
+		if c.servers[key] == s {
+			delete(c.servers, key)
+		}
+		c.mu.Unlock()
+		return err
+	}
+	s.offer = offer
+	c.publish()
+	if s.again {
+		s.again = false
+		c.startRefresh(s)
+	}
+	c.mu.Unlock()
 	c.hub.send(Change{Tenant: tenant, Server: id, Tools: true, Prompts: true, Resources: true})
 	return nil
 }
@@ -96,13 +115,14 @@ func (c *Catalog) Attach(ctx context.Context, tenant junctor.TenantID, id string
 func (c *Catalog) Detach(tenant junctor.TenantID, id string) {
 	key := serverKey{tenant, id}
 	c.mu.Lock()
-	_, ok := c.servers[key]
+	s := c.servers[key]
 	delete(c.servers, key)
-	if ok {
+	shown := s != nil && s.offer != nil
+	if shown {
 		c.publish()
 	}
 	c.mu.Unlock()
-	if ok {
+	if shown {
 		c.hub.send(Change{Tenant: tenant, Server: id, Tools: true, Prompts: true, Resources: true})
 	}
 }
@@ -114,20 +134,35 @@ func (c *Catalog) Snapshot() *Snapshot { return c.snap.Load() }
 // and version of the catalog, never per request.
 func (c *Catalog) Renders() int64 { return c.renders.Load() }
 
-// Close waits for refreshes that run.
-func (c *Catalog) Close() { c.refreshes.Wait() }
+// Close ends the refreshes that run, and waits for them.
+func (c *Catalog) Close() {
+	c.mu.Lock()
+	c.end()
+	c.mu.Unlock()
+	c.refreshes.Wait()
+}
 
 // event takes what a backend reports. It does not block: a change of the offer
-// is read again in a goroutine of its own, one at a time per server.
+// is read again in a goroutine of its own, one at a time per server. A server
+// that was detached has nothing to say.
 func (c *Catalog) event(s *attached, e Event) {
-	if e.Kind == EventUpdated {
-		c.hub.send(Change{Tenant: s.key.tenant, Server: s.key.id, URI: e.URI})
-		return
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if s.refreshing {
+	switch {
+	case c.servers[s.key] != s:
+	case e.Kind == EventUpdated:
+		c.hub.send(Change{Tenant: s.key.tenant, Server: s.key.id, URI: e.URI})
+	case s.refreshing || s.offer == nil:
 		s.again = true
+	default:
+		c.startRefresh(s)
+	}
+}
+
+// startRefresh reads the offer again, unless Close was called. The caller holds
+// mu.
+func (c *Catalog) startRefresh(s *attached) {
+	if c.ending.Err() != nil {
 		return
 	}
 	s.refreshing = true
@@ -136,26 +171,38 @@ func (c *Catalog) event(s *attached, e Event) {
 
 func (c *Catalog) refresh(s *attached) {
 	for {
-		offer, err := s.backend.Offer(context.Background())
+		offer, err := s.backend.Offer(c.ending)
 		c.mu.Lock()
 		if err != nil {
 			c.log.Warn("what a server offers could not be read again; the former list stays", "server", s.key.id, "error", err)
 		} else {
-			change := difference(s.offer, offer)
-			change.Tenant, change.Server = s.key.tenant, s.key.id
-			s.offer = offer
-			if c.servers[s.key] == s && (change.Tools || change.Prompts || change.Resources) {
-				c.publish()
-				c.hub.send(change)
-			}
+			c.replace(s, offer)
 		}
-		if !s.again {
+		if !s.again || c.ending.Err() != nil {
 			s.refreshing = false
 			c.mu.Unlock()
 			return
 		}
 		s.again = false
 		c.mu.Unlock()
+	}
+}
+
+// replace takes a new offer. The caller holds mu.
+func (c *Catalog) replace(s *attached, offer *Offer) {
+	change := difference(s.offer, offer)
+	change.Tenant, change.Server = s.key.tenant, s.key.id
+	lists := change.Tools || change.Prompts || change.Resources
+	other := !sameAbilities(s.offer, offer)
+	s.offer = offer
+	if c.servers[s.key] != s {
+		return
+	}
+	if lists || other {
+		c.publish()
+	}
+	if lists {
+		c.hub.send(change)
 	}
 }
 

@@ -17,7 +17,7 @@ type View struct {
 type Item struct {
 	Server *Server
 	Name   string       // the server's own name or URI
-	Shown  string       // the exposed name, whatever the view: for records and counters
+	Shown  string       // the exposed name, whatever the view: for counters. Resources that stand in no list share one
 	Tool   *ToolVersion // for tools
 }
 
@@ -61,9 +61,9 @@ func (sh *Shelf) Tool(p *junctor.Principal, v View, name, version string) (Item,
 		}
 	}
 	if len(known) == 0 {
-		return item, junctor.Errorf(junctor.CodeInvalid, "the tool %q has no versions; leave the version out (asked for: %q)", name, version)
+		return item, junctor.Errorf(junctor.CodeInvalid, "the tool %q has no versions; leave the version out (asked for: %q)", name, clip(version))
 	}
-	return item, junctor.Errorf(junctor.CodeInvalid, "the tool %q has no version %q; known versions: %s", name, version, strings.Join(known, ", "))
+	return item, junctor.Errorf(junctor.CodeInvalid, "the tool %q has no version %q; known versions: %s", name, clip(version), strings.Join(known, ", "))
 }
 
 func (sh *Shelf) findTool(p *junctor.Principal, v View, name string) (*Tool, *Server) {
@@ -99,7 +99,7 @@ func (sh *Shelf) Prompt(p *junctor.Principal, v View, name string) (Item, error)
 		found = sh.prompts[name]
 	}
 	if found == nil || !Visible(p, sh.byID[found.Server]) {
-		return Item{}, junctor.Errorf(junctor.CodeNotFound, "unknown prompt %q", name)
+		return Item{}, junctor.Errorf(junctor.CodeNotFound, "unknown prompt %q", clip(name))
 	}
 	return Item{Server: sh.byID[found.Server], Name: found.Name, Shown: found.Exposed}, nil
 }
@@ -117,16 +117,20 @@ func (sh *Shelf) Resource(p *junctor.Principal, v View, uri string) (Item, error
 	}
 	s := sh.byID[id]
 	if s == nil || !Visible(p, s) || len(s.Offer.Resources)+len(s.Offer.Templates) == 0 {
-		return Item{}, junctor.Errorf(junctor.CodeNotFound, "unknown resource %q", uri)
+		return Item{}, junctor.Errorf(junctor.CodeNotFound, "unknown resource %q", clip(uri))
 	}
-	return Item{Server: s, Name: own, Shown: ExposedURI(s.ID, own)}, nil
+	shown := own
+	if _, listed := s.resources[own]; !listed {
+		shown = "*" // what a caller may make up must not become a counter
+	}
+	return Item{Server: s, Name: own, Shown: ExposedURI(s.ID, shown)}, nil
 }
 
 // Server finds a server that p may see.
 func (sh *Shelf) Server(p *junctor.Principal, id string) (*Server, error) {
 	s := sh.byID[id]
 	if s == nil || !Visible(p, s) {
-		return nil, junctor.Errorf(junctor.CodeNotFound, "unknown server %q", id)
+		return nil, junctor.Errorf(junctor.CodeNotFound, "unknown server %q", clip(id))
 	}
 	return s, nil
 }

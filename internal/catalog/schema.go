@@ -13,8 +13,12 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// maxViolations bounds how many violations one error lists.
-const maxViolations = 20
+// maxViolations bounds how many violations one error lists, and maxViolation how
+// long each is: some repeat what the caller sent.
+const (
+	maxViolations = 20
+	maxViolation  = 1 << 10
+)
 
 // Schema checks arguments. It is compiled when first used, so that a catalog of
 // thousands of tools starts at once.
@@ -111,7 +115,7 @@ func violations(bad *jsonschema.ValidationError) error {
 		if len(v.Causes) == 0 && len(e.Violations) < maxViolations {
 			e.Violations = append(e.Violations, junctor.Violation{
 				Pointer: pointer(v.InstanceLocation),
-				Message: v.ErrorKind.LocalizedString(printer),
+				Message: clipTo(v.ErrorKind.LocalizedString(printer), maxViolation),
 			})
 		}
 		for _, c := range v.Causes {
@@ -126,7 +130,7 @@ func violations(bad *jsonschema.ValidationError) error {
 		if i == 0 {
 			sep = ": "
 		}
-		at := v.Pointer
+		at := clip(v.Pointer)
 		if at == "" {
 			at = "(arguments)"
 		}

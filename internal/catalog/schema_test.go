@@ -282,6 +282,10 @@ func TestViolationsAreBounded(t *testing.T) {
 	if e := junctor.AsError(err); len(e.Violations) != maxViolations || len(e.Message) > 4096 {
 		t.Errorf("%d violations, %d bytes", len(e.Violations), len(e.Message))
 	}
+	err = newSchema([]byte(`{"pattern":"^a"}`)).Check([]byte(`"` + strings.Repeat("b", 1<<20) + `"`))
+	if e := junctor.AsError(err); len(e.Message) > 2*maxViolation {
+		t.Errorf("a message of %d bytes", len(e.Message))
+	}
 }
 
 func TestNilArgumentsAreAnEmptyObject(t *testing.T) {

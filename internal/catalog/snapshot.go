@@ -37,7 +37,7 @@ type Shelf struct {
 	byID    map[string]*Server
 	tools   map[string]*Tool   // by exposed name
 	prompts map[string]*Prompt // by exposed name
-	bare    map[string]*Tool   // built-in tools by their own name, where only one has it
+	bare    map[string]*Tool   // built-in tools by their own name, where nothing else has it
 	lists   listCache
 }
 
@@ -87,7 +87,9 @@ func build(servers map[serverKey]*attached, old *Snapshot, limit int, renders *a
 	next := &Snapshot{version: old.version + 1, shelves: map[junctor.TenantID]*Shelf{}}
 	sorted := make([]*attached, 0, len(servers))
 	for _, a := range servers {
-		sorted = append(sorted, a)
+		if a.offer != nil {
+			sorted = append(sorted, a)
+		}
 	}
 	slices.SortFunc(sorted, func(a, b *attached) int { return cmp.Compare(a.order, b.order) })
 	for _, a := range sorted {
@@ -109,7 +111,7 @@ func build(servers map[serverKey]*attached, old *Snapshot, limit int, renders *a
 }
 
 func newServer(a *attached, former *Server, limit int, log *slog.Logger) *Server {
-	if former != nil && former.Offer == a.offer && former.Backend == a.backend {
+	if former != nil && former.Offer == a.offer && former.Backend == a.backend && former.Mode == a.mode {
 		return former
 	}
 	s := &Server{
@@ -141,6 +143,10 @@ func newServer(a *attached, former *Server, limit int, log *slog.Logger) *Server
 		}
 	}
 	for _, def := range a.offer.Prompts {
+		if s.promptsBy[def.Name] != nil {
+			log.Warn("a prompt was left out: its server has another of that name", "server", s.ID, "prompt", def.Name)
+			continue
+		}
 		p := &Prompt{Server: s.ID, Name: def.Name, Exposed: Exposed(s.ID, def.Name, limit), JSON: def.JSON}
 		s.prompts = append(s.prompts, p)
 		s.promptsBy[def.Name] = p
@@ -174,34 +180,35 @@ func newToolVersion(def ToolDef, kept map[string]*ToolVersion, server string, lo
 	}
 }
 
-// index fills the maps by exposed name. Names that two items claim belong to
-// neither: a name must not change its owner with who else is there.
+// index fills the maps by exposed name. A name that two items claim belongs to
+// neither: it must not change its owner with who else is there.
 func (sh *Shelf) index(log *slog.Logger) {
-	clash := map[string]bool{}
-	bareClash := map[string]bool{}
+	tools, prompts, bare := map[string]int{}, map[string]int{}, map[string]int{}
 	for _, s := range sh.servers {
 		for _, t := range s.tools {
-			if other := sh.tools[t.Exposed]; other != nil || clash[t.Exposed] {
+			tools[t.Exposed]++
+			if s.Mode == junctor.ModeBuiltin {
+				bare[t.Name]++
+			}
+		}
+		for _, p := range s.prompts {
+			prompts[p.Exposed]++
+		}
+	}
+	for _, s := range sh.servers {
+		for _, t := range s.tools {
+			if tools[t.Exposed] > 1 {
 				log.Warn("two tools claim one name; both were left out", "name", t.Exposed, "server", t.Server, "tool", t.Name)
-				clash[t.Exposed] = true
-				delete(sh.tools, t.Exposed)
 				continue
 			}
 			sh.tools[t.Exposed] = t
-			if s.Mode != junctor.ModeBuiltin {
-				continue
+			if s.Mode == junctor.ModeBuiltin && bare[t.Name] == 1 && tools[t.Name] == 0 {
+				sh.bare[t.Name] = t
 			}
-			if sh.bare[t.Name] != nil || bareClash[t.Name] {
-				bareClash[t.Name] = true
-				delete(sh.bare, t.Name)
-				continue
-			}
-			sh.bare[t.Name] = t
 		}
 		for _, p := range s.prompts {
-			if sh.prompts[p.Exposed] != nil || clash["prompt "+p.Exposed] {
-				clash["prompt "+p.Exposed] = true
-				delete(sh.prompts, p.Exposed)
+			if prompts[p.Exposed] > 1 {
+				log.Warn("two prompts claim one name; both were left out", "name", p.Exposed, "server", p.Server, "prompt", p.Name)
 				continue
 			}
 			sh.prompts[p.Exposed] = p

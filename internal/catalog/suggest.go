@@ -15,15 +15,19 @@ func (sh *Shelf) unknownTool(p *junctor.Principal, v View, name string) error {
 		name     string
 		distance int
 	}
+	most := max(2, len(name)/3)
 	var found []near
 	for _, s := range sh.servers {
 		if v.Server != "" && s.ID != v.Server || !Visible(p, s) {
 			continue
 		}
 		for _, t := range s.tools {
+			if v.Server == "" && sh.tools[t.Exposed] != t {
+				continue // a name that two claim
+			}
 			shown := sh.shownName(v, s, t)
-			d := min(distance(name, shown), distance(name, t.Name)+1)
-			if d <= max(2, len(name)/3) {
+			d := min(distance(name, shown, most), distance(name, t.Name, most-1)+1)
+			if d <= most {
 				found = append(found, near{shown, d})
 			}
 		}
@@ -53,25 +57,32 @@ func (sh *Shelf) shownName(v View, s *Server, t *Tool) string {
 }
 
 // clip keeps a hostile name from filling the answer.
-func clip(s string) string {
-	if len(s) <= 128 {
+func clip(s string) string { return clipTo(s, 128) }
+
+func clipTo(s string, most int) string {
+	if len(s) <= most {
 		return s
 	}
-	return strings.ToValidUTF8(s[:128], "") + "…"
+	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
-// distance counts single-character edits between two names, giving up beyond
-// lengths that no name has.
-func distance(a, b string) int {
-	if len(a) > 128 || len(b) > 128 {
-		return 1 << 10
+// maxName is the longest name that is compared.
+const maxName = 128
+
+// distance counts single-character edits between two names. Beyond most it
+// stops counting and gives some number above it: names come from callers, and
+// there are many tools.
+func distance(a, b string, most int) int {
+	if len(a) > maxName || len(b) > maxName || max(len(a)-len(b), len(b)-len(a)) > most {
+		return most + 1
 	}
-	row := make([]int, len(b)+1)
+	var rows [maxName + 1]int
+	row := rows[:len(b)+1]
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
+		diagonal, least := row[0], i+1
 		row[0] = i + 1
 		for j := range len(b) {
 			cost := diagonal
@@ -80,6 +91,10 @@ func distance(a, b string) int {
 			}
 			diagonal = row[j+1]
 			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+			least = min(least, row[j+1])
+		}
+		if least > most {
+			return most + 1
 		}
 	}
 	return row[len(b)]

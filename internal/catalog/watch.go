@@ -95,3 +95,8 @@ func difference(a, b *Offer) Change {
 			!slices.EqualFunc(a.Templates, b.Templates, sameResource),
 	}
 }
+
+// sameAbilities compares what offers say beside their lists.
+func sameAbilities(a, b *Offer) bool {
+	return a.Instructions == b.Instructions && a.Completions == b.Completions && a.Subscribe == b.Subscribe && a.Logging == b.Logging
+}
