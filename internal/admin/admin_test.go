@@ -78,7 +78,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"no credential", "", "GET", "/servers", "", 401, junctor.CodeUnauthenticated, "no key", "", ""},
 		{"no credential for the document", "", "GET", "/openapi.json", "", 401, junctor.CodeUnauthenticated, "no key", "", ""},
-		{"other scope", "tools:read", "POST", "/tools/x/call", `{}`, 403, junctor.CodeDenied, "tools:call", "", ""},
+		{"other scope", "tools:read", "POST", "/keys", `{"name":"a","scopes":["tools:read"]}`, 403, junctor.CodeDenied, "keys:write", "", ""},
 		{"not there", "admin", "GET", "/servers/nope", "", 404, junctor.CodeNotFound, "no server nope", "", ""},
 		{"patch what is not there", "admin", "PATCH", "/servers/nope", `{"state":"active"}`, 404, junctor.CodeNotFound, "no server nope", "", ""},
 		{"no such route", "admin", "GET", "/nope", "", 404, junctor.CodeNotFound, "openapi.json", "", ""},

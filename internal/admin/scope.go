@@ -21,9 +21,9 @@ func scopes() map[string]junctor.Scope {
 		"get-server":    junctor.ScopeToolsRead,
 		"patch-server":  junctor.ScopeServersWrite,
 		"delete-server": junctor.ScopeServersWrite,
-		"list-tools":    junctor.ScopeToolsRead,
-		"get-tool":      junctor.ScopeToolsRead,
-		"call-tool":     junctor.ScopeToolsCall,
+		"list-tools":    anyone, // the catalogue shows what the caller may see
+		"get-tool":      anyone,
+		"call-tool":     anyone, // the pipeline judges, so that a refusal is on record
 		"list-keys":     junctor.ScopeKeysWrite,
 		"create-key":    junctor.ScopeKeysWrite,
 		"delete-key":    junctor.ScopeKeysWrite,

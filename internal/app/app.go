@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -51,7 +52,8 @@ type App struct {
 
 	adminKey string
 	closers  []func() // run last to first
-	addr     address
+
+	listening atomic.Pointer[listeners]
 }
 
 // Option changes how an App is made.

@@ -8,7 +8,6 @@ import (
 	"net/http/pprof"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -25,12 +24,14 @@ const SocketName = "junctor.sock"
 // localKey marks the context of a request that came through the socket.
 type localKey struct{}
 
-type address struct{ listener atomic.Pointer[net.Listener] }
+// listeners are what an instance answers on: the public address, and the
+// operator's socket.
+type listeners struct{ public, local net.Listener }
 
 // Addr is the address that the instance listens on; "" before Listen.
 func (a *App) Addr() string {
-	if l := a.addr.listener.Load(); l != nil {
-		return (*l).Addr().String()
+	if l := a.listening.Load(); l != nil {
+		return l.public.Addr().String()
 	}
 	return ""
 }
@@ -54,7 +55,12 @@ func (a *App) Listen(ctx context.Context) error {
 	if err != nil {
 		return junctor.Errorf(junctor.CodeUnavailable, "%s cannot be listened on (is another instance running there?); choose another with --listen: %w", a.cfg.Listen, err)
 	}
-	a.addr.listener.Store(&l)
+	sock, err := a.listenSocket(ctx)
+	if err != nil {
+		_ = l.Close()
+		return err
+	}
+	a.listening.Store(&listeners{public: l, local: sock})
 	return nil
 }
 
@@ -66,29 +72,24 @@ func (a *App) Run(ctx context.Context) error {
 			return err
 		}
 	}
-	l := *a.addr.listener.Load()
-	handler, err := a.handler(l.Addr().String())
+	l := a.listening.Load()
+	front, err := gateway.NewFront(a.Addr(), a.cfg.PublicURL, a.cfg.AllowedHosts, a.cfg.AllowedOrigins, a.log)
 	if err != nil {
-		_ = l.Close()
-		return err
+		return errors.Join(err, l.public.Close(), l.local.Close())
 	}
-	public := newServer(handler)
-	local := newServer(a.mux())
+	mux := a.mux()
+	public := newServer(front.Wrap(mux))
+	local := newServer(mux)
 	local.ConnContext = func(ctx context.Context, _ net.Conn) context.Context { return context.WithValue(ctx, localKey{}, true) }
-	sock, err := a.listenSocket(ctx)
-	if err != nil {
-		_ = l.Close()
-		return err
-	}
 	failed := make(chan error, 2)
 	go func() {
 		if a.cfg.TLSCert != "" {
-			failed <- public.ServeTLS(l, a.cfg.TLSCert, a.cfg.TLSKey)
+			failed <- public.ServeTLS(l.public, a.cfg.TLSCert, a.cfg.TLSKey)
 		} else {
-			failed <- public.Serve(l)
+			failed <- public.Serve(l.public)
 		}
 	}()
-	go func() { failed <- local.Serve(sock) }()
+	go func() { failed <- local.Serve(l.local) }()
 	chores, stopChores := context.WithCancel(ctx)
 	defer stopChores()
 	go a.chores(chores)
@@ -153,15 +154,6 @@ func (a *App) chores(ctx context.Context) {
 			a.log.Warn("expired rows could not be removed", telemetry.Err(err))
 		}
 	}
-}
-
-// handler is the public side: the doors behind the checks of Host and Origin.
-func (a *App) handler(addr string) (http.Handler, error) {
-	front, err := gateway.NewFront(addr, a.cfg.PublicURL, a.cfg.AllowedHosts, a.cfg.AllowedOrigins, a.log)
-	if err != nil {
-		return nil, err
-	}
-	return front.Wrap(a.mux()), nil
 }
 
 // mux holds every route.
