@@ -17,6 +17,14 @@ type Config struct {
 	Listen         string
 	PublicURL      *url.URL // nil: the listen address is the public one
 	DataDir        string
+	DB             *url.URL // nil: SQLite in the data directory
+	SealKeyFile    string   // "": seal.key in the data directory
+	Journal        string   // fast or strict
+	AuditDays      int      // 0: for good
+	HistoryDays    int      // 0: nothing is kept
+	HistorySize    int64
+	OCRRoots       []string
+	OCRVisionURL   string
 	Open           bool
 	TLSCert        string
 	TLSKey         string

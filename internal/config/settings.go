@@ -61,6 +61,57 @@ func Settings() []Setting {
 			show: func(c *Config) string { return c.DataDir },
 		},
 		{
+			Name: "db", Kind: KindText,
+			Help: "PostgreSQL to use instead of SQLite, such as postgres://junctor@127.0.0.1/junctor; a password is best given by PGPASSWORD or a passfile",
+			set:  func(c *Config, s string) (err error) { c.DB, err = parseDB(s); return err },
+			show: func(c *Config) string { return showDB(c.DB) },
+		},
+		{
+			Name: "seal-key-file", Kind: KindText,
+			Help: "file with the keys that wrap secrets (default seal.key in the data folder)",
+			set:  func(c *Config, s string) (err error) { c.SealKeyFile, err = parsePath(s); return err },
+			show: func(c *Config) string { return c.SealKeyFile },
+		},
+		{
+			Name: "journal", Kind: KindText, Default: "fast", Choices: []string{"fast", "strict"},
+			Help: "fast survives a kill of the process, strict a power cut too: it waits for the disk",
+			set: func(c *Config, s string) (err error) {
+				c.Journal, err = oneOf([]string{"fast", "strict"})(s)
+				return err
+			},
+			show: func(c *Config) string { return c.Journal },
+		},
+		{
+			Name: "audit-days", Kind: KindNumber, Default: "90",
+			Help: "days to keep the journal of calls; 0 keeps it for good",
+			set:  func(c *Config, s string) (err error) { c.AuditDays, err = parseInt(s, 0, 36500); return err },
+			show: func(c *Config) string { return strconv.Itoa(c.AuditDays) },
+		},
+		{
+			Name: "history-days", Kind: KindNumber, Default: "30",
+			Help: "days to keep what was said in calls; 0 keeps none of it",
+			set:  func(c *Config, s string) (err error) { c.HistoryDays, err = parseInt(s, 0, 36500); return err },
+			show: func(c *Config) string { return strconv.Itoa(c.HistoryDays) },
+		},
+		{
+			Name: "history-size", Kind: KindSize, Default: "4KiB",
+			Help: "how much of a call's parameters, and of its result, is kept",
+			set:  func(c *Config, s string) (err error) { c.HistorySize, err = parseSize(s, 256, 1<<20); return err },
+			show: func(c *Config) string { return showSize(c.HistorySize) },
+		},
+		{
+			Name: "ocr-roots", Kind: KindList,
+			Help: "folders whose images the ocr tools may read",
+			set:  func(c *Config, s string) (err error) { c.OCRRoots, err = parseList(s, parsePath); return err },
+			show: func(c *Config) string { return strings.Join(c.OCRRoots, ",") },
+		},
+		{
+			Name: "ocr-vision-url", Kind: KindText, Default: "https://vision.googleapis.com",
+			Help: "where google_vision_ocr finds Cloud Vision",
+			set:  func(c *Config, s string) (err error) { c.OCRVisionURL, err = parseEndpoint(s); return err },
+			show: func(c *Config) string { return c.OCRVisionURL },
+		},
+		{
 			Name: "open", Kind: KindBool, Default: "false",
 			Help: "let callers without a key list and call tools; loopback only",
 			set:  func(c *Config, s string) (err error) { c.Open, err = parseBool(s); return err },
