@@ -1,0 +1,121 @@
+package ocr
+
+import (
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"net/url"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/seal"
+)
+
+const (
+	credentialsJSON = "credentials_json" // the argument, as messages name it
+
+	defaultTokenURI = "https://oauth2.googleapis.com/token" //nolint:gosec // an address, not a credential
+	maxCredential   = 64 << 10
+)
+
+// credential is what a call shows to Cloud Vision: an API key, or a service
+// account for which a token must be got first.
+type credential struct {
+	apiKey  seal.Secret
+	account *account
+}
+
+// account is a service account, with the key that signs for it still as text.
+type account struct {
+	email, keyID string
+	tokenURI     string
+	key          seal.Secret
+	digest       [sha256.Size]byte // of the whole credential: its name in the cache
+}
+
+// parseCredential reads a service account's JSON, {"api_key": "…"}, or a key as
+// it is. Its errors say what is wrong with the form and repeat nothing.
+func parseCredential(text string, base *url.URL) (credential, error) {
+	text = strings.TrimSpace(text)
+	switch {
+	case len(text) > maxCredential:
+		return credential{}, errors.New("it is too long for a credential")
+	case strings.HasPrefix(text, "{"):
+		return parseObject(text, base)
+	case strings.ContainsAny(text, `/\`) || strings.HasSuffix(text, ".json"):
+		return credential{}, errors.New("it looks like the name of a file: give the file's contents")
+	}
+	return apiKey(text)
+}
+
+func apiKey(key string) (credential, error) {
+	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) || key == "" {
+		return credential{}, errors.New("it is neither the JSON of a service account nor an API key, which is one word of letters, digits, - and _")
+	}
+	return credential{apiKey: seal.NewSecret(key)}, nil
+}
+
+func parseObject(text string, base *url.URL) (credential, error) {
+	var o struct {
+		APIKey       string `json:"api_key"`
+		Type         string `json:"type"`
+		ClientEmail  string `json:"client_email"`
+		PrivateKey   string `json:"private_key"`
+		PrivateKeyID string `json:"private_key_id"`
+		TokenURI     string `json:"token_uri"`
+	}
+	if json.Unmarshal([]byte(text), &o) != nil { // its text would quote the input
+		return credential{}, errors.New("it is not valid JSON, or a member is not a text: copy the file's contents whole")
+	}
+	switch {
+	case o.APIKey != "":
+		return apiKey(o.APIKey)
+	case o.Type != "" && o.Type != "service_account":
+		return credential{}, errors.New(`its type must be "service_account": create a key for a service account in the Google Cloud console`)
+	case o.ClientEmail == "" || o.PrivateKey == "":
+		return credential{}, errors.New("client_email and private_key are missing: it must be the key file of a service account as Google made it")
+	}
+	if o.TokenURI == "" {
+		o.TokenURI = defaultTokenURI
+	}
+	u, err := url.Parse(o.TokenURI)
+	if err != nil || u.Hostname() == "" || u.User != nil || (u.Scheme != "https" && (u.Scheme != base.Scheme || u.Host != base.Host)) {
+		return credential{}, errors.New("its token_uri must be an https URL, as Google wrote it")
+	}
+	return credential{account: &account{
+		email: o.ClientEmail, keyID: o.PrivateKeyID, tokenURI: o.TokenURI,
+		key: seal.NewSecret(o.PrivateKey), digest: sha256.Sum256([]byte(text)),
+	}}, nil
+}
+
+// signer reads the private key.
+func (a *account) signer() (*rsa.PrivateKey, error) {
+	bad := errors.New("its private_key is not an RSA key in PEM form: copy the file's contents whole, with the \\n in the key")
+	block, _ := pem.Decode([]byte(a.key.Reveal()))
+	if block == nil {
+		return nil, bad
+	}
+	if key, err := x509.ParsePKCS8PrivateKey(block.Bytes); err == nil {
+		if key, ok := key.(*rsa.PrivateKey); ok {
+			return key, nil
+		}
+		return nil, bad
+	}
+	key, err := x509.ParsePKCS1PrivateKey(block.Bytes)
+	if err != nil {
+		return nil, bad
+	}
+	return key, nil
+}
+
+// badCredential blames the argument, or the one that is stored.
+func badCredential(why error, stored bool) error {
+	if stored {
+		return junctor.Errorf(junctor.CodeUpstream, "the credential %s that is stored for server %s cannot be used: %s; the operator must store another", VisionCredential, ID, why.Error())
+	}
+	return unfit(junctor.CodeInvalid, credentialsJSON, why.Error())
+}
