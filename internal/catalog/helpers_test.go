@@ -45,12 +45,13 @@ func addTool(t testing.TB, s *builtin.Server, tool builtin.Tool) {
 	if tool.InputSchema == nil {
 		tool.InputSchema = json.RawMessage(`{"type":"object"}`)
 	}
-	err := s.AddRawTool(tool, func(context.Context, *builtin.Call, []byte) (builtin.Result, error) {
-		return builtin.TextResult("ok"), nil
-	})
-	if err != nil {
+	if err := s.AddRawTool(tool, nothing); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func nothing(context.Context, *builtin.Call, []byte) (builtin.Result, error) {
+	return builtin.TextResult("ok"), nil
 }
 
 func newCatalog(t testing.TB, o catalog.Options) *catalog.Catalog {
