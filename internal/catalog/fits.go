@@ -3,6 +3,7 @@ package catalog
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/junctor-mcp/junctor/internal/wire"
@@ -151,7 +152,7 @@ func (s *shape) fitsNumber(b []byte, i int) int {
 		}
 	}
 	for _, c := range s.allowed {
-		if !c.number(d) {
+		if !slices.Contains(c.numbers, d) {
 			return ask
 		}
 	}
@@ -165,15 +166,6 @@ func digitsOnly(number []byte) bool {
 		}
 	}
 	return true
-}
-
-func (c *constants) number(d decimal) bool {
-	for _, n := range c.numbers {
-		if n == d {
-			return true
-		}
-	}
-	return false
 }
 
 func (s *shape) fitsString(b []byte, i int) int {

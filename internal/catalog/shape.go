@@ -199,7 +199,7 @@ func setCount(to *int, value any) bool {
 	if !ok || d.negative || !d.isInteger() || d.exp > 9 || d.mantissa > math.MaxInt32 {
 		return false
 	}
-	count := int64(d.mantissa) //nolint:gosec // bounded above
+	count := int64(d.mantissa)
 	for range d.exp {
 		count *= 10
 	}

@@ -171,8 +171,10 @@ func (g *Guard) admit(ctx context.Context, op *Op, call *junctor.Call) (item cat
 	return item, resumed, nil
 }
 
+// limitKey names a party. A subject may hold any character, so what is before it
+// ends in one that neither a tenant nor an issuer has.
 func limitKey(p *junctor.Principal) string {
-	return string(p.Tenant) + "/" + p.Issuer + "/" + p.Subject
+	return string(p.Tenant) + "\x00" + p.Issuer + "\x00" + p.Subject
 }
 
 // resolve finds what the operation names, by the view of its door.

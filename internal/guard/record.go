@@ -3,6 +3,8 @@ package guard
 import (
 	"context"
 	"crypto/sha256"
+	"strconv"
+	"strings"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
@@ -16,11 +18,10 @@ func (g *Guard) refuse(ctx context.Context, op *Op, call *junctor.Call, shown st
 	if call.ID == "" {
 		call.ID = g.o.NewID()
 	}
-	call.Status, call.Code, call.Reason = refusal(e.Code), e.Code, e.Message
-	if len(call.Name) > 256 {
-		call.Name = call.Name[:256]
-	}
-	if aerr := g.o.Journal.Append(ctx, call); aerr != nil {
+	call.Status, call.Code, call.Reason = refusal(e.Code), e.Code, reason(e)
+	call.Name = clip(call.Name, maxName)
+	// The record outlives a caller that went away.
+	if aerr := g.o.Journal.Append(context.WithoutCancel(ctx), call); aerr != nil {
 		g.o.Logger.Error("a refusal could not be recorded", "error", aerr)
 	}
 	g.o.Recorder.Record(call, op.Params, nil)
@@ -29,6 +30,35 @@ func (g *Guard) refuse(ctx context.Context, op *Op, call *junctor.Call, shown st
 	}
 	g.o.Meter.Observe(shown, call.Status, 0)
 	return e
+}
+
+// Records are kept long: what callers make up must not fill them.
+const (
+	maxName   = 256
+	maxReason = 512
+)
+
+// reason is what a record says about an error: where arguments broke their
+// schema, but not with which values, because a record holds no payload.
+func reason(e *junctor.Error) string {
+	if len(e.Violations) == 0 {
+		return clip(e.Message, maxReason)
+	}
+	text := "the arguments do not fit the tool's input schema at "
+	for i, v := range e.Violations {
+		if i > 0 {
+			text += ", "
+		}
+		text += strconv.Quote(v.Pointer)
+	}
+	return clip(text, maxReason)
+}
+
+func clip(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "")
 }
 
 func refusal(c junctor.Code) junctor.Status {
@@ -56,7 +86,7 @@ func (g *Guard) finish(ctx context.Context, op *Op, call *junctor.Call, shown st
 	switch {
 	case err != nil:
 		e = junctor.AsError(err)
-		call.Status, call.Code, call.Reason = ending(e.Code), e.Code, e.Message
+		call.Status, call.Code, call.Reason = ending(e.Code), e.Code, reason(e)
 		if e.Code == junctor.CodeInternal {
 			g.o.Logger.Error("a call failed inside", "call", call.ID, "server", call.Server, "name", call.Name, "error", e.Cause)
 		}

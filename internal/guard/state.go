@@ -17,6 +17,10 @@ const maxRounds = 32
 
 const purposeState = "request-state"
 
+// usedFor is how long after its expiry a state is still known to have been
+// used: the timers of other processes ask a little later.
+const usedFor = time.Minute
+
 // state is what a requestState holds, sealed: who asked for what, until when
 // the answer counts, and what the backend itself wants back. It comes back from
 // a stranger: everything in it is compared, and it works once.
@@ -76,7 +80,7 @@ func (g *Guard) park(op *Op, call *junctor.Call, item catalog.Item, from *state,
 	}
 	sealed := g.o.Sealer.Seal(purposeState, plain)
 	res.Body = wire.AppendObject(nil, res.Body, nil, wire.Member{Key: "requestState", Value: wire.AppendString(nil, sealed)})
-	g.parked.add(*call, item.Shown, g.o.Park)
+	g.parked.add(waiting{call: *call, shown: item.Shown, state: st.ID, expires: st.Expires}, g.o.Park)
 	return nil
 }
 
@@ -93,7 +97,7 @@ func (g *Guard) resume(ctx context.Context, op *Op, item catalog.Item) (*state, 
 	if st.Who != limitKey(op.Principal) || !g.o.Now().Before(st.Expires) || string(st.Digest) != string(digest(op, item)) {
 		return nil, errState()
 	}
-	first, err := g.o.States.UseState(ctx, op.Principal.Tenant, st.ID, st.Expires)
+	first, err := g.o.States.UseState(ctx, op.Principal.Tenant, st.ID, st.Expires.Add(usedFor))
 	if err != nil {
 		return nil, err
 	}
@@ -104,27 +108,45 @@ func (g *Guard) resume(ctx context.Context, op *Op, item catalog.Item) (*state, 
 	return &st, nil
 }
 
-// lapse records the end of a call whose input never came.
-func (g *Guard) lapse(call *junctor.Call, shown string) {
+// lapse records the end of a call whose input never came. It uses the state up
+// first: a call that went on meanwhile, here or in another process, has an end
+// of its own.
+func (g *Guard) lapse(w *waiting) {
+	call := &w.call
+	switch first, err := g.o.States.UseState(context.Background(), call.Tenant, w.state, w.expires.Add(usedFor)); {
+	case err != nil:
+		g.o.Logger.Error("whether a call went on could not be found out; it counts as lapsed", "call", call.ID, "error", err)
+	case !first:
+		return
+	}
 	call.Status = junctor.StatusLapsed
 	call.Duration = g.o.Now().Sub(call.Start)
 	call.Reason = "the client was asked for input and did not come back"
 	if err := g.o.Journal.Append(context.Background(), call); err != nil {
 		g.o.Logger.Error("the end of a call could not be recorded", "call", call.ID, "error", err)
 	}
-	g.o.Meter.Observe(shown, call.Status, call.Duration)
+	g.o.Recorder.Record(call, nil, nil)
+	g.o.Meter.Observe(w.shown, call.Status, call.Duration)
+}
+
+// waiting is a call that waits for input.
+type waiting struct {
+	call    junctor.Call
+	shown   string
+	state   string
+	expires time.Time
 }
 
 // parking remembers the calls that wait for input, to record those that lapse.
 type parking struct {
-	lapse func(*junctor.Call, string)
+	lapse func(*waiting)
 
 	mu     sync.Mutex
 	timers map[string]*time.Timer
 	closed bool
 }
 
-func (p *parking) add(call junctor.Call, shown string, d time.Duration) {
+func (p *parking) add(w waiting, d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -133,13 +155,14 @@ func (p *parking) add(call junctor.Call, shown string, d time.Duration) {
 	if p.timers == nil {
 		p.timers = map[string]*time.Timer{}
 	}
-	p.timers[call.ID] = time.AfterFunc(d, func() {
+	id := w.call.ID
+	p.timers[id] = time.AfterFunc(d, func() {
 		p.mu.Lock()
-		_, waits := p.timers[call.ID]
-		delete(p.timers, call.ID)
+		_, waits := p.timers[id]
+		delete(p.timers, id)
 		p.mu.Unlock()
 		if waits {
-			p.lapse(&call, shown)
+			p.lapse(&w)
 		}
 	})
 }
