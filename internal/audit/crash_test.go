@@ -1,0 +1,5 @@
+package audit
+
+const childDir = "JUNCTOR_TEST_JOURNAL"
+
+func child() {}

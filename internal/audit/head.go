@@ -1,0 +1,219 @@
+package audit
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/ed25519"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+// Head names a record of a node's chain, signed: whatever is behind it must be
+// there.
+type Head struct {
+	Node string    `json:"node"`
+	Seq  uint64    `json:"seq"`
+	Hash string    `json:"hash"`
+	Time time.Time `json:"time"`
+	// Shipped is the last record that the copy in SQL had.
+	Shipped uint64 `json:"shipped,omitzero"`
+	// Closed says that the journal was closed in order: nothing follows.
+	Closed    bool   `json:"closed,omitzero"`
+	Signature []byte `json:"signature"`
+}
+
+func (h *Head) signed() []byte {
+	return fmt.Appendf(nil, "junctor journal head\n%s\n%d\n%s\n%s\n%d\n%t\n",
+		h.Node, h.Seq, h.Hash, h.Time.UTC().Format(time.RFC3339Nano), h.Shipped, h.Closed)
+}
+
+// Checkpoint says that the records up to one were removed in order.
+type Checkpoint struct {
+	Node  string    `json:"node"`
+	UpTo  uint64    `json:"up_to_seq"`
+	Hash  string    `json:"hash"` // of the record UpTo
+	Time  time.Time `json:"time"`
+	Count uint64    `json:"count"` // how many records went with this one
+	// The signature covers the checkpoint before, too.
+	Signature []byte `json:"signature"`
+}
+
+func (c *Checkpoint) signed(before []byte) []byte {
+	b := fmt.Appendf(nil, "junctor journal checkpoint\n%s\n%d\n%s\n%s\n%d\n",
+		c.Node, c.UpTo, c.Hash, c.Time.UTC().Format(time.RFC3339Nano), c.Count)
+	return append(b, before...)
+}
+
+func headPath(dir, node string) string       { return filepath.Join(dir, node+".json") }
+func checkpointPath(dir, node string) string { return filepath.Join(dir, node+".checkpoints") }
+func keyPath(dir string) string              { return filepath.Join(dir, "signing.key") }
+func publicPath(dir string) string           { return filepath.Join(dir, "signing.pub") }
+
+var (
+	errNoHead  = errors.New("there is no signed head")
+	errForged  = errors.New("the signature is not of this journal's key")
+	errDamaged = errors.New("it cannot be read")
+)
+
+// readHead gives the signed head of a node, if its signature holds.
+func readHead(dir, node string, key ed25519.PublicKey) (*Head, error) {
+	b, err := os.ReadFile(headPath(dir, node))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errNoHead
+	}
+	if err != nil {
+		return nil, err
+	}
+	h := new(Head)
+	if err := json.Unmarshal(b, h); err != nil {
+		return nil, errDamaged
+	}
+	if h.Node != node || !ed25519.Verify(key, h.signed(), h.Signature) {
+		return nil, errForged
+	}
+	return h, nil
+}
+
+func writeHead(dir string, h *Head, key ed25519.PrivateKey) error {
+	h.Signature = ed25519.Sign(key, h.signed())
+	b, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	return writeFile(headPath(dir, h.Node), append(b, '\n'), 0o644)
+}
+
+// readCheckpoints gives a node's checkpoints, oldest first. bad is the line
+// that does not hold, if any.
+func readCheckpoints(dir, node string, key ed25519.PublicKey) (all []Checkpoint, bad int, err error) {
+	b, err := os.ReadFile(checkpointPath(dir, node))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	var before Checkpoint
+	sc := bufio.NewScanner(bytes.NewReader(b))
+	for n := 1; sc.Scan(); n++ {
+		var c Checkpoint
+		if err := json.Unmarshal(sc.Bytes(), &c); err != nil {
+			return all, n, errDamaged
+		}
+		if c.Node != node || !ed25519.Verify(key, c.signed(before.Signature), c.Signature) {
+			return all, n, errForged
+		}
+		if c.UpTo-before.UpTo != c.Count || c.UpTo <= before.UpTo {
+			return all, n, errForged
+		}
+		all, before = append(all, c), c
+	}
+	if sc.Err() != nil {
+		return all, len(all) + 1, errDamaged
+	}
+	return all, 0, nil
+}
+
+// writeCheckpoints puts the whole list in place at once: there are few.
+func writeCheckpoints(dir string, all []Checkpoint) error {
+	var b []byte
+	for _, c := range all {
+		text, err := json.Marshal(c)
+		if err != nil {
+			return err
+		}
+		b = append(append(b, text...), '\n')
+	}
+	return writeFile(checkpointPath(dir, all[0].Node), b, 0o644)
+}
+
+// signingKey reads the key of a folder, or makes one. The public half lies
+// beside it, for those who verify.
+func signingKey(dir string) (ed25519.PrivateKey, error) {
+	text, err := os.ReadFile(keyPath(dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		_, key, err := ed25519.GenerateKey(nil)
+		if err != nil {
+			return nil, err
+		}
+		if err := writeFile(keyPath(dir), encodeKey(key.Seed()), 0o600); err != nil {
+			return nil, err
+		}
+		return key, writeFile(publicPath(dir), encodeKey(key.Public().(ed25519.PublicKey)), 0o644)
+	}
+	if err != nil {
+		return nil, err
+	}
+	// Windows has no such bits: there the user's own folder guards the file.
+	if info, err := os.Stat(keyPath(dir)); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("others can read the signing key: run chmod 600 %s", keyPath(dir))
+	}
+	seed, err := decodeKey(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", keyPath(dir), err)
+	}
+	key := ed25519.NewKeyFromSeed(seed)
+	if pub, err := publicKey(dir); err != nil || !pub.Equal(key.Public()) {
+		err = writeFile(publicPath(dir), encodeKey(key.Public().(ed25519.PublicKey)), 0o644)
+		return key, err
+	}
+	return key, nil
+}
+
+func publicKey(dir string) (ed25519.PublicKey, error) {
+	text, err := os.ReadFile(publicPath(dir))
+	if err != nil {
+		return nil, err
+	}
+	return decodeKey(text)
+}
+
+func encodeKey(b []byte) []byte {
+	return append(base64.StdEncoding.AppendEncode(nil, b), '\n')
+}
+
+func decodeKey(text []byte) ([]byte, error) {
+	b, err := base64.StdEncoding.AppendDecode(nil, bytes.TrimSpace(text))
+	if err != nil || len(b) != ed25519.SeedSize { // the public half is as long
+		return nil, errors.New("there is no key in it (32 bytes in base64)")
+	}
+	return b, nil
+}
+
+// writeFile puts a file in place whole: readers see the old one or the new
+// one, also after a power cut.
+func writeFile(path string, data []byte, mode fs.FileMode) error {
+	dir := filepath.Dir(path)
+	f, err := os.CreateTemp(dir, ".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return err
+	}
+	syncDir(dir)
+	return nil
+}
+
+// syncDir makes names durable. Not every system can sync a folder; where it
+// cannot, only a power cut could show it.
+func syncDir(dir string) {
+	if d, err := os.Open(dir); err == nil {
+		_ = d.Sync()
+		d.Close()
+	}
+}

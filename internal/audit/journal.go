@@ -1,0 +1,249 @@
+package audit
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// Options of a Journal. Dir and Node are needed.
+type Options struct {
+	Dir      string        // of the segments
+	HeadsDir string        // of signed heads, checkpoints and the signing key; default: heads beside Dir
+	Node     string        // names the chain: letters, digits, dot, dash, underscore
+	Strict   bool          // Append waits for the disk
+	Keep     time.Duration // how long closed segments are kept; 0 is for ever
+	Recent   int           // how many calls are kept in memory for Calls; default 1000
+	Ship     Shipper       // where records are copied to; nil is nowhere
+
+	SegmentBytes int64         // a segment closes at this size; default 64 MiB
+	HeadEvery    time.Duration // how often a head is signed when there is something new; default 5 s
+	HeadRecords  uint64        // a head is signed after this many records at the latest; default 10000
+
+	Now    func() time.Time
+	Logger *slog.Logger
+
+	open func(path string, fresh bool) (file, error) // tests put faults in here
+}
+
+// file is what the journal needs of a segment that it writes.
+type file interface {
+	io.ReaderAt
+	io.WriterAt
+	Truncate(size int64) error
+	Sync() error
+	Close() error
+}
+
+// openFile opens a segment for writing. A fresh one must not exist.
+func openFile(path string, fresh bool) (file, error) {
+	flags := os.O_RDWR
+	if fresh {
+		flags |= os.O_CREATE | os.O_EXCL
+	}
+	return os.OpenFile(path, flags, 0o600)
+}
+
+// Journal is the durable record of one node's calls. All methods may be called
+// from any goroutine.
+type Journal struct {
+	o    Options
+	ring *Recent
+	key  ed25519.PrivateKey
+	lock io.Closer
+
+	mu       sync.Mutex // writing: chain order is lock order
+	enc      *encoder
+	file     file
+	path     string
+	off      int64  // where the next line goes
+	seq      uint64 // of the last record that was written
+	prev     [sha256.Size]byte
+	torn     bool     // bytes may lie behind off
+	err      error    // why the last write failed; nil when it did not
+	starts   int64    // records lost since err: starts, that is calls refused
+	ends     int64    // and ends and refusals
+	lost     uint64   // ends and refusals lost since Open
+	retired  []extent // closed segments that were not synced yet
+	gone     string   // why the segment must be left
+	rollAt   time.Time
+	problems problems
+	closed   bool
+
+	flushing sync.Mutex // one sync at a time; held without mu
+	synced   atomic.Uint64
+	stale    bool   // a sync failed: what was to be synced must be written again
+	good     extent // what is synced of the segment that was synced last
+
+	heading sync.Mutex // one head at a time
+	head    Head       // the last that was written
+	signed  bool       // head is of this process
+	cps     []Checkpoint
+
+	shipped   atomic.Uint64
+	shipKnown atomic.Bool // the copy has told how far it is
+	wake      chan struct{}
+	headNow   chan struct{}
+	stop      chan struct{}
+	done      sync.WaitGroup
+}
+
+// Open opens the journal of a node, or begins one. It repairs what a crash can
+// leave, and goes on after what a crash cannot have done in a new segment that
+// says so; State tells. Close it.
+func Open(ctx context.Context, o Options) (*Journal, error) {
+	o, err := o.valid()
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range []string{o.Dir, o.HeadsDir} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, cannotOpen(o.Dir, err)
+		}
+	}
+	lock, held, err := lockFile(filepath.Join(o.Dir, "lock"))
+	switch {
+	case held:
+		return nil, &junctor.Error{
+			Code: junctor.CodeConflict, Cause: err,
+			Message: "the journal in " + o.Dir + " is in use by another process: stop that one, or give this one a data directory of its own",
+		}
+	case err != nil:
+		return nil, cannotOpen(o.Dir, err)
+	}
+	j := &Journal{
+		o: o, ring: NewRecent(o.Recent), lock: lock, enc: newEncoder(o.Node),
+		wake: make(chan struct{}, 1), headNow: make(chan struct{}, 1), stop: make(chan struct{}),
+	}
+	if err := j.start(ctx); err != nil {
+		if j.file != nil {
+			j.file.Close()
+		}
+		lock.Close()
+		return nil, cannotOpen(o.Dir, err)
+	}
+	j.done.Go(j.maintain)
+	if o.Ship != nil {
+		j.done.Go(j.ship)
+	}
+	return j, nil
+}
+
+func (j *Journal) start(ctx context.Context) (err error) {
+	if j.key, err = signingKey(j.o.HeadsDir); err != nil {
+		return err
+	}
+	if err := j.resume(ctx); err != nil {
+		return err
+	}
+	if err := j.refill(); err != nil {
+		j.o.Logger.Warn("the newest calls could not be read from the journal", "error", err)
+	}
+	// From here on a head exists, so that a missing one means something.
+	return j.sign(false)
+}
+
+func (o Options) valid() (Options, error) {
+	if o.Dir == "" {
+		return o, junctor.Errorf(junctor.CodeInvalid, "the journal needs a folder")
+	}
+	if !regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$`).MatchString(o.Node) {
+		return o, junctor.Errorf(junctor.CodeInvalid, "%q cannot name a node: use up to 64 letters, digits, dots, dashes and underscores", o.Node)
+	}
+	o.HeadsDir = headsDir(o.Dir, o.HeadsDir)
+	if o.SegmentBytes <= 0 {
+		o.SegmentBytes = 64 << 20
+	}
+	if o.HeadEvery <= 0 {
+		o.HeadEvery = 5 * time.Second
+	}
+	if o.HeadRecords == 0 {
+		o.HeadRecords = 10_000
+	}
+	if o.Recent <= 0 {
+		o.Recent = 1000
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.open == nil {
+		o.open = openFile
+	}
+	return o, nil
+}
+
+func headsDir(dir, heads string) string {
+	if heads != "" {
+		return heads
+	}
+	return filepath.Join(filepath.Dir(filepath.Clean(dir)), "heads")
+}
+
+func cannotOpen(dir string, err error) error {
+	return &junctor.Error{
+		Code: junctor.CodeUnavailable, Cause: err,
+		Message: "the journal in " + dir + " cannot be opened: " + err.Error(),
+	}
+}
+
+// Append records the beginning or the end of a call, or a refusal. When it
+// returns nil the record survives the death of the process, and in strict mode
+// a power cut. An error is CodeUnavailable: nothing was recorded, or, in strict
+// mode, not safely. Every Append tries again by itself.
+func (j *Journal) Append(ctx context.Context, c *junctor.Call) error {
+	j.mu.Lock()
+	err := j.append(c)
+	seq := j.seq
+	j.mu.Unlock()
+	if err == nil && j.o.Strict {
+		err = j.commit(seq)
+	}
+	// A call that is refused for this has not begun. What has ended is shown,
+	// recorded or not.
+	if err == nil || c.Status != junctor.StatusRunning {
+		_ = j.ring.Append(ctx, c) // it cannot fail
+	}
+	return err
+}
+
+// Calls gives matching calls of the newest, newest first, and the number to
+// continue before; 0 when there are no more.
+func (j *Journal) Calls(q Query) (calls []junctor.Call, next uint64) { return j.ring.Calls(q) }
+
+// Close ships what can be shipped before ctx ends, signs the last head and
+// gives the folder free.
+func (j *Journal) Close(ctx context.Context) error {
+	j.mu.Lock()
+	if j.closed {
+		j.mu.Unlock()
+		return nil
+	}
+	j.closed = true
+	j.mu.Unlock()
+	close(j.stop)
+	j.done.Wait()
+	if j.o.Ship != nil {
+		j.shipRest(ctx)
+	}
+	err := j.sign(true)
+	if cerr := j.file.Close(); err == nil {
+		err = cerr
+	}
+	if cerr := j.lock.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}

@@ -1,0 +1,305 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(childDir) != "" {
+		child()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// place is a data directory of its own.
+func place(t testing.TB) string {
+	t.Helper()
+	return filepath.Join(t.TempDir(), "journal")
+}
+
+func open(t testing.TB, o Options) *Journal {
+	t.Helper()
+	if o.Node == "" {
+		o.Node = "n1"
+	}
+	j, err := Open(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = j.Close(context.Background()) })
+	return j
+}
+
+func closed(t testing.TB, j *Journal) {
+	t.Helper()
+	if err := j.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func started(id string) *junctor.Call {
+	return &junctor.Call{
+		ID: id, Tenant: junctor.DefaultTenant, Kind: junctor.KindTool, Door: junctor.DoorMCP, Server: "echo", Name: "say", Version: "1.0.0",
+		Issuer: "junctor", Subject: "alice", Status: junctor.StatusRunning, Start: time.Now(), BytesIn: 200, ArgsDigest: [32]byte{1, 2, 3},
+	}
+}
+
+func ended(id string) *junctor.Call {
+	c := started(id)
+	c.Status, c.Duration, c.BytesOut, c.ResultDigest = junctor.StatusSuccess, 1500*time.Microsecond, 300, [32]byte{4, 5, 6}
+	return c
+}
+
+func record(t testing.TB, j *Journal, calls ...*junctor.Call) {
+	t.Helper()
+	for _, c := range calls {
+		if err := j.Append(context.Background(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// run records n calls, two records each.
+func run(t testing.TB, j *Journal, prefix string, n int) {
+	t.Helper()
+	for i := range n {
+		id := fmt.Sprintf("%s-%04d", prefix, i)
+		record(t, j, started(id), ended(id))
+	}
+}
+
+func verified(t testing.TB, dir string) Report {
+	t.Helper()
+	r, err := Verify(context.Background(), dir, VerifyOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func clean(t testing.TB, dir string) Report {
+	t.Helper()
+	r := verified(t, dir)
+	if !r.OK || r.Bad != nil {
+		t.Fatalf("the journal does not verify: %v", r.Bad)
+	}
+	return r
+}
+
+func TestRecordsOfACall(t *testing.T) {
+	t.Parallel()
+	dir := place(t)
+	at := time.Date(2026, 3, 4, 5, 6, 7, 89012345, time.FixedZone("x", 3600))
+	j := open(t, Options{Dir: dir, Now: func() time.Time { return at }})
+	denied := started("b")
+	denied.Status, denied.Code, denied.Reason, denied.Name = junctor.StatusDenied, junctor.CodeDenied, "no \"way\"\n\x00\xff "+strings.Repeat("é", 600), "x\u2028y"
+	record(t, j, started("a"), ended("a"), denied)
+	closed(t, j)
+
+	got, err := List(context.Background(), dir, Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 4 {
+		t.Fatalf("%d records, want 4", len(got))
+	}
+	want := `{"seq":3,"node":"n1","time":"2026-03-04T04:06:07.089012Z","phase":"end","call":"a","tenant":"default","kind":"tool","door":"mcp",` +
+		`"server":"echo","name":"say","version":"1.0.0","issuer":"junctor","subject":"alice","status":"success","duration_us":1500,"bytes_in":200,"bytes_out":300,` +
+		`"args":"0102030000000000000000000000000000000000000000000000000000000000","result":"0405060000000000000000000000000000000000000000000000000000000000"}`
+	if got[1].Line != want {
+		t.Errorf("end record\n got %s\nwant %s", got[1].Line, want)
+	}
+	if r := got[0]; r.Phase != PhaseRefuse || r.Seq != 4 || r.Status != junctor.StatusDenied || r.Name != "x\u2028y" ||
+		!r.Time.Equal(at.Truncate(time.Microsecond)) || len(r.Line) > 2000 || !strings.HasSuffix(r.Line[:strings.Index(r.Line, `","bytes_in`)], "é…") {
+		t.Errorf("refusal: %+v", r)
+	}
+	if got[2].Phase != PhaseStart || got[3].Phase != PhaseSegment {
+		t.Errorf("phases %s, %s", got[2].Phase, got[3].Phase)
+	}
+	if r := clean(t, dir); r.Records != 4 || r.First != 1 || r.Last != 4 || r.Node != "n1" {
+		t.Errorf("report %+v", r)
+	}
+}
+
+func TestGoesOnAfterRestart(t *testing.T) {
+	t.Parallel()
+	dir := place(t)
+	for i := range 3 {
+		j := open(t, Options{Dir: dir, SegmentBytes: 2000})
+		run(t, j, fmt.Sprint(i), 10)
+		if s := j.State(); !s.OK || s.Degraded {
+			t.Fatalf("state %+v", s)
+		}
+		closed(t, j)
+	}
+	segs, err := segments(dir)
+	if err != nil || len(segs) < 5 {
+		t.Fatalf("%d segments, %v", len(segs), err)
+	}
+	if r := clean(t, dir); r.Records != uint64(60+len(segs)) || len(r.Notes) != 0 {
+		t.Errorf("report %+v", r)
+	}
+}
+
+func TestCallsComeBack(t *testing.T) {
+	t.Parallel()
+	dir := place(t)
+	j := open(t, Options{Dir: dir, SegmentBytes: 3000})
+	run(t, j, "x", 20)
+	record(t, j, started("left"))
+	before, _ := j.Calls(Query{Tenant: junctor.DefaultTenant, Limit: 5})
+	closed(t, j)
+	if before[0].ID != "left" || before[0].Status != junctor.StatusRunning {
+		t.Fatalf("newest before: %+v", before[0])
+	}
+
+	j = open(t, Options{Dir: dir, Recent: 10})
+	after, _ := j.Calls(Query{Tenant: junctor.DefaultTenant, Limit: 100})
+	if len(after) != 10 || after[0].ID != "left" || after[0].Status != junctor.StatusError || after[0].Reason == "" {
+		t.Fatalf("%d calls, newest %+v", len(after), after[0])
+	}
+	got, want := after[1], before[1]
+	if d := got.Start.Sub(want.Start); d < -time.Minute || d > time.Minute {
+		t.Errorf("start is %s off", d)
+	}
+	got.Start, want.Start = time.Time{}, time.Time{}
+	if got != want {
+		t.Errorf("after a restart\n got %+v\nwant %+v", got, want)
+	}
+	record(t, j, ended("left"))
+	if now, _ := j.Calls(Query{Tenant: junctor.DefaultTenant, Limit: 1}); now[0].Status != junctor.StatusSuccess {
+		t.Errorf("a call that waited has ended: %+v", now[0])
+	}
+}
+
+func TestOneProcessOnly(t *testing.T) {
+	t.Parallel()
+	dir := place(t)
+	j := open(t, Options{Dir: dir})
+	_, err := Open(context.Background(), Options{Dir: dir, Node: "n1"})
+	if junctor.CodeOf(err) != junctor.CodeConflict || !strings.Contains(err.Error(), dir) {
+		t.Fatalf("a second one got %v", err)
+	}
+	closed(t, j)
+	open(t, Options{Dir: dir})
+}
+
+func TestOptions(t *testing.T) {
+	t.Parallel()
+	for _, o := range []Options{{Node: "n"}, {Dir: "x"}, {Dir: "x", Node: "a/b"}, {Dir: "x", Node: ".."}, {Dir: "x", Node: "a\"b"}} {
+		if _, err := Open(context.Background(), o); junctor.CodeOf(err) != junctor.CodeInvalid {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+}
+
+func TestManyCallers(t *testing.T) {
+	t.Parallel()
+	for _, strict := range []bool{false, true} {
+		dir := place(t)
+		j := open(t, Options{Dir: dir, Strict: strict, SegmentBytes: 8000})
+		var wg sync.WaitGroup
+		for g := range 16 {
+			wg.Go(func() { run(t, j, fmt.Sprint(g), 20) })
+		}
+		wg.Wait()
+		closed(t, j)
+		r := clean(t, dir)
+		n := 0
+		seen := map[string]Phase{}
+		all, err := List(context.Background(), dir, Filter{Tenant: junctor.DefaultTenant})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, rec := range all { // newest first
+			if want := map[Phase]Phase{"": PhaseEnd, PhaseEnd: PhaseStart}[seen[rec.Call]]; rec.Phase != want {
+				t.Fatalf("%s of %s, want %s", rec.Phase, rec.Call, want)
+			}
+			seen[rec.Call] = rec.Phase
+			n++
+		}
+		if n != 16*20*2 || r.Records <= uint64(n) {
+			t.Errorf("strict=%t: %d records of calls, %d in all", strict, n, r.Records)
+		}
+	}
+}
+
+func TestAppendAfterClose(t *testing.T) {
+	t.Parallel()
+	j := open(t, Options{Dir: place(t)})
+	closed(t, j)
+	if err := j.Append(context.Background(), started("x")); junctor.CodeOf(err) != junctor.CodeUnavailable {
+		t.Errorf("got %v", err)
+	}
+	if s := j.State(); s.OK || s.Error == "" {
+		t.Errorf("state %+v", s)
+	}
+}
+
+func TestAppendAllocatesNothing(t *testing.T) {
+	dir := place(t)
+	j := open(t, Options{Dir: dir, Recent: 64, SegmentBytes: 1 << 30})
+	ids := make([]string, 256)
+	for i := range ids {
+		ids[i] = fmt.Sprintf("%026d", i)
+	}
+	a, b, n := started(""), ended(""), 0
+	ctx := context.Background()
+	one := func() {
+		id := ids[n%len(ids)]
+		n++
+		a.ID, b.ID = id, id
+		if j.Append(ctx, a) != nil || j.Append(ctx, b) != nil {
+			t.Error("not recorded")
+		}
+	}
+	for range 1000 {
+		one()
+	}
+	if got := testing.AllocsPerRun(2000, one); got != 0 {
+		t.Errorf("two records cost %v allocations", got)
+	}
+}
+
+func BenchmarkAppend(b *testing.B) {
+	for _, strict := range []bool{false, true} {
+		for _, callers := range []int{1, 32} {
+			mode := map[bool]string{false: "fast", true: "strict"}[strict]
+			b.Run(fmt.Sprintf("%s/%d", mode, callers), func(b *testing.B) {
+				j := open(b, Options{Dir: place(b), Strict: strict})
+				b.ReportAllocs()
+				per := b.N/callers + 1
+				b.ResetTimer()
+				var wg sync.WaitGroup
+				for g := range callers {
+					wg.Go(func() {
+						c := ended("")
+						ids := make([]string, 16)
+						for i := range ids {
+							ids[i] = fmt.Sprintf("%013d%013d", g, i)
+						}
+						for i := range per {
+							c.ID = ids[i%16]
+							if err := j.Append(context.Background(), c); err != nil {
+								b.Error(err)
+							}
+						}
+					})
+				}
+				wg.Wait()
+			})
+		}
+	}
+}

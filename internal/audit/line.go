@@ -1,0 +1,146 @@
+package audit
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// entry is the inside of a record.
+type entry struct {
+	Seq   uint64    `json:"seq"`
+	Node  string    `json:"node"`
+	Time  time.Time `json:"time"`
+	Phase Phase     `json:"phase"`
+
+	Call       string           `json:"call"`
+	Tenant     junctor.TenantID `json:"tenant"`
+	Kind       junctor.Kind     `json:"kind"`
+	Door       junctor.Door     `json:"door"`
+	Server     string           `json:"server"`
+	Name       string           `json:"name"`
+	Version    string           `json:"version"`
+	Issuer     string           `json:"issuer"`
+	Subject    string           `json:"subject"`
+	Status     junctor.Status   `json:"status"`
+	Code       junctor.Code     `json:"code"`
+	Reason     string           `json:"reason"`
+	DurationUS int64            `json:"duration_us"`
+	BytesIn    int              `json:"bytes_in"`
+	BytesOut   int              `json:"bytes_out"`
+	Args       string           `json:"args"`
+	Result     string           `json:"result"`
+
+	Prev    string `json:"prev"`    // segment, break: the hash before
+	Dropped int64  `json:"dropped"` // recover: bytes
+	Starts  int64  `json:"starts"`  // lost: calls that were refused for it
+	Ends    int64  `json:"ends"`    // lost: ends and refusals
+}
+
+// line is one line of a segment, in its parts. text and entry are of the buffer
+// it was read from.
+type line struct {
+	hash [sha256.Size]byte
+	text []byte
+	entry
+}
+
+func (l *line) record() Record {
+	return Record{
+		Node: l.Node, Seq: l.Seq, Hash: hex.EncodeToString(l.hash[:]), Line: string(l.text),
+		Time: l.Time, Phase: l.Phase, Tenant: l.Tenant, Call: l.Call, Server: l.Server, Name: l.Name,
+		Subject: l.Subject, Status: l.Status,
+	}
+}
+
+// call is what the record says of its call.
+func (l *line) call() junctor.Call {
+	d := time.Duration(l.DurationUS) * time.Microsecond
+	c := junctor.Call{
+		ID: l.Call, Tenant: l.Tenant, Kind: l.Kind, Door: l.Door, Server: l.Server, Name: l.Name, Version: l.Version,
+		Issuer: l.Issuer, Subject: l.Subject, Status: l.Status, Code: l.Code, Reason: l.Reason,
+		Start: l.Time.Add(-d), Duration: d, BytesIn: l.BytesIn, BytesOut: l.BytesOut,
+	}
+	if b, err := hex.DecodeString(l.Args); err == nil {
+		copy(c.ArgsDigest[:], b)
+	}
+	if b, err := hex.DecodeString(l.Result); err == nil {
+		copy(c.ResultDigest[:], b)
+	}
+	return c
+}
+
+var (
+	errShape = errors.New("the line is not a hash and a record")
+	errJSON  = errors.New("the record is not readable")
+)
+
+// splitLine takes a line, without its newline, apart. It does not look into
+// the record.
+func splitLine(b []byte) (l line, err error) {
+	if len(b) <= lineHead || b[hexSize] != ' ' || !parseHash(&l.hash, b[:hexSize]) {
+		return line{}, errShape
+	}
+	l.text = b[lineHead:]
+	return l, nil
+}
+
+// parseLine takes a line apart and reads the record.
+func parseLine(b []byte) (line, error) {
+	l, err := splitLine(b)
+	if err != nil {
+		return line{}, err
+	}
+	if err := l.parse(); err != nil {
+		return line{}, err
+	}
+	return l, nil
+}
+
+func (l *line) parse() error {
+	if err := json.Unmarshal(l.text, &l.entry); err != nil || l.Seq == 0 || l.Node == "" || l.Phase == "" {
+		return errJSON
+	}
+	return nil
+}
+
+// parseHash reads 64 lower-case hex digits, and nothing else: one hash has one
+// form.
+func parseHash[T string | []byte](dst *[sha256.Size]byte, s T) bool {
+	if len(s) != hexSize {
+		return false
+	}
+	for i := range dst {
+		hi, lo := nibble(s[2*i]), nibble(s[2*i+1])
+		if hi|lo > 15 {
+			return false
+		}
+		dst[i] = hi<<4 | lo
+	}
+	return true
+}
+
+func nibble(c byte) byte {
+	switch {
+	case c >= '0' && c <= '9':
+		return c - '0'
+	case c >= 'a' && c <= 'f':
+		return c - 'a' + 10
+	}
+	return 0xff
+}
+
+// follow is the hash of a record that follows prev.
+func follow(prev *[sha256.Size]byte, text []byte) [sha256.Size]byte {
+	h := sha256.New()
+	h.Write(prev[:])
+	h.Write(text)
+	var sum [sha256.Size]byte
+	h.Sum(sum[:0])
+	return sum
+}

@@ -1,0 +1,126 @@
+package audit
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// Filter says which records are wanted; zero members do not filter.
+type Filter struct {
+	Tenant  junctor.TenantID
+	Call    string
+	Server  string
+	Name    string
+	Subject string
+	Phase   Phase
+	Status  junctor.Status
+	Since   time.Time // not before
+	Until   time.Time // before
+	Before  uint64    // only records with a lower number
+	Limit   int       // 0 is all
+}
+
+func (f *Filter) match(l *line) bool {
+	return (f.Tenant == "" || f.Tenant == l.Tenant) && (f.Call == "" || f.Call == l.Call) &&
+		(f.Server == "" || f.Server == l.Server) && (f.Name == "" || f.Name == l.Name) &&
+		(f.Subject == "" || f.Subject == l.Subject) && (f.Phase == "" || f.Phase == l.Phase) &&
+		(f.Status == "" || f.Status == l.Status) && (f.Since.IsZero() || !l.Time.Before(f.Since)) &&
+		(f.Until.IsZero() || l.Time.Before(f.Until)) && (f.Before == 0 || l.Seq < f.Before)
+}
+
+// List gives the records of the journal in dir that match, newest first. It
+// does not verify them. To go on, ask for what is Before the last one.
+func List(ctx context.Context, dir string, f Filter) ([]Record, error) {
+	segs, err := segments(dir)
+	if err != nil {
+		return nil, cannotRead(dir, err)
+	}
+	var out []Record
+	full := func() bool { return f.Limit > 0 && len(out) >= f.Limit }
+	for _, s := range slices.Backward(segs) {
+		if f.Before > 0 && s.first >= f.Before {
+			continue
+		}
+		n := 0
+		err := segmentBackward(s, func(b []byte) bool {
+			if l, err := parseLine(b); err == nil && f.match(&l) {
+				out = append(out, l.record())
+			}
+			n++
+			return !full() && (n%1024 != 0 || ctx.Err() == nil)
+		})
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil && !errors.Is(err, os.ErrNotExist) { // removed by retention meanwhile
+			return out, cannotRead(dir, err)
+		}
+		if full() {
+			break
+		}
+	}
+	return out, nil
+}
+
+// Export writes the records of a time, oldest first, as JSON lines: each an
+// object with the hash and the record's exact text. The last line holds the
+// signed head: kept elsewhere, it convicts whoever cuts or rewrites the
+// journal later.
+func Export(ctx context.Context, w io.Writer, dir string, since, until time.Time) error {
+	segs, err := segments(dir)
+	if err != nil {
+		return cannotRead(dir, err)
+	}
+	f := Filter{Since: since, Until: until}
+	out := bufio.NewWriterSize(w, 64<<10)
+	node := ""
+	for _, s := range segs {
+		err := segmentForward(s, func(b []byte) bool {
+			l, err := parseLine(b)
+			if err != nil || !f.match(&l) {
+				return ctx.Err() == nil
+			}
+			node = l.Node
+			_, err = fmt.Fprintf(out, "{\"hash\":\"%x\",\"record\":%s}\n", l.hash, l.text)
+			return err == nil && ctx.Err() == nil
+		})
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return cannotRead(dir, err)
+		}
+	}
+	if node != "" {
+		if b, err := os.ReadFile(headPath(headsDir(dir, ""), node)); err == nil {
+			var h Head
+			if json.Unmarshal(b, &h) == nil {
+				line, err := json.Marshal(struct {
+					Head Head `json:"head"`
+				}{h})
+				if err != nil {
+					return err
+				}
+				out.Write(append(line, '\n')) // Flush gives the error
+			}
+		}
+	}
+	return out.Flush()
+}
+
+func cannotRead(dir string, err error) error {
+	if e := new(junctor.Error); errors.As(err, &e) {
+		return e
+	}
+	return &junctor.Error{Code: junctor.CodeUnavailable, Message: "the journal in " + dir + " cannot be read: " + err.Error(), Cause: err}
+}

@@ -1,0 +1,25 @@
+package audit
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// sharingViolation is what Windows says of a file that another has for itself.
+const sharingViolation = syscall.Errno(32)
+
+// lockFile takes the lock, or says that another process has it. The system
+// gives it back when the process ends, however it ends.
+func lockFile(path string) (f *os.File, held bool, err error) {
+	name, err := syscall.UTF16PtrFromString(path)
+	if err != nil {
+		return nil, false, err
+	}
+	h, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, 0, nil,
+		syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL, 0)
+	if err != nil {
+		return nil, errors.Is(err, sharingViolation), err
+	}
+	return os.NewFile(uintptr(h), path), false, nil
+}

@@ -1,0 +1,192 @@
+package audit
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+const (
+	probeEvery = time.Second
+	pruneLimit = time.Minute // how often old segments are looked for, at most
+)
+
+// maintain signs heads, tries a journal that failed again while nobody calls,
+// and removes what is old.
+func (j *Journal) maintain() {
+	probe, head := time.NewTicker(probeEvery), time.NewTicker(j.o.HeadEvery)
+	defer probe.Stop()
+	defer head.Stop()
+	var prune <-chan time.Time
+	if j.o.Keep > 0 {
+		t := time.NewTicker(min(max(j.o.Keep/90, pruneLimit), 24*time.Hour))
+		defer t.Stop()
+		prune = t.C
+		j.prune()
+	}
+	for {
+		select {
+		case <-j.stop:
+			return
+		case <-probe.C:
+			j.probe()
+		case <-head.C:
+			_ = j.sign(false) // reported
+		case <-j.headNow:
+			_ = j.sign(false) // reported
+		case <-prune:
+			j.prune()
+		}
+	}
+}
+
+// probe heals a journal that nobody writes to, and sees when the segment is
+// no longer the one that has its name.
+func (j *Journal) probe() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.gone == "" {
+		if f, ok := j.file.(*os.File); ok {
+			j.gone = displaced(f, j.path, j.off)
+		}
+	}
+	if j.err != nil || j.gone != "" {
+		if err := j.prepare(j.o.Now()); err != nil {
+			j.err = err
+		}
+	}
+}
+
+// displaced says what happened to a segment behind the journal's back.
+func displaced(f *os.File, path string, off int64) string {
+	mine, err := f.Stat()
+	if err != nil {
+		return ""
+	}
+	there, err := os.Stat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Sprintf("segment %s was removed while it was written", mine.Name())
+	case err != nil:
+		return ""
+	case !os.SameFile(mine, there):
+		return fmt.Sprintf("segment %s was replaced while it was written", mine.Name())
+	case mine.Size() < off:
+		return fmt.Sprintf("segment %s was cut while it was written", mine.Name())
+	}
+	return ""
+}
+
+// sign writes a head when there is something new. All that it names is on disk
+// before it is.
+func (j *Journal) sign(closed bool) error {
+	j.heading.Lock()
+	defer j.heading.Unlock()
+	m, err := j.flushAll()
+	if err == nil {
+		h := Head{
+			Node: j.o.Node, Seq: m.seq, Hash: hex.EncodeToString(m.hash[:]),
+			Time: j.o.Now().UTC(), Shipped: j.shipped.Load(), Closed: closed,
+		}
+		if !j.shipKnown.Load() {
+			h.Shipped = j.head.Shipped
+		}
+		if h.Seq == j.head.Seq && h.Shipped == j.head.Shipped && h.Closed == j.head.Closed && j.signed {
+			return nil
+		}
+		if err = writeHead(j.o.HeadsDir, &h, j.key); err == nil {
+			j.head, j.signed = h, true
+		}
+	}
+	if j.report(problemHead, err) && err != nil {
+		j.o.Logger.Error("the head of the journal cannot be signed", "error", err)
+	}
+	return err
+}
+
+// checkpoint is the last one; heading is held.
+func (j *Journal) checkpoint() Checkpoint {
+	if n := len(j.cps); n > 0 {
+		return j.cps[n-1]
+	}
+	return Checkpoint{}
+}
+
+// prune removes closed segments that are older than they need be, behind a
+// signed checkpoint.
+func (j *Journal) prune() {
+	err := j.pruneOld()
+	if j.report(problemPrune, err) && err != nil {
+		j.o.Logger.Error("old segments of the journal cannot be removed", "error", err)
+	}
+}
+
+func (j *Journal) pruneOld() error {
+	segs, err := segments(j.o.Dir)
+	if err != nil || len(segs) < 2 {
+		return err
+	}
+	j.heading.Lock()
+	defer j.heading.Unlock()
+	before := j.checkpoint()
+	c := chain{node: j.o.Node, next: segs[0].first, known: segs[0].first == 1}
+	if before.UpTo+1 == segs[0].first && before.UpTo > 0 {
+		c.known = parseHash(&c.prev, before.Hash)
+	}
+	limit, bound := j.o.Now().Add(-j.o.Keep), j.head.Seq
+	if j.o.Ship != nil {
+		bound = min(bound, j.shipped.Load())
+	}
+	var old []segment
+	for _, s := range segs[:len(segs)-1] {
+		last, found, err := lastLine(s.path)
+		if err != nil || !found {
+			return fmt.Errorf("segment %s: its end cannot be read", s.name())
+		}
+		if last.Time.After(limit) || last.Seq > bound {
+			break
+		}
+		// What does not hold is evidence, and stays.
+		bad, _, torn, err := c.read(context.Background(), s, nil)
+		if err != nil {
+			return err
+		}
+		if bad != nil || torn > 0 {
+			return fmt.Errorf("segment %s is kept: %v", s.name(), bad)
+		}
+		old = append(old, s)
+	}
+	if len(old) == 0 {
+		return nil
+	}
+	if c.next-1 > before.UpTo {
+		cp := Checkpoint{Node: j.o.Node, UpTo: c.next - 1, Hash: hex.EncodeToString(c.prev[:]), Time: j.o.Now().UTC(), Count: c.next - 1 - before.UpTo}
+		cp.Signature = ed25519.Sign(j.key, cp.signed(before.Signature))
+		all := append(j.cps[:len(j.cps):len(j.cps)], cp)
+		if err := writeCheckpoints(j.o.HeadsDir, all); err != nil {
+			return err
+		}
+		j.cps = all
+	}
+	return j.remove(old)
+}
+
+func (j *Journal) remove(old []segment) error {
+	for _, s := range old {
+		if err := os.Remove(s.path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	syncDir(j.o.Dir)
+	j.o.Logger.Info("old segments of the journal were removed", "segments", len(old), "up_to", j.checkpoint().UpTo)
+	if p, ok := j.o.Ship.(Pruner); ok {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		return p.Prune(ctx, j.o.Node, j.checkpoint().UpTo)
+	}
+	return nil
+}

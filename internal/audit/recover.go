@@ -1,0 +1,227 @@
+package audit
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// resume finds where the chain ends and opens the last segment for writing. It
+// reads the last segment whole; Verify reads them all.
+func (j *Journal) resume(ctx context.Context) error {
+	segs, err := nonEmpty(j.o.Dir)
+	if err != nil {
+		return err
+	}
+	pub := j.key.Public().(ed25519.PublicKey)
+	head, headErr := readHead(j.o.HeadsDir, j.o.Node, pub)
+	cps, bad, cpErr := readCheckpoints(j.o.HeadsDir, j.o.Node, pub)
+	j.cps = cps
+	problem := ""
+	if cpErr != nil {
+		problem = fmt.Sprintf("checkpoint %d: %v", bad, cpErr)
+	}
+	if head != nil {
+		j.head = *head
+		j.seq = head.Seq
+		parseHash(&j.prev, head.Hash)
+	}
+	if len(segs) == 0 {
+		if problem == "" && !errors.Is(headErr, errNoHead) {
+			problem = "all segments are missing"
+			if headErr != nil {
+				problem += "; the signed head: " + headErr.Error()
+			}
+		}
+		return j.roll(j.o.Now(), problem)
+	}
+	end, err := j.scan(ctx, segs, head)
+	if err != nil {
+		return err
+	}
+	if problem == "" {
+		problem = end.problem
+	}
+	if problem == "" {
+		problem = end.against(head, headErr)
+	}
+	if problem != "" {
+		if end.seq >= j.seq {
+			j.seq, j.prev = end.seq, end.hash
+		}
+		return j.roll(j.o.Now(), problem)
+	}
+	if end.broke != "" {
+		j.problems.set(problemBreak, errors.New(end.broke))
+	}
+	j.seq, j.prev = end.seq, end.hash
+	return j.reopen(segs[len(segs)-1], end)
+}
+
+// nonEmpty lists the segments that hold something. A file without a byte is
+// what a crash leaves that came right after it was made.
+func nonEmpty(dir string) ([]segment, error) {
+	segs, err := segments(dir)
+	if err != nil {
+		return nil, err
+	}
+	for len(segs) > 0 {
+		last := segs[len(segs)-1]
+		if info, err := os.Stat(last.path); err != nil || info.Size() > 0 {
+			return segs, err
+		}
+		if err := os.Remove(last.path); err != nil {
+			return nil, err
+		}
+		segs = segs[:len(segs)-1]
+	}
+	return segs, nil
+}
+
+// ending is what the last segment says.
+type ending struct {
+	seq      uint64
+	hash     [sha256.Size]byte
+	first    uint64
+	off      int64 // where the whole lines end
+	torn     int64 // bytes behind them
+	headHash string
+	problem  string // why the chain does not hold
+	broke    string // why it did not hold earlier, when this segment was begun
+}
+
+func (j *Journal) scan(ctx context.Context, segs []segment, head *Head) (ending, error) {
+	last := segs[len(segs)-1]
+	e := ending{first: last.first}
+	c := chain{node: j.o.Node, next: last.first, breaks: func(reason string) { e.broke = reason }}
+	if last.first == 1 {
+		c.known = true
+	} else if n := len(j.cps); n > 0 && j.cps[n-1].UpTo+1 == last.first {
+		c.known = parseHash(&c.prev, j.cps[n-1].Hash)
+	} else if len(segs) > 1 {
+		before, found, err := lastLine(segs[len(segs)-2].path)
+		if err == nil && found && before.Seq+1 == last.first {
+			c.prev, c.known = before.hash, true
+		} else {
+			e.problem = fmt.Sprintf("segment %s does not follow the one before it", last.name())
+		}
+	} else {
+		e.problem = fmt.Sprintf("the records before %d are missing", last.first)
+	}
+	bad, off, torn, err := c.read(ctx, last, func(l *line) string {
+		if head != nil && l.Seq == head.Seq {
+			e.headHash = l.record().Hash
+		}
+		return ""
+	})
+	if err != nil {
+		return e, err
+	}
+	e.seq, e.hash, e.off, e.torn = c.next-1, c.prev, off, torn
+	if e.broke != "" {
+		e.problem = "" // that was said already
+	}
+	if bad == nil {
+		return e, nil
+	}
+	if e.problem == "" {
+		e.problem = bad.String()
+	}
+	// What stands behind the bad record keeps its numbers.
+	e.seq = max(e.seq, last.first)
+	if info, err := os.Stat(last.path); err == nil {
+		most := e.seq + uint64(info.Size())/lineHead
+		if l, found, _ := lastLine(last.path); found && l.Seq > e.seq && l.Seq <= most {
+			e.seq, e.hash = l.Seq, l.hash
+		}
+	}
+	return e, nil
+}
+
+// against compares the end with the signed head.
+func (e *ending) against(head *Head, err error) string {
+	switch {
+	case errors.Is(err, errNoHead) && e.seq <= 1: // a crash in the very first moment
+		return ""
+	case err != nil:
+		return "the signed head: " + err.Error()
+	case head.Seq > e.seq:
+		return fmt.Sprintf("the tail was cut: the signed head names record %d, the journal ends at %d", head.Seq, e.seq)
+	case e.headHash != "" && e.headHash != head.Hash:
+		return fmt.Sprintf("record %d is not the one that the signed head names", head.Seq)
+	case head.Closed && (e.seq > head.Seq || e.torn > 0):
+		return fmt.Sprintf("something was added after record %d, with which the journal was closed", head.Seq)
+	}
+	return ""
+}
+
+// reopen goes on in the last segment, behind its last whole line.
+func (j *Journal) reopen(last segment, e ending) error {
+	if e.off == 0 { // not even its first record was whole
+		if err := os.Remove(last.path); err != nil {
+			return err
+		}
+		if err := j.roll(j.o.Now(), ""); err != nil {
+			return err
+		}
+	} else {
+		f, err := j.o.open(last.path, false)
+		if err != nil {
+			return err
+		}
+		j.file, j.path, j.off = f, last.path, e.off
+	}
+	if e.torn == 0 {
+		return nil
+	}
+	if err := j.file.Truncate(j.off); err != nil {
+		return err
+	}
+	j.o.Logger.Warn("the last record of the journal was half-written and was dropped", "file", j.path, "bytes", e.torn)
+	j.enc.begin(j.seq+1, j.o.Now(), PhaseRecover)
+	j.enc.number("dropped", e.torn)
+	return j.put()
+}
+
+// refill brings the newest calls back into memory.
+func (j *Journal) refill() error {
+	segs, err := segments(j.o.Dir)
+	if err != nil {
+		return err
+	}
+	var newest []junctor.Call
+	want := 2 * j.o.Recent // a call has up to two records
+	for _, s := range slices.Backward(segs) {
+		err := segmentBackward(s, func(b []byte) bool {
+			if l, err := parseLine(b); err == nil && l.Call != "" {
+				newest = append(newest, l.call())
+			}
+			return len(newest) < want
+		})
+		if err != nil || len(newest) >= want {
+			break // what was read is good
+		}
+	}
+	for _, c := range slices.Backward(newest) {
+		_ = j.ring.Append(context.Background(), &c) // it cannot fail
+	}
+	j.ring.interrupt()
+	return nil
+}
+
+// interrupt marks the calls that have no end: the process ended before them. A
+// call that waits for its client may still come to one.
+func (r *Recent) interrupt() {
+	for i := range r.calls {
+		if c := &r.calls[i]; c.Status == junctor.StatusRunning {
+			c.Status, c.Code = junctor.StatusError, junctor.CodeUnavailable
+			c.Reason = "no end on record: the process ended while the call ran, or waited for its client"
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package audit
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const segmentSuffix = ".log"
+
+// segment is one file of the journal.
+type segment struct {
+	path  string
+	first uint64 // the number of its first record, by its name
+}
+
+func segmentPath(dir string, first uint64) string {
+	return filepath.Join(dir, fmt.Sprintf("%020d%s", first, segmentSuffix))
+}
+
+func (s segment) name() string { return filepath.Base(s.path) }
+
+// segments lists a folder's segments, oldest first. A folder that is not there
+// has none.
+func segments(dir string) ([]segment, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all []segment
+	for _, e := range entries {
+		digits, ok := strings.CutSuffix(e.Name(), segmentSuffix)
+		if !ok || len(digits) != 20 {
+			continue
+		}
+		if first, err := strconv.ParseUint(digits, 10, 64); err == nil && first > 0 {
+			all = append(all, segment{path: filepath.Join(dir, e.Name()), first: first})
+		}
+	}
+	slices.SortFunc(all, func(a, b segment) int { return strings.Compare(a.path, b.path) })
+	return all, nil
+}
+
+// errTorn says that a file ends inside a line.
+var errTorn = errors.New("the last line is not whole")
+
+// lines reads a segment line by line.
+type lines struct {
+	r    *bufio.Reader
+	off  int64 // where the next line begins
+	n    int   // the number of the line that was read last
+	torn int64 // with errTorn: how many bytes the piece has
+}
+
+func newLines(r io.Reader, off int64) *lines {
+	return &lines{r: bufio.NewReaderSize(r, maxLine), off: off}
+}
+
+// next gives the next line without its newline. The bytes are good until the
+// call after. io.EOF ends the file, errTorn ends it in the middle of a line,
+// errShape is a line that nobody can have written.
+func (ls *lines) next() ([]byte, error) {
+	b, err := ls.r.ReadSlice('\n')
+	switch {
+	case err == nil:
+		ls.off += int64(len(b))
+		ls.n++
+		return b[:len(b)-1], nil
+	case errors.Is(err, io.EOF) && len(b) == 0:
+		return nil, io.EOF
+	case errors.Is(err, io.EOF):
+		ls.torn = int64(len(b))
+		ls.n++
+		return b, errTorn
+	case errors.Is(err, bufio.ErrBufferFull):
+		ls.off += int64(len(b))
+		ls.n++
+		return b, errShape
+	}
+	return nil, err
+}
+
+// backward reads the lines of a file from its end, until visit says stop or
+// the beginning is reached. A piece after the last newline is left out.
+func backward(f io.ReaderAt, size int64, visit func(b []byte) (more bool)) error {
+	const chunk = 64 << 10
+	var rest []byte // the beginning of what was read and not yet given
+	whole := false  // rest ends where a line ends
+	buf := make([]byte, chunk)
+	for size > 0 {
+		n := min(size, chunk)
+		size -= n
+		if _, err := f.ReadAt(buf[:n], size); err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		rest = append(bytes.Clone(buf[:n]), rest...)
+		for {
+			i := bytes.LastIndexByte(rest, '\n')
+			if i < 0 {
+				break
+			}
+			if whole && !visit(rest[i+1:]) {
+				return nil
+			}
+			rest, whole = rest[:i], true
+		}
+		if len(rest) > 4*maxLine { // not a journal
+			return errShape
+		}
+	}
+	if whole && len(rest) > 0 {
+		visit(rest)
+	}
+	return nil
+}
+
+// segmentForward reads a segment's whole lines from its beginning.
+func segmentForward(s segment, visit func(b []byte) (more bool)) error {
+	f, err := os.Open(s.path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for ls := newLines(f, 0); ; {
+		b, err := ls.next()
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, errTorn):
+			return nil
+		case errors.Is(err, errShape): // no record of ours: not for visitors
+		case err != nil:
+			return err
+		case !visit(b):
+			return nil
+		}
+	}
+}
+
+// segmentBackward reads a segment from its end.
+func segmentBackward(s segment, visit func(b []byte) (more bool)) error {
+	f, err := os.Open(s.path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	return backward(f, info.Size(), visit)
+}
+
+// lastLine reads the last whole line of a segment.
+func lastLine(path string) (last line, found bool, err error) {
+	var perr error
+	err = segmentBackward(segment{path: path}, func(b []byte) bool {
+		last, perr = parseLine(b)
+		found = perr == nil
+		return false
+	})
+	return last, found, errors.Join(err, perr)
+}

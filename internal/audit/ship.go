@@ -1,0 +1,260 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// Shipper copies records to where they can be queried, and where another hand
+// than the journal's keeps them.
+type Shipper interface {
+	// Shipped is the number of the last record of a node that the copy has; 0
+	// for none.
+	Shipped(ctx context.Context, node string) (uint64, error)
+	// Ship adds records, of one node and in order: all of them or none. One that
+	// the copy has already, with the same hash, is no error. The slice is used
+	// again when it returns.
+	Ship(ctx context.Context, records []Record) error
+}
+
+// Pruner is a Shipper whose copy follows the journal's retention: it is told
+// when a checkpoint was signed, and removes records up to it.
+type Pruner interface {
+	Prune(ctx context.Context, node string, upTo uint64) error
+}
+
+const (
+	shipBatch  = 512
+	shipEvery  = 50 * time.Millisecond
+	shipBack   = 100 * time.Millisecond // the first pause after a failure; then twice as long each time
+	shipLonger = 30 * time.Second       // but not above this
+	shipTime   = 30 * time.Second       // for one batch
+)
+
+// ship copies records as long as the journal is open. No call waits for it.
+func (j *Journal) ship() {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	j.done.Go(func() { <-j.stop; cancel() })
+	var t *tail
+	defer func() { t.close() }()
+	back := shipBack
+	for {
+		var err error
+		if t == nil {
+			t, err = j.shipStart(ctx)
+		}
+		if err == nil {
+			err = j.shipRound(ctx, t)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if j.report(problemShip, err) {
+			if err != nil {
+				j.o.Logger.Warn("records of the journal cannot be copied; they are kept and copied later", "error", err)
+			} else {
+				j.o.Logger.Info("records of the journal are copied again")
+			}
+		}
+		if err != nil {
+			t.close()
+			t = nil
+			if !pause(ctx, back) {
+				return
+			}
+			back = min(2*back, shipLonger)
+			continue
+		}
+		back = shipBack
+		select {
+		case <-ctx.Done():
+			return
+		case <-j.wake:
+		}
+		if !pause(ctx, shipEvery) { // more come meanwhile
+			return
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
+
+// shipStart asks how far the copy is and goes there.
+func (j *Journal) shipStart(ctx context.Context) (*tail, error) {
+	ctx, cancel := context.WithTimeout(ctx, shipTime)
+	defer cancel()
+	at, err := j.o.Ship.Shipped(ctx, j.o.Node)
+	if err != nil {
+		return nil, err
+	}
+	j.mu.Lock()
+	seq := j.seq
+	j.mu.Unlock()
+	if at > seq {
+		return nil, fmt.Errorf("the copy has records up to %d, the journal of node %s ends at %d: another journal used this name, or this one is an old copy; give this node a name of its own", at, j.o.Node, seq)
+	}
+	j.heading.Lock()
+	had := j.head.Shipped
+	j.heading.Unlock()
+	if at < had {
+		j.o.Logger.Warn("the copy of the journal has lost records; they are copied again", "had", had, "has", at)
+	}
+	j.shipped.Store(at)
+	j.shipKnown.Store(true)
+	return &tail{dir: j.o.Dir, next: at + 1, batch: make([]Record, 0, shipBatch)}, nil
+}
+
+// shipRound copies all that was written by now. It is on disk first: a copy
+// must not know records that a power cut takes from the journal.
+func (j *Journal) shipRound(ctx context.Context, t *tail) error {
+	m, err := j.flushAll()
+	if err != nil {
+		return err
+	}
+	for t.next <= m.seq {
+		batch, err := t.read(m.seq, shipBatch)
+		if err != nil || len(batch) == 0 {
+			return err
+		}
+		sctx, cancel := context.WithTimeout(ctx, shipTime)
+		err = j.o.Ship.Ship(sctx, batch)
+		cancel()
+		if err != nil {
+			return err
+		}
+		j.shipped.Store(batch[len(batch)-1].Seq)
+	}
+	return nil
+}
+
+// shipRest copies what is left, once.
+func (j *Journal) shipRest(ctx context.Context) {
+	t, err := j.shipStart(ctx)
+	if err == nil {
+		err = j.shipRound(ctx, t)
+	}
+	t.close()
+	if err != nil {
+		j.o.Logger.Warn("the last records of the journal were not copied; that is done at the next start", "error", err)
+	}
+}
+
+// tail reads records from a number on, as they are written.
+type tail struct {
+	dir   string
+	next  uint64
+	seg   segment
+	f     *os.File
+	ls    *lines
+	batch []Record
+}
+
+func (t *tail) close() {
+	if t != nil && t.f != nil {
+		t.f.Close()
+		t.f = nil
+	}
+}
+
+// read gives up to n records, none above upTo. Lines that are no records are
+// passed over: whoever verifies finds them.
+func (t *tail) read(upTo uint64, n int) ([]Record, error) {
+	t.batch = t.batch[:0]
+	for len(t.batch) < n && t.next <= upTo {
+		if t.f == nil {
+			if more, err := t.open(); err != nil || !more {
+				return t.batch, err
+			}
+		}
+		off := t.ls.off
+		b, err := t.ls.next()
+		switch {
+		case err == nil:
+			l, err := parseLine(b)
+			if err != nil || l.Seq < t.next {
+				continue
+			}
+			if l.Seq > upTo { // the ones before it are missing; it is for the next time
+				return t.batch, t.use(t.seg, off)
+			}
+			t.batch = append(t.batch, l.record())
+			t.next = l.Seq + 1
+		case errors.Is(err, io.EOF) || errors.Is(err, errTorn):
+			// More may have come to this file, or another has been begun.
+			more, err := t.advance()
+			if err != nil || !more {
+				return t.batch, err
+			}
+		case errors.Is(err, errShape):
+		default:
+			return nil, err
+		}
+	}
+	return t.batch, nil
+}
+
+// open opens the segment that holds the next record, or the first that comes
+// after it where that is gone.
+func (t *tail) open() (bool, error) {
+	segs, err := segments(t.dir)
+	if err != nil || len(segs) == 0 {
+		return false, err
+	}
+	pick := segs[0]
+	for _, s := range segs {
+		if s.first <= t.next {
+			pick = s
+		}
+	}
+	return true, t.use(pick, 0)
+}
+
+func (t *tail) use(s segment, off int64) error {
+	t.close()
+	f, err := os.Open(s.path)
+	if err != nil {
+		return err
+	}
+	if _, err := f.Seek(off, io.SeekStart); err != nil {
+		f.Close()
+		return err
+	}
+	t.seg, t.f, t.ls = s, f, newLines(f, off)
+	return nil
+}
+
+// advance is called at the end of what could be read. Records that are wanted
+// are on disk by then: behind the place that was read, or in a later segment.
+func (t *tail) advance() (bool, error) {
+	info, err := t.f.Stat()
+	if err != nil {
+		return false, err
+	}
+	if off := t.ls.off; info.Size() > off && t.ls.torn != info.Size()-off {
+		return true, t.use(t.seg, off)
+	}
+	segs, err := segments(t.dir)
+	if err != nil {
+		return false, err
+	}
+	for _, s := range segs {
+		if s.first > t.seg.first {
+			return true, t.use(s, 0)
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,293 @@
+package audit
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// VerifyOptions say what a chain is held against.
+type VerifyOptions struct {
+	HeadsDir string            // default: heads beside the journal's folder
+	Node     string            // default: the node that the first record names
+	Key      ed25519.PublicKey // a key that was kept elsewhere; default: the one in HeadsDir
+	Heads    []Head            // signed heads that were kept elsewhere, such as in an export
+	Dir      string            // for VerifyRecords: the journal's folder, to compare with; "" compares with none
+}
+
+// Report is the result of a verification.
+type Report struct {
+	Node    string   `json:"node"`
+	Records uint64   `json:"records"`
+	First   uint64   `json:"first"`
+	Last    uint64   `json:"last"`
+	OK      bool     `json:"ok"`
+	Bad     *Bad     `json:"bad,omitempty"` // the first record that does not hold
+	Notes   []string `json:"notes,omitempty"`
+}
+
+const maxNotes = 20
+
+func (r *Report) note(format string, args ...any) {
+	switch {
+	case len(r.Notes) < maxNotes:
+		r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
+	case len(r.Notes) == maxNotes:
+		r.Notes = append(r.Notes, "and more of the like")
+	}
+}
+
+// Verify reads the journal in dir from its beginning, against its checkpoints
+// and heads. The error says that it could not be read, never what was found. A
+// journal that is being written can be verified too.
+func Verify(ctx context.Context, dir string, o VerifyOptions) (Report, error) {
+	for try := 0; ; try++ {
+		r, err := verify(ctx, dir, o)
+		// A segment may be removed by retention while the others are read.
+		if errors.Is(err, fs.ErrNotExist) && try < 3 {
+			continue
+		}
+		if err != nil && ctx.Err() == nil {
+			err = cannotRead(dir, err)
+		}
+		return r, err
+	}
+}
+
+// proofs are the signed statements about a node's chain.
+type proofs struct {
+	dir     string
+	node    string
+	key     ed25519.PublicKey
+	head    *Head
+	headErr error
+	cps     []Checkpoint
+	last    Checkpoint        // of cps
+	hashes  map[uint64]string // what is signed: number -> hash
+	bad     *Bad              // a checkpoint that does not hold
+}
+
+func readProofs(dir, node string, o VerifyOptions) (*proofs, error) {
+	p := &proofs{dir: dir, node: node, key: o.Key, hashes: map[uint64]string{}}
+	if p.key == nil {
+		key, err := publicKey(dir)
+		if err != nil {
+			p.headErr = fmt.Errorf("there is no public key in %s: %w", dir, err)
+			return p, nil
+		}
+		p.key = key
+	}
+	p.head, p.headErr = readHead(dir, node, p.key)
+	cps, line, err := readCheckpoints(dir, node, p.key)
+	switch {
+	case line > 0:
+		p.bad = &Bad{Segment: filepath.Base(checkpointPath(dir, node)), Line: line, Seq: 1, Reason: "the checkpoint does not hold: " + err.Error()}
+	case err != nil:
+		return nil, err
+	}
+	for _, c := range cps {
+		p.cps, p.last = append(p.cps, c), c
+		p.hashes[c.UpTo] = c.Hash
+	}
+	if p.head != nil {
+		p.hashes[p.head.Seq] = p.head.Hash
+	}
+	for _, h := range o.Heads {
+		if h.Node != node || !ed25519.Verify(p.key, h.signed(), h.Signature) {
+			return nil, junctor.Errorf(junctor.CodeInvalid, "the head of record %d that was given is not signed by this journal's key", h.Seq)
+		}
+		p.hashes[h.Seq] = h.Hash
+		if p.head != nil && h.Seq > p.head.Seq {
+			p.head = &h
+		}
+	}
+	return p, nil
+}
+
+// check holds a record against what was signed.
+func (p *proofs) check(l *line) string {
+	if want, ok := p.hashes[l.Seq]; ok {
+		var h [32]byte
+		if !parseHash(&h, want) || h != l.hash {
+			return "the record is not the one that was signed: it, or one before it, was replaced"
+		}
+	}
+	return ""
+}
+
+// begin says where a chain that starts with a number may start from.
+func (p *proofs) begin(first uint64) (c chain, bad *Bad) {
+	c = chain{node: p.node, next: first}
+	switch {
+	case p.bad != nil && first > 1:
+		return c, p.bad
+	case first == 1:
+		c.known = true
+	case first == p.last.UpTo+1:
+		c.known = parseHash(&c.prev, p.last.Hash)
+	case first > p.last.UpTo:
+		return c, &Bad{Seq: p.last.UpTo + 1, Reason: fmt.Sprintf("records %d to %d are missing and no checkpoint covers them", p.last.UpTo+1, first-1)}
+	}
+	// Records behind the checkpoint: what is left is held against its hash.
+	return c, nil
+}
+
+// end holds the end of the chain against the head.
+func (p *proofs) end(last uint64, torn bool) *Bad {
+	switch {
+	case p.bad != nil:
+		return p.bad
+	case p.headErr != nil:
+		return &Bad{Segment: filepath.Base(headPath(p.dir, p.node)), Seq: last, Reason: "the signed head: " + p.headErr.Error()}
+	case p.head.Seq > last:
+		return &Bad{Seq: last + 1, Reason: fmt.Sprintf("the tail is missing: the signed head names record %d", p.head.Seq)}
+	case p.last.UpTo > last:
+		return &Bad{Seq: last + 1, Reason: fmt.Sprintf("the tail is missing: a checkpoint names record %d", p.last.UpTo)}
+	case p.head.Closed && (last > p.head.Seq || torn):
+		// Unless it was opened again while it was read.
+		if now, err := readHead(p.dir, p.node, p.key); err == nil && string(now.Signature) != string(p.head.Signature) {
+			return nil
+		}
+		return &Bad{Seq: p.head.Seq + 1, Reason: fmt.Sprintf("added after record %d, with which the journal was closed", p.head.Seq)}
+	}
+	return nil
+}
+
+func verify(ctx context.Context, dir string, o VerifyOptions) (Report, error) {
+	r := Report{Node: o.Node}
+	heads := headsDir(dir, o.HeadsDir)
+	if r.Node == "" {
+		node, err := nodeOf(dir, heads)
+		if err != nil {
+			return r, err
+		}
+		if node == "" {
+			r.OK = true
+			r.note("there are no records")
+			return r, nil
+		}
+		r.Node = node
+	}
+	// Signed statements first: what is written meanwhile is behind them.
+	p, err := readProofs(heads, r.Node, o)
+	if err != nil {
+		return r, err
+	}
+	segs, err := segments(dir)
+	if err != nil {
+		return r, err
+	}
+	segs, err = filled(segs)
+	if err != nil {
+		return r, err
+	}
+	if len(segs) == 0 {
+		if errors.Is(p.headErr, errNoHead) && p.last.UpTo == 0 {
+			r.OK = true
+			r.note("there are no records")
+			return r, nil
+		}
+		r.Bad = &Bad{Seq: p.last.UpTo + 1, Reason: "all segments are missing"}
+		return r, nil
+	}
+	return r, r.walk(ctx, segs, p)
+}
+
+func (r *Report) walk(ctx context.Context, segs []segment, p *proofs) error {
+	c, bad := p.begin(segs[0].first)
+	c.back = func(seq uint64, by time.Duration) {
+		r.note("the clock was set back by %s before record %d", by.Round(time.Second), seq)
+	}
+	visit := func(l *line) string {
+		switch l.Phase {
+		case PhaseRecover:
+			r.note("record %d: a half-written record of %d bytes was dropped when the journal was opened", l.Seq, l.Dropped)
+		case PhaseLost:
+			r.note("record %d: the journal could not be written: %d calls were refused, %d ends or refusals are not on record", l.Seq, l.Starts, l.Ends)
+		}
+		return p.check(l)
+	}
+	var torn int64
+	for i, s := range segs {
+		if bad != nil {
+			break
+		}
+		var err error
+		if bad, _, torn, err = c.read(ctx, s, visit); err != nil {
+			return err
+		}
+		if bad == nil && torn > 0 && i < len(segs)-1 {
+			bad = &Bad{Segment: s.name(), Seq: c.next, Reason: errTorn.Error()}
+		}
+	}
+	r.Records, r.First = c.records, c.first
+	if c.records > 0 {
+		r.Last = c.next - 1
+	}
+	if bad == nil {
+		bad = p.end(c.next-1, torn > 0)
+	}
+	if bad != nil && bad.Segment == "" && c.next <= bad.Seq {
+		// Name the file in which the record should be.
+		for _, s := range segs {
+			if s.first <= bad.Seq {
+				bad.Segment = s.name()
+			}
+		}
+	}
+	if r.Bad, r.OK = bad, bad == nil; r.OK && torn > 0 {
+		r.note("the last line is not whole yet: %d bytes", torn)
+	}
+	return nil
+}
+
+// nodeOf finds whose journal it is.
+func nodeOf(dir, heads string) (string, error) {
+	segs, err := segments(dir)
+	if err != nil {
+		return "", err
+	}
+	for _, s := range segs {
+		node := ""
+		if err := segmentForward(s, func(b []byte) bool {
+			if l, err := parseLine(b); err == nil {
+				node = l.Node
+			}
+			return node == ""
+		}); err != nil {
+			return "", err
+		}
+		if node != "" {
+			return node, nil
+		}
+	}
+	found, err := filepath.Glob(filepath.Join(heads, "*.json"))
+	if err != nil || len(found) != 1 {
+		return "", err
+	}
+	base := filepath.Base(found[0])
+	return base[:len(base)-len(".json")], nil
+}
+
+// filled leaves out files without a byte: they hold no record, and what is
+// missing from them shows in the next.
+func filled(segs []segment) ([]segment, error) {
+	var out []segment
+	for _, s := range segs {
+		info, err := os.Stat(s.path)
+		if err != nil {
+			return nil, err
+		}
+		if info.Size() > 0 {
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,166 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// VerifyRecords holds a copy of a node's records, in order, against the same
+// rules: the chain, the columns, what was signed, and, where o.Dir names the
+// journal, its own lines. o.HeadsDir or o.Dir is needed. A copy may be behind
+// the journal, but not behind what the head says it had.
+func VerifyRecords(ctx context.Context, records iter.Seq2[Record, error], o VerifyOptions) (Report, error) {
+	r := Report{Node: o.Node}
+	if o.HeadsDir == "" && o.Dir == "" {
+		return r, junctor.Errorf(junctor.CodeInvalid, "a copy is verified against signed heads: say where they are")
+	}
+	heads := headsDir(o.Dir, o.HeadsDir)
+	var mine *own
+	if o.Dir != "" {
+		var err error
+		if mine, err = newOwn(o.Dir); err != nil {
+			return r, cannotRead(o.Dir, err)
+		}
+		if mine != nil {
+			defer mine.tail.close()
+		}
+	}
+	var p *proofs
+	var c chain
+	for rec, err := range records {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return r, err
+		}
+		if p == nil {
+			if r.Node == "" {
+				r.Node = rec.Node
+			}
+			if p, err = readProofs(heads, r.Node, o); err != nil {
+				return r, err
+			}
+			if c, r.Bad = p.begin(max(rec.Seq, 1)); r.Bad != nil {
+				return r, nil
+			}
+		}
+		wrong := checkRecord(&c, p, rec)
+		if wrong == "" && mine != nil {
+			if wrong, err = mine.compare(rec); err != nil {
+				return r, cannotRead(o.Dir, err)
+			}
+		}
+		if wrong != "" {
+			r.Bad = &Bad{Seq: c.next, Reason: wrong}
+			if c.records > 0 && c.next == rec.Seq+1 { // it was taken into the chain before
+				r.Bad.Seq = rec.Seq
+			}
+			break
+		}
+	}
+	if p == nil {
+		return r, r.noRecords(heads, o)
+	}
+	r.Records, r.First = c.records, c.first
+	if c.records > 0 {
+		r.Last = c.next - 1
+	}
+	if r.Bad == nil {
+		r.Bad = p.endOfCopy(r.Last)
+	}
+	r.OK = r.Bad == nil
+	return r, nil
+}
+
+func (r *Report) noRecords(heads string, o VerifyOptions) error {
+	if r.Node == "" && o.Dir != "" {
+		node, err := nodeOf(o.Dir, heads)
+		if err != nil {
+			return err
+		}
+		r.Node = node
+	}
+	if r.Node != "" {
+		p, err := readProofs(heads, r.Node, o)
+		if err != nil {
+			return err
+		}
+		if !errors.Is(p.headErr, errNoHead) {
+			r.Bad = p.endOfCopy(p.last.UpTo)
+		}
+	}
+	r.OK = r.Bad == nil
+	r.note("there are no records")
+	return nil
+}
+
+// endOfCopy holds the end of a copy against the head.
+func (p *proofs) endOfCopy(last uint64) *Bad {
+	switch {
+	case p.bad != nil:
+		return p.bad
+	case p.headErr != nil:
+		return &Bad{Seq: last, Reason: "the signed head: " + p.headErr.Error()}
+	case p.head.Shipped > last:
+		return &Bad{Seq: last + 1, Reason: fmt.Sprintf("the tail is missing: the copy had record %d", p.head.Shipped)}
+	case p.head.Closed && last > p.head.Seq:
+		return &Bad{Seq: p.head.Seq + 1, Reason: fmt.Sprintf("added after record %d, with which the journal was closed", p.head.Seq)}
+	}
+	return nil
+}
+
+func checkRecord(c *chain, p *proofs, rec Record) string {
+	l := line{text: []byte(rec.Line)}
+	if !parseHash(&l.hash, rec.Hash) {
+		return errShape.Error()
+	}
+	if wrong := c.accept(&l); wrong != "" {
+		return wrong
+	}
+	want := l.record()
+	if !want.Time.Equal(rec.Time) {
+		return "the column of the time does not say what the record says"
+	}
+	want.Time = rec.Time
+	if want != rec {
+		return "the columns do not say what the record says"
+	}
+	return p.check(&l)
+}
+
+// own reads the journal beside a copy.
+type own struct {
+	tail  tail
+	first uint64 // what is before it was removed
+}
+
+func newOwn(dir string) (*own, error) {
+	segs, err := segments(dir)
+	if err != nil || len(segs) == 0 {
+		return nil, err
+	}
+	return &own{tail: tail{dir: dir}, first: segs[0].first}, nil
+}
+
+// compare finds the journal's record of the same number, and compares.
+func (o *own) compare(rec Record) (wrong string, err error) {
+	if rec.Seq < o.first {
+		return "", nil
+	}
+	o.tail.next = rec.Seq
+	mine, err := o.tail.read(rec.Seq, 1)
+	switch {
+	case err != nil:
+		return "", err
+	case len(mine) == 0:
+		return "the journal has no such record", nil
+	case mine[0].Line != rec.Line || mine[0].Hash != rec.Hash:
+		return "the journal says otherwise", nil
+	}
+	return "", nil
+}

@@ -1,0 +1,168 @@
+package audit
+
+import (
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// rollPause is how long a segment that could not be closed is written on
+// before the next try.
+const rollPause = time.Second
+
+// append writes the record of a call. The lock is held.
+func (j *Journal) append(c *junctor.Call) error {
+	if j.closed {
+		return unavailable(errors.New("the journal is closed"))
+	}
+	now := j.o.Now()
+	if j.err != nil || j.gone != "" || j.off >= j.o.SegmentBytes {
+		if err := j.prepare(now); err != nil {
+			return j.miss(c, err)
+		}
+	}
+	j.enc.begin(j.seq+1, now, phaseOf(c))
+	j.enc.call(c)
+	if err := j.put(); err != nil {
+		return j.miss(c, err)
+	}
+	if j.o.Ship != nil {
+		poke(j.wake)
+	}
+	if j.seq%j.o.HeadRecords == 0 {
+		poke(j.headNow)
+	}
+	return nil
+}
+
+// prepare does what must be done before the next record.
+func (j *Journal) prepare(now time.Time) error {
+	if j.gone != "" {
+		if err := j.roll(now, j.gone); err != nil {
+			return err
+		}
+		j.gone = ""
+	}
+	if j.err != nil {
+		if err := j.heal(now); err != nil {
+			return err
+		}
+	}
+	// A segment may be larger than it should be: better than a call that is
+	// refused because a file cannot be made.
+	if j.off >= j.o.SegmentBytes && !now.Before(j.rollAt) {
+		err := j.roll(now, "")
+		j.problems.set(problemRoll, err)
+		if err != nil {
+			j.rollAt = now.Add(rollPause)
+		}
+	}
+	return nil
+}
+
+// put chains and writes the record in the encoder's buffer.
+func (j *Journal) put() error {
+	line, hash := j.enc.seal(&j.prev)
+	if n, err := j.file.WriteAt(line, j.off); err != nil {
+		// Half a line would tear the chain: take it back, at the latest before
+		// the next write.
+		j.torn = n > 0 && j.file.Truncate(j.off) != nil
+		return err
+	}
+	j.off += int64(len(line))
+	j.seq++
+	j.prev = hash
+	return nil
+}
+
+// miss counts a record that could not be written.
+func (j *Journal) miss(c *junctor.Call, err error) error {
+	if c.Status == junctor.StatusRunning {
+		j.starts++
+	} else {
+		j.ends++
+		j.lost++
+	}
+	if j.err == nil {
+		j.o.Logger.Error("the journal cannot be written: calls are refused until it can", "file", j.path, "error", err)
+	}
+	j.err = err
+	return unavailable(err)
+}
+
+// heal tries to write again after a failure. What was lost meanwhile is the
+// first thing on record.
+func (j *Journal) heal(now time.Time) error {
+	if j.torn {
+		if err := j.file.Truncate(j.off); err != nil {
+			return err
+		}
+		j.torn = false
+	}
+	j.enc.begin(j.seq+1, now, PhaseLost)
+	j.enc.number("starts", j.starts)
+	j.enc.number("ends", j.ends)
+	if err := j.put(); err != nil {
+		return err
+	}
+	j.o.Logger.Info("the journal is written again", "file", j.path, "calls_refused", j.starts, "ends_lost", j.ends)
+	j.err, j.starts, j.ends = nil, 0, 0
+	return nil
+}
+
+// roll goes on in a new segment. With a reason the chain did not hold, and the
+// first record says so. After an error all is as it was.
+func (j *Journal) roll(now time.Time, reason string) error {
+	path := segmentPath(j.o.Dir, j.seq+1)
+	f, err := j.o.open(path, true)
+	if err != nil {
+		return err
+	}
+	old, oldPath, oldOff := j.file, j.path, j.off
+	j.file, j.path, j.off = f, path, 0
+	phase := PhaseSegment
+	if reason != "" {
+		phase = PhaseBreak
+	}
+	j.enc.begin(j.seq+1, now, phase)
+	j.enc.text("prev", hex.EncodeToString(j.prev[:]), hexSize)
+	j.enc.text("reason", reason, maxReason)
+	torn := j.torn
+	if err := j.put(); err != nil {
+		f.Close()
+		os.Remove(path)
+		j.file, j.path, j.off, j.torn = old, oldPath, oldOff, torn
+		return err
+	}
+	if old != nil { // its end reaches the disk with the next flush
+		j.retired = append(j.retired, extent{old, oldOff})
+	}
+	if reason != "" {
+		j.problems.set(problemBreak, errors.New(reason))
+		j.o.Logger.Error("the journal's chain does not hold; a new segment was begun", "file", path, "reason", reason)
+	}
+	return nil
+}
+
+func poke(ch chan struct{}) {
+	select {
+	case ch <- struct{}{}:
+	default:
+	}
+}
+
+func unavailable(err error) error {
+	var p *fs.PathError
+	why := err.Error()
+	if errors.As(err, &p) {
+		why = p.Err.Error()
+	}
+	return &junctor.Error{
+		Code: junctor.CodeUnavailable, Cause: err,
+		Message: "the journal cannot be written: " + why + "; calls are refused until it can",
+	}
+}
