@@ -24,6 +24,8 @@ func (s *Store) fail(ctx context.Context, err error, doing string, args ...any) 
 		e.Message = fmt.Sprintf("cannot %s: it exists already", doing)
 	case junctor.CodeNotFound:
 		e.Message = fmt.Sprintf("cannot %s: there is no such tenant", doing)
+	case junctor.CodeInvalid:
+		e.Message = fmt.Sprintf("cannot %s: a text in it has characters that the database cannot keep", doing)
 	case junctor.CodeUnavailable:
 		e.Message = fmt.Sprintf("cannot %s: the database cannot be used just now; the log says why", doing)
 	case junctor.CodeTimeout:

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -85,9 +87,10 @@ func (t *Tenant) TouchKeys(ctx context.Context, used map[string]time.Time) error
 		if err != nil {
 			return err
 		}
-		defer stmt.Close() // it ends with its transaction
-		for id, at := range used {
-			if _, err := stmt.ExecContext(ctx, micros(at), string(t.id), id, micros(at)); err != nil {
+		defer stmt.Close()                                  // it ends with its transaction
+		for _, id := range slices.Sorted(maps.Keys(used)) { // in one order, so that no two wait for each other
+			at := micros(used[id])
+			if _, err := stmt.ExecContext(ctx, at, string(t.id), id, at); err != nil {
 				return err
 			}
 		}
@@ -108,6 +111,9 @@ func (t *Tenant) ReplaceAdmin(ctx context.Context, k junctor.Key) (junctor.Key, 
 	err := t.s.tx(ctx, func(tx *sql.Tx) error {
 		stored = k
 		stored.Name, stored.Tenant = AdminName, t.id
+		if err := t.hold(ctx, tx); err != nil {
+			return err
+		}
 		former, err := scanKey(tx.QueryRowContext(ctx, t.s.dialect.Bind(`SELECT `+keyColumns+` FROM keys WHERE tenant_id = ? AND name = ?`),
 			string(t.id), AdminName))
 		if errors.Is(err, sql.ErrNoRows) {

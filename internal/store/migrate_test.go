@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"io/fs"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
@@ -67,11 +68,15 @@ const (
 	three = "-- +goose Up\nCREATE TABLE three (a TEXT);\nCREATE TABLE one (a TEXT);\n"
 )
 
+func schema(files fs.FS) store.Schema {
+	return store.Schema{Files: files, Format: goose.DialectSQLite3, Table: store.VersionTable}
+}
+
 func TestMigrateStepByStep(t *testing.T) {
 	t.Parallel()
 	db, statements := database(t, filepath.Join(t.TempDir(), "a.db"))
 	fsys := fstest.MapFS{"00001_one.sql": {Data: []byte(one)}}
-	migrate := func() error { return store.Migrate(t.Context(), db, calm{}, goose.DialectSQLite3, fsys) }
+	migrate := func() error { return store.Migrate(t.Context(), db, calm{}, schema(fsys)) }
 	if err := migrate(); err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +122,7 @@ func TestMigrateRefusesOddFiles(t *testing.T) {
 		"none":      {},
 		"no number": {"first.sql": {Data: []byte(one)}},
 	} {
-		if err := store.Migrate(t.Context(), db, calm{}, goose.DialectSQLite3, fsys); err == nil {
+		if err := store.Migrate(t.Context(), db, calm{}, schema(fsys)); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}

@@ -18,12 +18,18 @@ func (t *Tenant) EnsureBuiltin(ctx context.Context, id, title string) error {
 		return err
 	}
 	now := micros(time.Now())
-	// The casts are for databases that take a bare parameter in a SELECT for text.
-	_, err := t.s.do(ctx, `INSERT INTO servers (`+serverColumns+`)
-		SELECT ?, ?, ?, ?, ?, '', CAST(? AS BIGINT), CAST(? AS BIGINT)
-		WHERE NOT EXISTS (SELECT 1 FROM removed_servers WHERE tenant_id = ? AND id = ?)
-		ON CONFLICT (tenant_id, id) DO NOTHING`,
-		string(t.id), id, string(junctor.ModeBuiltin), title, string(junctor.StateActive), now, now, string(t.id), id)
+	err := t.s.tx(ctx, func(tx *sql.Tx) error {
+		if err := t.hold(ctx, tx); err != nil {
+			return err
+		}
+		// The casts are for databases that take a bare parameter in a SELECT for text.
+		_, err := t.s.exec(ctx, tx, `INSERT INTO servers (`+serverColumns+`)
+			SELECT ?, ?, ?, ?, ?, '', CAST(? AS BIGINT), CAST(? AS BIGINT)
+			WHERE NOT EXISTS (SELECT 1 FROM removed_servers WHERE tenant_id = ? AND id = ?)
+			ON CONFLICT (tenant_id, id) DO NOTHING`,
+			string(t.id), id, string(junctor.ModeBuiltin), title, string(junctor.StateActive), now, now, string(t.id), id)
+		return err
+	})
 	if err != nil {
 		return t.s.fail(ctx, err, "create the built-in server %q", id)
 	}
@@ -77,6 +83,9 @@ func (t *Tenant) SetServerState(ctx context.Context, id string, state junctor.Se
 // server.
 func (t *Tenant) RemoveServer(ctx context.Context, id string) error {
 	err := t.s.tx(ctx, func(tx *sql.Tx) error {
+		if err := t.hold(ctx, tx); err != nil {
+			return err
+		}
 		n, err := t.s.exec(ctx, tx, `DELETE FROM servers WHERE tenant_id = ? AND id = ?`, string(t.id), id)
 		if err != nil {
 			return err

@@ -16,11 +16,19 @@ type Dialect interface {
 	Bind(query string) string
 	// Code says what an error of the driver means: conflict for a uniqueness
 	// that is broken, not_found for a foreign key that points nowhere,
-	// unavailable for what may pass, "" for the rest.
+	// invalid for text it cannot keep, unavailable for what may pass, "" for the rest.
 	Code(err error) junctor.Code
 	// Busy says that a statement did nothing because another writer was at
 	// work, for which it has waited a moment: it may be tried again.
 	Busy(err error) bool
+}
+
+// Database is an opened database whose schema is up to date, without queries:
+// what drivers hand to packages that keep their own. Writes and transactions go
+// to Write, lone reads to Read; they may be the same.
+type Database struct {
+	Write, Read *sql.DB
+	Dialect     Dialect
 }
 
 // patience is how long a write waits for a writer in another process, unless
@@ -65,6 +73,17 @@ type Tenant struct {
 // such a tenant: reading finds nothing, and writing is refused with not_found.
 func (s *Store) For(tenant junctor.TenantID) *Tenant {
 	return &Tenant{s: s, id: tenant}
+}
+
+// hold makes the tenant's other transactions that hold it wait for this one,
+// which therefore may read first and write what follows from it. Databases with
+// one writer do so anyway.
+func (t *Tenant) hold(ctx context.Context, tx *sql.Tx) error {
+	n, err := t.s.exec(ctx, tx, `UPDATE tenants SET name = name WHERE tenant_id = ?`, string(t.id))
+	if err == nil && n == 0 {
+		err = missing("there is no tenant %q", string(t.id))
+	}
+	return err
 }
 
 // execer is what *sql.DB and *sql.Tx have in common here.

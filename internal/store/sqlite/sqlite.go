@@ -21,7 +21,7 @@ import (
 	"modernc.org/sqlite"
 )
 
-//go:embed migrations/*.sql
+//go:embed migrations/*.sql history/*.sql
 var migrations embed.FS
 
 // readers is how many reads may run at a time. They do not wait for the writer,
@@ -39,30 +39,60 @@ const busyTimeout = "100"
 // processes may have it open. Errors: unavailable when the file cannot be used,
 // conflict when a newer Junctor wrote it.
 func Open(ctx context.Context, path string) (*store.Store, error) {
+	db, err := openDatabase(ctx, path, mainSchema())
+	if err != nil {
+		return nil, err
+	}
+	return store.New(db.Write, db.Read, db.Dialect), nil
+}
+
+// OpenHistory opens the file of the call history in the same way: a file of its
+// own, so that its writer is in nobody's way.
+func OpenHistory(ctx context.Context, path string) (store.Database, error) {
+	return openDatabase(ctx, path, historySchema())
+}
+
+func openDatabase(ctx context.Context, path string, schema store.Schema) (store.Database, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "cannot open the database %s: the path makes no sense here: %w", path, err)
+		return store.Database{}, junctor.Errorf(junctor.CodeInvalid, "cannot open the database %s: the path makes no sense here: %w", path, err)
 	}
+	write, err := openWriter(path)
+	if err != nil {
+		return store.Database{}, openError(path, err)
+	}
+	if err := store.Migrate(ctx, write, dialect{}, schema); err != nil {
+		return store.Database{}, openError(path, errors.Join(err, write.Close()))
+	}
+	read, err := pool(path, readers, url.Values{"_query_only": {"on"}})
+	if err != nil {
+		return store.Database{}, openError(path, errors.Join(err, write.Close()))
+	}
+	return store.Database{Write: write, Read: read, Dialect: dialect{}}, nil
+}
+
+// openWriter makes the file where there is none, and opens it for one writer.
+func openWriter(path string) (*sql.DB, error) {
 	if err := private(path); err != nil {
-		return nil, openError(path, err)
+		return nil, err
 	}
-	write, err := pool(path, 1, url.Values{
+	return pool(path, 1, url.Values{
 		"_txlock":       {"immediate"}, // a transaction that reads first must not find itself unable to write
 		"_journal_mode": {"WAL"},
 		"_synchronous":  {"NORMAL"}, // survives kill -9; a power cut may cost the last commits, never the file
 		"_foreign_keys": {"on"},
 	})
+}
+
+func mainSchema() store.Schema    { return schema("migrations", store.VersionTable) }
+func historySchema() store.Schema { return schema("history", store.HistoryVersionTable) }
+
+func schema(folder, table string) store.Schema {
+	files, err := fs.Sub(migrations, folder)
 	if err != nil {
-		return nil, openError(path, err)
+		files = embed.FS{} // the name is no path: a mistake that every test sees
 	}
-	if err := migrate(ctx, write); err != nil {
-		return nil, openError(path, errors.Join(err, write.Close()))
-	}
-	read, err := pool(path, readers, url.Values{"_query_only": {"on"}})
-	if err != nil {
-		return nil, openError(path, errors.Join(err, write.Close()))
-	}
-	return store.New(write, read, dialect{}), nil
+	return store.Schema{Files: files, Format: goose.DialectSQLite3, Table: table}
 }
 
 // private makes the file with mode 0600, and takes group and others out of the
@@ -101,14 +131,6 @@ func pool(path string, size int, params url.Values) (*sql.DB, error) {
 	db.SetMaxOpenConns(size)
 	db.SetMaxIdleConns(size)
 	return db, nil
-}
-
-func migrate(ctx context.Context, db *sql.DB) error {
-	fsys, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return err
-	}
-	return store.Migrate(ctx, db, dialect{}, goose.DialectSQLite3, fsys)
 }
 
 // openError says which file could not be opened, and why.

@@ -1,0 +1,316 @@
+// Package pgtest gives tests a real PostgreSQL: the server that
+// JUNCTOR_TEST_POSTGRES names (a URL of a user who may create databases), else
+// one of its own from the programs that Debian's package postgresql installs.
+// It stands beside the drivers of package store and is for tests only.
+package pgtest
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec" //nolint:depguard // a test's own server; nothing of the product imports this package
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+)
+
+// Variable names the environment variable with the URL of a server to use.
+const Variable = "JUNCTOR_TEST_POSTGRES"
+
+// ErrAbsent says that no PostgreSQL is installed.
+var ErrAbsent = errors.New("PostgreSQL is not installed: apt-get install postgresql, or set " + Variable + " to the URL of a server")
+
+// Server is a running PostgreSQL.
+type Server struct {
+	admin string // URL of the database postgres
+	dir   string
+	bin   string
+	port  int
+	uid   uint32 // whose the server is; 0 is whoever runs the test
+	gid   uint32
+	cmd   *exec.Cmd
+	done  chan struct{} // closed when cmd has ended
+	safe  bool
+	made  atomic.Int64
+}
+
+// Options change how a server of one's own runs.
+type Options struct {
+	Safe bool // wait for the disk, as in earnest; else a crash of the machine may cost everything
+}
+
+// Start runs a server in a folder of its own, below the system's temporary
+// folder. ErrAbsent when PostgreSQL is not installed.
+func Start(o Options) (*Server, error) {
+	bin, err := programs()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "junctor-pg-")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{dir: dir, bin: bin, safe: o.Safe}
+	if err := s.start(); err != nil {
+		s.Stop()
+		return nil, fmt.Errorf("start PostgreSQL: %w", err)
+	}
+	return s, nil
+}
+
+// programs finds the folder of the newest installed version.
+func programs() (string, error) {
+	for _, pattern := range []string{"/usr/lib/postgresql/*/bin/initdb", "/usr/pgsql-*/bin/initdb", "/opt/homebrew/opt/postgresql*/bin/initdb"} {
+		if found, err := filepath.Glob(pattern); err == nil && len(found) > 0 {
+			return filepath.Dir(slices.MaxFunc(found, func(a, b string) int { return version(a) - version(b) })), nil
+		}
+	}
+	if path, err := exec.LookPath("initdb"); err == nil {
+		return filepath.Dir(path), nil
+	}
+	return "", ErrAbsent
+}
+
+func version(path string) int {
+	for part := range strings.SplitSeq(path, "/") {
+		if n, err := strconv.Atoi(strings.TrimPrefix(part, "pgsql-")); err == nil {
+			return n
+		}
+	}
+	return 0
+}
+
+func (s *Server) start() error {
+	if err := s.giveAway(); err != nil {
+		return err
+	}
+	data := filepath.Join(s.dir, "data")
+	initdb := s.command("initdb", "--pgdata", data, "--username", "postgres", "--auth", "trust", "--encoding", "UTF8", "--locale", "C", "--no-sync")
+	if out, err := initdb.CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w: %s", err, out)
+	}
+	return s.run()
+}
+
+// giveAway makes another user the owner where this one is root, as whom
+// PostgreSQL does not run.
+func (s *Server) giveAway() error {
+	if os.Getuid() != 0 {
+		return nil
+	}
+	u, err := user.Lookup("postgres")
+	if err != nil {
+		return err
+	}
+	uid, err := strconv.ParseUint(u.Uid, 10, 32)
+	if err != nil {
+		return err
+	}
+	gid, err := strconv.ParseUint(u.Gid, 10, 32)
+	if err != nil {
+		return err
+	}
+	s.uid, s.gid = uint32(uid), uint32(gid)
+	return os.Chown(s.dir, int(uid), int(gid)) //nolint:gosec // both have at most 32 bits
+}
+
+func (s *Server) command(program string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(context.Background(), filepath.Join(s.bin, program), args...) //nolint:gosec // the installed program
+	cmd.Dir = s.dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
+	cmd.SysProcAttr = s.attributes()
+	return cmd
+}
+
+// run starts the server on the data that is there, and waits until it answers.
+func (s *Server) run() error {
+	if s.port == 0 {
+		port, err := freePort()
+		if err != nil {
+			return err
+		}
+		s.port = port
+		u := url.URL{Scheme: "postgres", User: url.User("postgres"), Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), Path: "/postgres", RawQuery: "sslmode=disable"}
+		s.admin = u.String()
+	}
+	args := []string{
+		"-D", filepath.Join(s.dir, "data"), "-k", s.dir, "-p", strconv.Itoa(s.port),
+		"-c", "listen_addresses=127.0.0.1", "-c", "max_connections=400", "-c", "shared_buffers=32MB", "-c", "logging_collector=off",
+	}
+	if !s.safe {
+		args = append(args, "-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off")
+	}
+	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd, done := s.command("postgres", args...), make(chan struct{})
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	s.cmd, s.done = cmd, done
+	go func() {
+		_ = cmd.Wait() // it is told to end
+		close(done)
+	}()
+	return s.answer()
+}
+
+// answer waits until the server takes connections.
+func (s *Server) answer() error {
+	db, err := sql.Open("pgx", s.admin)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	for tick := time.NewTicker(20 * time.Millisecond); ; {
+		if err = db.PingContext(ctx); err == nil {
+			tick.Stop()
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-s.done:
+			said, _ := os.ReadFile(filepath.Join(s.dir, "log"))
+			return fmt.Errorf("the server ended: %s", said)
+		case <-ctx.Done():
+			return fmt.Errorf("the server does not answer: %w", err)
+		}
+	}
+}
+
+func freePort() (int, error) {
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// Restart ends the server as an operator would who is in a hurry, breaking
+// every connection, and starts it again on the same port and data.
+func (s *Server) Restart() error {
+	s.Halt()
+	return s.Resume()
+}
+
+// Halt ends the server, breaking every connection; Resume starts it again.
+func (s *Server) Halt() { s.signal(syscall.SIGINT) }
+
+// Kill ends the server without giving it time for anything.
+func (s *Server) Kill() { s.signal(syscall.SIGQUIT) }
+
+// Resume starts a server that was halted or killed.
+func (s *Server) Resume() error { return s.run() }
+
+func (s *Server) signal(sig syscall.Signal) {
+	if s.cmd == nil {
+		return
+	}
+	_ = s.cmd.Process.Signal(sig) // it may have ended
+	<-s.done
+	s.cmd = nil
+}
+
+// Stop ends the server and removes its folder.
+func (s *Server) Stop() {
+	s.signal(syscall.SIGINT)
+	if s.dir != "" {
+		_ = os.RemoveAll(s.dir) // in the temporary folder
+	}
+}
+
+// Database makes an empty database and gives its URL. It is dropped when the
+// test ends.
+func (s *Server) Database(t testing.TB) string {
+	t.Helper()
+	db, err := sql.Open("pgx", s.admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	name := fmt.Sprintf("junctor_%d_%d", os.Getpid(), s.made.Add(1))
+	if _, err := db.ExecContext(t.Context(), `CREATE DATABASE `+name+` TEMPLATE template0`); err != nil {
+		t.Fatalf("make a database: %v", err)
+	}
+	t.Cleanup(func() { drop(s.admin, name) })
+	u, err := url.Parse(s.admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Path = "/" + name
+	return u.String()
+}
+
+func drop(admin, name string) {
+	db, err := sql.Open("pgx", admin)
+	if err != nil {
+		return
+	}
+	defer db.Close()
+	_, _ = db.ExecContext(context.Background(), `DROP DATABASE IF EXISTS `+name+` WITH (FORCE)`) // the server goes soon, too
+}
+
+// Pool is one server for all tests of a binary, started at first use. Its
+// Main is what TestMain calls.
+type Pool struct {
+	once   sync.Once
+	server *Server
+	err    error
+}
+
+// Main runs the tests of a binary and ends the server that they used.
+func (p *Pool) Main(m *testing.M) int {
+	code := m.Run()
+	if p.server != nil && p.server.dir != "" {
+		p.server.Stop()
+	}
+	return code
+}
+
+// Database makes an empty database on the shared server and gives its URL.
+// Where there is no PostgreSQL the test is skipped, and fails where CI is set.
+func (p *Pool) Database(t testing.TB) string {
+	t.Helper()
+	p.once.Do(func() {
+		if named := os.Getenv(Variable); named != "" {
+			p.server = &Server{admin: named}
+			return
+		}
+		p.server, p.err = Start(Options{})
+	})
+	Need(t, p.err)
+	return p.server.Database(t)
+}
+
+// Need ends a test for which no server could be started: skipped where
+// PostgreSQL is not installed, and failed where CI is set or the reason is
+// another one.
+func Need(t testing.TB, err error) {
+	t.Helper()
+	switch {
+	case err == nil:
+	case errors.Is(err, ErrAbsent) && os.Getenv("CI") != "true":
+		t.Skip(err)
+	default:
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,111 @@
+package postgres
+
+import (
+	"database/sql/driver"
+	"errors"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+
+	junctor "github.com/junctor-mcp/junctor"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// dialect is how PostgreSQL differs from other databases.
+type dialect struct{}
+
+// Bind numbers the placeholders.
+func (dialect) Bind(query string) string {
+	var b strings.Builder
+	b.Grow(len(query) + 32)
+	for n := 1; ; n++ {
+		before, after, found := strings.Cut(query, "?")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		b.WriteByte('$')
+		b.WriteString(strconv.Itoa(n))
+		query = after
+	}
+}
+
+// States of PostgreSQL, as its manual's appendix A has them.
+const (
+	uniqueViolation     = "23505"
+	foreignKeyViolation = "23503"
+	untranslatable      = "22P05"
+	badCharacter        = "22021"
+	serialization       = "40001"
+	deadlock            = "40P01"
+	readOnly            = "25006"
+	noDatabase          = "3D000"
+	noPrivilege         = "42501"
+)
+
+// Code implements store.Dialect.
+func (dialect) Code(err error) junctor.Code {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
+		if lost(err) {
+			return junctor.CodeUnavailable
+		}
+		return ""
+	}
+	switch e.Code {
+	case uniqueViolation:
+		return junctor.CodeConflict
+	case foreignKeyViolation:
+		return junctor.CodeNotFound
+	case untranslatable, badCharacter:
+		return junctor.CodeInvalid
+	case serialization, deadlock, readOnly, noPrivilege:
+		return junctor.CodeUnavailable
+	}
+	switch e.Code[:2] {
+	case "08", // connection
+		"28", "3D", // who we are, or the database, is not known
+		"53", "55", "57", "58", "XX": // resources, locks, intervention, system, internal
+		return junctor.CodeUnavailable
+	}
+	return ""
+}
+
+// lost says that the connection broke, or none could be had.
+func lost(err error) bool {
+	_, connect := errors.AsType[*pgconn.ConnectError](err)
+	_, network := errors.AsType[net.Error](err)
+	return connect || network || errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, net.ErrClosed) || strings.Contains(err.Error(), "conn closed")
+}
+
+// Busy implements store.Dialect: the transaction was undone for the sake of
+// another one.
+func (dialect) Busy(err error) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (e.Code == serialization || e.Code == deadlock)
+}
+
+// reason says in plain words why a database cannot be opened.
+func reason(err error) string {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch {
+		case e.Code == noDatabase:
+			return "the server has no database of that name; make it first (createdb)"
+		case strings.HasPrefix(e.Code, "28"):
+			return "the server does not accept the user or password"
+		case e.Code == noPrivilege, e.Code == readOnly:
+			return "this user may not write it"
+		case strings.HasPrefix(e.Code, "53"):
+			return "the server has no room: connections, memory or disk are used up"
+		case strings.HasPrefix(e.Code, "57"):
+			return "the server is starting or stopping"
+		}
+	}
+	if lost(err) {
+		return "the server cannot be reached"
+	}
+	return "it could not be opened or brought up to date; the log says why"
+}

@@ -1,0 +1,219 @@
+package postgres_test
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/store"
+	"github.com/junctor-mcp/junctor/internal/store/pgtest"
+	"github.com/junctor-mcp/junctor/internal/store/postgres"
+	"github.com/junctor-mcp/junctor/internal/store/storetest"
+)
+
+var server pgtest.Pool
+
+func TestMain(m *testing.M) { os.Exit(server.Main(m)) }
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t testing.TB) storetest.Opener {
+		t.Helper()
+		url := server.Database(t)
+		return func(t testing.TB) *store.Store {
+			t.Helper()
+			return open(t, url)
+		}
+	})
+}
+
+func open(t testing.TB, url string) *store.Store {
+	t.Helper()
+	st, err := postgres.Open(t.Context(), url)
+	if err != nil {
+		t.Fatalf("Open: %v (cause %v)", err, junctor.AsError(err).Cause)
+	}
+	t.Cleanup(func() { _ = st.Close() }) // some tests have closed it already
+	return st
+}
+
+// raw opens the database as any other program would.
+func raw(t testing.TB, url string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("pgx", url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// Several instances may start on a database that none has used yet.
+func TestFreshOpenedByMany(t *testing.T) {
+	t.Parallel()
+	url := server.Database(t)
+	var wg sync.WaitGroup
+	start := make(chan struct{})
+	for n := range 6 {
+		wg.Go(func() {
+			<-start
+			st, err := postgres.Open(t.Context(), url)
+			if err != nil {
+				t.Errorf("Open: %v (cause %v)", err, junctor.AsError(err).Cause)
+				return
+			}
+			defer st.Close()
+			if err := st.For(junctor.DefaultTenant).PutSetting(t.Context(), fmt.Sprint(n), json.RawMessage(`1`)); err != nil {
+				t.Errorf("PutSetting: %v", err)
+			}
+			hist, err := postgres.OpenHistory(t.Context(), url)
+			if err != nil {
+				t.Errorf("OpenHistory: %v (cause %v)", err, junctor.AsError(err).Cause)
+				return
+			}
+			_ = hist.Write.Close()
+		})
+	}
+	close(start)
+	wg.Wait()
+	settings, err := open(t, url).For(junctor.DefaultTenant).Settings(t.Context())
+	if err != nil || len(settings) != 6 {
+		t.Errorf("%d settings, %v", len(settings), err)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	newer := server.Database(t)
+	open(t, newer)
+	if _, err := raw(t, newer).ExecContext(t.Context(), `INSERT INTO schema_version (version_id, is_applied) VALUES (99999, true)`); err != nil {
+		t.Fatal(err)
+	}
+	absent := newer[:strings.LastIndex(newer, "/")] + "/absent?sslmode=disable"
+	for url, want := range map[string]struct {
+		code junctor.Code
+		text string
+	}{
+		newer:  {junctor.CodeConflict, "newer Junctor"},
+		absent: {junctor.CodeUnavailable, "no database of that name"},
+		"postgres://someone:canary@127.0.0.1:1/x?connect_timeout=2": {junctor.CodeUnavailable, "cannot be reached"},
+		"postgres://someone:canary@127.0.0.1:port/x":                {junctor.CodeInvalid, "postgres://user:password@host"},
+		"mysql://someone:canary@127.0.0.1/x":                        {junctor.CodeInvalid, "postgres://user:password@host"},
+	} {
+		_, err := postgres.Open(t.Context(), url)
+		if junctor.CodeOf(err) != want.code || !strings.Contains(err.Error(), want.text) {
+			t.Errorf("got %q: %v (cause %v), want %q", junctor.CodeOf(err), err, junctor.AsError(err).Cause, want.text)
+		}
+		if err != nil && (strings.Contains(err.Error(), "canary") || strings.Contains(fmt.Sprint(junctor.AsError(err).Cause), "canary")) {
+			t.Errorf("the error shows the password: %v", err)
+		}
+	}
+}
+
+// A start that is given up does not wait for whoever holds the lock.
+func TestOpenGivenUp(t *testing.T) {
+	t.Parallel()
+	url := server.Database(t)
+	tx, err := raw(t, url).BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	if _, err := tx.ExecContext(t.Context(), `SELECT pg_advisory_xact_lock($1)`, int64(0x6a756e63746f72)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := postgres.Open(ctx, url); junctor.CodeOf(err) != junctor.CodeTimeout {
+		t.Errorf("got %q: %v", junctor.CodeOf(err), err)
+	}
+}
+
+// A server that goes away is unavailable, and all goes on when it is back.
+func TestServerRestarts(t *testing.T) {
+	t.Parallel()
+	s, err := pgtest.Start(pgtest.Options{})
+	pgtest.Need(t, err)
+	t.Cleanup(s.Stop)
+	st := open(t, s.Database(t))
+	mine := st.For(junctor.DefaultTenant)
+	put := func() error { return mine.PutSetting(t.Context(), "a", json.RawMessage(`1`)) }
+	for range 3 {
+		if err := put(); err != nil {
+			t.Fatal(err)
+		}
+		s.Halt()
+		if err := put(); junctor.CodeOf(err) != junctor.CodeUnavailable {
+			t.Errorf("halted: %q, %v", junctor.CodeOf(err), err)
+		}
+		if _, err := mine.Settings(t.Context()); junctor.CodeOf(err) != junctor.CodeUnavailable {
+			t.Errorf("halted: %q, %v", junctor.CodeOf(err), err)
+		}
+		if err := s.Resume(); err != nil {
+			t.Fatal(err)
+		}
+		if err := put(); err != nil {
+			t.Errorf("the first write after a restart: %v (cause %v)", err, junctor.AsError(err).Cause)
+		}
+	}
+	// Restarted behind its back, with every connection gone stale.
+	if err := s.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	var failed int
+	for range 50 {
+		if err := put(); err != nil {
+			if failed++; junctor.CodeOf(err) != junctor.CodeUnavailable {
+				t.Errorf("stale: %q, %v", junctor.CodeOf(err), err)
+			}
+		}
+	}
+	if failed > 1 {
+		t.Errorf("%d of 50 writes failed after a restart", failed)
+	}
+}
+
+func TestTextThatCannotBeKept(t *testing.T) {
+	t.Parallel()
+	st := open(t, server.Database(t)).For(junctor.DefaultTenant)
+	for _, name := range []string{"nul\x00", "bad\xff"} {
+		if err := st.PutSetting(t.Context(), name, json.RawMessage(`1`)); junctor.CodeOf(err) != junctor.CodeInvalid {
+			t.Errorf("%q: %q, %v (cause %v)", name, junctor.CodeOf(err), err, junctor.AsError(err).Cause)
+		}
+	}
+}
+
+func TestEveryTableHasTenantID(t *testing.T) {
+	t.Parallel()
+	url := server.Database(t)
+	open(t, url)
+	rows, err := raw(t, url).QueryContext(t.Context(), `SELECT t.tablename, COUNT(c.column_name) FROM pg_tables t
+		LEFT JOIN information_schema.columns c ON c.table_schema = t.schemaname AND c.table_name = t.tablename
+			AND c.column_name = 'tenant_id' AND c.is_nullable = 'NO'
+		WHERE t.schemaname = 'public' AND t.tablename <> 'schema_version' GROUP BY t.tablename`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	tables := 0
+	for rows.Next() {
+		var table string
+		var has int
+		if err := rows.Scan(&table, &has); err != nil {
+			t.Fatal(err)
+		}
+		if tables++; has != 1 {
+			t.Errorf("the table %s has no tenant_id", table)
+		}
+	}
+	if err := rows.Err(); err != nil || tables < 11 {
+		t.Errorf("found %d tables: %v", tables, err)
+	}
+}

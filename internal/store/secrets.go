@@ -1,0 +1,159 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// SecretName says which secret of a tenant is meant.
+type SecretName struct {
+	Owner string // what it belongs to: a server, an agent
+	Name  string
+}
+
+// Secret is a sealed value. The store cannot open it.
+type Secret struct {
+	SecretName
+	KeyID      string // the key that wrapped Wrapped
+	Wrapped    []byte // the data key that made Ciphertext
+	Ciphertext []byte
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+}
+
+// TenantSecret is a secret and whose it is.
+type TenantSecret struct {
+	Tenant junctor.TenantID
+	Secret
+}
+
+const secretColumns = `owner, name, key_id, wrapped, ciphertext, created_at, updated_at`
+
+// PutSecret stores a secret in place of a former one, whose CreatedAt stays.
+// What its times say is not looked at.
+func (t *Tenant) PutSecret(ctx context.Context, sec Secret) error {
+	if sec.Name == "" || sec.KeyID == "" {
+		return junctor.Errorf(junctor.CodeInvalid, "a secret needs a name and the id of the key that wrapped it")
+	}
+	now := micros(time.Now())
+	_, err := t.s.do(ctx, `INSERT INTO secrets (tenant_id, `+secretColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (tenant_id, owner, name) DO UPDATE SET key_id = excluded.key_id, wrapped = excluded.wrapped,
+			ciphertext = excluded.ciphertext, updated_at = excluded.updated_at`,
+		string(t.id), sec.Owner, sec.Name, sec.KeyID, filled(sec.Wrapped), filled(sec.Ciphertext), now, now)
+	if err != nil {
+		return t.s.fail(ctx, err, "store the secret %q of %q", sec.Name, sec.Owner)
+	}
+	return nil
+}
+
+// Secret gives one secret; not_found when the tenant has none of that name.
+func (t *Tenant) Secret(ctx context.Context, of SecretName) (Secret, error) {
+	sec, err := one(ctx, t.s, scanSecret, `SELECT `+secretColumns+` FROM secrets WHERE tenant_id = ? AND owner = ? AND name = ?`,
+		string(t.id), of.Owner, of.Name)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Secret{}, missing("%q has no secret %q", of.Owner, of.Name)
+	}
+	if err != nil {
+		return Secret{}, t.s.fail(ctx, err, "read the secret %q of %q", of.Name, of.Owner)
+	}
+	return sec, nil
+}
+
+// DeleteSecret forgets a secret; not_found when the tenant has none of that name.
+func (t *Tenant) DeleteSecret(ctx context.Context, of SecretName) error {
+	n, err := t.s.do(ctx, `DELETE FROM secrets WHERE tenant_id = ? AND owner = ? AND name = ?`, string(t.id), of.Owner, of.Name)
+	if err != nil {
+		return t.s.fail(ctx, err, "delete the secret %q of %q", of.Name, of.Owner)
+	}
+	if n == 0 {
+		return missing("%q has no secret %q", of.Owner, of.Name)
+	}
+	return nil
+}
+
+// SecretNames lists the tenant's secrets by owner and name.
+func (t *Tenant) SecretNames(ctx context.Context) ([]SecretName, error) {
+	list, err := all(ctx, t.s, func(row scanner) (SecretName, error) {
+		var of SecretName
+		err := row.Scan(&of.Owner, &of.Name)
+		return of, err
+	}, `SELECT owner, name FROM secrets WHERE tenant_id = ? ORDER BY owner, name`, string(t.id))
+	if err != nil {
+		return nil, t.s.fail(ctx, err, "list the secrets")
+	}
+	return list, nil
+}
+
+// SecretsNotUnder gives up to limit secrets of all tenants that another key
+// than keyID has wrapped: what a rotation still has to do. They come in an
+// order that does not change; it goes on after the last one given, and from the
+// beginning with a zero after.
+func (s *Store) SecretsNotUnder(ctx context.Context, keyID string, after TenantSecret, limit int) ([]TenantSecret, error) {
+	list, err := all(ctx, s, func(row scanner) (TenantSecret, error) {
+		var sec TenantSecret
+		var created, updated int64
+		err := row.Scan(&sec.Tenant, &sec.Owner, &sec.Name, &sec.KeyID, &sec.Wrapped, &sec.Ciphertext, &created, &updated)
+		sec.CreatedAt, sec.UpdatedAt = fromMicros(created), fromMicros(updated)
+		return sec, err
+	}, `SELECT tenant_id, `+secretColumns+` FROM secrets WHERE key_id <> ? AND (tenant_id, owner, name) > (?, ?, ?)
+		ORDER BY tenant_id, owner, name LIMIT ?`, keyID, string(after.Tenant), after.Owner, after.Name, limit)
+	if err != nil {
+		return nil, s.fail(ctx, err, "list the secrets to wrap again")
+	}
+	return list, nil
+}
+
+// RewrapSecret gives a secret's data key another wrap, unless the secret was
+// changed or deleted since old was read: then it changes nothing and says so.
+// When it was updated is not changed: it holds what it held.
+func (s *Store) RewrapSecret(ctx context.Context, old TenantSecret, keyID string, wrapped []byte) (done bool, err error) {
+	n, err := s.do(ctx, `UPDATE secrets SET key_id = ?, wrapped = ?
+		WHERE tenant_id = ? AND owner = ? AND name = ? AND key_id = ? AND wrapped = ?`,
+		keyID, filled(wrapped), string(old.Tenant), old.Owner, old.Name, old.KeyID, filled(old.Wrapped))
+	if err != nil {
+		return false, s.fail(ctx, err, "wrap the secret %q of %q again", old.Name, old.Owner)
+	}
+	return n == 1, nil
+}
+
+// SecretKeys says how many secrets each key has wrapped: a key that is not in
+// it can go.
+func (s *Store) SecretKeys(ctx context.Context) (map[string]int64, error) {
+	type count struct {
+		key string
+		n   int64
+	}
+	list, err := all(ctx, s, func(row scanner) (count, error) {
+		var c count
+		err := row.Scan(&c.key, &c.n)
+		return c, err
+	}, `SELECT key_id, COUNT(*) FROM secrets GROUP BY key_id`)
+	if err != nil {
+		return nil, s.fail(ctx, err, "count the secrets of each key")
+	}
+	counts := make(map[string]int64, len(list))
+	for _, c := range list {
+		counts[c.key] = c.n
+	}
+	return counts, nil
+}
+
+func scanSecret(row scanner) (Secret, error) {
+	var sec Secret
+	var created, updated int64
+	err := row.Scan(&sec.Owner, &sec.Name, &sec.KeyID, &sec.Wrapped, &sec.Ciphertext, &created, &updated)
+	sec.CreatedAt, sec.UpdatedAt = fromMicros(created), fromMicros(updated)
+	return sec, err
+}
+
+// filled is b, never nil: drivers store nil as NULL.
+func filled(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}
