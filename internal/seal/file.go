@@ -13,27 +13,41 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// LoadOrCreate reads the master key from the file at path, or makes a new one
-// there. The file is only ever whole: of several processes that start at once,
-// one makes it and all use it. A file that others can read is refused.
+// maxKeyFile is the most that is read of a key file: some hundred keys.
+const maxKeyFile = 64 << 10
+
+// LoadOrCreate reads the current master key from the file at path, or makes a
+// new one there. OpenKeyring says the rest.
 func LoadOrCreate(path string) (*Master, error) {
-	key, err := readKey(path)
+	k, err := OpenKeyring(path)
+	if err != nil {
+		return nil, err
+	}
+	return k.set.Load().current, nil
+}
+
+// loadOrCreate reads the keys of a file, or makes a file with one. The file is
+// only ever whole: of several processes that start at once, one makes it and
+// all use it.
+func loadOrCreate(path string) ([]fileKey, error) {
+	keys, err := readKeys(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = createKey(path); err == nil {
-			key, err = readKey(path)
+			keys, err = readKeys(path)
 		}
 	}
 	if err != nil {
-		if e, ok := errors.AsType[*junctor.Error](err); ok {
-			return nil, e
-		}
-		return nil, &junctor.Error{
-			Code:    junctor.CodeUnavailable,
-			Message: "the sealing key at " + path + " can neither be read nor made: " + reason(err),
-			Cause:   err,
-		}
+		return nil, fileError(err, "the sealing key at "+path+" can neither be read nor made")
 	}
-	return newMaster(key)
+	return keys, nil
+}
+
+// fileError is err with a code: its own, or unavailable with the system's word.
+func fileError(err error, what string) error {
+	if e, ok := errors.AsType[*junctor.Error](err); ok {
+		return e
+	}
+	return &junctor.Error{Code: junctor.CodeUnavailable, Message: what + ": " + reason(err), Cause: err}
 }
 
 // reason is the system's own word for a failure, without the path, which the
@@ -42,10 +56,14 @@ func reason(err error) string {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err.Error()
 	}
+	if l, ok := errors.AsType[*os.LinkError](err); ok {
+		return l.Err.Error()
+	}
 	return err.Error()
 }
 
-func readKey(path string) ([]byte, error) {
+// readKeys reads a key file. One that others can read is refused.
+func readKeys(path string) ([]fileKey, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -65,30 +83,31 @@ func readKey(path string) ([]byte, error) {
 		return nil, junctor.Errorf(junctor.CodeDenied,
 			"the sealing key at %s can be read by others (mode %04o): run chmod 600 %s", path, mode, path)
 	}
-	text, err := io.ReadAll(io.LimitReader(f, 4096))
+	text, err := io.ReadAll(io.LimitReader(f, maxKeyFile+1))
 	if err != nil {
 		return nil, err
 	}
-	key, err := decodeKey(string(text))
+	if len(text) > maxKeyFile {
+		return nil, junctor.Errorf(junctor.CodeInvalid, "the file at %s holds no sealing key: it is too large to be one", path)
+	}
+	keys, err := parseKeys(string(text))
 	if err != nil {
 		return nil, junctor.Errorf(junctor.CodeInvalid,
-			"the file at %s holds no sealing key (32 bytes in base64): put the right file back; without it stored secrets cannot be opened", path)
+			"the file at %s holds no sealing key (%s): put the right file back; without it stored secrets cannot be opened", path, err.Error())
 	}
-	return key, nil
+	return keys, nil
 }
 
 // createKey writes a new key beside path and links it into place: a link
 // fails where a file is, so nobody's key is ever replaced.
 func createKey(path string) error {
-	key := make([]byte, keySize)
-	rand.Read(key) // never fails: the runtime ends the process instead
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, ".key-*") // 0600
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name())
-	_, err = f.WriteString(base64.StdEncoding.EncodeToString(key) + "\n")
+	_, err = f.WriteString(newKeyText() + "\n")
 	err = errors.Join(err, f.Sync(), f.Close())
 	if err != nil {
 		return err
@@ -96,11 +115,46 @@ func createKey(path string) error {
 	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	// The name is on disk before the first secret is sealed. Folders cannot be
-	// synced everywhere, and where they cannot nothing is lost but this.
+	syncFolder(dir)
+	return nil
+}
+
+// replaceKeys puts a file with these keys in the place of the one at path, whole
+// or not at all. Only who holds the lock on the keyring may call it: what a
+// process that was killed has left beside the file is overwritten.
+func replaceKeys(path string, keys []fileKey) error {
+	next := path + ".new"
+	if err := os.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(formatKeys(keys))
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(next, path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(next))
+	}
+	syncFolder(filepath.Dir(path))
+	return nil
+}
+
+// syncFolder brings a new name to disk, so that it is there before the first
+// secret that needs it. Folders cannot be synced everywhere, and where they
+// cannot nothing is lost but this.
+func syncFolder(dir string) {
 	if d, err := os.Open(dir); err == nil {
 		_ = d.Sync()
 		d.Close()
 	}
-	return nil
+}
+
+func newKeyText() string {
+	key := make([]byte, keySize)
+	rand.Read(key) // never fails: the runtime ends the process instead
+	return base64.StdEncoding.EncodeToString(key)
 }

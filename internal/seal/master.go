@@ -1,7 +1,13 @@
 // Package seal keeps secrets secret. It is ground, and the only package that
-// encrypts: app opens the Master key from a file or the environment, the store
-// keeps what Master wrapped, and gateway and guard seal session ids and request
-// states with a Ring. Secret is the type that other packages carry plaintext in.
+// encrypts: app opens a Keyring from a file or the environment, the Vault seals
+// what people entrust to Junctor with it and the store keeps the result, and
+// gateway and guard seal session ids and request states with a Ring. Secret is
+// the type that other packages carry plaintext in.
+//
+// There are three layers of keys. Master keys, in a Keyring, are outside of the
+// database and wrap nothing but other keys. Data keys, one for each stored
+// secret, and ring keys lie in the database, wrapped. So a new master key means
+// to wrap the small keys again, not to encrypt everything again.
 package seal
 
 import (
@@ -22,22 +28,20 @@ const keySize = 32
 // idSize is how much of a key's fingerprint stands in front of what it wrapped.
 const idSize = 8
 
-// Master is the key that wraps other keys and stored secrets. It never leaves
-// this package.
+// Master is one key that wraps other keys. It never leaves this package.
 type Master struct {
 	id   [idSize]byte
 	aead cipher.AEAD
 }
 
-// FromEnv makes the master key from the text of an environment variable: 32
-// bytes in base64, as in the key file. Its errors never show the text.
+// FromEnv makes the master key from the text of an environment variable, as
+// KeyringFromEnv does, and gives the current one.
 func FromEnv(value string) (*Master, error) {
-	key, err := decodeKey(value)
+	k, err := KeyringFromEnv(value)
 	if err != nil {
-		return nil, junctor.Errorf(junctor.CodeInvalid,
-			"JUNCTOR_SEAL_KEY is not a key: it must be 32 random bytes in base64, as `openssl rand -base64 32` prints them")
+		return nil, err
 	}
-	return newMaster(key)
+	return k.set.Load().current, nil
 }
 
 func decodeKey(text string) ([]byte, error) {
@@ -103,14 +107,22 @@ func (m *Master) Wrap(plaintext, aad []byte) []byte {
 // it, when it belongs elsewhere, or when it was changed.
 func (m *Master) Unwrap(wrapped, aad []byte) ([]byte, error) {
 	if len(wrapped) < idSize || [idSize]byte(wrapped) != m.id {
-		return nil, junctor.Errorf(junctor.CodeInvalid,
-			"this secret was sealed with another key: start with the key file or JUNCTOR_SEAL_KEY that was in use when it was stored")
+		return nil, otherKey()
 	}
 	plaintext, err := m.aead.Open(nil, nil, wrapped[idSize:], m.bind(aad))
 	if err != nil {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "this secret was changed, or moved from where it was stored: enter it again")
+		return nil, damaged()
 	}
 	return plaintext, nil
+}
+
+func otherKey() error {
+	return junctor.Errorf(junctor.CodeInvalid,
+		"this secret was sealed with another key: start with the key file or JUNCTOR_SEAL_KEY that was in use when it was stored")
+}
+
+func damaged() error {
+	return junctor.Errorf(junctor.CodeInvalid, "this secret was changed, or moved from where it was stored: enter it again")
 }
 
 func (m *Master) bind(aad []byte) []byte {

@@ -54,11 +54,11 @@ const (
 )
 
 // Ring seals what clients hold for us: session ids and request states. Its keys
-// are its own and are retired by time; they lie in the store wrapped by the
+// are its own and are retired by time; they lie in the store wrapped by a
 // master key. All methods may be called from any goroutine.
 type Ring struct {
 	store  KeyStore
-	master *Master
+	master Wrapper
 	opt    RingOptions
 	keys   atomic.Pointer[ringKeys]
 
@@ -79,7 +79,7 @@ type ringKey struct {
 
 // OpenRing reads the keys of the store, makes the first or the next one if it
 // is time to, and forgets those that nothing can need any more.
-func OpenRing(ctx context.Context, store KeyStore, master *Master, opt RingOptions) (*Ring, error) {
+func OpenRing(ctx context.Context, store KeyStore, master Wrapper, opt RingOptions) (*Ring, error) {
 	if store == nil || master == nil {
 		return nil, junctor.Errorf(junctor.CodeInternal, "a ring needs a store and a master key")
 	}
@@ -111,7 +111,7 @@ func (r *Ring) Rotate(ctx context.Context) error {
 	}
 	now := r.opt.Now()
 	if len(keys) == 0 || now.Sub(keys[len(keys)-1].created) >= r.opt.Rotate {
-		if err := r.store.AddRingKey(ctx, r.newKey(now)); err != nil {
+		if err := r.add(ctx, now); err != nil {
 			return err
 		}
 		if keys, err = r.read(ctx); err != nil {
@@ -133,6 +133,16 @@ func (r *Ring) Rotate(ctx context.Context) error {
 	}
 	r.keys.Store(index(keys[first:]))
 	return nil
+}
+
+// add makes a key and stores it while its master key is sure to be current.
+func (r *Ring) add(ctx context.Context, now time.Time) error {
+	release, err := r.master.Hold(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return r.store.AddRingKey(ctx, r.newKey(now))
 }
 
 func (r *Ring) newKey(now time.Time) StoredKey {

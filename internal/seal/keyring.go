@@ -1,0 +1,159 @@
+package seal
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// Wrapper wraps the keys that lie in the database. *Master is one key, *Keyring
+// several of which one wraps.
+type Wrapper interface {
+	Wrap(plaintext, aad []byte) []byte
+	Unwrap(wrapped, aad []byte) ([]byte, error)
+	// Hold keeps the current key current until release: what Wrap gave
+	// meanwhile is stored before a rotation may look for it.
+	Hold(ctx context.Context) (release func(), err error)
+}
+
+// Hold has nothing to do: one key is always the current one.
+func (m *Master) Hold(context.Context) (release func(), err error) { return func() {}, nil }
+
+// Keyring is the master keys: the current one wraps, all of them open. Replicas
+// and processes on one machine may share its file. All methods may be called
+// from any goroutine.
+type Keyring struct {
+	path string // of the key file; "" when the keys come from the environment
+	set  atomic.Pointer[keySet]
+
+	// gate is read-locked from wrapping to storing, and locked while keys come
+	// and go. A lock on a file says the same to other processes.
+	gate sync.RWMutex
+	load sync.Mutex // one reader of the file at a time
+
+	step func(string) error // tests end a rotation here; nil otherwise
+}
+
+type keySet struct {
+	current *Master
+	ids     []string // what is on file or in the environment, current first
+	// known is every key that this process has seen, removed ones too: what
+	// was read from the store before a rotation still opens after it.
+	known map[[idSize]byte]*Master
+}
+
+// OpenKeyring reads the master keys from the file at path, or makes one there.
+// A file that others can read is refused.
+func OpenKeyring(path string) (*Keyring, error) {
+	keys, err := loadOrCreate(path)
+	if err != nil {
+		return nil, err
+	}
+	// A link to the file stays a link when the file is rewritten.
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	k := &Keyring{path: path}
+	k.take(keys)
+	return k, nil
+}
+
+// KeyringFromEnv makes the master keys from the text of an environment
+// variable: each 32 bytes in base64, as in the key file, with commas between.
+// The first one is current. Its errors never show the text.
+func KeyringFromEnv(value string) (*Keyring, error) {
+	var keys []fileKey
+	for text := range strings.SplitSeq(value, ",") {
+		raw, err := decodeKey(text)
+		if err != nil {
+			return nil, junctor.Errorf(junctor.CodeInvalid,
+				"JUNCTOR_SEAL_KEY is not a key: it must be 32 random bytes in base64, as `openssl rand -base64 32` prints them, "+
+					"or several such keys with commas between, the current one first")
+		}
+		m, err := newMaster(raw)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, fileKey{master: m, current: len(keys) == 0})
+	}
+	k := &Keyring{}
+	k.take(keys)
+	return k, nil
+}
+
+// take makes these keys the ones in use.
+func (k *Keyring) take(keys []fileKey) {
+	s := &keySet{known: map[[idSize]byte]*Master{}}
+	if old := k.set.Load(); old != nil {
+		for id, m := range old.known {
+			s.known[id] = m
+		}
+	}
+	for _, key := range keys {
+		s.known[key.master.id] = key.master
+		switch id := key.master.ID(); {
+		case key.current:
+			s.current = key.master
+			s.ids = append([]string{id}, s.ids...)
+		default:
+			s.ids = append(s.ids, id)
+		}
+	}
+	k.set.Store(s)
+}
+
+// CurrentID names the key that wraps.
+func (k *Keyring) CurrentID() string { return k.set.Load().current.ID() }
+
+// IDs names all keys, the current one first.
+func (k *Keyring) IDs() []string { return append([]string{}, k.set.Load().ids...) }
+
+// FromEnvironment says whether the keys come from the environment, where only
+// the operator can change them.
+func (k *Keyring) FromEnvironment() bool { return k.path == "" }
+
+// Wrap encrypts plaintext with the current key; see Master.Wrap.
+func (k *Keyring) Wrap(plaintext, aad []byte) []byte {
+	return k.set.Load().current.Wrap(plaintext, aad)
+}
+
+// Unwrap opens what any of the keys has wrapped; see Master.Unwrap.
+func (k *Keyring) Unwrap(wrapped, aad []byte) ([]byte, error) {
+	m := k.find(wrapped)
+	if m == nil {
+		return nil, otherKey()
+	}
+	return m.Unwrap(wrapped, aad)
+}
+
+// find is the key that wrapped this. One that is not known may have come to the
+// file since, from another process: the file is read again.
+func (k *Keyring) find(wrapped []byte) *Master {
+	if len(wrapped) < idSize {
+		return nil
+	}
+	id := [idSize]byte(wrapped)
+	if m := k.set.Load().known[id]; m != nil || k.path == "" {
+		return m
+	}
+	if err := k.reload(); err != nil {
+		return nil // the keys that are known stay in use
+	}
+	return k.set.Load().known[id]
+}
+
+// reload reads the file again.
+func (k *Keyring) reload() error {
+	k.load.Lock()
+	defer k.load.Unlock()
+	keys, err := readKeys(k.path)
+	if err != nil {
+		return fileError(err, "the sealing key at "+k.path+" cannot be read any more; put it back")
+	}
+	k.take(keys)
+	return nil
+}

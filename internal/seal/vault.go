@@ -1,0 +1,167 @@
+package seal
+
+import (
+	"context"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// SecretStore keeps sealed secrets, a row for each tenant, owner and name, and
+// is the table that rotation goes through: there the owner is called record and
+// the name field.
+type SecretStore interface {
+	Rewrapper
+	// PutSecret adds a row or replaces the sealed members of one that is there.
+	// It sets the times: CreatedAt once, UpdatedAt always.
+	PutSecret(ctx context.Context, s StoredSecret) error
+	// Secret gives one row; CodeNotFound when there is none.
+	Secret(ctx context.Context, tenant junctor.TenantID, owner, name string) (StoredSecret, error)
+	// DeleteSecret removes one row; CodeNotFound when there is none.
+	DeleteSecret(ctx context.Context, tenant junctor.TenantID, owner, name string) error
+	// Secrets lists the rows of a tenant by owner and name; it may leave out
+	// what is sealed.
+	Secrets(ctx context.Context, tenant junctor.TenantID) ([]StoredSecret, error)
+}
+
+// StoredSecret is a row of a SecretStore.
+type StoredSecret struct {
+	Tenant    junctor.TenantID
+	Owner     string
+	Name      string
+	Sealed    Sealed
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// SecretInfo is what may be known of a stored secret.
+type SecretInfo struct {
+	Owner     string
+	Name      string
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// MaxSecret is how many bytes a stored secret may have.
+const MaxSecret = 64 << 10
+
+// maxSecretName is how long an owner or a name may be.
+const maxSecretName = 128
+
+// Vault keeps the secrets that people entrust to Junctor, such as the
+// credentials of a server. A secret has an owner (what uses it) and a name.
+// All methods may be called from any goroutine.
+type Vault struct {
+	keys  *Keyring
+	store SecretStore
+	ring  ringTable
+}
+
+// NewVault makes a Vault. ring keeps the keys of the Ring that was opened with
+// the same keyring: rotation wraps those again too.
+func NewVault(keys *Keyring, store SecretStore, ring RingKeyStore) (*Vault, error) {
+	if keys == nil || store == nil || ring == nil {
+		return nil, junctor.Errorf(junctor.CodeInternal, "a vault needs a keyring, a store for secrets and the store of the session keys")
+	}
+	return &Vault{keys: keys, store: store, ring: ringTable{ring}}, nil
+}
+
+// Put seals and stores a secret, in the place of what was there.
+func (v *Vault) Put(ctx context.Context, tenant junctor.TenantID, owner, name string, s Secret) error {
+	if err := checkPlace(tenant, owner, name); err != nil {
+		return err
+	}
+	switch n := len(s.Reveal()); {
+	case n == 0:
+		return junctor.Errorf(junctor.CodeInvalid, "the secret %s/%s is empty: to remove it, delete it", owner, name)
+	case n > MaxSecret:
+		return junctor.Errorf(junctor.CodeTooLarge, "the secret %s/%s has %d bytes; the most is %d", owner, name, n, MaxSecret)
+	}
+	release, err := v.keys.Hold(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	sealed, err := v.keys.Seal(tenant, owner, name, []byte(s.Reveal()))
+	if err != nil {
+		return err
+	}
+	return v.store.PutSecret(ctx, StoredSecret{Tenant: tenant, Owner: owner, Name: name, Sealed: sealed})
+}
+
+// Get opens a secret. ok is false when there is none; one that is there and
+// does not open is an error.
+func (v *Vault) Get(ctx context.Context, tenant junctor.TenantID, owner, name string) (s Secret, ok bool, err error) {
+	row, err := v.store.Secret(ctx, tenant, owner, name)
+	if junctor.CodeOf(err) == junctor.CodeNotFound {
+		return Secret{}, false, nil
+	}
+	if err != nil {
+		return Secret{}, false, err
+	}
+	plaintext, err := v.keys.Open(tenant, owner, name, row.Sealed)
+	if err != nil {
+		// Nothing is wrong with the request: the stored state does not serve.
+		return Secret{}, false, &junctor.Error{
+			Code: junctor.CodeUnavailable, Message: "the secret " + owner + "/" + name + " does not open: " + junctor.AsError(err).Message, Cause: err,
+		}
+	}
+	return NewSecret(string(plaintext)), true, nil
+}
+
+// Delete forgets a secret; CodeNotFound when there is none.
+func (v *Vault) Delete(ctx context.Context, tenant junctor.TenantID, owner, name string) error {
+	return v.store.DeleteSecret(ctx, tenant, owner, name)
+}
+
+// List says which secrets there are, and opens none.
+func (v *Vault) List(ctx context.Context, tenant junctor.TenantID) ([]SecretInfo, error) {
+	rows, err := v.store.Secrets(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]SecretInfo, len(rows))
+	for i, r := range rows {
+		out[i] = SecretInfo{Owner: r.Owner, Name: r.Name, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
+	}
+	return out, nil
+}
+
+// Rotate gives the keyring a new current key and wraps everything with it.
+func (v *Vault) Rotate(ctx context.Context) (Rotation, error) {
+	return v.keys.Rotate(ctx, v.store, v.ring)
+}
+
+// Resume finishes a rotation that was cut short. Call it after a start, beside
+// everything else: nothing waits for it.
+func (v *Vault) Resume(ctx context.Context) (Rotation, error) {
+	return v.keys.Resume(ctx, v.store, v.ring)
+}
+
+func checkPlace(tenant junctor.TenantID, owner, name string) error {
+	if tenant == "" {
+		return junctor.Errorf(junctor.CodeInternal, "a secret without a tenant")
+	}
+	for _, part := range []struct{ what, text string }{{"owner", owner}, {"name", name}} {
+		if !validName(part.text) {
+			return junctor.Errorf(junctor.CodeInvalid,
+				"the %s of a secret is 1 to %d letters, digits or . _ : @ - and begins with a letter or digit", part.what, maxSecretName)
+		}
+	}
+	return nil
+}
+
+func validName(s string) bool {
+	if s == "" || len(s) > maxSecretName {
+		return false
+	}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
+		case i > 0 && (c == '.' || c == '_' || c == ':' || c == '@' || c == '-'):
+		default:
+			return false
+		}
+	}
+	return true
+}
