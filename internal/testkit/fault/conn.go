@@ -206,7 +206,7 @@ func (c *conn) drip(b []byte) bool {
 func (c *conn) head(b []byte) []byte {
 	b = bytes.Clone(b)
 	more := make([]byte, 64<<10)
-	for end := headEnd(b); len(b) < 1<<20 && (end == len(b) && bodySize(b) > 0 || bytes.Index(b, blank) < 0); end = headEnd(b) {
+	for end := headEnd(b); len(b) < 1<<20 && (end == len(b) && bodySize(b) > 0 || !bytes.Contains(b, blank)); end = headEnd(b) {
 		n, err := c.server.Read(more)
 		b = append(b, more[:n]...)
 		if err != nil {

@@ -26,6 +26,7 @@ const answer = `{"jsonrpc":"2.0","id":1,"result":{"text":"a good answer"}}`
 // front is a proxy before an HTTP server, and a client that gives up soon.
 type front struct {
 	*fault.Proxy
+	t      *testing.T
 	client *http.Client
 }
 
@@ -41,18 +42,18 @@ func start(t *testing.T) *front {
 	p.Pause = time.Millisecond
 	tr := &http.Transport{}
 	t.Cleanup(tr.CloseIdleConnections)
-	return &front{Proxy: p, client: &http.Client{Transport: tr}}
+	return &front{Proxy: p, t: t, client: &http.Client{Transport: tr}}
 }
 
 // post gives what one request within the limit leads to.
-func (f *front) post(t *testing.T, limit time.Duration) (status int, contentType, body string, err error) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+func (f *front) post(limit time.Duration) (status int, contentType, body string, err error) {
+	f.t.Helper()
+	ctx, cancel := context.WithTimeout(f.t.Context(), limit)
 	defer cancel()
 	// No GetBody: a client must not hide a fault by sending the request again.
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, f.URL, io.MultiReader(strings.NewReader(`{"a":1}`)))
 	if err != nil {
-		t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	res, err := f.client.Do(req)
 	if err != nil {
@@ -65,11 +66,11 @@ func (f *front) post(t *testing.T, limit time.Duration) (status int, contentType
 
 // raw sends n requests over one connection, each after an answer, and gives all
 // that came back. net/http would call a reset by other names.
-func (f *front) raw(t *testing.T, n int) (string, error) {
-	t.Helper()
+func (f *front) raw(n int) (string, error) {
+	f.t.Helper()
 	conn, err := net.Dial("tcp", f.Addr)
 	if err != nil {
-		t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(ample))
@@ -95,25 +96,25 @@ func wasReset(err error) bool { return errors.Is(err, syscall.ECONNRESET) }
 
 func TestKinds(t *testing.T) {
 	t.Parallel()
-	checks := map[fault.Kind]func(t *testing.T, f *front) string{
-		fault.Refuse: func(t *testing.T, f *front) string {
-			_, _, _, err := f.post(t, ample)
+	checks := map[fault.Kind]func(f *front) string{
+		fault.Refuse: func(f *front) string {
+			_, _, _, err := f.post(ample)
 			return wantErr(err, errors.Is(err, syscall.ECONNREFUSED))
 		},
-		fault.Hang: func(t *testing.T, f *front) string {
-			_, _, _, err := f.post(t, soon)
+		fault.Hang: func(f *front) string {
+			_, _, _, err := f.post(soon)
 			return wantErr(err, timedOut(err))
 		},
-		fault.SlowHeaders: func(t *testing.T, f *front) string {
-			status, _, _, err := f.post(t, 40*time.Millisecond)
+		fault.SlowHeaders: func(f *front) string {
+			status, _, _, err := f.post(40 * time.Millisecond)
 			if status != 0 || !timedOut(err) {
 				return fmt.Sprintf("within the first bytes: status %d, %v", status, err)
 			}
-			return good(f.post(t, ample))
+			return good(f.post(ample))
 		},
-		fault.SlowDrip: func(t *testing.T, f *front) string {
+		fault.SlowDrip: func(f *front) string {
 			began := time.Now()
-			if said := good(f.post(t, ample)); said != "" {
+			if said := good(f.post(ample)); said != "" {
 				return said
 			}
 			if took := time.Since(began); took < time.Duration(len(answer))*time.Millisecond {
@@ -121,19 +122,19 @@ func TestKinds(t *testing.T) {
 			}
 			return ""
 		},
-		fault.ResetBefore: func(t *testing.T, f *front) string {
-			body, err := f.raw(t, 1)
+		fault.ResetBefore: func(f *front) string {
+			body, err := f.raw(1)
 			return wantErr(err, body == "" && wasReset(err))
 		},
-		fault.ResetDuring: func(t *testing.T, f *front) string {
-			body, err := f.raw(t, 1)
+		fault.ResetDuring: func(f *front) string {
+			body, err := f.raw(1)
 			return wantErr(err, strings.HasPrefix(body, "HTTP/1.1 200") && !strings.HasSuffix(body, answer) && wasReset(err))
 		},
-		fault.ResetAfter: func(t *testing.T, f *front) string {
-			body, err := f.raw(t, 2)
+		fault.ResetAfter: func(f *front) string {
+			body, err := f.raw(2)
 			return wantErr(err, strings.Count(body, answer) == 1 && wasReset(err))
 		},
-		fault.HalfClose: func(t *testing.T, f *front) string {
+		fault.HalfClose: func(f *front) string {
 			conn, err := net.Dial("tcp", f.Addr)
 			if err != nil {
 				return err.Error()
@@ -150,40 +151,40 @@ func TestKinds(t *testing.T) {
 			}
 			return ""
 		},
-		fault.Truncate: func(t *testing.T, f *front) string {
-			status, _, body, err := f.post(t, ample)
+		fault.Truncate: func(f *front) string {
+			status, _, body, err := f.post(ample)
 			if status != 200 || body != answer[:len(answer)/2] || !errors.Is(err, io.ErrUnexpectedEOF) {
 				return fmt.Sprintf("status %d, body %q, %v", status, body, err)
 			}
 			return ""
 		},
-		fault.Garbage: func(t *testing.T, f *front) string {
-			_, _, _, err := f.post(t, ample)
+		fault.Garbage: func(f *front) string {
+			_, _, _, err := f.post(ample)
 			return wantErr(err, err != nil && strings.Contains(err.Error(), "malformed HTTP"))
 		},
-		fault.ServerErrors: func(t *testing.T, f *front) string {
+		fault.ServerErrors: func(f *front) string {
 			for _, want := range []int{500, 502, 503, 504, 500} {
-				if status, _, _, err := f.post(t, ample); status != want || err != nil {
+				if status, _, _, err := f.post(ample); status != want || err != nil {
 					return fmt.Sprintf("status %d, %v; want %d", status, err, want)
 				}
 			}
 			return ""
 		},
-		fault.WrongType: func(t *testing.T, f *front) string {
-			status, contentType, body, err := f.post(t, ample)
+		fault.WrongType: func(f *front) string {
+			status, contentType, body, err := f.post(ample)
 			if status != 200 || contentType != "text/html; charset=utf-8" || body != answer || err != nil {
 				return fmt.Sprintf("status %d, type %q, body %q, %v", status, contentType, body, err)
 			}
 			return ""
 		},
-		fault.EndlessSSE: func(t *testing.T, f *front) string {
-			_, contentType, body, err := f.post(t, soon)
+		fault.EndlessSSE: func(f *front) string {
+			_, contentType, body, err := f.post(soon)
 			if contentType != "text/event-stream" || strings.Count(body, "data: ") < 3 || !timedOut(err) {
 				return fmt.Sprintf("type %q, body %q, %v", contentType, body, err)
 			}
 			return ""
 		},
-		fault.Huge: func(t *testing.T, f *front) string {
+		fault.Huge: func(f *front) string {
 			res, err := f.client.Get(f.URL)
 			if err != nil {
 				return err.Error()
@@ -204,17 +205,17 @@ func TestKinds(t *testing.T) {
 				t.Fatal("there is no check of this fault")
 			}
 			f := start(t)
-			if said := good(f.post(t, ample)); said != "" {
+			if said := good(f.post(ample)); said != "" {
 				t.Fatalf("before the fault: %s", said)
 			}
 			f.client.CloseIdleConnections()
 			f.Set(k)
-			if said := check(t, f); said != "" {
+			if said := check(f); said != "" {
 				t.Error(said)
 			}
 			f.Set(fault.None)
 			f.client.CloseIdleConnections()
-			if said := good(f.post(t, ample)); said != "" {
+			if said := good(f.post(ample)); said != "" {
 				t.Errorf("after the fault: %s", said)
 			}
 		})
@@ -240,13 +241,13 @@ func good(status int, _, body string, err error) string {
 func TestOpenConnections(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	if said := good(f.post(t, ample)); said != "" {
+	if said := good(f.post(ample)); said != "" {
 		t.Fatal(said)
 	}
 	f.Set(fault.WrongType)
-	_, contentType, _, _ := f.post(t, ample)
+	_, contentType, _, _ := f.post(ample)
 	f.Set(fault.None)
-	said := good(f.post(t, ample))
+	said := good(f.post(ample))
 	if n := f.Connections(); n != 1 || contentType != "text/html; charset=utf-8" || said != "" {
 		t.Errorf("over %d connections: type %q under the fault, then %q", n, contentType, said)
 	}
@@ -258,7 +259,7 @@ func TestBurst(t *testing.T) {
 	f.Burst(fault.ServerErrors, 2)
 	var got []int
 	for range 3 {
-		status, _, _, err := f.post(t, ample)
+		status, _, _, err := f.post(ample)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -315,8 +316,8 @@ func TestServerGone(t *testing.T) {
 	}
 	l.Close()
 	p := fault.New(t, l.Addr().String())
-	f := &front{Proxy: p, client: &http.Client{Transport: &http.Transport{}}}
-	_, _, _, err = f.post(t, ample)
+	f := &front{Proxy: p, t: t, client: &http.Client{Transport: &http.Transport{}}}
+	_, _, _, err = f.post(ample)
 	if err == nil || timedOut(err) || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("a request to a dead server: %v", err)
 	}
