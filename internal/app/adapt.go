@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/audit"
 	"github.com/junctor-mcp/junctor/internal/config"
 	"github.com/junctor-mcp/junctor/internal/gateway"
 	"github.com/junctor-mcp/junctor/internal/guard"
@@ -47,6 +48,29 @@ func (s sealer) Seal(purpose string, plaintext []byte) string {
 }
 
 func (s sealer) Open(purpose, text string) ([]byte, error) { return s.ring.Open(purpose, text) }
+
+// shipper keeps the copy of the journal in the store.
+type shipper struct{ store *store.Store }
+
+func (s shipper) Shipped(ctx context.Context, node string) (uint64, error) {
+	return s.store.AuditShipped(ctx, node)
+}
+
+func (s shipper) Ship(ctx context.Context, records []audit.Record) error {
+	rows := make([]store.AuditRecord, len(records))
+	for i, r := range records {
+		rows[i] = store.AuditRecord{
+			Node: r.Node, Seq: r.Seq, Hash: r.Hash, Line: r.Line, Time: r.Time, Phase: string(r.Phase),
+			Tenant: r.Tenant, Call: r.Call, Server: r.Server, Name: r.Name, Subject: r.Subject, Status: r.Status,
+		}
+	}
+	return s.store.AddAudit(ctx, rows)
+}
+
+func (s shipper) Prune(ctx context.Context, node string, upTo uint64) error {
+	_, err := s.store.PruneAudit(ctx, node, upTo)
+	return err
+}
 
 // states keeps used request states in the store.
 type states struct{ store *store.Store }

@@ -1,14 +1,17 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"io"
 	"log/slog"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -23,14 +26,14 @@ import (
 	"github.com/junctor-mcp/junctor/internal/identity"
 	"github.com/junctor-mcp/junctor/internal/seal"
 	"github.com/junctor-mcp/junctor/internal/store"
+	"github.com/junctor-mcp/junctor/internal/store/postgres"
 	"github.com/junctor-mcp/junctor/internal/store/sqlite"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 )
 
 const (
-	recentCalls = 1000             // that the instance remembers
-	parkFor     = 10 * time.Minute // a call may wait for its client's input
-	chore       = time.Minute      // between housekeeping rounds
+	parkFor = 10 * time.Minute // a call may wait for its client's input
+	chore   = time.Minute      // between housekeeping rounds
 )
 
 // App is one instance: everything behind the doors, and the doors.
@@ -47,7 +50,8 @@ type App struct {
 	guard    *guard.Guard
 	gateway  *gateway.Gateway
 	metrics  *telemetry.Metrics
-	calls    *audit.Recent
+	egress   *egress.Egress
+	journal  *audit.Journal
 	servers  *servers
 
 	adminKey string
@@ -101,7 +105,12 @@ func (a *App) open(ctx context.Context) (err error) {
 		return err
 	}
 	a.metrics = telemetry.NewMetrics(telemetry.MetricsOptions{Version: a.version, GoVersion: runtime.Version()})
-	a.calls = audit.NewRecent(recentCalls)
+	if a.egress, err = egress.New(egress.Options{Allow: a.cfg.EgressAllow, Proxy: a.cfg.EgressProxy, Logger: a.log}); err != nil {
+		return err
+	}
+	if err := a.openJournal(ctx); err != nil {
+		return err
+	}
 	a.catalog = catalog.New(catalog.Options{NameLimit: a.cfg.NameLimit, Logger: a.log})
 	a.onClose(a.catalog.Close)
 	if err := a.openGuard(ctx); err != nil {
@@ -118,7 +127,7 @@ func (a *App) open(ctx context.Context) (err error) {
 }
 
 func (a *App) openStore(ctx context.Context) error {
-	st, err := sqlite.Open(ctx, filepath.Join(a.cfg.DataDir, "junctor.db"))
+	st, err := a.database(ctx)
 	if err != nil {
 		return err
 	}
@@ -136,11 +145,59 @@ func (a *App) openStore(ctx context.Context) error {
 	return err
 }
 
+// database opens the one that the settings name.
+func (a *App) database(ctx context.Context) (*store.Store, error) {
+	if a.cfg.DB != nil {
+		return postgres.Open(ctx, a.cfg.DB.String())
+	}
+	return sqlite.Open(ctx, filepath.Join(a.cfg.DataDir, "junctor.db"))
+}
+
 func (a *App) master() (*seal.Master, error) {
 	if text := a.cfg.SealKey(); text != "" {
 		return seal.FromEnv(text)
 	}
-	return seal.LoadOrCreate(filepath.Join(a.cfg.DataDir, "seal.key"))
+	return seal.LoadOrCreate(cmp.Or(a.cfg.SealKeyFile, filepath.Join(a.cfg.DataDir, "seal.key")))
+}
+
+// openJournal opens the record of calls, which lies in the data directory of
+// this node and is copied to the database.
+func (a *App) openJournal(ctx context.Context) error {
+	node, err := nodeID(filepath.Join(a.cfg.DataDir, "node"))
+	if err != nil {
+		return err
+	}
+	a.journal, err = audit.Open(ctx, audit.Options{
+		Dir: filepath.Join(a.cfg.DataDir, JournalDir), Node: node, Strict: a.cfg.Journal == "strict",
+		Keep: time.Duration(a.cfg.AuditDays) * 24 * time.Hour, Ship: shipper{a.store}, Logger: a.log,
+	})
+	if err != nil {
+		return err
+	}
+	a.onClose(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		if err := a.journal.Close(ctx); err != nil {
+			a.log.Error("the journal could not be closed", telemetry.Err(err))
+		}
+	})
+	return nil
+}
+
+// JournalDir is the folder of the journal, in the data directory.
+const JournalDir = "journal"
+
+// nodeID names this node for good: its chain of records goes on under the name.
+func nodeID(path string) (string, error) {
+	b, err := os.ReadFile(path)
+	if err == nil && len(b) > 0 {
+		return strings.TrimSpace(string(b)), nil
+	}
+	id := newID()
+	if err := os.WriteFile(path, []byte(id+"\n"), 0o600); err != nil {
+		return "", junctor.Errorf(junctor.CodeUnavailable, "the data directory cannot be written to; choose another with --data-dir: %w", err)
+	}
+	return id, nil
 }
 
 func (a *App) openGuard(ctx context.Context) error {
@@ -149,7 +206,7 @@ func (a *App) openGuard(ctx context.Context) error {
 		return err
 	}
 	a.guard, err = guard.New(guard.Options{
-		Catalog: a.catalog, Limiter: newLimiter(a.cfg), Journal: a.calls, Recorder: unrecorded{}, Sealer: sealer{a.ring}, States: states{a.store},
+		Catalog: a.catalog, Limiter: newLimiter(a.cfg), Journal: a.journal, Recorder: unrecorded{}, Sealer: sealer{a.ring}, States: states{a.store},
 		Meter: newMeter(a.metrics), Logger: a.log, Now: time.Now, NewID: newID, Timeout: a.cfg.CallTimeout, Park: parkFor, Trace: trace,
 	})
 	if err != nil {
@@ -164,12 +221,16 @@ func (a *App) tracing(ctx context.Context) (func(context.Context, *guard.Op) (co
 	if a.cfg.OTelEndpoint == "" {
 		return nil, nil
 	}
-	out, err := egress.New(egress.Options{Allow: a.cfg.EgressAllow, Proxy: a.cfg.EgressProxy, Logger: a.log})
+	endpoint, err := url.Parse(a.cfg.OTelEndpoint)
+	if err != nil {
+		return nil, err
+	}
+	client, err := egress.Remote(endpoint) // the operator named it
 	if err != nil {
 		return nil, err
 	}
 	shutdown, tracer, err := telemetry.Tracing(ctx, telemetry.TracingOptions{
-		Endpoint: a.cfg.OTelEndpoint, Client: out.Client(egress.ClientOptions{}), Logger: a.log, Version: a.version,
+		Endpoint: a.cfg.OTelEndpoint, Client: client, Logger: a.log, Version: a.version,
 	})
 	if err != nil {
 		return nil, err

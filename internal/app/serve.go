@@ -79,8 +79,7 @@ func (a *App) Run(ctx context.Context) error {
 	}
 	mux := a.mux()
 	public := newServer(front.Wrap(mux))
-	local := newServer(mux)
-	local.ConnContext = func(ctx context.Context, _ net.Conn) context.Context { return context.WithValue(ctx, localKey{}, true) }
+	local := a.localServer(mux)
 	failed := make(chan error, 2)
 	go func() {
 		if a.cfg.TLSCert != "" {
@@ -115,6 +114,13 @@ func notClosed(err error) error {
 
 func newServer(h http.Handler) *http.Server {
 	return &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10}
+}
+
+// localServer serves the operator's socket.
+func (a *App) localServer(h http.Handler) *http.Server {
+	s := newServer(h)
+	s.ConnContext = func(ctx context.Context, _ net.Conn) context.Context { return context.WithValue(ctx, localKey{}, true) }
+	return s
 }
 
 // listenSocket takes the operator's socket. One that a dead process left behind
@@ -207,12 +213,17 @@ func (a *App) authenticate(r *http.Request) (*junctor.Principal, error) {
 	return p, err
 }
 
-// ready says whether calls can be served: the store answers.
+// ready says whether calls can be served: the store answers, and the journal
+// takes records, without which no call is made.
 func (a *App) ready(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
 	defer cancel()
 	if _, err := a.store.Tenants(ctx); err != nil {
 		http.Error(w, "the database does not answer", http.StatusServiceUnavailable)
+		return
+	}
+	if state := a.journal.State(); !state.OK {
+		http.Error(w, "the journal cannot be written, so calls are refused: "+state.Error, http.StatusServiceUnavailable)
 		return
 	}
 	_, _ = w.Write([]byte("ready\n"))

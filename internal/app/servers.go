@@ -11,7 +11,9 @@ import (
 	"github.com/junctor-mcp/junctor/internal/audit"
 	"github.com/junctor-mcp/junctor/internal/builtin"
 	"github.com/junctor-mcp/junctor/internal/builtin/demo"
+	"github.com/junctor-mcp/junctor/internal/builtin/ocr"
 	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/egress"
 	"github.com/junctor-mcp/junctor/internal/guard"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
@@ -28,8 +30,14 @@ func (s *servers) attach(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	ocrServer, err := ocr.New(ocr.Options{
+		Roots: s.app.cfg.OCRRoots, VisionURL: s.app.cfg.OCRVisionURL, Client: s.app.egress.Client(egress.ClientOptions{MaxBytes: 32 << 20}), Logger: s.app.log,
+	})
+	if err != nil {
+		return err
+	}
 	rows := s.app.store.For(junctor.DefaultTenant)
-	for _, b := range append([]*builtin.Server{demoServer}, s.app.opts.servers...) {
+	for _, b := range append([]*builtin.Server{demoServer, ocrServer}, s.app.opts.servers...) {
 		s.builtin[b.ID()] = b
 		if err := rows.EnsureBuiltin(ctx, b.ID(), b.Title()); err != nil {
 			return err
@@ -131,7 +139,7 @@ func (s *servers) Calls(_ context.Context, p *junctor.Principal, f admin.CallFil
 		}
 		q.Before = n
 	}
-	calls, next := s.app.calls.Calls(q)
+	calls, next := s.app.journal.Calls(q)
 	if next == 0 {
 		return calls, "", nil
 	}

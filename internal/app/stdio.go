@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/egress"
@@ -16,7 +17,9 @@ import (
 const upgradeStdio = "mcp-stdio"
 
 // ServeStdio serves one client over a pair of streams, in this process. Without
-// a key the client is the operator, who started the process.
+// a key the client is the operator, who started the process. Meanwhile the
+// operator's socket is open, so that the process of a second client finds this
+// one instead of an occupied data directory.
 func (a *App) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, key string) error {
 	p := a.identity.Local()
 	if key != "" {
@@ -25,7 +28,19 @@ func (a *App) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, key s
 			return err
 		}
 	}
-	return a.gateway.ServeStdio(ctx, p, in, out)
+	sock, err := a.listenSocket(ctx)
+	if err != nil {
+		return err
+	}
+	local := a.localServer(a.mux())
+	served := make(chan error, 1)
+	go func() { served <- local.Serve(sock) }()
+	err = a.gateway.ServeStdio(ctx, p, in, out)
+	a.gateway.Close()
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	_ = local.Shutdown(stop)
+	return errors.Join(err, notClosed(<-served))
 }
 
 // relay serves a client whose process has connected itself through the socket.
