@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"strconv"
-	"sync"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
@@ -83,53 +82,54 @@ func (x *exchange) askInTime(ctx context.Context, requests []byte) ([]byte, erro
 	return responses, err
 }
 
+// question is one request of ours that waits for its client's answer.
+type question struct {
+	key    []byte
+	method string
+	id     string
+	answer chan clientAnswer
+}
+
 // askAll sends all requests of one round and waits for all answers.
 func (x *exchange) askAll(ctx context.Context, requests []byte) ([]byte, error) {
 	if x.out == nil || x.s == nil {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "the call needs input from its client, which this door cannot ask for; use /mcp")
 	}
-	type asked struct {
-		key    []byte
-		answer []byte
-		err    error
-	}
-	var all []*asked
-	var wg sync.WaitGroup
+	var all []question
 	for key, request := range wire.Members(requests) {
-		a := &asked{key: key}
-		all = append(all, a)
-		wg.Go(func() { a.answer, a.err = x.askOne(ctx, request) })
+		q := question{key: key}
+		q.method, _ = wire.String(wire.Get(request, "method"))
+		q.id, q.answer = x.s.newAsk()
+		defer x.s.forgetAsk(q.id)
+		all = append(all, q)
+		x.out.send(wire.AppendRequest(nil, []byte(q.id), q.method, wire.Get(request, "params")))
 	}
-	wg.Wait()
 	out := []byte{'{'}
-	for i, a := range all {
-		if a.err != nil {
-			return nil, a.err
+	for i, q := range all {
+		answer, err := q.wait(ctx)
+		if err != nil {
+			return nil, err
 		}
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = append(append(append(out, '"'), a.key...), `":`...)
-		out = append(out, a.answer...)
+		out = append(append(append(out, '"'), q.key...), `":`...)
+		out = append(out, answer...)
 	}
 	return append(out, '}'), nil
 }
 
-// askOne sends one request to the client and waits for its answer.
-func (x *exchange) askOne(ctx context.Context, request []byte) ([]byte, error) {
-	method, _ := wire.String(wire.Get(request, "method"))
-	id, ch := x.s.newAsk()
-	defer x.s.forgetAsk(id)
-	x.out.send(wire.AppendRequest(nil, []byte(id), method, wire.Get(request, "params")))
+// wait gives the client's answer to a question.
+func (q *question) wait(ctx context.Context) ([]byte, error) {
 	select {
-	case a := <-ch:
+	case a := <-q.answer:
 		if a.err == nil {
 			return a.result, nil
 		}
-		if method == wire.MethodElicitationCreate {
+		if q.method == wire.MethodElicitationCreate {
 			return []byte(`{"action":"cancel"}`), nil // the modern form has no error to pass on
 		}
-		return nil, junctor.Errorf(junctor.CodeUpstream, "the client refused %s: %s", method, a.err.Message)
+		return nil, junctor.Errorf(junctor.CodeUpstream, "the client refused %s: %s", q.method, a.err.Message)
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

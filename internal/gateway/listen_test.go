@@ -17,7 +17,9 @@ func (p *probe) change(t testing.TB, name string) {
 	if p.server.RemoveTool(name) {
 		return
 	}
-	p.tool(t, name, anything, func(context.Context, *builtin.Call, []byte) (builtin.Result, error) { return builtin.TextResult(""), nil })
+	p.tool(t, name, anything, func(context.Context, *builtin.Call, []byte) (builtin.Result, error) {
+		return builtin.TextResult(""), nil
+	})
 }
 
 func listenBody(id, notifications string) string {

@@ -1,12 +1,10 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"sync"
 
 	junctor "github.com/junctor-mcp/junctor"
-	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -38,7 +36,7 @@ type pipe struct {
 }
 
 func (g *Gateway) newPipe(ctx context.Context, p *junctor.Principal, door junctor.Door, write func([]byte) error) *pipe {
-	c := &pipe{g: g, p: p, door: door, write: write, slots: make(chan struct{}, maxPipeCalls), s: newSession(g.bootID(), wire.LatestLegacy, nil, nil)}
+	c := &pipe{g: g, p: p, door: door, write: write, slots: make(chan struct{}, maxPipeCalls), work: work{log: g.o.Logger}, s: newSession(g.bootID(), wire.LatestLegacy, nil, nil)}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	return c
 }
@@ -63,124 +61,6 @@ func (c *pipe) send(message []byte) {
 	if err := c.write(message); err != nil {
 		c.cancel()
 	}
-}
-
-// receive handles one message. It returns when the next may be read; requests go
-// on in the background. It keeps no part of body.
-func (c *pipe) receive(body []byte) {
-	if wire.IsBatch(body) && c.batches() {
-		body = bytes.Clone(body)
-		c.background(func() {
-			answer, err := answerBatch(body, func(m *wire.Message) []byte {
-				return c.g.batched(c.ctx, c.p, c.door, catalog.View{}, c.s, m)
-			})
-			if err != nil {
-				answer = wire.AppendError(nil, nil, asFault(err, false, "").wire)
-			}
-			if answer != nil {
-				c.send(answer)
-			}
-		})
-		return
-	}
-	m := &wire.Message{}
-	if err := m.Parse(bytes.Clone(body)); err != nil {
-		c.send(wire.AppendError(nil, m.ID, asFault(err, false, "").wire))
-		return
-	}
-	switch m.Kind {
-	case wire.Response:
-		c.s.answer(m)
-	case wire.Notification:
-		switch m.Method {
-		case wire.NoteCancelled:
-			if m.RequestID != nil {
-				c.s.cancelCall(m.RequestID)
-			}
-		case wire.NoteInitialized:
-			c.pumps.Do(c.startPump)
-		}
-	case wire.Request:
-		c.request(m)
-	}
-}
-
-func (c *pipe) request(m *wire.Message) {
-	if m.Method == wire.MethodInitialize {
-		c.send(c.initialize(m))
-		return
-	}
-	ctx, cancel := context.WithCancel(c.ctx)
-	c.s.begin(m.ID, cancel)
-	c.background(func() {
-		defer cancel()
-		defer c.s.done(m.ID)
-		answer := c.answer(ctx, m)
-		if answer != nil && ctx.Err() == nil { // one who cancelled wants no answer
-			c.send(answer)
-		}
-	})
-}
-
-// background runs f when there is a slot, unless the pipe closes before.
-func (c *pipe) background(f func()) {
-	select {
-	case c.slots <- struct{}{}:
-	case <-c.ctx.Done():
-		return
-	}
-	c.work.start(func() {
-		defer func() { <-c.slots }()
-		f()
-	})
-}
-
-// batches says whether the client's version has batches.
-func (c *pipe) batches() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.ready && wire.HasBatches(c.s.version)
-}
-
-// answer runs a request of either era; nil when it has answered already.
-func (c *pipe) answer(ctx context.Context, m *wire.Message) []byte {
-	if m.HasMetaVersion || m.Method == wire.MethodServerDiscover {
-		return c.answerModern(ctx, m)
-	}
-	c.mu.Lock()
-	ready := c.ready
-	c.mu.Unlock()
-	if !ready && m.Method != wire.MethodPing {
-		return wire.AppendError(nil, m.ID, &wire.Error{Code: wire.CodeInvalidRequest, Message: "send initialize first, or name a protocol version in params._meta"})
-	}
-	x := c.g.legacyExchange(c.p, c.door, catalog.View{}, m, c.s)
-	x.out = c
-	answer, _ := x.answerLegacy(ctx)
-	return answer
-}
-
-func (c *pipe) answerModern(ctx context.Context, m *wire.Message) []byte {
-	e := checkModern(m)
-	if e == nil {
-		e = checkVersion(m.MetaVersion)
-	}
-	if e != nil {
-		return wire.AppendError(nil, m.ID, e)
-	}
-	x := c.g.modernExchange(c.p, c.door, catalog.View{}, m, c)
-	if m.Method == wire.MethodSubscriptionsListen {
-		want, err := x.wanted()
-		if err != nil {
-			return wire.AppendError(nil, m.ID, asFault(err, true, "").wire)
-		}
-		x.listen(ctx, want, nil)
-		return nil
-	}
-	o, err := x.runModern(ctx)
-	if err != nil {
-		return wire.AppendError(nil, m.ID, asFault(err, true, resourceOf(m)).wire)
-	}
-	return x.appendAnswer(nil, o)
 }
 
 func (c *pipe) initialize(m *wire.Message) []byte {

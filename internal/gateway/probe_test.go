@@ -56,6 +56,15 @@ func newProbe(t testing.TB) *probe {
 		}
 		return builtin.TextResult("said"), nil
 	})
+	p.tool(t, "tag", anything, func(_ context.Context, c *builtin.Call, args []byte) (builtin.Result, error) {
+		var in struct{ Tag string }
+		if err := json.Unmarshal(args, &in); err != nil {
+			return builtin.Result{}, err
+		}
+		c.Progress(1, 0, in.Tag)
+		c.Log(builtin.LevelError, in.Tag, in.Tag)
+		return builtin.TextResult(in.Tag), nil
+	})
 	p.tool(t, "block", anything, p.block)
 	p.tool(t, "want", anything, p.want)
 	p.tool(t, "want2", anything, p.want)
@@ -67,6 +76,11 @@ func newProbe(t testing.TB) *probe {
 		a, _ := c.Answer("s")
 		return builtin.TextResult(string(a)), nil
 	})
+	if err := s.AddPrompt(builtin.Prompt{Name: "panic", Description: "for tests"}, func(context.Context, *builtin.Call, map[string]string) ([]builtin.Message, error) {
+		panic("on purpose")
+	}); err != nil {
+		t.Fatal(err)
+	}
 	if err := s.AddResource(builtin.Resource{URI: "probe://a", Name: "a"}, builtin.StaticText("a")); err != nil {
 		t.Fatal(err)
 	}

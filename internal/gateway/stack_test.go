@@ -107,14 +107,19 @@ func (m *ground) pass(d time.Duration) {
 	m.now = m.now.Add(d)
 }
 
-func (m *ground) Take(string, time.Time) (bool, time.Duration)        { return true, 0 }
-func (m *ground) Record(*junctor.Call, []byte, []byte)                {}
-func (m *ground) Observe(string, junctor.Status, time.Duration)       {}
-func (m *ground) DeleteRingKeys(context.Context, time.Time) error     { return nil }
-func (m *ground) Open(purpose, text string) ([]byte, error)           { return m.ring.Open(purpose, text) }
-func (m *ground) Seal(purpose string, plain []byte) string            { return string(m.ring.Seal(nil, purpose, plain)) }
-func (m *ground) RingKeys(context.Context) ([]seal.StoredKey, error)  { return m.keys, nil }
-func (m *ground) AddRingKey(_ context.Context, k seal.StoredKey) error { m.keys = append(m.keys, k); return nil }
+func (m *ground) Take(string, time.Time) (bool, time.Duration)    { return true, 0 }
+func (m *ground) Record(*junctor.Call, []byte, []byte)            {}
+func (m *ground) Observe(string, junctor.Status, time.Duration)   {}
+func (m *ground) DeleteRingKeys(context.Context, time.Time) error { return nil }
+func (m *ground) Open(purpose, text string) ([]byte, error)       { return m.ring.Open(purpose, text) }
+func (m *ground) Seal(purpose string, plain []byte) string {
+	return string(m.ring.Seal(nil, purpose, plain))
+}
+func (m *ground) RingKeys(context.Context) ([]seal.StoredKey, error) { return m.keys, nil }
+func (m *ground) AddRingKey(_ context.Context, k seal.StoredKey) error {
+	m.keys = append(m.keys, k)
+	return nil
+}
 
 func (m *ground) Append(_ context.Context, c *junctor.Call) error {
 	m.mu.Lock()

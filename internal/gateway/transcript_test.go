@@ -108,4 +108,3 @@ func (m masks) show(r testkit.Reply) []byte {
 	}
 	return []byte(regexp.MustCompile(`(?m)^id: ([pn])[0-9a-f]{8}\.`).ReplaceAllString(out, "id: $1{boot}."))
 }
-

@@ -1,8 +1,12 @@
 package gateway
 
 import (
+	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
+
+	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
 // closeWait bounds how long a close waits for what was told to end.
@@ -11,19 +15,28 @@ const closeWait = 5 * time.Second
 // work is what runs in the background. Unlike a bare WaitGroup it may be offered
 // more while it is being stopped: that is not started any more.
 type work struct {
+	log     *slog.Logger
 	mu      sync.Mutex
 	stopped bool
 	wg      sync.WaitGroup
 }
 
-// start runs f in a goroutine, or says that it is too late.
+// start runs f in a goroutine, or says that it is too late. A panic ends f and
+// nothing else.
 func (w *work) start(f func()) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.stopped {
 		return false
 	}
-	w.wg.Go(f)
+	w.wg.Go(func() {
+		defer func() {
+			if p := recover(); p != nil {
+				logPanic(w.log, p)
+			}
+		}()
+		f()
+	})
 	return true
 }
 
@@ -43,4 +56,23 @@ func (w *work) stop(atMost time.Duration) {
 	case <-ended:
 	case <-late.C:
 	}
+}
+
+// internalError is all that a client hears of a fault of ours.
+const internalError = "internal error; the log of this instance says more"
+
+func logPanic(log *slog.Logger, p any) {
+	log.Error("a request panicked", "panic", p, "stack", string(debug.Stack()))
+}
+
+// answering runs f, which answers the request with this id outside of the
+// goroutine that HTTP gave it. A panic costs this answer, not the process.
+func (g *Gateway) answering(id []byte, f func() []byte) (answer []byte) {
+	defer func() {
+		if p := recover(); p != nil {
+			logPanic(g.o.Logger, p)
+			answer = wire.AppendError(nil, id, &wire.Error{Code: wire.CodeInternal, Message: internalError})
+		}
+	}()
+	return f()
 }

@@ -1,0 +1,105 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// runs says whether a method reaches a backend and so may take time, send notes
+// or ask its client something.
+func runs(method string) bool {
+	switch method {
+	case wire.MethodToolsCall, wire.MethodPromptsGet, wire.MethodResourcesRead, wire.MethodCompletionComplete:
+		return true
+	}
+	return false
+}
+
+// requestLegacy answers a request of a session. What reaches a backend runs in a
+// goroutine of its own: a legacy client that loses its connection has not
+// cancelled, and may come back for the answer.
+func (g *Gateway) requestLegacy(w http.ResponseWriter, r *http.Request, x *exchange, in *inbound, streamFirst bool) {
+	if !runs(x.m.Method) {
+		rep := &reply{g: g, w: w, streamFirst: streamFirst}
+		message, retry := x.answerLegacy(r.Context())
+		setRetry(w.Header(), retry)
+		rep.finish(http.StatusOK, message)
+		g.release(in)
+		return
+	}
+	st := x.s.newPost(g.o.Now)
+	x.out = st
+	ctx, cancel := context.WithCancel(g.ctx)
+	x.s.begin(x.m.ID, cancel)
+	answer := make(chan answered, 1)
+	started := g.work.start(func() {
+		defer g.release(in)
+		defer cancel()
+		defer x.s.done(x.m.ID)
+		var retry time.Duration
+		message := g.answering(x.m.ID, func() (message []byte) {
+			message, retry = x.answerLegacy(ctx)
+			return message
+		})
+		answer <- answered{message, retry}
+		st.finish(message)
+	})
+	if !started {
+		cancel()
+		x.s.done(x.m.ID)
+		g.refuse(w, http.StatusServiceUnavailable, x.m.ID, &wire.Error{Code: codeUnavailable, Message: "the server is stopping; try again"})
+		return
+	}
+	g.awaitLegacy(w, r, x, st, answer, streamFirst)
+}
+
+// answered is the end of a legacy call.
+type answered struct {
+	message []byte
+	retry   time.Duration
+}
+
+// awaitLegacy gives the client its answer as JSON if that is all there is to
+// say, and as a stream once something is sent before it, or it takes long.
+func (g *Gateway) awaitLegacy(w http.ResponseWriter, r *http.Request, x *exchange, st *stream, answer <-chan answered, streamFirst bool) {
+	polls := x.s.version >= wire.V20251125
+	slow := time.NewTimer(min(g.o.KeepAlive, g.o.PollAfter))
+	defer slow.Stop()
+	select {
+	case a := <-answer:
+		if !streamFirst && !st.spoke() {
+			setRetry(w.Header(), a.retry)
+			(&reply{g: g, w: w}).finish(http.StatusOK, a.message)
+			return
+		}
+	case <-st.spoken():
+	case <-slow.C:
+	case <-r.Context().Done():
+		return
+	}
+	x.s.keep(st)
+	g.startSSE(w)
+	if polls {
+		g.prime(w, st)
+	}
+	g.serveStream(w, r, st, 0, polls)
+}
+
+// newPost makes the stream of one POST.
+func (s *session) newPost(now func() time.Time) *stream {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.nextPost++
+	return newStream("p"+s.boot+strconv.Itoa(s.nextPost), now)
+}
+
+// keep lets the client resume a stream.
+func (s *session) keep(st *stream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.streams[st.id] = st
+}
