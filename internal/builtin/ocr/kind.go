@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"slices"
+	"unicode/utf8"
 
 	junctor "github.com/junctor-mcp/junctor"
 )
@@ -44,11 +45,10 @@ func isBMP(data []byte) bool {
 		slices.Contains([]uint32{12, 40, 52, 56, 64, 108, 124}, binary.LittleEndian.Uint32(data[14:]))
 }
 
+// isText is for the message alone: text that is cut in a letter may pass for
+// something else.
 func isText(data []byte) bool {
-	for _, b := range data[:min(len(data), 512)] {
-		if b < ' ' && b != '\n' && b != '\r' && b != '\t' || b == 0x7f {
-			return false
-		}
-	}
-	return true
+	head := data[:min(len(data), 512)]
+	control := func(r rune) bool { return r < ' ' && r != '\n' && r != '\r' && r != '\t' || r == 0x7f }
+	return utf8.Valid(head) && !bytes.ContainsFunc(head, control)
 }

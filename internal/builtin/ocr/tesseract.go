@@ -16,7 +16,7 @@ import (
 const (
 	program      = "tesseract"
 	maxTSV       = 16 << 20
-	engineMemory = 4 << 30 // an image of 20 MiB can unpack to far more than a machine has
+	engineMemory = 2 << 30 // a small file can unpack to an image that no machine has room for
 )
 
 // engine reads images with the tesseract of this machine. As many run at a time
@@ -25,6 +25,7 @@ type engine struct {
 	images *images
 	log    *slog.Logger
 	turns  chan struct{}
+	memory uint64 // what each may take, in bytes
 }
 
 // newEngine fails while tesseract is not installed.
@@ -32,7 +33,7 @@ func newEngine(ctx context.Context, im *images, log *slog.Logger) (*engine, erro
 	if _, err := proc.Run(ctx, command(nil, "--version"), proc.Limits{Output: maxTSV}); err != nil {
 		return nil, engineFailure(err)
 	}
-	return &engine{images: im, log: log, turns: make(chan struct{}, runtime.GOMAXPROCS(0))}, nil
+	return &engine{images: im, log: log, turns: make(chan struct{}, runtime.GOMAXPROCS(0)), memory: engineMemory}, nil
 }
 
 func command(image []byte, args ...string) proc.Command {
@@ -68,7 +69,7 @@ func (e *engine) read(ctx context.Context, _ *builtin.Call, in tesseractInput) (
 	}
 	// The image goes in and the text comes out by pipes: nothing touches the disk.
 	res, err := proc.Run(ctx, command(image, "stdin", "stdout", "-l", in.Language, "-c", "tessedit_create_tsv=1"),
-		proc.Limits{Output: maxTSV, Memory: engineMemory})
+		proc.Limits{Output: maxTSV, Memory: e.memory})
 	if err != nil {
 		return Text{}, engineFailure(err)
 	}
