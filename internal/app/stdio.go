@@ -28,6 +28,9 @@ func (a *App) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, key s
 			return err
 		}
 	}
+	if a.listening.Load() != nil { // Run has the socket
+		return a.gateway.ServeStdio(ctx, p, in, out)
+	}
 	sock, err := a.listenSocket(ctx)
 	if err != nil {
 		return err

@@ -51,7 +51,7 @@ func (c *cli) stdioCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "stdio", Short: "Speak MCP on standard input and output, for hosts that start a process",
 		Long: "Speak MCP on standard input and output. When an instance runs on this data directory, its tools are served\n" +
-			"through it; otherwise this process serves them itself, without listening anywhere. With JUNCTOR_KEY the\n" +
+			"through it; otherwise this process serves them itself, without listening on the network. With JUNCTOR_KEY the\n" +
 			"client is whom that key names; without it, the operator who started this.",
 		Example: "  junctor stdio --data-dir ~/.local/share/junctor", Args: cobra.NoArgs,
 		RunE: run(func(cmd *cobra.Command, _ []string) error {
