@@ -2,6 +2,7 @@ package program
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,21 +84,40 @@ type Instance struct {
 	DataDir string
 	Ready   time.Duration // from start until /readyz said yes
 
-	cmd  *exec.Cmd
-	log  bytes.Buffer // to be read after the end only
-	done chan struct{}
-	err  error
+	key   string
+	began time.Time
+	cmd   *exec.Cmd
+	log   log
+	done  chan struct{}
+	err   error
+}
+
+// Spec says how to start an instance.
+type Spec struct {
+	Addr     string // to listen on; see FreeAddr
+	DataDir  string
+	Args     []string // further arguments of `junctor up`
+	Env      []string // on top of Env
+	AdminKey string   // default AdminKey
 }
 
 // Start starts `junctor up` on the address and the data directory and waits
 // until it is ready. It is killed when the test ends.
 func Start(t testing.TB, addr, dataDir string, args ...string) *Instance {
 	t.Helper()
-	in := &Instance{URL: "http://" + addr, DataDir: dataDir, done: make(chan struct{})}
-	in.cmd = exec.Command(Binary(t), append([]string{"up", "--listen", addr, "--data-dir", dataDir}, args...)...)
-	in.cmd.Env = Env("JUNCTOR_ADMIN_KEY=" + AdminKey)
+	in := Launch(t, Spec{Addr: addr, DataDir: dataDir, Args: args})
+	in.WaitReady(t)
+	return in
+}
+
+// Launch starts `junctor up` and does not wait. It is killed when the test ends.
+func Launch(t testing.TB, s Spec) *Instance {
+	t.Helper()
+	in := &Instance{URL: "http://" + s.Addr, DataDir: s.DataDir, key: cmp.Or(s.AdminKey, AdminKey), done: make(chan struct{})}
+	in.cmd = exec.Command(Binary(t), append([]string{"up", "--listen", s.Addr, "--data-dir", s.DataDir}, s.Args...)...)
+	in.cmd.Env = append(Env("JUNCTOR_ADMIN_KEY="+in.key), s.Env...)
 	in.cmd.Stdout, in.cmd.Stderr = &in.log, &in.log
-	began := time.Now()
+	in.began = time.Now()
 	if err := in.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -108,9 +128,16 @@ func Start(t testing.TB, addr, dataDir string, args ...string) *Instance {
 	t.Cleanup(func() {
 		in.Kill()
 		if t.Failed() {
-			t.Logf("junctor up:\n%s", &in.log)
+			t.Logf("junctor up:\n%s", in.log.tail())
 		}
 	})
+	return in
+}
+
+// WaitReady waits until the instance is ready, and fails the test where it ends
+// before.
+func (in *Instance) WaitReady(t testing.TB) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), readyLimit)
 	defer cancel()
 	for !in.ready(ctx) {
@@ -122,8 +149,23 @@ func Start(t testing.TB, addr, dataDir string, args ...string) *Instance {
 		case <-time.After(2 * time.Millisecond): // another process: nothing to wait on but its door
 		}
 	}
-	in.Ready = time.Since(began)
-	return in
+	if in.Ready == 0 {
+		in.Ready = time.Since(in.began)
+	}
+}
+
+// Log is what the instance has written to stdout and stderr so far.
+func (in *Instance) Log() string { return in.log.String() }
+
+// Wait waits until the instance has ended by itself and gives its exit code; ok
+// is false when it still runs after the limit.
+func (in *Instance) Wait(limit time.Duration) (code int, ok bool) {
+	select {
+	case <-in.done:
+		return in.cmd.ProcessState.ExitCode(), true
+	case <-time.After(limit):
+		return 0, false
+	}
 }
 
 func (in *Instance) ready(ctx context.Context) bool {
@@ -179,7 +221,7 @@ func (in *Instance) CLI(t testing.TB, args ...string) (stdout, stderr string, co
 	ctx, cancel := context.WithTimeout(t.Context(), readyLimit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, Binary(t), args...)
-	cmd.Env = Env("JUNCTOR_URL="+in.URL, "JUNCTOR_KEY="+AdminKey)
+	cmd.Env = Env("JUNCTOR_URL="+in.URL, "JUNCTOR_KEY="+in.key, "JUNCTOR_DATA_DIR="+in.DataDir)
 	cmd.Stdout, cmd.Stderr = &o, &e
 	err := cmd.Run()
 	var exit *exec.ExitError
