@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"regexp"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -80,10 +79,12 @@ type Journal struct {
 	problems problems
 	closed   bool
 
-	flushing sync.Mutex // one sync at a time; held without mu
-	synced   atomic.Uint64
-	stale    bool   // a sync failed: what was to be synced must be written again
-	good     extent // what is synced of the segment that was synced last
+	gate  gate // and what follows: one flush at a time
+	todo  []extent
+	stale bool   // a sync failed: what was to be synced must be written again
+	good  extent // what is synced of the segment that was synced last
+
+	synced atomic.Uint64 // up to this record all is on disk
 
 	heading sync.Mutex // one head at a time
 	head    Head       // the last that was written
@@ -125,6 +126,7 @@ func Open(ctx context.Context, o Options) (*Journal, error) {
 		o: o, ring: NewRecent(o.Recent), lock: lock, enc: newEncoder(o.Node),
 		wake: make(chan struct{}, 1), headNow: make(chan struct{}, 1), stop: make(chan struct{}),
 	}
+	j.gate.free.L = &j.gate.mu
 	if err := j.start(ctx); err != nil {
 		if j.file != nil {
 			j.file.Close()
@@ -157,7 +159,7 @@ func (o Options) valid() (Options, error) {
 	if o.Dir == "" {
 		return o, junctor.Errorf(junctor.CodeInvalid, "the journal needs a folder")
 	}
-	if !regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$`).MatchString(o.Node) {
+	if !validNode(o.Node) {
 		return o, junctor.Errorf(junctor.CodeInvalid, "%q cannot name a node: use up to 64 letters, digits, dots, dashes and underscores", o.Node)
 	}
 	o.HeadsDir = headsDir(o.Dir, o.HeadsDir)
@@ -183,6 +185,17 @@ func (o Options) valid() (Options, error) {
 		o.open = openFile
 	}
 	return o, nil
+}
+
+// validNode says whether a name is good for files and needs no escape in JSON.
+func validNode(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' && (c != '.' || i == 0) {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 64
 }
 
 func headsDir(dir, heads string) string {

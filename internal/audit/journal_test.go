@@ -29,6 +29,27 @@ func place(t testing.TB) string {
 	return filepath.Join(t.TempDir(), "journal")
 }
 
+// quickRoot is a folder where a sync costs nothing, for tests that make many
+// journals and are not about the disk.
+func quickRoot(t interface {
+	Helper()
+	Fatal(...any)
+	Cleanup(func())
+},
+) string {
+	t.Helper()
+	parent := ""
+	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
+		parent = "/dev/shm"
+	}
+	root, err := os.MkdirTemp(parent, "journal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(root) })
+	return root
+}
+
 func open(t testing.TB, o Options) *Journal {
 	t.Helper()
 	if o.Node == "" {

@@ -4,14 +4,25 @@ package audit
 
 import (
 	"errors"
+	"io"
 	"os"
 	"syscall"
 )
 
+// lock is a file that is locked as long as it is open.
+type lock struct{ *os.File }
+
+// Close gives the lock back at once, also where a process that is just being
+// started holds a copy of the file for a moment.
+func (l lock) Close() error {
+	_ = syscall.Flock(int(l.Fd()), syscall.LOCK_UN)
+	return l.File.Close()
+}
+
 // lockFile takes the lock, or says that another process has it. The system
 // gives it back when the process ends, however it ends.
-func lockFile(path string) (f *os.File, held bool, err error) {
-	f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+func lockFile(path string) (l io.Closer, held bool, err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, false, err
 	}
@@ -25,5 +36,5 @@ func lockFile(path string) (f *os.File, held bool, err error) {
 		f.Close()
 		return nil, errors.Is(err, syscall.EWOULDBLOCK), err
 	}
-	return f, false, nil
+	return lock{f}, false, nil
 }

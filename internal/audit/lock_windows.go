@@ -2,6 +2,7 @@ package audit
 
 import (
 	"errors"
+	"io"
 	"os"
 	"syscall"
 )
@@ -11,7 +12,7 @@ const sharingViolation = syscall.Errno(32)
 
 // lockFile takes the lock, or says that another process has it. The system
 // gives it back when the process ends, however it ends.
-func lockFile(path string) (f *os.File, held bool, err error) {
+func lockFile(path string) (l io.Closer, held bool, err error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
 		return nil, false, err

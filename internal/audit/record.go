@@ -178,8 +178,8 @@ func (e *encoder) seal(prev *[sha256.Size]byte) (line []byte, hash [sha256.Size]
 	return e.buf, hash
 }
 
-// appendText writes s as the inside of a JSON string. Bytes that are no UTF-8
-// become U+FFFD.
+// appendText writes s as the inside of a JSON string. NUL and bytes that are no
+// UTF-8 become U+FFFD.
 func appendText(dst []byte, s string) []byte {
 	from := 0
 	for i := 0; i < len(s); {
@@ -198,9 +198,12 @@ func appendText(dst []byte, s string) []byte {
 			continue
 		}
 		dst = append(dst, s[from:i]...)
-		if c == '"' || c == '\\' {
+		switch c {
+		case '"', '\\':
 			dst = append(dst, '\\', c)
-		} else {
+		case 0: // PostgreSQL's text cannot hold it
+			dst = append(dst, "\uFFFD"...)
+		default:
 			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 		}
 		i++

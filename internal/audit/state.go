@@ -1,5 +1,9 @@
 package audit
 
+import "errors"
+
+var errClosed = errors.New("the journal is closed")
+
 // State is how a journal is doing.
 type State struct {
 	OK       bool     `json:"ok"`    // records are being written
@@ -57,17 +61,16 @@ func (j *Journal) State() State {
 	j.heading.Unlock()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	s := State{OK: !j.closed, Node: j.o.Node, Seq: j.seq, Head: head, Checkpoint: checkpoint, Shipped: j.shipped.Load(), Lost: j.lost}
-	switch err := j.err; {
-	case j.closed:
-		s.Error = "closed"
-	case err == nil && j.o.Strict:
+	s := State{OK: true, Node: j.o.Node, Seq: j.seq, Head: head, Checkpoint: checkpoint, Shipped: j.shipped.Load(), Lost: j.lost}
+	err := j.err
+	if err == nil && j.o.Strict {
 		err = j.problems[problemSync]
-		fallthrough
-	case err != nil:
-		if err != nil {
-			s.OK, s.Error = false, err.Error()
-		}
+	}
+	if j.closed {
+		err = errClosed
+	}
+	if err != nil {
+		s.OK, s.Error = false, err.Error()
 	}
 	for which, err := range j.problems {
 		if err != nil {

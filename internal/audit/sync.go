@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"os"
+	"slices"
+	"sync"
 )
 
 // extent is a file up to a place.
@@ -18,42 +20,67 @@ type mark struct {
 	hash [sha256.Size]byte
 }
 
+// gate lets one flush through at a time. Those who wait for it are woken
+// together, so that they share the next one.
+type gate struct {
+	mu   sync.Mutex
+	free sync.Cond
+	busy bool
+}
+
 // commit waits until a record is on disk. Callers that wait together share a
-// sync: who gets the lock first syncs for all that were written by then.
+// sync: the first syncs for all that were written by then.
 func (j *Journal) commit(seq uint64) error {
-	if j.synced.Load() >= seq {
-		return nil
-	}
-	j.flushing.Lock()
-	defer j.flushing.Unlock()
-	if j.synced.Load() >= seq {
-		return nil
-	}
-	if _, err := j.flush(); err != nil {
-		return unavailable(err)
+	g := &j.gate
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for j.synced.Load() < seq {
+		if g.busy {
+			g.free.Wait()
+			continue
+		}
+		if _, err := j.pass(); err != nil {
+			return unavailable(err)
+		}
 	}
 	return nil
 }
 
 // flushAll brings everything that was written so far to the disk.
 func (j *Journal) flushAll() (mark, error) {
-	j.flushing.Lock()
-	defer j.flushing.Unlock()
-	return j.flush()
+	g := &j.gate
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for g.busy {
+		g.free.Wait()
+	}
+	return j.pass()
 }
 
-// flush syncs; flushing is held.
+// pass flushes with the gate shut. The gate's lock is held, but not meanwhile.
+func (j *Journal) pass() (mark, error) {
+	g := &j.gate
+	g.busy = true
+	g.mu.Unlock()
+	m, err := j.flush()
+	g.mu.Lock()
+	g.busy = false
+	g.free.Broadcast()
+	return m, err
+}
+
 func (j *Journal) flush() (mark, error) {
 	j.mu.Lock()
 	m := mark{j.seq, j.prev}
-	todo := append(j.retired, extent{j.file, j.off})
+	j.todo = append(append(j.todo[:0], j.retired...), extent{j.file, j.off})
+	todo := j.todo
 	j.retired = nil
 	j.mu.Unlock()
 
 	err := j.syncFiles(todo)
 	j.mu.Lock()
 	if err != nil {
-		j.retired = append(todo[:len(todo)-1:len(todo)-1], j.retired...)
+		j.retired = slices.Concat(todo[:len(todo)-1], j.retired)
 	}
 	j.problems.set(problemSync, err)
 	j.mu.Unlock()

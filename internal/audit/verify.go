@@ -78,6 +78,10 @@ func readProofs(dir, node string, o VerifyOptions) (*proofs, error) {
 	p := &proofs{dir: dir, node: node, key: o.Key, hashes: map[uint64]string{}}
 	if p.key == nil {
 		key, err := publicKey(dir)
+		if _, herr := os.Stat(headPath(dir, node)); errors.Is(err, fs.ErrNotExist) && errors.Is(herr, fs.ErrNotExist) {
+			p.headErr = errNoHead
+			return p, nil
+		}
 		if err != nil {
 			p.headErr = fmt.Errorf("there is no public key in %s: %w", dir, err)
 			return p, nil
@@ -257,7 +261,7 @@ func nodeOf(dir, heads string) (string, error) {
 	for _, s := range segs {
 		node := ""
 		if err := segmentForward(s, func(b []byte) bool {
-			if l, err := parseLine(b); err == nil {
+			if l, err := parseLine(b); err == nil && validNode(l.Node) {
 				node = l.Node
 			}
 			return node == ""

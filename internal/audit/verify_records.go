@@ -49,6 +49,7 @@ func VerifyRecords(ctx context.Context, records iter.Seq2[Record, error], o Veri
 				return r, nil
 			}
 		}
+		want := c.next
 		wrong := checkRecord(&c, p, rec)
 		if wrong == "" && mine != nil {
 			if wrong, err = mine.compare(rec); err != nil {
@@ -56,10 +57,7 @@ func VerifyRecords(ctx context.Context, records iter.Seq2[Record, error], o Veri
 			}
 		}
 		if wrong != "" {
-			r.Bad = &Bad{Seq: c.next, Reason: wrong}
-			if c.records > 0 && c.next == rec.Seq+1 { // it was taken into the chain before
-				r.Bad.Seq = rec.Seq
-			}
+			r.Bad = &Bad{Seq: want, Reason: wrong}
 			break
 		}
 	}
@@ -78,7 +76,7 @@ func VerifyRecords(ctx context.Context, records iter.Seq2[Record, error], o Veri
 }
 
 func (r *Report) noRecords(heads string, o VerifyOptions) error {
-	if r.Node == "" && o.Dir != "" {
+	if r.Node == "" {
 		node, err := nodeOf(o.Dir, heads)
 		if err != nil {
 			return err

@@ -17,7 +17,7 @@ const rollPause = time.Second
 // append writes the record of a call. The lock is held.
 func (j *Journal) append(c *junctor.Call) error {
 	if j.closed {
-		return unavailable(errors.New("the journal is closed"))
+		return unavailable(errClosed)
 	}
 	now := j.o.Now()
 	if j.err != nil || j.gone != "" || j.off >= j.o.SegmentBytes {
