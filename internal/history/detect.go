@@ -1,0 +1,316 @@
+package history
+
+import (
+	"math"
+	"strings"
+)
+
+// detector finds secrets in texts by what they look like. Where it is in doubt
+// it takes a text for secret: what is lost is a piece of a history, what is kept
+// may be somebody's key.
+type detector struct {
+	first [256][]token
+}
+
+// token is a kind of key that shows by its beginning.
+type token struct {
+	prefix string
+	least  int  // bytes that must follow
+	dots   bool // the rest may have dots
+}
+
+func newDetector() detector {
+	var d detector
+	for _, t := range []token{
+		{"jct_", 12, false},                                                                                     // ours
+		{"ghp_", 16, false}, {"gho_", 16, false}, {"ghu_", 16, false}, {"ghs_", 16, false}, {"ghr_", 16, false}, // GitHub
+		{"github_pat_", 16, false},
+		{"glpat-", 16, false}, {"gldt-", 16, false}, {"glrt-", 16, false}, // GitLab
+		{"xoxb-", 8, false}, {"xoxp-", 8, false}, {"xoxa-", 8, false}, {"xoxr-", 8, false}, {"xoxs-", 8, false}, {"xoxe-", 8, false},
+		{"xoxe.", 8, true}, {"xapp-", 8, false}, // Slack
+		{"AKIA", 16, false}, {"ASIA", 16, false}, {"AROA", 16, false}, {"ABIA", 16, false}, {"ACCA", 16, false}, // AWS
+		{"AIza", 30, false}, {"ya29.", 16, true}, {"GOCSPX-", 16, false}, {"1//0", 20, false}, // Google
+		{"sk_live_", 8, false}, {"sk_test_", 8, false}, {"rk_live_", 8, false}, {"rk_test_", 8, false}, {"whsec_", 16, false}, // Stripe
+		{"sk-", 20, false},                        // OpenAI, Anthropic and many others
+		{"hf_", 20, false},                        // Hugging Face
+		{"npm_", 30, false}, {"pypi-", 30, false}, // registries
+		{"dckr_pat_", 16, false}, {"dop_v1_", 16, false}, // Docker, DigitalOcean
+		{"shpat_", 16, false}, {"shpss_", 16, false}, // Shopify
+		{"SG.", 30, true}, {"hvs.", 20, true}, {"hvb.", 20, true}, // SendGrid, Vault
+		{"AGE-SECRET-KEY-", 20, false},
+		{"eyJ", 20, true}, // a JWT or another signed object
+	} {
+		d.first[t.prefix[0]] = append(d.first[t.prefix[0]], t)
+	}
+	return d
+}
+
+// isWord says that c may be part of a name or a key. Tables of bools are not
+// faster.
+func isWord(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
+
+// clean replaces the secrets of a text, and says whether there were any.
+// sensitive judges the names that precede a colon or an equals sign.
+func (d *detector) clean(s string, sensitive func(string) secrecy) (string, bool) {
+	if len(s) < 8 {
+		return s, false
+	}
+	var out strings.Builder
+	from := 0 // what is before was written
+	for i := 0; i < len(s); {
+		if !isWord(s[i]) {
+			if a, b := userinfo(s, i); b > a {
+				out.WriteString(s[from:a])
+				out.WriteString(redacted)
+				from, i = b, b
+				continue
+			}
+			i++
+			continue
+		}
+		j := i + 1
+		for j < len(s) && isWord(s[j]) {
+			j++
+		}
+		a, b := d.secret(s, i, j, sensitive)
+		if b > a {
+			out.WriteString(s[from:a])
+			out.WriteString(redacted)
+			from, i = b, b
+			continue
+		}
+		i = max(j, b) // b says how far was looked
+	}
+	if from == 0 {
+		return s, false
+	}
+	out.WriteString(s[from:])
+	return out.String(), true
+}
+
+// secret looks at the word s[i:j]: is it secret, or does a secret follow? It
+// gives where that begins and ends.
+func (d *detector) secret(s string, i, j int, sensitive func(string) secrecy) (from, to int) {
+	word := s[i:j]
+	if end := d.prefixed(s, i, j); end > 0 {
+		return i, end
+	}
+	if strings.HasPrefix(word, "-----BEGIN") {
+		return pem(s, i)
+	}
+	if len(word) <= 6 && (strings.EqualFold(word, "bearer") || strings.EqualFold(word, "basic")) {
+		if a, b := scheme(s, j); b > a {
+			return a, b
+		}
+	}
+	if a, b := d.named(s, i, j, sensitive); b > a {
+		return a, b
+	}
+	// Base64 has two more characters, and signs of equality at its end.
+	for j < len(s) && (isWord(s[j]) || s[j] == '+' || s[j] == '/') {
+		j++
+	}
+	if random(s[i:j]) {
+		for j < len(s) && s[j] == '=' {
+			j++
+		}
+		return i, j
+	}
+	return 0, 0
+}
+
+// prefixed gives the end of a key that begins at i; 0 when none does. A key may
+// follow signs that are part of the word, as in name-ghp_....
+func (d *detector) prefixed(s string, i, j int) int {
+	for _, t := range d.first[s[i]] {
+		if !strings.HasPrefix(s[i:], t.prefix) {
+			continue
+		}
+		end := i + len(t.prefix)
+		for end < len(s) && (isWord(s[end]) || t.dots && s[end] == '.') {
+			end++
+		}
+		if end-i-len(t.prefix) >= t.least {
+			return end
+		}
+	}
+	return 0
+}
+
+// pem gives where a private key in PEM ends: with its last line, or the text.
+func pem(s string, i int) (from, to int) {
+	line := s[i:]
+	head := strings.Index(line[5:], "-----")
+	if head < 0 {
+		if strings.Contains(line, "PRIVATE") {
+			return i, len(s)
+		}
+		return 0, 0
+	}
+	if !strings.Contains(line[:head+5], "PRIVATE KEY") {
+		return 0, i + head + 10 // a certificate is for all to see
+	}
+	rest := line[head+10:]
+	tail := strings.Index(rest, "-----END")
+	if tail < 0 {
+		return i, len(s)
+	}
+	after := rest[tail+8:]
+	dashes := strings.Index(after, "-----")
+	if dashes < 0 {
+		return i, len(s)
+	}
+	return i, len(s) - len(after) + dashes + 5
+}
+
+// scheme gives the credential that follows the name of an HTTP authentication
+// scheme, which ends at j. Prose such as "basic authentication" has none.
+func scheme(s string, j int) (from, to int) {
+	from = j
+	for from < len(s) && (isSpace(s[from]) || s[from] == ':') {
+		from++
+	}
+	to = from
+	var digits, upper int
+	for to < len(s) && (isWord(s[to]) || strings.IndexByte("+/=.~%", s[to]) >= 0) {
+		if s[to] >= '0' && s[to] <= '9' {
+			digits++
+		} else if s[to] >= 'A' && s[to] <= 'Z' {
+			upper++
+		}
+		to++
+	}
+	if from == j || to-from < 8 || digits == 0 && upper < 2 && to-from < 20 {
+		return 0, 0
+	}
+	return from, to
+}
+
+// named gives the value that follows a secret's name, the word s[i:j], after a
+// colon or an equals sign, or after a space where the name is an option.
+func (d *detector) named(s string, i, j int, sensitive func(string) secrecy) (from, to int) {
+	k := j
+	for k < len(s) && (s[k] == '\\' || s[k] == '"' || s[k] == '\'' || s[k] == ']') {
+		k++
+	}
+	for k < len(s) && isSpace(s[k]) && k < j+6 {
+		k++
+	}
+	option := strings.HasPrefix(s[i:j], "--") && k > j && isSpace(s[j])
+	if k >= len(s) || s[k] != ':' && s[k] != '=' && !option {
+		return 0, 0
+	}
+	if sensitive(s[i:j]) == plain {
+		return 0, 0
+	}
+	if !option || s[k] == ':' || s[k] == '=' {
+		for k++; k < len(s) && (s[k] == '=' || s[k] == '>'); k++ { // := => ==
+		}
+	}
+	begin := k
+	for k < len(s) && isSpace(s[k]) && k < begin+8 {
+		k++
+	}
+	return valueOf(s, k, headerLike(s[i:j]))
+}
+
+// headerLike says that the value of a name goes on to the end of its line.
+func headerLike(name string) bool {
+	n := strings.ToLower(name)
+	return strings.HasSuffix(n, "authorization") || strings.HasSuffix(n, "cookie") || n == "connectionstring"
+}
+
+// valueOf gives the value that begins at k: to its closing quote, or to where a
+// value ends that has none.
+func valueOf(s string, k int, line bool) (from, to int) {
+	if k >= len(s) {
+		return 0, 0
+	}
+	escape := ""
+	for k < len(s) && s[k] == '\\' {
+		escape += `\`
+		k++
+	}
+	if k < len(s) && (s[k] == '"' || s[k] == '\'' || s[k] == '`') {
+		closing := escape + string(s[k])
+		if n := strings.Index(s[k+1:], closing); n >= 0 {
+			return k + 1, k + 1 + n
+		}
+		return k + 1, len(s)
+	}
+	stops := " \t\r\n\"'`,;&<>)]}"
+	if line {
+		stops = "\r\n\"'`<>"
+	}
+	n := strings.IndexAny(s[k:], stops)
+	if n < 0 {
+		n = len(s) - k
+	}
+	if v := s[k : k+n]; strings.HasPrefix(v, redacted[:len(redacted)-1]) || v == "" || v == "null" || v == "true" || v == "false" {
+		return 0, 0
+	}
+	return k, k + n
+}
+
+// userinfo gives the user and password in an address that has its :// at i.
+func userinfo(s string, i int) (from, to int) {
+	if s[i] != ':' || !strings.HasPrefix(s[i:], "://") {
+		return 0, 0
+	}
+	from = i + 3
+	n := strings.IndexAny(s[from:], "/?# \t\r\n\"'<>")
+	if n < 0 {
+		n = len(s) - from
+	}
+	at := strings.LastIndexByte(s[from:from+n], '@')
+	if at <= 0 {
+		return 0, 0
+	}
+	return from, from + at
+}
+
+// random says that a word was drawn, not written: long, of small and capital
+// letters and digits in no order. Hexadecimal digests, UUIDs, paths and names
+// in any style are not taken for it.
+func random(word string) bool {
+	const least = 32
+	if len(word) < least {
+		return false
+	}
+	var seen [256]int
+	var kinds [4]int
+	turns, last := 0, -1
+	for i := range len(word) {
+		c := word[i]
+		seen[c]++
+		kind := 3
+		switch {
+		case c >= 'a' && c <= 'z':
+			kind = 0
+		case c >= 'A' && c <= 'Z':
+			kind = 1
+		case c >= '0' && c <= '9':
+			kind = 2
+		}
+		kinds[kind]++
+		if kind != last {
+			turns++
+			last = kind
+		}
+	}
+	if kinds[0] < 3 || kinds[1] < 3 || kinds[2] < 2 || turns*100 < 35*len(word) {
+		return false
+	}
+	entropy := 0.0
+	for _, n := range seen {
+		if n > 0 {
+			p := float64(n) / float64(len(word))
+			entropy -= p * math.Log2(p)
+		}
+	}
+	return entropy >= 4
+}

@@ -1,0 +1,45 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// fail turns an error of the database into one that may cross packages. The
+// database's own words stay in the cause: they can quote values.
+func (h *History) fail(ctx context.Context, err error, doing string, args ...any) error {
+	if known, ok := errors.AsType[*junctor.Error](err); ok {
+		return known
+	}
+	doing = fmt.Sprintf(doing, args...)
+	for _, e := range []error{err, ctx.Err()} {
+		if code := junctor.CodeOf(e); code == junctor.CodeTimeout || code == junctor.CodeCanceled {
+			return &junctor.Error{Code: code, Cause: err, Message: "cannot " + doing + ": " + junctor.AsError(e).Message}
+		}
+	}
+	if code := h.o.Dialect.Code(err); code == junctor.CodeUnavailable || h.closing.Load() {
+		return &junctor.Error{Code: junctor.CodeUnavailable, Cause: err, Message: "cannot " + doing + ": the database cannot be used just now; the log says why"}
+	}
+	return &junctor.Error{Code: junctor.CodeInternal, Cause: err, Message: "cannot " + doing + ": the database refused; the log says why"}
+}
+
+// keep is text that every database can keep: valid UTF-8, without NUL, and not
+// longer than a name should be.
+func keep(s string) string {
+	const most = 2048
+	if len(s) > most {
+		s = s[:most]
+	}
+	if strings.IndexByte(s, 0) >= 0 {
+		s = strings.ReplaceAll(s, "\x00", "\uFFFD")
+	}
+	if !utf8.ValidString(s) {
+		s = strings.ToValidUTF8(s, "\uFFFD")
+	}
+	return s
+}

@@ -1,0 +1,218 @@
+package history
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// Dialect is what a database does in its own way; drivers of package store have
+// it.
+type Dialect interface {
+	// Bind gives the query with the database's own placeholders.
+	Bind(query string) string
+	// Code says what an error of the driver means; "" when nothing special.
+	Code(err error) junctor.Code
+	// Busy says that a statement did nothing and may be tried again at once.
+	Busy(err error) bool
+}
+
+// Paths knows which arguments and results of a tool are secret by their schema
+// (writeOnly, or format password): JSON pointers into the arguments and into
+// the structured result, where the segment * is every item or member. It is
+// asked by one goroutine, for each call.
+type Paths interface {
+	SecretPaths(server, tool, version string) (arguments, result []string)
+}
+
+// Options say where and how much to keep.
+type Options struct {
+	// Write and Read are the database, with its schema up to date. The History
+	// closes both.
+	Write, Read *sql.DB
+	Dialect     Dialect
+	Paths       Paths // may be nil
+	Logger      *slog.Logger
+	Now         func() time.Time // nil is time.Now
+
+	// Max is how many bytes are kept of the parameters and of the result, each.
+	// 0 is 4 KiB; below 0 nothing of either is kept.
+	Max int
+	// Queue is how many calls may wait to be written; 0 is 8192.
+	Queue int
+}
+
+const (
+	defaultMax   = 4 << 10
+	leastMax     = 256 // less has no room for a marker and a few words
+	defaultQueue = 8 << 10
+	queueBytes   = 16 << 20 // that may wait to be written
+	batchSize    = 512
+	batchAfter   = 50 * time.Millisecond
+	closeWithin  = 10 * time.Second
+)
+
+// History is the history of calls. It is safe for concurrent use.
+type History struct {
+	o      Options
+	window int // bytes of a payload that are looked at
+
+	pool    sync.Pool
+	queue   chan *entry
+	waiting atomic.Int64 // in queue, once all Records at work have returned
+	bytes   atomic.Int64 // in queue
+	dropped atomic.Uint64
+	begun   chan struct{} // something waits
+	filled  chan struct{} // a batch waits
+	flushes chan chan<- error
+	stop    chan context.Context
+	stopped chan struct{}
+	closing atomic.Bool
+	failing atomic.Bool
+
+	missed tally // of calls that were dropped
+}
+
+// entry is a call on its way to the database.
+type entry struct {
+	call   junctor.Call
+	buf    []byte // the beginning of params, then of result
+	params int    // how much of buf is params
+	cutP   bool   // buf does not hold all of params
+	cutR   bool   // likewise of result
+	sizeR  int    // of the whole result
+	sizeP  int
+}
+
+// New starts a history over an open database. Close ends it.
+func New(o Options) (*History, error) {
+	switch {
+	case o.Write == nil, o.Read == nil, o.Dialect == nil, o.Logger == nil:
+		return nil, errors.New("history: a database, its dialect and a logger are needed")
+	case o.Max == 0:
+		o.Max = defaultMax
+	case o.Max > 0:
+		o.Max = max(o.Max, leastMax)
+	}
+	if o.Queue <= 0 {
+		o.Queue = defaultQueue
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	h := &History{
+		o: o, queue: make(chan *entry, o.Queue),
+		begun: make(chan struct{}, 1), filled: make(chan struct{}, 1),
+		flushes: make(chan chan<- error), stop: make(chan context.Context, 1), stopped: make(chan struct{}),
+		pool: sync.Pool{New: func() any { return new(entry) }},
+	}
+	if o.Max > 0 {
+		h.window = 2*o.Max + 4<<10
+	}
+	go h.write()
+	return h, nil
+}
+
+// Record notes a call that ended, or was refused, with the whole of what was
+// said. It never waits and keeps nothing of its arguments.
+func (h *History) Record(c *junctor.Call, params, result []byte) {
+	e, _ := h.pool.Get().(*entry)
+	e.call = *c
+	p, r := min(len(params), h.window), min(len(result), h.window)
+	e.buf = append(append(e.buf[:0], params[:p]...), result[:r]...)
+	e.params, e.sizeP, e.sizeR, e.cutP, e.cutR = p, len(params), len(result), p < len(params), r < len(result)
+
+	size := int64(len(e.buf))
+	if h.closing.Load() || h.bytes.Add(size) > queueBytes {
+		h.bytes.Add(-size)
+		h.drop(e)
+		return
+	}
+	select {
+	case h.queue <- e:
+	default:
+		h.bytes.Add(-size)
+		h.drop(e)
+		return
+	}
+	// Waking the writer costs more than all of the above, so only the first
+	// call of a batch and the one that fills it do.
+	switch h.waiting.Add(1) {
+	case 1:
+		poke(h.begun)
+	case batchSize:
+		poke(h.filled)
+	}
+}
+
+// drop gives up the payload of a call, and counts it.
+func (h *History) drop(e *entry) {
+	h.dropped.Add(1)
+	h.missed.add(&e.call)
+	h.pool.Put(e)
+}
+
+// Dropped is how many calls had to be dropped since the start.
+func (h *History) Dropped() uint64 { return h.dropped.Load() }
+
+// Failing says that the last attempt to write did not succeed. Calls wait, and
+// are dropped when too many do.
+func (h *History) Failing() bool { return h.failing.Load() }
+
+// Flush waits until everything that was recorded before is written, or has
+// failed to be.
+func (h *History) Flush(ctx context.Context) error {
+	done := make(chan error, 1)
+	select {
+	case h.flushes <- done:
+	case <-h.stopped:
+		return closed()
+	case <-ctx.Done():
+		return junctor.AsError(ctx.Err())
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return junctor.AsError(ctx.Err())
+	}
+}
+
+// Close writes what waits, as long as ctx allows and 10 s at most, and closes the database. What
+// is recorded from now on, or is not written in time, is dropped and counted.
+func (h *History) Close(ctx context.Context) error {
+	if h.closing.Swap(true) {
+		<-h.stopped
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, closeWithin)
+	defer cancel()
+	h.stop <- ctx
+	<-h.stopped
+	err := h.o.Read.Close()
+	if h.o.Read != h.o.Write {
+		err = errors.Join(err, h.o.Write.Close())
+	}
+	if err != nil {
+		return h.fail(ctx, err, "close the call history")
+	}
+	return nil
+}
+
+func closed() error {
+	return junctor.Errorf(junctor.CodeUnavailable, "the call history is closed: this instance is stopping")
+}
+
+// poke leaves a signal, unless one lies there already.
+func poke(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

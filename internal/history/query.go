@@ -1,0 +1,176 @@
+package history
+
+import (
+	"context"
+	"database/sql"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// Entry is a call as the history keeps it. Its times have whole microseconds.
+type Entry struct {
+	junctor.Call
+	Params json.RawMessage `json:"params,omitempty"` // redacted, cut
+	Result json.RawMessage `json:"result,omitempty"` // redacted, cut
+}
+
+// Filter says which calls are wanted; zero members do not filter.
+type Filter struct {
+	Tool   string // a server's own name, or server__name
+	Server string
+	Agent  string // the subject of the caller
+	Kind   junctor.Kind
+	Door   junctor.Door
+	Status junctor.Status
+	Since  time.Time // started then or later
+	Until  time.Time // started before
+	Text   string    // found in parameters, result or reason, in any case
+	Limit  int       // 0 is 100; 1000 at most
+	Cursor string    // Page.Next of the page before
+}
+
+// Page is some calls, newest first.
+type Page struct {
+	Calls []Entry
+	Next  string // the Cursor of the next page; "" when this is the last
+}
+
+const (
+	defaultLimit = 100
+	mostLimit    = 1000
+)
+
+const callColumns = `tenant_id, id, at, kind, door, server, name, version, issuer, subject, status, code, reason, duration, bytes_in, bytes_out, params, result`
+
+// Query gives a tenant's calls that match, newest first. Calls that end later
+// do not move what further pages show.
+func (h *History) Query(ctx context.Context, tenant junctor.TenantID, f Filter) (Page, error) {
+	limit := f.Limit
+	if limit <= 0 {
+		limit = defaultLimit
+	}
+	limit = min(limit, mostLimit)
+	where, args, err := f.where(tenant)
+	if err != nil {
+		return Page{}, err
+	}
+	rows, err := h.o.Read.QueryContext(ctx, h.o.Dialect.Bind(`SELECT `+callColumns+` FROM history_calls WHERE `+where+
+		` ORDER BY at DESC, id DESC LIMIT ?`), append(args, limit+1)...)
+	if err != nil {
+		return Page{}, h.fail(ctx, err, "read the call history")
+	}
+	defer rows.Close()
+	var page Page
+	for rows.Next() {
+		e, err := scanEntry(rows)
+		if err != nil {
+			return Page{}, h.fail(ctx, err, "read the call history")
+		}
+		page.Calls = append(page.Calls, e)
+	}
+	if err := rows.Err(); err != nil {
+		return Page{}, h.fail(ctx, err, "read the call history")
+	}
+	if len(page.Calls) > limit {
+		page.Calls = page.Calls[:limit]
+		page.Next = cursor(page.Calls[limit-1])
+	}
+	return page, nil
+}
+
+// Get gives one call; not_found when the tenant has none of that id, or no
+// longer.
+func (h *History) Get(ctx context.Context, tenant junctor.TenantID, id string) (Entry, error) {
+	e, err := scanEntry(h.o.Read.QueryRowContext(ctx, h.o.Dialect.Bind(`SELECT `+callColumns+` FROM history_calls WHERE tenant_id = ? AND id = ?`),
+		string(tenant), id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return Entry{}, junctor.Errorf(junctor.CodeNotFound, "the history has no call %q", id)
+	}
+	if err != nil {
+		return Entry{}, h.fail(ctx, err, "read the call %q", id)
+	}
+	return e, nil
+}
+
+// where is the condition of a filter and its arguments.
+func (f Filter) where(tenant junctor.TenantID) (string, []any, error) {
+	conds, args := []string{"tenant_id = ?"}, []any{string(tenant)}
+	and := func(cond string, values ...any) {
+		conds, args = append(conds, cond), append(args, values...)
+	}
+	if f.Tool != "" {
+		if server, name, ok := strings.Cut(f.Tool, "__"); ok && server != "" && name != "" {
+			and("(name = ? OR (server = ? AND name = ?))", f.Tool, server, name)
+		} else {
+			and("name = ?", f.Tool)
+		}
+	}
+	for column, value := range map[string]string{
+		"server": f.Server, "subject": f.Agent, "kind": string(f.Kind), "door": string(f.Door), "status": string(f.Status),
+	} {
+		if value != "" {
+			and(column+" = ?", value)
+		}
+	}
+	if !f.Since.IsZero() {
+		and("at >= ?", f.Since.UnixMicro())
+	}
+	if !f.Until.IsZero() {
+		and("at < ?", f.Until.UnixMicro())
+	}
+	if f.Text != "" {
+		like := "%" + strings.NewReplacer(`!`, `!!`, `%`, `!%`, `_`, `!_`).Replace(strings.ToLower(f.Text)) + "%"
+		and(`(LOWER(params) LIKE ? ESCAPE '!' OR LOWER(result) LIKE ? ESCAPE '!' OR LOWER(reason) LIKE ? ESCAPE '!')`, like, like, like)
+	}
+	if f.Cursor != "" {
+		at, id, err := parseCursor(f.Cursor)
+		if err != nil {
+			return "", nil, err
+		}
+		and("(at, id) < (?, ?)", at, id)
+	}
+	return strings.Join(conds, " AND "), args, nil
+}
+
+// cursor names the place after a call.
+func cursor(e Entry) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(e.Start.UnixMicro(), 10) + " " + e.ID))
+}
+
+func parseCursor(s string) (at int64, id string, err error) {
+	text, err := base64.RawURLEncoding.DecodeString(s)
+	if err == nil {
+		var head string
+		head, id, _ = strings.Cut(string(text), " ")
+		at, err = strconv.ParseInt(head, 10, 64)
+	}
+	if err != nil || id == "" {
+		return 0, "", junctor.Errorf(junctor.CodeInvalid, "the cursor is not one of this history; start without one")
+	}
+	return at, id, nil
+}
+
+// scanner is what *sql.Row and *sql.Rows have in common.
+type scanner interface{ Scan(dest ...any) error }
+
+func scanEntry(row scanner) (Entry, error) {
+	var e Entry
+	var at, duration int64
+	var params, result string
+	err := row.Scan(&e.Tenant, &e.ID, &at, &e.Kind, &e.Door, &e.Server, &e.Name, &e.Version, &e.Issuer, &e.Subject, &e.Status, &e.Code,
+		&e.Reason, &duration, &e.BytesIn, &e.BytesOut, &params, &result)
+	e.Start, e.Duration = time.UnixMicro(at).UTC(), time.Duration(duration)*time.Microsecond
+	if params != "" {
+		e.Params = json.RawMessage(params)
+	}
+	if result != "" {
+		e.Result = json.RawMessage(result)
+	}
+	return e, err
+}

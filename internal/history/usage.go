@@ -1,0 +1,250 @@
+package history
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"strings"
+	"sync"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// Group says by what usage is summed up.
+type Group string
+
+// Groups of usage.
+const (
+	ByTool  Group = "tool"
+	ByAgent Group = "agent"
+	ByDay   Group = "day"
+)
+
+// Usage is a sum over calls. Of the members before Calls, those of its group
+// are set. Percentiles are of calls that ran, within the bounds that durations
+// are counted by.
+type Usage struct {
+	Server  string    `json:"server,omitempty"`
+	Name    string    `json:"name,omitempty"` // of a tool; other kinds are one each, in parentheses
+	Issuer  string    `json:"issuer,omitempty"`
+	Subject string    `json:"subject,omitempty"`
+	Day     time.Time `json:"day,omitzero"`
+
+	Calls    int64         `json:"calls"`
+	Errors   int64         `json:"errors"`  // ran, and did not succeed
+	Refused  int64         `json:"refused"` // never ran
+	Duration time.Duration `json:"duration_ns"`
+	BytesIn  int64         `json:"bytes_in"`
+	BytesOut int64         `json:"bytes_out"`
+	P50      time.Duration `json:"p50_ns"`
+	P95      time.Duration `json:"p95_ns"`
+	P99      time.Duration `json:"p99_ns"`
+}
+
+// buckets is how many ranges of durations are counted apart.
+const buckets = 18
+
+// bounds are the upper ends of the ranges but the last, in microseconds.
+func bounds() [buckets - 1]int64 {
+	return [...]int64{
+		100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000,
+		1_000_000, 2_000_000, 5_000_000, 10_000_000, 30_000_000,
+	}
+}
+
+// usageKey is one row of the sums.
+type usageKey struct {
+	tenant          junctor.TenantID
+	day             int64
+	server, name    string
+	issuer, subject string
+}
+
+type sums struct {
+	calls, errors, refused, duration, in, out int64
+	counts                                    [buckets]int64
+}
+
+// tally sums up calls. It is safe for concurrent use.
+type tally struct {
+	mu   sync.Mutex
+	rows map[usageKey]*sums
+}
+
+// mostKeys bounds a tally; calls that would make more rows are summed up under
+// one name.
+const mostKeys = 10_000
+
+func (t *tally) add(c *junctor.Call) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.rows == nil {
+		t.rows = map[usageKey]*sums{}
+	}
+	k := keyOf(c)
+	s := t.rows[k]
+	if s == nil {
+		if len(t.rows) >= mostKeys {
+			k = usageKey{tenant: c.Tenant, day: k.day, name: "(other)"}
+		}
+		if s = t.rows[k]; s == nil {
+			s = new(sums)
+			t.rows[k] = s
+		}
+	}
+	s.add(c)
+}
+
+// take empties the tally.
+func (t *tally) take() map[usageKey]*sums {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	rows := t.rows
+	t.rows = nil
+	return rows
+}
+
+// keyOf is the row that a call belongs to. Names that callers are free to
+// choose are no keys: they would make rows without end.
+func keyOf(c *junctor.Call) usageKey {
+	k := usageKey{tenant: c.Tenant, day: dayOf(c.Start), server: c.Server, name: c.Name, issuer: keep(c.Issuer), subject: keep(c.Subject)}
+	switch {
+	case c.Kind != junctor.KindTool:
+		k.name = "(" + string(c.Kind) + ")"
+	case c.Server == "":
+		k.name = "(unknown)"
+	}
+	k.server, k.name = keep(k.server), keep(k.name)
+	return k
+}
+
+func dayOf(t time.Time) int64 {
+	const day = 24 * 60 * 60
+	s := t.Unix()
+	if s < 0 {
+		s -= day - 1
+	}
+	return s / day
+}
+
+func (s *sums) add(c *junctor.Call) {
+	s.calls++
+	s.in += int64(c.BytesIn)
+	s.out += int64(c.BytesOut)
+	switch c.Status {
+	case junctor.StatusDenied, junctor.StatusLimited, junctor.StatusInvalid:
+		s.refused++
+		return
+	case junctor.StatusSuccess:
+	default:
+		s.errors++
+	}
+	us := c.Duration.Microseconds()
+	s.duration += us
+	b := bounds()
+	s.counts[sort.Search(len(b), func(i int) bool { return us <= b[i] })]++
+}
+
+// percentile is where the share p of the counted durations lies, taking each
+// range to be filled evenly.
+func (s *sums) percentile(p float64) time.Duration {
+	var ran int64
+	for _, n := range s.counts {
+		ran += n
+	}
+	if ran == 0 {
+		return 0
+	}
+	rank, b, low := p*float64(ran), bounds(), int64(0)
+	for i, n := range s.counts {
+		if i == len(b) {
+			break
+		}
+		if n > 0 && rank <= float64(n) {
+			return time.Duration(float64(low)+float64(b[i]-low)*rank/float64(n)) * time.Microsecond
+		}
+		rank -= float64(n)
+		low = b[i]
+	}
+	return time.Duration(low) * time.Microsecond // at least
+}
+
+// countColumns lists d00 and so on, each as format has it.
+func countColumns(format, sep string) string {
+	list := make([]string, buckets)
+	for i := range list {
+		list[i] = strings.ReplaceAll(format, "#", fmt.Sprintf("d%02d", i))
+	}
+	return strings.Join(list, sep)
+}
+
+// Usage sums up a tenant's calls of the days from since to until, both
+// included and taken in UTC; zero times do not bound. Groups come by calls, most
+// first, and days in their order.
+func (h *History) Usage(ctx context.Context, tenant junctor.TenantID, since, until time.Time, by Group) ([]Usage, error) {
+	var keys string
+	switch by {
+	case ByTool:
+		keys = "server, name, '', '', 0"
+	case ByAgent:
+		keys = "'', '', issuer, subject, 0"
+	case ByDay:
+		keys = "'', '', '', '', day"
+	default:
+		return nil, junctor.Errorf(junctor.CodeInvalid, "usage is summed up by tool, agent or day, not by %q", string(by))
+	}
+	query := `SELECT ` + keys + `, CAST(SUM(calls) AS BIGINT), CAST(SUM(errors) AS BIGINT), CAST(SUM(refused) AS BIGINT), CAST(SUM(duration) AS BIGINT),
+		CAST(SUM(bytes_in) AS BIGINT), CAST(SUM(bytes_out) AS BIGINT), ` + countColumns("CAST(SUM(#) AS BIGINT)", ", ") + `
+		FROM history_usage WHERE tenant_id = ?`
+	args := []any{string(tenant)}
+	if !since.IsZero() {
+		query, args = query+` AND day >= ?`, append(args, dayOf(since))
+	}
+	if !until.IsZero() {
+		query, args = query+` AND day <= ?`, append(args, dayOf(until))
+	}
+	switch by {
+	case ByTool:
+		query += ` GROUP BY server, name ORDER BY SUM(calls) DESC, server, name`
+	case ByAgent:
+		query += ` GROUP BY issuer, subject ORDER BY SUM(calls) DESC, issuer, subject`
+	case ByDay:
+		query += ` GROUP BY day ORDER BY day`
+	}
+	rows, err := h.o.Read.QueryContext(ctx, h.o.Dialect.Bind(query), args...)
+	if err != nil {
+		return nil, h.fail(ctx, err, "read the usage")
+	}
+	defer rows.Close()
+	var list []Usage
+	for rows.Next() {
+		u, err := scanUsage(rows, by)
+		if err != nil {
+			return nil, h.fail(ctx, err, "read the usage")
+		}
+		list = append(list, u)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, h.fail(ctx, err, "read the usage")
+	}
+	return list, nil
+}
+
+func scanUsage(row scanner, by Group) (Usage, error) {
+	var u Usage
+	var s sums
+	var day int64
+	dest := []any{&u.Server, &u.Name, &u.Issuer, &u.Subject, &day, &s.calls, &s.errors, &s.refused, &s.duration, &s.in, &s.out}
+	for i := range s.counts {
+		dest = append(dest, &s.counts[i])
+	}
+	err := row.Scan(dest...)
+	u.Calls, u.Errors, u.Refused, u.BytesIn, u.BytesOut = s.calls, s.errors, s.refused, s.in, s.out
+	u.Duration = time.Duration(s.duration) * time.Microsecond
+	u.P50, u.P95, u.P99 = s.percentile(.5), s.percentile(.95), s.percentile(.99)
+	if by == ByDay {
+		u.Day = time.Unix(day*24*60*60, 0).UTC()
+	}
+	return u, err
+}
