@@ -125,7 +125,7 @@ func (g *google) annotate(w http.ResponseWriter, r *http.Request) {
 	switch given := r.Header.Get("X-Goog-Api-Key"); {
 	case bearer && g.refuse.Add(-1) >= 0, !bearer && given == "":
 		w.WriteHeader(http.StatusUnauthorized)
-		io.WriteString(w, `{"error":{"code":401,"message":"Request had invalid authentication credentials.","status":"UNAUTHENTICATED"}}`)
+		_, _ = io.WriteString(w, `{"error":{"code":401,"message":"Request had invalid authentication credentials.","status":"UNAUTHENTICATED"}}`)
 		return
 	case !bearer && given != canaryKey:
 		w.WriteHeader(http.StatusBadRequest)
@@ -148,7 +148,7 @@ func (g *google) annotate(w http.ResponseWriter, r *http.Request) {
 		g.answer(w, r)
 		return
 	}
-	io.WriteString(w, usualAnswer)
+	_, _ = io.WriteString(w, usualAnswer)
 }
 
 func (g *google) got(image []byte) bool {

@@ -72,6 +72,7 @@ func TestFiles(t *testing.T) {
 		"outside, missing":    {filepath.Join(dir, "none"), junctor.CodeDenied, root},
 		"outside by dots":     {root + "/../secret.png", junctor.CodeDenied, root},
 		"relative by dots":    {"../secret.png", junctor.CodeDenied, root},
+		"dots, missing":       {"../none.png", junctor.CodeDenied, root},
 		"name begins alike":   {sibling, junctor.CodeDenied, root},
 		"link out":            {link(secret, "out.png"), junctor.CodeDenied, root},
 		"relative link out":   {link("../secret.png", "out2.png"), junctor.CodeDenied, root},
@@ -262,6 +263,15 @@ func TestDownload(t *testing.T) {
 	r := newRig(t, Options{})
 	_, err = loaded(t, g, Options{Client: outward(t, r.slog())}, web.URL+"/a.png")
 	wantRefused(t, resultOf(nil), err, junctor.CodeDenied, "image_path", "egress-allow")
+
+	// A signed address is a secret too, down to the cause that a log would show.
+	_, err = (&images{client: web.Client()}).load(t.Context(), "https://127.0.0.1:1/a.png?sig=CANARY")
+	if junctor.CodeOf(err) != junctor.CodeUpstream {
+		t.Errorf("no connection: %v", err)
+	}
+	for ; err != nil; err = errors.Unwrap(err) {
+		r.silent("error", err.Error())
+	}
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

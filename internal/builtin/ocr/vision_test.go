@@ -164,7 +164,7 @@ func TestVisionRefusals(t *testing.T) {
 					w.Header().Set("Retry-After", tt.header)
 				}
 				w.WriteHeader(tt.status)
-				io.WriteString(w, tt.body)
+				_, _ = io.WriteString(w, tt.body)
 			}
 			res, err := newRig(t, Options{VisionURL: g.url}).vision(dataURI, canaryKey)
 			if tt.code == "" {
@@ -183,7 +183,7 @@ func TestVisionFindsNoText(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{`{"responses":[{}]}`, `{"responses":[{"fullTextAnnotation":{"text":" \n ","pages":[{"confidence":0.5}]}}]}`} {
 		g := newGoogle(t)
-		g.answer = func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, body) }
+		g.answer = func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) }
 		res, err := newRig(t, Options{VisionURL: g.url}).vision(dataURI, canaryKey)
 		wantText(t, res, err, `{"text":"","confidence":0,"formatted_text_lines":[]}`)
 	}
