@@ -77,7 +77,7 @@ func refusals() []refusal {
 
 type refusal struct {
 	name   string
-	for_   func(*guard.Op) bool
+	suits  func(*guard.Op) bool
 	spoil  func(*rig, *guard.Op)
 	code   junctor.Code
 	status junctor.Status
@@ -89,7 +89,7 @@ func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for _, tt := range refusals() {
 		for kind, op := range goodOps() {
-			if !tt.for_(op) {
+			if !tt.suits(op) {
 				continue
 			}
 			t.Run(tt.name+"/"+kind, func(t *testing.T) {

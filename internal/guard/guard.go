@@ -202,7 +202,7 @@ func (g *Guard) dispatch(ctx context.Context, b catalog.Backend, req *catalog.Re
 	}()
 	res, err = b.Do(ctx, req, sink)
 	if err != nil && ctx.Err() != nil {
-		if ctx.Err() == context.DeadlineExceeded { //nolint:errorlint // Err returns the sentinel itself
+		if ctx.Err() == context.DeadlineExceeded {
 			return res, &junctor.Error{Code: junctor.CodeTimeout, Cause: err, Message: "no answer within " + timeout.String() + "; the call was cancelled"}
 		}
 		return res, &junctor.Error{Code: junctor.CodeCanceled, Cause: err, Message: "the call was cancelled"}

@@ -44,14 +44,11 @@ func reason(e *junctor.Error) string {
 	if len(e.Violations) == 0 {
 		return clip(e.Message, maxReason)
 	}
-	text := "the arguments do not fit the tool's input schema at "
+	places := make([]string, len(e.Violations))
 	for i, v := range e.Violations {
-		if i > 0 {
-			text += ", "
-		}
-		text += strconv.Quote(v.Pointer)
+		places[i] = strconv.Quote(v.Pointer)
 	}
-	return clip(text, maxReason)
+	return clip("the arguments do not fit the tool's input schema at "+strings.Join(places, ", "), maxReason)
 }
 
 func clip(s string, most int) string {

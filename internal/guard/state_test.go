@@ -97,9 +97,9 @@ func TestStatesThatAreRefused(t *testing.T) {
 		"no arguments":    func(_ *testing.T, _ *rig, next *guard.Op) { next.Arguments = nil },
 		"another tool":    func(_ *testing.T, _ *rig, next *guard.Op) { next.Name = "srv__ask-for-ever" },
 		"another kind":    func(_ *testing.T, _ *rig, next *guard.Op) { next.Kind, next.Name = junctor.KindPrompt, "srv__p" },
-		"expired":         func(*testing.T, *rig, *guard.Op) { time.Sleep(parkFor) },
-		"used before":     func(t *testing.T, r *rig, next *guard.Op) { _, _ = r.Do(t.Context(), next, nil); r.forget() },
-		"of other keys":   func(t *testing.T, _ *rig, next *guard.Op) { next.RequestState = begin(t, newRig(t), op) },
+		"expired":         func(_ *testing.T, r *rig, _ *guard.Op) { r.Close(); time.Sleep(parkFor) }, // without its timer, which would use it up
+		"used before":     func(t *testing.T, r *rig, next *guard.Op) { t.Helper(); _, _ = r.Do(t.Context(), next, nil) },
+		"of other keys":   func(t *testing.T, _ *rig, next *guard.Op) { t.Helper(); next.RequestState = begin(t, newRig(t), op) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
