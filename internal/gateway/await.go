@@ -22,6 +22,8 @@ func runs(method string) bool {
 // requestLegacy answers a request of a session. What reaches a backend runs in a
 // goroutine of its own: a legacy client that loses its connection has not
 // cancelled, and may come back for the answer.
+//
+//nolint:contextcheck // the call outlives its request
 func (g *Gateway) requestLegacy(w http.ResponseWriter, r *http.Request, x *exchange, in *inbound, streamFirst bool) {
 	if !runs(x.m.Method) {
 		rep := &reply{g: g, w: w, streamFirst: streamFirst}

@@ -27,7 +27,8 @@ func (g *Gateway) postBatch(w http.ResponseWriter, r *http.Request, p *junctor.P
 		g.refuse(w, http.StatusBadRequest, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: "batches are not part of this session's protocol version; send one message at a time"})
 		return
 	}
-	g.batch(w, http.StatusBadRequest, in.body, func(m *wire.Message) []byte { return g.batched(r.Context(), p, junctor.DoorMCP, view, s, m) })
+	ctx := r.Context()
+	g.batch(w, http.StatusBadRequest, in.body, func(m *wire.Message) []byte { return g.batched(ctx, p, junctor.DoorMCP, view, s, m) })
 }
 
 // batched handles one message of a legacy batch.
@@ -75,7 +76,7 @@ func answerBatch(body []byte, handle func(*wire.Message) []byte) ([]byte, error)
 	}
 	out := []byte{'['}
 	for i := range messages {
-		answer := []byte(nil)
+		var answer []byte
 		if errs[i] != nil {
 			answer = wire.AppendError(nil, messages[i].ID, asFault(errs[i], false, "").wire)
 		} else {

@@ -200,9 +200,13 @@ func TestPipesEndWithTheInstance(t *testing.T) {
 	}
 	i.Stop()
 	for range 2 {
-		hears(t, "the end", p.ended, time.Second)
+		if err := hears(t, "the end", p.ended, time.Second); err == nil {
+			t.Error("the call ended by itself")
+		}
 	}
-	hears(t, "the door's end", c.done, 5*time.Second)
+	if err := hears(t, "the door's end", c.done, 5*time.Second); err != nil {
+		t.Error(err)
+	}
 	for _, c := range []*talk{c, s} {
 		if a := c.next(t); a.Method != wire.NoteCancelled {
 			t.Errorf("%+v", a)

@@ -35,8 +35,7 @@ type fault struct {
 // asFault maps every error that can reach a door. uri is that of a resource that
 // was asked for: modern clients get it back when it is not there.
 func asFault(err error, modern bool, uri string) fault {
-	var w *wire.Error
-	if errors.As(err, &w) {
+	if w, ok := errors.AsType[*wire.Error](err); ok {
 		return fault{wire: w, status: wireStatus(w.Code)}
 	}
 	e := junctor.AsError(err)
@@ -126,7 +125,7 @@ func wireStatus(code int) int {
 func (g *Gateway) refuse(w http.ResponseWriter, status int, id []byte, e *wire.Error) {
 	w.Header()["Content-Type"] = g.jsonType
 	w.WriteHeader(status)
-	_, _ = w.Write(wire.AppendError(nil, id, e))
+	_, _ = w.Write(wire.AppendError(nil, id, e)) //nolint:gosec // JSON, and said to be
 }
 
 // setRetry writes when to come back, in whole seconds as HTTP wants it.

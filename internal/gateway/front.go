@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -72,9 +73,7 @@ func (f *Front) Wrap(next http.Handler) http.Handler {
 			}
 		}
 		h := w.Header()
-		for k, v := range f.header {
-			h[k] = v
-		}
+		maps.Copy(h, f.header)
 		defer f.recover(w, r)
 		next.ServeHTTP(w, r)
 	})

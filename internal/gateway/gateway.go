@@ -115,10 +115,8 @@ func (g *Gateway) Close() {
 // Routes registers the doors that are open.
 func (g *Gateway) Routes(mux *http.ServeMux) {
 	if g.o.Doors.MCP {
-		mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) { g.serveMCP(w, r, catalog.View{}) })
-		mux.HandleFunc("/mcp/s/{server}", func(w http.ResponseWriter, r *http.Request) {
-			g.serveMCP(w, r, catalog.View{Server: r.PathValue("server")})
-		})
+		mux.HandleFunc("/mcp", g.serveMCP)
+		mux.HandleFunc("/mcp/s/{server}", g.serveMCP)
 	}
 	if g.o.Doors.Plain {
 		mux.HandleFunc("/mcp/request", g.servePlain)

@@ -12,6 +12,9 @@ import (
 // TestMain holds the whole package to what it promises of Close: after the last
 // instance has stopped, nothing runs any more.
 func TestMain(m *testing.M) {
+	if t, ok := http.DefaultTransport.(*http.Transport); ok {
+		t.MaxIdleConnsPerHost = 64 // many clients at once, each with a connection to come back to
+	}
 	code := m.Run()
 	http.DefaultClient.CloseIdleConnections()
 	if code == 0 {

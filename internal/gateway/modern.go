@@ -25,6 +25,9 @@ func (g *Gateway) postModern(w http.ResponseWriter, r *http.Request, p *junctor.
 	if e == nil {
 		e = wire.CheckHeaders(r.Header, m)
 	}
+	if e == nil && m.Kind == wire.Request {
+		e = checkVersion(m.MetaVersion) // of which header and body agree
+	}
 	if e != nil {
 		g.refuse(w, http.StatusBadRequest, m.ID, e)
 		return
@@ -61,13 +64,8 @@ func resourceOf(m *wire.Message) string {
 	return ""
 }
 
-// checkModern holds a modern request to what its _meta must have. A version
-// that is not spoken comes before everything else that may be missing: what
-// belongs to it is not ours to say.
+// checkModern holds a modern request to what its _meta must have.
 func checkModern(m *wire.Message) *wire.Error {
-	if e := checkVersion(m.MetaVersion); m.HasMetaVersion && e != nil {
-		return e
-	}
 	switch {
 	case !m.HasMetaVersion:
 		return &wire.Error{Code: wire.CodeInvalidParams, Message: "params._meta must have " + wire.MetaProtocolVersion}

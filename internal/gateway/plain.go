@@ -27,11 +27,12 @@ func (g *Gateway) servePlain(w http.ResponseWriter, r *http.Request) {
 	}
 	defer g.release(in)
 	if wire.IsBatch(in.body) {
+		ctx := r.Context()
 		g.batch(w, http.StatusOK, in.body, func(m *wire.Message) []byte {
 			if m.Kind != wire.Request {
 				return nil
 			}
-			answer, _ := g.plain(r.Context(), p, m)
+			answer, _ := g.plain(ctx, p, m)
 			return answer
 		})
 		return

@@ -16,8 +16,10 @@ const (
 	headerResume  = "Last-Event-Id"
 )
 
-// serveMCP is Streamable HTTP of both eras on one path.
-func (g *Gateway) serveMCP(w http.ResponseWriter, r *http.Request, view catalog.View) {
+// serveMCP is Streamable HTTP of both eras on one path: all servers joined, or
+// the one that the path names.
+func (g *Gateway) serveMCP(w http.ResponseWriter, r *http.Request) {
+	view := catalog.View{Server: r.PathValue("server")}
 	p := g.authenticate(w, r)
 	if p == nil {
 		return
@@ -37,7 +39,7 @@ func (g *Gateway) serveMCP(w http.ResponseWriter, r *http.Request, view catalog.
 			methodNotAllowed(w, "POST") // sessions and their streams are of the other era
 		case !g.legacyVersion(w, r, nil):
 		case r.Method == http.MethodGet:
-			g.resume(w, r, p, view)
+			g.resume(w, r, p, view) //nolint:contextcheck // the notes of a session outlive its streams
 		default:
 			g.endSession(w, r, p, view)
 		}

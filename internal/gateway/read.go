@@ -40,7 +40,7 @@ func (g *Gateway) read(w http.ResponseWriter, r *http.Request) *inbound {
 	return nil
 }
 
-var errTooLarge = errors.New("too large") //nolint:gochecknoglobals // a sentinel
+var errTooLarge = errors.New("too large")
 
 func (g *Gateway) tooLarge(w http.ResponseWriter) {
 	w.Header().Set("Connection", "close") // what was not read is not worth reading

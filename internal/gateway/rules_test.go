@@ -166,7 +166,7 @@ func TestModernRules(t *testing.T) {
 		{name: "notification", body: `{"jsonrpc":"2.0","method":"notifications/a"}`, header: []string{"MCP-Protocol-Version: 2026-07-28", "Mcp-Method: notifications/a"}, status: 202},
 
 		{name: "unknown version", body: other, header: with(other), status: 400, code: -32022, want: unspoken},
-		{name: "unknown version without headers", body: other, status: 400, code: -32022, want: unspoken},
+		{name: "unknown version without headers", body: other, status: 400, code: -32020},
 		{name: "legacy version without handshake", body: past, header: with(past), status: 400, code: -32022, want: `"requested":"2025-11-25"`},
 		{name: "no _meta", body: request("1", "tools/list"), header: []string{"MCP-Protocol-Version: 2026-07-28", "Mcp-Method: tools/list"}, status: 400, code: -32602, want: "protocolVersion"},
 		{name: "no capabilities", body: raw(version), header: with(raw(version)), status: 400, code: -32602, want: "clientCapabilities"},
@@ -224,7 +224,7 @@ func TestArgumentsInHeaders(t *testing.T) {
 			if c.ok && (r.Status != 200 || a.text() != c.args) {
 				t.Errorf("refused: %d %s", r.Status, r.Body)
 			}
-			if !c.ok && !(r.Status == 400 && a.code() == -32020) && !strings.Contains(r.Body, `"isError":true`) {
+			if !c.ok && (r.Status != 400 || a.code() != -32020) && a.Result["isError"] != true {
 				t.Errorf("accepted: %d %s", r.Status, r.Body)
 			}
 			if !c.ok && c.name != "null is absent" && a.code() != -32020 {

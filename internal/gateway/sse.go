@@ -52,7 +52,7 @@ func (g *Gateway) serveSSE(w http.ResponseWriter, r *http.Request) {
 	_ = rc.SetWriteDeadline(time.Time{})
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	defer context.AfterFunc(g.ctx, cancel)()
+	defer context.AfterFunc(g.ctx, cancel)() //nolint:contextcheck // the door ends with either
 	var buf []byte
 	c := g.newPipe(ctx, p, junctor.DoorSSE, func(message []byte) error {
 		buf = wire.AppendEvent(buf[:0], wire.Event{Name: "message", Data: message})
@@ -117,5 +117,5 @@ func (g *Gateway) serveMessages(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.WriteHeader(http.StatusAccepted)
-	c.receive(in.body)
+	c.receive(in.body) //nolint:contextcheck // what it starts belongs to the other half
 }

@@ -112,6 +112,7 @@ func (m *ground) Record(*junctor.Call, []byte, []byte)            {}
 func (m *ground) Observe(string, junctor.Status, time.Duration)   {}
 func (m *ground) DeleteRingKeys(context.Context, time.Time) error { return nil }
 func (m *ground) Open(purpose, text string) ([]byte, error)       { return m.ring.Open(purpose, text) }
+
 func (m *ground) Seal(purpose string, plain []byte) string {
 	return string(m.ring.Seal(nil, purpose, plain))
 }

@@ -18,7 +18,7 @@ func (g *Gateway) ServeStdio(ctx context.Context, p *junctor.Principal, in io.Re
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stop := context.AfterFunc(g.ctx, cancel)
+	stop := context.AfterFunc(g.ctx, cancel) //nolint:contextcheck // the door ends with either
 	defer stop()
 	c := g.newPipe(ctx, p, junctor.DoorStdio, func(message []byte) error {
 		_, err := out.Write(append(oneLine(message), '\n'))
@@ -28,7 +28,7 @@ func (g *Gateway) ServeStdio(ctx context.Context, p *junctor.Principal, in io.Re
 
 	lines := wire.NewLineReader(in, int(g.o.MaxBody))
 	read := make(chan error, 1)
-	go func() { read <- c.readLines(lines) }()
+	go func() { read <- c.readLines(lines) }() //nolint:contextcheck // the pipe holds the context of what it starts
 	select {
 	case err := <-read:
 		return err

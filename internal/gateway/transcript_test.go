@@ -16,7 +16,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/testkit"
 )
 
-var update = flag.Bool("update", false, "write the answers of the transcripts anew") //nolint:gochecknoglobals // a flag
+var update = flag.Bool("update", false, "write the answers of the transcripts anew")
 
 // A transcript is a conversation as bytes: "> METHOD /path" is a request (header
 // lines, an empty line, the body) and "< status" the answer to it, with the
