@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -155,9 +156,7 @@ func (m *meter) add(name string) *telemetry.Route {
 		return r
 	}
 	next := make(map[string]*telemetry.Route, len(old)+1)
-	for k, v := range old {
-		next[k] = v
-	}
+	maps.Copy(next, old)
 	next[name] = r
 	m.routes.Store(&next)
 	return r

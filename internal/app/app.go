@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/binary"
 	"encoding/hex"
 	"io"
 	"log/slog"
@@ -55,7 +56,7 @@ type App struct {
 	servers  *servers
 
 	adminKey string
-	closers  []func() // run last to first
+	closers  []func(context.Context) // run last to first
 
 	listening atomic.Pointer[listeners]
 }
@@ -88,7 +89,7 @@ func New(ctx context.Context, cfg *config.Config, version string, opts ...Option
 		o(&a.opts)
 	}
 	if err := a.open(ctx); err != nil {
-		_ = a.Close()
+		_ = a.Close() //nolint:contextcheck // what was opened is closed whatever became of ctx
 		return nil, err
 	}
 	return a, nil
@@ -112,7 +113,7 @@ func (a *App) open(ctx context.Context) (err error) {
 		return err
 	}
 	a.catalog = catalog.New(catalog.Options{NameLimit: a.cfg.NameLimit, Logger: a.log})
-	a.onClose(a.catalog.Close)
+	a.onClose(func(context.Context) { a.catalog.Close() })
 	if err := a.openGuard(ctx); err != nil {
 		return err
 	}
@@ -132,8 +133,8 @@ func (a *App) openStore(ctx context.Context) error {
 		return err
 	}
 	a.store = st
-	a.onClose(func() {
-		if err := st.Close(); err != nil {
+	a.onClose(func(context.Context) {
+		if err := st.Close(); err != nil { //nolint:contextcheck // it takes none
 			a.log.Error("the database could not be closed", telemetry.Err(err))
 		}
 	})
@@ -174,9 +175,7 @@ func (a *App) openJournal(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.onClose(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
+	a.onClose(func(ctx context.Context) {
 		if err := a.journal.Close(ctx); err != nil {
 			a.log.Error("the journal could not be closed", telemetry.Err(err))
 		}
@@ -212,7 +211,7 @@ func (a *App) openGuard(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.onClose(a.guard.Close)
+	a.onClose(func(context.Context) { a.guard.Close() })
 	return nil
 }
 
@@ -235,11 +234,7 @@ func (a *App) tracing(ctx context.Context) (func(context.Context, *guard.Op) (co
 	if err != nil {
 		return nil, err
 	}
-	a.onClose(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-		defer cancel()
-		_ = shutdown(ctx)
-	})
+	a.onClose(func(ctx context.Context) { _ = shutdown(ctx) })
 	return traceCalls(tracer), nil
 }
 
@@ -270,18 +265,23 @@ func (a *App) openGateway() (err error) {
 	if err != nil {
 		return err
 	}
-	a.onClose(a.gateway.Close)
+	a.onClose(func(context.Context) { a.gateway.Close() })
 	return nil
 }
 
-func (a *App) onClose(f func()) { a.closers = append(a.closers, f) }
+func (a *App) onClose(f func(context.Context)) { a.closers = append(a.closers, f) }
+
+// closeFor bounds how long the parts may take to end.
+const closeFor = 5 * time.Second
 
 // Close ends everything that New opened. It is safe to call twice.
 func (a *App) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeFor)
+	defer cancel()
 	for len(a.closers) > 0 {
 		last := a.closers[len(a.closers)-1]
 		a.closers = a.closers[:len(a.closers)-1]
-		last()
+		last(ctx)
 	}
 	return nil
 }
@@ -292,11 +292,8 @@ func (a *App) AdminKey() (token string, made bool) { return a.adminKey, a.adminK
 
 // newID makes an id that sorts by time: milliseconds, then chance.
 func newID() string {
-	var b [16]byte
-	ms := uint64(time.Now().UnixMilli())
-	for i := range 6 {
-		b[i] = byte(ms >> (40 - 8*i))
-	}
-	_, _ = rand.Read(b[6:]) // never fails
-	return hex.EncodeToString(b[:])
+	var b [18]byte
+	binary.BigEndian.PutUint64(b[:8], uint64(time.Now().UnixMilli()))
+	_, _ = rand.Read(b[8:]) // never fails
+	return hex.EncodeToString(b[2:])
 }

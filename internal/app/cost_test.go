@@ -39,6 +39,7 @@ func newRawClient(t testing.TB, url string, want string, header, body string) *r
 }
 
 func (c *rawClient) call(t testing.TB) {
+	t.Helper()
 	if _, err := c.conn.Write(c.request); err != nil {
 		t.Fatal(err)
 	}
@@ -74,6 +75,7 @@ func (c *rawClient) call(t testing.TB) {
 }
 
 func modernClient(t testing.TB, url string, size int) *rawClient {
+	t.Helper()
 	text := strings.Repeat("x", size)
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"demo__echo","arguments":{"text":"` + text + `"},"_meta":{"` +
 		wire.MetaProtocolVersion + `":"` + wire.Modern + `","` + wire.MetaClientCapabilities + `":{}}}}`
@@ -82,6 +84,7 @@ func modernClient(t testing.TB, url string, size int) *rawClient {
 }
 
 func legacyClient(t testing.TB, i *testkit.Instance, size int) *rawClient {
+	t.Helper()
 	r := i.Do(t, http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
 	text := strings.Repeat("x", size)
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"demo__echo","arguments":{"text":"` + text + `"}}}`

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
+	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
@@ -31,7 +32,7 @@ func (s *servers) attach(ctx context.Context) error {
 		return err
 	}
 	ocrServer, err := ocr.New(ocr.Options{
-		Roots: s.app.cfg.OCRRoots, VisionURL: s.app.cfg.OCRVisionURL, Client: s.app.egress.Client(egress.ClientOptions{MaxBytes: 32 << 20}), Logger: s.app.log,
+		Roots: s.app.cfg.OCRRoots, VisionURL: s.app.cfg.OCRVisionURL, Client: s.app.egress.Client(egress.ClientOptions{Timeout: time.Minute, MaxBytes: ocr.MaxAnswer}), Logger: s.app.log,
 	})
 	if err != nil {
 		return err
