@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds the tools named on the command line into .cache/bin, at the versions
-# that tools/go.mod pins, and fetches Node and its packages into .cache/node for
-# the name `node`. What is there and up to date stays.
+# that tools/go.mod pins, fetches Node and its packages into .cache/node for the
+# name `node`, and installs Debian's packages of servers and engines that tests
+# use for the name `debian`. What is there and up to date stays.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -20,16 +21,31 @@ build() { # build NAME PACKAGE
 	echo "$want" >".cache/bin/.$1"
 }
 
+apt() { # apt PACKAGE...
+	command -v apt-get >/dev/null || { echo "missing: $*; install them with your package manager" >&2; exit 1; }
+	echo "installing $*"
+	apt-get update -qq
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+}
+
+debian() {
+	local missing=()
+	command -v tesseract >/dev/null || missing+=(tesseract-ocr tesseract-ocr-eng)
+	if ! compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; then
+		# Tests start servers of their own: Debian's need not run.
+		mkdir -p /etc/postgresql-common
+		[[ -e /etc/postgresql-common/createcluster.conf ]] || echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
+		missing+=(postgresql)
+	fi
+	[[ ${#missing[@]} -eq 0 ]] || apt "${missing[@]}"
+}
+
 node() {
 	local want have
 	want=$(stamp test/node/package.json test/node/package-lock.json test/node/.npmrc)
 	have=$(cat .cache/node/.stamp 2>/dev/null || true)
 	[[ -d .cache/node/node_modules && $want == "$have" ]] && return
-	if ! command -v npm >/dev/null; then
-		command -v apt-get >/dev/null || { echo "npm is missing: install Node.js with npm" >&2; exit 1; }
-		echo "installing npm"
-		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends nodejs npm >/dev/null
-	fi
+	command -v npm >/dev/null || apt nodejs npm
 	echo "fetching Node and the npm packages of test/node"
 	cp test/node/package.json test/node/package-lock.json test/node/.npmrc .cache/node/
 	# Engine warnings are about the npm that installs; the packages run on the
@@ -44,6 +60,7 @@ for name in "$@"; do
 	gotestsum) build gotestsum gotest.tools/gotestsum ;;
 	golangci-lint) build golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint ;;
 	node) node ;;
+	debian) debian ;;
 	*) echo "install.sh: unknown tool $name" >&2; exit 2 ;;
 	esac
 done

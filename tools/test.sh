@@ -27,7 +27,7 @@ vet_all() {
 }
 tests() { .cache/bin/gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary=skipped -- -count=1 "$@"; }
 
-step setup tools/install.sh gofumpt gotestsum golangci-lint node
+step setup tools/install.sh gofumpt gotestsum golangci-lint node debian
 step format tools/lint.sh format
 step modules go mod tidy -diff
 step build go build ./...
