@@ -29,7 +29,9 @@ func TestKillUnderLoad(t *testing.T) {
 		t.Cleanup(pg.Stop)
 		killUnderLoad(t, "PostgreSQL", rounds, "--db", pg.Database(t))
 	})
-	t.Run("strict", func(t *testing.T) { intact(t, killUnderLoad(t, "SQLite, strict journal", max(rounds/3, 3), "--journal", "strict")) })
+	t.Run("strict", func(t *testing.T) {
+		intact(t, killUnderLoad(t, "SQLite, strict journal", max(rounds/3, 3), "--journal", "strict"))
+	})
 }
 
 // intact holds that SQLite finds nothing wrong with the database.

@@ -6,11 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -99,6 +102,7 @@ type Spec struct {
 	Args     []string // further arguments of `junctor up`
 	Env      []string // on top of Env
 	AdminKey string   // default AdminKey
+	Prefix   []string // a command that ends in the path of a binary and runs it in its own place; default Binary
 }
 
 // Start starts `junctor up` on the address and the data directory and waits
@@ -114,7 +118,12 @@ func Start(t testing.TB, addr, dataDir string, args ...string) *Instance {
 func Launch(t testing.TB, s Spec) *Instance {
 	t.Helper()
 	in := &Instance{URL: "http://" + s.Addr, DataDir: s.DataDir, key: cmp.Or(s.AdminKey, AdminKey), done: make(chan struct{})}
-	in.cmd = exec.Command(Binary(t), append([]string{"up", "--listen", s.Addr, "--data-dir", s.DataDir}, s.Args...)...)
+	argv := s.Prefix
+	if argv == nil {
+		argv = []string{Binary(t)}
+	}
+	argv = slices.Concat(argv, []string{"up", "--listen", s.Addr, "--data-dir", s.DataDir}, s.Args)
+	in.cmd = exec.Command(argv[0], argv[1:]...)
 	in.cmd.Env = append(Env("JUNCTOR_ADMIN_KEY="+in.key), s.Env...)
 	in.cmd.Stdout, in.cmd.Stderr = &in.log, &in.log
 	in.began = time.Now()
@@ -179,6 +188,32 @@ func (in *Instance) ready(ctx context.Context) bool {
 	}
 	res.Body.Close()
 	return res.StatusCode == http.StatusOK
+}
+
+// Request sends one request with the admin key, and a body of JSON unless it is
+// empty. header lines are "Name: value" and come last.
+func (in *Instance) Request(ctx context.Context, method, path, body string, header ...string) (Answer, error) {
+	req, err := http.NewRequestWithContext(ctx, method, in.URL+path, strings.NewReader(body))
+	if err != nil {
+		return Answer{}, err
+	}
+	req.Close = true // no connection outlives the process it leads to
+	req.Header.Set("Authorization", "Bearer "+in.key)
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for _, line := range header {
+		name, value, _ := strings.Cut(line, ":")
+		req.Header.Set(name, strings.TrimSpace(value))
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return Answer{}, err
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	return Answer{Status: res.StatusCode, Body: string(text), Header: res.Header}, err
 }
 
 // Kill ends the instance the hard way, kill -9, and waits until it is gone.
