@@ -11,12 +11,15 @@ package admin
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"log/slog"
 	"net/http"
 	"sync"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/history"
+	"github.com/junctor-mcp/junctor/internal/seal"
 )
 
 // Prefix is where the API stands.
@@ -68,6 +71,26 @@ type CallFilter struct {
 	Cursor string         // the next of the page before
 }
 
+// Secrets keeps the credentials that people entrust to this instance. Nothing
+// here gives one back. *seal.Vault implements it.
+type Secrets interface {
+	Put(ctx context.Context, tenant junctor.TenantID, owner, name string, s seal.Secret) error
+	Info(ctx context.Context, tenant junctor.TenantID, owner, name string) (seal.SecretInfo, error)
+	List(ctx context.Context, tenant junctor.TenantID) ([]seal.SecretInfo, error)
+	Delete(ctx context.Context, tenant junctor.TenantID, owner, name string) error
+	// Rotate replaces the key that all of them are sealed under.
+	Rotate(ctx context.Context) (seal.Rotation, error)
+}
+
+// History is the calls with what was said in them, and sums over them.
+// *history.History implements it.
+type History interface {
+	Query(ctx context.Context, tenant junctor.TenantID, f history.Filter) (history.Page, error)
+	Get(ctx context.Context, tenant junctor.TenantID, id string) (history.Entry, error)
+	Export(ctx context.Context, w io.Writer, tenant junctor.TenantID, f history.Filter, format history.Format) error
+	Usage(ctx context.Context, tenant junctor.TenantID, since, until time.Time, by history.Group) ([]history.Usage, error)
+}
+
 // Setting is one effective setting and where its value comes from. A secret's
 // value is masked by whoever makes the list.
 type Setting struct {
@@ -76,7 +99,8 @@ type Setting struct {
 	Source string `json:"source"`
 }
 
-// Options are the parts that the API stands on. All but Log are needed.
+// Options are the parts that the API stands on. All but Log are needed; without
+// Secrets or History, their routes are missing.
 type Options struct {
 	// Authenticate names who is asking, or says with a junctor.Error why it
 	// cannot. It is asked before a body is read.
@@ -87,6 +111,8 @@ type Options struct {
 	Tools    Tools
 	Runner   Runner
 	Calls    Calls
+	Secrets  Secrets
+	History  History
 	Settings func() []Setting
 	Version  string
 	Log      *slog.Logger

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/seal"
 )
 
 // world is everything the API stands on, in memory.
@@ -22,12 +23,15 @@ type world struct {
 	servers []junctor.Server
 	calls   []junctor.Call
 	filter  CallFilter // of the last Calls
+	secrets *secrets
+	history *pastCalls
 	run     func(ctx context.Context, name, version string, arguments []byte) (json.RawMessage, bool, error)
 }
 
 func newWorld() *world {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	return &world{
+		secrets: &secrets{values: map[[3]string]seal.Secret{}}, history: &pastCalls{},
 		servers: []junctor.Server{{ID: "demo", Tenant: "default", Mode: junctor.ModeBuiltin, State: junctor.StateActive, CreatedAt: at, UpdatedAt: at}},
 		calls: []junctor.Call{{
 			ID: "c1", Kind: junctor.KindTool, Door: junctor.DoorMCP, Server: "demo", Name: "echo", Issuer: "key", Subject: "k1",
@@ -152,7 +156,7 @@ func bearer(r *http.Request) (*junctor.Principal, error) {
 
 func (w *world) options() Options {
 	return Options{
-		Authenticate: bearer, Keys: w, Servers: w, Tools: w, Runner: w, Calls: w,
+		Authenticate: bearer, Keys: w, Servers: w, Tools: w, Runner: w, Calls: w, Secrets: w.secrets, History: w.history,
 		Settings: func() []Setting { return []Setting{{Name: "listen", Value: "127.0.0.1:8717", Source: "default"}} },
 		Version:  "v0.0.0-test",
 	}

@@ -103,6 +103,7 @@ func TestAnswersFitTheDocument(t *testing.T) {
 	w := newWorld()
 	h := w.handler(t)
 	ask(h, "admin", "POST", "/keys", `{"name":"a","scopes":["admin"]}`)
+	ask(h, "admin", "PUT", "/secrets/ocr/demo__echo", `{"value":"x"}`)
 	doc, err := jsonschema.UnmarshalJSON(ask(h, "admin", "GET", "/openapi.json", "").Body)
 	if err != nil {
 		t.Fatal(err)
@@ -112,11 +113,14 @@ func TestAnswersFitTheDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	for id, op := range operations(register(w.options())) {
-		if op.Method != http.MethodGet {
+		if op.Method != http.MethodGet || op.Responses["200"].Content["application/json"] == nil {
 			continue
 		}
-		path := strings.NewReplacer("{id}", "demo", "{name}", "demo__echo").Replace(op.Path)
+		path := strings.NewReplacer("{id}", "demo", "{name}", "demo__echo", "{owner}", "ocr").Replace(op.Path)
 		rec := ask(h, "admin", "GET", path, "")
+		if rec.Code != http.StatusOK {
+			t.Errorf("%s answers %d: %s", id, rec.Code, rec.Body)
+		}
 		pointer := "doc.json#/paths/" + strings.ReplaceAll(op.Path, "/", "~1") + "/get/responses/200/content/application~1json/schema"
 		check(t, c, id, pointer, rec.Body.Bytes())
 	}

@@ -67,6 +67,12 @@ func register(o Options) *api {
 	a.toolRoutes()
 	a.keyRoutes()
 	a.callRoutes()
+	if o.History != nil {
+		a.historyRoutes()
+	}
+	if o.Secrets != nil {
+		a.secretRoutes()
+	}
 	a.aboutRoutes()
 	return a
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/seal"
 )
 
 // describeTypes teaches the OpenAPI document what the nouns of package junctor
@@ -26,6 +27,7 @@ func describeTypes(r huma.Registry) {
 	alias[junctor.Scope, scope](r)
 	alias[[]junctor.Scope, scopeList](r)
 	alias[[]string, stringList](r)
+	alias[seal.Secret, secretText](r)
 }
 
 func alias[T, As any](r huma.Registry) {
@@ -58,6 +60,14 @@ type stringList []string
 
 func (stringList) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString}}
+}
+
+// secretText goes in, and never comes out.
+type secretText string
+
+func (secretText) Schema(huma.Registry) *huma.Schema {
+	one := 1
+	return &huma.Schema{Type: huma.TypeString, Format: "password", MinLength: &one, WriteOnly: true}
 }
 
 type scope string

@@ -36,10 +36,10 @@ type StoredSecret struct {
 
 // SecretInfo is what may be known of a stored secret.
 type SecretInfo struct {
-	Owner     string
-	Name      string
-	CreatedAt time.Time
-	UpdatedAt time.Time
+	Owner     string    `json:"owner"`
+	Name      string    `json:"name"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
 }
 
 // MaxSecret is how many bytes a stored secret may have.
@@ -122,9 +122,20 @@ func (v *Vault) List(ctx context.Context, tenant junctor.TenantID) ([]SecretInfo
 	}
 	out := make([]SecretInfo, len(rows))
 	for i, r := range rows {
-		out[i] = SecretInfo{Owner: r.Owner, Name: r.Name, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
+		out[i] = r.info()
 	}
 	return out, nil
+}
+
+// Info says what may be known of one secret, and does not open it; CodeNotFound
+// when there is none.
+func (v *Vault) Info(ctx context.Context, tenant junctor.TenantID, owner, name string) (SecretInfo, error) {
+	row, err := v.store.Secret(ctx, tenant, owner, name)
+	return row.info(), err
+}
+
+func (r StoredSecret) info() SecretInfo {
+	return SecretInfo{Owner: r.Owner, Name: r.Name, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
 }
 
 // Rotate gives the keyring a new current key and wraps everything with it.

@@ -211,6 +211,12 @@ func TestVault(t *testing.T) {
 	if err != nil || len(list) != 1 || list[0].Owner != "ocr" || list[0].Name != "credential" || list[0].UpdatedAt.Before(list[0].CreatedAt) || list[0].CreatedAt.IsZero() {
 		t.Errorf("%+v, %v", list, err)
 	}
+	if info, err := p.Info(t.Context(), "default", "ocr", "credential"); err != nil || info != list[0] {
+		t.Errorf("%+v, %v", info, err)
+	}
+	if _, err := p.Info(t.Context(), "default", "ocr", "other"); junctor.CodeOf(err) != junctor.CodeNotFound {
+		t.Errorf("of what is not there: %v", err)
+	}
 	row := db.rows[place].Sealed
 	for _, stored := range [][]byte{row.Ciphertext, row.WrappedKey} {
 		if leaks(string(stored)) {

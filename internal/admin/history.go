@@ -1,0 +1,133 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/history"
+)
+
+// HistoryFilter is what lists and exports of the history take. It has a name of
+// its own, in capitals, because huma looks for parameters in such only.
+type HistoryFilter struct {
+	Tool   string         `query:"tool" doc:"Only calls of this tool: its exposed name, or the server's own."`
+	Server string         `query:"server" doc:"Only calls of this server."`
+	Agent  string         `query:"agent" doc:"Only calls by this caller: a key's id, or an agent's name."`
+	Kind   junctor.Kind   `query:"kind" doc:"Only calls of this kind."`
+	Door   junctor.Door   `query:"door" doc:"Only calls that came in by this door."`
+	Status junctor.Status `query:"status" doc:"Only calls that ended so."`
+	Since  time.Time      `query:"since" doc:"Only calls that started at this time or later."`
+	Until  time.Time      `query:"until" doc:"Only calls that started before this time."`
+	Text   string         `query:"text" maxLength:"200" doc:"Only calls that have this text in parameters, result or reason."`
+}
+
+func (f *HistoryFilter) filter() history.Filter {
+	return history.Filter{
+		Tool: f.Tool, Server: f.Server, Agent: f.Agent, Kind: f.Kind, Door: f.Door, Status: f.Status, Since: f.Since, Until: f.Until, Text: f.Text,
+	}
+}
+
+type historyQuery struct {
+	HistoryFilter
+	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"At most this many."`
+	Cursor string `query:"cursor" maxLength:"500" doc:"The next of the page before."`
+}
+
+type exportQuery struct {
+	HistoryFilter
+	Format string `query:"format" enum:"jsonl,csv" default:"jsonl" doc:"An object a line, or comma-separated values under a heading."`
+}
+
+type usageQuery struct {
+	By    string    `query:"by" enum:"tool,agent,day" default:"tool" doc:"What is summed up."`
+	Since time.Time `query:"since" doc:"From the day of this time, in UTC."`
+	Until time.Time `query:"until" doc:"To the day of this time, in UTC."`
+}
+
+type callID struct {
+	ID string `path:"id" doc:"The call's id."`
+}
+
+type oneEntry struct{ Body history.Entry }
+
+func (a *api) historyRoutes() {
+	tags := []string{"calls"}
+	route(a, huma.Operation{
+		OperationID: "list-history", Method: http.MethodGet, Path: "/calls/history", Summary: "List calls with what was said in them, newest first", Tags: tags,
+	}, func(ctx context.Context, in *historyQuery) (*pageOf[history.Entry], error) {
+		f := in.filter()
+		f.Limit, f.Cursor = in.Limit, in.Cursor
+		page, err := a.History.Query(ctx, caller(ctx).Tenant, f)
+		return newPage(page.Calls, page.Next), err
+	})
+	route(a, huma.Operation{
+		OperationID: "get-call", Method: http.MethodGet, Path: "/calls/{id}", Summary: "Show a call with what was said in it", Tags: tags,
+	}, func(ctx context.Context, in *callID) (*oneEntry, error) {
+		entry, err := a.History.Get(ctx, caller(ctx).Tenant, in.ID)
+		return &oneEntry{entry}, err
+	})
+	text := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
+	route(a, huma.Operation{
+		OperationID: "export-calls", Method: http.MethodGet, Path: "/calls/export", Summary: "Export calls with what was said in them, newest first", Tags: tags,
+		Responses: map[string]*huma.Response{"200": {
+			Description: "All calls that match. An answer that is cut off in the middle is not whole: the connection ends without saying so.",
+			Content:     map[string]*huma.MediaType{"application/jsonl": text, "text/csv": text},
+		}},
+	}, a.exportCalls)
+	route(a, huma.Operation{
+		OperationID: "get-usage", Method: http.MethodGet, Path: "/usage", Summary: "Sum up calls by tool, agent or day", Tags: []string{"usage"},
+	}, func(ctx context.Context, in *usageQuery) (*pageOf[history.Usage], error) {
+		usage, err := a.History.Usage(ctx, caller(ctx).Tenant, in.Since, in.Until, history.Group(in.By))
+		return newPage(usage, ""), err
+	})
+}
+
+func (a *api) exportCalls(ctx context.Context, in *exportQuery) (*huma.StreamResponse, error) {
+	tenant := caller(ctx).Tenant
+	return &huma.StreamResponse{Body: func(hctx huma.Context) {
+		_, w := humago.Unwrap(hctx)
+		format, mediaType := history.JSONLines, "application/jsonl"
+		if in.Format == "csv" {
+			format, mediaType = history.CSV, "text/csv; charset=utf-8"
+		}
+		out := &attachment{w: w, mediaType: mediaType, name: "calls." + in.Format}
+		err := a.History.Export(ctx, out, tenant, in.filter(), format)
+		switch {
+		case err != nil && !out.begun:
+			writeProblem(w, a.problem(ctx, err))
+		case err != nil:
+			a.Log.WarnContext(ctx, "an export of calls ended early", "error", err)
+			panic(http.ErrAbortHandler) // what was sent must not look whole
+		default:
+			out.begin()
+		}
+	}}, nil
+}
+
+// attachment is an answer whose head is written with its first byte: until then
+// it can still be an error.
+type attachment struct {
+	w               http.ResponseWriter
+	mediaType, name string
+	begun           bool
+}
+
+func (a *attachment) begin() {
+	if a.begun {
+		return
+	}
+	a.begun = true
+	a.w.Header().Set("Content-Type", a.mediaType)
+	a.w.Header().Set("Content-Disposition", `attachment; filename="`+a.name+`"`)
+	a.w.WriteHeader(http.StatusOK)
+}
+
+func (a *attachment) Write(b []byte) (int, error) {
+	a.begin()
+	return a.w.Write(b)
+}

@@ -1,0 +1,157 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/history"
+)
+
+// pastCalls notes what it was asked, and has one call.
+type pastCalls struct {
+	filter       history.Filter
+	since, until time.Time
+	by           history.Group
+	export       func(w io.Writer, format history.Format) error
+}
+
+func pastCall() history.Entry {
+	return history.Entry{
+		Call: junctor.Call{
+			ID: "c1", Kind: junctor.KindTool, Door: junctor.DoorMCP, Server: "demo", Name: "echo", Issuer: "key", Subject: "k1",
+			Status: junctor.StatusSuccess, Start: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Duration: time.Millisecond,
+		},
+		Params: json.RawMessage(`{"text":"x"}`),
+	}
+}
+
+func (p *pastCalls) Query(_ context.Context, _ junctor.TenantID, f history.Filter) (history.Page, error) {
+	p.filter = f
+	return history.Page{Calls: []history.Entry{pastCall()}, Next: "more"}, nil
+}
+
+func (p *pastCalls) Get(_ context.Context, _ junctor.TenantID, id string) (history.Entry, error) {
+	if id == "nope" {
+		return history.Entry{}, junctor.Errorf(junctor.CodeNotFound, "no call %s", id)
+	}
+	return pastCall(), nil
+}
+
+func (p *pastCalls) Export(_ context.Context, w io.Writer, _ junctor.TenantID, f history.Filter, format history.Format) error {
+	p.filter = f
+	if p.export == nil {
+		return nil
+	}
+	return p.export(w, format)
+}
+
+func (p *pastCalls) Usage(_ context.Context, _ junctor.TenantID, since, until time.Time, by history.Group) ([]history.Usage, error) {
+	p.since, p.until, p.by = since, until, by
+	return []history.Usage{{Server: "demo", Name: "echo", Calls: 3, Errors: 1, Duration: time.Second}}, nil
+}
+
+func TestHistory(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	h := w.handler(t)
+	const query = "?tool=demo__echo&server=demo&agent=k1&kind=tool&door=mcp&status=error&since=2026-01-01T00:00:00Z&until=2026-02-01T00:00:00Z&text=needle"
+	want := history.Filter{
+		Tool: "demo__echo", Server: "demo", Agent: "k1", Kind: junctor.KindTool, Door: junctor.DoorMCP, Status: junctor.StatusError,
+		Since: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC), Text: "needle",
+	}
+	if rec := ask(h, "audit:read", "GET", "/calls/export"+query, ""); rec.Code != 200 {
+		t.Errorf("%d %s", rec.Code, rec.Body)
+	}
+	if diff := cmp.Diff(want, w.history.filter); diff != "" {
+		t.Error(diff)
+	}
+	rec := ask(h, "audit:read", "GET", "/calls/history"+query+"&limit=7&cursor=abc", "")
+	if rec.Code != 200 || !strings.Contains(rec.Body.String(), `"params":{"text":"x"}`) || !strings.Contains(rec.Body.String(), `"next":"more"`) {
+		t.Errorf("%d %s", rec.Code, rec.Body)
+	}
+	want.Limit, want.Cursor = 7, "abc"
+	if diff := cmp.Diff(want, w.history.filter); diff != "" {
+		t.Error(diff)
+	}
+	if rec := ask(h, "audit:read", "GET", "/calls/c1", ""); rec.Code != 200 || !strings.Contains(rec.Body.String(), `"params":{"text":"x"}`) {
+		t.Errorf("%d %s", rec.Code, rec.Body)
+	}
+	if rec := ask(h, "audit:read", "GET", "/calls/nope", ""); rec.Code != 404 {
+		t.Errorf("%d %s", rec.Code, rec.Body)
+	}
+	rec = ask(h, "audit:read", "GET", "/usage?by=agent&since=2026-01-01T00:00:00Z&until=2026-01-31T00:00:00Z", "")
+	if rec.Code != 200 || !strings.Contains(rec.Body.String(), `"calls":3,"errors":1`) {
+		t.Errorf("%d %s", rec.Code, rec.Body)
+	}
+	if w.history.by != history.ByAgent || w.history.since.Day() != 1 || w.history.until.Day() != 31 {
+		t.Errorf("%+v", w.history)
+	}
+	ask(h, "audit:read", "GET", "/usage", "")
+	if w.history.by != history.ByTool || !w.history.since.IsZero() {
+		t.Errorf("%+v", w.history)
+	}
+	for _, path := range []string{"/usage?by=moon", "/calls/export?format=xml", "/calls/history?limit=0"} {
+		if rec := ask(h, "audit:read", "GET", path, ""); rec.Code != 422 {
+			t.Errorf("%s: %d", path, rec.Code)
+		}
+	}
+}
+
+func TestExport(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.history.export = func(w io.Writer, format history.Format) error {
+		_, err := io.WriteString(w, string(format)+" line\n")
+		return err
+	}
+	srv := httptest.NewServer(w.handler(t))
+	t.Cleanup(srv.Close)
+	get := func(format string) (*http.Response, string, error) {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL+Prefix+"/calls/export?format="+format, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer audit:read")
+		res, err := srv.Client().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		body, err := io.ReadAll(res.Body)
+		return res, string(body), err
+	}
+	for format, want := range map[string][2]string{"jsonl": {"application/jsonl", "json line\n"}, "csv": {"text/csv; charset=utf-8", "csv line\n"}} {
+		res, body, err := get(format)
+		if err != nil || res.StatusCode != 200 || res.Header.Get("Content-Type") != want[0] || body != want[1] {
+			t.Errorf("%s: %v %v %q", format, err, res.Header, body)
+		}
+		if res.Header.Get("Cache-Control") != "no-store" || !strings.Contains(res.Header.Get("Content-Disposition"), "calls."+format) {
+			t.Errorf("%v", res.Header)
+		}
+	}
+
+	w.history.export = func(io.Writer, history.Format) error { return junctor.Errorf(junctor.CodeUnavailable, "locked") }
+	res, body, err := get("csv")
+	if p := readProblem(t, res.Header, []byte(body)); err != nil || res.StatusCode != 503 || p.Detail != "locked" {
+		t.Errorf("%v %d %s", err, res.StatusCode, body)
+	}
+
+	// What breaks off later must not look whole.
+	w.history.export = func(w io.Writer, _ history.Format) error {
+		_, _ = io.WriteString(w, strings.Repeat("x", 1<<16))
+		return errors.New("away")
+	}
+	if _, body, err := get("jsonl"); err == nil || strings.Contains(body, "problem") {
+		t.Errorf("an export that was cut off was read to its end: %d bytes", len(body))
+	}
+}
