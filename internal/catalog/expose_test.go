@@ -29,13 +29,13 @@ func strangeNames() *rapid.Generator[string] {
 // 100 checks of 120 pairs each.
 func TestExposedNames(t *testing.T) {
 	t.Parallel()
-	pairs := 0
+	pairs, servers, tools := 0, serverIDs(), strangeNames()
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(48, 128).Draw(t, "limit")
 		owner := map[string][2]string{}
 		for range 120 {
 			pairs++
-			server, name := serverIDs().Draw(t, "server"), strangeNames().Draw(t, "name")
+			server, name := servers.Draw(t, "server"), tools.Draw(t, "name")
 			exposed := catalog.Exposed(server, name, limit)
 			if len(exposed) > limit {
 				t.Fatalf("%q is longer than %d", exposed, limit)
