@@ -324,3 +324,53 @@ func BenchmarkAppend(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkVerify(b *testing.B) {
+	dir := filepath.Join(quickRoot(b), "journal")
+	j := open(b, Options{Dir: dir})
+	run(b, j, "x", 50_000)
+	closed(b, j)
+	for b.Loop() {
+		if r := clean(b, dir); r.Records < 100_000 {
+			b.Fatal(r.Records)
+		}
+	}
+	b.ReportMetric(100_000*float64(b.N)/b.Elapsed().Seconds(), "records/s")
+}
+
+// BenchmarkAppendShipping is what a copy costs those who record.
+func BenchmarkAppendShipping(b *testing.B) {
+	j := open(b, Options{Dir: place(b), Ship: discard{}})
+	c := ended("x")
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := j.Append(context.Background(), c); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+type discard struct{}
+
+func (discard) Shipped(context.Context, string) (uint64, error) { return 0, nil }
+func (discard) Ship(context.Context, []Record) error            { return nil }
+
+func TestAMillionRecords(t *testing.T) {
+	if os.Getenv("JUNCTOR_PROVE") == "" {
+		t.Skip("long: set JUNCTOR_PROVE=1")
+	}
+	dir := place(t)
+	j := open(t, Options{Dir: dir})
+	run(t, j, "x", 500_000)
+	closed(t, j)
+	start := time.Now()
+	r := clean(t, dir)
+	t.Logf("%d records verified in %s", r.Records, time.Since(start))
+	if time.Since(start) > time.Minute {
+		t.Error("too slow")
+	}
+	start = time.Now()
+	j = open(t, Options{Dir: dir})
+	t.Logf("opened in %s", time.Since(start))
+	closed(t, j)
+}

@@ -151,12 +151,19 @@ func (j *Journal) pruneOld() error {
 			break
 		}
 		// What does not hold is evidence, and stays.
-		bad, _, torn, err := c.read(context.Background(), s, nil)
-		if err != nil {
+		bad, _, torn, err := c.read(context.Background(), s, func(l *line) string {
+			if l.Seq == before.UpTo && hex.EncodeToString(l.hash[:]) != before.Hash {
+				return "it is not the record that the checkpoint names"
+			}
+			return ""
+		})
+		switch {
+		case err != nil:
 			return err
-		}
-		if bad != nil || torn > 0 {
-			return fmt.Errorf("segment %s is kept: %v", s.name(), bad)
+		case bad != nil:
+			return fmt.Errorf("segment %s is kept: %s", s.name(), bad)
+		case torn > 0:
+			return fmt.Errorf("segment %s is kept: %w", s.name(), errTorn)
 		}
 		old = append(old, s)
 	}

@@ -1,0 +1,114 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// A line that is read is made of exactly these bytes.
+func FuzzLine(f *testing.F) {
+	e := newEncoder("n1")
+	e.begin(1, time.Unix(0, 0), PhaseEnd)
+	e.call(ended("x"))
+	good, _ := e.seal(&[32]byte{})
+	f.Add(bytes.TrimSpace(good))
+	f.Add([]byte(""))
+	f.Add([]byte(strings.Repeat("0", 64) + " {}"))
+	f.Add([]byte(strings.Repeat("0", 64) + ` {"seq":1,"seq":2,"node":"n","phase":"end"}`))
+	f.Add([]byte(strings.Repeat("A", 64) + ` {"seq":1,"node":"n","phase":"end"}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		l, err := parseLine(b)
+		if err != nil {
+			return
+		}
+		r := l.record()
+		if r.Hash+" "+r.Line != string(b) {
+			t.Errorf("read %q as %q", b, r.Hash+" "+r.Line)
+		}
+		if r.Seq == 0 || r.Node == "" {
+			t.Errorf("a record without a number or a node: %q", b)
+		}
+	})
+}
+
+// Whatever a caller is called and calls, the record can be read and is bounded.
+func FuzzRecord(f *testing.F) {
+	f.Add("id", "name", "reason", int64(5))
+	f.Add("\x00\"\\\n", "\xff\xfe", strings.Repeat("\x01", 5000), int64(-1))
+	f.Fuzz(func(t *testing.T, id, name, reason string, us int64) {
+		e := newEncoder("n1")
+		c := ended(id)
+		c.Name, c.Reason, c.Duration = name, reason, time.Duration(us)
+		c.Tenant, c.Kind, c.Door, c.Server, c.Version = junctor.TenantID(name), junctor.Kind(name), junctor.Door(name), name, name
+		c.Issuer, c.Subject, c.Status, c.Code = name, name, junctor.Status(name), junctor.Code(name)
+		e.begin(7, time.Unix(1, 5000), PhaseEnd)
+		e.call(c)
+		b, hash := e.seal(&[32]byte{9})
+		if len(b) > maxLine || bytes.IndexByte(b, '\n') != len(b)-1 || bytes.IndexByte(b, 0) >= 0 {
+			t.Fatalf("%d bytes: %q", len(b), b)
+		}
+		l, err := parseLine(b[:len(b)-1])
+		if err != nil || l.hash != hash || follow(&[32]byte{9}, l.text) != hash {
+			t.Fatalf("%v: %q", err, b)
+		}
+		if len(name) <= maxName && utf8.ValidString(name) && !strings.Contains(name, "\x00") && l.Name != name {
+			t.Errorf("name %q came back as %q", name, l.Name)
+		}
+	})
+}
+
+// Whatever lies in the folder, opening and verifying neither panic nor lose
+// what is recorded after.
+func FuzzSegment(f *testing.F) {
+	e := newEncoder("n1")
+	e.begin(1, time.Unix(0, 0), PhaseSegment)
+	e.text("prev", strings.Repeat("0", 64), hexSize)
+	first, hash := e.seal(&[32]byte{})
+	good := bytes.Clone(first)
+	e.begin(2, time.Unix(0, 0), PhaseEnd)
+	e.call(ended("x"))
+	second, _ := e.seal(&hash)
+	good = append(good, second...)
+	f.Add(good)
+	f.Add(good[:len(good)-3])
+	f.Add(append(bytes.Clone(good), 0, 0, 0))
+	f.Add(append(bytes.Clone(good), '\n', '\n'))
+	f.Add(bytes.Repeat([]byte("x"), 3*maxLine))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		dir := filepath.Join(quickRoot(t), "journal")
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(segmentPath(dir, 1), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Verify(context.Background(), dir, VerifyOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			j, err := Open(context.Background(), Options{Dir: dir, Node: "n1"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := j.Append(context.Background(), started("fuzz")); err != nil {
+				t.Fatal(err)
+			}
+			if err := j.Close(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		all, err := List(context.Background(), dir, Filter{Call: "fuzz"})
+		if err != nil || len(all) < 2 {
+			t.Fatalf("%d records, %v", len(all), err)
+		}
+	})
+}
