@@ -83,7 +83,7 @@ func (d *detector) clean(s string, sensitive func(string) secrecy) (string, bool
 			from, i = b, b
 			continue
 		}
-		i = max(j, b) // b says how far was looked
+		i = max(j, b)
 	}
 	if from == 0 {
 		return s, false
@@ -93,11 +93,15 @@ func (d *detector) clean(s string, sensitive func(string) secrecy) (string, bool
 }
 
 // secret looks at the word s[i:j]: is it secret, or does a secret follow? It
-// gives where that begins and ends.
+// gives where that begins and ends; the same twice is how far it looked.
 func (d *detector) secret(s string, i, j int, sensitive func(string) secrecy) (from, to int) {
 	word := s[i:j]
-	if end := d.prefixed(s, i, j); end > 0 {
-		return i, end
+	for k := i; k < j; k++ {
+		if k == i || s[k-1] == '-' || s[k-1] == '_' {
+			if end := d.prefixed(s, k); end > 0 {
+				return k, end
+			}
+		}
 	}
 	if strings.HasPrefix(word, "-----BEGIN") {
 		return pem(s, i)
@@ -123,9 +127,8 @@ func (d *detector) secret(s string, i, j int, sensitive func(string) secrecy) (f
 	return 0, 0
 }
 
-// prefixed gives the end of a key that begins at i; 0 when none does. A key may
-// follow signs that are part of the word, as in name-ghp_....
-func (d *detector) prefixed(s string, i, j int) int {
+// prefixed gives the end of a key that begins at i; 0 when none does.
+func (d *detector) prefixed(s string, i int) int {
 	for _, t := range d.first[s[i]] {
 		if !strings.HasPrefix(s[i:], t.prefix) {
 			continue
@@ -152,7 +155,7 @@ func pem(s string, i int) (from, to int) {
 		return 0, 0
 	}
 	if !strings.Contains(line[:head+5], "PRIVATE KEY") {
-		return 0, i + head + 10 // a certificate is for all to see
+		return i + head + 10, i + head + 10 // a certificate is for all to see
 	}
 	rest := line[head+10:]
 	tail := strings.Index(rest, "-----END")

@@ -101,9 +101,7 @@ func harmless(field string) string {
 		return field
 	}
 	if strings.ContainsRune("=+-@|＝＋－＠", []rune(seen[:min(len(seen), 4)])[0]) || field[0] == '\t' || field[0] == '\r' {
-		if _, err := strconv.ParseInt(field, 10, 64); err != nil {
-			return "'" + field
-		}
+		return "'" + field
 	}
 	return field
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -125,7 +126,8 @@ func (h *History) Record(c *junctor.Call, params, result []byte) {
 	e, _ := h.pool.Get().(*entry)
 	e.call = *c
 	p, r := min(len(params), h.window), min(len(result), h.window)
-	e.buf = append(append(e.buf[:0], params[:p]...), result[:r]...)
+	e.buf = slices.Grow(e.buf[:0], p+r)
+	e.buf = append(append(e.buf, params[:p]...), result[:r]...)
 	e.params, e.sizeP, e.sizeR, e.cutP, e.cutR = p, len(params), len(result), p < len(params), r < len(result)
 
 	size := int64(len(e.buf))

@@ -7,7 +7,7 @@ type secrecy uint8
 
 const (
 	plain secrecy = iota // says nothing
-	soft                // a text is secret; a number is a count
+	soft                 // a text is secret; a number is a count
 	hard
 )
 

@@ -66,6 +66,9 @@ func (r *redactor) json(src []byte, size int, paths []path) string {
 	if w.space(); !w.stopped && w.pos < len(w.src) {
 		w.bad = true // something follows the value
 	}
+	if !w.bad && len(w.out) == 0 {
+		return `"` + marker(size) + `"`
+	}
 	if !w.bad {
 		return string(w.out)
 	}

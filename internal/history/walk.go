@@ -593,7 +593,7 @@ func escaped(b []byte) (r rune, n int, ok bool) {
 	r, n = rune(v), 6
 	if r >= 0xd800 && r < 0xdc00 && len(b) >= 12 && b[6] == '\\' && b[7] == 'u' {
 		if low, err := strconv.ParseUint(string(b[8:12]), 16, 32); err == nil && low >= 0xdc00 && low < 0xe000 {
-			return (r-0xd800)<<10 | rune(low) - 0xdc00 + 0x10000, 12, true
+			return (r-0xd800)<<10 + (rune(low) - 0xdc00) + 0x10000, 12, true
 		}
 	}
 	if r >= 0xd800 && r < 0xe000 {

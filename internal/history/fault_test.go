@@ -1,0 +1,218 @@
+package history_test
+
+import (
+	"context"
+	"database/sql"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"testing"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/history"
+	"github.com/junctor-mcp/junctor/internal/store/pgtest"
+	"github.com/junctor-mcp/junctor/internal/store/postgres"
+	"github.com/junctor-mcp/junctor/internal/store/sqlite"
+)
+
+// locked gives a history over a file that another program holds locked until
+// release is called.
+func locked(t *testing.T, o history.Options) (h *history.History, release func()) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "history.db")
+	db, err := sqlite.OpenHistory(t.Context(), path)
+	h = start(t, db, err, o)
+	other, err := sql.Open("sqlite", path)
+	ok(t, err)
+	t.Cleanup(func() { _ = other.Close() })
+	conn, err := other.Conn(t.Context())
+	ok(t, err)
+	_, err = conn.ExecContext(t.Context(), `BEGIN IMMEDIATE`)
+	ok(t, err)
+	return h, func() {
+		_, err := conn.ExecContext(t.Context(), `ROLLBACK`)
+		ok(t, err)
+		ok(t, conn.Close())
+	}
+}
+
+// Where the database is away calls wait, then are dropped and counted; nobody
+// waits for that, and the sums miss nothing.
+func TestDropsAreCounted(t *testing.T) {
+	t.Parallel()
+	h, release := locked(t, history.Options{Queue: 50})
+	const calls = 2000
+	begin := time.Now()
+	for n := range calls {
+		c := call(n)
+		h.Record(&c, []byte(`{}`), nil)
+	}
+	if took := time.Since(begin); took > time.Second {
+		t.Errorf("recording took %s", took)
+	}
+	if h.Dropped() == 0 {
+		t.Error("nothing was dropped")
+	}
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := h.Flush(short); err == nil {
+		t.Error("flushed into a locked file")
+	}
+	release()
+	for h.Flush(t.Context()) != nil {
+		t.Log("not yet")
+	}
+	if h.Failing() {
+		t.Error("still failing")
+	}
+	kept := 0
+	for f := (history.Filter{Limit: 1000}); ; {
+		page, err := h.Query(t.Context(), "acme", f)
+		ok(t, err)
+		kept += len(page.Calls)
+		if f.Cursor = page.Next; f.Cursor == "" {
+			break
+		}
+	}
+	if kept == 0 || kept+int(h.Dropped()) != calls {
+		t.Errorf("%d kept and %d dropped of %d", kept, h.Dropped(), calls)
+	}
+	usage, err := h.Usage(t.Context(), "acme", time.Time{}, time.Time{}, history.ByTool)
+	if err != nil || len(usage) != 1 || usage[0].Calls != calls {
+		t.Errorf("usage %+v, %v", usage, err)
+	}
+}
+
+// Closing waits for a database that is away no longer than it is allowed to.
+func TestCloseIsBounded(t *testing.T) {
+	t.Parallel()
+	h, release := locked(t, history.Options{})
+	defer release()
+	for n := range 10 {
+		c := call(n)
+		h.Record(&c, nil, nil)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	begin := time.Now()
+	_ = h.Close(ctx)
+	if took := time.Since(begin); took > 3*time.Second {
+		t.Errorf("closing took %s", took)
+	}
+	c := call(11)
+	h.Record(&c, nil, nil)
+	if n := h.Dropped(); n != 11 {
+		t.Errorf("%d dropped", n)
+	}
+	if err := h.Flush(t.Context()); junctor.CodeOf(err) != junctor.CodeUnavailable {
+		t.Errorf("flush after close: %v", err)
+	}
+	if _, err := h.Query(t.Context(), "acme", history.Filter{}); junctor.CodeOf(err) != junctor.CodeUnavailable {
+		t.Errorf("query after close: %v", err)
+	}
+}
+
+func TestCloseWritesWhatWaits(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, open opener) {
+		h := open(t, history.Options{})
+		for n := range 1500 {
+			c := call(n)
+			h.Record(&c, nil, nil)
+		}
+		ok(t, h.Close(t.Context()))
+		ok(t, h.Close(t.Context()))
+		usage, err := open(t, history.Options{}).Usage(t.Context(), "acme", time.Time{}, time.Time{}, history.ByTool)
+		if err != nil || len(usage) != 1 || usage[0].Calls != 1500 || h.Dropped() != 0 {
+			t.Errorf("%+v, %v, %d dropped", usage, err, h.Dropped())
+		}
+	})
+}
+
+// A batch is written by itself after a moment.
+func TestWritesByItself(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, open opener) {
+		h := open(t, history.Options{})
+		for round := range 3 {
+			c := call(round)
+			h.Record(&c, nil, nil)
+			for deadline := time.Now().Add(10 * time.Second); ; {
+				if _, err := h.Get(t.Context(), "acme", c.ID); err == nil {
+					break
+				}
+				if time.Now().After(deadline) {
+					t.Fatal("not written")
+				}
+			}
+		}
+	})
+}
+
+func TestServerRestarts(t *testing.T) {
+	t.Parallel()
+	s, err := pgtest.Start(pgtest.Options{})
+	pgtest.Need(t, err)
+	t.Cleanup(s.Stop)
+	db, err := postgres.OpenHistory(t.Context(), s.Database(t))
+	h := start(t, db, err, history.Options{})
+	n := 0
+	for range 3 {
+		for range 100 {
+			c := call(n)
+			h.Record(&c, nil, nil)
+			n++
+		}
+		s.Halt()
+		c := call(n)
+		h.Record(&c, nil, nil)
+		n++
+		short, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		_ = h.Flush(short)
+		cancel()
+		ok(t, s.Resume())
+		for h.Flush(t.Context()) != nil {
+			t.Log("not yet")
+		}
+	}
+	usage, err := h.Usage(t.Context(), "acme", time.Time{}, time.Time{}, history.ByTool)
+	if err != nil || len(usage) != 1 || usage[0].Calls != int64(n) || h.Dropped() != 0 {
+		t.Errorf("%+v of %d, %v, %d dropped", usage, n, err, h.Dropped())
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	t.Parallel()
+	if _, err := history.New(history.Options{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}); err == nil {
+		t.Error("made without a database")
+	}
+}
+
+func TestRecordAllocates(t *testing.T) {
+	if raceOn {
+		t.Skip("the race detector empties pools at will")
+	}
+	h, release := locked(t, history.Options{}) // what the writer allocates does not count
+	defer release()
+	params, result := make([]byte, 200), make([]byte, 200)
+	c := call(1)
+	if n := testing.AllocsPerRun(2000, func() { h.Record(&c, params, result) }); n > 2 {
+		t.Errorf("%v allocations for a call", n)
+	}
+}
+
+func BenchmarkRecord(b *testing.B) {
+	db, err := sqlite.OpenHistory(b.Context(), filepath.Join(b.TempDir(), "history.db"))
+	h := start(b, db, err, history.Options{})
+	params := []byte(`{"name":"echo","arguments":{"message":"` + "hello there, this is a message of some length, as agents write them" + `","n":12}}`)
+	result := []byte(`{"content":[{"type":"text","text":"hello there, this is a message of some length, as agents write them"}],"isError":false}`)
+	b.ReportAllocs()
+	n := 0
+	for b.Loop() {
+		c := call(n)
+		n++
+		h.Record(&c, params, result)
+	}
+	b.ReportMetric(float64(h.Dropped())/float64(b.N), "dropped/op")
+}

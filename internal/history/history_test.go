@@ -1,0 +1,378 @@
+package history_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/history"
+	"github.com/junctor-mcp/junctor/internal/store"
+	"github.com/junctor-mcp/junctor/internal/store/pgtest"
+	"github.com/junctor-mcp/junctor/internal/store/postgres"
+	"github.com/junctor-mcp/junctor/internal/store/sqlite"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+)
+
+var server pgtest.Pool
+
+func TestMain(m *testing.M) {
+	code := server.Main(m)
+	if err := goleak.Find(goleak.IgnoreAnyFunction("database/sql.(*DB).connectionOpener")); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// opener opens one database of a history, again and again.
+type opener func(t testing.TB, o history.Options) *history.History
+
+// each runs a test on both engines, each time on an empty database.
+func each(t *testing.T, test func(t *testing.T, open opener)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		path := filepath.Join(t.TempDir(), "history.db")
+		test(t, func(t testing.TB, o history.Options) *history.History {
+			t.Helper()
+			db, err := sqlite.OpenHistory(t.Context(), path)
+			return start(t, db, err, o)
+		})
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		url := server.Database(t)
+		test(t, func(t testing.TB, o history.Options) *history.History {
+			t.Helper()
+			db, err := postgres.OpenHistory(t.Context(), url)
+			return start(t, db, err, o)
+		})
+	})
+}
+
+func start(t testing.TB, db store.Database, err error, o history.Options) *history.History {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("open: %v (cause %v)", err, junctor.AsError(err).Cause)
+	}
+	o.Write, o.Read, o.Dialect = db.Write, db.Read, db.Dialect
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	h, err := history.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.Close(context.Background()) }) // some tests have closed it already
+	return h
+}
+
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("unexpected error: %v (cause %v)", err, junctor.AsError(err).Cause)
+	}
+}
+
+func moment(seconds int) time.Time {
+	return time.Date(2026, 5, 4, 3, 2, 1, 123456000, time.UTC).Add(time.Duration(seconds) * time.Second)
+}
+
+func call(n int) junctor.Call {
+	return junctor.Call{
+		ID: fmt.Sprintf("id%04d", n), Tenant: "acme", Kind: junctor.KindTool, Door: junctor.DoorMCP, Server: "demo", Name: "echo", Version: "1.0.0",
+		Issuer: "key", Subject: "ann", Status: junctor.StatusSuccess, Start: moment(n), Duration: 1500 * time.Microsecond, BytesIn: 20, BytesOut: 30,
+	}
+}
+
+func TestComesBackWhole(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, open opener) {
+		h := open(t, history.Options{})
+		good := call(1)
+		bad := call(2)
+		bad.Status, bad.Code, bad.Reason = junctor.StatusError, junctor.CodeUpstream, "the server answered 500"
+		odd := call(3)
+		odd.Name, odd.Subject, odd.Reason = "nul\x00", "bad\xff", "password=hunter2 is wrong"
+		params := []byte(`{"arguments":{"a":"b","password":"hunter2"}}`)
+		h.Record(&good, params, []byte(`{"content":[]}`))
+		clear(params) // the caller uses its buffer again
+		h.Record(&bad, nil, nil)
+		h.Record(&odd, []byte(`no JSON`), nil)
+		ok(t, h.Flush(t.Context()))
+
+		want := []history.Entry{
+			{Call: odd, Params: json.RawMessage(`"no JSON"`)},
+			{Call: bad},
+			{Call: good, Params: json.RawMessage(`{"arguments":{"a":"b","password":"[redacted]"}}`), Result: json.RawMessage(`{"content":[]}`)},
+		}
+		want[0].Name, want[0].Subject, want[0].Reason = "nul\uFFFD", "bad\uFFFD", "password=[redacted] is wrong"
+		page, err := h.Query(t.Context(), "acme", history.Filter{})
+		ok(t, err)
+		if diff := cmp.Diff(want, page.Calls); diff != "" || page.Next != "" {
+			t.Errorf("next %q (-want +got):\n%s", page.Next, diff)
+		}
+		got, err := open(t, history.Options{}).Get(t.Context(), "acme", good.ID)
+		if diff := cmp.Diff(want[2], got); diff != "" || err != nil {
+			t.Errorf("%v (-want +got):\n%s", err, diff)
+		}
+		if _, err := h.Get(t.Context(), "other", good.ID); junctor.CodeOf(err) != junctor.CodeNotFound {
+			t.Errorf("another tenant's call: %v", err)
+		}
+		if page, err := h.Query(t.Context(), "other", history.Filter{}); err != nil || len(page.Calls) != 0 {
+			t.Errorf("another tenant sees %v, %v", page.Calls, err)
+		}
+		if n := h.Dropped(); n != 0 {
+			t.Errorf("%d dropped", n)
+		}
+	})
+}
+
+type paths struct{}
+
+func (paths) SecretPaths(server, tool, version string) (arguments, result []string) {
+	if server == "demo" && tool == "echo" && version == "1.0.0" {
+		return []string{"/a"}, []string{"/b"}
+	}
+	return nil, nil
+}
+
+func TestSchemasAndSizes(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, open opener) {
+		h := open(t, history.Options{Paths: paths{}, Max: 300})
+		one, two := call(1), call(2)
+		two.Kind = junctor.KindPrompt
+		for _, c := range []*junctor.Call{&one, &two} {
+			h.Record(c, []byte(`{"arguments":{"a":"b"}}`), []byte(`{"structuredContent":{"b":1234567},"x":"`+strings.Repeat("long ", 9000)+`"}`))
+		}
+		ok(t, h.Flush(t.Context()))
+		got, err := h.Get(t.Context(), "acme", one.ID)
+		ok(t, err)
+		if string(got.Params) != `{"arguments":{"a":"[redacted]"}}` || !strings.HasPrefix(string(got.Result), `{"structuredContent":{"b":"[redacted]"},"x":"long `) ||
+			len(got.Result) > 300 || !json.Valid(got.Result) {
+			t.Errorf("params %s, result %s", got.Params, got.Result)
+		}
+		if got, err := h.Get(t.Context(), "acme", two.ID); err != nil || string(got.Params) != `{"arguments":{"a":"b"}}` {
+			t.Errorf("a prompt: %s, %v", got.Params, err)
+		}
+		none := open(t, history.Options{Max: -1})
+		three := call(3)
+		none.Record(&three, []byte(`{"a":1}`), []byte(`{}`))
+		ok(t, none.Flush(t.Context()))
+		if got, err := h.Get(t.Context(), "acme", three.ID); err != nil || got.Params != nil || got.Result != nil {
+			t.Errorf("kept %s and %s, %v", got.Params, got.Result, err)
+		}
+	})
+}
+
+func TestQueryAgainstModel(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, open opener) {
+		h := open(t, history.Options{})
+		var all []junctor.Call
+		texts := []string{"Alpha", "beta_1", "100%", `it's`}
+		for n := range 240 {
+			c := call(n)
+			c.Start = moment(n / 3) // several at once
+			c.Name = []string{"echo", "sum", "read__me"}[n%3]
+			c.Server = []string{"demo", "files"}[n%2]
+			c.Subject = []string{"ann", "bob", "cy"}[n%5%3]
+			c.Door = []junctor.Door{junctor.DoorMCP, junctor.DoorPlain}[n%7%2]
+			c.Status = []junctor.Status{junctor.StatusSuccess, junctor.StatusError, junctor.StatusDenied}[n%4%3]
+			c.Reason = texts[n%len(texts)]
+			h.Record(&c, nil, nil)
+			all = append(all, c)
+		}
+		ok(t, h.Flush(t.Context()))
+		slices.SortFunc(all, func(a, b junctor.Call) int {
+			if c := b.Start.Compare(a.Start); c != 0 {
+				return c
+			}
+			return strings.Compare(b.ID, a.ID)
+		})
+		rapid.Check(t, func(rt *rapid.T) {
+			pick := func(name string, values ...string) string {
+				return rapid.SampledFrom(append(values, "", "")).Draw(rt, name)
+			}
+			f := history.Filter{
+				Tool: pick("tool", "echo", "demo__sum", "read__me", "files__read__me", "none"), Server: pick("server", "demo"), Agent: pick("agent", "ann", "bob"),
+				Door: junctor.Door(pick("door", "mcp")), Status: junctor.Status(pick("status", "error", "denied")), Text: pick("text", "ALPHA", "a_1", "%", "'S"),
+				Limit: rapid.IntRange(1, 60).Draw(rt, "limit"),
+			}
+			if rapid.Bool().Draw(rt, "bounded") {
+				f.Since, f.Until = moment(rapid.IntRange(0, 40).Draw(rt, "since")), moment(rapid.IntRange(30, 90).Draw(rt, "until"))
+			}
+			var want, got []string
+			for _, c := range all {
+				if matches(&c, f) {
+					want = append(want, c.ID)
+				}
+			}
+			for {
+				page, err := h.Query(t.Context(), "acme", f)
+				ok(t, err)
+				for _, e := range page.Calls {
+					got = append(got, e.ID)
+				}
+				if len(page.Calls) > f.Limit || len(page.Calls) == 0 && page.Next != "" {
+					rt.Fatalf("a page of %d, next %q", len(page.Calls), page.Next)
+				}
+				if f.Cursor = page.Next; f.Cursor == "" {
+					break
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				rt.Fatalf("%+v (-want +got):\n%s", f, diff)
+			}
+		})
+		if _, err := h.Query(t.Context(), "acme", history.Filter{Cursor: "nonsense"}); junctor.CodeOf(err) != junctor.CodeInvalid {
+			t.Errorf("a cursor that is none: %v", err)
+		}
+	})
+}
+
+func matches(c *junctor.Call, f history.Filter) bool {
+	tool := f.Tool == "" || c.Name == f.Tool || c.Server+"__"+c.Name == f.Tool
+	return tool && (f.Server == "" || c.Server == f.Server) && (f.Agent == "" || c.Subject == f.Agent) && (f.Door == "" || c.Door == f.Door) &&
+		(f.Status == "" || c.Status == f.Status) && !c.Start.Before(f.Since) && (f.Until.IsZero() || c.Start.Before(f.Until)) &&
+		strings.Contains(strings.ToLower(c.Reason), strings.ToLower(f.Text))
+}
+
+func TestExport(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, open opener) {
+		h := open(t, history.Options{})
+		for n := range 1203 {
+			c := call(n)
+			c.Subject = []string{"ann", "=HYPERLINK(1)", " +1", "-2", "@x", "\tx", "a,\"b\"\nc"}[n%7]
+			h.Record(&c, []byte(`{"n":`+fmt.Sprint(n)+`}`), nil)
+		}
+		ok(t, h.Flush(t.Context()))
+		var out bytes.Buffer
+		ok(t, h.Export(t.Context(), &out, "acme", history.Filter{Limit: 3}, history.JSONLines))
+		var n int
+		for dec := json.NewDecoder(&out); dec.More(); n++ {
+			var e history.Entry
+			if err := dec.Decode(&e); err != nil {
+				t.Fatal(err)
+			}
+			if want := fmt.Sprint(1202 - n); string(e.Params) != `{"n":`+want+`}` {
+				t.Fatalf("line %d: %s", n, e.Params)
+			}
+		}
+		if n != 1203 {
+			t.Errorf("%d lines", n)
+		}
+		out.Reset()
+		ok(t, h.Export(t.Context(), &out, "acme", history.Filter{Since: moment(1000)}, history.CSV))
+		rows, err := csv.NewReader(&out).ReadAll()
+		ok(t, err)
+		if len(rows) != 204 || rows[0][8] != "subject" {
+			t.Fatalf("%d rows, %v", len(rows), rows[0])
+		}
+		for _, row := range rows[1:] {
+			for _, field := range row {
+				if field != "" && strings.ContainsRune("=+-@\t", rune(field[0])) {
+					t.Fatalf("%q is taken for a formula", field)
+				}
+			}
+		}
+		if err := h.Export(t.Context(), &out, "acme", history.Filter{}, "xml"); junctor.CodeOf(err) != junctor.CodeInvalid {
+			t.Errorf("xml: %v", err)
+		}
+	})
+}
+
+func TestUsageOutlivesCalls(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, open opener) {
+		// Two instances at once, as replicas have it.
+		var wg sync.WaitGroup
+		for _, h := range []*history.History{open(t, history.Options{}), open(t, history.Options{})} {
+			wg.Go(func() {
+				for n := range 300 {
+					c := call(n)
+					c.ID += fmt.Sprintf("%p", h)
+					c.Duration = time.Duration(n+1) * time.Millisecond
+					c.Start = c.Start.Add(time.Duration(n%2) * 24 * time.Hour)
+					switch n % 10 {
+					case 0:
+						c.Status = junctor.StatusTimeout
+					case 1:
+						c.Status, c.Server, c.Name, c.Duration = junctor.StatusInvalid, "", fmt.Sprint("nonsense", n), 0
+					case 2:
+						c.Kind, c.Name, c.Subject = junctor.KindResource, fmt.Sprint("file:///", n), "bob"
+					}
+					h.Record(&c, nil, nil)
+					if n == 150 {
+						if err := h.Flush(t.Context()); err != nil {
+							t.Error(err)
+						}
+					}
+				}
+				if err := h.Flush(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		h := open(t, history.Options{})
+		if n, err := h.Prune(t.Context(), moment(0)); err != nil || n != 0 {
+			t.Fatalf("pruned %d, %v", n, err)
+		}
+		if n, err := h.Prune(t.Context(), moment(100000)); err != nil || n != 600 {
+			t.Fatalf("pruned %d, %v", n, err)
+		}
+		if page, err := h.Query(t.Context(), "acme", history.Filter{}); err != nil || len(page.Calls) != 0 {
+			t.Fatalf("%d calls are left, %v", len(page.Calls), err)
+		}
+		tools, err := h.Usage(t.Context(), "acme", time.Time{}, time.Time{}, history.ByTool)
+		ok(t, err)
+		type line struct {
+			server, name           string
+			calls, errors, refused int64
+		}
+		var got []line
+		for _, u := range tools {
+			got = append(got, line{u.Server, u.Name, u.Calls, u.Errors, u.Refused})
+		}
+		want := []line{{"demo", "echo", 480, 60, 0}, {"", "(unknown)", 60, 0, 60}, {"demo", "(resource)", 60, 0, 0}}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("by tool: %v, want %v", got, want)
+		}
+		if e := tools[0]; e.P50 < 100*time.Millisecond || e.P50 > 200*time.Millisecond || e.P95 < 200*time.Millisecond || e.P99 > 500*time.Millisecond || e.P99 < e.P95 ||
+			e.BytesIn != 480*20 || e.Duration < 480*100*time.Millisecond {
+			t.Errorf("echo: %+v", e)
+		}
+		agents, err := h.Usage(t.Context(), "acme", time.Time{}, time.Time{}, history.ByAgent)
+		if err != nil || len(agents) != 2 || agents[0].Subject != "ann" || agents[0].Calls != 540 || agents[1].Calls != 60 {
+			t.Errorf("by agent: %+v, %v", agents, err)
+		}
+		days, err := h.Usage(t.Context(), "acme", moment(0), moment(0), history.ByDay)
+		if err != nil || len(days) != 1 || days[0].Calls != 300 || !days[0].Day.Equal(time.Date(2026, 5, 4, 0, 0, 0, 0, time.UTC)) {
+			t.Errorf("by day: %+v, %v", days, err)
+		}
+		if none, err := h.Usage(t.Context(), "other", time.Time{}, time.Time{}, history.ByDay); err != nil || len(none) != 0 {
+			t.Errorf("another tenant: %+v, %v", none, err)
+		}
+		if _, err := h.Usage(t.Context(), "acme", time.Time{}, time.Time{}, "hour"); junctor.CodeOf(err) != junctor.CodeInvalid {
+			t.Errorf("by hour: %v", err)
+		}
+	})
+}
