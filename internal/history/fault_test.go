@@ -216,3 +216,21 @@ func BenchmarkRecord(b *testing.B) {
 	}
 	b.ReportMetric(float64(h.Dropped())/float64(b.N), "dropped/op")
 }
+
+// What a call costs the writer.
+func BenchmarkWrite(b *testing.B) {
+	db, err := sqlite.OpenHistory(b.Context(), filepath.Join(b.TempDir(), "history.db"))
+	h := start(b, db, err, history.Options{})
+	params := []byte(`{"name":"echo","arguments":{"message":"` + "hello there, this is a message of some length, as agents write them" + `","n":12}}`)
+	result := []byte(`{"content":[{"type":"text","text":"hello there, this is a message of some length, as agents write them"}],"isError":false}`)
+	b.ReportAllocs()
+	n := 0
+	for b.Loop() {
+		c := call(n)
+		n++
+		h.Record(&c, params, result)
+		if n%512 == 0 {
+			ok(b, h.Flush(b.Context()))
+		}
+	}
+}

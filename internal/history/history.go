@@ -77,7 +77,8 @@ type History struct {
 	closing atomic.Bool
 	failing atomic.Bool
 
-	missed tally // of calls that were dropped
+	missed   tally             // of calls that were dropped
+	prepared map[int]*sql.Stmt // the writer's own
 }
 
 // entry is a call on its way to the database.
@@ -111,7 +112,8 @@ func New(o Options) (*History, error) {
 		o: o, queue: make(chan *entry, o.Queue),
 		begun: make(chan struct{}, 1), filled: make(chan struct{}, 1),
 		flushes: make(chan chan<- error), stop: make(chan context.Context, 1), stopped: make(chan struct{}),
-		pool: sync.Pool{New: func() any { return new(entry) }},
+		prepared: map[int]*sql.Stmt{},
+		pool:     sync.Pool{New: func() any { return new(entry) }},
 	}
 	if o.Max > 0 {
 		h.window = 2*o.Max + 4<<10
@@ -197,6 +199,9 @@ func (h *History) Close(ctx context.Context) error {
 	defer cancel()
 	h.stop <- ctx
 	<-h.stopped
+	for _, stmt := range h.prepared {
+		_ = stmt.Close() // the database follows
+	}
 	err := h.o.Read.Close()
 	if h.o.Read != h.o.Write {
 		err = errors.Join(err, h.o.Write.Close())

@@ -176,7 +176,10 @@ type batch struct {
 	tried bool
 }
 
-const callWidth = 18
+const (
+	callWidth = 18 // columns
+	chunkSize = 64 // calls in one statement
+)
 
 func newBatch(size int, missed map[usageKey]*sums) *batch {
 	if missed == nil {
@@ -212,6 +215,18 @@ func (b *batch) add(h *History, r *redactor, e *entry) {
 
 // attempt writes a batch in one transaction.
 func (h *History) attempt(ctx context.Context, b *batch) error {
+	var inserts []*sql.Stmt
+	for n := len(b.rows); n > 0; n -= chunk(n, chunkSize) {
+		stmt, err := h.prepare(ctx, chunk(n, chunkSize))
+		if err != nil {
+			return err
+		}
+		inserts = append(inserts, stmt)
+	}
+	add, err := h.prepare(ctx, 0)
+	if err != nil {
+		return err
+	}
 	tx, err := h.o.Write.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -227,28 +242,43 @@ func (h *History) attempt(ctx context.Context, b *batch) error {
 		}
 	}
 	b.tried = true
-	for rest := b.rows; len(rest) > 0; {
-		n := chunk(len(rest), 64)
-		if err := h.insert(ctx, tx, rest[:n]); err != nil {
+	args := make([]any, 0, chunkSize*callWidth)
+	for rest := b.rows; len(rest) > 0; inserts = inserts[1:] {
+		n := chunk(len(rest), chunkSize)
+		args = args[:0]
+		for _, row := range rest[:n] {
+			args = append(args, row...)
+		}
+		if _, err := tx.StmtContext(ctx, inserts[0]).ExecContext(ctx, args...); err != nil {
 			return err
 		}
 		rest = rest[n:]
 	}
-	if err := h.sum(ctx, tx, b.usage); err != nil {
+	if err := sum(ctx, tx.StmtContext(ctx, add), b.usage); err != nil {
 		return err
 	}
 	return tx.Commit()
 }
 
-func (h *History) insert(ctx context.Context, tx *sql.Tx, rows [][]any) error {
-	const row = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-	args := make([]any, 0, callWidth*len(rows))
-	for _, r := range rows {
-		args = append(args, r...)
+// prepare gives the statement that inserts so many calls, or for 0 the one that
+// adds to a sum. They are kept: to parse one costs as much as to run it. No
+// transaction may be open, as there may be one connection only.
+func (h *History) prepare(ctx context.Context, rows int) (*sql.Stmt, error) {
+	if stmt := h.prepared[rows]; stmt != nil {
+		return stmt, nil
 	}
-	_, err := tx.ExecContext(ctx, h.o.Dialect.Bind(`INSERT INTO history_calls (`+callColumns+`) VALUES `+row+strings.Repeat(", "+row, len(rows)-1)+`
-		ON CONFLICT (tenant_id, id) DO NOTHING`), args...)
-	return err
+	const row = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	query := sumQuery()
+	if rows > 0 {
+		query = `INSERT INTO history_calls (` + callColumns + `) VALUES ` + row + strings.Repeat(", "+row, rows-1) + `
+			ON CONFLICT (tenant_id, id) DO NOTHING`
+	}
+	stmt, err := h.o.Write.PrepareContext(ctx, h.o.Dialect.Bind(query))
+	if err != nil {
+		return nil, err
+	}
+	h.prepared[rows] = stmt
+	return stmt, nil
 }
 
 // chunk is how many of n rows go into the next statement: a power of two, so
@@ -260,24 +290,21 @@ func chunk(n, most int) int {
 	return most
 }
 
-// sum adds to the stored sums, in one order, so that no two instances wait for
-// each other.
-func (h *History) sum(ctx context.Context, tx *sql.Tx, usage map[usageKey]*sums) error {
-	if len(usage) == 0 {
-		return nil
-	}
-	stmt, err := tx.PrepareContext(ctx, h.o.Dialect.Bind(`INSERT INTO history_usage
-		(tenant_id, day, server, name, issuer, subject, calls, errors, refused, duration, bytes_in, bytes_out, `+countColumns("#", ", ")+`)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, `+countColumns("?", ", ")+`)
+// sumQuery adds to a stored sum, or makes it.
+func sumQuery() string {
+	return `INSERT INTO history_usage
+		(tenant_id, day, server, name, issuer, subject, calls, errors, refused, duration, bytes_in, bytes_out, ` + countColumns("#", ", ") + `)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ` + countColumns("?", ", ") + `)
 		ON CONFLICT (tenant_id, day, server, name, issuer, subject) DO UPDATE SET
 			calls = history_usage.calls + excluded.calls, errors = history_usage.errors + excluded.errors,
 			refused = history_usage.refused + excluded.refused, duration = history_usage.duration + excluded.duration,
 			bytes_in = history_usage.bytes_in + excluded.bytes_in, bytes_out = history_usage.bytes_out + excluded.bytes_out,
-			`+countColumns("# = history_usage.# + excluded.#", ", ")))
-	if err != nil {
-		return err
-	}
-	defer stmt.Close() // it ends with its transaction
+			` + countColumns("# = history_usage.# + excluded.#", ", ")
+}
+
+// sum adds to the stored sums, in one order, so that no two instances wait for
+// each other.
+func sum(ctx context.Context, stmt *sql.Stmt, usage map[usageKey]*sums) error {
 	for _, k := range slices.SortedFunc(maps.Keys(usage), usageKey.compare) {
 		s := usage[k]
 		args := []any{string(k.tenant), k.day, k.server, k.name, k.issuer, k.subject, s.calls, s.errors, s.refused, s.duration, s.in, s.out}

@@ -26,8 +26,6 @@ CREATE TABLE history_calls (
 
 CREATE INDEX history_calls_time ON history_calls (tenant_id, at, id);
 
-CREATE INDEX history_calls_age ON history_calls (at);
-
 -- Sums that outlive the calls. day is days since 1970 in UTC; d00 to d17 count
 -- durations by the bounds 0.1 0.2 0.5 ms and so on, up to 30 s and above.
 CREATE TABLE history_usage (
