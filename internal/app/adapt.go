@@ -178,8 +178,3 @@ func traceCalls(tracer trace.Tracer) func(context.Context, *guard.Op) (context.C
 		}
 	}
 }
-
-// unrecorded keeps no payloads.
-type unrecorded struct{}
-
-func (unrecorded) Record(*junctor.Call, []byte, []byte) {}

@@ -24,6 +24,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/egress"
 	"github.com/junctor-mcp/junctor/internal/gateway"
 	"github.com/junctor-mcp/junctor/internal/guard"
+	"github.com/junctor-mcp/junctor/internal/history"
 	"github.com/junctor-mcp/junctor/internal/identity"
 	"github.com/junctor-mcp/junctor/internal/seal"
 	"github.com/junctor-mcp/junctor/internal/store"
@@ -46,6 +47,7 @@ type App struct {
 
 	store    *store.Store
 	ring     *seal.Ring
+	vault    *seal.Vault
 	identity *identity.Identity
 	catalog  *catalog.Catalog
 	guard    *guard.Guard
@@ -53,6 +55,7 @@ type App struct {
 	metrics  *telemetry.Metrics
 	egress   *egress.Egress
 	journal  *audit.Journal
+	history  *history.History
 	servers  *servers
 
 	adminKey string
@@ -114,6 +117,9 @@ func (a *App) open(ctx context.Context) (err error) {
 	}
 	a.catalog = catalog.New(catalog.Options{NameLimit: a.cfg.NameLimit, Logger: a.log})
 	a.onClose(func(context.Context) { a.catalog.Close() })
+	if err := a.openHistory(ctx); err != nil {
+		return err
+	}
 	if err := a.openGuard(ctx); err != nil {
 		return err
 	}
@@ -138,11 +144,14 @@ func (a *App) openStore(ctx context.Context) error {
 			a.log.Error("the database could not be closed", telemetry.Err(err))
 		}
 	})
-	master, err := a.master()
+	keys, err := a.keyring()
 	if err != nil {
 		return err
 	}
-	a.ring, err = seal.OpenRing(ctx, ringStore{st}, master, seal.RingOptions{})
+	if a.ring, err = seal.OpenRing(ctx, ringStore{st}, keys, seal.RingOptions{}); err != nil {
+		return err
+	}
+	a.vault, err = seal.NewVault(keys, secretStore{st}, ringStore{st})
 	return err
 }
 
@@ -154,11 +163,11 @@ func (a *App) database(ctx context.Context) (*store.Store, error) {
 	return sqlite.Open(ctx, filepath.Join(a.cfg.DataDir, "junctor.db"))
 }
 
-func (a *App) master() (*seal.Master, error) {
+func (a *App) keyring() (*seal.Keyring, error) {
 	if text := a.cfg.SealKey(); text != "" {
-		return seal.FromEnv(text)
+		return seal.KeyringFromEnv(text)
 	}
-	return seal.LoadOrCreate(cmp.Or(a.cfg.SealKeyFile, filepath.Join(a.cfg.DataDir, "seal.key")))
+	return seal.OpenKeyring(cmp.Or(a.cfg.SealKeyFile, filepath.Join(a.cfg.DataDir, "seal.key")))
 }
 
 // openJournal opens the record of calls, which lies in the data directory of
@@ -205,7 +214,7 @@ func (a *App) openGuard(ctx context.Context) error {
 		return err
 	}
 	a.guard, err = guard.New(guard.Options{
-		Catalog: a.catalog, Limiter: newLimiter(a.cfg), Journal: a.journal, Recorder: unrecorded{}, Sealer: sealer{a.ring}, States: states{a.store},
+		Catalog: a.catalog, Limiter: newLimiter(a.cfg), Journal: a.journal, Recorder: a.recorder(), Sealer: sealer{a.ring}, States: states{a.store},
 		Meter: newMeter(a.metrics), Logger: a.log, Now: time.Now, NewID: newID, Timeout: a.cfg.CallTimeout, Park: parkFor, Trace: trace,
 	})
 	if err != nil {

@@ -156,8 +156,9 @@ func (a *App) chores(ctx context.Context) {
 		if err := errors.Join(a.identity.Flush(ctx), a.identity.Reload(ctx), a.ring.Rotate(ctx)); err != nil && ctx.Err() == nil {
 			a.log.Warn("housekeeping failed; it is tried again in a minute", telemetry.Err(err))
 		}
-		if _, err := a.store.Sweep(ctx, time.Now()); err != nil && ctx.Err() == nil {
-			a.log.Warn("expired rows could not be removed", telemetry.Err(err))
+		_, err := a.store.Sweep(ctx, time.Now())
+		if err = errors.Join(err, a.pruneHistory(ctx)); err != nil && ctx.Err() == nil {
+			a.log.Warn("what has expired could not be removed; it is tried again in a minute", telemetry.Err(err))
 		}
 	}
 }

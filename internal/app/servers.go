@@ -32,7 +32,8 @@ func (s *servers) attach(ctx context.Context) error {
 		return err
 	}
 	ocrServer, err := ocr.New(ocr.Options{
-		Roots: s.app.cfg.OCRRoots, VisionURL: s.app.cfg.OCRVisionURL, Client: s.app.egress.Client(egress.ClientOptions{Timeout: time.Minute, MaxBytes: ocr.MaxAnswer}), Logger: s.app.log,
+		Roots: s.app.cfg.OCRRoots, VisionURL: s.app.cfg.OCRVisionURL, Client: s.app.egress.Client(egress.ClientOptions{Timeout: time.Minute, MaxBytes: ocr.MaxAnswer}),
+		Credentials: credentials{s.app.vault}, Logger: s.app.log,
 	})
 	if err != nil {
 		return err
@@ -150,7 +151,7 @@ func (s *servers) Calls(_ context.Context, p *junctor.Principal, f admin.CallFil
 // admin makes the admin API's handler.
 func (a *App) admin() http.Handler {
 	h, err := admin.New(admin.Options{
-		Authenticate: a.authenticate, Keys: a.identity, Servers: a.servers, Tools: a.servers, Runner: a.servers, Calls: a.servers,
+		Authenticate: a.authenticate, Keys: a.identity, Servers: a.servers, Tools: a.servers, Runner: a.servers, Calls: a.servers, Secrets: a.vault, History: a.history,
 		Settings: a.settings, Version: a.version, Log: a.log,
 	})
 	if err != nil { // a part is missing: a fault in this package

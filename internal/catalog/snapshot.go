@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"log/slog"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -74,6 +75,8 @@ type ToolVersion struct {
 	ReadOnly   bool               // annotated so by its server
 	Idempotent bool
 	Digest     string // SHA-256 of JSON, hex
+
+	secrets func() secretMembers // looked for when first asked
 }
 
 // Prompt is a prompt.
@@ -177,6 +180,7 @@ func newToolVersion(def ToolDef, kept map[string]*ToolVersion, server string, lo
 		Version: def.Version, Timeout: def.Timeout, JSON: def.JSON, Input: newSchema(schema), Headers: headers, Digest: digest,
 		ReadOnly:   string(wire.Get(annotations, "readOnlyHint")) == "true",
 		Idempotent: string(wire.Get(annotations, "idempotentHint")) == "true",
+		secrets:    sync.OnceValue(func() secretMembers { return findSecrets(def.JSON) }),
 	}
 }
 
