@@ -13,7 +13,7 @@ import (
 
 func (c *cli) callCommand() *cobra.Command {
 	cmd := noun("call", "Look at calls", "junctor call ls")
-	cmd.AddCommand(c.callList())
+	cmd.AddCommand(c.callList(), c.callShow(), c.callExport())
 	return cmd
 }
 
@@ -23,7 +23,7 @@ func (c *cli) callList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List recent calls, newest first", Example: "  junctor call ls --status denied --since 24h", Args: cobra.NoArgs,
 		RunE: run(func(cmd *cobra.Command, _ []string) error {
-			from, err := readSince(since, time.Now())
+			from, err := readTime("since", since, time.Now())
 			if err != nil {
 				return err
 			}
@@ -75,17 +75,26 @@ func (c *cli) printCalls(calls list[junctor.Call]) error {
 	return nil
 }
 
-// readSince reads a moment, or a time span before now; "" stays "".
-func readSince(s string, now time.Time) (string, error) {
-	if s == "" {
-		return "", nil
+// readTime reads the moment of a flag, or a time span before now; "" stays "".
+func readTime(flag, s string, now time.Time) (string, error) {
+	at, err := momentOf(flag, s, now)
+	if err != nil || at.IsZero() {
+		return "", err
 	}
-	if _, err := time.Parse(time.RFC3339, s); err == nil {
-		return s, nil
+	return at.UTC().Format(time.RFC3339Nano), nil
+}
+
+// momentOf is readTime for those who need the moment itself.
+func momentOf(flag, s string, now time.Time) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	if at, err := time.Parse(time.RFC3339, s); err == nil {
+		return at, nil
 	}
 	span, err := readSpan(s)
 	if err != nil || span < 0 {
-		return "", usagef("--since %q: write a span such as 15m or 7d, or a time such as 2026-01-31T00:00:00Z", s)
+		return time.Time{}, usagef("--%s %q: write a span before now such as 15m or 7d, or a time such as 2026-01-31T00:00:00Z", flag, s)
 	}
-	return now.Add(-span).UTC().Format(time.RFC3339Nano), nil
+	return now.Add(-span), nil
 }

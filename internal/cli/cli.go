@@ -69,8 +69,8 @@ func (c *cli) root() *cobra.Command {
 	root.PersistentFlags().StringVar(&c.format, "format", "text", "`text` for people or json for programs")
 	_ = root.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	c.settings(root)
-	root.AddCommand(up, c.demoCommand(), c.toolCommand(), c.serverCommand(), c.keyCommand(), c.callCommand(), c.doctorCommand(),
-		c.configCommand(), c.stdioCommand(), c.benchCommand(), c.benchChildCommand(), c.completionCommand(), c.versionCommand())
+	root.AddCommand(up, c.demoCommand(), c.toolCommand(), c.serverCommand(), c.keyCommand(), c.callCommand(), c.usageCommand(),
+		c.secretCommand(), c.auditCommand(), c.doctorCommand(), c.configCommand(), c.stdioCommand(), c.benchCommand(), c.benchChildCommand(), c.completionCommand(), c.versionCommand())
 	return root
 }
 

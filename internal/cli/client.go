@@ -41,17 +41,68 @@ func (c *client) get(ctx context.Context, path string, out any) error {
 
 // do sends one request below /api/v1. in and out may be nil.
 func (c *client) do(ctx context.Context, method, path string, in, out any) error {
+	res, err := c.send(ctx, method, path, in)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if out == nil {
+		return nil
+	}
+	data, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	if err != nil {
+		return c.lost(ctx, err)
+	}
+	if err := json.Unmarshal(data, out); err != nil {
+		return junctor.Errorf(junctor.CodeUpstream, "%s answered something that is not of this API; is it a Junctor of another version? %w", c.name, err)
+	}
+	return nil
+}
+
+// copy writes what is at path to w, however long it is. An answer that breaks
+// off is an error.
+func (c *client) copy(ctx context.Context, path string, w io.Writer) error {
+	res, err := c.send(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	out := &written{w: w}
+	if _, err := io.Copy(out, res.Body); err != nil {
+		if out.err != nil {
+			return out.err
+		}
+		return junctor.Errorf(junctor.CodeUpstream, "%s broke off in the middle of its answer; what was written is not whole: %w", c.name, err)
+	}
+	return nil
+}
+
+// written remembers that it was writing, not reading, that failed.
+type written struct {
+	w   io.Writer
+	err error
+}
+
+func (w *written) Write(b []byte) (int, error) {
+	n, err := w.w.Write(b)
+	w.err = err
+	return n, err
+}
+
+// send gives the answer to a request, whose body the caller closes, or the
+// error that it was.
+func (c *client) send(ctx context.Context, method, path string, in any) (*http.Response, error) {
 	var body io.Reader
 	if in != nil {
 		data, err := json.Marshal(in)
 		if err != nil {
-			return junctor.Errorf(junctor.CodeInvalid, "the request cannot be written as JSON: %w", err)
+			return nil, junctor.Errorf(junctor.CodeInvalid, "the request cannot be written as JSON: %w", err)
 		}
 		body = bytes.NewReader(data)
 	}
 	req, err := http.NewRequestWithContext(ctx, method, c.base+"/api/v1"+path, body)
 	if err != nil {
-		return junctor.Errorf(junctor.CodeInvalid, "%s cannot be asked: %w", c.name, err)
+		return nil, junctor.Errorf(junctor.CodeInvalid, "%s cannot be asked: %w", c.name, err)
 	}
 	if in != nil {
 		req.Header.Set("Content-Type", "application/json")
@@ -61,23 +112,17 @@ func (c *client) do(ctx context.Context, method, path string, in, out any) error
 	}
 	res, err := c.http.Do(req)
 	if err != nil {
-		return c.lost(ctx, err)
+		return nil, c.lost(ctx, err)
+	}
+	if res.StatusCode < 300 {
+		return res, nil
 	}
 	defer res.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
 	if err != nil {
-		return c.lost(ctx, err)
+		return nil, c.lost(ctx, err)
 	}
-	if res.StatusCode >= 300 {
-		return c.refusal(res, data)
-	}
-	if out == nil {
-		return nil
-	}
-	if err := json.Unmarshal(data, out); err != nil {
-		return junctor.Errorf(junctor.CodeUpstream, "%s answered something that is not of this API; is it a Junctor of another version? %w", c.name, err)
-	}
-	return nil
+	return nil, c.refusal(res, data)
 }
 
 // lost says why there was no answer.

@@ -113,11 +113,11 @@ func TestSpans(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]string{"": "", "1d": "2026-01-09T12:00:00Z", "15m": "2026-01-10T11:45:00Z"} {
-		if got, err := readSince(in, now); got != want || err != nil {
+		if got, err := readTime("since", in, now); got != want || err != nil {
 			t.Errorf("since %q: %s, %v; want %q", in, got, err, want)
 		}
 	}
-	if _, err := readSince("yesterday", now); err == nil {
+	if _, err := readTime("since", "yesterday", now); err == nil {
 		t.Error("since yesterday was taken")
 	}
 }

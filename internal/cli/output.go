@@ -88,7 +88,12 @@ func (c *cli) colourful(w io.Writer) bool {
 	if c.getenv("NO_COLOR") != "" || c.getenv("TERM") == "dumb" {
 		return false
 	}
-	f, ok := w.(*os.File)
+	return isTerminal(w)
+}
+
+// isTerminal says whether a person sits at a reader or a writer.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
 	if !ok {
 		return false
 	}

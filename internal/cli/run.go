@@ -22,6 +22,9 @@ import (
 // socketOf is where an instance on this data directory can be reached.
 func socketOf(dataDir string) string { return filepath.Join(dataDir, app.SocketName) }
 
+// journalOf is where an instance on this data directory keeps its record of calls.
+func journalOf(dataDir string) string { return filepath.Join(dataDir, app.JournalDir) }
+
 // serve runs an instance until ctx ends.
 func (c *cli) serve(ctx context.Context, cfg *config.Config, s started) error {
 	for _, w := range append(config.UnknownEnv(c.env), cfg.Warnings()...) {

@@ -9,7 +9,9 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -44,9 +46,11 @@ func TestScripts(t *testing.T) {
 			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"edit":  edit,
 			"exits": exits,
 			"keyof": keyof,
 			"ready": ready,
+			"until": until,
 		},
 	})
 }
@@ -107,4 +111,41 @@ func ready(ts *testscript.TestScript, _ bool, args []string) {
 		case <-tick.C:
 		}
 	}
+}
+
+// edit DIR OLD NEW replaces the first OLD in the first file of a folder that has
+// it.
+func edit(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: edit DIR OLD NEW")
+	}
+	dir := ts.MkAbs(args[0])
+	entries, err := os.ReadDir(dir)
+	ts.Check(err)
+	for _, e := range entries {
+		file := filepath.Join(dir, e.Name())
+		text, err := os.ReadFile(file)
+		ts.Check(err)
+		if next := strings.Replace(string(text), args[1], args[2], 1); next != string(text) {
+			ts.Check(os.WriteFile(file, []byte(next), 0o600))
+			return
+		}
+	}
+	ts.Fatalf("no file in %s has %q", args[0], args[1])
+}
+
+// until PATTERN program args... runs a program again and again until its output
+// has the pattern.
+func until(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: until PATTERN program args...")
+	}
+	want := regexp.MustCompile(args[0])
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); {
+		ts.Check(ts.Exec(args[1], args[2:]...))
+		if want.MatchString(ts.ReadFile("stdout")) {
+			return
+		}
+	}
+	ts.Fatalf("%s never printed %s", args[1], args[0])
 }

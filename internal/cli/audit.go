@@ -1,0 +1,239 @@
+package cli
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/audit"
+)
+
+// The journal is files: these commands read them, whether an instance runs or
+// not.
+
+func (c *cli) auditCommand() *cobra.Command {
+	cmd := noun("audit", "Read and verify the journal of calls", "junctor audit verify")
+	cmd.AddCommand(c.auditList(), c.auditVerify(), c.auditExport())
+	return cmd
+}
+
+// journal is the folder of the journal that the command line means.
+func (c *cli) journal(cmd *cobra.Command) (string, error) {
+	cfg, err := c.load(cmd)
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(cfg.DataDir); errors.Is(err, fs.ErrNotExist) {
+		return "", junctor.Errorf(junctor.CodeNotFound, "there is no journal, since there is no data directory at %s: name another with --data-dir", cfg.DataDir)
+	}
+	return journalOf(cfg.DataDir), nil
+}
+
+func (c *cli) auditList() *cobra.Command {
+	var f audit.Filter
+	var tool, status, since, until string
+	cmd := &cobra.Command{
+		Use: "ls", Short: "List the records of the journal, newest first",
+		Long: "List the records of the journal, newest first. A call has one when it starts and one when it ends; a refused\n" +
+			"call has one. Records are not verified: junctor audit verify does that.",
+		Example: "  junctor audit ls --status denied --since 24h", Args: cobra.NoArgs,
+		RunE: run(func(cmd *cobra.Command, _ []string) error {
+			dir, err := c.journal(cmd)
+			if err != nil {
+				return err
+			}
+			now := time.Now()
+			if f.Since, err = momentOf("since", since, now); err != nil {
+				return err
+			}
+			if f.Until, err = momentOf("until", until, now); err != nil {
+				return err
+			}
+			f.Status, f.Name = junctor.Status(status), tool
+			if server, name, ok := strings.Cut(tool, "__"); ok {
+				f.Server, f.Name = server, name
+			}
+			limit := f.Limit
+			if limit < 1 {
+				return usagef("--limit %d: it is 1 or more", limit)
+			}
+			ask := f
+			ask.Limit++
+			records, err := audit.List(cmd.Context(), dir, ask)
+			if err != nil {
+				return err
+			}
+			return c.printRecords(records, limit)
+		}),
+	}
+	cmd.Flags().StringVar(&tool, "tool", "", "only records of this tool: server__name, or a server's own name")
+	cmd.Flags().StringVar(&f.Subject, "agent", "", "only records of this caller: a key's id, or an agent's name")
+	cmd.Flags().StringVar(&f.Call, "call", "", "only the records of this call")
+	cmd.Flags().StringVar(&status, "status", "", "only records with this status, such as success, error or denied")
+	cmd.Flags().StringVar(&since, "since", "", "only records since then: 15m, 7d, or a time such as 2026-01-31T00:00:00Z")
+	cmd.Flags().StringVar(&until, "until", "", "only records before then, in the same forms")
+	cmd.Flags().Uint64Var(&f.Before, "before", 0, "only records with a lower number than this")
+	cmd.Flags().IntVar(&f.Limit, "limit", 50, "at most this many")
+	_ = cmd.RegisterFlagCompletionFunc("tool", c.completeTools)
+	c.remote(cmd)
+	return cmd
+}
+
+// journalRecord is a record for programs: the exact text, and its hash.
+type journalRecord struct {
+	Hash   string          `json:"hash"`
+	Record json.RawMessage `json:"record"`
+}
+
+// printRecords shows up to limit records, and says so when there are more.
+func (c *cli) printRecords(records []audit.Record, limit int) error {
+	out := list[journalRecord]{Items: []journalRecord{}}
+	if len(records) > limit {
+		records = records[:limit]
+		out.Next = strconv.FormatUint(records[limit-1].Seq, 10)
+	}
+	if c.json() {
+		for _, r := range records {
+			out.Items = append(out.Items, journalRecord{Hash: r.Hash, Record: json.RawMessage(r.Line)})
+		}
+		return c.printJSON(out)
+	}
+	rows := make([][]string, len(records))
+	for i, r := range records {
+		name := r.Name
+		if r.Server != "" {
+			name = r.Server + "/" + r.Name
+		}
+		rows[i] = []string{strconv.FormatUint(r.Seq, 10), moment(r.Time), string(r.Phase), name, string(r.Status), r.Subject, r.Call}
+	}
+	if err := c.table([]string{"RECORD", "TIME", "PHASE", "NAME", "STATUS", "BY", "CALL"}, rows); err != nil {
+		return err
+	}
+	if out.Next != "" {
+		c.say("there are more: add --before %s", out.Next)
+	}
+	return nil
+}
+
+func (c *cli) auditVerify() *cobra.Command {
+	var exports []string
+	cmd := &cobra.Command{
+		Use: "verify", Short: "Verify that no record of the journal was changed, moved or removed",
+		Long: "Read the whole journal against its chain of hashes and against what was signed. The first record that does not\n" +
+			"hold is named, and the exit code is 1. An export from earlier, kept elsewhere, convicts even who could sign.",
+		Example: "  junctor audit verify --against audit-2026-01.jsonl", Args: cobra.NoArgs,
+		RunE: run(func(cmd *cobra.Command, _ []string) error {
+			dir, err := c.journal(cmd)
+			if err != nil {
+				return err
+			}
+			var o audit.VerifyOptions
+			for _, file := range exports {
+				heads, err := readHeads(file)
+				if err != nil {
+					return err
+				}
+				o.Heads = append(o.Heads, heads...)
+			}
+			report, err := audit.Verify(cmd.Context(), dir, o)
+			if err != nil {
+				return err
+			}
+			return c.printReport(report)
+		}),
+	}
+	cmd.Flags().StringSliceVar(&exports, "against", nil, "an export from earlier, whose signed head must hold; may be given several times")
+	_ = cmd.MarkFlagFilename("against", "jsonl")
+	c.remote(cmd)
+	return cmd
+}
+
+func (c *cli) printReport(r audit.Report) error {
+	if c.json() {
+		if err := c.printJSON(r); err != nil {
+			return err
+		}
+	} else {
+		for _, note := range r.Notes {
+			c.say("note: %s", printable(note))
+		}
+		if r.OK {
+			_, err := fmt.Fprintf(c.out, "%s: %d records hold (%d to %d)\n", c.paint(green, "ok"), r.Records, r.First, r.Last)
+			return err
+		}
+		if _, err := fmt.Fprintf(c.out, "%s: %s\n", c.paint(red, "bad"), printable(r.Bad.String())); err != nil {
+			return err
+		}
+	}
+	if !r.OK {
+		return said("the journal does not hold")
+	}
+	return nil
+}
+
+// readHeads takes the signed heads out of an export.
+func readHeads(file string) ([]audit.Head, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, usagef("--against: %v", err)
+	}
+	defer f.Close()
+	var heads []audit.Head
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var line struct{ Head *audit.Head }
+		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+			return nil, usagef("--against: %s is not an export of the journal: %v", file, err)
+		}
+		if line.Head != nil {
+			heads = append(heads, *line.Head)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, usagef("--against: %s cannot be read: %v", file, err)
+	}
+	if len(heads) == 0 {
+		return nil, usagef("--against: %s has no signed head; its last line should hold one", file)
+	}
+	return heads, nil
+}
+
+func (c *cli) auditExport() *cobra.Command {
+	var since, until string
+	cmd := &cobra.Command{
+		Use: "export", Short: "Write the journal to standard output, with its signed head",
+		Long: "Write the records of the journal, oldest first, an object a line: the hash, and the exact record that it is of.\n" +
+			"The last line is the signed head. Kept elsewhere, it shows later whether the journal was cut or rewritten.",
+		Example: "  junctor audit export --since 30d > audit-2026-01.jsonl", Args: cobra.NoArgs,
+		RunE: run(func(cmd *cobra.Command, _ []string) error {
+			dir, err := c.journal(cmd)
+			if err != nil {
+				return err
+			}
+			now := time.Now()
+			from, err := momentOf("since", since, now)
+			if err != nil {
+				return err
+			}
+			to, err := momentOf("until", until, now)
+			if err != nil {
+				return err
+			}
+			return audit.Export(cmd.Context(), c.out, dir, from, to)
+		}),
+	}
+	cmd.Flags().StringVar(&since, "since", "", "only records since then: 15m, 7d, or a time such as 2026-01-31T00:00:00Z")
+	cmd.Flags().StringVar(&until, "until", "", "only records before then, in the same forms")
+	c.remote(cmd)
+	return cmd
+}

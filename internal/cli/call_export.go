@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/junctor-mcp/junctor/internal/history"
+)
+
+func (c *cli) callShow() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "show ID", Short: "Show a call with what was said in it",
+		Long:    "Show a call with its parameters and its result, as the history keeps them: secrets are taken out, and long\ntexts are cut.",
+		Example: "  junctor call show 01JZ3K8Q6M", Args: cobra.ExactArgs(1),
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			var e history.Entry
+			if err := c.ask(cmd, http.MethodGet, path("calls", args[0]), nil, &e); err != nil {
+				return err
+			}
+			if c.json() {
+				return c.printJSON(e)
+			}
+			return c.facts("id", e.ID, "start", moment(e.Start), "kind", string(e.Kind), "server", e.Server, "name", e.Name, "version", e.Version,
+				"door", string(e.Door), "by", e.Issuer+":"+e.Subject, "status", string(e.Status), "code", string(e.Code), "reason", e.Reason,
+				"took", e.Duration.String(), "parameters", string(e.Params), "result", string(e.Result))
+		}),
+	}
+	c.remote(cmd)
+	return cmd
+}
+
+func (c *cli) callExport() *cobra.Command {
+	filter := map[string]*string{}
+	var since, until, format string
+	cmd := &cobra.Command{
+		Use: "export", Short: "Write calls with what was said in them to standard output",
+		Long: "Write the calls that match, newest first, with their parameters and results as the history keeps them: secrets\n" +
+			"are taken out, and long texts are cut. As jsonl each line is an object; csv has a heading.",
+		Example: "  junctor call export --since 7d --format csv > calls.csv", Args: cobra.NoArgs,
+		RunE: run(func(cmd *cobra.Command, _ []string) error {
+			if format != "jsonl" && format != "csv" {
+				return usagef("--format %q: an export is jsonl or csv", format)
+			}
+			query := url.Values{"format": {format}}
+			for name, value := range filter {
+				if *value != "" {
+					query.Set(name, *value)
+				}
+			}
+			now := time.Now()
+			for name, value := range map[string]string{"since": since, "until": until} {
+				at, err := readTime(name, value, now)
+				if err != nil {
+					return err
+				}
+				if at != "" {
+					query.Set(name, at)
+				}
+			}
+			client, err := c.client(cmd)
+			if err != nil {
+				return err
+			}
+			return client.copy(cmd.Context(), "/calls/export?"+query.Encode(), c.out)
+		}),
+	}
+	for name, help := range map[string]string{
+		"tool": "only calls of this tool", "server": "only calls of this server", "agent": "only calls by this caller: a key's id, or an agent's name",
+		"status": "only calls that ended so, such as success, error or denied", "text": "only calls that have this text in parameters, result or reason",
+	} {
+		filter[name] = cmd.Flags().String(name, "", help)
+	}
+	cmd.Flags().StringVar(&since, "since", "", "only calls since then: 15m, 7d, or a time such as 2026-01-31T00:00:00Z")
+	cmd.Flags().StringVar(&until, "until", "", "only calls before then, in the same forms")
+	cmd.Flags().StringVar(&format, "format", "jsonl", "`jsonl` or csv")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"jsonl", "csv"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("tool", c.completeTools)
+	c.remote(cmd)
+	return cmd
+}

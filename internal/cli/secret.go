@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/junctor-mcp/junctor/internal/seal"
+)
+
+func (c *cli) secretCommand() *cobra.Command {
+	cmd := noun("secret", "Store the credentials that servers use", "junctor secret ls")
+	cmd.AddCommand(c.secretSet(), c.secretList(), c.secretRemove(), c.secretRotate())
+	return cmd
+}
+
+func (c *cli) secretSet() *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use: "set OWNER NAME", Short: "Store a secret, or replace it",
+		Long: "Store a secret, encrypted. It is read from standard input or from a file, never from the command line, where\n" +
+			"other users of this machine could see it. One line break at its end is not part of it. OWNER is what uses it,\n" +
+			"such as a server. No command shows it again.",
+		Example: "  junctor secret set ocr credentials --file service-account.json", Args: cobra.ExactArgs(2),
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			value, err := c.readSecret(file)
+			if err != nil {
+				return err
+			}
+			var info seal.SecretInfo
+			if err := c.ask(cmd, http.MethodPut, path("secrets", args[0], args[1]), map[string]string{"value": value}, &info); err != nil {
+				return err
+			}
+			return c.done(info)
+		}),
+	}
+	cmd.Flags().StringVar(&file, "file", "", "read the secret from this `file` instead of standard input")
+	c.remote(cmd)
+	return cmd
+}
+
+// readSecret reads a secret. What is wrong with it is said without showing it.
+func (c *cli) readSecret(file string) (string, error) {
+	in, from := c.in, "standard input"
+	if file != "" {
+		f, err := os.Open(file)
+		if err != nil {
+			return "", usagef("--file: %s cannot be read: %v", file, err)
+		}
+		defer f.Close()
+		in, from = f, file
+	} else if isTerminal(c.in) {
+		c.say("type the secret and end it with Ctrl-D on a line of its own")
+	}
+	data, err := io.ReadAll(io.LimitReader(in, seal.MaxSecret+3))
+	if err != nil {
+		return "", fmt.Errorf("%s cannot be read: %w", from, err)
+	}
+	value := strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r")
+	switch {
+	case value == "":
+		return "", usagef("there is no secret in %s", from)
+	case len(value) > seal.MaxSecret:
+		return "", usagef("what is in %s is too long for a secret: the most is %d bytes", from, seal.MaxSecret)
+	case !utf8.ValidString(value):
+		return "", usagef("what is in %s is not text: encode it, as base64 does, if what uses it takes that", from)
+	}
+	return value, nil
+}
+
+func (c *cli) secretList() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "ls [OWNER]", Short: "List the names of secrets", Example: "  junctor secret ls", Args: cobra.MaximumNArgs(1), ValidArgsFunction: c.completeSecrets,
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			query := ""
+			if len(args) > 0 {
+				query = "?" + url.Values{"owner": {args[0]}}.Encode()
+			}
+			var secrets list[seal.SecretInfo]
+			if err := c.ask(cmd, http.MethodGet, "/secrets"+query, nil, &secrets); err != nil {
+				return err
+			}
+			if c.json() {
+				return c.printJSON(secrets)
+			}
+			rows := make([][]string, len(secrets.Items))
+			for i, s := range secrets.Items {
+				rows[i] = []string{s.Owner, s.Name, moment(s.CreatedAt), moment(s.UpdatedAt)}
+			}
+			return c.table([]string{"OWNER", "NAME", "CREATED", "UPDATED"}, rows)
+		}),
+	}
+	c.remote(cmd)
+	return cmd
+}
+
+func (c *cli) secretRemove() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "rm OWNER NAME", Short: "Forget a secret", Example: "  junctor secret rm ocr credentials", Args: cobra.ExactArgs(2), ValidArgsFunction: c.completeSecrets,
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			if err := c.ask(cmd, http.MethodDelete, path("secrets", args[0], args[1]), nil, nil); err != nil {
+				return err
+			}
+			return c.done(map[string]string{"owner": args[0], "name": args[1], "state": "removed"})
+		}),
+	}
+	c.remote(cmd)
+	return cmd
+}
+
+func (c *cli) secretRotate() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "rotate", Short: "Replace the key that secrets are sealed under",
+		Long: "Make a new sealing key, wrap everything with it and remove the old one, while the instance goes on serving.\n" +
+			"If it is interrupted, nothing is lost: run it again. A backup from before needs the key from before: keep a\n" +
+			"copy of the key file with it.\n\nA key from JUNCTOR_SEAL_KEY is replaced in three steps: put the new one in front of it (new,old) and restart;\n" +
+			"run this; take the old one away.",
+		Example: "  junctor secret rotate", Args: cobra.NoArgs,
+		RunE: run(func(cmd *cobra.Command, _ []string) error {
+			var r seal.Rotation
+			if err := c.ask(cmd, http.MethodPost, "/secrets/rotate", nil, &r); err != nil {
+				return err
+			}
+			if r.Broken > 0 {
+				c.say("warning: %d keys open with no sealing key; junctor secret set stores anew what they sealed", r.Broken)
+			}
+			if len(r.Unused) > 0 {
+				c.say("JUNCTOR_SEAL_KEY can do without %s now", strings.Join(r.Unused, ", "))
+			}
+			if c.json() {
+				return c.printJSON(r)
+			}
+			return c.facts("current key", r.KeyID, "wrapped again", fmt.Sprint(r.Rewrapped), "removed", strings.Join(r.Removed, ", "))
+		}),
+	}
+	c.remote(cmd)
+	return cmd
+}
+
+// completeSecrets offers owners, and after one the names of its secrets.
+func (c *cli) completeSecrets(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	var found list[seal.SecretInfo]
+	if len(args) > 1 || !c.peek(cmd, "/secrets", &found) {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var out []string
+	seen := map[string]bool{}
+	for _, s := range found.Items {
+		word := s.Owner
+		if len(args) == 1 {
+			if s.Owner != args[0] {
+				continue
+			}
+			word = s.Name
+		}
+		if strings.HasPrefix(word, prefix) && !seen[word] {
+			seen[word] = true
+			out = append(out, word)
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
