@@ -99,8 +99,7 @@ type Setting struct {
 	Source string `json:"source"`
 }
 
-// Options are the parts that the API stands on. All but Log are needed; without
-// Secrets or History, their routes are missing.
+// Options are the parts that the API stands on. All but Log are needed.
 type Options struct {
 	// Authenticate names who is asking, or says with a junctor.Error why it
 	// cannot. It is asked before a body is read.
@@ -132,6 +131,8 @@ func New(o Options) (http.Handler, error) {
 		{"Tools", o.Tools == nil},
 		{"Runner", o.Runner == nil},
 		{"Calls", o.Calls == nil},
+		{"Secrets", o.Secrets == nil},
+		{"History", o.History == nil},
 		{"Settings", o.Settings == nil},
 	} {
 		if part.missing {

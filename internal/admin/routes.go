@@ -67,12 +67,8 @@ func register(o Options) *api {
 	a.toolRoutes()
 	a.keyRoutes()
 	a.callRoutes()
-	if o.History != nil {
-		a.historyRoutes()
-	}
-	if o.Secrets != nil {
-		a.secretRoutes()
-	}
+	a.historyRoutes()
+	a.secretRoutes()
 	a.aboutRoutes()
 	return a
 }
