@@ -12,22 +12,30 @@ import (
 	"slices"
 )
 
-// Set is a number of secrets to look for. Add everything before the first
-// search; searching is safe from several goroutines.
+// Set is a number of secrets to look for. Searching is safe from several
+// goroutines, while nothing is added.
 type Set struct {
 	names   []string
 	secrets []string
 	needles needles
 }
 
-// New makes a set of n secrets. They are unlike anything else, 43 characters
-// long, and may stand in a header, a URL's query or a JSON string.
+// New makes a set of n secrets, as Make does.
 func New(n int) *Set {
 	s := &Set{needles: needles{at: map[uint64][]needle{}}}
 	for i := range n {
-		s.Add(fmt.Sprintf("canary %d", i), fmt.Sprintf("cnry%03d.%s+/%s", i, rand.Text()[:16], rand.Text()[:17]))
+		s.Make(fmt.Sprintf("canary %d", i))
 	}
 	return s
+}
+
+// Make adds a secret under a name and gives it. It is unlike anything else, 43
+// characters long or a little more, and may stand in a header, a URL's query or
+// a JSON string.
+func (s *Set) Make(name string) string {
+	secret := fmt.Sprintf("cnry%03d.%s+/%s", len(s.secrets), rand.Text()[:16], rand.Text()[:17])
+	s.Add(name, secret)
+	return secret
 }
 
 // Add takes one more secret, of 8 bytes or more, under a name that a Hit shows.
