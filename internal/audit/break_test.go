@@ -115,7 +115,8 @@ func TestSegmentTakenAway(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			j := open(t, Options{Dir: dir})
 			run(t, j, "a", 3)
-			if err := do(j.path); err != nil {
+			path, _, _, _ := at(j)
+			if err := do(path); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(2 * probeEvery)
@@ -138,10 +139,10 @@ func TestSegmentTakenAway(t *testing.T) {
 func TestClockSetBack(t *testing.T) {
 	t.Parallel()
 	dir := place(t)
-	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	j := open(t, Options{Dir: dir, Now: func() time.Time { return now }})
+	now := newClock()
+	j := open(t, Options{Dir: dir, Now: now.Now})
 	record(t, j, started("a"))
-	now = now.Add(-time.Hour)
+	now.add(-time.Hour)
 	record(t, j, ended("a"), started("b"))
 	closed(t, j)
 	if r := clean(t, dir); len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "1h0m0s before record 3") {

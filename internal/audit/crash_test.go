@@ -115,11 +115,11 @@ func TestTornAtEveryByte(t *testing.T) {
 	if err := j.sign(false); err != nil {
 		t.Fatal(err)
 	}
-	before := j.off
+	_, before, _, _ := at(j)
 	record(t, j, started("last"))
-	size := j.off
-	name := filepath.Base(j.path)
-	whole, err := os.ReadFile(j.path)
+	path, size, _, _ := at(j)
+	name := filepath.Base(path)
+	whole, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestTornFirstRecordOfASegment(t *testing.T) {
 		if err := j.sign(false); err != nil {
 			t.Fatal(err)
 		}
-		seq := j.seq
+		_, _, seq, _ := at(j)
 		dead := snapshot(t, dir)
 		path := segmentPath(filepath.Join(dead, "journal"), seq+1)
 		if err := os.WriteFile(path, []byte(fmt.Sprintf("%0"+strconv.Itoa(max(left, 1))+"d", 0))[:left], 0o600); err != nil {

@@ -120,7 +120,7 @@ func TestDiskThatFailsAndHeals(t *testing.T) {
 					t.Errorf("calls %+v", calls)
 				}
 				f.set(func(f *faults) { f.write = nil })
-				if j.torn {
+				if _, _, _, torn := at(j); torn {
 					refused(t, j, started("d")) // half a line is in the way
 				}
 				f.set(func(f *faults) { f.truncate = nil })
@@ -229,8 +229,8 @@ func TestCallersShareASync(t *testing.T) {
 	} else {
 		t.Logf("%d syncs for %d records", n, callers*each*2)
 	}
-	if j.synced.Load() != j.seq {
-		t.Errorf("synced up to %d of %d", j.synced.Load(), j.seq)
+	if seq := j.State().Seq; j.synced.Load() != seq {
+		t.Errorf("synced up to %d of %d", j.synced.Load(), seq)
 	}
 	closed(t, j)
 	clean(t, dir)

@@ -10,6 +10,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	jsonv2 "github.com/go-json-experiment/json"
+
 	junctor "github.com/junctor-mcp/junctor"
 )
 
@@ -39,6 +41,39 @@ func FuzzLine(f *testing.F) {
 	})
 }
 
+// The quick reader and the JSON parser never disagree.
+func FuzzScan(f *testing.F) {
+	e := newEncoder("n1")
+	e.begin(1, time.Unix(0, 0), PhaseEnd)
+	e.call(ended("x"))
+	good, _ := e.seal(&[32]byte{})
+	f.Add(string(good[lineHead : len(good)-1]))
+	f.Add(`{"seq":1,"seq":2}`)
+	f.Add(`{"seq":1,}`)
+	f.Add(`{"seq":18446744073709551615,"bytes_in":-1}`)
+	f.Add(`{"time":"2026-02-30T00:00:00.000000Z"}`)
+	f.Add(`{"time":"2026-02-28T24:00:00.000000Z","name":"é"}`)
+	f.Add("{\"name\":\"\xff\"}")
+	f.Add(`{"dropped":0123}`)
+	f.Add(`{}`)
+	f.Fuzz(func(t *testing.T, s string) {
+		var quick, full entry
+		if !quick.scan(s) {
+			return
+		}
+		if err := jsonv2.Unmarshal([]byte(s), &full); err != nil {
+			t.Fatalf("%q is no JSON: %v", s, err)
+		}
+		if !quick.Time.Equal(full.Time) {
+			t.Errorf("%q: time %s, want %s", s, quick.Time, full.Time)
+		}
+		quick.Time, full.Time = time.Time{}, time.Time{}
+		if quick != full {
+			t.Errorf("%q\n got %+v\nwant %+v", s, quick, full)
+		}
+	})
+}
+
 // Whatever a caller is called and calls, the record can be read and is bounded.
 func FuzzRecord(f *testing.F) {
 	f.Add("id", "name", "reason", int64(5))
@@ -58,6 +93,9 @@ func FuzzRecord(f *testing.F) {
 		l, err := parseLine(b[:len(b)-1])
 		if err != nil || l.hash != hash || follow(&[32]byte{9}, l.text) != hash {
 			t.Fatalf("%v: %q", err, b)
+		}
+		if !strings.ContainsFunc(id+name+reason, func(r rune) bool { return r < 0x20 || r == '"' || r == '\\' || r == 0x7f }) && us >= 0 && !new(entry).scan(string(l.text)) {
+			t.Errorf("not read quickly: %s", l.text)
 		}
 		if len(name) <= maxName && utf8.ValidString(name) && !strings.Contains(name, "\x00") && l.Name != name {
 			t.Errorf("name %q came back as %q", name, l.Name)

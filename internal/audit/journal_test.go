@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -61,6 +62,25 @@ func open(t testing.TB, o Options) *Journal {
 	}
 	t.Cleanup(func() { _ = j.Close(context.Background()) })
 	return j
+}
+
+// clock is a time that a test moves.
+type clock struct{ ns atomic.Int64 }
+
+func newClock() *clock {
+	c := &clock{}
+	c.ns.Store(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano())
+	return c
+}
+
+func (c *clock) Now() time.Time      { return time.Unix(0, c.ns.Load()) }
+func (c *clock) add(d time.Duration) { c.ns.Add(int64(d)) }
+
+// at is where a journal is being written.
+func at(j *Journal) (path string, off int64, seq uint64, torn bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.path, j.off, j.seq, j.torn
 }
 
 func closed(t testing.TB, j *Journal) {

@@ -42,17 +42,17 @@ type entry struct {
 	Ends    int64  `json:"ends"`    // lost: ends and refusals
 }
 
-// line is one line of a segment, in its parts. text and entry are of the buffer
-// it was read from.
+// line is one line of a segment, in its parts.
 type line struct {
 	hash [sha256.Size]byte
-	text []byte
+	text []byte // the record, in the buffer it was read from
+	src  string // the same, to keep; once it was parsed
 	entry
 }
 
 func (l *line) record() Record {
 	return Record{
-		Node: l.Node, Seq: l.Seq, Hash: hex.EncodeToString(l.hash[:]), Line: string(l.text),
+		Node: l.Node, Seq: l.Seq, Hash: hex.EncodeToString(l.hash[:]), Line: l.src,
 		Time: l.Time, Phase: l.Phase, Tenant: l.Tenant, Call: l.Call, Server: l.Server, Name: l.Name,
 		Subject: l.Subject, Status: l.Status,
 	}
@@ -103,7 +103,17 @@ func parseLine(b []byte) (line, error) {
 }
 
 func (l *line) parse() error {
-	if err := json.Unmarshal(l.text, &l.entry); err != nil || l.Seq == 0 || l.Node == "" || l.Phase == "" {
+	if l.src == "" {
+		l.src = string(l.text)
+	}
+	l.entry = entry{}
+	if !l.scan(l.src) {
+		l.entry = entry{}
+		if err := json.Unmarshal(l.text, &l.entry); err != nil {
+			return errJSON
+		}
+	}
+	if l.Seq == 0 || l.Node == "" || l.Phase == "" {
 		return errJSON
 	}
 	return nil
@@ -133,14 +143,4 @@ func nibble(c byte) byte {
 		return c - 'a' + 10
 	}
 	return 0xff
-}
-
-// follow is the hash of a record that follows prev.
-func follow(prev *[sha256.Size]byte, text []byte) [sha256.Size]byte {
-	h := sha256.New()
-	h.Write(prev[:])
-	h.Write(text)
-	var sum [sha256.Size]byte
-	h.Sum(sum[:0])
-	return sum
 }

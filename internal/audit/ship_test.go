@@ -101,7 +101,7 @@ func TestShipping(t *testing.T) {
 		run(t, j, "d", 10)
 		closed(t, j) // copies the rest
 		r, err := VerifyRecords(context.Background(), s.all(), VerifyOptions{Dir: dir})
-		if err != nil || !r.OK || r.Last != j.seq {
+		if err != nil || !r.OK || r.Last != j.State().Seq {
 			t.Errorf("%+v, %v", r, err)
 		}
 	})
@@ -309,10 +309,10 @@ func TestRetentionInterrupted(t *testing.T) {
 func TestListAndExport(t *testing.T) {
 	t.Parallel()
 	dir := place(t)
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	j := open(t, Options{Dir: dir, SegmentBytes: 2000, Now: func() time.Time { return now }})
+	now := newClock()
+	j := open(t, Options{Dir: dir, SegmentBytes: 2000, Now: now.Now})
 	for i := range 20 {
-		now = now.Add(time.Hour)
+		now.add(time.Hour)
 		c := started(fmt.Sprint(i))
 		c.Subject = []string{"alice", "bob"}[i%2]
 		record(t, j, c)

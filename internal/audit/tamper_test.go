@@ -67,16 +67,16 @@ func each(rs []Record) iter.Seq2[Record, error] {
 // pruned beginning now and then, and a copy.
 func history(t testing.TB, dir string, rnd *rand.Rand) *memory {
 	t.Helper()
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	now := newClock()
 	m := &memory{}
-	o := Options{Dir: dir, SegmentBytes: int64(1000 + rnd.IntN(4000)), Ship: m, Now: func() time.Time { return now }}
+	o := Options{Dir: dir, SegmentBytes: int64(1000 + rnd.IntN(4000)), Ship: m, Now: now.Now}
 	if rnd.IntN(2) == 0 {
 		o.Keep = 24 * time.Hour
 	}
 	for session := range 1 + rnd.IntN(3) {
 		j := open(t, o)
 		for i := range 1 + rnd.IntN(15) {
-			now = now.Add(time.Duration(rnd.IntN(5)) * time.Hour)
+			now.add(time.Duration(rnd.IntN(5)) * time.Hour)
 			run(t, j, fmt.Sprintf("%d-%d", session, i), 1)
 		}
 		closed(t, j)
@@ -116,6 +116,8 @@ func differ[T any](a, b []T, equal func(T, T) bool) int {
 	}
 	return -1
 }
+
+func follow(prev *[32]byte, text []byte) [32]byte { return new(chain).follow(prev, text) }
 
 // rehash makes a chain of forged lines whole again, from line i on.
 func rehash(lines [][]byte, i int) {
@@ -368,13 +370,13 @@ func TestHistoriesVerify(t *testing.T) {
 		dir := filepath.Join(quickRoot(rt), "journal")
 		var err error
 		m := &memory{}
-		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		now := newClock()
 		o := Options{
-			Dir: dir, Node: "n1", Strict: rapid.Bool().Draw(rt, "strict"), Ship: m, Now: func() time.Time { return now },
+			Dir: dir, Node: "n1", Strict: rapid.Bool().Draw(rt, "strict"), Ship: m, Now: now.Now,
 			SegmentBytes: rapid.Int64Range(1, 5000).Draw(rt, "segment"), Keep: time.Duration(rapid.IntRange(0, 3).Draw(rt, "keep")) * time.Hour,
 		}
 		var j *Journal
-		calls, back := 0, 0
+		calls := 0
 		up := func() {
 			if j == nil {
 				if j, err = Open(context.Background(), o); err != nil {
@@ -409,7 +411,7 @@ func TestHistoriesVerify(t *testing.T) {
 			"torn": func(rt *rapid.T) { // a crash in the middle of a write
 				up()
 				n := rapid.IntRange(1, 400).Draw(rt, "bytes")
-				path, off := j.path, j.off
+				path, off, _, _ := at(j)
 				down()
 				head, err := readHead(o.headsOf(), "n1", mustKey(rt, o.headsOf()))
 				if err != nil {
@@ -432,8 +434,8 @@ func TestHistoriesVerify(t *testing.T) {
 					rt.Fatal(err)
 				}
 			},
-			"later":    func(*rapid.T) { now = now.Add(30 * time.Minute) },
-			"set back": func(*rapid.T) { now = now.Add(-time.Hour); back++ },
+			"later":    func(*rapid.T) { now.add(30 * time.Minute) },
+			"set back": func(*rapid.T) { now.add(-time.Hour) },
 			"verify": func(rt *rapid.T) {
 				r, err := Verify(context.Background(), dir, VerifyOptions{Node: "n1"})
 				if err != nil || !r.OK {

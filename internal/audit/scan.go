@@ -1,0 +1,182 @@
+package audit
+
+import (
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// scan reads a record as this package writes it: a flat object of known
+// members, each at most once, with text that needs no unescaping and whole
+// numbers. It says no to anything else, which is then for a JSON parser to
+// judge; what it accepts, a parser reads the same. Texts are parts of s.
+//
+// Copying and verifying read every record, and this is most of their work.
+func (e *entry) scan(s string) bool {
+	if len(s) < 2 || s[0] != '{' || s[len(s)-1] != '}' {
+		return false
+	}
+	var seen uint32
+	for i := 1; i < len(s)-1; {
+		key, n := scanText(s[i:])
+		if n < 0 || i+n >= len(s)-1 || s[i+n] != ':' {
+			return false
+		}
+		i += n + 1
+		var value string
+		text := s[i] == '"'
+		if text {
+			value, n = scanText(s[i:])
+		} else {
+			value, n = scanDigits(s[i:])
+		}
+		if n < 0 {
+			return false
+		}
+		bit, ok := e.set(key, value, text)
+		if !ok || seen&bit != 0 {
+			return false
+		}
+		seen |= bit
+		switch i += n; {
+		case i == len(s)-1:
+			return true
+		case s[i] != ',' || i == len(s)-2:
+			return false
+		}
+		i++
+	}
+	return false
+}
+
+// scanText reads a string at the beginning of s and says how long it is with
+// its quotes; -1 for none that is plain.
+func scanText(s string) (string, int) {
+	if len(s) < 2 || s[0] != '"' {
+		return "", -1
+	}
+	ascii := true
+	for i := 1; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '"':
+			if !ascii && !utf8.ValidString(s[1:i]) {
+				return "", -1
+			}
+			return s[1:i], i + 1
+		case c == '\\' || c < 0x20:
+			return "", -1
+		case c >= utf8.RuneSelf:
+			ascii = false
+		}
+	}
+	return "", -1
+}
+
+// scanDigits reads a whole number at the beginning of s.
+func scanDigits(s string) (string, int) {
+	n := 0
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	if n == 0 || n > 18 || n > 1 && s[0] == '0' {
+		return "", -1
+	}
+	return s[:n], n
+}
+
+// set puts a member in its place and gives its bit, one for each.
+func (e *entry) set(key, value string, text bool) (bit uint32, ok bool) {
+	if !text {
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil {
+			return 0, false
+		}
+		return e.setNumber(key, n)
+	}
+	switch key {
+	case "node":
+		e.Node, bit = value, 1<<0
+	case "time":
+		e.Time, ok = scanTime(value)
+		return 1 << 1, ok
+	case "phase":
+		e.Phase, bit = Phase(value), 1<<2
+	case "call":
+		e.Call, bit = value, 1<<3
+	case "tenant":
+		e.Tenant, bit = junctor.TenantID(value), 1<<4
+	case "kind":
+		e.Kind, bit = junctor.Kind(value), 1<<5
+	case "door":
+		e.Door, bit = junctor.Door(value), 1<<6
+	case "server":
+		e.Server, bit = value, 1<<7
+	case "name":
+		e.Name, bit = value, 1<<8
+	case "version":
+		e.Version, bit = value, 1<<9
+	case "issuer":
+		e.Issuer, bit = value, 1<<10
+	case "subject":
+		e.Subject, bit = value, 1<<11
+	case "status":
+		e.Status, bit = junctor.Status(value), 1<<12
+	case "code":
+		e.Code, bit = junctor.Code(value), 1<<13
+	case "reason":
+		e.Reason, bit = value, 1<<14
+	case "args":
+		e.Args, bit = value, 1<<15
+	case "result":
+		e.Result, bit = value, 1<<16
+	case "prev":
+		e.Prev, bit = value, 1<<17
+	}
+	return bit, bit != 0
+}
+
+func (e *entry) setNumber(key string, n int64) (bit uint32, ok bool) {
+	switch key {
+	case "seq":
+		e.Seq, bit = uint64(n), 1<<18 //nolint:gosec // digits only: not negative
+	case "duration_us":
+		e.DurationUS, bit = n, 1<<19
+	case "bytes_in":
+		e.BytesIn, bit = int(n), 1<<20
+	case "bytes_out":
+		e.BytesOut, bit = int(n), 1<<21
+	case "dropped":
+		e.Dropped, bit = n, 1<<22
+	case "starts":
+		e.Starts, bit = n, 1<<23
+	case "ends":
+		e.Ends, bit = n, 1<<24
+	}
+	return bit, bit != 0 && int64(int(n)) == n
+}
+
+// scanTime reads 2006-01-02T15:04:05.000000Z and nothing else.
+func scanTime(s string) (time.Time, bool) {
+	const form = "0000-00-00T00:00:00.000000Z"
+	if len(s) != len(form) {
+		return time.Time{}, false
+	}
+	for i := range len(form) {
+		if digit := s[i] >= '0' && s[i] <= '9'; form[i] == '0' && !digit || form[i] != '0' && form[i] != s[i] {
+			return time.Time{}, false
+		}
+	}
+	num := func(from, to int) (n int) {
+		for i := from; i < to; i++ {
+			n = 10*n + int(s[i]-'0')
+		}
+		return n
+	}
+	year, month, day := num(0, 4), num(5, 7), num(8, 10)
+	hour, minute, sec := num(11, 13), num(14, 16), num(17, 19)
+	t := time.Date(year, time.Month(month), day, hour, minute, sec, 1000*num(20, 26), time.UTC)
+	// A date that does not exist would have become another.
+	return t, t.Month() == time.Month(month) && t.Day() == day && hour < 24 && minute < 60 && sec < 60
+}
