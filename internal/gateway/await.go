@@ -36,12 +36,12 @@ func (g *Gateway) requestLegacy(w http.ResponseWriter, r *http.Request, x *excha
 	st := x.s.newPost(g.o.Now)
 	x.out = st
 	ctx, cancel := context.WithCancel(g.ctx)
-	x.s.begin(x.m.ID, cancel)
+	run := x.s.begin(x.m.ID, cancel)
 	answer := make(chan answered, 1)
 	started := g.work.start(func() {
 		defer g.release(in)
 		defer cancel()
-		defer x.s.done(x.m.ID)
+		defer x.s.done(x.m.ID, run)
 		var retry time.Duration
 		message := g.answering(x.m.ID, func() (message []byte) {
 			message, retry = x.answerLegacy(ctx)
@@ -52,7 +52,7 @@ func (g *Gateway) requestLegacy(w http.ResponseWriter, r *http.Request, x *excha
 	})
 	if !started {
 		cancel()
-		x.s.done(x.m.ID)
+		x.s.done(x.m.ID, run)
 		g.refuse(w, http.StatusServiceUnavailable, x.m.ID, &wire.Error{Code: codeUnavailable, Message: "the server is stopping; try again"})
 		return
 	}
@@ -99,9 +99,27 @@ func (s *session) newPost(now func() time.Time) *stream {
 	return newStream("p"+s.boot+strconv.Itoa(s.nextPost), now)
 }
 
-// keep lets the client resume a stream.
+// maxKeptStreams bounds how many streams of a session wait to be resumed: one
+// that makes many calls must not fill the memory with their answers.
+const maxKeptStreams = 64
+
+// keep lets the client resume a stream, and forgets the one that ended first
+// where there are too many.
 func (s *session) keep(st *stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.streams[st.id] = st
+	if len(s.streams) <= maxKeptStreams {
+		return
+	}
+	var oldest *stream
+	var at time.Time
+	for _, other := range s.streams {
+		if ended, when := other.ended(); ended && (oldest == nil || when.Before(at)) {
+			oldest, at = other, when
+		}
+	}
+	if oldest != nil {
+		delete(s.streams, oldest.id)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junctor-mcp/junctor/internal/app"
 	"github.com/junctor-mcp/junctor/internal/testkit"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
@@ -116,6 +117,41 @@ func newKey(t testing.TB, i *testkit.Instance, scopes ...string) string {
 		t.Fatalf("key: %d %s", r.Status, r.Body)
 	}
 	return made.Key
+}
+
+// run starts an instance with what every instance has.
+func run(t testing.TB, s testkit.Settings, opts ...app.Option) *testkit.Instance {
+	t.Helper()
+	i := testkit.Start(t, s, opts...)
+	// A connection that was opened and never used would hold up the shutdown.
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	return i
+}
+
+// stop ends an instance before its test does.
+func stop(i *testkit.Instance) {
+	http.DefaultClient.CloseIdleConnections()
+	i.Stop()
+}
+
+// startDemo runs an instance that has the demo server and no other, so that its
+// lists are known byte for byte.
+func startDemo(t testing.TB, s testkit.Settings) *testkit.Instance {
+	t.Helper()
+	i := run(t, s)
+	var servers struct{ Items []struct{ ID string } }
+	if err := json.Unmarshal([]byte(i.Do(t, http.MethodGet, "/api/v1/servers", "").Body), &servers); err != nil {
+		t.Fatal(err)
+	}
+	for _, server := range servers.Items {
+		if server.ID == "demo" {
+			continue
+		}
+		if r := i.Do(t, http.MethodPatch, "/api/v1/servers/"+server.ID, `{"state":"inactive"}`); r.Status >= 300 {
+			t.Fatalf("%d %s", r.Status, r.Body)
+		}
+	}
+	return i
 }
 
 // answer is a JSON-RPC answer, read loosely.

@@ -120,7 +120,7 @@ func TestConcurrentCallsOnOneConnection(t *testing.T) {
 // Lists are rendered once and shared, but never with one who may not see them.
 func TestScopesDoNotShareLists(t *testing.T) {
 	t.Parallel()
-	i := testkit.Start(t, nil)
+	i := run(t, nil)
 	reader, caller, stranger := newKey(t, i, "tools:read"), newKey(t, i, "tools:call"), newKey(t, i, "audit:read")
 	list := request("1", "tools/list", meta())
 	echo := request("1", "tools/call", `"name":"demo__echo"`, `"arguments":{"text":"x"}`, meta())

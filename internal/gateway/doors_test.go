@@ -133,7 +133,7 @@ func TestPipes(t *testing.T) {
 
 func TestStdioLines(t *testing.T) {
 	t.Parallel()
-	i := testkit.Start(t, testkit.Settings{"max-body": "64KiB"})
+	i := run(t, testkit.Settings{"max-body": "64KiB"})
 	c := openStdio(t, i, "")
 	c.handshake(t, "2025-03-26", "{}")
 	c.send(t, request("1", "tools/call", `"name":"demo__echo"`, `"arguments":{"text":"`+strings.Repeat("x", 64<<10)+`"}`))
@@ -198,7 +198,7 @@ func TestPipesEndWithTheInstance(t *testing.T) {
 		c.send(t, request("2", "tools/call", `"name":"probe__block"`))
 		hears(t, "the start", p.started, 10*time.Second)
 	}
-	i.Stop()
+	stop(i)
 	for range 2 {
 		if err := hears(t, "the end", p.ended, time.Second); err == nil {
 			t.Error("the call ended by itself")
@@ -222,7 +222,7 @@ func TestPipesEndWithTheInstance(t *testing.T) {
 
 func TestMessagesBelongToTheirStream(t *testing.T) {
 	t.Parallel()
-	i := testkit.Start(t, nil)
+	i := run(t, nil)
 	key := newKey(t, i, "tools:call")
 	c := openSSE(t, i, "")
 	for name, r := range map[string]testkit.Reply{
@@ -261,7 +261,7 @@ func TestDoorsCanBeSwitchedOff(t *testing.T) {
 	for off := range paths {
 		t.Run(off, func(t *testing.T) {
 			t.Parallel()
-			i := testkit.Start(t, testkit.Settings{"doors-off": off})
+			i := run(t, testkit.Settings{"doors-off": off})
 			for door, all := range paths {
 				for _, path := range all {
 					for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
@@ -295,7 +295,7 @@ func TestDoorsCanBeSwitchedOff(t *testing.T) {
 
 func TestStdioWantsAGoodKey(t *testing.T) {
 	t.Parallel()
-	i := testkit.Start(t, nil)
+	i := run(t, nil)
 	var out strings.Builder
 	err := i.App.ServeStdio(t.Context(), strings.NewReader(request("1", "ping")+"\n"), &out, "nope")
 	if junctor.CodeOf(err) != junctor.CodeUnauthenticated || out.Len() > 0 {

@@ -84,7 +84,7 @@ func manyKeys(n int) string {
 // stays small, and the next request is fine.
 func TestHostileBodies(t *testing.T) {
 	t.Parallel()
-	i := testkit.Start(t, nil)
+	i := run(t, nil)
 	s := open(t, i, "2025-11-25", "{}", "")
 	modern := meta()
 	for _, door := range []struct {
@@ -122,7 +122,7 @@ func TestHostileBodies(t *testing.T) {
 
 func TestHostileLines(t *testing.T) {
 	t.Parallel()
-	i := testkit.Start(t, nil)
+	i := run(t, nil)
 	c := openStdio(t, i, "")
 	c.handshake(t, "2025-11-25", "{}")
 	for _, h := range hostileBodies(`"_meta":{}`) {
@@ -142,7 +142,7 @@ func TestHostileLines(t *testing.T) {
 
 func TestHostileMessages(t *testing.T) {
 	t.Parallel()
-	i := testkit.Start(t, nil)
+	i := run(t, nil)
 	c := openSSE(t, i, "")
 	for _, h := range hostileBodies(`"_meta":{}`) {
 		r := i.Do(t, http.MethodPost, c.endpoint, h.body)
@@ -179,7 +179,7 @@ func (e *endless) Read(p []byte) (int, error) {
 // it is sent, or at the limit when it has none.
 func TestLargeBodiesAreCutOff(t *testing.T) {
 	t.Parallel()
-	i := testkit.Start(t, nil)
+	i := run(t, nil)
 	sse := openSSE(t, i, "")
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
@@ -223,7 +223,7 @@ func TestLargeBodiesAreCutOff(t *testing.T) {
 // one that cuts it short is told so.
 func TestShortBodies(t *testing.T) {
 	t.Parallel()
-	i := testkit.Start(t, nil)
+	i := run(t, nil)
 	addr := strings.TrimPrefix(i.URL, "http://")
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -253,7 +253,7 @@ func TestShortBodies(t *testing.T) {
 // Headers are hostile too.
 func TestHostileHeaders(t *testing.T) {
 	t.Parallel()
-	i := testkit.Start(t, nil)
+	i := run(t, nil)
 	list := request("1", "tools/list", meta())
 	for _, h := range []string{
 		"Mcp-Session-Id: " + strings.Repeat("A", 20000), "Mcp-Session-Id: ../../etc", "Last-Event-ID: -1", "Last-Event-ID: p-99999999999999999999",
@@ -295,7 +295,7 @@ func FuzzPost(f *testing.F) {
 	} {
 		f.Add([]byte(body), uint8(n))
 	}
-	i := testkit.Start(f, nil)
+	i := run(f, nil)
 	legacy := open(f, i, "2025-03-26", "{}", "")
 	f.Fuzz(func(t *testing.T, body []byte, how uint8) {
 		var m wire.Message

@@ -63,7 +63,7 @@ func TestListen(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 
-	i.Stop()
+	stop(i)
 	for _, end := range []struct {
 		s  *eventStream
 		id string

@@ -136,7 +136,7 @@ func TestPlainDoor(t *testing.T) {
 // Ids come back byte for byte: two that a number type would make one are two.
 func TestIDsComeBackAsTheyAre(t *testing.T) {
 	t.Parallel()
-	i := testkit.Start(t, nil)
+	i := run(t, nil)
 	s := open(t, i, "2025-11-25", "{}", "")
 	for _, id := range []string{
 		"0", "-0", "-1", "9007199254740993", "9223372036854775807", "9223372036854775808", "-9223372036854775809", "18446744073709551616",
@@ -157,7 +157,7 @@ func TestIDsComeBackAsTheyAre(t *testing.T) {
 
 func TestPlainNotificationsAndBatches(t *testing.T) {
 	t.Parallel()
-	i := testkit.Start(t, nil)
+	i := run(t, nil)
 	note := `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 	ping := func(id string) string { return request(id, "ping") }
 	pong := func(id string) string { return `{"jsonrpc":"2.0","id":` + id + `,"result":{}}` }
@@ -193,7 +193,7 @@ func TestPlainNotificationsAndBatches(t *testing.T) {
 // What is refused before it is a message is refused by HTTP.
 func TestRefusalsAreHTTP(t *testing.T) {
 	t.Parallel()
-	i := testkit.Start(t, testkit.Settings{"max-body": "64KiB", "rate-limit": "0.001", "rate-burst": "3"})
+	i := run(t, testkit.Settings{"max-body": "64KiB", "rate-limit": "0.001", "rate-burst": "3"})
 	big := call("echo", `{"text":"`+strings.Repeat("x", 64<<10)+`"}`)
 	echo := call("echo", `{"text":"x"}`)
 	revoked := newKey(t, i, "tools:call")
@@ -256,7 +256,7 @@ func TestRefusalsAreHTTP(t *testing.T) {
 // The two examples that the plain door was made for, as curl sends them.
 func TestPlainExamples(t *testing.T) {
 	t.Parallel()
-	i := testkit.Start(t, testkit.Settings{"open": "true"})
+	i := startDemo(t, testkit.Settings{"open": "true"})
 	curl := []string{"Accept: */*", "Authorization:"}
 	list := i.Do(t, http.MethodGet, "/mcp/tools", "", curl...)
 	var tools struct {

@@ -3,7 +3,6 @@ package gateway_test
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -155,8 +154,5 @@ func rounds(_ context.Context, c *builtin.Call, _ []byte) (builtin.Result, error
 func start(t testing.TB, s testkit.Settings, opts ...app.Option) (*testkit.Instance, *probe) {
 	t.Helper()
 	p := newProbe(t)
-	i := testkit.Start(t, s, append(opts, app.WithServer(p.server))...)
-	// A connection that was opened and never used would hold up the shutdown.
-	t.Cleanup(http.DefaultClient.CloseIdleConnections)
-	return i, p
+	return run(t, s, append(opts, app.WithServer(p.server))...), p
 }

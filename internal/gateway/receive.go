@@ -48,10 +48,10 @@ func (c *pipe) request(m *wire.Message) {
 		return
 	}
 	ctx, cancel := context.WithCancel(c.ctx)
-	c.s.begin(m.ID, cancel)
+	run := c.s.begin(m.ID, cancel)
 	c.background(func() {
 		defer cancel()
-		defer c.s.done(m.ID)
+		defer c.s.done(m.ID, run)
 		answer := c.g.answering(m.ID, func() []byte { return c.answer(ctx, m) })
 		if answer != nil && ctx.Err() == nil { // one who cancelled wants no answer
 			c.send(answer)

@@ -24,7 +24,7 @@ func TestSessionsSurviveARestart(t *testing.T) {
 	gone.do(t, http.MethodDelete, "")
 	lost := openStream(t, i, http.MethodPost, "/mcp", progressCall("3", "2", false), level.headers()...)
 	lost.next(t)
-	i.Stop()
+	stop(i)
 
 	again, p := start(t, dir)
 	for _, s := range []*session{level, big, gone, theirs} {

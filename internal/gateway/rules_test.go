@@ -116,7 +116,7 @@ func TestSessionRules(t *testing.T) {
 
 func TestInitializeRefusesNoVersion(t *testing.T) {
 	t.Parallel()
-	i := testkit.Start(t, nil)
+	i := run(t, nil)
 	for asked, want := range map[string]string{
 		"2024-11-05": "2024-11-05", "2025-03-26": "2025-03-26", "2025-06-18": "2025-06-18", "2025-11-25": "2025-11-25",
 		"2026-07-28": "2025-11-25", "2099-01-01": "2025-11-25", "1": "2025-11-25", "": "2025-11-25",
@@ -237,7 +237,7 @@ func TestArgumentsInHeaders(t *testing.T) {
 // Wrong arguments are for the model to read: every place, with its pointer.
 func TestWrongArgumentsAreAResult(t *testing.T) {
 	t.Parallel()
-	i := testkit.Start(t, nil)
+	i := run(t, nil)
 	s := open(t, i, "2025-11-25", "{}", "")
 	args := `"name":"demo__slow","arguments":{"steps":0,"delay_ms":"long","more":1}`
 	for era, body := range map[string]string{
@@ -258,7 +258,7 @@ func TestWrongArgumentsAreAResult(t *testing.T) {
 
 func TestFrontRules(t *testing.T) {
 	t.Parallel()
-	i := testkit.Start(t, testkit.Settings{"allowed-hosts": "gateway.example", "allowed-origins": "https://app.example"})
+	i := run(t, testkit.Settings{"allowed-hosts": "gateway.example", "allowed-origins": "https://app.example"})
 	list := request("1", "tools/list", meta())
 	host := strings.TrimPrefix(i.URL, "http://")
 	_, port, _ := strings.Cut(host, ":")

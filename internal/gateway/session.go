@@ -69,10 +69,10 @@ type session struct {
 	used     time.Time
 	logLevel string
 	subs     map[string]bool
-	calls    map[string]context.CancelFunc // by request id
-	asks     map[string]chan clientAnswer  // by the id of our request
-	streams  map[string]*stream            // that a client can resume, by id
-	notes    *stream                       // list changes and updates: the stream of GET
+	calls    map[string]*running          // by request id
+	asks     map[string]chan clientAnswer // by the id of our request
+	streams  map[string]*stream           // that a client can resume, by id
+	notes    *stream                      // list changes and updates: the stream of GET
 	nextAsk  int
 	nextPost int
 	end      context.CancelFunc // of what pumps notes
@@ -82,7 +82,7 @@ type session struct {
 func newSession(boot, version string, caps, info []byte) *session {
 	return &session{
 		boot: boot, version: version, caps: slices.Clone(caps), info: slices.Clone(info), subs: map[string]bool{},
-		calls: map[string]context.CancelFunc{}, asks: map[string]chan clientAnswer{}, streams: map[string]*stream{},
+		calls: map[string]*running{}, asks: map[string]chan clientAnswer{}, streams: map[string]*stream{},
 	}
 }
 
@@ -93,29 +93,37 @@ func (s *session) caller(progress bool) catalog.Caller {
 	return catalog.Caller{Protocol: s.version, Capabilities: s.caps, Info: s.info, LogLevel: s.logLevel, Progress: progress}
 }
 
+// running is a request that can be cancelled.
+type running struct{ cancel context.CancelFunc }
+
 // begin notes a request that runs, so that it can be cancelled; done forgets it.
-func (s *session) begin(id []byte, cancel context.CancelFunc) {
+// Of two with one id, which a client must not send, the newer is known by it.
+func (s *session) begin(id []byte, cancel context.CancelFunc) *running {
+	r := &running{cancel}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.calls[string(id)] = cancel
+	s.calls[string(id)] = r
 	if s.closed {
 		cancel()
 	}
+	return r
 }
 
-func (s *session) done(id []byte) {
+func (s *session) done(id []byte, r *running) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.calls, string(id))
+	if s.calls[string(id)] == r {
+		delete(s.calls, string(id))
+	}
 }
 
 // cancelCall ends the request that a client no longer wants.
 func (s *session) cancelCall(id []byte) {
 	s.mu.Lock()
-	cancel := s.calls[string(id)]
+	r := s.calls[string(id)]
 	s.mu.Unlock()
-	if cancel != nil {
-		cancel()
+	if r != nil {
+		r.cancel()
 	}
 }
 
@@ -131,8 +139,8 @@ func (s *session) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
-	for _, cancel := range s.calls {
-		cancel()
+	for _, r := range s.calls {
+		r.cancel()
 	}
 	for _, st := range s.streams {
 		st.end()

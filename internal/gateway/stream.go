@@ -95,6 +95,13 @@ func (s *stream) signal() {
 	}
 }
 
+// ended says whether the stream has ended, and when.
+func (s *stream) ended() (bool, time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.done, s.doneAt
+}
+
 // stale says whether the stream ended so long ago that nobody will ask for it.
 func (s *stream) stale(now time.Time) bool {
 	s.mu.Lock()

@@ -198,6 +198,27 @@ func TestALegacyStreamIsResumed(t *testing.T) {
 	}
 }
 
+// Answers that nobody came back for do not pile up.
+func TestKeptStreamsAreBounded(t *testing.T) {
+	t.Parallel()
+	i, _ := start(t, nil)
+	s := open(t, i, "2025-11-25", "{}", "")
+	var primes []string
+	for n := range 70 {
+		r := s.post(t, progressCall(strconv.Itoa(n), "1", false))
+		e, err := wire.NewEventReader(strings.NewReader(r.Body), 1<<20).Next()
+		if err != nil || !e.HasID {
+			t.Fatalf("%v %s", err, r.Body)
+		}
+		primes = append(primes, e.ID)
+	}
+	for n, want := range map[int]int{0: http.StatusBadRequest, 69: http.StatusOK} {
+		if r := s.do(t, http.MethodGet, "", "Last-Event-ID: "+primes[n]); r.Status != want {
+			t.Errorf("stream %d: %d %s", n, r.Status, r.Body)
+		}
+	}
+}
+
 func TestCancelledByNotification(t *testing.T) {
 	t.Parallel()
 	i, p := start(t, nil)

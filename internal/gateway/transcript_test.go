@@ -32,7 +32,7 @@ func TestTranscripts(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			t.Parallel()
-			play(t, testkit.Start(t, nil), file)
+			play(t, startDemo(t, nil), file)
 		})
 	}
 }
