@@ -76,6 +76,10 @@ func openWriter(path string) (*sql.DB, error) {
 	if err := private(path); err != nil {
 		return nil, err
 	}
+	return writer(path)
+}
+
+func writer(path string) (*sql.DB, error) {
 	return pool(path, 1, url.Values{
 		"_txlock":       {"immediate"}, // a transaction that reads first must not find itself unable to write
 		"_journal_mode": {"WAL"},

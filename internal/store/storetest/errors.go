@@ -23,6 +23,7 @@ func writes(ctx context.Context, m *made, st *store.Tenant) map[string]error {
 		"SaveSession":   st.SaveSession(ctx, session("s", "alice", 1)),
 		"RevokeSession": st.RevokeSession(ctx, "r", moment(1)),
 		"UseState":      state,
+		"PutSecret":     st.PutSecret(ctx, sealed("o", "n", "k")),
 	}
 }
 
@@ -43,6 +44,19 @@ func others(ctx context.Context, st *store.Store) map[string]error {
 	_, got["Setting"] = mine.Setting(ctx, "a")
 	_, got["Session"] = mine.Session(ctx, "a")
 	_, got["Revoked"] = mine.Revoked(ctx, "a")
+	_, got["AuditShipped"] = st.AuditShipped(ctx, "a")
+	_, got["AuditNodes"] = st.AuditNodes(ctx)
+	_, got["PruneAudit"] = st.PruneAudit(ctx, "a", 1)
+	_, got["SecretsNotUnder"] = st.SecretsNotUnder(ctx, "k", store.TenantSecret{}, 1)
+	_, got["RewrapSecret"] = st.RewrapSecret(ctx, store.TenantSecret{}, "k", nil)
+	_, got["SecretKeys"] = st.SecretKeys(ctx)
+	_, got["Secret"] = mine.Secret(ctx, store.SecretName{Name: "a"})
+	_, got["SecretNames"] = mine.SecretNames(ctx)
+	got["DeleteSecret"] = mine.DeleteSecret(ctx, store.SecretName{Name: "a"})
+	got["AddAudit"] = st.AddAudit(ctx, records("a", 1, 2))
+	for _, err := range st.AuditRecords(ctx, "a", 0) {
+		got["AuditRecords"] = err
+	}
 	got["EnsureTenant"] = st.EnsureTenant(ctx, "x", "x")
 	got["AddRingKey"] = st.AddRingKey(ctx, store.RingKey{ID: "a", CreatedAt: moment(1), Wrapped: []byte("w")})
 	got["DeleteRingKeys"] = st.DeleteRingKeys(ctx, moment(0))

@@ -1,0 +1,36 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/junctor-mcp/junctor/internal/store"
+)
+
+const catalog = `SELECT t.relname, c.attname, COALESCE(array_position(k.indkey::int2[], c.attnum) + 1, 0)
+	FROM pg_class t JOIN pg_attribute c ON c.attrelid = t.oid AND c.attnum > 0 AND NOT c.attisdropped
+	LEFT JOIN pg_index k ON k.indrelid = t.oid AND k.indisprimary
+	WHERE t.relkind = 'r' AND t.relnamespace = current_schema()::regnamespace ORDER BY t.oid, c.attnum`
+
+// Raw gives the tables of the store, which may be in use by others.
+func Raw(ctx context.Context, url string) (*store.Raw, error) { return raw(ctx, url, mainSchema()) }
+
+// RawHistory gives the tables of the call history in the same database.
+func RawHistory(ctx context.Context, url string) (*store.Raw, error) {
+	return raw(ctx, url, historySchema())
+}
+
+func raw(ctx context.Context, url string, schema store.Schema) (*store.Raw, error) {
+	db, err := pool(url, historyConns)
+	if err != nil {
+		return nil, err
+	}
+	if err := db.PingContext(ctx); err != nil {
+		_ = db.Close() // the first error counts
+		return nil, openError(ctx, err)
+	}
+	return &store.Raw{
+		Database: store.Database{Write: db, Read: db, Dialect: dialect{}},
+		Engine:   "postgres", Schema: schema, Catalog: catalog, Isolation: sql.LevelRepeatableRead,
+	}, nil
+}

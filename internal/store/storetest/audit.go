@@ -1,0 +1,122 @@
+package storetest
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/store"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func record(node string, seq uint64) store.AuditRecord {
+	return store.AuditRecord{
+		Node: node, Seq: seq, Hash: fmt.Sprintf("%064x", seq), Line: fmt.Sprintf(`{"b":%d,"a":"é \u0000 \\"}`, seq), Time: moment(int(seq)),
+		Phase: "start", Tenant: "acme", Call: fmt.Sprint("call", seq), Server: "demo", Name: "echo", Subject: "ann", Status: junctor.StatusRunning,
+	}
+}
+
+func records(node string, from, to uint64) []store.AuditRecord {
+	var list []store.AuditRecord
+	for seq := from; seq <= to; seq++ {
+		list = append(list, record(node, seq))
+	}
+	return list
+}
+
+// stored reads a node's records back.
+func stored(t *trial, st *store.Store, node string, after uint64) []store.AuditRecord {
+	t.Helper()
+	var list []store.AuditRecord
+	for r, err := range st.AuditRecords(t.Context(), node, after) {
+		ok(t, err)
+		list = append(list, r)
+	}
+	return list
+}
+
+func auditTests() map[string]func(*trial) {
+	return map[string]func(*trial){
+		"audit/comes back whole, in order": func(t *trial) {
+			st := t.open()
+			if n := must(st.AuditShipped(t.Context(), "a"))(t); n != 0 {
+				t.Errorf("nothing was shipped, and it says %d", n)
+			}
+			ok(t, st.AddAudit(t.Context(), nil))
+			ok(t, st.AddAudit(t.Context(), records("b", 1, 3)))
+			ok(t, st.AddAudit(t.Context(), records("a", 1, 1200)))
+			odd := store.AuditRecord{Node: "a", Seq: 1201, Hash: "h", Line: strings.Repeat("x", 40_000), Time: moment(0)} // of no tenant
+			ok(t, st.AddAudit(t.Context(), []store.AuditRecord{odd}))
+			if diff := cmp.Diff(append(records("a", 1, 1200), odd), stored(t, st, "a", 0)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(records("b", 3, 3), stored(t, st, "b", 2)); diff != "" {
+				t.Errorf("after 2 (-want +got):\n%s", diff)
+			}
+			if n := must(st.AuditShipped(t.Context(), "a"))(t); n != 1201 {
+				t.Errorf("%d are shipped", n)
+			}
+			if nodes := must(st.AuditNodes(t.Context()))(t); cmp.Diff([]string{"a", "b"}, nodes) != "" {
+				t.Errorf("nodes %v", nodes)
+			}
+			for range st.AuditRecords(t.Context(), "a", 0) {
+				break // leaving early holds nothing
+			}
+		},
+		"audit/sent again": func(t *trial) {
+			st := t.open()
+			ok(t, st.AddAudit(t.Context(), records("a", 1, 300)))
+			ok(t, st.AddAudit(t.Context(), records("a", 200, 500)))
+			if diff := cmp.Diff(records("a", 1, 500), stored(t, st, "a", 0)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			other := records("a", 499, 502)
+			other[0].Hash = "other"
+			fails(t, st.AddAudit(t.Context(), other), junctor.CodeConflict)
+			other = records("a", 499, 502)
+			other[1].Line = "other"
+			fails(t, st.AddAudit(t.Context(), other), junctor.CodeConflict)
+			if n := must(st.AuditShipped(t.Context(), "a"))(t); n != 500 {
+				t.Errorf("a refused batch left %d", n)
+			}
+		},
+		"audit/pruned from the beginning": func(t *trial) {
+			st := t.open()
+			ok(t, st.AddAudit(t.Context(), records("a", 1, 5000)))
+			ok(t, st.AddAudit(t.Context(), records("b", 1, 5)))
+			if n := must(st.PruneAudit(t.Context(), "a", 4990))(t); n != 4990 {
+				t.Errorf("%d pruned", n)
+			}
+			if n := must(st.PruneAudit(t.Context(), "a", 4990))(t); n != 0 {
+				t.Errorf("%d pruned twice", n)
+			}
+			if diff := cmp.Diff(records("a", 4991, 5000), stored(t, st, "a", 0)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if n := len(stored(t, st, "b", 0)); n != 5 {
+				t.Errorf("another node has %d left", n)
+			}
+		},
+		"audit/nodes ship at once": func(t *trial) {
+			stores := []*store.Store{t.open(), t.open()}
+			var wg sync.WaitGroup
+			for n, st := range stores {
+				wg.Go(func() {
+					for from := uint64(1); from < 400; from += 40 {
+						if err := st.AddAudit(t.Context(), records(fmt.Sprint("node", n), from, from+39)); err != nil {
+							t.Errorf("node %d: %v", n, err)
+						}
+					}
+				})
+			}
+			wg.Wait()
+			for n := range stores {
+				if got := stored(t, stores[0], fmt.Sprint("node", n), 0); len(got) != 400 {
+					t.Errorf("node %d has %d records", n, len(got))
+				}
+			}
+		},
+	}
+}
