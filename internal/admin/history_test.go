@@ -132,7 +132,7 @@ func TestExport(t *testing.T) {
 	}
 	for format, want := range map[string][2]string{"jsonl": {"application/jsonl", "json line\n"}, "csv": {"text/csv; charset=utf-8", "csv line\n"}} {
 		res, body, err := get(format)
-		if err != nil || res.StatusCode != 200 || res.Header.Get("Content-Type") != want[0] || body != want[1] {
+		if err != nil || res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != want[0] || body != want[1] {
 			t.Errorf("%s: %v %v %q", format, err, res.Header, body)
 		}
 		if res.Header.Get("Cache-Control") != "no-store" || !strings.Contains(res.Header.Get("Content-Disposition"), "calls."+format) {
@@ -142,7 +142,7 @@ func TestExport(t *testing.T) {
 
 	w.history.export = func(io.Writer, history.Format) error { return junctor.Errorf(junctor.CodeUnavailable, "locked") }
 	res, body, err := get("csv")
-	if p := readProblem(t, res.Header, []byte(body)); err != nil || res.StatusCode != 503 || p.Detail != "locked" {
+	if p := readProblem(t, res.Header, []byte(body)); err != nil || res.StatusCode != http.StatusServiceUnavailable || p.Detail != "locked" {
 		t.Errorf("%v %d %s", err, res.StatusCode, body)
 	}
 

@@ -26,7 +26,7 @@ type secretName struct {
 type newSecret struct {
 	Owner string `path:"owner" maxLength:"128" doc:"What the secret belongs to, such as a server's id."`
 	Name  string `path:"name" maxLength:"128" doc:"The secret's name."`
-	Body struct {
+	Body  struct {
 		Value seal.Secret `json:"value" doc:"The secret itself. It is stored encrypted, and no route answers it."`
 	}
 }

@@ -119,7 +119,7 @@ func (c *cli) secretRotate() *cobra.Command {
 		Use: "rotate", Short: "Replace the key that secrets are sealed under",
 		Long: "Make a new sealing key, wrap everything with it and remove the old one, while the instance goes on serving.\n" +
 			"If it is interrupted, nothing is lost: run it again. A backup from before needs the key from before: keep a\n" +
-			"copy of the key file with it.\n\nA key from JUNCTOR_SEAL_KEY is replaced in three steps: put the new one in front of it (new,old) and restart;\n" +
+			"copy of that key file, apart from the backup. Instances on one database must share the file.\n\nA key from JUNCTOR_SEAL_KEY is replaced in three steps: put the new one in front of it (new,old) and restart;\n" +
 			"run this; take the old one away.",
 		Example: "  junctor secret rotate", Args: cobra.NoArgs,
 		RunE: run(func(cmd *cobra.Command, _ []string) error {

@@ -63,12 +63,13 @@ func (k *Keyring) alone(ctx context.Context, do func([]fileKey) ([]fileKey, erro
 		return err
 	}
 	if next == nil {
-		k.take(keys)
 		return nil
 	}
 	if err := k.at("before the file"); err != nil {
 		return err
 	}
+	k.load.Lock()
+	defer k.load.Unlock()
 	if err := replaceKeys(k.path, next); err != nil {
 		return fileError(err, "the sealing key file "+k.path+" cannot be written")
 	}

@@ -2,6 +2,7 @@ package seal
 
 import (
 	"context"
+	"maps"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -33,7 +34,7 @@ type Keyring struct {
 	// gate is read-locked from wrapping to storing, and locked while keys come
 	// and go. A lock on a file says the same to other processes.
 	gate sync.RWMutex
-	load sync.Mutex // one reader of the file at a time
+	load sync.Mutex // what was read of the file is taken before it is read or written again
 
 	step func(string) error // tests end a rotation here; nil otherwise
 }
@@ -89,9 +90,7 @@ func KeyringFromEnv(value string) (*Keyring, error) {
 func (k *Keyring) take(keys []fileKey) {
 	s := &keySet{known: map[[idSize]byte]*Master{}}
 	if old := k.set.Load(); old != nil {
-		for id, m := range old.known {
-			s.known[id] = m
-		}
+		maps.Copy(s.known, old.known)
 	}
 	for _, key := range keys {
 		s.known[key.master.id] = key.master

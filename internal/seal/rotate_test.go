@@ -111,6 +111,51 @@ func TestRotateFromEnvironment(t *testing.T) {
 	env(keyText(2)).mustGet(t, at{"t", "o", "n"}, "x")
 }
 
+// synced is a database that loses everything since the last Sync in a power cut.
+type synced struct {
+	*database
+	kept map[at]seal.StoredSecret
+	fail error
+}
+
+func (s *synced) Sync(context.Context) error {
+	if s.fail == nil {
+		s.kept = maps.Clone(s.rows)
+	}
+	return s.fail
+}
+
+// The lights may go out right after a rotation: what the database has lost by
+// then must not have been the only thing that the new keys open.
+func TestRotateSurvivesAPowerCut(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "seal.key")
+	db := &synced{database: newDatabase()}
+	p := start(t, path, db.database)
+	v, err := seal.NewVault(p.keys, db, db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	place := at{"t", "o", "n"}
+	p.mustPut(t, place, "x")
+	db.kept = maps.Clone(db.rows)
+	cut := func() {
+		t.Helper()
+		db.rows = maps.Clone(db.kept)
+		start(t, path, db.database).mustGet(t, place, "x")
+	}
+	db.fail = errors.New("disk full")
+	if got, err := v.Rotate(t.Context()); !errors.Is(err, db.fail) || len(got.Removed) != 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	cut()
+	db.fail = nil
+	if got, err := v.Rotate(t.Context()); err != nil || len(got.Removed) != 2 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	cut()
+}
+
 func TestRotateNeedsTables(t *testing.T) {
 	t.Parallel()
 	k := newKeyring(t)
