@@ -1,0 +1,271 @@
+package backup
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// Options say what to copy.
+type Options struct {
+	Version   string            // of this Junctor
+	Engine    string            // of the databases
+	Databases map[string]Source // by name
+	Folders   []Folder
+	Now       func() time.Time // nil is time.Now
+	// Temp is where the copy is gathered; "" is the system's temporary folder.
+	// It needs room for everything, once.
+	Temp string
+}
+
+// attempts is how often a copy is begun anew when files went away meanwhile, as
+// those of the journal do when they are old.
+const attempts = 3
+
+// errMoved says that a file of a folder is gone.
+var errMoved = errors.New("a file went away while it was to be copied")
+
+// Create writes an archive of an instance, which may be running. What was
+// written of it when an error comes up is of no use.
+func Create(ctx context.Context, w io.Writer, o Options) (Manifest, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	dir, err := os.MkdirTemp(o.Temp, "junctor-backup-")
+	if err != nil {
+		return Manifest{}, fault(ctx, err, "the backup has no place to be gathered")
+	}
+	defer os.RemoveAll(dir)
+	var m Manifest
+	for n := 1; ; n++ {
+		g := gather{dir: filepath.Join(dir, string(rune('0'+n))), o: o}
+		m, err = g.all(ctx)
+		if err == nil {
+			dir = g.dir
+			break
+		}
+		if !errors.Is(err, errMoved) || n == attempts {
+			return Manifest{}, fault(ctx, err, "the backup could not be made")
+		}
+	}
+	if err := pack(w, dir, m); err != nil {
+		return Manifest{}, fault(ctx, err, "the backup could not be written")
+	}
+	return m, nil
+}
+
+// fault gives err as one that may cross packages.
+func fault(ctx context.Context, err error, what string) error {
+	if known, ok := errors.AsType[*junctor.Error](err); ok {
+		return known
+	}
+	if ctx.Err() != nil {
+		return junctor.AsError(ctx.Err())
+	}
+	return &junctor.Error{Code: junctor.CodeUnavailable, Message: what + "; the log says why", Cause: err}
+}
+
+// gather collects the members of an archive in a folder.
+type gather struct {
+	dir     string
+	o       Options
+	members []Member
+}
+
+func (g *gather) all(ctx context.Context) (Manifest, error) {
+	m := Manifest{
+		Format: format, Version: g.o.Version, Engine: g.o.Engine, CreatedAt: g.o.Now().UTC(), Schemas: map[string]int64{}, Keys: keysNote,
+	}
+	if err := g.folders(ctx, true); err != nil {
+		return m, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(g.o.Databases)) {
+		version, err := g.database(ctx, name, g.o.Databases[name])
+		if err != nil {
+			return m, err
+		}
+		m.Schemas[name] = version
+	}
+	if err := g.folders(ctx, false); err != nil {
+		return m, err
+	}
+	m.Members = g.members
+	return m, nil
+}
+
+func (g *gather) folders(ctx context.Context, early bool) error {
+	for _, f := range g.o.Folders {
+		if f.Early == early {
+			if err := g.folder(ctx, f); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (g *gather) folder(ctx context.Context, f Folder) error {
+	entries, err := os.ReadDir(f.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if name := f.Name + "/" + e.Name(); e.Type().IsRegular() && plain(name) {
+			if err := g.file(name, filepath.Join(f.Path, e.Name()), f.Lines); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// file copies what a file holds now: it may be growing.
+func (g *gather) file(name, from string, lines bool) error {
+	src, err := os.Open(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return errMoved
+	}
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	info, err := src.Stat()
+	if err != nil {
+		return err
+	}
+	size := info.Size()
+	if lines {
+		if size, err = wholeLines(src, size); err != nil {
+			return err
+		}
+	}
+	return g.member(name, func(w *counter) error {
+		n, err := io.Copy(w, io.NewSectionReader(src, 0, size))
+		if err == nil && n < size {
+			err = errMoved // cut while it was read
+		}
+		return err
+	})
+}
+
+// wholeLines is how much of a file of a size are whole lines.
+func wholeLines(f io.ReaderAt, size int64) (int64, error) {
+	buf := make([]byte, 64<<10)
+	for end := size; end > 0; {
+		start := max(end-int64(len(buf)), 0)
+		piece := buf[:end-start]
+		if _, err := f.ReadAt(piece, start); err != nil && !errors.Is(err, io.EOF) {
+			return 0, err
+		}
+		for i := len(piece) - 1; i >= 0; i-- {
+			if piece[i] == '\n' {
+				return start + int64(i) + 1, nil
+			}
+		}
+		end = start
+	}
+	return 0, nil
+}
+
+// member adds a member with what write writes.
+func (g *gather) member(name string, write func(*counter) error) error {
+	path := filepath.Join(g.dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	c := newCounter(f)
+	if err := errors.Join(write(c), c.flush(), f.Close()); err != nil {
+		return err
+	}
+	g.members = append(g.members, Member{Name: name, Size: c.size, SHA256: c.sum(), Rows: c.rows})
+	return nil
+}
+
+// database copies the tables of one moment.
+func (g *gather) database(ctx context.Context, name string, db Source) (int64, error) {
+	version, err := db.Version(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if version == 0 {
+		return 0, junctor.Errorf(junctor.CodeInvalid, "there is no %s database to back up; check --data-dir and --db", name)
+	}
+	tx, err := db.Snapshot(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer tx.Rollback() //nolint:errcheck // nothing was written
+	tables, err := db.Tables(ctx, tx)
+	if err != nil {
+		return 0, err
+	}
+	for _, table := range tables {
+		err := g.member(name+"/"+table+tableSuffix, func(w *counter) error {
+			rows, err := db.Rows(ctx, tx, table)
+			if err != nil {
+				return err
+			}
+			defer rows.Close()
+			w.rows, err = writeRows(w, rows)
+			return err
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	return version, nil
+}
+
+// pack writes the archive: the manifest, then everything in its order.
+func pack(w io.Writer, dir string, m Manifest) error {
+	zip := gzip.NewWriter(w)
+	out := tar.NewWriter(zip)
+	text, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	head := func(name string, size int64) error {
+		return out.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o600, ModTime: m.CreatedAt.Truncate(time.Second), Format: tar.FormatPAX})
+	}
+	if err := head(manifestName, int64(len(text))); err != nil {
+		return err
+	}
+	if _, err := out.Write(text); err != nil {
+		return err
+	}
+	for _, member := range m.Members {
+		if err := head(member.Name, member.Size); err != nil {
+			return err
+		}
+		f, err := os.Open(filepath.Join(dir, filepath.FromSlash(member.Name)))
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(out, f)
+		if err = errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+	}
+	return errors.Join(out.Close(), zip.Close())
+}

@@ -1,0 +1,227 @@
+package backup
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// RestoreOptions say where an archive goes.
+type RestoreOptions struct {
+	Databases map[string]Target // by name; without tables
+	Folders   map[string]string // paths by name; absent, or empty but for key files
+	Temp      string            // where the archive is unpacked; "" is the system's temporary folder
+}
+
+// maxManifest bounds the manifest in bytes.
+const maxManifest = 64 << 20
+
+// Restore makes an instance of an archive: the databases with the schema that
+// they had, then brought up to date, and the folders. Everything is checked
+// against the manifest before anything is touched. Errors: invalid when the
+// archive is damaged or is none, conflict when there is something where it
+// should go, or a newer Junctor made it.
+func Restore(ctx context.Context, r io.Reader, o RestoreOptions) (Manifest, error) {
+	dir, err := os.MkdirTemp(o.Temp, "junctor-restore-")
+	if err != nil {
+		return Manifest{}, fault(ctx, err, "the backup has no place to be unpacked")
+	}
+	defer os.RemoveAll(dir)
+	m, err := unpack(ctx, r, dir)
+	if err != nil {
+		return Manifest{}, fault(ctx, err, "the backup could not be unpacked")
+	}
+	if err := vacant(ctx, m, o); err != nil {
+		return m, fault(ctx, err, "it could not be told whether there is room for the backup")
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Schemas)) {
+		if err := refill(ctx, dir, m, name, o.Databases[name]); err != nil {
+			return m, fault(ctx, err, "the "+name+" database could not be restored; empty it before you try again")
+		}
+	}
+	for _, member := range m.Members {
+		folder, file, _ := strings.Cut(member.Name, "/")
+		if path, ok := o.Folders[folder]; ok {
+			if err := place(filepath.Join(dir, folder, file), filepath.Join(path, file)); err != nil {
+				return m, fault(ctx, err, "the folder "+path+" could not be restored; empty it before you try again")
+			}
+		}
+	}
+	return m, nil
+}
+
+// unpack reads an archive into a folder, and checks all of it.
+func unpack(ctx context.Context, r io.Reader, dir string) (Manifest, error) {
+	zip, err := gzip.NewReader(r)
+	if err != nil {
+		return Manifest{}, damaged("it is no gzip file", err)
+	}
+	in := tar.NewReader(zip)
+	m, err := readManifest(in)
+	if err != nil {
+		return Manifest{}, err
+	}
+	for _, want := range m.Members {
+		if ctx.Err() != nil {
+			return m, ctx.Err()
+		}
+		head, err := in.Next()
+		if err != nil {
+			return m, damaged(want.Name+" is missing", err)
+		}
+		if head.Name != want.Name || head.Typeflag != tar.TypeReg || head.Size != want.Size {
+			return m, damaged(fmt.Sprintf("there is %q instead of %s", head.Name, want.Name), nil)
+		}
+		g := gather{dir: dir}
+		err = g.member(want.Name, func(w *counter) error {
+			_, err := io.Copy(w, in) //nolint:gosec // of the size that the manifest says
+			if err != nil {
+				return damaged(want.Name+" is not whole", err)
+			}
+			return nil
+		})
+		if err != nil {
+			return m, err
+		}
+		if got := g.members[0]; got.SHA256 != want.SHA256 || got.Size != want.Size {
+			return m, damaged(want.Name+" is not what the manifest says", nil)
+		}
+	}
+	if _, err := in.Next(); !errors.Is(err, io.EOF) {
+		return m, damaged("something follows what the manifest lists", err)
+	}
+	if _, err := io.Copy(io.Discard, zip); err != nil { //nolint:gosec // nothing is kept; the checksum at the end is checked
+		return m, damaged("its end is not whole", err)
+	}
+	return m, nil
+}
+
+func readManifest(in *tar.Reader) (Manifest, error) {
+	head, err := in.Next()
+	if err != nil || head.Name != manifestName || head.Size > maxManifest {
+		return Manifest{}, damaged("it does not begin with a manifest", err)
+	}
+	var m Manifest
+	if err := json.NewDecoder(in).Decode(&m); err != nil {
+		return Manifest{}, damaged("its manifest cannot be read", err)
+	}
+	if m.Format != format {
+		return Manifest{}, junctor.Errorf(junctor.CodeConflict, "the backup has the form %d, and this Junctor knows %d: use the Junctor %s that made it", m.Format, format, m.Version)
+	}
+	seen := map[string]bool{}
+	for _, member := range m.Members {
+		if !plain(member.Name) || seen[member.Name] || member.Size < 0 {
+			return Manifest{}, damaged(fmt.Sprintf("its manifest lists %q", member.Name), nil)
+		}
+		seen[member.Name] = true
+	}
+	return m, nil
+}
+
+func damaged(why string, err error) error {
+	return &junctor.Error{Code: junctor.CodeInvalid, Message: "the backup is damaged, or is none: " + why, Cause: err}
+}
+
+// vacant checks that everything has a place to go, and that nothing is there.
+func vacant(ctx context.Context, m Manifest, o RestoreOptions) error {
+	for name := range m.Schemas {
+		db := o.Databases[name]
+		if db == nil {
+			return junctor.Errorf(junctor.CodeInvalid, "the backup has a %s database, and there is no place for it", name)
+		}
+		version, err := db.Version(ctx)
+		if err != nil {
+			return err
+		}
+		if version != 0 {
+			return junctor.Errorf(junctor.CodeConflict, "the %s database is not empty; restore into a new data directory or database", name)
+		}
+	}
+	for _, member := range m.Members {
+		name, _, _ := strings.Cut(member.Name, "/")
+		_, database := m.Schemas[name]
+		if _, folder := o.Folders[name]; !database && !folder {
+			return junctor.Errorf(junctor.CodeInvalid, "the backup has a folder %s, and there is no place for it", name)
+		}
+	}
+	for _, path := range o.Folders {
+		entries, err := os.ReadDir(path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		for _, e := range entries {
+			if !strings.HasSuffix(e.Name(), ".key") {
+				return junctor.Errorf(junctor.CodeConflict, "the folder %s is not empty; restore into a new data directory", path)
+			}
+		}
+	}
+	return nil
+}
+
+// refill makes a database with the schema it had, fills it and brings it up to
+// date.
+func refill(ctx context.Context, dir string, m Manifest, name string, db Target) error {
+	if err := db.MigrateTo(ctx, m.Schemas[name]); err != nil {
+		return err
+	}
+	tx, err := db.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() //nolint:errcheck // after a commit it has nothing to do, and before one the first error counts
+	if err := db.Clear(ctx, tx); err != nil {
+		return err
+	}
+	for _, member := range m.Members {
+		database, file, _ := strings.Cut(member.Name, "/")
+		table, ok := strings.CutSuffix(file, tableSuffix)
+		if database != name || !ok {
+			continue
+		}
+		f, err := os.Open(filepath.Join(dir, database, file))
+		if err != nil {
+			return err
+		}
+		columns, rows, err := readRows(member.Name, f)
+		if err == nil {
+			err = db.Fill(ctx, tx, table, columns, rows)
+		}
+		if err = errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		return err
+	}
+	return db.MigrateTo(ctx, 0)
+}
+
+// place copies a file to where it belongs.
+func place(from, to string) error {
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	src, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	dst, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(dst, src)
+	return errors.Join(err, dst.Sync(), dst.Close())
+}

@@ -1,0 +1,185 @@
+package backup
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"iter"
+	"unicode/utf8"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+const tableSuffix = ".jsonl"
+
+// maxRow bounds a line that is read back.
+const maxRow = 256 << 20
+
+// counter writes a member, and notes what the manifest says of it.
+type counter struct {
+	buf  *bufio.Writer
+	hash hash.Hash
+	size int64
+	rows int64
+}
+
+func newCounter(w io.Writer) *counter {
+	return &counter{buf: bufio.NewWriterSize(w, 64<<10), hash: sha256.New()}
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.buf.Write(p)
+	c.hash.Write(p[:n])
+	c.size += int64(n)
+	return n, err
+}
+
+func (c *counter) flush() error { return c.buf.Flush() }
+func (c *counter) sum() string  { return hex.EncodeToString(c.hash.Sum(nil)) }
+
+// A row is a JSON array. Integers are numbers, text is a string, NULL is null;
+// bytes, and text that is no UTF-8, are objects.
+type (
+	blob struct {
+		Bytes []byte `json:"bytes"`
+	}
+	oddText struct {
+		Text []byte `json:"text"`
+	}
+)
+
+// writeRows writes the names of the columns, then the rows, a line each.
+func writeRows(w io.Writer, rows *sql.Rows) (n int64, err error) {
+	columns, err := rows.Columns()
+	if err != nil {
+		return 0, err
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(columns); err != nil {
+		return 0, err
+	}
+	values, dest := make([]any, len(columns)), make([]any, len(columns))
+	for i := range values {
+		dest[i] = &values[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(dest...); err != nil {
+			return n, err
+		}
+		for i, v := range values {
+			if values[i], err = encode(v); err != nil {
+				return n, fmt.Errorf("column %s: %w", columns[i], err)
+			}
+		}
+		if err := enc.Encode(values); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, rows.Err()
+}
+
+func encode(v any) (any, error) {
+	switch v := v.(type) {
+	case nil, int64:
+		return v, nil
+	case string:
+		if !utf8.ValidString(v) {
+			return oddText{[]byte(v)}, nil
+		}
+		return v, nil
+	case []byte:
+		return blob{base64Bytes(v)}, nil
+	}
+	return nil, fmt.Errorf("a %T cannot be copied", v)
+}
+
+// base64Bytes is b, never nil: that would be null.
+func base64Bytes(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}
+
+// readRows gives the columns and rows of a member.
+func readRows(name string, r io.Reader) ([]string, iter.Seq2[[]any, error], error) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(make([]byte, 0, 64<<10), maxRow)
+	var columns []string
+	if !lines.Scan() || json.Unmarshal(lines.Bytes(), &columns) != nil || len(columns) == 0 {
+		return nil, nil, badMember(name, 1, lines.Err())
+	}
+	return columns, func(yield func([]any, error) bool) {
+		for n := 2; lines.Scan(); n++ {
+			row, err := decode(lines.Bytes())
+			if err != nil {
+				yield(nil, badMember(name, n, err))
+				return
+			}
+			if !yield(row, nil) {
+				return
+			}
+		}
+		if err := lines.Err(); err != nil {
+			yield(nil, badMember(name, 0, err))
+		}
+	}, nil
+}
+
+func badMember(name string, line int, err error) error {
+	return &junctor.Error{Code: junctor.CodeInvalid, Cause: err, Message: fmt.Sprintf("line %d of %s in the backup cannot be read", line, name)}
+}
+
+func decode(line []byte) ([]any, error) {
+	var raw []json.RawMessage
+	if err := json.Unmarshal(line, &raw); err != nil {
+		return nil, err
+	}
+	row := make([]any, len(raw))
+	for i, value := range raw {
+		v, err := decodeValue(value)
+		if err != nil {
+			return nil, err
+		}
+		row[i] = v
+	}
+	return row, nil
+}
+
+func decodeValue(raw json.RawMessage) (any, error) {
+	switch raw[0] {
+	case 'n':
+		return nil, nil
+	case '"':
+		var s string
+		err := json.Unmarshal(raw, &s)
+		return s, err
+	case '{':
+		var odd struct {
+			Bytes, Text *string
+		}
+		if err := json.Unmarshal(raw, &odd); err != nil {
+			return nil, err
+		}
+		switch {
+		case odd.Bytes != nil:
+			return base64.StdEncoding.DecodeString(*odd.Bytes)
+		case odd.Text != nil:
+			b, err := base64.StdEncoding.DecodeString(*odd.Text)
+			return string(b), err
+		}
+		return nil, errors.New("neither bytes nor text")
+	}
+	var n int64
+	err := json.Unmarshal(raw, &n)
+	return n, err
+}
