@@ -30,7 +30,7 @@ type AuditRecord struct {
 const auditColumns = `node, seq, hash, line, at, phase, tenant_id, call_id, server, name, subject, status`
 
 const (
-	auditChunk = 128  // records in one INSERT
+	auditChunk = 512  // records in one INSERT
 	auditPage  = 512  // records read at a time
 	auditPrune = 4096 // records deleted in one transaction
 )
@@ -59,13 +59,14 @@ func (s *Store) AddAudit(ctx context.Context, records []AuditRecord) error {
 }
 
 func (s *Store) insertAudit(ctx context.Context, tx *sql.Tx, records []AuditRecord) error {
-	args := make([]any, 0, 12*len(records))
+	rows := NewRows(256 * len(records))
 	for _, r := range records {
-		args = append(args, r.Node, int64(r.Seq), r.Hash, r.Line, micros(r.Time), r.Phase, //nolint:gosec // counts from 1
-			string(r.Tenant), r.Call, r.Server, r.Name, r.Subject, string(r.Status))
+		rows.Text(r.Node).Int(int64(r.Seq)) //nolint:gosec // counts from 1
+		rows.Text(r.Hash).Text(r.Line).Int(micros(r.Time)).Text(r.Phase).Text(string(r.Tenant)).Text(r.Call)
+		rows.Text(r.Server).Text(r.Name).Text(r.Subject).Text(string(r.Status)).End()
 	}
-	n, err := s.exec(ctx, tx, `INSERT INTO audit_records (`+auditColumns+`) VALUES `+rowsOf(12, len(records))+`
-		ON CONFLICT (node, seq) DO NOTHING`, args...)
+	n, err := s.exec(ctx, tx, `INSERT INTO audit_records (`+auditColumns+`) `+s.dialect.SelectRows("tittittttttt")+`
+		ON CONFLICT (node, seq) DO NOTHING`, rows.String())
 	if err != nil || n == int64(len(records)) {
 		return err
 	}

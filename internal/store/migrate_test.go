@@ -50,6 +50,8 @@ func (calm) Bind(query string) string { return query }
 func (calm) Code(error) junctor.Code  { return "" }
 func (calm) Busy(error) bool          { return false }
 
+func (calm) SelectRows(string) string { return "" }
+
 func database(t *testing.T, path string) (*sql.DB, *atomic.Int64) {
 	t.Helper()
 	connector, err := sqlite.NewConnector(path)

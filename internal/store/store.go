@@ -21,6 +21,9 @@ type Dialect interface {
 	// Busy says that a statement did nothing because another writer was at
 	// work, for which it has waited a moment: it may be tried again.
 	Busy(err error) bool
+	// SelectRows is a SELECT that reads the rows of a Rows from one parameter:
+	// t stands for a column of text, i for one of whole numbers.
+	SelectRows(columns string) string
 }
 
 // Database is an opened database whose schema is up to date, without queries:

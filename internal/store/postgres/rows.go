@@ -1,0 +1,23 @@
+package postgres
+
+import (
+	"strconv"
+	"strings"
+)
+
+// SelectRows implements store.Dialect.
+func (dialect) SelectRows(columns string) string {
+	var b strings.Builder
+	b.WriteString("SELECT ")
+	for i, kind := range columns {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		column := "r->>" + strconv.Itoa(i)
+		if kind == 'i' {
+			column = "(" + column + ")::bigint"
+		}
+		b.WriteString(column)
+	}
+	return b.String() + " FROM json_array_elements(?::json) AS t(r) WHERE true"
+}
