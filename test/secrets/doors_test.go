@@ -159,19 +159,21 @@ func (s *scene) rightly(door string, call caller) {
 // wrongly breaks every rule of a schema with a secret.
 func (s *scene) wrongly(door string, call caller) {
 	s.t.Helper()
-	members := []string{"password", "token", "credentials_json", "mode", "fixed", "count", "when", "either"}
-	values := make([]string, 0, len(members)+2)
-	for _, m := range members {
+	var values []string
+	for _, m := range []string{"password", "token", "credentials_json"} {
 		values = append(values, fmt.Sprintf("%q:%q", m, s.plant("wrong "+m+" through "+door)))
 	}
-	item := s.plant("wrong list through " + door)
-	values = append(values, fmt.Sprintf(`"list":[%q,%q]`, item, item), fmt.Sprintf(`"more":%q`, s.plant("unknown member through "+door)))
+	for _, m := range []string{"mode", "fixed", "count", "when", "either", "unknown"} {
+		values = append(values, fmt.Sprintf("%q:%q", m, s.plantUnnamed("wrong "+m+" through "+door)))
+	}
+	item := s.plantUnnamed("wrong list through " + door)
+	values = append(values, fmt.Sprintf(`"list":[%q,%q]`, item, item))
 	told := call("strict", "{"+strings.Join(values, ",")+"}")
 	if strings.Contains(told, `"fine"`) {
 		s.t.Errorf("%s: wrong arguments were taken", door)
 	}
 	s.text("the answer to wrong arguments through "+door, told)
-	s.text("the answer to arguments that are no object, through "+door, call("strict", fmt.Sprintf("[%q]", s.plant("arguments that are no object, through "+door))))
+	s.text("the answer to arguments that are no object, through "+door, call("strict", fmt.Sprintf("[%q]", s.plantUnnamed("arguments that are no object, through "+door))))
 }
 
 // credentials shows keys that are none to every path, in every place that a key
@@ -243,7 +245,7 @@ func (s *scene) others() {
 		modern("prompts/get", "demo__nothing")...)
 	uri := "demo+https://example.com/file?token=" + url.QueryEscape(s.plant("resource URI"))
 	post("a resource's URI", "resources/read", fmt.Sprintf(`{"uri":%q,`+meta+`}`, uri, s.plant("_meta of a resource")), modern("resources/read", uri)...)
-	post("another name in the header", "tools/call", fmt.Sprintf(`{"name":"demo__echo","arguments":{"text":%q},`+meta+`}`, s.plant("text under a wrong header"), s.plant("_meta under a wrong header")),
+	post("another name in the header", "tools/call", fmt.Sprintf(`{"name":"demo__echo","arguments":{"text":%q},`+meta+`}`, s.plantUnnamed("text under a wrong header"), s.plant("_meta under a wrong header")),
 		modern("tools/call", "demo__add")...)
 
 	// A person who pastes a key where its id belongs.

@@ -92,21 +92,33 @@ func (h *hunt) calls(in *program.Instance, key, run string) {
 		c := program.NewCaller(h.t, era, in.URL, key)
 		for tool, arguments := range map[string]string{
 			"demo__fail":             `{"password":%q}`,
-			"demo__add":              `{"a":1,"b":%q}`,
+			"demo__slow":             `{"secret":%q}`,
 			"demo__nothing":          `{"token":%q}`,
 			"ocr__google_vision_ocr": `{"image_path":"/nowhere.png","credentials_json":%q}`,
 			"ocr__tesseract_ocr":     `{"image_path":"https://me:%s@127.0.0.1/x.png"}`,
+			"ocr__tesseract_ocr?":    `{"image_path":"https://127.0.0.1/x.png?api_key=%s"}`,
 		} {
 			name := "an argument of " + tool + at
-			a, err := c.Call(h.t.Context(), tool, fmt.Sprintf(arguments, h.plant(name)))
+			secret := h.plant(name)
+			if strings.Contains(arguments, "https:") {
+				secret = url.QueryEscape(secret)
+			}
+			a, err := c.Call(h.t.Context(), strings.TrimSuffix(tool, "?"), fmt.Sprintf(arguments, secret))
 			if err != nil {
 				h.t.Fatal(err)
 			}
 			h.text("the answer to "+name, a.Body)
 		}
+		name := "a wrong number" + at
+		a, err := c.Call(h.t.Context(), "demo__add", fmt.Sprintf(`{"a":1,"b":%q}`, h.plantUnnamed(name)))
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		h.text("the answer to "+name, a.Body)
+
 		// What a tool gives back is the caller's own, and nobody else's.
 		secret := fmt.Sprintf("a password in a text%s", at)
-		a, err := c.Call(h.t.Context(), "demo__echo", fmt.Sprintf(`{"text":"password: %s"}`, h.plant(secret)))
+		a, err = c.Call(h.t.Context(), "demo__echo", fmt.Sprintf(`{"text":"password: %s"}`, h.plant(secret)))
 		if err != nil || !a.OK {
 			h.t.Fatalf("echo: %d %s, %v", a.Status, a.Body, err)
 		}
@@ -130,7 +142,7 @@ func (h *hunt) commands(in *program.Instance, run string) {
 		{"doctor"},
 		{"key", "ls"},
 		{"server", "ls"},
-		{"tool", "call", "demo__add", "--arg", "a=1", "--arg", "b=" + h.plant("--arg, "+run)},
+		{"tool", "call", "demo__add", "--arg", "a=1", "--arg", "b=" + h.plantUnnamed("--arg, "+run)},
 		{"tool", "call", "demo__fail", "--json", h.plant("--json, " + run)},
 		{"key", "revoke", h.plant("key revoke, " + run)},
 	} {
