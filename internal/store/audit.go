@@ -59,7 +59,7 @@ func (s *Store) AddAudit(ctx context.Context, records []AuditRecord) error {
 }
 
 func (s *Store) insertAudit(ctx context.Context, tx *sql.Tx, records []AuditRecord) error {
-	rows := NewRows(256 * len(records))
+	rows := NewRows(1024 * len(records))
 	for _, r := range records {
 		rows.Text(r.Node).Int(int64(r.Seq)) //nolint:gosec // counts from 1
 		rows.Text(r.Hash).Text(r.Line).Int(micros(r.Time)).Text(r.Phase).Text(string(r.Tenant)).Text(r.Call)
