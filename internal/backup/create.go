@@ -220,6 +220,7 @@ func (g *gather) database(ctx context.Context, name string, db Source) (int64, e
 	if err != nil {
 		return 0, err
 	}
+	slices.Sort(tables) // the same rows make the same archive
 	for _, table := range tables {
 		err := g.member(name+"/"+table+tableSuffix, func(w *counter) error {
 			rows, err := db.Rows(ctx, tx, table)

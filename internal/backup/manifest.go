@@ -44,7 +44,7 @@ type Source interface {
 	Version(ctx context.Context) (int64, error)
 	// Snapshot begins a transaction that sees one moment.
 	Snapshot(ctx context.Context) (*sql.Tx, error)
-	// Tables lists its tables, each after those it refers to.
+	// Tables lists its tables.
 	Tables(ctx context.Context, tx *sql.Tx) ([]string, error)
 	// Rows reads a table, always in the same order.
 	Rows(ctx context.Context, tx *sql.Tx, table string) (*sql.Rows, error)
@@ -58,8 +58,8 @@ type Target interface {
 	// newest.
 	MigrateTo(ctx context.Context, version int64) error
 	Begin(ctx context.Context) (*sql.Tx, error)
-	// Clear empties all tables.
-	Clear(ctx context.Context, tx *sql.Tx) error
+	// Clear empties all tables and lists them, each after those it refers to.
+	Clear(ctx context.Context, tx *sql.Tx) ([]string, error)
 	// Fill adds rows to a table.
 	Fill(ctx context.Context, tx *sql.Tx, table string, columns []string, rows iter.Seq2[[]any, error]) error
 }

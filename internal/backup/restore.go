@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"compress/gzip"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -181,31 +182,45 @@ func refill(ctx context.Context, dir string, m Manifest, name string, db Target)
 		return err
 	}
 	defer tx.Rollback() //nolint:errcheck // after a commit it has nothing to do, and before one the first error counts
-	if err := db.Clear(ctx, tx); err != nil {
+	order, err := db.Clear(ctx, tx)
+	if err != nil {
 		return err
 	}
+	tables := map[string]bool{} // that the archive has
 	for _, member := range m.Members {
-		database, file, _ := strings.Cut(member.Name, "/")
-		table, ok := strings.CutSuffix(file, tableSuffix)
-		if database != name || !ok {
-			continue
+		if database, file, _ := strings.Cut(member.Name, "/"); database == name {
+			tables[strings.TrimSuffix(file, tableSuffix)] = true
 		}
-		f, err := os.Open(filepath.Join(dir, database, file))
-		if err != nil {
+	}
+	for _, table := range order {
+		if !tables[table] {
+			return damaged("it has no table "+table+" of the "+name+" database", nil)
+		}
+		delete(tables, table)
+		if err := fill(ctx, tx, db, name+"/"+table+tableSuffix, dir, table); err != nil {
 			return err
 		}
-		columns, rows, err := readRows(member.Name, f)
-		if err == nil {
-			err = db.Fill(ctx, tx, table, columns, rows)
-		}
-		if err = errors.Join(err, f.Close()); err != nil {
-			return err
-		}
+	}
+	for table := range tables {
+		return damaged("it has a table "+table+" that the "+name+" database does not have", nil)
 	}
 	if err := tx.Commit(); err != nil {
 		return err
 	}
 	return db.MigrateTo(ctx, 0)
+}
+
+func fill(ctx context.Context, tx *sql.Tx, db Target, member, dir, table string) error {
+	f, err := os.Open(filepath.Join(dir, filepath.FromSlash(member)))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	columns, rows, err := readRows(member, f)
+	if err != nil {
+		return err
+	}
+	return db.Fill(ctx, tx, table, columns, rows)
 }
 
 // place copies a file to where it belongs.

@@ -42,7 +42,7 @@ func (t *Tenant) Keys(ctx context.Context) ([]junctor.Key, error) {
 func (t *Tenant) Key(ctx context.Context, id string) (junctor.Key, error) {
 	k, err := one(ctx, t.s, scanKey, `SELECT `+keyColumns+` FROM keys WHERE tenant_id = ? AND id = ?`, string(t.id), id)
 	if errors.Is(err, sql.ErrNoRows) {
-		return junctor.Key{}, missing("there is no key %q", id)
+		return junctor.Key{}, missing("there is no such key; junctor key ls shows their ids")
 	}
 	if err != nil {
 		return junctor.Key{}, t.s.fail(ctx, err, "read the key %q", id)
@@ -69,7 +69,7 @@ func (t *Tenant) RevokeKey(ctx context.Context, id string, at time.Time) error {
 		return t.s.fail(ctx, err, "revoke the key %q", id)
 	}
 	if n == 0 {
-		return missing("there is no key %q", id)
+		return missing("there is no such key; junctor key ls shows their ids")
 	}
 	return nil
 }

@@ -86,7 +86,7 @@ func (r *Raw) Begin(ctx context.Context) (*sql.Tx, error) {
 	return tx, nil
 }
 
-// Tables lists the tables, each after those it refers to.
+// Tables lists the tables.
 func (r *Raw) Tables(ctx context.Context, tx *sql.Tx) ([]string, error) {
 	tables, err := r.tables(ctx, tx)
 	if err != nil {
@@ -112,18 +112,19 @@ func (r *Raw) Rows(ctx context.Context, tx *sql.Tx, name string) (*sql.Rows, err
 	return rows, nil
 }
 
-// Clear empties all tables.
-func (r *Raw) Clear(ctx context.Context, tx *sql.Tx) error {
-	tables, err := r.tables(ctx, tx)
+// Clear empties all tables and lists them, each after those it refers to. It is
+// for a database that migrations have made: only there is that order known.
+func (r *Raw) Clear(ctx context.Context, tx *sql.Tx) ([]string, error) {
+	tables, err := r.Tables(ctx, tx)
 	if err != nil {
-		return r.fail(ctx, err, "list the tables")
+		return nil, err
 	}
 	for _, t := range slices.Backward(tables) {
-		if _, err := tx.ExecContext(ctx, `DELETE FROM `+t.name); err != nil { //nolint:gosec // names from the catalog
-			return r.fail(ctx, err, "empty the table %s", t.name)
+		if _, err := tx.ExecContext(ctx, `DELETE FROM `+t); err != nil { //nolint:gosec // names from the catalog
+			return nil, r.fail(ctx, err, "empty the table %s", t)
 		}
 	}
-	return nil
+	return tables, nil
 }
 
 // Fill adds rows to a table, with values in the order of columns: int64,

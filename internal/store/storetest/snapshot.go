@@ -1,0 +1,62 @@
+package storetest
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/store"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Snapshot checks a store that was made by running a driver's
+// testdata/schema_0001.sql and opening what came of it: everything that was in
+// it is there, and what later versions added can be used.
+func Snapshot(t testing.TB, st *store.Store) {
+	t.Helper()
+	at := func(us int64) time.Time { return time.UnixMicro(us).UTC() }
+	fill := func(b byte) (hash [32]byte) {
+		for i := range hash {
+			hash[i] = b
+		}
+		return hash
+	}
+	same := func(what string, want, got any) {
+		t.Helper()
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+	ctx, acme, def := t.Context(), st.For("acme"), st.For(junctor.DefaultTenant)
+	tenants := must(st.Tenants(ctx))(t)
+	if len(tenants) != 2 || tenants[0] != (junctor.Tenant{ID: "acme", Name: "Acme", CreatedAt: at(1000001)}) || tenants[1].ID != junctor.DefaultTenant {
+		t.Errorf("tenants %+v", tenants)
+	}
+	same("instance", "INSTANCE", must(st.Instance(ctx))(t))
+	same("keys", []junctor.Key{
+		{
+			ID: "k1", Tenant: "acme", Name: "admin", Prefix: "jct_a", Hash: fill(1), Scopes: []junctor.Scope{"tools:read", "tools:call"},
+			CreatedAt: at(1000003), ExpiresAt: at(2000003), RevokedAt: at(3000003), LastUsedAt: at(4000003),
+		},
+		{ID: "k2", Tenant: junctor.DefaultTenant, Name: "it's", Prefix: "jct_b", Hash: fill(2), CreatedAt: at(1000004)},
+	}, must(st.Keys(ctx))(t))
+	same("servers", []junctor.Server{{
+		ID: "demo", Tenant: "acme", Mode: junctor.ModeBuiltin, Title: "Demo", State: junctor.StateError, LastError: "why", CreatedAt: at(1000005), UpdatedAt: at(1000006),
+	}}, must(acme.Servers(ctx))(t))
+	ok(t, def.EnsureBuiltin(ctx, "ocr", "OCR"))
+	same("removed servers", 0, len(must(def.Servers(ctx))(t)))
+	same("settings", []store.Setting{{Key: "limit", Value: json.RawMessage(`{"b": [1], "a": "é"}`), UpdatedAt: at(1000008)}}, must(acme.Settings(ctx))(t))
+	bytes := fill(3)
+	same("session", store.Session{
+		ID: "s1", Issuer: "key", Subject: "k1", LogLevel: "info", Subscriptions: []string{"file:///a"}, Capabilities: bytes[:], ExpiresAt: at(9000000000000000),
+	}, must(acme.Session(ctx, "s1"))(t))
+	same("revoked session", true, must(acme.Revoked(ctx, "s2"))(t))
+	same("used state", false, must(acme.UseState(ctx, "u1", at(9000000000000000)))(t))
+	bytes = fill(4)
+	same("ring", []store.RingKey{{ID: "r1", CreatedAt: at(1000009), Wrapped: bytes[:]}}, must(st.RingKeys(ctx))(t))
+
+	ok(t, acme.PutSecret(ctx, sealed("o", "n", "k")))
+	ok(t, st.AddAudit(ctx, records("a", 1, 3)))
+}
