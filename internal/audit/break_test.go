@@ -188,3 +188,56 @@ func TestSigningKey(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
+
+// A power cut may leave a long stretch of nothing behind the last record.
+func TestNothingBehindTheLastRecord(t *testing.T) {
+	t.Parallel()
+	dir := place(t)
+	j := open(t, Options{Dir: dir})
+	run(t, j, "a", 3)
+	dead := filepath.Join(snapshot(t, dir), "journal")
+	path := segmentPath(dead, 1)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, append(b, make([]byte, 5*maxLine)...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	clean(t, dead)
+	if all, err := List(context.Background(), dead, Filter{}); err != nil || len(all) != 7 {
+		t.Errorf("%d records, %v", len(all), err)
+	}
+	j = open(t, Options{Dir: dead})
+	if s := j.State(); s.Degraded {
+		t.Fatalf("state %+v", s)
+	}
+	run(t, j, "b", 3)
+	closed(t, j)
+	if r := clean(t, dead); len(r.Notes) != 1 || r.Records != 14 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// The copy of another machine's journal has only itself to go by.
+func TestForeignCopy(t *testing.T) {
+	t.Parallel()
+	dir := place(t)
+	m := &memory{}
+	j := open(t, Options{Dir: dir, Ship: m})
+	run(t, j, "a", 5)
+	closed(t, j)
+	o := VerifyOptions{Foreign: true}
+	for _, rs := range [][]Record{m.records, m.records[3:], m.records[:5], nil} {
+		if r, err := VerifyRecords(context.Background(), each(rs), o); err != nil || !r.OK || len(r.Notes) == 0 {
+			t.Errorf("%+v, %v", r, err)
+		}
+	}
+	bad := append(append([]Record{}, m.records[:4]...), m.records[5:]...)
+	if r, err := VerifyRecords(context.Background(), each(bad), o); err != nil || r.OK || r.Bad.Seq != 5 {
+		t.Errorf("%+v, %v", r.Bad, err)
+	}
+	if _, err := VerifyRecords(context.Background(), m.all(), VerifyOptions{}); err == nil {
+		t.Error("nothing to hold it against, and no word of it")
+	}
+}

@@ -91,11 +91,15 @@ type Journal struct {
 	signed  bool       // head is of this process
 	cps     []Checkpoint
 
+	headSeq    atomic.Uint64 // of head, for State
+	checkpoint atomic.Uint64 // the last of cps, for State
+
 	shipped   atomic.Uint64
 	shipKnown atomic.Bool // the copy has told how far it is
 	wake      chan struct{}
 	headNow   chan struct{}
-	stop      chan struct{}
+	life      context.Context // of the goroutines: from Open to Close
+	end       context.CancelFunc
 	done      sync.WaitGroup
 }
 
@@ -124,10 +128,12 @@ func Open(ctx context.Context, o Options) (*Journal, error) {
 	}
 	j := &Journal{
 		o: o, ring: NewRecent(o.Recent), lock: lock, enc: newEncoder(o.Node),
-		wake: make(chan struct{}, 1), headNow: make(chan struct{}, 1), stop: make(chan struct{}),
+		wake: make(chan struct{}, 1), headNow: make(chan struct{}, 1),
 	}
+	j.life, j.end = context.WithCancel(context.WithoutCancel(ctx))
 	j.gate.free.L = &j.gate.mu
 	if err := j.start(ctx); err != nil {
+		j.end()
 		if j.file != nil {
 			j.file.Close()
 		}
@@ -148,7 +154,8 @@ func (j *Journal) start(ctx context.Context) (err error) {
 	if err := j.resume(ctx); err != nil {
 		return err
 	}
-	if err := j.refill(); err != nil {
+	syncDir(j.o.Dir)
+	if err := j.refill(ctx); err != nil {
 		j.o.Logger.Warn("the newest calls could not be read from the journal", "error", err)
 	}
 	// From here on a head exists, so that a missing one means something.
@@ -246,12 +253,18 @@ func (j *Journal) Close(ctx context.Context) error {
 	}
 	j.closed = true
 	j.mu.Unlock()
-	close(j.stop)
+	j.end()
 	j.done.Wait()
 	if j.o.Ship != nil {
 		j.shipRest(ctx)
 	}
-	err := j.sign(true)
+	j.mu.Lock()
+	if j.torn {
+		j.torn = j.file.Truncate(j.off) != nil
+	}
+	whole := !j.torn
+	j.mu.Unlock()
+	err := j.sign(whole) // half a line at the end is not closed in order
 	if cerr := j.file.Close(); err == nil {
 		err = cerr
 	}

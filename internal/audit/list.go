@@ -111,7 +111,7 @@ func Export(ctx context.Context, w io.Writer, dir string, since, until time.Time
 				if err != nil {
 					return err
 				}
-				out.Write(append(line, '\n')) // Flush gives the error
+				_, _ = out.Write(append(line, '\n')) // Flush gives the error
 			}
 		}
 	}

@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 )
 
 const (
 	probeEvery = time.Second
 	pruneLimit = time.Minute // how often old segments are looked for, at most
+	pruneMost  = 16          // segments at a time
 )
 
 // maintain signs heads, tries a journal that failed again while nobody calls,
@@ -26,20 +28,23 @@ func (j *Journal) maintain() {
 		t := time.NewTicker(min(max(j.o.Keep/90, pruneLimit), 24*time.Hour))
 		defer t.Stop()
 		prune = t.C
-		j.prune()
 	}
+	more := j.o.Keep > 0 && j.prune()
 	for {
 		select {
-		case <-j.stop:
+		case <-j.life.Done():
 			return
 		case <-probe.C:
 			j.probe()
+			if more {
+				more = j.prune()
+			}
 		case <-head.C:
 			_ = j.sign(false) // reported
 		case <-j.headNow:
 			_ = j.sign(false) // reported
 		case <-prune:
-			j.prune()
+			more = j.prune()
 		}
 	}
 }
@@ -100,6 +105,7 @@ func (j *Journal) sign(closed bool) error {
 		}
 		if err = writeHead(j.o.HeadsDir, &h, j.key); err == nil {
 			j.head, j.signed = h, true
+			j.headSeq.Store(h.Seq)
 		}
 	}
 	if j.report(problemHead, err) && err != nil {
@@ -108,31 +114,40 @@ func (j *Journal) sign(closed bool) error {
 	return err
 }
 
-// checkpoint is the last one; heading is held.
-func (j *Journal) checkpoint() Checkpoint {
-	if n := len(j.cps); n > 0 {
-		return j.cps[n-1]
+func (j *Journal) setCheckpoints(all []Checkpoint) {
+	j.cps = all
+	j.checkpoint.Store(lastOf(all).UpTo)
+}
+
+func lastOf(all []Checkpoint) Checkpoint {
+	if n := len(all); n > 0 {
+		return all[n-1]
 	}
 	return Checkpoint{}
 }
 
 // prune removes closed segments that are older than they need be, behind a
-// signed checkpoint.
-func (j *Journal) prune() {
-	err := j.pruneOld()
+// signed checkpoint: a few at a time, since each is read. more says that there
+// are others.
+func (j *Journal) prune() (more bool) {
+	more, err := j.pruneOld()
+	if j.life.Err() != nil {
+		return false
+	}
 	if j.report(problemPrune, err) && err != nil {
 		j.o.Logger.Error("old segments of the journal cannot be removed", "error", err)
 	}
+	return more
 }
 
-func (j *Journal) pruneOld() error {
-	segs, err := segments(j.o.Dir)
-	if err != nil || len(segs) < 2 {
-		return err
-	}
+func (j *Journal) pruneOld() (more bool, err error) {
 	j.heading.Lock()
 	defer j.heading.Unlock()
-	before := j.checkpoint()
+	segs, err := segments(j.o.Dir)
+	if err != nil || len(segs) < 2 {
+		return false, err
+	}
+	before := lastOf(j.cps)
 	c := chain{node: j.o.Node, next: segs[0].first, known: segs[0].first == 1}
 	if before.UpTo+1 == segs[0].first && before.UpTo > 0 {
 		c.known = parseHash(&c.prev, before.Hash)
@@ -145,13 +160,16 @@ func (j *Journal) pruneOld() error {
 	for _, s := range segs[:len(segs)-1] {
 		last, found, err := lastLine(s.path)
 		if err != nil || !found {
-			return fmt.Errorf("segment %s: its end cannot be read", s.name())
+			return false, fmt.Errorf("segment %s: its end cannot be read", s.name())
 		}
 		if last.Time.After(limit) || last.Seq > bound {
 			break
 		}
+		if more = len(old) == pruneMost; more {
+			break
+		}
 		// What does not hold is evidence, and stays.
-		bad, _, torn, err := c.read(context.Background(), s, func(l *line) string {
+		bad, _, torn, err := c.read(j.life, s, func(l *line) string {
 			if l.Seq == before.UpTo && hex.EncodeToString(l.hash[:]) != before.Hash {
 				return "it is not the record that the checkpoint names"
 			}
@@ -159,27 +177,27 @@ func (j *Journal) pruneOld() error {
 		})
 		switch {
 		case err != nil:
-			return err
+			return false, err
 		case bad != nil:
-			return fmt.Errorf("segment %s is kept: %s", s.name(), bad)
+			return false, fmt.Errorf("segment %s is kept: %s", s.name(), bad)
 		case torn > 0:
-			return fmt.Errorf("segment %s is kept: %w", s.name(), errTorn)
+			return false, fmt.Errorf("segment %s is kept: %w", s.name(), errTorn)
 		}
 		old = append(old, s)
 	}
 	if len(old) == 0 {
-		return nil
+		return false, nil
 	}
 	if c.next-1 > before.UpTo {
 		cp := Checkpoint{Node: j.o.Node, UpTo: c.next - 1, Hash: hex.EncodeToString(c.prev[:]), Time: j.o.Now().UTC(), Count: c.next - 1 - before.UpTo}
 		cp.Signature = ed25519.Sign(j.key, cp.signed(before.Signature))
-		all := append(j.cps[:len(j.cps):len(j.cps)], cp)
+		all := slices.Concat(j.cps, []Checkpoint{cp})
 		if err := writeCheckpoints(j.o.HeadsDir, all); err != nil {
-			return err
+			return false, err
 		}
-		j.cps = all
+		j.setCheckpoints(all)
 	}
-	return j.remove(old)
+	return more, j.remove(old)
 }
 
 func (j *Journal) remove(old []segment) error {
@@ -189,11 +207,11 @@ func (j *Journal) remove(old []segment) error {
 		}
 	}
 	syncDir(j.o.Dir)
-	j.o.Logger.Info("old segments of the journal were removed", "segments", len(old), "up_to", j.checkpoint().UpTo)
+	j.o.Logger.Info("old segments of the journal were removed", "segments", len(old), "up_to", j.checkpoint.Load())
 	if p, ok := j.o.Ship.(Pruner); ok {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(j.life, time.Minute)
 		defer cancel()
-		return p.Prune(ctx, j.o.Node, j.checkpoint().UpTo)
+		return p.Prune(ctx, j.o.Node, j.checkpoint.Load())
 	}
 	return nil
 }

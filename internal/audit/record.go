@@ -88,7 +88,8 @@ func (e *encoder) begin(seq uint64, now time.Time, phase Phase) {
 	b = e.time(b, now)
 	b = append(b, `","phase":"`...)
 	b = append(b, phase...)
-	e.buf = append(b, '"')
+	b = append(b, '"')
+	e.buf = b
 }
 
 // time writes UTC with microseconds. The part down to the second is made once
@@ -224,6 +225,7 @@ func phaseOf(c *junctor.Call) Phase {
 		if c.Duration == 0 {
 			return PhaseRefuse
 		}
+	default:
 	}
 	return PhaseEnd
 }

@@ -22,7 +22,7 @@ func (j *Journal) resume(ctx context.Context) error {
 	pub := j.key.Public().(ed25519.PublicKey)
 	head, headErr := readHead(j.o.HeadsDir, j.o.Node, pub)
 	cps, bad, cpErr := readCheckpoints(j.o.HeadsDir, j.o.Node, pub)
-	j.cps = cps
+	j.setCheckpoints(cps)
 	problem := ""
 	if cpErr != nil {
 		problem = fmt.Sprintf("checkpoint %d: %v", bad, cpErr)
@@ -136,7 +136,7 @@ func (j *Journal) scan(ctx context.Context, segs []segment, head *Head) (ending,
 	// What stands behind the bad record keeps its numbers.
 	e.seq = max(e.seq, last.first)
 	if info, err := os.Stat(last.path); err == nil {
-		most := e.seq + uint64(info.Size())/lineHead
+		most := e.seq + uint64(info.Size())/lineHead //nolint:gosec // sizes are not negative
 		if l, found, _ := lastLine(last.path); found && l.Seq > e.seq && l.Seq <= most {
 			e.seq, e.hash = l.Seq, l.hash
 		}
@@ -190,7 +190,7 @@ func (j *Journal) reopen(last segment, e ending) error {
 }
 
 // refill brings the newest calls back into memory.
-func (j *Journal) refill() error {
+func (j *Journal) refill(ctx context.Context) error {
 	segs, err := segments(j.o.Dir)
 	if err != nil {
 		return err
@@ -209,7 +209,7 @@ func (j *Journal) refill() error {
 		}
 	}
 	for _, c := range slices.Backward(newest) {
-		_ = j.ring.Append(context.Background(), &c) // it cannot fail
+		_ = j.ring.Append(ctx, &c) // it cannot fail
 	}
 	j.ring.interrupt()
 	return nil

@@ -84,11 +84,29 @@ func (ls *lines) next() ([]byte, error) {
 		ls.n++
 		return b, errTorn
 	case errors.Is(err, bufio.ErrBufferFull):
-		ls.off += int64(len(b))
-		ls.n++
-		return b, errShape
+		return nil, ls.skip(int64(len(b)))
 	}
 	return nil, err
+}
+
+// skip passes over a line that is too long to be one. Without an end it is
+// what a power cut can leave: a stretch of nothing behind the last record.
+func (ls *lines) skip(read int64) error {
+	ls.n++
+	for {
+		b, err := ls.r.ReadSlice('\n')
+		read += int64(len(b))
+		switch {
+		case err == nil:
+			ls.off += read
+			return errShape
+		case errors.Is(err, io.EOF):
+			ls.torn = read
+			return errTorn
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return err
+		}
+	}
 }
 
 // backward reads the lines of a file from its end, until visit says stop or
@@ -115,8 +133,8 @@ func backward(f io.ReaderAt, size int64, visit func(b []byte) (more bool)) error
 			}
 			rest, whole = rest[:i], true
 		}
-		if len(rest) > 4*maxLine { // not a journal
-			return errShape
+		if len(rest) > 2*maxLine { // the end of what is too long to be a line
+			rest, whole = nil, false
 		}
 	}
 	if whole && len(rest) > 0 {

@@ -37,9 +37,7 @@ const (
 
 // ship copies records as long as the journal is open. No call waits for it.
 func (j *Journal) ship() {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	j.done.Go(func() { <-j.stop; cancel() })
+	ctx := j.life
 	var t *tail
 	defer func() { t.close() }()
 	back := shipBack

@@ -56,12 +56,12 @@ func (p *problems) set(which problem, err error) { p[which] = err }
 
 // State tells how the journal is doing.
 func (j *Journal) State() State {
-	j.heading.Lock()
-	head, checkpoint := j.head.Seq, j.checkpoint().UpTo
-	j.heading.Unlock()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	s := State{OK: true, Node: j.o.Node, Seq: j.seq, Head: head, Checkpoint: checkpoint, Shipped: j.shipped.Load(), Lost: j.lost}
+	s := State{
+		OK: true, Node: j.o.Node, Seq: j.seq, Head: j.headSeq.Load(), Checkpoint: j.checkpoint.Load(),
+		Shipped: j.shipped.Load(), Lost: j.lost,
+	}
 	err := j.err
 	if err == nil && j.o.Strict {
 		err = j.problems[problemSync]

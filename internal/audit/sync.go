@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"os"
+	"runtime"
 	"slices"
 	"sync"
 )
@@ -62,6 +63,8 @@ func (j *Journal) pass() (mark, error) {
 	g := &j.gate
 	g.busy = true
 	g.mu.Unlock()
+	// Who was woken by the last flush gets to write before this one.
+	runtime.Gosched()
 	m, err := j.flush()
 	g.mu.Lock()
 	g.busy = false

@@ -81,7 +81,10 @@ func history(t testing.TB, dir string, rnd *rand.Rand) *memory {
 		}
 		closed(t, j)
 	}
-	j := open(t, o) // prunes
+	j := open(t, o)
+	if o.Keep > 0 {
+		j.prune()
+	}
 	closed(t, j)
 	return m
 }
@@ -134,13 +137,16 @@ func rehash(lines [][]byte, i int) {
 
 func TestEditsOfTheJournalAreFound(t *testing.T) {
 	t.Parallel()
-	kinds := map[string]int{}
+	kinds, pruned := map[string]int{}, 0
 	for n := range edits() {
 		rnd := rand.New(rand.NewPCG(uint64(n), 1))
 		dir := filepath.Join(quickRoot(t), "journal")
 		history(t, dir, rnd)
 		before := content(t, dir)
 		first := clean(t, dir).First
+		if first > 1 {
+			pruned++
+		}
 		segs, err := segments(dir)
 		if err != nil {
 			t.Fatal(err)
@@ -167,7 +173,10 @@ func TestEditsOfTheJournalAreFound(t *testing.T) {
 			t.Errorf("%d: %s at record %d, named %v", n, kind, want, r.Bad)
 		}
 	}
-	t.Log(kinds)
+	if pruned == 0 {
+		t.Error("no history had a pruned beginning")
+	}
+	t.Log(kinds, "pruned:", pruned)
 }
 
 // edit does something to the files that nobody should do.

@@ -156,9 +156,8 @@ func poke(ch chan struct{}) {
 }
 
 func unavailable(err error) error {
-	var p *fs.PathError
 	why := err.Error()
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		why = p.Err.Error()
 	}
 	return &junctor.Error{
