@@ -1,0 +1,320 @@
+package backup_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/backup"
+	"github.com/junctor-mcp/junctor/internal/history"
+	"github.com/junctor-mcp/junctor/internal/store"
+	"github.com/junctor-mcp/junctor/internal/store/pgtest"
+	"github.com/junctor-mcp/junctor/internal/store/postgres"
+	"github.com/junctor-mcp/junctor/internal/store/sqlite"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var server pgtest.Pool
+
+func TestMain(m *testing.M) { os.Exit(server.Main(m)) }
+
+// instance is where an instance keeps things, on one engine.
+type instance struct {
+	engine string
+	data   string // folder
+	url    string // with postgres
+}
+
+// engines gives a function that makes empty instances, for each engine.
+func engines() map[string]func(t testing.TB) instance {
+	return map[string]func(t testing.TB) instance{
+		"sqlite": func(t testing.TB) instance { return instance{engine: "sqlite", data: t.TempDir()} },
+		"postgres": func(t testing.TB) instance {
+			return instance{engine: "postgres", data: t.TempDir(), url: server.Database(t)}
+		},
+	}
+}
+
+func (in instance) raw(t testing.TB) (main, hist *store.Raw) {
+	t.Helper()
+	var err, errHist error
+	if in.engine == "postgres" {
+		main, err = postgres.Raw(t.Context(), in.url)
+		hist, errHist = postgres.RawHistory(t.Context(), in.url)
+	} else {
+		main, err = sqlite.Raw(t.Context(), filepath.Join(in.data, "junctor.db"))
+		hist, errHist = sqlite.RawHistory(t.Context(), filepath.Join(in.data, "history.db"))
+	}
+	ok(t, err)
+	ok(t, errHist)
+	t.Cleanup(func() { _, _ = main.Close(), hist.Close() })
+	return main, hist
+}
+
+func (in instance) store(t testing.TB) *store.Store {
+	t.Helper()
+	var st *store.Store
+	var err error
+	if in.engine == "postgres" {
+		st, err = postgres.Open(t.Context(), in.url)
+	} else {
+		st, err = sqlite.Open(t.Context(), filepath.Join(in.data, "junctor.db"))
+	}
+	ok(t, err)
+	t.Cleanup(func() { _ = st.Close() })
+	return st
+}
+
+func (in instance) history(t testing.TB) *history.History {
+	t.Helper()
+	var db store.Database
+	var err error
+	if in.engine == "postgres" {
+		db, err = postgres.OpenHistory(t.Context(), in.url)
+	} else {
+		db, err = sqlite.OpenHistory(t.Context(), filepath.Join(in.data, "history.db"))
+	}
+	ok(t, err)
+	h, err := history.New(history.Options{Write: db.Write, Read: db.Read, Dialect: db.Dialect, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	ok(t, err)
+	t.Cleanup(func() { _ = h.Close(context.Background()) })
+	return h
+}
+
+func (in instance) backup(t testing.TB) ([]byte, backup.Manifest) {
+	t.Helper()
+	main, hist := in.raw(t)
+	var out bytes.Buffer
+	m, err := backup.Create(t.Context(), &out, backup.Options{
+		Version: "1.2.3", Engine: in.engine, Databases: map[string]backup.Source{"store": main, "history": hist},
+		Folders: []backup.Folder{
+			{Name: "journal", Path: filepath.Join(in.data, "journal"), Lines: true},
+			{Name: "heads", Path: filepath.Join(in.data, "heads"), Early: true},
+		},
+		Temp: t.TempDir(), Now: func() time.Time { return time.Date(2026, 5, 4, 3, 2, 1, 5, time.UTC) },
+	})
+	ok(t, err)
+	return out.Bytes(), m
+}
+
+func (in instance) restore(t testing.TB, archive []byte) error {
+	t.Helper()
+	main, hist := in.raw(t)
+	_, err := backup.Restore(t.Context(), bytes.NewReader(archive), backup.RestoreOptions{
+		Databases: map[string]backup.Target{"store": main, "history": hist},
+		Folders:   map[string]string{"journal": filepath.Join(in.data, "journal"), "heads": filepath.Join(in.data, "heads")},
+		Temp:      t.TempDir(),
+	})
+	return err
+}
+
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("unexpected error: %v (cause %v)", err, junctor.AsError(err).Cause)
+	}
+}
+
+func write(t testing.TB, path, text string) {
+	t.Helper()
+	ok(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	ok(t, os.WriteFile(path, []byte(text), 0o600))
+}
+
+// populate puts something into every table and folder.
+func populate(t testing.TB, in instance) {
+	t.Helper()
+	ctx, st := t.Context(), in.store(t)
+	ok(t, st.EnsureTenant(ctx, "acme", "Acme, é \u2028 <&>"))
+	_, err := st.Instance(ctx)
+	ok(t, err)
+	acme := st.For("acme")
+	k := junctor.Key{ID: "k", Name: "one", Prefix: "jct_x", CreatedAt: time.UnixMicro(1<<53 + 1)} // more than a float holds
+	k.Hash[0], k.Hash[31] = 0xff, 1
+	ok(t, acme.CreateKey(ctx, k))
+	for _, id := range []string{"demo", "gone"} {
+		ok(t, acme.EnsureBuiltin(ctx, id, id))
+	}
+	ok(t, acme.RemoveServer(ctx, "gone"))
+	ok(t, acme.PutSetting(ctx, "a", json.RawMessage("{\"b\":\t[1]}")))
+	ok(t, acme.SaveSession(ctx, store.Session{ID: "s", Issuer: "i", Subject: "s", Capabilities: []byte{}, ExpiresAt: time.UnixMicro(5)}))
+	ok(t, acme.RevokeSession(ctx, "r", time.UnixMicro(6)))
+	_, err = acme.UseState(ctx, "u", time.UnixMicro(7))
+	ok(t, err)
+	ok(t, st.AddRingKey(ctx, store.RingKey{ID: "r", CreatedAt: time.UnixMicro(8), Wrapped: []byte("\x00\xffwrapped")}))
+	ok(t, acme.PutSecret(ctx, store.Secret{SecretName: store.SecretName{Owner: "o", Name: "n"}, KeyID: "k", Wrapped: []byte("w"), Ciphertext: []byte{0, 1}}))
+	for n := uint64(1); n <= 300; n++ {
+		ok(t, st.AddAudit(ctx, []store.AuditRecord{{Node: "a", Seq: n, Hash: "h", Line: `{"z":1,"a":"` + strings.Repeat("x", int(n)) + `"}`, Time: time.UnixMicro(9)}}))
+	}
+	h := in.history(t)
+	for n := range 700 {
+		c := junctor.Call{ID: fmt.Sprint("c", n), Tenant: "acme", Kind: junctor.KindTool, Server: "demo", Name: "echo", Subject: "ann", Status: junctor.StatusSuccess, Start: time.UnixMicro(int64(n))}
+		h.Record(&c, []byte(`{"a":"b\u0000"}`), nil)
+	}
+	ok(t, h.Flush(ctx))
+	write(t, filepath.Join(in.data, "journal", "00000000000000000001.log"), "one\ntwo\n")
+	write(t, filepath.Join(in.data, "journal", "00000000000000000003.log"), "three\nhalf a rec")
+	write(t, filepath.Join(in.data, "journal", "lock"), "")
+	write(t, filepath.Join(in.data, "heads", "a.json"), `{"seq":3}`)
+	write(t, filepath.Join(in.data, "heads", "signing.key"), "canary of the signing key")
+	write(t, filepath.Join(in.data, "heads", ".new-1"), "half")
+	write(t, filepath.Join(in.data, "seal.key"), "canary of the wrapping key")
+}
+
+func hashes(m backup.Manifest) map[string]string {
+	all := map[string]string{}
+	for _, member := range m.Members {
+		all[member.Name] = fmt.Sprint(member.SHA256, " ", member.Rows)
+	}
+	return all
+}
+
+// What is restored, into whichever engine, equals what was backed up.
+func TestRoundTrip(t *testing.T) {
+	t.Parallel()
+	for from, makeFrom := range engines() {
+		for to, makeTo := range engines() {
+			t.Run(from+" to "+to, func(t *testing.T) {
+				t.Parallel()
+				source, target := makeFrom(t), makeTo(t)
+				populate(t, source)
+				archive, m := source.backup(t)
+				names := slices.Sorted(maps.Keys(hashes(m)))
+				if len(names) != 16 || !slices.Contains(names, "store/secrets.jsonl") || !slices.Contains(names, "history/history_usage.jsonl") {
+					t.Fatalf("members %v", names)
+				}
+				for _, member := range m.Members {
+					if strings.HasSuffix(member.Name, ".jsonl") && member.Rows == 0 {
+						t.Errorf("%s is empty: the test shows nothing for it", member.Name)
+					}
+				}
+				write(t, filepath.Join(target.data, "heads", "signing.key"), "put there by hand")
+				ok(t, target.restore(t, archive))
+				_, again := target.backup(t)
+				if diff := cmp.Diff(hashes(m), hashes(again)); diff != "" {
+					t.Errorf("restored is another (-want +got):\n%s", diff)
+				}
+				if diff := cmp.Diff(m.Schemas, again.Schemas); diff != "" {
+					t.Errorf("schemas (-want +got):\n%s", diff)
+				}
+				if text, err := os.ReadFile(filepath.Join(target.data, "journal", "00000000000000000003.log")); err != nil || string(text) != "three\n" {
+					t.Errorf("the journal: %q, %v", text, err)
+				}
+				// It works as an instance does.
+				ok(t, target.store(t).For("acme").PutSetting(t.Context(), "b", json.RawMessage(`1`)))
+				if page, err := target.history(t).Query(t.Context(), "acme", history.Filter{Limit: 1000}); err != nil || len(page.Calls) != 700 {
+					t.Errorf("%d calls, %v", len(page.Calls), err)
+				}
+				// And is no longer empty.
+				if err := target.restore(t, archive); junctor.CodeOf(err) != junctor.CodeConflict {
+					t.Errorf("restored twice: %v", err)
+				}
+			})
+		}
+	}
+}
+
+// A backup of an earlier schema is restored and brought up to date.
+func TestEarlierSchema(t *testing.T) {
+	t.Parallel()
+	for from, makeFrom := range engines() {
+		for to, makeTo := range engines() {
+			t.Run(from+" to "+to, func(t *testing.T) {
+				t.Parallel()
+				source, target := makeFrom(t), makeTo(t)
+				main, hist := source.raw(t)
+				ok(t, main.MigrateTo(t.Context(), 1))
+				ok(t, hist.MigrateTo(t.Context(), 1))
+				_, err := main.Write.ExecContext(t.Context(), `INSERT INTO settings (tenant_id, name, value, updated_at) VALUES ('default', 'old', '1', 5)`)
+				ok(t, err)
+				archive, m := source.backup(t)
+				if m.Schemas["store"] != 1 {
+					t.Fatalf("schemas %v", m.Schemas)
+				}
+				ok(t, target.restore(t, archive))
+				restored, _ := target.raw(t)
+				if v, err := restored.Version(t.Context()); err != nil || v < 2 {
+					t.Errorf("version %d, %v", v, err)
+				}
+				st := target.store(t)
+				if set, err := st.For(junctor.DefaultTenant).Setting(t.Context(), "old"); err != nil || !set.UpdatedAt.Equal(time.UnixMicro(5)) {
+					t.Errorf("%+v, %v", set, err)
+				}
+				ok(t, st.AddAudit(t.Context(), []store.AuditRecord{{Node: "a", Seq: 1}}))
+			})
+		}
+	}
+}
+
+// A backup of an instance at work is of one moment: what is changed together is
+// found together.
+func TestOnline(t *testing.T) {
+	t.Parallel()
+	for name, fresh := range engines() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			source, target := fresh(t), fresh(t)
+			st := source.store(t)
+			source.history(t)
+			const servers = 40
+			for n := range servers {
+				ok(t, st.For(junctor.DefaultTenant).EnsureBuiltin(t.Context(), fmt.Sprint("s", n), "x"))
+			}
+			begun := make(chan struct{})
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				for n := range servers {
+					if err := st.For(junctor.DefaultTenant).RemoveServer(t.Context(), fmt.Sprint("s", n)); err != nil {
+						t.Error(err)
+					}
+					if n == 2 {
+						close(begun)
+					}
+				}
+			})
+			<-begun
+			archive, _ := source.backup(t)
+			wg.Wait()
+			ok(t, target.restore(t, archive))
+			main, _ := target.raw(t)
+			var live, removed, both int
+			for query, n := range map[string]*int{
+				`SELECT COUNT(*) FROM servers`: &live, `SELECT COUNT(*) FROM removed_servers`: &removed,
+				`SELECT COUNT(*) FROM servers s JOIN removed_servers r ON r.id = s.id`: &both,
+			} {
+				ok(t, main.Read.QueryRowContext(t.Context(), query).Scan(n))
+			}
+			if live+removed != servers || both != 0 || removed == 0 {
+				t.Errorf("%d servers, %d removed, %d both", live, removed, both)
+			}
+		})
+	}
+}
+
+func TestNothingToBackUp(t *testing.T) {
+	t.Parallel()
+	for name, fresh := range engines() {
+		in := fresh(t)
+		main, hist := in.raw(t)
+		_, err := backup.Create(t.Context(), io.Discard, backup.Options{Databases: map[string]backup.Source{"store": main, "history": hist}})
+		if junctor.CodeOf(err) != junctor.CodeInvalid {
+			t.Errorf("%s: %v", name, err)
+		}
+		if files, err := os.ReadDir(in.data); err != nil || len(files) != 0 {
+			t.Errorf("%s: it left %v, %v", name, files, err)
+		}
+	}
+}
