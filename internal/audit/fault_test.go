@@ -312,3 +312,32 @@ func TestFolderThatCannotBeWritten(t *testing.T) {
 		t.Errorf("no cause in %v", err)
 	}
 }
+
+// A long piece of a record that failed is not left behind a short one.
+func TestPieceIsTakenBack(t *testing.T) {
+	t.Parallel()
+	for _, truncates := range []bool{true, false} {
+		dir := place(t)
+		f := &faults{}
+		j := open(t, Options{Dir: dir, open: f.opener})
+		f.set(func(f *faults) {
+			f.write, f.partial = syscall.ENOSPC, 1500
+			if !truncates { // not at once
+				f.truncate = syscall.EIO
+			}
+		})
+		long := started("a")
+		long.Name = strings.Repeat("x", maxName)
+		refused(t, j, long)
+		f.set(func(f *faults) { f.write, f.truncate = nil, nil })
+		j.probe()
+		if s := j.State(); !s.OK {
+			t.Fatalf("state %+v", s)
+		}
+		closed(t, j)
+		clean(t, dir)
+		if info, err := os.Stat(segmentPath(dir, 1)); err != nil || info.Size() > 1000 {
+			t.Errorf("%d bytes, %v", info.Size(), err)
+		}
+	}
+}
