@@ -70,7 +70,8 @@ func (c *cli) root() *cobra.Command {
 	_ = root.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	c.settings(root)
 	root.AddCommand(up, c.demoCommand(), c.toolCommand(), c.serverCommand(), c.keyCommand(), c.callCommand(), c.usageCommand(),
-		c.secretCommand(), c.auditCommand(), c.doctorCommand(), c.configCommand(), c.stdioCommand(), c.benchCommand(), c.benchChildCommand(), c.completionCommand(), c.versionCommand())
+		c.secretCommand(), c.auditCommand(), c.backupCommand(), c.restoreCommand(), c.doctorCommand(),
+		c.configCommand(), c.stdioCommand(), c.benchCommand(), c.benchChildCommand(), c.completionCommand(), c.versionCommand())
 	return root
 }
 

@@ -3,8 +3,12 @@ package cli
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -100,6 +104,71 @@ func TestExitCodes(t *testing.T) {
 		if got := exitOf(tt.err); got != tt.want {
 			t.Errorf("%v: exit %d, want %d", tt.err, got, tt.want)
 		}
+	}
+}
+
+// What breaks off must not pass for an export.
+func TestCopyNoticesTheEnd(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write([]byte(strings.Repeat("x", 1<<16)))
+		if r.URL.Path == "/api/v1/cut" {
+			panic(http.ErrAbortHandler)
+		}
+	}))
+	t.Cleanup(srv.Close)
+	c := &client{http: srv.Client(), base: srv.URL, name: "the instance"}
+	var out strings.Builder
+	if err := c.copy(t.Context(), "/whole", &out); err != nil || out.Len() != 1<<16 {
+		t.Errorf("%v, %d bytes", err, out.Len())
+	}
+	if err := c.copy(t.Context(), "/cut", io.Discard); junctor.CodeOf(err) != junctor.CodeUpstream || !strings.Contains(err.Error(), "not whole") {
+		t.Errorf("%v", err)
+	}
+	full := errors.New("disk full")
+	if err := c.copy(t.Context(), "/whole", writerFunc(func([]byte) (int, error) { return 0, full })); !errors.Is(err, full) {
+		t.Errorf("%v", err)
+	}
+	if err := answering(t, 404, "application/problem+json", `{"code":"not_found","detail":"no"}`).copy(t.Context(), "/x", &out); junctor.CodeOf(err) != junctor.CodeNotFound {
+		t.Errorf("%v", err)
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
+
+func TestWriteWhole(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "f")
+	c := &cli{}
+	broken := errors.New("broken")
+	if err := c.writeWhole(file, func(w io.Writer) error { _, _ = w.Write([]byte("half")); return broken }); !errors.Is(err, broken) {
+		t.Errorf("%v", err)
+	}
+	if err := c.writeWhole(file, func(w io.Writer) error { _, err := w.Write([]byte("one")); return err }); err != nil {
+		t.Fatal(err)
+	}
+	never := func(io.Writer) error { t.Error("written over what is there"); return nil }
+	if err := c.writeWhole(file, never); junctor.CodeOf(err) != junctor.CodeConflict {
+		t.Errorf("%v", err)
+	}
+	// Somebody else is faster.
+	other := filepath.Join(dir, "g")
+	if err := c.writeWhole(other, func(io.Writer) error { return os.WriteFile(other, []byte("theirs"), 0o600) }); junctor.CodeOf(err) != junctor.CodeConflict {
+		t.Errorf("%v", err)
+	}
+	for name, want := range map[string]string{file: "one", other: "theirs"} {
+		if text, err := os.ReadFile(name); err != nil || string(text) != want {
+			t.Errorf("%s: %q, %v", name, text, err)
+		}
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
+		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
 

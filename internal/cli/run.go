@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -13,6 +14,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/app"
+	"github.com/junctor-mcp/junctor/internal/backup"
 	"github.com/junctor-mcp/junctor/internal/config"
 )
 
@@ -137,6 +139,16 @@ func (c *cli) openDatabase(ctx context.Context, cfg *config.Config) error {
 		return err
 	}
 	return a.Close()
+}
+
+// archive writes a backup of the instance that the settings name.
+func (c *cli) archive(context.Context, *config.Config, io.Writer) (backup.Manifest, error) {
+	return backup.Manifest{}, junctor.Errorf(junctor.CodeUnavailable, "this build makes no backups")
+}
+
+// unarchive makes an instance of a backup where the settings say.
+func (c *cli) unarchive(context.Context, *config.Config, io.Reader) (backup.Manifest, error) {
+	return backup.Manifest{}, junctor.Errorf(junctor.CodeUnavailable, "this build restores no backups")
 }
 
 // free says whether an address can be listened on.

@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/backup"
+)
+
+func (c *cli) backupCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "backup FILE", Short: "Copy an instance, which may be running, into one file",
+		Long: "Copy the databases, the journal and its signed heads into one archive; - is standard output. The instance may go\n" +
+			"on running. Key files are not in it: keep copies of seal.key and heads/signing.key elsewhere. Without the first,\n" +
+			"the secrets in a backup cannot be opened.",
+		Example: "  junctor backup junctor-2026-01-31.tar.gz", Args: cobra.ExactArgs(1),
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			cfg, err := c.load(cmd)
+			if err != nil {
+				return err
+			}
+			var m backup.Manifest
+			err = c.writeWhole(args[0], func(w io.Writer) error {
+				m, err = c.archive(cmd.Context(), cfg, w)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			return c.printManifest(args[0], m)
+		}),
+	}
+	c.settings(cmd, "data-dir", "db")
+	return cmd
+}
+
+func (c *cli) restoreCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "restore FILE", Short: "Make an instance of a backup",
+		Long: "Make an instance of a backup, in a data directory or database where nothing is but key files; - is standard\n" +
+			"input. The backup may be of the other database engine, or of an older Junctor. Everything is checked before\n" +
+			"anything is written. Then put seal.key and heads/signing.key back from where you keep them.",
+		Example: "  junctor restore junctor-2026-01-31.tar.gz --data-dir /var/lib/junctor", Args: cobra.ExactArgs(1),
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			cfg, err := c.load(cmd)
+			if err != nil {
+				return err
+			}
+			if _, err := c.probe(cmd.Context(), cfg.DataDir); err == nil {
+				return junctor.Errorf(junctor.CodeConflict, "an instance runs on the data directory %s; stop it, or choose another with --data-dir", cfg.DataDir)
+			}
+			in := c.in
+			if args[0] != "-" {
+				f, err := os.Open(args[0])
+				if err != nil {
+					return usagef("the backup cannot be read: %v", err)
+				}
+				defer f.Close()
+				in = f
+			}
+			m, err := c.unarchive(cmd.Context(), cfg, in)
+			if err != nil {
+				return err
+			}
+			return c.printManifest(absolute(cfg.DataDir), m)
+		}),
+	}
+	c.settings(cmd, "data-dir", "db")
+	return cmd
+}
+
+// writeWhole writes a file that is there whole or not at all, for this user
+// alone. What is there already is not replaced: it may be the last good one.
+func (c *cli) writeWhole(file string, write func(io.Writer) error) error {
+	if file == "-" {
+		return write(c.out)
+	}
+	if _, err := os.Lstat(file); err == nil {
+		return junctor.Errorf(junctor.CodeConflict, "%s is there already; choose another name", file)
+	}
+	f, err := os.CreateTemp(filepath.Dir(file), ".junctor-*") // 0600
+	if err != nil {
+		return usagef("%s cannot be written: %v", file, err)
+	}
+	defer os.Remove(f.Name())
+	err = write(f)
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("%s cannot be written: %w", file, err)
+	}
+	// A link, unlike a rename, replaces nothing.
+	err = os.Link(f.Name(), file)
+	if errors.Is(err, fs.ErrExist) {
+		return junctor.Errorf(junctor.CodeConflict, "%s is there already; choose another name", file)
+	}
+	if err != nil { // some file systems have no links
+		err = os.Rename(f.Name(), file)
+	}
+	if err != nil {
+		return fmt.Errorf("%s cannot be written: %w", file, err)
+	}
+	return nil
+}
+
+// printManifest says what a backup holds. With standard output as the file, it
+// is talk.
+func (c *cli) printManifest(place string, m backup.Manifest) error {
+	c.say("%s", m.Keys)
+	var rows, size int64
+	tables, files := 0, 0
+	for _, member := range m.Members {
+		size += member.Size
+		if folder, _, _ := strings.Cut(member.Name, "/"); m.Schemas[folder] > 0 {
+			tables++
+			rows += member.Rows
+		} else {
+			files++
+		}
+	}
+	if place == "-" {
+		c.say("%d rows of %d tables and %d files, %d bytes", rows, tables, files, size)
+		return nil
+	}
+	if c.json() {
+		return c.printJSON(m)
+	}
+	return c.facts("at", place, "made", moment(m.CreatedAt), "of", "junctor "+m.Version+" on "+m.Engine,
+		"tables", strconv.Itoa(tables), "rows", strconv.FormatInt(rows, 10), "files", strconv.Itoa(files), "bytes", strconv.FormatInt(size, 10))
+}
