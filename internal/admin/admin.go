@@ -185,7 +185,7 @@ func noRoute(fallback http.Handler, w http.ResponseWriter, r *http.Request) *Pro
 	fallback.ServeHTTP(refusal, r)
 	if refusal.status == http.StatusMethodNotAllowed {
 		w.Header().Set("Allow", refusal.header.Get("Allow"))
-		p := problemOf(junctor.Errorf(junctor.CodeInvalid, "%s is not a method of %s; it takes %s", r.Method, r.URL.Path, refusal.header.Get("Allow")))
+		p := problemOf(junctor.Errorf(junctor.CodeInvalid, "this route does not take %s; it takes %s", r.Method, refusal.header.Get("Allow")))
 		p.setStatus(http.StatusMethodNotAllowed)
 		return p
 	}

@@ -99,10 +99,25 @@ func (a *App) Run(ctx context.Context) error {
 	}
 	// Streams would keep the servers open: end them first.
 	a.gateway.Close()
-	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	return errors.Join(notClosed(err), a.stop(context.WithoutCancel(ctx), public), a.stop(context.WithoutCancel(ctx), local), a.flush(context.WithoutCancel(ctx)))
+}
+
+// stop lets a server's requests come to their end, for a while. Connections on
+// which nothing was asked yet are cut.
+func (a *App) stop(ctx context.Context, s *http.Server) error {
+	ctx, cancel := context.WithTimeout(ctx, closeFor)
 	defer cancel()
-	err = errors.Join(notClosed(err), public.Shutdown(stop), local.Shutdown(stop), a.identity.Flush(stop))
-	return err
+	if err := s.Shutdown(ctx); err != nil {
+		a.log.Warn("some requests did not end in time and were cut off", telemetry.Err(err))
+		return s.Close()
+	}
+	return nil
+}
+
+func (a *App) flush(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, closeFor)
+	defer cancel()
+	return a.identity.Flush(ctx)
 }
 
 func notClosed(err error) error {

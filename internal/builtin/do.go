@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"runtime/debug"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/telemetry"
 )
 
 // Do implements catalog.Backend. The handler runs on the caller's goroutine, so
@@ -98,7 +98,7 @@ func failed(code junctor.Code) bool {
 func (s *Server) panicked(ctx context.Context, req *catalog.Request, p any) (catalog.Result, error) {
 	s.log.LogAttrs(ctx, slog.LevelError, "panic in a built-in handler",
 		slog.String("server", s.id), slog.String("kind", string(req.Kind)), slog.String("name", req.Name),
-		slog.String("call", req.CallID), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+		slog.String("call", req.CallID), telemetry.Panic(p))
 	if req.Kind == junctor.KindTool {
 		return textResult("The tool "+req.Name+" broke while it ran. This is a fault of the tool, not of the arguments; the log of this instance says more.", true), nil
 	}

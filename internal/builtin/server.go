@@ -152,6 +152,10 @@ func drop(order []string, name string) []string {
 	return slices.DeleteFunc(order, func(s string) bool { return s == name })
 }
 
+// notFound does not repeat a resource's URI, which may hold a credential.
 func (s *Server) notFound(what, name string) *junctor.Error {
+	if what == "resource" {
+		return junctor.Errorf(junctor.CodeNotFound, "server %q has no resource at this URI", s.id)
+	}
 	return junctor.Errorf(junctor.CodeNotFound, "server %q has no %s %q", s.id, what, name)
 }

@@ -117,7 +117,7 @@ func (sh *Shelf) Resource(p *junctor.Principal, v View, uri string) (Item, error
 	}
 	s := sh.byID[id]
 	if s == nil || !Visible(p, s) || len(s.Offer.Resources)+len(s.Offer.Templates) == 0 {
-		return Item{}, junctor.Errorf(junctor.CodeNotFound, "unknown resource %q", clip(uri))
+		return Item{}, junctor.Errorf(junctor.CodeNotFound, "unknown resource: there is none at this URI; resources/list shows what there is")
 	}
 	shown := own
 	if _, listed := s.resources[own]; !listed {

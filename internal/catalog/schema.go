@@ -1,11 +1,16 @@
 package catalog
 
 import (
+	"cmp"
 	"errors"
+	"math/big"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
@@ -112,10 +117,10 @@ func violations(bad *jsonschema.ValidationError) error {
 	printer := message.NewPrinter(language.English)
 	var walk func(v *jsonschema.ValidationError)
 	walk = func(v *jsonschema.ValidationError) {
-		if len(v.Causes) == 0 && len(e.Violations) < maxViolations {
+		if len(v.Causes) == 0 {
 			e.Violations = append(e.Violations, junctor.Violation{
 				Pointer: pointer(v.InstanceLocation),
-				Message: clipTo(v.ErrorKind.LocalizedString(printer), maxViolation),
+				Message: clipTo(wording(v.ErrorKind, printer), maxViolation),
 			})
 		}
 		for _, c := range v.Causes {
@@ -123,6 +128,11 @@ func violations(bad *jsonschema.ValidationError) error {
 		}
 	}
 	walk(bad)
+	// The library goes through members in no order.
+	slices.SortStableFunc(e.Violations, func(a, b junctor.Violation) int {
+		return cmp.Or(cmp.Compare(a.Pointer, b.Pointer), cmp.Compare(a.Message, b.Message))
+	})
+	e.Violations = e.Violations[:min(len(e.Violations), maxViolations)]
 	var b strings.Builder
 	b.WriteString("the arguments do not fit the tool's input schema")
 	for i, v := range e.Violations {
@@ -138,6 +148,33 @@ func violations(bad *jsonschema.ValidationError) error {
 	}
 	e.Message = b.String()
 	return e
+}
+
+// wording says what is wrong without repeating the value: it may be a secret, and
+// errors are kept.
+func wording(k jsonschema.ErrorKind, printer *message.Printer) string {
+	number := func(r *big.Rat) string { f, _ := r.Float64(); return strconv.FormatFloat(f, 'g', -1, 64) }
+	switch k := k.(type) {
+	case *kind.Pattern:
+		return "does not match the pattern " + strconv.Quote(k.Want)
+	case *kind.Format:
+		return "is not a valid " + k.Want
+	case *kind.ContentEncoding:
+		return "is not encoded as " + k.Want
+	case *kind.ContentMediaType:
+		return "is not of the media type " + k.Want
+	case *kind.Minimum:
+		return "must be at least " + number(k.Want)
+	case *kind.Maximum:
+		return "must be at most " + number(k.Want)
+	case *kind.ExclusiveMinimum:
+		return "must be more than " + number(k.Want)
+	case *kind.ExclusiveMaximum:
+		return "must be less than " + number(k.Want)
+	case *kind.MultipleOf:
+		return "must be a multiple of " + number(k.Want)
+	}
+	return k.LocalizedString(printer)
 }
 
 // pointer writes a JSON pointer.

@@ -111,7 +111,7 @@ func (a *argument) readOne(name, value string) (json.RawMessage, error) {
 			return text, nil
 		}
 	case !json.Valid([]byte(value)):
-		return nil, usagef("--arg %s=%s: the tool wants %s", name, value, strings.Join(a.Types, " or "))
+		return nil, usagef("--arg %s: the tool wants %s", name, strings.Join(a.Types, " or "))
 	}
 	return json.RawMessage(value), nil
 }

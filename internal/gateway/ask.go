@@ -51,24 +51,26 @@ func (x *exchange) ask(ctx context.Context, op *guard.Op, res catalog.Result) (c
 	silent := 0
 	for range maxAskRounds {
 		requests := wire.Get(res.Body, "inputRequests")
+		op.RequestState, op.HasState = wire.String(wire.Get(res.Body, "requestState"))
 		op.InputResponses = nil
+		var err error
 		if len(requests) > 2 {
 			silent = 0
-			responses, err := x.askInTime(ctx, requests)
-			if err != nil {
+			if op.InputResponses, err = x.askInTime(ctx, requests); err != nil {
+				x.g.o.Pipeline.GiveUp(ctx, op, err)
 				return catalog.Result{}, err
 			}
-			op.InputResponses = responses
 		} else if silent++; silent > maxSilentRound {
 			break
 		}
-		op.RequestState, op.HasState = wire.String(wire.Get(res.Body, "requestState"))
-		var err error
 		if res, err = x.g.o.Pipeline.Do(ctx, op, x); err != nil || !res.Input {
 			return res, err
 		}
 	}
-	return catalog.Result{}, junctor.Errorf(junctor.CodeUpstream, "the call asked for input too often and was given up")
+	err := junctor.Errorf(junctor.CodeUpstream, "the call asked for input too often and was given up")
+	op.RequestState, op.HasState = wire.String(wire.Get(res.Body, "requestState"))
+	x.g.o.Pipeline.GiveUp(ctx, op, err)
+	return catalog.Result{}, err
 }
 
 // askInTime is askAll for clients that may never answer: the call ends then.

@@ -6,11 +6,11 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"runtime/debug"
 	"slices"
 	"strings"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/telemetry"
 )
 
 // Front stands before every handler of a listener: it refuses requests whose
@@ -89,7 +89,7 @@ func (f *Front) recover(w http.ResponseWriter, r *http.Request) {
 	if p == http.ErrAbortHandler { //nolint:errorlint // compared as net/http does
 		panic(p)
 	}
-	f.log.Error("a handler panicked", "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
+	f.log.Error("a handler panicked", "path", r.URL.Path, telemetry.Panic(p))
 	h := w.Header()
 	if h.Get("Content-Type") != "" {
 		panic(http.ErrAbortHandler)

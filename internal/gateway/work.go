@@ -2,10 +2,10 @@ package gateway
 
 import (
 	"log/slog"
-	"runtime/debug"
 	"sync"
 	"time"
 
+	"github.com/junctor-mcp/junctor/internal/telemetry"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -62,7 +62,7 @@ func (w *work) stop(atMost time.Duration) {
 const internalError = "internal error; the log of this instance says more"
 
 func logPanic(log *slog.Logger, p any) {
-	log.Error("a request panicked", "panic", p, "stack", string(debug.Stack()))
+	log.Error("a request panicked", telemetry.Panic(p))
 }
 
 // answering runs f, which answers the request with this id outside of the

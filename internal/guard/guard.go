@@ -4,11 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"log/slog"
-	"runtime/debug"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/telemetry"
 )
 
 // Options of a Guard. All but Trace must be set.
@@ -87,7 +87,7 @@ func (g *Guard) Do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Resu
 
 func (g *Guard) do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Result, error) {
 	call := junctor.Call{
-		Tenant: op.Principal.Tenant, Kind: op.Kind, Door: op.Door, Name: op.Name,
+		Tenant: op.Principal.Tenant, Kind: op.Kind, Door: op.Door, Name: op.recorded(op.Name),
 		Issuer: op.Principal.Issuer, Subject: op.Principal.Subject,
 		Start: g.o.Now(), BytesIn: len(op.Params),
 	}
@@ -136,7 +136,7 @@ func (g *Guard) do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Resu
 // with a call that asked for input: it takes no new token of the limit.
 func (g *Guard) admit(ctx context.Context, op *Op, call *junctor.Call) (item catalog.Item, resumed *state, err error) {
 	if item, err = g.resolve(op); item.Server != nil {
-		call.Server, call.Name = item.Server.ID, item.Name
+		call.Server, call.Name = item.Server.ID, op.recorded(item.Name)
 	}
 	if err != nil {
 		return item, nil, err
@@ -196,7 +196,7 @@ func (g *Guard) dispatch(ctx context.Context, b catalog.Backend, req *catalog.Re
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {
-			g.o.Logger.Error("a backend panicked", "kind", req.Kind, "name", req.Name, "panic", p, "stack", string(debug.Stack()))
+			g.o.Logger.Error("a backend panicked", "kind", req.Kind, "name", req.Name, telemetry.Panic(p))
 			res, err = catalog.Result{}, &junctor.Error{Code: junctor.CodeInternal, Message: "the tool failed inside; the log of this instance says more"}
 		}
 	}()

@@ -112,3 +112,26 @@ func ending(c junctor.Code) junctor.Status {
 		return junctor.StatusError
 	}
 }
+
+// recorded is how a record names what was asked for.
+func (op *Op) recorded(name string) string {
+	if op.IsURI || op.Kind == junctor.KindResource || op.Kind == junctor.KindSubscription {
+		return plainURI(name)
+	}
+	return name
+}
+
+// plainURI is a URI as records and errors may show it: without a user, a query
+// and a fragment, where credentials travel.
+func plainURI(uri string) string {
+	if i := strings.IndexAny(uri, "?#"); i >= 0 {
+		uri = uri[:i] + uri[i:i+1] + "…"
+	}
+	if scheme, rest, ok := strings.Cut(uri, "://"); ok {
+		authority, path, _ := strings.Cut(rest, "/")
+		if at := strings.LastIndexByte(authority, '@'); at >= 0 {
+			uri = scheme + "://…" + authority[at:] + "/" + path
+		}
+	}
+	return uri
+}

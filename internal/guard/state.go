@@ -108,6 +108,28 @@ func (g *Guard) resume(ctx context.Context, op *Op, item catalog.Item) (*state, 
 	return &st, nil
 }
 
+// GiveUp ends a call that asked for input which will not come, for the reason
+// why. op is the operation with the state that the call was answered with.
+func (g *Guard) GiveUp(ctx context.Context, op *Op, why error) {
+	ctx = context.WithoutCancel(ctx)
+	item, err := g.resolve(op)
+	if err != nil {
+		return // it lapses in its time
+	}
+	st, err := g.resume(ctx, op, item)
+	if err != nil {
+		return // it has gone on, or ended
+	}
+	call := junctor.Call{
+		ID: st.Call, Tenant: op.Principal.Tenant, Kind: op.Kind, Door: op.Door, Server: item.Server.ID, Name: op.recorded(item.Name),
+		Issuer: op.Principal.Issuer, Subject: op.Principal.Subject, Start: st.Start, BytesIn: len(op.Params),
+	}
+	if item.Tool != nil {
+		call.Version = item.Tool.Version
+	}
+	_ = g.finish(ctx, op, &call, item.Shown, catalog.Result{}, why) // why is known already
+}
+
 // lapse records the end of a call whose input never came. It uses the state up
 // first: a call that went on meanwhile, here or in another process, has an end
 // of its own.

@@ -35,7 +35,7 @@ func secrecyOf(name string) secrecy {
 		"password", "passwd", "passphrase", "passcode", "passwort", "pwd", "secret", "credential", "apikey", "privatekey", "accesskey",
 		"authkey", "signingkey", "encryptionkey", "masterkey", "sshkey", "sharedkey", "accountkey", "servicekey", "clientkey", "authorization",
 		"bearer", "cookie", "sessionid", "sessionkey", "connectionstring", "jwt", "signature", "authcode", "verificationcode", "pincode",
-		"creditcard", "cardnumber", "serviceaccount",
+		"creditcard", "cardnumber", "serviceaccount", "requeststate",
 	} {
 		if strings.Contains(n, part) && !strings.Contains(n, "secretar") {
 			return hard
