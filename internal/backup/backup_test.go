@@ -41,8 +41,12 @@ type instance struct {
 // engines gives a function that makes empty instances, for each engine.
 func engines() map[string]func(t testing.TB) instance {
 	return map[string]func(t testing.TB) instance{
-		"sqlite": func(t testing.TB) instance { return instance{engine: "sqlite", data: t.TempDir()} },
+		"sqlite": func(t testing.TB) instance {
+			t.Helper()
+			return instance{engine: "sqlite", data: t.TempDir()}
+		},
 		"postgres": func(t testing.TB) instance {
+			t.Helper()
 			return instance{engine: "postgres", data: t.TempDir(), url: server.Database(t)}
 		},
 	}
@@ -88,7 +92,7 @@ func (in instance) history(t testing.TB) *history.History {
 		db, err = sqlite.OpenHistory(t.Context(), filepath.Join(in.data, "history.db"))
 	}
 	ok(t, err)
-	h, err := history.New(history.Options{Write: db.Write, Read: db.Read, Dialect: db.Dialect, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	h, err := history.New(history.Options{Write: db.Write, Read: db.Read, Dialect: db.Dialect, Logger: slog.New(slog.DiscardHandler)})
 	ok(t, err)
 	t.Cleanup(func() { _ = h.Close(context.Background()) })
 	return h
@@ -156,9 +160,11 @@ func populate(t testing.TB, in instance) {
 	ok(t, err)
 	ok(t, st.AddRingKey(ctx, store.RingKey{ID: "r", CreatedAt: time.UnixMicro(8), Wrapped: []byte("\x00\xffwrapped")}))
 	ok(t, acme.PutSecret(ctx, store.Secret{SecretName: store.SecretName{Owner: "o", Name: "n"}, KeyID: "k", Wrapped: []byte("w"), Ciphertext: []byte{0, 1}}))
-	for n := uint64(1); n <= 300; n++ {
-		ok(t, st.AddAudit(ctx, []store.AuditRecord{{Node: "a", Seq: n, Hash: "h", Line: `{"z":1,"a":"` + strings.Repeat("x", int(n)) + `"}`, Time: time.UnixMicro(9)}}))
+	var records []store.AuditRecord
+	for n := range 300 {
+		records = append(records, store.AuditRecord{Node: "a", Seq: uint64(n) + 1, Hash: "h", Line: `{"z":1,"a":"` + strings.Repeat("x", n) + `"}`, Time: time.UnixMicro(9)})
 	}
+	ok(t, st.AddAudit(ctx, records))
 	h := in.history(t)
 	for n := range 700 {
 		c := junctor.Call{ID: fmt.Sprint("c", n), Tenant: "acme", Kind: junctor.KindTool, Server: "demo", Name: "echo", Subject: "ann", Status: junctor.StatusSuccess, Start: time.UnixMicro(int64(n))}

@@ -2,6 +2,7 @@ package backup
 
 import (
 	"archive/tar"
+	"bytes"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -174,10 +175,8 @@ func wholeLines(f io.ReaderAt, size int64) (int64, error) {
 		if _, err := f.ReadAt(piece, start); err != nil && !errors.Is(err, io.EOF) {
 			return 0, err
 		}
-		for i := len(piece) - 1; i >= 0; i-- {
-			if piece[i] == '\n' {
-				return start + int64(i) + 1, nil
-			}
+		if i := bytes.LastIndexByte(piece, '\n'); i >= 0 {
+			return start + int64(i) + 1, nil
 		}
 		end = start
 	}

@@ -22,21 +22,49 @@ type token struct {
 func newDetector() detector {
 	var d detector
 	for _, t := range []token{
-		{"jct_", 12, false},                                                                                     // ours
-		{"ghp_", 16, false}, {"gho_", 16, false}, {"ghu_", 16, false}, {"ghs_", 16, false}, {"ghr_", 16, false}, // GitHub
+		{"jct_", 12, false}, // ours
+		{"ghp_", 16, false},
+		{"gho_", 16, false},
+		{"ghu_", 16, false},
+		{"ghs_", 16, false},
+		{"ghr_", 16, false}, // GitHub
 		{"github_pat_", 16, false},
-		{"glpat-", 16, false}, {"gldt-", 16, false}, {"glrt-", 16, false}, // GitLab
-		{"xoxb-", 8, false}, {"xoxp-", 8, false}, {"xoxa-", 8, false}, {"xoxr-", 8, false}, {"xoxs-", 8, false}, {"xoxe-", 8, false},
-		{"xoxe.", 8, true}, {"xapp-", 8, false}, // Slack
-		{"AKIA", 16, false}, {"ASIA", 16, false}, {"AROA", 16, false}, {"ABIA", 16, false}, {"ACCA", 16, false}, // AWS
-		{"AIza", 30, false}, {"ya29.", 16, true}, {"GOCSPX-", 16, false}, {"1//0", 20, false}, // Google
-		{"sk_live_", 8, false}, {"sk_test_", 8, false}, {"rk_live_", 8, false}, {"rk_test_", 8, false}, {"whsec_", 16, false}, // Stripe
-		{"sk-", 20, false},                        // OpenAI, Anthropic and many others
-		{"hf_", 20, false},                        // Hugging Face
-		{"npm_", 30, false}, {"pypi-", 30, false}, // registries
-		{"dckr_pat_", 16, false}, {"dop_v1_", 16, false}, // Docker, DigitalOcean
-		{"shpat_", 16, false}, {"shpss_", 16, false}, // Shopify
-		{"SG.", 30, true}, {"hvs.", 20, true}, {"hvb.", 20, true}, // SendGrid, Vault
+		{"glpat-", 16, false},
+		{"gldt-", 16, false},
+		{"glrt-", 16, false}, // GitLab
+		{"xoxb-", 8, false},
+		{"xoxp-", 8, false},
+		{"xoxa-", 8, false},
+		{"xoxr-", 8, false},
+		{"xoxs-", 8, false},
+		{"xoxe-", 8, false},
+		{"xoxe.", 8, true},
+		{"xapp-", 8, false}, // Slack
+		{"AKIA", 16, false},
+		{"ASIA", 16, false},
+		{"AROA", 16, false},
+		{"ABIA", 16, false},
+		{"ACCA", 16, false}, // AWS
+		{"AIza", 30, false},
+		{"ya29.", 16, true},
+		{"GOCSPX-", 16, false},
+		{"1//0", 20, false}, // Google
+		{"sk_live_", 8, false},
+		{"sk_test_", 8, false},
+		{"rk_live_", 8, false},
+		{"rk_test_", 8, false},
+		{"whsec_", 16, false}, // Stripe
+		{"sk-", 20, false},    // OpenAI, Anthropic and many others
+		{"hf_", 20, false},    // Hugging Face
+		{"npm_", 30, false},
+		{"pypi-", 30, false}, // registries
+		{"dckr_pat_", 16, false},
+		{"dop_v1_", 16, false}, // Docker, DigitalOcean
+		{"shpat_", 16, false},
+		{"shpss_", 16, false}, // Shopify
+		{"SG.", 30, true},
+		{"hvs.", 20, true},
+		{"hvb.", 20, true}, // SendGrid, Vault
 		{"AGE-SECRET-KEY-", 20, false},
 		{"eyJ", 20, true}, // a JWT or another signed object
 	} {
@@ -158,11 +186,10 @@ func pem(s string, i int) (from, to int) {
 		return i + head + 10, i + head + 10 // a certificate is for all to see
 	}
 	rest := line[head+10:]
-	tail := strings.Index(rest, "-----END")
-	if tail < 0 {
+	_, after, ended := strings.Cut(rest, "-----END")
+	if !ended {
 		return i, len(s)
 	}
-	after := rest[tail+8:]
 	dashes := strings.Index(after, "-----")
 	if dashes < 0 {
 		return i, len(s)
@@ -233,13 +260,12 @@ func valueOf(s string, k int, line bool) (from, to int) {
 	if k >= len(s) {
 		return 0, 0
 	}
-	escape := ""
+	escapes := k
 	for k < len(s) && s[k] == '\\' {
-		escape += `\`
 		k++
 	}
 	if k < len(s) && (s[k] == '"' || s[k] == '\'' || s[k] == '`') {
-		closing := escape + string(s[k])
+		closing := s[escapes : k+1]
 		if n := strings.Index(s[k+1:], closing); n >= 0 {
 			return k + 1, k + 1 + n
 		}

@@ -3,7 +3,6 @@ package history_test
 import (
 	"context"
 	"database/sql"
-	"io"
 	"log/slog"
 	"path/filepath"
 	"testing"
@@ -115,15 +114,15 @@ func TestCloseIsBounded(t *testing.T) {
 
 func TestCloseWritesWhatWaits(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, open opener) {
-		h := open(t, history.Options{})
+	each(t, func(t *trial) {
+		h := t.open(t, history.Options{})
 		for n := range 1500 {
 			c := call(n)
 			h.Record(&c, nil, nil)
 		}
 		ok(t, h.Close(t.Context()))
 		ok(t, h.Close(t.Context()))
-		usage, err := open(t, history.Options{}).Usage(t.Context(), "acme", time.Time{}, time.Time{}, history.ByTool)
+		usage, err := t.open(t, history.Options{}).Usage(t.Context(), "acme", time.Time{}, time.Time{}, history.ByTool)
 		if err != nil || len(usage) != 1 || usage[0].Calls != 1500 || h.Dropped() != 0 {
 			t.Errorf("%+v, %v, %d dropped", usage, err, h.Dropped())
 		}
@@ -133,8 +132,8 @@ func TestCloseWritesWhatWaits(t *testing.T) {
 // A batch is written by itself after a moment.
 func TestWritesByItself(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, open opener) {
-		h := open(t, history.Options{})
+	each(t, func(t *trial) {
+		h := t.open(t, history.Options{})
 		for round := range 3 {
 			c := call(round)
 			h.Record(&c, nil, nil)
@@ -184,7 +183,7 @@ func TestServerRestarts(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
-	if _, err := history.New(history.Options{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}); err == nil {
+	if _, err := history.New(history.Options{Logger: slog.New(slog.DiscardHandler)}); err == nil {
 		t.Error("made without a database")
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -42,26 +41,32 @@ func TestMain(m *testing.M) {
 // opener opens one database of a history, again and again.
 type opener func(t testing.TB, o history.Options) *history.History
 
+// trial is a test on one engine.
+type trial struct {
+	*testing.T
+	open opener
+}
+
 // each runs a test on both engines, each time on an empty database.
-func each(t *testing.T, test func(t *testing.T, open opener)) {
+func each(t *testing.T, test func(t *trial)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
 		path := filepath.Join(t.TempDir(), "history.db")
-		test(t, func(t testing.TB, o history.Options) *history.History {
+		test(&trial{t, func(t testing.TB, o history.Options) *history.History {
 			t.Helper()
 			db, err := sqlite.OpenHistory(t.Context(), path)
 			return start(t, db, err, o)
-		})
+		}})
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
 		url := server.Database(t)
-		test(t, func(t testing.TB, o history.Options) *history.History {
+		test(&trial{t, func(t testing.TB, o history.Options) *history.History {
 			t.Helper()
 			db, err := postgres.OpenHistory(t.Context(), url)
 			return start(t, db, err, o)
-		})
+		}})
 	})
 }
 
@@ -72,7 +77,7 @@ func start(t testing.TB, db store.Database, err error, o history.Options) *histo
 	}
 	o.Write, o.Read, o.Dialect = db.Write, db.Read, db.Dialect
 	if o.Logger == nil {
-		o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	h, err := history.New(o)
 	if err != nil {
@@ -102,8 +107,8 @@ func call(n int) junctor.Call {
 
 func TestComesBackWhole(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, open opener) {
-		h := open(t, history.Options{})
+	each(t, func(t *trial) {
+		h := t.open(t, history.Options{})
 		good := call(1)
 		bad := call(2)
 		bad.Status, bad.Code, bad.Reason = junctor.StatusError, junctor.CodeUpstream, "the server answered 500"
@@ -127,7 +132,7 @@ func TestComesBackWhole(t *testing.T) {
 		if diff := cmp.Diff(want, page.Calls); diff != "" || page.Next != "" {
 			t.Errorf("next %q (-want +got):\n%s", page.Next, diff)
 		}
-		got, err := open(t, history.Options{}).Get(t.Context(), "acme", good.ID)
+		got, err := t.open(t, history.Options{}).Get(t.Context(), "acme", good.ID)
 		if diff := cmp.Diff(want[2], got); diff != "" || err != nil {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}
@@ -154,8 +159,8 @@ func (paths) SecretPaths(server, tool, version string) (arguments, result []stri
 
 func TestSchemasAndSizes(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, open opener) {
-		h := open(t, history.Options{Paths: paths{}, Max: 300})
+	each(t, func(t *trial) {
+		h := t.open(t, history.Options{Paths: paths{}, Max: 300})
 		one, two := call(1), call(2)
 		two.Kind = junctor.KindPrompt
 		for _, c := range []*junctor.Call{&one, &two} {
@@ -171,7 +176,7 @@ func TestSchemasAndSizes(t *testing.T) {
 		if got, err := h.Get(t.Context(), "acme", two.ID); err != nil || string(got.Params) != `{"arguments":{"a":"b"}}` {
 			t.Errorf("a prompt: %s, %v", got.Params, err)
 		}
-		none := open(t, history.Options{Max: -1})
+		none := t.open(t, history.Options{Max: -1})
 		three := call(3)
 		none.Record(&three, []byte(`{"a":1}`), []byte(`{}`))
 		ok(t, none.Flush(t.Context()))
@@ -183,8 +188,8 @@ func TestSchemasAndSizes(t *testing.T) {
 
 func TestQueryAgainstModel(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, open opener) {
-		h := open(t, history.Options{})
+	each(t, func(t *trial) {
+		h := t.open(t, history.Options{})
 		var all []junctor.Call
 		texts := []string{"Alpha", "beta_1", "100%", `it's`}
 		for n := range 240 {
@@ -256,8 +261,8 @@ func matches(c *junctor.Call, f history.Filter) bool {
 
 func TestExport(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, open opener) {
-		h := open(t, history.Options{})
+	each(t, func(t *trial) {
+		h := t.open(t, history.Options{})
 		for n := range 1203 {
 			c := call(n)
 			c.Subject = []string{"ann", "=HYPERLINK(1)", " +1", "-2", "@x", "\tx", "a,\"b\"\nc"}[n%7]
@@ -301,10 +306,10 @@ func TestExport(t *testing.T) {
 
 func TestUsageOutlivesCalls(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, open opener) {
+	each(t, func(t *trial) {
 		// Two instances at once, as replicas have it.
 		var wg sync.WaitGroup
-		for _, h := range []*history.History{open(t, history.Options{}), open(t, history.Options{})} {
+		for _, h := range []*history.History{t.open(t, history.Options{}), t.open(t, history.Options{})} {
 			wg.Go(func() {
 				for n := range 300 {
 					c := call(n)
@@ -332,7 +337,7 @@ func TestUsageOutlivesCalls(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		h := open(t, history.Options{})
+		h := t.open(t, history.Options{})
 		if n, err := h.Prune(t.Context(), moment(0)); err != nil || n != 0 {
 			t.Fatalf("pruned %d, %v", n, err)
 		}

@@ -26,10 +26,9 @@ func secrecyOf(name string) secrecy {
 		}
 		return -1
 	}, name)
-	for _, whole := range []string{"pass", "pw", "pin", "otp", "totp", "mfa", "cvv", "cvc", "ssn", "auth", "sid", "sas", "pem", "dsn"} {
-		if n == whole {
-			return hard
-		}
+	switch n {
+	case "pass", "pw", "pin", "otp", "totp", "mfa", "cvv", "cvc", "ssn", "auth", "sid", "sas", "pem", "dsn":
+		return hard
 	}
 	for _, part := range []string{
 		"password", "passwd", "passphrase", "passcode", "passwort", "pwd", "secret", "credential", "apikey", "privatekey", "accesskey",

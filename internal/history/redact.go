@@ -135,7 +135,7 @@ func (r *redactor) unfinished(s string) string {
 type path []string
 
 func parsePointers(pointers []string, below ...string) []path {
-	var paths []path
+	paths := make([]path, 0, len(pointers))
 	for _, p := range pointers {
 		way := slices.Clone(path(below))
 		for i, segment := range strings.Split(p, "/") {

@@ -157,26 +157,24 @@ func (s *sums) percentile(p float64) time.Duration {
 		return 0
 	}
 	rank, b, low := p*float64(ran), bounds(), int64(0)
-	for i, n := range s.counts {
-		if i == len(b) {
-			break
+	for i, high := range b {
+		n := float64(s.counts[i])
+		if n > 0 && rank <= n {
+			return time.Duration(float64(low)+float64(high-low)*rank/n) * time.Microsecond
 		}
-		if n > 0 && rank <= float64(n) {
-			return time.Duration(float64(low)+float64(b[i]-low)*rank/float64(n)) * time.Microsecond
-		}
-		rank -= float64(n)
-		low = b[i]
+		rank -= n
+		low = high
 	}
 	return time.Duration(low) * time.Microsecond // at least
 }
 
 // countColumns lists d00 and so on, each as format has it.
-func countColumns(format, sep string) string {
+func countColumns(format string) string {
 	list := make([]string, buckets)
 	for i := range list {
 		list[i] = strings.ReplaceAll(format, "#", fmt.Sprintf("d%02d", i))
 	}
-	return strings.Join(list, sep)
+	return strings.Join(list, ", ")
 }
 
 // Usage sums up a tenant's calls of the days from since to until, both
@@ -195,7 +193,7 @@ func (h *History) Usage(ctx context.Context, tenant junctor.TenantID, since, unt
 		return nil, junctor.Errorf(junctor.CodeInvalid, "usage is summed up by tool, agent or day, not by %q", string(by))
 	}
 	query := `SELECT ` + keys + `, CAST(SUM(calls) AS BIGINT), CAST(SUM(errors) AS BIGINT), CAST(SUM(refused) AS BIGINT), CAST(SUM(duration) AS BIGINT),
-		CAST(SUM(bytes_in) AS BIGINT), CAST(SUM(bytes_out) AS BIGINT), ` + countColumns("CAST(SUM(#) AS BIGINT)", ", ") + `
+		CAST(SUM(bytes_in) AS BIGINT), CAST(SUM(bytes_out) AS BIGINT), ` + countColumns("CAST(SUM(#) AS BIGINT)") + `
 		FROM history_usage WHERE tenant_id = ?`
 	args := []any{string(tenant)}
 	if !since.IsZero() {
@@ -235,7 +233,8 @@ func scanUsage(row scanner, by Group) (Usage, error) {
 	var u Usage
 	var s sums
 	var day int64
-	dest := []any{&u.Server, &u.Name, &u.Issuer, &u.Subject, &day, &s.calls, &s.errors, &s.refused, &s.duration, &s.in, &s.out}
+	dest := make([]any, 0, 11+buckets)
+	dest = append(dest, &u.Server, &u.Name, &u.Issuer, &u.Subject, &day, &s.calls, &s.errors, &s.refused, &s.duration, &s.in, &s.out)
 	for i := range s.counts {
 		dest = append(dest, &s.counts[i])
 	}

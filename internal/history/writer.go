@@ -160,7 +160,7 @@ func (h *History) store(ctx context.Context, b *batch) error {
 		case end := <-h.stop:
 			// One more attempt, under the limit that closing sets.
 			h.stop <- end
-			if ctx == end || h.attempt(end, b) != nil {
+			if ctx == end || h.attempt(end, b) != nil { //nolint:contextcheck // closing brings its own
 				h.dropped.Add(uint64(len(b.rows)))
 				return fault
 			}
@@ -217,7 +217,7 @@ func (b *batch) add(h *History, r *redactor, e *entry) {
 func (h *History) attempt(ctx context.Context, b *batch) error {
 	var inserts []*sql.Stmt
 	for n := len(b.rows); n > 0; n -= chunk(n, chunkSize) {
-		stmt, err := h.prepare(ctx, chunk(n, chunkSize))
+		stmt, err := h.prepare(ctx, chunk(n, chunkSize)) //nolint:sqlclosecheck // kept; Close closes it
 		if err != nil {
 			return err
 		}
@@ -249,7 +249,7 @@ func (h *History) attempt(ctx context.Context, b *batch) error {
 		for _, row := range rest[:n] {
 			args = append(args, row...)
 		}
-		if _, err := tx.StmtContext(ctx, inserts[0]).ExecContext(ctx, args...); err != nil {
+		if _, err := tx.StmtContext(ctx, inserts[0]).ExecContext(ctx, args...); err != nil { //nolint:sqlclosecheck // ends with the transaction
 			return err
 		}
 		rest = rest[n:]
@@ -293,13 +293,13 @@ func chunk(n, most int) int {
 // sumQuery adds to a stored sum, or makes it.
 func sumQuery() string {
 	return `INSERT INTO history_usage
-		(tenant_id, day, server, name, issuer, subject, calls, errors, refused, duration, bytes_in, bytes_out, ` + countColumns("#", ", ") + `)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ` + countColumns("?", ", ") + `)
+		(tenant_id, day, server, name, issuer, subject, calls, errors, refused, duration, bytes_in, bytes_out, ` + countColumns("#") + `)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ` + countColumns("?") + `)
 		ON CONFLICT (tenant_id, day, server, name, issuer, subject) DO UPDATE SET
 			calls = history_usage.calls + excluded.calls, errors = history_usage.errors + excluded.errors,
 			refused = history_usage.refused + excluded.refused, duration = history_usage.duration + excluded.duration,
 			bytes_in = history_usage.bytes_in + excluded.bytes_in, bytes_out = history_usage.bytes_out + excluded.bytes_out,
-			` + countColumns("# = history_usage.# + excluded.#", ", ")
+			` + countColumns("# = history_usage.# + excluded.#")
 }
 
 // sum adds to the stored sums, in one order, so that no two instances wait for
@@ -307,7 +307,8 @@ func sumQuery() string {
 func sum(ctx context.Context, stmt *sql.Stmt, usage map[usageKey]*sums) error {
 	for _, k := range slices.SortedFunc(maps.Keys(usage), usageKey.compare) {
 		s := usage[k]
-		args := []any{string(k.tenant), k.day, k.server, k.name, k.issuer, k.subject, s.calls, s.errors, s.refused, s.duration, s.in, s.out}
+		args := make([]any, 0, 12+buckets)
+		args = append(args, string(k.tenant), k.day, k.server, k.name, k.issuer, k.subject, s.calls, s.errors, s.refused, s.duration, s.in, s.out)
 		for _, n := range s.counts {
 			args = append(args, n)
 		}

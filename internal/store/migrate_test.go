@@ -51,6 +51,7 @@ func (calm) Code(error) junctor.Code  { return "" }
 func (calm) Busy(error) bool          { return false }
 
 func (calm) SelectRows(string) string { return "" }
+func (calm) Sync() string             { return "" }
 
 func database(t *testing.T, path string) (*sql.DB, *atomic.Int64) {
 	t.Helper()

@@ -147,7 +147,7 @@ func (r *Raw) Fill(ctx context.Context, tx *sql.Tx, name string, columns []strin
 	flush := func() error {
 		for n := len(args) / len(columns); n > 0; n = len(args) / len(columns) {
 			n = chunk(n, most)
-			_, err := tx.ExecContext(ctx, r.Dialect.Bind(`INSERT INTO `+t.name+` (`+strings.Join(columns, ", ")+`) VALUES `+rowsOf(len(columns), n)), args[:n*len(columns)]...) //nolint:gosec // names from the catalog
+			_, err := tx.ExecContext(ctx, r.Dialect.Bind(`INSERT INTO `+t.name+` (`+strings.Join(columns, ", ")+`) VALUES `+rowsOf(len(columns), n)), args[:n*len(columns)]...)
 			if err != nil {
 				return r.fail(ctx, err, "fill the table %s", name)
 			}

@@ -31,7 +31,7 @@ type TenantSecret struct {
 	Secret
 }
 
-const secretColumns = `owner, name, key_id, wrapped, ciphertext, created_at, updated_at`
+const secretColumns = `owner, name, key_id, wrapped, ciphertext, created_at, updated_at` //nolint:gosec // names of columns
 
 // PutSecret stores a secret in place of a former one, whose CreatedAt stays.
 // What its times say is not looked at.

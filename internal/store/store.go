@@ -24,6 +24,9 @@ type Dialect interface {
 	// SelectRows is a SELECT that reads the rows of a Rows from one parameter:
 	// t stands for a column of text, i for one of whole numbers.
 	SelectRows(columns string) string
+	// Sync is the statement after which what was committed outlasts a power
+	// cut; "" where that holds anyway.
+	Sync() string
 }
 
 // Database is an opened database whose schema is up to date, without queries:

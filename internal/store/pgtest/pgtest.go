@@ -124,7 +124,7 @@ func (s *Server) giveAway() error {
 		return err
 	}
 	s.uid, s.gid = uint32(uid), uint32(gid)
-	return os.Chown(s.dir, int(uid), int(gid)) //nolint:gosec // both have at most 32 bits
+	return os.Chown(s.dir, int(uid), int(gid))
 }
 
 func (s *Server) command(program string, args ...string) *exec.Cmd {

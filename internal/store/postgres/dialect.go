@@ -45,6 +45,9 @@ const (
 	noPrivilege         = "42501"
 )
 
+// Sync implements store.Dialect: a commit is on disk.
+func (dialect) Sync() string { return "" }
+
 // Code implements store.Dialect.
 func (dialect) Code(err error) junctor.Code {
 	e, ok := errors.AsType[*pgconn.PgError](err)

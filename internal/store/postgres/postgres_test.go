@@ -125,7 +125,7 @@ func TestOpenGivenUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer tx.Rollback()
+	defer tx.Rollback() //nolint:errcheck // nothing was written
 	if _, err := tx.ExecContext(t.Context(), `SELECT pg_advisory_xact_lock($1)`, int64(0x6a756e63746f72)); err != nil {
 		t.Fatal(err)
 	}

@@ -43,6 +43,9 @@ func (dialect) Busy(err error) bool {
 	return errors.As(err, &e) && primary(e) == sqlite3.SQLITE_BUSY
 }
 
+// Sync implements store.Dialect: between checkpoints the log is not synced.
+func (dialect) Sync() string { return "PRAGMA wal_checkpoint(TRUNCATE)" }
+
 // primary is the error's code without the extension that says more.
 func primary(e *sqlite.Error) int { return e.Code() & 0xff }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/store"
@@ -13,7 +14,7 @@ import (
 
 func record(node string, seq uint64) store.AuditRecord {
 	return store.AuditRecord{
-		Node: node, Seq: seq, Hash: fmt.Sprintf("%064x", seq), Line: fmt.Sprintf(`{"b":%d,"a":"é \u0000 \\"}`, seq), Time: moment(int(seq)),
+		Node: node, Seq: seq, Hash: fmt.Sprintf("%064x", seq), Line: fmt.Sprintf(`{"b":%d,"a":"é \u0000 \\"}`, seq), Time: moment(0).Add(time.Duration(seq) * time.Second), //nolint:gosec // small
 		Phase: "start", Tenant: "acme", Call: fmt.Sprint("call", seq), Server: "demo", Name: "echo", Subject: "ann", Status: junctor.StatusRunning,
 	}
 }

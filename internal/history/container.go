@@ -1,0 +1,179 @@
+package history
+
+import (
+	"strconv"
+	"strings"
+)
+
+func (w *walk) array(paths []path, depth int) {
+	w.out = append(w.out, '[')
+	w.pos++
+	w.open++
+	for n := 0; ; n++ {
+		if w.space(); w.pos >= len(w.src) {
+			w.end()
+			break
+		}
+		if w.src[w.pos] == ']' {
+			w.pos++
+			break
+		}
+		begin := len(w.out)
+		if n > 0 {
+			if w.src[w.pos] != ',' {
+				w.fail()
+				break
+			}
+			w.pos++
+			w.out = append(w.out, ',')
+		}
+		if !w.value(into(paths, strconv.Itoa(n)), depth+1) {
+			w.out = w.out[:begin]
+		}
+		if w.stopped {
+			break
+		}
+	}
+	w.close(']', `"`, `"`)
+}
+
+// close ends a container, and says so where it is not all.
+func (w *walk) close(bracket byte, before, after string) {
+	w.open--
+	if w.stopped && !w.marked {
+		if last := w.out[len(w.out)-1]; last != '{' && last != '[' {
+			before = "," + before
+		}
+		w.mark(before, after)
+	}
+	w.out = append(w.out, bracket)
+}
+
+func (w *walk) object(paths []path, depth int) {
+	start := w.pos
+	w.out = append(w.out, '{')
+	w.pos++
+	w.open++
+	for n := 0; ; n++ {
+		if w.space(); w.pos >= len(w.src) {
+			w.end()
+			break
+		}
+		if w.src[w.pos] == '}' {
+			w.pos++
+			break
+		}
+		begin := len(w.out)
+		if n > 0 {
+			if w.src[w.pos] != ',' {
+				w.fail()
+				break
+			}
+			w.pos++
+			w.space()
+			w.out = append(w.out, ',')
+		}
+		if !w.member(start, paths, depth) {
+			w.out = w.out[:begin]
+		}
+		if w.stopped {
+			break
+		}
+	}
+	w.close('}', `"…":"`, `"`)
+}
+
+// member copies one member of the object that begins at start.
+func (w *walk) member(start int, paths []path, depth int) bool {
+	if w.pos >= len(w.src) {
+		return w.end()
+	}
+	if w.src[w.pos] != '"' {
+		return w.fail()
+	}
+	raw, whole, ok := w.str()
+	if !ok {
+		return false
+	}
+	if !whole {
+		return w.end()
+	}
+	name, ok := unquote(raw)
+	if !ok {
+		return w.fail()
+	}
+	if w.space(); w.pos >= len(w.src) {
+		return w.end()
+	}
+	if w.src[w.pos] != ':' {
+		return w.fail()
+	}
+	w.pos++
+	shown, changed := w.r.clean(name)
+	w.changed = w.changed || changed
+	if !w.fits(len(shown) + 3) {
+		return w.full()
+	}
+	var fit bool
+	w.out = append(w.out, '"')
+	if w.out, fit = quote(w.out, shown, w.max-reserve-w.open-len(w.out)-2); !fit {
+		return w.full()
+	}
+	w.out = append(w.out, '"', ':')
+	if how := w.r.sensitive(name); how != plain {
+		return w.hide(how == soft)
+	}
+	if isValue(name) && w.named(start) {
+		return w.hide(false)
+	}
+	return w.value(into(paths, name), depth+1)
+}
+
+// isValue says that a member's name is of a pair such as {"name": "Cookie",
+// "value": "..."}.
+func isValue(name string) bool {
+	switch strings.ToLower(name) {
+	case "value", "values", "val", "content", "data":
+		return true
+	}
+	return false
+}
+
+// named says that a sibling, in the object that begins at start, gives its
+// value a secret's name.
+func (w *walk) named(start int) bool {
+	in := walk{r: w.r, src: w.src, pos: start + 1, cut: true}
+	for !in.stopped {
+		if in.space(); in.pos >= len(in.src) || in.src[in.pos] != '"' {
+			return false
+		}
+		raw, whole, ok := in.str()
+		name, fine := unquote(raw)
+		if in.space(); !ok || !whole || !fine || in.pos >= len(in.src) || in.src[in.pos] != ':' {
+			return false
+		}
+		in.pos++
+		in.space()
+		if isNaming(name) && in.pos < len(in.src) && in.src[in.pos] == '"' {
+			raw, whole, ok := in.str()
+			if value, fine := unquote(raw); ok && whole && fine && w.r.sensitive(value) != plain {
+				return true
+			}
+		} else if !in.pass() {
+			return false
+		}
+		if in.space(); in.pos >= len(in.src) || in.src[in.pos] != ',' {
+			return false
+		}
+		in.pos++
+	}
+	return false
+}
+
+func isNaming(name string) bool {
+	switch strings.ToLower(name) {
+	case "name", "key", "header", "field", "variable", "id", "label":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,150 @@
+package history
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// token reads a number, true, false or null.
+func (w *walk) token() ([]byte, bool) {
+	start := w.pos
+	for w.pos < len(w.src) && strings.IndexByte(",]} \t\r\n:\"[{", w.src[w.pos]) < 0 {
+		w.pos++
+	}
+	token := w.src[start:w.pos]
+	if w.pos == len(w.src) && w.cut {
+		return nil, w.end() // it may go on
+	}
+	switch string(token) {
+	case "true", "false", "null":
+		return token, true
+	}
+	if !number(token) {
+		return nil, w.fail()
+	}
+	return token, true
+}
+
+// number says whether b is a number of JSON.
+func number(b []byte) bool {
+	if len(b) > 0 && b[0] == '-' {
+		b = b[1:]
+	}
+	digits := func() bool {
+		n := 0
+		for n < len(b) && b[n] >= '0' && b[n] <= '9' {
+			n++
+		}
+		b = b[n:]
+		return n > 0
+	}
+	if len(b) > 1 && b[0] == '0' && b[1] >= '0' && b[1] <= '9' || !digits() {
+		return false
+	}
+	if len(b) > 0 && b[0] == '.' {
+		if b = b[1:]; !digits() {
+			return false
+		}
+	}
+	if len(b) > 0 && (b[0] == 'e' || b[0] == 'E') {
+		if b = b[1:]; len(b) > 0 && (b[0] == '+' || b[0] == '-') {
+			b = b[1:]
+		}
+		if !digits() {
+			return false
+		}
+	}
+	return len(b) == 0
+}
+
+// str reads a string: what lies between its quotes, and whether it is whole.
+func (w *walk) str() (raw []byte, whole, ok bool) {
+	w.pos++
+	start := w.pos
+	for w.pos < len(w.src) {
+		switch c := w.src[w.pos]; {
+		case c == '"':
+			raw = w.src[start:w.pos]
+			w.pos++
+			return raw, true, true
+		case c == '\\':
+			w.pos += 2
+		case c < 0x20:
+			return nil, false, w.fail()
+		default:
+			w.pos++
+		}
+	}
+	w.pos = len(w.src)
+	if !w.cut {
+		return nil, false, w.fail()
+	}
+	return w.src[start:], false, true
+}
+
+// unquote decodes what lies between the quotes of a string, of which the end
+// may be missing.
+func unquote(raw []byte) (string, bool) {
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw), true
+	}
+	out := make([]byte, 0, len(raw))
+	for i := 0; i < len(raw); i++ {
+		if raw[i] != '\\' {
+			out = append(out, raw[i])
+			continue
+		}
+		if i++; i >= len(raw) {
+			break
+		}
+		switch c := raw[i]; c {
+		case '"', '\\', '/':
+			out = append(out, c)
+		case 'b':
+			out = append(out, '\b')
+		case 'f':
+			out = append(out, '\f')
+		case 'n':
+			out = append(out, '\n')
+		case 'r':
+			out = append(out, '\r')
+		case 't':
+			out = append(out, '\t')
+		case 'u':
+			r, n, ok := escaped(raw[i-1:])
+			if !ok {
+				return string(out), false
+			}
+			out = utf8.AppendRune(out, r)
+			i += n - 2
+		default:
+			return "", false
+		}
+	}
+	return string(out), true
+}
+
+// escaped decodes a \u at the beginning of b, with the one that follows where
+// two make one character, and says how many bytes that were. Where b ends too
+// early all of it is taken.
+func escaped(b []byte) (r rune, n int, ok bool) {
+	if len(b) < 6 {
+		return utf8.RuneError, len(b), true
+	}
+	v, err := strconv.ParseInt(string(b[2:6]), 16, 32)
+	if err != nil {
+		return 0, 0, false
+	}
+	r, n = rune(v), 6
+	if r >= 0xd800 && r < 0xdc00 && len(b) >= 12 && b[6] == '\\' && b[7] == 'u' {
+		if low, err := strconv.ParseInt(string(b[8:12]), 16, 32); err == nil && low >= 0xdc00 && low < 0xe000 {
+			return (r-0xd800)<<10 + (rune(low) - 0xdc00) + 0x10000, 12, true
+		}
+	}
+	if r >= 0xd800 && r < 0xe000 {
+		r = utf8.RuneError
+	}
+	return r, n, true
+}
