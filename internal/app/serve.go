@@ -160,6 +160,9 @@ func (a *App) listenSocket(ctx context.Context) (net.Listener, error) {
 
 // chores does what has to be done now and then.
 func (a *App) chores(ctx context.Context) {
+	if _, err := a.vault.Resume(ctx); err != nil && ctx.Err() == nil { // a rotation that was cut short
+		a.log.Warn("a rotation of keys is unfinished; junctor secret rotate goes on with it", telemetry.Err(err))
+	}
 	tick := time.NewTicker(chore)
 	defer tick.Stop()
 	for {

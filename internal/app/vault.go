@@ -56,6 +56,9 @@ func (s secretStore) Replace(ctx context.Context, old, now seal.WrappedKey) (boo
 	return s.store.RewrapSecret(ctx, tenantSecret(old), now.KeyID, now.Wrapped)
 }
 
+// Sync makes what was written outlast a power cut.
+func (s secretStore) Sync(ctx context.Context) error { return s.store.Sync(ctx) }
+
 func (s secretStore) Count(ctx context.Context, keyID string) (int, error) {
 	counts, err := s.store.SecretKeys(ctx)
 	return int(counts[keyID]), err

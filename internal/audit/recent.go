@@ -1,6 +1,3 @@
-// Package audit keeps the record of calls. guard hands it every call before a
-// backend hears of it and again at its end; admin shows what it kept. Recent
-// holds the newest calls in memory: they are gone with the process.
 package audit
 
 import (
@@ -46,7 +43,7 @@ func (r *Recent) Append(_ context.Context, c *junctor.Call) error {
 }
 
 // slot is where the call with a number lies.
-func (r *Recent) slot(n uint64) int { return int((n - 1) % uint64(cap(r.calls))) }
+func (r *Recent) slot(n uint64) int { return int((n - 1) % uint64(cap(r.calls))) } //nolint:gosec // below the size of a slice
 
 // Query says which calls are wanted; zero members do not filter.
 type Query struct {

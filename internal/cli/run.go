@@ -142,13 +142,13 @@ func (c *cli) openDatabase(ctx context.Context, cfg *config.Config) error {
 }
 
 // archive writes a backup of the instance that the settings name.
-func (c *cli) archive(context.Context, *config.Config, io.Writer) (backup.Manifest, error) {
-	return backup.Manifest{}, junctor.Errorf(junctor.CodeUnavailable, "this build makes no backups")
+func (c *cli) archive(ctx context.Context, cfg *config.Config, w io.Writer) (backup.Manifest, error) {
+	return app.Backup(ctx, cfg, version(), w)
 }
 
 // unarchive makes an instance of a backup where the settings say.
-func (c *cli) unarchive(context.Context, *config.Config, io.Reader) (backup.Manifest, error) {
-	return backup.Manifest{}, junctor.Errorf(junctor.CodeUnavailable, "this build restores no backups")
+func (c *cli) unarchive(ctx context.Context, cfg *config.Config, r io.Reader) (backup.Manifest, error) {
+	return app.Restore(ctx, cfg, r)
 }
 
 // free says whether an address can be listened on.

@@ -175,7 +175,7 @@ func TestEndOfInputCancels(t *testing.T) {
 	hears(t, "the start", p.started, 10*time.Second)
 	c.close()
 	for range 2 {
-		if err := hears(t, "the end", p.ended, time.Second); !errors.Is(err, context.Canceled) {
+		if err := hears(t, "the end", p.ended, 10*time.Second); !errors.Is(err, context.Canceled) {
 			t.Errorf("ended with %v", err)
 		}
 	}

@@ -52,12 +52,14 @@ type Options struct {
 	Now          func() time.Time
 	NewID        func() string
 
-	MaxBody   int64         // bytes of one message; default 4 MiB
-	ListTTL   time.Duration // how long a modern client may keep a list; default 10 s
-	KeepAlive time.Duration // between comment lines on a quiet stream; default 15 s
-	PollAfter time.Duration // a legacy stream is closed after this and resumed by its client; default 5 min
-	AskFor    time.Duration // a legacy client has this long to answer a question; default 10 min
-	Idle      time.Duration // a legacy session leaves memory after this; it can be opened again; default 10 min
+	MaxStreams int           // open streams of one party: GET, subscriptions/listen, /sse; default 256
+	BodyFor    time.Duration // how long a client may take to send a body; default 30 s
+	MaxBody    int64         // bytes of one message; default 4 MiB
+	ListTTL    time.Duration // how long a modern client may keep a list; default 10 s
+	KeepAlive  time.Duration // between comment lines on a quiet stream; default 15 s
+	PollAfter  time.Duration // a legacy stream is closed after this and resumed by its client; default 5 min
+	AskFor     time.Duration // a legacy client has this long to answer a question; default 10 min
+	Idle       time.Duration // a legacy session leaves memory after this; it can be opened again; default 10 min
 }
 
 // Gateway serves the doors. Close ends its streams and background work.
@@ -73,6 +75,7 @@ type Gateway struct {
 	work   work
 
 	sessions sessionTable
+	streams  openStreams
 	pipes    pipeTable // of the HTTP+SSE door
 }
 
@@ -83,6 +86,8 @@ func New(o Options) (*Gateway, error) {
 		return nil, junctor.Errorf(junctor.CodeInternal, "gateway: a part of Options is missing")
 	}
 	setDefault(&o.MaxBody, 4<<20)
+	setDefault(&o.MaxStreams, 256)
+	setDefault(&o.BodyFor, 30*time.Second)
 	setDefault(&o.ListTTL, 10*time.Second)
 	setDefault(&o.KeepAlive, 15*time.Second)
 	setDefault(&o.PollAfter, 5*time.Minute)

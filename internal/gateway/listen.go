@@ -28,6 +28,11 @@ func (g *Gateway) listenHTTP(r *http.Request, x *exchange, rep *reply) {
 		rep.finish(f.status, wire.AppendError(nil, x.m.ID, f.wire))
 		return
 	}
+	release := g.holdStream(rep.w, x.p, x.m.ID)
+	if release == nil {
+		return
+	}
+	defer release()
 	_ = http.NewResponseController(rep.w).SetWriteDeadline(time.Time{})
 	x.listen(r.Context(), want, rep.comment)
 }

@@ -3,6 +3,8 @@ package gateway
 import (
 	"context"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/wire"
@@ -21,12 +23,13 @@ type pipe struct {
 	door  junctor.Door
 	write func(message []byte) error
 
-	ctx    context.Context
-	cancel context.CancelFunc
-	slots  chan struct{}
-	work   work
-	s      *session
-	pumps  sync.Once
+	ctx     context.Context
+	cancel  context.CancelFunc
+	slots   chan struct{}
+	listens atomic.Int32 // of the requests that run: those that only listen
+	work    work
+	s       *session
+	pumps   sync.Once
 
 	out  sync.Mutex // one message at a time
 	shut bool       // under out: nothing may be written any more
@@ -49,6 +52,24 @@ func (c *pipe) close() {
 	c.out.Lock()
 	c.shut = true
 	c.out.Unlock()
+}
+
+// drain lets what runs come to its end, for a while: a client that has said all
+// it had to say may still want the answers.
+func (c *pipe) drain(limit time.Duration) {
+	late := time.NewTimer(limit)
+	defer late.Stop()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for len(c.slots) > int(c.listens.Load()) {
+		select {
+		case <-tick.C:
+		case <-late.C:
+			return
+		case <-c.ctx.Done():
+			return
+		}
+	}
 }
 
 // send writes one message; a client that does not take it ends the connection.

@@ -6,6 +6,7 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
@@ -26,9 +27,14 @@ func (g *Gateway) read(w http.ResponseWriter, r *http.Request) *inbound {
 	if n := int(r.ContentLength); n > cap(in.body) {
 		in.body = make([]byte, 0, n+1)
 	}
+	// A body that does not come holds a connection and a goroutine. The deadline
+	// must not stay: it would end the request while its answer is made.
+	rc := http.NewResponseController(w)
+	_ = rc.SetReadDeadline(time.Now().Add(g.o.BodyFor))
 	var err error
 	in.body, err = readAll(in.body[:0], r.Body, g.o.MaxBody)
 	if err == nil {
+		_ = rc.SetReadDeadline(time.Time{})
 		return in
 	}
 	g.release(in)

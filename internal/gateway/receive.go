@@ -121,6 +121,8 @@ func (c *pipe) answerModern(ctx context.Context, m *wire.Message) []byte {
 		if err != nil {
 			return wire.AppendError(nil, m.ID, asFault(err, true, "").wire)
 		}
+		c.listens.Add(1)
+		defer c.listens.Add(-1)
 		x.listen(ctx, want, nil)
 		return nil
 	}

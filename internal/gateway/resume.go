@@ -37,6 +37,11 @@ func (g *Gateway) resume(w http.ResponseWriter, r *http.Request, p *junctor.Prin
 			return
 		}
 	}
+	release := g.holdStream(w, p, nil)
+	if release == nil {
+		return
+	}
+	defer release()
 	if n < 0 {
 		n = st.last()
 	}

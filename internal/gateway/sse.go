@@ -48,6 +48,11 @@ func (g *Gateway) serveSSE(w http.ResponseWriter, r *http.Request) {
 		methodNotAllowed(w, "GET")
 		return
 	}
+	release := g.holdStream(w, p, nil)
+	if release == nil {
+		return
+	}
+	defer release()
 	rc := http.NewResponseController(w)
 	_ = rc.SetWriteDeadline(time.Time{})
 	ctx, cancel := context.WithCancel(r.Context())

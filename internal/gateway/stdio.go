@@ -4,14 +4,15 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
 // ServeStdio speaks MCP over a pair of byte streams, one message a line, as a
-// host that starts a process does. It returns when in ends or ctx does; what
-// still runs is cancelled.
+// host that starts a process does. It returns when in ends or ctx does. What
+// still runs has a moment to answer when in has ended, and is cancelled then.
 func (g *Gateway) ServeStdio(ctx context.Context, p *junctor.Principal, in io.Reader, out io.Writer) error {
 	if !g.o.Doors.Stdio {
 		return junctor.Errorf(junctor.CodeNotFound, "the stdio door is switched off in the configuration")
@@ -31,11 +32,18 @@ func (g *Gateway) ServeStdio(ctx context.Context, p *junctor.Principal, in io.Re
 	go func() { read <- c.readLines(lines) }() //nolint:contextcheck // the pipe holds the context of what it starts
 	select {
 	case err := <-read:
+		if err == nil {
+			c.drain(drainFor)
+		}
 		return err
 	case <-c.ctx.Done():
 		return nil // the reader ends with the stream that it reads
 	}
 }
+
+// drainFor is what is left to requests when their client's half has ended: less
+// than a host waits before it kills the process.
+const drainFor = 1500 * time.Millisecond
 
 func (c *pipe) readLines(lines *wire.LineReader) error {
 	for {
