@@ -32,7 +32,7 @@ const auditColumns = `node, seq, hash, line, at, phase, tenant_id, call_id, serv
 const (
 	auditChunk = 512  // records in one INSERT
 	auditPage  = 512  // records read at a time
-	auditPrune = 4096 // records deleted in one transaction
+	auditPrune = 1024 // records deleted in one transaction
 )
 
 // AddAudit stores records, all or none. Records that are there already are

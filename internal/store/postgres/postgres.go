@@ -29,6 +29,11 @@ const (
 	historyConns = 3
 )
 
+// lockTimeout bounds how long a statement waits for another writer: as long as
+// package store is patient with other databases. It is no parameter of the
+// connection, as poolers do not know it.
+const lockTimeout = `SET lock_timeout = '5s'`
+
 // migrationLock is the key of the advisory lock that a migrating instance
 // holds: "junctor" in ASCII.
 const migrationLock = 0x6a756e63746f72
@@ -77,7 +82,13 @@ func pool(url string, conns int) (*sql.DB, error) {
 	if cfg.ConnectTimeout == 0 {
 		cfg.ConnectTimeout = 5 * time.Second
 	}
-	db := stdlib.OpenDB(*cfg)
+	db := stdlib.OpenDB(*cfg, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
+		if cfg.RuntimeParams["lock_timeout"] != "" {
+			return nil
+		}
+		_, err := conn.Exec(ctx, lockTimeout)
+		return err
+	}))
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
 	db.SetConnMaxIdleTime(5 * time.Minute)
@@ -104,6 +115,11 @@ func lock(ctx context.Context, db *sql.DB) (release func(), err error) {
 		return nil, err
 	}
 	release = func() { _ = tx.Rollback() } // it has nothing to keep
+	// A migration takes what it takes.
+	if _, err := tx.ExecContext(ctx, `SET LOCAL lock_timeout = 0`); err != nil {
+		release()
+		return nil, err
+	}
 	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(migrationLock)); err != nil {
 		release()
 		return nil, err

@@ -180,6 +180,45 @@ func TestServerRestarts(t *testing.T) {
 	}
 }
 
+// Another program that holds a row locked delays writers for a while, and
+// readers not at all; when it lets go, all goes on by itself.
+func TestLockedByAnother(t *testing.T) {
+	t.Parallel()
+	url := server.Database(t)
+	st := open(t, url).For(junctor.DefaultTenant)
+	put := func(ctx context.Context, value string) error { return st.PutSetting(ctx, "a", json.RawMessage(value)) }
+	if err := put(t.Context(), `1`); err != nil {
+		t.Fatal(err)
+	}
+	tx, err := raw(t, url).BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback() //nolint:errcheck // it was rolled back below
+	if _, err := tx.ExecContext(t.Context(), `SELECT 1 FROM settings FOR UPDATE`); err != nil {
+		t.Fatal(err)
+	}
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := put(short, `2`); junctor.CodeOf(err) != junctor.CodeTimeout {
+		t.Errorf("with a deadline: %q, %v", junctor.CodeOf(err), err)
+	}
+	if got, err := st.Setting(t.Context(), "a"); err != nil || string(got.Value) != "1" {
+		t.Errorf("a read: %s, %v", got.Value, err)
+	}
+	if err := put(t.Context(), `2`); junctor.CodeOf(err) != junctor.CodeUnavailable {
+		t.Errorf("without a deadline: %q, %v", junctor.CodeOf(err), err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- put(t.Context(), `3`) }()
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Errorf("a write once the lock was gone: %v", err)
+	}
+}
+
 func TestTextThatCannotBeKept(t *testing.T) {
 	t.Parallel()
 	st := open(t, server.Database(t)).For(junctor.DefaultTenant)

@@ -47,16 +47,16 @@ func auditTests() map[string]func(*trial) {
 			}
 			ok(t, st.AddAudit(t.Context(), nil))
 			ok(t, st.AddAudit(t.Context(), records("b", 1, 3)))
-			ok(t, st.AddAudit(t.Context(), records("a", 1, 1200)))
-			odd := store.AuditRecord{Node: "a", Seq: 1201, Hash: "h", Line: strings.Repeat("x", 40_000), Time: moment(0)} // of no tenant
+			ok(t, st.AddAudit(t.Context(), records("a", 1, 600)))
+			odd := store.AuditRecord{Node: "a", Seq: 601, Hash: "h", Line: strings.Repeat("x", 40_000), Time: moment(0)} // of no tenant
 			ok(t, st.AddAudit(t.Context(), []store.AuditRecord{odd}))
-			if diff := cmp.Diff(append(records("a", 1, 1200), odd), stored(t, st, "a", 0)); diff != "" {
+			if diff := cmp.Diff(append(records("a", 1, 600), odd), stored(t, st, "a", 0)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(records("b", 3, 3), stored(t, st, "b", 2)); diff != "" {
 				t.Errorf("after 2 (-want +got):\n%s", diff)
 			}
-			if n := must(st.AuditShipped(t.Context(), "a"))(t); n != 1201 {
+			if n := must(st.AuditShipped(t.Context(), "a"))(t); n != 601 {
 				t.Errorf("%d are shipped", n)
 			}
 			if nodes := must(st.AuditNodes(t.Context()))(t); cmp.Diff([]string{"a", "b"}, nodes) != "" {
@@ -85,15 +85,15 @@ func auditTests() map[string]func(*trial) {
 		},
 		"audit/pruned from the beginning": func(t *trial) {
 			st := t.open()
-			ok(t, st.AddAudit(t.Context(), records("a", 1, 5000)))
+			ok(t, st.AddAudit(t.Context(), records("a", 1, 1500)))
 			ok(t, st.AddAudit(t.Context(), records("b", 1, 5)))
-			if n := must(st.PruneAudit(t.Context(), "a", 4990))(t); n != 4990 {
+			if n := must(st.PruneAudit(t.Context(), "a", 1490))(t); n != 1490 {
 				t.Errorf("%d pruned", n)
 			}
-			if n := must(st.PruneAudit(t.Context(), "a", 4990))(t); n != 0 {
+			if n := must(st.PruneAudit(t.Context(), "a", 1490))(t); n != 0 {
 				t.Errorf("%d pruned twice", n)
 			}
-			if diff := cmp.Diff(records("a", 4991, 5000), stored(t, st, "a", 0)); diff != "" {
+			if diff := cmp.Diff(records("a", 1491, 1500), stored(t, st, "a", 0)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if n := len(stored(t, st, "b", 0)); n != 5 {

@@ -29,6 +29,8 @@ func sharedTests() map[string]func(*trial) {
 			}
 		},
 		"shared/reopening keeps everything": reopening,
+		"shared/one admin, whoever sets it": oneAdmin,
+		"shared/what is removed stays away": staysAway,
 	}
 }
 
@@ -93,6 +95,50 @@ func oneFirstUser(t *trial) {
 		wg.Wait()
 		if firsts.Load() != 1 {
 			t.Fatalf("%d of %d users of one state were the first", firsts.Load(), users)
+		}
+	}
+}
+
+// oneAdmin sets the admin key from several stores at once: none is refused, and
+// one key is left.
+func oneAdmin(t *trial) {
+	var m made
+	stores := []*store.Store{t.open(), t.open(), t.open()}
+	for range 5 {
+		var wg sync.WaitGroup
+		for n := range 9 {
+			k := m.key(fmt.Sprint("admin", m.n.Load()), "")
+			wg.Go(func() {
+				if _, err := stores[n%len(stores)].For(junctor.DefaultTenant).ReplaceAdmin(t.Context(), k); err != nil {
+					t.Errorf("ReplaceAdmin: %v (%v)", err, junctor.AsError(err).Cause)
+				}
+			})
+		}
+		wg.Wait()
+		if keys := must(stores[0].Keys(t.Context()))(t); len(keys) != 1 {
+			t.Fatalf("%d admin keys", len(keys))
+		}
+	}
+}
+
+// staysAway ensures a server from one store while another removes it.
+func staysAway(t *trial) {
+	a, b := t.open().For(junctor.DefaultTenant), t.open().For(junctor.DefaultTenant)
+	for n := range 30 {
+		id := fmt.Sprint("s", n)
+		ok(t, a.EnsureBuiltin(t.Context(), id, id))
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() {
+				if err := a.EnsureBuiltin(t.Context(), id, id); err != nil {
+					t.Errorf("EnsureBuiltin: %v", err)
+				}
+			})
+		}
+		ok(t, b.RemoveServer(t.Context(), id))
+		wg.Wait()
+		if _, err := a.Server(t.Context(), id); junctor.CodeOf(err) != junctor.CodeNotFound {
+			t.Fatalf("the server %s is back: %v", id, err)
 		}
 	}
 }
