@@ -1,9 +1,6 @@
 package history
 
-import (
-	"strconv"
-	"strings"
-)
+import "bytes"
 
 func (w *walk) array(paths []path, depth int) {
 	w.out = append(w.out, '[')
@@ -27,7 +24,7 @@ func (w *walk) array(paths []path, depth int) {
 			w.pos++
 			w.out = append(w.out, ',')
 		}
-		if !w.value(into(paths, strconv.Itoa(n)), depth+1) {
+		if !w.value(item(paths, n), depth+1) {
 			w.out = w.out[:begin]
 		}
 		if w.stopped {
@@ -42,7 +39,7 @@ func (w *walk) close(bracket byte, before, after string) {
 	w.open--
 	if w.stopped && !w.marked {
 		if last := w.out[len(w.out)-1]; last != '{' && last != '[' {
-			before = "," + before
+			w.out = append(w.out, ',')
 		}
 		w.mark(before, after)
 	}
@@ -98,7 +95,8 @@ func (w *walk) member(start int, paths []path, depth int) bool {
 	if !whole {
 		return w.end()
 	}
-	name, ok := unquote(raw)
+	defer w.r.release(len(w.r.scratch))
+	name, ok := w.r.unquote(raw)
 	if !ok {
 		return w.fail()
 	}
@@ -131,24 +129,19 @@ func (w *walk) member(start int, paths []path, depth int) bool {
 
 // isValue says that a member's name is of a pair such as {"name": "Cookie",
 // "value": "..."}.
-func isValue(name string) bool {
-	switch strings.ToLower(name) {
-	case "value", "values", "val", "content", "data":
-		return true
-	}
-	return false
-}
+func isValue(name []byte) bool { return isOne(name, "value", "values", "val", "content", "data") }
 
 // named says that a sibling, in the object that begins at start, gives its
 // value a secret's name.
 func (w *walk) named(start int) bool {
+	defer w.r.release(len(w.r.scratch))
 	in := walk{r: w.r, src: w.src, pos: start + 1, cut: true}
 	for !in.stopped {
 		if in.space(); in.pos >= len(in.src) || in.src[in.pos] != '"' {
 			return false
 		}
 		raw, whole, ok := in.str()
-		name, fine := unquote(raw)
+		name, fine := w.r.unquote(raw)
 		if in.space(); !ok || !whole || !fine || in.pos >= len(in.src) || in.src[in.pos] != ':' {
 			return false
 		}
@@ -156,7 +149,7 @@ func (w *walk) named(start int) bool {
 		in.space()
 		if isNaming(name) && in.pos < len(in.src) && in.src[in.pos] == '"' {
 			raw, whole, ok := in.str()
-			if value, fine := unquote(raw); ok && whole && fine && w.r.sensitive(value) != plain {
+			if value, fine := w.r.unquote(raw); ok && whole && fine && w.r.sensitive(value) != plain {
 				return true
 			}
 		} else if !in.pass() {
@@ -170,10 +163,16 @@ func (w *walk) named(start int) bool {
 	return false
 }
 
-func isNaming(name string) bool {
-	switch strings.ToLower(name) {
-	case "name", "key", "header", "field", "variable", "id", "label":
-		return true
+func isNaming(name []byte) bool {
+	return isOne(name, "name", "key", "header", "field", "variable", "id", "label")
+}
+
+// isOne says that a name is one of some, in any case.
+func isOne(name []byte, of ...string) bool {
+	for _, n := range of {
+		if len(n) == len(name) && bytes.EqualFold(name, []byte(n)) {
+			return true
+		}
 	}
 	return false
 }

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"bytes"
 	"math"
 	"strings"
 )
@@ -81,19 +82,18 @@ func isWord(c byte) bool {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
 
-// clean replaces the secrets of a text, and says whether there were any.
-// sensitive judges the names that precede a colon or an equals sign.
-func (d *detector) clean(s string, sensitive func(string) secrecy) (string, bool) {
+// clean appends a text without its secrets to dst, and says whether there were
+// any: where not, nothing was appended. sensitive judges the names that precede
+// a colon or an equals sign.
+func (d *detector) clean(dst, s []byte, sensitive func([]byte) secrecy) ([]byte, bool) {
 	if len(s) < 8 {
-		return s, false
+		return dst, false
 	}
-	var out strings.Builder
 	from := 0 // what is before was written
 	for i := 0; i < len(s); {
 		if !isWord(s[i]) {
 			if a, b := userinfo(s, i); b > a {
-				out.WriteString(s[from:a])
-				out.WriteString(redacted)
+				dst = append(append(dst, s[from:a]...), redacted...)
 				from, i = b, b
 				continue
 			}
@@ -106,23 +106,21 @@ func (d *detector) clean(s string, sensitive func(string) secrecy) (string, bool
 		}
 		a, b := d.secret(s, i, j, sensitive)
 		if b > a {
-			out.WriteString(s[from:a])
-			out.WriteString(redacted)
+			dst = append(append(dst, s[from:a]...), redacted...)
 			from, i = b, b
 			continue
 		}
 		i = max(j, b)
 	}
 	if from == 0 {
-		return s, false
+		return dst, false
 	}
-	out.WriteString(s[from:])
-	return out.String(), true
+	return append(dst, s[from:]...), true
 }
 
 // secret looks at the word s[i:j]: is it secret, or does a secret follow? It
 // gives where that begins and ends; the same twice is how far it looked.
-func (d *detector) secret(s string, i, j int, sensitive func(string) secrecy) (from, to int) {
+func (d *detector) secret(s []byte, i, j int, sensitive func([]byte) secrecy) (from, to int) {
 	word := s[i:j]
 	for k := i; k < j; k++ {
 		if k == i || s[k-1] == '-' || s[k-1] == '_' {
@@ -131,10 +129,10 @@ func (d *detector) secret(s string, i, j int, sensitive func(string) secrecy) (f
 			}
 		}
 	}
-	if strings.HasPrefix(word, "-----BEGIN") {
+	if begins(word, "-----BEGIN") {
 		return pem(s, i)
 	}
-	if len(word) <= 6 && (strings.EqualFold(word, "bearer") || strings.EqualFold(word, "basic")) {
+	if len(word) <= 6 && (bytes.EqualFold(word, []byte("bearer")) || bytes.EqualFold(word, []byte("basic"))) {
 		if a, b := scheme(s, j); b > a {
 			return a, b
 		}
@@ -156,9 +154,9 @@ func (d *detector) secret(s string, i, j int, sensitive func(string) secrecy) (f
 }
 
 // prefixed gives the end of a key that begins at i; 0 when none does.
-func (d *detector) prefixed(s string, i int) int {
+func (d *detector) prefixed(s []byte, i int) int {
 	for _, t := range d.first[s[i]] {
-		if !strings.HasPrefix(s[i:], t.prefix) {
+		if !begins(s[i:], t.prefix) {
 			continue
 		}
 		end := i + len(t.prefix)
@@ -173,24 +171,24 @@ func (d *detector) prefixed(s string, i int) int {
 }
 
 // pem gives where a private key in PEM ends: with its last line, or the text.
-func pem(s string, i int) (from, to int) {
+func pem(s []byte, i int) (from, to int) {
 	line := s[i:]
-	head := strings.Index(line[5:], "-----")
+	head := bytes.Index(line[5:], []byte("-----"))
 	if head < 0 {
-		if strings.Contains(line, "PRIVATE") {
+		if bytes.Contains(line, []byte("PRIVATE")) {
 			return i, len(s)
 		}
 		return 0, 0
 	}
-	if !strings.Contains(line[:head+5], "PRIVATE KEY") {
+	if !bytes.Contains(line[:head+5], []byte("PRIVATE KEY")) {
 		return i + head + 10, i + head + 10 // a certificate is for all to see
 	}
 	rest := line[head+10:]
-	_, after, ended := strings.Cut(rest, "-----END")
+	_, after, ended := bytes.Cut(rest, []byte("-----END"))
 	if !ended {
 		return i, len(s)
 	}
-	dashes := strings.Index(after, "-----")
+	dashes := bytes.Index(after, []byte("-----"))
 	if dashes < 0 {
 		return i, len(s)
 	}
@@ -199,7 +197,7 @@ func pem(s string, i int) (from, to int) {
 
 // scheme gives the credential that follows the name of an HTTP authentication
 // scheme, which ends at j. Prose such as "basic authentication" has none.
-func scheme(s string, j int) (from, to int) {
+func scheme(s []byte, j int) (from, to int) {
 	from = j
 	for from < len(s) && (isSpace(s[from]) || s[from] == ':') {
 		from++
@@ -222,7 +220,7 @@ func scheme(s string, j int) (from, to int) {
 
 // named gives the value that follows a secret's name, the word s[i:j], after a
 // colon or an equals sign, or after a space where the name is an option.
-func (d *detector) named(s string, i, j int, sensitive func(string) secrecy) (from, to int) {
+func (d *detector) named(s []byte, i, j int, sensitive func([]byte) secrecy) (from, to int) {
 	k := j
 	for k < len(s) && (s[k] == '\\' || s[k] == '"' || s[k] == '\'' || s[k] == ']') {
 		k++
@@ -230,7 +228,7 @@ func (d *detector) named(s string, i, j int, sensitive func(string) secrecy) (fr
 	for k < len(s) && isSpace(s[k]) && k < j+6 {
 		k++
 	}
-	option := strings.HasPrefix(s[i:j], "--") && k > j && isSpace(s[j])
+	option := begins(s[i:j], "--") && k > j && isSpace(s[j])
 	if k >= len(s) || s[k] != ':' && s[k] != '=' && !option {
 		return 0, 0
 	}
@@ -249,14 +247,21 @@ func (d *detector) named(s string, i, j int, sensitive func(string) secrecy) (fr
 }
 
 // headerLike says that the value of a name goes on to the end of its line.
-func headerLike(name string) bool {
-	n := strings.ToLower(name)
-	return strings.HasSuffix(n, "authorization") || strings.HasSuffix(n, "cookie") || n == "connectionstring"
+func headerLike(name []byte) bool {
+	ends := func(with string) bool {
+		return len(name) >= len(with) && bytes.EqualFold(name[len(name)-len(with):], []byte(with))
+	}
+	return ends("authorization") || ends("cookie") || len(name) == len("connectionstring") && ends("connectionstring")
+}
+
+// begins says whether s has a prefix.
+func begins(s []byte, prefix string) bool {
+	return len(s) >= len(prefix) && string(s[:len(prefix)]) == prefix
 }
 
 // valueOf gives the value that begins at k: to its closing quote, or to where a
 // value ends that has none.
-func valueOf(s string, k int, line bool) (from, to int) {
+func valueOf(s []byte, k int, line bool) (from, to int) {
 	if k >= len(s) {
 		return 0, 0
 	}
@@ -266,7 +271,7 @@ func valueOf(s string, k int, line bool) (from, to int) {
 	}
 	if k < len(s) && (s[k] == '"' || s[k] == '\'' || s[k] == '`') {
 		closing := s[escapes : k+1]
-		if n := strings.Index(s[k+1:], closing); n >= 0 {
+		if n := bytes.Index(s[k+1:], closing); n >= 0 {
 			return k + 1, k + 1 + n
 		}
 		return k + 1, len(s)
@@ -275,27 +280,32 @@ func valueOf(s string, k int, line bool) (from, to int) {
 	if line {
 		stops = "\r\n\"'`<>"
 	}
-	n := strings.IndexAny(s[k:], stops)
+	n := bytes.IndexAny(s[k:], stops)
 	if n < 0 {
 		n = len(s) - k
 	}
-	if v := s[k : k+n]; strings.HasPrefix(v, redacted[:len(redacted)-1]) || v == "" || v == "null" || v == "true" || v == "false" {
+	v := s[k : k+n]
+	if begins(v, redacted[:len(redacted)-1]) {
+		return 0, 0
+	}
+	switch string(v) {
+	case "", "null", "true", "false":
 		return 0, 0
 	}
 	return k, k + n
 }
 
 // userinfo gives the user and password in an address that has its :// at i.
-func userinfo(s string, i int) (from, to int) {
-	if s[i] != ':' || !strings.HasPrefix(s[i:], "://") {
+func userinfo(s []byte, i int) (from, to int) {
+	if s[i] != ':' || !begins(s[i:], "://") {
 		return 0, 0
 	}
 	from = i + 3
-	n := strings.IndexAny(s[from:], "/?# \t\r\n\"'<>")
+	n := bytes.IndexAny(s[from:], "/?# \t\r\n\"'<>")
 	if n < 0 {
 		n = len(s) - from
 	}
-	at := strings.LastIndexByte(s[from:from+n], '@')
+	at := bytes.LastIndexByte(s[from:from+n], '@')
 	if at <= 0 {
 		return 0, 0
 	}
@@ -305,7 +315,7 @@ func userinfo(s string, i int) (from, to int) {
 // random says that a word was drawn, not written: long, of small and capital
 // letters and digits in no order. Hexadecimal digests, UUIDs, paths and names
 // in any style are not taken for it.
-func random(word string) bool {
+func random(word []byte) bool {
 	const least = 32
 	if len(word) < least {
 		return false

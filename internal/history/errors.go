@@ -1,6 +1,7 @@
 package history
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -28,13 +29,13 @@ func (h *History) fail(ctx context.Context, err error, doing string, args ...any
 	return &junctor.Error{Code: junctor.CodeInternal, Cause: err, Message: "cannot " + doing + ": the database refused; the log says why"}
 }
 
+// mostText is how many bytes a name, or a reason, has at most.
+const mostText = 2048
+
 // keep is text that every database can keep: valid UTF-8, without NUL, and not
 // longer than a name should be.
 func keep(s string) string {
-	const most = 2048
-	if len(s) > most {
-		s = s[:most]
-	}
+	s = s[:min(len(s), mostText)]
 	if strings.IndexByte(s, 0) >= 0 {
 		s = strings.ReplaceAll(s, "\x00", "\uFFFD")
 	}
@@ -42,4 +43,13 @@ func keep(s string) string {
 		s = strings.ToValidUTF8(s, "\uFFFD")
 	}
 	return s
+}
+
+// keepBytes is keep, and gives s itself where that can be kept.
+func keepBytes(s []byte) []byte {
+	s = s[:min(len(s), mostText)]
+	if bytes.IndexByte(s, 0) < 0 && utf8.Valid(s) {
+		return s
+	}
+	return []byte(keep(string(s)))
 }

@@ -1,7 +1,5 @@
 package history
 
-import "strings"
-
 // hide passes over a value and writes that it was there. Values that say nothing
 // stay: null and booleans, and numbers where the name is a weak reason.
 func (w *walk) hide(soft bool) bool {
@@ -21,7 +19,7 @@ func (w *walk) hide(soft bool) bool {
 			w.out = append(w.out, token...)
 			return true
 		}
-		w.r.remember(string(token))
+		w.r.remember(token)
 	} else {
 		w.skip()
 		if w.bad {
@@ -55,9 +53,11 @@ func (w *walk) skip() {
 			if !ok {
 				return
 			}
-			if s, ok := unquote(raw); ok && whole && !w.isName() {
+			begin := len(w.r.scratch)
+			if s, ok := w.r.unquote(raw); ok && whole && !w.isName() {
 				w.rememberAll(s)
 			}
+			w.r.release(begin)
 			w.stopped = w.stopped || !whole
 		default:
 			w.pos++
@@ -75,10 +75,10 @@ func (w *walk) isName() bool {
 }
 
 // rememberAll notes a secret text, and where it is JSON the texts in it.
-func (w *walk) rememberAll(s string) {
+func (w *walk) rememberAll(s []byte) {
 	w.r.remember(s)
-	if t := strings.TrimLeft(s, " \t\r\n"); w.nested < mostNested && t != "" && (t[0] == '{' || t[0] == '[') {
-		in := walk{r: w.r, src: []byte(s), size: len(s), nested: w.nested + 1}
+	if w.nested < mostNested && container(s) {
+		in := walk{r: w.r, src: s, size: len(s), nested: w.nested + 1}
 		in.skip()
 	}
 }

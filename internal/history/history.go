@@ -22,12 +22,16 @@ type Dialect interface {
 	Code(err error) junctor.Code
 	// Busy says that a statement did nothing and may be tried again at once.
 	Busy(err error) bool
+	// SelectRows is a SELECT that reads rows from one parameter, a list of lists
+	// in JSON: t stands for a column of text, i for one of whole numbers. What
+	// ran it has kept nothing of the parameter.
+	SelectRows(columns string) string
 }
 
 // Paths knows which arguments and results of a tool are secret by their schema
 // (writeOnly, or format password): JSON pointers into the arguments and into
 // the structured result, where the segment * is every item or member. It is
-// asked by one goroutine, for each call.
+// asked by one goroutine, for each tool of a batch.
 type Paths interface {
 	SecretPaths(server, tool, version string) (arguments, result []string)
 }
@@ -77,8 +81,9 @@ type History struct {
 	closing atomic.Bool
 	failing atomic.Bool
 
-	missed   tally             // of calls that were dropped
-	prepared map[int]*sql.Stmt // the writer's own
+	missed tally // of calls that were dropped
+
+	insert, sum *sql.Stmt // the writer's own
 }
 
 // entry is a call on its way to the database.
@@ -112,8 +117,7 @@ func New(o Options) (*History, error) {
 		o: o, queue: make(chan *entry, o.Queue),
 		begun: make(chan struct{}, 1), filled: make(chan struct{}, 1),
 		flushes: make(chan chan<- error), stop: make(chan context.Context, 1), stopped: make(chan struct{}),
-		prepared: map[int]*sql.Stmt{},
-		pool:     sync.Pool{New: func() any { return new(entry) }},
+		pool: sync.Pool{New: func() any { return new(entry) }},
 	}
 	if o.Max > 0 {
 		h.window = 2*o.Max + 4<<10
@@ -199,8 +203,10 @@ func (h *History) Close(ctx context.Context) error {
 	defer cancel()
 	h.stop <- ctx
 	<-h.stopped
-	for _, stmt := range h.prepared {
-		_ = stmt.Close() // the database follows
+	for _, stmt := range []*sql.Stmt{h.insert, h.sum} {
+		if stmt != nil {
+			_ = stmt.Close() // the database follows
+		}
 	}
 	err := h.o.Read.Close()
 	if h.o.Read != h.o.Write {

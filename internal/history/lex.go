@@ -85,12 +85,12 @@ func (w *walk) str() (raw []byte, whole, ok bool) {
 }
 
 // unquote decodes what lies between the quotes of a string, of which the end
-// may be missing.
-func unquote(raw []byte) (string, bool) {
+// may be missing. It is good until its place is released.
+func (r *redactor) unquote(raw []byte) ([]byte, bool) {
 	if bytes.IndexByte(raw, '\\') < 0 {
-		return string(raw), true
+		return raw, true
 	}
-	out := make([]byte, 0, len(raw))
+	begin, out := len(r.scratch), r.scratch
 	for i := 0; i < len(raw); i++ {
 		if raw[i] != '\\' {
 			out = append(out, raw[i])
@@ -113,17 +113,18 @@ func unquote(raw []byte) (string, bool) {
 		case 't':
 			out = append(out, '\t')
 		case 'u':
-			r, n, ok := escaped(raw[i-1:])
+			char, n, ok := escaped(raw[i-1:])
 			if !ok {
-				return string(out), false
+				return nil, false
 			}
-			out = utf8.AppendRune(out, r)
+			out = utf8.AppendRune(out, char)
 			i += n - 2
 		default:
-			return "", false
+			return nil, false
 		}
 	}
-	return string(out), true
+	r.scratch = out
+	return out[begin:], true
 }
 
 // escaped decodes a \u at the beginning of b, with the one that follows where

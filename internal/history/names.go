@@ -13,19 +13,19 @@ const (
 
 // secrecyOf judges a name. Case and signs do not matter: api_key, API-Key and
 // apiKey are one name.
-func secrecyOf(name string) secrecy {
-	if len(name) > 128 {
-		name = name[:128]
-	}
-	n := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'A' && r <= 'Z':
-			return r + 'a' - 'A'
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
-			return r
+func secrecyOf(name []byte) secrecy {
+	var letters [128]byte
+	k := 0
+	for _, c := range name[:min(len(name), len(letters))] {
+		if c >= 'A' && c <= 'Z' {
+			c += 'a' - 'A'
 		}
-		return -1
-	}, name)
+		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' {
+			letters[k] = c
+			k++
+		}
+	}
+	n := string(letters[:k])
 	switch n {
 	case "pass", "pw", "pin", "otp", "totp", "mfa", "cvv", "cvc", "ssn", "auth", "sid", "sas", "pem", "dsn":
 		return hard

@@ -46,7 +46,12 @@ const (
 	mostLimit    = 1000
 )
 
-const callColumns = `tenant_id, id, at, kind, door, server, name, version, issuer, subject, status, code, reason, duration, bytes_in, bytes_out, params, result`
+// callColumns end with what is redacted, in the order in which that must be
+// done; callKinds says for Dialect.SelectRows which are texts and which numbers.
+const (
+	callColumns = `tenant_id, id, at, kind, door, server, version, issuer, subject, status, code, duration, bytes_in, bytes_out, params, result, name, reason`
+	callKinds   = "ttitttttttt" + "iii" + "tttt"
+)
 
 // Query gives a tenant's calls that match, newest first. Calls that end later
 // do not move what further pages show.
@@ -163,8 +168,8 @@ func scanEntry(row scanner) (Entry, error) {
 	var e Entry
 	var at, duration int64
 	var params, result string
-	err := row.Scan(&e.Tenant, &e.ID, &at, &e.Kind, &e.Door, &e.Server, &e.Name, &e.Version, &e.Issuer, &e.Subject, &e.Status, &e.Code,
-		&e.Reason, &duration, &e.BytesIn, &e.BytesOut, &params, &result)
+	err := row.Scan(&e.Tenant, &e.ID, &at, &e.Kind, &e.Door, &e.Server, &e.Version, &e.Issuer, &e.Subject, &e.Status, &e.Code,
+		&duration, &e.BytesIn, &e.BytesOut, &params, &result, &e.Name, &e.Reason)
 	e.Start, e.Duration = time.UnixMicro(at).UTC(), time.Duration(duration)*time.Microsecond
 	if params != "" {
 		e.Params = json.RawMessage(params)

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,12 +18,17 @@ const (
 	mostNested = 3  // of JSON inside strings inside JSON
 )
 
-// redactor makes what is kept of a call's payloads. One goroutine uses it.
+// redactor makes what is kept of a call's payloads. One goroutine uses it. What
+// it gives lies in buffers that it uses again.
 type redactor struct {
 	max   int
 	found detector
 	names map[string]secrecy // what names were found to be
-	known []string           // values of this call that are secret
+
+	known   [][]byte // values of this call that are secret
+	values  []byte   // holds them
+	scratch []byte   // a stack of texts that were decoded or cleaned
+	outs    [mostNested + 1][]byte
 }
 
 func newRedactor(most int) *redactor {
@@ -30,12 +36,16 @@ func newRedactor(most int) *redactor {
 }
 
 // begin forgets the call before.
-func (r *redactor) begin() { r.known = r.known[:0] }
+func (r *redactor) begin() { r.known, r.values, r.scratch = r.known[:0], r.values[:0], r.scratch[:0] }
+
+// release gives up the texts that were made since the scratch had that length.
+// Where it had to grow meanwhile, older texts live on in what it was before.
+func (r *redactor) release(length int) { r.scratch = r.scratch[:length] }
 
 // params gives what is kept of the beginning of the parameters, which have size
-// bytes in all. pointers are secret places in the arguments.
-func (r *redactor) params(src []byte, size int, pointers []string) string {
-	paths := parsePointers(pointers, "arguments")
+// bytes in all. paths lead to what is secret in them. It is good until more is
+// asked for.
+func (r *redactor) params(src []byte, size int, paths []path) []byte {
 	n := len(r.known)
 	text := r.json(src, size, paths)
 	if len(r.known) > n { // a value may appear before the name that gives it away
@@ -44,85 +54,107 @@ func (r *redactor) params(src []byte, size int, pointers []string) string {
 	return text
 }
 
-// result is params for a result. A structured result is often told once more as
-// text: pointers lead into that, too.
-func (r *redactor) result(src []byte, size int, pointers []string) string {
-	paths := parsePointers(pointers, "structuredContent")
-	return r.json(src, size, append(paths, parsePointers(pointers, "content", "*", "text")...))
+// result is params for a result.
+func (r *redactor) result(src []byte, size int, paths []path) []byte {
+	return r.json(src, size, paths)
 }
 
-// text gives a lone text without what is secret in it.
-func (r *redactor) text(s string) string {
-	s, _ = r.clean(s)
-	return s
+// text gives a lone text without what is secret in it. It is good until begin.
+func (r *redactor) text(s string) []byte {
+	begin := len(r.scratch)
+	r.scratch = append(r.scratch, s...)
+	clean, _ := r.clean(r.scratch[begin:])
+	return clean
 }
 
-func (r *redactor) json(src []byte, size int, paths []path) string {
+func (r *redactor) json(src []byte, size int, paths []path) []byte {
 	if len(src) == 0 {
-		return ""
+		return nil
 	}
-	w := walk{r: r, src: src, size: size, cut: len(src) < size, max: r.max, out: make([]byte, 0, min(len(src)+64, r.max))}
+	w := walk{r: r, src: src, size: size, cut: len(src) < size, max: r.max, out: r.outs[0][:0]}
+	defer func(length int) {
+		r.outs[0] = w.out
+		r.release(length)
+	}(len(r.scratch))
 	w.value(paths, 0)
 	if w.space(); !w.stopped && w.pos < len(w.src) {
 		w.bad = true // something follows the value
 	}
 	if !w.bad && len(w.out) == 0 {
-		return `"` + marker(size) + `"`
+		w.out = append(marker(append(w.out, '"'), size), '"')
 	}
 	if !w.bad {
-		return string(w.out)
+		return w.out
 	}
 	// It is not JSON: kept as a text.
 	w = walk{r: r, size: size, cut: w.cut, max: r.max, out: w.out[:0]}
-	w.text(strings.ToValidUTF8(string(src), "\uFFFD"), !w.cut)
-	return string(w.out)
+	w.text(bytes.ToValidUTF8(src, []byte("\uFFFD")), !w.cut)
+	return w.out
 }
 
 // remember notes a value that is secret.
-func (r *redactor) remember(value string) {
-	if len(value) >= knownLeast && len(r.known) < knownMost && !slices.Contains(r.known, value) {
-		r.known = append(r.known, value)
+func (r *redactor) remember(value []byte) {
+	if len(value) < knownLeast || len(r.known) == knownMost {
+		return
 	}
+	for _, v := range r.known {
+		if bytes.Equal(v, value) {
+			return
+		}
+	}
+	begin := len(r.values)
+	r.values = append(r.values, value...)
+	r.known = append(r.known, r.values[begin:])
 }
 
 // clean gives a text without the values known to be secret and without what
-// looks like a secret, and says whether anything was.
-func (r *redactor) clean(s string) (string, bool) {
+// looks like a secret, and says whether anything was. It is s itself, or lies in
+// the scratch.
+func (r *redactor) clean(s []byte) ([]byte, bool) {
 	changed := false
 	for _, v := range r.known {
-		if strings.Contains(s, v) {
-			s, changed = strings.ReplaceAll(s, v, redacted), true
+		at := bytes.Index(s, v)
+		if at < 0 {
+			continue
 		}
+		begin := len(r.scratch)
+		for ; at >= 0; at = bytes.Index(s, v) {
+			r.scratch = append(append(r.scratch, s[:at]...), redacted...)
+			s = s[at+len(v):]
+		}
+		r.scratch = append(r.scratch, s...)
+		s, changed = r.scratch[begin:], true
 	}
-	if cleaned, found := r.found.clean(s, r.sensitive); found {
-		return cleaned, true
+	begin, found := len(r.scratch), false
+	if r.scratch, found = r.found.clean(r.scratch, s, r.sensitive); found {
+		return r.scratch[begin:], true
 	}
 	return s, changed
 }
 
 // sensitive says how secret the value of a name is.
-func (r *redactor) sensitive(name string) secrecy {
-	if s, ok := r.names[name]; ok {
+func (r *redactor) sensitive(name []byte) secrecy {
+	if s, ok := r.names[string(name)]; ok {
 		return s
 	}
 	s := secrecyOf(name)
 	if len(r.names) < 4096 && len(name) <= 64 {
-		r.names[strings.Clone(name)] = s
+		r.names[string(name)] = s
 	}
 	return s
 }
 
 // unfinished gives the part of a text, of which more follows, that can be
 // judged: its last word may be half a secret, its end the beginning of one.
-func (r *redactor) unfinished(s string) string {
-	if i := strings.LastIndexAny(s, " \t\r\n"); i >= 0 {
+func (r *redactor) unfinished(s []byte) []byte {
+	if i := bytes.LastIndexAny(s, " \t\r\n"); i >= 0 {
 		s = s[:i]
 	} else {
-		return ""
+		return nil
 	}
 	for _, v := range r.known {
 		for n := min(len(v)-1, len(s)); n > 2; n-- {
-			if strings.HasSuffix(s, v[:n]) {
+			if bytes.HasSuffix(s, v[:n]) {
 				s = s[:len(s)-n]
 				break
 			}
@@ -133,6 +165,18 @@ func (r *redactor) unfinished(s string) string {
 
 // path is a way into JSON; * is every member or item.
 type path []string
+
+// ways are the paths to what is secret in the calls of one tool.
+type ways struct{ params, result []path }
+
+// waysOf takes the pointers into arguments and results. A structured result is
+// often told once more as text: pointers lead into that, too.
+func waysOf(arguments, result []string) ways {
+	return ways{
+		params: parsePointers(arguments, "arguments"),
+		result: append(parsePointers(result, "structuredContent"), parsePointers(result, "content", "*", "text")...),
+	}
+}
 
 func parsePointers(pointers []string, below ...string) []path {
 	paths := make([]path, 0, len(pointers))
@@ -148,15 +192,24 @@ func parsePointers(pointers []string, below ...string) []path {
 	return paths
 }
 
-// into gives the rest of the paths that lead through a member or item.
-func into(paths []path, name string) []path {
+// into gives the rest of the paths that lead through a member.
+func into(paths []path, name []byte) []path {
 	var rest []path
 	for _, p := range paths {
-		if len(p) > 0 && (p[0] == name || p[0] == "*") {
+		if len(p) > 0 && (p[0] == string(name) || p[0] == "*") {
 			rest = append(rest, p[1:])
 		}
 	}
 	return rest
+}
+
+// item gives the rest of the paths that lead through an item of an array.
+func item(paths []path, n int) []path {
+	if len(paths) == 0 {
+		return nil
+	}
+	var digits [20]byte
+	return into(paths, strconv.AppendInt(digits[:0], int64(n), 10))
 }
 
 // arrived says whether one of the paths ends here.
@@ -164,42 +217,49 @@ func arrived(paths []path) bool {
 	return slices.ContainsFunc(paths, func(p path) bool { return len(p) == 0 })
 }
 
-// marker tells that something was cut, and how long it was.
-func marker(size int) string { return "[cut: " + strconv.Itoa(size) + " bytes in all]" }
+// marker appends that something was cut, and how long it was.
+func marker(dst []byte, size int) []byte {
+	return append(strconv.AppendInt(append(dst, "[cut: "...), int64(size), 10), " bytes in all]"...)
+}
 
 // quote appends s as a JSON string without its quotes, as far as it fits into
 // room, and says whether all of it did.
-func quote(dst []byte, s string, room int) ([]byte, bool) {
+func quote[T string | []byte](dst []byte, s T, room int) ([]byte, bool) {
 	const hex = "0123456789abcdef"
-	end := len(dst) + room
 	for i := 0; i < len(s); {
 		c := s[i]
-		size := 1
-		var esc string
+		size, need := 1, 1
 		switch {
-		case c == '"' || c == '\\':
-			esc = "\\" + string(c)
-		case c == '\n':
-			esc = `\n`
-		case c == '\t':
-			esc = `\t`
-		case c == '\r':
-			esc = `\r`
+		case c == '"' || c == '\\' || c == '\n' || c == '\t' || c == '\r':
+			need = 2
 		case c < 0x20 || c == 0x7f:
-			esc = `\u00` + string(hex[c>>4]) + string(hex[c&15])
+			need = 6
 		case c >= utf8.RuneSelf:
 			var ru rune
-			if ru, size = utf8.DecodeRuneInString(s[i:]); ru == utf8.RuneError && size == 1 {
-				esc = "\uFFFD"
-			}
+			ru, size = utf8.DecodeRuneInString(string(s[i:min(i+utf8.UTFMax, len(s))]))
+			need = utf8.RuneLen(ru) // of U+FFFD where it is no character
 		}
-		if esc == "" {
-			esc = s[i : i+size]
-		}
-		if len(dst)+len(esc) > end {
+		if room -= need; room < 0 {
 			return dst, false
 		}
-		dst = append(dst, esc...)
+		switch {
+		case need == 6:
+			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		case need == 1:
+			dst = append(dst, c)
+		case c == '\n':
+			dst = append(dst, '\\', 'n')
+		case c == '\t':
+			dst = append(dst, '\\', 't')
+		case c == '\r':
+			dst = append(dst, '\\', 'r')
+		case c < utf8.RuneSelf:
+			dst = append(dst, '\\', c)
+		case size == 1:
+			dst = append(dst, "\uFFFD"...)
+		default:
+			dst = append(dst, s[i:i+size]...)
+		}
 		i += size
 	}
 	return dst, true

@@ -111,12 +111,27 @@ func keyOf(c *junctor.Call) usageKey {
 	k := usageKey{tenant: c.Tenant, day: dayOf(c.Start), server: c.Server, name: c.Name, issuer: keep(c.Issuer), subject: keep(c.Subject)}
 	switch {
 	case c.Kind != junctor.KindTool:
-		k.name = "(" + string(c.Kind) + ")"
+		k.name = kindName(c.Kind)
 	case c.Server == "":
 		k.name = "(unknown)"
 	}
 	k.server, k.name = keep(k.server), keep(k.name)
 	return k
+}
+
+// kindName is what the sums call all operations of a kind.
+func kindName(kind junctor.Kind) string {
+	switch kind {
+	case junctor.KindResource:
+		return "(resource)"
+	case junctor.KindPrompt:
+		return "(prompt)"
+	case junctor.KindCompletion:
+		return "(completion)"
+	case junctor.KindSubscription:
+		return "(subscription)"
+	}
+	return "(" + string(kind) + ")"
 }
 
 func dayOf(t time.Time) int64 {

@@ -2,7 +2,6 @@ package history
 
 import (
 	"bytes"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -113,7 +112,8 @@ func (w *walk) stringValue(raw []byte, whole bool, paths []path) bool {
 		w.out = append(append(append(w.out, '"'), raw...), '"')
 		return true
 	}
-	s, ok := unquote(raw)
+	defer w.r.release(len(w.r.scratch))
+	s, ok := w.r.unquote(raw)
 	if !ok {
 		return w.fail()
 	}
@@ -123,26 +123,38 @@ func (w *walk) stringValue(raw []byte, whole bool, paths []path) bool {
 	return w.text(s, whole)
 }
 
-// inside gives a string that holds JSON itself, redacted as such.
-func (w *walk) inside(s string, whole bool, paths []path) (string, bool) {
-	t := strings.TrimLeft(s, " \t\r\n")
-	if w.nested >= mostNested || t == "" || t[0] != '{' && t[0] != '[' {
-		return "", false
+// inside gives a string that holds JSON itself, redacted as such. It is good
+// until the next one.
+func (w *walk) inside(s []byte, whole bool, paths []path) ([]byte, bool) {
+	if w.nested >= mostNested || !container(s) {
+		return nil, false
 	}
-	in := walk{r: w.r, src: []byte(s), size: len(s), cut: !whole, max: max(w.max-len(w.out), 2*reserve), nested: w.nested + 1}
+	out := &w.r.outs[w.nested+1]
+	in := walk{r: w.r, src: s, size: len(s), cut: !whole, max: max(w.max-len(w.out), 2*reserve), nested: w.nested + 1, out: (*out)[:0]}
 	in.value(paths, 0)
+	*out = in.out
 	if in.space(); in.bad || !in.stopped && in.pos < len(in.src) {
-		return "", false
+		return nil, false
 	}
 	if !in.changed && !in.stopped {
 		return s, true // as it was written
 	}
 	w.changed = w.changed || in.changed
-	return string(in.out), true
+	return in.out, true
+}
+
+// container says that a text may be an object or an array.
+func container(s []byte) bool {
+	for _, c := range s {
+		if !isSpace(c) {
+			return c == '{' || c == '['
+		}
+	}
+	return false
 }
 
 // text writes a string without what is secret in it, as much as fits.
-func (w *walk) text(s string, whole bool) bool {
+func (w *walk) text(s []byte, whole bool) bool {
 	if !whole {
 		s = w.r.unfinished(s)
 	}
@@ -152,7 +164,7 @@ func (w *walk) text(s string, whole bool) bool {
 }
 
 // put writes a string that was judged.
-func (w *walk) put(s string, whole bool) bool {
+func (w *walk) put(s []byte, whole bool) bool {
 	room := w.max - reserve - w.open - len(w.out) - 2
 	if room < 0 {
 		return w.full()
@@ -172,6 +184,6 @@ func (w *walk) put(s string, whole bool) bool {
 func (w *walk) mark(before, after string) {
 	if !w.marked {
 		w.marked = true
-		w.out = append(append(append(w.out, before...), marker(w.size)...), after...)
+		w.out = append(marker(append(w.out, before...), w.size), after...)
 	}
 }

@@ -1,0 +1,144 @@
+package history
+
+import (
+	"cmp"
+	"slices"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// batch is what one transaction writes. There is one, the writer's, which fills
+// it again and again: a call costs next to no memory here.
+type batch struct {
+	entries []*entry // that are being added
+	redact  *redactor
+
+	calls  uint64
+	rows   rows // of calls
+	sums   rows // of usage, once it is closed
+	tenant junctor.TenantID
+	id     string // of the first call
+	tried  bool
+
+	usage map[usageKey]int // where in total
+	total []total
+	ways  map[toolKey]ways
+}
+
+// total is a row of usage.
+type total struct {
+	usageKey
+	sums
+}
+
+// toolKey names one version of a tool.
+type toolKey struct{ server, name, version string }
+
+func newBatch(most int) *batch {
+	return &batch{redact: newRedactor(most), usage: map[usageKey]int{}, ways: map[toolKey]ways{}}
+}
+
+// begin empties the batch, but for what was summed up of calls that are lost.
+func (b *batch) begin(missed map[usageKey]*sums) {
+	if cap(b.total) > 2*batchSize {
+		b.total, b.usage = nil, map[usageKey]int{}
+	}
+	b.rows.reset()
+	b.sums.reset()
+	b.calls, b.tried, b.total = 0, false, b.total[:0]
+	clear(b.usage)
+	clear(b.ways) // a tool may have come to have another schema
+	for k, s := range missed {
+		*b.at(k) = *s
+	}
+}
+
+// at gives the sums of a key.
+func (b *batch) at(k usageKey) *sums {
+	i, ok := b.usage[k]
+	if !ok {
+		i = len(b.total)
+		b.usage[k] = i
+		b.total = append(b.total, total{usageKey: k})
+	}
+	return &b.total[i].sums
+}
+
+// add makes a row of a call. Nothing of e is kept but strings.
+func (b *batch) add(h *History, e *entry) {
+	c, r := &e.call, b.redact
+	b.at(keyOf(c)).add(c)
+	if b.calls++; b.calls == 1 {
+		b.tenant, b.id = c.Tenant, keep(c.ID)
+	}
+	row := &b.rows
+	row.text(string(c.Tenant))
+	row.text(keep(c.ID))
+	row.int(c.Start.UnixMicro())
+	row.text(string(c.Kind))
+	row.text(string(c.Door))
+	row.text(keep(c.Server))
+	row.text(keep(c.Version))
+	row.text(keep(c.Issuer))
+	row.text(keep(c.Subject))
+	row.text(string(c.Status))
+	row.text(string(c.Code))
+	row.int(c.Duration.Microseconds())
+	row.int(int64(c.BytesIn))
+	row.int(int64(c.BytesOut))
+	r.begin()
+	if h.o.Max > 0 {
+		secret := b.waysTo(h.o.Paths, c)
+		row.bytes(r.params(e.buf[:e.params], e.sizeP, secret.params))
+		row.bytes(r.result(e.buf[e.params:], e.sizeR, secret.result))
+	} else {
+		row.text("")
+		row.text("")
+	}
+	row.bytes(keepBytes(r.text(c.Name)))
+	row.bytes(keepBytes(r.text(c.Reason)))
+	row.end()
+}
+
+// waysTo gives the paths to what a tool's own schemas call secret.
+func (b *batch) waysTo(paths Paths, c *junctor.Call) ways {
+	if paths == nil || c.Kind != junctor.KindTool || c.Server == "" {
+		return ways{}
+	}
+	k := toolKey{c.Server, c.Name, c.Version}
+	w, ok := b.ways[k]
+	if !ok {
+		w = waysOf(paths.SecretPaths(c.Server, c.Name, c.Version))
+		b.ways[k] = w
+	}
+	return w
+}
+
+// close makes the rows of usage, in one order, so that no two instances wait for
+// each other, and ends the batch.
+func (b *batch) close() {
+	slices.SortFunc(b.total, func(x, y total) int { return x.compare(y.usageKey) })
+	for i := range b.total {
+		t, row := &b.total[i], &b.sums
+		row.text(string(t.tenant))
+		row.int(t.day)
+		for _, s := range [...]string{t.server, t.name, t.issuer, t.subject} {
+			row.text(s)
+		}
+		for _, n := range [...]int64{t.calls, t.errors, t.refused, t.duration, t.in, t.out} {
+			row.int(n)
+		}
+		for _, n := range t.counts {
+			row.int(n)
+		}
+		row.end()
+	}
+	b.sums.close()
+	b.rows.close()
+}
+
+func (k usageKey) compare(other usageKey) int {
+	return cmp.Or(
+		cmp.Compare(k.day, other.day), cmp.Compare(k.tenant, other.tenant), cmp.Compare(k.server, other.server),
+		cmp.Compare(k.name, other.name), cmp.Compare(k.issuer, other.issuer), cmp.Compare(k.subject, other.subject))
+}
