@@ -51,24 +51,28 @@ func (s sealer) Seal(purpose string, plaintext []byte) string {
 func (s sealer) Open(purpose, text string) ([]byte, error) { return s.ring.Open(purpose, text) }
 
 // shipper keeps the copy of the journal in the store.
-type shipper struct{ store *store.Store }
+type shipper struct {
+	store *store.Store
+	rows  []store.AuditRecord // of one batch; there is one at a time
+}
 
-func (s shipper) Shipped(ctx context.Context, node string) (uint64, error) {
+func (s *shipper) Shipped(ctx context.Context, node string) (uint64, error) {
 	return s.store.AuditShipped(ctx, node)
 }
 
-func (s shipper) Ship(ctx context.Context, records []audit.Record) error {
-	rows := make([]store.AuditRecord, len(records))
-	for i, r := range records {
-		rows[i] = store.AuditRecord{
+func (s *shipper) Ship(ctx context.Context, records []audit.Record) error {
+	s.rows = s.rows[:0]
+	for i := range records {
+		r := &records[i]
+		s.rows = append(s.rows, store.AuditRecord{
 			Node: r.Node, Seq: r.Seq, Hash: r.Hash, Line: r.Line, Time: r.Time, Phase: string(r.Phase),
 			Tenant: r.Tenant, Call: r.Call, Server: r.Server, Name: r.Name, Subject: r.Subject, Status: r.Status,
-		}
+		})
 	}
-	return s.store.AddAudit(ctx, rows)
+	return s.store.AddAudit(ctx, s.rows)
 }
 
-func (s shipper) Prune(ctx context.Context, node string, upTo uint64) error {
+func (s *shipper) Prune(ctx context.Context, node string, upTo uint64) error {
 	_, err := s.store.PruneAudit(ctx, node, upTo)
 	return err
 }

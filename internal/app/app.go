@@ -179,7 +179,7 @@ func (a *App) openJournal(ctx context.Context) error {
 	}
 	a.journal, err = audit.Open(ctx, audit.Options{
 		Dir: filepath.Join(a.cfg.DataDir, JournalDir), Node: node, Strict: a.cfg.Journal == "strict",
-		Keep: time.Duration(a.cfg.AuditDays) * 24 * time.Hour, Ship: shipper{a.store}, Logger: a.log,
+		Keep: time.Duration(a.cfg.AuditDays) * 24 * time.Hour, Ship: &shipper{store: a.store}, Logger: a.log,
 	})
 	if err != nil {
 		return err

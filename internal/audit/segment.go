@@ -67,6 +67,12 @@ func newLines(r io.Reader, off int64) *lines {
 	return &lines{r: bufio.NewReaderSize(r, maxLine), off: off}
 }
 
+// reset begins with another file, or another place.
+func (ls *lines) reset(r io.Reader, off int64) {
+	ls.r.Reset(r)
+	*ls = lines{r: ls.r, off: off}
+}
+
 // next gives the next line without its newline. The bytes are good until the
 // call after. io.EOF ends the file, errTorn ends it in the middle of a line,
 // errShape is a line that nobody can have written.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 )
 
@@ -17,7 +18,7 @@ type Shipper interface {
 	Shipped(ctx context.Context, node string) (uint64, error)
 	// Ship adds records, of one node and in order: all of them or none. One that
 	// the copy has already, with the same hash, is no error. The slice is used
-	// again when it returns.
+	// again when it returns, and no other is on its way meanwhile.
 	Ship(ctx context.Context, records []Record) error
 }
 
@@ -33,6 +34,7 @@ const (
 	shipBack   = 100 * time.Millisecond // the first pause after a failure; then twice as long each time
 	shipLonger = 30 * time.Second       // but not above this
 	shipTime   = 30 * time.Second       // for one batch
+	shipText   = 2 * maxLine            // that records share
 )
 
 // ship copies records as long as the journal is open. No call waits for it.
@@ -159,6 +161,8 @@ type tail struct {
 	f     *os.File
 	ls    *lines
 	batch []Record
+	line  line            // the one being read
+	text  strings.Builder // of the last records
 }
 
 func (t *tail) close() {
@@ -182,15 +186,15 @@ func (t *tail) read(upTo uint64, n int) ([]Record, error) {
 		b, err := t.ls.next()
 		switch {
 		case err == nil:
-			l, err := parseLine(b)
-			if err != nil || l.Seq < t.next {
+			r, err := t.record(b)
+			if err != nil || r.Seq < t.next {
 				continue
 			}
-			if l.Seq > upTo { // the ones before it are missing; it is for the next time
+			if r.Seq > upTo { // the ones before it are missing; it is for the next time
 				return t.batch, t.use(t.seg, off)
 			}
-			t.batch = append(t.batch, l.record())
-			t.next = l.Seq + 1
+			t.batch = append(t.batch, r)
+			t.next = r.Seq + 1
 		case errors.Is(err, io.EOF) || errors.Is(err, errTorn):
 			// More may have come to this file, or another has been begun.
 			more, err := t.advance()
@@ -203,6 +207,27 @@ func (t *tail) read(upTo uint64, n int) ([]Record, error) {
 		}
 	}
 	return t.batch, nil
+}
+
+// record reads a line. Its texts are parts of one that many records share.
+func (t *tail) record(b []byte) (r Record, err error) {
+	if t.line, err = splitLine(b); err != nil {
+		return Record{}, err
+	}
+	if t.text.Cap()-t.text.Len() < len(b) {
+		t.text = strings.Builder{}
+		t.text.Grow(shipText)
+	}
+	at := t.text.Len()
+	t.text.Write(b)
+	whole := t.text.String()[at:]
+	t.line.src = whole[lineHead:]
+	if err := t.line.parse(); err != nil {
+		return Record{}, err
+	}
+	r = t.line.columns()
+	r.Hash = whole[:hexSize]
+	return r, nil
 }
 
 // open opens the segment that holds the next record, or the first that comes
@@ -231,7 +256,12 @@ func (t *tail) use(s segment, off int64) error {
 		f.Close()
 		return err
 	}
-	t.seg, t.f, t.ls = s, f, newLines(f, off)
+	t.seg, t.f = s, f
+	if t.ls == nil {
+		t.ls = newLines(f, off)
+	} else {
+		t.ls.reset(f, off)
+	}
 	return nil
 }
 

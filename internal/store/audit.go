@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,9 +31,10 @@ type AuditRecord struct {
 const auditColumns = `node, seq, hash, line, at, phase, tenant_id, call_id, server, name, subject, status`
 
 const (
-	auditChunk = 512  // records in one INSERT
-	auditPage  = 512  // records read at a time
-	auditPrune = 1024 // records deleted in one transaction
+	auditChunk = 512     // records in one INSERT
+	auditKeep  = 1 << 20 // bytes of rows that are used again
+	auditPage  = 512     // records read at a time
+	auditPrune = 1024    // records deleted in one transaction
 )
 
 // AddAudit stores records, all or none. Records that are there already are
@@ -42,31 +44,45 @@ func (s *Store) AddAudit(ctx context.Context, records []AuditRecord) error {
 	if len(records) == 0 {
 		return nil
 	}
+	rows := s.auditRows.Swap(nil)
+	if rows == nil {
+		rows = NewRows(0)
+	}
 	err := s.tx(ctx, func(tx *sql.Tx) error {
-		for rest := records; len(rest) > 0; {
-			n := chunk(len(rest), auditChunk)
-			if err := s.insertAudit(ctx, tx, rest[:n]); err != nil {
+		for part := range slices.Chunk(records, auditChunk) {
+			if err := s.insertAudit(ctx, tx, part, rows); err != nil {
 				return err
 			}
-			rest = rest[n:]
 		}
 		return nil
 	})
+	if cap(rows.b) <= auditKeep {
+		s.auditRows.Store(rows)
+	}
 	if err != nil {
 		return s.fail(ctx, err, "store %d records of the journal", len(records))
 	}
 	return nil
 }
 
-func (s *Store) insertAudit(ctx context.Context, tx *sql.Tx, records []AuditRecord) error {
-	rows := NewRows(1024 * len(records))
-	for _, r := range records {
+// addAudit is the statement that stores records.
+func addAudit(dialect Dialect) string {
+	return dialect.Bind(`INSERT INTO audit_records (` + auditColumns + `) ` + dialect.SelectRows("tittittttttt") + ` ON CONFLICT (node, seq) DO NOTHING`)
+}
+
+func (s *Store) insertAudit(ctx context.Context, tx *sql.Tx, records []AuditRecord, rows *Rows) error {
+	rows.Reset()
+	for i := range records {
+		r := &records[i]
 		rows.Text(r.Node).Int(int64(r.Seq)) //nolint:gosec // counts from 1
 		rows.Text(r.Hash).Text(r.Line).Int(micros(r.Time)).Text(r.Phase).Text(string(r.Tenant)).Text(r.Call)
 		rows.Text(r.Server).Text(r.Name).Text(r.Subject).Text(string(r.Status)).End()
 	}
-	n, err := s.exec(ctx, tx, `INSERT INTO audit_records (`+auditColumns+`) `+s.dialect.SelectRows("tittittttttt")+`
-		ON CONFLICT (node, seq) DO NOTHING`, rows.String())
+	res, err := tx.ExecContext(ctx, s.addAudit, rows.String())
+	if err != nil {
+		return err
+	}
+	n, err := res.RowsAffected()
 	if err != nil || n == int64(len(records)) {
 		return err
 	}

@@ -15,7 +15,17 @@ type Rows struct {
 }
 
 // NewRows makes an empty list with room for size bytes.
-func NewRows(size int) *Rows { return &Rows{b: append(make([]byte, 0, size), '[', '['), start: true} }
+func NewRows(size int) *Rows {
+	r := &Rows{b: make([]byte, 0, size)}
+	r.Reset()
+	return r
+}
+
+// Reset empties the list, and uses its memory again: whatever was given by
+// String must not be in use any more.
+func (r *Rows) Reset() {
+	r.b, r.start = append(r.b[:0], '[', '['), true
+}
 
 func (r *Rows) next() {
 	if !r.start {
@@ -71,11 +81,11 @@ func (r *Rows) End() {
 	r.start = true
 }
 
-// String is the whole list. It is not copied: add nothing afterwards.
+// String is the whole list. It is not copied: add nothing before a Reset.
 func (r *Rows) String() string {
 	if len(r.b) == len("[[") {
 		return "[]"
 	}
 	r.b = append(r.b[:len(r.b)-len(",[")], ']')
-	return unsafe.String(unsafe.SliceData(r.b), len(r.b)) //nolint:gosec // r.b does not change any more
+	return unsafe.String(unsafe.SliceData(r.b), len(r.b)) //nolint:gosec // r.b does not change before a Reset
 }

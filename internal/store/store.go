@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -46,13 +47,16 @@ type Store struct {
 	write   *sql.DB
 	read    *sql.DB
 	dialect Dialect
+
+	addAudit  string               // the statement that stores records of a journal
+	auditRows atomic.Pointer[Rows] // to be used again
 }
 
 // New makes a Store over a database whose schema is up to date; drivers call
 // it. Writes and transactions go to write, lone reads to read; they may be the
 // same. The Store owns both.
 func New(write, read *sql.DB, dialect Dialect) *Store {
-	return &Store{write: write, read: read, dialect: dialect}
+	return &Store{write: write, read: read, dialect: dialect, addAudit: addAudit(dialect)}
 }
 
 // Close ends all use of the database.
