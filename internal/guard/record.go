@@ -24,7 +24,7 @@ func (g *Guard) refuse(ctx context.Context, op *Op, call *junctor.Call, shown st
 	if aerr := g.o.Journal.Append(context.WithoutCancel(ctx), call); aerr != nil {
 		g.o.Logger.Error("a refusal could not be recorded", "error", aerr)
 	}
-	g.o.Recorder.Record(call, op.Params, nil)
+	g.o.Recorder.Record(call, nil, nil) // what was refused may be a secret in the wrong place
 	if shown == "" {
 		shown = "unknown"
 	}

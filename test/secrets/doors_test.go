@@ -244,7 +244,9 @@ func (s *scene) others() {
 	post("a prompt's argument", "prompts/get", fmt.Sprintf(`{"name":"demo__nothing","arguments":{"token":%q},`+meta+`}`, s.plant("prompt argument"), s.plant("_meta of a prompt")),
 		modern("prompts/get", "demo__nothing")...)
 	uri := "demo+https://example.com/file?token=" + url.QueryEscape(s.plant("resource URI"))
-	post("a resource's URI", "resources/read", fmt.Sprintf(`{"uri":%q,`+meta+`}`, uri, s.plant("_meta of a resource")), modern("resources/read", uri)...)
+	// The protocol wants a missing resource's URI repeated to who asked for it.
+	read := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":%q,`+meta+`}}`, uri, s.plant("_meta of a resource"))
+	s.text("the answer to a resource's URI", s.Do(s.t, http.MethodPost, "/mcp", read, modern("resources/read", uri)...).Body, "resource URI")
 	post("another name in the header", "tools/call", fmt.Sprintf(`{"name":"demo__echo","arguments":{"text":%q},`+meta+`}`, s.plantUnnamed("text under a wrong header"), s.plant("_meta under a wrong header")),
 		modern("tools/call", "demo__add")...)
 

@@ -74,7 +74,7 @@ func (h *hunt) program(db string) {
 		in.WaitReady(h.t)
 		h.calls(in, spec.AdminKey, format)
 		h.commands(in, format)
-		h.backup(in, format)
+		h.backup(in, db, format)
 		h.tree(data)
 		in.Kill()
 		h.text("the output, "+format, in.Log())
@@ -176,10 +176,14 @@ func (h *hunt) junctor(env []string, args ...string) string {
 }
 
 // backup looks into a backup that was made while the instance ran.
-func (h *hunt) backup(in *program.Instance, run string) {
+func (h *hunt) backup(in *program.Instance, db, run string) {
 	h.t.Helper()
 	file := filepath.Join(h.t.TempDir(), "backup.tar.gz")
-	stdout, stderr, code := in.CLI(h.t, "backup", file)
+	args := []string{"backup", file}
+	if db != "" {
+		args = append(args, "--db", db)
+	}
+	stdout, stderr, code := in.CLI(h.t, args...)
 	h.text("backup, "+run, stdout+stderr)
 	if code != 0 {
 		h.t.Errorf("backup: exit code %d\n%s%s", code, stdout, stderr)
