@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
+	"unsafe"
 )
 
 // Shipper copies records to where they can be queried, and where another hand
@@ -17,8 +17,8 @@ type Shipper interface {
 	// for none.
 	Shipped(ctx context.Context, node string) (uint64, error)
 	// Ship adds records, of one node and in order: all of them or none. One that
-	// the copy has already, with the same hash, is no error. The slice is used
-	// again when it returns, and no other is on its way meanwhile.
+	// the copy has already, with the same hash, is no error. It is called for one
+	// batch at a time, and keeps nothing of it: slice and texts are used again.
 	Ship(ctx context.Context, records []Record) error
 }
 
@@ -34,7 +34,7 @@ const (
 	shipBack   = 100 * time.Millisecond // the first pause after a failure; then twice as long each time
 	shipLonger = 30 * time.Second       // but not above this
 	shipTime   = 30 * time.Second       // for one batch
-	shipText   = 2 * maxLine            // that records share
+	shipText   = 1 << 20                // of a batch's texts are kept for the next
 )
 
 // ship copies records as long as the journal is open. No call waits for it.
@@ -161,8 +161,8 @@ type tail struct {
 	f     *os.File
 	ls    *lines
 	batch []Record
-	line  line            // the one being read
-	text  strings.Builder // of the last records
+	line  line   // the one being read
+	text  []byte // of the batch
 }
 
 func (t *tail) close() {
@@ -172,10 +172,13 @@ func (t *tail) close() {
 	}
 }
 
-// read gives up to n records, none above upTo. Lines that are no records are
-// passed over: whoever verifies finds them.
+// read gives up to n records, none above upTo, which are good until the next
+// read. Lines that are no records are passed over: whoever verifies finds them.
 func (t *tail) read(upTo uint64, n int) ([]Record, error) {
-	t.batch = t.batch[:0]
+	if cap(t.text) > shipText {
+		t.text = nil
+	}
+	t.batch, t.text = t.batch[:0], t.text[:0]
 	for len(t.batch) < n && t.next <= upTo {
 		if t.f == nil {
 			if more, err := t.open(); err != nil || !more {
@@ -186,8 +189,10 @@ func (t *tail) read(upTo uint64, n int) ([]Record, error) {
 		b, err := t.ls.next()
 		switch {
 		case err == nil:
+			used := len(t.text)
 			r, err := t.record(b)
 			if err != nil || r.Seq < t.next {
+				t.text = t.text[:used]
 				continue
 			}
 			if r.Seq > upTo { // the ones before it are missing; it is for the next time
@@ -209,18 +214,15 @@ func (t *tail) read(upTo uint64, n int) ([]Record, error) {
 	return t.batch, nil
 }
 
-// record reads a line. Its texts are parts of one that many records share.
+// record reads a line. Its texts are parts of the batch's, and not copies. Where
+// that has to grow, those before stay in what it was.
 func (t *tail) record(b []byte) (r Record, err error) {
 	if t.line, err = splitLine(b); err != nil {
 		return Record{}, err
 	}
-	if t.text.Cap()-t.text.Len() < len(b) {
-		t.text = strings.Builder{}
-		t.text.Grow(shipText)
-	}
-	at := t.text.Len()
-	t.text.Write(b)
-	whole := t.text.String()[at:]
+	at := len(t.text)
+	t.text = append(t.text, b...)
+	whole := unsafe.String(&t.text[at], len(b)) //nolint:gosec // a line is not empty, and does not change before the next batch
 	t.line.src = whole[lineHead:]
 	if err := t.line.parse(); err != nil {
 		return Record{}, err

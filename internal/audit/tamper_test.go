@@ -10,10 +10,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
+
+	junctor "github.com/junctor-mcp/junctor"
 )
 
 // edits is how many random edits are tried: more by hand, before a release.
@@ -47,7 +50,12 @@ func (m *memory) Ship(_ context.Context, rs []Record) error {
 	if m.fail != nil {
 		return m.fail
 	}
-	m.records = append(m.records, rs...)
+	for _, r := range rs { // their texts are used again
+		r.Node, r.Hash, r.Line, r.Phase = strings.Clone(r.Node), strings.Clone(r.Hash), strings.Clone(r.Line), Phase(strings.Clone(string(r.Phase)))
+		r.Tenant, r.Status = junctor.TenantID(strings.Clone(string(r.Tenant))), junctor.Status(strings.Clone(string(r.Status)))
+		r.Call, r.Server, r.Name, r.Subject = strings.Clone(r.Call), strings.Clone(r.Server), strings.Clone(r.Name), strings.Clone(r.Subject)
+		m.records = append(m.records, r)
+	}
 	return nil
 }
 

@@ -31,7 +31,7 @@ type AuditRecord struct {
 const auditColumns = `node, seq, hash, line, at, phase, tenant_id, call_id, server, name, subject, status`
 
 const (
-	auditChunk = 512     // records in one INSERT
+	auditChunk = 128     // records in one INSERT
 	auditKeep  = 1 << 20 // bytes of rows that are used again
 	auditPage  = 512     // records read at a time
 	auditPrune = 1024    // records deleted in one transaction
