@@ -6,7 +6,9 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/url"
 	"os"
@@ -173,7 +175,7 @@ func (a *App) keyring() (*seal.Keyring, error) {
 // openJournal opens the record of calls, which lies in the data directory of
 // this node and is copied to the database.
 func (a *App) openJournal(ctx context.Context) error {
-	node, err := nodeID(filepath.Join(a.cfg.DataDir, "node"))
+	node, err := nodeID(filepath.Join(a.cfg.DataDir, nodeFile))
 	if err != nil {
 		return err
 	}
@@ -195,13 +197,16 @@ func (a *App) openJournal(ctx context.Context) error {
 // JournalDir is the folder of the journal, in the data directory.
 const JournalDir = "journal"
 
+// nodeFile holds the name of this node, in the data directory.
+const nodeFile = "node"
+
 // nodeID names this node for good: its chain of records goes on under the name.
 func nodeID(path string) (string, error) {
-	b, err := os.ReadFile(path)
-	if err == nil && len(b) > 0 {
-		return strings.TrimSpace(string(b)), nil
+	id, err := readNode(path)
+	if err != nil || id != "" {
+		return id, err
 	}
-	id := newID()
+	id = newID()
 	if err := os.WriteFile(path, []byte(id+"\n"), 0o600); err != nil {
 		return "", junctor.Errorf(junctor.CodeUnavailable, "the data directory cannot be written to; choose another with --data-dir: %w", err)
 	}
@@ -298,6 +303,15 @@ func (a *App) Close() error {
 // AdminKey is the admin key that was made at the first start: it is known only
 // to the process that made it.
 func (a *App) AdminKey() (token string, made bool) { return a.adminKey, a.adminKey != "" }
+
+// readNode gives the name of this node; "" when it has none yet.
+func readNode(path string) (string, error) {
+	b, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", junctor.Errorf(junctor.CodeUnavailable, "the file %s cannot be read: %w", path, err)
+	}
+	return strings.TrimSpace(string(b)), nil
+}
 
 // newID makes an id that sorts by time: milliseconds, then chance.
 func newID() string {

@@ -71,7 +71,7 @@ func restoreNode(dataDir string, m backup.Manifest) error {
 		if !ok || !isHead {
 			continue
 		}
-		if err := os.WriteFile(filepath.Join(dataDir, "node"), []byte(node+"\n"), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dataDir, nodeFile), []byte(node+"\n"), 0o600); err != nil {
 			return junctor.Errorf(junctor.CodeUnavailable, "the data directory cannot be written to: %w", err)
 		}
 		return nil

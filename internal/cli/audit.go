@@ -126,6 +126,7 @@ func (c *cli) printRecords(records []audit.Record, limit int) error {
 
 func (c *cli) auditVerify() *cobra.Command {
 	var exports []string
+	var inDatabase bool
 	cmd := &cobra.Command{
 		Use: "verify", Short: "Verify that no record of the journal was changed, moved or removed",
 		Long: "Read the whole journal against its chain of hashes and against what was signed. The first record that does not\n" +
@@ -144,7 +145,11 @@ func (c *cli) auditVerify() *cobra.Command {
 				}
 				o.Heads = append(o.Heads, heads...)
 			}
-			report, err := audit.Verify(cmd.Context(), dir, o)
+			verify := func() (audit.Report, error) { return audit.Verify(cmd.Context(), dir, o) }
+			if inDatabase {
+				verify = func() (audit.Report, error) { return c.verifyCopy(cmd, o) }
+			}
+			report, err := verify()
 			if err != nil {
 				return err
 			}
@@ -153,7 +158,8 @@ func (c *cli) auditVerify() *cobra.Command {
 	}
 	cmd.Flags().StringSliceVar(&exports, "against", nil, "an export from earlier, whose signed head must hold; may be given several times")
 	_ = cmd.MarkFlagFilename("against", "jsonl")
-	c.remote(cmd)
+	cmd.Flags().BoolVar(&inDatabase, "copy", false, "verify the copy in the database instead, against the journal")
+	c.settings(cmd, "data-dir", "db")
 	return cmd
 }
 

@@ -14,6 +14,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/app"
+	"github.com/junctor-mcp/junctor/internal/audit"
 	"github.com/junctor-mcp/junctor/internal/backup"
 	"github.com/junctor-mcp/junctor/internal/config"
 )
@@ -35,21 +36,28 @@ func (c *cli) serve(ctx context.Context, cfg *config.Config, s started) error {
 	if _, err := c.probe(ctx, cfg.DataDir); err == nil {
 		return junctor.Errorf(junctor.CodeConflict, "an instance already runs on the data directory %s; stop it, or choose another with --data-dir", cfg.DataDir)
 	}
+	return c.with(ctx, cfg, func(a *app.App) error {
+		if err := a.Listen(ctx); err != nil {
+			return err
+		}
+		s.URL = a.URL()
+		if key, made := a.AdminKey(); made {
+			s.AdminKey = key
+		}
+		if err := c.announce(s); err != nil {
+			return err
+		}
+		return a.Run(ctx)
+	})
+}
+
+// with makes an instance, lets use have it, and closes it whatever happened.
+func (c *cli) with(ctx context.Context, cfg *config.Config, use func(*app.App) error) error {
 	a, err := app.New(ctx, cfg, version(), app.WithLog(c.err))
 	if err != nil {
 		return err
 	}
-	if err := a.Listen(ctx); err != nil {
-		return errors.Join(err, a.Close())
-	}
-	s.URL = a.URL()
-	if key, made := a.AdminKey(); made {
-		s.AdminKey = key
-	}
-	if err := c.announce(s); err != nil {
-		return errors.Join(err, a.Close())
-	}
-	return errors.Join(a.Run(ctx), a.Close())
+	return errors.Join(use(a), a.Close()) //nolint:contextcheck // closing has its own limit: ctx has mostly ended by then
 }
 
 func (c *cli) stdioCommand() *cobra.Command {
@@ -80,11 +88,7 @@ func (c *cli) stdio(ctx context.Context, cfg *config.Config) error {
 		}
 		// A socket that a dead process left behind: nothing was read yet.
 	}
-	a, err := app.New(ctx, cfg, version(), app.WithLog(c.err))
-	if err != nil {
-		return err
-	}
-	return errors.Join(a.ServeStdio(ctx, c.in, c.out, key), a.Close())
+	return c.with(ctx, cfg, func(a *app.App) error { return a.ServeStdio(ctx, c.in, c.out, key) })
 }
 
 // patient gathers what doctor looks at, and whether the settings are valid.
@@ -134,11 +138,7 @@ func (c *cli) openDatabase(ctx context.Context, cfg *config.Config) error {
 	if _, err := os.Stat(filepath.Join(cfg.DataDir, "junctor.db")); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	a, err := app.New(ctx, cfg, version(), app.WithLog(c.err))
-	if err != nil {
-		return err
-	}
-	return a.Close()
+	return c.with(ctx, cfg, func(*app.App) error { return nil })
 }
 
 // archive writes a backup of the instance that the settings name.
@@ -159,4 +159,13 @@ func free(ctx context.Context, address string) bool {
 	}
 	_ = l.Close()
 	return true
+}
+
+// verifyCopy verifies the journal's copy in the database that the settings name.
+func (c *cli) verifyCopy(cmd *cobra.Command, o audit.VerifyOptions) (audit.Report, error) {
+	cfg, err := c.load(cmd)
+	if err != nil {
+		return audit.Report{}, err
+	}
+	return app.VerifyCopy(cmd.Context(), cfg, o)
 }

@@ -1,0 +1,50 @@
+package app
+
+import (
+	"context"
+	"iter"
+	"path/filepath"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/audit"
+	"github.com/junctor-mcp/junctor/internal/config"
+	"github.com/junctor-mcp/junctor/internal/store"
+)
+
+// VerifyCopy holds the journal's copy in the database against the journal of
+// this node and what it signed. The instance may be running.
+func VerifyCopy(ctx context.Context, cfg *config.Config, o audit.VerifyOptions) (report audit.Report, err error) {
+	a := &App{cfg: cfg}
+	st, err := a.database(ctx)
+	if err != nil {
+		return report, err
+	}
+	defer func() {
+		if cerr := st.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	o.Node, err = readNode(filepath.Join(cfg.DataDir, nodeFile))
+	if err != nil {
+		return report, err
+	}
+	if o.Node == "" {
+		return report, junctor.Errorf(junctor.CodeNotFound, "no instance has run on the data directory %s yet", cfg.DataDir)
+	}
+	o.Dir = filepath.Join(cfg.DataDir, JournalDir)
+	return audit.VerifyRecords(ctx, copied(st.AuditRecords(ctx, o.Node, 0)), o)
+}
+
+// copied gives stored records as the journal knows them.
+func copied(rows iter.Seq2[store.AuditRecord, error]) iter.Seq2[audit.Record, error] {
+	return func(yield func(audit.Record, error) bool) {
+		for r, err := range rows {
+			if !yield(audit.Record{
+				Node: r.Node, Seq: r.Seq, Hash: r.Hash, Line: r.Line, Time: r.Time, Phase: audit.Phase(r.Phase),
+				Tenant: r.Tenant, Call: r.Call, Server: r.Server, Name: r.Name, Subject: r.Subject, Status: r.Status,
+			}, err) {
+				return
+			}
+		}
+	}
+}
