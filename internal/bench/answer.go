@@ -202,7 +202,7 @@ func digits(b []byte, base, limit int) (int, error) {
 
 // unexpected names an end in the middle of an answer for what it is.
 func unexpected(err error) error {
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
 	return err

@@ -46,9 +46,10 @@ type Options struct {
 
 // PointNames lists what Options.Points may name.
 func PointNames() []string {
-	var names []string
-	for _, p := range points() {
-		names = append(names, p.Name)
+	all := points()
+	names := make([]string, len(all))
+	for i := range all {
+		names[i] = all[i].Name
 	}
 	return names
 }

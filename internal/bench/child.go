@@ -59,7 +59,7 @@ func child(ctx context.Context, args []string, in io.Reader, out io.Writer) erro
 
 // serve answers on a free port until ctx or in ends.
 func serve(ctx context.Context, h http.Handler, in io.Reader, out io.Writer) error {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return junctor.Errorf(junctor.CodeUnavailable, "cannot listen on loopback: %w", err)
 	}

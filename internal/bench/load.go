@@ -94,7 +94,7 @@ func (j job) run(ctx context.Context) (reading, error) {
 	end := begin.Add(j.Duration)
 	var all sync.WaitGroup
 	for i, w := range workers {
-		all.Go(func() { w.work(ctx, uint64(i), uint64(j.Conns), begin, end, limit) }) //nolint:gosec // small and positive
+		all.Go(func() { w.work(ctx, uint64(i), uint64(j.Conns), begin, end, limit) })
 	}
 	cpu, rss := j.watch(ctx, begin, end)
 	all.Wait()

@@ -220,7 +220,7 @@ func TestLoadMeasuresTheServer(t *testing.T) {
 
 func TestLoadCannotBegin(t *testing.T) {
 	t.Parallel()
-	closed, err := freeAddr()
+	closed, err := freeAddr(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

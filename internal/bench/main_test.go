@@ -23,21 +23,24 @@ func TestMain(m *testing.M) {
 		goleak.VerifyTestMain(m)
 		return
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-	defer stop()
-	var err error
-	switch os.Args[1] {
-	case "play-child":
-		err = Child(ctx, os.Args[2:])
-	case "play-up":
-		err = playJunctor(ctx)
-	case "play-down":
-		err = fmt.Errorf("no database; the key is %s", os.Getenv("JUNCTOR_ADMIN_KEY"))
-	}
-	if err != nil {
+	if err := play(os.Args[1], os.Args[2:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+func play(role string, args []string) error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	switch role {
+	case "play-child":
+		return Child(ctx, args)
+	case "play-up":
+		return playJunctor(ctx)
+	case "play-down":
+		return fmt.Errorf("no database; the key is %s", os.Getenv("JUNCTOR_ADMIN_KEY"))
+	}
+	return fmt.Errorf("there is no role %s", role)
 }
 
 // playJunctor serves the echo behind a key, where and as Run asks for it.

@@ -180,9 +180,9 @@ func strangers() func() float64 {
 }
 
 func pick(rounds []round, of func(round) float64) []float64 {
-	var v []float64
-	for _, one := range rounds {
-		v = append(v, of(one))
+	v := make([]float64, len(rounds))
+	for i, one := range rounds {
+		v[i] = of(one)
 	}
 	return v
 }

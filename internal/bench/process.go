@@ -96,7 +96,7 @@ func (r *run) startYardstick(ctx context.Context, name string, args ...string) (
 // startJunctor starts Junctor on a data directory and waits until it is ready.
 // took is the time from before the start until it said so.
 func (r *run) startJunctor(ctx context.Context, data string) (p *peer, e endpoint, took time.Duration, err error) {
-	addr, err := freeAddr()
+	addr, err := freeAddr(ctx)
 	if err != nil {
 		return nil, e, 0, err
 	}
@@ -153,8 +153,8 @@ func (r *run) awaitReady(ctx context.Context, p *peer, addr string, limit time.T
 
 // freeAddr is a loopback address that nobody listens on now. Somebody may take
 // it before Junctor does; then Junctor says so and the run ends.
-func freeAddr() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+func freeAddr(ctx context.Context) (string, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", junctor.Errorf(junctor.CodeUnavailable, "cannot listen on loopback: %w", err)
 	}

@@ -2,7 +2,6 @@ package builtin
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -35,10 +34,10 @@ func parsePattern(s string) (*pattern, error) {
 			break
 		}
 		name, tail, closed := strings.Cut(after, "}")
-		switch ok, _ := regexp.MatchString(`^[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*$`, name); {
+		switch {
 		case !closed:
 			return fail("a { without }")
-		case !ok:
+		case !isVariable(name):
 			return fail("a variable is letters, digits, underscores and dots; operators are not supported")
 		case p.has(name):
 			return fail("variable " + name + " stands there twice")
@@ -50,6 +49,18 @@ func parsePattern(s string) (*pattern, error) {
 		return fail("it has no {variable}; add it as a resource")
 	}
 	return p, nil
+}
+
+// isVariable says whether name is words of letters, digits and underscores with
+// a dot between each two.
+func isVariable(name string) bool {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
+	for word := range strings.SplitSeq(name, ".") {
+		if word == "" || strings.Trim(word, letters) != "" {
+			return false
+		}
+	}
+	return true
 }
 
 func (p *pattern) has(name string) bool { return slices.Contains(p.names, name) }

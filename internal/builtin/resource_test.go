@@ -103,6 +103,8 @@ func TestRefusedResources(t *testing.T) {
 		"closed":          s.AddTemplate(Template{URITemplate: "a:b}{c}"}, read),
 		"operator":        s.AddTemplate(Template{URITemplate: "a:{+b}"}, read),
 		"empty":           s.AddTemplate(Template{URITemplate: "a:{}"}, read),
+		"empty word":      s.AddTemplate(Template{URITemplate: "a:{b..c}"}, read),
+		"sign in a word":  s.AddTemplate(Template{URITemplate: "a:{b-c}"}, read),
 		"touching":        s.AddTemplate(Template{URITemplate: "a:{b}{c}"}, read),
 		"twice":           s.AddTemplate(Template{URITemplate: "a:{b}/{b}"}, read),
 		"no reader (t)":   s.AddTemplate(Template{URITemplate: "a:{b}"}, nil),

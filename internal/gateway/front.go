@@ -89,7 +89,7 @@ func (f *Front) recover(w http.ResponseWriter, r *http.Request) {
 	if p == http.ErrAbortHandler { //nolint:errorlint // compared as net/http does
 		panic(p)
 	}
-	f.log.Error("a handler panicked", "path", r.URL.Path, telemetry.Panic(p))
+	f.log.Error("a handler panicked", slog.String("path", r.URL.Path), telemetry.Panic(p))
 	h := w.Header()
 	if h.Get("Content-Type") != "" {
 		panic(http.ErrAbortHandler)

@@ -196,7 +196,7 @@ func (g *Guard) dispatch(ctx context.Context, b catalog.Backend, req *catalog.Re
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {
-			g.o.Logger.Error("a backend panicked", "kind", req.Kind, "name", req.Name, telemetry.Panic(p))
+			g.o.Logger.Error("a backend panicked", slog.Any("kind", req.Kind), slog.String("name", req.Name), telemetry.Panic(p))
 			res, err = catalog.Result{}, &junctor.Error{Code: junctor.CodeInternal, Message: "the tool failed inside; the log of this instance says more"}
 		}
 	}()

@@ -62,7 +62,7 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, junctor.AsError(err)
 	}
-	p := &Process{cmd: exec.Command(c.Path, c.Args...), done: make(chan struct{})} //nolint:gosec // the caller's consent to a command is not decided here
+	p := &Process{cmd: exec.Command(c.Path, c.Args...), done: make(chan struct{})} //nolint:gosec,noctx // consent to a command is not decided here; the end of ctx kills the group, not the leader alone
 	p.cmd.Env = append(baseEnv(os.LookupEnv), c.Env...)
 	p.cmd.Dir = c.Dir
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = c.Stdin, c.Stdout, c.Stderr

@@ -20,6 +20,6 @@ func TestPanicShowsNoValues(t *testing.T) {
 			t.Errorf("Go's own fault is not shown: %s", got)
 		}
 	}()
-	var none []int
-	_ = none[len(none)]
+	first := func(of []int) int { return of[0] }
+	first(nil)
 }

@@ -68,7 +68,7 @@ func Offset(parent, child []byte) int {
 	if c < p || c-p+uintptr(len(child)) > uintptr(len(parent)) {
 		return -1
 	}
-	return int(c - p) //nolint:gosec // at most len(parent)
+	return int(c - p)
 }
 
 // AppendReplaced appends parent with child, a slice that points into it,

@@ -195,7 +195,7 @@ func (s *scanner) findKey(object uint32, key keySpan) (at int, found bool) {
 		raw = appendUnescaped(buf[:0], raw)
 	}
 	hash := maphash.Bytes(s.set.seed, raw) + uint64(object)*0x9E3779B97F4A7C15
-	mask := uint64(len(slots) - 1)
+	mask := uint64(len(slots) - 1) //nolint:gosec // never empty here
 	for i := hash & mask; ; i = (i + 1) & mask {
 		switch slot := &slots[i]; {
 		case slot.object == 0:

@@ -27,7 +27,7 @@ func NewLineReader(r io.Reader, limit int) *LineReader {
 func (l *LineReader) Next() ([]byte, error) {
 	for {
 		line, err := l.line()
-		if err != nil && (err != io.EOF || len(line) == 0) {
+		if err != nil && (!errors.Is(err, io.EOF) || len(line) == 0) {
 			return nil, err
 		}
 		if line = bytes.TrimSuffix(line, []byte{'\r'}); len(line) > 0 {

@@ -354,9 +354,8 @@ func TestBatch(t *testing.T) {
 	codes := []int{0, CodeInvalidRequest, CodeParse, 0, CodeInvalidRequest}
 	ids := []string{"1", "", "", "", "4"}
 	for i, want := range codes {
-		var e *Error
 		code := 0
-		if errors.As(errs[i], &e) {
+		if e, ok := errors.AsType[*Error](errs[i]); ok {
 			code = e.Code
 		}
 		if code != want || string(messages[i].ID) != ids[i] {

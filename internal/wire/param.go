@@ -3,6 +3,7 @@ package wire
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -41,14 +42,14 @@ func annotations(schema []byte, path []string, reachable bool, depth int, found 
 			err = annotated(schema, value, path, reachable, found)
 		case "properties":
 			for name, property := range Members(value) {
-				below := append(path[:len(path):len(path)], Unescape(name))
+				below := append(slices.Clip(path), Unescape(name))
 				if err = annotations(property, below, reachable, depth+1, found); err != nil {
 					return err
 				}
 			}
 		case "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions":
 			for name, part := range Members(value) {
-				below := append(path[:len(path):len(path)], key, Unescape(name))
+				below := append(slices.Clip(path), key, Unescape(name))
 				if err = annotations(part, below, false, depth+1, found); err != nil {
 					return err
 				}
@@ -56,7 +57,7 @@ func annotations(schema []byte, path []string, reachable bool, depth int, found 
 		case "items", "prefixItems", "additionalItems", "contains", "unevaluatedItems",
 			"additionalProperties", "propertyNames", "unevaluatedProperties", "contentSchema",
 			"allOf", "anyOf", "oneOf", "not", "if", "then", "else":
-			below := append(path[:len(path):len(path)], key)
+			below := append(slices.Clip(path), key)
 			if err = annotations(value, below, false, depth+1, found); err != nil {
 				return err
 			}
@@ -150,11 +151,11 @@ func SetParamHeaders(h http.Header, want []ParamHeader, arguments []byte) {
 		if raw == nil {
 			continue
 		}
-		switch {
-		case raw[0] == '"':
+		switch raw[0] {
+		case '"':
 			s, _ := String(raw)
 			h[p.Header] = []string{EncodeHeader(s)}
-		case raw[0] == 't' || raw[0] == 'f':
+		case 't', 'f':
 			h[p.Header] = []string{string(raw)}
 		default:
 			if n, ok := safeInteger(string(raw)); ok {

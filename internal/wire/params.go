@@ -125,12 +125,12 @@ func (m *Message) object(to *[]byte, raw []byte, name string) bool {
 	return true
 }
 
-func (m *Message) token(to *[]byte, raw []byte, name string) bool {
+func (m *Message) token(to *[]byte, raw []byte, name string) {
 	if !isID(raw) {
-		return m.wrong(name, raw)
+		m.wrong(name, raw)
+		return
 	}
 	*to = raw
-	return true
 }
 
 // twin notes a member that a reader who ignores case would take for one of

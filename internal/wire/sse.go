@@ -124,7 +124,7 @@ func (r *EventReader) next() (Event, error) {
 	r.data = r.data[:0]
 	for {
 		line, err := r.line()
-		if err == io.EOF && some {
+		if some && errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
 		if err != nil {

@@ -33,6 +33,7 @@ func TestTranscripts(t *testing.T) {
 }
 
 func transcript(t *testing.T, path string) {
+	t.Helper()
 	archive, err := txtar.ParseFile(path)
 	if err != nil {
 		t.Fatal(err)
