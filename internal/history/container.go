@@ -24,7 +24,7 @@ func (w *walk) array(paths []path, depth int) {
 			w.pos++
 			w.out = append(w.out, ',')
 		}
-		if !w.value(item(paths, n), depth+1) {
+		if !w.below(w.r.item(paths, n), depth) {
 			w.out = w.out[:begin]
 		}
 		if w.stopped {
@@ -124,7 +124,13 @@ func (w *walk) member(start int, paths []path, depth int) bool {
 	if isValue(name) && w.named(start) {
 		return w.hide(false)
 	}
-	return w.value(into(paths, name), depth+1)
+	return w.below(w.r.into(paths, name), depth)
+}
+
+// below copies a value of a container, and takes its paths from the stack.
+func (w *walk) below(paths []path, depth int) bool {
+	defer func(length int) { w.r.rests = w.r.rests[:length] }(len(w.r.rests) - len(paths))
+	return w.value(paths, depth+1)
 }
 
 // isValue says that a member's name is of a pair such as {"name": "Cookie",

@@ -28,6 +28,7 @@ type redactor struct {
 	known   [][]byte // values of this call that are secret
 	values  []byte   // holds them
 	scratch []byte   // a stack of texts that were decoded or cleaned
+	rests   []path   // a stack of what is left of paths
 	outs    [mostNested + 1][]byte
 }
 
@@ -192,24 +193,25 @@ func parsePointers(pointers []string, below ...string) []path {
 	return paths
 }
 
-// into gives the rest of the paths that lead through a member.
-func into(paths []path, name []byte) []path {
-	var rest []path
+// into gives the rest of the paths that lead through a member. It lies on the
+// stack of rests.
+func (r *redactor) into(paths []path, name []byte) []path {
+	begin := len(r.rests)
 	for _, p := range paths {
 		if len(p) > 0 && (p[0] == string(name) || p[0] == "*") {
-			rest = append(rest, p[1:])
+			r.rests = append(r.rests, p[1:])
 		}
 	}
-	return rest
+	return r.rests[begin:]
 }
 
 // item gives the rest of the paths that lead through an item of an array.
-func item(paths []path, n int) []path {
+func (r *redactor) item(paths []path, n int) []path {
 	if len(paths) == 0 {
 		return nil
 	}
 	var digits [20]byte
-	return into(paths, strconv.AppendInt(digits[:0], int64(n), 10))
+	return r.into(paths, strconv.AppendInt(digits[:0], int64(n), 10))
 }
 
 // arrived says whether one of the paths ends here.
