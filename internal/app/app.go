@@ -70,9 +70,10 @@ type App struct {
 type Option func(*options)
 
 type options struct {
-	logTo     io.Writer
-	servers   []*builtin.Server
-	pollAfter time.Duration
+	logTo      io.Writer
+	servers    []*builtin.Server
+	pollAfter  time.Duration
+	unrecorded bool
 }
 
 // WithLog sends the log somewhere else than standard error.
@@ -129,6 +130,9 @@ func (a *App) open(ctx context.Context) (err error) {
 		return err
 	}
 	if err := a.openGateway(); err != nil {
+		return err
+	}
+	if err := a.gauges(); err != nil {
 		return err
 	}
 	a.servers = &servers{app: a, builtin: map[string]*builtin.Server{}}
@@ -219,7 +223,7 @@ func (a *App) openGuard(ctx context.Context) error {
 		return err
 	}
 	a.guard, err = guard.New(guard.Options{
-		Catalog: a.catalog, Limiter: newLimiter(a.cfg), Journal: a.journal, Recorder: a.recorder(), Sealer: sealer{a.ring}, States: states{a.store},
+		Catalog: a.catalog, Limiter: newLimiter(a.cfg), Journal: a.record(), Recorder: a.recorder(), Sealer: sealer{a.ring}, States: states{a.store},
 		Meter: newMeter(a.metrics), Logger: a.log, Now: time.Now, NewID: newID, Timeout: a.cfg.CallTimeout, Park: parkFor, Trace: trace,
 	})
 	if err != nil {

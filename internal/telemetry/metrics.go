@@ -31,9 +31,7 @@ type Metrics struct {
 	registry *prometheus.Registry
 	calls    *prometheus.CounterVec
 	duration *prometheus.HistogramVec
-	requests *prometheus.CounterVec
 	unauth   prometheus.Counter
-	sessions prometheus.Gauge
 
 	mu       sync.Mutex
 	maxNames int
@@ -58,14 +56,8 @@ func NewMetrics(opt MetricsOptions) *Metrics {
 			Name: "mcp_call_duration_seconds", Help: "How long calls took, by tool.",
 			Buckets: []float64{.0005, .001, .005, .01, .05, .1, .5, 1, 5, 10, 30},
 		}, []string{"tool_name"}),
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "junctor_http_requests_total", Help: "HTTP requests that were answered, by door and class of status.",
-		}, []string{"door", "class"}),
 		unauth: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "junctor_unauthenticated_total", Help: "Requests without a valid credential.",
-		}),
-		sessions: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "junctor_sessions", Help: "Legacy sessions that this instance holds streams or state for.",
 		}),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
@@ -73,7 +65,7 @@ func NewMetrics(opt MetricsOptions) *Metrics {
 		ConstLabels: prometheus.Labels{"version": opt.Version, "go_version": opt.GoVersion},
 	})
 	build.Set(1)
-	m.registry.MustRegister(m.calls, m.duration, m.requests, m.unauth, m.sessions, build,
+	m.registry.MustRegister(m.calls, m.duration, m.unauth, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.rest = m.newRoute(other)
 	return m
@@ -87,26 +79,12 @@ func (m *Metrics) Handler() http.Handler {
 // Unauthenticated counts a request that no credential came with, or a wrong one.
 func (m *Metrics) Unauthenticated() { m.unauth.Inc() }
 
-// SessionOpened counts a session in.
-func (m *Metrics) SessionOpened() { m.sessions.Inc() }
-
-// SessionClosed counts a session out.
-func (m *Metrics) SessionClosed() { m.sessions.Dec() }
-
-// Door gives the handle that counts the requests of one door.
-func (m *Metrics) Door(door junctor.Door) *Door {
-	d := &Door{}
-	for i, class := range [...]string{"1xx", "2xx", "3xx", "4xx", "5xx"} {
-		d.classes[i] = m.requests.WithLabelValues(string(door), class)
+// Gauge adds a number that is asked for whenever the metrics are read. A name may
+// be added once.
+func (m *Metrics) Gauge(name, help string, read func() float64) error {
+	err := m.registry.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read))
+	if err != nil {
+		return junctor.Errorf(junctor.CodeInternal, "the metric %s cannot be added: %w", name, err)
 	}
-	return d
-}
-
-// Door counts the requests of one door.
-type Door struct{ classes [5]prometheus.Counter }
-
-// Answered counts one request by the HTTP status of its answer. It allocates
-// nothing.
-func (d *Door) Answered(status int) {
-	d.classes[min(max(status/100, 1), 5)-1].Inc()
+	return nil
 }

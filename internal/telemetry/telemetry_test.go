@@ -110,13 +110,14 @@ func TestMetrics(t *testing.T) {
 	}
 	m.Route("demo__never") // no call, no series
 	m.Unauthenticated()
-	m.SessionOpened()
-	m.SessionOpened()
-	m.SessionClosed()
-	d := m.Door(junctor.DoorMCP)
-	for _, status := range []int{200, 202, 404, 500, 0, 999} {
-		d.Answered(status)
+	level := 1.0
+	if err := m.Gauge("junctor_level", "How high.", func() float64 { return level }); err != nil {
+		t.Fatal(err)
 	}
+	if err := m.Gauge("junctor_level", "Again.", func() float64 { return 0 }); err == nil {
+		t.Error("a name was added twice")
+	}
+	level = 7
 
 	got := scrape(t, m)
 	wantLines(
@@ -135,10 +136,7 @@ func TestMetrics(t *testing.T) {
 		`mcp_call_duration_seconds_bucket{tool_name="demo__echo",le="30"} 3`,
 		`mcp_call_duration_seconds_bucket{tool_name="demo__echo",le="+Inf"} 4`,
 		`junctor_unauthenticated_total 1`,
-		`junctor_sessions 1`,
-		`junctor_http_requests_total{class="2xx",door="mcp"} 2`,
-		`junctor_http_requests_total{class="4xx",door="mcp"} 1`,
-		`junctor_http_requests_total{class="5xx",door="mcp"} 2`,
+		`junctor_level 7`,
 		`junctor_build_info{go_version="go1",version="1.2.3"} 1`,
 	)
 	if !strings.Contains(got, "\ngo_goroutines ") {
@@ -181,7 +179,7 @@ func TestNamesAreCapped(t *testing.T) {
 
 func TestCountingAllocatesNothing(t *testing.T) {
 	m := telemetry.NewMetrics(telemetry.MetricsOptions{})
-	r, d := m.Route("demo__echo"), m.Door(junctor.DoorMCP)
+	r := m.Route("demo__echo")
 	_, tracer, err := telemetry.Tracing(t.Context(), telemetry.TracingOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -194,7 +192,6 @@ func TestCountingAllocatesNothing(t *testing.T) {
 		}
 		span.End()
 		r.Done(junctor.StatusSuccess, time.Millisecond)
-		d.Answered(200)
 		m.Unauthenticated()
 	})
 	if n != 0 {

@@ -1,0 +1,25 @@
+package app
+
+import "errors"
+
+// gauges shows in the metrics what an operator wants to be woken for.
+func (a *App) gauges() error {
+	yes := func(ok bool) float64 {
+		if ok {
+			return 1
+		}
+		return 0
+	}
+	return errors.Join(
+		a.metrics.Gauge("junctor_sessions", "Legacy sessions that are in memory.", func() float64 { return float64(a.gateway.Sessions()) }),
+		a.metrics.Gauge("junctor_journal_ok", "1 while calls can be recorded; while it is 0 they are refused.",
+			func() float64 { return yes(a.journal.State().OK) }),
+		a.metrics.Gauge("junctor_journal_degraded", "1 when the journal is written but something about it is wrong: see junctor audit verify.",
+			func() float64 { return yes(a.journal.State().Degraded) }),
+		a.metrics.Gauge("junctor_journal_records", "Number of the newest record of this node.", func() float64 { return float64(a.journal.State().Seq) }),
+		a.metrics.Gauge("junctor_journal_lag_records", "Records that the copy in the database does not have yet.",
+			func() float64 { return float64(a.journal.State().Lag) }),
+		a.metrics.Gauge("junctor_history_dropped_records", "Calls whose parameters and result were not kept since the start.",
+			func() float64 { return float64(a.history.Dropped()) }),
+	)
+}
