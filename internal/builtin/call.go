@@ -10,6 +10,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
 // Call is one operation as its handler sees it. It is safe for concurrent use
@@ -113,32 +114,8 @@ const (
 	LevelEmergency Level = "emergency"
 )
 
-// rank orders the levels; 0 is no level.
-func (l Level) rank() int {
-	switch l {
-	case LevelDebug:
-		return 1
-	case LevelInfo:
-		return 2
-	case LevelNotice:
-		return 3
-	case LevelWarning:
-		return 4
-	case LevelError:
-		return 5
-	case LevelCritical:
-		return 6
-	case LevelAlert:
-		return 7
-	case LevelEmergency:
-		return 8
-	default:
-		return 0
-	}
-}
-
 // enabled says whether one who asked for messages from `wanted` on gets this one.
 func (l Level) enabled(wanted string) bool {
-	w := Level(wanted).rank()
-	return w > 0 && l.rank() >= w
+	w := wire.Severity(wanted)
+	return w > 0 && wire.Severity(string(l)) >= w
 }

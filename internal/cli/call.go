@@ -23,12 +23,11 @@ func (c *cli) callList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List recent calls, newest first", Example: "  junctor call ls --status denied --since 24h", Args: cobra.NoArgs,
 		RunE: run(func(cmd *cobra.Command, _ []string) error {
-			from, err := readTime("since", since, time.Now())
-			if err != nil {
+			query := url.Values{"limit": {strconv.Itoa(limit)}}
+			if err := setTimes(query, since, ""); err != nil {
 				return err
 			}
-			query := url.Values{"limit": {strconv.Itoa(limit)}}
-			for name, value := range map[string]string{"tool": tool, "agent": agent, "status": status, "since": from, "cursor": cursor} {
+			for name, value := range map[string]string{"tool": tool, "agent": agent, "status": status, "cursor": cursor} {
 				if value != "" {
 					query.Set(name, value)
 				}
@@ -82,6 +81,21 @@ func readTime(flag, s string, now time.Time) (string, error) {
 		return "", err
 	}
 	return at.UTC().Format(time.RFC3339Nano), nil
+}
+
+// setTimes puts the moments of --since and --until into a query.
+func setTimes(query url.Values, since, until string) error {
+	now := time.Now()
+	for _, flag := range [...]struct{ name, value string }{{"since", since}, {"until", until}} {
+		at, err := readTime(flag.name, flag.value, now)
+		if err != nil {
+			return err
+		}
+		if at != "" {
+			query.Set(flag.name, at)
+		}
+	}
+	return nil
 }
 
 // momentOf is readTime for those who need the moment itself.

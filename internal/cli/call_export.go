@@ -3,7 +3,6 @@ package cli
 import (
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -50,15 +49,8 @@ func (c *cli) callExport() *cobra.Command {
 					query.Set(name, *value)
 				}
 			}
-			now := time.Now()
-			for name, value := range map[string]string{"since": since, "until": until} {
-				at, err := readTime(name, value, now)
-				if err != nil {
-					return err
-				}
-				if at != "" {
-					query.Set(name, at)
-				}
+			if err := setTimes(query, since, until); err != nil {
+				return err
 			}
 			client, err := c.client(cmd)
 			if err != nil {

@@ -19,15 +19,9 @@ func (c *cli) usageCommand() *cobra.Command {
 			"Calls that were refused are counted apart, and have no duration.",
 		Example: "  junctor usage --by agent --since 30d", Args: cobra.NoArgs,
 		RunE: run(func(cmd *cobra.Command, _ []string) error {
-			query, now := url.Values{"by": {by}}, time.Now()
-			for name, value := range map[string]string{"since": since, "until": until} {
-				at, err := readTime(name, value, now)
-				if err != nil {
-					return err
-				}
-				if at != "" {
-					query.Set(name, at)
-				}
+			query := url.Values{"by": {by}}
+			if err := setTimes(query, since, until); err != nil {
+				return err
 			}
 			var usage list[history.Usage]
 			if err := c.ask(cmd, http.MethodGet, "/usage?"+query.Encode(), nil, &usage); err != nil {

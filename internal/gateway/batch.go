@@ -33,21 +33,15 @@ func (g *Gateway) postBatch(w http.ResponseWriter, r *http.Request, p *junctor.P
 
 // batched handles one message of a legacy batch.
 func (g *Gateway) batched(ctx context.Context, p *junctor.Principal, door junctor.Door, view catalog.View, s *session, m *wire.Message) []byte {
-	switch m.Kind {
-	case wire.Response:
-		s.answer(m)
-	case wire.Notification:
-		if m.Method == wire.NoteCancelled && m.RequestID != nil {
-			s.cancelCall(m.RequestID)
-		}
-	case wire.Request:
-		if m.Method == wire.MethodInitialize {
-			return wire.AppendError(nil, m.ID, &wire.Error{Code: wire.CodeInvalidRequest, Message: "initialize must not be part of a batch"})
-		}
-		message, _ := g.legacyExchange(p, door, view, m, s).answerLegacy(ctx)
-		return message
+	if m.Kind != wire.Request {
+		s.hear(m)
+		return nil
 	}
-	return nil
+	if m.Method == wire.MethodInitialize {
+		return wire.AppendError(nil, m.ID, &wire.Error{Code: wire.CodeInvalidRequest, Message: "initialize must not be part of a batch"})
+	}
+	message, _ := g.legacyExchange(p, door, view, m, s).answerLegacy(ctx)
+	return message
 }
 
 // batch answers a batch over HTTP. bad is the status of one that is none.

@@ -151,3 +151,13 @@ func (g *Gateway) authenticate(w http.ResponseWriter, r *http.Request) *junctor.
 	g.refuse(w, status, nil, &wire.Error{Code: codeDenied, Message: e.Message, Data: faultData(e)})
 	return nil
 }
+
+// admit is authenticate for a door of one method; it answers 405 for others.
+func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, method string) *junctor.Principal {
+	p := g.authenticate(w, r)
+	if p != nil && r.Method != method {
+		methodNotAllowed(w, method)
+		return nil
+	}
+	return p
+}

@@ -29,17 +29,11 @@ func (g *Gateway) postLegacy(w http.ResponseWriter, r *http.Request, p *junctor.
 		g.release(in)
 		return
 	}
-	switch m.Kind {
-	case wire.Response:
-		s.answer(m)
-	case wire.Notification:
-		if m.Method == wire.NoteCancelled && m.RequestID != nil {
-			s.cancelCall(m.RequestID)
-		}
-	case wire.Request:
+	if m.Kind == wire.Request {
 		g.requestLegacy(w, r, g.legacyExchange(p, junctor.DoorMCP, view, m, s), in, streamFirst)
 		return
 	}
+	s.hear(m)
 	g.release(in)
 	w.WriteHeader(http.StatusAccepted)
 }

@@ -13,12 +13,8 @@ import (
 // servePlain is POST /mcp/request: JSON-RPC 2.0 with nothing around it. There is
 // no session and no stream; errors of the protocol travel as HTTP 200.
 func (g *Gateway) servePlain(w http.ResponseWriter, r *http.Request) {
-	p := g.authenticate(w, r)
+	p := g.admit(w, r, http.MethodPost)
 	if p == nil {
-		return
-	}
-	if r.Method != http.MethodPost {
-		methodNotAllowed(w, "POST")
 		return
 	}
 	in := g.read(w, r)

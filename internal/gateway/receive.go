@@ -25,20 +25,13 @@ func (c *pipe) receive(body []byte) {
 		c.send(wire.AppendError(nil, m.ID, asFault(err, false, "").wire))
 		return
 	}
-	switch m.Kind {
-	case wire.Response:
-		c.s.answer(m)
-	case wire.Notification:
-		switch m.Method {
-		case wire.NoteCancelled:
-			if m.RequestID != nil {
-				c.s.cancelCall(m.RequestID)
-			}
-		case wire.NoteInitialized:
-			c.pumps.Do(c.startPump)
-		}
-	case wire.Request:
+	switch {
+	case m.Kind == wire.Request:
 		c.request(m)
+	case m.Kind == wire.Notification && m.Method == wire.NoteInitialized:
+		c.pumps.Do(c.startPump)
+	default:
+		c.s.hear(m)
 	}
 }
 

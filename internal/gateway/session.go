@@ -10,6 +10,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
 // SavedSession is what of a legacy session does not fit into its id, or changes
@@ -114,6 +115,17 @@ func (s *session) done(id []byte, r *running) {
 	defer s.mu.Unlock()
 	if s.calls[string(id)] == r {
 		delete(s.calls, string(id))
+	}
+}
+
+// hear takes what a client says without wanting an answer: a response, or a
+// notification.
+func (s *session) hear(m *wire.Message) {
+	switch {
+	case m.Kind == wire.Response:
+		s.answer(m)
+	case m.Method == wire.NoteCancelled && m.RequestID != nil:
+		s.cancelCall(m.RequestID)
 	}
 }
 

@@ -40,12 +40,8 @@ func (t *pipeTable) remove(id string) {
 // serveSSE is GET /sse: the half of HTTP+SSE on which the server talks. Its first
 // event says where the client posts.
 func (g *Gateway) serveSSE(w http.ResponseWriter, r *http.Request) {
-	p := g.authenticate(w, r)
+	p := g.admit(w, r, http.MethodGet)
 	if p == nil {
-		return
-	}
-	if r.Method != http.MethodGet {
-		methodNotAllowed(w, "GET")
 		return
 	}
 	release := g.holdStream(w, p, nil)
@@ -99,12 +95,8 @@ func (g *Gateway) serveSSE(w http.ResponseWriter, r *http.Request) {
 // serveMessages is POST /messages: the half on which the client talks. Answers
 // come on the other.
 func (g *Gateway) serveMessages(w http.ResponseWriter, r *http.Request) {
-	p := g.authenticate(w, r)
+	p := g.admit(w, r, http.MethodPost)
 	if p == nil {
-		return
-	}
-	if r.Method != http.MethodPost {
-		methodNotAllowed(w, "POST")
 		return
 	}
 	c := g.pipes.get(r.URL.Query().Get("session"))
