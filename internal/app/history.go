@@ -45,7 +45,7 @@ func (a *App) openHistory(ctx context.Context) error {
 func (a *App) recorder() interface {
 	Record(c *junctor.Call, params, result []byte)
 } {
-	if a.cfg.HistoryDays == 0 {
+	if a.cfg.HistoryDays == 0 || a.opts.unrecorded {
 		return unrecorded{}
 	}
 	return a.history

@@ -1,0 +1,63 @@
+package app_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/junctor-mcp/junctor/internal/app"
+	"github.com/junctor-mcp/junctor/internal/testkit"
+)
+
+// The twin must record nothing, or it says nothing about what recording costs;
+// and whoever is no twin records the same call three times.
+func TestTwinRecordsNothing(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		opts []app.Option
+		want bool
+	}{
+		"usual": {nil, true},
+		"twin":  {[]app.Option{app.WithoutRecords()}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			i := testkit.Start(t, nil, c.opts...)
+			r := i.Do(t, http.MethodPost, "/mcp/request", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"demo__echo","arguments":{"text":"said-once"}}}`)
+			if !strings.Contains(r.Body, "said-once") {
+				t.Fatalf("status %d, %s", r.Status, r.Body)
+			}
+			i.Stop()
+			for what, got := range map[string]bool{
+				"journal":  holds(t, i.Dir, app.JournalDir+"/*", `"echo"`),
+				"its copy": holds(t, i.Dir, "junctor.db*", `"args":"`), // of a record's line
+				"history":  holds(t, i.Dir, "history.db*", "said-once"),
+			} {
+				if got != c.want {
+					t.Errorf("in the %s: %v, want %v", what, got, c.want)
+				}
+			}
+		})
+	}
+}
+
+// holds says whether a text lies in one of the files that a pattern names.
+func holds(t *testing.T, dir, pattern, text string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, pattern))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files %s: %v", pattern, err)
+	}
+	for _, name := range files {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(b), text) {
+			return true
+		}
+	}
+	return false
+}
