@@ -1,12 +1,12 @@
 // Package bench is what `junctor bench` runs: it measures the program as a user
-// runs it, with every gate on, beside two yardsticks in the same minute on the
-// same machine. It stands outside the data path: cli calls Run, Run starts
+// runs it, with every gate on, beside yardsticks in the same minute on the same machine. It stands outside the data path: cli calls Run, Run starts
 // Junctor, the yardsticks and the load generator as processes of their own
 // through proc (in one process they would share scheduler and garbage collector
 // and flatter the figure), and cli's hidden command hands those over to Child.
 //
 // Yardsticks: "raw" is a bare net/http server that decodes JSON-RPC with
-// encoding/json and echoes; "rev" is httputil.ReverseProxy in front of it.
+// encoding/json and echoes; "rev" is httputil.ReverseProxy in front of it; "twin"
+// is Junctor itself, keeping no records: what is missing to it is their price.
 // Machines are noisy, so figures are ratios within a round: Junctor is measured
 // between two readings of each yardstick, the rounds are repeated, and the
 // yardstick against itself is printed beside, as the control. Absolute figures
@@ -32,7 +32,8 @@ import (
 type Options struct {
 	Junctor []string // argv that starts Junctor; default: this program with "up"
 	Child   []string // argv that leads to Child; default: this program with "bench-child"
-	Env     []string // KEY=VALUE for Junctor, on top of what Run sets itself
+	Twin    []string // argv that starts the twin, which takes the same environment; default: Child with "twin"
+	Env     []string // KEY=VALUE for Junctor and its twin, on top of what Run sets itself
 	Tool    string   // the tool to call, which answers with its text argument; default demo__echo
 
 	Points   []string      // names of points, see PointNames; default all
@@ -67,6 +68,9 @@ func (o Options) complete() (Options, []Point, error) {
 		if len(o.Child) == 0 {
 			o.Child = []string{self, "bench-child"}
 		}
+	}
+	if len(o.Twin) == 0 {
+		o.Twin = slices.Concat(o.Child, []string{"twin"})
 	}
 	if o.Tool == "" {
 		o.Tool = "demo__echo"
@@ -143,7 +147,7 @@ func (r *run) all(ctx context.Context, wanted []Point) error {
 	if err := r.starts(ctx); err != nil {
 		return err
 	}
-	t, err := r.startTargets(ctx)
+	t, err := r.startTargets(ctx, slices.ContainsFunc(wanted, Point.busyCall))
 	if err != nil {
 		return err
 	}

@@ -34,6 +34,9 @@ func play(role string, args []string) error {
 	defer stop()
 	switch role {
 	case "play-child":
+		if len(args) == 1 && args[0] == Twin {
+			return playJunctor(ctx)
+		}
 		return Child(ctx, args)
 	case "play-up":
 		return playJunctor(ctx)

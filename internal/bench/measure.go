@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -23,7 +24,7 @@ func (r *run) starts(ctx context.Context) error {
 			data = filepath.Join(r.dir, "data"+strconv.Itoa(i))
 		}
 		for _, times := range []*[]float64{&fresh, &again} {
-			p, _, took, err := r.startJunctor(ctx, data)
+			p, _, took, err := r.startInstance(ctx, "junctor", r.opt.Junctor, data)
 			if err != nil {
 				return err
 			}
@@ -67,14 +68,14 @@ func (r *run) loadedMemory() {
 		}
 	}
 	if s := summarize(seen); s.N > 0 {
-		r.figure("memory, C="+strconv.Itoa(busyConns), "MiB", s, 0)
+		r.figure("memory, C="+strconv.Itoa(busyConns), "MiB", s, goalBusy)
 	}
 }
 
 func (r *run) figure(name, unit string, value Stat, goal float64) {
 	f := Figure{Name: name, Unit: unit, Value: value}
 	if goal > 0 {
-		f.Goal = &Goal{Metric: name, AtMost: goal, Verdict: judge(value, goal, nil)}
+		f.Goal = Goal{Metric: name, AtMost: goal}.judge(value, nil)
 	}
 	r.report.Figures = append(r.report.Figures, f)
 	r.say("%s: %s %s", name, value.text(1), unit)
@@ -99,19 +100,21 @@ func (r *run) point(ctx context.Context, t *targets, p Point) error {
 	res.Junctor = absolute(func(one round) reading { return one.junctor })
 	res.Raw = absolute(func(one round) reading { return one.before[Raw] })
 	res.Rev = absolute(func(one round) reading { return one.before[Rev] })
+	if p.busyCall() {
+		m := absolute(func(one round) reading { return one.before[Twin] })
+		res.Twin = &m
+	}
 	r.report.Points = append(r.report.Points, res)
-	for _, yard := range []string{Raw, Rev} {
+	for _, yard := range p.yardsticks() {
 		row := Row{Name: p.Name, Against: yard, Pairs: len(rounds), Ratio: ratios(rounds, yard), Control: control(rounds, yard)}
-		if yard == Raw && p.Method == methodCall && p.Conns == busyConns {
-			row.Goal = &Goal{Metric: "CPU per call, of raw", AtMost: goalCPU, Verdict: judge(row.Ratio.CPU, goalCPU, &row.Control.CPU)}
-		}
+		row.judge(p)
 		r.report.Rows = append(r.report.Rows, row)
 		r.say("%s, of %s: calls/s %s, CPU %s", p.Name, yard, row.Ratio.Throughput.text(2), row.Ratio.CPU.text(2))
 	}
 	return nil
 }
 
-// round measures rev, raw, Junctor, raw, rev.
+// round measures the yardsticks, Junctor, and the yardsticks the other way round.
 func (r *run) round(ctx context.Context, t *targets, p Point, answers *Answers) (round, error) {
 	one := round{before: make(map[string]reading), after: make(map[string]reading)}
 	other := strangers()
@@ -124,7 +127,8 @@ func (r *run) round(ctx context.Context, t *targets, p Point, answers *Answers) 
 		return m, ctx.Err()
 	}
 	var err error
-	for _, yard := range []string{Rev, Raw} {
+	yardsticks := p.yardsticks()
+	for _, yard := range yardsticks {
 		if one.before[yard], err = take(yard, t.yard[yard]); err != nil {
 			return one, err
 		}
@@ -132,7 +136,7 @@ func (r *run) round(ctx context.Context, t *targets, p Point, answers *Answers) 
 	if one.junctor, err = take("junctor", t.junctor); err != nil {
 		return one, err
 	}
-	for _, yard := range []string{Raw, Rev} {
+	for _, yard := range slices.Backward(yardsticks) {
 		if one.after[yard], err = take(yard, t.yard[yard]); err != nil {
 			return one, err
 		}

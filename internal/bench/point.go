@@ -41,6 +41,19 @@ func points() []Point {
 	}
 }
 
+// busyCall says whether the point keeps every core busy with calls: what each
+// of them takes, its records too, is missing elsewhere.
+func (p Point) busyCall() bool { return p.Method == methodCall && p.Conns == busyConns }
+
+// yardsticks are what a point is measured against, the ones farthest from
+// Junctor in a round first.
+func (p Point) yardsticks() []string {
+	if p.busyCall() {
+		return []string{Rev, Raw, Twin}
+	}
+	return []string{Rev, Raw}
+}
+
 // busyConns is how many connections keep every core busy. Goals for CPU per
-// call and memory under load are judged there.
+// call, the price of records and memory under load are judged there.
 const busyConns = 32

@@ -93,9 +93,9 @@ func (r *run) startYardstick(ctx context.Context, name string, args ...string) (
 	return p, endpoint{Addr: strings.TrimSpace(line), Path: "/mcp"}, nil
 }
 
-// startJunctor starts Junctor on a data directory and waits until it is ready.
-// took is the time from before the start until it said so.
-func (r *run) startJunctor(ctx context.Context, data string) (p *peer, e endpoint, took time.Duration, err error) {
+// startInstance starts Junctor or its twin on a data directory and waits until
+// it is ready. took is the time from before the start until it said so.
+func (r *run) startInstance(ctx context.Context, name string, argv []string, data string) (p *peer, e endpoint, took time.Duration, err error) {
 	addr, err := freeAddr(ctx)
 	if err != nil {
 		return nil, e, 0, err
@@ -108,13 +108,13 @@ func (r *run) startJunctor(ctx context.Context, data string) (p *peer, e endpoin
 		"JUNCTOR_RATE_BURST=1000000",
 	}, r.opt.Env...)
 	begin := time.Now()
-	p, err = r.start(ctx, "junctor", r.opt.Junctor, env)
+	p, err = r.start(ctx, name, argv, env)
 	if err != nil {
 		return nil, e, 0, err
 	}
 	// What it prints is for people, and a full pipe would stop it.
 	go func() { _, _ = io.Copy(io.Discard, p.out) }()
-	if err := r.awaitReady(ctx, p, addr, begin.Add(startPatience)); err != nil {
+	if err := r.awaitReady(ctx, name, p, addr, begin.Add(startPatience)); err != nil {
 		p.stop()
 		return nil, e, 0, err
 	}
@@ -127,13 +127,13 @@ const (
 )
 
 // awaitReady asks /readyz until it answers 200.
-func (r *run) awaitReady(ctx context.Context, p *peer, addr string, limit time.Time) error {
+func (r *run) awaitReady(ctx context.Context, name string, p *peer, addr string, limit time.Time) error {
 	req := []byte("GET /readyz HTTP/1.1\r\nHost: " + addr + "\r\nConnection: close\r\n\r\n")
 	what := error(nil)
 	for time.Now().Before(limit) && ctx.Err() == nil {
 		select {
 		case <-p.Done():
-			return r.broken("junctor", "ended before it was ready", p.Err())
+			return r.broken(name, "ended before it was ready", p.Err())
 		default:
 		}
 		c, err := dial(ctx, addr, limit)
@@ -148,7 +148,7 @@ func (r *run) awaitReady(ctx context.Context, p *peer, addr string, limit time.T
 		what = err
 		pause(ctx, askEvery)
 	}
-	return r.broken("junctor", "was not ready in "+startPatience.String(), what)
+	return r.broken(name, "was not ready in "+startPatience.String(), what)
 }
 
 // freeAddr is a loopback address that nobody listens on now. Somebody may take

@@ -7,9 +7,11 @@ import (
 
 // Goals: what the program is to reach with every gate on.
 const (
-	goalCPU   = 2.5 // CPU per tools/call of the built-in echo, of raw's
-	goalReady = 80  // ms from the start until ready
-	goalIdle  = 40  // MiB resident when idle
+	goalCPU    = 2.5  // CPU per tools/call of the built-in echo, of raw's
+	goalRecord = 0.80 // throughput of the built-in echo, of the twin's: records cost the rest
+	goalReady  = 80   // ms from the start until ready
+	goalIdle   = 40   // MiB resident when idle
+	goalBusy   = 64   // MiB resident under load
 )
 
 // band is how far a yardstick may seem to differ from itself before a
@@ -29,22 +31,61 @@ const (
 	Inconclusive Verdict = "inconclusive" // not measured, or the control lies outside 0.8 to 1.25
 )
 
-// Goal is what a figure is judged by.
+// Goal is what a figure is judged by. One of its bounds is set.
 type Goal struct {
 	Metric  string  `json:"metric"`
-	AtMost  float64 `json:"at_most"`
+	AtMost  float64 `json:"at_most,omitempty"`
+	AtLeast float64 `json:"at_least,omitempty"` // a part of 1
 	Verdict Verdict `json:"verdict"`
 }
 
-// judge compares a median with its goal; control may be nil where there is none.
-func judge(value Stat, atMost float64, control *Stat) Verdict {
+// judge gives the row its goal, where it has one.
+func (r *Row) judge(p Point) {
+	control := r.judged(r.Control)
+	switch {
+	case !p.busyCall():
+	case r.Against == Raw:
+		r.Goal = Goal{Metric: "CPU per call, of raw", AtMost: goalCPU}.judge(r.judged(r.Ratio), &control)
+	case r.Against == Twin:
+		r.Goal = Goal{Metric: "calls/s, of the twin without records", AtLeast: goalRecord}.judge(r.judged(r.Ratio), &control)
+	}
+}
+
+// judged is the measure that the row's goal is about.
+func (r *Row) judged(m Measures) Stat {
+	if r.Against == Twin {
+		return m.Throughput
+	}
+	return m.CPU
+}
+
+// judge compares a median with the goal; control may be nil where there is none.
+func (g Goal) judge(value Stat, control *Stat) *Goal {
 	switch {
 	case value.N == 0, control != nil && (control.N == 0 || control.Median < bandLow || control.Median > bandHigh):
-		return Inconclusive
-	case value.Median <= atMost:
-		return OK
+		g.Verdict = Inconclusive
+	case g.reached(value.Median, 1):
+		g.Verdict = OK
+	default:
+		g.Verdict = Miss
 	}
-	return Miss
+	return &g
+}
+
+// reached says whether a value keeps within so many times the goal. Of a part of
+// 1 that is to remain, what counts is the part that is lost.
+func (g Goal) reached(value, times float64) bool {
+	if g.AtLeast > 0 {
+		return value >= 1-times*(1-g.AtLeast)
+	}
+	return value <= times*g.AtMost
+}
+
+func (g Goal) text() string {
+	if g.AtLeast > 0 {
+		return fmt.Sprintf(">= %g", g.AtLeast)
+	}
+	return fmt.Sprintf("<= %g", g.AtMost)
 }
 
 // Report is what Run found.
@@ -81,11 +122,12 @@ type Row struct {
 // microseconds for the rest.
 type PointResult struct {
 	Point
-	Junctor Measures `json:"junctor"`
-	Raw     Measures `json:"raw"`
-	Rev     Measures `json:"rev"`
-	Other   Stat     `json:"other"` // cores that strangers kept busy meanwhile
-	Answers Answers  `json:"answers"`
+	Junctor Measures  `json:"junctor"`
+	Raw     Measures  `json:"raw"`
+	Rev     Measures  `json:"rev"`
+	Twin    *Measures `json:"twin,omitempty"` // where it is measured
+	Other   Stat      `json:"other"`          // cores that strangers kept busy meanwhile
+	Answers Answers   `json:"answers"`
 
 	peaks []float64 // Junctor's memory in each round, MiB
 }
@@ -102,7 +144,8 @@ type Figure struct {
 func (r *Report) Failed() bool { return len(r.Failures) > 0 }
 
 // conclude adds up the answers and finds what fails: a single answer that is
-// not right; a figure beyond twice its goal; and, when strict, every goal that
+// not right; a figure beyond twice its goal, or
+// that loses twice what it may; and, when strict, every goal that
 // was not shown to be reached.
 func (r *Report) conclude() {
 	r.Failures = []string{}
@@ -113,7 +156,7 @@ func (r *Report) conclude() {
 		r.Failures = append(r.Failures, fmt.Sprintf("%d answers were not right, the first: %s", n, r.Answers.Problem))
 	}
 	for _, row := range r.Rows {
-		r.fail(row.Name, row.Goal, row.Ratio.CPU)
+		r.fail(row.Name, row.Goal, row.judged(row.Ratio))
 	}
 	for _, f := range r.Figures {
 		r.fail(f.Name, f.Goal, f.Value)
@@ -121,8 +164,8 @@ func (r *Report) conclude() {
 }
 
 func (r *Report) fail(name string, g *Goal, value Stat) {
-	if g == nil || g.Verdict == OK || !r.Strict && (g.Verdict == Inconclusive || value.Median <= 2*g.AtMost) {
+	if g == nil || g.Verdict == OK || !r.Strict && (g.Verdict == Inconclusive || g.reached(value.Median, 2)) {
 		return
 	}
-	r.Failures = append(r.Failures, fmt.Sprintf("%s: %s is %s, the goal is at most %g (%s)", name, g.Metric, value.text(2), g.AtMost, g.Verdict))
+	r.Failures = append(r.Failures, fmt.Sprintf("%s: %s is %s, the goal is %s (%s)", name, g.Metric, value.text(2), g.text(), g.Verdict))
 }

@@ -36,17 +36,24 @@ func TestRun(t *testing.T) {
 	if a := r.Answers; a.Bad() > 0 || a.Right == 0 {
 		t.Errorf("answers: %+v", a)
 	}
-	if len(r.Points) != len(points()) || len(r.Rows) != 2*len(points()) {
-		t.Fatalf("%d points and %d rows, want %d and twice as many", len(r.Points), len(r.Rows), len(points()))
+	const twins = 2 // both eras
+	if len(r.Points) != len(points()) || len(r.Rows) != 2*len(points())+twins {
+		t.Fatalf("%d points and %d rows, want %d and twice as many and %d", len(r.Points), len(r.Rows), len(points()), twins)
 	}
 	for _, p := range r.Points {
 		if p.Answers.Right == 0 {
 			t.Errorf("%s: no answers", p.Name)
 		}
+		if busy := strings.HasPrefix(p.Name, "call 200B C=32"); busy != (p.Twin != nil) {
+			t.Errorf("%s: twin %+v", p.Name, p.Twin)
+		}
 	}
 	for _, row := range r.Rows {
-		if goal := strings.HasPrefix(row.Name, "call 200B C=32") && row.Against == Raw; goal != (row.Goal != nil) {
+		if goal := strings.HasPrefix(row.Name, "call 200B C=32") && row.Against != Rev; goal != (row.Goal != nil) {
 			t.Errorf("%s of %s: goal %+v", row.Name, row.Against, row.Goal)
+		}
+		if row.Against == Twin && !strings.HasPrefix(row.Name, "call 200B C=32") {
+			t.Errorf("%s is measured against the twin", row.Name)
 		}
 		if !strings.Contains(row.Name, "C=1 ") {
 			continue // a busy machine may not get far with many connections in so short a time
@@ -96,6 +103,7 @@ func TestRunSaysWhatWentWrong(t *testing.T) {
 		{"unknown point", func(o *Options) { o.Points = []string{"nowhere"} }, junctor.CodeInvalid, "call 200B C=1 legacy"},
 		{"no program", func(o *Options) { o.Junctor = []string{"/no/such/junctor"} }, junctor.CodeNotFound, "/no/such/junctor"},
 		{"does not start", func(o *Options) { o.Junctor[1] = "play-down" }, junctor.CodeUnavailable, "no database; the key is [key]"},
+		{"no twin", func(o *Options) { o.Twin = []string{os.Args[0], "play-down"} }, junctor.CodeUnavailable, "twin ended before it was ready"},
 		{"no such tool", func(o *Options) { o.Tool = "demo__gone" }, junctor.CodeNotFound, "demo__gone"},
 		{"children do not start", func(o *Options) { o.Child = []string{os.Args[0], "play-down"} }, junctor.CodeUnavailable, "raw did not say its address"},
 	} {
@@ -136,7 +144,8 @@ func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	full, all, err := Options{}.complete()
-	if err != nil || full.Pairs != 8 || full.Duration != 600*time.Millisecond || full.Junctor[1] != "up" || full.Child[1] != "bench-child" || len(all) != len(points()) {
+	if err != nil || full.Pairs != 8 || full.Duration != 600*time.Millisecond || full.Junctor[1] != "up" || full.Child[1] != "bench-child" ||
+		!slices.Equal(full.Twin, append(full.Child, Twin)) || len(all) != len(points()) {
 		t.Errorf("%+v, %d points, %v", full, len(all), err)
 	}
 	short, one, err := Options{Short: true, Pairs: 5, Points: PointNames()[1:2]}.complete()

@@ -15,13 +15,16 @@ func (r *Report) WriteTable(w io.Writer) error {
 	t := newTable()
 	t.line("%d rounds of %s at each point, %s %s/%s, %d CPUs", r.Pairs, r.Duration, r.Go, r.OS, r.Arch, r.CPUs)
 	t.line("Junctor with every gate on, as a part of a yardstick: median (range). raw is net/http with encoding/json, rev httputil.ReverseProxy before it;")
-	t.line("control is the yardstick against itself, 1.00 without noise.\n")
+	t.line("twin is Junctor without records; control is the yardstick against itself, 1.00 without noise.\n")
 
 	t.line("point\tagainst\tcalls/s\tp50\tp99\tCPU/call\tgoal\tverdict")
 	for _, row := range r.Rows {
 		goal, verdict := "", Verdict("")
 		if row.Goal != nil {
-			goal, verdict = fmt.Sprintf("CPU <= %g", row.Goal.AtMost), row.Goal.Verdict
+			goal, verdict = "CPU "+row.Goal.text(), row.Goal.Verdict
+			if row.Against == Twin {
+				goal = "calls/s " + row.Goal.text()
+			}
 		}
 		m, c := row.Ratio, row.Control
 		t.line("%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", row.Name, row.Against, m.Throughput.text(2), m.P50.text(2), m.P99.text(2), m.CPU.text(2), goal, verdict)
@@ -40,6 +43,9 @@ func (r *Report) WriteTable(w io.Writer) error {
 		t.absolute(p.Name, "junctor", p.Junctor, other)
 		t.absolute("", Raw, p.Raw, "")
 		t.absolute("", Rev, p.Rev, "")
+		if p.Twin != nil {
+			t.absolute("", Twin, *p.Twin, "")
+		}
 	}
 	if noisy {
 		t.line("* strangers kept the machine busy: repeat when it is quiet")
@@ -50,7 +56,7 @@ func (r *Report) WriteTable(w io.Writer) error {
 	for _, f := range r.Figures {
 		goal, verdict := "", Verdict("")
 		if f.Goal != nil {
-			goal, verdict = fmt.Sprintf("<= %g", f.Goal.AtMost), f.Goal.Verdict
+			goal, verdict = f.Goal.text(), f.Goal.Verdict
 		}
 		t.line("%s\t%s\t%s\t%s\t%s", f.Name, f.Value.text(1), f.Unit, goal, verdict)
 	}

@@ -15,6 +15,9 @@ import (
 const (
 	Raw = "raw" // net/http and encoding/json
 	Rev = "rev" // httputil.ReverseProxy in front of raw
+
+	// Twin is Junctor without records: no journal, no copy of it, no history.
+	Twin = "twin"
 )
 
 // targets is everything that runs while a point is measured.
@@ -34,7 +37,7 @@ type target struct {
 }
 
 func (t *targets) stop() {
-	for _, p := range []*peer{t.load, t.junctor.peer, t.yard[Rev].peer, t.yard[Raw].peer} {
+	for _, p := range []*peer{t.load, t.junctor.peer, t.yard[Twin].peer, t.yard[Rev].peer, t.yard[Raw].peer} {
 		if p != nil {
 			p.stop()
 		}
@@ -43,14 +46,14 @@ func (t *targets) stop() {
 
 // startTargets starts all of them. Raw gets Junctor's own list to answer
 // tools/list with, so that both send as many bytes.
-func (r *run) startTargets(ctx context.Context) (t *targets, err error) {
+func (r *run) startTargets(ctx context.Context, twin bool) (t *targets, err error) {
 	t = &targets{yard: make(map[string]target)}
 	defer func() {
 		if err != nil {
 			t.stop()
 		}
 	}()
-	p, e, _, err := r.startJunctor(ctx, filepath.Join(r.dir, "data"))
+	p, e, _, err := r.startInstance(ctx, "junctor", r.opt.Junctor, filepath.Join(r.dir, "data"))
 	if err != nil {
 		return t, err
 	}
@@ -79,6 +82,13 @@ func (r *run) startTargets(ctx context.Context) (t *targets, err error) {
 		return t, err
 	}
 	t.yard[Rev] = target{rev, revAt, r.opt.Tool}
+	if twin {
+		p, e, _, err := r.startInstance(ctx, Twin, r.opt.Twin, filepath.Join(r.dir, "twin"))
+		if err != nil {
+			return t, err
+		}
+		t.yard[Twin] = target{p, e, r.opt.Tool}
+	}
 	if t.load, err = r.start(ctx, "load", append(append([]string{}, r.opt.Child...), "load"), nil); err != nil {
 		return t, err
 	}

@@ -15,8 +15,8 @@ func (c *cli) benchCommand() *cobra.Command {
 	var duration time.Duration
 	cmd := &cobra.Command{
 		Use: "bench", Short: "Measure what the gateway costs on this machine",
-		Long: "Measure calls through Junctor beside a bare HTTP server and a plain reverse proxy, each in a process of\n" +
-			"its own, and print the ratios. It exits 1 when a goal is missed.\n\nPoints: " + strings.Join(bench.PointNames(), ", ") + ".",
+		Long: "Measure calls through Junctor beside a bare HTTP server, a plain reverse proxy and a Junctor that keeps no\n" +
+			"records, each in a process of its own, and print the ratios. It exits 1 when a goal is missed.\n\nPoints: " + strings.Join(bench.PointNames(), ", ") + ".",
 		Example: "  junctor bench --short", Args: cobra.NoArgs,
 		RunE: run(func(cmd *cobra.Command, _ []string) error {
 			opt.Points, opt.Duration = points, duration
@@ -51,6 +51,11 @@ func (c *cli) benchChildCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "bench-child ROLE", Short: "A helper process of junctor bench", Example: "  junctor bench-child echo",
 		Hidden: true, DisableFlagParsing: true,
-		RunE: run(func(cmd *cobra.Command, args []string) error { return bench.Child(cmd.Context(), args) }),
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 && args[0] == bench.Twin {
+				return c.twin(cmd.Context())
+			}
+			return bench.Child(cmd.Context(), args)
+		}),
 	}
 }

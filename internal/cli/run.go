@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"time"
@@ -51,9 +52,34 @@ func (c *cli) serve(ctx context.Context, cfg *config.Config, s started) error {
 	})
 }
 
+// twin runs the instance that bench measures the price of records against, until
+// ctx or the standard input ends. It serves nobody else: it listens on loopback
+// only and begins with nothing, so no server that somebody configured is behind
+// it.
+func (c *cli) twin(ctx context.Context) error {
+	cfg, err := config.Load(config.Sources{Env: c.lookup})
+	if err != nil {
+		return err
+	}
+	at, err := netip.ParseAddrPort(cfg.Listen)
+	if err != nil || !at.Addr().IsLoopback() {
+		return junctor.Errorf(junctor.CodeDenied, "the twin keeps no records, so it listens on a loopback address only, not on %s", cfg.Listen)
+	}
+	if entries, err := os.ReadDir(cfg.DataDir); cfg.DB != nil || len(entries) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return junctor.Errorf(junctor.CodeDenied, "the twin keeps no records, so it begins with an empty data directory and no other database; %s is not empty, or db is set", cfg.DataDir)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		_, _ = io.Copy(io.Discard, c.in)
+		cancel()
+	}()
+	return c.with(ctx, cfg, func(a *app.App) error { return a.Run(ctx) }, app.WithoutRecords())
+}
+
 // with makes an instance, lets use have it, and closes it whatever happened.
-func (c *cli) with(ctx context.Context, cfg *config.Config, use func(*app.App) error) error {
-	a, err := app.New(ctx, cfg, version(), app.WithLog(c.err))
+func (c *cli) with(ctx context.Context, cfg *config.Config, use func(*app.App) error, opts ...app.Option) error {
+	a, err := app.New(ctx, cfg, version(), append(opts, app.WithLog(c.err))...)
 	if err != nil {
 		return err
 	}
