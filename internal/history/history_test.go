@@ -186,6 +186,36 @@ func TestSchemasAndSizes(t *testing.T) {
 	})
 }
 
+// A batch may be more than one statement holds; its sums are counted once.
+func TestBigBatch(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *trial) {
+		h := t.open(t, history.Options{Max: 16 << 10})
+		params := []byte(`{"a":"` + strings.Repeat(`word \"é\" `, 700) + `"}`)
+		const calls = 400
+		for n := range calls {
+			c := call(n)
+			c.Subject = fmt.Sprint("agent", n%7)
+			h.Record(&c, params, params)
+		}
+		ok(t, h.Flush(t.Context()))
+		for _, n := range []int{0, 123, calls - 1} {
+			c := call(n)
+			if got, err := h.Get(t.Context(), "acme", c.ID); err != nil || string(got.Params) != string(params) || string(got.Result) != string(params) {
+				t.Errorf("call %d: %.100s, %v", n, got.Params, err)
+			}
+		}
+		usage, err := h.Usage(t.Context(), "acme", time.Time{}, time.Time{}, history.ByAgent)
+		total := int64(0)
+		for _, u := range usage {
+			total += u.Calls
+		}
+		if err != nil || len(usage) != 7 || total != calls || h.Dropped() != 0 {
+			t.Errorf("%d agents, %d calls, %d dropped, %v", len(usage), total, h.Dropped(), err)
+		}
+	})
+}
+
 func TestQueryAgainstModel(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *trial) {

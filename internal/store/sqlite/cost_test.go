@@ -14,7 +14,7 @@ import (
 // What storing a record of the journal costs, when batches are full.
 func TestAddingAuditAllocatesLittle(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "junctor.db"))
-	const size, rounds = 512, 20
+	const size, rounds = 512, 5
 	line := `{"a":"` + strings.Repeat("b", 350) + `"}`
 	records := make([]store.AuditRecord, size)
 	for i := range records {
