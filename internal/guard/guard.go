@@ -93,7 +93,7 @@ func (g *Guard) do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Resu
 	}
 	item, resumed, err := g.admit(ctx, op, &call)
 	if err != nil {
-		return catalog.Result{}, g.refuse(ctx, op, &call, item.Shown, err)
+		return catalog.Result{}, g.refuse(ctx, &call, item.Shown, err)
 	}
 	if op.Arguments != nil {
 		call.ArgsDigest = sha256.Sum256(op.Arguments)

@@ -13,7 +13,7 @@ import (
 // refuse records a call that never ran, with its reason, and gives the error
 // back. shown is the exposed name where one was found: unknown names must not
 // become labels of counters.
-func (g *Guard) refuse(ctx context.Context, op *Op, call *junctor.Call, shown string, err error) error {
+func (g *Guard) refuse(ctx context.Context, call *junctor.Call, shown string, err error) error {
 	e := junctor.AsError(err)
 	if call.ID == "" {
 		call.ID = g.o.NewID()
