@@ -59,6 +59,7 @@ const (
 	defaultQueue = 8 << 10
 	queueBytes   = 16 << 20 // that may wait to be written
 	batchSize    = 512
+	batchBytes   = 2 << 20 // of payloads; the last call of a batch may exceed it
 	batchAfter   = 50 * time.Millisecond
 	closeWithin  = 10 * time.Second
 )

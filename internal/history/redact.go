@@ -229,11 +229,23 @@ func marker(dst []byte, size int) []byte {
 func quote[T string | []byte](dst []byte, s T, room int) ([]byte, bool) {
 	const hex = "0123456789abcdef"
 	for i := 0; i < len(s); {
+		plain := i
+		for plain < len(s) && s[plain] >= 0x20 && s[plain] < 0x7f && s[plain] != '"' && s[plain] != '\\' {
+			plain++
+		}
+		if plain > i {
+			fits := min(plain-i, max(room, 0))
+			dst = append(dst, s[i:i+fits]...)
+			if room -= fits; fits < plain-i {
+				return dst, false
+			}
+			i = plain
+			continue
+		}
 		c := s[i]
-		size, need := 1, 1
+		size, need := 1, 2
 		switch {
-		case c == '"' || c == '\\' || c == '\n' || c == '\t' || c == '\r':
-			need = 2
+		case c == '\n' || c == '\t' || c == '\r':
 		case c < 0x20 || c == 0x7f:
 			need = 6
 		case c >= utf8.RuneSelf:
@@ -247,8 +259,6 @@ func quote[T string | []byte](dst []byte, s T, room int) ([]byte, bool) {
 		switch {
 		case need == 6:
 			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		case need == 1:
-			dst = append(dst, c)
 		case c == '\n':
 			dst = append(dst, '\\', 'n')
 		case c == '\t':

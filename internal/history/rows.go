@@ -21,7 +21,7 @@ type rows struct {
 
 // reset empties the rows. A buffer that grew far is given up.
 func (r *rows) reset() {
-	if cap(r.b) > 4*rowsSize {
+	if cap(r.b) > 4*batchBytes {
 		r.b = nil
 	}
 	r.b, r.begin, r.ends, r.inside = r.b[:0], 0, r.ends[:0], false

@@ -83,14 +83,13 @@ func (h *History) finish(ctx context.Context, b *batch) {
 	}
 }
 
-// drain writes batch after batch until nothing waits.
+// drain writes batch after batch until nothing waits of what did.
 func (h *History) drain(ctx context.Context, b *batch) error {
-	for {
-		before := len(h.queue)
+	for left := len(h.queue); ; {
 		if err := h.batch(ctx, b); err != nil {
 			return err
 		}
-		if before <= batchSize {
+		if left -= len(b.entries); left <= 0 {
 			return nil
 		}
 	}
@@ -101,10 +100,11 @@ func (h *History) drain(ctx context.Context, b *batch) error {
 // or ctx ends.
 func (h *History) batch(ctx context.Context, b *batch) error {
 	b.entries = b.entries[:0]
-	for len(b.entries) < batchSize {
+	for size := 0; len(b.entries) < batchSize && size < batchBytes; {
 		select {
 		case e := <-h.queue:
 			b.entries = append(b.entries, e)
+			size += min(len(e.buf), 2*max(h.o.Max, 0))
 			continue
 		default:
 		}

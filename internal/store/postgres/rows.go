@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// SelectRows implements store.Dialect.
+// SelectRows implements store.Dialect. In a jsonb every column is found without
+// reading the row anew.
 func (dialect) SelectRows(columns string) string {
 	var b strings.Builder
 	b.WriteString("SELECT ")
@@ -19,5 +20,5 @@ func (dialect) SelectRows(columns string) string {
 		}
 		b.WriteString(column)
 	}
-	return b.String() + " FROM json_array_elements(?::json) AS t(r) WHERE true"
+	return b.String() + " FROM jsonb_array_elements(?::jsonb) AS t(r) WHERE true"
 }

@@ -6,7 +6,8 @@ import (
 )
 
 // SelectRows implements store.Dialect. Without the WHERE, SQLite would read an
-// ON CONFLICT behind it as a join.
+// ON CONFLICT behind it as a join. Without the LIMIT it would take the inner
+// SELECT into the outer, and make the text of a row again for every column.
 func (dialect) SelectRows(columns string) string {
 	var b strings.Builder
 	b.WriteString("SELECT ")
@@ -14,7 +15,7 @@ func (dialect) SelectRows(columns string) string {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString("json_extract(value, '$[" + strconv.Itoa(i) + "]')")
+		b.WriteString("json_extract(r, '$[" + strconv.Itoa(i) + "]')")
 	}
-	return b.String() + " FROM json_each(?) WHERE true"
+	return b.String() + " FROM (SELECT value AS r FROM json_each(?) LIMIT -1 OFFSET 0) WHERE true"
 }
