@@ -31,7 +31,7 @@ type reading struct {
 	PerSecond float64 `json:"per_second"`
 	P50       float64 `json:"p50"`
 	P99       float64 `json:"p99"`
-	CPU       float64 `json:"cpu"` // of the server's process tree, per call; 0 is not measured
+	CPU       float64 `json:"cpu"` // of the server's process tree, per answer, until it rests; 0 is not measured
 	RSS       float64 `json:"rss"` // the highest seen, bytes; 0 is not measured
 	Answers   Answers `json:"answers"`
 	Error     string  `json:"error,omitempty"` // there is no measurement, because of this
@@ -62,7 +62,9 @@ func (a *Answers) add(b Answers) {
 const (
 	patience  = 15 * time.Second       // beyond the end of a measurement, for the last answers
 	afterFail = 2 * time.Millisecond   // a broken server is not called in a tight loop
-	rssEvery  = 100 * time.Millisecond // how often memory is looked at
+	lookEvery = 100 * time.Millisecond // how often the server's memory and CPU are looked at
+	restful   = 0.05                   // of one processor: who uses less than this is at rest
+	restLimit = 5 * time.Second        // nobody is waited for longer
 )
 
 // worker is one connection with one call in flight.
@@ -92,12 +94,14 @@ func (j job) run(ctx context.Context) (reading, error) {
 	}
 	begin := time.Now().Add(j.Warmup)
 	end := begin.Add(j.Duration)
+	used, _, _ := proc.Usage(j.PID)
 	var all sync.WaitGroup
 	for i, w := range workers {
 		all.Go(func() { w.work(ctx, uint64(i), uint64(j.Conns), begin, end, limit) })
 	}
-	cpu, rss := j.watch(ctx, begin, end)
+	rss := j.watch(ctx, begin, end)
 	all.Wait()
+	cpu := j.settle(ctx) - used
 	if err := ctx.Err(); err != nil {
 		return reading{}, err
 	}
@@ -153,24 +157,46 @@ func (w *worker) count(a answer, err error) outcome {
 	return o
 }
 
-// watch reads what the server uses between begin and end.
-func (j job) watch(ctx context.Context, begin, end time.Time) (cpu time.Duration, rss uint64) {
+// watch gives the most memory that the server has between begin and end.
+func (j job) watch(ctx context.Context, begin, end time.Time) (rss uint64) {
 	if j.PID == 0 {
-		return 0, 0
+		return 0
 	}
 	pause(ctx, time.Until(begin))
-	first, rss, err := proc.Usage(j.PID)
-	for err == nil && time.Now().Before(end) && ctx.Err() == nil {
-		pause(ctx, min(rssEvery, time.Until(end)))
+	for time.Now().Before(end) && ctx.Err() == nil {
+		pause(ctx, min(lookEvery, time.Until(end)))
+		_, held, err := proc.Usage(j.PID)
+		if err != nil {
+			return 0
+		}
+		rss = max(rss, held)
+	}
+	return rss
+}
+
+// settle waits until the server rests, and gives the CPU time it has used by
+// then. What it puts off until after the last answer is a part of the calls'
+// price, and must not burden whoever is measured next.
+func (j job) settle(ctx context.Context) time.Duration {
+	if j.PID == 0 {
+		return 0
+	}
+	last, _, err := proc.Usage(j.PID)
+	for limit := time.Now().Add(restLimit); err == nil && time.Now().Before(limit) && ctx.Err() == nil; {
+		since := time.Now()
+		pause(ctx, lookEvery)
 		var now time.Duration
-		var held uint64
-		now, held, err = proc.Usage(j.PID)
-		cpu, rss = now-first, max(rss, held)
+		now, _, err = proc.Usage(j.PID)
+		resting := (now - last).Seconds() < restful*time.Since(since).Seconds()
+		last = now
+		if resting {
+			break
+		}
 	}
 	if err != nil {
-		return 0, 0
+		return 0
 	}
-	return cpu, rss
+	return last
 }
 
 func (j job) read(workers []*worker, cpu time.Duration, rss uint64) reading {
@@ -184,8 +210,8 @@ func (j job) read(workers []*worker, cpu time.Duration, rss uint64) reading {
 	r.Calls = len(latency)
 	r.PerSecond = float64(r.Calls) / j.Duration.Seconds()
 	r.P50, r.P99 = micros(percentile(latency, 0.5)), micros(percentile(latency, 0.99))
-	if r.Calls > 0 {
-		r.CPU = micros(cpu) / float64(r.Calls)
+	if r.Answers.Right > 0 && cpu > 0 {
+		r.CPU = micros(cpu) / float64(r.Answers.Right)
 	}
 	r.RSS = float64(rss)
 	return r
