@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,42 +31,67 @@ type block struct {
 	next bool // nothing but empty lines since the block before
 }
 
-// TestCommands runs every block that is fenced as `sh run`. A `text` block right
-// behind it is what must appear in its output, line by line; … stands for
-// anything.
+// TestCommands runs every block that is fenced as `sh run`, in the order of its
+// document, which has an instance and a folder of its own. A program that is not
+// everywhere is named behind it: `sh run tesseract`. A `text` block right behind
+// is what must appear in the output, line by line; … stands for anything.
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("curl"); err != nil {
 		program.Missing(t, "curl")
 	}
-	in := program.Start(t, program.FreeAddr(t), t.TempDir())
 	ran := 0
 	for name, text := range documents(t) {
 		blocks := fences(text)
+		if !slices.ContainsFunc(blocks, func(b block) bool { return b.runs() }) {
+			continue
+		}
+		in := program.Start(t, program.FreeAddr(t), t.TempDir())
+		dir := t.TempDir()
+		if err := os.Symlink(filepath.Join(program.Root(t), "docs"), filepath.Join(dir, "docs")); err != nil {
+			t.Fatal(err)
+		}
 		for i, b := range blocks {
-			if b.info != "sh run" {
+			if !b.runs() || !b.possible(t) {
 				continue
 			}
 			ran++
-			out := run(t, in, name, b)
+			out := run(t, in, dir, name, b)
 			if i+1 < len(blocks) && blocks[i+1].info == "text" && blocks[i+1].next {
 				expect(t, name, blocks[i+1], out)
 			}
 		}
 	}
-	if ran < 4 {
+	if ran < 10 {
 		t.Errorf("only %d blocks are marked as runnable: the search is broken", ran)
 	}
 }
 
-func run(t *testing.T, in *program.Instance, name string, b block) string {
+func (b block) runs() bool { return b.info == "sh run" || strings.HasPrefix(b.info, "sh run ") }
+
+// possible says whether the programs that the block names are here. In CI they
+// must be.
+func (b block) possible(t *testing.T) bool {
+	t.Helper()
+	for _, name := range strings.Fields(b.info)[2:] {
+		if _, err := exec.LookPath(name); err != nil {
+			if os.Getenv("CI") != "" {
+				t.Errorf("missing: %s", name)
+			}
+			return false
+		}
+	}
+	return true
+}
+
+func run(t *testing.T, in *program.Instance, dir, name string, b block) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", strings.ReplaceAll(b.text, documented, in.URL))
-	cmd.Env = program.Env("JUNCTOR_URL="+in.URL, "JUNCTOR_KEY="+program.AdminKey)
+	cmd.Env = program.Env("JUNCTOR_DATA_DIR="+in.DataDir, "JUNCTOR_ADMIN_KEY="+program.AdminKey)
 	cmd.Env = append(cmd.Env, "PATH="+filepath.Dir(program.Binary(t))+string(os.PathListSeparator)+os.Getenv("PATH"))
-	cmd.Dir = t.TempDir()
+	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Errorf("%s:%d: %v\n%s\n%s", name, b.line, err, b.text, out)
