@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"time"
 	"unsafe"
 )
@@ -35,6 +36,8 @@ const (
 	shipLonger = 30 * time.Second       // but not above this
 	shipTime   = 30 * time.Second       // for one batch
 	shipText   = 1 << 20                // of a batch's texts are kept for the next
+	shipPause  = time.Second            // the longest pause between two batches
+	shipShare  = 16                     // while calls come, copying takes one of so many parts of the processors
 )
 
 // ship copies records as long as the journal is open. No call waits for it.
@@ -126,6 +129,7 @@ func (j *Journal) shipRound(ctx context.Context, t *tail) error {
 		return err
 	}
 	for t.next <= m.seq {
+		begin, seq := time.Now(), j.last()
 		batch, err := t.read(m.seq, shipBatch)
 		if err != nil || len(batch) == 0 {
 			return err
@@ -137,8 +141,25 @@ func (j *Journal) shipRound(ctx context.Context, t *tail) error {
 			return err
 		}
 		j.shipped.Store(batch[len(batch)-1].Seq)
+		if j.last() != seq && !pause(ctx, restAfter(time.Since(begin), runtime.GOMAXPROCS(0))) {
+			return ctx.Err()
+		}
 	}
 	return nil
+}
+
+// restAfter is how long to leave the processors to calls, which matter more than
+// their copy, after work that took so long. What lags meanwhile is copied when
+// fewer calls come.
+func restAfter(took time.Duration, processors int) time.Duration {
+	return min(took*time.Duration(max(shipShare-processors, 0))/time.Duration(processors), shipPause)
+}
+
+// last is the number of the last record that was written.
+func (j *Journal) last() uint64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.seq
 }
 
 // shipRest copies what is left, once.

@@ -1,0 +1,73 @@
+package audit
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestRestAfter(t *testing.T) {
+	t.Parallel()
+	const took = 10 * time.Millisecond
+	for processors, want := range map[int]time.Duration{1: 150 * time.Millisecond, 2: 70 * time.Millisecond, 8: took, 15: took / 15, 16: 0, 64: 0} {
+		if got := restAfter(took, processors); got != want {
+			t.Errorf("%d processors: %v, want %v", processors, got, want)
+		}
+	}
+	if got := restAfter(time.Hour, 1); got != shipPause {
+		t.Errorf("after an hour: %v, want %v", got, shipPause)
+	}
+}
+
+// slow is a copy that takes its time over each batch, while calls go on or not.
+type slow struct {
+	memory
+	meanwhile func()
+	took      time.Duration
+	times     []time.Time // when a batch began
+}
+
+func (s *slow) Ship(ctx context.Context, rs []Record) error {
+	s.times = append(s.times, time.Now())
+	time.Sleep(s.took)
+	s.meanwhile()
+	return s.memory.Ship(ctx, rs)
+}
+
+// Copying leaves the processors to calls that come, and only to those.
+func TestShippingRests(t *testing.T) {
+	t.Parallel()
+	for name, calls := range map[string]int{"calls go on": 1, "nobody calls": 0} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := place(t)
+			synctest.Test(t, func(t *testing.T) {
+				s := &slow{took: 10 * time.Millisecond}
+				j := open(t, Options{Dir: dir, Ship: s})
+				s.meanwhile = func() {
+					if len(s.times) < 4 {
+						run(t, j, "m", calls)
+					}
+				}
+				run(t, j, "a", 2*shipBatch) // two records each
+				time.Sleep(2 * time.Second)
+				synctest.Wait()
+				closed(t, j)
+				want := s.took
+				if calls > 0 {
+					want += restAfter(s.took, runtime.GOMAXPROCS(0))
+				}
+				if len(s.times) < 4 {
+					t.Fatalf("%d batches", len(s.times))
+				}
+				for i := range 3 {
+					if got := s.times[i+1].Sub(s.times[i]); got != want {
+						t.Errorf("batch %d began %v after the one before it, want %v", i+2, got, want)
+					}
+				}
+			})
+		})
+	}
+}
