@@ -125,7 +125,7 @@ func wireStatus(code int) int {
 func (g *Gateway) refuse(w http.ResponseWriter, status int, id []byte, e *wire.Error) {
 	w.Header()["Content-Type"] = g.jsonType
 	w.WriteHeader(status)
-	_, _ = w.Write(wire.AppendError(nil, id, e)) //nolint:gosec // JSON, and said to be
+	_, _ = w.Write(wire.AppendError(nil, id, e))
 }
 
 // setRetry writes when to come back, in whole seconds as HTTP wants it.
