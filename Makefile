@@ -20,8 +20,8 @@ test/quick: ## vet and unit tests; needs only Go
 	go vet ./...
 	go test -shuffle=on ./...
 
-prove: ## the long forms and all benchmarks; writes docs/proofs.md
-	@tools/prove.sh
+prove: ## the long forms and all benchmarks, or PARTS="crash bench"; writes docs/proofs.md
+	@tools/prove.sh $(PARTS)
 
 lint: ## formatting and golangci-lint
 	@tools/install.sh gofumpt golangci-lint

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs every fuzz target for the time given (`tools/fuzz.sh 3s`), one after the
-# other, and says how many there were. None at all is a failure: then the search
-# below is broken.
+# Runs every fuzz target for the time given (`tools/fuzz.sh 3s`), or those of one
+# package (`tools/fuzz.sh 3s internal/wire`), one after the other, and says how
+# many there were. None at all is a failure: then the search below is broken.
 #
 # Fuzzing compiles a package and all that it imports once more, with
 # instrumentation. For packages that link the SQL database that takes minutes,
@@ -10,10 +10,12 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 time=${1:?how long for each target, as in 3s}
+only=${2:-}
 count=0
 skipped=0
 while IFS=: read -r file name; do
 	dir=./$(dirname "$file")
+	[[ -z $only || $dir == ./$only ]] || continue
 	if [[ -z ${JUNCTOR_LONG:-} ]] && go list -deps -test "$dir" | grep -q '^modernc.org/sqlite'; then
 		printf '%s %s: seeds only, it links the database\n' "$dir" "$name"
 		skipped=$((skipped + 1))

