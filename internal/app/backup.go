@@ -93,7 +93,7 @@ func rawDatabases(ctx context.Context, cfg *config.Config) (map[string]*store.Ra
 	}
 	history, err := openHistory()
 	if err != nil {
-		return nil, nil, errors.Join(err, main.Close())
+		return nil, nil, errors.Join(err, main.Close()) //nolint:contextcheck // closing has its own limit: ctx may have ended
 	}
-	return map[string]*store.Raw{"junctor": main, "history": history}, func() { _, _ = main.Close(), history.Close() }, nil
+	return map[string]*store.Raw{"junctor": main, "history": history}, func() { _, _ = main.Close(), history.Close() }, nil //nolint:contextcheck // closing has its own limit: ctx may have ended
 }

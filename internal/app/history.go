@@ -27,7 +27,7 @@ func (a *App) openHistory(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.history, err = history.New(history.Options{
+	a.history, err = history.New(history.Options{ //nolint:contextcheck // its writer lives until Close, not until ctx ends
 		Write: db.Write, Read: db.Read, Dialect: db.Dialect, Paths: secretPaths{a.catalog}, Logger: a.log, Max: int(a.cfg.HistorySize),
 	})
 	if err != nil {

@@ -19,7 +19,7 @@ func VerifyCopy(ctx context.Context, cfg *config.Config, o audit.VerifyOptions) 
 	if err != nil {
 		return report, err
 	}
-	defer func() {
+	defer func() { //nolint:contextcheck // closing has its own limit: ctx may have ended
 		if cerr := st.Close(); err == nil {
 			err = cerr
 		}

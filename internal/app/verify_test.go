@@ -46,18 +46,19 @@ func TestCopyEdits(t *testing.T) {
 	if os.Getenv("JUNCTOR_PROVE") != "" {
 		edits = 500
 	}
-	rng := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // which record is changed need not be secret
+	rng := rand.New(rand.NewPCG(1, 2))
 	found := 0
 	for range edits {
-		seq := int64(whole.First) + rng.Int64N(int64(whole.Last-whole.First)) //nolint:gosec // small
+		seq := int64(whole.First) + rng.Int64N(int64(whole.Last-whole.First))
 		name, statements := copyEdit(rng, seq)
 		undo := edit(t, filepath.Join(i.Dir, "junctor.db"), statements)
 		r := verify()
-		if r.OK || r.Bad == nil {
+		switch {
+		case r.OK || r.Bad == nil:
 			t.Errorf("%s of record %d was not found", name, seq)
-		} else if r.Bad.Seq < uint64(seq) || r.Bad.Seq > uint64(seq)+1 { //nolint:gosec // small
+		case r.Bad.Seq < uint64(seq) || r.Bad.Seq > uint64(seq)+1:
 			t.Errorf("%s of record %d: record %d is named (%s)", name, seq, r.Bad.Seq, r.Bad.Reason)
-		} else {
+		default:
 			found++
 		}
 		undo()

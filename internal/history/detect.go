@@ -323,7 +323,7 @@ func random(word []byte) bool {
 	var seen [256]int
 	var kinds [4]int
 	turns, last := 0, -1
-	for i := range len(word) {
+	for i := range word {
 		c := word[i]
 		seen[c]++
 		kind := 3

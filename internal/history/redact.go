@@ -126,7 +126,8 @@ func (r *redactor) clean(s []byte) ([]byte, bool) {
 		r.scratch = append(r.scratch, s...)
 		s, changed = r.scratch[begin:], true
 	}
-	begin, found := len(r.scratch), false
+	begin := len(r.scratch)
+	var found bool
 	if r.scratch, found = r.found.clean(r.scratch, s, r.sensitive); found {
 		return r.scratch[begin:], true
 	}

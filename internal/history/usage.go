@@ -130,8 +130,9 @@ func kindName(kind junctor.Kind) string {
 		return "(completion)"
 	case junctor.KindSubscription:
 		return "(subscription)"
+	default:
+		return "(" + string(kind) + ")"
 	}
-	return "(" + string(kind) + ")"
 }
 
 func dayOf(t time.Time) int64 {

@@ -200,7 +200,7 @@ func (h *History) attempt(ctx context.Context, b *batch) error {
 
 // run executes a statement on each list of rows.
 func run(ctx context.Context, tx *sql.Tx, stmt *sql.Stmt, on *rows) error {
-	stmt = tx.StmtContext(ctx, stmt) //nolint:sqlclosecheck // ends with the transaction
+	stmt = tx.StmtContext(ctx, stmt) // ends with the transaction
 	return on.each(func(list string) error {
 		_, err := stmt.ExecContext(ctx, list)
 		return err
