@@ -72,7 +72,7 @@ type Gateway struct {
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
-	work   work
+	work   *work
 
 	sessions sessionTable
 	streams  openStreams
@@ -98,7 +98,7 @@ func New(o Options) (*Gateway, error) {
 		return nil, err
 	}
 	g := &Gateway{o: o, serverInfo: info, jsonType: []string{"application/json"}, sseType: []string{"text/event-stream"}}
-	g.work.log = o.Logger
+	g.work = newWork(o.Logger)
 	g.inbounds.New = func() any { return &inbound{} }
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	g.work.start(g.sweep)

@@ -27,7 +27,7 @@ type pipe struct {
 	cancel  context.CancelFunc
 	slots   chan struct{}
 	listens atomic.Int32 // of the requests that run: those that only listen
-	work    work
+	work    *work
 	s       *session
 	pumps   sync.Once
 
@@ -39,7 +39,7 @@ type pipe struct {
 }
 
 func (g *Gateway) newPipe(ctx context.Context, p *junctor.Principal, door junctor.Door, write func([]byte) error) *pipe {
-	c := &pipe{g: g, p: p, door: door, write: write, slots: make(chan struct{}, maxPipeCalls), work: work{log: g.o.Logger}, s: newSession(g.bootID(), wire.LatestLegacy, nil, nil)}
+	c := &pipe{g: g, p: p, door: door, write: write, slots: make(chan struct{}, maxPipeCalls), work: newWork(g.o.Logger), s: newSession(g.bootID(), wire.LatestLegacy, nil, nil)}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	return c
 }
