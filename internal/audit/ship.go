@@ -37,6 +37,7 @@ const (
 	shipTime   = 30 * time.Second       // for one batch
 	shipText   = 1 << 20                // of a batch's texts are kept for the next
 	shipPause  = time.Second            // the longest pause between two batches
+	shipLook   = 20 * time.Millisecond  // and how often it is seen whether calls still come
 	shipShare  = 16                     // while calls come, copying takes one of so many parts of the processors
 )
 
@@ -141,7 +142,7 @@ func (j *Journal) shipRound(ctx context.Context, t *tail) error {
 			return err
 		}
 		j.shipped.Store(batch[len(batch)-1].Seq)
-		if j.last() != seq && !pause(ctx, restAfter(time.Since(begin), runtime.GOMAXPROCS(0))) {
+		if !j.rest(ctx, seq, restAfter(time.Since(begin), runtime.GOMAXPROCS(0))) {
 			return ctx.Err()
 		}
 	}
@@ -153,6 +154,18 @@ func (j *Journal) shipRound(ctx context.Context, t *tail) error {
 // fewer calls come.
 func restAfter(took time.Duration, processors int) time.Duration {
 	return min(took*time.Duration(max(shipShare-processors, 0))/time.Duration(processors), shipPause)
+}
+
+// rest waits for so long, but only as long as records come after the one with
+// this number; false when ctx ends.
+func (j *Journal) rest(ctx context.Context, seq uint64, left time.Duration) bool {
+	for now := j.last(); now != seq && left > 0; now = j.last() {
+		if !pause(ctx, min(left, shipLook)) {
+			return false
+		}
+		seq, left = now, left-shipLook
+	}
+	return ctx.Err() == nil
 }
 
 // last is the number of the last record that was written.

@@ -21,6 +21,31 @@ func TestRestAfter(t *testing.T) {
 	}
 }
 
+// A rest ends soon after the last call.
+func TestRestEndsWithTheCalls(t *testing.T) {
+	t.Parallel()
+	dir := place(t)
+	synctest.Test(t, func(t *testing.T) {
+		j := open(t, Options{Dir: dir})
+		for calls, want := range []time.Duration{0, 20 * time.Millisecond, 40 * time.Millisecond} {
+			seq, begin := j.last(), time.Now()
+			for i := range calls {
+				time.AfterFunc(time.Duration(i)*shipLook-time.Millisecond, func() { run(t, j, "c", 1) })
+			}
+			synctest.Wait()
+			if got := time.Since(begin); !j.rest(t.Context(), seq, time.Second) || time.Since(begin) != want {
+				t.Errorf("%d calls: rested %v from %v on, want %v", calls, time.Since(begin), got, want)
+			}
+		}
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if j.rest(ended, j.last(), time.Second) {
+			t.Error("it goes on after the end")
+		}
+		closed(t, j)
+	})
+}
+
 // slow is a copy that takes its time over each batch, while calls go on or not.
 type slow struct {
 	memory
@@ -62,7 +87,7 @@ func TestShippingRests(t *testing.T) {
 				closed(t, j)
 				want := s.took
 				if calls > 0 {
-					want += restAfter(s.took, runtime.GOMAXPROCS(0))
+					want += min(restAfter(s.took, runtime.GOMAXPROCS(0)), shipLook) // one call
 				}
 				if len(s.times) < 4 {
 					t.Fatalf("%d batches", len(s.times))

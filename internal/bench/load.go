@@ -62,8 +62,9 @@ func (a *Answers) add(b Answers) {
 const (
 	patience  = 15 * time.Second       // beyond the end of a measurement, for the last answers
 	afterFail = 2 * time.Millisecond   // a broken server is not called in a tight loop
-	lookEvery = 100 * time.Millisecond // how often the server's memory and CPU are looked at
-	restful   = 0.05                   // of one processor: who uses less than this is at rest
+	lookEvery = 100 * time.Millisecond // how often the server's memory is looked at
+	restFor   = 200 * time.Millisecond // with next to nothing to do is rest
+	restful   = 0.05                   // of one processor is next to nothing
 	restLimit = 5 * time.Second        // nobody is waited for longer
 )
 
@@ -184,7 +185,7 @@ func (j job) settle(ctx context.Context) time.Duration {
 	last, _, err := proc.Usage(j.PID)
 	for limit := time.Now().Add(restLimit); err == nil && time.Now().Before(limit) && ctx.Err() == nil; {
 		since := time.Now()
-		pause(ctx, lookEvery)
+		pause(ctx, restFor)
 		var now time.Duration
 		now, _, err = proc.Usage(j.PID)
 		resting := (now - last).Seconds() < restful*time.Since(since).Seconds()
