@@ -196,6 +196,13 @@ func TestSuggestions(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "mean forecast, forecasts") || strings.Contains(err.Error(), "hidden") {
 		t.Errorf("a server's own view: %v", err)
 	}
+	attach(t, c, "maths", junctor.ModeBuiltin, server(t, "maths", "add"))
+	for _, name := range []string{"maths__ad", "ad"} { // the plain view answers to both forms
+		_, err = shelf(c).Tool(p, catalog.View{Plain: true}, name, "")
+		if err == nil || !strings.Contains(err.Error(), name+"d?") {
+			t.Errorf("the plain view: %v", err)
+		}
+	}
 	_, err = shelf(c).Tool(stranger(), catalog.View{}, "weather__forcast", "")
 	if err == nil || strings.Contains(err.Error(), "mean") {
 		t.Errorf("to one who sees nothing: %v", err)

@@ -27,6 +27,11 @@ func (sh *Shelf) unknownTool(p *junctor.Principal, v View, name string) error {
 			}
 			shown := sh.shownName(v, s, t)
 			d := min(distance(name, shown, most), distance(name, t.Name, most-1)+1)
+			if v.Plain {
+				if e := distance(name, t.Exposed, most); e < d { // it answers to both
+					shown, d = t.Exposed, e
+				}
+			}
 			if d <= most {
 				found = append(found, near{shown, d})
 			}
