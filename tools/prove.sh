@@ -65,7 +65,7 @@ run() {
 		tests "$log" -run 'Alloc' ./internal/app && logged "$log" '.*allocations.*' &&
 			tests "$log" -run 'Alloc' ./internal/history && logged "$log" '.*allocations.*' | sed 's/^- /- the history alone, its writer included: /'
 		;;
-	fuzz-*) tools/fuzz.sh "$fuzztime" "internal/$(sed 's|^fuzz-||; s|-|/|g' <<<"$1")" >"$log" && sed -nE '$s/^/- '"${1#fuzz-}"': /p' "$log" ;;
+	fuzz-*) tools/fuzz.sh "$fuzztime" "internal/$(sed 's|^fuzz-||; s|-|/|g' <<<"$1")" >"$log" && sed -nE '$s/(.*), 0 as seeds only/- '"${1#fuzz-}"': \1/p' "$log" ;;
 	bench)
 		go build -o .cache/bin/junctor ./cmd/junctor || return 1
 		local code=0
