@@ -68,13 +68,15 @@ func (c *cli) twin(ctx context.Context) error {
 	if entries, err := os.ReadDir(cfg.DataDir); cfg.DB != nil || len(entries) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return junctor.Errorf(junctor.CodeDenied, "the twin keeps no records, so it begins with an empty data directory and no other database; %s is not empty, or db is set", cfg.DataDir)
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() {
-		_, _ = io.Copy(io.Discard, c.in)
-		cancel()
-	}()
-	return c.with(ctx, cfg, func(a *app.App) error { return a.Run(ctx) }, app.WithoutRecords())
+	return c.with(ctx, cfg, func(a *app.App) error {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		go func() {
+			_, _ = io.Copy(io.Discard, c.in)
+			cancel()
+		}()
+		return a.Run(ctx)
+	}, app.WithoutRecords())
 }
 
 // with makes an instance, lets use have it, and closes it whatever happened.
