@@ -65,7 +65,13 @@ run() {
 		tests "$log" -run 'Alloc' ./internal/app && logged "$log" '.*allocations.*' &&
 			tests "$log" -run 'Alloc' ./internal/history && logged "$log" '.*allocations.*' | sed 's/^- /- the history alone, its writer included: /'
 		;;
-	fuzz-*) tools/fuzz.sh "$fuzztime" "internal/$(sed 's|^fuzz-||; s|-|/|g' <<<"$1")" >"$log" && sed -nE '$s/(.*), 0 as seeds only/- '"${1#fuzz-}"': \1/p' "$log" ;;
+	fuzz-*)
+		if ! tools/fuzz.sh "$fuzztime" "internal/$(sed 's|^fuzz-||; s|-|/|g' <<<"$1")" >"$log"; then
+			cat "$log" >&2
+			return 1
+		fi
+		sed -nE '$s/(.*), 0 as seeds only/- '"${1#fuzz-}"': \1/p' "$log"
+		;;
 	bench)
 		go build -o .cache/bin/junctor ./cmd/junctor || return 1
 		local code=0
@@ -183,7 +189,7 @@ done
 
 . tools/steps.sh
 work=$(mktemp -d)
-trap 'code=$?; rm -rf "$work"; (exit "$code"); steps_summary' EXIT
+trap 'code=$?; set +e; rm -rf "$work"; (exit "$code"); steps_summary' EXIT
 step setup tools/install.sh node debian
 for part in "${wanted[@]}"; do
 	step "$part" prove "$part"
