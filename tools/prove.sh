@@ -170,21 +170,19 @@ prove() { # prove PART: what it said is written even when a goal was missed
 	[[ -s $work/body ]] || { echo "$1 has said nothing: the search for its figures is broken" >&2; return 1; }
 }
 
-mapfile -t known < <(parts)
 if [[ ${1:-} == list ]]; then
-	printf '%s\n' "${known[@]}"
+	parts
 	exit
 fi
 wanted=()
 for name in "${@:-all}"; do
-	found=0
-	for part in "${known[@]}"; do
-		if [[ $name == all || $part == "$name" || $part == "$name"-* ]]; then
-			wanted+=("$part")
-			found=1
-		fi
-	done
-	[[ $found -eq 1 ]] || { echo "prove.sh: unknown part $name; tools/prove.sh list names them" >&2; exit 2; }
+	case $name in
+	all) mapfile -t some < <(parts) ;;
+	crash | fuzz) mapfile -t some < <(parts | grep "^$name-") ;;
+	*) mapfile -t some < <(parts | grep -Fx -- "$name") ;;
+	esac
+	[[ ${#some[@]} -gt 0 ]] || { echo "prove.sh: unknown part $name; tools/prove.sh list names them" >&2; exit 2; }
+	wanted+=("${some[@]}")
 done
 
 . tools/steps.sh
