@@ -1,0 +1,67 @@
+package upstream
+
+import "context"
+
+// link is one established way to a server: HTTP of either era, HTTP+SSE, or a
+// child's stdio. It is safe for use by several goroutines.
+type link interface {
+	// roundTrip sends one request and gives its result object, which belongs to
+	// the caller. What the server says or asks about it meanwhile goes to peer,
+	// which may be nil. When ctx ends first the request is cancelled as the era
+	// wants it. Errors are *wire.Error, the server's own, or *junctor.Error:
+	// CodeUnreachable (nothing was sent), CodeUnavailable with RetryAfter (the
+	// server refused before it ran), errGone (the link is over: open another),
+	// CodeUnauthenticated, CodeTimeout, CodeCanceled, CodeTooLarge, CodeUpstream
+	// (broke off, or made no sense: it may have run).
+	roundTrip(ctx context.Context, method string, params []byte, peer peer) (result []byte, err error)
+
+	// notify sends a notification.
+	notify(ctx context.Context, method string, params []byte) error
+
+	// listen hands peer what the server says by itself until ctx ends or the
+	// stream breaks. params are those of subscriptions/listen on a modern link
+	// and nil on a legacy one. A server that never says anything by itself is
+	// errSilent.
+	listen(ctx context.Context, params []byte, peer peer) error
+
+	modern() bool
+	version() string      // the protocol version that is spoken
+	capabilities() []byte // of the server, a JSON object
+	info() []byte         // serverInfo, a JSON object; nil when not given
+	instructions() string
+	close() error
+}
+
+// peer is the client's end of a link: who hears the notes and answers the
+// questions of a server.
+type peer interface {
+	// note takes a notification: progress, a log message, a changed list, an
+	// updated resource. params are valid until it returns.
+	note(method string, params []byte)
+	// ask answers a request of a legacy server: elicitation, sampling, roots.
+	// It may take long. An error is answered as a JSON-RPC error, a *wire.Error
+	// as it is.
+	ask(ctx context.Context, method string, params []byte) (result []byte, err error)
+}
+
+// opening is what a new link is to begin with.
+type opening struct {
+	// declared are the client capabilities that a legacy handshake carries, a
+	// JSON object. A modern link has them in the _meta of each request.
+	declared []byte
+	// credentials are sent with every HTTP request of the link; nil is none.
+	credentials map[string][]string
+	// unasked hears what belongs to no call of this link. It may be nil.
+	unasked peer
+}
+
+// errGone says that a link is over and why: what was not sent may be sent over
+// another. errSilent is the answer of listen where a server offers no stream.
+type linkError string
+
+func (e linkError) Error() string { return string(e) }
+
+const (
+	errGone   linkError = "the session is over"
+	errSilent linkError = "the server says nothing by itself"
+)
