@@ -10,9 +10,11 @@ type link interface {
 	// which may be nil. When ctx ends first the request is cancelled as the era
 	// wants it. Errors are *wire.Error, the server's own, or *junctor.Error:
 	// CodeUnreachable (nothing was sent), CodeUnavailable with RetryAfter (the
-	// server refused before it ran), errGone (the link is over: open another),
-	// CodeUnauthenticated, CodeTimeout, CodeCanceled, CodeTooLarge, CodeUpstream
-	// (broke off, or made no sense: it may have run).
+	// server refused before it ran), CodeUnauthenticated, CodeTimeout,
+	// CodeCanceled, CodeTooLarge, CodeUpstream (it broke off, or made no sense:
+	// the request may have run). Where the link itself is over and another is to
+	// be opened, the cause is errGone if the request cannot have run and errLost
+	// if it may have.
 	roundTrip(ctx context.Context, method string, params []byte, peer peer) (result []byte, err error)
 
 	// notify sends a notification.
@@ -20,8 +22,9 @@ type link interface {
 
 	// listen hands peer what the server says by itself until ctx ends or the
 	// stream breaks. params are those of subscriptions/listen on a modern link
-	// and nil on a legacy one. A server that never says anything by itself is
-	// errSilent.
+	// and nil on a legacy one, where notes that belong to no call come here too.
+	// A server that never says anything by itself is errSilent. It runs once at
+	// a time.
 	listen(ctx context.Context, params []byte, peer peer) error
 
 	modern() bool
@@ -51,17 +54,4 @@ type opening struct {
 	declared []byte
 	// credentials are sent with every HTTP request of the link; nil is none.
 	credentials map[string][]string
-	// unasked hears what belongs to no call of this link. It may be nil.
-	unasked peer
 }
-
-// errGone says that a link is over and why: what was not sent may be sent over
-// another. errSilent is the answer of listen where a server offers no stream.
-type linkError string
-
-func (e linkError) Error() string { return string(e) }
-
-const (
-	errGone   linkError = "the session is over"
-	errSilent linkError = "the server says nothing by itself"
-)
