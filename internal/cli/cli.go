@@ -71,7 +71,7 @@ func (c *cli) root() *cobra.Command {
 	c.settings(root)
 	root.AddCommand(up, c.demoCommand(), c.toolCommand(), c.serverCommand(), c.keyCommand(), c.callCommand(), c.usageCommand(),
 		c.secretCommand(), c.auditCommand(), c.backupCommand(), c.restoreCommand(), c.doctorCommand(),
-		c.configCommand(), c.stdioCommand(), c.benchCommand(), c.benchChildCommand(), c.completionCommand(), c.versionCommand())
+		c.configCommand(), c.stdioCommand(), c.benchCommand(), c.benchChildCommand(), c.reapCommand(), c.completionCommand(), c.versionCommand())
 	return root
 }
 
