@@ -1,6 +1,9 @@
 package upstream
 
-import "context"
+import (
+	"context"
+	"net/http"
+)
 
 // link is one established way to a server: HTTP of either era, HTTP+SSE, or a
 // child's stdio. It is safe for use by several goroutines.
@@ -53,5 +56,8 @@ type opening struct {
 	// JSON object. A modern link has them in the _meta of each request.
 	declared []byte
 	// credentials are sent with every HTTP request of the link; nil is none.
-	credentials map[string][]string
+	credentials http.Header
+	// ambiguous is told when the server asked something that could have been
+	// any of several calls'. It may be nil.
+	ambiguous func()
 }
