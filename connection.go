@@ -96,5 +96,17 @@ type Probe struct {
 	Reason string       `json:"reason,omitempty"`
 	Hint   string       `json:"hint,omitempty"`
 	Status ServerStatus `json:"status"`
-	Tools  []string     `json:"tools,omitempty"` // names, the first thousand
+	Tools  []string     `json:"tools,omitempty"` // names
 }
+
+// ProbeError is why a server was not added or changed: it could not be reached
+// as it was described.
+type ProbeError struct {
+	Err   *Error
+	Probe Probe
+}
+
+func (e *ProbeError) Error() string { return e.Err.Message }
+
+// Unwrap gives the error to errors.As.
+func (e *ProbeError) Unwrap() error { return e.Err }

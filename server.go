@@ -40,6 +40,7 @@ type Server struct {
 
 	Connection        // of a bring-your-own server
 	Credential string `json:"-"` // names the sealed credentials; "" where there are none
+	Trusted    bool   `json:"-"` // the operator entered the connection: it may lead to this machine itself
 }
 
 // AdhocServer is the id under which calls of endpoints that are no registered

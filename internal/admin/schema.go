@@ -96,13 +96,13 @@ func codes() []junctor.Code {
 type kind string
 
 func (kind) Schema(huma.Registry) *huma.Schema {
-	return words(junctor.KindTool, junctor.KindResource, junctor.KindPrompt, junctor.KindCompletion, junctor.KindSubscription)
+	return words(junctor.KindTool, junctor.KindResource, junctor.KindPrompt, junctor.KindCompletion, junctor.KindSubscription, junctor.KindServer)
 }
 
 type door string
 
 func (door) Schema(huma.Registry) *huma.Schema {
-	return words(junctor.DoorMCP, junctor.DoorSSE, junctor.DoorStdio, junctor.DoorPlain, junctor.DoorAdmin)
+	return words(junctor.DoorMCP, junctor.DoorSSE, junctor.DoorStdio, junctor.DoorPlain, junctor.DoorCall, junctor.DoorAdmin)
 }
 
 type status string

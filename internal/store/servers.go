@@ -19,6 +19,7 @@ type serverConfig struct {
 	Owner      string              `json:"owner,omitempty"`
 	Private    bool                `json:"private,omitempty"`
 	Credential string              `json:"credential,omitempty"`
+	Trusted    bool                `json:"trusted,omitempty"`
 	Connection *junctor.Connection `json:"connection,omitempty"`
 }
 
@@ -129,6 +130,7 @@ func scanServer(row scanner) (junctor.Server, error) {
 		return srv, fmt.Errorf("the config of the server %q cannot be read: %w", srv.ID, err)
 	}
 	srv.Owner, srv.Private, srv.Credential = config.Owner, config.Private, config.Credential
+	srv.Trusted = config.Trusted
 	if config.Connection != nil {
 		srv.Connection = *config.Connection
 	}
