@@ -38,3 +38,9 @@ func notRun(err error) bool {
 		return false
 	}
 }
+
+// missing says that the server does not know the method.
+func missing(err error) bool {
+	e, own := errors.AsType[*wire.Error](err)
+	return own && e.Code == wire.CodeMethodNotFound
+}

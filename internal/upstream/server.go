@@ -2,14 +2,39 @@ package upstream
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
 // Server is one MCP server as a backend. It connects when it is first used.
 type Server struct {
-	o Options
+	o       Options
+	info    []byte // clientInfo, as it is sent
+	opener  *opener
+	breaker breaker
+
+	tokens   atomic.Uint64
+	isolated atomic.Bool
+	offers   atomic.Pointer[listed]
+	reading  chan struct{} // holds one while the offer is read
+
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	tasks  tasks
+
+	mu       sync.Mutex
+	closed   bool
+	sessions map[string]*session
+	live     map[*session]struct{} // those with links that are not closed
+	tidying  *time.Timer
+	parked   map[string]*call
+	state    State
+
+	watch watch
 }
 
 // New checks the options. Nothing is dialled or started before it is needed.
@@ -18,22 +43,54 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	o.setDefaults()
-	return &Server{o: o}, nil
+	s := &Server{
+		o: o, info: o.clientInfo(), reading: make(chan struct{}, 1), breaker: breaker{id: o.ID, now: o.Now},
+		sessions: map[string]*session{}, live: map[*session]struct{}{}, parked: map[string]*call{},
+		watch: newWatch(),
+	}
+	s.opener = &opener{o: &s.o, mirrors: func(tool string) []wire.ParamHeader { return s.tools()[tool].headers }}
+	s.isolated.Store(o.Isolated)
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	if o.Known != nil {
+		s.offers.Store(newListed(o.Known, time.Time{}, 0))
+	}
+	return s, nil
 }
-
-// Offer implements catalog.Backend.
-func (s *Server) Offer(context.Context) (*catalog.Offer, error) { return &catalog.Offer{}, nil }
-
-// Do implements catalog.Backend.
-func (s *Server) Do(context.Context, *catalog.Request, catalog.Sink) (catalog.Result, error) {
-	return catalog.Result{}, nil
-}
-
-// Watch implements catalog.Backend.
-func (s *Server) Watch(func(catalog.Event)) {}
 
 // Close ends every link and child, and the calls on them. It waits for them.
-func (s *Server) Close() {}
+func (s *Server) Close() {
+	s.mu.Lock()
+	s.closed = true
+	if s.tidying != nil {
+		s.tidying.Stop()
+	}
+	for handle, c := range s.parked {
+		c.timer.Stop()
+		c.cancel()
+		delete(s.parked, handle)
+	}
+	s.mu.Unlock()
+	s.cancel()
+	s.tasks.close()
+	s.mu.Lock()
+	var left []*session
+	for sess := range s.live {
+		s.remove(sess)
+		left = append(left, sess)
+	}
+	s.mu.Unlock()
+	var closing sync.WaitGroup
+	for _, sess := range left {
+		closing.Go(func() { s.closeLink(sess) })
+	}
+	closing.Wait()
+	if s.o.Client != nil {
+		s.o.Client.CloseIdleConnections()
+	}
+	if s.o.Stream != nil {
+		s.o.Stream.CloseIdleConnections()
+	}
+}
 
 // State is how a server is doing.
 type State struct {
@@ -56,30 +113,58 @@ type State struct {
 }
 
 // State is how the server is doing now.
-func (s *Server) State() State { return State{} }
-
-// Step is one step of a probe.
-type Step string
-
-// The steps of a probe, in their order.
-const (
-	StepAddress        Step = "address" // the name resolves, and somebody listens; a command can be started
-	StepTLS            Step = "tls"
-	StepHTTP           Step = "http"
-	StepAuthentication Step = "authentication"
-	StepProtocol       Step = "protocol"
-	StepList           Step = "list"
-)
-
-// Report is what a probe found.
-type Report struct {
-	Passed []Step // in order
-	Failed Step   // "" when all passed
-	Reason string // what went wrong
-	Hint   string // what to do about it
-	State  State
+func (s *Server) State() State {
+	s.mu.Lock()
+	st := s.state
+	st.Sessions, st.Parked = len(s.live), len(s.parked)
+	s.mu.Unlock()
+	if st.Transport == "" {
+		st.Transport = s.o.Transport
+	}
+	st.Isolated = s.isolated.Load()
+	st.count(s.known())
+	return st
 }
 
-// Probe connects anew and lists what the server offers. The error is why that
-// failed, and Report says at which step and what to do.
-func (s *Server) Probe(context.Context) (Report, error) { return Report{}, nil }
+func (st *State) count(o *catalog.Offer) {
+	if o == nil {
+		return
+	}
+	names := map[string]struct{}{}
+	for i := range o.Tools {
+		names[o.Tools[i].Name] = struct{}{}
+	}
+	st.Tools, st.Resources, st.Templates, st.Prompts = len(names), len(o.Resources), len(o.Templates), len(o.Prompts)
+}
+
+// describe fills in what a link's handshake said.
+func (st *State) describe(l link) {
+	st.Era, st.Version = string(mannerLegacy), l.version()
+	if l.modern() {
+		st.Era = string(mannerModern)
+	}
+	st.Name, _ = wire.String(wire.Get(l.info(), "name"))
+	st.Release, _ = wire.String(wire.Get(l.info(), "version"))
+	st.Name, st.Release = clip(st.Name), clip(st.Release)
+	if _, ok := l.(*sseLink); ok {
+		st.Transport = TransportSSE
+	}
+}
+
+// saw notes how the server answered, over l where that is known.
+func (s *Server) saw(l link, took time.Duration, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	if err != nil {
+		s.state.Connected, s.state.LastError = false, err.Error()
+		return
+	}
+	s.state.Connected, s.state.LastError = true, ""
+	s.state.LastSeen, s.state.Latency = s.o.Now(), took
+	if s.state.Era == "" || s.state.Version != l.version() {
+		s.state.describe(l)
+	}
+}

@@ -33,7 +33,7 @@ type sseLink struct {
 func openSSE(ctx context.Context, o *Options, op opening) (link, error) {
 	l := &sseLink{o: o, header: baseHeader(o, op.credentials), ended: make(chan struct{})}
 	l.flights.ambiguous = op.ambiguous
-	l.ctx, l.cancel = context.WithCancel(context.Background())
+	l.ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if err := l.connect(ctx, op.declared); err != nil {
 		_ = l.close()
 		return nil, err
