@@ -42,7 +42,7 @@ func play(role string) int {
 		told := make(chan os.Signal, 1)
 		signal.Notify(told, syscall.SIGUSR1)
 		s := &rawServer{in: bufio.NewReader(os.Stdin)}
-		for range 2 { // the handshake
+		for range 3 { // the handshake
 			s.one()
 		}
 		<-told
