@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"sync"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -28,13 +29,16 @@ type httpLink struct {
 	flights flights
 	asks    asks
 
+	streaming chan struct{} // closed once the session's own stream is there, or is known not to be
+	hearOnce  sync.Once
+
 	ctx    context.Context // of the link
 	cancel context.CancelFunc
 	work   tasks // what is still to be told to the server
 }
 
 func newHTTPLink(o *Options, g greeting, op opening, mirrors func(string) []wire.ParamHeader) *httpLink {
-	l := &httpLink{greeting: g, o: o, mirrors: mirrors, header: baseHeader(o, op.credentials)}
+	l := &httpLink{greeting: g, o: o, mirrors: mirrors, header: baseHeader(o, op.credentials), streaming: make(chan struct{})}
 	if g.spoken != "" {
 		l.header[wire.HeaderProtocolVersion] = []string{g.spoken}
 	}

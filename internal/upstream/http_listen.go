@@ -63,6 +63,7 @@ func (l *httpLink) listenLegacy(ctx context.Context) error {
 	lastID, retry := "", time.Duration(0)
 	for failures := 0; ; {
 		resp, err := l.get(ctx, lastID)
+		l.hearOnce.Do(func() { close(l.streaming) })
 		switch status := statusOf(err); {
 		case err == nil:
 		case errors.Is(err, errGone):

@@ -172,16 +172,16 @@ func (d *opener) initialize(ctx context.Context, op opening) (link, error) {
 
 func (l *httpLink) handshake(ctx context.Context, declared []byte) error {
 	body := wire.AppendRequest(nil, []byte("0"), wire.MethodInitialize, l.o.initializeParams(declared))
-	ctx, cancel := context.WithCancel(ctx)
-	resp, err := send(ctx, l.o.Stream, http.MethodPost, l.o.URL.String(), l.headers(wire.MethodInitialize, nil), body)
+	exchanging, cancel := context.WithCancel(ctx) // ends with the exchange
+	resp, err := send(exchanging, l.o.Stream, http.MethodPost, l.o.URL.String(), l.headers(wire.MethodInitialize, nil), body)
 	if err != nil {
 		cancel()
-		return err
+		return whenEnded(ctx, err)
 	}
 	id := resp.Header.Get(wire.HeaderSessionID)
 	x := &exchange{l: l, id: []byte("0"), release: cancel}
 	defer x.done()
-	result, err := x.read(ctx, resp)
+	result, err := x.read(exchanging, resp)
 	if e, own := errors.AsType[*wire.Error](err); own && resp.StatusCode != http.StatusOK {
 		// What the status says counts here: it decides what is tried next.
 		return &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + l.o.ID + " refused initialize: " + clip(e.Message), Cause: &httpStatus{status: resp.StatusCode}}

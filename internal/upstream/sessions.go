@@ -17,7 +17,8 @@ import (
 
 const (
 	maxSessions     = 128
-	connectTries    = 3 // where the server did not answer in time
+	streamUp        = time.Second // how long a session's own stream is waited for
+	connectTries    = 3           // where the server did not answer in time
 	firstReconnect  = 100 * time.Millisecond
 	mostReconnected = 2 * time.Second
 )
@@ -157,11 +158,19 @@ func (s *Server) open(sess *session, a access) {
 		s.sessions[key] = sess
 	}
 	s.mu.Unlock()
-	close(sess.ready)
 	if h, ok := l.(*httpLink); ok && !l.modern() && abilitiesOf(a.caps).any() {
-		// Such a server may ask on the session's own stream.
+		// Such a server may ask on the session's own stream, which has to be
+		// there before the first call.
 		s.tasks.start(func() { _ = h.listen(s.ctx, nil, deaf{}) })
+		up := time.NewTimer(streamUp)
+		select {
+		case <-h.streaming:
+		case <-up.C:
+		case <-s.ctx.Done():
+		}
+		up.Stop()
 	}
+	close(sess.ready)
 	s.wakeUp()
 }
 
