@@ -189,10 +189,9 @@ func (l *stdioLink) bury(cause error) {
 	case <-l.process.Done():
 	case <-time.After(notice):
 	}
-	how := l.verdict()
-	l.o.Command.crew.leave(how)
+	l.o.Command.crew.leave(l.verdict())
 	l.flights.fail(&junctor.Error{Code: junctor.CodeUpstream, Message: l.obituary(), Cause: errors.Join(errLost, cause)})
-	if how == endFault || how == endLate {
+	if !l.stopping.Load() {
 		l.o.Logger.Warn("the process of a server ended by itself", "server", l.o.ID, "exit", l.exit())
 	}
 	l.leave()

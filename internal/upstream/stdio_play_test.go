@@ -19,8 +19,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// play is what the test binary does as a child. Every role but the last writes
-// its number to the file that ROLL names.
+// play is what the test binary does as a child. It writes its number to the file
+// that ROLL names.
 func play(role string) int {
 	if roll := os.Getenv("ROLL"); roll != "" {
 		f, err := os.OpenFile(roll, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
@@ -33,6 +33,10 @@ func play(role string) int {
 	switch role {
 	case "sdk":
 		return playSDK()
+	case "peer":
+		if err := newPeer().Run(context.Background(), &mcp.StdioTransport{}); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
 	case "gateway":
 		return playGateway()
 	case "crash":

@@ -516,7 +516,7 @@ func TestStdioOpeningEnds(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "plain")
 	r.Command.Path, r.Command.Args = "sh", []string{"-c", "echo waiting for the moon >&2; cat >/dev/null"}
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
 	_, err := openStdio(ctx, r.Options, opening{})
 	if junctor.CodeOf(err) != junctor.CodeTimeout || !strings.Contains(err.Error(), "waiting for the moon") {
