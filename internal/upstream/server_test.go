@@ -285,7 +285,6 @@ func TestListsAreReadAgainWhenTheyChange(t *testing.T) {
 			if again, _ := s.Offer(ctxFor(t)); again != first {
 				t.Error("the same list is another offer")
 			}
-			s.awaitListening(t)
 			p.AddTool(&mcp.Tool{Name: "new", InputSchema: map[string]any{"type": "object"}}, nil)
 			select {
 			case e := <-events:
@@ -319,48 +318,6 @@ func TestListsAreReadAgainWhenTheyChange(t *testing.T) {
 			do(t, s, &end)
 		})
 	}
-}
-
-// awaitListening waits until the server is followed.
-func (s *Server) awaitListening(t testing.TB) {
-	t.Helper()
-	for range 1000 {
-		if s.listeningNow() {
-			time.Sleep(20 * time.Millisecond) // modern: the POST is on its way
-			return
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	t.Fatal("the server is not followed")
-}
-
-func (s *Server) listeningNow() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for sess := range s.live {
-		switch l := sess.link.(type) {
-		case *httpLink:
-			l.flights.mu.Lock()
-			heard := l.isModern && len(l.flights.byID) > 0
-			l.flights.mu.Unlock()
-			select {
-			case <-l.streaming:
-				heard = true
-			default:
-			}
-			if heard {
-				return true
-			}
-		case *sseLink:
-			l.flights.mu.Lock()
-			heard := l.flights.unasked != nil
-			l.flights.mu.Unlock()
-			if heard {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 func TestEndedSessionIsOpenedAgain(t *testing.T) {

@@ -171,10 +171,10 @@ func (l *sseLink) roundTrip(ctx context.Context, method string, params []byte, p
 		return nil, err
 	}
 	defer l.flights.end(fl)
-	if err := l.post(ctx, wire.AppendRequest(nil, fl.id, method, params)); err != nil {
-		return nil, err
+	var result []byte
+	if err = l.post(ctx, wire.AppendRequest(nil, fl.id, method, params)); err == nil {
+		result, err = fl.wait(ctx)
 	}
-	result, err := fl.wait(ctx)
 	if err != nil && ctx.Err() != nil && method != wire.MethodInitialize {
 		l.work.start(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), goodbye)

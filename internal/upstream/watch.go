@@ -146,6 +146,7 @@ func (s *Server) hearOut(ctx context.Context, sess *session) error {
 	var ear listening
 	defer func() { ear.stop() }()
 	ear.start(ctx, s, sess.link)
+	up := ear.up(sess.link)
 	for {
 		stale := time.NewTimer(s.staleIn())
 		select {
@@ -160,6 +161,10 @@ func (s *Server) hearOut(ctx context.Context, sess *session) error {
 				return err
 			}
 			s.watch.subs.refuse()
+		case <-up:
+			// What changed before anybody listened was not heard.
+			up = nil
+			nudge(s.watch.changed)
 		case <-s.watch.again:
 			if sess.link.modern() {
 				ear.stop()
@@ -235,6 +240,29 @@ func (e *listening) start(ctx context.Context, s *Server, l link) {
 	}
 }
 
+// up is closed once changes are heard that happen from then on. It is nil where
+// the server tells of none, and on a modern link, which says so itself.
+func (e *listening) up(l link) <-chan struct{} {
+	if e.ended == nil || l.modern() || !tellsChanges(l) {
+		return nil
+	}
+	if h, ok := l.(*httpLink); ok {
+		return h.streaming
+	}
+	now := make(chan struct{})
+	close(now)
+	return now
+}
+
+func tellsChanges(l link) bool {
+	for _, value := range wire.Members(l.capabilities()) {
+		if string(wire.Get(value, "listChanged")) == "true" {
+			return true
+		}
+	}
+	return false
+}
+
 func (e *listening) stop() {
 	if e.cancel != nil {
 		e.cancel()
@@ -246,8 +274,9 @@ func (e *listening) stop() {
 // ear is the peer of a listen.
 type ear struct {
 	deaf
-	s   *Server
-	gen uint64 // of the interests that were sent
+	s    *Server
+	gen  uint64 // of the interests that were sent
+	once sync.Once
 }
 
 func (e *ear) note(method string, params []byte) {
@@ -260,5 +289,6 @@ func (e *ear) note(method string, params []byte) {
 		}
 	case wire.NoteSubscriptionsAcknowledged:
 		e.s.watch.subs.acknowledge(e.gen, wire.Get(params, "notifications"))
+		e.once.Do(func() { nudge(e.s.watch.changed) }) // what changed before was not heard
 	}
 }
