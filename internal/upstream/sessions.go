@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 
 const (
 	maxSessions     = 128
+	maxSlots        = 32          // links of one caller that are not shared
 	streamUp        = time.Second // how long a session's own stream is waited for
 	connectTries    = 3           // where the server did not answer in time
 	firstReconnect  = 100 * time.Millisecond
@@ -46,6 +48,7 @@ type access struct {
 	credentials string // digest of header
 	caps        []byte // as a legacy handshake declares them
 	who         string // the caller, where callers do not share
+	alone       bool   // no other call may be under way on the link
 }
 
 func (s *Server) access(ctx context.Context, p *junctor.Principal, caps []byte) (access, error) {
@@ -58,6 +61,7 @@ func (s *Server) access(ctx context.Context, p *junctor.Principal, caps []byte) 
 		a.header, a.credentials = h, digestOf(h)
 	}
 	if p != nil && s.isolated.Load() {
+		a.alone = abilitiesOf(caps).any()
 		a.who = string(p.Tenant) + "\x00" + p.Issuer + "\x00" + p.Subject
 	}
 	return a, nil
@@ -85,10 +89,20 @@ func (a *access) key(modern bool) string {
 // acquire gives the session for a, opening it if there is none. It counts as
 // used until release.
 func (s *Server) acquire(ctx context.Context, a access) (*session, error) {
+	if err := s.breaker.allow(a.credentials); err != nil {
+		return nil, err
+	}
 	known, _ := s.opener.knows()
 	key := a.key(known == mannerModern)
 	s.mu.Lock()
 	sess := s.sessions[key]
+	if a.alone && known != mannerModern {
+		// Only one call on a link can be asked where questions name none.
+		for slot := 1; sess != nil && sess.calls > 0 && slot < maxSlots; slot++ {
+			key = a.key(false) + "\x00" + strconv.Itoa(slot)
+			sess = s.sessions[key]
+		}
+	}
 	if sess == nil {
 		var err error
 		if sess, err = s.begin(key, a); err != nil {
@@ -121,9 +135,6 @@ func (s *Server) acquire(ctx context.Context, a access) (*session, error) {
 func (s *Server) begin(key string, a access) (*session, error) {
 	if s.closed {
 		return nil, junctor.Errorf(junctor.CodeUnavailable, "server %s was removed or is being changed; try again", s.o.ID)
-	}
-	if err := s.breaker.allow(a.credentials); err != nil {
-		return nil, err
 	}
 	if len(s.sessions) >= maxSessions && !s.evict() {
 		return nil, &junctor.Error{Code: junctor.CodeUnavailable, RetryAfter: time.Second, Message: "server " + s.o.ID + " has as many sessions as it may; try again"}
