@@ -8,14 +8,14 @@ import (
 // reapUsage is the exit status of a reaper that was not started as one.
 const reapUsage = 2
 
-// Exit is how a command of StartReaped ended, unless with exit status 0. It
+// ExitError is how a command of StartReaped ended, unless with exit status 0. It
 // reads like an *exec.ExitError, which cannot be made from a reaper's word.
-type Exit struct {
+type ExitError struct {
 	Code   int            // exit status; -1 when a signal ended it
 	Signal syscall.Signal // 0 when it ended by itself
 }
 
-func (e *Exit) Error() string {
+func (e *ExitError) Error() string {
 	if e.Signal != 0 {
 		return "signal: " + e.Signal.String()
 	}

@@ -140,7 +140,7 @@ func (p *Process) Pid() int {
 func (p *Process) Done() <-chan struct{} { return p.done }
 
 // Err is how the process ended: nil for exit status 0, for another status or a
-// signal an *exec.ExitError, or an *Exit from StartReaped. It is nil before Done
+// signal an *exec.ExitError, or an *ExitError from StartReaped. It is nil before Done
 // is closed.
 func (p *Process) Err() error {
 	select {

@@ -138,7 +138,7 @@ func (p *Process) follow(lines *bufio.Reader) error {
 	var status *exec.ExitError
 	switch {
 	case code != 0:
-		return &Exit{Code: code, Signal: syscall.Signal(signal)}
+		return &ExitError{Code: code, Signal: syscall.Signal(signal)}
 	case err != nil && !errors.As(err, &status):
 		return err // what it wrote could not be handed on
 	}

@@ -193,7 +193,7 @@ func TestHermitsEnd(t *testing.T) {
 			guard := guardOf(t, out)
 			end(p, cancel)
 			<-p.Done()
-			var exit *proc.Exit
+			var exit *proc.ExitError
 			if !errors.As(p.Err(), &exit) || exit.Signal != syscall.SIGKILL {
 				t.Errorf("Err() = %v, want the signal that ended it", p.Err())
 			}
@@ -235,13 +235,13 @@ func TestOrphansAreReaped(t *testing.T) {
 
 func TestReapedExitStatus(t *testing.T) {
 	t.Parallel()
-	for role, want := range map[string]proc.Exit{
+	for role, want := range map[string]proc.ExitError{
 		"exit3":  {Code: 3},
 		"killed": {Code: -1, Signal: syscall.SIGKILL},
 	} {
 		p, _ := startBy(t, t.Context(), proc.StartReaped, role)
 		<-p.Done()
-		var exit *proc.Exit
+		var exit *proc.ExitError
 		if !errors.As(p.Err(), &exit) || *exit != want {
 			t.Errorf("%s: Err() = %v, want %v", role, p.Err(), &want)
 		}

@@ -116,7 +116,7 @@ func (r *guard) start(args []string) error {
 	// The files are the command's alone now: their other ends see when it
 	// closes them.
 	for fd := range 3 {
-		if err := unix.Dup3(int(null.Fd()), fd, 0); err != nil { //nolint:gosec // file numbers are small
+		if err := unix.Dup3(int(null.Fd()), fd, 0); err != nil {
 			return err
 		}
 	}
@@ -148,7 +148,7 @@ func (r *guard) reap() bool {
 		var status unix.WaitStatus
 		pid, err := unix.Wait4(-1, &status, unix.WNOHANG, nil)
 		switch {
-		case err == unix.EINTR: //nolint:errorlint // a bare errno
+		case err == unix.EINTR:
 		case err != nil:
 			return false // no children
 		case pid == 0:

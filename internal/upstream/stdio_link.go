@@ -85,7 +85,7 @@ func (l *stdioLink) roundTrip(ctx context.Context, method string, params []byte,
 
 // abandon tells the server that nobody waits for a request any more.
 func (l *stdioLink) abandon(id []byte) {
-	l.work.start(func() {
+	l.work.start(func() { //nolint:contextcheck // the call's own context has ended
 		ctx, cancel := context.WithTimeout(l.ctx, goodbye)
 		defer cancel()
 		_ = l.notify(ctx, wire.NoteCancelled, cancelParams(id)) // it is not waited for

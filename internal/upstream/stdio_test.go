@@ -1,3 +1,5 @@
+//go:build unix
+
 package upstream
 
 import (
@@ -31,11 +33,8 @@ type rig struct {
 	roll string // the numbers of its processes
 }
 
-func newRig(t *testing.T, role string) *rig {
+func newRig(t testing.TB, role string) *rig {
 	t.Helper()
-	if runtime.GOOS == "windows" {
-		t.Skip("the children of these tests need Unix")
-	}
 	roll := filepath.Join(t.TempDir(), "roll")
 	o := &Options{
 		ID: "raw", Transport: TransportStdio, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
@@ -49,7 +48,7 @@ func newRig(t *testing.T, role string) *rig {
 	return &rig{o, roll}
 }
 
-func (r *rig) open(t *testing.T, op opening) *stdioLink {
+func (r *rig) open(t testing.TB, op opening) *stdioLink {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), never)
 	defer cancel()
@@ -73,7 +72,7 @@ func pids(t *testing.T, roll string) (all []int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range strings.Fields(string(b)) {
+	for f := range strings.FieldsSeq(string(b)) {
 		n, err := strconv.Atoi(f)
 		if err != nil {
 			t.Fatal(err)
@@ -291,9 +290,6 @@ func TestStdioStop(t *testing.T) {
 	for role, want := range map[string]string{"plain": "exit status 0", "deaf": "signal: terminated", "stubborn": "signal: killed"} {
 		t.Run(role, func(t *testing.T) {
 			t.Parallel()
-			if runtime.GOOS == "windows" {
-				t.Skip("there are no signals")
-			}
 			r := newRig(t, role)
 			if role != "plain" {
 				r.Command.patience.leave = 30 * time.Millisecond
@@ -522,4 +518,17 @@ func TestStdioOpeningEnds(t *testing.T) {
 	if junctor.CodeOf(err) != junctor.CodeTimeout || !strings.Contains(err.Error(), "waiting for the moon") {
 		t.Errorf("open = %v (%s)", err, junctor.CodeOf(err))
 	}
+}
+
+func BenchmarkStdioRoundTrip(b *testing.B) {
+	r := newRig(b, "plain")
+	l := r.open(b, opening{})
+	params := []byte(`{"text":"` + strings.Repeat("x", 200) + `"}`)
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if _, err := l.roundTrip(b.Context(), "echo", params, nil); err != nil {
+				b.Error(err)
+			}
+		}
+	})
 }
