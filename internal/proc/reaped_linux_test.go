@@ -328,3 +328,46 @@ func TestReaperThatIsNoneStartsNone(t *testing.T) {
 		t.Errorf("StartReaped = %v, want a refusal", err)
 	}
 }
+
+// It goes also when nobody is there to end the group.
+func TestKilledReaperTakesTheCommandAlong(t *testing.T) {
+	t.Parallel()
+	host, out := startHost(t, []string{"sh", "-c", "echo $$; echo guard $PPID; exec sleep 600"})
+	line, err := out.ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	guard := guardOf(t, out)
+	if err := errors.Join(syscall.Kill(host.Process.Pid, syscall.SIGSTOP), syscall.Kill(guard, syscall.SIGKILL)); err != nil {
+		t.Fatal(err)
+	}
+	expectGone(t, pid, soon)
+	_, _ = host.Process.Kill(), host.Wait()
+}
+
+// What the command closes is closed: the reaper holds no second end.
+func TestReaperKeepsNoEndOfThePipes(t *testing.T) {
+	t.Parallel()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	p, err := proc.StartReaped(t.Context(), proc.Command{Path: "sh", Args: []string{"-c", "exec sleep 600 >/dev/null"}, Stdout: w})
+	_ = w.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Stop(0)
+	if err := r.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	expectNobody(t, bufio.NewReader(r))
+	if p.Err() != nil || stateOf(p.Pid()) == "" {
+		t.Error("the command has ended, which proves nothing")
+	}
+}
