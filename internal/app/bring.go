@@ -179,8 +179,9 @@ func (s *servers) dress(row *junctor.Server) {
 	b, why := s.live[key], s.broken[key]
 	s.mu.Unlock()
 	if b != nil {
-		if st := b.current().up.State(); !st.Connected {
-			why = st.LastError
+		up := b.current().up
+		if st := up.State(); !st.Connected {
+			why = up.source.Scrub(st.LastError)
 		}
 	}
 	if why != "" {
@@ -197,15 +198,16 @@ func (s *servers) ServerStatus(p *junctor.Principal, id string) *junctor.ServerS
 	if b == nil {
 		return nil
 	}
-	status := statusOf(b.current().up.State())
+	up := b.current().up
+	status := statusOf(up, up.State())
 	return &status
 }
 
-func statusOf(st upstream.State) junctor.ServerStatus {
+func statusOf(up reached, st upstream.State) junctor.ServerStatus {
 	status := junctor.ServerStatus{
 		Connected: st.Connected, Era: st.Era, Protocol: st.Version, Name: st.Name, Release: st.Release,
 		LatencyMS: float64(st.Latency.Microseconds()) / 1000, Tools: st.Tools, Resources: st.Resources, Templates: st.Templates, Prompts: st.Prompts,
-		Sessions: st.Sessions, Parked: st.Parked, Isolated: st.Isolated,
+		Sessions: st.Sessions, Parked: st.Parked, Isolated: st.Isolated, Stderr: up.said(),
 	}
 	if !st.LastSeen.IsZero() {
 		status.LastSeen = st.LastSeen.UTC().Format(time.RFC3339)
@@ -241,18 +243,18 @@ func (s *servers) TestServer(ctx context.Context, p *junctor.Principal, id strin
 }
 
 // reach probes an upstream and gives what it offers. The error is a ProbeError.
-func (s *servers) reach(ctx context.Context, up *upstream.Server) (junctor.Probe, *catalog.Offer, error) {
+func (s *servers) reach(ctx context.Context, up reached) (junctor.Probe, *catalog.Offer, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
 	report, err := up.Probe(ctx)
-	probe := junctor.Probe{Passed: []string{}, Failed: string(report.Failed), Reason: report.Reason, Hint: report.Hint, Status: statusOf(report.State)}
+	probe := junctor.Probe{Passed: []string{}, Failed: string(report.Failed), Reason: up.source.Scrub(report.Reason), Hint: report.Hint, Status: statusOf(up, report.State)}
 	for _, step := range report.Passed {
 		probe.Passed = append(probe.Passed, string(step))
 	}
 	var offer *catalog.Offer
 	if err == nil {
 		if offer, err = up.Offer(ctx); err != nil {
-			probe.Failed, probe.Reason = string(upstream.StepList), junctor.AsError(err).Message
+			probe.Failed, probe.Reason = string(upstream.StepList), up.source.Scrub(junctor.AsError(err).Message)
 		}
 	}
 	if err != nil {
@@ -283,11 +285,8 @@ func unreached(err error, probe *junctor.Probe) *junctor.Error {
 		message += probe.Failed + ": "
 	}
 	message += probe.Reason
-	if probe.Reason == "" {
-		message += e.Message
-	}
 	if probe.Hint != "" {
 		message += "; " + probe.Hint
 	}
-	return &junctor.Error{Code: code, Message: message, Cause: err, RetryAfter: e.RetryAfter}
+	return &junctor.Error{Code: code, Message: message, RetryAfter: e.RetryAfter}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/store"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
-	"github.com/junctor-mcp/junctor/internal/upstream"
 )
 
 // brought is one bring-your-own server that is attached. It is a backend over
@@ -28,12 +27,12 @@ type brought struct {
 
 // connected is an upstream and the calls on it.
 type connected struct {
-	up      *upstream.Server
+	up      reached
 	backend catalog.Backend // up, with its tools changed
 	calls   sync.WaitGroup
 }
 
-func newConnected(up *upstream.Server, row *junctor.Server) *connected {
+func newConnected(up reached, row *junctor.Server) *connected {
 	return &connected{up: up, backend: catalog.Changed(up, row.Overrides, time.Duration(row.TimeoutMS)*time.Millisecond)}
 }
 

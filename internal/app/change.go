@@ -211,6 +211,9 @@ func (s *servers) ChangeServer(ctx context.Context, p *junctor.Principal, id str
 	if err != nil {
 		return junctor.Server{}, err
 	}
+	if err := row.Check(); err != nil {
+		return junctor.Server{}, err
+	}
 	var offer *catalog.Offer
 	if moved := len(entered) > 0 || !sameConnection(&row.Connection, &former.Connection); moved {
 		row.Trusted = p.Issuer == junctor.IssuerLocal

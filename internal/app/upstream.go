@@ -84,9 +84,31 @@ func (s *servers) stored(row junctor.Server) func(context.Context) (credential.S
 	}
 }
 
+// reached is an upstream, and what its command says when it has one.
+type reached struct {
+	*upstream.Server
+	command *upstream.Command // nil for a URL
+	source  *credential.Source
+}
+
+// said is the last lines that the command complained.
+func (r reached) said() []string {
+	if r.command == nil {
+		return nil
+	}
+	lines := strings.Split(strings.TrimRight(r.source.Scrub(r.command.Said()), "\n"), "\n")
+	if len(lines) == 1 && lines[0] == "" {
+		return nil
+	}
+	return lines[max(0, len(lines)-saidLines):]
+}
+
+// saidLines is how much of what a command complains is shown.
+const saidLines = 50
+
 // connect makes the upstream of a row. literals gives its credentials; known is
 // what it offered when it was last seen, nil where it has to answer first.
-func (s *servers) connect(ctx context.Context, row *junctor.Server, literals func(context.Context) (credential.Set, error), known *catalog.Offer, isolated bool) (*upstream.Server, error) {
+func (s *servers) connect(ctx context.Context, row *junctor.Server, literals func(context.Context) (credential.Set, error), known *catalog.Offer, isolated bool) (reached, error) {
 	http := s.clientsFor(row)
 	source := credential.NewSource(row.Connection, literals, s.reader(), http.plain)
 	o := upstream.Options{
@@ -97,17 +119,18 @@ func (s *servers) connect(ctx context.Context, row *junctor.Server, literals fun
 	if row.Transport == junctor.TransportStdio {
 		env, err := source.Env(ctx)
 		if err != nil {
-			return nil, err
+			return reached{}, err
 		}
 		o.Command = &upstream.Command{Path: row.Command[0], Args: row.Command[1:], Env: env, Dir: row.Cwd}
-		return upstream.New(o)
+	} else {
+		var err error
+		if o.URL, err = source.URL(ctx); err != nil {
+			return reached{}, err
+		}
+		o.Header = headerOf(source)
 	}
-	var err error
-	if o.URL, err = source.URL(ctx); err != nil {
-		return nil, err
-	}
-	o.Header = headerOf(source)
-	return upstream.New(o)
+	up, err := upstream.New(o)
+	return reached{up, o.Command, source}, err
 }
 
 func headerOf(source *credential.Source) func(context.Context, *junctor.Principal) (http.Header, error) {

@@ -50,6 +50,9 @@ func TestSplitPackUnpack(t *testing.T) {
 	if err != nil || h.Get("Authorization") != "Bearer "+canary || h.Get("X-Team") != canary || h.Get("X-Ref") != "blue" {
 		t.Errorf("%v, %v", h, err)
 	}
+	if got := source.Scrub("401: " + canary + " is not valid, blue"); got != "401: *** is not valid, blue" {
+		t.Errorf("scrubbed to %q", got)
+	}
 	if u, err := source.URL(t.Context()); err != nil || u.String() != web().URL {
 		t.Errorf("%v, %v", u, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/seal"
@@ -18,6 +19,9 @@ type Source struct {
 	literals func(ctx context.Context) (Set, error)
 	reader   Reader
 	tokens   *tokens // with oauth-client
+
+	mu   sync.Mutex
+	gave map[string]string // what was read last, by place
 }
 
 // NewSource makes a Source. literals opens what is sealed; client asks for
@@ -61,7 +65,32 @@ func (s *Source) whole(ctx context.Context, keep func(place string) bool) (Set, 
 		}
 		return text
 	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.gave == nil {
+		s.gave = map[string]string{}
+	}
+	for place, secret := range out {
+		s.gave[place] = secret.Reveal()
+	}
 	return out, failed
+}
+
+// shortest is the least length of a credential that is looked for in texts:
+// shorter ones are words that stand there for other reasons.
+const shortest = 6
+
+// Scrub takes the credentials that were given out away from a text: a server
+// may repeat in an error what it was sent.
+func (s *Source) Scrub(text string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, secret := range s.gave {
+		if len(secret) >= shortest {
+			text = strings.ReplaceAll(text, secret, junctor.Masked)
+		}
+	}
+	return text
 }
 
 // URL is the address with its query.

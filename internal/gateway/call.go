@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -134,6 +135,9 @@ func (quiet) Log(string, []byte) {}
 // or what failed. An endpoint that was reached has failed, unless the way to it
 // is not allowed.
 func callStatus(err error, reached bool) int {
+	if reached && notAllowed(err) {
+		return http.StatusForbidden
+	}
 	switch junctor.CodeOf(err) {
 	case junctor.CodeDenied:
 		return http.StatusForbidden
@@ -152,6 +156,22 @@ func callStatus(err error, reached bool) int {
 	case junctor.CodeTimeout, junctor.CodeCanceled, junctor.CodeUnreachable, junctor.CodeUpstream, junctor.CodeUnavailable, junctor.CodeInternal:
 	}
 	return http.StatusInternalServerError
+}
+
+// notAllowed says whether egress refused the way: a backend tells its own
+// errors, and that as their cause.
+func notAllowed(err error) bool {
+	for e := junctor.AsError(err); e != nil; {
+		if e.Code == junctor.CodeDenied {
+			return true
+		}
+		inner, ok := errors.AsType[*junctor.Error](e.Cause)
+		if !ok {
+			return false
+		}
+		e = inner
+	}
+	return false
 }
 
 func (g *Gateway) callFailed(w http.ResponseWriter, status int, message string) {
