@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"bytes"
 	"context"
 	"strconv"
 	"sync"
@@ -21,9 +22,19 @@ type flights struct {
 	next    uint64
 	byID    map[string]*flight
 	byToken map[string]*flight
-	unasked peer  // hears what belongs to no call; set by listen
+	unasked peer // hears what belongs to no call; set by listen
+	missed  []missed
 	over    error // why no more may begin
 }
+
+// missed is a note that came while nobody listened: it waits for the next who
+// does, since a subscription may be there before its listener.
+type missed struct {
+	method string
+	params []byte
+}
+
+const maxMissed = 64
 
 // flight is one call under way.
 type flight struct {
@@ -130,8 +141,13 @@ func readAnswer(m *wire.Message) answer {
 // gives is called.
 func (f *flights) listening(p peer) (stop func()) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	f.unasked = p
+	waited := f.missed
+	f.missed = nil
+	f.mu.Unlock()
+	for _, m := range waited {
+		p.note(m.method, m.params)
+	}
 	return func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -154,7 +170,9 @@ func (f *flights) noted(method string, params []byte) {
 			to = fl.peer
 		}
 	default:
-		to = f.unasked
+		if to = f.unasked; to == nil && len(f.missed) < maxMissed {
+			f.missed = append(f.missed, missed{method, bytes.Clone(params)})
+		}
 	}
 	f.mu.Unlock()
 	if to != nil {

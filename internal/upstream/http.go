@@ -15,7 +15,7 @@ import (
 
 // goodbye is how long a server is waited for that is told something on the way
 // out: that a call is cancelled, or a session over.
-const goodbye = 5 * time.Second
+const goodbye = 2 * time.Second
 
 // httpLink is a link over Streamable HTTP, of either era. A modern one has no
 // state but its credentials; a legacy one has a session.

@@ -67,25 +67,34 @@ func (s *Server) known() *catalog.Offer {
 // keeps its last one.
 func (s *Server) Offer(ctx context.Context) (*catalog.Offer, error) {
 	if l := s.offers.Load(); l != nil {
-		if !s.o.Now().Before(l.until) {
-			s.wakeUp()
+		if !s.o.Now().Before(l.until) && (s.o.Transport != TransportStdio || len(l.tools) == 0) {
+			s.wakeUp() // a command whose tools are known is started by its first call
 		}
 		return l.offer, nil
 	}
-	if _, err := s.refresh(ctx); err != nil {
+	if _, err := s.refresh(ctx, true); err != nil {
 		return nil, s.failure(&catalog.Request{}, err)
 	}
 	s.wakeUp()
 	return s.known(), nil
 }
 
-// refresh reads what the server offers, and says whether that has changed.
-func (s *Server) refresh(ctx context.Context) (changed bool, err error) {
+func (s *Server) fresh() bool {
+	l := s.offers.Load()
+	return l != nil && s.o.Now().Before(l.until)
+}
+
+// refresh reads what the server offers, and says whether that has changed. With
+// ifStale it leaves a list that somebody else has just read.
+func (s *Server) refresh(ctx context.Context, ifStale bool) (changed bool, err error) {
 	select {
 	case s.reading <- struct{}{}:
 		defer func() { <-s.reading }()
 	case <-ctx.Done():
 		return false, junctor.AsError(ctx.Err())
+	}
+	if ifStale && s.fresh() {
+		return false, nil
 	}
 	a, err := s.access(ctx, nil, nil)
 	if err != nil {

@@ -51,9 +51,14 @@ func (d *opener) forget() { d.learn(mannerUnknown, greeting{}) }
 func (d *opener) open(ctx context.Context, op opening) (link, error) {
 	switch d.o.Transport {
 	case TransportStdio:
-		return openStdio(ctx, d.o, op)
+		l, err := openStdio(ctx, d.o, op)
+		if err == nil && l.modern() {
+			d.learn(mannerModern, greeting{}) // callers share one whatever they declare
+		}
+		return l, err
 	case TransportSSE:
 		return openSSE(ctx, d.o, op)
+	case TransportHTTP:
 	}
 	known, hello := d.knows()
 	switch known {

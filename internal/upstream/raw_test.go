@@ -4,12 +4,15 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
@@ -24,6 +27,7 @@ type wireServer struct {
 	stream  bool                                                          // answer with event streams
 	call    func(w http.ResponseWriter, r *http.Request, m *wire.Message) // of tools/call; nil: echo
 	tools   string                                                        // the tools of the list
+	resumed func(w http.ResponseWriter, r *http.Request)                  // of a GET with Last-Event-Id
 
 	mu       sync.Mutex
 	bodies   []string // of tools/call
@@ -35,6 +39,10 @@ type wireServer struct {
 }
 
 func (s *wireServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodGet && s.resumed != nil && r.Header.Get(wire.HeaderLastEventID) != "" {
+		s.resumed(w, r)
+		return
+	}
 	if r.Method != http.MethodPost {
 		w.WriteHeader(http.StatusMethodNotAllowed)
 		return
@@ -338,4 +346,89 @@ func TestBreaker(t *testing.T) {
 	down.Store(false)
 	now.Add(int64(2 * time.Minute))
 	do(t, s, toolCall("x", `{"result":{"content":[]}}`)) // use wakes it
+}
+
+func TestBrokenStreamIsTakenUpAgain(t *testing.T) {
+	t.Parallel()
+	raw := &wireServer{session: "s"}
+	var id []byte
+	raw.call = func(w http.ResponseWriter, _ *http.Request, m *wire.Message) {
+		id = append([]byte(nil), m.ID...)
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "id: one\nretry: 5\ndata:\n\n") // and closes on purpose
+	}
+	polls := 0
+	raw.resumed = func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		if polls++; polls < 12 {
+			_, _ = fmt.Fprintf(w, "id: %d\ndata:\n\n", polls)
+			return
+		}
+		if r.Header.Get(wire.HeaderLastEventID) != "11" {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		_, _ = w.Write(wire.AppendEvent(nil, wire.Event{Data: wire.AppendResult(nil, id, []byte(`{"content":[]}`))}))
+	}
+	s := newServer(t, serve(t, raw))
+	if res := do(t, s, toolCall("x", `{}`)); string(res.Body) != `{"content":[]}` || raw.calls.Load() != 1 {
+		t.Errorf("%s after %d calls", res.Body, raw.calls.Load())
+	}
+}
+
+func TestAnswersThatMakeNoSense(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]string{
+		"another id":     `{"jsonrpc":"2.0","id":"other","result":{}}`,
+		"no JSON":        `{`,
+		"key twice":      `{"jsonrpc":"2.0","id":2,"result":{"a":1,"a":2}}`,
+		"no object":      `{"jsonrpc":"2.0","id":2,"result":[]}`,
+		"request":        `{"jsonrpc":"2.0","id":2,"method":"ping"}`,
+		"error of sorts": `{"jsonrpc":"2.0","id":2,"error":{"code":"x"}}`,
+		"nothing":        ``,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			raw := &wireServer{call: func(w http.ResponseWriter, _ *http.Request, _ *wire.Message) {
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = io.WriteString(w, answer)
+			}}
+			s := newServer(t, serve(t, raw))
+			if res, err := s.Do(ctxFor(t), toolCall("x", `{}`), &notes{}); junctor.CodeOf(err) != junctor.CodeUpstream {
+				t.Errorf("%s, %v", res.Body, err)
+			}
+		})
+	}
+}
+
+func FuzzOutgoing(f *testing.F) {
+	f.Add([]byte(`{"name":"x","arguments":{"a":1e400},"_meta":{"progressToken":1,"k":[]}}`), "tool", true)
+	f.Add([]byte(`{ "n\u0061me" : "x" , "arguments" : { } }`), "", false)
+	f.Add([]byte(`{"_meta":{"io.modelcontextprotocol/x":1},"requestState":"s","inputResponses":{}}`), "a\"b", true)
+	s, err := New(Options{ID: "x", Transport: TransportHTTP, URL: &url.URL{Scheme: "http", Host: "h"}, Client: &http.Client{}, Stream: &http.Client{}, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, params []byte, name string, modern bool) {
+		if wire.Check(params) != nil || params[0] != '{' {
+			t.Skip()
+		}
+		req := &catalog.Request{Kind: junctor.KindTool, Name: name, Params: params, Arguments: wire.Get(params, "arguments"), Meta: wire.Get(params, "_meta")}
+		out := s.outgoing(req, modern, "7")
+		if err := wire.Check(out); err != nil {
+			t.Fatalf("%s: %v", out, err)
+		}
+		if string(wire.Get(out, "arguments")) != string(wire.Get(params, "arguments")) {
+			t.Errorf("the arguments changed: %s", out)
+		}
+		if got, _ := wire.String(wire.Get(out, "name")); got != strings.ToValidUTF8(name, "\uFFFD") && utf8.ValidString(name) {
+			t.Errorf("name %q", got)
+		}
+		if meta := wire.Get(out, "_meta"); string(wire.Get(meta, "progressToken")) != "7" || (wire.Get(meta, wire.MetaProtocolVersion) != nil) != modern {
+			t.Errorf("_meta %s", meta)
+		}
+		if wire.Get(out, "requestState") != nil || wire.Get(out, "inputResponses") != nil {
+			t.Errorf("somebody else's state went on: %s", out)
+		}
+	})
 }

@@ -173,13 +173,7 @@ func (s *Server) open(sess *session, a access) {
 		// Such a server may ask on the session's own stream, which has to be
 		// there before the first call.
 		s.tasks.start(func() { _ = h.listen(s.ctx, nil, deaf{}) })
-		up := time.NewTimer(streamUp)
-		select {
-		case <-h.streaming:
-		case <-up.C:
-		case <-s.ctx.Done():
-		}
-		up.Stop()
+		awaitStream(s.ctx, l)
 	}
 	close(sess.ready)
 	s.wakeUp()
@@ -300,6 +294,9 @@ func (s *Server) tidy() {
 	defer s.mu.Unlock()
 	s.tidying = nil
 	oldest := s.o.Now().Add(-s.o.Timeouts.Idle)
+	if uris, _ := s.watch.subs.uris(); len(uris) > 0 {
+		oldest = time.Time{} // somebody waits to hear from it
+	}
 	for _, sess := range s.sessions {
 		if sess.calls == 0 && !sess.used.After(oldest) {
 			s.remove(sess)

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
@@ -176,6 +177,8 @@ func (s *Server) setSubscription(ctx context.Context, uri string, on bool, gen u
 	s.follow()
 	s.watch.mu.Unlock()
 	if !sess.link.modern() {
+		s.wakeUp()
+		awaitStream(ctx, sess.link)
 		return s.subscribeLegacy(ctx, sess.link, uri, on)
 	}
 	nudge(s.watch.again)
@@ -188,6 +191,22 @@ func (s *Server) setSubscription(ctx context.Context, uri string, on bool, gen u
 		err = junctor.Errorf(junctor.CodeNotFound, "server %s does not tell when %s changes", s.o.ID, clip(uri))
 	}
 	return err
+}
+
+// awaitStream waits until a legacy server can tell what changes, or has had the
+// time for it.
+func awaitStream(ctx context.Context, l link) {
+	h, ok := l.(*httpLink)
+	if !ok {
+		return // its one stream is there
+	}
+	late := time.NewTimer(streamUp)
+	defer late.Stop()
+	select {
+	case <-h.streaming:
+	case <-late.C:
+	case <-ctx.Done():
+	}
 }
 
 func (s *Server) subscribeLegacy(ctx context.Context, l link, uri string, on bool) error {

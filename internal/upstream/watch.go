@@ -3,6 +3,7 @@ package upstream
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"time"
 
@@ -14,6 +15,9 @@ import (
 const (
 	firstFollow = time.Second
 	mostFollow  = 2 * time.Minute
+	// longFollow is how long a server has to be followed for its next absence to
+	// count as its first.
+	longFollow = 30 * time.Second
 	// settle is how long a changed list is left to settle: servers that change
 	// often say so often.
 	settle = 50 * time.Millisecond
@@ -87,7 +91,7 @@ func (s *Server) following() {
 		if s.ctx.Err() != nil {
 			return
 		}
-		if failures++; time.Since(begun) > mostFollow {
+		if failures++; time.Since(begun) > longFollow {
 			failures = 1
 		}
 		wait = nil
@@ -130,14 +134,10 @@ func (s *Server) attend(ctx context.Context) error {
 
 // freshen reads the list again if it is time.
 func (s *Server) freshen(ctx context.Context) error {
-	if l := s.offers.Load(); l != nil && s.o.Now().Before(l.until) {
+	if s.fresh() {
 		return nil
 	}
-	changed, err := s.refresh(ctx)
-	if changed {
-		s.tell(catalog.Event{Kind: catalog.EventChanged})
-	}
-	return err
+	return s.reread(ctx, true)
 }
 
 // hearOut listens on a link, and reads the lists again when they change or
@@ -156,8 +156,10 @@ func (s *Server) hearOut(ctx context.Context, sess *session) error {
 		case err := <-ear.ended:
 			stale.Stop()
 			ear.ended = nil
+			if over(err) {
+				s.drop(sess)
+			}
 			if !errors.Is(err, errSilent) {
-				s.ended(sess, 0, err)
 				return err
 			}
 			s.watch.subs.refuse()
@@ -174,11 +176,11 @@ func (s *Server) hearOut(ctx context.Context, sess *session) error {
 			if err := pause(ctx, settle); err != nil {
 				return err
 			}
-			if err := s.reread(ctx); err != nil {
+			if err := s.reread(ctx, false); err != nil {
 				return err
 			}
 		case <-stale.C:
-			if err := s.reread(ctx); err != nil {
+			if err := s.reread(ctx, false); err != nil {
 				return err
 			}
 		}
@@ -195,17 +197,22 @@ func (s *Server) isGone(sess *session) bool {
 	return sess.gone
 }
 
+// staleIn is when the list has to be read again. A command is not kept running
+// for that: its list is read when it is started.
 func (s *Server) staleIn() time.Duration {
 	l := s.offers.Load()
 	if l == nil {
 		return s.o.TTL
 	}
+	if s.o.Transport == TransportStdio {
+		return math.MaxInt64
+	}
 	return max(l.until.Sub(s.o.Now()), time.Millisecond)
 }
 
-// reread reads the list now.
-func (s *Server) reread(ctx context.Context) error {
-	changed, err := s.refresh(ctx)
+// reread reads the list now, or only if nobody else has done so meanwhile.
+func (s *Server) reread(ctx context.Context, ifStale bool) error {
+	changed, err := s.refresh(ctx, ifStale)
 	if changed {
 		s.tell(catalog.Event{Kind: catalog.EventChanged})
 	}
