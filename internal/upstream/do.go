@@ -74,7 +74,7 @@ func (s *Server) attempt(ctx context.Context, req *catalog.Request, a access, to
 		}
 		body, err = s.exchange(ctx, sess, req, token, p)
 		s.release(sess)
-		if err == nil || try >= maxTries || ctx.Err() != nil || !notRun(err) && !(safe && try == 1 && broken(err)) {
+		if err == nil || try >= maxTries || ctx.Err() != nil || !mayRepeat(err, safe && try == 1) {
 			return body, modern, err
 		}
 		wait := jitter(retryPause)
@@ -104,6 +104,9 @@ func (s *Server) exchange(ctx context.Context, sess *session, req *catalog.Reque
 	s.ended(sess, time.Since(begun), err)
 	return body, err
 }
+
+// mayRepeat says whether a request that failed may be sent again.
+func mayRepeat(err error, safe bool) bool { return notRun(err) || safe && broken(err) }
 
 // broken says that a request failed on the way, and may have run.
 func broken(err error) bool {

@@ -33,10 +33,10 @@ func TestEveryFaultEndsInTime(t *testing.T) {
 				t.Run(kind.String(), func(t *testing.T) {
 					t.Parallel()
 					proxy := fault.New(t, target)
-					s := newServer(t, proxy.URL, func(o *Options) { o.Timeouts.Connect = 2 * time.Second })
+					s := newServer(t, proxy.URL, func(o *Options) { o.Timeouts.Connect = time.Second })
 					do(t, s, toolCall("echo", `{}`))
 					proxy.Set(kind)
-					for range 3 {
+					for range 2 {
 						ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 						begun := time.Now()
 						_, err := s.Do(ctx, toolCall("echo", `{"some":"arguments that make it longer than a few bytes"}`), &notes{})
@@ -187,7 +187,8 @@ func TestSessionsAreShared(t *testing.T) {
 func TestQuestionThatFitsSeveralCallsIsRefused(t *testing.T) {
 	t.Parallel()
 	p := newPeer()
-	both := make(chan struct{})
+	both, answered := make(chan struct{}), make(chan struct{})
+	var refused atomic.Int64
 	var running atomic.Int64
 	p.AddTool(&mcp.Tool{Name: "ask", InputSchema: map[string]any{"type": "object"}}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		if running.Add(1) == 2 {
@@ -195,6 +196,13 @@ func TestQuestionThatFitsSeveralCallsIsRefused(t *testing.T) {
 		}
 		<-both
 		_, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: "?", RequestedSchema: map[string]any{"type": "object"}})
+		if refused.Add(1) == 2 {
+			close(answered) // until then both are under way
+		}
+		select {
+		case <-answered:
+		case <-ctx.Done():
+		}
 		return text("%v", err), nil
 	})
 	s := newServer(t, p.sse(t), func(o *Options) { o.Transport = TransportSSE })

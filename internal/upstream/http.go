@@ -124,7 +124,7 @@ func (l *httpLink) roundTrip(ctx context.Context, method string, params []byte, 
 	}
 	defer l.flights.end(fl)
 	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(l.ctx, cancel)
+	stop := context.AfterFunc(l.ctx, cancel) //nolint:contextcheck // the link's end is the call's, too
 	x := &exchange{l: l, id: fl.id, peer: p, release: func() { stop(); cancel() }}
 	defer x.done()
 	resp, err := send(ctx, l.o.Stream, http.MethodPost, l.o.URL.String(), l.headers(method, params), wire.AppendRequest(nil, fl.id, method, params))
@@ -136,7 +136,7 @@ func (l *httpLink) roundTrip(ctx context.Context, method string, params []byte, 
 		if l.ctx.Err() != nil {
 			return nil, &junctor.Error{Code: junctor.CodeUnavailable, Message: "the session with the server was closed while the call ran", Cause: errLost}
 		}
-		l.abandon(fl.id, method)
+		l.abandon(fl.id, method) //nolint:contextcheck // the call's own context has ended
 	}
 	return result, err
 }
@@ -165,7 +165,7 @@ func (l *httpLink) notify(ctx context.Context, method string, params []byte) err
 
 // tell sends what has no answer: a notification, or a response.
 func (l *httpLink) tell(ctx context.Context, method string, params, message []byte) error {
-	resp, err := send(ctx, l.o.Client, http.MethodPost, l.o.URL.String(), l.headers(method, params), message)
+	resp, err := send(ctx, l.o.Client, http.MethodPost, l.o.URL.String(), l.headers(method, params), message) //nolint:bodyclose // finish does
 	if err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func (l *httpLink) close() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), goodbye)
 	defer cancel()
-	resp, err := send(ctx, l.o.Client, http.MethodDelete, l.o.URL.String(), l.header, nil)
+	resp, err := send(ctx, l.o.Client, http.MethodDelete, l.o.URL.String(), l.header, nil) //nolint:bodyclose // finish does
 	if err != nil {
 		return err
 	}

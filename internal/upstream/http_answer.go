@@ -80,23 +80,23 @@ func (l *httpLink) statusError(resp *http.Response) error {
 		return &junctor.Error{Code: junctor.CodeUnavailable, Message: said, RetryAfter: max(retryAfter(resp.Header), time.Millisecond)}
 	case l.isModern && (status == http.StatusBadRequest || status == http.StatusNotFound || status == http.StatusMethodNotAllowed):
 		// A modern server says why: this one has become something else.
-		return &junctor.Error{Code: junctor.CodeUpstream, Message: said, Cause: &httpStatus{status, errGone}}
+		return &junctor.Error{Code: junctor.CodeUpstream, Message: said, Cause: &answerError{status, errGone}}
 	}
-	return &junctor.Error{Code: junctor.CodeUpstream, Message: said, Cause: &httpStatus{status: status}}
+	return &junctor.Error{Code: junctor.CodeUpstream, Message: said, Cause: &answerError{status: status}}
 }
 
-// httpStatus keeps the status of an answer for those who decide by it.
-type httpStatus struct {
+// answerError keeps the status of an answer for those who decide by it.
+type answerError struct {
 	status int
 	cause  error
 }
 
-func (h *httpStatus) Error() string { return "HTTP " + strconv.Itoa(h.status) }
-func (h *httpStatus) Unwrap() error { return h.cause }
+func (h *answerError) Error() string { return "HTTP " + strconv.Itoa(h.status) }
+func (h *answerError) Unwrap() error { return h.cause }
 
 // statusOf gives the HTTP status that an error came from; 0 is none.
 func statusOf(err error) int {
-	if h, ok := errors.AsType[*httpStatus](err); ok {
+	if h, ok := errors.AsType[*answerError](err); ok {
 		return h.status
 	}
 	return 0
@@ -109,7 +109,7 @@ func unauthenticated(who string, resp *http.Response) error {
 		what = " wants credentials"
 	}
 	return &junctor.Error{
-		Code: junctor.CodeUnauthenticated, Cause: &httpStatus{status: resp.StatusCode},
+		Code: junctor.CodeUnauthenticated, Cause: &answerError{status: resp.StatusCode},
 		Message: who + what + " (HTTP " + strconv.Itoa(resp.StatusCode) + "): check the ones that are stored for it",
 	}
 }
@@ -117,8 +117,8 @@ func unauthenticated(who string, resp *http.Response) error {
 // bodyError gives the JSON-RPC error in a body; nil when it holds none.
 func bodyError(body []byte) *wire.Error {
 	var m wire.Message
-	if len(body) == 0 || m.Parse(body) != nil || m.Error == nil {
-		return nil
+	if len(body) == 0 || m.Parse(body) != nil {
+		return nil //nolint:nilerr // what is no message holds no error
 	}
 	e, ok := wire.ParseError(m.Error)
 	if !ok {

@@ -163,7 +163,7 @@ func (x *exchange) stream(ctx context.Context, resp *http.Response) ([]byte, err
 		if failures++; x.l.isModern || x.lastID == "" || failures > maxResumes || errors.Is(err, wire.ErrTooLong) {
 			return nil, x.ended(err)
 		}
-		if resp, err = x.resume(ctx); err != nil {
+		if resp, err = x.resume(ctx); err != nil { //nolint:bodyclose // events does
 			return nil, err
 		}
 	}
@@ -217,7 +217,7 @@ func (l *httpLink) get(ctx context.Context, lastID string) (*http.Response, erro
 	if stream, _ := isStream(resp.Header); resp.StatusCode != http.StatusOK || !stream {
 		defer finish(resp.Body)
 		if resp.StatusCode == http.StatusOK {
-			return nil, &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + l.o.ID + " has no event stream where one belongs", Cause: &httpStatus{status: http.StatusMethodNotAllowed}}
+			return nil, &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + l.o.ID + " has no event stream where one belongs", Cause: &answerError{status: http.StatusMethodNotAllowed}}
 		}
 		return nil, l.statusError(resp)
 	}

@@ -15,7 +15,7 @@ import (
 func (l *httpLink) listen(ctx context.Context, params []byte, p peer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(l.ctx, cancel)()
+	defer context.AfterFunc(l.ctx, cancel)() //nolint:contextcheck // the link's end is the stream's, too
 	if l.isModern {
 		return l.listenModern(ctx, params, p)
 	}

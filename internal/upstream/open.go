@@ -88,8 +88,9 @@ func inconclusive(err error) bool {
 	switch junctor.CodeOf(err) {
 	case junctor.CodeUnauthenticated, junctor.CodeUnreachable, junctor.CodeTimeout, junctor.CodeCanceled, junctor.CodeDenied, junctor.CodeUnavailable:
 		return true
+	default:
+		return statusOf(err) >= 500
 	}
-	return statusOf(err) >= 500
 }
 
 // probe finds out how the server speaks: modern first, since whoever answers
@@ -102,6 +103,7 @@ func (d *opener) probe(ctx context.Context, op opening) (link, error) {
 	switch junctor.CodeOf(first) {
 	case junctor.CodeUnauthenticated, junctor.CodeUnreachable, junctor.CodeCanceled, junctor.CodeDenied, junctor.CodeUnavailable, junctor.CodeTooLarge:
 		return nil, first
+	default:
 	}
 	if e, ok := errors.AsType[*wire.Error](first); ok && isModernError(e) && !speaksLegacy(e) {
 		return nil, junctor.Errorf(junctor.CodeUpstream, "server %s speaks only protocol versions that are not spoken here: %s", d.o.ID, clip(e.Message))
@@ -160,7 +162,7 @@ func (d *opener) discover(ctx context.Context, op opening) (link, error) {
 			return l, nil
 		}
 	}
-	_ = l.close()
+	_ = l.close() //nolint:contextcheck // it is told even when ctx has ended
 	return nil, err
 }
 
@@ -169,7 +171,7 @@ func (d *opener) initialize(ctx context.Context, op opening) (link, error) {
 	l := newHTTPLink(d.o, greeting{}, op, d.mirrors)
 	err := l.handshake(ctx, op.declared)
 	if err != nil {
-		_ = l.close()
+		_ = l.close() //nolint:contextcheck // it is told even when ctx has ended
 		return nil, err
 	}
 	return l, nil
@@ -189,7 +191,7 @@ func (l *httpLink) handshake(ctx context.Context, declared []byte) error {
 	result, err := x.read(exchanging, resp)
 	if e, own := errors.AsType[*wire.Error](err); own && resp.StatusCode != http.StatusOK {
 		// What the status says counts here: it decides what is tried next.
-		return &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + l.o.ID + " refused initialize: " + clip(e.Message), Cause: &httpStatus{status: resp.StatusCode}}
+		return &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + l.o.ID + " refused initialize: " + clip(e.Message), Cause: &answerError{status: resp.StatusCode}}
 	}
 	if err != nil {
 		return err

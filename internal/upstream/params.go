@@ -26,9 +26,9 @@ func methodOf(k junctor.Kind) string {
 		return wire.MethodPromptsGet
 	case junctor.KindCompletion:
 		return wire.MethodCompletionComplete
-	case junctor.KindSubscription:
+	default:
+		return ""
 	}
-	return ""
 }
 
 // outgoing makes the params for the server of what a caller sent: the server's
@@ -49,6 +49,7 @@ func (s *Server) outgoing(req *catalog.Request, modern bool, token string) []byt
 		add = append(add, wire.Member{Key: "uri", Value: wire.AppendString(nil, req.Name)})
 	case junctor.KindCompletion:
 		add = append(add, wire.Member{Key: "ref", Value: ownRef(wire.Get(params, "ref"), req.Name)})
+	default:
 	}
 	if meta := s.outgoingMeta(req, modern, token); meta != nil {
 		add = append(add, wire.Member{Key: "_meta", Value: meta})

@@ -63,7 +63,7 @@ func (s *Server) start(ctx context.Context, req *catalog.Request, a access, sink
 	started := s.tasks.start(func() {
 		defer close(c.done)
 		defer cancel()
-		defer context.AfterFunc(s.ctx, cancel)()
+		defer context.AfterFunc(s.ctx, cancel)() //nolint:contextcheck // the server's end is the call's, too
 		c.body, c.late, c.err = s.attempt(run, kept, a, token, c)
 	})
 	if !started {

@@ -65,7 +65,7 @@ func newPeer() *peerServer {
 	p := &peerServer{cancelled: make(chan struct{}, 16), running: make(chan struct{}, 16)}
 	p.Server = mcp.NewServer(&mcp.Implementation{Name: "peer", Version: "7"}, &mcp.ServerOptions{
 		Instructions: "be kind", PageSize: 3,
-		Capabilities: &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}},
+		Capabilities: &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}}, //nolint:staticcheck // deprecated, and in use
 		CompletionHandler: func(_ context.Context, r *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
 			return &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{Values: []string{r.Params.Ref.Name + r.Params.Ref.URI + ":" + r.Params.Argument.Value}}}, nil
 		},
@@ -90,8 +90,8 @@ func newPeer() *peerServer {
 		return text("done"), nil
 	})
 	tool("log", func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		_ = r.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "info", Data: "quiet"})
-		_ = r.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "error", Data: "loud"})
+		_ = r.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "info", Data: "quiet"}) //nolint:staticcheck // deprecated, and in use
+		_ = r.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "error", Data: "loud"}) //nolint:staticcheck // deprecated, and in use
 		return text("done"), nil
 	})
 	tool("wait", func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -126,13 +126,13 @@ func newPeer() *peerServer {
 		var wg sync.WaitGroup
 		var said, rooted string
 		wg.Go(func() {
-			res, err := r.Session.CreateMessage(ctx, &mcp.CreateMessageParams{MaxTokens: 5, Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "hi"}}}})
+			res, err := r.Session.CreateMessage(ctx, &mcp.CreateMessageParams{MaxTokens: 5, Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "hi"}}}}) //nolint:staticcheck // deprecated, and in use
 			if err == nil {
 				said = res.Content.(*mcp.TextContent).Text
 			}
 		})
 		wg.Go(func() {
-			res, err := r.Session.ListRoots(ctx, nil)
+			res, err := r.Session.ListRoots(ctx, nil) //nolint:staticcheck // deprecated, and in use
 			if err == nil && len(res.Roots) == 1 {
 				rooted = res.Roots[0].URI
 			}
@@ -174,6 +174,7 @@ func (p *peerServer) addMRTR() {
 // legacy, modern and sse serve a peer over each transport.
 func (p *peerServer) legacy(t testing.TB, o *mcp.StreamableHTTPOptions) string {
 	t.Helper()
+	p.endAfter(t)
 	return serve(t, mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return p.Server }, o))
 }
 
@@ -184,7 +185,19 @@ func (p *peerServer) modern(t testing.TB) string {
 
 func (p *peerServer) sse(t testing.TB) string {
 	t.Helper()
+	p.endAfter(t)
 	return serve(t, mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return p.Server }, nil))
+}
+
+// endAfter ends what sessions are left after the test: those whose end did not
+// reach the server.
+func (p *peerServer) endAfter(t testing.TB) {
+	t.Helper()
+	t.Cleanup(func() {
+		for ss := range p.Sessions() {
+			_ = ss.Close()
+		}
+	})
 }
 
 func serve(t testing.TB, h http.Handler) string {
@@ -263,7 +276,8 @@ func retry(req *catalog.Request, res catalog.Result, answer func(key, method str
 		}
 		out = fmt.Appendf(out, `"%s":%s`, key, answer(string(key), method))
 	}
-	next.Input.Responses = append(out, '}')
+	out = append(out, '}')
+	next.Input.Responses = out
 	next.Input.State, _ = wire.String(wire.Get(res.Body, "requestState"))
 	return &next
 }

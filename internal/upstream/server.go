@@ -73,7 +73,7 @@ func (s *Server) Close() {
 	s.cancel()
 	s.tasks.close()
 	s.mu.Lock()
-	var left []*session
+	left := make([]*session, 0, len(s.live))
 	for sess := range s.live {
 		s.remove(sess)
 		left = append(left, sess)

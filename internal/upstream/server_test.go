@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -19,15 +18,17 @@ import (
 // ways are all ways to reach a server over HTTP.
 func ways() map[string]func(testing.TB, *peerServer) string {
 	return map[string]func(testing.TB, *peerServer) string{
-		"legacy": func(t testing.TB, p *peerServer) string { return p.legacy(t, nil) },
-		"legacy JSON": func(t testing.TB, p *peerServer) string {
-			return p.legacy(t, &mcp.StreamableHTTPOptions{JSONResponse: true})
+		"legacy": func(tb testing.TB, p *peerServer) string { tb.Helper(); return p.legacy(tb, nil) },
+		"legacy JSON": func(tb testing.TB, p *peerServer) string {
+			tb.Helper()
+			return p.legacy(tb, &mcp.StreamableHTTPOptions{JSONResponse: true})
 		},
-		"resumable": func(t testing.TB, p *peerServer) string {
-			return p.legacy(t, &mcp.StreamableHTTPOptions{EventStore: mcp.NewMemoryEventStore(nil)})
+		"resumable": func(tb testing.TB, p *peerServer) string {
+			tb.Helper()
+			return p.legacy(tb, &mcp.StreamableHTTPOptions{EventStore: mcp.NewMemoryEventStore(nil)})
 		},
-		"modern": func(t testing.TB, p *peerServer) string { return p.modern(t) },
-		"sse":    func(t testing.TB, p *peerServer) string { return p.sse(t) },
+		"modern": func(tb testing.TB, p *peerServer) string { tb.Helper(); return p.modern(tb) },
+		"sse":    func(tb testing.TB, p *peerServer) string { tb.Helper(); return p.sse(tb) },
 	}
 }
 
@@ -323,8 +324,7 @@ func TestListsAreReadAgainWhenTheyChange(t *testing.T) {
 func TestEndedSessionIsOpenedAgain(t *testing.T) {
 	t.Parallel()
 	p := newPeer()
-	h := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return p.Server }, nil)
-	s := newServer(t, serve(t, h))
+	s := newServer(t, p.legacy(t, nil))
 	do(t, s, toolCall("echo", `{}`))
 	for ss := range p.Sessions() {
 		_ = ss.Close()

@@ -143,7 +143,7 @@ func (s *Server) begin(key string, a access) (*session, error) {
 	s.sessions[key] = sess
 	s.live[sess] = struct{}{}
 	// Opening goes on when the caller who began it is gone: others may wait.
-	s.tasks.start(func() { s.open(sess, a) }) //nolint:contextcheck // likewise
+	s.tasks.start(func() { s.open(sess, a) })
 	s.tidyLater()
 	return sess, nil
 }
@@ -203,6 +203,7 @@ func (s *Server) connect(ctx context.Context, op opening) (link, error) {
 			most = connectTries
 		case junctor.CodeUnreachable:
 			most = 2
+		default:
 		}
 		if try >= most {
 			return nil, err

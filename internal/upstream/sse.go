@@ -48,7 +48,7 @@ func (l *sseLink) connect(ctx context.Context, declared []byte) error {
 	h := l.header.Clone()
 	delete(h, "Content-Type")
 	h["Accept"] = []string{"text/event-stream"}
-	resp, err := send(l.ctx, l.o.Stream, http.MethodGet, l.o.URL.String(), h, nil)
+	resp, err := send(l.ctx, l.o.Stream, http.MethodGet, l.o.URL.String(), h, nil) //nolint:contextcheck // it outlives its opening
 	if err != nil {
 		close(l.ended)
 		return whenEnded(ctx, err)
@@ -153,7 +153,7 @@ func (l *sseLink) heard(m *wire.Message) {
 
 // post sends a message; its answer, if there is one, comes on the stream.
 func (l *sseLink) post(ctx context.Context, message []byte) error {
-	resp, err := send(ctx, l.o.Client, http.MethodPost, l.endpoint, l.header.Clone(), message)
+	resp, err := send(ctx, l.o.Client, http.MethodPost, l.endpoint, l.header.Clone(), message) //nolint:bodyclose // finish does
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func (l *sseLink) roundTrip(ctx context.Context, method string, params []byte, p
 		result, err = fl.wait(ctx)
 	}
 	if err != nil && ctx.Err() != nil && method != wire.MethodInitialize {
-		l.work.start(func() {
+		l.work.start(func() { //nolint:contextcheck // the call's own context has ended
 			ctx, cancel := context.WithTimeout(context.Background(), goodbye)
 			defer cancel()
 			_ = l.notify(ctx, wire.NoteCancelled, cancelParams(fl.id)) // it is not waited for
