@@ -12,6 +12,7 @@ const (
 	KindPrompt       Kind = "prompt"
 	KindCompletion   Kind = "completion"
 	KindSubscription Kind = "subscription"
+	KindServer       Kind = "server" // a change to the servers, recorded when it is refused
 )
 
 // Door is where a call came in.
@@ -23,6 +24,7 @@ const (
 	DoorSSE   Door = "sse"   // HTTP+SSE of 2024-11-05
 	DoorStdio Door = "stdio" // junctor stdio
 	DoorPlain Door = "plain" // /mcp/request
+	DoorCall  Door = "call"  // /mcp/call, the bridge
 	DoorAdmin Door = "admin" // admin API, and so the CLI and the console
 )
 

@@ -30,3 +30,6 @@ func (p *Principal) Has(s Scope) bool {
 func (p *Principal) Same(q *Principal) bool {
 	return p.Tenant == q.Tenant && p.Issuer == q.Issuer && p.Subject == q.Subject
 }
+
+// ID is the party as one text, for rows that name their owner.
+func (p *Principal) ID() string { return p.Issuer + ":" + p.Subject }

@@ -33,9 +33,19 @@ type Server struct {
 	Title     string      `json:"title,omitempty"`
 	State     ServerState `json:"state"`
 	LastError string      `json:"last_error,omitempty"`
+	Owner     string      `json:"owner,omitempty"`   // who added it, as Principal.ID says; "" for what is built in
+	Private   bool        `json:"private,omitempty"` // its owner alone sees it
 	CreatedAt time.Time   `json:"created_at"`
 	UpdatedAt time.Time   `json:"updated_at"`
+
+	Connection        // of a bring-your-own server
+	Credential string `json:"-"` // names the sealed credentials; "" where there are none
+	Trusted    bool   `json:"-"` // the operator entered the connection: it may lead to this machine itself
 }
+
+// AdhocServer is the id under which calls of endpoints that are no registered
+// server run. No server can have it.
+const AdhocServer = "adhoc"
 
 // ServerIDPattern is what a server id looks like. It has no underscore, so the
 // shown name server__tool can be read in one way only.

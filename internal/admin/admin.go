@@ -18,6 +18,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/credential"
 	"github.com/junctor-mcp/junctor/internal/history"
 	"github.com/junctor-mcp/junctor/internal/seal"
 )
@@ -39,6 +40,20 @@ type Servers interface {
 	Server(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error)
 	RemoveServer(ctx context.Context, p *junctor.Principal, id string) error
 	SetServerState(ctx context.Context, p *junctor.Principal, id string, state junctor.ServerState) error
+
+	// AddServer reaches the server first: what was not reached is not stored,
+	// and the error is a junctor.ProbeError.
+	AddServer(ctx context.Context, p *junctor.Principal, in ServerInput) (junctor.Server, error)
+	// ChangeServer changes what change changes of the row; change gives the
+	// credentials that were entered. Where the connection changes, the server is
+	// reached first.
+	ChangeServer(ctx context.Context, p *junctor.Principal, id string, change func(*junctor.Server) (credential.Set, error)) (junctor.Server, error)
+	// ProbeServer and TestServer store nothing. That a server could not be
+	// reached is no error: the probe says so.
+	ProbeServer(ctx context.Context, p *junctor.Principal, in ServerInput) (junctor.Probe, error)
+	TestServer(ctx context.Context, p *junctor.Principal, id string) (junctor.Probe, error)
+	// ServerStatus is nil for a server that is not connected to anything.
+	ServerStatus(p *junctor.Principal, id string) *junctor.ServerStatus
 }
 
 // Tools is the catalogue as one principal sees it: what they may not see is

@@ -26,7 +26,7 @@ func TestRoutes(t *testing.T) {
 		want                             string
 	}{
 		{"servers", "tools:read", "GET", "/servers", "", 200, `{"items":[` + server + `]}`},
-		{"server", "tools:read", "GET", "/servers/demo", "", 200, server},
+		{"server", "tools:read", "GET", "/servers/demo", "", 200, strings.TrimSuffix(server, "}") + `,"era":"modern","tools":["echo"],"diagnostics":{"connected":true,"era":"modern","tools":1,"resources":0,"templates":0,"prompts":0,"sessions":0,"parked":0}}`},
 		{"switch off", "servers:write", "PATCH", "/servers/demo", `{"state":"inactive"}`, 200, strings.Replace(server, "active", "inactive", 1)},
 		{"remove", "servers:write", "DELETE", "/servers/demo", "", 204, ``},
 		{"tools", "tools:read", "GET", "/tools", "", 200, `{"items":[` + tool + `]}`},

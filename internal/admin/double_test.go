@@ -23,6 +23,8 @@ type world struct {
 	servers []junctor.Server
 	calls   []junctor.Call
 	filter  CallFilter // of the last Calls
+	input   ServerInput // of the last AddServer, ChangeServer or ProbeServer
+	fails   error       // what AddServer answers
 	secrets *secrets
 	history *pastCalls
 	run     func(ctx context.Context, name, version string, arguments []byte) (json.RawMessage, bool, error)

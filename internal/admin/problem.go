@@ -69,6 +69,8 @@ type Problem struct { //nolint:errname // the name that RFC 9457 gives it
 	Code   junctor.Code `json:"code" doc:"What kind of thing went wrong; stable, for programs."`
 	Detail string       `json:"detail" doc:"What went wrong, where, and what to do; for people."`
 	Errors []Fault      `json:"errors,omitempty" nullable:"false" doc:"Every part of the request that is wrong."`
+	Step   string       `json:"step,omitempty" doc:"Of a server that could not be reached: the step that broke, of address, tls, http, authentication, protocol and list."`
+	Hint   string       `json:"hint,omitempty" doc:"What to do about it."`
 
 	retryAfter time.Duration
 }
@@ -114,6 +116,9 @@ func problemOf(err error) *Problem {
 	p.setStatus(statusOf(e.Code))
 	for _, v := range e.Violations {
 		p.Errors = append(p.Errors, Fault{In: "arguments", Pointer: v.Pointer, Message: v.Message})
+	}
+	if probe, ok := errors.AsType[*junctor.ProbeError](err); ok {
+		p.Step, p.Hint = probe.Probe.Failed, probe.Probe.Hint
 	}
 	return p
 }

@@ -24,6 +24,9 @@ func describeTypes(r huma.Registry) {
 	alias[junctor.Status, status](r)
 	alias[junctor.Mode, mode](r)
 	alias[junctor.ServerState, serverState](r)
+	alias[junctor.Transport, transport](r)
+	alias[junctor.AuthType, authType](r)
+	alias[junctor.Isolation, isolation](r)
 	alias[junctor.Scope, scope](r)
 	alias[[]junctor.Scope, scopeList](r)
 	alias[[]string, stringList](r)
@@ -96,13 +99,13 @@ func codes() []junctor.Code {
 type kind string
 
 func (kind) Schema(huma.Registry) *huma.Schema {
-	return words(junctor.KindTool, junctor.KindResource, junctor.KindPrompt, junctor.KindCompletion, junctor.KindSubscription)
+	return words(junctor.KindTool, junctor.KindResource, junctor.KindPrompt, junctor.KindCompletion, junctor.KindSubscription, junctor.KindServer)
 }
 
 type door string
 
 func (door) Schema(huma.Registry) *huma.Schema {
-	return words(junctor.DoorMCP, junctor.DoorSSE, junctor.DoorStdio, junctor.DoorPlain, junctor.DoorAdmin)
+	return words(junctor.DoorMCP, junctor.DoorSSE, junctor.DoorStdio, junctor.DoorPlain, junctor.DoorCall, junctor.DoorAdmin)
 }
 
 type status string
@@ -126,4 +129,22 @@ type serverState string
 
 func (serverState) Schema(huma.Registry) *huma.Schema {
 	return words(junctor.StateActive, junctor.StateInactive, junctor.StateError)
+}
+
+type transport string
+
+func (transport) Schema(huma.Registry) *huma.Schema {
+	return words(junctor.TransportHTTP, junctor.TransportSSE, junctor.TransportStdio)
+}
+
+type authType string
+
+func (authType) Schema(huma.Registry) *huma.Schema {
+	return words(junctor.AuthNone, junctor.AuthBearer, junctor.AuthAPIKey, junctor.AuthBasic, junctor.AuthOAuthClient)
+}
+
+type isolation string
+
+func (isolation) Schema(huma.Registry) *huma.Schema {
+	return words(junctor.IsolationShared, junctor.IsolationSession, junctor.IsolationUser)
 }

@@ -3,24 +3,63 @@ package admin
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/credential"
 )
+
+// maxServerBody leaves room for credentials and for changes to many tools.
+const maxServerBody = 2 << 20
 
 type serverID struct {
 	ID string `path:"id" doc:"The server's id."`
 }
 
+type newServer struct {
+	Body struct {
+		ID   string       `json:"id" doc:"A lower-case letter, then up to 31 lower-case letters, digits or hyphens."`
+		Mode junctor.Mode `json:"mode,omitempty" doc:"bring-your-own, which it is where it is absent."`
+		ServerBody
+	}
+}
+
+type probeServer struct {
+	Body struct {
+		ID   string       `json:"id,omitempty" doc:"What it would be called, for messages."`
+		Mode junctor.Mode `json:"mode,omitempty" doc:"bring-your-own, which it is where it is absent."`
+		ServerBody
+	}
+}
+
 type serverPatch struct {
 	ID   string `path:"id" doc:"The server's id."`
 	Body struct {
-		State string `json:"state" enum:"active,inactive" doc:"Switch the server on or off."`
+		State string `json:"state,omitempty" enum:"active,inactive" doc:"Switch the server on or off."`
+		ServerBody
 	}
 }
 
 type oneServer struct{ Body junctor.Server }
+
+type createdServer struct {
+	Location string `header:"Location"`
+	Body     junctor.Server
+}
+
+// ServerDetail is a server with how it is doing.
+type ServerDetail struct {
+	junctor.Server
+	Era         string                `json:"era,omitempty" doc:"Of the protocol it speaks: modern or legacy; absent before it has answered."`
+	Tools       []string              `json:"tools,omitempty" nullable:"false" doc:"The names of its tools, as it calls them."`
+	Diagnostics *junctor.ServerStatus `json:"diagnostics,omitempty" doc:"Of a bring-your-own server that is switched on."`
+}
+
+type serverDetail struct{ Body ServerDetail }
+
+type oneProbe struct{ Body junctor.Probe }
 
 func (a *api) serverRoutes() {
 	tags := []string{"servers"}
@@ -31,14 +70,42 @@ func (a *api) serverRoutes() {
 		return newPage(servers, ""), err
 	})
 	route(a, huma.Operation{
-		OperationID: "get-server", Method: http.MethodGet, Path: "/servers/{id}", Summary: "Show a server", Tags: tags,
-	}, func(ctx context.Context, in *serverID) (*oneServer, error) {
-		server, err := a.Servers.Server(ctx, caller(ctx), in.ID)
-		return &oneServer{server}, err
+		OperationID: "create-server", Method: http.MethodPost, Path: "/servers", Summary: "Add a server, once it has been reached", Tags: tags,
+		DefaultStatus: http.StatusCreated, MaxBodyBytes: maxServerBody,
+		// A command may have to be fetched before it answers; a deadline of the
+		// body would end the request meanwhile.
+		BodyReadTimeout: -1,
+	}, a.createServer)
+	route(a, huma.Operation{
+		OperationID: "probe-server", Method: http.MethodPost, Path: "/servers/probe", Summary: "Reach a server without adding it", Tags: tags,
+		MaxBodyBytes: maxServerBody, BodyReadTimeout: -1,
+	}, func(ctx context.Context, in *probeServer) (*oneProbe, error) {
+		input, err := inputOf(in.Body.ID, in.Body.Mode, &in.Body.ServerBody)
+		if err != nil {
+			return nil, err
+		}
+		probe, err := a.Servers.ProbeServer(ctx, caller(ctx), input)
+		return &oneProbe{probe}, err
 	})
 	route(a, huma.Operation{
-		OperationID: "patch-server", Method: http.MethodPatch, Path: "/servers/{id}", Summary: "Switch a server on or off", Tags: tags,
+		OperationID: "get-server", Method: http.MethodGet, Path: "/servers/{id}", Summary: "Show a server", Tags: tags,
+	}, a.getServer)
+	route(a, huma.Operation{
+		OperationID: "test-server", Method: http.MethodPost, Path: "/servers/{id}/test", Summary: "Reach a server as it is stored", Tags: tags,
+		BodyReadTimeout: -1,
+	}, func(ctx context.Context, in *serverID) (*oneProbe, error) {
+		probe, err := a.Servers.TestServer(ctx, caller(ctx), in.ID)
+		return &oneProbe{probe}, err
+	})
+	route(a, huma.Operation{
+		OperationID: "patch-server", Method: http.MethodPatch, Path: "/servers/{id}", Summary: "Change a server, or switch it on or off", Tags: tags,
+		MaxBodyBytes: maxServerBody, BodyReadTimeout: -1,
 	}, a.patchServer)
+	for verb, state := range map[string]junctor.ServerState{"enable": junctor.StateActive, "disable": junctor.StateInactive} {
+		route(a, huma.Operation{
+			OperationID: verb + "-server", Method: http.MethodPost, Path: "/servers/{id}/" + verb, Summary: "Switch a server " + onOff(state), Tags: tags,
+		}, func(ctx context.Context, in *serverID) (*oneServer, error) { return a.switchServer(ctx, in.ID, state) })
+	}
 	route(a, huma.Operation{
 		OperationID: "delete-server", Method: http.MethodDelete, Path: "/servers/{id}", Summary: "Remove a server for good", Tags: tags,
 		DefaultStatus: http.StatusNoContent,
@@ -47,10 +114,80 @@ func (a *api) serverRoutes() {
 	})
 }
 
-func (a *api) patchServer(ctx context.Context, in *serverPatch) (*oneServer, error) {
-	if err := a.Servers.SetServerState(ctx, caller(ctx), in.ID, junctor.ServerState(in.Body.State)); err != nil {
+func onOff(state junctor.ServerState) string {
+	if state == junctor.StateActive {
+		return "on"
+	}
+	return "off"
+}
+
+func inputOf(id string, mode junctor.Mode, b *ServerBody) (ServerInput, error) {
+	if mode != "" && mode != junctor.ModeBYO {
+		return ServerInput{}, junctor.Errorf(junctor.CodeInvalid, "a server of the mode %q cannot be added like this: use %q", string(mode), string(junctor.ModeBYO))
+	}
+	in := ServerInput{Server: junctor.Server{ID: id, Mode: junctor.ModeBYO}}
+	var err error
+	in.Credentials, err = b.apply(&in.Server)
+	return in, err
+}
+
+func (a *api) createServer(ctx context.Context, in *newServer) (*createdServer, error) {
+	input, err := inputOf(in.Body.ID, in.Body.Mode, &in.Body.ServerBody)
+	if err != nil {
 		return nil, err
 	}
-	server, err := a.Servers.Server(ctx, caller(ctx), in.ID)
+	server, err := a.Servers.AddServer(ctx, caller(ctx), input)
+	if err != nil {
+		return nil, err
+	}
+	return &createdServer{Location: Prefix + "/servers/" + server.ID, Body: server}, nil
+}
+
+func (a *api) getServer(ctx context.Context, in *serverID) (*serverDetail, error) {
+	p := caller(ctx)
+	server, err := a.Servers.Server(ctx, p, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	d := ServerDetail{Server: server, Diagnostics: a.Servers.ServerStatus(p, in.ID)}
+	if d.Diagnostics != nil {
+		d.Era = d.Diagnostics.Era
+	}
+	for _, t := range a.Tools.Tools(p, in.ID, "") {
+		d.Tools = append(d.Tools, t.Name)
+	}
+	return &serverDetail{d}, nil
+}
+
+func (a *api) switchServer(ctx context.Context, id string, state junctor.ServerState) (*oneServer, error) {
+	if err := a.Servers.SetServerState(ctx, caller(ctx), id, state); err != nil {
+		return nil, err
+	}
+	server, err := a.Servers.Server(ctx, caller(ctx), id)
 	return &oneServer{server}, err
+}
+
+func (a *api) patchServer(ctx context.Context, in *serverPatch) (*oneServer, error) {
+	var server junctor.Server
+	b := &in.Body.ServerBody
+	if b.something() {
+		var err error
+		server, err = a.Servers.ChangeServer(ctx, caller(ctx), in.ID, func(row *junctor.Server) (credential.Set, error) { return b.apply(row) })
+		if err != nil {
+			return nil, err
+		}
+	} else if in.Body.State == "" {
+		return nil, junctor.Errorf(junctor.CodeInvalid, "the change is empty: say what is to be changed, such as state")
+	}
+	if in.Body.State == "" {
+		return &oneServer{server}, nil
+	}
+	return a.switchServer(ctx, in.ID, junctor.ServerState(in.Body.State))
+}
+
+// something says whether the body asks for any change.
+func (b *ServerBody) something() bool {
+	return b.Command != nil || b.Env != nil || b.Headers != nil || b.Overrides != nil || slices.Contains([]bool{
+		b.Transport != nil, b.URL != nil, b.Cwd != nil, b.Auth != nil, b.Isolation != nil, b.TimeoutMS != nil, b.Title != nil, b.Private != nil,
+	}, true)
 }

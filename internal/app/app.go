@@ -129,13 +129,14 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err := a.openIdentity(ctx); err != nil {
 		return err
 	}
+	a.servers = newServers(a)
+	a.onClose(func(context.Context) { a.servers.close() })
 	if err := a.openGateway(); err != nil {
 		return err
 	}
 	if err := a.gauges(); err != nil {
 		return err
 	}
-	a.servers = &servers{app: a, builtin: map[string]*builtin.Server{}}
 	return a.servers.attach(ctx)
 }
 
@@ -276,9 +277,9 @@ func (a *App) openGateway() (err error) {
 		Pipeline: a.guard, Catalog: a.catalog, Authenticate: a.authenticate, Sealer: sealer{a.ring}, Sessions: sessions{a.store},
 		Info: gateway.Info{Name: "junctor", Title: "Junctor", Version: a.version},
 		Doors: gateway.Doors{
-			MCP: a.cfg.DoorOn("mcp"), SSE: a.cfg.DoorOn("sse"), Plain: a.cfg.DoorOn("plain"), Stdio: a.cfg.DoorOn("stdio"),
+			MCP: a.cfg.DoorOn("mcp"), SSE: a.cfg.DoorOn("sse"), Plain: a.cfg.DoorOn("plain"), Call: a.cfg.DoorOn("call"), Stdio: a.cfg.DoorOn("stdio"),
 		},
-		Logger: a.log, Now: time.Now, NewID: newID, MaxBody: a.cfg.MaxBody, PollAfter: a.opts.pollAfter,
+		Bridge: a.servers.bridge, Logger: a.log, Now: time.Now, NewID: newID, MaxBody: a.cfg.MaxBody, PollAfter: a.opts.pollAfter,
 	})
 	if err != nil {
 		return err

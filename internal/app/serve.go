@@ -255,6 +255,7 @@ func (a *App) welcome(w http.ResponseWriter, _ *http.Request) {
 		"  one server       " + a.URL() + "/mcp/s/{server}\n" +
 		"  plain JSON-RPC   " + a.URL() + "/mcp/request\n" +
 		"  tools as a list  " + a.URL() + "/mcp/tools\n" +
+		"  one call         " + a.URL() + "/mcp/call\n" +
 		"  admin API        " + a.URL() + "/api/v1/openapi.json\n\n" +
 		"Every door wants a key: Authorization: Bearer <key>\n"))
 }

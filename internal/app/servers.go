@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -23,6 +25,27 @@ import (
 type servers struct {
 	app     *App
 	builtin map[string]*builtin.Server
+	public  clients // for addresses that anybody may name
+	local   clients // for servers that the operator put on this machine
+
+	mu       sync.Mutex // held over each change of what is attached
+	live     map[serverKey]*brought
+	broken   map[serverKey]string // why an active server could not be attached
+	retiring map[*connected]struct{}
+	work     sync.WaitGroup
+	closed   bool
+}
+
+type serverKey struct {
+	tenant junctor.TenantID
+	id     string
+}
+
+func newServers(a *App) *servers {
+	return &servers{
+		app: a, builtin: map[string]*builtin.Server{}, public: a.newClients(), local: a.newClients(loopback()...),
+		live: map[serverKey]*brought{}, broken: map[serverKey]string{}, retiring: map[*connected]struct{}{},
+	}
 }
 
 // attach brings in the servers that the binary holds, as their rows say.
@@ -56,26 +79,53 @@ func (s *servers) attach(ctx context.Context) error {
 			}
 		}
 	}
-	return nil
+	return s.bringAll(ctx)
 }
 
 // Servers lists the principal's servers.
 func (s *servers) Servers(ctx context.Context, p *junctor.Principal) ([]junctor.Server, error) {
-	return s.app.store.For(p.Tenant).Servers(ctx)
+	rows, err := s.app.store.For(p.Tenant).Servers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows = slices.DeleteFunc(rows, func(row junctor.Server) bool { return !sees(p, &row) })
+	for i := range rows {
+		s.dress(&rows[i])
+	}
+	return rows, nil
+}
+
+// sees says whether a principal may know of a server.
+func sees(p *junctor.Principal, row *junctor.Server) bool {
+	return !row.Private || row.Owner == p.ID() || p.Has(junctor.ScopeAdmin)
+}
+
+// mine gives the row of a server that the principal may know of.
+func (s *servers) mine(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error) {
+	row, err := s.app.store.For(p.Tenant).Server(ctx, id)
+	if err == nil && !sees(p, &row) {
+		return junctor.Server{}, junctor.Errorf(junctor.CodeNotFound, "there is no server %q", id)
+	}
+	return row, err
 }
 
 // Server gives one.
 func (s *servers) Server(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error) {
-	return s.app.store.For(p.Tenant).Server(ctx, id)
+	row, err := s.mine(ctx, p, id)
+	s.dress(&row)
+	return row, err
 }
 
 // RemoveServer takes a server away for good.
 func (s *servers) RemoveServer(ctx context.Context, p *junctor.Principal, id string) error {
+	if _, err := s.mine(ctx, p, id); err != nil {
+		return err
+	}
 	if err := s.app.store.For(p.Tenant).RemoveServer(ctx, id); err != nil {
 		return err
 	}
-	s.app.catalog.Detach(p.Tenant, id)
-	return nil
+	s.detach(p.Tenant, id)
+	return s.forget(context.WithoutCancel(ctx), p.Tenant, id)
 }
 
 // SetServerState switches a server off or on.
@@ -83,16 +133,21 @@ func (s *servers) SetServerState(ctx context.Context, p *junctor.Principal, id s
 	if state != junctor.StateActive && state != junctor.StateInactive {
 		return junctor.Errorf(junctor.CodeInvalid, "a server can be set to active or inactive, not to %q", string(state))
 	}
-	row, err := s.app.store.For(p.Tenant).Server(ctx, id)
+	row, err := s.mine(ctx, p, id)
 	if err != nil {
 		return err
 	}
 	if err := s.app.store.For(p.Tenant).SetServerState(ctx, id, state, ""); err != nil {
 		return err
 	}
-	s.app.catalog.Detach(p.Tenant, id)
+	s.detach(p.Tenant, id)
 	b := s.builtin[id]
-	if state == junctor.StateInactive || b == nil {
+	switch {
+	case state == junctor.StateInactive:
+		return nil
+	case row.Mode == junctor.ModeBYO:
+		return s.bring(ctx, row, nil, false)
+	case b == nil:
 		return nil
 	}
 	return s.app.catalog.Attach(ctx, p.Tenant, id, row.Mode, b)
@@ -151,7 +206,7 @@ func (s *servers) Calls(_ context.Context, p *junctor.Principal, f admin.CallFil
 // admin makes the admin API's handler.
 func (a *App) admin() http.Handler {
 	h, err := admin.New(admin.Options{
-		Authenticate: a.authenticate, Keys: a.identity, Servers: a.servers, Tools: a.servers, Runner: a.servers, Calls: a.servers, Secrets: a.vault, History: a.history,
+		Authenticate: a.authenticate, Keys: a.identity, Servers: a.servers, Tools: a.servers, Runner: a.servers, Calls: a.servers, Secrets: people{a.vault}, History: a.history,
 		Settings: a.settings, Version: a.version, Log: a.log,
 	})
 	if err != nil { // a part is missing: a fault in this package

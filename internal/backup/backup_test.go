@@ -159,6 +159,9 @@ func populate(t testing.TB, in instance) {
 	_, err = acme.UseState(ctx, "u", time.UnixMicro(7))
 	ok(t, err)
 	ok(t, st.AddRingKey(ctx, store.RingKey{ID: "r", CreatedAt: time.UnixMicro(8), Wrapped: []byte("\x00\xffwrapped")}))
+	_, err = acme.AddServer(ctx, junctor.Server{ID: "notes", Mode: junctor.ModeBYO, Connection: junctor.Connection{URL: "https://example.com"}})
+	ok(t, err)
+	ok(t, acme.SawServer(ctx, "notes", store.SeenServer{Offer: []byte("\x00seen"), Isolated: true, At: time.UnixMicro(7)}))
 	ok(t, acme.PutSecret(ctx, store.Secret{SecretName: store.SecretName{Owner: "o", Name: "n"}, KeyID: "k", Wrapped: []byte("w"), Ciphertext: []byte{0, 1}}))
 	var records []store.AuditRecord
 	for n := range 300 {
@@ -199,7 +202,7 @@ func TestRoundTrip(t *testing.T) {
 				populate(t, source)
 				archive, m := source.backup(t)
 				names := slices.Sorted(maps.Keys(hashes(m)))
-				if len(names) != 16 || !slices.Contains(names, "store/secrets.jsonl") || !slices.Contains(names, "history/history_usage.jsonl") {
+				if len(names) != 17 || !slices.Contains(names, "store/secrets.jsonl") || !slices.Contains(names, "history/history_usage.jsonl") {
 					t.Fatalf("members %v", names)
 				}
 				for _, member := range m.Members {

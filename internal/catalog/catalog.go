@@ -45,6 +45,7 @@ type serverKey struct {
 type attached struct {
 	key     serverKey
 	mode    junctor.Mode
+	owner   string
 	order   uint64 // of attachment: lists keep it
 	backend Backend
 	offer   *Offer // nil while it is being attached: its id is taken, and nobody sees it
@@ -67,9 +68,15 @@ func New(o Options) *Catalog {
 	return c
 }
 
+// AttachOption changes how a server is attached.
+type AttachOption func(*attached)
+
+// OwnedBy shows a server to one party alone, named as Principal.ID does.
+func OwnedBy(party string) AttachOption { return func(a *attached) { a.owner = party } }
+
 // Attach adds a server to a tenant and reads what it offers. An id that is
 // taken is a conflict.
-func (c *Catalog) Attach(ctx context.Context, tenant junctor.TenantID, id string, mode junctor.Mode, b Backend) error {
+func (c *Catalog) Attach(ctx context.Context, tenant junctor.TenantID, id string, mode junctor.Mode, b Backend, opts ...AttachOption) error {
 	if err := junctor.CheckServerID(id); err != nil {
 		return err
 	}
@@ -81,6 +88,9 @@ func (c *Catalog) Attach(ctx context.Context, tenant junctor.TenantID, id string
 	}
 	c.order++
 	s := &attached{key: key, mode: mode, order: c.order, backend: b}
+	for _, o := range opts {
+		o(s)
+	}
 	c.servers[key] = s
 	c.mu.Unlock()
 

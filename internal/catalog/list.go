@@ -36,7 +36,7 @@ type listCache struct {
 // List gives a list's result object, such as {"tools":[…]}, as p sees it. The
 // bytes are shared: do not change them.
 func (sh *Shelf) List(p *junctor.Principal, v View, kind ListKind) []byte {
-	key := listKey{permissionSet(p), v, kind}
+	key := listKey{sh.permissionSet(p), v, kind}
 	c := &sh.lists
 	c.mu.RLock()
 	b, ok := c.done[key]

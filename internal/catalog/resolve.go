@@ -22,18 +22,28 @@ type Item struct {
 }
 
 // Visible decides whether a principal may see a server's items: the only such
-// decision. Lists, search, descriptions and calls all ask here.
-func Visible(p *junctor.Principal, _ *Server) bool {
-	return p.Has(junctor.ScopeToolsRead) || p.Has(junctor.ScopeToolsCall)
+// decision. Lists, search, descriptions and calls all ask here. A nil server is
+// one that everybody of the tenant shares.
+func Visible(p *junctor.Principal, s *Server) bool {
+	if !p.Has(junctor.ScopeToolsRead) && !p.Has(junctor.ScopeToolsCall) {
+		return false
+	}
+	return s == nil || s.Owner == "" || s.Owner == p.ID() || p.Has(junctor.ScopeAdmin)
 }
 
 // permissionSet is equal for principals that see the same: lists are rendered
 // once for each.
-func permissionSet(p *junctor.Principal) string {
-	if Visible(p, nil) {
-		return "all"
+func (sh *Shelf) permissionSet(p *junctor.Principal) string {
+	if !Visible(p, nil) {
+		return ""
 	}
-	return ""
+	set := "all"
+	for _, s := range sh.servers {
+		if s.Owner != "" && Visible(p, s) {
+			set += "+" + s.ID
+		}
+	}
+	return set
 }
 
 // Tool finds a tool by the name that the view shows, in the version asked for

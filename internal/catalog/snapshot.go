@@ -46,6 +46,7 @@ type Shelf struct {
 type Server struct {
 	ID      string
 	Mode    junctor.Mode
+	Owner   string // the only party that sees it, as Principal.ID says; "" is everybody
 	Backend Backend
 	Offer   *Offer
 
@@ -114,11 +115,11 @@ func build(servers map[serverKey]*attached, old *Snapshot, limit int, renders *a
 }
 
 func newServer(a *attached, former *Server, limit int, log *slog.Logger) *Server {
-	if former != nil && former.Offer == a.offer && former.Backend == a.backend && former.Mode == a.mode {
+	if former != nil && former.Offer == a.offer && former.Backend == a.backend && former.Mode == a.mode && former.Owner == a.owner {
 		return former
 	}
 	s := &Server{
-		ID: a.key.id, Mode: a.mode, Backend: a.backend, Offer: a.offer,
+		ID: a.key.id, Mode: a.mode, Owner: a.owner, Backend: a.backend, Offer: a.offer,
 		toolsBy: map[string]*Tool{}, promptsBy: map[string]*Prompt{}, resources: map[string]struct{}{},
 	}
 	kept := map[string]*ToolVersion{}

@@ -78,6 +78,16 @@ func TestUsageErrors(t *testing.T) {
 		{[]string{"tool", "call", "x", "--json", "@/no/such/file"}, "cannot be read"},
 		{[]string{"key", "create", "x", "--expires", "soon"}, "--expires"},
 		{[]string{"call", "ls", "--since", "soon"}, "--since"},
+		{[]string{"server", "add", "x"}, "a URL, or a command"},
+		{[]string{"server", "add", "x", "https://x", "more"}, "a URL, or a command"},
+		{[]string{"server", "add", "x", "https://x", "--bearer", "secret"}, "others could see it"},
+		{[]string{"server", "add", "x", "https://x", "--bearer", "env:A", "--basic", "u"}, "exclude each other"},
+		{[]string{"server", "add", "x", "https://x", "--password", "env:A"}, "--basic"},
+		{[]string{"server", "add", "x", "https://x", "--header", "odd"}, "--header"},
+		{[]string{"server", "add", "x", "--", "run", "me"}, "--yes"},
+		{[]string{"server", "import", "/no/such/file"}, "cannot be read"},
+		{[]string{"server", "import", "codex"}, "codex"},
+		{[]string{"connect", "emacs"}, "claude-code"},
 	}
 	for _, tt := range tests {
 		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
 		os.Exit(Main(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
-	}})
+	}, "mcpserver": playServer})
 }
 
 func TestScripts(t *testing.T) {
@@ -50,6 +50,8 @@ func TestScripts(t *testing.T) {
 			"exits": exits,
 			"keyof": keyof,
 			"ready": ready,
+			"subst": subst,
+			"urlof": urlof,
 			"until": until,
 		},
 	})

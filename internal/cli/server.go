@@ -1,16 +1,22 @@
 package cli
 
 import (
+	"fmt"
+	"maps"
 	"net/http"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admin"
 )
 
 func (c *cli) serverCommand() *cobra.Command {
-	cmd := noun("server", "List, show, switch and remove servers", "junctor server ls")
-	cmd.AddCommand(c.serverList(), c.serverShow(), c.serverRemove(),
+	cmd := noun("server", "Add, list, show, test, switch and remove servers", "junctor server ls")
+	cmd.AddCommand(c.serverAdd(), c.serverProbe(), c.serverTest(), c.serverImport(), c.serverList(), c.serverShow(), c.serverRemove(),
 		c.serverSwitch("enable", "Switch a server on", junctor.StateActive),
 		c.serverSwitch("disable", "Switch a server off: its tools are not listed and cannot be called", junctor.StateInactive))
 	return cmd
@@ -42,7 +48,7 @@ func (c *cli) serverShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show ID", Short: "Show a server", Example: "  junctor server show demo", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeServers,
 		RunE: run(func(cmd *cobra.Command, args []string) error {
-			var s junctor.Server
+			var s admin.ServerDetail
 			if err := c.ask(cmd, http.MethodGet, path("servers", args[0]), nil, &s); err != nil {
 				return err
 			}
@@ -53,12 +59,36 @@ func (c *cli) serverShow() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) printServer(s junctor.Server) error {
+func (c *cli) printServer(s admin.ServerDetail) error {
 	if c.json() {
 		return c.printJSON(s)
 	}
-	return c.facts("id", s.ID, "title", s.Title, "mode", string(s.Mode), "state", string(s.State), "last error", s.LastError,
-		"created", moment(s.CreatedAt), "updated", moment(s.UpdatedAt))
+	private := ""
+	if s.Private {
+		private = "yes"
+	}
+	facts := []string{
+		"id", s.ID, "title", s.Title, "mode", string(s.Mode), "state", string(s.State), "last error", s.LastError,
+		"transport", string(s.Transport), "url", s.URL, "command", shown(s.Command), "directory", s.Cwd, "auth", authOf(s.Auth),
+		"headers", strings.Join(slices.Sorted(maps.Keys(s.Headers)), ", "), "variables", strings.Join(slices.Sorted(maps.Keys(s.Env)), ", "),
+		"isolation", string(s.Isolation), "owner", s.Owner, "private", private, "created", moment(s.CreatedAt), "updated", moment(s.UpdatedAt),
+	}
+	if d := s.Diagnostics; d != nil {
+		facts = append(facts, "protocol", protocol(*d), "server", strings.TrimSpace(d.Name+" "+d.Release), "latency", latency(*d),
+			"last seen", d.LastSeen, "connections", strconv.Itoa(d.Sessions))
+	}
+	err := c.facts(append(facts, "tools", strings.Join(s.Tools, ", "))...)
+	if d := s.Diagnostics; err == nil && d != nil && len(d.Stderr) > 0 {
+		_, err = fmt.Fprintf(c.out, "\nwhat the command wrote to standard error last:\n%s\n", printable(strings.Join(d.Stderr, "\n")))
+	}
+	return err
+}
+
+func authOf(a *junctor.Auth) string {
+	if a == nil {
+		return ""
+	}
+	return string(a.Type)
 }
 
 func (c *cli) serverRemove() *cobra.Command {

@@ -37,6 +37,7 @@ type Config struct {
 	RateBurst      int
 	CallTimeout    time.Duration
 	NameLimit      int
+	AllowCommands  bool
 	EgressAllow    []netip.Prefix
 	EgressProxy    *url.URL // nil: none
 	LogLevel       string
@@ -95,4 +96,4 @@ func (c *Config) Values() []Value {
 }
 
 // Doors lists the doors that doors-off can name.
-func Doors() []string { return []string{"mcp", "plain", "sse", "stdio", "admin", "metrics"} }
+func Doors() []string { return []string{"mcp", "plain", "call", "sse", "stdio", "admin", "metrics"} }

@@ -190,6 +190,12 @@ func Settings() []Setting {
 			show: func(c *Config) string { return strconv.Itoa(c.NameLimit) },
 		},
 		{
+			Name: "allow-commands", Kind: KindBool, Default: "false",
+			Help: "let admin keys add servers that are commands run on this machine; the operator's own command line may anyway",
+			set:  func(c *Config, s string) (err error) { c.AllowCommands, err = parseBool(s); return err },
+			show: func(c *Config) string { return strconv.FormatBool(c.AllowCommands) },
+		},
+		{
 			Name: "egress-allow", Kind: KindList,
 			Help: "private address ranges that may be dialled, such as 10.1.0.0/16",
 			set:  func(c *Config, s string) (err error) { c.EgressAllow, err = parseList(s, parseEgress); return err },

@@ -37,7 +37,7 @@ type Info struct {
 
 // Doors says which doors are open. A door that is off answers 404, and nothing
 // is started for it.
-type Doors struct{ MCP, SSE, Plain, Stdio bool }
+type Doors struct{ MCP, SSE, Plain, Call, Stdio bool }
 
 // Options of a Gateway. All but those with a default must be set.
 type Options struct {
@@ -48,6 +48,7 @@ type Options struct {
 	Sessions     SessionStore
 	Info         Info
 	Doors        Doors
+	Bridge       Bridge // nil: the bridge calls registered servers only
 	Logger       *slog.Logger
 	Now          func() time.Time
 	NewID        func() string
@@ -128,6 +129,9 @@ func (g *Gateway) Routes(mux *http.ServeMux) {
 	if g.o.Doors.Plain {
 		mux.HandleFunc("/mcp/request", g.servePlain)
 		mux.HandleFunc("/mcp/tools", g.serveTools)
+	}
+	if g.o.Doors.Call {
+		mux.HandleFunc("/mcp/call", g.serveCall)
 	}
 	if g.o.Doors.SSE {
 		mux.HandleFunc("/sse", g.serveSSE)

@@ -13,15 +13,23 @@ import (
 
 // read takes a request's body whole into a pooled buffer, or answers 415 or 413.
 func (g *Gateway) read(w http.ResponseWriter, r *http.Request) *inbound {
+	in, refused := g.take(w, r)
+	if refused != nil {
+		g.refuse(w, refused.status, nil, refused.wire)
+		return nil
+	}
+	return in
+}
+
+// take is read for doors that refuse in their own way.
+func (g *Gateway) take(w http.ResponseWriter, r *http.Request) (*inbound, *fault) {
 	if ct := r.Header.Get("Content-Type"); ct != "application/json" {
 		if t, _, err := mime.ParseMediaType(ct); err != nil || t != "application/json" {
-			g.refuse(w, http.StatusUnsupportedMediaType, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: "Content-Type must be application/json"})
-			return nil
+			return nil, &fault{status: http.StatusUnsupportedMediaType, wire: &wire.Error{Code: wire.CodeInvalidRequest, Message: "Content-Type must be application/json"}}
 		}
 	}
 	if r.ContentLength > g.o.MaxBody {
-		g.tooLarge(w)
-		return nil
+		return nil, tooLarge(w)
 	}
 	in, _ := g.inbounds.Get().(*inbound)
 	if n := int(r.ContentLength); n > cap(in.body) {
@@ -35,22 +43,23 @@ func (g *Gateway) read(w http.ResponseWriter, r *http.Request) *inbound {
 	in.body, err = readAll(in.body[:0], r.Body, g.o.MaxBody)
 	if err == nil {
 		_ = rc.SetReadDeadline(time.Time{})
-		return in
+		return in, nil
 	}
 	g.release(in)
 	if errors.Is(err, errTooLarge) {
-		g.tooLarge(w)
-	} else {
-		g.refuse(w, http.StatusBadRequest, nil, &wire.Error{Code: wire.CodeParse, Message: "the request body could not be read to its end"})
+		return nil, tooLarge(w)
 	}
-	return nil
+	return nil, &fault{status: http.StatusBadRequest, wire: &wire.Error{Code: wire.CodeParse, Message: "the request body could not be read to its end"}}
 }
 
 var errTooLarge = errors.New("too large")
 
-func (g *Gateway) tooLarge(w http.ResponseWriter) {
+func tooLarge(w http.ResponseWriter) *fault {
 	w.Header().Set("Connection", "close") // what was not read is not worth reading
-	g.refuse(w, http.StatusRequestEntityTooLarge, nil, &wire.Error{Code: codeTooLarge, Message: "the message is larger than this door takes; --max-body sets the limit"})
+	return &fault{
+		status: http.StatusRequestEntityTooLarge,
+		wire:   &wire.Error{Code: codeTooLarge, Message: "the message is larger than this door takes; --max-body sets the limit"},
+	}
 }
 
 func readAll(buf []byte, r io.Reader, limit int64) ([]byte, error) {

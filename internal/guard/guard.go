@@ -116,6 +116,9 @@ func (g *Guard) do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Resu
 			timeout = item.Tool.Timeout
 		}
 	}
+	if op.Timeout > 0 {
+		timeout = op.Timeout
+	}
 	if resumed != nil {
 		req.Input.State = resumed.Inner
 	}
@@ -144,8 +147,12 @@ func (g *Guard) admit(ctx context.Context, op *Op, call *junctor.Call) (item cat
 	if item.Tool != nil {
 		call.Version = item.Tool.Version
 	}
-	if !op.Principal.Has(junctor.ScopeToolsCall) {
-		return item, nil, needScope(junctor.ScopeToolsCall)
+	scope := junctor.ScopeToolsCall
+	if op.Adhoc != nil {
+		scope = junctor.ScopeBridgeCall
+	}
+	if !op.Principal.Has(scope) {
+		return item, nil, needScope(scope)
 	}
 	if op.Mirror != nil && item.Tool != nil {
 		if err := op.Mirror(item.Tool); err != nil {
@@ -179,6 +186,12 @@ func limitKey(p *junctor.Principal) string {
 
 // resolve finds what the operation names, by the view of its door.
 func (g *Guard) resolve(op *Op) (catalog.Item, error) {
+	if op.Adhoc != nil {
+		return catalog.Item{
+			Server: &catalog.Server{ID: junctor.AdhocServer, Mode: junctor.ModeBYO, Backend: op.Adhoc, Offer: &catalog.Offer{}},
+			Name:   op.Name, Shown: junctor.AdhocServer,
+		}, nil
+	}
 	sh := g.o.Catalog.Snapshot().For(op.Principal.Tenant)
 	switch {
 	case op.Kind == junctor.KindTool:

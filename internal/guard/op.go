@@ -31,6 +31,12 @@ type Op struct {
 
 	Caller catalog.Caller
 
+	// Adhoc, when set, is called instead of what Name would be found as: an
+	// endpoint that is no registered server. It wants the scope bridge:call.
+	Adhoc catalog.Backend
+	// Timeout is the caller's own; 0 is the tool's or the instance's.
+	Timeout time.Duration
+
 	// Mirror, when set, checks what the request repeats outside its body. It
 	// runs once the tool is known to be visible, before limits.
 	Mirror func(*catalog.ToolVersion) error

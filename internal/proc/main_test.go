@@ -12,10 +12,15 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/junctor-mcp/junctor/internal/proc"
 )
 
 // TestMain lets the test binary play the processes that the tests start.
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == proc.ReapVerb {
+		os.Exit(proc.Reap(os.Args[2:]))
+	}
 	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "play-") {
 		os.Exit(play(strings.TrimPrefix(os.Args[1], "play-")))
 	}
@@ -46,6 +51,8 @@ func play(role string) int {
 	case "burn":
 		burn()
 		idle()
+	default:
+		return playReaped(role)
 	}
 	return 0
 }

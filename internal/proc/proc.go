@@ -4,6 +4,10 @@
 // that ending it ends what it started, and an environment that holds what was
 // named and little more, so that no secret of this process leaks into it.
 //
+// What Start starts ends with this process only when this process ends it in an
+// orderly way. StartReaped is for what must never outlive this process, however
+// it ends: see there, and reaper_linux.go for how.
+//
 // Groups need a Unix system. Elsewhere the process alone is ended, and what it
 // started lives on.
 package proc
@@ -50,24 +54,18 @@ type Process struct {
 	// because afterwards the number may belong to somebody else.
 	mu    sync.Mutex
 	ended bool
+
+	reaper *reaper // what stands between, of StartReaped; nil elsewhere
 }
 
 // Start starts c. The process runs until it ends by itself, Stop is called or
 // ctx ends, which kills its group at once. Whatever the process leaves behind
 // in its group when it ends is killed too.
 func Start(ctx context.Context, c Command) (*Process, error) {
-	if c.Path == "" {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "no program to start: the command is empty")
+	if err := startable(ctx, c); err != nil {
+		return nil, err
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, junctor.AsError(err)
-	}
-	p := &Process{cmd: exec.Command(c.Path, c.Args...), done: make(chan struct{})} //nolint:gosec,noctx // consent to a command is not decided here; the end of ctx kills the group, not the leader alone
-	p.cmd.Env = append(baseEnv(os.LookupEnv), c.Env...)
-	p.cmd.Dir = c.Dir
-	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = c.Stdin, c.Stdout, c.Stderr
-	p.cmd.WaitDelay = outputDelay
-	ownGroup(p.cmd)
+	p := &Process{cmd: command(c, c.Path, c.Args), done: make(chan struct{})}
 	if err := p.cmd.Start(); err != nil {
 		return nil, startError(c, err)
 	}
@@ -77,6 +75,27 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 		p.reap()
 	}()
 	return p, nil
+}
+
+func startable(ctx context.Context, c Command) error {
+	if c.Path == "" {
+		return junctor.Errorf(junctor.CodeInvalid, "no program to start: the command is empty")
+	}
+	if err := ctx.Err(); err != nil {
+		return junctor.AsError(err)
+	}
+	return nil
+}
+
+// command is path with args in the surroundings that c asks for.
+func command(c Command, path string, args []string) *exec.Cmd {
+	cmd := exec.Command(path, args...) //nolint:gosec,noctx // the caller's consent to a command is not decided here; its end is the process's own
+	cmd.Env = append(baseEnv(os.LookupEnv), c.Env...)
+	cmd.Dir = c.Dir
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, c.Stdout, c.Stderr
+	cmd.WaitDelay = outputDelay
+	ownGroup(cmd)
+	return cmd
 }
 
 func startError(c Command, err error) error {
@@ -110,13 +129,19 @@ func (p *Process) endGroup() {
 }
 
 // Pid is the process's number, and that of its group.
-func (p *Process) Pid() int { return p.cmd.Process.Pid }
+func (p *Process) Pid() int {
+	if p.reaper != nil {
+		return p.reaper.pid
+	}
+	return p.cmd.Process.Pid
+}
 
 // Done is closed when the process has ended and was reaped.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Err is how the process ended: nil for exit status 0, an *exec.ExitError for
-// another status or a signal. It is nil before Done is closed.
+// Err is how the process ended: nil for exit status 0, for another status or a
+// signal an *exec.ExitError, or an *ExitError from StartReaped. It is nil before Done
+// is closed.
 func (p *Process) Err() error {
 	select {
 	case <-p.done:
@@ -130,7 +155,7 @@ func (p *Process) Err() error {
 // and returns when the process has been reaped. It says whether the process
 // had to be killed. Stopping an ended process does nothing.
 func (p *Process) Stop(grace time.Duration) (killed bool) {
-	p.signal(terminateGroup)
+	p.terminate()
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
 	select {
@@ -143,7 +168,21 @@ func (p *Process) Stop(grace time.Duration) (killed bool) {
 	return true
 }
 
-func (p *Process) kill() { p.signal(killGroup) }
+func (p *Process) terminate() {
+	if p.reaper != nil {
+		p.reaper.terminate(p.cmd.Process)
+		return
+	}
+	p.signal(terminateGroup)
+}
+
+func (p *Process) kill() {
+	if p.reaper != nil {
+		p.reaper.kill()
+		return
+	}
+	p.signal(killGroup)
+}
 
 func (p *Process) signal(group func(*os.Process)) {
 	p.mu.Lock()

@@ -26,6 +26,18 @@ const never = time.Minute
 // text comes when everybody who inherited the pipe has ended.
 func start(t *testing.T, ctx context.Context, role string) (*proc.Process, *bufio.Reader) {
 	t.Helper()
+	return startBy(t, ctx, proc.Start, role)
+}
+
+type starter func(context.Context, proc.Command) (*proc.Process, error)
+
+// starters are both ways to start, for what they have in common.
+func starters() map[string]starter {
+	return map[string]starter{"plain": proc.Start, "reaped": proc.StartReaped}
+}
+
+func startBy(t *testing.T, ctx context.Context, by starter, role string) (*proc.Process, *bufio.Reader) {
+	t.Helper()
 	self, err := proc.Self()
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +50,7 @@ func start(t *testing.T, ctx context.Context, role string) (*proc.Process, *bufi
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := proc.Start(ctx, proc.Command{Path: self, Args: []string{"play-" + role}, Stdin: in, Stdout: w, Stderr: os.Stderr})
+	p, err := by(ctx, proc.Command{Path: self, Args: []string{"play-" + role}, Stdin: in, Stdout: w, Stderr: os.Stderr})
 	_, _ = w.Close(), in.Close()
 	if err != nil {
 		t.Fatal(err)
@@ -67,65 +79,82 @@ func expectNobody(t *testing.T, r *bufio.Reader) {
 
 func TestStopAsksFirst(t *testing.T) {
 	t.Parallel()
-	p, out := start(t, t.Context(), "polite")
-	expectLine(t, out, "armed")
-	if killed := p.Stop(never); killed {
-		t.Error("Stop killed a process that ends when asked")
+	for how, by := range starters() {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			p, out := startBy(t, t.Context(), by, "polite")
+			expectLine(t, out, "armed")
+			if killed := p.Stop(never); killed {
+				t.Error("Stop killed a process that ends when asked")
+			}
+			if err := p.Err(); err != nil {
+				t.Errorf("Err() = %v, want nil after a clean end", err)
+			}
+			p.Stop(never) // again: nothing to do
+			expectNobody(t, out)
+		})
 	}
-	if err := p.Err(); err != nil {
-		t.Errorf("Err() = %v, want nil after a clean end", err)
-	}
-	p.Stop(never) // again: nothing to do
-	expectNobody(t, out)
 }
 
 func TestStopKillsTheGroup(t *testing.T) {
 	t.Parallel()
-	for _, role := range []string{"stubborn", "parent"} {
-		t.Run(role, func(t *testing.T) {
+	for how, by := range starters() {
+		for _, role := range []string{"stubborn", "parent"} {
+			t.Run(how+" "+role, func(t *testing.T) {
+				t.Parallel()
+				needGroups(t)
+				p, out := startBy(t, t.Context(), by, role)
+				expectLine(t, out, "armed")
+				// The leader of "parent" ends when asked; its child does not.
+				killed := p.Stop(50 * time.Millisecond)
+				if want := role == "stubborn"; killed != want {
+					t.Errorf("Stop = %v, want %v", killed, want)
+				}
+				if p.Err() == nil {
+					t.Error("Err() = nil for a process ended by a signal")
+				}
+				expectNobody(t, out)
+			})
+		}
+	}
+}
+
+func TestEndOfLeaderEndsTheGroup(t *testing.T) {
+	t.Parallel()
+	for how, by := range starters() {
+		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			needGroups(t)
-			p, out := start(t, t.Context(), role)
-			expectLine(t, out, "armed")
-			// The leader of "parent" ends when asked; its child does not.
-			killed := p.Stop(50 * time.Millisecond)
-			if want := role == "stubborn"; killed != want {
-				t.Errorf("Stop = %v, want %v", killed, want)
+			p, out := startBy(t, t.Context(), by, "deserter")
+			select {
+			case <-p.Done():
+			case <-time.After(never):
+				t.Fatal("the process was not reaped")
 			}
-			if p.Err() == nil {
-				t.Error("Err() = nil for a process ended by a signal")
+			if err := p.Err(); err != nil {
+				t.Errorf("Err() = %v, want nil", err)
 			}
 			expectNobody(t, out)
 		})
 	}
 }
 
-func TestEndOfLeaderEndsTheGroup(t *testing.T) {
-	t.Parallel()
-	needGroups(t)
-	p, out := start(t, t.Context(), "deserter")
-	select {
-	case <-p.Done():
-	case <-time.After(never):
-		t.Fatal("the process was not reaped")
-	}
-	if err := p.Err(); err != nil {
-		t.Errorf("Err() = %v, want nil", err)
-	}
-	expectNobody(t, out)
-}
-
 func TestContextEndsTheGroup(t *testing.T) {
 	t.Parallel()
-	needGroups(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	p, out := start(t, ctx, "parent")
-	expectLine(t, out, "armed")
-	cancel()
-	<-p.Done()
-	expectNobody(t, out)
-	if _, err := proc.Start(ctx, proc.Command{Path: "true"}); junctor.CodeOf(err) != junctor.CodeCanceled {
-		t.Errorf("Start under an ended context: %v, want canceled", err)
+	for how, by := range starters() {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			needGroups(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			p, out := startBy(t, ctx, by, "parent")
+			expectLine(t, out, "armed")
+			cancel()
+			<-p.Done()
+			expectNobody(t, out)
+			if _, err := by(ctx, proc.Command{Path: "true"}); junctor.CodeOf(err) != junctor.CodeCanceled {
+				t.Errorf("start under an ended context: %v, want canceled", err)
+			}
+		})
 	}
 }
 
@@ -142,12 +171,19 @@ func TestExitStatus(t *testing.T) {
 func TestEnvironmentIsClean(t *testing.T) {
 	t.Setenv("JUNCTOR_PROC_TEST_SECRET", "hidden")
 	t.Setenv("LANG", "C.UTF-8")
+	for how, by := range starters() {
+		t.Run(how, func(t *testing.T) { testEnvironment(t, by) })
+	}
+}
+
+func testEnvironment(t *testing.T, by starter) {
+	t.Helper()
 	self, err := proc.Self()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	p, err := proc.Start(t.Context(), proc.Command{
+	p, err := by(t.Context(), proc.Command{
 		Path: self, Args: []string{"play-env"}, Stdout: &out,
 		Env: []string{"NAMED=yes", "HOME=/nowhere"},
 	})
@@ -184,17 +220,20 @@ func TestStartSaysWhatIsWrong(t *testing.T) {
 		{"no such name", proc.Command{Path: "no-such-program-here"}, junctor.CodeNotFound},
 		{"no such path", proc.Command{Path: "/no/such/program"}, junctor.CodeNotFound},
 		{"not executable", proc.Command{Path: plain}, junctor.CodeDenied},
+		{"no such directory", proc.Command{Path: "true", Dir: "/no/such/directory"}, junctor.CodeNotFound},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			if runtime.GOOS == "windows" && c.want == junctor.CodeDenied {
-				t.Skip("files have no executable bit on Windows")
-			}
-			p, err := proc.Start(t.Context(), c.cmd)
-			if junctor.CodeOf(err) != c.want || p != nil {
-				t.Errorf("Start = %v, %v; want %s", p, err, c.want)
-			}
-		})
+		for how, by := range starters() {
+			t.Run(how+" "+c.name, func(t *testing.T) {
+				t.Parallel()
+				if runtime.GOOS == "windows" && c.want == junctor.CodeDenied {
+					t.Skip("files have no executable bit on Windows")
+				}
+				p, err := by(t.Context(), c.cmd)
+				if junctor.CodeOf(err) != c.want || p != nil {
+					t.Errorf("start = %v, %v; want %s", p, err, c.want)
+				}
+			})
+		}
 	}
 }
 

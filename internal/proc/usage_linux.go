@@ -112,6 +112,7 @@ func childrenOf(pid int) ([]int, error) {
 }
 
 type stat struct {
+	parent int
 	own    time.Duration // of the process itself
 	reaped time.Duration // of children that were waited for
 	pages  uint64
@@ -132,7 +133,11 @@ func parseStat(b []byte) (stat, error) {
 		}
 		n[i] = v
 	}
-	return stat{own: ticks(n[0] + n[1]), reaped: ticks(n[2] + n[3]), pages: n[4]}, nil
+	parent, err := strconv.Atoi(f[1])
+	if err != nil {
+		return stat{}, fmt.Errorf("stat field 4: %w", err)
+	}
+	return stat{parent: parent, own: ticks(n[0] + n[1]), reaped: ticks(n[2] + n[3]), pages: n[4]}, nil
 }
 
 // parseBusy adds up the first line of /proc/stat: user nice system idle iowait

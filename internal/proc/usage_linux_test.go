@@ -31,7 +31,7 @@ func FuzzParseBusy(f *testing.F) {
 func TestParse(t *testing.T) {
 	t.Parallel()
 	got, err := parseStat([]byte("9877 (a) b ) S 9875 9877 5146 0 -1 4194368 352 1291 0 1 7 3 20 5 20 0 1 0 97475 4595712 488 0"))
-	if want := (stat{own: 100 * time.Millisecond, reaped: 250 * time.Millisecond, pages: 488}); err != nil || got != want {
+	if want := (stat{parent: 9875, own: 100 * time.Millisecond, reaped: 250 * time.Millisecond, pages: 488}); err != nil || got != want {
 		t.Errorf("parseStat = %+v, %v; want %+v", got, err, want)
 	}
 	busy, err := parseBusy([]byte("cpu  10 1 5 1000 50 2 3 4 9 9\n"))

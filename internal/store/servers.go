@@ -3,13 +3,25 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-const serverColumns = `tenant_id, id, mode, title, state, last_error, created_at, updated_at`
+const serverColumns = `tenant_id, id, mode, title, state, last_error, config, created_at, updated_at`
+
+// serverConfig is what the column config holds: all of a server that is not
+// asked for by queries.
+type serverConfig struct {
+	Owner      string              `json:"owner,omitempty"`
+	Private    bool                `json:"private,omitempty"`
+	Credential string              `json:"credential,omitempty"`
+	Trusted    bool                `json:"trusted,omitempty"`
+	Connection *junctor.Connection `json:"connection,omitempty"`
+}
 
 // EnsureBuiltin creates the row of a built-in server, active, unless that id is
 // taken or was ever removed: what the operator removed stays away.
@@ -24,7 +36,7 @@ func (t *Tenant) EnsureBuiltin(ctx context.Context, id, title string) error {
 		}
 		// The casts are for databases that take a bare parameter in a SELECT for text.
 		_, err := t.s.exec(ctx, tx, `INSERT INTO servers (`+serverColumns+`)
-			SELECT ?, ?, ?, ?, ?, '', CAST(? AS BIGINT), CAST(? AS BIGINT)
+			SELECT ?, ?, ?, ?, ?, '', '{}', CAST(? AS BIGINT), CAST(? AS BIGINT)
 			WHERE NOT EXISTS (SELECT 1 FROM removed_servers WHERE tenant_id = ? AND id = ?)
 			ON CONFLICT (tenant_id, id) DO NOTHING`,
 			string(t.id), id, string(junctor.ModeBuiltin), title, string(junctor.StateActive), now, now, string(t.id), id)
@@ -107,7 +119,20 @@ func (t *Tenant) RemoveServer(ctx context.Context, id string) error {
 func scanServer(row scanner) (junctor.Server, error) {
 	var srv junctor.Server
 	var created, updated int64
-	err := row.Scan(&srv.Tenant, &srv.ID, &srv.Mode, &srv.Title, &srv.State, &srv.LastError, &created, &updated)
+	var text string
+	err := row.Scan(&srv.Tenant, &srv.ID, &srv.Mode, &srv.Title, &srv.State, &srv.LastError, &text, &created, &updated)
+	if err != nil {
+		return srv, err
+	}
 	srv.CreatedAt, srv.UpdatedAt = fromMicros(created), fromMicros(updated)
-	return srv, err
+	var config serverConfig
+	if err := json.Unmarshal([]byte(text), &config); err != nil {
+		return srv, fmt.Errorf("the config of the server %q cannot be read: %w", srv.ID, err)
+	}
+	srv.Owner, srv.Private, srv.Credential = config.Owner, config.Private, config.Credential
+	srv.Trusted = config.Trusted
+	if config.Connection != nil {
+		srv.Connection = *config.Connection
+	}
+	return srv, nil
 }

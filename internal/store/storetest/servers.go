@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"github.com/google/go-cmp/cmp"
+
 	junctor "github.com/junctor-mcp/junctor"
 )
 
@@ -16,8 +18,8 @@ func serverTests() map[string]func(*trial) {
 				t.Fatalf("got %+v", list)
 			}
 			demo := must(st.Server(t.Context(), "demo"))(t)
-			if demo != list[0] {
-				t.Errorf("Server gives %+v, Servers %+v", demo, list[0])
+			if diff := cmp.Diff(demo, list[0]); diff != "" {
+				t.Errorf("Server and Servers differ:\n%s", diff)
 			}
 			if demo.Title != "Demo" || demo.Mode != junctor.ModeBuiltin || demo.State != junctor.StateActive ||
 				demo.Tenant != junctor.DefaultTenant || demo.CreatedAt.IsZero() || !demo.UpdatedAt.Equal(demo.CreatedAt) {

@@ -1,0 +1,147 @@
+package junctor
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Check refuses a connection that cannot be one, and says what is wrong where.
+func (c *Connection) Check() error {
+	fault := func(format string, args ...any) error {
+		return Errorf(CodeInvalid, "the server cannot be reached like this: %s", fmt.Sprintf(format, args...))
+	}
+	switch c.Transport {
+	case TransportHTTP, TransportSSE:
+		if len(c.Command) > 0 || len(c.Env) > 0 || c.Cwd != "" {
+			return fault("command, env and cwd are for the transport stdio")
+		}
+		if err := CheckServerURL(c.URL); err != nil {
+			return err
+		}
+	case TransportStdio:
+		switch {
+		case c.URL != "" || len(c.Headers) > 0 || c.Auth != nil && c.Auth.Type != AuthNone:
+			return fault("url, headers and auth are for the transports http and sse; a command takes its credentials from env")
+		case len(c.Command) == 0 || c.Command[0] == "":
+			return fault("the transport stdio needs a command, a list of the program and its arguments")
+		case slices.ContainsFunc(append(slices.Clone(c.Command), c.Cwd), func(s string) bool { return strings.ContainsRune(s, 0) }):
+			return fault("a command cannot hold the character NUL")
+		}
+	default:
+		return fault("unknown transport %q; use http, sse or stdio", string(c.Transport))
+	}
+	if !slices.Contains([]Isolation{"", IsolationShared, IsolationSession, IsolationUser}, c.Isolation) {
+		return fault("unknown isolation %q; use shared, session or user", string(c.Isolation))
+	}
+	if c.TimeoutMS < 0 || c.TimeoutMS > maxTimeoutMS {
+		return fault("timeout_ms is between 0 and %d", maxTimeoutMS)
+	}
+	for name := range c.Headers {
+		if !headerAllowed(name) {
+			return fault("%q cannot be set as a header: it is none, or belongs to the transport", name)
+		}
+	}
+	for name := range c.Env {
+		if ok, _ := regexp.MatchString(`^[A-Za-z_][A-Za-z0-9_]{0,99}$`, name); !ok {
+			return fault("%q is not the name of an environment variable", name)
+		}
+	}
+	return c.Auth.check()
+}
+
+// maxTimeoutMS is a day.
+const maxTimeoutMS = 24 * 60 * 60 * 1000
+
+// CheckServerURL refuses what is not the address of an MCP server. The address
+// itself is not repeated: it may hold a credential in the wrong place.
+func CheckServerURL(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case text == "":
+		return Errorf(CodeInvalid, "the transports http and sse need a url")
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+		return Errorf(CodeInvalid, "the url is not one of a server: write it as https://host/path")
+	case u.User != nil:
+		return Errorf(CodeInvalid, "the url must not hold a user or password: give them as auth")
+	case u.Fragment != "":
+		return Errorf(CodeInvalid, "the url must not have a fragment")
+	}
+	return nil
+}
+
+func (a *Auth) check() error {
+	if a == nil {
+		return nil
+	}
+	fault := func(what string) error { return Errorf(CodeInvalid, "auth: %s", what) }
+	needs := a.Type != AuthNone
+	switch a.Type {
+	case AuthNone, AuthBearer:
+	case AuthAPIKey:
+		if a.Header != "" && !headerAllowed(a.Header) {
+			return fault("header is not the name of a header that can be set")
+		}
+	case AuthBasic:
+		if a.Username == "" || strings.Contains(a.Username, ":") {
+			return fault("basic needs a username, without a colon")
+		}
+	case AuthOAuthClient:
+		if a.ClientID == "" {
+			return fault("oauth-client needs a client_id")
+		}
+		if err := CheckServerURL(a.TokenURL); err != nil {
+			return fault("oauth-client needs a token_url: " + err.Error())
+		}
+	default:
+		return fault("unknown type; use none, bearer, api-key, basic or oauth-client")
+	}
+	if needs && a.Secret == "" {
+		return fault(string(a.Type) + " needs its secret")
+	}
+	if !needs && a.Secret != "" {
+		return fault("a secret without a type: use bearer, api-key, basic or oauth-client")
+	}
+	return nil
+}
+
+// headerAllowed says whether a header may be set by whoever adds a server: those
+// of the transport and of the protocol are written here.
+func headerAllowed(name string) bool {
+	if ok, _ := regexp.MatchString(`^[A-Za-z0-9_-]{1,100}$`, name); !ok {
+		return false
+	}
+	switch strings.ToLower(name) {
+	case "host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "keep-alive", "content-type", "content-encoding",
+		"accept", "accept-encoding", "expect", "last-event-id", "proxy-connection", "proxy-authorization":
+		return false
+	}
+	return !strings.HasPrefix(strings.ToLower(name), "mcp-")
+}
+
+// Origin is the scheme, host and port of a connection's URLs, the places to
+// which its credentials go; "stdio" for a command.
+func (c *Connection) Origin() string {
+	if c.Transport == TransportStdio {
+		return string(TransportStdio)
+	}
+	origin := originOf(c.URL)
+	if c.Auth != nil && c.Auth.TokenURL != "" {
+		origin += " " + originOf(c.Auth.TokenURL)
+	}
+	return origin
+}
+
+func originOf(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return ""
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return u.Scheme + "://" + strings.ToLower(u.Hostname()) + ":" + port
+}

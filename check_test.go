@@ -1,0 +1,82 @@
+package junctor_test
+
+import (
+	"strings"
+	"testing"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+func TestConnections(t *testing.T) {
+	t.Parallel()
+	const url = "https://example.com/mcp"
+	web := func(set func(*junctor.Connection)) junctor.Connection {
+		c := junctor.Connection{Transport: junctor.TransportHTTP, URL: url}
+		set(&c)
+		return c
+	}
+	auth := func(a junctor.Auth) junctor.Connection { return web(func(c *junctor.Connection) { c.Auth = &a }) }
+	for name, tt := range map[string]struct {
+		c    junctor.Connection
+		want string // part of the message; "" is fine
+	}{
+		"http":             {web(func(*junctor.Connection) {}), ""},
+		"sse":              {junctor.Connection{Transport: "sse", URL: url}, ""},
+		"command":          {junctor.Connection{Transport: "stdio", Command: []string{"a", ""}, Env: map[string]string{"A_1": "x"}, Cwd: "/"}, ""},
+		"no transport":     {junctor.Connection{URL: url}, "http, sse or stdio"},
+		"no url":           {junctor.Connection{Transport: "http"}, "need a url"},
+		"a file":           {web(func(c *junctor.Connection) { c.URL = "file:///etc/passwd" }), "https://host/path"},
+		"no host":          {web(func(c *junctor.Connection) { c.URL = "https:///x" }), "https://host/path"},
+		"password in it":   {web(func(c *junctor.Connection) { c.URL = "https://u:canary@example.com/" }), "user or password"},
+		"fragment":         {web(func(c *junctor.Connection) { c.URL += "#x" }), "fragment"},
+		"url and command":  {web(func(c *junctor.Connection) { c.Command = []string{"x"} }), "for the transport stdio"},
+		"command and url":  {junctor.Connection{Transport: "stdio", Command: []string{"a"}, URL: url}, "for the transports http"},
+		"command and auth": {junctor.Connection{Transport: "stdio", Command: []string{"a"}, Auth: &junctor.Auth{Type: "bearer", Secret: "x"}}, "from env"},
+		"no command":       {junctor.Connection{Transport: "stdio"}, "needs a command"},
+		"NUL":              {junctor.Connection{Transport: "stdio", Command: []string{"a\x00"}}, "NUL"},
+		"odd variable":     {junctor.Connection{Transport: "stdio", Command: []string{"a"}, Env: map[string]string{"A=B": "x"}}, "environment variable"},
+		"odd header":       {web(func(c *junctor.Connection) { c.Headers = map[string]string{"a b": "x"} }), "header"},
+		"our header":       {web(func(c *junctor.Connection) { c.Headers = map[string]string{"MCP-Session-Id": "x"} }), "header"},
+		"odd isolation":    {web(func(c *junctor.Connection) { c.Isolation = "none" }), "isolation"},
+		"long":             {web(func(c *junctor.Connection) { c.TimeoutMS = 1 << 40 }), "timeout_ms"},
+		"bearer":           {auth(junctor.Auth{Type: "bearer", Secret: "x"}), ""},
+		"bearer, empty":    {auth(junctor.Auth{Type: "bearer"}), "needs its secret"},
+		"none with secret": {auth(junctor.Auth{Type: "none", Secret: "x"}), "without a type"},
+		"api-key":          {auth(junctor.Auth{Type: "api-key", Secret: "x", Header: "X-Key"}), ""},
+		"api-key in Host":  {auth(junctor.Auth{Type: "api-key", Secret: "x", Header: "Host"}), "header"},
+		"basic":            {auth(junctor.Auth{Type: "basic", Secret: "x", Username: "u"}), ""},
+		"basic, colon":     {auth(junctor.Auth{Type: "basic", Secret: "x", Username: "u:v"}), "colon"},
+		"oauth":            {auth(junctor.Auth{Type: "oauth-client", Secret: "x", ClientID: "c", TokenURL: url}), ""},
+		"oauth, no url":    {auth(junctor.Auth{Type: "oauth-client", Secret: "x", ClientID: "c"}), "token_url"},
+		"unknown auth":     {auth(junctor.Auth{Type: "oauth", Secret: "x"}), "unknown type"},
+	} {
+		err := tt.c.Check()
+		switch {
+		case tt.want == "" && err != nil:
+			t.Errorf("%s: %v", name, err)
+		case tt.want != "" && (junctor.CodeOf(err) != junctor.CodeInvalid || !strings.Contains(err.Error(), tt.want)):
+			t.Errorf("%s: %v, want %q", name, err, tt.want)
+		case err != nil && strings.Contains(err.Error(), "canary"):
+			t.Errorf("%s: the message shows the password", name)
+		}
+	}
+}
+
+func TestOrigins(t *testing.T) {
+	t.Parallel()
+	origin := func(url, token string) string {
+		c := junctor.Connection{Transport: junctor.TransportHTTP, URL: url}
+		if token != "" {
+			c.Auth = &junctor.Auth{Type: junctor.AuthOAuthClient, TokenURL: token}
+		}
+		return c.Origin()
+	}
+	if a, b := origin("https://Example.com/a?x", ""), origin("https://example.com:443/b", ""); a != b {
+		t.Errorf("%s and %s are the same origin", a, b)
+	}
+	for _, other := range []string{origin("http://example.com/", ""), origin("https://example.com:444/", ""), origin("https://example.org/", ""), origin("https://example.com/", "https://t.example/")} {
+		if other == origin("https://example.com/", "") {
+			t.Errorf("%s is not the same origin", other)
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package junctor
+
+// Transport is how a bring-your-own server is spoken to.
+type Transport string
+
+// The transports.
+const (
+	TransportHTTP  Transport = "http"  // Streamable HTTP of either era
+	TransportSSE   Transport = "sse"   // HTTP+SSE of 2024-11-05
+	TransportStdio Transport = "stdio" // a command run here
+)
+
+// AuthType is how Junctor proves to a server who it is.
+type AuthType string
+
+// The ways to authenticate.
+const (
+	AuthNone        AuthType = "none"
+	AuthBearer      AuthType = "bearer"       // Authorization: Bearer <secret>
+	AuthAPIKey      AuthType = "api-key"      // <header>: <secret>
+	AuthBasic       AuthType = "basic"        // HTTP Basic with username and secret
+	AuthOAuthClient AuthType = "oauth-client" // OAuth client credentials: a token for client_id and secret
+)
+
+// Isolation says who shares a connection to a server.
+type Isolation string
+
+// The isolations.
+const (
+	IsolationShared  Isolation = "shared"  // one for all, until the server needs otherwise
+	IsolationSession Isolation = "session" // one for each client
+	IsolationUser    Isolation = "user"    // one for each party
+)
+
+// Masked stands where a credential is kept apart, sealed. Sent back in a
+// change, it means the one that is kept.
+const Masked = "***"
+
+// Connection is how a bring-your-own server is reached. It never holds a
+// credential: where one belongs there is Masked, or a reference to read it from
+// when it is used (env:NAME, file:/path, cmd:program args).
+type Connection struct {
+	Transport Transport           `json:"transport,omitempty"`
+	URL       string              `json:"url,omitempty"`     // with http and sse
+	Command   []string            `json:"command,omitempty"` // with stdio: program and arguments, no shell
+	Env       map[string]string   `json:"env,omitempty"`     // with stdio
+	Cwd       string              `json:"cwd,omitempty"`     // with stdio
+	Auth      *Auth               `json:"auth,omitempty"`
+	Headers   map[string]string   `json:"headers,omitempty"` // beside those of Auth
+	Isolation Isolation           `json:"isolation,omitempty"`
+	TimeoutMS int                 `json:"timeout_ms,omitempty"` // of a call; 0 is the instance's own
+	Overrides map[string]Override `json:"overrides,omitempty"`  // by the tool's own name
+}
+
+// Auth is how Junctor authenticates itself to a server.
+type Auth struct {
+	Type     AuthType `json:"type"`
+	Secret   string   `json:"secret,omitempty"` // Masked, or a reference
+	Header   string   `json:"header,omitempty"` // of api-key; X-API-Key where it is not given
+	Username string   `json:"username,omitempty"`
+	TokenURL string   `json:"token_url,omitempty"`
+	ClientID string   `json:"client_id,omitempty"`
+	Scope    string   `json:"scope,omitempty"`
+}
+
+// Override changes how a tool is shown.
+type Override struct {
+	Hide        bool   `json:"hide,omitempty"`        // nobody sees it or can call it
+	Name        string `json:"name,omitempty"`        // in place of its own
+	Description string `json:"description,omitempty"` // in place of its own
+}
+
+// ServerStatus is how a bring-your-own server is doing, as its last answers say.
+type ServerStatus struct {
+	Connected bool     `json:"connected"`
+	Era       string   `json:"era,omitempty"`      // modern or legacy; absent before it has answered
+	Protocol  string   `json:"protocol,omitempty"` // the version that is spoken
+	Name      string   `json:"name,omitempty"`     // what it calls itself
+	Release   string   `json:"release,omitempty"`
+	LatencyMS float64  `json:"latency_ms,omitempty"`
+	LastSeen  string   `json:"last_seen,omitempty"` // RFC 3339
+	Tools     int      `json:"tools"`
+	Resources int      `json:"resources"`
+	Templates int      `json:"templates"`
+	Prompts   int      `json:"prompts"`
+	Sessions  int      `json:"sessions"`
+	Parked    int      `json:"parked"`
+	Isolated  bool     `json:"isolated,omitempty"`
+	Stderr    []string `json:"stderr,omitempty"` // the last lines that a command complained
+}
+
+// Probe is what an attempt to reach a server found.
+type Probe struct {
+	Passed []string     `json:"passed"`           // steps, in order
+	Failed string       `json:"failed,omitempty"` // the step that broke; absent when all passed
+	Reason string       `json:"reason,omitempty"`
+	Hint   string       `json:"hint,omitempty"`
+	Status ServerStatus `json:"status"`
+	Tools  []string     `json:"tools,omitempty"` // names
+}
+
+// ProbeError is why a server was not added or changed: it could not be reached
+// as it was described.
+type ProbeError struct {
+	Err   *Error
+	Probe Probe
+}
+
+func (e *ProbeError) Error() string { return e.Err.Message }
+
+// Unwrap gives the error to errors.As.
+func (e *ProbeError) Unwrap() error { return e.Err }

@@ -1,0 +1,116 @@
+package admin
+
+import (
+	"cmp"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/credential"
+)
+
+// ServerInput is a server as somebody describes it: a row without times and
+// state, and the credentials that stood in it.
+type ServerInput struct {
+	Server      junctor.Server
+	Credentials credential.Set
+}
+
+// ServerBody is what describes a bring-your-own server. All that may be a
+// credential is write-only.
+type ServerBody struct {
+	Transport *junctor.Transport          `json:"transport,omitempty" doc:"Absent: http for a url, stdio for a command."`
+	URL       *string                     `json:"url,omitempty" maxLength:"4096" doc:"With http and sse. Its query is kept like a credential."`
+	Command   []string                    `json:"command,omitempty" maxItems:"256" doc:"With stdio: the program and its arguments; no shell reads them. From the operator, or from an admin under --allow-commands."`
+	Env       map[string]string           `json:"env,omitempty" doc:"With stdio. Values are kept like credentials; *** keeps the stored one."`
+	Cwd       *string                     `json:"cwd,omitempty" maxLength:"4096" doc:"With stdio: the working directory."`
+	Auth      *AuthBody                   `json:"auth,omitempty"`
+	Headers   map[string]string           `json:"headers,omitempty" doc:"Sent with every request. Values are kept like credentials; *** keeps the stored one."`
+	Isolation *junctor.Isolation          `json:"isolation,omitempty" doc:"Who shares a connection to the server."`
+	TimeoutMS *int                        `json:"timeout_ms,omitempty" minimum:"0" maximum:"86400000" doc:"How long a call may take; 0 is the instance's own limit."`
+	Overrides map[string]junctor.Override `json:"overrides,omitempty" doc:"By the tool's own name: hide it, or show it under another name or description."`
+	Title     *string                     `json:"title,omitempty" maxLength:"200"`
+	Private   *bool                       `json:"private,omitempty" doc:"Only who added it sees it."`
+}
+
+// AuthBody is how Junctor authenticates itself to a server. The secret stands
+// under the name that its type has for it, or as secret. It may be a reference:
+// env:NAME, file:/path, cmd:program.
+type AuthBody struct {
+	Type         junctor.AuthType `json:"type"`
+	Secret       string           `json:"secret,omitempty" maxLength:"65536" format:"password" doc:"The secret of any type; *** keeps the stored one."`
+	Token        string           `json:"token,omitempty" maxLength:"65536" format:"password" doc:"Of bearer: the same as secret."`
+	Key          string           `json:"key,omitempty" maxLength:"65536" format:"password" doc:"Of api-key: the same as secret."`
+	Password     string           `json:"password,omitempty" maxLength:"65536" format:"password" doc:"Of basic: the same as secret."`
+	ClientSecret string           `json:"client_secret,omitempty" maxLength:"65536" format:"password" doc:"Of oauth-client: the same as secret."`
+	Header       string           `json:"header,omitempty" doc:"Of api-key; X-API-Key where it is absent."`
+	Username     string           `json:"username,omitempty" doc:"Of basic."`
+	TokenURL     string           `json:"token_url,omitempty" doc:"Of oauth-client."`
+	ClientID     string           `json:"client_id,omitempty" doc:"Of oauth-client."`
+	Scope        string           `json:"scope,omitempty" doc:"Of oauth-client."`
+}
+
+func (a *AuthBody) auth() (*junctor.Auth, error) {
+	own := map[junctor.AuthType]string{
+		junctor.AuthBearer: a.Token, junctor.AuthAPIKey: a.Key, junctor.AuthBasic: a.Password, junctor.AuthOAuthClient: a.ClientSecret,
+	}[a.Type]
+	given := 0
+	for _, s := range []string{a.Secret, a.Token, a.Key, a.Password, a.ClientSecret} {
+		if s != "" {
+			given++
+		}
+	}
+	secret := cmp.Or(a.Secret, own)
+	if given > 1 || given == 1 && secret == "" {
+		return nil, junctor.Errorf(junctor.CodeInvalid, "auth: one secret is wanted: secret, or token with bearer, key with api-key, password with basic, client_secret with oauth-client")
+	}
+	if a.Type == junctor.AuthNone && given == 0 {
+		return nil, nil
+	}
+	return &junctor.Auth{
+		Type: a.Type, Secret: secret, Header: a.Header, Username: a.Username, TokenURL: a.TokenURL, ClientID: a.ClientID, Scope: a.Scope,
+	}, nil
+}
+
+// apply puts what the body says into a row, whose other members stay, and takes
+// the credentials out of it.
+func (b *ServerBody) apply(row *junctor.Server) (credential.Set, error) {
+	c := &row.Connection
+	set(&c.Transport, b.Transport)
+	set(&c.URL, b.URL)
+	set(&c.Cwd, b.Cwd)
+	set(&c.Isolation, b.Isolation)
+	set(&c.TimeoutMS, b.TimeoutMS)
+	set(&row.Title, b.Title)
+	set(&row.Private, b.Private)
+	if b.Command != nil {
+		c.Command = b.Command
+	}
+	if b.Env != nil {
+		c.Env = b.Env
+	}
+	if b.Headers != nil {
+		c.Headers = b.Headers
+	}
+	if b.Overrides != nil {
+		c.Overrides = b.Overrides
+	}
+	if b.Auth != nil {
+		auth, err := b.Auth.auth()
+		if err != nil {
+			return nil, err
+		}
+		c.Auth = auth
+	}
+	if c.Transport == "" && len(c.Command) > 0 {
+		c.Transport = junctor.TransportStdio
+	}
+	c.Transport = cmp.Or(c.Transport, junctor.TransportHTTP)
+	var literals credential.Set
+	*c, literals = credential.Split(*c)
+	return literals, nil
+}
+
+func set[T any](to *T, from *T) {
+	if from != nil {
+		*to = *from
+	}
+}

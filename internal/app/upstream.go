@@ -1,0 +1,167 @@
+package app
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/credential"
+	"github.com/junctor-mcp/junctor/internal/egress"
+	"github.com/junctor-mcp/junctor/internal/gateway"
+	"github.com/junctor-mcp/junctor/internal/seal"
+	"github.com/junctor-mcp/junctor/internal/upstream"
+)
+
+// maxMessage is how large an answer of a server may be.
+const maxMessage = 32 << 20
+
+// clients are the HTTP clients of one set of rules: one with bounds, and one for
+// streams, which have none.
+type clients struct{ plain, stream *http.Client }
+
+func (a *App) newClients(allow ...netip.Prefix) clients {
+	return clients{
+		// The deadline of a call is the guard's; this one only ends what nobody waits for.
+		plain:  a.egress.Client(egress.ClientOptions{Timeout: 10 * time.Minute, MaxBytes: maxMessage, Allow: allow}),
+		stream: a.egress.Client(egress.ClientOptions{Timeout: -1, MaxBytes: -1, Allow: allow}),
+	}
+}
+
+func (c clients) close() {
+	c.plain.CloseIdleConnections()
+	c.stream.CloseIdleConnections()
+}
+
+// clientsFor gives the clients for a connection. A server that the operator put
+// on this machine may be reached while only this machine reaches us.
+func (s *servers) clientsFor(row *junctor.Server) clients {
+	if row.Trusted && s.app.cfg.Loopback() && namesLoopback(row.URL) {
+		return s.local
+	}
+	return s.public
+}
+
+func namesLoopback(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil {
+		return false
+	}
+	host := u.Hostname()
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return ip.IsLoopback()
+	}
+	return strings.EqualFold(host, "localhost")
+}
+
+func loopback() []netip.Prefix {
+	return []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+}
+
+func (s *servers) reader() credential.Reader {
+	return credential.Reader{Lookup: os.LookupEnv, DataDir: s.app.cfg.DataDir}
+}
+
+// stored opens the literals of a row's credentials.
+func (s *servers) stored(row junctor.Server) func(context.Context) (credential.Set, error) {
+	return func(ctx context.Context) (credential.Set, error) {
+		if row.Credential == "" {
+			return credential.Set{}, nil
+		}
+		packed, ok, err := s.app.vault.Get(ctx, row.Tenant, row.ID, row.Credential)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			return nil, junctor.Errorf(junctor.CodeUnavailable, "the credentials of the server %s are not stored any more: enter them again", row.ID)
+		}
+		return credential.Unpack(packed, row.Connection)
+	}
+}
+
+// reached is an upstream, and what its command says when it has one.
+type reached struct {
+	*upstream.Server
+	command *upstream.Command // nil for a URL
+	source  *credential.Source
+}
+
+// said is the last lines that the command complained.
+func (r reached) said() []string {
+	if r.command == nil {
+		return nil
+	}
+	lines := strings.Split(strings.TrimRight(r.source.Scrub(r.command.Said()), "\n"), "\n")
+	if len(lines) == 1 && lines[0] == "" {
+		return nil
+	}
+	return lines[max(0, len(lines)-saidLines):]
+}
+
+// saidLines is how much of what a command complains is shown.
+const saidLines = 50
+
+// connect makes the upstream of a row. literals gives its credentials; known is
+// what it offered when it was last seen, nil where it has to answer first.
+func (s *servers) connect(ctx context.Context, row *junctor.Server, literals func(context.Context) (credential.Set, error), known *catalog.Offer, isolated bool) (reached, error) {
+	http := s.clientsFor(row)
+	source := credential.NewSource(row.Connection, literals, s.reader(), http.plain)
+	o := upstream.Options{
+		ID: row.ID, Transport: upstream.Transport(row.Transport), Client: http.plain, Stream: http.stream,
+		Known: known, Isolated: isolated || row.Isolation == junctor.IsolationSession || row.Isolation == junctor.IsolationUser,
+		Version: s.app.version, Logger: s.app.log, MaxBytes: maxMessage,
+	}
+	if row.Transport == junctor.TransportStdio {
+		env, err := source.Env(ctx)
+		if err != nil {
+			return reached{}, err
+		}
+		o.Command = &upstream.Command{Path: row.Command[0], Args: row.Command[1:], Env: env, Dir: row.Cwd}
+	} else {
+		var err error
+		if o.URL, err = source.URL(ctx); err != nil {
+			return reached{}, err
+		}
+		o.Header = headerOf(source)
+	}
+	up, err := upstream.New(o)
+	return reached{up, o.Command, source}, err
+}
+
+func headerOf(source *credential.Source) func(context.Context, *junctor.Principal) (http.Header, error) {
+	return func(ctx context.Context, _ *junctor.Principal) (http.Header, error) { return source.Header(ctx) }
+}
+
+// bridge makes the backend of an endpoint that is no registered server, for one
+// call. It has no way to this machine.
+func (s *servers) bridge(e gateway.Endpoint) (catalog.Backend, func(), error) {
+	u, err := url.Parse(e.URL)
+	if err != nil {
+		return nil, nil, junctor.Errorf(junctor.CodeInvalid, "endpoint.url is not an address")
+	}
+	up, err := upstream.New(upstream.Options{
+		ID: junctor.AdhocServer, Transport: upstream.Transport(e.Transport), URL: u, Client: s.public.plain, Stream: s.public.stream,
+		Header:  func(context.Context, *junctor.Principal) (http.Header, error) { return e.Header, nil },
+		Version: s.app.version, Logger: s.app.log, MaxBytes: maxMessage,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return up, up.Close, nil
+}
+
+// people is the vault as people may write to it: what servers keep there is
+// theirs.
+type people struct{ *seal.Vault }
+
+func (p people) Put(ctx context.Context, tenant junctor.TenantID, owner, name string, s seal.Secret) error {
+	if strings.HasPrefix(name, credentialPrefix) {
+		return junctor.Errorf(junctor.CodeDenied, "the secrets %s… belong to servers: change the server's auth, headers or env instead", credentialPrefix)
+	}
+	return p.Vault.Put(ctx, tenant, owner, name, s)
+}

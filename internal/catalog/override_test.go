@@ -1,0 +1,119 @@
+package catalog_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/builtin"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+)
+
+type quiet struct{}
+
+func (quiet) Progress([]byte)    {}
+func (quiet) Log(string, []byte) {}
+
+func TestChangedTools(t *testing.T) {
+	t.Parallel()
+	s := server(t, "notes", "drop", "find", "list", "put")
+	addTool(t, s, builtin.Tool{Name: "slow", Timeout: time.Minute})
+	b := catalog.Changed(s, map[string]junctor.Override{
+		"drop": {Hide: true}, "find": {Name: "search", Description: "Finds\nthings"}, "list": {Name: "put"}, "put": {Description: "Puts"}, "gone": {Name: "x"},
+	}, time.Second)
+	c := newCatalog(t, catalog.Options{})
+	attach(t, c, "notes", junctor.ModeBYO, b)
+	sh := shelf(c)
+	// "put" belongs to a tool already, so list keeps its own name.
+	if got := names(t, sh.List(reader("a"), catalog.View{Server: "notes"}, catalog.ListTools)); !slices.Equal(got, []string{"search", "list", "put", "slow"}) {
+		t.Errorf("shown %v", got)
+	}
+	if _, err := sh.Tool(reader("a"), catalog.View{}, "notes__drop", ""); junctor.CodeOf(err) != junctor.CodeNotFound {
+		t.Errorf("the hidden tool: %v", err)
+	}
+	if _, err := sh.Tool(reader("a"), catalog.View{}, "notes__find", ""); junctor.CodeOf(err) != junctor.CodeNotFound {
+		t.Errorf("the old name: %v", err)
+	}
+	item, err := sh.Tool(reader("a"), catalog.View{}, "notes__search", "")
+	if err != nil || item.Tool.Timeout != time.Second {
+		t.Fatalf("%+v, %v", item, err)
+	}
+	if d, err := sh.DescribeOne(reader("a"), "notes__search"); err != nil || d.Description != "Finds\nthings" {
+		t.Errorf("described as %q, %v", d.Description, err)
+	}
+	if item, err := sh.Tool(reader("a"), catalog.View{}, "notes__slow", ""); err != nil || item.Tool.Timeout != time.Minute {
+		t.Errorf("a deadline of its own: %+v, %v", item, err)
+	}
+	// The backend hears its own name; builtin answers not_found to any other.
+	res, err := item.Server.Backend.Do(t.Context(), &catalog.Request{Kind: junctor.KindTool, Name: item.Name, Arguments: []byte("{}"), Principal: reader("a")}, quiet{})
+	if err != nil || res.IsError {
+		t.Errorf("called: %s, %v", res.Body, err)
+	}
+}
+
+func TestNothingToChange(t *testing.T) {
+	t.Parallel()
+	s := server(t, "notes", "a")
+	if b := catalog.Changed(s, nil, 0); b != catalog.Backend(s) {
+		t.Error("a backend without changes is wrapped")
+	}
+}
+
+func TestOffersAreKeptExactly(t *testing.T) {
+	t.Parallel()
+	want := &catalog.Offer{
+		Instructions: "é", Tools: []catalog.ToolDef{{Name: "a", JSON: []byte("{\"a\" : 1,\t\"b\":[]}"), Timeout: 5, Default: true, Version: "2"}},
+		Resources: []catalog.ResourceDef{{URI: "x:y", JSON: []byte("{}")}}, Templates: []catalog.ResourceDef{{URI: "x:{y}", JSON: []byte("{}")}},
+		Prompts: []catalog.PromptDef{{Name: "p", JSON: []byte("{}")}}, Completions: true, Subscribe: true, Logging: true,
+	}
+	data, err := catalog.EncodeOffer(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := catalog.DecodeOffer(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := catalog.DecodeOffer(data[:len(data)/2]); err == nil {
+		t.Error("half an offer was read")
+	}
+}
+
+// A private server is there for its owner and for admins, in every way of
+// looking, and for nobody else.
+func TestPrivateServers(t *testing.T) {
+	t.Parallel()
+	c := newCatalog(t, catalog.Options{})
+	attach(t, c, "shared", junctor.ModeBYO, server(t, "shared", "a"))
+	if err := c.Attach(t.Context(), tenant, "mine", junctor.ModeBYO, server(t, "mine", "b"), catalog.OwnedBy(reader("owner").ID())); err != nil {
+		t.Fatal(err)
+	}
+	admin := &junctor.Principal{Tenant: tenant, Issuer: junctor.IssuerKey, Subject: "root", Scopes: []junctor.Scope{junctor.ScopeAdmin}}
+	sh := shelf(c)
+	for name, tt := range map[string]struct {
+		p    *junctor.Principal
+		sees bool
+	}{"owner": {reader("owner"), true}, "other": {reader("other"), false}, "admin": {admin, true}} {
+		want := []string{"shared__a"}
+		if tt.sees {
+			want = append(want, "mine__b")
+		}
+		for range 2 { // rendered, then remembered
+			if got := names(t, sh.List(tt.p, catalog.View{}, catalog.ListTools)); !slices.Equal(got, want) {
+				t.Errorf("%s lists %v", name, got)
+			}
+		}
+		_, errTool := sh.Tool(tt.p, catalog.View{}, "mine__b", "")
+		_, errServer := sh.Server(tt.p, "mine")
+		found := sh.Describe(tt.p, "mine", "")
+		if (errTool == nil) != tt.sees || (errServer == nil) != tt.sees || (len(found) == 1) != tt.sees {
+			t.Errorf("%s: tool %v, server %v, described %v", name, errTool, errServer, found)
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// playServer is an MCP server for scripts: "mcpserver stdio", or "mcpserver http
+// FILE [TOKEN]", which writes its URL to the file and wants the token.
+func playServer() {
+	s := mcp.NewServer(&mcp.Implementation{Name: "played", Version: "1.2"}, nil)
+	mcp.AddTool(s, &mcp.Tool{Name: "echo", Description: "says it again"}, func(_ context.Context, _ *mcp.CallToolRequest, in struct {
+		Text string `json:"text"`
+	}) (*mcp.CallToolResult, any, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: in.Text + os.Getenv("SUFFIX")}}}, nil, nil
+	})
+	if os.Args[1] == "stdio" {
+		fmt.Fprintln(os.Stderr, "played server is up")
+		_ = s.Run(context.Background(), &mcp.StdioTransport{})
+		return
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	h := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil)
+	if err := os.WriteFile(os.Args[2]+".part", []byte("http://"+l.Addr().String()+"/mcp"), 0o600); err != nil {
+		panic(err)
+	}
+	if err := os.Rename(os.Args[2]+".part", os.Args[2]); err != nil {
+		panic(err)
+	}
+	_ = http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { //nolint:gosec // a test
+		if len(os.Args) > 3 && r.Header.Get("Authorization") != "Bearer "+os.Args[3] {
+			http.Error(w, "no", http.StatusUnauthorized)
+			return
+		}
+		h.ServeHTTP(w, r)
+	}))
+}
+
+// urlof FILE waits for the URL that a played server writes, and sets URL.
+func urlof(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: urlof FILE")
+	}
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if b, err := os.ReadFile(ts.MkAbs(args[0])); err == nil {
+			ts.Setenv("URL", strings.TrimSpace(string(b)))
+			return
+		}
+	}
+	ts.Fatalf("%s was never written", args[0])
+}
+
+// subst FILE replaces URL in a file by the URL of the played server.
+func subst(ts *testscript.TestScript, _ bool, args []string) {
+	text := strings.ReplaceAll(ts.ReadFile(args[0]), "$URL", ts.Getenv("URL"))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
+}

@@ -1,0 +1,349 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// newServer is the body that describes a server to the admin API.
+type newServer struct {
+	ID        string            `json:"id,omitempty"`
+	Transport string            `json:"transport,omitempty"`
+	URL       string            `json:"url,omitempty"`
+	Command   []string          `json:"command,omitempty"`
+	Env       map[string]string `json:"env,omitempty"`
+	Cwd       string            `json:"cwd,omitempty"`
+	Auth      *newAuth          `json:"auth,omitempty"`
+	Headers   map[string]string `json:"headers,omitempty"`
+	Isolation string            `json:"isolation,omitempty"`
+	Title     string            `json:"title,omitempty"`
+	Private   bool              `json:"private,omitempty"`
+}
+
+type newAuth struct {
+	Type     junctor.AuthType `json:"type"`
+	Secret   string           `json:"secret,omitempty"`
+	Header   string           `json:"header,omitempty"`
+	Username string           `json:"username,omitempty"`
+	TokenURL string           `json:"token_url,omitempty"`
+	ClientID string           `json:"client_id,omitempty"`
+	Scope    string           `json:"scope,omitempty"`
+}
+
+// serverFlags are the flags that describe a server.
+type serverFlags struct {
+	bearer, apiKey, apiKeyHeader, basic, password string
+	clientID, clientSecret, tokenURL, scope       string
+	headers, env                                  []string
+	cwd, transport, isolation, title              string
+	private, yes                                  bool
+}
+
+const whereSecrets = "@file, - for standard input, or where to read it each time: env:NAME, file:/path, cmd:program"
+
+func (f *serverFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.bearer, "bearer", "", "token for Authorization: Bearer, as "+whereSecrets)
+	flags.StringVar(&f.apiKey, "api-key", "", "key for a header of its own, as with --bearer")
+	flags.StringVar(&f.apiKeyHeader, "api-key-header", "", "`header` of --api-key (default X-API-Key)")
+	flags.StringVar(&f.basic, "basic", "", "`user` for HTTP Basic; --password gives the password")
+	flags.StringVar(&f.password, "password", "", "password of --basic, as with --bearer")
+	flags.StringVar(&f.clientID, "oauth-client", "", "OAuth client `id`, for a token by client credentials")
+	flags.StringVar(&f.clientSecret, "client-secret", "", "secret of --oauth-client, as with --bearer")
+	flags.StringVar(&f.tokenURL, "token-url", "", "`URL` where --oauth-client gets its token")
+	flags.StringVar(&f.scope, "oauth-scope", "", "scope that --oauth-client asks for")
+	flags.StringArrayVar(&f.headers, "header", nil, "header to send, as `'Name: value'`; the value may be @file, - or a reference; may be given several times")
+	flags.StringArrayVar(&f.env, "env", nil, "variable of a command, as `NAME=value`; the value may be @file, - or a reference; may be given several times")
+	flags.StringVar(&f.cwd, "cwd", "", "working `directory` of a command")
+	flags.StringVar(&f.transport, "transport", "", "http, or sse for servers of 2024 (default what answers)")
+	flags.StringVar(&f.isolation, "isolation", "", "who shares a connection: shared, session or user")
+	flags.StringVar(&f.title, "title", "", "what people call it")
+	flags.BoolVar(&f.private, "private", false, "only who adds it sees it")
+	flags.BoolVarP(&f.yes, "yes", "y", false, "run the command without asking")
+}
+
+// secretOf reads what a flag says about a secret. One that stands on the command
+// line itself is refused: other users of this machine could see it.
+func (c *cli) secretOf(flag, value string) (string, error) {
+	switch {
+	case value == "-":
+		return c.readSecret("")
+	case strings.HasPrefix(value, "@"):
+		return c.readSecret(value[1:])
+	case isReference(value):
+		return value, nil
+	}
+	return "", usagef("--%s: give the secret as %s; on the command line others could see it", flag, whereSecrets)
+}
+
+func isReference(value string) bool {
+	return strings.HasPrefix(value, "env:") || strings.HasPrefix(value, "file:") || strings.HasPrefix(value, "cmd:")
+}
+
+// pairs reads NAME<sep>value flags, whose values may stand in files.
+func (c *cli) pairs(flag, sep string, lines []string) (map[string]string, error) {
+	if len(lines) == 0 {
+		return nil, nil
+	}
+	out := map[string]string{}
+	for _, line := range lines {
+		name, value, ok := strings.Cut(line, sep)
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		if !ok || name == "" {
+			return nil, usagef("--%s: write it as name%svalue", flag, sep)
+		}
+		if value == "-" || strings.HasPrefix(value, "@") {
+			var err error
+			if value, err = c.secretOf(flag, value); err != nil {
+				return nil, err
+			}
+		}
+		out[name] = value
+	}
+	return out, nil
+}
+
+// describe makes the body of a server out of words and flags.
+func (c *cli) describe(f *serverFlags, url string, command []string) (newServer, error) {
+	s := newServer{URL: url, Command: command, Cwd: f.cwd, Transport: f.transport, Isolation: f.isolation, Title: f.title, Private: f.private}
+	var err error
+	if s.Headers, err = c.pairs("header", ":", f.headers); err != nil {
+		return s, err
+	}
+	if s.Env, err = c.pairs("env", "=", f.env); err != nil {
+		return s, err
+	}
+	s.Auth, err = c.auth(f)
+	return s, err
+}
+
+func (c *cli) auth(f *serverFlags) (*newAuth, error) {
+	var ways []*newAuth
+	var flag, value string
+	way := func(name, given, secret string, a newAuth) {
+		if given != "" {
+			ways = append(ways, &a)
+			flag, value = name, secret
+		}
+	}
+	way("bearer", f.bearer, f.bearer, newAuth{Type: junctor.AuthBearer})
+	way("api-key", f.apiKey, f.apiKey, newAuth{Type: junctor.AuthAPIKey, Header: f.apiKeyHeader})
+	way("password", f.basic, f.password, newAuth{Type: junctor.AuthBasic, Username: f.basic})
+	way("client-secret", f.clientID, f.clientSecret, newAuth{Type: junctor.AuthOAuthClient, ClientID: f.clientID, TokenURL: f.tokenURL, Scope: f.scope})
+	switch {
+	case len(ways) > 1:
+		return nil, usagef("--bearer, --api-key, --basic and --oauth-client exclude each other")
+	case len(ways) == 0 && (f.apiKeyHeader != "" || f.password != "" || f.clientSecret != "" || f.tokenURL != ""):
+		return nil, usagef("--api-key-header goes with --api-key, --password with --basic, --client-secret and --token-url with --oauth-client")
+	case len(ways) == 0:
+		return nil, nil
+	}
+	var err error
+	ways[0].Secret, err = c.secretOf(flag, value)
+	return ways[0], err
+}
+
+// target reads the words of add and probe behind the name: a URL, or a command
+// behind two dashes.
+func target(cmd *cobra.Command, args []string, names int) (url string, command []string, err error) {
+	dash := cmd.ArgsLenAtDash()
+	switch {
+	case dash == names && len(args) > names:
+		return "", args[names:], nil
+	case dash < 0 && len(args) == names+1:
+		return args[names], nil, nil
+	}
+	return "", nil, usagef("name a URL, or a command behind two dashes: -- command args")
+}
+
+// consent shows a command whole and asks whether it may be run here.
+func (c *cli) consent(yes bool, commands ...[]string) error {
+	c.say("This will run on the machine of the instance, as the user who runs it:\n")
+	for _, words := range commands {
+		c.say("  %s", shown(words))
+	}
+	c.say("")
+	if yes {
+		return nil
+	}
+	if !isTerminal(c.in) {
+		return usagef("a command needs consent: look at it, and say --yes")
+	}
+	fmt.Fprint(c.err, "Run it? [y/N] ")
+	answer, err := readLine(c.in)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
+		return said("not run")
+	}
+	return nil
+}
+
+// readLine reads to the end of a line and no further.
+func readLine(r io.Reader) (string, error) {
+	var b strings.Builder
+	one := make([]byte, 1)
+	for b.Len() < 1024 {
+		n, err := r.Read(one)
+		if n > 0 && one[0] == '\n' {
+			return b.String(), nil
+		}
+		b.Write(one[:n])
+		if err != nil {
+			return b.String(), err
+		}
+	}
+	return b.String(), nil
+}
+
+// shown is a command as a shell would take it, so that each word can be told
+// from the next. It is never cut.
+func shown(words []string) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		safe := w != "" && strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./-_") == ""
+		if out[i] = w; !safe {
+			out[i] = fmt.Sprintf("%+q", w) // nothing invisible stays so
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+func (c *cli) serverAdd() *cobra.Command {
+	var f serverFlags
+	cmd := &cobra.Command{
+		Use: "add NAME URL | NAME -- COMMAND [ARG...]", Short: "Add an MCP server, once it has been reached",
+		Long: "Add an MCP server: one at a URL, or a command that is run on the machine of the instance. It is reached first;\n" +
+			"what cannot be reached is not added, and the error says which step broke. Credentials are stored encrypted and\n" +
+			"sent to the address they were given for, and to no other.",
+		Example: "  junctor server add notes https://notes.example.com/mcp --bearer @token.txt\n" +
+			"  junctor server add files -- npx -y @modelcontextprotocol/server-filesystem /srv/files",
+		Args: cobra.MinimumNArgs(1),
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			url, command, err := target(cmd, args, 1)
+			if err != nil {
+				return err
+			}
+			s, err := c.describe(&f, url, command)
+			if err != nil {
+				return err
+			}
+			s.ID = args[0]
+			if command != nil {
+				if err := c.consent(f.yes, command); err != nil {
+					return err
+				}
+			}
+			var added junctor.Server
+			if err := c.ask(cmd, http.MethodPost, "/servers", s, &added); err != nil {
+				return err
+			}
+			if !c.json() {
+				c.say("added %s; junctor tool ls --server %s lists its tools", added.ID, added.ID)
+			}
+			return c.done(added)
+		}),
+	}
+	f.add(cmd)
+	c.remote(cmd)
+	return cmd
+}
+
+func (c *cli) serverProbe() *cobra.Command {
+	var f serverFlags
+	cmd := &cobra.Command{
+		Use: "probe URL | -- COMMAND [ARG...]", Short: "Reach an MCP server without adding it",
+		Example: "  junctor server probe https://notes.example.com/mcp", Args: cobra.MinimumNArgs(1),
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			url, command, err := target(cmd, args, 0)
+			if err != nil {
+				return err
+			}
+			s, err := c.describe(&f, url, command)
+			if err != nil {
+				return err
+			}
+			if command != nil {
+				if err := c.consent(f.yes, command); err != nil {
+					return err
+				}
+			}
+			var p junctor.Probe
+			if err := c.ask(cmd, http.MethodPost, "/servers/probe", s, &p); err != nil {
+				return err
+			}
+			return c.printProbe(p)
+		}),
+	}
+	f.add(cmd)
+	c.remote(cmd)
+	return cmd
+}
+
+func (c *cli) serverTest() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "test ID", Short: "Reach a server as it is stored", Example: "  junctor server test notes", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeServers,
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			var p junctor.Probe
+			if err := c.ask(cmd, http.MethodPost, path("servers", args[0], "test"), nil, &p); err != nil {
+				return err
+			}
+			return c.printProbe(p)
+		}),
+	}
+	c.remote(cmd)
+	return cmd
+}
+
+// printProbe shows what a probe found. A server that was not reached exits 5,
+// one that was reached and did not do exits 1.
+func (c *cli) printProbe(p junctor.Probe) error {
+	if c.json() {
+		if err := c.printJSON(p); err != nil {
+			return err
+		}
+	} else {
+		for _, step := range p.Passed {
+			fmt.Fprintf(c.out, "%s %s\n", c.paint(green, "ok    "), step)
+		}
+		if p.Failed != "" {
+			fmt.Fprintf(c.out, "%s %s: %s\n", c.paint(red, "failed"), p.Failed, cell(p.Reason))
+			if p.Hint != "" {
+				fmt.Fprintf(c.out, "       %s\n", cell(p.Hint))
+			}
+		}
+		if err := c.facts("protocol", protocol(p.Status), "server", strings.TrimSpace(p.Status.Name+" "+p.Status.Release), "latency", latency(p.Status),
+			"tools", strings.Join(p.Tools, ", ")); err != nil {
+			return err
+		}
+	}
+	switch p.Failed {
+	case "":
+		return nil
+	case "address", "tls":
+		return &failure{err: junctor.Errorf(junctor.CodeUnreachable, "the server was not reached"), silent: true}
+	}
+	return said("the server did not do")
+}
+
+func protocol(s junctor.ServerStatus) string {
+	if s.Protocol == "" {
+		return ""
+	}
+	return s.Protocol + " (" + s.Era + ")"
+}
+
+func latency(s junctor.ServerStatus) string {
+	if s.LatencyMS == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.1f ms", s.LatencyMS)
+}

@@ -1,0 +1,209 @@
+package credential_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/credential"
+)
+
+const canary = "canary-77aa"
+
+func web() junctor.Connection {
+	return junctor.Connection{
+		Transport: junctor.TransportHTTP, URL: "https://example.com/mcp?key=" + canary,
+		Auth:    &junctor.Auth{Type: junctor.AuthBearer, Secret: canary},
+		Headers: map[string]string{"X-Team": canary, "X-Ref": "env:TEAM"},
+	}
+}
+
+func reader(t *testing.T) credential.Reader {
+	t.Helper()
+	return credential.Reader{DataDir: t.TempDir(), Lookup: func(name string) (string, bool) {
+		v, ok := map[string]string{"TEAM": "blue\n", "JUNCTOR_SEAL_KEY": canary, "EMPTY": ""}[name]
+		return v, ok
+	}}
+}
+
+func TestSplitPackUnpack(t *testing.T) {
+	t.Parallel()
+	c, set := credential.Split(web())
+	if text := fmt.Sprintf("%+v %#v %v", c, set, set); strings.Contains(text, canary) {
+		t.Errorf("shown: %s", text)
+	}
+	if c.Auth.Secret != junctor.Masked || c.Headers["X-Team"] != junctor.Masked || c.Headers["X-Ref"] != "env:TEAM" || c.URL != "https://example.com/mcp?***" {
+		t.Errorf("%+v %+v", c, c.Auth)
+	}
+	packed, err := set.Pack(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := credential.NewSource(c, func(context.Context) (credential.Set, error) { return credential.Unpack(packed, c) }, reader(t), nil)
+	h, err := source.Header(t.Context())
+	if err != nil || h.Get("Authorization") != "Bearer "+canary || h.Get("X-Team") != canary || h.Get("X-Ref") != "blue" {
+		t.Errorf("%v, %v", h, err)
+	}
+	if got := source.Scrub("401: " + canary + " is not valid, blue"); got != "401: *** is not valid, blue" {
+		t.Errorf("scrubbed to %q", got)
+	}
+	if u, err := source.URL(t.Context()); err != nil || u.String() != web().URL {
+		t.Errorf("%v, %v", u, err)
+	}
+	elsewhere := c
+	elsewhere.URL = "https://example.org/mcp"
+	if _, err := credential.Unpack(packed, elsewhere); junctor.CodeOf(err) != junctor.CodeDenied {
+		t.Errorf("for another origin: %v", err)
+	}
+}
+
+func TestKeep(t *testing.T) {
+	t.Parallel()
+	former, stored := credential.Split(web())
+	for name, tt := range map[string]struct {
+		change func(*junctor.Connection)
+		want   junctor.Code
+	}{
+		"all":                   {func(*junctor.Connection) {}, ""},
+		"another path":          {func(c *junctor.Connection) { c.URL = "https://example.com/other" }, ""},
+		"another host":          {func(c *junctor.Connection) { c.URL = "https://example.org/mcp" }, junctor.CodeDenied},
+		"another port":          {func(c *junctor.Connection) { c.URL = "https://example.com:8443/mcp" }, junctor.CodeDenied},
+		"plain http":            {func(c *junctor.Connection) { c.URL = "http://example.com/mcp" }, junctor.CodeDenied},
+		"another token address": {func(c *junctor.Connection) { a := *c.Auth; a.TokenURL = "https://evil.example/"; c.Auth = &a }, junctor.CodeDenied},
+		"a reference alone, moved": {func(c *junctor.Connection) {
+			c.URL, c.Auth, c.Headers = "https://example.org/", nil, map[string]string{"X-Ref": "env:TEAM"}
+		}, junctor.CodeDenied},
+		"none is stored": {func(c *junctor.Connection) { c.Headers = map[string]string{"X-New": junctor.Masked} }, junctor.CodeInvalid},
+	} {
+		now := former
+		tt.change(&now)
+		now, entered := credential.Split(now)
+		got, err := credential.Keep(now, entered, former, stored)
+		if junctor.CodeOf(err) != tt.want {
+			t.Errorf("%s: %v, want %q", name, err, tt.want)
+		}
+		if err == nil && got["auth"].Reveal() != canary {
+			t.Errorf("%s: the credential was not kept", name)
+		}
+	}
+	moved := former
+	moved.URL, moved.Headers = "https://example.org/", nil
+	moved.Auth = &junctor.Auth{Type: junctor.AuthBearer, Secret: "new"}
+	moved, entered := credential.Split(moved)
+	if set, err := credential.Keep(moved, entered, former, stored); err != nil || set["auth"].Reveal() != "new" || len(set) != 1 {
+		t.Errorf("entered again: %v, %v", set, err)
+	}
+}
+
+func TestReferences(t *testing.T) {
+	t.Parallel()
+	r := reader(t)
+	file := filepath.Join(t.TempDir(), "token")
+	own := filepath.Join(r.DataDir, "seal.key")
+	for _, path := range []string{file, own} {
+		if err := os.WriteFile(path, []byte(canary+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(own, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		ref, want string
+		code      junctor.Code
+	}{
+		{"env:TEAM", "blue", ""},
+		{"env:NONE", "", junctor.CodeUnavailable},
+		{"env:EMPTY", "", junctor.CodeUnavailable},
+		{"env:JUNCTOR_SEAL_KEY", "", junctor.CodeDenied},
+		{"file:" + file, canary, ""},
+		{"file:" + file + "x", "", junctor.CodeUnavailable},
+		{"file:token", "", junctor.CodeInvalid},
+		{"file:" + own, "", junctor.CodeDenied},
+		{"file:" + filepath.Dir(file) + "/../" + filepath.Base(filepath.Dir(file)) + "/token", canary, ""},
+		{"file:" + link, "", junctor.CodeDenied},
+		{"file:" + t.TempDir(), "", junctor.CodeUnavailable},
+		{"cmd:cat " + file, canary, ""},
+		{`cmd:["cat","` + file + `"]`, canary, ""},
+		{"cmd:cat " + file + "; echo x", "", junctor.CodeUnavailable},
+		{"cmd:", "", junctor.CodeInvalid},
+		{"cmd:no-such-program-here", "", junctor.CodeUnavailable},
+	} {
+		got, err := r.Read(t.Context(), tt.ref)
+		if got.Reveal() != tt.want || junctor.CodeOf(err) != tt.code {
+			t.Errorf("%s: %q, %v", tt.ref, got.Reveal(), err)
+		}
+		if err != nil && strings.Contains(err.Error(), canary) {
+			t.Errorf("%s: the error shows the value: %v", tt.ref, err)
+		}
+	}
+}
+
+func TestHeaders(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		auth         junctor.Auth
+		header, want string
+	}{
+		"api-key": {junctor.Auth{Type: junctor.AuthAPIKey, Secret: "s", Header: "X-Mine"}, "X-Mine", "s"},
+		"default": {junctor.Auth{Type: junctor.AuthAPIKey, Secret: "s"}, "X-Api-Key", "s"},
+		"basic":   {junctor.Auth{Type: junctor.AuthBasic, Secret: "s", Username: "u"}, "Authorization", "Basic dTpz"},
+	} {
+		c, set := credential.Split(junctor.Connection{Transport: junctor.TransportHTTP, URL: "https://x", Auth: &tt.auth})
+		h, err := credential.NewSource(c, credential.Literal(set), reader(t), nil).Header(t.Context())
+		if err != nil || h.Get(tt.header) != tt.want {
+			t.Errorf("%s: %v, %v", name, h, err)
+		}
+	}
+	c, set := credential.Split(junctor.Connection{Transport: junctor.TransportHTTP, URL: "https://x", Headers: map[string]string{"X-A": canary + "\r\nX-B: 1"}})
+	if h, err := credential.NewSource(c, credential.Literal(set), reader(t), nil).Header(t.Context()); err == nil || strings.Contains(err.Error(), canary) {
+		t.Errorf("a line break: %v, %v", h, err)
+	}
+	c, set = credential.Split(junctor.Connection{Transport: junctor.TransportStdio, Command: []string{"x"}, Env: map[string]string{"B": canary, "A": "env:TEAM", "C": ""}})
+	if env, err := credential.NewSource(c, credential.Literal(set), reader(t), nil).Env(t.Context()); err != nil || strings.Join(env, " ") != "A=blue B="+canary+" C=" {
+		t.Errorf("%v, %v", env, err)
+	}
+}
+
+func TestOAuthClient(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		id, secret, _ := r.BasicAuth()
+		if r.FormValue("grant_type") != "client_credentials" || r.FormValue("scope") != "mcp" || id != "me%40x" {
+			t.Errorf("asked with %v by %q", r.Form, id)
+		}
+		if secret != canary {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		_, _ = fmt.Fprintf(w, `{"access_token":"t-%d","expires_in":3600}`, asked)
+	}))
+	t.Cleanup(server.Close)
+	source := func(secret string) *credential.Source {
+		c, set := credential.Split(junctor.Connection{Transport: junctor.TransportHTTP, URL: "https://x", Auth: &junctor.Auth{
+			Type: junctor.AuthOAuthClient, Secret: secret, ClientID: "me@x", TokenURL: server.URL, Scope: "mcp",
+		}})
+		return credential.NewSource(c, credential.Literal(set), reader(t), server.Client())
+	}
+	good := source(canary)
+	for range 3 {
+		if h, err := good.Header(t.Context()); err != nil || h.Get("Authorization") != "Bearer t-1" {
+			t.Errorf("%v, %v", h, err)
+		}
+	}
+	if _, err := source("wrong").Header(t.Context()); junctor.CodeOf(err) != junctor.CodeUnauthenticated {
+		t.Errorf("a wrong secret: %v", err)
+	}
+	if asked != 2 {
+		t.Errorf("asked %d times", asked)
+	}
+}

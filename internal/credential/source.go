@@ -1,0 +1,168 @@
+package credential
+
+import (
+	"context"
+	"encoding/base64"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/seal"
+)
+
+// Source gives the credentials of one connection when they are used.
+type Source struct {
+	conn     junctor.Connection
+	literals func(ctx context.Context) (Set, error)
+	reader   Reader
+	tokens   *tokens // with oauth-client
+
+	mu   sync.Mutex
+	gave map[string]string // what was read last, by place
+}
+
+// NewSource makes a Source. literals opens what is sealed; client asks for
+// OAuth tokens, and is judged by egress.
+func NewSource(conn junctor.Connection, literals func(context.Context) (Set, error), reader Reader, client *http.Client) *Source {
+	s := &Source{conn: conn, literals: literals, reader: reader}
+	if conn.Auth != nil && conn.Auth.Type == junctor.AuthOAuthClient {
+		s.tokens = &tokens{auth: *conn.Auth, client: client}
+	}
+	return s
+}
+
+// Literal is a Source's literals where nothing has to be opened.
+func Literal(set Set) func(context.Context) (Set, error) {
+	return func(context.Context) (Set, error) { return set, nil }
+}
+
+// whole reads all credentials of the connection that keep lets pass.
+func (s *Source) whole(ctx context.Context, keep func(place string) bool) (Set, error) {
+	out := Set{}
+	var set Set
+	var failed error
+	walk(s.conn, func(place, text string) string {
+		if failed != nil || !keep(place) || text == "" {
+			return text
+		}
+		switch {
+		case isReference(place, text):
+			out[place], failed = s.reader.Read(ctx, text)
+		case text == junctor.Masked:
+			if set == nil {
+				if set, failed = s.literals(ctx); failed != nil {
+					return text
+				}
+			}
+			if out[place] = set[place]; out[place].IsZero() {
+				failed = junctor.Errorf(junctor.CodeUnavailable, "the credential at %s is not stored: enter it again", place)
+			}
+		default:
+			out[place] = seal.NewSecret(text)
+		}
+		return text
+	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.gave == nil {
+		s.gave = map[string]string{}
+	}
+	for place, secret := range out {
+		s.gave[place] = secret.Reveal()
+	}
+	return out, failed
+}
+
+// shortest is the least length of a credential that is looked for in texts:
+// shorter ones are words that stand there for other reasons.
+const shortest = 6
+
+// Scrub takes the credentials that were given out away from a text: a server
+// may repeat in an error what it was sent.
+func (s *Source) Scrub(text string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, secret := range s.gave {
+		if len(secret) >= shortest {
+			text = strings.ReplaceAll(text, secret, junctor.Masked)
+		}
+	}
+	return text
+}
+
+// URL is the address with its query.
+func (s *Source) URL(ctx context.Context) (*url.URL, error) {
+	set, err := s.whole(ctx, func(place string) bool { return place == placeQuery })
+	if err != nil {
+		return nil, err
+	}
+	u, err := url.Parse(s.conn.URL)
+	if err != nil {
+		return nil, junctor.Errorf(junctor.CodeInvalid, "the url is not one of a server")
+	}
+	if query, ok := set[placeQuery]; ok {
+		u.RawQuery = query.Reveal()
+	}
+	return u, nil
+}
+
+// Env is the variables of a command, KEY=VALUE.
+func (s *Source) Env(ctx context.Context) ([]string, error) {
+	set, err := s.whole(ctx, func(place string) bool { return strings.HasPrefix(place, placeEnv) })
+	if err != nil {
+		return nil, err
+	}
+	env := make([]string, 0, len(s.conn.Env))
+	for name := range s.conn.Env {
+		value := set[placeEnv+name].Reveal()
+		if strings.ContainsRune(value, 0) {
+			return nil, junctor.Errorf(junctor.CodeInvalid, "the variable %s holds a character that none can", name)
+		}
+		env = append(env, name+"="+value)
+	}
+	slices.Sort(env)
+	return env, nil
+}
+
+// Header is the headers that prove who we are. No error shows a value.
+func (s *Source) Header(ctx context.Context) (http.Header, error) {
+	set, err := s.whole(ctx, func(place string) bool { return place == placeAuth || strings.HasPrefix(place, placeHeaders) })
+	if err != nil {
+		return nil, err
+	}
+	h := http.Header{}
+	for name := range s.conn.Headers {
+		h.Set(name, set[placeHeaders+name].Reveal())
+	}
+	if a := s.conn.Auth; a != nil {
+		secret := set[placeAuth].Reveal()
+		switch a.Type {
+		case junctor.AuthBearer:
+			h.Set("Authorization", "Bearer "+secret)
+		case junctor.AuthAPIKey:
+			name := a.Header
+			if name == "" {
+				name = "X-API-Key"
+			}
+			h.Set(name, secret)
+		case junctor.AuthBasic:
+			h.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(a.Username+":"+secret)))
+		case junctor.AuthOAuthClient:
+			token, err := s.tokens.get(ctx, set[placeAuth])
+			if err != nil {
+				return nil, err
+			}
+			h.Set("Authorization", "Bearer "+token.Reveal())
+		case junctor.AuthNone:
+		}
+	}
+	for name, values := range h {
+		if strings.ContainsFunc(values[0], func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+			return nil, junctor.Errorf(junctor.CodeInvalid, "the credential for the header %s has characters that a header cannot carry: is there a line break in it?", name)
+		}
+	}
+	return h, nil
+}

@@ -1,0 +1,146 @@
+package proc
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// ReapVerb is the first argument of this program when it is started again as a
+// reaper: whoever sees it must call Reap with the rest, and do nothing else.
+const ReapVerb = "reap"
+
+// self is the running program, also after its file was replaced by a newer one.
+const self = "/proc/self/exe"
+
+// reaper is our side of the process that stands between us and a command.
+type reaper struct {
+	pid  int      // of the command
+	hold *os.File // its end tells the reaper to kill everything; the kernel ends it when we die
+	once sync.Once
+}
+
+func (r *reaper) terminate(p *os.Process) { _ = p.Signal(syscall.SIGTERM) }
+
+func (r *reaper) kill() { r.once.Do(func() { _ = r.hold.Close() }) }
+
+// StartReaped starts c so that neither it nor anything it starts, in whatever
+// group or session, outlives this process, however this process ends, and
+// neither Stop nor the end of ctx or of the command itself. To that end this
+// program starts itself once more as a reaper (see Reap), which starts c. Files
+// given as Stdin, Stdout and Stderr go straight to the command. Pid is the
+// command's, as are the exit status and the signal that Err tells.
+func StartReaped(ctx context.Context, c Command) (*Process, error) {
+	if err := startable(ctx, c); err != nil {
+		return nil, err
+	}
+	if len(os.Args) > 1 && os.Args[1] == ReapVerb {
+		return nil, junctor.Errorf(junctor.CodeInternal, "this program was started as a reaper but does not act as one: its main function must call Reap")
+	}
+	path := c.Path
+	if !strings.Contains(path, "/") {
+		var err error
+		if path, err = exec.LookPath(c.Path); err != nil {
+			return nil, startError(c, err)
+		}
+	}
+	cmd := command(c, self, append([]string{ReapVerb, path, c.Path}, c.Args...))
+	cmd.Args[0] = os.Args[0]
+	p := &Process{cmd: cmd, done: make(chan struct{})}
+	reports, err := p.startReaper()
+	if err != nil {
+		return nil, startError(c, err)
+	}
+	stop := context.AfterFunc(ctx, p.kill)
+	lines := bufio.NewReader(reports)
+	p.reaper.pid, err = awaitStarted(lines)
+	if err != nil {
+		stop()
+		p.kill()
+		_, _ = cmd.Wait(), reports.Close()
+		if ctx.Err() != nil {
+			return nil, junctor.AsError(ctx.Err())
+		}
+		return nil, startError(c, err)
+	}
+	go func() {
+		defer close(p.done)
+		defer stop()
+		defer reports.Close()
+		p.err = p.follow(lines)
+	}()
+	return p, nil
+}
+
+// startReaper starts the process with the two pipes that Reap expects, and
+// gives our end of the one for its reports.
+func (p *Process) startReaper() (reports *os.File, err error) {
+	life, hold, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer life.Close()
+	reports, report, err := os.Pipe()
+	if err != nil {
+		_ = hold.Close()
+		return nil, err
+	}
+	defer report.Close()
+	p.reaper = &reaper{hold: hold}
+	p.cmd.ExtraFiles = []*os.File{life, report}
+	if err := p.cmd.Start(); err != nil {
+		_, _ = hold.Close(), reports.Close()
+		return nil, err
+	}
+	return reports, nil
+}
+
+// awaitStarted reads the first report: the command's number, or the system's
+// error that its start met.
+func awaitStarted(lines *bufio.Reader) (pid int, err error) {
+	line, err := lines.ReadString('\n')
+	if err != nil {
+		return 0, errors.New("its reaper ended before it was started")
+	}
+	var errno uintptr
+	if _, err := fmt.Sscanf(line, reportFailed, &errno); err == nil {
+		return 0, syscall.Errno(errno)
+	}
+	if _, err := fmt.Sscanf(line, reportStarted, &pid); err != nil {
+		return 0, fmt.Errorf("its reaper does not act as one: it said %.40q", line)
+	}
+	return pid, nil
+}
+
+// follow waits until the reaper has ended, and with it all that it guarded.
+func (p *Process) follow(lines *bufio.Reader) error {
+	line, lost := lines.ReadString('\n')
+	err := p.cmd.Wait()
+	p.reaper.kill() // only closes our end
+	if lost != nil {
+		// Somebody killed the reaper. The command dies with it; the rest of the
+		// group is ours to end, as far as it can still be named.
+		_ = syscall.Kill(-p.reaper.pid, syscall.SIGKILL)
+		return fmt.Errorf("its reaper ended before it: %w", err)
+	}
+	var code, signal int
+	if _, bad := fmt.Sscanf(line, reportEnded, &code, &signal); bad != nil {
+		return fmt.Errorf("its reaper said %.40q", line)
+	}
+	var status *exec.ExitError
+	switch {
+	case code != 0:
+		return &ExitError{Code: code, Signal: syscall.Signal(signal)}
+	case err != nil && !errors.As(err, &status):
+		return err // what it wrote could not be handed on
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// AddServer creates the row of a server that people bring, and gives it back
+// as stored: its times are set here. Conflict when the id is taken.
+func (t *Tenant) AddServer(ctx context.Context, srv junctor.Server) (junctor.Server, error) {
+	if err := junctor.CheckServerID(srv.ID); err != nil {
+		return junctor.Server{}, err
+	}
+	config, err := configOf(&srv)
+	if err != nil {
+		return junctor.Server{}, err
+	}
+	now := micros(time.Now())
+	_, err = t.s.do(ctx, `INSERT INTO servers (`+serverColumns+`) VALUES (?, ?, ?, ?, ?, '', ?, ?, ?)`,
+		string(t.id), srv.ID, string(srv.Mode), srv.Title, string(junctor.StateActive), config, now, now)
+	if err != nil {
+		return junctor.Server{}, t.s.fail(ctx, err, "add the server %q", srv.ID)
+	}
+	return t.Server(ctx, srv.ID)
+}
+
+// UpdateServer stores another title, connection, owner and credential of a
+// server as srv has them, and gives it back as stored. srv is what Server gave,
+// changed: where somebody else was faster, it is a conflict and nothing is
+// stored. The id, mode and state stay.
+func (t *Tenant) UpdateServer(ctx context.Context, srv junctor.Server) (junctor.Server, error) {
+	config, err := configOf(&srv)
+	if err != nil {
+		return junctor.Server{}, err
+	}
+	// Times have to differ, or a second change could pass for the first.
+	now := max(micros(time.Now()), micros(srv.UpdatedAt)+1)
+	n, err := t.s.do(ctx, `UPDATE servers SET title = ?, config = ?, updated_at = ? WHERE tenant_id = ? AND id = ? AND updated_at = ?`,
+		srv.Title, config, now, string(t.id), srv.ID, micros(srv.UpdatedAt))
+	if err != nil {
+		return junctor.Server{}, t.s.fail(ctx, err, "change the server %q", srv.ID)
+	}
+	stored, err := t.Server(ctx, srv.ID)
+	if err == nil && n == 0 {
+		err = junctor.Errorf(junctor.CodeConflict, "the server %q was changed meanwhile: look at it again, and repeat the change", srv.ID)
+	}
+	return stored, err
+}
+
+func configOf(srv *junctor.Server) (string, error) {
+	config, err := json.Marshal(serverConfig{Owner: srv.Owner, Private: srv.Private, Credential: srv.Credential, Trusted: srv.Trusted, Connection: &srv.Connection})
+	if err != nil {
+		return "", junctor.Errorf(junctor.CodeInvalid, "the server %q cannot be stored: %w", srv.ID, err)
+	}
+	return string(config), nil
+}
+
+// SeenServer is what a server was like when it last answered, so that it can
+// be listed before it answers again.
+type SeenServer struct {
+	Offer    []byte // what it offered; how it is written is for whoever reads it
+	Isolated bool   // it needs a connection for each client
+	At       time.Time
+}
+
+// SawServer stores what a server was like, in place of the former. not_found
+// when the tenant has no such server.
+func (t *Tenant) SawServer(ctx context.Context, id string, seen SeenServer) error {
+	isolated := 0
+	if seen.Isolated {
+		isolated = 1
+	}
+	_, err := t.s.do(ctx, `INSERT INTO seen_servers (tenant_id, id, offer, isolated, seen_at) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (tenant_id, id) DO UPDATE SET offer = excluded.offer, isolated = excluded.isolated, seen_at = excluded.seen_at`,
+		string(t.id), id, filled(seen.Offer), isolated, micros(seen.At))
+	if err != nil && t.s.dialect.Code(err) == junctor.CodeNotFound {
+		return missing("there is no server %q", id)
+	}
+	if err != nil {
+		return t.s.fail(ctx, err, "store what the server %q offers", id)
+	}
+	return nil
+}
+
+// SeenServer gives what a server was last like; not_found when it was never
+// seen.
+func (t *Tenant) SeenServer(ctx context.Context, id string) (SeenServer, error) {
+	seen, err := one(ctx, t.s, func(row scanner) (SeenServer, error) {
+		var seen SeenServer
+		var isolated, at int64
+		err := row.Scan(&seen.Offer, &isolated, &at)
+		seen.Isolated, seen.At = isolated != 0, fromMicros(at)
+		return seen, err
+	}, `SELECT offer, isolated, seen_at FROM seen_servers WHERE tenant_id = ? AND id = ?`, string(t.id), id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return SeenServer{}, missing("the server %q has not been seen yet", id)
+	}
+	if err != nil {
+		return SeenServer{}, t.s.fail(ctx, err, "read what the server %q offers", id)
+	}
+	return seen, nil
+}

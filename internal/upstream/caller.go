@@ -1,0 +1,63 @@
+package upstream
+
+import (
+	"context"
+	"sync"
+
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// caller is the peer of one call: it passes on the notes that its caller asked
+// for, and none after the call.
+type caller struct {
+	level    int    // log messages from this severity on; 0 is none
+	token    string // of our progress; "" is none
+	progress bool
+
+	mu   sync.Mutex
+	sink catalog.Sink // nil while nobody listens
+}
+
+func newCaller(req *catalog.Request, token string, sink catalog.Sink) *caller {
+	return &caller{level: wire.Severity(req.Caller.LogLevel), token: token, progress: token != "", sink: sink}
+}
+
+// hear sets who hears the notes from now on; nil is nobody.
+func (c *caller) hear(sink catalog.Sink) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sink = sink
+}
+
+// note implements peer.
+func (c *caller) note(method string, params []byte) {
+	switch method {
+	case wire.NoteProgress:
+		if !c.progress || string(wire.Get(params, wire.MetaProgressToken)) != c.token {
+			return
+		}
+		params = wire.AppendObject(nil, params, []string{wire.MetaProgressToken})
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.sink != nil {
+			c.sink.Progress(params)
+		}
+	case wire.NoteMessage:
+		level, _ := wire.String(wire.Get(params, "level"))
+		if severity := wire.Severity(level); c.level == 0 || severity < c.level {
+			return
+		}
+		params = append([]byte(nil), params...)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.sink != nil {
+			c.sink.Log(level, params)
+		}
+	}
+}
+
+// ask implements peer: this caller cannot be asked anything.
+func (c *caller) ask(_ context.Context, method string, _ []byte) ([]byte, error) {
+	return nil, &wire.Error{Code: wire.CodeMethodNotFound, Message: "the client did not declare that it answers " + method}
+}

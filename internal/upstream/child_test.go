@@ -1,0 +1,159 @@
+package upstream
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+func TestCrewRests(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var c crew
+		crash := func() (waited time.Duration) {
+			began := time.Now()
+			if err := c.join(t.Context(), "x", 1); err != nil {
+				t.Fatal(err)
+			}
+			waited = time.Since(began)
+			c.leave(endFault)
+			return waited
+		}
+		if got := crash(); got != 0 {
+			t.Errorf("the first start waited %v", got)
+		}
+		for _, want := range []time.Duration{firstRest, 2 * firstRest, 4 * firstRest, 8 * firstRest} {
+			if got := crash(); got < want/2 || got > want {
+				t.Errorf("waited %v, want %v with jitter", got, want)
+			}
+		}
+		time.Sleep(10 * time.Millisecond)
+		err := c.join(t.Context(), "x", 1) // 16 * firstRest may or may not be bearable
+		if err == nil {
+			c.leave(endFault)
+		}
+		for range 10 {
+			time.Sleep(longestRest)
+			if err := c.join(t.Context(), "x", 1); err != nil {
+				t.Fatal(err)
+			}
+			c.leave(endFault)
+		}
+		fault := junctor.AsError(c.join(t.Context(), "x", 1))
+		if fault == nil || fault.Code != junctor.CodeUnavailable || fault.RetryAfter < longestRest/2 || fault.RetryAfter > longestRest {
+			t.Errorf("after many crashes: %v", fault)
+		}
+		time.Sleep(longestRest)
+		for _, how := range []end{endLate, endGood} {
+			if err := c.join(t.Context(), "x", 1); err != nil {
+				t.Fatal(err)
+			}
+			c.leave(how)
+		}
+		if c.failures != 0 || c.running != 0 {
+			t.Errorf("after a good end: %d failures, %d running", c.failures, c.running)
+		}
+	})
+}
+
+func TestTailKeepsTheEnd(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var kept tail
+		var all strings.Builder
+		for range rapid.IntRange(0, 12).Draw(t, "writes") {
+			part := strings.Repeat(rapid.StringMatching(`[a-z\n]{1,40}`).Draw(t, "part"), rapid.IntRange(0, 2500).Draw(t, "times"))
+			if n, err := kept.Write([]byte(part)); n != len(part) || err != nil {
+				t.Fatal(n, err)
+			}
+			all.WriteString(part)
+		}
+		want := all.String()
+		if len(want) >= tailSize {
+			want = want[len(want)-tailSize:]
+			if _, rest, ok := strings.Cut(want, "\n"); ok {
+				want = rest
+			}
+		}
+		if got := kept.text(); got != want {
+			t.Fatalf("kept %d bytes, want %d", len(got), len(want))
+		}
+	})
+}
+
+func TestMaskAndLastLines(t *testing.T) {
+	t.Parallel()
+	env := []string{"A=hunter2-hunter2", "B=true", "C=", "D"}
+	if got := mask("x hunter2-hunter2 is true", env); got != "x *** is true" {
+		t.Errorf("mask = %q", got)
+	}
+	if got := lastLines("1\n2\n\n3\r\n4\n5\n 6 \n"); got != "2 | 3 | 4 | 5 | 6" {
+		t.Errorf("lastLines = %q", got)
+	}
+	if got := lastLines(strings.Repeat("ä", 1000)); len(got) > 510 || !strings.HasPrefix(got, "…ä") {
+		t.Errorf("lastLines of a long line has %d bytes: %.20q", len(got), got)
+	}
+}
+
+func FuzzLongLines(f *testing.F) {
+	long := strings.Repeat("x", 200)
+	f.Add([]byte(`{"jsonrpc":"2.0","id":12,"result":"`+long+"\"}\nshort\n"), 100)
+	f.Add([]byte(`{"result":"`+long+`","jsonrpc":"2.0","id":7}`+"\r\n"), 100)
+	f.Add([]byte(`{"result":{"a":"`+long+`","id":7}}`+"\n"+long+"\n"), 100)
+	f.Fuzz(func(t *testing.T, stream []byte, limit int) {
+		limit = 1 + max(limit, -limit, 0)%300
+		read := func(r io.Reader) (told []string) {
+			if _, err := io.Copy(io.Discard, &longLines{r: r, limit: limit, tell: func(id string) { told = append(told, id) }}); err != nil {
+				t.Fatal(err)
+			}
+			return told
+		}
+		whole, slow := read(bytes.NewReader(stream)), read(iotest.OneByteReader(bytes.NewReader(stream)))
+		want := 0
+		lines := bytes.Split(stream, []byte("\n"))
+		for _, line := range lines[:len(lines)-1] {
+			if len(line) > limit+1 {
+				want++
+			}
+		}
+		if fmt.Sprint(whole) != fmt.Sprint(slow) || len(whole) != want {
+			t.Fatalf("told %q at once and %q by byte, want %d lines", whole, slow, want)
+		}
+	})
+}
+
+func TestLongLinesFindTheID(t *testing.T) {
+	t.Parallel()
+	pad := strings.Repeat("x", 500)
+	for line, want := range map[string]string{
+		`{"jsonrpc":"2.0","id":12,"result":{"a":"` + pad + `"}}`:        "12",
+		`{"id":12,"jsonrpc":"2.0","result":{"a":"` + pad + `"}}`:        "12",
+		`{"result":{"a":"` + pad + `"},"jsonrpc":"2.0","id":12}`:        "12",
+		`{"result":{"a":"` + pad + `"},"jsonrpc":"2.0","id":12}` + "\r": "12",
+		`{"result":{"a":"` + pad + `","id":12}}`:                        "",
+		`{"jsonrpc":"2.0","result":{"id":12,"a":"` + pad + `"}}`:        "",
+	} {
+		var got []string
+		r := &longLines{r: strings.NewReader(line + "\n"), limit: 100, tell: func(id string) { got = append(got, id) }}
+		_, _ = io.Copy(io.Discard, r)
+		if len(got) != 1 || got[0] != want {
+			t.Errorf("%.40s…: %q, want %q", line, got, want)
+		}
+	}
+}
+
+func TestFlat(t *testing.T) {
+	t.Parallel()
+	if got := string(flat([]byte("{\r\n\"a\":\n1}\n"))); got != `{  "a": 1} ` {
+		t.Errorf("flat = %q", got)
+	}
+}

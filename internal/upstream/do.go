@@ -1,0 +1,159 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+const (
+	maxTries = 3
+	// maxRetryAfter is how long a call waits because its server said so.
+	maxRetryAfter = 5 * time.Second
+	retryPause    = 50 * time.Millisecond
+)
+
+// Do implements catalog.Backend.
+func (s *Server) Do(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
+	if req.Kind == junctor.KindSubscription {
+		return s.subscription(ctx, req)
+	}
+	if methodOf(req.Kind) == "" {
+		return catalog.Result{}, junctor.Errorf(junctor.CodeInternal, "upstream does not know operations of the kind %q", string(req.Kind))
+	}
+	res, err := s.do(ctx, req, sink)
+	if err != nil {
+		return catalog.Result{}, s.failure(req, err)
+	}
+	return res, nil
+}
+
+func (s *Server) do(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
+	if len(req.Input.State) > 0 && req.Input.State[:1] == stateParked {
+		return s.resume(ctx, req, sink)
+	}
+	a, err := s.access(ctx, req.Principal, req.Caller.Capabilities)
+	if err != nil {
+		return catalog.Result{}, err
+	}
+	known, _ := s.opener.knows()
+	if known != mannerModern && abilitiesOf(req.Caller.Capabilities).any() {
+		return s.start(ctx, req, a, sink)
+	}
+	token := ""
+	if req.Caller.Progress {
+		token = s.newToken()
+	}
+	p := newCaller(req, token, sink)
+	defer p.hear(nil)
+	body, modern, err := s.attempt(ctx, req, a, token, p)
+	if err != nil {
+		return catalog.Result{}, err
+	}
+	return s.shape(req.Kind, body, modern)
+}
+
+// attempt sends a request, and again where it cannot have run, or where running
+// it twice does no harm.
+func (s *Server) attempt(ctx context.Context, req *catalog.Request, a access, token string, p peer) (body []byte, modern bool, err error) {
+	safe := s.safe(req)
+	for try := 1; ; try++ {
+		sess, err := s.acquire(ctx, a)
+		if err != nil {
+			return nil, false, err
+		}
+		modern = sess.link.modern()
+		if !modern && (req.Input.Responses != nil || req.Input.State != "") {
+			s.release(sess)
+			return nil, false, junctor.Errorf(junctor.CodeInvalid, "server %s has changed since it asked for input; start the call again without requestState", s.o.ID)
+		}
+		body, err = s.exchange(ctx, sess, req, token, p)
+		s.release(sess)
+		if err == nil || try >= maxTries || ctx.Err() != nil || !mayRepeat(err, safe && try == 1) {
+			return body, modern, err
+		}
+		wait := jitter(retryPause)
+		if e := junctor.AsError(err); e.RetryAfter > 0 {
+			wait = e.RetryAfter
+		}
+		if deadline, ok := ctx.Deadline(); wait > maxRetryAfter || ok && time.Until(deadline) < wait {
+			return nil, modern, err
+		}
+		if errors.Is(err, errGone) {
+			continue // a new session is opened: nothing is to be waited for
+		}
+		if pause(ctx, wait) != nil {
+			return nil, modern, err
+		}
+	}
+}
+
+// exchange is one request over one session.
+func (s *Server) exchange(ctx context.Context, sess *session, req *catalog.Request, token string, p peer) ([]byte, error) {
+	l := sess.link
+	if !l.modern() && req.Caller.LogLevel != "" {
+		sess.levels.lower(ctx, l, req.Caller.LogLevel)
+	}
+	begun := time.Now()
+	body, err := l.roundTrip(ctx, methodOf(req.Kind), s.outgoing(req, l.modern(), token), p)
+	s.ended(sess, time.Since(begun), err)
+	return body, err
+}
+
+// mayRepeat says whether a request that failed may be sent again.
+func mayRepeat(err error, safe bool) bool { return notRun(err) || safe && broken(err) }
+
+// broken says that a request failed on the way, and may have run.
+func broken(err error) bool {
+	if _, own := errors.AsType[*wire.Error](err); own {
+		return false
+	}
+	if errors.Is(err, errLost) {
+		return true
+	}
+	status := statusOf(err)
+	return junctor.CodeOf(err) == junctor.CodeUpstream && (status == 0 || status >= 500)
+}
+
+// safe says whether a request may run twice: reading is, and a tool whose server
+// says so. Answers to questions are not given twice.
+func (s *Server) safe(req *catalog.Request) bool {
+	if req.Input.Responses != nil || req.Input.State != "" {
+		return false
+	}
+	if req.Kind != junctor.KindTool {
+		return true
+	}
+	return s.tools()[req.Name].safe
+}
+
+// levels is the log level of a legacy session, which all its callers share: it
+// is set to the most talkative that any of them wants, and each caller is
+// handed what it asked for.
+type levels struct {
+	mu      sync.Mutex
+	current int // severity; 0 is not set
+}
+
+// lower makes the session send messages of this level. A failure is the
+// server's way to say that it has none.
+func (v *levels) lower(ctx context.Context, l link, level string) {
+	severity := wire.Severity(level)
+	if severity == 0 || wire.Get(l.capabilities(), "logging") == nil {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.current != 0 && v.current <= severity {
+		return
+	}
+	params := append(wire.AppendString([]byte(`{"level":`), level), '}')
+	if _, err := l.roundTrip(ctx, wire.MethodLoggingSetLevel, params, nil); err == nil {
+		v.current = severity
+	}
+}

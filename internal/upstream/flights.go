@@ -1,0 +1,215 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"strconv"
+	"sync"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// flights are the calls under way on one link. On a stream that all of them
+// share it finds out whose a message is: an answer by its id, progress by its
+// token, and the rest, which names no call, belongs to the only one there is.
+type flights struct {
+	// ambiguous is told when a server asked something that could have been any
+	// of several calls'. It may be nil.
+	ambiguous func()
+
+	mu      sync.Mutex
+	next    uint64
+	byID    map[string]*flight
+	byToken map[string]*flight
+	unasked peer // hears what belongs to no call; set by listen
+	missed  []missed
+	over    error // why no more may begin
+}
+
+// missed is a note that came while nobody listened: it waits for the next who
+// does, since a subscription may be there before its listener.
+type missed struct {
+	method string
+	params []byte
+}
+
+const maxMissed = 64
+
+// flight is one call under way.
+type flight struct {
+	id     []byte // as JSON
+	token  string // its progress token, as JSON; "" is none
+	peer   peer
+	answer chan answer // holds one
+}
+
+type answer struct {
+	result []byte
+	err    error
+}
+
+// begin takes a call up. params are searched for its progress token.
+func (f *flights) begin(params []byte, p peer) (*flight, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.over != nil {
+		return nil, &junctor.Error{Code: junctor.CodeUnavailable, Message: f.over.Error(), Cause: errGone}
+	}
+	if f.byID == nil {
+		f.byID, f.byToken = map[string]*flight{}, map[string]*flight{}
+	}
+	f.next++
+	fl := &flight{
+		id: strconv.AppendUint(nil, f.next, 10), peer: p, answer: make(chan answer, 1),
+		token: string(wire.Get(wire.Get(params, "_meta"), wire.MetaProgressToken)),
+	}
+	f.byID[string(fl.id)] = fl
+	if fl.token != "" {
+		f.byToken[fl.token] = fl
+	}
+	return fl, nil
+}
+
+// end forgets a call. Its peer may hear one more note that was on its way.
+func (f *flights) end(fl *flight) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.byID, string(fl.id))
+	if f.byToken[fl.token] == fl {
+		delete(f.byToken, fl.token)
+	}
+}
+
+// wait gives the answer of a call, or the end of ctx.
+func (fl *flight) wait(ctx context.Context) ([]byte, error) {
+	select {
+	case a := <-fl.answer:
+		return a.result, a.err
+	case <-ctx.Done():
+		return nil, junctor.AsError(ctx.Err())
+	}
+}
+
+// fail ends every call with err, and lets none begin.
+func (f *flights) fail(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.over != nil {
+		return
+	}
+	f.over = err
+	for _, fl := range f.byID {
+		fl.give(answer{err: err})
+	}
+}
+
+func (fl *flight) give(a answer) {
+	select {
+	case fl.answer <- a:
+	default: // it has one: the server answered twice
+	}
+}
+
+// answered hands a response to its call, whose bytes it keeps. A response to
+// nothing is dropped: the call may have been cancelled.
+func (f *flights) answered(m *wire.Message) {
+	f.mu.Lock()
+	fl := f.byID[string(m.ID)]
+	f.mu.Unlock()
+	if fl != nil {
+		fl.give(readAnswer(m))
+	}
+}
+
+// readAnswer gives what a response says.
+func readAnswer(m *wire.Message) answer {
+	if m.Error != nil {
+		e, ok := wire.ParseError(m.Error)
+		if !ok {
+			return answer{err: junctor.Errorf(junctor.CodeUpstream, "the server answered with an error that has no code or message")}
+		}
+		return answer{err: e}
+	}
+	if len(m.Result) == 0 || m.Result[0] != '{' {
+		return answer{err: junctor.Errorf(junctor.CodeUpstream, "the server answered with a result that is no object")}
+	}
+	return answer{result: m.Result}
+}
+
+// listening sets who hears what belongs to no call, until the function that it
+// gives is called.
+func (f *flights) listening(p peer) (stop func()) {
+	f.mu.Lock()
+	f.unasked = p
+	waited := f.missed
+	f.missed = nil
+	f.mu.Unlock()
+	for _, m := range waited {
+		p.note(m.method, m.params)
+	}
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.unasked = nil
+	}
+}
+
+// noted hands a notification to whom it concerns.
+func (f *flights) noted(method string, params []byte) {
+	f.mu.Lock()
+	var to peer
+	switch method {
+	case wire.NoteProgress:
+		if fl := f.byToken[string(wire.Get(params, wire.MetaProgressToken))]; fl != nil {
+			to = fl.peer
+		}
+	case wire.NoteMessage:
+		// With several calls under way it is nobody's: the others must not read it.
+		if fl := f.only(); fl != nil {
+			to = fl.peer
+		}
+	default:
+		if to = f.unasked; to == nil && len(f.missed) < maxMissed {
+			f.missed = append(f.missed, missed{method, bytes.Clone(params)})
+		}
+	}
+	f.mu.Unlock()
+	if to != nil {
+		to.note(method, params)
+	}
+}
+
+// only gives the one call under way that has a peer; the lock is held.
+func (f *flights) only() *flight {
+	var found *flight
+	for _, fl := range f.byID {
+		if fl.peer == nil {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = fl
+	}
+	return found
+}
+
+// asked finds who is to answer a request of the server that names no call: the
+// only call under way. With several it must not be guessed.
+func (f *flights) asked() (peer, *wire.Error) {
+	f.mu.Lock()
+	fl, several := f.only(), len(f.byID) > 1
+	f.mu.Unlock()
+	switch {
+	case fl != nil:
+		return fl.peer, nil
+	case several:
+		if f.ambiguous != nil {
+			f.ambiguous()
+		}
+		return nil, &wire.Error{Code: wire.CodeInternal, Message: "several calls are under way, and the request does not say to which it belongs; send it on the stream of its call"}
+	default:
+		return nil, &wire.Error{Code: wire.CodeInternal, Message: "no call is under way that could answer"}
+	}
+}

@@ -1,0 +1,205 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"sync"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// goodbye is how long a server is waited for that is told something on the way
+// out: that a call is cancelled, or a session over.
+const goodbye = 2 * time.Second
+
+// httpLink is a link over Streamable HTTP, of either era. A modern one has no
+// state but its credentials; a legacy one has a session.
+type httpLink struct {
+	greeting
+	o       *Options
+	mirrors func(tool string) []wire.ParamHeader // which arguments a tool wants in headers
+	header  http.Header                          // of every request; never changed
+	session bool                                 // the server gave a session id
+
+	flights flights
+	asks    asks
+
+	streaming chan struct{} // closed once the session's own stream is there, or is known not to be
+	hearOnce  sync.Once
+
+	ctx    context.Context // of the link
+	cancel context.CancelFunc
+	work   tasks // what is still to be told to the server
+}
+
+func newHTTPLink(o *Options, g greeting, op opening, mirrors func(string) []wire.ParamHeader) *httpLink {
+	l := &httpLink{greeting: g, o: o, mirrors: mirrors, header: baseHeader(o, op.credentials), streaming: make(chan struct{})}
+	if g.spoken != "" {
+		l.header[wire.HeaderProtocolVersion] = []string{g.spoken}
+	}
+	l.flights.ambiguous = op.ambiguous
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	return l
+}
+
+// baseHeader is what every request to a server carries. Credentials come first:
+// none of them can change what the protocol says.
+func baseHeader(o *Options, credentials http.Header) http.Header {
+	h := credentials.Clone()
+	if h == nil {
+		h = http.Header{}
+	}
+	if h.Get("User-Agent") == "" {
+		h["User-Agent"] = []string{"junctor/" + o.Version}
+	}
+	for _, name := range []string{wire.HeaderSessionID, wire.HeaderLastEventID, wire.HeaderMethod, wire.HeaderName, wire.HeaderProtocolVersion} {
+		h.Del(name)
+	}
+	h["Content-Type"] = []string{"application/json"}
+	h["Accept"] = []string{"application/json, text/event-stream"}
+	return h
+}
+
+// headers are those of one POST.
+func (l *httpLink) headers(method string, params []byte) http.Header {
+	h := maps.Clone(l.header) // values are shared, and never changed
+	if !l.isModern {
+		return h
+	}
+	h[wire.HeaderMethod] = []string{method}
+	switch method {
+	case wire.MethodToolsCall, wire.MethodPromptsGet:
+		name, _ := wire.String(wire.Get(params, "name"))
+		h[wire.HeaderName] = []string{wire.EncodeHeader(name)}
+		if method == wire.MethodToolsCall && l.mirrors != nil {
+			wire.SetParamHeaders(h, l.mirrors(name), wire.Get(params, "arguments"))
+		}
+	case wire.MethodResourcesRead:
+		uri, _ := wire.String(wire.Get(params, "uri"))
+		h[wire.HeaderName] = []string{wire.EncodeHeader(uri)}
+	}
+	return h
+}
+
+// send makes one HTTP request. Errors are *junctor.Error.
+func send(ctx context.Context, client *http.Client, method, url string, h http.Header, body []byte) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
+	if err != nil {
+		return nil, junctor.Errorf(junctor.CodeInternal, "a request could not be made: %w", err)
+	}
+	req.Header = h
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, transportError(ctx, err)
+	}
+	return resp, nil
+}
+
+// transportError gives an error of an HTTP client its code: egress has done so
+// already, unless the client's own time-out was first.
+func transportError(ctx context.Context, err error) error {
+	if own, ok := errors.AsType[*junctor.Error](err); ok {
+		return own
+	}
+	if ctx.Err() != nil {
+		return junctor.AsError(ctx.Err())
+	}
+	var timeout interface{ Timeout() bool }
+	if errors.As(err, &timeout) && timeout.Timeout() {
+		return &junctor.Error{Code: junctor.CodeTimeout, Message: "the server did not answer in time", Cause: err}
+	}
+	return &junctor.Error{Code: junctor.CodeUpstream, Message: "the connection to the server broke", Cause: err}
+}
+
+// roundTrip implements link.
+func (l *httpLink) roundTrip(ctx context.Context, method string, params []byte, p peer) ([]byte, error) {
+	fl, err := l.flights.begin(params, p)
+	if err != nil {
+		return nil, err
+	}
+	defer l.flights.end(fl)
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(l.ctx, cancel) //nolint:contextcheck // the link's end is the call's, too
+	x := &exchange{l: l, id: fl.id, peer: p, release: func() { stop(); cancel() }}
+	defer x.done()
+	resp, err := send(ctx, l.o.Stream, http.MethodPost, l.o.URL.String(), l.headers(method, params), wire.AppendRequest(nil, fl.id, method, params))
+	var result []byte
+	if err == nil {
+		result, err = x.read(ctx, resp)
+	}
+	if err != nil && ctx.Err() != nil {
+		if l.ctx.Err() != nil {
+			return nil, &junctor.Error{Code: junctor.CodeUnavailable, Message: "the session with the server was closed while the call ran", Cause: errLost}
+		}
+		l.abandon(fl.id, method) //nolint:contextcheck // the call's own context has ended
+	}
+	return result, err
+}
+
+// abandon tells a legacy server that nobody waits for a request any more; a
+// modern one sees it from the closed stream.
+func (l *httpLink) abandon(id []byte, method string) {
+	if l.isModern || method == wire.MethodInitialize {
+		return
+	}
+	l.work.start(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), goodbye)
+		defer cancel()
+		_ = l.notify(ctx, wire.NoteCancelled, cancelParams(id)) // it is not waited for
+	})
+}
+
+func cancelParams(id []byte) []byte {
+	return append(append([]byte(`{"requestId":`), id...), `,"reason":"the caller no longer waits"}`...)
+}
+
+// notify implements link.
+func (l *httpLink) notify(ctx context.Context, method string, params []byte) error {
+	return l.tell(ctx, method, params, wire.AppendNotification(nil, method, params))
+}
+
+// tell sends what has no answer: a notification, or a response.
+func (l *httpLink) tell(ctx context.Context, method string, params, message []byte) error {
+	resp, err := send(ctx, l.o.Client, http.MethodPost, l.o.URL.String(), l.headers(method, params), message) //nolint:bodyclose // finish does
+	if err != nil {
+		return err
+	}
+	defer finish(resp.Body)
+	if resp.StatusCode >= 300 {
+		return l.statusError(resp)
+	}
+	return nil
+}
+
+// question answers a request of the server. ctx is that of the stream it came on.
+func (l *httpLink) question(ctx context.Context, m *wire.Message, p peer, refused *wire.Error) {
+	l.asks.start(ctx, m, p, refused, func(ctx context.Context, message []byte) {
+		if err := l.tell(ctx, "", nil, message); err != nil {
+			l.o.Logger.Warn("the answer to a request of a server did not reach it", "server", l.o.ID, "error", err)
+		}
+	})
+}
+
+// close implements link.
+func (l *httpLink) close() error {
+	l.flights.fail(&junctor.Error{Code: junctor.CodeUnavailable, Message: "the session with the server was closed", Cause: errLost})
+	l.cancel()
+	l.asks.close()
+	l.work.close()
+	if !l.session {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), goodbye)
+	defer cancel()
+	resp, err := send(ctx, l.o.Client, http.MethodDelete, l.o.URL.String(), l.header, nil) //nolint:bodyclose // finish does
+	if err != nil {
+		return err
+	}
+	finish(resp.Body)
+	return nil
+}

@@ -1,0 +1,153 @@
+package upstream
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// readBody reads a body whole, up to the limit.
+func readBody(body io.Reader, size, limit int64) ([]byte, error) {
+	if size > limit {
+		return nil, tooLarge(limit)
+	}
+	buf := make([]byte, 0, max(size, 512)+1)
+	r := io.LimitReader(body, limit+1)
+	for {
+		n, err := r.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		if int64(len(buf)) > limit {
+			return nil, tooLarge(limit)
+		}
+		if errors.Is(err, io.EOF) {
+			return buf, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(buf) == cap(buf) {
+			buf = append(buf, 0)[:len(buf)]
+		}
+	}
+}
+
+func tooLarge(limit int64) error {
+	return junctor.Errorf(junctor.CodeTooLarge, "the server's answer is larger than the %d bytes that are taken", limit)
+}
+
+// finish ends a body of which nothing more is wanted, and gives the connection
+// back where little is left.
+func finish(body io.ReadCloser) {
+	_, _ = io.CopyN(io.Discard, body, 4<<10)
+	_ = body.Close()
+}
+
+const maxErrorBody = 64 << 10
+
+// statusError is what an answer means that is no success.
+func (l *httpLink) statusError(resp *http.Response) error {
+	body, err := readBody(io.LimitReader(resp.Body, maxErrorBody), -1, maxErrorBody)
+	if err != nil {
+		body = nil
+	}
+	status, who := resp.StatusCode, "server "+l.o.ID
+	switch {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return unauthenticated(who, resp)
+	case status == http.StatusNotFound && l.session:
+		return &junctor.Error{Code: junctor.CodeUnavailable, Message: who + " has ended its session", Cause: errGone}
+	}
+	if e := bodyError(body); e != nil {
+		if l.isModern && e.Code == wire.CodeUnsupportedVersion {
+			return &junctor.Error{Code: junctor.CodeUpstream, Message: who + " no longer speaks the version " + wire.Modern, Cause: errGone}
+		}
+		return e
+	}
+	said := who + " answered with HTTP " + strconv.Itoa(status)
+	switch {
+	case status == http.StatusRequestEntityTooLarge:
+		return &junctor.Error{Code: junctor.CodeTooLarge, Message: said + ": the request is larger than it takes"}
+	case status == http.StatusTooManyRequests:
+		// Not tried again by itself: it asked for fewer requests.
+		return &junctor.Error{Code: junctor.CodeUpstream, Message: said + ": it takes no more requests for now", RetryAfter: retryAfter(resp.Header)}
+	case status == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") != "":
+		return &junctor.Error{Code: junctor.CodeUnavailable, Message: said, RetryAfter: max(retryAfter(resp.Header), time.Millisecond)}
+	case l.isModern && (status == http.StatusBadRequest || status == http.StatusNotFound || status == http.StatusMethodNotAllowed):
+		// A modern server says why: this one has become something else.
+		return &junctor.Error{Code: junctor.CodeUpstream, Message: said, Cause: &answerError{status, errGone}}
+	}
+	return &junctor.Error{Code: junctor.CodeUpstream, Message: said, Cause: &answerError{status: status}}
+}
+
+// answerError keeps the status of an answer for those who decide by it.
+type answerError struct {
+	status int
+	cause  error
+}
+
+func (h *answerError) Error() string { return "HTTP " + strconv.Itoa(h.status) }
+func (h *answerError) Unwrap() error { return h.cause }
+
+// statusOf gives the HTTP status that an error came from; 0 is none.
+func statusOf(err error) int {
+	if h, ok := errors.AsType[*answerError](err); ok {
+		return h.status
+	}
+	return 0
+}
+
+// unauthenticated is the answer to credentials that a server does not take.
+func unauthenticated(who string, resp *http.Response) error {
+	what := " refused the credentials"
+	if resp.Request != nil && resp.Request.Header.Get("Authorization") == "" {
+		what = " wants credentials"
+	}
+	return &junctor.Error{
+		Code: junctor.CodeUnauthenticated, Cause: &answerError{status: resp.StatusCode},
+		Message: who + what + " (HTTP " + strconv.Itoa(resp.StatusCode) + "): check the ones that are stored for it",
+	}
+}
+
+// bodyError gives the JSON-RPC error in a body; nil when it holds none.
+func bodyError(body []byte) *wire.Error {
+	var m wire.Message
+	if len(body) == 0 || m.Parse(body) != nil {
+		return nil //nolint:nilerr // what is no message holds no error
+	}
+	e, ok := wire.ParseError(m.Error)
+	if !ok {
+		return nil
+	}
+	return e
+}
+
+// retryAfter reads when to come back: seconds, or a date. 0 is not said.
+func retryAfter(h http.Header) time.Duration {
+	v := h.Get("Retry-After")
+	if n, err := strconv.Atoi(v); err == nil && n >= 0 {
+		return time.Duration(min(n, 24*60*60)) * time.Second
+	}
+	if at, err := http.ParseTime(v); err == nil {
+		return max(time.Until(at), 0)
+	}
+	return 0
+}
+
+// isStream says whether an answer is an event stream; ok is false when it is
+// neither that nor JSON.
+func isStream(h http.Header) (stream, ok bool) {
+	kind, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
+	switch kind {
+	case "text/event-stream":
+		return true, true
+	case "application/json":
+		return false, true
+	}
+	return false, false
+}

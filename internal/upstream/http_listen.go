@@ -1,0 +1,138 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// listen implements link.
+func (l *httpLink) listen(ctx context.Context, params []byte, p peer) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(l.ctx, cancel)() //nolint:contextcheck // the link's end is the stream's, too
+	if l.isModern {
+		return l.listenModern(ctx, params, p)
+	}
+	defer l.flights.listening(p)()
+	return l.listenLegacy(ctx)
+}
+
+// listenModern keeps a subscriptions/listen open. Each note on it is p's.
+func (l *httpLink) listenModern(ctx context.Context, params []byte, p peer) error {
+	fl, err := l.flights.begin(params, nil)
+	if err != nil {
+		return err
+	}
+	defer l.flights.end(fl)
+	method := wire.MethodSubscriptionsListen
+	resp, err := send(ctx, l.o.Stream, http.MethodPost, l.o.URL.String(), l.headers(method, params), wire.AppendRequest(nil, fl.id, method, params))
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if stream, _ := isStream(resp.Header); resp.StatusCode != http.StatusOK || !stream {
+		err := l.statusError(resp)
+		if e, ok := errors.AsType[*wire.Error](err); resp.StatusCode == http.StatusOK || ok && (e.Code == wire.CodeMethodNotFound || e.Code == wire.CodeInvalidParams) {
+			return errSilent
+		}
+		return err
+	}
+	ended := false
+	err = readEvents(resp.Body, int(l.o.MaxBytes), nil, func(m *wire.Message) {
+		switch {
+		case m.Kind == wire.Notification && m.Method != wire.NoteCancelled:
+			p.note(m.Method, m.Params)
+		case m.Kind == wire.Response && bytes.Equal(m.ID, fl.id):
+			ended = m.Error != nil // else: over, and may be begun again
+		}
+	})
+	if ended {
+		return errSilent
+	}
+	return broke(ctx, l.o.ID, err)
+}
+
+// listenLegacy keeps the GET stream of a session open.
+func (l *httpLink) listenLegacy(ctx context.Context) error {
+	lastID, retry := "", time.Duration(0)
+	for failures := 0; ; {
+		resp, err := l.get(ctx, lastID)
+		l.hearOnce.Do(func() { close(l.streaming) })
+		switch status := statusOf(err); {
+		case err == nil:
+		case errors.Is(err, errGone):
+			return err
+		case status >= 400 && status < 500:
+			return errSilent
+		case ctx.Err() != nil:
+			return junctor.AsError(ctx.Err())
+		}
+		progressed := false
+		if err == nil {
+			err = readEvents(resp.Body, int(l.o.MaxBytes), func(e *wire.Event) {
+				progressed = true
+				if e.HasID {
+					lastID = e.ID
+				}
+				if e.HasRetry {
+					retry = time.Duration(e.Retry) * time.Millisecond
+				}
+			}, func(m *wire.Message) { l.heard(ctx, m) })
+			_ = resp.Body.Close()
+		}
+		if failures++; progressed {
+			failures = 0
+		}
+		if failures > maxResumes {
+			return broke(ctx, l.o.ID, err)
+		}
+		if err := pause(ctx, retryDelay(retry)<<min(failures, 5)); err != nil {
+			return err
+		}
+	}
+}
+
+// heard takes a message that came on the session's own stream.
+func (l *httpLink) heard(ctx context.Context, m *wire.Message) {
+	switch {
+	case m.Kind == wire.Request:
+		p, refused := l.flights.asked()
+		l.question(ctx, m, p, refused)
+	case m.Kind == wire.Notification && m.Method == wire.NoteCancelled:
+		l.asks.cancelled(m.RequestID)
+	case m.Kind == wire.Notification:
+		l.flights.noted(m.Method, m.Params)
+	}
+}
+
+// readEvents reads a stream to its end: each event, then the messages in it.
+// What is no message is skipped: the stream belongs to nobody in particular.
+func readEvents(body interface{ Read([]byte) (int, error) }, limit int, each func(*wire.Event), take func(*wire.Message)) error {
+	r := wire.NewEventReader(body, limit)
+	for {
+		e, err := r.Next()
+		if err != nil {
+			return err
+		}
+		if each != nil {
+			each(&e)
+		}
+		if len(e.Data) > 0 && (e.Name == "" || e.Name == "message") {
+			_ = eachMessage(bytes.Clone(e.Data), take)
+		}
+	}
+}
+
+// broke is why a stream ended that should have gone on.
+func broke(ctx context.Context, id string, err error) error {
+	if ctx.Err() != nil {
+		return junctor.AsError(ctx.Err())
+	}
+	return &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + id + " ended its stream", Cause: err}
+}

@@ -1,0 +1,25 @@
+package upstream
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/junctor-mcp/junctor/internal/proc"
+)
+
+// TestMain lets the test binary play the reapers and the servers that the tests
+// start.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		if os.Args[1] == proc.ReapVerb {
+			os.Exit(proc.Reap(os.Args[2:]))
+		}
+		if role, ok := strings.CutPrefix(os.Args[1], "play-"); ok {
+			os.Exit(play(role))
+		}
+	}
+	goleak.VerifyTestMain(m)
+}

@@ -1,0 +1,254 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+const (
+	maxPages = 1000
+	maxItems = 50_000 // of one list
+	minTTL   = 10 * time.Second
+)
+
+// listed is what the server offered when it was last asked.
+type listed struct {
+	offer *catalog.Offer
+	until time.Time // it is fresh until then
+	ttl   time.Duration
+	tools map[string]tool
+}
+
+// tool is what calling one takes to know.
+type tool struct {
+	headers []wire.ParamHeader // arguments that a modern server wants in headers
+	safe    bool               // may run twice
+}
+
+func newListed(o *catalog.Offer, at time.Time, ttl time.Duration) *listed {
+	l := &listed{offer: o, until: at.Add(ttl), ttl: ttl, tools: make(map[string]tool, len(o.Tools))}
+	for i := range o.Tools {
+		def := &o.Tools[i]
+		headers, _ := wire.ParamHeaders(wire.Get(def.JSON, "inputSchema")) // the catalog leaves out those that break the rules
+		hints := wire.Get(def.JSON, "annotations")
+		l.tools[def.Name] = tool{
+			headers: headers,
+			safe:    string(wire.Get(hints, "readOnlyHint")) == "true" || string(wire.Get(hints, "idempotentHint")) == "true",
+		}
+	}
+	return l
+}
+
+// tools are those of the last list.
+func (s *Server) tools() map[string]tool {
+	if l := s.offers.Load(); l != nil {
+		return l.tools
+	}
+	return nil
+}
+
+func (s *Server) known() *catalog.Offer {
+	if l := s.offers.Load(); l != nil {
+		return l.offer
+	}
+	return nil
+}
+
+// Offer implements catalog.Backend. Once the server has been listed it answers
+// at once; the list is read again in the background, and a server that is away
+// keeps its last one.
+func (s *Server) Offer(ctx context.Context) (*catalog.Offer, error) {
+	if l := s.offers.Load(); l != nil {
+		if !s.o.Now().Before(l.until) && (s.o.Transport != TransportStdio || len(l.tools) == 0) {
+			s.wakeUp() // a command whose tools are known is started by its first call
+		}
+		return l.offer, nil
+	}
+	if _, err := s.refresh(ctx, true); err != nil {
+		return nil, s.failure(&catalog.Request{}, err)
+	}
+	s.wakeUp()
+	return s.known(), nil
+}
+
+func (s *Server) fresh() bool {
+	l := s.offers.Load()
+	return l != nil && s.o.Now().Before(l.until)
+}
+
+// refresh reads what the server offers, and says whether that has changed. With
+// ifStale it leaves a list that somebody else has just read.
+func (s *Server) refresh(ctx context.Context, ifStale bool) (changed bool, err error) {
+	select {
+	case s.reading <- struct{}{}:
+		defer func() { <-s.reading }()
+	case <-ctx.Done():
+		return false, junctor.AsError(ctx.Err())
+	}
+	if ifStale && s.fresh() {
+		return false, nil
+	}
+	a, err := s.access(ctx, nil, nil)
+	if err != nil {
+		return false, err
+	}
+	for try := 1; ; try++ {
+		if changed, err = s.refreshOnce(ctx, a); err == nil || try > 1 || ctx.Err() != nil || !over(err) {
+			return changed, err
+		}
+	}
+}
+
+func (s *Server) refreshOnce(ctx context.Context, a access) (bool, error) {
+	sess, err := s.acquire(ctx, a)
+	if err != nil {
+		return false, err
+	}
+	defer s.release(sess)
+	ctx, cancel := context.WithTimeout(ctx, s.o.Timeouts.List)
+	defer cancel()
+	begun := time.Now()
+	offer, ttl, err := s.list(ctx, sess.link)
+	s.ended(sess, time.Since(begun), err)
+	if err != nil {
+		return false, err
+	}
+	old := s.offers.Load()
+	if old != nil && sameOffer(old.offer, offer) {
+		s.offers.Store(&listed{offer: old.offer, tools: old.tools, until: s.o.Now().Add(ttl), ttl: ttl})
+		return false, nil
+	}
+	s.offers.Store(newListed(offer, s.o.Now(), ttl))
+	return true, nil
+}
+
+func sameOffer(a, b *catalog.Offer) bool { return reflect.DeepEqual(a, b) }
+
+// list reads all that a server declares to have, all lists at once.
+func (s *Server) list(ctx context.Context, l link) (*catalog.Offer, time.Duration, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	caps := l.capabilities()
+	has := func(key string) bool { v := wire.Get(caps, key); return v != nil && !wire.IsNull(v) }
+	offer := &catalog.Offer{
+		Instructions: l.instructions(), Completions: has("completions"), Logging: has("logging"),
+		Subscribe: string(wire.Get(wire.Get(caps, "resources"), "subscribe")) == "true",
+	}
+	p := pager{s: s, l: l, ttl: s.o.TTL, cancel: cancel}
+	if has("tools") {
+		p.read(ctx, wire.MethodToolsList, "tools", "name", func(name string, raw []byte) {
+			offer.Tools = append(offer.Tools, catalog.ToolDef{Name: name, JSON: raw})
+		})
+	}
+	if has("resources") {
+		p.read(ctx, wire.MethodResourcesList, "resources", "uri", func(uri string, raw []byte) {
+			offer.Resources = append(offer.Resources, catalog.ResourceDef{URI: uri, JSON: raw})
+		})
+		p.read(ctx, wire.MethodResourcesTemplatesList, "resourceTemplates", "uriTemplate", func(uri string, raw []byte) {
+			offer.Templates = append(offer.Templates, catalog.ResourceDef{URI: uri, JSON: raw})
+		})
+	}
+	if has("prompts") {
+		p.read(ctx, wire.MethodPromptsList, "prompts", "name", func(name string, raw []byte) {
+			offer.Prompts = append(offer.Prompts, catalog.PromptDef{Name: name, JSON: raw})
+		})
+	}
+	p.group.Wait()
+	if p.err != nil {
+		return nil, 0, p.err
+	}
+	return offer, max(p.ttl, min(minTTL, s.o.TTL)), nil
+}
+
+// pager reads lists page by page.
+type pager struct {
+	s      *Server
+	l      link
+	cancel context.CancelFunc
+	group  sync.WaitGroup
+
+	mu  sync.Mutex
+	err error // the first
+	ttl time.Duration
+}
+
+// read reads one list and hands its items to add, in the server's order.
+func (p *pager) read(ctx context.Context, method, list, key string, add func(name string, raw []byte)) {
+	p.group.Go(func() {
+		if err := p.pages(ctx, method, list, key, add); err != nil {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if p.err == nil {
+				p.err = err
+				p.cancel()
+			}
+		}
+	})
+}
+
+func (p *pager) pages(ctx context.Context, method, list, key string, add func(string, []byte)) error {
+	seen := map[string]struct{}{}
+	var cursor []byte
+	for range maxPages {
+		result, err := p.l.roundTrip(ctx, method, p.params(cursor), nil)
+		if missing(err) {
+			return nil // declared, and not there: nothing is
+		}
+		if err != nil {
+			return err
+		}
+		p.freshness(result)
+		for raw := range wire.Elements(wire.Get(result, list)) {
+			name, ok := wire.String(wire.Get(raw, key))
+			if _, twice := seen[name]; !ok || name == "" || twice {
+				p.s.o.Logger.Warn("an item of a server's list was left out: it has no name, or another's", "server", p.s.o.ID, "list", list, "name", clip(name))
+				continue
+			}
+			seen[name] = struct{}{}
+			if len(seen) > maxItems {
+				return junctor.Errorf(junctor.CodeTooLarge, "server %s lists more than %d %s", p.s.o.ID, maxItems, list)
+			}
+			add(name, raw)
+		}
+		next := wire.Get(result, "nextCursor")
+		if next == nil || wire.IsNull(next) || string(next) == `""` {
+			return nil
+		}
+		if bytes.Equal(next, cursor) {
+			return junctor.Errorf(junctor.CodeUpstream, "server %s gives the same page of its %s again and again", p.s.o.ID, list)
+		}
+		cursor = slices.Clone(next)
+	}
+	return junctor.Errorf(junctor.CodeTooLarge, "server %s has more than %d pages of %s", p.s.o.ID, maxPages, list)
+}
+
+func (p *pager) params(cursor []byte) []byte {
+	var members []wire.Member
+	if cursor != nil {
+		members = append(members, wire.Member{Key: "cursor", Value: cursor})
+	}
+	if p.l.modern() {
+		return p.s.o.bareParams(members...)
+	}
+	return wire.AppendObject(nil, nil, nil, members...)
+}
+
+// freshness takes the shortest time that any page counts for.
+func (p *pager) freshness(result []byte) {
+	if !p.l.modern() {
+		return
+	}
+	if ms, ok := wire.Int(wire.Get(result, "ttlMs")); ok && ms > 0 {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.ttl = min(p.ttl, time.Duration(min(ms, maxTTL.Milliseconds()))*time.Millisecond)
+	}
+}

@@ -1,0 +1,118 @@
+package upstream
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+)
+
+// Transport says how a server is reached.
+type Transport string
+
+// The transports.
+const (
+	TransportHTTP  Transport = "http"  // Streamable HTTP of either era, and what a probe finds behind the URL
+	TransportSSE   Transport = "sse"   // HTTP+SSE of 2024-11-05
+	TransportStdio Transport = "stdio" // a command run here
+)
+
+// Options of a Server.
+type Options struct {
+	ID        string // the server's id, for messages and logs
+	Transport Transport
+	URL       *url.URL // of TransportHTTP and TransportSSE
+
+	// Client makes the exchanges that end, Stream those that go on: the first
+	// has limits on time and size, the second has none. Both come from egress.
+	Client, Stream *http.Client
+
+	// Header gives the credentials for a caller, read anew for each link that is
+	// opened; p is nil for what is done on nobody's behalf: listing, listening.
+	// It may be nil. Callers whose headers are equal share a link.
+	Header func(ctx context.Context, p *junctor.Principal) (http.Header, error)
+
+	Command *Command // of TransportStdio
+
+	// Known is what the server offered when it was last seen: it is offered
+	// until the server has answered. With it a server that is away is no error.
+	Known *catalog.Offer
+
+	// Isolated says that callers do not share links: the server has been seen
+	// to ask questions that fit several calls. State reports it.
+	Isolated bool
+
+	Version  string // of this program, told to servers
+	Logger   *slog.Logger
+	Now      func() time.Time // nil is time.Now
+	TTL      time.Duration    // after which a list is read again; 0 is 5 min
+	MaxBytes int64            // of one message; 0 is 10 MiB
+	Timeouts Timeouts
+}
+
+// Timeouts of a Server. A zero one has the default that stands beside it.
+type Timeouts struct {
+	Connect time.Duration // one attempt to open a link: 10 s
+	List    time.Duration // reading all that a server offers: 20 s
+	Gather  time.Duration // how long a question waits for others, to be asked together: 20 ms
+	Park    time.Duration // a call that waits for its client's answers: 10 min
+	Idle    time.Duration // until a link that nobody uses is closed: 5 min
+}
+
+func (o *Options) check() error {
+	fault := func(what string) error {
+		return junctor.Errorf(junctor.CodeInvalid, "server %s: %s", o.ID, what)
+	}
+	if err := junctor.CheckServerID(o.ID); err != nil {
+		return err
+	}
+	switch o.Transport {
+	case TransportHTTP, TransportSSE:
+		if o.URL == nil || o.URL.Hostname() == "" || o.URL.Scheme != "http" && o.URL.Scheme != "https" {
+			return fault("it needs an http or https URL")
+		}
+		if o.URL.User != nil {
+			return fault("its URL must not hold a user or password: give them as credentials")
+		}
+		if o.Client == nil || o.Stream == nil {
+			return junctor.Errorf(junctor.CodeInternal, "server %s has no HTTP clients", o.ID)
+		}
+	case TransportStdio:
+		if o.Command == nil || o.Command.Path == "" {
+			return fault("it needs a command")
+		}
+	default:
+		return fault("unknown transport " + string(o.Transport) + "; use http, sse or stdio")
+	}
+	if o.Logger == nil {
+		return junctor.Errorf(junctor.CodeInternal, "server %s has no logger", o.ID)
+	}
+	return nil
+}
+
+func (o *Options) setDefaults() {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	set := func(d *time.Duration, to time.Duration) {
+		if *d <= 0 {
+			*d = to
+		}
+	}
+	set(&o.TTL, 5*time.Minute)
+	set(&o.Timeouts.Connect, 10*time.Second)
+	set(&o.Timeouts.List, 20*time.Second)
+	set(&o.Timeouts.Gather, 20*time.Millisecond)
+	set(&o.Timeouts.Park, 10*time.Minute)
+	set(&o.Timeouts.Idle, 5*time.Minute)
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = 10 << 20
+	}
+	if o.Version == "" {
+		o.Version = "dev"
+	}
+}

@@ -1,0 +1,208 @@
+package upstream
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+	"strings"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// tasksExtension is the one extension that results of their own kind come with;
+// they are not carried, so it is not declared.
+const tasksExtension = "io.modelcontextprotocol/tasks"
+
+// methodOf is the method of an operation.
+func methodOf(k junctor.Kind) string {
+	switch k {
+	case junctor.KindTool:
+		return wire.MethodToolsCall
+	case junctor.KindResource:
+		return wire.MethodResourcesRead
+	case junctor.KindPrompt:
+		return wire.MethodPromptsGet
+	case junctor.KindCompletion:
+		return wire.MethodCompletionComplete
+	default:
+		return ""
+	}
+}
+
+// outgoing makes the params for the server of what a caller sent: the server's
+// own name in place of the shown one, and _meta as this hop wants it. All else
+// stays byte for byte. token is our progress token; "" is none.
+func (s *Server) outgoing(req *catalog.Request, modern bool, token string) []byte {
+	params := req.Params
+	if len(req.Arguments) > 0 && wire.Offset(params, req.Arguments) <= 0 {
+		// The caller sent no params but arguments alone.
+		params = append(append([]byte(`{"arguments":`), req.Arguments...), '}')
+	}
+	drop := []string{"_meta", "inputResponses", "requestState"}
+	add := make([]wire.Member, 0, 4)
+	switch req.Kind {
+	case junctor.KindTool, junctor.KindPrompt:
+		add = append(add, wire.Member{Key: "name", Value: wire.AppendString(nil, req.Name)})
+	case junctor.KindResource, junctor.KindSubscription:
+		add = append(add, wire.Member{Key: "uri", Value: wire.AppendString(nil, req.Name)})
+	case junctor.KindCompletion:
+		add = append(add, wire.Member{Key: "ref", Value: ownRef(wire.Get(params, "ref"), req.Name)})
+	default:
+	}
+	if meta := s.outgoingMeta(req, modern, token); meta != nil {
+		add = append(add, wire.Member{Key: "_meta", Value: meta})
+	}
+	if modern && req.Input.Responses != nil {
+		add = append(add, wire.Member{Key: "inputResponses", Value: req.Input.Responses})
+	}
+	if state, given := strings.CutPrefix(req.Input.State, stateModern); modern && given {
+		add = append(add, wire.Member{Key: "requestState", Value: wire.AppendString(nil, state)})
+	}
+	return wire.AppendObject(make([]byte, 0, len(params)+512), params, drop, add...)
+}
+
+// ownRef puts the server's own name into the ref of a completion.
+func ownRef(ref []byte, name string) []byte {
+	key := "name"
+	if kind, _ := wire.String(wire.Get(ref, "type")); kind == "ref/resource" {
+		key = "uri"
+	}
+	return wire.AppendObject(nil, ref, nil, wire.Member{Key: key, Value: wire.AppendString(nil, name)})
+}
+
+// outgoingMeta is _meta without what was meant for us, and with what we say
+// ourselves; nil when nothing is left.
+func (s *Server) outgoingMeta(req *catalog.Request, modern bool, token string) []byte {
+	meta := stripMeta(req.Meta)
+	if modern {
+		caps := declared(req.Caller.Capabilities)
+		meta = appendMember(meta, wire.MetaProtocolVersion, []byte(`"`+wire.Modern+`"`))
+		meta = appendMember(meta, wire.MetaClientCapabilities, caps)
+		meta = appendMember(meta, wire.MetaClientInfo, s.info)
+		if wire.Severity(req.Caller.LogLevel) > 0 {
+			meta = appendMember(meta, wire.MetaLogLevel, wire.AppendString(nil, req.Caller.LogLevel))
+		}
+	}
+	if token != "" {
+		meta = appendMember(meta, wire.MetaProgressToken, []byte(token))
+	}
+	if len(meta) == 1 {
+		return nil
+	}
+	return append(meta, '}')
+}
+
+// stripMeta gives the members of meta that pass on, as an object that is still
+// open.
+func stripMeta(meta []byte) []byte {
+	out := make([]byte, 1, len(meta)+384)
+	out[0] = '{'
+	for key, value := range wire.Members(meta) {
+		name := string(key)
+		if bytes.IndexByte(key, '\\') >= 0 {
+			name = wire.Unescape(key)
+		}
+		if hopByHop(name) {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, '"'), key...), `":`...)
+		out = append(out, value...)
+	}
+	return out
+}
+
+func hopByHop(key string) bool {
+	return strings.HasPrefix(key, wire.MetaPrefix) || key == wire.MetaProgressToken || key == wire.MetaJunctorVersion
+}
+
+// appendMember adds a member to an object that is still open.
+func appendMember(dst []byte, key string, value []byte) []byte {
+	if len(dst) > 1 {
+		dst = append(dst, ',')
+	}
+	dst = wire.AppendString(dst, key)
+	return append(append(dst, ':'), value...)
+}
+
+// declared is what is told a server of a caller's capabilities: what the caller
+// declared, without what we do not carry.
+func declared(caps []byte) []byte {
+	if len(caps) == 0 || caps[0] != '{' {
+		return []byte(`{}`)
+	}
+	extensions := wire.Get(caps, "extensions")
+	if wire.Get(caps, "tasks") == nil && wire.Get(extensions, tasksExtension) == nil {
+		return caps
+	}
+	if extensions == nil {
+		return wire.AppendObject(nil, caps, []string{"tasks"})
+	}
+	return wire.AppendObject(nil, caps, []string{"tasks"},
+		wire.Member{Key: "extensions", Value: wire.AppendObject(nil, extensions, []string{tasksExtension})})
+}
+
+// handshakeCaps are the capabilities that a legacy session begins with. What
+// only says that the client's roots may change is left out: nobody would tell.
+func handshakeCaps(caps []byte) []byte {
+	caps = declared(caps)
+	if roots := wire.Get(caps, "roots"); roots != nil {
+		caps = wire.AppendObject(nil, caps, nil, wire.Member{Key: "roots", Value: []byte(`{}`)})
+	}
+	return caps
+}
+
+// abilities are what a caller can be asked.
+type abilities struct{ elicit, sample, roots bool }
+
+func abilitiesOf(caps []byte) abilities {
+	has := func(key string) bool { v := wire.Get(caps, key); return v != nil && !wire.IsNull(v) }
+	return abilities{elicit: has("elicitation"), sample: has("sampling"), roots: has("roots")}
+}
+
+func (a abilities) any() bool { return a.elicit || a.sample || a.roots }
+
+func (a abilities) can(method string) bool {
+	switch method {
+	case wire.MethodElicitationCreate:
+		return a.elicit
+	case wire.MethodSamplingCreateMessage:
+		return a.sample
+	case wire.MethodRootsList:
+		return a.roots
+	}
+	return false
+}
+
+// newToken makes a progress token that no other call to this server has.
+func (s *Server) newToken() string { return strconv.FormatUint(s.tokens.Add(1), 10) }
+
+// failure is the Error for what a call ended with. The server's own error is
+// its cause where a caller can make something of it: doors pass it on as it is.
+func (s *Server) failure(req *catalog.Request, err error) error {
+	e, own := errors.AsType[*wire.Error](err)
+	if !own {
+		out := junctor.AsError(err)
+		if out.Code == junctor.CodeUnauthenticated || out.Code == junctor.CodeDenied {
+			// It is our credentials that were refused, not the caller's.
+			return &junctor.Error{Code: junctor.CodeUpstream, Message: out.Message, Cause: out}
+		}
+		return out
+	}
+	message := "server " + s.o.ID + " answered: " + clip(e.Message)
+	switch {
+	case e.Code == wire.CodeResourceNotFound, e.Code == wire.CodeInvalidParams && req.Kind == junctor.KindResource:
+		return &junctor.Error{Code: junctor.CodeNotFound, Message: message}
+	case e.Code == wire.CodeInvalidParams:
+		return &junctor.Error{Code: junctor.CodeInvalid, Message: message, Cause: e}
+	case e.Code == wire.CodeHeaderMismatch, e.Code == wire.CodeUnsupportedVersion, e.Code == wire.CodeParse, e.Code == wire.CodeInvalidRequest:
+		// Between us and the server: the caller did nothing wrong.
+		return &junctor.Error{Code: junctor.CodeUpstream, Message: message}
+	default:
+		return &junctor.Error{Code: junctor.CodeUpstream, Message: message, Cause: e}
+	}
+}

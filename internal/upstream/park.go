@@ -1,0 +1,268 @@
+package upstream
+
+import (
+	"context"
+	"crypto/rand"
+	"strconv"
+	"sync"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// maxParked bounds how many calls of a server wait for their clients.
+const maxParked = 256
+
+// call is a call whose server may ask its client something. It runs on its own:
+// when the server asks, Do answers with input_required and leaves it running,
+// and the client's repeated request takes it up again.
+type call struct {
+	caller
+	s      *Server
+	can    abilities
+	who    *junctor.Principal
+	cancel context.CancelFunc
+
+	asked chan struct{} // signalled when there is a new question
+	done  chan struct{} // closed when the server has answered
+	body  []byte        // once done
+	late  bool          // once done: the server turned out to be modern
+	err   error         // once done
+
+	qmu       sync.Mutex
+	questions []*question // that have no answer yet
+	lastKey   int
+
+	timer *time.Timer // while parked; under Server.mu
+}
+
+// question is a request of the server that waits for the client's answer.
+type question struct {
+	key     string
+	request []byte // {method, params}
+	answer  chan []byte
+}
+
+// start runs a request whose server may ask something.
+func (s *Server) start(ctx context.Context, req *catalog.Request, a access, sink catalog.Sink) (catalog.Result, error) {
+	token := ""
+	if req.Caller.Progress {
+		token = s.newToken()
+	}
+	c := &call{
+		s: s, can: abilitiesOf(req.Caller.Capabilities), who: req.Principal,
+		asked: make(chan struct{}, 1), done: make(chan struct{}),
+		caller: caller{level: wire.Severity(req.Caller.LogLevel), token: token, progress: token != ""},
+	}
+	// The call outlives the request that began it, and so must what it needs of it.
+	kept := keep(req)
+	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	c.cancel = cancel
+	started := s.tasks.start(func() {
+		defer close(c.done)
+		defer cancel()
+		defer context.AfterFunc(s.ctx, cancel)() //nolint:contextcheck // the server's end is the call's, too
+		c.body, c.late, c.err = s.attempt(run, kept, a, token, c)
+	})
+	if !started {
+		cancel()
+		return catalog.Result{}, junctor.Errorf(junctor.CodeUnavailable, "server %s was removed or is being changed; try again", s.o.ID)
+	}
+	return c.wait(ctx, kept.Kind, sink)
+}
+
+// keep copies what belongs to the caller only until Do returns.
+func keep(req *catalog.Request) *catalog.Request {
+	kept := *req
+	clone := func(b []byte) []byte { return append([]byte(nil), b...) }
+	kept.Params, kept.Meta = clone(req.Params), clone(req.Meta)
+	if at := wire.Offset(req.Params, req.Arguments); at >= 0 {
+		kept.Arguments = kept.Params[at : at+len(req.Arguments)]
+	} else {
+		kept.Arguments = clone(req.Arguments)
+	}
+	kept.Caller.Capabilities = clone(req.Caller.Capabilities)
+	if req.Input.Responses != nil {
+		kept.Input.Responses = clone(req.Input.Responses)
+	}
+	return &kept
+}
+
+// wait gives the end of the call, or the questions that came before it.
+func (c *call) wait(ctx context.Context, kind junctor.Kind, sink catalog.Sink) (catalog.Result, error) {
+	c.hear(sink)
+	defer c.hear(nil)
+	select {
+	case <-c.done:
+	case <-c.asked:
+		// Others that the server asks with it are asked together.
+		gather := time.NewTimer(c.s.o.Timeouts.Gather)
+		defer gather.Stop()
+		select {
+		case <-gather.C:
+			if body := c.requests(); body != nil {
+				return c.s.park(c, body)
+			}
+			return c.wait(ctx, kind, sink) // the server took them back
+		case <-c.done:
+		case <-ctx.Done():
+		}
+	case <-ctx.Done():
+	}
+	select {
+	case <-c.done:
+	default:
+		c.cancel() // tells the server
+		<-c.done
+		return catalog.Result{}, junctor.AsError(ctx.Err())
+	}
+	if c.err != nil {
+		return catalog.Result{}, c.err
+	}
+	return c.s.shape(kind, c.body, c.late)
+}
+
+// ask implements peer: it waits until the client has answered.
+func (c *call) ask(ctx context.Context, method string, params []byte) ([]byte, error) {
+	if !c.can.can(method) {
+		return c.caller.ask(ctx, method, params)
+	}
+	q := &question{answer: make(chan []byte, 1)}
+	q.request = append(wire.AppendString([]byte(`{"method":`), method), '}')
+	if params = stripParams(params); params != nil {
+		q.request = wire.AppendObject(nil, q.request, nil, wire.Member{Key: "params", Value: params})
+	}
+	c.qmu.Lock()
+	c.lastKey++
+	q.key = "q" + strconv.Itoa(c.lastKey)
+	c.questions = append(c.questions, q)
+	c.qmu.Unlock()
+	c.signal()
+	select {
+	case result := <-q.answer:
+		return result, nil
+	case <-ctx.Done():
+		c.forget(q)
+		return nil, junctor.AsError(ctx.Err())
+	}
+}
+
+func (c *call) signal() {
+	select {
+	case c.asked <- struct{}{}:
+	default:
+	}
+}
+
+func (c *call) forget(q *question) {
+	c.qmu.Lock()
+	defer c.qmu.Unlock()
+	for i, other := range c.questions {
+		if other == q {
+			c.questions = append(c.questions[:i], c.questions[i+1:]...)
+			return
+		}
+	}
+}
+
+// stripParams takes from the params of a question what held for its own hop.
+func stripParams(params []byte) []byte {
+	meta := wire.Get(params, "_meta")
+	if meta == nil {
+		return params
+	}
+	if kept := append(stripMeta(meta), '}'); len(kept) > 2 {
+		return wire.AppendObject(nil, params, nil, wire.Member{Key: "_meta", Value: kept})
+	}
+	return wire.AppendObject(nil, params, []string{"_meta"})
+}
+
+// requests are the open questions as inputRequests; nil when there are none.
+func (c *call) requests() []byte {
+	c.qmu.Lock()
+	defer c.qmu.Unlock()
+	if len(c.questions) == 0 {
+		return nil
+	}
+	members := make([]wire.Member, len(c.questions))
+	for i, q := range c.questions {
+		members[i] = wire.Member{Key: q.key, Value: q.request}
+	}
+	return wire.AppendObject(nil, nil, nil, members...)
+}
+
+// answer hands the client's answers to whoever asked. Questions without one are
+// asked again.
+func (c *call) answer(responses []byte) {
+	c.qmu.Lock()
+	defer c.qmu.Unlock()
+	open := c.questions[:0]
+	for _, q := range c.questions {
+		if result := wire.Get(responses, q.key); result != nil {
+			q.answer <- append([]byte(nil), result...)
+			continue
+		}
+		open = append(open, q)
+	}
+	c.questions = open
+	if len(open) > 0 {
+		c.signal()
+	}
+}
+
+// park leaves a call waiting for its client, and gives the result that says so.
+func (s *Server) park(c *call, requests []byte) (catalog.Result, error) {
+	handle := rand.Text()
+	s.mu.Lock()
+	refused := s.closed || len(s.parked) >= maxParked
+	if !refused {
+		s.parked[handle] = c
+		c.timer = time.AfterFunc(s.o.Timeouts.Park, func() { s.lapse(handle) })
+	}
+	s.mu.Unlock()
+	if refused {
+		c.cancel()
+		<-c.done
+		return catalog.Result{}, &junctor.Error{Code: junctor.CodeUnavailable, RetryAfter: time.Second, Message: "server " + s.o.ID + " has too many calls that wait for their clients; try again later"}
+	}
+	body := wire.AppendObject(nil, nil, nil,
+		wire.Member{Key: "inputRequests", Value: requests},
+		wire.Member{Key: "requestState", Value: wire.AppendString(nil, stateParked+handle)})
+	return catalog.Result{Body: body, Input: true}, nil
+}
+
+// unpark takes a waiting call; nil when there is none.
+func (s *Server) unpark(handle string) *call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.parked[handle]
+	if c != nil {
+		delete(s.parked, handle)
+		c.timer.Stop()
+	}
+	return c
+}
+
+// lapse ends a call whose client did not come back.
+func (s *Server) lapse(handle string) {
+	if c := s.unpark(handle); c != nil {
+		c.cancel()
+	}
+}
+
+// resume goes on with a call that waited.
+func (s *Server) resume(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
+	c := s.unpark(req.Input.State[len(stateParked):])
+	if c == nil {
+		return catalog.Result{}, junctor.Errorf(junctor.CodeInvalid, "the call that asked for this input is over: it waited too long, or server %s was restarted; start it again without requestState", s.o.ID)
+	}
+	if c.who != nil && (req.Principal == nil || !c.who.Same(req.Principal)) {
+		c.cancel()
+		return catalog.Result{}, junctor.Errorf(junctor.CodeInvalid, "requestState belongs to another caller")
+	}
+	c.hear(sink)
+	c.answer(req.Input.Responses)
+	return c.wait(ctx, req.Kind, sink)
+}

@@ -1,0 +1,199 @@
+package upstream
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net/http/httptrace"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// Step is one step of a probe.
+type Step string
+
+// The steps of a probe, in their order.
+const (
+	StepAddress        Step = "address" // the name resolves, and somebody listens; a command can be started
+	StepTLS            Step = "tls"
+	StepHTTP           Step = "http"
+	StepAuthentication Step = "authentication"
+	StepProtocol       Step = "protocol"
+	StepList           Step = "list"
+)
+
+// Report is what a probe found.
+type Report struct {
+	Passed []Step // in order
+	Failed Step   // "" when all passed
+	Reason string // what went wrong
+	Hint   string // what to do about it
+	State  State
+}
+
+// Probe connects anew, past the breaker and all sessions, and lists what the
+// server offers. The error is why that failed; the report says at which step,
+// and what to do.
+func (s *Server) Probe(ctx context.Context) (Report, error) {
+	var reached milestones
+	begun := time.Now()
+	l, err := s.probe(reached.trace(ctx))
+	var report Report
+	if err == nil {
+		report.State.describe(l)
+		report.State.Latency = time.Since(begun)
+		listing, cancel := context.WithTimeout(ctx, s.o.Timeouts.List)
+		defer cancel()
+		o, _, listErr := s.list(listing, l)
+		if err = listErr; err == nil {
+			report.State.Connected, report.State.LastSeen = true, s.o.Now()
+			report.State.count(o)
+		}
+		_ = l.close()
+		reached.protocol = true
+	}
+	if report.State.Transport == "" {
+		report.State.Transport = s.o.Transport
+	}
+	steps := s.steps()
+	if err == nil {
+		report.Passed = steps
+		return report, nil
+	}
+	report.Failed = reached.failed(s.o.Transport, err)
+	if !slices.Contains(steps, report.Failed) {
+		report.Failed = StepHTTP // there is no TLS to fail at
+	}
+	report.Passed = steps[:slices.Index(steps, report.Failed)]
+	err = s.probeError(err)
+	report.Reason, report.Hint = err.Error(), s.hint(report.Failed, err)
+	report.State.LastError = report.Reason
+	return report, err
+}
+
+// probe opens a link that belongs to nobody.
+func (s *Server) probe(ctx context.Context) (link, error) {
+	a, err := s.access(ctx, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	attempt, cancel := context.WithTimeout(ctx, s.o.Timeouts.Connect)
+	defer cancel()
+	fresh := &opener{o: &s.o, mirrors: s.opener.mirrors}
+	return fresh.open(attempt, opening{declared: a.caps, credentials: a.header})
+}
+
+// probeError is err as an Error whose message holds what the server said.
+func (s *Server) probeError(err error) error {
+	if e, own := errors.AsType[*wire.Error](err); own {
+		return &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + s.o.ID + " answered: " + clip(e.Message), Cause: e}
+	}
+	return junctor.AsError(err)
+}
+
+func (s *Server) steps() []Step {
+	switch {
+	case s.o.Transport == TransportStdio:
+		return []Step{StepAddress, StepProtocol, StepList}
+	case s.o.URL.Scheme == "https":
+		return []Step{StepAddress, StepTLS, StepHTTP, StepAuthentication, StepProtocol, StepList}
+	default:
+		return []Step{StepAddress, StepHTTP, StepAuthentication, StepProtocol, StepList}
+	}
+}
+
+// milestones are how far a probe came.
+type milestones struct {
+	connected, secured, answered atomic.Bool
+	protocol                     bool
+}
+
+func (m *milestones) trace(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		ConnectDone: func(_, _ string, err error) {
+			if err == nil {
+				m.connected.Store(true)
+			}
+		},
+		TLSHandshakeDone: func(_ tls.ConnectionState, err error) {
+			if err == nil {
+				m.secured.Store(true)
+			}
+		},
+		GotFirstResponseByte: func() { m.answered.Store(true) },
+	})
+}
+
+// failed is the step at which err happened.
+func (m *milestones) failed(t Transport, err error) Step {
+	if t == TransportStdio {
+		if code := junctor.CodeOf(err); !m.protocol && (code == junctor.CodeUnreachable || code == junctor.CodeNotFound || code == junctor.CodeInvalid) {
+			return StepAddress
+		}
+		if m.protocol {
+			return StepList
+		}
+		return StepProtocol
+	}
+	code := junctor.CodeOf(err)
+	switch {
+	case code == junctor.CodeUnauthenticated:
+		return StepAuthentication
+	case m.protocol:
+		return StepList
+	case code == junctor.CodeDenied || !m.connected.Load() && !m.answered.Load():
+		return StepAddress
+	case code == junctor.CodeUnreachable && !m.answered.Load():
+		return StepTLS
+	case !m.answered.Load() || statusOf(err) >= 500:
+		return StepHTTP
+	default:
+		return StepProtocol
+	}
+}
+
+// hint says what to do about a step that failed.
+func (s *Server) hint(step Step, err error) string {
+	code := junctor.CodeOf(err)
+	switch step {
+	case StepAddress:
+		switch {
+		case s.o.Transport == TransportStdio:
+			return "check that the program is installed and that its name is right"
+		case code == junctor.CodeDenied:
+			return "allow its address range with --egress-allow, or use a public https address"
+		}
+		return "check the host and port of the URL, and that the server is running"
+	case StepTLS:
+		return "check that the URL's scheme is right, and that the server's certificate is valid for " + s.o.URL.Hostname()
+	case StepHTTP:
+		if code == junctor.CodeTimeout {
+			return "the server took the connection and does not answer: look at its log"
+		}
+		return "the server fails: look at its log, or try again later"
+	case StepAuthentication:
+		return "give valid credentials: a bearer token, an API key header, or a user and password, as the server wants them"
+	case StepProtocol:
+		if s.o.Transport == TransportStdio {
+			return "check that the command starts an MCP server that speaks on its standard output, and nothing else does"
+		}
+		if path := s.o.URL.Path; path == "" || path == "/" {
+			return "check the path of the URL: MCP servers are often at /mcp, or at /sse"
+		}
+		return "check that an MCP server is at this URL: often the path ends in /mcp or /sse" + sseHint(s.o.Transport)
+	case StepList:
+		return "the server connects but cannot list what it offers: look at its log"
+	}
+	return ""
+}
+
+func sseHint(t Transport) string {
+	if t == TransportSSE {
+		return ", and a newer server wants the transport http"
+	}
+	return ""
+}

@@ -1,0 +1,170 @@
+package upstream
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// Server is one MCP server as a backend. It connects when it is first used.
+type Server struct {
+	o       Options
+	info    []byte // clientInfo, as it is sent
+	opener  *opener
+	breaker breaker
+
+	tokens   atomic.Uint64
+	isolated atomic.Bool
+	offers   atomic.Pointer[listed]
+	reading  chan struct{} // holds one while the offer is read
+
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	tasks  tasks
+
+	mu       sync.Mutex
+	closed   bool
+	sessions map[string]*session
+	live     map[*session]struct{} // those with links that are not closed
+	tidying  *time.Timer
+	parked   map[string]*call
+	state    State
+
+	watch watch
+}
+
+// New checks the options. Nothing is dialled or started before it is needed.
+func New(o Options) (*Server, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	o.setDefaults()
+	s := &Server{
+		o: o, info: o.clientInfo(), reading: make(chan struct{}, 1), breaker: breaker{id: o.ID, now: o.Now},
+		sessions: map[string]*session{}, live: map[*session]struct{}{}, parked: map[string]*call{},
+		watch: newWatch(),
+	}
+	s.opener = &opener{o: &s.o, mirrors: func(tool string) []wire.ParamHeader { return s.tools()[tool].headers }}
+	s.isolated.Store(o.Isolated)
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	if o.Known != nil {
+		s.offers.Store(newListed(o.Known, time.Time{}, 0))
+	}
+	return s, nil
+}
+
+// Close ends every link and child, and the calls on them. It waits for them.
+func (s *Server) Close() {
+	s.mu.Lock()
+	s.closed = true
+	if s.tidying != nil {
+		s.tidying.Stop()
+	}
+	for handle, c := range s.parked {
+		c.timer.Stop()
+		c.cancel()
+		delete(s.parked, handle)
+	}
+	s.mu.Unlock()
+	s.cancel()
+	s.tasks.close()
+	s.mu.Lock()
+	left := make([]*session, 0, len(s.live))
+	for sess := range s.live {
+		s.remove(sess)
+		left = append(left, sess)
+	}
+	s.mu.Unlock()
+	var closing sync.WaitGroup
+	for _, sess := range left {
+		closing.Go(func() { s.closeLink(sess) })
+	}
+	closing.Wait()
+	if s.o.Client != nil {
+		s.o.Client.CloseIdleConnections()
+	}
+	if s.o.Stream != nil {
+		s.o.Stream.CloseIdleConnections()
+	}
+}
+
+// State is how a server is doing.
+type State struct {
+	Era       string        // modern or legacy; "" before it has answered
+	Version   string        // the protocol version that is spoken
+	Transport Transport     // as found: sse where the probe fell back to it
+	Name      string        // serverInfo, for display
+	Release   string        // its version, for display
+	Connected bool          // it answered when it was last asked
+	LastError string        // why not; "" when Connected
+	LastSeen  time.Time     // when it last answered
+	Latency   time.Duration // of its last answer
+	Tools     int
+	Resources int
+	Templates int
+	Prompts   int
+	Sessions  int  // open links
+	Parked    int  // calls that wait for their clients
+	Isolated  bool // callers no longer share links: store it, and give it to New
+}
+
+// State is how the server is doing now.
+func (s *Server) State() State {
+	s.mu.Lock()
+	st := s.state
+	st.Sessions, st.Parked = len(s.live), len(s.parked)
+	s.mu.Unlock()
+	if st.Transport == "" {
+		st.Transport = s.o.Transport
+	}
+	st.Isolated = s.isolated.Load()
+	st.count(s.known())
+	return st
+}
+
+func (st *State) count(o *catalog.Offer) {
+	if o == nil {
+		return
+	}
+	names := map[string]struct{}{}
+	for i := range o.Tools {
+		names[o.Tools[i].Name] = struct{}{}
+	}
+	st.Tools, st.Resources, st.Templates, st.Prompts = len(names), len(o.Resources), len(o.Templates), len(o.Prompts)
+}
+
+// describe fills in what a link's handshake said.
+func (st *State) describe(l link) {
+	st.Era, st.Version = string(mannerLegacy), l.version()
+	if l.modern() {
+		st.Era = string(mannerModern)
+	}
+	st.Name, _ = wire.String(wire.Get(l.info(), "name"))
+	st.Release, _ = wire.String(wire.Get(l.info(), "version"))
+	st.Name, st.Release = clip(st.Name), clip(st.Release)
+	if _, ok := l.(*sseLink); ok {
+		st.Transport = TransportSSE
+	}
+}
+
+// saw notes how the server answered, over l where that is known.
+func (s *Server) saw(l link, took time.Duration, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	if err != nil {
+		s.state.Connected, s.state.LastError = false, err.Error()
+		return
+	}
+	s.state.Connected, s.state.LastError = true, ""
+	s.state.LastSeen, s.state.Latency = s.o.Now(), took
+	if s.state.Era == "" || s.state.Version != l.version() {
+		s.state.describe(l)
+	}
+}

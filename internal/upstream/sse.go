@@ -1,0 +1,211 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// sseLink is a link over the HTTP+SSE of 2024-11-05: one stream on which
+// everything arrives, and an address to post to.
+type sseLink struct {
+	greeting
+	o        *Options
+	header   http.Header
+	endpoint string
+
+	flights flights
+	asks    asks
+	work    tasks // the stream's reader, and what is to be told at the end
+
+	ctx    context.Context // of the link
+	cancel context.CancelFunc
+	ended  chan struct{} // the stream is over
+}
+
+// openSSE opens the stream, waits for the address to post to, and shakes hands.
+func openSSE(ctx context.Context, o *Options, op opening) (link, error) {
+	l := &sseLink{o: o, header: baseHeader(o, op.credentials), ended: make(chan struct{})}
+	l.flights.ambiguous = op.ambiguous
+	l.ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	if err := l.connect(ctx, op.declared); err != nil {
+		_ = l.close()
+		return nil, err
+	}
+	return l, nil
+}
+
+func (l *sseLink) connect(ctx context.Context, declared []byte) error {
+	// The stream lives as long as the link; opening it as long as ctx lets it.
+	stop := context.AfterFunc(ctx, l.cancel)
+	defer stop()
+	h := l.header.Clone()
+	delete(h, "Content-Type")
+	h["Accept"] = []string{"text/event-stream"}
+	resp, err := send(l.ctx, l.o.Stream, http.MethodGet, l.o.URL.String(), h, nil) //nolint:contextcheck // it outlives its opening
+	if err != nil {
+		close(l.ended)
+		return whenEnded(ctx, err)
+	}
+	if stream, _ := isStream(resp.Header); resp.StatusCode != http.StatusOK || !stream {
+		defer finish(resp.Body)
+		close(l.ended)
+		if resp.StatusCode == http.StatusOK {
+			return junctor.Errorf(junctor.CodeUpstream, "server %s has no event stream at its address", l.o.ID)
+		}
+		return (&httpLink{o: l.o}).statusError(resp)
+	}
+	endpoint := make(chan string, 1)
+	l.work.start(func() { l.read(resp.Body, endpoint) })
+	select {
+	case l.endpoint = <-endpoint:
+	case <-l.ended:
+		return junctor.Errorf(junctor.CodeUpstream, "server %s ended its stream before it said where to post", l.o.ID)
+	case <-ctx.Done():
+		return junctor.AsError(ctx.Err())
+	}
+	if l.endpoint == "" {
+		return junctor.Errorf(junctor.CodeUpstream, "server %s wants its messages posted to another origin, which is not done", l.o.ID)
+	}
+	result, err := l.roundTrip(ctx, wire.MethodInitialize, l.o.initializeParams(declared), nil)
+	if err != nil {
+		return whenEnded(ctx, err)
+	}
+	if l.greeting, err = readInitialize(l.o.ID, result); err != nil {
+		return err
+	}
+	return l.notify(ctx, wire.NoteInitialized, nil)
+}
+
+// whenEnded gives the end of ctx where that is why something failed.
+func whenEnded(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return junctor.AsError(ctx.Err())
+	}
+	return err
+}
+
+// read takes the stream's events until it ends.
+func (l *sseLink) read(body io.ReadCloser, endpoint chan<- string) {
+	defer body.Close()
+	r := wire.NewEventReader(body, int(l.o.MaxBytes))
+	for {
+		e, err := r.Next()
+		if err != nil {
+			l.over(err)
+			return
+		}
+		switch {
+		case e.Name == "endpoint" && endpoint != nil:
+			endpoint <- l.resolve(string(e.Data))
+			endpoint = nil
+		case len(e.Data) > 0 && (e.Name == "" || e.Name == "message"):
+			if err := eachMessage(bytes.Clone(e.Data), l.heard); err != nil {
+				l.o.Logger.Warn("a server sent what is no JSON-RPC message", "server", l.o.ID, "error", err)
+			}
+		}
+	}
+}
+
+// over ends the calls of a stream that broke.
+func (l *sseLink) over(err error) {
+	l.flights.fail(&junctor.Error{Code: junctor.CodeUpstream, Message: "server " + l.o.ID + " ended its stream", Cause: errors.Join(errLost, err)})
+	close(l.ended)
+}
+
+// resolve gives the address to post to; "" where it leads to another origin:
+// credentials are bound to theirs.
+func (l *sseLink) resolve(to string) string {
+	u, err := url.Parse(to)
+	if err != nil {
+		return ""
+	}
+	u = l.o.URL.ResolveReference(u)
+	if u.Scheme != l.o.URL.Scheme || u.Host != l.o.URL.Host || u.User != nil {
+		return ""
+	}
+	return u.String()
+}
+
+func (l *sseLink) heard(m *wire.Message) {
+	switch {
+	case m.Kind == wire.Response:
+		l.flights.answered(m)
+	case m.Kind == wire.Request:
+		p, refused := l.flights.asked()
+		l.asks.start(l.ctx, m, p, refused, func(ctx context.Context, message []byte) {
+			if err := l.post(ctx, message); err != nil {
+				l.o.Logger.Warn("the answer to a request of a server did not reach it", "server", l.o.ID, "error", err)
+			}
+		})
+	case m.Method == wire.NoteCancelled:
+		l.asks.cancelled(m.RequestID)
+	default:
+		l.flights.noted(m.Method, m.Params)
+	}
+}
+
+// post sends a message; its answer, if there is one, comes on the stream.
+func (l *sseLink) post(ctx context.Context, message []byte) error {
+	resp, err := send(ctx, l.o.Client, http.MethodPost, l.endpoint, l.header.Clone(), message) //nolint:bodyclose // finish does
+	if err != nil {
+		return err
+	}
+	defer finish(resp.Body)
+	if resp.StatusCode >= 300 {
+		return (&httpLink{o: l.o, session: true}).statusError(resp)
+	}
+	return nil
+}
+
+// roundTrip implements link.
+func (l *sseLink) roundTrip(ctx context.Context, method string, params []byte, p peer) ([]byte, error) {
+	fl, err := l.flights.begin(params, p)
+	if err != nil {
+		return nil, err
+	}
+	defer l.flights.end(fl)
+	var result []byte
+	if err = l.post(ctx, wire.AppendRequest(nil, fl.id, method, params)); err == nil {
+		result, err = fl.wait(ctx)
+	}
+	if err != nil && ctx.Err() != nil && method != wire.MethodInitialize {
+		l.work.start(func() { //nolint:contextcheck // the call's own context has ended
+			ctx, cancel := context.WithTimeout(context.Background(), goodbye)
+			defer cancel()
+			_ = l.notify(ctx, wire.NoteCancelled, cancelParams(fl.id)) // it is not waited for
+		})
+	}
+	return result, err
+}
+
+// notify implements link.
+func (l *sseLink) notify(ctx context.Context, method string, params []byte) error {
+	return l.post(ctx, wire.AppendNotification(nil, method, params))
+}
+
+// listen implements link.
+func (l *sseLink) listen(ctx context.Context, _ []byte, p peer) error {
+	defer l.flights.listening(p)()
+	select {
+	case <-l.ended:
+		return &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + l.o.ID + " ended its stream", Cause: errGone}
+	case <-ctx.Done():
+		return junctor.AsError(ctx.Err())
+	}
+}
+
+// close implements link.
+func (l *sseLink) close() error {
+	l.flights.fail(&junctor.Error{Code: junctor.CodeUnavailable, Message: "the session with the server was closed", Cause: errLost})
+	l.cancel()
+	l.asks.close()
+	l.work.close()
+	return nil
+}

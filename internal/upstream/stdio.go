@@ -1,0 +1,173 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// Command is a server that is run as a child process. It comes from the
+// operator alone, and there is no shell: Args reach the program as they are. All
+// children of a server are started from one Command, which also remembers how
+// they did: do not copy one that was used.
+type Command struct {
+	Path string   // the program: a path, or a name to look up in PATH
+	Args []string // without the program's own name
+	Env  []string // KEY=VALUE, on top of the clean environment
+	Dir  string   // working directory; "" is that of this process
+	Most int      // children at a time; 0 is 16
+
+	crew     crew
+	said     tail
+	patience patience
+}
+
+// patience is how long a child is waited for. A zero one has the default that
+// stands beside it.
+type patience struct {
+	silence time.Duration // for an answer to server/discover: 2 s
+	leave   time.Duration // to end when its input has ended: 2 s
+	obey    time.Duration // to end when it was asked to: 2 s
+}
+
+func (p patience) orDefault() patience {
+	set := func(d *time.Duration) {
+		if *d <= 0 {
+			*d = 2 * time.Second
+		}
+	}
+	set(&p.silence)
+	set(&p.leave)
+	set(&p.obey)
+	return p
+}
+
+// Said is the end, at most 64 KiB, of what the command's processes wrote to
+// their standard error, and to their output where it was no message. Values of
+// Env are masked.
+func (c *Command) Said() string { return mask(c.said.text(), c.Env) }
+
+// errDied is the end of a child that was asked for its era. Some servers end
+// when they hear a method that they do not know.
+const errDied linkError = "the child ended when it was asked for its era"
+
+// openStdio starts a child and shakes hands with it. It waits while the command
+// rests after a crash, and fails where that takes long.
+func openStdio(ctx context.Context, o *Options, op opening) (link, error) {
+	crew := &o.Command.crew
+	l, err := tryStdio(ctx, o, op)
+	if errors.Is(err, errDied) {
+		crew.setBlunt(true)
+		l, err = tryStdio(ctx, o, op)
+	}
+	if err != nil {
+		crew.setBlunt(false)
+		return nil, err
+	}
+	return l, nil
+}
+
+func tryStdio(ctx context.Context, o *Options, op opening) (*stdioLink, error) {
+	if err := o.Command.crew.join(ctx, o.ID, o.Command.Most); err != nil {
+		return nil, err
+	}
+	c, err := startChild(ctx, o)
+	if err != nil {
+		o.Command.crew.leave(endFault)
+		return nil, err
+	}
+	l := newStdioLink(o, c, op)
+	if err := l.greet(ctx, op.declared); err != nil {
+		// A caller that went away says nothing about the command.
+		l.blameless.Store(junctor.CodeOf(err) == junctor.CodeCanceled)
+		l.stop()
+		return nil, err
+	}
+	l.greeted.Store(true)
+	return l, nil
+}
+
+// greet finds out which era the server is of, and shakes hands as that wants.
+func (l *stdioLink) greet(ctx context.Context, declared []byte) error {
+	if l.o.Command.crew.isBlunt() {
+		return l.refusal(l.initialize(ctx, declared))
+	}
+	asked, err := l.begin(ctx, wire.MethodServerDiscover, l.o.discoverParams(), nil)
+	if err != nil {
+		return l.failed(ctx, err, errDied)
+	}
+	defer l.flights.end(asked)
+	soon, cancel := context.WithTimeout(ctx, l.patience.silence)
+	defer cancel()
+	result, err := asked.wait(soon)
+	own, refused := errors.AsType[*wire.Error](err)
+	switch {
+	case err == nil:
+		if g, ok := readDiscover(result); ok {
+			l.greeting = g
+			return nil
+		}
+	case refused && isModernError(own) && !speaksLegacy(own):
+		return junctor.Errorf(junctor.CodeUpstream, "server %s speaks only protocol versions that are not spoken here: %s", l.o.ID, clip(own.Message))
+	case refused:
+	case over(err), ctx.Err() != nil:
+		return l.failed(ctx, err, errDied)
+	}
+	// Silence, or an answer that no modern server gives.
+	err = l.initialize(ctx, declared)
+	if _, refused := errors.AsType[*wire.Error](err); refused {
+		// It may only have been slow to start: then its first answer came by now.
+		select {
+		case a := <-asked.answer:
+			if g, ok := readDiscover(a.result); ok {
+				l.greeting = g
+				return nil
+			}
+		default:
+		}
+	}
+	return l.refusal(err)
+}
+
+// initialize is the legacy handshake.
+func (l *stdioLink) initialize(ctx context.Context, declared []byte) error {
+	result, err := l.roundTrip(ctx, wire.MethodInitialize, l.o.initializeParams(declared), nil)
+	if err != nil {
+		return l.failed(ctx, err, nil)
+	}
+	if l.greeting, err = readInitialize(l.o.ID, result); err != nil {
+		return err
+	}
+	return l.notify(ctx, wire.NoteInitialized, nil)
+}
+
+// refusal puts the server's own error in words.
+func (l *stdioLink) refusal(err error) error {
+	if own, refused := errors.AsType[*wire.Error](err); refused {
+		return junctor.Errorf(junctor.CodeUpstream, "server %s refused to be initialized: %s", l.o.ID, clip(own.Message))
+	}
+	return err
+}
+
+// failed says why a handshake did not come about, with the child's last words.
+// An error of the server itself stays what it is.
+func (l *stdioLink) failed(ctx context.Context, err, died error) error {
+	switch {
+	case over(err):
+		select {
+		case <-l.ended:
+			return &junctor.Error{Code: junctor.CodeUnreachable, Message: l.obituary(), Cause: died}
+		case <-ctx.Done():
+		}
+	case ctx.Err() == nil:
+		return err
+	}
+	fault := junctor.AsError(ctx.Err())
+	if fault.Code == junctor.CodeTimeout {
+		fault.Message = "server " + l.o.ID + " was started but did not answer in time" + l.lastWords()
+	}
+	return fault
+}

@@ -1,0 +1,230 @@
+package upstream
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+const (
+	readSize = 32 << 10
+	drain    = 5 * time.Second        // for reading what an ended child wrote
+	notice   = 200 * time.Millisecond // for the exit status of a child that closed its output
+)
+
+// stdioLink is a link to one child, shared by all who call it: each request
+// goes out under an id of ours, and one goroutine reads what comes.
+type stdioLink struct {
+	greeting
+	*child
+	o *Options
+
+	flights flights
+	asks    asks
+	work    tasks // what is still to be told to the server
+
+	ctx    context.Context // of the link
+	cancel context.CancelFunc
+	ended  chan struct{} // the child is no more, and its calls have failed
+}
+
+func newStdioLink(o *Options, c *child, op opening) *stdioLink {
+	l := &stdioLink{o: o, child: c, ended: make(chan struct{})}
+	l.flights.ambiguous = op.ambiguous
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	go l.read()
+	l.work.start(func() {
+		// Where there is no reaper, somebody may still hold the pipe.
+		<-l.process.Done()
+		_ = l.out.SetReadDeadline(time.Now().Add(drain))
+	})
+	return l
+}
+
+// begin sends a request and gives its flight, which the caller ends.
+func (l *stdioLink) begin(ctx context.Context, method string, params []byte, p peer) (*flight, error) {
+	fl, err := l.flights.begin(params, p)
+	if err != nil {
+		return nil, err
+	}
+	buf := make([]byte, 0, len(params)+len(method)+64)
+	if err := l.write(ctx, wire.AppendRequest(buf, fl.id, method, params)); err != nil {
+		l.flights.end(fl)
+		return nil, l.unsent(ctx, err)
+	}
+	return fl, nil
+}
+
+// unsent is why a message cannot have reached the server.
+func (l *stdioLink) unsent(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return junctor.AsError(ctx.Err())
+	}
+	l.work.start(func() { l.process.Stop(0) }) // whoever does not read is of no use
+	return &junctor.Error{Code: junctor.CodeUnavailable, Message: "server " + l.o.ID + " no longer reads", Cause: errors.Join(errGone, err)}
+}
+
+// roundTrip implements link.
+func (l *stdioLink) roundTrip(ctx context.Context, method string, params []byte, p peer) ([]byte, error) {
+	fl, err := l.begin(ctx, method, params, p)
+	if err != nil {
+		return nil, err
+	}
+	defer l.flights.end(fl)
+	result, err := fl.wait(ctx)
+	if err != nil && ctx.Err() != nil && method != wire.MethodInitialize {
+		l.abandon(fl.id)
+	}
+	return result, err
+}
+
+// abandon tells the server that nobody waits for a request any more.
+func (l *stdioLink) abandon(id []byte) {
+	l.work.start(func() { //nolint:contextcheck // the call's own context has ended
+		ctx, cancel := context.WithTimeout(l.ctx, goodbye)
+		defer cancel()
+		_ = l.notify(ctx, wire.NoteCancelled, cancelParams(id)) // it is not waited for
+	})
+}
+
+// notify implements link.
+func (l *stdioLink) notify(ctx context.Context, method string, params []byte) error {
+	if err := l.write(ctx, wire.AppendNotification(nil, method, params)); err != nil {
+		return l.unsent(ctx, err)
+	}
+	return nil
+}
+
+// listen implements link. What a server says by itself comes on the one stream
+// there is; a modern one wants to be asked for it.
+func (l *stdioLink) listen(ctx context.Context, params []byte, p peer) error {
+	defer l.flights.listening(p)()
+	if !l.isModern {
+		select {
+		case <-l.ended:
+			return &junctor.Error{Code: junctor.CodeUpstream, Message: l.obituary(), Cause: errGone}
+		case <-ctx.Done():
+			return junctor.AsError(ctx.Err())
+		}
+	}
+	_, err := l.roundTrip(ctx, wire.MethodSubscriptionsListen, params, nil)
+	if _, refused := errors.AsType[*wire.Error](err); refused {
+		return errSilent
+	}
+	if err == nil { // ended by the server: it may be begun again
+		err = junctor.Errorf(junctor.CodeUpstream, "server %s ended its stream", l.o.ID)
+	}
+	return err
+}
+
+// read takes the child's messages until it ends.
+func (l *stdioLink) read() {
+	limit := int(l.o.MaxBytes)
+	lines := wire.NewLineReader(bufio.NewReaderSize(&longLines{r: l.out, limit: limit, tell: l.tooLong}, readSize), limit)
+	var m wire.Message
+	for {
+		line, err := lines.Next()
+		switch {
+		case errors.Is(err, wire.ErrTooLong): // told with the call's id when the line is over
+		case err != nil:
+			l.bury(err)
+			return
+		case m.Parse(line) == nil:
+			m.Result, m.Error = bytes.Clone(m.Result), bytes.Clone(m.Error)
+			l.heard(&m)
+		case wire.IsBatch(line) && eachMessage(bytes.Clone(line), l.heard) == nil:
+		default:
+			// Many servers print to their output by mistake: let people see it.
+			_, _ = l.o.Command.said.Write(append(bytes.Clone(line), '\n'))
+		}
+	}
+}
+
+func (l *stdioLink) heard(m *wire.Message) {
+	switch {
+	case m.Kind == wire.Response:
+		l.flights.answered(m)
+	case m.Kind == wire.Request:
+		p, refused := peer(nil), (*wire.Error)(nil)
+		if m.Method != wire.MethodPing {
+			p, refused = l.flights.asked()
+		}
+		l.asks.start(l.ctx, m, p, refused, func(ctx context.Context, message []byte) {
+			if err := l.write(ctx, message); err != nil {
+				l.o.Logger.Warn("the answer to a request of a server did not reach it", "server", l.o.ID, "error", err)
+			}
+		})
+	case m.Method == wire.NoteCancelled:
+		l.asks.cancelled(m.RequestID)
+	default:
+		l.flights.noted(m.Method, m.Params)
+	}
+}
+
+// tooLong fails the call whose answer did not fit; id is "" where the line does
+// not show it.
+func (l *stdioLink) tooLong(id string) {
+	l.flights.mu.Lock()
+	fl := l.flights.byID[id]
+	if fl == nil && id == "" {
+		fl = l.flights.only()
+	}
+	l.flights.mu.Unlock()
+	if fl == nil {
+		l.o.Logger.Warn("a server wrote a line that is longer than is taken", "server", l.o.ID, "limit", l.o.MaxBytes)
+		return
+	}
+	fl.give(answer{err: tooLarge(l.o.MaxBytes)})
+}
+
+// bury ends the calls of a child whose output has ended, and what is left of it.
+func (l *stdioLink) bury(cause error) {
+	_ = l.in.Close()
+	select {
+	case <-l.process.Done():
+	case <-time.After(notice):
+	}
+	l.o.Command.crew.leave(l.verdict())
+	l.flights.fail(&junctor.Error{Code: junctor.CodeUpstream, Message: l.obituary(), Cause: errors.Join(errLost, cause)})
+	if !l.stopping.Load() {
+		l.o.Logger.Warn("the process of a server ended by itself", "server", l.o.ID, "exit", l.exit())
+	}
+	l.leave()
+	close(l.ended)
+}
+
+// obituary says that the child is no more, how it ended, and its last words.
+func (l *stdioLink) obituary() string {
+	return "the process of server " + l.o.ID + " has ended (" + l.exit() + ")" + l.lastWords()
+}
+
+// lastWords quotes the end of what the command wrote; "" where it wrote nothing.
+func (l *stdioLink) lastWords() string {
+	if words := lastLines(l.o.Command.Said()); words != "" {
+		return "; it last wrote: " + words
+	}
+	return ""
+}
+
+// close implements link.
+func (l *stdioLink) close() error {
+	l.stop()
+	return nil
+}
+
+// stop ends the child: its input ends, then it is asked, then killed. It waits.
+func (l *stdioLink) stop() {
+	l.stopping.Store(true)
+	l.flights.fail(&junctor.Error{Code: junctor.CodeUnavailable, Message: "the process of server " + l.o.ID + " was stopped", Cause: errLost})
+	l.cancel()
+	l.asks.close()
+	l.leave()
+	<-l.ended
+	l.work.close()
+	_ = l.out.Close()
+}

@@ -1,0 +1,534 @@
+//go:build unix
+
+package upstream
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// never is a wait that no working test uses up.
+const never = time.Minute
+
+// rig is a command that the test binary plays.
+type rig struct {
+	*Options
+	roll string // the numbers of its processes
+}
+
+func newRig(t testing.TB, role string) *rig {
+	t.Helper()
+	roll := filepath.Join(t.TempDir(), "roll")
+	o := &Options{
+		ID: "raw", Transport: TransportStdio, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Command: &Command{Path: os.Args[0], Args: []string{"play-" + role}, Env: []string{"ROLL=" + roll, "SECRET=s3cr3t-canary"}},
+	}
+	if err := o.check(); err != nil {
+		t.Fatal(err)
+	}
+	o.setDefaults()
+	o.Command.patience = patience{silence: 5 * time.Second, leave: 5 * time.Second, obey: 5 * time.Second}
+	return &rig{o, roll}
+}
+
+func (r *rig) open(t testing.TB, op opening) *stdioLink {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), never)
+	defer cancel()
+	l, err := openStdio(ctx, r.Options, op)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.close() })
+	return l.(*stdioLink)
+}
+
+func openRole(t *testing.T, role string) *stdioLink {
+	t.Helper()
+	return newRig(t, role).open(t, opening{})
+}
+
+// pids are the processes that were started so far.
+func pids(t *testing.T, roll string) (all []int) {
+	t.Helper()
+	b, err := os.ReadFile(roll)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for f := range strings.FieldsSeq(string(b)) {
+		n, err := strconv.Atoi(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, n)
+	}
+	return all
+}
+
+func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
+
+// ears are a peer that remembers.
+type ears struct {
+	notes chan string
+	reply string
+}
+
+func newEars() *ears { return &ears{notes: make(chan string, 100), reply: `{"action":"accept"}`} }
+
+func (e *ears) note(method string, params []byte) { e.notes <- method + " " + string(params) }
+func (e *ears) ask(_ context.Context, method string, params []byte) ([]byte, error) {
+	e.notes <- "asked " + method + " " + string(params)
+	return []byte(e.reply), nil
+}
+
+func (e *ears) expect(t *testing.T, want string) {
+	t.Helper()
+	select {
+	case got := <-e.notes:
+		if got != want {
+			t.Errorf("heard %s, want %s", got, want)
+		}
+	case <-time.After(never):
+		t.Fatalf("did not hear %s", want)
+	}
+}
+
+func TestStdioEras(t *testing.T) {
+	t.Parallel()
+	for role, want := range map[string]struct {
+		version string
+		starts  int
+		silence time.Duration
+		code    junctor.Code
+		says    string
+	}{
+		"sdk":    {version: wire.Modern, starts: 1},
+		"plain":  {version: "2025-11-25", starts: 1},
+		"modern": {version: wire.Modern, starts: 1},
+		"older":  {version: "2025-11-25", starts: 1},
+		"both":   {version: "2025-11-25", starts: 1},
+		"silent": {version: "2025-11-25", starts: 1, silence: 50 * time.Millisecond},
+		"late":   {version: wire.Modern, starts: 1, silence: 50 * time.Millisecond},
+		"dying":  {version: "2025-11-25", starts: 2},
+		"newer":  {code: junctor.CodeUpstream, says: "not that one"},
+		"future": {code: junctor.CodeUpstream, says: "1999-01-01"},
+		"crash":  {code: junctor.CodeUnreachable, says: "(exit status 3); it last wrote: cannot find module, token is ***"},
+	} {
+		t.Run(role, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, role)
+			if want.silence > 0 {
+				r.Command.patience.silence = want.silence
+			}
+			l, err := openStdio(t.Context(), r.Options, opening{})
+			if want.code != "" {
+				if junctor.CodeOf(err) != want.code || !strings.Contains(err.Error(), want.says) {
+					t.Fatalf("open = %v (%s), want %s and %q", err, junctor.CodeOf(err), want.code, want.says)
+				}
+				for _, pid := range pids(t, r.roll) {
+					if alive(pid) {
+						t.Errorf("process %d was left", pid)
+					}
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.close()
+			if l.version() != want.version || l.modern() != (want.version == wire.Modern) {
+				t.Errorf("version %s, modern %v", l.version(), l.modern())
+			}
+			if role != "sdk" && (l.instructions() != "be kind" || string(l.capabilities()) != `{"tools":{}}` || wire.Get(l.info(), "name") == nil) {
+				t.Errorf("greeting %q %s %s", l.instructions(), l.capabilities(), l.info())
+			}
+			if got := len(pids(t, r.roll)); got != want.starts {
+				t.Errorf("%d starts, want %d", got, want.starts)
+			}
+		})
+	}
+}
+
+// Ten callers share one child; nobody gets another's answer, nobody is left.
+func TestStdioSharedChild(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "sdk")
+	l := r.open(t, opening{})
+	var group sync.WaitGroup
+	for i := range 10 {
+		for k := range 100 {
+			group.Go(func() {
+				text := fmt.Sprintf("caller %d call %d", i, k)
+				if got, err := echo(t.Context(), l, text); err != nil || got != text {
+					t.Errorf("%s: got %q, %v", text, got, err)
+				}
+			})
+		}
+	}
+	group.Wait()
+	started := pids(t, r.roll)
+	if len(started) != 1 || !alive(started[0]) || started[0] != l.process.Pid() {
+		t.Errorf("processes %v, want one, %d", started, l.process.Pid())
+	}
+	_ = l.close()
+	if alive(started[0]) {
+		t.Error("the child was left")
+	}
+	if _, err := echo(t.Context(), l, "x"); !errors.Is(err, errGone) || !notRun(err) {
+		t.Errorf("a call after close: %v, want one that did not run", err)
+	}
+}
+
+func TestStdioNothingOutlivesAKilledGateway(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("reapers need Linux")
+	}
+	children := filepath.Join(t.TempDir(), "children")
+	c := exec.Command(os.Args[0], "play-gateway")
+	c.Env = append(os.Environ(), "CHILDREN="+children)
+	c.Stderr = os.Stderr
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "armed\n" {
+		t.Fatalf("the gateway said %q, %v", line, err)
+	}
+	started := pids(t, children)
+	_ = c.Process.Kill()
+	_ = c.Wait()
+	if len(started) != 1 {
+		t.Errorf("%d children, want 1", len(started))
+	}
+	for end := time.Now().Add(2 * time.Second); alive(started[0]); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the child outlives its gateway by 2 s")
+		}
+	}
+}
+
+func TestStdioCrash(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"crash", "mute"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, "plain")
+			r.Command.patience.leave, r.Command.patience.obey = 50*time.Millisecond, 50*time.Millisecond
+			l := r.open(t, opening{})
+			fails := make(chan error)
+			for range 20 {
+				go func() {
+					_, err := l.roundTrip(t.Context(), "hang", nil, nil)
+					fails <- err
+				}()
+			}
+			_, err := l.roundTrip(t.Context(), how, nil, nil)
+			began := time.Now()
+			for range 20 {
+				if werr := <-fails; !errors.Is(werr, errLost) && !errors.Is(werr, errGone) {
+					t.Errorf("waiter: %v", werr)
+				}
+			}
+			if took := time.Since(began); took > 5*time.Second {
+				t.Errorf("the last one heard of it after %v", took)
+			}
+			if junctor.CodeOf(err) != junctor.CodeUpstream || !errors.Is(err, errLost) {
+				t.Errorf("the call that did it: %v (%s)", err, junctor.CodeOf(err))
+			}
+			if how == "crash" && !strings.HasSuffix(err.Error(), "(exit status 4); it last wrote: first line | panic: out of cheese, token is ***") {
+				t.Errorf("message: %s", err)
+			}
+			if err := l.listen(t.Context(), nil, newEars()); !errors.Is(err, errGone) {
+				t.Errorf("listen on a dead link: %v", err)
+			}
+			// The next one gets a new child, after a short rest.
+			again := r.open(t, opening{})
+			if got, err := again.roundTrip(t.Context(), "echo", []byte(`{"text":"back"}`), nil); err != nil || string(got) != `{"text":"back"}` {
+				t.Errorf("after the restart: %s, %v", got, err)
+			}
+			if got := len(pids(t, r.roll)); got != 2 {
+				t.Errorf("%d starts, want 2", got)
+			}
+			_ = again.close()
+			for _, pid := range pids(t, r.roll) {
+				if alive(pid) {
+					t.Errorf("process %d was left", pid)
+				}
+			}
+		})
+	}
+}
+
+func TestStdioStop(t *testing.T) {
+	t.Parallel()
+	for role, want := range map[string]string{"plain": "exit status 0", "deaf": "signal: terminated", "stubborn": "signal: killed"} {
+		t.Run(role, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, role)
+			if role != "plain" {
+				r.Command.patience.leave = 30 * time.Millisecond
+			}
+			if role == "stubborn" {
+				r.Command.patience.obey = 30 * time.Millisecond
+			}
+			l := r.open(t, opening{})
+			waiting := make(chan error)
+			go func() {
+				_, err := l.roundTrip(t.Context(), "hang", nil, newEars())
+				waiting <- err
+			}()
+			_ = l.close()
+			if err := <-waiting; !over(err) {
+				t.Errorf("a call that waited: %v", err)
+			}
+			if l.exit() != want {
+				t.Errorf("ended by %s, want %s", l.exit(), want)
+			}
+			_ = l.close() // again: nothing to do
+		})
+	}
+}
+
+func TestStdioCancel(t *testing.T) {
+	t.Parallel()
+	l := openRole(t, "plain")
+	listening := newEars()
+	ctx, stop := context.WithCancel(t.Context())
+	listened := make(chan error)
+	go func() { listened <- l.listen(ctx, nil, listening) }()
+	for { // until the listener is there
+		l.flights.mu.Lock()
+		there := l.flights.unasked != nil
+		l.flights.mu.Unlock()
+		if there {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	call, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	_, err := l.roundTrip(call, "hang", nil, nil)
+	if junctor.CodeOf(err) != junctor.CodeTimeout {
+		t.Errorf("roundTrip = %v, want timeout", err)
+	}
+	// discover was 1 and initialize 2.
+	listening.expect(t, `notifications/tools/list_changed {"cancelled":3}`)
+	stop()
+	if err := <-listened; junctor.CodeOf(err) != junctor.CodeCanceled {
+		t.Errorf("listen = %v, want canceled", err)
+	}
+}
+
+func TestStdioNotes(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "plain")
+	l := r.open(t, opening{})
+	mine, other := newEars(), newEars()
+	if _, err := l.roundTrip(t.Context(), "progress", []byte(`{"text":"t","_meta":{"progressToken":"a"}}`), mine); err != nil {
+		t.Fatal(err)
+	}
+	mine.expect(t, `notifications/progress {"progressToken":"a","progress":1}`)
+	mine.expect(t, `notifications/message {"level":"info","data":"t"}`)
+	if got := r.Command.Said(); !strings.Contains(got, "log line on the wrong stream") {
+		t.Errorf("said %q, without what was no message", got)
+	}
+	// With a second call under way progress finds its own; a log message is nobody's.
+	ctx, cancel := context.WithCancel(t.Context())
+	hung := make(chan struct{})
+	go func() { _, _ = l.roundTrip(ctx, "hang", nil, other); close(hung) }()
+	await(t, func() bool { l.flights.mu.Lock(); defer l.flights.mu.Unlock(); return len(l.flights.byID) == 1 })
+	if _, err := l.roundTrip(t.Context(), "progress", []byte(`{"text":"t","_meta":{"progressToken":"b"}}`), mine); err != nil {
+		t.Fatal(err)
+	}
+	mine.expect(t, `notifications/progress {"progressToken":"b","progress":1}`)
+	cancel()
+	<-hung
+	if len(mine.notes)+len(other.notes) != 0 {
+		t.Error("a message of nobody in particular was heard")
+	}
+	if got, err := l.roundTrip(t.Context(), "batch", nil, nil); err != nil || string(got) != `{"batch":true}` {
+		t.Errorf("an answer in a batch: %s, %v", got, err)
+	}
+}
+
+func await(t *testing.T, cond func() bool) {
+	t.Helper()
+	for end := time.Now().Add(never); !cond(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it did not come about")
+		}
+	}
+}
+
+func TestStdioModernListen(t *testing.T) {
+	t.Parallel()
+	l := openRole(t, "modern")
+	e := newEars()
+	ctx, stop := context.WithCancel(t.Context())
+	listened := make(chan error)
+	go func() { listened <- l.listen(ctx, []byte(`{"notifications":{"toolsListChanged":true}}`), e) }()
+	e.expect(t, `notifications/subscriptions/acknowledged {"_meta":{"io.modelcontextprotocol/subscriptionId":2}}`)
+	stop()
+	if err := <-listened; junctor.CodeOf(err) != junctor.CodeCanceled {
+		t.Errorf("listen = %v", err)
+	}
+}
+
+func TestStdioQuestions(t *testing.T) {
+	t.Parallel()
+	ambiguous := make(chan struct{}, 1)
+	l := newRig(t, "plain").open(t, opening{ambiguous: func() { ambiguous <- struct{}{} }})
+	e := newEars()
+	for method, want := range map[string]string{
+		"ping":                    `{"said":{}}`,
+		"elicitation/create":      `{"said":{"action":"accept"}}`,
+		"sampling/createMessage":  `{"said":{"action":"accept"}}`,
+		"roots/list":              `{"said":{"action":"accept"}}`,
+		"something/else":          `-32601`,
+		"notifications/elsewhere": `-32601`,
+	} {
+		got, err := l.roundTrip(t.Context(), "ask", []byte(`{"method":"`+method+`"}`), e)
+		if err != nil || !strings.Contains(string(got), want) {
+			t.Errorf("%s: %s, %v; want %s", method, got, err, want)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	hung := make(chan struct{})
+	go func() { _, _ = l.roundTrip(ctx, "hang", nil, newEars()); close(hung) }()
+	await(t, func() bool { l.flights.mu.Lock(); defer l.flights.mu.Unlock(); return len(l.flights.byID) == 1 })
+	asked := len(e.notes)
+	got, err := l.roundTrip(t.Context(), "ask", []byte(`{"method":"elicitation/create"}`), e)
+	if err != nil || !strings.Contains(string(got), "several calls are under way") || len(e.notes) != asked {
+		t.Errorf("with two calls: %s, %v", got, err)
+	}
+	select {
+	case <-ambiguous:
+	default:
+		t.Error("nobody was told that callers must not share")
+	}
+	if got, err := l.roundTrip(t.Context(), "ask", []byte(`{"method":"ping"}`), e); err != nil || string(got) != `{"said":{}}` {
+		t.Errorf("ping with two calls: %s, %v", got, err)
+	}
+	cancel()
+	<-hung
+}
+
+func TestStdioLongAnswers(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "plain")
+	r.MaxBytes = 100_000
+	l := r.open(t, opening{})
+	ctx, cancel := context.WithCancel(t.Context())
+	hung := make(chan struct{})
+	go func() { _, _ = l.roundTrip(ctx, "hang", nil, newEars()); close(hung) }()
+	for _, last := range []bool{true, false} {
+		if got, err := l.roundTrip(t.Context(), "long", fmt.Appendf(nil, `{"bytes":90000,"last":%v}`, last), nil); err != nil || len(got) != 90_010 {
+			t.Errorf("last %v: %d bytes, %v", last, len(got), err)
+		}
+		if _, err := l.roundTrip(t.Context(), "long", fmt.Appendf(nil, `{"bytes":300000,"last":%v}`, last), nil); junctor.CodeOf(err) != junctor.CodeTooLarge {
+			t.Errorf("last %v: %v, want too_large", last, err)
+		}
+	}
+	cancel()
+	<-hung
+}
+
+// A child that does not read holds nobody beyond his time, and what was begun
+// arrives whole.
+func TestStdioChildThatDoesNotRead(t *testing.T) {
+	t.Parallel()
+	l := openRole(t, "wall")
+	big := fmt.Appendf(nil, "{\n\"text\":\"%s\"\r\n}", bytes.Repeat([]byte("x"), 300_000))
+	for i := range 3 { // the first is half sent, the others not at all
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		_, err := l.roundTrip(ctx, "echo", bytes.Clone(big), nil)
+		cancel()
+		if junctor.CodeOf(err) != junctor.CodeTimeout {
+			t.Errorf("call %d: %v, want timeout", i, err)
+		}
+	}
+	if err := syscall.Kill(l.process.Pid(), syscall.SIGUSR1); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		got, err := l.roundTrip(t.Context(), "echo", bytes.Clone(big), nil)
+		if err != nil || len(got) < 300_000 {
+			t.Fatalf("after it read again: %d bytes, %v", len(got), err)
+		}
+	}
+}
+
+func TestStdioEnvironmentAndStart(t *testing.T) {
+	t.Parallel()
+	l := openRole(t, "plain")
+	got, err := l.roundTrip(t.Context(), "env", nil, nil)
+	if err != nil || !strings.Contains(string(got), "SECRET=s3cr3t-canary") || strings.Contains(string(got), "GOFLAGS") || strings.Contains(string(got), "JUNCTOR") {
+		t.Errorf("environment %s, %v", got, err)
+	}
+	r := newRig(t, "plain")
+	r.Command.Path = "/no/such/program"
+	_, err = openStdio(t.Context(), r.Options, opening{})
+	if junctor.CodeOf(err) != junctor.CodeUnreachable || !strings.Contains(err.Error(), "no such program") || !notRun(err) {
+		t.Errorf("open = %v (%s)", err, junctor.CodeOf(err))
+	}
+	r = newRig(t, "plain")
+	r.Command.Most = 1
+	first := r.open(t, opening{})
+	if _, err := openStdio(t.Context(), r.Options, opening{}); junctor.CodeOf(err) != junctor.CodeUnavailable || junctor.AsError(err).RetryAfter <= 0 {
+		t.Errorf("a second child where one is allowed: %v", err)
+	}
+	_ = first.close()
+	_ = r.open(t, opening{}).close()
+}
+
+// A server that never answers does not hold the opening beyond its time.
+func TestStdioOpeningEnds(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "plain")
+	r.Command.Path, r.Command.Args = "sh", []string{"-c", "echo waiting for the moon >&2; cat >/dev/null"}
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	_, err := openStdio(ctx, r.Options, opening{})
+	if junctor.CodeOf(err) != junctor.CodeTimeout || !strings.Contains(err.Error(), "waiting for the moon") {
+		t.Errorf("open = %v (%s)", err, junctor.CodeOf(err))
+	}
+}
+
+func BenchmarkStdioRoundTrip(b *testing.B) {
+	r := newRig(b, "plain")
+	l := r.open(b, opening{})
+	params := []byte(`{"text":"` + strings.Repeat("x", 200) + `"}`)
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if _, err := l.roundTrip(b.Context(), "echo", params, nil); err != nil {
+				b.Error(err)
+			}
+		}
+	})
+}

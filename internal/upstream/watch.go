@@ -1,0 +1,301 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"math"
+	"sync"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+const (
+	firstFollow = time.Second
+	mostFollow  = 2 * time.Minute
+	// longFollow is how long a server has to be followed for its next absence to
+	// count as its first.
+	longFollow = 30 * time.Second
+	// settle is how long a changed list is left to settle: servers that change
+	// often say so often.
+	settle = 50 * time.Millisecond
+)
+
+// watch is what is needed to hear of changes: who wants to, and which resources.
+type watch struct {
+	wake    chan struct{} // there is reason to connect
+	changed chan struct{} // the server says that a list changed
+	again   chan struct{} // what is listened for has changed
+
+	mu      sync.Mutex
+	notify  func(catalog.Event)
+	started bool
+	subs    subscriptions
+}
+
+func newWatch() watch {
+	signal := func() chan struct{} { return make(chan struct{}, 1) }
+	return watch{wake: signal(), changed: signal(), again: signal(), subs: newSubscriptions()}
+}
+
+func nudge(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// Watch implements catalog.Backend.
+func (s *Server) Watch(notify func(catalog.Event)) {
+	s.watch.mu.Lock()
+	defer s.watch.mu.Unlock()
+	s.watch.notify = notify
+	s.follow()
+}
+
+// follow starts to follow the server in the background; watch.mu is held.
+func (s *Server) follow() {
+	if !s.watch.started {
+		s.watch.started = s.tasks.start(s.following)
+	}
+}
+
+func (s *Server) tell(e catalog.Event) {
+	s.watch.mu.Lock()
+	notify := s.watch.notify
+	s.watch.mu.Unlock()
+	if notify != nil {
+		notify(e)
+	}
+}
+
+// wakeUp has the server followed again, if it is not.
+func (s *Server) wakeUp() { nudge(s.watch.wake) }
+
+// following keeps the list fresh and hears of changes, from the first use on. A
+// server that is away is tried again, ever more rarely and at once when
+// somebody uses it; one that refused our credentials only then.
+func (s *Server) following() {
+	var wait <-chan time.Time
+	for failures := 0; ; {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-s.watch.wake:
+		case <-wait:
+		}
+		begun := time.Now()
+		err := s.attend(s.ctx)
+		if s.ctx.Err() != nil {
+			return
+		}
+		if failures++; time.Since(begun) > longFollow {
+			failures = 1
+		}
+		wait = nil
+		if !s.sleepy(err) {
+			wait = time.After(jitter(backoff(firstFollow, mostFollow, failures-1)))
+		}
+		s.o.Logger.Debug("a server is not followed for now", "server", s.o.ID, "error", err)
+	}
+}
+
+// sleepy says that only use wakes the server again: it refused us, or it is a
+// command, which is not kept running for its lists.
+func (s *Server) sleepy(err error) bool {
+	return junctor.CodeOf(err) == junctor.CodeUnauthenticated || s.o.Transport == TransportStdio
+}
+
+// attend follows the server over one link, until that ends.
+func (s *Server) attend(ctx context.Context) error {
+	a, err := s.access(ctx, nil, nil)
+	if err != nil {
+		return err
+	}
+	sess, err := s.acquire(ctx, a)
+	if err != nil {
+		return err
+	}
+	if s.o.Transport == TransportStdio {
+		s.release(sess) // it may be stopped when nobody calls
+	} else {
+		defer s.release(sess)
+	}
+	if err := s.freshen(ctx); err != nil {
+		return err
+	}
+	if err := s.resubscribe(ctx, sess.link); err != nil {
+		return err
+	}
+	return s.hearOut(ctx, sess)
+}
+
+// freshen reads the list again if it is time.
+func (s *Server) freshen(ctx context.Context) error {
+	if s.fresh() {
+		return nil
+	}
+	return s.reread(ctx, true)
+}
+
+// hearOut listens on a link, and reads the lists again when they change or
+// their time is over.
+func (s *Server) hearOut(ctx context.Context, sess *session) error {
+	var ear listening
+	defer func() { ear.stop() }()
+	ear.start(ctx, s, sess.link)
+	up := ear.up(sess.link)
+	for {
+		stale := time.NewTimer(s.staleIn())
+		select {
+		case <-ctx.Done():
+			stale.Stop()
+			return junctor.AsError(ctx.Err())
+		case err := <-ear.ended:
+			stale.Stop()
+			ear.ended = nil
+			if over(err) {
+				s.drop(sess)
+			}
+			if !errors.Is(err, errSilent) {
+				return err
+			}
+			s.watch.subs.refuse()
+		case <-up:
+			// What changed before anybody listened was not heard.
+			up = nil
+			nudge(s.watch.changed)
+		case <-s.watch.again:
+			if sess.link.modern() {
+				ear.stop()
+				ear.start(ctx, s, sess.link)
+			}
+		case <-s.watch.changed:
+			if err := pause(ctx, settle); err != nil {
+				return err
+			}
+			if err := s.reread(ctx, false); err != nil {
+				return err
+			}
+		case <-stale.C:
+			if err := s.reread(ctx, false); err != nil {
+				return err
+			}
+		}
+		stale.Stop()
+		if s.isGone(sess) {
+			return &junctor.Error{Code: junctor.CodeUnavailable, Message: "the session was replaced", Cause: errGone}
+		}
+	}
+}
+
+func (s *Server) isGone(sess *session) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return sess.gone
+}
+
+// staleIn is when the list has to be read again. A command is not kept running
+// for that: its list is read when it is started.
+func (s *Server) staleIn() time.Duration {
+	l := s.offers.Load()
+	if l == nil {
+		return s.o.TTL
+	}
+	if s.o.Transport == TransportStdio {
+		return math.MaxInt64
+	}
+	return max(l.until.Sub(s.o.Now()), time.Millisecond)
+}
+
+// reread reads the list now, or only if nobody else has done so meanwhile.
+func (s *Server) reread(ctx context.Context, ifStale bool) error {
+	changed, err := s.refresh(ctx, ifStale)
+	if changed {
+		s.tell(catalog.Event{Kind: catalog.EventChanged})
+	}
+	return err
+}
+
+// listening is a running listen.
+type listening struct {
+	cancel context.CancelFunc
+	ended  chan error
+	done   chan struct{}
+}
+
+func (e *listening) start(ctx context.Context, s *Server, l link) {
+	params := []byte(nil)
+	gen := uint64(0)
+	if l.modern() {
+		if params, gen = s.interests(l); params == nil {
+			return // nothing to hear of
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	ended, done := make(chan error, 1), make(chan struct{})
+	e.cancel, e.ended, e.done = cancel, ended, done
+	started := s.tasks.start(func() {
+		defer close(done)
+		ended <- l.listen(ctx, params, &ear{s: s, gen: gen})
+	})
+	if !started {
+		cancel()
+		close(done)
+	}
+}
+
+// up is closed once changes are heard that happen from then on. It is nil where
+// the server tells of none, and on a modern link, which says so itself.
+func (e *listening) up(l link) <-chan struct{} {
+	if e.ended == nil || l.modern() || !tellsChanges(l) {
+		return nil
+	}
+	if h, ok := l.(*httpLink); ok {
+		return h.streaming
+	}
+	now := make(chan struct{})
+	close(now)
+	return now
+}
+
+func tellsChanges(l link) bool {
+	for _, value := range wire.Members(l.capabilities()) {
+		if string(wire.Get(value, "listChanged")) == "true" {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *listening) stop() {
+	if e.cancel != nil {
+		e.cancel()
+		<-e.done
+		e.cancel, e.ended = nil, nil
+	}
+}
+
+// ear is the peer of a listen.
+type ear struct {
+	deaf
+	s    *Server
+	gen  uint64 // of the interests that were sent
+	once sync.Once
+}
+
+func (e *ear) note(method string, params []byte) {
+	switch method {
+	case wire.NoteToolsListChanged, wire.NotePromptsListChanged, wire.NoteResourcesListChanged:
+		nudge(e.s.watch.changed)
+	case wire.NoteResourceUpdated:
+		if uri, ok := wire.String(wire.Get(params, "uri")); ok {
+			e.s.tell(catalog.Event{Kind: catalog.EventUpdated, URI: uri})
+		}
+	case wire.NoteSubscriptionsAcknowledged:
+		e.s.watch.subs.acknowledge(e.gen, wire.Get(params, "notifications"))
+		e.once.Do(func() { nudge(e.s.watch.changed) }) // what changed before was not heard
+	}
+}
