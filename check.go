@@ -45,11 +45,16 @@ func (c *Connection) Check() error {
 		}
 	}
 	for name := range c.Env {
-		if ok, _ := regexp.MatchString(`^[A-Za-z_][A-Za-z0-9_]{0,99}$`, name); !ok {
+		if !variable(name) {
 			return fault("%q is not the name of an environment variable", name)
 		}
 	}
 	return c.Auth.check()
+}
+
+func variable(name string) bool {
+	ok, _ := regexp.MatchString(`^[A-Za-z_][A-Za-z0-9_]{0,99}$`, name)
+	return ok
 }
 
 // maxTimeoutMS is a day.

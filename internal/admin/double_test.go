@@ -22,7 +22,7 @@ type world struct {
 	keys    []junctor.Key
 	servers []junctor.Server
 	calls   []junctor.Call
-	filter  CallFilter // of the last Calls
+	filter  CallFilter  // of the last Calls
 	input   ServerInput // of the last AddServer, ChangeServer or ProbeServer
 	fails   error       // what AddServer answers
 	secrets *secrets

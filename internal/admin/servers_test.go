@@ -65,7 +65,8 @@ func TestServersAreDescribed(t *testing.T) {
 		"bearer": {
 			`{"id":"notes","mode":"bring-your-own","transport":"sse","url":"https://x/","auth":{"type":"bearer","token":"` + canary + `"}}`,
 			junctor.Connection{Transport: "sse", URL: "https://x/", Auth: &junctor.Auth{Type: "bearer", Secret: junctor.Masked}},
-			[]string{"auth"}, 201,
+			[]string{"auth"},
+			201,
 		},
 		"key and headers": {
 			`{"id":"notes","url":"https://x/?k=` + canary + `","auth":{"type":"api-key","key":"` + canary + `","header":"X-K"},"headers":{"X-A":"` + canary + `","X-B":"env:B"}}`,
@@ -73,7 +74,8 @@ func TestServersAreDescribed(t *testing.T) {
 				Transport: "http", URL: "https://x/?***", Auth: &junctor.Auth{Type: "api-key", Secret: junctor.Masked, Header: "X-K"},
 				Headers: map[string]string{"X-A": junctor.Masked, "X-B": "env:B"},
 			},
-			[]string{"auth", "headers/X-A", "query"}, 201,
+			[]string{"auth", "headers/X-A", "query"},
+			201,
 		},
 		"command": {
 			`{"id":"files","command":["npx","-y"],"env":{"A":"` + canary + `"},"overrides":{"a":{"hide":true}},"timeout_ms":5,"isolation":"session"}`,
@@ -81,7 +83,8 @@ func TestServersAreDescribed(t *testing.T) {
 				Transport: "stdio", Command: []string{"npx", "-y"}, Env: map[string]string{"A": junctor.Masked},
 				Overrides: map[string]junctor.Override{"a": {Hide: true}}, TimeoutMS: 5, Isolation: "session",
 			},
-			[]string{"env/A"}, 201,
+			[]string{"env/A"},
+			201,
 		},
 		"none":          {`{"id":"notes","url":"https://x/","auth":{"type":"none"}}`, junctor.Connection{Transport: "http", URL: "https://x/"}, nil, 201},
 		"two secrets":   {`{"id":"notes","url":"https://x/","auth":{"type":"bearer","token":"a","secret":"b"}}`, junctor.Connection{}, nil, 422},

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -29,7 +30,7 @@ func (s *servers) bringAll(ctx context.Context) error {
 				continue
 			}
 			if slow(&row) {
-				s.later(row)
+				s.later(ctx, row)
 				continue
 			}
 			_ = s.bring(ctx, row, nil, false) // dress says what went wrong
@@ -44,9 +45,9 @@ func slow(row *junctor.Server) bool {
 }
 
 // later attaches a server beside everything else.
-func (s *servers) later(row junctor.Server) {
+func (s *servers) later(ctx context.Context, row junctor.Server) {
 	s.work.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), probeTime)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeTime)
 		defer cancel()
 		_ = s.bring(ctx, row, nil, false)
 	})
@@ -63,7 +64,7 @@ func (s *servers) bring(ctx context.Context, row junctor.Server, offer *catalog.
 	delete(s.broken, key)
 	if err != nil {
 		s.broken[key] = junctor.AsError(err).Message
-		s.app.log.Warn("a server could not be attached", "server", row.ID, telemetry.Err(err))
+		s.app.log.Warn("a server could not be attached", slog.String("server", row.ID), telemetry.Err(err))
 	}
 	return err
 }
@@ -108,7 +109,7 @@ func (s *servers) attachRow(ctx context.Context, key serverKey, row junctor.Serv
 
 	if fresh {
 		if data, err := catalog.EncodeOffer(offer); err == nil {
-			b.keep(data, isolated)
+			b.keep(ctx, data, isolated)
 		}
 	}
 	var opts []catalog.AttachOption
@@ -153,7 +154,7 @@ func (s *servers) detach(tenant junctor.TenantID, id string) {
 func (s *servers) close() {
 	s.mu.Lock()
 	s.closed = true
-	var all []*connected
+	all := make([]*connected, 0, len(s.live)+len(s.retiring))
 	for _, b := range s.live {
 		all = append(all, b.current())
 	}

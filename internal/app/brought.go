@@ -3,6 +3,7 @@ package app
 import (
 	"bytes"
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 // run end on the one they began with.
 type brought struct {
 	id   string
-	keep func(offer []byte, isolated bool) // stores what the server offers
+	keep func(ctx context.Context, offer []byte, isolated bool) // stores what the server offers
 
 	mu     sync.Mutex
 	now    *connected
@@ -123,7 +124,7 @@ func (b *brought) remember(ctx context.Context, c *connected) {
 	b.kept = mark
 	b.mu.Unlock()
 	if !same {
-		b.keep(data, state.Isolated)
+		b.keep(ctx, data, state.Isolated)
 	}
 }
 
@@ -136,13 +137,13 @@ func (b *brought) Do(ctx context.Context, req *catalog.Request, sink catalog.Sin
 
 // keeper stores what a server offers. That is a convenience: a failure is
 // logged, and the server goes on.
-func (s *servers) keeper(tenant junctor.TenantID, id string) func([]byte, bool) {
-	return func(offer []byte, isolated bool) {
-		ctx, cancel := context.WithTimeout(context.Background(), closeFor)
+func (s *servers) keeper(tenant junctor.TenantID, id string) func(context.Context, []byte, bool) {
+	return func(ctx context.Context, offer []byte, isolated bool) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeFor)
 		defer cancel()
 		err := s.app.store.For(tenant).SawServer(ctx, id, store.SeenServer{Offer: offer, Isolated: isolated, At: time.Now()})
 		if err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
-			s.app.log.Warn("what a server offers could not be stored; after a restart it is listed once it answers", "server", id, telemetry.Err(err))
+			s.app.log.Warn("what a server offers could not be stored; after a restart it is listed once it answers", slog.String("server", id), telemetry.Err(err))
 		}
 	}
 }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -175,7 +176,7 @@ func (s *servers) unseal(ctx context.Context, row *junctor.Server, name string) 
 		return
 	}
 	if err := s.app.vault.Delete(context.WithoutCancel(ctx), row.Tenant, row.ID, name); err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
-		s.app.log.Warn("sealed credentials that are not used any more could not be deleted", "server", row.ID, telemetry.Err(err))
+		s.app.log.Warn("sealed credentials that are not used any more could not be deleted", slog.String("server", row.ID), telemetry.Err(err))
 	}
 }
 
@@ -243,7 +244,7 @@ func (s *servers) ChangeServer(ctx context.Context, p *junctor.Principal, id str
 func (s *servers) replace(ctx context.Context, p *junctor.Principal, row *junctor.Server, entered credential.Set, former *junctor.Server) (*catalog.Offer, error) {
 	set, err := s.stored(*former)(ctx)
 	if err != nil {
-		s.app.log.Warn("the stored credentials of a server cannot be used; those that are not entered anew are lost", "server", row.ID, telemetry.Err(err))
+		s.app.log.Warn("the stored credentials of a server cannot be used; those that are not entered anew are lost", slog.String("server", row.ID), telemetry.Err(err))
 		set = credential.Set{}
 	}
 	if set, err = credential.Keep(row.Connection, entered, former.Connection, set); err != nil {

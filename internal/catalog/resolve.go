@@ -37,13 +37,16 @@ func (sh *Shelf) permissionSet(p *junctor.Principal) string {
 	if !Visible(p, nil) {
 		return ""
 	}
-	set := "all"
+	var private []string
 	for _, s := range sh.servers {
 		if s.Owner != "" && Visible(p, s) {
-			set += "+" + s.ID
+			private = append(private, s.ID)
 		}
 	}
-	return set
+	if private == nil {
+		return "all"
+	}
+	return "all+" + strings.Join(private, "+")
 }
 
 // Tool finds a tool by the name that the view shows, in the version asked for

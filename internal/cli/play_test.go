@@ -19,7 +19,8 @@ func playServer() {
 	s := mcp.NewServer(&mcp.Implementation{Name: "played", Version: "1.2"}, nil)
 	mcp.AddTool(s, &mcp.Tool{Name: "echo", Description: "says it again"}, func(_ context.Context, _ *mcp.CallToolRequest, in struct {
 		Text string `json:"text"`
-	}) (*mcp.CallToolResult, any, error) {
+	},
+	) (*mcp.CallToolResult, any, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: in.Text + os.Getenv("SUFFIX")}}}, nil, nil
 	})
 	if os.Args[1] == "stdio" {
@@ -38,7 +39,7 @@ func playServer() {
 	if err := os.Rename(os.Args[2]+".part", os.Args[2]); err != nil {
 		panic(err)
 	}
-	_ = http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { //nolint:gosec // a test
+	_ = http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if len(os.Args) > 3 && r.Header.Get("Authorization") != "Bearer "+os.Args[3] {
 			http.Error(w, "no", http.StatusUnauthorized)
 			return

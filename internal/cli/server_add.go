@@ -46,7 +46,7 @@ type serverFlags struct {
 	private, yes                                  bool
 }
 
-const whereSecrets = "@file, - for standard input, or where to read it each time: env:NAME, file:/path, cmd:program"
+const whereSecrets = "@file, - for standard input, or where to read it each time: env:NAME, file:/path, cmd:program" //nolint:gosec // help
 
 func (f *serverFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()

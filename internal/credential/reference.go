@@ -139,8 +139,7 @@ func (r Reader) file(path string) (string, error) {
 
 // why is what the system said, without the path, which the message has.
 func why(err error) string {
-	var p *os.PathError
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*os.PathError](err); ok {
 		return p.Err.Error()
 	}
 	return "it failed"

@@ -78,14 +78,14 @@ func (l *stdioLink) roundTrip(ctx context.Context, method string, params []byte,
 	defer l.flights.end(fl)
 	result, err := fl.wait(ctx)
 	if err != nil && ctx.Err() != nil && method != wire.MethodInitialize {
-		l.abandon(fl.id)
+		l.abandon(fl.id) //nolint:contextcheck // the call's own context has ended
 	}
 	return result, err
 }
 
 // abandon tells the server that nobody waits for a request any more.
 func (l *stdioLink) abandon(id []byte) {
-	l.work.start(func() { //nolint:contextcheck // the call's own context has ended
+	l.work.start(func() {
 		ctx, cancel := context.WithTimeout(l.ctx, goodbye)
 		defer cancel()
 		_ = l.notify(ctx, wire.NoteCancelled, cancelParams(id)) // it is not waited for

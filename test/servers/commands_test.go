@@ -29,7 +29,8 @@ func TestMain(m *testing.M) {
 	s := mcp.NewServer(&mcp.Implementation{Name: "child", Version: "1"}, nil)
 	mcp.AddTool(s, &mcp.Tool{Name: "env"}, func(_ context.Context, _ *mcp.CallToolRequest, in struct {
 		Name string `json:"name"`
-	}) (*mcp.CallToolResult, any, error) {
+	},
+	) (*mcp.CallToolResult, any, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: os.Getenv(in.Name)}}}, nil, nil
 	})
 	fmt.Fprintln(os.Stderr, "the child says hello with", os.Getenv("TOKEN"))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -74,9 +75,7 @@ func (p *peer) wants(token string) { p.token.Store(&token) }
 func start(t testing.TB, s testkit.Settings) *testkit.Instance {
 	t.Helper()
 	all := testkit.Settings{"egress-allow": "127.0.0.0/8"}
-	for k, v := range s {
-		all[k] = v
-	}
+	maps.Copy(all, s)
 	return testkit.Start(t, all)
 }
 
