@@ -70,7 +70,7 @@ run() {
 			cat "$log" >&2
 			return 1
 		fi
-		sed -nE '$s/(.*), 0 as seeds only/- '"${1#fuzz-}"': \1/p' "$log"
+		sed -nE '${s/(.*), 0 as seeds only/- '"${1#fuzz-}"': \1/; s/ 1 targets/ 1 target/; p;}' "$log"
 		;;
 	bench)
 		go build -o .cache/bin/junctor ./cmd/junctor || return 1

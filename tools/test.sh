@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# `make test`: everything in its short form. Nothing is skipped: with CI set, a
+# `make test`: everything in its short form, fuzz targets on their seeds (`make
+# prove` lets them search on). Nothing is skipped: with CI set, a
 # test that misses a program fails and names it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -35,7 +36,6 @@ step "vet, 3 systems" vet_all
 step "unit, race" tests -race -shuffle=on "${unit[@]}"
 step allocations tests -run Alloc "${unit[@]}"
 step lint .cache/bin/golangci-lint run ./...
-step fuzz tools/fuzz.sh 3s
 for p in "${whole[@]}"; do
 	step "${p##*/junctor/}" tests "$p"
 done

@@ -46,7 +46,7 @@ func TestContinue(t *testing.T) {
 		op := tool("ask", `{}`)
 		started := time.Now()
 		state := begin(t, r, op)
-		if strings.Contains(state, "k1") || strings.Contains(state, "ask") {
+		if strings.Contains(state, "default") || strings.Contains(state, "expires") {
 			t.Errorf("the state can be read: %s", state)
 		}
 		time.Sleep(time.Minute)
