@@ -11,6 +11,21 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store"
 )
 
+// VerifyJournal verifies the journal of the node that the settings name. A node
+// that has run has one: where it is gone, with all that was signed, that is
+// what is found.
+func VerifyJournal(ctx context.Context, cfg *config.Config, o audit.VerifyOptions) (audit.Report, error) {
+	node, err := readNode(filepath.Join(cfg.DataDir, nodeFile))
+	if err != nil {
+		return audit.Report{}, err
+	}
+	r, err := audit.Verify(ctx, filepath.Join(cfg.DataDir, JournalDir), o)
+	if err == nil && r.OK && r.Records == 0 && node != "" {
+		r.Node, r.OK, r.Bad = node, false, &audit.Bad{Seq: 1, Reason: "the journal is gone: this node has run, and there is no record and no signed head of it"}
+	}
+	return r, err
+}
+
 // VerifyCopy holds the journal's copy in the database against the journal of
 // this node and what it signed. The instance may be running.
 func VerifyCopy(ctx context.Context, cfg *config.Config, o audit.VerifyOptions) (report audit.Report, err error) {

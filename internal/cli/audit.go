@@ -133,8 +133,7 @@ func (c *cli) auditVerify() *cobra.Command {
 			"hold is named, and the exit code is 1. An export from earlier, kept elsewhere, convicts even who could sign.",
 		Example: "  junctor audit verify --against audit-2026-01.jsonl", Args: cobra.NoArgs,
 		RunE: run(func(cmd *cobra.Command, _ []string) error {
-			dir, err := c.journal(cmd)
-			if err != nil {
+			if _, err := c.journal(cmd); err != nil {
 				return err
 			}
 			var o audit.VerifyOptions
@@ -145,11 +144,7 @@ func (c *cli) auditVerify() *cobra.Command {
 				}
 				o.Heads = append(o.Heads, heads...)
 			}
-			verify := func() (audit.Report, error) { return audit.Verify(cmd.Context(), dir, o) }
-			if inDatabase {
-				verify = func() (audit.Report, error) { return c.verifyCopy(cmd, o) }
-			}
-			report, err := verify()
+			report, err := c.verify(cmd, o, inDatabase)
 			if err != nil {
 				return err
 			}

@@ -189,11 +189,15 @@ func free(ctx context.Context, address string) bool {
 	return true
 }
 
-// verifyCopy verifies the journal's copy in the database that the settings name.
-func (c *cli) verifyCopy(cmd *cobra.Command, o audit.VerifyOptions) (audit.Report, error) {
+// verify verifies the journal on this data directory, or its copy in the
+// database that the settings name.
+func (c *cli) verify(cmd *cobra.Command, o audit.VerifyOptions, inDatabase bool) (audit.Report, error) {
 	cfg, err := c.load(cmd)
 	if err != nil {
 		return audit.Report{}, err
 	}
-	return app.VerifyCopy(cmd.Context(), cfg, o)
+	if inDatabase {
+		return app.VerifyCopy(cmd.Context(), cfg, o)
+	}
+	return app.VerifyJournal(cmd.Context(), cfg, o)
 }

@@ -27,7 +27,7 @@ func (c *cli) secretSet() *cobra.Command {
 		Long: "Store a secret, encrypted. It is read from standard input or from a file, never from the command line, where\n" +
 			"other users of this machine could see it. One line break at its end is not part of it. OWNER is what uses it,\n" +
 			"such as a server. No command shows it again.",
-		Example: "  junctor secret set ocr credentials --file service-account.json", Args: cobra.ExactArgs(2),
+		Example: "  junctor secret set ocr google_vision --file service-account.json", Args: cobra.ExactArgs(2),
 		RunE: run(func(cmd *cobra.Command, args []string) error {
 			value, err := c.readSecret(file)
 			if err != nil {
@@ -102,7 +102,7 @@ func (c *cli) secretList() *cobra.Command {
 
 func (c *cli) secretRemove() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "rm OWNER NAME", Short: "Forget a secret", Example: "  junctor secret rm ocr credentials", Args: cobra.ExactArgs(2), ValidArgsFunction: c.completeSecrets,
+		Use: "rm OWNER NAME", Short: "Forget a secret", Example: "  junctor secret rm ocr google_vision", Args: cobra.ExactArgs(2), ValidArgsFunction: c.completeSecrets,
 		RunE: run(func(cmd *cobra.Command, args []string) error {
 			if err := c.ask(cmd, http.MethodDelete, path("secrets", args[0], args[1]), nil, nil); err != nil {
 				return err
