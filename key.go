@@ -58,7 +58,9 @@ type Key struct {
 	ID         string    `json:"id"`
 	Tenant     TenantID  `json:"-"`
 	Name       string    `json:"name"`
-	Prefix     string    `json:"prefix"` // the token's first characters, to recognise it by
+	User       string    `json:"user,omitempty"`  // whose it is, by id
+	Agent      string    `json:"agent,omitempty"` // whose it is, by name; a service's key has neither
+	Prefix     string    `json:"prefix"`          // the token's first characters, to recognise it by
 	Hash       [32]byte  `json:"-"`
 	Scopes     []Scope   `json:"scopes"`
 	CreatedAt  time.Time `json:"created_at"`

@@ -8,17 +8,23 @@ import "slices"
 // token, so that a renewed token goes on where the old one stopped.
 type Principal struct {
 	Tenant  TenantID
-	Issuer  string // who vouches: "key" for our own keys, "local" for the operator's socket, "open" for nobody
-	Subject string // who: a key's id, or the issuer's own name for the party
+	Issuer  string // who vouches: one of the constants below, or the address of an identity provider
+	Subject string // who: an agent's name, a user's or a service key's id, or the issuer's own name for the party
 	Name    string // for display only
 	Scopes  []Scope
+
+	Agent string // the agent that it is, by name; "" for people and services
+	User  string // the person that it is or acts for, by id; "" for services
+	Key   string // the key that was shown, by id; "" where none was
 }
 
 // Issuers of principals that are not a foreign identity provider.
 const (
-	IssuerKey   = "key"
-	IssuerLocal = "local"
-	IssuerOpen  = "open"
+	IssuerAgent = "agent" // one of our agents, by any of its keys
+	IssuerUser  = "user"  // one of our users, by a login or any of their keys
+	IssuerKey   = "key"   // a service, by its key
+	IssuerLocal = "local" // the operator's socket
+	IssuerOpen  = "open"  // nobody
 )
 
 // Has says whether the principal carries the scope; admin carries all.

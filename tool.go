@@ -13,7 +13,9 @@ type Tool struct {
 	InputSchema  json.RawMessage `json:"input_schema"`
 	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
 	Annotations  json.RawMessage `json:"annotations,omitempty"`
-	Version      string          `json:"version,omitempty"`  // the default version, where the tool has versions
-	Versions     []string        `json:"versions,omitempty"` // all of them, oldest first
-	Digest       string          `json:"digest"`             // SHA-256 of the definition, hex: it changes when the tool does
+	Version      string          `json:"version,omitempty"`      // the default version, where the tool has versions
+	Versions     []string        `json:"versions,omitempty"`     // all of them, oldest first
+	Roles        []Role          `json:"roles" nullable:"false"` // which agents it is offered to; General is every one
+	Category     string          `json:"category"`
+	Digest       string          `json:"digest"` // SHA-256 of the definition, hex: it changes when the tool does
 }

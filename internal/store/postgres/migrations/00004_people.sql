@@ -1,0 +1,121 @@
+-- +goose Up
+
+-- password is an argon2id hash in PHC form, '' where the user signs in otherwise.
+CREATE TABLE users (
+    tenant_id  TEXT COLLATE "C" NOT NULL REFERENCES tenants (tenant_id),
+    id         TEXT COLLATE "C" NOT NULL,
+    name       TEXT COLLATE "C" NOT NULL CHECK (name <> ''),
+    role       TEXT COLLATE "C" NOT NULL,
+    sources    TEXT COLLATE "C" NOT NULL,
+    tier       TEXT COLLATE "C" NOT NULL,
+    password   TEXT COLLATE "C" NOT NULL,
+    disabled   BIGINT NOT NULL CHECK (disabled IN (0, 1)),
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    PRIMARY KEY (tenant_id, id),
+    UNIQUE (tenant_id, name)
+);
+
+-- Who a user is at an identity provider. One party there is one user here.
+CREATE TABLE user_links (
+    issuer     TEXT COLLATE "C" NOT NULL,
+    subject    TEXT COLLATE "C" NOT NULL,
+    tenant_id  TEXT COLLATE "C" NOT NULL,
+    user_id    TEXT COLLATE "C" NOT NULL,
+    created_at BIGINT NOT NULL,
+    PRIMARY KEY (issuer, subject),
+    FOREIGN KEY (tenant_id, user_id) REFERENCES users (tenant_id, id) ON DELETE CASCADE
+);
+
+CREATE INDEX user_links_user ON user_links (tenant_id, user_id);
+
+-- Sessions of the console, and links that become one session once. Only the
+-- SHA-256 of what the browser holds is here.
+CREATE TABLE logins (
+    tenant_id    TEXT COLLATE "C" NOT NULL,
+    id           TEXT COLLATE "C" NOT NULL,
+    user_id      TEXT COLLATE "C" NOT NULL,
+    kind         TEXT COLLATE "C" NOT NULL CHECK (kind IN ('session', 'link')),
+    hash         BYTEA NOT NULL UNIQUE CHECK (length(hash) = 32),
+    how          TEXT COLLATE "C" NOT NULL, -- link, password or the issuer that vouched
+    created_at   BIGINT NOT NULL,
+    expires_at   BIGINT NOT NULL,
+    revoked_at   BIGINT,
+    last_used_at BIGINT,
+    PRIMARY KEY (tenant_id, id),
+    FOREIGN KEY (tenant_id, user_id) REFERENCES users (tenant_id, id) ON DELETE CASCADE
+);
+
+CREATE INDEX logins_expiry ON logins (expires_at);
+
+CREATE TABLE agents (
+    tenant_id  TEXT COLLATE "C" NOT NULL REFERENCES tenants (tenant_id),
+    name       TEXT COLLATE "C" NOT NULL,
+    role       TEXT COLLATE "C" NOT NULL,
+    tier       TEXT COLLATE "C" NOT NULL,
+    owner      TEXT COLLATE "C" NOT NULL,
+    disabled   BIGINT NOT NULL CHECK (disabled IN (0, 1)),
+    config     TEXT COLLATE "C" NOT NULL DEFAULT '{}', -- JSON: what no query asks for
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    PRIMARY KEY (tenant_id, name)
+);
+
+-- What an agent may use. item is '*' for all of the server's. A grant goes with
+-- its server.
+CREATE TABLE agent_grants (
+    tenant_id TEXT COLLATE "C" NOT NULL,
+    agent     TEXT COLLATE "C" NOT NULL,
+    kind      TEXT COLLATE "C" NOT NULL CHECK (kind IN ('tool', 'resource', 'prompt')),
+    server    TEXT COLLATE "C" NOT NULL,
+    item      TEXT COLLATE "C" NOT NULL CHECK (item <> ''),
+    PRIMARY KEY (tenant_id, agent, kind, server, item),
+    FOREIGN KEY (tenant_id, agent) REFERENCES agents (tenant_id, name) ON DELETE CASCADE,
+    FOREIGN KEY (tenant_id, server) REFERENCES servers (tenant_id, id) ON DELETE CASCADE
+);
+
+CREATE INDEX agent_grants_server ON agent_grants (tenant_id, server);
+
+-- Whose a key is: a user's, an agent's, or neither's. A key outlives its owner
+-- as a revoked one, so that records can be read.
+ALTER TABLE keys ADD COLUMN user_id TEXT COLLATE "C" NOT NULL DEFAULT '';
+ALTER TABLE keys ADD COLUMN agent TEXT COLLATE "C" NOT NULL DEFAULT '';
+
+-- What people say a tool is for, in place of what the rules found.
+CREATE TABLE tool_tags (
+    tenant_id  TEXT COLLATE "C" NOT NULL,
+    server     TEXT COLLATE "C" NOT NULL,
+    tool       TEXT COLLATE "C" NOT NULL,
+    roles      TEXT COLLATE "C" NOT NULL, -- JSON array; [] leaves them to the rules
+    category   TEXT COLLATE "C" NOT NULL, -- '' leaves it to the rules
+    tagged_by  TEXT COLLATE "C" NOT NULL,
+    tagged_at  BIGINT NOT NULL,
+    PRIMARY KEY (tenant_id, server, tool),
+    FOREIGN KEY (tenant_id, server) REFERENCES servers (tenant_id, id) ON DELETE CASCADE
+);
+
+-- Tools that changed under one name. Definitions are kept as they were offered.
+CREATE TABLE tool_changes (
+    tenant_id     TEXT COLLATE "C" NOT NULL,
+    id            TEXT COLLATE "C" NOT NULL,
+    server        TEXT COLLATE "C" NOT NULL,
+    tool          TEXT COLLATE "C" NOT NULL,
+    before_digest TEXT COLLATE "C" NOT NULL, -- '' for a tool that is new
+    after_digest  TEXT COLLATE "C" NOT NULL, -- '' for a tool that is gone
+    before_json   BYTEA,
+    after_json    BYTEA,
+    seen_at       BIGINT NOT NULL,
+    PRIMARY KEY (tenant_id, id),
+    FOREIGN KEY (tenant_id, server) REFERENCES servers (tenant_id, id) ON DELETE CASCADE
+);
+
+CREATE INDEX tool_changes_seen ON tool_changes (tenant_id, seen_at);
+
+-- Calls of a party on one day, for limits that outlive the process.
+CREATE TABLE day_counts (
+    tenant_id TEXT COLLATE "C" NOT NULL REFERENCES tenants (tenant_id),
+    party     TEXT COLLATE "C" NOT NULL,
+    day       BIGINT NOT NULL, -- days since 1970 in UTC
+    calls     BIGINT NOT NULL,
+    PRIMARY KEY (tenant_id, party, day)
+);

@@ -1,0 +1,14 @@
+package junctor
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// nameFits says whether a name that people choose is one: plain text of 1 to
+// most characters, without a slash, which parts names from each other.
+func nameFits(name string, most int) bool {
+	return utf8.ValidString(name) && name != "" && name == strings.TrimSpace(name) && utf8.RuneCountInString(name) <= most &&
+		!strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || r == '/' })
+}
