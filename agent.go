@@ -20,6 +20,10 @@ func Roles() []Role {
 	return []Role{"Dev", "QA", "Product", "Analytics", "Ops", "Finance", "Support", "Marketing", "Security", RoleGeneral}
 }
 
+// AgentScopes lists what a key of an agent may carry: what its list of grants
+// can bound, and nothing that could change the list.
+func AgentScopes() []Scope { return []Scope{ScopeToolsRead, ScopeToolsCall, ScopeEventsSend} }
+
 // Agent is an identity with a role and a list of what it may use.
 type Agent struct {
 	Tenant    TenantID  `json:"-"`
@@ -99,6 +103,7 @@ func (a *Agent) Grants(k Kind) []Grant {
 		return a.Prompts
 	case KindResource, KindSubscription:
 		return a.Resources
+	case KindServer:
 	}
 	return nil
 }

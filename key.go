@@ -67,6 +67,10 @@ type Key struct {
 	ExpiresAt  time.Time `json:"expires_at,omitzero"`
 	RevokedAt  time.Time `json:"revoked_at,omitzero"`
 	LastUsedAt time.Time `json:"last_used_at,omitzero"`
+
+	// After a rotation the token before works on until FormerUntil.
+	Former      [32]byte  `json:"-"`
+	FormerUntil time.Time `json:"former_until,omitzero"`
 }
 
 // Live says whether the key opens doors at this moment.

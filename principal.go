@@ -16,6 +16,7 @@ type Principal struct {
 	Agent string // the agent that it is, by name; "" for people and services
 	User  string // the person that it is or acts for, by id; "" for services
 	Key   string // the key that was shown, by id; "" where none was
+	Login string // the session of a browser, by id; "" where it is none
 }
 
 // Issuers of principals that are not a foreign identity provider.
@@ -31,6 +32,10 @@ const (
 func (p *Principal) Has(s Scope) bool {
 	return slices.Contains(p.Scopes, s) || slices.Contains(p.Scopes, ScopeAdmin)
 }
+
+// Operator says whether the principal may do what concerns the instance as a
+// whole, and so every tenant: an admin of the default tenant may.
+func (p *Principal) Operator() bool { return p.Tenant == DefaultTenant && p.Has(ScopeAdmin) }
 
 // Same says whether two principals are the same party.
 func (p *Principal) Same(q *Principal) bool {

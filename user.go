@@ -34,6 +34,21 @@ func (r UserRole) Scopes() []Scope {
 	return nil
 }
 
+// Cut gives those of a key's scopes that the role has.
+func (r UserRole) Cut(scopes []Scope) []Scope {
+	var out []Scope
+	has := r.Scopes()
+	if slices.Contains(has, ScopeAdmin) {
+		return slices.Clone(scopes)
+	}
+	for _, s := range has {
+		if slices.Contains(scopes, s) || slices.Contains(scopes, ScopeAdmin) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
 // Sources is whose tools a user's default door shows, beside the built-in ones.
 type Sources string
 
@@ -64,6 +79,9 @@ type User struct {
 
 	Password string `json:"-"` // argon2id, in PHC form; "" where the user has none
 }
+
+// UserOwner is how rows name a user as their owner, the same as Principal.ID.
+func UserOwner(id string) string { return IssuerUser + ":" + id }
 
 // Check refuses what is not a user, and says what is wrong.
 func (u *User) Check() error {

@@ -163,6 +163,20 @@ func populate(t testing.TB, in instance) {
 	ok(t, err)
 	ok(t, acme.SawServer(ctx, "notes", store.SeenServer{Offer: []byte("\x00seen"), Isolated: true, At: time.UnixMicro(7)}))
 	ok(t, acme.PutSecret(ctx, store.Secret{SecretName: store.SecretName{Owner: "o", Name: "n"}, KeyID: "k", Wrapped: []byte("w"), Ciphertext: []byte{0, 1}}))
+	ok(t, acme.CreateUser(ctx, junctor.User{ID: "u", Name: "zoë", Role: junctor.UserViewer, Sources: junctor.SourcesBoth, CreatedAt: time.UnixMicro(1), UpdatedAt: time.UnixMicro(2)}))
+	ok(t, acme.LinkUser(ctx, "u", "https://idp.example.com", "zoë", time.UnixMicro(3)))
+	ok(t, acme.AddLogin(ctx, junctor.Login{ID: "l", User: "u", How: junctor.LoginPassword, Hash: k.Hash, CreatedAt: time.UnixMicro(3), ExpiresAt: time.UnixMicro(4)}))
+	main, _ := in.raw(t)
+	for _, row := range []string{
+		`INSERT INTO agents VALUES ('acme', 'qa', 'QA', '', 'user:u', 0, '{"title":"é"}', 1, 2)`,
+		`INSERT INTO agent_grants VALUES ('acme', 'qa', 'tool', 'notes', '*')`,
+		`INSERT INTO tool_tags VALUES ('acme', 'notes', 'search', '["QA"]', '', 'user:u', 3)`,
+		`INSERT INTO tool_changes VALUES ('acme', 'c', 'notes', 'search', '', 'd', NULL, NULL, 4)`,
+		`INSERT INTO day_counts VALUES ('acme', 'user:u', 20000, 5)`,
+	} {
+		_, err := main.Write.ExecContext(ctx, row)
+		ok(t, err)
+	}
 	var records []store.AuditRecord
 	for n := range 300 {
 		records = append(records, store.AuditRecord{Node: "a", Seq: uint64(n) + 1, Hash: "h", Line: `{"z":1,"a":"` + strings.Repeat("x", n) + `"}`, Time: time.UnixMicro(9)})
@@ -202,7 +216,7 @@ func TestRoundTrip(t *testing.T) {
 				populate(t, source)
 				archive, m := source.backup(t)
 				names := slices.Sorted(maps.Keys(hashes(m)))
-				if len(names) != 17 || !slices.Contains(names, "store/secrets.jsonl") || !slices.Contains(names, "history/history_usage.jsonl") {
+				if len(names) != 25 || !slices.Contains(names, "store/secrets.jsonl") || !slices.Contains(names, "history/history_usage.jsonl") {
 					t.Fatalf("members %v", names)
 				}
 				for _, member := range m.Members {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -21,6 +22,25 @@ func (s *Store) Tenants(ctx context.Context) ([]junctor.Tenant, error) {
 		return nil, s.fail(ctx, err, "list the tenants")
 	}
 	return list, nil
+}
+
+// CreateTenant creates a tenant and its admin key, both or neither; conflict
+// when the id is taken.
+func (s *Store) CreateTenant(ctx context.Context, tenant junctor.Tenant, admin junctor.Key) error {
+	if err := junctor.CheckTenantID(tenant.ID); err != nil {
+		return err
+	}
+	err := s.tx(ctx, func(tx *sql.Tx) error {
+		_, err := s.exec(ctx, tx, `INSERT INTO tenants (tenant_id, name, created_at) VALUES (?, ?, ?)`, string(tenant.ID), tenant.Name, micros(tenant.CreatedAt))
+		if err != nil {
+			return err
+		}
+		return s.For(tenant.ID).insertKey(ctx, tx, admin)
+	})
+	if err != nil {
+		return s.fail(ctx, err, "create the tenant %q", string(tenant.ID))
+	}
+	return nil
 }
 
 // EnsureTenant creates a tenant where there is none with that id, and leaves an

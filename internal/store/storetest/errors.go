@@ -18,6 +18,7 @@ func writes(ctx context.Context, m *made, st *store.Tenant) map[string]error {
 	return map[string]error{
 		"CreateKey":     st.CreateKey(ctx, m.key("a", "one")),
 		"ReplaceAdmin":  admin,
+		"CreateUser":    st.CreateUser(ctx, user("u", "alice")),
 		"EnsureBuiltin": st.EnsureBuiltin(ctx, "demo", "Demo"),
 		"PutSetting":    st.PutSetting(ctx, "a", json.RawMessage(`1`)),
 		"SaveSession":   st.SaveSession(ctx, session("s", "alice", 1)),
@@ -36,6 +37,12 @@ func others(ctx context.Context, st *store.Store) map[string]error {
 	_, got["RingKeys"] = st.RingKeys(ctx)
 	_, got["Instance"] = st.Instance(ctx)
 	_, got["Sweep"] = st.Sweep(ctx, moment(0))
+	_, got["Store.Users"] = st.Users(ctx)
+	_, got["Logins"] = st.Logins(ctx, moment(0))
+	_, got["UseLink"] = st.UseLink(ctx, [32]byte{}, junctor.Login{}, moment(0))
+	_, got["LinkedUser"] = st.LinkedUser(ctx, "a", "b")
+	_, got["Users"] = mine.Users(ctx)
+	_, got["User"] = mine.User(ctx, "a")
 	_, got["Keys"] = mine.Keys(ctx)
 	_, got["Key"] = mine.Key(ctx, "a")
 	_, got["Servers"] = mine.Servers(ctx)

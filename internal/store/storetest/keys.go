@@ -80,7 +80,69 @@ func keyTests() map[string]func(*trial) {
 			}
 		},
 		"keys/admin is replaced": replaceAdmin,
+		"keys/owners":            keyOwners,
+		"keys/rotated":           rotateKey,
 	}
+}
+
+func keyOwners(t *trial) {
+	var m made
+	st := t.open()
+	ok(t, st.EnsureTenant(t.Context(), "acme", "Acme"))
+	def := st.For(junctor.DefaultTenant)
+	ok(t, def.CreateUser(t.Context(), user("u", "alice")))
+	k := m.key("a", "of alice")
+	k.Tenant, k.User = junctor.DefaultTenant, "u"
+	ok(t, def.CreateKey(t.Context(), k))
+	if diff := cmp.Diff(k, must(def.Key(t.Context(), "a"))(t)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	k = m.key("b", "of alice")
+	k.User = "u"
+	fails(t, st.For("acme").CreateKey(t.Context(), k), junctor.CodeNotFound) // the wall
+	k = m.key("b", "of nobody")
+	k.Agent = "nobody"
+	fails(t, def.CreateKey(t.Context(), k), junctor.CodeNotFound)
+	ok(t, def.CreateKey(t.Context(), m.key("c", "service")))
+	fails(t, def.RevokeKeysOf(t.Context(), "", "", moment(1)), junctor.CodeInternal) // would be every service
+	fails(t, def.RevokeKeysOf(t.Context(), "u", "x", moment(1)), junctor.CodeInternal)
+	ok(t, def.RevokeKeysOf(t.Context(), "u", "", moment(9)))
+	for _, k := range must(def.Keys(t.Context()))(t) {
+		if (k.User == "u") == k.RevokedAt.IsZero() {
+			t.Errorf("%+v", k)
+		}
+	}
+}
+
+func rotateKey(t *trial) {
+	var m made
+	st := t.open()
+	ok(t, st.EnsureTenant(t.Context(), "acme", "Acme"))
+	def := st.For(junctor.DefaultTenant)
+	first, next := m.key("a", "one"), m.key("", "")
+	first.Tenant = junctor.DefaultTenant
+	ok(t, def.CreateKey(t.Context(), first))
+	got := must(def.RotateKey(t.Context(), "a", next.Hash, moment(20), moment(10)))(t)
+	want := first
+	want.Hash, want.Former, want.FormerUntil = next.Hash, first.Hash, moment(20)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	third := m.key("", "")
+	got = must(def.RotateKey(t.Context(), "a", third.Hash, moment(10), moment(10)))(t)
+	want.Hash, want.Former, want.FormerUntil = third.Hash, [32]byte{}, time.Time{}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("without a grace (-want +got):\n%s", diff)
+	}
+	_, err := st.For("acme").RotateKey(t.Context(), "a", m.key("", "").Hash, moment(20), moment(10))
+	fails(t, err, junctor.CodeNotFound)
+	other := m.key("b", "other")
+	ok(t, def.CreateKey(t.Context(), other))
+	_, err = def.RotateKey(t.Context(), "a", other.Hash, moment(20), moment(10))
+	fails(t, err, junctor.CodeConflict)
+	ok(t, def.RevokeKey(t.Context(), "a", moment(11)))
+	_, err = def.RotateKey(t.Context(), "a", m.key("", "").Hash, moment(20), moment(12))
+	fails(t, err, junctor.CodeNotFound)
 }
 
 func replaceAdmin(t *trial) {

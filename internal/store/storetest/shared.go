@@ -147,6 +147,8 @@ func staysAway(t *trial) {
 type contents struct {
 	Tenants  []junctor.Tenant
 	Keys     []junctor.Key
+	Users    []junctor.User
+	Logins   []junctor.Login
 	Servers  []junctor.Server
 	Settings []store.Setting
 	Session  store.Session
@@ -163,6 +165,8 @@ func reopening(t *trial) {
 		return contents{
 			Tenants:  must(st.Tenants(t.Context()))(t),
 			Keys:     must(st.Keys(t.Context()))(t),
+			Users:    must(st.Users(t.Context()))(t),
+			Logins:   must(st.Logins(t.Context(), moment(0)))(t),
 			Servers:  must(acme.Servers(t.Context()))(t),
 			Settings: must(acme.Settings(t.Context()))(t),
 			Session:  must(acme.Session(t.Context(), "s"))(t),
@@ -175,6 +179,8 @@ func reopening(t *trial) {
 	st := t.open()
 	ok(t, st.EnsureTenant(t.Context(), "acme", "Acme"))
 	acme := st.For("acme")
+	ok(t, acme.CreateUser(t.Context(), user("u", "alice")))
+	ok(t, acme.AddLogin(t.Context(), m.login("l", "u")))
 	ok(t, acme.CreateKey(t.Context(), m.key("a", "one")))
 	ok(t, acme.RevokeKey(t.Context(), "a", moment(1)))
 	ok(t, acme.EnsureBuiltin(t.Context(), "demo", "Demo"))
@@ -190,7 +196,7 @@ func reopening(t *trial) {
 	if diff := cmp.Diff(before, read(t.open())); diff != "" {
 		t.Errorf("reopening changed (-before +after):\n%s", diff)
 	}
-	if !before.Revoked || before.Unused || len(before.Tenants) != 2 || len(before.Keys) != 1 || len(before.Ring) != 1 {
+	if !before.Revoked || before.Unused || len(before.Tenants) != 2 || len(before.Keys) != 1 || len(before.Ring) != 1 || len(before.Users) != 1 || len(before.Logins) != 1 {
 		t.Errorf("before: %+v", before)
 	}
 }

@@ -47,12 +47,14 @@ type model struct {
 	sessions map[string]store.Session
 	revoked  map[string]bool
 	used     map[string]bool
+	users    map[string]string
 }
 
 func newModel(id junctor.TenantID) *model {
 	return &model{
 		id: id, keys: map[string]junctor.Key{}, servers: map[string]junctor.ServerState{}, removed: map[string]bool{},
 		settings: map[string]string{}, sessions: map[string]store.Session{}, revoked: map[string]bool{}, used: map[string]bool{},
+		users: map[string]string{},
 	}
 }
 
@@ -117,6 +119,18 @@ func (w *wall) actions() map[string]func(*rapid.T) {
 				k.LastUsedAt = at
 				m.keys[id] = k
 			}
+		},
+		"create user": func(rt *rapid.T) {
+			m, st, id := w.pick(rt)
+			_, taken := m.users[id]
+			expect(rt, st.CreateUser(w.Context(), user(id, "user "+id)), !taken, junctor.CodeConflict)
+			m.users[id] = "user " + id
+		},
+		"delete user": func(rt *rapid.T) {
+			m, st, id := w.pick(rt)
+			_, there := m.users[id]
+			expect(rt, st.DeleteUser(w.Context(), id, moment(1)), there, junctor.CodeNotFound)
+			delete(m.users, id)
 		},
 		"ensure server": func(rt *rapid.T) {
 			m, st, id := w.pick(rt)
@@ -198,6 +212,15 @@ func (w *wall) check(rt *rapid.T) {
 			}
 		}
 		same(rt, m, "servers", m.servers, servers)
+
+		users := map[string]string{}
+		for _, u := range must(st.Users(w.Context()))(w) {
+			users[u.ID] = u.Name
+			if u.Tenant != m.id {
+				rt.Fatalf("%s sees a user of %s", m.id, u.Tenant)
+			}
+		}
+		same(rt, m, "users", m.users, users)
 
 		settings := map[string]string{}
 		for _, s := range must(st.Settings(w.Context()))(w) {

@@ -81,6 +81,10 @@ CREATE INDEX agent_grants_server ON agent_grants (tenant_id, server);
 ALTER TABLE keys ADD COLUMN user_id TEXT COLLATE "C" NOT NULL DEFAULT '';
 ALTER TABLE keys ADD COLUMN agent TEXT COLLATE "C" NOT NULL DEFAULT '';
 
+-- After a rotation the token before works on for a while.
+ALTER TABLE keys ADD COLUMN former_hash BYTEA CHECK (length(former_hash) = 32);
+ALTER TABLE keys ADD COLUMN former_until BIGINT;
+
 -- What people say a tool is for, in place of what the rules found.
 CREATE TABLE tool_tags (
     tenant_id  TEXT COLLATE "C" NOT NULL,

@@ -81,6 +81,10 @@ CREATE INDEX agent_grants_server ON agent_grants (tenant_id, server);
 ALTER TABLE keys ADD COLUMN user_id TEXT NOT NULL DEFAULT '';
 ALTER TABLE keys ADD COLUMN agent TEXT NOT NULL DEFAULT '';
 
+-- After a rotation the token before works on for a while.
+ALTER TABLE keys ADD COLUMN former_hash BLOB CHECK (length(former_hash) = 32);
+ALTER TABLE keys ADD COLUMN former_until INTEGER;
+
 -- What people say a tool is for, in place of what the rules found.
 CREATE TABLE tool_tags (
     tenant_id  TEXT NOT NULL,

@@ -1,0 +1,153 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+const loginColumns = `tenant_id, id, user_id, how, hash, created_at, expires_at, revoked_at, last_used_at`
+
+// Logins lists the logins of all tenants that were not revoked and have not
+// expired at now: what identity builds its snapshot from.
+func (s *Store) Logins(ctx context.Context, now time.Time) ([]junctor.Login, error) {
+	list, err := all(ctx, s, scanLogin, `SELECT `+loginColumns+` FROM logins
+		WHERE kind = 'session' AND revoked_at IS NULL AND expires_at > ? ORDER BY created_at, tenant_id, id`, micros(now))
+	if err != nil {
+		return nil, s.fail(ctx, err, "read the logins")
+	}
+	return list, nil
+}
+
+// AddLogin stores a login under this tenant; not_found when it has no such
+// user.
+func (t *Tenant) AddLogin(ctx context.Context, l junctor.Login) error {
+	return t.addLogin(ctx, l, "session")
+}
+
+// AddLink stores a link that UseLink makes into a login, once.
+func (t *Tenant) AddLink(ctx context.Context, l junctor.Login) error {
+	return t.addLogin(ctx, l, "link")
+}
+
+func (t *Tenant) addLogin(ctx context.Context, l junctor.Login, kind string) error {
+	err := t.s.tx(ctx, func(tx *sql.Tx) error { return t.insertLogin(ctx, tx, l, kind) })
+	if err != nil && t.s.dialect.Code(err) == junctor.CodeNotFound {
+		return noUser(l.User)
+	}
+	if err != nil {
+		return t.s.fail(ctx, err, "store a login")
+	}
+	return nil
+}
+
+func (t *Tenant) insertLogin(ctx context.Context, tx *sql.Tx, l junctor.Login, kind string) error {
+	_, err := t.s.exec(ctx, tx, `INSERT INTO logins (kind, `+loginColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		kind, string(t.id), l.ID, l.User, l.How, l.Hash[:], micros(l.CreatedAt), micros(l.ExpiresAt), maybeMicros(l.RevokedAt), maybeMicros(l.LastUsedAt))
+	return err
+}
+
+// UseLink uses up the link with that hash and stores l as the login that it
+// becomes, for the user of the link, in one transaction: of any number of
+// callers, in any number of processes, one gets it. not_found when there is no
+// such link, or it was used or has expired, or its user is disabled.
+func (s *Store) UseLink(ctx context.Context, hash [32]byte, l junctor.Login, now time.Time) (junctor.Login, error) {
+	err := s.tx(ctx, func(tx *sql.Tx) error {
+		row := tx.QueryRowContext(ctx, s.dialect.Bind(`UPDATE logins SET revoked_at = ?
+			WHERE hash = ? AND kind = 'link' AND revoked_at IS NULL AND expires_at > ? AND EXISTS
+				(SELECT 1 FROM users u WHERE u.tenant_id = logins.tenant_id AND u.id = logins.user_id AND u.disabled = 0)
+			RETURNING tenant_id, user_id`), micros(now), hash[:], micros(now))
+		if err := row.Scan(&l.Tenant, &l.User); err != nil {
+			return err
+		}
+		l.How = junctor.LoginLink
+		return s.For(l.Tenant).insertLogin(ctx, tx, l, "session")
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return junctor.Login{}, missing("this link is not valid: it was used, or has expired")
+	}
+	if err != nil {
+		return junctor.Login{}, s.fail(ctx, err, "use a link")
+	}
+	return l, nil
+}
+
+// RevokeLogin ends a login. Revoking twice keeps the first time; not_found when
+// the tenant has no such login.
+func (t *Tenant) RevokeLogin(ctx context.Context, id string, at time.Time) error {
+	n, err := t.s.do(ctx, `UPDATE logins SET revoked_at = COALESCE(revoked_at, ?) WHERE tenant_id = ? AND id = ? AND kind = 'session'`,
+		micros(at), string(t.id), id)
+	if err != nil {
+		return t.s.fail(ctx, err, "end the login %q", id)
+	}
+	if n == 0 {
+		return missing("there is no such login; junctor login ls shows their ids")
+	}
+	return nil
+}
+
+// RevokeLogins ends all logins and links of a user but the one with the id
+// except, which may be "".
+func (t *Tenant) RevokeLogins(ctx context.Context, user, except string, at time.Time) error {
+	_, err := t.s.do(ctx, `UPDATE logins SET revoked_at = COALESCE(revoked_at, ?) WHERE tenant_id = ? AND user_id = ? AND id <> ?`,
+		micros(at), string(t.id), user, except)
+	if err != nil {
+		return t.s.fail(ctx, err, "end the logins of %q", user)
+	}
+	return nil
+}
+
+// TouchLogins notes when logins were last used, as TouchKeys does.
+func (t *Tenant) TouchLogins(ctx context.Context, used map[string]time.Time) error {
+	return t.touch(ctx, "logins", used)
+}
+
+// touch notes when rows of a table were last used, in one transaction. A time
+// older than the stored one changes nothing, and ids that the tenant does not
+// have are passed over.
+func (t *Tenant) touch(ctx context.Context, table string, used map[string]time.Time) error {
+	if len(used) == 0 {
+		return nil
+	}
+	err := t.s.tx(ctx, func(tx *sql.Tx) error {
+		stmt, err := tx.PrepareContext(ctx, t.s.dialect.Bind(`UPDATE `+table+` SET last_used_at = ?
+			WHERE tenant_id = ? AND id = ? AND (last_used_at IS NULL OR last_used_at < ?)`))
+		if err != nil {
+			return err
+		}
+		defer stmt.Close()                                  // it ends with its transaction
+		for _, id := range slices.Sorted(maps.Keys(used)) { // in one order, so that no two wait for each other
+			at := micros(used[id])
+			if _, err := stmt.ExecContext(ctx, at, string(t.id), id, at); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return t.s.fail(ctx, err, "note the last use of %d %s", len(used), table)
+	}
+	return nil
+}
+
+func scanLogin(row scanner) (junctor.Login, error) {
+	var l junctor.Login
+	var hash []byte
+	var created, expires int64
+	var revoked, used sql.NullInt64
+	if err := row.Scan(&l.Tenant, &l.ID, &l.User, &l.How, &hash, &created, &expires, &revoked, &used); err != nil {
+		return l, err
+	}
+	if copy(l.Hash[:], hash) != len(l.Hash) {
+		return l, fmt.Errorf("the hash of login %q has %d bytes", l.ID, len(hash))
+	}
+	l.CreatedAt, l.ExpiresAt = fromMicros(created), fromMicros(expires)
+	l.RevokedAt, l.LastUsedAt = fromMaybeMicros(revoked), fromMaybeMicros(used)
+	return l, nil
+}
