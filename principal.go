@@ -44,3 +44,9 @@ func (p *Principal) Same(q *Principal) bool {
 
 // ID is the party as one text, for rows that name their owner.
 func (p *Principal) ID() string { return p.Issuer + ":" + p.Subject }
+
+// Is says whether a text is the principal's ID.
+func (p *Principal) Is(id string) bool {
+	n := len(p.Issuer)
+	return len(id) == n+1+len(p.Subject) && id[:n] == p.Issuer && id[n] == ':' && id[n+1:] == p.Subject
+}

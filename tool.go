@@ -17,5 +17,6 @@ type Tool struct {
 	Versions     []string        `json:"versions,omitempty"`     // all of them, oldest first
 	Roles        []Role          `json:"roles" nullable:"false"` // which agents it is offered to; General is every one
 	Category     string          `json:"category"`
-	Digest       string          `json:"digest"` // SHA-256 of the definition, hex: it changes when the tool does
+	Class        *Class          `json:"class,omitempty"` // how roles and category are known, where one tool is shown
+	Digest       string          `json:"digest"`          // SHA-256 of the definition, hex: it changes when the tool does
 }

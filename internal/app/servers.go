@@ -155,7 +155,7 @@ func (s *servers) SetServerState(ctx context.Context, p *junctor.Principal, id s
 
 // Tools lists what the principal can see.
 func (s *servers) Tools(p *junctor.Principal, server, query string) []junctor.Tool {
-	return s.app.catalog.Snapshot().For(p.Tenant).Describe(p, server, query)
+	return s.app.catalog.Snapshot().For(p.Tenant).Describe(p, catalog.Filter{Server: server, Query: query})
 }
 
 // Tool gives one.

@@ -21,11 +21,12 @@ type Options struct {
 // Catalog holds the attached servers and the current snapshot of what they
 // offer. Its methods are safe for use by several goroutines.
 type Catalog struct {
-	limit int
-	log   *slog.Logger
+	log *slog.Logger
+	in  making
 
 	mu      sync.Mutex // serialises changes; readers use snap
 	servers map[serverKey]*attached
+	access  map[junctor.TenantID]*access
 	order   uint64
 	snap    atomic.Pointer[Snapshot]
 	renders atomic.Int64
@@ -62,7 +63,8 @@ func New(o Options) *Catalog {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	c := &Catalog{limit: o.NameLimit, log: o.Logger, servers: map[serverKey]*attached{}}
+	c := &Catalog{log: o.Logger, servers: map[serverKey]*attached{}, access: map[junctor.TenantID]*access{}}
+	c.in = making{limit: o.NameLimit, renders: &c.renders, rules: sync.OnceValue(newRules), log: o.Logger}
 	c.ending, c.end = context.WithCancel(context.Background())
 	c.snap.Store(&Snapshot{shelves: map[junctor.TenantID]*Shelf{}})
 	return c
@@ -218,6 +220,6 @@ func (c *Catalog) replace(s *attached, offer *Offer) {
 
 // publish builds the next snapshot. The caller holds mu.
 func (c *Catalog) publish() {
-	next := build(c.servers, c.snap.Load(), c.limit, &c.renders, c.log)
+	next := build(c.servers, c.access, c.snap.Load(), &c.in)
 	c.snap.Store(next)
 }

@@ -7,18 +7,26 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// Describe gives the tools that p may see, for people: all of one server, or of
-// every server where server is "", and only those that hold every word of the
-// query in their name, title or description.
-func (sh *Shelf) Describe(p *junctor.Principal, server, query string) []junctor.Tool {
-	words := strings.Fields(strings.ToLower(query))
+// Filter says which tools are wanted; zero members do not filter.
+type Filter struct {
+	Server string
+	Query  string       // every word of it stands in the name, title or description
+	Role   junctor.Role // tools for this role, and those for all
+}
+
+// Describe gives the tools that p sees where servers are joined, for people.
+func (sh *Shelf) Describe(p *junctor.Principal, f Filter) []junctor.Tool {
+	words := strings.Fields(strings.ToLower(f.Query))
 	out := []junctor.Tool{}
 	for _, s := range sh.servers {
-		if server != "" && s.ID != server || !Visible(p, s) {
+		if f.Server != "" && s.ID != f.Server {
 			continue
 		}
 		for _, t := range s.tools {
-			if d := describe(t); matches(d, words) {
+			if sh.Visible(p, View{}, s, junctor.KindTool, t.Name) != "" || f.Role != "" && !fits(sh.rolesOf(s, t.Name), f.Role) {
+				continue
+			}
+			if d := sh.describe(s, t); matches(d, words) {
 				out = append(out, d)
 			}
 		}
@@ -30,19 +38,26 @@ func (sh *Shelf) Describe(p *junctor.Principal, server, query string) []junctor.
 // built-in tool.
 func (sh *Shelf) DescribeOne(p *junctor.Principal, name string) (junctor.Tool, error) {
 	v := View{Plain: true}
-	t, _ := sh.findTool(p, v, name)
+	t := sh.findTool(v, name)
 	if t == nil {
 		return junctor.Tool{}, sh.unknownTool(p, v, name)
 	}
-	return describe(t), nil
+	s := sh.byID[t.Server]
+	if why := sh.Visible(p, v, s, junctor.KindTool, t.Name); why != "" {
+		return junctor.Tool{}, hide(why, sh.unknownTool(p, v, name))
+	}
+	d := sh.describe(s, t)
+	class := sh.classOf(s, t)
+	d.Class = &class
+	return d, nil
 }
 
-func describe(t *Tool) junctor.Tool {
+func (sh *Shelf) describe(s *Server, t *Tool) junctor.Tool {
 	def := t.Default.JSON
 	d := junctor.Tool{
 		Server: t.Server, Name: t.Name, Exposed: t.Exposed,
 		InputSchema: wire.Get(def, "inputSchema"), OutputSchema: wire.Get(def, "outputSchema"), Annotations: wire.Get(def, "annotations"),
-		Version: t.Default.Version, Digest: t.Default.Digest,
+		Version: t.Default.Version, Roles: sh.rolesOf(s, t.Name), Category: sh.categoryOf(t), Digest: t.Default.Digest,
 	}
 	d.Title, _ = wire.String(wire.Get(def, "title"))
 	d.Description, _ = wire.String(wire.Get(def, "description"))

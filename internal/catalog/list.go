@@ -37,7 +37,7 @@ type listCache struct {
 // bytes are shared: do not change them.
 func (sh *Shelf) List(p *junctor.Principal, v View, kind ListKind) []byte {
 	key := listKey{sh.permissionSet(p), v, kind}
-	c := &sh.lists
+	c := sh.lists
 	c.mu.RLock()
 	b, ok := c.done[key]
 	c.mu.RUnlock()
@@ -65,10 +65,10 @@ func (sh *Shelf) render(p *junctor.Principal, v View, kind ListKind) []byte {
 	out = append(out, `":[`...)
 	empty := len(out)
 	for _, s := range sh.servers {
-		if v.Server != "" && s.ID != v.Server || !Visible(p, s) {
+		if v.Server != "" && s.ID != v.Server || sh.Visible(p, v, s, "", "") != "" {
 			continue
 		}
-		sh.renderServer(s, v, kind, func(item []byte, add ...wire.Member) {
+		sh.renderServer(p, s, v, kind, func(item []byte, add ...wire.Member) {
 			if len(out) > empty {
 				out = append(out, ',')
 			}
@@ -78,21 +78,23 @@ func (sh *Shelf) render(p *junctor.Principal, v View, kind ListKind) []byte {
 	return append(out, ']', '}')
 }
 
-func (sh *Shelf) renderServer(s *Server, v View, kind ListKind, add func([]byte, ...wire.Member)) {
+func (sh *Shelf) renderServer(p *junctor.Principal, s *Server, v View, kind ListKind, add func([]byte, ...wire.Member)) {
 	switch kind {
 	case ListTools:
 		for _, t := range s.tools {
-			if v.Server == "" && sh.tools[t.Exposed] != t {
-				continue // a name that two claim
+			if v.Server == "" && sh.tools[t.Exposed] != t || sh.Visible(p, v, s, junctor.KindTool, t.Name) != "" {
+				continue // two claim the name, or it is not for p
 			}
 			add(t.Default.JSON, toolMembers(t, sh.shownName(v, s, t))...)
 		}
 	case ListPrompts:
-		for _, p := range s.prompts {
-			if v.Server != "" {
-				add(p.JSON)
-			} else if sh.prompts[p.Exposed] == p {
-				add(p.JSON, member("name", p.Exposed))
+		for _, x := range s.prompts {
+			switch {
+			case sh.Visible(p, v, s, junctor.KindPrompt, x.Name) != "":
+			case v.Server != "":
+				add(x.JSON)
+			case sh.prompts[x.Exposed] == x:
+				add(x.JSON, member("name", x.Exposed))
 			}
 		}
 	case ListResources, ListTemplates:
@@ -101,9 +103,11 @@ func (sh *Shelf) renderServer(s *Server, v View, kind ListKind, add func([]byte,
 			defs, key = s.Offer.Templates, "uriTemplate"
 		}
 		for _, r := range defs {
-			if v.Server != "" {
+			switch {
+			case sh.Visible(p, v, s, junctor.KindResource, r.URI) != "":
+			case v.Server != "":
 				add(r.JSON)
-			} else {
+			default:
 				add(r.JSON, member(key, ExposedURI(s.ID, r.URI)))
 			}
 		}

@@ -118,7 +118,7 @@ func TestNobodySeesWithoutScope(t *testing.T) {
 			}
 		}
 	}
-	if got := shelf(c).Describe(p, "", ""); len(got) != 0 {
+	if got := shelf(c).Describe(p, catalog.Filter{}); len(got) != 0 {
 		t.Errorf("described: %+v", got)
 	}
 	if _, err := shelf(c).Server(p, "s"); junctor.CodeOf(err) != junctor.CodeNotFound {
@@ -239,7 +239,7 @@ func TestDescribe(t *testing.T) {
 		{"none", "", "[]"},
 	} {
 		got := []string{}
-		for _, d := range shelf(c).Describe(p, tt.server, tt.query) {
+		for _, d := range shelf(c).Describe(p, catalog.Filter{Server: tt.server, Query: tt.query}) {
 			got = append(got, d.Exposed)
 			if len(d.Digest) != 64 || !bytes.Contains(d.InputSchema, []byte("object")) {
 				t.Errorf("%+v", d)

@@ -111,7 +111,7 @@ func TestPrivateServers(t *testing.T) {
 		}
 		_, errTool := sh.Tool(tt.p, catalog.View{}, "mine__b", "")
 		_, errServer := sh.Server(tt.p, "mine")
-		found := sh.Describe(tt.p, "mine", "")
+		found := sh.Describe(tt.p, catalog.Filter{Server: "mine"})
 		if (errTool == nil) != tt.sees || (errServer == nil) != tt.sees || (len(found) == 1) != tt.sees {
 			t.Errorf("%s: tool %v, server %v, described %v", name, errTool, errServer, found)
 		}

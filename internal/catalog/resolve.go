@@ -21,43 +21,18 @@ type Item struct {
 	Tool   *ToolVersion // for tools
 }
 
-// Visible decides whether a principal may see a server's items: the only such
-// decision. Lists, search, descriptions and calls all ask here. A nil server is
-// one that everybody of the tenant shares.
-func Visible(p *junctor.Principal, s *Server) bool {
-	if !p.Has(junctor.ScopeToolsRead) && !p.Has(junctor.ScopeToolsCall) {
-		return false
-	}
-	return s == nil || s.Owner == "" || s.Owner == p.ID() || p.Has(junctor.ScopeAdmin)
-}
-
-// permissionSet is equal for principals that see the same: lists are rendered
-// once for each.
-func (sh *Shelf) permissionSet(p *junctor.Principal) string {
-	if !Visible(p, nil) {
-		return ""
-	}
-	var private []string
-	for _, s := range sh.servers {
-		if s.Owner != "" && Visible(p, s) {
-			private = append(private, s.ID)
-		}
-	}
-	if private == nil {
-		return "all"
-	}
-	return "all+" + strings.Join(private, "+")
-}
-
 // Tool finds a tool by the name that the view shows, in the version asked for
 // ("" is the default). An unknown name is not_found and names the closest tools
 // that p may see; an unknown version is invalid and lists the known ones.
 func (sh *Shelf) Tool(p *junctor.Principal, v View, name, version string) (Item, error) {
-	t, s := sh.findTool(p, v, name)
+	t := sh.findTool(v, name)
 	if t == nil {
 		return Item{}, sh.unknownTool(p, v, name)
 	}
-	item := Item{Server: s, Name: t.Name, Shown: t.Exposed, Tool: t.Default}
+	item := Item{Server: sh.byID[t.Server], Name: t.Name, Shown: t.Exposed, Tool: t.Default}
+	if why := sh.Visible(p, v, item.Server, junctor.KindTool, t.Name); why != "" {
+		return item, hide(why, sh.unknownTool(p, v, name))
+	}
 	if version == "" {
 		return item, nil
 	}
@@ -79,26 +54,17 @@ func (sh *Shelf) Tool(p *junctor.Principal, v View, name, version string) (Item,
 	return item, junctor.Errorf(junctor.CodeInvalid, "the tool %q has no version %q; known versions: %s", name, clip(version), strings.Join(known, ", "))
 }
 
-func (sh *Shelf) findTool(p *junctor.Principal, v View, name string) (*Tool, *Server) {
-	var t *Tool
+func (sh *Shelf) findTool(v View, name string) *Tool {
 	switch {
 	case v.Server != "":
 		if s := sh.byID[v.Server]; s != nil {
-			t = s.toolsBy[name]
+			return s.toolsBy[name]
 		}
+		return nil
 	case v.Plain && sh.bare[name] != nil:
-		t = sh.bare[name]
-	default:
-		t = sh.tools[name]
+		return sh.bare[name]
 	}
-	if t == nil {
-		return nil, nil
-	}
-	s := sh.byID[t.Server]
-	if !Visible(p, s) {
-		return nil, nil
-	}
-	return t, s
+	return sh.tools[name]
 }
 
 // Prompt finds a prompt by the name that the view shows.
@@ -111,10 +77,15 @@ func (sh *Shelf) Prompt(p *junctor.Principal, v View, name string) (Item, error)
 	} else {
 		found = sh.prompts[name]
 	}
-	if found == nil || !Visible(p, sh.byID[found.Server]) {
-		return Item{}, junctor.Errorf(junctor.CodeNotFound, "unknown prompt %q", clip(name))
+	unknown := func() *junctor.Error { return junctor.Errorf(junctor.CodeNotFound, "unknown prompt %q", clip(name)) }
+	if found == nil {
+		return Item{}, unknown()
 	}
-	return Item{Server: sh.byID[found.Server], Name: found.Name, Shown: found.Exposed}, nil
+	item := Item{Server: sh.byID[found.Server], Name: found.Name, Shown: found.Exposed}
+	if why := sh.Visible(p, v, item.Server, junctor.KindPrompt, found.Name); why != "" {
+		return item, hide(why, unknown())
+	}
+	return item, nil
 }
 
 // Resource finds the server of a URI, or of a URI template, that the view
@@ -128,21 +99,28 @@ func (sh *Shelf) Resource(p *junctor.Principal, v View, uri string) (Item, error
 			id = ""
 		}
 	}
+	unknown := func() *junctor.Error {
+		return junctor.Errorf(junctor.CodeNotFound, "unknown resource: there is none at this URI; resources/list shows what there is")
+	}
 	s := sh.byID[id]
-	if s == nil || !Visible(p, s) || len(s.Offer.Resources)+len(s.Offer.Templates) == 0 {
-		return Item{}, junctor.Errorf(junctor.CodeNotFound, "unknown resource: there is none at this URI; resources/list shows what there is")
+	if s == nil || len(s.Offer.Resources)+len(s.Offer.Templates) == 0 {
+		return Item{}, unknown()
 	}
 	shown := own
 	if _, listed := s.resources[own]; !listed {
 		shown = "*" // what a caller may make up must not become a counter
 	}
-	return Item{Server: s, Name: own, Shown: ExposedURI(s.ID, shown)}, nil
+	item := Item{Server: s, Name: own, Shown: ExposedURI(s.ID, shown)}
+	if why := sh.Visible(p, v, s, junctor.KindResource, own); why != "" {
+		return item, hide(why, unknown())
+	}
+	return item, nil
 }
 
-// Server finds a server that p may see.
+// Server finds a server that p may see under its own names.
 func (sh *Shelf) Server(p *junctor.Principal, id string) (*Server, error) {
 	s := sh.byID[id]
-	if s == nil || !Visible(p, s) {
+	if s == nil || sh.Visible(p, View{Server: id}, s, "", "") != "" {
 		return nil, junctor.Errorf(junctor.CodeNotFound, "unknown server %q", clip(id))
 	}
 	return s, nil

@@ -29,17 +29,19 @@ func (s *Snapshot) For(tenant junctor.TenantID) *Shelf {
 	if sh, ok := s.shelves[tenant]; ok {
 		return sh
 	}
-	return &Shelf{}
+	return &Shelf{access: &access{}, lists: &listCache{}}
 }
 
-// Shelf is what one tenant has.
+// Shelf is what one tenant has, and who may see it.
 type Shelf struct {
 	servers []*Server // in the order they were attached
 	byID    map[string]*Server
 	tools   map[string]*Tool   // by exposed name
 	prompts map[string]*Prompt // by exposed name
 	bare    map[string]*Tool   // built-in tools by their own name, where nothing else has it
-	lists   listCache
+	private []*Server          // those that have an owner
+	access  *access
+	lists   *listCache
 }
 
 // Server is one attached server in a snapshot.
@@ -55,6 +57,7 @@ type Server struct {
 	prompts   []*Prompt
 	promptsBy map[string]*Prompt
 	resources map[string]struct{}
+	pages     map[string][]*Tool // by the ui:// resource that they name
 }
 
 // Tool is a tool with all its versions.
@@ -77,7 +80,8 @@ type ToolVersion struct {
 	Idempotent bool
 	Digest     string // SHA-256 of JSON, hex
 
-	secrets func() secretMembers // looked for when first asked
+	secrets func() secretMembers  // looked for when first asked
+	class   func() *junctor.Class // what the rules make of it, found when first asked
 }
 
 // Prompt is a prompt.
@@ -86,8 +90,17 @@ type Prompt struct {
 	JSON                  []byte
 }
 
-// build makes the next snapshot. What did not change keeps its compiled schemas.
-func build(servers map[serverKey]*attached, old *Snapshot, limit int, renders *atomic.Int64, log *slog.Logger) *Snapshot {
+// making is what a catalog makes its snapshots with.
+type making struct {
+	limit   int
+	renders *atomic.Int64
+	rules   func() *rules
+	log     *slog.Logger
+}
+
+// build makes the next snapshot. What did not change is kept: compiled schemas,
+// and the shelf of a tenant with its rendered lists.
+func build(servers map[serverKey]*attached, who map[junctor.TenantID]*access, old *Snapshot, in *making) *Snapshot {
 	next := &Snapshot{version: old.version + 1, shelves: map[junctor.TenantID]*Shelf{}}
 	sorted := make([]*attached, 0, len(servers))
 	for _, a := range servers {
@@ -96,31 +109,56 @@ func build(servers map[serverKey]*attached, old *Snapshot, limit int, renders *a
 		}
 	}
 	slices.SortFunc(sorted, func(a, b *attached) int { return cmp.Compare(a.order, b.order) })
-	for _, a := range sorted {
-		sh := next.shelves[a.key.tenant]
-		if sh == nil {
-			sh = &Shelf{byID: map[string]*Server{}, tools: map[string]*Tool{}, prompts: map[string]*Prompt{}, bare: map[string]*Tool{}}
-			sh.lists.renders = renders
-			next.shelves[a.key.tenant] = sh
-		}
-		former := old.For(a.key.tenant).byID[a.key.id]
-		s := newServer(a, former, limit, log)
-		sh.servers = append(sh.servers, s)
-		sh.byID[s.ID] = s
+	shown := map[junctor.TenantID][]*Server{}
+	for tenant := range who {
+		shown[tenant] = nil
 	}
-	for _, sh := range next.shelves {
-		sh.index(log)
+	for _, a := range sorted {
+		former := old.For(a.key.tenant).byID[a.key.id]
+		shown[a.key.tenant] = append(shown[a.key.tenant], newServer(a, former, in))
+	}
+	for tenant, list := range shown {
+		rights := who[tenant]
+		if rights == nil {
+			rights = &access{}
+		}
+		next.shelves[tenant] = old.For(tenant).next(list, rights, in)
 	}
 	return next
 }
 
-func newServer(a *attached, former *Server, limit int, log *slog.Logger) *Server {
+// next is the shelf with these servers and rules. Lists are kept by who sees the
+// same, so those of other servers or tags alone are rendered anew.
+func (sh *Shelf) next(servers []*Server, who *access, in *making) *Shelf {
+	if sh.byID != nil && slices.Equal(sh.servers, servers) {
+		same := *sh
+		same.access = who
+		if !who.sameTags(sh.access) {
+			same.lists = &listCache{renders: in.renders}
+		}
+		return &same
+	}
+	n := &Shelf{
+		servers: servers, byID: map[string]*Server{}, tools: map[string]*Tool{}, prompts: map[string]*Prompt{}, bare: map[string]*Tool{},
+		access: who, lists: &listCache{renders: in.renders},
+	}
+	for _, s := range servers {
+		n.byID[s.ID] = s
+		if s.Owner != "" {
+			n.private = append(n.private, s)
+		}
+	}
+	n.index(in.log)
+	return n
+}
+
+func newServer(a *attached, former *Server, in *making) *Server {
 	if former != nil && former.Offer == a.offer && former.Backend == a.backend && former.Mode == a.mode && former.Owner == a.owner {
 		return former
 	}
 	s := &Server{
 		ID: a.key.id, Mode: a.mode, Owner: a.owner, Backend: a.backend, Offer: a.offer,
-		toolsBy: map[string]*Tool{}, promptsBy: map[string]*Prompt{}, resources: map[string]struct{}{},
+		toolsBy: map[string]*Tool{}, promptsBy: map[string]*Prompt{}, resources: map[string]struct{}{}, pages: map[string][]*Tool{},
 	}
 	kept := map[string]*ToolVersion{}
 	if former != nil {
@@ -131,13 +169,13 @@ func newServer(a *attached, former *Server, limit int, log *slog.Logger) *Server
 		}
 	}
 	for _, def := range a.offer.Tools {
-		v := newToolVersion(def, kept, s.ID, log)
+		v := newToolVersion(def, kept, s.ID, in)
 		if v == nil {
 			continue
 		}
 		t := s.toolsBy[def.Name]
 		if t == nil {
-			t = &Tool{Server: s.ID, Name: def.Name, Exposed: Exposed(s.ID, def.Name, limit)}
+			t = &Tool{Server: s.ID, Name: def.Name, Exposed: Exposed(s.ID, def.Name, in.limit)}
 			s.toolsBy[def.Name] = t
 			s.tools = append(s.tools, t)
 		}
@@ -146,12 +184,17 @@ func newServer(a *attached, former *Server, limit int, log *slog.Logger) *Server
 			t.Default = v
 		}
 	}
+	for _, t := range s.tools {
+		if page := pageOf(t.Default.JSON); page != "" {
+			s.pages[page] = append(s.pages[page], t)
+		}
+	}
 	for _, def := range a.offer.Prompts {
 		if s.promptsBy[def.Name] != nil {
-			log.Warn("a prompt was left out: its server has another of that name", "server", s.ID, "prompt", def.Name)
+			in.log.Warn("a prompt was left out: its server has another of that name", "server", s.ID, "prompt", def.Name)
 			continue
 		}
-		p := &Prompt{Server: s.ID, Name: def.Name, Exposed: Exposed(s.ID, def.Name, limit), JSON: def.JSON}
+		p := &Prompt{Server: s.ID, Name: def.Name, Exposed: Exposed(s.ID, def.Name, in.limit), JSON: def.JSON}
 		s.prompts = append(s.prompts, p)
 		s.promptsBy[def.Name] = p
 	}
@@ -161,7 +204,7 @@ func newServer(a *attached, former *Server, limit int, log *slog.Logger) *Server
 	return s
 }
 
-func newToolVersion(def ToolDef, kept map[string]*ToolVersion, server string, log *slog.Logger) *ToolVersion {
+func newToolVersion(def ToolDef, kept map[string]*ToolVersion, server string, in *making) *ToolVersion {
 	sum := sha256.Sum256(def.JSON)
 	digest := hex.EncodeToString(sum[:])
 	if v := kept[digest]; v != nil && v.Version == def.Version && v.Timeout == def.Timeout {
@@ -173,7 +216,7 @@ func newToolVersion(def ToolDef, kept map[string]*ToolVersion, server string, lo
 	}
 	headers, err := wire.ParamHeaders(schema)
 	if err != nil {
-		log.Warn("a tool was left out: its x-mcp-header marks break the specification", "server", server, "tool", def.Name, "error", err)
+		in.log.Warn("a tool was left out: its x-mcp-header marks break the specification", "server", server, "tool", def.Name, "error", err)
 		return nil
 	}
 	annotations := wire.Get(def.JSON, "annotations")
@@ -182,7 +225,18 @@ func newToolVersion(def ToolDef, kept map[string]*ToolVersion, server string, lo
 		ReadOnly:   string(wire.Get(annotations, "readOnlyHint")) == "true",
 		Idempotent: string(wire.Get(annotations, "idempotentHint")) == "true",
 		secrets:    sync.OnceValue(func() secretMembers { return findSecrets(def.JSON) }),
+		class:      sync.OnceValue(func() *junctor.Class { return in.rules().classify(server, def.JSON) }),
 	}
+}
+
+// pageOf is the ui:// resource that a tool names as its page; "" for none.
+func pageOf(tool []byte) string {
+	meta := wire.Get(tool, "_meta")
+	page, ok := wire.String(wire.Get(wire.Get(meta, "ui"), "resourceUri"))
+	if !ok {
+		page, _ = wire.String(wire.Get(meta, "ui/resourceUri"))
+	}
+	return page
 }
 
 // index fills the maps by exposed name. A name that two items claim belongs to

@@ -10,7 +10,7 @@ import (
 
 // unknownTool is the error for a name that p cannot see, whether it exists or
 // not, with the closest names that p can.
-func (sh *Shelf) unknownTool(p *junctor.Principal, v View, name string) error {
+func (sh *Shelf) unknownTool(p *junctor.Principal, v View, name string) *junctor.Error {
 	type near struct {
 		name     string
 		distance int
@@ -18,12 +18,12 @@ func (sh *Shelf) unknownTool(p *junctor.Principal, v View, name string) error {
 	most := max(2, len(name)/3)
 	var found []near
 	for _, s := range sh.servers {
-		if v.Server != "" && s.ID != v.Server || !Visible(p, s) {
+		if v.Server != "" && s.ID != v.Server || sh.Visible(p, v, s, "", "") != "" {
 			continue
 		}
 		for _, t := range s.tools {
-			if v.Server == "" && sh.tools[t.Exposed] != t {
-				continue // a name that two claim
+			if v.Server == "" && sh.tools[t.Exposed] != t || sh.Visible(p, v, s, junctor.KindTool, t.Name) != "" {
+				continue // two claim the name, or it is not for p
 			}
 			shown := sh.shownName(v, s, t)
 			d := min(distance(name, shown, most), distance(name, t.Name, most-1)+1)

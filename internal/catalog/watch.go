@@ -9,12 +9,37 @@ import (
 )
 
 // Change says which lists of a tenant changed, or which resource has new
-// content.
+// content. Where who may see what has changed, it says for whom.
 type Change struct {
 	Tenant                    junctor.TenantID
 	Server                    string
 	Tools, Prompts, Resources bool
 	URI                       string // the server's own; set for an updated resource only
+
+	Agent string // for this agent alone, by name
+	User  string // for this person alone, by id
+	Tags  bool   // what the server's tools are for: agents alone see a difference
+}
+
+// Concerns says whether a change is of something that p sees through the view.
+// It is asked on the shelf after the change, of the same tenant.
+func (sh *Shelf) Concerns(p *junctor.Principal, v View, ch Change) bool {
+	switch {
+	case ch.Agent != "":
+		return p.Agent == ch.Agent
+	case ch.User != "":
+		return p.Agent == "" && p.User == ch.User && v.Server == ""
+	case ch.Tags && p.Agent == "", v.Server != "" && v.Server != ch.Server:
+		return false
+	}
+	s := sh.byID[ch.Server]
+	switch {
+	case s == nil: // it is gone, and who saw it is not known any more
+		return mayLook(p)
+	case ch.URI != "":
+		return sh.Visible(p, v, s, junctor.KindResource, ch.URI) == ""
+	}
+	return sh.Visible(p, v, s, "", "") == ""
 }
 
 // Watcher gathers changes for one listener. A slow listener loses nothing and

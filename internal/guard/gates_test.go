@@ -54,8 +54,8 @@ func refusals() []refusal {
 		{"unknown name", every, func(_ *rig, op *guard.Op) { op.Name = prefixed.Replace(op.Name) }, junctor.CodeNotFound, junctor.StatusInvalid, "unknown"},
 		{"no name", every, func(_ *rig, op *guard.Op) { op.Name = "" }, junctor.CodeNotFound, junctor.StatusInvalid, "unknown"},
 		{"a view of another server", every, func(_ *rig, op *guard.Op) { op.View.Server = "other" }, junctor.CodeNotFound, junctor.StatusInvalid, "unknown"},
-		{"not visible", every, func(_ *rig, op *guard.Op) { op.Principal = caller(junctor.ScopeAuditRead) }, junctor.CodeNotFound, junctor.StatusInvalid, "unknown"},
-		{"no scopes", every, func(_ *rig, op *guard.Op) { op.Principal = caller() }, junctor.CodeNotFound, junctor.StatusInvalid, "unknown"},
+		{"not visible", every, func(_ *rig, op *guard.Op) { op.Principal = caller(junctor.ScopeAuditRead) }, junctor.CodeNotFound, junctor.StatusDenied, "neither tools:read"},
+		{"no scopes", every, func(_ *rig, op *guard.Op) { op.Principal = caller() }, junctor.CodeNotFound, junctor.StatusDenied, "neither tools:read"},
 		{"another tenant", every, func(_ *rig, op *guard.Op) { op.Principal.Tenant = "elsewhere" }, junctor.CodeNotFound, junctor.StatusInvalid, "unknown"},
 		{"may look, not call", every, func(_ *rig, op *guard.Op) { op.Principal = caller(junctor.ScopeToolsRead) }, junctor.CodeDenied, junctor.StatusDenied, "tools:call"},
 		{"over the limit", every, func(r *rig, op *guard.Op) {

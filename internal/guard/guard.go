@@ -187,6 +187,9 @@ func limitKey(p *junctor.Principal) string {
 // resolve finds what the operation names, by the view of its door.
 func (g *Guard) resolve(op *Op) (catalog.Item, error) {
 	if op.Adhoc != nil {
+		if op.Principal.Agent != "" {
+			return catalog.Item{}, junctor.Errorf(junctor.CodeDenied, "an agent calls the servers on its list only")
+		}
 		return catalog.Item{
 			Server: &catalog.Server{ID: junctor.AdhocServer, Mode: junctor.ModeBYO, Backend: op.Adhoc, Offer: &catalog.Offer{}},
 			Name:   op.Name, Shown: junctor.AdhocServer,

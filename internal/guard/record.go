@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"strconv"
 	"strings"
 
@@ -19,6 +20,9 @@ func (g *Guard) refuse(ctx context.Context, call *junctor.Call, shown string, er
 		call.ID = g.o.NewID()
 	}
 	call.Status, call.Code, call.Reason = refusal(e.Code), e.Code, reason(e)
+	if hidden, ok := errors.AsType[*catalog.HiddenError](e.Cause); ok { // the caller hears that it is not there
+		call.Status, call.Reason, shown = junctor.StatusDenied, string(hidden.Reason), ""
+	}
 	call.Name = clip(call.Name, maxName)
 	// The record outlives a caller that went away.
 	if aerr := g.o.Journal.Append(context.WithoutCancel(ctx), call); aerr != nil {

@@ -59,6 +59,7 @@ const (
 	MetaSubscriptionID     = MetaPrefix + "subscriptionId"
 	MetaProgressToken      = "progressToken"
 	MetaJunctorVersion     = "junctor/version" // which version of a tool is meant
+	MetaJunctorRoles       = "junctor/roles"   // in a tool's definition: the roles that it is for
 
 	// W3C trace context, passed on.
 	MetaTraceparent = "traceparent"

@@ -1,0 +1,106 @@
+package catalog
+
+import (
+	"strconv"
+	"strings"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// vote is what one word says: that a tool which uses it is for a role. A weight
+// of enough settles it where the word stands in the tool's own name.
+type vote struct {
+	role   junctor.Role
+	weight int
+}
+
+// rules are the tables by which tools are classified.
+type rules struct {
+	words  map[string][]vote // by a word in its singular, or two joined by an underscore
+	brands map[string][]vote // by the name of a product, which says as much of a whole server as of one tool
+}
+
+func newRules() *rules { return &rules{words: readVotes(vocabulary()), brands: readVotes(products())} }
+
+func readVotes(table map[junctor.Role]string) map[string][]vote {
+	out := map[string][]vote{}
+	for _, role := range junctor.Roles() { // in their order, so that every table is the same
+		weight := 0
+		for word := range strings.FieldsSeq(table[role]) {
+			if n, err := strconv.Atoi(strings.TrimSuffix(word, ":")); err == nil && strings.HasSuffix(word, ":") {
+				weight = n
+				continue
+			}
+			out[word] = append(out[word], vote{role, weight})
+		}
+	}
+	return out
+}
+
+// vocabulary has the words of each role by weight: 4 is a word that this work
+// alone uses, 1 one that it shares with most others.
+func vocabulary() map[junctor.Role]string {
+	return map[junctor.Role]string{
+		"Dev": `4: repository repo commit git pull_request merge_request source_code codebase compile compiler lint linter refactor gist code_review
+				github_action stack_trace stacktrace npm pypi monorepo code_search pull_requests
+			3: branch diff debug debugger sdk fork openapi code symbol commit_message refactoring
+			2: build workflow pipeline package dependency migration snippet exception release ci issue_comment database_schema sql postgre postgresql mysql sqlite
+				schema graphql typescript python javascript api_reference library feature_flag
+			1: issue function endpoint api merge`,
+		"QA": `4: test_case testcase test_suite test_run test_plan regression flaky defect bug_report qa e2e unit_test load_test test_result test_report
+				quality_assurance visual_regression smoke_test test_coverage
+			3: testing assertion assert coverage bug reproduce
+			2: test screenshot locator fixture mock accessibility browser lighthouse
+			1: verify issue`,
+		"Product": `4: roadmap feature_request user_story epic backlog sprint story_point product_requirement prd wireframe user_research product_manager release_note
+				user_feedback product_feedback
+			3: kanban prototype milestone prioritize initiative
+			2: feature_flag feedback survey persona experiment issue_type project_board story mockup
+			1: issue project priority`,
+		"Analytics": `4: analytic funnel cohort dataset kpi data_warehouse warehouse visualization google_analytic duckdb clickhouse business_intelligence pageview
+				data_analysis bigquery_table sql_query
+			3: insight chart retention visualize sql pivot data_source event_count page_view
+			2: dashboard metric trend statistic aggregate experiment postgre postgresql mysql sqlite time_series revenue report property_value histogram
+			1: query table database analysis segment event`,
+		"Ops": `4: deploy deployment kubernete k8s kubectl pod helm terraform ansible incident on_call oncall uptime rollback rollout infrastructure dns ec2
+				autoscaling load_balancer slo runbook monitoring observability promql logql alert_rule postmortem contact_point
+			3: cluster container alert monitor restart cpu vm virtual_machine docker image_tag log_query error_rate alerting prometheus loki lambda worker service_health
+			2: log metric dashboard namespace instance backup scale latency pipeline trace provision ci bucket cron time_series region restore nameserver zone
+			1: release node host server certificate memory disk`,
+		"Finance": `4: invoice payment refund billing ledger accounting payout tax vat expense bank payroll credit_note purchase_order iban mrr financial
+				reimbursement bookkeeping balance_sheet chart_of_account payment_link payment_intent cash_flow vendor_bill
+			3: charge balance transaction budget dispute portfolio exchange_rate ticker revenue stock_price accountant
+			2: subscription price pricing currency coupon cost transfer checkout stock paid bill quote
+			1: account product customer forecast`,
+		"Support": `4: ticket helpdesk help_desk help_center csat escalate escalation complaint customer_support customer_service canned_response support_agent
+				support_request
+			3: support requester faq satisfaction
+			2: customer conversation macro sla knowledge_base refund inbox assignee
+			1: reply chat article contact agent comment`,
+		"Marketing": `4: campaign newsletter seo landing_page ad_group social_media tweet instagram prospect subscriber mailing_list utm hashtag marketing google_ad
+				email_campaign blog_post backlink serp
+			3: audience ad lead crm brand impression follower twitter linkedin facebook opportunity wordpress deal keyword
+			2: contact blog conversion engagement promote segment email_template company influencer
+			1: post content publish customer`,
+		"Security": `4: vulnerability cve exploit malware threat secret_scanning code_scanning security access_control iam mfa 2fa firewall phishing siem compliance
+				intrusion suspicious quarantine ioc sbom pentest sast security_advisory brute_force access_policy
+			3: audit encrypt decrypt password dependabot permission scan audit_log sign_in
+			2: secret risk certificate credential policy
+			1: token role access login`,
+	}
+}
+
+// products has the names of well-known products by role and weight.
+func products() map[junctor.Role]string {
+	return map[junctor.Role]string{
+		"Dev":       `4: github gitlab bitbucket gitea sourcegraph context7 jetbrain vscode xcode 3: sentry 2: jira linear supabase vercel netlify`,
+		"QA":        `4: playwright cypress selenium browserstack testrail puppeteer saucelab lambdatest qase zephyr`,
+		"Product":   `4: productboard figma jira linear aha miro 3: asana trello monday shortcut 2: posthog launchdarkly amplitude`,
+		"Analytics": `4: bigquery snowflake redshift dbt tableau looker metabase mixpanel amplitude posthog databrick superset powerbi 2: segment`,
+		"Ops":       `4: kubernete k8s docker grafana prometheus datadog pagerduty newrelic cloudflare aws terraform opsgenie gcp azure argocd jenkin circleci heroku 3: vercel netlify elasticsearch splunk 2: sentry servicenow`,
+		"Finance":   `4: stripe paypal quickbook xero plaid brex ramp square chargebee wise netsuite`,
+		"Support":   `4: zendesk freshdesk intercom helpscout servicenow gorgia`,
+		"Marketing": `4: mailchimp hubspot marketo klaviyo semrush ahref brevo buffer salesforce pipedrive`,
+		"Security":  `4: snyk semgrep okta crowdstrike virustotal wiz sonarqube trivy shodan tenable 2: auth0 splunk vault`,
+	}
+}
