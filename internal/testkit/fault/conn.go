@@ -135,6 +135,22 @@ func (c *conn) instead(k Kind) bool {
 	case Huge:
 		c.huge()
 		_ = c.client.CloseWrite()
+	case HugeHeaders:
+		c.headers()
+		_ = c.client.CloseWrite()
+	case InfoFlood:
+		c.flood()
+	case BadChunks:
+		c.say(badChunks)
+	case Redirect:
+		c.say(redirect(c.proxy.URL))
+		_ = c.client.CloseWrite()
+	case StreamBreak:
+		c.say(firstEvent)
+		c.reset()
+		return true
+	case StreamHang:
+		c.say(firstEvent)
 	default:
 		return false
 	}
@@ -164,6 +180,10 @@ func (c *conn) spoil(b []byte, first bool) bool {
 	switch k := Kind(c.met.Load()); {
 	case k == SlowDrip:
 		return c.drip(b)
+	case k == Latency && first:
+		return c.wait(c.proxy.Delay) && c.say(string(b))
+	case k == WrongIDs:
+		return c.say(string(wrongIDs(b)))
 	case k == SlowHeaders && first:
 		b = c.head(b)
 		end := headEnd(b)

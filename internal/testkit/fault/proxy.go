@@ -14,6 +14,7 @@ type Proxy struct {
 	Addr  string        // 127.0.0.1:port
 	URL   string        // http://127.0.0.1:port
 	Pause time.Duration // between the bytes of slow answers; set it before the first connection
+	Delay time.Duration // of late answers; likewise
 
 	t      testing.TB
 	target string
@@ -33,7 +34,7 @@ type Proxy struct {
 // everything until Set says otherwise, and is closed when the test ends.
 func New(t testing.TB, target string) *Proxy {
 	t.Helper()
-	p := &Proxy{t: t, target: target, Pause: 20 * time.Millisecond, closed: make(chan struct{}), conns: map[*conn]struct{}{}}
+	p := &Proxy{t: t, target: target, Pause: 20 * time.Millisecond, Delay: time.Second, closed: make(chan struct{}), conns: map[*conn]struct{}{}}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
