@@ -122,12 +122,20 @@ type EventKind uint8
 
 // Events of backends.
 const (
-	EventChanged EventKind = iota + 1 // what Offer answers has changed
-	EventUpdated                      // the resource at URI has new content
+	EventChanged   EventKind = iota + 1 // what Offer answers has changed
+	EventUpdated                        // the resource at URI has new content
+	EventAnnounced                      // the server says that lists changed, and Offer answers as before
 )
 
 // Event is a change that a backend reports.
 type Event struct {
-	Kind EventKind
-	URI  string
+	Kind  EventKind
+	URI   string // of EventUpdated
+	Lists Lists  // of EventAnnounced
 }
+
+// Lists are kinds of lists.
+type Lists struct{ Tools, Prompts, Resources bool }
+
+// Any says whether there is one among them.
+func (l Lists) Any() bool { return l != Lists{} }
