@@ -47,6 +47,11 @@ type ToolDef struct {
 	Default bool          // among several versions: the one used when the caller names none
 	Timeout time.Duration // 0: the guard's default
 	JSON    []byte        // the MCP Tool object
+
+	// Conditional says that the server shows it only to clients that can be
+	// asked something. It is offered to all, and who cannot be asked is refused
+	// by the server.
+	Conditional bool
 }
 
 // ResourceDef is a resource or a resource template.
