@@ -24,7 +24,7 @@ const (
 	ResetDuring              // reset in the middle of the answer
 	ResetAfter               // the answer arrives; the next request on the connection is reset
 	HalfClose                // the sending side is closed without an answer; the other stays open
-	Truncate                 // half of the body, under a Content-Length of all of it
+	Truncate                 // half of the body, under a Content-Length of all of it where there is one
 	Garbage                  // bytes that are no protocol
 	ServerErrors             // 500, 502, 503 and 504, in turn
 	WrongType                // the right answer as text/html
