@@ -24,6 +24,7 @@ chapters() {
 		Kill -9: crash-sessions crash-sqlite crash-postgres crash-strict
 		The journal: audit
 		Faults: faults
+		Bad servers: matrix
 		Secrets: secrets
 		Engines and backups: store
 		Text recognition: ocr
@@ -54,6 +55,7 @@ run() {
 			tests "$log" -run 'TestCopyEdits' ./internal/app && figures "$log"
 		;;
 	faults) tests "$log" ./test/faults && passed "$log" && peer PostgreSQL ;;
+	matrix) tests "$log" ./test/matrix && figures "$log" ;;
 	secrets) tests "$log" ./test/secrets && figures "$log" ;;
 	store)
 		tests "$log" ./internal/store/... ./internal/backup &&

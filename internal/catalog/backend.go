@@ -47,6 +47,11 @@ type ToolDef struct {
 	Default bool          // among several versions: the one used when the caller names none
 	Timeout time.Duration // 0: the guard's default
 	JSON    []byte        // the MCP Tool object
+
+	// Conditional says that the server shows it only to clients that can be
+	// asked something. It is offered to all, and who cannot be asked is refused
+	// by the server.
+	Conditional bool
 }
 
 // ResourceDef is a resource or a resource template.
@@ -122,12 +127,20 @@ type EventKind uint8
 
 // Events of backends.
 const (
-	EventChanged EventKind = iota + 1 // what Offer answers has changed
-	EventUpdated                      // the resource at URI has new content
+	EventChanged   EventKind = iota + 1 // what Offer answers has changed
+	EventUpdated                        // the resource at URI has new content
+	EventAnnounced                      // the server says that lists changed, and Offer answers as before
 )
 
 // Event is a change that a backend reports.
 type Event struct {
-	Kind EventKind
-	URI  string
+	Kind  EventKind
+	URI   string // of EventUpdated
+	Lists Lists  // of EventAnnounced
 }
+
+// Lists are kinds of lists.
+type Lists struct{ Tools, Prompts, Resources bool }
+
+// Any says whether there is one among them.
+func (l Lists) Any() bool { return l != Lists{} }

@@ -164,6 +164,11 @@ func (c *Catalog) event(s *attached, e Event) {
 	case c.servers[s.key] != s:
 	case e.Kind == EventUpdated:
 		c.hub.send(Change{Tenant: s.key.tenant, Server: s.key.id, URI: e.URI})
+	case e.Kind == EventAnnounced:
+		// Its clients hear what they would hear from the server itself.
+		if s.offer != nil && e.Lists.Any() {
+			c.hub.send(Change{Tenant: s.key.tenant, Server: s.key.id, Tools: e.Lists.Tools, Prompts: e.Lists.Prompts, Resources: e.Lists.Resources})
+		}
 	case s.refreshing || s.offer == nil:
 		s.again = true
 	default:

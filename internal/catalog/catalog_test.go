@@ -110,6 +110,25 @@ func TestChangesAreSplit(t *testing.T) {
 	}
 }
 
+// A server's announcement is passed on as it is, whatever its lists say.
+func TestAnnouncementsArePassedOn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCatalog(t, catalog.Options{})
+		b := &scripted{offer: toolOffer("a")}
+		attach(t, c, "s", junctor.ModeBYO, b)
+		w := c.Watch()
+		defer w.Stop()
+		before := c.Snapshot()
+		b.send(catalog.Event{Kind: catalog.EventAnnounced, Lists: catalog.Lists{Prompts: true}})
+		b.send(catalog.Event{Kind: catalog.EventAnnounced})
+		synctest.Wait()
+		if got := w.Take(); !slices.Equal(got, []catalog.Change{{Tenant: tenant, Server: "s", Prompts: true}}) || c.Snapshot() != before {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
 // What changes beside the lists is taken over, and announced to nobody.
 func TestAbilitiesAreTakenOver(t *testing.T) {
 	t.Parallel()

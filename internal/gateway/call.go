@@ -84,15 +84,13 @@ func (g *Gateway) bridge(ctx context.Context, p *junctor.Principal, call *bridge
 		Principal: p, Door: junctor.DoorCall, View: catalog.View{Server: call.server}, Kind: junctor.KindTool, Name: call.tool,
 		Params: params, Arguments: call.arguments, Caller: catalog.Caller{Protocol: wire.Modern}, Timeout: call.timeout,
 	}
-	ran := &reached{}
 	if call.server == "" {
 		b, done, err := g.adhoc(call.endpoint)
 		if err != nil {
 			return nil, callStatus(err, false), err
 		}
 		defer done()
-		ran.Backend = b
-		op.Adhoc, op.View.Server = ran, junctor.AdhocServer
+		op.Adhoc, op.View.Server = b, junctor.AdhocServer
 	}
 	res, err := g.o.Pipeline.Do(ctx, &op, quiet{})
 	if err == nil && res.Input {
@@ -103,7 +101,7 @@ func (g *Gateway) bridge(ctx context.Context, p *junctor.Principal, call *bridge
 		}
 		return nil, http.StatusInternalServerError, err
 	}
-	return res.Body, callStatus(err, ran.done), err
+	return res.Body, callStatus(err, op.Ran), err
 }
 
 func (g *Gateway) adhoc(e Endpoint) (catalog.Backend, func(), error) {
@@ -113,18 +111,6 @@ func (g *Gateway) adhoc(e Endpoint) (catalog.Backend, func(), error) {
 	return g.o.Bridge(e)
 }
 
-// reached notes that a call was let through to its endpoint. One goroutine uses
-// it.
-type reached struct {
-	catalog.Backend
-	done bool
-}
-
-func (r *reached) Do(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
-	r.done = true
-	return r.Backend.Do(ctx, req, sink)
-}
-
 // quiet is the sink of a caller that wants the result alone.
 type quiet struct{}
 
@@ -132,25 +118,25 @@ func (quiet) Progress([]byte)    {}
 func (quiet) Log(string, []byte) {}
 
 // callStatus is how this door says what kind of error it was: what we refused,
-// or what failed. An endpoint that was reached has failed, unless the way to it
-// is not allowed.
-func callStatus(err error, reached bool) int {
-	if reached && notAllowed(err) {
+// or what failed. A call that ran has failed, unless the way to its endpoint is
+// not allowed.
+func callStatus(err error, ran bool) int {
+	if ran && notAllowed(err) {
 		return http.StatusForbidden
 	}
 	switch junctor.CodeOf(err) {
 	case junctor.CodeDenied:
 		return http.StatusForbidden
 	case junctor.CodeUnauthenticated:
-		if !reached {
+		if !ran {
 			return http.StatusUnauthorized
 		}
 	case junctor.CodeLimited:
-		if !reached {
+		if !ran {
 			return http.StatusTooManyRequests
 		}
 	case junctor.CodeInvalid, junctor.CodeNotFound, junctor.CodeTooLarge, junctor.CodeConflict:
-		if !reached {
+		if !ran {
 			return http.StatusBadRequest
 		}
 	case junctor.CodeTimeout, junctor.CodeCanceled, junctor.CodeUnreachable, junctor.CodeUpstream, junctor.CodeUnavailable, junctor.CodeInternal:

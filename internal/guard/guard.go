@@ -122,6 +122,7 @@ func (g *Guard) do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Resu
 	if resumed != nil {
 		req.Input.State = resumed.Inner
 	}
+	op.Ran = true
 	res, err := g.dispatch(ctx, item.Server.Backend, &req, sink, timeout)
 	if err == nil && res.Input {
 		if err = g.park(op, &call, item, resumed, &res); err == nil {

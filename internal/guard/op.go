@@ -40,6 +40,10 @@ type Op struct {
 	// Mirror, when set, checks what the request repeats outside its body. It
 	// runs once the tool is known to be visible, before limits.
 	Mirror func(*catalog.ToolVersion) error
+
+	// Ran is set by Do once a backend is asked: what comes back from then on is
+	// no refusal of ours.
+	Ran bool
 }
 
 // Limiter bounds how often a principal may call. Ground package limit holds the

@@ -20,6 +20,8 @@ type asks struct {
 	cancels map[string]context.CancelFunc // by id as the server wrote it
 	running sync.WaitGroup
 	closed  bool
+	some    bool          // there has been one, pings apart
+	fewer   chan struct{} // closed when one was answered; nil where nobody waits for that
 }
 
 // start answers a request of the server: p answers, send takes the response.
@@ -28,8 +30,7 @@ type asks struct {
 func (a *asks) start(ctx context.Context, m *wire.Message, p peer, refused *wire.Error, send func(ctx context.Context, message []byte)) {
 	id, method, params := bytes.Clone(m.ID), m.Method, bytes.Clone(m.Params)
 	switch {
-	case method == wire.MethodPing:
-		refused = nil
+	case method == wire.MethodPing: // is answered by nobody in particular
 	case !askable(method):
 		refused = &wire.Error{Code: wire.CodeMethodNotFound, Message: "this client does not know the method " + clip(method)}
 	case refused == nil && p == nil:
@@ -49,6 +50,7 @@ func (a *asks) start(ctx context.Context, m *wire.Message, p peer, refused *wire
 	if len(a.cancels) >= maxAsks {
 		refused = &wire.Error{Code: wire.CodeInternal, Message: "too many requests wait for an answer"}
 	}
+	a.some = a.some || method != wire.MethodPing
 	ctx, cancel := context.WithCancel(ctx)
 	a.cancels[string(id)] = cancel
 	a.running.Go(func() {
@@ -64,8 +66,33 @@ func (a *asks) forget(id []byte) {
 	a.mu.Lock()
 	cancel := a.cancels[string(id)]
 	delete(a.cancels, string(id))
+	if a.fewer != nil {
+		close(a.fewer)
+		a.fewer = nil
+	}
 	a.mu.Unlock()
 	cancel()
+}
+
+// none waits until no question is open, and says whether there has ever been one.
+func (a *asks) none(ctx context.Context) (some bool, err error) {
+	for {
+		a.mu.Lock()
+		open, some := len(a.cancels), a.some
+		if open > 0 && a.fewer == nil {
+			a.fewer = make(chan struct{})
+		}
+		fewer := a.fewer
+		a.mu.Unlock()
+		if open == 0 {
+			return some, nil
+		}
+		select {
+		case <-fewer:
+		case <-ctx.Done():
+			return some, junctor.AsError(ctx.Err())
+		}
+	}
 }
 
 // cancelled drops a question that the server no longer wants answered.

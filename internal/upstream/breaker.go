@@ -31,6 +31,7 @@ type breaker struct {
 	mu       sync.Mutex
 	failures int
 	until    time.Time            // nobody is let through before
+	trial    bool                 // since it opened, one was let through to find out
 	refused  map[string]time.Time // credentials, and until when they count as refused
 }
 
@@ -51,7 +52,7 @@ func (b *breaker) allow(credentials string) error {
 			Message: "server " + b.id + " does not answer; it is tried again in " + wait.Round(100*time.Millisecond).String(),
 		}
 	}
-	b.until = now.Add(firstBreak) // one at a time finds out whether it is back
+	b.until, b.trial = now.Add(firstBreak), true // one at a time finds out whether it is back
 	return nil
 }
 
@@ -59,11 +60,12 @@ func (b *breaker) allow(credentials string) error {
 func (b *breaker) succeeded(credentials string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.failures = 0
+	b.failures, b.trial = 0, false
 	delete(b.refused, credentials)
 }
 
-// failed counts a failure if it is one of the server's. It says how long the
+// failed counts a failure if it is one of the server's: those in a row until the
+// breaker opens, then those of trials, each of which doubles the time that the
 // server is left alone.
 func (b *breaker) failed(credentials string, err error) {
 	b.mu.Lock()
@@ -78,6 +80,10 @@ func (b *breaker) failed(credentials string, err error) {
 	if !counts(err) {
 		return
 	}
+	if b.failures >= breakAfter && !b.trial {
+		return // it was under way when the breaker opened: no news
+	}
+	b.trial = false
 	if b.failures++; b.failures >= breakAfter {
 		b.until = b.now().Add(jitter(backoff(firstBreak, maxBreak, b.failures-breakAfter)))
 	}

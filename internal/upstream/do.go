@@ -99,6 +99,11 @@ func (s *Server) exchange(ctx context.Context, sess *session, req *catalog.Reque
 	if !l.modern() && req.Caller.LogLevel != "" {
 		sess.levels.lower(ctx, l, req.Caller.LogLevel)
 	}
+	if !l.modern() {
+		if err := s.introduce(ctx, sess, p); err != nil {
+			return nil, err
+		}
+	}
 	begun := time.Now()
 	body, err := l.roundTrip(ctx, methodOf(req.Kind), s.outgoing(req, l.modern(), token), p)
 	s.ended(sess, time.Since(begun), err)

@@ -15,7 +15,8 @@ import (
 // token, and the rest, which names no call, belongs to the only one there is.
 type flights struct {
 	// ambiguous is told when a server asked something that could have been any
-	// of several calls'. It may be nil.
+	// of several calls', or belongs to none. It is nil where no call is to be
+	// expected that could answer.
 	ambiguous func()
 
 	mu      sync.Mutex
@@ -24,7 +25,8 @@ type flights struct {
 	byToken map[string]*flight
 	unasked peer // hears what belongs to no call; set by listen
 	missed  []missed
-	over    error // why no more may begin
+	over    error         // why no more may begin
+	begun   chan struct{} // closed when a call begins that could answer; nil where nobody waits for one
 }
 
 // missed is a note that came while nobody listened: it waits for the next who
@@ -67,6 +69,10 @@ func (f *flights) begin(params []byte, p peer) (*flight, error) {
 	f.byID[string(fl.id)] = fl
 	if fl.token != "" {
 		f.byToken[fl.token] = fl
+	}
+	if p != nil && f.begun != nil {
+		close(f.begun)
+		f.begun = nil
 	}
 	return fl, nil
 }
@@ -166,7 +172,7 @@ func (f *flights) noted(method string, params []byte) {
 		}
 	case wire.NoteMessage:
 		// With several calls under way it is nobody's: the others must not read it.
-		if fl := f.only(); fl != nil {
+		if fl, _ := f.only(); fl != nil {
 			to = fl.peer
 		}
 	default:
@@ -180,36 +186,40 @@ func (f *flights) noted(method string, params []byte) {
 	}
 }
 
-// only gives the one call under way that has a peer; the lock is held.
-func (f *flights) only() *flight {
-	var found *flight
+// only gives the one call under way that has a peer, and says whether there are
+// several; the lock is held.
+func (f *flights) only() (found *flight, several bool) {
 	for _, fl := range f.byID {
 		if fl.peer == nil {
 			continue
 		}
 		if found != nil {
-			return nil
+			return nil, true
 		}
 		found = fl
 	}
-	return found
+	return found, false
 }
 
 // asked finds who is to answer a request of the server that names no call: the
-// only call under way. With several it must not be guessed.
-func (f *flights) asked() (peer, *wire.Error) {
+// only call under way. With several it must not be guessed. Without any it waits
+// for the next one: servers ask between calls what concerns their session.
+func (f *flights) asked(method string) (peer, *wire.Error) {
+	if method == wire.MethodPing || !askable(method) {
+		return nil, nil // nobody has to
+	}
 	f.mu.Lock()
-	fl, several := f.only(), len(f.byID) > 1
+	fl, several := f.only()
 	f.mu.Unlock()
 	switch {
 	case fl != nil:
-		return fl.peer, nil
-	case several:
-		if f.ambiguous != nil {
-			f.ambiguous()
-		}
-		return nil, &wire.Error{Code: wire.CodeInternal, Message: "several calls are under way, and the request does not say to which it belongs; send it on the stream of its call"}
-	default:
+		return &answerer{f: f, first: fl.peer}, nil
+	case f.ambiguous == nil:
 		return nil, &wire.Error{Code: wire.CodeInternal, Message: "no call is under way that could answer"}
 	}
+	f.ambiguous()
+	if several {
+		return nil, errWhose
+	}
+	return &answerer{f: f}, nil
 }

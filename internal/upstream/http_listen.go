@@ -102,7 +102,7 @@ func (l *httpLink) listenLegacy(ctx context.Context) error {
 func (l *httpLink) heard(ctx context.Context, m *wire.Message) {
 	switch {
 	case m.Kind == wire.Request:
-		p, refused := l.flights.asked()
+		p, refused := l.flights.asked(m.Method)
 		l.question(ctx, m, p, refused)
 	case m.Kind == wire.Notification && m.Method == wire.NoteCancelled:
 		l.asks.cancelled(m.RequestID)

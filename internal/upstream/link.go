@@ -30,6 +30,10 @@ type link interface {
 	// a time.
 	listen(ctx context.Context, params []byte, peer peer) error
 
+	// answered waits until no question of the server is open, and says whether
+	// there has ever been one.
+	answered(ctx context.Context) (some bool, err error)
+
 	modern() bool
 	version() string      // the protocol version that is spoken
 	capabilities() []byte // of the server, a JSON object

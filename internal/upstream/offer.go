@@ -121,6 +121,9 @@ func (s *Server) refreshOnce(ctx context.Context, a access) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	if !sess.link.modern() {
+		offer.Tools = s.conditional.complete(offer.Tools)
+	}
 	old := s.offers.Load()
 	if old != nil && sameOffer(old.offer, offer) {
 		s.offers.Store(&listed{offer: old.offer, tools: old.tools, until: s.o.Now().Add(ttl), ttl: ttl})

@@ -143,6 +143,9 @@ func (c *call) ask(ctx context.Context, method string, params []byte) ([]byte, e
 	select {
 	case result := <-q.answer:
 		return result, nil
+	case <-c.done:
+		c.forget(q)
+		return nil, errOver
 	case <-ctx.Done():
 		c.forget(q)
 		return nil, junctor.AsError(ctx.Err())

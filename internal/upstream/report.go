@@ -10,6 +10,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -52,6 +53,13 @@ func (s *Server) Probe(ctx context.Context) (Report, error) {
 		if err = listErr; err == nil {
 			report.State.Connected, report.State.LastSeen = true, s.o.Now()
 			report.State.count(o)
+			if !l.modern() {
+				s.conditional.due(s.o.Now(), 0)
+				s.conditional.saw(o.Tools, true)
+				if s.completed(ctx) {
+					s.tell(catalog.Event{Kind: catalog.EventChanged})
+				}
+			}
 		}
 		_ = l.close()
 		reached.protocol = true
@@ -75,9 +83,10 @@ func (s *Server) Probe(ctx context.Context) (Report, error) {
 	return report, err
 }
 
-// probe opens a link that belongs to nobody.
+// probe opens a link that belongs to nobody. It declares everything, to be shown
+// everything, and answers nothing.
 func (s *Server) probe(ctx context.Context) (link, error) {
-	a, err := s.access(ctx, nil, nil)
+	a, err := s.access(ctx, nil, []byte(anything))
 	if err != nil {
 		return nil, err
 	}

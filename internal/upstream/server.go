@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,6 +22,8 @@ type Server struct {
 	isolated atomic.Bool
 	offers   atomic.Pointer[listed]
 	reading  chan struct{} // holds one while the offer is read
+
+	conditional conditional
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
@@ -53,6 +56,7 @@ func New(o Options) (*Server, error) {
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	if o.Known != nil {
 		s.offers.Store(newListed(o.Known, time.Time{}, 0))
+		s.conditional.tools = slices.DeleteFunc(slices.Clone(o.Known.Tools), func(t catalog.ToolDef) bool { return !t.Conditional })
 	}
 	return s, nil
 }

@@ -298,6 +298,16 @@ func TestListsAreReadAgainWhenTheyChange(t *testing.T) {
 			if next, _ := s.Offer(ctxFor(t)); len(next.Tools) != 9 {
 				t.Errorf("%d tools", len(next.Tools))
 			}
+			// What a server announces is passed on even where it changed nothing.
+			p.AddTool(&mcp.Tool{Name: "new", InputSchema: map[string]any{"type": "object"}}, nil)
+			select {
+			case e := <-events:
+				if e.Kind != catalog.EventAnnounced || e.Lists != (catalog.Lists{Tools: true}) {
+					t.Errorf("event %+v", e)
+				}
+			case <-time.After(10 * time.Second):
+				t.Fatal("nobody heard of the announcement")
+			}
 			// Resources.
 			sub := &catalog.Request{Kind: junctor.KindSubscription, Name: "test://one", Params: []byte(`{}`)}
 			do(t, s, sub)

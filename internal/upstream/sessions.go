@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -34,6 +35,8 @@ type session struct {
 	link        link  // once ready
 	err         error // once ready: why there is none
 	levels      levels
+	asking      bool        // the server may ask on it
+	introduced  atomic.Bool // its first call has come
 	closing     sync.Once
 
 	// Under Server.mu.
@@ -139,7 +142,7 @@ func (s *Server) begin(key string, a access) (*session, error) {
 	if len(s.sessions) >= maxSessions && !s.evict() {
 		return nil, &junctor.Error{Code: junctor.CodeUnavailable, RetryAfter: time.Second, Message: "server " + s.o.ID + " has as many sessions as it may; try again"}
 	}
-	sess := &session{keys: []string{key}, credentials: a.credentials, ready: make(chan struct{}), used: s.o.Now()}
+	sess := &session{keys: []string{key}, credentials: a.credentials, ready: make(chan struct{}), used: s.o.Now(), asking: abilitiesOf(a.caps).any()}
 	s.sessions[key] = sess
 	s.live[sess] = struct{}{}
 	// Opening goes on when the caller who began it is gone: others may wait.
@@ -176,6 +179,9 @@ func (s *Server) open(sess *session, a access) {
 		awaitStream(s.ctx, l)
 	}
 	close(sess.ready)
+	if sess.asking {
+		s.tasks.start(func() { s.lookAround(s.ctx, l, a.caps) })
+	}
 	s.wakeUp()
 }
 

@@ -138,7 +138,7 @@ func (l *sseLink) heard(m *wire.Message) {
 	case m.Kind == wire.Response:
 		l.flights.answered(m)
 	case m.Kind == wire.Request:
-		p, refused := l.flights.asked()
+		p, refused := l.flights.asked(m.Method)
 		l.asks.start(l.ctx, m, p, refused, func(ctx context.Context, message []byte) {
 			if err := l.post(ctx, message); err != nil {
 				l.o.Logger.Warn("the answer to a request of a server did not reach it", "server", l.o.ID, "error", err)

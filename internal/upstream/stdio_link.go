@@ -150,10 +150,7 @@ func (l *stdioLink) heard(m *wire.Message) {
 	case m.Kind == wire.Response:
 		l.flights.answered(m)
 	case m.Kind == wire.Request:
-		p, refused := peer(nil), (*wire.Error)(nil)
-		if m.Method != wire.MethodPing {
-			p, refused = l.flights.asked()
-		}
+		p, refused := l.flights.asked(m.Method)
 		l.asks.start(l.ctx, m, p, refused, func(ctx context.Context, message []byte) {
 			if err := l.write(ctx, message); err != nil {
 				l.o.Logger.Warn("the answer to a request of a server did not reach it", "server", l.o.ID, "error", err)
@@ -172,7 +169,7 @@ func (l *stdioLink) tooLong(id string) {
 	l.flights.mu.Lock()
 	fl := l.flights.byID[id]
 	if fl == nil && id == "" {
-		fl = l.flights.only()
+		fl, _ = l.flights.only()
 	}
 	l.flights.mu.Unlock()
 	if fl == nil {

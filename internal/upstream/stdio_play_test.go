@@ -39,6 +39,8 @@ func play(role string) int {
 		if err := newPeer().Run(context.Background(), &mcp.StdioTransport{}); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 		}
+	case "choosy":
+		return playChoosy()
 	case "gateway":
 		return playGateway()
 	case "crash":
@@ -73,6 +75,42 @@ func playSDK() int {
 	}
 	mcp.AddTool(s, &mcp.Tool{Name: "echo"}, func(_ context.Context, _ *mcp.CallToolRequest, a in) (*mcp.CallToolResult, any, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: a.Text}}}, nil, nil
+	})
+	if err := s.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	return 0
+}
+
+// playChoosy is a server that looks at its client when it is initialized: it asks
+// for roots, and has a tool for those only that can be elicited.
+func playChoosy() int {
+	known := "none"
+	var mu sync.Mutex
+	var s *mcp.Server
+	s = mcp.NewServer(&mcp.Implementation{Name: "choosy", Version: "1"}, &mcp.ServerOptions{
+		InitializedHandler: func(ctx context.Context, r *mcp.InitializedRequest) {
+			caps := r.Session.InitializeParams().Capabilities
+			if caps.Elicitation != nil {
+				s.AddTool(&mcp.Tool{Name: "elicit", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+					return text("here"), nil
+				})
+			}
+			if caps.RootsV2 == nil { //nolint:staticcheck // deprecated, and in use
+				return
+			}
+			roots, err := r.Session.ListRoots(ctx, nil) //nolint:staticcheck // deprecated, and in use
+			mu.Lock()
+			defer mu.Unlock()
+			if known = "refused"; err == nil && len(roots.Roots) == 1 {
+				known = roots.Roots[0].URI
+			}
+		},
+	})
+	s.AddTool(&mcp.Tool{Name: "where", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		return text("%s", known), nil
 	})
 	if err := s.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
 		fmt.Fprintln(os.Stderr, err)

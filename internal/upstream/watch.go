@@ -32,6 +32,7 @@ type watch struct {
 	mu      sync.Mutex
 	notify  func(catalog.Event)
 	started bool
+	said    catalog.Lists // what the server says that changed, and was not read again yet
 	subs    subscriptions
 }
 
@@ -210,13 +211,37 @@ func (s *Server) staleIn() time.Duration {
 	return max(l.until.Sub(s.o.Now()), time.Millisecond)
 }
 
-// reread reads the list now, or only if nobody else has done so meanwhile.
+// reread reads the list now, or only if nobody else has done so meanwhile. A
+// server that announced a change is passed on even where its lists are as before:
+// what it means by it is for its clients to know.
 func (s *Server) reread(ctx context.Context, ifStale bool) error {
+	s.watch.mu.Lock()
+	said := s.watch.said
+	s.watch.said = catalog.Lists{}
+	s.watch.mu.Unlock()
 	changed, err := s.refresh(ctx, ifStale)
-	if changed {
+	switch {
+	case changed:
 		s.tell(catalog.Event{Kind: catalog.EventChanged})
+	case err == nil && said.Any():
+		s.tell(catalog.Event{Kind: catalog.EventAnnounced, Lists: said})
 	}
 	return err
+}
+
+// announced notes that the server says that a list changed.
+func (s *Server) announced(method string) {
+	s.watch.mu.Lock()
+	switch method {
+	case wire.NoteToolsListChanged:
+		s.watch.said.Tools = true
+	case wire.NotePromptsListChanged:
+		s.watch.said.Prompts = true
+	case wire.NoteResourcesListChanged:
+		s.watch.said.Resources = true
+	}
+	s.watch.mu.Unlock()
+	nudge(s.watch.changed)
 }
 
 // listening is a running listen.
@@ -289,7 +314,7 @@ type ear struct {
 func (e *ear) note(method string, params []byte) {
 	switch method {
 	case wire.NoteToolsListChanged, wire.NotePromptsListChanged, wire.NoteResourcesListChanged:
-		nudge(e.s.watch.changed)
+		e.s.announced(method)
 	case wire.NoteResourceUpdated:
 		if uri, ok := wire.String(wire.Get(params, "uri")); ok {
 			e.s.tell(catalog.Event{Kind: catalog.EventUpdated, URI: uri})

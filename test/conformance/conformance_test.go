@@ -6,6 +6,7 @@ package conformance
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,6 +20,8 @@ const suite = "@modelcontextprotocol/conformance/dist/index.js"
 
 // limit is for one run of the suite; it takes a few seconds.
 const limit = 3 * time.Minute
+
+func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
 
 func TestConformance(t *testing.T) {
 	node := program.FindNode(t)

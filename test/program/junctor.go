@@ -248,15 +248,27 @@ func Env(extra ...string) []string {
 	return append(env, extra...)
 }
 
-// CLI runs a junctor command against the instance and gives its stdout, its
-// stderr and its exit code.
+// CLI runs a junctor command against the instance, as somebody with the admin
+// key does, and gives its stdout, its stderr and its exit code.
 func (in *Instance) CLI(t testing.TB, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	return in.command(t, args, "JUNCTOR_URL="+in.URL, "JUNCTOR_KEY="+in.key)
+}
+
+// Operate is CLI as the operator does it, on the machine itself, by the socket in
+// the data directory.
+func (in *Instance) Operate(t testing.TB, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	return in.command(t, args)
+}
+
+func (in *Instance) command(t testing.TB, args []string, env ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var o, e bytes.Buffer
 	ctx, cancel := context.WithTimeout(t.Context(), readyLimit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, Binary(t), args...)
-	cmd.Env = Env("JUNCTOR_URL="+in.URL, "JUNCTOR_KEY="+in.key, "JUNCTOR_DATA_DIR="+in.DataDir)
+	cmd.Env = append(Env("JUNCTOR_DATA_DIR="+in.DataDir), env...)
 	cmd.Stdout, cmd.Stderr = &o, &e
 	err := cmd.Run()
 	var exit *exec.ExitError

@@ -21,6 +21,7 @@ type conn struct {
 	mu     sync.Mutex   // setting server, against close
 	server *net.TCPConn // nil until the client sent something to pass on
 
+	used     atomic.Bool  // the client sent something
 	met      atomic.Int64 // the fault of the exchange under way
 	fresh    atomic.Bool  // the next bytes of the server begin an answer
 	answered atomic.Bool  // under ResetAfter: there was an answer
@@ -59,6 +60,7 @@ func (c *conn) run() {
 	for {
 		n, err := c.client.Read(buf)
 		if n > 0 {
+			c.used.Store(true)
 			// The bytes of one request follow each other; those after an answer
 			// are the next one's.
 			if begin || !c.fresh.Load() {
@@ -135,6 +137,22 @@ func (c *conn) instead(k Kind) bool {
 	case Huge:
 		c.huge()
 		_ = c.client.CloseWrite()
+	case HugeHeaders:
+		c.headers()
+		_ = c.client.CloseWrite()
+	case InfoFlood:
+		c.flood()
+	case BadChunks:
+		c.say(badChunks)
+	case Redirect:
+		c.say(redirect(c.proxy.URL))
+		_ = c.client.CloseWrite()
+	case StreamBreak:
+		c.say(firstEvent)
+		c.reset()
+		return true
+	case StreamHang:
+		c.say(firstEvent)
 	default:
 		return false
 	}
@@ -164,6 +182,10 @@ func (c *conn) spoil(b []byte, first bool) bool {
 	switch k := Kind(c.met.Load()); {
 	case k == SlowDrip:
 		return c.drip(b)
+	case k == Latency && first:
+		return c.wait(c.proxy.Delay) && c.say(string(b))
+	case k == WrongIDs:
+		return c.say(string(wrongIDs(b)))
 	case k == SlowHeaders && first:
 		b = c.head(b)
 		end := headEnd(b)
@@ -178,7 +200,7 @@ func (c *conn) spoil(b []byte, first bool) bool {
 	case k == Truncate && first:
 		b = c.head(b)
 		end := headEnd(b)
-		c.say(string(b[:end+min(len(b)-end, bodySize(b[:end])/2)]))
+		c.say(string(b[:end+min((len(b)-end)/2, bodySize(b[:end])/2)]))
 		_ = c.client.CloseWrite()
 		c.server.Close()
 		return false

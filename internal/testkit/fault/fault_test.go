@@ -39,8 +39,8 @@ func start(t *testing.T) *front {
 	}))
 	t.Cleanup(s.Close)
 	p := fault.New(t, s.Listener.Addr().String())
-	p.Pause = time.Millisecond
-	tr := &http.Transport{}
+	p.Pause, p.Delay = time.Millisecond, soon
+	tr := &http.Transport{MaxResponseHeaderBytes: 1 << 20}
 	t.Cleanup(tr.CloseIdleConnections)
 	return &front{Proxy: p, t: t, client: &http.Client{Transport: tr}}
 }
@@ -159,8 +159,8 @@ func TestKinds(t *testing.T) {
 			return ""
 		},
 		fault.Garbage: func(f *front) string {
-			_, _, _, err := f.post(ample)
-			return wantErr(err, err != nil && strings.Contains(err.Error(), "malformed HTTP"))
+			body, err := f.raw(1)
+			return wantErr(err, strings.HasPrefix(body, "\xff"))
 		},
 		fault.ServerErrors: func(f *front) string {
 			for _, want := range []int{500, 502, 503, 504, 500} {
@@ -193,6 +193,56 @@ func TestKinds(t *testing.T) {
 			n, err := io.Copy(io.Discard, res.Body)
 			if n != fault.HugeSize || err != nil {
 				return fmt.Sprintf("%d bytes, %v", n, err)
+			}
+			return ""
+		},
+		fault.Latency: func(f *front) string {
+			began := time.Now()
+			if said := good(f.post(ample)); said != "" {
+				return said
+			}
+			if took := time.Since(began); took < f.Delay {
+				return fmt.Sprintf("the answer took %v only", took)
+			}
+			return ""
+		},
+		fault.WrongIDs: func(f *front) string {
+			status, _, body, err := f.post(ample)
+			if want := strings.Replace(answer, `"id":1`, `"id":2`, 1); status != 200 || body != want || err != nil {
+				return fmt.Sprintf("status %d, body %q, %v", status, body, err)
+			}
+			return ""
+		},
+		fault.HugeHeaders: func(f *front) string {
+			_, _, _, err := f.post(ample)
+			return wantErr(err, err != nil && strings.Contains(err.Error(), "headers exceeded"))
+		},
+		fault.InfoFlood: func(f *front) string {
+			_, _, _, err := f.post(ample)
+			return wantErr(err, err != nil && strings.Contains(err.Error(), "headers exceeded"))
+		},
+		fault.BadChunks: func(f *front) string {
+			status, _, body, err := f.post(ample)
+			if status != 200 || body != `{"jso` || err == nil {
+				return fmt.Sprintf("status %d, body %q, %v", status, body, err)
+			}
+			return ""
+		},
+		fault.Redirect: func(f *front) string {
+			f.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+			if status, _, _, err := f.post(ample); status != http.StatusTemporaryRedirect || err != nil {
+				return fmt.Sprintf("status %d, %v", status, err)
+			}
+			return ""
+		},
+		fault.StreamBreak: func(f *front) string {
+			body, err := f.raw(1)
+			return wantErr(err, strings.HasSuffix(body, "}\n\n") && wasReset(err))
+		},
+		fault.StreamHang: func(f *front) string {
+			_, contentType, body, err := f.post(soon)
+			if contentType != "text/event-stream" || strings.Count(body, "data: ") != 1 || !timedOut(err) {
+				return fmt.Sprintf("type %q, body %q, %v", contentType, body, err)
 			}
 			return ""
 		},
@@ -258,14 +308,14 @@ func TestBurst(t *testing.T) {
 	f := start(t)
 	f.Burst(fault.ServerErrors, 2)
 	var got []int
-	for range 3 {
+	for range 5 {
 		status, _, _, err := f.post(ample)
 		if err != nil {
 			t.Fatal(err)
 		}
 		got = append(got, status)
 	}
-	if fmt.Sprint(got) != "[500 502 200]" {
+	if fmt.Sprint(got) != "[500 502 200 200 200]" {
 		t.Errorf("a burst of two: %v", got)
 	}
 }

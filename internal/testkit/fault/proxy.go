@@ -14,12 +14,14 @@ type Proxy struct {
 	Addr  string        // 127.0.0.1:port
 	URL   string        // http://127.0.0.1:port
 	Pause time.Duration // between the bytes of slow answers; set it before the first connection
+	Delay time.Duration // of late answers; likewise
 
 	t      testing.TB
 	target string
 	kind   atomic.Int64
-	left   atomic.Int64 // exchanges until the fault ends by itself; below zero is for ever
+	left   atomic.Int64 // exchanges until the fault ends by itself
 	count  atomic.Int64 // connections so far
+	met    atomic.Int64 // exchanges that met a fault
 	errs   atomic.Int64 // answers of ServerErrors so far
 	closed chan struct{}
 	done   sync.WaitGroup
@@ -33,7 +35,7 @@ type Proxy struct {
 // everything until Set says otherwise, and is closed when the test ends.
 func New(t testing.TB, target string) *Proxy {
 	t.Helper()
-	p := &Proxy{t: t, target: target, Pause: 20 * time.Millisecond, closed: make(chan struct{}), conns: map[*conn]struct{}{}}
+	p := &Proxy{t: t, target: target, Pause: 20 * time.Millisecond, Delay: time.Second, closed: make(chan struct{}), conns: map[*conn]struct{}{}}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -45,8 +47,11 @@ func New(t testing.TB, target string) *Proxy {
 	return p
 }
 
+// forever is more exchanges than a test makes.
+const forever = 1 << 60
+
 // Set switches the fault. What is under way keeps the fault that it met.
-func (p *Proxy) Set(k Kind) { p.set(k, -1) }
+func (p *Proxy) Set(k Kind) { p.set(k, forever) }
 
 // Burst switches the fault for the next n exchanges, then everything passes
 // again. Refuse cannot be counted: set it, and set None.
@@ -92,6 +97,25 @@ func (p *Proxy) listenAgain() {
 // Connections is how many connections were accepted so far.
 func (p *Proxy) Connections() int { return int(p.count.Load()) }
 
+// Open is how many are open now.
+func (p *Proxy) Open() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.conns)
+}
+
+// CloseIdle closes the connections on which nothing was sent yet: a client may
+// dial ahead of its need.
+func (p *Proxy) CloseIdle() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.conns {
+		if !c.used.Load() {
+			c.close()
+		}
+	}
+}
+
 // Close ends the proxy and every connection through it.
 func (p *Proxy) Close() {
 	p.mu.Lock()
@@ -111,15 +135,20 @@ func (p *Proxy) Close() {
 	p.done.Wait()
 }
 
+// Met is how many exchanges met a fault so far; those that were refused did not
+// come about.
+func (p *Proxy) Met() int { return int(p.met.Load()) }
+
 // meet gives the fault of an exchange that begins.
 func (p *Proxy) meet() Kind {
 	k := Kind(p.kind.Load())
-	if k == None || p.left.Load() < 0 {
-		return k
-	}
-	if n := p.left.Add(-1); n < 0 {
+	if k == None {
 		return None
 	}
+	if p.left.Add(-1) < 0 {
+		return None
+	}
+	p.met.Add(1)
 	return k
 }
 

@@ -1,0 +1,76 @@
+package fault
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// serverError is the nth answer of ServerErrors.
+func serverError(n int64) string {
+	codes := []string{"500 Internal Server Error", "502 Bad Gateway", "503 Service Unavailable", "504 Gateway Timeout"}
+	body := "the server is having a bad day\n"
+	return fmt.Sprintf("HTTP/1.1 %s\r\nContent-Type: text/plain\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", codes[n%int64(len(codes))], len(body), body)
+}
+
+// endless writes events until the other side has enough.
+func (c *conn) endless() {
+	c.say("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n")
+	for n := 0; c.say(fmt.Sprintf("id: %d\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":%d}}\n\n", n, n)); n++ {
+		if !c.pause() {
+			return
+		}
+	}
+}
+
+// huge writes one JSON object of HugeSize bytes.
+func (c *conn) huge() {
+	const open, end = `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"`, `"}]}}`
+	c.say(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", HugeSize, open))
+	block := strings.Repeat("x", 1<<20)
+	for left := HugeSize - len(open) - len(end); left > 0; left -= len(block) {
+		if !c.say(block[:min(left, len(block))]) {
+			return
+		}
+	}
+	c.say(end)
+}
+
+// headers writes a head that goes on for long.
+func (c *conn) headers() {
+	c.say("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n")
+	line := strings.Repeat("x", 1<<10)
+	for n := range HeadersSize >> 10 {
+		if !c.say(fmt.Sprintf("X-Fill-%d: %s\r\n", n, line)) {
+			return
+		}
+	}
+	c.say("\r\n{}")
+}
+
+// flood writes provisional answers until the other side has enough.
+func (c *conn) flood() {
+	block := strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n", 64)
+	for c.say(block) {
+		continue
+	}
+}
+
+const badChunks = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n" +
+	"5\r\n{\"jso\r\nmany\r\nn\r\n-1\r\n"
+
+// firstEvent begins an event stream that names no request.
+const firstEvent = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\n\r\n" +
+	"data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":\"begun\"}}\n\n"
+
+func redirect(to string) string {
+	return "HTTP/1.1 307 Temporary Redirect\r\nLocation: " + to + "/again\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+}
+
+// wrongIDs gives every response another id of the same length.
+func wrongIDs(b []byte) []byte {
+	return regexp.MustCompile(`"id":\d`).ReplaceAllFunc(b, func(id []byte) []byte {
+		digit := id[len(id)-1]
+		return append(id[:len(id)-1:len(id)-1], '1'+(digit-'0')%9)
+	})
+}

@@ -1,0 +1,166 @@
+// Package peers holds MCP servers of the official SDK for tests that stand one
+// or many behind an instance: every transport and era, with tools whose answers
+// can be told from all others. It stands outside the data path, and only tests
+// import it.
+package peers
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Way is how a server speaks.
+type Way string
+
+// The ways over HTTP; Play is the one over stdio.
+const (
+	Legacy Way = "legacy"      // sessions, answers as event streams
+	JSON   Way = "legacy JSON" // sessions, answers as JSON
+	Modern Way = "modern"      // 2026-07-28
+	SSE    Way = "HTTP+SSE"    // 2024-11-05: all answers on one stream
+)
+
+// Ways lists those over HTTP.
+func Ways() []Way { return []Way{Legacy, JSON, Modern, SSE} }
+
+// Transport is how the way is called where a server is added.
+func (w Way) Transport() string {
+	if w == SSE {
+		return "sse"
+	}
+	return "http"
+}
+
+// Server is a server on loopback.
+type Server struct {
+	URL  string
+	Addr string // host:port
+	Way  Way
+	Seen Counts
+
+	mu    sync.Mutex
+	conns map[net.Conn]http.ConnState
+}
+
+// Open is how many connections to the server are open.
+func (s *Server) Open() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.conns)
+}
+
+// CloseIdle closes the connections on which nothing is under way, so that Open
+// counts what is held and not what happened to be used at once.
+func (s *Server) CloseIdle() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c, state := range s.conns {
+		if state == http.StateIdle || state == http.StateNew { // a client may dial ahead of its need
+			_ = c.Close()
+		}
+	}
+}
+
+// Counts is what a server has heard of.
+type Counts struct {
+	Calls     atomic.Int64 // that began
+	Cancelled atomic.Int64 // that were cancelled while they ran
+}
+
+// Start serves until the test ends.
+func Start(t testing.TB, way Way) *Server {
+	t.Helper()
+	s := &Server{Way: way, conns: map[net.Conn]http.ConnState{}}
+	sdk := New(&s.Seen)
+	get := func(*http.Request) *mcp.Server { return sdk }
+	var h http.Handler
+	switch way {
+	case SSE:
+		h = mcp.NewSSEHandler(get, nil)
+	case Legacy:
+		h = mcp.NewStreamableHTTPHandler(get, nil)
+	case JSON:
+		h = mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{JSONResponse: true})
+	case Modern:
+		h = mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true})
+	default:
+		t.Fatalf("peers: no way %q", way)
+	}
+	hs := httptest.NewUnstartedServer(h)
+	hs.Config.ConnState = s.count
+	hs.Start()
+	s.URL, s.Addr = hs.URL, hs.Listener.Addr().String()
+	t.Cleanup(func() {
+		for ss := range sdk.Sessions() { // those whose end did not reach the server
+			_ = ss.Close()
+		}
+		_ = hs.Config.Close() // streams too, which Close would wait for
+		hs.Close()
+	})
+	return s
+}
+
+// count follows the connections of a server.
+func (s *Server) count(c net.Conn, state http.ConnState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if state == http.StateClosed || state == http.StateHijacked {
+		delete(s.conns, c)
+		return
+	}
+	s.conns[c] = state
+}
+
+// Tag are the arguments of the tool tag.
+type Tag struct {
+	Nonce string `json:"nonce"`
+	Steps int    `json:"steps,omitempty"` // progress notifications before the answer, which say "<nonce>/<step>"
+	Hold  bool   `json:"hold,omitempty"`  // then no answer, until the call is cancelled
+}
+
+// holdLimit ends a call that a test forgot.
+const holdLimit = time.Minute
+
+// New makes the server without a transport. Its tool tag answers with the nonce
+// it was called with.
+func New(seen *Counts) *mcp.Server {
+	s := mcp.NewServer(&mcp.Implementation{Name: "peer", Version: "1"}, nil)
+	mcp.AddTool(s, &mcp.Tool{Name: "tag", Description: "says the nonce again"}, func(ctx context.Context, r *mcp.CallToolRequest, in Tag) (*mcp.CallToolResult, any, error) {
+		seen.Calls.Add(1)
+		for i := range in.Steps {
+			err := r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
+				ProgressToken: r.Params.GetProgressToken(), Progress: float64(i + 1), Total: float64(in.Steps), Message: fmt.Sprintf("%s/%d", in.Nonce, i),
+			})
+			if err != nil {
+				return nil, nil, err
+			}
+		}
+		if in.Hold {
+			wait := time.NewTimer(holdLimit)
+			defer wait.Stop()
+			select {
+			case <-ctx.Done():
+				seen.Cancelled.Add(1)
+			case <-wait.C:
+			}
+			return nil, nil, fmt.Errorf("held %s until it was cancelled", in.Nonce)
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: in.Nonce}}}, nil, nil
+	})
+	return s
+}
+
+// Play is a server over stdio: call it in the TestMain of a binary that is its
+// own server.
+func Play(ctx context.Context) error {
+	return New(&Counts{}).Run(ctx, &mcp.StdioTransport{})
+}

@@ -1,0 +1,95 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+const (
+	// betweenCalls is how long a server's question waits for a call to answer it.
+	betweenCalls = time.Minute
+	// takeIn is what a server is given to make use of the answers that it wanted
+	// before its first call.
+	takeIn = 50 * time.Millisecond
+)
+
+// errOver is the end of a question whose call ended before it was answered.
+const errOver linkError = "the call that could have answered is over"
+
+// errWhose is the answer to a question that may be anybody's.
+var errWhose = &wire.Error{Code: wire.CodeInternal, Message: "several calls are under way, and the request does not say to which it belongs; send it on the stream of its call"}
+
+// answerer is the peer of a question that names no call: the call that was under
+// way when it came, and when that ends without an answer, the next one.
+type answerer struct {
+	deaf
+	f     *flights
+	first peer // nil: there was none
+}
+
+func (a *answerer) ask(ctx context.Context, method string, params []byte) ([]byte, error) {
+	for p := a.first; ; {
+		if p != nil {
+			result, err := p.ask(ctx, method, params)
+			if !errors.Is(err, errOver) {
+				return result, err
+			}
+		}
+		var err error
+		if p, err = a.f.await(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// await gives the peer of the only call under way, or of the next one.
+func (f *flights) await(ctx context.Context) (peer, error) {
+	ctx, cancel := context.WithTimeout(ctx, betweenCalls)
+	defer cancel()
+	for {
+		f.mu.Lock()
+		fl, several := f.only()
+		if fl == nil && f.begun == nil {
+			f.begun = make(chan struct{})
+		}
+		begun := f.begun
+		f.mu.Unlock()
+		switch {
+		case fl != nil:
+			return fl.peer, nil
+		case several:
+			return nil, errWhose
+		}
+		select {
+		case <-begun:
+		case <-ctx.Done():
+			return nil, &wire.Error{Code: wire.CodeInternal, Message: "no call is under way that could answer"}
+		}
+	}
+}
+
+// introduce has the first call of a session answer what the server wants to know
+// before it: servers ask for a client's roots when they are initialized, and
+// hold the calls that follow to them. The answers are this caller's, so callers
+// no longer share sessions.
+func (s *Server) introduce(ctx context.Context, sess *session, p peer) error {
+	if !sess.asking || sess.introduced.Swap(true) {
+		return nil
+	}
+	// What it asked has come before its answer to this one. That it may not know
+	// the method is all the same.
+	_, _ = sess.link.roundTrip(ctx, wire.MethodPing, nil, p)
+	asked, err := sess.link.answered(ctx)
+	if err != nil || !asked {
+		return err
+	}
+	s.isolate()
+	return pause(ctx, takeIn)
+}
+
+func (l *stdioLink) answered(ctx context.Context) (bool, error) { return l.asks.none(ctx) }
+func (l *httpLink) answered(ctx context.Context) (bool, error)  { return l.asks.none(ctx) }
+func (l *sseLink) answered(ctx context.Context) (bool, error)   { return l.asks.none(ctx) }

@@ -1,0 +1,146 @@
+//go:build unix
+
+package upstream
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// What a server wants to know before its first call is answered by who makes
+// that call, and nobody else's calls are held to it.
+func TestServerAsksBeforeTheFirstCall(t *testing.T) {
+	t.Parallel()
+	s := newRig(t, "choosy").server(t, true)
+	for _, who := range []string{"ada", "bob", "ada"} {
+		req := toolCall("where", `{}`)
+		req.Principal = &junctor.Principal{Tenant: "default", Issuer: "key", Subject: who}
+		req.Caller.Capabilities = []byte(`{"roots":{}}`)
+		res := do(t, s, req)
+		if res.Input {
+			res = do(t, s, retry(req, res, func(_, method string) string {
+				if method != wire.MethodRootsList {
+					t.Errorf("asked for %s", method)
+				}
+				return fmt.Sprintf(`{"roots":[{"uri":"file:///%s"}]}`, who)
+			}))
+		}
+		if got := textOf(t, res); got != "file:///"+who {
+			t.Errorf("%s is at %s", who, got)
+		}
+	}
+	if !s.State().Isolated {
+		t.Error("callers still share")
+	}
+	// Who has no roots is not asked.
+	if got := textOf(t, do(t, s, toolCall("where", `{}`))); got != "none" {
+		t.Errorf("without roots: %s", got)
+	}
+}
+
+// A question between calls is answered by the next one.
+func TestQuestionBetweenCalls(t *testing.T) {
+	t.Parallel()
+	told := make(chan struct{}, 1)
+	l := newRig(t, "plain").open(t, opening{ambiguous: func() { told <- struct{}{} }})
+	p, refused := l.flights.asked(wire.MethodRootsList)
+	if p == nil || refused != nil || len(told) != 1 {
+		t.Fatalf("%v, %v", p, refused)
+	}
+	got := make(chan string, 1)
+	ask := func() {
+		result, err := p.ask(t.Context(), wire.MethodRootsList, nil)
+		got <- fmt.Sprint(string(result), err)
+	}
+	go ask()
+	// The first call ends without an answer, the second gives it.
+	first := &call{can: abilities{roots: true}, done: make(chan struct{}), asked: make(chan struct{}, 1)}
+	fl, err := l.flights.begin(nil, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-first.asked
+	l.flights.end(fl)
+	close(first.done)
+	second := newEars()
+	if fl, err = l.flights.begin(nil, second); err != nil {
+		t.Fatal(err)
+	}
+	if s := <-got; !strings.Contains(s, `{"action":"accept"}`) {
+		t.Errorf("answered %s", s)
+	}
+	l.flights.end(fl)
+	// Nobody waits where no call is to be expected, and for what nobody has to answer.
+	l.flights.ambiguous = nil
+	if p, refused := l.flights.asked(wire.MethodRootsList); p != nil || refused == nil {
+		t.Errorf("%v, %v", p, refused)
+	}
+	if p, refused := l.flights.asked(wire.MethodPing); p != nil || refused != nil {
+		t.Errorf("ping: %v, %v", p, refused)
+	}
+}
+
+// Tools that a server shows only to clients that can be asked are found by a
+// probe, and by callers who can be.
+func TestConditionalTools(t *testing.T) {
+	t.Parallel()
+	names := func(o *catalog.Offer) (all []string) {
+		for _, tool := range o.Tools {
+			all = append(all, fmt.Sprint(tool.Name, " ", tool.Conditional))
+		}
+		return all
+	}
+	plain, all := []string{"where false"}, []string{"where false", "elicit true"}
+	t.Run("probe", func(t *testing.T) {
+		t.Parallel()
+		s := newRig(t, "choosy").server(t, true)
+		report, err := s.Probe(ctxFor(t))
+		if err != nil || report.State.Tools != 2 {
+			t.Fatalf("%+v, %v", report, err)
+		}
+		o, err := s.Offer(ctxFor(t))
+		if err != nil || !slices.Equal(names(o), all) {
+			t.Fatalf("%v, %v", names(o), err)
+		}
+		// They outlive a restart, whoever lists first.
+		r := newRig(t, "choosy")
+		r.Known = o
+		again := r.server(t, true)
+		if _, err := again.refresh(ctxFor(t), false); err != nil || !slices.Equal(names(again.known()), all) {
+			t.Errorf("%v, %v", names(again.known()), err)
+		}
+	})
+	t.Run("caller", func(t *testing.T) {
+		t.Parallel()
+		s := newRig(t, "choosy").server(t, true)
+		events := make(chan catalog.Event, 4)
+		o, err := s.Offer(ctxFor(t))
+		if err != nil || !slices.Equal(names(o), plain) {
+			t.Fatalf("%v, %v", names(o), err)
+		}
+		s.Watch(func(e catalog.Event) { events <- e })
+		req := toolCall("elicit", `{}`)
+		req.Caller.Capabilities = []byte(`{"elicitation":{}}`)
+		if got := textOf(t, do(t, s, req)); got != "here" {
+			t.Errorf("got %q", got)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		select {
+		case e := <-events:
+			if e.Kind != catalog.EventChanged || !slices.Equal(names(s.known()), all) {
+				t.Errorf("%+v, %v", e, names(s.known()))
+			}
+		case <-ctx.Done():
+			t.Fatalf("not found: %v", names(s.known()))
+		}
+	})
+}

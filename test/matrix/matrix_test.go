@@ -1,0 +1,194 @@
+package matrix
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/testkit/fault"
+	"github.com/junctor-mcp/junctor/internal/testkit/peers"
+	"github.com/junctor-mcp/junctor/test/program"
+)
+
+// codes are those with which a call of a server under a fault may end. A breaker
+// that has opened says unavailable, whatever opened it.
+func codes(k fault.Kind, way peers.Way) []junctor.Code {
+	late := []junctor.Code{junctor.CodeTimeout, junctor.CodeUnavailable, codeBridge}
+	broken := []junctor.Code{junctor.CodeUpstream, junctor.CodeTimeout, junctor.CodeUnavailable, codeBridge}
+	if way == peers.SSE && slices.Contains([]fault.Kind{fault.Truncate, fault.WrongType, fault.WrongIDs}, k) {
+		return append(broken, "") // answers come on a stream that is older than the fault
+	}
+	switch k {
+	case fault.Refuse:
+		return append(broken, junctor.CodeUnreachable)
+	case fault.Hang, fault.SlowHeaders, fault.SlowDrip, fault.Latency, fault.EndlessSSE, fault.StreamHang:
+		return late
+	case fault.Huge, fault.HugeHeaders, fault.InfoFlood:
+		return append(broken, junctor.CodeTooLarge)
+	case fault.ResetAfter:
+		return append(broken, "") // every other answer arrives
+	default:
+		return broken
+	}
+}
+
+// grace is what a call may take beyond its deadline. Where other work shares the
+// machine twice that is let pass.
+func grace() time.Duration {
+	if program.Long() {
+		return time.Second
+	}
+	return 2 * time.Second
+}
+
+// In the short form one server of each way is bad at once; in the long one, one
+// of ten.
+func TestBadServers(t *testing.T) { //nolint:paralleltest // it counts goroutines
+	ways := []peers.Way{peers.Legacy, peers.Modern, peers.SSE}
+	if !program.Long() {
+		hold(t, 24, 400*time.Millisecond, ways...)
+		return
+	}
+	for _, way := range ways {
+		t.Run(string(way), func(t *testing.T) { hold(t, 200, time.Second, way) })
+	}
+}
+
+func hold(t *testing.T, calls int, deadline time.Duration, ways ...peers.Way) {
+	t.Helper()
+	r := newRig(t, deadline, ways...)
+	r.warm()
+	before := r.settled()
+	for _, k := range fault.Kinds() {
+		r.suffer(k, calls, before)
+	}
+	if !t.Failed() {
+		t.Logf("figure: %d kinds of faults before %d of %d servers (%v), %d calls of each: every call ended with the code of its kind within its deadline and %v; the other nine answered all the while, and held no goroutine, file, connection or session more than before",
+			len(fault.Kinds()), len(ways), len(ways)+others, ways, calls, grace())
+	}
+}
+
+// warm lets every pool grow to what the load of the tests makes of it.
+func (r *rig) warm() {
+	r.t.Helper()
+	l := r.load(0)
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			for n := range 4 {
+				nonce := fmt.Sprint("warm", i, n)
+				if out := r.call(context.Background(), door(n)%doors, badID(i%len(r.bad)), peers.Tag{Nonce: nonce}); out.text != nonce {
+					r.t.Errorf("before all faults: %+v", out)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if _, wrong := l.end(); len(wrong) > 0 {
+		r.t.Fatalf("before all faults: %q", wrong[:min(len(wrong), 3)])
+	}
+}
+
+// settled is what is held when everything has come to rest.
+func (r *rig) settled() held {
+	r.t.Helper()
+	last, same := r.held(), 0
+	for end := time.Now().Add(20 * time.Second); same < 10; time.Sleep(50 * time.Millisecond) {
+		now := r.held()
+		if same++; now.more(last) != "" || last.more(now) != "" {
+			last, same = now, 0
+		}
+		if time.Now().After(end) {
+			r.t.Fatal("it does not come to rest")
+		}
+	}
+	return last
+}
+
+// suffer puts the bad server under a fault, calls it, and looks at everything
+// else.
+func (r *rig) suffer(k fault.Kind, calls int, before held) {
+	r.t.Helper()
+	met := r.met()
+	r.set(k)
+	l := r.load(time.Millisecond)
+	ended := map[junctor.Code]int{}
+	var slowest time.Duration
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for i := range calls {
+		all.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), r.deadline+10*time.Second)
+			defer cancel()
+			nonce := fmt.Sprintf("bad-%d-%d", k, i)
+			out := r.call(ctx, door(i/len(r.bad))%doors, badID(i%len(r.bad)), peers.Tag{Nonce: nonce, Steps: i % 2})
+			mu.Lock()
+			defer mu.Unlock()
+			ended[out.code]++
+			slowest = max(slowest, out.took)
+			switch {
+			case !slices.Contains(codes(k, r.bad[i%len(r.bad)].Way), out.code):
+				r.t.Errorf("%v: a call ended with %q: %s", k, out.code, out.text)
+			case out.code == "" && out.text != nonce:
+				r.t.Errorf("%v: %s got %q", k, nonce, out.text)
+			}
+			if out.took > r.deadline+grace() {
+				r.t.Errorf("%v: a call with a deadline of %v took %v", k, r.deadline, out.took)
+			}
+		})
+	}
+	all.Wait()
+	took, wrong := l.end()
+	r.t.Logf("%-14v %d calls: %s; slowest %v; meanwhile %d good calls", k, calls, tally(ended), slowest.Round(time.Millisecond), len(took))
+	if len(wrong) > 0 {
+		r.t.Errorf("%v: %d of %d calls of others went wrong: %q", k, len(wrong), len(took), wrong[:min(len(wrong), 3)])
+	}
+	for i, now := range r.met() {
+		if k != fault.Refuse && now == met[i] {
+			r.t.Errorf("%v: no call of %s met it", k, badID(i))
+		}
+	}
+	if k == fault.ResetAfter {
+		r.set(fault.Refuse) // ends the connections that it spoilt for later
+	}
+	r.set(fault.None)
+	r.back(k)
+	var more string
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if more = r.held().more(before); more == "" {
+			return
+		}
+	}
+	r.t.Errorf("%v is over, and more is held than before: %s", k, more)
+}
+
+// back waits until every bad server is used again.
+func (r *rig) back(k fault.Kind) {
+	r.t.Helper()
+	for i := range r.bad {
+		var out outcome
+		for end := time.Now().Add(20 * time.Second); out.text != "back"; time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(end) {
+				r.t.Fatalf("%v is over, and %s is not used again: %+v", k, badID(i), out)
+			}
+			out = r.call(context.Background(), doorModern, badID(i), peers.Tag{Nonce: "back"})
+		}
+	}
+}
+
+func tally(ended map[junctor.Code]int) string {
+	var out []string
+	for _, c := range slices.Sorted(maps.Keys(ended)) {
+		name := string(c)
+		if c == "" {
+			name = "answered"
+		}
+		out = append(out, fmt.Sprintf("%d %s", ended[c], name))
+	}
+	return fmt.Sprint(out)
+}
