@@ -85,6 +85,12 @@ func ParseGrant(text string) (Grant, error) {
 
 func (g Grant) String() string { return g.Server + "/" + g.Item }
 
+// Compare orders grants by their text.
+func (g Grant) Compare(h Grant) int { return strings.Compare(g.String(), h.String()) }
+
+// AgentOwner is how rows name an agent as their owner, the same as Principal.ID.
+func AgentOwner(name string) string { return IssuerAgent + ":" + name }
+
 // MarshalText writes server/item.
 func (g Grant) MarshalText() ([]byte, error) { return []byte(g.String()), nil }
 

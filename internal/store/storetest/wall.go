@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -48,13 +49,14 @@ type model struct {
 	revoked  map[string]bool
 	used     map[string]bool
 	users    map[string]string
+	agents   map[string]string // their tools
 }
 
 func newModel(id junctor.TenantID) *model {
 	return &model{
 		id: id, keys: map[string]junctor.Key{}, servers: map[string]junctor.ServerState{}, removed: map[string]bool{},
 		settings: map[string]string{}, sessions: map[string]store.Session{}, revoked: map[string]bool{}, used: map[string]bool{},
-		users: map[string]string{},
+		users: map[string]string{}, agents: map[string]string{},
 	}
 }
 
@@ -132,6 +134,25 @@ func (w *wall) actions() map[string]func(*rapid.T) {
 			expect(rt, st.DeleteUser(w.Context(), id, moment(1)), there, junctor.CodeNotFound)
 			delete(m.users, id)
 		},
+		"add agent": func(rt *rapid.T) {
+			m, st, id := w.pick(rt)
+			_, taken := m.agents[id]
+			a := junctor.Agent{Name: id, Role: "QA"}
+			for server := range m.servers {
+				a.Tools = append(a.Tools, junctor.Grant{Server: server, Item: "of " + id})
+			}
+			stored, err := st.AddAgent(w.Context(), a)
+			expect(rt, err, !taken, junctor.CodeConflict)
+			if !taken {
+				m.agents[id] = fmt.Sprint(stored.Tools)
+			}
+		},
+		"delete agent": func(rt *rapid.T) {
+			m, st, id := w.pick(rt)
+			_, there := m.agents[id]
+			expect(rt, st.DeleteAgent(w.Context(), id, moment(1)), there, junctor.CodeNotFound)
+			delete(m.agents, id)
+		},
 		"ensure server": func(rt *rapid.T) {
 			m, st, id := w.pick(rt)
 			expect(rt, st.EnsureBuiltin(w.Context(), id, id), true, "")
@@ -155,6 +176,12 @@ func (w *wall) actions() map[string]func(*rapid.T) {
 			if there {
 				delete(m.servers, id)
 				m.removed[id] = true
+				for name := range m.agents {
+					m.agents[name] = fmt.Sprint(must(st.Agent(w.Context(), name))(w).Tools)
+					if strings.Contains(m.agents[name], id+"/") {
+						rt.Fatalf("%s keeps a grant of a server that is gone", name)
+					}
+				}
 			}
 		},
 		"put setting": func(rt *rapid.T) {
@@ -221,6 +248,15 @@ func (w *wall) check(rt *rapid.T) {
 			}
 		}
 		same(rt, m, "users", m.users, users)
+
+		agents := map[string]string{}
+		for _, a := range must(st.Agents(w.Context()))(w) {
+			agents[a.Name] = fmt.Sprint(a.Tools)
+			if a.Tenant != m.id {
+				rt.Fatalf("%s sees an agent of %s", m.id, a.Tenant)
+			}
+		}
+		same(rt, m, "agents", m.agents, agents)
 
 		settings := map[string]string{}
 		for _, s := range must(st.Settings(w.Context()))(w) {

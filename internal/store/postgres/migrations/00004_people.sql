@@ -114,6 +114,7 @@ CREATE TABLE tool_changes (
 );
 
 CREATE INDEX tool_changes_seen ON tool_changes (tenant_id, seen_at);
+CREATE INDEX tool_changes_tool ON tool_changes (tenant_id, server, tool);
 
 -- Calls of a party on one day, for limits that outlive the process.
 CREATE TABLE day_counts (
