@@ -52,7 +52,7 @@ func (sh *Shelf) rolesOf(s *Server, tool string) []junctor.Role {
 // classify finds by fixed rules what a tool is for. The same definition on a
 // server of the same id is always for the same. Strong evidence is needed:
 // without it a tool is General, and so offered to every agent.
-func (r *rules) classify(server string, tool []byte) *junctor.Class {
+func (r rules) classify(server string, tool []byte) *junctor.Class {
 	e := evidence{rules: r}
 	annotations, meta := wire.Get(tool, "annotations"), wire.Get(tool, "_meta")
 	e.tags(wire.Get(meta, wire.MetaJunctorRoles))
@@ -65,7 +65,7 @@ func (r *rules) classify(server string, tool []byte) *junctor.Class {
 	}
 	e.read("title", title, 2)
 	e.read("description", text(wire.Get(tool, "description")), 2)
-	e.words("server", server, r.brands, 1)
+	e.read(whereServer, server, 1)
 	return e.class()
 }
 
@@ -74,10 +74,15 @@ func text(raw []byte) string {
 	return s
 }
 
+// whereServer is the place of evidence in the server's id, where the names of
+// products alone count.
+const whereServer = "server"
+
 // evidence gathers what speaks for each role.
 type evidence struct {
-	*rules
-	found []junctor.Evidence
+	rules
+	found  []junctor.Evidence
+	points [16]int // by the place of the role among all
 }
 
 // tags takes what the server itself says: names of roles settle it, other words
@@ -97,28 +102,32 @@ func (e *evidence) tags(raw []byte) {
 	}
 }
 
+// read looks up each word of a text, and two that stand together. A word counts
+// for its share of the weight.
 func (e *evidence) read(where, text string, share int) {
-	e.words(where, text, e.rules.words, share)
-	e.words(where, text, e.brands, share)
-}
-
-// words looks up each word of a text, and each two that stand together. A word
-// counts for its share of the weight.
-func (e *evidence) words(where, text string, table map[string][]vote, share int) {
-	var before, word, pair []byte
-	ask := func(word []byte) {
-		for _, v := range table[string(word)] {
-			e.add(v.role, where, strings.ReplaceAll(string(word), "_", " "), v.weight/share)
+	var room [64]byte
+	pair := room[:0]
+	leads := false
+	for w := range split(text) {
+		w = singular(w)
+		if leads {
+			pair = append(append(pair, '_'), w...)
+			e.ask(where, e.rules[string(pair)], pair, share)
+		}
+		found := e.rules[string(w)]
+		e.ask(where, found, w, share)
+		if leads = found != nil && found.leads; leads {
+			pair = append(pair[:0], w...)
 		}
 	}
-	for w := range split(text) {
-		word = singular(append(word[:0], w...))
-		ask(word)
-		if len(before) > 0 {
-			ask(append(append(append(pair[:0], before...), '_'), word...))
-			ask(append(append(pair[:0], before...), word...)) // GitHub, PagerDuty
-		}
-		before = append(before[:0], word...)
+}
+
+func (e *evidence) ask(where string, found *word, text []byte, share int) {
+	if found == nil || where == whereServer && !found.brand {
+		return
+	}
+	for _, v := range found.votes {
+		e.add(v.role, where, strings.ReplaceAll(string(text), "_", " "), v.weight/share)
 	}
 }
 
@@ -132,28 +141,26 @@ func (e *evidence) add(role junctor.Role, where, text string, weight int) {
 			return
 		}
 	}
+	e.points[rank(role)] += weight
 	e.found = append(e.found, junctor.Evidence{Role: role, Where: where, Text: text, Weight: weight})
 }
 
 // class weighs what was found. Roles that come near the strongest are given
 // too, and evidence for others is left out.
 func (e *evidence) class() *junctor.Class {
-	points := map[junctor.Role]int{}
-	for _, f := range e.found {
-		points[f.Role] += f.Weight
-	}
+	points := func(r junctor.Role) int { return e.points[rank(r)] }
 	var roles []junctor.Role
 	for _, role := range junctor.Roles() {
-		if points[role] >= enough {
+		if points(role) >= enough {
 			roles = append(roles, role)
 		}
 	}
 	if len(roles) == 0 {
 		return &junctor.Class{Roles: []junctor.Role{junctor.RoleGeneral}, Category: string(junctor.RoleGeneral), Evidence: []junctor.Evidence{}}
 	}
-	slices.SortStableFunc(roles, func(a, b junctor.Role) int { return cmp.Compare(points[b], points[a]) })
-	top := points[roles[0]]
-	roles = slices.DeleteFunc(roles, func(r junctor.Role) bool { return 3*points[r] < 2*top })
+	slices.SortStableFunc(roles, func(a, b junctor.Role) int { return cmp.Compare(points(b), points(a)) })
+	top := points(roles[0])
+	roles = slices.DeleteFunc(roles, func(r junctor.Role) bool { return 3*points(r) < 2*top })
 	roles = roles[:min(len(roles), maxRoles)]
 	class := &junctor.Class{
 		Roles: roles, Category: string(roles[0]), Confidence: math.Round(100*min(1, float64(top)/certain)) / 100, Evidence: []junctor.Evidence{},
@@ -169,3 +176,6 @@ func (e *evidence) class() *junctor.Class {
 	}
 	return class
 }
+
+// rank is the place of a role among all.
+func rank(role junctor.Role) int { return slices.Index(junctor.Roles(), role) }

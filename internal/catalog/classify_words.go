@@ -14,27 +14,61 @@ type vote struct {
 	weight int
 }
 
-// rules are the tables by which tools are classified.
-type rules struct {
-	words  map[string][]vote // by a word in its singular, or two joined by an underscore
-	brands map[string][]vote // by the name of a product, which says as much of a whole server as of one tool
+// rules are what words say, by a word in its singular, or two joined by an
+// underscore.
+type rules map[string]*word
+
+type word struct {
+	votes []vote
+	brand bool // the name of a product: it says as much of a whole server as of one tool
+	leads bool // there are pairs that begin with it
 }
 
-func newRules() *rules { return &rules{words: readVotes(vocabulary()), brands: readVotes(products())} }
+func newRules() rules {
+	r := rules{}
+	r.read(vocabulary(), false)
+	r.read(products(), true)
+	return r
+}
 
-func readVotes(table map[junctor.Role]string) map[string][]vote {
-	out := map[string][]vote{}
+func (r rules) read(table map[junctor.Role]string, brand bool) {
 	for _, role := range junctor.Roles() { // in their order, so that every table is the same
 		weight := 0
-		for word := range strings.FieldsSeq(table[role]) {
-			if n, err := strconv.Atoi(strings.TrimSuffix(word, ":")); err == nil && strings.HasSuffix(word, ":") {
+		for text := range strings.FieldsSeq(table[role]) {
+			if n, err := strconv.Atoi(strings.TrimSuffix(text, ":")); err == nil && strings.HasSuffix(text, ":") {
 				weight = n
 				continue
 			}
-			out[word] = append(out[word], vote{role, weight})
+			r.vote(text, vote{role, weight}, brand)
+			if first, second, pair := strings.Cut(text, "_"); pair {
+				r.at(first).leads = true
+				if brand { // PagerDuty, and pagerduty
+					r.vote(first+second, vote{role, weight}, brand)
+				}
+			}
 		}
 	}
-	return out
+}
+
+func (r rules) at(text string) *word {
+	if r[text] == nil {
+		r[text] = &word{}
+	}
+	return r[text]
+}
+
+// vote adds a vote. A word that both tables have says no more for that: the
+// stronger vote counts.
+func (r rules) vote(text string, v vote, brand bool) {
+	w := r.at(text)
+	w.brand = w.brand || brand
+	for i := range w.votes {
+		if w.votes[i].role == v.role {
+			w.votes[i].weight = max(w.votes[i].weight, v.weight)
+			return
+		}
+	}
+	w.votes = append(w.votes, v)
 }
 
 // vocabulary has the words of each role by weight: 4 is a word that this work
@@ -57,7 +91,7 @@ func vocabulary() map[junctor.Role]string {
 			3: kanban prototype milestone prioritize initiative
 			2: feature_flag feedback survey persona experiment issue_type project_board story mockup
 			1: issue project priority`,
-		"Analytics": `4: analytic funnel cohort dataset kpi data_warehouse warehouse visualization google_analytic duckdb clickhouse business_intelligence pageview
+		"Analytics": `4: analytic funnel cohort dataset kpi data_warehouse warehouse visualization google_analytic duckdb duck_db clickhouse click_house business_intelligence pageview
 				data_analysis bigquery_table sql_query
 			3: insight chart retention visualize sql pivot data_source event_count page_view
 			2: dashboard metric trend statistic aggregate experiment postgre postgresql mysql sqlite time_series revenue report property_value histogram
@@ -77,7 +111,7 @@ func vocabulary() map[junctor.Role]string {
 			3: support requester faq satisfaction
 			2: customer conversation macro sla knowledge_base refund inbox assignee
 			1: reply chat article contact agent comment`,
-		"Marketing": `4: campaign newsletter seo landing_page ad_group social_media tweet instagram prospect subscriber mailing_list utm hashtag marketing google_ad
+		"Marketing": `4: campaign newsletter seo landing_page ad_group social_media tweet linked_in instagram prospect subscriber mailing_list utm hashtag marketing google_ad
 				email_campaign blog_post backlink serp
 			3: audience ad lead crm brand impression follower twitter linkedin facebook opportunity wordpress deal keyword
 			2: contact blog conversion engagement promote segment email_template company influencer
@@ -93,14 +127,14 @@ func vocabulary() map[junctor.Role]string {
 // products has the names of well-known products by role and weight.
 func products() map[junctor.Role]string {
 	return map[junctor.Role]string{
-		"Dev":       `4: github gitlab bitbucket gitea sourcegraph context7 jetbrain vscode xcode 3: sentry 2: jira linear supabase vercel netlify`,
-		"QA":        `4: playwright cypress selenium browserstack testrail puppeteer saucelab lambdatest qase zephyr`,
-		"Product":   `4: productboard figma jira linear aha miro 3: asana trello monday shortcut 2: posthog launchdarkly amplitude`,
-		"Analytics": `4: bigquery snowflake redshift dbt tableau looker metabase mixpanel amplitude posthog databrick superset powerbi 2: segment`,
-		"Ops":       `4: kubernete k8s docker grafana prometheus datadog pagerduty newrelic cloudflare aws terraform opsgenie gcp azure argocd jenkin circleci heroku 3: vercel netlify elasticsearch splunk 2: sentry servicenow`,
-		"Finance":   `4: stripe paypal quickbook xero plaid brex ramp square chargebee wise netsuite`,
-		"Support":   `4: zendesk freshdesk intercom helpscout servicenow gorgia`,
-		"Marketing": `4: mailchimp hubspot marketo klaviyo semrush ahref brevo buffer salesforce pipedrive`,
-		"Security":  `4: snyk semgrep okta crowdstrike virustotal wiz sonarqube trivy shodan tenable 2: auth0 splunk vault`,
+		"Dev":       `4: git_hub git_lab bitbucket gitea source_graph context7 jetbrain vscode xcode 3: sentry 2: jira linear supabase vercel netlify`,
+		"QA":        `4: playwright cypress selenium browser_stack test_rail puppeteer sauce_lab lambdatest qase zephyr`,
+		"Product":   `4: productboard figma jira linear aha miro 3: asana trello monday shortcut 2: posthog launch_darkly amplitude`,
+		"Analytics": `4: big_query snowflake redshift dbt tableau looker metabase mixpanel amplitude posthog databrick superset power_bi 2: segment`,
+		"Ops":       `4: kubernete k8s docker grafana prometheus datadog pager_duty new_relic cloudflare aws terraform opsgenie gcp azure argocd jenkin circle_ci heroku 3: vercel netlify elasticsearch splunk 2: sentry service_now`,
+		"Finance":   `4: stripe pay_pal quick_book xero plaid brex ramp square chargebee wise net_suite`,
+		"Support":   `4: zendesk freshdesk intercom help_scout service_now gorgia`,
+		"Marketing": `4: mailchimp hub_spot marketo klaviyo semrush ahref brevo buffer salesforce pipedrive`,
+		"Security":  `4: snyk semgrep okta crowd_strike virus_total wiz sonar_qube trivy shodan tenable 2: auth0 splunk vault`,
 	}
 }

@@ -94,7 +94,7 @@ type Prompt struct {
 type making struct {
 	limit   int
 	renders *atomic.Int64
-	rules   func() *rules
+	rules   func() rules
 	log     *slog.Logger
 }
 
