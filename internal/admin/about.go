@@ -7,26 +7,13 @@ import (
 	"runtime"
 
 	"github.com/danielgtaylor/huma/v2"
-
-	junctor "github.com/junctor-mcp/junctor"
 )
-
-// Whoami is who the credential says is asking.
-type Whoami struct {
-	Tenant  junctor.TenantID `json:"tenant"`
-	Issuer  string           `json:"issuer" doc:"Who vouches: key, local for the operator's socket, or an identity provider."`
-	Subject string           `json:"subject"`
-	Name    string           `json:"name,omitempty"`
-	Scopes  []junctor.Scope  `json:"scopes"`
-}
 
 // Version is what runs.
 type Version struct {
 	Version string `json:"version"`
 	Go      string `json:"go"`
 }
-
-type oneWhoami struct{ Body Whoami }
 
 type oneVersion struct{ Body Version }
 
@@ -48,12 +35,6 @@ func (a *api) aboutRoutes() {
 		OperationID: "list-settings", Method: http.MethodGet, Path: "/settings", Summary: "List the effective settings", Tags: tags,
 	}, func(context.Context, *none) (*pageOf[Setting], error) {
 		return newPage(a.Settings(), ""), nil
-	})
-	route(a, huma.Operation{
-		OperationID: "get-whoami", Method: http.MethodGet, Path: "/whoami", Summary: "Say who is asking", Tags: tags,
-	}, func(ctx context.Context, _ *none) (*oneWhoami, error) {
-		p := caller(ctx)
-		return &oneWhoami{Whoami{Tenant: p.Tenant, Issuer: p.Issuer, Subject: p.Subject, Name: p.Name, Scopes: append([]junctor.Scope{}, p.Scopes...)}}, nil
 	})
 	route(a, huma.Operation{
 		OperationID: "get-version", Method: http.MethodGet, Path: "/version", Summary: "Say what runs", Tags: tags,

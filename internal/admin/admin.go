@@ -20,18 +20,23 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/credential"
 	"github.com/junctor-mcp/junctor/internal/history"
+	"github.com/junctor-mcp/junctor/internal/identity"
 	"github.com/junctor-mcp/junctor/internal/seal"
 )
 
 // Prefix is where the API stands.
 const Prefix = "/api/v1"
 
-// Keys makes, lists and revokes keys. internal/identity implements it.
+// Keys makes, lists, rotates and revokes keys. internal/identity implements it.
 type Keys interface {
-	// CreateKey makes a key and gives its token, which is never shown again.
-	CreateKey(ctx context.Context, tenant junctor.TenantID, name string, scopes []junctor.Scope, expiresAt time.Time) (junctor.Key, string, error)
+	// CreateKey and RotateKey give the token, which is never shown again.
+	CreateKey(ctx context.Context, tenant junctor.TenantID, n identity.NewKey) (junctor.Key, string, error)
+	RotateKey(ctx context.Context, tenant junctor.TenantID, id string, grace time.Duration) (junctor.Key, string, error)
 	ListKeys(ctx context.Context, tenant junctor.TenantID) ([]junctor.Key, error)
 	RevokeKey(ctx context.Context, tenant junctor.TenantID, id string) error
+	// Manages says whether a principal may see and change a key.
+	Manages(p *junctor.Principal, k *junctor.Key) bool
+	AgentOwner(tenant junctor.TenantID, agent string) (string, error)
 }
 
 // Servers is what can be done with servers.
@@ -121,6 +126,9 @@ type Options struct {
 	Authenticate func(*http.Request) (*junctor.Principal, error)
 
 	Keys     Keys
+	Users    Users
+	Logins   Logins
+	Tenants  Tenants
 	Servers  Servers
 	Tools    Tools
 	Runner   Runner
@@ -142,6 +150,9 @@ func New(o Options) (http.Handler, error) {
 	}{
 		{"Authenticate", o.Authenticate == nil},
 		{"Keys", o.Keys == nil},
+		{"Users", o.Users == nil},
+		{"Logins", o.Logins == nil},
+		{"Tenants", o.Tenants == nil},
 		{"Servers", o.Servers == nil},
 		{"Tools", o.Tools == nil},
 		{"Runner", o.Runner == nil},

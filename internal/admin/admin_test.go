@@ -96,7 +96,8 @@ func TestRefusals(t *testing.T) {
 		{"since is no time", "admin", "GET", "/calls?since=today", "", 422, junctor.CodeInvalid, "", "query", "/since"},
 		{"key without scopes", "admin", "POST", "/keys", `{"name":"a","scopes":[]}`, 422, junctor.CodeInvalid, "at least one scope", "", ""},
 		{"key with unknown scope", "admin", "POST", "/keys", `{"name":"a","scopes":["root"]}`, 422, junctor.CodeInvalid, "", "body", "/scopes/0"},
-		{"key for an agent, which none are yet", "admin", "POST", "/keys", `{"name":"a","scopes":["admin"],"agent":"x"}`, 422, junctor.CodeInvalid, "", "body", "/agent"},
+		{"key for no agent", "admin", "POST", "/keys", `{"name":"a","scopes":["tools:call"],"agent":"x"}`, 404, junctor.CodeNotFound, "no agent x", "", ""},
+		{"key for no user", "admin", "POST", "/keys", `{"name":"a","scopes":["tools:call"],"user":"x"}`, 404, junctor.CodeNotFound, "no user x", "", ""},
 		{"too large", "admin", "POST", "/tools/x/call", `{"arguments":{"a":"` + strings.Repeat("x", maxCallBody) + `"}}`, 413, junctor.CodeTooLarge, "", "", ""},
 	}
 	for _, tt := range tests {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/identity"
 	"github.com/junctor-mcp/junctor/internal/seal"
 )
 
@@ -27,13 +28,14 @@ type world struct {
 	fails   error       // what AddServer answers
 	secrets *secrets
 	history *pastCalls
+	people  *people
 	run     func(ctx context.Context, name, version string, arguments []byte) (json.RawMessage, bool, error)
 }
 
 func newWorld() *world {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	return &world{
-		secrets: &secrets{values: map[[3]string]seal.Secret{}}, history: &pastCalls{},
+		secrets: &secrets{values: map[[3]string]seal.Secret{}}, history: &pastCalls{}, people: newPeople(),
 		servers: []junctor.Server{{ID: "demo", Tenant: "default", Mode: junctor.ModeBuiltin, State: junctor.StateActive, CreatedAt: at, UpdatedAt: at}},
 		calls: []junctor.Call{{
 			ID: "c1", Kind: junctor.KindTool, Door: junctor.DoorMCP, Server: "demo", Name: "echo", Issuer: "key", Subject: "k1",
@@ -42,12 +44,31 @@ func newWorld() *world {
 	}
 }
 
-func (w *world) CreateKey(_ context.Context, tenant junctor.TenantID, name string, scopes []junctor.Scope, expiresAt time.Time) (junctor.Key, string, error) {
+func (w *world) CreateKey(_ context.Context, tenant junctor.TenantID, n identity.NewKey) (junctor.Key, string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	key := junctor.Key{ID: "k9", Tenant: tenant, Name: name, Prefix: "jn_abc", Scopes: scopes, ExpiresAt: expiresAt}
+	key := junctor.Key{ID: "k9", Tenant: tenant, Name: n.Name, Prefix: "jn_abc", User: n.User, Agent: n.Agent, Scopes: n.Scopes, ExpiresAt: n.ExpiresAt}
 	w.keys = append(w.keys, key)
 	return key, "jn_abc_secret", nil
+}
+
+func (w *world) RotateKey(_ context.Context, _ junctor.TenantID, id string, grace time.Duration) (junctor.Key, string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i := slices.IndexFunc(w.keys, func(k junctor.Key) bool { return k.ID == id })
+	w.keys[i].FormerUntil = time.Unix(0, 0).Add(grace)
+	return w.keys[i], "jn_abc_rotated", nil
+}
+
+func (w *world) Manages(p *junctor.Principal, k *junctor.Key) bool {
+	return p.Has(junctor.ScopeAdmin) || k.User == p.User && k.Name != "not yours"
+}
+
+func (w *world) AgentOwner(_ junctor.TenantID, agent string) (string, error) {
+	if agent != "qa" {
+		return "", junctor.Errorf(junctor.CodeNotFound, "no agent %s", agent)
+	}
+	return "user:u2", nil
 }
 
 func (w *world) ListKeys(context.Context, junctor.TenantID) ([]junctor.Key, error) {
@@ -151,14 +172,21 @@ func bearer(r *http.Request) (*junctor.Principal, error) {
 	}
 	p := &junctor.Principal{Tenant: "default", Issuer: junctor.IssuerKey, Subject: "k1", Name: "test"}
 	for s := range strings.SplitSeq(token, ",") {
-		p.Scopes = append(p.Scopes, junctor.Scope(s))
+		switch kind, id, _ := strings.Cut(s, "="); kind { // "user=u2": a person; "tenant=acme": of another tenant
+		case "user":
+			p.Issuer, p.Subject, p.User, p.Login = junctor.IssuerUser, id, id, "l1"
+		case "tenant":
+			p.Tenant = junctor.TenantID(id)
+		default:
+			p.Scopes = append(p.Scopes, junctor.Scope(s))
+		}
 	}
 	return p, nil
 }
 
 func (w *world) options() Options {
 	return Options{
-		Authenticate: bearer, Keys: w, Servers: w, Tools: w, Runner: w, Calls: w, Secrets: w.secrets, History: w.history,
+		Authenticate: bearer, Keys: w, Users: w.people, Logins: w.people, Tenants: w.people, Servers: w, Tools: w, Runner: w, Calls: w, Secrets: w.secrets, History: w.history,
 		Settings: func() []Setting { return []Setting{{Name: "listen", Value: "127.0.0.1:8717", Source: "default"}} },
 		Version:  "v0.0.0-test",
 	}

@@ -116,7 +116,7 @@ func TestAnswersFitTheDocument(t *testing.T) {
 		if op.Method != http.MethodGet || op.Responses["200"].Content["application/json"] == nil {
 			continue
 		}
-		path := strings.NewReplacer("{id}", "demo", "{name}", "demo__echo", "{owner}", "ocr").Replace(op.Path)
+		path := strings.NewReplacer("{id}", "demo", "{name}", "demo__echo", "{owner}", "ocr", "{user}", "u1").Replace(op.Path)
 		rec := ask(h, "admin", "GET", path, "")
 		if rec.Code != http.StatusOK {
 			t.Errorf("%s answers %d: %s", id, rec.Code, rec.Body)

@@ -66,6 +66,10 @@ func register(o Options) *api {
 	a.serverRoutes()
 	a.toolRoutes()
 	a.keyRoutes()
+	a.userRoutes()
+	a.loginRoutes()
+	a.tenantRoutes()
+	a.meRoutes()
 	a.callRoutes()
 	a.historyRoutes()
 	a.secretRoutes()
@@ -92,7 +96,12 @@ func format() huma.Format {
 // so in the OpenAPI document.
 func route[I, O any](a *api, op huma.Operation, do func(context.Context, *I) (*O, error)) {
 	var needs []string
-	if scope := scopes()[op.OperationID]; scope != anyone {
+	switch scope := scopes()[op.OperationID]; scope {
+	case anyone:
+	case operator:
+		needs = []string{string(junctor.ScopeAdmin)}
+		op.Description = "Needs the scope `admin` in the default tenant."
+	default:
 		needs = []string{string(scope)}
 		op.Description = "Needs the scope `" + string(scope) + "`."
 	}

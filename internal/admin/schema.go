@@ -27,6 +27,8 @@ func describeTypes(r huma.Registry) {
 	alias[junctor.Transport, transport](r)
 	alias[junctor.AuthType, authType](r)
 	alias[junctor.Isolation, isolation](r)
+	alias[junctor.UserRole, userRole](r)
+	alias[junctor.Sources, sources](r)
 	alias[junctor.Scope, scope](r)
 	alias[[]junctor.Scope, scopeList](r)
 	alias[[]string, stringList](r)
@@ -81,6 +83,16 @@ type scopeList []string
 
 func (scopeList) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeArray, Items: scope("").Schema(r)}
+}
+
+type userRole string
+
+func (userRole) Schema(huma.Registry) *huma.Schema { return words(junctor.UserRoles()...) }
+
+type sources string
+
+func (sources) Schema(huma.Registry) *huma.Schema {
+	return words(junctor.SourcesGenerated, junctor.SourcesBYO, junctor.SourcesBoth)
 }
 
 type code string

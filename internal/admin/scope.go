@@ -13,39 +13,59 @@ import (
 // anyone is the class of routes that want a valid credential and no scope.
 const anyone junctor.Scope = ""
 
+// operator is the class of routes that concern the instance and so every
+// tenant: they are for admins of the default one.
+const operator junctor.Scope = "operator"
+
 // scopes says what each operation needs. An operation that is not here is
 // refused to everybody, and a test fails.
 func scopes() map[string]junctor.Scope {
 	return map[string]junctor.Scope{
-		"list-servers":   junctor.ScopeToolsRead,
-		"get-server":     junctor.ScopeToolsRead,
-		"create-server":  junctor.ScopeServersWrite,
-		"probe-server":   junctor.ScopeServersWrite,
-		"test-server":    junctor.ScopeServersWrite,
-		"enable-server":  junctor.ScopeServersWrite,
-		"disable-server": junctor.ScopeServersWrite,
-		"patch-server":   junctor.ScopeServersWrite,
-		"delete-server":  junctor.ScopeServersWrite,
-		"list-tools":     anyone, // the catalogue shows what the caller may see
-		"get-tool":       anyone,
-		"call-tool":      anyone, // the pipeline judges, so that a refusal is on record
-		"list-keys":      junctor.ScopeKeysWrite,
-		"create-key":     junctor.ScopeKeysWrite,
-		"delete-key":     junctor.ScopeKeysWrite,
-		"list-calls":     junctor.ScopeAuditRead,
-		"list-history":   junctor.ScopeAuditRead,
-		"export-calls":   junctor.ScopeAuditRead,
-		"get-call":       junctor.ScopeAuditRead,
-		"get-usage":      junctor.ScopeAuditRead,
-		"list-secrets":   junctor.ScopeServersWrite,
-		"get-secret":     junctor.ScopeServersWrite,
-		"put-secret":     junctor.ScopeServersWrite,
-		"delete-secret":  junctor.ScopeServersWrite,
-		"rotate-secret":  junctor.ScopeAdmin,
-		"list-settings":  junctor.ScopeAdmin,
-		"get-whoami":     anyone,
-		"get-version":    anyone,
-		"get-openapi":    anyone,
+		"list-servers":       junctor.ScopeToolsRead,
+		"get-server":         junctor.ScopeToolsRead,
+		"create-server":      junctor.ScopeServersWrite,
+		"probe-server":       junctor.ScopeServersWrite,
+		"test-server":        junctor.ScopeServersWrite,
+		"enable-server":      junctor.ScopeServersWrite,
+		"disable-server":     junctor.ScopeServersWrite,
+		"patch-server":       junctor.ScopeServersWrite,
+		"delete-server":      junctor.ScopeServersWrite,
+		"list-tools":         anyone, // the catalogue shows what the caller may see
+		"get-tool":           anyone,
+		"call-tool":          anyone, // the pipeline judges, so that a refusal is on record
+		"list-keys":          junctor.ScopeKeysWrite,
+		"create-key":         junctor.ScopeKeysWrite,
+		"rotate-key":         junctor.ScopeKeysWrite,
+		"delete-key":         junctor.ScopeKeysWrite,
+		"list-users":         junctor.ScopeAdmin,
+		"create-user":        junctor.ScopeAdmin,
+		"get-user":           junctor.ScopeAdmin,
+		"patch-user":         junctor.ScopeAdmin,
+		"delete-user":        junctor.ScopeAdmin,
+		"put-user-password":  junctor.ScopeAdmin,
+		"create-user-link":   junctor.ScopeAdmin,
+		"list-logins":        anyone, // of others, to admins alone
+		"delete-login":       anyone,
+		"list-tenants":       operator,
+		"create-tenant":      operator,
+		"replace-tenant-key": operator,
+		"get-me":             anyone,
+		"put-my-sources":     anyone, // one's own view
+		"put-my-password":    anyone,
+		"list-calls":         junctor.ScopeAuditRead,
+		"list-history":       junctor.ScopeAuditRead,
+		"export-calls":       junctor.ScopeAuditRead,
+		"get-call":           junctor.ScopeAuditRead,
+		"get-usage":          junctor.ScopeAuditRead,
+		"list-secrets":       junctor.ScopeServersWrite,
+		"get-secret":         junctor.ScopeServersWrite,
+		"put-secret":         junctor.ScopeServersWrite,
+		"delete-secret":      junctor.ScopeServersWrite,
+		"rotate-secret":      operator,
+		"list-settings":      operator,
+		"get-whoami":         anyone,
+		"get-version":        anyone,
+		"get-openapi":        anyone,
 	}
 }
 
@@ -80,8 +100,11 @@ func allowed(p *junctor.Principal, operation string) error {
 	if !known {
 		return junctor.Errorf(junctor.CodeInternal, "the route %s says not what it needs", operation)
 	}
-	if scope == anyone || p.Has(scope) {
+	switch {
+	case scope == operator && p.Operator(), scope == anyone, scope != operator && p.Has(scope):
 		return nil
+	case scope == operator:
+		return junctor.Errorf(junctor.CodeDenied, "this concerns the whole instance: it needs the scope admin in the tenant %s", junctor.DefaultTenant)
 	}
 	return junctor.Errorf(junctor.CodeDenied, "this needs the scope %s; the credential has %s", scope, list(p.Scopes))
 }

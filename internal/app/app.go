@@ -258,7 +258,9 @@ func (a *App) tracing(ctx context.Context) (func(context.Context, *guard.Op) (co
 }
 
 func (a *App) openIdentity(ctx context.Context) (err error) {
-	a.identity, err = identity.New(ctx, identity.Config{Keys: identity.Stored(a.store), Logger: a.log, Open: a.cfg.Open})
+	a.identity, err = identity.New(ctx, identity.Config{
+		Store: a.store, Logger: a.log, Open: a.cfg.Open, Changed: (&choices{catalog: a.catalog}).changed,
+	})
 	if err != nil {
 		return err
 	}

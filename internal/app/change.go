@@ -23,7 +23,7 @@ const (
 // credential that is read from this machine, come from the operator, or from an
 // admin where the operator said so. A refusal is on record.
 func (s *servers) allowed(ctx context.Context, p *junctor.Principal, id string, now, former *junctor.Connection) error {
-	operator := p.Issuer == junctor.IssuerLocal || p.Has(junctor.ScopeAdmin) && s.app.cfg.AllowCommands
+	operator := p.Issuer == junctor.IssuerLocal || p.Operator() && s.app.cfg.AllowCommands
 	err := s.judge(p, operator, now, former)
 	if junctor.CodeOf(err) == junctor.CodeDenied {
 		call := junctor.Call{
@@ -54,8 +54,8 @@ func (s *servers) judge(p *junctor.Principal, operator bool, now, former *juncto
 		case operator, slices.Contains(had, ref): // Keep binds those to their origin
 		case credential.IsCommand(ref):
 			return junctor.Errorf(junctor.CodeDenied, "a credential that a command gives comes from the operator: add it with the command line on this machine")
-		case !p.Has(junctor.ScopeAdmin):
-			return junctor.Errorf(junctor.CodeDenied, "a credential that is read from this machine needs the scope admin")
+		case !p.Operator():
+			return junctor.Errorf(junctor.CodeDenied, "a credential that is read from this machine needs the scope admin in the tenant %s", junctor.DefaultTenant)
 		}
 	}
 	return nil

@@ -6,8 +6,11 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"net/netip"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -46,6 +49,21 @@ func (a *App) URL() string {
 		scheme = "https://"
 	}
 	return scheme + a.Addr()
+}
+
+// ConsoleURL is where people reach the instance with a browser. On loopback it
+// has a name of its own, so that its cookies are not those of whatever else
+// listens on this machine.
+func (a *App) ConsoleURL() string {
+	addr, err := netip.ParseAddrPort(a.Addr())
+	if a.cfg.PublicURL != nil || err != nil || !addr.Addr().IsLoopback() {
+		return a.URL()
+	}
+	u := url.URL{Scheme: "http", Host: "console.junctor.localhost:" + strconv.Itoa(int(addr.Port()))}
+	if a.cfg.TLSCert != "" {
+		u.Scheme = "https"
+	}
+	return u.String()
 }
 
 // Listen takes the address and the socket, so that a failure is known before
@@ -203,7 +221,8 @@ func (a *App) mux() *http.ServeMux {
 	return mux
 }
 
-// only lets a handler be used by principals that have a scope.
+// only lets a handler be used by principals of the default tenant that have a
+// scope: what it shows is of all tenants.
 func (a *App) only(scope junctor.Scope, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p, err := a.authenticate(r)
@@ -211,8 +230,8 @@ func (a *App) only(scope junctor.Scope, next http.Handler) http.Handler {
 		case err != nil:
 			w.Header().Set("WWW-Authenticate", `Bearer realm="junctor"`)
 			http.Error(w, junctor.AsError(err).Message, http.StatusUnauthorized)
-		case !p.Has(scope):
-			http.Error(w, "this key lacks the scope "+string(scope), http.StatusForbidden)
+		case !p.Has(scope) || p.Tenant != junctor.DefaultTenant:
+			http.Error(w, "this key lacks the scope "+string(scope)+" in the tenant "+string(junctor.DefaultTenant), http.StatusForbidden)
 		default:
 			next.ServeHTTP(w, r)
 		}

@@ -205,8 +205,9 @@ func (s *servers) Calls(_ context.Context, p *junctor.Principal, f admin.CallFil
 
 // admin makes the admin API's handler.
 func (a *App) admin() http.Handler {
+	people := directory{a.identity, a}
 	h, err := admin.New(admin.Options{
-		Authenticate: a.authenticate, Keys: a.identity, Servers: a.servers, Tools: a.servers, Runner: a.servers, Calls: a.servers, Secrets: people{a.vault}, History: a.history,
+		Authenticate: a.authenticate, Keys: a.identity, Users: people, Logins: people, Tenants: people, Servers: a.servers, Tools: a.servers, Runner: a.servers, Calls: a.servers, Secrets: entrusted{a.vault}, History: a.history,
 		Settings: a.settings, Version: a.version, Log: a.log,
 	})
 	if err != nil { // a part is missing: a fault in this package

@@ -155,13 +155,31 @@ func (s *servers) bridge(e gateway.Endpoint) (catalog.Backend, func(), error) {
 	return up, up.Close, nil
 }
 
-// people is the vault as people may write to it: what servers keep there is
+// entrusted is the vault as people may write to it: what servers keep there is
 // theirs.
-type people struct{ *seal.Vault }
+type entrusted struct{ *seal.Vault }
 
-func (p people) Put(ctx context.Context, tenant junctor.TenantID, owner, name string, s seal.Secret) error {
+func (e entrusted) Put(ctx context.Context, tenant junctor.TenantID, owner, name string, s seal.Secret) error {
 	if strings.HasPrefix(name, credentialPrefix) {
 		return junctor.Errorf(junctor.CodeDenied, "the secrets %s… belong to servers: change the server's auth, headers or env instead", credentialPrefix)
 	}
-	return p.Vault.Put(ctx, tenant, owner, name, s)
+	if err := notUsers(owner); err != nil {
+		return err
+	}
+	return e.Vault.Put(ctx, tenant, owner, name, s)
+}
+
+func (e entrusted) Delete(ctx context.Context, tenant junctor.TenantID, owner, name string) error {
+	if err := notUsers(owner); err != nil {
+		return err
+	}
+	return e.Vault.Delete(ctx, tenant, owner, name)
+}
+
+// notUsers keeps people off each other's credentials.
+func notUsers(owner string) error {
+	if strings.HasPrefix(owner, junctor.UserOwner("")) {
+		return junctor.Errorf(junctor.CodeDenied, "the secrets of %s… belong to a user, who alone enters them", junctor.UserOwner(""))
+	}
+	return nil
 }

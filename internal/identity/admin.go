@@ -25,14 +25,16 @@ func (i *Identity) EnsureAdmin(ctx context.Context) (token string, made bool, er
 		return "", false, nil
 	}
 	k, token := newKey(junctor.DefaultTenant, adminName, []junctor.Scope{junctor.ScopeAdmin}, i.now())
-	err = i.keys.Create(ctx, k)
+	err = i.store.For(junctor.DefaultTenant).CreateKey(ctx, k)
 	if junctor.CodeOf(err) == junctor.CodeConflict {
 		return "", false, i.reload(ctx) // another process was first
 	}
 	if err != nil {
 		return "", false, err
 	}
-	i.publish(append(slices.Clone(i.snapshot.Load().keys), k))
+	if err := i.settle(ctx, func(r *rows) { r.keys = append(r.keys, k) }); err != nil {
+		return "", false, err
+	}
 	i.log.LogAttrs(ctx, slog.LevelInfo, "admin key made", slog.String("key", k.ID))
 	return token, true, nil
 }
@@ -54,24 +56,18 @@ func (i *Identity) SetAdminKey(ctx context.Context, token string) error {
 		ID: newID(), Tenant: junctor.DefaultTenant, Name: adminName, Prefix: prefixOf(token), Hash: hash(token),
 		Scopes: []junctor.Scope{junctor.ScopeAdmin}, CreatedAt: stored(i.now()),
 	}
-	k, err := i.keys.ReplaceAdmin(ctx, k)
+	k, err := i.store.For(junctor.DefaultTenant).ReplaceAdmin(ctx, k)
 	if junctor.CodeOf(err) == junctor.CodeConflict {
 		return &junctor.Error{Code: junctor.CodeConflict, Message: "the admin key that was set is the token of another key: choose a new one", Cause: err}
 	}
 	if err != nil {
 		return err
 	}
-	keys := slices.Clone(i.snapshot.Load().keys)
-	if n := i.admin(); n >= 0 {
-		if keys[n].Hash != k.Hash {
-			i.log.LogAttrs(ctx, slog.LevelInfo, "admin key replaced", slog.String("key", k.ID))
-		}
-		keys[n] = k
-	} else {
-		keys = append(keys, k)
+	if n := i.admin(); n >= 0 && i.snapshot.Load().keys[n].Hash != k.Hash {
+		i.log.LogAttrs(ctx, slog.LevelInfo, "admin key replaced", slog.String("key", k.ID))
 	}
-	i.publish(keys)
-	return nil
+	i.fixed = true
+	return i.reload(ctx)
 }
 
 // admin is where the default tenant's admin key stands in the snapshot, or -1.

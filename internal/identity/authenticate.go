@@ -55,6 +55,20 @@ func (i *Identity) Token(token string) (*junctor.Principal, error) {
 	return nil, junctor.Errorf(junctor.CodeUnauthenticated, "this key is not valid (unknown, expired or revoked): %s", howToSend)
 }
 
+// Session says whose session in a browser a cookie's value is. Errors as for
+// Authenticate.
+func (i *Identity) Session(cookie string) (*junctor.Principal, error) {
+	if len(cookie) <= maxToken {
+		now := i.now()
+		e := i.snapshot.Load().cookies[hash(cookie)]
+		if e != nil && now.Before(e.expires) && now.Before(time.UnixMicro(e.usage.last.Load()).Add(junctor.LoginIdle)) {
+			e.usage.mark(now.UnixMicro())
+			return e.principal, nil
+		}
+	}
+	return nil, junctor.Errorf(junctor.CodeUnauthenticated, "the session has ended: sign in again")
+}
+
 // credential finds the one credential that a request carries. A request with
 // two that differ is refused: whoever stands before or behind us might read the
 // other one. Another scheme in Authorization is left to a proxy when there is

@@ -8,17 +8,29 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Flush stores when keys were last used, as far as that is not stored yet: call
-// it now and then, and before the end. What could not be stored is tried again
-// at the next call.
+// Flush stores when keys and logins were last used, as far as that is not
+// stored yet: call it now and then, and before the end. What could not be
+// stored is tried again at the next call.
 func (i *Identity) Flush(ctx context.Context) error {
+	s := i.snapshot.Load()
+	return errors.Join(
+		flush(s.used, func(tenant junctor.TenantID, used map[string]time.Time) error {
+			return i.store.For(tenant).TouchKeys(ctx, used)
+		}),
+		flush(s.entered, func(tenant junctor.TenantID, used map[string]time.Time) error {
+			return i.store.For(tenant).TouchLogins(ctx, used)
+		}),
+	)
+}
+
+func flush(all map[ref]*usage, touch func(junctor.TenantID, map[string]time.Time) error) error {
 	type pending struct {
 		usage *usage
 		last  int64
 	}
 	times := make(map[junctor.TenantID]map[string]time.Time)
 	marks := make(map[junctor.TenantID][]pending)
-	for r, u := range i.snapshot.Load().used {
+	for r, u := range all {
 		last := u.last.Load()
 		if last == u.flushed.Load() {
 			continue
@@ -31,7 +43,7 @@ func (i *Identity) Flush(ctx context.Context) error {
 	}
 	var failed error
 	for tenant, used := range times {
-		if err := i.keys.Touch(ctx, tenant, used); err != nil {
+		if err := touch(tenant, used); err != nil {
 			failed = errors.Join(failed, err)
 			continue
 		}

@@ -8,57 +8,48 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/store"
 )
-
-// Keys is where keys are kept. Stored makes one of a *store.Store. Errors are
-// *junctor.Error.
-type Keys interface {
-	// All lists the keys of all tenants, revoked and expired ones included.
-	All(ctx context.Context) ([]junctor.Key, error)
-	// Create stores a new key under k.Tenant; conflict when its id, its hash
-	// or the tenant's admin name is taken, not_found when there is no such
-	// tenant.
-	Create(ctx context.Context, k junctor.Key) error
-	// Revoke marks a key as revoked; not_found when the tenant has none.
-	Revoke(ctx context.Context, tenant junctor.TenantID, id string, at time.Time) error
-	// ReplaceAdmin makes k the admin key of k.Tenant under the id of the
-	// former one, and returns it as stored; conflict when another key has that
-	// hash.
-	ReplaceAdmin(ctx context.Context, k junctor.Key) (junctor.Key, error)
-	// Touch notes when keys of a tenant were last used.
-	Touch(ctx context.Context, tenant junctor.TenantID, used map[string]time.Time) error
-}
 
 // Config is what an Identity is made of.
 type Config struct {
-	Keys   Keys             // required
+	Store  *store.Store     // required
 	Now    func() time.Time // nil: time.Now
 	Logger *slog.Logger     // nil: nothing is logged
 
 	// Open lets requests without any credential in as the anonymous
 	// principal. The caller makes sure that only loopback can reach it.
 	Open bool
+
+	// Changed, where it is set, is told all users whenever one of them, or
+	// what they chose, may have changed. It must not call back.
+	Changed func([]junctor.User)
 }
 
-// Identity knows the keys. It is safe for concurrent use.
+// Identity knows the keys, the users and their logins. It is safe for
+// concurrent use.
 type Identity struct {
-	keys Keys
-	now  func() time.Time
-	log  *slog.Logger
+	store   *store.Store
+	now     func() time.Time
+	log     *slog.Logger
+	changed func([]junctor.User)
 
 	anonymous *junctor.Principal // nil unless open
 	local     *junctor.Principal
+	cost      cost          // of hashing a password
+	hashing   chan struct{} // bounds how many passwords are hashed at a time
 
 	// mu is held over each change, its database part included, so that a
 	// reload that read before a revocation cannot be published after it.
 	mu       sync.Mutex
+	fixed    bool // the admin key of the default tenant is set from outside
 	snapshot atomic.Pointer[snapshot]
 }
 
-// New loads all keys.
+// New loads all keys, users and logins.
 func New(ctx context.Context, c Config) (*Identity, error) {
-	if c.Keys == nil {
-		return nil, junctor.Errorf(junctor.CodeInternal, "identity needs a place where keys are kept")
+	if c.Store == nil {
+		return nil, junctor.Errorf(junctor.CodeInternal, "identity needs the store where keys and users are kept")
 	}
 	if c.Now == nil {
 		c.Now = time.Now
@@ -66,8 +57,11 @@ func New(ctx context.Context, c Config) (*Identity, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
+	if c.Changed == nil {
+		c.Changed = func([]junctor.User) {}
+	}
 	i := &Identity{
-		keys: c.Keys, now: c.Now, log: c.Logger,
+		store: c.Store, now: c.Now, log: c.Logger, changed: c.Changed, cost: commonCost(), hashing: make(chan struct{}, maxHashing),
 		local: &junctor.Principal{
 			Tenant: junctor.DefaultTenant, Issuer: junctor.IssuerLocal, Subject: "operator", Name: "operator",
 			Scopes: []junctor.Scope{junctor.ScopeAdmin},
@@ -79,33 +73,58 @@ func New(ctx context.Context, c Config) (*Identity, error) {
 			Scopes: []junctor.Scope{junctor.ScopeToolsRead, junctor.ScopeToolsCall},
 		}
 	}
-	i.snapshot.Store(build(nil, nil))
+	i.snapshot.Store(build(rows{}, nil))
 	if err := i.Reload(ctx); err != nil {
 		return nil, err
 	}
 	return i, nil
 }
 
-// Reload reads all keys anew: for changes that another process made. On an
-// error the former snapshot stays.
+// Reload reads everything anew: for changes that another process made, and
+// after a change of agents. On an error the former snapshot stays.
 func (i *Identity) Reload(ctx context.Context) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.reload(ctx)
 }
 
-func (i *Identity) reload(ctx context.Context) error {
-	keys, err := i.keys.All(ctx)
-	if err != nil {
+func (i *Identity) reload(ctx context.Context) (err error) {
+	var r rows
+	if r.keys, err = i.store.Keys(ctx); err != nil {
 		return err
 	}
-	i.publish(keys)
+	if r.users, err = i.store.Users(ctx); err != nil {
+		return err
+	}
+	if r.agents, err = i.store.KeyAgents(ctx); err != nil {
+		return err
+	}
+	if r.logins, err = i.store.Logins(ctx, i.now()); err != nil {
+		return err
+	}
+	i.publish(r)
 	return nil
 }
 
-// publish makes keys what the next check sees. The caller holds mu.
-func (i *Identity) publish(keys []junctor.Key) {
-	i.snapshot.Store(build(keys, i.snapshot.Load()))
+// settle makes a change that is stored one that the next check sees. The
+// caller holds mu. Where the new state cannot be read, drop takes out of the
+// former one what must not be found in it any more.
+func (i *Identity) settle(ctx context.Context, drop func(*rows)) error {
+	err := i.reload(context.WithoutCancel(ctx))
+	if err != nil && drop != nil {
+		r := i.snapshot.Load().clone()
+		drop(&r)
+		i.publish(r)
+		i.log.LogAttrs(ctx, slog.LevelWarn, "what was stored could not be read again; it is tried in a minute", slog.String("error", err.Error()))
+		return nil
+	}
+	return err
+}
+
+// publish makes rows what the next check sees. The caller holds mu.
+func (i *Identity) publish(r rows) {
+	i.snapshot.Store(build(r, i.snapshot.Load()))
+	i.changed(r.users)
 }
 
 // Local is the principal of the operator's own socket.

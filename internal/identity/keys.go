@@ -15,51 +15,137 @@ import (
 // maxName is how long the name of a key may be, in characters.
 const maxName = 64
 
-// CreateKey makes a key and gives its token, which is kept nowhere: this is the
-// only time it can be seen. A zero expiresAt is never. Errors: invalid for a
-// bad name, scope or expiry, not_found for an unknown tenant. Whether the
-// caller may hand out these scopes is not judged here.
-func (i *Identity) CreateKey(ctx context.Context, tenant junctor.TenantID, name string, scopes []junctor.Scope, expiresAt time.Time) (junctor.Key, string, error) {
-	now := i.now()
-	if err := checkName(name); err != nil {
-		return junctor.Key{}, "", err
-	}
-	if err := junctor.CheckScopes(scopes); err != nil {
-		return junctor.Key{}, "", err
-	}
-	if !expiresAt.IsZero() && !stored(expiresAt).After(now) {
-		return junctor.Key{}, "", junctor.Errorf(junctor.CodeInvalid, "the key would have expired at %s, which has passed: name a later time, or none", expiresAt.Format(time.RFC3339))
-	}
-	k, token := newKey(tenant, name, scopes, now)
-	k.ExpiresAt = stored(expiresAt)
+// MaxGrace is how long the token before may work on after a rotation.
+const MaxGrace = 7 * 24 * time.Hour
 
+// NewKey says what key is wanted. It belongs to the user or to the agent, or,
+// without either, to a service that it alone stands for.
+type NewKey struct {
+	Name      string
+	User      string // by id
+	Agent     string // by name
+	Scopes    []junctor.Scope
+	ExpiresAt time.Time // zero: never
+}
+
+// CreateKey makes a key and gives its token, which is kept nowhere: this is the
+// only time it can be seen. Errors: invalid for a bad name, scope or expiry, or
+// a scope that its owner can not have; not_found for an unknown tenant or
+// owner. Whether the caller may hand out these scopes is not judged here.
+func (i *Identity) CreateKey(ctx context.Context, tenant junctor.TenantID, n NewKey) (junctor.Key, string, error) {
+	now := i.now()
+	if err := checkName(n.Name); err != nil {
+		return junctor.Key{}, "", err
+	}
+	if err := junctor.CheckScopes(n.Scopes); err != nil {
+		return junctor.Key{}, "", err
+	}
+	if !n.ExpiresAt.IsZero() && !stored(n.ExpiresAt).After(now) {
+		return junctor.Key{}, "", junctor.Errorf(junctor.CodeInvalid, "the key would have expired at %s, which has passed: name a later time, or none", n.ExpiresAt.Format(time.RFC3339))
+	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if err := i.keys.Create(ctx, k); err != nil {
+	if err := i.fits(tenant, n); err != nil {
 		return junctor.Key{}, "", err
 	}
-	i.publish(append(slices.Clone(i.snapshot.Load().keys), k))
-	i.log.LogAttrs(ctx, slog.LevelInfo, "key created", slog.String("tenant", string(tenant)), slog.String("key", k.ID), slog.String("name", name))
+	k, token := newKey(tenant, n.Name, n.Scopes, now)
+	k.User, k.Agent, k.ExpiresAt = n.User, n.Agent, stored(n.ExpiresAt)
+	if err := i.store.For(tenant).CreateKey(ctx, k); err != nil {
+		return junctor.Key{}, "", err
+	}
+	if err := i.settle(ctx, func(r *rows) { r.keys = append(r.keys, k) }); err != nil {
+		return junctor.Key{}, "", err
+	}
+	i.log.LogAttrs(ctx, slog.LevelInfo, "key created", slog.String("tenant", string(tenant)), slog.String("key", k.ID), slog.String("name", k.Name))
 	k.Scopes = slices.Clone(k.Scopes)
 	return k, token, nil
+}
+
+// fits says whether the owner of a key can have its scopes.
+func (i *Identity) fits(tenant junctor.TenantID, n NewKey) error {
+	can, whose := junctor.Scopes(), ""
+	switch {
+	case n.User != "" && n.Agent != "":
+		return junctor.Errorf(junctor.CodeInvalid, "a key belongs to a user or to an agent, not to both")
+	case n.Agent != "":
+		can, whose = junctor.AgentScopes(), "a key of an agent"
+	case n.User != "":
+		if u := i.snapshot.Load().userOf[ref{tenant, n.User}]; u != nil { // the store knows who is new
+			can, whose = u.Role.Cut(junctor.Scopes()), "a key of "+u.Name+", whose role is "+string(u.Role)+","
+		}
+	}
+	for _, s := range n.Scopes {
+		if !slices.Contains(can, s) {
+			return junctor.Errorf(junctor.CodeInvalid, "%s cannot have the scope %s", whose, s)
+		}
+	}
+	return nil
+}
+
+// RotateKey gives a key a new token, and lets the former one work on for the
+// grace. What is bound to the key or to its owner goes on. not_found when the
+// tenant has no such key that is live.
+func (i *Identity) RotateKey(ctx context.Context, tenant junctor.TenantID, id string, grace time.Duration) (junctor.Key, string, error) {
+	if grace < 0 || grace > MaxGrace {
+		return junctor.Key{}, "", junctor.Errorf(junctor.CodeInvalid, "the former token may work on for 0 to %s, not for %s", MaxGrace, grace)
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if n := i.admin(); i.fixed && n >= 0 && tenant == junctor.DefaultTenant && i.snapshot.Load().keys[n].ID == id {
+		return junctor.Key{}, "", junctor.Errorf(junctor.CodeConflict, "this key is JUNCTOR_ADMIN_KEY: change it there, and restart")
+	}
+	now := i.now()
+	k, err := i.store.For(tenant).Key(ctx, id)
+	if err != nil {
+		return junctor.Key{}, "", err
+	}
+	token := newToken(k.ID)
+	k.Prefix, k.Hash = prefixOf(token), hash(token)
+	if k, err = i.store.For(tenant).RotateKey(ctx, k, now.Add(grace), now); err != nil {
+		return junctor.Key{}, "", err
+	}
+	err = i.settle(ctx, func(r *rows) {
+		if n := slices.IndexFunc(r.keys, func(o junctor.Key) bool { return o.Tenant == tenant && o.ID == id }); n >= 0 {
+			r.keys[n] = k
+		}
+	})
+	i.log.LogAttrs(ctx, slog.LevelInfo, "key rotated", slog.String("tenant", string(tenant)), slog.String("key", id), slog.Duration("grace", grace))
+	return k, token, err
 }
 
 // RevokeKey ends a key. It opens no door any more once RevokeKey returns.
 // not_found when the tenant has no such key.
 func (i *Identity) RevokeKey(ctx context.Context, tenant junctor.TenantID, id string) error {
+	return i.revoke(ctx, tenant, "key", id, func(k *junctor.Key) bool { return k.ID == id }, func(at time.Time) error {
+		return i.store.For(tenant).RevokeKey(ctx, id, at)
+	})
+}
+
+// RevokeAgent ends all keys of an agent, by its name, as RevokeKey does.
+func (i *Identity) RevokeAgent(ctx context.Context, tenant junctor.TenantID, agent string) error {
+	return i.revoke(ctx, tenant, "agent", agent, func(k *junctor.Key) bool { return k.Agent == agent }, func(at time.Time) error {
+		return i.store.For(tenant).RevokeKeysOf(ctx, "", agent, at)
+	})
+}
+
+func (i *Identity) revoke(ctx context.Context, tenant junctor.TenantID, what, id string, meant func(*junctor.Key) bool, do func(time.Time) error) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	now := stored(i.now())
-	if err := i.keys.Revoke(ctx, tenant, id, now); err != nil {
+	if err := do(now); err != nil {
 		return err
 	}
-	keys := slices.Clone(i.snapshot.Load().keys)
-	if n := i.snapshot.Load().index(tenant, id); n >= 0 && keys[n].RevokedAt.IsZero() {
-		keys[n].RevokedAt = now
-		i.publish(keys)
+	err := i.settle(ctx, func(r *rows) { revokeKeys(r, tenant, now, meant) })
+	i.log.LogAttrs(ctx, slog.LevelInfo, "keys revoked", slog.String("tenant", string(tenant)), slog.String(what, id))
+	return err
+}
+
+func revokeKeys(r *rows, tenant junctor.TenantID, at time.Time, meant func(*junctor.Key) bool) {
+	for n := range r.keys {
+		if k := &r.keys[n]; k.Tenant == tenant && k.RevokedAt.IsZero() && meant(k) {
+			k.RevokedAt = at
+		}
 	}
-	i.log.LogAttrs(ctx, slog.LevelInfo, "key revoked", slog.String("tenant", string(tenant)), slog.String("key", id))
-	return nil
 }
 
 // ListKeys lists a tenant's keys, oldest first, revoked and expired ones
@@ -81,6 +167,35 @@ func (i *Identity) ListKeys(ctx context.Context, tenant junctor.TenantID) ([]jun
 		list = append(list, k)
 	}
 	return list, nil
+}
+
+// Manages says whether a principal may see, rotate and revoke a key of their
+// tenant: an admin every one; a person their own, and those of the agents they
+// made; a service those of services. Nobody manages a key that can do more than
+// they can.
+func (i *Identity) Manages(p *junctor.Principal, k *junctor.Key) bool {
+	if p.Tenant != k.Tenant || p.Has(junctor.ScopeAdmin) {
+		return p.Tenant == k.Tenant
+	}
+	s := i.snapshot.Load()
+	h := s.holder(k)
+	switch {
+	case h == nil || slices.ContainsFunc(h.Scopes, func(s junctor.Scope) bool { return !p.Has(s) }):
+		return false
+	case k.Agent != "":
+		return s.agentOf[ref{k.Tenant, k.Agent}].Owner == p.ID()
+	}
+	return h.Issuer == p.Issuer && (k.User == "" || k.User == p.User)
+}
+
+// AgentOwner is who made an agent, as junctor.Agent has it; not_found when the
+// tenant has no such agent.
+func (i *Identity) AgentOwner(tenant junctor.TenantID, agent string) (string, error) {
+	a, ok := i.snapshot.Load().agentOf[ref{tenant, agent}]
+	if !ok {
+		return "", junctor.Errorf(junctor.CodeNotFound, "there is no agent %q; junctor agent ls lists them", agent)
+	}
+	return a.Owner, nil
 }
 
 // newKey makes a key and its token, and stores neither.

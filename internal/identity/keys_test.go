@@ -1,7 +1,6 @@
 package identity_test
 
 import (
-	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,22 +13,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestNewNeedsKeys(t *testing.T) {
+func TestNewNeedsAStore(t *testing.T) {
 	t.Parallel()
 	if _, err := identity.New(t.Context(), identity.Config{}); err == nil {
-		t.Error("made without keys")
+		t.Error("made without a store")
 	}
-	b := setup(t)
-	b.keys.err = junctor.Errorf(junctor.CodeUnavailable, "away")
-	_, err := identity.New(t.Context(), identity.Config{Keys: b.keys})
-	fails(t, err, junctor.CodeUnavailable)
+	_, err := identity.New(gone(t), identity.Config{Store: setup(t).store})
+	fails(t, err, junctor.CodeCanceled)
 }
 
 func TestCreateKey(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	scopes := []junctor.Scope{junctor.ScopeToolsCall, junctor.ScopeAuditRead, junctor.ScopeToolsCall}
-	k, token, err := b.CreateKey(t.Context(), junctor.DefaultTenant, "ci", scopes, b.clock.Now().Add(time.Hour))
+	k, token, err := b.CreateKey(t.Context(), junctor.DefaultTenant, identity.NewKey{Name: "ci", Scopes: scopes, ExpiresAt: b.clock.Now().Add(time.Hour)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,12 +74,12 @@ func TestCreateKeyRefuses(t *testing.T) {
 		if c.tenant == "" {
 			c.tenant = junctor.DefaultTenant
 		}
-		_, token, err := b.CreateKey(t.Context(), c.tenant, c.name, c.scopes, c.expires)
+		_, token, err := b.CreateKey(t.Context(), c.tenant, identity.NewKey{Name: c.name, Scopes: c.scopes, ExpiresAt: c.expires})
 		if token != "" || junctor.CodeOf(err) != c.want || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: got %q: %v", name, junctor.CodeOf(err), err)
 		}
 	}
-	if _, _, err := b.CreateKey(t.Context(), junctor.DefaultTenant, strings.Repeat("ü", 64), call, time.Time{}); err != nil {
+	if _, _, err := b.CreateKey(t.Context(), junctor.DefaultTenant, identity.NewKey{Name: strings.Repeat("ü", 64), Scopes: call}); err != nil {
 		t.Errorf("64 characters: %v", err)
 	}
 	list, err := b.ListKeys(t.Context(), junctor.DefaultTenant)
@@ -97,7 +94,7 @@ func TestTenantsKeepToThemselves(t *testing.T) {
 	if err := b.store.EnsureTenant(t.Context(), "acme", "Acme"); err != nil {
 		t.Fatal(err)
 	}
-	k, token, err := b.CreateKey(t.Context(), "acme", "ci", []junctor.Scope{junctor.ScopeAdmin}, time.Time{})
+	k, token, err := b.CreateKey(t.Context(), "acme", identity.NewKey{Name: "ci", Scopes: []junctor.Scope{junctor.ScopeAdmin}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,9 +119,7 @@ func TestRevokeKey(t *testing.T) {
 	_, stays := b.key(t, "stays", time.Time{})
 
 	// What is not stored is not done: after a restart it would be undone.
-	b.keys.err = junctor.Errorf(junctor.CodeUnavailable, "away")
-	fails(t, b.RevokeKey(t.Context(), junctor.DefaultTenant, k.ID), junctor.CodeUnavailable)
-	b.keys.err = nil
+	fails(t, b.RevokeKey(gone(t), junctor.DefaultTenant, k.ID), junctor.CodeCanceled)
 	if _, err := b.Token(token); err != nil {
 		t.Errorf("a key whose revocation failed: %v", err)
 	}
@@ -160,11 +155,9 @@ func TestReloadSeesOtherProcesses(t *testing.T) {
 	if err := b.RevokeKey(t.Context(), junctor.DefaultTenant, k.ID); err != nil {
 		t.Fatal(err)
 	}
-	b.keys.err = errors.New("away")
-	if err := other.Reload(t.Context()); err == nil {
+	if err := other.Reload(gone(t)); err == nil {
 		t.Error("a failed reload says nothing")
 	}
-	b.keys.err = nil
 	if _, err := other.Token(token); err != nil {
 		t.Errorf("a failed reload changed the snapshot: %v", err)
 	}
@@ -204,11 +197,9 @@ func TestLastUse(t *testing.T) {
 	if got := stored(); !got.IsZero() {
 		t.Errorf("stored before the flush: %s", got)
 	}
-	b.keys.err = errors.New("away")
-	if err := b.Flush(t.Context()); err == nil {
+	if err := b.Flush(gone(t)); err == nil {
 		t.Error("a failed flush says nothing")
 	}
-	b.keys.err = nil
 
 	// Neither a failed flush, nor a new snapshot, nor revocation loses a use.
 	if err := b.RevokeKey(t.Context(), junctor.DefaultTenant, k.ID); err != nil {
@@ -220,8 +211,7 @@ func TestLastUse(t *testing.T) {
 	if got := stored(); !got.Equal(used) {
 		t.Errorf("stored as used at %s, want %s", got, used)
 	}
-	b.keys.err = errors.New("away")
-	if err := b.Flush(t.Context()); err != nil {
+	if err := b.Flush(gone(t)); err != nil {
 		t.Errorf("a flush with nothing to do went to the store: %v", err)
 	}
 }

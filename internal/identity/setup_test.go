@@ -34,38 +34,10 @@ func (c *clock) add(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// faulty is a place for keys that can be told to fail.
-type faulty struct {
-	identity.Keys
-	err error
-}
-
-func (f *faulty) All(ctx context.Context) ([]junctor.Key, error) {
-	if f.err != nil {
-		return nil, f.err
-	}
-	return f.Keys.All(ctx)
-}
-
-func (f *faulty) Revoke(ctx context.Context, tenant junctor.TenantID, id string, at time.Time) error {
-	if f.err != nil {
-		return f.err
-	}
-	return f.Keys.Revoke(ctx, tenant, id, at)
-}
-
-func (f *faulty) Touch(ctx context.Context, tenant junctor.TenantID, used map[string]time.Time) error {
-	if f.err != nil {
-		return f.err
-	}
-	return f.Keys.Touch(ctx, tenant, used)
-}
-
 // bundle is an Identity over a real database, and what it stands on.
 type bundle struct {
 	*identity.Identity
 	store *store.Store
-	keys  *faulty
 	clock *clock
 	log   *bytes.Buffer
 	path  string
@@ -82,7 +54,6 @@ func setup(t testing.TB, change ...func(*identity.Config)) *bundle {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = b.store.Close() })
-	b.keys = &faulty{Keys: identity.Stored(b.store)}
 	b.Identity = another(t, b, change...)
 	return b
 }
@@ -92,7 +63,7 @@ func setup(t testing.TB, change ...func(*identity.Config)) *bundle {
 func another(t testing.TB, b *bundle, change ...func(*identity.Config)) *identity.Identity {
 	t.Helper()
 	c := identity.Config{
-		Keys: b.keys, Now: b.clock.Now,
+		Store: b.store, Now: b.clock.Now,
 		Logger: slog.New(slog.NewJSONHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	for _, f := range change {
@@ -105,12 +76,23 @@ func another(t testing.TB, b *bundle, change ...func(*identity.Config)) *identit
 	return i
 }
 
+// addAgent writes an agent's row, as whoever keeps agents does.
+func (b *bundle) addAgent(ctx context.Context, name, owner string) error {
+	raw, err := sqlite.Raw(ctx, b.path)
+	if err != nil {
+		return err
+	}
+	defer raw.Close()
+	_, err = raw.Write.ExecContext(ctx, `INSERT INTO agents (tenant_id, name, role, tier, owner, disabled, created_at, updated_at) VALUES ('default', ?, 'QA', '', ?, 0, 1, 1)`, name, owner)
+	return err
+}
+
 func opened(c *identity.Config) { c.Open = true }
 
 // key makes a key that may call tools.
 func (b *bundle) key(t testing.TB, name string, expires time.Time) (junctor.Key, string) {
 	t.Helper()
-	k, token, err := b.CreateKey(t.Context(), junctor.DefaultTenant, name, []junctor.Scope{junctor.ScopeToolsCall}, expires)
+	k, token, err := b.CreateKey(t.Context(), junctor.DefaultTenant, identity.NewKey{Name: name, Scopes: []junctor.Scope{junctor.ScopeToolsCall}, ExpiresAt: expires})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,6 +116,14 @@ func header(pairs ...string) http.Header {
 		h.Add(pairs[n], pairs[n+1])
 	}
 	return h
+}
+
+// gone is a context that has ended: what needs the database fails with it.
+func gone(t testing.TB) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
 }
 
 func fails(t testing.TB, err error, want junctor.Code) {

@@ -21,11 +21,14 @@ const (
 func newID() string { return strings.ToLower(rand.Text()[:16]) }
 
 // newToken makes the token of the key with that id.
-func newToken(id string) string {
+func newToken(id string) string { return tokenMark + id[:8] + "_" + newSecret() }
+
+// newSecret makes 32 random bytes in base 62.
+func newSecret() string {
 	var secret [32]byte
 	_, _ = rand.Read(secret[:]) // never fails: it ends the process first
 	digits := new(big.Int).SetBytes(secret[:]).Text(62)
-	return tokenMark + id[:8] + "_" + strings.Repeat("0", secretDigits-len(digits)) + digits
+	return strings.Repeat("0", secretDigits-len(digits)) + digits
 }
 
 // prefixOf is what may be shown of a token: nothing of one that was not made

@@ -110,26 +110,27 @@ func (s *Store) KeyAgents(ctx context.Context) ([]KeyAgent, error) {
 	return list, nil
 }
 
-// RotateKey gives a key another hash. With a later until the former one is kept
-// until then; the one before that is forgotten at once. The key is given back
-// as stored; not_found when the tenant has no such key that is live at now.
-func (t *Tenant) RotateKey(ctx context.Context, id string, hash [32]byte, until, now time.Time) (junctor.Key, error) {
+// RotateKey gives a key the hash and the prefix that k has. With an until after
+// now the former hash is kept until then; the one before that is forgotten at
+// once. The key is given back as stored; not_found when the tenant has no such
+// key that is live at now.
+func (t *Tenant) RotateKey(ctx context.Context, k junctor.Key, until, now time.Time) (junctor.Key, error) {
 	former := `former_hash = NULL, former_until = NULL`
 	args := []any{}
 	if until.After(now) {
 		former = `former_hash = hash, former_until = ?`
 		args = append(args, micros(until))
 	}
-	args = append(args, hash[:], string(t.id), id, micros(now))
-	n, err := t.s.do(ctx, `UPDATE keys SET `+former+`, hash = ?
+	args = append(args, k.Hash[:], k.Prefix, string(t.id), k.ID, micros(now))
+	n, err := t.s.do(ctx, `UPDATE keys SET `+former+`, hash = ?, prefix = ?
 		WHERE tenant_id = ? AND id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)`, args...)
 	if err != nil {
-		return junctor.Key{}, t.s.fail(ctx, err, "rotate the key %q", id)
+		return junctor.Key{}, t.s.fail(ctx, err, "rotate the key %q", k.ID)
 	}
 	if n == 0 {
 		return junctor.Key{}, missing("there is no such key that is live; junctor key ls shows them")
 	}
-	return t.Key(ctx, id)
+	return t.Key(ctx, k.ID)
 }
 
 // RevokeKeysOf marks all keys of a user, by id, or of an agent, by name, as

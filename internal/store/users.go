@@ -114,6 +114,39 @@ func (t *Tenant) DeleteUser(ctx context.Context, id string, at time.Time) error 
 	return nil
 }
 
+// HandOverAgents gives the agents of one owner to another, and says which they
+// are, by name.
+func (t *Tenant) HandOverAgents(ctx context.Context, from, to string) ([]string, error) {
+	var names []string
+	err := t.s.tx(ctx, func(tx *sql.Tx) error {
+		names = nil
+		if err := t.hold(ctx, tx); err != nil {
+			return err
+		}
+		rows, err := tx.QueryContext(ctx, t.s.dialect.Bind(`SELECT name FROM agents WHERE tenant_id = ? AND owner = ? ORDER BY name`), string(t.id), from)
+		if err != nil {
+			return err
+		}
+		defer rows.Close() // rows.Err tells what went wrong
+		for rows.Next() {
+			var name string
+			if err := rows.Scan(&name); err != nil {
+				return err
+			}
+			names = append(names, name)
+		}
+		if err := rows.Err(); err != nil {
+			return err
+		}
+		_, err = t.s.exec(ctx, tx, `UPDATE agents SET owner = ?, updated_at = updated_at + 1 WHERE tenant_id = ? AND owner = ?`, to, string(t.id), from)
+		return err
+	})
+	if err != nil {
+		return nil, t.s.fail(ctx, err, "hand over the agents of %q", from)
+	}
+	return names, nil
+}
+
 // LinkUser notes who a user is at an identity provider. Conflict when that
 // party is somebody here already, not_found when there is no such user.
 func (t *Tenant) LinkUser(ctx context.Context, id, issuer, subject string, at time.Time) error {

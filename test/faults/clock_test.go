@@ -57,7 +57,7 @@ func openGround(t *testing.T, dir string, now func() time.Time) *ground {
 	if g.ring, err = seal.OpenRing(ctx, rings{g.store}, master, seal.RingOptions{Now: now}); err != nil {
 		t.Fatal(err)
 	}
-	if g.identity, err = identity.New(ctx, identity.Config{Keys: identity.Stored(g.store), Logger: log, Now: now}); err != nil {
+	if g.identity, err = identity.New(ctx, identity.Config{Store: g.store, Logger: log, Now: now}); err != nil {
 		t.Fatal(err)
 	}
 	g.journal, err = audit.Open(ctx, audit.Options{Dir: filepath.Join(dir, "journal"), Node: "one", Keep: 30 * time.Minute, Now: now, Logger: log})
@@ -98,7 +98,7 @@ func TestClockSetBack(t *testing.T) {
 	dir := t.TempDir()
 	c := clock.New(time.Now().Round(0)) // a wall clock only
 	g := openGround(t, dir, c.Now)
-	_, token, err := g.identity.CreateKey(t.Context(), junctor.DefaultTenant, "k", []junctor.Scope{junctor.ScopeToolsCall}, c.Now().Add(90*time.Minute))
+	_, token, err := g.identity.CreateKey(t.Context(), junctor.DefaultTenant, identity.NewKey{Name: "k", Scopes: []junctor.Scope{junctor.ScopeToolsCall}, ExpiresAt: c.Now().Add(90 * time.Minute)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -119,29 +119,30 @@ func rotateKey(t *trial) {
 	st := t.open()
 	ok(t, st.EnsureTenant(t.Context(), "acme", "Acme"))
 	def := st.For(junctor.DefaultTenant)
-	first, next := m.key("a", "one"), m.key("", "")
+	first, next := m.key("a", "one"), m.key("a", "")
 	first.Tenant = junctor.DefaultTenant
 	ok(t, def.CreateKey(t.Context(), first))
-	got := must(def.RotateKey(t.Context(), "a", next.Hash, moment(20), moment(10)))(t)
+	got := must(def.RotateKey(t.Context(), next, moment(20), moment(10)))(t)
 	want := first
-	want.Hash, want.Former, want.FormerUntil = next.Hash, first.Hash, moment(20)
+	want.Prefix, want.Hash, want.Former, want.FormerUntil = next.Prefix, next.Hash, first.Hash, moment(20)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	third := m.key("", "")
-	got = must(def.RotateKey(t.Context(), "a", third.Hash, moment(10), moment(10)))(t)
-	want.Hash, want.Former, want.FormerUntil = third.Hash, [32]byte{}, time.Time{}
+	third := m.key("a", "")
+	got = must(def.RotateKey(t.Context(), third, moment(10), moment(10)))(t)
+	want.Prefix, want.Hash, want.Former, want.FormerUntil = third.Prefix, third.Hash, [32]byte{}, time.Time{}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("without a grace (-want +got):\n%s", diff)
 	}
-	_, err := st.For("acme").RotateKey(t.Context(), "a", m.key("", "").Hash, moment(20), moment(10))
+	_, err := st.For("acme").RotateKey(t.Context(), m.key("a", ""), moment(20), moment(10))
 	fails(t, err, junctor.CodeNotFound)
 	other := m.key("b", "other")
 	ok(t, def.CreateKey(t.Context(), other))
-	_, err = def.RotateKey(t.Context(), "a", other.Hash, moment(20), moment(10))
+	other.ID = "a"
+	_, err = def.RotateKey(t.Context(), other, moment(20), moment(10))
 	fails(t, err, junctor.CodeConflict)
 	ok(t, def.RevokeKey(t.Context(), "a", moment(11)))
-	_, err = def.RotateKey(t.Context(), "a", m.key("", "").Hash, moment(20), moment(12))
+	_, err = def.RotateKey(t.Context(), m.key("a", ""), moment(20), moment(12))
 	fails(t, err, junctor.CodeNotFound)
 }
 

@@ -1,0 +1,76 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// Logins is the sessions of people in browsers.
+type Logins interface {
+	// ListLogins lists those that are live, of one user by id or, with "", of all.
+	ListLogins(ctx context.Context, tenant junctor.TenantID, user string) ([]junctor.Login, error)
+	RevokeLogin(ctx context.Context, tenant junctor.TenantID, id string) error
+}
+
+type loginQuery struct {
+	User string `query:"user" maxLength:"100" doc:"Only the logins of this user, by id or name."`
+}
+
+type loginID struct {
+	ID string `path:"id" doc:"The login's id."`
+}
+
+func (a *api) loginRoutes() {
+	tags := []string{"logins"}
+	route(a, huma.Operation{
+		OperationID: "list-logins", Method: http.MethodGet, Path: "/logins", Summary: "List logins that are live: an admin all, others their own", Tags: tags,
+	}, func(ctx context.Context, in *loginQuery) (*pageOf[junctor.Login], error) {
+		logins, err := a.logins(ctx, in.User)
+		return newPage(logins, ""), err
+	})
+	route(a, huma.Operation{
+		OperationID: "delete-login", Method: http.MethodDelete, Path: "/logins/{id}", Summary: "End a login", Tags: tags,
+		DefaultStatus: http.StatusNoContent,
+	}, func(ctx context.Context, in *loginID) (*none, error) {
+		logins, err := a.logins(ctx, "")
+		if err == nil && !slices.ContainsFunc(logins, func(l junctor.Login) bool { return l.ID == in.ID }) {
+			err = junctor.Errorf(junctor.CodeNotFound, "there is no such login; junctor login ls shows their ids")
+		}
+		if err != nil {
+			return nil, err
+		}
+		return &none{}, a.Logins.RevokeLogin(ctx, caller(ctx).Tenant, in.ID)
+	})
+}
+
+// logins lists what the caller may see, of the one user where one is named.
+func (a *api) logins(ctx context.Context, user string) ([]junctor.Login, error) {
+	p := caller(ctx)
+	own := ""
+	if !p.Has(junctor.ScopeAdmin) {
+		if own = person(p); own == "" {
+			return nil, nil
+		}
+	}
+	if user != "" {
+		u, err := a.Users.User(ctx, p.Tenant, user)
+		if err != nil || own != "" && own != u.ID {
+			return nil, err
+		}
+		own = u.ID
+	}
+	return a.Logins.ListLogins(ctx, p.Tenant, own)
+}
+
+// person is the id of the user that a principal is, and not merely acts for.
+func person(p *junctor.Principal) string {
+	if p.Issuer != junctor.IssuerUser {
+		return ""
+	}
+	return p.User
+}

@@ -1,0 +1,98 @@
+package app
+
+import (
+	"context"
+	"maps"
+	"net/url"
+	"sync"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admin"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/identity"
+)
+
+// directory is the users, logins and tenants as the admin API wants them.
+type directory struct {
+	*identity.Identity
+	app *App
+}
+
+// CreateLink gives the address that signs a user in.
+func (d directory) CreateLink(ctx context.Context, tenant junctor.TenantID, id string) (string, time.Time, error) {
+	token, expires, err := d.Identity.CreateLink(ctx, tenant, id)
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	return d.app.ConsoleURL() + "/login?" + url.Values{"token": {token}}.Encode(), expires, nil
+}
+
+// RemoveUser deletes a user. First they open nothing any more; then what was
+// theirs alone goes, and what others use goes to whoever deletes; at last the
+// user does. Where it fails in between, it can be repeated.
+func (d directory) RemoveUser(ctx context.Context, p *junctor.Principal, id string) (admin.RemovedUser, error) {
+	out := admin.RemovedUser{User: id, RemovedServers: []string{}, Servers: []string{}, Agents: []string{}}
+	if _, err := d.ChangeUser(ctx, p.Tenant, id, func(u *junctor.User) error { u.Disabled = true; return nil }); err != nil {
+		return out, err
+	}
+	rows := d.app.store.For(p.Tenant)
+	servers, err := rows.Servers(ctx)
+	if err != nil {
+		return out, err
+	}
+	for _, row := range servers {
+		switch {
+		case row.Owner != junctor.UserOwner(id):
+			continue
+		case row.Private:
+			err = d.app.servers.RemoveServer(ctx, p, row.ID)
+			out.RemovedServers = append(out.RemovedServers, row.ID)
+		default:
+			row.Owner = p.ID()
+			_, err = rows.UpdateServer(ctx, row)
+			out.Servers = append(out.Servers, row.ID)
+		}
+		if err != nil {
+			return out, err
+		}
+	}
+	agents, err := rows.HandOverAgents(ctx, junctor.UserOwner(id), p.ID())
+	if err != nil {
+		return out, err
+	}
+	out.Agents = append(out.Agents, agents...)
+	return out, d.DeleteUser(ctx, p.Tenant, id)
+}
+
+// choices tells the catalogue whose tools each user wants to see.
+type choices struct {
+	catalog *catalog.Catalog
+
+	mu   sync.Mutex
+	told map[junctor.TenantID]map[string]junctor.Sources
+}
+
+// changed is told all users of all tenants.
+func (c *choices) changed(users []junctor.User) {
+	now := map[junctor.TenantID]map[string]junctor.Sources{}
+	for _, u := range users {
+		if now[u.Tenant] == nil {
+			now[u.Tenant] = map[string]junctor.Sources{}
+		}
+		now[u.Tenant][u.ID] = u.Sources
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for tenant := range c.told {
+		if now[tenant] == nil {
+			now[tenant] = map[string]junctor.Sources{} // its last user is gone
+		}
+	}
+	for tenant, sources := range now {
+		if !maps.Equal(c.told[tenant], sources) {
+			c.catalog.SetSources(tenant, sources)
+		}
+	}
+	c.told = now
+}
