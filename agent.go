@@ -109,7 +109,7 @@ func (a *Agent) Grants(k Kind) []Grant {
 		return a.Prompts
 	case KindResource, KindSubscription:
 		return a.Resources
-	case KindServer:
+	case KindServer, KindAgent:
 	}
 	return nil
 }

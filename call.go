@@ -12,7 +12,8 @@ const (
 	KindPrompt       Kind = "prompt"
 	KindCompletion   Kind = "completion"
 	KindSubscription Kind = "subscription"
-	KindServer       Kind = "server" // a change to the servers, recorded when it is refused
+	KindServer       Kind = "server" // a server's own door, or a change to the servers: recorded when it is refused
+	KindAgent        Kind = "agent"  // an agent's door: recorded when it is refused
 )
 
 // Door is where a call came in.

@@ -1,6 +1,7 @@
 package catalog_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -128,25 +129,27 @@ func TestActing(t *testing.T) {
 	c := newCatalog(t, catalog.Options{})
 	c.SetAgents(tenant, []junctor.Agent{{Name: "a", Role: "Dev", Owner: "user:u1"}, {Name: "b", Role: "Dev", Owner: "user:u1"}, {Name: "off", Role: "Dev", Owner: "user:u1", Disabled: true}})
 	own := agentOf("a")
-	if got := shelf(c).Acting(own, "a"); got != own {
-		t.Errorf("the agent itself is %+v", got)
+	if got, err := shelf(c).Acting(own, "a"); got != own || err != nil {
+		t.Errorf("the agent itself is %+v, %v", got, err)
 	}
 	service := &junctor.Principal{Tenant: tenant, Issuer: junctor.IssuerKey, Subject: "u1", Scopes: []junctor.Scope{junctor.ScopeToolsCall}}
 	for who, p := range map[string]*junctor.Principal{
 		"another agent": agentOf("b"), "another user": userOf("u2"), "a key with the user's id": service, "nobody": {Tenant: tenant},
 	} {
-		if got := shelf(c).Acting(p, "a"); got != nil {
-			t.Errorf("%s acts as the agent: %+v", who, got)
+		got, err := shelf(c).Acting(p, "a")
+		hidden, ok := errors.AsType[*catalog.HiddenError](err)
+		if got != nil || !ok || hidden.Reason != catalog.ReasonOwner {
+			t.Errorf("%s acts as the agent: %+v, %v", who, got, err)
 		}
 	}
 	for _, name := range []string{"off", "never"} {
-		if got := shelf(c).Acting(userOf("u1"), name); got != nil {
-			t.Errorf("%s: %+v", name, got)
+		if got, err := shelf(c).Acting(userOf("u1"), name); got != nil || err == nil || err.Error() != "unknown agent \""+name+"\"" {
+			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
 	admin := userOf("u9", junctor.ScopeAdmin)
 	for _, p := range []*junctor.Principal{userOf("u1"), admin} {
-		as := shelf(c).Acting(p, "a")
+		as, _ := shelf(c).Acting(p, "a")
 		if as == nil || as.Agent != "a" || !as.Same(p) || as.Has(junctor.ScopeAdmin) || !as.Has(junctor.ScopeToolsCall) || !as.Has(junctor.ScopeToolsRead) {
 			t.Errorf("%s acts as %+v", p.ID(), as)
 		}

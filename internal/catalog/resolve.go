@@ -119,9 +119,13 @@ func (sh *Shelf) Resource(p *junctor.Principal, v View, uri string) (Item, error
 
 // Server finds a server that p may see under its own names.
 func (sh *Shelf) Server(p *junctor.Principal, id string) (*Server, error) {
+	unknown := func() *junctor.Error { return junctor.Errorf(junctor.CodeNotFound, "unknown server %q", clip(id)) }
 	s := sh.byID[id]
-	if s == nil || sh.Visible(p, View{Server: id}, s, "", "") != "" {
-		return nil, junctor.Errorf(junctor.CodeNotFound, "unknown server %q", clip(id))
+	if s == nil {
+		return nil, unknown()
+	}
+	if why := sh.Visible(p, View{Server: id}, s, "", ""); why != "" {
+		return nil, hide(why, unknown())
 	}
 	return s, nil
 }

@@ -19,6 +19,7 @@ const (
 	ReasonDisabled Reason = "the agent is switched off"
 	ReasonGrant    Reason = "not on the agent's list"
 	ReasonRole     Reason = "not for the agent's role"
+	ReasonOwner    Reason = "the agent is another party's"
 )
 
 // Visible decides whether a principal may see something, and use it: the only
@@ -145,18 +146,20 @@ func hide(why Reason, unknown *junctor.Error) error {
 }
 
 // Acting gives p as the agent of that name, for doors that name one: the agent
-// itself, or its owner or an admin, who then are and may no more than it. It is
-// nil for everybody else, and where there is no such agent or it is switched
-// off: all the same to the caller.
-func (sh *Shelf) Acting(p *junctor.Principal, name string) *junctor.Principal {
+// itself, or its owner or an admin, who then are and may no more than it. To
+// everybody else there is no such agent.
+func (sh *Shelf) Acting(p *junctor.Principal, name string) (*junctor.Principal, error) {
+	unknown := func() *junctor.Error { return junctor.Errorf(junctor.CodeNotFound, "unknown agent %q", clip(name)) }
 	a := sh.access.agents[name]
 	switch {
-	case a == nil || a.Disabled:
-		return nil
+	case a == nil:
+		return nil, unknown()
+	case a.Disabled:
+		return nil, hide(ReasonDisabled, unknown())
 	case p.Agent == name:
-		return p
+		return p, nil
 	case p.Agent != "" || !p.Is(a.Owner) && !p.Has(junctor.ScopeAdmin):
-		return nil
+		return nil, hide(ReasonOwner, unknown())
 	}
 	as := *p
 	as.Agent, as.Scopes = name, nil
@@ -165,5 +168,5 @@ func (sh *Shelf) Acting(p *junctor.Principal, name string) *junctor.Principal {
 			as.Scopes = append(as.Scopes, scope)
 		}
 	}
-	return &as
+	return &as, nil
 }

@@ -1,19 +1,21 @@
 package gateway
 
 import (
+	"context"
 	"net/http"
 	"sync"
+	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// openStreams counts the streams that stay open until somebody ends them, by
+// openStreams knows the streams that stay open until somebody ends them, by
 // party: each costs a connection and a goroutine, whether anything happens or
 // not.
 type openStreams struct {
 	mu   sync.Mutex
-	open map[party]int
+	open map[party]map[*held]struct{}
 }
 
 type party struct {
@@ -21,26 +23,73 @@ type party struct {
 	issuer, subject string
 }
 
-// holdStream counts one more stream of a principal and gives back what ends it;
-// or, where there are too many already, answers 429 and gives nil.
-func (g *Gateway) holdStream(w http.ResponseWriter, p *junctor.Principal, id []byte) (release func()) {
+// held is one open stream.
+type held struct {
+	p   *junctor.Principal
+	end context.CancelFunc
+}
+
+func (s *openStreams) add(p *junctor.Principal, most int, end context.CancelFunc) (release func()) {
 	key := party{p.Tenant, p.Issuer, p.Subject}
-	s := &g.streams
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.open[key] >= g.o.MaxStreams {
-		g.refuse(w, http.StatusTooManyRequests, id, &wire.Error{Code: codeLimited, Message: "too many open streams with this key; close one first"})
+	if most > 0 && len(s.open[key]) >= most {
 		return nil
 	}
 	if s.open == nil {
-		s.open = map[party]int{}
+		s.open = map[party]map[*held]struct{}{}
 	}
-	s.open[key]++
+	if s.open[key] == nil {
+		s.open[key] = map[*held]struct{}{}
+	}
+	h := &held{p, end}
+	s.open[key][h] = struct{}{}
 	return func() {
+		end()
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.open[key]--; s.open[key] == 0 {
+		if delete(s.open[key], h); len(s.open[key]) == 0 {
 			delete(s.open, key)
 		}
 	}
+}
+
+// holdStream counts one more stream of a principal, and gives it a context that
+// EndOf ends, and what lets it go; or, where there are too many already, answers
+// 429 and gives nil.
+func (g *Gateway) holdStream(ctx context.Context, w http.ResponseWriter, p *junctor.Principal, id []byte) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	release := g.streams.add(p, g.o.MaxStreams, cancel)
+	if release == nil {
+		cancel()
+		g.refuse(w, http.StatusTooManyRequests, id, &wire.Error{Code: codeLimited, Message: "too many open streams with this key; close one first"})
+	}
+	return ctx, release
+}
+
+// EndOf ends the sessions and streams of principals that were deleted or lost
+// their credential. What is not in memory needs a credential to come back.
+func (g *Gateway) EndOf(ctx context.Context, match func(*junctor.Principal) bool) error {
+	var failed error
+	for _, s := range g.sessions.all() {
+		p := junctor.Principal{Tenant: s.sealed.Tenant, Issuer: s.sealed.Issuer, Subject: s.sealed.Subject, Agent: s.sealed.Agent}
+		if !match(&p) {
+			continue
+		}
+		if err := g.o.Sessions.RevokeSession(ctx, p.Tenant, s.sealed.ID, time.Unix(s.sealed.Expires, 0)); err != nil {
+			failed = err
+		}
+		g.sessions.remove(s.text)
+		s.close()
+	}
+	g.streams.mu.Lock()
+	defer g.streams.mu.Unlock()
+	for _, of := range g.streams.open {
+		for h := range of {
+			if match(h.p) {
+				h.end()
+			}
+		}
+	}
+	return failed
 }

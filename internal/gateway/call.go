@@ -54,6 +54,10 @@ func (g *Gateway) serveCall(w http.ResponseWriter, r *http.Request) {
 		g.callFailed(w, http.StatusUnauthorized, junctor.AsError(err).Message)
 		return
 	}
+	if p, err = g.acting(r, p); err != nil {
+		g.callFailed(w, http.StatusNotFound, junctor.AsError(err).Message)
+		return
+	}
 	in, refused := g.take(w, r)
 	if refused != nil {
 		g.callFailed(w, http.StatusBadRequest, refused.wire.Message)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -135,11 +136,16 @@ func setRetry(h http.Header, d time.Duration) {
 	}
 }
 
-// authenticate names the principal, or answers 401.
+// authenticate names the principal, or answers 401. On a door that names an
+// agent the principal is that agent, or may act as it, or hears 404.
 func (g *Gateway) authenticate(w http.ResponseWriter, r *http.Request) *junctor.Principal {
 	p, err := g.o.Authenticate(r)
 	if err == nil {
-		return p
+		as, err := g.acting(r, p)
+		if err != nil {
+			g.refuse(w, http.StatusNotFound, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: junctor.AsError(err).Message})
+		}
+		return as
 	}
 	e := junctor.AsError(err)
 	status := http.StatusUnauthorized
@@ -160,4 +166,32 @@ func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, method string) *
 		return nil
 	}
 	return p
+}
+
+// acting is the principal as the agent that the door names, and itself where it
+// names none. The error is that there is no such agent.
+func (g *Gateway) acting(r *http.Request, p *junctor.Principal) (*junctor.Principal, error) {
+	name := r.PathValue("agent")
+	if name == "" {
+		return p, nil
+	}
+	as, err := g.o.Catalog.Snapshot().For(p.Tenant).Acting(p, name)
+	if err != nil {
+		door := junctor.DoorMCP
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/call"):
+			door = junctor.DoorCall
+		case r.URL.Path != "/mcp/a/"+name:
+			door = junctor.DoorPlain
+		}
+		g.turnAway(r, p, door, junctor.KindAgent, name, err)
+	}
+	return as, err
+}
+
+// turnAway records who posted to a door that is not there for them.
+func (g *Gateway) turnAway(r *http.Request, p *junctor.Principal, door junctor.Door, kind junctor.Kind, name string, err error) {
+	if r.Method == http.MethodPost {
+		_ = g.o.Pipeline.Refuse(r.Context(), p, door, kind, name, err)
+	}
 }

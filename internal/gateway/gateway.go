@@ -18,6 +18,8 @@ import (
 type Pipeline interface {
 	Do(ctx context.Context, op *guard.Op, sink catalog.Sink) (catalog.Result, error)
 	List(p *junctor.Principal, v catalog.View, kind catalog.ListKind) ([]byte, error)
+	// Refuse records who was turned away at a door that names a server or an agent.
+	Refuse(ctx context.Context, p *junctor.Principal, door junctor.Door, kind junctor.Kind, name string, why error) error
 	// GiveUp ends a call whose client was asked for input and will not give it.
 	GiveUp(ctx context.Context, op *guard.Op, why error)
 }
@@ -125,13 +127,17 @@ func (g *Gateway) Routes(mux *http.ServeMux) {
 	if g.o.Doors.MCP {
 		mux.HandleFunc("/mcp", g.serveMCP)
 		mux.HandleFunc("/mcp/s/{server}", g.serveMCP)
+		mux.HandleFunc("/mcp/a/{agent}", g.serveMCP)
 	}
 	if g.o.Doors.Plain {
 		mux.HandleFunc("/mcp/request", g.servePlain)
 		mux.HandleFunc("/mcp/tools", g.serveTools)
+		mux.HandleFunc("/mcp/a/{agent}/request", g.servePlain)
+		mux.HandleFunc("/mcp/a/{agent}/tools", g.serveTools)
 	}
 	if g.o.Doors.Call {
 		mux.HandleFunc("/mcp/call", g.serveCall)
+		mux.HandleFunc("/mcp/a/{agent}/call", g.serveCall)
 	}
 	if g.o.Doors.SSE {
 		mux.HandleFunc("/sse", g.serveSSE)

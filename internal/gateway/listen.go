@@ -28,13 +28,13 @@ func (g *Gateway) listenHTTP(r *http.Request, x *exchange, rep *reply) {
 		rep.finish(f.status, wire.AppendError(nil, x.m.ID, f.wire))
 		return
 	}
-	release := g.holdStream(rep.w, x.p, x.m.ID)
+	ctx, release := g.holdStream(r.Context(), rep.w, x.p, x.m.ID)
 	if release == nil {
 		return
 	}
 	defer release()
 	_ = http.NewResponseController(rep.w).SetWriteDeadline(time.Time{})
-	x.listen(r.Context(), want, rep.comment)
+	x.listen(ctx, want, rep.comment)
 }
 
 // wanted reads params.notifications.

@@ -26,6 +26,7 @@ func (g *Gateway) serveMCP(w http.ResponseWriter, r *http.Request) {
 	}
 	if view.Server != "" {
 		if _, err := g.o.Catalog.Snapshot().For(p.Tenant).Server(p, view.Server); err != nil {
+			g.turnAway(r, p, junctor.DoorMCP, junctor.KindServer, view.Server, err)
 			g.refuse(w, http.StatusNotFound, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: junctor.AsError(err).Message})
 			return
 		}

@@ -37,7 +37,7 @@ func (g *Gateway) resume(w http.ResponseWriter, r *http.Request, p *junctor.Prin
 			return
 		}
 	}
-	release := g.holdStream(w, p, nil)
+	ctx, release := g.holdStream(r.Context(), w, p, nil)
 	if release == nil {
 		return
 	}
@@ -50,7 +50,7 @@ func (g *Gateway) resume(w http.ResponseWriter, r *http.Request, p *junctor.Prin
 	if polls && n == 0 {
 		g.prime(w, st)
 	}
-	g.serveStream(w, r, st, n, polls && st != s.notes)
+	g.serveStream(w, r.WithContext(ctx), st, n, polls && st != s.notes)
 }
 
 // stream finds a stream of the session by its id.

@@ -49,6 +49,7 @@ type sealedSession struct {
 	Issuer  string           `json:"i"`
 	Subject string           `json:"s"`
 	Server  string           `json:"w,omitempty"` // the view it was made on
+	Agent   string           `json:"a,omitempty"` // whom its party is, or acts as
 	Version string           `json:"v"`
 	Caps    json.RawMessage  `json:"c,omitempty"`
 	Stored  bool             `json:"x,omitempty"` // capabilities are in its row

@@ -91,7 +91,7 @@ func (g *Gateway) createSession(ctx context.Context, p *junctor.Principal, view 
 	s := newSession(g.bootID(), version, caps, info)
 	s.used = g.o.Now()
 	s.sealed = sealedSession{
-		ID: g.o.NewID(), Tenant: p.Tenant, Issuer: p.Issuer, Subject: p.Subject, Server: view.Server,
+		ID: g.o.NewID(), Tenant: p.Tenant, Issuer: p.Issuer, Subject: p.Subject, Server: view.Server, Agent: p.Agent,
 		Version: version, Expires: s.used.Add(sessionLife).Unix(),
 	}
 	if len(caps) <= maxSealedCaps {
@@ -129,7 +129,8 @@ func (g *Gateway) session(w http.ResponseWriter, r *http.Request, p *junctor.Pri
 	if s == nil {
 		s = g.openSession(r.Context(), text)
 	}
-	if s == nil || s.sealed.Tenant != p.Tenant || s.sealed.Issuer != p.Issuer || s.sealed.Subject != p.Subject || s.sealed.Server != view.Server {
+	if s == nil || s.sealed.Tenant != p.Tenant || s.sealed.Issuer != p.Issuer || s.sealed.Subject != p.Subject || s.sealed.Server != view.Server ||
+		s.sealed.Agent != p.Agent {
 		g.refuse(w, http.StatusNotFound, id, &wire.Error{Code: wire.CodeInvalidRequest, Message: "this session does not exist or has ended; send initialize to begin another"})
 		return nil
 	}

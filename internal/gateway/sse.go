@@ -44,14 +44,14 @@ func (g *Gateway) serveSSE(w http.ResponseWriter, r *http.Request) {
 	if p == nil {
 		return
 	}
-	release := g.holdStream(w, p, nil)
+	ctx, release := g.holdStream(r.Context(), w, p, nil)
 	if release == nil {
 		return
 	}
 	defer release()
 	rc := http.NewResponseController(w)
 	_ = rc.SetWriteDeadline(time.Time{})
-	ctx, cancel := context.WithCancel(r.Context())
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(g.ctx, cancel)() //nolint:contextcheck // the door ends with either
 	var buf []byte

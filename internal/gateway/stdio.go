@@ -19,6 +19,7 @@ func (g *Gateway) ServeStdio(ctx context.Context, p *junctor.Principal, in io.Re
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	defer g.streams.add(p, 0, cancel)()
 	stop := context.AfterFunc(g.ctx, cancel) //nolint:contextcheck // the door ends with either
 	defer stop()
 	c := g.newPipe(ctx, p, junctor.DoorStdio, func(message []byte) error {

@@ -73,6 +73,15 @@ func needScope(s junctor.Scope) error {
 	return junctor.Errorf(junctor.CodeDenied, "this key lacks the scope %s; ask whoever issued it for one that has it", s)
 }
 
+// Refuse records that a principal was turned away at a door that names a server
+// or an agent, before it was known what it wanted. It gives why back.
+func (g *Guard) Refuse(ctx context.Context, p *junctor.Principal, door junctor.Door, kind junctor.Kind, name string, why error) error {
+	call := junctor.Call{
+		Tenant: p.Tenant, Kind: kind, Door: door, Name: name, Issuer: p.Issuer, Subject: p.Subject, Start: g.o.Now(),
+	}
+	return g.refuse(ctx, &call, "", why)
+}
+
 // Do takes an operation through the pipeline. Errors are *junctor.Error. A tool
 // that ran and failed is a Result with IsError, not an error.
 func (g *Guard) Do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Result, error) {
