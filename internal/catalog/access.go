@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"maps"
+	"reflect"
 	"slices"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -110,57 +111,59 @@ func (x *access) sameTags(y *access) bool {
 // SetAgents puts a tenant's agents in place of those it had. Who is concerned
 // is told that their lists changed.
 func (c *Catalog) SetAgents(tenant junctor.TenantID, agents []junctor.Agent) {
-	next := make(map[string]*agent, len(agents))
-	for _, a := range agents {
-		next[a.Name] = newAgent(a)
-	}
-	c.change(tenant, func(former, now *access) (changes []Change) {
-		now.agents = next
-		for name := range union(former.agents, next) {
-			if a, b := former.agents[name], next[name]; a == nil || b == nil || a.set != b.set || a.Disabled != b.Disabled || a.Owner != b.Owner {
+	c.change(tenant, func(former, now *access) (changes []Change, differs bool) {
+		now.agents = make(map[string]*agent, len(agents))
+		for _, a := range agents {
+			if same := former.agents[a.Name]; same != nil && reflect.DeepEqual(same.Agent, a) {
+				now.agents[a.Name] = same
+			} else {
+				now.agents[a.Name] = newAgent(a)
+			}
+		}
+		for name := range union(former.agents, now.agents) {
+			if a, b := former.agents[name], now.agents[name]; a == nil || b == nil || a.set != b.set || a.Disabled != b.Disabled || a.Owner != b.Owner {
 				changes = append(changes, Change{Agent: name, Tools: true, Prompts: true, Resources: true})
 			}
 		}
-		return changes
+		return changes, !maps.Equal(former.agents, now.agents)
 	})
 }
 
 // SetSources puts what the tenant's users chose, by their ids, in place of what
 // was. Users that are not there see both.
 func (c *Catalog) SetSources(tenant junctor.TenantID, sources map[string]junctor.Sources) {
-	sources = maps.Clone(sources)
-	c.change(tenant, func(former, now *access) (changes []Change) {
-		now.sources = sources
+	c.change(tenant, func(former, now *access) (changes []Change, differs bool) {
+		now.sources = maps.Clone(sources)
 		for user := range union(former.sources, sources) {
 			if sourcesSet(former.sources[user]) != sourcesSet(sources[user]) {
 				changes = append(changes, Change{User: user, Tools: true, Prompts: true, Resources: true})
 			}
 		}
-		return changes
+		return changes, !maps.Equal(former.sources, sources)
 	})
 }
 
 // SetTags puts what people say of a tenant's tools in place of what they said.
 func (c *Catalog) SetTags(tenant junctor.TenantID, tags []junctor.ToolTag) {
-	next := make(map[toolKey]junctor.ToolTag, len(tags))
-	for _, t := range tags {
-		next[toolKey{t.Server, t.Tool}] = t
-	}
-	c.change(tenant, func(former, now *access) (changes []Change) {
-		now.tags = next
+	c.change(tenant, func(former, now *access) (changes []Change, differs bool) {
+		now.tags = make(map[toolKey]junctor.ToolTag, len(tags))
+		for _, t := range tags {
+			now.tags[toolKey{t.Server, t.Tool}] = t
+		}
 		told := map[string]bool{}
-		for key := range union(former.tags, next) {
-			if !told[key.server] && !slices.Equal(former.tags[key].Roles, next[key].Roles) {
+		for key := range union(former.tags, now.tags) {
+			if !told[key.server] && !slices.Equal(former.tags[key].Roles, now.tags[key].Roles) {
 				told[key.server] = true
 				changes = append(changes, Change{Server: key.server, Tags: true, Tools: true, Resources: true})
 			}
 		}
-		return changes
+		return changes, !reflect.DeepEqual(former.tags, now.tags)
 	})
 }
 
-// change publishes another access of a tenant and tells what set says changed.
-func (c *Catalog) change(tenant junctor.TenantID, set func(former, now *access) []Change) {
+// change publishes another access of a tenant, where it differs, and tells what
+// set says changed.
+func (c *Catalog) change(tenant junctor.TenantID, set func(former, now *access) (changes []Change, differs bool)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	former := c.access[tenant]
@@ -168,13 +171,31 @@ func (c *Catalog) change(tenant junctor.TenantID, set func(former, now *access) 
 		former = &access{}
 	}
 	now := *former
-	changes := set(former, &now)
+	changes, differs := set(former, &now)
+	if !differs {
+		return
+	}
 	c.access[tenant] = &now
 	c.publish()
 	for _, ch := range changes {
 		ch.Tenant = tenant
 		c.hub.send(ch)
 	}
+}
+
+// Agent gives an agent as it is judged now.
+func (sh *Shelf) Agent(name string) (junctor.Agent, bool) {
+	if a := sh.access.agents[name]; a != nil {
+		return a.Agent, true
+	}
+	return junctor.Agent{}, false
+}
+
+// Fits says whether a tool, as resolved, may be given to agents of a role, and
+// which roles it is for.
+func (sh *Shelf) Fits(tool Item, role junctor.Role) (roles []junctor.Role, ok bool) {
+	roles = sh.rolesOf(tool.Server, tool.Name)
+	return roles, fits(roles, role)
 }
 
 // union gives the keys of both maps.
