@@ -1,6 +1,9 @@
 package junctor
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Tool is one tool as people and the admin API see it: who owns it, what it is
 // called where, and what it takes and gives.
@@ -17,6 +20,7 @@ type Tool struct {
 	Versions     []string        `json:"versions,omitempty"`     // all of them, oldest first
 	Roles        []Role          `json:"roles" nullable:"false"` // which agents it is offered to; General is every one
 	Category     string          `json:"category"`
-	Class        *Class          `json:"class,omitempty"` // how roles and category are known, where one tool is shown
-	Digest       string          `json:"digest"`          // SHA-256 of the definition, hex: it changes when the tool does
+	ChangedAt    time.Time       `json:"changed_at,omitzero"` // when its server last offered it otherwise, where one tool is shown
+	Class        *Class          `json:"class,omitempty"`     // how roles and category are known, where one tool is shown
+	Digest       string          `json:"digest"`              // SHA-256 of the definition, hex: it changes when the tool does
 }

@@ -65,9 +65,10 @@ type Servers interface {
 // not there.
 type Tools interface {
 	// Tools lists what matches: server is an id or "" for all, query is text
-	// to search for or "" for everything.
-	Tools(p *junctor.Principal, server, query string) []junctor.Tool
-	Tool(p *junctor.Principal, name string) (junctor.Tool, error)
+	// to search for or "" for everything, with a role only tools for it or for
+	// all.
+	Tools(p *junctor.Principal, server, query string, role junctor.Role) []junctor.Tool
+	Tool(ctx context.Context, p *junctor.Principal, name string) (junctor.Tool, error)
 }
 
 // Runner runs a tool through the one pipeline. result is the MCP result object.
@@ -131,6 +132,8 @@ type Options struct {
 	Tenants  Tenants
 	Servers  Servers
 	Tools    Tools
+	Tags     Tags
+	Agents   Agents
 	Runner   Runner
 	Calls    Calls
 	Secrets  Secrets
@@ -155,6 +158,8 @@ func New(o Options) (http.Handler, error) {
 		{"Tenants", o.Tenants == nil},
 		{"Servers", o.Servers == nil},
 		{"Tools", o.Tools == nil},
+		{"Tags", o.Tags == nil},
+		{"Agents", o.Agents == nil},
 		{"Runner", o.Runner == nil},
 		{"Calls", o.Calls == nil},
 		{"Secrets", o.Secrets == nil},

@@ -29,13 +29,14 @@ type world struct {
 	secrets *secrets
 	history *pastCalls
 	people  *people
+	staff   *staff
 	run     func(ctx context.Context, name, version string, arguments []byte) (json.RawMessage, bool, error)
 }
 
 func newWorld() *world {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	return &world{
-		secrets: &secrets{values: map[[3]string]seal.Secret{}}, history: &pastCalls{}, people: newPeople(),
+		secrets: &secrets{values: map[[3]string]seal.Secret{}}, history: &pastCalls{}, people: newPeople(), staff: newStaff(),
 		servers: []junctor.Server{{ID: "demo", Tenant: "default", Mode: junctor.ModeBuiltin, State: junctor.StateActive, CreatedAt: at, UpdatedAt: at}},
 		calls: []junctor.Call{{
 			ID: "c1", Kind: junctor.KindTool, Door: junctor.DoorMCP, Server: "demo", Name: "echo", Issuer: "key", Subject: "k1",
@@ -139,14 +140,14 @@ func echoTool() junctor.Tool {
 	}
 }
 
-func (w *world) Tools(_ *junctor.Principal, server, query string) []junctor.Tool {
-	if server != "" && server != "demo" || !strings.Contains(echoTool().Name, query) {
+func (w *world) Tools(_ *junctor.Principal, server, query string, role junctor.Role) []junctor.Tool {
+	if server != "" && server != "demo" || role != "" && role != "QA" || !strings.Contains(echoTool().Name, query) {
 		return nil
 	}
 	return []junctor.Tool{echoTool()}
 }
 
-func (w *world) Tool(_ *junctor.Principal, name string) (junctor.Tool, error) {
+func (w *world) Tool(_ context.Context, _ *junctor.Principal, name string) (junctor.Tool, error) {
 	if name != "demo__echo" {
 		return junctor.Tool{}, junctor.Errorf(junctor.CodeNotFound, "no tool %s", name)
 	}
@@ -186,7 +187,7 @@ func bearer(r *http.Request) (*junctor.Principal, error) {
 
 func (w *world) options() Options {
 	return Options{
-		Authenticate: bearer, Keys: w, Users: w.people, Logins: w.people, Tenants: w.people, Servers: w, Tools: w, Runner: w, Calls: w, Secrets: w.secrets, History: w.history,
+		Authenticate: bearer, Keys: w, Users: w.people, Logins: w.people, Tenants: w.people, Servers: w, Tools: w, Tags: w.staff, Agents: w.staff, Runner: w, Calls: w, Secrets: w.secrets, History: w.history,
 		Settings: func() []Setting { return []Setting{{Name: "listen", Value: "127.0.0.1:8717", Source: "default"}} },
 		Version:  "v0.0.0-test",
 	}

@@ -65,6 +65,8 @@ func register(o Options) *api {
 	a.huma.UseMiddleware(a.admit)
 	a.serverRoutes()
 	a.toolRoutes()
+	a.tagRoutes()
+	a.agentRoutes()
 	a.keyRoutes()
 	a.userRoutes()
 	a.loginRoutes()

@@ -29,6 +29,8 @@ func describeTypes(r huma.Registry) {
 	alias[junctor.Isolation, isolation](r)
 	alias[junctor.UserRole, userRole](r)
 	alias[junctor.Sources, sources](r)
+	alias[junctor.OverLimit, overLimit](r)
+	alias[junctor.Grant, grant](r)
 	alias[junctor.Scope, scope](r)
 	alias[[]junctor.Scope, scopeList](r)
 	alias[[]string, stringList](r)
@@ -75,6 +77,17 @@ func (secretText) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Format: "password", MinLength: &one, WriteOnly: true}
 }
 
+// grant is server/item.
+type grant string
+
+func (grant) Schema(huma.Registry) *huma.Schema { return &huma.Schema{Type: huma.TypeString} }
+
+type overLimit string
+
+func (overLimit) Schema(huma.Registry) *huma.Schema {
+	return words(junctor.OverLimitReject, junctor.OverLimitQueue)
+}
+
 type scope string
 
 func (scope) Schema(huma.Registry) *huma.Schema { return words(junctor.Scopes()...) }
@@ -111,7 +124,7 @@ func codes() []junctor.Code {
 type kind string
 
 func (kind) Schema(huma.Registry) *huma.Schema {
-	return words(junctor.KindTool, junctor.KindResource, junctor.KindPrompt, junctor.KindCompletion, junctor.KindSubscription, junctor.KindServer)
+	return words(junctor.KindTool, junctor.KindResource, junctor.KindPrompt, junctor.KindCompletion, junctor.KindSubscription, junctor.KindServer, junctor.KindAgent)
 }
 
 type door string

@@ -33,6 +33,18 @@ func scopes() map[string]junctor.Scope {
 		"list-tools":         anyone, // the catalogue shows what the caller may see
 		"get-tool":           anyone,
 		"call-tool":          anyone, // the pipeline judges, so that a refusal is on record
+		"put-tool-tag":       junctor.ScopeServersWrite,
+		"delete-tool-tag":    junctor.ScopeServersWrite,
+		"list-tool-changes":  junctor.ScopeToolsRead,
+		"list-roles":         anyone,
+		"put-role":           junctor.ScopeAdmin,
+		"delete-role":        junctor.ScopeAdmin,
+		"list-agents":        junctor.ScopeToolsRead,
+		"get-agent":          junctor.ScopeToolsRead,
+		"list-agent-tools":   junctor.ScopeToolsRead,
+		"create-agent":       junctor.ScopeAgentsWrite,
+		"patch-agent":        junctor.ScopeAgentsWrite,
+		"delete-agent":       junctor.ScopeAgentsWrite,
 		"list-keys":          junctor.ScopeKeysWrite,
 		"create-key":         junctor.ScopeKeysWrite,
 		"rotate-key":         junctor.ScopeKeysWrite,

@@ -153,7 +153,7 @@ func (a *api) getServer(ctx context.Context, in *serverID) (*serverDetail, error
 	if d.Diagnostics != nil {
 		d.Era = d.Diagnostics.Era
 	}
-	for _, t := range a.Tools.Tools(p, in.ID, "") {
+	for _, t := range a.Tools.Tools(p, in.ID, "", "") {
 		d.Tools = append(d.Tools, t.Name)
 	}
 	return &serverDetail{d}, nil

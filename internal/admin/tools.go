@@ -16,6 +16,7 @@ const maxCallBody = 4 << 20
 type toolQuery struct {
 	Server string `query:"server" doc:"Only the tools of this server."`
 	Query  string `query:"q" maxLength:"200" doc:"Only tools that have every word of this text in their name, title or description."`
+	Role   string `query:"role" maxLength:"40" doc:"Only tools for this role, and those for all."`
 }
 
 type toolName struct {
@@ -61,12 +62,12 @@ func (a *api) toolRoutes() {
 	route(a, huma.Operation{
 		OperationID: "list-tools", Method: http.MethodGet, Path: "/tools", Summary: "List or search tools", Tags: tags,
 	}, func(ctx context.Context, in *toolQuery) (*pageOf[junctor.Tool], error) {
-		return newPage(a.Tools.Tools(caller(ctx), in.Server, in.Query), ""), nil
+		return newPage(a.Tools.Tools(caller(ctx), in.Server, in.Query, junctor.Role(in.Role)), ""), nil
 	})
 	route(a, huma.Operation{
 		OperationID: "get-tool", Method: http.MethodGet, Path: "/tools/{name}", Summary: "Show a tool", Tags: tags,
 	}, func(ctx context.Context, in *toolName) (*oneTool, error) {
-		tool, err := a.Tools.Tool(caller(ctx), in.Name)
+		tool, err := a.Tools.Tool(ctx, caller(ctx), in.Name)
 		return &oneTool{tool}, err
 	})
 	route(a, huma.Operation{

@@ -59,6 +59,7 @@ type App struct {
 	journal  *audit.Journal
 	history  *history.History
 	servers  *servers
+	rights   *rights
 
 	adminKey string
 	closers  []func(context.Context) // run last to first
@@ -120,6 +121,10 @@ func (a *App) open(ctx context.Context) (err error) {
 	}
 	a.catalog = catalog.New(catalog.Options{NameLimit: a.cfg.NameLimit, Logger: a.log})
 	a.onClose(func(context.Context) { a.catalog.Close() })
+	a.rights = &rights{store: a.store, catalog: a.catalog}
+	if err := a.rights.load(ctx); err != nil {
+		return err
+	}
 	if err := a.openHistory(ctx); err != nil {
 		return err
 	}

@@ -135,15 +135,43 @@ func (b *brought) Do(ctx context.Context, req *catalog.Request, sink catalog.Sin
 	return c.backend.Do(ctx, req, sink)
 }
 
-// keeper stores what a server offers. That is a convenience: a failure is
-// logged, and the server goes on.
+// keeper stores what a server offers, and which tools it offers otherwise than
+// before. That is a convenience: a failure is logged, and the server goes on.
 func (s *servers) keeper(tenant junctor.TenantID, id string) func(context.Context, []byte, bool) {
+	var mu sync.Mutex // held over each comparison, so that none is with what is not stored any more
 	return func(ctx context.Context, offer []byte, isolated bool) {
+		mu.Lock()
+		defer mu.Unlock()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeFor)
 		defer cancel()
-		err := s.app.store.For(tenant).SawServer(ctx, id, store.SeenServer{Offer: offer, Isolated: isolated, At: time.Now()})
+		rows, now := s.app.store.For(tenant), time.Now()
+		changes := changedTools(ctx, rows, id, offer, now)
+		err := rows.SawServer(ctx, id, store.SeenServer{Offer: offer, Isolated: isolated, At: now})
+		if err == nil {
+			err = rows.AddChanges(ctx, changes)
+		}
 		if err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
 			s.app.log.Warn("what a server offers could not be stored; after a restart it is listed once it answers", slog.String("server", id), telemetry.Err(err))
 		}
+		for _, c := range changes {
+			s.app.log.Info("a tool changed", slog.String("server", id), slog.String("tool", c.Tool), slog.Any("what", c.What))
+		}
 	}
+}
+
+// changedTools compares what a server offers with what it was last seen with.
+func changedTools(ctx context.Context, rows *store.Tenant, id string, data []byte, now time.Time) []junctor.ToolChange {
+	seen, err := rows.SeenServer(ctx, id)
+	if err != nil {
+		return nil // nothing to compare with
+	}
+	before, err := catalog.DecodeOffer(seen.Offer)
+	if err != nil {
+		return nil
+	}
+	after, err := catalog.DecodeOffer(data)
+	if err != nil {
+		return nil
+	}
+	return catalog.Compare(id, before, after, now)
 }

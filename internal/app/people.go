@@ -61,6 +61,9 @@ func (d directory) RemoveUser(ctx context.Context, p *junctor.Principal, id stri
 	if err != nil {
 		return out, err
 	}
+	if err := d.app.rights.reload(context.WithoutCancel(ctx), p.Tenant); err != nil {
+		return out, err
+	}
 	out.Agents = append(out.Agents, agents...)
 	return out, d.DeleteUser(ctx, p.Tenant, id)
 }

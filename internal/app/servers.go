@@ -88,22 +88,27 @@ func (s *servers) Servers(ctx context.Context, p *junctor.Principal) ([]junctor.
 	if err != nil {
 		return nil, err
 	}
-	rows = slices.DeleteFunc(rows, func(row junctor.Server) bool { return !sees(p, &row) })
+	rows = slices.DeleteFunc(rows, func(row junctor.Server) bool { return !s.sees(p, &row) })
 	for i := range rows {
 		s.dress(&rows[i])
 	}
 	return rows, nil
 }
 
-// sees says whether a principal may know of a server.
-func sees(p *junctor.Principal, row *junctor.Server) bool {
+// sees says whether a principal may know of a server: an agent of those that its
+// lists name.
+func (s *servers) sees(p *junctor.Principal, row *junctor.Server) bool {
+	if p.Agent != "" {
+		_, err := s.app.catalog.Snapshot().For(p.Tenant).Server(p, row.ID)
+		return err == nil
+	}
 	return !row.Private || row.Owner == p.ID() || p.Has(junctor.ScopeAdmin)
 }
 
 // mine gives the row of a server that the principal may know of.
 func (s *servers) mine(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error) {
 	row, err := s.app.store.For(p.Tenant).Server(ctx, id)
-	if err == nil && !sees(p, &row) {
+	if err == nil && !s.sees(p, &row) {
 		return junctor.Server{}, junctor.Errorf(junctor.CodeNotFound, "there is no server %q", id)
 	}
 	return row, err
@@ -122,6 +127,9 @@ func (s *servers) RemoveServer(ctx context.Context, p *junctor.Principal, id str
 		return err
 	}
 	if err := s.app.store.For(p.Tenant).RemoveServer(ctx, id); err != nil {
+		return err
+	}
+	if err := s.app.rights.reload(context.WithoutCancel(ctx), p.Tenant); err != nil { // its grants and tags went with it
 		return err
 	}
 	s.detach(p.Tenant, id)
@@ -154,13 +162,21 @@ func (s *servers) SetServerState(ctx context.Context, p *junctor.Principal, id s
 }
 
 // Tools lists what the principal can see.
-func (s *servers) Tools(p *junctor.Principal, server, query string) []junctor.Tool {
-	return s.app.catalog.Snapshot().For(p.Tenant).Describe(p, catalog.Filter{Server: server, Query: query})
+func (s *servers) Tools(p *junctor.Principal, server, query string, role junctor.Role) []junctor.Tool {
+	return s.app.catalog.Snapshot().For(p.Tenant).Describe(p, catalog.Filter{Server: server, Query: query, Role: role})
 }
 
-// Tool gives one.
-func (s *servers) Tool(p *junctor.Principal, name string) (junctor.Tool, error) {
-	return s.app.catalog.Snapshot().For(p.Tenant).DescribeOne(p, name)
+// Tool gives one, and when it last changed.
+func (s *servers) Tool(ctx context.Context, p *junctor.Principal, name string) (junctor.Tool, error) {
+	tool, err := s.app.catalog.Snapshot().For(p.Tenant).DescribeOne(p, name)
+	if err != nil {
+		return tool, err
+	}
+	changes, err := s.app.store.For(p.Tenant).Changes(ctx, tool.Server, tool.Name, 1)
+	if len(changes) > 0 {
+		tool.ChangedAt = changes[0].SeenAt
+	}
+	return tool, err
 }
 
 // CallTool runs a tool for the admin API, through the pipeline like everyone.
@@ -207,7 +223,7 @@ func (s *servers) Calls(_ context.Context, p *junctor.Principal, f admin.CallFil
 func (a *App) admin() http.Handler {
 	people := directory{a.identity, a}
 	h, err := admin.New(admin.Options{
-		Authenticate: a.authenticate, Keys: a.identity, Users: people, Logins: people, Tenants: people, Servers: a.servers, Tools: a.servers, Runner: a.servers, Calls: a.servers, Secrets: entrusted{a.vault}, History: a.history,
+		Authenticate: a.authenticate, Keys: a.identity, Users: people, Logins: people, Tenants: people, Servers: a.servers, Tools: a.servers, Tags: agents{a}, Agents: agents{a}, Runner: a.servers, Calls: a.servers, Secrets: entrusted{a.vault}, History: a.history,
 		Settings: a.settings, Version: a.version, Log: a.log,
 	})
 	if err != nil { // a part is missing: a fault in this package

@@ -74,6 +74,10 @@ func clipTo(s string, most int) string {
 // maxName is the longest name that is compared.
 const maxName = 128
 
+// Distance counts single-character edits between two short names, up to most:
+// beyond it gives some number above.
+func Distance(a, b string, most int) int { return distance(a, b, most) }
+
 // distance counts single-character edits between two names. Beyond most it
 // stops counting and gives some number above it: names come from callers, and
 // there are many tools.

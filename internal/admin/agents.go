@@ -1,0 +1,121 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// Agents is what can be done with a tenant's agents. Who may see and change
+// which is judged behind it.
+type Agents interface {
+	Agents(ctx context.Context, p *junctor.Principal) ([]junctor.Agent, error)
+	Agent(ctx context.Context, p *junctor.Principal, name string) (junctor.Agent, error)
+	// AddAgent gives the agent's first key and its token, which is never shown
+	// again.
+	AddAgent(ctx context.Context, p *junctor.Principal, name string, in AgentBody) (junctor.Agent, junctor.Key, string, error)
+	// ChangeAgent changes what in has.
+	ChangeAgent(ctx context.Context, p *junctor.Principal, name string, in AgentBody) (junctor.Agent, error)
+	// RemoveAgent revokes its keys and ends its sessions. Its records stay.
+	RemoveAgent(ctx context.Context, p *junctor.Principal, name string) error
+	// AgentTools lists the tools that the agent sees.
+	AgentTools(ctx context.Context, p *junctor.Principal, name string) ([]junctor.Tool, error)
+}
+
+// AgentBody is what describes an agent. Members that are absent are not changed.
+type AgentBody struct {
+	Title     *string         `json:"title,omitempty" maxLength:"200"`
+	Role      *junctor.Role   `json:"role,omitempty" doc:"The work that the agent does: it is given tools of this role, and those for all. Absent in a new agent: General."`
+	Tools     *[]string       `json:"tools,omitempty" maxItems:"5000" doc:"What it may call: server/tool, or server/* for all that the server has now and later. Shown names (server__tool) are taken too."`
+	Resources *[]string       `json:"resources,omitempty" maxItems:"5000" doc:"What it may read: server/uri, server/template or server/*. A ui:// page comes with a tool that names it."`
+	Prompts   *[]string       `json:"prompts,omitempty" maxItems:"5000" doc:"What it may get: server/prompt or server/*."`
+	Tier      *string         `json:"tier,omitempty" maxLength:"40" doc:"How much it may do; absent or empty for its owner's."`
+	Limits    *junctor.Limits `json:"limits,omitempty" doc:"In place of the tier's."`
+	Disabled  *bool           `json:"disabled,omitempty" doc:"Whether it opens no door."`
+}
+
+func (b *AgentBody) empty() bool {
+	return b.Title == nil && b.Role == nil && b.Tools == nil && b.Resources == nil && b.Prompts == nil && b.Tier == nil && b.Limits == nil && b.Disabled == nil
+}
+
+// CreatedAgent is an agent at the one moment the token of its first key can be
+// seen.
+type CreatedAgent struct {
+	junctor.Agent
+	KeyID string `json:"key_id" doc:"The id of the agent's key."`
+	Token string `json:"key" doc:"The credential of the agent. It is not shown again."`
+}
+
+type agentName struct {
+	Name string `path:"name" maxLength:"32" doc:"The agent's name."`
+}
+
+type newAgent struct {
+	Body struct {
+		Name string `json:"name" doc:"A lower-case letter, then up to 31 lower-case letters, digits or hyphens."`
+		AgentBody
+	}
+}
+
+type agentPatch struct {
+	Name string `path:"name" maxLength:"32" doc:"The agent's name."`
+	Body AgentBody
+}
+
+type oneAgent struct{ Body junctor.Agent }
+
+type createdAgent struct {
+	Location string `header:"Location"`
+	Body     CreatedAgent
+}
+
+// maxAgentBody bounds the description of an agent.
+const maxAgentBody = 2 << 20
+
+func (a *api) agentRoutes() {
+	tags := []string{"agents"}
+	route(a, huma.Operation{
+		OperationID: "list-agents", Method: http.MethodGet, Path: "/agents", Summary: "List agents", Tags: tags,
+	}, func(ctx context.Context, _ *none) (*pageOf[junctor.Agent], error) {
+		agents, err := a.Agents.Agents(ctx, caller(ctx))
+		return newPage(agents, ""), err
+	})
+	route(a, huma.Operation{
+		OperationID: "create-agent", Method: http.MethodPost, Path: "/agents", Summary: "Add an agent, and make its key", Tags: tags,
+		DefaultStatus: http.StatusCreated, MaxBodyBytes: maxAgentBody,
+	}, func(ctx context.Context, in *newAgent) (*createdAgent, error) {
+		agent, key, token, err := a.Agents.AddAgent(ctx, caller(ctx), in.Body.Name, in.Body.AgentBody)
+		return &createdAgent{Location: Prefix + "/agents/" + agent.Name, Body: CreatedAgent{Agent: agent, KeyID: key.ID, Token: token}}, err
+	})
+	route(a, huma.Operation{
+		OperationID: "get-agent", Method: http.MethodGet, Path: "/agents/{name}", Summary: "Show an agent", Tags: tags,
+	}, func(ctx context.Context, in *agentName) (*oneAgent, error) {
+		agent, err := a.Agents.Agent(ctx, caller(ctx), in.Name)
+		return &oneAgent{agent}, err
+	})
+	route(a, huma.Operation{
+		OperationID: "patch-agent", Method: http.MethodPatch, Path: "/agents/{name}", Summary: "Change an agent, or switch it on or off", Tags: tags,
+		MaxBodyBytes: maxAgentBody,
+	}, func(ctx context.Context, in *agentPatch) (*oneAgent, error) {
+		if in.Body.empty() {
+			return nil, junctor.Errorf(junctor.CodeInvalid, "the change is empty: say what is to be changed, such as tools")
+		}
+		agent, err := a.Agents.ChangeAgent(ctx, caller(ctx), in.Name, in.Body)
+		return &oneAgent{agent}, err
+	})
+	route(a, huma.Operation{
+		OperationID: "delete-agent", Method: http.MethodDelete, Path: "/agents/{name}", Summary: "Delete an agent for good; its records stay", Tags: tags,
+		DefaultStatus: http.StatusNoContent,
+	}, func(ctx context.Context, in *agentName) (*none, error) {
+		return &none{}, a.Agents.RemoveAgent(ctx, caller(ctx), in.Name)
+	})
+	route(a, huma.Operation{
+		OperationID: "list-agent-tools", Method: http.MethodGet, Path: "/agents/{name}/tools", Summary: "List the tools that an agent can call", Tags: tags,
+	}, func(ctx context.Context, in *agentName) (*pageOf[junctor.Tool], error) {
+		tools, err := a.Agents.AgentTools(ctx, caller(ctx), in.Name)
+		return newPage(tools, ""), err
+	})
+}

@@ -1,0 +1,197 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admin"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/identity"
+	"github.com/junctor-mcp/junctor/internal/telemetry"
+)
+
+// agents is the agents, their lists and what tools are for, as the admin API
+// wants them.
+type agents struct{ app *App }
+
+func (a agents) shelf(p *junctor.Principal) *catalog.Shelf {
+	return a.app.catalog.Snapshot().For(p.Tenant)
+}
+
+// Agents lists the tenant's agents. An agent sees itself.
+func (a agents) Agents(ctx context.Context, p *junctor.Principal) ([]junctor.Agent, error) {
+	list, err := a.app.store.For(p.Tenant).Agents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list = slices.DeleteFunc(list, func(one junctor.Agent) bool { return p.Agent != "" && p.Agent != one.Name })
+	for i := range list {
+		a.dress(p, &list[i])
+	}
+	return list, nil
+}
+
+// Agent gives one.
+func (a agents) Agent(ctx context.Context, p *junctor.Principal, name string) (junctor.Agent, error) {
+	if p.Agent != "" && p.Agent != name {
+		return junctor.Agent{}, junctor.Errorf(junctor.CodeNotFound, "there is no agent %q; junctor agent ls lists them", name)
+	}
+	one, err := a.app.store.For(p.Tenant).Agent(ctx, name)
+	a.dress(p, &one)
+	return one, err
+}
+
+// dress leaves out what names servers that the principal does not know of.
+func (a agents) dress(p *junctor.Principal, one *junctor.Agent) {
+	if p.Agent != "" || p.Has(junctor.ScopeAdmin) || p.Is(one.Owner) {
+		return
+	}
+	sh := a.shelf(p)
+	for _, list := range []*[]junctor.Grant{&one.Tools, &one.Resources, &one.Prompts} {
+		*list = slices.DeleteFunc(*list, func(g junctor.Grant) bool {
+			_, err := sh.Server(p, g.Server)
+			return err != nil
+		})
+	}
+}
+
+// mine gives an agent that the principal may change.
+func (a agents) mine(ctx context.Context, p *junctor.Principal, name string) (junctor.Agent, error) {
+	one, err := a.app.store.For(p.Tenant).Agent(ctx, name)
+	if err == nil && !p.Has(junctor.ScopeAdmin) && !p.Is(one.Owner) {
+		err = junctor.Errorf(junctor.CodeDenied, "the agent %q is not yours: who made it, or an admin, can change it", name)
+	}
+	return one, err
+}
+
+// AddAgent stores an agent and makes its first key.
+func (a agents) AddAgent(ctx context.Context, p *junctor.Principal, name string, in admin.AgentBody) (junctor.Agent, junctor.Key, string, error) {
+	fail := func(err error) (junctor.Agent, junctor.Key, string, error) {
+		return junctor.Agent{}, junctor.Key{}, "", err
+	}
+	for _, scope := range agentScopes() {
+		if !p.Has(scope) {
+			return fail(junctor.Errorf(junctor.CodeDenied, "an agent may call tools, so its maker needs the scope %s", scope))
+		}
+	}
+	if err := junctor.CheckAgentName(name); err != nil {
+		return fail(err)
+	}
+	one := junctor.Agent{Tenant: p.Tenant, Name: name, Role: junctor.RoleGeneral, Owner: p.ID()}
+	if err := a.apply(ctx, p, &one, in); err != nil {
+		return fail(err)
+	}
+	one, err := a.app.store.For(p.Tenant).AddAgent(ctx, one)
+	if err != nil {
+		return fail(err)
+	}
+	key, token, err := a.app.identity.CreateKey(ctx, p.Tenant, identity.NewKey{Name: name, Agent: name, Scopes: agentScopes()})
+	if err == nil {
+		err = a.settle(ctx, p.Tenant)
+	}
+	if err != nil { // an agent whose key nobody has seen is of no use
+		if rerr := a.RemoveAgent(context.WithoutCancel(ctx), p, name); rerr != nil {
+			a.app.log.Warn("an agent without a key is left behind; delete it", slog.String("agent", name), telemetry.Err(rerr))
+		}
+		return fail(err)
+	}
+	return one, key, token, nil
+}
+
+func agentScopes() []junctor.Scope {
+	return []junctor.Scope{junctor.ScopeToolsRead, junctor.ScopeToolsCall}
+}
+
+// ChangeAgent changes what in has.
+func (a agents) ChangeAgent(ctx context.Context, p *junctor.Principal, name string, in admin.AgentBody) (junctor.Agent, error) {
+	one, err := a.mine(ctx, p, name)
+	if err != nil {
+		return junctor.Agent{}, err
+	}
+	if err := a.apply(ctx, p, &one, in); err != nil {
+		return junctor.Agent{}, err
+	}
+	if one, err = a.app.store.For(p.Tenant).UpdateAgent(ctx, one); err != nil {
+		return junctor.Agent{}, err
+	}
+	return one, a.settle(ctx, p.Tenant)
+}
+
+// apply changes an agent, and judges what it is given.
+func (a agents) apply(ctx context.Context, p *junctor.Principal, one *junctor.Agent, in admin.AgentBody) error {
+	put(&one.Title, in.Title)
+	put(&one.Role, in.Role)
+	put(&one.Tier, in.Tier)
+	put(&one.Disabled, in.Disabled)
+	if in.Limits != nil {
+		one.Limits = in.Limits
+	}
+	if in.Role != nil {
+		if err := a.known(ctx, p.Tenant, one.Role); err != nil {
+			return err
+		}
+	}
+	j := judge{agents: a, p: p, role: one.Role, roleIsNew: in.Role != nil}
+	for _, of := range []struct {
+		kind  junctor.Kind
+		list  *[]junctor.Grant
+		given *[]string
+	}{{junctor.KindTool, &one.Tools, in.Tools}, {junctor.KindResource, &one.Resources, in.Resources}, {junctor.KindPrompt, &one.Prompts, in.Prompts}} {
+		if err := j.list(ctx, of.kind, of.list, of.given); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// put changes a value where there is a new one.
+func put[T any](at, value *T) {
+	if value != nil {
+		*at = *value
+	}
+}
+
+// settle makes a change of agents one that the next request sees.
+func (a agents) settle(ctx context.Context, tenant junctor.TenantID) error {
+	ctx = context.WithoutCancel(ctx)
+	if err := a.app.rights.reload(ctx, tenant); err != nil {
+		return err
+	}
+	return a.app.identity.Reload(ctx)
+}
+
+// RemoveAgent deletes an agent: first its keys open nothing any more, then it
+// goes with its lists and secrets, and at last what is open ends. Where it fails
+// in between, it can be repeated.
+func (a agents) RemoveAgent(ctx context.Context, p *junctor.Principal, name string) error {
+	if _, err := a.mine(ctx, p, name); err != nil {
+		return err
+	}
+	if err := a.app.identity.RevokeAgent(ctx, p.Tenant, name); err != nil {
+		return err
+	}
+	if err := a.app.store.For(p.Tenant).DeleteAgent(ctx, name, time.Now()); err != nil {
+		return err
+	}
+	if err := a.settle(ctx, p.Tenant); err != nil {
+		return err
+	}
+	return a.app.gateway.EndOf(context.WithoutCancel(ctx), func(q *junctor.Principal) bool { return q.Tenant == p.Tenant && q.Agent == name })
+}
+
+// AgentTools lists the tools that an agent sees.
+func (a agents) AgentTools(ctx context.Context, p *junctor.Principal, name string) ([]junctor.Tool, error) {
+	one, err := a.Agent(ctx, p, name)
+	if err != nil {
+		return nil, err
+	}
+	sh := a.shelf(p)
+	as := junctor.Principal{Tenant: p.Tenant, Issuer: junctor.IssuerAgent, Subject: one.Name, Agent: one.Name, Scopes: agentScopes()}
+	return slices.DeleteFunc(sh.Describe(&as, catalog.Filter{}), func(t junctor.Tool) bool {
+		_, err := sh.Server(p, t.Server)
+		return err != nil
+	}), nil
+}
