@@ -65,7 +65,7 @@ func (j *judge) read(kind junctor.Kind, text string) (junctor.Grant, error) {
 	var item catalog.Item
 	var err error
 	sh := j.shelf(j.p)
-	switch kind { //nolint:exhaustive // the kinds that a grant may have
+	switch kind {
 	case junctor.KindPrompt:
 		item, err = sh.Prompt(j.looker(), catalog.View{}, text)
 	case junctor.KindResource:
@@ -95,7 +95,7 @@ func (j *judge) grant(ctx context.Context, kind junctor.Kind, g junctor.Grant, k
 	fault := func(err error) error {
 		return junctor.Errorf(junctor.CodeInvalid, "%s cannot be given to an agent: %s", g, junctor.AsError(err).Message)
 	}
-	switch kind { //nolint:exhaustive // the kinds that a grant may have
+	switch kind {
 	case junctor.KindPrompt:
 		if _, err := sh.Prompt(p, view, g.Item); err != nil {
 			return fault(err)

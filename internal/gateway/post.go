@@ -40,7 +40,7 @@ func (g *Gateway) serveMCP(w http.ResponseWriter, r *http.Request) {
 			methodNotAllowed(w, "POST") // sessions and their streams are of the other era
 		case !g.legacyVersion(w, r, nil):
 		case r.Method == http.MethodGet:
-			g.resume(w, r, p, view) //nolint:contextcheck // the notes of a session outlive its streams
+			g.resume(w, r, p, view)
 		default:
 			g.endSession(w, r, p, view)
 		}

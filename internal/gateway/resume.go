@@ -24,7 +24,7 @@ func (g *Gateway) resume(w http.ResponseWriter, r *http.Request, p *junctor.Prin
 	if s == nil {
 		return
 	}
-	st, n := g.notes(p, view, s), -1
+	st, n := g.notes(p, view, s), -1 //nolint:contextcheck // the notes of a session outlive its streams
 	if last := r.Header.Get(headerResume); last != "" {
 		id, num, ok := parseEventID(last)
 		switch lost := s.stream(id); {
