@@ -16,19 +16,21 @@ import (
 )
 
 func (c *cli) toolCommand() *cobra.Command {
-	cmd := noun("tool", "List, search, show and call tools", "junctor tool ls")
-	cmd.AddCommand(c.toolList(), c.toolSearch(), c.toolShow(), c.toolCall())
+	cmd := noun("tool", "List, search, show, call and tag tools", "junctor tool ls")
+	cmd.AddCommand(c.toolList(), c.toolSearch(), c.toolShow(), c.toolCall(), c.toolTag(), c.toolChanges())
 	return cmd
 }
 
 func (c *cli) toolList() *cobra.Command {
-	var server string
+	var server, role string
 	cmd := &cobra.Command{
-		Use: "ls", Short: "List tools", Example: "  junctor tool ls --server demo", Args: cobra.NoArgs,
+		Use: "ls", Short: "List tools", Example: "  junctor tool ls --server demo\n  junctor tool ls --role QA", Args: cobra.NoArgs,
 		RunE: run(func(cmd *cobra.Command, _ []string) error {
-			return c.printTools(cmd, url.Values{"server": nonEmpty(server)})
+			return c.printTools(cmd, url.Values{"server": nonEmpty(server), "role": nonEmpty(role)})
 		}),
 	}
+	cmd.Flags().StringVar(&role, "role", "", "only tools for this role, and those for all")
+	_ = cmd.RegisterFlagCompletionFunc("role", c.completeRoles)
 	cmd.Flags().StringVar(&server, "server", "", "only the tools of this server")
 	_ = cmd.RegisterFlagCompletionFunc("server", c.completeServers)
 	c.remote(cmd)
@@ -61,9 +63,9 @@ func (c *cli) printTools(cmd *cobra.Command, query url.Values) error {
 		if about == "" {
 			about = t.Title
 		}
-		rows[i] = []string{t.Exposed, t.Version, firstLine(about, 80)}
+		rows[i] = []string{t.Exposed, t.Version, joinRoles(t.Roles), firstLine(about, 80)}
 	}
-	return c.table([]string{"NAME", "VERSION", "ABOUT"}, rows)
+	return c.table([]string{"NAME", "VERSION", "ROLES", "ABOUT"}, rows)
 }
 
 func (c *cli) toolShow() *cobra.Command {
@@ -87,7 +89,8 @@ func (c *cli) toolShow() *cobra.Command {
 
 func (c *cli) printTool(t junctor.Tool) error {
 	err := c.facts("name", t.Exposed, "title", t.Title, "server", t.Server, "own name", t.Name,
-		"version", t.Version, "versions", strings.Join(t.Versions, ", "), "annotations", string(t.Annotations), "digest", t.Digest)
+		"version", t.Version, "versions", strings.Join(t.Versions, ", "), "annotations", string(t.Annotations),
+		"roles", joinRoles(t.Roles), "category", t.Category, "because", why(t.Class), "changed", moment(t.ChangedAt), "digest", t.Digest)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,311 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admin"
+)
+
+func (c *cli) agentCommand() *cobra.Command {
+	cmd := noun("agent", "Add, list, show, change and remove agents", "junctor agent ls")
+	cmd.AddCommand(c.agentAdd(), c.agentList(), c.agentShow(), c.agentSet(), c.agentRemove(), c.agentKey())
+	return cmd
+}
+
+// agentFlags are what describes an agent on the command line.
+type agentFlags struct {
+	title, role, tier         string
+	tools, resources, prompts []string
+	perSecond                 float64
+	perDay, concurrent        int
+	overLimit                 string
+	maxWait                   time.Duration
+}
+
+func (c *cli) describeAgent(cmd *cobra.Command, f *agentFlags) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.role, "role", "", "the work it does, such as QA: it is given tools of this role and those for all; without it General")
+	flags.StringArrayVar(&f.tools, "tool", nil, "what it may call: `server/tool`, or server/* for all that the server has now and later; may be given several times")
+	flags.StringArrayVar(&f.resources, "resource", nil, "what it may read: `server/uri` or server/*; may be given several times")
+	flags.StringArrayVar(&f.prompts, "prompt", nil, "what it may get: `server/prompt` or server/*; may be given several times")
+	flags.StringVar(&f.title, "title", "", "its name for people")
+	flags.StringVar(&f.tier, "tier", "", "how much it may do: free, pro, unlimited, or one of the settings; without it its owner's")
+	flags.Float64Var(&f.perSecond, "per-second", 0, "calls a second, in place of the tier's")
+	flags.IntVar(&f.perDay, "per-day", 0, "calls a day, in place of the tier's")
+	flags.IntVar(&f.concurrent, "concurrent", 0, "calls at a time, in place of the tier's")
+	flags.StringVar(&f.overLimit, "over-limit", "", "what happens to calls beyond a limit: `reject` or queue")
+	flags.DurationVar(&f.maxWait, "max-wait", 0, "with queue: how long a call may wait")
+	_ = cmd.RegisterFlagCompletionFunc("tool", c.completeGrants)
+	_ = cmd.RegisterFlagCompletionFunc("role", c.completeRoles)
+	_ = cmd.RegisterFlagCompletionFunc("over-limit", cobra.FixedCompletions([]string{"reject", "queue"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// body is what was said on the command line, and nothing else.
+func (f *agentFlags) body(cmd *cobra.Command) map[string]any {
+	body := map[string]any{}
+	for name, value := range map[string]any{"title": f.title, "role": f.role, "tier": f.tier} {
+		if cmd.Flags().Changed(name) {
+			body[name] = value
+		}
+	}
+	for flag, list := range map[string][]string{"tool": f.tools, "resource": f.resources, "prompt": f.prompts} {
+		if cmd.Flags().Changed(flag) {
+			body[flag+"s"] = slices.DeleteFunc(list, func(s string) bool { return s == "" }) // --tool '' empties the list
+		}
+	}
+	if slices.ContainsFunc([]string{"per-second", "per-day", "concurrent", "over-limit", "max-wait"}, cmd.Flags().Changed) {
+		body["limits"] = junctor.Limits{
+			PerSecond: f.perSecond, PerDay: f.perDay, Concurrent: f.concurrent, OverLimit: junctor.OverLimit(f.overLimit), MaxWait: f.maxWait,
+		}
+	}
+	return body
+}
+
+func (c *cli) agentAdd() *cobra.Command {
+	var f agentFlags
+	cmd := &cobra.Command{
+		Use: "add NAME", Short: "Add an agent; its key is shown once",
+		Long: "Add an agent and make its key, which goes to standard output, once.\n\n" +
+			"An agent sees what its lists name and nothing else, through every door; /mcp/a/NAME is its own.",
+		Example: "  junctor agent add qa-bot --role QA --tool notes/search --tool 'pets/*'", Args: cobra.ExactArgs(1),
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			body := f.body(cmd)
+			body["name"] = args[0]
+			var a admin.CreatedAgent
+			if err := c.ask(cmd, http.MethodPost, "/agents", body, &a); err != nil {
+				return err
+			}
+			if c.json() {
+				return c.printJSON(a)
+			}
+			c.say("agent %s for %s, at /mcp/a/%s; its key is shown this once:", a.Name, a.Role, a.Name)
+			_, err := fmt.Fprintln(c.out, a.Token)
+			return err
+		}),
+	}
+	c.describeAgent(cmd, &f)
+	c.remote(cmd)
+	return cmd
+}
+
+func (c *cli) agentList() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "ls", Short: "List agents", Example: "  junctor agent ls", Args: cobra.NoArgs,
+		RunE: run(func(cmd *cobra.Command, _ []string) error {
+			var agents list[junctor.Agent]
+			if err := c.ask(cmd, http.MethodGet, "/agents", nil, &agents); err != nil {
+				return err
+			}
+			if c.json() {
+				return c.printJSON(agents)
+			}
+			rows := make([][]string, len(agents.Items))
+			for i, a := range agents.Items {
+				rows[i] = []string{a.Name, string(a.Role), agentState(a), a.Tier, a.Owner, firstLine(joinGrants(a.Tools), 60)}
+			}
+			return c.table([]string{"NAME", "ROLE", "STATE", "TIER", "OWNER", "TOOLS"}, rows)
+		}),
+	}
+	c.remote(cmd)
+	return cmd
+}
+
+func agentState(a junctor.Agent) string {
+	if a.Disabled {
+		return "off"
+	}
+	return "on"
+}
+
+func joinGrants(list []junctor.Grant) string {
+	texts := make([]string, len(list))
+	for i, g := range list {
+		texts[i] = g.String()
+	}
+	return strings.Join(texts, ", ")
+}
+
+func (c *cli) agentShow() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "show NAME", Short: "Show an agent, and the tools it can call", Example: "  junctor agent show qa-bot", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeAgents,
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			var a junctor.Agent
+			if err := c.ask(cmd, http.MethodGet, path("agents", args[0]), nil, &a); err != nil {
+				return err
+			}
+			if c.json() {
+				return c.printJSON(a)
+			}
+			var tools list[junctor.Tool]
+			if err := c.ask(cmd, http.MethodGet, path("agents", args[0], "tools"), nil, &tools); err != nil {
+				return err
+			}
+			return c.printAgent(a, tools.Items)
+		}),
+	}
+	c.remote(cmd)
+	return cmd
+}
+
+func (c *cli) printAgent(a junctor.Agent, tools []junctor.Tool) error {
+	names := make([]string, len(tools))
+	for i, t := range tools {
+		names[i] = t.Exposed
+	}
+	return c.facts("name", a.Name, "title", a.Title, "role", string(a.Role), "state", agentState(a), "door", "/mcp/a/"+a.Name,
+		"tools", joinGrants(a.Tools), "resources", joinGrants(a.Resources), "prompts", joinGrants(a.Prompts),
+		"can call", strings.Join(names, ", "), "tier", a.Tier, "limits", limitText(a.Limits), "owner", a.Owner,
+		"created", moment(a.CreatedAt), "updated", moment(a.UpdatedAt))
+}
+
+func limitText(l *junctor.Limits) string {
+	if l == nil {
+		return ""
+	}
+	var parts []string
+	if l.PerSecond > 0 {
+		parts = append(parts, strconv.FormatFloat(l.PerSecond, 'g', -1, 64)+" a second")
+	}
+	if l.PerDay > 0 {
+		parts = append(parts, strconv.Itoa(l.PerDay)+" a day")
+	}
+	if l.Concurrent > 0 {
+		parts = append(parts, strconv.Itoa(l.Concurrent)+" at a time")
+	}
+	if l.OverLimit == junctor.OverLimitQueue {
+		parts = append(parts, "then queued")
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (c *cli) agentSet() *cobra.Command {
+	var f agentFlags
+	var add, drop []string
+	var on, off bool
+	cmd := &cobra.Command{
+		Use: "set NAME", Short: "Change an agent",
+		Long: "Change what is named of an agent. --tool, --resource and --prompt replace the whole list ('' empties it);\n" +
+			"--add-tool and --drop-tool change the list of tools.",
+		Example: "  junctor agent set qa-bot --add-tool notes/read --drop-tool 'pets/*'", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeAgents,
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			body := f.body(cmd)
+			if on || off {
+				body["disabled"] = off
+			}
+			if len(add)+len(drop) > 0 {
+				tools, err := c.editedTools(cmd, args[0], add, drop)
+				if err != nil {
+					return err
+				}
+				body["tools"] = tools
+			}
+			if len(body) == 0 {
+				return usagef("nothing is to be changed: name at least one flag")
+			}
+			var a junctor.Agent
+			if err := c.ask(cmd, http.MethodPatch, path("agents", args[0]), body, &a); err != nil {
+				return err
+			}
+			return c.done(a)
+		}),
+	}
+	c.describeAgent(cmd, &f)
+	cmd.Flags().StringArrayVar(&add, "add-tool", nil, "a tool more: `server/tool` or server/*; may be given several times")
+	cmd.Flags().StringArrayVar(&drop, "drop-tool", nil, "a tool less, as the list has it; may be given several times")
+	cmd.Flags().BoolVar(&on, "on", false, "switch it on")
+	cmd.Flags().BoolVar(&off, "off", false, "switch it off: it opens no door")
+	cmd.MarkFlagsMutuallyExclusive("on", "off")
+	cmd.MarkFlagsMutuallyExclusive("tool", "add-tool")
+	cmd.MarkFlagsMutuallyExclusive("tool", "drop-tool")
+	_ = cmd.RegisterFlagCompletionFunc("add-tool", c.completeGrants)
+	c.remote(cmd)
+	return cmd
+}
+
+// editedTools is the agent's list with some more and some less.
+func (c *cli) editedTools(cmd *cobra.Command, name string, add, drop []string) ([]string, error) {
+	var a junctor.Agent
+	if err := c.ask(cmd, http.MethodGet, path("agents", name), nil, &a); err != nil {
+		return nil, err
+	}
+	tools := make([]string, 0, len(a.Tools)+len(add))
+	for _, g := range a.Tools {
+		tools = append(tools, g.String())
+	}
+	for _, d := range drop {
+		i := slices.Index(tools, d)
+		if i < 0 {
+			return nil, junctor.Errorf(junctor.CodeNotFound, "%q is not on the list of %s, which is %s", d, name, joinGrants(a.Tools))
+		}
+		tools = slices.Delete(tools, i, i+1)
+	}
+	return append(tools, add...), nil
+}
+
+func (c *cli) agentRemove() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "rm NAME", Short: "Remove an agent: its keys and sessions end, its records stay", Example: "  junctor agent rm qa-bot",
+		Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeAgents,
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			if err := c.ask(cmd, http.MethodDelete, path("agents", args[0]), nil, nil); err != nil {
+				return err
+			}
+			return c.done(map[string]string{"name": args[0], "state": "removed"})
+		}),
+	}
+	c.remote(cmd)
+	return cmd
+}
+
+func (c *cli) agentKey() *cobra.Command {
+	var expires string
+	cmd := &cobra.Command{
+		Use: "key NAME", Short: "Make another key for an agent; it is shown once",
+		Long:    "Make another key for an agent. Those it has go on to work: junctor key ls lists them, junctor key revoke ends one.",
+		Example: "  junctor agent key qa-bot --expires 90d", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeAgents,
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			body := map[string]any{"name": args[0], "agent": args[0], "scopes": []junctor.Scope{junctor.ScopeToolsRead, junctor.ScopeToolsCall}}
+			if expires != "" {
+				at, err := readExpiry(expires, time.Now())
+				if err != nil {
+					return err
+				}
+				body["expires_at"] = at
+			}
+			var key admin.CreatedKey
+			if err := c.ask(cmd, http.MethodPost, "/keys", body, &key); err != nil {
+				return err
+			}
+			if c.json() {
+				return c.printJSON(key)
+			}
+			c.say("key %s of the agent %s; it is shown this once:", key.ID, args[0])
+			_, err := fmt.Fprintln(c.out, key.Token)
+			return err
+		}),
+	}
+	cmd.Flags().StringVar(&expires, "expires", "", "when it stops working: in 12h, in 90d, or at a time such as 2030-01-31T00:00:00Z")
+	c.remote(cmd)
+	return cmd
+}
+
+func (c *cli) completeAgents(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	return completeFrom(c, "/agents", func(a junctor.Agent) (string, string) { return a.Name, string(a.Role) })(cmd, args, prefix)
+}
+
+// completeGrants offers tools as grants name them.
+func (c *cli) completeGrants(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	return completeFrom(c, "/tools", func(t junctor.Tool) (string, string) { return t.Server + "/" + t.Name, t.Description })(cmd, nil, prefix)
+}
+
+func (c *cli) completeRoles(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	return completeFrom(c, "/roles", func(r admin.RoleInfo) (string, string) { return string(r.Name), "" })(cmd, nil, prefix)
+}
