@@ -29,6 +29,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/history"
 	"github.com/junctor-mcp/junctor/internal/identity"
 	"github.com/junctor-mcp/junctor/internal/seal"
+	"github.com/junctor-mcp/junctor/internal/signin"
 	"github.com/junctor-mcp/junctor/internal/store"
 	"github.com/junctor-mcp/junctor/internal/store/postgres"
 	"github.com/junctor-mcp/junctor/internal/store/sqlite"
@@ -60,6 +61,7 @@ type App struct {
 	history  *history.History
 	servers  *servers
 	rights   *rights
+	signIn   *signin.SignIn
 
 	adminKey string
 	closers  []func(context.Context) // run last to first
@@ -132,6 +134,9 @@ func (a *App) open(ctx context.Context) (err error) {
 		return err
 	}
 	if err := a.openIdentity(ctx); err != nil {
+		return err
+	}
+	if err := a.openSignIn(); err != nil {
 		return err
 	}
 	a.servers = newServers(a)

@@ -13,7 +13,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/identity"
 )
 
-// directory is the users, logins and tenants as the admin API wants them.
+// directory is the keys, users, logins and tenants as the admin API wants them.
 type directory struct {
 	*identity.Identity
 	app *App
@@ -26,6 +26,27 @@ func (d directory) CreateLink(ctx context.Context, tenant junctor.TenantID, id s
 		return "", time.Time{}, err
 	}
 	return d.app.ConsoleURL() + "/login?" + url.Values{"token": {token}}.Encode(), expires, nil
+}
+
+// RevokeKey ends a key, and what is open by it.
+func (d directory) RevokeKey(ctx context.Context, tenant junctor.TenantID, id string) error {
+	if err := d.Identity.RevokeKey(ctx, tenant, id); err != nil {
+		return err
+	}
+	return d.app.gateway.EndOf(context.WithoutCancel(ctx), func(q *junctor.Principal) bool {
+		return q.Tenant == tenant && (q.Key == id || q.Issuer == junctor.IssuerKey && q.Subject == id)
+	})
+}
+
+// ChangeUser changes a user; of one who is switched off, what is open ends.
+func (d directory) ChangeUser(ctx context.Context, tenant junctor.TenantID, id string, change func(*junctor.User) error) (junctor.User, error) {
+	u, err := d.Identity.ChangeUser(ctx, tenant, id, change)
+	if err == nil && u.Disabled {
+		err = d.app.gateway.EndOf(context.WithoutCancel(ctx), func(q *junctor.Principal) bool {
+			return q.Tenant == tenant && q.Issuer == junctor.IssuerUser && q.Subject == id
+		})
+	}
+	return u, err
 }
 
 // RemoveUser deletes a user. First they open nothing any more; then what was
@@ -57,14 +78,18 @@ func (d directory) RemoveUser(ctx context.Context, p *junctor.Principal, id stri
 			return out, err
 		}
 	}
-	agents, err := rows.HandOverAgents(ctx, junctor.UserOwner(id), p.ID())
+	names, err := rows.HandOverAgents(ctx, junctor.UserOwner(id), p.ID())
 	if err != nil {
 		return out, err
 	}
 	if err := d.app.rights.reload(context.WithoutCancel(ctx), p.Tenant); err != nil {
 		return out, err
 	}
-	out.Agents = append(out.Agents, agents...)
+	if out.Agents = append(out.Agents, names...); len(names) > 0 {
+		if err := (agents{d.app}).settle(ctx, p.Tenant); err != nil {
+			return out, err
+		}
+	}
 	return out, d.DeleteUser(ctx, p.Tenant, id)
 }
 

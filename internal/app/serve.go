@@ -205,6 +205,7 @@ func (a *App) mux() *http.ServeMux {
 	a.gateway.Routes(mux)
 	if a.cfg.DoorOn("admin") {
 		mux.Handle(admin.Prefix+"/", a.admin())
+		a.signIn.Routes(mux)
 	}
 	if a.cfg.DoorOn("metrics") {
 		mux.Handle("GET /metrics", a.only(junctor.ScopeAuditRead, a.metrics.Handler()))
@@ -275,6 +276,7 @@ func (a *App) welcome(w http.ResponseWriter, _ *http.Request) {
 		"  plain JSON-RPC   " + a.URL() + "/mcp/request\n" +
 		"  tools as a list  " + a.URL() + "/mcp/tools\n" +
 		"  one call         " + a.URL() + "/mcp/call\n" +
-		"  admin API        " + a.URL() + "/api/v1/openapi.json\n\n" +
+		"  admin API        " + a.URL() + "/api/v1/openapi.json\n" +
+		"  sign in          " + a.ConsoleURL() + "/login\n\n" +
 		"Every door wants a key: Authorization: Bearer <key>\n"))
 }

@@ -63,8 +63,10 @@ func loopback() []netip.Prefix {
 	return []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 }
 
-func (s *servers) reader() credential.Reader {
-	return credential.Reader{Lookup: os.LookupEnv, DataDir: s.app.cfg.DataDir}
+func (s *servers) reader() credential.Reader { return s.app.reader() }
+
+func (a *App) reader() credential.Reader {
+	return credential.Reader{Lookup: os.LookupEnv, DataDir: a.cfg.DataDir}
 }
 
 // stored opens the literals of a row's credentials.

@@ -44,6 +44,7 @@ type Config struct {
 	LogFormat      string
 	OTelEndpoint   string // "" is no tracing
 	Pprof          bool
+	OIDC           OIDC
 
 	secrets *secrets // behind a pointer: printing a Config shows none of it
 	sources map[string]string

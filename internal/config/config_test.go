@@ -129,6 +129,17 @@ func TestEverySettingFromEverySource(t *testing.T) {
 		"log-format":      {text: "json"},
 		"otel-endpoint":   {text: "http://127.0.0.1:4318"},
 		"pprof":           {text: "true", yaml: "true"},
+
+		"oidc-issuer":        {text: "https://idp.example.com/realms/x"},
+		"oidc-client-id":     {text: "junctor"},
+		"oidc-client-secret": {text: "env:OIDC_SECRET"},
+		"oidc-scopes":        {text: "email,groups", yaml: "[email, groups]"},
+		"oidc-name":          {text: "Example"},
+		"oidc-tenant":        {text: "acme"},
+		"oidc-users":         {text: "link"},
+		"oidc-domains":       {text: "Example.com,*", yaml: `[Example.com, "*"]`, shown: "example.com,*"},
+		"oidc-roles":         {text: "groups=a:b:admin,hd=x:viewer", yaml: `["groups=a:b:admin", "hd=x:viewer"]`},
+		"oidc-role":          {text: "viewer"},
 	}
 	for _, s := range config.Settings() {
 		tt, ok := tests[s.Name]
@@ -147,6 +158,11 @@ func TestEverySettingFromEverySource(t *testing.T) {
 		if other, ok := map[string]string{"tls-cert": "tls-key", "tls-key": "tls-cert"}[s.Name]; ok {
 			with[other] = "/x.pem"
 		}
+		for name, value := range map[string]string{"oidc-issuer": "https://x", "oidc-client-id": "x"} {
+			if strings.HasPrefix(s.Name, "oidc-") && s.Name != name {
+				with[name] = value
+			}
+		}
 		sources := map[string]config.Sources{
 			"flag": {Flags: map[string]string{s.Name: tt.text}},
 			"env":  {Env: env(s.Env(), tt.text), Flags: with},
@@ -162,6 +178,25 @@ func TestEverySettingFromEverySource(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// What settings have in common at their beginning may stand once.
+func TestGroupsInTheFile(t *testing.T) {
+	t.Parallel()
+	file := writeFile(t, "rate:\n  limit: 7\noidc:\n  issuer: https://idp.example.com\n  client_id: junctor\n  roles:\n    - groups=ops:admin\n")
+	c := mustLoad(t, config.Sources{File: file})
+	want := config.OIDC{
+		Issuer: "https://idp.example.com", ClientID: "junctor", Scopes: []string{"profile", "email"}, Tenant: "default", Users: config.UsersLink,
+		Roles: []config.RoleRule{{Claim: "groups", Value: "ops", Role: junctor.UserAdmin}},
+	}
+	if diff := cmp.Diff(want, c.OIDC); diff != "" || c.RateLimit != 7 {
+		t.Errorf("rate %v, (-want +got):\n%s", c.RateLimit, diff)
+	}
+	for _, v := range c.Values() {
+		if v.Name == "oidc-client-id" && v.Source != file+":5" {
+			t.Errorf("%+v", v)
 		}
 	}
 }

@@ -87,30 +87,58 @@ func (l *loader) parseFile(path string, text []byte) {
 		l.problem(at(root), "", "the file must hold settings as `key: value` lines")
 		return
 	}
-	byKey := map[string]Setting{}
+	f := &fileReader{loader: l, at: at, byKey: map[string]Setting{}, seen: map[string]int{}}
 	for _, s := range Settings() {
-		byKey[s.Key()] = s
+		f.byKey[s.Key()] = s
 	}
-	seen := map[string]int{}
-	for i := 0; i+1 < len(root.Content); i += 2 {
-		key, value := root.Content[i], root.Content[i+1]
-		s, ok := byKey[key.Value]
+	f.read(root, "")
+}
+
+// fileReader takes the settings of one file.
+type fileReader struct {
+	*loader
+	at    func(*yaml.Node) string
+	byKey map[string]Setting
+	seen  map[string]int // the line of each setting, by name
+}
+
+// read takes the settings of a mapping. What settings have in common at their
+// beginning may stand once, above them: a: {b: x} is a_b: x.
+func (l *fileReader) read(mapping *yaml.Node, prefix string) {
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		key, value := mapping.Content[i], mapping.Content[i+1]
+		name := prefix + key.Value
+		s, ok := l.byKey[name]
 		switch {
-		case !ok || key.Kind != yaml.ScalarNode:
-			l.problem(at(key), "", fmt.Sprintf("unknown key %q%s", short(key.Value), didYouMean(key.Value, names(Setting.Key))))
+		case key.Kind == yaml.ScalarNode && prefix == "" && value.Kind == yaml.MappingNode && l.groups(name):
+			l.read(value, name+"_")
 			continue
-		case seen[s.Name] != 0:
-			l.problem(at(key), s.Name, fmt.Sprintf("%s was already set on line %d", s.Key(), seen[s.Name]))
+		case !ok || key.Kind != yaml.ScalarNode:
+			l.problem(l.at(key), "", fmt.Sprintf("unknown key %q%s", short(key.Value), didYouMean(name, names(Setting.Key))))
+			continue
+		case l.seen[s.Name] != 0:
+			l.problem(l.at(key), s.Name, fmt.Sprintf("%s was already set on line %d", s.Key(), l.seen[s.Name]))
 			continue
 		}
-		seen[s.Name] = key.Line
+		l.seen[s.Name] = key.Line
 		text, err := s.fromYAML(value)
 		if err != nil {
-			l.problem(at(value), s.Name, s.Key()+" "+err.Error())
+			l.problem(l.at(value), s.Name, s.Key()+" "+err.Error())
 			continue
 		}
-		l.set(s, text, at(value))
+		l.set(s, text, l.at(value))
 	}
+}
+
+// groups says whether several settings begin with the word.
+func (l *fileReader) groups(word string) bool {
+	n := 0
+	for key := range l.byKey {
+		if strings.HasPrefix(key, word+"_") {
+			n++
+		}
+	}
+	return n > 1
 }
 
 // syntax reports what the YAML parser found, with the line in front.

@@ -61,6 +61,10 @@ func TestFileProblems(t *testing.T) {
 		{"not YAML", "open: true\n  pprof: true\n", []string{"FILE:2: ", "not YAML"}},
 		{"tab", "a:\n\t- b\n", []string{"FILE:2: ", "not YAML"}},
 		{"bytes that are no text", "\xff\xfe\x00", []string{"FILE", "not YAML"}},
+		{"a group of nothing", "nope:\n  a: b\n", []string{"FILE:1: ", "unknown key"}},
+		{"an unknown member of a group", "oidc:\n  isuer: https://x\n", []string{"FILE:2: ", "oidc_issuer"}},
+		{"twice, once in a group", "rate_limit: 1\nrate:\n  limit: 2\n", []string{"FILE:3: ", "already set on line 1"}},
+		{"a group in a group", "oidc:\n  client:\n    id: x\n", []string{"FILE:2: ", "unknown key"}},
 		{"a wrong value", "open: false\nlisten: nowhere\n", []string{"FILE:2: ", "host:port"}},
 	}
 	for _, tt := range tests {
@@ -118,6 +122,17 @@ func TestValueProblems(t *testing.T) {
 		"log-format":      {"must be one of", []string{"", "xml"}},
 		"otel-endpoint":   {"must be", []string{"", "127.0.0.1:4318", "grpc://x", "http://u:p@x", "http://x?key=1"}},
 		"pprof":           {"true or false", []string{"on"}},
+
+		"oidc-issuer":        {"must be", []string{"", "idp", "ftp://x", "https://u:p@x", "https://x?a"}},
+		"oidc-client-id":     {"must be", []string{"", " ", "a\nb"}},
+		"oidc-client-secret": {"env:NAME", []string{"", "hunter2", "env:", "cmd:pass show x"}},
+		"oidc-scopes":        {"scope", []string{"a b", "\""}},
+		"oidc-name":          {"must be", []string{"", "\x00"}},
+		"oidc-tenant":        {"tenant", []string{"", "Acme", "a/b"}},
+		"oidc-users":         {"must be one of", []string{"", "all"}},
+		"oidc-domains":       {"domains", []string{"@example.com", "a@b", "*.example.com"}},
+		"oidc-roles":         {"claim=value:role", []string{"groups", "groups=x", "groups=x:root", "=x:admin", "groups=:admin"}},
+		"oidc-role":          {"must be one of", []string{"", "root"}},
 	}
 	for _, s := range config.Settings() {
 		tt, ok := tests[s.Name]
@@ -153,6 +168,10 @@ func TestSettingsTogether(t *testing.T) {
 		{"open behind a proxy", flags{"trusted-proxy": "127.0.0.1", "open": "true"}, "--trusted-proxy"},
 		{"certificate without key", flags{"tls-cert": "/c.pem"}, "both"},
 		{"key without certificate", flags{"tls-key": "/k.pem"}, "both"},
+		{"a client of nobody", flags{"oidc-client-id": "x"}, "--oidc-issuer"},
+		{"a provider without a client", flags{"oidc-issuer": "https://x"}, "--oidc-client-id"},
+		{"everybody in the world", flags{"oidc-issuer": "https://x", "oidc-client-id": "x", "oidc-users": "create", "oidc-role": "viewer"}, "everybody"},
+		{"users of no role", flags{"oidc-issuer": "https://x", "oidc-client-id": "x", "oidc-users": "create", "oidc-domains": "*"}, "--oidc-role"},
 		{"TLS under http", flags{"tls-cert": "/c", "tls-key": "/k", "public-url": "http://x.example"}, "https"},
 	}
 	for _, tt := range refused {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -41,6 +42,10 @@ func (s Setting) Key() string { return strings.ReplaceAll(s.Name, "-", "_") }
 
 // Settings is the table of all settings, in the order they are shown.
 func Settings() []Setting {
+	return slices.Concat(commonSettings(), oidcSettings())
+}
+
+func commonSettings() []Setting {
 	return []Setting{
 		{
 			Name: "listen", Kind: KindText, Default: "127.0.0.1:8717",

@@ -116,6 +116,16 @@ func (i *Identity) LinkedUser(ctx context.Context, issuer, subject string) (junc
 	return i.store.LinkedUser(ctx, issuer, subject)
 }
 
+// UserByName gives one user by name alone; not_found when the tenant has none.
+func (i *Identity) UserByName(ctx context.Context, tenant junctor.TenantID, name string) (junctor.User, error) {
+	return i.store.For(tenant).UserByName(ctx, name)
+}
+
+// Linked says whether a user, by id, is some party of an identity provider.
+func (i *Identity) Linked(ctx context.Context, tenant junctor.TenantID, id, issuer string) (bool, error) {
+	return i.store.For(tenant).UserLinked(ctx, id, issuer)
+}
+
 // LinkUser notes that a user is a party of an identity provider. Conflict when
 // the party is somebody already.
 func (i *Identity) LinkUser(ctx context.Context, tenant junctor.TenantID, id, issuer, subject string) error {

@@ -161,6 +161,15 @@ func (t *Tenant) LinkUser(ctx context.Context, id, issuer, subject string, at ti
 	return nil
 }
 
+// UserLinked says whether a user is some party of an identity provider.
+func (t *Tenant) UserLinked(ctx context.Context, id, issuer string) (bool, error) {
+	n, err := one(ctx, t.s, scanCount, `SELECT COUNT(*) FROM user_links WHERE tenant_id = ? AND user_id = ? AND issuer = ?`, string(t.id), id, issuer)
+	if err != nil {
+		return false, t.s.fail(ctx, err, "look up who the user %q is at %s", id, issuer)
+	}
+	return n > 0, nil
+}
+
 // LinkedUser gives the user who a party at an identity provider is;
 // not_found when it is nobody.
 func (s *Store) LinkedUser(ctx context.Context, issuer, subject string) (junctor.User, error) {

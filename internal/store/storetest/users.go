@@ -138,6 +138,14 @@ func linkUsers(t *trial) {
 	if u := must(st.LinkedUser(t.Context(), "https://idp", "1"))(t); u.Tenant != "acme" || u.Name != "alice" {
 		t.Errorf("linked to %+v", u)
 	}
+	for issuer, want := range map[string]bool{"https://idp": true, "https://other": false} {
+		if got := must(st.For("acme").UserLinked(t.Context(), "a", issuer))(t); got != want {
+			t.Errorf("linked to %s: %v", issuer, got)
+		}
+	}
+	if must(st.For(junctor.DefaultTenant).UserLinked(t.Context(), "a", "https://idp"))(t) {
+		t.Error("another tenant's link counts")
+	}
 	for _, other := range [][2]string{{"https://idp", "2"}, {"https://other", "1"}} {
 		_, err := st.LinkedUser(t.Context(), other[0], other[1])
 		fails(t, err, junctor.CodeNotFound)

@@ -1,0 +1,76 @@
+package app
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/config"
+	"github.com/junctor-mcp/junctor/internal/egress"
+	"github.com/junctor-mcp/junctor/internal/signin"
+)
+
+// openSignIn joins the pages that people sign in with.
+func (a *App) openSignIn() error {
+	provider, err := a.provider()
+	if err != nil {
+		return err
+	}
+	a.signIn, err = signin.New(signin.Options{
+		Identity: a.identity, URL: a.ConsoleURL, Sealer: sealer{a.ring}, Provider: provider, Log: a.log,
+		UseState: func(ctx context.Context, id string, expires time.Time) (bool, error) {
+			return a.store.For(junctor.DefaultTenant).UseState(ctx, id, expires)
+		},
+	})
+	return err
+}
+
+// provider is who vouches for people; nil where the settings name nobody.
+func (a *App) provider() (*signin.Provider, error) {
+	o := a.cfg.OIDC
+	if o.Issuer == "" {
+		return nil, nil
+	}
+	c := signin.ProviderConfig{
+		Issuer: o.Issuer, ClientID: o.ClientID, Scopes: o.Scopes, Name: o.Name, Tenant: o.Tenant, Create: o.Users == config.UsersCreate,
+		Domains: o.Domains, Role: o.Role,
+	}
+	for _, r := range o.Roles {
+		c.Roles = append(c.Roles, signin.RoleRule(r))
+	}
+	if ref := o.ClientSecret; ref != "" {
+		reader := a.reader()
+		if err := reader.Check(ref); err != nil {
+			return nil, err
+		}
+		c.Secret = func(ctx context.Context) (string, error) {
+			s, err := reader.Read(ctx, ref)
+			return s.Reveal(), err
+		}
+	}
+	// The operator named it: it may be on this machine while only this machine
+	// reaches us.
+	var allow []netip.Prefix
+	if a.cfg.Loopback() && namesLoopback(o.Issuer) {
+		allow = loopback()
+	}
+	client := a.egress.Client(egress.ClientOptions{Timeout: 15 * time.Second, MaxBytes: 1 << 20, Allow: allow})
+	a.onClose(func(context.Context) { client.CloseIdleConnections() })
+	return signin.NewProvider(c, client)
+}
+
+// authenticatePerson is authenticate for the admin API, which takes the cookie
+// of a login too. A key in a header counts before it.
+func (a *App) authenticatePerson(r *http.Request) (*junctor.Principal, error) {
+	if r.Context().Value(localKey{}) == nil && r.Header.Get("Authorization") == "" && r.Header.Get("X-Api-Key") == "" {
+		if p, found, err := a.signIn.Authenticate(r); found {
+			if err != nil {
+				a.metrics.Unauthenticated()
+			}
+			return p, err
+		}
+	}
+	return a.authenticate(r)
+}

@@ -1,0 +1,253 @@
+package signin_test
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/junctor-mcp/junctor/internal/testkit"
+)
+
+// withProvider starts an instance that an identity provider vouches to.
+func withProvider(t *testing.T, p *idp, s testkit.Settings) *testkit.Instance {
+	t.Helper()
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte(clientSecret+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	settings := testkit.Settings{"oidc-issuer": p.URL, "oidc-client-id": clientID, "oidc-client-secret": "file:" + secret}
+	maps.Copy(settings, s)
+	return testkit.Start(t, settings)
+}
+
+func create() testkit.Settings {
+	return testkit.Settings{"oidc-users": "create", "oidc-domains": "example.com", "oidc-role": "developer"}
+}
+
+func TestProvider(t *testing.T) {
+	t.Parallel()
+	p := newIDP(t)
+	i := withProvider(t, p, create())
+	b := newBrowser(t, i)
+	if r := b.do("GET", "/login", nil); !strings.Contains(r.body, "Continue with "+strings.TrimPrefix(p.URL, "http://")) {
+		t.Errorf("the page says %s", r.body)
+	}
+	r := b.provider()
+	me := b.me()
+	if r.status != 200 || me.Person.Name != "ann@example.com" || me.Person.Role != "developer" || me.Tenant != "default" {
+		t.Fatalf("%d %s, %+v", r.status, r.body, me)
+	}
+	if c := b.cookies[session]; c.SameSite != http.SameSiteStrictMode || !c.Secure || b.cookies["__Host-junctor-oidc"] != nil {
+		t.Errorf("%v", b.cookies)
+	}
+	// Who comes again is the same user, whatever their address is by then.
+	p.set(func(p *idp) { p.person["email"] = "ann.other@example.com" })
+	again := newBrowser(t, i)
+	again.provider()
+	if you := again.me(); you.User != me.User || you.Login == me.Login {
+		t.Errorf("%+v, then %+v", me, you)
+	}
+	secrets := map[string]string{"the client's secret": clientSecret, "a cookie": b.cookies[session].Value}
+	for n, s := range p.seen {
+		secrets[fmt.Sprint("what the provider saw, ", n)] = s
+	}
+	nowhere(t, i, secrets)
+}
+
+// Each way in which an answer can be wrong is refused, and lets nobody in.
+func TestProviderRefused(t *testing.T) {
+	t.Parallel()
+	other, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		change func(*idp)
+		status int
+		says   string
+	}{
+		"another nonce":      {func(p *idp) { p.bend = func(c map[string]any) { c["nonce"] = "x" } }, 502, "identity provider"},
+		"no nonce":           {func(p *idp) { p.bend = func(c map[string]any) { delete(c, "nonce") } }, 502, ""},
+		"another audience":   {func(p *idp) { p.bend = func(c map[string]any) { c["aud"] = "other" } }, 502, ""},
+		"several audiences":  {func(p *idp) { p.bend = func(c map[string]any) { c["aud"] = []string{clientID, "other"} } }, 502, ""},
+		"another party":      {func(p *idp) { p.bend = func(c map[string]any) { c["azp"] = "other" } }, 502, ""},
+		"another issuer":     {func(p *idp) { p.bend = func(c map[string]any) { c["iss"] = "https://evil.example" } }, 502, ""},
+		"expired":            {func(p *idp) { p.bend = func(c map[string]any) { c["exp"] = time.Now().Add(-time.Hour).Unix() } }, 502, ""},
+		"no subject":         {func(p *idp) { p.bend = func(c map[string]any) { delete(c, "sub") } }, 502, ""},
+		"another key":        {func(p *idp) { p.sign = func(h, c any) string { return signWith(other, h, c) } }, 502, ""},
+		"unsigned":           {func(p *idp) { p.sign = unsigned }, 502, ""},
+		"no token":           {func(p *idp) { p.sign = func(any, any) string { return "" } }, 502, ""},
+		"code of another":    {func(p *idp) { p.query = func(q url.Values) { q.Set("code", "code-of-another") } }, 502, ""},
+		"mixed up":           {func(p *idp) { p.query = func(q url.Values) { q.Set("iss", "https://evil.example") } }, 403, "another identity provider"},
+		"issuer left out":    {func(p *idp) { p.query = func(q url.Values) { q.Del("iss") } }, 403, "another identity provider"},
+		"issuer twice":       {func(p *idp) { p.query = func(q url.Values) { q.Add("iss", q.Get("iss")) } }, 403, "another identity provider"},
+		"another state":      {func(p *idp) { p.query = func(q url.Values) { q.Set("state", "x") } }, 403, "did not begin"},
+		"no state":           {func(p *idp) { p.query = func(q url.Values) { q.Del("state") } }, 403, "did not begin"},
+		"no code":            {func(p *idp) { p.query = func(q url.Values) { q.Del("code") } }, 403, "no answer"},
+		"the person said no": {func(p *idp) { p.query = func(q url.Values) { q.Set("error", "access_denied"); q.Del("code") } }, 403, "access_denied"},
+		"unverified address": {func(p *idp) { p.person["email_verified"] = false }, 403, "not made sure"},
+		"another domain":     {func(p *idp) { p.person["email"] = "ann@evil.example" }, 403, "domain"},
+		"a subdomain":        {func(p *idp) { p.person["email"] = "ann@x.example.com" }, 403, "domain"},
+		"a likeness":         {func(p *idp) { p.person["email"] = "ann@example.com@evil.example" }, 403, "domain"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newIDP(t)
+			i := withProvider(t, p, create())
+			p.set(tt.change)
+			b := newBrowser(t, i)
+			r := b.provider()
+			if r.status != tt.status || !strings.Contains(r.body, tt.says) || len(b.cookies) != 0 {
+				t.Errorf("%d %s, %v", r.status, r.body, b.cookies)
+			}
+			if users := i.Do(t, "GET", "/api/v1/users", "").Body; users != "{\"items\":[]}\n" {
+				t.Errorf("made a user: %s", users)
+			}
+		})
+	}
+}
+
+func unsigned(_, claims any) string {
+	h, _ := json.Marshal(map[string]any{"alg": "none"})
+	c, _ := json.Marshal(claims)
+	return b64.EncodeToString(h) + "." + b64.EncodeToString(c) + "."
+}
+
+// An answer is good once, in the browser that asked.
+func TestProviderAnswersAreBound(t *testing.T) {
+	t.Parallel()
+	p := newIDP(t)
+	i := withProvider(t, p, create())
+	ann, eve := newBrowser(t, i), newBrowser(t, i)
+	back := ann.do("GET", ann.start(), nil).header.Get("Location")
+	eve.start()
+	if r := eve.do("GET", back, nil); r.status != 403 || eve.cookies[session] != nil {
+		t.Errorf("another browser: %d", r.status)
+	}
+	if r := newBrowser(t, i).do("GET", back, nil); r.status != 403 {
+		t.Errorf("a browser that began nothing: %d", r.status)
+	}
+	again := ann.fork()
+	if r := ann.do("GET", back, nil); r.status != 200 || ann.me().Login == "" {
+		t.Fatalf("%d %s", r.status, r.body)
+	}
+	if r := again.do("GET", back, nil); r.status != 403 || !strings.Contains(r.body, "finished already") {
+		t.Errorf("again: %d %s", r.status, r.body)
+	}
+	if r := ann.do("GET", "/login/oidc", nil, "Sec-Fetch-Site: cross-site"); r.status != 403 {
+		t.Errorf("begun from elsewhere: %d", r.status)
+	}
+	bare := newBrowser(t, i)
+	bare.home = i.URL
+	if r := bare.do("GET", "/login/oidc", nil); r.status != 303 || r.header.Get("Location") != console(i)+"/login" || len(bare.cookies) != 0 {
+		t.Errorf("at another address: %d %v", r.status, r.header)
+	}
+}
+
+func TestProviderRoles(t *testing.T) {
+	t.Parallel()
+	p := newIDP(t)
+	i := withProvider(t, p, testkit.Settings{
+		"oidc-users": "create", "oidc-roles": "groups=dev:developer,groups=ops:admin,hd=example.com:viewer", "oidc-scopes": "email,groups",
+	})
+	sign := func(claims map[string]any) (role, name string, status int) {
+		t.Helper()
+		p.set(func(p *idp) {
+			p.person = map[string]any{"sub": "1", "email": "ann@example.com", "email_verified": true}
+			maps.Copy(p.person, claims)
+		})
+		b := newBrowser(t, i)
+		r := b.provider()
+		me := b.me()
+		return me.Person.Role, me.Person.Name, r.status
+	}
+	for _, step := range []struct {
+		claims map[string]any
+		role   string
+	}{
+		{map[string]any{"groups": []string{"x"}}, ""},
+		{map[string]any{"groups": []string{"dev"}}, "developer"},
+		{map[string]any{"groups": []string{"dev", "ops"}}, "admin"},
+		{map[string]any{"hd": "example.com"}, "viewer"}, // one claim less is a right less
+		{map[string]any{"groups": map[string]any{"ops": true}, "hd": 7}, ""},
+		{map[string]any{"groups": "ops"}, "admin"},
+	} {
+		role, _, status := sign(step.claims)
+		if role != step.role || (status == 200) != (step.role != "") {
+			t.Errorf("%v: %q, %d", step.claims, role, status)
+		}
+	}
+	// A provider with short ID tokens says the rest elsewhere; only of the same person.
+	for sub, want := range map[string]string{"2": "zoe@example.com", "1": ""} {
+		p.set(func(p *idp) {
+			p.person = map[string]any{"sub": "2", "groups": "dev"}
+			p.userinfo = map[string]any{"sub": sub, "email": "Zoe@example.com", "email_verified": true, "groups": "ops"}
+		})
+		b := newBrowser(t, i)
+		b.provider()
+		if me := b.me(); me.Person.Name != want || want != "" && me.Person.Role != "developer" {
+			t.Errorf("%s: %+v", sub, me)
+		}
+	}
+}
+
+func TestProviderLinks(t *testing.T) {
+	t.Parallel()
+	p := newIDP(t)
+	i := withProvider(t, p, testkit.Settings{"oidc-tenant": "acme"})
+	key := object(t, i, "POST", "/tenants", `{"id":"acme"}`, 201).AdminKey.Key
+	acme := "Authorization: Bearer " + key
+	object(t, i, "POST", "/users", `{"name":"ann@example.com","role":"admin"}`, 201) // of the same name, in another tenant
+	refused := func(says string) {
+		t.Helper()
+		b := newBrowser(t, i)
+		if r := b.provider(); r.status != 403 || !strings.Contains(r.body, says) || len(b.cookies) != 0 {
+			t.Errorf("%d %s", r.status, r.body)
+		}
+	}
+	refused("There is no user ann@example.com here")
+	if r := i.Do(t, "POST", "/api/v1/users", `{"name":"ann@example.com","role":"viewer"}`, acme); r.Status != 201 {
+		t.Fatal(r.Body)
+	}
+	b := newBrowser(t, i)
+	b.provider()
+	if me := b.me(); me.Tenant != "acme" || me.Person.Role != "viewer" {
+		t.Errorf("signed in as %+v", me)
+	}
+	// The address was given to somebody else since.
+	p.set(func(p *idp) { p.person["sub"] = "2" })
+	refused("who is not you")
+	// Nor is an address that nobody made sure of anybody's.
+	p.set(func(p *idp) { p.person["sub"], p.person["email_verified"] = "3", false })
+	refused("not made sure")
+	// Somebody who is switched off stays out.
+	p.set(func(p *idp) { p.person["sub"], p.person["email_verified"] = "1", true })
+	if r := i.Do(t, "PATCH", "/api/v1/users/ann@example.com", `{"disabled":true}`, acme); r.Status != 200 {
+		t.Fatal(r.Body)
+	}
+	refused("switched off")
+}
+
+func TestProviderAway(t *testing.T) {
+	t.Parallel()
+	p := newIDP(t)
+	i := withProvider(t, p, create())
+	p.set(func(p *idp) { p.down = true })
+	b := newBrowser(t, i)
+	if r := b.do("GET", "/login/oidc", nil); r.status != 502 || len(b.cookies) != 0 {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	p.set(func(p *idp) { p.down = false })
+	if b.provider(); b.me().Login == "" {
+		t.Error("it did not get over it")
+	}
+}
