@@ -64,8 +64,8 @@ func TestUsageErrors(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"tol"}, "did you mean tool?"},
-		{[]string{"tool", "cal"}, "did you mean call?"},
+		{[]string{"tol"}, "did you mean tool"},
+		{[]string{"tool", "cal"}, "did you mean call"},
 		{[]string{"tool", "show"}, "accepts 1 arg"},
 		{[]string{"tool", "ls", "--nope"}, "--nope"},
 		{[]string{"version", "--format", "xml"}, "text or json"},

@@ -14,17 +14,18 @@ import (
 )
 
 func (c *cli) keyCommand() *cobra.Command {
-	cmd := noun("key", "Create, list and revoke keys", "junctor key ls")
-	cmd.AddCommand(c.keyCreate(), c.keyList(), c.keyRevoke())
+	cmd := noun("key", "Create, list, rotate and revoke keys", "junctor key ls")
+	cmd.AddCommand(c.keyCreate(), c.keyList(), c.keyRotate(), c.keyRevoke())
 	return cmd
 }
 
 func (c *cli) keyCreate() *cobra.Command {
 	var names []string
-	var expires string
+	var expires, user, agent string
 	cmd := &cobra.Command{
 		Use: "create NAME", Short: "Create a key; it is shown once",
-		Long:    "Create a key. The key itself goes to standard output, once: only its hash is kept.\n\nScopes: " + scopeNames() + ".",
+		Long: "Create a key. The key itself goes to standard output, once: only its hash is kept. With --user or --agent it is\n" +
+			"theirs: it can do no more than they, and ends with them. Without either it is a service's of its own.\n\nScopes: " + scopeNames() + ".",
 		Example: "  junctor key create ci --scope tools:read --scope tools:call --expires 90d", Args: cobra.ExactArgs(1),
 		RunE: run(func(cmd *cobra.Command, args []string) error {
 			scopes := make([]junctor.Scope, len(names))
@@ -35,6 +36,11 @@ func (c *cli) keyCreate() *cobra.Command {
 				return err
 			}
 			body := map[string]any{"name": args[0], "scopes": scopes}
+			for name, value := range map[string]string{"user": user, "agent": agent} {
+				if value != "" {
+					body[name] = value
+				}
+			}
 			if expires != "" {
 				at, err := readExpiry(expires, time.Now())
 				if err != nil {
@@ -46,17 +52,55 @@ func (c *cli) keyCreate() *cobra.Command {
 			if err := c.ask(cmd, http.MethodPost, "/keys", body, &key); err != nil {
 				return err
 			}
-			if c.json() {
-				return c.printJSON(key)
-			}
-			c.say("key %s (%s) with %s; it is shown this once:", key.ID, key.Name, joinScopes(key.Scopes))
-			_, err := fmt.Fprintln(c.out, key.Token)
-			return err
+			return c.showToken(key, fmt.Sprintf("key %s (%s) with %s", key.ID, key.Name, joinScopes(key.Scopes)))
 		}),
 	}
 	cmd.Flags().StringSliceVar(&names, "scope", []string{string(junctor.ScopeToolsRead), string(junctor.ScopeToolsCall)}, "what the key may do; may be given several times")
+	cmd.Flags().StringVar(&user, "user", "", "the user whose key it is, by `name`")
+	cmd.Flags().StringVar(&agent, "agent", "", "the agent whose key it is, by `name`")
+	cmd.MarkFlagsMutuallyExclusive("user", "agent")
 	cmd.Flags().StringVar(&expires, "expires", "", "when it stops working: in 12h, in 90d, or at a time such as 2030-01-31T00:00:00Z")
 	_ = cmd.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions(strings.Split(scopeNames(), ", "), cobra.ShellCompDirectiveNoFileComp))
+	c.remote(cmd)
+	return cmd
+}
+
+// showToken prints a key at the one moment it can be seen, alone on standard
+// output.
+func (c *cli) showToken(key admin.CreatedKey, what string) error {
+	if c.json() {
+		return c.printJSON(key)
+	}
+	c.say("%s; it is shown this once:", what)
+	_, err := fmt.Fprintln(c.out, key.Token)
+	return err
+}
+
+func (c *cli) keyRotate() *cobra.Command {
+	var grace string
+	cmd := &cobra.Command{
+		Use: "rotate ID", Short: "Give a key a new token; the former works on for a while",
+		Long: "Give a key a new token, which goes to standard output, once. The former one works on for the grace, so that\n" +
+			"nothing fails while the new one is put in place; rotating again ends it. Sessions of the key's owner go on.",
+		Example: "  junctor key rotate 5hq2k7wz3n4x6b2a --grace 1h", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeKeys,
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			span, err := readSpan(grace)
+			if err != nil || span < 0 {
+				return usagef("--grace %q: write a span such as 10m or 1d, or 0", grace)
+			}
+			var key admin.CreatedKey
+			body := map[string]any{"grace_seconds": int64(span / time.Second)}
+			if err := c.ask(cmd, http.MethodPost, path("keys", args[0], "rotate"), body, &key); err != nil {
+				return err
+			}
+			what := fmt.Sprintf("key %s (%s) has a new token", key.ID, key.Name)
+			if !key.FormerUntil.IsZero() {
+				what += ", and the former works until " + moment(key.FormerUntil)
+			}
+			return c.showToken(key, what)
+		}),
+	}
+	cmd.Flags().StringVar(&grace, "grace", "10m", "how long the former token works on")
 	c.remote(cmd)
 	return cmd
 }
@@ -98,13 +142,24 @@ func (c *cli) keyList() *cobra.Command {
 			}
 			rows := make([][]string, len(keys.Items))
 			for i, k := range keys.Items {
-				rows[i] = []string{k.ID, k.Name, k.Prefix, joinScopes(k.Scopes), keyState(k, time.Now()), moment(k.CreatedAt), moment(k.ExpiresAt), moment(k.LastUsedAt)}
+				rows[i] = []string{k.ID, k.Name, keyOwner(k), k.Prefix, joinScopes(k.Scopes), keyState(k, time.Now()), moment(k.CreatedAt), moment(k.ExpiresAt), moment(k.LastUsedAt)}
 			}
-			return c.table([]string{"ID", "NAME", "PREFIX", "SCOPES", "STATE", "CREATED", "EXPIRES", "LAST USED"}, rows)
+			return c.table([]string{"ID", "NAME", "OWNER", "PREFIX", "SCOPES", "STATE", "CREATED", "EXPIRES", "LAST USED"}, rows)
 		}),
 	}
 	c.remote(cmd)
 	return cmd
+}
+
+// keyOwner says whose a key is; "" for a service.
+func keyOwner(k junctor.Key) string {
+	switch {
+	case k.Agent != "":
+		return "agent " + k.Agent
+	case k.User != "":
+		return "user " + k.User
+	}
+	return ""
 }
 
 func keyState(k junctor.Key, now time.Time) string {
