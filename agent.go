@@ -41,6 +41,15 @@ type Agent struct {
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
+// OwnerUser is the user that made the agent, by id; "" where no user did.
+func (a *Agent) OwnerUser() string {
+	id, ok := strings.CutPrefix(a.Owner, IssuerUser+":")
+	if !ok {
+		return ""
+	}
+	return id
+}
+
 // AgentNamePattern is what an agent's name looks like.
 const AgentNamePattern = `^[a-z][a-z0-9-]{0,31}$`
 

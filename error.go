@@ -36,6 +36,7 @@ type Error struct {
 	Message    string
 	Cause      error
 	RetryAfter time.Duration // with CodeLimited and CodeUnavailable: when to come back; 0 is unknown
+	Allowance  *Allowance    // with CodeLimited: the limit that was reached, where it is one of the party's own
 	Violations []Violation   // with CodeInvalid: every argument that broke its schema
 }
 

@@ -4,13 +4,16 @@ import "time"
 
 // Limits is how much a party may do. A zero member is no limit.
 type Limits struct {
-	PerSecond  float64       `json:"per_second,omitempty"`  // steady rate of calls
-	Burst      int           `json:"burst,omitempty"`       // calls at once after a pause; 0 is one second's worth
-	PerDay     int           `json:"per_day,omitempty"`     // calls between two midnights in UTC
-	Concurrent int           `json:"concurrent,omitempty"`  // calls at a time
-	OverLimit  OverLimit     `json:"over_limit,omitempty"`  // "" is reject
-	MaxWait    time.Duration `json:"max_wait_ns,omitempty"` // with queue: how long a call may wait; 0 is 10 s
+	PerSecond  float64   `json:"per_second,omitempty"`  // steady rate of calls
+	Burst      int       `json:"burst,omitempty"`       // calls at once after a pause; 0 is one second's worth
+	PerDay     int       `json:"per_day,omitempty"`     // calls between two midnights in UTC
+	Concurrent int       `json:"concurrent,omitempty"`  // calls at a time
+	OverLimit  OverLimit `json:"over_limit,omitempty"`  // "" is reject
+	MaxWaitMS  int       `json:"max_wait_ms,omitempty"` // with queue: how long a call may wait; 0 is DefaultWait
 }
+
+// DefaultWait is how long a call waits for a limit where nothing else is said.
+const DefaultWait = 10 * time.Second
 
 // OverLimit is what happens to a call beyond a limit.
 type OverLimit string
@@ -18,7 +21,7 @@ type OverLimit string
 // What happens to calls beyond a limit.
 const (
 	OverLimitReject OverLimit = "reject" // it is refused, with the time to come back
-	OverLimitQueue  OverLimit = "queue"  // it waits up to MaxWait, and is refused after that
+	OverLimitQueue  OverLimit = "queue"  // it waits up to Wait, and is refused after that
 )
 
 // Tiers that every installation has unless its settings say otherwise.
@@ -28,10 +31,84 @@ const (
 	TierUnlimited = "unlimited"
 )
 
-// Allowance is what a call's limits say at one moment: the one that leaves
+// LimitPolicy is what a tenant allows. A tier that it does not name is that of
+// DefaultLimits.
+type LimitPolicy struct {
+	Tiers map[string]Limits `json:"tiers,omitempty"`
+	Tools map[string]Limits `json:"tools,omitempty"` // by server/tool, whoever calls
+}
+
+// DefaultLimits is the policy of a tenant that set none.
+func DefaultLimits() LimitPolicy {
+	return LimitPolicy{Tiers: map[string]Limits{
+		TierFree:      {PerSecond: 10, Burst: 20, PerDay: 10_000, Concurrent: 8},
+		TierPro:       {PerSecond: 100, Burst: 200, PerDay: 1_000_000, Concurrent: 64},
+		TierUnlimited: {},
+	}}
+}
+
+// Tier gives the limits of a tier; false when there is none of that name.
+func (p *LimitPolicy) Tier(name string) (Limits, bool) {
+	if l, ok := p.Tiers[name]; ok {
+		return l, true
+	}
+	l, ok := DefaultLimits().Tiers[name]
+	return l, ok
+}
+
+// Check refuses a policy that cannot be meant, and says where it is wrong.
+func (p *LimitPolicy) Check() error {
+	for name, l := range p.Tiers {
+		if !nameFits(name, 40) {
+			return Errorf(CodeInvalid, "a tier's name has 1 to 40 characters, no control characters, no slash and no space at its ends, not %q", name)
+		}
+		if err := l.Check(); err != nil {
+			return Errorf(CodeInvalid, "the tier %q: %w", name, err)
+		}
+	}
+	for name, l := range p.Tools {
+		if g, err := ParseGrant(name); err != nil || g.Item == AnyItem {
+			return Errorf(CodeInvalid, "limits of a tool stand under server/tool, not %q", name)
+		}
+		if err := l.Check(); err != nil {
+			return Errorf(CodeInvalid, "the tool %q: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// Wait is how long a call beyond the limits waits before it is refused.
+func (l *Limits) Wait() time.Duration {
+	switch {
+	case l.OverLimit != OverLimitQueue:
+		return 0
+	case l.MaxWaitMS == 0:
+		return DefaultWait
+	}
+	return time.Duration(l.MaxWaitMS) * time.Millisecond
+}
+
+// Check refuses limits that cannot be meant, and says what is wrong.
+func (l *Limits) Check() error {
+	switch {
+	case !(l.PerSecond >= 0 && l.PerSecond <= 1e6):
+		return Errorf(CodeInvalid, "per_second is between 0 (no limit) and 1000000, not %v", l.PerSecond)
+	case l.Burst < 0 || l.PerDay < 0 || l.Concurrent < 0 || l.MaxWaitMS < 0:
+		return Errorf(CodeInvalid, "a limit cannot be below zero; 0 is none")
+	case l.Burst > 0 && l.PerSecond == 0:
+		return Errorf(CodeInvalid, "burst goes with per_second, which is not set")
+	case l.MaxWaitMS > 60_000:
+		return Errorf(CodeInvalid, "a call may wait for a limit up to 60000 ms, not %d", l.MaxWaitMS)
+	case l.OverLimit != "" && l.OverLimit != OverLimitReject && l.OverLimit != OverLimitQueue:
+		return Errorf(CodeInvalid, "unknown over_limit %q: use reject or queue", string(l.OverLimit))
+	}
+	return nil
+}
+
+// Allowance is what the limits of a call say at one moment: the one that leaves
 // least. The zero Allowance is no limit.
 type Allowance struct {
-	Name      string    `json:"name"` // which limit: "agent per second", "user per day" …
+	Name      string    `json:"name"` // which limit: agent-per-second, user-per-day …
 	Limit     int       `json:"limit"`
 	Remaining int       `json:"remaining"`
 	Reset     time.Time `json:"reset"` // when Remaining is Limit again

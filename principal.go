@@ -50,3 +50,10 @@ func (p *Principal) Is(id string) bool {
 	n := len(p.Issuer)
 	return len(id) == n+1+len(p.Subject) && id[:n] == p.Issuer && id[n] == ':' && id[n+1:] == p.Subject
 }
+
+// Party is the party as one text that no other tenant's has. A subject may hold
+// any character, so what is before it ends in one that neither a tenant nor an
+// issuer has.
+func (p *Principal) Party() string {
+	return string(p.Tenant) + "\x00" + p.Issuer + "\x00" + p.Subject
+}

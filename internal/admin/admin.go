@@ -138,6 +138,7 @@ type Options struct {
 	Calls    Calls
 	Secrets  Secrets
 	History  History
+	Limits   Limits
 	Settings func() []Setting
 	Version  string
 	Log      *slog.Logger
@@ -164,6 +165,7 @@ func New(o Options) (http.Handler, error) {
 		{"Calls", o.Calls == nil},
 		{"Secrets", o.Secrets == nil},
 		{"History", o.History == nil},
+		{"Limits", o.Limits == nil},
 		{"Settings", o.Settings == nil},
 	} {
 		if part.missing {

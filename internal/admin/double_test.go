@@ -27,6 +27,7 @@ type world struct {
 	input   ServerInput // of the last AddServer, ChangeServer or ProbeServer
 	fails   error       // what AddServer answers
 	secrets *secrets
+	limits  limits
 	history *pastCalls
 	people  *people
 	staff   *staff
@@ -187,7 +188,7 @@ func bearer(r *http.Request) (*junctor.Principal, error) {
 
 func (w *world) options() Options {
 	return Options{
-		Authenticate: bearer, Keys: w, Users: w.people, Logins: w.people, Tenants: w.people, Servers: w, Tools: w, Tags: w.staff, Agents: w.staff, Runner: w, Calls: w, Secrets: w.secrets, History: w.history,
+		Authenticate: bearer, Keys: w, Users: w.people, Logins: w.people, Tenants: w.people, Servers: w, Tools: w, Tags: w.staff, Agents: w.staff, Runner: w, Calls: w, Secrets: w.secrets, History: w.history, Limits: &w.limits,
 		Settings: func() []Setting { return []Setting{{Name: "listen", Value: "127.0.0.1:8717", Source: "default"}} },
 		Version:  "v0.0.0-test",
 	}
@@ -218,4 +219,16 @@ func ask(h http.Handler, scopes, method, path, body string) *httptest.ResponseRe
 	rec := httptest.NewRecorder()
 	h.ServeHTTP(rec, r)
 	return rec
+}
+
+// limits keeps one policy for everybody.
+type limits struct{ policy junctor.LimitPolicy }
+
+func (l *limits) Limits(context.Context, junctor.TenantID) (junctor.LimitPolicy, error) {
+	return l.policy, nil
+}
+
+func (l *limits) SetLimits(_ context.Context, _ junctor.TenantID, p junctor.LimitPolicy) error {
+	l.policy = p
+	return p.Check()
 }

@@ -72,6 +72,8 @@ type Problem struct { //nolint:errname // the name that RFC 9457 gives it
 	Step   string       `json:"step,omitempty" doc:"Of a server that could not be reached: the step that broke, of address, tls, http, authentication, protocol and list."`
 	Hint   string       `json:"hint,omitempty" doc:"What to do about it."`
 
+	Limit *junctor.Allowance `json:"limit,omitempty" doc:"With the code limited: which limit, and when it is whole again."`
+
 	retryAfter time.Duration
 }
 
@@ -112,7 +114,7 @@ func (p *Problem) setStatus(status int) {
 // of its text.
 func problemOf(err error) *Problem {
 	e := junctor.AsError(err)
-	p := &Problem{Type: "about:blank", Code: e.Code, Detail: e.Message, retryAfter: e.RetryAfter}
+	p := &Problem{Type: "about:blank", Code: e.Code, Detail: e.Message, retryAfter: e.RetryAfter, Limit: e.Allowance}
 	p.setStatus(statusOf(e.Code))
 	for _, v := range e.Violations {
 		p.Errors = append(p.Errors, Fault{In: "arguments", Pointer: v.Pointer, Message: v.Message})

@@ -74,6 +74,7 @@ func register(o Options) *api {
 	a.meRoutes()
 	a.callRoutes()
 	a.historyRoutes()
+	a.limitRoutes()
 	a.secretRoutes()
 	a.aboutRoutes()
 	return a

@@ -74,6 +74,8 @@ func scopes() map[string]junctor.Scope {
 		"put-secret":         junctor.ScopeServersWrite,
 		"delete-secret":      junctor.ScopeServersWrite,
 		"rotate-secret":      operator,
+		"get-limits":         anyone,
+		"patch-limits":       junctor.ScopeAdmin,
 		"list-settings":      operator,
 		"get-whoami":         anyone,
 		"get-version":        anyone,

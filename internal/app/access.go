@@ -15,6 +15,7 @@ import (
 type rights struct {
 	store   *store.Store
 	catalog *catalog.Catalog
+	limits  *quotas
 	mu      sync.Mutex
 }
 
@@ -46,5 +47,6 @@ func (r *rights) reload(ctx context.Context, tenant junctor.TenantID) error {
 	}
 	r.catalog.SetTags(tenant, tags)
 	r.catalog.SetAgents(tenant, agents)
+	r.limits.agentsChanged(tenant, agents)
 	return nil
 }

@@ -113,18 +113,22 @@ func (s sessions) SessionRevoked(ctx context.Context, tenant junctor.TenantID, i
 	return s.store.For(tenant).Revoked(ctx, id)
 }
 
-// limiter applies the configured rate to every key.
+// limiter applies the configured rate to every party, and then their own limits.
 type limiter struct {
 	memory *limit.Memory
 	rate   limit.Rate
+	book   *limit.Book
 }
 
-func newLimiter(cfg *config.Config) limiter {
-	return limiter{limit.NewMemory(), limit.Rate{PerSecond: cfg.RateLimit, Burst: cfg.RateBurst}}
+func newLimiter(cfg *config.Config, book *limit.Book) limiter {
+	return limiter{limit.NewMemory(), limit.Rate{PerSecond: cfg.RateLimit, Burst: cfg.RateBurst}, book}
 }
 
-func (l limiter) Take(key string, now time.Time) (bool, time.Duration) {
-	return l.memory.Take(key, l.rate, now)
+func (l limiter) Enter(ctx context.Context, p *junctor.Principal, server, name string, now time.Time) (limit.Pass, error) {
+	if err := l.memory.Check(p, l.rate, now); err != nil {
+		return limit.Pass{}, err
+	}
+	return l.book.Enter(ctx, p, server, name, now)
 }
 
 // meter finds the counters of a tool without a lock or an allocation.

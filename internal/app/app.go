@@ -62,6 +62,7 @@ type App struct {
 	servers  *servers
 	rights   *rights
 	signIn   *signin.SignIn
+	limits   *quotas
 
 	adminKey string
 	closers  []func(context.Context) // run last to first
@@ -123,7 +124,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	}
 	a.catalog = catalog.New(catalog.Options{NameLimit: a.cfg.NameLimit, Logger: a.log})
 	a.onClose(func(context.Context) { a.catalog.Close() })
-	a.rights = &rights{store: a.store, catalog: a.catalog}
+	a.rights = &rights{store: a.store, catalog: a.catalog, limits: a.limits}
 	if err := a.rights.load(ctx); err != nil {
 		return err
 	}
@@ -168,7 +169,10 @@ func (a *App) openStore(ctx context.Context) error {
 	if a.ring, err = seal.OpenRing(ctx, ringStore{st}, keys, seal.RingOptions{}); err != nil {
 		return err
 	}
-	a.vault, err = seal.NewVault(keys, secretStore{st}, ringStore{st})
+	if a.vault, err = seal.NewVault(keys, secretStore{st}, ringStore{st}); err != nil {
+		return err
+	}
+	a.limits, err = openLimits(ctx, st)
 	return err
 }
 
@@ -234,7 +238,7 @@ func (a *App) openGuard(ctx context.Context) error {
 		return err
 	}
 	a.guard, err = guard.New(guard.Options{
-		Catalog: a.catalog, Limiter: newLimiter(a.cfg), Journal: a.record(), Recorder: a.recorder(), Sealer: sealer{a.ring}, States: states{a.store},
+		Catalog: a.catalog, Limiter: newLimiter(a.cfg, a.limits.book), Journal: a.record(), Recorder: a.recorder(), Sealer: sealer{a.ring}, States: states{a.store},
 		Meter: newMeter(a.metrics), Logger: a.log, Now: time.Now, NewID: newID, Timeout: a.cfg.CallTimeout, Park: parkFor, Trace: trace,
 	})
 	if err != nil {
@@ -269,7 +273,7 @@ func (a *App) tracing(ctx context.Context) (func(context.Context, *guard.Op) (co
 
 func (a *App) openIdentity(ctx context.Context) (err error) {
 	a.identity, err = identity.New(ctx, identity.Config{
-		Store: a.store, Logger: a.log, Open: a.cfg.Open, Changed: (&choices{catalog: a.catalog}).changed,
+		Store: a.store, Logger: a.log, Open: a.cfg.Open, Changed: a.usersChanged(),
 	})
 	if err != nil {
 		return err

@@ -93,6 +93,15 @@ func (d directory) RemoveUser(ctx context.Context, p *junctor.Principal, id stri
 	return out, d.DeleteUser(ctx, p.Tenant, id)
 }
 
+// usersChanged gives what is told of every change of users.
+func (a *App) usersChanged() func([]junctor.User) {
+	c := &choices{catalog: a.catalog}
+	return func(users []junctor.User) {
+		c.changed(users)
+		a.limits.usersChanged(users)
+	}
+}
+
 // choices tells the catalogue whose tools each user wants to see.
 type choices struct {
 	catalog *catalog.Catalog

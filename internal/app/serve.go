@@ -135,7 +135,7 @@ func (a *App) stop(ctx context.Context, s *http.Server) error {
 func (a *App) flush(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, closeFor)
 	defer cancel()
-	return a.identity.Flush(ctx)
+	return errors.Join(a.identity.Flush(ctx), a.limits.flush(ctx))
 }
 
 func notClosed(err error) error {
@@ -189,7 +189,7 @@ func (a *App) chores(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		if err := errors.Join(a.identity.Flush(ctx), a.identity.Reload(ctx), a.rights.load(ctx), a.ring.Rotate(ctx)); err != nil && ctx.Err() == nil {
+		if err := errors.Join(a.identity.Flush(ctx), a.identity.Reload(ctx), a.rights.load(ctx), a.ring.Rotate(ctx), a.limits.flush(ctx)); err != nil && ctx.Err() == nil {
 			a.log.Warn("housekeeping failed; it is tried again in a minute", telemetry.Err(err))
 		}
 		_, err := a.store.Sweep(ctx, time.Now())

@@ -224,7 +224,7 @@ func (a *App) admin() http.Handler {
 	people := directory{a.identity, a}
 	h, err := admin.New(admin.Options{
 		Authenticate: a.authenticatePerson, Keys: people, Users: people, Logins: people, Tenants: people, Servers: a.servers, Tools: a.servers, Tags: agents{a}, Agents: agents{a}, Runner: a.servers, Calls: a.servers, Secrets: entrusted{a.vault}, History: a.history,
-		Settings: a.settings, Version: a.version, Log: a.log,
+		Limits: a.limits, Settings: a.settings, Version: a.version, Log: a.log,
 	})
 	if err != nil { // a part is missing: a fault in this package
 		a.log.Error("the admin API could not be made", "error", err)

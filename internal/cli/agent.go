@@ -24,10 +24,7 @@ func (c *cli) agentCommand() *cobra.Command {
 type agentFlags struct {
 	title, role, tier         string
 	tools, resources, prompts []string
-	perSecond                 float64
-	perDay, concurrent        int
-	overLimit                 string
-	maxWait                   time.Duration
+	limitFlags
 }
 
 func (c *cli) describeAgent(cmd *cobra.Command, f *agentFlags) {
@@ -38,14 +35,9 @@ func (c *cli) describeAgent(cmd *cobra.Command, f *agentFlags) {
 	flags.StringArrayVar(&f.prompts, "prompt", nil, "what it may get: `server/prompt` or server/*; may be given several times")
 	flags.StringVar(&f.title, "title", "", "its name for people")
 	flags.StringVar(&f.tier, "tier", "", "how much it may do: free, pro, unlimited, or one of the settings; without it its owner's")
-	flags.Float64Var(&f.perSecond, "per-second", 0, "calls a second, in place of the tier's")
-	flags.IntVar(&f.perDay, "per-day", 0, "calls a day, in place of the tier's")
-	flags.IntVar(&f.concurrent, "concurrent", 0, "calls at a time, in place of the tier's")
-	flags.StringVar(&f.overLimit, "over-limit", "", "what happens to calls beyond a limit: `reject` or queue")
-	flags.DurationVar(&f.maxWait, "max-wait", 0, "with queue: how long a call may wait")
+	f.limitFlags.add(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("tool", c.completeGrants)
 	_ = cmd.RegisterFlagCompletionFunc("role", c.completeRoles)
-	_ = cmd.RegisterFlagCompletionFunc("over-limit", cobra.FixedCompletions([]string{"reject", "queue"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // body is what was said on the command line, and nothing else.
@@ -61,10 +53,8 @@ func (f *agentFlags) body(cmd *cobra.Command) map[string]any {
 			body[flag+"s"] = slices.DeleteFunc(list, func(s string) bool { return s == "" }) // --tool '' empties the list
 		}
 	}
-	if slices.ContainsFunc([]string{"per-second", "per-day", "concurrent", "over-limit", "max-wait"}, cmd.Flags().Changed) {
-		body["limits"] = junctor.Limits{
-			PerSecond: f.perSecond, PerDay: f.perDay, Concurrent: f.concurrent, OverLimit: junctor.OverLimit(f.overLimit), MaxWait: f.maxWait,
-		}
+	if f.given(cmd) {
+		body["limits"] = f.limits()
 	}
 	return body
 }

@@ -29,6 +29,7 @@ func (g *Gateway) requestLegacy(w http.ResponseWriter, r *http.Request, x *excha
 		rep := &reply{g: g, w: w, streamFirst: streamFirst}
 		message, retry := x.answerLegacy(r.Context())
 		setRetry(w.Header(), retry)
+		setLimits(w.Header(), x.allowance, g.o.Now())
 		rep.finish(http.StatusOK, message)
 		g.release(in)
 		return
@@ -75,6 +76,7 @@ func (g *Gateway) awaitLegacy(w http.ResponseWriter, r *http.Request, x *exchang
 	case a := <-answer:
 		if !streamFirst && !st.spoke() {
 			setRetry(w.Header(), a.retry)
+			setLimits(w.Header(), x.allowance, g.o.Now())
 			(&reply{g: g, w: w}).finish(http.StatusOK, a.message)
 			return
 		}

@@ -69,7 +69,8 @@ func (g *Gateway) serveCall(w http.ResponseWriter, r *http.Request) {
 		g.callFailed(w, http.StatusBadRequest, junctor.AsError(err).Message)
 		return
 	}
-	body, status, err := g.bridge(r.Context(), p, call)
+	body, status, allowance, err := g.bridge(r.Context(), p, call)
+	setLimits(w.Header(), allowance, g.o.Now())
 	if err != nil {
 		e := junctor.AsError(err)
 		setRetry(w.Header(), e.RetryAfter)
@@ -80,8 +81,9 @@ func (g *Gateway) serveCall(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(append(append([]byte(`{"success":true,"result":`), body...), '}'))
 }
 
-// bridge runs the call through the pipeline. The status is that of an error.
-func (g *Gateway) bridge(ctx context.Context, p *junctor.Principal, call *bridgeCall) ([]byte, int, error) {
+// bridge runs the call through the pipeline. The status is that of an error; left
+// is what the caller's limits leave.
+func (g *Gateway) bridge(ctx context.Context, p *junctor.Principal, call *bridgeCall) (body []byte, status int, left junctor.Allowance, err error) {
 	params := wire.AppendString([]byte(`{"name":`), call.tool)
 	params = append(append(append(params, `,"arguments":`...), call.arguments...), '}')
 	op := guard.Op{
@@ -91,21 +93,22 @@ func (g *Gateway) bridge(ctx context.Context, p *junctor.Principal, call *bridge
 	if call.server == "" {
 		b, done, err := g.adhoc(call.endpoint)
 		if err != nil {
-			return nil, callStatus(err, false), err
+			return nil, callStatus(err, false), left, err
 		}
 		defer done()
 		op.Adhoc, op.View.Server = b, junctor.AdhocServer
 	}
 	res, err := g.o.Pipeline.Do(ctx, &op, quiet{})
+	left = op.Allowance(err)
 	if err == nil && res.Input {
 		err = junctor.Errorf(junctor.CodeUnavailable, "the tool asks for input while it runs, which needs an MCP client: use /mcp")
 		if state, ok := wire.String(wire.Get(res.Body, "requestState")); ok {
 			op.RequestState, op.HasState = state, true
 			g.o.Pipeline.GiveUp(ctx, &op, err)
 		}
-		return nil, http.StatusInternalServerError, err
+		return nil, http.StatusInternalServerError, left, err
 	}
-	return res.Body, callStatus(err, op.Ran), err
+	return res.Body, callStatus(err, op.Ran), left, err
 }
 
 func (g *Gateway) adhoc(e Endpoint) (catalog.Backend, func(), error) {

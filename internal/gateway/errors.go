@@ -65,6 +65,12 @@ func faultData(e *junctor.Error) []byte {
 	if e.RetryAfter > 0 {
 		d = strconv.AppendInt(append(d, `,"retryAfterMs":`...), e.RetryAfter.Milliseconds()+1, 10)
 	}
+	if a := e.Allowance; a != nil {
+		d = wire.AppendString(append(d, `,"limit":{"name":`...), a.Name)
+		d = strconv.AppendInt(append(d, `,"limit":`...), int64(a.Limit), 10)
+		d = strconv.AppendInt(append(d, `,"remaining":`...), int64(a.Remaining), 10)
+		d = append(a.Reset.AppendFormat(append(d, `,"reset":"`...), time.RFC3339), `"}`...)
+	}
 	if len(e.Violations) > 0 {
 		d = append(d, `,"violations":[`...)
 		for i, v := range e.Violations {
@@ -127,6 +133,17 @@ func (g *Gateway) refuse(w http.ResponseWriter, status int, id []byte, e *wire.E
 	w.Header()["Content-Type"] = g.jsonType
 	w.WriteHeader(status)
 	_, _ = w.Write(wire.AppendError(nil, id, e))
+}
+
+// setLimits writes what the limits of a call leave, and when they are whole
+// again, in seconds.
+func setLimits(h http.Header, a junctor.Allowance, now time.Time) {
+	if a.Limit == 0 {
+		return
+	}
+	h.Set("RateLimit-Limit", strconv.Itoa(a.Limit))
+	h.Set("RateLimit-Remaining", strconv.Itoa(a.Remaining))
+	h.Set("RateLimit-Reset", strconv.Itoa(int(max(0, a.Reset.Sub(now)+time.Second-1)/time.Second)))
 }
 
 // setRetry writes when to come back, in whole seconds as HTTP wants it.

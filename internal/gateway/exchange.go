@@ -26,6 +26,8 @@ type exchange struct {
 	out    outlet      // nil: nothing can be sent before the answer
 	header http.Header // of a modern HTTP request, to compare with the arguments
 	s      *session    // legacy
+
+	allowance junctor.Allowance // what the limits of the call leave, once it was judged
 }
 
 // outcome is the result of an exchange, before its era writes it.
@@ -147,6 +149,7 @@ func (x *exchange) do(ctx context.Context, op *guard.Op) (outcome, error) {
 	op.InputResponses, op.RequestState, op.HasState = x.m.InputResponses, x.m.RequestState, x.m.HasRequestState
 	op.Caller = x.caller
 	res, err := x.g.o.Pipeline.Do(ctx, op, x)
+	x.allowance = op.Allowance(err)
 	if err == nil && res.Input && !x.modern {
 		res, err = x.ask(ctx, op, res)
 	}

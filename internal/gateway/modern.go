@@ -46,6 +46,7 @@ func (g *Gateway) postModern(w http.ResponseWriter, r *http.Request, p *junctor.
 	// The client ends a modern request by closing its stream, and net/http ends
 	// r.Context with it.
 	o, err := x.runModern(r.Context())
+	setLimits(w.Header(), x.allowance, g.o.Now())
 	if err != nil {
 		f := asFault(err, true, resourceOf(m))
 		setRetry(w.Header(), f.retryAfter)

@@ -28,7 +28,7 @@ func (g *Gateway) servePlain(w http.ResponseWriter, r *http.Request) {
 			if m.Kind != wire.Request {
 				return nil
 			}
-			answer, _ := g.plain(ctx, p, m)
+			answer, _, _ := g.plain(ctx, p, m)
 			return answer
 		})
 		return
@@ -42,8 +42,9 @@ func (g *Gateway) servePlain(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	answer, f := g.plain(r.Context(), p, &in.m)
+	answer, f, allowance := g.plain(r.Context(), p, &in.m)
 	setRetry(w.Header(), f.retryAfter)
+	setLimits(w.Header(), allowance, g.o.Now())
 	status := http.StatusOK
 	if f.status == http.StatusTooManyRequests {
 		status = f.status
@@ -52,7 +53,7 @@ func (g *Gateway) servePlain(w http.ResponseWriter, r *http.Request) {
 }
 
 // plain answers one request of the plain door.
-func (g *Gateway) plain(ctx context.Context, p *junctor.Principal, m *wire.Message) ([]byte, fault) {
+func (g *Gateway) plain(ctx context.Context, p *junctor.Principal, m *wire.Message) ([]byte, fault, junctor.Allowance) {
 	x := &exchange{
 		g: g, p: p, door: junctor.DoorPlain, view: catalog.View{Plain: true}, m: m,
 		s: newSession("", wire.V20241105, nil, nil), caller: catalog.Caller{Protocol: wire.V20241105},
@@ -60,9 +61,9 @@ func (g *Gateway) plain(ctx context.Context, p *junctor.Principal, m *wire.Messa
 	o, err := x.runPlain(ctx)
 	if err != nil {
 		f := asFault(err, false, "")
-		return wire.AppendError(nil, m.ID, f.wire), f
+		return wire.AppendError(nil, m.ID, f.wire), f, x.allowance
 	}
-	return wire.AppendResult(nil, m.ID, o.body), fault{}
+	return wire.AppendResult(nil, m.ID, o.body), fault{}, x.allowance
 }
 
 func (x *exchange) runPlain(ctx context.Context) (outcome, error) {

@@ -16,6 +16,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/gateway"
 	"github.com/junctor-mcp/junctor/internal/guard"
+	"github.com/junctor-mcp/junctor/internal/limit"
 	"github.com/junctor-mcp/junctor/internal/seal"
 	"github.com/junctor-mcp/junctor/internal/testkit"
 )
@@ -107,7 +108,9 @@ func (m *ground) pass(d time.Duration) {
 	m.now = m.now.Add(d)
 }
 
-func (m *ground) Take(string, time.Time) (bool, time.Duration)    { return true, 0 }
+func (m *ground) Enter(context.Context, *junctor.Principal, string, string, time.Time) (limit.Pass, error) {
+	return limit.Pass{}, nil
+}
 func (m *ground) Record(*junctor.Call, []byte, []byte)            {}
 func (m *ground) Observe(string, junctor.Status, time.Duration)   {}
 func (m *ground) DeleteRingKeys(context.Context, time.Time) error { return nil }

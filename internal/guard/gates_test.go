@@ -61,7 +61,7 @@ func refusals() []refusal {
 		{"over the limit", every, func(r *rig, op *guard.Op) {
 			r.rate = limit.Rate{PerSecond: 0.1, Burst: 1}
 			for k := range 3 { // whatever the key is called, its burst is gone
-				_, _ = r.Take(fmt.Sprintf("%s\x00%s\x00%s", op.Principal.Tenant, op.Principal.Issuer, op.Principal.Subject), time.Now().Add(time.Duration(k)))
+				_, _ = r.Enter(context.Background(), op.Principal, "", "", time.Now().Add(time.Duration(k)))
 			}
 		}, junctor.CodeLimited, junctor.StatusLimited, "try again in"},
 		{"bad state", every, func(_ *rig, op *guard.Op) { op.HasState, op.RequestState = true, "made-up" }, junctor.CodeInvalid, junctor.StatusInvalid, "requestState"},

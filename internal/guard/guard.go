@@ -100,6 +100,7 @@ func (g *Guard) do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Resu
 		Issuer: op.Principal.Issuer, Subject: op.Principal.Subject,
 		Start: g.o.Now(), BytesIn: len(op.Params),
 	}
+	defer op.pass.Leave()
 	item, resumed, err := g.admit(ctx, op, &call)
 	if err != nil {
 		return catalog.Result{}, g.refuse(ctx, &call, item.Shown, err)
@@ -174,11 +175,8 @@ func (g *Guard) admit(ctx context.Context, op *Op, call *junctor.Call) (item cat
 			return item, nil, err
 		}
 		call.ID, call.Start = resumed.Call, resumed.Start
-	} else if ok, after := g.o.Limiter.Take(limitKey(op.Principal), call.Start); !ok {
-		return item, nil, &junctor.Error{
-			Code: junctor.CodeLimited, RetryAfter: after,
-			Message: "too many calls with this key; try again in " + after.Round(time.Millisecond).String(),
-		}
+	} else if op.pass, err = g.o.Limiter.Enter(ctx, op.Principal, item.Server.ID, item.Name, call.Start); err != nil {
+		return item, nil, err
 	}
 	if item.Tool != nil {
 		if err := item.Tool.Input.Check(op.Arguments); err != nil {
@@ -186,12 +184,6 @@ func (g *Guard) admit(ctx context.Context, op *Op, call *junctor.Call) (item cat
 		}
 	}
 	return item, resumed, nil
-}
-
-// limitKey names a party. A subject may hold any character, so what is before it
-// ends in one that neither a tenant nor an issuer has.
-func limitKey(p *junctor.Principal) string {
-	return string(p.Tenant) + "\x00" + p.Issuer + "\x00" + p.Subject
 }
 
 // resolve finds what the operation names, by the view of its door.

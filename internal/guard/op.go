@@ -2,10 +2,12 @@ package guard
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/limit"
 )
 
 // Op is one operation that somebody wants. Slices belong to the caller and must
@@ -44,13 +46,25 @@ type Op struct {
 	// Ran is set by Do once a backend is asked: what comes back from then on is
 	// no refusal of ours.
 	Ran bool
+
+	pass limit.Pass
 }
 
-// Limiter bounds how often a principal may call. Ground package limit holds the
-// in-memory form.
+// Allowance is what the limits of the call leave, after Do with the error that
+// it gave; zero where there are none.
+func (op *Op) Allowance(err error) junctor.Allowance {
+	if e, ok := errors.AsType[*junctor.Error](err); ok && e.Allowance != nil {
+		return *e.Allowance
+	}
+	return op.pass.Allowance
+}
+
+// Limiter bounds how much a principal may call.
 type Limiter interface {
-	// Take counts one call under key, or says when to come back.
-	Take(key string, now time.Time) (ok bool, retryAfter time.Duration)
+	// Enter counts a call of what a server has, or says when to come back; it
+	// may wait where the limits say so. The pass is left when the call ends.
+	// Errors are limited or canceled.
+	Enter(ctx context.Context, p *junctor.Principal, server, name string, now time.Time) (limit.Pass, error)
 }
 
 // Journal records calls. Append is called with StatusRunning before a backend

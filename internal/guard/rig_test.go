@@ -98,8 +98,8 @@ func (r *rig) Observe(name string, status junctor.Status, _ time.Duration) {
 	r.observed = append(r.observed, name+" "+string(status))
 }
 
-func (r *rig) Take(key string, now time.Time) (bool, time.Duration) {
-	return r.memory.Take(key, r.rate, now)
+func (r *rig) Enter(_ context.Context, p *junctor.Principal, _, _ string, now time.Time) (limit.Pass, error) {
+	return limit.Pass{}, r.memory.Check(p, r.rate, now)
 }
 
 func (r *rig) Seal(purpose string, plain []byte) string {

@@ -65,7 +65,7 @@ func (g *Guard) park(op *Op, call *junctor.Call, item catalog.Item, from *state,
 	now := g.o.Now()
 	st := state{
 		ID: g.o.NewID(), Call: call.ID, Start: call.Start, Expires: now.Add(g.o.Park),
-		Who: limitKey(op.Principal), Digest: digest(op, item), Round: 1,
+		Who: op.Principal.Party(), Digest: digest(op, item), Round: 1,
 	}
 	if from != nil {
 		st.Round = from.Round + 1
@@ -94,7 +94,7 @@ func (g *Guard) resume(ctx context.Context, op *Op, item catalog.Item) (*state, 
 	if err := json.Unmarshal(plain, &st); err != nil {
 		return nil, errState()
 	}
-	if st.Who != limitKey(op.Principal) || !g.o.Now().Before(st.Expires) || string(st.Digest) != string(digest(op, item)) {
+	if st.Who != op.Principal.Party() || !g.o.Now().Before(st.Expires) || string(st.Digest) != string(digest(op, item)) {
 		return nil, errState()
 	}
 	first, err := g.o.States.UseState(ctx, op.Principal.Tenant, st.ID, st.Expires.Add(usedFor))

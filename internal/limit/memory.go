@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
 )
 
 // shards is how many maps share the keys: enough that callers with different
@@ -124,4 +126,20 @@ func (m *Memory) Len() int {
 		s.mu.RUnlock()
 	}
 	return n
+}
+
+// Check takes one token of the party that p is. The error is limited, and says
+// when to come back.
+func (m *Memory) Check(p *junctor.Principal, r Rate, now time.Time) error {
+	if interval, _ := r.interval(); interval == 0 {
+		return nil
+	}
+	ok, after := m.Take(p.Party(), r, now)
+	if ok {
+		return nil
+	}
+	return &junctor.Error{
+		Code: junctor.CodeLimited, RetryAfter: after,
+		Message: "too many calls; try again in " + after.Round(time.Millisecond).String(),
+	}
 }

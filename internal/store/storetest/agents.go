@@ -3,7 +3,6 @@ package storetest
 import (
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -18,7 +17,7 @@ func agent(name string) junctor.Agent {
 		Tools:     []junctor.Grant{{Server: "files", Item: junctor.AnyItem}, {Server: "notes", Item: "é/search"}},
 		Resources: []junctor.Grant{{Server: "notes", Item: "note://a/b?c"}},
 		Prompts:   []junctor.Grant{{Server: "notes", Item: "hello"}},
-		Limits:    &junctor.Limits{PerSecond: 2.5, PerDay: 10, OverLimit: junctor.OverLimitQueue, MaxWait: time.Second},
+		Limits:    &junctor.Limits{PerSecond: 2.5, PerDay: 10, OverLimit: junctor.OverLimitQueue, MaxWaitMS: 1000},
 	}
 }
 

@@ -1,0 +1,68 @@
+package admin
+
+import (
+	"context"
+	"maps"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// Limits is how much a tenant's people, agents and tools may do.
+type Limits interface {
+	Limits(ctx context.Context, tenant junctor.TenantID) (junctor.LimitPolicy, error)
+	SetLimits(ctx context.Context, tenant junctor.TenantID, policy junctor.LimitPolicy) error
+}
+
+type limitPolicy struct{ Body junctor.LimitPolicy }
+
+// limitPatch changes what it names; null takes a tier or a tool's limits away.
+type limitPatch struct {
+	Body struct {
+		Tiers map[string]*junctor.Limits `json:"tiers,omitempty" doc:"By the tier's name; null removes it."`
+		Tools map[string]*junctor.Limits `json:"tools,omitempty" doc:"By server/tool; null removes it."`
+	}
+}
+
+func (a *api) limitRoutes() {
+	tags := []string{"limits"}
+	route(a, huma.Operation{
+		OperationID: "get-limits", Method: http.MethodGet, Path: "/limits", Summary: "Show the tiers, and the limits of tools", Tags: tags,
+	}, func(ctx context.Context, _ *none) (*limitPolicy, error) {
+		policy, err := a.Limits.Limits(ctx, caller(ctx).Tenant)
+		return &limitPolicy{policy}, err
+	})
+	route(a, huma.Operation{
+		OperationID: "patch-limits", Method: http.MethodPatch, Path: "/limits", Summary: "Change tiers, or the limits of tools", Tags: tags,
+	}, func(ctx context.Context, in *limitPatch) (*limitPolicy, error) {
+		tenant := caller(ctx).Tenant
+		policy, err := a.Limits.Limits(ctx, tenant)
+		if err != nil {
+			return nil, err
+		}
+		policy.Tiers = patched(policy.Tiers, in.Body.Tiers)
+		policy.Tools = patched(policy.Tools, in.Body.Tools)
+		if err := a.Limits.SetLimits(ctx, tenant, policy); err != nil {
+			return nil, err
+		}
+		policy, err = a.Limits.Limits(ctx, tenant)
+		return &limitPolicy{policy}, err
+	})
+}
+
+func patched(now map[string]junctor.Limits, change map[string]*junctor.Limits) map[string]junctor.Limits {
+	next := maps.Clone(now)
+	if next == nil {
+		next = map[string]junctor.Limits{}
+	}
+	for name, l := range change {
+		if l == nil {
+			delete(next, name)
+		} else {
+			next[name] = *l
+		}
+	}
+	return next
+}
