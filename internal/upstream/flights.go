@@ -43,7 +43,8 @@ type flight struct {
 	id     []byte // as JSON
 	token  string // its progress token, as JSON; "" is none
 	peer   peer
-	answer chan answer // holds one
+	answer chan answer          // holds one; nil where the call has an exchange of its own
+	own    interface{ Break() } // that exchange
 }
 
 type answer struct {
@@ -53,6 +54,12 @@ type answer struct {
 
 // begin takes a call up. params are searched for its progress token.
 func (f *flights) begin(params []byte, p peer) (*flight, error) {
+	return f.beginOn(nil, params, p)
+}
+
+// beginOn is begin for a call whose answer comes by an exchange of its own,
+// which is broken off when the link ends.
+func (f *flights) beginOn(own interface{ Break() }, params []byte, p peer) (*flight, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.over != nil {
@@ -63,8 +70,11 @@ func (f *flights) begin(params []byte, p peer) (*flight, error) {
 	}
 	f.next++
 	fl := &flight{
-		id: strconv.AppendUint(nil, f.next, 10), peer: p, answer: make(chan answer, 1),
+		id: strconv.AppendUint(nil, f.next, 10), peer: p, own: own,
 		token: string(wire.Get(wire.Get(params, "_meta"), wire.MetaProgressToken)),
+	}
+	if own == nil {
+		fl.answer = make(chan answer, 1)
 	}
 	f.byID[string(fl.id)] = fl
 	if fl.token != "" {
@@ -106,6 +116,10 @@ func (f *flights) fail(err error) {
 	}
 	f.over = err
 	for _, fl := range f.byID {
+		if fl.own != nil {
+			fl.own.Break()
+			continue
+		}
 		fl.give(answer{err: err})
 	}
 }
