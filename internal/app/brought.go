@@ -18,7 +18,7 @@ import (
 // run end on the one they began with.
 type brought struct {
 	id   string
-	keep func(ctx context.Context, offer []byte, isolated bool) // stores what the server offers
+	keep func(ctx context.Context, offer []byte, isolated string) // stores what the server offers
 
 	mu     sync.Mutex
 	now    *connected
@@ -115,10 +115,7 @@ func (b *brought) remember(ctx context.Context, c *connected) {
 		return
 	}
 	state := c.up.State()
-	mark := append(bytes.Clone(data), 0)
-	if state.Isolated {
-		mark[len(mark)-1] = 1
-	}
+	mark := append(bytes.Clone(data), state.Isolated...)
 	b.mu.Lock()
 	same := bytes.Equal(b.kept, mark)
 	b.kept = mark
@@ -137,8 +134,8 @@ func (b *brought) Do(ctx context.Context, req *catalog.Request, sink catalog.Sin
 
 // keeper stores what a server offers. That is a convenience: a failure is
 // logged, and the server goes on.
-func (s *servers) keeper(tenant junctor.TenantID, id string) func(context.Context, []byte, bool) {
-	return func(ctx context.Context, offer []byte, isolated bool) {
+func (s *servers) keeper(tenant junctor.TenantID, id string) func(context.Context, []byte, string) {
+	return func(ctx context.Context, offer []byte, isolated string) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeFor)
 		defer cancel()
 		err := s.app.store.For(tenant).SawServer(ctx, id, store.SeenServer{Offer: offer, Isolated: isolated, At: time.Now()})

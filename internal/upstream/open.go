@@ -52,8 +52,12 @@ func (d *opener) open(ctx context.Context, op opening) (link, error) {
 	switch d.o.Transport {
 	case TransportStdio:
 		l, err := openStdio(ctx, d.o, op)
-		if err == nil && l.modern() {
+		switch {
+		case err != nil:
+		case l.modern():
 			d.learn(mannerModern, greeting{}) // callers share one whatever they declare
+		default:
+			d.learn(mannerLegacy, greeting{})
 		}
 		return l, err
 	case TransportSSE:
