@@ -74,6 +74,7 @@ type options struct {
 	servers    []*builtin.Server
 	pollAfter  time.Duration
 	unrecorded bool
+	ungated    bool
 }
 
 // WithLog sends the log somewhere else than standard error.
@@ -274,7 +275,7 @@ func (a *App) openIdentity(ctx context.Context) (err error) {
 
 func (a *App) openGateway() (err error) {
 	a.gateway, err = gateway.New(gateway.Options{
-		Pipeline: a.guard, Catalog: a.catalog, Authenticate: a.authenticate, Sealer: sealer{a.ring}, Sessions: sessions{a.store},
+		Pipeline: a.pipeline(), Catalog: a.catalog, Authenticate: a.authenticate, Sealer: sealer{a.ring}, Sessions: sessions{a.store},
 		Info: gateway.Info{Name: "junctor", Title: "Junctor", Version: a.version},
 		Doors: gateway.Doors{
 			MCP: a.cfg.DoorOn("mcp"), SSE: a.cfg.DoorOn("sse"), Plain: a.cfg.DoorOn("plain"), Call: a.cfg.DoorOn("call"), Stdio: a.cfg.DoorOn("stdio"),
