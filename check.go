@@ -36,6 +36,9 @@ func (c *Connection) Check() error {
 	if !slices.Contains([]Isolation{"", IsolationShared, IsolationSession, IsolationUser}, c.Isolation) {
 		return fault("unknown isolation %q; use shared, session or user", string(c.Isolation))
 	}
+	if c.MaxSessions < 0 || c.MaxSessions > maxSessions {
+		return fault("max_sessions is between 0 and %d", maxSessions)
+	}
 	if c.TimeoutMS < 0 || c.TimeoutMS > maxTimeoutMS {
 		return fault("timeout_ms is between 0 and %d", maxTimeoutMS)
 	}
@@ -56,6 +59,9 @@ func variable(name string) bool {
 	ok, _ := regexp.MatchString(`^[A-Za-z_][A-Za-z0-9_]{0,99}$`, name)
 	return ok
 }
+
+// maxSessions bounds max_sessions.
+const maxSessions = 10_000
 
 // maxTimeoutMS is a day.
 const maxTimeoutMS = 24 * 60 * 60 * 1000

@@ -28,7 +28,7 @@ type Isolation string
 // The isolations.
 const (
 	IsolationShared  Isolation = "shared"  // one for all, until the server needs otherwise
-	IsolationSession Isolation = "session" // one for each client
+	IsolationSession Isolation = "session" // one for each client: its session, or, where it has none, its principal and its name
 	IsolationUser    Isolation = "user"    // one for each party
 )
 
@@ -40,16 +40,17 @@ const Masked = "***"
 // credential: where one belongs there is Masked, or a reference to read it from
 // when it is used (env:NAME, file:/path, cmd:program args).
 type Connection struct {
-	Transport Transport           `json:"transport,omitempty"`
-	URL       string              `json:"url,omitempty"`     // with http and sse
-	Command   []string            `json:"command,omitempty"` // with stdio: program and arguments, no shell
-	Env       map[string]string   `json:"env,omitempty"`     // with stdio
-	Cwd       string              `json:"cwd,omitempty"`     // with stdio
-	Auth      *Auth               `json:"auth,omitempty"`
-	Headers   map[string]string   `json:"headers,omitempty"` // beside those of Auth
-	Isolation Isolation           `json:"isolation,omitempty"`
-	TimeoutMS int                 `json:"timeout_ms,omitempty"` // of a call; 0 is the instance's own
-	Overrides map[string]Override `json:"overrides,omitempty"`  // by the tool's own name
+	Transport   Transport           `json:"transport,omitempty"`
+	URL         string              `json:"url,omitempty"`     // with http and sse
+	Command     []string            `json:"command,omitempty"` // with stdio: program and arguments, no shell
+	Env         map[string]string   `json:"env,omitempty"`     // with stdio
+	Cwd         string              `json:"cwd,omitempty"`     // with stdio
+	Auth        *Auth               `json:"auth,omitempty"`
+	Headers     map[string]string   `json:"headers,omitempty"` // beside those of Auth
+	Isolation   Isolation           `json:"isolation,omitempty"`
+	MaxSessions int                 `json:"max_sessions,omitempty"` // connections, and so processes, at a time; 0 is the usual number
+	TimeoutMS   int                 `json:"timeout_ms,omitempty"`   // of a call; 0 is the instance's own
+	Overrides   map[string]Override `json:"overrides,omitempty"`    // by the tool's own name
 }
 
 // Auth is how Junctor authenticates itself to a server.
@@ -72,21 +73,23 @@ type Override struct {
 
 // ServerStatus is how a bring-your-own server is doing, as its last answers say.
 type ServerStatus struct {
-	Connected bool     `json:"connected"`
-	Era       string   `json:"era,omitempty"`      // modern or legacy; absent before it has answered
-	Protocol  string   `json:"protocol,omitempty"` // the version that is spoken
-	Name      string   `json:"name,omitempty"`     // what it calls itself
-	Release   string   `json:"release,omitempty"`
-	LatencyMS float64  `json:"latency_ms,omitempty"`
-	LastSeen  string   `json:"last_seen,omitempty"` // RFC 3339
-	Tools     int      `json:"tools"`
-	Resources int      `json:"resources"`
-	Templates int      `json:"templates"`
-	Prompts   int      `json:"prompts"`
-	Sessions  int      `json:"sessions"`
-	Parked    int      `json:"parked"`
-	Isolated  bool     `json:"isolated,omitempty"`
-	Stderr    []string `json:"stderr,omitempty"` // the last lines that a command complained
+	Connected       bool      `json:"connected"`
+	Era             string    `json:"era,omitempty"`      // modern or legacy; absent before it has answered
+	Protocol        string    `json:"protocol,omitempty"` // the version that is spoken
+	Name            string    `json:"name,omitempty"`     // what it calls itself
+	Release         string    `json:"release,omitempty"`
+	LatencyMS       float64   `json:"latency_ms,omitempty"`
+	LastSeen        string    `json:"last_seen,omitempty"` // RFC 3339
+	Tools           int       `json:"tools"`
+	Resources       int       `json:"resources"`
+	Templates       int       `json:"templates"`
+	Prompts         int       `json:"prompts"`
+	Sessions        int       `json:"sessions"`
+	Parked          int       `json:"parked"`
+	Processes       int       `json:"processes,omitempty"`        // of a command
+	Isolation       Isolation `json:"isolation,omitempty"`        // as it is held: what was set, or what the server has shown to need
+	IsolationReason string    `json:"isolation_reason,omitempty"` // why that is not what was set
+	Stderr          []string  `json:"stderr,omitempty"`           // the last lines that a command complained
 }
 
 // Probe is what an attempt to reach a server found.

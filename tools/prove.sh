@@ -25,6 +25,7 @@ chapters() {
 		The journal: audit
 		Faults: faults
 		Bad servers: matrix
+		Crosstalk: crosstalk
 		Secrets: secrets
 		Engines and backups: store
 		Text recognition: ocr
@@ -56,6 +57,7 @@ run() {
 		;;
 	faults) tests "$log" ./test/faults && passed "$log" && peer PostgreSQL ;;
 	matrix) tests "$log" ./test/matrix && figures "$log" ;;
+	crosstalk) tests "$log" ./test/crosstalk && figures "$log" ;;
 	secrets) tests "$log" ./test/secrets && figures "$log" ;;
 	store)
 		tests "$log" ./internal/store/... ./internal/backup &&

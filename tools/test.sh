@@ -37,5 +37,8 @@ step "unit, race" tests -race -shuffle=on "${unit[@]}"
 step allocations tests -run Alloc "${unit[@]}"
 step lint .cache/bin/golangci-lint run ./...
 for p in "${whole[@]}"; do
-	step "${p##*/junctor/}" tests "$p"
+	case $p in
+	*/test/crosstalk) step "${p##*/junctor/}, race" tests -race "$p" ;;
+	*) step "${p##*/junctor/}" tests "$p" ;;
+	esac
 done

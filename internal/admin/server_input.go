@@ -17,18 +17,19 @@ type ServerInput struct {
 // ServerBody is what describes a bring-your-own server. All that may be a
 // credential is write-only.
 type ServerBody struct {
-	Transport *junctor.Transport          `json:"transport,omitempty" doc:"Absent: http for a url, stdio for a command."`
-	URL       *string                     `json:"url,omitempty" maxLength:"4096" doc:"With http and sse. Its query is kept like a credential."`
-	Command   []string                    `json:"command,omitempty" maxItems:"256" doc:"With stdio: the program and its arguments; no shell reads them. From the operator, or from an admin under --allow-commands."`
-	Env       map[string]string           `json:"env,omitempty" doc:"With stdio. Values are kept like credentials; *** keeps the stored one."`
-	Cwd       *string                     `json:"cwd,omitempty" maxLength:"4096" doc:"With stdio: the working directory."`
-	Auth      *AuthBody                   `json:"auth,omitempty"`
-	Headers   map[string]string           `json:"headers,omitempty" doc:"Sent with every request. Values are kept like credentials; *** keeps the stored one."`
-	Isolation *junctor.Isolation          `json:"isolation,omitempty" doc:"Who shares a connection to the server."`
-	TimeoutMS *int                        `json:"timeout_ms,omitempty" minimum:"0" maximum:"86400000" doc:"How long a call may take; 0 is the instance's own limit."`
-	Overrides map[string]junctor.Override `json:"overrides,omitempty" doc:"By the tool's own name: hide it, or show it under another name or description."`
-	Title     *string                     `json:"title,omitempty" maxLength:"200"`
-	Private   *bool                       `json:"private,omitempty" doc:"Only who added it sees it."`
+	Transport   *junctor.Transport          `json:"transport,omitempty" doc:"Absent: http for a url, stdio for a command."`
+	URL         *string                     `json:"url,omitempty" maxLength:"4096" doc:"With http and sse. Its query is kept like a credential."`
+	Command     []string                    `json:"command,omitempty" maxItems:"256" doc:"With stdio: the program and its arguments; no shell reads them. From the operator, or from an admin under --allow-commands."`
+	Env         map[string]string           `json:"env,omitempty" doc:"With stdio. Values are kept like credentials; *** keeps the stored one."`
+	Cwd         *string                     `json:"cwd,omitempty" maxLength:"4096" doc:"With stdio: the working directory."`
+	Auth        *AuthBody                   `json:"auth,omitempty"`
+	Headers     map[string]string           `json:"headers,omitempty" doc:"Sent with every request. Values are kept like credentials; *** keeps the stored one."`
+	Isolation   *junctor.Isolation          `json:"isolation,omitempty" doc:"Who shares a connection to the server: shared is everybody, session is one for each client, user is one for each key."`
+	MaxSessions *int                        `json:"max_sessions,omitempty" minimum:"0" maximum:"10000" doc:"Connections, and so processes of a command, at a time; 0 is the usual number."`
+	TimeoutMS   *int                        `json:"timeout_ms,omitempty" minimum:"0" maximum:"86400000" doc:"How long a call may take; 0 is the instance's own limit."`
+	Overrides   map[string]junctor.Override `json:"overrides,omitempty" doc:"By the tool's own name: hide it, or show it under another name or description."`
+	Title       *string                     `json:"title,omitempty" maxLength:"200"`
+	Private     *bool                       `json:"private,omitempty" doc:"Only who added it sees it."`
 }
 
 // AuthBody is how Junctor authenticates itself to a server. The secret stands
@@ -78,6 +79,7 @@ func (b *ServerBody) apply(row *junctor.Server) (credential.Set, error) {
 	set(&c.URL, b.URL)
 	set(&c.Cwd, b.Cwd)
 	set(&c.Isolation, b.Isolation)
+	set(&c.MaxSessions, b.MaxSessions)
 	set(&c.TimeoutMS, b.TimeoutMS)
 	set(&row.Title, b.Title)
 	set(&row.Private, b.Private)

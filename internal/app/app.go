@@ -78,6 +78,7 @@ type options struct {
 	servers    []*builtin.Server
 	pollAfter  time.Duration
 	unrecorded bool
+	ungated    bool
 }
 
 // WithLog sends the log somewhere else than standard error.
@@ -290,12 +291,12 @@ func (a *App) openIdentity(ctx context.Context) (err error) {
 
 func (a *App) openGateway() (err error) {
 	a.gateway, err = gateway.New(gateway.Options{
-		Pipeline: a.guard, Catalog: a.catalog, Authenticate: a.authenticate, Sealer: sealer{a.ring}, Sessions: sessions{a.store},
+		Pipeline: a.pipeline(), Catalog: a.catalog, Authenticate: a.authenticate, Sealer: sealer{a.ring}, Sessions: sessions{a.store},
 		Info: gateway.Info{Name: "junctor", Title: "Junctor", Version: a.version},
 		Doors: gateway.Doors{
 			MCP: a.cfg.DoorOn("mcp"), SSE: a.cfg.DoorOn("sse"), Plain: a.cfg.DoorOn("plain"), Call: a.cfg.DoorOn("call"), Stdio: a.cfg.DoorOn("stdio"),
 		},
-		Bridge: a.servers.bridge, Logger: a.log, Now: time.Now, NewID: newID, MaxBody: a.cfg.MaxBody, PollAfter: a.opts.pollAfter,
+		Bridge: a.servers.bridge, Ended: a.servers.endSession, Logger: a.log, Now: time.Now, NewID: newID, MaxBody: a.cfg.MaxBody, PollAfter: a.opts.pollAfter,
 	})
 	if err != nil {
 		return err

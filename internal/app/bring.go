@@ -3,12 +3,10 @@ package app
 import (
 	"context"
 	"log/slog"
-	"slices"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
-	"github.com/junctor-mcp/junctor/internal/credential"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 	"github.com/junctor-mcp/junctor/internal/upstream"
 )
@@ -29,28 +27,10 @@ func (s *servers) bringAll(ctx context.Context) error {
 			if row.Mode != junctor.ModeBYO || row.State == junctor.StateInactive {
 				continue
 			}
-			if slow(&row) {
-				s.later(ctx, row)
-				continue
-			}
 			_ = s.bring(ctx, row, nil, false) // dress says what went wrong
 		}
 	}
 	return nil
-}
-
-// slow says whether a program has to run before the server can be attached.
-func slow(row *junctor.Server) bool {
-	return row.Transport == junctor.TransportStdio && slices.ContainsFunc(credential.References(row.Connection), credential.IsCommand)
-}
-
-// later attaches a server beside everything else.
-func (s *servers) later(ctx context.Context, row junctor.Server) {
-	s.work.Go(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeTime)
-		defer cancel()
-		_ = s.bring(ctx, row, nil, false)
-	})
 }
 
 // bring attaches a server, or puts its new connection in place of the one it
@@ -71,12 +51,10 @@ func (s *servers) bring(ctx context.Context, row junctor.Server, offer *catalog.
 
 func (s *servers) attachRow(ctx context.Context, key serverKey, row junctor.Server, offer *catalog.Offer, anew bool) error {
 	fresh := offer != nil
-	isolated := false
-	if seen, err := s.app.store.For(row.Tenant).SeenServer(ctx, row.ID); err == nil {
+	isolated := "" // of another connection nothing is known
+	if seen, err := s.app.store.For(row.Tenant).SeenServer(ctx, row.ID); err == nil && !fresh {
 		isolated = seen.Isolated
-		if !fresh {
-			offer, _ = catalog.DecodeOffer(seen.Offer) // what cannot be read is asked for again
-		}
+		offer, _ = catalog.DecodeOffer(seen.Offer) // what cannot be read is asked for again
 	}
 	if offer == nil {
 		offer = &catalog.Offer{}
@@ -124,6 +102,30 @@ func (s *servers) attachRow(ctx context.Context, key serverKey, row junctor.Serv
 		return err
 	}
 	return nil
+}
+
+// isolated stores that the clients of a server no longer share its connections.
+func (s *servers) isolated(key serverKey) {
+	s.mu.Lock()
+	b := s.live[key]
+	s.mu.Unlock()
+	if b == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeFor)
+	defer cancel()
+	b.remember(ctx, b.current())
+}
+
+// endSession ends what the servers of a tenant keep for a client that is gone.
+func (s *servers) endSession(tenant junctor.TenantID, session string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, b := range s.live {
+		if key.tenant == tenant {
+			b.current().up.EndSession(session)
+		}
+	}
 }
 
 // retire closes a connection once its calls have ended. The caller holds mu.
@@ -208,7 +210,7 @@ func statusOf(up reached, st upstream.State) junctor.ServerStatus {
 	status := junctor.ServerStatus{
 		Connected: st.Connected, Era: st.Era, Protocol: st.Version, Name: st.Name, Release: st.Release,
 		LatencyMS: float64(st.Latency.Microseconds()) / 1000, Tools: st.Tools, Resources: st.Resources, Templates: st.Templates, Prompts: st.Prompts,
-		Sessions: st.Sessions, Parked: st.Parked, Isolated: st.Isolated, Stderr: up.said(),
+		Sessions: st.Sessions, Parked: st.Parked, Processes: st.Processes, Isolation: st.Isolation, IsolationReason: st.Isolated, Stderr: up.said(),
 	}
 	if !st.LastSeen.IsZero() {
 		status.LastSeen = st.LastSeen.UTC().Format(time.RFC3339)
@@ -234,7 +236,7 @@ func (s *servers) TestServer(ctx context.Context, p *junctor.Principal, id strin
 		probe, _, _ := s.reach(ctx, c.up)
 		return probe, nil
 	}
-	up, err := s.connect(ctx, &row, s.stored(row), nil, false)
+	up, err := s.connect(ctx, &row, s.stored(row), nil, "")
 	if err != nil {
 		return junctor.Probe{}, err
 	}

@@ -18,7 +18,7 @@ import (
 // run end on the one they began with.
 type brought struct {
 	id   string
-	keep func(ctx context.Context, offer []byte, isolated bool) // stores what the server offers
+	keep func(ctx context.Context, offer []byte, isolated string) // stores what the server offers
 
 	mu     sync.Mutex
 	now    *connected
@@ -115,10 +115,7 @@ func (b *brought) remember(ctx context.Context, c *connected) {
 		return
 	}
 	state := c.up.State()
-	mark := append(bytes.Clone(data), 0)
-	if state.Isolated {
-		mark[len(mark)-1] = 1
-	}
+	mark := append(bytes.Clone(data), state.Isolated...)
 	b.mu.Lock()
 	same := bytes.Equal(b.kept, mark)
 	b.kept = mark
@@ -137,9 +134,9 @@ func (b *brought) Do(ctx context.Context, req *catalog.Request, sink catalog.Sin
 
 // keeper stores what a server offers, and which tools it offers otherwise than
 // before. That is a convenience: a failure is logged, and the server goes on.
-func (s *servers) keeper(tenant junctor.TenantID, id string) func(context.Context, []byte, bool) {
+func (s *servers) keeper(tenant junctor.TenantID, id string) func(context.Context, []byte, string) {
 	var mu sync.Mutex // held over each comparison, so that none is with what is not stored any more
-	return func(ctx context.Context, offer []byte, isolated bool) {
+	return func(ctx context.Context, offer []byte, isolated string) {
 		mu.Lock()
 		defer mu.Unlock()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeFor)

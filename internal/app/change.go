@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	credentialPrefix = "conn-" // of the secrets that hold a server's credentials
-	probeTime        = time.Minute
+	credentialPrefix = "conn-"          // of the secrets that hold a server's credentials
+	probeTime        = 90 * time.Second // starting a process may take a minute
 )
 
 // allowed says whether a principal may bring this connection. A command, and a
@@ -119,7 +119,7 @@ func (s *servers) ProbeServer(ctx context.Context, p *junctor.Principal, in admi
 	if err := s.check(ctx, p, &row, nil); err != nil {
 		return junctor.Probe{}, err
 	}
-	up, err := s.connect(ctx, &row, credential.Literal(in.Credentials), nil, false)
+	up, err := s.connect(ctx, &row, credential.Literal(in.Credentials), nil, "")
 	if err != nil {
 		return junctor.Probe{}, err
 	}
@@ -147,7 +147,7 @@ func (s *servers) probe(ctx context.Context, p *junctor.Principal, row *junctor.
 	if err := s.check(ctx, p, row, former); err != nil {
 		return nil, err
 	}
-	up, err := s.connect(ctx, row, credential.Literal(set), nil, false)
+	up, err := s.connect(ctx, row, credential.Literal(set), nil, "")
 	if err != nil {
 		return nil, err
 	}
@@ -268,5 +268,5 @@ func sameConnection(a, b *junctor.Connection) bool {
 		return *c.Auth
 	}
 	return a.Transport == b.Transport && a.URL == b.URL && slices.Equal(a.Command, b.Command) && a.Cwd == b.Cwd && equalMaps(a.Env, b.Env) &&
-		equalMaps(a.Headers, b.Headers) && auth(a) == auth(b) && a.Isolation == b.Isolation
+		equalMaps(a.Headers, b.Headers) && auth(a) == auth(b) && a.Isolation == b.Isolation && a.MaxSessions == b.MaxSessions
 }

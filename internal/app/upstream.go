@@ -110,20 +110,18 @@ const saidLines = 50
 
 // connect makes the upstream of a row. literals gives its credentials; known is
 // what it offered when it was last seen, nil where it has to answer first.
-func (s *servers) connect(ctx context.Context, row *junctor.Server, literals func(context.Context) (credential.Set, error), known *catalog.Offer, isolated bool) (reached, error) {
+func (s *servers) connect(ctx context.Context, row *junctor.Server, literals func(context.Context) (credential.Set, error), known *catalog.Offer, isolated string) (reached, error) {
 	http := s.clientsFor(row)
 	source := credential.NewSource(row.Connection, literals, s.reader(), http.plain)
 	o := upstream.Options{
 		ID: row.ID, Transport: upstream.Transport(row.Transport), Client: http.plain, Stream: http.stream,
-		Known: known, Isolated: isolated || row.Isolation == junctor.IsolationSession || row.Isolation == junctor.IsolationUser,
-		Version: s.app.version, Logger: s.app.log, MaxBytes: maxMessage,
+		Known: known, Isolation: row.Isolation, MaxSessions: row.MaxSessions, Isolated: isolated,
+		OnIsolated: func(string) { s.isolated(serverKey{row.Tenant, row.ID}) }, //nolint:contextcheck // it happens later
+		Scrub:      source.Scrub,
+		Version:    s.app.version, Logger: s.app.log, MaxBytes: maxMessage,
 	}
 	if row.Transport == junctor.TransportStdio {
-		env, err := source.Env(ctx)
-		if err != nil {
-			return reached{}, err
-		}
-		o.Command = &upstream.Command{Path: row.Command[0], Args: row.Command[1:], Env: env, Dir: row.Cwd}
+		o.Command = &upstream.Command{Path: row.Command[0], Args: row.Command[1:], MoreEnv: source.Env, Dir: row.Cwd}
 	} else {
 		var err error
 		if o.URL, err = source.URL(ctx); err != nil {

@@ -161,7 +161,7 @@ func populate(t testing.TB, in instance) {
 	ok(t, st.AddRingKey(ctx, store.RingKey{ID: "r", CreatedAt: time.UnixMicro(8), Wrapped: []byte("\x00\xffwrapped")}))
 	_, err = acme.AddServer(ctx, junctor.Server{ID: "notes", Mode: junctor.ModeBYO, Connection: junctor.Connection{URL: "https://example.com"}})
 	ok(t, err)
-	ok(t, acme.SawServer(ctx, "notes", store.SeenServer{Offer: []byte("\x00seen"), Isolated: true, At: time.UnixMicro(7)}))
+	ok(t, acme.SawServer(ctx, "notes", store.SeenServer{Offer: []byte("\x00seen"), Isolated: "it asked", At: time.UnixMicro(7)}))
 	ok(t, acme.PutSecret(ctx, store.Secret{SecretName: store.SecretName{Owner: "o", Name: "n"}, KeyID: "k", Wrapped: []byte("w"), Ciphertext: []byte{0, 1}}))
 	ok(t, acme.CreateUser(ctx, junctor.User{ID: "u", Name: "zoë", Role: junctor.UserViewer, Sources: junctor.SourcesBoth, CreatedAt: time.UnixMicro(1), UpdatedAt: time.UnixMicro(2)}))
 	ok(t, acme.LinkUser(ctx, "u", "https://idp.example.com", "zoë", time.UnixMicro(3)))

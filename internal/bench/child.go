@@ -10,74 +10,116 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
+	"sync"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Child is the program as Run starts it beside itself: "echo [-list FILE]" and
-// "rev -to ADDR" are the yardsticks, "load" is the load generator. A yardstick
-// writes its address to the standard output; load reads a job per line and
-// writes what it measured. Each ends with ctx, or when the standard input ends:
-// so none outlives whoever started it.
+// Child is the program as Run starts it beside itself:
+//
+//	echo                               the yardstick raw
+//	upstream [-stdio [-mark DIR]] ERA:TOOLS...
+//	                                   MCP servers to stand in front of
+//	rev ADDR...                        a reverse proxy before each address
+//	silent ADDR                        takes connections and never answers
+//	load                               the load generator
+//
+// A server writes its addresses to the standard output, in one line; load reads a
+// job per line and writes what it measured. Each ends with ctx, or when the
+// standard input ends: so none outlives whoever started it.
 func Child(ctx context.Context, args []string) error {
 	return child(ctx, args, os.Stdin, os.Stdout)
 }
 
 func child(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
+	const roles = "echo, upstream, rev, silent or load"
 	if len(args) == 0 {
-		return junctor.Errorf(junctor.CodeInvalid, "no role given: use echo, rev or load")
+		return junctor.Errorf(junctor.CodeInvalid, "no role given: use "+roles)
 	}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	list := flags.String("list", "", "")
-	to := flags.String("to", "", "")
+	stdio := flags.Bool("stdio", false, "")
+	mark := flags.String("mark", "", "")
 	if err := flags.Parse(args[1:]); err != nil {
 		return junctor.Errorf(junctor.CodeInvalid, "%s: %w", args[0], err)
 	}
 	switch args[0] {
 	case "echo":
-		h := &echo{list: []byte(`{"tools":[]}`)}
-		if *list != "" {
-			b, err := os.ReadFile(*list)
-			if err != nil {
-				return junctor.Errorf(junctor.CodeInvalid, "cannot read the list: %w", err)
-			}
-			h.list = b
-		}
-		return serve(ctx, h, in, out)
+		return serve(ctx, []http.Handler{&echo{}}, in, out)
+	case "upstream":
+		return runUpstream(ctx, flags.Args(), *stdio, *mark, in, out)
 	case "rev":
-		if *to == "" {
-			return junctor.Errorf(junctor.CodeInvalid, "rev needs -to, the address that it stands in front of")
+		if flags.NArg() == 0 {
+			return junctor.Errorf(junctor.CodeInvalid, "rev needs an address to stand in front of")
 		}
-		return serve(ctx, newRev(*to), in, out)
+		handlers := make([]http.Handler, flags.NArg())
+		for i, to := range flags.Args() {
+			handlers[i] = newRev(to)
+		}
+		return serve(ctx, handlers, in, out)
+	case "silent":
+		if flags.NArg() != 1 {
+			return junctor.Errorf(junctor.CodeInvalid, "silent needs the address that it is silent at")
+		}
+		return silent(ctx, flags.Arg(0), in, out)
 	case "load":
 		return serveLoad(ctx, in, out)
 	}
-	return junctor.Errorf(junctor.CodeInvalid, "unknown role %q: use echo, rev or load", args[0])
+	return junctor.Errorf(junctor.CodeInvalid, "unknown role %q: use %s", args[0], roles)
 }
 
-// serve answers on a free port until ctx or in ends.
-func serve(ctx context.Context, h http.Handler, in io.Reader, out io.Writer) error {
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return junctor.Errorf(junctor.CodeUnavailable, "cannot listen on loopback: %w", err)
+// serve answers on a free port for each handler until ctx or in ends.
+func serve(ctx context.Context, handlers []http.Handler, in io.Reader, out io.Writer) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var serving sync.WaitGroup
+	defer serving.Wait()
+	addresses := make([]string, len(handlers))
+	for i, h := range handlers {
+		l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+		if err != nil {
+			cancel(nil)
+			return junctor.Errorf(junctor.CodeUnavailable, "cannot listen on loopback: %w", err)
+		}
+		addresses[i] = l.Addr().String()
+		srv := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
+		context.AfterFunc(ctx, func() { _ = srv.Close() })
+		serving.Go(func() {
+			if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+				cancel(junctor.Errorf(junctor.CodeUnavailable, "cannot serve: %w", err))
+			}
+		})
 	}
-	srv := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stop := context.AfterFunc(ctx, func() { _ = srv.Close() })
-	defer stop()
-	go func() {
-		_, _ = io.Copy(io.Discard, in)
-		cancel()
-	}()
-	if _, err := fmt.Fprintln(out, l.Addr()); err != nil {
-		_ = l.Close()
+	return await(ctx, cancel, addresses, in, out)
+}
+
+// silent takes connections at an address and leaves them alone.
+func silent(ctx context.Context, addr string, in io.Reader, out io.Writer) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return junctor.Errorf(junctor.CodeUnavailable, "cannot listen on %s: %w", addr, err)
+	}
+	defer func() { _ = l.Close() }() // the system takes the connections
+	return await(ctx, cancel, []string{addr}, in, out)
+}
+
+// await says the addresses and waits until ctx or in ends.
+func await(ctx context.Context, cancel context.CancelCauseFunc, addresses []string, in io.Reader, out io.Writer) error {
+	if _, err := fmt.Fprintln(out, strings.Join(addresses, " ")); err != nil {
+		cancel(nil)
 		return junctor.Errorf(junctor.CodeUnavailable, "cannot say the address: %w", err)
 	}
-	if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-		return junctor.Errorf(junctor.CodeUnavailable, "cannot serve: %w", err)
+	go func() {
+		_, _ = io.Copy(io.Discard, in)
+		cancel(nil)
+	}()
+	<-ctx.Done()
+	if e, ok := errors.AsType[*junctor.Error](context.Cause(ctx)); ok {
+		return e
 	}
 	return nil
 }

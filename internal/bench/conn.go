@@ -17,6 +17,8 @@ type endpoint struct {
 	Key  string `json:"key,omitempty"` // sent as a bearer token
 }
 
+func (e endpoint) url() string { return "http://" + e.Addr + e.Path }
+
 // conn is one client connection. Requests are prepared bytes and answers are
 // parsed no further than needed: the load generator shares the machine with
 // what it measures. A request is never sent twice.

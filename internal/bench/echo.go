@@ -1,10 +1,10 @@
 package bench
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync/atomic"
 )
@@ -15,7 +15,6 @@ const maxBody = 16 << 20
 // echo is the yardstick "raw": the least a Go programmer would write to answer
 // these calls with net/http and encoding/json. It checks nothing.
 type echo struct {
-	list     []byte // the result of tools/list, ready made
 	sessions atomic.Uint64
 }
 
@@ -83,9 +82,6 @@ func (s *echo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			result.Content = append(result.Content, echoText{Type: "text", Text: text})
 		}
 		out.Result = result
-	case methodList:
-		send(w, bytes.Join([][]byte{[]byte(`{"jsonrpc":"2.0","id":`), req.ID, []byte(`,"result":`), s.list, []byte(`}`)}, nil))
-		return
 	case "initialize":
 		w.Header().Set("Mcp-Session-Id", strconv.FormatUint(s.sessions.Add(1), 10))
 		out.Result = echoWelcome{
@@ -113,11 +109,17 @@ func send(w http.ResponseWriter, b []byte) {
 // readBody reads the request whole into a buffer of its size. A buffer that
 // grows would make the yardstick slower, and everybody else look better.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	return readInto(nil, w, r)
+}
+
+// readInto is readBody into a buffer that is used again.
+func readInto(buf []byte, w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	body := http.MaxBytesReader(w, r.Body, maxBody)
-	if n := r.ContentLength; n >= 0 && n <= maxBody {
-		b := make([]byte, n)
-		_, err := io.ReadFull(body, b)
-		return b, err
+	n := r.ContentLength
+	if n < 0 || n > maxBody {
+		return io.ReadAll(body)
 	}
-	return io.ReadAll(body)
+	buf = slices.Grow(buf, int(n))[:n]
+	_, err := io.ReadFull(body, buf)
+	return buf, err
 }

@@ -20,7 +20,7 @@ import (
 func aJob(srv *httptest.Server, version string, conns int) job {
 	return job{
 		Endpoint: endpoint{Addr: srv.Listener.Addr().String(), Path: "/mcp"},
-		Version:  version, Method: methodCall, Tool: "demo__echo", Argument: "text", ArgBytes: 200,
+		Version:  version, Method: methodCall, Tool: toolEcho, Argument: toolText, ArgBytes: 200,
 		Conns: conns, Run: "cafe0000", Warmup: 5 * time.Millisecond, Duration: 60 * time.Millisecond,
 	}
 }
@@ -28,7 +28,7 @@ func aJob(srv *httptest.Server, version string, conns int) job {
 // answering is an MCP server whose answers to tools/call are made by answer.
 func answering(t *testing.T, answer func(w http.ResponseWriter, right string)) *httptest.Server {
 	t.Helper()
-	e := &echo{list: []byte(`{"tools":[{"name":"demo__echo"}]}`)}
+	e := newUpstream(false, 1)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -164,7 +164,7 @@ func TestLoadOwnSessions(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	conns := map[string]string{} // session -> connection
-	e := &echo{list: []byte(`{"tools":[{"name":"demo__echo"}]}`)}
+	e := newUpstream(false, 1)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if id := r.Header.Get("Mcp-Session-Id"); id != "" {
 			mu.Lock()

@@ -1,59 +1,171 @@
 package bench
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // Protocol versions that the load is spoken in, one of each era.
 const (
 	versionLegacy = "2025-11-25"
 	versionModern = "2026-07-28"
-)
 
-// Point is one kind of load.
-type Point struct {
-	Name     string `json:"name"`
-	Version  string `json:"protocol_version"`
-	Method   string `json:"method"`
-	ArgBytes int    `json:"argument_bytes,omitempty"`
-	Conns    int    `json:"connections"` // one call in flight on each, and one session each in the legacy era
-}
+	eraLegacy = "legacy"
+	eraModern = "modern"
+)
 
 const (
 	methodCall = "tools/call"
 	methodList = "tools/list"
 )
 
-// points is all that is measured, in order.
-func points() []Point {
-	call := func(version string, bytes int, size string, conns int) Point {
-		era := "legacy"
-		if version == versionModern {
-			era = "modern"
-		}
-		return Point{fmt.Sprintf("call %s C=%d %s", size, conns, era), version, methodCall, bytes, conns}
-	}
-	return []Point{
-		call(versionLegacy, 200, "200B", 1),
-		call(versionModern, 200, "200B", 1),
-		call(versionLegacy, 200, "200B", busyConns),
-		call(versionModern, 200, "200B", busyConns),
-		call(versionLegacy, 64<<10, "64KiB", 8),
-		{"list C=8 legacy", versionLegacy, methodList, 0, 8},
-	}
+// Ways that a point's load takes behind the door.
+const (
+	viaHTTP    = "http"    // a server of the client's era, at a URL
+	viaStdio   = "stdio"   // a server that is a command
+	viaBuiltin = "builtin" // a tool inside the binary
+	viaList    = "list"    // no further than the catalogue, of ten servers
+)
+
+// Point is one kind of load.
+type Point struct {
+	Name     string `json:"name"`
+	Via      string `json:"via"`
+	Version  string `json:"protocol_version"`
+	Method   string `json:"method"`
+	ArgBytes int    `json:"argument_bytes,omitempty"`
+	Tools    int    `json:"tools,omitempty"` // that are listed
+	Conns    int    `json:"connections"`     // one call in flight on each, and one session each in the legacy era
+
+	goals []Goal
 }
 
-// busyCall says whether the point keeps every core busy with calls: what each
-// of them takes, its records too, is missing elsewhere.
-func (p Point) busyCall() bool { return p.Method == methodCall && p.Conns == busyConns }
+// era is the name of the point's era.
+func (p Point) era() string {
+	if p.Version == versionModern {
+		return eraModern
+	}
+	return eraLegacy
+}
 
 // yardsticks are what a point is measured against, the ones farthest from
 // Junctor in a round first.
 func (p Point) yardsticks() []string {
-	if p.busyCall() {
-		return []string{Rev, Raw, Twin}
+	switch {
+	case p.Via == viaBuiltin:
+		return []string{Raw, Twin}
+	case p.Via == viaList:
+		return []string{Direct}
+	case slices.ContainsFunc(p.goals, func(g Goal) bool { return g.Against == Ungated }):
+		return []string{Rev, Direct, Ungated}
 	}
-	return []string{Rev, Raw}
+	return []string{Rev, Direct}
 }
 
-// busyConns is how many connections keep every core busy. Goals for CPU per
-// call, the price of records and memory under load are judged there.
-const busyConns = 32
+// points is all load that is measured, in order, with lists of two lengths.
+func points(small, large int) []Point {
+	var all []Point
+	call := func(via, prefix, version string, bytes int, size string, conns int, goals ...Goal) {
+		p := Point{Via: via, Version: version, Method: methodCall, ArgBytes: bytes, Conns: conns, goals: goals}
+		p.Name = fmt.Sprintf("%s%s C=%d %s", prefix, size, conns, p.era())
+		all = append(all, p)
+	}
+	both := []string{versionLegacy, versionModern}
+	for _, v := range both {
+		call(viaHTTP, "call ", v, 200, "200B", 1, Goal{Measure: Added, Against: Rev, AtMost: 1, Fails: 1.2})
+	}
+	for _, v := range both {
+		call(viaHTTP, "call ", v, 200, "200B", 32,
+			Goal{Measure: Throughput, Against: Rev, AtLeast: 1, Fails: 0.9},
+			Goal{Measure: CPU, Against: Rev, AtMost: 1, Fails: 1.15},
+			Goal{Measure: P99, Against: Rev, AtMost: 1.25, Fails: 1.6},
+			Goal{Measure: Throughput, Against: Ungated, AtLeast: 0.8, Fails: 0.7})
+	}
+	for _, v := range both {
+		call(viaHTTP, "call ", v, 200, "200B", manyConns, Goal{Measure: Throughput, Against: Rev, AtLeast: 1, Fails: 0.9})
+	}
+	for _, v := range both {
+		call(viaHTTP, "call ", v, 64<<10, "64KiB", 8,
+			Goal{Measure: Throughput, Against: Rev, AtLeast: 0.9, Fails: 0.7},
+			Goal{Measure: Throughput, Against: Ungated, AtLeast: 0.6, Fails: 0.5})
+	}
+	call(viaStdio, "stdio ", versionLegacy, 200, "200B", 32, Goal{Measure: Throughput, Against: Rev, AtLeast: 1, Fails: 0.9})
+	call(viaStdio, "stdio ", versionLegacy, 200, "200B", manyConns)
+	for _, v := range both {
+		call(viaBuiltin, "builtin ", v, 200, "200B", 32,
+			Goal{Measure: CPU, Against: Raw, AtMost: 2.5, Fails: 5},
+			Goal{Measure: Throughput, Against: Twin, AtLeast: 0.8, Fails: 0.6})
+	}
+	for _, tools := range []int{small, large} {
+		for _, v := range both {
+			p := Point{Via: viaList, Version: v, Method: methodList, Tools: tools, Conns: 1}
+			p.Name = fmt.Sprintf("list %d %s", tools, p.era())
+			if tools == large {
+				p.goals = []Goal{{Measure: P50, Against: Direct, AtMost: 2, Fails: 3}}
+			}
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// manyConns is where memory under load is judged, and how many clients share
+// one child.
+const manyConns = 64
+
+// Names of what is measured beside the points.
+const (
+	nameReady  = "ready"
+	nameStart  = "start"  // with a number of tools behind it
+	nameChange = "change" // the same
+)
+
+// plan is what a run measures.
+type plan struct {
+	points []Point
+	names  []string // all of it
+}
+
+// newPlan chooses what has one of the words in its name; without words, all.
+func newPlan(small, large int, words []string) plan {
+	chosen := func(name string) bool {
+		return len(words) == 0 || slices.ContainsFunc(words, func(w string) bool { return strings.Contains(name, w) })
+	}
+	var p plan
+	for _, name := range allNames(small, large) {
+		if chosen(name) {
+			p.names = append(p.names, name)
+		}
+	}
+	for _, point := range points(small, large) {
+		if chosen(point.Name) {
+			p.points = append(p.points, point)
+		}
+	}
+	return p
+}
+
+func allNames(small, large int) []string {
+	names := []string{nameReady}
+	for _, p := range points(small, large) {
+		names = append(names, p.Name)
+	}
+	for _, tools := range []int{small, large} {
+		names = append(names, fmt.Sprintf("%s %d", nameStart, tools))
+	}
+	return append(names, fmt.Sprintf("%s %d", nameChange, large))
+}
+
+func (p plan) has(name string) bool { return slices.Contains(p.names, name) }
+
+// calls are the points that need servers to call; lists those with so many tools.
+func (p plan) calls() []Point { return p.where(func(p Point) bool { return p.Via != viaList }) }
+
+func (p plan) lists(tools int) []Point {
+	return p.where(func(p Point) bool { return p.Via == viaList && p.Tools == tools })
+}
+
+func (p plan) where(is func(Point) bool) []Point {
+	return slices.DeleteFunc(slices.Clone(p.points), func(p Point) bool { return !is(p) })
+}

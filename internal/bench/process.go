@@ -6,10 +6,12 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,27 +80,41 @@ func (r *run) broken(name, what string, cause error) error {
 	return junctor.Errorf(junctor.CodeUnavailable, "%s %s: %w; its log ends with: %s", name, what, cause, said)
 }
 
-// startYardstick starts a child that says its address.
-func (r *run) startYardstick(ctx context.Context, name string, args ...string) (*peer, endpoint, error) {
-	argv := append(append([]string{}, r.opt.Child...), args...)
-	p, err := r.start(ctx, name, argv, nil)
+// child is the argv of a helper.
+func (r *run) child(args ...string) []string { return slices.Concat(r.opt.Child, args) }
+
+// startServer starts a helper that says its addresses.
+func (r *run) startServer(ctx context.Context, name string, args ...string) (*peer, []endpoint, error) {
+	p, err := r.start(ctx, name, r.child(args...), nil)
 	if err != nil {
-		return nil, endpoint{}, err
+		return nil, nil, err
 	}
 	line, err := p.out.ReadString('\n')
 	if err != nil {
 		p.stop()
-		return nil, endpoint{}, r.broken(name, "did not say its address", err)
+		return nil, nil, r.broken(name, "did not say its address", err)
 	}
-	return p, endpoint{Addr: strings.TrimSpace(line), Path: "/mcp"}, nil
+	var at []endpoint
+	for addr := range strings.FieldsSeq(line) {
+		at = append(at, endpoint{Addr: addr, Path: "/mcp"})
+	}
+	return p, at, nil
 }
 
-// startInstance starts Junctor or its twin on a data directory and waits until
-// it is ready. took is the time from before the start until it said so.
-func (r *run) startInstance(ctx context.Context, name string, argv []string, data string) (p *peer, e endpoint, took time.Duration, err error) {
+// instance is Junctor, or a twin of it.
+type instance struct {
+	*peer
+	endpoint endpoint
+	socket   string
+	took     time.Duration // from before its start until it was ready
+}
+
+// startInstance starts Junctor or a twin on a data directory and waits until
+// ready says so; nil asks /readyz.
+func (r *run) startInstance(ctx context.Context, name string, argv []string, data string, ready func(context.Context, endpoint) error) (*instance, error) {
 	addr, err := freeAddr(ctx)
 	if err != nil {
-		return nil, e, 0, err
+		return nil, err
 	}
 	env := append([]string{
 		"JUNCTOR_DATA_DIR=" + data,
@@ -107,18 +123,22 @@ func (r *run) startInstance(ctx context.Context, name string, argv []string, dat
 		"JUNCTOR_RATE_LIMIT=1000000", // on, and never reached
 		"JUNCTOR_RATE_BURST=1000000",
 	}, r.opt.Env...)
+	if ready == nil {
+		ready = askReady
+	}
+	in := &instance{endpoint: endpoint{Addr: addr, Path: "/mcp", Key: r.key}, socket: filepath.Join(data, "junctor.sock")}
 	begin := time.Now()
-	p, err = r.start(ctx, name, argv, env)
-	if err != nil {
-		return nil, e, 0, err
+	if in.peer, err = r.start(ctx, name, argv, env); err != nil {
+		return nil, err
 	}
 	// What it prints is for people, and a full pipe would stop it.
-	go func() { _, _ = io.Copy(io.Discard, p.out) }()
-	if err := r.awaitReady(ctx, name, p, addr, begin.Add(startPatience)); err != nil {
-		p.stop()
-		return nil, e, 0, err
+	go func() { _, _ = io.Copy(io.Discard, in.out) }()
+	if err := r.await(ctx, name, in, begin.Add(startPatience), ready); err != nil {
+		in.stop()
+		return nil, err
 	}
-	return p, endpoint{Addr: addr, Path: "/mcp", Key: r.key}, time.Since(begin), nil
+	in.took = time.Since(begin)
+	return in, nil
 }
 
 const (
@@ -126,29 +146,35 @@ const (
 	askEvery      = time.Millisecond // how fine the time to ready is
 )
 
-// awaitReady asks /readyz until it answers 200.
-func (r *run) awaitReady(ctx context.Context, name string, p *peer, addr string, limit time.Time) error {
-	req := []byte("GET /readyz HTTP/1.1\r\nHost: " + addr + "\r\nConnection: close\r\n\r\n")
-	what := error(nil)
+// await asks ready until it is content.
+func (r *run) await(ctx context.Context, name string, in *instance, limit time.Time, ready func(context.Context, endpoint) error) error {
+	var last error
 	for time.Now().Before(limit) && ctx.Err() == nil {
 		select {
-		case <-p.Done():
-			return r.broken(name, "ended before it was ready", p.Err())
+		case <-in.Done():
+			return r.broken(name, "ended before it was ready", in.Err())
 		default:
 		}
-		c, err := dial(ctx, addr, limit)
-		if err == nil {
-			var a answer
-			a, err = c.exchange(req)
-			c.close()
-			if err == nil && a.status == 200 {
-				return nil
-			}
+		if last = ready(ctx, in.endpoint); last == nil {
+			return nil
 		}
-		what = err
 		pause(ctx, askEvery)
 	}
-	return r.broken(name, "was not ready in "+startPatience.String(), what)
+	return r.broken(name, "was not ready in "+startPatience.String(), last)
+}
+
+// askReady asks /readyz once.
+func askReady(ctx context.Context, e endpoint) error {
+	c, err := dial(ctx, e.Addr, time.Now().Add(patience))
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	a, err := c.exchange([]byte("GET /readyz HTTP/1.1\r\nHost: " + e.Addr + "\r\nConnection: close\r\n\r\n"))
+	if err == nil && a.status != 200 {
+		err = fmt.Errorf("/readyz: status %d, %.200q", a.status, a.body)
+	}
+	return err
 }
 
 // freeAddr is a loopback address that nobody listens on now. Somebody may take

@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 )
@@ -12,86 +13,93 @@ func one(v float64) Stat { return Stat{N: 1, Median: v, Min: v, Max: v} }
 func TestJudgeGoal(t *testing.T) {
 	t.Parallel()
 	quiet, low, high, none := one(1), one(0.79), one(1.26), Stat{}
+	most, least := Goal{AtMost: 2.5, Fails: 5}, Goal{AtLeast: 0.8, Fails: 0.6}
 	for _, c := range []struct {
 		name    string
+		goal    Goal
 		value   Stat
 		control *Stat
 		want    Verdict
 	}{
-		{"below", one(2), &quiet, OK},
-		{"at", one(2.5), &quiet, OK},
-		{"above", one(2.6), &quiet, Miss},
-		{"no control is needed", one(2.6), nil, Miss},
-		{"noise down", one(1), &low, Inconclusive},
-		{"noise up", one(9), &high, Inconclusive},
-		{"control not measured", one(1), &none, Inconclusive},
-		{"not measured", Stat{}, nil, Inconclusive},
+		{"below", most, one(2), &quiet, OK},
+		{"at", most, one(2.5), &quiet, OK},
+		{"above", most, one(2.6), &quiet, Miss},
+		{"at the edge", most, one(5), &quiet, Miss},
+		{"beyond it", most, one(5.1), &quiet, Fail},
+		{"no control is needed", most, one(2.6), nil, Miss},
+		{"noise down", most, one(1), &low, Inconclusive},
+		{"noise up", most, one(9), &high, Inconclusive},
+		{"control not measured", most, one(1), &none, Inconclusive},
+		{"not measured", most, Stat{}, nil, Inconclusive},
+		{"more than enough", least, one(1.1), &quiet, OK},
+		{"enough", least, one(0.8), &quiet, OK},
+		{"not enough", least, one(0.79), &quiet, Miss},
+		{"just bearable", least, one(0.6), &quiet, Miss},
+		{"unbearable", least, one(0.59), &quiet, Fail},
+		{"none allowed", Goal{}, one(0), nil, OK},
+		{"one too many", Goal{}, one(1), nil, Fail},
 	} {
-		if got := (Goal{AtMost: 2.5}).judge(c.value, c.control); got.Verdict != c.want {
-			t.Errorf("%s: %s, want %s", c.name, got.Verdict, c.want)
+		if got := c.goal.judge(c.value, c.control); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
 }
 
-// A row is judged by what its goal is about, and so is its control.
-func TestJudgeRow(t *testing.T) {
+// A line is judged by the measure that its goal is about, and so is its control.
+func TestAddRow(t *testing.T) {
 	t.Parallel()
-	busy, calm := Point{Method: methodCall, Conns: busyConns}, Point{Method: methodCall, Conns: 1}
-	quiet := Measures{Throughput: one(1), CPU: one(1)}
-	for _, c := range []struct {
-		name           string
-		against        string
-		point          Point
-		ratio, control Measures
-		want           Verdict // "" is no goal
-	}{
-		{"twin, as fast", Twin, busy, Measures{Throughput: one(1), CPU: one(9)}, quiet, OK},
-		{"twin, faster", Twin, busy, Measures{Throughput: one(1.1)}, quiet, OK},
-		{"twin, at the goal", Twin, busy, Measures{Throughput: one(0.8)}, quiet, OK},
-		{"twin, below", Twin, busy, Measures{Throughput: one(0.79), CPU: one(1)}, quiet, Miss},
-		{"twin, its throughput is noisy", Twin, busy, Measures{Throughput: one(0.9)}, Measures{Throughput: one(1.3), CPU: one(1)}, Inconclusive},
-		{"twin, its CPU is noisy", Twin, busy, Measures{Throughput: one(0.9)}, Measures{Throughput: one(1), CPU: one(1.3)}, OK},
-		{"twin, not measured", Twin, busy, Measures{}, quiet, Inconclusive},
-		{"raw", Raw, busy, Measures{Throughput: one(0.1), CPU: one(2.5)}, quiet, OK},
-		{"raw, above", Raw, busy, Measures{Throughput: one(1), CPU: one(2.6)}, quiet, Miss},
-		{"rev", Rev, busy, quiet, quiet, ""},
-		{"not busy", Raw, calm, quiet, quiet, ""},
-		{"a list", Raw, Point{Method: methodList, Conns: busyConns}, quiet, quiet, ""},
-	} {
-		row := Row{Against: c.against, Ratio: c.ratio, Control: c.control}
-		row.judge(c.point)
-		if c.want == "" && row.Goal == nil || row.Goal != nil && row.Goal.Verdict == c.want {
-			continue
-		}
-		t.Errorf("%s: %+v, want %q", c.name, row.Goal, c.want)
+	p := Point{Name: "p", goals: []Goal{
+		{Measure: Throughput, Against: Rev, AtLeast: 1, Fails: 0.9},
+		{Measure: CPU, Against: Rev, AtMost: 1, Fails: 1.15},
+		{Measure: Throughput, Against: Ungated, AtLeast: 0.8, Fails: 0.7},
+	}}
+	yard := reading{PerSecond: 100, CPU: 10}
+	noisy := reading{PerSecond: 100, CPU: 20}
+	rounds := []round{{
+		junctor: reading{PerSecond: 120, CPU: 30},
+		before:  map[string]reading{Rev: yard, Ungated: yard}, after: map[string]reading{Rev: noisy, Ungated: yard},
+	}}
+	var r Report
+	r.addRow(p, Rev, rounds, one(0.2))
+	if len(r.Rows) != 1 || len(r.Lines) != 2 {
+		t.Fatalf("%+v", r)
+	}
+	if l := r.Lines[0]; l.Verdict != OK || l.Value.Median != 1.2 || l.Metric != "calls/s of rev" || !l.Disturbed {
+		t.Errorf("%+v", l)
+	}
+	if l := r.Lines[1]; l.Verdict != Inconclusive || l.Control.Median != 2 {
+		t.Errorf("%+v, want what noise allows", l)
+	}
+	r.addRow(p, Ungated, rounds, Stat{})
+	if l := r.Lines[2]; l.Verdict != OK || l.Disturbed {
+		t.Errorf("%+v", l)
+	}
+	r.addRow(p, Direct, rounds, Stat{})
+	if len(r.Rows) != 3 || len(r.Lines) != 3 {
+		t.Errorf("a yardstick without goals made lines: %+v", r.Lines)
 	}
 }
 
 func TestConclude(t *testing.T) {
 	t.Parallel()
-	goal := func(v Verdict) *Goal { return &Goal{Metric: "CPU", AtMost: 2.5, Verdict: v} }
-	row := func(v float64, g *Goal) []Row { return []Row{{Name: "call", Ratio: Measures{CPU: one(v)}, Goal: g}} }
-	twin := func(v float64, verdict Verdict) []Row {
-		return []Row{{Name: "call", Against: Twin, Ratio: Measures{Throughput: one(v), CPU: one(99)}, Goal: &Goal{AtLeast: 0.8, Verdict: verdict}}}
+	line := func(v Verdict) []Line {
+		return []Line{{Name: "call", Value: one(2), Goal: &Goal{AtMost: 1}, Verdict: v}}
 	}
+	bad := func(a Answers) []PointResult { return []PointResult{{Answers: a}} }
 	for _, c := range []struct {
 		name           string
 		report         Report
 		lax, strictest int // failures
 	}{
 		{"nothing measured", Report{}, 0, 0},
-		{"reached", Report{Rows: row(2, goal(OK))}, 0, 0},
-		{"no goal", Report{Rows: row(99, nil)}, 0, 0},
-		{"missed by less than half", Report{Rows: row(5, goal(Miss))}, 0, 1},
-		{"missed by more", Report{Rows: row(5.1, goal(Miss))}, 1, 1},
-		{"cannot be judged", Report{Rows: row(99, goal(Inconclusive))}, 0, 1},
-		{"records cost less than twice what they may", Report{Rows: twin(0.61, Miss)}, 0, 1},
-		{"records cost more", Report{Rows: twin(0.59, Miss)}, 1, 1},
-		{"records cannot be judged", Report{Rows: twin(0.1, Inconclusive)}, 0, 1},
-		{"records cost nothing", Report{Rows: twin(1.2, OK)}, 0, 0},
-		{"figure", Report{Figures: []Figure{{Name: "idle", Value: one(5.1), Goal: goal(Miss)}}}, 1, 1},
-		{"a wrong answer is no timing", Report{Points: []PointResult{{Answers: Answers{Right: 9, Wrong: 1, Problem: "x"}}}}, 1, 1},
-		{"all", Report{Rows: row(6, goal(Miss)), Figures: []Figure{{Value: one(6), Goal: goal(Miss)}}, Points: []PointResult{{Answers: Answers{Failed: 1}}, {Answers: Answers{Crossed: 1}}}}, 3, 3},
+		{"reached", Report{Lines: line(OK)}, 0, 0},
+		{"no goal", Report{Lines: []Line{{Value: one(99)}}}, 0, 0},
+		{"missed", Report{Lines: line(Miss)}, 0, 1},
+		{"unbearable", Report{Lines: line(Fail)}, 1, 1},
+		{"cannot be judged", Report{Lines: line(Inconclusive)}, 0, 1},
+		{"all answers right", Report{Points: bad(Answers{Right: 9})}, 0, 0},
+		{"a wrong answer is no timing", Report{Points: bad(Answers{Right: 9, Wrong: 1, Problem: "x"})}, 1, 1},
+		{"all", Report{Lines: append(line(Fail), line(Miss)...), Points: bad(Answers{Failed: 1, Crossed: 1})}, 2, 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -110,61 +118,90 @@ func TestConclude(t *testing.T) {
 	}
 }
 
-func TestTable(t *testing.T) {
-	t.Parallel()
-	r := Report{
-		Pairs: 8, Go: "go1", OS: "linux", Arch: "amd64", CPUs: 2,
-		Rows: []Row{{
-			Name: "call", Against: Raw, Ratio: Measures{Throughput: Stat{8, 0.5, 0.4, 0.6}, CPU: Stat{8, 6, 5, 7}},
-			Control: Measures{CPU: one(1)}, Goal: &Goal{Metric: "CPU per call, of raw", AtMost: 2.5, Verdict: Miss},
-		}, {
-			Name: "call", Against: Twin, Ratio: Measures{Throughput: Stat{8, 0.5, 0.4, 0.6}, CPU: one(1.25)},
-			Goal: &Goal{Metric: "calls/s, of the twin", AtLeast: 0.8, Verdict: Miss},
+func sample() *Report {
+	goal, control := Goal{Measure: CPU, Against: Rev, AtMost: 1, Fails: 1.15}, one(1)
+	r := &Report{
+		Rounds: 8, Version: "v1", Go: "go1", OS: "linux", Arch: "amd64", CPU: "Fast", CPUs: 2,
+		Lines: []Line{
+			{Name: "call", Metric: "CPU/call of rev", Value: Stat{8, 6, 5, 7}, Control: &control, Goal: &goal, Verdict: Fail, Disturbed: true},
+			{Name: "memory, idle", Metric: "MiB", Value: one(12.34), Goal: &Goal{AtMost: 40, Fails: 64}, Verdict: OK},
+			{Name: "ready, raw", Metric: "ms", Value: one(9)},
+		},
+		Rows: []Row{{Name: "call", Against: Rev, Ratio: Measures{Throughput: Stat{8, 0.5, 0.4, 0.6}, CPU: Stat{8, 6, 5, 7}}, Control: Measures{Throughput: one(1.01)}}},
+		Points: []PointResult{{
+			Point: Point{Name: "call"}, Other: one(0.5), Repeated: 4, Answers: Answers{Right: 3, Failed: 1, Problem: "status 500"},
+			Targets: []TargetResult{{Name: Junctor, Measures: Measures{Throughput: one(12345)}, Memory: one(33)}, {Name: Rev}},
 		}},
-		Points:  []PointResult{{Point: Point{Name: "call"}, Junctor: Measures{Throughput: one(12345)}, Twin: &Measures{Throughput: one(54321)}, Other: one(0.5), Answers: Answers{Right: 3, Failed: 1, Problem: "status 500"}}},
-		Figures: []Figure{{Name: "memory, idle", Unit: "MiB", Value: one(12.34), Goal: &Goal{AtMost: 40, Verdict: OK}}},
-		Notes:   []string{"a note"},
+		Notes: []string{"a note"},
 	}
 	r.conclude()
+	return r
+}
+
+func TestTable(t *testing.T) {
+	t.Parallel()
+	r := sample()
 	var b bytes.Buffer
 	if err := r.WriteTable(&b); err != nil {
 		t.Fatal(err)
 	}
-	// Columns are wide as their widest cell; what stands in them matters here.
 	got := strings.Join(strings.Fields(b.String()), " ")
 	for _, want := range []string{
-		"call raw 0.50 (0.40-0.60) - - 6.00 (5.00-7.00) CPU <= 2.5 miss",
-		"control - - - 1.00",
-		"call twin 0.50 (0.40-0.60) - - 1.25 calls/s >= 0.8 miss",
-		"twin 54321 - - -",
-		"FAILED: call: calls/s, of the twin is 0.50 (0.40-0.60), the goal is >= 0.8 (miss)",
-		"call junctor 12345 - - - 0.50 *",
-		"memory, idle 12.3 MiB <= 40 ok",
+		"junctor v1,", "8 rounds", "Fast, 2 CPUs",
+		"call CPU/call of rev 6.00 (5.00-7.00) 1.00 <= 1 FAIL *",
+		"memory, idle MiB 12.3 <= 40 ok ready, raw ms 9.0",
+		"call rev 0.50 (0.40-0.60) - - - 6.00 (5.00-7.00) control 1.01",
+		"call junctor 12345 - - - 33 0.50 4 rev - - - - -",
 		"answers: 3 right, 1 failed, 0 wrong, 0 crossed",
-		"note: a note",
+		"note: a note", "note: * strangers",
 		"FAILED: 1 answers were not right, the first: status 500",
-		"FAILED: call: CPU per call, of raw is 6.00 (5.00-7.00), the goal is <= 2.5 (miss)",
+		"FAILED: call: CPU/call of rev is 6.00 (5.00-7.00), the goal is <= 1 (FAIL)",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, b.String())
 		}
 	}
-	columns := map[int]bool{} // where the goal stands: under its head
 	for line := range strings.Lines(b.String()) {
 		if strings.HasSuffix(line, " \n") {
 			t.Errorf("%q ends with spaces", line)
 		}
-		for _, cell := range []string{"goal     ", "CPU <=", "calls/s >="} {
-			if at := strings.Index(line, cell); at >= 0 {
-				columns[at] = true
-			}
-		}
-	}
-	if len(columns) != 1 {
-		t.Errorf("the goals stand in %d columns of\n%s", len(columns), b.String())
-	}
-	full := errors.New("disk full")
-	if err := r.WriteTable(writerFunc(func([]byte) (int, error) { return 0, full })); !errors.Is(err, full) {
-		t.Errorf("WriteTable = %v, want %v", err, full)
 	}
 }
+
+func TestMarkdown(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	if err := sample().WriteMarkdown(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"| call | CPU/call of rev | 6.00 (5.00-7.00) | 1.00 | <= 1 | FAIL * |\n", "| memory, idle | MiB | 12.3 |  | <= 40 | ok |\n",
+		"| call | rev | 0.50 (0.40-0.60) |", "| call | junctor | 12345 | - | - | - | 33 | 0.50 |\n", "Answers: 3 right, 1 failed", "Note: a note.\n",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, b.String())
+		}
+	}
+	columns := 0
+	for line := range strings.Lines(b.String()) {
+		n := strings.Count(line, "|")
+		if columns > 0 && n > 0 && n != columns {
+			t.Errorf("%q has %d columns, the head %d", line, n-1, columns-1)
+		}
+		columns = n
+	}
+}
+
+func TestWritersPassOnErrors(t *testing.T) {
+	t.Parallel()
+	full := errors.New("disk full")
+	for _, write := range []func(io.Writer) error{sample().WriteTable, sample().WriteMarkdown} {
+		if err := write(broken{full}); !errors.Is(err, full) {
+			t.Errorf("%v, want %v", err, full)
+		}
+	}
+}
+
+type broken struct{ err error }
+
+func (b broken) Write([]byte) (int, error) { return 0, b.err }

@@ -13,7 +13,7 @@ import (
 
 func TestRequestIsWhatItSays(t *testing.T) {
 	t.Parallel()
-	for _, p := range points() {
+	for _, p := range points(fewTools, manyTools) {
 		t.Run(p.Name, func(t *testing.T) {
 			t.Parallel()
 			j := job{

@@ -1,14 +1,11 @@
-package bench
+package bench_test
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -16,102 +13,133 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/bench"
 )
 
 // asTests makes Run start this test binary in place of the program.
-func asTests() Options {
-	return Options{
-		Junctor: []string{os.Args[0], "play-up"}, Child: []string{os.Args[0], "play-child"},
-		Pairs: 1, Starts: 1, Duration: 100 * time.Millisecond,
+func asTests() bench.Options {
+	return bench.Options{
+		Junctor: []string{os.Args[0], "play", "up"}, Child: []string{os.Args[0], "play", "bench-child"},
+		Rounds: 1, Starts: 1, Tries: 1, Duration: 100 * time.Millisecond, Few: 10, Many: 20,
+		Only: []string{"ready", "call 200B C=1 legacy", "call 64KiB C=8 modern", "stdio 200B C=64", "builtin 200B C=32 legacy", "list 20", "start 20", "change"},
 	}
 }
 
+// The real program, measured in every way once.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	var progress bytes.Buffer
-	r, err := Run(t.Context(), asTests(), &progress)
+	r, err := bench.Run(t.Context(), asTests(), &progress)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if a := r.Answers; a.Bad() > 0 || a.Right == 0 {
 		t.Errorf("answers: %+v", a)
 	}
-	const twins = 2 // both eras
-	if len(r.Points) != len(points()) || len(r.Rows) != 2*len(points())+twins {
-		t.Fatalf("%d points and %d rows, want %d and twice as many and %d", len(r.Points), len(r.Rows), len(points()), twins)
+	targets := map[string][]string{
+		"call 200B C=1 legacy":     {bench.Junctor, bench.Direct, bench.Rev},
+		"call 64KiB C=8 modern":    {bench.Junctor, bench.Ungated, bench.Direct, bench.Rev},
+		"stdio 200B C=64 legacy":   {bench.Junctor, bench.Direct, bench.Rev},
+		"builtin 200B C=32 legacy": {bench.Junctor, bench.Twin, bench.Raw},
+		"list 20 legacy":           {bench.Junctor, bench.Direct},
+		"list 20 modern":           {bench.Junctor, bench.Direct},
+	}
+	if len(r.Points) != len(targets) {
+		t.Errorf("%d points, want %d", len(r.Points), len(targets))
 	}
 	for _, p := range r.Points {
-		if p.Answers.Right == 0 {
-			t.Errorf("%s: no answers", p.Name)
+		var names []string
+		for _, m := range p.Targets {
+			names = append(names, m.Name)
+			// A busy machine may not get far with many connections in so short a time.
+			if p.Conns == 1 && (m.Throughput.N != 1 || m.P50.Median <= 0 || runtime.GOOS == "linux" && m.CPU.N != 1) {
+				t.Errorf("%s, %s: %+v", p.Name, m.Name, m)
+			}
 		}
-		if busy := strings.HasPrefix(p.Name, "call 200B C=32"); busy != (p.Twin != nil) {
-			t.Errorf("%s: twin %+v", p.Name, p.Twin)
+		if p.Answers.Right == 0 || !slices.Equal(names, targets[p.Name]) {
+			t.Errorf("%s: answers %+v, targets %q, want %q", p.Name, p.Answers, names, targets[p.Name])
 		}
 	}
 	for _, row := range r.Rows {
-		if goal := strings.HasPrefix(row.Name, "call 200B C=32") && row.Against != Rev; goal != (row.Goal != nil) {
-			t.Errorf("%s of %s: goal %+v", row.Name, row.Against, row.Goal)
-		}
-		if row.Against == Twin && !strings.HasPrefix(row.Name, "call 200B C=32") {
-			t.Errorf("%s is measured against the twin", row.Name)
-		}
-		if !strings.Contains(row.Name, "C=1 ") {
-			continue // a busy machine may not get far with many connections in so short a time
-		}
-		for name, s := range map[string]Stat{"throughput": row.Ratio.Throughput, "p50": row.Ratio.P50, "p99": row.Ratio.P99, "control": row.Control.Throughput} {
-			if s.N != 1 || s.Median <= 0 {
-				t.Errorf("%s of %s: %s = %+v", row.Name, row.Against, name, s)
-			}
-		}
-		if runtime.GOOS == "linux" && row.Ratio.CPU.N != 1 {
-			t.Errorf("%s of %s: no CPU", row.Name, row.Against)
+		if strings.Contains(row.Name, "C=1 ") && (row.Ratio.Throughput.N != 1 || row.Control.Throughput.N != 1 || row.Ratio.P99.Median <= 0) {
+			t.Errorf("%s of %s: %+v, control %+v", row.Name, row.Against, row.Ratio, row.Control)
 		}
 	}
-	figures := []string{"ready, fresh data directory", "ready, existing data directory", "ready, raw (the same program)"}
-	if runtime.GOOS == "linux" {
-		figures = append(figures, "memory, idle", "memory, C=32")
-	}
-	for _, name := range figures {
-		if !slices.ContainsFunc(r.Figures, func(f Figure) bool { return f.Name == name && f.Value.N > 0 && f.Value.Median > 0 }) {
-			t.Errorf("no figure %q in %+v", name, r.Figures)
+	checkLines(t, r)
+	for _, write := range []func(io.Writer) error{r.WriteTable, r.WriteMarkdown} {
+		var text bytes.Buffer
+		if err := write(&text); err != nil || strings.Contains(text.String(), "!(") || !strings.Contains(text.String(), "stdio 200B C=64 legacy") {
+			t.Errorf("%v\n%s", err, text.String())
 		}
-	}
-	var table bytes.Buffer
-	if err := r.WriteTable(&table); err != nil {
-		t.Fatal(err)
 	}
 	b, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var back Report
-	if err := json.Unmarshal(b, &back); err != nil || len(back.Rows) != len(r.Rows) || back.Failures == nil {
+	var back bench.Report
+	if err := json.Unmarshal(b, &back); err != nil || len(back.Rows) != len(r.Rows) || len(back.Lines) != len(r.Lines) || back.Failures == nil {
 		t.Errorf("the report does not survive JSON: %v, %.300s", err, b)
 	}
-	t.Logf("%s\n%s", progress.String(), table.String())
+	t.Log(progress.String())
+}
+
+// checkLines looks for each value that the run had to bring.
+func checkLines(t *testing.T, r *bench.Report) {
+	t.Helper()
+	lines := map[string]bench.Line{}
+	for _, l := range r.Lines {
+		lines[l.Name+": "+l.Metric] = l
+		if (l.Goal == nil) != (l.Verdict == "") {
+			t.Errorf("%+v: a goal has a verdict", l)
+		}
+	}
+	want := []string{
+		"ready, fresh data directory: ms", "ready, existing data directory: ms", "ready, raw (the same program): ms",
+		"call 64KiB C=8 modern: calls/s of rev", "call 64KiB C=8 modern: calls/s of ungated", "call 200B C=1 legacy: added p50 of rev",
+		"builtin 200B C=32 legacy: CPU/call of raw", "builtin 200B C=32 legacy: calls/s of twin", "list 20 legacy: p50 of direct",
+		"first list after a change, 20 tools: ms", "start to the whole list, 20 tools: ms",
+		"start to the whole list, 20 tools, one of 10 servers gone: ms", "start to the whole list, 20 tools, one of 10 servers silent: ms",
+		"children for 64 clients: processes", "answers: wrong, crossed or failed",
+	}
+	if runtime.GOOS == "linux" {
+		want = append(want, "memory, idle: MiB", "memory, 20 tools: MiB")
+	}
+	for _, name := range want {
+		l, ok := lines[name]
+		if !ok {
+			t.Errorf("no line %q", name)
+		}
+		figure := ok && (l.Goal == nil || l.Goal.Measure == "") && !strings.HasPrefix(name, "answers")
+		if figure && (l.Value.N == 0 || l.Value.Median <= 0) {
+			t.Errorf("%s: %+v", name, l)
+		}
+	}
+	if l := lines["children for 64 clients: processes"]; l.Value.Median != 1 || l.Verdict != bench.OK {
+		t.Errorf("children: %+v, want one process for all clients", l)
+	}
 }
 
 func TestRunSaysWhatWentWrong(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name   string
-		change func(*Options)
+		change func(*bench.Options)
 		code   junctor.Code
 		say    string
 	}{
-		{"negative", func(o *Options) { o.Pairs = -1 }, junctor.CodeInvalid, "negative"},
-		{"unknown point", func(o *Options) { o.Points = []string{"nowhere"} }, junctor.CodeInvalid, "call 200B C=1 legacy"},
-		{"no program", func(o *Options) { o.Junctor = []string{"/no/such/junctor"} }, junctor.CodeNotFound, "/no/such/junctor"},
-		{"does not start", func(o *Options) { o.Junctor[1] = "play-down" }, junctor.CodeUnavailable, "no database; the key is [key]"},
-		{"no twin", func(o *Options) { o.Twin = []string{os.Args[0], "play-down"} }, junctor.CodeUnavailable, "twin ended before it was ready"},
-		{"no such tool", func(o *Options) { o.Tool = "demo__gone" }, junctor.CodeNotFound, "demo__gone"},
-		{"children do not start", func(o *Options) { o.Child = []string{os.Args[0], "play-down"} }, junctor.CodeUnavailable, "raw did not say its address"},
+		{"negative", func(o *bench.Options) { o.Rounds = -1 }, junctor.CodeInvalid, "negative"},
+		{"nothing of that name", func(o *bench.Options) { o.Only = []string{"nowhere"} }, junctor.CodeInvalid, "call 200B C=1 legacy"},
+		{"tools that cannot be shared", func(o *bench.Options) { o.Many = 25 }, junctor.CodeInvalid, "shared by 10"},
+		{"no program", func(o *bench.Options) { o.Junctor = []string{"/no/such/junctor"} }, junctor.CodeNotFound, "/no/such/junctor"},
+		{"does not start", func(o *bench.Options) { o.Junctor = []string{os.Args[0], "play-down"} }, junctor.CodeUnavailable, "no database; the key is [key]"},
+		{"no twin", func(o *bench.Options) { o.Twin, o.Only = []string{os.Args[0], "play-down"}, []string{"builtin"} }, junctor.CodeUnavailable, "twin ended before it was ready"},
+		{"children do not start", func(o *bench.Options) { o.Child, o.Only = []string{os.Args[0], "play-down"}, []string{"call"} }, junctor.CodeUnavailable, "upstream did not say its address"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			o := asTests()
 			c.change(&o)
-			r, err := Run(t.Context(), o, io.Discard)
+			r, err := bench.Run(t.Context(), o, io.Discard)
 			if r != nil || junctor.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.say) {
 				t.Errorf("Run = %v, %v; want %s and %q", r, err, c.code, c.say)
 			}
@@ -124,11 +152,11 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	o := asTests()
-	o.Duration = time.Hour
-	// Memory is the first thing said after all that is started was seen to start.
-	_, err := Run(ctx, o, writerFunc(func(b []byte) (int, error) {
-		if bytes.Contains(b, []byte("memory")) || runtime.GOOS != "linux" {
-			cancel()
+	o.Only, o.Duration, o.Live = []string{"call 200B C=1 legacy"}, time.Hour, true
+	// The first round begins when all that is started was seen to start.
+	_, err := bench.Run(ctx, o, writerFunc(func(b []byte) (int, error) {
+		if bytes.Contains(b, []byte("round 1 of 1")) {
+			time.AfterFunc(100*time.Millisecond, cancel)
 		}
 		return len(b), nil
 	}))
@@ -140,70 +168,3 @@ func TestRunEndsWithItsContext(t *testing.T) {
 type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
-
-func TestDefaults(t *testing.T) {
-	t.Parallel()
-	full, all, err := Options{}.complete()
-	if err != nil || full.Pairs != 8 || full.Duration != 600*time.Millisecond || full.Junctor[1] != "up" || full.Child[1] != "bench-child" ||
-		!slices.Equal(full.Twin, append(full.Child, Twin)) || len(all) != len(points()) {
-		t.Errorf("%+v, %d points, %v", full, len(all), err)
-	}
-	short, one, err := Options{Short: true, Pairs: 5, Points: PointNames()[1:2]}.complete()
-	if err != nil || short.Pairs != 5 || short.Duration >= full.Duration || short.Starts >= full.Starts || len(one) != 1 || one[0].Name != PointNames()[1] {
-		t.Errorf("%+v, %v, %v", short, one, err)
-	}
-}
-
-func TestChildRefuses(t *testing.T) {
-	t.Parallel()
-	for _, args := range [][]string{nil, {"dance"}, {"rev"}, {"echo", "-list", filepath.Join(t.TempDir(), "none")}, {"load", "-x"}} {
-		if err := child(t.Context(), args, strings.NewReader(""), io.Discard); junctor.CodeOf(err) != junctor.CodeInvalid {
-			t.Errorf("child(%q) = %v, want invalid", args, err)
-		}
-	}
-	if err := child(t.Context(), []string{"load"}, strings.NewReader("{no job"), io.Discard); junctor.CodeOf(err) != junctor.CodeInvalid {
-		t.Errorf("load takes nonsense: %v", err)
-	}
-}
-
-func TestChildEndsWithItsInput(t *testing.T) {
-	t.Parallel()
-	for _, args := range [][]string{{"echo"}, {"rev", "-to", "127.0.0.1:1"}, {"load"}} {
-		if err := child(t.Context(), args, strings.NewReader(""), io.Discard); err != nil {
-			t.Errorf("child(%q) = %v", args, err)
-		}
-	}
-}
-
-// The yardsticks must hold up themselves: a slow or wrong one flatters Junctor.
-func TestYardsticksAnswerRight(t *testing.T) {
-	t.Parallel()
-	raw := httptest.NewServer(&echo{list: []byte(`{"tools":[{"name":"demo__echo"}]}`)})
-	t.Cleanup(raw.Close)
-	rev := httptest.NewServer(newRev(raw.Listener.Addr().String()))
-	t.Cleanup(func() { rev.Close(); rev.CloseClientConnections() })
-	for name, srv := range map[string]*httptest.Server{Raw: raw, Rev: rev} {
-		for _, p := range points() {
-			j := aJob(srv, p.Version, min(p.Conns, 8))
-			j.Method, j.ArgBytes = p.Method, p.ArgBytes
-			if r, err := j.run(t.Context()); err != nil || r.Answers.Bad() > 0 || r.Answers.Right == 0 {
-				t.Errorf("%s, %s: %+v, %v", name, p.Name, r, err)
-			}
-		}
-	}
-	for _, c := range []struct {
-		method, body string
-		status       int
-	}{
-		{http.MethodGet, "", http.StatusMethodNotAllowed},
-		{http.MethodPost, "{", http.StatusBadRequest},
-		{http.MethodPost, strings.Repeat(" ", maxBody+1), http.StatusBadRequest},
-		{http.MethodPost, `{"method":"notifications/initialized"}`, http.StatusAccepted},
-	} {
-		w := httptest.NewRecorder()
-		(&echo{}).ServeHTTP(w, httptest.NewRequest(c.method, "/mcp", strings.NewReader(c.body)))
-		if w.Code != c.status {
-			t.Errorf("%s %.20q: status %d, want %d", c.method, c.body, w.Code, c.status)
-		}
-	}
-}

@@ -42,30 +42,62 @@ func percentile(sorted []time.Duration, q float64) time.Duration {
 	return sorted[min(max(rank, 1), len(sorted))-1]
 }
 
+// Measure is a thing that is compared.
+type Measure string
+
+// What is compared.
+const (
+	Throughput Measure = "calls/s"
+	P50        Measure = "p50"
+	P99        Measure = "p99"
+	Added      Measure = "added p50" // beyond the direct path
+	CPU        Measure = "CPU/call"
+)
+
 // Measures is one Stat for each thing that is compared.
 type Measures struct {
 	Throughput Stat `json:"throughput"` // more is better
 	P50        Stat `json:"p50"`        // of these, less
 	P99        Stat `json:"p99"`
-	CPU        Stat `json:"cpu"` // per call
+	Added      Stat `json:"added"` // only of ratios: what p50 has beyond the direct path
+	CPU        Stat `json:"cpu"`   // per call
 }
 
-// measure takes f of every round, for each thing that is compared.
-func measure(rounds []round, f func(r round, of func(reading) float64) float64) Measures {
-	over := func(of func(reading) float64) Stat {
-		v := make([]float64, 0, len(rounds))
-		for _, r := range rounds {
-			v = append(v, f(r, of))
-		}
-		return summarize(v)
+func (m Measures) of(what Measure) Stat {
+	switch what {
+	case Throughput:
+		return m.Throughput
+	case P50:
+		return m.P50
+	case P99:
+		return m.P99
+	case Added:
+		return m.Added
+	case CPU:
+		return m.CPU
 	}
+	return Stat{}
+}
+
+// measure takes f of every round, for each thing that a reading holds.
+func measure(rounds []round, f func(r round, of func(reading) float64) float64) Measures {
 	return Measures{
-		Throughput: over(func(m reading) float64 { return m.PerSecond }),
-		P50:        over(func(m reading) float64 { return m.P50 }),
-		P99:        over(func(m reading) float64 { return m.P99 }),
-		CPU:        over(func(m reading) float64 { return m.CPU }),
+		Throughput: over(rounds, func(r round) float64 { return f(r, func(m reading) float64 { return m.PerSecond }) }),
+		P50:        over(rounds, func(r round) float64 { return f(r, medianTime) }),
+		P99:        over(rounds, func(r round) float64 { return f(r, func(m reading) float64 { return m.P99 }) }),
+		CPU:        over(rounds, func(r round) float64 { return f(r, func(m reading) float64 { return m.CPU }) }),
 	}
 }
+
+func over(rounds []round, f func(round) float64) Stat {
+	v := make([]float64, len(rounds))
+	for i, r := range rounds {
+		v[i] = f(r)
+	}
+	return summarize(v)
+}
+
+func medianTime(m reading) float64 { return m.P50 }
 
 // round is one pass over all targets. Junctor stands in the middle and each
 // yardstick is measured before and after it, so that a machine that becomes
@@ -76,19 +108,45 @@ type round struct {
 	other         float64            // cores that strangers kept busy; NaN where that cannot be known
 }
 
-// ratios compares Junctor with the middle of the two readings of a yardstick:
-// the geometric one, because ratios are what is compared.
+// middle is a yardstick at the time of Junctor's reading: the geometric middle,
+// because ratios are what is compared.
+func (r round) middle(yardstick string, of func(reading) float64) float64 {
+	return math.Sqrt(of(r.before[yardstick]) * of(r.after[yardstick]))
+}
+
+// ratios compares Junctor with a yardstick.
 func ratios(rounds []round, yardstick string) Measures {
-	return measure(rounds, func(r round, of func(reading) float64) float64 {
-		return divide(of(r.junctor), math.Sqrt(of(r.before[yardstick])*of(r.after[yardstick])))
+	m := measure(rounds, func(r round, of func(reading) float64) float64 {
+		return divide(of(r.junctor), r.middle(yardstick, of))
 	})
+	m.Added = over(rounds, func(r round) float64 {
+		direct := r.middle(Direct, medianTime)
+		return added(r.junctor.P50, r.middle(yardstick, medianTime), direct, direct)
+	})
+	return m
 }
 
 // control compares a yardstick with itself: what it shows beyond 1 is noise.
 func control(rounds []round, yardstick string) Measures {
-	return measure(rounds, func(r round, of func(reading) float64) float64 {
+	m := measure(rounds, func(r round, of func(reading) float64) float64 {
 		return divide(of(r.after[yardstick]), of(r.before[yardstick]))
 	})
+	m.Added = over(rounds, func(r round) float64 {
+		return added(r.after[yardstick].P50, r.before[yardstick].P50, r.after[Direct].P50, r.before[Direct].P50)
+	})
+	return m
+}
+
+// added compares what a and b take beyond the direct path; no number where that
+// was not measured.
+func added(a, b, directOfA, directOfB float64) float64 {
+	if a <= 0 || directOfA <= 0 || directOfB <= 0 {
+		return math.NaN()
+	}
+	if b -= directOfB; b <= 0 {
+		return math.NaN()
+	}
+	return max(0, a-directOfA) / b
 }
 
 // divide gives no number unless both sides were measured.

@@ -114,34 +114,58 @@ func TestPercentileHolds(t *testing.T) {
 }
 
 // even is a round on a machine whose speed does not change.
-func even(junctor, raw, rev reading) round {
-	return round{junctor: junctor, before: map[string]reading{Raw: raw, Rev: rev}, after: map[string]reading{Raw: raw, Rev: rev}}
+func even(junctor, direct, rev reading) round {
+	yard := map[string]reading{Direct: direct, Rev: rev}
+	return round{junctor: junctor, before: yard, after: yard}
 }
 
 func TestRatios(t *testing.T) {
 	t.Parallel()
-	raw := reading{PerSecond: 1000, P50: 10, P99: 50, CPU: 20}
+	direct := reading{PerSecond: 1000, P50: 10, P99: 50, CPU: 20}
 	rev := reading{PerSecond: 500, P50: 20, P99: 100, CPU: 40}
 	rounds := []round{
-		even(reading{PerSecond: 500, P50: 20, P99: 150, CPU: 40}, raw, rev),
-		even(reading{PerSecond: 250, P50: 40, P99: 50, CPU: 60}, raw, rev),
-		even(reading{PerSecond: 1000, P50: 10, P99: 100, CPU: 20}, raw, rev),
+		even(reading{PerSecond: 500, P50: 20, P99: 150, CPU: 40}, direct, rev),
+		even(reading{PerSecond: 250, P50: 40, P99: 50, CPU: 60}, direct, rev),
+		even(reading{PerSecond: 1000, P50: 10, P99: 100, CPU: 20}, direct, rev),
 	}
 	want := Measures{Throughput: Stat{3, 0.5, 0.25, 1}, P50: Stat{3, 2, 1, 4}, P99: Stat{3, 2, 1, 3}, CPU: Stat{3, 2, 1, 3}}
-	if got := ratios(rounds, Raw); got != want {
-		t.Errorf("of raw: %+v, want %+v", got, want)
+	if got := ratios(rounds, Direct); got != want {
+		t.Errorf("of direct: %+v, want %+v", got, want)
 	}
-	want = Measures{Throughput: Stat{3, 1, 0.5, 2}, P50: Stat{3, 1, 0.5, 2}, P99: Stat{3, 1, 0.5, 1.5}, CPU: Stat{3, 1, 0.5, 1.5}}
+	want = Measures{Throughput: Stat{3, 1, 0.5, 2}, P50: Stat{3, 1, 0.5, 2}, P99: Stat{3, 1, 0.5, 1.5}, Added: Stat{3, 1, 0, 3}, CPU: Stat{3, 1, 0.5, 1.5}}
 	if got := ratios(rounds, Rev); got != want {
 		t.Errorf("of rev: %+v, want %+v", got, want)
 	}
-	rounds[0].junctor.CPU, rounds[1].after = 0, map[string]reading{Raw: {PerSecond: 2000}}
-	got := ratios(rounds, Raw)
+	rounds[0].junctor.CPU, rounds[1].after = 0, map[string]reading{Direct: {PerSecond: 2000}}
+	got := ratios(rounds, Direct)
 	if got.CPU.N != 1 || got.CPU.Median != 1 {
 		t.Errorf("CPU = %+v, want only the round in which all was measured", got.CPU)
 	}
-	if c := control(rounds, Raw); c.Throughput != (Stat{3, 1, 1, 2}) || c.CPU != (Stat{2, 1, 1, 1}) {
+	if c := control(rounds, Direct); c.Throughput != (Stat{3, 1, 1, 2}) || c.CPU != (Stat{2, 1, 1, 1}) {
 		t.Errorf("control = %+v", c)
+	}
+	for what, want := range map[Measure]Stat{Throughput: got.Throughput, P50: got.P50, P99: got.P99, Added: got.Added, CPU: got.CPU, "": {}} {
+		if got.of(what) != want {
+			t.Errorf("%s: %+v, want %+v", what, got.of(what), want)
+		}
+	}
+}
+
+func TestAdded(t *testing.T) {
+	t.Parallel()
+	nan := math.NaN()
+	for _, c := range []struct{ a, b, directA, directB, want float64 }{
+		{30, 20, 10, 10, 2},
+		{15, 20, 10, 10, 0.5},
+		{9, 20, 10, 10, 0}, // noise: nothing is faster than the direct path
+		{30, 10, 10, 10, nan},
+		{30, 20, 0, 10, nan},
+		{30, 20, 10, 0, nan},
+		{0, 20, 10, 10, nan},
+	} {
+		if got := added(c.a, c.b, c.directA, c.directB); got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
+			t.Errorf("added(%+v) = %v", c, got)
+		}
 	}
 }
 
@@ -160,17 +184,17 @@ func TestRatiosCancelTheMachine(t *testing.T) {
 				return reading{PerSecond: v, P50: v, P99: v, CPU: v}
 			}
 			rounds = append(rounds, round{
-				before:  map[string]reading{Rev: at(0, 3), Raw: at(1, 1)},
+				before:  map[string]reading{Rev: at(0, 3), Direct: at(1, 1)},
 				junctor: at(2, truth),
-				after:   map[string]reading{Raw: at(3, 1), Rev: at(4, 3)},
+				after:   map[string]reading{Direct: at(3, 1), Rev: at(4, 3)},
 			})
 		}
 		near := func(got Stat, want float64) bool {
 			return got.N == len(rounds) && math.Abs(got.Min/want-1) < 1e-9 && math.Abs(got.Max/want-1) < 1e-9
 		}
-		raw, rev := ratios(rounds, Raw), ratios(rounds, Rev)
-		if !near(raw.Throughput, truth) || !near(raw.CPU, truth) || !near(rev.P50, truth/3) || !near(rev.P99, truth/3) {
-			t.Fatalf("truth %v: of raw %+v, of rev %+v", truth, raw, rev)
+		direct, rev := ratios(rounds, Direct), ratios(rounds, Rev)
+		if !near(direct.Throughput, truth) || !near(direct.CPU, truth) || !near(rev.P50, truth/3) || !near(rev.P99, truth/3) {
+			t.Fatalf("truth %v: of direct %+v, of rev %+v", truth, direct, rev)
 		}
 	})
 }

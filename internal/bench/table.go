@@ -4,73 +4,103 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
 )
 
-// disturbed is how many cores strangers may keep busy before a row is marked.
+// disturbed is how many cores strangers may keep busy before a round is
+// repeated, and at last a row marked.
 const disturbed = 0.15
+
+// What the yardsticks are, for people.
+const legend = "Ratios are Junctor's part of a yardstick in the same round: median (range). direct is the upstream itself, rev httputil.ReverseProxy before it,\n" +
+	"ungated Junctor without limits, argument checks and records, raw net/http with encoding/json, twin Junctor without records; control is the\n" +
+	"yardstick against itself, 1.00 without noise."
 
 // WriteTable writes the report for people.
 func (r *Report) WriteTable(w io.Writer) error {
 	t := newTable()
-	t.line("%d rounds of %s at each point, %s %s/%s, %d CPUs", r.Pairs, r.Duration, r.Go, r.OS, r.Arch, r.CPUs)
-	t.line("Junctor with every gate on, as a part of a yardstick: median (range). raw is net/http with encoding/json, rev httputil.ReverseProxy before it;")
-	t.line("twin is Junctor without records; control is the yardstick against itself, 1.00 without noise.\n")
+	t.line("%s", r.headline())
+	t.line(legend + "\n")
 
-	t.line("point\tagainst\tcalls/s\tp50\tp99\tCPU/call\tgoal\tverdict")
+	t.line("what\tmetric\tvalue\tcontrol\tgoal\tverdict")
+	for _, l := range r.Lines {
+		t.line("%s\t%s\t%s\t%s\t%s\t%s", l.Name, l.Metric, l.Value.text(l.decimals()), l.control(), l.goal(), l.verdict())
+	}
+	t.line("")
+
+	if len(r.Rows) > 0 {
+		t.line("point\tagainst\tcalls/s\tp50\tadded p50\tp99\tCPU/call")
+	}
 	for _, row := range r.Rows {
-		goal, verdict := "", Verdict("")
-		if row.Goal != nil {
-			goal, verdict = "CPU "+row.Goal.text(), row.Goal.Verdict
-			if row.Against == Twin {
-				goal = "calls/s " + row.Goal.text()
-			}
-		}
 		m, c := row.Ratio, row.Control
-		t.line("%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", row.Name, row.Against, m.Throughput.text(2), m.P50.text(2), m.P99.text(2), m.CPU.text(2), goal, verdict)
-		t.line("\tcontrol\t%s\t%s\t%s\t%s\t\t", c.Throughput.text(2), c.P50.text(2), c.P99.text(2), c.CPU.text(2))
+		t.line("%s\t%s\t%s\t%s\t%s\t%s\t%s", row.Name, row.Against, m.Throughput.text(2), m.P50.text(2), m.Added.text(2), m.P99.text(2), m.CPU.text(2))
+		t.line("\tcontrol\t%s\t%s\t%s\t%s\t%s", c.Throughput.text(2), c.P50.text(2), c.Added.text(2), c.P99.text(2), c.CPU.text(2))
 	}
 	t.line("")
 
-	t.line("point\ttarget\tcalls/s\tp50 us\tp99 us\tCPU us/call\tother cores")
-	noisy := false
+	if len(r.Points) > 0 {
+		t.line("point\ttarget\tcalls/s\tp50 us\tp99 us\tCPU us/call\tMiB\tother cores\trepeated")
+	}
 	for _, p := range r.Points {
-		other := p.Other.text(2)
-		if p.Other.Median > disturbed {
-			other += " *"
-			noisy = true
+		for i, m := range p.Targets {
+			name, other, repeated := "", "", ""
+			if i == 0 {
+				name, other, repeated = p.Name, p.Other.text(2), fmt.Sprint(p.Repeated)
+			}
+			t.line("%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", name, m.Name, m.Throughput.middle(), m.P50.middle(), m.P99.middle(), m.CPU.middle(), m.Memory.middle(), other, repeated)
 		}
-		t.absolute(p.Name, "junctor", p.Junctor, other)
-		t.absolute("", Raw, p.Raw, "")
-		t.absolute("", Rev, p.Rev, "")
-		if p.Twin != nil {
-			t.absolute("", Twin, *p.Twin, "")
-		}
-	}
-	if noisy {
-		t.line("* strangers kept the machine busy: repeat when it is quiet")
-	}
-	t.line("")
-
-	t.line("figure\tmedian (range)\tunit\tgoal\tverdict")
-	for _, f := range r.Figures {
-		goal, verdict := "", Verdict("")
-		if f.Goal != nil {
-			goal, verdict = f.Goal.text(), f.Goal.Verdict
-		}
-		t.line("%s\t%s\t%s\t%s\t%s", f.Name, f.Value.text(1), f.Unit, goal, verdict)
 	}
 	t.line("")
 
 	a := r.Answers
 	t.line("answers: %d right, %d failed, %d wrong, %d crossed", a.Right, a.Failed, a.Wrong, a.Crossed)
-	for _, note := range r.Notes {
+	for _, note := range r.notes() {
 		t.line("note: %s", note)
 	}
 	for _, f := range r.Failures {
 		t.line("FAILED: %s", f)
 	}
 	return t.writeTo(w)
+}
+
+func (r *Report) headline() string {
+	machine := fmt.Sprintf("%d CPUs", r.CPUs)
+	if r.CPU != "" {
+		machine = r.CPU + ", " + machine
+	}
+	return fmt.Sprintf("junctor %s, %s, %d rounds of %s at each point, %s %s/%s, %s", r.Version, r.Date.Format("2006-01-02 15:04 MST"), r.Rounds, r.Duration, r.Go, r.OS, r.Arch, machine)
+}
+
+// notes are those of the run, and one on noise where there was any.
+func (r *Report) notes() []string {
+	for _, l := range r.Lines {
+		if l.Disturbed {
+			return append(slices.Clip(r.Notes), "* strangers kept the machine busy, in spite of repeated rounds: repeat when it is quiet")
+		}
+	}
+	return r.Notes
+}
+
+func (l Line) control() string {
+	if l.Control == nil {
+		return ""
+	}
+	return l.Control.text(2)
+}
+
+func (l Line) goal() string {
+	if l.Goal == nil {
+		return ""
+	}
+	return l.Goal.text()
+}
+
+func (l Line) verdict() string {
+	if l.Disturbed {
+		return string(l.Verdict) + " *"
+	}
+	return string(l.Verdict)
 }
 
 // table aligns its cells in memory.
@@ -88,10 +118,6 @@ func (t *table) line(format string, args ...any) {
 	_, _ = fmt.Fprintf(t.cells, format+"\n", args...) // into memory
 }
 
-func (t *table) absolute(point, name string, m Measures, other string) {
-	t.line("%s\t%s\t%s\t%s\t%s\t%s\t%s", point, name, m.Throughput.middle(), m.P50.middle(), m.P99.middle(), m.CPU.middle(), other)
-}
-
 // writeTo writes the lines without the spaces that empty cells leave at their ends.
 func (t *table) writeTo(w io.Writer) error {
 	if err := t.cells.Flush(); err != nil {
@@ -107,10 +133,10 @@ func (t *table) writeTo(w io.Writer) error {
 
 // text is the median with its range.
 func (s Stat) text(decimals int) string {
-	switch s.N {
-	case 0:
+	switch {
+	case s.N == 0:
 		return "-"
-	case 1:
+	case s.Min == s.Max:
 		return fmt.Sprintf("%.*f", decimals, s.Median)
 	}
 	return fmt.Sprintf("%.*f (%.*f-%.*f)", decimals, s.Median, decimals, s.Min, decimals, s.Max)

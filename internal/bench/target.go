@@ -3,145 +3,193 @@ package bench
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
+	"slices"
 
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Names of the yardsticks.
+// Names of what is measured.
 const (
-	Raw = "raw" // net/http and encoding/json
-	Rev = "rev" // httputil.ReverseProxy in front of raw
-
-	// Twin is Junctor without records: no journal, no copy of it, no history.
-	Twin = "twin"
+	Junctor = "junctor"
+	Direct  = "direct"  // the upstream itself
+	Rev     = "rev"     // httputil.ReverseProxy in front of it
+	Ungated = "ungated" // Junctor without limits, argument checks and records
+	Raw     = "raw"     // net/http and encoding/json, beside a built-in tool
+	Twin    = "twin"    // Junctor without records: no journal, no copy of it, no history
 )
 
-// targets is everything that runs while a point is measured.
-type targets struct {
-	load     *peer
-	junctor  target
-	yard     map[string]target
-	argument string // what the tool calls its text
-	results  *json.Decoder
-	jobs     *json.Encoder
-}
+// Ids of the servers that Junctor stands in front of; those at a URL are named
+// after their era.
+const commandServer = "command"
 
+// target is one process, or one address of it.
 type target struct {
 	*peer
 	endpoint endpoint
-	tool     string
 }
 
-func (t *targets) stop() {
-	for _, p := range []*peer{t.load, t.junctor.peer, t.yard[Twin].peer, t.yard[Rev].peer, t.yard[Raw].peer} {
-		if p != nil {
-			p.stop()
-		}
+// stage is everything that runs while points are measured.
+type stage struct {
+	peers   []*peer           // in the order they were started
+	targets map[string]target // by name; of direct and rev by name and era
+	results *json.Decoder
+	jobs    *json.Encoder
+}
+
+func (s *stage) stop() {
+	for _, p := range slices.Backward(s.peers) {
+		p.stop()
 	}
 }
 
-// startTargets starts all of them. Raw gets Junctor's own list to answer
-// tools/list with, so that both send as many bytes.
-func (r *run) startTargets(ctx context.Context, twin bool) (t *targets, err error) {
-	t = &targets{yard: make(map[string]target)}
+// at is where a point's load finds a target, and the tool that it asks for there.
+func (s *stage) at(name string, p Point) (target, string) {
+	key := name
+	if name == Direct || name == Rev {
+		key += p.era()
+	}
+	return s.targets[key], toolAt(name, p)
+}
+
+func toolAt(name string, p Point) string {
+	direct := name == Direct || name == Rev || name == Raw
+	switch p.Via {
+	case viaHTTP, viaStdio:
+		if direct {
+			return toolEcho
+		}
+		if p.Via == viaStdio {
+			return commandServer + "__" + toolEcho
+		}
+		return p.era() + "__" + toolEcho
+	case viaList: // the last of the list
+		if direct {
+			return toolName(p.Tools - 1)
+		}
+		return serverName(servers-1) + "__" + toolName(p.Tools/servers-1)
+	}
+	return "demo__echo"
+}
+
+// startLoad starts the load generator.
+func (r *run) startLoad(ctx context.Context, s *stage) error {
+	p, err := r.start(ctx, "load", r.child("load"), nil)
+	if err != nil {
+		return err
+	}
+	s.peers = append(s.peers, p)
+	s.jobs, s.results = json.NewEncoder(p.in), json.NewDecoder(p.out)
+	return nil
+}
+
+// startCalls starts what the points need: the upstream, what stands before it,
+// and Junctor on a data directory that knows the upstream from before.
+func (r *run) startCalls(ctx context.Context, points []Point) (s *stage, err error) {
+	s = &stage{targets: map[string]target{}}
 	defer func() {
 		if err != nil {
-			t.stop()
+			s.stop()
 		}
 	}()
-	p, e, _, err := r.startInstance(ctx, "junctor", r.opt.Junctor, filepath.Join(r.dir, "data"))
-	if err != nil {
-		return t, err
+	needs := func(yardstick string) bool {
+		return slices.ContainsFunc(points, func(p Point) bool { return slices.Contains(p.yardsticks(), yardstick) })
 	}
-	t.junctor = target{p, e, r.opt.Tool}
-	if err := r.idleMemory(ctx, p.Pid()); err != nil {
-		return t, err
-	}
-	list, err := fetchList(ctx, e)
-	if err != nil {
-		return t, r.broken("junctor", "did not list its tools", err)
-	}
-	if t.argument, err = textArgument(list, r.opt.Tool); err != nil {
-		return t, err
-	}
-	file := filepath.Join(r.dir, "list.json")
-	if err := os.WriteFile(file, list, 0o600); err != nil {
-		return t, junctor.Errorf(junctor.CodeUnavailable, "cannot hand over the list: %w", err)
-	}
-	raw, rawAt, err := r.startYardstick(ctx, Raw, "echo", "-list", file)
-	if err != nil {
-		return t, err
-	}
-	t.yard[Raw] = target{raw, rawAt, r.opt.Tool}
-	rev, revAt, err := r.startYardstick(ctx, Rev, "rev", "-to", rawAt.Addr)
-	if err != nil {
-		return t, err
-	}
-	t.yard[Rev] = target{rev, revAt, r.opt.Tool}
-	if twin {
-		p, e, _, err := r.startInstance(ctx, Twin, r.opt.Twin, filepath.Join(r.dir, "twin"))
-		if err != nil {
-			return t, err
+	add := func(p *peer, targets map[string]endpoint) {
+		s.peers = append(s.peers, p)
+		for name, e := range targets {
+			s.targets[name] = target{p, e}
 		}
-		t.yard[Twin] = target{p, e, r.opt.Tool}
 	}
-	if t.load, err = r.start(ctx, "load", append(append([]string{}, r.opt.Child...), "load"), nil); err != nil {
-		return t, err
-	}
-	t.jobs, t.results = json.NewEncoder(t.load.in), json.NewDecoder(t.load.out)
-	return t, nil
-}
-
-// fetchList gets the result of tools/list.
-func fetchList(ctx context.Context, e endpoint) (json.RawMessage, error) {
-	c, err := dial(ctx, e.Addr, time.Now().Add(patience))
+	up, at, err := r.startServer(ctx, "upstream", "upstream", eraLegacy+":10", eraModern+":10")
 	if err != nil {
-		return nil, err
+		return s, err
 	}
-	defer c.close()
-	s, err := c.handshake(e, versionLegacy)
-	if err != nil {
-		return nil, err
+	add(up, map[string]endpoint{Direct + eraLegacy: at[0], Direct + eraModern: at[1]})
+	if needs(Rev) {
+		p, to, err := r.startServer(ctx, Rev, "rev", at[0].Addr, at[1].Addr)
+		if err != nil {
+			return s, err
+		}
+		add(p, map[string]endpoint{Rev + eraLegacy: to[0], Rev + eraModern: to[1]})
 	}
-	a, err := c.exchange(post(e, s, methodList, "", []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`)))
-	if err != nil {
-		return nil, err
+	if needs(Raw) {
+		p, to, err := r.startServer(ctx, Raw, "echo")
+		if err != nil {
+			return s, err
+		}
+		add(p, map[string]endpoint{Raw: to[0]})
 	}
-	var m struct {
-		Result json.RawMessage `json:"result"`
-	}
-	if err := json.Unmarshal(a.message(), &m); err != nil || m.Result == nil {
-		return nil, fmt.Errorf("tools/list: status %d, answer %.200q", a.status, a.body)
-	}
-	return m.Result, nil
-}
-
-// textArgument finds what a tool calls the text that it answers with: its first
-// required argument.
-func textArgument(list json.RawMessage, tool string) (string, error) {
-	var l struct {
-		Tools []struct {
-			Name        string `json:"name"`
-			InputSchema struct {
-				Required []string `json:"required"`
-			} `json:"inputSchema"`
-		} `json:"tools"`
-	}
-	if err := json.Unmarshal(list, &l); err != nil {
-		return "", junctor.Errorf(junctor.CodeUpstream, "the list of tools cannot be read: %w", err)
-	}
-	for _, t := range l.Tools {
-		if t.Name != tool {
+	known := []server{{ID: eraLegacy, URL: at[0].url()}, {ID: eraModern, URL: at[1].url()}}
+	for name, argv := range map[string][]string{Ungated: r.opt.Ungated, Twin: r.opt.Twin} {
+		if !needs(name) {
 			continue
 		}
-		if len(t.InputSchema.Required) == 0 {
-			return "", junctor.Errorf(junctor.CodeInvalid, "the tool %s has no required argument to carry a text: name one that answers with its text", tool)
+		in, err := r.startInstance(ctx, name, argv, filepath.Join(r.dir, name), nil)
+		if err != nil {
+			return s, err
 		}
-		return t.InputSchema.Required[0], nil
+		add(in.peer, map[string]endpoint{name: in.endpoint})
+		if err := r.addServers(ctx, in, known); err != nil {
+			return s, err
+		}
 	}
-	return "", junctor.Errorf(junctor.CodeNotFound, "the measured instance does not offer %s: is the built-in server demo removed?", tool)
+	if slices.ContainsFunc(points, func(p Point) bool { return p.Via == viaStdio }) {
+		if err := os.MkdirAll(r.marks(), 0o700); err != nil {
+			return s, junctor.Errorf(junctor.CodeUnavailable, "cannot make a directory: %w", err)
+		}
+		known = append(known, server{ID: commandServer, Command: r.child("upstream", "-stdio", "-mark", r.marks(), eraLegacy+":10")})
+	}
+	in, err := r.startKnowing(ctx, filepath.Join(r.dir, "calls"), known)
+	if err != nil {
+		return s, err
+	}
+	add(in.peer, map[string]endpoint{Junctor: in.endpoint})
+	if err := r.memory(ctx, "memory, idle", in.Pid(), Goal{AtMost: mostIdle, Fails: failIdle}); err != nil {
+		return s, err
+	}
+	if _, err := r.children(); err != nil { // those of the probe do not count
+		return s, junctor.Errorf(junctor.CodeUnavailable, "cannot read what the command left: %w", err)
+	}
+	return s, r.startLoad(ctx, s)
 }
+
+// marks is where each start of the command leaves a file.
+func (r *run) marks() string { return filepath.Join(r.dir, "marks") }
+
+// children is how many processes of the command were started since it was last
+// asked.
+func (r *run) children() (int, error) {
+	all, err := os.ReadDir(r.marks())
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	for _, f := range all {
+		err = errors.Join(err, os.Remove(filepath.Join(r.marks(), f.Name())))
+	}
+	return len(all), err
+}
+
+// startKnowing starts Junctor on a data directory that holds these servers, as
+// after any restart: it is started, told of them, and started again.
+func (r *run) startKnowing(ctx context.Context, data string, known []server) (*instance, error) {
+	in, err := r.startInstance(ctx, Junctor, r.opt.Junctor, data, nil)
+	if err != nil {
+		return nil, err
+	}
+	err = r.addServers(ctx, in, known)
+	in.stop()
+	if err != nil {
+		return nil, err
+	}
+	return r.startInstance(ctx, Junctor, r.opt.Junctor, data, nil)
+}
+
+// servers is how many servers a list is joined from.
+const servers = 10
+
+func serverName(i int) string { return fmt.Sprintf("s%d", i) }

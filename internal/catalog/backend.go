@@ -93,6 +93,7 @@ type Input struct {
 // hearsay: for capabilities, never for policy.
 type Caller struct {
 	Protocol     string // version, of either era
+	Session      string // of the client, where it has one; "" in the modern era
 	Capabilities []byte // clientCapabilities, JSON object; nil is none
 	Info         []byte // clientInfo; nil when not given
 	LogLevel     string // "" means no log messages are wanted

@@ -1,8 +1,9 @@
 package cli
 
 import (
+	"encoding/json"
+	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -11,23 +12,27 @@ import (
 
 func (c *cli) benchCommand() *cobra.Command {
 	var opt bench.Options
-	var points []string
-	var duration time.Duration
+	var from string
 	cmd := &cobra.Command{
 		Use: "bench", Short: "Measure what the gateway costs on this machine",
-		Long: "Measure calls through Junctor beside a bare HTTP server, a plain reverse proxy and a Junctor that keeps no\n" +
-			"records, each in a process of its own, and print the ratios. It exits 1 when a goal is missed.\n\nPoints: " + strings.Join(bench.PointNames(), ", ") + ".",
-		Example: "  junctor bench --short", Args: cobra.NoArgs,
+		Long: "Measure calls through Junctor, with every gate on, to a server behind it: beside that server itself, a plain\n" +
+			"reverse proxy before it, and a Junctor without gates; long lists, starts and memory too. Everything runs in a\n" +
+			"process of its own, and each figure stands with its goal. All of it takes a quarter of an hour or more.\n\n" +
+			"It exits 0 when nothing is unbearable, with --strict when every goal is reached; 1 when that is not so or\n" +
+			"something could not be measured; 2 when the command line is wrong.\n\nWhat is measured: " + strings.Join(bench.Names(), ", ") + ".",
+		Example: "  junctor bench --short\n  junctor bench --only stdio --only 'C=32 modern' --rounds 5\n  junctor bench --format json >report.json && junctor bench --from report.json --format markdown",
+		Args:    cobra.NoArgs,
 		RunE: run(func(cmd *cobra.Command, _ []string) error {
-			opt.Points, opt.Duration = points, duration
-			report, err := bench.Run(cmd.Context(), opt, c.err)
-			if err != nil {
-				return err
-			}
-			if c.json() {
-				err = c.printJSON(report)
+			var report *bench.Report
+			var err error
+			if from != "" {
+				report, err = savedReport(from)
 			} else {
-				err = report.WriteTable(c.out)
+				opt.Version, opt.Live = version(), isTerminal(c.err)
+				report, err = bench.Run(cmd.Context(), opt, c.err)
+			}
+			if err == nil {
+				err = c.printBench(report)
 			}
 			if err == nil && report.Failed() {
 				return said("a goal was missed")
@@ -36,14 +41,38 @@ func (c *cli) benchCommand() *cobra.Command {
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&points, "point", nil, "measure only this `point`; may be given several times")
-	flags.IntVar(&opt.Pairs, "pairs", 0, "rounds at each point; 0 for the usual number")
-	flags.DurationVar(&duration, "duration", 0, "length of one reading; 0 for the usual one")
+	flags.StringSliceVar(&opt.Only, "only", nil, "measure only what has this `word` in its name; may be given several times")
+	flags.IntVar(&opt.Rounds, "rounds", 0, "rounds at each point; 0 for the usual number")
+	flags.DurationVar(&opt.Duration, "duration", 0, "length of one reading; 0 for the usual one")
 	flags.IntVar(&opt.Starts, "starts", 0, "how often a start is timed; 0 for the usual number")
+	flags.IntVar(&opt.Tries, "tries", 0, "how often a round is measured while other work disturbs it; 0 for the usual number")
 	flags.BoolVar(&opt.Short, "short", false, "a quick look: too few rounds to settle small differences")
-	flags.BoolVar(&opt.Strict, "strict", false, "fail at the goals, and where they could not be judged, instead of at twice the goals")
-	_ = cmd.RegisterFlagCompletionFunc("point", cobra.FixedCompletions(bench.PointNames(), cobra.ShellCompDirectiveNoFileComp))
-	return cmd
+	flags.BoolVar(&opt.Strict, "strict", false, "fail at the goals, and where they could not be judged, instead of where it is unbearable")
+	flags.StringVar(&from, "from", "", "measure nothing, and print the report in this `file`, which --format json wrote")
+	_ = cmd.RegisterFlagCompletionFunc("only", cobra.FixedCompletions(bench.Names(), cobra.ShellCompDirectiveNoFileComp))
+	return c.alsoMarkdown(cmd)
+}
+
+func savedReport(path string) (*bench.Report, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, usagef("--from: %s", err)
+	}
+	var r bench.Report
+	if err := json.Unmarshal(b, &r); err != nil {
+		return nil, usagef("--from: %s holds no report of junctor bench --format json: %s", path, err)
+	}
+	return &r, nil
+}
+
+func (c *cli) printBench(r *bench.Report) error {
+	switch c.format {
+	case formatJSON:
+		return c.printJSON(r)
+	case formatMarkdown:
+		return r.WriteMarkdown(c.out)
+	}
+	return r.WriteTable(c.out)
 }
 
 // benchChildCommand is how bench starts its own helpers.
@@ -52,8 +81,10 @@ func (c *cli) benchChildCommand() *cobra.Command {
 		Use: "bench-child ROLE", Short: "A helper process of junctor bench", Example: "  junctor bench-child echo",
 		Hidden: true, DisableFlagParsing: true,
 		RunE: run(func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 && args[0] == bench.Twin {
-				return c.twin(cmd.Context())
+			if len(args) == 1 {
+				if missing, ok := twins()[args[0]]; ok {
+					return c.twin(cmd.Context(), missing)
+				}
 			}
 			return bench.Child(cmd.Context(), args)
 		}),

@@ -60,14 +60,14 @@ func (c *cli) root() *cobra.Command {
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
-		PersistentPreRunE: func(*cobra.Command, []string) error { return c.checkFormat() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return c.checkFormat(cmd) },
 	}
 	root.SetVersionTemplate("junctor {{.Version}}\n")
 	root.SetIn(c.in)
 	root.SetOut(c.out)
 	root.SetErr(c.err)
-	root.PersistentFlags().StringVar(&c.format, "format", "text", "`text` for people or json for programs")
-	_ = root.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	root.PersistentFlags().StringVar(&c.format, "format", formatText, "`text` for people or json for programs")
+	_ = root.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{formatText, formatJSON}, cobra.ShellCompDirectiveNoFileComp))
 	c.settings(root)
 	root.AddCommand(up, c.demoCommand(), c.toolCommand(), c.serverCommand(), c.connectCommand(), c.agentCommand(), c.roleCommand(), c.keyCommand(), c.userCommand(), c.loginCommand(), c.tenantCommand(), c.callCommand(), c.usageCommand(), c.limitCommand(),
 		c.secretCommand(), c.auditCommand(), c.backupCommand(), c.restoreCommand(), c.doctorCommand(),
@@ -75,15 +75,34 @@ func (c *cli) root() *cobra.Command {
 	return root
 }
 
-func (c *cli) checkFormat() error {
-	if c.format != "text" && c.format != "json" {
-		return usagef("--format %q: it is text or json", c.format)
+// Values of --format.
+const (
+	formatText     = "text"
+	formatJSON     = "json"
+	formatMarkdown = "markdown" // of commands that say so
+)
+
+// markdown marks a command that knows that format too.
+const markdown = "markdown"
+
+func (c *cli) alsoMarkdown(cmd *cobra.Command) *cobra.Command {
+	cmd.Annotations = map[string]string{markdown: "yes"}
+	cmd.Long += "\n\n--format markdown gives the tables of a document."
+	return cmd
+}
+
+func (c *cli) checkFormat(cmd *cobra.Command) error {
+	switch {
+	case c.format == formatText, c.format == formatJSON, c.format == formatMarkdown && cmd.Annotations[markdown] != "":
+		return nil
+	case cmd.Annotations[markdown] != "":
+		return usagef("--format %q: it is text, json or markdown", c.format)
 	}
-	return nil
+	return usagef("--format %q: it is text or json", c.format)
 }
 
 // json says whether a program reads the answer.
-func (c *cli) json() bool { return c.format == "json" }
+func (c *cli) json() bool { return c.format == formatJSON }
 
 // done ends a command that changed something: silently for people, with what
 // is now for programs.

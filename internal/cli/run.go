@@ -17,6 +17,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/app"
 	"github.com/junctor-mcp/junctor/internal/audit"
 	"github.com/junctor-mcp/junctor/internal/backup"
+	"github.com/junctor-mcp/junctor/internal/bench"
 	"github.com/junctor-mcp/junctor/internal/config"
 )
 
@@ -52,11 +53,16 @@ func (c *cli) serve(ctx context.Context, cfg *config.Config, s started) error {
 	})
 }
 
-// twin runs the instance that bench measures the price of records against, until
-// ctx or the standard input ends. It serves nobody else: it listens on loopback
-// only and begins with nothing, so no server that somebody configured is behind
-// it.
-func (c *cli) twin(ctx context.Context) error {
+// twins are the instances that bench measures the price of records and of all
+// gates against, by role.
+func twins() map[string]app.Option {
+	return map[string]app.Option{bench.Twin: app.WithoutRecords(), bench.Ungated: app.WithoutGates()}
+}
+
+// twin runs such an instance until ctx or the standard input ends. It serves
+// nobody else: it listens on loopback only and begins with nothing, so no server
+// that somebody configured is behind it.
+func (c *cli) twin(ctx context.Context, missing app.Option) error {
 	cfg, err := config.Load(config.Sources{Env: c.lookup})
 	if err != nil {
 		return err
@@ -76,7 +82,7 @@ func (c *cli) twin(ctx context.Context) error {
 			cancel()
 		}()
 		return a.Run(ctx)
-	}, app.WithoutRecords())
+	}, missing)
 }
 
 // with makes an instance, lets use have it, and closes it whatever happened.

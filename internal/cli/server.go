@@ -71,17 +71,28 @@ func (c *cli) printServer(s admin.ServerDetail) error {
 		"id", s.ID, "title", s.Title, "mode", string(s.Mode), "state", string(s.State), "last error", s.LastError,
 		"transport", string(s.Transport), "url", s.URL, "command", shown(s.Command), "directory", s.Cwd, "auth", authOf(s.Auth),
 		"headers", strings.Join(slices.Sorted(maps.Keys(s.Headers)), ", "), "variables", strings.Join(slices.Sorted(maps.Keys(s.Env)), ", "),
-		"isolation", string(s.Isolation), "owner", s.Owner, "private", private, "created", moment(s.CreatedAt), "updated", moment(s.UpdatedAt),
+		"isolation", isolationOf(&s), "owner", s.Owner, "private", private, "created", moment(s.CreatedAt), "updated", moment(s.UpdatedAt),
 	}
 	if d := s.Diagnostics; d != nil {
 		facts = append(facts, "protocol", protocol(*d), "server", strings.TrimSpace(d.Name+" "+d.Release), "latency", latency(*d),
 			"last seen", d.LastSeen, "connections", strconv.Itoa(d.Sessions))
+		if len(s.Command) > 0 {
+			facts = append(facts, "processes", strconv.Itoa(d.Processes))
+		}
 	}
 	err := c.facts(append(facts, "tools", strings.Join(s.Tools, ", "))...)
 	if d := s.Diagnostics; err == nil && d != nil && len(d.Stderr) > 0 {
 		_, err = fmt.Fprintf(c.out, "\nwhat the command wrote to standard error last:\n%s\n", printable(strings.Join(d.Stderr, "\n")))
 	}
 	return err
+}
+
+// isolationOf is the isolation that holds, and why that is not the one set.
+func isolationOf(s *admin.ServerDetail) string {
+	if d := s.Diagnostics; d != nil && d.IsolationReason != "" {
+		return string(d.Isolation) + ": " + d.IsolationReason
+	}
+	return string(s.Isolation)
 }
 
 func authOf(a *junctor.Auth) string {

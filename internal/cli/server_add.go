@@ -14,17 +14,18 @@ import (
 
 // newServer is the body that describes a server to the admin API.
 type newServer struct {
-	ID        string            `json:"id,omitempty"`
-	Transport string            `json:"transport,omitempty"`
-	URL       string            `json:"url,omitempty"`
-	Command   []string          `json:"command,omitempty"`
-	Env       map[string]string `json:"env,omitempty"`
-	Cwd       string            `json:"cwd,omitempty"`
-	Auth      *newAuth          `json:"auth,omitempty"`
-	Headers   map[string]string `json:"headers,omitempty"`
-	Isolation string            `json:"isolation,omitempty"`
-	Title     string            `json:"title,omitempty"`
-	Private   bool              `json:"private,omitempty"`
+	ID          string            `json:"id,omitempty"`
+	Transport   string            `json:"transport,omitempty"`
+	URL         string            `json:"url,omitempty"`
+	Command     []string          `json:"command,omitempty"`
+	Env         map[string]string `json:"env,omitempty"`
+	Cwd         string            `json:"cwd,omitempty"`
+	Auth        *newAuth          `json:"auth,omitempty"`
+	Headers     map[string]string `json:"headers,omitempty"`
+	Isolation   string            `json:"isolation,omitempty"`
+	MaxSessions int               `json:"max_sessions,omitempty"`
+	Title       string            `json:"title,omitempty"`
+	Private     bool              `json:"private,omitempty"`
 }
 
 type newAuth struct {
@@ -43,6 +44,7 @@ type serverFlags struct {
 	clientID, clientSecret, tokenURL, scope       string
 	headers, env                                  []string
 	cwd, transport, isolation, title              string
+	maxSessions                                   int
 	private, yes                                  bool
 }
 
@@ -63,7 +65,8 @@ func (f *serverFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.env, "env", nil, "variable of a command, as `NAME=value`; the value may be @file, - or a reference; may be given several times")
 	flags.StringVar(&f.cwd, "cwd", "", "working `directory` of a command")
 	flags.StringVar(&f.transport, "transport", "", "http, or sse for servers of 2024 (default what answers)")
-	flags.StringVar(&f.isolation, "isolation", "", "who shares a connection: shared, session or user")
+	flags.StringVar(&f.isolation, "isolation", "", "who shares a connection: shared, session (one for each client) or user (one for each key)")
+	flags.IntVar(&f.maxSessions, "max-sessions", 0, "connections, or processes of a command, at a time (default 128; 16 processes that are shared, 64 that are not)")
 	flags.StringVar(&f.title, "title", "", "what people call it")
 	flags.BoolVar(&f.private, "private", false, "only who adds it sees it")
 	flags.BoolVarP(&f.yes, "yes", "y", false, "run the command without asking")
@@ -112,7 +115,7 @@ func (c *cli) pairs(flag, sep string, lines []string) (map[string]string, error)
 
 // describe makes the body of a server out of words and flags.
 func (c *cli) describe(f *serverFlags, url string, command []string) (newServer, error) {
-	s := newServer{URL: url, Command: command, Cwd: f.cwd, Transport: f.transport, Isolation: f.isolation, Title: f.title, Private: f.private}
+	s := newServer{URL: url, Command: command, Cwd: f.cwd, Transport: f.transport, Isolation: f.isolation, MaxSessions: f.maxSessions, Title: f.title, Private: f.private}
 	var err error
 	if s.Headers, err = c.pairs("header", ":", f.headers); err != nil {
 		return s, err

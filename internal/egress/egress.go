@@ -2,16 +2,19 @@
 // dial. It is ground: backends, intake and telemetry get their clients from
 // here through app, and the cli its way to a running instance. What strangers
 // may name goes through Client, which judges each address at the moment it is
-// dialled; what the operator named goes through Remote and Local.
+// dialled; what the operator named goes through Remote and Local. Calls to plain
+// http servers go over a Line: connections of our own, under a client's rules.
 package egress
 
 import (
+	"context"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -39,6 +42,7 @@ type Options struct {
 type Egress struct {
 	opt      Options
 	resolver *net.Resolver // nil is the system's
+	dials    atomic.Uint64
 }
 
 // New checks the options.
@@ -87,6 +91,8 @@ func (e *Egress) Client(opt ClientOptions) *http.Client {
 	}
 	allow := slices.Concat(e.opt.Allow, opt.Allow)
 	j := &judge{allow: allow, guard: newGuard(allow)}
+	// Two dialers, since one is not told for which scheme it dials.
+	secure, open := e.dialer(j.controlHTTPS), e.dialer(j.controlHTTP)
 	return &http.Client{
 		Timeout:       max(opt.Timeout, 0),
 		CheckRedirect: checkRedirect,
@@ -95,16 +101,27 @@ func (e *Egress) Client(opt ClientOptions) *http.Client {
 			proxied:  e.opt.Proxy != nil,
 			maxBytes: opt.MaxBytes,
 			log:      e.opt.Logger,
-			// Two transports, since a dialer is not told for which scheme it dials.
-			https: e.transport(j, j.controlHTTPS),
-			http:  e.transport(j, j.controlHTTP),
+			https:    e.transport(j, secure),
+			http:     e.transport(j, open),
+			lines:    pools{dial: open},
 		},
 	}
 }
 
-func (e *Egress) transport(j *judge, control controlFunc) *http.Transport {
-	direct := &net.Dialer{Timeout: dialTimeout, Control: control, Resolver: e.resolver}
-	t := newTransport(direct.DialContext)
+// dialer dials what control allows, and counts it.
+func (e *Egress) dialer(control controlFunc) dialFunc {
+	d := &net.Dialer{Timeout: dialTimeout, Control: control, Resolver: e.resolver}
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		e.dials.Add(1)
+		return d.DialContext(ctx, network, address)
+	}
+}
+
+// Dials is how often a connection was begun by any client.
+func (e *Egress) Dials() uint64 { return e.dials.Load() }
+
+func (e *Egress) transport(j *judge, direct dialFunc) *http.Transport {
+	t := newTransport(direct)
 	if p := e.opt.Proxy; p != nil {
 		t.Proxy = func(r *http.Request) (*url.URL, error) {
 			if j.direct(r.URL.Hostname()) {
@@ -113,7 +130,7 @@ func (e *Egress) transport(j *judge, control controlFunc) *http.Transport {
 			return p, nil
 		}
 		t.OnProxyConnectResponse = proxyAnswer
-		t.DialContext = dialProxyOr(p, &net.Dialer{Timeout: dialTimeout, Resolver: e.resolver}, direct)
+		t.DialContext = dialProxyOr(p, e.dialer(nil), direct)
 	}
 	return t
 }

@@ -19,13 +19,14 @@ type guarded struct {
 	log      *slog.Logger
 	https    *http.Transport
 	http     *http.Transport
+	lines    pools // of Line
 }
 
 // RoundTrip implements http.RoundTripper.
 func (g *guarded) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := g.judge.url(r.URL, g.proxied); err != nil {
 		closeBody(r)
-		return nil, g.refused(r, err)
+		return nil, g.refused(r.Context(), r.URL.Host, err)
 	}
 	if r.Header.Get("Accept-Encoding") != "" {
 		// The transport asks for gzip itself, and then what it hands on is
@@ -39,7 +40,7 @@ func (g *guarded) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	resp, err := t.RoundTrip(r)
 	if err != nil {
-		return nil, g.refused(r, classify(r.Context(), r.URL.Host, err))
+		return nil, g.refused(r.Context(), r.URL.Host, classify(r.Context(), r.URL.Host, err))
 	}
 	if g.maxBytes >= 0 && resp.ContentLength > g.maxBytes && r.Method != http.MethodHead {
 		resp.Body.Close()
@@ -54,16 +55,16 @@ func (g *guarded) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // refused tells the log what the caller is not told: which address a name
 // turned out to mean.
-func (g *guarded) refused(r *http.Request, err error) error {
+func (g *guarded) refused(ctx context.Context, host string, err error) error {
 	e := junctor.AsError(err)
 	if e.Code != junctor.CodeDenied {
 		return e
 	}
-	attrs := []slog.Attr{slog.String("host", r.URL.Host), slog.String("reason", e.Message)}
+	attrs := []slog.Attr{slog.String("host", host), slog.String("reason", e.Message)}
 	if e.Cause != nil {
 		attrs = append(attrs, slog.String("cause", e.Cause.Error()))
 	}
-	g.log.LogAttrs(r.Context(), slog.LevelWarn, "egress refused", attrs...)
+	g.log.LogAttrs(ctx, slog.LevelWarn, "egress refused", attrs...)
 	return &junctor.Error{Code: e.Code, Message: e.Message}
 }
 
@@ -71,6 +72,7 @@ func (g *guarded) refused(r *http.Request, err error) error {
 func (g *guarded) CloseIdleConnections() {
 	g.https.CloseIdleConnections()
 	g.http.CloseIdleConnections()
+	g.lines.closeIdle()
 }
 
 func closeBody(r *http.Request) {

@@ -154,7 +154,7 @@ func localName(host string) bool {
 // and everything else through direct. Nothing but the transport's own way to
 // the proxy asks for the proxy's address: a URL that names it is sent through
 // the proxy as well, or is judged and refused before.
-func dialProxyOr(proxy *url.URL, free, direct *net.Dialer) dialFunc {
+func dialProxyOr(proxy *url.URL, free, direct dialFunc) dialFunc {
 	port := proxy.Port()
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443", "socks5": "1080"}[proxy.Scheme]
@@ -162,9 +162,9 @@ func dialProxyOr(proxy *url.URL, free, direct *net.Dialer) dialFunc {
 	address := net.JoinHostPort(proxy.Hostname(), port)
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		if addr == address {
-			return free.DialContext(ctx, network, addr)
+			return free(ctx, network, addr)
 		}
-		return direct.DialContext(ctx, network, addr)
+		return direct(ctx, network, addr)
 	}
 }
 

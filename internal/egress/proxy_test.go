@@ -118,7 +118,7 @@ func TestProxyDialJudgesTheRest(t *testing.T) {
 	address := near.Listener.Addr().String()
 	strict := &net.Dialer{Control: newJudge().controlHTTPS}
 	for proxy, want := range map[string]junctor.Code{"http://" + address: "", "http://127.0.0.1:9": junctor.CodeDenied} {
-		conn, err := dialProxyOr(mustURL(t, proxy), &net.Dialer{}, strict)(t.Context(), "tcp", address)
+		conn, err := dialProxyOr(mustURL(t, proxy), (&net.Dialer{}).DialContext, strict.DialContext)(t.Context(), "tcp", address)
 		if junctor.CodeOf(err) != want {
 			t.Errorf("with the proxy %s: %v", proxy, err)
 		}

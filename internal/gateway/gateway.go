@@ -50,7 +50,8 @@ type Options struct {
 	Sessions     SessionStore
 	Info         Info
 	Doors        Doors
-	Bridge       Bridge // nil: the bridge calls registered servers only
+	Bridge       Bridge                                        // nil: the bridge calls registered servers only
+	Ended        func(tenant junctor.TenantID, session string) // told when a client has ended its session; may be nil
 	Logger       *slog.Logger
 	Now          func() time.Time
 	NewID        func() string

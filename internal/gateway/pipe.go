@@ -40,6 +40,7 @@ type pipe struct {
 
 func (g *Gateway) newPipe(ctx context.Context, p *junctor.Principal, door junctor.Door, write func([]byte) error) *pipe {
 	c := &pipe{g: g, p: p, door: door, write: write, slots: make(chan struct{}, maxPipeCalls), work: newWork(g.o.Logger), s: newSession(g.bootID(), wire.LatestLegacy, nil, nil)}
+	c.s.id = g.o.NewID()
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	return c
 }
@@ -52,6 +53,7 @@ func (c *pipe) close() {
 	c.out.Lock()
 	c.shut = true
 	c.out.Unlock()
+	c.g.ended(c.p, c.s)
 }
 
 // drain lets what runs come to its end, for a while: a client that has said all

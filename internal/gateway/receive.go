@@ -109,6 +109,7 @@ func (c *pipe) answerModern(ctx context.Context, m *wire.Message) []byte {
 		return wire.AppendError(nil, m.ID, e)
 	}
 	x := c.g.modernExchange(c.p, c.door, catalog.View{}, m, c)
+	x.caller.Session = c.s.id
 	if m.Method == wire.MethodSubscriptionsListen {
 		want, err := x.wanted()
 		if err != nil {

@@ -65,6 +65,7 @@ type session struct {
 	caps    []byte
 	info    []byte
 
+	id   string // tells it from every other, for what servers keep for it
 	boot string // part of every stream's id: what another process sent is not ours to replay
 
 	mu       sync.Mutex
@@ -92,7 +93,7 @@ func newSession(boot, version string, caps, info []byte) *session {
 func (s *session) caller(progress bool) catalog.Caller {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return catalog.Caller{Protocol: s.version, Capabilities: s.caps, Info: s.info, LogLevel: s.logLevel, Progress: progress}
+	return catalog.Caller{Protocol: s.version, Session: s.id, Capabilities: s.caps, Info: s.info, LogLevel: s.logLevel, Progress: progress}
 }
 
 // running is a request that can be cancelled.

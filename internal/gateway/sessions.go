@@ -102,6 +102,7 @@ func (g *Gateway) createSession(ctx context.Context, p *junctor.Principal, view 
 			return nil, err
 		}
 	}
+	s.id = s.sealed.ID
 	plain, err := json.Marshal(s.sealed)
 	if err != nil {
 		return nil, err
@@ -164,11 +165,18 @@ func (g *Gateway) openSession(ctx context.Context, text string) *session {
 		caps = row.Capabilities
 	}
 	s := newSession(g.bootID(), sealed.Version, caps, nil)
-	s.text, s.sealed, s.logLevel = text, sealed, row.LogLevel
+	s.id, s.text, s.sealed, s.logLevel = sealed.ID, text, sealed, row.LogLevel
 	for _, uri := range row.Subscriptions {
 		s.subs[uri] = true
 	}
 	return g.sessions.put(s)
+}
+
+// ended tells those who keep something for a session that its client is gone.
+func (g *Gateway) ended(p *junctor.Principal, s *session) {
+	if g.o.Ended != nil {
+		g.o.Ended(p.Tenant, s.id)
+	}
 }
 
 // endSession serves DELETE.
@@ -184,5 +192,6 @@ func (g *Gateway) endSession(w http.ResponseWriter, r *http.Request, p *junctor.
 	}
 	g.sessions.remove(s.text)
 	s.close()
+	g.ended(p, s)
 	w.WriteHeader(http.StatusNoContent)
 }

@@ -64,7 +64,7 @@ func configOf(srv *junctor.Server) (string, error) {
 // be listed before it answers again.
 type SeenServer struct {
 	Offer    []byte // what it offered; how it is written is for whoever reads it
-	Isolated bool   // it needs a connection for each client
+	Isolated string // why it needs a connection for each client; "" where it does not
 	At       time.Time
 }
 
@@ -72,12 +72,13 @@ type SeenServer struct {
 // when the tenant has no such server.
 func (t *Tenant) SawServer(ctx context.Context, id string, seen SeenServer) error {
 	isolated := 0
-	if seen.Isolated {
+	if seen.Isolated != "" {
 		isolated = 1
 	}
-	_, err := t.s.do(ctx, `INSERT INTO seen_servers (tenant_id, id, offer, isolated, seen_at) VALUES (?, ?, ?, ?, ?)
-		ON CONFLICT (tenant_id, id) DO UPDATE SET offer = excluded.offer, isolated = excluded.isolated, seen_at = excluded.seen_at`,
-		string(t.id), id, filled(seen.Offer), isolated, micros(seen.At))
+	_, err := t.s.do(ctx, `INSERT INTO seen_servers (tenant_id, id, offer, isolated, isolated_why, seen_at) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT (tenant_id, id) DO UPDATE SET offer = excluded.offer, isolated = excluded.isolated,
+			isolated_why = excluded.isolated_why, seen_at = excluded.seen_at`,
+		string(t.id), id, filled(seen.Offer), isolated, seen.Isolated, micros(seen.At))
 	if err != nil && t.s.dialect.Code(err) == junctor.CodeNotFound {
 		return missing("there is no server %q", id)
 	}
@@ -93,10 +94,13 @@ func (t *Tenant) SeenServer(ctx context.Context, id string) (SeenServer, error) 
 	seen, err := one(ctx, t.s, func(row scanner) (SeenServer, error) {
 		var seen SeenServer
 		var isolated, at int64
-		err := row.Scan(&seen.Offer, &isolated, &at)
-		seen.Isolated, seen.At = isolated != 0, fromMicros(at)
+		err := row.Scan(&seen.Offer, &isolated, &seen.Isolated, &at)
+		if isolated != 0 && seen.Isolated == "" {
+			seen.Isolated = "it was seen to need that" // by a version that did not keep why
+		}
+		seen.At = fromMicros(at)
 		return seen, err
-	}, `SELECT offer, isolated, seen_at FROM seen_servers WHERE tenant_id = ? AND id = ?`, string(t.id), id)
+	}, `SELECT offer, isolated, isolated_why, seen_at FROM seen_servers WHERE tenant_id = ? AND id = ?`, string(t.id), id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return SeenServer{}, missing("the server %q has not been seen yet", id)
 	}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,12 +18,15 @@ import (
 type child struct {
 	process  *proc.Process
 	in, out  *os.File
+	said     *lines // to the command's tail
 	began    time.Time
 	patience patience
 
 	greeted   atomic.Bool // it shook hands
 	stopping  atomic.Bool // it is ended on purpose
 	blameless atomic.Bool // it is ended before it answered, for no fault of its own
+
+	leaving sync.Once // the crew hears of it once
 
 	turn chan struct{} // held by who writes
 	rest []byte        // of a message whose writer had to leave: it goes first
@@ -31,6 +36,15 @@ type child struct {
 // It does not end with ctx.
 func startChild(ctx context.Context, o *Options) (*child, error) {
 	c := o.Command
+	env := c.Env
+	if c.MoreEnv != nil {
+		more, err := c.MoreEnv(ctx)
+		if err != nil {
+			return nil, &junctor.Error{Code: junctor.CodeUnavailable, Message: "server " + o.ID + " is not started: " + junctor.AsError(err).Message, Cause: err}
+		}
+		env = append(slices.Clone(env), more...)
+	}
+	said := newLines(&c.said, env)
 	theirIn, in, err := os.Pipe()
 	if err != nil {
 		return nil, junctor.Errorf(junctor.CodeUnavailable, "cannot start server %s: no pipe: %w", o.ID, err)
@@ -41,14 +55,14 @@ func startChild(ctx context.Context, o *Options) (*child, error) {
 		return nil, junctor.Errorf(junctor.CodeUnavailable, "cannot start server %s: no pipe: %w", o.ID, err)
 	}
 	p, err := proc.StartReaped(context.WithoutCancel(ctx), proc.Command{
-		Path: c.Path, Args: c.Args, Env: c.Env, Dir: c.Dir, Stdin: theirIn, Stdout: theirOut, Stderr: &c.said,
+		Path: c.Path, Args: c.Args, Env: env, Dir: c.Dir, Stdin: theirIn, Stdout: theirOut, Stderr: said,
 	})
 	_, _ = theirIn.Close(), theirOut.Close()
 	if err != nil {
 		_, _ = in.Close(), out.Close()
 		return nil, &junctor.Error{Code: junctor.CodeUnreachable, Message: "server " + o.ID + ": " + junctor.AsError(err).Message, Cause: err}
 	}
-	return &child{process: p, in: in, out: out, began: time.Now(), patience: c.patience.orDefault(), turn: make(chan struct{}, 1)}, nil
+	return &child{process: p, in: in, out: out, said: said, began: time.Now(), patience: c.patience.orDefault(), turn: make(chan struct{}, 1)}, nil
 }
 
 // write sends one message, on a line of its own. Where ctx ends while the child

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"bytes"
 	"strings"
 	"sync"
 )
@@ -52,18 +53,73 @@ func (t *tail) text() string {
 // shorter ones are words such as "true".
 const shortest = 6
 
-// mask takes the values of an environment out of a text.
-func mask(text string, env []string) string {
+// lines writes what one process says to the tail, line by line, without the
+// values of its variables: a secret that was cut in two by a write is found.
+type lines struct {
+	to     *tail
+	masked *strings.Replacer // nil: nothing is
+	secret int               // length of the longest value that is masked
+
+	mu   sync.Mutex
+	rest []byte // of a line whose end has not come
+}
+
+// longestLine is how much of a line is waited for before it is written.
+const longestLine = 16 << 10
+
+func newLines(to *tail, env []string) *lines {
 	var pairs []string
+	longest := 1
 	for _, kv := range env {
 		if _, value, _ := strings.Cut(kv, "="); len(value) >= shortest {
 			pairs = append(pairs, value, "***")
+			longest = max(longest, len(value))
 		}
 	}
-	if len(pairs) == 0 {
-		return text
+	l := &lines{to: to, secret: longest}
+	if pairs != nil {
+		l.masked = strings.NewReplacer(pairs...)
 	}
-	return strings.NewReplacer(pairs...).Replace(text)
+	return l
+}
+
+// Write implements io.Writer, and never fails.
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := len(p)
+	for len(p) > 0 {
+		end := bytes.IndexByte(p, '\n') + 1
+		if end == 0 {
+			end = len(p)
+		}
+		l.rest = append(l.rest, p[:end]...)
+		p = p[end:]
+		if l.rest[len(l.rest)-1] == '\n' {
+			l.flush(0)
+		} else if len(l.rest) > longestLine+l.secret {
+			l.flush(l.secret - 1) // it may be the beginning of one
+		}
+	}
+	return n, nil
+}
+
+// close writes what is left of a line without an end.
+func (l *lines) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.flush(0)
+}
+
+// flush writes all but the last bytes of the line so far.
+func (l *lines) flush(keep int) {
+	text := string(l.rest)
+	if l.masked != nil {
+		text = l.masked.Replace(text)
+	}
+	cut := max(0, len(text)-keep)
+	_, _ = l.to.Write([]byte(text[:cut]))
+	l.rest = append(l.rest[:0], text[cut:]...)
 }
 
 // lastLines gives the last few lines of a text, on one line, for a message.

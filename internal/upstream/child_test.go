@@ -19,13 +19,17 @@ func TestCrewRests(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var c crew
+		ended := func(how end) {
+			c.leaves(how)
+			c.leave()
+		}
 		crash := func() (waited time.Duration) {
 			began := time.Now()
 			if err := c.join(t.Context(), "x", 1); err != nil {
 				t.Fatal(err)
 			}
 			waited = time.Since(began)
-			c.leave(endFault)
+			ended(endFault)
 			return waited
 		}
 		if got := crash(); got != 0 {
@@ -39,14 +43,14 @@ func TestCrewRests(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 		err := c.join(t.Context(), "x", 1) // 16 * firstRest may or may not be bearable
 		if err == nil {
-			c.leave(endFault)
+			ended(endFault)
 		}
 		for range 10 {
 			time.Sleep(longestRest)
 			if err := c.join(t.Context(), "x", 1); err != nil {
 				t.Fatal(err)
 			}
-			c.leave(endFault)
+			ended(endFault)
 		}
 		fault := junctor.AsError(c.join(t.Context(), "x", 1))
 		if fault == nil || fault.Code != junctor.CodeUnavailable || fault.RetryAfter < longestRest/2 || fault.RetryAfter > longestRest {
@@ -57,7 +61,7 @@ func TestCrewRests(t *testing.T) {
 			if err := c.join(t.Context(), "x", 1); err != nil {
 				t.Fatal(err)
 			}
-			c.leave(how)
+			ended(how)
 		}
 		if c.failures != 0 || c.running != 0 {
 			t.Errorf("after a good end: %d failures, %d running", c.failures, c.running)
@@ -90,12 +94,39 @@ func TestTailKeepsTheEnd(t *testing.T) {
 	})
 }
 
-func TestMaskAndLastLines(t *testing.T) {
+// However a process cuts what it writes, no value of its environment is kept.
+func TestLinesMaskSecrets(t *testing.T) {
 	t.Parallel()
-	env := []string{"A=hunter2-hunter2", "B=true", "C=", "D"}
-	if got := mask("x hunter2-hunter2 is true", env); got != "x *** is true" {
-		t.Errorf("mask = %q", got)
+	rapid.Check(t, func(t *rapid.T) {
+		var kept tail
+		l := newLines(&kept, []string{"A=hunter2-hunter2", "B=true", "C=", "D", "E=" + strings.Repeat("s3cret", 50)})
+		for range rapid.IntRange(1, 40).Draw(t, "parts") {
+			pad := strings.Repeat("x", rapid.IntRange(0, 3000).Draw(t, "pad"))
+			text := pad + rapid.SampledFrom([]string{"hunter2-hunter2", strings.Repeat("s3cret", 50), "true", "\n"}).Draw(t, "word")
+			for len(text) > 0 {
+				n := rapid.IntRange(1, len(text)).Draw(t, "cut")
+				if wrote, err := l.Write([]byte(text[:n])); wrote != n || err != nil {
+					t.Fatal(wrote, err)
+				}
+				text = text[n:]
+			}
+		}
+		l.close()
+		if got := kept.text(); strings.Contains(got, "hunter2-") || strings.Contains(got, "s3crets3cret") {
+			t.Fatalf("a secret was kept")
+		}
+	})
+	var kept tail
+	l := newLines(&kept, []string{"A=hunter2-hunter2", "B=true"})
+	_, _ = l.Write([]byte("x hunter2-hunter2 is true\nand so on"))
+	l.close()
+	if got := kept.text(); got != "x *** is true\nand so on" {
+		t.Errorf("kept %q", got)
 	}
+}
+
+func TestLastLines(t *testing.T) {
+	t.Parallel()
 	if got := lastLines("1\n2\n\n3\r\n4\n5\n 6 \n"); got != "2 | 3 | 4 | 5 | 6" {
 		t.Errorf("lastLines = %q", got)
 	}

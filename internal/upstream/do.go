@@ -37,7 +37,7 @@ func (s *Server) do(ctx context.Context, req *catalog.Request, sink catalog.Sink
 	if len(req.Input.State) > 0 && req.Input.State[:1] == stateParked {
 		return s.resume(ctx, req, sink)
 	}
-	a, err := s.access(ctx, req.Principal, req.Caller.Capabilities)
+	a, err := s.access(ctx, req.Principal, &req.Caller)
 	if err != nil {
 		return catalog.Result{}, err
 	}

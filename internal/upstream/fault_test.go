@@ -205,7 +205,11 @@ func TestQuestionThatFitsSeveralCallsIsRefused(t *testing.T) {
 		}
 		return text("%v", err), nil
 	})
-	s := newServer(t, p.sse(t), func(o *Options) { o.Transport = TransportSSE })
+	stored := make(chan string, 8)
+	s := newServer(t, p.sse(t), func(o *Options) {
+		o.Transport = TransportSSE
+		o.OnIsolated = func(why string) { stored <- why }
+	})
 	var wg sync.WaitGroup
 	for range 2 {
 		wg.Go(func() {
@@ -217,10 +221,14 @@ func TestQuestionThatFitsSeveralCallsIsRefused(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if !s.State().Isolated {
-		t.Fatal("callers still share")
+	if st := s.State(); st.Isolated == "" || st.Isolation != junctor.IsolationSession {
+		t.Fatalf("callers still share: %+v", st)
 	}
-	// From now on each has a link of its own.
+	if why := <-stored; why != s.State().Isolated {
+		t.Errorf("stored %q", why)
+	}
+	// From now on each client has a link of its own, and both calls of one can
+	// be asked.
 	running.Store(0)
 	both = make(chan struct{})
 	for range 2 {
@@ -248,7 +256,9 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			hs := httptest.NewServer(handler)
 			s := newServer(t, hs.URL, func(o *Options) {
 				o.Timeouts.Park = 300 * time.Millisecond
-				o.Isolated = way == "sse" // else its calls cannot be told apart
+				if way == "sse" {
+					o.Isolation = junctor.IsolationSession // else its calls cannot be told apart
+				}
 			})
 			s.Watch(func(catalog.Event) {})
 			if _, err := s.Offer(ctxFor(t)); err != nil {

@@ -15,9 +15,9 @@ import (
 // token, and the rest, which names no call, belongs to the only one there is.
 type flights struct {
 	// ambiguous is told when a server asked something that could have been any
-	// of several calls', or belongs to none. It is nil where no call is to be
-	// expected that could answer.
-	ambiguous func()
+	// of several calls', or belongs to none, and says whether any of them may
+	// answer. It is nil where no call is to be expected that could.
+	ambiguous func() bool
 
 	mu      sync.Mutex
 	next    uint64
@@ -43,7 +43,10 @@ type flight struct {
 	id     []byte // as JSON
 	token  string // its progress token, as JSON; "" is none
 	peer   peer
-	answer chan answer // holds one
+	answer chan answer          // holds one; nil where the call has an exchange of its own
+	own    interface{ Break() } // that exchange
+	order  uint64
+	asked  int // how often
 }
 
 type answer struct {
@@ -53,6 +56,12 @@ type answer struct {
 
 // begin takes a call up. params are searched for its progress token.
 func (f *flights) begin(params []byte, p peer) (*flight, error) {
+	return f.beginOn(nil, params, p)
+}
+
+// beginOn is begin for a call whose answer comes by an exchange of its own,
+// which is broken off when the link ends.
+func (f *flights) beginOn(own interface{ Break() }, params []byte, p peer) (*flight, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.over != nil {
@@ -63,8 +72,11 @@ func (f *flights) begin(params []byte, p peer) (*flight, error) {
 	}
 	f.next++
 	fl := &flight{
-		id: strconv.AppendUint(nil, f.next, 10), peer: p, answer: make(chan answer, 1),
+		id: strconv.AppendUint(nil, f.next, 10), order: f.next, peer: p, own: own,
 		token: string(wire.Get(wire.Get(params, "_meta"), wire.MetaProgressToken)),
+	}
+	if own == nil {
+		fl.answer = make(chan answer, 1)
 	}
 	f.byID[string(fl.id)] = fl
 	if fl.token != "" {
@@ -106,6 +118,10 @@ func (f *flights) fail(err error) {
 	}
 	f.over = err
 	for _, fl := range f.byID {
+		if fl.own != nil {
+			fl.own.Break()
+			continue
+		}
 		fl.give(answer{err: err})
 	}
 }
@@ -172,7 +188,7 @@ func (f *flights) noted(method string, params []byte) {
 		}
 	case wire.NoteMessage:
 		// With several calls under way it is nobody's: the others must not read it.
-		if fl, _ := f.only(); fl != nil {
+		if fl := f.only(); fl != nil {
 			to = fl.peer
 		}
 	default:
@@ -186,40 +202,65 @@ func (f *flights) noted(method string, params []byte) {
 	}
 }
 
-// only gives the one call under way that has a peer, and says whether there are
-// several; the lock is held.
-func (f *flights) only() (found *flight, several bool) {
-	for _, fl := range f.byID {
-		if fl.peer == nil {
-			continue
-		}
-		if found != nil {
-			return nil, true
-		}
-		found = fl
+// only gives the one call under way that has a peer; the lock is held.
+func (f *flights) only() *flight {
+	if fl, several := f.leastAsked(); !several {
+		return fl
 	}
-	return found, false
+	return nil
 }
 
 // asked finds who is to answer a request of the server that names no call: the
-// only call under way. With several it must not be guessed. Without any it waits
-// for the next one: servers ask between calls what concerns their session.
+// only call under way. With several it must not be guessed, unless all are of
+// one client: then it is the one that was asked least. Without any it waits for
+// the next one: servers ask between calls what concerns their session.
 func (f *flights) asked(method string) (peer, *wire.Error) {
 	if method == wire.MethodPing || !askable(method) {
 		return nil, nil // nobody has to
 	}
 	f.mu.Lock()
-	fl, several := f.only()
+	fl, several := f.leastAsked()
 	f.mu.Unlock()
+	if fl != nil && !several {
+		return f.answerer(fl), nil
+	}
 	switch {
-	case fl != nil:
-		return &answerer{f: f, first: fl.peer}, nil
+	case f.ambiguous == nil && several:
+		return nil, errWhose
 	case f.ambiguous == nil:
 		return nil, &wire.Error{Code: wire.CodeInternal, Message: "no call is under way that could answer"}
 	}
-	f.ambiguous()
-	if several {
+	if anyMay := f.ambiguous(); several && !anyMay {
 		return nil, errWhose
 	}
-	return &answerer{f: f}, nil
+	return f.answerer(fl), nil
+}
+
+// answerer makes the peer of a question out of a call, which may be nil.
+func (f *flights) answerer(fl *flight) *answerer {
+	if fl == nil {
+		return &answerer{f: f}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	fl.asked++
+	return &answerer{f: f, first: fl.peer}
+}
+
+// leastAsked gives the call under way with a peer that was asked least, the
+// oldest of those, and says whether there are others; the lock is held.
+func (f *flights) leastAsked() (found *flight, several bool) {
+	for _, fl := range f.byID {
+		switch {
+		case fl.peer == nil:
+		case found == nil:
+			found = fl
+		default:
+			several = true
+			if fl.asked < found.asked || fl.asked == found.asked && fl.order < found.order {
+				found = fl
+			}
+		}
+	}
+	return found, several
 }

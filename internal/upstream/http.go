@@ -10,6 +10,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/egress"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -23,8 +24,10 @@ type httpLink struct {
 	greeting
 	o       *Options
 	mirrors func(tool string) []wire.ParamHeader // which arguments a tool wants in headers
-	header  http.Header                          // of every request; never changed
+	header  http.Header                          // of every request; not changed after the handshake
 	session bool                                 // the server gave a session id
+	line    *egress.Line                         // nil where only an HTTP client leads to the server
+	common  func() (*egress.Head, error)         // header, as the line sends it
 
 	flights flights
 	asks    asks
@@ -42,9 +45,16 @@ func newHTTPLink(o *Options, g greeting, op opening, mirrors func(string) []wire
 	if g.spoken != "" {
 		l.header[wire.HeaderProtocolVersion] = []string{g.spoken}
 	}
+	l.line, _ = egress.LineTo(o.Stream, o.URL)
+	l.headerSet()
 	l.flights.ambiguous = op.ambiguous
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
+}
+
+// headerSet is called when header is what every request carries from now on.
+func (l *httpLink) headerSet() {
+	l.common = sync.OnceValues(func() (*egress.Head, error) { return l.line.Head(l.header) })
 }
 
 // baseHeader is what every request to a server carries. Credentials come first:
@@ -65,25 +75,46 @@ func baseHeader(o *Options, credentials http.Header) http.Header {
 	return h
 }
 
-// headers are those of one POST.
+// headers are those of one POST over an HTTP client.
 func (l *httpLink) headers(method string, params []byte) http.Header {
 	h := maps.Clone(l.header) // values are shared, and never changed
-	if !l.isModern {
-		return h
+	for _, f := range l.fields(nil, method, params) {
+		h[f.Name] = []string{f.Value}
 	}
-	h[wire.HeaderMethod] = []string{method}
+	return h
+}
+
+// fields appends the header fields that one POST has beside those of all.
+func (l *httpLink) fields(dst []egress.Field, method string, params []byte) []egress.Field {
+	if !l.isModern {
+		return dst
+	}
+	dst = append(dst, egress.Field{Name: wire.HeaderMethod, Value: method})
 	switch method {
 	case wire.MethodToolsCall, wire.MethodPromptsGet:
 		name, _ := wire.String(wire.Get(params, "name"))
-		h[wire.HeaderName] = []string{wire.EncodeHeader(name)}
+		dst = append(dst, egress.Field{Name: wire.HeaderName, Value: wire.EncodeHeader(name)})
 		if method == wire.MethodToolsCall && l.mirrors != nil {
-			wire.SetParamHeaders(h, l.mirrors(name), wire.Get(params, "arguments"))
+			dst = appendMirrors(dst, l.mirrors(name), params)
 		}
 	case wire.MethodResourcesRead:
 		uri, _ := wire.String(wire.Get(params, "uri"))
-		h[wire.HeaderName] = []string{wire.EncodeHeader(uri)}
+		dst = append(dst, egress.Field{Name: wire.HeaderName, Value: wire.EncodeHeader(uri)})
 	}
-	return h
+	return dst
+}
+
+// appendMirrors appends the arguments that a tool wants in headers, too.
+func appendMirrors(dst []egress.Field, mirrors []wire.ParamHeader, params []byte) []egress.Field {
+	if len(mirrors) == 0 {
+		return dst
+	}
+	h := http.Header{}
+	wire.SetParamHeaders(h, mirrors, wire.Get(params, "arguments"))
+	for name, values := range h {
+		dst = append(dst, egress.Field{Name: name, Value: values[0]})
+	}
+	return dst
 }
 
 // send makes one HTTP request. Errors are *junctor.Error.
@@ -118,24 +149,23 @@ func transportError(ctx context.Context, err error) error {
 
 // roundTrip implements link.
 func (l *httpLink) roundTrip(ctx context.Context, method string, params []byte, p peer) ([]byte, error) {
-	fl, err := l.flights.begin(params, p)
+	x := &exchange{l: l, peer: p}
+	defer x.done()
+	fl, err := l.flights.beginOn(x, params, p)
 	if err != nil {
 		return nil, err
 	}
 	defer l.flights.end(fl)
-	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(l.ctx, cancel) //nolint:contextcheck // the link's end is the call's, too
-	x := &exchange{l: l, id: fl.id, peer: p, release: func() { stop(); cancel() }}
-	defer x.done()
-	resp, err := send(ctx, l.o.Stream, http.MethodPost, l.o.URL.String(), l.headers(method, params), wire.AppendRequest(nil, fl.id, method, params))
+	x.id = fl.id
+	resp, err := x.post(ctx, method, params)
 	var result []byte
 	if err == nil {
 		result, err = x.read(ctx, resp)
 	}
+	if err != nil && l.ctx.Err() != nil {
+		return nil, &junctor.Error{Code: junctor.CodeUnavailable, Message: "the session with the server was closed while the call ran", Cause: errLost}
+	}
 	if err != nil && ctx.Err() != nil {
-		if l.ctx.Err() != nil {
-			return nil, &junctor.Error{Code: junctor.CodeUnavailable, Message: "the session with the server was closed while the call ran", Cause: errLost}
-		}
 		l.abandon(fl.id, method) //nolint:contextcheck // the call's own context has ended
 	}
 	return result, err
@@ -165,12 +195,14 @@ func (l *httpLink) notify(ctx context.Context, method string, params []byte) err
 
 // tell sends what has no answer: a notification, or a response.
 func (l *httpLink) tell(ctx context.Context, method string, params, message []byte) error {
-	resp, err := send(ctx, l.o.Client, http.MethodPost, l.o.URL.String(), l.headers(method, params), message) //nolint:bodyclose // finish does
+	x := &exchange{l: l}
+	defer x.done()
+	resp, err := x.postMessage(ctx, method, params, message)
 	if err != nil {
 		return err
 	}
-	defer finish(resp.Body)
-	if resp.StatusCode >= 300 {
+	defer finish(resp.body)
+	if resp.status >= 300 {
 		return l.statusError(resp)
 	}
 	return nil
@@ -187,8 +219,8 @@ func (l *httpLink) question(ctx context.Context, m *wire.Message, p peer, refuse
 
 // close implements link.
 func (l *httpLink) close() error {
+	l.cancel() // first: what ends now ends because of it
 	l.flights.fail(&junctor.Error{Code: junctor.CodeUnavailable, Message: "the session with the server was closed", Cause: errLost})
-	l.cancel()
 	l.asks.close()
 	l.work.close()
 	if !l.session {

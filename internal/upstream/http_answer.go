@@ -12,6 +12,21 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
+// reply is an answer over a line or from an HTTP client.
+type reply struct {
+	status int
+	length int64 // of the body; -1 is not known
+	header header
+	body   io.ReadCloser
+}
+
+// header gives the first value of a header field, "" for none.
+type header interface{ Get(name string) string }
+
+func replyOf(resp *http.Response) reply {
+	return reply{status: resp.StatusCode, length: resp.ContentLength, header: resp.Header, body: resp.Body}
+}
+
 // readBody reads a body whole, up to the limit.
 func readBody(body io.Reader, size, limit int64) ([]byte, error) {
 	if size > limit {
@@ -51,15 +66,15 @@ func finish(body io.ReadCloser) {
 const maxErrorBody = 64 << 10
 
 // statusError is what an answer means that is no success.
-func (l *httpLink) statusError(resp *http.Response) error {
-	body, err := readBody(io.LimitReader(resp.Body, maxErrorBody), -1, maxErrorBody)
+func (l *httpLink) statusError(resp reply) error {
+	body, err := readBody(io.LimitReader(resp.body, maxErrorBody), -1, maxErrorBody)
 	if err != nil {
 		body = nil
 	}
-	status, who := resp.StatusCode, "server "+l.o.ID
+	status, who := resp.status, "server "+l.o.ID
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return unauthenticated(who, resp)
+		return unauthenticated(who, status, l.header.Get("Authorization") != "")
 	case status == http.StatusNotFound && l.session:
 		return &junctor.Error{Code: junctor.CodeUnavailable, Message: who + " has ended its session", Cause: errGone}
 	}
@@ -75,9 +90,9 @@ func (l *httpLink) statusError(resp *http.Response) error {
 		return &junctor.Error{Code: junctor.CodeTooLarge, Message: said + ": the request is larger than it takes"}
 	case status == http.StatusTooManyRequests:
 		// Not tried again by itself: it asked for fewer requests.
-		return &junctor.Error{Code: junctor.CodeUpstream, Message: said + ": it takes no more requests for now", RetryAfter: retryAfter(resp.Header)}
-	case status == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") != "":
-		return &junctor.Error{Code: junctor.CodeUnavailable, Message: said, RetryAfter: max(retryAfter(resp.Header), time.Millisecond)}
+		return &junctor.Error{Code: junctor.CodeUpstream, Message: said + ": it takes no more requests for now", RetryAfter: retryAfter(resp.header)}
+	case status == http.StatusServiceUnavailable && resp.header.Get("Retry-After") != "":
+		return &junctor.Error{Code: junctor.CodeUnavailable, Message: said, RetryAfter: max(retryAfter(resp.header), time.Millisecond)}
 	case l.isModern && (status == http.StatusBadRequest || status == http.StatusNotFound || status == http.StatusMethodNotAllowed):
 		// A modern server says why: this one has become something else.
 		return &junctor.Error{Code: junctor.CodeUpstream, Message: said, Cause: &answerError{status, errGone}}
@@ -103,14 +118,14 @@ func statusOf(err error) int {
 }
 
 // unauthenticated is the answer to credentials that a server does not take.
-func unauthenticated(who string, resp *http.Response) error {
+func unauthenticated(who string, status int, given bool) error {
 	what := " refused the credentials"
-	if resp.Request != nil && resp.Request.Header.Get("Authorization") == "" {
+	if !given {
 		what = " wants credentials"
 	}
 	return &junctor.Error{
-		Code: junctor.CodeUnauthenticated, Cause: &answerError{status: resp.StatusCode},
-		Message: who + what + " (HTTP " + strconv.Itoa(resp.StatusCode) + "): check the ones that are stored for it",
+		Code: junctor.CodeUnauthenticated, Cause: &answerError{status: status},
+		Message: who + what + " (HTTP " + strconv.Itoa(status) + "): check the ones that are stored for it",
 	}
 }
 
@@ -128,7 +143,7 @@ func bodyError(body []byte) *wire.Error {
 }
 
 // retryAfter reads when to come back: seconds, or a date. 0 is not said.
-func retryAfter(h http.Header) time.Duration {
+func retryAfter(h header) time.Duration {
 	v := h.Get("Retry-After")
 	if n, err := strconv.Atoi(v); err == nil && n >= 0 {
 		return time.Duration(min(n, 24*60*60)) * time.Second
@@ -141,8 +156,11 @@ func retryAfter(h http.Header) time.Duration {
 
 // isStream says whether an answer is an event stream; ok is false when it is
 // neither that nor JSON.
-func isStream(h http.Header) (stream, ok bool) {
-	kind, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
+func isStream(h header) (stream, ok bool) {
+	kind := h.Get("Content-Type")
+	if kind != "application/json" {
+		kind, _, _ = mime.ParseMediaType(kind)
+	}
 	switch kind {
 	case "text/event-stream":
 		return true, true

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strconv"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/egress"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -27,41 +29,105 @@ const (
 
 // exchange is one POST and its answer.
 type exchange struct {
-	l       *httpLink
-	id      []byte
-	peer    peer
-	release func() // ends the request's context
+	l    *httpLink
+	id   []byte
+	peer peer
 
-	lastID  string        // of the stream's events
-	retry   time.Duration // as the server said
-	drained bool          // somebody else ends the context
+	over    egress.Reply    // over a line
+	ctx     context.Context // of what ends with the exchange; nil before there is anything
+	release func()          // ends it
+	drained bool            // somebody else calls release
+
+	lastID string        // of the stream's events
+	retry  time.Duration // as the server said
 }
 
+// closing is what follows params in a request.
+const closing = "}"
+
+// post sends a request.
+func (x *exchange) post(ctx context.Context, method string, params []byte) (reply, error) {
+	if x.l.line == nil || len(params) == 0 {
+		return x.postMessage(ctx, method, params, wire.AppendRequest(nil, x.id, method, params))
+	}
+	var open [128]byte
+	begin := wire.AppendRequestOpen(open[:0], x.id, method)
+	return x.postParts(ctx, method, params, begin, params, []byte(closing))
+}
+
+// postMessage sends a message as it is. params are those in it.
+func (x *exchange) postMessage(ctx context.Context, method string, params, message []byte) (reply, error) {
+	if x.l.line != nil {
+		return x.postParts(ctx, method, params, message)
+	}
+	l := x.l
+	resp, err := send(x.tied(ctx), l.o.Stream, http.MethodPost, l.o.URL.String(), l.headers(method, params), message) //nolint:bodyclose // the reply's reader does
+	if err != nil {
+		return reply{}, err
+	}
+	return replyOf(resp), nil
+}
+
+// postParts sends a message over the line.
+func (x *exchange) postParts(ctx context.Context, method string, params []byte, parts ...[]byte) (reply, error) {
+	head, err := x.l.common()
+	if err != nil {
+		return reply{}, err
+	}
+	var few [2]egress.Field
+	if err := x.l.line.Post(ctx, &x.over, head, x.l.fields(few[:0], method, params), parts...); err != nil {
+		return reply{}, err
+	}
+	if x.over.Redirects() {
+		resp, err := x.over.Follow(x.tied(ctx), x.l.headers(method, params), bytes.Join(parts, nil)) //nolint:bodyclose // the reply's reader does
+		if err != nil {
+			return reply{}, transportError(ctx, err)
+		}
+		return replyOf(resp), nil
+	}
+	return reply{status: x.over.Status, length: x.over.Length, header: &x.over, body: &x.over}, nil
+}
+
+// tied gives a context that ends with the exchange, or with the link.
+func (x *exchange) tied(ctx context.Context) context.Context {
+	if x.ctx == nil {
+		var cancel context.CancelFunc
+		x.ctx, cancel = context.WithCancel(ctx)
+		stop := context.AfterFunc(x.l.ctx, cancel)
+		x.release = func() { stop(); cancel() }
+	}
+	return x.ctx
+}
+
+// Break ends the exchange from elsewhere: the link is closed.
+func (x *exchange) Break() { x.over.Break() }
+
 func (x *exchange) done() {
-	if !x.drained {
+	if x.release != nil && !x.drained {
 		x.release()
 	}
+	_ = x.over.Close()
 }
 
 // read gives the result that an answer holds.
-func (x *exchange) read(ctx context.Context, resp *http.Response) ([]byte, error) {
-	if resp.StatusCode != http.StatusOK {
-		defer finish(resp.Body)
-		if resp.StatusCode/100 == 2 {
-			return nil, x.upstream("answered a request with HTTP " + resp.Status + " and no result")
+func (x *exchange) read(ctx context.Context, resp reply) ([]byte, error) {
+	if resp.status != http.StatusOK {
+		defer finish(resp.body)
+		if resp.status/100 == 2 {
+			return nil, x.upstream("answered a request with HTTP " + strconv.Itoa(resp.status) + " and no result")
 		}
 		return nil, x.l.statusError(resp)
 	}
-	stream, ok := isStream(resp.Header)
+	stream, ok := isStream(resp.header)
 	if !ok {
-		defer finish(resp.Body)
-		return nil, x.upstream("answered with the content type " + clip(resp.Header.Get("Content-Type")) + " where JSON or an event stream belongs")
+		defer finish(resp.body)
+		return nil, x.upstream("answered with the content type " + clip(resp.header.Get("Content-Type")) + " where JSON or an event stream belongs")
 	}
 	if stream {
-		return x.stream(ctx, resp)
+		return x.stream(ctx, resp.body)
 	}
-	defer resp.Body.Close()
-	body, err := readBody(resp.Body, resp.ContentLength, x.l.o.MaxBytes)
+	defer resp.body.Close()
+	body, err := readBody(resp.body, resp.length, x.l.o.MaxBytes)
 	if err != nil {
 		return nil, transportError(ctx, err)
 	}
@@ -118,8 +184,8 @@ func (x *exchange) take(ctx context.Context, m *wire.Message) bool {
 	case wire.Notification:
 		x.note(m)
 	case wire.Request:
-		// On the stream of a call, it is that call's.
-		x.l.question(ctx, m, x.peer, x.l.refuseAsk())
+		// On the stream of a call, it is that call's, and ends with it.
+		x.l.question(x.tied(ctx), m, x.peer, x.l.refuseAsk())
 	}
 	return false
 }
@@ -148,9 +214,9 @@ func (l *httpLink) refuseAsk() *wire.Error {
 
 // stream reads events until the answer is among them. A legacy stream that
 // breaks is taken up again where it stopped.
-func (x *exchange) stream(ctx context.Context, resp *http.Response) ([]byte, error) {
+func (x *exchange) stream(ctx context.Context, body io.ReadCloser) ([]byte, error) {
 	for failures := 0; ; {
-		found, progressed, err := x.events(ctx, resp)
+		found, progressed, err := x.events(ctx, body)
 		if found != nil {
 			return found.result, found.err
 		}
@@ -163,9 +229,11 @@ func (x *exchange) stream(ctx context.Context, resp *http.Response) ([]byte, err
 		if failures++; x.l.isModern || x.lastID == "" || failures > maxResumes || errors.Is(err, wire.ErrTooLong) {
 			return nil, x.ended(err)
 		}
-		if resp, err = x.resume(ctx); err != nil { //nolint:bodyclose // events does
+		resp, err := x.resume(x.tied(ctx)) //nolint:bodyclose // events does
+		if err != nil {
 			return nil, err
 		}
+		body = resp.Body
 	}
 }
 
@@ -219,18 +287,18 @@ func (l *httpLink) get(ctx context.Context, lastID string) (*http.Response, erro
 		if resp.StatusCode == http.StatusOK {
 			return nil, &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + l.o.ID + " has no event stream where one belongs", Cause: &answerError{status: http.StatusMethodNotAllowed}}
 		}
-		return nil, l.statusError(resp)
+		return nil, l.statusError(replyOf(resp))
 	}
 	return resp, nil
 }
 
 // events reads one stream to its end or to the answer. progressed says that
 // there was anything on it.
-func (x *exchange) events(ctx context.Context, resp *http.Response) (found *answer, progressed bool, err error) {
-	r := wire.NewEventReader(resp.Body, int(x.l.o.MaxBytes))
+func (x *exchange) events(ctx context.Context, body io.ReadCloser) (found *answer, progressed bool, err error) {
+	r := wire.NewEventReader(body, int(x.l.o.MaxBytes))
 	defer func() {
 		if found == nil {
-			_ = resp.Body.Close()
+			_ = body.Close()
 		}
 	}()
 	for {
@@ -258,7 +326,7 @@ func (x *exchange) events(ctx context.Context, resp *http.Response) (found *answ
 			return nil, progressed, x.broken("sent what is no JSON-RPC message", err)
 		}
 		if found != nil {
-			x.drain(resp.Body)
+			x.drain(body)
 			return found, progressed, nil
 		}
 	}
@@ -267,6 +335,10 @@ func (x *exchange) events(ctx context.Context, resp *http.Response) (found *answ
 // drain reads to the end of a stream that has nothing more to say, so that its
 // connection can be used again, and closes it if that takes long.
 func (x *exchange) drain(body io.ReadCloser) {
+	if body == io.ReadCloser(&x.over) {
+		x.over.Leave()
+		return
+	}
 	release := x.release
 	x.drained = x.l.work.start(func() {
 		defer release()

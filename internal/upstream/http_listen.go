@@ -37,7 +37,7 @@ func (l *httpLink) listenModern(ctx context.Context, params []byte, p peer) erro
 	}
 	defer resp.Body.Close()
 	if stream, _ := isStream(resp.Header); resp.StatusCode != http.StatusOK || !stream {
-		err := l.statusError(resp)
+		err := l.statusError(replyOf(resp))
 		if e, ok := errors.AsType[*wire.Error](err); resp.StatusCode == http.StatusOK || ok && (e.Code == wire.CodeMethodNotFound || e.Code == wire.CodeInvalidParams) {
 			return errSilent
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -51,17 +52,17 @@ func (f *flights) await(ctx context.Context) (peer, error) {
 	defer cancel()
 	for {
 		f.mu.Lock()
-		fl, several := f.only()
+		fl, several := f.leastAsked()
 		if fl == nil && f.begun == nil {
 			f.begun = make(chan struct{})
 		}
 		begun := f.begun
 		f.mu.Unlock()
 		switch {
+		case several && (f.ambiguous == nil || !f.ambiguous()):
+			return nil, errWhose
 		case fl != nil:
 			return fl.peer, nil
-		case several:
-			return nil, errWhose
 		}
 		select {
 		case <-begun:
@@ -86,7 +87,9 @@ func (s *Server) introduce(ctx context.Context, sess *session, p peer) error {
 	if err != nil || !asked {
 		return err
 	}
-	s.isolate()
+	if s.isolation() == junctor.IsolationShared {
+		s.isolate(askedFirst)
+	}
 	return pause(ctx, takeIn)
 }
 

@@ -61,7 +61,10 @@ type opening struct {
 	declared []byte
 	// credentials are sent with every HTTP request of the link; nil is none.
 	credentials http.Header
+	// most is how many processes the server may have, this one included; 0 is
+	// the usual number.
+	most int
 	// ambiguous is told when the server asked something that could have been
-	// any of several calls'. It may be nil.
-	ambiguous func()
+	// any of several calls', and says whether any may answer. It may be nil.
+	ambiguous func() bool
 }

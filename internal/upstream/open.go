@@ -52,8 +52,12 @@ func (d *opener) open(ctx context.Context, op opening) (link, error) {
 	switch d.o.Transport {
 	case TransportStdio:
 		l, err := openStdio(ctx, d.o, op)
-		if err == nil && l.modern() {
+		switch {
+		case err != nil:
+		case l.modern():
 			d.learn(mannerModern, greeting{}) // callers share one whatever they declare
+		default:
+			d.learn(mannerLegacy, greeting{})
 		}
 		return l, err
 	case TransportSSE:
@@ -178,20 +182,18 @@ func (d *opener) initialize(ctx context.Context, op opening) (link, error) {
 }
 
 func (l *httpLink) handshake(ctx context.Context, declared []byte) error {
-	body := wire.AppendRequest(nil, []byte("0"), wire.MethodInitialize, l.o.initializeParams(declared))
-	exchanging, cancel := context.WithCancel(ctx) // ends with the exchange
-	resp, err := send(exchanging, l.o.Stream, http.MethodPost, l.o.URL.String(), l.headers(wire.MethodInitialize, nil), body)
+	x := &exchange{l: l, id: []byte("0")}
+	defer x.done()
+	params := l.o.initializeParams(declared)
+	resp, err := x.postMessage(ctx, wire.MethodInitialize, nil, wire.AppendRequest(nil, x.id, wire.MethodInitialize, params))
 	if err != nil {
-		cancel()
 		return whenEnded(ctx, err)
 	}
-	id := resp.Header.Get(wire.HeaderSessionID)
-	x := &exchange{l: l, id: []byte("0"), release: cancel}
-	defer x.done()
-	result, err := x.read(exchanging, resp)
-	if e, own := errors.AsType[*wire.Error](err); own && resp.StatusCode != http.StatusOK {
+	id := resp.header.Get(wire.HeaderSessionID)
+	result, err := x.read(ctx, resp)
+	if e, own := errors.AsType[*wire.Error](err); own && resp.status != http.StatusOK {
 		// What the status says counts here: it decides what is tried next.
-		return &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + l.o.ID + " refused initialize: " + clip(e.Message), Cause: &answerError{status: resp.StatusCode}}
+		return &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + l.o.ID + " refused initialize: " + clip(e.Message), Cause: &answerError{status: resp.status}}
 	}
 	if err != nil {
 		return err
@@ -203,5 +205,6 @@ func (l *httpLink) handshake(ctx context.Context, declared []byte) error {
 		l.header[wire.HeaderSessionID] = []string{id}
 	}
 	l.header[wire.HeaderProtocolVersion] = []string{l.spoken}
+	l.headerSet()
 	return l.notify(ctx, wire.NoteInitialized, nil)
 }

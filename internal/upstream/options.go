@@ -42,9 +42,18 @@ type Options struct {
 	// until the server has answered. With it a server that is away is no error.
 	Known *catalog.Offer
 
-	// Isolated says that callers do not share links: the server has been seen
-	// to ask questions that fit several calls. State reports it.
-	Isolated bool
+	Isolation   junctor.Isolation // who shares a link; "" is shared
+	MaxSessions int               // links, and so processes, at a time; 0 is the usual number
+
+	// Isolated is why each client has links of its own whatever Isolation says:
+	// the server has been seen to need that. "" is not. OnIsolated is told when
+	// it comes to that, to store it; it may be nil.
+	Isolated   string
+	OnIsolated func(why string)
+
+	// Scrub takes what is secret about the server out of what it said, before
+	// that is shown, logged or kept; nil leaves it.
+	Scrub func(string) string
 
 	Version  string // of this program, told to servers
 	Logger   *slog.Logger
@@ -56,7 +65,7 @@ type Options struct {
 
 // Timeouts of a Server. A zero one has the default that stands beside it.
 type Timeouts struct {
-	Connect time.Duration // one attempt to open a link: 10 s
+	Connect time.Duration // one attempt to open a link: 10 s, and 60 s to start a process
 	List    time.Duration // reading all that a server offers: 20 s
 	Gather  time.Duration // how long a question waits for others, to be asked together: 20 ms
 	Park    time.Duration // a call that waits for its client's answers: 10 min
@@ -104,11 +113,20 @@ func (o *Options) setDefaults() {
 		}
 	}
 	set(&o.TTL, 5*time.Minute)
+	if o.Transport == TransportStdio {
+		set(&o.Timeouts.Connect, time.Minute) // it may have to be fetched first
+	}
 	set(&o.Timeouts.Connect, 10*time.Second)
 	set(&o.Timeouts.List, 20*time.Second)
 	set(&o.Timeouts.Gather, 20*time.Millisecond)
 	set(&o.Timeouts.Park, 10*time.Minute)
 	set(&o.Timeouts.Idle, 5*time.Minute)
+	if o.Isolation == "" {
+		o.Isolation = junctor.IsolationShared
+	}
+	if o.Scrub == nil {
+		o.Scrub = func(text string) string { return text }
+	}
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = 10 << 20
 	}

@@ -186,13 +186,15 @@ func (s *Server) newToken() string { return strconv.FormatUint(s.tokens.Add(1), 
 func (s *Server) failure(req *catalog.Request, err error) error {
 	e, own := errors.AsType[*wire.Error](err)
 	if !own {
-		out := junctor.AsError(err)
+		out := *junctor.AsError(err)
+		out.Message = s.o.Scrub(out.Message)
 		if out.Code == junctor.CodeUnauthenticated || out.Code == junctor.CodeDenied {
 			// It is our credentials that were refused, not the caller's.
-			return &junctor.Error{Code: junctor.CodeUpstream, Message: out.Message, Cause: out}
+			return &junctor.Error{Code: junctor.CodeUpstream, Message: out.Message, Cause: &out}
 		}
-		return out
+		return &out
 	}
+	e = s.scrubbed(e)
 	message := "server " + s.o.ID + " answered: " + clip(e.Message)
 	switch {
 	case e.Code == wire.CodeResourceNotFound, e.Code == wire.CodeInvalidParams && req.Kind == junctor.KindResource:
@@ -205,4 +207,18 @@ func (s *Server) failure(req *catalog.Request, err error) error {
 	default:
 		return &junctor.Error{Code: junctor.CodeUpstream, Message: message, Cause: e}
 	}
+}
+
+// scrubbed is the server's own error without what is secret about the server: it
+// may repeat what it was sent.
+func (s *Server) scrubbed(e *wire.Error) *wire.Error {
+	out := &wire.Error{Code: e.Code, Message: s.o.Scrub(e.Message), Data: e.Data}
+	if e.Data != nil {
+		if data := s.o.Scrub(string(e.Data)); data != string(e.Data) && wire.Check([]byte(data)) == nil {
+			out.Data = []byte(data)
+		} else if data != string(e.Data) {
+			out.Data = nil
+		}
+	}
+	return out
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"math"
 	"net/http/httptrace"
 	"slices"
 	"sync/atomic"
@@ -86,22 +87,25 @@ func (s *Server) Probe(ctx context.Context) (Report, error) {
 // probe opens a link that belongs to nobody. It declares everything, to be shown
 // everything, and answers nothing.
 func (s *Server) probe(ctx context.Context) (link, error) {
-	a, err := s.access(ctx, nil, []byte(anything))
+	a, err := s.access(ctx, nil, &catalog.Caller{Capabilities: []byte(anything)})
 	if err != nil {
 		return nil, err
 	}
 	attempt, cancel := context.WithTimeout(ctx, s.o.Timeouts.Connect)
 	defer cancel()
 	fresh := &opener{o: &s.o, mirrors: s.opener.mirrors}
-	return fresh.open(attempt, opening{declared: a.caps, credentials: a.header})
+	return fresh.open(attempt, opening{declared: a.caps, credentials: a.header, most: math.MaxInt})
 }
 
 // probeError is err as an Error whose message holds what the server said.
 func (s *Server) probeError(err error) error {
 	if e, own := errors.AsType[*wire.Error](err); own {
+		e = s.scrubbed(e)
 		return &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + s.o.ID + " answered: " + clip(e.Message), Cause: e}
 	}
-	return junctor.AsError(err)
+	out := *junctor.AsError(err)
+	out.Message = s.o.Scrub(out.Message)
+	return &out
 }
 
 func (s *Server) steps() []Step {

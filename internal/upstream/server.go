@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
@@ -19,7 +20,7 @@ type Server struct {
 	breaker breaker
 
 	tokens   atomic.Uint64
-	isolated atomic.Bool
+	isolated atomic.Pointer[string] // why; nil is not
 	offers   atomic.Pointer[listed]
 	reading  chan struct{} // holds one while the offer is read
 
@@ -34,6 +35,7 @@ type Server struct {
 	sessions map[string]*session
 	live     map[*session]struct{} // those with links that are not closed
 	tidying  *time.Timer
+	followed *session // whose stream is listened to; it may be over
 	parked   map[string]*call
 	state    State
 
@@ -52,7 +54,9 @@ func New(o Options) (*Server, error) {
 		watch: newWatch(),
 	}
 	s.opener = &opener{o: &s.o, mirrors: func(tool string) []wire.ParamHeader { return s.tools()[tool].headers }}
-	s.isolated.Store(o.Isolated)
+	if o.Isolated != "" {
+		s.isolated.Store(&o.Isolated)
+	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	if o.Known != nil {
 		s.offers.Store(newListed(o.Known, time.Time{}, 0))
@@ -111,9 +115,11 @@ type State struct {
 	Resources int
 	Templates int
 	Prompts   int
-	Sessions  int  // open links
-	Parked    int  // calls that wait for their clients
-	Isolated  bool // callers no longer share links: store it, and give it to New
+	Sessions  int // open links
+	Processes int // of a command
+	Parked    int // calls that wait for their clients
+	Isolation junctor.Isolation
+	Isolated  string // why Isolation is not as it was set; "" where it is
 }
 
 // State is how the server is doing now.
@@ -125,7 +131,13 @@ func (s *Server) State() State {
 	if st.Transport == "" {
 		st.Transport = s.o.Transport
 	}
-	st.Isolated = s.isolated.Load()
+	st.Isolation = s.isolation()
+	if why := s.isolated.Load(); why != nil {
+		st.Isolated = *why
+	}
+	if s.o.Command != nil {
+		st.Processes = s.o.Command.crew.count()
+	}
 	st.count(s.known())
 	return st
 }
@@ -163,7 +175,7 @@ func (s *Server) saw(l link, took time.Duration, err error) {
 		return
 	}
 	if err != nil {
-		s.state.Connected, s.state.LastError = false, err.Error()
+		s.state.Connected, s.state.LastError = false, s.o.Scrub(err.Error())
 		return
 	}
 	s.state.Connected, s.state.LastError = true, ""

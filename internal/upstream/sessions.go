@@ -2,12 +2,7 @@ package upstream
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
-	"io"
-	"maps"
-	"net/http"
-	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -18,19 +13,18 @@ import (
 )
 
 const (
-	maxSessions     = 128
-	maxSlots        = 32          // links of one caller that are not shared
 	streamUp        = time.Second // how long a session's own stream is waited for
 	connectTries    = 3           // where the server did not answer in time
 	firstReconnect  = 100 * time.Millisecond
 	mostReconnected = 2 * time.Second
 )
 
-// session is a link and who uses it. Callers with the same credentials who
-// declare the same share one.
+// session is a link and who uses it.
 type session struct {
 	keys        []string // under which it is in the table
 	credentials string   // which ones, as a digest
+	who         string   // whose it is; "" is everybody's
+	client      string   // of which client session; "" is of none
 	ready       chan struct{}
 	link        link  // once ready
 	err         error // once ready: why there is none
@@ -45,48 +39,13 @@ type session struct {
 	gone  bool // no longer in the table: closed with its last call
 }
 
-// access is with what a link is opened.
-type access struct {
-	header      http.Header
-	credentials string // digest of header
-	caps        []byte // as a legacy handshake declares them
-	who         string // the caller, where callers do not share
-	alone       bool   // no other call may be under way on the link
-}
-
-func (s *Server) access(ctx context.Context, p *junctor.Principal, caps []byte) (access, error) {
-	a := access{caps: handshakeCaps(caps)}
-	if s.o.Header != nil {
-		h, err := s.o.Header(ctx, p)
-		if err != nil {
-			return access{}, err
-		}
-		a.header, a.credentials = h, digestOf(h)
+func (sess *session) opening() bool {
+	select {
+	case <-sess.ready:
+		return false
+	default:
+		return true
 	}
-	if p != nil && s.isolated.Load() {
-		a.alone = abilitiesOf(caps).any()
-		a.who = string(p.Tenant) + "\x00" + p.Issuer + "\x00" + p.Subject
-	}
-	return a, nil
-}
-
-func digestOf(h http.Header) string {
-	sum := sha256.New()
-	for _, name := range slices.Sorted(maps.Keys(h)) {
-		for _, v := range h[name] {
-			_, _ = io.WriteString(sum, name+"\x00"+v+"\x00")
-		}
-	}
-	return string(sum.Sum(nil))
-}
-
-// key names the link: a modern one carries capabilities in each request, so all
-// callers with one credential share it.
-func (a *access) key(modern bool) string {
-	if modern {
-		return a.credentials
-	}
-	return a.credentials + "\x00" + a.who + "\x00" + string(a.caps)
 }
 
 // acquire gives the session for a, opening it if there is none. It counts as
@@ -95,43 +54,64 @@ func (s *Server) acquire(ctx context.Context, a access) (*session, error) {
 	if err := s.breaker.allow(a.credentials); err != nil {
 		return nil, err
 	}
-	known, _ := s.opener.knows()
-	key := a.key(known == mannerModern)
-	s.mu.Lock()
-	sess := s.sessions[key]
-	if a.alone && known != mannerModern {
-		// Only one call on a link can be asked where questions name none.
-		for slot := 1; sess != nil && sess.calls > 0 && slot < maxSlots; slot++ {
-			key = a.key(false) + "\x00" + strconv.Itoa(slot)
-			sess = s.sessions[key]
-		}
-	}
-	if sess == nil {
-		var err error
-		if sess, err = s.begin(key, a); err != nil {
-			s.mu.Unlock()
+	for {
+		sess, first, err := s.find(a)
+		if err != nil {
 			return nil, err
 		}
-	}
-	sess.calls++
-	s.mu.Unlock()
-	var err error
-	select {
-	case <-sess.ready:
-		err = sess.err
-	default:
+		if first != nil { // it tells whether this one is needed
+			select {
+			case <-first.ready:
+				continue
+			case <-ctx.Done():
+				return nil, junctor.AsError(ctx.Err())
+			}
+		}
 		select {
 		case <-sess.ready:
 			err = sess.err
-		case <-ctx.Done():
-			err = junctor.AsError(ctx.Err())
+		default:
+			select {
+			case <-sess.ready:
+				err = sess.err
+			case <-ctx.Done():
+				err = junctor.AsError(ctx.Err())
+			}
+		}
+		if err != nil {
+			s.release(sess)
+			return nil, err
+		}
+		return sess, nil
+	}
+}
+
+// find gives the session for a and counts its use, or one that is being opened
+// and has to be waited for first.
+func (s *Server) find(a access) (sess, first *session, err error) {
+	known, _ := s.opener.knows()
+	key := a.key(known == mannerModern)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if sess = s.sessions[key]; sess == nil && s.o.Transport == TransportStdio {
+		// No process is started that another could stand in for.
+		for _, other := range s.sessions {
+			switch {
+			case other.credentials != a.credentials:
+			case a.nobody:
+				sess = other
+			case known != mannerLegacy && other.who == a.who && other.opening():
+				return nil, other, nil // a modern one is shared whatever its callers declare
+			}
 		}
 	}
-	if err != nil {
-		s.release(sess)
-		return nil, err
+	if sess == nil {
+		if sess, err = s.begin(key, a); err != nil {
+			return nil, nil, err
+		}
 	}
-	return sess, nil
+	sess.calls++
+	return sess, nil, nil
 }
 
 // begin starts to open a session; mu is held.
@@ -139,22 +119,39 @@ func (s *Server) begin(key string, a access) (*session, error) {
 	if s.closed {
 		return nil, junctor.Errorf(junctor.CodeUnavailable, "server %s was removed or is being changed; try again", s.o.ID)
 	}
-	if len(s.sessions) >= maxSessions && !s.evict() {
-		return nil, &junctor.Error{Code: junctor.CodeUnavailable, RetryAfter: time.Second, Message: "server " + s.o.ID + " has as many sessions as it may; try again"}
+	if most := s.most(); s.open() >= most && !s.evict() {
+		return nil, &junctor.Error{
+			Code: junctor.CodeUnavailable, RetryAfter: time.Second,
+			Message: "server " + s.o.ID + " has as many sessions as it may (" + strconv.Itoa(most) + "), and all are in use; try again, or raise its max_sessions",
+		}
 	}
-	sess := &session{keys: []string{key}, credentials: a.credentials, ready: make(chan struct{}), used: s.o.Now(), asking: abilitiesOf(a.caps).any()}
+	sess := &session{
+		keys: []string{key}, credentials: a.credentials, who: a.who, client: a.client, ready: make(chan struct{}), used: s.o.Now(),
+		asking: abilitiesOf(a.caps).any(),
+	}
 	s.sessions[key] = sess
 	s.live[sess] = struct{}{}
 	// Opening goes on when the caller who began it is gone: others may wait.
-	s.tasks.start(func() { s.open(sess, a) })
+	s.tasks.start(func() { s.openLink(sess, a) })
 	s.tidyLater()
 	return sess, nil
 }
 
-// open opens the link of a session.
-func (s *Server) open(sess *session, a access) {
+// open counts the sessions that are in the table; mu is held.
+func (s *Server) open() int {
+	n := 0
+	for sess := range s.live {
+		if !sess.gone {
+			n++
+		}
+	}
+	return n
+}
+
+// openLink opens the link of a session.
+func (s *Server) openLink(sess *session, a access) {
 	begun := time.Now()
-	l, err := s.connect(s.ctx, opening{declared: a.caps, credentials: a.header, ambiguous: s.isolate})
+	l, err := s.connect(s.ctx, opening{declared: a.caps, credentials: a.header, most: s.most(), ambiguous: s.ambiguous(a)})
 	if err != nil {
 		s.breaker.failed(a.credentials, err)
 		s.saw(nil, 0, err)
@@ -206,7 +203,9 @@ func (s *Server) connect(ctx context.Context, op opening) (link, error) {
 		most := 1
 		switch junctor.CodeOf(err) {
 		case junctor.CodeTimeout:
-			most = connectTries
+			if s.o.Transport != TransportStdio { // a process that is slow to start is not made faster by another
+				most = connectTries
+			}
 		case junctor.CodeUnreachable:
 			most = 2
 		default:
@@ -235,12 +234,8 @@ func (s *Server) release(sess *session) {
 // drop takes a session out of the table: nobody begins anything on it any more.
 func (s *Server) drop(sess *session) {
 	s.mu.Lock()
-	s.remove(sess)
-	idle := sess.calls == 0
-	s.mu.Unlock()
-	if idle {
-		s.shut(sess)
-	}
+	defer s.mu.Unlock()
+	s.retire(sess)
 }
 
 // remove is drop with mu held, and without closing.
@@ -272,19 +267,28 @@ func (s *Server) closeLink(sess *session) {
 	})
 }
 
+// listensOn says whether somebody waits to hear of resources by way of a session;
+// mu is held.
+func (s *Server) listensOn(sess *session) bool {
+	if s.followed != sess {
+		return false
+	}
+	uris, _ := s.watch.subs.uris()
+	return len(uris) > 0
+}
+
 // evict takes out the idle session that was used least recently; mu is held.
 func (s *Server) evict() bool {
 	var oldest *session
 	for _, sess := range s.sessions {
-		if sess.calls == 0 && (oldest == nil || sess.used.Before(oldest.used)) {
+		if sess.calls == 0 && !sess.opening() && !s.listensOn(sess) && (oldest == nil || sess.used.Before(oldest.used)) {
 			oldest = sess
 		}
 	}
 	if oldest == nil {
 		return false
 	}
-	s.remove(oldest)
-	s.shut(oldest)
+	s.retire(oldest)
 	return true
 }
 
@@ -301,25 +305,13 @@ func (s *Server) tidy() {
 	defer s.mu.Unlock()
 	s.tidying = nil
 	oldest := s.o.Now().Add(-s.o.Timeouts.Idle)
-	if uris, _ := s.watch.subs.uris(); len(uris) > 0 {
-		oldest = time.Time{} // somebody waits to hear from it
-	}
 	for _, sess := range s.sessions {
-		if sess.calls == 0 && !sess.used.After(oldest) {
-			s.remove(sess)
-			s.shut(sess)
+		if sess.calls == 0 && !sess.used.After(oldest) && !s.listensOn(sess) {
+			s.retire(sess)
 		}
 	}
 	if len(s.sessions) > 0 {
 		s.tidyLater()
-	}
-}
-
-// isolate makes callers have links of their own from now on: the server asked
-// something that could have been any caller's.
-func (s *Server) isolate() {
-	if !s.isolated.Swap(true) {
-		s.o.Logger.Warn("a server asked what several calls could have answered; its callers no longer share sessions", "server", s.o.ID)
 	}
 }
 

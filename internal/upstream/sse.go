@@ -59,7 +59,7 @@ func (l *sseLink) connect(ctx context.Context, declared []byte) error {
 		if resp.StatusCode == http.StatusOK {
 			return junctor.Errorf(junctor.CodeUpstream, "server %s has no event stream at its address", l.o.ID)
 		}
-		return (&httpLink{o: l.o}).statusError(resp)
+		return (&httpLink{o: l.o, header: l.header}).statusError(replyOf(resp))
 	}
 	endpoint := make(chan string, 1)
 	l.work.start(func() { l.read(resp.Body, endpoint) })
@@ -159,7 +159,7 @@ func (l *sseLink) post(ctx context.Context, message []byte) error {
 	}
 	defer finish(resp.Body)
 	if resp.StatusCode >= 300 {
-		return (&httpLink{o: l.o, session: true}).statusError(resp)
+		return (&httpLink{o: l.o, header: l.header, session: true}).statusError(replyOf(resp))
 	}
 	return nil
 }

@@ -18,7 +18,10 @@ type Command struct {
 	Args []string // without the program's own name
 	Env  []string // KEY=VALUE, on top of the clean environment
 	Dir  string   // working directory; "" is that of this process
-	Most int      // children at a time; 0 is 16
+
+	// MoreEnv gives further variables, read anew for each process that is
+	// started; it may be nil.
+	MoreEnv func(ctx context.Context) ([]string, error)
 
 	crew     crew
 	said     tail
@@ -29,6 +32,7 @@ type Command struct {
 // stands beside it.
 type patience struct {
 	silence time.Duration // for an answer to server/discover: 2 s
+	notice  time.Duration // for the exit status of one that closed its output: 2 s
 	leave   time.Duration // to end when its input has ended: 2 s
 	obey    time.Duration // to end when it was asked to: 2 s
 }
@@ -40,6 +44,7 @@ func (p patience) orDefault() patience {
 		}
 	}
 	set(&p.silence)
+	set(&p.notice)
 	set(&p.leave)
 	set(&p.obey)
 	return p
@@ -47,8 +52,8 @@ func (p patience) orDefault() patience {
 
 // Said is the end, at most 64 KiB, of what the command's processes wrote to
 // their standard error, and to their output where it was no message. Values of
-// Env are masked.
-func (c *Command) Said() string { return mask(c.said.text(), c.Env) }
+// their variables are masked.
+func (c *Command) Said() string { return c.said.text() }
 
 // errDied is the end of a child that was asked for its era. Some servers end
 // when they hear a method that they do not know.
@@ -71,12 +76,13 @@ func openStdio(ctx context.Context, o *Options, op opening) (link, error) {
 }
 
 func tryStdio(ctx context.Context, o *Options, op opening) (*stdioLink, error) {
-	if err := o.Command.crew.join(ctx, o.ID, o.Command.Most); err != nil {
+	if err := o.Command.crew.join(ctx, o.ID, op.most); err != nil {
 		return nil, err
 	}
 	c, err := startChild(ctx, o)
 	if err != nil {
-		o.Command.crew.leave(endFault)
+		o.Command.crew.leaves(endFault)
+		o.Command.crew.leave()
 		return nil, err
 	}
 	l := newStdioLink(o, c, op)

@@ -13,8 +13,7 @@ import (
 
 const (
 	readSize = 32 << 10
-	drain    = 5 * time.Second        // for reading what an ended child wrote
-	notice   = 200 * time.Millisecond // for the exit status of a child that closed its output
+	drain    = 5 * time.Second // for reading what an ended child wrote
 )
 
 // stdioLink is a link to one child, shared by all who call it: each request
@@ -140,7 +139,7 @@ func (l *stdioLink) read() {
 		case wire.IsBatch(line) && eachMessage(bytes.Clone(line), l.heard) == nil:
 		default:
 			// Many servers print to their output by mistake: let people see it.
-			_, _ = l.o.Command.said.Write(append(bytes.Clone(line), '\n'))
+			_, _ = l.said.Write(append(bytes.Clone(line), '\n'))
 		}
 	}
 }
@@ -169,7 +168,7 @@ func (l *stdioLink) tooLong(id string) {
 	l.flights.mu.Lock()
 	fl := l.flights.byID[id]
 	if fl == nil && id == "" {
-		fl, _ = l.flights.only()
+		fl = l.flights.only()
 	}
 	l.flights.mu.Unlock()
 	if fl == nil {
@@ -184,15 +183,22 @@ func (l *stdioLink) bury(cause error) {
 	_ = l.in.Close()
 	select {
 	case <-l.process.Done():
-	case <-time.After(notice):
+	case <-time.After(l.patience.notice):
 	}
-	l.o.Command.crew.leave(l.verdict())
+	l.said.close()
+	l.leaves()
 	l.flights.fail(&junctor.Error{Code: junctor.CodeUpstream, Message: l.obituary(), Cause: errors.Join(errLost, cause)})
 	if !l.stopping.Load() {
 		l.o.Logger.Warn("the process of a server ended by itself", "server", l.o.ID, "exit", l.exit())
 	}
 	l.leave()
+	l.o.Command.crew.leave()
 	close(l.ended)
+}
+
+// leaves tells the crew that the child is on its way out.
+func (l *stdioLink) leaves() {
+	l.leaving.Do(func() { l.o.Command.crew.leaves(l.verdict()) })
 }
 
 // obituary says that the child is no more, how it ended, and its last words.
@@ -217,6 +223,7 @@ func (l *stdioLink) close() error {
 // stop ends the child: its input ends, then it is asked, then killed. It waits.
 func (l *stdioLink) stop() {
 	l.stopping.Store(true)
+	l.leaves()
 	l.flights.fail(&junctor.Error{Code: junctor.CodeUnavailable, Message: "the process of server " + l.o.ID + " was stopped", Cause: errLost})
 	l.cancel()
 	l.asks.close()

@@ -99,14 +99,15 @@ func (s *Server) following() {
 		if !s.sleepy(err) {
 			wait = time.After(jitter(backoff(firstFollow, mostFollow, failures-1)))
 		}
-		s.o.Logger.Debug("a server is not followed for now", "server", s.o.ID, "error", err)
+		s.o.Logger.Debug("a server is not followed for now", "server", s.o.ID, "error", s.o.Scrub(err.Error()))
 	}
 }
 
 // sleepy says that only use wakes the server again: it refused us, or it is a
 // command, which is not kept running for its lists.
 func (s *Server) sleepy(err error) bool {
-	return junctor.CodeOf(err) == junctor.CodeUnauthenticated || s.o.Transport == TransportStdio
+	uris, _ := s.watch.subs.uris()
+	return junctor.CodeOf(err) == junctor.CodeUnauthenticated || s.o.Transport == TransportStdio && len(uris) == 0
 }
 
 // attend follows the server over one link, until that ends.
@@ -119,6 +120,9 @@ func (s *Server) attend(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.mu.Lock()
+	s.followed = sess
+	s.mu.Unlock()
 	if s.o.Transport == TransportStdio {
 		s.release(sess) // it may be stopped when nobody calls
 	} else {

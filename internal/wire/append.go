@@ -40,6 +40,14 @@ func AppendRequest(dst, id []byte, method string, params []byte) []byte {
 	return appendMethod(appendHead(dst, id), method, params)
 }
 
+// AppendRequestOpen appends a request up to its params: they and a closing brace
+// are to follow.
+func AppendRequestOpen(dst, id []byte, method string) []byte {
+	dst = append(appendHead(dst, id), `,"method":`...)
+	dst = AppendString(dst, method)
+	return append(dst, `,"params":`...)
+}
+
 // AppendNotification appends a notification. Without params it has none.
 func AppendNotification(dst []byte, method string, params []byte) []byte {
 	return appendMethod(append(dst, `{"jsonrpc":"2.0"`...), method, params)

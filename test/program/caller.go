@@ -105,6 +105,9 @@ func (c *Caller) Send(ctx context.Context, body, tool string) (Answer, error) {
 	return a, nil
 }
 
+// Key is the key that the caller shows.
+func (c *Caller) Key() string { return c.key }
+
 // CloseIdle closes the connections that nobody uses now.
 func (c *Caller) CloseIdle() { c.http.CloseIdleConnections() }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/junctor-mcp/junctor/internal/proc"
 	"github.com/junctor-mcp/junctor/internal/testkit"
+	"github.com/junctor-mcp/junctor/test/program"
 )
 
 // TestMain lets this binary be a server over stdio, and the guard of one.
@@ -24,7 +25,13 @@ func TestMain(m *testing.M) {
 		os.Exit(proc.Reap(os.Args[2:]))
 	}
 	if os.Getenv("PLAY_SERVER") == "" {
-		os.Exit(m.Run())
+		os.Exit(program.Main(m))
+	}
+	if roll := os.Getenv("ROLL"); roll != "" {
+		if err := enroll(roll); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 	}
 	s := mcp.NewServer(&mcp.Implementation{Name: "child", Version: "1"}, nil)
 	mcp.AddTool(s, &mcp.Tool{Name: "env"}, func(_ context.Context, _ *mcp.CallToolRequest, in struct {
@@ -32,6 +39,16 @@ func TestMain(m *testing.M) {
 	},
 	) (*mcp.CallToolResult, any, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: os.Getenv(in.Name)}}}, nil, nil
+	})
+	mcp.AddTool(s, &mcp.Tool{Name: "echo"}, func(_ context.Context, _ *mcp.CallToolRequest, in struct {
+		Text string `json:"text"`
+	},
+	) (*mcp.CallToolResult, any, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: in.Text}}}, nil, nil
+	})
+	mcp.AddTool(s, &mcp.Tool{Name: "quit"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		os.Exit(0)
+		return nil, nil, nil
 	})
 	fmt.Fprintln(os.Stderr, "the child says hello with", os.Getenv("TOKEN"))
 	if err := s.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
@@ -129,6 +146,21 @@ func TestTheOperatorBringsACommand(t *testing.T) {
 	if !strings.Contains(r.Body, "the child says hello with ***") || strings.Contains(r.Body, "canary") || !strings.Contains(r.Body, `"OTHER":"file:`) {
 		t.Errorf("%s", r.Body)
 	}
+	// References are read anew for each process, and none is shown.
+	if err := os.WriteFile(file, []byte("canary-anew\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if get("OTHER") != "from-a-file" {
+		t.Error("a running process has another environment")
+	}
+	i.Do(t, "POST", "/api/v1/tools/child__quit/call", `{"arguments":{}}`)
+	if got := get("OTHER"); got != "canary-anew" {
+		t.Errorf("the next process has %q", got)
+	}
+	if err := os.WriteFile(file, []byte("from-a-file\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	i.Do(t, "POST", "/api/v1/tools/child__quit/call", `{"arguments":{}}`)
 	// A writer may hide a tool of it, but not change what is run.
 	writer := key(t, i, "servers:write")
 	if r := i.Do(t, "PATCH", "/api/v1/servers/child", `{"overrides":{"env":{"description":"d"}}}`, as(writer)); r.Status != 200 {

@@ -19,7 +19,7 @@ func brought(id string) junctor.Server {
 			Transport: junctor.TransportHTTP, URL: "https://example.com/mcp", Command: []string{"a", "b c", "é"},
 			Env: map[string]string{"A": junctor.Masked}, Cwd: "/srv",
 			Auth:    &junctor.Auth{Type: junctor.AuthAPIKey, Header: "X-Key", Secret: "env:NAME"},
-			Headers: map[string]string{"X-Team": junctor.Masked}, Isolation: junctor.IsolationUser, TimeoutMS: 1500,
+			Headers: map[string]string{"X-Team": junctor.Masked}, Isolation: junctor.IsolationUser, MaxSessions: 7, TimeoutMS: 1500,
 			Overrides: map[string]junctor.Override{"drop": {Hide: true}, "find": {Name: "search", Description: "Finds"}},
 		},
 	}
@@ -86,7 +86,7 @@ func connectionTests() map[string]func(*trial) {
 			at := time.UnixMicro(1234567890).UTC()
 			for _, seen := range []store.SeenServer{
 				{Offer: []byte("{\"a\":\x00\xff}"), At: at},
-				{Offer: []byte{}, Isolated: true, At: at.Add(time.Second)},
+				{Offer: []byte{}, Isolated: "it asked", At: at.Add(time.Second)},
 			} {
 				ok(t, st.SawServer(t.Context(), "notes", seen))
 				if diff := cmp.Diff(seen, must(st.SeenServer(t.Context(), "notes"))(t), cmpopts.EquateEmpty()); diff != "" {

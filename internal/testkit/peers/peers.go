@@ -131,7 +131,7 @@ type Tag struct {
 const holdLimit = time.Minute
 
 // New makes the server without a transport. Its tool tag answers with the nonce
-// it was called with.
+// it was called with, its tool seen with how many calls there were.
 func New(seen *Counts) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "peer", Version: "1"}, nil)
 	mcp.AddTool(s, &mcp.Tool{Name: "tag", Description: "says the nonce again"}, func(ctx context.Context, r *mcp.CallToolRequest, in Tag) (*mcp.CallToolResult, any, error) {
@@ -155,6 +155,9 @@ func New(seen *Counts) *mcp.Server {
 			return nil, nil, fmt.Errorf("held %s until it was cancelled", in.Nonce)
 		}
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: in.Nonce}}}, nil, nil
+	})
+	mcp.AddTool(s, &mcp.Tool{Name: "seen"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprint(seen.Calls.Load(), " ", seen.Cancelled.Load())}}}, nil, nil
 	})
 	return s
 }

@@ -1,0 +1,68 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// server is what the operator tells an instance of a server.
+type server struct {
+	ID      string   `json:"id"`
+	URL     string   `json:"url,omitempty"`
+	Command []string `json:"command,omitempty"`
+}
+
+// addServers adds servers to an instance, as its operator.
+func (r *run) addServers(ctx context.Context, in *instance, all []server) error {
+	for _, s := range all {
+		if err := in.ask(ctx, http.MethodPost, "servers", s); err != nil {
+			return r.broken(Junctor, "did not take the server "+s.ID, err)
+		}
+	}
+	return nil
+}
+
+// switchServer switches a server of an instance on or off.
+func (in *instance) switchServer(ctx context.Context, id string, on bool) error {
+	state := junctor.StateInactive
+	if on {
+		state = junctor.StateActive
+	}
+	return in.ask(ctx, http.MethodPatch, "servers/"+id, map[string]junctor.ServerState{"state": state})
+}
+
+// ask sends one request to the admin API, through the operator's socket.
+func (in *instance) ask(ctx context.Context, method, path string, body any) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, "http://junctor/api/v1/"+path, bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "unix", in.socket)
+	}}
+	res, err := (&http.Client{Transport: transport}).Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode/100 != 2 {
+		said, _ := io.ReadAll(io.LimitReader(res.Body, 1000))
+		return junctor.Errorf(junctor.CodeUpstream, "%s %s: status %s, %s", method, path, strconv.Itoa(res.StatusCode), said)
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+package bench
+
+import (
+	"bytes"
+	"errors"
+)
+
+var errScan = errors.New("not a JSON object")
+
+// members hands out the members of a JSON object as they stand, keys without
+// their quotes, until yield says false. It finds where values end and checks
+// little else: the yardsticks must cost next to nothing.
+func members(b []byte, yield func(key, value []byte) bool) error {
+	i := space(b, 0)
+	if i >= len(b) || b[i] != '{' {
+		return errScan
+	}
+	for i = space(b, i+1); i < len(b) && b[i] != '}'; {
+		end := stringEnd(b, i)
+		if end < 0 {
+			return errScan
+		}
+		key := b[i+1 : end-1]
+		if i = space(b, end); i >= len(b) || b[i] != ':' {
+			return errScan
+		}
+		i = space(b, i+1)
+		if end = valueEnd(b, i); end < 0 {
+			return errScan
+		}
+		if !yield(key, b[i:end]) {
+			return nil
+		}
+		if i = space(b, end); i < len(b) && b[i] == ',' {
+			i = space(b, i+1)
+		} else if i < len(b) && b[i] != '}' {
+			return errScan
+		}
+	}
+	if i >= len(b) {
+		return errScan
+	}
+	return nil
+}
+
+// member is the value of one member; nil where there is none.
+func member(b []byte, name string) (value []byte) {
+	_ = members(b, func(k, v []byte) bool {
+		if string(k) == name {
+			value = v
+			return false
+		}
+		return true
+	})
+	return value
+}
+
+func space(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// stringEnd is where the string that begins at i ends; -1 is nowhere.
+func stringEnd(b []byte, i int) int {
+	if i >= len(b) || b[i] != '"' {
+		return -1
+	}
+	for i++; ; i++ {
+		n := bytes.IndexByte(b[i:], '"')
+		if n < 0 {
+			return -1
+		}
+		i += n
+		back := 0
+		for b[i-1-back] == '\\' { // stops at the quote that began the string
+			back++
+		}
+		if back%2 == 0 {
+			return i + 1
+		}
+	}
+}
+
+// valueEnd is where the value that begins at i ends; -1 is nowhere.
+func valueEnd(b []byte, i int) int {
+	if i >= len(b) {
+		return -1
+	}
+	switch b[i] {
+	case '"':
+		return stringEnd(b, i)
+	case '{', '[':
+		return nestEnd(b, i)
+	}
+	end := i
+	for end < len(b) && b[end] > ' ' && b[end] != ',' && b[end] != '}' && b[end] != ']' {
+		end++
+	}
+	if end == i {
+		return -1
+	}
+	return end
+}
+
+func nestEnd(b []byte, i int) int {
+	for depth := 0; i < len(b); i++ {
+		switch b[i] {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		case '"':
+			end := stringEnd(b, i)
+			if end < 0 {
+				return -1
+			}
+			i = end - 1
+		}
+	}
+	return -1
+}

@@ -1,0 +1,166 @@
+package egress
+
+import (
+	"errors"
+	"net"
+	"syscall"
+	"time"
+)
+
+// errWouldWait says that a socket has nothing to read, or no room to write.
+var errWouldWait = errors.New("the socket would have to be waited for")
+
+const (
+	// oneWrite is up to where a request is sent in one piece. An idle socket has
+	// room for it, so that sending never waits for the other side.
+	oneWrite = 16 << 10
+	// leaveFor is how long the rest of an answer may take that nobody waits for.
+	leaveFor = 250 * time.Millisecond
+)
+
+// conn is one HTTP/1.1 connection. It has no goroutine: whoever makes a request
+// on it writes and reads by itself.
+type conn struct {
+	net.Conn
+	raw *raw
+	in  incoming
+	out []byte // the request
+
+	probe [1]byte
+
+	sent    bool       // the socket has taken a byte of the request
+	spoilt  bool       // not to be used again
+	writing chan error // the rest of a large request is on its way; holds one
+
+	until   time.Time // when idle: not to be used after this
+	pending bool      // when idle: the rest of the last answer is still to come
+}
+
+func newConn(c net.Conn) (*conn, error) {
+	sc, ok := c.(syscall.Conn)
+	if !ok {
+		_ = c.Close()
+		return nil, errors.New("the connection is no socket")
+	}
+	r, err := newRaw(sc)
+	if err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	nc := &conn{Conn: c, raw: r}
+	nc.in.src = c
+	return nc, nil
+}
+
+// send writes a request. Where the other side does
+// not take all of it at once, the rest is sent beside the reading: it may answer
+// before it has read everything, or without ever doing so. The parts must stay
+// as they are until finishWriting.
+func (c *conn) send(q *request) error {
+	c.sent, c.writing = false, nil
+	c.out = q.appendHead(c.out[:0])
+	parts := q.parts
+	for len(parts) > 0 && len(c.out) < oneWrite {
+		room := oneWrite - len(c.out)
+		if len(parts[0]) <= room {
+			c.out = append(c.out, parts[0]...)
+			parts = parts[1:]
+			continue
+		}
+		c.out = append(c.out, parts[0][:room]...)
+		rest := parts[0][room:]
+		return c.sendLarge(rest, parts[1:])
+	}
+	if len(parts) > 0 {
+		return c.sendLarge(nil, parts)
+	}
+	n, err := c.Write(c.out)
+	c.sent = n > 0
+	return err
+}
+
+func (c *conn) sendLarge(rest []byte, parts [][]byte) error {
+	all := append(net.Buffers{c.out, rest}, parts...)
+	for len(all) > 0 {
+		if len(all[0]) == 0 {
+			all = all[1:]
+			continue
+		}
+		n, err := c.raw.write(all[0])
+		c.sent = c.sent || n > 0
+		all[0] = all[0][n:]
+		if errors.Is(err, errWouldWait) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	c.sent = true // it may be, from now on
+	c.writing = make(chan error, 1)
+	go func(done chan<- error) {
+		_, err := all.WriteTo(c.Conn)
+		done <- err
+	}(c.writing)
+	return nil
+}
+
+// finishWriting gives the request's parts back to their owner: what was not
+// sent by now will not be.
+func (c *conn) finishWriting() {
+	if c.writing == nil {
+		return
+	}
+	select {
+	case err := <-c.writing:
+		c.spoilt = c.spoilt || err != nil
+	default:
+		c.spoilt = true
+		_ = c.Close()
+		<-c.writing
+	}
+	c.writing = nil
+}
+
+// usable says whether an idle connection can take a request. It does not wait:
+// a connection that the other side closed, or on which it said something that
+// nobody asked for, is none.
+func (c *conn) usable() bool {
+	if c.pending {
+		return c.settle()
+	}
+	_, err := c.raw.read(c.probe[:])
+	return errors.Is(err, errWouldWait)
+}
+
+// ready says whether a connection can wait for its next request, or, when its
+// answer is left, for the end of that.
+func (c *conn) ready(leave bool) bool {
+	if c.pending = !c.in.done(); !c.pending {
+		return true
+	}
+	return leave && c.in.kind != bodyToEnd && (c.settle() || c.in.err == nil)
+}
+
+// settle takes the rest of an answer that has arrived by now.
+func (c *conn) settle() bool {
+	c.in.src = rawReader{c.raw}
+	defer func() { c.in.src = c.Conn }()
+	for waste := c.out[:cap(c.out)]; ; {
+		if _, err := c.in.readBody(waste); err != nil {
+			break
+		}
+	}
+	if c.in.done() {
+		c.pending = false
+		return true
+	}
+	return false
+}
+
+type rawReader struct{ raw *raw }
+
+func (r rawReader) Read(p []byte) (int, error) { return r.raw.read(p) }

@@ -1,0 +1,210 @@
+package egress
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strconv"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// Line is the way to one URL over connections of our own, for plain http: a
+// request is written and its answer read by whoever makes it, without the
+// goroutines and header maps of an http.Transport. The connections are shared
+// with all other lines of the same client to the same address, and are made
+// under the rules of that client, each address judged when it is dialled.
+type Line struct {
+	client *http.Client
+	via    *guarded
+	pool   *pool
+	url    *url.URL
+	first  []byte // the request line and Host
+}
+
+// LineTo gives the line to a URL under the rules of a client that Egress.Client
+// made. ok is false where there is none, and the client itself has to be used:
+// for https, through a proxy, and for addresses that have to be rewritten first.
+func LineTo(c *http.Client, u *url.URL) (line *Line, ok bool) {
+	via, ours := c.Transport.(*guarded)
+	if !ours || c.Timeout != 0 || via.maxBytes >= 0 || u.Scheme != "http" || u.Opaque != "" {
+		return nil, false
+	}
+	host := u.Hostname()
+	if via.judge.url(u, via.proxied) != nil || via.proxied && !via.judge.direct(host) {
+		return nil, false // the client says what is wrong with it
+	}
+	target := u.RequestURI()
+	if !plain(u.Host) || !plain(target) {
+		return nil, false
+	}
+	first := "POST " + target + " HTTP/1.1\r\nHost: " + u.Host + "\r\n"
+	return &Line{client: c, via: via, pool: via.lines.to(net.JoinHostPort(host, port(u))), url: u, first: []byte(first)}, true
+}
+
+// plain says whether a part of a URL can be sent as it is.
+func plain(s string) bool {
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] >= 0x7f {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// Head is the part of a request's head that does not change.
+type Head struct{ text []byte }
+
+// Field is a header field of one request.
+type Field struct{ Name, Value string }
+
+// Head renders the header that requests have in common. What a connection says
+// about itself is not the caller's to say, and is left out.
+func (l *Line) Head(h http.Header) (*Head, error) {
+	text := bytes.Clone(l.first)
+	for name, values := range h {
+		if ownField(name) {
+			continue
+		}
+		for _, v := range values {
+			f := Field{name, v}
+			if err := f.check(); err != nil {
+				return nil, err
+			}
+			text = f.appendTo(text)
+		}
+	}
+	return &Head{text: text}, nil
+}
+
+// ownField says whether a header field is for the connection, or made here.
+func ownField(name string) bool {
+	switch http.CanonicalHeaderKey(name) {
+	case "Host", "Content-Length", "Transfer-Encoding", "Trailer", "Te", "Connection", "Keep-Alive", "Upgrade", "Expect", "Proxy-Connection", "Accept-Encoding":
+		return true
+	}
+	return false
+}
+
+// check says whether a field can be sent without becoming another.
+func (f Field) check() error {
+	valid := f.Name != ""
+	for i := range len(f.Name) {
+		valid = valid && tokenByte(f.Name[i])
+	}
+	for i := range len(f.Value) {
+		c := f.Value[i]
+		valid = valid && (c >= ' ' && c != 0x7f || c == '\t')
+	}
+	if !valid {
+		return junctor.Errorf(junctor.CodeInvalid, "the header %q cannot be sent: its name or value has characters that are not allowed there", f.Name)
+	}
+	return nil
+}
+
+func (f Field) appendTo(dst []byte) []byte {
+	dst = append(append(dst, f.Name...), ": "...)
+	return append(append(dst, f.Value...), '\r', '\n')
+}
+
+// Post sends a request whose body is made of parts, which must not change
+// before the reply is closed, and reads the head of the answer into r, which
+// must be new. When ctx ends, or r.Break is called, it comes back at once. Its
+// errors are those of Egress.Client; they are CodeUnreachable, and only then,
+// when nothing of the request was sent. A request of which anything was sent is
+// never sent again. After an error r needs no Close.
+func (l *Line) Post(ctx context.Context, r *Reply, h *Head, fields []Field, parts ...[]byte) error {
+	for _, f := range fields {
+		if err := f.check(); err != nil {
+			return err
+		}
+	}
+	r.line, r.ctx = l, ctx
+	if ctx.Done() != nil {
+		r.stop = context.AfterFunc(ctx, r.Break)
+	}
+	err := l.exchange(ctx, r, request{h, fields, parts})
+	if err == nil {
+		return nil
+	}
+	r.fail()
+	return l.via.refused(ctx, l.url.Host, classify(ctx, l.url.Host, err))
+}
+
+// request is what is sent.
+type request struct {
+	head   *Head
+	fields []Field
+	parts  [][]byte
+}
+
+func (q *request) appendHead(dst []byte) []byte {
+	size := 0
+	for _, p := range q.parts {
+		size += len(p)
+	}
+	dst = append(dst, q.head.text...)
+	for _, f := range q.fields {
+		dst = f.appendTo(dst)
+	}
+	dst = append(dst, "Content-Length: "...)
+	dst = strconv.AppendInt(dst, int64(size), 10)
+	return append(dst, "\r\n\r\n"...)
+}
+
+// exchange sends the request on an idle connection or on a new one.
+func (l *Line) exchange(ctx context.Context, r *Reply, q request) error {
+	for {
+		c, reused := l.pool.take(), true
+		if c == nil {
+			reused = false
+			var err error
+			if c, err = l.dial(ctx, r); err != nil {
+				return err
+			}
+		}
+		if !r.hold(c) {
+			return errBroken
+		}
+		err := c.send(&q)
+		if err != nil && !c.sent {
+			r.drop()
+			if reused && !r.isBroken() {
+				continue // the other side had closed it, and knows nothing of this
+			}
+			return notSent(ctx, l.url.Host, err)
+		}
+		// A server that answers early may close before it has read all.
+		c.spoilt = err != nil
+		c.in.begin()
+		headErr := c.in.readHead()
+		if trace := httptrace.ContextClientTrace(ctx); trace != nil && trace.GotFirstResponseByte != nil && c.in.w > 0 {
+			trace.GotFirstResponseByte()
+		}
+		if headErr != nil {
+			return headError(l.url.Host, headErr)
+		}
+		r.Status, r.Length = c.in.status, c.in.bodyLength()
+		return nil
+	}
+}
+
+// dial makes a connection, unless the reply is broken meanwhile.
+func (l *Line) dial(ctx context.Context, r *Reply) (*conn, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if !r.dialling(cancel) {
+		return nil, errBroken
+	}
+	return l.pool.make(ctx)
+}
+
+func notSent(ctx context.Context, host string, err error) error {
+	if ctx.Err() != nil {
+		return ended(ctx)
+	}
+	return fail(junctor.CodeUnreachable, "the connection to "+host+" was closed before anything was sent", err)
+}

@@ -1,0 +1,624 @@
+package egress
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// lineTo gives the line to an address on loopback.
+func lineTo(t testing.TB, at string) *Line {
+	t.Helper()
+	u, err := url.Parse(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, ok := LineTo(streamClient(t, loopback()), u)
+	if !ok {
+		t.Fatalf("no line to %s", at)
+	}
+	return line
+}
+
+func streamClient(t testing.TB, opt Options) *http.Client {
+	t.Helper()
+	opt.Logger = discard()
+	e, err := New(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := e.Client(ClientOptions{Timeout: -1, MaxBytes: -1})
+	t.Cleanup(c.CloseIdleConnections)
+	return c
+}
+
+// say posts a body and gives the status and body of the answer.
+func say(ctx context.Context, l *Line, body string, fields ...Field) (int, string, error) {
+	h, err := l.Head(http.Header{"Content-Type": {"text/plain"}})
+	if err != nil {
+		return 0, "", err
+	}
+	r := &Reply{}
+	if err := l.Post(ctx, r, h, fields, []byte(body[:len(body)/2]), []byte(body[len(body)/2:])); err != nil {
+		return 0, "", err
+	}
+	defer r.Close()
+	got, err := io.ReadAll(r)
+	return r.Status, string(got), err
+}
+
+func must(t testing.TB, l *Line, body string) string {
+	t.Helper()
+	status, got, err := say(t.Context(), l, body)
+	if err != nil || status != http.StatusOK {
+		t.Fatalf("%d, %v", status, err)
+	}
+	return got
+}
+
+// script is a server that answers each request on a connection as it is told.
+type script struct {
+	url      string
+	conns    atomic.Int32
+	requests atomic.Int32
+}
+
+func newScript(t testing.TB, answer func(c net.Conn, request int, body string) (goOn bool)) *script {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &script{url: "http://" + ln.Addr().String() + "/mcp"}
+	var running sync.WaitGroup
+	var open sync.Map
+	running.Go(func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			s.conns.Add(1)
+			open.Store(c, nil)
+			running.Go(func() {
+				defer c.Close()
+				r := bufio.NewReader(c)
+				for {
+					req, err := http.ReadRequest(r)
+					if err != nil {
+						return
+					}
+					n := int(s.requests.Add(1))
+					body, err := io.ReadAll(req.Body)
+					if err != nil || !answer(c, n, string(body)) {
+						return
+					}
+				}
+			})
+		}
+	})
+	t.Cleanup(func() {
+		_ = ln.Close()
+		open.Range(func(c, _ any) bool { _ = c.(net.Conn).Close(); return true })
+		running.Wait()
+	})
+	return s
+}
+
+func reply(c net.Conn, text string) bool {
+	_, err := io.WriteString(c, text)
+	return err == nil
+}
+
+func sized(body string) string {
+	return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+}
+
+func echoes(c net.Conn, _ int, body string) bool { return reply(c, sized(body)) }
+
+func TestLineUsesAConnectionAgain(t *testing.T) {
+	leaksNothing(t)
+	for name, answer := range map[string]func(net.Conn, int, string) bool{
+		"length": echoes,
+		"chunks": func(c net.Conn, _ int, body string) bool {
+			return reply(c, fmt.Sprintf("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(body), body))
+		},
+		"pieces": func(c net.Conn, _ int, body string) bool {
+			return reply(c, "HTTP/1.1 100 Continue\r\n\r\n") && reply(c, "HTTP/1.1 200 OK\r\nContent-Le") && reply(c, fmt.Sprintf("ngth: %d\r\n\r\n", len(body))) && reply(c, body)
+		},
+		"kept 5s": func(c net.Conn, _ int, body string) bool {
+			return reply(c, fmt.Sprintf("HTTP/1.1 200 OK\r\nKeep-Alive: timeout=5\r\nContent-Length: %d\r\n\r\n%s", len(body), body))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScript(t, answer)
+			l := lineTo(t, s.url)
+			for i := range 50 {
+				text := fmt.Sprint("call ", i)
+				if got := must(t, l, text); got != text {
+					t.Fatalf("%q", got)
+				}
+			}
+			if n := s.conns.Load(); n != 1 {
+				t.Errorf("%d connections for 50 calls", n)
+			}
+		})
+	}
+}
+
+func TestLineDialsAnew(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]func(net.Conn, int, string) bool{
+		"closed by the server": func(c net.Conn, _ int, body string) bool { reply(c, sized(body)); return false },
+		"announced close": func(c net.Conn, _ int, body string) bool {
+			return reply(c, strings.Replace(sized(body), "\r\n", "\r\nConnection: close\r\n", 1))
+		},
+		"HTTP/1.0": func(c net.Conn, _ int, body string) bool {
+			return reply(c, strings.Replace(sized(body), "1.1", "1.0", 1))
+		},
+		"keeps nothing": func(c net.Conn, _ int, body string) bool {
+			return reply(c, strings.Replace(sized(body), "\r\n", "\r\nKeep-Alive: timeout=0\r\n", 1))
+		},
+		"something nobody asked": func(c net.Conn, _ int, body string) bool { return reply(c, sized(body)+sized("stray")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScript(t, answer)
+			l := lineTo(t, s.url)
+			for i := range 5 {
+				text := fmt.Sprint("call ", i)
+				if got := must(t, l, text); got != text {
+					t.Fatalf("%q", got)
+				}
+				waitIdle(l, name == "closed by the server")
+			}
+			if n := s.conns.Load(); n != 5 {
+				t.Errorf("%d connections for 5 calls", n)
+			}
+		})
+	}
+}
+
+// waitIdle waits until the close of an idle connection has arrived.
+func waitIdle(l *Line, wait bool) {
+	for wait {
+		c := l.pool.pop()
+		if c == nil {
+			return
+		}
+		alive := c.usable()
+		l.pool.putBack([]*conn{c})
+		if !alive {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// A stray answer that comes late must not become the answer to the next call.
+func TestLineDropsWhatNobodyAskedFor(t *testing.T) {
+	t.Parallel()
+	stray := make(chan struct{})
+	s := newScript(t, func(c net.Conn, n int, body string) bool {
+		ok := reply(c, sized(body))
+		if n == 1 {
+			ok = ok && reply(c, sized("not yours"))
+			close(stray)
+		}
+		return ok
+	})
+	l := lineTo(t, s.url)
+	must(t, l, "one")
+	<-stray
+	waitIdle(l, true)
+	if got := must(t, l, "two"); got != "two" {
+		t.Errorf("the answer to another: %q", got)
+	}
+}
+
+// What was sent is never sent again by itself: it may have run.
+func TestLineSendsOnce(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]func(net.Conn, int, string) bool{
+		"first on the connection": func(net.Conn, int, string) bool { return false },
+		"used before":             func(c net.Conn, n int, body string) bool { return n == 1 && echoes(c, n, body) },
+		"half a head": func(c net.Conn, n int, body string) bool {
+			return n == 1 && echoes(c, n, body) || reply(c, "HTTP/1.1 200 OK\r\nConte") && false
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScript(t, answer)
+			l := lineTo(t, s.url)
+			calls := int32(1)
+			if name != "first on the connection" {
+				must(t, l, "warm")
+				calls = 2
+			}
+			_, _, err := say(t.Context(), l, "once")
+			if junctor.CodeOf(err) != junctor.CodeUpstream {
+				t.Errorf("%v", err)
+			}
+			if n := s.requests.Load(); n != calls {
+				t.Errorf("%d requests", n)
+			}
+		})
+	}
+}
+
+func TestLineErrors(t *testing.T) {
+	t.Parallel()
+	dead := newScript(t, echoes)
+	for name, c := range map[string]struct {
+		answer string
+		code   junctor.Code
+	}{
+		"no HTTP":     {"220 mail.example\r\n", junctor.CodeUpstream},
+		"large head":  {"HTTP/1.1 200 OK\r\n" + strings.Repeat("X: yyyyyyyyyyyyyyyyyyyyyyyy\r\n", 4<<10), junctor.CodeTooLarge},
+		"cut body":    {"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc", junctor.CodeUpstream},
+		"cut chunks":  {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nabc", junctor.CodeUpstream},
+		"two lengths": {"HTTP/1.1 200 OK\r\nContent-Length: 9\r\nContent-Length: 3\r\n\r\nabc", junctor.CodeUpstream},
+	} {
+		s := newScript(t, func(conn net.Conn, _ int, _ string) bool { reply(conn, c.answer); return false })
+		l := lineTo(t, s.url)
+		if _, _, err := say(t.Context(), l, "x"); junctor.CodeOf(err) != c.code {
+			t.Errorf("%s: %v", name, err)
+		}
+		if l.pool.open != 0 {
+			t.Errorf("%s: %d connections are left", name, l.pool.open)
+		}
+	}
+	u, _ := url.Parse("http://127.0.0.1:1/")
+	if l, ok := LineTo(streamClient(t, loopback()), u); !ok {
+		t.Error("no line")
+	} else if _, _, err := say(t.Context(), l, "x"); junctor.CodeOf(err) != junctor.CodeUnreachable {
+		t.Errorf("nobody there: %v", err)
+	}
+	l := lineTo(t, dead.url)
+	if _, _, err := say(t.Context(), l, "x", Field{"X-Name", "a\r\nInjected: b"}); junctor.CodeOf(err) != junctor.CodeInvalid {
+		t.Errorf("a header that becomes two: %v", err)
+	}
+	if _, err := l.Head(http.Header{"X Y": {"a"}}); junctor.CodeOf(err) != junctor.CodeInvalid {
+		t.Errorf("a name that is none: %v", err)
+	}
+}
+
+// A line is for what a client would do over plain http itself, and nothing else.
+func TestLineIsJudged(t *testing.T) {
+	t.Parallel()
+	client := streamClient(t, loopback())
+	for _, at := range []string{
+		"https://127.0.0.1/", "http://10.0.0.1/", "http://127.0.0.2/", "http://169.254.169.254/", "http://[::1]/", "http://8.8.8.8/", "http://user:pass@127.0.0.1/",
+		"http://127.1/", "http://2130706433/", "http://127.0.0.1/a?b c", "http://bücher.example/", "ftp://127.0.0.1/",
+	} {
+		u, err := url.Parse(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := LineTo(client, u); ok {
+			t.Errorf("a line to %s", at)
+		}
+	}
+	// A name is judged by what it means when it is dialled.
+	s := newScript(t, echoes)
+	u, _ := url.Parse(strings.Replace(s.url, "127.0.0.1", "localhost", 1))
+	elsewhere := Options{Allow: prefixes("10.0.0.0/8")}
+	l, ok := LineTo(streamClient(t, elsewhere), u)
+	if !ok {
+		t.Fatal("no line")
+	}
+	if _, _, err := say(t.Context(), l, "x"); junctor.CodeOf(err) != junctor.CodeDenied || strings.Contains(err.Error(), "127.0.0.1") {
+		t.Errorf("%v", err)
+	}
+	if s.conns.Load() != 0 {
+		t.Error("it was dialled")
+	}
+	proxied := loopback()
+	proxied.Proxy, _ = url.Parse("http://proxy.example:3128")
+	at, _ := url.Parse("http://example.com/")
+	if _, ok := LineTo(streamClient(t, proxied), at); ok {
+		t.Error("a line past the proxy")
+	}
+	bounded := streamClient(t, loopback())
+	bounded.Timeout = time.Second
+	if _, ok := LineTo(bounded, mustURL(t, s.url)); ok {
+		t.Error("a line past the client's time-out")
+	}
+	if _, ok := LineTo(http.DefaultClient, mustURL(t, s.url)); ok {
+		t.Error("a line of a client that is not ours")
+	}
+}
+
+func TestLineEndsWithItsContext(t *testing.T) {
+	leaksNothing(t)
+	heard := make(chan struct{}, 1)
+	s := newScript(t, func(c net.Conn, n int, body string) bool {
+		if strings.HasPrefix(body, "begin") {
+			reply(c, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n")
+		}
+		if body != "answer" {
+			heard <- struct{}{}
+			_, _ = c.Read(make([]byte, 1)) // until we hang up
+			return false
+		}
+		return echoes(c, n, body)
+	})
+	l := lineTo(t, s.url)
+	for _, text := range []string{"wait", "begin"} {
+		for name, want := range map[string]junctor.Code{"cancel": junctor.CodeCanceled, "deadline": junctor.CodeTimeout} {
+			ctx, cancel := context.WithCancel(t.Context())
+			if name == "deadline" {
+				ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
+			}
+			go func() {
+				<-heard
+				if name == "cancel" {
+					cancel()
+				}
+			}()
+			_, _, err := say(ctx, l, text)
+			cancel()
+			if junctor.CodeOf(err) != want {
+				t.Errorf("%s, %s: %v", text, name, err)
+			}
+		}
+	}
+	r := &Reply{}
+	go func() { <-heard; r.Break() }()
+	h, _ := l.Head(nil)
+	if err := l.Post(t.Context(), r, h, nil, []byte("wait")); err == nil {
+		t.Error("broken off, and no error")
+	}
+	if got := must(t, l, "answer"); got != "answer" {
+		t.Errorf("%q", got)
+	}
+	done, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := say(done, l, "late"); junctor.CodeOf(err) != junctor.CodeCanceled {
+		t.Errorf("%v", err)
+	}
+	if l.pool.open > 1 {
+		t.Errorf("%d connections are left", l.pool.open)
+	}
+}
+
+// A server may answer before it has read the request, or without reading it.
+func TestLineTakesAnEarlyAnswer(t *testing.T) {
+	leaksNothing(t)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	hold := make(chan struct{})
+	defer close(hold)
+	go func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				_, _ = c.Read(make([]byte, 100))
+				reply(c, "HTTP/1.1 413 Content Too Large\r\nContent-Length: 5\r\n\r\nlarge")
+				<-hold
+			}()
+		}
+	}()
+	l := lineTo(t, "http://"+ln.Addr().String()+"/")
+	for _, size := range []int{100, 100 << 10, 16 << 20} {
+		status, got, err := say(t.Context(), l, strings.Repeat("x", size))
+		if err != nil || status != http.StatusRequestEntityTooLarge || got != "large" {
+			t.Errorf("%d bytes: %d %q %v", size, status, got, err)
+		}
+		l.pool.closeIdle()
+	}
+}
+
+func TestLineCarriesLargeBodies(t *testing.T) {
+	t.Parallel()
+	s := newScript(t, echoes)
+	l := lineTo(t, s.url)
+	for _, size := range []int{oneWrite - 1000, oneWrite - 1, oneWrite, oneWrite + 1, 64 << 10, 1 << 20, 8 << 20} {
+		text := strings.Repeat("0123456789abcdef", size/16) + strings.Repeat("z", size%16)
+		if got := must(t, l, text); got != text {
+			t.Errorf("%d bytes came back as %d", size, len(got))
+		}
+	}
+	if n := s.conns.Load(); n != 1 {
+		t.Errorf("%d connections", n)
+	}
+}
+
+// The rest of a stream is not waited for, and its connection is used again.
+func TestLineLeavesAStream(t *testing.T) {
+	t.Parallel()
+	ended := make(chan struct{}, 1)
+	endless := false
+	s := newScript(t, func(c net.Conn, _ int, _ string) bool {
+		ok := reply(c, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n6\r\nanswer\r\n")
+		if !endless {
+			ok = ok && reply(c, "3\r\n:\n\n\r\n0\r\nX: y\r\n\r\n")
+		}
+		ended <- struct{}{}
+		return ok
+	})
+	l := lineTo(t, s.url)
+	h, _ := l.Head(nil)
+	leave := func() {
+		t.Helper()
+		r := &Reply{}
+		if err := l.Post(t.Context(), r, h, nil, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		var b [6]byte
+		if _, err := io.ReadFull(r, b[:]); err != nil || string(b[:]) != "answer" {
+			t.Fatalf("%q %v", b, err)
+		}
+		r.Leave()
+		<-ended
+	}
+	for range 20 {
+		leave()
+		for range 200 { // until the end has arrived
+			if c := l.pool.take(); c != nil {
+				l.pool.put(c)
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+	if n := s.conns.Load(); n != 1 {
+		t.Errorf("%d connections", n)
+	}
+	endless = true
+	leave()
+	leave()
+	if n := s.conns.Load(); n != 2 {
+		t.Errorf("%d connections: a stream that goes on is not to be used", n)
+	}
+}
+
+func TestLineFollowsRedirects(t *testing.T) {
+	t.Parallel()
+	var got atomic.Value
+	other := serve(t, func(w http.ResponseWriter, r *http.Request) { got.Store("elsewhere") })
+	srv := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		switch r.URL.Path {
+		case "/same":
+			http.Redirect(w, r, "/there", http.StatusTemporaryRedirect)
+		case "/other":
+			http.Redirect(w, r, other.URL, http.StatusPermanentRedirect)
+		default:
+			got.Store(r.Method + " " + string(body) + " " + r.Header.Get("X-Key"))
+		}
+	})
+	for path, want := range map[string]string{"/same": "POST text key", "/other": ""} {
+		got.Store("")
+		l := lineTo(t, srv.URL+path)
+		header := http.Header{"X-Key": {"key"}}
+		h, _ := l.Head(header)
+		r := &Reply{}
+		if err := l.Post(t.Context(), r, h, nil, []byte("text")); err != nil || !r.Redirects() {
+			t.Fatalf("%d %v", r.Status, err)
+		}
+		resp, err := r.Follow(t.Context(), header, []byte("text"))
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		if (err == nil) != (want != "") || got.Load() != want {
+			t.Errorf("%s: %q %v", path, got.Load(), err)
+		}
+		var e *junctor.Error
+		if err != nil && (!errors.As(err, &e) || e.Code != junctor.CodeDenied) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+func TestPoolBounds(t *testing.T) {
+	t.Parallel()
+	s := newScript(t, echoes)
+	l := lineTo(t, s.url)
+	must(t, l, "x")
+	if l.pool.open != 1 || len(l.pool.idle) != 1 {
+		t.Fatalf("%d open, %d idle", l.pool.open, len(l.pool.idle))
+	}
+	l.pool.idle[0].until = time.Now().Add(-time.Second)
+	l.pool.tidy()
+	if l.pool.open != 0 || len(l.pool.idle) != 0 || l.pool.sweep != nil || len(l.via.lines.all) != 0 {
+		t.Errorf("after its time: %d open, %d idle", l.pool.open, len(l.pool.idle))
+	}
+	l.pool.open = maxOpen
+	if _, _, err := say(t.Context(), l, "x"); junctor.CodeOf(err) != junctor.CodeUnavailable {
+		t.Errorf("%v", err)
+	}
+	l.pool.open = 0
+	must(t, l, "x")
+	if kept := time.Until(l.pool.idle[0].until); kept > idleFor {
+		t.Errorf("kept for %v", kept)
+	}
+	if again := lineTo(t, s.url); again.pool == l.pool {
+		t.Error("two clients share connections")
+	}
+	if again, _ := LineTo(l.client, mustURL(t, s.url+"/other")); again.pool == l.pool {
+		t.Error("a pool that was forgotten is shared again")
+	}
+}
+
+// Many callers, one pool: nobody gets another's answer.
+func TestLineUnderLoad(t *testing.T) {
+	t.Parallel()
+	srv := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if len(body)%3 == 0 {
+			w.(http.Flusher).Flush() // chunks
+		}
+		_, _ = w.Write(body)
+	})
+	l := lineTo(t, srv.URL+"/mcp")
+	var group sync.WaitGroup
+	for g := range 16 {
+		group.Go(func() {
+			for i := range 100 {
+				text := fmt.Sprintf("%d:%d:%s", g, i, strings.Repeat("x", (g*i)%3000))
+				ctx, cancel := context.WithCancel(t.Context())
+				if i%10 == 9 {
+					go cancel() // at any moment
+				}
+				_, got, err := say(ctx, l, text)
+				cancel()
+				if err == nil && got != text || err != nil && i%10 != 9 {
+					t.Errorf("%q came back as %q, %v", text, got, err)
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+func BenchmarkLine(b *testing.B) {
+	s := newScript(b, echoes)
+	l := lineTo(b, s.url)
+	h, _ := l.Head(http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}})
+	body, buf := []byte(strings.Repeat("x", 200)), make([]byte, 512)
+	b.ReportAllocs()
+	for b.Loop() {
+		r := &Reply{}
+		if err := l.Post(b.Context(), r, h, nil, body); err != nil {
+			b.Fatal(err)
+		}
+		for {
+			if _, err := r.Read(buf); err != nil {
+				break
+			}
+		}
+		_ = r.Close()
+	}
+}
+
+func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// leaksNothing fails where a goroutine is left once everything is closed.
+func leaksNothing(t *testing.T) {
+	t.Helper()
+	before := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, before) })
+}

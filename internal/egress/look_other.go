@@ -1,0 +1,15 @@
+//go:build !unix
+
+package egress
+
+import "syscall"
+
+// raw is for systems where a socket cannot be used without waiting for it: what
+// it is asked is always answered as if there were nothing yet.
+type raw struct{}
+
+func newRaw(syscall.Conn) (*raw, error) { return &raw{}, nil }
+
+func (*raw) read([]byte) (int, error) { return 0, errWouldWait }
+
+func (*raw) write([]byte) (int, error) { return 0, errWouldWait }

@@ -1,0 +1,183 @@
+package upstream
+
+import (
+	"context"
+	"crypto/sha256"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+)
+
+// Who shares a link. A modern server at a URL keeps nothing between requests, so
+// all callers with one credential share its link whatever is set. Of all others
+// the setting decides: one link for everybody who declares the same abilities,
+// one for each principal, or one for each client.
+
+// How many links a server may have at a time where nothing is set.
+const (
+	usualSessions = 128
+	usualCrew     = 16 // processes that callers share
+	usualCrews    = 64 // processes that are somebody's own
+)
+
+// access is with what a link is opened.
+type access struct {
+	header      http.Header
+	credentials string // digest of header
+	caps        []byte // as a legacy handshake declares them
+	who         string // whose the link is; "" is everybody's
+	client      string // of which client session; "" is of none
+	sole        bool   // all who use the link are one client
+	nobody      bool   // for listing and listening
+	apart       bool   // a modern link is somebody's own, too: it is a process
+}
+
+func (s *Server) access(ctx context.Context, p *junctor.Principal, c *catalog.Caller) (access, error) {
+	a := access{nobody: c == nil, apart: s.o.Transport == TransportStdio}
+	if c == nil {
+		c = &catalog.Caller{}
+	}
+	a.caps = handshakeCaps(c.Capabilities)
+	if s.o.Header != nil {
+		h, err := s.o.Header(ctx, p)
+		if err != nil {
+			return access{}, err
+		}
+		a.header, a.credentials = h, digestOf(h)
+	}
+	switch {
+	case a.nobody:
+	case s.isolation() == junctor.IsolationUser:
+		a.who = partyOf(p)
+	case s.isolation() == junctor.IsolationSession:
+		a.who, a.client, a.sole = partyOf(p)+clientOf(c), c.Session, true
+	}
+	return a, nil
+}
+
+func partyOf(p *junctor.Principal) string {
+	if p == nil {
+		return ""
+	}
+	return string(p.Tenant) + "\x00" + p.Issuer + "\x00" + p.Subject
+}
+
+// clientOf tells the clients of one principal apart: by their session, or, where
+// a modern client has none, by what it calls itself. That is hearsay, but a
+// caller can only make up clients of its own.
+func clientOf(c *catalog.Caller) string {
+	if c.Session != "" {
+		return "\x00s" + c.Session
+	}
+	return "\x00c" + string(c.Info)
+}
+
+func digestOf(h http.Header) string {
+	sum := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		for _, v := range h[name] {
+			_, _ = io.WriteString(sum, name+"\x00"+v+"\x00")
+		}
+	}
+	return string(sum.Sum(nil))
+}
+
+// key names the link: a modern one carries capabilities in each request.
+func (a *access) key(modern bool) string {
+	switch {
+	case !modern:
+		return a.credentials + "\x00" + a.who + "\x00" + string(a.caps)
+	case a.apart:
+		return a.credentials + "\x00" + a.who
+	default:
+		return a.credentials
+	}
+}
+
+// isolation is the setting, or what the server has made of it.
+func (s *Server) isolation() junctor.Isolation {
+	if s.isolated.Load() != nil {
+		return junctor.IsolationSession
+	}
+	return s.o.Isolation
+}
+
+// most is how many links the server may have at a time.
+func (s *Server) most() int {
+	switch {
+	case s.o.MaxSessions > 0:
+		return s.o.MaxSessions
+	case s.o.Transport != TransportStdio:
+		return usualSessions
+	case s.isolation() == junctor.IsolationShared:
+		return usualCrew
+	default:
+		return usualCrews
+	}
+}
+
+// Why a server is isolated.
+const (
+	askedSeveral = "it asked its client something without saying for which call, while none or several were under way"
+	askedFirst   = "it asked its client something before the first call, and holds the calls that follow to the answer"
+)
+
+// ambiguous is what a link with this access does when its server asks what none
+// or any of several calls could answer. It says whether any of them may. It is
+// nil where nobody can be asked anything.
+func (s *Server) ambiguous(a access) func() bool {
+	if !abilitiesOf(a.caps).any() {
+		return nil
+	}
+	return func() bool {
+		if !a.sole {
+			s.isolate(askedSeveral)
+		}
+		return a.sole
+	}
+}
+
+// isolate gives each client links of its own from now on.
+func (s *Server) isolate(why string) {
+	if !s.isolated.CompareAndSwap(nil, &why) {
+		return
+	}
+	s.o.Logger.Warn("clients of a server no longer share sessions", "server", s.o.ID, "reason", why)
+	if s.o.Transport == TransportStdio {
+		s.mu.Lock()
+		for _, sess := range s.sessions {
+			s.retire(sess) // its processes are somebody's own from now on
+		}
+		s.mu.Unlock()
+	}
+	if s.o.OnIsolated != nil {
+		s.tasks.start(func() { s.o.OnIsolated(why) })
+	}
+}
+
+// EndSession ends the links of a client that is gone. Calls on them that still
+// run come to their end first.
+func (s *Server) EndSession(client string) {
+	if client == "" {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, sess := range s.sessions {
+		if sess.client == client {
+			s.retire(sess)
+		}
+	}
+}
+
+// retire is drop with mu held.
+func (s *Server) retire(sess *session) {
+	s.remove(sess)
+	if sess.calls == 0 {
+		s.shut(sess)
+	}
+}

@@ -1,0 +1,157 @@
+// Package crosstalk lets many clients of both eras use servers of every
+// transport at once, with the same ids and progress tokens, and holds that each
+// hears what belongs to its own calls, all of it, and nothing else.
+package crosstalk
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/junctor-mcp/junctor/internal/proc"
+	"github.com/junctor-mcp/junctor/internal/testkit"
+	"github.com/junctor-mcp/junctor/internal/testkit/peers"
+	"github.com/junctor-mcp/junctor/test/program"
+)
+
+// TestMain lets this binary be a server over stdio, and the guard of one.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == proc.ReapVerb {
+		os.Exit(proc.Reap(os.Args[2:]))
+	}
+	if os.Getenv("PLAY_SERVER") != "" {
+		if err := peers.Play(context.Background()); err != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// stdio is the server that is a command, beside those of peers.Ways.
+const stdio = "stdio"
+
+// patience is far above what a call takes: it is here to end a broken test.
+const patience = time.Minute
+
+// start runs an instance with one server of each way and gives their ids.
+func start(t *testing.T) (*testkit.Instance, []string) {
+	t.Helper()
+	in := testkit.Start(t, testkit.Settings{"egress-allow": "127.0.0.0/8", "allow-commands": "true"})
+	var ids []string
+	add := func(id, more string) {
+		if r := in.Do(t, "POST", "/api/v1/servers", fmt.Sprintf(`{"id":%q,"timeout_ms":%d,%s}`, id, patience.Milliseconds(), more)); r.Status != http.StatusCreated {
+			t.Fatalf("%s: %d %s", id, r.Status, r.Body)
+		}
+		ids = append(ids, id)
+	}
+	for i, way := range peers.Ways() {
+		p := peers.Start(t, way)
+		add(fmt.Sprintf("peer%d", i), fmt.Sprintf(`"url":%q,"transport":%q`, p.URL, way.Transport()))
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	add(stdio, fmt.Sprintf(`"transport":"stdio","command":[%q],"env":{"PLAY_SERVER":"1"}`, self))
+	return in, ids
+}
+
+func newKey(t *testing.T, in *testkit.Instance) string {
+	t.Helper()
+	var made struct{ Key string }
+	r := in.Do(t, "POST", "/api/v1/keys", `{"name":"k","scopes":["tools:call"]}`)
+	if err := json.Unmarshal([]byte(r.Body), &made); err != nil || made.Key == "" {
+		t.Fatalf("%d %s", r.Status, r.Body)
+	}
+	return made.Key
+}
+
+func TestNoAnswerGoesAstray(t *testing.T) {
+	t.Parallel()
+	clients, calls := 64, 100
+	if program.Long() {
+		clients, calls = 200, 500
+	}
+	in, servers := start(t)
+	keys := []string{newKey(t, in), newKey(t, in), newKey(t, in)}
+	transport := &http.Transport{MaxIdleConnsPerHost: 2 * clients}
+	t.Cleanup(transport.CloseIdleConnections)
+	var sums sums
+	var wg sync.WaitGroup
+	for n := range clients {
+		c := &client{url: in.URL, key: keys[n%len(keys)], http: &http.Client{Transport: transport}, modern: n%2 == 0, sums: &sums}
+		wg.Go(func() {
+			if err := c.open(t.Context()); err != nil {
+				t.Error(err)
+				return
+			}
+			for k := range calls {
+				server := servers[(n+k)%len(servers)]
+				o := order{
+					// Ids and tokens are those of every other client; the nonce is its own.
+					id: k + 1, server: server, nonce: fmt.Sprintf("c%d-%d-%s", n, k, server), steps: k % 4,
+					json: server == "peer1",
+				}
+				if k%17 == 11 && !o.json { // it is cancelled at its first progress
+					o.cancel, o.steps = true, 1
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+				err := c.run(ctx, o)
+				cancel()
+				if err != nil {
+					t.Errorf("%s: %v", o.nonce, err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if t.Failed() {
+		return
+	}
+	// What the servers counted is what the clients did: nothing was made twice,
+	// and every cancellation arrived.
+	want := fmt.Sprint(clients*calls, " ", sums.cancelled.Load())
+	var got string
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end) && got != want; time.Sleep(10 * time.Millisecond) {
+		got = seen(t, in, servers)
+	}
+	if got != want {
+		t.Errorf("the servers saw %s calls and cancellations, want %s", got, want)
+	}
+	if n := sums.answers.Load() + sums.cancelled.Load(); n != int64(clients*calls) {
+		t.Errorf("%d of %d calls are accounted for", n, clients*calls)
+	}
+	t.Logf("figure: %d clients of both eras, %d calls each, servers over %v and stdio: %d answers, %d progress notes, %d calls cancelled; none astray, none missing, none twice",
+		clients, calls, peers.Ways(), sums.answers.Load(), sums.notes.Load(), sums.cancelled.Load())
+}
+
+// sums is what all clients together met.
+type sums struct{ answers, notes, cancelled atomic.Int64 }
+
+// seen adds up what the servers count.
+func seen(t *testing.T, in *testkit.Instance, servers []string) string {
+	t.Helper()
+	var calls, cancelled int
+	for _, id := range servers {
+		r := in.Do(t, "POST", "/api/v1/tools/"+id+"__seen/call", `{"arguments":{}}`)
+		var res struct{ Content []struct{ Text string } }
+		if err := json.Unmarshal([]byte(r.Body), &res); err != nil || len(res.Content) != 1 {
+			t.Fatalf("%s: %d %s", id, r.Status, r.Body)
+		}
+		var a, b int
+		if _, err := fmt.Sscan(strings.TrimSpace(res.Content[0].Text), &a, &b); err != nil {
+			t.Fatalf("%s: %q", id, res.Content[0].Text)
+		}
+		calls, cancelled = calls+a, cancelled+b
+	}
+	return fmt.Sprint(calls, " ", cancelled)
+}
