@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,6 +26,10 @@ import (
 	"github.com/junctor-mcp/junctor/internal/testkit"
 	"github.com/junctor-mcp/junctor/test/program"
 )
+
+var postgres pgtest.Pool
+
+func TestMain(m *testing.M) { os.Exit(postgres.Main(m)) }
 
 const patience = 20 * time.Second
 
@@ -51,10 +56,7 @@ func onBoth(t *testing.T, test func(*scene)) {
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		pg, err := pgtest.Start(pgtest.Options{})
-		pgtest.Need(t, err)
-		t.Cleanup(pg.Stop)
-		test(start(t, testkit.Settings{"db": pg.Database(t)}))
+		test(start(t, testkit.Settings{"db": postgres.Database(t)}))
 	})
 }
 
