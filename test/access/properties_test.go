@@ -1,0 +1,267 @@
+package access
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+)
+
+// plan is who an agent is in one case, and what that lets it see.
+type plan struct {
+	role    junctor.Role
+	grants  []string
+	tagged  map[string][]junctor.Role // by server/tool
+	allowed map[string]catalog.Reason // by server/tool: "", or why not
+}
+
+func roles() []junctor.Role { return []junctor.Role{"Dev", "QA", "Ops", junctor.RoleGeneral} }
+
+// draw makes up a plan. Tools that may not be chosen by name are not: a whole
+// server may be.
+func draw(rt *rapid.T) plan {
+	p := plan{role: rapid.SampledFrom(roles()).Draw(rt, "role"), grants: []string{}, tagged: map[string][]junctor.Role{}, allowed: map[string]catalog.Reason{}}
+	for _, server := range servers() {
+		all := rapid.Float64Range(0, 1).Draw(rt, "all "+server) < 0.3
+		if all {
+			p.grants = append(p.grants, server+"/*")
+		}
+		for _, tool := range tools() {
+			name := server + "/" + tool
+			tagged := rapid.SliceOfNDistinct(rapid.SampledFrom(roles()), 0, 2, rapid.ID).Draw(rt, "roles of "+name)
+			if len(tagged) > 0 {
+				p.tagged[name] = tagged
+			}
+			fits := len(tagged) == 0 || slices.Contains(tagged, p.role) || slices.Contains(tagged, junctor.RoleGeneral)
+			chosen := fits && rapid.Bool().Draw(rt, "choose "+name)
+			if chosen {
+				p.grants = append(p.grants, rapid.SampledFrom([]string{name, server + "__" + tool}).Draw(rt, "written"))
+			}
+			switch {
+			case !all && !chosen:
+				p.allowed[name] = catalog.ReasonGrant
+			case !fits:
+				p.allowed[name] = catalog.ReasonRole
+			default:
+				p.allowed[name] = ""
+			}
+		}
+	}
+	return p
+}
+
+// list is what the agent sees, by shown names.
+func (p *plan) list() []string {
+	out := []string{}
+	for name, why := range p.allowed {
+		if why == "" {
+			out = append(out, strings.Replace(name, "/", "__", 1))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// apply makes the instance so.
+func (s *scene) apply(agent string, p *plan) {
+	s.t.Helper()
+	s.api("PATCH", "/agents/"+agent, `{"tools":[]}`, http.StatusOK, nil) // what it had need not fit its new role
+	for _, server := range servers() {
+		for _, tool := range tools() {
+			path := "/tools/" + server + "__" + tool + "/tag"
+			if tagged := p.tagged[server+"/"+tool]; tagged != nil {
+				s.api("PUT", path, `{"roles":`+quote(tagged)+`}`, http.StatusOK, nil)
+			} else {
+				s.api("DELETE", path, "", http.StatusOK, nil)
+			}
+		}
+	}
+	s.api("PATCH", "/agents/"+agent, fmt.Sprintf(`{"role":%q,"tools":%s}`, p.role, quote(p.grants)), http.StatusOK, nil)
+}
+
+// Property 4: for any agent with selected tools, that agent can invoke tools in
+// its allowed list only. Through every door, whose lists agree with what can be
+// called; what is refused reaches no server, and the record says why.
+func TestProperty4AllowedListOnly(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(s *scene) {
+		key := s.agent(`{"name":"x"}`)
+		doors := s.doors("x", key)
+		names := slices.Sorted(maps.Keys(doors))
+		cases, refused, let := 0, 0, 0
+		rapid.Check(s.t, func(rt *rapid.T) {
+			cases++
+			p := draw(rt)
+			s.apply("x", &p)
+			want := p.list()
+			for _, name := range names {
+				if doors[name].list == nil {
+					continue
+				}
+				if got := doors[name].list(); !slices.Equal(got, want) {
+					rt.Fatalf("%s lists %v, want %v", name, got, want)
+				}
+			}
+			server, tool := rapid.SampledFrom(servers()).Draw(rt, "server"), rapid.SampledFrom(tools()).Draw(rt, "tool")
+			why := p.allowed[server+"/"+tool]
+			for _, name := range names {
+				if doors[name].call == nil {
+					continue
+				}
+				before, all := s.count(server, tool), s.total()
+				ok, told := doors[name].call(server, tool, `{}`)
+				ran := s.count(server, tool) - before
+				switch {
+				case ok != (why == ""):
+					rt.Fatalf("%s: %s/%s (%q): %s", name, server, tool, why, told)
+				case ok && ran != 1, !ok && s.total() != all:
+					rt.Fatalf("%s: %s/%s ran %d times, of %d calls: %s", name, server, tool, ran, s.total()-all, told)
+				case ok:
+					let++
+					continue
+				}
+				refused++
+				s.refusal(rt, name, server, tool, p)
+			}
+		})
+		s.t.Logf("figure: property 4 on %s: %d agents drawn, %d calls let through and %d refused, by %d doors that agree; no refused call reached a server, and each record says why",
+			s.t.Name()[strings.LastIndex(s.t.Name(), "/")+1:], cases, let, refused, len(names))
+	})
+}
+
+// refusal looks for the record of the last refusal.
+func (s *scene) refusal(rt *rapid.T, door, server, tool string, p plan) {
+	var page struct{ Items []junctor.Call }
+	s.api("GET", "/calls?limit=1", "", http.StatusOK, &page)
+	want := p.allowed[server+"/"+tool]
+	if door == "/mcp/s" && !slices.ContainsFunc(p.grants, func(g string) bool { return strings.HasPrefix(g, server) }) {
+		if c := page.Items[0]; c.Status != junctor.StatusDenied || c.Kind != junctor.KindServer || c.Name != server || c.Reason != string(catalog.ReasonGrant) {
+			rt.Fatalf("%s: the record says %+v", door, c)
+		}
+		return
+	}
+	if c := page.Items[0]; c.Status != junctor.StatusDenied || c.Server != server || c.Name != tool || c.Reason != string(want) {
+		rt.Fatalf("%s: %s/%s was refused because %q, and the record says %+v", door, server, tool, want, c)
+	}
+}
+
+// Property 5: for any invocation of a tool by an agent there is a log entry with
+// the tool's name, the parameters and the result.
+func TestProperty5EveryInvocationLogged(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(s *scene) {
+		key := s.agent(`{"name":"x","tools":["alpha/*","beta/*","gamma/*"]}`)
+		doors := s.doors("x", key)
+		var names []string
+		for _, name := range slices.Sorted(maps.Keys(doors)) {
+			if doors[name].call != nil {
+				names = append(names, name)
+			}
+		}
+		n := 0
+		rapid.Check(s.t, func(rt *rapid.T) {
+			n++
+			name := rapid.SampledFrom(names).Draw(rt, "door")
+			server, tool := rapid.SampledFrom(servers()).Draw(rt, "server"), rapid.SampledFrom(tools()).Draw(rt, "tool")
+			mark := fmt.Sprintf("mark-%d", n)
+			text := rapid.StringMatching(`[a-zäö "\\/<>]{0,40}`).Draw(rt, "text")
+			arguments := quote(map[string]any{"mark": mark, "said": text, "n": rapid.IntRange(-9, 9).Draw(rt, "n")})
+			ok, told := doors[name].call(server, tool, arguments)
+			if !ok {
+				rt.Fatalf("%s: %s", name, told)
+			}
+			e := s.logged(rt, mark)
+			subject := "x"
+			if name == "/mcp/a, admin" {
+				subject = "" // the admin's own key: whoever acts as an agent is on record
+			}
+			if e.Server != server || e.Name != tool || e.Kind != junctor.KindTool || e.Status != junctor.StatusSuccess || subject != "" && (e.Subject != subject || e.Issuer != junctor.IssuerAgent) {
+				rt.Fatalf("%s: logged as %+v", name, e.Call)
+			}
+			for _, part := range []string{mark, quote(text)} {
+				if !strings.Contains(string(e.Params), part) {
+					rt.Fatalf("%s: parameters %s, logged as %s", name, arguments, e.Params)
+				}
+			}
+			if !strings.Contains(string(e.Result), server+" "+tool+" heard") || !strings.Contains(string(e.Result), mark) {
+				rt.Fatalf("%s: result %s, logged as %s", name, told, e.Result)
+			}
+		})
+		s.t.Logf("figure: property 5 on %s: %d calls by %d doors, each logged with its tool, parameters and result", s.t.Name()[strings.LastIndex(s.t.Name(), "/")+1:], n, len(names))
+	})
+}
+
+type entry struct {
+	junctor.Call
+	Params, Result []byte
+}
+
+// logged waits for the entry of a call: it is written behind the call's back.
+func (s *scene) logged(rt *rapid.T, mark string) entry {
+	for deadline := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {
+		var page struct {
+			Items []struct {
+				junctor.Call
+				Params, Result any
+			}
+		}
+		s.api("GET", "/calls/history?text="+mark+"%22", "", http.StatusOK, &page)
+		if len(page.Items) == 1 {
+			i := page.Items[0]
+			return entry{i.Call, []byte(quote(i.Params)), []byte(quote(i.Result))}
+		}
+		if len(page.Items) > 1 || time.Now().After(deadline) {
+			rt.Fatalf("%d entries of the call with %s", len(page.Items), mark)
+		}
+	}
+}
+
+// Property 8: for any role the tools that are offered for selection are those
+// tagged with that role, or with General, and no other can be selected.
+func TestProperty8RoleFilter(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(s *scene) {
+		s.agent(`{"name":"x"}`)
+		n := 0
+		rapid.Check(s.t, func(rt *rapid.T) {
+			n++
+			p := draw(rt)
+			p.grants = []string{}
+			s.apply("x", &p)
+			role := rapid.SampledFrom(roles()).Draw(rt, "asked for")
+			want := []string{}
+			for _, server := range servers() {
+				for _, tool := range tools() {
+					tagged := p.tagged[server+"/"+tool]
+					if tagged == nil || slices.Contains(tagged, role) || slices.Contains(tagged, junctor.RoleGeneral) {
+						want = append(want, server+"__"+tool)
+					}
+				}
+			}
+			slices.Sort(want)
+			got := slices.DeleteFunc(s.exposed("/api/v1/tools?role="+string(role)), func(name string) bool {
+				return strings.HasPrefix(name, "demo__") || strings.HasPrefix(name, "ocr__")
+			})
+			if !slices.Equal(got, want) {
+				rt.Fatalf("for %s: %v, want %v (%v)", role, got, want, p.tagged)
+			}
+			server, tool := rapid.SampledFrom(servers()).Draw(rt, "server"), rapid.SampledFrom(tools()).Draw(rt, "tool")
+			r := s.Do(s.t, "PATCH", "/api/v1/agents/x", fmt.Sprintf(`{"role":%q,"tools":["%s/%s"]}`, role, server, tool))
+			switch offered := slices.Contains(want, server+"__"+tool); {
+			case offered && r.Status != http.StatusOK:
+				rt.Fatalf("%s/%s was offered to %s and not given: %s", server, tool, role, r.Body)
+			case !offered && (r.Status != http.StatusUnprocessableEntity || !strings.Contains(r.Body, "junctor tool tag")):
+				rt.Fatalf("%s/%s was given to %s: %d %s", server, tool, role, r.Status, r.Body)
+			}
+		})
+		s.t.Logf("figure: property 8 on %s: %d roles asked for, each offered its own tools and those for all", s.t.Name()[strings.LastIndex(s.t.Name(), "/")+1:], n)
+	})
+}
