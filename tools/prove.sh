@@ -21,6 +21,7 @@ chapters() {
 		Conformance: conformance
 		Real clients: clients
 		Every door: doors
+		Agents: agents
 		Kill -9: crash-sessions crash-sqlite crash-postgres crash-strict
 		The journal: audit
 		Faults: faults
@@ -46,6 +47,10 @@ run() {
 	conformance) tests "$log" ./test/conformance && figures "$log" && peer Node ;;
 	clients) tests "$log" ./test/clients && figures "$log" && peer Node ;;
 	doors) tests "$log" ./test/doors && passed "$log" ;;
+	agents)
+		tests "$log" ./test/access -rapid.checks=1000 && figures "$log" && peer PostgreSQL &&
+			tests "$log" -run 'TestClassify|TestListsAgree' ./internal/catalog -rapid.checks=1000 && figures "$log"
+		;;
 	crash-sessions) tests "$log" -run 'TestSessionsGoOn' ./test/crash && figures "$log" ;;
 	crash-postgres) tests "$log" -run 'TestKillUnderLoad/postgres' ./test/crash && figures "$log" && peer PostgreSQL ;;
 	crash-*) tests "$log" -run "TestKillUnderLoad/${1#crash-}" ./test/crash && figures "$log" ;;

@@ -273,6 +273,7 @@ func (a *App) welcome(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write([]byte("Junctor " + a.version + "\n\n" +
 		"  MCP clients      " + a.URL() + "/mcp\n" +
 		"  one server       " + a.URL() + "/mcp/s/{server}\n" +
+		"  one agent        " + a.URL() + "/mcp/a/{agent}\n" +
 		"  plain JSON-RPC   " + a.URL() + "/mcp/request\n" +
 		"  tools as a list  " + a.URL() + "/mcp/tools\n" +
 		"  one call         " + a.URL() + "/mcp/call\n" +
