@@ -3,7 +3,9 @@ package app
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -127,7 +129,19 @@ func (a agents) apply(ctx context.Context, p *junctor.Principal, one *junctor.Ag
 	put(&one.Tier, in.Tier)
 	put(&one.Disabled, in.Disabled)
 	if in.Limits != nil {
+		if err := in.Limits.Check(); err != nil {
+			return junctor.Errorf(junctor.CodeInvalid, "limits: %w", err)
+		}
 		one.Limits = in.Limits
+	}
+	if in.Tier != nil && *in.Tier != "" {
+		policy, err := a.app.limits.Limits(ctx, p.Tenant)
+		if err != nil {
+			return err
+		}
+		if _, ok := policy.Tier(*in.Tier); !ok {
+			return junctor.Errorf(junctor.CodeInvalid, "unknown tier %q; there are %s", *in.Tier, strings.Join(slices.Sorted(maps.Keys(policy.Tiers)), ", "))
+		}
 	}
 	if in.Role != nil {
 		if err := a.known(ctx, p.Tenant, one.Role); err != nil {

@@ -402,3 +402,52 @@ func TestAnAgentHearsOfItsChange(t *testing.T) {
 		}
 	}
 }
+
+// What cannot be meant is refused before anything is stored.
+func TestWhatAnAgentCannotBe(t *testing.T) {
+	t.Parallel()
+	s := start(t, testkit.Settings{})
+	s.agent(`{"name":"x","role":"QA","tools":["alpha/one"],"tier":"pro","limits":{"per_second":2}}`)
+	s.api("PUT", "/tools/beta__two/tag", `{"roles":["Finance","Ops"]}`, 200, nil)
+	for body, says := range map[string]string{
+		`{"name":"Not A Name"}`:                             "lower-case",
+		`{"name":"y","role":"Cook"}`:                        "unknown role",
+		`{"name":"y","role":""}`:                            "role",
+		`{"name":"y","tier":"gold"}`:                        "free, pro, unlimited",
+		`{"name":"y","limits":{"per_day":-1}}`:              "below zero",
+		`{"name":"y","tools":["alpha"]}`:                    "unknown tool",
+		`{"name":"y","tools":["alpha/"]}`:                   "server/name",
+		`{"name":"y","tools":["alpha/uno"]}`:                "did you mean one",
+		`{"name":"y","tools":["alfa/one"]}`:                 "did you mean alpha",
+		`{"name":"y","tools":["alpha__uno"]}`:               "did you mean alpha__one",
+		`{"name":"y","role":"QA","tools":["beta/two"]}`:     "is for Finance, Ops, not for QA",
+		`{"name":"y","prompts":["alpha/hello"]}`:            "unknown prompt",
+		`{"name":"y","resources":["alpha/note://a"]}`:       "no resources",
+		`{"name":"y","tools":["alpha/one","none/*"]}`:       "unknown server",
+		`{"name":"y","role":"QA","tools":["beta/*","x/*"]}`: "unknown server",
+	} {
+		if r := s.expect(422, "POST", "/api/v1/agents", body); !strings.Contains(r.Body, says) {
+			t.Errorf("%s: %s, want %q", body, r.Body, says)
+		}
+	}
+	s.expect(404, "GET", "/api/v1/agents/y", "")
+	// A role that its tools do not fit is refused, and changes nothing.
+	s.api("PATCH", "/agents/x", `{"role":"Ops","tools":["alpha/one","beta/two"]}`, 200, nil)
+	if r := s.expect(422, "PATCH", "/api/v1/agents/x", `{"role":"QA"}`); !strings.Contains(r.Body, "beta/two is for Finance, Ops") {
+		t.Error(r.Body)
+	}
+	var x junctor.Agent
+	s.api("GET", "/agents/x", "", 200, &x)
+	if x.Role != "Ops" || len(x.Tools) != 2 {
+		t.Errorf("%+v", x)
+	}
+	// What it has stays while its server is away, and can be given as a whole.
+	s.api("POST", "/servers/beta/disable", "", 200, nil)
+	s.api("PATCH", "/agents/x", `{"title":"still there","tools":["alpha/one","beta/two","beta/*"]}`, 200, &x)
+	if len(x.Tools) != 3 {
+		t.Errorf("%+v", x)
+	}
+	if r := s.expect(422, "PATCH", "/api/v1/agents/x", `{"tools":["beta/one"]}`); !strings.Contains(r.Body, "while its server is inactive") {
+		t.Error(r.Body)
+	}
+}
