@@ -44,11 +44,7 @@ type grant struct{ challenge, redirect, nonce string }
 
 func newIDP(t *testing.T) *idp {
 	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &idp{key: key, codes: map[string]grant{}, person: map[string]any{"sub": "1", "email": "Ann@Example.com", "email_verified": true}}
+	p := &idp{key: newKey(t), codes: map[string]grant{}, person: ann()}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/openid-configuration", p.discovery)
 	mux.HandleFunc("GET /jwks", p.jwks)
@@ -71,6 +67,20 @@ func newIDP(t *testing.T) *idp {
 	}))
 	t.Cleanup(p.Close)
 	return p
+}
+
+// ann is somebody.
+func ann() map[string]any {
+	return map[string]any{"sub": "1", "email": "Ann@Example.com", "email_verified": true}
+}
+
+func newKey(t *testing.T) *rsa.PrivateKey {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
 }
 
 func answer(w http.ResponseWriter, v any) {

@@ -224,7 +224,7 @@ func TestDeletedUser(t *testing.T) {
 	}
 	stream := i.Open(t.Context(), t, "GET", "/sse", "", as(key))
 	defer stream.Body.Close()
-	if stream.StatusCode != 200 {
+	if stream.StatusCode != http.StatusOK {
 		t.Fatalf("/sse: %d", stream.StatusCode)
 	}
 
@@ -287,9 +287,13 @@ func TestTenantsApart(t *testing.T) {
 				continue
 			}
 			for _, try := range [][3]string{
-				{"GET", "/users/" + o.user, ""}, {"PATCH", "/users/" + o.user, `{"role":"viewer"}`}, {"DELETE", "/users/" + o.user, ""},
-				{"PUT", "/users/" + o.user + "/password", `{"password":"a fine long password"}`}, {"POST", "/users/" + o.user + "/link", ""},
-				{"DELETE", "/keys/" + o.keyID, ""}, {"POST", "/keys/" + o.keyID + "/rotate", "{}"},
+				{"GET", "/users/" + o.user, ""},
+				{"PATCH", "/users/" + o.user, `{"role":"viewer"}`},
+				{"DELETE", "/users/" + o.user, ""},
+				{"PUT", "/users/" + o.user + "/password", `{"password":"a fine long password"}`},
+				{"POST", "/users/" + o.user + "/link", ""},
+				{"DELETE", "/keys/" + o.keyID, ""},
+				{"POST", "/keys/" + o.keyID + "/rotate", "{}"},
 			} {
 				ask(t, i, try[0], try[1], try[2], 404, as(s.key))
 			}
