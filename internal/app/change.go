@@ -200,7 +200,7 @@ func (s *servers) forget(ctx context.Context, tenant junctor.TenantID, id string
 // server is reached first as it would be then.
 func (s *servers) ChangeServer(ctx context.Context, p *junctor.Principal, id string, change func(*junctor.Server) (credential.Set, error)) (junctor.Server, error) {
 	rows := s.app.store.For(p.Tenant)
-	former, err := s.mine(ctx, p, id)
+	former, err := s.own(ctx, p, id)
 	if err != nil {
 		return junctor.Server{}, err
 	}

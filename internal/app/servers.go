@@ -114,6 +114,16 @@ func (s *servers) mine(ctx context.Context, p *junctor.Principal, id string) (ju
 	return row, err
 }
 
+// own gives the row of a server that the principal may change: an admin and a
+// service every one that they see, a person what they added.
+func (s *servers) own(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error) {
+	row, err := s.mine(ctx, p, id)
+	if err == nil && p.Issuer == junctor.IssuerUser && !p.Has(junctor.ScopeAdmin) && !p.Is(row.Owner) {
+		err = junctor.Errorf(junctor.CodeDenied, "the server %q is not yours: who added it, or an admin, can change it", id)
+	}
+	return row, err
+}
+
 // Server gives one.
 func (s *servers) Server(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error) {
 	row, err := s.mine(ctx, p, id)
@@ -123,7 +133,7 @@ func (s *servers) Server(ctx context.Context, p *junctor.Principal, id string) (
 
 // RemoveServer takes a server away for good.
 func (s *servers) RemoveServer(ctx context.Context, p *junctor.Principal, id string) error {
-	if _, err := s.mine(ctx, p, id); err != nil {
+	if _, err := s.own(ctx, p, id); err != nil {
 		return err
 	}
 	if err := s.app.store.For(p.Tenant).RemoveServer(ctx, id); err != nil {
@@ -141,7 +151,7 @@ func (s *servers) SetServerState(ctx context.Context, p *junctor.Principal, id s
 	if state != junctor.StateActive && state != junctor.StateInactive {
 		return junctor.Errorf(junctor.CodeInvalid, "a server can be set to active or inactive, not to %q", string(state))
 	}
-	row, err := s.mine(ctx, p, id)
+	row, err := s.own(ctx, p, id)
 	if err != nil {
 		return err
 	}

@@ -144,8 +144,8 @@ func sourcesStay(t *testing.T, s testkit.Settings) {
 func TestRotationUnderLoad(t *testing.T) {
 	t.Parallel()
 	i := start(t, nil)
-	ask(t, i, "POST", "/users", `{"name":"ann","role":"developer"}`, 201)
-	ask(t, i, "POST", "/agents", `{"name":"qa","tools":["demo/*"]}`, 201)
+	ask(t, i, "POST", "/users", `{"name":"ann","role":"developer","tier":"unlimited"}`, 201)
+	ask(t, i, "POST", "/agents", `{"name":"qa","tools":["demo/*"],"tier":"unlimited"}`, 201)
 	owners := map[string]string{"user": `,"user":"ann"`, "service": ``, "agent": `,"agent":"qa"`}
 	var calls atomic.Int64
 	for kind, owner := range owners {
@@ -260,6 +260,49 @@ func TestDeletedUser(t *testing.T) {
 		t.Error("what the user did is not on record any more")
 	}
 	ask(t, i, "DELETE", "/users/ann", "", 404)
+}
+
+// A developer changes what they added, sees what others added, and a viewer
+// changes nothing. A key that was revoked holds nothing open.
+func TestWhatIsOnesOwn(t *testing.T) {
+	t.Parallel()
+	i := start(t, nil)
+	url := newPeer(t)
+	const scopes = "tools:read,tools:call,servers:write,agents:write,keys:write"
+	_, ann := member(t, i, "ann", "developer", scopes)
+	_, bob := member(t, i, "bob", "developer", scopes)
+	ask(t, i, "POST", "/users", `{"name":"vic","role":"viewer"}`, 201)
+	ask(t, i, "POST", "/keys", `{"name":"k","user":"vic","scopes":["servers:write"]}`, 422)
+	vic := ask(t, i, "POST", "/keys", `{"name":"k","user":"vic","scopes":["tools:read","audit:read"]}`, 201).Key
+	ask(t, i, "POST", "/servers", `{"id":"notes","url":"`+url+`"}`, 201, as(ann))
+	for _, try := range [][3]string{{"PATCH", "/servers/notes", `{"title":"x"}`}, {"POST", "/servers/notes/disable", ""}, {"DELETE", "/servers/notes", ""}, {"DELETE", "/servers/demo", ""}} {
+		ask(t, i, try[0], try[1], try[2], 403, as(bob))
+		ask(t, i, try[0], try[1], try[2], 403, as(vic))
+	}
+	for _, key := range []string{ann, bob, vic} {
+		ask(t, i, "GET", "/servers/notes", "", 200, as(key))
+	}
+	ask(t, i, "PATCH", "/servers/notes", `{"title":"x"}`, 200, as(ann))
+	ask(t, i, "POST", "/servers", `{"id":"x","url":"`+url+`"}`, 403, as(vic))
+	ask(t, i, "PATCH", "/servers/notes", `{"title":"y"}`, 200) // an admin
+
+	made := ask(t, i, "POST", "/keys", `{"name":"stream","scopes":["tools:read"]}`, 201, as(ann))
+	ask(t, i, "DELETE", "/keys/"+made.ID, "", 404, as(bob))
+	stream := i.Open(t.Context(), t, "GET", "/sse", "", as(made.Key))
+	defer stream.Body.Close()
+	other := i.Open(t.Context(), t, "GET", "/sse", "", as(ann))
+	defer other.Body.Close()
+	ask(t, i, "DELETE", "/keys/"+made.ID, "", 204, as(ann))
+	buf := make([]byte, 4096)
+	for {
+		if _, err := stream.Body.Read(buf); err != nil {
+			break
+		}
+	}
+	if _, err := other.Body.Read(buf); err != nil { // its greeting is still there to be read
+		t.Errorf("the stream of another key: %v", err)
+	}
+	ask(t, i, "DELETE", "/servers/notes", "", 204, as(ann))
 }
 
 // The wall: with the same names on both sides, a credential of one tenant never
