@@ -26,6 +26,7 @@ chapters() {
 		Faults: faults
 		Bad servers: matrix
 		Crosstalk: crosstalk
+		Addresses within: ssrf
 		Secrets: secrets
 		Engines and backups: store
 		Text recognition: ocr
@@ -58,6 +59,7 @@ run() {
 	faults) tests "$log" ./test/faults && passed "$log" && peer PostgreSQL ;;
 	matrix) tests "$log" ./test/matrix && figures "$log" ;;
 	crosstalk) tests "$log" ./test/crosstalk && figures "$log" ;;
+	ssrf) tests "$log" ./test/ssrf && figures "$log" ;;
 	secrets) tests "$log" ./test/secrets && figures "$log" ;;
 	store)
 		tests "$log" ./internal/store/... ./internal/backup &&

@@ -40,7 +40,7 @@ func (w Way) Transport() string {
 	return "http"
 }
 
-// Server is a server on loopback.
+// Server is a running server.
 type Server struct {
 	URL  string
 	Addr string // host:port
@@ -76,8 +76,18 @@ type Counts struct {
 	Cancelled atomic.Int64 // that were cancelled while they ran
 }
 
-// Start serves until the test ends.
+// Start serves on loopback until the test ends.
 func Start(t testing.TB, way Way) *Server {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return StartOn(t, way, l)
+}
+
+// StartOn serves on a listener until the test ends.
+func StartOn(t testing.TB, way Way, l net.Listener) *Server {
 	t.Helper()
 	s := &Server{Way: way, conns: map[net.Conn]http.ConnState{}}
 	sdk := New(&s.Seen)
@@ -96,6 +106,8 @@ func Start(t testing.TB, way Way) *Server {
 		t.Fatalf("peers: no way %q", way)
 	}
 	hs := httptest.NewUnstartedServer(h)
+	_ = hs.Listener.Close()
+	hs.Listener = l
 	hs.Config.ConnState = s.count
 	hs.Start()
 	s.URL, s.Addr = hs.URL, hs.Listener.Addr().String()
