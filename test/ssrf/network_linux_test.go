@@ -15,12 +15,6 @@ import (
 
 const inside = "JUNCTOR_TEST_EVERY_ADDRESS"
 
-// Names that mean more than one address.
-const (
-	rebinding = "rebinding.test" // public when first asked for, this machine then, and so on
-	mixed     = "mixed.test"     // public, where nobody listens, and this machine
-)
-
 const (
 	public  = "93.184.216.34"
 	allowed = "198.51.100.7" // the operator let egress go there

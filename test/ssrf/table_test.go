@@ -8,6 +8,12 @@ import (
 	"strings"
 )
 
+// Names that mean more than one address.
+const (
+	rebinding = "rebinding.test" // public when first asked for, this machine then, and so on
+	mixed     = "mixed.test"     // public, where nobody listens, and this machine
+)
+
 // blocked are addresses that nobody but the operator may lead the instance to.
 func blocked() []string {
 	return []string{
