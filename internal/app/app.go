@@ -75,6 +75,7 @@ type options struct {
 	pollAfter  time.Duration
 	unrecorded bool
 	ungated    bool
+	statements func(context.Context)
 }
 
 // WithLog sends the log somewhere else than standard error.
@@ -88,6 +89,10 @@ func WithServer(s *builtin.Server) Option {
 // WithPollAfter sets how long a legacy stream stays open before its client has
 // to resume it.
 func WithPollAfter(d time.Duration) Option { return func(o *options) { o.pollAfter = d } }
+
+// WithStatements tells f of each statement that the store runs, with the context
+// it runs for.
+func WithStatements(f func(context.Context)) Option { return func(o *options) { o.statements = f } }
 
 // New opens the store and joins all parts. Close gives everything back.
 func New(ctx context.Context, cfg *config.Config, version string, opts ...Option) (*App, error) {
@@ -147,6 +152,7 @@ func (a *App) openStore(ctx context.Context) error {
 		return err
 	}
 	a.store = st
+	st.Observe(a.opts.statements)
 	a.onClose(func(context.Context) {
 		if err := st.Close(); err != nil { //nolint:contextcheck // it takes none
 			a.log.Error("the database could not be closed", telemetry.Err(err))

@@ -21,5 +21,9 @@ func (a *App) gauges() error {
 			func() float64 { return float64(a.journal.State().Lag) }),
 		a.metrics.Gauge("junctor_history_dropped_records", "Calls whose parameters and result were not kept since the start.",
 			func() float64 { return float64(a.history.Dropped()) }),
+		a.metrics.Gauge("junctor_dialled_connections", "Connections to servers and APIs that were begun since the start.",
+			func() float64 { return float64(a.egress.Dials()) }),
+		a.metrics.Gauge("junctor_rendered_lists", "Lists that were put together since the start: one for each set of permissions and change.",
+			func() float64 { return float64(a.catalog.Renders()) }),
 	)
 }

@@ -125,7 +125,7 @@ func (s *servers) connect(ctx context.Context, row *junctor.Server, literals fun
 		if o.URL, err = source.URL(ctx); err != nil {
 			return reached{}, err
 		}
-		o.Header = headerOf(source)
+		o.Header, o.Refused = headerOf(source), source.Forget
 	}
 	up, err := upstream.New(o)
 	return reached{up, o.Command, source}, err

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/seal"
@@ -18,16 +19,24 @@ type Source struct {
 	conn     junctor.Connection
 	literals func(ctx context.Context) (Set, error)
 	reader   Reader
-	tokens   *tokens // with oauth-client
+	tokens   *tokens       // with oauth-client
+	reading  chan struct{} // holds one while Header reads
 
-	mu   sync.Mutex
-	gave map[string]string // what was read last, by place
+	mu      sync.Mutex
+	gave    map[string]string // what was read last, by place
+	opened  Set               // the literals, once they were opened
+	header  http.Header       // what Header gave last; nil is to be made anew
+	expires time.Time         // when it is; zero is never
 }
+
+// referenceFor is how long what a reference stood for is used before it is read
+// again: calls must not wait for a file or a program each time.
+const referenceFor = 10 * time.Second
 
 // NewSource makes a Source. literals opens what is sealed; client asks for
 // OAuth tokens, and is judged by egress.
 func NewSource(conn junctor.Connection, literals func(context.Context) (Set, error), reader Reader, client *http.Client) *Source {
-	s := &Source{conn: conn, literals: literals, reader: reader}
+	s := &Source{conn: conn, literals: literals, reader: reader, reading: make(chan struct{}, 1)}
 	if conn.Auth != nil && conn.Auth.Type == junctor.AuthOAuthClient {
 		s.tokens = &tokens{auth: *conn.Auth, client: client}
 	}
@@ -53,7 +62,7 @@ func (s *Source) whole(ctx context.Context, keep func(place string) bool) (Set, 
 			out[place], failed = s.reader.Read(ctx, text)
 		case text == junctor.Masked:
 			if set == nil {
-				if set, failed = s.literals(ctx); failed != nil {
+				if set, failed = s.open(ctx); failed != nil {
 					return text
 				}
 			}
@@ -74,6 +83,23 @@ func (s *Source) whole(ctx context.Context, keep func(place string) bool) (Set, 
 		s.gave[place] = secret.Reveal()
 	}
 	return out, failed
+}
+
+// open gives the literals, which are the same for as long as there is a Source.
+func (s *Source) open(ctx context.Context) (Set, error) {
+	s.mu.Lock()
+	set := s.opened
+	s.mu.Unlock()
+	if set != nil {
+		return set, nil
+	}
+	set, err := s.literals(ctx)
+	if err == nil {
+		s.mu.Lock()
+		s.opened = set
+		s.mu.Unlock()
+	}
+	return set, err
 }
 
 // shortest is the least length of a credential that is looked for in texts:
@@ -127,8 +153,53 @@ func (s *Source) Env(ctx context.Context) ([]string, error) {
 	return env, nil
 }
 
-// Header is the headers that prove who we are. No error shows a value.
+// Header is the headers that prove who we are; they must not be changed. They
+// are read anew after a while where they are read from somewhere, and after
+// Forget. No error shows a value.
 func (s *Source) Header(ctx context.Context) (http.Header, error) {
+	if h := s.remembered(); h != nil {
+		return h, nil
+	}
+	select {
+	case s.reading <- struct{}{}: // one at a time: it may start a program
+		defer func() { <-s.reading }()
+	case <-ctx.Done():
+		return nil, junctor.AsError(ctx.Err())
+	}
+	if h := s.remembered(); h != nil {
+		return h, nil
+	}
+	h, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.header, s.expires = h, time.Time{}
+	if s.tokens != nil || len(References(s.conn)) > 0 {
+		s.expires = time.Now().Add(referenceFor)
+	}
+	return h, nil
+}
+
+func (s *Source) remembered() http.Header {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.expires.IsZero() && time.Now().After(s.expires) {
+		return nil
+	}
+	return s.header
+}
+
+// Forget makes the next Header read everything anew: the server did not take
+// what it was given.
+func (s *Source) Forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.header = nil
+}
+
+func (s *Source) read(ctx context.Context) (http.Header, error) {
 	set, err := s.whole(ctx, func(place string) bool { return place == placeAuth || strings.HasPrefix(place, placeHeaders) })
 	if err != nil {
 		return nil, err

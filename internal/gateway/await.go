@@ -35,6 +35,10 @@ func (g *Gateway) requestLegacy(w http.ResponseWriter, r *http.Request, x *excha
 	}
 	st := x.s.newPost(g.o.Now)
 	x.out = st
+	x.page, _ = g.pages.Get().(*page)
+	if x.page == nil {
+		x.page = &page{}
+	}
 	ctx, cancel := context.WithCancel(g.ctx)
 	run := x.s.begin(x.m.ID, cancel)
 	answer := make(chan answered, 1)
@@ -76,6 +80,7 @@ func (g *Gateway) awaitLegacy(w http.ResponseWriter, r *http.Request, x *exchang
 		if !streamFirst && !st.spoke() {
 			setRetry(w.Header(), a.retry)
 			(&reply{g: g, w: w}).finish(http.StatusOK, a.message)
+			g.turn(x.page, a.message) // nobody can come back for it: the stream was not kept
 			return
 		}
 	case <-st.spoken():
@@ -89,6 +94,15 @@ func (g *Gateway) awaitLegacy(w http.ResponseWriter, r *http.Request, x *exchang
 		g.prime(w, st)
 	}
 	g.serveStream(w, r, st, 0, polls)
+}
+
+// turn takes a page back on which an answer was written that nobody reads any
+// more.
+func (g *Gateway) turn(p *page, message []byte) {
+	if cap(message) <= 1<<20 {
+		p.b = message
+		g.pages.Put(p)
+	}
 }
 
 // newPost makes the stream of one POST.

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
@@ -26,6 +27,19 @@ type exchange struct {
 	out    outlet      // nil: nothing can be sent before the answer
 	header http.Header // of a modern HTTP request, to compare with the arguments
 	s      *session    // legacy
+	op     guard.Op    // of the call
+	page   *page       // what the answer is written into; nil is new memory
+}
+
+// page is memory for an answer that is used again.
+type page struct{ b []byte }
+
+// take gives the page's memory, with room for n bytes.
+func (p *page) take(n int) []byte {
+	if p == nil {
+		return make([]byte, 0, n)
+	}
+	return slices.Grow(p.b[:0], n)
 }
 
 // outcome is the result of an exchange, before its era writes it.
@@ -118,14 +132,15 @@ func (x *exchange) complete(ctx context.Context) (outcome, error) {
 }
 
 func (x *exchange) call(ctx context.Context, kind junctor.Kind, name string) (outcome, error) {
-	op := guard.Op{Kind: kind, Name: name, Version: x.m.ToolVersion}
+	op := &x.op
+	*op = guard.Op{Kind: kind, Name: name, Version: x.m.ToolVersion}
 	if x.view.Plain && x.m.Version != "" {
 		op.Version = x.m.Version
 	}
 	if x.header != nil {
 		op.Mirror = x.mirror
 	}
-	return x.do(ctx, &op)
+	return x.do(ctx, op)
 }
 
 // mirror compares the arguments that a modern client repeats as headers.

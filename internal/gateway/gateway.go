@@ -71,6 +71,7 @@ type Gateway struct {
 	jsonType   []string
 	sseType    []string
 	inbounds   sync.Pool
+	pages      sync.Pool // of *page
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc

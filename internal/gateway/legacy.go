@@ -133,5 +133,5 @@ func (x *exchange) answerLegacy(ctx context.Context) (message []byte, retryAfter
 		f := asFault(err, false, resourceOf(x.m))
 		return wire.AppendError(nil, x.m.ID, f.wire), f.retryAfter
 	}
-	return x.appendAnswer(make([]byte, 0, len(o.body)+64), o), 0
+	return x.appendAnswer(x.page.take(len(o.body)+64), o), 0
 }

@@ -104,8 +104,13 @@ func (s *Server) exchange(ctx context.Context, sess *session, req *catalog.Reque
 			return nil, err
 		}
 	}
+	out := s.newOutbound()
+	out.write(s, req, l.modern(), token)
 	begun := time.Now()
-	body, err := l.roundTrip(ctx, methodOf(req.Kind), s.outgoing(req, l.modern(), token), p)
+	body, err := l.roundTrip(ctx, methodOf(req.Kind), out.params, p)
+	if h, ok := l.(*httpLink); ok && h.line != nil {
+		s.done(out) // others may still read it, when they were broken off
+	}
 	s.ended(sess, time.Since(begun), err)
 	return body, err
 }

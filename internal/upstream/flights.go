@@ -41,6 +41,7 @@ const maxMissed = 64
 // flight is one call under way.
 type flight struct {
 	id     []byte // as JSON
+	digits [20]byte
 	token  string // its progress token, as JSON; "" is none
 	peer   peer
 	answer chan answer          // holds one; nil where the call has an exchange of its own
@@ -56,25 +57,25 @@ type answer struct {
 
 // begin takes a call up. params are searched for its progress token.
 func (f *flights) begin(params []byte, p peer) (*flight, error) {
-	return f.beginOn(nil, params, p)
+	fl := &flight{}
+	return fl, f.beginOn(fl, nil, params, p)
 }
 
 // beginOn is begin for a call whose answer comes by an exchange of its own,
 // which is broken off when the link ends.
-func (f *flights) beginOn(own interface{ Break() }, params []byte, p peer) (*flight, error) {
+func (f *flights) beginOn(fl *flight, own interface{ Break() }, params []byte, p peer) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.over != nil {
-		return nil, &junctor.Error{Code: junctor.CodeUnavailable, Message: f.over.Error(), Cause: errGone}
+		return &junctor.Error{Code: junctor.CodeUnavailable, Message: f.over.Error(), Cause: errGone}
 	}
 	if f.byID == nil {
 		f.byID, f.byToken = map[string]*flight{}, map[string]*flight{}
 	}
 	f.next++
-	fl := &flight{
-		id: strconv.AppendUint(nil, f.next, 10), order: f.next, peer: p, own: own,
-		token: string(wire.Get(wire.Get(params, "_meta"), wire.MetaProgressToken)),
-	}
+	fl.id = strconv.AppendUint(fl.digits[:0], f.next, 10)
+	fl.token = string(wire.Get(wire.Get(params, "_meta"), wire.MetaProgressToken))
+	fl.order, fl.peer, fl.own = f.next, p, own
 	if own == nil {
 		fl.answer = make(chan answer, 1)
 	}
@@ -86,7 +87,7 @@ func (f *flights) beginOn(own interface{ Break() }, params []byte, p peer) (*fli
 		close(f.begun)
 		f.begun = nil
 	}
-	return fl, nil
+	return nil
 }
 
 // end forgets a call. Its peer may hear one more note that was on its way.

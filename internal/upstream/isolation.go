@@ -47,7 +47,7 @@ func (s *Server) access(ctx context.Context, p *junctor.Principal, c *catalog.Ca
 		if err != nil {
 			return access{}, err
 		}
-		a.header, a.credentials = h, digestOf(h)
+		a.header, a.credentials = h, s.digest(h)
 	}
 	switch {
 	case a.nobody:
@@ -74,6 +74,23 @@ func clientOf(c *catalog.Caller) string {
 		return "\x00s" + c.Session
 	}
 	return "\x00c" + string(c.Info)
+}
+
+// digested is a header and its digest.
+type digested struct {
+	header http.Header
+	digest string
+}
+
+// digest names credentials without showing them. Nearly always they are those
+// of the call before.
+func (s *Server) digest(h http.Header) string {
+	if last := s.lastDigest.Load(); last != nil && maps.EqualFunc(last.header, h, slices.Equal) {
+		return last.digest
+	}
+	d := digestOf(h)
+	s.lastDigest.Store(&digested{h, d})
+	return d
 }
 
 func digestOf(h http.Header) string {

@@ -176,7 +176,7 @@ func stripParams(params []byte) []byte {
 	if meta == nil {
 		return params
 	}
-	if kept := append(stripMeta(meta), '}'); len(kept) > 2 {
+	if kept := append(appendStripped(nil, meta), '}'); len(kept) > 2 {
 		return wire.AppendObject(nil, params, nil, wire.Member{Key: "_meta", Value: kept})
 	}
 	return wire.AppendObject(nil, params, []string{"_meta"})

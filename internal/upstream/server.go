@@ -19,10 +19,12 @@ type Server struct {
 	opener  *opener
 	breaker breaker
 
-	tokens   atomic.Uint64
-	isolated atomic.Pointer[string] // why; nil is not
-	offers   atomic.Pointer[listed]
-	reading  chan struct{} // holds one while the offer is read
+	outbounds  sync.Pool
+	tokens     atomic.Uint64
+	isolated   atomic.Pointer[string] // why; nil is not
+	offers     atomic.Pointer[listed]
+	lastDigest atomic.Pointer[digested]
+	reading    chan struct{} // holds one while the offer is read
 
 	conditional conditional
 

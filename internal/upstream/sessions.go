@@ -154,6 +154,7 @@ func (s *Server) openLink(sess *session, a access) {
 	l, err := s.connect(s.ctx, opening{declared: a.caps, credentials: a.header, most: s.most(), ambiguous: s.ambiguous(a)})
 	if err != nil {
 		s.breaker.failed(a.credentials, err)
+		s.refused(err)
 		s.saw(nil, 0, err)
 		sess.err = err
 		close(sess.ready)
@@ -315,6 +316,13 @@ func (s *Server) tidy() {
 	}
 }
 
+// refused says so where err is that the server did not take our credentials.
+func (s *Server) refused(err error) {
+	if s.o.Refused != nil && junctor.CodeOf(err) == junctor.CodeUnauthenticated {
+		s.o.Refused()
+	}
+}
+
 // ended looks at how a request went: for the breaker, for the state, and for
 // the session, which may be over.
 func (s *Server) ended(sess *session, took time.Duration, err error) {
@@ -324,6 +332,7 @@ func (s *Server) ended(sess *session, took time.Duration, err error) {
 		return
 	}
 	s.breaker.failed(sess.credentials, err)
+	s.refused(err)
 	if code := junctor.CodeOf(err); counts(err) || code == junctor.CodeUnauthenticated {
 		s.saw(sess.link, took, err)
 	}
