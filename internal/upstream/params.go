@@ -167,7 +167,7 @@ func appendMember(dst []byte, key, text string, raw []byte) []byte {
 }
 
 // nothing is what a client declares that can nothing.
-var nothing = []byte(`{}`) // never changed
+var nothing = []byte(`{}`) //nolint:gochecknoglobals // never changed
 
 // declared is what is told a server of a caller's capabilities: what the caller
 // declared, without what we do not carry.
