@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"crypto/sha256"
 	"log/slog"
 	"time"
 
@@ -52,8 +53,10 @@ func (s *servers) bring(ctx context.Context, row junctor.Server, offer *catalog.
 func (s *servers) attachRow(ctx context.Context, key serverKey, row junctor.Server, offer *catalog.Offer, anew bool) error {
 	fresh := offer != nil
 	isolated := "" // of another connection nothing is known
+	var kept [sha256.Size]byte
 	if seen, err := s.app.store.For(row.Tenant).SeenServer(ctx, row.ID); err == nil && !fresh {
 		isolated = seen.Isolated
+		kept = markOf(seen.Offer, isolated)
 		offer, _ = catalog.DecodeOffer(seen.Offer) // what cannot be read is asked for again
 	}
 	if offer == nil {
@@ -81,7 +84,7 @@ func (s *servers) attachRow(ctx context.Context, key serverKey, row junctor.Serv
 		s.app.catalog.Detach(key.tenant, key.id)
 		s.retire(b.current())
 	}
-	b = &brought{id: row.ID, keep: s.keeper(row.Tenant, row.ID), now: next}
+	b = &brought{id: row.ID, keep: s.keeper(row.Tenant, row.ID), now: next, kept: kept}
 	s.live[key] = b
 	s.mu.Unlock()
 

@@ -1,8 +1,8 @@
 package app
 
 import (
-	"bytes"
 	"context"
+	"crypto/sha256"
 	"log/slog"
 	"sync"
 	"time"
@@ -23,7 +23,7 @@ type brought struct {
 	mu     sync.Mutex
 	now    *connected
 	notify func(catalog.Event)
-	kept   []byte // what was stored last
+	kept   [sha256.Size]byte // of what was stored last
 }
 
 // connected is an upstream and the calls on it.
@@ -104,6 +104,15 @@ func (b *brought) Offer(ctx context.Context) (*catalog.Offer, error) {
 	return offer, nil
 }
 
+// markOf tells what is stored of a server from anything else.
+func markOf(offer []byte, isolated string) (mark [sha256.Size]byte) {
+	h := sha256.New()
+	_, _ = h.Write(offer) // never fails
+	_, _ = h.Write([]byte("\x00" + isolated))
+	h.Sum(mark[:0])
+	return mark
+}
+
 // remember stores what the upstream itself offers, unless it is stored.
 func (b *brought) remember(ctx context.Context, c *connected) {
 	own, err := c.up.Offer(ctx)
@@ -115,9 +124,9 @@ func (b *brought) remember(ctx context.Context, c *connected) {
 		return
 	}
 	state := c.up.State()
-	mark := append(bytes.Clone(data), state.Isolated...)
+	mark := markOf(data, state.Isolated)
 	b.mu.Lock()
-	same := bytes.Equal(b.kept, mark)
+	same := b.kept == mark
 	b.kept = mark
 	b.mu.Unlock()
 	if !same {

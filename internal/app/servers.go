@@ -72,14 +72,16 @@ func (s *servers) attach(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, row := range all {
-		if b := s.builtin[row.ID]; b != nil && row.State != junctor.StateInactive {
-			if err := s.app.catalog.Attach(ctx, junctor.DefaultTenant, row.ID, row.Mode, b); err != nil {
-				return err
+	return s.app.catalog.Together(func() error {
+		for _, row := range all {
+			if b := s.builtin[row.ID]; b != nil && row.State != junctor.StateInactive {
+				if err := s.app.catalog.Attach(ctx, junctor.DefaultTenant, row.ID, row.Mode, b); err != nil {
+					return err
+				}
 			}
 		}
-	}
-	return s.bringAll(ctx)
+		return s.bringAll(ctx)
+	})
 }
 
 // Servers lists the principal's servers.

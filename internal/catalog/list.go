@@ -61,32 +61,85 @@ func (sh *Shelf) List(p *junctor.Principal, v View, kind ListKind) []byte {
 }
 
 func (sh *Shelf) render(p *junctor.Principal, v View, kind ListKind) []byte {
-	out := append([]byte(`{"`), [...]string{"tools", "prompts", "resources", "resourceTemplates"}[kind]...)
+	shown := make([]*Server, 0, len(sh.servers))
+	size := 0
+	for _, s := range sh.servers {
+		if (v.Server == "" || s.ID == v.Server) && Visible(p, s) {
+			shown = append(shown, s)
+			size += s.listSize(kind)
+		}
+	}
+	// Room for all of it at once: a list that grows leaves several times its size
+	// behind.
+	out := make([]byte, 0, size+64)
+	out = append(append(out, `{"`...), [...]string{"tools", "prompts", "resources", "resourceTemplates"}[kind]...)
 	out = append(out, `":[`...)
 	empty := len(out)
-	for _, s := range sh.servers {
-		if v.Server != "" && s.ID != v.Server || !Visible(p, s) {
+	next := func() []byte {
+		if len(out) > empty {
+			out = append(out, ',')
+		}
+		return out
+	}
+	for _, s := range shown {
+		if kind == ListTools {
+			for _, t := range s.tools {
+				if v.Server != "" || sh.tools[t.Exposed] == t { // not a name that two claim
+					out = t.appendListed(next(), sh.shownName(v, s, t))
+				}
+			}
 			continue
 		}
 		sh.renderServer(s, v, kind, func(item []byte, add ...wire.Member) {
-			if len(out) > empty {
-				out = append(out, ',')
-			}
-			out = wire.AppendObject(out, item, nil, add...)
+			out = wire.AppendObject(next(), item, nil, add...)
 		})
 	}
 	return append(out, ']', '}')
 }
 
-func (sh *Shelf) renderServer(s *Server, v View, kind ListKind, add func([]byte, ...wire.Member)) {
+// listSize is about how long a server's part of a list is, and rarely less.
+func (s *Server) listSize(kind ListKind) (n int) {
+	const more = 16 // a comma, "__" and what else stands around a name
+	item := func(b []byte) { n += len(b) + len(s.ID) + more }
 	switch kind {
 	case ListTools:
 		for _, t := range s.tools {
-			if v.Server == "" && sh.tools[t.Exposed] != t {
-				continue // a name that two claim
-			}
-			add(t.Default.JSON, toolMembers(t, sh.shownName(v, s, t))...)
+			item(t.Default.JSON)
 		}
+	case ListPrompts:
+		for _, p := range s.prompts {
+			item(p.JSON)
+		}
+	case ListResources:
+		for _, r := range s.Offer.Resources {
+			item(r.JSON)
+		}
+	case ListTemplates:
+		for _, r := range s.Offer.Templates {
+			item(r.JSON)
+		}
+	}
+	return n
+}
+
+// appendListed writes a tool under the name that a view shows.
+func (t *Tool) appendListed(dst []byte, shown string) []byte {
+	def := t.Default
+	if def.Version != "" || shown != t.Name && def.name == nil {
+		return wire.AppendObject(dst, def.JSON, nil, toolMembers(t, shown)...)
+	}
+	if shown == t.Name {
+		return append(dst, def.JSON...)
+	}
+	at := wire.Offset(def.JSON, def.name) // it points there
+	dst = append(dst, def.JSON[:at]...)
+	dst = wire.AppendString(dst, shown)
+	return append(dst, def.JSON[at+len(def.name):]...)
+}
+
+func (sh *Shelf) renderServer(s *Server, v View, kind ListKind, add func([]byte, ...wire.Member)) {
+	switch kind {
+	case ListTools: // render's own
 	case ListPrompts:
 		for _, p := range s.prompts {
 			if v.Server != "" {

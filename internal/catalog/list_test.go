@@ -93,9 +93,26 @@ func TestListsCarryBytes(t *testing.T) {
 	if got := string(shelf(c).List(reader("r"), catalog.View{Server: "s"}, catalog.ListTools)); got != `{"tools":[`+own+`]}` {
 		t.Error(got)
 	}
-	want := `{"tools":[{"inputSchema":{"type":"object","default":1.50},"unknown":{"b":1,"a":"\u00e9"},"name":"s__t"}]}`
+	want := `{"tools":[` + strings.Replace(own, `"t"`, `"s__t"`, 1) + `]}`
 	if got := string(shelf(c).List(reader("r"), catalog.View{}, catalog.ListTools)); got != want {
 		t.Error(got)
+	}
+}
+
+// A name that does not stand there once and plainly is put in its place all the
+// same: what is shown is what can be called.
+func TestListsNameOnce(t *testing.T) {
+	t.Parallel()
+	for _, own := range []string{
+		`{"name":"t"}`, `{"name":"other","name":"t"}`, `{"name":"t","name":"other"}`, `{"n\u0061me":"t"}`, `{"n\u0061me":"x","name":"t"}`,
+		`{"description":"none"}`, `{"name":7}`, `{"name":"","nested":{"name":"deep"}}`, ` { "name" : "t" } `, `{}`,
+	} {
+		c := newCatalog(t, catalog.Options{})
+		attach(t, c, "s", junctor.ModeBYO, &scripted{offer: &catalog.Offer{Tools: []catalog.ToolDef{{Name: "t", JSON: []byte(own)}}}})
+		got := shelf(c).List(reader("r"), catalog.View{}, catalog.ListTools)
+		if shown := names(t, got); len(shown) != 1 || shown[0] != "s__t" || strings.Count(string(got), `"s__t"`) != 1 || strings.Contains(string(got), `other`) {
+			t.Errorf("%s: %s", own, got)
+		}
 	}
 }
 

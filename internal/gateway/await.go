@@ -26,10 +26,7 @@ func runs(method string) bool {
 //nolint:contextcheck // the call outlives its request
 func (g *Gateway) requestLegacy(w http.ResponseWriter, r *http.Request, x *exchange, in *inbound, streamFirst bool) {
 	if !runs(x.m.Method) {
-		rep := &reply{g: g, w: w, streamFirst: streamFirst}
-		message, retry := x.answerLegacy(r.Context())
-		setRetry(w.Header(), retry)
-		rep.finish(http.StatusOK, message)
+		x.answerAtOnce(r.Context(), &reply{g: g, w: w, streamFirst: streamFirst}, in)
 		g.release(in)
 		return
 	}
@@ -61,6 +58,23 @@ func (g *Gateway) requestLegacy(w http.ResponseWriter, r *http.Request, x *excha
 		return
 	}
 	g.awaitLegacy(w, r, x, st, answer, streamFirst)
+}
+
+// answerAtOnce answers what needs no backend.
+func (x *exchange) answerAtOnce(ctx context.Context, rep *reply, in *inbound) {
+	o, err := x.runLegacy(ctx)
+	switch {
+	case err != nil:
+		f := asFault(err, false, resourceOf(x.m))
+		setRetry(rep.w.Header(), f.retryAfter)
+		rep.finish(http.StatusOK, wire.AppendError(nil, x.m.ID, f.wire))
+	case o.list:
+		head, list := x.appendHead(in.answer[:0], o)
+		in.answer = head
+		rep.finishList(head, list)
+	default:
+		rep.finish(http.StatusOK, x.appendAnswer(nil, o))
+	}
 }
 
 // answered is the end of a legacy call.

@@ -45,6 +45,7 @@ func (p *page) take(n int) []byte {
 // outcome is the result of an exchange, before its era writes it.
 type outcome struct {
 	body      []byte
+	list      bool // body is a rendered list: shared, perhaps long, and without _meta
 	input     bool // input_required
 	cacheable bool // carries ttlMs and cacheScope in the modern era
 	ttl       int64
@@ -106,7 +107,7 @@ func (x *exchange) list(kind catalog.ListKind) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	return outcome{body: body, cacheable: true, ttl: x.g.o.ListTTL.Milliseconds()}, nil
+	return outcome{body: body, list: true, cacheable: true, ttl: x.g.o.ListTTL.Milliseconds()}, nil
 }
 
 func (x *exchange) complete(ctx context.Context) (outcome, error) {

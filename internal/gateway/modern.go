@@ -52,6 +52,12 @@ func (g *Gateway) postModern(w http.ResponseWriter, r *http.Request, p *junctor.
 		rep.finish(f.status, wire.AppendError(nil, m.ID, f.wire))
 		return
 	}
+	if o.list {
+		head, list := x.appendHead(in.answer[:0], o)
+		in.answer = head
+		rep.finishList(head, list)
+		return
+	}
 	in.answer = x.appendAnswer(slices.Grow(in.answer[:0], len(o.body)+256+len(g.serverInfo)), o)
 	rep.finish(http.StatusOK, in.answer)
 }
