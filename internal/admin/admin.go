@@ -127,6 +127,7 @@ type Options struct {
 	Calls    Calls
 	Secrets  Secrets
 	History  History
+	Applier  Applier
 	Settings func() []Setting
 	Version  string
 	Log      *slog.Logger
@@ -148,6 +149,7 @@ func New(o Options) (http.Handler, error) {
 		{"Calls", o.Calls == nil},
 		{"Secrets", o.Secrets == nil},
 		{"History", o.History == nil},
+		{"Applier", o.Applier == nil},
 		{"Settings", o.Settings == nil},
 	} {
 		if part.missing {

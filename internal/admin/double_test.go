@@ -25,6 +25,7 @@ type world struct {
 	filter  CallFilter  // of the last Calls
 	input   ServerInput // of the last AddServer, ChangeServer or ProbeServer
 	fails   error       // what AddServer answers
+	wanted  Wanted      // of the last Apply
 	secrets *secrets
 	history *pastCalls
 	run     func(ctx context.Context, name, version string, arguments []byte) (json.RawMessage, bool, error)
@@ -159,6 +160,7 @@ func bearer(r *http.Request) (*junctor.Principal, error) {
 func (w *world) options() Options {
 	return Options{
 		Authenticate: bearer, Keys: w, Servers: w, Tools: w, Runner: w, Calls: w, Secrets: w.secrets, History: w.history,
+		Applier:  w,
 		Settings: func() []Setting { return []Setting{{Name: "listen", Value: "127.0.0.1:8717", Source: "default"}} },
 		Version:  "v0.0.0-test",
 	}
@@ -189,4 +191,15 @@ func ask(h http.Handler, scopes, method, path, body string) *httptest.ResponseRe
 	rec := httptest.NewRecorder()
 	h.ServeHTTP(rec, r)
 	return rec
+}
+
+func (w *world) Apply(_ context.Context, _ *junctor.Principal, wanted Wanted) ([]Change, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.wanted = wanted
+	return []Change{{Kind: "server", ID: "notes", Action: ActionAdd, Done: !wanted.DryRun}}, nil
+}
+
+func (w *world) File() FileState {
+	return FileState{Path: "/etc/junctor.yaml", Problems: []FileProblem{{Where: "/etc/junctor.yaml:1:1", Message: "unknown key"}}}
 }

@@ -70,6 +70,7 @@ func register(o Options) *api {
 	a.historyRoutes()
 	a.secretRoutes()
 	a.aboutRoutes()
+	a.applyRoutes()
 	return a
 }
 

@@ -59,6 +59,7 @@ type App struct {
 	journal  *audit.Journal
 	history  *history.History
 	servers  *servers
+	file     *file
 
 	adminKey string
 	closers  []func(context.Context) // run last to first
@@ -76,7 +77,12 @@ type options struct {
 	unrecorded bool
 	ungated    bool
 	statements func(context.Context)
+	undeclared bool
 }
+
+// AsItIs leaves what the settings file declares alone: the instance is looked
+// at, not run.
+func AsItIs() Option { return func(o *options) { o.undeclared = true } }
 
 // WithLog sends the log somewhere else than standard error.
 func WithLog(w io.Writer) Option { return func(o *options) { o.logTo = w } }
@@ -135,7 +141,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err := a.openIdentity(ctx); err != nil {
 		return err
 	}
-	a.servers = newServers(a)
+	a.servers, a.file = newServers(a), newFile(a)
 	a.onClose(func(context.Context) { a.servers.close() })
 	if err := a.openGateway(); err != nil {
 		return err

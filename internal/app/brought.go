@@ -29,12 +29,28 @@ type brought struct {
 // connected is an upstream and the calls on it.
 type connected struct {
 	up      reached
+	row     junctor.Server  // as it was attached
 	backend catalog.Backend // up, with its tools changed
-	calls   sync.WaitGroup
+	calls   *sync.WaitGroup
+	kept    [sha256.Size]byte // of what is stored of it; zero where that is not known
 }
 
 func newConnected(up reached, row *junctor.Server) *connected {
-	return &connected{up: up, backend: catalog.Changed(up, row.Overrides, time.Duration(row.TimeoutMS)*time.Millisecond)}
+	return &connected{up: up, row: *row, backend: changed(up, row), calls: &sync.WaitGroup{}}
+}
+
+// like is the same upstream with its tools changed in another way.
+func (c *connected) like(row *junctor.Server) *connected {
+	return &connected{up: c.up, row: *row, backend: changed(c.up, row), calls: c.calls}
+}
+
+// serves says whether a row leads where this connection does.
+func (c *connected) serves(row *junctor.Server) bool {
+	return sameConnection(&c.row.Connection, &row.Connection) && c.row.Credential == row.Credential && c.row.Trusted == row.Trusted
+}
+
+func changed(up reached, row *junctor.Server) catalog.Backend {
+	return catalog.Changed(up, row.Overrides, time.Duration(row.TimeoutMS)*time.Millisecond)
 }
 
 // retire closes the upstream when its calls have ended.

@@ -31,9 +31,13 @@ type servers struct {
 	mu       sync.Mutex // held over each change of what is attached
 	live     map[serverKey]*brought
 	broken   map[serverKey]string // why an active server could not be attached
+	turns    map[serverKey]uint64 // counts the changes under each key
 	retiring map[*connected]struct{}
 	work     sync.WaitGroup
 	closed   bool
+
+	ending context.Context // ends with close
+	end    context.CancelFunc
 }
 
 type serverKey struct {
@@ -42,7 +46,9 @@ type serverKey struct {
 }
 
 func newServers(a *App) *servers {
+	ending, end := context.WithCancel(context.Background())
 	return &servers{
+		ending: ending, end: end, turns: map[serverKey]uint64{},
 		app: a, builtin: map[string]*builtin.Server{}, public: a.newClients(), local: a.newClients(loopback()...),
 		live: map[serverKey]*brought{}, broken: map[serverKey]string{}, retiring: map[*connected]struct{}{},
 	}
@@ -67,6 +73,9 @@ func (s *servers) attach(ctx context.Context) error {
 		if err := rows.EnsureBuiltin(ctx, b.ID(), b.Title()); err != nil {
 			return err
 		}
+	}
+	if err := s.app.declareFirst(ctx); err != nil {
+		return err
 	}
 	all, err := rows.Servers(ctx)
 	if err != nil {
@@ -120,14 +129,24 @@ func (s *servers) Server(ctx context.Context, p *junctor.Principal, id string) (
 
 // RemoveServer takes a server away for good.
 func (s *servers) RemoveServer(ctx context.Context, p *junctor.Principal, id string) error {
-	if _, err := s.mine(ctx, p, id); err != nil {
+	row, err := s.mine(ctx, p, id)
+	if err != nil {
 		return err
 	}
-	if err := s.app.store.For(p.Tenant).RemoveServer(ctx, id); err != nil {
+	if err := s.app.ours("server", id, row.Declared); err != nil {
 		return err
 	}
-	s.detach(p.Tenant, id)
-	return s.forget(context.WithoutCancel(ctx), p.Tenant, id)
+	return s.takeAway(ctx, p.Tenant, id)
+}
+
+// takeAway removes a server with its credentials. Calls that run go on to their
+// end.
+func (s *servers) takeAway(ctx context.Context, tenant junctor.TenantID, id string) error {
+	if err := s.app.store.For(tenant).RemoveServer(ctx, id); err != nil {
+		return err
+	}
+	s.detach(tenant, id)
+	return s.forget(context.WithoutCancel(ctx), tenant, id)
 }
 
 // SetServerState switches a server off or on.
@@ -139,6 +158,9 @@ func (s *servers) SetServerState(ctx context.Context, p *junctor.Principal, id s
 	if err != nil {
 		return err
 	}
+	if err := s.app.ours("server", id, row.Declared); err != nil {
+		return err
+	}
 	if err := s.app.store.For(p.Tenant).SetServerState(ctx, id, state, ""); err != nil {
 		return err
 	}
@@ -148,7 +170,7 @@ func (s *servers) SetServerState(ctx context.Context, p *junctor.Principal, id s
 	case state == junctor.StateInactive:
 		return nil
 	case row.Mode == junctor.ModeBYO:
-		return s.bring(ctx, row, nil, false)
+		return s.bring(ctx, row, nil)
 	case b == nil:
 		return nil
 	}
@@ -209,7 +231,7 @@ func (s *servers) Calls(_ context.Context, p *junctor.Principal, f admin.CallFil
 func (a *App) admin() http.Handler {
 	h, err := admin.New(admin.Options{
 		Authenticate: a.authenticate, Keys: a.identity, Servers: a.servers, Tools: a.servers, Runner: a.servers, Calls: a.servers, Secrets: people{a.vault}, History: a.history,
-		Settings: a.settings, Version: a.version, Log: a.log,
+		Applier: applier{a.servers, a.file}, Settings: a.settings, Version: a.version, Log: a.log,
 	})
 	if err != nil { // a part is missing: a fault in this package
 		a.log.Error("the admin API could not be made", "error", err)

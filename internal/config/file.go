@@ -2,12 +2,16 @@ package config
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
+	"runtime"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -24,12 +28,31 @@ func (l *loader) file() {
 	if path == "" {
 		return
 	}
+	if abs, err := filepath.Abs(path); err == nil {
+		l.config.file = abs
+	}
 	text, err := readFile(path)
 	if err != nil {
 		l.problem(path, "", err.Error())
 		return
 	}
+	l.config.sum, l.config.blank = sha256.Sum256(text), len(bytes.TrimSpace(text)) == 0
 	l.parseFile(path, text)
+	l.readable(path)
+}
+
+// readable warns of credentials that others on this machine can read.
+func (l *loader) readable(path string) {
+	info, err := os.Stat(path)
+	if err != nil || runtime.GOOS == "windows" || info.Mode().Perm()&0o044 == 0 {
+		return
+	}
+	for _, s := range l.config.declared.Servers {
+		if s.literal() {
+			l.warn(fmt.Sprintf("%s: the server %q has a credential as a value, and others can read the file: write env:NAME, file:/path or cmd:program instead, or chmod 600 it", s.Where, s.ID))
+			return
+		}
+	}
 }
 
 func readFile(path string) ([]byte, error) {
@@ -59,10 +82,10 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// parseFile takes the settings of a YAML document. It works on nodes instead of
-// a struct, so that each value has its line and nothing is converted silently.
+// parseFile takes the settings of a YAML document, and what it declares.
 func (l *loader) parseFile(path string, text []byte) {
-	at := func(n *yaml.Node) string { return fmt.Sprintf("%s:%d", path, n.Line) }
+	d := &document{l, path}
+	source := func(n *yaml.Node) string { return fmt.Sprintf("%s:%d", path, n.Line) }
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	var doc, second yaml.Node
 	if err := dec.Decode(&doc); err != nil {
@@ -75,7 +98,7 @@ func (l *loader) parseFile(path string, text []byte) {
 		if err != nil {
 			l.syntax(path, err)
 		} else {
-			l.problem(at(&second), "", "a second document begins here: the file must hold one")
+			l.problem(d.at(&second), "", "a second document begins here: the file must hold one")
 		}
 		return
 	}
@@ -84,32 +107,37 @@ func (l *loader) parseFile(path string, text []byte) {
 		return
 	}
 	if root.Kind != yaml.MappingNode {
-		l.problem(at(root), "", "the file must hold settings as `key: value` lines")
+		l.problem(d.at(root), "", "the file must hold settings as `key: value` lines")
 		return
 	}
 	byKey := map[string]Setting{}
 	for _, s := range Settings() {
 		byKey[s.Key()] = s
 	}
+	known := append(names(Setting.Key), declaredKeys()...)
 	seen := map[string]int{}
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
 		s, ok := byKey[key.Value]
-		switch {
-		case !ok || key.Kind != yaml.ScalarNode:
-			l.problem(at(key), "", fmt.Sprintf("unknown key %q%s", short(key.Value), didYouMean(key.Value, names(Setting.Key))))
+		switch line := seen[key.Value]; {
+		case key.Kind != yaml.ScalarNode || !slices.Contains(known, key.Value):
+			l.problem(d.at(key), "", fmt.Sprintf("unknown key %q%s", short(key.Value), didYouMean(key.Value, known)))
 			continue
-		case seen[s.Name] != 0:
-			l.problem(at(key), s.Name, fmt.Sprintf("%s was already set on line %d", s.Key(), seen[s.Name]))
+		case line != 0:
+			l.problem(d.at(key), s.Name, fmt.Sprintf("%s was already set on line %d", key.Value, line))
 			continue
 		}
-		seen[s.Name] = key.Line
+		seen[key.Value] = key.Line
+		if !ok {
+			l.servers(d, value)
+			continue
+		}
 		text, err := s.fromYAML(value)
 		if err != nil {
-			l.problem(at(value), s.Name, s.Key()+" "+err.Error())
+			l.problem(d.at(value), s.Name, s.Key()+" "+err.Error())
 			continue
 		}
-		l.set(s, text, at(value))
+		l.setAt(s, text, source(value), d.at(value))
 	}
 }
 

@@ -73,6 +73,17 @@ func References(c junctor.Connection) (refs []string) {
 	return refs
 }
 
+// Masks lists the places where a connection has junctor.Masked for a credential.
+func Masks(c junctor.Connection) (places []string) {
+	walk(c, func(place, text string) string {
+		if text == junctor.Masked {
+			places = append(places, place)
+		}
+		return text
+	})
+	return places
+}
+
 // Keep fills in, from the literals that are stored for the former connection,
 // what the new one only says to keep. Credentials are bound to the origin they
 // were entered for: where it changed, each has to be entered again, references
