@@ -47,7 +47,7 @@ func (s *servers) settle(ctx context.Context, row junctor.Server) {
 		if !s.has(&row) {
 			if up, err := s.connect(ctx, &row, s.stored(row), nil, ""); err == nil {
 				if _, err := s.reach(ctx, up, up.Begin); err == nil {
-					begun = &up
+					begun, _ = s.rested(ctx, &row, s.stored(row), up)
 				} else {
 					up.Close()
 				}
@@ -137,6 +137,9 @@ func (s *servers) attachRow(ctx context.Context, key serverKey, turn uint64, row
 		return err
 	}
 	b, attached, err := s.install(key, turn, next)
+	if b != nil && up != nil {
+		b.remember(ctx, next) // it has been reached, and a restart may come before the next time
+	}
 	if err != nil || attached {
 		return err
 	}

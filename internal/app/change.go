@@ -176,7 +176,22 @@ func (s *servers) probe(ctx context.Context, p *junctor.Principal, row *junctor.
 		up.Close()
 		return nil, err
 	}
-	return &up, nil
+	return s.rested(ctx, row, credential.Literal(set), up)
+}
+
+// rested gives a connection that was reached to whoever is to use it. A process
+// ends: the first call starts one.
+func (s *servers) rested(ctx context.Context, row *junctor.Server, literals func(context.Context) (credential.Set, error), up reached) (*reached, error) {
+	if row.Transport != junctor.TransportStdio {
+		return &up, nil
+	}
+	defer up.Close()
+	offer, err := up.Offer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	next, err := s.connect(ctx, row, literals, offer, "")
+	return &next, err
 }
 
 // seal stores the literals of a row's credentials under a new name: the row
