@@ -137,6 +137,7 @@ const (
 type Event struct {
 	Kind  EventKind
 	URI   string // of EventUpdated
+	Party string // of EventUpdated: whom it concerns, a Principal's ID; "" is everybody
 	Lists Lists  // of EventAnnounced
 }
 

@@ -15,6 +15,7 @@ type Change struct {
 	Server                    string
 	Tools, Prompts, Resources bool
 	URI                       string // the server's own; set for an updated resource only
+	Party                     string // whom that concerns, a Principal's ID; "" is everybody
 }
 
 // Watcher gathers changes for one listener. A slow listener loses nothing and

@@ -195,5 +195,5 @@ func (x *exchange) notify(changes []catalog.Change, want interest, meta []byte) 
 
 // sees says whether a change concerns what this client can see.
 func (x *exchange) sees(ch catalog.Change) bool {
-	return ch.Tenant == x.p.Tenant && (x.view.Server == "" || x.view.Server == ch.Server) && catalog.Visible(x.p, nil)
+	return ch.Tenant == x.p.Tenant && (ch.Party == "" || ch.Party == x.p.ID()) && (x.view.Server == "" || x.view.Server == ch.Server) && catalog.Visible(x.p, nil)
 }

@@ -3,6 +3,7 @@ package upstream
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -23,7 +24,7 @@ type flights struct {
 	next    uint64
 	byID    map[string]*flight
 	byToken map[string]*flight
-	unasked peer // hears what belongs to no call; set by listen
+	unasked []peer // hear what belongs to no call; set by listen
 	missed  []missed
 	over    error         // why no more may begin
 	begun   chan struct{} // closed when a call begins that could answer; nil where nobody waits for one
@@ -164,7 +165,7 @@ func readAnswer(m *wire.Message) answer {
 // gives is called.
 func (f *flights) listening(p peer) (stop func()) {
 	f.mu.Lock()
-	f.unasked = p
+	f.unasked = append(slices.Clip(f.unasked), p)
 	waited := f.missed
 	f.missed = nil
 	f.mu.Unlock()
@@ -174,23 +175,23 @@ func (f *flights) listening(p peer) (stop func()) {
 	return func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.unasked = nil
+		f.unasked = slices.DeleteFunc(slices.Clone(f.unasked), func(other peer) bool { return other == p })
 	}
 }
 
 // noted hands a notification to whom it concerns.
 func (f *flights) noted(method string, params []byte) {
 	f.mu.Lock()
-	var to peer
+	var to []peer
 	switch method {
 	case wire.NoteProgress:
-		if fl := f.byToken[string(wire.Get(params, wire.MetaProgressToken))]; fl != nil {
-			to = fl.peer
+		if fl := f.byToken[string(wire.Get(params, wire.MetaProgressToken))]; fl != nil && fl.peer != nil {
+			to = []peer{fl.peer}
 		}
 	case wire.NoteMessage:
 		// With several calls under way it is nobody's: the others must not read it.
 		if fl := f.only(); fl != nil {
-			to = fl.peer
+			to = []peer{fl.peer}
 		}
 	default:
 		if to = f.unasked; to == nil && len(f.missed) < maxMissed {
@@ -198,8 +199,8 @@ func (f *flights) noted(method string, params []byte) {
 		}
 	}
 	f.mu.Unlock()
-	if to != nil {
-		to.note(method, params)
+	for _, p := range to {
+		p.note(method, params)
 	}
 }
 

@@ -121,7 +121,11 @@ func (s *Server) refreshOnce(ctx context.Context, a access) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if !sess.link.modern() {
+	switch {
+	case sess.link.modern():
+	case sess.asking:
+		offer.Tools = s.conditional.among(offer.Tools)
+	default:
 		offer.Tools = s.conditional.complete(offer.Tools)
 	}
 	old := s.offers.Load()

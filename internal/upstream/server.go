@@ -35,7 +35,8 @@ type Server struct {
 	mu       sync.Mutex
 	closed   bool
 	sessions map[string]*session
-	live     map[*session]struct{} // those with links that are not closed
+	live     map[*session]struct{}     // those with links that are not closed
+	own      map[string]map[string]int // URIs that callers wait to hear of on their own sessions, by the session's key
 	tidying  *time.Timer
 	followed *session // whose stream is listened to; it may be over
 	parked   map[string]*call
@@ -52,7 +53,7 @@ func New(o Options) (*Server, error) {
 	o.setDefaults()
 	s := &Server{
 		o: o, info: o.clientInfo(), reading: make(chan struct{}, 1), breaker: breaker{id: o.ID, now: o.Now},
-		sessions: map[string]*session{}, live: map[*session]struct{}{}, parked: map[string]*call{},
+		sessions: map[string]*session{}, live: map[*session]struct{}{}, own: map[string]map[string]int{}, parked: map[string]*call{},
 		watch: newWatch(),
 	}
 	s.opener = &opener{o: &s.o, mirrors: func(tool string) []wire.ParamHeader { return s.tools()[tool].headers }}
@@ -63,6 +64,9 @@ func New(o Options) (*Server, error) {
 	if o.Known != nil {
 		s.offers.Store(newListed(o.Known, time.Time{}, 0))
 		s.conditional.tools = slices.DeleteFunc(slices.Clone(o.Known.Tools), func(t catalog.ToolDef) bool { return !t.Conditional })
+		if len(s.conditional.tools) > 0 {
+			s.conditional.plain = without(o.Known.Tools, s.conditional.tools)
+		}
 	}
 	return s, nil
 }

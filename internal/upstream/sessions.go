@@ -21,22 +21,23 @@ const (
 
 // session is a link and who uses it.
 type session struct {
-	keys        []string // under which it is in the table
-	credentials string   // which ones, as a digest
-	who         string   // whose it is; "" is everybody's
-	client      string   // of which client session; "" is of none
+	credentials string // which ones, as a digest
 	ready       chan struct{}
 	link        link  // once ready
 	err         error // once ready: why there is none
 	levels      levels
 	asking      bool        // the server may ask on it
 	introduced  atomic.Bool // its first call has come
+	hearing     atomic.Bool // its own stream is listened to
 	closing     sync.Once
 
 	// Under Server.mu.
-	calls int
-	used  time.Time
-	gone  bool // no longer in the table: closed with its last call
+	keys   []string // under which it is in the table
+	access access   // whose it is
+	users  users
+	calls  int
+	used   time.Time
+	gone   bool // no longer in the table: closed with its last call
 }
 
 func (sess *session) opening() bool {
@@ -100,7 +101,7 @@ func (s *Server) find(a access) (sess, first *session, err error) {
 			case other.credentials != a.credentials:
 			case a.nobody:
 				sess = other
-			case known != mannerLegacy && other.who == a.who && other.opening():
+			case known != mannerLegacy && other.access.who == a.who && other.opening():
 				return nil, other, nil // a modern one is shared whatever its callers declare
 			}
 		}
@@ -111,6 +112,7 @@ func (s *Server) find(a access) (sess, first *session, err error) {
 		}
 	}
 	sess.calls++
+	sess.users.add(a.user, a.party)
 	return sess, nil, nil
 }
 
@@ -126,7 +128,7 @@ func (s *Server) begin(key string, a access) (*session, error) {
 		}
 	}
 	sess := &session{
-		keys: []string{key}, credentials: a.credentials, who: a.who, client: a.client, ready: make(chan struct{}), used: s.o.Now(),
+		keys: []string{key}, access: a, credentials: a.credentials, ready: make(chan struct{}), used: s.o.Now(),
 		asking: abilitiesOf(a.caps).any(),
 	}
 	s.sessions[key] = sess
@@ -151,7 +153,7 @@ func (s *Server) open() int {
 // openLink opens the link of a session.
 func (s *Server) openLink(sess *session, a access) {
 	begun := time.Now()
-	l, err := s.connect(s.ctx, opening{declared: a.caps, credentials: a.header, most: s.most(), ambiguous: s.ambiguous(a)})
+	l, err := s.connect(s.ctx, opening{declared: a.caps, credentials: a.header, most: s.most(), ambiguous: s.ambiguous(sess, a)})
 	if err != nil {
 		s.breaker.failed(a.credentials, err)
 		s.refused(err)
@@ -170,15 +172,18 @@ func (s *Server) openLink(sess *session, a access) {
 		s.sessions[key] = sess
 	}
 	s.mu.Unlock()
-	if h, ok := l.(*httpLink); ok && !l.modern() && abilitiesOf(a.caps).any() {
-		// Such a server may ask on the session's own stream, which has to be
-		// there before the first call.
-		s.tasks.start(func() { _ = h.listen(s.ctx, nil, deaf{}) })
-		awaitStream(s.ctx, l)
+	subscribed := s.owned(sess)
+	if sess.asking || a.who != "" || len(subscribed) > 0 {
+		// The server may ask and tell on the session's own stream, which has to
+		// be there before the first call.
+		s.hearAlong(sess)
+	}
+	for _, uri := range subscribed {
+		_ = s.subscribeLegacy(s.ctx, l, uri, true) // as before, or not at all
 	}
 	close(sess.ready)
 	if sess.asking {
-		s.tasks.start(func() { s.lookAround(s.ctx, l, a.caps) })
+		s.tasks.start(func() { s.lookAround(s.ctx, l) })
 	}
 	s.wakeUp()
 }
@@ -187,7 +192,7 @@ func (s *Server) openLink(sess *session, a access) {
 type deaf struct{}
 
 func (deaf) note(string, []byte) {}
-func (deaf) ask(context.Context, string, []byte) ([]byte, error) {
+func (deaf) ask(context.Context, string, []byte) ([]byte, error) { //nolint:unparam // as peer wants it
 	return nil, &wire.Error{Code: wire.CodeInternal, Message: "nobody is there to answer"}
 }
 
@@ -271,6 +276,9 @@ func (s *Server) closeLink(sess *session) {
 // listensOn says whether somebody waits to hear of resources by way of a session;
 // mu is held.
 func (s *Server) listensOn(sess *session) bool {
+	if len(s.own[sess.keys[0]]) > 0 {
+		return true
+	}
 	if s.followed != sess {
 		return false
 	}

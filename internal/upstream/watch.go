@@ -320,7 +320,7 @@ func (e *ear) note(method string, params []byte) {
 	case wire.NoteToolsListChanged, wire.NotePromptsListChanged, wire.NoteResourcesListChanged:
 		e.s.announced(method)
 	case wire.NoteResourceUpdated:
-		if uri, ok := wire.String(wire.Get(params, "uri")); ok {
+		if uri, ok := wire.String(wire.Get(params, "uri")); ok && e.s.watch.subs.has(uri) {
 			e.s.tell(catalog.Event{Kind: catalog.EventUpdated, URI: uri})
 		}
 	case wire.NoteSubscriptionsAcknowledged:
