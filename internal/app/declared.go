@@ -99,15 +99,12 @@ func compare(ctx context.Context, k kind, w wish, there map[string]holding, r ru
 		return s, nil
 	}
 	var err error
-	if s.Fields, err = k.diff(ctx, w.id); err != nil {
+	if s.Fields, err = k.diff(ctx, w.id); err != nil || len(s.Fields) == 0 {
 		return nil, err
 	}
 	s.Action = admin.ActionChange
 	if err := r.take(k.noun(), w.id, h); err != nil {
 		s.Action, s.Error = admin.ActionConflict, junctor.AsError(err).Message
-	}
-	if len(s.Fields) == 0 && s.Action != admin.ActionConflict {
-		return nil, nil
 	}
 	return s, nil
 }

@@ -246,7 +246,8 @@ func (c *cli) serverAdd() *cobra.Command {
 				}
 			}
 			var added junctor.Server
-			if err := c.ask(cmd, http.MethodPost, "/servers", s, &added); err != nil {
+			err = c.waiting("waiting for the server to answer", func() error { return c.ask(cmd, http.MethodPost, "/servers", s, &added) })
+			if err != nil {
 				return err
 			}
 			if !c.json() {
@@ -280,7 +281,8 @@ func (c *cli) serverProbe() *cobra.Command {
 				}
 			}
 			var p junctor.Probe
-			if err := c.ask(cmd, http.MethodPost, "/servers/probe", s, &p); err != nil {
+			err = c.waiting("waiting for the server to answer", func() error { return c.ask(cmd, http.MethodPost, "/servers/probe", s, &p) })
+			if err != nil {
 				return err
 			}
 			return c.printProbe(p)
@@ -296,7 +298,8 @@ func (c *cli) serverTest() *cobra.Command {
 		Use: "test ID", Short: "Reach a server as it is stored", Example: "  junctor server test notes", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeServers,
 		RunE: run(func(cmd *cobra.Command, args []string) error {
 			var p junctor.Probe
-			if err := c.ask(cmd, http.MethodPost, path("servers", args[0], "test"), nil, &p); err != nil {
+			err := c.waiting("waiting for the server to answer", func() error { return c.ask(cmd, http.MethodPost, path("servers", args[0], "test"), nil, &p) })
+			if err != nil {
 				return err
 			}
 			return c.printProbe(p)
