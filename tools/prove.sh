@@ -81,11 +81,20 @@ run() {
 	bench)
 		go build -o .cache/bin/junctor ./cmd/junctor || return 1
 		local code=0
-		.cache/bin/junctor bench >"$log" || code=$?
-		printf '```\n%s\n```\n' "$(cat "$log")"
+		.cache/bin/junctor bench --format json >"$log" || code=$?
+		[[ -s $log ]] || return "$code"
+		printf '```\n%s\n```\n' "$(.cache/bin/junctor bench --from "$log")"
+		benchmarks "$log" >"$work/benchmarks.md" && cp "$work/benchmarks.md" docs/benchmarks.md
 		return "$code"
 		;;
 	esac
+}
+
+benchmarks() { # docs/benchmarks.md with the figures of a report
+	awk '/^<!-- figures -->$/ {print; exit} {print}' docs/benchmarks.md
+	.cache/bin/junctor bench --from "$1" --format markdown || true # it fails as the run did
+	printf '\n*commit %s*\n' "$(git -c safe.directory="$PWD" rev-parse --short HEAD)"
+	awk '/^<!-- end -->$/ {on = 1} on {print}' docs/benchmarks.md
 }
 
 tests() { # tests LOG ARGUMENT...
