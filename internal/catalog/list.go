@@ -31,7 +31,13 @@ type listCache struct {
 	renders *atomic.Int64
 	mu      sync.RWMutex
 	done    map[listKey][]byte
+	bytes   int // of what is kept
 }
+
+// maxLists bounds what a cache keeps, in bytes. Nearly everybody sees the same;
+// where each has servers of their own, the lists of thousands would fill the
+// memory.
+const maxLists = 32 << 20
 
 // List gives a list's result object, such as {"tools":[…]}, as p sees it. The
 // bytes are shared: do not change them.
@@ -50,8 +56,8 @@ func (sh *Shelf) List(p *junctor.Principal, v View, kind ListKind) []byte {
 		return b
 	}
 	b = sh.render(p, v, kind)
-	if c.done == nil {
-		c.done = map[listKey][]byte{}
+	if c.bytes += len(b); c.done == nil || c.bytes > maxLists {
+		c.done, c.bytes = map[listKey][]byte{}, len(b)
 	}
 	c.done[key] = b
 	if c.renders != nil {

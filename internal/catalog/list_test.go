@@ -116,6 +116,40 @@ func TestListsNameOnce(t *testing.T) {
 	}
 }
 
+// Lists that each see for themselves do not add up without end, and are right
+// however often they were let go.
+func TestListsAreBounded(t *testing.T) {
+	t.Parallel()
+	c := newCatalog(t, catalog.Options{})
+	long := strings.Repeat("long ", 1<<20/5)
+	attach(t, c, "shared", junctor.ModeBYO, &scripted{offer: &catalog.Offer{Tools: []catalog.ToolDef{{Name: "t", JSON: []byte(`{"name":"t","description":"` + long + `"}`)}}}})
+	const owners = 80
+	for n := range owners {
+		id := fmt.Sprintf("of%d", n)
+		if err := c.Attach(t.Context(), tenant, id, junctor.ModeBYO, server(t, id, "own"), catalog.OwnedBy(reader(id).ID())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := func(n int) {
+		id := fmt.Sprintf("of%d", n)
+		got := string(shelf(c).List(reader(id), catalog.View{}, catalog.ListTools))
+		if !strings.Contains(got, `"`+id+`__own"`) || strings.Count(got, "__own") != 1 || !strings.Contains(got, "shared__t") {
+			t.Fatalf("%s sees %.200s", id, got)
+		}
+	}
+	for n := range owners {
+		list(n)
+	}
+	list(owners - 1)
+	if n := c.Renders(); n != owners {
+		t.Errorf("%d lists were rendered for %d parties", n, owners)
+	}
+	list(0)
+	if n := c.Renders(); n != owners+1 {
+		t.Error("80 MiB of lists are kept")
+	}
+}
+
 func TestNobodySeesWithoutScope(t *testing.T) {
 	t.Parallel()
 	c := newCatalog(t, catalog.Options{})
