@@ -66,4 +66,14 @@ type Call struct {
 	// SHA-256 of the arguments and of the result; zero where there is none.
 	ArgsDigest   [32]byte `json:"-"`
 	ResultDigest [32]byte `json:"-"`
+
+	// Keeper is for whoever keeps what was said: nil where the call was made with
+	// no credentials.
+	Keeper Keeper `json:"-"`
+}
+
+// Keeper knows the credentials that calls are made with, so that what was said
+// can be kept without them. The other side may have repeated them.
+type Keeper interface {
+	Secrets() []string
 }

@@ -157,6 +157,9 @@ func (b *brought) Do(ctx context.Context, req *catalog.Request, sink catalog.Sin
 	return c.backend.Do(ctx, req, sink)
 }
 
+// Secrets implements junctor.Keeper.
+func (b *brought) Secrets() []string { return b.current().up.source.Secrets() }
+
 // keeper stores what a server offers. That is a convenience: a failure is
 // logged, and the server goes on.
 func (s *servers) keeper(tenant junctor.TenantID, id string) func(context.Context, []byte, string) {

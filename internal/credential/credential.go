@@ -25,6 +25,11 @@ const (
 	placeQuery   = "query"
 	placeHeaders = "headers/"
 	placeEnv     = "env/"
+
+	// No places of a connection: what was made of a credential to be sent, and
+	// what stood at a place before.
+	placeSent   = "sent"
+	placeFormer = "former/"
 )
 
 // walk gives a copy of the connection in which each text at a place of

@@ -22,11 +22,12 @@ type Source struct {
 	tokens   *tokens       // with oauth-client
 	reading  chan struct{} // holds one while Header reads
 
-	mu      sync.Mutex
-	gave    map[string]string // what was read last, by place
-	opened  Set               // the literals, once they were opened
-	header  http.Header       // what Header gave last; nil is to be made anew
-	expires time.Time         // when it is; zero is never
+	mu       sync.Mutex
+	gave     map[string]string // what was read last, by place
+	scrubber *Scrubber         // of that; nil when it has changed
+	opened   Set               // the literals, once they were opened
+	header   http.Header       // what Header gave last; nil is to be made anew
+	expires  time.Time         // when it is; zero is never
 }
 
 // referenceFor is how long what a reference stood for is used before it is read
@@ -74,15 +75,23 @@ func (s *Source) whole(ctx context.Context, keep func(place string) bool) (Set, 
 		}
 		return text
 	})
+	for place, secret := range out {
+		s.know(place, secret.Reveal())
+	}
+	return out, failed
+}
+
+// know remembers a credential that was given out.
+func (s *Source) know(place, secret string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.gave == nil {
 		s.gave = map[string]string{}
 	}
-	for place, secret := range out {
-		s.gave[place] = secret.Reveal()
+	if former := s.gave[place]; former != secret {
+		s.gave[place], s.scrubber = secret, nil
+		s.gave[placeFormer+place] = former // a call with it may be under way
 	}
-	return out, failed
 }
 
 // open gives the literals, which are the same for as long as there is a Source.
@@ -102,22 +111,28 @@ func (s *Source) open(ctx context.Context) (Set, error) {
 	return set, err
 }
 
-// shortest is the least length of a credential that is looked for in texts:
-// shorter ones are words that stand there for other reasons.
-const shortest = 6
-
-// Scrub takes the credentials that were given out away from a text: a server
-// may repeat in an error what it was sent.
-func (s *Source) Scrub(text string) string {
+// known is the Scrubber for all that was given out last.
+func (s *Source) known() *Scrubber {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, secret := range s.gave {
-		if len(secret) >= shortest {
-			text = strings.ReplaceAll(text, secret, junctor.Masked)
+	if s.scrubber == nil {
+		var secrets []string
+		for place, secret := range s.gave {
+			secrets = append(secrets, secret)
+			if place == placeQuery {
+				secrets = append(secrets, ofQuery(secret)...)
+			}
 		}
+		s.scrubber = NewScrubber(secrets...)
 	}
-	return text
+	return s.scrubber
 }
+
+// Scrub takes the credentials that were given out away from a text.
+func (s *Source) Scrub(text string) string { return s.known().Scrub(text) }
+
+// Secrets implements junctor.Keeper: what was given out.
+func (s *Source) Secrets() []string { return s.known().Secrets() }
 
 // URL is the address with its query.
 func (s *Source) URL(ctx context.Context) (*url.URL, error) {
@@ -220,12 +235,15 @@ func (s *Source) read(ctx context.Context) (http.Header, error) {
 			}
 			h.Set(name, secret)
 		case junctor.AuthBasic:
-			h.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(a.Username+":"+secret)))
+			pair := base64.StdEncoding.EncodeToString([]byte(a.Username + ":" + secret))
+			s.know(placeSent, pair)
+			h.Set("Authorization", "Basic "+pair)
 		case junctor.AuthOAuthClient:
 			token, err := s.tokens.get(ctx, set[placeAuth])
 			if err != nil {
 				return nil, err
 			}
+			s.know(placeSent, token.Reveal())
 			h.Set("Authorization", "Bearer "+token.Reveal())
 		case junctor.AuthNone:
 		}

@@ -132,7 +132,7 @@ func (g *Guard) do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Resu
 	if err == nil && op.View.Server == "" {
 		res.Body = catalog.ExposeURIs(item.Server.ID, op.Kind, res.Body)
 	}
-	return res, g.finish(ctx, op, &call, item.Shown, res, err)
+	return res, g.finish(ctx, op, &call, item, res, err)
 }
 
 // admit takes the operation through every gate up to the record of its attempt.

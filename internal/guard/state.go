@@ -127,7 +127,7 @@ func (g *Guard) GiveUp(ctx context.Context, op *Op, why error) {
 	if item.Tool != nil {
 		call.Version = item.Tool.Version
 	}
-	_ = g.finish(ctx, op, &call, item.Shown, catalog.Result{}, why) // why is known already
+	_ = g.finish(ctx, op, &call, item, catalog.Result{}, why) // why is known already
 }
 
 // lapse records the end of a call whose input never came. It uses the state up

@@ -123,7 +123,7 @@ func (x *exchange) read(ctx context.Context, resp reply) ([]byte, error) {
 	stream, ok := isStream(resp.header)
 	if !ok {
 		defer finish(resp.body)
-		return nil, x.upstream("answered with the content type " + clip(resp.header.Get("Content-Type")) + " where JSON or an event stream belongs")
+		return nil, x.upstream("answered with the content type " + x.l.o.said(resp.header.Get("Content-Type")) + " where JSON or an event stream belongs")
 	}
 	if stream {
 		return x.stream(ctx, resp.body)

@@ -216,7 +216,7 @@ func (p *pager) pages(ctx context.Context, method, list, key string, add func(st
 		for raw := range wire.Elements(wire.Get(result, list)) {
 			name, ok := wire.String(wire.Get(raw, key))
 			if _, twice := seen[name]; !ok || name == "" || twice {
-				p.s.o.Logger.Warn("an item of a server's list was left out: it has no name, or another's", "server", p.s.o.ID, "list", list, "name", clip(name))
+				p.s.o.Logger.Warn("an item of a server's list was left out: it has no name, or another's", "server", p.s.o.ID, "list", list, "name", p.s.o.said(name))
 				continue
 			}
 			seen[name] = struct{}{}
