@@ -64,10 +64,7 @@ func (s *shipper) Ship(ctx context.Context, records []audit.Record) error {
 	s.rows = s.rows[:0]
 	for i := range records {
 		r := &records[i]
-		s.rows = append(s.rows, store.AuditRecord{
-			Node: r.Node, Seq: r.Seq, Hash: r.Hash, Line: r.Line, Time: r.Time, Phase: string(r.Phase),
-			Tenant: r.Tenant, Call: r.Call, Server: r.Server, Name: r.Name, Subject: r.Subject, Status: r.Status,
-		})
+		s.rows = append(s.rows, store.AuditRecord{Node: r.Node, Seq: r.Seq, Hash: r.Hash, Line: r.Line})
 	}
 	return s.store.AddAudit(ctx, s.rows)
 }

@@ -22,8 +22,8 @@ type Dialect interface {
 	// Busy says that a statement did nothing because another writer was at
 	// work, for which it has waited a moment: it may be tried again.
 	Busy(err error) bool
-	// SelectRows is a SELECT that reads the rows of a Rows from one parameter:
-	// t stands for a column of text, i for one of whole numbers.
+	// SelectRows is a SELECT that reads rows from one parameter, a list of lists
+	// in JSON: t stands for a column of text, i for one of whole numbers.
 	SelectRows(columns string) string
 	// Sync is the statement after which what was committed outlasts a power
 	// cut; "" where that holds anyway.
@@ -50,15 +50,14 @@ type Store struct {
 
 	observe func(context.Context) // told of every statement; nil is nobody
 
-	addAudit  string               // the statement that stores records of a journal
-	auditRows atomic.Pointer[Rows] // to be used again
+	auditPage atomic.Pointer[[]byte] // memory to be used again
 }
 
 // New makes a Store over a database whose schema is up to date; drivers call
 // it. Writes and transactions go to write, lone reads to read; they may be the
 // same. The Store owns both.
 func New(write, read *sql.DB, dialect Dialect) *Store {
-	return &Store{write: write, read: read, dialect: dialect, addAudit: addAudit(dialect)}
+	return &Store{write: write, read: read, dialect: dialect}
 }
 
 // Observe tells f of each statement and transaction that begins, with the
