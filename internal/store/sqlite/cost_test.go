@@ -38,7 +38,7 @@ func TestAddingAuditAllocatesLittle(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	count, bytes := float64(after.Mallocs-before.Mallocs)/(size*rounds), float64(after.TotalAlloc-before.TotalAlloc)/(size*rounds)
 	t.Logf("%.2f allocations and %.0f bytes a record", count, bytes)
-	if count > 0.5 || bytes > 1024 {
-		t.Errorf("%.2f allocations and %.0f bytes a record; at most 0.5 and 1024", count, bytes)
+	if count > 0.5 || bytes > 256 {
+		t.Errorf("%.2f allocations and %.0f bytes a record; at most 0.5 and 256", count, bytes)
 	}
 }
