@@ -13,7 +13,7 @@ export CI=true JUNCTOR_LONG=1 JUNCTOR_PROVE=1
 export JUNCTOR_TEST_NODE="$PWD/.cache/node"
 export GOFLAGS="${GOFLAGS:-} -buildvcs=false"
 proofs=docs/proofs.md
-fuzztime=${FUZZTIME:-30s}
+fuzztime=${FUZZTIME:-30s} # and BENCH holds flags of junctor bench
 
 # Parts by chapter, in the order of the document.
 chapters() {
@@ -81,7 +81,8 @@ run() {
 	bench)
 		go build -o .cache/bin/junctor ./cmd/junctor || return 1
 		local code=0
-		.cache/bin/junctor bench --format json >"$log" || code=$?
+		# shellcheck disable=SC2086 # BENCH holds flags
+		.cache/bin/junctor bench ${BENCH:-} --format json >"$log" || code=$?
 		[[ -s $log ]] || return "$code"
 		printf '```\n%s\n```\n' "$(.cache/bin/junctor bench --from "$log")"
 		benchmarks "$log" >"$work/benchmarks.md" && cp "$work/benchmarks.md" docs/benchmarks.md
