@@ -20,6 +20,7 @@ chapters() {
 	cat <<-END
 		Conformance: conformance
 		Real clients: clients
+		Real servers: servers
 		Every door: doors
 		Kill -9: crash-sessions crash-sqlite crash-postgres crash-strict
 		The journal: audit
@@ -46,6 +47,7 @@ run() {
 	case $1 in
 	conformance) tests "$log" ./test/conformance && figures "$log" && peer Node ;;
 	clients) tests "$log" ./test/clients && figures "$log" && peer Node ;;
+	servers) tests "$log" ./test/real && figures "$log" && peer Node ;;
 	doors) tests "$log" ./test/doors && passed "$log" ;;
 	crash-sessions) tests "$log" -run 'TestSessionsGoOn' ./test/crash && figures "$log" ;;
 	crash-postgres) tests "$log" -run 'TestKillUnderLoad/postgres' ./test/crash && figures "$log" && peer PostgreSQL ;;

@@ -131,8 +131,11 @@ func (s *Server) listSize(kind ListKind) (n int) {
 // appendListed writes a tool under the name that a view shows.
 func (t *Tool) appendListed(dst []byte, shown string) []byte {
 	def := t.Default
+	if shown != t.Name {
+		def = exposePages(t.Server, def)
+	}
 	if def.Version != "" || shown != t.Name && def.name == nil {
-		return wire.AppendObject(dst, def.JSON, nil, toolMembers(t, shown)...)
+		return wire.AppendObject(dst, def.JSON, nil, toolMembers(t, def, shown)...)
 	}
 	if shown == t.Name {
 		return append(dst, def.JSON...)
@@ -171,12 +174,12 @@ func (sh *Shelf) renderServer(s *Server, v View, kind ListKind, add func([]byte,
 
 // toolMembers is what a listed tool says beyond its definition: the name of the
 // view, and its versions where it has any.
-func toolMembers(t *Tool, shown string) []wire.Member {
+func toolMembers(t *Tool, def *ToolVersion, shown string) []wire.Member {
 	var m []wire.Member
 	if shown != t.Name {
 		m = append(m, member("name", shown))
 	}
-	if t.Default.Version == "" {
+	if def.Version == "" {
 		return m
 	}
 	versions := []byte{'['}
@@ -187,12 +190,12 @@ func toolMembers(t *Tool, shown string) []wire.Member {
 		versions = wire.AppendString(versions, v.Version)
 	}
 	versions = append(versions, ']')
-	own := wire.Get(t.Default.JSON, "_meta")
+	own := wire.Get(def.JSON, "_meta")
 	if own == nil {
 		own = []byte("{}")
 	}
 	meta := wire.AppendObject(nil, own, nil,
-		member(wire.MetaJunctorVersion, t.Default.Version),
+		member(wire.MetaJunctorVersion, def.Version),
 		wire.Member{Key: wire.MetaJunctorVersion + "s", Value: versions})
 	return append(m, wire.Member{Key: "_meta", Value: meta})
 }

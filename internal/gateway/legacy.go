@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -24,7 +25,10 @@ func (g *Gateway) postLegacy(w http.ResponseWriter, r *http.Request, p *junctor.
 		g.release(in)
 		return
 	}
-	s := g.session(w, r, p, view, m.ID)
+	s := g.passing(r, m)
+	if s == nil {
+		s = g.session(w, r, p, view, m.ID)
+	}
 	if s == nil {
 		g.release(in)
 		return
@@ -36,6 +40,22 @@ func (g *Gateway) postLegacy(w http.ResponseWriter, r *http.Request, p *junctor.
 	s.hear(m)
 	g.release(in)
 	w.WriteHeader(http.StatusAccepted)
+}
+
+// passing is the session of a request that has none and needs none: scripts, and
+// clients of servers without sessions, list and call without a handshake. Nobody
+// can be asked anything in it, and nothing of it stays. Without a header its version
+// is the one that the specification assumes.
+func (g *Gateway) passing(r *http.Request, m *wire.Message) *session {
+	if m.Kind != wire.Request || len(r.Header[headerSession]) > 0 {
+		return nil
+	}
+	switch m.Method {
+	case wire.MethodToolsList, wire.MethodToolsCall, wire.MethodResourcesList, wire.MethodResourcesTemplatesList, wire.MethodResourcesRead,
+		wire.MethodPromptsList, wire.MethodPromptsGet, wire.MethodCompletionComplete:
+		return newSession(g.bootID(), cmp.Or(r.Header.Get(headerVersion), wire.V20250326), nil, nil)
+	}
+	return nil
 }
 
 // legacyVersion holds the version header of a legacy request, which may be

@@ -54,7 +54,7 @@ func (s *Server) start(ctx context.Context, req *catalog.Request, a access, sink
 	c := &call{
 		s: s, can: abilitiesOf(req.Caller.Capabilities), who: req.Principal,
 		asked: make(chan struct{}, 1), done: make(chan struct{}),
-		caller: caller{level: wire.Severity(req.Caller.LogLevel), token: token, progress: token != ""},
+		caller: caller{level: wire.Severity(req.Caller.LogLevel), token: token, progress: token != "", keep: true},
 	}
 	// The call outlives the request that began it, and so must what it needs of it.
 	kept := keep(req)

@@ -38,6 +38,9 @@ func FindNode(t testing.TB) *Node {
 	return &Node{bin: bin, dir: dir}
 }
 
+// Bin is the path of the program.
+func (n *Node) Bin() string { return n.bin }
+
 // Module is the path of a file in an installed package.
 func (n *Node) Module(path string) string {
 	return filepath.Join(n.dir, "node_modules", filepath.FromSlash(path))
