@@ -152,7 +152,7 @@ func (s *servers) attachRow(ctx context.Context, key serverKey, turn uint64, row
 		defer s.mu.Unlock()
 		if s.live[key] == b {
 			delete(s.live, key)
-			s.retire(b.current())
+			s.retire(b.current(), nil)
 		}
 		return err
 	}
@@ -190,9 +190,9 @@ func (s *servers) install(key serverKey, turn uint64, next *connected) (b *broug
 	s.mu.Lock()
 	b = s.live[key]
 	if s.closed || s.turns[key] != turn {
-		closed, shared := s.closed, b != nil && b.current().up.Server == next.up.Server
+		closed := s.closed
 		s.mu.Unlock()
-		if !shared {
+		if !next.borrowed {
 			next.up.Close() // nothing was called on it yet
 		}
 		if closed {
@@ -209,23 +209,31 @@ func (s *servers) install(key serverKey, turn uint64, next *connected) (b *broug
 		b.put(next)
 		attached = true
 	} else {
+		b = &brought{id: key.id, keep: s.keeper(key.tenant, key.id), now: next, kept: next.kept}
 		if former != nil {
 			s.app.catalog.Detach(key.tenant, key.id)
 		}
-		b = &brought{id: key.id, keep: s.keeper(key.tenant, key.id), now: next, kept: next.kept}
+		if former != nil && former.up.Server != next.up.Server {
+			b.former = []*connected{former}
+		}
 		s.live[key] = b
 	}
 	if former != nil && former.up.Server != next.up.Server {
-		s.retire(former)
+		s.retire(former, b)
 	}
 	return b, attached, nil
 }
 
-// retire closes a connection once its calls have ended. The caller holds mu.
-func (s *servers) retire(c *connected) {
+// retire closes a connection once its calls have ended. by is the server where
+// another has taken its place; nil where the server is gone, and nobody can
+// continue a call that waits for input. The caller holds mu.
+func (s *servers) retire(c *connected, by *brought) {
 	s.retiring[c] = struct{}{}
 	s.work.Go(func() {
-		c.retire()
+		c.retire(s.ending, by != nil)
+		if by != nil {
+			by.retired(c)
+		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		delete(s.retiring, c)
@@ -241,7 +249,7 @@ func (s *servers) detach(tenant junctor.TenantID, id string) {
 	s.turns[key]++
 	if b := s.live[key]; b != nil {
 		delete(s.live, key)
-		s.retire(b.current())
+		s.retire(b.current(), nil)
 	}
 	delete(s.broken, key)
 }
@@ -327,7 +335,7 @@ func (s *servers) TestServer(ctx context.Context, p *junctor.Principal, id strin
 	s.mu.Unlock()
 	if b != nil {
 		c := b.take()
-		defer c.calls.Done()
+		defer c.calls.Add(-1)
 		probe, _ := s.reach(ctx, c.up, c.up.Probe)
 		return probe, nil
 	}

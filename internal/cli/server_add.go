@@ -14,18 +14,20 @@ import (
 
 // newServer is the body that describes a server to the admin API.
 type newServer struct {
-	ID          string            `json:"id,omitempty"`
-	Transport   string            `json:"transport,omitempty"`
-	URL         string            `json:"url,omitempty"`
-	Command     []string          `json:"command,omitempty"`
-	Env         map[string]string `json:"env,omitempty"`
-	Cwd         string            `json:"cwd,omitempty"`
-	Auth        *newAuth          `json:"auth,omitempty"`
-	Headers     map[string]string `json:"headers,omitempty"`
-	Isolation   string            `json:"isolation,omitempty"`
-	MaxSessions int               `json:"max_sessions,omitempty"`
-	Title       string            `json:"title,omitempty"`
-	Private     bool              `json:"private,omitempty"`
+	ID          string                      `json:"id,omitempty"`
+	Transport   string                      `json:"transport,omitempty"`
+	URL         string                      `json:"url,omitempty"`
+	Command     []string                    `json:"command,omitempty"`
+	Env         map[string]string           `json:"env,omitempty"`
+	Cwd         string                      `json:"cwd,omitempty"`
+	Auth        *newAuth                    `json:"auth,omitempty"`
+	Headers     map[string]string           `json:"headers,omitempty"`
+	Isolation   string                      `json:"isolation,omitempty"`
+	MaxSessions int                         `json:"max_sessions,omitempty"`
+	TimeoutMS   int                         `json:"timeout_ms,omitempty"`
+	Overrides   map[string]junctor.Override `json:"overrides,omitempty"`
+	Title       string                      `json:"title,omitempty"`
+	Private     bool                        `json:"private,omitempty"`
 }
 
 type newAuth struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -246,6 +247,14 @@ func (s *Server) unpark(handle string) *call {
 		c.timer.Stop()
 	}
 	return c
+}
+
+// Holds says whether a call waits here for the input that comes with a state.
+func (s *Server) Holds(state string) bool {
+	handle, ok := strings.CutPrefix(state, stateParked)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return ok && s.parked[handle] != nil
 }
 
 // lapse ends a call whose client did not come back.

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -268,6 +270,67 @@ func TestReloadsDropNoCall(t *testing.T) {
 		t.Errorf("the call that was under way: %s", answer)
 	}
 	t.Logf("%d calls during 50 changes", calls.Load())
+}
+
+// A call that waits for its client's answer is under way, too: it ends on the
+// connection that asked, although the server has moved meanwhile.
+func TestReloadKeepsCallsThatWait(t *testing.T) {
+	t.Parallel()
+	asking := func(answer string) *httptest.Server {
+		sdk := mcp.NewServer(&mcp.Implementation{Name: answer, Version: "1"}, nil)
+		mcp.AddTool(sdk, &mcp.Tool{Name: "ask"}, func(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+			res, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: "?", RequestedSchema: map[string]any{"type": "object"}})
+			if err != nil {
+				return nil, nil, err
+			}
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: answer + " " + res.Action}}}, nil, nil
+		})
+		srv := httptest.NewServer(mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return sdk }, nil))
+		t.Cleanup(func() {
+			_ = srv.Config.Close()
+			srv.Close()
+		})
+		return srv
+	}
+	first, second := asking("first"), asking("second")
+	file := func(s *httptest.Server) string { return "servers:\n  asks: {transport: sse, url: \"" + s.URL + "\"}\n" }
+	s := newSettings(t, file(first))
+	i := start(t, testkit.Settings{"config": s.path})
+	until(t, func() bool { return i.Do(t, "GET", "/api/v1/tools/asks__ask", "").Status == 200 })
+	ask := func(more string) string {
+		return i.Do(t, "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"asks__ask","arguments":{}`+more+
+			`,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}`,
+			"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", "Mcp-Name: asks__ask").Body
+	}
+	var waits struct {
+		Result struct {
+			InputRequests map[string]any
+			RequestState  string
+		}
+	}
+	body := ask("")
+	if err := json.Unmarshal([]byte(body), &waits); err != nil || waits.Result.RequestState == "" {
+		t.Fatalf("%v %s", err, body)
+	}
+	s.becomes(t, i, file(second))
+	until(t, func() bool {
+		return strings.Contains(i.Do(t, "GET", "/api/v1/servers/asks", "").Body, `"name":"second"`)
+	})
+	answers := map[string]any{}
+	for name := range waits.Result.InputRequests {
+		answers[name] = map[string]string{"action": "decline"}
+	}
+	said, err := json.Marshal(answers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := json.Marshal(waits.Result.RequestState)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body := ask(`,"inputResponses":` + string(said) + `,"requestState":` + string(state)); !strings.Contains(body, "first decline") {
+		t.Errorf("%s", body)
+	}
 }
 
 func updated(t testing.TB, i *testkit.Instance, id string) string {
