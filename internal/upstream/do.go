@@ -3,7 +3,6 @@ package upstream
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -163,8 +162,8 @@ func (s *Server) safe(req *catalog.Request) bool {
 // is set to the most talkative that any of them wants, and each caller is
 // handed what it asked for.
 type levels struct {
-	mu      sync.Mutex
-	current int // severity; 0 is not set
+	setting chan struct{} // holds one while it is set: nobody waits for that beyond its own time
+	current int           // severity; 0 is not set
 }
 
 // lower makes the session send messages of this level. A failure is the
@@ -174,8 +173,12 @@ func (v *levels) lower(ctx context.Context, l link, level string) {
 	if severity == 0 || wire.Get(l.capabilities(), "logging") == nil {
 		return
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
+	select {
+	case v.setting <- struct{}{}:
+		defer func() { <-v.setting }()
+	case <-ctx.Done():
+		return
+	}
 	if v.current != 0 && v.current <= severity {
 		return
 	}

@@ -129,7 +129,7 @@ func (s *Server) begin(key string, a access) (*session, error) {
 		}
 	}
 	sess := &session{
-		keys: []string{key}, access: a, credentials: a.credentials, ready: make(chan struct{}), used: s.o.Now(),
+		keys: []string{key}, access: a, credentials: a.credentials, ready: make(chan struct{}), used: s.o.Now(), levels: levels{setting: make(chan struct{}, 1)},
 		asking: abilitiesOf(a.caps).any(),
 	}
 	s.sessions[key] = sess
