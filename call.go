@@ -12,6 +12,9 @@ const (
 	KindPrompt       Kind = "prompt"
 	KindCompletion   Kind = "completion"
 	KindSubscription Kind = "subscription"
+	KindTask         Kind = "task"        // looks at a task, or waits for it
+	KindTaskUpdate   Kind = "task-update" // answers what a task asks
+	KindTaskCancel   Kind = "task-cancel"
 	KindServer       Kind = "server" // a change to the servers, recorded when it is refused
 )
 

@@ -99,7 +99,8 @@ func codes() []junctor.Code {
 type kind string
 
 func (kind) Schema(huma.Registry) *huma.Schema {
-	return words(junctor.KindTool, junctor.KindResource, junctor.KindPrompt, junctor.KindCompletion, junctor.KindSubscription, junctor.KindServer)
+	return words(junctor.KindTool, junctor.KindResource, junctor.KindPrompt, junctor.KindCompletion, junctor.KindSubscription,
+		junctor.KindTask, junctor.KindTaskUpdate, junctor.KindTaskCancel, junctor.KindServer)
 }
 
 type door string

@@ -81,6 +81,25 @@ func (s states) UseState(ctx context.Context, tenant junctor.TenantID, id string
 	return s.store.For(tenant).UseState(ctx, id, expires)
 }
 
+// tasks keeps the tasks of callers in the store.
+type tasks struct{ store *store.Store }
+
+func (t tasks) AddTask(ctx context.Context, tenant junctor.TenantID, task junctor.Task) error {
+	return t.store.For(tenant).AddTask(ctx, task)
+}
+
+func (t tasks) Task(ctx context.Context, tenant junctor.TenantID, id string) (junctor.Task, error) {
+	return t.store.For(tenant).Task(ctx, id)
+}
+
+func (t tasks) SetTask(ctx context.Context, tenant junctor.TenantID, id string, state []byte, expires time.Time) error {
+	return t.store.For(tenant).SetTask(ctx, id, state, expires)
+}
+
+func (t tasks) TasksOf(ctx context.Context, p *junctor.Principal, after string, now time.Time, most int) ([]junctor.Task, error) {
+	return t.store.For(p.Tenant).TasksOf(ctx, p.Issuer, p.Subject, after, now, most)
+}
+
 // sessions keeps the rows of gateway's sessions in the store.
 type sessions struct{ store *store.Store }
 

@@ -237,7 +237,7 @@ func (a *App) openGuard(ctx context.Context) error {
 		return err
 	}
 	a.guard, err = guard.New(guard.Options{
-		Catalog: a.catalog, Limiter: newLimiter(a.cfg), Journal: a.record(), Recorder: a.recorder(), Sealer: sealer{a.ring}, States: states{a.store},
+		Catalog: a.catalog, Limiter: newLimiter(a.cfg), Journal: a.record(), Recorder: a.recorder(), Sealer: sealer{a.ring}, States: states{a.store}, Tasks: tasks{a.store},
 		Meter: newMeter(a.metrics), Logger: a.log, Now: time.Now, NewID: newID, Timeout: a.cfg.CallTimeout, Park: parkFor, Trace: trace,
 	})
 	if err != nil {

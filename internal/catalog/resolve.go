@@ -139,6 +139,17 @@ func (sh *Shelf) Resource(p *junctor.Principal, v View, uri string) (Item, error
 	return Item{Server: s, Name: own, Shown: ExposedURI(s.ID, shown)}, nil
 }
 
+// MakesTasks says whether any server that p sees in the view may answer a call
+// with a task.
+func (sh *Shelf) MakesTasks(p *junctor.Principal, v View) bool {
+	for _, s := range sh.servers {
+		if s.Offer.Tasks && (v.Server == "" || v.Server == s.ID) && Visible(p, s) {
+			return true
+		}
+	}
+	return false
+}
+
 // Server finds a server that p may see.
 func (sh *Shelf) Server(p *junctor.Principal, id string) (*Server, error) {
 	s := sh.byID[id]

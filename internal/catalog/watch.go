@@ -99,5 +99,5 @@ func difference(a, b *Offer) Change {
 
 // sameAbilities compares what offers say beside their lists.
 func sameAbilities(a, b *Offer) bool {
-	return a.Instructions == b.Instructions && a.Completions == b.Completions && a.Subscribe == b.Subscribe && a.Logging == b.Logging
+	return a.Instructions == b.Instructions && a.Completions == b.Completions && a.Subscribe == b.Subscribe && a.Logging == b.Logging && a.Tasks == b.Tasks
 }

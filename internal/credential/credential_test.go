@@ -263,3 +263,43 @@ func TestReferencesAreReadAgain(t *testing.T) {
 		}
 	})
 }
+
+// Who waits for a token that another asks for does so within its own time.
+func TestNobodyWaitsForAnothersToken(t *testing.T) {
+	t.Parallel()
+	entered, release := make(chan struct{}, 8), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_ = r.ParseForm() // or its end is not seen
+		entered <- struct{}{}
+		<-release
+	}))
+	t.Cleanup(server.Close)
+	t.Cleanup(func() { close(release) })
+	c, set := credential.Split(junctor.Connection{Transport: junctor.TransportHTTP, URL: "https://x", Auth: &junctor.Auth{
+		Type: junctor.AuthOAuthClient, Secret: canary, ClientID: "me", TokenURL: server.URL,
+	}})
+	source := credential.NewSource(c, credential.Literal(set), reader(t), server.Client())
+	ask := func(ctx context.Context) chan error {
+		done := make(chan error, 1)
+		go func() {
+			_, err := source.Header(ctx)
+			done <- err
+		}()
+		return done
+	}
+	patient, giveUp := context.WithCancel(t.Context())
+	first := ask(patient)
+	<-entered
+	hasty, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	select {
+	case err := <-ask(hasty):
+		if junctor.CodeOf(err) != junctor.CodeTimeout {
+			t.Errorf("%v", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("it waits for another's request")
+	}
+	giveUp()
+	<-first
+}

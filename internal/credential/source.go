@@ -39,7 +39,7 @@ const referenceFor = 10 * time.Second
 func NewSource(conn junctor.Connection, literals func(context.Context) (Set, error), reader Reader, client *http.Client) *Source {
 	s := &Source{conn: conn, literals: literals, reader: reader, reading: make(chan struct{}, 1)}
 	if conn.Auth != nil && conn.Auth.Type == junctor.AuthOAuthClient {
-		s.tokens = &tokens{auth: *conn.Auth, client: client}
+		s.tokens = &tokens{auth: *conn.Auth, client: client, getting: make(chan struct{}, 1)}
 	}
 	return s
 }

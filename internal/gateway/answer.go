@@ -32,9 +32,12 @@ func (x *exchange) appendHead(dst []byte, o outcome) (head, rest []byte) {
 // members, which are rest.
 func (g *Gateway) appendModern(dst []byte, o outcome) (head, rest []byte) {
 	dst = append(dst, `{"resultType":"`...)
-	if o.input {
+	switch {
+	case o.input:
 		dst = append(dst, wire.ResultInputRequired...)
-	} else {
+	case o.task:
+		dst = append(dst, wire.ResultTask...)
+	default:
 		dst = append(dst, wire.ResultComplete...)
 	}
 	dst = append(dst, '"')

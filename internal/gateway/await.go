@@ -13,7 +13,8 @@ import (
 // or ask its client something.
 func runs(method string) bool {
 	switch method {
-	case wire.MethodToolsCall, wire.MethodPromptsGet, wire.MethodResourcesRead, wire.MethodCompletionComplete:
+	case wire.MethodToolsCall, wire.MethodPromptsGet, wire.MethodResourcesRead, wire.MethodCompletionComplete,
+		wire.MethodTasksGet, wire.MethodTasksResult, wire.MethodTasksCancel:
 		return true
 	}
 	return false

@@ -47,6 +47,7 @@ type outcome struct {
 	body      []byte
 	list      bool // body is a rendered list: shared, perhaps long, and without _meta
 	input     bool // input_required
+	task      bool // the call became a task
 	cacheable bool // carries ttlMs and cacheScope in the modern era
 	ttl       int64
 	public    bool
@@ -162,6 +163,9 @@ func (x *exchange) do(ctx context.Context, op *guard.Op) (outcome, error) {
 	op.Params, op.Arguments, op.Meta = x.m.Params, x.m.Arguments, x.m.Meta
 	op.InputResponses, op.RequestState, op.HasState = x.m.InputResponses, x.m.RequestState, x.m.HasRequestState
 	op.Caller = x.caller
+	if op.Kind == junctor.KindTool && !x.modern && x.m.Task != nil {
+		op.Caller = x.taskCaller()
+	}
 	res, err := x.g.o.Pipeline.Do(ctx, op, x)
 	if err == nil && res.Input && !x.modern {
 		res, err = x.ask(ctx, op, res)
@@ -169,8 +173,11 @@ func (x *exchange) do(ctx context.Context, op *guard.Op) (outcome, error) {
 	if err != nil {
 		return x.failed(op, err)
 	}
+	if res.Task && !x.modern {
+		return outcome{body: createdTask(res.Body)}, nil
+	}
 	return outcome{
-		body: res.Body, input: res.Input, public: res.Public,
+		body: res.Body, input: res.Input, task: res.Task, public: res.Public,
 		cacheable: op.Kind == junctor.KindResource && !res.Input && !op.HasState, ttl: res.TTL.Milliseconds(),
 	}, nil
 }

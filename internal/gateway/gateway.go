@@ -18,6 +18,8 @@ import (
 type Pipeline interface {
 	Do(ctx context.Context, op *guard.Op, sink catalog.Sink) (catalog.Result, error)
 	List(p *junctor.Principal, v catalog.View, kind catalog.ListKind) ([]byte, error)
+	// Tasks lists the tasks of a principal, a page at a time.
+	Tasks(ctx context.Context, p *junctor.Principal, v catalog.View, cursor string) (tasks [][]byte, next string, err error)
 	// GiveUp ends a call whose client was asked for input and will not give it.
 	GiveUp(ctx context.Context, op *guard.Op, why error)
 }

@@ -84,7 +84,7 @@ func (g *Gateway) initialize(w http.ResponseWriter, r *http.Request, p *junctor.
 	}
 	x := g.legacyExchange(p, junctor.DoorMCP, view, m, s)
 	w.Header().Set(headerSession, s.text)
-	rep.finish(http.StatusOK, wire.AppendResult(nil, m.ID, x.initializeResult(capabilities(false))))
+	rep.finish(http.StatusOK, wire.AppendResult(nil, m.ID, x.initializeResult(x.capabilities())))
 }
 
 func (x *exchange) initializeResult(capabilities string) []byte {
@@ -106,6 +106,8 @@ func (x *exchange) runLegacy(ctx context.Context) (outcome, error) {
 		return x.setLevel(ctx)
 	case wire.MethodResourcesSubscribe, wire.MethodResourcesUnsubscribe:
 		return x.subscribe(ctx)
+	case wire.MethodTasksGet, wire.MethodTasksResult, wire.MethodTasksList, wire.MethodTasksCancel:
+		return x.taskLegacy(ctx)
 	}
 	return x.run(ctx)
 }

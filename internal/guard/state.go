@@ -112,7 +112,7 @@ func (g *Guard) resume(ctx context.Context, op *Op, item catalog.Item) (*state, 
 // why. op is the operation with the state that the call was answered with.
 func (g *Guard) GiveUp(ctx context.Context, op *Op, why error) {
 	ctx = context.WithoutCancel(ctx)
-	item, err := g.resolve(op)
+	item, _, err := g.resolve(ctx, op)
 	if err != nil {
 		return // it lapses in its time
 	}

@@ -34,7 +34,7 @@ func (s *Server) hearAlong(sess *session) {
 	if sess.link.modern() || sess.hearing.Swap(true) {
 		return
 	}
-	s.tasks.start(func() {
+	s.jobs.start(func() {
 		if err := sess.link.listen(s.ctx, nil, &along{s: s, sess: sess}); over(err) {
 			s.drop(sess)
 		}

@@ -38,7 +38,7 @@ type httpLink struct {
 
 	ctx    context.Context // of the link
 	cancel context.CancelFunc
-	work   tasks // what is still to be told to the server
+	work   jobs // what is still to be told to the server
 }
 
 func newHTTPLink(o *Options, g greeting, op opening, mirrors func(string) []wire.ParamHeader) *httpLink {
@@ -106,6 +106,9 @@ func (l *httpLink) fields(dst []egress.Field, method string, params []byte) []eg
 		if method == wire.MethodToolsCall && l.mirrors != nil {
 			dst = appendMirrors(dst, l.mirrors(name), params)
 		}
+	case wire.MethodTasksGet, wire.MethodTasksUpdate, wire.MethodTasksCancel:
+		id, _ := wire.String(wire.Get(params, "taskId"))
+		dst = append(dst, egress.Field{Name: wire.HeaderName, Value: wire.EncodeHeader(id)})
 	case wire.MethodResourcesRead:
 		uri, _ := wire.String(wire.Get(params, "uri"))
 		dst = append(dst, egress.Field{Name: wire.HeaderName, Value: wire.EncodeHeader(uri)})

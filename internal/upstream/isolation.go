@@ -190,7 +190,7 @@ func (s *Server) isolate(why string) {
 	}
 	s.mu.Unlock()
 	if s.o.OnIsolated != nil {
-		s.tasks.start(func() { s.o.OnIsolated(why) })
+		s.jobs.start(func() { s.o.OnIsolated(why) })
 	}
 }
 

@@ -31,6 +31,7 @@ type listed struct {
 type tool struct {
 	headers []wire.ParamHeader // arguments that a modern server wants in headers
 	safe    bool               // may run twice
+	task    string             // optional or required: runs as a task; "" does not
 }
 
 func newListed(o *catalog.Offer, at time.Time, ttl time.Duration) *listed {
@@ -39,9 +40,13 @@ func newListed(o *catalog.Offer, at time.Time, ttl time.Duration) *listed {
 		def := &o.Tools[i]
 		headers, _ := wire.ParamHeaders(wire.Get(def.JSON, "inputSchema")) // the catalog leaves out those that break the rules
 		hints := wire.Get(def.JSON, "annotations")
+		support, _ := wire.String(wire.Get(wire.Get(def.JSON, "execution"), "taskSupport"))
+		if support != "optional" && support != "required" {
+			support = ""
+		}
 		l.tools[def.Name] = tool{
-			headers: headers,
-			safe:    string(wire.Get(hints, "readOnlyHint")) == "true" || string(wire.Get(hints, "idempotentHint")) == "true",
+			headers: headers, task: support,
+			safe: string(wire.Get(hints, "readOnlyHint")) == "true" || string(wire.Get(hints, "idempotentHint")) == "true",
 		}
 	}
 	return l
@@ -147,11 +152,15 @@ func (s *Server) list(ctx context.Context, l link) (*catalog.Offer, time.Duratio
 	has := func(key string) bool { v := wire.Get(caps, key); return v != nil && !wire.IsNull(v) }
 	offer := &catalog.Offer{
 		Instructions: l.instructions(), Completions: has("completions"), Logging: has("logging"),
-		Subscribe: string(wire.Get(wire.Get(caps, "resources"), "subscribe")) == "true",
+		Tasks: makesTasks(l), Subscribe: string(wire.Get(wire.Get(caps, "resources"), "subscribe")) == "true",
 	}
 	p := pager{s: s, l: l, ttl: s.o.TTL, cancel: cancel}
 	if has("tools") {
 		p.read(ctx, wire.MethodToolsList, "tools", "name", func(name string, raw []byte) {
+			if l.modern() && offer.Tasks && wire.Get(raw, "execution") == nil {
+				// What a legacy client has to read to ask for a task.
+				raw = wire.AppendObject(nil, raw, nil, wire.Member{Key: "execution", Value: []byte(`{"taskSupport":"optional"}`)})
+			}
 			offer.Tools = append(offer.Tools, catalog.ToolDef{Name: name, JSON: raw})
 		})
 	}

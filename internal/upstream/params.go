@@ -12,11 +12,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// tasksExtension is the one extension that results of their own kind come with;
-// they are not carried, so it is not declared.
-const tasksExtension = "io.modelcontextprotocol/tasks"
-
-// methodOf is the method of an operation.
+// methodOf is the method of an operation that is one request; "" is none.
 func methodOf(k junctor.Kind) string {
 	switch k {
 	case junctor.KindTool:
@@ -27,6 +23,8 @@ func methodOf(k junctor.Kind) string {
 		return wire.MethodPromptsGet
 	case junctor.KindCompletion:
 		return wire.MethodCompletionComplete
+	case junctor.KindTask: // of a legacy server, which is waited for
+		return wire.MethodTasksResult
 	default:
 		return ""
 	}
@@ -65,18 +63,24 @@ func (b *outbound) text(text string) []byte {
 
 // write makes the params for the server of what a caller sent: the server's own
 // name in place of the shown one, and _meta as this hop wants it. All else stays
-// byte for byte. token is our progress token; "" is none.
-func (b *outbound) write(s *Server, req *catalog.Request, modern bool, token string) {
+// byte for byte. token is our progress token; "" is none. more is added.
+func (b *outbound) write(s *Server, req *catalog.Request, modern bool, token string, more ...wire.Member) {
 	params := req.Params
 	if len(req.Arguments) > 0 && wire.Offset(params, req.Arguments) <= 0 {
 		// The caller sent no params but arguments alone.
 		params = append(append([]byte(`{"arguments":`), req.Arguments...), '}')
 	}
 	b.parts = b.parts[:0]
-	drop := [...]string{"_meta", "inputResponses", "requestState"}
+	drops := [...]string{"_meta", "inputResponses", "requestState", "task"}
+	drop := drops[:3]
+	if modern && req.Caller.TaskOnly {
+		drop = drops[:] // such a server decides by itself what becomes a task
+	}
 	var members [4]wire.Member
-	add := members[:0]
+	add := append(members[:0], more...)
 	switch req.Kind {
+	case junctor.KindTask, junctor.KindTaskUpdate, junctor.KindTaskCancel:
+		add = append(add, wire.Member{Key: "taskId", Value: b.text(req.Name)})
 	case junctor.KindTool, junctor.KindPrompt:
 		add = append(add, wire.Member{Key: "name", Value: b.text(req.Name)})
 	case junctor.KindResource, junctor.KindSubscription:
@@ -95,7 +99,7 @@ func (b *outbound) write(s *Server, req *catalog.Request, modern bool, token str
 		add = append(add, wire.Member{Key: "requestState", Value: b.text(state)})
 	}
 	b.params = slices.Grow(b.params[:0], len(params)+len(b.parts)+64)
-	b.params = wire.AppendObject(b.params, params, drop[:], add...)
+	b.params = wire.AppendObject(b.params, params, drop, add...)
 }
 
 // ownRef puts the server's own name into the ref of a completion.
@@ -114,7 +118,7 @@ func (s *Server) appendMeta(dst []byte, req *catalog.Request, modern bool, token
 	dst = appendStripped(dst, req.Meta)
 	if modern {
 		dst = appendMember(dst, wire.MetaProtocolVersion, wire.Modern, nil)
-		dst = appendMember(dst, wire.MetaClientCapabilities, "", declared(req.Caller.Capabilities))
+		dst = appendMember(dst, wire.MetaClientCapabilities, "", declared(req.Caller.Capabilities, req.Caller.Tasks))
 		dst = appendMember(dst, wire.MetaClientInfo, "", s.info)
 		if wire.Severity(req.Caller.LogLevel) > 0 {
 			dst = appendMember(dst, wire.MetaLogLevel, req.Caller.LogLevel, nil)
@@ -151,7 +155,7 @@ func hopByHop(key []byte) bool {
 	if bytes.IndexByte(key, '\\') >= 0 {
 		key = []byte(wire.Unescape(key))
 	}
-	return bytes.HasPrefix(key, []byte(wire.MetaPrefix)) || string(key) == wire.MetaProgressToken || string(key) == wire.MetaJunctorVersion
+	return bytes.HasPrefix(key, []byte(wire.MetaPrefix)) && string(key) != wire.MetaImmediateResponse || string(key) == wire.MetaProgressToken || string(key) == wire.MetaJunctorVersion
 }
 
 // appendMember adds a member to an object that is still open: a text, or raw JSON.
@@ -170,26 +174,34 @@ func appendMember(dst []byte, key, text string, raw []byte) []byte {
 var nothing = []byte(`{}`) //nolint:gochecknoglobals // never changed
 
 // declared is what is told a server of a caller's capabilities: what the caller
-// declared, without what we do not carry.
-func declared(caps []byte) []byte {
+// declared, without what we do not carry, which is tasks that a client works on,
+// and whether this call may become one that the server works on.
+func declared(caps []byte, tasks bool) []byte {
 	if len(caps) <= len(nothing) || caps[0] != '{' {
-		return nothing
+		if !tasks {
+			return nothing
+		}
+		caps = nothing
 	}
 	extensions := wire.Get(caps, "extensions")
-	if wire.Get(caps, "tasks") == nil && wire.Get(extensions, tasksExtension) == nil {
+	has := wire.Get(extensions, wire.ExtensionTasks) != nil
+	switch {
+	case wire.Get(caps, "tasks") == nil && has == tasks:
 		return caps
-	}
-	if extensions == nil {
+	case has == tasks:
 		return wire.AppendObject(nil, caps, []string{"tasks"})
+	case tasks:
+		extensions = wire.AppendObject(nil, object(extensions), nil, wire.Member{Key: wire.ExtensionTasks, Value: []byte(`{}`)})
+	default:
+		extensions = wire.AppendObject(nil, extensions, []string{wire.ExtensionTasks})
 	}
-	return wire.AppendObject(nil, caps, []string{"tasks"},
-		wire.Member{Key: "extensions", Value: wire.AppendObject(nil, extensions, []string{tasksExtension})})
+	return wire.AppendObject(nil, caps, []string{"tasks"}, wire.Member{Key: "extensions", Value: extensions})
 }
 
 // handshakeCaps are the capabilities that a legacy session begins with. What
 // only says that the client's roots may change is left out: nobody would tell.
 func handshakeCaps(caps []byte) []byte {
-	caps = declared(caps)
+	caps = declared(caps, false)
 	if roots := wire.Get(caps, "roots"); roots != nil {
 		caps = wire.AppendObject(nil, caps, nil, wire.Member{Key: "roots", Value: []byte(`{}`)})
 	}

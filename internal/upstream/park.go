@@ -35,6 +35,7 @@ type call struct {
 	qmu       sync.Mutex
 	questions []*question // that have no answer yet
 	lastKey   int
+	prefix    string // of keys
 
 	timer *time.Timer // while parked; under Server.mu
 }
@@ -61,7 +62,7 @@ func (s *Server) start(ctx context.Context, req *catalog.Request, a access, sink
 	kept := keep(req)
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	c.cancel = cancel
-	started := s.tasks.start(func() {
+	started := s.jobs.start(func() {
 		defer close(c.done)
 		defer cancel()
 		defer context.AfterFunc(s.ctx, cancel)() //nolint:contextcheck // the server's end is the call's, too
@@ -71,7 +72,7 @@ func (s *Server) start(ctx context.Context, req *catalog.Request, a access, sink
 		cancel()
 		return catalog.Result{}, junctor.Errorf(junctor.CodeUnavailable, "server %s was removed or is being changed; try again", s.o.ID)
 	}
-	return c.wait(ctx, kept.Kind, sink)
+	return c.wait(ctx, kept, sink)
 }
 
 // keep copies what belongs to the caller only until Do returns.
@@ -92,7 +93,7 @@ func keep(req *catalog.Request) *catalog.Request {
 }
 
 // wait gives the end of the call, or the questions that came before it.
-func (c *call) wait(ctx context.Context, kind junctor.Kind, sink catalog.Sink) (catalog.Result, error) {
+func (c *call) wait(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
 	c.hear(sink)
 	defer c.hear(nil)
 	select {
@@ -106,7 +107,7 @@ func (c *call) wait(ctx context.Context, kind junctor.Kind, sink catalog.Sink) (
 			if body := c.requests(); body != nil {
 				return c.s.park(c, body)
 			}
-			return c.wait(ctx, kind, sink) // the server took them back
+			return c.wait(ctx, req, sink) // the server took them back
 		case <-c.done:
 		case <-ctx.Done():
 		}
@@ -122,7 +123,7 @@ func (c *call) wait(ctx context.Context, kind junctor.Kind, sink catalog.Sink) (
 	if c.err != nil {
 		return catalog.Result{}, c.err
 	}
-	return c.s.shape(kind, c.body, c.late)
+	return c.s.shape(req, c.body, c.late)
 }
 
 // ask implements peer: it waits until the client has answered.
@@ -137,7 +138,7 @@ func (c *call) ask(ctx context.Context, method string, params []byte) ([]byte, e
 	}
 	c.qmu.Lock()
 	c.lastKey++
-	q.key = "q" + strconv.Itoa(c.lastKey)
+	q.key = c.prefix + "q" + strconv.Itoa(c.lastKey)
 	c.questions = append(c.questions, q)
 	c.qmu.Unlock()
 	c.signal()
@@ -276,5 +277,5 @@ func (s *Server) resume(ctx context.Context, req *catalog.Request, sink catalog.
 	}
 	c.hear(sink)
 	c.answer(req.Input.Responses)
-	return c.wait(ctx, req.Kind, sink)
+	return c.wait(ctx, req, sink)
 }

@@ -21,15 +21,17 @@ const maxTTL = 24 * time.Hour
 
 // shape makes a result of what a server answered. The body is ours: what is for
 // this hop alone is taken out in place.
-func (s *Server) shape(kind junctor.Kind, body []byte, modern bool) (catalog.Result, error) {
+func (s *Server) shape(req *catalog.Request, body []byte, modern bool) (catalog.Result, error) {
 	var res catalog.Result
-	if kind == junctor.KindTool {
+	if req.Kind == junctor.KindTool {
 		res.IsError = string(wire.Get(body, "isError")) == "true"
 	}
 	var drops [4]string
 	drop := drops[:0]
 	var add []wire.Member
-	if modern {
+	if task := madeTask(req, body, modern); task != nil {
+		body, res.Task = task, true
+	} else if modern {
 		state, err := s.modernParts(body, &res)
 		if err != nil {
 			return catalog.Result{}, err

@@ -37,7 +37,8 @@ type session struct {
 	users  users
 	calls  int
 	used   time.Time
-	gone   bool // no longer in the table: closed with its last call
+	tasks  map[string]time.Time // under way on it, and until when that is to be thought
+	gone   bool                 // no longer in the table: closed with its last call
 }
 
 func (sess *session) opening() bool {
@@ -128,13 +129,13 @@ func (s *Server) begin(key string, a access) (*session, error) {
 		}
 	}
 	sess := &session{
-		keys: []string{key}, access: a, credentials: a.credentials, ready: make(chan struct{}), used: s.o.Now(),
+		keys: []string{key}, access: a, credentials: a.credentials, ready: make(chan struct{}), used: s.o.Now(), levels: levels{setting: make(chan struct{}, 1)},
 		asking: abilitiesOf(a.caps).any(),
 	}
 	s.sessions[key] = sess
 	s.live[sess] = struct{}{}
 	// Opening goes on when the caller who began it is gone: others may wait.
-	s.tasks.start(func() { s.openLink(sess, a) })
+	s.jobs.start(func() { s.openLink(sess, a) })
 	s.tidyLater()
 	return sess, nil
 }
@@ -183,7 +184,7 @@ func (s *Server) openLink(sess *session, a access) {
 	}
 	close(sess.ready)
 	if sess.asking {
-		s.tasks.start(func() { s.lookAround(s.ctx, l) })
+		s.jobs.start(func() { s.lookAround(s.ctx, l) })
 	}
 	s.wakeUp()
 }
@@ -256,7 +257,7 @@ func (s *Server) remove(sess *session) {
 
 // shut closes the link of a session that nobody uses, in the background.
 func (s *Server) shut(sess *session) {
-	s.tasks.start(func() {
+	s.jobs.start(func() {
 		<-sess.ready
 		s.closeLink(sess)
 	})
@@ -290,7 +291,7 @@ func (s *Server) listensOn(sess *session) bool {
 func (s *Server) evict() bool {
 	var oldest *session
 	for _, sess := range s.sessions {
-		if sess.calls == 0 && !sess.opening() && !s.listensOn(sess) && (oldest == nil || sess.used.Before(oldest.used)) {
+		if sess.calls == 0 && !sess.opening() && !s.listensOn(sess) && !s.works(sess) && (oldest == nil || sess.used.Before(oldest.used)) {
 			oldest = sess
 		}
 	}
@@ -315,7 +316,7 @@ func (s *Server) tidy() {
 	s.tidying = nil
 	oldest := s.o.Now().Add(-s.o.Timeouts.Idle)
 	for _, sess := range s.sessions {
-		if sess.calls == 0 && !sess.used.After(oldest) && !s.listensOn(sess) {
+		if sess.calls == 0 && !sess.used.After(oldest) && !s.listensOn(sess) && !s.works(sess) {
 			s.retire(sess)
 		}
 	}

@@ -22,7 +22,7 @@ type sseLink struct {
 
 	flights flights
 	asks    asks
-	work    tasks // the stream's reader, and what is to be told at the end
+	work    jobs // the stream's reader, and what is to be told at the end
 
 	ctx    context.Context // of the link
 	cancel context.CancelFunc

@@ -25,7 +25,7 @@ type stdioLink struct {
 
 	flights flights
 	asks    asks
-	work    tasks // what is still to be told to the server
+	work    jobs // what is still to be told to the server
 
 	ctx    context.Context // of the link
 	cancel context.CancelFunc
