@@ -27,7 +27,7 @@ lint: ## formatting and golangci-lint
 	@tools/install.sh gofumpt golangci-lint
 	@tools/lint.sh
 
-bench: ## latency, throughput and CPU beside a plain echo and a plain reverse proxy
+bench: ## what the gateway costs, beside the direct way and a plain reverse proxy
 	go run ./cmd/junctor bench
 
 generate: ## write every generated file again

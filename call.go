@@ -12,6 +12,9 @@ const (
 	KindPrompt       Kind = "prompt"
 	KindCompletion   Kind = "completion"
 	KindSubscription Kind = "subscription"
+	KindTask         Kind = "task"        // looks at a task, or waits for it
+	KindTaskUpdate   Kind = "task-update" // answers what a task asks
+	KindTaskCancel   Kind = "task-cancel"
 	KindServer       Kind = "server" // a server's own door, or a change to the servers: recorded when it is refused
 	KindAgent        Kind = "agent"  // an agent's door: recorded when it is refused
 )
@@ -67,4 +70,14 @@ type Call struct {
 	// SHA-256 of the arguments and of the result; zero where there is none.
 	ArgsDigest   [32]byte `json:"-"`
 	ResultDigest [32]byte `json:"-"`
+
+	// Keeper is for whoever keeps what was said: nil where the call was made with
+	// no credentials.
+	Keeper Keeper `json:"-"`
+}
+
+// Keeper knows the credentials that calls are made with, so that what was said
+// can be kept without them. The other side may have repeated them.
+type Keeper interface {
+	Secrets() []string
 }

@@ -33,8 +33,9 @@ type Server struct {
 	Title     string      `json:"title,omitempty"`
 	State     ServerState `json:"state"`
 	LastError string      `json:"last_error,omitempty"`
-	Owner     string      `json:"owner,omitempty"`   // who added it, as Principal.ID says; "" for what is built in
-	Private   bool        `json:"private,omitempty"` // its owner alone sees it
+	Owner     string      `json:"owner,omitempty"`    // who added it, as Principal.ID says; "" for what is built in
+	Private   bool        `json:"private,omitempty"`  // its owner alone sees it
+	Declared  string      `json:"declared,omitempty"` // the file that declares it, where alone it can be changed
 	CreatedAt time.Time   `json:"created_at"`
 	UpdatedAt time.Time   `json:"updated_at"`
 

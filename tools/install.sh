@@ -37,6 +37,7 @@ debian() {
 		[[ -e /etc/postgresql-common/createcluster.conf ]] || echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
 		missing+=(postgresql)
 	fi
+	command -v ip >/dev/null || missing+=(iproute2)
 	[[ ${#missing[@]} -eq 0 ]] || apt "${missing[@]}"
 }
 

@@ -13,13 +13,14 @@ export CI=true JUNCTOR_LONG=1 JUNCTOR_PROVE=1
 export JUNCTOR_TEST_NODE="$PWD/.cache/node"
 export GOFLAGS="${GOFLAGS:-} -buildvcs=false"
 proofs=docs/proofs.md
-fuzztime=${FUZZTIME:-30s}
+fuzztime=${FUZZTIME:-30s} # and BENCH holds flags of junctor bench
 
 # Parts by chapter, in the order of the document.
 chapters() {
 	cat <<-END
 		Conformance: conformance
 		Real clients: clients
+		Real servers: servers
 		Every door: doors
 		Agents: agents
 		Kill -9: crash-sessions crash-sqlite crash-postgres crash-strict
@@ -27,6 +28,7 @@ chapters() {
 		Faults: faults
 		Bad servers: matrix
 		Crosstalk: crosstalk
+		Addresses within: ssrf
 		Secrets: secrets
 		Engines and backups: store
 		Text recognition: ocr
@@ -46,6 +48,7 @@ run() {
 	case $1 in
 	conformance) tests "$log" ./test/conformance && figures "$log" && peer Node ;;
 	clients) tests "$log" ./test/clients && figures "$log" && peer Node ;;
+	servers) tests "$log" ./test/real && figures "$log" && peer Node ;;
 	doors) tests "$log" ./test/doors && passed "$log" ;;
 	agents)
 		tests "$log" ./test/access -rapid.checks=1000 && figures "$log" && peer PostgreSQL &&
@@ -63,6 +66,7 @@ run() {
 	faults) tests "$log" ./test/faults && passed "$log" && peer PostgreSQL ;;
 	matrix) tests "$log" ./test/matrix && figures "$log" ;;
 	crosstalk) tests "$log" ./test/crosstalk && figures "$log" ;;
+	ssrf) tests "$log" ./test/ssrf && figures "$log" ;;
 	secrets) tests "$log" ./test/secrets && figures "$log" ;;
 	store)
 		tests "$log" ./internal/store/... ./internal/backup &&
@@ -84,11 +88,21 @@ run() {
 	bench)
 		go build -o .cache/bin/junctor ./cmd/junctor || return 1
 		local code=0
-		.cache/bin/junctor bench >"$log" || code=$?
-		printf '```\n%s\n```\n' "$(cat "$log")"
+		# shellcheck disable=SC2086 # BENCH holds flags
+		.cache/bin/junctor bench ${BENCH:-} --format json >"$log" || code=$?
+		[[ -s $log ]] || return "$code"
+		printf '```\n%s\n```\n' "$(.cache/bin/junctor bench --from "$log")"
+		benchmarks "$log" >"$work/benchmarks.md" && cp "$work/benchmarks.md" docs/benchmarks.md
 		return "$code"
 		;;
 	esac
+}
+
+benchmarks() { # docs/benchmarks.md with the figures of a report
+	awk '/^<!-- figures -->$/ {print; exit} {print}' docs/benchmarks.md
+	.cache/bin/junctor bench --from "$1" --format markdown || true # it fails as the run did
+	printf '\n*commit %s*\n' "$(git -c safe.directory="$PWD" rev-parse --short HEAD)"
+	awk '/^<!-- end -->$/ {on = 1} on {print}' docs/benchmarks.md
 }
 
 tests() { # tests LOG ARGUMENT...

@@ -139,6 +139,7 @@ type Options struct {
 	Secrets  Secrets
 	History  History
 	Limits   Limits
+	Applier  Applier
 	Settings func() []Setting
 	Version  string
 	Log      *slog.Logger
@@ -166,6 +167,7 @@ func New(o Options) (http.Handler, error) {
 		{"Secrets", o.Secrets == nil},
 		{"History", o.History == nil},
 		{"Limits", o.Limits == nil},
+		{"Applier", o.Applier == nil},
 		{"Settings", o.Settings == nil},
 	} {
 		if part.missing {

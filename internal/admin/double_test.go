@@ -26,6 +26,7 @@ type world struct {
 	filter  CallFilter  // of the last Calls
 	input   ServerInput // of the last AddServer, ChangeServer or ProbeServer
 	fails   error       // what AddServer answers
+	wanted  Wanted      // of the last Apply
 	secrets *secrets
 	limits  limits
 	history *pastCalls
@@ -189,6 +190,7 @@ func bearer(r *http.Request) (*junctor.Principal, error) {
 func (w *world) options() Options {
 	return Options{
 		Authenticate: bearer, Keys: w, Users: w.people, Logins: w.people, Tenants: w.people, Servers: w, Tools: w, Tags: w.staff, Agents: w.staff, Runner: w, Calls: w, Secrets: w.secrets, History: w.history, Limits: &w.limits,
+		Applier:  w,
 		Settings: func() []Setting { return []Setting{{Name: "listen", Value: "127.0.0.1:8717", Source: "default"}} },
 		Version:  "v0.0.0-test",
 	}
@@ -231,4 +233,15 @@ func (l *limits) Limits(context.Context, junctor.TenantID) (junctor.LimitPolicy,
 func (l *limits) SetLimits(_ context.Context, _ junctor.TenantID, p junctor.LimitPolicy) error {
 	l.policy = p
 	return p.Check()
+}
+
+func (w *world) Apply(_ context.Context, _ *junctor.Principal, wanted Wanted) ([]Change, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.wanted = wanted
+	return []Change{{Kind: "server", ID: "notes", Action: ActionAdd, Done: !wanted.DryRun}}, nil
+}
+
+func (w *world) File() FileState {
+	return FileState{Path: "/etc/junctor.yaml", Problems: []FileProblem{{Where: "/etc/junctor.yaml:1:1", Message: "unknown key"}}}
 }

@@ -77,6 +77,7 @@ func register(o Options) *api {
 	a.limitRoutes()
 	a.secretRoutes()
 	a.aboutRoutes()
+	a.applyRoutes()
 	return a
 }
 

@@ -124,7 +124,8 @@ func codes() []junctor.Code {
 type kind string
 
 func (kind) Schema(huma.Registry) *huma.Schema {
-	return words(junctor.KindTool, junctor.KindResource, junctor.KindPrompt, junctor.KindCompletion, junctor.KindSubscription, junctor.KindServer, junctor.KindAgent)
+	return words(junctor.KindTool, junctor.KindResource, junctor.KindPrompt, junctor.KindCompletion, junctor.KindSubscription,
+		junctor.KindTask, junctor.KindTaskUpdate, junctor.KindTaskCancel, junctor.KindServer, junctor.KindAgent)
 }
 
 type door string

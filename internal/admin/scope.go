@@ -77,6 +77,8 @@ func scopes() map[string]junctor.Scope {
 		"get-limits":         anyone,
 		"patch-limits":       junctor.ScopeAdmin,
 		"list-settings":      operator,
+		"apply":              junctor.ScopeServersWrite,
+		"get-settings-file":  operator,
 		"get-whoami":         anyone,
 		"get-version":        anyone,
 		"get-openapi":        anyone,

@@ -64,10 +64,7 @@ func (s *shipper) Ship(ctx context.Context, records []audit.Record) error {
 	s.rows = s.rows[:0]
 	for i := range records {
 		r := &records[i]
-		s.rows = append(s.rows, store.AuditRecord{
-			Node: r.Node, Seq: r.Seq, Hash: r.Hash, Line: r.Line, Time: r.Time, Phase: string(r.Phase),
-			Tenant: r.Tenant, Call: r.Call, Server: r.Server, Name: r.Name, Subject: r.Subject, Status: r.Status,
-		})
+		s.rows = append(s.rows, store.AuditRecord{Node: r.Node, Seq: r.Seq, Hash: r.Hash, Line: r.Line})
 	}
 	return s.store.AddAudit(ctx, s.rows)
 }
@@ -82,6 +79,25 @@ type states struct{ store *store.Store }
 
 func (s states) UseState(ctx context.Context, tenant junctor.TenantID, id string, expires time.Time) (bool, error) {
 	return s.store.For(tenant).UseState(ctx, id, expires)
+}
+
+// tasks keeps the tasks of callers in the store.
+type tasks struct{ store *store.Store }
+
+func (t tasks) AddTask(ctx context.Context, tenant junctor.TenantID, task junctor.Task) error {
+	return t.store.For(tenant).AddTask(ctx, task)
+}
+
+func (t tasks) Task(ctx context.Context, tenant junctor.TenantID, id string) (junctor.Task, error) {
+	return t.store.For(tenant).Task(ctx, id)
+}
+
+func (t tasks) SetTask(ctx context.Context, tenant junctor.TenantID, id string, state []byte, expires time.Time) error {
+	return t.store.For(tenant).SetTask(ctx, id, state, expires)
+}
+
+func (t tasks) TasksOf(ctx context.Context, p *junctor.Principal, after string, now time.Time, most int) ([]junctor.Task, error) {
+	return t.store.For(p.Tenant).TasksOf(ctx, p.Issuer, p.Subject, after, now, most)
 }
 
 // sessions keeps the rows of gateway's sessions in the store.

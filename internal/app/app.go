@@ -63,6 +63,7 @@ type App struct {
 	rights   *rights
 	signIn   *signin.SignIn
 	limits   *quotas
+	file     *file
 
 	adminKey string
 	closers  []func(context.Context) // run last to first
@@ -79,7 +80,13 @@ type options struct {
 	pollAfter  time.Duration
 	unrecorded bool
 	ungated    bool
+	statements func(context.Context)
+	undeclared bool
 }
+
+// AsItIs leaves what the settings file declares alone: the instance is looked
+// at, not run.
+func AsItIs() Option { return func(o *options) { o.undeclared = true } }
 
 // WithLog sends the log somewhere else than standard error.
 func WithLog(w io.Writer) Option { return func(o *options) { o.logTo = w } }
@@ -92,6 +99,10 @@ func WithServer(s *builtin.Server) Option {
 // WithPollAfter sets how long a legacy stream stays open before its client has
 // to resume it.
 func WithPollAfter(d time.Duration) Option { return func(o *options) { o.pollAfter = d } }
+
+// WithStatements tells f of each statement that the store runs, with the context
+// it runs for.
+func WithStatements(f func(context.Context)) Option { return func(o *options) { o.statements = f } }
 
 // New opens the store and joins all parts. Close gives everything back.
 func New(ctx context.Context, cfg *config.Config, version string, opts ...Option) (*App, error) {
@@ -141,7 +152,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err := a.openSignIn(); err != nil {
 		return err
 	}
-	a.servers = newServers(a)
+	a.servers, a.file = newServers(a), newFile(a)
 	a.onClose(func(context.Context) { a.servers.close() })
 	if err := a.openGateway(); err != nil {
 		return err
@@ -158,6 +169,7 @@ func (a *App) openStore(ctx context.Context) error {
 		return err
 	}
 	a.store = st
+	st.Observe(a.opts.statements)
 	a.onClose(func(context.Context) {
 		if err := st.Close(); err != nil { //nolint:contextcheck // it takes none
 			a.log.Error("the database could not be closed", telemetry.Err(err))
@@ -239,7 +251,7 @@ func (a *App) openGuard(ctx context.Context) error {
 		return err
 	}
 	a.guard, err = guard.New(guard.Options{
-		Catalog: a.catalog, Limiter: newLimiter(a.cfg, a.limits.book), Journal: a.record(), Recorder: a.recorder(), Sealer: sealer{a.ring}, States: states{a.store},
+		Catalog: a.catalog, Limiter: newLimiter(a.cfg, a.limits.book), Journal: a.record(), Recorder: a.recorder(), Sealer: sealer{a.ring}, States: states{a.store}, Tasks: tasks{a.store},
 		Meter: newMeter(a.metrics), Logger: a.log, Now: time.Now, NewID: newID, Timeout: a.cfg.CallTimeout, Park: parkFor, Trace: trace,
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"crypto/sha256"
 	"log/slog"
 	"time"
 
@@ -27,20 +28,59 @@ func (s *servers) bringAll(ctx context.Context) error {
 			if row.Mode != junctor.ModeBYO || row.State == junctor.StateInactive {
 				continue
 			}
-			_ = s.bring(ctx, row, nil, false) // dress says what went wrong
+			_ = s.bring(ctx, row, nil) // dress says what went wrong
 		}
 	}
 	return nil
 }
 
-// bring attaches a server, or puts its new connection in place of the one it
-// has. offer is what it is known to offer; nil is what it was last seen with. anew
-// attaches it again, for who sees it is decided then.
-func (s *servers) bring(ctx context.Context, row junctor.Server, offer *catalog.Offer, anew bool) error {
-	key := serverKey{row.Tenant, row.ID}
-	err := s.attachRow(ctx, key, row, offer, anew)
+// settle attaches a server whose connection may be new, beside everything else:
+// the former one serves until the new one has answered, or has failed to.
+func (s *servers) settle(ctx context.Context, row junctor.Server) {
+	turn := s.take(serverKey{row.Tenant, row.ID})
+	s.work.Go(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeTime)
+		defer cancel()
+		stop := context.AfterFunc(s.ending, cancel) //nolint:contextcheck // ends with the instance too
+		defer stop()
+		var begun *reached
+		if !s.has(&row) {
+			if up, err := s.connect(ctx, &row, s.stored(row), nil, ""); err == nil {
+				if _, err := s.reach(ctx, up, up.Begin); err == nil {
+					begun, _ = s.rested(ctx, &row, s.stored(row), up)
+				} else {
+					up.Close()
+				}
+			}
+		}
+		_ = s.bringIn(ctx, turn, row, begun)
+	})
+}
+
+// take gives the newest turn to change what is attached under a key: whoever
+// has an older one comes too late.
+func (s *servers) take(key serverKey) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.turns[key]++
+	return s.turns[key]
+}
+
+// bring attaches a server, or puts its new connection in place of the one it
+// has. up is the connection where there is one already; else there is one when
+// it is needed.
+func (s *servers) bring(ctx context.Context, row junctor.Server, up *reached) error {
+	return s.bringIn(ctx, s.take(serverKey{row.Tenant, row.ID}), row, up)
+}
+
+func (s *servers) bringIn(ctx context.Context, turn uint64, row junctor.Server, up *reached) error {
+	key := serverKey{row.Tenant, row.ID}
+	err := s.attachRow(ctx, key, turn, row, up)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.turns[key] != turn {
+		return nil
+	}
 	delete(s.broken, key)
 	if err != nil {
 		s.broken[key] = junctor.AsError(err).Message
@@ -49,46 +89,59 @@ func (s *servers) bring(ctx context.Context, row junctor.Server, offer *catalog.
 	return err
 }
 
-func (s *servers) attachRow(ctx context.Context, key serverKey, row junctor.Server, offer *catalog.Offer, anew bool) error {
-	fresh := offer != nil
-	isolated := "" // of another connection nothing is known
-	if seen, err := s.app.store.For(row.Tenant).SeenServer(ctx, row.ID); err == nil && !fresh {
-		isolated = seen.Isolated
-		offer, _ = catalog.DecodeOffer(seen.Offer) // what cannot be read is asked for again
+// has says whether a row's connection is attached as it is.
+func (s *servers) has(row *junctor.Server) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.live[serverKey{row.Tenant, row.ID}]
+	return b != nil && b.current().serves(row)
+}
+
+// prepare makes what is to be attached: of the connection that is given, of the
+// one that is attached where the row leads to the same place, or of a new one,
+// which offers what the server was last seen with until it has answered.
+func (s *servers) prepare(ctx context.Context, row *junctor.Server, up *reached) (*connected, error) {
+	if up != nil {
+		return newConnected(*up, row), nil
 	}
-	if offer == nil {
-		offer = &catalog.Offer{}
+	s.mu.Lock()
+	b := s.live[serverKey{row.Tenant, row.ID}]
+	s.mu.Unlock()
+	if b != nil {
+		if now := b.current(); now.serves(row) {
+			next := now.like(row)
+			_, _ = next.backend.Offer(ctx) // it knows its tools' names before the first call
+			return next, nil
+		}
 	}
-	up, err := s.connect(ctx, &row, s.stored(row), offer, isolated)
+	offer, isolated := &catalog.Offer{}, ""
+	var kept [sha256.Size]byte
+	if seen, err := s.app.store.For(row.Tenant).SeenServer(ctx, row.ID); err == nil {
+		isolated, kept = seen.Isolated, markOf(seen.Offer, seen.Isolated)
+		if known, err := catalog.DecodeOffer(seen.Offer); err == nil { // what cannot be read is asked for again
+			offer = known
+		}
+	}
+	fresh, err := s.connect(ctx, row, s.stored(*row), offer, isolated)
+	if err != nil {
+		return nil, err
+	}
+	next := newConnected(fresh, row)
+	next.kept = kept
+	return next, nil
+}
+
+func (s *servers) attachRow(ctx context.Context, key serverKey, turn uint64, row junctor.Server, up *reached) error {
+	next, err := s.prepare(ctx, &row, up)
 	if err != nil {
 		return err
 	}
-	next := newConnected(up, &row)
-
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		up.Close()
-		return junctor.Errorf(junctor.CodeUnavailable, "the instance is stopping")
+	b, attached, err := s.install(key, turn, next)
+	if b != nil && up != nil {
+		b.remember(ctx, next) // it has been reached, and a restart may come before the next time
 	}
-	b := s.live[key]
-	if b != nil && !anew {
-		s.retire(b.put(next))
-		s.mu.Unlock()
-		return nil
-	}
-	if b != nil {
-		s.app.catalog.Detach(key.tenant, key.id)
-		s.retire(b.current())
-	}
-	b = &brought{id: row.ID, keep: s.keeper(row.Tenant, row.ID), now: next}
-	s.live[key] = b
-	s.mu.Unlock()
-
-	if fresh {
-		if data, err := catalog.EncodeOffer(offer); err == nil {
-			b.keep(ctx, data, isolated)
-		}
+	if err != nil || attached {
+		return err
 	}
 	var opts []catalog.AttachOption
 	if row.Private {
@@ -96,9 +149,11 @@ func (s *servers) attachRow(ctx context.Context, key serverKey, row junctor.Serv
 	}
 	if err := s.app.catalog.Attach(ctx, row.Tenant, row.ID, row.Mode, b, opts...); err != nil {
 		s.mu.Lock()
-		delete(s.live, key)
-		s.retire(next)
-		s.mu.Unlock()
+		defer s.mu.Unlock()
+		if s.live[key] == b {
+			delete(s.live, key)
+			s.retire(b.current(), nil)
+		}
 		return err
 	}
 	return nil
@@ -128,11 +183,57 @@ func (s *servers) endSession(tenant junctor.TenantID, session string) {
 	}
 }
 
-// retire closes a connection once its calls have ended. The caller holds mu.
-func (s *servers) retire(c *connected) {
+// install puts a connection in its place. attached says that the catalogue has
+// the server already; who sees it is decided when it is attached, so a change of
+// that attaches it again.
+func (s *servers) install(key serverKey, turn uint64, next *connected) (b *brought, attached bool, err error) {
+	s.mu.Lock()
+	b = s.live[key]
+	if s.closed || s.turns[key] != turn {
+		closed := s.closed
+		s.mu.Unlock()
+		if !next.borrowed {
+			next.up.Close() // nothing was called on it yet
+		}
+		if closed {
+			return nil, false, junctor.Errorf(junctor.CodeUnavailable, "the instance is stopping")
+		}
+		return nil, true, nil // somebody else came later, and has it
+	}
+	defer s.mu.Unlock()
+	var former *connected
+	if b != nil {
+		former = b.current()
+	}
+	if former != nil && former.row.Private == next.row.Private {
+		b.put(next)
+		attached = true
+	} else {
+		b = &brought{id: key.id, keep: s.keeper(key.tenant, key.id), now: next, kept: next.kept}
+		if former != nil {
+			s.app.catalog.Detach(key.tenant, key.id)
+		}
+		if former != nil && former.up.Server != next.up.Server {
+			b.former = []*connected{former}
+		}
+		s.live[key] = b
+	}
+	if former != nil && former.up.Server != next.up.Server {
+		s.retire(former, b)
+	}
+	return b, attached, nil
+}
+
+// retire closes a connection once its calls have ended. by is the server where
+// another has taken its place; nil where the server is gone, and nobody can
+// continue a call that waits for input. The caller holds mu.
+func (s *servers) retire(c *connected, by *brought) {
 	s.retiring[c] = struct{}{}
 	s.work.Go(func() {
-		c.retire()
+		c.retire(s.ending, by != nil)
+		if by != nil {
+			by.retired(c)
+		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		delete(s.retiring, c)
@@ -145,15 +246,17 @@ func (s *servers) detach(tenant junctor.TenantID, id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := serverKey{tenant, id}
+	s.turns[key]++
 	if b := s.live[key]; b != nil {
 		delete(s.live, key)
-		s.retire(b.current())
+		s.retire(b.current(), nil)
 	}
 	delete(s.broken, key)
 }
 
 // close ends every connection, and the calls on them.
 func (s *servers) close() {
+	s.end()
 	s.mu.Lock()
 	s.closed = true
 	all := make([]*connected, 0, len(s.live)+len(s.retiring))
@@ -232,8 +335,8 @@ func (s *servers) TestServer(ctx context.Context, p *junctor.Principal, id strin
 	s.mu.Unlock()
 	if b != nil {
 		c := b.take()
-		defer c.calls.Done()
-		probe, _, _ := s.reach(ctx, c.up)
+		defer c.calls.Add(-1)
+		probe, _ := s.reach(ctx, c.up, c.up.Probe)
 		return probe, nil
 	}
 	up, err := s.connect(ctx, &row, s.stored(row), nil, "")
@@ -241,15 +344,16 @@ func (s *servers) TestServer(ctx context.Context, p *junctor.Principal, id strin
 		return junctor.Probe{}, err
 	}
 	defer up.Close()
-	probe, _, _ := s.reach(ctx, up)
+	probe, _ := s.reach(ctx, up, up.Begin)
 	return probe, nil
 }
 
-// reach probes an upstream and gives what it offers. The error is a ProbeError.
-func (s *servers) reach(ctx context.Context, up reached) (junctor.Probe, *catalog.Offer, error) {
+// reach has an upstream examined, and lists its tools. The error is a
+// ProbeError.
+func (s *servers) reach(ctx context.Context, up reached, examine func(context.Context) (upstream.Report, error)) (junctor.Probe, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
-	report, err := up.Probe(ctx)
+	report, err := examine(ctx)
 	probe := junctor.Probe{Passed: []string{}, Failed: string(report.Failed), Reason: up.source.Scrub(report.Reason), Hint: report.Hint, Status: statusOf(up, report.State)}
 	for _, step := range report.Passed {
 		probe.Passed = append(probe.Passed, string(step))
@@ -261,14 +365,14 @@ func (s *servers) reach(ctx context.Context, up reached) (junctor.Probe, *catalo
 		}
 	}
 	if err != nil {
-		return probe, nil, &junctor.ProbeError{Err: unreached(err, &probe), Probe: probe}
+		return probe, &junctor.ProbeError{Err: unreached(err, &probe), Probe: probe}
 	}
 	for i, t := range offer.Tools {
 		if i == 0 || offer.Tools[i-1].Name != t.Name {
 			probe.Tools = append(probe.Tools, t.Name)
 		}
 	}
-	return probe, offer, nil
+	return probe, nil
 }
 
 // unreached is the error of a probe for the caller of ours: that the other side

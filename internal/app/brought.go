@@ -1,10 +1,12 @@
 package app
 
 import (
-	"bytes"
 	"context"
+	"crypto/sha256"
 	"log/slog"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -22,26 +24,56 @@ type brought struct {
 
 	mu     sync.Mutex
 	now    *connected
+	former []*connected // that were replaced, and whose calls have not all ended
 	notify func(catalog.Event)
-	kept   []byte // what was stored last
+	kept   [sha256.Size]byte // of what was stored last
 }
 
 // connected is an upstream and the calls on it.
 type connected struct {
-	up      reached
-	backend catalog.Backend // up, with its tools changed
-	calls   sync.WaitGroup
+	up       reached
+	row      junctor.Server  // as it was attached
+	backend  catalog.Backend // up, with its tools changed
+	calls    *atomic.Int64
+	borrowed bool              // another has the same upstream
+	kept     [sha256.Size]byte // of what is stored of it; zero where that is not known
 }
 
 func newConnected(up reached, row *junctor.Server) *connected {
-	return &connected{up: up, backend: catalog.Changed(up, row.Overrides, time.Duration(row.TimeoutMS)*time.Millisecond)}
+	return &connected{up: up, row: *row, backend: changed(up, row), calls: &atomic.Int64{}}
 }
 
-// retire closes the upstream when its calls have ended.
-func (c *connected) retire() {
-	c.calls.Wait()
+// like is the same upstream with its tools changed in another way.
+func (c *connected) like(row *junctor.Server) *connected {
+	return &connected{up: c.up, row: *row, backend: changed(c.up, row), calls: c.calls, borrowed: true}
+}
+
+// serves says whether a row leads where this connection does.
+func (c *connected) serves(row *junctor.Server) bool {
+	return sameConnection(&c.row.Connection, &row.Connection) && c.row.Credential == row.Credential && c.row.Trusted == row.Trusted
+}
+
+func changed(up reached, row *junctor.Server) catalog.Backend {
+	return catalog.Changed(up, row.Overrides, time.Duration(row.TimeoutMS)*time.Millisecond)
+}
+
+// retire closes the upstream when its calls have ended, those too that wait for
+// their clients' input where they can be continued; or when everything ends.
+func (c *connected) retire(ending context.Context, parked bool) {
+	tick := time.NewTicker(retiredLook)
+	defer tick.Stop()
+	for ending.Err() == nil && (c.calls.Load() > 0 || parked && c.up.State().Parked > 0) {
+		select {
+		case <-tick.C:
+		case <-ending.Done():
+		}
+	}
 	c.up.Close()
 }
+
+// retiredLook is how often a connection that was replaced is looked at. Waiting
+// for its end costs calls nothing that way.
+const retiredLook = 50 * time.Millisecond
 
 func (b *brought) current() *connected {
 	b.mu.Lock()
@@ -57,11 +89,35 @@ func (b *brought) take() *connected {
 	return b.now
 }
 
+// resume is take for a call that goes on with input: it ends where it began.
+func (b *brought) resume(state string) *connected {
+	b.mu.Lock()
+	for _, c := range b.former {
+		if c.up.Holds(state) {
+			c.calls.Add(1)
+			b.mu.Unlock()
+			return c
+		}
+	}
+	b.mu.Unlock()
+	return b.take()
+}
+
+// retired forgets a connection that was replaced and has ended.
+func (b *brought) retired(c *connected) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.former = slices.DeleteFunc(b.former, func(f *connected) bool { return f == c })
+}
+
 // put replaces the upstream and gives the former one.
 func (b *brought) put(next *connected) *connected {
 	b.mu.Lock()
 	former, notify := b.now, b.notify
 	b.now = next
+	if former.up.Server != next.up.Server {
+		b.former = append(b.former, former)
+	}
 	b.mu.Unlock()
 	if notify != nil {
 		next.backend.Watch(b.hears(next, notify))
@@ -93,7 +149,7 @@ func (b *brought) Watch(notify func(catalog.Event)) {
 // start has it before the server answers.
 func (b *brought) Offer(ctx context.Context) (*catalog.Offer, error) {
 	c := b.take()
-	defer c.calls.Done()
+	defer c.calls.Add(-1)
 	offer, err := c.backend.Offer(ctx)
 	if err != nil {
 		return nil, err
@@ -102,6 +158,15 @@ func (b *brought) Offer(ctx context.Context) (*catalog.Offer, error) {
 		b.remember(ctx, c)
 	}
 	return offer, nil
+}
+
+// markOf tells what is stored of a server from anything else.
+func markOf(offer []byte, isolated string) (mark [sha256.Size]byte) {
+	h := sha256.New()
+	_, _ = h.Write(offer) // never fails
+	_, _ = h.Write([]byte("\x00" + isolated))
+	h.Sum(mark[:0])
+	return mark
 }
 
 // remember stores what the upstream itself offers, unless it is stored.
@@ -115,9 +180,9 @@ func (b *brought) remember(ctx context.Context, c *connected) {
 		return
 	}
 	state := c.up.State()
-	mark := append(bytes.Clone(data), state.Isolated...)
+	mark := markOf(data, state.Isolated)
 	b.mu.Lock()
-	same := bytes.Equal(b.kept, mark)
+	same := b.kept == mark
 	b.kept = mark
 	b.mu.Unlock()
 	if !same {
@@ -127,10 +192,18 @@ func (b *brought) remember(ctx context.Context, c *connected) {
 
 // Do implements catalog.Backend.
 func (b *brought) Do(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
-	c := b.take()
-	defer c.calls.Done()
+	var c *connected
+	if req.Input.State == "" {
+		c = b.take()
+	} else {
+		c = b.resume(req.Input.State)
+	}
+	defer c.calls.Add(-1)
 	return c.backend.Do(ctx, req, sink)
 }
+
+// Secrets implements junctor.Keeper.
+func (b *brought) Secrets() []string { return b.current().up.source.Secrets() }
 
 // keeper stores what a server offers, and which tools it offers otherwise than
 // before. That is a convenience: a failure is logged, and the server goes on.

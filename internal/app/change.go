@@ -9,7 +9,6 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
-	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/credential"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 )
@@ -91,20 +90,42 @@ func (s *servers) AddServer(ctx context.Context, p *junctor.Principal, in admin.
 	case junctor.CodeOf(err) != junctor.CodeNotFound:
 		return junctor.Server{}, err
 	}
-	offer, err := s.probe(ctx, p, &row, in.Credentials, nil)
+	up, err := s.probe(ctx, p, &row, in.Credentials, nil)
 	if err != nil {
 		return junctor.Server{}, err
 	}
-	if row.Credential, err = s.seal(ctx, &row, in.Credentials); err != nil {
+	stored, err := s.store(ctx, row, in.Credentials, nil)
+	if err != nil {
+		up.Close()
 		return junctor.Server{}, err
 	}
-	stored, err := rows.AddServer(ctx, row)
+	if stored.State == junctor.StateInactive {
+		up.Close()
+		return stored, nil
+	}
+	return stored, s.bring(ctx, stored, up)
+}
+
+// store seals the credentials of a row and stores it, in place of the former
+// one where there is one: both, or neither.
+func (s *servers) store(ctx context.Context, row junctor.Server, set credential.Set, former *junctor.Server) (junctor.Server, error) {
+	var err error
+	if row.Credential, err = s.seal(ctx, &row, set); err != nil {
+		return junctor.Server{}, err
+	}
+	rows := s.app.store.For(row.Tenant)
+	var stored junctor.Server
+	if former == nil {
+		stored, err = rows.AddServer(ctx, row)
+	} else {
+		stored, err = rows.UpdateServer(ctx, row)
+	}
 	if err != nil {
 		s.unseal(ctx, &row, row.Credential)
 		return junctor.Server{}, err
 	}
-	if err := s.bring(ctx, stored, offer, false); err != nil {
-		return junctor.Server{}, err
+	if former != nil {
+		s.unseal(ctx, former, former.Credential)
 	}
 	return stored, nil
 }
@@ -124,7 +145,7 @@ func (s *servers) ProbeServer(ctx context.Context, p *junctor.Principal, in admi
 		return junctor.Probe{}, err
 	}
 	defer up.Close()
-	report, _, _ := s.reach(ctx, up)
+	report, _ := s.reach(ctx, up, up.Begin)
 	return report, nil
 }
 
@@ -141,9 +162,9 @@ func (s *servers) check(ctx context.Context, p *junctor.Principal, row *junctor.
 	return s.allowed(ctx, p, row.ID, &row.Connection, former)
 }
 
-// probe reaches the server of a row that is not stored yet, and gives what it
-// offers. Nothing that was not reached is stored.
-func (s *servers) probe(ctx context.Context, p *junctor.Principal, row *junctor.Server, set credential.Set, former *junctor.Connection) (*catalog.Offer, error) {
+// probe reaches the server of a row that is not stored yet, and gives the
+// connection that it made. Nothing that was not reached is stored.
+func (s *servers) probe(ctx context.Context, p *junctor.Principal, row *junctor.Server, set credential.Set, former *junctor.Connection) (*reached, error) {
 	if err := s.check(ctx, p, row, former); err != nil {
 		return nil, err
 	}
@@ -151,9 +172,26 @@ func (s *servers) probe(ctx context.Context, p *junctor.Principal, row *junctor.
 	if err != nil {
 		return nil, err
 	}
+	if _, err := s.reach(ctx, up, up.Begin); err != nil {
+		up.Close()
+		return nil, err
+	}
+	return s.rested(ctx, row, credential.Literal(set), up)
+}
+
+// rested gives a connection that was reached to whoever is to use it. A process
+// ends: the first call starts one.
+func (s *servers) rested(ctx context.Context, row *junctor.Server, literals func(context.Context) (credential.Set, error), up reached) (*reached, error) {
+	if row.Transport != junctor.TransportStdio {
+		return &up, nil
+	}
 	defer up.Close()
-	_, offer, err := s.reach(ctx, up)
-	return offer, err
+	offer, err := up.Offer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	next, err := s.connect(ctx, row, literals, offer, "")
+	return &next, err
 }
 
 // seal stores the literals of a row's credentials under a new name: the row
@@ -207,7 +245,11 @@ func (s *servers) ChangeServer(ctx context.Context, p *junctor.Principal, id str
 	if former.Mode != junctor.ModeBYO {
 		return junctor.Server{}, junctor.Errorf(junctor.CodeInvalid, "the server %q is %s: only its state can be changed", id, former.Mode)
 	}
+	if err := s.app.ours("server", id, former.Declared); err != nil {
+		return junctor.Server{}, err
+	}
 	row := former
+	row.Declared = ""
 	entered, err := change(&row)
 	if err != nil {
 		return junctor.Server{}, err
@@ -215,47 +257,43 @@ func (s *servers) ChangeServer(ctx context.Context, p *junctor.Principal, id str
 	if err := row.Check(); err != nil {
 		return junctor.Server{}, err
 	}
-	var offer *catalog.Offer
-	if moved := len(entered) > 0 || !sameConnection(&row.Connection, &former.Connection); moved {
-		row.Trusted = p.Issuer == junctor.IssuerLocal
-		if offer, err = s.replace(ctx, p, &row, entered, &former); err != nil {
+	moved := len(entered) > 0 || !sameConnection(&row.Connection, &former.Connection)
+	if !moved {
+		if err := s.check(ctx, p, &row, &former.Connection); err != nil {
 			return junctor.Server{}, err
 		}
-	} else if err := s.check(ctx, p, &row, &former.Connection); err != nil {
-		return junctor.Server{}, err
-	}
-	stored, err := rows.UpdateServer(ctx, row)
-	if err != nil {
-		if row.Credential != former.Credential {
-			s.unseal(ctx, &row, row.Credential)
+		stored, err := rows.UpdateServer(ctx, row)
+		if err != nil || stored.State == junctor.StateInactive {
+			return stored, err
 		}
+		return stored, s.bring(ctx, stored, nil)
+	}
+	row.Trusted = p.Issuer == junctor.IssuerLocal
+	set, err := s.kept(ctx, &row, entered, &former)
+	if err != nil {
 		return junctor.Server{}, err
 	}
-	if row.Credential != former.Credential {
-		s.unseal(ctx, &former, former.Credential)
+	up, err := s.probe(ctx, p, &row, set, &former.Connection)
+	if err != nil {
+		return junctor.Server{}, err
 	}
-	if stored.State == junctor.StateInactive {
-		return stored, nil
+	stored, err := s.store(ctx, row, set, &former)
+	if err != nil || stored.State == junctor.StateInactive {
+		up.Close()
+		return stored, err
 	}
-	return stored, s.bring(ctx, stored, offer, stored.Private != former.Private)
+	return stored, s.bring(ctx, stored, up)
 }
 
-// replace reaches the server as the new row has it, and seals its credentials.
-func (s *servers) replace(ctx context.Context, p *junctor.Principal, row *junctor.Server, entered credential.Set, former *junctor.Server) (*catalog.Offer, error) {
+// kept is the credentials of a row that takes the place of another: those that
+// were entered, and those that it says to keep.
+func (s *servers) kept(ctx context.Context, row *junctor.Server, entered credential.Set, former *junctor.Server) (credential.Set, error) {
 	set, err := s.stored(*former)(ctx)
 	if err != nil {
 		s.app.log.Warn("the stored credentials of a server cannot be used; those that are not entered anew are lost", slog.String("server", row.ID), telemetry.Err(err))
 		set = credential.Set{}
 	}
-	if set, err = credential.Keep(row.Connection, entered, former.Connection, set); err != nil {
-		return nil, err
-	}
-	offer, err := s.probe(ctx, p, row, set, &former.Connection)
-	if err != nil {
-		return nil, err
-	}
-	row.Credential, err = s.seal(ctx, row, set)
-	return offer, err
+	return credential.Keep(row.Connection, entered, former.Connection, set)
 }
 
 // sameConnection says whether two connections lead to the same place in the

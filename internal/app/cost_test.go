@@ -16,6 +16,8 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
+const demoEcho = "demo__echo"
+
 // rawClient sends one prepared request over one connection again and again. It
 // allocates nothing, so that what is counted is the server's.
 type rawClient struct {
@@ -75,20 +77,20 @@ func (c *rawClient) call(t testing.TB) {
 	}
 }
 
-func modernClient(t testing.TB, url string, size int) *rawClient {
+func modernClient(t testing.TB, url, tool string, size int) *rawClient {
 	t.Helper()
 	text := strings.Repeat("x", size)
-	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"demo__echo","arguments":{"text":"` + text + `"},"_meta":{"` +
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":{"text":"` + text + `"},"_meta":{"` +
 		wire.MetaProtocolVersion + `":"` + wire.Modern + `","` + wire.MetaClientCapabilities + `":{}}}}`
-	header := "MCP-Protocol-Version: " + wire.Modern + "\r\nMcp-Method: tools/call\r\nMcp-Name: demo__echo\r\n"
+	header := "MCP-Protocol-Version: " + wire.Modern + "\r\nMcp-Method: tools/call\r\nMcp-Name: " + tool + "\r\n"
 	return newRawClient(t, url, text, header, body)
 }
 
-func legacyClient(t testing.TB, i *testkit.Instance, size int) *rawClient {
+func legacyClient(t testing.TB, i *testkit.Instance, tool string, size int) *rawClient {
 	t.Helper()
 	r := i.Do(t, http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
 	text := strings.Repeat("x", size)
-	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"demo__echo","arguments":{"text":"` + text + `"}}}`
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":{"text":"` + text + `"}}}`
 	return newRawClient(t, i.URL, text, "Mcp-Session-Id: "+r.Header.Get("Mcp-Session-Id")+"\r\nMCP-Protocol-Version: 2025-06-18\r\n", body)
 }
 
@@ -124,9 +126,9 @@ func TestEchoAllocations(t *testing.T) {
 		connect           func() *rawClient
 		maxCount, maxSize uint64
 	}{
-		{"modern, 200 bytes", func() *rawClient { return modernClient(t, i.URL, 200) }, 80, 8 << 10},
-		{"legacy, 200 bytes", func() *rawClient { return legacyClient(t, i, 200) }, 80, 8 << 10},
-		{"modern, 64 KiB", func() *rawClient { return modernClient(t, i.URL, 64<<10) }, 100, 3 * 64 << 10},
+		{"modern, 200 bytes", func() *rawClient { return modernClient(t, i.URL, demoEcho, 200) }, 80, 8 << 10},
+		{"legacy, 200 bytes", func() *rawClient { return legacyClient(t, i, demoEcho, 200) }, 80, 8 << 10},
+		{"modern, 64 KiB", func() *rawClient { return modernClient(t, i.URL, demoEcho, 64<<10) }, 100, 3 * 64 << 10},
 	} {
 		const warm, calls = 1000, 2000
 		client := c.connect() // and no earlier: a connection on which nothing is asked is closed
@@ -155,9 +157,9 @@ func BenchmarkEcho(b *testing.B) {
 		name   string
 		client *rawClient
 	}{
-		{"modern/200B", modernClient(b, i.URL, 200)},
-		{"modern/64KiB", modernClient(b, i.URL, 64<<10)},
-		{"legacy/200B", legacyClient(b, i, 200)},
+		{"modern/200B", modernClient(b, i.URL, demoEcho, 200)},
+		{"modern/64KiB", modernClient(b, i.URL, demoEcho, 64<<10)},
+		{"legacy/200B", legacyClient(b, i, demoEcho, 200)},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()

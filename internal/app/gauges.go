@@ -19,7 +19,14 @@ func (a *App) gauges() error {
 		a.metrics.Gauge("junctor_journal_records", "Number of the newest record of this node.", func() float64 { return float64(a.journal.State().Seq) }),
 		a.metrics.Gauge("junctor_journal_lag_records", "Records that the copy in the database does not have yet.",
 			func() float64 { return float64(a.journal.State().Lag) }),
+		a.metrics.Gauge("junctor_file_ok", "1 while what the settings file declares is in force, and without one; 0 when a change of it was refused, or a part of it.",
+			func() float64 { return yes(a.file.now().OK) }),
+		a.metrics.Gauge("junctor_file_loads", "How often the settings file was put into force since the start.", func() float64 { return float64(a.file.now().Loads) }),
 		a.metrics.Gauge("junctor_history_dropped_records", "Calls whose parameters and result were not kept since the start.",
 			func() float64 { return float64(a.history.Dropped()) }),
+		a.metrics.Gauge("junctor_dialled_connections", "Connections to servers and APIs that were begun since the start.",
+			func() float64 { return float64(a.egress.Dials()) }),
+		a.metrics.Gauge("junctor_rendered_lists", "Lists that were put together since the start: one for each set of permissions and change.",
+			func() float64 { return float64(a.catalog.Renders()) }),
 	)
 }

@@ -114,7 +114,7 @@ func (j *judge) grant(ctx context.Context, kind junctor.Kind, g junctor.Grant, k
 		}
 		if roles, ok := sh.Fits(item, j.role); !ok {
 			return junctor.Errorf(junctor.CodeInvalid, "%s is for %s, not for %s: choose another tool, or say what it is for with: junctor tool tag %s --role %s",
-				g, joinRoles(roles), j.role, item.Shown, quoted(j.role))
+				g, joinRoles(roles), j.role, item.Shown, inShell(j.role))
 		}
 	}
 	return nil
@@ -158,8 +158,8 @@ func joinRoles(roles []junctor.Role) string {
 	return strings.Join(names, ", ")
 }
 
-// quoted is a role as a shell reads it.
-func quoted(r junctor.Role) string {
+// inShell is a role as a shell reads it.
+func inShell(r junctor.Role) string {
 	if strings.ContainsAny(string(r), " '\"$`\\") {
 		return "'" + strings.ReplaceAll(string(r), "'", `'\''`) + "'"
 	}

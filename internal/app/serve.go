@@ -110,6 +110,17 @@ func (a *App) Run(ctx context.Context) error {
 	chores, stopChores := context.WithCancel(ctx)
 	defer stopChores()
 	go a.chores(chores)
+	if a.cfg.File() != "" {
+		watching := make(chan struct{})
+		go func() {
+			defer close(watching)
+			a.file.watch(chores)
+		}()
+		defer func() {
+			stopChores()
+			<-watching
+		}()
+	}
 
 	select {
 	case err = <-failed:

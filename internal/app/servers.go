@@ -31,9 +31,13 @@ type servers struct {
 	mu       sync.Mutex // held over each change of what is attached
 	live     map[serverKey]*brought
 	broken   map[serverKey]string // why an active server could not be attached
+	turns    map[serverKey]uint64 // counts the changes under each key
 	retiring map[*connected]struct{}
 	work     sync.WaitGroup
 	closed   bool
+
+	ending context.Context // ends with close
+	end    context.CancelFunc
 }
 
 type serverKey struct {
@@ -42,7 +46,9 @@ type serverKey struct {
 }
 
 func newServers(a *App) *servers {
+	ending, end := context.WithCancel(context.Background())
 	return &servers{
+		ending: ending, end: end, turns: map[serverKey]uint64{},
 		app: a, builtin: map[string]*builtin.Server{}, public: a.newClients(), local: a.newClients(loopback()...),
 		live: map[serverKey]*brought{}, broken: map[serverKey]string{}, retiring: map[*connected]struct{}{},
 	}
@@ -68,18 +74,23 @@ func (s *servers) attach(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := s.app.declareFirst(ctx); err != nil {
+		return err
+	}
 	all, err := rows.Servers(ctx)
 	if err != nil {
 		return err
 	}
-	for _, row := range all {
-		if b := s.builtin[row.ID]; b != nil && row.State != junctor.StateInactive {
-			if err := s.app.catalog.Attach(ctx, junctor.DefaultTenant, row.ID, row.Mode, b); err != nil {
-				return err
+	return s.app.catalog.Together(func() error {
+		for _, row := range all {
+			if b := s.builtin[row.ID]; b != nil && row.State != junctor.StateInactive {
+				if err := s.app.catalog.Attach(ctx, junctor.DefaultTenant, row.ID, row.Mode, b); err != nil {
+					return err
+				}
 			}
 		}
-	}
-	return s.bringAll(ctx)
+		return s.bringAll(ctx)
+	})
 }
 
 // Servers lists the principal's servers.
@@ -133,17 +144,27 @@ func (s *servers) Server(ctx context.Context, p *junctor.Principal, id string) (
 
 // RemoveServer takes a server away for good.
 func (s *servers) RemoveServer(ctx context.Context, p *junctor.Principal, id string) error {
-	if _, err := s.own(ctx, p, id); err != nil {
+	row, err := s.own(ctx, p, id)
+	if err != nil {
 		return err
 	}
-	if err := s.app.store.For(p.Tenant).RemoveServer(ctx, id); err != nil {
+	if err := s.app.ours("server", id, row.Declared); err != nil {
 		return err
 	}
-	if err := s.app.rights.reload(context.WithoutCancel(ctx), p.Tenant); err != nil { // its grants and tags went with it
+	return s.takeAway(ctx, p.Tenant, id)
+}
+
+// takeAway removes a server with its credentials. Calls that run go on to their
+// end.
+func (s *servers) takeAway(ctx context.Context, tenant junctor.TenantID, id string) error {
+	if err := s.app.store.For(tenant).RemoveServer(ctx, id); err != nil {
 		return err
 	}
-	s.detach(p.Tenant, id)
-	return s.forget(context.WithoutCancel(ctx), p.Tenant, id)
+	if err := s.app.rights.reload(context.WithoutCancel(ctx), tenant); err != nil { // its grants and tags went with it
+		return err
+	}
+	s.detach(tenant, id)
+	return s.forget(context.WithoutCancel(ctx), tenant, id)
 }
 
 // SetServerState switches a server off or on.
@@ -155,6 +176,9 @@ func (s *servers) SetServerState(ctx context.Context, p *junctor.Principal, id s
 	if err != nil {
 		return err
 	}
+	if err := s.app.ours("server", id, row.Declared); err != nil {
+		return err
+	}
 	if err := s.app.store.For(p.Tenant).SetServerState(ctx, id, state, ""); err != nil {
 		return err
 	}
@@ -164,7 +188,7 @@ func (s *servers) SetServerState(ctx context.Context, p *junctor.Principal, id s
 	case state == junctor.StateInactive:
 		return nil
 	case row.Mode == junctor.ModeBYO:
-		return s.bring(ctx, row, nil, false)
+		return s.bring(ctx, row, nil)
 	case b == nil:
 		return nil
 	}
@@ -234,7 +258,7 @@ func (a *App) admin() http.Handler {
 	people := directory{a.identity, a}
 	h, err := admin.New(admin.Options{
 		Authenticate: a.authenticatePerson, Keys: people, Users: people, Logins: people, Tenants: people, Servers: a.servers, Tools: a.servers, Tags: agents{a}, Agents: agents{a}, Runner: a.servers, Calls: a.servers, Secrets: entrusted{a.vault}, History: a.history,
-		Limits: a.limits, Settings: a.settings, Version: a.version, Log: a.log,
+		Limits: a.limits, Applier: applier{a.servers, a.file}, Settings: a.settings, Version: a.version, Log: a.log,
 	})
 	if err != nil { // a part is missing: a fault in this package
 		a.log.Error("the admin API could not be made", "error", err)

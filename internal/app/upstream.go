@@ -127,7 +127,7 @@ func (s *servers) connect(ctx context.Context, row *junctor.Server, literals fun
 		if o.URL, err = source.URL(ctx); err != nil {
 			return reached{}, err
 		}
-		o.Header = headerOf(source)
+		o.Header, o.Refused = headerOf(source), source.Forget
 	}
 	up, err := upstream.New(o)
 	return reached{up, o.Command, source}, err
@@ -144,16 +144,26 @@ func (s *servers) bridge(e gateway.Endpoint) (catalog.Backend, func(), error) {
 	if err != nil {
 		return nil, nil, junctor.Errorf(junctor.CodeInvalid, "endpoint.url is not an address")
 	}
+	given := credential.OfRequest(e.Header, u.RawQuery)
 	up, err := upstream.New(upstream.Options{
 		ID: junctor.AdhocServer, Transport: upstream.Transport(e.Transport), URL: u, Client: s.public.plain, Stream: s.public.stream,
 		Header:  func(context.Context, *junctor.Principal) (http.Header, error) { return e.Header, nil },
-		Version: s.app.version, Logger: s.app.log, MaxBytes: maxMessage,
+		Version: s.app.version, Logger: s.app.log, MaxBytes: maxMessage, Scrub: given.Scrub,
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	return up, up.Close, nil
+	return &adhoc{up, given}, up.Close, nil
 }
+
+// adhoc is the backend of an endpoint, with what its caller gave for it.
+type adhoc struct {
+	*upstream.Server
+	given *credential.Scrubber
+}
+
+// Secrets implements junctor.Keeper.
+func (a *adhoc) Secrets() []string { return a.given.Secrets() }
 
 // entrusted is the vault as people may write to it: what servers keep there is
 // theirs.

@@ -54,10 +54,7 @@ func VerifyCopy(ctx context.Context, cfg *config.Config, o audit.VerifyOptions) 
 func copied(rows iter.Seq2[store.AuditRecord, error]) iter.Seq2[audit.Record, error] {
 	return func(yield func(audit.Record, error) bool) {
 		for r, err := range rows {
-			if !yield(audit.Record{
-				Node: r.Node, Seq: r.Seq, Hash: r.Hash, Line: r.Line, Time: r.Time, Phase: audit.Phase(r.Phase),
-				Tenant: r.Tenant, Call: r.Call, Server: r.Server, Name: r.Name, Subject: r.Subject, Status: r.Status,
-			}, err) {
+			if !yield(audit.Record{Node: r.Node, Seq: r.Seq, Hash: r.Hash, Line: r.Line}, err) {
 				return
 			}
 		}

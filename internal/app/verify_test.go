@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/junctor-mcp/junctor/internal/app"
@@ -49,9 +51,9 @@ func TestCopyEdits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	found := 0
 	for range edits {
-		seq := int64(whole.First) + rng.Int64N(int64(whole.Last-whole.First))
-		name, statements := copyEdit(rng, seq)
-		undo := edit(t, filepath.Join(i.Dir, "junctor.db"), statements)
+		seq := int(whole.First) + rng.IntN(int(whole.Last-whole.First))
+		name, change := copyEdit(rng, seq)
+		undo := edit(t, filepath.Join(i.Dir, "junctor.db"), change)
 		r := verify()
 		switch {
 		case r.OK || r.Bad == nil:
@@ -70,44 +72,74 @@ func TestCopyEdits(t *testing.T) {
 }
 
 // copyEdit draws one way to change the copy at a record.
-func copyEdit(rng *rand.Rand, seq int64) (name string, statements []string) {
-	at := fmt.Sprintf("WHERE seq = %d", seq)
+func copyEdit(rng *rand.Rand, seq int) (name string, change func(lines []string) []string) {
+	at := seq - 1
 	switch rng.IntN(5) {
 	case 0:
-		return "a changed letter", []string{`UPDATE audit_records SET line = replace(line, '"phase":"', '"phase":"x') ` + at}
+		return "a changed letter", func(lines []string) []string {
+			lines[at] = strings.Replace(lines[at], `"phase":"`, `"phase":"x`, 1)
+			return lines
+		}
 	case 1:
-		return "a changed hash", []string{`UPDATE audit_records SET hash = 'f' || substr(hash, 2) || 'e' ` + at}
+		return "a changed hash", func(lines []string) []string {
+			number, rest, _ := strings.Cut(lines[at], " ")
+			lines[at] = number + " f" + rest[1:64] + "e" + rest[65:]
+			return lines
+		}
 	case 2:
-		return "a deletion", []string{`DELETE FROM audit_records ` + at}
+		return "a deletion", func(lines []string) []string { return slices.Delete(lines, at, at+1) }
 	case 3:
-		return "a cut tail", []string{fmt.Sprintf(`DELETE FROM audit_records WHERE seq >= %d`, seq)}
+		return "a cut tail", func(lines []string) []string { return lines[:at] }
 	default:
-		return "a swap", []string{
-			`UPDATE audit_records SET seq = 1000000 ` + at,
-			fmt.Sprintf(`UPDATE audit_records SET seq = %d WHERE seq = %d`, seq, seq+1),
-			fmt.Sprintf(`UPDATE audit_records SET seq = %d WHERE seq = 1000000`, seq+1),
+		return "a swap", func(lines []string) []string {
+			one, oneRest, _ := strings.Cut(lines[at], " ")
+			two, twoRest, _ := strings.Cut(lines[at+1], " ")
+			lines[at], lines[at+1] = one+" "+twoRest, two+" "+oneRest
+			return lines
 		}
 	}
 }
 
-// edit runs statements on a copy of the table that undo brings back.
-func edit(t *testing.T, path string, statements []string) (undo func()) {
+// edit changes the records of the copy, and writes them back as a page that
+// looks like any other; undo brings back what was there.
+func edit(t *testing.T, path string, change func(lines []string) []string) (undo func()) {
 	t.Helper()
-	run := func(statements ...string) {
+	with := func(do func(db *sql.DB) error) {
 		t.Helper()
 		db, err := sql.Open("sqlite", path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer func() { _ = db.Close() }()
-		for _, s := range statements {
-			if _, err := db.ExecContext(context.Background(), s); err != nil {
-				t.Fatalf("%s: %v", s, err)
-			}
+		if err := do(db); err != nil {
+			t.Fatal(err)
 		}
 	}
-	run(append([]string{`DROP TABLE IF EXISTS kept`, `CREATE TABLE kept AS SELECT * FROM audit_records`}, statements...)...)
+	run := func(db *sql.DB, statements ...string) error {
+		for _, s := range statements {
+			if _, err := db.ExecContext(context.Background(), s); err != nil {
+				return fmt.Errorf("%s: %w", s, err)
+			}
+		}
+		return nil
+	}
+	with(func(db *sql.DB) error {
+		var node, all string
+		err := db.QueryRowContext(context.Background(), `SELECT MAX(node), group_concat(records, '' ORDER BY last) FROM audit_pages`).Scan(&node, &all)
+		if err != nil {
+			return err
+		}
+		lines := change(slices.Collect(strings.Lines(all)))
+		if err := run(db, `DROP TABLE IF EXISTS kept`, `CREATE TABLE kept AS SELECT * FROM audit_pages`, `DELETE FROM audit_pages`); err != nil || len(lines) == 0 {
+			return err
+		}
+		last, _, _ := strings.Cut(lines[len(lines)-1], " ")
+		_, err = db.ExecContext(context.Background(), `INSERT INTO audit_pages (node, last, first, held, records) VALUES (?, ?, 1, ?, ?)`, node, last, len(lines), strings.Join(lines, ""))
+		return err
+	})
 	return func() {
-		run(`DELETE FROM audit_records`, `INSERT INTO audit_records SELECT * FROM kept`, `DROP TABLE kept`)
+		with(func(db *sql.DB) error {
+			return run(db, `DELETE FROM audit_pages`, `INSERT INTO audit_pages SELECT * FROM kept`, `DROP TABLE kept`)
+		})
 	}
 }

@@ -34,7 +34,7 @@ type Record struct {
 	Hash string // 64 hex digits
 	Line string // JSON, one line
 
-	// Columns repeat what Line says.
+	// Columns repeat what Line says. A copy may keep all of them or none.
 	Time    time.Time
 	Phase   Phase
 	Tenant  junctor.TenantID // "" on what the journal says about itself
@@ -43,6 +43,11 @@ type Record struct {
 	Name    string
 	Subject string
 	Status  junctor.Status
+}
+
+// bare says that a record of a copy has no columns.
+func (r *Record) bare() bool {
+	return r.Time.IsZero() && r.Phase == "" && r.Tenant == "" && r.Call == "" && r.Server == "" && r.Name == "" && r.Subject == "" && r.Status == ""
 }
 
 // Bounds of what a caller can put into a record, in bytes. Text above them is

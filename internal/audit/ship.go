@@ -11,8 +11,7 @@ import (
 	"unsafe"
 )
 
-// Shipper copies records to where they can be queried, and where another hand
-// than the journal's keeps them.
+// Shipper copies records to where another hand than the journal's keeps them.
 type Shipper interface {
 	// Shipped is the number of the last record of a node that the copy has; 0
 	// for none.

@@ -100,10 +100,17 @@ func (s *echo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	send(w, b)
 }
 
-func send(w http.ResponseWriter, b []byte) {
+// send writes a JSON answer that stands in parts.
+func send(w http.ResponseWriter, parts ...[]byte) {
+	n := 0
+	for _, b := range parts {
+		n += len(b)
+	}
 	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
-	_, _ = w.Write(b)
+	w.Header().Set("Content-Length", strconv.Itoa(n))
+	for _, b := range parts {
+		_, _ = w.Write(b)
+	}
 }
 
 // readBody reads the request whole into a buffer of its size. A buffer that

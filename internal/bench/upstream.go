@@ -65,9 +65,10 @@ func toolName(i int) string {
 	return fmt.Sprintf("tool_%04d", i)
 }
 
-// answer appends the answer to a message; nothing where none is wanted. hello
-// says that a session begins with it.
-func (u *upstream) answer(dst, msg []byte) (out []byte, hello bool) {
+// answer appends the answer to a message; nothing where none is wanted. A list
+// is not copied: the answer to it is out, list and a brace. hello says that a
+// session begins with it.
+func (u *upstream) answer(dst, msg []byte) (out, list []byte, hello bool) {
 	var id, method, params []byte
 	err := members(msg, func(k, v []byte) bool {
 		switch string(k) {
@@ -81,10 +82,10 @@ func (u *upstream) answer(dst, msg []byte) (out []byte, hello bool) {
 		return true
 	})
 	if err != nil {
-		return append(dst, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}`...), false
+		return append(dst, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}`...), nil, false
 	}
 	if id == nil || method == nil {
-		return dst, false
+		return dst, nil, false
 	}
 	dst = append(append(dst, `{"jsonrpc":"2.0","id":`...), id...)
 	switch name := string(method); {
@@ -99,7 +100,7 @@ func (u *upstream) answer(dst, msg []byte) (out []byte, hello bool) {
 		}
 		dst = append(append(append(dst, `"content":[{"type":"text","text":`...), text...), `}]}}`...)
 	case name == `"tools/list"`:
-		dst = append(append(append(dst, `,"result":`...), u.list...), '}')
+		return append(dst, `,"result":`...), u.list, false
 	case name == `"server/discover"` && u.modern:
 		dst = append(dst, `,"result":{"resultType":"complete","supportedVersions":["`+versionModern+`"],"capabilities":{"tools":{}},"serverInfo":{"name":"echo","version":"1"}}}`...)
 	case name == `"initialize"` && !u.modern:
@@ -110,7 +111,7 @@ func (u *upstream) answer(dst, msg []byte) (out []byte, hello bool) {
 	default:
 		dst = append(dst, `,"error":{"code":-32601,"message":"method not found"}}`...)
 	}
-	return dst, hello
+	return dst, nil, hello
 }
 
 // exchange is the buffers of one request.
@@ -132,15 +133,20 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
+	var list []byte
 	var hello bool
-	if x.out, hello = u.answer(x.out[:0], x.in); len(x.out) == 0 {
+	if x.out, list, hello = u.answer(x.out[:0], x.in); len(x.out) == 0 {
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
 	if hello {
 		w.Header().Set("Mcp-Session-Id", strconv.FormatUint(u.sessions.Add(1), 10))
 	}
-	send(w, x.out)
+	if list == nil {
+		send(w, x.out)
+	} else {
+		send(w, x.out, list, []byte{'}'})
+	}
 }
 
 // serveStdio answers lines until r ends. Answers are written together as long as
@@ -155,7 +161,11 @@ func (u *upstream) serveStdio(r io.Reader, w io.Writer) error {
 			continue
 		}
 		if len(bytes.TrimSpace(line)) > 0 {
-			if answer, _ = u.answer(answer[:0], line); len(answer) > 0 {
+			var list []byte
+			if answer, list, _ = u.answer(answer[:0], line); list != nil {
+				answer = append(append(answer, list...), '}')
+			}
+			if len(answer) > 0 {
 				_, _ = out.Write(append(answer, '\n')) // Flush tells
 			}
 		}

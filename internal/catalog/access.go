@@ -179,7 +179,7 @@ func (c *Catalog) change(tenant junctor.TenantID, set func(former, now *access) 
 	c.publish()
 	for _, ch := range changes {
 		ch.Tenant = tenant
-		c.hub.send(ch)
+		c.announce(ch)
 	}
 }
 

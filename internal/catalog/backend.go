@@ -36,6 +36,7 @@ type Offer struct {
 	Completions  bool // completion/complete is answered
 	Subscribe    bool // resource subscriptions are answered
 	Logging      bool // sends notifications/message
+	Tasks        bool // may answer a tool call with a task
 }
 
 // ToolDef is one version of a tool. Versions of one tool stand next to each
@@ -71,12 +72,13 @@ type PromptDef struct {
 type Request struct {
 	CallID      string // the same over all rounds of one call
 	Kind        junctor.Kind
-	Name        string // tool or prompt; resource URI; for completions the prompt's name or the template
+	Name        string // tool or prompt; resource URI; for completions the prompt's name or the template; the server's own id of a task
 	Version     string // of a tool; the real one, never "" where the tool has versions
 	Params      []byte // params as the caller sent them, exposed names and all
 	Arguments   []byte // params.arguments, a JSON object, checked against the schema; nil when absent
 	Meta        []byte // params._meta, as the caller sent it; hop-by-hop members included
 	Unsubscribe bool   // with KindSubscription: end it
+	Wait        bool   // with KindTask: until it ends, or asks for input
 	Input       Input
 	Caller      Caller
 	Principal   *junctor.Principal
@@ -98,6 +100,8 @@ type Caller struct {
 	Info         []byte // clientInfo; nil when not given
 	LogLevel     string // "" means no log messages are wanted
 	Progress     bool   // progress is wanted
+	Tasks        bool   // a task is taken as the result of a tool call
+	TaskOnly     bool   // nothing but a task is taken: a legacy client sent params.task
 }
 
 // Sink takes what an operation sends while it runs. It may be called from any
@@ -119,6 +123,7 @@ type Result struct {
 	Body    []byte
 	IsError bool // a tool ran and failed; Body says "isError":true as well
 	Input   bool // input_required: Body holds inputRequests and, or, requestState
+	Task    bool // a tool call became a task: Body is a Task of the modern form, with ttlMs, under the server's own id
 	TTL     time.Duration
 	Public  bool // may be cached across callers
 }
@@ -137,6 +142,7 @@ const (
 type Event struct {
 	Kind  EventKind
 	URI   string // of EventUpdated
+	Party string // of EventUpdated: whom it concerns, a Principal's ID; "" is everybody
 	Lists Lists  // of EventAnnounced
 }
 

@@ -30,6 +30,9 @@ type Catalog struct {
 	order   uint64
 	snap    atomic.Pointer[Snapshot]
 	renders atomic.Int64
+	held    int      // of Together: above zero, changes wait
+	stale   bool     // the snapshot has to be built, once they no longer do
+	waiting []Change // to be announced then
 
 	hub       hub
 	refreshes sync.WaitGroup
@@ -117,8 +120,8 @@ func (c *Catalog) Attach(ctx context.Context, tenant junctor.TenantID, id string
 		s.again = false
 		c.startRefresh(s)
 	}
+	c.announce(Change{Tenant: tenant, Server: id, Tools: true, Prompts: true, Resources: true})
 	c.mu.Unlock()
-	c.hub.send(Change{Tenant: tenant, Server: id, Tools: true, Prompts: true, Resources: true})
 	return nil
 }
 
@@ -127,16 +130,37 @@ func (c *Catalog) Attach(ctx context.Context, tenant junctor.TenantID, id string
 func (c *Catalog) Detach(tenant junctor.TenantID, id string) {
 	key := serverKey{tenant, id}
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	s := c.servers[key]
 	delete(c.servers, key)
-	shown := s != nil && s.offer != nil
-	if shown {
+	if s != nil && s.offer != nil {
 		c.publish()
+		c.announce(Change{Tenant: tenant, Server: id, Tools: true, Prompts: true, Resources: true})
 	}
+}
+
+// Together lets f attach and detach servers, and shows what came of it at once
+// when f has returned: to build what everybody sees anew for each of many is a
+// good part of a start.
+func (c *Catalog) Together(f func() error) error {
+	c.mu.Lock()
+	c.held++
 	c.mu.Unlock()
-	if shown {
-		c.hub.send(Change{Tenant: tenant, Server: id, Tools: true, Prompts: true, Resources: true})
-	}
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.held--; c.held > 0 {
+			return
+		}
+		if c.stale {
+			c.publish()
+		}
+		for _, change := range c.waiting {
+			c.announce(change)
+		}
+		c.waiting = nil
+	}()
+	return f()
 }
 
 // Snapshot is the catalog as it stands now.
@@ -163,11 +187,11 @@ func (c *Catalog) event(s *attached, e Event) {
 	switch {
 	case c.servers[s.key] != s:
 	case e.Kind == EventUpdated:
-		c.hub.send(Change{Tenant: s.key.tenant, Server: s.key.id, URI: e.URI})
+		c.announce(Change{Tenant: s.key.tenant, Server: s.key.id, URI: e.URI, Party: e.Party})
 	case e.Kind == EventAnnounced:
 		// Its clients hear what they would hear from the server itself.
 		if s.offer != nil && e.Lists.Any() {
-			c.hub.send(Change{Tenant: s.key.tenant, Server: s.key.id, Tools: e.Lists.Tools, Prompts: e.Lists.Prompts, Resources: e.Lists.Resources})
+			c.announce(Change{Tenant: s.key.tenant, Server: s.key.id, Tools: e.Lists.Tools, Prompts: e.Lists.Prompts, Resources: e.Lists.Resources})
 		}
 	case s.refreshing || s.offer == nil:
 		s.again = true
@@ -219,12 +243,22 @@ func (c *Catalog) replace(s *attached, offer *Offer) {
 		c.publish()
 	}
 	if lists {
-		c.hub.send(change)
+		c.announce(change)
 	}
 }
 
-// publish builds the next snapshot. The caller holds mu.
+// publish builds the next snapshot, unless changes wait. The caller holds mu.
 func (c *Catalog) publish() {
-	next := build(c.servers, c.access, c.snap.Load(), &c.in)
-	c.snap.Store(next)
+	if c.stale = c.held > 0; !c.stale {
+		c.snap.Store(build(c.servers, c.access, c.snap.Load(), &c.in))
+	}
+}
+
+// announce tells of a change once it can be seen. The caller holds mu.
+func (c *Catalog) announce(change Change) {
+	if c.held > 0 {
+		c.waiting = append(c.waiting, change)
+		return
+	}
+	c.hub.send(change)
 }

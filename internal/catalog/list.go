@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"bytes"
 	"sync"
 	"sync/atomic"
 
@@ -31,7 +32,13 @@ type listCache struct {
 	renders *atomic.Int64
 	mu      sync.RWMutex
 	done    map[listKey][]byte
+	bytes   int // of what is kept
 }
+
+// maxLists bounds what a cache keeps, in bytes. Nearly everybody sees the same;
+// where each has servers of their own, the lists of thousands would fill the
+// memory.
+const maxLists = 32 << 20
 
 // List gives a list's result object, such as {"tools":[…]}, as p sees it. The
 // bytes are shared: do not change them.
@@ -50,8 +57,8 @@ func (sh *Shelf) List(p *junctor.Principal, v View, kind ListKind) []byte {
 		return b
 	}
 	b = sh.render(p, v, kind)
-	if c.done == nil {
-		c.done = map[listKey][]byte{}
+	if c.bytes += len(b); c.done == nil || c.bytes > maxLists {
+		c.done, c.bytes = map[listKey][]byte{}, len(b)
 	}
 	c.done[key] = b
 	if c.renders != nil {
@@ -61,32 +68,92 @@ func (sh *Shelf) List(p *junctor.Principal, v View, kind ListKind) []byte {
 }
 
 func (sh *Shelf) render(p *junctor.Principal, v View, kind ListKind) []byte {
-	out := append([]byte(`{"`), [...]string{"tools", "prompts", "resources", "resourceTemplates"}[kind]...)
+	shown := make([]*Server, 0, len(sh.servers))
+	size := 0
+	for _, s := range sh.servers {
+		if (v.Server == "" || s.ID == v.Server) && sh.Visible(p, v, s, "", "") == "" {
+			shown = append(shown, s)
+			size += s.listSize(kind)
+		}
+	}
+	// Room for all of it at once: a list that grows leaves several times its size
+	// behind.
+	out := make([]byte, 0, size+64)
+	out = append(append(out, `{"`...), [...]string{"tools", "prompts", "resources", "resourceTemplates"}[kind]...)
 	out = append(out, `":[`...)
 	empty := len(out)
-	for _, s := range sh.servers {
-		if v.Server != "" && s.ID != v.Server || sh.Visible(p, v, s, "", "") != "" {
+	next := func() []byte {
+		if len(out) > empty {
+			out = append(out, ',')
+		}
+		return out
+	}
+	for _, s := range shown {
+		if kind == ListTools {
+			for _, t := range s.tools {
+				if (v.Server != "" || sh.tools[t.Exposed] == t) && sh.Visible(p, v, s, junctor.KindTool, t.Name) == "" { // not a name that two claim
+					out = t.appendListed(next(), sh.shownName(v, s, t))
+				}
+			}
 			continue
 		}
 		sh.renderServer(p, s, v, kind, func(item []byte, add ...wire.Member) {
-			if len(out) > empty {
-				out = append(out, ',')
-			}
-			out = wire.AppendObject(out, item, nil, add...)
+			out = wire.AppendObject(next(), item, nil, add...)
 		})
 	}
-	return append(out, ']', '}')
+	out = append(out, ']', '}')
+	if cap(out) > 2*len(out) { // of most of it p sees nothing, and the list is kept
+		return bytes.Clone(out)
+	}
+	return out
+}
+
+// listSize is about how long a server's part of a list is, and rarely less.
+func (s *Server) listSize(kind ListKind) (n int) {
+	const more = 16 // a comma, "__" and what else stands around a name
+	item := func(b []byte) { n += len(b) + len(s.ID) + more }
+	switch kind {
+	case ListTools:
+		for _, t := range s.tools {
+			item(t.Default.JSON)
+		}
+	case ListPrompts:
+		for _, p := range s.prompts {
+			item(p.JSON)
+		}
+	case ListResources:
+		for _, r := range s.Offer.Resources {
+			item(r.JSON)
+		}
+	case ListTemplates:
+		for _, r := range s.Offer.Templates {
+			item(r.JSON)
+		}
+	}
+	return n
+}
+
+// appendListed writes a tool under the name that a view shows.
+func (t *Tool) appendListed(dst []byte, shown string) []byte {
+	def := t.Default
+	if shown != t.Name {
+		def = exposePages(t.Server, def)
+	}
+	if def.Version != "" || shown != t.Name && def.name == nil {
+		return wire.AppendObject(dst, def.JSON, nil, toolMembers(t, def, shown)...)
+	}
+	if shown == t.Name {
+		return append(dst, def.JSON...)
+	}
+	at := wire.Offset(def.JSON, def.name) // it points there
+	dst = append(dst, def.JSON[:at]...)
+	dst = wire.AppendString(dst, shown)
+	return append(dst, def.JSON[at+len(def.name):]...)
 }
 
 func (sh *Shelf) renderServer(p *junctor.Principal, s *Server, v View, kind ListKind, add func([]byte, ...wire.Member)) {
 	switch kind {
-	case ListTools:
-		for _, t := range s.tools {
-			if v.Server == "" && sh.tools[t.Exposed] != t || sh.Visible(p, v, s, junctor.KindTool, t.Name) != "" {
-				continue // two claim the name, or it is not for p
-			}
-			add(t.Default.JSON, toolMembers(t, sh.shownName(v, s, t))...)
-		}
+	case ListTools: // render's own
 	case ListPrompts:
 		for _, x := range s.prompts {
 			switch {
@@ -116,12 +183,12 @@ func (sh *Shelf) renderServer(p *junctor.Principal, s *Server, v View, kind List
 
 // toolMembers is what a listed tool says beyond its definition: the name of the
 // view, and its versions where it has any.
-func toolMembers(t *Tool, shown string) []wire.Member {
+func toolMembers(t *Tool, def *ToolVersion, shown string) []wire.Member {
 	var m []wire.Member
 	if shown != t.Name {
 		m = append(m, member("name", shown))
 	}
-	if t.Default.Version == "" {
+	if def.Version == "" {
 		return m
 	}
 	versions := []byte{'['}
@@ -132,12 +199,12 @@ func toolMembers(t *Tool, shown string) []wire.Member {
 		versions = wire.AppendString(versions, v.Version)
 	}
 	versions = append(versions, ']')
-	own := wire.Get(t.Default.JSON, "_meta")
+	own := wire.Get(def.JSON, "_meta")
 	if own == nil {
 		own = []byte("{}")
 	}
 	meta := wire.AppendObject(nil, own, nil,
-		member(wire.MetaJunctorVersion, t.Default.Version),
+		member(wire.MetaJunctorVersion, def.Version),
 		wire.Member{Key: wire.MetaJunctorVersion + "s", Value: versions})
 	return append(m, wire.Member{Key: "_meta", Value: meta})
 }

@@ -93,9 +93,60 @@ func TestListsCarryBytes(t *testing.T) {
 	if got := string(shelf(c).List(reader("r"), catalog.View{Server: "s"}, catalog.ListTools)); got != `{"tools":[`+own+`]}` {
 		t.Error(got)
 	}
-	want := `{"tools":[{"inputSchema":{"type":"object","default":1.50},"unknown":{"b":1,"a":"\u00e9"},"name":"s__t"}]}`
+	want := `{"tools":[` + strings.Replace(own, `"t"`, `"s__t"`, 1) + `]}`
 	if got := string(shelf(c).List(reader("r"), catalog.View{}, catalog.ListTools)); got != want {
 		t.Error(got)
+	}
+}
+
+// A name that does not stand there once and plainly is put in its place all the
+// same: what is shown is what can be called.
+func TestListsNameOnce(t *testing.T) {
+	t.Parallel()
+	for _, own := range []string{
+		`{"name":"t"}`, `{"name":"other","name":"t"}`, `{"name":"t","name":"other"}`, `{"n\u0061me":"t"}`, `{"n\u0061me":"x","name":"t"}`,
+		`{"description":"none"}`, `{"name":7}`, `{"name":"","nested":{"name":"deep"}}`, ` { "name" : "t" } `, `{}`,
+	} {
+		c := newCatalog(t, catalog.Options{})
+		attach(t, c, "s", junctor.ModeBYO, &scripted{offer: &catalog.Offer{Tools: []catalog.ToolDef{{Name: "t", JSON: []byte(own)}}}})
+		got := shelf(c).List(reader("r"), catalog.View{}, catalog.ListTools)
+		if shown := names(t, got); len(shown) != 1 || shown[0] != "s__t" || strings.Count(string(got), `"s__t"`) != 1 || strings.Contains(string(got), `other`) {
+			t.Errorf("%s: %s", own, got)
+		}
+	}
+}
+
+// Lists that each see for themselves do not add up without end, and are right
+// however often they were let go.
+func TestListsAreBounded(t *testing.T) {
+	t.Parallel()
+	c := newCatalog(t, catalog.Options{})
+	long := strings.Repeat("long ", 1<<20/5)
+	attach(t, c, "shared", junctor.ModeBYO, &scripted{offer: &catalog.Offer{Tools: []catalog.ToolDef{{Name: "t", JSON: []byte(`{"name":"t","description":"` + long + `"}`)}}}})
+	const owners = 80
+	for n := range owners {
+		id := fmt.Sprintf("of%d", n)
+		if err := c.Attach(t.Context(), tenant, id, junctor.ModeBYO, server(t, id, "own"), catalog.OwnedBy(reader(id).ID())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := func(n int) {
+		id := fmt.Sprintf("of%d", n)
+		got := string(shelf(c).List(reader(id), catalog.View{}, catalog.ListTools))
+		if !strings.Contains(got, `"`+id+`__own"`) || strings.Count(got, "__own") != 1 || !strings.Contains(got, "shared__t") {
+			t.Fatalf("%s sees %.200s", id, got)
+		}
+	}
+	for n := range owners {
+		list(n)
+	}
+	list(owners - 1)
+	if n := c.Renders(); n != owners {
+		t.Errorf("%d lists were rendered for %d parties", n, owners)
+	}
+	list(0)
+	if n := c.Renders(); n != owners+1 {
+		t.Error("80 MiB of lists are kept")
 	}
 }
 

@@ -117,6 +117,17 @@ func (sh *Shelf) Resource(p *junctor.Principal, v View, uri string) (Item, error
 	return item, nil
 }
 
+// MakesTasks says whether any server that p sees in the view may answer a call
+// with a task.
+func (sh *Shelf) MakesTasks(p *junctor.Principal, v View) bool {
+	for _, s := range sh.servers {
+		if s.Offer.Tasks && (v.Server == "" || v.Server == s.ID) && sh.Visible(p, v, s, "", "") == "" {
+			return true
+		}
+	}
+	return false
+}
+
 // Server finds a server that p may see under its own names.
 func (sh *Shelf) Server(p *junctor.Principal, id string) (*Server, error) {
 	unknown := func() *junctor.Error { return junctor.Errorf(junctor.CodeNotFound, "unknown server %q", clip(id)) }

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"bytes"
+	"slices"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/wire"
@@ -29,6 +30,24 @@ func ExposeURIs(server string, kind junctor.Kind, body []byte) []byte {
 	default: // their results point to nothing
 	}
 	return e.apply()
+}
+
+// exposePages gives a tool whose definition names its pages as a joined view shows
+// them, in both places where a definition may: hosts read what they find there.
+func exposePages(server string, def *ToolVersion) *ToolVersion {
+	if !bytes.Contains(def.JSON, []byte(`"ui://`)) {
+		return def
+	}
+	e := editor{server: server, body: def.JSON}
+	meta := wire.Get(def.JSON, "_meta")
+	e.replace(wire.Get(wire.Get(meta, "ui"), "resourceUri"))
+	e.replace(wire.Get(meta, "ui/resourceUri"))
+	slices.SortFunc(e.edits, func(a, b edit) int { return a.at - b.at })
+	changed := *def
+	if changed.JSON = e.apply(); def.name != nil {
+		changed.name = wire.Get(changed.JSON, "name")
+	}
+	return &changed
 }
 
 // editor gathers replacements, in the order of the text.
@@ -60,8 +79,10 @@ func (e *editor) block(b []byte) {
 	}
 }
 
-func (e *editor) uri(object []byte) {
-	raw := wire.Get(object, "uri")
+func (e *editor) uri(object []byte) { e.replace(wire.Get(object, "uri")) }
+
+// replace exposes a URI; raw is where it stands.
+func (e *editor) replace(raw []byte) {
 	uri, ok := wire.String(raw)
 	if !ok {
 		return

@@ -39,6 +39,24 @@ func TestExposeURIs(t *testing.T) {
 
 // Whatever a result holds, only the URIs of resources change, and nothing else
 // by a single byte: putting the former URIs back gives the former bytes.
+// A tool's pages are shown where a joined view has them, and under the server's
+// own name where the door is the server's.
+func TestPagesOfTools(t *testing.T) {
+	t.Parallel()
+	const def = `{"title":"ui://stays","name":"show","_meta":{"ui/resourceUri":"ui://a/b.html","x":1.10,"ui":{"visibility":["app"],"resourceUri":"ui://a/b.html"}}}`
+	c := newCatalog(t, catalog.Options{})
+	attach(t, c, "map", junctor.ModeBYO, &scripted{offer: &catalog.Offer{Tools: []catalog.ToolDef{{Name: "show", JSON: []byte(def)}}}})
+	for server, want := range map[string]string{
+		"map": def,
+		"":    `{"title":"ui://stays","name":"map__show","_meta":{"ui/resourceUri":"ui://map/a/b.html","x":1.10,"ui":{"visibility":["app"],"resourceUri":"ui://map/a/b.html"}}}`,
+	} {
+		got := shelf(c).List(reader("r"), catalog.View{Server: server}, catalog.ListTools)
+		if string(got) != `{"tools":[`+want+`]}` {
+			t.Errorf("%q:\n%s\nwant\n%s", server, got, want)
+		}
+	}
+}
+
 func TestExposeURIsLeavesTheRest(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -80,6 +80,7 @@ type ToolVersion struct {
 	Idempotent bool
 	Digest     string // SHA-256 of JSON, hex
 
+	name    []byte                // its name in JSON, quotes included; nil where it does not stand there once and plainly
 	secrets func() secretMembers  // looked for when first asked
 	class   func() *junctor.Class // what the rules make of it, found when first asked
 }
@@ -158,7 +159,7 @@ func newServer(a *attached, former *Server, in *making) *Server {
 	}
 	s := &Server{
 		ID: a.key.id, Mode: a.mode, Owner: a.owner, Backend: a.backend, Offer: a.offer,
-		toolsBy: map[string]*Tool{}, promptsBy: map[string]*Prompt{}, resources: map[string]struct{}{}, pages: map[string][]*Tool{},
+		tools: make([]*Tool, 0, len(a.offer.Tools)), toolsBy: make(map[string]*Tool, len(a.offer.Tools)), promptsBy: map[string]*Prompt{}, resources: map[string]struct{}{}, pages: map[string][]*Tool{},
 	}
 	kept := map[string]*ToolVersion{}
 	if former != nil {
@@ -210,20 +211,17 @@ func newToolVersion(def ToolDef, kept map[string]*ToolVersion, server string, in
 	if v := kept[digest]; v != nil && v.Version == def.Version && v.Timeout == def.Timeout {
 		return v
 	}
-	schema := wire.Get(def.JSON, "inputSchema")
-	if schema == nil {
-		schema = []byte(`{"type":"object"}`)
-	}
-	headers, err := wire.ParamHeaders(schema)
+	parts := partsOf(def.JSON)
+	headers, err := wire.ParamHeaders(parts.schema)
 	if err != nil {
 		in.log.Warn("a tool was left out: its x-mcp-header marks break the specification", "server", server, "tool", def.Name, "error", err)
 		return nil
 	}
-	annotations := wire.Get(def.JSON, "annotations")
 	return &ToolVersion{
-		Version: def.Version, Timeout: def.Timeout, JSON: def.JSON, Input: newSchema(schema), Headers: headers, Digest: digest,
-		ReadOnly:   string(wire.Get(annotations, "readOnlyHint")) == "true",
-		Idempotent: string(wire.Get(annotations, "idempotentHint")) == "true",
+		Version: def.Version, Timeout: def.Timeout, JSON: def.JSON, Input: newSchema(parts.schema), Headers: headers, Digest: digest,
+		ReadOnly:   string(wire.Get(parts.annotations, "readOnlyHint")) == "true",
+		Idempotent: string(wire.Get(parts.annotations, "idempotentHint")) == "true",
+		name:       parts.name,
 		secrets:    sync.OnceValue(func() secretMembers { return findSecrets(def.JSON) }),
 		class:      sync.OnceValue(func() *junctor.Class { return in.rules().classify(server, def.JSON) }),
 	}
@@ -239,38 +237,93 @@ func pageOf(tool []byte) string {
 	return page
 }
 
+// toolParts are the members of a tool that the catalog looks at.
+type toolParts struct{ name, schema, annotations []byte }
+
+// partsOf finds them in one pass: at a start there may be thousands of tools. Of
+// members that stand twice the first counts, and a name that does has no place.
+func partsOf(tool []byte) toolParts {
+	var p toolParts
+	names := 0
+	for key, value := range wire.Members(tool) {
+		switch wire.Unescape(key) {
+		case "name":
+			p.name = value
+			names++
+		case "inputSchema":
+			if p.schema == nil {
+				p.schema = value
+			}
+		case "annotations":
+			if p.annotations == nil {
+				p.annotations = value
+			}
+		}
+	}
+	if names != 1 || len(p.name) < 2 || p.name[0] != '"' {
+		p.name = nil
+	}
+	if p.schema == nil {
+		p.schema = []byte(`{"type":"object"}`)
+	}
+	return p
+}
+
 // index fills the maps by exposed name. A name that two items claim belongs to
 // neither: it must not change its owner with who else is there.
 func (sh *Shelf) index(log *slog.Logger) {
-	tools, prompts, bare := map[string]int{}, map[string]int{}, map[string]int{}
+	tools, prompts := 0, 0
+	for _, s := range sh.servers {
+		tools += len(s.tools)
+		prompts += len(s.prompts)
+	}
+	sh.tools, sh.prompts, sh.bare = make(map[string]*Tool, tools), make(map[string]*Prompt, prompts), map[string]*Tool{}
 	for _, s := range sh.servers {
 		for _, t := range s.tools {
-			tools[t.Exposed]++
+			claim(sh.tools, t.Exposed, t)
 			if s.Mode == junctor.ModeBuiltin {
-				bare[t.Name]++
+				claim(sh.bare, t.Name, t)
 			}
 		}
 		for _, p := range s.prompts {
-			prompts[p.Exposed]++
+			claim(sh.prompts, p.Exposed, p)
 		}
 	}
 	for _, s := range sh.servers {
 		for _, t := range s.tools {
-			if tools[t.Exposed] > 1 {
+			if sh.tools[t.Exposed] == nil {
 				log.Warn("two tools claim one name; both were left out", "name", t.Exposed, "server", t.Server, "tool", t.Name)
-				continue
-			}
-			sh.tools[t.Exposed] = t
-			if s.Mode == junctor.ModeBuiltin && bare[t.Name] == 1 && tools[t.Name] == 0 {
-				sh.bare[t.Name] = t
 			}
 		}
 		for _, p := range s.prompts {
-			if prompts[p.Exposed] > 1 {
+			if sh.prompts[p.Exposed] == nil {
 				log.Warn("two prompts claim one name; both were left out", "name", p.Exposed, "server", p.Server, "prompt", p.Name)
-				continue
 			}
-			sh.prompts[p.Exposed] = p
+		}
+	}
+	for name, t := range sh.bare {
+		if _, taken := sh.tools[name]; taken || t != nil && sh.tools[t.Exposed] == nil {
+			sh.bare[name] = nil
+		}
+	}
+	unclaimed(sh.tools)
+	unclaimed(sh.prompts)
+	unclaimed(sh.bare)
+}
+
+// claim enters an item under a name, or nil when it is not the first.
+func claim[T any](items map[string]*T, name string, item *T) {
+	if _, taken := items[name]; taken {
+		item = nil
+	}
+	items[name] = item
+}
+
+// unclaimed takes out the names that belong to nobody.
+func unclaimed[T any](items map[string]*T) {
+	for name, item := range items {
+		if item == nil {
+			delete(items, name)
 		}
 	}
 }

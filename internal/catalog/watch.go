@@ -15,6 +15,7 @@ type Change struct {
 	Server                    string
 	Tools, Prompts, Resources bool
 	URI                       string // the server's own; set for an updated resource only
+	Party                     string // whom that concerns, a Principal's ID; "" is everybody
 
 	Agent string // for this agent alone, by name
 	User  string // for this person alone, by id
@@ -25,6 +26,8 @@ type Change struct {
 // It is asked on the shelf after the change, of the same tenant.
 func (sh *Shelf) Concerns(p *junctor.Principal, v View, ch Change) bool {
 	switch {
+	case ch.Party != "" && ch.Party != p.ID():
+		return false
 	case ch.Agent != "":
 		return p.Agent == ch.Agent
 	case ch.User != "":
@@ -123,5 +126,5 @@ func difference(a, b *Offer) Change {
 
 // sameAbilities compares what offers say beside their lists.
 func sameAbilities(a, b *Offer) bool {
-	return a.Instructions == b.Instructions && a.Completions == b.Completions && a.Subscribe == b.Subscribe && a.Logging == b.Logging
+	return a.Instructions == b.Instructions && a.Completions == b.Completions && a.Subscribe == b.Subscribe && a.Logging == b.Logging && a.Tasks == b.Tasks
 }

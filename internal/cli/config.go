@@ -49,6 +49,9 @@ func (c *cli) configCheck() *cobra.Command {
 				warnings = append(warnings, cfg.Warnings()...)
 			}
 			problems := config.Problems(err)
+			if err == nil {
+				problems = c.checkDeclared(cfg)
+			}
 			if err != nil && len(problems) == 0 {
 				return err
 			}

@@ -10,9 +10,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/junctor-mcp/junctor/internal/admin"
 )
 
 // minFree is how little disk space is too little to run on.
@@ -41,6 +44,7 @@ type patient struct {
 	listen  string
 	running func(context.Context) (address string, err error) // asks the instance on this data directory
 	open    func(context.Context) error                       // opens the database, and closes it
+	file    func(context.Context) (admin.FileState, error)    // asks the instance for its settings file
 	now     time.Time
 }
 
@@ -93,7 +97,7 @@ func (c *cli) printFindings(findings []finding) error {
 func (p *patient) examine(ctx context.Context) []finding {
 	address, err := p.running(ctx)
 	return []finding{
-		p.directory(), p.files(), p.database(ctx), p.instance(address, err),
+		p.directory(), p.files(), p.database(ctx), p.instance(address, err), p.settingsFile(ctx, address),
 		p.port(ctx, address), p.bind(), p.clock(), p.disk(),
 	}
 }
@@ -166,6 +170,27 @@ func (p *patient) instance(address string, err error) finding {
 		return finding{name, good, "none is running on this data directory", ""}
 	}
 	return finding{name, good, "answers; it was told to listen on " + address, ""}
+}
+
+// settingsFile must be in force where an instance reads one.
+func (p *patient) settingsFile(ctx context.Context, address string) finding {
+	const name = "file"
+	if address == "" {
+		return finding{name, good, "no instance runs that reads one", ""}
+	}
+	state, err := p.file(ctx)
+	switch {
+	case err != nil:
+		return finding{name, bad, err.Error(), ""}
+	case state.Path == "":
+		return finding{name, good, "the instance was started without one", ""}
+	case !state.OK && len(state.Problems) > 0:
+		first := state.Problems[0]
+		return finding{name, bad, first.Where + ": " + first.Message, "the instance goes on with what was in force before; mend " + state.Path}
+	case len(state.Restart) > 0:
+		return finding{name, warning, "changes of " + strings.Join(state.Restart, ", ") + " wait for a restart", "restart the instance"}
+	}
+	return finding{name, good, state.Path + " is in force", ""}
 }
 
 // port must be free for an instance to come, or belong to the one that runs.

@@ -8,12 +8,15 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admin"
 	"github.com/junctor-mcp/junctor/internal/app"
 	"github.com/junctor-mcp/junctor/internal/audit"
 	"github.com/junctor-mcp/junctor/internal/backup"
@@ -49,8 +52,37 @@ func (c *cli) serve(ctx context.Context, cfg *config.Config, s started) error {
 		if err := c.announce(s); err != nil {
 			return err
 		}
+		defer reloadOnHangup(ctx, cfg, a)()
 		return a.Run(ctx)
 	})
+}
+
+// reloadOnHangup has SIGHUP read the settings file again, where there is one.
+// Without one the signal ends the instance, as it does when a terminal is closed.
+func reloadOnHangup(ctx context.Context, cfg *config.Config, a *app.App) (stop func()) {
+	if cfg.File() == "" {
+		return func() {}
+	}
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	ended := make(chan struct{})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-hangup:
+				_ = a.Reload(ctx) // the log has what is wrong
+			case <-ended:
+				return
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(hangup)
+		close(ended)
+		<-done
+	}
 }
 
 // twins are the instances that bench measures the price of records and of all
@@ -150,6 +182,9 @@ func (c *cli) patient(cmd *cobra.Command) (*patient, finding) {
 		dataDir: cfg.DataDir, listen: cfg.Listen, now: time.Now(),
 		running: func(ctx context.Context) (string, error) { return c.runningAt(ctx, cfg.DataDir) },
 		open:    func(ctx context.Context) error { return c.openDatabase(ctx, cfg) },
+		file: func(ctx context.Context) (state admin.FileState, err error) {
+			return state, localClient(cfg.DataDir).get(ctx, "/settings/file", &state)
+		},
 	}, found
 }
 
@@ -172,7 +207,12 @@ func (c *cli) openDatabase(ctx context.Context, cfg *config.Config) error {
 	if _, err := os.Stat(filepath.Join(cfg.DataDir, "junctor.db")); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return c.with(ctx, cfg, func(*app.App) error { return nil })
+	return c.with(ctx, cfg, func(*app.App) error { return nil }, app.AsItIs())
+}
+
+// checkDeclared finds what is wrong with the servers of a settings file.
+func (c *cli) checkDeclared(cfg *config.Config) []config.Problem {
+	return app.CheckDeclared(cfg, cfg.DataDir)
 }
 
 // archive writes a backup of the instance that the settings name.

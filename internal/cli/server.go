@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,9 +36,13 @@ func (c *cli) serverList() *cobra.Command {
 			}
 			rows := make([][]string, len(servers.Items))
 			for i, s := range servers.Items {
-				rows[i] = []string{s.ID, string(s.Mode), string(s.State), firstLine(s.Title, 60), firstLine(s.LastError, 80)}
+				declared := ""
+				if s.Declared != "" {
+					declared = filepath.Base(s.Declared)
+				}
+				rows[i] = []string{s.ID, string(s.Mode), string(s.State), declared, firstLine(s.Title, 60), firstLine(s.LastError, 80)}
 			}
-			return c.table([]string{"ID", "MODE", "STATE", "TITLE", "ERROR"}, rows)
+			return c.table([]string{"ID", "MODE", "STATE", "DECLARED", "TITLE", "ERROR"}, rows)
 		}),
 	}
 	c.remote(cmd)
@@ -71,7 +76,7 @@ func (c *cli) printServer(s admin.ServerDetail) error {
 		"id", s.ID, "title", s.Title, "mode", string(s.Mode), "state", string(s.State), "last error", s.LastError,
 		"transport", string(s.Transport), "url", s.URL, "command", shown(s.Command), "directory", s.Cwd, "auth", authOf(s.Auth),
 		"headers", strings.Join(slices.Sorted(maps.Keys(s.Headers)), ", "), "variables", strings.Join(slices.Sorted(maps.Keys(s.Env)), ", "),
-		"isolation", isolationOf(&s), "owner", s.Owner, "private", private, "created", moment(s.CreatedAt), "updated", moment(s.UpdatedAt),
+		"isolation", isolationOf(&s), "declared", s.Declared, "owner", s.Owner, "private", private, "created", moment(s.CreatedAt), "updated", moment(s.UpdatedAt),
 	}
 	if d := s.Diagnostics; d != nil {
 		facts = append(facts, "protocol", protocol(*d), "server", strings.TrimSpace(d.Name+" "+d.Release), "latency", latency(*d),

@@ -14,18 +14,20 @@ import (
 
 // newServer is the body that describes a server to the admin API.
 type newServer struct {
-	ID          string            `json:"id,omitempty"`
-	Transport   string            `json:"transport,omitempty"`
-	URL         string            `json:"url,omitempty"`
-	Command     []string          `json:"command,omitempty"`
-	Env         map[string]string `json:"env,omitempty"`
-	Cwd         string            `json:"cwd,omitempty"`
-	Auth        *newAuth          `json:"auth,omitempty"`
-	Headers     map[string]string `json:"headers,omitempty"`
-	Isolation   string            `json:"isolation,omitempty"`
-	MaxSessions int               `json:"max_sessions,omitempty"`
-	Title       string            `json:"title,omitempty"`
-	Private     bool              `json:"private,omitempty"`
+	ID          string                      `json:"id,omitempty"`
+	Transport   string                      `json:"transport,omitempty"`
+	URL         string                      `json:"url,omitempty"`
+	Command     []string                    `json:"command,omitempty"`
+	Env         map[string]string           `json:"env,omitempty"`
+	Cwd         string                      `json:"cwd,omitempty"`
+	Auth        *newAuth                    `json:"auth,omitempty"`
+	Headers     map[string]string           `json:"headers,omitempty"`
+	Isolation   string                      `json:"isolation,omitempty"`
+	MaxSessions int                         `json:"max_sessions,omitempty"`
+	TimeoutMS   int                         `json:"timeout_ms,omitempty"`
+	Overrides   map[string]junctor.Override `json:"overrides,omitempty"`
+	Title       string                      `json:"title,omitempty"`
+	Private     bool                        `json:"private,omitempty"`
 }
 
 type newAuth struct {
@@ -246,7 +248,8 @@ func (c *cli) serverAdd() *cobra.Command {
 				}
 			}
 			var added junctor.Server
-			if err := c.ask(cmd, http.MethodPost, "/servers", s, &added); err != nil {
+			err = c.waiting("waiting for the server to answer", func() error { return c.ask(cmd, http.MethodPost, "/servers", s, &added) })
+			if err != nil {
 				return err
 			}
 			if !c.json() {
@@ -280,7 +283,8 @@ func (c *cli) serverProbe() *cobra.Command {
 				}
 			}
 			var p junctor.Probe
-			if err := c.ask(cmd, http.MethodPost, "/servers/probe", s, &p); err != nil {
+			err = c.waiting("waiting for the server to answer", func() error { return c.ask(cmd, http.MethodPost, "/servers/probe", s, &p) })
+			if err != nil {
 				return err
 			}
 			return c.printProbe(p)
@@ -296,7 +300,8 @@ func (c *cli) serverTest() *cobra.Command {
 		Use: "test ID", Short: "Reach a server as it is stored", Example: "  junctor server test notes", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeServers,
 		RunE: run(func(cmd *cobra.Command, args []string) error {
 			var p junctor.Probe
-			if err := c.ask(cmd, http.MethodPost, path("servers", args[0], "test"), nil, &p); err != nil {
+			err := c.waiting("waiting for the server to answer", func() error { return c.ask(cmd, http.MethodPost, path("servers", args[0], "test"), nil, &p) })
+			if err != nil {
 				return err
 			}
 			return c.printProbe(p)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -24,10 +25,12 @@ func (c *cli) serverImport() *cobra.Command {
 	var yes, dry bool
 	cmd := &cobra.Command{
 		Use: "import FILE|CLIENT", Short: "Add the servers that an MCP client has in its configuration",
-		Long: "Add the servers of a client's configuration file: an mcpServers map as Claude Desktop, Claude Code, Cursor,\n" +
-			"Gemini and Windsurf have it, or servers as VS Code has it. Instead of a file, a client can be named:\n" +
-			"claude-code, claude-desktop, cursor, vscode, gemini, windsurf. What would be added is shown first, commands\n" +
-			"whole, credentials not. Each server is reached before it is added; one that fails keeps no other away.",
+		Long: "Add the servers of a client's configuration file: an mcpServers map as Claude Desktop, Claude Code (for each\n" +
+			"project too), Cursor, Gemini and Windsurf have it, servers as VS Code has it, or mcp_servers as Codex has it.\n" +
+			"Instead of a file, a client can be named: claude-code, claude-desktop, cursor, vscode, gemini, windsurf, codex.\n" +
+			"What would be added is shown first, commands whole, credentials not. A credential that is a variable there, such\n" +
+			"as ${TOKEN}, is read from that variable here, too, and what the client asks people for from a variable that is\n" +
+			"named. Each server is reached before it is added; one that fails keeps no other away.",
 		Example: "  junctor server import ~/.cursor/mcp.json\n  junctor server import claude-desktop --only notes", Args: cobra.ExactArgs(1),
 		RunE: run(func(cmd *cobra.Command, args []string) error {
 			entries, err := c.readClient(args[0])
@@ -52,15 +55,9 @@ func (c *cli) serverImport() *cobra.Command {
 // readClient reads the file that is named, or that of the client that is.
 func (c *cli) readClient(name string) ([]clients.Entry, error) {
 	if known, err := clients.Find(name); err == nil {
-		if name == "codex" {
-			return nil, usagef("the servers of codex cannot be read yet: add them with junctor server add")
-		}
 		if name, err = known.File(runtime.GOOS, c.getenv); err != nil {
 			return nil, err
 		}
-	}
-	if strings.HasSuffix(name, ".toml") {
-		return nil, usagef("%s: files of codex cannot be read yet: add the servers with junctor server add", name)
 	}
 	f, err := os.Open(name)
 	if err != nil {
@@ -71,7 +68,7 @@ func (c *cli) readClient(name string) ([]clients.Entry, error) {
 	if err != nil {
 		return nil, usagef("%s cannot be read: %v", name, err)
 	}
-	entries, err := clients.Read(text)
+	entries, err := clients.Read(name, text)
 	if err != nil {
 		return nil, junctor.Errorf(junctor.CodeOf(err), "%s: %s", name, err.Error())
 	}
@@ -80,10 +77,12 @@ func (c *cli) readClient(name string) ([]clients.Entry, error) {
 
 // imported is what became of one entry.
 type imported struct {
-	ID     string `json:"id"`
-	Name   string `json:"name"`
-	Result string `json:"result"` // added, skipped, failed, preview
-	Reason string `json:"reason,omitempty"`
+	ID      string   `json:"id"`
+	Name    string   `json:"name"`
+	Project string   `json:"project,omitempty"`
+	Result  string   `json:"result"` // added, skipped, failed, preview
+	Reason  string   `json:"reason,omitempty"`
+	Ignored []string `json:"ignored,omitempty"` // members that mean nothing here
 }
 
 func (c *cli) importAll(cmd *cobra.Command, entries []clients.Entry, yes, dry bool) error {
@@ -108,7 +107,9 @@ func (c *cli) importAll(cmd *cobra.Command, entries []clients.Entry, yes, dry bo
 		return err
 	}
 	return c.importResults(entries, func(e clients.Entry) (string, error) {
-		return "added", c.ask(cmd, http.MethodPost, "/servers", bodyOf(e), nil)
+		return "added", c.waiting(e.ID+": waiting for the server to answer", func() error {
+			return c.ask(cmd, http.MethodPost, "/servers", bodyOf(e), nil)
+		})
 	})
 }
 
@@ -146,7 +147,21 @@ func (c *cli) preview(entries []clients.Entry) error {
 		}
 		rows[i] = []string{e.ID, string(e.Server.Transport), where, strings.Join(names, ", "), e.Skip}
 	}
-	return c.table([]string{"ID", "TRANSPORT", "WHERE", "CREDENTIALS", "NOT ADDED"}, rows)
+	if err := c.table([]string{"ID", "TRANSPORT", "WHERE", "CREDENTIALS", "NOT ADDED"}, rows); err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Project != "" {
+			c.say("%s: it is for the project %s there; here it is for all", e.ID, cell(e.Project))
+		}
+		if e.Skip == "" && len(e.Ignored) > 0 {
+			c.say("%s: these members mean nothing here: %s", e.ID, cell(strings.Join(e.Ignored, ", ")))
+		}
+		for _, in := range e.Inputs {
+			c.say("%s: %s is read from the variable %s where the instance runs", e.ID, cell(firstLine(cmp.Or(in.Description, in.ID), 80)), strings.TrimPrefix(in.Reference, "env:"))
+		}
+	}
+	return nil
 }
 
 // withoutQuery is an address for display: keys travel in queries.
@@ -161,7 +176,7 @@ func (c *cli) importResults(entries []clients.Entry, do func(clients.Entry) (str
 	results := make([]imported, 0, len(entries))
 	failed := 0
 	for _, e := range entries {
-		r := imported{ID: e.ID, Name: e.Name, Result: "skipped", Reason: e.Skip}
+		r := imported{ID: e.ID, Name: e.Name, Project: e.Project, Result: "skipped", Reason: e.Skip, Ignored: e.Ignored}
 		if e.Skip == "" {
 			done, err := do(e)
 			if r.Result = done; err != nil {
@@ -195,13 +210,19 @@ func colon(reason string) string {
 func bodyOf(e clients.Entry) newServer {
 	s := newServer{
 		ID: e.ID, Transport: string(e.Server.Transport), URL: e.Server.URL, Command: e.Server.Command, Env: e.Server.Env, Cwd: e.Server.Cwd,
-		Headers: e.Server.Headers,
+		Headers: e.Server.Headers, TimeoutMS: e.Server.TimeoutMS,
 	}
 	if e.Name != e.ID {
 		s.Title = e.Name
 	}
 	if e.Server.Bearer != "" {
 		s.Auth = &newAuth{Type: junctor.AuthBearer, Secret: e.Server.Bearer}
+	}
+	for _, tool := range e.Server.Hidden {
+		if s.Overrides == nil {
+			s.Overrides = map[string]junctor.Override{}
+		}
+		s.Overrides[tool] = junctor.Override{Hide: true}
 	}
 	return s
 }

@@ -34,7 +34,7 @@ func TestRead(t *testing.T) {
 	    "MY-FILES": {"url": "ftp://x"}
 	  },
 	}`
-	entries, err := clients.Read([]byte(file))
+	entries, err := clients.Read("mcp.json", []byte(file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,12 +63,12 @@ func TestRead(t *testing.T) {
 			t.Errorf("%s should not be brought in", id)
 		}
 	}
-	code, err := clients.Read([]byte(`{"inputs":[],"servers":{"a":{"type":"http","url":"https://a.example/"}}}`))
+	code, err := clients.Read("mcp.json", []byte(`{"inputs":[],"servers":{"a":{"type":"http","url":"https://a.example/"}}}`))
 	if err != nil || len(code) != 1 || code[0].Server.URL != "https://a.example/" {
 		t.Errorf("VS Code: %+v, %v", code, err)
 	}
 	for _, bad := range []string{``, `[]`, `{"mcpServers":[]}`, `{}`, `{"mcpServers":{}}`} {
-		if _, err := clients.Read([]byte(bad)); err == nil {
+		if _, err := clients.Read("mcp.json", []byte(bad)); err == nil {
 			t.Errorf("%q was read", bad)
 		}
 	}
@@ -86,10 +86,14 @@ func TestConnectAndUndo(t *testing.T) {
 		before := []string{
 			"{}", "", " \n", `{"a":1}`, "{\n  \"mcpServers\": {},\n  \"servers\": {}\n}\n",
 			"{\n  \"mcpServers\": {\n    \"x\": {\"command\": \"y\"}\n  }, \"servers\": {\"x\": {}}\n}",
+			"\xef\xbb\xbf{\"a\": 1}",
 			"{ // why\n \"servers\": {\"a\": {\"b\": [1, {\"c\": \"}\"}],},}, \"mcpServers\" : {\"a\": {}, /* , } */ }\n}",
 		}
 		if c.Name == "codex" {
-			before = []string{"", "model = \"x\"", "[mcp_servers.a]\ncommand = \"b\"\n"}
+			before = []string{
+				"", "model = \"x\"", "[mcp_servers.a]\ncommand = \"b\"\n", "# mine\r\nmodel   =  'x' # kept\r\n\r\n[mcp_servers]\r\na = {command = \"b\"}\r\n",
+				"mcp_servers.a.command = \"b\" # dotted\n",
+			}
 		}
 		for _, text := range before {
 			path := filepath.Join(t.TempDir(), "sub", "config")
@@ -153,6 +157,19 @@ func TestFilesThatAreNotJSONStay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	codex, err := clients.Find("codex")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"model = ", "[mcp_servers.junctor]\ncommand = \"x\"\n", "mcp_servers = {a = {command = \"b\"}}\n", "mcp_servers = 1\n"} {
+		path := filepath.Join(t.TempDir(), "config.toml")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := codex.Connect(path, target()); junctor.CodeOf(err) != junctor.CodeInvalid || read(t, path) != text {
+			t.Errorf("%q: %v, now %q", text, err, read(t, path))
+		}
+	}
 	for _, text := range []string{"{", "[]", `"x"`, `{"servers":[]}`, "{} {}"} {
 		path := filepath.Join(t.TempDir(), "mcp.json")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -207,7 +224,6 @@ func FuzzFiles(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		_, _ = clients.Read([]byte(text))
 		path := filepath.Join(t.TempDir(), "f")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -218,7 +234,7 @@ func FuzzFiles(f *testing.F) {
 			}
 			return
 		}
-		if _, err := clients.Read([]byte(read(t, path))); err != nil {
+		if _, err := clients.Read("f.json", []byte(read(t, path))); err != nil {
 			t.Errorf("what was written cannot be read: %v\n%s", err, read(t, path))
 		}
 		if found, err := c.Undo(path); !found || err != nil {

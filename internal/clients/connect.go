@@ -199,43 +199,6 @@ func (c Client) without(text []byte) ([]byte, bool, error) {
 	return removeMember(text, c.container, EntryName)
 }
 
-// Codex has TOML, in which a table may stand at the end of any file.
-const (
-	tableBegin = "# Junctor: begin\n"
-	tableEnd   = "# Junctor: end\n"
-)
-
-func withTable(text []byte, t Target) ([]byte, error) {
-	text, _ = withoutTable(text)
-	if regexp.MustCompile(`(?m)^\s*\[\s*mcp_servers\s*\.\s*"?junctor"?\s*[.\]]`).Match(text) {
-		return nil, errors.New("it has a table mcp_servers.junctor that was put there by hand; remove it first")
-	}
-	var b bytes.Buffer
-	b.Write(text)
-	if len(text) > 0 && !bytes.HasSuffix(text, []byte("\n")) {
-		b.WriteByte('\n')
-	}
-	args := make([]string, len(t.Command)-1)
-	for i, a := range t.Command[1:] {
-		args[i] = quote(a)
-	}
-	b.WriteString(tableBegin + "[mcp_servers.junctor]\ncommand = " + quote(t.Command[0]) + "\nargs = [" + strings.Join(args, ", ") + "]\n" +
-		"env = { JUNCTOR_KEY = " + quote(t.Key) + " }\n" + tableEnd)
-	return b.Bytes(), nil
-}
-
-func withoutTable(text []byte) ([]byte, bool) {
-	from := bytes.Index(text, []byte(tableBegin))
-	if from < 0 {
-		return text, false
-	}
-	to := bytes.Index(text[from:], []byte(tableEnd))
-	if to < 0 {
-		return text, false
-	}
-	return append(append([]byte{}, text[:from]...), text[from+to+len(tableEnd):]...), true
-}
-
 // readFile gives a file and its mode; nil where there is none.
 func readFile(path string) ([]byte, fs.FileMode, error) {
 	text, err := os.ReadFile(path)

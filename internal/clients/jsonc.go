@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 )
@@ -14,6 +15,9 @@ var errSyntax = errors.New("it is not JSON")
 // offsets into one are offsets into the other.
 func plain(text []byte) []byte {
 	out := append([]byte{}, text...)
+	if bytes.HasPrefix(out, []byte("\xef\xbb\xbf")) { // some editors begin with it
+		copy(out, "   ")
+	}
 	comma := -1 // the last comma with nothing but blanks behind it
 	for i := 0; i < len(out); {
 		switch c := out[i]; {

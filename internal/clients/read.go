@@ -1,11 +1,12 @@
 package clients
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/url"
-	"regexp"
+	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -14,10 +15,13 @@ import (
 
 // Entry is a server that stands in a client's file.
 type Entry struct {
-	Name   string // as the file has it
-	ID     string // what it would be called here
-	Server Server
-	Skip   string // why it cannot be brought in; "" when it can
+	Name    string // as the file has it
+	ID      string // what it would be called here
+	Project string // the folder that it is for; "" where it is for all
+	Server  Server
+	Skip    string   // why it cannot be brought in; "" when it can
+	Ignored []string // members that mean nothing here, by name
+	Inputs  []Input  // what the client asks people for
 }
 
 // Server is how an entry is reached. Its texts may be credentials: it is for the
@@ -30,56 +34,114 @@ type Server struct {
 	Env       map[string]string
 	Headers   map[string]string
 	Bearer    string // taken out of Headers
+	TimeoutMS int
+	Hidden    []string // tools that the client leaves out
 }
 
-// raw is what clients write. Names that differ between them stand side by side.
-type raw struct {
-	Type      string            `json:"type"`
-	Transport string            `json:"transport"`
-	Command   string            `json:"command"`
-	Args      []string          `json:"args"`
-	Env       map[string]any    `json:"env"`
-	Cwd       string            `json:"cwd"`
-	URL       string            `json:"url"`
-	HTTPURL   string            `json:"httpUrl"`   // Gemini: Streamable HTTP, where url is HTTP+SSE
-	ServerURL string            `json:"serverUrl"` // Windsurf
-	Headers   map[string]string `json:"headers"`
-	Disabled  bool              `json:"disabled"`
+// Input is something that VS Code asks people for. Until somebody says it, the
+// texts that want it refer to a variable.
+type Input struct {
+	ID, Description string
+	Reference       string // env:NAME
 }
 
-// Read reads the servers of a client's file, in the order of their names:
-// mcpServers as most clients have it, or servers as VS Code has it.
-func Read(text []byte) ([]Entry, error) {
+// Read reads the servers of a client's file, in the order of their names. name
+// tells the forms apart: TOML as Codex has it; else JSON, with comments: a map
+// mcpServers as most clients have it, for each project too as Claude Code has it,
+// or servers as VS Code has it.
+func Read(name string, text []byte) ([]Entry, error) {
+	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	var found []entry
+	var err error
+	if strings.EqualFold(filepath.Ext(name), ".toml") {
+		found, err = readTOML(text)
+	} else {
+		found, err = readJSON(text)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, junctor.Errorf(junctor.CodeNotFound, "the file has no servers: neither mcpServers, servers nor mcp_servers")
+	}
+	return finish(found), nil
+}
+
+// entry is one before it has an id.
+type entry struct {
+	name, project string
+	members       map[string]any
+	odd           bool // it is no map
+	inputs        map[string]Input
+}
+
+func readJSON(text []byte) ([]entry, error) {
+	type servers map[string]json.RawMessage
 	var file struct {
-		MCPServers map[string]json.RawMessage `json:"mcpServers"`
-		Servers    map[string]json.RawMessage `json:"servers"`
-		MCP        struct {                   // VS Code's settings.json
-			Servers map[string]json.RawMessage `json:"servers"`
+		MCPServers servers `json:"mcpServers"`
+		Servers    servers `json:"servers"`
+		Inputs     []struct {
+			ID          string `json:"id"`
+			Description string `json:"description"`
+		} `json:"inputs"`
+		MCP struct { // VS Code's settings.json
+			Servers servers `json:"servers"`
 		} `json:"mcp"`
+		Projects map[string]json.RawMessage `json:"projects"` // Claude Code
 	}
 	if err := json.Unmarshal(plain(text), &file); err != nil {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "the file is not JSON, or its servers are no map")
 	}
-	all := map[string]json.RawMessage{}
-	for _, m := range []map[string]json.RawMessage{file.MCP.Servers, file.Servers, file.MCPServers} {
+	inputs := map[string]Input{}
+	for _, in := range file.Inputs {
+		inputs[in.ID] = Input{ID: in.ID, Description: in.Description, Reference: "env:" + variableOf(in.ID)}
+	}
+	all := servers{}
+	for _, m := range []servers{file.MCP.Servers, file.Servers, file.MCPServers} {
 		maps.Copy(all, m)
 	}
-	if len(all) == 0 {
-		return nil, junctor.Errorf(junctor.CodeNotFound, "the file has no servers: neither mcpServers nor servers")
-	}
-	var entries []Entry
-	taken := map[string]bool{}
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		e := Entry{Name: name, ID: idOf(name, taken)}
-		var r raw
-		if err := json.Unmarshal(all[name], &r); err != nil {
-			e.Skip = "its members are not of the usual types"
-		} else {
-			e.Server, e.Skip = r.server()
+	found := entries(all, "", inputs)
+	for _, folder := range slices.Sorted(maps.Keys(file.Projects)) {
+		var project struct {
+			MCPServers servers `json:"mcpServers"`
 		}
-		entries = append(entries, e)
+		if json.Unmarshal(file.Projects[folder], &project) == nil {
+			found = append(found, entries(project.MCPServers, folder, nil)...)
+		}
 	}
-	return entries, nil
+	return found, nil
+}
+
+func entries(servers map[string]json.RawMessage, project string, inputs map[string]Input) (found []entry) {
+	for _, name := range slices.Sorted(maps.Keys(servers)) {
+		e := entry{name: name, project: project, inputs: inputs}
+		dec := json.NewDecoder(bytes.NewReader(servers[name]))
+		dec.UseNumber()
+		e.odd = dec.Decode(&e.members) != nil || e.members == nil
+		found = append(found, e)
+	}
+	return found
+}
+
+// finish reads each entry and names it. One that several projects have alike is
+// one.
+func finish(found []entry) []Entry {
+	var out []Entry
+	taken := map[string]bool{}
+	for _, f := range found {
+		e := Entry{Name: f.name, Project: f.project, Skip: "it is not a map of members"}
+		if !f.odd {
+			r := reader{members: f.members, inputs: f.inputs, used: map[string]bool{}}
+			e.Server, e.Skip = r.server()
+			e.Ignored, e.Inputs = r.ignored(), r.asked
+		}
+		if slices.ContainsFunc(out, func(o Entry) bool { return o.Name == e.Name && reflect.DeepEqual(o.Server, e.Server) }) {
+			continue
+		}
+		e.ID = idOf(f.name, taken)
+		out = append(out, e)
+	}
+	return out
 }
 
 // idOf makes an id of a name, one that no other entry has.
@@ -103,99 +165,4 @@ func idOf(name string, taken map[string]bool) string {
 	}
 	taken[id] = true
 	return id
-}
-
-func (r *raw) server() (Server, string) {
-	s := Server{Cwd: r.Cwd, Env: map[string]string{}, Headers: map[string]string{}}
-	kind := strings.ToLower(r.Type + r.Transport)
-	switch {
-	case r.Command != "":
-		s.Transport, s.Command = junctor.TransportStdio, append([]string{r.Command}, r.Args...)
-	case r.HTTPURL != "" || r.ServerURL != "" || r.URL != "":
-		s.Transport, s.URL = junctor.TransportHTTP, r.HTTPURL+r.ServerURL
-		if s.URL == "" {
-			s.URL = r.URL
-		}
-		if kind == "sse" {
-			s.Transport = junctor.TransportSSE
-		}
-	default:
-		return s, "it has neither a command nor a url"
-	}
-	for name, value := range r.Env {
-		switch v := value.(type) {
-		case nil:
-		case string:
-			s.Env[name] = v
-		default:
-			s.Env[name] = fmt.Sprint(v)
-		}
-	}
-	maps.Copy(s.Headers, r.Headers)
-	if skip := s.resolve(); skip != "" {
-		return s, skip
-	}
-	if s.URL != "" {
-		if u, err := url.Parse(s.URL); err != nil || u.Scheme != "http" && u.Scheme != "https" {
-			return s, "its url is not http or https"
-		}
-	}
-	if r.Disabled {
-		return s, "it is disabled there"
-	}
-	return s, ""
-}
-
-// resolve turns the clients' ways of naming a variable into references, which
-// are read when they are used. A text with a variable in its middle cannot be
-// one.
-func (s *Server) resolve() (skip string) {
-	for i, word := range s.Command {
-		if hasVariable(word) {
-			return fmt.Sprintf("word %d of its command holds a variable: add it by hand", i+1)
-		}
-	}
-	if hasVariable(s.URL) || hasVariable(s.Cwd) {
-		return "its url or working directory holds a variable: add it by hand"
-	}
-	for name, text := range s.Headers {
-		if token, ok := cutBearer(name, text); ok {
-			s.Bearer = token
-			delete(s.Headers, name)
-		}
-	}
-	if ref, ok := reference(s.Bearer); ok {
-		s.Bearer = ref
-	}
-	for what, m := range map[string]map[string]string{"header": s.Headers, "variable": s.Env} {
-		for name, text := range m {
-			if ref, ok := reference(text); ok {
-				m[name] = ref
-			} else if hasVariable(text) {
-				return "the " + what + " " + name + " holds a variable: add it by hand"
-			}
-		}
-	}
-	if hasVariable(s.Bearer) {
-		return "the header Authorization holds a variable: add it by hand"
-	}
-	return ""
-}
-
-func cutBearer(name, text string) (string, bool) {
-	if !strings.EqualFold(name, "Authorization") || len(text) < 8 || !strings.EqualFold(text[:7], "Bearer ") {
-		return "", false
-	}
-	return strings.TrimSpace(text[7:]), true
-}
-
-func hasVariable(text string) bool { return strings.Contains(text, "${") }
-
-// reference reads a text that is one variable and nothing else.
-func reference(text string) (string, bool) {
-	m := regexp.MustCompile(`^\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}$`).FindStringSubmatch(text)
-	if m == nil {
-		return "", false
-	}
-	return "env:" + m[1], true
 }

@@ -5,6 +5,7 @@
 package config
 
 import (
+	"crypto/sha256"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -46,9 +47,14 @@ type Config struct {
 	Pprof          bool
 	OIDC           OIDC
 
-	secrets *secrets // behind a pointer: printing a Config shows none of it
-	sources map[string]string
-	warned  []string
+	secrets  *secrets // behind a pointer: printing a Config shows none of it
+	sources  map[string]string
+	warned   []string
+	declared Declared
+	file     string // "" where none was named
+	sum      [sha256.Size]byte
+	blank    bool
+	from     Sources
 }
 
 // secrets come from the environment only, so that they stand in no file that
@@ -66,6 +72,33 @@ func (c *Config) DoorOn(door string) bool { return !slices.Contains(c.DoorsOff, 
 
 // Loopback says whether only this machine can reach the listener.
 func (c *Config) Loopback() bool { return loopbackAddress(c.Listen) }
+
+// File is the path of the file that was read; "" where none was named.
+func (c *Config) File() string { return c.file }
+
+// FileSum is the SHA-256 of the file's text as it was read.
+func (c *Config) FileSum() [sha256.Size]byte { return c.sum }
+
+// Blank says that a file was named and has nothing in it.
+func (c *Config) Blank() bool { return c.blank }
+
+// Declared is what the file declares beside settings.
+func (c *Config) Declared() Declared { return c.declared }
+
+// Reload reads everything again from where it came from. c stays as it is.
+func (c *Config) Reload() (*Config, error) { return Load(c.from) }
+
+// Changed names the settings whose values differ in other.
+func (c *Config) Changed(other *Config) []string {
+	var names []string
+	now := other.Values()
+	for i, v := range c.Values() {
+		if i < len(now) && now[i].Name == v.Name && now[i].Value != v.Value {
+			names = append(names, v.Name)
+		}
+	}
+	return names
+}
 
 // Warnings are what is allowed and yet may not be meant.
 func (c *Config) Warnings() []string { return slices.Clone(c.warned) }

@@ -2,12 +2,16 @@ package config
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
+	"runtime"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -24,12 +28,31 @@ func (l *loader) file() {
 	if path == "" {
 		return
 	}
+	if abs, err := filepath.Abs(path); err == nil {
+		l.config.file = abs
+	}
 	text, err := readFile(path)
 	if err != nil {
 		l.problem(path, "", err.Error())
 		return
 	}
+	l.config.sum, l.config.blank = sha256.Sum256(text), len(bytes.TrimSpace(text)) == 0
 	l.parseFile(path, text)
+	l.readable(path)
+}
+
+// readable warns of credentials that others on this machine can read.
+func (l *loader) readable(path string) {
+	info, err := os.Stat(path)
+	if err != nil || runtime.GOOS == "windows" || info.Mode().Perm()&0o044 == 0 {
+		return
+	}
+	for _, s := range l.config.declared.Servers {
+		if s.literal() {
+			l.warn(fmt.Sprintf("%s: the server %q has a credential as a value, and others can read the file: write env:NAME, file:/path or cmd:program instead, or chmod 600 it", s.Where, s.ID))
+			return
+		}
+	}
 }
 
 func readFile(path string) ([]byte, error) {
@@ -59,10 +82,9 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// parseFile takes the settings of a YAML document. It works on nodes instead of
-// a struct, so that each value has its line and nothing is converted silently.
+// parseFile takes the settings of a YAML document, and what it declares.
 func (l *loader) parseFile(path string, text []byte) {
-	at := func(n *yaml.Node) string { return fmt.Sprintf("%s:%d", path, n.Line) }
+	d := &document{l, path}
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	var doc, second yaml.Node
 	if err := dec.Decode(&doc); err != nil {
@@ -75,7 +97,7 @@ func (l *loader) parseFile(path string, text []byte) {
 		if err != nil {
 			l.syntax(path, err)
 		} else {
-			l.problem(at(&second), "", "a second document begins here: the file must hold one")
+			l.problem(d.at(&second), "", "a second document begins here: the file must hold one")
 		}
 		return
 	}
@@ -84,10 +106,10 @@ func (l *loader) parseFile(path string, text []byte) {
 		return
 	}
 	if root.Kind != yaml.MappingNode {
-		l.problem(at(root), "", "the file must hold settings as `key: value` lines")
+		l.problem(d.at(root), "", "the file must hold settings as `key: value` lines")
 		return
 	}
-	f := &fileReader{loader: l, at: at, byKey: map[string]Setting{}, seen: map[string]int{}}
+	f := &fileReader{document: d, byKey: map[string]Setting{}, seen: map[string]int{}}
 	for _, s := range Settings() {
 		f.byKey[s.Key()] = s
 	}
@@ -96,44 +118,48 @@ func (l *loader) parseFile(path string, text []byte) {
 
 // fileReader takes the settings of one file.
 type fileReader struct {
-	*loader
-	at    func(*yaml.Node) string
+	*document
 	byKey map[string]Setting
-	seen  map[string]int // the line of each setting, by name
+	seen  map[string]int // the line of each key, with what stands above it
 }
 
 // read takes the settings of a mapping. What settings have in common at their
 // beginning may stand once, above them: a: {b: x} is a_b: x.
-func (l *fileReader) read(mapping *yaml.Node, prefix string) {
+func (f *fileReader) read(mapping *yaml.Node, prefix string) {
+	known := append(names(Setting.Key), declaredKeys()...)
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		key, value := mapping.Content[i], mapping.Content[i+1]
 		name := prefix + key.Value
-		s, ok := l.byKey[name]
-		switch {
-		case key.Kind == yaml.ScalarNode && prefix == "" && value.Kind == yaml.MappingNode && l.groups(name):
-			l.read(value, name+"_")
+		s, ok := f.byKey[name]
+		switch line := f.seen[name]; {
+		case key.Kind == yaml.ScalarNode && prefix == "" && value.Kind == yaml.MappingNode && f.groups(name):
+			f.read(value, name+"_")
 			continue
-		case !ok || key.Kind != yaml.ScalarNode:
-			l.problem(l.at(key), "", fmt.Sprintf("unknown key %q%s", short(key.Value), didYouMean(name, names(Setting.Key))))
+		case key.Kind != yaml.ScalarNode || !slices.Contains(known, name):
+			f.l.problem(f.at(key), "", fmt.Sprintf("unknown key %q%s", short(key.Value), didYouMean(name, known)))
 			continue
-		case l.seen[s.Name] != 0:
-			l.problem(l.at(key), s.Name, fmt.Sprintf("%s was already set on line %d", s.Key(), l.seen[s.Name]))
+		case line != 0:
+			f.l.problem(f.at(key), s.Name, fmt.Sprintf("%s was already set on line %d", name, line))
 			continue
 		}
-		l.seen[s.Name] = key.Line
+		f.seen[name] = key.Line
+		if !ok {
+			f.l.servers(f.document, value)
+			continue
+		}
 		text, err := s.fromYAML(value)
 		if err != nil {
-			l.problem(l.at(value), s.Name, s.Key()+" "+err.Error())
+			f.l.problem(f.at(value), s.Name, s.Key()+" "+err.Error())
 			continue
 		}
-		l.set(s, text, l.at(value))
+		f.l.setAt(s, text, fmt.Sprintf("%s:%d", f.path, value.Line), f.at(value))
 	}
 }
 
 // groups says whether several settings begin with the word.
-func (l *fileReader) groups(word string) bool {
+func (f *fileReader) groups(word string) bool {
 	n := 0
-	for key := range l.byKey {
+	for key := range f.byKey {
 		if strings.HasPrefix(key, word+"_") {
 			n++
 		}

@@ -85,11 +85,13 @@ func FuzzParseFile(f *testing.F) {
 	for _, seed := range []string{
 		"", "# x", "listen: 127.0.0.1:1\nopen: true\n", "allowed_hosts: [a, b]", "a: &x [*x]", "? [a]\n: b", "---\n---\n", "<<: *a",
 		"rate_limit: .nan", "max_body: 0x10", "call_timeout: !!str 30s", "listen: |\n  a\n  b", "%YAML 1.1\n---\na", "{", "\xff", "listen: !!binary aGk=",
+		"servers: {a: {url: 'https://x/mcp?k=v', auth: {type: bearer, token: t}, headers: {X-A: 1}}}", "servers:\n  b:\n    command: [x, 1]\n    env: {A: env:B}\n",
+		"servers: &s {a: *s}", "servers: {a: &a {url: https://x}, b: *a}", "servers: {a: {overrides: {t: {hide: true}}, timeout_ms: 5}}",
 	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		l := &loader{config: &Config{secrets: &secrets{}, sources: map[string]string{}}}
+		l := newLoader(Sources{})
 		l.parseFile("junctor.yaml", text)
 		for _, p := range l.problems {
 			if !strings.HasPrefix(p.Where, "junctor.yaml") || p.Message == "" || len(p.Message) > 1000 {
@@ -98,6 +100,21 @@ func FuzzParseFile(f *testing.F) {
 		}
 		for _, s := range Settings() {
 			s.show(l.config)
+		}
+		// What was read can be written, and is read again as the same.
+		if len(l.problems) > 0 {
+			return
+		}
+		text, err := l.config.declared.YAML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Parse("again.yaml", text)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		if twice, err := again.YAML(); err != nil || string(twice) != string(text) {
+			t.Fatalf("%v\n%s\n%s", err, text, twice)
 		}
 	})
 }

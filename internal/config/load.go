@@ -18,17 +18,7 @@ type Sources struct {
 // problem there is, also those in values that another source overrides;
 // Problems takes it apart. Neither shows a secret.
 func Load(src Sources) (*Config, error) {
-	if src.Env == nil {
-		src.Env = func(string) (string, bool) { return "", false }
-	}
-	l := &loader{
-		src:    src,
-		config: &Config{secrets: &secrets{}, sources: map[string]string{}},
-		byName: map[string]Setting{},
-	}
-	for _, s := range Settings() {
-		l.byName[s.Name] = s
-	}
+	l := newLoader(src)
 	// Later ones replace earlier ones.
 	l.defaults()
 	l.file()
@@ -43,6 +33,21 @@ func Load(src Sources) (*Config, error) {
 	return l.config, nil
 }
 
+func newLoader(src Sources) *loader {
+	if src.Env == nil {
+		src.Env = func(string) (string, bool) { return "", false }
+	}
+	l := &loader{
+		src:    src,
+		config: &Config{secrets: &secrets{}, sources: map[string]string{}, from: src},
+		byName: map[string]Setting{},
+	}
+	for _, s := range Settings() {
+		l.byName[s.Name] = s
+	}
+	return l
+}
+
 type loader struct {
 	src      Sources
 	config   *Config
@@ -54,9 +59,12 @@ func (l *loader) problem(where, name, message string) {
 	l.problems = append(l.problems, Problem{Where: where, Name: name, Message: message})
 }
 
-func (l *loader) set(s Setting, value, source string) {
+func (l *loader) set(s Setting, value, source string) { l.setAt(s, value, source, source) }
+
+// setAt is set for a value whose exact place says more than its source.
+func (l *loader) setAt(s Setting, value, source, place string) {
 	if err := s.set(l.config, value); err != nil {
-		l.problem(source, s.Name, s.Name+" "+err.Error())
+		l.problem(place, s.Name, s.Name+" "+err.Error())
 		return
 	}
 	l.config.sources[s.Name] = source

@@ -33,16 +33,15 @@ func TestFileProblems(t *testing.T) {
 		name, text string
 		says       []string // FILE stands for the path
 	}{
-		{"unknown key", "log_level: info\nlog_fromat: json\n", []string{"FILE:2: ", `unknown key "log_fromat"`, "did you mean log_format?"}},
-		{"dashes", "log-format: json\n", []string{"FILE:1: ", "did you mean log_format?"}},
+		{"unknown key", "log_level: info\nlog_fromat: json\n", []string{"FILE:2:1: ", `unknown key "log_fromat"`, "did you mean log_format?"}},
+		{"dashes", "log-format: json\n", []string{"FILE:1:1: ", "did you mean log_format?"}},
 		{"far from anything", "zzz: 1\n", []string{`unknown key "zzz"`}},
-		{"servers", "servers: []\n", []string{`unknown key "servers"`}},
 		{"agents", "agents:\n  - name: x\n", []string{`unknown key "agents"`}},
 		{"merge key", "<<: {open: true}\n", []string{`unknown key "<<"`}},
 		{"list as key", "[a, b]: 1\n", []string{"unknown key"}},
 		{"secret", "admin_key: x\n", []string{`unknown key "admin_key"`}},
-		{"twice", "open: true\npprof: true\nopen: false\n", []string{"FILE:3: ", "line 1"}},
-		{"no value", "listen:\n", []string{"FILE:1: ", "has no value"}},
+		{"twice", "open: true\npprof: true\nopen: false\n", []string{"FILE:3:1: ", "line 1"}},
+		{"no value", "listen:\n", []string{"FILE:1:8: ", "has no value"}},
 		{"text for bool", `open: "true"`, []string{"true or false"}},
 		{"number for bool", "open: 1", []string{"true or false"}},
 		{"list for bool", "open: [true]", []string{"true or false"}},
@@ -54,18 +53,18 @@ func TestFileProblems(t *testing.T) {
 		{"number in list", "allowed_hosts: [1]", []string{"list of texts"}},
 		{"map for list", "allowed_hosts: {a: b}", []string{"list of texts"}},
 		{"comma in item", "allowed_hosts: ['a,b']", []string{"comma"}},
-		{"alias", "log_level: &a info\nlog_format: *a\n", []string{"FILE:2: ", "must be a text"}},
-		{"second document", "open: true\n---\nopen: false\n", []string{"FILE:2: ", "second document"}},
-		{"a list", "- open\n", []string{"FILE:1: ", "key: value"}},
-		{"a text", "open\n", []string{"FILE:1: ", "key: value"}},
+		{"alias", "log_level: &a info\nlog_format: *a\n", []string{"FILE:2:13: ", "must be a text"}},
+		{"second document", "open: true\n---\nopen: false\n", []string{"FILE:2:1: ", "second document"}},
+		{"a list", "- open\n", []string{"FILE:1:1: ", "key: value"}},
+		{"a text", "open\n", []string{"FILE:1:1: ", "key: value"}},
 		{"not YAML", "open: true\n  pprof: true\n", []string{"FILE:2: ", "not YAML"}},
 		{"tab", "a:\n\t- b\n", []string{"FILE:2: ", "not YAML"}},
 		{"bytes that are no text", "\xff\xfe\x00", []string{"FILE", "not YAML"}},
-		{"a group of nothing", "nope:\n  a: b\n", []string{"FILE:1: ", "unknown key"}},
-		{"an unknown member of a group", "oidc:\n  isuer: https://x\n", []string{"FILE:2: ", "oidc_issuer"}},
-		{"twice, once in a group", "rate_limit: 1\nrate:\n  limit: 2\n", []string{"FILE:3: ", "already set on line 1"}},
-		{"a group in a group", "oidc:\n  client:\n    id: x\n", []string{"FILE:2: ", "unknown key"}},
-		{"a wrong value", "open: false\nlisten: nowhere\n", []string{"FILE:2: ", "host:port"}},
+		{"a group of nothing", "nope:\n  a: b\n", []string{"FILE:1:1: ", "unknown key"}},
+		{"an unknown member of a group", "oidc:\n  isuer: https://x\n", []string{"FILE:2:3: ", "oidc_issuer"}},
+		{"twice, once in a group", "rate_limit: 1\nrate:\n  limit: 2\n", []string{"FILE:3:3: ", "already set on line 1"}},
+		{"a group in a group", "oidc:\n  client:\n    id: x\n", []string{"FILE:2:3: ", "unknown key"}},
+		{"a wrong value", "open: false\nlisten: nowhere\n", []string{"FILE:2:9: ", "host:port"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -219,7 +218,7 @@ func TestEveryProblemIsReported(t *testing.T) {
 	for _, p := range config.Problems(err) {
 		where = append(where, p.Where)
 	}
-	want := strings.Join([]string{file + ":1", file + ":2", file + ":3", "JUNCTOR_MAX_BODY", "JUNCTOR_ADMIN_KEY", "--pprof"}, " ")
+	want := strings.Join([]string{file + ":1:1", file + ":2:9", file + ":3:12", "JUNCTOR_MAX_BODY", "JUNCTOR_ADMIN_KEY", "--pprof"}, " ")
 	if got := strings.Join(where, " "); got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}

@@ -25,6 +25,11 @@ const (
 	placeQuery   = "query"
 	placeHeaders = "headers/"
 	placeEnv     = "env/"
+
+	// No places of a connection: what was made of a credential to be sent, and
+	// what stood at a place before.
+	placeSent   = "sent"
+	placeFormer = "former/"
 )
 
 // walk gives a copy of the connection in which each text at a place of
@@ -71,6 +76,17 @@ func References(c junctor.Connection) (refs []string) {
 		return text
 	})
 	return refs
+}
+
+// Masks lists the places where a connection has junctor.Masked for a credential.
+func Masks(c junctor.Connection) (places []string) {
+	walk(c, func(place, text string) string {
+		if text == junctor.Masked {
+			places = append(places, place)
+		}
+		return text
+	})
+	return places
 }
 
 // Keep fills in, from the literals that are stored for the former connection,

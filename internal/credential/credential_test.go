@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/credential"
@@ -206,4 +208,98 @@ func TestOAuthClient(t *testing.T) {
 	if asked != 2 {
 		t.Errorf("asked %d times", asked)
 	}
+}
+
+// A call must not open what is sealed, nor start a program, each time.
+func TestHeaderIsRemembered(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "token")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("first")
+	c := junctor.Connection{
+		URL: "https://example.com/mcp", Auth: &junctor.Auth{Type: junctor.AuthBearer, Secret: "file:" + file}, Headers: map[string]string{"X-Team": junctor.Masked},
+	}
+	opened := 0
+	s := credential.NewSource(c, func(context.Context) (credential.Set, error) {
+		opened++
+		_, set := credential.Split(junctor.Connection{URL: c.URL, Headers: map[string]string{"X-Team": canary}})
+		return set, nil
+	}, reader(t), nil)
+	expect := func(want string) {
+		t.Helper()
+		h, err := s.Header(t.Context())
+		if err != nil || h.Get("Authorization") != "Bearer "+want || h.Get("X-Team") != canary {
+			t.Fatalf("%v, %v", h, err)
+		}
+	}
+	expect("first")
+	write("second")
+	expect("first")
+	s.Forget() // the server did not take it
+	expect("second")
+	if opened != 1 {
+		t.Errorf("what is sealed was opened %d times", opened)
+	}
+}
+
+func TestReferencesAreReadAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		value := "first"
+		look := credential.Reader{DataDir: t.TempDir(), Lookup: func(string) (string, bool) { return value, true }}
+		s := credential.NewSource(junctor.Connection{URL: "https://example.com/", Auth: &junctor.Auth{Type: junctor.AuthBearer, Secret: "env:TOKEN"}}, credential.Literal(nil), look, nil)
+		for _, want := range []string{"first", "second"} {
+			h, err := s.Header(t.Context())
+			if err != nil || h.Get("Authorization") != "Bearer "+want {
+				t.Errorf("%v, %v", h, err)
+			}
+			value = "second"
+			time.Sleep(time.Minute)
+		}
+	})
+}
+
+// Who waits for a token that another asks for does so within its own time.
+func TestNobodyWaitsForAnothersToken(t *testing.T) {
+	t.Parallel()
+	entered, release := make(chan struct{}, 8), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_ = r.ParseForm() // or its end is not seen
+		entered <- struct{}{}
+		<-release
+	}))
+	t.Cleanup(server.Close)
+	t.Cleanup(func() { close(release) })
+	c, set := credential.Split(junctor.Connection{Transport: junctor.TransportHTTP, URL: "https://x", Auth: &junctor.Auth{
+		Type: junctor.AuthOAuthClient, Secret: canary, ClientID: "me", TokenURL: server.URL,
+	}})
+	source := credential.NewSource(c, credential.Literal(set), reader(t), server.Client())
+	ask := func(ctx context.Context) chan error {
+		done := make(chan error, 1)
+		go func() {
+			_, err := source.Header(ctx)
+			done <- err
+		}()
+		return done
+	}
+	patient, giveUp := context.WithCancel(t.Context())
+	first := ask(patient)
+	<-entered
+	hasty, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	select {
+	case err := <-ask(hasty):
+		if junctor.CodeOf(err) != junctor.CodeTimeout {
+			t.Errorf("%v", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("it waits for another's request")
+	}
+	giveUp()
+	<-first
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -25,8 +26,14 @@ const (
 // commandTime is how long a command may take to give a credential.
 const commandTime = 10 * time.Second
 
+// isReference says whether a text says where to read a credential. A whole query
+// can be env:NAME alone: the others cannot be told from one.
 func isReference(place, text string) bool {
-	return place != placeQuery && (strings.HasPrefix(text, fromEnv) || strings.HasPrefix(text, fromFile) || strings.HasPrefix(text, fromCommand))
+	if place == placeQuery {
+		ok, _ := regexp.MatchString(`^env:[A-Za-z_][A-Za-z0-9_]*$`, text)
+		return ok
+	}
+	return strings.HasPrefix(text, fromEnv) || strings.HasPrefix(text, fromFile) || strings.HasPrefix(text, fromCommand)
 }
 
 // IsCommand says whether a reference runs a program.

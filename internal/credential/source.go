@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/seal"
@@ -18,18 +19,27 @@ type Source struct {
 	conn     junctor.Connection
 	literals func(ctx context.Context) (Set, error)
 	reader   Reader
-	tokens   *tokens // with oauth-client
+	tokens   *tokens       // with oauth-client
+	reading  chan struct{} // holds one while Header reads
 
-	mu   sync.Mutex
-	gave map[string]string // what was read last, by place
+	mu       sync.Mutex
+	gave     map[string]string // what was read last, by place
+	scrubber *Scrubber         // of that; nil when it has changed
+	opened   Set               // the literals, once they were opened
+	header   http.Header       // what Header gave last; nil is to be made anew
+	expires  time.Time         // when it is; zero is never
 }
+
+// referenceFor is how long what a reference stood for is used before it is read
+// again: calls must not wait for a file or a program each time.
+const referenceFor = 10 * time.Second
 
 // NewSource makes a Source. literals opens what is sealed; client asks for
 // OAuth tokens, and is judged by egress.
 func NewSource(conn junctor.Connection, literals func(context.Context) (Set, error), reader Reader, client *http.Client) *Source {
-	s := &Source{conn: conn, literals: literals, reader: reader}
+	s := &Source{conn: conn, literals: literals, reader: reader, reading: make(chan struct{}, 1)}
 	if conn.Auth != nil && conn.Auth.Type == junctor.AuthOAuthClient {
-		s.tokens = &tokens{auth: *conn.Auth, client: client}
+		s.tokens = &tokens{auth: *conn.Auth, client: client, getting: make(chan struct{}, 1)}
 	}
 	return s
 }
@@ -53,7 +63,7 @@ func (s *Source) whole(ctx context.Context, keep func(place string) bool) (Set, 
 			out[place], failed = s.reader.Read(ctx, text)
 		case text == junctor.Masked:
 			if set == nil {
-				if set, failed = s.literals(ctx); failed != nil {
+				if set, failed = s.open(ctx); failed != nil {
 					return text
 				}
 			}
@@ -65,33 +75,64 @@ func (s *Source) whole(ctx context.Context, keep func(place string) bool) (Set, 
 		}
 		return text
 	})
+	for place, secret := range out {
+		s.know(place, secret.Reveal())
+	}
+	return out, failed
+}
+
+// know remembers a credential that was given out.
+func (s *Source) know(place, secret string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.gave == nil {
 		s.gave = map[string]string{}
 	}
-	for place, secret := range out {
-		s.gave[place] = secret.Reveal()
+	if former := s.gave[place]; former != secret {
+		s.gave[place], s.scrubber = secret, nil
+		s.gave[placeFormer+place] = former // a call with it may be under way
 	}
-	return out, failed
 }
 
-// shortest is the least length of a credential that is looked for in texts:
-// shorter ones are words that stand there for other reasons.
-const shortest = 6
+// open gives the literals, which are the same for as long as there is a Source.
+func (s *Source) open(ctx context.Context) (Set, error) {
+	s.mu.Lock()
+	set := s.opened
+	s.mu.Unlock()
+	if set != nil {
+		return set, nil
+	}
+	set, err := s.literals(ctx)
+	if err == nil {
+		s.mu.Lock()
+		s.opened = set
+		s.mu.Unlock()
+	}
+	return set, err
+}
 
-// Scrub takes the credentials that were given out away from a text: a server
-// may repeat in an error what it was sent.
-func (s *Source) Scrub(text string) string {
+// known is the Scrubber for all that was given out last.
+func (s *Source) known() *Scrubber {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, secret := range s.gave {
-		if len(secret) >= shortest {
-			text = strings.ReplaceAll(text, secret, junctor.Masked)
+	if s.scrubber == nil {
+		var secrets []string
+		for place, secret := range s.gave {
+			secrets = append(secrets, secret)
+			if place == placeQuery {
+				secrets = append(secrets, ofQuery(secret)...)
+			}
 		}
+		s.scrubber = NewScrubber(secrets...)
 	}
-	return text
+	return s.scrubber
 }
+
+// Scrub takes the credentials that were given out away from a text.
+func (s *Source) Scrub(text string) string { return s.known().Scrub(text) }
+
+// Secrets implements junctor.Keeper: what was given out.
+func (s *Source) Secrets() []string { return s.known().Secrets() }
 
 // URL is the address with its query.
 func (s *Source) URL(ctx context.Context) (*url.URL, error) {
@@ -127,8 +168,53 @@ func (s *Source) Env(ctx context.Context) ([]string, error) {
 	return env, nil
 }
 
-// Header is the headers that prove who we are. No error shows a value.
+// Header is the headers that prove who we are; they must not be changed. They
+// are read anew after a while where they are read from somewhere, and after
+// Forget. No error shows a value.
 func (s *Source) Header(ctx context.Context) (http.Header, error) {
+	if h := s.remembered(); h != nil {
+		return h, nil
+	}
+	select {
+	case s.reading <- struct{}{}: // one at a time: it may start a program
+		defer func() { <-s.reading }()
+	case <-ctx.Done():
+		return nil, junctor.AsError(ctx.Err())
+	}
+	if h := s.remembered(); h != nil {
+		return h, nil
+	}
+	h, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.header, s.expires = h, time.Time{}
+	if s.tokens != nil || len(References(s.conn)) > 0 {
+		s.expires = time.Now().Add(referenceFor)
+	}
+	return h, nil
+}
+
+func (s *Source) remembered() http.Header {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.expires.IsZero() && time.Now().After(s.expires) {
+		return nil
+	}
+	return s.header
+}
+
+// Forget makes the next Header read everything anew: the server did not take
+// what it was given.
+func (s *Source) Forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.header = nil
+}
+
+func (s *Source) read(ctx context.Context) (http.Header, error) {
 	set, err := s.whole(ctx, func(place string) bool { return place == placeAuth || strings.HasPrefix(place, placeHeaders) })
 	if err != nil {
 		return nil, err
@@ -149,12 +235,15 @@ func (s *Source) Header(ctx context.Context) (http.Header, error) {
 			}
 			h.Set(name, secret)
 		case junctor.AuthBasic:
-			h.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(a.Username+":"+secret)))
+			pair := base64.StdEncoding.EncodeToString([]byte(a.Username + ":" + secret))
+			s.know(placeSent, pair)
+			h.Set("Authorization", "Basic "+pair)
 		case junctor.AuthOAuthClient:
 			token, err := s.tokens.get(ctx, set[placeAuth])
 			if err != nil {
 				return nil, err
 			}
+			s.know(placeSent, token.Reveal())
 			h.Set("Authorization", "Bearer "+token.Reveal())
 		case junctor.AuthNone:
 		}

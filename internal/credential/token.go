@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -28,7 +27,7 @@ type tokens struct {
 	auth   junctor.Auth
 	client *http.Client
 
-	mu      sync.Mutex
+	getting chan struct{} // holds one who reads or asks for the token
 	token   seal.Secret
 	secret  seal.Secret // that the token was got with
 	expires time.Time
@@ -37,8 +36,12 @@ type tokens struct {
 // get gives a token that holds for a while. Several callers wait for one
 // request.
 func (t *tokens) get(ctx context.Context, secret seal.Secret) (seal.Secret, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	select {
+	case t.getting <- struct{}{}:
+		defer func() { <-t.getting }()
+	case <-ctx.Done(): // nobody waits for another's request beyond its own time
+		return seal.Secret{}, junctor.AsError(ctx.Err())
+	}
 	if !t.token.IsZero() && t.secret.Equal(secret.Reveal()) && time.Now().Before(t.expires) {
 		return t.token, nil
 	}

@@ -129,8 +129,8 @@ func (c *conn) finishWriting() {
 // a connection that the other side closed, or on which it said something that
 // nobody asked for, is none.
 func (c *conn) usable() bool {
-	if c.pending {
-		return c.settle()
+	if c.pending && !c.settle() {
+		return false
 	}
 	_, err := c.raw.read(c.probe[:])
 	return errors.Is(err, errWouldWait)

@@ -185,6 +185,11 @@ func (l *Line) exchange(ctx context.Context, r *Reply, q request) error {
 			trace.GotFirstResponseByte()
 		}
 		if headErr != nil {
+			if reused {
+				// Whatever cut this one, a restart or something on the way, has
+				// cut the others too, and none of them shows it before it is used.
+				l.pool.closeIdle()
+			}
 			return headError(l.url.Host, headErr)
 		}
 		r.Status, r.Length = c.in.status, c.in.bodyLength()

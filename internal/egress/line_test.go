@@ -495,6 +495,69 @@ func TestLineLeavesAStream(t *testing.T) {
 	}
 }
 
+// One that was left, and whose server ended it and then hung up, is not used.
+func TestLineLeavesAStreamThatIsClosed(t *testing.T) {
+	t.Parallel()
+	left := make(chan struct{})
+	s := newScript(t, func(c net.Conn, _ int, _ string) bool {
+		reply(c, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n6\r\nanswer\r\n")
+		<-left
+		reply(c, "0\r\n\r\n")
+		return false
+	})
+	l := lineTo(t, s.url)
+	h, _ := l.Head(nil)
+	for n := range 20 {
+		r := &Reply{}
+		if err := l.Post(t.Context(), r, h, nil, []byte("x")); err != nil {
+			t.Fatalf("call %d: %v", n, err)
+		}
+		var b [6]byte
+		if _, err := io.ReadFull(r, b[:]); err != nil {
+			t.Fatal(err)
+		}
+		r.Leave()
+		left <- struct{}{}
+		waitIdle(l, true)
+	}
+}
+
+// When one connection turns out to be cut, the others that wait are not tried
+// one by one: each would cost a call.
+func TestLineDropsWhatWasCutTogether(t *testing.T) {
+	t.Parallel()
+	var old sync.Map // connections that are cut on the next request
+	var cut atomic.Bool
+	all := make(chan struct{})
+	s := newScript(t, func(c net.Conn, n int, body string) bool {
+		if _, is := old.Load(c); is && cut.Load() {
+			_ = c.(*net.TCPConn).SetLinger(0) // a reset
+			return false
+		}
+		if !cut.Load() {
+			old.Store(c, nil)
+			if n == 8 {
+				close(all)
+			}
+			<-all // eight at once, so that there are eight connections
+		}
+		return reply(c, sized(body))
+	})
+	l := lineTo(t, s.url)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() { must(t, l, "x") })
+	}
+	wg.Wait()
+	cut.Store(true)
+	if _, _, err := say(t.Context(), l, "one pays"); junctor.CodeOf(err) != junctor.CodeUpstream {
+		t.Fatalf("%v", err)
+	}
+	for range 10 {
+		must(t, l, "the others do not")
+	}
+}
+
 func TestLineFollowsRedirects(t *testing.T) {
 	t.Parallel()
 	var got atomic.Value

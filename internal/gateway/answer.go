@@ -10,21 +10,34 @@ import (
 
 // appendAnswer writes the JSON-RPC answer of an exchange as its era wants it.
 func (x *exchange) appendAnswer(dst []byte, o outcome) []byte {
-	if !x.modern {
-		return wire.AppendResult(dst, x.m.ID, o.body)
-	}
-	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
-	dst = append(dst, x.m.ID...)
-	dst = append(dst, `,"result":`...)
-	return append(x.g.appendModern(dst, o), '}')
+	dst, rest := x.appendHead(dst, o)
+	return append(append(dst, rest...), '}')
 }
 
-// appendModern writes a result with what every modern result says.
-func (g *Gateway) appendModern(dst []byte, o outcome) []byte {
+// appendHead writes the answer up to what is left of it: rest, which is the
+// outcome's own bytes, and a closing brace. A list is not copied for everyone who
+// asks for it.
+func (x *exchange) appendHead(dst []byte, o outcome) (head, rest []byte) {
+	dst = append(append(append(dst, `{"jsonrpc":"2.0","id":`...), x.m.ID...), `,"result":`...)
+	if len(o.body) == 0 {
+		o.body = []byte("{}")
+	}
+	if !x.modern {
+		return dst, o.body
+	}
+	return x.g.appendModern(dst, o)
+}
+
+// appendModern writes a result with what every modern result says, up to its own
+// members, which are rest.
+func (g *Gateway) appendModern(dst []byte, o outcome) (head, rest []byte) {
 	dst = append(dst, `{"resultType":"`...)
-	if o.input {
+	switch {
+	case o.input:
 		dst = append(dst, wire.ResultInputRequired...)
-	} else {
+	case o.task:
+		dst = append(dst, wire.ResultTask...)
+	default:
 		dst = append(dst, wire.ResultComplete...)
 	}
 	dst = append(dst, '"')
@@ -37,27 +50,30 @@ func (g *Gateway) appendModern(dst []byte, o outcome) []byte {
 		}
 	}
 	dst = append(dst, `,"_meta":`...)
-	own := wire.Get(o.body, "_meta")
+	var own []byte
+	if !o.list {
+		own = wire.Get(o.body, "_meta")
+	}
 	if own == nil {
 		dst = append(append(append(dst, `{"`+wire.MetaServerInfo+`":`...), g.serverInfo...), '}')
 	} else {
 		dst = wire.AppendObject(dst, own, nil, wire.Member{Key: wire.MetaServerInfo, Value: g.serverInfo})
 	}
-	return appendRest(dst, o.body, own != nil)
+	return behind(dst, o.body, own != nil)
 }
 
-// appendRest writes the members of body behind those in dst, and closes the
-// object. Only a body that has members of ours among its own is copied member by
-// member.
-func appendRest(dst, body []byte, hasMeta bool) []byte {
-	rest := body[1:]
+// behind gives the members of body that go behind those in dst, up to the end of
+// the object. Only a body that has members of ours among its own is copied member
+// by member.
+func behind(dst, body []byte, hasMeta bool) (head, rest []byte) {
+	rest = body[1:]
 	if hasMeta {
 		rest = wire.AppendObject(nil, body, []string{"_meta"})[1:]
 	}
-	if i := firstMember(rest); rest[i] == '}' {
-		return append(dst, '}')
+	if i := firstMember(rest); rest[i] != '}' {
+		dst = append(dst, ',')
 	}
-	return append(append(dst, ','), rest...)
+	return dst, rest
 }
 
 func firstMember(rest []byte) int {
@@ -123,6 +139,30 @@ func (r *reply) finish(status int, message []byte) {
 	h["Content-Length"] = []string{strconv.Itoa(len(message))} // else long answers are sent in chunks
 	r.w.WriteHeader(status)
 	_, _ = r.w.Write(message)
+}
+
+// longList is from where on a list is not worth a copy: written in parts, it
+// costs a system call more.
+const longList = 32 << 10
+
+// finishList writes an answer that is head, the shared bytes of a list, and a
+// brace. head may be written over.
+func (r *reply) finishList(head, list []byte) {
+	if len(list) < longList || r.streamFirst {
+		r.finish(http.StatusOK, append(append(head, list...), '}'))
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h := r.w.Header()
+	h["Content-Type"] = r.g.jsonType
+	h["Content-Length"] = []string{strconv.Itoa(len(head) + len(list) + 1)}
+	r.w.WriteHeader(http.StatusOK)
+	for _, part := range [][]byte{head, list, {'}'}} {
+		if _, err := r.w.Write(part); err != nil {
+			return // a client that went away ends the request's context
+		}
+	}
 }
 
 // startSSE sends the head of an event stream.

@@ -13,7 +13,8 @@ import (
 // or ask its client something.
 func runs(method string) bool {
 	switch method {
-	case wire.MethodToolsCall, wire.MethodPromptsGet, wire.MethodResourcesRead, wire.MethodCompletionComplete:
+	case wire.MethodToolsCall, wire.MethodPromptsGet, wire.MethodResourcesRead, wire.MethodCompletionComplete,
+		wire.MethodTasksGet, wire.MethodTasksResult, wire.MethodTasksCancel:
 		return true
 	}
 	return false
@@ -26,16 +27,16 @@ func runs(method string) bool {
 //nolint:contextcheck // the call outlives its request
 func (g *Gateway) requestLegacy(w http.ResponseWriter, r *http.Request, x *exchange, in *inbound, streamFirst bool) {
 	if !runs(x.m.Method) {
-		rep := &reply{g: g, w: w, streamFirst: streamFirst}
-		message, retry := x.answerLegacy(r.Context())
-		setRetry(w.Header(), retry)
-		setLimits(w.Header(), x.allowance, g.o.Now())
-		rep.finish(http.StatusOK, message)
+		x.answerAtOnce(r.Context(), &reply{g: g, w: w, streamFirst: streamFirst}, in)
 		g.release(in)
 		return
 	}
 	st := x.s.newPost(g.o.Now)
 	x.out = st
+	x.page, _ = g.pages.Get().(*page)
+	if x.page == nil {
+		x.page = &page{}
+	}
 	ctx, cancel := context.WithCancel(g.ctx)
 	run := x.s.begin(x.m.ID, cancel)
 	answer := make(chan answered, 1)
@@ -60,6 +61,23 @@ func (g *Gateway) requestLegacy(w http.ResponseWriter, r *http.Request, x *excha
 	g.awaitLegacy(w, r, x, st, answer, streamFirst)
 }
 
+// answerAtOnce answers what needs no backend.
+func (x *exchange) answerAtOnce(ctx context.Context, rep *reply, in *inbound) {
+	o, err := x.runLegacy(ctx)
+	switch {
+	case err != nil:
+		f := asFault(err, false, resourceOf(x.m))
+		setRetry(rep.w.Header(), f.retryAfter)
+		rep.finish(http.StatusOK, wire.AppendError(nil, x.m.ID, f.wire))
+	case o.list:
+		head, list := x.appendHead(in.answer[:0], o)
+		in.answer = head
+		rep.finishList(head, list)
+	default:
+		rep.finish(http.StatusOK, x.appendAnswer(nil, o))
+	}
+}
+
 // answered is the end of a legacy call.
 type answered struct {
 	message []byte
@@ -78,6 +96,7 @@ func (g *Gateway) awaitLegacy(w http.ResponseWriter, r *http.Request, x *exchang
 			setRetry(w.Header(), a.retry)
 			setLimits(w.Header(), x.allowance, g.o.Now())
 			(&reply{g: g, w: w}).finish(http.StatusOK, a.message)
+			g.turn(x.page, a.message) // nobody can come back for it: the stream was not kept
 			return
 		}
 	case <-st.spoken():
@@ -91,6 +110,15 @@ func (g *Gateway) awaitLegacy(w http.ResponseWriter, r *http.Request, x *exchang
 		g.prime(w, st)
 	}
 	g.serveStream(w, r, st, 0, polls)
+}
+
+// turn takes a page back on which an answer was written that nobody reads any
+// more.
+func (g *Gateway) turn(p *page, message []byte) {
+	if cap(message) <= 1<<20 {
+		p.b = message
+		g.pages.Put(p)
+	}
 }
 
 // newPost makes the stream of one POST.

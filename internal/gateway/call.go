@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -264,8 +265,8 @@ func (e *Endpoint) read(raw []byte, get func([]byte, string) []byte) error {
 	conn := junctor.Connection{Transport: e.Transport, URL: e.URL, Headers: map[string]string{}}
 	for key, value := range wire.Members(headers) {
 		text, ok := wire.String(value)
-		if !ok {
-			return junctor.Errorf(junctor.CodeInvalid, "the values of endpoint.headers are texts")
+		if !ok || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+			return junctor.Errorf(junctor.CodeInvalid, "the values of endpoint.headers are texts without line breaks")
 		}
 		conn.Headers[wire.Unescape(key)] = text
 		e.Header.Set(wire.Unescape(key), text)

@@ -90,11 +90,12 @@ func TestConcurrentCallsOnOneConnection(t *testing.T) {
 	for name, c := range map[string]*talk{"stdio": openStdio(t, i, ""), "sse": openSSE(t, i, "")} {
 		c.handshake(t, "2024-11-05", "{}")
 		const calls = 200
-		go func() {
+		var sending sync.WaitGroup
+		sending.Go(func() {
 			for k := range calls {
 				c.send(t, tagged(fmt.Sprintf("k%d", k), k%2 == 0))
 			}
-		}()
+		})
 		by, done := map[string][]answer{}, 0
 		for done < calls {
 			a := c.next(t)
@@ -109,6 +110,7 @@ func TestConcurrentCallsOnOneConnection(t *testing.T) {
 			}
 			by[tag] = append(by[tag], a)
 		}
+		sending.Wait() // an answer may be here before its request was acknowledged
 		for tag, all := range by {
 			if wrong := foreign(tag, all); wrong != "" {
 				t.Errorf("%s: %s", name, wrong)

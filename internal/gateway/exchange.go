@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
@@ -28,12 +29,28 @@ type exchange struct {
 	s      *session    // legacy
 
 	allowance junctor.Allowance // what the limits of the call leave, once it was judged
+
+	op   guard.Op // of the call
+	page *page    // what the answer is written into; nil is new memory
+}
+
+// page is memory for an answer that is used again.
+type page struct{ b []byte }
+
+// take gives the page's memory, with room for n bytes.
+func (p *page) take(n int) []byte {
+	if p == nil {
+		return make([]byte, 0, n)
+	}
+	return slices.Grow(p.b[:0], n)
 }
 
 // outcome is the result of an exchange, before its era writes it.
 type outcome struct {
 	body      []byte
+	list      bool // body is a rendered list: shared, perhaps long, and without _meta
 	input     bool // input_required
+	task      bool // the call became a task
 	cacheable bool // carries ttlMs and cacheScope in the modern era
 	ttl       int64
 	public    bool
@@ -94,7 +111,7 @@ func (x *exchange) list(kind catalog.ListKind) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	return outcome{body: body, cacheable: true, ttl: x.g.o.ListTTL.Milliseconds()}, nil
+	return outcome{body: body, list: true, cacheable: true, ttl: x.g.o.ListTTL.Milliseconds()}, nil
 }
 
 func (x *exchange) complete(ctx context.Context) (outcome, error) {
@@ -120,14 +137,15 @@ func (x *exchange) complete(ctx context.Context) (outcome, error) {
 }
 
 func (x *exchange) call(ctx context.Context, kind junctor.Kind, name string) (outcome, error) {
-	op := guard.Op{Kind: kind, Name: name, Version: x.m.ToolVersion}
+	op := &x.op
+	*op = guard.Op{Kind: kind, Name: name, Version: x.m.ToolVersion}
 	if x.view.Plain && x.m.Version != "" {
 		op.Version = x.m.Version
 	}
 	if x.header != nil {
 		op.Mirror = x.mirror
 	}
-	return x.do(ctx, &op)
+	return x.do(ctx, op)
 }
 
 // mirror compares the arguments that a modern client repeats as headers.
@@ -148,6 +166,9 @@ func (x *exchange) do(ctx context.Context, op *guard.Op) (outcome, error) {
 	op.Params, op.Arguments, op.Meta = x.m.Params, x.m.Arguments, x.m.Meta
 	op.InputResponses, op.RequestState, op.HasState = x.m.InputResponses, x.m.RequestState, x.m.HasRequestState
 	op.Caller = x.caller
+	if op.Kind == junctor.KindTool && !x.modern && x.m.Task != nil {
+		op.Caller = x.taskCaller()
+	}
 	res, err := x.g.o.Pipeline.Do(ctx, op, x)
 	x.allowance = op.Allowance(err)
 	if err == nil && res.Input && !x.modern {
@@ -156,8 +177,11 @@ func (x *exchange) do(ctx context.Context, op *guard.Op) (outcome, error) {
 	if err != nil {
 		return x.failed(op, err)
 	}
+	if res.Task && !x.modern {
+		return outcome{body: createdTask(res.Body)}, nil
+	}
 	return outcome{
-		body: res.Body, input: res.Input, public: res.Public,
+		body: res.Body, input: res.Input, task: res.Task, public: res.Public,
 		cacheable: op.Kind == junctor.KindResource && !res.Input && !op.HasState, ttl: res.TTL.Milliseconds(),
 	}, nil
 }

@@ -20,6 +20,8 @@ type Pipeline interface {
 	List(p *junctor.Principal, v catalog.View, kind catalog.ListKind) ([]byte, error)
 	// Refuse records who was turned away at a door that names a server or an agent.
 	Refuse(ctx context.Context, p *junctor.Principal, door junctor.Door, kind junctor.Kind, name string, why error) error
+	// Tasks lists the tasks of a principal, a page at a time.
+	Tasks(ctx context.Context, p *junctor.Principal, v catalog.View, cursor string) (tasks [][]byte, next string, err error)
 	// GiveUp ends a call whose client was asked for input and will not give it.
 	GiveUp(ctx context.Context, op *guard.Op, why error)
 }
@@ -73,6 +75,7 @@ type Gateway struct {
 	jsonType   []string
 	sseType    []string
 	inbounds   sync.Pool
+	pages      sync.Pool // of *page
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc

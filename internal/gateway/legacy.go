@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -24,7 +25,10 @@ func (g *Gateway) postLegacy(w http.ResponseWriter, r *http.Request, p *junctor.
 		g.release(in)
 		return
 	}
-	s := g.session(w, r, p, view, m.ID)
+	s := g.passing(r, m)
+	if s == nil {
+		s = g.session(w, r, p, view, m.ID)
+	}
 	if s == nil {
 		g.release(in)
 		return
@@ -36,6 +40,22 @@ func (g *Gateway) postLegacy(w http.ResponseWriter, r *http.Request, p *junctor.
 	s.hear(m)
 	g.release(in)
 	w.WriteHeader(http.StatusAccepted)
+}
+
+// passing is the session of a request that has none and needs none: scripts, and
+// clients of servers without sessions, list and call without a handshake. Nobody
+// can be asked anything in it, and nothing of it stays. Without a header its version
+// is the one that the specification assumes.
+func (g *Gateway) passing(r *http.Request, m *wire.Message) *session {
+	if m.Kind != wire.Request || len(r.Header[headerSession]) > 0 {
+		return nil
+	}
+	switch m.Method {
+	case wire.MethodToolsList, wire.MethodToolsCall, wire.MethodResourcesList, wire.MethodResourcesTemplatesList, wire.MethodResourcesRead,
+		wire.MethodPromptsList, wire.MethodPromptsGet, wire.MethodCompletionComplete:
+		return newSession(g.bootID(), cmp.Or(r.Header.Get(headerVersion), wire.V20250326), nil, nil)
+	}
+	return nil
 }
 
 // legacyVersion holds the version header of a legacy request, which may be
@@ -64,7 +84,7 @@ func (g *Gateway) initialize(w http.ResponseWriter, r *http.Request, p *junctor.
 	}
 	x := g.legacyExchange(p, junctor.DoorMCP, view, m, s)
 	w.Header().Set(headerSession, s.text)
-	rep.finish(http.StatusOK, wire.AppendResult(nil, m.ID, x.initializeResult(capabilities(false))))
+	rep.finish(http.StatusOK, wire.AppendResult(nil, m.ID, x.initializeResult(x.capabilities())))
 }
 
 func (x *exchange) initializeResult(capabilities string) []byte {
@@ -86,6 +106,8 @@ func (x *exchange) runLegacy(ctx context.Context) (outcome, error) {
 		return x.setLevel(ctx)
 	case wire.MethodResourcesSubscribe, wire.MethodResourcesUnsubscribe:
 		return x.subscribe(ctx)
+	case wire.MethodTasksGet, wire.MethodTasksResult, wire.MethodTasksList, wire.MethodTasksCancel:
+		return x.taskLegacy(ctx)
 	}
 	return x.run(ctx)
 }
@@ -133,5 +155,5 @@ func (x *exchange) answerLegacy(ctx context.Context) (message []byte, retryAfter
 		f := asFault(err, false, resourceOf(x.m))
 		return wire.AppendError(nil, x.m.ID, f.wire), f.retryAfter
 	}
-	return x.appendAnswer(make([]byte, 0, len(o.body)+64), o), 0
+	return x.appendAnswer(x.page.take(len(o.body)+64), o), 0
 }

@@ -53,6 +53,12 @@ func (g *Gateway) postModern(w http.ResponseWriter, r *http.Request, p *junctor.
 		rep.finish(f.status, wire.AppendError(nil, m.ID, f.wire))
 		return
 	}
+	if o.list {
+		head, list := x.appendHead(in.answer[:0], o)
+		in.answer = head
+		rep.finishList(head, list)
+		return
+	}
 	in.answer = x.appendAnswer(slices.Grow(in.answer[:0], len(o.body)+256+len(g.serverInfo)), o)
 	rep.finish(http.StatusOK, in.answer)
 }
@@ -94,7 +100,7 @@ func (g *Gateway) modernExchange(p *junctor.Principal, door junctor.Door, view c
 		g: g, p: p, door: door, view: view, m: m, modern: true, out: out,
 		caller: catalog.Caller{
 			Protocol: m.MetaVersion, Capabilities: m.MetaCapabilities, Info: m.MetaClientInfo,
-			LogLevel: m.MetaLogLevel, Progress: m.ProgressToken != nil,
+			LogLevel: m.MetaLogLevel, Progress: m.ProgressToken != nil, Tasks: takesTasks(m.MetaCapabilities),
 		},
 	}
 }
@@ -104,13 +110,21 @@ func (x *exchange) runModern(ctx context.Context) (outcome, error) {
 	if x.m.Method == wire.MethodServerDiscover {
 		return x.discover(), nil
 	}
+	switch x.m.Method {
+	case wire.MethodTasksGet:
+		return x.taskModern(ctx, junctor.KindTask)
+	case wire.MethodTasksUpdate:
+		return x.taskModern(ctx, junctor.KindTaskUpdate)
+	case wire.MethodTasksCancel:
+		return x.taskModern(ctx, junctor.KindTaskCancel)
+	}
 	return x.run(ctx)
 }
 
 // discover answers server/discover.
 func (x *exchange) discover() outcome {
 	b := append(wire.AppendString([]byte(`{"supportedVersions":[`), wire.Modern), `],"capabilities":`...)
-	b = append(b, capabilities(true)...)
+	b = append(b, x.capabilities()...)
 	if text := x.instructions(); text != "" {
 		b = wire.AppendString(append(b, `,"instructions":`...), text)
 	}
@@ -118,11 +132,18 @@ func (x *exchange) discover() outcome {
 }
 
 // capabilities are the same for every view: a server may gain prompts or
-// resources at any moment, and then says so by a change of its list.
-func capabilities(modern bool) string {
+// resources at any moment, and then says so by a change of its list. Tasks alone
+// are declared where a server of the view makes them.
+func (x *exchange) capabilities() string {
 	const shared = `"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"completions":{},"logging":{}`
-	if modern {
+	tasks := x.hasTasks()
+	switch {
+	case x.modern && tasks:
+		return `{` + shared + `,"extensions":{"` + wire.ExtensionTasks + `":{}}}`
+	case x.modern:
 		return `{` + shared + `,"extensions":{}}`
+	case tasks && x.s.version >= wire.V20251125:
+		return `{` + shared + `,"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}}`
 	}
 	return `{` + shared + `}`
 }

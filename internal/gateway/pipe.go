@@ -95,7 +95,7 @@ func (c *pipe) initialize(m *wire.Message) []byte {
 	c.s.mu.Unlock()
 	c.ready = true
 	x := &exchange{g: c.g, p: c.p, door: c.door, m: m, s: c.s}
-	return wire.AppendResult(nil, m.ID, x.initializeResult(capabilities(false)))
+	return wire.AppendResult(nil, m.ID, x.initializeResult(x.capabilities()))
 }
 
 // startPump sends list changes and updates from now on.

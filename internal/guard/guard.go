@@ -11,7 +11,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 )
 
-// Options of a Guard. All but Trace must be set.
+// Options of a Guard. All but Tasks and Trace must be set.
 type Options struct {
 	Catalog  *catalog.Catalog
 	Limiter  Limiter
@@ -19,6 +19,7 @@ type Options struct {
 	Recorder Recorder
 	Sealer   Sealer
 	States   States
+	Tasks    Tasks // nil: no call may become a task
 	Meter    Meter
 	Logger   *slog.Logger
 	Now      func() time.Time
@@ -101,7 +102,7 @@ func (g *Guard) do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Resu
 		Start: g.o.Now(), BytesIn: len(op.Params),
 	}
 	defer op.pass.Leave()
-	item, resumed, err := g.admit(ctx, op, &call)
+	item, resumed, task, err := g.admit(ctx, op, &call)
 	if err != nil {
 		return catalog.Result{}, g.refuse(ctx, &call, item.Shown, err)
 	}
@@ -117,7 +118,7 @@ func (g *Guard) do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Resu
 	}
 	req := catalog.Request{
 		CallID: call.ID, Kind: op.Kind, Name: item.Name, Params: op.Params, Arguments: op.Arguments, Meta: op.Meta,
-		Unsubscribe: op.Unsubscribe, Input: catalog.Input{Responses: op.InputResponses}, Caller: op.Caller, Principal: op.Principal,
+		Unsubscribe: op.Unsubscribe, Wait: op.Wait, Input: catalog.Input{Responses: op.InputResponses}, Caller: op.Caller, Principal: op.Principal,
 	}
 	timeout := g.o.Timeout
 	if item.Tool != nil {
@@ -133,27 +134,41 @@ func (g *Guard) do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Resu
 		req.Input.State = resumed.Inner
 	}
 	op.Ran = true
-	res, err := g.dispatch(ctx, item.Server.Backend, &req, sink, timeout)
+	var res catalog.Result
+	if task != nil && task.Own == "" {
+		res, err = g.held(op, task)
+	} else {
+		if task != nil {
+			req.Name = task.Own
+		}
+		res, err = g.dispatch(ctx, item.Server.Backend, &req, sink, timeout)
+	}
+	if err == nil && task != nil {
+		g.seen(ctx, op, task, &res)
+	}
 	if err == nil && res.Input {
 		if err = g.park(op, &call, item, resumed, &res); err == nil {
 			return res, nil
 		}
 	}
-	if err == nil && op.View.Server == "" {
+	if err == nil && op.View.Server == "" && !res.Task {
 		res.Body = catalog.ExposeURIs(item.Server.ID, op.Kind, res.Body)
 	}
-	return res, g.finish(ctx, op, &call, item.Shown, res, err)
+	if err == nil {
+		err = g.adopt(ctx, op, item, &res)
+	}
+	return res, g.finish(ctx, op, &call, item, res, err)
 }
 
 // admit takes the operation through every gate up to the record of its attempt.
 // It fills in what call is to say. resumed is set when the operation goes on
 // with a call that asked for input: it takes no new token of the limit.
-func (g *Guard) admit(ctx context.Context, op *Op, call *junctor.Call) (item catalog.Item, resumed *state, err error) {
-	if item, err = g.resolve(op); item.Server != nil {
+func (g *Guard) admit(ctx context.Context, op *Op, call *junctor.Call) (item catalog.Item, resumed *state, task *junctor.Task, err error) {
+	if item, task, err = g.resolve(ctx, op); item.Server != nil {
 		call.Server, call.Name = item.Server.ID, op.recorded(item.Name)
 	}
 	if err != nil {
-		return item, nil, err
+		return item, nil, nil, err
 	}
 	if item.Tool != nil {
 		call.Version = item.Tool.Version
@@ -163,49 +178,55 @@ func (g *Guard) admit(ctx context.Context, op *Op, call *junctor.Call) (item cat
 		scope = junctor.ScopeBridgeCall
 	}
 	if !op.Principal.Has(scope) {
-		return item, nil, needScope(scope)
+		return item, nil, nil, needScope(scope)
 	}
 	if op.Mirror != nil && item.Tool != nil {
 		if err := op.Mirror(item.Tool); err != nil {
-			return item, nil, err
+			return item, nil, nil, err
 		}
 	}
 	if op.HasState {
 		if resumed, err = g.resume(ctx, op, item); err != nil {
-			return item, nil, err
+			return item, nil, nil, err
 		}
 		call.ID, call.Start = resumed.Call, resumed.Start
 	} else if op.pass, err = g.o.Limiter.Enter(ctx, op.Principal, item.Server.ID, item.Name, call.Start); err != nil {
-		return item, nil, err
+		return item, nil, nil, err
 	}
-	if item.Tool != nil {
+	if err := wantsTask(op, item); err != nil {
+		return item, nil, nil, err
+	}
+	if item.Tool != nil && task == nil {
 		if err := item.Tool.Input.Check(op.Arguments); err != nil {
-			return item, nil, err
+			return item, nil, nil, err
 		}
 	}
-	return item, resumed, nil
+	return item, resumed, task, nil
 }
 
 // resolve finds what the operation names, by the view of its door.
-func (g *Guard) resolve(op *Op) (catalog.Item, error) {
+func (g *Guard) resolve(ctx context.Context, op *Op) (item catalog.Item, task *junctor.Task, err error) {
 	if op.Adhoc != nil {
 		if op.Principal.Agent != "" {
-			return catalog.Item{}, junctor.Errorf(junctor.CodeDenied, "an agent calls the servers on its list only")
+			return catalog.Item{}, nil, junctor.Errorf(junctor.CodeDenied, "an agent calls the servers on its list only")
 		}
 		return catalog.Item{
 			Server: &catalog.Server{ID: junctor.AdhocServer, Mode: junctor.ModeBYO, Backend: op.Adhoc, Offer: &catalog.Offer{}},
 			Name:   op.Name, Shown: junctor.AdhocServer,
-		}, nil
+		}, nil, nil
 	}
 	sh := g.o.Catalog.Snapshot().For(op.Principal.Tenant)
 	switch {
+	case isTask(op.Kind):
+		return g.task(ctx, op, sh)
 	case op.Kind == junctor.KindTool:
-		return sh.Tool(op.Principal, op.View, op.Name, op.Version)
+		item, err = sh.Tool(op.Principal, op.View, op.Name, op.Version)
 	case op.Kind == junctor.KindPrompt, op.Kind == junctor.KindCompletion && !op.IsURI:
-		return sh.Prompt(op.Principal, op.View, op.Name)
+		item, err = sh.Prompt(op.Principal, op.View, op.Name)
 	default:
-		return sh.Resource(op.Principal, op.View, op.Name)
+		item, err = sh.Resource(op.Principal, op.View, op.Name)
 	}
+	return item, nil, err
 }
 
 // dispatch runs the operation until the deadline. A panic costs this call only.

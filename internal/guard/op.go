@@ -17,7 +17,7 @@ type Op struct {
 	Door      junctor.Door
 	View      catalog.View
 	Kind      junctor.Kind
-	Name      string // as the view shows it: a tool's or prompt's name, a resource's URI or template
+	Name      string // as the view shows it: a tool's or prompt's name, a resource's URI or template; a task's id
 	IsURI     bool   // for completions: Name is a URI template, not a prompt
 	Version   string // of a tool; "" is the default
 
@@ -25,6 +25,7 @@ type Op struct {
 	Arguments   []byte // params.arguments
 	Meta        []byte // params._meta
 	Unsubscribe bool
+	Wait        bool // with KindTask: until the task has ended, or asks for input
 
 	// What a client sends when it repeats a request after input_required.
 	InputResponses []byte

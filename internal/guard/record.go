@@ -76,8 +76,8 @@ func refusal(c junctor.Code) junctor.Status {
 }
 
 // finish records and counts the end of a call that ran, and gives its error
-// back in the one type.
-func (g *Guard) finish(ctx context.Context, op *Op, call *junctor.Call, shown string, res catalog.Result, err error) error {
+// back in the one type. item is what ran.
+func (g *Guard) finish(ctx context.Context, op *Op, call *junctor.Call, item catalog.Item, res catalog.Result, err error) error {
 	call.Status = junctor.StatusSuccess
 	if call.BytesOut = len(res.Body); call.BytesOut > 0 {
 		call.ResultDigest = sha256.Sum256(res.Body)
@@ -98,8 +98,9 @@ func (g *Guard) finish(ctx context.Context, op *Op, call *junctor.Call, shown st
 	if aerr := g.o.Journal.Append(context.WithoutCancel(ctx), call); aerr != nil {
 		g.o.Logger.Error("the end of a call could not be recorded", "call", call.ID, "error", aerr)
 	}
+	call.Keeper, _ = item.Server.Backend.(junctor.Keeper)
 	g.o.Recorder.Record(call, op.Params, res.Body)
-	g.o.Meter.Observe(shown, call.Status, call.Duration)
+	g.o.Meter.Observe(item.Shown, call.Status, call.Duration)
 	if e == nil {
 		return nil
 	}

@@ -112,7 +112,7 @@ func (g *Guard) resume(ctx context.Context, op *Op, item catalog.Item) (*state, 
 // why. op is the operation with the state that the call was answered with.
 func (g *Guard) GiveUp(ctx context.Context, op *Op, why error) {
 	ctx = context.WithoutCancel(ctx)
-	item, err := g.resolve(op)
+	item, _, err := g.resolve(ctx, op)
 	if err != nil {
 		return // it lapses in its time
 	}
@@ -127,7 +127,7 @@ func (g *Guard) GiveUp(ctx context.Context, op *Op, why error) {
 	if item.Tool != nil {
 		call.Version = item.Tool.Version
 	}
-	_ = g.finish(ctx, op, &call, item.Shown, catalog.Result{}, why) // why is known already
+	_ = g.finish(ctx, op, &call, item, catalog.Result{}, why) // why is known already
 }
 
 // lapse records the end of a call whose input never came. It uses the state up

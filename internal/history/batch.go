@@ -87,6 +87,11 @@ func (b *batch) add(h *History, e *entry) {
 	row.int(int64(c.BytesIn))
 	row.int(int64(c.BytesOut))
 	r.begin()
+	if c.Keeper != nil {
+		for _, secret := range c.Keeper.Secrets() {
+			r.rememberText(secret)
+		}
+	}
 	if h.o.Max > 0 {
 		secret := b.waysTo(h.o.Paths, c)
 		row.bytes(r.params(e.buf[:e.params], e.sizeP, secret.params))

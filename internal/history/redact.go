@@ -108,6 +108,14 @@ func (r *redactor) remember(value []byte) {
 	r.known = append(r.known, r.values[begin:])
 }
 
+// rememberText is remember for a text.
+func (r *redactor) rememberText(value string) {
+	begin := len(r.scratch)
+	r.scratch = append(r.scratch, value...)
+	r.remember(r.scratch[begin:])
+	r.release(begin)
+}
+
 // clean gives a text without the values known to be secret and without what
 // looks like a secret, and says whether anything was. It is s itself, or lies in
 // the scratch.

@@ -128,6 +128,8 @@ func kindName(kind junctor.Kind) string {
 		return "(prompt)"
 	case junctor.KindCompletion:
 		return "(completion)"
+	case junctor.KindTask, junctor.KindTaskUpdate, junctor.KindTaskCancel:
+		return "(tasks)"
 	case junctor.KindSubscription:
 		return "(subscription)"
 	default:

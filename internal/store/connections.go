@@ -11,7 +11,8 @@ import (
 )
 
 // AddServer creates the row of a server that people bring, and gives it back
-// as stored: its times are set here. Conflict when the id is taken.
+// as stored: its times are set here. It is active unless srv says inactive.
+// Conflict when the id is taken.
 func (t *Tenant) AddServer(ctx context.Context, srv junctor.Server) (junctor.Server, error) {
 	if err := junctor.CheckServerID(srv.ID); err != nil {
 		return junctor.Server{}, err
@@ -20,19 +21,23 @@ func (t *Tenant) AddServer(ctx context.Context, srv junctor.Server) (junctor.Ser
 	if err != nil {
 		return junctor.Server{}, err
 	}
+	state := junctor.StateActive
+	if srv.State == junctor.StateInactive {
+		state = srv.State
+	}
 	now := micros(time.Now())
 	_, err = t.s.do(ctx, `INSERT INTO servers (`+serverColumns+`) VALUES (?, ?, ?, ?, ?, '', ?, ?, ?)`,
-		string(t.id), srv.ID, string(srv.Mode), srv.Title, string(junctor.StateActive), config, now, now)
+		string(t.id), srv.ID, string(srv.Mode), srv.Title, string(state), config, now, now)
 	if err != nil {
 		return junctor.Server{}, t.s.fail(ctx, err, "add the server %q", srv.ID)
 	}
 	return t.Server(ctx, srv.ID)
 }
 
-// UpdateServer stores another title, connection, owner and credential of a
-// server as srv has them, and gives it back as stored. srv is what Server gave,
+// UpdateServer stores another title, state, connection, owner and credential of
+// a server as srv has them, and gives it back as stored. srv is what Server gave,
 // changed: where somebody else was faster, it is a conflict and nothing is
-// stored. The id, mode and state stay.
+// stored. The id and mode stay.
 func (t *Tenant) UpdateServer(ctx context.Context, srv junctor.Server) (junctor.Server, error) {
 	config, err := configOf(&srv)
 	if err != nil {
@@ -40,8 +45,8 @@ func (t *Tenant) UpdateServer(ctx context.Context, srv junctor.Server) (junctor.
 	}
 	// Times have to differ, or a second change could pass for the first.
 	now := max(micros(time.Now()), micros(srv.UpdatedAt)+1)
-	n, err := t.s.do(ctx, `UPDATE servers SET title = ?, config = ?, updated_at = ? WHERE tenant_id = ? AND id = ? AND updated_at = ?`,
-		srv.Title, config, now, string(t.id), srv.ID, micros(srv.UpdatedAt))
+	n, err := t.s.do(ctx, `UPDATE servers SET title = ?, state = ?, config = ?, updated_at = ? WHERE tenant_id = ? AND id = ? AND updated_at = ?`,
+		srv.Title, string(srv.State), config, now, string(t.id), srv.ID, micros(srv.UpdatedAt))
 	if err != nil {
 		return junctor.Server{}, t.s.fail(ctx, err, "change the server %q", srv.ID)
 	}
@@ -53,7 +58,7 @@ func (t *Tenant) UpdateServer(ctx context.Context, srv junctor.Server) (junctor.
 }
 
 func configOf(srv *junctor.Server) (string, error) {
-	config, err := json.Marshal(serverConfig{Owner: srv.Owner, Private: srv.Private, Credential: srv.Credential, Trusted: srv.Trusted, Connection: &srv.Connection})
+	config, err := json.Marshal(serverConfig{Owner: srv.Owner, Private: srv.Private, Credential: srv.Credential, Trusted: srv.Trusted, Declared: srv.Declared, Connection: &srv.Connection})
 	if err != nil {
 		return "", junctor.Errorf(junctor.CodeInvalid, "the server %q cannot be stored: %w", srv.ID, err)
 	}

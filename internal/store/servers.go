@@ -20,6 +20,7 @@ type serverConfig struct {
 	Private    bool                `json:"private,omitempty"`
 	Credential string              `json:"credential,omitempty"`
 	Trusted    bool                `json:"trusted,omitempty"`
+	Declared   string              `json:"declared,omitempty"`
 	Connection *junctor.Connection `json:"connection,omitempty"`
 }
 
@@ -130,7 +131,7 @@ func scanServer(row scanner) (junctor.Server, error) {
 		return srv, fmt.Errorf("the config of the server %q cannot be read: %w", srv.ID, err)
 	}
 	srv.Owner, srv.Private, srv.Credential = config.Owner, config.Private, config.Credential
-	srv.Trusted = config.Trusted
+	srv.Trusted, srv.Declared = config.Trusted, config.Declared
 	if config.Connection != nil {
 		srv.Connection = *config.Connection
 	}

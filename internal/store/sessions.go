@@ -96,13 +96,14 @@ func (t *Tenant) UseState(ctx context.Context, id string, expires time.Time) (fi
 	return n == 1, nil
 }
 
-// Sweep deletes the sessions, used states and logins of all tenants that expired at or
+// Sweep deletes the sessions, used states, logins and tasks of all tenants that expired at or
 // before now, and says how many rows that were.
 func (s *Store) Sweep(ctx context.Context, now time.Time) (int64, error) {
 	var swept int64
 	for _, query := range []string{
 		`DELETE FROM sessions WHERE expires_at <= ?`,
 		`DELETE FROM used_states WHERE expires_at <= ?`,
+		`DELETE FROM tasks WHERE expires_at <= ?`,
 		`DELETE FROM logins WHERE expires_at <= ?`,
 	} {
 		n, err := s.do(ctx, query, micros(now))

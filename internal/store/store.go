@@ -22,8 +22,8 @@ type Dialect interface {
 	// Busy says that a statement did nothing because another writer was at
 	// work, for which it has waited a moment: it may be tried again.
 	Busy(err error) bool
-	// SelectRows is a SELECT that reads the rows of a Rows from one parameter:
-	// t stands for a column of text, i for one of whole numbers.
+	// SelectRows is a SELECT that reads rows from one parameter, a list of lists
+	// in JSON: t stands for a column of text, i for one of whole numbers.
 	SelectRows(columns string) string
 	// Sync is the statement after which what was committed outlasts a power
 	// cut; "" where that holds anyway.
@@ -48,15 +48,26 @@ type Store struct {
 	read    *sql.DB
 	dialect Dialect
 
-	addAudit  string               // the statement that stores records of a journal
-	auditRows atomic.Pointer[Rows] // to be used again
+	observe func(context.Context) // told of every statement; nil is nobody
+
+	auditPage atomic.Pointer[[]byte] // memory to be used again
 }
 
 // New makes a Store over a database whose schema is up to date; drivers call
 // it. Writes and transactions go to write, lone reads to read; they may be the
 // same. The Store owns both.
 func New(write, read *sql.DB, dialect Dialect) *Store {
-	return &Store{write: write, read: read, dialect: dialect, addAudit: addAudit(dialect)}
+	return &Store{write: write, read: read, dialect: dialect}
+}
+
+// Observe tells f of each statement and transaction that begins, with the
+// context it runs for. It is called before the Store is used.
+func (s *Store) Observe(f func(context.Context)) { s.observe = f }
+
+func (s *Store) begins(ctx context.Context) {
+	if s.observe != nil {
+		s.observe(ctx)
+	}
 }
 
 // Close ends all use of the database.
@@ -103,6 +114,7 @@ type execer interface {
 
 // exec runs one statement and gives the number of rows it touched.
 func (s *Store) exec(ctx context.Context, on execer, query string, args ...any) (int64, error) {
+	s.begins(ctx)
 	res, err := on.ExecContext(ctx, s.dialect.Bind(query), args...)
 	if err != nil {
 		return 0, err
@@ -122,6 +134,7 @@ func (s *Store) do(ctx context.Context, query string, args ...any) (n int64, err
 // tx runs fn in one transaction on the writer. fn may run more than once, each
 // time on what the transaction before it left.
 func (s *Store) tx(ctx context.Context, fn func(*sql.Tx) error) error {
+	s.begins(ctx)
 	return untilFree(ctx, s.dialect, func() error {
 		tx, err := s.write.BeginTx(ctx, nil)
 		if err != nil {
@@ -151,6 +164,7 @@ type scanner interface{ Scan(dest ...any) error }
 
 // all reads every row of a query with scan.
 func all[T any](ctx context.Context, s *Store, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+	s.begins(ctx)
 	rows, err := s.read.QueryContext(ctx, s.dialect.Bind(query), args...)
 	if err != nil {
 		return nil, err
@@ -169,6 +183,7 @@ func all[T any](ctx context.Context, s *Store, scan func(scanner) (T, error), qu
 
 // one reads the only row of a query with scan; sql.ErrNoRows when there is none.
 func one[T any](ctx context.Context, s *Store, scan func(scanner) (T, error), query string, args ...any) (T, error) {
+	s.begins(ctx)
 	return scan(s.read.QueryRowContext(ctx, s.dialect.Bind(query), args...))
 }
 

@@ -30,7 +30,8 @@ type Instance struct {
 	stop func()
 }
 
-// Settings are settings by their flag names, on top of what Start sets.
+// Settings are settings by their flag names, on top of what Start sets; config
+// names a settings file.
 type Settings map[string]string
 
 // Start runs an instance until the test ends. It has its own data directory,
@@ -43,7 +44,9 @@ func Start(t testing.TB, s Settings, opts ...app.Option) *Instance {
 	}
 	maps.Copy(flags, s)
 	env := map[string]string{"JUNCTOR_ADMIN_KEY": AdminKey}
-	cfg, err := config.Load(config.Sources{Flags: flags, Env: func(name string) (string, bool) { v, ok := env[name]; return v, ok }})
+	file := flags["config"]
+	delete(flags, "config")
+	cfg, err := config.Load(config.Sources{Flags: flags, File: file, Env: func(name string) (string, bool) { v, ok := env[name]; return v, ok }})
 	if err != nil {
 		t.Fatalf("settings: %v", err)
 	}

@@ -16,8 +16,13 @@ type caller struct {
 	progress bool
 
 	mu   sync.Mutex
-	sink catalog.Sink // nil while nobody listens
+	sink catalog.Sink         // nil while nobody listens
+	keep bool                 // somebody will listen again
+	kept []func(catalog.Sink) // what came meanwhile
 }
+
+// maxKept bounds what is kept for a caller who is away to answer something.
+const maxKept = 256
 
 func newCaller(req *catalog.Request, token string, sink catalog.Sink) *caller {
 	return &caller{level: wire.Severity(req.Caller.LogLevel), token: token, progress: token != "", sink: sink}
@@ -27,7 +32,25 @@ func newCaller(req *catalog.Request, token string, sink catalog.Sink) *caller {
 func (c *caller) hear(sink catalog.Sink) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.sink = sink
+	if c.sink = sink; sink == nil {
+		return
+	}
+	for _, say := range c.kept {
+		say(sink)
+	}
+	c.kept = nil
+}
+
+// tell says something to who listens, or will.
+func (c *caller) tell(say func(catalog.Sink)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.sink != nil:
+		say(c.sink)
+	case c.keep && len(c.kept) < maxKept:
+		c.kept = append(c.kept, say)
+	}
 }
 
 // note implements peer.
@@ -38,22 +61,14 @@ func (c *caller) note(method string, params []byte) {
 			return
 		}
 		params = wire.AppendObject(nil, params, []string{wire.MetaProgressToken})
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.sink != nil {
-			c.sink.Progress(params)
-		}
+		c.tell(func(sink catalog.Sink) { sink.Progress(params) })
 	case wire.NoteMessage:
 		level, _ := wire.String(wire.Get(params, "level"))
 		if severity := wire.Severity(level); c.level == 0 || severity < c.level {
 			return
 		}
 		params = append([]byte(nil), params...)
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.sink != nil {
-			c.sink.Log(level, params)
-		}
+		c.tell(func(sink catalog.Sink) { sink.Log(level, params) })
 	}
 }
 

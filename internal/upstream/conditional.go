@@ -23,6 +23,7 @@ const anything = `{"roots":{},"sampling":{},"elicitation":{"form":{},"url":{}}}`
 type conditional struct {
 	mu    sync.Mutex
 	tools []catalog.ToolDef // in the server's order, each marked
+	plain []catalog.ToolDef // what it shows to everybody; nil is not known
 	read  time.Time         // when they were last looked for
 }
 
@@ -38,17 +39,21 @@ func (c *conditional) due(now time.Time, ttl time.Duration) bool {
 }
 
 // saw takes the tools that a link lists. all says that it declared everything:
-// what it does not list is no more.
+// what it does not list is no more. Else the others stay, where they are.
 func (c *conditional) saw(tools []catalog.ToolDef, all bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	next := make([]catalog.ToolDef, 0, len(tools))
+	next := []catalog.ToolDef(nil)
+	if !all {
+		next = slices.Clone(c.tools)
+	}
 	for _, t := range tools {
 		t.Conditional = true
-		next = append(next, t)
-	}
-	if !all {
-		next = append(next, without(c.tools, next)...)
+		if i := slices.IndexFunc(next, func(other catalog.ToolDef) bool { return other.Name == t.Name }); i >= 0 {
+			next[i] = t
+		} else {
+			next = append(next, t)
+		}
 	}
 	c.tools = next
 }
@@ -57,7 +62,21 @@ func (c *conditional) saw(tools []catalog.ToolDef, all bool) {
 func (c *conditional) complete(plain []catalog.ToolDef) []catalog.ToolDef {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.plain = plain
 	return append(slices.Clip(plain), without(c.tools, plain)...)
+}
+
+// among gives a server's tools where they were listed on a link that declares
+// more: those that it does not show to everybody, as far as is known, are some.
+func (c *conditional) among(tools []catalog.ToolDef) []catalog.ToolDef {
+	c.saw(tools, false)
+	c.mu.Lock()
+	plain := c.plain
+	c.mu.Unlock()
+	if plain == nil {
+		return tools
+	}
+	return c.complete(without(tools, without(tools, plain)))
 }
 
 // without gives the tools that are not among others.
@@ -76,7 +95,7 @@ func without(tools, others []catalog.ToolDef) (left []catalog.ToolDef) {
 
 // lookAround looks for conditional tools on a link that was opened for a caller
 // who can be asked something.
-func (s *Server) lookAround(ctx context.Context, l link, declared []byte) {
+func (s *Server) lookAround(ctx context.Context, l link) {
 	if l.modern() || !s.conditional.due(s.o.Now(), s.o.TTL) {
 		return
 	}
@@ -91,8 +110,7 @@ func (s *Server) lookAround(ctx context.Context, l link, declared []byte) {
 		s.o.Logger.Debug("the tools that a server shows to this caller could not be read", "server", s.o.ID, "error", err)
 		return
 	}
-	can := abilitiesOf(declared)
-	s.conditional.saw(tools, can.elicit && can.sample && can.roots)
+	s.conditional.saw(tools, false)
 	if s.completed(ctx) {
 		s.tell(catalog.Event{Kind: catalog.EventChanged})
 	}

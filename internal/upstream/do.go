@@ -3,7 +3,6 @@ package upstream
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -22,6 +21,15 @@ const (
 func (s *Server) Do(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
 	if req.Kind == junctor.KindSubscription {
 		return s.subscription(ctx, req)
+	}
+	switch req.Kind {
+	case junctor.KindTask, junctor.KindTaskUpdate, junctor.KindTaskCancel:
+		res, err := s.task(ctx, req)
+		if err != nil {
+			return catalog.Result{}, s.failure(req, err)
+		}
+		return res, nil
+	default:
 	}
 	if methodOf(req.Kind) == "" {
 		return catalog.Result{}, junctor.Errorf(junctor.CodeInternal, "upstream does not know operations of the kind %q", string(req.Kind))
@@ -55,7 +63,7 @@ func (s *Server) do(ctx context.Context, req *catalog.Request, sink catalog.Sink
 	if err != nil {
 		return catalog.Result{}, err
 	}
-	return s.shape(req.Kind, body, modern)
+	return s.shape(req, body, modern)
 }
 
 // attempt sends a request, and again where it cannot have run, or where running
@@ -72,7 +80,11 @@ func (s *Server) attempt(ctx context.Context, req *catalog.Request, a access, to
 			s.release(sess)
 			return nil, false, junctor.Errorf(junctor.CodeInvalid, "server %s has changed since it asked for input; start the call again without requestState", s.o.ID)
 		}
-		body, err = s.exchange(ctx, sess, req, token, p)
+		if body, err = s.exchange(ctx, sess, req, token, p); err == nil && req.Caller.Tasks {
+			if task := madeTask(req, body, modern); task != nil {
+				s.opened(sess, a, task)
+			}
+		}
 		s.release(sess)
 		if err == nil || try >= maxTries || ctx.Err() != nil || !mayRepeat(err, safe && try == 1) {
 			return body, modern, err
@@ -104,8 +116,17 @@ func (s *Server) exchange(ctx context.Context, sess *session, req *catalog.Reque
 			return nil, err
 		}
 	}
+	more, err := s.taskMember(req, l)
+	if err != nil {
+		return nil, err
+	}
+	out := s.newOutbound()
+	out.write(s, req, l.modern(), token, more...)
 	begun := time.Now()
-	body, err := l.roundTrip(ctx, methodOf(req.Kind), s.outgoing(req, l.modern(), token), p)
+	body, err := l.roundTrip(ctx, methodOf(req.Kind), out.params, p)
+	if h, ok := l.(*httpLink); ok && h.line != nil {
+		s.done(out) // others may still read it, when they were broken off
+	}
 	s.ended(sess, time.Since(begun), err)
 	return body, err
 }
@@ -141,8 +162,8 @@ func (s *Server) safe(req *catalog.Request) bool {
 // is set to the most talkative that any of them wants, and each caller is
 // handed what it asked for.
 type levels struct {
-	mu      sync.Mutex
-	current int // severity; 0 is not set
+	setting chan struct{} // holds one while it is set: nobody waits for that beyond its own time
+	current int           // severity; 0 is not set
 }
 
 // lower makes the session send messages of this level. A failure is the
@@ -152,8 +173,12 @@ func (v *levels) lower(ctx context.Context, l link, level string) {
 	if severity == 0 || wire.Get(l.capabilities(), "logging") == nil {
 		return
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
+	select {
+	case v.setting <- struct{}{}:
+		defer func() { <-v.setting }()
+	case <-ctx.Done():
+		return
+	}
 	if v.current != 0 && v.current <= severity {
 		return
 	}

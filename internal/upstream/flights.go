@@ -3,6 +3,7 @@ package upstream
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -23,7 +24,7 @@ type flights struct {
 	next    uint64
 	byID    map[string]*flight
 	byToken map[string]*flight
-	unasked peer // hears what belongs to no call; set by listen
+	unasked []peer // hear what belongs to no call; set by listen
 	missed  []missed
 	over    error         // why no more may begin
 	begun   chan struct{} // closed when a call begins that could answer; nil where nobody waits for one
@@ -41,6 +42,7 @@ const maxMissed = 64
 // flight is one call under way.
 type flight struct {
 	id     []byte // as JSON
+	digits [20]byte
 	token  string // its progress token, as JSON; "" is none
 	peer   peer
 	answer chan answer          // holds one; nil where the call has an exchange of its own
@@ -56,25 +58,25 @@ type answer struct {
 
 // begin takes a call up. params are searched for its progress token.
 func (f *flights) begin(params []byte, p peer) (*flight, error) {
-	return f.beginOn(nil, params, p)
+	fl := &flight{}
+	return fl, f.beginOn(fl, nil, params, p)
 }
 
 // beginOn is begin for a call whose answer comes by an exchange of its own,
 // which is broken off when the link ends.
-func (f *flights) beginOn(own interface{ Break() }, params []byte, p peer) (*flight, error) {
+func (f *flights) beginOn(fl *flight, own interface{ Break() }, params []byte, p peer) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.over != nil {
-		return nil, &junctor.Error{Code: junctor.CodeUnavailable, Message: f.over.Error(), Cause: errGone}
+		return &junctor.Error{Code: junctor.CodeUnavailable, Message: f.over.Error(), Cause: errGone}
 	}
 	if f.byID == nil {
 		f.byID, f.byToken = map[string]*flight{}, map[string]*flight{}
 	}
 	f.next++
-	fl := &flight{
-		id: strconv.AppendUint(nil, f.next, 10), order: f.next, peer: p, own: own,
-		token: string(wire.Get(wire.Get(params, "_meta"), wire.MetaProgressToken)),
-	}
+	fl.id = strconv.AppendUint(fl.digits[:0], f.next, 10)
+	fl.token = string(wire.Get(wire.Get(params, "_meta"), wire.MetaProgressToken))
+	fl.order, fl.peer, fl.own = f.next, p, own
 	if own == nil {
 		fl.answer = make(chan answer, 1)
 	}
@@ -86,7 +88,7 @@ func (f *flights) beginOn(own interface{ Break() }, params []byte, p peer) (*fli
 		close(f.begun)
 		f.begun = nil
 	}
-	return fl, nil
+	return nil
 }
 
 // end forgets a call. Its peer may hear one more note that was on its way.
@@ -163,7 +165,7 @@ func readAnswer(m *wire.Message) answer {
 // gives is called.
 func (f *flights) listening(p peer) (stop func()) {
 	f.mu.Lock()
-	f.unasked = p
+	f.unasked = append(slices.Clip(f.unasked), p)
 	waited := f.missed
 	f.missed = nil
 	f.mu.Unlock()
@@ -173,23 +175,23 @@ func (f *flights) listening(p peer) (stop func()) {
 	return func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.unasked = nil
+		f.unasked = slices.DeleteFunc(slices.Clone(f.unasked), func(other peer) bool { return other == p })
 	}
 }
 
 // noted hands a notification to whom it concerns.
 func (f *flights) noted(method string, params []byte) {
 	f.mu.Lock()
-	var to peer
+	var to []peer
 	switch method {
 	case wire.NoteProgress:
-		if fl := f.byToken[string(wire.Get(params, wire.MetaProgressToken))]; fl != nil {
-			to = fl.peer
+		if fl := f.byToken[string(wire.Get(params, wire.MetaProgressToken))]; fl != nil && fl.peer != nil {
+			to = []peer{fl.peer}
 		}
 	case wire.NoteMessage:
 		// With several calls under way it is nobody's: the others must not read it.
 		if fl := f.only(); fl != nil {
-			to = fl.peer
+			to = []peer{fl.peer}
 		}
 	default:
 		if to = f.unasked; to == nil && len(f.missed) < maxMissed {
@@ -197,8 +199,8 @@ func (f *flights) noted(method string, params []byte) {
 		}
 	}
 	f.mu.Unlock()
-	if to != nil {
-		to.note(method, params)
+	for _, p := range to {
+		p.note(method, params)
 	}
 }
 

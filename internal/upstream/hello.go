@@ -98,6 +98,10 @@ func object(raw []byte) []byte {
 	return raw
 }
 
+// said is what a server said, for a message: without what is secret, which a cut
+// must not halve before it is found, and not too long.
+func (o *Options) said(text string) string { return clip(o.Scrub(text)) }
+
 // clip keeps what a server says from filling a message.
 func clip(s string) string {
 	const most = 300

@@ -29,15 +29,16 @@ type httpLink struct {
 	line    *egress.Line                         // nil where only an HTTP client leads to the server
 	common  func() (*egress.Head, error)         // header, as the line sends it
 
-	flights flights
-	asks    asks
+	flights  flights
+	asks     asks
+	messages sync.Pool // of *wire.Message, which are large
 
 	streaming chan struct{} // closed once the session's own stream is there, or is known not to be
 	hearOnce  sync.Once
 
 	ctx    context.Context // of the link
 	cancel context.CancelFunc
-	work   tasks // what is still to be told to the server
+	work   jobs // what is still to be told to the server
 }
 
 func newHTTPLink(o *Options, g greeting, op opening, mirrors func(string) []wire.ParamHeader) *httpLink {
@@ -50,6 +51,14 @@ func newHTTPLink(o *Options, g greeting, op opening, mirrors func(string) []wire
 	l.flights.ambiguous = op.ambiguous
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
+}
+
+// message gives one to read an answer into.
+func (l *httpLink) message() *wire.Message {
+	if m, ok := l.messages.Get().(*wire.Message); ok {
+		return m
+	}
+	return &wire.Message{}
 }
 
 // headerSet is called when header is what every request carries from now on.
@@ -97,6 +106,9 @@ func (l *httpLink) fields(dst []egress.Field, method string, params []byte) []eg
 		if method == wire.MethodToolsCall && l.mirrors != nil {
 			dst = appendMirrors(dst, l.mirrors(name), params)
 		}
+	case wire.MethodTasksGet, wire.MethodTasksUpdate, wire.MethodTasksCancel:
+		id, _ := wire.String(wire.Get(params, "taskId"))
+		dst = append(dst, egress.Field{Name: wire.HeaderName, Value: wire.EncodeHeader(id)})
 	case wire.MethodResourcesRead:
 		uri, _ := wire.String(wire.Get(params, "uri"))
 		dst = append(dst, egress.Field{Name: wire.HeaderName, Value: wire.EncodeHeader(uri)})
@@ -151,12 +163,11 @@ func transportError(ctx context.Context, err error) error {
 func (l *httpLink) roundTrip(ctx context.Context, method string, params []byte, p peer) ([]byte, error) {
 	x := &exchange{l: l, peer: p}
 	defer x.done()
-	fl, err := l.flights.beginOn(x, params, p)
-	if err != nil {
+	if err := l.flights.beginOn(&x.flight, x, params, p); err != nil {
 		return nil, err
 	}
-	defer l.flights.end(fl)
-	x.id = fl.id
+	defer l.flights.end(&x.flight)
+	x.id = x.flight.id
 	resp, err := x.post(ctx, method, params)
 	var result []byte
 	if err == nil {
@@ -166,7 +177,7 @@ func (l *httpLink) roundTrip(ctx context.Context, method string, params []byte, 
 		return nil, &junctor.Error{Code: junctor.CodeUnavailable, Message: "the session with the server was closed while the call ran", Cause: errLost}
 	}
 	if err != nil && ctx.Err() != nil {
-		l.abandon(fl.id, method) //nolint:contextcheck // the call's own context has ended
+		l.abandon(x.id, method) //nolint:contextcheck // the call's own context has ended
 	}
 	return result, err
 }

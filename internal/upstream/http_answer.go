@@ -32,10 +32,12 @@ func readBody(body io.Reader, size, limit int64) ([]byte, error) {
 	if size > limit {
 		return nil, tooLarge(limit)
 	}
-	buf := make([]byte, 0, max(size, 512)+1)
-	r := io.LimitReader(body, limit+1)
+	if size < 0 {
+		size = 511
+	}
+	buf := make([]byte, 0, size+1)
 	for {
-		n, err := r.Read(buf[len(buf):cap(buf)])
+		n, err := body.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
 		if int64(len(buf)) > limit {
 			return nil, tooLarge(limit)

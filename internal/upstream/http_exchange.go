@@ -33,6 +33,9 @@ type exchange struct {
 	id   []byte
 	peer peer
 
+	flight flight
+	open   [96]byte // the beginning of the request
+
 	over    egress.Reply    // over a line
 	ctx     context.Context // of what ends with the exchange; nil before there is anything
 	release func()          // ends it
@@ -50,8 +53,7 @@ func (x *exchange) post(ctx context.Context, method string, params []byte) (repl
 	if x.l.line == nil || len(params) == 0 {
 		return x.postMessage(ctx, method, params, wire.AppendRequest(nil, x.id, method, params))
 	}
-	var open [128]byte
-	begin := wire.AppendRequestOpen(open[:0], x.id, method)
+	begin := wire.AppendRequestOpen(x.open[:0], x.id, method)
 	return x.postParts(ctx, method, params, begin, params, []byte(closing))
 }
 
@@ -121,7 +123,7 @@ func (x *exchange) read(ctx context.Context, resp reply) ([]byte, error) {
 	stream, ok := isStream(resp.header)
 	if !ok {
 		defer finish(resp.body)
-		return nil, x.upstream("answered with the content type " + clip(resp.header.Get("Content-Type")) + " where JSON or an event stream belongs")
+		return nil, x.upstream("answered with the content type " + x.l.o.said(resp.header.Get("Content-Type")) + " where JSON or an event stream belongs")
 	}
 	if stream {
 		return x.stream(ctx, resp.body)
@@ -132,7 +134,9 @@ func (x *exchange) read(ctx context.Context, resp reply) ([]byte, error) {
 		return nil, transportError(ctx, err)
 	}
 	var found answer
-	err = eachMessage(body, func(m *wire.Message) {
+	into := x.l.message()
+	defer x.l.messages.Put(into)
+	err = eachMessage(into, body, func(m *wire.Message) {
 		if x.take(ctx, m) {
 			found = readAnswer(m)
 		}
@@ -155,14 +159,13 @@ func (x *exchange) broken(what string, cause error) error {
 }
 
 // eachMessage hands the messages of a body to take: one, or those of a batch,
-// which one legacy version has.
-func eachMessage(body []byte, take func(*wire.Message)) error {
+// which one legacy version has. m is where one is read into.
+func eachMessage(m *wire.Message, body []byte, take func(*wire.Message)) error {
 	if !wire.IsBatch(body) {
-		var m wire.Message
 		if err := m.Parse(body); err != nil {
 			return err
 		}
-		take(&m)
+		take(m)
 		return nil
 	}
 	all, errs, err := wire.ParseBatch(body)
@@ -296,6 +299,8 @@ func (l *httpLink) get(ctx context.Context, lastID string) (*http.Response, erro
 // there was anything on it.
 func (x *exchange) events(ctx context.Context, body io.ReadCloser) (found *answer, progressed bool, err error) {
 	r := wire.NewEventReader(body, int(x.l.o.MaxBytes))
+	into := x.l.message()
+	defer x.l.messages.Put(into)
 	defer func() {
 		if found == nil {
 			_ = body.Close()
@@ -316,7 +321,7 @@ func (x *exchange) events(ctx context.Context, body io.ReadCloser) (found *answe
 			continue
 		}
 		progressed = true
-		err = eachMessage(bytes.Clone(e.Data), func(m *wire.Message) {
+		err = eachMessage(into, bytes.Clone(e.Data), func(m *wire.Message) {
 			if x.take(ctx, m) && found == nil {
 				a := readAnswer(m)
 				found = &a

@@ -124,7 +124,7 @@ func readEvents(body interface{ Read([]byte) (int, error) }, limit int, each fun
 			each(&e)
 		}
 		if len(e.Data) > 0 && (e.Name == "" || e.Name == "message") {
-			_ = eachMessage(bytes.Clone(e.Data), take)
+			_ = eachMessage(&wire.Message{}, bytes.Clone(e.Data), take)
 		}
 	}
 }

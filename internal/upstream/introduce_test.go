@@ -144,3 +144,35 @@ func TestConditionalTools(t *testing.T) {
 		}
 	})
 }
+
+func TestConditionalToolsKeepTheirPlaces(t *testing.T) {
+	t.Parallel()
+	var c conditional
+	tools := func(names ...string) (all []catalog.ToolDef) {
+		for _, name := range names {
+			all = append(all, catalog.ToolDef{Name: name})
+		}
+		return all
+	}
+	for _, tt := range []struct {
+		saw   []string
+		all   bool
+		plain []string
+		want  string
+	}{
+		{[]string{"a", "b", "x", "y", "z"}, true, []string{"b", "a"}, "b a x y z"},
+		{[]string{"a", "b", "x", "z"}, false, []string{"b", "a"}, "b a x y z"},
+		{[]string{"w", "z", "a"}, false, []string{"b", "a"}, "b a x y z w"},
+		{[]string{"w"}, true, []string{"b", "a", "z"}, "b a z w"},
+		{nil, true, nil, ""},
+	} {
+		c.saw(tools(tt.saw...), tt.all)
+		var got []string
+		for _, tool := range c.complete(tools(tt.plain...)) {
+			got = append(got, tool.Name)
+		}
+		if s := strings.Join(got, " "); s != tt.want {
+			t.Errorf("%v: %s, want %s", tt.saw, s, tt.want)
+		}
+	}
+}

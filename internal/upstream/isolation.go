@@ -31,6 +31,8 @@ type access struct {
 	caps        []byte // as a legacy handshake declares them
 	who         string // whose the link is; "" is everybody's
 	client      string // of which client session; "" is of none
+	user        string // who would have it to himself; "" is nobody
+	party       string // the principal, as it is called
 	sole        bool   // all who use the link are one client
 	nobody      bool   // for listing and listening
 	apart       bool   // a modern link is somebody's own, too: it is a process
@@ -47,16 +49,29 @@ func (s *Server) access(ctx context.Context, p *junctor.Principal, c *catalog.Ca
 		if err != nil {
 			return access{}, err
 		}
-		a.header, a.credentials = h, digestOf(h)
+		a.header, a.credentials = h, s.digest(h)
 	}
-	switch {
-	case a.nobody:
-	case s.isolation() == junctor.IsolationUser:
+	if a.nobody {
+		return a, nil
+	}
+	a.user, a.client = partyOf(p)+clientOf(c), c.Session
+	if p != nil {
+		a.party = p.ID()
+	}
+	switch s.isolation() {
+	case junctor.IsolationUser:
 		a.who = partyOf(p)
-	case s.isolation() == junctor.IsolationSession:
-		a.who, a.client, a.sole = partyOf(p)+clientOf(c), c.Session, true
+	case junctor.IsolationSession:
+		a = a.own()
+	default:
 	}
 	return a, nil
+}
+
+// own is the access of one client alone.
+func (a access) own() access {
+	a.who, a.sole = a.user, true
+	return a
 }
 
 func partyOf(p *junctor.Principal) string {
@@ -74,6 +89,23 @@ func clientOf(c *catalog.Caller) string {
 		return "\x00s" + c.Session
 	}
 	return "\x00c" + string(c.Info)
+}
+
+// digested is a header and its digest.
+type digested struct {
+	header http.Header
+	digest string
+}
+
+// digest names credentials without showing them. Nearly always they are those
+// of the call before.
+func (s *Server) digest(h http.Header) string {
+	if last := s.lastDigest.Load(); last != nil && maps.EqualFunc(last.header, h, slices.Equal) {
+		return last.digest
+	}
+	d := digestOf(h)
+	s.lastDigest.Store(&digested{h, d})
+	return d
 }
 
 func digestOf(h http.Header) string {
@@ -129,15 +161,18 @@ const (
 // ambiguous is what a link with this access does when its server asks what none
 // or any of several calls could answer. It says whether any of them may. It is
 // nil where nobody can be asked anything.
-func (s *Server) ambiguous(a access) func() bool {
+func (s *Server) ambiguous(sess *session, a access) func() bool {
 	if !abilitiesOf(a.caps).any() {
 		return nil
 	}
 	return func() bool {
-		if !a.sole {
+		s.mu.Lock()
+		sole := sess.access.sole
+		s.mu.Unlock()
+		if !sole {
 			s.isolate(askedSeveral)
 		}
-		return a.sole
+		return sole
 	}
 }
 
@@ -147,15 +182,15 @@ func (s *Server) isolate(why string) {
 		return
 	}
 	s.o.Logger.Warn("clients of a server no longer share sessions", "server", s.o.ID, "reason", why)
-	if s.o.Transport == TransportStdio {
-		s.mu.Lock()
-		for _, sess := range s.sessions {
+	s.mu.Lock()
+	for sess := range s.live {
+		if !s.handOver(sess) && s.o.Transport == TransportStdio && !sess.gone {
 			s.retire(sess) // its processes are somebody's own from now on
 		}
-		s.mu.Unlock()
 	}
+	s.mu.Unlock()
 	if s.o.OnIsolated != nil {
-		s.tasks.start(func() { s.o.OnIsolated(why) })
+		s.jobs.start(func() { s.o.OnIsolated(why) })
 	}
 }
 
@@ -168,7 +203,8 @@ func (s *Server) EndSession(client string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, sess := range s.sessions {
-		if sess.client == client {
+		if sess.access.sole && sess.access.client == client {
+			delete(s.own, sess.keys[0])
 			s.retire(sess)
 		}
 	}

@@ -31,6 +31,7 @@ type listed struct {
 type tool struct {
 	headers []wire.ParamHeader // arguments that a modern server wants in headers
 	safe    bool               // may run twice
+	task    string             // optional or required: runs as a task; "" does not
 }
 
 func newListed(o *catalog.Offer, at time.Time, ttl time.Duration) *listed {
@@ -39,9 +40,13 @@ func newListed(o *catalog.Offer, at time.Time, ttl time.Duration) *listed {
 		def := &o.Tools[i]
 		headers, _ := wire.ParamHeaders(wire.Get(def.JSON, "inputSchema")) // the catalog leaves out those that break the rules
 		hints := wire.Get(def.JSON, "annotations")
+		support, _ := wire.String(wire.Get(wire.Get(def.JSON, "execution"), "taskSupport"))
+		if support != "optional" && support != "required" {
+			support = ""
+		}
 		l.tools[def.Name] = tool{
-			headers: headers,
-			safe:    string(wire.Get(hints, "readOnlyHint")) == "true" || string(wire.Get(hints, "idempotentHint")) == "true",
+			headers: headers, task: support,
+			safe: string(wire.Get(hints, "readOnlyHint")) == "true" || string(wire.Get(hints, "idempotentHint")) == "true",
 		}
 	}
 	return l
@@ -121,7 +126,11 @@ func (s *Server) refreshOnce(ctx context.Context, a access) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if !sess.link.modern() {
+	switch {
+	case sess.link.modern():
+	case sess.asking:
+		offer.Tools = s.conditional.among(offer.Tools)
+	default:
 		offer.Tools = s.conditional.complete(offer.Tools)
 	}
 	old := s.offers.Load()
@@ -143,11 +152,15 @@ func (s *Server) list(ctx context.Context, l link) (*catalog.Offer, time.Duratio
 	has := func(key string) bool { v := wire.Get(caps, key); return v != nil && !wire.IsNull(v) }
 	offer := &catalog.Offer{
 		Instructions: l.instructions(), Completions: has("completions"), Logging: has("logging"),
-		Subscribe: string(wire.Get(wire.Get(caps, "resources"), "subscribe")) == "true",
+		Tasks: makesTasks(l), Subscribe: string(wire.Get(wire.Get(caps, "resources"), "subscribe")) == "true",
 	}
 	p := pager{s: s, l: l, ttl: s.o.TTL, cancel: cancel}
 	if has("tools") {
 		p.read(ctx, wire.MethodToolsList, "tools", "name", func(name string, raw []byte) {
+			if l.modern() && offer.Tasks && wire.Get(raw, "execution") == nil {
+				// What a legacy client has to read to ask for a task.
+				raw = wire.AppendObject(nil, raw, nil, wire.Member{Key: "execution", Value: []byte(`{"taskSupport":"optional"}`)})
+			}
 			offer.Tools = append(offer.Tools, catalog.ToolDef{Name: name, JSON: raw})
 		})
 	}
@@ -212,7 +225,7 @@ func (p *pager) pages(ctx context.Context, method, list, key string, add func(st
 		for raw := range wire.Elements(wire.Get(result, list)) {
 			name, ok := wire.String(wire.Get(raw, key))
 			if _, twice := seen[name]; !ok || name == "" || twice {
-				p.s.o.Logger.Warn("an item of a server's list was left out: it has no name, or another's", "server", p.s.o.ID, "list", list, "name", clip(name))
+				p.s.o.Logger.Warn("an item of a server's list was left out: it has no name, or another's", "server", p.s.o.ID, "list", list, "name", p.s.o.said(name))
 				continue
 			}
 			seen[name] = struct{}{}

@@ -110,7 +110,7 @@ func (d *opener) probe(ctx context.Context, op opening) (link, error) {
 	default:
 	}
 	if e, ok := errors.AsType[*wire.Error](first); ok && isModernError(e) && !speaksLegacy(e) {
-		return nil, junctor.Errorf(junctor.CodeUpstream, "server %s speaks only protocol versions that are not spoken here: %s", d.o.ID, clip(e.Message))
+		return nil, junctor.Errorf(junctor.CodeUpstream, "server %s speaks only protocol versions that are not spoken here: %s", d.o.ID, d.o.said(e.Message))
 	}
 	l, err := d.initialize(ctx, op)
 	switch status := statusOf(err); {
@@ -193,7 +193,7 @@ func (l *httpLink) handshake(ctx context.Context, declared []byte) error {
 	result, err := x.read(ctx, resp)
 	if e, own := errors.AsType[*wire.Error](err); own && resp.status != http.StatusOK {
 		// What the status says counts here: it decides what is tried next.
-		return &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + l.o.ID + " refused initialize: " + clip(e.Message), Cause: &answerError{status: resp.status}}
+		return &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + l.o.ID + " refused initialize: " + l.o.said(e.Message), Cause: &answerError{status: resp.status}}
 	}
 	if err != nil {
 		return err

@@ -33,8 +33,11 @@ type Options struct {
 
 	// Header gives the credentials for a caller, read anew for each link that is
 	// opened; p is nil for what is done on nobody's behalf: listing, listening.
-	// It may be nil. Callers whose headers are equal share a link.
+	// It may be nil. Callers whose headers are equal share a link. It is asked for
+	// each call: it should remember.
 	Header func(ctx context.Context, p *junctor.Principal) (http.Header, error)
+	// Refused is told when the server did not take such credentials. It may be nil.
+	Refused func()
 
 	Command *Command // of TransportStdio
 

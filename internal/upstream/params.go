@@ -3,6 +3,7 @@ package upstream
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,11 +12,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// tasksExtension is the one extension that results of their own kind come with;
-// they are not carried, so it is not declared.
-const tasksExtension = "io.modelcontextprotocol/tasks"
-
-// methodOf is the method of an operation.
+// methodOf is the method of an operation that is one request; "" is none.
 func methodOf(k junctor.Kind) string {
 	switch k {
 	case junctor.KindTool:
@@ -26,41 +23,83 @@ func methodOf(k junctor.Kind) string {
 		return wire.MethodPromptsGet
 	case junctor.KindCompletion:
 		return wire.MethodCompletionComplete
+	case junctor.KindTask: // of a legacy server, which is waited for
+		return wire.MethodTasksResult
 	default:
 		return ""
 	}
 }
 
-// outgoing makes the params for the server of what a caller sent: the server's
-// own name in place of the shown one, and _meta as this hop wants it. All else
-// stays byte for byte. token is our progress token; "" is none.
-func (s *Server) outgoing(req *catalog.Request, modern bool, token string) []byte {
+// outbound is what is sent to a server: its params, and room for their parts.
+type outbound struct{ params, parts []byte }
+
+// maxOutbound is how large one may be that is used again.
+const maxOutbound = 1 << 20
+
+func (s *Server) newOutbound() *outbound {
+	if b, ok := s.outbounds.Get().(*outbound); ok {
+		return b
+	}
+	return &outbound{}
+}
+
+// done gives an outbound back that nobody reads any more.
+func (s *Server) done(b *outbound) {
+	if cap(b.params) <= maxOutbound && cap(b.parts) <= maxOutbound {
+		s.outbounds.Put(b)
+	}
+}
+
+// part appends to parts and gives what was appended.
+func (b *outbound) part(appendTo func(dst []byte) []byte) []byte {
+	from := len(b.parts)
+	b.parts = appendTo(b.parts)
+	return b.parts[from:len(b.parts):len(b.parts)]
+}
+
+func (b *outbound) text(text string) []byte {
+	return b.part(func(dst []byte) []byte { return wire.AppendString(dst, text) })
+}
+
+// write makes the params for the server of what a caller sent: the server's own
+// name in place of the shown one, and _meta as this hop wants it. All else stays
+// byte for byte. token is our progress token; "" is none. more is added.
+func (b *outbound) write(s *Server, req *catalog.Request, modern bool, token string, more ...wire.Member) {
 	params := req.Params
 	if len(req.Arguments) > 0 && wire.Offset(params, req.Arguments) <= 0 {
 		// The caller sent no params but arguments alone.
 		params = append(append([]byte(`{"arguments":`), req.Arguments...), '}')
 	}
-	drop := []string{"_meta", "inputResponses", "requestState"}
-	add := make([]wire.Member, 0, 4)
+	b.parts = b.parts[:0]
+	drops := [...]string{"_meta", "inputResponses", "requestState", "task"}
+	drop := drops[:3]
+	if modern && req.Caller.TaskOnly {
+		drop = drops[:] // such a server decides by itself what becomes a task
+	}
+	var members [4]wire.Member
+	add := append(members[:0], more...)
 	switch req.Kind {
+	case junctor.KindTask, junctor.KindTaskUpdate, junctor.KindTaskCancel:
+		add = append(add, wire.Member{Key: "taskId", Value: b.text(req.Name)})
 	case junctor.KindTool, junctor.KindPrompt:
-		add = append(add, wire.Member{Key: "name", Value: wire.AppendString(nil, req.Name)})
+		add = append(add, wire.Member{Key: "name", Value: b.text(req.Name)})
 	case junctor.KindResource, junctor.KindSubscription:
-		add = append(add, wire.Member{Key: "uri", Value: wire.AppendString(nil, req.Name)})
+		add = append(add, wire.Member{Key: "uri", Value: b.text(req.Name)})
 	case junctor.KindCompletion:
 		add = append(add, wire.Member{Key: "ref", Value: ownRef(wire.Get(params, "ref"), req.Name)})
 	default:
 	}
-	if meta := s.outgoingMeta(req, modern, token); meta != nil {
+	if meta := b.part(func(dst []byte) []byte { return s.appendMeta(dst, req, modern, token) }); len(meta) > 0 {
 		add = append(add, wire.Member{Key: "_meta", Value: meta})
 	}
 	if modern && req.Input.Responses != nil {
 		add = append(add, wire.Member{Key: "inputResponses", Value: req.Input.Responses})
 	}
 	if state, given := strings.CutPrefix(req.Input.State, stateModern); modern && given {
-		add = append(add, wire.Member{Key: "requestState", Value: wire.AppendString(nil, state)})
+		add = append(add, wire.Member{Key: "requestState", Value: b.text(state)})
 	}
-	return wire.AppendObject(make([]byte, 0, len(params)+512), params, drop, add...)
+	b.params = slices.Grow(b.params[:0], len(params)+len(b.parts)+64)
+	b.params = wire.AppendObject(b.params, params, drop, add...)
 }
 
 // ownRef puts the server's own name into the ref of a completion.
@@ -72,84 +111,97 @@ func ownRef(ref []byte, name string) []byte {
 	return wire.AppendObject(nil, ref, nil, wire.Member{Key: key, Value: wire.AppendString(nil, name)})
 }
 
-// outgoingMeta is _meta without what was meant for us, and with what we say
-// ourselves; nil when nothing is left.
-func (s *Server) outgoingMeta(req *catalog.Request, modern bool, token string) []byte {
-	meta := stripMeta(req.Meta)
+// appendMeta appends _meta without what was meant for us, and with what we say
+// ourselves; nothing when nothing is left.
+func (s *Server) appendMeta(dst []byte, req *catalog.Request, modern bool, token string) []byte {
+	from := len(dst)
+	dst = appendStripped(dst, req.Meta)
 	if modern {
-		caps := declared(req.Caller.Capabilities)
-		meta = appendMember(meta, wire.MetaProtocolVersion, []byte(`"`+wire.Modern+`"`))
-		meta = appendMember(meta, wire.MetaClientCapabilities, caps)
-		meta = appendMember(meta, wire.MetaClientInfo, s.info)
+		dst = appendMember(dst, wire.MetaProtocolVersion, wire.Modern, nil)
+		dst = appendMember(dst, wire.MetaClientCapabilities, "", declared(req.Caller.Capabilities, req.Caller.Tasks))
+		dst = appendMember(dst, wire.MetaClientInfo, "", s.info)
 		if wire.Severity(req.Caller.LogLevel) > 0 {
-			meta = appendMember(meta, wire.MetaLogLevel, wire.AppendString(nil, req.Caller.LogLevel))
+			dst = appendMember(dst, wire.MetaLogLevel, req.Caller.LogLevel, nil)
 		}
 	}
 	if token != "" {
-		meta = appendMember(meta, wire.MetaProgressToken, []byte(token))
+		dst = appendMember(dst, wire.MetaProgressToken, "", []byte(token))
 	}
-	if len(meta) == 1 {
-		return nil
+	if len(dst) == from+1 {
+		return dst[:from]
 	}
-	return append(meta, '}')
+	return append(dst, '}')
 }
 
-// stripMeta gives the members of meta that pass on, as an object that is still
-// open.
-func stripMeta(meta []byte) []byte {
-	out := make([]byte, 1, len(meta)+384)
-	out[0] = '{'
+// appendStripped appends the members of meta that pass on, as an object that is
+// still open.
+func appendStripped(dst, meta []byte) []byte {
+	dst = append(dst, '{')
 	for key, value := range wire.Members(meta) {
-		name := string(key)
-		if bytes.IndexByte(key, '\\') >= 0 {
-			name = wire.Unescape(key)
-		}
-		if hopByHop(name) {
+		if hopByHop(key) {
 			continue
 		}
-		if len(out) > 1 {
-			out = append(out, ',')
+		if dst[len(dst)-1] != '{' {
+			dst = append(dst, ',')
 		}
-		out = append(append(append(out, '"'), key...), `":`...)
-		out = append(out, value...)
+		dst = append(append(append(dst, '"'), key...), `":`...)
+		dst = append(dst, value...)
 	}
-	return out
+	return dst
 }
 
-func hopByHop(key string) bool {
-	return strings.HasPrefix(key, wire.MetaPrefix) || key == wire.MetaProgressToken || key == wire.MetaJunctorVersion
+// hopByHop says whether a key of _meta, as it is written, is for one hop alone.
+func hopByHop(key []byte) bool {
+	if bytes.IndexByte(key, '\\') >= 0 {
+		key = []byte(wire.Unescape(key))
+	}
+	return bytes.HasPrefix(key, []byte(wire.MetaPrefix)) && string(key) != wire.MetaImmediateResponse || string(key) == wire.MetaProgressToken || string(key) == wire.MetaJunctorVersion
 }
 
-// appendMember adds a member to an object that is still open.
-func appendMember(dst []byte, key string, value []byte) []byte {
-	if len(dst) > 1 {
+// appendMember adds a member to an object that is still open: a text, or raw JSON.
+func appendMember(dst []byte, key, text string, raw []byte) []byte {
+	if dst[len(dst)-1] != '{' {
 		dst = append(dst, ',')
 	}
-	dst = wire.AppendString(dst, key)
-	return append(append(dst, ':'), value...)
+	dst = append(wire.AppendString(dst, key), ':')
+	if raw != nil {
+		return append(dst, raw...)
+	}
+	return wire.AppendString(dst, text)
 }
 
+// nothing is what a client declares that can nothing.
+var nothing = []byte(`{}`) //nolint:gochecknoglobals // never changed
+
 // declared is what is told a server of a caller's capabilities: what the caller
-// declared, without what we do not carry.
-func declared(caps []byte) []byte {
-	if len(caps) == 0 || caps[0] != '{' {
-		return []byte(`{}`)
+// declared, without what we do not carry, which is tasks that a client works on,
+// and whether this call may become one that the server works on.
+func declared(caps []byte, tasks bool) []byte {
+	if len(caps) <= len(nothing) || caps[0] != '{' {
+		if !tasks {
+			return nothing
+		}
+		caps = nothing
 	}
 	extensions := wire.Get(caps, "extensions")
-	if wire.Get(caps, "tasks") == nil && wire.Get(extensions, tasksExtension) == nil {
+	has := wire.Get(extensions, wire.ExtensionTasks) != nil
+	switch {
+	case wire.Get(caps, "tasks") == nil && has == tasks:
 		return caps
-	}
-	if extensions == nil {
+	case has == tasks:
 		return wire.AppendObject(nil, caps, []string{"tasks"})
+	case tasks:
+		extensions = wire.AppendObject(nil, object(extensions), nil, wire.Member{Key: wire.ExtensionTasks, Value: []byte(`{}`)})
+	default:
+		extensions = wire.AppendObject(nil, extensions, []string{wire.ExtensionTasks})
 	}
-	return wire.AppendObject(nil, caps, []string{"tasks"},
-		wire.Member{Key: "extensions", Value: wire.AppendObject(nil, extensions, []string{tasksExtension})})
+	return wire.AppendObject(nil, caps, []string{"tasks"}, wire.Member{Key: "extensions", Value: extensions})
 }
 
 // handshakeCaps are the capabilities that a legacy session begins with. What
 // only says that the client's roots may change is left out: nobody would tell.
 func handshakeCaps(caps []byte) []byte {
-	caps = declared(caps)
+	caps = declared(caps, false)
 	if roots := wire.Get(caps, "roots"); roots != nil {
 		caps = wire.AppendObject(nil, caps, nil, wire.Member{Key: "roots", Value: []byte(`{}`)})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -34,6 +35,7 @@ type call struct {
 	qmu       sync.Mutex
 	questions []*question // that have no answer yet
 	lastKey   int
+	prefix    string // of keys
 
 	timer *time.Timer // while parked; under Server.mu
 }
@@ -54,13 +56,13 @@ func (s *Server) start(ctx context.Context, req *catalog.Request, a access, sink
 	c := &call{
 		s: s, can: abilitiesOf(req.Caller.Capabilities), who: req.Principal,
 		asked: make(chan struct{}, 1), done: make(chan struct{}),
-		caller: caller{level: wire.Severity(req.Caller.LogLevel), token: token, progress: token != ""},
+		caller: caller{level: wire.Severity(req.Caller.LogLevel), token: token, progress: token != "", keep: true},
 	}
 	// The call outlives the request that began it, and so must what it needs of it.
 	kept := keep(req)
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	c.cancel = cancel
-	started := s.tasks.start(func() {
+	started := s.jobs.start(func() {
 		defer close(c.done)
 		defer cancel()
 		defer context.AfterFunc(s.ctx, cancel)() //nolint:contextcheck // the server's end is the call's, too
@@ -70,7 +72,7 @@ func (s *Server) start(ctx context.Context, req *catalog.Request, a access, sink
 		cancel()
 		return catalog.Result{}, junctor.Errorf(junctor.CodeUnavailable, "server %s was removed or is being changed; try again", s.o.ID)
 	}
-	return c.wait(ctx, kept.Kind, sink)
+	return c.wait(ctx, kept, sink)
 }
 
 // keep copies what belongs to the caller only until Do returns.
@@ -91,7 +93,7 @@ func keep(req *catalog.Request) *catalog.Request {
 }
 
 // wait gives the end of the call, or the questions that came before it.
-func (c *call) wait(ctx context.Context, kind junctor.Kind, sink catalog.Sink) (catalog.Result, error) {
+func (c *call) wait(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
 	c.hear(sink)
 	defer c.hear(nil)
 	select {
@@ -105,7 +107,7 @@ func (c *call) wait(ctx context.Context, kind junctor.Kind, sink catalog.Sink) (
 			if body := c.requests(); body != nil {
 				return c.s.park(c, body)
 			}
-			return c.wait(ctx, kind, sink) // the server took them back
+			return c.wait(ctx, req, sink) // the server took them back
 		case <-c.done:
 		case <-ctx.Done():
 		}
@@ -121,7 +123,7 @@ func (c *call) wait(ctx context.Context, kind junctor.Kind, sink catalog.Sink) (
 	if c.err != nil {
 		return catalog.Result{}, c.err
 	}
-	return c.s.shape(kind, c.body, c.late)
+	return c.s.shape(req, c.body, c.late)
 }
 
 // ask implements peer: it waits until the client has answered.
@@ -136,7 +138,7 @@ func (c *call) ask(ctx context.Context, method string, params []byte) ([]byte, e
 	}
 	c.qmu.Lock()
 	c.lastKey++
-	q.key = "q" + strconv.Itoa(c.lastKey)
+	q.key = c.prefix + "q" + strconv.Itoa(c.lastKey)
 	c.questions = append(c.questions, q)
 	c.qmu.Unlock()
 	c.signal()
@@ -176,7 +178,7 @@ func stripParams(params []byte) []byte {
 	if meta == nil {
 		return params
 	}
-	if kept := append(stripMeta(meta), '}'); len(kept) > 2 {
+	if kept := append(appendStripped(nil, meta), '}'); len(kept) > 2 {
 		return wire.AppendObject(nil, params, nil, wire.Member{Key: "_meta", Value: kept})
 	}
 	return wire.AppendObject(nil, params, []string{"_meta"})
@@ -248,6 +250,14 @@ func (s *Server) unpark(handle string) *call {
 	return c
 }
 
+// Holds says whether a call waits here for the input that comes with a state.
+func (s *Server) Holds(state string) bool {
+	handle, ok := strings.CutPrefix(state, stateParked)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return ok && s.parked[handle] != nil
+}
+
 // lapse ends a call whose client did not come back.
 func (s *Server) lapse(handle string) {
 	if c := s.unpark(handle); c != nil {
@@ -267,5 +277,5 @@ func (s *Server) resume(ctx context.Context, req *catalog.Request, sink catalog.
 	}
 	c.hear(sink)
 	c.answer(req.Input.Responses)
-	return c.wait(ctx, req.Kind, sink)
+	return c.wait(ctx, req, sink)
 }

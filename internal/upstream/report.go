@@ -41,16 +41,27 @@ type Report struct {
 // server offers. The error is why that failed; the report says at which step,
 // and what to do.
 func (s *Server) Probe(ctx context.Context) (Report, error) {
+	fresh := &opener{o: &s.o, mirrors: s.opener.mirrors}
+	return s.examine(ctx, fresh, func(_ access, l link, _ *listed, _ time.Duration) { _ = l.close() })
+}
+
+// Begin is Probe for a server that nobody has used yet: a modern link, and the
+// list that was read on it, are kept for whoever comes first.
+func (s *Server) Begin(ctx context.Context) (Report, error) { return s.examine(ctx, s.opener, s.adopt) }
+
+// examine opens a link and lists what is behind it. Where both worked, keep has
+// them.
+func (s *Server) examine(ctx context.Context, how *opener, keep func(access, link, *listed, time.Duration)) (Report, error) {
 	var reached milestones
 	begun := time.Now()
-	l, err := s.probe(reached.trace(ctx))
+	a, l, err := s.reach(reached.trace(ctx), how)
 	var report Report
 	if err == nil {
 		report.State.describe(l)
 		report.State.Latency = time.Since(begun)
 		listing, cancel := context.WithTimeout(ctx, s.o.Timeouts.List)
 		defer cancel()
-		o, _, listErr := s.list(listing, l)
+		o, ttl, listErr := s.list(listing, l)
 		if err = listErr; err == nil {
 			report.State.Connected, report.State.LastSeen = true, s.o.Now()
 			report.State.count(o)
@@ -61,8 +72,10 @@ func (s *Server) Probe(ctx context.Context) (Report, error) {
 					s.tell(catalog.Event{Kind: catalog.EventChanged})
 				}
 			}
+			keep(a, l, newListed(o, s.o.Now(), ttl), report.State.Latency)
+		} else {
+			_ = l.close()
 		}
-		_ = l.close()
 		reached.protocol = true
 	}
 	if report.State.Transport == "" {
@@ -84,17 +97,43 @@ func (s *Server) Probe(ctx context.Context) (Report, error) {
 	return report, err
 }
 
-// probe opens a link that belongs to nobody. It declares everything, to be shown
+// reach opens a link that belongs to nobody. It declares everything, to be shown
 // everything, and answers nothing.
-func (s *Server) probe(ctx context.Context) (link, error) {
+func (s *Server) reach(ctx context.Context, how *opener) (access, link, error) {
 	a, err := s.access(ctx, nil, &catalog.Caller{Capabilities: []byte(anything)})
 	if err != nil {
-		return nil, err
+		return a, nil, err
 	}
 	attempt, cancel := context.WithTimeout(ctx, s.o.Timeouts.Connect)
 	defer cancel()
-	fresh := &opener{o: &s.o, mirrors: s.opener.mirrors}
-	return fresh.open(attempt, opening{declared: a.caps, credentials: a.header, most: math.MaxInt})
+	l, err := how.open(attempt, opening{declared: a.caps, credentials: a.header, most: math.MaxInt})
+	return a, l, err
+}
+
+// adopt makes a modern link the session of all, unless there is one by now. A
+// legacy one has declared what no caller has, so it is of no use to any.
+func (s *Server) adopt(a access, l link, known *listed, took time.Duration) {
+	if !l.modern() {
+		_ = l.close()
+		return
+	}
+	s.offers.Store(known)
+	s.breaker.succeeded(a.credentials)
+	s.saw(l, took, nil)
+	everybody := access{credentials: a.credentials, apart: a.apart}
+	sess := &session{keys: []string{everybody.key(true)}, credentials: a.credentials, ready: make(chan struct{}), link: l, used: s.o.Now()}
+	close(sess.ready)
+	s.mu.Lock()
+	spare := s.closed || s.sessions[sess.keys[0]] != nil
+	if !spare {
+		s.sessions[sess.keys[0]] = sess
+		s.live[sess] = struct{}{}
+		s.tidyLater()
+	}
+	s.mu.Unlock()
+	if spare {
+		_ = l.close()
+	}
 }
 
 // probeError is err as an Error whose message holds what the server said.

@@ -19,25 +19,30 @@ type Server struct {
 	opener  *opener
 	breaker breaker
 
-	tokens   atomic.Uint64
-	isolated atomic.Pointer[string] // why; nil is not
-	offers   atomic.Pointer[listed]
-	reading  chan struct{} // holds one while the offer is read
+	outbounds  sync.Pool
+	tokens     atomic.Uint64
+	isolated   atomic.Pointer[string] // why; nil is not
+	offers     atomic.Pointer[listed]
+	lastDigest atomic.Pointer[digested]
+	reading    chan struct{} // holds one while the offer is read
 
 	conditional conditional
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
-	tasks  tasks
+	jobs   jobs
 
-	mu       sync.Mutex
-	closed   bool
-	sessions map[string]*session
-	live     map[*session]struct{} // those with links that are not closed
-	tidying  *time.Timer
-	followed *session // whose stream is listened to; it may be over
-	parked   map[string]*call
-	state    State
+	mu          sync.Mutex
+	closed      bool
+	sessions    map[string]*session
+	live        map[*session]struct{}     // those with links that are not closed
+	own         map[string]map[string]int // URIs that callers wait to hear of on their own sessions, by the session's key
+	tidying     *time.Timer
+	followed    *session // whose stream is listened to; it may be over
+	parked      map[string]*call
+	taskCalls   map[string]*call // that wait for the results of tasks, by the server's id
+	openedTasks map[string]openedTask
+	state       State
 
 	watch watch
 }
@@ -50,7 +55,8 @@ func New(o Options) (*Server, error) {
 	o.setDefaults()
 	s := &Server{
 		o: o, info: o.clientInfo(), reading: make(chan struct{}, 1), breaker: breaker{id: o.ID, now: o.Now},
-		sessions: map[string]*session{}, live: map[*session]struct{}{}, parked: map[string]*call{},
+		sessions: map[string]*session{}, live: map[*session]struct{}{}, own: map[string]map[string]int{}, parked: map[string]*call{},
+		taskCalls: map[string]*call{}, openedTasks: map[string]openedTask{},
 		watch: newWatch(),
 	}
 	s.opener = &opener{o: &s.o, mirrors: func(tool string) []wire.ParamHeader { return s.tools()[tool].headers }}
@@ -61,6 +67,9 @@ func New(o Options) (*Server, error) {
 	if o.Known != nil {
 		s.offers.Store(newListed(o.Known, time.Time{}, 0))
 		s.conditional.tools = slices.DeleteFunc(slices.Clone(o.Known.Tools), func(t catalog.ToolDef) bool { return !t.Conditional })
+		if len(s.conditional.tools) > 0 {
+			s.conditional.plain = without(o.Known.Tools, s.conditional.tools)
+		}
 	}
 	return s, nil
 }
@@ -79,7 +88,7 @@ func (s *Server) Close() {
 	}
 	s.mu.Unlock()
 	s.cancel()
-	s.tasks.close()
+	s.jobs.close()
 	s.mu.Lock()
 	left := make([]*session, 0, len(s.live))
 	for sess := range s.live {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -210,6 +212,46 @@ func TestLegacyServerAsks(t *testing.T) {
 				t.Errorf("asked a client that cannot be asked: %s, %v", res.Body, err)
 			}
 		})
+	}
+}
+
+// What a server says while its caller is away to answer it comes with the rest.
+func TestNotesWhileTheCallerAnswers(t *testing.T) {
+	t.Parallel()
+	p := newPeer()
+	told := make(chan struct{})
+	p.AddTool(&mcp.Tool{Name: "talk", InputSchema: map[string]any{"type": "object"}}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		say := func(n float64) {
+			_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: n})
+		}
+		say(1)
+		var asking sync.WaitGroup
+		asking.Go(func() {
+			_, _ = r.Session.Elicit(ctx, &mcp.ElicitParams{Message: "?", RequestedSchema: map[string]any{"type": "object"}})
+		})
+		select {
+		case <-told: // the caller has been told that it is asked
+			say(2)
+			say(3)
+		case <-ctx.Done():
+		}
+		asking.Wait()
+		return text("done"), nil
+	})
+	s := newServer(t, p.legacy(t, nil))
+	req := toolCall("talk", `{}`)
+	req.Caller.Capabilities, req.Caller.Progress = []byte(everyone), true
+	var heard notes
+	res, err := s.Do(ctxFor(t), req, &heard)
+	if err != nil || !res.Input {
+		t.Fatalf("%s, %v", res.Body, err)
+	}
+	close(told)
+	if res, err = s.Do(ctxFor(t), retry(req, res, func(string, string) string { return `{"action":"decline"}` }), &heard); err != nil || res.Input {
+		t.Fatalf("%s, %v", res.Body, err)
+	}
+	if want := []string{`{"progress":1}`, `{"progress":2}`, `{"progress":3}`}; !slices.Equal(heard.progress, want) {
+		t.Errorf("heard %q", heard.progress)
 	}
 }
 

@@ -21,22 +21,24 @@ const (
 
 // session is a link and who uses it.
 type session struct {
-	keys        []string // under which it is in the table
-	credentials string   // which ones, as a digest
-	who         string   // whose it is; "" is everybody's
-	client      string   // of which client session; "" is of none
+	credentials string // which ones, as a digest
 	ready       chan struct{}
 	link        link  // once ready
 	err         error // once ready: why there is none
 	levels      levels
 	asking      bool        // the server may ask on it
 	introduced  atomic.Bool // its first call has come
+	hearing     atomic.Bool // its own stream is listened to
 	closing     sync.Once
 
 	// Under Server.mu.
-	calls int
-	used  time.Time
-	gone  bool // no longer in the table: closed with its last call
+	keys   []string // under which it is in the table
+	access access   // whose it is
+	users  users
+	calls  int
+	used   time.Time
+	tasks  map[string]time.Time // under way on it, and until when that is to be thought
+	gone   bool                 // no longer in the table: closed with its last call
 }
 
 func (sess *session) opening() bool {
@@ -100,7 +102,7 @@ func (s *Server) find(a access) (sess, first *session, err error) {
 			case other.credentials != a.credentials:
 			case a.nobody:
 				sess = other
-			case known != mannerLegacy && other.who == a.who && other.opening():
+			case known != mannerLegacy && other.access.who == a.who && other.opening():
 				return nil, other, nil // a modern one is shared whatever its callers declare
 			}
 		}
@@ -111,6 +113,7 @@ func (s *Server) find(a access) (sess, first *session, err error) {
 		}
 	}
 	sess.calls++
+	sess.users.add(a.user, a.party)
 	return sess, nil, nil
 }
 
@@ -126,13 +129,13 @@ func (s *Server) begin(key string, a access) (*session, error) {
 		}
 	}
 	sess := &session{
-		keys: []string{key}, credentials: a.credentials, who: a.who, client: a.client, ready: make(chan struct{}), used: s.o.Now(),
+		keys: []string{key}, access: a, credentials: a.credentials, ready: make(chan struct{}), used: s.o.Now(), levels: levels{setting: make(chan struct{}, 1)},
 		asking: abilitiesOf(a.caps).any(),
 	}
 	s.sessions[key] = sess
 	s.live[sess] = struct{}{}
 	// Opening goes on when the caller who began it is gone: others may wait.
-	s.tasks.start(func() { s.openLink(sess, a) })
+	s.jobs.start(func() { s.openLink(sess, a) })
 	s.tidyLater()
 	return sess, nil
 }
@@ -151,9 +154,10 @@ func (s *Server) open() int {
 // openLink opens the link of a session.
 func (s *Server) openLink(sess *session, a access) {
 	begun := time.Now()
-	l, err := s.connect(s.ctx, opening{declared: a.caps, credentials: a.header, most: s.most(), ambiguous: s.ambiguous(a)})
+	l, err := s.connect(s.ctx, opening{declared: a.caps, credentials: a.header, most: s.most(), ambiguous: s.ambiguous(sess, a)})
 	if err != nil {
 		s.breaker.failed(a.credentials, err)
+		s.refused(err)
 		s.saw(nil, 0, err)
 		sess.err = err
 		close(sess.ready)
@@ -169,15 +173,18 @@ func (s *Server) openLink(sess *session, a access) {
 		s.sessions[key] = sess
 	}
 	s.mu.Unlock()
-	if h, ok := l.(*httpLink); ok && !l.modern() && abilitiesOf(a.caps).any() {
-		// Such a server may ask on the session's own stream, which has to be
-		// there before the first call.
-		s.tasks.start(func() { _ = h.listen(s.ctx, nil, deaf{}) })
-		awaitStream(s.ctx, l)
+	subscribed := s.owned(sess)
+	if sess.asking || a.who != "" || len(subscribed) > 0 {
+		// The server may ask and tell on the session's own stream, which has to
+		// be there before the first call.
+		s.hearAlong(sess)
+	}
+	for _, uri := range subscribed {
+		_ = s.subscribeLegacy(s.ctx, l, uri, true) // as before, or not at all
 	}
 	close(sess.ready)
 	if sess.asking {
-		s.tasks.start(func() { s.lookAround(s.ctx, l, a.caps) })
+		s.jobs.start(func() { s.lookAround(s.ctx, l) })
 	}
 	s.wakeUp()
 }
@@ -186,7 +193,7 @@ func (s *Server) openLink(sess *session, a access) {
 type deaf struct{}
 
 func (deaf) note(string, []byte) {}
-func (deaf) ask(context.Context, string, []byte) ([]byte, error) {
+func (deaf) ask(context.Context, string, []byte) ([]byte, error) { //nolint:unparam // as peer wants it
 	return nil, &wire.Error{Code: wire.CodeInternal, Message: "nobody is there to answer"}
 }
 
@@ -250,7 +257,7 @@ func (s *Server) remove(sess *session) {
 
 // shut closes the link of a session that nobody uses, in the background.
 func (s *Server) shut(sess *session) {
-	s.tasks.start(func() {
+	s.jobs.start(func() {
 		<-sess.ready
 		s.closeLink(sess)
 	})
@@ -270,6 +277,9 @@ func (s *Server) closeLink(sess *session) {
 // listensOn says whether somebody waits to hear of resources by way of a session;
 // mu is held.
 func (s *Server) listensOn(sess *session) bool {
+	if len(s.own[sess.keys[0]]) > 0 {
+		return true
+	}
 	if s.followed != sess {
 		return false
 	}
@@ -281,7 +291,7 @@ func (s *Server) listensOn(sess *session) bool {
 func (s *Server) evict() bool {
 	var oldest *session
 	for _, sess := range s.sessions {
-		if sess.calls == 0 && !sess.opening() && !s.listensOn(sess) && (oldest == nil || sess.used.Before(oldest.used)) {
+		if sess.calls == 0 && !sess.opening() && !s.listensOn(sess) && !s.works(sess) && (oldest == nil || sess.used.Before(oldest.used)) {
 			oldest = sess
 		}
 	}
@@ -306,12 +316,19 @@ func (s *Server) tidy() {
 	s.tidying = nil
 	oldest := s.o.Now().Add(-s.o.Timeouts.Idle)
 	for _, sess := range s.sessions {
-		if sess.calls == 0 && !sess.used.After(oldest) && !s.listensOn(sess) {
+		if sess.calls == 0 && !sess.used.After(oldest) && !s.listensOn(sess) && !s.works(sess) {
 			s.retire(sess)
 		}
 	}
 	if len(s.sessions) > 0 {
 		s.tidyLater()
+	}
+}
+
+// refused says so where err is that the server did not take our credentials.
+func (s *Server) refused(err error) {
+	if s.o.Refused != nil && junctor.CodeOf(err) == junctor.CodeUnauthenticated {
+		s.o.Refused()
 	}
 }
 
@@ -324,6 +341,7 @@ func (s *Server) ended(sess *session, took time.Duration, err error) {
 		return
 	}
 	s.breaker.failed(sess.credentials, err)
+	s.refused(err)
 	if code := junctor.CodeOf(err); counts(err) || code == junctor.CodeUnauthenticated {
 		s.saw(sess.link, took, err)
 	}

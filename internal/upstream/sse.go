@@ -22,7 +22,7 @@ type sseLink struct {
 
 	flights flights
 	asks    asks
-	work    tasks // the stream's reader, and what is to be told at the end
+	work    jobs // the stream's reader, and what is to be told at the end
 
 	ctx    context.Context // of the link
 	cancel context.CancelFunc
@@ -106,7 +106,7 @@ func (l *sseLink) read(body io.ReadCloser, endpoint chan<- string) {
 			endpoint <- l.resolve(string(e.Data))
 			endpoint = nil
 		case len(e.Data) > 0 && (e.Name == "" || e.Name == "message"):
-			if err := eachMessage(bytes.Clone(e.Data), l.heard); err != nil {
+			if err := eachMessage(&wire.Message{}, bytes.Clone(e.Data), l.heard); err != nil {
 				l.o.Logger.Warn("a server sent what is no JSON-RPC message", "server", l.o.ID, "error", err)
 			}
 		}

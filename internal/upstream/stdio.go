@@ -117,7 +117,7 @@ func (l *stdioLink) greet(ctx context.Context, declared []byte) error {
 			return nil
 		}
 	case refused && isModernError(own) && !speaksLegacy(own):
-		return junctor.Errorf(junctor.CodeUpstream, "server %s speaks only protocol versions that are not spoken here: %s", l.o.ID, clip(own.Message))
+		return junctor.Errorf(junctor.CodeUpstream, "server %s speaks only protocol versions that are not spoken here: %s", l.o.ID, l.o.said(own.Message))
 	case refused:
 	case over(err), ctx.Err() != nil:
 		return l.failed(ctx, err, errDied)
@@ -153,7 +153,7 @@ func (l *stdioLink) initialize(ctx context.Context, declared []byte) error {
 // refusal puts the server's own error in words.
 func (l *stdioLink) refusal(err error) error {
 	if own, refused := errors.AsType[*wire.Error](err); refused {
-		return junctor.Errorf(junctor.CodeUpstream, "server %s refused to be initialized: %s", l.o.ID, clip(own.Message))
+		return junctor.Errorf(junctor.CodeUpstream, "server %s refused to be initialized: %s", l.o.ID, l.o.said(own.Message))
 	}
 	return err
 }

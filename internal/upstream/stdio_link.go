@@ -25,7 +25,7 @@ type stdioLink struct {
 
 	flights flights
 	asks    asks
-	work    tasks // what is still to be told to the server
+	work    jobs // what is still to be told to the server
 
 	ctx    context.Context // of the link
 	cancel context.CancelFunc
@@ -136,7 +136,7 @@ func (l *stdioLink) read() {
 		case m.Parse(line) == nil:
 			m.Result, m.Error = bytes.Clone(m.Result), bytes.Clone(m.Error)
 			l.heard(&m)
-		case wire.IsBatch(line) && eachMessage(bytes.Clone(line), l.heard) == nil:
+		case wire.IsBatch(line) && eachMessage(&m, bytes.Clone(line), l.heard) == nil:
 		default:
 			// Many servers print to their output by mistake: let people see it.
 			_, _ = l.said.Write(append(bytes.Clone(line), '\n'))

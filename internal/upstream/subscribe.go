@@ -56,6 +56,12 @@ func (v *subscriptions) remove(uri string) (last bool) {
 	return true
 }
 
+func (v *subscriptions) has(uri string) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.counts[uri] > 0
+}
+
 func (v *subscriptions) uris() ([]string, uint64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -144,6 +150,11 @@ func (s *Server) subscription(ctx context.Context, req *catalog.Request) (catalo
 		return catalog.Result{}, junctor.AsError(ctx.Err())
 	}
 	done := catalog.Result{Body: []byte(`{}`)}
+	if own, err := s.subscribeOwn(ctx, req); err != nil {
+		return catalog.Result{}, s.failure(req, err)
+	} else if own {
+		return done, nil
+	}
 	if req.Unsubscribe {
 		if v.remove(req.Name) {
 			_ = s.setSubscription(ctx, req.Name, false, 0) // nobody hears of it from here on anyway

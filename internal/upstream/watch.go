@@ -59,7 +59,7 @@ func (s *Server) Watch(notify func(catalog.Event)) {
 // follow starts to follow the server in the background; watch.mu is held.
 func (s *Server) follow() {
 	if !s.watch.started {
-		s.watch.started = s.tasks.start(s.following)
+		s.watch.started = s.jobs.start(s.following)
 	}
 }
 
@@ -266,7 +266,7 @@ func (e *listening) start(ctx context.Context, s *Server, l link) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended, done := make(chan error, 1), make(chan struct{})
 	e.cancel, e.ended, e.done = cancel, ended, done
-	started := s.tasks.start(func() {
+	started := s.jobs.start(func() {
 		defer close(done)
 		ended <- l.listen(ctx, params, &ear{s: s, gen: gen})
 	})
@@ -320,7 +320,7 @@ func (e *ear) note(method string, params []byte) {
 	case wire.NoteToolsListChanged, wire.NotePromptsListChanged, wire.NoteResourcesListChanged:
 		e.s.announced(method)
 	case wire.NoteResourceUpdated:
-		if uri, ok := wire.String(wire.Get(params, "uri")); ok {
+		if uri, ok := wire.String(wire.Get(params, "uri")); ok && e.s.watch.subs.has(uri) {
 			e.s.tell(catalog.Event{Kind: catalog.EventUpdated, URI: uri})
 		}
 	case wire.NoteSubscriptionsAcknowledged:

@@ -14,7 +14,8 @@ type Member struct {
 // AppendObject appends a copy of obj without the members named in drop and with
 // add at its end; a key in add replaces the member that has it, and the last one
 // counts where add names a key twice. Whatever stays, stays byte for byte, in its
-// order. An obj that is nil, or no object, counts as {}.
+// order. An obj that is nil, or no object, counts as {}. dst may be obj[:0:len(obj)]:
+// then obj is used up, and its own bytes are the result wherever that fits.
 func AppendObject(dst, obj []byte, drop []string, add ...Member) []byte {
 	dst = append(dst, '{')
 	empty := true

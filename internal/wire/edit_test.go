@@ -175,3 +175,25 @@ func TestReplace(t *testing.T) {
 		}
 	}
 }
+
+// An object may be changed where it stands, and nothing behind it is touched.
+func TestAppendObjectInPlace(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		obj := []byte(rawObject().Draw(t, "object"))
+		drop := rapid.SliceOf(rapid.SampledFrom([]string{"a", "b", "e", "_meta"})).Draw(t, "drop")
+		var add []Member
+		for _, key := range rapid.SliceOf(rapid.SampledFrom([]string{"a", "c", "new"})).Draw(t, "add") {
+			add = append(add, Member{key, []byte(rawValue().Draw(t, "value"))})
+		}
+		want := AppendObject(nil, obj, drop, add...)
+		room := append(bytes.Clone(obj), "behind it"...)
+		own := room[:len(obj)]
+		if got := AppendObject(own[:0:len(own)], own, drop, add...); !bytes.Equal(got, want) {
+			t.Fatalf("%s in place, %s in a copy", got, want)
+		}
+		if string(room[len(obj):]) != "behind it" {
+			t.Fatalf("what stood behind is %q", room[len(obj):])
+		}
+	})
+}

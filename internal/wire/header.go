@@ -65,8 +65,8 @@ func visible(v string) error {
 func trimSpace(s string) string { return strings.Trim(s, " \t") }
 
 // CheckHeaders compares the headers of a modern POST with its body. Version and
-// method must be there on every request, the name on tools/call, prompts/get and
-// resources/read; on a notification, what is there must be right. It gives nil,
+// method must be there on every request, the name on tools/call, prompts/get,
+// resources/read and of tasks; on a notification, what is there must be right. It gives nil,
 // or the CodeHeaderMismatch that names the header and both values.
 func CheckHeaders(h http.Header, m *Message) *Error {
 	required := m.Kind == Request
@@ -83,6 +83,8 @@ func CheckHeaders(h http.Header, m *Message) *Error {
 		return mirror(h, HeaderName, m.Name, m.HasName, required, true)
 	case MethodResourcesRead:
 		return mirror(h, HeaderName, m.URI, m.HasURI, required, true)
+	case MethodTasksGet, MethodTasksUpdate, MethodTasksCancel:
+		return mirror(h, HeaderName, m.TaskID, m.HasTaskID, required, true)
 	}
 	return nil
 }

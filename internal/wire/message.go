@@ -44,6 +44,9 @@ type Message struct {
 	HasName         bool
 	URI             string // resources/read, resources/subscribe, resources/unsubscribe
 	HasURI          bool
+	TaskID          string // tasks/get, tasks/result, tasks/update, tasks/cancel
+	HasTaskID       bool
+	Task            []byte // object: tools/call of 2025-11-25, to have a task made of it
 	Arguments       []byte // object: tools/call, prompts/get
 	Version         string // of the tool, on the plain door
 	Cursor          string // lists

@@ -57,6 +57,8 @@ const (
 	MetaServerInfo         = MetaPrefix + "serverInfo"
 	MetaLogLevel           = MetaPrefix + "logLevel"
 	MetaSubscriptionID     = MetaPrefix + "subscriptionId"
+	MetaRelatedTask        = MetaPrefix + "related-task"             // legacy
+	MetaImmediateResponse  = MetaPrefix + "model-immediate-response" // legacy: not of one hop, but for the model
 	MetaProgressToken      = "progressToken"
 	MetaJunctorVersion     = "junctor/version" // which version of a tool is meant
 	MetaJunctorRoles       = "junctor/roles"   // in a tool's definition: the roles that it is for
@@ -72,6 +74,18 @@ const (
 	ResultComplete      = "complete"
 	ResultInputRequired = "input_required"
 	ResultTask          = "task"
+)
+
+// ExtensionTasks is the modern form of tasks, as capabilities name it.
+const ExtensionTasks = "io.modelcontextprotocol/tasks"
+
+// States of a task. The last three are ends.
+const (
+	TaskWorking       = "working"
+	TaskInputRequired = "input_required"
+	TaskCompleted     = "completed"
+	TaskFailed        = "failed"
+	TaskCancelled     = "cancelled"
 )
 
 // intern gives b as a string without allocating one for the words that nearly

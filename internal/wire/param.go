@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"slices"
@@ -21,6 +22,9 @@ type ParamHeader struct {
 // than string, integer and boolean, or a place that is not reached through
 // properties alone.
 func ParamHeaders(inputSchema []byte) ([]ParamHeader, error) {
+	if !bytes.Contains(inputSchema, []byte(annotation)) && !bytes.Contains(inputSchema, []byte(`\u`)) {
+		return nil, nil // as nearly all: catalogs of thousands of tools are read at a start
+	}
 	var found []ParamHeader
 	err := annotations(inputSchema, nil, true, 0, &found)
 	if err != nil {

@@ -25,6 +25,10 @@ func (m *Message) scanParams(s *scanner) {
 			m.HasName = m.text(&m.Name, raw, "params.name")
 		case "uri":
 			m.HasURI = m.text(&m.URI, raw, "params.uri")
+		case "taskId":
+			m.HasTaskID = m.text(&m.TaskID, raw, "params.taskId")
+		case "task":
+			m.object(&m.Task, raw, "params.task")
 		case "arguments":
 			m.object(&m.Arguments, raw, "params.arguments")
 		case "version":
@@ -60,7 +64,7 @@ func (m *Message) scanParams(s *scanner) {
 		case "_meta":
 			m.object(&m.Meta, raw, "params._meta")
 		default:
-			m.twin("params.", key, "name", "uri", "arguments", "_meta", "version", "ref", "inputResponses", "requestState", "requestId")
+			m.twin("params.", key, "name", "uri", "taskId", "task", "arguments", "_meta", "version", "ref", "inputResponses", "requestState", "requestId")
 		}
 	}
 }

@@ -38,10 +38,16 @@ func FindNode(t testing.TB) *Node {
 	return &Node{bin: bin, dir: dir}
 }
 
+// Bin is the path of the program.
+func (n *Node) Bin() string { return n.bin }
+
 // Module is the path of a file in an installed package.
 func (n *Node) Module(path string) string {
 	return filepath.Join(n.dir, "node_modules", filepath.FromSlash(path))
 }
+
+// Binary is the path of Node itself.
+func (n *Node) Binary() string { return n.bin }
 
 // Run runs a script that lies in test/node, or at an absolute path, and gives
 // what it printed and how it ended. Its stderr goes to the test's log.

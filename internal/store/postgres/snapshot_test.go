@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/junctor-mcp/junctor/internal/store"
 	"github.com/junctor-mcp/junctor/internal/store/postgres"
 	"github.com/junctor-mcp/junctor/internal/store/storetest"
 )
@@ -32,4 +33,15 @@ func TestSnapshots(t *testing.T) {
 	if v, err := before.Version(t.Context()); err != nil || v < 2 {
 		t.Errorf("version %d, %v", v, err)
 	}
+}
+
+func TestRecordsBecomePages(t *testing.T) {
+	t.Parallel()
+	at := server.Database(t)
+	old, err := postgres.Raw(t.Context(), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = old.Close() })
+	storetest.Paged(t, old, func() *store.Store { return open(t, at) })
 }

@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/junctor-mcp/junctor/internal/store"
 )
@@ -18,10 +17,7 @@ func TestAddingAuditAllocatesLittle(t *testing.T) {
 	line := `{"a":"` + strings.Repeat("b", 350) + `"}`
 	records := make([]store.AuditRecord, size)
 	for i := range records {
-		records[i] = store.AuditRecord{
-			Node: "n", Hash: fmt.Sprintf("%064x", i), Line: line, Time: time.UnixMicro(1), Phase: "end", Tenant: "acme",
-			Call: "0123456789abcdef0123456789abcdef", Server: "demo", Name: "echo", Subject: "ann", Status: "success",
-		}
+		records[i] = store.AuditRecord{Node: "n", Hash: fmt.Sprintf("%064x", i), Line: line}
 	}
 	seq := uint64(0)
 	add := func() {
@@ -42,7 +38,7 @@ func TestAddingAuditAllocatesLittle(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	count, bytes := float64(after.Mallocs-before.Mallocs)/(size*rounds), float64(after.TotalAlloc-before.TotalAlloc)/(size*rounds)
 	t.Logf("%.2f allocations and %.0f bytes a record", count, bytes)
-	if count > 1 || bytes > 256 {
-		t.Errorf("%.2f allocations and %.0f bytes a record; at most 1 and 256", count, bytes)
+	if count > 0.5 || bytes > 256 {
+		t.Errorf("%.2f allocations and %.0f bytes a record; at most 0.5 and 256", count, bytes)
 	}
 }

@@ -17,5 +17,5 @@ func (dialect) SelectRows(columns string) string {
 		}
 		b.WriteString("json_extract(r, '$[" + strconv.Itoa(i) + "]')")
 	}
-	return b.String() + " FROM (SELECT value AS r FROM json_each(?) LIMIT -1 OFFSET 0) WHERE true"
+	return b.String() + " FROM (SELECT value AS r FROM jsonb_each(?) LIMIT -1 OFFSET 0) WHERE true"
 }

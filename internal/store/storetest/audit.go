@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/store"
@@ -13,10 +12,7 @@ import (
 )
 
 func record(node string, seq uint64) store.AuditRecord {
-	return store.AuditRecord{
-		Node: node, Seq: seq, Hash: fmt.Sprintf("%064x", seq), Line: fmt.Sprintf(`{"b":%d,"a":"é \u0000 \\"}`, seq), Time: moment(0).Add(time.Duration(seq) * time.Second), //nolint:gosec // small
-		Phase: "start", Tenant: "acme", Call: fmt.Sprint("call", seq), Server: "demo", Name: "echo", Subject: "ann", Status: junctor.StatusRunning,
-	}
+	return store.AuditRecord{Node: node, Seq: seq, Hash: fmt.Sprintf("%064x", seq), Line: fmt.Sprintf(`{"b":%d,"a":"é \u0000 \\"}`, seq)}
 }
 
 func records(node string, from, to uint64) []store.AuditRecord {
@@ -48,7 +44,7 @@ func auditTests() map[string]func(*trial) {
 			ok(t, st.AddAudit(t.Context(), nil))
 			ok(t, st.AddAudit(t.Context(), records("b", 1, 3)))
 			ok(t, st.AddAudit(t.Context(), records("a", 1, 600)))
-			odd := store.AuditRecord{Node: "a", Seq: 601, Hash: "h", Line: strings.Repeat("x", 40_000), Time: moment(0)} // of no tenant
+			odd := store.AuditRecord{Node: "a", Seq: 601, Hash: "h", Line: strings.Repeat("x", 40_000)}
 			ok(t, st.AddAudit(t.Context(), []store.AuditRecord{odd}))
 			if diff := cmp.Diff(append(records("a", 1, 600), odd), stored(t, st, "a", 0)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -79,8 +75,25 @@ func auditTests() map[string]func(*trial) {
 			other = records("a", 499, 502)
 			other[1].Line = "other"
 			fails(t, st.AddAudit(t.Context(), other), junctor.CodeConflict)
+			// What could not be read back as it was is not taken.
+			fails(t, st.AddAudit(t.Context(), append(records("a", 501, 502), records("b", 503, 503)...)), junctor.CodeInvalid)
+			fails(t, st.AddAudit(t.Context(), append(records("a", 502, 502), records("a", 501, 501)...)), junctor.CodeInvalid)
+			fails(t, st.AddAudit(t.Context(), []store.AuditRecord{{Node: "a", Seq: 501, Hash: "h", Line: "two\nlines"}}), junctor.CodeInvalid)
+			fails(t, st.AddAudit(t.Context(), []store.AuditRecord{{Node: "a", Seq: 501, Hash: "two words", Line: "x"}}), junctor.CodeInvalid)
 			if n := must(st.AuditShipped(t.Context(), "a"))(t); n != 500 {
 				t.Errorf("a refused batch left %d", n)
+			}
+		},
+		"audit/pruned page by page": func(t *trial) {
+			st := t.open()
+			for seq := uint64(1); seq <= 300; seq++ { // more pages than one transaction takes
+				ok(t, st.AddAudit(t.Context(), records("a", seq, seq)))
+			}
+			if n := must(st.PruneAudit(t.Context(), "a", 290))(t); n != 290 {
+				t.Errorf("%d pruned", n)
+			}
+			if diff := cmp.Diff(records("a", 291, 300), stored(t, st, "a", 0)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
 			}
 		},
 		"audit/pruned from the beginning": func(t *trial) {

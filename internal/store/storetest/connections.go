@@ -14,7 +14,7 @@ import (
 func brought(id string) junctor.Server {
 	return junctor.Server{
 		ID: id, Tenant: junctor.DefaultTenant, Mode: junctor.ModeBYO, Title: "Notes", State: junctor.StateActive,
-		Owner: "key:k1", Private: true, Credential: "conn-1", Trusted: true,
+		Owner: "key:k1", Private: true, Credential: "conn-1", Trusted: true, Declared: "/etc/junctor.yaml",
 		Connection: junctor.Connection{
 			Transport: junctor.TransportHTTP, URL: "https://example.com/mcp", Command: []string{"a", "b c", "é"},
 			Env: map[string]string{"A": junctor.Masked}, Cwd: "/srv",
@@ -38,6 +38,11 @@ func connectionTests() map[string]func(*trial) {
 			if added.CreatedAt.IsZero() || !added.UpdatedAt.Equal(added.CreatedAt) {
 				t.Errorf("times: %+v", added)
 			}
+			off := brought("off")
+			off.State = junctor.StateInactive
+			if got := must(st.AddServer(t.Context(), off))(t); got.State != junctor.StateInactive {
+				t.Errorf("added switched off: %+v", got)
+			}
 			_, err := st.AddServer(t.Context(), brought("notes"))
 			fails(t, err, junctor.CodeConflict)
 			_, err = st.AddServer(t.Context(), brought("No_Id"))
@@ -59,7 +64,7 @@ func connectionTests() map[string]func(*trial) {
 			st := t.open().For(junctor.DefaultTenant)
 			was := must(st.AddServer(t.Context(), brought("notes")))(t)
 			one, two := was, was
-			one.Title, one.Credential, one.URL = "One", "conn-2", "https://example.org/mcp"
+			one.Title, one.Credential, one.URL, one.State = "One", "conn-2", "https://example.org/mcp", junctor.StateInactive
 			two.Title = "Two"
 			got := must(st.UpdateServer(t.Context(), one))(t)
 			if diff := cmp.Diff(one, got, ignoreTimes); diff != "" {

@@ -54,6 +54,9 @@ func (s *Set) Len() int { return len(s.secrets) }
 // Secret is the nth secret.
 func (s *Set) Secret(n int) string { return s.secrets[n] }
 
+// Name is the name of the nth secret.
+func (s *Set) Name(n int) string { return s.names[n] }
+
 // Hit is a place where a secret, or a half of it, was found. It does not show
 // the secret itself.
 type Hit struct {

@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"bytes"
 	"fmt"
 	"regexp"
 	"strings"
@@ -27,9 +28,9 @@ func (c *conn) endless() {
 func (c *conn) huge() {
 	const open, end = `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"`, `"}]}}`
 	c.say(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", HugeSize, open))
-	block := strings.Repeat("x", 1<<20)
+	block := bytes.Repeat([]byte("x"), 256<<10)
 	for left := HugeSize - len(open) - len(end); left > 0; left -= len(block) {
-		if !c.say(block[:min(left, len(block))]) {
+		if _, err := c.client.Write(block[:min(left, len(block))]); err != nil {
 			return
 		}
 	}

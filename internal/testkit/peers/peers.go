@@ -13,7 +13,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -40,7 +39,7 @@ func (w Way) Transport() string {
 	return "http"
 }
 
-// Server is a server on loopback.
+// Server is a running server.
 type Server struct {
 	URL  string
 	Addr string // host:port
@@ -76,11 +75,22 @@ type Counts struct {
 	Cancelled atomic.Int64 // that were cancelled while they ran
 }
 
-// Start serves until the test ends.
+// Start serves on loopback until the test ends.
 func Start(t testing.TB, way Way) *Server {
 	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return StartOn(t, way, l)
+}
+
+// StartOn serves on a listener until the test ends.
+func StartOn(t testing.TB, way Way, l net.Listener) *Server {
+	t.Helper()
 	s := &Server{Way: way, conns: map[net.Conn]http.ConnState{}}
-	sdk := New(&s.Seen)
+	gone := make(chan struct{})
+	sdk := New(&s.Seen, gone)
 	get := func(*http.Request) *mcp.Server { return sdk }
 	var h http.Handler
 	switch way {
@@ -96,10 +106,13 @@ func Start(t testing.TB, way Way) *Server {
 		t.Fatalf("peers: no way %q", way)
 	}
 	hs := httptest.NewUnstartedServer(h)
+	_ = hs.Listener.Close()
+	hs.Listener = l
 	hs.Config.ConnState = s.count
 	hs.Start()
 	s.URL, s.Addr = hs.URL, hs.Listener.Addr().String()
 	t.Cleanup(func() {
+		close(gone)
 		for ss := range sdk.Sessions() { // those whose end did not reach the server
 			_ = ss.Close()
 		}
@@ -127,12 +140,9 @@ type Tag struct {
 	Hold  bool   `json:"hold,omitempty"`  // then no answer, until the call is cancelled
 }
 
-// holdLimit ends a call that a test forgot.
-const holdLimit = time.Minute
-
-// New makes the server without a transport. Its tool tag answers with the nonce
+// New makes the server without a transport; calls that it holds end with gone. Its tool tag answers with the nonce
 // it was called with, its tool seen with how many calls there were.
-func New(seen *Counts) *mcp.Server {
+func New(seen *Counts, gone <-chan struct{}) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "peer", Version: "1"}, nil)
 	mcp.AddTool(s, &mcp.Tool{Name: "tag", Description: "says the nonce again"}, func(ctx context.Context, r *mcp.CallToolRequest, in Tag) (*mcp.CallToolResult, any, error) {
 		seen.Calls.Add(1)
@@ -145,12 +155,10 @@ func New(seen *Counts) *mcp.Server {
 			}
 		}
 		if in.Hold {
-			wait := time.NewTimer(holdLimit)
-			defer wait.Stop()
 			select {
 			case <-ctx.Done():
 				seen.Cancelled.Add(1)
-			case <-wait.C:
+			case <-gone:
 			}
 			return nil, nil, fmt.Errorf("held %s until it was cancelled", in.Nonce)
 		}
@@ -165,5 +173,5 @@ func New(seen *Counts) *mcp.Server {
 // Play is a server over stdio: call it in the TestMain of a binary that is its
 // own server.
 func Play(ctx context.Context) error {
-	return New(&Counts{}).Run(ctx, &mcp.StdioTransport{})
+	return New(&Counts{}, ctx.Done()).Run(ctx, &mcp.StdioTransport{})
 }

@@ -2,9 +2,9 @@ package upstream
 
 import "sync"
 
-// tasks are goroutines that somebody waits for at the end. After close none is
+// jobs are goroutines that somebody waits for at the end. After close none is
 // started.
-type tasks struct {
+type jobs struct {
 	mu     sync.Mutex
 	closed bool
 	group  sync.WaitGroup
@@ -12,7 +12,7 @@ type tasks struct {
 
 // start runs f in a goroutine of its own; it says false, and does not, once
 // close was called.
-func (t *tasks) start(f func()) bool {
+func (t *jobs) start(f func()) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
@@ -23,7 +23,7 @@ func (t *tasks) start(f func()) bool {
 }
 
 // close waits for what runs.
-func (t *tasks) close() {
+func (t *jobs) close() {
 	t.mu.Lock()
 	t.closed = true
 	t.mu.Unlock()

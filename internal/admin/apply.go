@@ -1,0 +1,139 @@
+package admin
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// maxApplyBody is as much as a file may hold, and room for another spelling.
+const maxApplyBody = 8 << 20
+
+// Applier makes an instance have what somebody describes, and says how the file
+// that describes it is doing. internal/app implements it.
+type Applier interface {
+	// Apply changes what differs. An error of one thing stands with it in the
+	// changes, and keeps no other away.
+	Apply(ctx context.Context, p *junctor.Principal, w Wanted) ([]Change, error)
+	File() FileState
+}
+
+// Wanted is what an instance is to have.
+type Wanted struct {
+	Servers []WantedServer
+	Prune   bool // take away what is not wanted
+	DryRun  bool // say what would change, and change nothing
+	Unseen  bool // store servers that were not reached
+}
+
+// WantedServer is a server that is to be there.
+type WantedServer struct {
+	ServerInput
+	Where string // in a file; "" where it came another way
+}
+
+// Action is what is done to make an instance have what is wanted.
+type Action string
+
+// The actions.
+const (
+	ActionAdd      Action = "add"
+	ActionChange   Action = "change"
+	ActionRemove   Action = "remove"
+	ActionConflict Action = "conflict" // it cannot be changed here: Error says why
+)
+
+// Change is one difference between what is wanted and what is there. It holds
+// no credential.
+type Change struct {
+	Kind   string        `json:"kind" doc:"What it is about: server."`
+	ID     string        `json:"id"`
+	Action Action        `json:"action" enum:"add,change,remove,conflict"`
+	Where  string        `json:"where,omitempty" doc:"In the file: name, line and column."`
+	Fields []FieldChange `json:"fields,omitempty" nullable:"false" doc:"What differs, with *** for credentials."`
+	Done   bool          `json:"done" doc:"It was made; with dry_run nothing is."`
+	Error  string        `json:"error,omitempty" doc:"Why it was not made."`
+}
+
+// FieldChange is one member that differs.
+type FieldChange struct {
+	Field string `json:"field"`
+	From  string `json:"from,omitempty"`
+	To    string `json:"to,omitempty"`
+}
+
+// FileState is how the file that the instance reads is doing.
+type FileState struct {
+	Path     string        `json:"path,omitempty" doc:"Absent where the instance was started without a file."`
+	OK       bool          `json:"ok" doc:"What the file says is in force, but for settings that wait for a restart."`
+	LoadedAt string        `json:"loaded_at,omitempty" doc:"When it was last put into force, RFC 3339."`
+	Loads    int           `json:"loads" doc:"How often it was put into force."`
+	Problems []FileProblem `json:"problems,omitempty" nullable:"false" doc:"Why it is not, or not all of it."`
+	Restart  []string      `json:"restart,omitempty" nullable:"false" doc:"Settings that the file has changed and that take effect at the next start."`
+}
+
+// FileProblem is one thing that is wrong with the file.
+type FileProblem struct {
+	Where   string `json:"where,omitempty" doc:"Name, line and column, or the setting's other source."`
+	Message string `json:"message"`
+}
+
+type applyBody struct {
+	Body struct {
+		Servers map[string]appliedServer `json:"servers,omitempty" doc:"By id."`
+		Prune   bool                     `json:"prune,omitempty" doc:"Remove the bring-your-own servers that are not named, but for those that a file declares."`
+		DryRun  bool                     `json:"dry_run,omitempty" doc:"Say what would change, and change nothing."`
+		Unseen  bool                     `json:"unseen,omitempty" doc:"Store servers without reaching them first."`
+	}
+}
+
+type appliedServer struct {
+	Disabled bool `json:"disabled,omitempty"`
+	ServerBody
+}
+
+type changes struct {
+	Body struct {
+		Changes []Change `json:"changes" nullable:"false"`
+	}
+}
+
+type oneFile struct{ Body FileState }
+
+func (a *api) applyRoutes() {
+	tags := []string{"instance"}
+	route(a, huma.Operation{
+		OperationID: "apply", Method: http.MethodPost, Path: "/apply", Summary: "Make the instance have these servers, or say what differs", Tags: tags,
+		MaxBodyBytes: maxApplyBody, BodyReadTimeout: -1,
+	}, a.apply)
+	route(a, huma.Operation{
+		OperationID: "get-settings-file", Method: http.MethodGet, Path: "/settings/file", Summary: "Say how the settings file is doing", Tags: tags,
+	}, func(context.Context, *none) (*oneFile, error) { return &oneFile{a.Applier.File()}, nil })
+}
+
+func (a *api) apply(ctx context.Context, in *applyBody) (*changes, error) {
+	w := Wanted{Prune: in.Body.Prune, DryRun: in.Body.DryRun, Unseen: in.Body.Unseen}
+	for _, id := range slices.Sorted(maps.Keys(in.Body.Servers)) {
+		body := in.Body.Servers[id]
+		input, err := inputOf(id, junctor.ModeBYO, &body.ServerBody)
+		if err != nil {
+			return nil, err
+		}
+		if body.Disabled {
+			input.Server.State = junctor.StateInactive
+		}
+		w.Servers = append(w.Servers, WantedServer{ServerInput: input})
+	}
+	out := &changes{}
+	var err error
+	out.Body.Changes, err = a.Applier.Apply(ctx, caller(ctx), w)
+	if out.Body.Changes == nil {
+		out.Body.Changes = []Change{}
+	}
+	return out, err
+}

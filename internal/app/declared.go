@@ -1,0 +1,190 @@
+package app
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admin"
+)
+
+// kind is one sort of thing that an instance can be told to have: it knows what
+// is wanted of it, what is there, and how to make the one the other. What may be
+// changed by whom, and in which order, is the same for every kind.
+type kind interface {
+	noun() string
+	wanted() []wish
+	present(ctx context.Context) (map[string]holding, error)
+	// diff says what put would change of something that is there; nothing of a
+	// credential but that it is another.
+	diff(ctx context.Context, id string) ([]admin.FieldChange, error)
+	// put makes one thing as it is wanted, whole or not at all.
+	put(ctx context.Context, id string) error
+	remove(ctx context.Context, id string) error
+}
+
+// wish is a thing that is wanted.
+type wish struct {
+	id    string
+	where string // in a file; "" where it came another way
+}
+
+// holding is a thing that is there.
+type holding struct {
+	declared string // the file that declares it; "" where people made it
+	fixed    bool   // it is part of the program, and nobody's to declare
+}
+
+// rule says what whoever wants something may touch.
+type rule struct {
+	take func(noun, id string, h holding) error // nil: it may be changed
+	drop func(h holding) bool                   // it goes where it is not wanted
+}
+
+// step is one change, and how to make it.
+type step struct {
+	admin.Change
+	do func(context.Context) error
+}
+
+// survey compares what is wanted with what is there. Things come in the order of
+// their kinds, and what goes comes last and in the opposite order: what points
+// to another kind is there after it and gone before.
+func survey(ctx context.Context, kinds []kind, r rule) ([]step, error) {
+	var steps, gone []step
+	for _, k := range kinds {
+		there, err := k.present(ctx)
+		if err != nil {
+			return nil, err
+		}
+		wanted := map[string]bool{}
+		for _, w := range k.wanted() {
+			wanted[w.id] = true
+			s, err := compare(ctx, k, w, there, r)
+			if err != nil {
+				return nil, err
+			}
+			if s != nil {
+				steps = append(steps, *s)
+			}
+		}
+		var going []step
+		for _, id := range slices.Sorted(maps.Keys(there)) {
+			if h := there[id]; !wanted[id] && !h.fixed && r.drop(h) {
+				going = append(going, step{
+					Change: admin.Change{Kind: k.noun(), ID: id, Action: admin.ActionRemove},
+					do:     func(ctx context.Context) error { return k.remove(ctx, id) },
+				})
+			}
+		}
+		gone = append(going, gone...)
+	}
+	return append(steps, gone...), nil
+}
+
+// compare gives the step for one wish; nil where all is as it should be.
+func compare(ctx context.Context, k kind, w wish, there map[string]holding, r rule) (*step, error) {
+	s := &step{
+		Change: admin.Change{Kind: k.noun(), ID: w.id, Where: w.where, Action: admin.ActionAdd},
+		do:     func(ctx context.Context) error { return k.put(ctx, w.id) },
+	}
+	h, ok := there[w.id]
+	if !ok {
+		return s, nil
+	}
+	if h.fixed {
+		s.Action, s.Error = admin.ActionConflict, "the "+k.noun()+" "+w.id+" is built in: choose another id"
+		return s, nil
+	}
+	var err error
+	if s.Fields, err = k.diff(ctx, w.id); err != nil || len(s.Fields) == 0 {
+		return nil, err
+	}
+	s.Action = admin.ActionChange
+	if err := r.take(k.noun(), w.id, h); err != nil {
+		s.Action, s.Error = admin.ActionConflict, junctor.AsError(err).Message
+	}
+	return s, nil
+}
+
+// atOnce is how many things are made at the same time: a server may take long
+// to answer.
+const atOnce = 8
+
+// carryOut makes the changes, those without an error of their own, several at once
+// and one kind after the other.
+func carryOut(ctx context.Context, steps []step) {
+	for begin := 0; begin < len(steps); {
+		end := begin
+		for end < len(steps) && steps[end].Kind == steps[begin].Kind && (steps[end].Action == admin.ActionRemove) == (steps[begin].Action == admin.ActionRemove) {
+			end++
+		}
+		var group sync.WaitGroup
+		places := make(chan struct{}, atOnce)
+		for i := begin; i < end; i++ {
+			s := &steps[i]
+			if s.Error != "" {
+				continue
+			}
+			places <- struct{}{}
+			group.Go(func() {
+				defer func() { <-places }()
+				if err := s.do(ctx); err != nil {
+					s.Error = junctor.AsError(err).Message
+					return
+				}
+				s.Done = true
+			})
+		}
+		group.Wait()
+		begin = end
+	}
+}
+
+func changesOf(steps []step) []admin.Change {
+	out := make([]admin.Change, len(steps))
+	for i, s := range steps {
+		out[i] = s.Change
+	}
+	return out
+}
+
+// Apply makes the instance have what somebody describes. What a file declares is
+// the file's.
+func (s *servers) Apply(ctx context.Context, p *junctor.Principal, w admin.Wanted) ([]admin.Change, error) {
+	k := &serverKind{s: s, p: p, want: w.Servers, unseen: w.Unseen}
+	for _, one := range w.Servers {
+		row := one.Server
+		row.Tenant = p.Tenant
+		former, err := s.app.store.For(p.Tenant).Server(ctx, row.ID)
+		if err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
+			return nil, err
+		}
+		if err := s.check(ctx, p, &row, &former.Connection); err != nil {
+			return nil, junctor.Errorf(junctor.CodeOf(err), "servers.%s: %s", row.ID, junctor.AsError(err).Message)
+		}
+	}
+	steps, err := survey(ctx, []kind{k}, rule{
+		take: func(noun, id string, h holding) error { return s.app.ours(noun, id, h.declared) },
+		drop: func(h holding) bool { return w.Prune && !s.app.inForce(h.declared) },
+	})
+	if err != nil || w.DryRun {
+		return changesOf(steps), err
+	}
+	carryOut(ctx, steps)
+	return changesOf(steps), nil
+}
+
+// inForce says whether a file that declared something is the one that is read.
+// What a file declared that is read no more belongs to nobody.
+func (a *App) inForce(file string) bool { return file != "" && file == a.cfg.File() }
+
+// ours says whether something may be changed by other ways than its file.
+func (a *App) ours(noun, id, file string) error {
+	if a.inForce(file) {
+		return junctor.Errorf(junctor.CodeConflict, "the %s %q is declared in %s: change it in that file", noun, id, file)
+	}
+	return nil
+}

@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/config"
+)
+
+func (c *cli) exportCommand() *cobra.Command {
+	var form string
+	cmd := &cobra.Command{
+		Use: "export", Short: "Write the servers of an instance as a file that apply reads",
+		Long: "Write the bring-your-own servers of an instance in the form of a settings file, in a stable order: the same\n" +
+			"servers are the same text every time. References to credentials are written as they are. A credential that is\n" +
+			"sealed is not known to anybody: in its place is a variable to read it from, and those are named.",
+		Example: "  junctor export > servers.yaml", Args: cobra.NoArgs,
+		RunE: run(func(cmd *cobra.Command, _ []string) error {
+			if form != "yaml" && form != "json" {
+				return usagef("--format %q: it is yaml or json", form)
+			}
+			var servers list[junctor.Server]
+			if err := c.ask(cmd, http.MethodGet, "/servers", nil, &servers); err != nil {
+				return err
+			}
+			rows := slices.DeleteFunc(servers.Items, func(s junctor.Server) bool { return s.Mode != junctor.ModeBYO })
+			d, sealed := config.FromRows(rows)
+			write := d.YAML
+			if form == "json" {
+				write = d.JSON
+			}
+			text, err := write()
+			if err != nil {
+				return err
+			}
+			if len(sealed) > 0 {
+				c.say("sealed credentials stand in the file as variables; set these where it is applied:")
+				for _, v := range sealed {
+					c.say("  %s: %s", v.Name, strings.Join(v.Places, ", "))
+				}
+			}
+			_, err = c.out.Write(text)
+			return err
+		}),
+	}
+	// In place of the --format that all commands have.
+	cmd.Flags().StringVar(&form, "format", "yaml", "`yaml`, or json, which is YAML too")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"yaml", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	c.remote(cmd)
+	return cmd
+}

@@ -1,0 +1,221 @@
+package gateway
+
+import (
+	"context"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/guard"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// Tasks of both eras. Inside there is the modern form: tasks/get says all there
+// is, and input is given by tasks/update. A legacy client waits for the result by
+// tasks/result, and is asked meanwhile by requests on that stream.
+
+// taskWait is how long one wait for a task's end may take.
+const taskWait = time.Hour
+
+// takesTasks says whether a modern client declares that it takes tasks.
+func takesTasks(capabilities []byte) bool {
+	return len(capabilities) > 2 && wire.Get(wire.Get(capabilities, "extensions"), wire.ExtensionTasks) != nil
+}
+
+// hasTasks says whether any server of the view makes tasks.
+func (x *exchange) hasTasks() bool {
+	return x.g.o.Catalog.Snapshot().For(x.p.Tenant).MakesTasks(x.p, x.view)
+}
+
+// taskModern answers the methods of the tasks extension.
+func (x *exchange) taskModern(ctx context.Context, kind junctor.Kind) (outcome, error) {
+	if !x.caller.Tasks {
+		return outcome{}, &wire.Error{
+			Code: wire.CodeMissingCapability, Message: "declare the extension " + wire.ExtensionTasks + " to use tasks",
+			Data: []byte(`{"requiredCapabilities":{"extensions":{"` + wire.ExtensionTasks + `":{}}}}`),
+		}
+	}
+	if x.m.Wrong != "" || !x.m.HasTaskID {
+		return outcome{}, missing("taskId")
+	}
+	if kind == junctor.KindTaskUpdate && x.m.InputResponses == nil {
+		return outcome{}, missing("inputResponses")
+	}
+	o, err := x.do(ctx, &guard.Op{Kind: kind, Name: x.m.TaskID})
+	if err == nil && kind != junctor.KindTask {
+		o.body = []byte(`{}`) // an acknowledgement, and no more
+	}
+	return o, err
+}
+
+// taskLegacy answers the methods of tasks of 2025-11-25.
+func (x *exchange) taskLegacy(ctx context.Context) (outcome, error) {
+	if x.s.version < wire.V20251125 {
+		return outcome{}, &wire.Error{Code: wire.CodeMethodNotFound, Message: "tasks are of protocol version " + wire.V20251125}
+	}
+	if x.m.Method == wire.MethodTasksList {
+		return x.listTasks(ctx)
+	}
+	if x.m.Wrong != "" || !x.m.HasTaskID {
+		return outcome{}, missing("taskId")
+	}
+	switch x.m.Method {
+	case wire.MethodTasksResult:
+		return x.taskResult(ctx)
+	case wire.MethodTasksCancel:
+		return x.cancelTask(ctx)
+	}
+	task, err := x.onTask(ctx, junctor.KindTask, nil, false)
+	if err != nil {
+		return outcome{}, err
+	}
+	return outcome{body: legacyTask(task)}, nil
+}
+
+// onTask does one operation on the task that the request names.
+func (x *exchange) onTask(ctx context.Context, kind junctor.Kind, responses []byte, wait bool) ([]byte, error) {
+	op := &guard.Op{
+		Principal: x.p, Door: x.door, View: x.view, Kind: kind, Name: x.m.TaskID, Params: x.m.Params, Meta: x.m.Meta,
+		InputResponses: responses, Caller: x.caller, Wait: wait,
+	}
+	op.Caller.Tasks = true
+	if wait {
+		op.Timeout = taskWait
+	}
+	res, err := x.g.o.Pipeline.Do(ctx, op, x)
+	return res.Body, err
+}
+
+// legacyTask is a task in the form of 2025-11-25.
+func legacyTask(task []byte) []byte {
+	ttl := wire.Get(task, "ttlMs")
+	if ttl == nil {
+		ttl = []byte("null")
+	}
+	add := []wire.Member{{Key: "ttl", Value: ttl}}
+	if poll := wire.Get(task, "pollIntervalMs"); poll != nil {
+		add = append(add, wire.Member{Key: "pollInterval", Value: poll})
+	}
+	return wire.AppendObject(nil, task, []string{"ttlMs", "pollIntervalMs", "result", "error", "inputRequests", "_meta"}, add...)
+}
+
+// createdTask is the answer to a legacy call that became a task.
+func createdTask(task []byte) []byte {
+	add := []wire.Member{{Key: "task", Value: legacyTask(task)}}
+	if meta := wire.Get(task, "_meta"); meta != nil {
+		add = append(add, wire.Member{Key: "_meta", Value: meta})
+	}
+	return wire.AppendObject(nil, nil, nil, add...)
+}
+
+func taskStatus(task []byte) string {
+	status, _ := wire.String(wire.Get(task, "status"))
+	return status
+}
+
+// taskResult waits until a task has ended, and gives what its call would have.
+// What the task asks meanwhile the client is asked.
+func (x *exchange) taskResult(ctx context.Context) (outcome, error) {
+	for range maxTaskRounds {
+		task, err := x.onTask(ctx, junctor.KindTask, nil, true)
+		if err != nil {
+			return outcome{}, err
+		}
+		switch taskStatus(task) {
+		case wire.TaskCompleted:
+			related := append(wire.AppendString([]byte(`{"taskId":`), x.m.TaskID), '}')
+			result := wire.Get(task, "result")
+			meta := wire.AppendObject(nil, wire.Get(result, "_meta"), nil, wire.Member{Key: wire.MetaRelatedTask, Value: related})
+			return outcome{body: wire.AppendObject(nil, result, []string{"resultType"}, wire.Member{Key: "_meta", Value: meta})}, nil
+		case wire.TaskFailed:
+			if e, ok := wire.ParseError(wire.Get(task, "error")); ok {
+				return outcome{}, e
+			}
+			return outcome{}, junctor.Errorf(junctor.CodeUpstream, "the task has failed, and its server does not say why")
+		case wire.TaskCancelled:
+			return outcome{}, junctor.Errorf(junctor.CodeCanceled, "the task was cancelled")
+		case wire.TaskInputRequired:
+			asks := wire.Get(task, "inputRequests")
+			if len(asks) <= 2 {
+				continue
+			}
+			responses, err := x.askInTime(ctx, relate(asks, x.m.TaskID))
+			if err != nil {
+				return outcome{}, err
+			}
+			if _, err := x.onTask(ctx, junctor.KindTaskUpdate, responses, false); err != nil {
+				return outcome{}, err
+			}
+		}
+	}
+	return outcome{}, junctor.Errorf(junctor.CodeUpstream, "the task asked for input too often")
+}
+
+// maxTaskRounds bounds how often a task is waited for and asks.
+const maxTaskRounds = 100
+
+// relate names the task in the requests that it makes of its client.
+func relate(asks []byte, id string) []byte {
+	related := append(wire.AppendString([]byte(`{"taskId":`), id), '}')
+	out := []byte{'{'}
+	for key, request := range wire.Members(asks) {
+		params := wire.Get(request, "params")
+		meta := wire.AppendObject(nil, wire.Get(params, "_meta"), nil, wire.Member{Key: wire.MetaRelatedTask, Value: related})
+		params = wire.AppendObject(nil, params, nil, wire.Member{Key: "_meta", Value: meta})
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, '"'), key...), `":`...)
+		out = wire.AppendObject(out, request, nil, wire.Member{Key: "params", Value: params})
+	}
+	return append(out, '}')
+}
+
+// cancelTask ends a task, and says what it is then. One that has ended cannot be
+// cancelled in this era.
+func (x *exchange) cancelTask(ctx context.Context) (outcome, error) {
+	task, err := x.onTask(ctx, junctor.KindTask, nil, false)
+	if err != nil {
+		return outcome{}, err
+	}
+	switch status := taskStatus(task); status {
+	case wire.TaskCompleted, wire.TaskFailed, wire.TaskCancelled:
+		return outcome{}, &wire.Error{Code: wire.CodeInvalidParams, Message: "the task has ended already: it is " + status}
+	}
+	said, err := x.onTask(ctx, junctor.KindTaskCancel, nil, false)
+	if err != nil {
+		return outcome{}, err
+	}
+	if wire.Get(said, "taskId") == nil {
+		said = wire.AppendObject(nil, task, nil, wire.Member{Key: "status", Value: []byte(`"` + wire.TaskCancelled + `"`)})
+	}
+	return outcome{body: legacyTask(said)}, nil
+}
+
+func (x *exchange) listTasks(ctx context.Context) (outcome, error) {
+	tasks, next, err := x.g.o.Pipeline.Tasks(ctx, x.p, x.view, x.m.Cursor)
+	if err != nil {
+		return outcome{}, err
+	}
+	body := []byte(`{"tasks":[`)
+	for i, task := range tasks {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = append(body, legacyTask(task)...)
+	}
+	body = append(body, ']')
+	if next != "" {
+		body = wire.AppendString(append(body, `,"nextCursor":`...), next)
+	}
+	return outcome{body: append(body, '}')}, nil
+}
+
+// taskCaller is the caller of a legacy tool call that is to become a task.
+func (x *exchange) taskCaller() catalog.Caller {
+	c := x.caller
+	if x.s != nil && !x.modern && x.m.Task != nil && x.s.version >= wire.V20251125 {
+		c.Tasks, c.TaskOnly = true, true
+	}
+	return c
+}

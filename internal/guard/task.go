@@ -1,0 +1,212 @@
+package guard
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// Tasks keeps which task is whose, under ids of our own: no client learns a
+// server's, and none can use another's.
+type Tasks interface {
+	AddTask(ctx context.Context, tenant junctor.TenantID, t junctor.Task) error
+	// Task gives not_found where there is none.
+	Task(ctx context.Context, tenant junctor.TenantID, id string) (junctor.Task, error)
+	SetTask(ctx context.Context, tenant junctor.TenantID, id string, state []byte, expires time.Time) error
+	TasksOf(ctx context.Context, p *junctor.Principal, after string, now time.Time, most int) ([]junctor.Task, error)
+}
+
+const (
+	purposeTask = "task"
+	// A task is known for as long as its server says it keeps it and a little
+	// more; where that is not said, or for ever, for this long from the last look.
+	taskLife  = 7 * 24 * time.Hour
+	taskGrace = 10 * time.Minute
+	tasksPage = 100
+)
+
+// isTask says whether a kind of operation is on a task.
+func isTask(k junctor.Kind) bool {
+	return k == junctor.KindTask || k == junctor.KindTaskUpdate || k == junctor.KindTaskCancel
+}
+
+// errTask is the one answer to every task that is not the caller's to use.
+func errTask() error {
+	return junctor.Errorf(junctor.CodeNotFound, "unknown task: it was never yours, has expired, or its server or tool is no longer there")
+}
+
+// task finds the task that an operation names, and its tool as the principal
+// sees it now.
+func (g *Guard) task(ctx context.Context, op *Op, sh *catalog.Shelf) (catalog.Item, *junctor.Task, error) {
+	if g.o.Tasks == nil {
+		return catalog.Item{}, nil, errTask()
+	}
+	t, err := g.o.Tasks.Task(ctx, op.Principal.Tenant, op.Name)
+	switch {
+	case junctor.CodeOf(err) == junctor.CodeNotFound:
+		return catalog.Item{}, nil, errTask()
+	case err != nil:
+		return catalog.Item{}, nil, err
+	case t.Issuer != op.Principal.Issuer || t.Subject != op.Principal.Subject, !g.o.Now().Before(t.Expires), op.View.Server != "" && op.View.Server != t.Server:
+		return catalog.Item{}, nil, errTask()
+	}
+	item, err := sh.Tool(op.Principal, catalog.View{Server: t.Server}, t.Tool, t.Version)
+	if err != nil {
+		return catalog.Item{}, nil, errTask()
+	}
+	return item, &t, nil
+}
+
+// wantsTask refuses a call that is to become a task where the tool makes none.
+func wantsTask(op *Op, item catalog.Item) error {
+	if !op.Caller.TaskOnly || item.Tool == nil {
+		return nil
+	}
+	switch support, _ := wire.String(wire.Get(wire.Get(item.Tool.JSON, "execution"), "taskSupport")); support {
+	case "optional", "required":
+		return nil
+	}
+	e := &wire.Error{Code: wire.CodeMethodNotFound, Message: "the tool does not run as a task; call it without params.task"}
+	return &junctor.Error{Code: junctor.CodeInvalid, Message: e.Message, Cause: e}
+}
+
+// adopt gives a call that became a task its own id, under which only its caller
+// finds it. Where a caller wants a task and the server was done at once, that is
+// kept as one that has ended.
+func (g *Guard) adopt(ctx context.Context, op *Op, item catalog.Item, res *catalog.Result) error {
+	ended := op.Caller.TaskOnly && !res.Task && !res.Input
+	if !res.Task && !ended {
+		return nil
+	}
+	if g.o.Tasks == nil || op.Kind != junctor.KindTool || !op.Caller.Tasks {
+		return junctor.Errorf(junctor.CodeUpstream, "%s answered with a task, which nobody asked for", item.Server.ID)
+	}
+	now := g.o.Now()
+	t := junctor.Task{
+		ID: g.o.NewID(), Issuer: op.Principal.Issuer, Subject: op.Principal.Subject, Server: item.Server.ID, Tool: item.Name, Created: now,
+	}
+	if item.Tool != nil {
+		t.Version = item.Tool.Version
+	}
+	if ended {
+		body := endedTask(t.ID, now, res.Body)
+		t.State, t.Expires = []byte(g.o.Sealer.Seal(purposeTask, body)), now.Add(taskGrace+endedLife)
+		res.Body = taskState(body)
+		res.Task, res.IsError = true, false
+	} else {
+		own, ok := wire.String(wire.Get(res.Body, "taskId"))
+		if !ok || own == "" {
+			return junctor.Errorf(junctor.CodeUpstream, "%s answered with a task that has no id", item.Server.ID)
+		}
+		t.Own = own
+		res.Body = renameTask(res.Body, t.ID)
+		t.State, t.Expires = taskState(res.Body), g.taskEnd(res.Body)
+	}
+	return g.o.Tasks.AddTask(context.WithoutCancel(ctx), op.Principal.Tenant, t)
+}
+
+// endedLife is how long a task that ended at once is kept.
+const endedLife = time.Hour
+
+func endedTask(id string, now time.Time, result []byte) []byte {
+	at := wire.AppendString(nil, now.UTC().Format(time.RFC3339Nano))
+	return wire.AppendObject(nil, nil, nil,
+		wire.Member{Key: "taskId", Value: wire.AppendString(nil, id)}, wire.Member{Key: "status", Value: []byte(`"` + wire.TaskCompleted + `"`)},
+		wire.Member{Key: "createdAt", Value: at}, wire.Member{Key: "lastUpdatedAt", Value: at},
+		wire.Member{Key: "ttlMs", Value: strconv.AppendInt(nil, endedLife.Milliseconds(), 10)}, wire.Member{Key: "result", Value: result})
+}
+
+func renameTask(body []byte, id string) []byte {
+	return wire.AppendObject(nil, body, nil, wire.Member{Key: "taskId", Value: wire.AppendString(nil, id)})
+}
+
+// taskState is a task without what it led to: what lists show, and rows keep.
+func taskState(body []byte) []byte {
+	return wire.AppendObject(nil, body, []string{"result", "error", "inputRequests", "requestState", "_meta"})
+}
+
+// taskEnd is until when a task is known.
+func (g *Guard) taskEnd(body []byte) time.Time {
+	life := taskLife
+	if ms, ok := wire.Int(wire.Get(body, "ttlMs")); ok && ms >= 0 {
+		life = min(life, time.Duration(min(ms, taskLife.Milliseconds()))*time.Millisecond)
+	}
+	return g.o.Now().Add(life + taskGrace)
+}
+
+// held answers for a task that ended before it was one.
+func (g *Guard) held(op *Op, t *junctor.Task) (catalog.Result, error) {
+	if op.Kind != junctor.KindTask {
+		return catalog.Result{Body: []byte(`{}`)}, nil // it has ended: there is nothing to do
+	}
+	body, err := g.o.Sealer.Open(purposeTask, string(t.State))
+	if err != nil {
+		return catalog.Result{}, errTask()
+	}
+	return catalog.Result{Body: body}, nil
+}
+
+// seen puts our id into what a server says of a task, and keeps its state where
+// that has changed.
+func (g *Guard) seen(ctx context.Context, op *Op, t *junctor.Task, res *catalog.Result) {
+	if t.Own == "" || wire.Get(res.Body, "taskId") == nil {
+		return
+	}
+	res.Body = renameTask(res.Body, t.ID)
+	if op.View.Server == "" {
+		if result := wire.Get(res.Body, "result"); result != nil {
+			shown := catalog.ExposeURIs(t.Server, junctor.KindTool, result)
+			res.Body = wire.AppendObject(nil, res.Body, nil, wire.Member{Key: "result", Value: shown})
+		}
+	}
+	state := taskState(res.Body)
+	if string(wire.Get(state, "status")) == string(wire.Get(t.State, "status")) && string(wire.Get(state, "ttlMs")) == string(wire.Get(t.State, "ttlMs")) {
+		return
+	}
+	if err := g.o.Tasks.SetTask(context.WithoutCancel(ctx), op.Principal.Tenant, t.ID, state, g.taskEnd(state)); err != nil {
+		g.o.Logger.Warn("the state of a task could not be stored; lists show the former", "server", t.Server, "error", err)
+	}
+}
+
+// Tasks lists the tasks of a principal in a view, as they were last seen, a page
+// at a time; next is the cursor of the following page, "" where there is none.
+// Looking is no call: it is not recorded.
+func (g *Guard) Tasks(ctx context.Context, p *junctor.Principal, v catalog.View, cursor string) (tasks [][]byte, next string, err error) {
+	if !p.Has(junctor.ScopeToolsCall) {
+		return nil, "", needScope(junctor.ScopeToolsCall)
+	}
+	if g.o.Tasks == nil {
+		return nil, "", nil
+	}
+	rows, err := g.o.Tasks.TasksOf(ctx, p, cursor, g.o.Now(), tasksPage)
+	if err != nil {
+		return nil, "", err
+	}
+	if len(rows) == tasksPage {
+		next = rows[len(rows)-1].ID
+	}
+	sh := g.o.Catalog.Snapshot().For(p.Tenant)
+	for i := range rows {
+		t := &rows[i]
+		if v.Server != "" && v.Server != t.Server {
+			continue
+		}
+		if _, err := sh.Tool(p, catalog.View{Server: t.Server}, t.Tool, t.Version); err != nil {
+			continue
+		}
+		state := t.State
+		if t.Own == "" {
+			body, err := g.o.Sealer.Open(purposeTask, string(t.State))
+			if err != nil {
+				continue
+			}
+			state = taskState(body)
+		}
+		tasks = append(tasks, state)
+	}
+	return tasks, next, nil
+}

@@ -1,0 +1,20 @@
+-- +goose Up
+
+-- The journal's copy, in pages: a line for each record, with its number, its
+-- hash, and the text that the hash covers, which must come back byte for byte.
+-- A page holds records of all tenants, and so belongs to none.
+CREATE TABLE audit_pages (
+    node      TEXT NOT NULL,
+    last      INTEGER NOT NULL CHECK (last > 0),
+    first     INTEGER NOT NULL CHECK (first > 0),
+    held      INTEGER NOT NULL,
+    records   TEXT NOT NULL,
+    tenant_id TEXT NOT NULL DEFAULT '' CHECK (tenant_id = ''),
+    PRIMARY KEY (node, last)
+) STRICT;
+
+INSERT INTO audit_pages (node, last, first, held, records)
+SELECT node, MAX(seq), MIN(seq), COUNT(*), group_concat(seq || ' ' || hash || ' ' || line || char(10), '' ORDER BY seq)
+FROM audit_records GROUP BY node, seq / 256;
+
+DROP TABLE audit_records;

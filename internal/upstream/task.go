@@ -1,0 +1,321 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// Tasks are calls of tools that go on behind their answers. A legacy server
+// makes one when it is asked to, answers tasks/get with its state alone and
+// tasks/result once it has ended; it asks its client by requests meanwhile. A
+// modern one makes them as it likes for callers who declare that they take them,
+// and tasks/get says everything. Inside only the modern form exists.
+
+const (
+	firstPoll = 100 * time.Millisecond
+	mostPoll  = 5 * time.Second
+	usualPoll = time.Second
+	// openTask is how long a task that says nothing of its life counts as one
+	// that its session is needed for.
+	openTask = time.Hour
+	maxTasks = 4096 // whose sessions are remembered
+	// questionsIn is how long the questions of a task are waited for that says
+	// that it has some.
+	questionsIn = time.Second
+)
+
+// openedTask is a task that was made here and has not been seen to end.
+type openedTask struct {
+	a     access
+	until time.Time
+}
+
+// makesTasks says whether the server behind a link may answer with a task.
+func makesTasks(l link) bool {
+	caps := l.capabilities()
+	if l.modern() {
+		return wire.Get(wire.Get(caps, "extensions"), wire.ExtensionTasks) != nil
+	}
+	return wire.Get(wire.Get(wire.Get(wire.Get(caps, "tasks"), "requests"), "tools"), "call") != nil
+}
+
+// taskMember is params.task where a modern caller's call to a legacy server is
+// to become a task: whoever takes tasks is given one by every tool that can make
+// one, since such a tool may take long. nil is none.
+func (s *Server) taskMember(req *catalog.Request, l link) ([]wire.Member, error) {
+	if req.Kind != junctor.KindTool || req.Caller.TaskOnly || l.modern() {
+		return nil, nil
+	}
+	support := s.tools()[req.Name].task
+	switch {
+	case support == "" || !makesTasks(l):
+		return nil, nil
+	case req.Caller.Tasks:
+		return []wire.Member{{Key: "task", Value: []byte(`{}`)}}, nil
+	case support == "required" && wire.IsModern(req.Caller.Protocol):
+		return nil, &wire.Error{
+			Code: wire.CodeMissingCapability, Message: "this tool runs as a task alone: declare the extension " + wire.ExtensionTasks,
+			Data: []byte(`{"requiredCapabilities":{"extensions":{"` + wire.ExtensionTasks + `":{}}}}`),
+		}
+	}
+	return nil, nil
+}
+
+// madeTask gives the task that an answer to a tool call is, in the modern form;
+// nil where it is none.
+func madeTask(req *catalog.Request, body []byte, modern bool) []byte {
+	if req.Kind != junctor.KindTool || !req.Caller.Tasks {
+		return nil
+	}
+	if modern {
+		if kind, _ := wire.String(wire.Get(body, "resultType")); kind != wire.ResultTask {
+			return nil
+		}
+		return wire.AppendObject(nil, body, []string{"resultType"})
+	}
+	task := wire.Get(body, "task")
+	if wire.Get(task, "taskId") == nil {
+		return nil
+	}
+	out := modernTask(task)
+	if meta := wire.Get(body, "_meta"); meta != nil {
+		out = wire.AppendObject(nil, out, nil, wire.Member{Key: "_meta", Value: meta})
+	}
+	return out
+}
+
+// modernTask is a legacy task in the modern form.
+func modernTask(task []byte) []byte {
+	ttl := wire.Get(task, "ttl")
+	if ttl == nil {
+		ttl = []byte("null")
+	}
+	add := []wire.Member{{Key: "ttlMs", Value: ttl}}
+	if poll := wire.Get(task, "pollInterval"); poll != nil {
+		add = append(add, wire.Member{Key: "pollIntervalMs", Value: poll})
+	}
+	return wire.AppendObject(nil, task, []string{"ttl", "pollInterval", "_meta"}, add...)
+}
+
+func statusOfTask(task []byte) string {
+	status, _ := wire.String(wire.Get(task, "status"))
+	return status
+}
+
+func ended(status string) bool {
+	return status == wire.TaskCompleted || status == wire.TaskFailed || status == wire.TaskCancelled
+}
+
+// opened remembers on which session a task is, which must not be closed for
+// being idle while the server works on it.
+func (s *Server) opened(sess *session, a access, task []byte) {
+	own, _ := wire.String(wire.Get(task, "taskId"))
+	if own == "" || ended(statusOfTask(task)) {
+		return
+	}
+	until := s.o.Now().Add(openTask)
+	if ms, ok := wire.Int(wire.Get(task, "ttlMs")); ok && ms >= 0 {
+		until = s.o.Now().Add(time.Duration(min(ms, maxTTL.Milliseconds())) * time.Millisecond)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.openedTasks) >= maxTasks {
+		for id, t := range s.openedTasks {
+			if !s.o.Now().Before(t.until) {
+				delete(s.openedTasks, id)
+			}
+		}
+	}
+	if len(s.openedTasks) < maxTasks {
+		s.openedTasks[own] = openedTask{a, until}
+	}
+	if sess.tasks == nil {
+		sess.tasks = map[string]time.Time{}
+	}
+	sess.tasks[own] = until
+}
+
+// closedTask forgets a task that has ended.
+func (s *Server) closedTask(own string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.openedTasks, own)
+	for sess := range s.live {
+		delete(sess.tasks, own)
+	}
+}
+
+// works says whether a session has tasks under way; mu is held.
+func (s *Server) works(sess *session) bool {
+	for own, until := range sess.tasks {
+		if s.o.Now().Before(until) {
+			return true
+		}
+		delete(sess.tasks, own)
+	}
+	return false
+}
+
+// task does an operation on a task.
+func (s *Server) task(ctx context.Context, req *catalog.Request) (catalog.Result, error) {
+	a, err := s.access(ctx, req.Principal, &req.Caller)
+	if err != nil {
+		return catalog.Result{}, err
+	}
+	s.mu.Lock()
+	if t, ok := s.openedTasks[req.Name]; ok && t.a.credentials == a.credentials {
+		// On its own session, whatever the caller declares now.
+		a.caps, a.who, a.client, a.sole = t.a.caps, t.a.who, t.a.client, t.a.sole
+	}
+	s.mu.Unlock()
+	var body []byte
+	for try := 1; ; try++ {
+		var sess *session
+		if sess, err = s.acquire(ctx, a); err != nil {
+			return catalog.Result{}, err
+		}
+		t := taskOn{s: s, sess: sess, a: a, req: req}
+		if sess.link.modern() {
+			body, err = t.modern(ctx)
+		} else {
+			body, err = t.legacy(ctx)
+		}
+		s.release(sess)
+		if err == nil || try > 1 || !notRun(err) {
+			break
+		}
+	}
+	if err != nil {
+		return catalog.Result{}, err
+	}
+	if ended(statusOfTask(body)) {
+		s.closedTask(req.Name)
+	}
+	return catalog.Result{Body: body}, nil
+}
+
+// taskOn is an operation on a task over one session.
+type taskOn struct {
+	s    *Server
+	sess *session
+	a    access
+	req  *catalog.Request
+}
+
+// ask sends one request about the task.
+func (t *taskOn) ask(ctx context.Context, method string) ([]byte, error) {
+	l := t.sess.link
+	begun := time.Now()
+	var out outbound
+	out.write(t.s, t.req, l.modern(), "")
+	body, err := l.roundTrip(ctx, method, out.params, nil)
+	t.s.ended(t.sess, time.Since(begun), err)
+	return body, err
+}
+
+func (t *taskOn) modern(ctx context.Context) ([]byte, error) {
+	switch t.req.Kind {
+	case junctor.KindTaskUpdate:
+		_, err := t.ask(ctx, wire.MethodTasksUpdate)
+		return []byte(`{}`), err
+	case junctor.KindTaskCancel:
+		_, err := t.ask(ctx, wire.MethodTasksCancel)
+		return []byte(`{}`), err
+	default:
+	}
+	for {
+		body, err := t.ask(ctx, wire.MethodTasksGet)
+		if err != nil {
+			return nil, err
+		}
+		if !t.req.Wait || statusOfTask(body) != wire.TaskWorking {
+			return wire.AppendObject(nil, body, []string{"resultType", "_meta"}), nil
+		}
+		every := usualPoll
+		if ms, ok := wire.Int(wire.Get(body, "pollIntervalMs")); ok {
+			every = time.Duration(ms) * time.Millisecond
+		}
+		if err := pause(ctx, min(max(every, firstPoll), mostPoll)); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (t *taskOn) legacy(ctx context.Context) ([]byte, error) {
+	switch t.req.Kind {
+	case junctor.KindTaskUpdate:
+		t.s.mu.Lock()
+		c := t.s.taskCalls[t.req.Name]
+		t.s.mu.Unlock()
+		if c != nil {
+			c.answer(t.req.Input.Responses)
+		}
+		return []byte(`{}`), nil // what nobody asked for is ignored
+	case junctor.KindTaskCancel:
+		return t.cancelLegacy(ctx)
+	default:
+	}
+	task, err := t.state(ctx)
+	if err != nil {
+		return nil, err
+	}
+	switch status := statusOfTask(task); {
+	case ended(status):
+		result, err := t.ask(ctx, wire.MethodTasksResult)
+		return t.inline(ctx, task, result, err)
+	case t.req.Wait || status == wire.TaskInputRequired:
+		return t.await(ctx, task)
+	}
+	return task, nil
+}
+
+func (t *taskOn) state(ctx context.Context) ([]byte, error) {
+	body, err := t.ask(ctx, wire.MethodTasksGet)
+	if err != nil {
+		return nil, err
+	}
+	return modernTask(body), nil
+}
+
+// inline puts how a task ended into it.
+func (t *taskOn) inline(ctx context.Context, task, result []byte, err error) ([]byte, error) {
+	own, refused := errors.AsType[*wire.Error](err)
+	switch status := statusOfTask(task); {
+	case status == wire.TaskCancelled:
+		return task, nil
+	case refused && status == wire.TaskFailed:
+		raw := wire.AppendError(nil, nil, t.s.scrubbed(own))
+		return wire.AppendObject(nil, task, nil, wire.Member{Key: "error", Value: wire.Get(raw, "error")}), nil
+	case err != nil:
+		return nil, whenEnded(ctx, err)
+	}
+	if meta := wire.Get(result, "_meta"); meta != nil {
+		if kept := append(appendStripped(nil, meta), '}'); len(kept) > 2 {
+			result = wire.AppendObject(nil, result, nil, wire.Member{Key: "_meta", Value: kept})
+		} else {
+			result = wire.AppendObject(nil, result, []string{"_meta"})
+		}
+	}
+	// A tool that ran and failed has a result: only what ended in an error of the
+	// protocol has failed.
+	return wire.AppendObject(nil, task, nil,
+		wire.Member{Key: "status", Value: []byte(`"` + wire.TaskCompleted + `"`)}, wire.Member{Key: "result", Value: result}), nil
+}
+
+func (t *taskOn) cancelLegacy(ctx context.Context) ([]byte, error) {
+	body, err := t.ask(ctx, wire.MethodTasksCancel)
+	if err == nil {
+		return modernTask(body), nil
+	}
+	if own, refused := errors.AsType[*wire.Error](err); refused && own.Code == wire.CodeInvalidParams {
+		if task, getErr := t.state(ctx); getErr == nil && ended(statusOfTask(task)) {
+			return []byte(`{}`), nil // there is nothing left to cancel
+		}
+	}
+	return nil, err
+}

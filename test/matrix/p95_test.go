@@ -1,0 +1,84 @@
+package matrix
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/junctor-mcp/junctor/internal/testkit/fault"
+	"github.com/junctor-mcp/junctor/internal/testkit/peers"
+	"github.com/junctor-mcp/junctor/test/program"
+)
+
+const (
+	pairs    = 8                       // windows with the fault, each after one without
+	perPair  = 25                      // calls of the bad server in a window
+	window   = 1200 * time.Millisecond // longer than the deadline of a call
+	spread   = 20 * time.Millisecond   // between the calls of the bad one
+	pace     = 20 * time.Millisecond   // between the calls of one of the others
+	mostMore = 1.2
+)
+
+// TestOthersAreAsFast measures the other nine while one of ten is bad, beside
+// the same with all ten well. Under a load that others make it says nothing, so
+// that it is part of the long form alone.
+func TestOthersAreAsFast(t *testing.T) { //nolint:paralleltest // it measures
+	if !program.Long() {
+		t.Skip("a measurement: part of make prove")
+	}
+	r := newRig(t, time.Second, peers.Legacy)
+	r.warm()
+	// First against itself: what the machine makes of equal things.
+	for _, k := range append([]fault.Kind{fault.None}, fault.Kinds()...) {
+		t.Run(k.String(), func(t *testing.T) {
+			var ratios []float64
+			var with, without []time.Duration
+			for range pairs {
+				a := r.window(fault.None)
+				b := r.window(k)
+				r.set(fault.Refuse) // ends what the fault left open
+				r.set(fault.None)
+				r.back(k)
+				ratios = append(ratios, float64(p95(b))/float64(p95(a)))
+				without, with = append(without, a...), append(with, b...)
+			}
+			slices.Sort(ratios)
+			median := (ratios[pairs/2-1] + ratios[pairs/2]) / 2
+			t.Logf("figure: the other nine under %q: p95 %.2f ms, without %.2f ms; median of %d pairs %.2f (%.2f to %.2f), %d calls", k, ms(p95(with)), ms(p95(without)), pairs, median, ratios[0], ratios[pairs-1], len(with))
+			if median > mostMore && k != fault.None {
+				t.Errorf("the p95 of the others is %.2f of what it is without the fault", median)
+			}
+		})
+	}
+}
+
+// window uses the others for a while, and the bad one under a fault, and gives
+// how long the others took.
+func (r *rig) window(k fault.Kind) []time.Duration {
+	r.t.Helper()
+	r.set(k)
+	l := r.load(pace)
+	end := time.After(window)
+	var all sync.WaitGroup
+	for i := range perPair {
+		time.Sleep(spread) // one after the other: their number is not what is measured
+		all.Go(func() { r.call(context.Background(), door(i)%doors, badID(0), peers.Tag{Nonce: fmt.Sprint(k, i)}) })
+	}
+	all.Wait()
+	<-end
+	took, wrong := l.end()
+	if len(wrong) > 0 {
+		r.t.Errorf("%v: %d of %d calls of others went wrong: %q", k, len(wrong), len(took), wrong[:min(len(wrong), 3)])
+	}
+	return took
+}
+
+func p95(all []time.Duration) time.Duration {
+	all = slices.Sorted(slices.Values(all))
+	return all[len(all)*95/100]
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

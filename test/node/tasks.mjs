@@ -1,0 +1,41 @@
+// Tasks of 2025-11-25 by the first generation of the official TypeScript client.
+// node tasks.mjs URL KEY TOOL ARGUMENTS: runs the tool as a task, answers what it
+// asks, and prints what happened as one JSON object.
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { CallToolResultSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+
+const [url, key, tool, args] = process.argv.slice(2);
+const client = new Client({ name: 'tasks', version: '1' }, { capabilities: { elicitation: {} } });
+const out = { asked: [], statuses: [] };
+client.setRequestHandler(ElicitRequestSchema, request => {
+  out.asked.push(request.params.message);
+  out.related = request.params._meta?.['io.modelcontextprotocol/related-task']?.taskId;
+  return { action: 'accept', content: { interpretation: 'snake' } };
+});
+await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: { Authorization: `Bearer ${key}` } } }));
+out.capabilities = client.getServerCapabilities();
+const { tools } = await client.listTools();
+out.support = tools.find(t => t.name === tool)?.execution?.taskSupport;
+const tasks = client.experimental.tasks;
+for await (const message of tasks.callToolStream({ name: tool, arguments: JSON.parse(args) }, CallToolResultSchema, { task: { ttl: 60000 } })) {
+  if (message.type === 'taskCreated') out.id = message.task.taskId;
+  if (message.type === 'taskStatus') out.statuses.push(message.task.status);
+  if (message.type === 'result') out.result = message.result;
+  if (message.type === 'error') out.error = message.error.message;
+}
+if (out.id) {
+  out.got = await tasks.getTask(out.id);
+  out.listed = (await tasks.listTasks()).tasks.map(t => `${t.taskId} ${t.status}`);
+  out.cancel = await tasks.cancelTask(out.id).then(() => 'cancelled', e => e.code);
+}
+// One that is cancelled while it works.
+const stream = tasks.callToolStream({ name: tool, arguments: JSON.parse(args) }, CallToolResultSchema, { task: {} });
+for await (const message of stream) {
+  if (message.type === 'taskCreated') {
+    out.cancelled = (await tasks.cancelTask(message.task.taskId)).status;
+    break;
+  }
+}
+await client.close();
+console.log(JSON.stringify(out));
