@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"bytes"
 	"context"
 
 	"github.com/junctor-mcp/junctor/internal/catalog"
@@ -15,16 +16,21 @@ import (
 type users struct {
 	user, party        string // the first
 	several, strangers bool   // there were other clients, other principals
+	last               access // who came last: nearly always the same
 }
 
-func (v *users) add(user, party string) {
+func (v *users) add(a *access) {
+	same := v.last.principal == a.principal && v.last.client == a.client && bytes.Equal(v.last.info, a.info)
+	if a.nobody || v.user != "" && same || v.several && v.strangers {
+		return
+	}
+	v.last = a.kept()
 	switch {
-	case user == "":
 	case v.user == "":
-		v.user, v.party = user, party
+		v.user, v.party = v.last.user, v.last.party
 	default:
-		v.several = v.several || user != v.user
-		v.strangers = v.strangers || party != v.party
+		v.several = v.several || v.last.user != v.user
+		v.strangers = v.strangers || v.last.party != v.party
 	}
 }
 
