@@ -25,13 +25,12 @@ func (v *users) add(a *access) {
 		return
 	}
 	v.last = a.kept()
-	switch {
-	case v.user == "":
+	if v.user == "" {
 		v.user, v.party = v.last.user, v.last.party
-	default:
-		v.several = v.several || v.last.user != v.user
-		v.strangers = v.strangers || v.last.party != v.party
+		return
 	}
+	v.several = v.several || v.last.user != v.user
+	v.strangers = v.strangers || v.last.party != v.party
 }
 
 // hearAlong listens on the session of callers, once: for its questions, and for

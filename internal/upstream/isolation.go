@@ -37,9 +37,9 @@ type access struct {
 
 	principal *junctor.Principal
 	info      []byte // what the client calls itself; the call's own
-	sole        bool   // all who use the link are one client
-	nobody      bool   // for listing and listening
-	apart       bool   // a modern link is somebody's own, too: it is a process
+	sole      bool   // all who use the link are one client
+	nobody    bool   // for listing and listening
+	apart     bool   // a modern link is somebody's own, too: it is a process
 }
 
 func (s *Server) access(ctx context.Context, p *junctor.Principal, c *catalog.Caller) (access, error) {
