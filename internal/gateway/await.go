@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/junctor-mcp/junctor/internal/wire"
@@ -39,7 +38,8 @@ func (g *Gateway) requestLegacy(w http.ResponseWriter, r *http.Request, x *excha
 	}
 	ctx, cancel := context.WithCancel(g.ctx)
 	run := x.s.begin(x.m.ID, cancel)
-	answer := make(chan answered, 1)
+	wait := g.waiter()
+	answer := wait.answer
 	started := g.work.start(func() {
 		defer g.release(in)
 		defer cancel()
@@ -58,7 +58,22 @@ func (g *Gateway) requestLegacy(w http.ResponseWriter, r *http.Request, x *excha
 		g.refuse(w, http.StatusServiceUnavailable, x.m.ID, &wire.Error{Code: codeUnavailable, Message: "the server is stopping; try again"})
 		return
 	}
-	g.awaitLegacy(w, r, x, st, answer, streamFirst)
+	g.awaitLegacy(w, r, x, st, wait, streamFirst)
+}
+
+// waiter is what waits for the end of a legacy call. It is used again.
+type waiter struct {
+	answer chan answered // holds one
+	slow   *time.Timer   // a client should not wait longer than this without a sign
+}
+
+func (g *Gateway) waiter() *waiter {
+	after := min(g.o.KeepAlive, g.o.PollAfter)
+	if w, ok := g.waiters.Get().(*waiter); ok {
+		w.slow.Reset(after)
+		return w
+	}
+	return &waiter{answer: make(chan answered, 1), slow: time.NewTimer(after)}
 }
 
 // answerAtOnce answers what needs no backend.
@@ -86,12 +101,12 @@ type answered struct {
 
 // awaitLegacy gives the client its answer as JSON if that is all there is to
 // say, and as a stream once something is sent before it, or it takes long.
-func (g *Gateway) awaitLegacy(w http.ResponseWriter, r *http.Request, x *exchange, st *stream, answer <-chan answered, streamFirst bool) {
+func (g *Gateway) awaitLegacy(w http.ResponseWriter, r *http.Request, x *exchange, st *stream, wait *waiter, streamFirst bool) {
 	polls := x.s.version >= wire.V20251125
-	slow := time.NewTimer(min(g.o.KeepAlive, g.o.PollAfter))
-	defer slow.Stop()
 	select {
-	case a := <-answer:
+	case a := <-wait.answer:
+		wait.slow.Stop()
+		g.waiters.Put(wait) // empty, and nobody sends to it any more
 		if !streamFirst && !st.spoke() {
 			setRetry(w.Header(), a.retry)
 			setLimits(w.Header(), x.allowance, g.o.Now())
@@ -100,8 +115,10 @@ func (g *Gateway) awaitLegacy(w http.ResponseWriter, r *http.Request, x *exchang
 			return
 		}
 	case <-st.spoken():
-	case <-slow.C:
+		wait.slow.Stop()
+	case <-wait.slow.C:
 	case <-r.Context().Done():
+		wait.slow.Stop()
 		return
 	}
 	x.s.keep(st)
@@ -126,7 +143,7 @@ func (s *session) newPost(now func() time.Time) *stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.nextPost++
-	return newStream("p"+s.boot+strconv.Itoa(s.nextPost), now)
+	return newStream(s.posts, s.nextPost, now)
 }
 
 // maxKeptStreams bounds how many streams of a session wait to be resumed: one
@@ -138,7 +155,7 @@ const maxKeptStreams = 64
 func (s *session) keep(st *stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.streams[st.id] = st
+	s.streams[st.id()] = st
 	if len(s.streams) <= maxKeptStreams {
 		return
 	}
@@ -150,6 +167,6 @@ func (s *session) keep(st *stream) {
 		}
 	}
 	if oldest != nil {
-		delete(s.streams, oldest.id)
+		delete(s.streams, oldest.id())
 	}
 }

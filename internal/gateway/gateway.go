@@ -76,6 +76,7 @@ type Gateway struct {
 	sseType    []string
 	inbounds   sync.Pool
 	pages      sync.Pool // of *page
+	waiters    sync.Pool // of *waiter
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc

@@ -57,7 +57,7 @@ func (g *Gateway) resume(w http.ResponseWriter, r *http.Request, p *junctor.Prin
 func (s *session) stream(id string) *stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.notes != nil && s.notes.id == id {
+	if s.notes != nil && s.notes.id() == id {
 		return s.notes
 	}
 	return s.streams[id]
@@ -76,7 +76,7 @@ func (g *Gateway) notes(p *junctor.Principal, view catalog.View, s *session) *st
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.notes == nil {
-		s.notes = newStream("n"+s.boot, g.o.Now)
+		s.notes = newStream("n"+s.boot, 0, g.o.Now)
 		ctx, cancel := context.WithCancel(g.ctx)
 		s.end = cancel
 		x := &exchange{g: g, p: p, view: view, s: s, out: s.notes}

@@ -68,6 +68,8 @@ type session struct {
 	id   string // tells it from every other, for what servers keep for it
 	boot string // part of every stream's id: what another process sent is not ours to replay
 
+	posts string // what the ids of the streams of POSTs begin with
+
 	mu       sync.Mutex
 	used     time.Time
 	logLevel string
@@ -84,7 +86,7 @@ type session struct {
 
 func newSession(boot, version string, caps, info []byte) *session {
 	return &session{
-		boot: boot, version: version, caps: slices.Clone(caps), info: slices.Clone(info), subs: map[string]bool{},
+		boot: boot, posts: "p" + boot, version: version, caps: slices.Clone(caps), info: slices.Clone(info), subs: map[string]bool{},
 		calls: map[string]*running{}, asks: map[string]chan clientAnswer{}, streams: map[string]*stream{},
 	}
 }

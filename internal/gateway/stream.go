@@ -18,12 +18,14 @@ const maxStreamBytes = 4 << 20
 // keeps what was sent, so that a client that lost its connection can go on
 // behind the last event it saw.
 type stream struct {
-	id  string
+	of  string // what its id begins with
+	n   int    // and ends with; 0 is nothing
 	now func() time.Time
 
 	mu      sync.Mutex
 	events  [][]byte
-	dropped int // events that were let go: event n is events[n-1-dropped]
+	only    [1][]byte // where events begin: most streams have one
+	dropped int       // events that were let go: event n is events[n-1-dropped]
 	size    int
 	done    bool
 	doneAt  time.Time
@@ -35,8 +37,18 @@ type stream struct {
 	first chan struct{} // closed when something was sent before the end
 }
 
-func newStream(id string, now func() time.Time) *stream {
-	return &stream{id: id, now: now, first: make(chan struct{})}
+func newStream(of string, n int, now func() time.Time) *stream {
+	s := &stream{of: of, n: n, now: now, first: make(chan struct{})}
+	s.events = s.only[:0]
+	return s
+}
+
+// id names the stream in the session. Few are ever asked for by it.
+func (s *stream) id() string {
+	if s.n == 0 {
+		return s.of
+	}
+	return s.of + strconv.Itoa(s.n)
 }
 
 // send adds a message.
@@ -147,7 +159,7 @@ func (s *stream) after(n, reader int) (events [][]byte, first int, over bool, wa
 	return s.events[min(from, len(s.events)):], from + s.dropped + 1, s.done, s.wake
 }
 
-func (s *stream) eventID(n int) string { return s.id + "-" + strconv.Itoa(n) }
+func (s *stream) eventID(n int) string { return s.id() + "-" + strconv.Itoa(n) }
 
 // parseEventID reads an event id: which stream, and how far.
 func parseEventID(id string) (streamID string, n int, ok bool) {

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"bytes"
 	"context"
 
 	"github.com/junctor-mcp/junctor/internal/catalog"
@@ -15,17 +16,21 @@ import (
 type users struct {
 	user, party        string // the first
 	several, strangers bool   // there were other clients, other principals
+	last               access // who came last: nearly always the same
 }
 
-func (v *users) add(user, party string) {
-	switch {
-	case user == "":
-	case v.user == "":
-		v.user, v.party = user, party
-	default:
-		v.several = v.several || user != v.user
-		v.strangers = v.strangers || party != v.party
+func (v *users) add(a *access) {
+	same := v.last.principal == a.principal && v.last.client == a.client && bytes.Equal(v.last.info, a.info)
+	if a.nobody || v.user != "" && same || v.several && v.strangers {
+		return
 	}
+	v.last = a.kept()
+	if v.user == "" {
+		v.user, v.party = v.last.user, v.last.party
+		return
+	}
+	v.several = v.several || v.last.user != v.user
+	v.strangers = v.strangers || v.last.party != v.party
 }
 
 // hearAlong listens on the session of callers, once: for its questions, and for

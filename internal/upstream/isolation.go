@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"io"
@@ -31,11 +32,14 @@ type access struct {
 	caps        []byte // as a legacy handshake declares them
 	who         string // whose the link is; "" is everybody's
 	client      string // of which client session; "" is of none
-	user        string // who would have it to himself; "" is nobody
-	party       string // the principal, as it is called
-	sole        bool   // all who use the link are one client
-	nobody      bool   // for listing and listening
-	apart       bool   // a modern link is somebody's own, too: it is a process
+	user        string // who would have it to himself; "" is nobody; once name was called
+	party       string // the principal, as it is called; likewise
+
+	principal *junctor.Principal
+	info      []byte // what the client calls itself; the call's own
+	sole      bool   // all who use the link are one client
+	nobody    bool   // for listing and listening
+	apart     bool   // a modern link is somebody's own, too: it is a process
 }
 
 func (s *Server) access(ctx context.Context, p *junctor.Principal, c *catalog.Caller) (access, error) {
@@ -54,18 +58,34 @@ func (s *Server) access(ctx context.Context, p *junctor.Principal, c *catalog.Ca
 	if a.nobody {
 		return a, nil
 	}
-	a.user, a.client = partyOf(p)+clientOf(c), c.Session
-	if p != nil {
-		a.party = p.ID()
-	}
+	a.principal, a.client, a.info = p, c.Session, c.Info
 	switch s.isolation() {
 	case junctor.IsolationUser:
 		a.who = partyOf(p)
 	case junctor.IsolationSession:
+		a.name()
 		a = a.own()
 	default:
 	}
 	return a, nil
+}
+
+// name fills in what the user of the link is called. Most calls need not know.
+func (a *access) name() {
+	if a.user != "" || a.nobody {
+		return
+	}
+	a.user = partyOf(a.principal) + clientOf(a.client, a.info)
+	if a.principal != nil {
+		a.party = a.principal.ID()
+	}
+}
+
+// kept is the access for longer than the call that it was made for.
+func (a access) kept() access {
+	a.name()
+	a.caps, a.info = bytes.Clone(a.caps), bytes.Clone(a.info)
+	return a
 }
 
 // own is the access of one client alone.
@@ -84,11 +104,11 @@ func partyOf(p *junctor.Principal) string {
 // clientOf tells the clients of one principal apart: by their session, or, where
 // a modern client has none, by what it calls itself. That is hearsay, but a
 // caller can only make up clients of its own.
-func clientOf(c *catalog.Caller) string {
-	if c.Session != "" {
-		return "\x00s" + c.Session
+func clientOf(session string, info []byte) string {
+	if session != "" {
+		return "\x00s" + session
 	}
-	return "\x00c" + string(c.Info)
+	return "\x00c" + string(info)
 }
 
 // digested is a header and its digest.

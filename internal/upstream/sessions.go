@@ -113,7 +113,7 @@ func (s *Server) find(a access) (sess, first *session, err error) {
 		}
 	}
 	sess.calls++
-	sess.users.add(a.user, a.party)
+	sess.users.add(&a)
 	return sess, nil, nil
 }
 
@@ -128,6 +128,7 @@ func (s *Server) begin(key string, a access) (*session, error) {
 			Message: "server " + s.o.ID + " has as many sessions as it may (" + strconv.Itoa(most) + "), and all are in use; try again, or raise its max_sessions",
 		}
 	}
+	a = a.kept()
 	sess := &session{
 		keys: []string{key}, access: a, credentials: a.credentials, ready: make(chan struct{}), used: s.o.Now(), levels: levels{setting: make(chan struct{}, 1)},
 		asking: abilitiesOf(a.caps).any(),
