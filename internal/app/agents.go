@@ -3,9 +3,7 @@ package app
 import (
 	"context"
 	"log/slog"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -135,12 +133,8 @@ func (a agents) apply(ctx context.Context, p *junctor.Principal, one *junctor.Ag
 		one.Limits = in.Limits
 	}
 	if in.Tier != nil && *in.Tier != "" {
-		policy, err := a.app.limits.Limits(ctx, p.Tenant)
-		if err != nil {
+		if err := a.app.limits.knownTier(ctx, p.Tenant, *in.Tier); err != nil {
 			return err
-		}
-		if _, ok := policy.Tier(*in.Tier); !ok {
-			return junctor.Errorf(junctor.CodeInvalid, "unknown tier %q; there are %s", *in.Tier, strings.Join(slices.Sorted(maps.Keys(policy.Tiers)), ", "))
 		}
 	}
 	if in.Role != nil {

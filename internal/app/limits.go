@@ -3,7 +3,9 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -64,7 +66,7 @@ func (q *quotas) change(tenant junctor.TenantID, do func(*people)) {
 	defer q.mu.Unlock()
 	p := q.people[tenant]
 	if p == nil {
-		p = &people{}
+		p = &people{policy: junctor.DefaultLimits()} // a new tenant has set none
 		q.people[tenant] = p
 	}
 	do(p)
@@ -90,6 +92,18 @@ func (q *quotas) usersChanged(users []junctor.User) {
 // agentsChanged is told all agents of a tenant.
 func (q *quotas) agentsChanged(tenant junctor.TenantID, agents []junctor.Agent) {
 	q.change(tenant, func(p *people) { p.agents = slices.Clone(agents) })
+}
+
+// knownTier refuses a tier that the tenant has not: nobody would be bound by it.
+func (q *quotas) knownTier(ctx context.Context, tenant junctor.TenantID, tier string) error {
+	policy, err := q.Limits(ctx, tenant)
+	if err != nil {
+		return err
+	}
+	if _, ok := policy.Tier(tier); !ok {
+		return junctor.Errorf(junctor.CodeInvalid, "unknown tier %q; there are %s", tier, strings.Join(slices.Sorted(maps.Keys(policy.Tiers)), ", "))
+	}
+	return nil
 }
 
 // Limits gives a tenant's policy: what it set, over the defaults.

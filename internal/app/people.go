@@ -38,9 +38,25 @@ func (d directory) RevokeKey(ctx context.Context, tenant junctor.TenantID, id st
 	})
 }
 
+// CreateUser makes a user, of a tier that there is.
+func (d directory) CreateUser(ctx context.Context, tenant junctor.TenantID, n identity.NewUser) (junctor.User, error) {
+	if n.Tier != "" {
+		if err := d.app.limits.knownTier(ctx, tenant, n.Tier); err != nil {
+			return junctor.User{}, err
+		}
+	}
+	return d.Identity.CreateUser(ctx, tenant, n)
+}
+
 // ChangeUser changes a user; of one who is switched off, what is open ends.
 func (d directory) ChangeUser(ctx context.Context, tenant junctor.TenantID, id string, change func(*junctor.User) error) (junctor.User, error) {
-	u, err := d.Identity.ChangeUser(ctx, tenant, id, change)
+	u, err := d.Identity.ChangeUser(ctx, tenant, id, func(u *junctor.User) error {
+		was := u.Tier
+		if err := change(u); err != nil || u.Tier == was {
+			return err
+		}
+		return d.app.limits.knownTier(ctx, tenant, u.Tier)
+	})
 	if err == nil && u.Disabled {
 		err = d.app.gateway.EndOf(context.WithoutCancel(ctx), func(q *junctor.Principal) bool {
 			return q.Tenant == tenant && q.Issuer == junctor.IssuerUser && q.Subject == id

@@ -273,6 +273,8 @@ func TestWhatIsOnesOwn(t *testing.T) {
 	_, bob := member(t, i, "bob", "developer", scopes)
 	ask(t, i, "POST", "/users", `{"name":"vic","role":"viewer"}`, 201)
 	ask(t, i, "POST", "/keys", `{"name":"k","user":"vic","scopes":["servers:write"]}`, 422)
+	ask(t, i, "PATCH", "/users/vic", `{"tier":"por"}`, 422) // which would bind nobody
+	ask(t, i, "POST", "/users", `{"name":"eve","tier":"por"}`, 422)
 	vic := ask(t, i, "POST", "/keys", `{"name":"k","user":"vic","scopes":["tools:read","audit:read"]}`, 201).Key
 	ask(t, i, "POST", "/servers", `{"id":"notes","url":"`+url+`"}`, 201, as(ann))
 	for _, try := range [][3]string{{"PATCH", "/servers/notes", `{"title":"x"}`}, {"POST", "/servers/notes/disable", ""}, {"DELETE", "/servers/notes", ""}, {"DELETE", "/servers/demo", ""}} {
@@ -351,6 +353,11 @@ func TestTenantsApart(t *testing.T) {
 					t.Errorf("%s of %s show what is of %s", path, tenant, other)
 				}
 			}
+		}
+		// Limits bind from the first call on, in a tenant that is a moment old too.
+		r := i.Do(t, "POST", "/mcp/request", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"notes__find","arguments":{}}}`, as(s.key))
+		if r.Status != 200 || r.Header.Get("RateLimit-Limit") == "" {
+			t.Errorf("%s: %d %s, limit %q", tenant, r.Status, r.Body, r.Header.Get("RateLimit-Limit"))
 		}
 		// What concerns the instance is for the operator's tenant.
 		for _, path := range []string{"/tenants", "/settings"} {
