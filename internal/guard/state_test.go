@@ -20,7 +20,8 @@ const answer = `{"form":{"action":"accept","content":{"name":"Ada"}}}`
 // begin makes a call that asks for input, and gives what its client holds.
 func begin(t testing.TB, r *rig, op *guard.Op) (state string) {
 	t.Helper()
-	res, err := r.Do(t.Context(), op, nil)
+	first := *op // it is shared, and the guard writes to its own
+	res, err := r.Do(t.Context(), &first, nil)
 	if err != nil || !res.Input {
 		t.Fatalf("%+v, %v", res, err)
 	}

@@ -32,7 +32,7 @@ type Command struct {
 // stands beside it.
 type patience struct {
 	silence time.Duration // for an answer to server/discover: 2 s
-	notice  time.Duration // for the exit status of one that closed its output: 2 s
+	notice  time.Duration // for what is on its way: the exit status of one that closed its output, the first answer of one that was slow: 2 s
 	leave   time.Duration // to end when its input has ended: 2 s
 	obey    time.Duration // to end when it was asked to: 2 s
 }
@@ -125,14 +125,18 @@ func (l *stdioLink) greet(ctx context.Context, declared []byte) error {
 	// Silence, or an answer that no modern server gives.
 	err = l.initialize(ctx, declared)
 	if _, refused := errors.AsType[*wire.Error](err); refused {
-		// It may only have been slow to start: then its first answer came by now.
+		// It may only have been slow to start: then its first answer is here, or
+		// comes now that it answers.
+		late := time.NewTimer(l.patience.notice)
+		defer late.Stop()
 		select {
 		case a := <-asked.answer:
 			if g, ok := readDiscover(a.result); ok {
 				l.greeting = g
 				return nil
 			}
-		default:
+		case <-late.C:
+		case <-ctx.Done():
 		}
 	}
 	return l.refusal(err)

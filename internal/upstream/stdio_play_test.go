@@ -169,6 +169,7 @@ type rawServer struct {
 	manner string
 	mu     sync.Mutex
 	asked  map[string]chan json.RawMessage
+	first  json.RawMessage // a request that waits for the next
 }
 
 type rawMessage struct {
@@ -234,6 +235,8 @@ func (s *rawServer) serve(m *rawMessage) {
 		case "dying":
 			fmt.Fprintln(os.Stderr, "what is that?")
 			os.Exit(1)
+		case "overtaken": // a modern one whose first answer comes after its second
+			s.first = m.ID
 		case "late": // a modern one that takes its time to start
 			time.Sleep(300 * time.Millisecond)
 			s.answer(m.ID, `{"resultType":"complete","supportedVersions":["2026-07-28"],`+info+`}`)
@@ -242,8 +245,11 @@ func (s *rawServer) serve(m *rawMessage) {
 		}
 	case "initialize":
 		switch s.manner {
-		case "modern", "late", "newer":
+		case "modern", "late", "newer", "overtaken":
 			s.write(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no handshake here"}}`, m.ID)
+			if s.first != nil {
+				s.answer(s.first, `{"resultType":"complete","supportedVersions":["2026-07-28"],`+info+`}`)
+			}
 		case "future":
 			s.answer(m.ID, `{"protocolVersion":"1999-01-01",`+info+`}`)
 		default:

@@ -119,17 +119,18 @@ func TestStdioEras(t *testing.T) {
 		code    junctor.Code
 		says    string
 	}{
-		"sdk":    {version: wire.Modern, starts: 1},
-		"plain":  {version: "2025-11-25", starts: 1},
-		"modern": {version: wire.Modern, starts: 1},
-		"older":  {version: "2025-11-25", starts: 1},
-		"both":   {version: "2025-11-25", starts: 1},
-		"silent": {version: "2025-11-25", starts: 1, silence: 50 * time.Millisecond},
-		"late":   {version: wire.Modern, starts: 1, silence: 50 * time.Millisecond},
-		"dying":  {version: "2025-11-25", starts: 2},
-		"newer":  {code: junctor.CodeUpstream, says: "not that one"},
-		"future": {code: junctor.CodeUpstream, says: "1999-01-01"},
-		"crash":  {code: junctor.CodeUnreachable, says: "(exit status 3); it last wrote: cannot find module, token is ***"},
+		"sdk":       {version: wire.Modern, starts: 1},
+		"plain":     {version: "2025-11-25", starts: 1},
+		"modern":    {version: wire.Modern, starts: 1},
+		"older":     {version: "2025-11-25", starts: 1},
+		"both":      {version: "2025-11-25", starts: 1},
+		"silent":    {version: "2025-11-25", starts: 1, silence: 50 * time.Millisecond},
+		"late":      {version: wire.Modern, starts: 1, silence: 50 * time.Millisecond},
+		"overtaken": {version: wire.Modern, starts: 1, silence: 50 * time.Millisecond},
+		"dying":     {version: "2025-11-25", starts: 2},
+		"newer":     {code: junctor.CodeUpstream, says: "not that one"},
+		"future":    {code: junctor.CodeUpstream, says: "1999-01-01"},
+		"crash":     {code: junctor.CodeUnreachable, says: "(exit status 3); it last wrote: cannot find module, token is ***"},
 	} {
 		t.Run(role, func(t *testing.T) {
 			t.Parallel()
