@@ -37,7 +37,7 @@ const (
 	shipText   = 1 << 20                // of a batch's texts are kept for the next
 	shipPause  = time.Second            // the longest pause between two batches
 	shipLook   = 20 * time.Millisecond  // and how often it is seen whether calls still come
-	shipShare  = 16                     // while calls come, copying takes one of so many parts of the processors
+	shipShare  = 32                     // while calls come, copying takes one of so many parts of the processors
 )
 
 // ship copies records as long as the journal is open. No call waits for it.
