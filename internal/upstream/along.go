@@ -111,7 +111,9 @@ func (s *Server) subscribeOwn(ctx context.Context, req *catalog.Request) (bool, 
 	}
 	lists, err := s.access(ctx, nil, nil)
 	key := a.key(false)
-	if known, _ := s.opener.knows(); err != nil || known == mannerModern || key == lists.key(false) {
+	// Lists may be read from any process, so none is everybody's.
+	shared := key == lists.key(false) && s.o.Transport != TransportStdio
+	if known, _ := s.opener.knows(); err != nil || known == mannerModern || shared {
 		return false, err
 	}
 	if req.Unsubscribe {

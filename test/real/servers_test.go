@@ -139,6 +139,7 @@ func TestMap(t *testing.T) {
 // media types are wanted, the answer comes as a stream to who asks for one first,
 // refusals are plain JSON, and no handshake is needed.
 func wireFacts(t *testing.T, in *program.Instance) {
+	t.Helper()
 	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"show-map","arguments":{"label":"x"}}}`
 	const stream, both = "Accept: text/event-stream, application/json", "Accept: application/json, text/event-stream"
 	for _, tt := range []struct {
