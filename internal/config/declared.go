@@ -62,6 +62,14 @@ func Parse(name string, text []byte) (Declared, error) {
 // declaredKeys are the keys of a file that are no settings.
 func declaredKeys() []string { return []string{"servers"} }
 
+// declare reads what stands below one of them.
+func (l *loader) declare(d *document, key string, n *yaml.Node) {
+	switch key {
+	case "servers":
+		l.servers(d, n)
+	}
+}
+
 // servers reads the map below servers.
 func (l *loader) servers(d *document, n *yaml.Node) {
 	for _, m := range d.members(n, "servers") {

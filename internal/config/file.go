@@ -144,7 +144,7 @@ func (f *fileReader) read(mapping *yaml.Node, prefix string) {
 		}
 		f.seen[name] = key.Line
 		if !ok {
-			f.l.servers(f.document, value)
+			f.l.declare(f.document, name, value)
 			continue
 		}
 		text, err := s.fromYAML(value)

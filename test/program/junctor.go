@@ -224,6 +224,14 @@ func (in *Instance) Kill() {
 	<-in.done
 }
 
+// Signal sends the instance a signal.
+func (in *Instance) Signal(t testing.TB, sig os.Signal) {
+	t.Helper()
+	if err := in.cmd.Process.Signal(sig); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Stop asks the instance to end, and fails the test unless it does so with
 // exit code 0 within the limit.
 func (in *Instance) Stop(t testing.TB, limit time.Duration) {

@@ -9,14 +9,18 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/junctor-mcp/junctor/internal/testkit"
+	"github.com/junctor-mcp/junctor/test/program"
 )
 
 // settings is a file with settings that a test rewrites.
@@ -330,6 +334,38 @@ func TestReloadKeepsCallsThatWait(t *testing.T) {
 	}
 	if body := ask(`,"inputResponses":` + string(said) + `,"requestState":` + string(state)); !strings.Contains(body, "first decline") {
 		t.Errorf("%s", body)
+	}
+}
+
+// SIGHUP reads the file again; where there is none, it ends the instance.
+func TestHangup(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("there is no such signal")
+	}
+	p := newPeer(t)
+	s := newSettings(t, "servers:\n"+declared("notes", p, ""))
+	in := program.Start(t, program.FreeAddr(t), t.TempDir(), "--config", s.path)
+	loads := func() int {
+		a, err := in.Request(t.Context(), "GET", "/api/v1/settings/file", "")
+		var st fileState
+		if err == nil {
+			err = json.Unmarshal([]byte(a.Body), &st)
+		}
+		if err != nil || !st.OK {
+			t.Fatalf("%v %s", err, a.Body)
+		}
+		return st.Loads
+	}
+	before := loads()
+	in.Signal(t, syscall.SIGHUP)
+	until(t, func() bool { return loads() > before })
+	in.Stop(t, time.Minute)
+
+	in = program.Start(t, program.FreeAddr(t), t.TempDir())
+	in.Signal(t, syscall.SIGHUP)
+	if _, ended := in.Wait(time.Minute); !ended {
+		t.Error("it goes on")
 	}
 }
 
