@@ -59,15 +59,10 @@ func Parse(name string, text []byte) (Declared, error) {
 	return l.config.declared, l.problems.asError()
 }
 
-// declaredKeys are the keys of a file that are no settings.
-func declaredKeys() []string { return []string{"servers"} }
-
-// declare reads what stands below one of them.
-func (l *loader) declare(d *document, key string, n *yaml.Node) {
-	switch key {
-	case "servers":
-		l.servers(d, n)
-	}
+// declarations are the keys of a file that are no settings, and what reads what
+// stands below them.
+func (l *loader) declarations() map[string]func(*document, *yaml.Node) {
+	return map[string]func(*document, *yaml.Node){"servers": l.servers}
 }
 
 // servers reads the map below servers.

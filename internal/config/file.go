@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -126,7 +127,8 @@ type fileReader struct {
 // read takes the settings of a mapping. What settings have in common at their
 // beginning may stand once, above them: a: {b: x} is a_b: x.
 func (f *fileReader) read(mapping *yaml.Node, prefix string) {
-	known := append(names(Setting.Key), declaredKeys()...)
+	declarations := f.l.declarations()
+	known := slices.AppendSeq(names(Setting.Key), maps.Keys(declarations))
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		key, value := mapping.Content[i], mapping.Content[i+1]
 		name := prefix + key.Value
@@ -144,7 +146,7 @@ func (f *fileReader) read(mapping *yaml.Node, prefix string) {
 		}
 		f.seen[name] = key.Line
 		if !ok {
-			f.l.declare(f.document, name, value)
+			declarations[name](f.document, value)
 			continue
 		}
 		text, err := s.fromYAML(value)
