@@ -39,6 +39,7 @@ type access struct {
 	info      []byte // what the client calls itself; the call's own
 	sole      bool   // all who use the link are one client
 	nobody    bool   // for listing and listening
+	lazy      bool   // only on a link that is there: none is opened for it
 	apart     bool   // a modern link is somebody's own, too: it is a process
 }
 

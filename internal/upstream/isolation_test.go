@@ -1,3 +1,5 @@
+//go:build unix
+
 package upstream
 
 import (
@@ -105,4 +107,28 @@ func TestSessionsAreBounded(t *testing.T) {
 	if err := <-held; err != nil {
 		t.Errorf("a session that was in use gave way: %v", err)
 	}
+}
+
+// A command is not started to be followed: when its last client is gone, so is
+// its last process, whatever woke the follower meanwhile.
+func TestNobodyStartsAProcess(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "peer")
+	r.Isolation = junctor.IsolationSession
+	s := r.server(t, false)
+	s.Watch(func(catalog.Event) {})
+	do(t, s, callerOf("a", "1"))
+	waitFor(t, func() bool { return s.fresh() && s.State().Sessions == 1 })
+	s.EndSession("1")
+	waitFor(t, func() bool { return s.State().Processes == 0 })
+	for range 20 {
+		s.wakeUp()
+		if err := s.attend(t.Context()); !over(err) {
+			t.Fatalf("attend: %v", err)
+		}
+	}
+	if n := len(pids(t, r.roll)); n != 1 || s.State().Processes != 0 {
+		t.Errorf("%d processes were started, %d live", n, s.State().Processes)
+	}
+	do(t, s, callerOf("a", "2")) // use starts it
 }

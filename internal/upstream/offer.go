@@ -92,6 +92,11 @@ func (s *Server) fresh() bool {
 // refresh reads what the server offers, and says whether that has changed. With
 // ifStale it leaves a list that somebody else has just read.
 func (s *Server) refresh(ctx context.Context, ifStale bool) (changed bool, err error) {
+	return s.refreshOn(ctx, ifStale, false)
+}
+
+// refreshOn is refresh, lazily or not: see access.
+func (s *Server) refreshOn(ctx context.Context, ifStale, lazy bool) (changed bool, err error) {
 	select {
 	case s.reading <- struct{}{}:
 		defer func() { <-s.reading }()
@@ -105,6 +110,7 @@ func (s *Server) refresh(ctx context.Context, ifStale bool) (changed bool, err e
 	if err != nil {
 		return false, err
 	}
+	a.lazy = lazy
 	for try := 1; ; try++ {
 		if changed, err = s.refreshOnce(ctx, a); err == nil || try > 1 || ctx.Err() != nil || !over(err) {
 			return changed, err

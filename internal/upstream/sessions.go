@@ -107,6 +107,9 @@ func (s *Server) find(a access) (sess, first *session, err error) {
 			}
 		}
 	}
+	if sess == nil && a.lazy {
+		return nil, nil, &junctor.Error{Code: junctor.CodeUnavailable, Message: "server " + s.o.ID + " is not running", Cause: errGone}
+	}
 	if sess == nil {
 		if sess, err = s.begin(key, a); err != nil {
 			return nil, nil, err

@@ -110,12 +110,20 @@ func (s *Server) sleepy(err error) bool {
 	return junctor.CodeOf(err) == junctor.CodeUnauthenticated || s.o.Transport == TransportStdio && len(uris) == 0
 }
 
+// lazy says that no process is started to hear of changes: what the command
+// offers is known, and nobody waits to hear of a resource.
+func (s *Server) lazy() bool {
+	uris, _ := s.watch.subs.uris()
+	return s.o.Transport == TransportStdio && len(uris) == 0 && len(s.tools()) > 0
+}
+
 // attend follows the server over one link, until that ends.
 func (s *Server) attend(ctx context.Context) error {
 	a, err := s.access(ctx, nil, nil)
 	if err != nil {
 		return err
 	}
+	a.lazy = s.lazy()
 	sess, err := s.acquire(ctx, a)
 	if err != nil {
 		return err
@@ -223,7 +231,7 @@ func (s *Server) reread(ctx context.Context, ifStale bool) error {
 	said := s.watch.said
 	s.watch.said = catalog.Lists{}
 	s.watch.mu.Unlock()
-	changed, err := s.refresh(ctx, ifStale)
+	changed, err := s.refreshOn(ctx, ifStale, s.lazy())
 	switch {
 	case changed:
 		s.tell(catalog.Event{Kind: catalog.EventChanged})
