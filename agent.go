@@ -118,7 +118,7 @@ func (a *Agent) Grants(k Kind) []Grant {
 		return a.Prompts
 	case KindResource, KindSubscription:
 		return a.Resources
-	case KindServer, KindAgent:
+	case KindTask, KindTaskUpdate, KindTaskCancel, KindServer, KindAgent:
 	}
 	return nil
 }

@@ -114,7 +114,7 @@ func (s *servers) prepare(ctx context.Context, row *junctor.Server, up *reached)
 			return next, nil
 		}
 	}
-	offer, isolated := &catalog.Offer{}, ""
+	offer, isolated := &catalog.Offer{Awaited: true}, ""
 	var kept [sha256.Size]byte
 	if seen, err := s.app.store.For(row.Tenant).SeenServer(ctx, row.ID); err == nil {
 		isolated, kept = seen.Isolated, markOf(seen.Offer, seen.Isolated)

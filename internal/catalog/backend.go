@@ -37,6 +37,7 @@ type Offer struct {
 	Subscribe    bool // resource subscriptions are answered
 	Logging      bool // sends notifications/message
 	Tasks        bool // may answer a tool call with a task
+	Awaited      bool // the server has not answered yet: nobody knows what it has
 }
 
 // ToolDef is one version of a tool. Versions of one tool stand next to each

@@ -78,8 +78,9 @@ func (sh *Shelf) render(p *junctor.Principal, v View, kind ListKind) []byte {
 	}
 	// Room for all of it at once: a list that grows leaves several times its size
 	// behind.
-	out := make([]byte, 0, size+64)
-	out = append(append(out, `{"`...), [...]string{"tools", "prompts", "resources", "resourceTemplates"}[kind]...)
+	out := append(make([]byte, 0, size+64), '{')
+	out = appendAwaited(out, shown)
+	out = append(append(out, '"'), [...]string{"tools", "prompts", "resources", "resourceTemplates"}[kind]...)
 	out = append(out, `":[`...)
 	empty := len(out)
 	next := func() []byte {
@@ -107,6 +108,32 @@ func (sh *Shelf) render(p *junctor.Principal, v View, kind ListKind) []byte {
 	}
 	return out
 }
+
+// appendAwaited writes the notice that a list is not whole: it names the servers
+// that have not answered since they were added. Those that answered before are
+// listed as they were.
+func appendAwaited(out []byte, shown []*Server) []byte {
+	begun := false
+	for _, s := range shown {
+		if !s.Offer.Awaited {
+			continue
+		}
+		if begun {
+			out = append(out, ',')
+		} else {
+			out = append(out, `"_meta":{"`+wire.MetaJunctorAwaited+`":[`...)
+			begun = true
+		}
+		out = wire.AppendString(out, s.ID)
+	}
+	if begun {
+		out = append(out, `]},`...)
+	}
+	return out
+}
+
+// Whole says whether a list names no servers that it waits for.
+func Whole(list []byte) bool { return !bytes.HasPrefix(list, []byte(`{"_meta"`)) }
 
 // listSize is about how long a server's part of a list is, and rarely less.
 func (s *Server) listSize(kind ListKind) (n int) {

@@ -35,7 +35,7 @@ func (c *cli) describeAgent(cmd *cobra.Command, f *agentFlags) {
 	flags.StringArrayVar(&f.prompts, "prompt", nil, "what it may get: `server/prompt` or server/*; may be given several times")
 	flags.StringVar(&f.title, "title", "", "its name for people")
 	flags.StringVar(&f.tier, "tier", "", "how much it may do: free, pro, unlimited, or one of the settings; without it its owner's")
-	f.limitFlags.add(cmd)
+	f.add(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("tool", c.completeGrants)
 	_ = cmd.RegisterFlagCompletionFunc("role", c.completeRoles)
 }

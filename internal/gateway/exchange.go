@@ -111,7 +111,16 @@ func (x *exchange) list(kind catalog.ListKind) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	return outcome{body: body, list: true, cacheable: true, ttl: x.g.o.ListTTL.Milliseconds()}, nil
+	return outcome{body: body, list: catalog.Whole(body), cacheable: true, ttl: x.listTTL(body)}, nil
+}
+
+// listTTL is how long a client may keep a list: not at all while servers are
+// awaited.
+func (x *exchange) listTTL(body []byte) int64 {
+	if !catalog.Whole(body) {
+		return 0
+	}
+	return x.g.o.ListTTL.Milliseconds()
 }
 
 func (x *exchange) complete(ctx context.Context) (outcome, error) {

@@ -61,6 +61,7 @@ const (
 	MetaImmediateResponse  = MetaPrefix + "model-immediate-response" // legacy: not of one hop, but for the model
 	MetaProgressToken      = "progressToken"
 	MetaJunctorVersion     = "junctor/version" // which version of a tool is meant
+	MetaJunctorAwaited     = "junctor/awaited" // in a list: the servers that have not answered yet, and so are not in it
 	MetaJunctorRoles       = "junctor/roles"   // in a tool's definition: the roles that it is for
 
 	// W3C trace context, passed on.
