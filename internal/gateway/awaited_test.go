@@ -34,8 +34,10 @@ func TestAPartialListSaysSo(t *testing.T) {
 		name, headers, body string
 		want                []string
 	}{
-		{"modern", "MCP-Protocol-Version: 2026-07-28\nMcp-Method: tools/list", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`,
-			[]string{`"junctor/awaited":["away"]`, `"ttlMs":0`, `"tools":[{`, `"io.modelcontextprotocol/serverInfo"`}},
+		{
+			"modern", "MCP-Protocol-Version: 2026-07-28\nMcp-Method: tools/list", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`,
+			[]string{`"junctor/awaited":["away"]`, `"ttlMs":0`, `"tools":[{`, `"io.modelcontextprotocol/serverInfo"`},
+		},
 		{"legacy", "MCP-Protocol-Version: 2025-06-18", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, []string{`"junctor/awaited":["away"]`, `"tools":[{`}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
