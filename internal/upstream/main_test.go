@@ -4,6 +4,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -22,4 +23,17 @@ func TestMain(m *testing.M) {
 		}
 	}
 	goleak.VerifyTestMain(m)
+}
+
+// never is longer than anything takes.
+const never = time.Minute
+
+// await waits until something holds.
+func await(t *testing.T, cond func() bool) {
+	t.Helper()
+	for end := time.Now().Add(never); !cond(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it did not come about")
+		}
+	}
 }

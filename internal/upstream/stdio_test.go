@@ -25,7 +25,6 @@ import (
 )
 
 // never is a wait that no working test uses up.
-const never = time.Minute
 
 // rig is a command that the test binary plays.
 type rig struct {
@@ -373,15 +372,6 @@ func TestStdioNotes(t *testing.T) {
 	}
 	if got, err := l.roundTrip(t.Context(), "batch", nil, nil); err != nil || string(got) != `{"batch":true}` {
 		t.Errorf("an answer in a batch: %s, %v", got, err)
-	}
-}
-
-func await(t *testing.T, cond func() bool) {
-	t.Helper()
-	for end := time.Now().Add(never); !cond(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("it did not come about")
-		}
 	}
 }
 
