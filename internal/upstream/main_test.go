@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// never is longer than anything takes.
+// never is a wait that no working test uses up.
 const never = time.Minute
 
 // await waits until something holds.

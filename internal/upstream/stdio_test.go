@@ -24,8 +24,6 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// never is a wait that no working test uses up.
-
 // rig is a command that the test binary plays.
 type rig struct {
 	*Options
