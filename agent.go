@@ -37,6 +37,7 @@ type Agent struct {
 	Limits    *Limits   `json:"limits,omitempty"` // in place of the tier's
 	Owner     string    `json:"owner,omitempty"`  // who made it, as Principal.ID says
 	Disabled  bool      `json:"disabled,omitempty"`
+	Declared  string    `json:"declared,omitempty"` // the file that declares it, where alone it can be changed
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
 }

@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -39,6 +40,46 @@ type AgentBody struct {
 
 func (b *AgentBody) empty() bool {
 	return b.Title == nil && b.Role == nil && b.Tools == nil && b.Resources == nil && b.Prompts == nil && b.Tier == nil && b.Limits == nil && b.Disabled == nil
+}
+
+// whole is the agent that a body describes when it stands alone. Its grants are
+// written out: a name as doors show it depends on what is there.
+func (b *AgentBody) whole(name string) (junctor.Agent, error) {
+	a := junctor.Agent{Name: name, Role: junctor.RoleGeneral, Limits: b.Limits}
+	if err := junctor.CheckAgentName(name); err != nil {
+		return a, err
+	}
+	if b.Role != nil {
+		a.Role = *b.Role
+	}
+	if b.Title != nil {
+		a.Title = *b.Title
+	}
+	if b.Tier != nil {
+		a.Tier = *b.Tier
+	}
+	a.Disabled = b.Disabled != nil && *b.Disabled
+	for _, of := range []struct {
+		to    *[]junctor.Grant
+		given *[]string
+	}{{&a.Tools, b.Tools}, {&a.Resources, b.Resources}, {&a.Prompts, b.Prompts}} {
+		if of.given == nil {
+			continue
+		}
+		for _, text := range *of.given {
+			g, err := junctor.ParseGrant(text)
+			if err != nil {
+				return a, err
+			}
+			*of.to = append(*of.to, g)
+		}
+		slices.SortFunc(*of.to, junctor.Grant.Compare)
+		*of.to = slices.Compact(*of.to)
+	}
+	if a.Limits != nil {
+		return a, a.Limits.Check()
+	}
+	return a, nil
 }
 
 // CreatedAgent is an agent at the one moment the token of its first key can be

@@ -23,9 +23,11 @@ type Applier interface {
 	File() FileState
 }
 
-// Wanted is what an instance is to have.
+// Wanted is what an instance is to have. A list that is nil is not spoken of, and
+// nothing of its kind is touched; without either it is about servers.
 type Wanted struct {
 	Servers []WantedServer
+	Agents  []WantedAgent
 	Prune   bool // take away what is not wanted
 	DryRun  bool // say what would change, and change nothing
 	Unseen  bool // store servers that were not reached
@@ -34,6 +36,13 @@ type Wanted struct {
 // WantedServer is a server that is to be there.
 type WantedServer struct {
 	ServerInput
+	Where string // in a file; "" where it came another way
+}
+
+// WantedAgent is an agent that is to be there. Who made it, and when, is not
+// wanted of it.
+type WantedAgent struct {
+	junctor.Agent
 	Where string // in a file; "" where it came another way
 }
 
@@ -51,7 +60,7 @@ const (
 // Change is one difference between what is wanted and what is there. It holds
 // no credential.
 type Change struct {
-	Kind   string        `json:"kind" doc:"What it is about: server."`
+	Kind   string        `json:"kind" doc:"What it is about: server or agent."`
 	ID     string        `json:"id"`
 	Action Action        `json:"action" enum:"add,change,remove,conflict"`
 	Where  string        `json:"where,omitempty" doc:"In the file: name, line and column."`
@@ -85,8 +94,9 @@ type FileProblem struct {
 
 type applyBody struct {
 	Body struct {
-		Servers map[string]appliedServer `json:"servers,omitempty" doc:"By id."`
-		Prune   bool                     `json:"prune,omitempty" doc:"Remove the bring-your-own servers that are not named, but for those that a file declares."`
+		Servers map[string]appliedServer `json:"servers,omitempty" doc:"By id. Absent beside agents: servers are left alone."`
+		Agents  map[string]AgentBody     `json:"agents,omitempty" doc:"By name, whole: a member that is absent is empty. Needs agents:write. Absent: agents are left alone."`
+		Prune   bool                     `json:"prune,omitempty" doc:"Remove the bring-your-own servers, and where agents is there the agents, that are not named, but for those that a file declares."`
 		DryRun  bool                     `json:"dry_run,omitempty" doc:"Say what would change, and change nothing."`
 		Unseen  bool                     `json:"unseen,omitempty" doc:"Store servers without reaching them first."`
 	}
@@ -108,7 +118,7 @@ type oneFile struct{ Body FileState }
 func (a *api) applyRoutes() {
 	tags := []string{"instance"}
 	route(a, huma.Operation{
-		OperationID: "apply", Method: http.MethodPost, Path: "/apply", Summary: "Make the instance have these servers, or say what differs", Tags: tags,
+		OperationID: "apply", Method: http.MethodPost, Path: "/apply", Summary: "Make the instance have these servers and agents, or say what differs", Tags: tags,
 		MaxBodyBytes: maxApplyBody, BodyReadTimeout: -1,
 	}, a.apply)
 	route(a, huma.Operation{
@@ -118,6 +128,12 @@ func (a *api) applyRoutes() {
 
 func (a *api) apply(ctx context.Context, in *applyBody) (*changes, error) {
 	w := Wanted{Prune: in.Body.Prune, DryRun: in.Body.DryRun, Unseen: in.Body.Unseen}
+	if in.Body.Servers != nil {
+		w.Servers = []WantedServer{}
+	}
+	if in.Body.Agents != nil {
+		w.Agents = []WantedAgent{}
+	}
 	for _, id := range slices.Sorted(maps.Keys(in.Body.Servers)) {
 		body := in.Body.Servers[id]
 		input, err := inputOf(id, junctor.ModeBYO, &body.ServerBody)
@@ -128,6 +144,14 @@ func (a *api) apply(ctx context.Context, in *applyBody) (*changes, error) {
 			input.Server.State = junctor.StateInactive
 		}
 		w.Servers = append(w.Servers, WantedServer{ServerInput: input})
+	}
+	for _, name := range slices.Sorted(maps.Keys(in.Body.Agents)) {
+		body := in.Body.Agents[name]
+		agent, err := body.whole(name)
+		if err != nil {
+			return nil, junctor.Errorf(junctor.CodeInvalid, "agents.%s: %s", name, junctor.AsError(err).Message)
+		}
+		w.Agents = append(w.Agents, WantedAgent{Agent: agent})
 	}
 	out := &changes{}
 	var err error

@@ -72,10 +72,8 @@ func (a agents) AddAgent(ctx context.Context, p *junctor.Principal, name string,
 	fail := func(err error) (junctor.Agent, junctor.Key, string, error) {
 		return junctor.Agent{}, junctor.Key{}, "", err
 	}
-	for _, scope := range agentScopes() {
-		if !p.Has(scope) {
-			return fail(junctor.Errorf(junctor.CodeDenied, "an agent may call tools, so its maker needs the scope %s", scope))
-		}
+	if err := mayMakeAgents(p); err != nil {
+		return fail(err)
 	}
 	if err := junctor.CheckAgentName(name); err != nil {
 		return fail(err)
@@ -93,12 +91,26 @@ func (a agents) AddAgent(ctx context.Context, p *junctor.Principal, name string,
 		err = a.settle(ctx, p.Tenant)
 	}
 	if err != nil { // an agent whose key nobody has seen is of no use
-		if rerr := a.RemoveAgent(context.WithoutCancel(ctx), p, name); rerr != nil {
+		if rerr := a.takeAway(context.WithoutCancel(ctx), p.Tenant, name); rerr != nil {
 			a.app.log.Warn("an agent without a key is left behind; delete it", slog.String("agent", name), telemetry.Err(rerr))
 		}
 		return fail(err)
 	}
 	return one, key, token, nil
+}
+
+// mayMakeAgents says whether a principal may make agents: none may do more than
+// who made it.
+func mayMakeAgents(p *junctor.Principal) error {
+	if !p.Has(junctor.ScopeAgentsWrite) {
+		return junctor.Errorf(junctor.CodeDenied, "agents are made with the scope %s", junctor.ScopeAgentsWrite)
+	}
+	for _, scope := range agentScopes() {
+		if !p.Has(scope) {
+			return junctor.Errorf(junctor.CodeDenied, "an agent may call tools, so its maker needs the scope %s", scope)
+		}
+	}
+	return nil
 }
 
 func agentScopes() []junctor.Scope {
@@ -111,6 +123,10 @@ func (a agents) ChangeAgent(ctx context.Context, p *junctor.Principal, name stri
 	if err != nil {
 		return junctor.Agent{}, err
 	}
+	if err := a.app.ours("agent", name, one.Declared); err != nil {
+		return junctor.Agent{}, err
+	}
+	one.Declared = ""
 	if err := a.apply(ctx, p, &one, in); err != nil {
 		return junctor.Agent{}, err
 	}
@@ -171,23 +187,32 @@ func (a agents) settle(ctx context.Context, tenant junctor.TenantID) error {
 	return a.app.identity.Reload(ctx)
 }
 
-// RemoveAgent deletes an agent: first its keys open nothing any more, then it
-// goes with its lists and secrets, and at last what is open ends. Where it fails
-// in between, it can be repeated.
+// RemoveAgent deletes an agent.
 func (a agents) RemoveAgent(ctx context.Context, p *junctor.Principal, name string) error {
-	if _, err := a.mine(ctx, p, name); err != nil {
+	one, err := a.mine(ctx, p, name)
+	if err != nil {
 		return err
 	}
-	if err := a.app.identity.RevokeAgent(ctx, p.Tenant, name); err != nil {
+	if err := a.app.ours("agent", name, one.Declared); err != nil {
 		return err
 	}
-	if err := a.app.store.For(p.Tenant).DeleteAgent(ctx, name, time.Now()); err != nil {
+	return a.takeAway(ctx, p.Tenant, name)
+}
+
+// takeAway removes an agent: first its keys open nothing any more, then it goes
+// with its lists and secrets, and at last what is open ends. Where it fails in
+// between, it can be repeated.
+func (a agents) takeAway(ctx context.Context, tenant junctor.TenantID, name string) error {
+	if err := a.app.identity.RevokeAgent(ctx, tenant, name); err != nil {
 		return err
 	}
-	if err := a.settle(ctx, p.Tenant); err != nil {
+	if err := a.app.store.For(tenant).DeleteAgent(ctx, name, time.Now()); err != nil {
 		return err
 	}
-	return a.app.gateway.EndOf(context.WithoutCancel(ctx), func(q *junctor.Principal) bool { return q.Tenant == p.Tenant && q.Agent == name })
+	if err := a.settle(ctx, tenant); err != nil {
+		return err
+	}
+	return a.app.gateway.EndOf(context.WithoutCancel(ctx), func(q *junctor.Principal) bool { return q.Tenant == tenant && q.Agent == name })
 }
 
 // AgentTools lists the tools that an agent sees.

@@ -17,6 +17,9 @@ type kind interface {
 	noun() string
 	wanted() []wish
 	present(ctx context.Context) (map[string]holding, error)
+	// fault says why something that is wanted cannot be had, as far as that is
+	// known before it is tried.
+	fault(ctx context.Context, id string) error
 	// diff says what put would change of something that is there; nothing of a
 	// credential but that it is another.
 	diff(ctx context.Context, id string) ([]admin.FieldChange, error)
@@ -89,6 +92,13 @@ func compare(ctx context.Context, k kind, w wish, there map[string]holding, r ru
 	s := &step{
 		Change: admin.Change{Kind: k.noun(), ID: w.id, Where: w.where, Action: admin.ActionAdd},
 		do:     func(ctx context.Context) error { return k.put(ctx, w.id) },
+	}
+	if err := k.fault(ctx, w.id); err != nil {
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		s.Action, s.Error = admin.ActionConflict, junctor.AsError(err).Message
+		return s, nil
 	}
 	h, ok := there[w.id]
 	if !ok {
@@ -166,10 +176,25 @@ func (s *servers) Apply(ctx context.Context, p *junctor.Principal, w admin.Wante
 			return nil, junctor.Errorf(junctor.CodeOf(err), "servers.%s: %s", row.ID, junctor.AsError(err).Message)
 		}
 	}
-	steps, err := survey(ctx, []kind{k}, rule{
+	r := rule{
 		take: func(noun, id string, h holding) error { return s.app.ours(noun, id, h.declared) },
 		drop: func(h holding) bool { return w.Prune && !s.app.inForce(h.declared) },
-	})
+	}
+	var kinds []kind
+	if w.Servers != nil || w.Agents == nil {
+		kinds = append(kinds, k)
+	}
+	if w.Agents != nil {
+		if err := mayMakeAgents(p); err != nil {
+			return nil, err
+		}
+		there, err := remaining(ctx, kinds, k, r)
+		if err != nil {
+			return nil, err
+		}
+		kinds = append(kinds, &agentKind{a: agents{s.app}, p: p, want: w.Agents, servers: there})
+	}
+	steps, err := survey(ctx, kinds, r)
 	if err != nil || w.DryRun {
 		return changesOf(steps), err
 	}

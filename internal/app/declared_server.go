@@ -50,6 +50,8 @@ func (k *serverKind) wanted() []wish {
 	return out
 }
 
+func (k *serverKind) fault(context.Context, string) error { return nil }
+
 func (k *serverKind) find(id string) admin.WantedServer {
 	i := slices.IndexFunc(k.want, func(w admin.WantedServer) bool { return w.Server.ID == id })
 	return k.want[i]
@@ -81,12 +83,7 @@ func (k *serverKind) diff(ctx context.Context, id string) ([]admin.FieldChange, 
 	if k.file != "" {
 		from["declared"], to["declared"] = former.Declared, k.file
 	}
-	var out []admin.FieldChange
-	for _, field := range slices.Sorted(maps.Keys(union(from, to))) {
-		if from[field] != to[field] {
-			out = append(out, admin.FieldChange{Field: field, From: from[field], To: to[field]})
-		}
-	}
+	out := differences(from, to)
 	others, err := k.secrets(ctx, &former, want)
 	if err != nil {
 		return nil, err

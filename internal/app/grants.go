@@ -16,6 +16,7 @@ type judge struct {
 	p         *junctor.Principal
 	role      junctor.Role
 	roleIsNew bool // then its tools have to fit it
+	unseen    bool // names of a server whose list is not there are taken as they are written
 }
 
 // list reads one list of grants in place of the one that is there. given is nil
@@ -90,6 +91,8 @@ func (j *judge) grant(ctx context.Context, kind junctor.Kind, g junctor.Grant, k
 		return j.away(ctx, g)
 	case g.Item == junctor.AnyItem:
 		return nil
+	case j.unseen && len(s.Offer.Tools)+len(s.Offer.Prompts)+len(s.Offer.Resources)+len(s.Offer.Templates) == 0: // it has not answered yet
+		return nil
 	}
 	view := catalog.View{Server: g.Server}
 	fault := func(err error) error {
@@ -130,7 +133,7 @@ func (j *judge) away(ctx context.Context, g junctor.Grant) error {
 	near := make([]string, 0, len(servers))
 	for _, row := range servers {
 		switch {
-		case row.ID == g.Server && g.Item == junctor.AnyItem:
+		case row.ID == g.Server && (j.unseen || g.Item == junctor.AnyItem):
 			return nil
 		case row.ID == g.Server:
 			return junctor.Errorf(junctor.CodeInvalid, "%s cannot be given to an agent while its server is %s: bring it back first, or give %s/*", g, row.State, g.Server)

@@ -110,9 +110,9 @@ func (f *file) refuse(problems []config.Problem) error {
 }
 
 // force makes the instance have what the file declares.
-func (f *file) force(ctx context.Context, cfg *config.Config, kinds ...kind) error {
+func (f *file) force(ctx context.Context, cfg *config.Config, servers *serverKind) error {
 	path := cfg.File()
-	steps, err := survey(ctx, kinds, rule{
+	r := rule{
 		take: func(noun, id string, h holding) error {
 			if h.declared == "" {
 				return junctor.Errorf(junctor.CodeConflict, "there is a %s %q already that this file does not declare: remove it with `junctor %s rm %s`, or take it out of the file", noun, id, noun, id)
@@ -120,7 +120,13 @@ func (f *file) force(ctx context.Context, cfg *config.Config, kinds ...kind) err
 			return nil
 		},
 		drop: func(h holding) bool { return h.declared == path },
-	})
+	}
+	kinds := []kind{servers}
+	there, err := remaining(ctx, kinds, servers, r)
+	var steps []step
+	if err == nil {
+		steps, err = survey(ctx, append(kinds, f.app.declaredAgents(cfg, there)), r)
+	}
 	if err != nil {
 		return f.refuse([]config.Problem{{Message: junctor.AsError(err).Message}})
 	}

@@ -152,7 +152,7 @@ func (c *cli) printAgent(a junctor.Agent, tools []junctor.Tool) error {
 	}
 	return c.facts("name", a.Name, "title", a.Title, "role", string(a.Role), "state", agentState(a), "door", "/mcp/a/"+a.Name,
 		"tools", joinGrants(a.Tools), "resources", joinGrants(a.Resources), "prompts", joinGrants(a.Prompts),
-		"can call", strings.Join(names, ", "), "tier", a.Tier, "limits", limitText(a.Limits), "owner", a.Owner,
+		"can call", strings.Join(names, ", "), "tier", a.Tier, "limits", limitText(a.Limits), "declared", a.Declared, "owner", a.Owner,
 		"created", moment(a.CreatedAt), "updated", moment(a.UpdatedAt))
 }
 

@@ -24,12 +24,13 @@ type applying struct{ dry, prune, unseen, yes bool }
 func (c *cli) applyCommand() *cobra.Command {
 	var o applying
 	cmd := &cobra.Command{
-		Use: "apply FILE|-", Short: "Make an instance have the servers of a file, and show what differs",
-		Long: "Make an instance have the servers that a file declares under servers, as a settings file has them and export\n" +
+		Use: "apply FILE|-", Short: "Make an instance have the servers and agents of a file, and show what differs",
+		Long: "Make an instance have what a file declares under servers and agents, as a settings file has them and export\n" +
 			"writes them; - is standard input. What differs is shown first, credentials not. A server that is added, or whose\n" +
 			"connection changes, is reached before it is stored, and stored whole or not at all; one that fails keeps no other\n" +
-			"away. What is as the file says is not touched, so a second apply changes nothing. Servers that the file does not\n" +
-			"have stay, unless --prune is given. Settings in the file are checked and not used.\n\n" +
+			"away. What is as the file says is not touched, so a second apply changes nothing. What the file does not have\n" +
+			"stays, unless --prune is given; without agents in the file, agents stay in any case. An agent that is added has no\n" +
+			"key until `junctor agent key` makes one. Settings in the file are checked and not used.\n\n" +
 			"Exits 0 when the instance is as the file says, also with --dry-run when it would be; 1 when something could not be\n" +
 			"done; 2 when the file is wrong.",
 		Example: "  junctor apply servers.yaml --dry-run\n  junctor export | junctor apply - --data-dir /srv/other", Args: cobra.ExactArgs(1),
@@ -42,7 +43,7 @@ func (c *cli) applyCommand() *cobra.Command {
 		}),
 	}
 	cmd.Flags().BoolVar(&o.dry, "dry-run", false, "show what differs, and change nothing")
-	cmd.Flags().BoolVar(&o.prune, "prune", false, "remove bring-your-own servers that the file does not have")
+	cmd.Flags().BoolVar(&o.prune, "prune", false, "remove bring-your-own servers that the file does not have, and agents where it has a list of them")
 	cmd.Flags().BoolVar(&o.unseen, "no-check", false, "store servers without reaching them first")
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "run commands without asking")
 	c.remote(cmd)
@@ -79,13 +80,13 @@ func (c *cli) changes(cmd *cobra.Command, d config.Declared, o applying) ([]admi
 		return nil, err
 	}
 	body := map[string]any{"prune": o.prune, "dry_run": o.dry, "unseen": o.unseen}
-	var servers struct {
-		Servers json.RawMessage `json:"servers"`
-	}
-	if err := json.Unmarshal(text, &servers); err != nil {
+	var declared map[string]json.RawMessage
+	if err := json.Unmarshal(text, &declared); err != nil {
 		return nil, err
 	}
-	body["servers"] = servers.Servers
+	for key, part := range declared {
+		body[key] = part
+	}
 	var answer struct {
 		Changes []admin.Change `json:"changes"`
 	}
@@ -126,7 +127,7 @@ func doable(ch admin.Change) bool { return ch.Error == "" }
 func commandsOf(d config.Declared, planned []admin.Change) (commands [][]string) {
 	for _, ch := range planned {
 		changed := ch.Action == admin.ActionAdd || slices.ContainsFunc(ch.Fields, func(f admin.FieldChange) bool { return f.Field == "command" })
-		i := slices.IndexFunc(d.Servers, func(s config.Server) bool { return s.ID == ch.ID })
+		i := slices.IndexFunc(d.Servers, func(s config.Server) bool { return ch.Kind == "server" && s.ID == ch.ID })
 		if i < 0 || !changed || !doable(ch) {
 			continue
 		}
@@ -166,6 +167,8 @@ func (c *cli) describeChanges(changes []admin.Change, planned bool) {
 		switch {
 		case ch.Error != "":
 			fmt.Fprintf(c.out, "%s\n", c.paint(red, fmt.Sprintf("! %s %s: %s", ch.Kind, ch.ID, cell(ch.Error))))
+		case !planned && ch.Kind == "agent" && ch.Action == admin.ActionAdd:
+			c.say("agent %s: added; it has no key yet, make one with: junctor agent key %s", ch.ID, ch.ID)
 		case !planned:
 			c.say("%s %s: %s", ch.Kind, ch.ID, s.done)
 		default:

@@ -14,9 +14,9 @@ import (
 func (c *cli) exportCommand() *cobra.Command {
 	var form string
 	cmd := &cobra.Command{
-		Use: "export", Short: "Write the servers of an instance as a file that apply reads",
-		Long: "Write the bring-your-own servers of an instance in the form of a settings file, in a stable order: the same\n" +
-			"servers are the same text every time. References to credentials are written as they are. A credential that is\n" +
+		Use: "export", Short: "Write the servers and agents of an instance as a file that apply reads",
+		Long: "Write the bring-your-own servers and the agents of an instance in the form of a settings file, in a stable order:\n" +
+			"the same is the same text every time. Keys of agents are not in it. References to credentials are written as they are. A credential that is\n" +
 			"sealed is not known to anybody: in its place is a variable to read it from, and those are named.",
 		Example: "  junctor export > servers.yaml", Args: cobra.NoArgs,
 		RunE: run(func(cmd *cobra.Command, _ []string) error {
@@ -28,7 +28,12 @@ func (c *cli) exportCommand() *cobra.Command {
 				return err
 			}
 			rows := slices.DeleteFunc(servers.Items, func(s junctor.Server) bool { return s.Mode != junctor.ModeBYO })
+			var agents list[junctor.Agent]
+			if err := c.ask(cmd, http.MethodGet, "/agents", nil, &agents); err != nil {
+				return err
+			}
 			d, sealed := config.FromRows(rows)
+			d.Agents = config.FromAgents(agents.Items)
 			write := d.YAML
 			if form == "json" {
 				write = d.JSON

@@ -15,6 +15,7 @@ import (
 // have it, and to lose what the file no longer has.
 type Declared struct {
 	Servers []Server // by id
+	Agents  []Agent  // by name; nil where the file says nothing of agents
 }
 
 // Server is a bring-your-own server as a file declares it, checked. Printing one
@@ -62,11 +63,12 @@ func Parse(name string, text []byte) (Declared, error) {
 // declarations are the keys of a file that are no settings, and what reads what
 // stands below them.
 func (l *loader) declarations() map[string]func(*document, *yaml.Node) {
-	return map[string]func(*document, *yaml.Node){"servers": l.servers}
+	return map[string]func(*document, *yaml.Node){"servers": l.servers, "agents": l.agents}
 }
 
 // servers reads the map below servers.
 func (l *loader) servers(d *document, n *yaml.Node) {
+	l.config.declared.Servers = []Server{}
 	for _, m := range d.members(n, "servers") {
 		id := m.key.Value
 		if err := junctor.CheckServerID(id); err != nil {

@@ -109,6 +109,17 @@ func (d *document) number(to *int) func(*yaml.Node, string) {
 	}
 }
 
+func (d *document) decimal(to *float64) func(*yaml.Node, string) {
+	return func(n *yaml.Node, path string) {
+		v, err := strconv.ParseFloat(n.Value, 64)
+		if !isScalar(n, "!!int", "!!float") || err != nil {
+			d.fault(n, "%s must be a number, without quotes", path)
+			return
+		}
+		*to = v
+	}
+}
+
 // choice takes one of a few words.
 func (d *document) choice(to *string, words ...string) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) {

@@ -51,12 +51,27 @@ type fileOverride struct {
 	Description string `json:"description,omitempty" yaml:"description,omitempty"`
 }
 
+// fileDeclared is a whole file. What is nil is not written: apply leaves alone
+// what a file says nothing of.
 type fileDeclared struct {
-	Servers map[string]fileServer `json:"servers" yaml:"servers"`
+	Servers *map[string]fileServer `json:"servers,omitempty" yaml:"servers,omitempty"`
+	Agents  *map[string]fileAgent  `json:"agents,omitempty"  yaml:"agents,omitempty"`
 }
 
-func (d Declared) file() fileDeclared {
-	out := fileDeclared{Servers: map[string]fileServer{}}
+func (d Declared) file() (out fileDeclared) {
+	if d.Servers != nil || d.Agents == nil {
+		servers := d.fileServers()
+		out.Servers = &servers
+	}
+	if d.Agents != nil {
+		agents := d.fileAgents()
+		out.Agents = &agents
+	}
+	return out
+}
+
+func (d Declared) fileServers() map[string]fileServer {
+	out := map[string]fileServer{}
 	for _, s := range d.Servers {
 		c := s.Connection()
 		f := fileServer{
@@ -75,7 +90,7 @@ func (d Declared) file() fileDeclared {
 			}
 			f.Overrides[name] = fileOverride(o)
 		}
-		out.Servers[s.ID] = f
+		out[s.ID] = f
 	}
 	return out
 }
@@ -133,7 +148,7 @@ type Variable struct {
 // FromRows gives what declares these servers. A sealed credential is not known:
 // in its place is a variable to read it from, and those are listed.
 func FromRows(rows []junctor.Server) (Declared, []Variable) {
-	var d Declared
+	d := Declared{Servers: []Server{}}
 	for _, row := range rows {
 		s := NewServer(row)
 		*s.connection = credentials(s.ID, *s.connection, func(_, _, text string) string { return text }) // a copy to change

@@ -36,7 +36,7 @@ func TestFileProblems(t *testing.T) {
 		{"unknown key", "log_level: info\nlog_fromat: json\n", []string{"FILE:2:1: ", `unknown key "log_fromat"`, "did you mean log_format?"}},
 		{"dashes", "log-format: json\n", []string{"FILE:1:1: ", "did you mean log_format?"}},
 		{"far from anything", "zzz: 1\n", []string{`unknown key "zzz"`}},
-		{"agents", "agents:\n  - name: x\n", []string{`unknown key "agents"`}},
+		{"gremlins", "gremlins:\n  - name: x\n", []string{`unknown key "gremlins"`}},
 		{"merge key", "<<: {open: true}\n", []string{`unknown key "<<"`}},
 		{"list as key", "[a, b]: 1\n", []string{"unknown key"}},
 		{"secret", "admin_key: x\n", []string{`unknown key "admin_key"`}},

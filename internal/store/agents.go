@@ -17,8 +17,9 @@ const agentColumns = `tenant_id, name, role, tier, owner, disabled, config, crea
 // agentConfig is what the column config holds: all of an agent that is not asked
 // for by queries.
 type agentConfig struct {
-	Title  string          `json:"title,omitempty"`
-	Limits *junctor.Limits `json:"limits,omitempty"`
+	Title    string          `json:"title,omitempty"`
+	Limits   *junctor.Limits `json:"limits,omitempty"`
+	Declared string          `json:"declared,omitempty"`
 }
 
 // Agents lists the tenant's agents by name, with what they may use.
@@ -218,7 +219,7 @@ func noAgent(name string) error {
 }
 
 func agentConfigOf(a *junctor.Agent) (string, error) {
-	config, err := json.Marshal(agentConfig{Title: a.Title, Limits: a.Limits})
+	config, err := json.Marshal(agentConfig{Title: a.Title, Limits: a.Limits, Declared: a.Declared})
 	if err != nil {
 		return "", junctor.Errorf(junctor.CodeInvalid, "the agent %q cannot be stored: %w", a.Name, err)
 	}
@@ -237,6 +238,6 @@ func scanAgent(row scanner) (junctor.Agent, error) {
 	if err := json.Unmarshal([]byte(text), &config); err != nil {
 		return a, fmt.Errorf("the config of the agent %q cannot be read: %w", a.Name, err)
 	}
-	a.Title, a.Limits = config.Title, config.Limits
+	a.Title, a.Limits, a.Declared = config.Title, config.Limits, config.Declared
 	return a, nil
 }

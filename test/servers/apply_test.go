@@ -3,6 +3,7 @@ package servers
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,6 +48,11 @@ func exported(t testing.TB, i *testkit.Instance) string {
 		}
 	}
 	d, _ := config.FromRows(rows)
+	var agents struct{ Items []junctor.Agent }
+	if err := json.Unmarshal([]byte(i.Do(t, "GET", "/api/v1/agents", "").Body), &agents); err != nil {
+		t.Fatal(err)
+	}
+	d.Agents = config.FromAgents(agents.Items)
 	text, err := d.YAML()
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +66,7 @@ func drawServers(t *rapid.T) config.Declared {
 	name := rapid.SampledFrom([]string{"a", "b", "a-b", "junctor", "c"})
 	secret := rapid.SampledFrom([]string{"plain-canary", "other-canary", "env:SOME", "file:/run/secrets/x", ""})
 	text := rapid.SampledFrom([]string{"", "A title", "true", "- x: y", "#", "é\n\t\"'"})
-	d := config.Declared{}
+	d := config.Declared{Servers: []config.Server{}}
 	for _, id := range rapid.SliceOfNDistinct(name, 0, 4, rapid.ID).Draw(t, "ids") {
 		s := junctor.Server{ID: id, Title: text.Draw(t, "title"), Private: rapid.Bool().Draw(t, "private"), State: junctor.StateActive}
 		if rapid.Bool().Draw(t, "off") {
@@ -88,6 +94,31 @@ func drawServers(t *rapid.T) config.Declared {
 	return d
 }
 
+// drawAgents makes agents that may use what is built in and the servers of d.
+func drawAgents(t *rapid.T, d *config.Declared) {
+	given := []junctor.Grant{{Server: "demo", Item: "echo"}, {Server: "demo", Item: junctor.AnyItem}}
+	for _, s := range d.Servers {
+		given = append(given, junctor.Grant{Server: s.ID, Item: junctor.AnyItem}, junctor.Grant{Server: s.ID, Item: "not/seen yet"})
+	}
+	grants := rapid.Custom(func(t *rapid.T) []junctor.Grant {
+		list := rapid.SliceOfNDistinct(rapid.SampledFrom(given), 0, len(given), rapid.ID).Draw(t, "grants")
+		slices.SortFunc(list, junctor.Grant.Compare)
+		return list
+	})
+	var rows []junctor.Agent
+	for _, name := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"x", "y", "z-1"}), 0, 3, rapid.ID).Draw(t, "agents") {
+		a := junctor.Agent{
+			Name: name, Role: rapid.SampledFrom([]junctor.Role{"QA", "Ops", junctor.RoleGeneral}).Draw(t, "role"), Title: rapid.SampledFrom([]string{"", "true", "é"}).Draw(t, "title"),
+			Tools: grants.Draw(t, "tools"), Tier: rapid.SampledFrom([]string{"", "pro"}).Draw(t, "tier"), Disabled: rapid.Bool().Draw(t, "off"),
+		}
+		if rapid.Bool().Draw(t, "limited") {
+			a.Limits = &junctor.Limits{PerSecond: rapid.SampledFrom([]float64{0, 0.5, 3}).Draw(t, "rate"), PerDay: rapid.IntRange(0, 2).Draw(t, "day")}
+		}
+		rows = append(rows, a)
+	}
+	d.Agents = config.FromAgents(rows)
+}
+
 // What one instance exports makes another one the same, whatever it had before,
 // and applying it again changes nothing. No credential is in what is shown.
 func TestExportAndApplyAreOneAnothersInverse(t *testing.T) {
@@ -96,6 +127,7 @@ func TestExportAndApplyAreOneAnothersInverse(t *testing.T) {
 	const all = `,"prune":true,"unseen":true`
 	rapid.Check(t, func(r *rapid.T) {
 		d := drawServers(r)
+		drawAgents(r, &d)
 		planned, _ := applied(t, one, d, all+`,"dry_run":true`)
 		before := exported(t, one)
 		dry, shown := applied(t, one, d, all+`,"dry_run":true`)

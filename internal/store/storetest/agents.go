@@ -13,7 +13,7 @@ import (
 // agent is one with something in every member. Its servers are notes and files.
 func agent(name string) junctor.Agent {
 	return junctor.Agent{
-		Name: name, Tenant: junctor.DefaultTenant, Title: "Tester", Role: "QA", Tier: junctor.TierPro, Owner: "user:u1", Disabled: true,
+		Name: name, Tenant: junctor.DefaultTenant, Title: "Tester", Role: "QA", Tier: junctor.TierPro, Owner: "user:u1", Disabled: true, Declared: "/etc/junctor.yaml",
 		Tools:     []junctor.Grant{{Server: "files", Item: junctor.AnyItem}, {Server: "notes", Item: "é/search"}},
 		Resources: []junctor.Grant{{Server: "notes", Item: "note://a/b?c"}},
 		Prompts:   []junctor.Grant{{Server: "notes", Item: "hello"}},
