@@ -18,11 +18,12 @@ type Limits interface {
 
 type limitPolicy struct{ Body junctor.LimitPolicy }
 
-// limitPatch changes what it names; null takes a tier or a tool's limits away.
+// limitPatch changes what it names and leaves the rest.
 type limitPatch struct {
 	Body struct {
-		Tiers map[string]*junctor.Limits `json:"tiers,omitempty" doc:"By the tier's name; null removes it."`
-		Tools map[string]*junctor.Limits `json:"tools,omitempty" doc:"By server/tool; null removes it."`
+		Tiers  map[string]junctor.Limits `json:"tiers,omitempty" doc:"By the tier's name."`
+		Tools  map[string]junctor.Limits `json:"tools,omitempty" doc:"By server/tool."`
+		Remove []string                  `json:"remove,omitempty" maxItems:"1000" doc:"Tiers, and tools as server/tool, whose limits go. A tier that every instance has goes back to what it was."`
 	}
 }
 
@@ -42,8 +43,8 @@ func (a *api) limitRoutes() {
 		if err != nil {
 			return nil, err
 		}
-		policy.Tiers = patched(policy.Tiers, in.Body.Tiers)
-		policy.Tools = patched(policy.Tools, in.Body.Tools)
+		policy.Tiers = patched(policy.Tiers, in.Body.Tiers, in.Body.Remove)
+		policy.Tools = patched(policy.Tools, in.Body.Tools, in.Body.Remove)
 		if err := a.Limits.SetLimits(ctx, tenant, policy); err != nil {
 			return nil, err
 		}
@@ -52,17 +53,12 @@ func (a *api) limitRoutes() {
 	})
 }
 
-func patched(now map[string]junctor.Limits, change map[string]*junctor.Limits) map[string]junctor.Limits {
-	next := maps.Clone(now)
-	if next == nil {
-		next = map[string]junctor.Limits{}
-	}
-	for name, l := range change {
-		if l == nil {
-			delete(next, name)
-		} else {
-			next[name] = *l
-		}
+func patched(now, change map[string]junctor.Limits, remove []string) map[string]junctor.Limits {
+	next := map[string]junctor.Limits{}
+	maps.Copy(next, now)
+	maps.Copy(next, change)
+	for _, name := range remove {
+		delete(next, name)
 	}
 	return next
 }

@@ -126,12 +126,15 @@ func (c *cli) limitRemove() *cobra.Command {
 }
 
 func (c *cli) changeLimits(cmd *cobra.Command, name string, l *junctor.Limits) error {
-	kind := "tiers"
-	if strings.Contains(name, "/") {
-		kind = "tools"
+	body := map[string]any{"remove": []string{name}}
+	switch {
+	case l != nil && strings.Contains(name, "/"):
+		body = map[string]any{"tools": map[string]any{name: l}}
+	case l != nil:
+		body = map[string]any{"tiers": map[string]any{name: l}}
 	}
 	var policy junctor.LimitPolicy
-	if err := c.ask(cmd, http.MethodPatch, "/limits", map[string]any{kind: map[string]any{name: l}}, &policy); err != nil {
+	if err := c.ask(cmd, http.MethodPatch, "/limits", body, &policy); err != nil {
 		return err
 	}
 	if c.json() {
