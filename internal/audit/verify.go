@@ -52,8 +52,11 @@ func Verify(ctx context.Context, dir string, o VerifyOptions) (Report, error) {
 	for try := 0; ; try++ {
 		r, err := verify(ctx, dir, o)
 		// A segment may be removed by retention while the others are read.
-		if errors.Is(err, fs.ErrNotExist) && try < 3 {
+		if (errors.Is(err, fs.ErrNotExist) || errors.Is(err, errMoved)) && try < 3 {
 			continue
+		}
+		if errors.Is(err, errMoved) {
+			err = nil // what was found stands
 		}
 		if err != nil && ctx.Err() == nil {
 			err = cannotRead(dir, err)
@@ -61,6 +64,10 @@ func Verify(ctx context.Context, dir string, o VerifyOptions) (Report, error) {
 		return r, err
 	}
 }
+
+// errMoved says that retention has signed a checkpoint since the others were
+// read: what seems to be missing may be what it covers.
+var errMoved = errors.New("there is a newer checkpoint")
 
 // proofs are the signed statements about a node's chain.
 type proofs struct {
@@ -118,6 +125,18 @@ func readProofs(dir, node string, o VerifyOptions) (*proofs, error) {
 		}
 	}
 	return p, nil
+}
+
+// moved is errMoved when there is a later checkpoint than those of p.
+func (p *proofs) moved() error {
+	if p.foreign || p.key == nil {
+		return nil
+	}
+	cps, _, err := readCheckpoints(p.dir, p.node, p.key)
+	if err == nil && len(cps) > 0 && cps[len(cps)-1].UpTo > p.last.UpTo {
+		return errMoved
+	}
+	return nil
 }
 
 // check holds a record against what was signed.
@@ -207,9 +226,12 @@ func verify(ctx context.Context, dir string, o VerifyOptions) (Report, error) {
 			return r, nil
 		}
 		r.Bad = &Bad{Seq: p.last.UpTo + 1, Reason: "all segments are missing"}
-		return r, nil
+		return r, p.moved()
 	}
-	return r, r.walk(ctx, segs, p)
+	if err := r.walk(ctx, segs, p); err != nil || r.Bad == nil {
+		return r, err
+	}
+	return r, p.moved()
 }
 
 func (r *Report) walk(ctx context.Context, segs []segment, p *proofs) error {

@@ -1,0 +1,55 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// What retention takes away between the reading of checkpoints and that of
+// records is not missing: it is looked at again.
+func TestVerifyBesideRetention(t *testing.T) {
+	t.Parallel()
+	now := newClock()
+	o := Options{Dir: filepath.Join(t.TempDir(), "journal"), SegmentBytes: 1, Ship: &memory{}, Now: now.Now, Keep: time.Hour}
+	j := open(t, o)
+	for i := range 5 {
+		run(t, j, fmt.Sprint(i), 1)
+	}
+	closed(t, j)
+	first, err := nodeOf(o.Dir, headsDir(o.Dir, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := readProofs(headsDir(o.Dir, ""), first, VerifyOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.moved(); err != nil {
+		t.Errorf("nothing was pruned: %v", err)
+	}
+
+	now.add(3 * time.Hour)
+	j = open(t, o)
+	j.prune()
+	closed(t, j)
+	segs, err := segments(o.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if segs, err = filled(segs); err != nil || len(segs) == 0 {
+		t.Fatalf("%d segments: %v", len(segs), err)
+	}
+	r := Report{Node: first}
+	if err := r.walk(t.Context(), segs, p); err != nil || r.Bad == nil {
+		t.Fatalf("held against checkpoints of before: %v, %v", r.Bad, err)
+	}
+	if err := p.moved(); !errors.Is(err, errMoved) {
+		t.Errorf("a later checkpoint is not seen: %v", err)
+	}
+	if r, err := Verify(t.Context(), o.Dir, VerifyOptions{}); err != nil || !r.OK {
+		t.Errorf("afterwards: %v, %v", r.Bad, err)
+	}
+}
