@@ -13,7 +13,7 @@ import (
 func TestVerifyBesideRetention(t *testing.T) {
 	t.Parallel()
 	now := newClock()
-	o := Options{Dir: filepath.Join(t.TempDir(), "journal"), SegmentBytes: 1, Ship: &memory{}, Now: now.Now, Keep: time.Hour}
+	o := Options{Dir: filepath.Join(t.TempDir(), "journal"), SegmentBytes: 1, Now: now.Now, Keep: time.Hour}
 	j := open(t, o)
 	for i := range 5 {
 		run(t, j, fmt.Sprint(i), 1)
