@@ -76,14 +76,14 @@ func (q *quotas) change(tenant junctor.TenantID, do func(*people)) {
 // usersChanged is told all users of all tenants.
 func (q *quotas) usersChanged(users []junctor.User) {
 	by := map[junctor.TenantID][]junctor.User{}
+	q.mu.Lock()
+	for tenant := range q.people {
+		by[tenant] = nil // its last user may be gone
+	}
+	q.mu.Unlock()
 	for _, u := range users {
 		by[u.Tenant] = append(by[u.Tenant], u)
 	}
-	q.mu.Lock()
-	for tenant := range q.people {
-		by[tenant] = append(by[tenant], []junctor.User{}...) // its last user may be gone
-	}
-	q.mu.Unlock()
 	for tenant, list := range by {
 		q.change(tenant, func(p *people) { p.users = list })
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -90,18 +89,9 @@ func (c *cli) agentList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List agents", Example: "  junctor agent ls", Args: cobra.NoArgs,
 		RunE: run(func(cmd *cobra.Command, _ []string) error {
-			var agents list[junctor.Agent]
-			if err := c.ask(cmd, http.MethodGet, "/agents", nil, &agents); err != nil {
-				return err
-			}
-			if c.json() {
-				return c.printJSON(agents)
-			}
-			rows := make([][]string, len(agents.Items))
-			for i, a := range agents.Items {
-				rows[i] = []string{a.Name, string(a.Role), agentState(a), a.Tier, a.Owner, firstLine(joinGrants(a.Tools), 60)}
-			}
-			return c.table([]string{"NAME", "ROLE", "STATE", "TIER", "OWNER", "TOOLS"}, rows)
+			return printList(c, cmd, "/agents", []string{"NAME", "ROLE", "STATE", "TIER", "OWNER", "TOOLS"}, func(a junctor.Agent) []string {
+				return []string{a.Name, string(a.Role), agentState(a), a.Tier, a.Owner, firstLine(joinGrants(a.Tools), 60)}
+			})
 		}),
 	}
 	c.remote(cmd)
@@ -152,28 +142,8 @@ func (c *cli) printAgent(a junctor.Agent, tools []junctor.Tool) error {
 	}
 	return c.facts("name", a.Name, "title", a.Title, "role", string(a.Role), "state", agentState(a), "door", "/mcp/a/"+a.Name,
 		"tools", joinGrants(a.Tools), "resources", joinGrants(a.Resources), "prompts", joinGrants(a.Prompts),
-		"can call", strings.Join(names, ", "), "tier", a.Tier, "limits", limitText(a.Limits), "declared", a.Declared, "owner", a.Owner,
+		"can call", strings.Join(names, ", "), "tier", a.Tier, "limits", describeLimits(a.Limits), "declared", a.Declared, "owner", a.Owner,
 		"created", moment(a.CreatedAt), "updated", moment(a.UpdatedAt))
-}
-
-func limitText(l *junctor.Limits) string {
-	if l == nil {
-		return ""
-	}
-	var parts []string
-	if l.PerSecond > 0 {
-		parts = append(parts, strconv.FormatFloat(l.PerSecond, 'g', -1, 64)+" a second")
-	}
-	if l.PerDay > 0 {
-		parts = append(parts, strconv.Itoa(l.PerDay)+" a day")
-	}
-	if l.Concurrent > 0 {
-		parts = append(parts, strconv.Itoa(l.Concurrent)+" at a time")
-	}
-	if l.OverLimit == junctor.OverLimitQueue {
-		parts = append(parts, "then queued")
-	}
-	return strings.Join(parts, ", ")
 }
 
 func (c *cli) agentSet() *cobra.Command {

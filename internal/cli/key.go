@@ -133,18 +133,9 @@ func (c *cli) keyList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List keys", Example: "  junctor key ls", Args: cobra.NoArgs,
 		RunE: run(func(cmd *cobra.Command, _ []string) error {
-			var keys list[junctor.Key]
-			if err := c.ask(cmd, http.MethodGet, "/keys", nil, &keys); err != nil {
-				return err
-			}
-			if c.json() {
-				return c.printJSON(keys)
-			}
-			rows := make([][]string, len(keys.Items))
-			for i, k := range keys.Items {
-				rows[i] = []string{k.ID, k.Name, keyOwner(k), k.Prefix, joinScopes(k.Scopes), keyState(k, time.Now()), moment(k.CreatedAt), moment(k.ExpiresAt), moment(k.LastUsedAt)}
-			}
-			return c.table([]string{"ID", "NAME", "OWNER", "PREFIX", "SCOPES", "STATE", "CREATED", "EXPIRES", "LAST USED"}, rows)
+			return printList(c, cmd, "/keys", []string{"ID", "NAME", "OWNER", "PREFIX", "SCOPES", "STATE", "CREATED", "EXPIRES", "LAST USED"}, func(k junctor.Key) []string {
+				return []string{k.ID, k.Name, keyOwner(k), k.Prefix, joinScopes(k.Scopes), keyState(k, time.Now()), moment(k.CreatedAt), moment(k.ExpiresAt), moment(k.LastUsedAt)}
+			})
 		}),
 	}
 	c.remote(cmd)

@@ -144,13 +144,16 @@ func (c *cli) changeLimits(cmd *cobra.Command, name string, l *junctor.Limits) e
 		c.say("the limits of %s are removed", name)
 		return nil
 	}
-	c.say("%s: %s", name, describeLimits(*l))
+	c.say("%s: %s", name, describeLimits(l))
 	return nil
 }
 
-// describeLimits is limits as one line.
-func describeLimits(l junctor.Limits) string {
-	cells := limitCells(l)
+// describeLimits is limits as one line; "" where none are set.
+func describeLimits(l *junctor.Limits) string {
+	if l == nil {
+		return ""
+	}
+	cells := limitCells(*l)
 	var said []string
 	for i, what := range []string{"a second", "at once", "a day", "at a time"} {
 		if cells[i] != "-" {

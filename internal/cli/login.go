@@ -51,18 +51,9 @@ func (c *cli) loginList() *cobra.Command {
 			if user != "" {
 				query = "?" + url.Values{"user": {user}}.Encode()
 			}
-			var logins list[junctor.Login]
-			if err := c.ask(cmd, http.MethodGet, "/logins"+query, nil, &logins); err != nil {
-				return err
-			}
-			if c.json() {
-				return c.printJSON(logins)
-			}
-			rows := make([][]string, len(logins.Items))
-			for i, l := range logins.Items {
-				rows[i] = []string{l.ID, l.User, l.How, moment(l.CreatedAt), moment(l.ExpiresAt), moment(l.LastUsedAt)}
-			}
-			return c.table([]string{"ID", "USER", "HOW", "CREATED", "EXPIRES", "LAST USED"}, rows)
+			return printList(c, cmd, "/logins"+query, []string{"ID", "USER", "HOW", "CREATED", "EXPIRES", "LAST USED"}, func(l junctor.Login) []string {
+				return []string{l.ID, l.User, l.How, moment(l.CreatedAt), moment(l.ExpiresAt), moment(l.LastUsedAt)}
+			})
 		}),
 	}
 	cmd.Flags().StringVar(&user, "user", "", "only the logins of this user, by `name`")

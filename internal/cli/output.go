@@ -4,12 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/spf13/cobra"
 )
 
 // printJSON writes v to standard output, for programs.
@@ -34,6 +37,23 @@ func (c *cli) table(heading []string, rows [][]string) error {
 		fmt.Fprintln(tw, strings.Join(row, "\t"))
 	}
 	return tw.Flush()
+}
+
+// printList asks the API for a list and shows it: as it came to programs, as a
+// table to people.
+func printList[T any](c *cli, cmd *cobra.Command, path string, heading []string, row func(T) []string) error {
+	var items list[T]
+	if err := c.ask(cmd, http.MethodGet, path, nil, &items); err != nil {
+		return err
+	}
+	if c.json() {
+		return c.printJSON(items)
+	}
+	rows := make([][]string, len(items.Items))
+	for i, item := range items.Items {
+		rows[i] = row(item)
+	}
+	return c.table(heading, rows)
 }
 
 // facts writes names and values, leaving out the empty ones.

@@ -82,18 +82,9 @@ func (c *cli) secretList() *cobra.Command {
 			if len(args) > 0 {
 				query = "?" + url.Values{"owner": {args[0]}}.Encode()
 			}
-			var secrets list[seal.SecretInfo]
-			if err := c.ask(cmd, http.MethodGet, "/secrets"+query, nil, &secrets); err != nil {
-				return err
-			}
-			if c.json() {
-				return c.printJSON(secrets)
-			}
-			rows := make([][]string, len(secrets.Items))
-			for i, s := range secrets.Items {
-				rows[i] = []string{s.Owner, s.Name, moment(s.CreatedAt), moment(s.UpdatedAt)}
-			}
-			return c.table([]string{"OWNER", "NAME", "CREATED", "UPDATED"}, rows)
+			return printList(c, cmd, "/secrets"+query, []string{"OWNER", "NAME", "CREATED", "UPDATED"}, func(s seal.SecretInfo) []string {
+				return []string{s.Owner, s.Name, moment(s.CreatedAt), moment(s.UpdatedAt)}
+			})
 		}),
 	}
 	c.remote(cmd)

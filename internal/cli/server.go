@@ -27,22 +27,13 @@ func (c *cli) serverList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List servers", Example: "  junctor server ls", Args: cobra.NoArgs,
 		RunE: run(func(cmd *cobra.Command, _ []string) error {
-			var servers list[junctor.Server]
-			if err := c.ask(cmd, http.MethodGet, "/servers", nil, &servers); err != nil {
-				return err
-			}
-			if c.json() {
-				return c.printJSON(servers)
-			}
-			rows := make([][]string, len(servers.Items))
-			for i, s := range servers.Items {
+			return printList(c, cmd, "/servers", []string{"ID", "MODE", "STATE", "DECLARED", "TITLE", "ERROR"}, func(s junctor.Server) []string {
 				declared := ""
 				if s.Declared != "" {
 					declared = filepath.Base(s.Declared)
 				}
-				rows[i] = []string{s.ID, string(s.Mode), string(s.State), declared, firstLine(s.Title, 60), firstLine(s.LastError, 80)}
-			}
-			return c.table([]string{"ID", "MODE", "STATE", "DECLARED", "TITLE", "ERROR"}, rows)
+				return []string{s.ID, string(s.Mode), string(s.State), declared, firstLine(s.Title, 60), firstLine(s.LastError, 80)}
+			})
 		}),
 	}
 	c.remote(cmd)

@@ -49,18 +49,9 @@ func (c *cli) tenantList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List tenants", Example: "  junctor tenant ls", Args: cobra.NoArgs,
 		RunE: run(func(cmd *cobra.Command, _ []string) error {
-			var tenants list[junctor.Tenant]
-			if err := c.ask(cmd, http.MethodGet, "/tenants", nil, &tenants); err != nil {
-				return err
-			}
-			if c.json() {
-				return c.printJSON(tenants)
-			}
-			rows := make([][]string, len(tenants.Items))
-			for i, t := range tenants.Items {
-				rows[i] = []string{string(t.ID), t.Name, moment(t.CreatedAt)}
-			}
-			return c.table([]string{"NAME", "TITLE", "CREATED"}, rows)
+			return printList(c, cmd, "/tenants", []string{"NAME", "TITLE", "CREATED"}, func(t junctor.Tenant) []string {
+				return []string{string(t.ID), t.Name, moment(t.CreatedAt)}
+			})
 		}),
 	}
 	c.remote(cmd)

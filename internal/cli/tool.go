@@ -50,22 +50,13 @@ func (c *cli) toolSearch() *cobra.Command {
 }
 
 func (c *cli) printTools(cmd *cobra.Command, query url.Values) error {
-	var tools list[junctor.Tool]
-	if err := c.ask(cmd, http.MethodGet, "/tools?"+query.Encode(), nil, &tools); err != nil {
-		return err
-	}
-	if c.json() {
-		return c.printJSON(tools)
-	}
-	rows := make([][]string, len(tools.Items))
-	for i, t := range tools.Items {
+	return printList(c, cmd, "/tools?"+query.Encode(), []string{"NAME", "VERSION", "ROLES", "ABOUT"}, func(t junctor.Tool) []string {
 		about := t.Description
 		if about == "" {
 			about = t.Title
 		}
-		rows[i] = []string{t.Exposed, t.Version, joinRoles(t.Roles), firstLine(about, 80)}
-	}
-	return c.table([]string{"NAME", "VERSION", "ROLES", "ABOUT"}, rows)
+		return []string{t.Exposed, t.Version, joinRoles(t.Roles), firstLine(about, 80)}
+	})
 }
 
 func (c *cli) toolShow() *cobra.Command {

@@ -91,18 +91,9 @@ func (c *cli) toolChanges() *cobra.Command {
 			if len(args) > 0 {
 				query.Set("tool", args[0])
 			}
-			var changes list[junctor.ToolChange]
-			if err := c.ask(cmd, http.MethodGet, "/tools/changes?"+query.Encode(), nil, &changes); err != nil {
-				return err
-			}
-			if c.json() {
-				return c.printJSON(changes)
-			}
-			rows := make([][]string, len(changes.Items))
-			for i, ch := range changes.Items {
-				rows[i] = []string{moment(ch.SeenAt), ch.Server, ch.Tool, changeText(ch)}
-			}
-			return c.table([]string{"SEEN", "SERVER", "TOOL", "WHAT"}, rows)
+			return printList(c, cmd, "/tools/changes?"+query.Encode(), []string{"SEEN", "SERVER", "TOOL", "WHAT"}, func(ch junctor.ToolChange) []string {
+				return []string{moment(ch.SeenAt), ch.Server, ch.Tool, changeText(ch)}
+			})
 		}),
 	}
 	cmd.Flags().StringVar(&server, "server", "", "only the tools of this server")
@@ -127,22 +118,13 @@ func (c *cli) roleCommand() *cobra.Command {
 	ls := &cobra.Command{
 		Use: "ls", Short: "List roles", Example: "  junctor role ls", Args: cobra.NoArgs,
 		RunE: run(func(cmd *cobra.Command, _ []string) error {
-			var roles list[admin.RoleInfo]
-			if err := c.ask(cmd, http.MethodGet, "/roles", nil, &roles); err != nil {
-				return err
-			}
-			if c.json() {
-				return c.printJSON(roles)
-			}
-			rows := make([][]string, len(roles.Items))
-			for i, r := range roles.Items {
+			return printList(c, cmd, "/roles", []string{"NAME", "OWN"}, func(r admin.RoleInfo) []string {
 				own := ""
 				if r.Own {
 					own = "yes"
 				}
-				rows[i] = []string{string(r.Name), own}
-			}
-			return c.table([]string{"NAME", "OWN"}, rows)
+				return []string{string(r.Name), own}
+			})
 		}),
 	}
 	cmd.AddCommand(ls, c.roleChange("add", "Add a role of your own", http.MethodPut, "added"),

@@ -77,18 +77,9 @@ func (c *cli) userList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List users", Example: "  junctor user ls", Args: cobra.NoArgs,
 		RunE: run(func(cmd *cobra.Command, _ []string) error {
-			var users list[junctor.User]
-			if err := c.ask(cmd, http.MethodGet, "/users", nil, &users); err != nil {
-				return err
-			}
-			if c.json() {
-				return c.printJSON(users)
-			}
-			rows := make([][]string, len(users.Items))
-			for i, u := range users.Items {
-				rows[i] = []string{u.Name, string(u.Role), string(u.Sources), u.Tier, userState(u), moment(u.CreatedAt), u.ID}
-			}
-			return c.table([]string{"NAME", "ROLE", "SOURCES", "TIER", "STATE", "CREATED", "ID"}, rows)
+			return printList(c, cmd, "/users", []string{"NAME", "ROLE", "SOURCES", "TIER", "STATE", "CREATED", "ID"}, func(u junctor.User) []string {
+				return []string{u.Name, string(u.Role), string(u.Sources), u.Tier, userState(u), moment(u.CreatedAt), u.ID}
+			})
 		}),
 	}
 	c.remote(cmd)

@@ -169,7 +169,7 @@ func commonSettings() []Setting {
 		},
 		{
 			Name: "rate-limit", Kind: KindNumber, Default: "200",
-			Help: "calls per second for each key; 0 is no limit",
+			Help: "calls per second for each caller; 0 is no limit",
 			set:  func(c *Config, s string) (err error) { c.RateLimit, err = parseFloat(s, 0, 1e6); return err },
 			show: func(c *Config) string { return strconv.FormatFloat(c.RateLimit, 'f', -1, 64) },
 		},

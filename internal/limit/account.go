@@ -2,6 +2,7 @@ package limit
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +17,7 @@ type Account struct {
 	today atomic.Int64 // the day, shifted by dayShift, and the calls on it
 
 	mu      sync.Mutex
+	most    int // calls at a time, as whoever came last was told
 	running int
 	queue   []chan struct{} // who waits for running to fall, longest first; closed when it is their turn
 }
@@ -94,11 +96,22 @@ func (a *Account) startNow(most int) bool {
 }
 
 func (a *Account) begin(most int) bool {
+	a.most = most
+	a.admit() // it may be more than before
 	if a.running >= most || len(a.queue) > 0 {
 		return false
 	}
 	a.running++
 	return true
+}
+
+// admit lets those in who wait longest, as many as there are places for.
+func (a *Account) admit() {
+	for a.running < a.most && len(a.queue) > 0 {
+		close(a.queue[0])
+		a.queue = a.queue[1:]
+		a.running++
+	}
 }
 
 // start begins a call where fewer than most run, and waits for that until the
@@ -119,25 +132,20 @@ func (a *Account) start(ctx context.Context, most int) bool {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for i, c := range a.queue {
-		if c == turn {
-			a.queue = append(a.queue[:i], a.queue[i+1:]...)
-			return false
-		}
+	i := slices.Index(a.queue, turn)
+	if i < 0 {
+		return true // the turn came at the same moment
 	}
-	return true // the turn came at the same moment
+	a.queue = slices.Delete(a.queue, i, i+1)
+	return false
 }
 
-// end ends a call that start began.
+// end ends a call that start or startNow began.
 func (a *Account) end() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(a.queue) > 0 { // the place goes over, so running stays
-		close(a.queue[0])
-		a.queue = a.queue[1:]
-		return
-	}
 	a.running--
+	a.admit()
 }
 
 // rateOf is the steady rate of limits; a burst that is not given is what one

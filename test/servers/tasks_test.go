@@ -52,7 +52,7 @@ func TestTasksOfALegacyClient(t *testing.T) {
 	t.Parallel()
 	node := program.FindNode(t)
 	i := start(t, nil)
-	status, body := operator(t, i, "POST", "/api/v1/servers", fmt.Sprintf(`{"id":"everything","transport":"stdio","command":[%q,%q,"stdio"]}`, node.Binary(), node.Module("@modelcontextprotocol/server-everything/dist/index.js")))
+	status, body := operator(t, i, "POST", "/api/v1/servers", fmt.Sprintf(`{"id":"everything","transport":"stdio","command":[%q,%q,"stdio"]}`, node.Bin(), node.Module("@modelcontextprotocol/server-everything/dist/index.js")))
 	if status != 201 {
 		t.Fatalf("%d %s", status, body)
 	}
@@ -169,7 +169,7 @@ func TestTasksOfALegacyServerForAModernClient(t *testing.T) {
 	t.Parallel()
 	node := program.FindNode(t)
 	i := start(t, nil)
-	status, body := operator(t, i, "POST", "/api/v1/servers", fmt.Sprintf(`{"id":"everything","transport":"stdio","command":[%q,%q,"stdio"]}`, node.Binary(), node.Module("@modelcontextprotocol/server-everything/dist/index.js")))
+	status, body := operator(t, i, "POST", "/api/v1/servers", fmt.Sprintf(`{"id":"everything","transport":"stdio","command":[%q,%q,"stdio"]}`, node.Bin(), node.Module("@modelcontextprotocol/server-everything/dist/index.js")))
 	if status != 201 {
 		t.Fatalf("%d %s", status, body)
 	}
