@@ -64,6 +64,7 @@ type App struct {
 	signIn   *signin.SignIn
 	limits   *quotas
 	file     *file
+	cert     *certificate // nil where TLS is not ours to speak
 
 	adminKey string
 	closers  []func(context.Context) // run last to first

@@ -69,6 +69,13 @@ func (a *App) ConsoleURL() string {
 // Listen takes the address and the socket, so that a failure is known before
 // Run, and the first request is not lost.
 func (a *App) Listen(ctx context.Context) error {
+	if a.cfg.TLSCert != "" {
+		cert, err := openCertificate(a.cfg.TLSCert, a.cfg.TLSKey, a.log)
+		if err != nil {
+			return err
+		}
+		a.cert = cert
+	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", a.cfg.Listen)
 	if err != nil {
 		return junctor.Errorf(junctor.CodeUnavailable, "%s cannot be listened on (is another instance running there?); choose another with --listen: %w", a.cfg.Listen, err)
@@ -91,17 +98,16 @@ func (a *App) Run(ctx context.Context) error {
 		}
 	}
 	l := a.listening.Load()
-	front, err := gateway.NewFront(a.Addr(), a.cfg.PublicURL, a.cfg.AllowedHosts, a.cfg.AllowedOrigins, a.log)
+	mux := a.mux()
+	public, err := a.publicServer(mux)
 	if err != nil {
 		return errors.Join(err, l.public.Close(), l.local.Close())
 	}
-	mux := a.mux()
-	public := newServer(front.Wrap(mux))
 	local := a.localServer(mux)
 	failed := make(chan error, 2)
 	go func() {
-		if a.cfg.TLSCert != "" {
-			failed <- public.ServeTLS(l.public, a.cfg.TLSCert, a.cfg.TLSKey)
+		if public.TLSConfig != nil {
+			failed <- public.ServeTLS(l.public, "", "")
 		} else {
 			failed <- public.Serve(l.public)
 		}
@@ -158,6 +164,21 @@ func notClosed(err error) error {
 
 func newServer(h http.Handler) *http.Server {
 	return &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10}
+}
+
+// publicServer serves the address that clients reach.
+func (a *App) publicServer(h http.Handler) (*http.Server, error) {
+	front, err := gateway.NewFront(gateway.FrontOptions{
+		Addr: a.Addr(), PublicURL: a.cfg.PublicURL, Hosts: a.cfg.AllowedHosts, Origins: a.cfg.AllowedOrigins, Proxies: a.cfg.TrustedProxy, Log: a.log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := newServer(front.Wrap(h))
+	if a.cert != nil {
+		s.TLSConfig = a.cert.config()
+	}
+	return s, nil
 }
 
 // localServer serves the operator's socket.

@@ -16,6 +16,9 @@ func (l *loader) together() {
 	if !c.Loopback() {
 		l.exposed(tls)
 	}
+	if u := c.PublicURL; u != nil && u.Scheme == "http" && !loopbackHost(u.Hostname()) {
+		l.warn("keys travel in the clear to " + u.String() + ": give --tls-cert and --tls-key, or put a proxy with TLS in front, and a --public-url with https")
+	}
 	if c.Open {
 		l.open()
 	}
@@ -35,12 +38,9 @@ func (l *loader) exposed(tls bool) {
 			": say with --public-url how clients reach this instance (such as https://junctor.example.com), or listen on 127.0.0.1")
 		return
 	}
-	switch {
-	case c.PublicURL.Scheme == "https" && !tls && len(c.TrustedProxy) == 0:
+	if c.PublicURL.Scheme == "https" && !tls && len(c.TrustedProxy) == 0 {
 		l.problem("", "public-url", "nothing here speaks the https of --public-url: give --tls-cert and --tls-key, "+
 			"or name the proxy that does with --trusted-proxy")
-	case c.PublicURL.Scheme == "http" && !loopbackHost(c.PublicURL.Hostname()):
-		l.warn("keys travel in the clear to " + c.PublicURL.String() + ": give --tls-cert and --tls-key, or put a proxy with TLS in front")
 	}
 }
 

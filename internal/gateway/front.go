@@ -16,23 +16,33 @@ import (
 // Front stands before every handler of a listener: it refuses requests whose
 // Host or Origin is not ours (a page elsewhere that made a browser send them),
 // sets the headers that every answer has, and turns a panic into one failed
-// answer.
+// answer. Behind a proxy that is trusted, the Host is the one that it says.
 type Front struct {
-	hosts   []string // host:port, lower case
+	hosts   []string // host or host:port, lower case
 	origins []string
+	proxies Proxies
+	strict  []string // the hosts that are told to be reached by https alone
 	log     *slog.Logger
 	header  map[string][]string
 }
 
-// NewFront makes a Front for a listener at addr. Beyond loopback names it
-// accepts the host of publicURL, the extra hosts (host or host:port) and the
-// extra origins that the operator names.
-func NewFront(addr string, publicURL *url.URL, hosts, origins []string, log *slog.Logger) (*Front, error) {
-	host, port, err := net.SplitHostPort(addr)
+// FrontOptions say what a listener answers to. Addr and Log must be set.
+type FrontOptions struct {
+	Addr      string   // it listens on; loopback names at its port are always answered to
+	PublicURL *url.URL // nil: there is none but the address
+	Hosts     []string // that the operator adds, as host or host:port
+	Origins   []string // likewise
+	Proxies   Proxies
+	Log       *slog.Logger
+}
+
+// NewFront makes a Front.
+func NewFront(o FrontOptions) (*Front, error) {
+	host, port, err := net.SplitHostPort(o.Addr)
 	if err != nil {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "%q is not a listening address: %w", addr, err)
+		return nil, junctor.Errorf(junctor.CodeInvalid, "%q is not a listening address: %w", o.Addr, err)
 	}
-	f := &Front{log: log, header: map[string][]string{
+	f := &Front{log: o.Log, proxies: o.Proxies, header: map[string][]string{
 		"X-Content-Type-Options": {"nosniff"},
 		"Referrer-Policy":        {"no-referrer"},
 		"Cache-Control":          {"no-store"},
@@ -43,26 +53,53 @@ func NewFront(addr string, publicURL *url.URL, hosts, origins []string, log *slo
 	if ip := net.ParseIP(host); ip != nil && !ip.IsUnspecified() {
 		f.hosts = append(f.hosts, strings.ToLower(net.JoinHostPort(host, port)))
 	}
-	for _, h := range hosts {
+	for _, h := range o.Hosts {
 		f.hosts = append(f.hosts, strings.ToLower(h))
 	}
 	for _, h := range f.hosts {
 		f.origins = append(f.origins, "http://"+h, "https://"+h)
 	}
-	if publicURL != nil {
-		f.hosts = append(f.hosts, strings.ToLower(publicURL.Host))
-		f.origins = append(f.origins, strings.ToLower(publicURL.Scheme+"://"+publicURL.Host))
+	if u := o.PublicURL; u != nil {
+		names := hostForms(u)
+		f.hosts = append(f.hosts, names...)
+		for _, name := range names {
+			f.origins = append(f.origins, u.Scheme+"://"+name)
+		}
+		if u.Scheme == "https" {
+			f.strict = names
+		}
 	}
-	for _, o := range origins {
-		f.origins = append(f.origins, strings.ToLower(strings.TrimSuffix(o, "/")))
+	for _, origin := range o.Origins {
+		f.origins = append(f.origins, strings.ToLower(strings.TrimSuffix(origin, "/")))
 	}
 	return f, nil
+}
+
+// hostForms is how clients name the host of a URL: the port that its scheme has
+// anyway may stand there or not.
+func hostForms(u *url.URL) []string {
+	host, usual := strings.ToLower(u.Host), "80"
+	if u.Scheme == "https" {
+		usual = "443"
+	}
+	switch u.Port() {
+	case "":
+		return []string{host, host + ":" + usual}
+	case usual:
+		return []string{host, strings.TrimSuffix(host, ":"+usual)}
+	}
+	return []string{host}
 }
 
 // Wrap puts the front before a handler.
 func (f *Front) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !slices.Contains(f.hosts, strings.ToLower(r.Host)) {
+		host, proto := f.proxies.said(r)
+		if host != "" {
+			r.Host = host
+		}
+		name := strings.ToLower(r.Host)
+		if !slices.Contains(f.hosts, name) {
 			http.Error(w, "this Host is not served here; add it with --allowed-hosts, or set --public-url", http.StatusMisdirectedRequest)
 			return
 		}
@@ -74,6 +111,9 @@ func (f *Front) Wrap(next http.Handler) http.Handler {
 		}
 		h := w.Header()
 		maps.Copy(h, f.header)
+		if (r.TLS != nil || proto == "https") && slices.Contains(f.strict, name) {
+			h.Set("Strict-Transport-Security", "max-age=31536000")
+		}
 		defer f.recover(w, r)
 		next.ServeHTTP(w, r)
 	})

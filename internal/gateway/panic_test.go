@@ -104,7 +104,7 @@ func wrapped(t *testing.T, g *gateway.Gateway, more ...func(*http.ServeMux)) *te
 		f(mux)
 	}
 	server := httptest.NewUnstartedServer(nil)
-	front, err := gateway.NewFront(server.Listener.Addr().String(), nil, nil, nil, slog.New(slog.DiscardHandler))
+	front, err := gateway.NewFront(gateway.FrontOptions{Addr: server.Listener.Addr().String(), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
