@@ -59,6 +59,8 @@ type Call struct {
 	Version  string        `json:"version,omitempty"`
 	Issuer   string        `json:"issuer"`
 	Subject  string        `json:"subject"`
+	User     string        `json:"user,omitempty"`  // the person who called or was called for, by id
+	Agent    string        `json:"agent,omitempty"` // the agent that called, or that somebody acted as
 	Status   Status        `json:"status"`
 	Code     Code          `json:"code,omitempty"`
 	Reason   string        `json:"reason,omitempty"`

@@ -84,12 +84,10 @@ type Calls interface {
 
 // CallFilter says which calls are wanted; zero members do not filter.
 type CallFilter struct {
-	Tool   string         // exposed name, or the server's own
-	Agent  string         // the caller: a key's id, or an agent's name
-	Status junctor.Status // how the call ended
-	Since  time.Time      // started at this time or later
-	Limit  int            // always between 1 and MaxPage
-	Cursor string         // the next of the page before
+	CallsOf
+	Status junctor.Status
+	Limit  int
+	Cursor string
 }
 
 // Secrets keeps the credentials that people entrust to this instance. Nothing
@@ -109,7 +107,7 @@ type History interface {
 	Query(ctx context.Context, tenant junctor.TenantID, f history.Filter) (history.Page, error)
 	Get(ctx context.Context, tenant junctor.TenantID, id string) (history.Entry, error)
 	Export(ctx context.Context, w io.Writer, tenant junctor.TenantID, f history.Filter, format history.Format) error
-	Usage(ctx context.Context, tenant junctor.TenantID, since, until time.Time, by history.Group) ([]history.Usage, error)
+	Usage(ctx context.Context, tenant junctor.TenantID, f history.UsageFilter, by history.Group) ([]history.Usage, error)
 }
 
 // Setting is one effective setting and where its value comes from. A secret's

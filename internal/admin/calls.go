@@ -13,11 +13,38 @@ import (
 // MaxPage is the most that one page of a list holds.
 const MaxPage = 1000
 
+// CallsOf says whose calls, and of what, are wanted: everything that looks at
+// calls takes it. Its name is in capitals because huma looks for parameters in
+// such only.
+type CallsOf struct {
+	Tool   string       `query:"tool" doc:"Only calls of this tool: its exposed name, or the server's own."`
+	Server string       `query:"server" doc:"Only calls of this server."`
+	User   string       `query:"user" doc:"Only calls by this user or for them, by agents of theirs too: an id or a name."`
+	Agent  string       `query:"agent" doc:"Only calls by this agent, or by somebody who acted as it."`
+	Caller string       `query:"caller" doc:"Only calls by this caller: a user's id, an agent's name, or the id of a service's key."`
+	Door   junctor.Door `query:"door" doc:"Only calls that came in by this door."`
+	Since  time.Time    `query:"since" doc:"Only calls that started at this time or later. Of sums: from the day of this time, in UTC."`
+}
+
+// userID puts a user's id where their name may stand. Somebody who is gone is
+// known by id alone.
+func (a *api) userID(ctx context.Context, f *CallsOf) error {
+	if f.User == "" {
+		return nil
+	}
+	u, err := a.Users.User(ctx, caller(ctx).Tenant, f.User)
+	switch {
+	case err == nil:
+		f.User = u.ID
+	case junctor.CodeOf(err) != junctor.CodeNotFound:
+		return err
+	}
+	return nil
+}
+
 type callQuery struct {
-	Tool   string         `query:"tool" doc:"Only calls of this tool: its exposed name, or the server's own."`
-	Agent  string         `query:"agent" doc:"Only calls by this caller: a key's id, or an agent's name."`
+	CallsOf
 	Status junctor.Status `query:"status" doc:"Only calls that ended so."`
-	Since  time.Time      `query:"since" doc:"Only calls that started at this time or later."`
 	Limit  int            `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"At most this many."`
 	Cursor string         `query:"cursor" maxLength:"500" doc:"The next of the page before."`
 }
@@ -26,6 +53,9 @@ func (a *api) callRoutes() {
 	route(a, huma.Operation{
 		OperationID: "list-calls", Method: http.MethodGet, Path: "/calls", Summary: "List calls, newest first", Tags: []string{"calls"},
 	}, func(ctx context.Context, in *callQuery) (*pageOf[junctor.Call], error) {
+		if err := a.userID(ctx, &in.CallsOf); err != nil {
+			return nil, err
+		}
 		calls, next, err := a.Calls.Calls(ctx, caller(ctx), CallFilter(*in))
 		return newPage(calls, next), err
 	})

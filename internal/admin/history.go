@@ -12,23 +12,19 @@ import (
 	"github.com/junctor-mcp/junctor/internal/history"
 )
 
-// HistoryFilter is what lists and exports of the history take. It has a name of
-// its own, in capitals, because huma looks for parameters in such only.
+// HistoryFilter is what lists and exports of the history take.
 type HistoryFilter struct {
-	Tool   string         `query:"tool" doc:"Only calls of this tool: its exposed name, or the server's own."`
-	Server string         `query:"server" doc:"Only calls of this server."`
-	Agent  string         `query:"agent" doc:"Only calls by this caller: a key's id, or an agent's name."`
+	CallsOf
 	Kind   junctor.Kind   `query:"kind" doc:"Only calls of this kind."`
-	Door   junctor.Door   `query:"door" doc:"Only calls that came in by this door."`
 	Status junctor.Status `query:"status" doc:"Only calls that ended so."`
-	Since  time.Time      `query:"since" doc:"Only calls that started at this time or later."`
 	Until  time.Time      `query:"until" doc:"Only calls that started before this time."`
 	Text   string         `query:"text" maxLength:"200" doc:"Only calls that have this text in parameters, result or reason."`
 }
 
 func (f *HistoryFilter) filter() history.Filter {
 	return history.Filter{
-		Tool: f.Tool, Server: f.Server, Agent: f.Agent, Kind: f.Kind, Door: f.Door, Status: f.Status, Since: f.Since, Until: f.Until, Text: f.Text,
+		Tool: f.Tool, Server: f.Server, User: f.User, Agent: f.Agent, Caller: f.Caller, Kind: f.Kind, Door: f.Door, Status: f.Status,
+		Since: f.Since, Until: f.Until, Text: f.Text,
 	}
 }
 
@@ -44,9 +40,15 @@ type exportQuery struct {
 }
 
 type usageQuery struct {
-	By    string    `query:"by" enum:"tool,agent,day" default:"tool" doc:"What is summed up."`
-	Since time.Time `query:"since" doc:"From the day of this time, in UTC."`
+	CallsOf
+	By    string    `query:"by" enum:"tool,server,user,agent,caller,door,day" default:"tool" doc:"What is summed up."`
 	Until time.Time `query:"until" doc:"To the day of this time, in UTC."`
+}
+
+func (q *usageQuery) filter() history.UsageFilter {
+	return history.UsageFilter{
+		Since: q.Since, Until: q.Until, Tool: q.Tool, Server: q.Server, User: q.User, Agent: q.Agent, Caller: q.Caller, Door: q.Door,
+	}
 }
 
 type callID struct {
@@ -60,6 +62,9 @@ func (a *api) historyRoutes() {
 	route(a, huma.Operation{
 		OperationID: "list-history", Method: http.MethodGet, Path: "/calls/history", Summary: "List calls with what was said in them, newest first", Tags: tags,
 	}, func(ctx context.Context, in *historyQuery) (*pageOf[history.Entry], error) {
+		if err := a.userID(ctx, &in.CallsOf); err != nil {
+			return nil, err
+		}
 		f := in.filter()
 		f.Limit, f.Cursor = in.Limit, in.Cursor
 		page, err := a.History.Query(ctx, caller(ctx).Tenant, f)
@@ -80,14 +85,20 @@ func (a *api) historyRoutes() {
 		}},
 	}, a.exportCalls)
 	route(a, huma.Operation{
-		OperationID: "get-usage", Method: http.MethodGet, Path: "/usage", Summary: "Sum up calls by tool, agent or day", Tags: []string{"usage"},
+		OperationID: "get-usage", Method: http.MethodGet, Path: "/usage", Summary: "Sum up calls by tool, server, user, agent, caller, door or day", Tags: []string{"usage"},
 	}, func(ctx context.Context, in *usageQuery) (*pageOf[history.Usage], error) {
-		usage, err := a.History.Usage(ctx, caller(ctx).Tenant, in.Since, in.Until, history.Group(in.By))
+		if err := a.userID(ctx, &in.CallsOf); err != nil {
+			return nil, err
+		}
+		usage, err := a.History.Usage(ctx, caller(ctx).Tenant, in.filter(), history.Group(in.By))
 		return newPage(usage, ""), err
 	})
 }
 
 func (a *api) exportCalls(ctx context.Context, in *exportQuery) (*huma.StreamResponse, error) {
+	if err := a.userID(ctx, &in.CallsOf); err != nil {
+		return nil, err
+	}
 	tenant := caller(ctx).Tenant
 	return &huma.StreamResponse{Body: func(hctx huma.Context) {
 		_, w := humago.Unwrap(hctx)

@@ -19,10 +19,10 @@ import (
 
 // pastCalls notes what it was asked, and has one call.
 type pastCalls struct {
-	filter       history.Filter
-	since, until time.Time
-	by           history.Group
-	export       func(w io.Writer, format history.Format) error
+	filter history.Filter
+	usage  history.UsageFilter
+	by     history.Group
+	export func(w io.Writer, format history.Format) error
 }
 
 func pastCall() history.Entry {
@@ -55,8 +55,8 @@ func (p *pastCalls) Export(_ context.Context, w io.Writer, _ junctor.TenantID, f
 	return p.export(w, format)
 }
 
-func (p *pastCalls) Usage(_ context.Context, _ junctor.TenantID, since, until time.Time, by history.Group) ([]history.Usage, error) {
-	p.since, p.until, p.by = since, until, by
+func (p *pastCalls) Usage(_ context.Context, _ junctor.TenantID, f history.UsageFilter, by history.Group) ([]history.Usage, error) {
+	p.usage, p.by = f, by
 	return []history.Usage{{Server: "demo", Name: "echo", Calls: 3, Errors: 1, Duration: time.Second}}, nil
 }
 
@@ -64,9 +64,9 @@ func TestHistory(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
 	h := w.handler(t)
-	const query = "?tool=demo__echo&server=demo&agent=k1&kind=tool&door=mcp&status=error&since=2026-01-01T00:00:00Z&until=2026-02-01T00:00:00Z&text=needle"
+	const query = "?tool=demo__echo&server=demo&user=ann&agent=qa&caller=k1&kind=tool&door=mcp&status=error&since=2026-01-01T00:00:00Z&until=2026-02-01T00:00:00Z&text=needle"
 	want := history.Filter{
-		Tool: "demo__echo", Server: "demo", Agent: "k1", Kind: junctor.KindTool, Door: junctor.DoorMCP, Status: junctor.StatusError,
+		Tool: "demo__echo", Server: "demo", User: "u1", Agent: "qa", Caller: "k1", Kind: junctor.KindTool, Door: junctor.DoorMCP, Status: junctor.StatusError,
 		Since: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC), Text: "needle",
 	}
 	if rec := ask(h, "audit:read", "GET", "/calls/export"+query, ""); rec.Code != 200 {
@@ -89,15 +89,19 @@ func TestHistory(t *testing.T) {
 	if rec := ask(h, "audit:read", "GET", "/calls/nope", ""); rec.Code != 404 {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
-	rec = ask(h, "audit:read", "GET", "/usage?by=agent&since=2026-01-01T00:00:00Z&until=2026-01-31T00:00:00Z", "")
+	rec = ask(h, "audit:read", "GET", "/usage?by=agent&user=ann&agent=qa&caller=k1&server=demo&tool=echo&door=mcp&since=2026-01-01T00:00:00Z&until=2026-01-31T00:00:00Z", "")
 	if rec.Code != 200 || !strings.Contains(rec.Body.String(), `"calls":3,"errors":1`) {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
-	if w.history.by != history.ByAgent || w.history.since.Day() != 1 || w.history.until.Day() != 31 {
-		t.Errorf("%+v", w.history)
+	sums := history.UsageFilter{
+		Since: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC),
+		Tool: "echo", Server: "demo", User: "u1", Agent: "qa", Caller: "k1", Door: junctor.DoorMCP,
+	}
+	if diff := cmp.Diff(sums, w.history.usage); diff != "" || w.history.by != history.ByAgent {
+		t.Errorf("by %s: %s", w.history.by, diff)
 	}
 	ask(h, "audit:read", "GET", "/usage", "")
-	if w.history.by != history.ByTool || !w.history.since.IsZero() {
+	if w.history.by != history.ByTool || w.history.usage != (history.UsageFilter{}) {
 		t.Errorf("%+v", w.history)
 	}
 	for _, path := range []string{"/usage?by=moon", "/calls/export?format=xml", "/calls/history?limit=0"} {

@@ -26,7 +26,7 @@ func (s *servers) allowed(ctx context.Context, p *junctor.Principal, id string, 
 	err := s.judge(p, operator, now, former)
 	if junctor.CodeOf(err) == junctor.CodeDenied {
 		call := junctor.Call{
-			ID: newID(), Tenant: p.Tenant, Kind: junctor.KindServer, Door: junctor.DoorAdmin, Server: id, Name: "add", Issuer: p.Issuer, Subject: p.Subject,
+			ID: newID(), Tenant: p.Tenant, Kind: junctor.KindServer, Door: junctor.DoorAdmin, Server: id, Name: "add", Issuer: p.Issuer, Subject: p.Subject, User: p.User, Agent: p.Agent,
 			Status: junctor.StatusDenied, Code: junctor.CodeDenied, Reason: junctor.AsError(err).Message, Start: time.Now(),
 		}
 		if aerr := s.app.journal.Append(context.WithoutCancel(ctx), &call); aerr != nil {

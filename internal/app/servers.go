@@ -237,7 +237,8 @@ func (silent) Log(string, []byte) {}
 func (s *servers) Calls(_ context.Context, p *junctor.Principal, f admin.CallFilter) ([]junctor.Call, string, error) {
 	q := audit.Query{Tenant: p.Tenant, Since: f.Since, Limit: f.Limit, Match: func(c *junctor.Call) bool {
 		return (f.Tool == "" || f.Tool == c.Name || f.Tool == catalog.Exposed(c.Server, c.Name, s.app.cfg.NameLimit)) &&
-			(f.Agent == "" || f.Agent == c.Subject) && (f.Status == "" || f.Status == c.Status)
+			(f.Server == "" || f.Server == c.Server) && (f.User == "" || f.User == c.User) && (f.Agent == "" || f.Agent == c.Agent) &&
+			(f.Caller == "" || f.Caller == c.Subject) && (f.Door == "" || f.Door == c.Door) && (f.Status == "" || f.Status == c.Status)
 	}}
 	if f.Cursor != "" {
 		n, err := strconv.ParseUint(f.Cursor, 10, 64)

@@ -27,6 +27,8 @@ type entry struct {
 	Version    string           `json:"version"`
 	Issuer     string           `json:"issuer"`
 	Subject    string           `json:"subject"`
+	User       string           `json:"user"`  // where the subject does not say it
+	Agent      string           `json:"agent"` // likewise
 	Status     junctor.Status   `json:"status"`
 	Code       junctor.Code     `json:"code"`
 	Reason     string           `json:"reason"`
@@ -70,7 +72,7 @@ func (l *line) call() junctor.Call {
 	d := time.Duration(l.DurationUS) * time.Microsecond
 	c := junctor.Call{
 		ID: l.Call, Tenant: l.Tenant, Kind: l.Kind, Door: l.Door, Server: l.Server, Name: l.Name, Version: l.Version,
-		Issuer: l.Issuer, Subject: l.Subject, Status: l.Status, Code: l.Code, Reason: l.Reason,
+		Issuer: l.Issuer, Subject: l.Subject, User: l.user(), Agent: l.agent(), Status: l.Status, Code: l.Code, Reason: l.Reason,
 		Start: l.Time.Add(-d), Duration: d, BytesIn: l.BytesIn, BytesOut: l.BytesOut,
 	}
 	if b, err := hex.DecodeString(l.Args); err == nil {
@@ -80,6 +82,23 @@ func (l *line) call() junctor.Call {
 		copy(c.ResultDigest[:], b)
 	}
 	return c
+}
+
+// user is the person of the call; records of before do not say for whom an
+// agent called.
+func (e *entry) user() string {
+	if e.Issuer == junctor.IssuerUser {
+		return e.Subject
+	}
+	return e.User
+}
+
+// agent is the agent of the call.
+func (e *entry) agent() string {
+	if e.Issuer == junctor.IssuerAgent {
+		return e.Subject
+	}
+	return e.Agent
 }
 
 var (

@@ -22,6 +22,8 @@ type Filter struct {
 	Server  string
 	Name    string
 	Subject string
+	User    string
+	Agent   string
 	Phase   Phase
 	Status  junctor.Status
 	Since   time.Time // not before
@@ -33,7 +35,7 @@ type Filter struct {
 func (f *Filter) match(l *line) bool {
 	return (f.Tenant == "" || f.Tenant == l.Tenant) && (f.Call == "" || f.Call == l.Call) &&
 		(f.Server == "" || f.Server == l.Server) && (f.Name == "" || f.Name == l.Name) &&
-		(f.Subject == "" || f.Subject == l.Subject) && (f.Phase == "" || f.Phase == l.Phase) &&
+		(f.Subject == "" || f.Subject == l.Subject) && (f.User == "" || f.User == l.user()) && (f.Agent == "" || f.Agent == l.agent()) && (f.Phase == "" || f.Phase == l.Phase) &&
 		(f.Status == "" || f.Status == l.Status) && (f.Since.IsZero() || !l.Time.Before(f.Since)) &&
 		(f.Until.IsZero() || l.Time.Before(f.Until)) && (f.Before == 0 || l.Seq < f.Before)
 }

@@ -161,6 +161,13 @@ func (e *encoder) call(c *junctor.Call) {
 	e.text("version", c.Version, maxWord)
 	e.text("issuer", c.Issuer, maxWord)
 	e.text("subject", c.Subject, maxWord)
+	// Nothing is said twice: of an agent and of a user the subject says which.
+	if c.Issuer != junctor.IssuerUser {
+		e.text("user", c.User, maxWord)
+	}
+	if c.Issuer != junctor.IssuerAgent {
+		e.text("agent", c.Agent, maxWord)
+	}
 	e.text("status", string(c.Status), maxWord)
 	e.text("code", string(c.Code), maxWord)
 	e.text("reason", c.Reason, maxReason)

@@ -131,6 +131,10 @@ func (e *entry) set(key, value string, text bool) (bit uint32, ok bool) {
 		e.Args, bit = value, 1<<15
 	case "result":
 		e.Result, bit = value, 1<<16
+	case "user":
+		e.User, bit = value, 1<<25
+	case "agent":
+		e.Agent, bit = value, 1<<26
 	case "prev":
 		e.Prev, bit = value, 1<<17
 	}

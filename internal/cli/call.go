@@ -18,16 +18,17 @@ func (c *cli) callCommand() *cobra.Command {
 }
 
 func (c *cli) callList() *cobra.Command {
-	var tool, agent, status, since, cursor string
+	var of callsOf
+	var status, cursor string
 	var limit int
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List recent calls, newest first", Example: "  junctor call ls --status denied --since 24h", Args: cobra.NoArgs,
 		RunE: run(func(cmd *cobra.Command, _ []string) error {
 			query := url.Values{"limit": {strconv.Itoa(limit)}}
-			if err := setTimes(query, since, ""); err != nil {
+			if err := of.set(query, ""); err != nil {
 				return err
 			}
-			for name, value := range map[string]string{"tool": tool, "agent": agent, "status": status, "cursor": cursor} {
+			for name, value := range map[string]string{"status": status, "cursor": cursor} {
 				if value != "" {
 					query.Set(name, value)
 				}
@@ -39,15 +40,42 @@ func (c *cli) callList() *cobra.Command {
 			return c.printCalls(calls)
 		}),
 	}
-	cmd.Flags().StringVar(&tool, "tool", "", "only calls of this tool")
-	cmd.Flags().StringVar(&agent, "agent", "", "only calls by this caller: a key's id, or an agent's name")
+	c.callsOf(cmd, &of)
 	cmd.Flags().StringVar(&status, "status", "", "only calls that ended so, such as success, error or denied")
-	cmd.Flags().StringVar(&since, "since", "", "only calls since then: 15m, 7d, or a time such as 2026-01-31T00:00:00Z")
 	cmd.Flags().IntVar(&limit, "limit", 50, "at most this many")
 	cmd.Flags().StringVar(&cursor, "cursor", "", "go on where the page before ended")
-	_ = cmd.RegisterFlagCompletionFunc("tool", c.completeTools)
 	c.remote(cmd)
 	return cmd
+}
+
+// callsOf are the flags that say whose calls are meant, and of what.
+type callsOf struct {
+	tool, server, user, agent, caller, door, since string
+}
+
+func (c *cli) callsOf(cmd *cobra.Command, f *callsOf) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.tool, "tool", "", "only calls of this tool")
+	flags.StringVar(&f.server, "server", "", "only calls of this server")
+	flags.StringVar(&f.user, "user", "", "only calls by this user or for them, by agents of theirs too: a `name` or an id")
+	flags.StringVar(&f.agent, "agent", "", "only calls by this agent, or by somebody who acted as it")
+	flags.StringVar(&f.caller, "caller", "", "only calls by this caller: a user's id, an agent's name, or the `id` of a service's key")
+	flags.StringVar(&f.door, "door", "", "only calls by this door: mcp, sse, stdio, plain, call or admin")
+	flags.StringVar(&f.since, "since", "", "only calls since then: 15m, 7d, or a time such as 2026-01-31T00:00:00Z; sums are of whole days")
+	_ = cmd.RegisterFlagCompletionFunc("tool", c.completeTools)
+	_ = cmd.RegisterFlagCompletionFunc("server", c.completeServers)
+}
+
+// set puts them into a query, with the time until then.
+func (f *callsOf) set(query url.Values, until string) error {
+	for name, value := range map[string]string{
+		"tool": f.tool, "server": f.server, "user": f.user, "agent": f.agent, "caller": f.caller, "door": f.door,
+	} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	return setTimes(query, f.since, until)
 }
 
 func (c *cli) printCalls(calls list[junctor.Call]) error {
@@ -62,7 +90,7 @@ func (c *cli) printCalls(calls list[junctor.Call]) error {
 		}
 		rows[i] = []string{
 			moment(call.Start), string(call.Kind), name, string(call.Status), call.Duration.Round(10 * time.Microsecond).String(),
-			string(call.Door), call.Issuer + ":" + call.Subject, firstLine(call.Reason, 60),
+			string(call.Door), callerOf(&call), firstLine(call.Reason, 60),
 		}
 	}
 	if err := c.table([]string{"START", "KIND", "NAME", "STATUS", "TOOK", "DOOR", "BY", "REASON"}, rows); err != nil {
@@ -72,6 +100,15 @@ func (c *cli) printCalls(calls list[junctor.Call]) error {
 		c.say("there are more: add --cursor %s", calls.Next)
 	}
 	return nil
+}
+
+// callerOf is who called, and as which agent where that is not said by it.
+func callerOf(call *junctor.Call) string {
+	by := call.Issuer + ":" + call.Subject
+	if call.Agent != "" && call.Issuer != junctor.IssuerAgent {
+		by += " as " + call.Agent
+	}
+	return by
 }
 
 // readTime reads the moment of a flag, or a time span before now; "" stays "".

@@ -23,7 +23,7 @@ func (c *cli) callShow() *cobra.Command {
 				return c.printJSON(e)
 			}
 			return c.facts("id", e.ID, "start", moment(e.Start), "kind", string(e.Kind), "server", e.Server, "name", e.Name, "version", e.Version,
-				"door", string(e.Door), "by", e.Issuer+":"+e.Subject, "status", string(e.Status), "code", string(e.Code), "reason", e.Reason,
+				"door", string(e.Door), "by", callerOf(&e.Call), "user", e.User, "agent", e.Agent, "status", string(e.Status), "code", string(e.Code), "reason", e.Reason,
 				"took", e.Duration.String(), "parameters", string(e.Params), "result", string(e.Result))
 		}),
 	}
@@ -33,7 +33,8 @@ func (c *cli) callShow() *cobra.Command {
 
 func (c *cli) callExport() *cobra.Command {
 	filter := map[string]*string{}
-	var since, until, format string
+	var of callsOf
+	var until, format string
 	cmd := &cobra.Command{
 		Use: "export", Short: "Write calls with what was said in them to standard output",
 		Long: "Write the calls that match, newest first, with their parameters and results as the history keeps them: secrets\n" +
@@ -49,7 +50,7 @@ func (c *cli) callExport() *cobra.Command {
 					query.Set(name, *value)
 				}
 			}
-			if err := setTimes(query, since, until); err != nil {
+			if err := of.set(query, until); err != nil {
 				return err
 			}
 			client, err := c.client(cmd)
@@ -60,16 +61,14 @@ func (c *cli) callExport() *cobra.Command {
 		}),
 	}
 	for name, help := range map[string]string{
-		"tool": "only calls of this tool", "server": "only calls of this server", "agent": "only calls by this caller: a key's id, or an agent's name",
 		"status": "only calls that ended so, such as success, error or denied", "text": "only calls that have this text in parameters, result or reason",
 	} {
 		filter[name] = cmd.Flags().String(name, "", help)
 	}
-	cmd.Flags().StringVar(&since, "since", "", "only calls since then: 15m, 7d, or a time such as 2026-01-31T00:00:00Z")
+	c.callsOf(cmd, &of)
 	cmd.Flags().StringVar(&until, "until", "", "only calls before then, in the same forms")
 	cmd.Flags().StringVar(&format, "format", "jsonl", "`jsonl` or csv")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"jsonl", "csv"}, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("tool", c.completeTools)
 	c.remote(cmd)
 	return cmd
 }

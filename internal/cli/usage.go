@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,15 +14,16 @@ import (
 )
 
 func (c *cli) usageCommand() *cobra.Command {
-	var by, since, until string
+	var by, until string
+	var of callsOf
 	cmd := &cobra.Command{
-		Use: "usage", Short: "Sum up calls by tool, agent or day",
-		Long: "Sum up calls by tool, by agent or by day. Days are whole and in UTC; the sums outlive the calls themselves.\n" +
+		Use: "usage", Short: "Sum up calls by tool, server, user, agent, caller, door or day",
+		Long: "Sum up calls, by tool unless --by says otherwise. A call that an agent makes counts for its user too. Days are whole and in UTC; the sums outlive the calls themselves.\n" +
 			"Calls that were refused are counted apart, and have no duration.",
-		Example: "  junctor usage --by agent --since 30d", Args: cobra.NoArgs,
+		Example: "  junctor usage --by agent --since 30d\n  junctor usage --by tool --user zoe@example.com", Args: cobra.NoArgs,
 		RunE: run(func(cmd *cobra.Command, _ []string) error {
 			query := url.Values{"by": {by}}
-			if err := setTimes(query, since, until); err != nil {
+			if err := of.set(query, until); err != nil {
 				return err
 			}
 			var usage list[history.Usage]
@@ -33,9 +36,12 @@ func (c *cli) usageCommand() *cobra.Command {
 			return c.printUsage(history.Group(by), usage.Items)
 		}),
 	}
-	groups := []string{string(history.ByTool), string(history.ByAgent), string(history.ByDay)}
-	cmd.Flags().StringVar(&by, "by", groups[0], "`tool`, agent or day")
-	cmd.Flags().StringVar(&since, "since", "", "from the day of then: 7d, or a time such as 2026-01-31T00:00:00Z")
+	groups := make([]string, len(history.Groups()))
+	for i, g := range history.Groups() {
+		groups[i] = string(g)
+	}
+	cmd.Flags().StringVar(&by, "by", groups[0], "`tool`, server, user, agent, caller, door or day")
+	c.callsOf(cmd, &of)
 	cmd.Flags().StringVar(&until, "until", "", "to the day of then, in the same forms")
 	_ = cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(groups, cobra.ShellCompDirectiveNoFileComp))
 	c.remote(cmd)
@@ -43,23 +49,36 @@ func (c *cli) usageCommand() *cobra.Command {
 }
 
 func (c *cli) printUsage(by history.Group, usage []history.Usage) error {
-	heading := "TOOL"
-	name := func(u history.Usage) string { return u.Server + "/" + u.Name }
-	switch by {
-	case history.ByTool:
-	case history.ByAgent:
-		heading, name = "AGENT", func(u history.Usage) string { return u.Issuer + ":" + u.Subject }
-	case history.ByDay:
-		heading, name = "DAY", func(u history.Usage) string { return u.Day.Format(time.DateOnly) }
-	}
 	rows := make([][]string, len(usage))
 	for i, u := range usage {
 		rows[i] = []string{
-			name(u), strconv.FormatInt(u.Calls, 10), strconv.FormatInt(u.Errors, 10), strconv.FormatInt(u.Refused, 10),
+			counted(by, u), strconv.FormatInt(u.Calls, 10), strconv.FormatInt(u.Errors, 10), strconv.FormatInt(u.Refused, 10),
 			short(u.P50), short(u.P95), short(u.P99), strconv.FormatInt(u.BytesIn, 10), strconv.FormatInt(u.BytesOut, 10),
 		}
 	}
-	return c.table([]string{heading, "CALLS", "ERRORS", "REFUSED", "P50", "P95", "P99", "BYTES IN", "BYTES OUT"}, rows)
+	return c.table([]string{strings.ToUpper(string(by)), "CALLS", "ERRORS", "REFUSED", "P50", "P95", "P99", "BYTES IN", "BYTES OUT"}, rows)
+}
+
+// counted is what a sum is about. A person's name may be gone, so it is the id.
+func counted(by history.Group, u history.Usage) string {
+	name := ""
+	switch by {
+	case history.ByTool:
+		return u.Server + "/" + u.Name
+	case history.ByServer:
+		name = u.Server
+	case history.ByUser:
+		name = u.User
+	case history.ByAgent:
+		name = u.Agent
+	case history.ByCaller:
+		return u.Issuer + ":" + u.Subject
+	case history.ByDoor:
+		name = string(u.Door)
+	case history.ByDay:
+		name = u.Day.Format(time.DateOnly)
+	}
+	return cmp.Or(name, "-")
 }
 
 // short is a duration to two or three digits; "" for none.

@@ -81,6 +81,8 @@ func (b *batch) add(h *History, e *entry) {
 	row.text(keep(c.Version))
 	row.text(keep(c.Issuer))
 	row.text(keep(c.Subject))
+	row.text(keep(c.User))
+	row.text(keep(c.Agent))
 	row.text(string(c.Status))
 	row.text(string(c.Code))
 	row.int(c.Duration.Microseconds())
@@ -127,7 +129,7 @@ func (b *batch) close() {
 		t, row := &b.total[i], &b.sums
 		row.text(string(t.tenant))
 		row.int(t.day)
-		for _, s := range [...]string{t.server, t.name, t.issuer, t.subject} {
+		for _, s := range [...]string{t.server, t.name, t.door, t.issuer, t.subject, t.user, t.agent} {
 			row.text(s)
 		}
 		for _, n := range [...]int64{t.calls, t.errors, t.refused, t.duration, t.in, t.out} {
@@ -145,5 +147,6 @@ func (b *batch) close() {
 func (k usageKey) compare(other usageKey) int {
 	return cmp.Or(
 		cmp.Compare(k.day, other.day), cmp.Compare(k.tenant, other.tenant), cmp.Compare(k.server, other.server),
-		cmp.Compare(k.name, other.name), cmp.Compare(k.issuer, other.issuer), cmp.Compare(k.subject, other.subject))
+		cmp.Compare(k.name, other.name), cmp.Compare(k.door, other.door), cmp.Compare(k.issuer, other.issuer), cmp.Compare(k.subject, other.subject),
+		cmp.Compare(k.user, other.user), cmp.Compare(k.agent, other.agent))
 }

@@ -77,7 +77,7 @@ func TestDropsAreCounted(t *testing.T) {
 	if kept == 0 || kept+int(h.Dropped()) != calls {
 		t.Errorf("%d kept and %d dropped of %d", kept, h.Dropped(), calls)
 	}
-	usage, err := h.Usage(t.Context(), "acme", time.Time{}, time.Time{}, history.ByTool)
+	usage, err := h.Usage(t.Context(), "acme", history.UsageFilter{}, history.ByTool)
 	if err != nil || len(usage) != 1 || usage[0].Calls != calls {
 		t.Errorf("usage %+v, %v", usage, err)
 	}
@@ -122,7 +122,7 @@ func TestCloseWritesWhatWaits(t *testing.T) {
 		}
 		ok(t, h.Close(t.Context()))
 		ok(t, h.Close(t.Context()))
-		usage, err := t.open(t, history.Options{}).Usage(t.Context(), "acme", time.Time{}, time.Time{}, history.ByTool)
+		usage, err := t.open(t, history.Options{}).Usage(t.Context(), "acme", history.UsageFilter{}, history.ByTool)
 		if err != nil || len(usage) != 1 || usage[0].Calls != 1500 || h.Dropped() != 0 {
 			t.Errorf("%+v, %v, %d dropped", usage, err, h.Dropped())
 		}
@@ -175,7 +175,7 @@ func TestServerRestarts(t *testing.T) {
 			t.Log("not yet")
 		}
 	}
-	usage, err := h.Usage(t.Context(), "acme", time.Time{}, time.Time{}, history.ByTool)
+	usage, err := h.Usage(t.Context(), "acme", history.UsageFilter{}, history.ByTool)
 	if err != nil || len(usage) != 1 || usage[0].Calls != int64(n) || h.Dropped() != 0 {
 		t.Errorf("%+v of %d, %v, %d dropped", usage, n, err, h.Dropped())
 	}

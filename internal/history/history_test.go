@@ -205,7 +205,7 @@ func TestBigBatch(t *testing.T) {
 				t.Errorf("call %d: %.100s, %v", n, got.Params, err)
 			}
 		}
-		usage, err := h.Usage(t.Context(), "acme", time.Time{}, time.Time{}, history.ByAgent)
+		usage, err := h.Usage(t.Context(), "acme", history.UsageFilter{}, history.ByCaller)
 		total := int64(0)
 		for _, u := range usage {
 			total += u.Calls
@@ -228,6 +228,7 @@ func TestQueryAgainstModel(t *testing.T) {
 			c.Name = []string{"echo", "sum", "read__me"}[n%3]
 			c.Server = []string{"demo", "files"}[n%2]
 			c.Subject = []string{"ann", "bob", "cy"}[n%5%3]
+			c.User, c.Agent = []string{"", "u1", "u2"}[n%3], []string{"", "qa"}[n%11%2]
 			c.Door = []junctor.Door{junctor.DoorMCP, junctor.DoorPlain}[n%7%2]
 			c.Status = []junctor.Status{junctor.StatusSuccess, junctor.StatusError, junctor.StatusDenied}[n%4%3]
 			c.Reason = texts[n%len(texts)]
@@ -246,7 +247,7 @@ func TestQueryAgainstModel(t *testing.T) {
 				return rapid.SampledFrom(append(values, "", "")).Draw(rt, name)
 			}
 			f := history.Filter{
-				Tool: pick("tool", "echo", "demo__sum", "read__me", "files__read__me", "none"), Server: pick("server", "demo"), Agent: pick("agent", "ann", "bob"),
+				Tool: pick("tool", "echo", "demo__sum", "read__me", "files__read__me", "none"), Server: pick("server", "demo"), Caller: pick("caller", "ann", "bob"), User: pick("user", "u1", "none"), Agent: pick("agent", "qa"),
 				Door: junctor.Door(pick("door", "mcp")), Status: junctor.Status(pick("status", "error", "denied")), Text: pick("text", "ALPHA", "a_1", "%", "'S"),
 				Limit: rapid.IntRange(1, 60).Draw(rt, "limit"),
 			}
@@ -284,7 +285,7 @@ func TestQueryAgainstModel(t *testing.T) {
 
 func matches(c *junctor.Call, f history.Filter) bool {
 	tool := f.Tool == "" || c.Name == f.Tool || c.Server+"__"+c.Name == f.Tool
-	return tool && (f.Server == "" || c.Server == f.Server) && (f.Agent == "" || c.Subject == f.Agent) && (f.Door == "" || c.Door == f.Door) &&
+	return tool && (f.Server == "" || c.Server == f.Server) && (f.Caller == "" || c.Subject == f.Caller) && (f.User == "" || c.User == f.User) && (f.Agent == "" || c.Agent == f.Agent) && (f.Door == "" || c.Door == f.Door) &&
 		(f.Status == "" || c.Status == f.Status) && !c.Start.Before(f.Since) && (f.Until.IsZero() || c.Start.Before(f.Until)) &&
 		strings.Contains(strings.ToLower(c.Reason), strings.ToLower(f.Text))
 }
@@ -377,7 +378,7 @@ func TestUsageOutlivesCalls(t *testing.T) {
 		if page, err := h.Query(t.Context(), "acme", history.Filter{}); err != nil || len(page.Calls) != 0 {
 			t.Fatalf("%d calls are left, %v", len(page.Calls), err)
 		}
-		tools, err := h.Usage(t.Context(), "acme", time.Time{}, time.Time{}, history.ByTool)
+		tools, err := h.Usage(t.Context(), "acme", history.UsageFilter{}, history.ByTool)
 		ok(t, err)
 		type line struct {
 			server, name           string
@@ -395,18 +396,18 @@ func TestUsageOutlivesCalls(t *testing.T) {
 			e.BytesIn != 480*20 || e.Duration < 480*100*time.Millisecond {
 			t.Errorf("echo: %+v", e)
 		}
-		agents, err := h.Usage(t.Context(), "acme", time.Time{}, time.Time{}, history.ByAgent)
+		agents, err := h.Usage(t.Context(), "acme", history.UsageFilter{}, history.ByCaller)
 		if err != nil || len(agents) != 2 || agents[0].Subject != "ann" || agents[0].Calls != 540 || agents[1].Calls != 60 {
 			t.Errorf("by agent: %+v, %v", agents, err)
 		}
-		days, err := h.Usage(t.Context(), "acme", moment(0), moment(0), history.ByDay)
+		days, err := h.Usage(t.Context(), "acme", history.UsageFilter{Since: moment(0), Until: moment(0)}, history.ByDay)
 		if err != nil || len(days) != 1 || days[0].Calls != 300 || !days[0].Day.Equal(time.Date(2026, 5, 4, 0, 0, 0, 0, time.UTC)) {
 			t.Errorf("by day: %+v, %v", days, err)
 		}
-		if none, err := h.Usage(t.Context(), "other", time.Time{}, time.Time{}, history.ByDay); err != nil || len(none) != 0 {
+		if none, err := h.Usage(t.Context(), "other", history.UsageFilter{}, history.ByDay); err != nil || len(none) != 0 {
 			t.Errorf("another tenant: %+v, %v", none, err)
 		}
-		if _, err := h.Usage(t.Context(), "acme", time.Time{}, time.Time{}, "hour"); junctor.CodeOf(err) != junctor.CodeInvalid {
+		if _, err := h.Usage(t.Context(), "acme", history.UsageFilter{}, "hour"); junctor.CodeOf(err) != junctor.CodeInvalid {
 			t.Errorf("by hour: %v", err)
 		}
 	})

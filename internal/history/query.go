@@ -24,7 +24,9 @@ type Entry struct {
 type Filter struct {
 	Tool   string // a server's own name, or server__name
 	Server string
-	Agent  string // the subject of the caller
+	User   string // by id
+	Agent  string // by name
+	Caller string // the subject of whoever called: a user, an agent, a key
 	Kind   junctor.Kind
 	Door   junctor.Door
 	Status junctor.Status
@@ -49,8 +51,8 @@ const (
 // callColumns end with what is redacted, in the order in which that must be
 // done; callKinds says for Dialect.SelectRows which are texts and which numbers.
 const (
-	callColumns = `tenant_id, id, at, kind, door, server, version, issuer, subject, status, code, duration, bytes_in, bytes_out, params, result, name, reason`
-	callKinds   = "ttitttttttt" + "iii" + "tttt"
+	callColumns = `tenant_id, id, at, kind, door, server, version, issuer, subject, user_id, agent, status, code, duration, bytes_in, bytes_out, params, result, name, reason`
+	callKinds   = "tti" + "tttttttttt" + "iii" + "tttt"
 )
 
 // Query gives a tenant's calls that match, newest first. Calls that end later
@@ -110,14 +112,11 @@ func (f Filter) where(tenant junctor.TenantID) (string, []any, error) {
 		conds, args = append(conds, cond), append(args, values...)
 	}
 	if f.Tool != "" {
-		if server, name, ok := strings.Cut(f.Tool, "__"); ok && server != "" && name != "" {
-			and("(name = ? OR (server = ? AND name = ?))", f.Tool, server, name)
-		} else {
-			and("name = ?", f.Tool)
-		}
+		cond, of := ofTool(f.Tool)
+		and(cond, of...)
 	}
 	for column, value := range map[string]string{
-		"server": f.Server, "subject": f.Agent, "kind": string(f.Kind), "door": string(f.Door), "status": string(f.Status),
+		"server": f.Server, "user_id": f.User, "agent": f.Agent, "subject": f.Caller, "kind": string(f.Kind), "door": string(f.Door), "status": string(f.Status),
 	} {
 		if value != "" {
 			and(column+" = ?", value)
@@ -141,6 +140,14 @@ func (f Filter) where(tenant junctor.TenantID) (string, []any, error) {
 		and("(at, id) < (?, ?)", at, id)
 	}
 	return strings.Join(conds, " AND "), args, nil
+}
+
+// ofTool is the condition that a call is of a tool: its own name, or server__name.
+func ofTool(tool string) (cond string, args []any) {
+	if server, name, ok := strings.Cut(tool, "__"); ok && server != "" && name != "" {
+		return "(name = ? OR (server = ? AND name = ?))", []any{tool, server, name}
+	}
+	return "name = ?", []any{tool}
 }
 
 // cursor names the place after a call.
@@ -168,7 +175,7 @@ func scanEntry(row scanner) (Entry, error) {
 	var e Entry
 	var at, duration int64
 	var params, result string
-	err := row.Scan(&e.Tenant, &e.ID, &at, &e.Kind, &e.Door, &e.Server, &e.Version, &e.Issuer, &e.Subject, &e.Status, &e.Code,
+	err := row.Scan(&e.Tenant, &e.ID, &at, &e.Kind, &e.Door, &e.Server, &e.Version, &e.Issuer, &e.Subject, &e.User, &e.Agent, &e.Status, &e.Code,
 		&duration, &e.BytesIn, &e.BytesOut, &params, &result, &e.Name, &e.Reason)
 	e.Start, e.Duration = time.UnixMicro(at).UTC(), time.Duration(duration)*time.Microsecond
 	if params != "" {

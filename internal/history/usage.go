@@ -3,6 +3,7 @@ package history
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -16,20 +17,30 @@ type Group string
 
 // Groups of usage.
 const (
-	ByTool  Group = "tool"
-	ByAgent Group = "agent"
-	ByDay   Group = "day"
+	ByTool   Group = "tool"
+	ByServer Group = "server"
+	ByUser   Group = "user"   // the people who called, or were called for
+	ByAgent  Group = "agent"  // the agents that called, or that somebody acted as
+	ByCaller Group = "caller" // whoever called: a user, an agent, a service
+	ByDoor   Group = "door"
+	ByDay    Group = "day"
 )
+
+// Groups lists them.
+func Groups() []Group { return []Group{ByTool, ByServer, ByUser, ByAgent, ByCaller, ByDoor, ByDay} }
 
 // Usage is a sum over calls. Of the members before Calls, those of its group
 // are set. Percentiles are of calls that ran, within the bounds that durations
 // are counted by.
 type Usage struct {
-	Server  string    `json:"server,omitempty"`
-	Name    string    `json:"name,omitempty"` // of a tool; other kinds are one each, in parentheses
-	Issuer  string    `json:"issuer,omitempty"`
-	Subject string    `json:"subject,omitempty"`
-	Day     time.Time `json:"day,omitzero"`
+	Server  string       `json:"server,omitempty"`
+	Name    string       `json:"name,omitempty"` // of a tool; other kinds are one each, in parentheses
+	Door    junctor.Door `json:"door,omitempty"`
+	Issuer  string       `json:"issuer,omitempty"`
+	Subject string       `json:"subject,omitempty"`
+	User    string       `json:"user,omitempty"`  // absent where calls were for nobody
+	Agent   string       `json:"agent,omitempty"` // absent where calls were by none
+	Day     time.Time    `json:"day,omitzero"`
 
 	Calls    int64         `json:"calls"`
 	Errors   int64         `json:"errors"`  // ran, and did not succeed
@@ -58,7 +69,9 @@ type usageKey struct {
 	tenant          junctor.TenantID
 	day             int64
 	server, name    string
+	door            string
 	issuer, subject string
+	user, agent     string
 }
 
 type sums struct {
@@ -108,7 +121,10 @@ func (t *tally) take() map[usageKey]*sums {
 // keyOf is the row that a call belongs to. Names that callers are free to
 // choose are no keys: they would make rows without end.
 func keyOf(c *junctor.Call) usageKey {
-	k := usageKey{tenant: c.Tenant, day: dayOf(c.Start), server: c.Server, name: c.Name, issuer: keep(c.Issuer), subject: keep(c.Subject)}
+	k := usageKey{
+		tenant: c.Tenant, day: dayOf(c.Start), server: c.Server, name: c.Name, door: string(c.Door),
+		issuer: keep(c.Issuer), subject: keep(c.Subject), user: keep(c.User), agent: keep(c.Agent),
+	}
 	switch {
 	case c.Kind != junctor.KindTool:
 		k.name = kindName(c.Kind)
@@ -195,38 +211,94 @@ func countColumns(format string) string {
 	return strings.Join(list, ", ")
 }
 
-// Usage sums up a tenant's calls of the days from since to until, both
-// included and taken in UTC; zero times do not bound. Groups come by calls, most
-// first, and days in their order.
-func (h *History) Usage(ctx context.Context, tenant junctor.TenantID, since, until time.Time, by Group) ([]Usage, error) {
-	var keys string
-	switch by {
+// columns are those that a group has one row for, in the order of places; nil
+// where there is no such group.
+func (g Group) columns() []string {
+	switch g {
 	case ByTool:
-		keys = "server, name, '', '', 0"
+		return []string{"server", "name"}
+	case ByServer:
+		return []string{"server"}
+	case ByUser:
+		return []string{"user_id"}
 	case ByAgent:
-		keys = "'', '', issuer, subject, 0"
+		return []string{"agent"}
+	case ByCaller:
+		return []string{"issuer", "subject"}
+	case ByDoor:
+		return []string{"door"}
 	case ByDay:
-		keys = "'', '', '', '', day"
-	default:
-		return nil, junctor.Errorf(junctor.CodeInvalid, "usage is summed up by tool, agent or day, not by %q", string(by))
+		return []string{"day"}
 	}
-	query := `SELECT ` + keys + `, CAST(SUM(calls) AS BIGINT), CAST(SUM(errors) AS BIGINT), CAST(SUM(refused) AS BIGINT), CAST(SUM(duration) AS BIGINT),
+	return nil
+}
+
+// places are the members of Usage before Calls, as columns.
+func places() []string {
+	return []string{"server", "name", "door", "issuer", "subject", "user_id", "agent", "day"}
+}
+
+// UsageFilter says which calls are summed up; zero members do not filter. Days
+// are those from Since to Until, both included and taken in UTC.
+type UsageFilter struct {
+	Since, Until time.Time
+	Tool         string // a server's own name, or server__name
+	Server       string
+	User         string // by id
+	Agent        string // by name
+	Caller       string // the subject of whoever called
+	Door         junctor.Door
+}
+
+func (f *UsageFilter) where(tenant junctor.TenantID) (string, []any) {
+	where, args := "tenant_id = ?", []any{string(tenant)}
+	and := func(cond string, values ...any) { where, args = where+" AND "+cond, append(args, values...) }
+	if !f.Since.IsZero() {
+		and("day >= ?", dayOf(f.Since))
+	}
+	if !f.Until.IsZero() {
+		and("day <= ?", dayOf(f.Until))
+	}
+	if f.Tool != "" {
+		cond, of := ofTool(f.Tool)
+		and(cond, of...)
+	}
+	for _, is := range [...]struct{ column, value string }{
+		{"server", f.Server}, {"user_id", f.User}, {"agent", f.Agent}, {"subject", f.Caller}, {"door", string(f.Door)},
+	} {
+		if is.value != "" {
+			and(is.column+" = ?", is.value)
+		}
+	}
+	return where, args
+}
+
+// Usage sums up a tenant's calls. Groups come by calls, most first, and days in
+// their order. Sums of before user, agent and door were kept apart have none.
+func (h *History) Usage(ctx context.Context, tenant junctor.TenantID, f UsageFilter, by Group) ([]Usage, error) {
+	group := by.columns()
+	if group == nil {
+		return nil, junctor.Errorf(junctor.CodeInvalid, "usage is summed up by tool, server, user, agent, caller, door or day, not by %q", string(by))
+	}
+	keys := places()
+	for i, column := range keys {
+		switch {
+		case slices.Contains(group, column):
+		case column == "day":
+			keys[i] = "0"
+		default:
+			keys[i] = "''"
+		}
+	}
+	where, args := f.where(tenant)
+	grouped := strings.Join(group, ", ")
+	query := `SELECT ` + strings.Join(keys, ", ") + `, CAST(SUM(calls) AS BIGINT), CAST(SUM(errors) AS BIGINT), CAST(SUM(refused) AS BIGINT), CAST(SUM(duration) AS BIGINT),
 		CAST(SUM(bytes_in) AS BIGINT), CAST(SUM(bytes_out) AS BIGINT), ` + countColumns("CAST(SUM(#) AS BIGINT)") + `
-		FROM history_usage WHERE tenant_id = ?`
-	args := []any{string(tenant)}
-	if !since.IsZero() {
-		query, args = query+` AND day >= ?`, append(args, dayOf(since))
-	}
-	if !until.IsZero() {
-		query, args = query+` AND day <= ?`, append(args, dayOf(until))
-	}
-	switch by {
-	case ByTool:
-		query += ` GROUP BY server, name ORDER BY SUM(calls) DESC, server, name`
-	case ByAgent:
-		query += ` GROUP BY issuer, subject ORDER BY SUM(calls) DESC, issuer, subject`
-	case ByDay:
-		query += ` GROUP BY day ORDER BY day`
+		FROM history_usage WHERE ` + where + ` GROUP BY ` + grouped
+	if by == ByDay {
+		query += ` ORDER BY day`
+	} else {
+		query += ` ORDER BY SUM(calls) DESC, ` + grouped
 	}
 	rows, err := h.o.Read.QueryContext(ctx, h.o.Dialect.Bind(query), args...)
 	if err != nil {
@@ -251,8 +323,8 @@ func scanUsage(row scanner, by Group) (Usage, error) {
 	var u Usage
 	var s sums
 	var day int64
-	dest := make([]any, 0, 11+buckets)
-	dest = append(dest, &u.Server, &u.Name, &u.Issuer, &u.Subject, &day, &s.calls, &s.errors, &s.refused, &s.duration, &s.in, &s.out)
+	dest := make([]any, 0, 14+buckets)
+	dest = append(dest, &u.Server, &u.Name, &u.Door, &u.Issuer, &u.Subject, &u.User, &u.Agent, &day, &s.calls, &s.errors, &s.refused, &s.duration, &s.in, &s.out)
 	for i := range s.counts {
 		dest = append(dest, &s.counts[i])
 	}

@@ -223,9 +223,9 @@ func (h *History) prepare(ctx context.Context) (err error) {
 // sumQuery adds to stored sums, or makes them.
 func sumQuery(dialect Dialect) string {
 	return `INSERT INTO history_usage
-		(tenant_id, day, server, name, issuer, subject, calls, errors, refused, duration, bytes_in, bytes_out, ` + countColumns("#") + `)
-		` + dialect.SelectRows("ti"+"tttt"+"iiiiii"+strings.Repeat("i", buckets)) + `
-		ON CONFLICT (tenant_id, day, server, name, issuer, subject) DO UPDATE SET
+		(tenant_id, day, server, name, door, issuer, subject, user_id, agent, calls, errors, refused, duration, bytes_in, bytes_out, ` + countColumns("#") + `)
+		` + dialect.SelectRows("ti"+"ttttttt"+"iiiiii"+strings.Repeat("i", buckets)) + `
+		ON CONFLICT (tenant_id, day, server, name, door, issuer, subject, user_id, agent) DO UPDATE SET
 			calls = history_usage.calls + excluded.calls, errors = history_usage.errors + excluded.errors,
 			refused = history_usage.refused + excluded.refused, duration = history_usage.duration + excluded.duration,
 			bytes_in = history_usage.bytes_in + excluded.bytes_in, bytes_out = history_usage.bytes_out + excluded.bytes_out,
