@@ -49,7 +49,7 @@ run() {
 	conformance) tests "$log" ./test/conformance && figures "$log" && peer Node ;;
 	clients) tests "$log" ./test/clients && figures "$log" && peer Node ;;
 	servers) tests "$log" ./test/real && figures "$log" && peer Node ;;
-	doors) tests "$log" ./test/doors && passed "$log" ;;
+	doors) tests "$log" ./test/doors ./test/routes && passed "$log" && figures "$log" ;;
 	agents)
 		tests "$log" ./test/access -rapid.checks=1000 && figures "$log" && peer PostgreSQL &&
 			tests "$log" -run 'TestClassify|TestListsAgree' ./internal/catalog -rapid.checks=1000 && figures "$log"

@@ -91,8 +91,11 @@ type CallFilter struct {
 }
 
 // Secrets keeps the credentials that people entrust to this instance. Nothing
-// here gives one back. *seal.Vault implements it.
+// here gives one back.
 type Secrets interface {
+	// Keeps says whether a principal may know of the secrets of an owner, and
+	// change them: nil, or as for a server of that name why not.
+	Keeps(ctx context.Context, p *junctor.Principal, owner string) error
 	Put(ctx context.Context, tenant junctor.TenantID, owner, name string, s seal.Secret) error
 	Info(ctx context.Context, tenant junctor.TenantID, owner, name string) (seal.SecretInfo, error)
 	List(ctx context.Context, tenant junctor.TenantID) ([]seal.SecretInfo, error)
@@ -146,7 +149,7 @@ type Options struct {
 // New gives the handler of everything below Prefix. Registering the routes
 // costs milliseconds that a starting process has better use for, so it happens
 // at the first request.
-func New(o Options) (http.Handler, error) {
+func New(o Options) (*Handler, error) {
 	for _, part := range []struct {
 		name    string
 		missing bool
@@ -175,17 +178,20 @@ func New(o Options) (http.Handler, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &handler{api: sync.OnceValue(func() *api { return register(o) }), log: o.Log}, nil
+	return &Handler{api: sync.OnceValue(func() *api { return register(o) }), log: o.Log}, nil
 }
 
-// handler is the outermost layer: headers of every answer, and the walls
+// Handler is the outermost layer: headers of every answer, and the walls
 // around a route.
-type handler struct {
+type Handler struct {
 	api func() *api
 	log *slog.Logger
 }
 
-func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// Routes lists what is registered, each as "METHOD /path".
+func (h *Handler) Routes() []string { return h.api().routes }
+
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Referrer-Policy", "no-referrer")
@@ -200,7 +206,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // survive makes a panic of a handler cost one answer.
-func (h *handler) survive(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) survive(w http.ResponseWriter, r *http.Request) {
 	switch v := recover(); v {
 	case nil:
 	case http.ErrAbortHandler:

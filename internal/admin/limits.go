@@ -32,7 +32,11 @@ func (a *api) limitRoutes() {
 	route(a, huma.Operation{
 		OperationID: "get-limits", Method: http.MethodGet, Path: "/limits", Summary: "Show the tiers, and the limits of tools", Tags: tags,
 	}, func(ctx context.Context, _ *none) (*limitPolicy, error) {
-		policy, err := a.Limits.Limits(ctx, caller(ctx).Tenant)
+		p := caller(ctx)
+		policy, err := a.Limits.Limits(ctx, p.Tenant)
+		if err == nil && !p.Has(junctor.ScopeAdmin) {
+			policy.Tools = a.seen(p, policy.Tools)
+		}
 		return &limitPolicy{policy}, err
 	})
 	route(a, huma.Operation{
@@ -51,6 +55,22 @@ func (a *api) limitRoutes() {
 		policy, err = a.Limits.Limits(ctx, tenant)
 		return &limitPolicy{policy}, err
 	})
+}
+
+// seen is the limits of the tools that the caller sees: those of others would
+// say which servers there are.
+func (a *api) seen(p *junctor.Principal, limits map[string]junctor.Limits) map[string]junctor.Limits {
+	mine := map[string]junctor.Limits{}
+	if len(limits) == 0 {
+		return mine
+	}
+	for _, t := range a.Tools.Tools(p, "", "", "") {
+		name := t.Server + "/" + t.Name
+		if l, ok := limits[name]; ok {
+			mine[name] = l
+		}
+	}
+	return mine
 }
 
 func patched(now, change map[string]junctor.Limits, remove []string) map[string]junctor.Limits {

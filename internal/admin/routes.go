@@ -16,8 +16,9 @@ import (
 // api is the registered routes and what they stand on.
 type api struct {
 	Options
-	mux  *http.ServeMux
-	huma huma.API
+	mux    *http.ServeMux
+	huma   huma.API
+	routes []string // "METHOD /path" of each
 }
 
 // page is how every list is answered.
@@ -110,6 +111,7 @@ func route[I, O any](a *api, op huma.Operation, do func(context.Context, *I) (*O
 		op.Description = "Needs the scope `" + string(scope) + "`."
 	}
 	op.Security = []map[string][]string{{"key": append([]string{}, needs...)}}
+	a.routes = append(a.routes, op.Method+" "+Prefix+op.Path)
 	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
 		out, err := do(ctx, in)
 		if err != nil {

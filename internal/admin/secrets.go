@@ -41,14 +41,21 @@ func (a *api) secretRoutes() {
 		OperationID: "list-secrets", Method: http.MethodGet, Path: "/secrets", Summary: "List the names of secrets", Tags: tags,
 	}, func(ctx context.Context, in *secretQuery) (*pageOf[seal.SecretInfo], error) {
 		secrets, err := a.Secrets.List(ctx, caller(ctx).Tenant)
-		if in.Owner != "" {
-			secrets = slices.DeleteFunc(secrets, func(s seal.SecretInfo) bool { return s.Owner != in.Owner })
-		}
+		keeps := map[string]bool{}
+		secrets = slices.DeleteFunc(secrets, func(s seal.SecretInfo) bool {
+			if _, judged := keeps[s.Owner]; !judged {
+				keeps[s.Owner] = a.Secrets.Keeps(ctx, caller(ctx), s.Owner) == nil
+			}
+			return in.Owner != "" && s.Owner != in.Owner || !keeps[s.Owner]
+		})
 		return newPage(secrets, ""), err
 	})
 	route(a, huma.Operation{
 		OperationID: "get-secret", Method: http.MethodGet, Path: "/secrets/{owner}/{name}", Summary: "Say whether there is a secret", Tags: tags,
 	}, func(ctx context.Context, in *secretName) (*oneSecret, error) {
+		if err := a.Secrets.Keeps(ctx, caller(ctx), in.Owner); err != nil {
+			return nil, err
+		}
 		info, err := a.Secrets.Info(ctx, caller(ctx).Tenant, in.Owner, in.Name)
 		return &oneSecret{info}, err
 	})
@@ -56,6 +63,9 @@ func (a *api) secretRoutes() {
 		OperationID: "put-secret", Method: http.MethodPut, Path: "/secrets/{owner}/{name}", Summary: "Store a secret, or replace it", Tags: tags,
 		MaxBodyBytes: maxSecretBody,
 	}, func(ctx context.Context, in *newSecret) (*oneSecret, error) {
+		if err := a.Secrets.Keeps(ctx, caller(ctx), in.Owner); err != nil {
+			return nil, err
+		}
 		if err := a.Secrets.Put(ctx, caller(ctx).Tenant, in.Owner, in.Name, in.Body.Value); err != nil {
 			return nil, err
 		}
@@ -66,6 +76,9 @@ func (a *api) secretRoutes() {
 		OperationID: "delete-secret", Method: http.MethodDelete, Path: "/secrets/{owner}/{name}", Summary: "Forget a secret", Tags: tags,
 		DefaultStatus: http.StatusNoContent,
 	}, func(ctx context.Context, in *secretName) (*none, error) {
+		if err := a.Secrets.Keeps(ctx, caller(ctx), in.Owner); err != nil {
+			return nil, err
+		}
 		return &none{}, a.Secrets.Delete(ctx, caller(ctx).Tenant, in.Owner, in.Name)
 	})
 	route(a, huma.Operation{

@@ -20,6 +20,13 @@ type secrets struct {
 	fail   error
 }
 
+func (s *secrets) Keeps(_ context.Context, _ *junctor.Principal, owner string) error {
+	if owner == "hers" {
+		return junctor.Errorf(junctor.CodeNotFound, "there is no server %q", owner)
+	}
+	return nil
+}
+
 func (s *secrets) Put(_ context.Context, tenant junctor.TenantID, owner, name string, v seal.Secret) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,6 +97,9 @@ func TestSecrets(t *testing.T) {
 		{"tools:call", "PUT", "/secrets/ocr/credential", `{"value":"x"}`, 403, ""},
 		{"tools:read", "GET", "/secrets", "", 403, ""},
 		{"servers:write", "GET", "/secrets/ocr/other", "", 404, ""},
+		{"servers:write", "PUT", "/secrets/hers/credential", `{"value":"x"}`, 404, ""},
+		{"servers:write", "GET", "/secrets/hers/credential", "", 404, ""},
+		{"servers:write", "DELETE", "/secrets/hers/credential", "", 404, ""},
 		{"servers:write", "DELETE", "/secrets/ocr/credential", "", 204, ""},
 		{"servers:write", "DELETE", "/secrets/ocr/credential", "", 404, ""},
 	} {

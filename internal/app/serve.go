@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"net/http/pprof"
 	"net/netip"
 	"net/url"
 	"os"
@@ -14,7 +13,6 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
-	"github.com/junctor-mcp/junctor/internal/admin"
 	"github.com/junctor-mcp/junctor/internal/egress"
 	"github.com/junctor-mcp/junctor/internal/gateway"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
@@ -231,40 +229,17 @@ func (a *App) chores(ctx context.Context) {
 	}
 }
 
-// mux holds every route.
-func (a *App) mux() *http.ServeMux {
-	mux := http.NewServeMux()
-	a.gateway.Routes(mux)
-	if a.cfg.DoorOn("admin") {
-		mux.Handle(admin.Prefix+"/", a.admin())
-		a.signIn.Routes(mux)
-	}
-	if a.cfg.DoorOn("metrics") {
-		mux.Handle("GET /metrics", a.only(junctor.ScopeAuditRead, a.metrics.Handler()))
-	}
-	if a.cfg.Pprof {
-		mux.Handle("/debug/pprof/", a.only(junctor.ScopeAdmin, http.HandlerFunc(pprof.Index)))
-		mux.Handle("/debug/pprof/profile", a.only(junctor.ScopeAdmin, http.HandlerFunc(pprof.Profile)))
-		mux.Handle("/debug/pprof/trace", a.only(junctor.ScopeAdmin, http.HandlerFunc(pprof.Trace)))
-	}
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
-	mux.HandleFunc("GET /readyz", a.ready)
-	mux.HandleFunc("GET /{$}", a.welcome)
-	mux.HandleFunc("GET /stdio", a.relay)
-	return mux
-}
-
-// only lets a handler be used by principals of the default tenant that have a
-// scope: what it shows is of all tenants.
-func (a *App) only(scope junctor.Scope, next http.Handler) http.Handler {
+// only lets a handler be used by principals of the default tenant that may: what
+// it shows is of all tenants, and so for nobody who is of one.
+func (a *App) only(may func(*junctor.Principal) bool, needs string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p, err := a.authenticate(r)
 		switch {
 		case err != nil:
 			w.Header().Set("WWW-Authenticate", `Bearer realm="junctor"`)
 			http.Error(w, junctor.AsError(err).Message, http.StatusUnauthorized)
-		case !p.Has(scope) || p.Tenant != junctor.DefaultTenant:
-			http.Error(w, "this key lacks the scope "+string(scope)+" in the tenant "+string(junctor.DefaultTenant), http.StatusForbidden)
+		case !may(p) || p.Tenant != junctor.DefaultTenant:
+			http.Error(w, "this needs "+needs+" of the tenant "+string(junctor.DefaultTenant), http.StatusForbidden)
 		default:
 			next.ServeHTTP(w, r)
 		}

@@ -167,7 +167,21 @@ func (a *adhoc) Secrets() []string { return a.given.Secrets() }
 
 // entrusted is the vault as people may write to it: what servers keep there is
 // theirs.
-type entrusted struct{ *seal.Vault }
+type entrusted struct {
+	*seal.Vault
+	servers *servers
+}
+
+// Keeps implements admin.Secrets: who may change a server keeps its secrets, and
+// admins and services those of owners that are no server, or none yet.
+func (e entrusted) Keeps(ctx context.Context, p *junctor.Principal, owner string) error {
+	_, err := e.servers.app.store.For(p.Tenant).Server(ctx, owner)
+	if junctor.CodeOf(err) == junctor.CodeNotFound && (p.Issuer != junctor.IssuerUser || p.Has(junctor.ScopeAdmin)) {
+		return nil
+	}
+	_, err = e.servers.own(ctx, p, owner)
+	return err
+}
 
 func (e entrusted) Put(ctx context.Context, tenant junctor.TenantID, owner, name string, s seal.Secret) error {
 	if strings.HasPrefix(name, credentialPrefix) {

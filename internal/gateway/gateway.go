@@ -127,8 +127,13 @@ func (g *Gateway) Close() {
 	g.work.stop(closeWait)
 }
 
+// Mux is what the doors are registered on.
+type Mux interface {
+	HandleFunc(pattern string, handler func(http.ResponseWriter, *http.Request))
+}
+
 // Routes registers the doors that are open.
-func (g *Gateway) Routes(mux *http.ServeMux) {
+func (g *Gateway) Routes(mux Mux) {
 	if g.o.Doors.MCP {
 		mux.HandleFunc("/mcp", g.serveMCP)
 		mux.HandleFunc("/mcp/s/{server}", g.serveMCP)

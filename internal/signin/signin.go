@@ -80,8 +80,13 @@ func remote(r *http.Request) netip.Addr {
 	return at.Addr()
 }
 
+// Mux is what the pages are registered on.
+type Mux interface {
+	HandleFunc(pattern string, handler func(http.ResponseWriter, *http.Request))
+}
+
 // Routes puts the pages into a mux.
-func (s *SignIn) Routes(mux *http.ServeMux) {
+func (s *SignIn) Routes(mux Mux) {
 	mux.HandleFunc("GET /login", s.show)
 	mux.HandleFunc("POST /login", s.own(s.enter))
 	mux.HandleFunc("POST /logout", s.own(s.leave))

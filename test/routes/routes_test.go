@@ -1,0 +1,376 @@
+// Package routes holds every route of a whole instance to one table of who may
+// come in: a route that the table does not know, and one that answers
+// otherwise, fails.
+package routes
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/testkit"
+)
+
+// matrix says for every route, and every way to use it, with which status each
+// caller is answered.
+//
+//   - nobody: without a credential, or with a key that has expired or was revoked
+//   - tenant: an admin of another tenant, who names what is in this one
+//   - viewer, dev, admin: a key of a user with that role
+//   - agent: an agent's key
+//   - login: an admin's browser, from the console
+//   - x-site: the same browser, sent by a page elsewhere
+//   - bare: the same browser, without the header that only the console sends
+//
+// Two more stand in no row, as no route makes a difference: a page elsewhere
+// that says so (Origin) is refused with 403, and a Host that is not ours with 421.
+//
+// 200! is an answer of JSON-RPC that is an error. {kind} in a path is the id of such a thing: an admin's, in the tenant default.
+const matrix = `
+                                           nobody  tenant  viewer     dev   admin   agent   login  x-site    bare
+GET /healthz                                  200     200     200     200     200     200     200     200     200
+GET /readyz                                   200     200     200     200     200     200     200     200     200
+GET /                                         200     200     200     200     200     200     200     200     200
+GET /stdio                                    404     404     404     404     404     404     404     404     404
+GET /metrics                                  401     403     403     403     200     403     401     401     401
+GET /debug/pprof/                             401     403     403     403     200     403     401     401     401
+GET /debug/pprof/profile?seconds=1            401     403     403     403     200     403     401     401     401
+GET /debug/pprof/trace?seconds=0.01           401     403     403     403     200     403     401     401     401
+GET /login                                    200     200     200     200     200     200     200     200     200
+POST /login                                   401     401     401     401     401     401     401     403     401
+POST /logout                                  303     303     303     303     303     303     303     403     303
+GET /login/oidc                               303     303     303     303     303     303     303     403     303
+GET /login/callback?state=x&code=x            403     403     403     403     403     403     403     403     403
+
+POST /mcp (list)                              401     200     200     200     200     200     401     401     401
+POST /mcp (call)                              401     400     403     200     200     200     401     401     401
+POST /mcp (hello)                             401     200     200     200     200     200     401     401     401
+GET /mcp                                      401     400     400     400     400     400     401     401     401
+DELETE /mcp                                   401     400     400     400     400     400     401     401     401
+PUT /mcp                                      401     405     405     405     405     405     401     401     401
+POST /mcp/s/{server} (list)                   401     404     200     200     200     200     401     401     401
+POST /mcp/s/{server} (call)                   401     404     403     200     200     200     401     401     401
+POST /mcp/a/{agent} (list)                    401     404     404     404     200     404     401     401     401
+POST /mcp/a/{agent} (call)                    401     404     404     404     200     404     401     401     401
+POST /mcp/request (list)                      401     200     200     200     200     200     401     401     401
+POST /mcp/request (call)                      401    200!    200!     200     200     200     401     401     401
+POST /mcp/a/{agent}/request (call)            401     404     404     404     200     404     401     401     401
+GET /mcp/tools                                401     200     200     200     200     200     401     401     401
+GET /mcp/a/{agent}/tools                      401     404     404     404     200     404     401     401     401
+POST /mcp/call                                401     400     403     200     200     200     401     401     401
+POST /mcp/call (endpoint)                     401     200     403     200     200     403     401     401     401
+POST /mcp/a/{agent}/call                      401     404     404     404     200     404     401     401     401
+POST /mcp/a/{agent}/call (endpoint)           401     404     404     404     403     404     401     401     401
+GET /sse                                      401     200     200     200     200     200     401     401     401
+POST /messages                                401     404     404     404     404     404     401     401     401
+
+GET /api/v1/servers                           401     200     200     200     200     200     200     403     200
+POST /api/v1/servers                          401     201     403     201     201     403     201     403     403
+POST /api/v1/servers/probe                    401     200     403     200     200     403     200     403     403
+GET /api/v1/servers/{server}                  401     404     200     200     200     200     200     403     200
+POST /api/v1/servers/{server}/test            401     404     403     200     200     403     200     403     403
+PATCH /api/v1/servers/{server}                401     404     403     403     200     403     200     403     403
+POST /api/v1/servers/{server}/enable          401     404     403     403     200     403     200     403     403
+POST /api/v1/servers/{server}/disable         401     404     403     403     200     403     200     403     403
+DELETE /api/v1/servers/{server}               401     404     403     403     204     403     204     403     403
+
+GET /api/v1/tools                             401     200     200     200     200     200     200     403     200
+GET /api/v1/tools/{tool}                      401     404     200     200     200     200     200     403     200
+POST /api/v1/tools/{tool}/call                401     404     403     200     200     200     200     403     403
+PUT /api/v1/tools/{tool}/tag                  401     404     403     403     200     403     200     403     403
+DELETE /api/v1/tools/{tool}/tag               401     404     403     403     200     403     200     403     403
+GET /api/v1/tools/changes                     401     200     200     200     200     200     200     403     200
+
+GET /api/v1/roles                             401     200     200     200     200     200     200     403     200
+PUT /api/v1/roles/{role}                      401     200     403     403     200     403     200     403     403
+DELETE /api/v1/roles/{role}                   401     404     403     403     204     403     204     403     403
+
+GET /api/v1/agents                            401     200     200     200     200     200     200     403     200
+POST /api/v1/agents                           401     201     403     201     201     403     201     403     403
+GET /api/v1/agents/{agent}                    401     404     200     200     200     404     200     403     200
+PATCH /api/v1/agents/{agent}                  401     404     403     403     200     403     200     403     403
+DELETE /api/v1/agents/{agent}                 401     404     403     403     204     403     204     403     403
+GET /api/v1/agents/{agent}/tools              401     404     200     200     200     404     200     403     200
+
+GET /api/v1/keys                              401     200     403     200     200     403     200     403     200
+POST /api/v1/keys                             401     201     403     201     201     403     201     403     403
+POST /api/v1/keys (stronger)                  401     201     403     403     201     403     201     403     403
+POST /api/v1/keys/{key}/rotate                401     404     403     404     200     403     200     403     403
+DELETE /api/v1/keys/{key}                     401     404     403     404     204     403     204     403     403
+
+GET /api/v1/users                             401     200     403     403     200     403     200     403     200
+POST /api/v1/users                            401     201     403     403     201     403     201     403     403
+GET /api/v1/users/{user}                      401     404     403     403     200     403     200     403     200
+PATCH /api/v1/users/{user}                    401     404     403     403     200     403     200     403     403
+DELETE /api/v1/users/{user}                   401     404     403     403     200     403     200     403     403
+PUT /api/v1/users/{user}/password             401     404     403     403     204     403     204     403     403
+POST /api/v1/users/{user}/link                401     404     403     403     200     403     200     403     403
+
+GET /api/v1/logins                            401     200     200     200     200     200     200     403     200
+DELETE /api/v1/logins/{login}                 401     404     404     404     204     404     204     403     403
+
+GET /api/v1/tenants                           401     403     403     403     200     403     200     403     200
+POST /api/v1/tenants                          401     403     403     403     201     403     201     403     403
+POST /api/v1/tenants/{other}/key              401     403     403     403     200     403     200     403     403
+
+GET /api/v1/whoami                            401     200     200     200     200     200     200     403     200
+
+GET /api/v1/me                                401     200     200     200     200     200     200     403     200
+PUT /api/v1/me/sources                        401     403     200     200     200     403     200     403     403
+PUT /api/v1/me/password                       401     403     204     204     204     403     204     403     403
+
+GET /api/v1/calls                             401     200     200     200     200     403     200     403     200
+GET /api/v1/calls/history                     401     200     200     200     200     403     200     403     200
+GET /api/v1/calls/{call}                      401     404     200     200     200     403     200     403     200
+GET /api/v1/calls/export                      401     200     200     200     200     403     200     403     200
+
+GET /api/v1/usage                             401     200     200     200     200     403     200     403     200
+
+GET /api/v1/limits                            401     200     200     200     200     200     200     403     200
+PATCH /api/v1/limits                          401     200     403     403     200     403     200     403     403
+
+GET /api/v1/secrets                           401     200     403     200     200     403     200     403     200
+GET /api/v1/secrets/{server}/{secret}         401     404     403     403     200     403     200     403     200
+PUT /api/v1/secrets/{server}/{secret}         401     200     403     403     200     403     200     403     403
+DELETE /api/v1/secrets/{server}/{secret}      401     404     403     403     204     403     204     403     403
+POST /api/v1/secrets/rotate                   401     403     403     403     200     403     200     403     403
+
+GET /api/v1/settings                          401     403     403     403     200     403     200     403     200
+GET /api/v1/settings/file                     401     403     403     403     200     403     200     403     200
+
+GET /api/v1/version                           401     200     200     200     200     200     200     403     200
+
+GET /api/v1/openapi.json                      401     200     200     200     200     200     200     403     200
+
+POST /api/v1/apply                            401     200     403     200     200     403     200     403     403
+
+GET /api/v1/nothing                           404     404     404     404     404     404     404     404     404
+`
+
+const (
+	foreignOrigin = "403"
+	foreignHost   = "421"
+)
+
+// bodies are what is sent, where it is something. NEW is a name that nothing
+// has, and PEER the address of a server.
+func bodies() map[string]string {
+	const (
+		meta     = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+		list     = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + meta + `}}`
+		call     = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"books__tag","arguments":{"nonce":"n"},` + meta + `}}`
+		own      = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tag","arguments":{"nonce":"n"},` + meta + `}}`
+		bridge   = `{"endpoint":{"server":"books"},"tool_name":"tag","arguments":{"nonce":"n"}}`
+		endpoint = `{"endpoint":{"url":"PEER"},"tool_name":"tag","arguments":{"nonce":"n"}}`
+	)
+	return map[string]string{
+		"POST /login":  "name=NEW&password=NEW",
+		"POST /logout": "x=1",
+
+		"POST /mcp (list)":                    list,
+		"POST /mcp (call)":                    call,
+		"POST /mcp (hello)":                   `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`,
+		"POST /mcp/s/{server} (list)":         list,
+		"POST /mcp/s/{server} (call)":         own,
+		"POST /mcp/a/{agent} (list)":          list,
+		"POST /mcp/a/{agent} (call)":          call,
+		"POST /mcp/request (list)":            list,
+		"POST /mcp/request (call)":            call,
+		"POST /mcp/a/{agent}/request (call)":  call,
+		"POST /mcp/call":                      bridge,
+		"POST /mcp/call (endpoint)":           endpoint,
+		"POST /mcp/a/{agent}/call":            bridge,
+		"POST /mcp/a/{agent}/call (endpoint)": endpoint,
+		"POST /messages":                      list,
+
+		"POST /api/v1/servers":                  `{"id":"NEW","url":"PEER"}`,
+		"POST /api/v1/servers/probe":            `{"url":"PEER"}`,
+		"PATCH /api/v1/servers/{server}":        `{"title":"` + within + `"}`,
+		"POST /api/v1/tools/{tool}/call":        `{"arguments":{"nonce":"n"}}`,
+		"PUT /api/v1/tools/{tool}/tag":          `{"roles":["General"]}`,
+		"POST /api/v1/agents":                   `{"name":"NEW"}`,
+		"PATCH /api/v1/agents/{agent}":          `{"title":"` + within + `"}`,
+		"POST /api/v1/keys":                     `{"name":"x","scopes":["tools:read"]}`,
+		"POST /api/v1/keys (stronger)":          `{"name":"x","scopes":["admin"]}`,
+		"POST /api/v1/keys/{key}/rotate":        `{}`,
+		"POST /api/v1/users":                    `{"name":"NEW"}`,
+		"PATCH /api/v1/users/{user}":            `{"tier":"pro"}`,
+		"PUT /api/v1/users/{user}/password":     `{"password":"a fine long password"}`,
+		"POST /api/v1/tenants":                  `{"id":"NEW"}`,
+		"PUT /api/v1/me/sources":                `{"sources":"both"}`,
+		"PUT /api/v1/me/password":               `{"password":"a fine long password"}`,
+		"PATCH /api/v1/limits":                  `{}`,
+		"PUT /api/v1/secrets/{server}/{secret}": `{"value":"` + within + `"}`,
+		"POST /api/v1/apply":                    `{"servers":{},"dry_run":true}`,
+	}
+}
+
+// headers are sent beside a body of MCP.
+func headers(row string) []string {
+	switch {
+	case strings.HasPrefix(row, "POST /log"):
+		return []string{"Content-Type: application/x-www-form-urlencoded"}
+	case strings.HasPrefix(row, "POST /mcp/s/") && strings.HasSuffix(row, "(call)"):
+		return []string{"MCP-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", "Mcp-Name: tag"}
+	case strings.HasSuffix(row, "(call)"):
+		return []string{"MCP-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", "Mcp-Name: books__tag"}
+	case strings.HasSuffix(row, "(list)"):
+		return []string{"MCP-Protocol-Version: 2026-07-28", "Mcp-Method: tools/list"}
+	}
+	return nil
+}
+
+var placeholder = regexp.MustCompile(`\{\w+\}`)
+
+// row is one line of the matrix.
+type row struct {
+	name         string // the line without its cells
+	method, path string
+	want         map[string]string // by column
+}
+
+// rows reads the matrix.
+func rows(t *testing.T) []row {
+	t.Helper()
+	var columns []string
+	var out []row
+	for line := range strings.SplitSeq(matrix, "\n") {
+		fields := strings.Fields(line)
+		switch {
+		case len(fields) == 0:
+			continue
+		case columns == nil:
+			columns = fields
+			continue
+		}
+		n := len(fields) - len(columns)
+		r := row{name: strings.Join(fields[:n], " "), method: fields[0], path: fields[1], want: map[string]string{"Origin": foreignOrigin, "Host": foreignHost}}
+		for i, column := range columns {
+			r.want[column] = fields[n+i]
+		}
+		r.want["expired"], r.want["revoked"] = r.want["nobody"], r.want["nobody"]
+		out = append(out, r)
+	}
+	return out
+}
+
+// pattern is a route, or the path of a row, without the names in it.
+func pattern(path string) string {
+	path, _, _ = strings.Cut(path, "?")
+	return placeholder.ReplaceAllString(strings.TrimSuffix(path, "{$}"), "{}")
+}
+
+// Every route that is registered has a row, and every row but the last a route.
+func TestEveryRouteHasARow(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	known := map[string]bool{}
+	for _, r := range rows(t) {
+		known[r.method+" "+pattern(r.path)] = true
+		known[pattern(r.path)] = true
+	}
+	routes := s.App.Routes()
+	for _, route := range routes {
+		if !known[pattern(route)] {
+			t.Errorf("the route %s has no row in the matrix", route)
+		}
+	}
+	t.Logf("figure: %d routes and ways to use them, each with an answer for %d callers", len(rows(t)), len(s.callers))
+	if len(routes) < 80 {
+		t.Errorf("only %d routes: the list is broken", len(routes))
+	}
+}
+
+func TestMatrix(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	s.add("POST", "/tenants", `{"id":"spare"}`)
+	asked := 0
+	for _, r := range rows(t) {
+		for column, want := range r.want {
+			asked++
+			s.cell(r, column, want)
+		}
+	}
+	t.Logf("figure: %d requests, each answered as the matrix says", asked)
+}
+
+// cell asks as one caller.
+func (s *scene) cell(r row, column, want string) {
+	s.t.Helper()
+	fresh := r.method == http.MethodDelete || strings.HasSuffix(r.path, "/disable")
+	ids := []string{"books"} // in bodies
+	path := placeholder.ReplaceAllStringFunc(r.path, func(p string) string {
+		id := s.thing(p[1:len(p)-1], fresh && !strings.Contains(r.path, "{secret}"))
+		ids = append(ids, id)
+		return id
+	})
+	body := strings.NewReplacer("NEW", s.name(), "PEER", s.peer).Replace(bodies()[r.name])
+	header := append(headers(r.name), s.callers[column]...)
+	got := s.ask(r.method, path, body, header...)
+	if r.path == "/logout" {
+		s.browser()
+	}
+	where := fmt.Sprintf("%s by %s", r.name, column)
+	if status := answered(got); status != want {
+		s.t.Errorf("%s: %s, want %s: %.400q", where, status, want, got.Body)
+		return
+	}
+	if strings.HasPrefix(path, "/api/") && got.Status >= 400 && column != "Origin" && column != "Host" {
+		var problem struct{ Code junctor.Code }
+		if err := json.Unmarshal([]byte(got.Body), &problem); err != nil || problem.Code != code(got.Status) {
+			s.t.Errorf("%s: %s is not the code of %s: %s", where, problem.Code, want, got.Body)
+		}
+	}
+	if column == "tenant" && strings.Contains(got.Body, within) {
+		s.t.Errorf("%s: shows what is of another tenant: %s", where, got.Body)
+	}
+	if column == "tenant" && want != "403" || want == "404" {
+		s.likeUnknown(where, r, path, body, ids, header, got)
+	}
+}
+
+// answered is a status, with ! where the answer is an error all the same.
+func answered(r testkit.Reply) string {
+	var message struct{ Error json.RawMessage }
+	if r.Status == http.StatusOK && json.Unmarshal([]byte(r.Body), &message) == nil && message.Error != nil {
+		return "200!"
+	}
+	return strconv.Itoa(r.Status)
+}
+
+// likeUnknown holds that what is not for the caller is answered like what is not
+// there.
+func (s *scene) likeUnknown(where string, r row, path, body string, ids, header []string, told testkit.Reply) {
+	s.t.Helper()
+	for _, id := range ids {
+		absent := strings.ReplaceAll(strings.Repeat("z", len(id)), "zzzzzzz", "z__zzzz") // as long, and as well formed
+		if !strings.Contains(id, "__") {
+			absent = strings.Repeat("z", len(id))
+		}
+		swap := strings.NewReplacer(id, absent)
+		lines := make([]string, len(header))
+		for i, line := range header {
+			lines[i] = swap.Replace(line)
+		}
+		if told.Status < 400 && !strings.HasSuffix(answered(told), "!") || path+body == swap.Replace(path+body) {
+			continue
+		}
+		other := s.ask(r.method, swap.Replace(path), swap.Replace(body), lines...)
+		if other.Status != told.Status || strings.ReplaceAll(other.Body, absent, id) != told.Body {
+			s.t.Errorf("%s: there is %s, and the answer is %d\n%s\nof what is not there it is %d\n%s", where, id, told.Status, told.Body, other.Status, other.Body)
+		}
+	}
+}
+
+func code(status int) junctor.Code {
+	return map[int]junctor.Code{
+		http.StatusUnauthorized: junctor.CodeUnauthenticated, http.StatusForbidden: junctor.CodeDenied, http.StatusNotFound: junctor.CodeNotFound,
+		http.StatusConflict: junctor.CodeConflict, http.StatusUnprocessableEntity: junctor.CodeInvalid,
+	}[status]
+}

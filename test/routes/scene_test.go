@@ -1,0 +1,243 @@
+package routes
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/testkit"
+	"github.com/junctor-mcp/junctor/internal/testkit/peers"
+)
+
+// within is in titles, names and secrets of the tenant default, and in nothing
+// that callers of another say.
+const within = "kept-within"
+
+// scene is an instance with every route switched on, and everybody who may come
+// to it. Their things are in the tenant default; the wrong tenant is empty.
+type scene struct {
+	*testkit.Instance
+	t    *testing.T
+	peer string // an MCP server
+	made int    // names so far
+
+	callers map[string][]string // header lines by column
+}
+
+func start(t *testing.T) *scene {
+	t.Helper()
+	s := &scene{t: t, peer: peers.Start(t, peers.Modern).URL}
+	idp := provider(t)
+	s.Instance = testkit.Start(t, testkit.Settings{
+		"egress-allow": "127.0.0.0/8", "pprof": "true", "oidc-issuer": idp, "oidc-client-id": "junctor", "oidc-domains": "*",
+	})
+	s.add("POST", "/servers", fmt.Sprintf(`{"id":"books","url":%q,"title":%q}`, s.peer, within))
+	s.add("POST", "/agents", `{"name":"clerk","title":"`+within+`","tools":["books/*"]}`)
+
+	bearer := func(token string) []string { return []string{"Authorization: Bearer " + token} }
+	expired := s.add("POST", "/keys", `{"name":"short","scopes":["admin"],"expires_at":"`+time.Now().Add(time.Second).UTC().Format(time.RFC3339Nano)+`"}`)
+	revoked := s.add("POST", "/keys", `{"name":"gone","scopes":["admin"]}`)
+	s.expect(204, "DELETE", "/api/v1/keys/"+revoked.ID, "")
+	s.callers = map[string][]string{
+		"nobody":  nil,
+		"tenant":  bearer(s.add("POST", "/tenants", `{"id":"elsewhere"}`).AdminKey.Key),
+		"viewer":  bearer(s.user("vic-"+within, junctor.UserViewer)),
+		"dev":     bearer(s.user("dan-"+within, junctor.UserDeveloper)),
+		"admin":   bearer(s.user("ada-"+within, junctor.UserAdmin)),
+		"agent":   bearer(s.add("POST", "/agents", `{"name":"bot","tools":["books/tag"]}`).Key),
+		"expired": bearer(expired.Key),
+		"revoked": bearer(revoked.Key),
+		"Origin":  append(bearer(testkit.AdminKey), "Origin: https://evil.example"),
+		"Host":    append(bearer(testkit.AdminKey), "Host: evil.example:8717"),
+	}
+	s.user("lou-"+within, junctor.UserAdmin)
+	s.browser()
+	for s.Do(t, "GET", "/api/v1/whoami", "", s.callers["expired"]...).Status == http.StatusOK {
+		time.Sleep(10 * time.Millisecond) // a key cannot be made that has expired already
+	}
+	return s
+}
+
+// made is what the scene reads of answers.
+type made struct {
+	ID, Name, Key, URL string
+	AdminKey           struct{ Key string } `json:"admin_key"`
+}
+
+// add makes something with the admin key.
+func (s *scene) add(method, path, body string) (out made) {
+	s.t.Helper()
+	r := s.Do(s.t, method, "/api/v1"+path, body)
+	if r.Status/100 != 2 {
+		s.t.Fatalf("%s %s: %d %s", method, path, r.Status, r.Body)
+	}
+	if r.Body != "" {
+		if err := json.Unmarshal([]byte(r.Body), &out); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	return out
+}
+
+func (s *scene) expect(status int, method, path, body string, header ...string) {
+	s.t.Helper()
+	if r := s.Do(s.t, method, path, body, header...); r.Status != status {
+		s.t.Fatalf("%s %s: %d %s", method, path, r.Status, r.Body)
+	}
+}
+
+// user makes a user with a key of all that the role has.
+func (s *scene) user(name string, role junctor.UserRole) string {
+	s.t.Helper()
+	s.add("POST", "/users", fmt.Sprintf(`{"name":%q,"role":%q}`, name, role))
+	scopes, err := json.Marshal(role.Scopes())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return s.add("POST", "/keys", fmt.Sprintf(`{"name":"k","user":%q,"scopes":%s}`, name, scopes)).Key
+}
+
+// browser signs lou in anew, and makes that the login of who has one.
+func (s *scene) browser() {
+	s.t.Helper()
+	cookie := "Cookie: " + s.signIn("lou-"+within)
+	s.callers["login"] = []string{cookie, "X-Junctor-Console: 1", "Sec-Fetch-Site: same-origin"}
+	s.callers["x-site"] = []string{cookie, "X-Junctor-Console: 1", "Sec-Fetch-Site: cross-site"}
+	s.callers["bare"] = []string{cookie}
+}
+
+// signIn gives the cookie of a new login.
+func (s *scene) signIn(name string) string {
+	s.t.Helper()
+	link, err := url.Parse(s.add("POST", "/users/"+name+"/link", "").URL)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r := s.Do(s.t, "POST", "/login", link.RawQuery, "Authorization:", "Content-Type: application/x-www-form-urlencoded")
+	cookie, _, _ := strings.Cut(r.Header.Get("Set-Cookie"), ";")
+	if r.Status != http.StatusOK || cookie == "" {
+		s.t.Fatalf("sign in: %d %q", r.Status, r.Body)
+	}
+	return cookie
+}
+
+func (s *scene) name() string {
+	s.made++
+	return fmt.Sprintf("thing-%d", s.made)
+}
+
+// thing gives the id of something that a route is about, in the tenant default
+// and an admin's. Where the route may take it away it is a new one.
+func (s *scene) thing(kind string, fresh bool) string {
+	s.t.Helper()
+	switch kind {
+	case "server":
+		if !fresh {
+			return "books"
+		}
+		return s.add("POST", "/servers", fmt.Sprintf(`{"id":%q,"url":%q}`, s.name(), s.peer)).ID
+	case "agent":
+		if !fresh {
+			return "clerk"
+		}
+		return s.add("POST", "/agents", fmt.Sprintf(`{"name":%q}`, s.name())).Name
+	case "tool":
+		return "books__tag"
+	case "key":
+		return s.add("POST", "/keys", `{"name":"k","scopes":["tools:read"]}`).ID
+	case "user":
+		return s.add("POST", "/users", fmt.Sprintf(`{"name":%q}`, s.name())).ID
+	case "login":
+		name := s.name()
+		s.add("POST", "/users", fmt.Sprintf(`{"name":%q}`, name))
+		s.signIn(name)
+		var page struct{ Items []made }
+		r := s.Do(s.t, "GET", "/api/v1/logins?user="+name, "")
+		if err := json.Unmarshal([]byte(r.Body), &page); err != nil || len(page.Items) != 1 {
+			s.t.Fatal(r.Body)
+		}
+		return page.Items[0].ID
+	case "secret":
+		name := s.name()
+		s.add("PUT", "/secrets/books/"+name, `{"value":"`+within+`"}`)
+		return name
+	case "role":
+		name := s.name()
+		s.add("PUT", "/roles/"+name, "")
+		return name
+	case "call":
+		s.expect(200, "POST", "/api/v1/tools/demo__echo/call", `{"arguments":{"text":"x"}}`)
+		var page struct{ Items []made }
+		for { // it is written behind the call's back
+			r := s.Do(s.t, "GET", "/api/v1/calls/history?limit=1", "")
+			if err := json.Unmarshal([]byte(r.Body), &page); err != nil {
+				s.t.Fatal(err)
+			}
+			if len(page.Items) > 0 {
+				return page.Items[0].ID
+			}
+		}
+	case "other":
+		return "spare"
+	}
+	s.t.Fatalf("what is a %s?", kind)
+	return ""
+}
+
+// provider is an OpenID Connect provider as far as somebody is sent there.
+func provider(t *testing.T) string {
+	t.Helper()
+	var p *httptest.Server
+	p = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"issuer":%q,"authorization_endpoint":"%[2]s/a","token_endpoint":"%[2]s/t","jwks_uri":"%[2]s/k","code_challenge_methods_supported":["S256"],"id_token_signing_alg_values_supported":["RS256"],"response_types_supported":["code"],"subject_types_supported":["public"]}`, p.URL, p.URL)
+	}))
+	t.Cleanup(p.Close)
+	return p.URL
+}
+
+// ask sends a request, follows nothing, and reads the body unless it is a stream.
+func (s *scene) ask(method, path, body string, header ...string) testkit.Reply {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, s.URL+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for _, line := range header {
+		name, value, _ := strings.Cut(line, ": ")
+		if name == "Host" {
+			req.Host = value
+		} else {
+			req.Header.Set(name, value)
+		}
+	}
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	r := testkit.Reply{Status: resp.StatusCode, Header: resp.Header}
+	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+		return r
+	}
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r.Body = string(b)
+	return r
+}
