@@ -19,61 +19,43 @@ func runs(method string) bool {
 	return false
 }
 
-// requestLegacy answers a request of a session. What reaches a backend runs in a
-// goroutine of its own: a legacy client that loses its connection has not
-// cancelled, and may come back for the answer.
+// requestLegacy answers a request of a session. A call runs here, on the goroutine
+// that HTTP gave it, but not with the request's context: a legacy client that loses
+// its connection has not cancelled, and may come back for the answer. The client gets
+// that as JSON if it is all there is to say, and else as a stream.
 //
 //nolint:contextcheck // the call outlives its request
 func (g *Gateway) requestLegacy(w http.ResponseWriter, r *http.Request, x *exchange, in *inbound, streamFirst bool) {
+	defer g.release(in)
 	if !runs(x.m.Method) {
 		x.answerAtOnce(r.Context(), &reply{g: g, w: w, streamFirst: streamFirst}, in)
-		g.release(in)
 		return
 	}
-	st := x.s.newPost(g.o.Now)
-	x.out = st
-	x.page, _ = g.pages.Get().(*page)
-	if x.page == nil {
-		x.page = &page{}
-	}
-	ctx, cancel := context.WithCancel(g.ctx)
-	run := x.s.begin(x.m.ID, cancel)
-	wait := g.waiter()
-	answer := wait.answer
-	started := g.work.start(func() {
-		defer g.release(in)
-		defer cancel()
-		defer x.s.done(x.m.ID, run)
-		var retry time.Duration
-		message := g.answering(x.m.ID, func() (message []byte) {
-			message, retry = x.answerLegacy(ctx)
-			return message
-		})
-		answer <- answered{message, retry}
-		st.finish(message)
-	})
-	if !started {
-		cancel()
-		x.s.done(x.m.ID, run)
+	if !g.work.enter() {
 		g.refuse(w, http.StatusServiceUnavailable, x.m.ID, &wire.Error{Code: codeUnavailable, Message: "the server is stopping; try again"})
 		return
 	}
-	g.awaitLegacy(w, r, x, st, wait, streamFirst)
-}
-
-// waiter is what waits for the end of a legacy call. It is used again.
-type waiter struct {
-	answer chan answered // holds one
-	slow   *time.Timer   // a client should not wait longer than this without a sign
-}
-
-func (g *Gateway) waiter() *waiter {
-	after := min(g.o.KeepAlive, g.o.PollAfter)
-	if w, ok := g.waiters.Get().(*waiter); ok {
-		w.slow.Reset(after)
-		return w
+	defer g.work.leave()
+	ctx, cancel := context.WithCancel(g.ctx)
+	defer cancel()
+	v := g.voice(w, r, x)
+	run := x.s.begin(x.m.ID, cancel)
+	var retry time.Duration
+	message := g.answering(x.m.ID, func() (message []byte) {
+		message, retry = x.answerLegacy(ctx, in.answer[:0])
+		return message
+	})
+	x.s.done(x.m.ID, run)
+	if v.end() && !streamFirst {
+		setRetry(w.Header(), retry)
+		setLimits(w.Header(), x.allowance, g.o.Now())
+		(&reply{g: g, w: w}).finish(http.StatusOK, message)
+		in.answer = message
+		return
 	}
-	return &waiter{answer: make(chan answered, 1), slow: time.NewTimer(after)}
+	in.answer = nil // the stream keeps it
+	v.st.finish(message)
+	v.last()
 }
 
 // answerAtOnce answers what needs no backend.
@@ -93,57 +75,15 @@ func (x *exchange) answerAtOnce(ctx context.Context, rep *reply, in *inbound) {
 	}
 }
 
-// answered is the end of a legacy call.
-type answered struct {
-	message []byte
-	retry   time.Duration
-}
-
-// awaitLegacy gives the client its answer as JSON if that is all there is to
-// say, and as a stream once something is sent before it, or it takes long.
-func (g *Gateway) awaitLegacy(w http.ResponseWriter, r *http.Request, x *exchange, st *stream, wait *waiter, streamFirst bool) {
-	polls := x.s.version >= wire.V20251125
-	select {
-	case a := <-wait.answer:
-		wait.slow.Stop()
-		g.waiters.Put(wait) // empty, and nobody sends to it any more
-		if !streamFirst && !st.spoke() {
-			setRetry(w.Header(), a.retry)
-			setLimits(w.Header(), x.allowance, g.o.Now())
-			(&reply{g: g, w: w}).finish(http.StatusOK, a.message)
-			g.turn(x.page, a.message) // nobody can come back for it: the stream was not kept
-			return
-		}
-	case <-st.spoken():
-		wait.slow.Stop()
-	case <-wait.slow.C:
-	case <-r.Context().Done():
-		wait.slow.Stop()
-		return
-	}
-	x.s.keep(st)
-	g.startSSE(w)
-	if polls {
-		g.prime(w, st)
-	}
-	g.serveStream(w, r, st, 0, polls)
-}
-
-// turn takes a page back on which an answer was written that nobody reads any
-// more.
-func (g *Gateway) turn(p *page, message []byte) {
-	if cap(message) <= 1<<20 {
-		p.b = message
-		g.pages.Put(p)
-	}
-}
-
-// newPost makes the stream of one POST.
-func (s *session) newPost(now func() time.Time) *stream {
+// newPost makes the stream of one POST. spoken is called when something was sent
+// on it, each time.
+func (s *session) newPost(now func() time.Time, spoken func()) *stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.nextPost++
-	return newStream(s.posts, s.nextPost, now)
+	st := newStream(s.posts, s.nextPost, now)
+	st.spoken = spoken
+	return st
 }
 
 // maxKeptStreams bounds how many streams of a session wait to be resumed: one

@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"net/http"
-	"slices"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
@@ -30,19 +29,7 @@ type exchange struct {
 
 	allowance junctor.Allowance // what the limits of the call leave, once it was judged
 
-	op   guard.Op // of the call
-	page *page    // what the answer is written into; nil is new memory
-}
-
-// page is memory for an answer that is used again.
-type page struct{ b []byte }
-
-// take gives the page's memory, with room for n bytes.
-func (p *page) take(n int) []byte {
-	if p == nil {
-		return make([]byte, 0, n)
-	}
-	return slices.Grow(p.b[:0], n)
+	op guard.Op // of the call
 }
 
 // outcome is the result of an exchange, before its era writes it.

@@ -75,8 +75,6 @@ type Gateway struct {
 	jsonType   []string
 	sseType    []string
 	inbounds   sync.Pool
-	pages      sync.Pool // of *page
-	waiters    sync.Pool // of *waiter
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc

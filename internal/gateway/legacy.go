@@ -12,8 +12,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// postLegacy serves one POST of the era of sessions. It releases in when
-// nothing needs it any more, which may be after it has returned.
+// postLegacy serves one POST of the era of sessions. It releases in.
 func (g *Gateway) postLegacy(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.View, in *inbound, streamFirst bool) {
 	m := &in.m
 	if !g.legacyVersion(w, r, m.ID) {
@@ -148,12 +147,12 @@ func (x *exchange) save(ctx context.Context) error {
 	return x.g.o.Sessions.SaveSession(ctx, x.p.Tenant, x.s.saved())
 }
 
-// answerLegacy runs a legacy request and gives the whole answer.
-func (x *exchange) answerLegacy(ctx context.Context) (message []byte, retryAfter time.Duration) {
+// answerLegacy runs a legacy request and appends the whole answer to dst.
+func (x *exchange) answerLegacy(ctx context.Context, dst []byte) (message []byte, retryAfter time.Duration) {
 	o, err := x.runLegacy(ctx)
 	if err != nil {
 		f := asFault(err, false, resourceOf(x.m))
-		return wire.AppendError(nil, x.m.ID, f.wire), f.retryAfter
+		return wire.AppendError(dst, x.m.ID, f.wire), f.retryAfter
 	}
-	return x.appendAnswer(x.page.take(len(o.body)+64), o), 0
+	return x.appendAnswer(slices.Grow(dst, len(o.body)+64), o), 0
 }

@@ -82,7 +82,7 @@ func (g *Gateway) post(w http.ResponseWriter, r *http.Request, p *junctor.Princi
 		g.release(in)
 		return
 	}
-	g.postLegacy(w, r, p, view, in, streamFirst) // releases in, perhaps later
+	g.postLegacy(w, r, p, view, in, streamFirst) // releases in
 }
 
 // isModern is the era of one POST. Any modern mark in the body decides, whatever

@@ -96,7 +96,7 @@ func (c *pipe) answer(ctx context.Context, m *wire.Message) []byte {
 	}
 	x := c.g.legacyExchange(c.p, c.door, catalog.View{}, m, c.s)
 	x.out = c
-	answer, _ := x.answerLegacy(ctx)
+	answer, _ := x.answerLegacy(ctx, nil)
 	return answer
 }
 

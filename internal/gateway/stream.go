@@ -33,12 +33,11 @@ type stream struct {
 	reader  int           // who reads: a newer one ends the former
 	reading bool
 
-	once  sync.Once
-	first chan struct{} // closed when something was sent before the end
+	spoken func() // called when something was sent; nil is nobody
 }
 
 func newStream(of string, n int, now func() time.Time) *stream {
-	s := &stream{of: of, n: n, now: now, first: make(chan struct{})}
+	s := &stream{of: of, n: n, now: now}
 	s.events = s.only[:0]
 	return s
 }
@@ -54,25 +53,15 @@ func (s *stream) id() string {
 // send adds a message.
 func (s *stream) send(message []byte) {
 	s.add(bytes.Clone(message))
-	s.once.Do(func() { close(s.first) })
+	if s.spoken != nil {
+		s.spoken()
+	}
 }
 
 // finish adds the last message, which it keeps, and ends the stream.
 func (s *stream) finish(message []byte) {
 	s.add(message)
 	s.end()
-}
-
-// spoken is closed once something was sent before the end.
-func (s *stream) spoken() <-chan struct{} { return s.first }
-
-func (s *stream) spoke() bool {
-	select {
-	case <-s.first:
-		return true
-	default:
-		return false
-	}
 }
 
 func (s *stream) add(message []byte) {

@@ -3,7 +3,6 @@ package gateway
 import (
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/junctor-mcp/junctor/internal/telemetry"
@@ -13,77 +12,53 @@ import (
 // closeWait bounds how long a close waits for what was told to end.
 const closeWait = 5 * time.Second
 
-// maxIdle is how many goroutines wait for more to do. The stack of a new one has
-// to grow on its way through a call, step by step; one that waits has it.
-const maxIdle = 64
-
-// work is what runs in the background. Unlike a bare WaitGroup it may be offered
-// more while it is being stopped: that is not started any more.
+// work is what runs in the background, and what must come to its end before all
+// stops. Unlike a bare WaitGroup it may be offered more while it is being stopped:
+// that is not started any more.
 type work struct {
 	log     *slog.Logger
-	next    chan func() // for one that waits
-	ended   chan struct{}
-	idle    atomic.Int32
 	mu      sync.Mutex
 	stopped bool
 	wg      sync.WaitGroup
 }
 
-func newWork(log *slog.Logger) *work {
-	return &work{log: log, next: make(chan func()), ended: make(chan struct{})}
+func newWork(log *slog.Logger) *work { return &work{log: log} }
+
+// enter counts work that the caller does itself, until leave, or says that it is
+// too late.
+func (w *work) enter() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.stopped {
+		w.wg.Add(1)
+	}
+	return !w.stopped
 }
+
+func (w *work) leave() { w.wg.Done() }
 
 // start runs f in a goroutine, or says that it is too late. A panic ends f and
 // nothing else.
 func (w *work) start(f func()) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.stopped {
+	if !w.enter() {
 		return false
 	}
-	select {
-	case w.next <- f:
-	default:
-		w.wg.Go(func() {
-			for f := f; f != nil; f = w.await() {
-				w.do(f)
+	go func() {
+		defer w.leave()
+		defer func() {
+			if p := recover(); p != nil {
+				logPanic(w.log, p)
 			}
-		})
-	}
-	return true
-}
-
-func (w *work) do(f func()) {
-	defer func() {
-		if p := recover(); p != nil {
-			logPanic(w.log, p)
-		}
+		}()
+		f()
 	}()
-	f()
-}
-
-// await gives the next thing to do; nil when there is none any more, or enough
-// wait for it already.
-func (w *work) await() func() {
-	defer w.idle.Add(-1)
-	if w.idle.Add(1) > maxIdle {
-		return nil
-	}
-	select {
-	case f := <-w.next:
-		return f
-	case <-w.ended:
-		return nil
-	}
+	return true
 }
 
 // stop lets nothing more start and waits until all has ended, or the time is up.
 func (w *work) stop(atMost time.Duration) {
 	w.mu.Lock()
-	if !w.stopped {
-		w.stopped = true
-		close(w.ended)
-	}
+	w.stopped = true
 	w.mu.Unlock()
 	ended := make(chan struct{})
 	go func() {
