@@ -83,6 +83,10 @@ type Request struct {
 	Input       Input
 	Caller      Caller
 	Principal   *junctor.Principal
+
+	// Room is memory that the answer may be read into; it may be grown. Whoever
+	// asks uses it again when the Result is of no more use. nil is none.
+	Room *[]byte
 }
 
 // Input is what a caller sends when it repeats a request that was answered with

@@ -38,6 +38,7 @@ func (g *Gateway) requestLegacy(w http.ResponseWriter, r *http.Request, x *excha
 	defer g.work.leave()
 	ctx, cancel := context.WithCancel(g.ctx)
 	defer cancel()
+	x.room = &in.result
 	v := g.voice(w, r, x)
 	run := x.s.begin(x.m.ID, cancel)
 	var retry time.Duration

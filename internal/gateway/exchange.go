@@ -29,7 +29,8 @@ type exchange struct {
 
 	allowance junctor.Allowance // what the limits of the call leave, once it was judged
 
-	op guard.Op // of the call
+	op   guard.Op // of the call
+	room *[]byte  // for its result; nil is new memory
 }
 
 // outcome is the result of an exchange, before its era writes it.
@@ -161,7 +162,7 @@ func (x *exchange) do(ctx context.Context, op *guard.Op) (outcome, error) {
 	op.Principal, op.Door, op.View = x.p, x.door, x.view
 	op.Params, op.Arguments, op.Meta = x.m.Params, x.m.Arguments, x.m.Meta
 	op.InputResponses, op.RequestState, op.HasState = x.m.InputResponses, x.m.RequestState, x.m.HasRequestState
-	op.Caller = x.caller
+	op.Caller, op.Room = x.caller, x.room
 	if op.Kind == junctor.KindTool && !x.modern && x.m.Task != nil {
 		op.Caller = x.taskCaller()
 	}

@@ -153,16 +153,17 @@ func (g *Gateway) Routes(mux Mux) {
 	}
 }
 
-// inbound is one message on its way in, with the buffer it was read into and one
-// for its answer. It is pooled: whoever holds it last releases it.
+// inbound is one message on its way in, with the buffer it was read into and those
+// for its result and its answer. It is pooled: whoever holds it last releases it.
 type inbound struct {
 	body   []byte
+	result []byte
 	answer []byte
 	m      wire.Message
 }
 
 func (g *Gateway) release(in *inbound) {
-	if cap(in.body) > 1<<20 || cap(in.answer) > 1<<20 {
+	if max(cap(in.body), cap(in.result), cap(in.answer)) > 1<<20 {
 		return // let large ones go
 	}
 	in.m = wire.Message{}

@@ -38,7 +38,7 @@ func (g *Gateway) postModern(w http.ResponseWriter, r *http.Request, p *junctor.
 	}
 	rep := &reply{g: g, w: w, streamFirst: streamFirst}
 	x := g.modernExchange(p, junctor.DoorMCP, view, m, rep)
-	x.header = r.Header
+	x.header, x.room = r.Header, &in.result
 	if m.Method == wire.MethodSubscriptionsListen {
 		g.listenHTTP(r, x, rep)
 		return

@@ -118,7 +118,7 @@ func (g *Guard) do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Resu
 	}
 	req := catalog.Request{
 		CallID: call.ID, Kind: op.Kind, Name: item.Name, Params: op.Params, Arguments: op.Arguments, Meta: op.Meta,
-		Unsubscribe: op.Unsubscribe, Wait: op.Wait, Input: catalog.Input{Responses: op.InputResponses}, Caller: op.Caller, Principal: op.Principal,
+		Unsubscribe: op.Unsubscribe, Wait: op.Wait, Input: catalog.Input{Responses: op.InputResponses}, Caller: op.Caller, Principal: op.Principal, Room: op.Room,
 	}
 	timeout := g.o.Timeout
 	if item.Tool != nil {

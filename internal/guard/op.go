@@ -33,6 +33,7 @@ type Op struct {
 	HasState       bool
 
 	Caller catalog.Caller
+	Room   *[]byte // as in catalog.Request
 
 	// Adhoc, when set, is called instead of what Name would be found as: an
 	// endpoint that is no registered server. It wants the scope bridge:call.

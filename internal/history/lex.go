@@ -63,18 +63,15 @@ func number(b []byte) bool {
 func (w *walk) str() (raw []byte, whole, ok bool) {
 	w.pos++
 	start := w.pos
-	for w.pos < len(w.src) {
-		switch c := w.src[w.pos]; {
-		case c == '"':
-			raw = w.src[start:w.pos]
-			w.pos++
+	for {
+		n := bytes.IndexByte(w.src[w.pos:], '"')
+		if n < 0 {
+			break
+		}
+		end := w.pos + n
+		w.pos = end + 1
+		if raw = w.src[start:end]; (len(raw)-len(bytes.TrimRight(raw, `\`)))%2 == 0 { // else the quote is escaped
 			return raw, true, true
-		case c == '\\':
-			w.pos += 2
-		case c < 0x20:
-			return nil, false, w.fail()
-		default:
-			w.pos++
 		}
 	}
 	w.pos = len(w.src)

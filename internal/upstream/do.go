@@ -123,9 +123,12 @@ func (s *Server) exchange(ctx context.Context, sess *session, req *catalog.Reque
 	out := s.newOutbound()
 	out.write(s, req, l.modern(), token, more...)
 	begun := time.Now()
-	body, err := l.roundTrip(ctx, methodOf(req.Kind), out.params, p)
+	var body []byte
 	if h, ok := l.(*httpLink); ok && h.line != nil {
+		body, err = h.call(ctx, methodOf(req.Kind), out.params, p, req.Room)
 		s.done(out) // others may still read it, when they were broken off
+	} else {
+		body, err = l.roundTrip(ctx, methodOf(req.Kind), out.params, p)
 	}
 	s.ended(sess, time.Since(begun), err)
 	return body, err

@@ -161,7 +161,13 @@ func transportError(ctx context.Context, err error) error {
 
 // roundTrip implements link.
 func (l *httpLink) roundTrip(ctx context.Context, method string, params []byte, p peer) ([]byte, error) {
-	x := &exchange{l: l, peer: p}
+	return l.call(ctx, method, params, p, nil)
+}
+
+// call is roundTrip with room for the answer, which may be nil. The spare room of
+// params is written to.
+func (l *httpLink) call(ctx context.Context, method string, params []byte, p peer, room *[]byte) ([]byte, error) {
+	x := &exchange{l: l, peer: p, room: room}
 	defer x.done()
 	if err := l.flights.beginOn(&x.flight, x, params, p); err != nil {
 		return nil, err

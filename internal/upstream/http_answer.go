@@ -5,6 +5,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -27,15 +28,15 @@ func replyOf(resp *http.Response) reply {
 	return reply{status: resp.StatusCode, length: resp.ContentLength, header: resp.Header, body: resp.Body}
 }
 
-// readBody reads a body whole, up to the limit.
-func readBody(body io.Reader, size, limit int64) ([]byte, error) {
+// readBody reads a body whole, up to the limit, behind what is in buf.
+func readBody(buf []byte, body io.Reader, size, limit int64) ([]byte, error) {
 	if size > limit {
 		return nil, tooLarge(limit)
 	}
 	if size < 0 {
 		size = 511
 	}
-	buf := make([]byte, 0, size+1)
+	buf = slices.Grow(buf, int(size)+1)
 	for {
 		n, err := body.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
@@ -69,7 +70,7 @@ const maxErrorBody = 64 << 10
 
 // statusError is what an answer means that is no success.
 func (l *httpLink) statusError(resp reply) error {
-	body, err := readBody(io.LimitReader(resp.body, maxErrorBody), -1, maxErrorBody)
+	body, err := readBody(nil, io.LimitReader(resp.body, maxErrorBody), -1, maxErrorBody)
 	if err != nil {
 		body = nil
 	}

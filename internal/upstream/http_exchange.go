@@ -32,6 +32,7 @@ type exchange struct {
 	l    *httpLink
 	id   []byte
 	peer peer
+	room *[]byte // for the answer; nil is new memory
 
 	flight flight
 	open   [96]byte // the beginning of the request
@@ -45,16 +46,13 @@ type exchange struct {
 	retry  time.Duration // as the server said
 }
 
-// closing is what follows params in a request.
-const closing = "}"
-
 // post sends a request.
 func (x *exchange) post(ctx context.Context, method string, params []byte) (reply, error) {
 	if x.l.line == nil || len(params) == 0 {
 		return x.postMessage(ctx, method, params, wire.AppendRequest(nil, x.id, method, params))
 	}
 	begin := wire.AppendRequestOpen(x.open[:0], x.id, method)
-	return x.postParts(ctx, method, params, begin, params, []byte(closing))
+	return x.postParts(ctx, method, params, begin, append(params, '}'))
 }
 
 // postMessage sends a message as it is. params are those in it.
@@ -129,7 +127,14 @@ func (x *exchange) read(ctx context.Context, resp reply) ([]byte, error) {
 		return x.stream(ctx, resp.body)
 	}
 	defer resp.body.Close()
-	body, err := readBody(resp.body, resp.length, x.l.o.MaxBytes)
+	var buf []byte
+	if x.room != nil {
+		buf = (*x.room)[:0]
+	}
+	body, err := readBody(buf, resp.body, resp.length, x.l.o.MaxBytes)
+	if x.room != nil && body != nil {
+		*x.room = body
+	}
 	if err != nil {
 		return nil, transportError(ctx, err)
 	}

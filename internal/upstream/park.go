@@ -78,6 +78,7 @@ func (s *Server) start(ctx context.Context, req *catalog.Request, a access, sink
 // keep copies what belongs to the caller only until Do returns.
 func keep(req *catalog.Request) *catalog.Request {
 	kept := *req
+	kept.Room = nil
 	clone := func(b []byte) []byte { return append([]byte(nil), b...) }
 	kept.Params, kept.Meta = clone(req.Params), clone(req.Meta)
 	if at := wire.Offset(req.Params, req.Arguments); at >= 0 {
