@@ -14,6 +14,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/egress"
+	"github.com/junctor-mcp/junctor/internal/entrance"
 	"github.com/junctor-mcp/junctor/internal/gateway"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 )
@@ -103,13 +104,7 @@ func (a *App) Run(ctx context.Context) error {
 	}
 	local := a.localServer(mux)
 	failed := make(chan error, 2)
-	go func() {
-		if public.TLSConfig != nil {
-			failed <- public.ServeTLS(l.public, "", "")
-		} else {
-			failed <- public.Serve(l.public)
-		}
-	}()
+	go func() { failed <- public.Serve(l.public) }()
 	go func() { failed <- local.Serve(l.local) }()
 	chores, stopChores := context.WithCancel(ctx)
 	defer stopChores()
@@ -135,9 +130,21 @@ func (a *App) Run(ctx context.Context) error {
 	return errors.Join(notClosed(err), a.stop(context.WithoutCancel(ctx), public), a.stop(context.WithoutCancel(ctx), local), a.flush(context.WithoutCancel(ctx)))
 }
 
+// server is what serves a listener: an http.Server, or what stands before one.
+type server interface {
+	Serve(l net.Listener) error
+	Shutdown(ctx context.Context) error
+	Close() error
+}
+
+// tlsServer serves with the certificate of its TLSConfig.
+type tlsServer struct{ *http.Server }
+
+func (s tlsServer) Serve(l net.Listener) error { return s.ServeTLS(l, "", "") }
+
 // stop lets a server's requests come to their end, for a while. Connections on
 // which nothing was asked yet are cut.
-func (a *App) stop(ctx context.Context, s *http.Server) error {
+func (a *App) stop(ctx context.Context, s server) error {
 	ctx, cancel := context.WithTimeout(ctx, closeFor)
 	defer cancel()
 	if err := s.Shutdown(ctx); err != nil {
@@ -165,7 +172,7 @@ func newServer(h http.Handler) *http.Server {
 }
 
 // publicServer serves the address that clients reach.
-func (a *App) publicServer(h http.Handler) (*http.Server, error) {
+func (a *App) publicServer(h http.Handler) (server, error) {
 	front, err := gateway.NewFront(gateway.FrontOptions{
 		Addr: a.Addr(), PublicURL: a.cfg.PublicURL, Hosts: a.cfg.AllowedHosts, Origins: a.cfg.AllowedOrigins, Proxies: a.cfg.TrustedProxy, Log: a.log,
 	})
@@ -175,8 +182,9 @@ func (a *App) publicServer(h http.Handler) (*http.Server, error) {
 	s := newServer(front.Wrap(h))
 	if a.cert != nil {
 		s.TLSConfig = a.cert.config()
+		return tlsServer{s}, nil
 	}
-	return s, nil
+	return entrance.New(s, a.log), nil
 }
 
 // localServer serves the operator's socket.

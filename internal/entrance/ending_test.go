@@ -1,0 +1,220 @@
+package entrance_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// TestIdleAndSlowHeads holds the time limits of connections on which nothing is
+// asked, or half a request.
+func TestIdleAndSlowHeads(t *testing.T) {
+	h := limits(http.HandlerFunc(echo))
+	h.ReadHeaderTimeout, h.IdleTimeout = 300*time.Millisecond, 700*time.Millisecond
+	s := start(t, h)
+	for name, c := range map[string]struct {
+		send  string
+		drip  bool
+		least time.Duration
+	}{
+		"nothing":        {least: 300 * time.Millisecond},
+		"half a head":    {send: "POST / HTTP/1.1\r\nHo", least: 300 * time.Millisecond},
+		"dripping":       {send: "POST / HTTP/1.1\r\nX: ", drip: true, least: 300 * time.Millisecond},
+		"one request":    {send: post("a"), least: 700 * time.Millisecond},
+		"one and a half": {send: post("a") + "POST", least: 300 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn := dial(t, s.addr)
+			begun := time.Now()
+			conn.send(c.send)
+			if c.drip {
+				go func() {
+					for {
+						if _, err := io.WriteString(conn, "x"); err != nil {
+							return
+						}
+						time.Sleep(20 * time.Millisecond)
+					}
+				}()
+			}
+			conn.ends()
+			if took := time.Since(begun); took < c.least || took > c.least+3*time.Second {
+				t.Errorf("it ended after %s", took)
+			}
+		})
+	}
+}
+
+// TestShutdown holds that what runs gets its answer, what waits is closed at
+// once, and nothing is taken any more.
+func TestShutdown(t *testing.T) {
+	began, goOn := make(chan struct{}), make(chan struct{})
+	s := start(t, limits(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began <- struct{}{}
+		<-goOn
+		echo(w, r)
+	})))
+	fresh, half := dial(t, s.addr), dial(t, s.addr)
+	half.send("POST / HTTP/1.1\r\n")
+	busy, theirs := dial(t, s.addr), dial(t, s.addr)
+	busy.send(post("a") + post("b"))
+	<-began
+	theirs.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+	<-began
+	done := make(chan error, 1)
+	go func() { done <- s.Shutdown(t.Context()) }()
+	if fresh.ends()+half.ends() != "" {
+		t.Error("an answer to nothing")
+	}
+	if c, err := net.Dial("tcp", s.addr); err == nil {
+		_ = c.Close()
+		t.Error("a connection is taken")
+	}
+	select {
+	case <-done:
+		t.Fatal("it did not wait")
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(goOn)
+	if resp, body := busy.answer(); body != "a" || !resp.Close {
+		t.Errorf("%q %t", body, resp.Close)
+	}
+	if resp, _ := theirs.answer(); !resp.Close {
+		t.Error("net/http keeps its connection")
+	}
+	if rest := busy.ends(); rest != "" {
+		t.Errorf("%q", rest)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestClose holds that a shutdown ends with its context, and Close cuts what
+// runs then and ends its context.
+func TestClose(t *testing.T) {
+	began, ended := make(chan struct{}), make(chan struct{})
+	s := start(t, limits(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		began <- struct{}{}
+		<-r.Context().Done()
+		close(ended)
+	})))
+	c := dial(t, s.addr)
+	c.send(post("a"))
+	<-began
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := s.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatal(err)
+	}
+	_ = s.Close()
+	<-ended
+	if got := c.ends(); got != "" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestShutdownUnderLoad holds that a request that was begun is answered: each
+// that the handler counted reached its client, whenever the end came.
+func TestShutdownUnderLoad(t *testing.T) {
+	for range 10 {
+		var handled, answered atomic.Int64
+		s := start(t, limits(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			handled.Add(1)
+			echo(w, r)
+		})))
+		var wg sync.WaitGroup
+		for i := range 16 {
+			wg.Go(func() {
+				c, err := net.Dial("tcp", s.addr)
+				if err != nil {
+					return
+				}
+				defer func() { _ = c.Close() }()
+				request, want := post(strings.Repeat("z", 10+i)), strings.Repeat("z", 10+i)
+				b := make([]byte, 4096)
+				for {
+					if _, err := io.WriteString(c, request); err != nil {
+						return
+					}
+					n, err := c.Read(b)
+					if err != nil {
+						return
+					}
+					if !strings.HasSuffix(string(b[:n]), want) {
+						t.Errorf("%q", b[:n])
+					}
+					answered.Add(1)
+				}
+			})
+		}
+		time.Sleep(20 * time.Millisecond)
+		if err := s.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		wg.Wait()
+		if handled.Load() != answered.Load() || handled.Load() == 0 {
+			t.Fatalf("%d requests were handled, %d answered", handled.Load(), answered.Load())
+		}
+	}
+}
+
+// TestNothingIsLeft holds that connections, ours and those handed over, leave
+// neither goroutines nor memory behind, and what one costs while it is idle.
+func TestNothingIsLeft(t *testing.T) {
+	s := start(t, limits(http.HandlerFunc(echo)))
+	warm := dial(t, s.addr)
+	warm.send(post("a"))
+	warm.answer()
+	before := settledGoroutines()
+	const many = 300
+	var was, is runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&was)
+	conns := make([]net.Conn, 0, many)
+	for i := range many {
+		c := dial(t, s.addr)
+		conns = append(conns, c.Conn)
+		if i%3 == 0 {
+			c.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+		} else {
+			c.send(post("a"))
+		}
+		c.answer()
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&is)
+	t.Logf("%d bytes for a connection, both sides", (is.HeapInuse+is.StackInuse-was.HeapInuse-was.StackInuse)/many)
+	if settledGoroutines() < many {
+		t.Error("connections have no goroutine of their own: what is counted?")
+	}
+	for _, c := range conns {
+		_ = c.Close()
+	}
+	for deadline := time.Now().Add(10 * time.Second); settledGoroutines() > before+5; {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d goroutines before, %d after", before, runtime.NumGoroutine())
+		}
+	}
+}
+
+func settledGoroutines() int {
+	n := runtime.NumGoroutine()
+	for {
+		time.Sleep(20 * time.Millisecond)
+		now := runtime.NumGoroutine()
+		if now == n {
+			return n
+		}
+		n = now
+	}
+}

@@ -1,0 +1,11 @@
+//go:build !unix
+
+package entrance
+
+import "syscall"
+
+// canPeek is false where a connection cannot be looked at without reading from
+// it: net/http serves alone there.
+const canPeek = false
+
+func gone(syscall.RawConn) bool { return false }
