@@ -53,15 +53,8 @@ type line struct {
 }
 
 func (l *line) record() Record {
-	r := l.columns()
-	r.Hash = hex.EncodeToString(l.hash[:])
-	return r
-}
-
-// columns is the record without its hash.
-func (l *line) columns() Record {
 	return Record{
-		Node: l.Node, Seq: l.Seq, Line: l.src,
+		Node: l.Node, Seq: l.Seq, Hash: hex.EncodeToString(l.hash[:]), Line: l.src,
 		Time: l.Time, Phase: l.Phase, Tenant: l.Tenant, Call: l.Call, Server: l.Server, Name: l.Name,
 		Subject: l.Subject, Status: l.Status,
 	}

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -49,6 +50,23 @@ func (e *entry) scan(s string) bool {
 		i++
 	}
 	return false
+}
+
+// begin reads the number and the node, which a record begins with as the journal
+// writes it, and says whether they are there.
+func (e *entry) begin(s string) bool {
+	const seq, node = `{"seq":`, `,"node":`
+	if !strings.HasPrefix(s, seq) {
+		return false
+	}
+	digits, n := scanDigits(s[len(seq):])
+	if n < 0 || !strings.HasPrefix(s[len(seq)+n:], node) {
+		return false
+	}
+	var err error
+	e.Node, _ = scanText(s[len(seq)+n+len(node):])
+	e.Seq, err = strconv.ParseUint(digits, 10, 64)
+	return err == nil && e.Seq > 0 && e.Node != ""
 }
 
 // scanText reads a string at the beginning of s and says how long it is with

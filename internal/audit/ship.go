@@ -37,7 +37,7 @@ const (
 	shipText   = 1 << 20                // of a batch's texts are kept for the next
 	shipPause  = time.Second            // the longest pause between two batches
 	shipLook   = 20 * time.Millisecond  // and how often it is seen whether calls still come
-	shipShare  = 32                     // while calls come, copying takes one of so many parts of the processors
+	shipShare  = 64                     // while calls come, copying takes one of so many parts of the processors
 )
 
 // ship copies records as long as the journal is open. No call waits for it.
@@ -247,8 +247,9 @@ func (t *tail) read(upTo uint64, n int) ([]Record, error) {
 	return t.batch, nil
 }
 
-// record reads a line. Its texts are parts of the batch's, and not copies. Where
-// that has to grow, those before stay in what it was.
+// record reads a line, as far as a copy needs to know it: no columns. Its texts are
+// parts of the batch's, and not copies. Where that has to grow, those before stay in
+// what it was.
 func (t *tail) record(b []byte) (r Record, err error) {
 	if t.line, err = splitLine(b); err != nil {
 		return Record{}, err
@@ -257,12 +258,12 @@ func (t *tail) record(b []byte) (r Record, err error) {
 	t.text = append(t.text, b...)
 	whole := unsafe.String(&t.text[at], len(b)) //nolint:gosec // a line is not empty, and does not change before the next batch
 	t.line.src = whole[lineHead:]
-	if err := t.line.parse(); err != nil {
-		return Record{}, err
+	if !t.line.begin(t.line.src) {
+		if err := t.line.parse(); err != nil {
+			return Record{}, err
+		}
 	}
-	r = t.line.columns()
-	r.Hash = whole[:hexSize]
-	return r, nil
+	return Record{Node: t.line.Node, Seq: t.line.Seq, Hash: whole[:hexSize], Line: t.line.src}, nil
 }
 
 // open opens the segment that holds the next record, or the first that comes

@@ -11,7 +11,7 @@ import (
 func TestRestAfter(t *testing.T) {
 	t.Parallel()
 	const took = 10 * time.Millisecond
-	for processors, want := range map[int]time.Duration{1: 310 * time.Millisecond, 2: 150 * time.Millisecond, 16: took, 31: took / 31, 32: 0, 64: 0} {
+	for processors, want := range map[int]time.Duration{1: 630 * time.Millisecond, 2: 310 * time.Millisecond, 32: took, 63: took / 63, 64: 0, 128: 0} {
 		if got := restAfter(took, processors); got != want {
 			t.Errorf("%d processors: %v, want %v", processors, got, want)
 		}

@@ -54,6 +54,34 @@ func TestIdleAndSlowHeads(t *testing.T) {
 	}
 }
 
+// TestHangUp holds that an answer can end before its handler does, whole.
+func TestHangUp(t *testing.T) {
+	goOn, wrote := make(chan struct{}), make(chan error, 1)
+	s := start(t, limits(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "all there is")
+		_ = http.NewResponseController(w).Flush()
+		w.(interface{ HangUp() }).HangUp()
+		<-goOn
+		_, err := io.WriteString(w, "more")
+		wrote <- err
+	})))
+	conn := dial(t, s.addr)
+	conn.send(post("a"))
+	resp, err := http.ReadResponse(conn.r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if b, err := io.ReadAll(resp.Body); err != nil || string(b) != "all there is" {
+		t.Errorf("%q, %v", b, err)
+	}
+	conn.ends()
+	close(goOn)
+	if err := <-wrote; err == nil {
+		t.Error("what is written after the end seems to arrive")
+	}
+}
+
 // TestShutdown holds that what runs gets its answer, what waits is closed at
 // once, and nothing is taken any more.
 func TestShutdown(t *testing.T) {

@@ -309,6 +309,22 @@ func (t *turn) finish() bool {
 	return !t.close && t.err == nil
 }
 
+// HangUp ends the answer and the connection while the handler still works. What that
+// writes from now on goes nowhere.
+func (t *turn) HangUp() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.done || t.err != nil {
+		return
+	}
+	if t.status == 0 {
+		t.writeHeader(http.StatusOK)
+	}
+	_ = t.send(nil, true)
+	t.close, t.err = true, errEnded
+	_ = t.c.nc.Close()
+}
+
 // SetReadDeadline bounds reading the body. One that has come already needs no
 // bound.
 func (t *turn) SetReadDeadline(at time.Time) error {

@@ -86,6 +86,10 @@ func (v *voice) last() {
 // hangUp ends an answer whose handler still works on what the client will come back
 // for. Over HTTP/2 it stays open until then.
 func hangUp(w http.ResponseWriter, r *http.Request) {
+	if own, ok := w.(interface{ HangUp() }); ok {
+		own.HangUp()
+		return
+	}
 	conn, buf, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		return

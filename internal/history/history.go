@@ -57,7 +57,7 @@ const (
 	defaultMax   = 4 << 10
 	leastMax     = 256 // less has no room for a marker and a few words
 	defaultQueue = 3 << 10
-	queueBytes   = 6 << 20 // that may wait to be written: under load it is the most that an instance holds
+	queueBytes   = 3 << 20 // that may wait to be written: under load it is the most that an instance holds
 	batchSize    = 512
 	batchBytes   = 2 << 20 // of payloads; the last call of a batch may exceed it
 	batchAfter   = 50 * time.Millisecond

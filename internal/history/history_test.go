@@ -192,7 +192,7 @@ func TestBigBatch(t *testing.T) {
 	each(t, func(t *trial) {
 		h := t.open(t, history.Options{Max: 16 << 10})
 		params := []byte(`{"a":"` + strings.Repeat(`word \"é\" `, 700) + `"}`)
-		const calls = 200
+		const calls = 150
 		for n := range calls {
 			c := call(n)
 			c.Subject = fmt.Sprint("agent", n%7)
