@@ -37,6 +37,7 @@ type Error struct {
 	Cause      error
 	RetryAfter time.Duration // with CodeLimited and CodeUnavailable: when to come back; 0 is unknown
 	Allowance  *Allowance    // with CodeLimited: the limit that was reached, where it is one of the party's own
+	Scope      Scope         // with CodeDenied: the scope that was missing, where it was one
 	Violations []Violation   // with CodeInvalid: every argument that broke its schema
 }
 

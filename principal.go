@@ -17,6 +17,8 @@ type Principal struct {
 	User  string // the person that it is or acts for, by id; "" for services
 	Key   string // the key that was shown, by id; "" where none was
 	Login string // the session of a browser, by id; "" where it is none
+
+	Could []Scope // what it could do beside Scopes with another token of its identity provider
 }
 
 // Issuers of principals that are not a foreign identity provider.

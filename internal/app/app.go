@@ -20,6 +20,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/audit"
+	"github.com/junctor-mcp/junctor/internal/bearer"
 	"github.com/junctor-mcp/junctor/internal/builtin"
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/config"
@@ -62,6 +63,7 @@ type App struct {
 	servers  *servers
 	rights   *rights
 	signIn   *signin.SignIn
+	tokens   *bearer.Bearer // nil where no issuer is trusted
 	limits   *quotas
 	file     *file
 	cert     *certificate // nil where TLS is not ours to speak
@@ -151,6 +153,9 @@ func (a *App) open(ctx context.Context) (err error) {
 		return err
 	}
 	if err := a.openSignIn(); err != nil {
+		return err
+	}
+	if err := a.openTokens(); err != nil {
 		return err
 	}
 	a.servers, a.file = newServers(a), newFile(a)
@@ -304,7 +309,7 @@ func (a *App) openIdentity(ctx context.Context) (err error) {
 
 func (a *App) openGateway() (err error) {
 	a.gateway, err = gateway.New(gateway.Options{
-		Pipeline: a.pipeline(), Catalog: a.catalog, Authenticate: a.authenticate, Sealer: sealer{a.ring}, Sessions: sessions{a.store},
+		Pipeline: a.pipeline(), Catalog: a.catalog, Authenticate: a.authenticateDoor, Challenger: a.challenger(), Sealer: sealer{a.ring}, Sessions: sessions{a.store},
 		Info: gateway.Info{Name: "junctor", Title: "Junctor", Version: a.version},
 		Doors: gateway.Doors{
 			MCP: a.cfg.DoorOn("mcp"), SSE: a.cfg.DoorOn("sse"), Plain: a.cfg.DoorOn("plain"), Call: a.cfg.DoorOn("call"), Stdio: a.cfg.DoorOn("stdio"),

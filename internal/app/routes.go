@@ -38,6 +38,9 @@ func (a *App) Routes() []string {
 func (a *App) mux() *mux {
 	mux := &mux{}
 	a.gateway.Routes(mux)
+	if a.tokens != nil && a.cfg.DoorOn("mcp") {
+		a.tokens.Routes(mux)
+	}
 	if a.cfg.DoorOn("admin") {
 		if api, err := a.admin(); err != nil { // a part is missing: a fault in this package
 			a.log.Error("the admin API could not be made", "error", err)

@@ -10,6 +10,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/config"
 	"github.com/junctor-mcp/junctor/internal/egress"
 	"github.com/junctor-mcp/junctor/internal/gateway"
+	"github.com/junctor-mcp/junctor/internal/identity"
 	"github.com/junctor-mcp/junctor/internal/signin"
 )
 
@@ -35,13 +36,7 @@ func (a *App) provider() (*signin.Provider, error) {
 	if o.Issuer == "" {
 		return nil, nil
 	}
-	c := signin.ProviderConfig{
-		Issuer: o.Issuer, ClientID: o.ClientID, Scopes: o.Scopes, Name: o.Name, Tenant: o.Tenant, Create: o.Users == config.UsersCreate,
-		Domains: o.Domains, Role: o.Role,
-	}
-	for _, r := range o.Roles {
-		c.Roles = append(c.Roles, signin.RoleRule(r))
-	}
+	c := signin.ProviderConfig{Admission: admission(o.Issuer, o.Name, o.Admission), ClientID: o.ClientID, Scopes: o.Scopes}
 	if ref := o.ClientSecret; ref != "" {
 		reader := a.reader()
 		if err := reader.Check(ref); err != nil {
@@ -52,15 +47,30 @@ func (a *App) provider() (*signin.Provider, error) {
 			return s.Reveal(), err
 		}
 	}
-	// The operator named it: it may be on this machine while only this machine
-	// reaches us.
+	return signin.NewProvider(c, a.providerClient(o.Issuer))
+}
+
+// admission is whom to let in of those that a provider vouches for.
+func admission(issuer, name string, c config.Admission) identity.Admission {
+	a := identity.Admission{
+		Issuer: issuer, Name: name, Tenant: c.Tenant, Create: c.Users == config.UsersCreate, Domains: c.Domains, Role: c.Role,
+	}
+	for _, r := range c.Roles {
+		a.Roles = append(a.Roles, identity.RoleRule(r))
+	}
+	return a
+}
+
+// providerClient is the way to an identity provider. The operator named it: it
+// may be on this machine while only this machine reaches us.
+func (a *App) providerClient(issuer string) *http.Client {
 	var allow []netip.Prefix
-	if a.cfg.Loopback() && namesLoopback(o.Issuer) {
+	if a.cfg.Loopback() && namesLoopback(issuer) {
 		allow = loopback()
 	}
 	client := a.egress.Client(egress.ClientOptions{Timeout: 15 * time.Second, MaxBytes: 1 << 20, Allow: allow})
 	a.onClose(func(context.Context) { client.CloseIdleConnections() })
-	return signin.NewProvider(c, client)
+	return client
 }
 
 // authenticatePerson is authenticate for the admin API, which takes the cookie

@@ -46,6 +46,7 @@ type Config struct {
 	OTelEndpoint   string // "" is no tracing
 	Pprof          bool
 	OIDC           OIDC
+	OAuth          OAuth
 
 	secrets  *secrets // behind a pointer: printing a Config shows none of it
 	sources  map[string]string

@@ -140,6 +140,15 @@ func TestEverySettingFromEverySource(t *testing.T) {
 		"oidc-domains":       {text: "Example.com,*", yaml: `[Example.com, "*"]`, shown: "example.com,*"},
 		"oidc-roles":         {text: "groups=a:b:admin,hd=x:viewer", yaml: `["groups=a:b:admin", "hd=x:viewer"]`},
 		"oidc-role":          {text: "viewer"},
+
+		"oauth-issuers":   {text: "https://idp.example.com/realms/x,https://b.example", yaml: "[https://idp.example.com/realms/x, https://b.example]"},
+		"oauth-audiences": {text: "api://junctor,https://x/mcp", yaml: `["api://junctor", https://x/mcp]`},
+		"oauth-scopes":    {text: "tools:read,use=of=tools:call", yaml: `["tools:read", "use=of=tools:call"]`},
+		"oauth-tenant":    {text: "acme"},
+		"oauth-users":     {text: "link"},
+		"oauth-domains":   {text: "example.com"},
+		"oauth-roles":     {text: "groups=ops:admin"},
+		"oauth-role":      {text: "developer"},
 	}
 	for _, s := range config.Settings() {
 		tt, ok := tests[s.Name]
@@ -158,8 +167,8 @@ func TestEverySettingFromEverySource(t *testing.T) {
 		if other, ok := map[string]string{"tls-cert": "tls-key", "tls-key": "tls-cert"}[s.Name]; ok {
 			with[other] = "/x.pem"
 		}
-		for name, value := range map[string]string{"oidc-issuer": "https://x", "oidc-client-id": "x"} {
-			if strings.HasPrefix(s.Name, "oidc-") && s.Name != name {
+		for name, value := range map[string]string{"oidc-issuer": "https://x", "oidc-client-id": "x", "oauth-issuers": "https://x"} {
+			if group, _, _ := strings.Cut(name, "-"); strings.HasPrefix(s.Name, group+"-") && s.Name != name {
 				with[name] = value
 			}
 		}
@@ -188,8 +197,8 @@ func TestGroupsInTheFile(t *testing.T) {
 	file := writeFile(t, "rate:\n  limit: 7\noidc:\n  issuer: https://idp.example.com\n  client_id: junctor\n  roles:\n    - groups=ops:admin\n")
 	c := mustLoad(t, config.Sources{File: file})
 	want := config.OIDC{
-		Issuer: "https://idp.example.com", ClientID: "junctor", Scopes: []string{"profile", "email"}, Tenant: "default", Users: config.UsersLink,
-		Roles: []config.RoleRule{{Claim: "groups", Value: "ops", Role: junctor.UserAdmin}},
+		Issuer: "https://idp.example.com", ClientID: "junctor", Scopes: []string{"profile", "email"},
+		Admission: config.Admission{Tenant: "default", Users: config.UsersLink, Roles: []config.RoleRule{{Claim: "groups", Value: "ops", Role: junctor.UserAdmin}}},
 	}
 	if diff := cmp.Diff(want, c.OIDC); diff != "" || c.RateLimit != 7 {
 		t.Errorf("rate %v, (-want +got):\n%s", c.RateLimit, diff)

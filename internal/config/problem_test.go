@@ -132,6 +132,15 @@ func TestValueProblems(t *testing.T) {
 		"oidc-domains":       {"domains", []string{"@example.com", "a@b", "*.example.com"}},
 		"oidc-roles":         {"claim=value:role", []string{"groups", "groups=x", "groups=x:root", "=x:admin", "groups=:admin"}},
 		"oidc-role":          {"must be one of", []string{"", "root"}},
+
+		"oauth-issuers":   {"must be", []string{"idp", "ftp://x", "https://u:p@x", "https://x,https://x?a"}},
+		"oauth-audiences": {"must be", []string{"a\nb"}},
+		"oauth-scopes":    {"scope", []string{"tools", "x=tools", "=tools:call", "a b=tools:call"}},
+		"oauth-tenant":    {"tenant", []string{"Acme"}},
+		"oauth-users":     {"must be one of", []string{"all"}},
+		"oauth-domains":   {"domains", []string{"@example.com"}},
+		"oauth-roles":     {"claim=value:role", []string{"groups"}},
+		"oauth-role":      {"must be one of", []string{"root"}},
 	}
 	for _, s := range config.Settings() {
 		tt, ok := tests[s.Name]
@@ -171,6 +180,9 @@ func TestSettingsTogether(t *testing.T) {
 		{"a provider without a client", flags{"oidc-issuer": "https://x"}, "--oidc-client-id"},
 		{"everybody in the world", flags{"oidc-issuer": "https://x", "oidc-client-id": "x", "oidc-users": "create", "oidc-role": "viewer"}, "everybody"},
 		{"users of no role", flags{"oidc-issuer": "https://x", "oidc-client-id": "x", "oidc-users": "create", "oidc-domains": "*"}, "--oidc-role"},
+		{"tokens of nobody", flags{"oauth-audiences": "x"}, "--oauth-issuers"},
+		{"everybody's tokens", flags{"oauth-issuers": "https://x", "oauth-users": "create", "oauth-role": "viewer"}, "--oauth-domains"},
+		{"tokens of no role", flags{"oauth-issuers": "https://x", "oauth-users": "create", "oauth-domains": "*"}, "--oauth-role"},
 		{"TLS under http", flags{"tls-cert": "/c", "tls-key": "/k", "public-url": "http://x.example"}, "https"},
 	}
 	for _, tt := range refused {
@@ -189,6 +201,7 @@ func TestSettingsTogether(t *testing.T) {
 		{"a proxy", flags{"listen": ":8717", "public-url": "https://x.example", "trusted-proxy": "10.0.0.1"}, 0},
 		{"a tunnel", flags{"public-url": "https://x.example"}, 0},
 		{"open at home", flags{"open": "true", "listen": "localhost:8717", "public-url": "http://console.junctor.localhost:8717"}, 0},
+		{"in the clear through a tunnel", flags{"public-url": "http://x.example"}, 1},
 		{"in the clear", flags{"listen": ":8717", "public-url": "http://192.168.1.5:8717"}, 1},
 		{"a tiny burst", flags{"rate-burst": "1"}, 1},
 	}

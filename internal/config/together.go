@@ -23,6 +23,7 @@ func (l *loader) together() {
 		l.open()
 	}
 	l.oidc()
+	l.oauth()
 	if c.RateLimit > 0 && float64(c.RateBurst) < c.RateLimit/10 {
 		l.warn("rate-burst is far below rate-limit: callers that bunch their calls will be refused below their rate")
 	}

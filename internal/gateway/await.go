@@ -23,12 +23,10 @@ func runs(method string) bool {
 // that HTTP gave it, but not with the request's context: a legacy client that loses
 // its connection has not cancelled, and may come back for the answer. The client gets
 // that as JSON if it is all there is to say, and else as a stream.
-//
-//nolint:contextcheck // the call outlives its request
 func (g *Gateway) requestLegacy(w http.ResponseWriter, r *http.Request, x *exchange, in *inbound, streamFirst bool) {
 	defer g.release(in)
 	if !runs(x.m.Method) {
-		x.answerAtOnce(r.Context(), &reply{g: g, w: w, streamFirst: streamFirst}, in)
+		x.answerAtOnce(r, &reply{g: g, w: w, streamFirst: streamFirst}, in)
 		return
 	}
 	if !g.work.enter() {
@@ -47,10 +45,14 @@ func (g *Gateway) requestLegacy(w http.ResponseWriter, r *http.Request, x *excha
 		return message
 	})
 	x.s.done(x.m.ID, run)
-	if v.end() && !streamFirst {
+	silent, status := v.end(), http.StatusOK
+	if silent {
+		status = x.legacyStatus(w, r, x.failure)
+	}
+	if silent && (!streamFirst || status != http.StatusOK) {
 		setRetry(w.Header(), retry)
 		setLimits(w.Header(), x.allowance, g.o.Now())
-		(&reply{g: g, w: w}).finish(http.StatusOK, message)
+		(&reply{g: g, w: w}).finish(status, message)
 		in.answer = message
 		return
 	}
@@ -60,13 +62,13 @@ func (g *Gateway) requestLegacy(w http.ResponseWriter, r *http.Request, x *excha
 }
 
 // answerAtOnce answers what needs no backend.
-func (x *exchange) answerAtOnce(ctx context.Context, rep *reply, in *inbound) {
-	o, err := x.runLegacy(ctx)
+func (x *exchange) answerAtOnce(r *http.Request, rep *reply, in *inbound) {
+	o, err := x.runLegacy(r.Context())
 	switch {
 	case err != nil:
 		f := asFault(err, false, resourceOf(x.m))
 		setRetry(rep.w.Header(), f.retryAfter)
-		rep.finish(http.StatusOK, wire.AppendError(nil, x.m.ID, f.wire))
+		rep.finish(x.legacyStatus(rep.w, r, err), wire.AppendError(nil, x.m.ID, f.wire))
 	case o.list:
 		head, list := x.appendHead(in.answer[:0], o)
 		in.answer = head
@@ -74,6 +76,16 @@ func (x *exchange) answerAtOnce(ctx context.Context, rep *reply, in *inbound) {
 	default:
 		rep.finish(http.StatusOK, x.appendAnswer(nil, o))
 	}
+}
+
+// legacyStatus is the HTTP status of a request of the legacy era that ended in
+// err, or in nil: 200, as errors travel in the body there, unless it is the
+// token that is too weak.
+func (x *exchange) legacyStatus(w http.ResponseWriter, r *http.Request, err error) int {
+	if x.g.stepUp(w, r, x.p, err) {
+		return http.StatusForbidden
+	}
+	return http.StatusOK
 }
 
 // newPost makes the stream of one POST. spoken is called when something was sent

@@ -153,28 +153,6 @@ func setRetry(h http.Header, d time.Duration) {
 	}
 }
 
-// authenticate names the principal, or answers 401. On a door that names an
-// agent the principal is that agent, or may act as it, or hears 404.
-func (g *Gateway) authenticate(w http.ResponseWriter, r *http.Request) *junctor.Principal {
-	p, err := g.o.Authenticate(r)
-	if err == nil {
-		as, err := g.acting(r, p)
-		if err != nil {
-			g.refuse(w, http.StatusNotFound, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: junctor.AsError(err).Message})
-		}
-		return as
-	}
-	e := junctor.AsError(err)
-	status := http.StatusUnauthorized
-	if e.Code != junctor.CodeUnauthenticated {
-		_, status = rpcCode(e.Code)
-	} else {
-		w.Header().Set("WWW-Authenticate", `Bearer realm="junctor"`)
-	}
-	g.refuse(w, status, nil, &wire.Error{Code: codeDenied, Message: e.Message, Data: faultData(e)})
-	return nil
-}
-
 // admit is authenticate for a door of one method; it answers 405 for others.
 func (g *Gateway) admit(w http.ResponseWriter, r *http.Request, method string) *junctor.Principal {
 	p := g.authenticate(w, r)

@@ -27,6 +27,7 @@ type exchange struct {
 	header http.Header // of a modern HTTP request, to compare with the arguments
 	s      *session    // legacy
 
+	failure   error             // why a legacy call gave no result
 	allowance junctor.Allowance // what the limits of the call leave, once it was judged
 
 	op   guard.Op // of the call

@@ -32,6 +32,16 @@ type Sealer interface {
 	Open(purpose, text string) ([]byte, error)
 }
 
+// Challenger tells clients how to come by a token that opens a door, in the
+// words of WWW-Authenticate.
+type Challenger interface {
+	// Challenge is for a request without a credential that is valid here, and err
+	// is why; "" at a door that takes no tokens.
+	Challenge(r *http.Request, err error) string
+	// StepUp is for a principal that lacks a scope; "" where no token would help.
+	StepUp(r *http.Request, p *junctor.Principal, lacks junctor.Scope) string
+}
+
 // Info is how the gateway names itself to clients.
 type Info struct {
 	Name    string `json:"name"`
@@ -48,6 +58,7 @@ type Options struct {
 	Pipeline     Pipeline
 	Catalog      *catalog.Catalog
 	Authenticate func(*http.Request) (*junctor.Principal, error)
+	Challenger   Challenger // nil: the doors take keys alone
 	Sealer       Sealer
 	Sessions     SessionStore
 	Info         Info

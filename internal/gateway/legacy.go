@@ -151,6 +151,7 @@ func (x *exchange) save(ctx context.Context) error {
 func (x *exchange) answerLegacy(ctx context.Context, dst []byte) (message []byte, retryAfter time.Duration) {
 	o, err := x.runLegacy(ctx)
 	if err != nil {
+		x.failure = err
 		f := asFault(err, false, resourceOf(x.m))
 		return wire.AppendError(dst, x.m.ID, f.wire), f.retryAfter
 	}

@@ -50,6 +50,7 @@ func (g *Gateway) postModern(w http.ResponseWriter, r *http.Request, p *junctor.
 	if err != nil {
 		f := asFault(err, true, resourceOf(m))
 		setRetry(w.Header(), f.retryAfter)
+		g.stepUp(w, r, p, err)
 		rep.finish(f.status, wire.AppendError(nil, m.ID, f.wire))
 		return
 	}

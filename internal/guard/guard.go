@@ -71,7 +71,9 @@ func (g *Guard) List(p *junctor.Principal, v catalog.View, kind catalog.ListKind
 }
 
 func needScope(s junctor.Scope) error {
-	return junctor.Errorf(junctor.CodeDenied, "this key lacks the scope %s; ask whoever issued it for one that has it", s)
+	e := junctor.Errorf(junctor.CodeDenied, "this key or token lacks the scope %s; ask whoever issued it for one that has it", s)
+	e.Scope = s
+	return e
 }
 
 // Refuse records that a principal was turned away at a door that names a server

@@ -25,6 +25,7 @@ func (r rows) clone() rows {
 // snapshot is who is who at one moment. It is never changed, only replaced.
 type snapshot struct {
 	rows
+	number  uint64              // one more than that of the former
 	byHash  map[[32]byte]*entry // of keys that were not revoked and whose owner may act; expiry is judged at use
 	cookies map[[32]byte]*entry // of logins, likewise
 	agentOf map[ref]store.KeyAgent
@@ -69,7 +70,7 @@ func build(r rows, former *snapshot) *snapshot {
 		former = &snapshot{}
 	}
 	s := &snapshot{
-		rows: r, byHash: make(map[[32]byte]*entry, len(r.keys)), cookies: make(map[[32]byte]*entry, len(r.logins)),
+		rows: r, number: former.number + 1, byHash: make(map[[32]byte]*entry, len(r.keys)), cookies: make(map[[32]byte]*entry, len(r.logins)),
 		agentOf: make(map[ref]store.KeyAgent, len(r.agents)), userOf: make(map[ref]*junctor.User, len(r.users)),
 		used: make(map[ref]*usage, len(r.keys)), entered: make(map[ref]*usage, len(r.logins)),
 	}

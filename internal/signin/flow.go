@@ -14,6 +14,7 @@ import (
 	"golang.org/x/oauth2"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/identity"
 )
 
 // flowLife is how long a person may take at the identity provider.
@@ -76,10 +77,10 @@ func (s *SignIn) arrive(w http.ResponseWriter, r *http.Request) {
 	s.setCookie(w, r, flowCookie, "", 0, http.SameSiteLaxMode)
 	f, err := s.resume(r.Context(), sealed, r.URL.Query())
 	if err == nil {
-		var c claims
+		var c identity.Claims
 		if c, err = s.Provider.exchange(r.Context(), s.callback(), r.URL.Query().Get("code"), f.Verifier, f.Nonce); err == nil {
 			var u junctor.User
-			if u, err = s.admit(r.Context(), c); err == nil {
+			if u, err = s.Identity.Admit(r.Context(), s.Provider.cfg.Admission, c); err == nil {
 				cookie, _, err := s.Identity.CreateLogin(r.Context(), u.Tenant, u.ID, s.Provider.cfg.Issuer)
 				s.entered(w, r, cookie, err)
 				return

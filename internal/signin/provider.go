@@ -13,31 +13,18 @@ import (
 	"golang.org/x/oauth2"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/identity"
 )
 
 // ProviderConfig says who vouches for people, and whom of them to let in as
-// what.
+// what. Without a Name people call it by its issuer's host.
 type ProviderConfig struct {
-	Issuer   string
+	identity.Admission
 	ClientID string
 	// Secret reads the client's secret whenever it is needed; nil where the
 	// client has none.
 	Secret func(context.Context) (string, error)
 	Scopes []string // asked for beside openid
-	Name   string   // what people call it; "" is the issuer's host
-
-	Tenant  junctor.TenantID
-	Create  bool             // make a user of whoever is let in and is none yet; else only users that are there come in
-	Domains []string         // of e-mail addresses that are let in; "*" is all
-	Roles   []RoleRule       // what the claims make of a person, at each sign-in; the strongest holds
-	Role    junctor.UserRole // of those whom no rule fits; "" lets them not in where there are rules, and makes none a user
-}
-
-// RoleRule gives a role to people of whom a claim says a value, alone or in a
-// list.
-type RoleRule struct {
-	Claim, Value string
-	Role         junctor.UserRole
 }
 
 // Provider is an identity provider. It is asked what it offers when it is first
@@ -149,58 +136,52 @@ func (p *Provider) oauth(ctx context.Context, d *discovered, redirect string) (*
 	return c, nil
 }
 
-// claims is what a provider says of a person.
-type claims struct {
-	subject string
-	all     map[string]any
-}
-
 // exchange turns the code that came back into what the provider says of the
 // person. nonce is what it had to repeat.
-func (p *Provider) exchange(ctx context.Context, redirect, code, verifier, nonce string) (claims, error) {
+func (p *Provider) exchange(ctx context.Context, redirect, code, verifier, nonce string) (identity.Claims, error) {
 	d, err := p.discover(ctx)
 	if err != nil {
-		return claims{}, err
+		return identity.Claims{}, err
 	}
 	c, err := p.oauth(ctx, d, redirect)
 	if err != nil {
-		return claims{}, err
+		return identity.Claims{}, err
 	}
 	ctx = oidc.ClientContext(ctx, p.client)
 	token, err := c.Exchange(ctx, code, oauth2.VerifierOption(verifier))
 	if err != nil {
-		return claims{}, p.away("gives nothing for its code", err)
+		return identity.Claims{}, p.away("gives nothing for its code", err)
 	}
 	raw, _ := token.Extra("id_token").(string)
 	id, err := d.Verifier(&oidc.Config{ClientID: p.cfg.ClientID}).Verify(ctx, raw)
 	if err != nil {
-		return claims{}, p.away("gives an ID token that is not valid", nil)
+		return identity.Claims{}, p.away("gives an ID token that is not valid", nil)
 	}
-	out := claims{subject: id.Subject}
-	if err := id.Claims(&out.all); err != nil {
-		return claims{}, p.away("gives an ID token that cannot be read", nil)
+	out := identity.Claims{Subject: id.Subject}
+	if err := id.Claims(&out.All); err != nil {
+		return identity.Claims{}, p.away("gives an ID token that cannot be read", nil)
 	}
-	switch azp, named := out.all["azp"]; {
+	switch azp, named := out.All["azp"]; {
 	case !same(id.Nonce, nonce):
-		return claims{}, p.away("gives an ID token for another sign-in", nil)
+		return identity.Claims{}, p.away("gives an ID token for another sign-in", nil)
 	case id.Subject == "":
-		return claims{}, p.away("gives an ID token of nobody", nil)
+		return identity.Claims{}, p.away("gives an ID token of nobody", nil)
 	case named && azp != p.cfg.ClientID, !named && len(id.Audience) > 1:
-		return claims{}, p.away("gives an ID token for another client", nil)
+		return identity.Claims{}, p.away("gives an ID token for another client", nil)
 	}
 	return out, p.more(ctx, d, token, &out)
 }
 
 // more asks for what providers with short ID tokens say elsewhere.
-func (p *Provider) more(ctx context.Context, d *discovered, token *oauth2.Token, c *claims) error {
-	if _, has := c.all["email"]; has || d.UserInfoEndpoint() == "" {
+func (p *Provider) more(ctx context.Context, d *discovered, token *oauth2.Token, c *identity.Claims) error {
+	if _, has := c.All["email"]; has || d.UserInfoEndpoint() == "" {
 		return nil
 	}
 	info, err := d.UserInfo(ctx, oauth2.StaticTokenSource(token))
 	if err != nil {
 		return p.away("says nothing of the person", err)
 	}
-	if info.Subject != c.subject {
+	if info.Subject != c.Subject {
 		return p.away("speaks of another person", nil)
 	}
 	all := map[string]any{}
@@ -208,8 +189,8 @@ func (p *Provider) more(ctx context.Context, d *discovered, token *oauth2.Token,
 		return p.away("says of the person what cannot be read", nil)
 	}
 	for name, value := range all {
-		if _, has := c.all[name]; !has { // what is signed holds
-			c.all[name] = value
+		if _, has := c.All[name]; !has { // what is signed holds
+			c.All[name] = value
 		}
 	}
 	return nil

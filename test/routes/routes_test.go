@@ -47,6 +47,11 @@ POST /logout                                  303     303     303     303     30
 GET /login/oidc                               303     303     303     303     303     303     303     403     303
 GET /login/callback?state=x&code=x            403     403     403     403     403     403     403     403     403
 
+GET /.well-known/oauth-protected-resource     200     200     200     200     200     200     200     200     200
+GET /.well-known/oauth-protected-resource/mcp     200     200     200     200     200     200     200     200     200
+GET /.well-known/oauth-protected-resource/mcp/s/{server}     200     200     200     200     200     200     200     200     200
+GET /.well-known/oauth-protected-resource/mcp/a/{agent}     200     200     200     200     200     200     200     200     200
+
 POST /mcp (list)                              401     200     200     200     200     200     401     401     401
 POST /mcp (call)                              401     400     403     200     200     200     401     401     401
 POST /mcp (hello)                             401     200     200     200     200     200     401     401     401

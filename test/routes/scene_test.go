@@ -37,7 +37,7 @@ func start(t *testing.T) *scene {
 	s := &scene{t: t, peer: peers.Start(t, peers.Modern).URL}
 	idp := provider(t)
 	s.Instance = testkit.Start(t, testkit.Settings{
-		"egress-allow": "127.0.0.0/8", "pprof": "true", "oidc-issuer": idp, "oidc-client-id": "junctor", "oidc-domains": "*",
+		"egress-allow": "127.0.0.0/8", "pprof": "true", "oidc-issuer": idp, "oidc-client-id": "junctor", "oidc-domains": "*", "oauth-issuers": idp,
 	})
 	s.add("POST", "/servers", fmt.Sprintf(`{"id":"books","url":%q,"title":%q}`, s.peer, within))
 	s.add("POST", "/agents", `{"name":"clerk","title":"`+within+`","tools":["books/*"]}`)

@@ -1,0 +1,55 @@
+package app
+
+import (
+	"net/http"
+	"net/url"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/bearer"
+	"github.com/junctor-mcp/junctor/internal/gateway"
+)
+
+// openTokens joins what verifies the tokens of identity providers, where the
+// settings name issuers.
+func (a *App) openTokens() (err error) {
+	c := a.cfg.OAuth
+	if len(c.Issuers) == 0 {
+		return nil
+	}
+	o := bearer.Options{Identity: a.identity, URL: a.URL, Audiences: c.Audiences, Log: a.log}
+	for _, issuer := range c.Issuers {
+		u, err := url.Parse(issuer)
+		if err != nil {
+			return err
+		}
+		o.Issuers = append(o.Issuers, bearer.Issuer{Admission: admission(issuer, u.Host, c.Admission), Client: a.providerClient(issuer)})
+	}
+	for _, s := range c.Scopes {
+		o.Scopes = append(o.Scopes, bearer.Scope{Name: s.Name, Means: s.Scope})
+	}
+	a.tokens, err = bearer.New(o)
+	return err
+}
+
+// challenger is what tells clients of tokens; nil where none are taken.
+func (a *App) challenger() gateway.Challenger {
+	if a.tokens == nil {
+		return nil
+	}
+	return a.tokens
+}
+
+// authenticateDoor is authenticate for the doors of the gateway, some of which
+// take tokens of identity providers beside keys.
+func (a *App) authenticateDoor(r *http.Request) (*junctor.Principal, error) {
+	if a.tokens != nil {
+		if token, found := a.tokens.Token(r); found {
+			p, err := a.tokens.Principal(r, token)
+			if err != nil {
+				a.metrics.Unauthenticated()
+			}
+			return p, err
+		}
+	}
+	return a.authenticate(r)
+}

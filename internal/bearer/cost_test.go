@@ -1,0 +1,58 @@
+package bearer_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/bearer"
+	"github.com/junctor-mcp/junctor/internal/identity"
+	"github.com/junctor-mcp/junctor/internal/store/sqlite"
+	"github.com/junctor-mcp/junctor/internal/testkit/authority"
+)
+
+// TestKnownTokenCostsNothing holds that a token which was verified before costs
+// neither a signature nor memory.
+func TestKnownTokenCostsNothing(t *testing.T) {
+	a := authority.Start(t)
+	st, err := sqlite.Open(t.Context(), t.TempDir()+"/db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = st.Close() })
+	id, err := identity.New(t.Context(), identity.Config{Store: st})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := bearer.New(bearer.Options{
+		Identity: id, URL: func() string { return "https://junctor.example" }, Scopes: []bearer.Scope{{Name: "tools:call", Means: junctor.ScopeToolsCall}},
+		Issuers: []bearer.Issuer{{
+			Client:    http.DefaultClient,
+			Admission: identity.Admission{Issuer: a.URL, Tenant: junctor.DefaultTenant, Create: true, Role: junctor.UserDeveloper},
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := a.Sign(a.Claims("https://junctor.example/mcp", "tools:call"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mcp", nil)
+	r.Pattern = "/mcp"
+	r.Header.Set("Authorization", "Bearer "+text)
+	check := func() {
+		token, found := b.Token(r)
+		if p, err := b.Principal(r, token); !found || err != nil || p.User == "" {
+			t.Fatalf("%+v, %v", p, err)
+		}
+	}
+	check()
+	if n := testing.AllocsPerRun(100, check); n != 0 {
+		t.Errorf("a known token costs %v allocations", n)
+	}
+	if n := a.Asked("/jwks"); n != 1 {
+		t.Errorf("the keys were fetched %d times", n)
+	}
+}

@@ -1,0 +1,64 @@
+package gateway
+
+import (
+	"net/http"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// authenticate names the principal, or answers 401. On a door that names an
+// agent the principal is that agent, or may act as it, or hears 404. Who shows a
+// token that can do nothing here is sent back for another.
+func (g *Gateway) authenticate(w http.ResponseWriter, r *http.Request) *junctor.Principal {
+	p, err := g.o.Authenticate(r)
+	if err == nil && len(p.Scopes) == 0 && len(p.Could) > 0 {
+		e := junctor.Errorf(junctor.CodeDenied, "the token has no scope that means anything here")
+		e.Scope = p.Could[0]
+		err = e
+	}
+	if err == nil {
+		as, err := g.acting(r, p)
+		if err != nil {
+			g.refuse(w, http.StatusNotFound, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: junctor.AsError(err).Message})
+		}
+		return as
+	}
+	e := junctor.AsError(err)
+	status := http.StatusUnauthorized
+	if e.Code != junctor.CodeUnauthenticated {
+		_, status = rpcCode(e.Code)
+		setRetry(w.Header(), e.RetryAfter)
+		g.stepUp(w, r, p, err)
+	} else {
+		w.Header().Set("WWW-Authenticate", g.challenge(r, err))
+	}
+	g.refuse(w, status, nil, &wire.Error{Code: codeDenied, Message: e.Message, Data: faultData(e)})
+	return nil
+}
+
+func (g *Gateway) challenge(r *http.Request, err error) string {
+	if g.o.Challenger != nil {
+		if c := g.o.Challenger.Challenge(r, err); c != "" {
+			return c
+		}
+	}
+	return `Bearer realm="junctor"`
+}
+
+// stepUp tells a client whose token lacks a scope which to ask for. It says
+// whether a token would help: then the answer is 403, in both eras.
+func (g *Gateway) stepUp(w http.ResponseWriter, r *http.Request, p *junctor.Principal, err error) bool {
+	if g.o.Challenger == nil || p == nil || len(p.Could) == 0 || err == nil {
+		return false
+	}
+	e := junctor.AsError(err)
+	if e.Code != junctor.CodeDenied || e.Scope == "" {
+		return false
+	}
+	c := g.o.Challenger.StepUp(r, p, e.Scope)
+	if c != "" {
+		w.Header().Set("WWW-Authenticate", c)
+	}
+	return c != ""
+}
