@@ -23,6 +23,7 @@ chapters() {
 		Real servers: servers
 		Every door: doors
 		Agents: agents
+		Denied as a model says: denial
 		Kill -9: crash-sessions crash-sqlite crash-postgres crash-strict
 		The journal: audit
 		Faults: faults
@@ -53,6 +54,10 @@ run() {
 	agents)
 		tests "$log" ./test/access -rapid.checks=1000 && figures "$log" && peer PostgreSQL &&
 			tests "$log" -run 'TestClassify|TestListsAgree' ./internal/catalog -rapid.checks=1000 && figures "$log"
+		;;
+	denial)
+		tests "$log" -run '/sqlite' ./test/denial -rapid.checks=10000 && figures "$log" &&
+			tests "$log" -run '/postgres' ./test/denial -rapid.checks=500 && figures "$log" && peer PostgreSQL
 		;;
 	crash-sessions) tests "$log" -run 'TestSessionsGoOn' ./test/crash && figures "$log" ;;
 	crash-postgres) tests "$log" -run 'TestKillUnderLoad/postgres' ./test/crash && figures "$log" && peer PostgreSQL ;;

@@ -140,8 +140,11 @@ func (s *servers) attachRow(ctx context.Context, key serverKey, turn uint64, row
 	if b != nil && up != nil {
 		b.remember(ctx, next) // it has been reached, and a restart may come before the next time
 	}
-	if err != nil || attached {
+	if err != nil {
 		return err
+	}
+	if attached { // a tool that was hidden is so when this returns
+		return s.app.catalog.Refresh(ctx, row.Tenant, row.ID)
 	}
 	var opts []catalog.AttachOption
 	if row.Private {

@@ -56,6 +56,7 @@ type attached struct {
 
 	// One refresh at a time; a change that arrives meanwhile asks for another.
 	refreshing, again bool
+	reads, taken      uint64 // readings of the offer that began, and the newest that was taken
 }
 
 // New makes an empty catalog.
@@ -212,13 +213,10 @@ func (c *Catalog) startRefresh(s *attached) {
 
 func (c *Catalog) refresh(s *attached) {
 	for {
-		offer, err := s.backend.Offer(c.ending)
-		c.mu.Lock()
-		if err != nil {
+		if err := c.read(c.ending, s); err != nil {
 			c.log.Warn("what a server offers could not be read again; the former list stays", "server", s.key.id, "error", err)
-		} else {
-			c.replace(s, offer)
 		}
+		c.mu.Lock()
 		if !s.again || c.ending.Err() != nil {
 			s.refreshing = false
 			c.mu.Unlock()
@@ -227,6 +225,43 @@ func (c *Catalog) refresh(s *attached) {
 		s.again = false
 		c.mu.Unlock()
 	}
+}
+
+// Refresh reads what a server offers, and returns when that is what everybody
+// sees: for changes that have to hold at once. What was read before and comes
+// later does not count any more.
+func (c *Catalog) Refresh(ctx context.Context, tenant junctor.TenantID, id string) error {
+	c.mu.Lock()
+	s := c.servers[serverKey{tenant, id}]
+	if s != nil && s.offer == nil { // whoever attaches it reads it again
+		s.again = true
+		s = nil
+	}
+	c.mu.Unlock()
+	if s == nil {
+		return nil
+	}
+	return c.read(ctx, s)
+}
+
+// read reads the offer of a server and takes it, unless a later reading was
+// faster.
+func (c *Catalog) read(ctx context.Context, s *attached) error {
+	c.mu.Lock()
+	s.reads++
+	n := s.reads
+	c.mu.Unlock()
+	offer, err := s.backend.Offer(ctx)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n > s.taken {
+		s.taken = n
+		c.replace(s, offer)
+	}
+	return nil
 }
 
 // replace takes a new offer. The caller holds mu.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -424,4 +425,49 @@ func TestSnapshotsNeverChange(t *testing.T) {
 	if got := string(held.For(tenant).List(p, catalog.View{}, catalog.ListTools)); got != want {
 		t.Errorf("%s, and before %s", got, want)
 	}
+}
+
+// What is refreshed is seen when Refresh returns, and a reading that began
+// before and ends after it brings nothing back.
+func TestRefreshHoldsAtOnce(t *testing.T) {
+	t.Parallel()
+	c := newCatalog(t, catalog.Options{})
+	b := &scripted{}
+	b.set(toolOffer("one", "two"), nil)
+	slow := &heldOffer{scripted: b, read: make(chan struct{}), release: make(chan struct{})}
+	attach(t, c, "s", junctor.ModeBYO, slow)
+	slow.hold.Store(true)
+	b.send(catalog.Event{Kind: catalog.EventChanged})
+	<-slow.read // the former offer is on its way
+	b.set(toolOffer("one"), nil)
+	if err := c.Refresh(t.Context(), tenant, "s"); err != nil {
+		t.Fatal(err)
+	}
+	if got := toolNames(t, c, catalog.View{Server: "s"}); !slices.Equal(got, []string{"one"}) {
+		t.Errorf("after a refresh: %v", got)
+	}
+	close(slow.release)
+	c.Close() // waits for it
+	if got := toolNames(t, c, catalog.View{Server: "s"}); !slices.Equal(got, []string{"one"}) {
+		t.Errorf("after the reading that began before: %v", got)
+	}
+	if err := c.Refresh(t.Context(), tenant, "none"); err != nil {
+		t.Error(err)
+	}
+}
+
+// heldOffer keeps the next reading of the offer back after it was made.
+type heldOffer struct {
+	*scripted
+	hold          atomic.Bool
+	read, release chan struct{}
+}
+
+func (h *heldOffer) Offer(ctx context.Context) (*catalog.Offer, error) {
+	offer, err := h.scripted.Offer(ctx)
+	if h.hold.CompareAndSwap(true, false) {
+		close(h.read)
+		<-h.release
+	}
+	return offer, err
 }

@@ -1,0 +1,368 @@
+package denial
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+
+	"pgregory.net/rapid"
+)
+
+// turn is one case: its draws are even, as those of rapid are not.
+type turn struct {
+	*rapid.T
+	*rand.Rand
+}
+
+// chance is true once in n times.
+func (r *turn) chance(n int) bool { return r.IntN(n) == 0 }
+
+func pick[T any](r *turn, of []T) T { return of[r.IntN(len(of))] }
+
+func split(party string) (kind, name string) {
+	kind, name, _ = strings.Cut(party, ":")
+	return kind, name
+}
+
+func cutGrant(g string) (server, tool string) {
+	server, tool, _ = strings.Cut(g, "/")
+	return server, tool
+}
+
+func roles() []string { return []string{"Dev", "QA", "General"} }
+
+// change draws one change of a tenant, makes it in the instance and in the model.
+func (w *world) change(rt *turn, t *tenant) {
+	kind := pick(rt, []string{
+		"server", "server", "server on or off", "private", "tools of a server", "user", "user's role", "user on or off", "sources", "sources", "agent", "lists", "lists", "agent's role", "agent on or off", "tag", "tag", "tag", "tag", "key", "key", "end of a key",
+	})
+	switch kind {
+	case "server":
+		w.server(rt, t)
+	case "server on or off", "private", "tools of a server":
+		w.serverChange(rt, t, kind)
+	case "user":
+		w.user(rt, t)
+	case "user's role", "user on or off", "sources":
+		w.userChange(rt, t, kind)
+	case "agent":
+		w.agent(rt, t)
+	case "lists", "agent's role", "agent on or off":
+		w.agentChange(rt, t, kind)
+	case "tag":
+		w.tag(rt, t)
+	case "key":
+		w.key(rt, t)
+	case "end of a key":
+		w.endKey(rt, t)
+	}
+}
+
+// do asks as the tenant's admin, who may do all of this.
+func (w *world) do(rt *turn, t *tenant, status int, method, path, body string, into any) {
+	w.must(rt, status, w.api(t.admin.token, method, path, body), into)
+}
+
+// one draws a name of those that are there; "" is that there is none.
+func one[T any](rt *turn, of map[string]T) string {
+	if len(of) == 0 {
+		return ""
+	}
+	return pick(rt, slices.Sorted(maps.Keys(of)))
+}
+
+// maker draws who adds something: an admin, or a user with a key that may.
+func (w *world) maker(rt *turn, t *tenant) *credential {
+	var makers []*credential
+	for _, c := range t.keys {
+		if p := t.who(c); p != nil && p.user != nil && p.user.role == "developer" && len(c.scopes) > 2 {
+			makers = append(makers, c)
+		}
+	}
+	if len(makers) == 0 || rt.chance(3) {
+		return t.admin
+	}
+	return pick(rt, makers)
+}
+
+// server adds a server, or removes it.
+func (w *world) server(rt *turn, t *tenant) {
+	name := pick(rt, serverNames())
+	if t.servers[name] != nil && !rt.chance(3) {
+		return
+	}
+	if t.servers[name] != nil {
+		w.do(rt, t, http.StatusNoContent, "DELETE", "/servers/"+name, "", nil)
+		t.lose(name)
+		return
+	}
+	by := w.maker(rt, t)
+	private := rt.chance(2)
+	w.must(rt, http.StatusCreated, w.api(by.token, "POST", "/servers", fmt.Sprintf(`{"id":%q,"url":"%s/%s/%s","private":%v}`, name, w.peer, t.id, name, private)), nil)
+	t.servers[name] = &server{owner: by.party, private: private, shown: plainNames()}
+}
+
+// lose forgets a server with all that names it.
+func (t *tenant) lose(name string) {
+	delete(t.servers, name)
+	for _, a := range t.agents {
+		a.grants = slices.DeleteFunc(a.grants, func(g string) bool { s, _ := cutGrant(g); return s == name })
+	}
+	maps.DeleteFunc(t.tags, func(tool string, _ []string) bool { return strings.HasPrefix(tool, name+"/") })
+}
+
+func plainNames() map[string]string {
+	shown := map[string]string{}
+	for _, tool := range toolNames() {
+		shown[tool] = tool
+	}
+	return shown
+}
+
+func (w *world) serverChange(rt *turn, t *tenant, kind string) {
+	name := one(rt, t.servers)
+	if name == "" {
+		return
+	}
+	s := t.servers[name]
+	switch kind {
+	case "private":
+		s.private = !s.private && rt.chance(2)
+		w.do(rt, t, http.StatusOK, "PATCH", "/servers/"+name, fmt.Sprintf(`{"private":%v}`, s.private), nil)
+	case "server on or off":
+		s.off = !s.off && rt.chance(3) // mostly things are on
+		w.do(rt, t, http.StatusOK, "POST", "/servers/"+name+"/"+map[bool]string{true: "disable", false: "enable"}[s.off], "", nil)
+	default:
+		overrides := map[string]map[string]any{}
+		shown := plainNames()
+		tool := pick(rt, toolNames())
+		switch pick(rt, []string{"hide", "rename", "leave"}) {
+		case "hide":
+			overrides[tool] = map[string]any{"hide": true}
+			delete(shown, tool)
+		case "rename":
+			shown[tool] = "other"
+			overrides[tool] = map[string]any{"name": "other"}
+		}
+		w.do(rt, t, http.StatusOK, "PATCH", "/servers/"+name, `{"overrides":`+quote(overrides)+`}`, nil)
+		s.shown = shown
+	}
+}
+
+// user adds a user, or deletes one: servers that they alone saw go with them,
+// what others use becomes the admin's.
+func (w *world) user(rt *turn, t *tenant) {
+	name := pick(rt, userNames())
+	if t.users[name] == nil {
+		u := &user{role: pick(rt, []string{"developer", "developer", "viewer", "admin"}), sources: "both"}
+		var made struct{ ID string }
+		w.do(rt, t, http.StatusCreated, "POST", "/users", fmt.Sprintf(`{"name":%q,"role":%q,"tier":"unlimited"}`, name, u.role), &made)
+		u.id = made.ID
+		t.users[name] = u
+		w.keyOf(rt, t, "user:"+name, full())
+		return
+	}
+	if !rt.chance(3) {
+		return
+	}
+	w.do(rt, t, http.StatusOK, "DELETE", "/users/"+name, "", nil)
+	delete(t.users, name)
+	for _, c := range t.keys {
+		c.dead = c.dead || c.party == "user:"+name
+	}
+	for id, s := range t.servers {
+		if s.owner == "user:"+name && s.private {
+			t.lose(id)
+		} else if s.owner == "user:"+name {
+			s.owner = admins
+		}
+	}
+	for _, a := range t.agents {
+		if a.owner == "user:"+name {
+			a.owner = admins
+		}
+	}
+}
+
+func (w *world) userChange(rt *turn, t *tenant, kind string) {
+	name := one(rt, t.users)
+	if name == "" {
+		return
+	}
+	u := t.users[name]
+	switch kind {
+	case "user's role":
+		u.role = pick(rt, []string{"developer", "developer", "viewer", "admin"})
+	case "sources":
+		u.sources = pick(rt, []string{"auto-generated", "auto-generated", "bring-your-own", "both"})
+	default:
+		u.disabled = !u.disabled && rt.chance(3)
+	}
+	w.do(rt, t, http.StatusOK, "PATCH", "/users/"+name, fmt.Sprintf(`{"role":%q,"sources":%q,"disabled":%v}`, u.role, u.sources, u.disabled), nil)
+}
+
+// agent adds an agent, or deletes it.
+func (w *world) agent(rt *turn, t *tenant) {
+	name := pick(rt, agentNames())
+	if t.agents[name] != nil && rt.chance(2) {
+		return
+	}
+	if t.agents[name] != nil {
+		w.do(rt, t, http.StatusNoContent, "DELETE", "/agents/"+name, "", nil)
+		delete(t.agents, name)
+		for _, c := range t.keys {
+			c.dead = c.dead || c.party == "agent:"+name
+		}
+		return
+	}
+	by := w.maker(rt, t)
+	a := &agent{owner: by.party, role: pick(rt, roles())}
+	var made struct {
+		Key   string
+		KeyID string `json:"key_id"`
+	}
+	w.must(rt, http.StatusCreated, w.api(by.token, "POST", "/agents", fmt.Sprintf(`{"name":%q,"role":%q,"tier":"unlimited"}`, name, a.role)), &made)
+	t.agents[name] = a
+	t.keys = append(t.keys, &credential{id: made.KeyID, token: made.Key, party: "agent:" + name, scopes: []string{"tools:read", "tools:call"}})
+}
+
+func (w *world) agentChange(rt *turn, t *tenant, kind string) {
+	name := one(rt, t.agents)
+	if name == "" {
+		return
+	}
+	a := t.agents[name]
+	switch kind {
+	case "agent on or off":
+		a.disabled = !a.disabled && rt.chance(3)
+		w.do(rt, t, http.StatusOK, "PATCH", "/agents/"+name, fmt.Sprintf(`{"disabled":%v}`, a.disabled), nil)
+		return
+	case "agent's role":
+		a.role = pick(rt, roles())
+		a.grants = slices.DeleteFunc(a.grants, func(g string) bool { return !t.fits(g, a.role) })
+	default:
+		a.grants = w.grants(rt, t, a)
+	}
+	w.do(rt, t, http.StatusOK, "PATCH", "/agents/"+name, fmt.Sprintf(`{"role":%q,"tools":%s}`, a.role, quote(append([]string{}, a.grants...))), nil)
+}
+
+// fits says whether a grant may be given to agents of a role.
+func (t *tenant) fits(grant, role string) bool {
+	tagged := t.tags[grant]
+	return len(tagged) == 0 || slices.Contains(tagged, role) || slices.Contains(tagged, "General")
+}
+
+// grants draws what an agent is given: whole servers, and tools by name that are
+// there and fit its role.
+func (w *world) grants(rt *turn, t *tenant, a *agent) []string {
+	var may []string
+	for name, s := range t.servers {
+		may = append(may, name+"/*")
+		if s.off {
+			continue
+		}
+		for _, tool := range s.shown {
+			if t.fits(name+"/"+tool, a.role) {
+				may = append(may, name+"/"+tool)
+			}
+		}
+	}
+	slices.Sort(may)
+	if len(may) == 0 {
+		return nil
+	}
+	rt.Shuffle(len(may), func(i, j int) { may[i], may[j] = may[j], may[i] })
+	grants := may[:rt.IntN(min(4, len(may))+1)]
+	if whole := one(rt, t.servers) + "/*"; rt.chance(2) && !slices.Contains(grants, whole) {
+		grants = append(grants, whole)
+	}
+	return grants
+}
+
+// tag says which roles a tool is for, or takes that back.
+func (w *world) tag(rt *turn, t *tenant) {
+	name := one(rt, t.servers)
+	if name == "" || t.servers[name].off || len(t.servers[name].shown) == 0 {
+		return
+	}
+	tool := pick(rt, slices.Sorted(maps.Values(t.servers[name].shown)))
+	tagged := pick(rt, [][]string{{"Dev"}, {"QA"}, {"Dev", "QA"}, {"QA", "General"}, nil})
+	path := "/tools/" + name + "__" + tool + "/tag"
+	if len(tagged) == 0 {
+		w.do(rt, t, http.StatusOK, "DELETE", path, "", nil)
+		delete(t.tags, name+"/"+tool)
+		return
+	}
+	w.do(rt, t, http.StatusOK, "PUT", path, `{"roles":`+quote(tagged)+`}`, nil)
+	t.tags[name+"/"+tool] = tagged
+}
+
+// full is all that a developer may.
+func full() []string {
+	return []string{"tools:read", "tools:call", "servers:write", "agents:write", "keys:write"}
+}
+
+// key makes one more key of somebody: with all scopes, or with some.
+func (w *world) key(rt *turn, t *tenant) {
+	parties := []string{"service"}
+	for name := range t.users {
+		parties = append(parties, "user:"+name)
+	}
+	for name := range t.agents {
+		parties = append(parties, "agent:"+name)
+	}
+	slices.Sort(parties)
+	party := pick(rt, parties)
+	scopes := pick(rt, [][]string{{"tools:read"}, {"tools:call"}, {"tools:read", "tools:call"}, {"audit:read"}, full()})
+	w.keyOf(rt, t, party, scopes)
+}
+
+// keyOf makes a key. It carries at most what its owner's role has at that moment.
+func (w *world) keyOf(rt *turn, t *tenant, party string, scopes []string) {
+	owner := ""
+	switch kind, name := split(party); kind {
+	case "user":
+		owner = fmt.Sprintf(`,"user":%q`, name)
+		switch t.users[name].role {
+		case "viewer":
+			scopes = slices.DeleteFunc(slices.Clone(scopes), func(s string) bool { return s != "tools:read" && s != "audit:read" })
+		case "admin":
+			if len(scopes) > 2 {
+				scopes = []string{"admin"}
+			}
+		}
+	case "agent":
+		owner = fmt.Sprintf(`,"agent":%q`, name)
+		scopes = slices.DeleteFunc(slices.Clone(scopes), func(s string) bool { return !strings.HasPrefix(s, "tools:") })
+	}
+	if len(scopes) == 0 {
+		return
+	}
+	var made struct{ ID, Key string }
+	w.do(rt, t, http.StatusCreated, "POST", "/keys", fmt.Sprintf(`{"name":"k","scopes":%s%s}`, quote(scopes), owner), &made)
+	c := &credential{id: made.ID, token: made.Key, party: party, scopes: scopes}
+	if party == "service" {
+		c.party = "service:" + made.ID
+	}
+	t.keys = append(t.keys, c)
+}
+
+// endKey revokes a key, or rotates it without a grace.
+func (w *world) endKey(rt *turn, t *tenant) {
+	live := slices.DeleteFunc(slices.Clone(t.keys), func(c *credential) bool { return c.dead || c == t.admin })
+	if len(live) == 0 {
+		return
+	}
+	c := pick(rt, live)
+	c.dead = true
+	if rt.chance(2) {
+		var made struct{ Key string }
+		w.do(rt, t, http.StatusOK, "POST", "/keys/"+c.id+"/rotate", `{}`, &made)
+		t.keys = append(t.keys, &credential{id: c.id, token: made.Key, party: c.party, scopes: c.scopes})
+		return
+	}
+	w.do(rt, t, http.StatusNoContent, "DELETE", "/keys/"+c.id, "", nil)
+}

@@ -1,0 +1,216 @@
+package denial
+
+import (
+	"slices"
+
+	"github.com/junctor-mcp/junctor/internal/catalog"
+)
+
+// The model: what there is in a tenant, and what follows from it. It is written
+// from the documents, and shares no code with what it judges but the texts of
+// the reasons.
+
+// admins is the party that the tenant's admin key is. Others are user:ann, and
+// agent:xeno.
+const admins = "admin"
+
+type tenant struct {
+	id      string
+	admin   *credential
+	servers map[string]*server
+	users   map[string]*user
+	agents  map[string]*agent
+	tags    map[string][]string // roles by server/tool
+	keys    []*credential       // all that were ever made
+}
+
+type server struct {
+	owner        string // a party
+	private, off bool
+	shown        map[string]string // the names of tools by their own; hidden ones are absent
+}
+
+// toolOf gives the own name of the tool that is shown under a name.
+func (s *server) toolOf(name string) (own string, ok bool) {
+	for own, shown := range s.shown {
+		if shown == name {
+			return own, true
+		}
+	}
+	return "", false
+}
+
+type user struct {
+	id, role, sources string
+	disabled          bool
+}
+
+type agent struct {
+	owner, role string
+	grants      []string // server/tool, or server/*
+	disabled    bool
+}
+
+// credential is a token, and what was said when it was made.
+type credential struct {
+	id, token, party string
+	scopes           []string
+	dead             bool // revoked, expired, or its owner was deleted
+}
+
+// principal is who a credential is now.
+type principal struct {
+	party  string
+	user   *user  // where it is one
+	agent  string // where it is one, or acts as one
+	scopes []string
+}
+
+func (p *principal) has(scope string) bool {
+	return slices.Contains(p.scopes, scope) || slices.Contains(p.scopes, "admin")
+}
+
+// within is what is left of a key's scopes under a role.
+func within(role string, scopes []string) (left []string) {
+	if role == "admin" {
+		return scopes
+	}
+	has := []string{"tools:read"}
+	if role == "developer" {
+		has = []string{"tools:read", "tools:call"}
+	}
+	for _, scope := range has {
+		if slices.Contains(scopes, scope) || slices.Contains(scopes, "admin") {
+			left = append(left, scope)
+		}
+	}
+	return left
+}
+
+// who says who comes with a credential; nil is nobody.
+func (t *tenant) who(c *credential) *principal {
+	if c == nil || c.dead {
+		return nil
+	}
+	p := &principal{party: c.party}
+	switch kind, name := split(c.party); kind {
+	case "user":
+		u := t.users[name]
+		if u == nil || u.disabled {
+			return nil
+		}
+		p.user, p.scopes = u, within(u.role, c.scopes)
+	case "agent":
+		a := t.agents[name]
+		if a == nil || a.disabled {
+			return nil
+		}
+		p.agent, p.scopes = name, c.scopes
+	default:
+		p.scopes = c.scopes
+	}
+	return p
+}
+
+// as is the principal at the door of an agent, or why there is none for it.
+func (t *tenant) as(p *principal, name string) (*principal, catalog.Reason) {
+	a := t.agents[name]
+	switch {
+	case a == nil:
+		return nil, unknown
+	case a.disabled:
+		return nil, catalog.ReasonDisabled
+	case p.agent == name:
+		return p, ""
+	case p.agent != "" || p.party != a.owner && !p.has("admin"):
+		return nil, catalog.ReasonOwner
+	}
+	acting := &principal{party: p.party, agent: name}
+	for _, scope := range []string{"tools:read", "tools:call"} {
+		if p.has(scope) {
+			acting.scopes = append(acting.scopes, scope)
+		}
+	}
+	return acting, ""
+}
+
+// Reasons beyond those of the catalogue.
+const (
+	unknown catalog.Reason = "there is no such thing"
+	noCall  catalog.Reason = "this key lacks the scope tools:call; ask whoever issued it for one that has it"
+)
+
+// sees says why a principal does not see a tool by the name it is shown under;
+// "" is that it does. joined is where servers stand side by side.
+func (t *tenant) sees(p *principal, joined bool, serverName, tool string) catalog.Reason {
+	s := t.servers[serverName]
+	if s == nil || s.off {
+		return unknown
+	}
+	if _, ok := s.toolOf(tool); !ok {
+		return unknown
+	}
+	if why := t.meets(p, joined, s); why != "" {
+		return why
+	}
+	if p.agent == "" {
+		return ""
+	}
+	a := t.agents[p.agent]
+	if !slices.Contains(a.grants, serverName+"/*") && !slices.Contains(a.grants, serverName+"/"+tool) {
+		return catalog.ReasonGrant
+	}
+	if roles := t.tags[serverName+"/"+tool]; len(roles) > 0 && !slices.Contains(roles, a.role) && !slices.Contains(roles, "General") {
+		return catalog.ReasonRole
+	}
+	return ""
+}
+
+// meets is sees of anything at all of a server that is there, but for lists.
+func (t *tenant) meets(p *principal, joined bool, s *server) catalog.Reason {
+	switch {
+	case !p.has("tools:read") && !p.has("tools:call"):
+		return catalog.ReasonScope
+	case p.agent != "" && s.private && s.owner != t.agents[p.agent].owner:
+		return catalog.ReasonPrivate
+	case p.agent != "":
+		return ""
+	case s.private && s.owner != p.party && !p.has("admin"):
+		return catalog.ReasonPrivate
+	case joined && p.user != nil && p.user.sources == "auto-generated":
+		return catalog.ReasonSources
+	}
+	return ""
+}
+
+// enters says why a principal does not come to a server's own door.
+func (t *tenant) enters(p *principal, serverName string) catalog.Reason {
+	s := t.servers[serverName]
+	if s == nil || s.off {
+		return unknown
+	}
+	if why := t.meets(p, false, s); why != "" {
+		return why
+	}
+	if p.agent != "" && !slices.ContainsFunc(t.agents[p.agent].grants, func(g string) bool { name, _ := cutGrant(g); return name == serverName }) {
+		return catalog.ReasonGrant
+	}
+	return ""
+}
+
+// list is what a principal sees, as server__tool.
+func (t *tenant) list(p *principal, joined bool, servers ...string) []string {
+	out := []string{}
+	for _, name := range servers {
+		if t.servers[name] == nil {
+			continue
+		}
+		for _, tool := range t.servers[name].shown {
+			if t.sees(p, joined, name, tool) == "" {
+				out = append(out, name+"__"+tool)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
