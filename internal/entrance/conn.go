@@ -1,6 +1,7 @@
 package entrance
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -42,12 +43,14 @@ type conn struct {
 	now   atomic.Pointer[turn]
 	watch watched
 
-	ctx    context.Context
-	like   http.Request // what all requests have
-	url    *url.URL     // of the last request, whose target it was
-	buf    []byte
-	r, w   int // what of buf is unread
-	unread head
+	ctx  context.Context
+	buf  []byte
+	r, w int // what of buf is unread
+
+	head head         // of the last plain request
+	last []byte       // its bytes: most clients send the same again
+	like http.Request // and what it gave, but for the body
+	url  *url.URL
 }
 
 func newConn(s *Server, nc net.Conn) (*conn, error) {
@@ -128,11 +131,7 @@ func (c *conn) serve() {
 			c.giveAway()
 			return
 		}
-		t, ok := c.begin()
-		if !ok {
-			c.giveAway()
-			return
-		}
+		t := c.begin()
 		c.now.Store(t) // first: who cuts the connection finds it there
 		if !c.to(running) {
 			t.cancel()
@@ -156,16 +155,18 @@ func (c *conn) serve() {
 // next reads until there is a plain head at the beginning of what is unread, or
 // something that is not ours.
 func (c *conn) next() (ours bool, err error) {
-	blanks := 4 // line ends before a request, which net/http takes behind a POST
-	if c.state.Load()/phases == 0 {
-		blanks = 0
-	}
+	behind := c.state.Load()/phases > 0
 	for {
-		for ; blanks > 0 && c.r < c.w && (c.buf[c.r] == '\r' || c.buf[c.r] == '\n'); blanks-- {
-			c.r++
+		// Behind a POST net/http waits for four bytes, and leaves out line ends
+		// among them, which old clients send.
+		if behind && c.w-c.r >= 4 {
+			behind = false
+			for end := c.r + 4; c.r < end && (c.buf[c.r] == '\r' || c.buf[c.r] == '\n'); {
+				c.r++
+			}
 		}
-		if c.r < c.w {
-			switch c.unread.judge(c.buf[c.r:c.w]) {
+		if c.r < c.w && !behind {
+			switch c.judge() {
 			case plain:
 				return true, nil
 			case other:
@@ -183,7 +184,7 @@ func (c *conn) next() (ours bool, err error) {
 		n, err := c.nc.Read(c.buf[c.w:])
 		c.w += n
 		if err != nil {
-			if errors.Is(err, io.EOF) && c.r < c.w {
+			if errors.Is(err, io.EOF) && c.r < c.w && !behind {
 				return false, nil // half a request: net/http has an answer
 			}
 			return false, err
@@ -209,32 +210,43 @@ func (c *conn) room() {
 	}
 }
 
-// begin makes the turn of the request at the beginning of what is unread; false
-// when its target is none.
-func (c *conn) begin() (*turn, bool) {
-	h := &c.unread
+// judge reads the head of what is unread into c. One that is the same as before
+// is not read again: the requests share what it gave, which no handler changes.
+func (c *conn) judge() verdict {
 	b := c.buf[c.r:c.w]
-	if target := b[h.target.from:h.target.to]; c.like.RequestURI != string(target) {
-		u, err := url.ParseRequestURI(string(target))
-		if err != nil || u.Host != "" {
-			return nil, false
-		}
-		c.url, c.like.RequestURI = u, string(target)
+	if n := len(c.last); n > 0 && len(b) >= n && bytes.Equal(b[:n], c.last) {
+		return plain
 	}
-	text, header := h.header(b)
-	c.r += h.size
-	t := &turn{c: c, url: *c.url, length: -1, close: h.close}
+	c.last = c.last[:0]
+	if v := c.head.judge(b); v != plain {
+		return v
+	}
+	b = b[:c.head.size]
+	target := string(b[c.head.target.from:c.head.target.to])
+	u, err := url.ParseRequestURI(target)
+	if err != nil || u.Host != "" {
+		return other
+	}
+	c.url, c.last = u, append(c.last, b...)
+	c.like.RequestURI, c.like.ContentLength, c.like.Close = target, c.head.length, c.head.close
+	c.like.Host, c.like.Header = c.head.header(b)
+	return plain
+}
+
+// begin makes the turn of the request that is unread.
+func (c *conn) begin() *turn {
+	c.r += c.head.size
+	t := &turn{c: c, url: *c.url, length: -1, close: c.head.close}
 	ctx, cancel := context.WithCancel(c.ctx)
 	t.cancel = cancel
 	t.request = c.like.WithContext(ctx)
-	t.request.URL, t.request.Header, t.request.Host = &t.url, header, text[h.host.from:h.host.to]
-	t.request.ContentLength, t.request.Close = h.length, h.close
+	t.request.URL = &t.url
 	t.request.Body = http.NoBody
-	if h.length > 0 {
-		t.body = body{c: c, left: h.length, whole: h.length <= int64(c.w-c.r)}
+	if n := c.head.length; n > 0 {
+		t.body = body{c: c, left: n, whole: n <= int64(c.w-c.r)}
 		t.request.Body = &t.body
 	}
-	return t, true
+	return t
 }
 
 // giveAway leaves the connection to net/http, with all that was read of the

@@ -232,13 +232,12 @@ func (h *head) number(b []byte) bool {
 }
 
 // header gives the lines as net/http does: names in canonical form, Host apart.
-// It writes the canonical names into b, and what it returns are parts of text,
-// which is made of b then.
-func (h *head) header(b []byte) (text string, header http.Header) {
+// It writes the canonical names into b.
+func (h *head) header(b []byte) (host string, header http.Header) {
 	for _, l := range h.lines {
 		canonical(b[l.name.from:l.name.to])
 	}
-	text = string(b[:h.size])
+	text := string(b) // all that is given is a part of it
 	header = make(http.Header, len(h.lines)-1)
 	values := make([]string, len(h.lines))
 	for i, l := range h.lines {
@@ -253,7 +252,7 @@ func (h *head) header(b []byte) (text string, header http.Header) {
 		}
 		header[name] = values[i : i+1 : i+1]
 	}
-	return text, header
+	return text[h.host.from:h.host.to], header
 }
 
 // canonical writes a name as textproto.CanonicalMIMEHeaderKey does.

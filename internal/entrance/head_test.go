@@ -39,9 +39,8 @@ func FuzzHead(f *testing.F) {
 			}
 		}
 		r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(b)))
-		c := &conn{ctx: t.Context(), like: http.Request{Method: http.MethodPost, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}, buf: slices.Clone(b), w: len(b), unread: h}
-		turn, ok := c.begin()
-		if !ok {
+		c := &conn{ctx: t.Context(), like: http.Request{Method: http.MethodPost, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}, buf: slices.Clone(b), w: len(b)}
+		if c.judge() != plain {
 			if err == nil && strings.HasPrefix(r.RequestURI, "/") {
 				t.Fatalf("only net/http reads the target of %q", b)
 			}
@@ -50,7 +49,7 @@ func FuzzHead(f *testing.F) {
 		if err != nil {
 			t.Fatalf("net/http does not take %q: %v", b, err)
 		}
-		q := turn.request
+		q := c.begin().request
 		if q.Method != r.Method || q.Host != r.Host || q.RequestURI != r.RequestURI || *q.URL != *r.URL || q.Proto != r.Proto ||
 			q.ProtoMajor != r.ProtoMajor || q.ProtoMinor != r.ProtoMinor ||
 			q.ContentLength != r.ContentLength || q.Close != r.Close || len(r.TransferEncoding) != 0 || len(r.Trailer) != 0 {
@@ -66,5 +65,34 @@ func FuzzHead(f *testing.F) {
 				t.Fatalf("%q: %q and %q, %v and %v, %q is left", b, ours, theirs, err, err2, c.buf[c.r:c.w])
 			}
 		}
+		again(t, c, b, h.size, q)
 	})
+}
+
+// again holds that the same head once more gives the same request, and that any
+// other is read for itself.
+func again(t *testing.T, c *conn, b []byte, size int, first *http.Request) {
+	t.Helper()
+	c.buf, c.r, c.w = slices.Clone(b), 0, len(b)
+	if c.judge() != plain {
+		t.Fatalf("%q is plain once only", b)
+	}
+	second := c.begin().request
+	if second.Host != first.Host || *second.URL != *first.URL || second.ContentLength != first.ContentLength || !maps.EqualFunc(first.Header, second.Header, slices.Equal[[]string]) {
+		t.Fatalf("%q\n%+v\n%+v", b, first, second)
+	}
+	for i := range size {
+		changed := slices.Clone(b)
+		changed[i] ^= 1
+		var alone head
+		v := alone.judge(changed)
+		c.buf, c.r, c.w = slices.Clone(changed), 0, len(b)
+		if w := c.judge(); w != v && (v != plain || w != other) {
+			t.Fatalf("%q is %d alone and %d behind %q", changed, v, w, b)
+		} else if w == plain {
+			if r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(changed))); err != nil || !maps.EqualFunc(c.like.Header, r.Header, slices.Equal[[]string]) {
+				t.Fatalf("%q: %v", changed, err)
+			}
+		}
+	}
 }

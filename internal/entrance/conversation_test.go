@@ -1,0 +1,80 @@
+package entrance_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// FuzzConversation holds that whatever a client sends, the handler is asked the
+// same, in the same order, as behind net/http alone, and the client sees the same
+// statuses and bodies: nobody can make the two take different things for a
+// request.
+func FuzzConversation(f *testing.F) {
+	for _, s := range []string{
+		post("abc") + post("") + "GET / HTTP/1.1\r\nHost: x\r\n\r\n" + post("d"),
+		post("abc", "Connection: close") + post("d"),
+		post("abc", "X: 1", "x: 2", "connection: Keep-Alive") + "\r\n\n" + post("d"),
+		"POST /%41?b#c HTTP/1.1\r\nHost: x:1\r\nContent-Length: 30\r\n\r\nshort",
+		post("a", "Transfer-Encoding: chunked") + post("b"),
+		"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\naPOST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+		"POST /skip HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nabcde" + post("b"),
+		post("a") + "POST /echo HTTP/1.1\nHost: x\nContent-Length: 1\n\na",
+	} {
+		f.Add([]byte(s), 7)
+	}
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var b []byte
+		var err error
+		if r.URL.Path != "/skip" {
+			b, err = io.ReadAll(r.Body)
+		}
+		_, _ = fmt.Fprintf(w, "%s %q %q %s %q %d %t %q %v", r.Method, r.URL, r.RequestURI, r.Host, r.Header, r.ContentLength, r.Close, b, err)
+	})
+	s := start(f, limits(h))
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		f.Fatal(err)
+	}
+	alone := limits(h)
+	f.Cleanup(func() { _ = alone.Close() })
+	go func() { _ = alone.Serve(l) }()
+	f.Fuzz(func(t *testing.T, b []byte, cut int) {
+		got, want := said(t, s.addr, b, cut), said(t, l.Addr().String(), b, len(b))
+		if got != want {
+			t.Errorf("%q\n%s\nbut net/http alone\n%s", b, got, want)
+		}
+	})
+}
+
+// said sends all, in two parts, and gives the statuses and bodies that came back.
+func said(t *testing.T, addr string, b []byte, cut int) string {
+	t.Helper()
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+	if 0 < cut && cut < len(b) {
+		_, _ = c.Write(b[:cut])
+		time.Sleep(time.Millisecond)
+		b = b[cut:]
+	}
+	_, _ = c.Write(b)
+	_ = c.(*net.TCPConn).CloseWrite()
+	var all strings.Builder
+	for r := bufio.NewReader(c); ; {
+		resp, err := http.ReadResponse(r, nil)
+		if err != nil {
+			return all.String()
+		}
+		text, err := io.ReadAll(resp.Body)
+		fmt.Fprintf(&all, "%d %s %v\n", resp.StatusCode, text, err)
+	}
+}
