@@ -83,3 +83,10 @@ type Call struct {
 type Keeper interface {
 	Secrets() []string
 }
+
+// Keepers is a backend whose callers have credentials of their own.
+type Keepers interface {
+	// KeeperOf knows those that the calls of p are made with; nil where there are
+	// none.
+	KeeperOf(p *Principal) Keeper
+}

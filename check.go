@@ -33,6 +33,12 @@ func (c *Connection) Check() error {
 	default:
 		return fault("unknown transport %q; use http, sse or stdio", string(c.Transport))
 	}
+	if !slices.Contains([]Credentials{"", CredentialsShared, CredentialsPerUser}, c.Credentials) {
+		return fault("unknown credentials %q; use shared or per-user", string(c.Credentials))
+	}
+	if c.PerUser() && c.Transport == TransportStdio {
+		return fault("credentials per-user are for the transports http and sse; a command has the same variables for everybody")
+	}
 	if !slices.Contains([]Isolation{"", IsolationShared, IsolationSession, IsolationUser}, c.Isolation) {
 		return fault("unknown isolation %q; use shared, session or user", string(c.Isolation))
 	}

@@ -32,6 +32,15 @@ const (
 	IsolationUser    Isolation = "user"    // one for each party
 )
 
+// Credentials says whose credentials a server's calls are made with.
+type Credentials string
+
+// Whose credentials they are.
+const (
+	CredentialsShared  Credentials = "shared"   // the server's own, for everybody
+	CredentialsPerUser Credentials = "per-user" // each user's own; the server's own are for its lists alone
+)
+
 // Masked stands where a credential is kept apart, sealed. Sent back in a
 // change, it means the one that is kept.
 const Masked = "***"
@@ -46,12 +55,16 @@ type Connection struct {
 	Env         map[string]string   `json:"env,omitempty"`     // with stdio
 	Cwd         string              `json:"cwd,omitempty"`     // with stdio
 	Auth        *Auth               `json:"auth,omitempty"`
-	Headers     map[string]string   `json:"headers,omitempty"` // beside those of Auth
+	Headers     map[string]string   `json:"headers,omitempty"`     // beside those of Auth
+	Credentials Credentials         `json:"credentials,omitempty"` // whose calls are made with; "" is shared
 	Isolation   Isolation           `json:"isolation,omitempty"`
 	MaxSessions int                 `json:"max_sessions,omitempty"` // connections, and so processes, at a time; 0 is the usual number
 	TimeoutMS   int                 `json:"timeout_ms,omitempty"`   // of a call; 0 is the instance's own
 	Overrides   map[string]Override `json:"overrides,omitempty"`    // by the tool's own name
 }
+
+// PerUser says whether calls are made with the credentials of users.
+func (c *Connection) PerUser() bool { return c.Credentials == CredentialsPerUser }
 
 // Auth is how Junctor authenticates itself to a server.
 type Auth struct {

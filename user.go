@@ -83,6 +83,10 @@ type User struct {
 // UserOwner is how rows name a user as their owner, the same as Principal.ID.
 func UserOwner(id string) string { return IssuerUser + ":" + id }
 
+// UserSecret names the sealed credentials that a user has entered for a server;
+// their owner is the user.
+func UserSecret(server string) string { return "mine-" + server }
+
 // Check refuses what is not a user, and says what is wrong.
 func (u *User) Check() error {
 	switch {

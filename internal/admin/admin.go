@@ -127,23 +127,24 @@ type Options struct {
 	// cannot. It is asked before a body is read.
 	Authenticate func(*http.Request) (*junctor.Principal, error)
 
-	Keys     Keys
-	Users    Users
-	Logins   Logins
-	Tenants  Tenants
-	Servers  Servers
-	Tools    Tools
-	Tags     Tags
-	Agents   Agents
-	Runner   Runner
-	Calls    Calls
-	Secrets  Secrets
-	History  History
-	Limits   Limits
-	Applier  Applier
-	Settings func() []Setting
-	Version  string
-	Log      *slog.Logger
+	Keys        Keys
+	Users       Users
+	Logins      Logins
+	Tenants     Tenants
+	Servers     Servers
+	Credentials Credentials
+	Tools       Tools
+	Tags        Tags
+	Agents      Agents
+	Runner      Runner
+	Calls       Calls
+	Secrets     Secrets
+	History     History
+	Limits      Limits
+	Applier     Applier
+	Settings    func() []Setting
+	Version     string
+	Log         *slog.Logger
 }
 
 // New gives the handler of everything below Prefix. Registering the routes
@@ -160,6 +161,7 @@ func New(o Options) (*Handler, error) {
 		{"Logins", o.Logins == nil},
 		{"Tenants", o.Tenants == nil},
 		{"Servers", o.Servers == nil},
+		{"Credentials", o.Credentials == nil},
 		{"Tools", o.Tools == nil},
 		{"Tags", o.Tags == nil},
 		{"Agents", o.Agents == nil},

@@ -65,6 +65,7 @@ func register(o Options) *api {
 	})
 	a.huma.UseMiddleware(a.admit)
 	a.serverRoutes()
+	a.credentialRoutes()
 	a.toolRoutes()
 	a.tagRoutes()
 	a.agentRoutes()
@@ -115,7 +116,12 @@ func route[I, O any](a *api, op huma.Operation, do func(context.Context, *I) (*O
 	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
 		out, err := do(ctx, in)
 		if err != nil {
-			return nil, a.problem(ctx, err)
+			p := a.problem(ctx, err)
+			if p.Code == junctor.CodeUnauthenticated {
+				// The caller was let in: it is a server that wants a credential.
+				p.setStatus(http.StatusForbidden)
+			}
+			return nil, p
 		}
 		return out, nil
 	})

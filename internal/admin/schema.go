@@ -27,6 +27,7 @@ func describeTypes(r huma.Registry) {
 	alias[junctor.Transport, transport](r)
 	alias[junctor.AuthType, authType](r)
 	alias[junctor.Isolation, isolation](r)
+	alias[junctor.Credentials, credentials](r)
 	alias[junctor.UserRole, userRole](r)
 	alias[junctor.Sources, sources](r)
 	alias[junctor.OverLimit, overLimit](r)
@@ -167,6 +168,12 @@ type authType string
 
 func (authType) Schema(huma.Registry) *huma.Schema {
 	return words(junctor.AuthNone, junctor.AuthBearer, junctor.AuthAPIKey, junctor.AuthBasic, junctor.AuthOAuthClient)
+}
+
+type credentials string
+
+func (credentials) Schema(huma.Registry) *huma.Schema {
+	return words(junctor.CredentialsShared, junctor.CredentialsPerUser)
 }
 
 type isolation string

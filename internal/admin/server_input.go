@@ -24,6 +24,7 @@ type ServerBody struct {
 	Cwd         *string                     `json:"cwd,omitempty" maxLength:"4096" doc:"With stdio: the working directory."`
 	Auth        *AuthBody                   `json:"auth,omitempty"`
 	Headers     map[string]string           `json:"headers,omitempty" doc:"Sent with every request. Values are kept like credentials; *** keeps the stored one."`
+	Credentials *junctor.Credentials        `json:"credentials,omitempty" doc:"Whose credentials calls are made with: shared is the server's own, per-user is each user's, who enters them at credentials/me. Lists are read with the server's own."`
 	Isolation   *junctor.Isolation          `json:"isolation,omitempty" doc:"Who shares a connection to the server: shared is everybody, session is one for each client, user is one for each key."`
 	MaxSessions *int                        `json:"max_sessions,omitempty" minimum:"0" maximum:"10000" doc:"Connections, and so processes of a command, at a time; 0 is the usual number."`
 	TimeoutMS   *int                        `json:"timeout_ms,omitempty" minimum:"0" maximum:"86400000" doc:"How long a call may take; 0 is the instance's own limit."`
@@ -78,6 +79,7 @@ func (b *ServerBody) apply(row *junctor.Server) (credential.Set, error) {
 	set(&c.Transport, b.Transport)
 	set(&c.URL, b.URL)
 	set(&c.Cwd, b.Cwd)
+	set(&c.Credentials, b.Credentials)
 	set(&c.Isolation, b.Isolation)
 	set(&c.MaxSessions, b.MaxSessions)
 	set(&c.TimeoutMS, b.TimeoutMS)

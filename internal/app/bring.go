@@ -214,6 +214,10 @@ func (s *servers) install(key serverKey, turn uint64, next *connected) (b *broug
 	} else {
 		b = &brought{id: key.id, keep: s.keeper(key.tenant, key.id), now: next, kept: next.kept}
 		if former != nil {
+			next.up.purse.after(former.up.purse)
+		}
+		b.purse.Store(next.up.purse)
+		if former != nil {
 			s.app.catalog.Detach(key.tenant, key.id)
 		}
 		if former != nil && former.up.Server != next.up.Server {
@@ -290,7 +294,7 @@ func (s *servers) dress(row *junctor.Server) {
 	if b != nil {
 		up := b.current().up
 		if st := up.State(); !st.Connected {
-			why = up.source.Scrub(st.LastError)
+			why = up.scrub(st.LastError)
 		}
 	}
 	if why != "" {
@@ -357,14 +361,14 @@ func (s *servers) reach(ctx context.Context, up reached, examine func(context.Co
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
 	report, err := examine(ctx)
-	probe := junctor.Probe{Passed: []string{}, Failed: string(report.Failed), Reason: up.source.Scrub(report.Reason), Hint: report.Hint, Status: statusOf(up, report.State)}
+	probe := junctor.Probe{Passed: []string{}, Failed: string(report.Failed), Reason: up.scrub(report.Reason), Hint: report.Hint, Status: statusOf(up, report.State)}
 	for _, step := range report.Passed {
 		probe.Passed = append(probe.Passed, string(step))
 	}
 	var offer *catalog.Offer
 	if err == nil {
 		if offer, err = up.Offer(ctx); err != nil {
-			probe.Failed, probe.Reason = string(upstream.StepList), up.source.Scrub(junctor.AsError(err).Message)
+			probe.Failed, probe.Reason = string(upstream.StepList), up.scrub(junctor.AsError(err).Message)
 		}
 	}
 	if err != nil {

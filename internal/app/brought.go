@@ -27,6 +27,8 @@ type brought struct {
 	former []*connected // that were replaced, and whose calls have not all ended
 	notify func(catalog.Event)
 	kept   [sha256.Size]byte // of what was stored last
+
+	purse atomic.Pointer[purse] // of now; nil where callers have no credentials of their own
 }
 
 // connected is an upstream and the calls on it.
@@ -115,6 +117,8 @@ func (b *brought) put(next *connected) *connected {
 	b.mu.Lock()
 	former, notify := b.now, b.notify
 	b.now = next
+	next.up.purse.after(former.up.purse)
+	b.purse.Store(next.up.purse)
 	if former.up.Server != next.up.Server {
 		b.former = append(b.former, former)
 	}
@@ -204,6 +208,14 @@ func (b *brought) Do(ctx context.Context, req *catalog.Request, sink catalog.Sin
 
 // Secrets implements junctor.Keeper.
 func (b *brought) Secrets() []string { return b.current().up.source.Secrets() }
+
+// KeeperOf implements junctor.Keepers.
+func (b *brought) KeeperOf(p *junctor.Principal) junctor.Keeper {
+	if purse := b.purse.Load(); purse != nil {
+		return purse.keeperOf(p)
+	}
+	return b
+}
 
 // keeper stores what a server offers, and which tools it offers otherwise than
 // before. That is a convenience: a failure is logged, and the server goes on.

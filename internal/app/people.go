@@ -61,6 +61,7 @@ func (d directory) ChangeUser(ctx context.Context, tenant junctor.TenantID, id s
 		err = d.app.gateway.EndOf(context.WithoutCancel(ctx), func(q *junctor.Principal) bool {
 			return q.Tenant == tenant && q.Issuer == junctor.IssuerUser && q.Subject == id
 		})
+		d.app.servers.userChanged(tenant, id)
 	}
 	return u, err
 }
@@ -106,7 +107,11 @@ func (d directory) RemoveUser(ctx context.Context, p *junctor.Principal, id stri
 			return out, err
 		}
 	}
-	return out, d.DeleteUser(ctx, p.Tenant, id)
+	if err := d.DeleteUser(ctx, p.Tenant, id); err != nil { // their credentials go with them
+		return out, err
+	}
+	d.app.servers.userChanged(p.Tenant, id)
+	return out, nil
 }
 
 // usersChanged gives what is told of every change of users.

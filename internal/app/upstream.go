@@ -41,10 +41,23 @@ func (c clients) close() {
 // clientsFor gives the clients for a connection. A server that the operator put
 // on this machine may be reached while only this machine reaches us.
 func (s *servers) clientsFor(row *junctor.Server) clients {
-	if row.Trusted && s.app.cfg.Loopback() && namesLoopback(row.URL) {
+	if s.isLocal(row) {
 		return s.local
 	}
 	return s.public
+}
+
+// newClientsFor gives new ones under the same rules, with connections of their
+// own.
+func (s *servers) newClientsFor(row *junctor.Server) clients {
+	if s.isLocal(row) {
+		return s.app.newClients(loopback()...)
+	}
+	return s.app.newClients()
+}
+
+func (s *servers) isLocal(row *junctor.Server) bool {
+	return row.Trusted && s.app.cfg.Loopback() && namesLoopback(row.URL)
 }
 
 func namesLoopback(text string) bool {
@@ -91,6 +104,24 @@ type reached struct {
 	*upstream.Server
 	command *upstream.Command // nil for a URL
 	source  *credential.Source
+	purse   *purse // of a server whose users have credentials of their own; else nil
+}
+
+// Close ends the upstream, and the connections of its users.
+func (r reached) Close() {
+	r.Server.Close()
+	if r.purse != nil {
+		r.purse.close()
+	}
+}
+
+// scrub takes all credentials of the server away from a text.
+func (r reached) scrub(text string) string {
+	text = r.source.Scrub(text)
+	if r.purse != nil {
+		text = r.purse.scrub(text)
+	}
+	return text
 }
 
 // said is the last lines that the command complained.
@@ -98,7 +129,7 @@ func (r reached) said() []string {
 	if r.command == nil {
 		return nil
 	}
-	lines := strings.Split(strings.TrimRight(r.source.Scrub(r.command.Said()), "\n"), "\n")
+	lines := strings.Split(strings.TrimRight(r.scrub(r.command.Said()), "\n"), "\n")
 	if len(lines) == 1 && lines[0] == "" {
 		return nil
 	}
@@ -113,11 +144,15 @@ const saidLines = 50
 func (s *servers) connect(ctx context.Context, row *junctor.Server, literals func(context.Context) (credential.Set, error), known *catalog.Offer, isolated string) (reached, error) {
 	http := s.clientsFor(row)
 	source := credential.NewSource(row.Connection, literals, s.reader(), http.plain)
+	up := reached{source: source}
+	if row.PerUser() {
+		up.purse = newPurse(s, row)
+	}
 	o := upstream.Options{
 		ID: row.ID, Transport: upstream.Transport(row.Transport), Client: http.plain, Stream: http.stream,
 		Known: known, Isolation: row.Isolation, MaxSessions: row.MaxSessions, Isolated: isolated,
 		OnIsolated: func(string) { s.isolated(serverKey{row.Tenant, row.ID}) }, //nolint:contextcheck // it happens later
-		Scrub:      source.Scrub,
+		Scrub:      up.scrub,
 		Version:    s.app.version, Logger: s.app.log, MaxBytes: maxMessage,
 	}
 	if row.Transport == junctor.TransportStdio {
@@ -127,14 +162,32 @@ func (s *servers) connect(ctx context.Context, row *junctor.Server, literals fun
 		if o.URL, err = source.URL(ctx); err != nil {
 			return reached{}, err
 		}
-		o.Header, o.Refused = headerOf(source), source.Forget
+		o.Header, o.Refused = up.header, up.refused
+		if up.purse != nil {
+			o.Own = up.purse.own
+		}
 	}
-	up, err := upstream.New(o)
-	return reached{up, o.Command, source}, err
+	var err error
+	up.command = o.Command
+	up.Server, err = upstream.New(o)
+	return up, err
 }
 
-func headerOf(source *credential.Source) func(context.Context, *junctor.Principal) (http.Header, error) {
-	return func(ctx context.Context, _ *junctor.Principal) (http.Header, error) { return source.Header(ctx) }
+// header gives the credentials of a call; of what nobody calls for, and where
+// everybody has the same, the server's own.
+func (r reached) header(ctx context.Context, p *junctor.Principal) (http.Header, error) {
+	if r.purse == nil || p == nil {
+		return r.source.Header(ctx)
+	}
+	return r.purse.header(ctx, p)
+}
+
+func (r reached) refused(user string) {
+	if user == "" {
+		r.source.Forget()
+		return
+	}
+	r.purse.refused(user)
 }
 
 // bridge makes the backend of an endpoint that is no registered server, for one

@@ -16,8 +16,8 @@ import (
 )
 
 func (c *cli) serverCommand() *cobra.Command {
-	cmd := noun("server", "Add, list, show, test, switch and remove servers", "junctor server ls")
-	cmd.AddCommand(c.serverAdd(), c.serverProbe(), c.serverTest(), c.serverImport(), c.serverList(), c.serverShow(), c.serverRemove(),
+	cmd := noun("server", "Add, list, show, change, test, switch and remove servers", "junctor server ls")
+	cmd.AddCommand(c.serverAdd(), c.serverProbe(), c.serverTest(), c.serverImport(), c.serverSet(), c.serverCredential(), c.serverList(), c.serverShow(), c.serverRemove(),
 		c.serverSwitch("enable", "Switch a server on", junctor.StateActive),
 		c.serverSwitch("disable", "Switch a server off: its tools are not listed and cannot be called", junctor.StateInactive))
 	return cmd
@@ -67,7 +67,7 @@ func (c *cli) printServer(s admin.ServerDetail) error {
 		"id", s.ID, "title", s.Title, "mode", string(s.Mode), "state", string(s.State), "last error", s.LastError,
 		"transport", string(s.Transport), "url", s.URL, "command", shown(s.Command), "directory", s.Cwd, "auth", authOf(s.Auth),
 		"headers", strings.Join(slices.Sorted(maps.Keys(s.Headers)), ", "), "variables", strings.Join(slices.Sorted(maps.Keys(s.Env)), ", "),
-		"isolation", isolationOf(&s), "declared", s.Declared, "owner", s.Owner, "private", private, "created", moment(s.CreatedAt), "updated", moment(s.UpdatedAt),
+		"credentials", string(s.Credentials), "isolation", isolationOf(&s), "declared", s.Declared, "owner", s.Owner, "private", private, "created", moment(s.CreatedAt), "updated", moment(s.UpdatedAt),
 	}
 	if d := s.Diagnostics; d != nil {
 		facts = append(facts, "protocol", protocol(*d), "server", strings.TrimSpace(d.Name+" "+d.Release), "latency", latency(*d),

@@ -22,6 +22,7 @@ type newServer struct {
 	Cwd         string                      `json:"cwd,omitempty"`
 	Auth        *newAuth                    `json:"auth,omitempty"`
 	Headers     map[string]string           `json:"headers,omitempty"`
+	Credentials string                      `json:"credentials,omitempty"`
 	Isolation   string                      `json:"isolation,omitempty"`
 	MaxSessions int                         `json:"max_sessions,omitempty"`
 	TimeoutMS   int                         `json:"timeout_ms,omitempty"`
@@ -45,14 +46,15 @@ type serverFlags struct {
 	bearer, apiKey, apiKeyHeader, basic, password string
 	clientID, clientSecret, tokenURL, scope       string
 	headers, env                                  []string
-	cwd, transport, isolation, title              string
+	cwd, transport, credentials, isolation, title string
 	maxSessions                                   int
 	private, yes                                  bool
 }
 
 const whereSecrets = "@file, - for standard input, or where to read it each time: env:NAME, file:/path, cmd:program" //nolint:gosec // help
 
-func (f *serverFlags) add(cmd *cobra.Command) {
+// addAuth adds those that say how to prove who we are.
+func (f *serverFlags) addAuth(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.bearer, "bearer", "", "token for Authorization: Bearer, as "+whereSecrets)
 	flags.StringVar(&f.apiKey, "api-key", "", "key for a header of its own, as with --bearer")
@@ -64,13 +66,25 @@ func (f *serverFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.tokenURL, "token-url", "", "`URL` where --oauth-client gets its token")
 	flags.StringVar(&f.scope, "oauth-scope", "", "scope that --oauth-client asks for")
 	flags.StringArrayVar(&f.headers, "header", nil, "header to send, as `'Name: value'`; the value may be @file, - or a reference; may be given several times")
-	flags.StringArrayVar(&f.env, "env", nil, "variable of a command, as `NAME=value`; the value may be @file, - or a reference; may be given several times")
-	flags.StringVar(&f.cwd, "cwd", "", "working `directory` of a command")
-	flags.StringVar(&f.transport, "transport", "", "http, or sse for servers of 2024 (default what answers)")
+}
+
+// addShared adds those that say who uses it, and how.
+func (f *serverFlags) addShared(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.credentials, "credentials", "", "whose credentials calls are made with: shared (the server's own) or per-user (each user's own; the server's own are for its lists)")
 	flags.StringVar(&f.isolation, "isolation", "", "who shares a connection: shared, session (one for each client) or user (one for each key)")
 	flags.IntVar(&f.maxSessions, "max-sessions", 0, "connections, or processes of a command, at a time (default 128; 16 processes that are shared, 64 that are not)")
 	flags.StringVar(&f.title, "title", "", "what people call it")
 	flags.BoolVar(&f.private, "private", false, "only who adds it sees it")
+}
+
+func (f *serverFlags) add(cmd *cobra.Command) {
+	f.addAuth(cmd)
+	f.addShared(cmd)
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.env, "env", nil, "variable of a command, as `NAME=value`; the value may be @file, - or a reference; may be given several times")
+	flags.StringVar(&f.cwd, "cwd", "", "working `directory` of a command")
+	flags.StringVar(&f.transport, "transport", "", "http, or sse for servers of 2024 (default what answers)")
 	flags.BoolVarP(&f.yes, "yes", "y", false, "run the command without asking")
 }
 
@@ -117,7 +131,7 @@ func (c *cli) pairs(flag, sep string, lines []string) (map[string]string, error)
 
 // describe makes the body of a server out of words and flags.
 func (c *cli) describe(f *serverFlags, url string, command []string) (newServer, error) {
-	s := newServer{URL: url, Command: command, Cwd: f.cwd, Transport: f.transport, Isolation: f.isolation, MaxSessions: f.maxSessions, Title: f.title, Private: f.private}
+	s := newServer{URL: url, Command: command, Cwd: f.cwd, Transport: f.transport, Credentials: f.credentials, Isolation: f.isolation, MaxSessions: f.maxSessions, Title: f.title, Private: f.private}
 	var err error
 	if s.Headers, err = c.pairs("header", ":", f.headers); err != nil {
 		return s, err

@@ -103,7 +103,7 @@ func (d *document) server(m member) Server {
 	c := &junctor.Connection{}
 	s := Server{ID: m.key.Value, Where: d.at(m.key), connection: c}
 	path := "servers." + s.ID
-	var transport, isolation, mode string
+	var transport, isolation, credentials, mode string
 	d.object(m.value, path, fields{
 		"mode":         d.choice(&mode, string(junctor.ModeBYO)),
 		"title":        d.text(&s.Title),
@@ -116,12 +116,13 @@ func (d *document) server(m member) Server {
 		"cwd":          d.text(&c.Cwd),
 		"auth":         func(n *yaml.Node, path string) { c.Auth = d.auth(n, path) },
 		"headers":      d.names(&c.Headers, func(name string) error { return checkNames(one(name), nil) }),
+		"credentials":  d.choice(&credentials, string(junctor.CredentialsShared), string(junctor.CredentialsPerUser)),
 		"isolation":    d.choice(&isolation, string(junctor.IsolationShared), string(junctor.IsolationSession), string(junctor.IsolationUser)),
 		"max_sessions": d.number(&c.MaxSessions),
 		"timeout_ms":   d.number(&c.TimeoutMS),
 		"overrides":    d.overrides(&c.Overrides),
 	})
-	c.Transport, c.Isolation = junctor.Transport(transport), junctor.Isolation(isolation)
+	c.Transport, c.Isolation, c.Credentials = junctor.Transport(transport), junctor.Isolation(isolation), junctor.Credentials(credentials)
 	if c.Transport == "" {
 		c.Transport = junctor.TransportHTTP
 		if len(c.Command) > 0 {

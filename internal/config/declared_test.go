@@ -88,7 +88,7 @@ func TestServerProblems(t *testing.T) {
 		{"adhoc", "servers: {adhoc: {url: 'https://x'}}", `FILE:1:11: "adhoc" is the id of`},
 		{"twice", "servers:\n  a: {url: 'https://x'}\n  a: {url: 'https://x'}", `FILE:3:3: servers has "a" on line 2 already`},
 		{"unknown key", "servers:\n  a:\n    ulr: https://x", `FILE:3:5: unknown key "ulr" in servers.a; did you mean url?`},
-		{"far from any", "servers: {a: {zzzzzzzz: 1}}", `it may have auth, command, cwd`},
+		{"far from any", "servers: {a: {zzzzzzzz: 1}}", `it may have auth, command, credentials, cwd`},
 		{"a merge", "servers: {a: &a {url: 'https://x'}, b: {<<: *a}}", `has a key that is no plain name`},
 		{"null", "servers: {a: {url: }}", `servers.a.url has no value`},
 		{"neither", "servers: {a: {}}", `FILE:1:11: servers.a: the transports http and sse need a url`},
@@ -104,6 +104,8 @@ func TestServerProblems(t *testing.T) {
 		{"time", "servers: {a: {url: 'https://x', timeout_ms: 5s}}", `servers.a.timeout_ms must be a whole number`},
 		{"too long", "servers: {a: {url: 'https://x', timeout_ms: 99999999999}}", `timeout_ms is between`},
 		{"transport", "servers: {a: {url: 'https://x', transport: htpt}}", `must be one of http, sse, stdio; did you mean http?`},
+		{"credentials", "servers: {a: {url: 'https://x', credentials: per-usr}}", `did you mean per-user?`},
+		{"credentials of a command", "servers: {a: {command: [x], credentials: per-user}}", `a command has the same variables for everybody`},
 		{"mode", "servers: {a: {url: 'https://x', mode: builtin}}", `servers.a.mode must be one of bring-your-own`},
 		{"no type", "servers: {a: {url: 'https://x', auth: {token: canary}}}", `servers.a.auth has no type`},
 		{"two secrets", "servers: {a: {url: 'https://x', auth: {type: bearer, token: canary, secret: canary}}}", `one secret is wanted`},
@@ -145,12 +147,13 @@ func drawServers(t *rapid.T) []junctor.Server {
 		c := &s.Connection
 		c.MaxSessions = rapid.IntRange(0, 3).Draw(t, "sessions")
 		c.TimeoutMS = rapid.IntRange(0, 1000).Draw(t, "timeout")
+		c.Credentials = rapid.SampledFrom([]junctor.Credentials{"", "shared", "per-user"}).Draw(t, "credentials")
 		c.Isolation = rapid.SampledFrom([]junctor.Isolation{"", "shared", "session", "user"}).Draw(t, "isolation")
 		c.Overrides = rapid.MapOfN(text, rapid.Custom(func(t *rapid.T) junctor.Override {
 			return junctor.Override{Hide: rapid.Bool().Draw(t, "hide"), Name: text.Draw(t, "name"), Description: text.Draw(t, "description")}
 		}), 0, 3).Draw(t, "overrides")
 		if rapid.Bool().Draw(t, "stdio") {
-			c.Transport = junctor.TransportStdio
+			c.Transport, c.Credentials = junctor.TransportStdio, ""
 			word := rapid.Custom(func(t *rapid.T) string { return strings.ReplaceAll(text.Draw(t, "word"), "\x00", "") })
 			c.Command = append([]string{"x"}, rapid.SliceOfN(word, 0, 3).Draw(t, "args")...)
 			c.Cwd = word.Draw(t, "cwd")

@@ -27,6 +27,7 @@ type fileServer struct {
 	Env         map[string]string       `json:"env,omitempty"        yaml:"env,omitempty"`
 	Auth        *fileAuth               `json:"auth,omitempty"       yaml:"auth,omitempty"`
 	Headers     map[string]string       `json:"headers,omitempty"    yaml:"headers,omitempty"`
+	Credentials junctor.Credentials     `json:"credentials,omitempty" yaml:"credentials,omitempty"`
 	Isolation   junctor.Isolation       `json:"isolation,omitempty"  yaml:"isolation,omitempty"`
 	MaxSessions int                     `json:"max_sessions,omitempty" yaml:"max_sessions,omitempty"`
 	TimeoutMS   int                     `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty"`
@@ -76,7 +77,7 @@ func (d Declared) fileServers() map[string]fileServer {
 		c := s.Connection()
 		f := fileServer{
 			Title: s.Title, URL: c.URL, Command: c.Command, Cwd: c.Cwd, Env: c.Env, Headers: c.Headers,
-			Isolation: c.Isolation, MaxSessions: c.MaxSessions, TimeoutMS: c.TimeoutMS, Private: s.Private, Disabled: s.Disabled,
+			Credentials: c.Credentials, Isolation: c.Isolation, MaxSessions: c.MaxSessions, TimeoutMS: c.TimeoutMS, Private: s.Private, Disabled: s.Disabled,
 		}
 		if c.Transport == junctor.TransportSSE {
 			f.Transport = c.Transport

@@ -92,7 +92,9 @@ func rpcCode(c junctor.Code) (code, status int) {
 	case junctor.CodeInvalid, junctor.CodeNotFound:
 		return wire.CodeInvalidParams, http.StatusBadRequest
 	case junctor.CodeUnauthenticated:
-		return codeDenied, http.StatusUnauthorized
+		// It is a server that wants a credential. The caller's own was accepted at
+		// the door: a client that reads 401 would throw that one away.
+		return codeDenied, http.StatusOK
 	case junctor.CodeDenied:
 		return codeDenied, http.StatusForbidden
 	case junctor.CodeLimited:

@@ -98,7 +98,11 @@ func (g *Guard) finish(ctx context.Context, op *Op, call *junctor.Call, item cat
 	if aerr := g.o.Journal.Append(context.WithoutCancel(ctx), call); aerr != nil {
 		g.o.Logger.Error("the end of a call could not be recorded", "call", call.ID, "error", aerr)
 	}
-	call.Keeper, _ = item.Server.Backend.(junctor.Keeper)
+	if each, ok := item.Server.Backend.(junctor.Keepers); ok {
+		call.Keeper = each.KeeperOf(op.Principal)
+	} else {
+		call.Keeper, _ = item.Server.Backend.(junctor.Keeper)
+	}
 	g.o.Recorder.Record(call, op.Params, res.Body)
 	g.o.Meter.Observe(item.Shown, call.Status, call.Duration)
 	if e == nil {

@@ -91,8 +91,8 @@ func (t *Tenant) SetServerState(ctx context.Context, id string, state junctor.Se
 	return nil
 }
 
-// RemoveServer deletes a server for good and notes that it was removed, so that
-// EnsureBuiltin does not bring it back. not_found when the tenant has no such
+// RemoveServer deletes a server for good, with what users entered for it, and
+// notes that it was removed, so that EnsureBuiltin does not bring it back. not_found when the tenant has no such
 // server.
 func (t *Tenant) RemoveServer(ctx context.Context, id string) error {
 	err := t.s.tx(ctx, func(tx *sql.Tx) error {
@@ -105,6 +105,10 @@ func (t *Tenant) RemoveServer(ctx context.Context, id string) error {
 		}
 		if n == 0 {
 			return missing("there is no server %q", id)
+		}
+		if _, err := t.s.exec(ctx, tx, `DELETE FROM secrets WHERE tenant_id = ? AND name = ? AND owner LIKE ?`,
+			string(t.id), junctor.UserSecret(id), junctor.UserOwner("%")); err != nil {
+			return err
 		}
 		_, err = t.s.exec(ctx, tx, `INSERT INTO removed_servers (tenant_id, id, removed_at) VALUES (?, ?, ?)
 			ON CONFLICT (tenant_id, id) DO UPDATE SET removed_at = excluded.removed_at`,

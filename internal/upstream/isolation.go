@@ -28,7 +28,8 @@ const (
 // access is with what a link is opened.
 type access struct {
 	header      http.Header
-	credentials string // digest of header
+	credentials string // digest of header, and whose they are
+	owner       string // the user whose credentials they are; "" where they are everybody's
 	caps        []byte // as a legacy handshake declares them
 	who         string // whose the link is; "" is everybody's
 	client      string // of which client session; "" is of none
@@ -55,6 +56,10 @@ func (s *Server) access(ctx context.Context, p *junctor.Principal, c *catalog.Ca
 			return access{}, err
 		}
 		a.header, a.credentials = h, s.digest(h)
+	}
+	if s.o.Own != nil && p != nil {
+		a.owner = p.User
+		a.credentials += "\x00" + p.User
 	}
 	if a.nobody {
 		return a, nil
@@ -225,6 +230,19 @@ func (s *Server) EndSession(client string) {
 	defer s.mu.Unlock()
 	for _, sess := range s.sessions {
 		if sess.access.sole && sess.access.client == client {
+			delete(s.own, sess.keys[0])
+			s.retire(sess)
+		}
+	}
+}
+
+// EndUser ends the links that were opened with a user's own credentials: they
+// are others now, or none. Calls on them that still run come to their end first.
+func (s *Server) EndUser(user string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, sess := range s.sessions {
+		if user != "" && sess.owner == user {
 			delete(s.own, sess.keys[0])
 			s.retire(sess)
 		}

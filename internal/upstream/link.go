@@ -61,10 +61,22 @@ type opening struct {
 	declared []byte
 	// credentials are sent with every HTTP request of the link; nil is none.
 	credentials http.Header
+	// client and stream are the HTTP clients of the link; nil are those of all.
+	client, stream *http.Client
 	// most is how many processes the server may have, this one included; 0 is
 	// the usual number.
 	most int
 	// ambiguous is told when the server asked something that could have been
 	// any of several calls', and says whether any may answer. It may be nil.
 	ambiguous func() bool
+}
+
+// options are those of the server, with the link's own HTTP clients.
+func (op *opening) options(o *Options) *Options {
+	if op.client == nil {
+		return o
+	}
+	own := *o
+	own.Client, own.Stream = op.client, op.stream
+	return &own
 }

@@ -61,20 +61,20 @@ func (d *opener) open(ctx context.Context, op opening) (link, error) {
 		}
 		return l, err
 	case TransportSSE:
-		return openSSE(ctx, d.o, op)
+		return openSSE(ctx, op.options(d.o), op)
 	case TransportHTTP:
 	}
 	known, hello := d.knows()
 	switch known {
 	case mannerModern:
-		return newHTTPLink(d.o, hello, op, d.mirrors), nil
+		return newHTTPLink(op.options(d.o), hello, op, d.mirrors), nil
 	case mannerLegacy:
 		l, err := d.initialize(ctx, op)
 		if status := statusOf(err); status < 400 || status > 499 || inconclusive(err) {
 			return l, err
 		}
 	case mannerSSE:
-		l, err := openSSE(ctx, d.o, op)
+		l, err := openSSE(ctx, op.options(d.o), op)
 		if status := statusOf(err); status < 400 || status > 499 || inconclusive(err) {
 			return l, err
 		}
@@ -125,7 +125,7 @@ func (d *opener) probe(ctx context.Context, op opening) (link, error) {
 	default:
 		return nil, err
 	}
-	l, sseErr := openSSE(ctx, d.o, op)
+	l, sseErr := openSSE(ctx, op.options(d.o), op)
 	if sseErr != nil {
 		if junctor.CodeOf(sseErr) == junctor.CodeUnauthenticated {
 			return nil, sseErr
@@ -157,7 +157,7 @@ func (d *opener) discover(ctx context.Context, op opening) (link, error) {
 		ctx, cancel = context.WithDeadline(ctx, time.Now().Add(time.Until(deadline)/2))
 		defer cancel()
 	}
-	l := newHTTPLink(d.o, greeting{isModern: true, spoken: wire.Modern}, op, d.mirrors)
+	l := newHTTPLink(op.options(d.o), greeting{isModern: true, spoken: wire.Modern}, op, d.mirrors)
 	result, err := l.roundTrip(ctx, wire.MethodServerDiscover, d.o.discoverParams(), nil)
 	if err == nil {
 		if g, ok := readDiscover(result); ok {
@@ -172,7 +172,7 @@ func (d *opener) discover(ctx context.Context, op opening) (link, error) {
 
 // initialize is the legacy handshake.
 func (d *opener) initialize(ctx context.Context, op opening) (link, error) {
-	l := newHTTPLink(d.o, greeting{}, op, d.mirrors)
+	l := newHTTPLink(op.options(d.o), greeting{}, op, d.mirrors)
 	err := l.handshake(ctx, op.declared)
 	if err != nil {
 		_ = l.close() //nolint:contextcheck // it is told even when ctx has ended

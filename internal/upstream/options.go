@@ -36,8 +36,13 @@ type Options struct {
 	// It may be nil. Callers whose headers are equal share a link. It is asked for
 	// each call: it should remember.
 	Header func(ctx context.Context, p *junctor.Principal) (http.Header, error)
-	// Refused is told when the server did not take such credentials. It may be nil.
-	Refused func()
+	// Refused is told when the server did not take such credentials: those of a
+	// user where Own is set, and else "". It may be nil.
+	Refused func(user string)
+	// Own, where it is set, says that users have credentials of their own: no two
+	// share a link, whatever Header gives them, and each has the HTTP clients that
+	// it gives, and so connections. Lists are never read on a user's link.
+	Own func(user string) (client, stream *http.Client)
 
 	Command *Command // of TransportStdio
 

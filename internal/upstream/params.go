@@ -240,7 +240,7 @@ func (s *Server) failure(req *catalog.Request, err error) error {
 	if !own {
 		out := *junctor.AsError(err)
 		out.Message = s.o.Scrub(out.Message)
-		if out.Code == junctor.CodeUnauthenticated || out.Code == junctor.CodeDenied {
+		if out.Code == junctor.CodeUnauthenticated && s.o.Own == nil || out.Code == junctor.CodeDenied {
 			// It is our credentials that were refused, not the caller's.
 			return &junctor.Error{Code: junctor.CodeUpstream, Message: out.Message, Cause: &out}
 		}

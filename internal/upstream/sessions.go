@@ -22,6 +22,7 @@ const (
 // session is a link and who uses it.
 type session struct {
 	credentials string // which ones, as a digest
+	owner       string // the user whose they are; "" where they are everybody's
 	ready       chan struct{}
 	link        link  // once ready
 	err         error // once ready: why there is none
@@ -133,7 +134,7 @@ func (s *Server) begin(key string, a access) (*session, error) {
 	}
 	a = a.kept()
 	sess := &session{
-		keys: []string{key}, access: a, credentials: a.credentials, ready: make(chan struct{}), used: s.o.Now(), levels: levels{setting: make(chan struct{}, 1)},
+		keys: []string{key}, access: a, credentials: a.credentials, owner: a.owner, ready: make(chan struct{}), used: s.o.Now(), levels: levels{setting: make(chan struct{}, 1)},
 		asking: abilitiesOf(a.caps).any(),
 	}
 	s.sessions[key] = sess
@@ -158,11 +159,16 @@ func (s *Server) open() int {
 // openLink opens the link of a session.
 func (s *Server) openLink(sess *session, a access) {
 	begun := time.Now()
-	l, err := s.connect(s.ctx, opening{declared: a.caps, credentials: a.header, most: s.most(), ambiguous: s.ambiguous(sess, a)})
+	op := opening{declared: a.caps, credentials: a.header, most: s.most(), ambiguous: s.ambiguous(sess, a)}
+	if a.owner != "" {
+		op.client, op.stream = s.o.Own(a.owner)
+	}
+	l, err := s.connect(s.ctx, op)
 	if err != nil {
 		s.breaker.failed(a.credentials, err)
-		s.refused(err)
-		s.saw(nil, 0, err)
+		if !s.refused(a.owner, err) {
+			s.saw(nil, 0, err)
+		}
 		sess.err = err
 		close(sess.ready)
 		s.drop(sess)
@@ -187,7 +193,7 @@ func (s *Server) openLink(sess *session, a access) {
 		_ = s.subscribeLegacy(s.ctx, l, uri, true) // as before, or not at all
 	}
 	close(sess.ready)
-	if sess.asking {
+	if sess.asking && a.owner == "" {
 		s.jobs.start(func() { s.lookAround(s.ctx, l) })
 	}
 	s.wakeUp()
@@ -329,11 +335,16 @@ func (s *Server) tidy() {
 	}
 }
 
-// refused says so where err is that the server did not take our credentials.
-func (s *Server) refused(err error) {
-	if s.o.Refused != nil && junctor.CodeOf(err) == junctor.CodeUnauthenticated {
-		s.o.Refused()
+// refused says so where err is that the server did not take our credentials. It
+// gives whether they were a user's own, which says nothing about the server.
+func (s *Server) refused(owner string, err error) bool {
+	if junctor.CodeOf(err) != junctor.CodeUnauthenticated {
+		return false
 	}
+	if s.o.Refused != nil {
+		s.o.Refused(owner)
+	}
+	return owner != ""
 }
 
 // ended looks at how a request went: for the breaker, for the state, and for
@@ -345,8 +356,8 @@ func (s *Server) ended(sess *session, took time.Duration, err error) {
 		return
 	}
 	s.breaker.failed(sess.credentials, err)
-	s.refused(err)
-	if code := junctor.CodeOf(err); counts(err) || code == junctor.CodeUnauthenticated {
+	own := s.refused(sess.owner, err)
+	if code := junctor.CodeOf(err); counts(err) || code == junctor.CodeUnauthenticated && !own {
 		s.saw(sess.link, took, err)
 	}
 	if over(err) || junctor.CodeOf(err) == junctor.CodeUnauthenticated {

@@ -4,6 +4,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/store"
 )
 
 func serverTests() map[string]func(*trial) {
@@ -53,6 +54,28 @@ func serverTests() map[string]func(*trial) {
 			}
 			fails(t, st.SetServerState(t.Context(), "demo", "sleeping", ""), junctor.CodeInvalid)
 			fails(t, st.SetServerState(t.Context(), "nobody", junctor.StateActive, ""), junctor.CodeNotFound)
+		},
+		"servers/take along what users entered": func(t *trial) {
+			st := t.open().For(junctor.DefaultTenant)
+			_, err := st.AddServer(t.Context(), junctor.Server{ID: "notes", Mode: junctor.ModeBYO})
+			ok(t, err)
+			put := func(owner, name string) {
+				ok(t, st.PutSecret(t.Context(), store.Secret{SecretName: store.SecretName{Owner: owner, Name: name}, KeyID: "k"}))
+			}
+			for _, user := range []string{"u1", "u2"} {
+				put(junctor.UserOwner(user), junctor.UserSecret("notes"))
+				put(junctor.UserOwner(user), junctor.UserSecret("notes-2"))
+			}
+			put("agent:u1", junctor.UserSecret("notes"))
+			ok(t, st.RemoveServer(t.Context(), "notes"))
+			want := []store.SecretName{
+				{Owner: "agent:u1", Name: junctor.UserSecret("notes")},
+				{Owner: junctor.UserOwner("u1"), Name: junctor.UserSecret("notes-2")},
+				{Owner: junctor.UserOwner("u2"), Name: junctor.UserSecret("notes-2")},
+			}
+			if diff := cmp.Diff(want, must(st.SecretNames(t.Context()))(t)); diff != "" {
+				t.Errorf("left:\n%s", diff)
+			}
 		},
 		"servers/what was removed stays away": func(t *trial) {
 			first := t.open()
