@@ -126,6 +126,10 @@ POST /api/v1/tenants/{other}/key              401     403     403     403     20
 GET /api/v1/whoami                            401     200     200     200     200     200     200     403     200
 
 GET /api/v1/me                                401     200     200     200     200     200     200     403     200
+GET /api/v1/me/credentials                    401     403     403     200     200     403     200     403     200
+GET /api/v1/servers/{personal}/credentials/me 401     403     403     200     200     403     200     403     200
+PUT /api/v1/servers/{personal}/credentials/me 401     403     403     200     200     403     200     403     403
+DELETE /api/v1/servers/{personal}/credentials/me 401     403     403     204     204     403     204     403     403
 PUT /api/v1/me/sources                        401     403     200     200     200     403     200     403     403
 PUT /api/v1/me/password                       401     403     204     204     204     403     204     403     403
 
@@ -193,25 +197,26 @@ func bodies() map[string]string {
 		"POST /mcp/a/{agent}/call (endpoint)": endpoint,
 		"POST /messages":                      list,
 
-		"POST /api/v1/servers":                  `{"id":"NEW","url":"PEER"}`,
-		"POST /api/v1/servers/probe":            `{"url":"PEER"}`,
-		"PATCH /api/v1/servers/{server}":        `{"title":"` + within + `"}`,
-		"POST /api/v1/tools/{tool}/call":        `{"arguments":{"nonce":"n"}}`,
-		"PUT /api/v1/tools/{tool}/tag":          `{"roles":["General"]}`,
-		"POST /api/v1/agents":                   `{"name":"NEW"}`,
-		"PATCH /api/v1/agents/{agent}":          `{"title":"` + within + `"}`,
-		"POST /api/v1/keys":                     `{"name":"x","scopes":["tools:read"]}`,
-		"POST /api/v1/keys (stronger)":          `{"name":"x","scopes":["admin"]}`,
-		"POST /api/v1/keys/{key}/rotate":        `{}`,
-		"POST /api/v1/users":                    `{"name":"NEW"}`,
-		"PATCH /api/v1/users/{user}":            `{"tier":"pro"}`,
-		"PUT /api/v1/users/{user}/password":     `{"password":"a fine long password"}`,
-		"POST /api/v1/tenants":                  `{"id":"NEW"}`,
-		"PUT /api/v1/me/sources":                `{"sources":"both"}`,
-		"PUT /api/v1/me/password":               `{"password":"a fine long password"}`,
-		"PATCH /api/v1/limits":                  `{}`,
-		"PUT /api/v1/secrets/{server}/{secret}": `{"value":"` + within + `"}`,
-		"POST /api/v1/apply":                    `{"servers":{},"dry_run":true}`,
+		"POST /api/v1/servers":                          `{"id":"NEW","url":"PEER"}`,
+		"POST /api/v1/servers/probe":                    `{"url":"PEER"}`,
+		"PATCH /api/v1/servers/{server}":                `{"title":"` + within + `"}`,
+		"POST /api/v1/tools/{tool}/call":                `{"arguments":{"nonce":"n"}}`,
+		"PUT /api/v1/tools/{tool}/tag":                  `{"roles":["General"]}`,
+		"POST /api/v1/agents":                           `{"name":"NEW"}`,
+		"PATCH /api/v1/agents/{agent}":                  `{"title":"` + within + `"}`,
+		"POST /api/v1/keys":                             `{"name":"x","scopes":["tools:read"]}`,
+		"POST /api/v1/keys (stronger)":                  `{"name":"x","scopes":["admin"]}`,
+		"POST /api/v1/keys/{key}/rotate":                `{}`,
+		"POST /api/v1/users":                            `{"name":"NEW"}`,
+		"PATCH /api/v1/users/{user}":                    `{"tier":"pro"}`,
+		"PUT /api/v1/users/{user}/password":             `{"password":"a fine long password"}`,
+		"POST /api/v1/tenants":                          `{"id":"NEW"}`,
+		"PUT /api/v1/servers/{personal}/credentials/me": `{"auth":{"type":"bearer","token":"t"}}`,
+		"PUT /api/v1/me/sources":                        `{"sources":"both"}`,
+		"PUT /api/v1/me/password":                       `{"password":"a fine long password"}`,
+		"PATCH /api/v1/limits":                          `{}`,
+		"PUT /api/v1/secrets/{server}/{secret}":         `{"value":"` + within + `"}`,
+		"POST /api/v1/apply":                            `{"servers":{},"dry_run":true}`,
 	}
 }
 

@@ -144,6 +144,12 @@ func (s *scene) thing(kind string, fresh bool) string {
 			return "books"
 		}
 		return s.add("POST", "/servers", fmt.Sprintf(`{"id":%q,"url":%q}`, s.name(), s.peer)).ID
+	case "personal": // is called with the credentials of each user
+		id := s.add("POST", "/servers", fmt.Sprintf(`{"id":%q,"url":%q,"credentials":"per-user"}`, s.name(), s.peer)).ID
+		for _, who := range []string{"dev", "admin", "login"} {
+			s.expect(200, "PUT", "/api/v1/servers/"+id+"/credentials/me", `{"auth":{"type":"bearer","token":"t"}}`, append([]string{"Authorization:"}, s.callers[who]...)...)
+		}
+		return id
 	case "agent":
 		if !fresh {
 			return "clerk"
