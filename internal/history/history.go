@@ -49,15 +49,15 @@ type Options struct {
 	// Max is how many bytes are kept of the parameters and of the result, each.
 	// 0 is 4 KiB; below 0 nothing of either is kept.
 	Max int
-	// Queue is how many calls may wait to be written; 0 is 3072.
+	// Queue is how many calls may wait to be written; 0 is 2048.
 	Queue int
 }
 
 const (
 	defaultMax   = 4 << 10
 	leastMax     = 256 // less has no room for a marker and a few words
-	defaultQueue = 3 << 10
-	queueBytes   = 3 << 20 // that may wait to be written: under load it is the most that an instance holds
+	defaultQueue = 2 << 10
+	queueBytes   = 2 << 20 // that may wait to be written: under load it is the most that an instance holds
 	batchSize    = 512
 	batchBytes   = 2 << 20 // of payloads; the last call of a batch may exceed it
 	batchAfter   = 50 * time.Millisecond
@@ -130,24 +130,24 @@ func New(o Options) (*History, error) {
 // Record notes a call that ended, or was refused, with the whole of what was
 // said. It never waits and keeps nothing of its arguments.
 func (h *History) Record(c *junctor.Call, params, result []byte) {
+	p, r := min(len(params), h.window), min(len(result), h.window)
+	size := int64(p + r)
+	if h.closing.Load() || len(h.queue) == cap(h.queue) || h.bytes.Load()+size > queueBytes {
+		h.drop(c) // before anything of it was copied
+		return
+	}
 	e, _ := h.pool.Get().(*entry)
 	e.call = *c
-	p, r := min(len(params), h.window), min(len(result), h.window)
 	e.buf = slices.Grow(e.buf[:0], p+r)
 	e.buf = append(append(e.buf, params[:p]...), result[:r]...)
 	e.params, e.sizeP, e.sizeR, e.cutP, e.cutR = p, len(params), len(result), p < len(params), r < len(result)
-
-	size := int64(len(e.buf))
-	if h.closing.Load() || h.bytes.Add(size) > queueBytes {
-		h.bytes.Add(-size)
-		h.drop(e)
-		return
-	}
+	h.bytes.Add(size)
 	select {
 	case h.queue <- e:
-	default:
+	default: // others were quicker
 		h.bytes.Add(-size)
-		h.drop(e)
+		h.pool.Put(e)
+		h.drop(c)
 		return
 	}
 	// Waking the writer costs more than all of the above, so only the first
@@ -161,10 +161,9 @@ func (h *History) Record(c *junctor.Call, params, result []byte) {
 }
 
 // drop gives up the payload of a call, and counts it.
-func (h *History) drop(e *entry) {
+func (h *History) drop(c *junctor.Call) {
 	h.dropped.Add(1)
-	h.missed.add(&e.call)
-	h.pool.Put(e)
+	h.missed.add(c)
 }
 
 // Dropped is how many calls had to be dropped since the start.

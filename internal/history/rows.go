@@ -7,7 +7,7 @@ import (
 )
 
 // rowsSize is how many bytes of rows go into one statement, and a row more.
-const rowsSize = 1 << 20
+const rowsSize = 256 << 10
 
 // rows gathers rows as JSON, lists in a list, that Dialect.SelectRows reads: one
 // parameter for many rows, as one for every value costs more than the insert.
