@@ -21,15 +21,15 @@ const upgradeStdio = "mcp-stdio"
 // operator's socket is open, so that the process of a second client finds this
 // one instead of an occupied data directory.
 func (a *App) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, key string) error {
-	p := a.identity.Local()
+	who := func() (*junctor.Principal, error) { return a.identity.Local(), nil }
 	if key != "" {
-		var err error
-		if p, err = a.identity.Token(key); err != nil {
+		who = func() (*junctor.Principal, error) { return a.identity.Token(key) }
+		if _, err := who(); err != nil {
 			return err
 		}
 	}
 	if a.listening.Load() != nil { // Run has the socket
-		return a.gateway.ServeStdio(ctx, p, in, out)
+		return a.gateway.ServeStdio(ctx, who, in, out)
 	}
 	sock, err := a.listenSocket(ctx)
 	if err != nil {
@@ -38,7 +38,7 @@ func (a *App) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, key s
 	local := a.localServer(a.mux())
 	served := make(chan error, 1)
 	go func() { served <- local.Serve(sock) }()
-	err = a.gateway.ServeStdio(ctx, p, in, out)
+	err = a.gateway.ServeStdio(ctx, who, in, out)
 	a.gateway.Close()
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
@@ -52,8 +52,8 @@ func (a *App) relay(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	p, err := a.authenticate(r)
-	if err != nil {
+	who := func() (*junctor.Principal, error) { return a.authenticate(r) }
+	if _, err := who(); err != nil {
 		http.Error(w, junctor.AsError(err).Message, http.StatusUnauthorized)
 		return
 	}
@@ -66,7 +66,7 @@ func (a *App) relay(w http.ResponseWriter, r *http.Request) {
 	if _, err := io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+upgradeStdio+"\r\n\r\n"); err != nil {
 		return
 	}
-	_ = a.gateway.ServeStdio(context.WithoutCancel(r.Context()), p, buf, conn)
+	_ = a.gateway.ServeStdio(context.WithoutCancel(r.Context()), who, buf, conn)
 }
 
 // RelayStdio joins a pair of streams to the instance behind a socket. It answers

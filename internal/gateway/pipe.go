@@ -19,7 +19,7 @@ const maxPipeCalls = 128
 // may come over it.
 type pipe struct {
 	g     *Gateway
-	p     *junctor.Principal
+	p     *junctor.Principal // as it was when the pipe was opened; each message comes with who it is by then
 	door  junctor.Door
 	write func(message []byte) error
 

@@ -4,17 +4,19 @@ import (
 	"bytes"
 	"context"
 
+	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// receive handles one message. It returns when the next may be read; requests go
-// on in the background. It keeps no part of body.
-func (c *pipe) receive(body []byte) {
+// receive handles one message of p, who is the pipe's party as it may act now. It
+// returns when the next may be read; requests go on in the background. It keeps
+// no part of body.
+func (c *pipe) receive(p *junctor.Principal, body []byte) {
 	if wire.IsBatch(body) && c.batches() {
 		body = bytes.Clone(body)
 		c.background(func() {
-			if answer := c.g.answering(nil, func() []byte { return c.batch(body) }); answer != nil {
+			if answer := c.g.answering(nil, func() []byte { return c.batch(p, body) }); answer != nil {
 				c.send(answer)
 			}
 		})
@@ -27,7 +29,7 @@ func (c *pipe) receive(body []byte) {
 	}
 	switch {
 	case m.Kind == wire.Request:
-		c.request(m)
+		c.request(p, m)
 	case m.Kind == wire.Notification && m.Method == wire.NoteInitialized:
 		c.pumps.Do(c.startPump)
 	default:
@@ -35,7 +37,7 @@ func (c *pipe) receive(body []byte) {
 	}
 }
 
-func (c *pipe) request(m *wire.Message) {
+func (c *pipe) request(p *junctor.Principal, m *wire.Message) {
 	if m.Method == wire.MethodInitialize {
 		c.send(c.initialize(m))
 		return
@@ -45,7 +47,7 @@ func (c *pipe) request(m *wire.Message) {
 	c.background(func() {
 		defer cancel()
 		defer c.s.done(m.ID, run)
-		answer := c.g.answering(m.ID, func() []byte { return c.answer(ctx, m) })
+		answer := c.g.answering(m.ID, func() []byte { return c.answer(ctx, p, m) })
 		if answer != nil && ctx.Err() == nil { // one who cancelled wants no answer
 			c.send(answer)
 		}
@@ -66,9 +68,9 @@ func (c *pipe) background(f func()) {
 }
 
 // batch answers a batch; nil when nothing in it has an answer.
-func (c *pipe) batch(body []byte) []byte {
+func (c *pipe) batch(p *junctor.Principal, body []byte) []byte {
 	answer, err := answerBatch(body, func(m *wire.Message) []byte {
-		return c.g.batched(c.ctx, c.p, c.door, catalog.View{}, c.s, m)
+		return c.g.batched(c.ctx, p, c.door, catalog.View{}, c.s, m)
 	})
 	if err != nil {
 		return wire.AppendError(nil, nil, asFault(err, false, "").wire)
@@ -84,9 +86,9 @@ func (c *pipe) batches() bool {
 }
 
 // answer runs a request of either era; nil when it has answered already.
-func (c *pipe) answer(ctx context.Context, m *wire.Message) []byte {
+func (c *pipe) answer(ctx context.Context, p *junctor.Principal, m *wire.Message) []byte {
 	if m.HasMetaVersion || m.Method == wire.MethodServerDiscover {
-		return c.answerModern(ctx, m)
+		return c.answerModern(ctx, p, m)
 	}
 	c.mu.Lock()
 	ready := c.ready
@@ -94,13 +96,13 @@ func (c *pipe) answer(ctx context.Context, m *wire.Message) []byte {
 	if !ready && m.Method != wire.MethodPing {
 		return wire.AppendError(nil, m.ID, &wire.Error{Code: wire.CodeInvalidRequest, Message: "send initialize first, or name a protocol version in params._meta"})
 	}
-	x := c.g.legacyExchange(c.p, c.door, catalog.View{}, m, c.s)
+	x := c.g.legacyExchange(p, c.door, catalog.View{}, m, c.s)
 	x.out = c
 	answer, _ := x.answerLegacy(ctx, nil)
 	return answer
 }
 
-func (c *pipe) answerModern(ctx context.Context, m *wire.Message) []byte {
+func (c *pipe) answerModern(ctx context.Context, p *junctor.Principal, m *wire.Message) []byte {
 	e := checkModern(m)
 	if e == nil {
 		e = checkVersion(m.MetaVersion)
@@ -108,7 +110,7 @@ func (c *pipe) answerModern(ctx context.Context, m *wire.Message) []byte {
 	if e != nil {
 		return wire.AppendError(nil, m.ID, e)
 	}
-	x := c.g.modernExchange(c.p, c.door, catalog.View{}, m, c)
+	x := c.g.modernExchange(p, c.door, catalog.View{}, m, c)
 	x.caller.Session = c.s.id
 	if m.Method == wire.MethodSubscriptionsListen {
 		want, err := x.wanted()

@@ -114,5 +114,5 @@ func (g *Gateway) serveMessages(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.WriteHeader(http.StatusAccepted)
-	c.receive(in.body) //nolint:contextcheck // what it starts belongs to the other half
+	c.receive(p, in.body) //nolint:contextcheck // what it starts belongs to the other half
 }

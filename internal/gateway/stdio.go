@@ -13,9 +13,15 @@ import (
 // ServeStdio speaks MCP over a pair of byte streams, one message a line, as a
 // host that starts a process does. It returns when in ends or ctx does. What
 // still runs has a moment to answer when in has ended, and is cancelled then.
-func (g *Gateway) ServeStdio(ctx context.Context, p *junctor.Principal, in io.Reader, out io.Writer) error {
+// who says whose the client is, and is asked again for each message: what its
+// party may do changes, and a credential that is good no more ends it.
+func (g *Gateway) ServeStdio(ctx context.Context, who func() (*junctor.Principal, error), in io.Reader, out io.Writer) error {
 	if !g.o.Doors.Stdio {
 		return junctor.Errorf(junctor.CodeNotFound, "the stdio door is switched off in the configuration")
+	}
+	p, err := who()
+	if err != nil {
+		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -30,7 +36,7 @@ func (g *Gateway) ServeStdio(ctx context.Context, p *junctor.Principal, in io.Re
 
 	lines := wire.NewLineReader(in, int(g.o.MaxBody))
 	read := make(chan error, 1)
-	go func() { read <- c.readLines(lines) }() //nolint:contextcheck // the pipe holds the context of what it starts
+	go func() { read <- c.readLines(who, lines) }() //nolint:contextcheck // the pipe holds the context of what it starts
 	select {
 	case err := <-read:
 		if err == nil {
@@ -46,7 +52,7 @@ func (g *Gateway) ServeStdio(ctx context.Context, p *junctor.Principal, in io.Re
 // than a host waits before it kills the process.
 const drainFor = 1500 * time.Millisecond
 
-func (c *pipe) readLines(lines *wire.LineReader) error {
+func (c *pipe) readLines(who func() (*junctor.Principal, error), lines *wire.LineReader) error {
 	for {
 		line, err := lines.Next()
 		switch {
@@ -57,7 +63,12 @@ func (c *pipe) readLines(lines *wire.LineReader) error {
 		case err != nil:
 			return err
 		case len(line) > 0:
-			c.receive(line)
+			p, err := who()
+			if err != nil {
+				c.cancel() // what runs on it ends too
+				return err
+			}
+			c.receive(p, line)
 		}
 	}
 }

@@ -1,0 +1,189 @@
+package people
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/junctor-mcp/junctor/internal/app"
+	"github.com/junctor-mcp/junctor/internal/testkit"
+)
+
+const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+
+// wire is a client on a pair of streams.
+type wire struct {
+	in    *io.PipeWriter
+	out   *bufio.Reader
+	ended chan struct{} // closed when the instance has let go of it
+}
+
+// stdio connects a client as junctor stdio does: through the socket of a running
+// instance, or inside the process.
+func stdio(t *testing.T, i *testkit.Instance, key string, relayed bool) *wire {
+	t.Helper()
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	w := &wire{inW, bufio.NewReader(outR), make(chan struct{})}
+	go func() {
+		defer close(w.ended)
+		if relayed {
+			_ = app.RelayStdio(t.Context(), filepath.Join(i.Dir, app.SocketName), inR, outW, key)
+		} else {
+			_ = i.App.ServeStdio(t.Context(), inR, outW, key)
+		}
+		_ = outW.Close()
+	}()
+	t.Cleanup(func() { _ = inW.Close(); _ = outR.Close() })
+	return w
+}
+
+// call calls the echo over the wire; it is io.EOF where the instance has ended it.
+func (w *wire) call() (string, error) {
+	if _, err := fmt.Fprintf(w.in, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"demo__echo","arguments":{"text":"hello"},%s}}`+"\n", meta); err != nil {
+		return "", io.EOF
+	}
+	return w.out.ReadString('\n')
+}
+
+func (w *wire) over(t *testing.T) {
+	t.Helper()
+	select {
+	case <-w.ended:
+	case <-time.After(20 * time.Second):
+		t.Error("it is still open")
+	}
+}
+
+// Whatever was opened with a key ends with it, on every door; what another key
+// of the same user opened goes on.
+func TestRevokedKeyEndsWhatIsOpen(t *testing.T) {
+	t.Parallel()
+	i := start(t, nil)
+	_, other := member(t, i, "ann", "developer", "tools:read,tools:call")
+	made := ask(t, i, "POST", "/keys", `{"name":"going","user":"ann","scopes":["tools:read","tools:call"]}`, 201)
+	type open struct {
+		over func() error // waits for the end
+	}
+	reading := func(method, path, body string, key string, header ...string) open {
+		ctx, cancel := context.WithCancel(t.Context())
+		t.Cleanup(cancel)
+		resp := i.Open(ctx, t, method, path, body, append(header, as(key))...)
+		t.Cleanup(func() { _ = resp.Body.Close() })
+		if resp.StatusCode != http.StatusOK {
+			t.Fatalf("%s %s: %d", method, path, resp.StatusCode)
+		}
+		return open{func() error {
+			done := make(chan error, 1)
+			go func() { _, err := io.Copy(io.Discard, resp.Body); done <- err }()
+			select {
+			case <-done: // the end, or a cut
+				return nil
+			case <-time.After(20 * time.Second):
+				return errors.New("it is still open")
+			}
+		}}
+	}
+	doors := func(key string) map[string]open {
+		hello := i.Do(t, "POST", "/mcp", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`, as(key))
+		session := "Mcp-Session-Id: " + hello.Header.Get("Mcp-Session-Id")
+		out := map[string]open{
+			"/sse":   reading("GET", "/sse", "", key),
+			"legacy": reading("GET", "/mcp", "", key, session, "Accept: text/event-stream"),
+			"modern": reading("POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},`+meta+`}}`, key,
+				"MCP-Protocol-Version: 2026-07-28", "Mcp-Method: subscriptions/listen"),
+		}
+		for name, relayed := range map[string]bool{"stdio": false, "stdio, through the socket": true} {
+			w := stdio(t, i, key, relayed)
+			if got, err := w.call(); err != nil || !strings.Contains(got, "hello") {
+				t.Fatalf("%s: %v %s", name, err, got)
+			}
+			out[name] = open{func() error {
+				w.over(t)
+				return nil
+			}}
+		}
+		return out
+	}
+	going := doors(made.Key)
+	stays := stdio(t, i, other, true)
+	if _, err := stays.call(); err != nil {
+		t.Fatal(err)
+	}
+	ask(t, i, "DELETE", "/keys/"+made.ID, "", 204)
+	for name, o := range going {
+		if err := o.over(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if got, err := stays.call(); err != nil || !strings.Contains(got, "hello") {
+		t.Errorf("another key of the same user: %v %s", err, got)
+	}
+}
+
+// What is open is judged by what holds now: a role that was taken, and a key
+// whose time has come, count on a connection that was opened before.
+func TestOpenConnectionsFollow(t *testing.T) {
+	t.Parallel()
+	i := start(t, nil)
+	id, key := member(t, i, "ann", "developer", "tools:read,tools:call")
+	for _, relayed := range []bool{false, true} {
+		w := stdio(t, i, key, relayed)
+		if got, err := w.call(); err != nil || !strings.Contains(got, "hello") {
+			t.Fatalf("%v %s", err, got)
+		}
+		ask(t, i, "PATCH", "/users/"+id, `{"role":"viewer"}`, 200)
+		if got, err := w.call(); err != nil || !strings.Contains(got, "tools:call") || strings.Contains(got, "hello") {
+			t.Errorf("a viewer calls: %v %s", err, got)
+		}
+		ask(t, i, "PATCH", "/users/"+id, `{"role":"developer"}`, 200)
+		if got, err := w.call(); err != nil || !strings.Contains(got, "hello") {
+			t.Errorf("a developer again: %v %s", err, got)
+		}
+	}
+	// On HTTP+SSE, each message may come with another key of the party.
+	reads := ask(t, i, "POST", "/keys", `{"name":"reads","user":"ann","scopes":["tools:read"]}`, 201).Key
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	stream := i.Open(ctx, t, "GET", "/sse", "", as(key))
+	defer stream.Body.Close()
+	events := bufio.NewReader(stream.Body)
+	next := func() string {
+		for {
+			line, err := events.ReadString('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			if data, ok := strings.CutPrefix(line, "data: "); ok {
+				return strings.TrimSpace(data)
+			}
+		}
+	}
+	at := next()
+	for who, want := range map[string]string{key: "hello", reads: "tools:call"} {
+		body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"demo__echo","arguments":{"text":"hello"},%s}}`, meta)
+		if r := i.Do(t, "POST", at, body, as(who)); r.Status != http.StatusAccepted {
+			t.Fatalf("%d %s", r.Status, r.Body)
+		}
+		if got := next(); !strings.Contains(got, want) {
+			t.Errorf("want %s: %s", want, got)
+		}
+	}
+	short := ask(t, i, "POST", "/keys", `{"name":"short","user":"ann","scopes":["tools:call"],"expires_at":"`+time.Now().Add(2*time.Second).UTC().Format(time.RFC3339Nano)+`"}`, 201)
+	w := stdio(t, i, short.Key, true)
+	if got, err := w.call(); err != nil || !strings.Contains(got, "hello") {
+		t.Fatalf("%v %s", err, got)
+	}
+	time.Sleep(2100 * time.Millisecond)
+	if got, err := w.call(); err == nil {
+		t.Errorf("an expired key calls: %s", got)
+	}
+	w.over(t)
+}
