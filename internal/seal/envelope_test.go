@@ -20,11 +20,13 @@ func newKeyring(t testing.TB) *seal.Keyring {
 	return k
 }
 
-// Whatever bytes go in come out, at their own place only.
-func TestEncryptionRoundTrip(t *testing.T) {
+// Property 6: whatever bytes go in come out, at their own place only.
+func TestProperty6EncryptionRoundTrip(t *testing.T) {
 	t.Parallel()
 	k, other := newKeyring(t), newKeyring(t)
+	n := 0
 	rapid.Check(t, func(t *rapid.T) {
+		n++
 		plaintext := rapid.SliceOf(rapid.Byte()).Draw(t, "plaintext")
 		tenant := junctor.TenantID(rapid.String().Draw(t, "tenant"))
 		record, field := rapid.String().Draw(t, "record"), rapid.String().Draw(t, "field")
@@ -78,4 +80,5 @@ func TestEncryptionRoundTrip(t *testing.T) {
 		cut := rapid.IntRange(0, len(sealed.Ciphertext)-1).Draw(t, "cut")
 		refused("cut", k, tenant, record, field, seal.Sealed{KeyID: sealed.KeyID, WrappedKey: sealed.WrappedKey, Ciphertext: sealed.Ciphertext[:cut]})
 	})
+	t.Logf("figure: property 6: %d secrets sealed and opened, none elsewhere or with a bit changed", n)
 }

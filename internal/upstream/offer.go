@@ -228,7 +228,11 @@ func (p *pager) pages(ctx context.Context, method, list, key string, add func(st
 			return err
 		}
 		p.freshness(result)
-		for raw := range wire.Elements(wire.Get(result, list)) {
+		items := wire.Get(result, list)
+		if len(items) > 0 && items[0] != '[' && !wire.IsNull(items) { // absent and null are what some make of none
+			return junctor.Errorf(junctor.CodeUpstream, "server %s answers %s with %q that are no list", p.s.o.ID, method, list)
+		}
+		for raw := range wire.Elements(items) {
 			name, ok := wire.String(wire.Get(raw, key))
 			if _, twice := seen[name]; !ok || name == "" || twice {
 				p.s.o.Logger.Warn("an item of a server's list was left out: it has no name, or another's", "server", p.s.o.ID, "list", list, "name", p.s.o.said(name))

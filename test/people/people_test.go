@@ -124,11 +124,14 @@ func sourcesStay(t *testing.T, s testkit.Settings) {
 			}
 		}
 	}
+	n, restarts := 0, 1
 	rapid.Check(t, func(rt *rapid.T) {
+		n++
 		name := rapid.SampledFrom([]string{"ann", "bob"}).Draw(rt, "user")
 		chosen[name] = rapid.SampledFrom([]junctor.Sources{junctor.SourcesGenerated, junctor.SourcesBYO, junctor.SourcesBoth}).Draw(rt, "sources")
 		ask(t, i, "PUT", "/me/sources", `{"sources":"`+string(chosen[name])+`"}`, 200, as(keys[name]))
 		if rapid.IntRange(0, 19).Draw(rt, "restart") == 0 {
+			restarts++
 			i.Stop()
 			i = start(t, settings)
 		}
@@ -137,6 +140,7 @@ func sourcesStay(t *testing.T, s testkit.Settings) {
 	i.Stop()
 	i = start(t, settings)
 	rapid.Check(t, hold)
+	t.Logf("figure: property 1 on %s: %d choices of sources, each in force at once and after %d restarts", t.Name()[strings.LastIndex(t.Name(), "/")+1:], n, restarts)
 }
 
 // While keys of all kinds are rotated, no call fails: not with the former token
