@@ -45,14 +45,16 @@ type patient struct {
 	running func(context.Context) (address string, err error) // asks the instance on this data directory
 	open    func(context.Context) error                       // opens the database, and closes it
 	file    func(context.Context) (admin.FileState, error)    // asks the instance for its settings file
+	exposed func(context.Context, bool) (*exposure, error)    // what decides how safe it is, asked of the instance where one runs
 	now     time.Time
 }
 
 func (c *cli) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check that an instance can run here, or does", Example: "  junctor doctor --format json", Args: cobra.NoArgs,
-		Long: "Check settings, data directory, files, database, port, address, clock and disk, and whether the running\n" +
-			"instance answers. Every check is printed; the command exits 1 if any fails.",
+		Long: "Check settings, data directory, files, database, port, address, clock and disk, whether the running\n" +
+			"instance answers, and what is unsafe about it: its own settings count where one runs. Every check is\n" +
+			"printed, with what to do; the command exits 1 if any fails.",
 		RunE: run(func(cmd *cobra.Command, _ []string) error {
 			findings := []finding{}
 			p, first := c.patient(cmd)
@@ -81,9 +83,9 @@ func (c *cli) printFindings(findings []finding) error {
 	} else {
 		colours := map[verdict]string{good: green, warning: yellow, bad: red}
 		for _, f := range findings {
-			fmt.Fprintf(c.out, "%s  %-9s  %s\n", c.paint(colours[f.State], fmt.Sprintf("%-4s", f.State)), f.Check, cell(f.Detail))
+			fmt.Fprintf(c.out, "%s  %-11s  %s\n", c.paint(colours[f.State], fmt.Sprintf("%-4s", f.State)), f.Check, cell(f.Detail))
 			if f.Fix != "" {
-				fmt.Fprintf(c.out, "      %-9s  %s\n", "", f.Fix)
+				fmt.Fprintf(c.out, "      %-11s  %s\n", "", f.Fix)
 			}
 		}
 	}
@@ -96,10 +98,18 @@ func (c *cli) printFindings(findings []finding) error {
 // examine makes every check, whatever the others found.
 func (p *patient) examine(ctx context.Context) []finding {
 	address, err := p.running(ctx)
-	return []finding{
-		p.directory(), p.files(), p.database(ctx), p.instance(address, err), p.settingsFile(ctx, address),
-		p.port(ctx, address), p.bind(), p.clock(), p.disk(),
+	e, unknown := p.exposed(ctx, address != "")
+	if unknown != nil {
+		e = &exposure{}
 	}
+	found := []finding{
+		p.directory(), p.files(), p.database(ctx), p.instance(address, err), p.settingsFile(ctx, address),
+		p.port(ctx, address), p.bind(e), p.clock(), p.disk(),
+	}
+	if unknown != nil {
+		return append(found, finding{"safety", bad, unknown.Error(), "junctor doctor asks the instance through its socket: is it of this version?"})
+	}
+	return append(found, e.judge(p.dataDir)...)
 }
 
 // directory must be there and writable, or possible to make.
@@ -216,7 +226,7 @@ func sameAddress(has, wants string) bool {
 	return err1 == nil && err2 == nil && a.Port == b.Port && (a.IP.Equal(b.IP) || len(b.IP) == 0)
 }
 
-func (p *patient) bind() finding {
+func (p *patient) bind(e *exposure) finding {
 	const name = "address"
 	host, _, err := net.SplitHostPort(p.listen)
 	if err != nil {
@@ -224,6 +234,9 @@ func (p *patient) bind() finding {
 	}
 	if addr, err := netip.ParseAddr(host); host == "localhost" || err == nil && addr.IsLoopback() {
 		return finding{name, good, p.listen + " is reached from this machine only", ""}
+	}
+	if e.set["tls-cert"] != "" || e.set["trusted-proxy"] != "" {
+		return finding{name, good, p.listen + " is reached from other machines, with TLS before it", ""}
 	}
 	return finding{name, warning, p.listen + " is reached from other machines", "have TLS before it: --tls-cert and --tls-key, or a proxy named in --trusted-proxy"}
 }

@@ -29,6 +29,15 @@ func TestExamine(t *testing.T) {
 		{"clock never set", func(p *patient) { p.dataDir += "/none"; p.now = time.Unix(0, 0) }, "clock", bad, "set the clock"},
 		{"other machines", func(p *patient) { p.listen = "0.0.0.0:0" }, "address", warning, "--tls-cert"},
 		{"every interface", func(p *patient) { p.listen = ":0" }, "address", warning, "--tls-cert"},
+		{"TLS before other machines", func(p *patient) {
+			p.listen = ":0"
+			p.exposed = func(context.Context, bool) (*exposure, error) {
+				return &exposure{set: map[string]string{"trusted-proxy": "10.0.0.1/32"}}, nil
+			}
+		}, "address", good, "with TLS"},
+		{"an instance that does not say how it is set", func(p *patient) {
+			p.exposed = func(context.Context, bool) (*exposure, error) { return nil, errors.New("not of this API") }
+		}, "safety", bad, "not of this API"},
 		{"no address", func(p *patient) { p.listen = "nowhere" }, "address", bad, "host:port"},
 		{"port nobody has", func(p *patient) { p.listen = "127.0.0.1:99999" }, "port", bad, "--listen"},
 		{"instance hangs", func(p *patient) {
@@ -40,9 +49,10 @@ func TestExamine(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			p := &patient{
-				dataDir: t.TempDir(), listen: "127.0.0.1:0", now: time.Now(),
+				dataDir: privateDir(t), listen: "127.0.0.1:0", now: time.Now(),
 				running: func(context.Context) (string, error) { return "", nil },
 				open:    func(context.Context) error { return nil },
+				exposed: func(context.Context, bool) (*exposure, error) { return &exposure{now: time.Now()}, nil },
 			}
 			tt.change(p)
 			for _, f := range p.examine(t.Context()) {
@@ -56,6 +66,16 @@ func TestExamine(t *testing.T) {
 			}
 		})
 	}
+}
+
+// privateDir is a folder for this user alone, as the first start makes it.
+func privateDir(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "data")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 func TestSameAddress(t *testing.T) {

@@ -185,7 +185,26 @@ func (c *cli) patient(cmd *cobra.Command) (*patient, finding) {
 		file: func(ctx context.Context) (state admin.FileState, err error) {
 			return state, localClient(cfg.DataDir).get(ctx, "/settings/file", &state)
 		},
+		exposed: func(ctx context.Context, runs bool) (*exposure, error) { return exposureOf(ctx, cfg, runs) },
 	}, found
+}
+
+// exposureOf gathers what decides how safe an instance is, or would be.
+func exposureOf(ctx context.Context, cfg *config.Config, runs bool) (*exposure, error) {
+	values := list[config.Value]{Items: cfg.Values()}
+	var keys list[junctor.Key]
+	if runs {
+		values.Items = nil
+		client := localClient(cfg.DataDir)
+		if err := errors.Join(client.get(ctx, "/settings", &values), client.get(ctx, "/keys", &keys)); err != nil {
+			return nil, err
+		}
+	}
+	e := &exposure{set: map[string]string{}, keys: keys.Items, now: time.Now()}
+	for _, v := range values.Items {
+		e.set[v.Name] = v.Value
+	}
+	return e, nil
 }
 
 // runningAt asks the instance on this data directory for its address; "" when
