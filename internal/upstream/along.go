@@ -20,9 +20,10 @@ type users struct {
 }
 
 func (v *users) add(a *access) {
-	same := v.last.principal == a.principal && v.last.client == a.client && bytes.Equal(v.last.info, a.info)
-	if a.nobody || v.user != "" && same || v.several && v.strangers {
-		return
+	known := v.last.principal == a.principal
+	same := known && v.last.client == a.client && bytes.Equal(v.last.info, a.info)
+	if a.nobody || v.user != "" && same || v.several && (v.strangers || known) {
+		return // there is nothing to learn
 	}
 	v.last = a.kept()
 	if v.user == "" {
