@@ -46,7 +46,11 @@ func newServer(t testing.TB, at string, edit ...func(*Options)) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.Close)
+	t.Cleanup(func() {
+		s.Close()
+		o.Client.CloseIdleConnections()
+		o.Stream.CloseIdleConnections()
+	})
 	return s
 }
 

@@ -74,7 +74,8 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Close ends every link and child, and the calls on them. It waits for them.
+// Close ends every link and child, and the calls on them. It waits for them. The
+// connections that nobody uses are the clients', which other servers share.
 func (s *Server) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -101,12 +102,6 @@ func (s *Server) Close() {
 		closing.Go(func() { s.closeLink(sess) })
 	}
 	closing.Wait()
-	if s.o.Client != nil {
-		s.o.Client.CloseIdleConnections()
-	}
-	if s.o.Stream != nil {
-		s.o.Stream.CloseIdleConnections()
-	}
 }
 
 // State is how a server is doing.
