@@ -127,14 +127,17 @@ func (e *exposure) proxy() finding {
 	return finding{name, good, named + " may say for whom it asks", ""}
 }
 
-// secretFiles that lie elsewhere than in the data directory are for this user
-// alone too.
+// secretFiles that do not lie directly in the data directory are for this user
+// alone too, and nobody else writes there.
 func (e *exposure) secretFiles(dataDir string) finding {
 	const name = "secrets"
 	if runtime.GOOS == "windows" {
 		return finding{name, good, "not checked on this system", ""}
 	}
-	files := []string{e.set["tls-key"], e.set["seal-key-file"], filepath.Join(dataDir, "heads", "signing.key"), dataDir}
+	if info, err := os.Stat(dataDir); err == nil && info.Mode().Perm()&0o022 != 0 {
+		return finding{name, bad, fmt.Sprintf("%s has mode %04o: others can put files there", dataDir, info.Mode().Perm()), "chmod 700 '" + dataDir + "'"}
+	}
+	files := []string{e.set["tls-key"], e.set["seal-key-file"], filepath.Join(dataDir, "heads", "signing.key")}
 	if file, ok := strings.CutPrefix(e.set["oidc-client-secret"], "file:"); ok {
 		files = append(files, file)
 	}
@@ -146,14 +149,10 @@ func (e *exposure) secretFiles(dataDir string) finding {
 		}
 		checked++
 		if info.Mode().Perm()&0o077 != 0 {
-			mode := "600"
-			if info.IsDir() {
-				mode = "700"
-			}
-			return finding{name, bad, fmt.Sprintf("%s has mode %04o: others can read it", file, info.Mode().Perm()), "chmod " + mode + " '" + file + "'"}
+			return finding{name, bad, fmt.Sprintf("%s has mode %04o: others can read it", file, info.Mode().Perm()), "chmod 600 '" + file + "'"}
 		}
 	}
-	return finding{name, good, fmt.Sprintf("%d files and folders with secrets are this user's alone", checked), ""}
+	return finding{name, good, fmt.Sprintf("%d key files are this user's alone", checked), ""}
 }
 
 func (e *exposure) egress() finding {

@@ -44,6 +44,22 @@ func certificateFor(t *testing.T, host string, ends time.Time) (cert, key string
 	return cert, key
 }
 
+func TestSharedFolder(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("folders have no such modes here")
+	}
+	dir := privateDir(t)
+	for mode, want := range map[os.FileMode]verdict{0o700: good, 0o755: good, 0o775: bad} {
+		if err := os.Chmod(dir, mode); err != nil {
+			t.Fatal(err)
+		}
+		if f := (&exposure{}).secretFiles(dir); f.State != want {
+			t.Errorf("%04o: %+v", mode, f)
+		}
+	}
+}
+
 // TestUnsafe holds each check to what it has to find, and all of them to silence
 // where nothing is wrong.
 func TestUnsafe(t *testing.T) {
