@@ -157,7 +157,7 @@ func (s *Server) list(ctx context.Context, l link) (*catalog.Offer, time.Duratio
 	caps := l.capabilities()
 	has := func(key string) bool { v := wire.Get(caps, key); return v != nil && !wire.IsNull(v) }
 	offer := &catalog.Offer{
-		Instructions: l.instructions(), Completions: has("completions"), Logging: has("logging"),
+		Instructions: s.o.Scrub(l.instructions()), Completions: has("completions"), Logging: has("logging"),
 		Tasks: makesTasks(l), Subscribe: string(wire.Get(wire.Get(caps, "resources"), "subscribe")) == "true",
 	}
 	p := pager{s: s, l: l, ttl: s.o.TTL, cancel: cancel}
@@ -239,6 +239,10 @@ func (p *pager) pages(ctx context.Context, method, list, key string, add func(st
 				continue
 			}
 			seen[name] = struct{}{}
+			if raw, ok = p.s.clean(raw, key, name); !ok {
+				p.s.o.Logger.Warn("an item of a server's list was left out: its name holds a credential of the server", "server", p.s.o.ID, "list", list)
+				continue
+			}
 			if len(seen) > maxItems {
 				return junctor.Errorf(junctor.CodeTooLarge, "server %s lists more than %d %s", p.s.o.ID, maxItems, list)
 			}
@@ -254,6 +258,19 @@ func (p *pager) pages(ctx context.Context, method, list, key string, add func(st
 		cursor = slices.Clone(next)
 	}
 	return junctor.Errorf(junctor.CodeTooLarge, "server %s has more than %d pages of %s", p.s.o.ID, maxPages, list)
+}
+
+// clean takes what is secret about the server out of an item of its lists, which
+// are kept and shown to everybody. It cannot where the item's name has it: by
+// that the server is asked.
+func (s *Server) clean(raw []byte, key, name string) ([]byte, bool) {
+	text := string(raw)
+	scrubbed := s.o.Scrub(text)
+	if scrubbed == text {
+		return raw, true
+	}
+	same, _ := wire.String(wire.Get([]byte(scrubbed), key))
+	return []byte(scrubbed), same == name && wire.Check([]byte(scrubbed)) == nil
 }
 
 func (p *pager) params(cursor []byte) []byte {

@@ -57,7 +57,7 @@ func (s *Server) examine(ctx context.Context, how *opener, keep func(access, lin
 	a, l, err := s.reach(reached.trace(ctx), how)
 	var report Report
 	if err == nil {
-		report.State.describe(l)
+		report.State.describe(l, &s.o)
 		report.State.Latency = time.Since(begun)
 		listing, cancel := context.WithTimeout(ctx, s.o.Timeouts.List)
 		defer cancel()

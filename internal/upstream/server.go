@@ -158,14 +158,14 @@ func (st *State) count(o *catalog.Offer) {
 }
 
 // describe fills in what a link's handshake said.
-func (st *State) describe(l link) {
+func (st *State) describe(l link, o *Options) {
 	st.Era, st.Version = string(mannerLegacy), l.version()
 	if l.modern() {
 		st.Era = string(mannerModern)
 	}
 	st.Name, _ = wire.String(wire.Get(l.info(), "name"))
 	st.Release, _ = wire.String(wire.Get(l.info(), "version"))
-	st.Name, st.Release = clip(st.Name), clip(st.Release)
+	st.Name, st.Release = o.said(st.Name), o.said(st.Release)
 	if _, ok := l.(*sseLink); ok {
 		st.Transport = TransportSSE
 	}
@@ -185,6 +185,6 @@ func (s *Server) saw(l link, took time.Duration, err error) {
 	s.state.Connected, s.state.LastError = true, ""
 	s.state.LastSeen, s.state.Latency = s.o.Now(), took
 	if s.state.Era == "" || s.state.Version != l.version() {
-		s.state.describe(l)
+		s.state.describe(l, &s.o)
 	}
 }

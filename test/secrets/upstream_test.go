@@ -48,11 +48,15 @@ func careless(w http.ResponseWriter, r *http.Request) {
 	case m.ID == nil:
 		w.WriteHeader(http.StatusAccepted)
 	case m.Method == "initialize":
-		answer(`"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"careless","version":"1"}}`)
+		answer(`"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"resources":{},"prompts":{}},"serverInfo":{"name":%[1]s,"version":%[1]s},"instructions":%[1]s}`, text)
+	case m.Method == "resources/list":
+		answer(`"result":{"resources":[{"uri":"note://a","name":"a","description":%s}]}`, text)
+	case m.Method == "prompts/list":
+		answer(`"result":{"prompts":[{"name":"p","description":%s}]}`, text)
 	case m.Method == "tools/list":
 		var tools []string
 		for _, name := range carelessTools() {
-			tools = append(tools, fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"}}`, name))
+			tools = append(tools, fmt.Sprintf(`{"name":%q,"description":%s,"inputSchema":{"type":"object","properties":{"a":{"description":%[2]s}}}}`, name, text))
 		}
 		answer(`"result":{"tools":[%s]}`, strings.Join(tools, ","))
 	case m.Params.Name == "result":
@@ -173,6 +177,7 @@ func (h *hunt) servers(format string) {
 			h.ask(in, id, tool)
 		}
 		h.operator(in, "POST", "/api/v1/servers/"+id+"/test", "", 0)
+		h.lists(in, id)
 	}
 	h.adhoc(in, peer.URL, format)
 	h.everything(in, format)
@@ -233,6 +238,26 @@ func (h *hunt) ask(in *program.Instance, id, tool string) {
 			h.t.Fatal(err)
 		}
 		h.text(path+" of "+name, a.Body, own...)
+	}
+}
+
+// lists looks through all that is shown of what a server offers.
+func (h *hunt) lists(in *program.Instance, id string) {
+	h.t.Helper()
+	h.operator(in, "GET", "/api/v1/servers/"+id, "", http.StatusOK)
+	if said := h.operator(in, "GET", "/api/v1/tools?server="+id, "", http.StatusOK); !strings.Contains(said, "you said ***") && !strings.Contains(said, "you said Bearer ***") && !strings.Contains(said, "you said Basic ***") {
+		h.t.Errorf("the tools of %s do not say what their server says: %s", id, said)
+	}
+	const modern = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+	for _, method := range []string{"tools/list", "resources/list", "prompts/list", "server/discover"} {
+		a, err := in.Request(h.t.Context(), http.MethodPost, "/mcp/s/"+id, `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":{`+modern+`}}`, "MCP-Protocol-Version: 2026-07-28", "Mcp-Method: "+method)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		if a.Status != http.StatusOK || method != "server/discover" && !strings.Contains(a.Body, "you said") {
+			h.t.Errorf("%s of %s: %d %s", method, id, a.Status, a.Body)
+		}
+		h.text(method+" of "+id, a.Body)
 	}
 }
 
