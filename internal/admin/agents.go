@@ -3,9 +3,11 @@ package admin
 import (
 	"context"
 	"net/http"
+	"reflect"
 	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
+	strict "github.com/go-json-experiment/json"
 
 	junctor "github.com/junctor-mcp/junctor"
 )
@@ -28,24 +30,41 @@ type Agents interface {
 
 // AgentBody is what describes an agent. Members that are absent are not changed.
 type AgentBody struct {
-	Title     *string         `json:"title,omitempty" maxLength:"200"`
-	Role      *junctor.Role   `json:"role,omitempty" doc:"The work that the agent does: it is given tools of this role, and those for all. Absent in a new agent: General."`
-	Tools     *[]string       `json:"tools,omitempty" maxItems:"5000" doc:"What it may call: server/tool, or server/* for all that the server has now and later. Shown names (server__tool) are taken too."`
-	Resources *[]string       `json:"resources,omitempty" maxItems:"5000" doc:"What it may read: server/uri, server/template or server/*. A ui:// page comes with a tool that names it."`
-	Prompts   *[]string       `json:"prompts,omitempty" maxItems:"5000" doc:"What it may get: server/prompt or server/*."`
-	Tier      *string         `json:"tier,omitempty" maxLength:"40" doc:"How much it may do; absent or empty for its owner's."`
-	Limits    *junctor.Limits `json:"limits,omitempty" doc:"In place of the tier's."`
-	Disabled  *bool           `json:"disabled,omitempty" doc:"Whether it opens no door."`
+	Title     *string       `json:"title,omitempty" maxLength:"200"`
+	Role      *junctor.Role `json:"role,omitempty" doc:"The work that the agent does: it is given tools of this role, and those for all. Absent in a new agent: General."`
+	Tools     *[]string     `json:"tools,omitempty" maxItems:"5000" doc:"What it may call: server/tool, or server/* for all that the server has now and later. Shown names (server__tool) are taken too."`
+	Resources *[]string     `json:"resources,omitempty" maxItems:"5000" doc:"What it may read: server/uri, server/template or server/*. A ui:// page comes with a tool that names it."`
+	Prompts   *[]string     `json:"prompts,omitempty" maxItems:"5000" doc:"What it may get: server/prompt or server/*."`
+	Tier      *string       `json:"tier,omitempty" maxLength:"40" doc:"How much it may do; absent or empty for its owner's."`
+	Limits    LimitsChange  `json:"limits,omitzero" doc:"In place of the tier's; null takes them away."`
+	Disabled  *bool         `json:"disabled,omitempty" doc:"Whether it opens no door."`
+}
+
+// LimitsChange is limits that may be taken away: null is not the same as absent.
+type LimitsChange struct {
+	Given  bool
+	Limits *junctor.Limits // nil: none of its own
+}
+
+// UnmarshalJSON is told of null too.
+func (c *LimitsChange) UnmarshalJSON(text []byte) error {
+	c.Given = true
+	return strict.Unmarshal(text, &c.Limits, strict.RejectUnknownMembers(true))
+}
+
+// Schema is that of limits.
+func (LimitsChange) Schema(r huma.Registry) *huma.Schema {
+	return r.Schema(reflect.TypeFor[junctor.Limits](), true, "")
 }
 
 func (b *AgentBody) empty() bool {
-	return b.Title == nil && b.Role == nil && b.Tools == nil && b.Resources == nil && b.Prompts == nil && b.Tier == nil && b.Limits == nil && b.Disabled == nil
+	return b.Title == nil && b.Role == nil && b.Tools == nil && b.Resources == nil && b.Prompts == nil && b.Tier == nil && !b.Limits.Given && b.Disabled == nil
 }
 
 // whole is the agent that a body describes when it stands alone. Its grants are
 // written out: a name as doors show it depends on what is there.
 func (b *AgentBody) whole(name string) (junctor.Agent, error) {
-	a := junctor.Agent{Name: name, Role: junctor.RoleGeneral, Limits: b.Limits}
+	a := junctor.Agent{Name: name, Role: junctor.RoleGeneral, Limits: b.Limits.Limits}
 	if err := junctor.CheckAgentName(name); err != nil {
 		return a, err
 	}

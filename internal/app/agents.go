@@ -142,11 +142,13 @@ func (a agents) apply(ctx context.Context, p *junctor.Principal, one *junctor.Ag
 	put(&one.Role, in.Role)
 	put(&one.Tier, in.Tier)
 	put(&one.Disabled, in.Disabled)
-	if in.Limits != nil {
-		if err := in.Limits.Check(); err != nil {
+	if in.Limits.Given {
+		one.Limits = in.Limits.Limits
+	}
+	if one.Limits != nil {
+		if err := one.Limits.Check(); err != nil {
 			return junctor.Errorf(junctor.CodeInvalid, "limits: %w", err)
 		}
-		one.Limits = in.Limits
 	}
 	if in.Tier != nil && *in.Tier != "" {
 		if err := a.app.limits.knownTier(ctx, p.Tenant, *in.Tier); err != nil {

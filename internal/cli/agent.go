@@ -149,7 +149,7 @@ func (c *cli) printAgent(a junctor.Agent, tools []junctor.Tool) error {
 func (c *cli) agentSet() *cobra.Command {
 	var f agentFlags
 	var add, drop []string
-	var on, off bool
+	var on, off, noLimits bool
 	cmd := &cobra.Command{
 		Use: "set NAME", Short: "Change an agent",
 		Long: "Change what is named of an agent. --tool, --resource and --prompt replace the whole list ('' empties it);\n" +
@@ -159,6 +159,12 @@ func (c *cli) agentSet() *cobra.Command {
 			body := f.body(cmd)
 			if on || off {
 				body["disabled"] = off
+			}
+			if noLimits {
+				if f.given(cmd) {
+					return usagef("--no-limits goes with no limit")
+				}
+				body["limits"] = nil
 			}
 			if len(add)+len(drop) > 0 {
 				tools, err := c.editedTools(cmd, args[0], add, drop)
@@ -182,6 +188,7 @@ func (c *cli) agentSet() *cobra.Command {
 	cmd.Flags().StringArrayVar(&drop, "drop-tool", nil, "a tool less, as the list has it; may be given several times")
 	cmd.Flags().BoolVar(&on, "on", false, "switch it on")
 	cmd.Flags().BoolVar(&off, "off", false, "switch it off: it opens no door")
+	cmd.Flags().BoolVar(&noLimits, "no-limits", false, "take its own limits away: those of its tier hold again")
 	cmd.MarkFlagsMutuallyExclusive("on", "off")
 	cmd.MarkFlagsMutuallyExclusive("tool", "add-tool")
 	cmd.MarkFlagsMutuallyExclusive("tool", "drop-tool")
