@@ -126,8 +126,8 @@ func TestEchoAllocations(t *testing.T) {
 		connect           func() *rawClient
 		maxCount, maxSize uint64
 	}{
-		{"modern, 200 bytes", func() *rawClient { return modernClient(t, i.URL, demoEcho, 200) }, 80, 8 << 10},
-		{"legacy, 200 bytes", func() *rawClient { return legacyClient(t, i, demoEcho, 200) }, 80, 8 << 10},
+		{"modern, 200 bytes", func() *rawClient { return modernClient(t, i.URL, demoEcho, 200) }, 55, 7 << 10},
+		{"legacy, 200 bytes", func() *rawClient { return legacyClient(t, i, demoEcho, 200) }, 55, 7 << 10},
 		{"modern, 64 KiB", func() *rawClient { return modernClient(t, i.URL, demoEcho, 64<<10) }, 100, 3 * 64 << 10},
 	} {
 		const warm, calls = 1000, 2000

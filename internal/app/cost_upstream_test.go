@@ -162,8 +162,8 @@ func TestUpstreamAllocations(t *testing.T) {
 		size              int
 		maxCount, maxSize uint64
 	}{
-		{200, 80, 8 << 10},
-		{64 << 10, 90, 64 << 10 * 3 / 2},
+		{200, 60, 7 << 10},
+		{64 << 10, 65, 64 << 10 * 3 / 2},
 	} {
 		for name, connect := range pairs(t, i, c.size) {
 			if raceEnabled && c.size > 200 {

@@ -221,7 +221,10 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&is)
-	t.Logf("%d bytes for a connection, both sides", (is.HeapInuse+is.StackInuse-was.HeapInuse-was.StackInuse)/many)
+	each := int(is.HeapInuse+is.StackInuse-was.HeapInuse-was.StackInuse) / many
+	if t.Logf("%d bytes for a connection, both sides", each); each > 48<<10 {
+		t.Errorf("an idle connection costs %d bytes", each)
+	}
 	if settledGoroutines() < many {
 		t.Error("connections have no goroutine of their own: what is counted?")
 	}
