@@ -46,6 +46,28 @@ func TestServerAsksBeforeTheFirstCall(t *testing.T) {
 	}
 }
 
+// A server may keep the roots that it asked for in a call: nobody else's calls
+// are held to them.
+func TestRootsAreTheirCallersAlone(t *testing.T) {
+	t.Parallel()
+	s := newRig(t, "mindful").server(t, true)
+	for _, who := range []string{"ada", "bob", "ada", "bob"} {
+		req := toolCall("where", `{}`)
+		req.Principal = &junctor.Principal{Tenant: "default", Issuer: "key", Subject: who}
+		req.Caller.Capabilities = []byte(`{"roots":{}}`)
+		res := do(t, s, req)
+		if res.Input {
+			res = do(t, s, retry(req, res, func(string, string) string { return fmt.Sprintf(`{"roots":[{"uri":"file:///%s"}]}`, who) }))
+		}
+		if got := textOf(t, res); got != "file:///"+who {
+			t.Errorf("%s is at %s", who, got)
+		}
+	}
+	if st := s.State(); st.Isolated == "" || st.Processes != 2 {
+		t.Errorf("%d processes, isolated because %q", st.Processes, st.Isolated)
+	}
+}
+
 // A question between calls is answered by the next one.
 func TestQuestionBetweenCalls(t *testing.T) {
 	t.Parallel()

@@ -181,6 +181,7 @@ func (s *Server) most() int {
 // Why a server is isolated.
 const (
 	askedSeveral = "it asked its client something without saying for which call, while none or several were under way"
+	askedRoots   = "it asked for its client's roots, and may hold later calls to them"
 	askedFirst   = "it asked its client something before the first call, and holds the calls that follow to the answer"
 )
 

@@ -132,6 +132,9 @@ func (c *call) ask(ctx context.Context, method string, params []byte) ([]byte, e
 	if !c.can.can(method) {
 		return c.caller.ask(ctx, method, params)
 	}
+	if method == wire.MethodRootsList && c.s != nil && c.s.isolation() == junctor.IsolationShared {
+		c.s.isolate(askedRoots) // it may keep them, and they are this client's alone
+	}
 	q := &question{answer: make(chan []byte, 1)}
 	q.request = append(wire.AppendString([]byte(`{"method":`), method), '}')
 	if params = stripParams(params); params != nil {

@@ -41,6 +41,8 @@ func play(role string) int {
 		}
 	case "choosy":
 		return playChoosy()
+	case "mindful":
+		return playMindful()
 	case "gateway":
 		return playGateway()
 	case "crash":
@@ -110,6 +112,30 @@ func playChoosy() int {
 	s.AddTool(&mcp.Tool{Name: "where", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		mu.Lock()
 		defer mu.Unlock()
+		return text("%s", known), nil
+	})
+	if err := s.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	return 0
+}
+
+// playMindful is a server that asks for its client's roots in the first call that
+// needs them, and remembers them.
+func playMindful() int {
+	known := ""
+	var mu sync.Mutex
+	s := mcp.NewServer(&mcp.Implementation{Name: "mindful", Version: "1"}, nil)
+	s.AddTool(&mcp.Tool{Name: "where", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if known == "" {
+			roots, err := r.Session.ListRoots(ctx, nil) //nolint:staticcheck // deprecated, and in use
+			if err != nil || len(roots.Roots) != 1 {
+				return text("refused"), nil
+			}
+			known = roots.Roots[0].URI
+		}
 		return text("%s", known), nil
 	})
 	if err := s.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
