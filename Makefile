@@ -1,6 +1,5 @@
 # One way in for people and machines: `make` lists what there is.
-# Only `run`, `test/quick`, `bench` and `generate` are enough with Go alone; the
-# others fetch their pinned tools into .cache/ the first time.
+# Only `run`, `test/quick` and `bench` are enough with Go alone; the others fetch their pinned tools into .cache/ the first time.
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory

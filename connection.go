@@ -113,6 +113,15 @@ type Probe struct {
 	Hint   string       `json:"hint,omitempty"`
 	Status ServerStatus `json:"status"`
 	Tools  []string     `json:"tools,omitempty"` // names
+
+	Preview []ToolPreview `json:"preview,omitempty"` // of each tool
+}
+
+// ToolPreview is what a tool would be, before its server is added.
+type ToolPreview struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Tokens      int    `json:"tokens"` // about what its definition costs a model that is told of it
 }
 
 // ProbeError is why a server was not added or changed: it could not be reached

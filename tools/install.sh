@@ -38,6 +38,7 @@ debian() {
 		missing+=(postgresql)
 	fi
 	command -v ip >/dev/null || missing+=(iproute2)
+	command -v chromium >/dev/null || missing+=(chromium)
 	[[ ${#missing[@]} -eq 0 ]] || apt "${missing[@]}"
 }
 

@@ -33,6 +33,7 @@ step format tools/lint.sh format
 step modules go mod tidy -diff
 step build go build ./...
 step "vet, 3 systems" vet_all
+step console tools/console.sh check
 step "unit, race" tests -race -shuffle=on "${unit[@]}"
 step allocations tests -run Alloc "${unit[@]}"
 step lint .cache/bin/golangci-lint run ./...

@@ -10,6 +10,7 @@ package admin
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -59,6 +60,8 @@ type Servers interface {
 	TestServer(ctx context.Context, p *junctor.Principal, id string) (junctor.Probe, error)
 	// ServerStatus is nil for a server that is not connected to anything.
 	ServerStatus(p *junctor.Principal, id string) *junctor.ServerStatus
+	// Offer lists what a server has beside its tools.
+	Offer(ctx context.Context, p *junctor.Principal, id string) (Offer, error)
 }
 
 // Tools is the catalogue as one principal sees it: what they may not see is
@@ -71,15 +74,19 @@ type Tools interface {
 	Tool(ctx context.Context, p *junctor.Principal, name string) (junctor.Tool, error)
 }
 
-// Runner runs a tool through the one pipeline. result is the MCP result object.
+// Runner runs things through the one pipeline. result is the MCP result object.
 type Runner interface {
 	CallTool(ctx context.Context, p *junctor.Principal, name, version string, arguments []byte) (result json.RawMessage, isError bool, err error)
+	// Run is the same for somebody who watches, and can be asked something.
+	Run(ctx context.Context, p *junctor.Principal, in Run, sink RunSink) (RunResult, error)
 }
 
 // Calls reads the history of calls, newest first.
 type Calls interface {
 	// Calls gives a page, and the cursor of the next one; "" when it is the last.
 	Calls(ctx context.Context, p *junctor.Principal, f CallFilter) (calls []junctor.Call, next string, err error)
+	// Tail begins to follow the calls of the principal\'s tenant.
+	Tail(p *junctor.Principal) Tail
 }
 
 // CallFilter says which calls are wanted; zero members do not filter.
@@ -190,6 +197,17 @@ type Handler struct {
 	log *slog.Logger
 }
 
+// HeaderRequest names a request in its answer; the log says more about it under
+// that name, where something went wrong.
+const HeaderRequest = "X-Request-Id"
+
+type requestKey struct{}
+
+func requestID(ctx context.Context) string {
+	id, _ := ctx.Value(requestKey{}).(string)
+	return id
+}
+
 // Routes lists what is registered, each as "METHOD /path".
 func (h *Handler) Routes() []string { return h.api().routes }
 
@@ -197,6 +215,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Referrer-Policy", "no-referrer")
+	id := rand.Text()
+	w.Header().Set(HeaderRequest, id)
+	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, id))
 	defer h.survive(w, r)
 
 	mux := h.api().mux
@@ -214,7 +235,7 @@ func (h *Handler) survive(w http.ResponseWriter, r *http.Request) {
 	case http.ErrAbortHandler:
 		panic(v)
 	default:
-		h.log.ErrorContext(r.Context(), "a handler of the admin API panicked", "method", r.Method, "path", r.URL.Path, "panic", v)
+		h.log.ErrorContext(r.Context(), "a handler of the admin API panicked", "method", r.Method, "path", r.URL.Path, "request", requestID(r.Context()), "panic", v)
 		writeProblem(w, problemOf(junctor.Errorf(junctor.CodeInternal, "internal error; the log of this instance says more")))
 	}
 }

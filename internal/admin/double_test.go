@@ -34,6 +34,7 @@ type world struct {
 	history *pastCalls
 	people  *people
 	staff   *staff
+	tail    tail
 	run     func(ctx context.Context, name, version string, arguments []byte) (json.RawMessage, bool, error)
 }
 
@@ -168,6 +169,33 @@ func (w *world) Calls(_ context.Context, _ *junctor.Principal, f CallFilter) ([]
 	w.filter = f
 	return slices.Clone(w.calls), "more", nil
 }
+
+func (w *world) Run(ctx context.Context, _ *junctor.Principal, in Run, sink RunSink) (RunResult, error) {
+	sink.Progress([]byte(`{"progress":1}`))
+	sink.Log("info", []byte(`{"data":"half"}`))
+	result, isError, err := w.run(ctx, in.Name, in.Version, in.Arguments)
+	return RunResult{Result: result, IsError: isError}, err
+}
+
+func (w *world) Offer(context.Context, *junctor.Principal, string) (Offer, error) {
+	return Offer{Resources: []json.RawMessage{[]byte(`{"uri":"demo+text://a"}`)}, Templates: []json.RawMessage{}, Prompts: []json.RawMessage{}}, nil
+}
+
+// tail gives what the test puts into it.
+type tail chan junctor.Call
+
+func (t tail) Next(ctx context.Context, wait time.Duration) ([]junctor.Call, int) {
+	select {
+	case c := <-t:
+		return []junctor.Call{c}, 0
+	case <-time.After(wait):
+	case <-ctx.Done():
+	}
+	return nil, 0
+}
+func (t tail) Close() {}
+
+func (w *world) Tail(*junctor.Principal) Tail { return w.tail }
 
 // bearer reads the scopes out of the token: "Bearer tools:read,tools:call".
 func bearer(r *http.Request) (*junctor.Principal, error) {

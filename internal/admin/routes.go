@@ -66,7 +66,9 @@ func register(o Options) *api {
 	a.huma.UseMiddleware(a.admit)
 	a.serverRoutes()
 	a.credentialRoutes()
+	a.offerRoutes()
 	a.toolRoutes()
+	a.runRoutes()
 	a.tagRoutes()
 	a.agentRoutes()
 	a.keyRoutes()
@@ -75,6 +77,7 @@ func register(o Options) *api {
 	a.tenantRoutes()
 	a.meRoutes()
 	a.callRoutes()
+	a.tailRoutes()
 	a.historyRoutes()
 	a.limitRoutes()
 	a.secretRoutes()
@@ -132,7 +135,7 @@ func route[I, O any](a *api, op huma.Operation, do func(context.Context, *I) (*O
 func (a *api) problem(ctx context.Context, err error) *Problem {
 	p := problemOf(err)
 	if p.Code == junctor.CodeInternal {
-		a.Log.ErrorContext(ctx, "admin API", "error", err, "cause", junctor.AsError(err).Cause)
+		a.Log.ErrorContext(ctx, "admin API", "request", requestID(ctx), "error", err, "cause", junctor.AsError(err).Cause)
 	}
 	return p
 }

@@ -23,6 +23,7 @@ func scopes() map[string]junctor.Scope {
 	return map[string]junctor.Scope{
 		"list-servers":         junctor.ScopeToolsRead,
 		"get-server":           junctor.ScopeToolsRead,
+		"get-server-offer":     junctor.ScopeToolsRead,
 		"create-server":        junctor.ScopeServersWrite,
 		"probe-server":         junctor.ScopeServersWrite,
 		"test-server":          junctor.ScopeServersWrite,
@@ -37,6 +38,7 @@ func scopes() map[string]junctor.Scope {
 		"list-tools":           anyone, // the catalogue shows what the caller may see
 		"get-tool":             anyone,
 		"call-tool":            anyone, // the pipeline judges, so that a refusal is on record
+		"run":                  anyone,
 		"put-tool-tag":         junctor.ScopeServersWrite,
 		"delete-tool-tag":      junctor.ScopeServersWrite,
 		"list-tool-changes":    junctor.ScopeToolsRead,
@@ -69,6 +71,7 @@ func scopes() map[string]junctor.Scope {
 		"put-my-sources":       anyone, // one's own view
 		"put-my-password":      anyone,
 		"list-calls":           junctor.ScopeAuditRead,
+		"tail-calls":           junctor.ScopeAuditRead,
 		"list-history":         junctor.ScopeAuditRead,
 		"export-calls":         junctor.ScopeAuditRead,
 		"get-call":             junctor.ScopeAuditRead,

@@ -24,6 +24,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/builtin"
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/config"
+	"github.com/junctor-mcp/junctor/internal/console"
 	"github.com/junctor-mcp/junctor/internal/egress"
 	"github.com/junctor-mcp/junctor/internal/gateway"
 	"github.com/junctor-mcp/junctor/internal/guard"
@@ -66,6 +67,8 @@ type App struct {
 	tokens   *bearer.Bearer // nil where no issuer is trusted
 	limits   *quotas
 	file     *file
+	tails    tails
+	console  *console.Console
 	cert     *certificate // nil where TLS is not ours to speak
 
 	adminKey string
@@ -152,7 +155,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err := a.openIdentity(ctx); err != nil {
 		return err
 	}
-	if err := a.openSignIn(); err != nil {
+	if err := errors.Join(a.openSignIn(), a.openConsole()); err != nil {
 		return err
 	}
 	if err := a.openTokens(); err != nil {

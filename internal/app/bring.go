@@ -10,6 +10,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 	"github.com/junctor-mcp/junctor/internal/upstream"
+	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
 // bringAll attaches the servers that people brought, as they were last seen. No
@@ -377,9 +378,17 @@ func (s *servers) reach(ctx context.Context, up reached, examine func(context.Co
 	for i, t := range offer.Tools {
 		if i == 0 || offer.Tools[i-1].Name != t.Name {
 			probe.Tools = append(probe.Tools, t.Name)
+			probe.Preview = append(probe.Preview, preview(&offer.Tools[i]))
 		}
 	}
 	return probe, nil
+}
+
+// preview says of a tool what people want to know before they add it. A model
+// counts about four bytes of JSON as a token.
+func preview(t *catalog.ToolDef) junctor.ToolPreview {
+	description, _ := wire.String(wire.Get(t.JSON, "description"))
+	return junctor.ToolPreview{Name: t.Name, Description: description, Tokens: (len(t.JSON) + 3) / 4}
 }
 
 // unreached is the error of a probe for the caller of ours: that the other side

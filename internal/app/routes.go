@@ -49,6 +49,9 @@ func (a *App) mux() *mux {
 			mux.api = api
 		}
 		a.signIn.Routes(mux)
+		a.console.Routes(mux)
+	} else {
+		mux.HandleFunc("GET /{$}", a.welcome)
 	}
 	if a.cfg.DoorOn("metrics") {
 		mux.Handle("GET /metrics", a.only(mayMeasure, "an admin's key, or a service's with the scope audit:read,", a.metrics.Handler()))
@@ -61,7 +64,6 @@ func (a *App) mux() *mux {
 	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
 	mux.HandleFunc("GET /readyz", a.ready)
-	mux.HandleFunc("GET /{$}", a.welcome)
 	mux.HandleFunc("GET /stdio", a.relay)
 	return mux
 }

@@ -293,6 +293,6 @@ func (a *App) welcome(w http.ResponseWriter, _ *http.Request) {
 		"  tools as a list  " + a.URL() + "/mcp/tools\n" +
 		"  one call         " + a.URL() + "/mcp/call\n" +
 		"  admin API        " + a.URL() + "/api/v1/openapi.json\n" +
-		"  sign in          " + a.ConsoleURL() + "/login\n\n" +
+		"  console          " + a.ConsoleURL() + "\n\n" +
 		"Every door wants a key: Authorization: Bearer <key>\n"))
 }

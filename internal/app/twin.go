@@ -31,7 +31,7 @@ func (a *App) record() guard.Journal {
 	if a.opts.unrecorded {
 		return audit.NewRecent(twinCalls)
 	}
-	return a.journal
+	return followed{a.journal, &a.tails}
 }
 
 // pipeline is what the doors ask: the guard, except in the twin without gates.

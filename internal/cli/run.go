@@ -49,6 +49,13 @@ func (c *cli) serve(ctx context.Context, cfg *config.Config, s started) error {
 		if key, made := a.AdminKey(); made {
 			s.AdminKey = key
 		}
+		s.Console = a.ConsoleURL()
+		if s.demo || s.AdminKey != "" {
+			var err error
+			if s.SignIn, err = a.FirstSignIn(ctx); err != nil {
+				return err
+			}
+		}
 		if err := c.announce(s); err != nil {
 			return err
 		}

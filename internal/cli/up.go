@@ -16,6 +16,8 @@ type started struct {
 	URL      string `json:"url"`
 	DataDir  string `json:"data_dir"`
 	AdminKey string `json:"admin_key,omitempty"`
+	Console  string `json:"console"`           // where people look, signed in or not
+	SignIn   string `json:"sign_in,omitempty"` // signs the first person in, once
 
 	flags string // what the command line needs to reach it: "" or " --data-dir …"
 	demo  bool
@@ -105,6 +107,7 @@ func (c *cli) announce(s started) error {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "junctor is up at %s\n\n", s.URL)
+	fmt.Fprintf(&b, "  console      %s\n", s.consoleLine())
 	fmt.Fprintf(&b, "  MCP clients  %s/mcp\n", s.URL)
 	fmt.Fprintf(&b, "  admin API    %s/api/v1\n", s.URL)
 	fmt.Fprintf(&b, "  data         %s\n", s.DataDir)
@@ -128,6 +131,14 @@ func (c *cli) announce(s started) error {
 	fmt.Fprintf(&b, "\nCtrl-C ends it.\n")
 	_, err := fmt.Fprint(c.out, b.String())
 	return err
+}
+
+// consoleLine is where to go with a browser.
+func (s started) consoleLine() string {
+	if s.SignIn != "" {
+		return s.SignIn + "  (signs you in, once)"
+	}
+	return s.Console
 }
 
 // dataDirFlag is what a later command line needs to find this data directory.

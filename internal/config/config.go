@@ -17,6 +17,7 @@ import (
 type Config struct {
 	Listen         string
 	PublicURL      *url.URL // nil: the listen address is the public one
+	ConsoleDev     *url.URL // nil: the console is what the binary holds
 	DataDir        string
 	DB             *url.URL // nil: SQLite in the data directory
 	SealKeyFile    string   // "": seal.key in the data directory

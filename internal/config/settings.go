@@ -242,5 +242,11 @@ func commonSettings() []Setting {
 			set:  func(c *Config, s string) (err error) { c.Pprof, err = parseBool(s); return err },
 			show: func(c *Config) string { return strconv.FormatBool(c.Pprof) },
 		},
+		{
+			Name: "console-dev", Kind: KindText,
+			Help: "Vite to take the console from while it is worked on, such as http://127.0.0.1:5173",
+			set:  func(c *Config, s string) (err error) { c.ConsoleDev, err = parseOrigin(s); return err },
+			show: func(c *Config) string { return showURL(c.ConsoleDev) },
+		},
 	}
 }

@@ -31,6 +31,7 @@ type flow struct {
 	Nonce    string `json:"nonce"`
 	Verifier string `json:"verifier"`
 	Until    int64  `json:"until"` // in microseconds
+	Next     string `json:"next,omitempty"`
 }
 
 // callback is where the identity provider sends people back to.
@@ -44,7 +45,11 @@ func (s *SignIn) depart(w http.ResponseWriter, r *http.Request) {
 	}
 	// People come back to one address, and the cookie has to be there.
 	if home, err := url.Parse(s.URL()); err == nil && !strings.EqualFold(home.Host, r.Host) {
-		http.Redirect(w, r, s.URL()+"/login", http.StatusSeeOther)
+		to := s.URL() + "/login"
+		if next := ours(r.URL.Query().Get("next")); next != "" {
+			to += "?" + url.Values{"next": {next}}.Encode()
+		}
+		http.Redirect(w, r, to, http.StatusSeeOther)
 		return
 	}
 	d, err := s.Provider.discover(r.Context())
@@ -59,6 +64,7 @@ func (s *SignIn) depart(w http.ResponseWriter, r *http.Request) {
 	}
 	f := flow{
 		Issuer: s.Provider.cfg.Issuer, State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Until: s.Now().Add(flowLife).UnixMicro(),
+		Next: ours(r.URL.Query().Get("next")),
 	}
 	text, err := json.Marshal(f)
 	if err != nil {
@@ -82,7 +88,7 @@ func (s *SignIn) arrive(w http.ResponseWriter, r *http.Request) {
 			var u junctor.User
 			if u, err = s.Identity.Admit(r.Context(), s.Provider.cfg.Admission, c); err == nil {
 				cookie, _, err := s.Identity.CreateLogin(r.Context(), u.Tenant, u.ID, s.Provider.cfg.Issuer)
-				s.entered(w, r, cookie, err)
+				s.entered(w, r, cookie, f.Next, err)
 				return
 			}
 		}

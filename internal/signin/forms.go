@@ -1,9 +1,12 @@
 package signin
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -13,15 +16,16 @@ import (
 // sign in. It changes nothing: whatever fetches a link ahead of the person does
 // not use it up.
 func (s *SignIn) show(w http.ResponseWriter, r *http.Request) {
+	next := ours(r.URL.Query().Get("next"))
 	if token := r.URL.Query().Get("token"); token != "" {
-		s.render(w, r, http.StatusOK, page{Token: token})
+		s.render(w, r, http.StatusOK, page{Token: token, Next: next})
 		return
 	}
 	if p, found, err := s.Authenticate(r); found && err == nil {
-		s.render(w, r, http.StatusOK, page{Person: p.Name, Tenant: foreign(p.Tenant)})
+		s.render(w, r, http.StatusOK, page{Onward: next, Person: p.Name, Tenant: foreign(p.Tenant)})
 		return
 	}
-	s.render(w, r, http.StatusOK, page{})
+	s.render(w, r, http.StatusOK, page{Next: next})
 }
 
 // foreign is a tenant's id where it is worth saying.
@@ -34,31 +38,45 @@ func foreign(t junctor.TenantID) string {
 
 // enter signs in by a link or by a password.
 func (s *SignIn) enter(w http.ResponseWriter, r *http.Request) {
+	next := ours(r.PostForm.Get("next"))
 	if token := r.PostForm.Get("token"); token != "" {
 		cookie, _, err := s.Identity.UseLink(r.Context(), token)
 		if junctor.CodeOf(err) == junctor.CodeNotFound {
 			s.refuse(w, r, http.StatusUnauthorized, "This link is not valid any more: it was used, or its time has passed. “junctor login” makes a new one.")
 			return
 		}
-		s.entered(w, r, cookie, err)
+		s.entered(w, r, cookie, next, err)
 		return
 	}
 	name, password := r.PostForm.Get("name"), r.PostForm.Get("password")
 	if wait, ok := s.may(r, name); !ok {
 		seconds := int64((wait + time.Second - 1) / time.Second)
 		w.Header().Set("Retry-After", strconv.FormatInt(seconds, 10))
-		s.render(w, r, http.StatusTooManyRequests, page{Name: name, Alert: fmt.Sprintf("Too many tries. Wait %s and try again.", span(seconds))})
+		s.render(w, r, http.StatusTooManyRequests, page{Name: name, Next: next, Alert: fmt.Sprintf("Too many tries. Wait %s and try again.", span(seconds))})
 		return
 	}
 	tenant, who := parseName(name)
 	cookie, _, err := s.Identity.SignIn(r.Context(), tenant, who, password)
 	if junctor.CodeOf(err) == junctor.CodeUnauthenticated {
 		s.Log.WarnContext(r.Context(), "a sign-in by password failed", "from", s.Address(r).String())
-		s.render(w, r, http.StatusUnauthorized, page{Name: name, Alert: "This name and password do not go together."})
+		s.render(w, r, http.StatusUnauthorized, page{Name: name, Next: next, Alert: "This name and password do not go together."})
 		return
 	}
-	s.entered(w, r, cookie, err)
+	s.entered(w, r, cookie, next, err)
 }
+
+// ours is an address to go on to, where it is a page of ours; "" else. What
+// a link brings along must not lead a person elsewhere.
+func ours(next string) string {
+	u, err := url.Parse(next)
+	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") || strings.ContainsAny(next, "\\\t\r\n") ||
+		strings.HasPrefix(u.Path, "/login") || len(next) > maxNext {
+		return ""
+	}
+	return next
+}
+
+const maxNext = 2000
 
 func span(seconds int64) string {
 	if seconds == 1 {
@@ -70,13 +88,13 @@ func span(seconds int64) string {
 // entered gives the browser its session. A page that goes on by itself, in
 // place of a redirect: a browser that comes from another site would not show
 // the new cookie to where it is redirected.
-func (s *SignIn) entered(w http.ResponseWriter, r *http.Request, cookie string, err error) {
+func (s *SignIn) entered(w http.ResponseWriter, r *http.Request, cookie, next string, err error) {
 	if err != nil {
 		s.fault(w, r, err)
 		return
 	}
 	s.setCookie(w, r, sessionCookie, cookie, junctor.LoginLife, http.SameSiteStrictMode)
-	s.render(w, r, http.StatusOK, page{Onward: "/login"})
+	s.render(w, r, http.StatusOK, page{Onward: cmp.Or(next, "/")})
 }
 
 // leave signs out.

@@ -24,6 +24,7 @@ type page struct {
 	Person string // who is signed in
 	Tenant string
 	Name   string // what was typed
+	Next   string // where to go on to once signed in; "" is the console
 
 	Provider string // what the identity provider is called; "" where there is none
 	Style    template.CSS

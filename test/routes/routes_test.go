@@ -36,6 +36,23 @@ const matrix = `
 GET /healthz                                  200     200     200     200     200     200     200     200     200
 GET /readyz                                   200     200     200     200     200     200     200     200     200
 GET /                                         200     200     200     200     200     200     200     200     200
+GET /servers                                  200     200     200     200     200     200     200     200     200
+GET /servers/                                 200     200     200     200     200     200     200     200     200
+GET /tools                                    200     200     200     200     200     200     200     200     200
+GET /tools/                                   200     200     200     200     200     200     200     200     200
+GET /playground                               200     200     200     200     200     200     200     200     200
+GET /playground/                              200     200     200     200     200     200     200     200     200
+GET /agents                                   200     200     200     200     200     200     200     200     200
+GET /agents/                                  200     200     200     200     200     200     200     200     200
+GET /calls                                    200     200     200     200     200     200     200     200     200
+GET /calls/                                   200     200     200     200     200     200     200     200     200
+GET /usage                                    200     200     200     200     200     200     200     200     200
+GET /usage/                                   200     200     200     200     200     200     200     200     200
+GET /audit                                    200     200     200     200     200     200     200     200     200
+GET /audit/                                   200     200     200     200     200     200     200     200     200
+GET /settings                                 200     200     200     200     200     200     200     200     200
+GET /settings/                                200     200     200     200     200     200     200     200     200
+GET /assets/                                  404     404     404     404     404     404     404     404     404
 GET /stdio                                    404     404     404     404     404     404     404     404     404
 GET /metrics                                  401     403     403     403     200     403     401     401     401
 GET /debug/pprof/                             401     403     403     403     200     403     401     401     401
@@ -78,6 +95,7 @@ GET /api/v1/servers                           401     200     200     200     20
 POST /api/v1/servers                          401     201     403     201     201     403     201     403     403
 POST /api/v1/servers/probe                    401     200     403     200     200     403     200     403     403
 GET /api/v1/servers/{server}                  401     404     200     200     200     200     200     403     200
+GET /api/v1/servers/{server}/offer            401     404     200     200     200     200     200     403     200
 POST /api/v1/servers/{server}/test            401     404     403     200     200     403     200     403     403
 PATCH /api/v1/servers/{server}                401     404     403     403     200     403     200     403     403
 POST /api/v1/servers/{server}/enable          401     404     403     403     200     403     200     403     403
@@ -87,6 +105,7 @@ DELETE /api/v1/servers/{server}               401     404     403     403     20
 GET /api/v1/tools                             401     200     200     200     200     200     200     403     200
 GET /api/v1/tools/{tool}                      401     404     200     200     200     200     200     403     200
 POST /api/v1/tools/{tool}/call                401     404     403     200     200     200     200     403     403
+POST /api/v1/run                              401     404     403     200     200     200     200     403     403
 PUT /api/v1/tools/{tool}/tag                  401     404     403     403     200     403     200     403     403
 DELETE /api/v1/tools/{tool}/tag               401     404     403     403     200     403     200     403     403
 GET /api/v1/tools/changes                     401     200     200     200     200     200     200     403     200
@@ -134,6 +153,7 @@ PUT /api/v1/me/sources                        401     403     200     200     20
 PUT /api/v1/me/password                       401     403     204     204     204     403     204     403     403
 
 GET /api/v1/calls                             401     200     200     200     200     403     200     403     200
+GET /api/v1/calls/tail                        401     200     200     200     200     403     200     403     200
 GET /api/v1/calls/history                     401     200     200     200     200     403     200     403     200
 GET /api/v1/calls/{call}                      401     404     200     200     200     403     200     403     200
 GET /api/v1/calls/export                      401     200     200     200     200     403     200     403     200
@@ -201,6 +221,7 @@ func bodies() map[string]string {
 		"POST /api/v1/servers/probe":                    `{"url":"PEER"}`,
 		"PATCH /api/v1/servers/{server}":                `{"title":"` + within + `"}`,
 		"POST /api/v1/tools/{tool}/call":                `{"arguments":{"nonce":"n"}}`,
+		"POST /api/v1/run":                              `{"name":"books__tag","arguments":{"nonce":"n"}}`,
 		"PUT /api/v1/tools/{tool}/tag":                  `{"roles":["General"]}`,
 		"POST /api/v1/agents":                           `{"name":"NEW"}`,
 		"PATCH /api/v1/agents/{agent}":                  `{"title":"` + within + `"}`,

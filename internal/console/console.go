@@ -1,0 +1,198 @@
+// Package console is what people see of Junctor in a browser. Its pages are
+// made of TypeScript in web/, which Vite builds into dist/; the build is
+// committed, so that the binary holds it and needs nothing but Go. It stands
+// beside admin, whose API the pages use, and behind signin, which lets people
+// in: the pages themselves hold nothing that is worth a key.
+package console
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/rand"
+	"io/fs"
+	"mime"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// Screens are the first parts of the addresses that the pages have, beside the
+// root. The pages themselves know what is below each.
+func Screens() []string {
+	return []string{"servers", "tools", "playground", "agents", "calls", "usage", "audit", "settings"}
+}
+
+// Options say how the pages are served.
+type Options struct {
+	// Plain answers at the root who is no browser.
+	Plain http.Handler
+	// Dev is where Vite serves the source, while somebody works on it; nil is
+	// the build. Transport leads there.
+	Dev       *url.URL
+	Transport http.RoundTripper
+}
+
+// Console serves the pages.
+type Console struct {
+	o     Options
+	page  []byte // index.html, with a placeholder for the nonce
+	files map[string]*file
+	dev   http.Handler
+}
+
+// file is one part of the build. Its name says what is in it, so that browsers
+// may keep it for good.
+type file struct {
+	body, zipped []byte
+	mediaType    string
+	zip          sync.Once
+}
+
+// placeholder stands in index.html for what is new with each answer.
+const placeholder = "__NONCE__"
+
+// New reads the build.
+func New(o Options) (*Console, error) {
+	c := &Console{o: o, files: map[string]*file{}}
+	if o.Dev != nil {
+		c.dev = &httputil.ReverseProxy{
+			Transport: o.Transport,
+			Rewrite: func(r *httputil.ProxyRequest) {
+				r.SetURL(o.Dev)
+				r.Out.Header.Del("Cookie") // Vite has no business with them
+			},
+		}
+		return c, nil
+	}
+	build := dist()
+	err := fs.WalkDir(build, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		body, err := fs.ReadFile(build, name)
+		if name == "index.html" {
+			c.page = body
+		} else {
+			c.files["/"+name] = &file{body: body, mediaType: mediaType(name)}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, junctor.Errorf(junctor.CodeInternal, "the console's build cannot be read: %w", err)
+	}
+	return c, nil
+}
+
+// mediaType does not ask the machine: what it knows differs.
+func mediaType(name string) string {
+	switch ext := path.Ext(name); ext {
+	case ".js":
+		return "text/javascript; charset=utf-8"
+	case ".css":
+		return "text/css; charset=utf-8"
+	case ".svg":
+		return "image/svg+xml"
+	case ".woff2":
+		return "font/woff2"
+	default:
+		return mime.TypeByExtension(ext)
+	}
+}
+
+// Mux is what the pages are registered on.
+type Mux interface {
+	HandleFunc(pattern string, handler func(http.ResponseWriter, *http.Request))
+}
+
+// Routes puts the pages and their parts into a mux.
+func (c *Console) Routes(mux Mux) {
+	mux.HandleFunc("GET /{$}", c.root)
+	if c.dev != nil {
+		for _, from := range []string{"/src/", "/node_modules/", "/@vite/", "/@fs/", "/@id/", "/@react-refresh"} {
+			mux.HandleFunc("GET "+from, c.dev.ServeHTTP)
+		}
+	} else {
+		mux.HandleFunc("GET /assets/", c.asset)
+	}
+	for _, s := range Screens() {
+		mux.HandleFunc("GET /"+s, c.index)
+		mux.HandleFunc("GET /"+s+"/", c.index)
+	}
+}
+
+func (c *Console) root(w http.ResponseWriter, r *http.Request) {
+	if c.o.Plain != nil && (c.empty() || !strings.Contains(r.Header.Get("Accept"), "text/html")) {
+		c.o.Plain.ServeHTTP(w, r)
+		return
+	}
+	c.index(w, r)
+}
+
+// empty says whether the binary was built without the pages.
+func (c *Console) empty() bool { return c.page == nil && c.dev == nil }
+
+// index answers with the one page that all screens are drawn on.
+func (c *Console) index(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case c.empty():
+		http.Error(w, "this binary was built without the console", http.StatusNotFound)
+	case c.dev != nil:
+		// Vite puts styles into the page in a way that no policy would allow.
+		c.dev.ServeHTTP(w, r)
+	default:
+		nonce := rand.Text()
+		h := w.Header()
+		h.Set("Content-Type", "text/html; charset=utf-8")
+		h.Set("Cache-Control", "no-store")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Content-Security-Policy", policy(nonce))
+		_, _ = w.Write(bytes.ReplaceAll(c.page, []byte(placeholder), []byte(nonce)))
+	}
+}
+
+// policy lets the page run and show nothing but what is ours. Attributes may
+// carry styles, since elements are placed by them; an attribute loads nothing,
+// as images and fonts have rules of their own.
+func policy(nonce string) string {
+	return "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-" + nonce + "'; style-src-attr 'unsafe-inline'; img-src 'self' data:; " +
+		"media-src data:; font-src 'self'; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+}
+
+// asset answers with a part of the build.
+func (c *Console) asset(w http.ResponseWriter, r *http.Request) {
+	f := c.files[r.URL.Path]
+	if f == nil {
+		http.NotFound(w, r)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", f.mediaType)
+	h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Vary", "Accept-Encoding")
+	body := f.body
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") && f.mediaType != "font/woff2" {
+		f.zip.Do(f.compress)
+		body = f.zipped
+		h.Set("Content-Encoding", "gzip")
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body)
+	}
+}
+
+func (f *file) compress() {
+	var b bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
+	_, _ = w.Write(f.body)                                // a buffer takes everything
+	_ = w.Close()
+	f.zipped = b.Bytes()
+}

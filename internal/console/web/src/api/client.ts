@@ -1,0 +1,91 @@
+import type { components } from './schema';
+
+export type Schemas = components['schemas'];
+export type Problem = Schemas['Problem'];
+export type Server = Schemas['Server'];
+export type ServerDetail = Schemas['ServerDetail'];
+export type Probe = Schemas['Probe'];
+export type Tool = Schemas['Tool'];
+export type Call = Schemas['Call'];
+export type Agent = Schemas['Agent'];
+export type Key = Schemas['Key'];
+export type Me = Schemas['Me'];
+export type Page<T> = { items: T[]; next?: string };
+
+// Failure is an answer that is an error, or no answer at all.
+export class Failure extends Error {
+  readonly problem: Partial<Problem> & { code: string; detail: string };
+  readonly request: string;
+  readonly id: string; // what the log knows the request by
+
+  constructor(problem: Partial<Problem> & { code: string; detail: string }, request: string, id = '') {
+    super(problem.detail);
+    this.problem = problem;
+    this.request = request;
+    this.id = id;
+  }
+}
+
+type Listener = () => void;
+const ended = new Set<Listener>();
+
+// onEnded tells when an answer said that the session has ended.
+export function onEnded(listener: Listener): () => void {
+  ended.add(listener);
+  return () => ended.delete(listener);
+}
+
+const base = '/api/v1';
+
+// ask sends one request. What changes something carries the header that no
+// other site can set.
+export async function ask(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
+  const headers: Record<string, string> = { 'X-Junctor-Console': '1' };
+  if (body !== undefined) headers['Content-Type'] = 'application/json';
+  let res: Response;
+  try {
+    res = await fetch(base + path, { method, headers, body: body === undefined ? null : JSON.stringify(body), signal: signal ?? null });
+  } catch (err) {
+    if (signal?.aborted) throw err;
+    throw new Failure(
+      { code: 'unreachable', detail: 'This instance does not answer.', hint: 'Look whether it runs; this page tries again by itself.' },
+      `${method} ${path}`,
+    );
+  }
+  if (res.ok) return res;
+  throw await failure(res, `${method} ${path}`);
+}
+
+async function failure(res: Response, request: string): Promise<Failure> {
+  if (res.status === 401) for (const listener of ended) listener();
+  try {
+    const problem = (await res.json()) as Problem;
+    if (problem.code) return new Failure(problem, request, res.headers.get('X-Request-Id') ?? '');
+  } catch {
+    // no JSON: something in between has answered
+  }
+  return new Failure({ code: 'internal', status: res.status, detail: `The answer was ${res.status} ${res.statusText}.` }, request);
+}
+
+export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+  return (await ask('GET', path, undefined, signal)).json() as Promise<T>;
+}
+
+export async function send<T = void>(
+  method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+  path: string,
+  body?: unknown,
+  signal?: AbortSignal,
+): Promise<T> {
+  const res = await ask(method, path, body, signal);
+  return (res.status === 204 ? undefined : await res.json()) as T;
+}
+
+// query makes the part of an address behind the question mark; what is empty
+// is left out.
+export function query(values: Record<string, string | number | undefined>): string {
+  const q = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) if (value !== undefined && value !== '') q.set(name, String(value));
+  const text = q.toString();
+  return text ? `?${text}` : '';
+}

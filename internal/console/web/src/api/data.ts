@@ -1,0 +1,112 @@
+import { QueryClient, useQuery } from '@tanstack/react-query';
+import {
+  type Agent,
+  type Call,
+  Failure,
+  get,
+  type Key,
+  type Me,
+  type Page,
+  query,
+  type Schemas,
+  type Server,
+  type ServerDetail,
+  type Tool,
+} from './client';
+
+export const client = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 2_000,
+      refetchOnWindowFocus: true,
+      // What is refused stays refused; what did not answer may answer again.
+      retry: (count, err) => count < 2 && err instanceof Failure && err.problem.code === 'unreachable',
+    },
+  },
+});
+
+const live = 5_000;
+
+export const useMe = () => useQuery({ queryKey: ['me'], queryFn: ({ signal }) => get<Me>('/me', signal), staleTime: 60_000 });
+export const useVersion = () =>
+  useQuery({
+    queryKey: ['version'],
+    queryFn: ({ signal }) => get<Schemas['Version']>('/version', signal),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+
+export const useServers = () =>
+  useQuery({
+    queryKey: ['servers'],
+    queryFn: ({ signal }) => get<Page<Server>>('/servers', signal),
+    refetchInterval: live,
+    select: (p) => p.items,
+  });
+export const useServer = (id: string) =>
+  useQuery({
+    queryKey: ['servers', id],
+    queryFn: ({ signal }) => get<ServerDetail>(`/servers/${encodeURIComponent(id)}`, signal),
+    refetchInterval: live,
+  });
+export const useOffer = (id: string) =>
+  useQuery({
+    queryKey: ['servers', id, 'offer'],
+    queryFn: ({ signal }) => get<Schemas['Offer']>(`/servers/${encodeURIComponent(id)}/offer`, signal),
+  });
+
+export const useTools = (server = '') =>
+  useQuery({
+    queryKey: ['tools', server],
+    queryFn: ({ signal }) => get<Page<Tool>>(`/tools${query({ server })}`, signal),
+    select: (p) => p.items,
+    staleTime: 10_000,
+  });
+export const useTool = (name: string) =>
+  useQuery({
+    queryKey: ['tool', name],
+    queryFn: ({ signal }) => get<Tool>(`/tools/${encodeURIComponent(name)}`, signal),
+    enabled: name !== '',
+  });
+export const useToolChanges = (filter: { server?: string; tool?: string } = {}) =>
+  useQuery({
+    queryKey: ['changes', filter],
+    queryFn: ({ signal }) => get<Page<Schemas['ToolChange']>>(`/tools/changes${query(filter)}`, signal),
+    select: (p) => p.items,
+  });
+export const useRoles = () =>
+  useQuery({
+    queryKey: ['roles'],
+    queryFn: ({ signal }) => get<Page<Schemas['RoleInfo']>>('/roles', signal),
+    select: (p) => p.items,
+    staleTime: 60_000,
+  });
+
+export const useAgents = (enabled = true) =>
+  useQuery({ queryKey: ['agents'], queryFn: ({ signal }) => get<Page<Agent>>('/agents', signal), select: (p) => p.items, enabled });
+export const useAgent = (name: string) =>
+  useQuery({ queryKey: ['agents', name], queryFn: ({ signal }) => get<Agent>(`/agents/${encodeURIComponent(name)}`, signal) });
+export const useAgentTools = (name: string) =>
+  useQuery({
+    queryKey: ['agents', name, 'tools'],
+    queryFn: ({ signal }) => get<Page<Tool>>(`/agents/${encodeURIComponent(name)}/tools`, signal),
+    select: (p) => p.items,
+  });
+
+export const useKeys = (enabled = true) =>
+  useQuery({ queryKey: ['keys'], queryFn: ({ signal }) => get<Page<Key>>('/keys', signal), select: (p) => p.items, enabled });
+
+export const useRecentCalls = (enabled = true) =>
+  useQuery({
+    queryKey: ['calls', 'recent'],
+    queryFn: ({ signal }) => get<Page<Call>>('/calls?limit=1000', signal),
+    select: (p) => p.items,
+    enabled,
+    refetchInterval: live,
+  });
+export const useCall = (id: string) =>
+  useQuery({
+    queryKey: ['calls', id],
+    queryFn: ({ signal }) => get<Schemas['Entry']>(`/calls/${encodeURIComponent(id)}`, signal),
+    retry: 3,
+    retryDelay: 400,
+  });

@@ -1,0 +1,64 @@
+import { lazy, Suspense } from 'react';
+import { Route, Switch } from 'wouter';
+import { useMe } from '../api/data';
+import { Empty, ErrorCard, Loading } from '../parts/states';
+import { Overview } from '../screens/Overview';
+import { Session } from './Session';
+import { Shell } from './Shell';
+
+const Servers = lazy(() => import('../screens/Servers'));
+const AddServer = lazy(() => import('../screens/AddServer'));
+const ServerPage = lazy(() => import('../screens/ServerPage'));
+const Tools = lazy(() => import('../screens/Tools'));
+const ToolPage = lazy(() => import('../screens/ToolPage'));
+const Playground = lazy(() => import('../screens/Playground'));
+const Agents = lazy(() => import('../screens/Agents'));
+const AgentPage = lazy(() => import('../screens/AgentPage'));
+const Calls = lazy(() => import('../screens/Calls'));
+const CallPage = lazy(() => import('../screens/CallPage'));
+const Usage = lazy(() => import('../screens/Usage'));
+const Audit = lazy(() => import('../screens/Audit'));
+const Settings = lazy(() => import('../screens/Settings'));
+
+export function App() {
+  const me = useMe();
+  if (me.isPending) return <Loading page />;
+  // Whoever is not signed in is on the way to the sign-in page: see Session.
+  if (me.error)
+    return (
+      <Session first>
+        <main>
+          <div className="screen">
+            <ErrorCard error={me.error} retry={() => me.refetch()} />
+          </div>
+        </main>
+      </Session>
+    );
+  return (
+    <Session>
+      <Shell me={me.data}>
+        <Suspense fallback={<Loading page />}>
+          <Switch>
+            <Route path="/" component={Overview} />
+            <Route path="/servers" component={Servers} />
+            <Route path="/servers/add" component={AddServer} />
+            <Route path="/servers/:id">{(p) => <ServerPage key={p.id} id={p.id} />}</Route>
+            <Route path="/tools" component={Tools} />
+            <Route path="/tools/:name">{(p) => <ToolPage key={p.name} name={p.name} />}</Route>
+            <Route path="/playground" component={Playground} />
+            <Route path="/agents" component={Agents} />
+            <Route path="/agents/:name">{(p) => <AgentPage key={p.name} name={p.name} />}</Route>
+            <Route path="/calls" component={Calls} />
+            <Route path="/calls/:id">{(p) => <CallPage key={p.id} id={p.id} />}</Route>
+            <Route path="/usage" component={Usage} />
+            <Route path="/audit" component={Audit} />
+            <Route path="/settings" component={Settings} />
+            <Route>
+              <Empty title="There is nothing here">The address is not one of the console's. The menu leads to everything that is.</Empty>
+            </Route>
+          </Switch>
+        </Suspense>
+      </Shell>
+    </Session>
+  );
+}

@@ -1,0 +1,151 @@
+import { ActionIcon, Drawer, Menu, useMantineColorScheme } from '@mantine/core';
+import { useDisclosure, useHotkeys } from '@mantine/hooks';
+import { Check, LogOut, Menu as MenuIcon, Monitor, Moon, Search, Sun } from 'lucide-react';
+import { type ReactNode, useEffect } from 'react';
+import { Link, useLocation } from 'wouter';
+import type { Me } from '../api/client';
+import { useServers, useTools, useVersion } from '../api/data';
+import { can } from './may';
+import { Palette } from './Palette';
+import { places } from './places';
+
+export function Mark() {
+  return (
+    <svg viewBox="0 0 32 32" aria-hidden="true">
+      <rect width="32" height="32" rx="8" fill="#0d6e66" />
+      <path d="M9 13v5a7 7 0 0 0 14 0v-5" fill="none" stroke="#fff" strokeWidth="2.6" strokeLinecap="round" />
+      <circle cx="9" cy="10" r="3.2" fill="#f4c56a" />
+      <circle cx="23" cy="10" r="3.2" fill="#fff" />
+    </svg>
+  );
+}
+
+export function Shell({ me, children }: { me: Me; children: ReactNode }) {
+  const [menu, { open: openMenu, close: closeMenu }] = useDisclosure();
+  const [palette, { open: openPalette, close: closePalette }] = useDisclosure();
+  const [location] = useLocation();
+  useHotkeys([['mod+K', openPalette]], []);
+
+  useEffect(() => {
+    const place = places.find((p) => isAt(location, p.path));
+    document.title = place ? `${place.name} · Junctor` : 'Junctor';
+    closeMenu();
+    window.scrollTo(0, 0);
+  }, [location, closeMenu]);
+
+  return (
+    <div className="frame">
+      <a className="skip" href="#main">
+        To the content
+      </a>
+      <aside className="rail">
+        <Link href="/" className="brand">
+          <Mark /> Junctor
+        </Link>
+        <button type="button" className="find" onClick={openPalette}>
+          <Search size={14} aria-hidden /> Find <kbd>{mac ? '⌘K' : 'Ctrl K'}</kbd>
+        </button>
+        <Path me={me} />
+        <div className="gap" />
+        <Account me={me} />
+      </aside>
+      <div className="bar">
+        <ActionIcon aria-label="Open the menu" onClick={openMenu} size="lg">
+          <MenuIcon size={18} />
+        </ActionIcon>
+        <Link href="/" className="brand">
+          <Mark /> Junctor
+        </Link>
+        <ActionIcon aria-label="Find" onClick={openPalette} size="lg">
+          <Search size={18} />
+        </ActionIcon>
+      </div>
+      <Drawer opened={menu} onClose={closeMenu} size="16rem" title="Junctor">
+        <div className="stack">
+          <Path me={me} />
+          <Account me={me} />
+        </div>
+      </Drawer>
+      <main id="main">
+        <div className="screen">{children}</div>
+      </main>
+      <Palette me={me} opened={palette} close={closePalette} />
+    </div>
+  );
+}
+
+const mac = navigator.platform.startsWith('Mac');
+
+const isAt = (location: string, path: string) => (path === '/' ? location === '/' : location === path || location.startsWith(`${path}/`));
+
+// Path is the menu, in the order in which a call goes its way.
+function Path({ me }: { me: Me }) {
+  const [location] = useLocation();
+  const servers = useServers();
+  const tools = useTools();
+  const counts: Record<string, number | undefined> = { '/servers': servers.data?.length, '/tools': tools.data?.length };
+  return (
+    <nav className="path" aria-label="Screens">
+      {places
+        .filter((p) => !p.needs || can(me, p.needs))
+        .map((p) => (
+          <Link key={p.path} href={p.path} className="step" aria-current={isAt(location, p.path) ? 'page' : undefined}>
+            {p.name}
+            {counts[p.path] !== undefined && <span className="count">{counts[p.path]?.toLocaleString('en')}</span>}
+          </Link>
+        ))}
+    </nav>
+  );
+}
+
+function Account({ me }: { me: Me }) {
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const version = useVersion();
+  const name = me.name || me.subject;
+  const role = me.person?.role ?? (me.scopes.includes('admin') ? 'admin' : me.issuer);
+  const schemes = [
+    { value: 'light', name: 'Light', icon: Sun },
+    { value: 'dark', name: 'Dark', icon: Moon },
+    { value: 'auto', name: 'As the system', icon: Monitor },
+  ] as const;
+  return (
+    <Menu position="top-start" width="13rem">
+      <Menu.Target>
+        <button type="button" className="whoami">
+          <span className="face" aria-hidden>
+            {name.slice(0, 1).toUpperCase()}
+          </span>
+          <span className="grow">
+            <span className="cut" style={{ display: 'block', fontWeight: 550 }}>
+              {name}
+            </span>
+            <span className="tiny soft cut" style={{ display: 'block' }}>
+              {role}
+              {me.tenant !== 'default' && ` in ${me.tenant}`}
+            </span>
+          </span>
+        </button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>Colours</Menu.Label>
+        {schemes.map((s) => (
+          <Menu.Item
+            key={s.value}
+            leftSection={<s.icon size={14} />}
+            rightSection={colorScheme === s.value ? <Check size={14} /> : null}
+            onClick={() => setColorScheme(s.value)}
+          >
+            {s.name}
+          </Menu.Item>
+        ))}
+        <Menu.Divider />
+        <form method="post" action="/logout">
+          <Menu.Item component="button" type="submit" leftSection={<LogOut size={14} />}>
+            Sign out
+          </Menu.Item>
+        </form>
+        {version.data && <Menu.Label>Junctor {version.data.version}</Menu.Label>}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

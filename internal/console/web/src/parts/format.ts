@@ -1,0 +1,73 @@
+// How values are written for people.
+
+const units: [number, string, string][] = [
+  [60, 'second', 's'],
+  [60, 'minute', 'min'],
+  [24, 'hour', 'h'],
+  [30, 'day', 'd'],
+  [12, 'month', 'mo'],
+  [Number.POSITIVE_INFINITY, 'year', 'y'],
+];
+
+// ago is how long ago a moment was, or how far ahead it is, in one unit.
+export function ago(then: Date, now: Date): string {
+  let n = (now.getTime() - then.getTime()) / 1000;
+  const ahead = n < 0;
+  n = Math.abs(n);
+  if (n < 5) return 'now';
+  for (const [size, , short] of units) {
+    if (n < size) {
+      const text = `${Math.floor(n)} ${short}`;
+      return ahead ? `in ${text}` : `${text} ago`;
+    }
+    n /= size;
+  }
+  return '';
+}
+
+export const absolute = (then: Date): string => then.toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+
+export const clock = (then: Date): string => then.toLocaleTimeString('en-GB', { hour12: false });
+
+// span is a duration in nanoseconds, with two figures that count.
+export function span(ns: number | undefined): string {
+  if (ns === undefined) return '';
+  const ms = ns / 1e6;
+  if (ms < 1) return `${(ms * 1000).toFixed(0)} µs`;
+  if (ms < 10) return `${ms.toFixed(1)} ms`;
+  if (ms < 1000) return `${ms.toFixed(0)} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  return `${(ms / 60_000).toFixed(1)} min`;
+}
+
+export function bytes(n: number | undefined): string {
+  if (n === undefined) return '';
+  if (n < 1024) return `${n} B`;
+  if (n < 1024 * 1024) return `${(n / 1024).toFixed(1)} KiB`;
+  return `${(n / 1024 / 1024).toFixed(1)} MiB`;
+}
+
+export const count = (n: number): string => n.toLocaleString('en');
+
+// tokens is about what a tool's definition costs a model that is told of it.
+export function tokens(tool: {
+  exposed?: string;
+  name: string;
+  description?: string;
+  input_schema?: unknown;
+  output_schema?: unknown;
+}): number {
+  const text = JSON.stringify({
+    name: tool.exposed ?? tool.name,
+    description: tool.description,
+    inputSchema: tool.input_schema,
+    outputSchema: tool.output_schema,
+  });
+  return Math.ceil(text.length / 4);
+}
+
+export function short(n: number): string {
+  if (n < 1000) return String(n);
+  if (n < 1_000_000) return `${(n / 1000).toFixed(n < 10_000 ? 1 : 0)}k`;
+  return `${(n / 1_000_000).toFixed(1)}M`;
+}

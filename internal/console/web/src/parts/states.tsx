@@ -1,0 +1,144 @@
+import { Button } from '@mantine/core';
+import { CircleSlash, Inbox } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { Failure } from '../api/client';
+import { Copy } from './bits';
+
+// What is shown in place of content: while it comes, when there is none, and
+// when it cannot be had.
+
+export function Loading({ page = false, rows = 4 }: { page?: boolean; rows?: number }) {
+  return (
+    <div className={page ? 'screen pad' : 'pad'} role="status" aria-label="Loading">
+      <div className="stack">
+        {page && <div className="bone" style={{ height: '1.75rem', width: '11rem' }} />}
+        {Array.from({ length: rows }, (_, i) => (
+          <div key={i} className="bone" style={{ height: '1.25rem', width: `${92 - ((i * 13) % 40)}%` }} />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+export function Empty({ title, children, icon, action }: { title: string; children?: ReactNode; icon?: ReactNode; action?: ReactNode }) {
+  return (
+    <div className="empty">
+      {icon ?? <Inbox size={28} strokeWidth={1.5} aria-hidden />}
+      <h3>{title}</h3>
+      {children && <p>{children}</p>}
+      {action}
+    </div>
+  );
+}
+
+const causes: Record<string, string> = {
+  unauthenticated: 'You are not signed in',
+  denied: 'Not allowed',
+  not_found: 'Not found',
+  invalid: 'Not valid',
+  conflict: 'In conflict with what is there',
+  limited: 'Too much at once',
+  too_large: 'Too large',
+  timeout: 'No answer in time',
+  canceled: 'Cancelled',
+  unreachable: 'Not reached',
+  upstream: 'The server failed',
+  unavailable: 'Not available now',
+  internal: 'Something went wrong here',
+};
+
+const remedies: Record<string, string> = {
+  denied: 'Ask an admin for a role that may.',
+  limited: 'Wait a moment and try again.',
+  timeout: 'Try again; the server page says how the server is doing.',
+  unreachable: 'Look whether it runs, then try again.',
+  upstream: 'The server page has its last complaints.',
+  unavailable: 'Try again in a moment.',
+  internal: 'The log of this instance says more.',
+};
+
+export function ErrorCard({ error, retry, title }: { error: unknown; retry?: () => void; title?: string }) {
+  const failure = error instanceof Failure ? error : null;
+  const problem = failure?.problem ?? { code: 'internal', detail: error instanceof Error ? error.message : String(error) };
+  const report = JSON.stringify({ request: failure?.request, request_id: failure?.id, ...problem }, null, 2);
+  const remedy = problem.hint || remedies[problem.code];
+  return (
+    <section className="fault" role="alert">
+      <div className="row">
+        <CircleSlash size={16} color="var(--bad)" aria-hidden />
+        <h3 className="grow">{title ?? causes[problem.code] ?? 'It did not work'}</h3>
+        <Copy value={report} label="Copy the report" />
+        {retry && (
+          <Button size="compact-sm" variant="default" onClick={retry}>
+            Try again
+          </Button>
+        )}
+      </div>
+      <p className="wrap" style={{ marginTop: '0.25rem' }}>
+        {problem.detail}
+      </p>
+      {problem.errors && problem.errors.length > 0 && (
+        <ul className="small wrap" style={{ margin: '0.375rem 0 0', paddingLeft: '1.125rem' }}>
+          {problem.errors.map((e, i) => (
+            <li key={i}>
+              {e.pointer && <code>{e.pointer}</code>} {e.message}
+            </li>
+          ))}
+        </ul>
+      )}
+      <dl>
+        {remedy && (
+          <>
+            <dt>What to do</dt>
+            <dd>{remedy}</dd>
+          </>
+        )}
+        {problem.step && (
+          <>
+            <dt>Step</dt>
+            <dd>{problem.step}</dd>
+          </>
+        )}
+        <dt>Code</dt>
+        <dd>
+          <code>{problem.code}</code>
+          {problem.status && <span className="soft"> · HTTP {problem.status}</span>}
+        </dd>
+        {failure && (
+          <>
+            <dt>Request</dt>
+            <dd>
+              <code>{failure.request}</code>
+              {failure.id && (
+                <span className="soft">
+                  {' '}
+                  · <code>{failure.id}</code>
+                </span>
+              )}
+            </dd>
+          </>
+        )}
+      </dl>
+    </section>
+  );
+}
+
+// Shown draws what a question led to.
+export function Shown<T>({
+  query,
+  children,
+  rows,
+}: {
+  query: { data: T | undefined; error: unknown; isPending: boolean; refetch: () => unknown };
+  children: (data: T) => ReactNode;
+  rows?: number;
+}) {
+  if (query.data !== undefined) return <>{children(query.data)}</>;
+  if (query.error)
+    return (
+      <div className="pad">
+        <ErrorCard error={query.error} retry={() => query.refetch()} />
+      </div>
+    );
+  return <Loading rows={rows ?? 4} />;
+}

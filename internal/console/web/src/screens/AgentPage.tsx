@@ -1,0 +1,297 @@
+import { Button, Modal, NumberInput, Switch, TextInput } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Link, useLocation } from 'wouter';
+import { type Agent, get, type Page as PageOf, type Schemas, send } from '../api/client';
+import { useAgent, useAgentTools, useKeys, useMe } from '../api/data';
+import { can } from '../app/may';
+import { Ago, Copy, Head, Panel, Tabs, Tag } from '../parts/bits';
+import { count, span, tokens } from '../parts/format';
+import { Empty, ErrorCard, Shown } from '../parts/states';
+import { useParam } from '../parts/url';
+import { KeyRows } from './KeyRows';
+import { Picker } from './Picker';
+import { ToolRows } from './ToolRows';
+
+export default function AgentPage({ name }: { name: string }) {
+  const agent = useAgent(name);
+  return <Shown query={agent}>{(a) => <Page a={a} />}</Shown>;
+}
+
+function Page({ a }: { a: Agent }) {
+  const me = useMe().data;
+  const [tab, setTab] = useParam('tab', 'can');
+  const tools = useAgentTools(a.name);
+  const cache = useQueryClient();
+  const may = can(me, 'agents:write') && !a.declared;
+  const change = useMutation({
+    mutationFn: (body: Partial<Agent>) => send('PATCH', `/agents/${a.name}`, body),
+    onSettled: () => cache.invalidateQueries({ queryKey: ['agents'] }),
+  });
+  const door = `${window.location.origin}/mcp/a/${a.name}`;
+  return (
+    <>
+      <Head
+        title={a.title || a.name}
+        crumbs={[['Agents', '/agents']]}
+        sub={
+          <span className="row small">
+            <Tag>{a.role}</Tag> <code>{door}</code> <Copy value={door} label="Copy its door" />
+          </span>
+        }
+      >
+        {may && (
+          <Switch
+            label={a.disabled ? 'off' : 'on'}
+            checked={!a.disabled}
+            disabled={change.isPending}
+            onChange={(e) => change.mutate({ disabled: !e.currentTarget.checked })}
+          />
+        )}
+      </Head>
+      {change.error && <ErrorCard error={change.error} />}
+      <Tabs
+        label="Parts of the agent"
+        now={tab}
+        choose={setTab}
+        tabs={[
+          ['can', `What it can do ${tools.data?.length ?? ''}`],
+          ['list', 'Its list'],
+          ['keys', 'Keys'],
+          ['limits', 'Limits'],
+          ['usage', 'Usage'],
+          ['more', 'More'],
+        ]}
+      />
+      {tab === 'can' && (
+        <Panel
+          title="Tools that it is shown and may call"
+          acts={tools.data && <span className="small soft">about {count(tools.data.reduce((n, t) => n + tokens(t), 0))} tokens</span>}
+        >
+          <Shown query={tools}>
+            {(all) =>
+              all.length === 0 ? (
+                <Empty title="It can do nothing">Its list is empty, or what is on it is not there or not for its role.</Empty>
+              ) : (
+                <ToolRows tools={all} />
+              )
+            }
+          </Shown>
+        </Panel>
+      )}
+      {tab === 'list' && <Grants key={a.updated_at} a={a} may={may} save={(t) => change.mutate({ tools: t })} busy={change.isPending} />}
+      {tab === 'keys' && <Keys a={a} />}
+      {tab === 'limits' && <Limits key={a.updated_at} a={a} may={may} save={(l) => change.mutate({ limits: l })} busy={change.isPending} />}
+      {tab === 'usage' && <Usage a={a} />}
+      {tab === 'more' && <More a={a} may={may} />}
+    </>
+  );
+}
+
+function Grants({ a, may, save, busy }: { a: Agent; may: boolean; save: (t: string[]) => void; busy: boolean }) {
+  const [grants, setGrants] = useState(a.tools);
+  const same = [...grants].sort().join() === [...a.tools].sort().join();
+  return (
+    <div className="stack">
+      <Picker role={a.role} grants={grants} change={setGrants} disabled={!may} />
+      {may && (
+        <div className="acts">
+          <Button disabled={same} loading={busy} onClick={() => save(grants)}>
+            Save the list
+          </Button>
+          {!same && (
+            <Button variant="default" onClick={() => setGrants(a.tools)}>
+              As it was
+            </Button>
+          )}
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Keys({ a }: { a: Agent }) {
+  const me = useMe().data;
+  const keys = useKeys(can(me, 'keys:write'));
+  if (!can(me, 'keys:write')) return <Empty title="Keys are for developers and admins" />;
+  return (
+    <Panel>
+      <Shown query={keys}>{(all) => <KeyRows keys={all.filter((k) => k.agent === a.name)} agent={a.name} />}</Shown>
+    </Panel>
+  );
+}
+
+function Limits({ a, may, save, busy }: { a: Agent; may: boolean; save: (l: Schemas['Limits']) => void; busy: boolean }) {
+  const [limits, setLimits] = useState<Schemas['Limits']>(a.limits ?? {});
+  const field = (key: 'per_second' | 'per_day' | 'concurrent' | 'burst', label: string, description: string) => (
+    <NumberInput
+      label={label}
+      description={description}
+      min={0}
+      hideControls
+      disabled={!may}
+      value={limits[key] ?? ''}
+      onChange={(v) => setLimits({ ...limits, [key]: v === '' ? undefined : Number(v) })}
+    />
+  );
+  return (
+    <Panel pad>
+      <form
+        className="stack"
+        onSubmit={(e) => {
+          e.preventDefault();
+          save(limits);
+        }}
+      >
+        <p className="soft">
+          {a.limits
+            ? 'It has limits of its own.'
+            : `It has the limits of ${a.tier ? `the tier ${a.tier}` : 'its owner’s tier'}. Numbers here take their place.`}{' '}
+          What it does counts for its owner too.
+        </p>
+        <div className="columns">
+          {field('per_second', 'Calls a second', 'On average.')}
+          {field('burst', 'At once after a pause', 'How many calls may come together.')}
+          {field('per_day', 'Calls a day', 'In UTC.')}
+          {field('concurrent', 'At the same time', 'Calls that run.')}
+        </div>
+        {may && (
+          <div className="acts">
+            <Button type="submit" loading={busy}>
+              Save
+            </Button>
+          </div>
+        )}
+      </form>
+    </Panel>
+  );
+}
+
+function Usage({ a }: { a: Agent }) {
+  const usage = useQuery({
+    queryKey: ['usage', 'agent', a.name],
+    queryFn: ({ signal }) => get<PageOf<Schemas['Usage']>>(`/usage?by=tool&agent=${encodeURIComponent(a.name)}`, signal),
+    select: (p) => p.items,
+  });
+  return (
+    <Panel
+      acts={
+        <Link className="link small" href={`/calls?agent=${a.name}`}>
+          Its calls
+        </Link>
+      }
+      title="By tool"
+    >
+      <Shown query={usage}>
+        {(all) =>
+          all.length === 0 ? (
+            <Empty title="It has called nothing yet" />
+          ) : (
+            <div className="scroll">
+              <table className="list">
+                <thead>
+                  <tr>
+                    <th>Tool</th>
+                    <th className="right">Calls</th>
+                    <th className="right">Failed</th>
+                    <th className="right">Refused</th>
+                    <th className="right wide">95 of 100 within</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {all.map((u) => (
+                    <tr key={`${u.server}/${u.name}`}>
+                      <td className="mono">
+                        {u.server}/{u.name}
+                      </td>
+                      <td className="right num">{count(u.calls)}</td>
+                      <td className="right num">{count(u.errors)}</td>
+                      <td className="right num">{count(u.refused)}</td>
+                      <td className="right num wide">{span(u.p95_ns)}</td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          )
+        }
+      </Shown>
+    </Panel>
+  );
+}
+
+function More({ a, may }: { a: Agent; may: boolean }) {
+  const [, navigate] = useLocation();
+  const cache = useQueryClient();
+  const [asked, { open, close }] = useDisclosure();
+  const [typed, setTyped] = useState('');
+  const remove = useMutation({
+    mutationFn: () => send('DELETE', `/agents/${a.name}`),
+    onSuccess: async () => {
+      await cache.invalidateQueries({ queryKey: ['agents'], exact: true });
+      navigate('/agents');
+    },
+  });
+  return (
+    <Panel pad>
+      <div className="stack">
+        <dl className="facts">
+          <dt>Owner</dt>
+          <dd>
+            <code>{a.owner || '–'}</code>
+          </dd>
+          <dt>Resources</dt>
+          <dd className="mono">{a.resources.join(', ') || '–'}</dd>
+          <dt>Prompts</dt>
+          <dd className="mono">{a.prompts.join(', ') || '–'}</dd>
+          <dt>Made</dt>
+          <dd>
+            <Ago at={a.created_at} />
+          </dd>
+          <dt>Changed</dt>
+          <dd>
+            <Ago at={a.updated_at} />
+          </dd>
+          {a.declared && (
+            <>
+              <dt>Declared in</dt>
+              <dd>
+                <code>{a.declared}</code>: it can be changed there alone.
+              </dd>
+            </>
+          )}
+        </dl>
+        {may && (
+          <div>
+            <Button color="red" variant="light" onClick={open}>
+              Delete it for good
+            </Button>
+          </div>
+        )}
+      </div>
+      <Modal opened={asked} onClose={close} title={`Delete ${a.name}?`}>
+        <form
+          className="stack"
+          onSubmit={(e) => {
+            e.preventDefault();
+            if (typed === a.name) remove.mutate();
+          }}
+        >
+          <p className="soft">Its keys open nothing any more, and what it has open ends. Records stay.</p>
+          <TextInput
+            label={`Type ${a.name} to go on`}
+            value={typed}
+            onChange={(e) => setTyped(e.currentTarget.value)}
+            data-autofocus
+            autoComplete="off"
+          />
+          {remove.error && <ErrorCard error={remove.error} />}
+          <Button type="submit" color="red" disabled={typed !== a.name} loading={remove.isPending}>
+            Delete it
+          </Button>
+        </form>
+      </Modal>
+    </Panel>
+  );
+}

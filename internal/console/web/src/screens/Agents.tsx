@@ -1,0 +1,166 @@
+import { Button, Modal, NativeSelect, TextInput } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Bot, Plus } from 'lucide-react';
+import { useState } from 'react';
+import { Link, useLocation } from 'wouter';
+import { type Schemas, send } from '../api/client';
+import { useAgents, useMe, useRoles } from '../api/data';
+import { can } from '../app/may';
+import { Ago, Copy, Head, Panel, Tag } from '../parts/bits';
+import { Empty, ErrorCard, Shown } from '../parts/states';
+import { useParam } from '../parts/url';
+import { Picker } from './Picker';
+
+export default function Agents() {
+  const me = useMe().data;
+  const agents = useAgents();
+  const [making, setMaking] = useParam('new');
+  const [, navigate] = useLocation();
+  const may = can(me, 'agents:write');
+  const make = may && (
+    <Button leftSection={<Plus size={15} />} onClick={() => setMaking('1')}>
+      Make an agent
+    </Button>
+  );
+  return (
+    <>
+      <Head title="Agents" sub="Each has a role, a list of what it may use, and a door of its own.">
+        {make}
+      </Head>
+      <Panel>
+        <Shown query={agents}>
+          {(all) =>
+            all.length === 0 ? (
+              <Empty icon={<Bot size={28} strokeWidth={1.5} aria-hidden />} title="No agents yet" action={make}>
+                An agent sees the tools on its list and nothing else, through every door. Its keys, limits and records are its own.
+              </Empty>
+            ) : (
+              <div className="scroll">
+                <table className="list">
+                  <thead>
+                    <tr>
+                      <th>Agent</th>
+                      <th>Role</th>
+                      <th>May use</th>
+                      <th className="wide">Tier</th>
+                      <th className="right wide">Made</th>
+                    </tr>
+                  </thead>
+                  <tbody>
+                    {all.map((a) => (
+                      <tr key={a.name} className="on" onClick={() => navigate(`/agents/${a.name}`)}>
+                        <td>
+                          <Link href={`/agents/${a.name}`} style={{ fontWeight: 550 }} onClick={(e) => e.stopPropagation()}>
+                            {a.name}
+                          </Link>{' '}
+                          {a.disabled && <Tag tone="warn">off</Tag>} {a.declared && <Tag>file</Tag>}
+                          <div className="tiny soft cut">{a.title}</div>
+                        </td>
+                        <td>
+                          <Tag>{a.role}</Tag>
+                        </td>
+                        <td className="mono tiny cut">{a.tools.join(', ') || <span className="soft">nothing</span>}</td>
+                        <td className="wide soft">{a.limits ? 'own limits' : a.tier || 'its owner’s'}</td>
+                        <td className="right wide soft">
+                          <Ago at={a.created_at} />
+                        </td>
+                      </tr>
+                    ))}
+                  </tbody>
+                </table>
+              </div>
+            )
+          }
+        </Shown>
+      </Panel>
+      <Modal opened={making !== '' && may} onClose={() => setMaking('')} title="Make an agent" size="xl">
+        {making !== '' && <Make close={() => setMaking('')} />}
+      </Modal>
+    </>
+  );
+}
+
+function Make({ close }: { close: () => void }) {
+  const cache = useQueryClient();
+  const roles = useRoles();
+  const [name, setName] = useState('');
+  const [role, setRole] = useState('General');
+  const [grants, setGrants] = useState<string[]>([]);
+  const make = useMutation({
+    mutationFn: () => send<Schemas['CreatedAgent']>('POST', '/agents', { name, role, tools: grants }),
+    onSuccess: () => cache.invalidateQueries({ queryKey: ['agents'] }),
+  });
+  if (make.data) return <Made agent={make.data} close={close} />;
+  return (
+    <form
+      className="stack"
+      onSubmit={(e) => {
+        e.preventDefault();
+        make.mutate();
+      }}
+    >
+      <div className="row" style={{ alignItems: 'flex-start' }}>
+        <TextInput
+          className="grow"
+          label="Name"
+          placeholder="qa-bot"
+          data-autofocus
+          value={name}
+          onChange={(e) => setName(e.currentTarget.value)}
+          error={
+            name && !/^[a-z][a-z0-9-]{0,31}$/.test(name)
+              ? 'A lower-case letter, then up to 31 lower-case letters, digits or hyphens.'
+              : undefined
+          }
+        />
+        <NativeSelect
+          label="Role"
+          value={role}
+          data={roles.data?.map((r) => r.name) ?? ['General']}
+          onChange={(e) => setRole(e.currentTarget.value)}
+        />
+      </div>
+      <Picker role={role} grants={grants} change={setGrants} />
+      {make.error && <ErrorCard error={make.error} />}
+      <div className="acts">
+        <Button type="submit" disabled={!/^[a-z][a-z0-9-]{0,31}$/.test(name)} loading={make.isPending}>
+          Make it
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function Made({ agent, close }: { agent: Schemas['CreatedAgent']; close: () => void }) {
+  const [, navigate] = useLocation();
+  const door = `${window.location.origin}/mcp/a/${agent.name}`;
+  return (
+    <div className="stack">
+      <p>
+        <b>{agent.name}</b> is there. This is its key; it is shown this once.
+      </p>
+      <div className="code">
+        <pre style={{ paddingRight: '2.5rem' }}>{agent.key}</pre>
+        <div className="acts">
+          <Copy value={agent.key} label="Copy the key" />
+        </div>
+      </div>
+      <dl className="facts">
+        <dt>Its door</dt>
+        <dd className="row">
+          <code>{door}</code> <Copy value={door} />
+        </dd>
+      </dl>
+      <div className="acts">
+        <Button
+          onClick={() => {
+            close();
+            navigate(`/agents/${agent.name}`);
+          }}
+        >
+          I have kept it
+        </Button>
+      </div>
+    </div>
+  );
+}

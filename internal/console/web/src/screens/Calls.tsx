@@ -1,0 +1,179 @@
+import { Button, NativeSelect, TextInput } from '@mantine/core';
+import { Pause, Play, Search, X } from 'lucide-react';
+import { useMemo, useRef, useState } from 'react';
+import { Link, useSearchParams } from 'wouter';
+import type { Call } from '../api/client';
+import { useFeed } from '../api/feed';
+import { Head, Panel, Status } from '../parts/bits';
+import { absolute, clock, count, span } from '../parts/format';
+import { matches } from '../parts/search';
+import { Empty, ErrorCard, Loading } from '../parts/states';
+import { useParam } from '../parts/url';
+import { Virtual } from '../parts/Virtual';
+
+const statuses = ['running', 'success', 'error', 'timeout', 'canceled', 'denied', 'limited', 'invalid', 'lapsed'];
+const doors = ['mcp', 'sse', 'stdio', 'plain', 'call', 'admin'];
+export const doorNames: Record<string, string> = {
+  mcp: 'MCP',
+  sse: 'HTTP+SSE',
+  stdio: 'stdio',
+  plain: 'JSON-RPC',
+  call: 'bridge',
+  admin: 'console',
+};
+
+const height = 42;
+
+export const shown = (c: Pick<Call, 'server' | 'name' | 'kind'>) => (c.server && c.kind !== 'resource' ? `${c.server}__${c.name}` : c.name);
+export const who = (c: Pick<Call, 'agent' | 'issuer' | 'subject'>) => c.agent || (c.issuer === 'local' ? 'operator' : c.subject);
+
+export default function Calls() {
+  const feed = useFeed();
+  const [params, setParams] = useSearchParams();
+  const [q, setQ] = useParam('q');
+  const [status, setStatus] = useParam('status');
+  const [door, setDoor] = useParam('door');
+  const [server, setServer] = useParam('server');
+  const [agent, setAgent] = useParam('agent');
+  const [paused, setPaused] = useState(false);
+  const held = useRef<readonly Call[]>([]);
+  if (!paused) held.current = feed.calls;
+  const calls = held.current;
+  const servers = useMemo(() => [...new Set(calls.map((c) => c.server).filter((s): s is string => !!s))].sort(), [calls]);
+  const list = useMemo(
+    () =>
+      calls.filter(
+        (c) =>
+          (!status || c.status === status) &&
+          (!door || c.door === door) &&
+          (!server || c.server === server) &&
+          (!agent || who(c) === agent) &&
+          matches(q, shown(c), who(c), c.reason, c.id),
+      ),
+    [calls, q, status, door, server, agent],
+  );
+  const waiting = paused ? feed.calls.findIndex((c) => c.id === calls[0]?.id) : 0;
+  const filtered = [...params.keys()].length > 0;
+
+  return (
+    <>
+      <Head title="Calls" sub="What happens, as it happens: every attempt, through every door, refusals too.">
+        <span className="row plain soft small">
+          <span className={`dot ${paused ? 'warn' : feed.live ? 'live' : 'off'}`} />{' '}
+          {paused ? `paused${waiting > 0 ? `, ${count(waiting)} new` : ''}` : feed.live ? 'live' : 'connecting'}
+        </span>
+        <Button variant="default" leftSection={paused ? <Play size={14} /> : <Pause size={14} />} onClick={() => setPaused(!paused)}>
+          {paused ? 'Go on' : 'Pause'}
+        </Button>
+      </Head>
+      <div className="row">
+        <TextInput
+          className="grow"
+          style={{ minWidth: '12rem' }}
+          leftSection={<Search size={14} />}
+          placeholder="Tool, caller, reason or id"
+          aria-label="Search calls"
+          value={q}
+          onChange={(e) => setQ(e.currentTarget.value)}
+        />
+        <NativeSelect
+          aria-label="Outcome"
+          value={status}
+          onChange={(e) => setStatus(e.currentTarget.value)}
+          data={[{ value: '', label: 'Any outcome' }, ...statuses]}
+        />
+        <NativeSelect
+          aria-label="Door"
+          value={door}
+          onChange={(e) => setDoor(e.currentTarget.value)}
+          data={[{ value: '', label: 'Any door' }, ...doors.map((d) => ({ value: d, label: doorNames[d] ?? d }))]}
+        />
+        <NativeSelect
+          aria-label="Server"
+          value={server}
+          onChange={(e) => setServer(e.currentTarget.value)}
+          data={[{ value: '', label: 'Any server' }, ...servers]}
+        />
+        {agent && (
+          <Button variant="light" rightSection={<X size={13} />} onClick={() => setAgent('')}>
+            {agent}
+          </Button>
+        )}
+        {filtered && (
+          <Button variant="subtle" color="gray" onClick={() => setParams({}, { replace: true })}>
+            Clear
+          </Button>
+        )}
+      </div>
+      {feed.missed > 0 && <p className="small soft">{count(feed.missed)} calls came too fast to be shown; the audit has them.</p>}
+      <Panel>
+        {feed.error && calls.length === 0 ? (
+          <div className="pad">
+            <ErrorCard error={feed.error} />
+          </div>
+        ) : !feed.loaded ? (
+          <Loading rows={8} />
+        ) : list.length === 0 ? (
+          <Empty title={filtered ? 'No call matches' : 'No calls yet'}>
+            {filtered ? (
+              'New ones that do will show up here.'
+            ) : (
+              <>
+                Make one in the{' '}
+                <Link className="link" href="/playground">
+                  playground
+                </Link>
+                , or with any client.
+              </>
+            )}
+          </Empty>
+        ) : (
+          <Virtual
+            count={list.length}
+            height={height}
+            label="Calls"
+            row={(i) => <Line key={list[i]?.id} c={list[i] as Call} first={i === 0} />}
+          />
+        )}
+      </Panel>
+      <p className="small soft">
+        {count(list.length)} of the newest {count(calls.length)}. The{' '}
+        <Link className="link" href="/audit">
+          audit
+        </Link>{' '}
+        goes back further.
+      </p>
+    </>
+  );
+}
+
+function Line({ c, first }: { c: Call; first: boolean }) {
+  const at = new Date(c.start);
+  return (
+    <li style={{ height, borderTop: first ? undefined : '1px solid var(--line-soft)' }}>
+      <Link href={`/calls/${c.id}`} className="row plain toolrow small" style={{ height: '100%', padding: '0 1rem', gap: '0.875rem' }}>
+        <time className="num soft" dateTime={c.start} title={absolute(at)} style={{ flex: 'none' }}>
+          {clock(at)}
+        </time>
+        <span style={{ flex: 'none', width: '4.75rem' }}>
+          <Status status={c.status} />
+        </span>
+        <span className="grow row plain">
+          <span className="mono cut" style={{ fontWeight: 500 }}>
+            {shown(c)}
+          </span>
+          {c.reason && <span className="soft cut wide">{c.reason}</span>}
+        </span>
+        <span className="soft cut wide" style={{ width: '9rem', flex: 'none' }} title={`${c.issuer}: ${c.subject}`}>
+          {who(c)}
+        </span>
+        <span className="soft wide" style={{ width: '4.5rem', flex: 'none' }}>
+          {doorNames[c.door] ?? c.door}
+        </span>
+        <span className="num soft" style={{ width: '4rem', flex: 'none', textAlign: 'right' }}>
+          {c.status === 'running' ? '…' : span(c.duration_ns)}
+        </span>
+      </Link>
+    </li>
+  );
+}

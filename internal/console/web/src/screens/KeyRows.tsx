@@ -1,0 +1,110 @@
+import { ActionIcon, Button, Menu, Modal, TextInput } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Ellipsis, Plus } from 'lucide-react';
+import { useState } from 'react';
+import { type Key, type Schemas, send } from '../api/client';
+import { Ago, Copy, Tag } from '../parts/bits';
+import { Empty, ErrorCard } from '../parts/states';
+
+type Token = Schemas['CreatedKey'];
+
+// KeyRows lists keys, and makes, rotates and revokes them. A token is shown
+// once.
+export function KeyRows({ keys, agent, scopes }: { keys: Key[]; agent?: string; scopes?: Key['scopes'] }) {
+  const cache = useQueryClient();
+  const [name, setName] = useState('');
+  const [token, setToken] = useState<Token | null>(null);
+  const settled = { onSettled: () => cache.invalidateQueries({ queryKey: ['keys'] }) };
+  const make = useMutation({
+    mutationFn: () => send<Token>('POST', '/keys', { name, scopes: scopes ?? ['tools:read', 'tools:call'], ...(agent ? { agent } : {}) }),
+    onSuccess: (t) => {
+      setToken(t);
+      setName('');
+    },
+    ...settled,
+  });
+  const rotate = useMutation({
+    mutationFn: (id: string) => send<Token>('POST', `/keys/${id}/rotate`, { grace_seconds: 600 }),
+    onSuccess: setToken,
+    ...settled,
+  });
+  const revoke = useMutation({ mutationFn: (id: string) => send('DELETE', `/keys/${id}`), ...settled });
+  const error = make.error ?? rotate.error ?? revoke.error;
+  return (
+    <>
+      <form
+        className="pad row"
+        style={{ borderBottom: '1px solid var(--line-soft)' }}
+        onSubmit={(e) => {
+          e.preventDefault();
+          if (name) make.mutate();
+        }}
+      >
+        <TextInput
+          className="grow"
+          placeholder="What is the key for?"
+          aria-label="What is the key for?"
+          value={name}
+          onChange={(e) => setName(e.currentTarget.value)}
+        />
+        <Button type="submit" disabled={!name} loading={make.isPending} leftSection={<Plus size={15} />}>
+          Make a key
+        </Button>
+      </form>
+      {error && (
+        <div className="pad">
+          <ErrorCard error={error} />
+        </div>
+      )}
+      {keys.length === 0 ? (
+        <Empty title="No keys" />
+      ) : (
+        <div className="rows">
+          {keys.map((k) => (
+            <div key={k.id}>
+              <span className="grow">
+                <span className="row">
+                  <b>{k.name}</b> <code className="tiny soft">{k.prefix}…</code>
+                  {k.revoked_at && !k.revoked_at.startsWith('0001') && <Tag tone="bad">revoked</Tag>}
+                  {k.agent && !agent && <Tag tone="act">{k.agent}</Tag>}
+                </span>
+                <span className="tiny soft cut" style={{ display: 'block' }}>
+                  {k.scopes.join(' ')}
+                </span>
+              </span>
+              <span className="small soft wide">
+                used <Ago at={k.last_used_at} />
+              </span>
+              <Menu position="bottom-end">
+                <Menu.Target>
+                  <ActionIcon aria-label={`What to do with ${k.name}`}>
+                    <Ellipsis size={16} />
+                  </ActionIcon>
+                </Menu.Target>
+                <Menu.Dropdown>
+                  <Menu.Item onClick={() => rotate.mutate(k.id)}>Give it a new token; the old one works for 10 minutes</Menu.Item>
+                  <Menu.Item color="red" onClick={() => revoke.mutate(k.id)}>
+                    Revoke it now
+                  </Menu.Item>
+                </Menu.Dropdown>
+              </Menu>
+            </div>
+          ))}
+        </div>
+      )}
+      <Modal opened={token !== null} onClose={() => setToken(null)} title="The key, shown this once" size="lg">
+        {token && (
+          <div className="stack">
+            <div className="code">
+              <pre style={{ paddingRight: '2.5rem' }}>{token.key}</pre>
+              <div className="acts">
+                <Copy value={token.key} label="Copy the key" />
+              </div>
+            </div>
+            <Button onClick={() => setToken(null)}>I have kept it</Button>
+          </div>
+        )}
+      </Modal>
+    </>
+  );
+}

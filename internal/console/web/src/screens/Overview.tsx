@@ -1,0 +1,272 @@
+import { Button } from '@mantine/core';
+import { useLocalStorage } from '@mantine/hooks';
+import { Check, GitCompare, ServerOff, ShieldAlert } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { Link } from 'wouter';
+import type { Call } from '../api/client';
+import { useAgents, useMe, useServers, useToolChanges, useTools } from '../api/data';
+import { useFeed } from '../api/feed';
+import { can } from '../app/may';
+import { Bars } from '../parts/Bars';
+import { Ago, Head, Panel, State, Status } from '../parts/bits';
+import { count, short, span, tokens } from '../parts/format';
+import { Empty, ErrorCard, Loading } from '../parts/states';
+import { buckets, failed, percentile } from '../parts/stats';
+
+const minutes = 15;
+
+export function Overview() {
+  const me = useMe().data;
+  const reads = can(me, 'tools:read');
+  const audits = can(me, 'audit:read');
+  const servers = useServers();
+  const tools = useTools();
+  const feed = useFeed(audits);
+  const now = Date.now();
+  const recent = feed.calls.filter((c) => Date.parse(c.start) > now - minutes * 60_000);
+  const ran = recent
+    .filter((c) => c.duration_ns !== undefined && !['denied', 'limited', 'invalid'].includes(c.status))
+    .map((c) => c.duration_ns ?? 0);
+  const bad = recent.filter(failed).length;
+  const broken = servers.data?.filter((s) => s.state === 'error').length ?? 0;
+
+  return (
+    <>
+      <Head title="Overview" sub={`The last ${minutes} minutes, as they happen.`}>
+        {audits && (
+          <span className="row plain soft small">
+            <span className={`dot ${feed.live ? 'live' : 'off'}`} /> {feed.live ? 'live' : 'connecting'}
+          </span>
+        )}
+      </Head>
+      {audits && feed.loaded && <Guide calls={feed.calls} />}
+      <div className="figures">
+        <Figure name="Calls" value={count(recent.length)} note={`${(recent.length / minutes).toFixed(1)} a minute`} />
+        <Figure
+          name="Latency, half of them"
+          value={span(percentile(ran, 0.5)) || '–'}
+          note={`95 of 100: ${span(percentile(ran, 0.95)) || '–'}`}
+        />
+        <Figure
+          name="Failed or refused"
+          value={recent.length ? `${((bad / recent.length) * 100).toFixed(bad > 0 && bad / recent.length < 0.1 ? 1 : 0)}%` : '–'}
+          note={`${count(bad)} of ${count(recent.length)}`}
+          bad={bad > 0}
+        />
+        <Figure
+          name="Servers"
+          value={servers.data ? `${servers.data.filter((s) => s.state === 'active').length}` : '–'}
+          note={broken ? `${broken} not working` : 'all in order'}
+          bad={broken > 0}
+        />
+        <Figure
+          name="Tools"
+          value={tools.data ? count(tools.data.length) : '–'}
+          note={tools.data ? `about ${short(tools.data.reduce((n, t) => n + tokens(t), 0))} tokens` : ''}
+        />
+      </div>
+      {audits && (
+        <Panel
+          title="Calls"
+          acts={
+            <Link href="/calls" className="link small">
+              Follow them
+            </Link>
+          }
+          pad
+        >
+          {feed.error && feed.calls.length === 0 ? (
+            <ErrorCard error={feed.error} />
+          ) : !feed.loaded ? (
+            <Loading rows={3} />
+          ) : recent.length === 0 ? (
+            <Empty title="Nothing was called lately">
+              Calls show up here the moment they are made, by whomever and through whichever door.{' '}
+              <Link className="link" href="/playground">
+                Try a tool
+              </Link>
+            </Empty>
+          ) : (
+            <Bars buckets={buckets(recent, now, 15_000, minutes * 4)} label={`Calls in the last ${minutes} minutes`} />
+          )}
+        </Panel>
+      )}
+      <div className="columns">
+        {reads && <Attention calls={recent} />}
+        <Panel
+          title="Servers"
+          acts={
+            <Link href="/servers" className="link small">
+              All
+            </Link>
+          }
+        >
+          {servers.error ? (
+            <div className="pad">
+              <ErrorCard error={servers.error} retry={() => servers.refetch()} />
+            </div>
+          ) : !servers.data ? (
+            <Loading />
+          ) : (
+            <div className="rows">
+              {servers.data.slice(0, 8).map((s) => (
+                <Link key={s.id} href={`/servers/${s.id}`}>
+                  <span className="grow cut" style={{ fontWeight: 500 }}>
+                    {s.title || s.id}
+                  </span>
+                  <span className="small soft wide">{tools.data?.filter((t) => t.server === s.id).length ?? 0} tools</span>
+                  <span className="small">
+                    <State state={s.state} />
+                  </span>
+                </Link>
+              ))}
+            </div>
+          )}
+        </Panel>
+      </div>
+    </>
+  );
+}
+
+const Figure = ({ name, value, note, bad = false }: { name: string; value: string; note?: string; bad?: boolean }) => (
+  <div className={`figure ${bad ? 'bad' : ''}`}>
+    <div className="name">{name}</div>
+    <div className="value">{value}</div>
+    <div className="note">{note}</div>
+  </div>
+);
+
+// Attention lists what somebody should look at.
+function Attention({ calls }: { calls: Call[] }) {
+  const servers = useServers();
+  const changes = useToolChanges();
+  const items: { key: string; icon: ReactNode; to: string; what: ReactNode; when?: ReactNode }[] = [];
+  for (const s of servers.data ?? [])
+    if (s.state === 'error')
+      items.push({
+        key: `s${s.id}`,
+        icon: <ServerOff size={15} color="var(--bad)" />,
+        to: `/servers/${s.id}`,
+        what: (
+          <>
+            <b>{s.id}</b> {s.last_error || 'is not working'}
+          </>
+        ),
+      });
+  for (const c of (changes.data ?? []).slice(0, 4))
+    items.push({
+      key: `c${c.id}`,
+      icon: <GitCompare size={15} color="var(--warn)" />,
+      to: `/tools/${encodeURIComponent(`${c.server}__${c.tool}`)}?tab=changes`,
+      what: (
+        <>
+          <b>{c.tool}</b> of {c.server} has changed
+        </>
+      ),
+      when: <Ago at={c.seen_at} />,
+    });
+  for (const c of calls.filter(failed).slice(0, 5))
+    items.push({
+      key: c.id,
+      icon: <ShieldAlert size={15} color="var(--soft)" />,
+      to: `/calls/${c.id}`,
+      what: (
+        <>
+          <b>{c.name}</b> {c.reason || ''}
+        </>
+      ),
+      when: <Status status={c.status} />,
+    });
+  return (
+    <Panel title="Needs attention">
+      {items.length === 0 ? (
+        <Empty icon={<Check size={28} strokeWidth={1.5} aria-hidden />} title="All is well">
+          No server is down, no tool has changed under its name, and no call has failed lately.
+        </Empty>
+      ) : (
+        <div className="rows">
+          {items.map((i) => (
+            <Link key={i.key} href={i.to}>
+              {i.icon}
+              <span className="grow cut small">{i.what}</span>
+              <span className="small soft">{i.when}</span>
+            </Link>
+          ))}
+        </div>
+      )}
+    </Panel>
+  );
+}
+
+// Guide leads through the first steps. Each is done when it really happened.
+function Guide({ calls }: { calls: readonly Call[] }) {
+  const me = useMe().data;
+  const servers = useServers();
+  const agents = useAgents(can(me, 'tools:read'));
+  const [hidden, setHidden] = useLocalStorage({ key: 'junctor-guide-hidden', defaultValue: false, getInitialValueInEffect: false });
+  const steps = [
+    {
+      name: 'Call a tool',
+      done: calls.some((c) => c.kind === 'tool' && c.status === 'success'),
+      text: 'The server “demo” is inside the binary and needs nothing. ',
+      to: '/playground?name=demo__add',
+      act: 'Open the playground',
+    },
+    {
+      name: 'Add a server',
+      done: servers.data?.some((s) => s.mode !== 'builtin') ?? false,
+      text: 'An MCP server at a URL, a command, or all of an mcp.json. ',
+      to: '/servers/add',
+      act: 'Add one',
+      needs: 'servers:write',
+    },
+    {
+      name: 'Connect your client',
+      done: calls.some((c) => ['mcp', 'sse', 'stdio'].includes(c.door)),
+      text: 'Claude, Cursor, VS Code and others: a key and an address. ',
+      to: '/settings?tab=connect',
+      act: 'Show how',
+    },
+    {
+      name: 'Make an agent',
+      done: (agents.data?.length ?? 0) > 0,
+      text: 'A name, a role and the tools it may call. ',
+      to: '/agents?new=1',
+      act: 'Make one',
+      needs: 'agents:write',
+    },
+  ] as const;
+  const open = steps.filter((s) => !s.done);
+  if (hidden || open.length === 0 || !servers.data) return null;
+  return (
+    <Panel
+      title="First steps"
+      acts={
+        <Button size="compact-sm" variant="subtle" color="gray" onClick={() => setHidden(true)}>
+          Hide
+        </Button>
+      }
+      pad
+    >
+      <ol className="steps" style={{ display: 'grid', gridTemplateColumns: 'repeat(auto-fit, minmax(13rem, 1fr))', gap: '1rem' }}>
+        {steps.map((s, i) => (
+          <li key={s.name}>
+            <span className={`mark ${s.done ? 'done' : ''}`}>{s.done ? <Check size={12} strokeWidth={3} /> : i + 1}</span>
+            <span className="grow">
+              <span style={{ fontWeight: 550, display: 'block' }}>
+                {s.name}
+                {s.done && <span className="skip">, done</span>}
+              </span>
+              <span className="small soft">{s.text}</span>
+              {!s.done && (!('needs' in s) || can(me, s.needs)) && (
+                <Link href={s.to} className="link small">
+                  {s.act}
+                </Link>
+              )}
+            </span>
+          </li>
+        ))}
+      </ol>
+    </Panel>
+  );
+}

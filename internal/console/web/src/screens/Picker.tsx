@@ -1,0 +1,110 @@
+import { Checkbox, Switch, TextInput } from '@mantine/core';
+import { Search } from 'lucide-react';
+import { useMemo, useState } from 'react';
+import { useTools } from '../api/data';
+import { Tag } from '../parts/bits';
+import { count, tokens } from '../parts/format';
+import { has, toggle, toggleServer, wholeOf } from '../parts/grants';
+import { matches } from '../parts/search';
+import { Empty, Shown } from '../parts/states';
+
+const most = 300;
+
+// Picker chooses what an agent may use: tools of its role first, servers as a
+// whole, and what it all costs a model.
+export function Picker({
+  role,
+  grants,
+  change,
+  disabled = false,
+}: {
+  role: string;
+  grants: string[];
+  change: (g: string[]) => void;
+  disabled?: boolean;
+}) {
+  const tools = useTools();
+  const [q, setQ] = useState('');
+  const [fitting, setFitting] = useState(true);
+  const all = tools.data ?? [];
+  const shown = useMemo(
+    () =>
+      all.filter(
+        (t) =>
+          matches(q, t.exposed, t.description, t.title) &&
+          (!fitting || role === 'General' || t.roles.includes(role) || t.roles.includes('General') || has(grants, t)),
+      ),
+    [all, q, fitting, role, grants],
+  );
+  const chosen = all.filter((t) => has(grants, t));
+  const cost = chosen.reduce((n, t) => n + tokens(t), 0);
+  const servers = [...new Set(shown.map((t) => t.server))];
+  return (
+    <div className="panel">
+      <div className="pad row" style={{ paddingBottom: '0.5rem' }}>
+        <TextInput
+          className="grow"
+          leftSection={<Search size={14} />}
+          placeholder="Find tools"
+          aria-label="Find tools"
+          value={q}
+          onChange={(e) => setQ(e.currentTarget.value)}
+        />
+        <Switch label="for its role" checked={fitting} onChange={(e) => setFitting(e.currentTarget.checked)} />
+        <span className="small soft num" aria-live="polite">
+          {count(chosen.length)} chosen · about {count(cost)} tokens
+        </span>
+      </div>
+      <Shown query={tools}>
+        {() => (
+          <div style={{ maxHeight: '22rem', overflowY: 'auto' }}>
+            {servers.map((server) => (
+              <div key={server}>
+                <div className="row pad" style={{ padding: '0.5rem 1rem', background: 'var(--sunken)' }}>
+                  <b className="grow">{server}</b>
+                  <Checkbox
+                    size="xs"
+                    label="all, now and later"
+                    disabled={disabled}
+                    checked={grants.includes(wholeOf(server))}
+                    onChange={() => change(toggleServer(grants, server))}
+                  />
+                </div>
+                <div className="rows">
+                  {shown
+                    .filter((t) => t.server === server)
+                    .slice(0, most)
+                    .map((t) => (
+                      // biome-ignore lint/a11y/noLabelWithoutControl: the checkbox is inside
+                      <label key={t.exposed} style={{ cursor: 'pointer' }}>
+                        <Checkbox
+                          size="xs"
+                          aria-label={t.exposed}
+                          disabled={disabled}
+                          checked={has(grants, t)}
+                          onChange={() => change(toggle(grants, t, all))}
+                        />
+                        <span className="grow">
+                          <span className="mono small">{t.name}</span>
+                          <span className="tiny soft cut" style={{ display: 'block' }}>
+                            {t.description}
+                          </span>
+                        </span>
+                        {t.roles
+                          .filter((r) => r !== 'General')
+                          .map((r) => (
+                            <Tag key={r}>{r}</Tag>
+                          ))}
+                        <span className="tiny soft num">{count(tokens(t))}</span>
+                      </label>
+                    ))}
+                </div>
+              </div>
+            ))}
+            {shown.length === 0 && <Empty title="No tool matches" />}
+          </div>
+        )}
+      </Shown>
+    </div>
+  );
+}

@@ -1,0 +1,122 @@
+import { Button, Textarea } from '@mantine/core';
+import { useState } from 'react';
+import { Out, Panel } from '../parts/bits';
+import { Json } from '../parts/Json';
+import { SchemaForm } from '../parts/SchemaForm';
+import { check, initial, type Schema } from '../parts/schema';
+
+export interface Ask {
+  method: string;
+  params?: Record<string, unknown>;
+}
+
+// Questions are what a server wants to know before it goes on. All are
+// answered together.
+export function Questions({ asks, answer }: { asks: Record<string, Ask>; answer: (responses: Record<string, unknown>) => void }) {
+  const [given, setGiven] = useState<Record<string, unknown>>({});
+  const keys = Object.keys(asks);
+  const give = (key: string, value: unknown) => {
+    const next = { ...given, [key]: value };
+    setGiven(next);
+    if (keys.every((k) => k in next)) answer(next);
+  };
+  return (
+    <div className="stack">
+      {keys.map((key) => {
+        const ask = asks[key];
+        if (!ask || key in given) return null;
+        return <Question key={key} ask={ask} give={(v) => give(key, v)} />;
+      })}
+    </div>
+  );
+}
+
+function Question({ ask, give }: { ask: Ask; give: (v: unknown) => void }) {
+  if (ask.method === 'elicitation/create')
+    return ask.params?.mode === 'url' ? <Visit ask={ask} give={give} /> : <Elicitation ask={ask} give={give} />;
+  if (ask.method === 'sampling/createMessage') return <Sampling ask={ask} give={give} />;
+  if (ask.method === 'roots/list')
+    return (
+      <Panel title="It asks which folders you have" pad>
+        <Button onClick={() => give({ roots: [] })}>None</Button>
+      </Panel>
+    );
+  return (
+    <Panel title={`It asks for ${ask.method}`} pad>
+      <Json value={ask} />
+    </Panel>
+  );
+}
+
+function Elicitation({ ask, give }: { ask: Ask; give: (v: unknown) => void }) {
+  const schema = (ask.params?.requestedSchema ?? { type: 'object' }) as Schema;
+  const [value, setValue] = useState<unknown>(() => initial(schema) ?? {});
+  const wrong = check(value, schema);
+  return (
+    <Panel title="It asks you" pad>
+      <form
+        className="stack"
+        aria-label="What it asks"
+        onSubmit={(e) => {
+          e.preventDefault();
+          if (wrong.length === 0) give({ action: 'accept', content: value });
+        }}
+      >
+        <p className="wrap">{String(ask.params?.message ?? '')}</p>
+        <p className="tiny soft">The server asks this, not Junctor. Tell it nothing that it should not know.</p>
+        <SchemaForm schema={schema} value={value} wrong={wrong} change={setValue} />
+        <div className="acts">
+          <Button type="submit" disabled={wrong.length > 0}>
+            Answer
+          </Button>
+          <Button variant="default" onClick={() => give({ action: 'decline' })}>
+            Decline
+          </Button>
+          <Button variant="subtle" color="gray" onClick={() => give({ action: 'cancel' })}>
+            Cancel
+          </Button>
+        </div>
+      </form>
+    </Panel>
+  );
+}
+
+function Visit({ ask, give }: { ask: Ask; give: (v: unknown) => void }) {
+  return (
+    <Panel title="It wants you to go somewhere" pad>
+      <div className="stack">
+        <p className="wrap">{String(ask.params?.message ?? '')}</p>
+        <Out href={String(ask.params?.url ?? '')} />
+        <div className="acts">
+          <Button onClick={() => give({ action: 'accept' })}>I have been there</Button>
+          <Button variant="default" onClick={() => give({ action: 'decline' })}>
+            Decline
+          </Button>
+        </div>
+      </div>
+    </Panel>
+  );
+}
+
+function Sampling({ ask, give }: { ask: Ask; give: (v: unknown) => void }) {
+  const [text, setText] = useState('');
+  return (
+    <Panel title="It asks a model: you are it" pad>
+      <form
+        className="stack"
+        onSubmit={(e) => {
+          e.preventDefault();
+          give({ role: 'assistant', model: 'a person', stopReason: 'endTurn', content: { type: 'text', text } });
+        }}
+      >
+        <Json value={ask.params} />
+        <Textarea label="Your answer" autosize minRows={3} value={text} onChange={(e) => setText(e.currentTarget.value)} />
+        <div className="acts">
+          <Button type="submit" disabled={text === ''}>
+            Answer
+          </Button>
+        </div>
+      </form>
+    </Panel>
+  );
+}

@@ -1,0 +1,259 @@
+import { Button, Checkbox } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Play } from 'lucide-react';
+import { Link } from 'wouter';
+import { type Schemas, send, type Tool } from '../api/client';
+import { useMe, useRoles, useTool, useToolChanges } from '../api/data';
+import { can } from '../app/may';
+import { Ago, Copy, Head, Panel, Tabs, Tag } from '../parts/bits';
+import { diff } from '../parts/diff';
+import { count, tokens } from '../parts/format';
+import { Json } from '../parts/Json';
+import { Empty, ErrorCard, Shown } from '../parts/states';
+import { useParam } from '../parts/url';
+import { hints } from './ToolRows';
+
+export default function ToolPage({ name }: { name: string }) {
+  const tool = useTool(name);
+  return <Shown query={tool}>{(t) => <Page t={t} />}</Shown>;
+}
+
+function Page({ t }: { t: Tool }) {
+  const [tab, setTab] = useParam('tab', 'about');
+  const changes = useToolChanges({ tool: t.exposed });
+  return (
+    <>
+      <Head
+        title={t.title || t.name}
+        crumbs={[
+          ['Tools', '/tools'],
+          [t.server, `/servers/${t.server}`],
+        ]}
+        sub={
+          <span className="row mono small">
+            {t.exposed} <Copy value={t.exposed} label="Copy the name" />
+            {hints(t).map(([name, tone]) => (
+              <Tag key={name} tone={tone}>
+                {name}
+              </Tag>
+            ))}
+          </span>
+        }
+      >
+        <Button component={Link} href={`/playground?name=${encodeURIComponent(t.exposed)}`} leftSection={<Play size={15} />}>
+          Try it
+        </Button>
+      </Head>
+      <Tabs
+        label="Parts of the tool"
+        now={tab}
+        choose={setTab}
+        tabs={[
+          ['about', 'What it does'],
+          ['roles', 'Roles'],
+          ['changes', `Changes ${changes.data?.length || ''}`],
+        ]}
+      />
+      {tab === 'about' && (
+        <div className="columns wide-left">
+          <div className="stack">
+            <Panel title="In its own words" pad>
+              <p className="wrap">{t.description || <span className="soft">It says nothing about itself.</span>}</p>
+            </Panel>
+            <Panel title="What it takes" pad>
+              <Parameters schema={t.input_schema} />
+            </Panel>
+            {t.output_schema && (
+              <Panel title="What it gives" pad>
+                <Json value={t.output_schema} />
+              </Panel>
+            )}
+          </div>
+          <Panel title="Facts" pad>
+            <dl className="facts">
+              <dt>Server</dt>
+              <dd>
+                <Link className="link" href={`/servers/${t.server}`}>
+                  {t.server}
+                </Link>
+              </dd>
+              <dt>Own name</dt>
+              <dd>
+                <code>{t.name}</code>
+              </dd>
+              {t.version && (
+                <>
+                  <dt>Version</dt>
+                  <dd>
+                    {t.version} {t.versions && t.versions.length > 1 && <span className="soft">of {t.versions.join(', ')}</span>}
+                  </dd>
+                </>
+              )}
+              <dt>Category</dt>
+              <dd>{t.category}</dd>
+              <dt>For</dt>
+              <dd>{t.roles.join(', ')}</dd>
+              <dt>Costs</dt>
+              <dd>about {count(tokens(t))} tokens</dd>
+              <dt>Digest</dt>
+              <dd className="row plain">
+                <code className="cut">{t.digest}</code> <Copy value={t.digest} />
+              </dd>
+              {t.changed_at && !t.changed_at.startsWith('0001') && (
+                <>
+                  <dt>Changed</dt>
+                  <dd>
+                    <Ago at={t.changed_at} />
+                  </dd>
+                </>
+              )}
+            </dl>
+          </Panel>
+        </div>
+      )}
+      {tab === 'roles' && <Roles t={t} />}
+      {tab === 'changes' && (
+        <Shown query={changes}>
+          {(all) =>
+            all.length === 0 ? (
+              <Panel>
+                <Empty title="It is as it was">Since this instance knows it, the tool has not changed under its name.</Empty>
+              </Panel>
+            ) : (
+              <div className="stack">
+                {all.map((c) => (
+                  <Change key={c.id} c={c} />
+                ))}
+              </div>
+            )
+          }
+        </Shown>
+      )}
+    </>
+  );
+}
+
+interface Property {
+  type?: string | string[];
+  title?: string;
+  description?: string;
+  enum?: unknown[];
+  default?: unknown;
+}
+
+function Parameters({ schema }: { schema: unknown }) {
+  const s = (schema ?? {}) as { properties?: Record<string, Property>; required?: string[] };
+  const entries = Object.entries(s.properties ?? {});
+  return (
+    <div className="stack">
+      {entries.length === 0 ? (
+        <p className="soft">Nothing.</p>
+      ) : (
+        <dl className="facts">
+          {entries.map(([name, p]) => (
+            <div key={name} style={{ display: 'contents' }}>
+              <dt>
+                <code style={{ color: 'var(--ink)' }}>{name}</code>
+                {s.required?.includes(name) && (
+                  <span title="required" style={{ color: 'var(--bad)' }}>
+                    {' '}
+                    *
+                  </span>
+                )}
+              </dt>
+              <dd>
+                <span className="soft">{p.enum ? p.enum.map((e) => JSON.stringify(e)).join(' | ') : [p.type].flat().join(' | ')}</span>{' '}
+                <span className="wrap">{p.description}</span>
+                {p.default !== undefined && <span className="soft"> Otherwise {JSON.stringify(p.default)}.</span>}
+              </dd>
+            </div>
+          ))}
+        </dl>
+      )}
+      <details>
+        <summary className="small soft">The schema</summary>
+        <div style={{ marginTop: '0.5rem' }}>
+          <Json value={schema} />
+        </div>
+      </details>
+    </div>
+  );
+}
+
+function Roles({ t }: { t: Tool }) {
+  const me = useMe().data;
+  const cache = useQueryClient();
+  const roles = useRoles();
+  const path = `/tools/${encodeURIComponent(t.exposed)}/tag`;
+  const refresh = () =>
+    Promise.all([cache.invalidateQueries({ queryKey: ['tool', t.exposed] }), cache.invalidateQueries({ queryKey: ['tools'] })]);
+  const set = useMutation({
+    mutationFn: (r: string[]) => (r.length ? send('PUT', path, { roles: r }) : send('DELETE', path)),
+    onSettled: refresh,
+  });
+  const may = can(me, 'servers:write');
+  return (
+    <Panel pad>
+      <div className="stack">
+        <p className="soft">
+          Agents of these roles are offered the tool; General is for all. Who says nothing leaves it to the rules, which look at its name
+          and words.
+        </p>
+        <Shown query={roles}>
+          {(all) => (
+            <div className="row" style={{ gap: '0.75rem 1.25rem' }}>
+              {all.map((r) => (
+                <Checkbox
+                  key={r.name}
+                  label={r.name}
+                  disabled={!may || set.isPending}
+                  checked={t.roles.includes(r.name)}
+                  onChange={(e) => set.mutate(e.currentTarget.checked ? [...t.roles, r.name] : t.roles.filter((x) => x !== r.name))}
+                />
+              ))}
+            </div>
+          )}
+        </Shown>
+        {t.class && <Json value={t.class} />}
+        {may && (
+          <div>
+            <Button variant="default" loading={set.isPending} onClick={() => set.mutate([])}>
+              Leave it to the rules
+            </Button>
+          </div>
+        )}
+        {set.error && <ErrorCard error={set.error} />}
+      </div>
+    </Panel>
+  );
+}
+
+function Change({ c }: { c: Schemas['ToolChange'] }) {
+  const lines = diff(JSON.stringify(c.before ?? {}, null, 2), JSON.stringify(c.after ?? {}, null, 2));
+  return (
+    <Panel
+      title={
+        <>
+          Seen <Ago at={c.seen_at} />
+        </>
+      }
+      acts={c.what?.map((w) => (
+        <Tag key={w} tone="warn">
+          {w}
+        </Tag>
+      ))}
+      pad
+    >
+      <div className="diff">
+        {lines.map((l, i) => [
+          <div key={`l${i}`} className={!l.same && l.left !== undefined ? 'gone' : ''}>
+            {l.left}
+          </div>,
+          <div key={`r${i}`} className={!l.same && l.right !== undefined ? 'come' : ''}>
+            {l.right}
+          </div>,
+        ])}
+      </div>
+    </Panel>
+  );
+}

@@ -1,0 +1,78 @@
+import { Link } from 'wouter';
+import type { Tool } from '../api/client';
+import { Tag, type Tone } from '../parts/bits';
+import { count, tokens } from '../parts/format';
+import { Virtual } from '../parts/Virtual';
+
+const height = 54;
+
+export interface Hints {
+  readOnlyHint?: boolean;
+  destructiveHint?: boolean;
+  idempotentHint?: boolean;
+  openWorldHint?: boolean;
+}
+
+export function hints(t: Pick<Tool, 'annotations'>): [string, Tone][] {
+  const a = (t.annotations ?? {}) as Hints;
+  const out: [string, Tone][] = [];
+  if (a.readOnlyHint) out.push(['reads only', 'good']);
+  else if (a.destructiveHint) out.push(['may destroy', 'bad']);
+  return out;
+}
+
+export function ToolRows({ tools, server = true }: { tools: Tool[]; server?: boolean }) {
+  return (
+    <Virtual
+      count={tools.length}
+      height={height}
+      label="Tools"
+      row={(i) => {
+        const t = tools[i];
+        if (!t) return null;
+        return (
+          <li key={t.exposed} style={{ height, borderTop: i ? '1px solid var(--line-soft)' : undefined }}>
+            <Link
+              href={`/tools/${encodeURIComponent(t.exposed)}`}
+              className="row plain toolrow"
+              style={{ height: '100%', padding: '0 1rem' }}
+            >
+              <span className="grow">
+                <span className="row plain">
+                  <span className="mono cut" style={{ fontWeight: 550 }}>
+                    {server ? t.exposed : t.name}
+                  </span>
+                  {hints(t)
+                    .filter(([, tone]) => tone === 'bad')
+                    .map(([name, tone]) => (
+                      <Tag key={name} tone={tone}>
+                        {name}
+                      </Tag>
+                    ))}
+                </span>
+                <span className="small soft cut" style={{ display: 'block' }}>
+                  {t.description || t.title || 'It says nothing about itself.'}
+                </span>
+              </span>
+              <span className="row plain wide">
+                {t.roles
+                  .filter((r) => r !== 'General')
+                  .slice(0, 2)
+                  .map((r) => (
+                    <Tag key={r}>{r}</Tag>
+                  ))}
+              </span>
+              <span
+                className="tiny soft num wide"
+                style={{ width: '4.5rem', textAlign: 'right' }}
+                title="About what its definition costs a model"
+              >
+                {count(tokens(t))} tok
+              </span>
+            </Link>
+          </li>
+        );
+      }}
+    />
+  );
+}

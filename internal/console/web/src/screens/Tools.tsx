@@ -1,0 +1,121 @@
+import { NativeSelect, TextInput } from '@mantine/core';
+import { Search } from 'lucide-react';
+import { useDeferredValue, useMemo } from 'react';
+import { Link } from 'wouter';
+import { useRoles, useToolChanges, useTools } from '../api/data';
+import { Ago, Head, Panel, Tabs, Tag } from '../parts/bits';
+import { count, short, tokens } from '../parts/format';
+import { matches } from '../parts/search';
+import { Empty, Shown } from '../parts/states';
+import { useParam } from '../parts/url';
+import { ToolRows } from './ToolRows';
+
+export default function Tools() {
+  const tools = useTools();
+  const roles = useRoles();
+  const changes = useToolChanges();
+  const [tab, setTab] = useParam('tab', 'all');
+  const [q, setQ] = useParam('q');
+  const [server, setServer] = useParam('server');
+  const [role, setRole] = useParam('role');
+  const text = useDeferredValue(q);
+
+  const servers = useMemo(() => [...new Set(tools.data?.map((t) => t.server))].sort(), [tools.data]);
+  const shown = useMemo(
+    () =>
+      tools.data?.filter(
+        (t) =>
+          (!server || t.server === server) &&
+          (!role || t.roles.includes(role) || t.roles.includes('General')) &&
+          matches(text, t.exposed, t.title, t.description, t.category),
+      ) ?? [],
+    [tools.data, server, role, text],
+  );
+  const cost = useMemo(() => shown.reduce((n, t) => n + tokens(t), 0), [shown]);
+
+  return (
+    <>
+      <Head title="Tools" sub="Everything that you can see, from all servers. A client of /mcp is shown the same names." />
+      <Tabs
+        label="Which tools"
+        now={tab}
+        choose={setTab}
+        tabs={[
+          ['all', `All ${tools.data ? count(tools.data.length) : ''}`],
+          ['changed', `Changed ${changes.data?.length || ''}`],
+        ]}
+      />
+      {tab === 'changed' ? (
+        <Panel>
+          <Shown query={changes}>
+            {(all) =>
+              all.length === 0 ? (
+                <Empty title="No tool has changed">
+                  When a server offers a tool otherwise than before, under the same name, it is listed here with both sides.
+                </Empty>
+              ) : (
+                <div className="rows">
+                  {all.map((c) => (
+                    <Link key={c.id} href={`/tools/${encodeURIComponent(`${c.server}__${c.tool}`)}?tab=changes`}>
+                      <span className="mono grow cut">
+                        {c.server}__{c.tool}
+                      </span>
+                      {c.what?.map((w) => (
+                        <Tag key={w} tone="warn">
+                          {w}
+                        </Tag>
+                      ))}
+                      <span className="small soft">
+                        <Ago at={c.seen_at} />
+                      </span>
+                    </Link>
+                  ))}
+                </div>
+              )
+            }
+          </Shown>
+        </Panel>
+      ) : (
+        <>
+          <div className="row">
+            <TextInput
+              className="grow"
+              style={{ minWidth: '14rem' }}
+              leftSection={<Search size={14} />}
+              placeholder="Search names and descriptions"
+              aria-label="Search tools"
+              value={q}
+              onChange={(e) => setQ(e.currentTarget.value)}
+            />
+            <NativeSelect
+              aria-label="Server"
+              value={server}
+              onChange={(e) => setServer(e.currentTarget.value)}
+              data={[{ value: '', label: 'All servers' }, ...servers]}
+            />
+            <NativeSelect
+              aria-label="Role"
+              value={role}
+              onChange={(e) => setRole(e.currentTarget.value)}
+              data={[{ value: '', label: 'All roles' }, ...(roles.data?.map((r) => r.name) ?? [])]}
+            />
+            <span className="small soft num" aria-live="polite">
+              {count(shown.length)} tools · about {short(cost)} tokens
+            </span>
+          </div>
+          <Panel>
+            <Shown query={tools} rows={8}>
+              {() =>
+                shown.length === 0 ? (
+                  <Empty title="No tool matches">Try fewer words, or another server or role.</Empty>
+                ) : (
+                  <ToolRows tools={shown} />
+                )
+              }
+            </Shown>
+          </Panel>
+        </>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,128 @@
+import { Button, Modal, NumberInput, TextInput } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Plus } from 'lucide-react';
+import { useState } from 'react';
+import { get, type Schemas, send } from '../../api/client';
+import { useMe } from '../../api/data';
+import { can } from '../../app/may';
+import { Panel } from '../../parts/bits';
+import { count } from '../../parts/format';
+import { ErrorCard, Shown } from '../../parts/states';
+
+type Policy = Schemas['LimitPolicy'];
+type Bounds = Schemas['Limits'];
+
+export function Limits() {
+  const me = useMe().data;
+  const policy = useQuery({ queryKey: ['limits'], queryFn: ({ signal }) => get<Policy>('/limits', signal) });
+  const [edit, setEdit] = useState<{ name: string; fresh: boolean; bounds: Bounds } | null>(null);
+  const may = can(me, 'admin');
+  return (
+    <Panel
+      title="Tiers, and limits of tools"
+      acts={
+        may && (
+          <Button
+            size="compact-sm"
+            variant="default"
+            leftSection={<Plus size={13} />}
+            onClick={() => setEdit({ name: '', fresh: true, bounds: {} })}
+          >
+            Add
+          </Button>
+        )
+      }
+    >
+      <Shown query={policy}>
+        {(p) => (
+          <div className="scroll">
+            <table className="list">
+              <thead>
+                <tr>
+                  <th>Tier or tool</th>
+                  <th className="right">A second</th>
+                  <th className="right wide">At once</th>
+                  <th className="right">A day</th>
+                  <th className="right wide">At the same time</th>
+                  <th className="wide">Beyond it</th>
+                  <th />
+                </tr>
+              </thead>
+              <tbody>
+                {[...Object.entries(p.tiers ?? {}), ...Object.entries(p.tools ?? {})].map(([name, l]) => (
+                  <tr key={name}>
+                    <td className={name.includes('/') ? 'mono' : ''} style={{ fontWeight: 550 }}>
+                      {name}
+                    </td>
+                    <td className="right num">{l.per_second ?? '–'}</td>
+                    <td className="right num wide">{l.burst ?? '–'}</td>
+                    <td className="right num">{l.per_day ? count(l.per_day) : '–'}</td>
+                    <td className="right num wide">{l.concurrent ?? '–'}</td>
+                    <td className="wide soft">{l.over_limit === 'queue' ? 'wait' : 'refuse'}</td>
+                    <td className="right">
+                      {may && (
+                        <Button size="compact-xs" variant="subtle" onClick={() => setEdit({ name, fresh: false, bounds: l })}>
+                          Change
+                        </Button>
+                      )}
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+      </Shown>
+      <Modal opened={edit !== null} onClose={() => setEdit(null)} title={edit?.fresh ? 'Add a limit' : edit?.name}>
+        {edit && <Edit {...edit} close={() => setEdit(null)} />}
+      </Modal>
+    </Panel>
+  );
+}
+
+function Edit({ name: before, fresh, bounds, close }: { name: string; fresh: boolean; bounds: Bounds; close: () => void }) {
+  const cache = useQueryClient();
+  const [name, setName] = useState(before);
+  const [l, setL] = useState(bounds);
+  const done = { onSuccess: close, onSettled: () => cache.invalidateQueries({ queryKey: ['limits'] }) };
+  const save = useMutation({
+    mutationFn: () => send('PATCH', '/limits', { [name.includes('/') ? 'tools' : 'tiers']: { [name]: l } }),
+    ...done,
+  });
+  const remove = useMutation({ mutationFn: () => send('PATCH', '/limits', { remove: [before] }), ...done });
+  const field = (key: 'per_second' | 'burst' | 'per_day' | 'concurrent', label: string) => (
+    <NumberInput
+      label={label}
+      min={0}
+      hideControls
+      value={l[key] ?? ''}
+      onChange={(v) => setL({ ...l, [key]: v === '' ? undefined : Number(v) })}
+    />
+  );
+  return (
+    <form
+      className="stack"
+      onSubmit={(e) => {
+        e.preventDefault();
+        save.mutate();
+      }}
+    >
+      {fresh && <TextInput label="Tier, or server/tool" value={name} data-autofocus onChange={(e) => setName(e.currentTarget.value)} />}
+      {field('per_second', 'Calls a second')}
+      {field('burst', 'At once after a pause')}
+      {field('per_day', 'Calls a day')}
+      {field('concurrent', 'At the same time')}
+      {(save.error ?? remove.error) && <ErrorCard error={save.error ?? remove.error} />}
+      <div className="acts">
+        <Button type="submit" disabled={!name} loading={save.isPending}>
+          Save
+        </Button>
+        {!fresh && (
+          <Button variant="light" color="red" loading={remove.isPending} onClick={() => remove.mutate()}>
+            Remove
+          </Button>
+        )}
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,56 @@
+// Pictures of every screen, light and dark, wide and narrow.
+// node shots.mjs LINK FOLDER [only…]
+import { mkdirSync } from 'node:fs';
+import { open, signIn } from './browser.mjs';
+
+const [link, folder, ...only] = process.argv.slice(2);
+const origin = new URL(link).origin;
+mkdirSync(folder, { recursive: true });
+
+const screens = {
+  overview: '/',
+  servers: '/servers',
+  'add-url': '/servers/add',
+  'add-json': '/servers/add?how=mcp.json',
+  server: '/servers/everything',
+  'server-diagnostics': '/servers/everything?tab=diagnostics',
+  tools: '/tools',
+  tool: '/tools/demo__add',
+  playground: '/playground?name=demo__add',
+  agents: '/agents',
+  agent: '/agents/helper',
+  'agent-list': '/agents/helper?tab=list',
+  calls: '/calls',
+  usage: '/usage',
+  audit: '/audit',
+  settings: '/settings',
+  people: '/settings?tab=people',
+  instance: '/settings?tab=instance',
+};
+
+const { browser, context, page, faults } = await open();
+await signIn(page, link);
+const state = await context.storageState();
+await context.close();
+for (const colorScheme of ['light', 'dark'])
+  for (const width of [1440, 390]) {
+    const c = await browser.newContext({ storageState: state, viewport: { width, height: width === 390 ? 844 : 900 }, colorScheme, reducedMotion: 'reduce', deviceScaleFactor: 1 });
+    const p = await c.newPage();
+    for (const [name, path] of Object.entries(screens)) {
+      if (only.length && !only.includes(name)) continue;
+      await p.goto(origin + path);
+      await p.waitForLoadState('load');
+      await p.waitForTimeout(700);
+      if (name === 'playground') {
+        await p.getByLabel('a').first().fill('2').catch(() => {});
+        await p.getByLabel('b').first().fill('40').catch(() => {});
+        await p.getByRole('button', { name: 'Call it' }).click().catch(() => {});
+        await p.waitForTimeout(500);
+      }
+      await p.screenshot({ path: `${folder}/${name}-${colorScheme}-${width}.png` });
+    }
+    await c.close();
+  }
+await browser.close();
+if (faults.length) console.error(faults.join('\n'));
+console.log(`${folder}: done`);
