@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -159,8 +160,8 @@ func TestExactAnswers(t *testing.T) {
 		{"audience that begins alike", mint(t, a, i, map[string]any{"aud": i.URL + "/mcp/"}), "the token is for another audience; it has to be for " + i.URL + "/mcp"},
 		{"wrong issuer", foreign, "the token is of an issuer that is not trusted here"},
 		{"another's signature", mint(t, other, i, map[string]any{"iss": a.URL}), "the token is not signed by its issuer"},
-		{"not yet", mint(t, a, i, map[string]any{"nbf": time.Now().Add(time.Minute).Unix()}), "the token is not valid yet"},
-		{"from the future", mint(t, a, i, map[string]any{"iat": time.Now().Add(time.Minute).Unix()}), "the token was issued in the future"},
+		{"not yet", mint(t, a, i, map[string]any{"nbf": time.Now().Add(time.Hour).Unix()}), "the token is not valid yet"},
+		{"from the future", mint(t, a, i, map[string]any{"iat": time.Now().Add(time.Hour).Unix()}), "the token was issued in the future"},
 		{"for ever", mint(t, a, i, map[string]any{"exp": nil}), "the token does not say when it expires"},
 		{"nobody's", mint(t, a, i, map[string]any{"sub": nil}), "the token is no access token of a person or program"},
 		{"an ID token", mint(t, a, i, map[string]any{"at_hash": "x"}), "the token is no access token of a person or program"},
@@ -329,6 +330,32 @@ func TestRefreshedTokenGoesOn(t *testing.T) {
 	}
 	if r := legacyEcho(t, i, testkit.AdminKey, session); r.Status != http.StatusNotFound {
 		t.Errorf("the admin: %d %s", r.Status, r.Body)
+	}
+}
+
+// TestManyAtOnce lets one person come for the first time by many requests.
+func TestManyAtOnce(t *testing.T) {
+	t.Parallel()
+	a := authority.Start(t)
+	i := start(t, a, nil)
+	tokens := make([]string, 16)
+	for n := range tokens {
+		tokens[n] = mint(t, a, i, nil)
+	}
+	var all sync.WaitGroup
+	for _, text := range tokens {
+		all.Go(func() {
+			if r := echo(t, i, "/mcp", text); !ran(r) {
+				t.Errorf("%d %s", r.Status, r.Body)
+			}
+		})
+	}
+	all.Wait()
+	if r := i.Do(t, http.MethodGet, "/api/v1/users", ""); strings.Count(r.Body, `"name"`) != 1 {
+		t.Errorf("users: %s", r.Body)
+	}
+	if n := a.Asked("/jwks"); n != 1 {
+		t.Errorf("the keys were fetched %d times", n)
 	}
 }
 

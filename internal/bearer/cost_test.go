@@ -55,4 +55,14 @@ func TestKnownTokenCostsNothing(t *testing.T) {
 	if n := a.Asked("/jwks"); n != 1 {
 		t.Errorf("the keys were fetched %d times", n)
 	}
+
+	key := r.Clone(t.Context())
+	key.Header.Set("Authorization", "Bearer jct_abcdefgh_0123456789012345678901234567890123456789012")
+	if n := testing.AllocsPerRun(100, func() {
+		if _, found := b.Token(key); found {
+			t.Fatal("a key is taken for a token")
+		}
+	}); n != 0 {
+		t.Errorf("beside tokens a key costs %v allocations more", n)
+	}
 }
