@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -42,12 +43,20 @@ func TestDeclaredServers(t *testing.T) { //nolint:paralleltest // it has a netwo
 	try := func(id string) {
 		for i, host := range all {
 			asked++
-			a := r.in.Do(t, "POST", fmt.Sprintf("/api/v1/servers/%s%d/test", id, i), "")
-			if a.Status != http.StatusOK || !strings.Contains(a.Body, `"failed":"`) {
-				t.Errorf("%s: %d %s", host, a.Status, a.Body)
+			var got []string
+			for range 3 { // servers on this machine are tried again beside this, now and then
+				a := r.in.Do(t, "POST", fmt.Sprintf("/api/v1/servers/%s%d/test", id, i), "")
+				if a.Status != http.StatusOK || !strings.Contains(a.Body, `"failed":"`) {
+					t.Errorf("%s: %d %s", host, a.Status, a.Body)
+				}
+				got = r.traps.take()
+				ownDials += len(got)
+				if len(got) == 0 || own[host] || slices.ContainsFunc(got, elsewhere) {
+					break
+				}
+				time.Sleep(200 * time.Millisecond)
 			}
-			got := r.traps.take()
-			if ownDials += len(got); len(got) > 0 && !own[host] {
+			if len(got) > 0 && (!own[host] || slices.ContainsFunc(got, elsewhere)) {
 				t.Errorf("%s: dialled %v", host, got)
 			}
 		}
@@ -66,7 +75,7 @@ func TestDeclaredServers(t *testing.T) { //nolint:paralleltest // it has a netwo
 	for quiet := 0; quiet < 25; quiet++ {
 		for _, at := range r.traps.take() {
 			quiet = 0
-			if ip, _, _ := strings.Cut(at, ","); ip != "127.0.0.1" && ip != "127.8.9.10" && ip != "::1" {
+			if elsewhere(at) {
 				t.Errorf("dialled %s", at)
 			}
 		}
@@ -77,4 +86,10 @@ func TestDeclaredServers(t *testing.T) { //nolint:paralleltest // it has a netwo
 		t.Error("the file cannot lead to this machine, or the traps see nothing")
 	}
 	t.Logf("figure: the same in the settings file, at the start and when it is read again, %d servers: 0 dials but to this machine named as itself", asked)
+}
+
+// elsewhere says whether what was dialled is not this machine, named as itself.
+func elsewhere(at string) bool {
+	ip, _, _ := strings.Cut(at, ",")
+	return ip != "127.0.0.1" && ip != "127.8.9.10" && ip != "::1"
 }
