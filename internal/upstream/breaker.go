@@ -25,8 +25,9 @@ const (
 // the server from those who would ask it all the same. It guards connecting as
 // well as calling.
 type breaker struct {
-	id  string
-	now func() time.Time
+	id       string
+	now      func() time.Time
+	onDemand bool // a refused credential is tried again
 
 	mu       sync.Mutex
 	failures int
@@ -71,6 +72,9 @@ func (b *breaker) failed(credentials string, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if junctor.CodeOf(err) == junctor.CodeUnauthenticated {
+		if b.onDemand {
+			return
+		}
 		if b.refused == nil || len(b.refused) >= maxRefused {
 			b.refused = map[string]time.Time{}
 		}

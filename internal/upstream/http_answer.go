@@ -77,7 +77,7 @@ func (l *httpLink) statusError(resp reply) error {
 	status, who := resp.status, "server "+l.o.ID
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return unauthenticated(who, status, l.header.Get("Authorization") != "")
+		return unauthenticated(who, resp, l.header.Get("Authorization") != "")
 	case status == http.StatusNotFound && l.session:
 		return &junctor.Error{Code: junctor.CodeUnavailable, Message: who + " has ended its session", Cause: errGone}
 	}
@@ -120,14 +120,33 @@ func statusOf(err error) int {
 	return 0
 }
 
+// Refusal is what a server said when it did not take the credentials of a
+// request, or wanted some. It is a cause of errors with CodeUnauthenticated.
+type Refusal struct {
+	Status    int
+	Challenge string    // WWW-Authenticate
+	Date      time.Time // by the server's clock; zero where it does not say
+}
+
+func (r *Refusal) Error() string { return "refused with HTTP " + strconv.Itoa(r.Status) }
+
+// RefusalOf gives the refusal that an error came from; nil is none.
+func RefusalOf(err error) *Refusal {
+	r, _ := errors.AsType[*Refusal](err)
+	return r
+}
+
 // unauthenticated is the answer to credentials that a server does not take.
-func unauthenticated(who string, status int, given bool) error {
+func unauthenticated(who string, resp reply, given bool) error {
+	status := resp.status
+	refusal := &Refusal{Status: status, Challenge: resp.header.Get("WWW-Authenticate")}
+	refusal.Date, _ = http.ParseTime(resp.header.Get("Date"))
 	what := " refused the credentials"
 	if !given {
 		what = " wants credentials"
 	}
 	return &junctor.Error{
-		Code: junctor.CodeUnauthenticated, Cause: &answerError{status: status},
+		Code: junctor.CodeUnauthenticated, Cause: &answerError{status, refusal},
 		Message: who + what + " (HTTP " + strconv.Itoa(status) + "): check the ones that are stored for it",
 	}
 }

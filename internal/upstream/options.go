@@ -44,6 +44,10 @@ type Options struct {
 	// it gives, and so connections. Lists are never read on a user's link.
 	Own func(user string) (client, stream *http.Client)
 
+	// OnDemand says that a refusal concerns the one call that was refused: there
+	// are calls that need no credentials, and a login brings others.
+	OnDemand bool
+
 	Command *Command // of TransportStdio
 
 	// Known is what the server offered when it was last seen: it is offered

@@ -54,7 +54,7 @@ func New(o Options) (*Server, error) {
 	}
 	o.setDefaults()
 	s := &Server{
-		o: o, info: o.clientInfo(), reading: make(chan struct{}, 1), breaker: breaker{id: o.ID, now: o.Now},
+		o: o, info: o.clientInfo(), reading: make(chan struct{}, 1), breaker: breaker{id: o.ID, now: o.Now, onDemand: o.OnDemand},
 		sessions: map[string]*session{}, live: map[*session]struct{}{}, own: map[string]map[string]int{}, parked: map[string]*call{},
 		taskCalls: map[string]*call{}, openedTasks: map[string]openedTask{},
 		watch: newWatch(),

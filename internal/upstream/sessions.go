@@ -357,6 +357,9 @@ func (s *Server) ended(sess *session, took time.Duration, err error) {
 	}
 	s.breaker.failed(sess.credentials, err)
 	own := s.refused(sess.owner, err)
+	if s.o.OnDemand && junctor.CodeOf(err) == junctor.CodeUnauthenticated {
+		return // it is this call that wants a login
+	}
 	if code := junctor.CodeOf(err); counts(err) || code == junctor.CodeUnauthenticated && !own {
 		s.saw(sess.link, took, err)
 	}

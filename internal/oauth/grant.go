@@ -1,0 +1,124 @@
+package oauth
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/seal"
+)
+
+// refresh renews a grant. ended says that it cannot be renewed any more.
+func (c *Client) refresh(ctx context.Context, g *Grant, server Server) (now *Grant, trace *junctor.Trace, ended bool, err error) {
+	r := c.run(junctor.TraceRefresh, g.Token.Access, g.Token.Refresh)
+	client := g.Client
+	if server.ClientID == client.ID && !server.Secret.IsZero() { // it may have been changed since
+		client.Secret = server.Secret.Reveal()
+	}
+	token, ended, err := r.ask(ctx, asked{
+		step: stepRefresh, at: g.Endpoints, client: &client, resource: g.Resource,
+		form: url.Values{"grant_type": {"refresh_token"}, "refresh_token": {g.Token.Refresh}},
+	})
+	if err != nil {
+		return nil, r.trace, ended, err
+	}
+	if token.Refresh == "" {
+		token.Refresh = g.Token.Refresh // it goes on
+	}
+	if len(token.Scopes) == 0 {
+		token.Scopes = g.Token.Scopes
+	}
+	next := *g
+	next.Token = token
+	r.done("the token was renewed")
+	return &next, r.trace, false, nil
+}
+
+// Revoke gives the tokens of a grant back (RFC 7009). That it did not work is no
+// reason to keep them.
+func (c *Client) Revoke(ctx context.Context, g *Grant) *junctor.Trace {
+	r := c.run(junctor.TraceLogout, g.Token.Access, g.Token.Refresh)
+	if g.Endpoints.Revocation == "" {
+		r.passed(r.step(stepRevoke), g.Endpoints.Issuer+" takes none back: they are forgotten here, and end there by themselves")
+		r.done("logged out")
+		return r.trace
+	}
+	for _, t := range []struct{ hint, token string }{{"refresh_token", g.Token.Refresh}, {"access_token", g.Token.Access}} {
+		if t.token == "" {
+			continue
+		}
+		form, at := url.Values{"token": {t.token}, "token_type_hint": {t.hint}}, g.Endpoints
+		header := map[string][]string{}
+		if err := r.prove(&g.Client, at, form, header); err != nil {
+			_ = r.failed(r.step(stepRevoke), junctor.CodeInvalid, junctor.AsError(err).Message, "revoke the token at "+g.Endpoints.Issuer+" by hand")
+			return r.trace
+		}
+		s, a := r.post(ctx, stepRevoke, at.Revocation, form, header)
+		if !a.ok() {
+			_ = r.failed(s, junctor.CodeUpstream, "it was not taken back: the token is forgotten here, and may go on there until it ends", "revoke it at "+g.Endpoints.Issuer+" by hand")
+			return r.trace
+		}
+		r.passed(s, "the "+strings.ReplaceAll(t.hint, "_", " ")+" is over")
+	}
+	r.done("logged out, and the tokens are revoked")
+	return r.trace
+}
+
+// ClientCredentials gets a token for the client itself, of the authorization
+// server that the server names, or of the one at tokenURL.
+func (c *Client) ClientCredentials(ctx context.Context, server Server, tokenURL string, challenge Challenge) (*Grant, *junctor.Trace, error) {
+	return c.alone(ctx, server, tokenURL, challenge, stepToken, url.Values{"grant_type": {"client_credentials"}})
+}
+
+// Assertion gets a token for a statement of somebody else's (RFC 7523): of a
+// workload's platform, or of an identity provider.
+func (c *Client) Assertion(ctx context.Context, server Server, tokenURL string, challenge Challenge, assertion seal.Secret) (*Grant, *junctor.Trace, error) {
+	return c.alone(ctx, server, tokenURL, challenge, stepAssertion, url.Values{"grant_type": {grantAssertion}, "assertion": {assertion.Reveal()}})
+}
+
+const grantAssertion = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+
+// alone gets a token without a person.
+func (c *Client) alone(ctx context.Context, server Server, tokenURL string, challenge Challenge, step string, form url.Values) (*Grant, *junctor.Trace, error) {
+	r := c.run(junctor.TraceToken, server.Secret.Reveal(), form.Get("assertion"))
+	p, err := r.where(ctx, server, tokenURL, challenge)
+	if err != nil {
+		return nil, r.trace, err
+	}
+	g, err := r.alone(ctx, server, p, challenge, step, form)
+	return g, r.trace, err
+}
+
+func (r *run) alone(ctx context.Context, server Server, p *place, challenge Challenge, step string, form url.Values) (*Grant, error) {
+	at := p.endpoints()
+	client := &Registered{Issuer: at.Issuer, ID: server.ClientID, Secret: server.Secret.Reveal(), Auth: server.auth(at.AuthMethods)}
+	scopes := slices.DeleteFunc(choose(p, Start{Server: server, Challenge: challenge}), func(s string) bool { return s == offline }) // nobody is away
+	if len(scopes) > 0 {
+		form.Set("scope", strings.Join(scopes, " "))
+	}
+	token, _, err := r.ask(ctx, asked{step: step, at: at, client: client, resource: p.resource, form: form})
+	if err != nil {
+		return nil, err
+	}
+	if len(token.Scopes) == 0 {
+		token.Scopes = strings.Fields(form.Get("scope"))
+	}
+	token.Refresh = "" // what it was got with is still there
+	r.done("a token of " + at.Issuer)
+	return &Grant{Origin: OriginOf(server.URL), Resource: p.resource, Endpoints: at, Client: Registered{Issuer: at.Issuer, ID: client.ID, Auth: client.Auth}, Token: token, Since: r.c.Now()}, nil
+}
+
+// where is the place that an operator named, or that the server does.
+func (r *run) where(ctx context.Context, server Server, tokenURL string, challenge Challenge) (*place, error) {
+	if tokenURL == "" {
+		return r.discover(ctx, server, challenge)
+	}
+	p := &place{}
+	p.server.Issuer, p.server.TokenEndpoint = server.Issuer, tokenURL
+	if p.server.Issuer == "" {
+		p.server.Issuer = tokenURL // the audience of those that know no other
+	}
+	return p, nil
+}

@@ -1,0 +1,229 @@
+// Command client is Junctor's side towards servers as a client of its own, for
+// the conformance suite: internal/upstream for the calls and internal/oauth for
+// the logins, over the clients of internal/egress. The suite starts it with the
+// address of a server; the scenario and what it gives come in the environment.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"sync"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/egress"
+	"github.com/junctor-mcp/junctor/internal/oauth"
+	"github.com/junctor-mcp/junctor/internal/seal"
+	"github.com/junctor-mcp/junctor/internal/upstream"
+)
+
+const (
+	redirect = "http://localhost:3000/callback"
+	document = "https://conformance-test.local/client-metadata.json"
+)
+
+// given is what a scenario gives its client.
+type given struct {
+	ClientID   string `json:"client_id"`
+	Secret     string `json:"client_secret"`
+	Issuer     string `json:"issuer"`
+	PrivateKey string `json:"private_key_pem"`
+
+	IDToken          string `json:"idp_id_token"`
+	IDPClient        string `json:"idp_client_id"`
+	IDPTokenEndpoint string `json:"idp_token_endpoint"`
+
+	Workload string `json:"valid_jwt"`
+}
+
+func main() {
+	ctx, cancel := context.WithTimeout(context.Background(), 25*time.Second)
+	defer cancel()
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1) //nolint:gocritic // nothing is left to cancel
+	}
+}
+
+// memory keeps the login.
+type memory struct {
+	mu    sync.Mutex
+	grant *oauth.Grant
+}
+
+func (m *memory) Load(context.Context) (*oauth.Grant, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.grant, nil
+}
+
+func (m *memory) Save(_ context.Context, g *oauth.Grant) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.grant = g
+	return nil
+}
+
+// player plays one scenario.
+type player struct {
+	given  given
+	client *oauth.Client
+	server oauth.Server
+	keep   memory
+	known  *oauth.Registered
+	login  *oauth.Login
+	logins int
+}
+
+func run(ctx context.Context) error {
+	if len(os.Args) != 2 {
+		return errors.New("usage: client SERVER-URL")
+	}
+	address, err := url.Parse(os.Args[1])
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	out, err := egress.New(egress.Options{Logger: log, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}})
+	if err != nil {
+		return err
+	}
+	p := &player{}
+	if text := os.Getenv("MCP_CONFORMANCE_CONTEXT"); text != "" {
+		if err := json.Unmarshal([]byte(text), &p.given); err != nil {
+			return err
+		}
+	}
+	p.client = &oauth.Client{HTTP: out.Client(egress.ClientOptions{}), Name: "Junctor", MetadataURL: document, Now: time.Now}
+	p.server = oauth.Server{URL: address.String(), ClientID: p.given.ClientID, Secret: seal.NewSecret(p.given.Secret), Issuer: p.given.Issuer}
+	p.login = oauth.NewLogin(p.client, &p.keep, func(context.Context) (oauth.Server, error) { return p.server, nil }, show)
+	up, err := upstream.New(upstream.Options{
+		ID: "suite", Transport: upstream.TransportHTTP, URL: address, Client: out.Client(egress.ClientOptions{}), Stream: out.Client(egress.ClientOptions{Timeout: -1, MaxBytes: -1}),
+		OnDemand: true, Logger: log, Header: func(ctx context.Context, _ *junctor.Principal) (http.Header, error) {
+			token, _, err := p.login.Token(ctx)
+			if token == "" {
+				return nil, err
+			}
+			return http.Header{"Authorization": {"Bearer " + token}}, err
+		},
+	})
+	if err != nil {
+		return err
+	}
+	defer up.Close()
+	if err := p.through(ctx, func() error { _, err := up.Begin(ctx); return err }); err != nil {
+		return err
+	}
+	return p.through(ctx, func() error {
+		_, err := up.Do(ctx, &catalog.Request{Kind: junctor.KindTool, Name: "test-tool", Params: []byte(`{"name":"test-tool","arguments":{}}`), Arguments: []byte(`{}`)}, silent{})
+		return err
+	})
+}
+
+type silent struct{}
+
+func (silent) Progress([]byte)    {}
+func (silent) Log(string, []byte) {}
+
+// through makes a call, logging in where the server wants it, a few times.
+func (p *player) through(ctx context.Context, call func() error) error {
+	for {
+		wants, err := p.login.Through(ctx, challenge, call)
+		if wants == nil {
+			return err
+		}
+		if p.logins++; p.logins > 3 {
+			return fmt.Errorf("the server wants one login after the other: %w", err)
+		}
+		if err := p.get(ctx, *wants); err != nil {
+			return err
+		}
+	}
+}
+
+func challenge(err error) (oauth.Challenge, bool) {
+	r := upstream.RefusalOf(err)
+	if r == nil {
+		return oauth.Challenge{}, false
+	}
+	return oauth.ParseChallenge(r.Status, []string{r.Challenge}), true
+}
+
+// get gets a token as the scenario wants it.
+func (p *player) get(ctx context.Context, wants oauth.Challenge) error {
+	var grant *oauth.Grant
+	var trace *junctor.Trace
+	var err error
+	switch os.Getenv("MCP_CONFORMANCE_SCENARIO") {
+	case "auth/client-credentials-basic":
+		grant, trace, err = p.client.ClientCredentials(ctx, p.server, "", wants)
+	case "auth/client-credentials-jwt":
+		server := p.server
+		server.Secret, server.ClientAuth = seal.NewSecret(p.given.PrivateKey), oauth.AuthKey
+		grant, trace, err = p.client.ClientCredentials(ctx, server, "", wants)
+	case "auth/wif-jwt-bearer":
+		grant, trace, err = p.client.Assertion(ctx, p.server, "", wants, seal.NewSecret(p.given.Workload))
+	case "auth/enterprise-managed-authorization":
+		idp := oauth.Provider{TokenURL: p.given.IDPTokenEndpoint, ClientID: p.given.IDPClient}
+		grant, trace, err = p.client.Enterprise(ctx, p.server, wants, idp, seal.NewSecret(p.given.IDToken))
+	default:
+		return p.person(ctx, wants)
+	}
+	show(trace)
+	return p.keepIt(ctx, grant, err)
+}
+
+func (p *player) keepIt(ctx context.Context, g *oauth.Grant, err error) error {
+	if err != nil {
+		return err
+	}
+	p.known = &g.Client
+	defer p.login.Changed()
+	return p.keep.Save(ctx, g)
+}
+
+// person logs in like one who agrees to everything at once.
+func (p *player) person(ctx context.Context, wants oauth.Challenge) error {
+	former, err := p.keep.Load(ctx)
+	if err != nil {
+		return err
+	}
+	pending, address, trace, err := p.client.Begin(ctx, oauth.Start{Server: p.server, Redirect: redirect, Challenge: wants, Known: p.known, Former: former})
+	show(trace)
+	if err != nil {
+		return err
+	}
+	browser := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := browser.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	back, err := resp.Location()
+	if err != nil {
+		return err
+	}
+	grant, trace, err := p.client.Finish(ctx, pending, back.Query())
+	show(trace)
+	return p.keepIt(ctx, grant, err)
+}
+
+// show prints a trace, for who reads the suite's log.
+func show(t *junctor.Trace) {
+	text, err := json.MarshalIndent(t, "", "  ")
+	if err == nil {
+		fmt.Fprintln(os.Stderr, string(text))
+	}
+}
