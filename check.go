@@ -94,7 +94,7 @@ func (a *Auth) check() error {
 		return nil
 	}
 	fault := func(what string) error { return Errorf(CodeInvalid, "auth: %s", what) }
-	needs := a.Type != AuthNone
+	needs := a.Type != AuthNone && a.Type != AuthOAuth
 	switch a.Type {
 	case AuthNone, AuthBearer:
 	case AuthAPIKey:
@@ -112,8 +112,16 @@ func (a *Auth) check() error {
 		if err := CheckServerURL(a.TokenURL); err != nil {
 			return fault("oauth-client needs a token_url: " + err.Error())
 		}
+	case AuthOAuth:
+		if a.Issuer != "" && CheckServerURL(a.Issuer) != nil {
+			return fault("issuer is not the address of an authorization server")
+		}
+		if a.Secret != "" && a.ClientID == "" {
+			return fault("oauth has a client_secret only with the client_id that it belongs to")
+		}
+		return nil
 	default:
-		return fault("unknown type; use none, bearer, api-key, basic or oauth-client")
+		return fault("unknown type; use none, bearer, api-key, basic, oauth-client or oauth")
 	}
 	if needs && a.Secret == "" {
 		return fault(string(a.Type) + " needs its secret")
@@ -147,6 +155,9 @@ func (c *Connection) Origin() string {
 	origin := originOf(c.URL)
 	if c.Auth != nil && c.Auth.TokenURL != "" {
 		origin += " " + originOf(c.Auth.TokenURL)
+	}
+	if c.Auth != nil && c.Auth.Issuer != "" {
+		origin += " " + originOf(c.Auth.Issuer)
 	}
 	return origin
 }

@@ -20,6 +20,7 @@ const (
 	AuthAPIKey      AuthType = "api-key"      // <header>: <secret>
 	AuthBasic       AuthType = "basic"        // HTTP Basic with username and secret
 	AuthOAuthClient AuthType = "oauth-client" // OAuth client credentials: a token for client_id and secret
+	AuthOAuth       AuthType = "oauth"        // OAuth: a person logs in at the server's authorization server
 )
 
 // Isolation says who shares a connection to a server.
@@ -66,6 +67,9 @@ type Connection struct {
 // PerUser says whether calls are made with the credentials of users.
 func (c *Connection) PerUser() bool { return c.Credentials == CredentialsPerUser }
 
+// LogsIn says whether people log in to the server.
+func (c *Connection) LogsIn() bool { return c.Auth != nil && c.Auth.Type == AuthOAuth }
+
 // Auth is how Junctor authenticates itself to a server.
 type Auth struct {
 	Type     AuthType `json:"type"`
@@ -75,6 +79,7 @@ type Auth struct {
 	TokenURL string   `json:"token_url,omitempty"`
 	ClientID string   `json:"client_id,omitempty"`
 	Scope    string   `json:"scope,omitempty"`
+	Issuer   string   `json:"issuer,omitempty"` // of oauth: the only authorization server to log in at
 }
 
 // Override changes how a tool is shown.

@@ -140,18 +140,20 @@ type Options struct {
 	Tenants     Tenants
 	Servers     Servers
 	Credentials Credentials
-	Tools       Tools
-	Tags        Tags
-	Agents      Agents
-	Runner      Runner
-	Calls       Calls
-	Secrets     Secrets
-	History     History
-	Limits      Limits
-	Applier     Applier
-	Settings    func() []Setting
-	Version     string
-	Log         *slog.Logger
+	// ServerLogins logs in to servers.
+	ServerLogins ServerLogins
+	Tools        Tools
+	Tags         Tags
+	Agents       Agents
+	Runner       Runner
+	Calls        Calls
+	Secrets      Secrets
+	History      History
+	Limits       Limits
+	Applier      Applier
+	Settings     func() []Setting
+	Version      string
+	Log          *slog.Logger
 }
 
 // New gives the handler of everything below Prefix. Registering the routes
@@ -169,6 +171,7 @@ func New(o Options) (*Handler, error) {
 		{"Tenants", o.Tenants == nil},
 		{"Servers", o.Servers == nil},
 		{"Credentials", o.Credentials == nil},
+		{"ServerLogins", o.ServerLogins == nil},
 		{"Tools", o.Tools == nil},
 		{"Tags", o.Tags == nil},
 		{"Agents", o.Agents == nil},

@@ -67,6 +67,7 @@ func register(o Options) *api {
 	a.serverRoutes()
 	a.credentialRoutes()
 	a.offerRoutes()
+	a.serverLoginRoutes()
 	a.toolRoutes()
 	a.runRoutes()
 	a.tagRoutes()

@@ -167,7 +167,7 @@ func (transport) Schema(huma.Registry) *huma.Schema {
 type authType string
 
 func (authType) Schema(huma.Registry) *huma.Schema {
-	return words(junctor.AuthNone, junctor.AuthBearer, junctor.AuthAPIKey, junctor.AuthBasic, junctor.AuthOAuthClient)
+	return words(junctor.AuthNone, junctor.AuthBearer, junctor.AuthAPIKey, junctor.AuthBasic, junctor.AuthOAuthClient, junctor.AuthOAuth)
 }
 
 type credentials string

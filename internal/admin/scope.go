@@ -35,6 +35,11 @@ func scopes() map[string]junctor.Scope {
 		"get-my-credential":    junctor.ScopeToolsCall,
 		"put-my-credential":    junctor.ScopeToolsCall,
 		"delete-my-credential": junctor.ScopeToolsCall,
+		"start-server-login":   junctor.ScopeToolsCall, // one's own; everybody's takes more
+		"finish-server-login":  junctor.ScopeToolsCall,
+		"get-server-login":     junctor.ScopeToolsCall,
+		"delete-server-login":  junctor.ScopeToolsCall,
+		"list-server-traces":   junctor.ScopeToolsCall,
 		"list-tools":           anyone, // the catalogue shows what the caller may see
 		"get-tool":             anyone,
 		"call-tool":            anyone, // the pipeline judges, so that a refusal is on record

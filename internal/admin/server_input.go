@@ -42,17 +42,18 @@ type AuthBody struct {
 	Token        string           `json:"token,omitempty" maxLength:"65536" format:"password" doc:"Of bearer: the same as secret."`
 	Key          string           `json:"key,omitempty" maxLength:"65536" format:"password" doc:"Of api-key: the same as secret."`
 	Password     string           `json:"password,omitempty" maxLength:"65536" format:"password" doc:"Of basic: the same as secret."`
-	ClientSecret string           `json:"client_secret,omitempty" maxLength:"65536" format:"password" doc:"Of oauth-client: the same as secret."`
+	ClientSecret string           `json:"client_secret,omitempty" maxLength:"65536" format:"password" doc:"Of oauth-client and oauth: the same as secret."`
 	Header       string           `json:"header,omitempty" doc:"Of api-key; X-API-Key where it is absent."`
 	Username     string           `json:"username,omitempty" doc:"Of basic."`
 	TokenURL     string           `json:"token_url,omitempty" doc:"Of oauth-client."`
-	ClientID     string           `json:"client_id,omitempty" doc:"Of oauth-client."`
-	Scope        string           `json:"scope,omitempty" doc:"Of oauth-client."`
+	ClientID     string           `json:"client_id,omitempty" doc:"Of oauth-client; of oauth where a client was registered by hand."`
+	Scope        string           `json:"scope,omitempty" doc:"Of oauth-client; of oauth where others are wanted than the server names."`
+	Issuer       string           `json:"issuer,omitempty" doc:"Of oauth: the only authorization server to log in at."`
 }
 
 func (a *AuthBody) auth() (*junctor.Auth, error) {
 	own := map[junctor.AuthType]string{
-		junctor.AuthBearer: a.Token, junctor.AuthAPIKey: a.Key, junctor.AuthBasic: a.Password, junctor.AuthOAuthClient: a.ClientSecret,
+		junctor.AuthBearer: a.Token, junctor.AuthAPIKey: a.Key, junctor.AuthBasic: a.Password, junctor.AuthOAuthClient: a.ClientSecret, junctor.AuthOAuth: a.ClientSecret,
 	}[a.Type]
 	given := 0
 	for _, s := range []string{a.Secret, a.Token, a.Key, a.Password, a.ClientSecret} {
@@ -62,13 +63,13 @@ func (a *AuthBody) auth() (*junctor.Auth, error) {
 	}
 	secret := cmp.Or(a.Secret, own)
 	if given > 1 || given == 1 && secret == "" {
-		return nil, junctor.Errorf(junctor.CodeInvalid, "auth: one secret is wanted: secret, or token with bearer, key with api-key, password with basic, client_secret with oauth-client")
+		return nil, junctor.Errorf(junctor.CodeInvalid, "auth: one secret is wanted: secret, or token with bearer, key with api-key, password with basic, client_secret with oauth-client and oauth")
 	}
 	if a.Type == junctor.AuthNone && given == 0 {
 		return nil, nil
 	}
 	return &junctor.Auth{
-		Type: a.Type, Secret: secret, Header: a.Header, Username: a.Username, TokenURL: a.TokenURL, ClientID: a.ClientID, Scope: a.Scope,
+		Type: a.Type, Secret: secret, Header: a.Header, Username: a.Username, TokenURL: a.TokenURL, ClientID: a.ClientID, Scope: a.Scope, Issuer: a.Issuer,
 	}, nil
 }
 

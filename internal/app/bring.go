@@ -218,6 +218,7 @@ func (s *servers) install(key serverKey, turn uint64, next *connected) (b *broug
 			next.up.purse.after(former.up.purse)
 		}
 		b.purse.Store(next.up.purse)
+		b.visits.Store(next.up.visits)
 		if former != nil {
 			s.app.catalog.Detach(key.tenant, key.id)
 		}
@@ -411,5 +412,5 @@ func unreached(err error, probe *junctor.Probe) *junctor.Error {
 	if probe.Hint != "" {
 		message += "; " + probe.Hint
 	}
-	return &junctor.Error{Code: code, Message: message, RetryAfter: e.RetryAfter}
+	return &junctor.Error{Code: code, Message: message, RetryAfter: e.RetryAfter, Cause: e}
 }

@@ -28,7 +28,8 @@ type brought struct {
 	notify func(catalog.Event)
 	kept   [sha256.Size]byte // of what was stored last
 
-	purse atomic.Pointer[purse] // of now; nil where callers have no credentials of their own
+	purse  atomic.Pointer[purse]  // of now; nil where callers have no credentials of their own
+	visits atomic.Pointer[visits] // of now; nil where nobody logs in
 }
 
 // connected is an upstream and the calls on it.
@@ -119,6 +120,7 @@ func (b *brought) put(next *connected) *connected {
 	b.now = next
 	next.up.purse.after(former.up.purse)
 	b.purse.Store(next.up.purse)
+	b.visits.Store(next.up.visits)
 	if former.up.Server != next.up.Server {
 		b.former = append(b.former, former)
 	}
@@ -211,6 +213,9 @@ func (b *brought) Secrets() []string { return b.current().up.source.Secrets() }
 
 // KeeperOf implements junctor.Keepers.
 func (b *brought) KeeperOf(p *junctor.Principal) junctor.Keeper {
+	if visits := b.visits.Load(); visits != nil {
+		return visits.keeperOf(p)
+	}
 	if purse := b.purse.Load(); purse != nil {
 		return purse.keeperOf(p)
 	}

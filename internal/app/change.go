@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/admin"
 	"github.com/junctor-mcp/junctor/internal/credential"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
+	"github.com/junctor-mcp/junctor/internal/upstream"
 )
 
 const (
@@ -95,13 +97,11 @@ func (s *servers) AddServer(ctx context.Context, p *junctor.Principal, in admin.
 		return junctor.Server{}, err
 	}
 	stored, err := s.store(ctx, row, in.Credentials, nil)
-	if err != nil {
+	if up != nil && (err != nil || stored.State == junctor.StateInactive) {
 		up.Close()
-		return junctor.Server{}, err
 	}
-	if stored.State == junctor.StateInactive {
-		up.Close()
-		return stored, nil
+	if err != nil || stored.State == junctor.StateInactive {
+		return stored, err
 	}
 	return stored, s.bring(ctx, stored, up)
 }
@@ -163,7 +163,8 @@ func (s *servers) check(ctx context.Context, p *junctor.Principal, row *junctor.
 }
 
 // probe reaches the server of a row that is not stored yet, and gives the
-// connection that it made. Nothing that was not reached is stored.
+// connection that it made; nil where it has to be logged in to first. Nothing that
+// was not reached is stored.
 func (s *servers) probe(ctx context.Context, p *junctor.Principal, row *junctor.Server, set credential.Set, former *junctor.Connection) (*reached, error) {
 	if err := s.check(ctx, p, row, former); err != nil {
 		return nil, err
@@ -174,6 +175,9 @@ func (s *servers) probe(ctx context.Context, p *junctor.Principal, row *junctor.
 	}
 	if _, err := s.reach(ctx, up, up.Begin); err != nil {
 		up.Close()
+		if refusal := upstream.RefusalOf(err); row.LogsIn() && refusal != nil && refusal.Status == http.StatusUnauthorized {
+			return nil, nil // it is there, and wants what comes later: a login
+		}
 		return nil, err
 	}
 	return s.rested(ctx, row, credential.Literal(set), up)
@@ -278,8 +282,10 @@ func (s *servers) ChangeServer(ctx context.Context, p *junctor.Principal, id str
 		return junctor.Server{}, err
 	}
 	stored, err := s.store(ctx, row, set, &former)
-	if err != nil || stored.State == junctor.StateInactive {
+	if up != nil && (err != nil || stored.State == junctor.StateInactive) {
 		up.Close()
+	}
+	if err != nil || stored.State == junctor.StateInactive {
 		return stored, err
 	}
 	return stored, s.bring(ctx, stored, up)

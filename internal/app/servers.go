@@ -26,6 +26,7 @@ type servers struct {
 	builtin map[string]*builtin.Server
 	public  clients // for addresses that anybody may name
 	local   clients // for servers that the operator put on this machine
+	traces  traces
 
 	mu       sync.Mutex // held over each change of what is attached
 	live     map[serverKey]*brought
@@ -257,7 +258,7 @@ func (s *servers) Calls(_ context.Context, p *junctor.Principal, f admin.CallFil
 func (a *App) admin() (*admin.Handler, error) {
 	people := directory{a.identity, a}
 	return admin.New(admin.Options{
-		Authenticate: a.authenticatePerson, Keys: people, Users: people, Logins: people, Tenants: people, Servers: a.servers, Credentials: a.servers, Tools: a.servers, Tags: agents{a}, Agents: agents{a}, Runner: a.servers, Calls: a.servers, Secrets: entrusted{a.vault, a.servers}, History: a.history,
+		Authenticate: a.authenticatePerson, Keys: people, Users: people, Logins: people, Tenants: people, Servers: a.servers, Credentials: a.servers, ServerLogins: a.servers, Tools: a.servers, Tags: agents{a}, Agents: agents{a}, Runner: a.servers, Calls: a.servers, Secrets: entrusted{a.vault, a.servers}, History: a.history,
 		Limits: a.limits, Applier: applier{a.servers, a.file}, Settings: a.settings, Version: a.version, Log: a.log,
 	})
 }

@@ -99,12 +99,18 @@ func (s *servers) stored(row junctor.Server) func(context.Context) (credential.S
 	}
 }
 
+// sourceOf gives the credentials of a row as it is stored.
+func (s *servers) sourceOf(row *junctor.Server) *credential.Source {
+	return credential.NewSource(row.Connection, s.stored(*row), s.reader(), s.clientsFor(row).plain)
+}
+
 // reached is an upstream, and what its command says when it has one.
 type reached struct {
 	*upstream.Server
 	command *upstream.Command // nil for a URL
 	source  *credential.Source
-	purse   *purse // of a server whose users have credentials of their own; else nil
+	purse   *purse  // of a server whose users have credentials of their own; else nil
+	visits  *visits // of a server that people log in to; else nil
 }
 
 // Close ends the upstream, and the connections of its users.
@@ -120,6 +126,9 @@ func (r reached) scrub(text string) string {
 	text = r.source.Scrub(text)
 	if r.purse != nil {
 		text = r.purse.scrub(text)
+	}
+	if r.visits != nil {
+		text = r.visits.scrub(text)
 	}
 	return text
 }
@@ -148,6 +157,9 @@ func (s *servers) connect(ctx context.Context, row *junctor.Server, literals fun
 	if row.PerUser() {
 		up.purse = newPurse(s, row)
 	}
+	if row.LogsIn() {
+		up.visits = s.newVisits(row, source)
+	}
 	o := upstream.Options{
 		ID: row.ID, Transport: upstream.Transport(row.Transport), Client: http.plain, Stream: http.stream,
 		Known: known, Isolation: row.Isolation, MaxSessions: row.MaxSessions, Isolated: isolated,
@@ -162,7 +174,7 @@ func (s *servers) connect(ctx context.Context, row *junctor.Server, literals fun
 		if o.URL, err = source.URL(ctx); err != nil {
 			return reached{}, err
 		}
-		o.Header, o.Refused = up.header, up.refused
+		o.Header, o.Refused, o.OnDemand = up.header, up.refused, up.visits != nil
 		if up.purse != nil {
 			o.Own = up.purse.own
 		}
@@ -176,6 +188,9 @@ func (s *servers) connect(ctx context.Context, row *junctor.Server, literals fun
 // header gives the credentials of a call; of what nobody calls for, and where
 // everybody has the same, the server's own.
 func (r reached) header(ctx context.Context, p *junctor.Principal) (http.Header, error) {
+	if r.visits != nil {
+		return r.visits.header(ctx, p)
+	}
 	if r.purse == nil || p == nil {
 		return r.source.Header(ctx)
 	}
@@ -188,6 +203,26 @@ func (r reached) refused(user string) {
 		return
 	}
 	r.purse.refused(user)
+}
+
+// Do is the upstream's, with a login where the server wants one.
+func (r reached) Do(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
+	if r.visits != nil {
+		return r.visits.do(ctx, r.Server, req, sink)
+	}
+	return r.Server.Do(ctx, req, sink)
+}
+
+// Offer is the upstream's, with the server's own login where there is one.
+func (r reached) Offer(ctx context.Context) (offer *catalog.Offer, err error) {
+	if r.visits == nil {
+		return r.Server.Offer(ctx)
+	}
+	_, err = r.visits.of("").Through(ctx, challengeOf, func() error {
+		offer, err = r.Server.Offer(ctx)
+		return err
+	})
+	return offer, err
 }
 
 // bridge makes the backend of an endpoint that is no registered server, for one

@@ -39,16 +39,18 @@ type newAuth struct {
 	TokenURL string           `json:"token_url,omitempty"`
 	ClientID string           `json:"client_id,omitempty"`
 	Scope    string           `json:"scope,omitempty"`
+	Issuer   string           `json:"issuer,omitempty"`
 }
 
 // serverFlags are the flags that describe a server.
 type serverFlags struct {
 	bearer, apiKey, apiKeyHeader, basic, password string
 	clientID, clientSecret, tokenURL, scope       string
+	oauthID, issuer                               string
 	headers, env                                  []string
 	cwd, transport, credentials, isolation, title string
 	maxSessions                                   int
-	private, yes                                  bool
+	oauth, private, yes                           bool
 }
 
 const whereSecrets = "@file, - for standard input, or where to read it each time: env:NAME, file:/path, cmd:program" //nolint:gosec // help
@@ -62,10 +64,18 @@ func (f *serverFlags) addAuth(cmd *cobra.Command) {
 	flags.StringVar(&f.basic, "basic", "", "`user` for HTTP Basic; --password gives the password")
 	flags.StringVar(&f.password, "password", "", "password of --basic, as with --bearer")
 	flags.StringVar(&f.clientID, "oauth-client", "", "OAuth client `id`, for a token by client credentials")
-	flags.StringVar(&f.clientSecret, "client-secret", "", "secret of --oauth-client, as with --bearer")
+	flags.StringVar(&f.clientSecret, "client-secret", "", "secret of --oauth-client or --client-id, as with --bearer")
 	flags.StringVar(&f.tokenURL, "token-url", "", "`URL` where --oauth-client gets its token")
-	flags.StringVar(&f.scope, "oauth-scope", "", "scope that --oauth-client asks for")
+	flags.StringVar(&f.scope, "oauth-scope", "", "scope that --oauth-client or --oauth asks for")
 	flags.StringArrayVar(&f.headers, "header", nil, "header to send, as `'Name: value'`; the value may be @file, - or a reference; may be given several times")
+}
+
+// addLogin adds those that say how people log in.
+func (f *serverFlags) addLogin(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.BoolVar(&f.oauth, "oauth", false, "people log in to it: junctor server login NAME")
+	flags.StringVar(&f.oauthID, "client-id", "", "with --oauth: `id` of a client that was registered by hand")
+	flags.StringVar(&f.issuer, "issuer", "", "with --oauth: the only authorization server to log in at, by its `URL`")
 }
 
 // addShared adds those that say who uses it, and how.
@@ -80,6 +90,7 @@ func (f *serverFlags) addShared(cmd *cobra.Command) {
 
 func (f *serverFlags) add(cmd *cobra.Command) {
 	f.addAuth(cmd)
+	f.addLogin(cmd)
 	f.addShared(cmd)
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.env, "env", nil, "variable of a command, as `NAME=value`; the value may be @file, - or a reference; may be given several times")
@@ -156,9 +167,16 @@ func (c *cli) auth(f *serverFlags) (*newAuth, error) {
 	way("api-key", f.apiKey, f.apiKey, newAuth{Type: junctor.AuthAPIKey, Header: f.apiKeyHeader})
 	way("password", f.basic, f.password, newAuth{Type: junctor.AuthBasic, Username: f.basic})
 	way("client-secret", f.clientID, f.clientSecret, newAuth{Type: junctor.AuthOAuthClient, ClientID: f.clientID, TokenURL: f.tokenURL, Scope: f.scope})
+	if f.oauth {
+		way("client-secret", "oauth", f.clientSecret, newAuth{Type: junctor.AuthOAuth, ClientID: f.oauthID, Scope: f.scope, Issuer: f.issuer})
+	}
 	switch {
 	case len(ways) > 1:
-		return nil, usagef("--bearer, --api-key, --basic and --oauth-client exclude each other")
+		return nil, usagef("--bearer, --api-key, --basic, --oauth-client and --oauth exclude each other")
+	case !f.oauth && (f.oauthID != "" || f.issuer != ""):
+		return nil, usagef("--client-id and --issuer go with --oauth")
+	case len(ways) == 1 && f.oauth && f.clientSecret == "":
+		return ways[0], nil
 	case len(ways) == 0 && (f.apiKeyHeader != "" || f.password != "" || f.clientSecret != "" || f.tokenURL != ""):
 		return nil, usagef("--api-key-header goes with --api-key, --password with --basic, --client-secret and --token-url with --oauth-client")
 	case len(ways) == 0:

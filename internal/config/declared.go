@@ -158,21 +158,21 @@ func (d *document) auth(n *yaml.Node, path string) *junctor.Auth {
 	}
 	before := len(d.l.problems)
 	d.object(n, path, fields{
-		"type":   d.choice(&kind, string(junctor.AuthNone), string(junctor.AuthBearer), string(junctor.AuthAPIKey), string(junctor.AuthBasic), string(junctor.AuthOAuthClient)),
+		"type":   d.choice(&kind, string(junctor.AuthNone), string(junctor.AuthBearer), string(junctor.AuthAPIKey), string(junctor.AuthBasic), string(junctor.AuthOAuthClient), string(junctor.AuthOAuth)),
 		"secret": secret("secret"), "token": secret("token"), "key": secret("key"), "password": secret("password"), "client_secret": secret("client_secret"),
-		"header": d.text(&a.Header), "username": d.text(&a.Username), "token_url": d.address(&a.TokenURL), "client_id": d.text(&a.ClientID), "scope": d.text(&a.Scope),
+		"header": d.text(&a.Header), "username": d.text(&a.Username), "token_url": d.address(&a.TokenURL), "client_id": d.text(&a.ClientID), "scope": d.text(&a.Scope), "issuer": d.address(&a.Issuer),
 	})
 	a.Type = junctor.AuthType(kind)
 	alias := map[junctor.AuthType]string{
-		junctor.AuthBearer: "token", junctor.AuthAPIKey: "key", junctor.AuthBasic: "password", junctor.AuthOAuthClient: "client_secret",
+		junctor.AuthBearer: "token", junctor.AuthAPIKey: "key", junctor.AuthBasic: "password", junctor.AuthOAuthClient: "client_secret", junctor.AuthOAuth: "client_secret",
 	}[a.Type]
 	a.Secret = cmp.Or(own["secret"], own[alias])
 	switch {
 	case len(d.l.problems) > before:
 	case kind == "":
-		d.fault(n, "%s has no type: use none, bearer, api-key, basic or oauth-client", path)
+		d.fault(n, "%s has no type: use none, bearer, api-key, basic, oauth-client or oauth", path)
 	case len(own) > 1 || len(own) == 1 && a.Secret == "":
-		d.fault(n, "%s: one secret is wanted: secret, or token with bearer, key with api-key, password with basic, client_secret with oauth-client", path)
+		d.fault(n, "%s: one secret is wanted: secret, or token with bearer, key with api-key, password with basic, client_secret with oauth-client and oauth", path)
 	case a.Type == junctor.AuthNone && len(own) == 0:
 		return nil
 	}

@@ -245,7 +245,7 @@ func (s *Source) read(ctx context.Context) (http.Header, error) {
 			}
 			s.know(placeSent, token.Reveal())
 			h.Set("Authorization", "Bearer "+token.Reveal())
-		case junctor.AuthNone:
+		case junctor.AuthNone, junctor.AuthOAuth: // a login is put on by who has it
 		}
 	}
 	for name, values := range h {
@@ -254,4 +254,10 @@ func (s *Source) read(ctx context.Context) (http.Header, error) {
 		}
 	}
 	return h, nil
+}
+
+// Secret is the secret of the connection's auth; zero where there is none.
+func (s *Source) Secret(ctx context.Context) (seal.Secret, error) {
+	set, err := s.whole(ctx, func(place string) bool { return place == placeAuth })
+	return set[placeAuth], err
 }

@@ -217,8 +217,13 @@ func (l *Login) Renew(ctx context.Context, number uint64) (bool, error) {
 		return l.grant.Live(), nil
 	}
 	f := l.renew()
-	if f == nil {
-		return false, nil
+	if f == nil { // somebody may have logged in by way of another instance
+		former := l.grant
+		l.read = false
+		if err := l.load(ctx); err != nil {
+			return false, err
+		}
+		return l.grant.Live() && (former == nil || former.Token.Access != l.grant.Token.Access), nil
 	}
 	if err := l.wait(ctx, f); err != nil {
 		return false, err

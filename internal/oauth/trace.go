@@ -18,7 +18,7 @@ import (
 
 const (
 	maxAnswer = 1 << 20
-	maxShown  = 2 << 10         // of an answer, in a trace
+	maxShown  = 2 << 10          // of an answer, in a trace
 	stepTime  = 20 * time.Second // for one request
 	// skewed is how far a clock may be off before that is named as the cause of a
 	// refusal.

@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/http/httptrace"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -228,6 +229,9 @@ func (s *Server) hint(step Step, err error) string {
 		}
 		return "the server fails: look at its log, or try again later"
 	case StepAuthentication:
+		if r := RefusalOf(err); r != nil && strings.Contains(r.Challenge, "resource_metadata") {
+			return "people log in to it: add it with the auth type oauth (--oauth), then junctor server login " + s.o.ID
+		}
 		return "give valid credentials: a bearer token, an API key header, or a user and password, as the server wants them"
 	case StepProtocol:
 		if s.o.Transport == TransportStdio {

@@ -1,0 +1,149 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/oauth"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// How a caller who has no login is told to log in: by an elicitation with the
+// address where its client can open one, and else by an error that holds it.
+
+const (
+	stateLogin = "l" // begins the state of a call that waits for a login
+	loginKey   = "login"
+
+	purposeTicket = "server-login-ticket"
+	ticketLife    = 30 * time.Minute
+
+	returnFor  = 20 * time.Second // how long a call waits for a person who said that they go
+	returnLook = 250 * time.Millisecond
+)
+
+// ticket says what a link to log in with is for. The link holds it, sealed. It
+// opens nothing by itself: who follows it has to be signed in as the one it is
+// for.
+type ticket struct {
+	Tenant   junctor.TenantID `json:"t"`
+	Server   string           `json:"s"`
+	User     string           `json:"u,omitempty"`
+	Metadata string           `json:"m,omitempty"` // as the server's challenge says
+	Scopes   []string         `json:"c,omitempty"`
+	More     bool             `json:"w,omitempty"` // the server wants more rights than there are
+	Until    time.Time        `json:"e"`
+}
+
+func (t *ticket) challenge() oauth.Challenge {
+	c := oauth.Challenge{Status: 401, Metadata: t.Metadata, Scopes: t.Scopes}
+	if t.More {
+		c.Status, c.Error = 403, "insufficient_scope"
+	}
+	return c
+}
+
+// link is where a person logs in to the server.
+func (v *visits) link(user string, wants oauth.Challenge) string {
+	t := ticket{Tenant: v.row.Tenant, Server: v.row.ID, User: user, Metadata: wants.Metadata, Scopes: wants.Scopes, More: wants.More(), Until: time.Now().Add(ticketLife)}
+	text, _ := json.Marshal(t) //nolint:errchkjson // texts and a time
+	sealed := sealer{v.s.app.ring}.Seal(purposeTicket, text)
+	return v.s.app.ConsoleURL() + "/connect/" + v.row.ID + "?" + url.Values{"ticket": {sealed}}.Encode()
+}
+
+// required is the answer to a call that the server wants a login for.
+func (v *visits) required(ctx context.Context, req *catalog.Request, user string, wants oauth.Challenge) (catalog.Result, error) {
+	what := "wants you to log in"
+	switch {
+	case wants.More():
+		what = "wants a login with more rights"
+	case user == "" && !v.mayLogIn(ctx, req.Principal):
+		return catalog.Result{}, junctor.Errorf(junctor.CodeUnauthenticated, "server %s wants a login, and nobody has logged in: who added it, or an admin, does so with junctor server login %s", v.row.ID, v.row.ID)
+	}
+	if g, err := v.of(user).Grant(ctx); err == nil && g != nil && g.Ended != "" {
+		what += " again (" + g.Ended + ")"
+	}
+	address := v.link(user, wants)
+	if !opens(req) {
+		return catalog.Result{}, junctor.Errorf(junctor.CodeUnauthenticated, "server %s %s: open %s with a browser, or run junctor server login %s, and call again", v.row.ID, what, address, v.row.ID)
+	}
+	params := map[string]any{"mode": "url", "message": "The server " + v.row.ID + " " + what + ".", "url": address}
+	if !wire.IsModern(req.Caller.Protocol) {
+		params["elicitationId"] = newID()
+	}
+	body, err := json.Marshal(map[string]any{
+		"inputRequests": map[string]any{loginKey: map[string]any{"method": wire.MethodElicitationCreate, "params": params}},
+		"requestState":  stateLogin,
+	})
+	if err != nil {
+		return catalog.Result{}, junctor.AsError(err)
+	}
+	return catalog.Result{Body: body, Input: true}, nil
+}
+
+// opens says whether the caller's client can be asked to open an address, and
+// the operation can wait for it.
+func opens(req *catalog.Request) bool {
+	switch req.Kind {
+	case junctor.KindTool, junctor.KindPrompt, junctor.KindResource:
+		return req.Input.State == "" && wire.Get(wire.Get(req.Caller.Capabilities, "elicitation"), "url") != nil
+	default:
+		return false
+	}
+}
+
+// returned waits until a person who said that they log in has done so, for a
+// while. A call that comes too early is asked again.
+func (v *visits) returned(ctx context.Context, req *catalog.Request, user string) error {
+	action, _ := wire.String(wire.Get(wire.Get(req.Input.Responses, loginKey), "action"))
+	switch action {
+	case "accept", "":
+	default:
+		return junctor.Errorf(junctor.CodeUnauthenticated, "server %s wants a login, and you did not want to log in; junctor server login %s does it later", v.row.ID, v.row.ID)
+	}
+	login, keep := v.of(user), v.keep(user)
+	before, err := login.Grant(ctx)
+	if err != nil {
+		return err
+	}
+	for until := time.Now().Add(returnFor); ; {
+		g, err := keep.Load(ctx)
+		if err != nil {
+			return err
+		}
+		if g.Live() && (!before.Live() || g.Token.Access != before.Token.Access) {
+			login.Changed()
+			return nil
+		}
+		if deadline, ok := ctx.Deadline(); time.Now().After(until) || ok && time.Until(deadline) < 5*time.Second {
+			return nil
+		}
+		select {
+		case <-time.After(returnLook):
+		case <-ctx.Done():
+			return junctor.AsError(ctx.Err())
+		}
+	}
+}
+
+// nobody is the answer to a caller who is no user, of a server that wants each
+// user's login.
+func (v *visits) nobody(p *junctor.Principal) error {
+	if p.Agent != "" {
+		return junctor.Errorf(junctor.CodeUnauthenticated, "server %s is called with the logins of users, and no user made the agent %s, or may act: have one make it", v.row.ID, p.Agent)
+	}
+	return junctor.Errorf(junctor.CodeUnauthenticated, "server %s is called with the logins of users, and this key belongs to none: use one that junctor key create --user made", v.row.ID)
+}
+
+// mayLogIn says whether a principal may log in for everybody.
+func (v *visits) mayLogIn(ctx context.Context, p *junctor.Principal) bool {
+	if p == nil || p.Agent != "" || !p.Has(junctor.ScopeServersWrite) {
+		return false
+	}
+	_, err := v.s.own(ctx, p, v.row.ID)
+	return err == nil
+}

@@ -1,0 +1,174 @@
+// Package login has people log in to servers by way of a whole instance: with
+// the command line, the API and a browser, until their tokens expire, are
+// renewed and revoked.
+package login
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/testkit/peers"
+	"github.com/junctor-mcp/junctor/test/program"
+)
+
+func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
+
+// TestCommandLine logs in with the command line, once with a browser on the same
+// machine and once by pasting, calls, lets the token expire, and logs out.
+func TestCommandLine(t *testing.T) {
+	t.Parallel()
+	for _, way := range []peers.Way{peers.Legacy, peers.Modern} {
+		t.Run(string(way), func(t *testing.T) {
+			t.Parallel()
+			g := peers.NewGuarded(t, way)
+			in := program.Start(t, program.FreeAddr(t), t.TempDir())
+			must(t, in, "server", "add", "plain", g.URL)(1, "people log in to it")
+			must(t, in, "server", "add", "notes", g.URL, "--oauth")(0, "notes")
+			must(t, in, "tool", "call", "notes__whoami")(-1, "notes") // it is not known which tools there are
+
+			out := logIn(t, in, g, "zoe", nil, "server", "login", "notes", "--trace")
+			for _, want := range []string{"live", g.Issuer, "yes"} {
+				if !strings.Contains(out, want) {
+					t.Errorf("the login does not say %q:\n%s", want, out)
+				}
+			}
+			must(t, in, "tool", "call", "notes__whoami")(0, "zoe")
+
+			g.ExpireAll()
+			must(t, in, "tool", "call", "notes__whoami")(0, "zoe")
+			if n := g.Refreshes.Load(); n != 1 {
+				t.Errorf("the token was renewed %d times, want once", n)
+			}
+			must(t, in, "server", "trace", "notes")(0, "the token was renewed")
+
+			must(t, in, "server", "logout", "notes")(0, "logged out")
+			if g.Revocations.Load() != 2 {
+				t.Errorf("%d tokens were revoked, want both", g.Revocations.Load())
+			}
+			must(t, in, "tool", "call", "notes__whoami")(1, "junctor server login notes")
+
+			paste := func(address string) string { return g.Browse(t, address, "yan").String() + "\n" }
+			logIn(t, in, g, "yan", paste, "server", "login", "notes", "--paste")
+			must(t, in, "tool", "call", "notes__whoami")(0, "yan")
+
+			// Nothing secret is in the log, nor in what is told.
+			shown, _, _ := in.Operate(t, "server", "trace", "notes", "--format", "json")
+			shown += in.Log()
+			calls, _, _ := in.Operate(t, "call", "ls", "--format", "json")
+			for _, secret := range g.Secrets() {
+				if strings.Contains(shown+calls, secret) {
+					t.Errorf("a secret shows: %s", secret[:8])
+				}
+			}
+		})
+	}
+}
+
+// must runs a command of the operator, and looks at its end: with code -1 any
+// but 0 will do.
+func must(t *testing.T, in *program.Instance, args ...string) func(code int, says string) {
+	t.Helper()
+	out, errs, code := in.Operate(t, args...)
+	return func(want int, says string) {
+		t.Helper()
+		if want >= 0 && code != want || want < 0 && code == 0 || !strings.Contains(out+errs, says) {
+			t.Fatalf("junctor %s: exit code %d, want %d and %q\n%s%s", strings.Join(args, " "), code, want, says, out, errs)
+		}
+	}
+}
+
+// logIn runs a command that logs in, with a person at the browser.
+func logIn(t *testing.T, in *program.Instance, g *peers.Guarded, user string, paste func(address string) string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program.Binary(t), args...)
+	cmd.Env = program.Env("JUNCTOR_DATA_DIR=" + in.DataDir)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	talk, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	cmd.Stdout = &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	lines := bufio.NewScanner(io.TeeReader(talk, &said))
+	for lines.Scan() {
+		address := strings.TrimSpace(lines.Text())
+		if !strings.HasPrefix(address, "http") {
+			continue
+		}
+		if paste != nil {
+			_, _ = io.WriteString(stdin, paste(address))
+			continue
+		}
+		resp, err := http.Get(g.Browse(t, address, user).String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%s: %v\n%s%s", strings.Join(args, " "), err, out.String(), said.String())
+	}
+	return out.String()
+}
+
+// TestHundredAtTheEnd has a hundred calls under way when the token ends: it is
+// renewed once, and no call fails.
+func TestHundredAtTheEnd(t *testing.T) {
+	t.Parallel()
+	g := peers.NewGuarded(t, peers.Modern)
+	in := program.Start(t, program.FreeAddr(t), t.TempDir())
+	must(t, in, "server", "add", "notes", g.URL, "--oauth")(0, "notes")
+	logIn(t, in, g, "zoe", nil, "server", "login", "notes")
+	for round := range 3 {
+		before := g.Refreshes.Load()
+		g.ExpireAll()
+		ends := make(chan string, 100)
+		for range 100 {
+			go func() {
+				a, err := in.Request(t.Context(), http.MethodPost, "/mcp/request", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"notes__whoami","arguments":{}}}`)
+				if err != nil {
+					a.Body = err.Error()
+				}
+				ends <- a.Body
+			}()
+		}
+		failed := 0
+		for range 100 {
+			if body := <-ends; !strings.Contains(body, `"zoe"`) {
+				if failed++; failed == 1 {
+					t.Errorf("a call failed: %s", body)
+				}
+			}
+		}
+		if n := g.Refreshes.Load() - before; n != 1 || failed > 0 {
+			t.Errorf("round %d: %d renewals, want 1; %d of 100 calls failed", round, n, failed)
+		}
+	}
+	t.Logf("figure: 3 times 100 calls at the end of a token: %d renewals", g.Refreshes.Load())
+}
+
+func decode[T any](t *testing.T, text string) (v T) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return v
+}
+
+var _ = decode[junctor.Trace]
+var _ = time.Second
