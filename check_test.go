@@ -48,7 +48,11 @@ func TestConnections(t *testing.T) {
 		"basic, colon":     {auth(junctor.Auth{Type: "basic", Secret: "x", Username: "u:v"}), "colon"},
 		"oauth":            {auth(junctor.Auth{Type: "oauth-client", Secret: "x", ClientID: "c", TokenURL: url}), ""},
 		"oauth, no url":    {auth(junctor.Auth{Type: "oauth-client", Secret: "x", ClientID: "c"}), "token_url"},
-		"unknown auth":     {auth(junctor.Auth{Type: "oauth", Secret: "x"}), "unknown type"},
+		"unknown auth":     {auth(junctor.Auth{Type: "magic", Secret: "x"}), "unknown type"},
+		"login":            {auth(junctor.Auth{Type: "oauth"}), ""},
+		"login, client":    {auth(junctor.Auth{Type: "oauth", ClientID: "c", Secret: "x", Issuer: url}), ""},
+		"login, no client": {auth(junctor.Auth{Type: "oauth", Secret: "x"}), "client_id"},
+		"login, issuer":    {auth(junctor.Auth{Type: "oauth", Issuer: "x"}), "authorization server"},
 	} {
 		err := tt.c.Check()
 		switch {

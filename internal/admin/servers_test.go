@@ -181,3 +181,21 @@ func TestServersAreChanged(t *testing.T) {
 		}
 	}
 }
+
+func (w *world) StartLogin(context.Context, *junctor.Principal, string, LoginStart) (LoginStarted, error) {
+	return LoginStarted{AuthorizationURL: "https://issuer.example/authorize", Login: "sealed"}, nil
+}
+
+func (w *world) FinishLogin(context.Context, *junctor.Principal, string, string, string) (junctor.ServerLogin, error) {
+	return junctor.ServerLogin{State: junctor.LoginLive}, nil
+}
+
+func (w *world) ServerLogin(context.Context, *junctor.Principal, string, bool) (junctor.ServerLogin, error) {
+	return junctor.ServerLogin{State: junctor.LoginNone}, nil
+}
+
+func (w *world) EndLogin(context.Context, *junctor.Principal, string, bool) error { return nil }
+
+func (w *world) Traces(context.Context, *junctor.Principal, string) ([]junctor.Trace, error) {
+	return nil, nil
+}

@@ -21,7 +21,7 @@ func (a *App) openSignIn() error {
 		return err
 	}
 	a.signIn, err = signin.New(signin.Options{
-		Identity: a.identity, URL: a.ConsoleURL, Sealer: sealer{a.ring}, Provider: provider, Log: a.log,
+		Identity: a.identity, URL: a.ConsoleURL, Sealer: sealer{a.ring}, Provider: provider, Connector: connector{a}, Log: a.log,
 		Address: gateway.Proxies(a.cfg.TrustedProxy).Client,
 		UseState: func(ctx context.Context, id string, expires time.Time) (bool, error) {
 			return a.store.For(junctor.DefaultTenant).UseState(ctx, id, expires)

@@ -25,7 +25,8 @@ func (t *traces) add(key serverKey, trace junctor.Trace) {
 	if t.all == nil || len(t.all) >= maxTraceServers && t.all[key] == nil {
 		t.all = map[serverKey][]junctor.Trace{}
 	}
-	list := append(t.all[key], trace)
+	list := t.all[key]
+	list = append(list, trace)
 	t.all[key] = list[max(0, len(list)-maxTraces):]
 }
 

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -13,12 +14,13 @@ import (
 	"github.com/junctor-mcp/junctor/internal/admin"
 	"github.com/junctor-mcp/junctor/internal/oauth"
 	"github.com/junctor-mcp/junctor/internal/seal"
+	"github.com/junctor-mcp/junctor/internal/signin"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 )
 
 // Paths of the pages that a browser logs in to a server with.
 const (
-	callbackPath = "/connected"
+	callbackPath = signin.ConnectedPath
 	documentPath = "/oauth/client.json"
 )
 
@@ -63,16 +65,16 @@ func (a *App) clientDocument() map[string]any {
 
 // visitsOf gives the logins of a server, as it is attached or, where it is
 // switched off, as it would be.
-func (s *servers) visitsOf(row *junctor.Server) (*visits, error) {
+func (s *servers) visitsOf(row *junctor.Server) *visits {
 	s.mu.Lock()
 	b := s.live[serverKey{row.Tenant, row.ID}]
 	s.mu.Unlock()
 	if b != nil {
 		if up := b.current().up; up.visits != nil && b.current().serves(row) {
-			return up.visits, nil
+			return up.visits
 		}
 	}
-	return s.newVisits(row, s.sourceOf(row)), nil
+	return s.newVisits(row, s.sourceOf(row))
 }
 
 // whose gives a server that people log in to, and whose login p means.
@@ -84,10 +86,7 @@ func (s *servers) whose(ctx context.Context, p *junctor.Principal, id string, sh
 	if !row.LogsIn() {
 		return nil, "", junctor.Errorf(junctor.CodeInvalid, "nobody logs in to the server %q: its auth is not of the type oauth; junctor server add --oauth adds one that people log in to", id)
 	}
-	v, err := s.visitsOf(&row)
-	if err != nil {
-		return nil, "", err
-	}
+	v := s.visitsOf(&row)
 	if row.PerUser() && !shared {
 		if p.Issuer != junctor.IssuerUser || p.User == "" {
 			return nil, "", junctor.Errorf(junctor.CodeInvalid, "the server %q is called with each user's own login: use a key or a login of a user; the server's own login, which its lists are read with, is meant by --shared", id)
@@ -196,7 +195,7 @@ func (v *visits) clients(ctx context.Context) (all []oauth.Registered, err error
 		return nil, err
 	}
 	if json.Unmarshal([]byte(packed.Reveal()), &all) != nil {
-		return nil, nil // they are registered anew
+		all = nil // they are registered anew
 	}
 	return all, nil
 }
@@ -205,7 +204,7 @@ func (v *visits) clients(ctx context.Context) (all []oauth.Registered, err error
 func (v *visits) remember(ctx context.Context, clients []oauth.Registered, c oauth.Registered) error {
 	clients = slices.DeleteFunc(slices.Clone(clients), func(o oauth.Registered) bool { return o.Redirect == c.Redirect })
 	clients = append(clients, c)
-	text, err := json.Marshal(clients[max(0, len(clients)-maxClients):])
+	text, err := json.Marshal(clients[max(0, len(clients)-maxClients):]) //nolint:gosec // G117: it is sealed
 	if err != nil {
 		return junctor.AsError(err)
 	}
@@ -214,11 +213,14 @@ func (v *visits) remember(ctx context.Context, clients []oauth.Registered, c oau
 
 // FinishLogin implements admin.ServerLogins.
 func (s *servers) FinishLogin(ctx context.Context, p *junctor.Principal, id, sealed, answer string) (junctor.ServerLogin, error) {
+	if _, err := s.mine(ctx, p, id); err != nil {
+		return junctor.ServerLogin{}, err
+	}
 	u, err := url.Parse(strings.TrimSpace(answer))
 	if err != nil {
 		return junctor.ServerLogin{}, junctor.Errorf(junctor.CodeInvalid, "url is the whole address that the browser was sent to, with what stands behind the question mark")
 	}
-	b, err := s.opened(sealed)
+	b, err := s.opened(sealed) //nolint:contextcheck // opening asks nobody
 	if err != nil {
 		return junctor.ServerLogin{}, err
 	}
@@ -269,7 +271,10 @@ func (s *servers) finish(ctx context.Context, p *junctor.Principal, b *begun, an
 	if err := v.keep(user).Save(ctx, grant); err != nil {
 		return junctor.ServerLogin{}, err
 	}
-	s.loginChanged(ctx, &v.row, user)
+	s.loginChanged(&v.row, user)
+	if user == "" {
+		s.arrived(ctx, &v.row)
+	}
 	return standing(grant, user), nil
 }
 
@@ -292,9 +297,8 @@ func (v *visits) proof(ctx context.Context, p *oauth.Pending) error {
 	return err
 }
 
-// loginChanged has the next call made with the login as it is now, and the lists
-// read with it where it is the server's own.
-func (s *servers) loginChanged(ctx context.Context, row *junctor.Server, user string) {
+// loginChanged has the next call made with the login as it is now.
+func (s *servers) loginChanged(row *junctor.Server, user string) {
 	s.mu.Lock()
 	b := s.live[serverKey{row.Tenant, row.ID}]
 	s.mu.Unlock()
@@ -307,12 +311,26 @@ func (s *servers) loginChanged(ctx context.Context, row *junctor.Server, user st
 	}
 	if user != "" {
 		s.credentialChanged(serverKey{row.Tenant, row.ID}, user)
+	}
+}
+
+// arrived reaches a server with its new login: what it offers is there when the
+// person comes back.
+func (s *servers) arrived(ctx context.Context, row *junctor.Server) {
+	if row.State == junctor.StateInactive {
 		return
 	}
-	if up.visits != nil && row.State != junctor.StateInactive {
-		if err := s.bring(ctx, *row, nil); err != nil {
-			s.app.log.Warn("a server could not be listed with its new login", "server", row.ID, telemetry.Err(err))
-		}
+	up, err := s.connect(ctx, row, s.stored(*row), nil, "")
+	if err != nil {
+		return
+	}
+	if _, err := s.reach(ctx, up, up.Begin); err != nil {
+		up.Close()
+		s.app.log.Warn("a server could not be reached with its new login", slog.String("server", row.ID), telemetry.Err(err))
+		return
+	}
+	if err := s.bring(ctx, *row, &up); err != nil {
+		s.app.log.Warn("a server could not be attached with its new login", slog.String("server", row.ID), telemetry.Err(err))
 	}
 }
 
@@ -351,17 +369,14 @@ func (s *servers) EndLogin(ctx context.Context, p *junctor.Principal, id string,
 	}
 	keep := v.keep(user)
 	g, err := keep.Load(ctx)
-	if err != nil {
-		return err
-	}
-	if g == nil {
-		return junctor.Errorf(junctor.CodeNotFound, "there is no login at the server %q", id)
+	if err != nil || g == nil {
+		return err // who is not logged in is logged out
 	}
 	ctx = context.WithoutCancel(ctx)
 	if err := keep.(kept).forget(ctx); err != nil { //nolint:forcetypeassert // keep makes no other
 		return err
 	}
-	s.loginChanged(ctx, &v.row, user)
+	s.loginChanged(&v.row, user)
 	s.recorded(ctx, p, id, "logout", nil)
 	if g.Live() {
 		pending := oauth.Pending{Client: g.Client}

@@ -85,7 +85,7 @@ func (r *run) discover(ctx context.Context, server Server, challenge Challenge) 
 		return nil, err
 	}
 	p := &place{resource: resource, scopes: scopes, legacy: len(issuers) == 0}
-	issuer := ""
+	var issuer string
 	switch {
 	case p.legacy: // the specification of 2025-03-26: the server is its own
 		u, _ := url.Parse(server.URL) // it has been asked
@@ -116,7 +116,7 @@ func (r *run) discover(ctx context.Context, server Server, challenge Challenge) 
 func (r *run) resource(ctx context.Context, address string, challenge Challenge) (resource string, issuers, scopes []string, err error) {
 	var broken error // what kept us from knowing, where it is not that there is none
 	for _, at := range resourceURLs(challenge.Metadata, address) {
-		if _, ok := plainURL(at); !ok {
+		if !isWeb(at) {
 			return "", nil, nil, r.failed(r.step(stepResource), junctor.CodeDenied, "the server says that its metadata is at an address that is none of the web", "tell its operator")
 		}
 		s, a := r.get(ctx, stepResource, at)
@@ -187,7 +187,7 @@ func covers(resource, address string) bool {
 // issuer reads the metadata of an authorization server (RFC 8414, OpenID Connect
 // Discovery).
 func (r *run) issuer(ctx context.Context, p *place, issuer string) error {
-	if _, ok := plainURL(issuer); !ok {
+	if !isWeb(issuer) {
 		return r.failed(r.step(stepIssuer), junctor.CodeDenied, "the server names an authorization server that is no address of the web", "tell its operator")
 	}
 	var broken error
@@ -235,7 +235,7 @@ func (r *run) judge(s *junctor.TraceStep, p *place, issuer string) error {
 	for _, e := range []struct{ name, address string }{
 		{"authorization_endpoint", m.AuthorizationEndpoint}, {"token_endpoint", m.TokenEndpoint}, {"registration_endpoint", m.RegistrationEndpoint}, {"revocation_endpoint", m.RevocationEndpoint},
 	} {
-		if _, ok := plainURL(e.address); e.address != "" && !ok {
+		if e.address != "" && !isWeb(e.address) {
 			return r.failed(s, junctor.CodeDenied, "its "+e.name+" is no address of the web", "tell the operator of the authorization server")
 		}
 	}

@@ -99,14 +99,11 @@ func OriginOf(address string) string {
 	return (&junctor.Connection{Transport: junctor.TransportHTTP, URL: address}).Origin()
 }
 
-// plainURL is an address that may be asked: https, or http on this machine; and
-// whether it is one. Where it leads is judged by egress.
-func plainURL(address string) (*url.URL, bool) {
+// isWeb says whether an address is one of the web. Where it leads, and whether
+// plain http may be spoken there, is judged by egress.
+func isWeb(address string) bool {
 	u, err := url.Parse(address)
-	if err != nil || u.Hostname() == "" || u.User != nil || u.Fragment != "" {
-		return nil, false
-	}
-	return u, u.Scheme == "https" || u.Scheme == "http"
+	return err == nil && u.Hostname() != "" && u.User == nil && u.Fragment == "" && (u.Scheme == "https" || u.Scheme == "http")
 }
 
 // sameIssuer compares issuers; one slash at the end makes no difference, since

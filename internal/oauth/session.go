@@ -88,7 +88,7 @@ func (l *Login) Token(ctx context.Context) (token string, number uint64, err err
 		return "", 0, err
 	}
 	for l.grant.Live() && l.due() {
-		f := l.renew()
+		f := l.renew() //nolint:contextcheck // it is for all who wait
 		if f == nil || l.client.Now().Before(l.grant.Token.Expires) {
 			break // it still serves
 		}
@@ -216,8 +216,8 @@ func (l *Login) Renew(ctx context.Context, number uint64) (bool, error) {
 	if l.generation != number {
 		return l.grant.Live(), nil
 	}
-	f := l.renew()
-	if f == nil { // somebody may have logged in by way of another instance
+	f := l.renew() //nolint:contextcheck // it is for all who wait
+	if f == nil {  // somebody may have logged in by way of another instance
 		former := l.grant
 		l.read = false
 		if err := l.load(ctx); err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -41,9 +42,7 @@ type got struct {
 // will not give one for this, ever.
 func (r *run) ask(ctx context.Context, q asked) (token Token, refused bool, err error) {
 	form := url.Values{}
-	for k, v := range q.form {
-		form[k] = v
-	}
+	maps.Copy(form, q.form)
 	if q.resource != "" {
 		form.Set("resource", q.resource)
 	}

@@ -15,7 +15,7 @@ var style string
 //go:embed page.html
 var markup string
 
-// page is what the page shows: the first of Onward, Token, Person, and else the
+// page is what the page shows: logging in to a server, or the first of Onward, Token, Person, and else the
 // ways to sign in.
 type page struct {
 	Alert  string // what went wrong
@@ -25,6 +25,16 @@ type page struct {
 	Tenant string
 	Name   string // what was typed
 	Next   string // where to go on to once signed in; "" is the console
+
+	// Of logging in to a server, before all these.
+	About     string // what a link is for, with Ticket and Server
+	Ticket    string
+	Server    string
+	Away      string // where the browser goes on to
+	Again     string // where to come back to, once signed in
+	Connected string // the server that was logged in to
+	Trouble   string // why it was not
+	Paste     bool   // the answer belongs into a terminal
 
 	Provider string // what the identity provider is called; "" where there is none
 	Style    template.CSS

@@ -39,6 +39,8 @@ type Options struct {
 	// was the first time.
 	UseState func(ctx context.Context, id string, expires time.Time) (first bool, err error)
 	Provider *Provider // nil: nobody vouches for people
+	// Connector logs people in to servers; nil where there is none.
+	Connector Connector
 	// Address is where a request comes from; nil is the other end of its
 	// connection.
 	Address func(*http.Request) netip.Addr
@@ -90,6 +92,9 @@ func (s *SignIn) Routes(mux Mux) {
 	mux.HandleFunc("GET /login", s.show)
 	mux.HandleFunc("POST /login", s.own(s.enter))
 	mux.HandleFunc("POST /logout", s.own(s.leave))
+	if s.Connector != nil {
+		s.connectRoutes(mux)
+	}
 	if s.Provider != nil {
 		mux.HandleFunc("GET /login/oidc", s.depart)
 		mux.HandleFunc("GET /login/callback", s.arrive)

@@ -122,7 +122,7 @@ func statusOf(err error) int {
 
 // Refusal is what a server said when it did not take the credentials of a
 // request, or wanted some. It is a cause of errors with CodeUnauthenticated.
-type Refusal struct {
+type Refusal struct { //nolint:errname // it is what a server said
 	Status    int
 	Challenge string    // WWW-Authenticate
 	Date      time.Time // by the server's clock; zero where it does not say

@@ -63,6 +63,10 @@ POST /login                                   401     401     401     401     40
 POST /logout                                  303     303     303     303     303     303     303     403     303
 GET /login/oidc                               303     303     303     303     303     303     303     403     303
 GET /login/callback?state=x&code=x            403     403     403     403     403     403     403     403     403
+GET /connect/{guarded}                        401     401     401     401     401     401     200     401     200
+POST /connect/{guarded}                       401     401     401     401     401     401     200     403     200
+GET /connected?state=x&code=x                 403     403     403     403     403     403     403     403     403
+GET /oauth/client.json                        404     404     404     404     404     404     404     404     404
 
 GET /.well-known/oauth-protected-resource     200     200     200     200     200     200     200     200     200
 GET /.well-known/oauth-protected-resource/mcp     200     200     200     200     200     200     200     200     200
@@ -101,6 +105,11 @@ PATCH /api/v1/servers/{server}                401     404     403     403     20
 POST /api/v1/servers/{server}/enable          401     404     403     403     200     403     200     403     403
 POST /api/v1/servers/{server}/disable         401     404     403     403     200     403     200     403     403
 DELETE /api/v1/servers/{server}               401     404     403     403     204     403     204     403     403
+POST /api/v1/servers/{guarded}/login          401     404     403     403     201     404     201     403     403
+POST /api/v1/servers/{guarded}/login/finish   401     404     403     422     422     404     422     403     403
+GET /api/v1/servers/{guarded}/login           401     404     403     403     200     404     200     403     200
+DELETE /api/v1/servers/{guarded}/login        401     404     403     403     204     404     204     403     403
+GET /api/v1/servers/{guarded}/traces          401     404     403     200     200     404     200     403     200
 
 GET /api/v1/tools                             401     200     200     200     200     200     200     403     200
 GET /api/v1/tools/{tool}                      401     404     200     200     200     200     200     403     200
@@ -218,6 +227,8 @@ func bodies() map[string]string {
 		"POST /messages":                      list,
 
 		"POST /api/v1/servers":                          `{"id":"NEW","url":"PEER"}`,
+		"POST /api/v1/servers/{guarded}/login":          `{}`,
+		"POST /api/v1/servers/{guarded}/login/finish":   `{"login":"x","url":"http://127.0.0.1/callback?code=x"}`,
 		"POST /api/v1/servers/probe":                    `{"url":"PEER"}`,
 		"PATCH /api/v1/servers/{server}":                `{"title":"` + within + `"}`,
 		"POST /api/v1/tools/{tool}/call":                `{"arguments":{"nonce":"n"}}`,
@@ -244,7 +255,7 @@ func bodies() map[string]string {
 // headers are sent beside a body of MCP.
 func headers(row string) []string {
 	switch {
-	case strings.HasPrefix(row, "POST /log"):
+	case strings.HasPrefix(row, "POST /log"), strings.HasPrefix(row, "POST /connect"):
 		return []string{"Content-Type: application/x-www-form-urlencoded"}
 	case strings.HasPrefix(row, "POST /mcp/s/") && strings.HasSuffix(row, "(call)"):
 		return []string{"MCP-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", "Mcp-Name: tag"}

@@ -150,6 +150,8 @@ func (s *scene) thing(kind string, fresh bool) string {
 			s.expect(200, "PUT", "/api/v1/servers/"+id+"/credentials/me", `{"auth":{"type":"bearer","token":"t"}}`, append([]string{"Authorization:"}, s.callers[who]...)...)
 		}
 		return id
+	case "guarded": // people log in to it
+		return s.add("POST", "/servers", fmt.Sprintf(`{"id":%q,"url":%q,"auth":{"type":"oauth"}}`, s.name(), peers.NewGuarded(s.t, peers.Modern).URL)).ID
 	case "agent":
 		if !fresh {
 			return "clerk"
