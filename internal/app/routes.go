@@ -49,10 +49,10 @@ func (a *App) mux() *mux {
 			mux.api = api
 		}
 		a.signIn.Routes(mux)
+		mux.HandleFunc("GET "+documentPath, a.document)
 		a.console.Routes(mux)
 	} else {
 		mux.HandleFunc("GET /{$}", a.welcome)
-		mux.HandleFunc("GET "+documentPath, a.document)
 	}
 	if a.cfg.DoorOn("metrics") {
 		mux.Handle("GET /metrics", a.only(mayMeasure, "an admin's key, or a service's with the scope audit:read,", a.metrics.Handler()))
