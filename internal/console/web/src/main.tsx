@@ -26,12 +26,14 @@ import './app.css';
 
 import { MantineProvider } from '@mantine/core';
 import { QueryClientProvider } from '@tanstack/react-query';
+import { setNonce } from 'get-nonce';
 import { createRoot } from 'react-dom/client';
 import { client } from './api/data';
 import { App } from './app/App';
 import { theme } from './theme';
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? '';
+setNonce(nonce); // for the style that keeps the page still behind a dialog
 const root = document.getElementById('root');
 if (root)
   createRoot(root).render(

@@ -31,7 +31,7 @@ const dark: MantineColorsTuple = [
 export const theme = createTheme({
   colors: { teal, dark },
   primaryColor: 'teal',
-  primaryShade: { light: 7, dark: 5 },
+  primaryShade: 7,
   autoContrast: true,
   luminanceThreshold: 0.32,
   fontFamily: "'Inter Variable', ui-sans-serif, system-ui, sans-serif",

@@ -20,7 +20,17 @@ const most = 40;
 
 export function Palette({ me, opened, close }: { me: Me; opened: boolean; close: () => void }) {
   return (
-    <Modal opened={opened} onClose={close} withCloseButton={false} padding={0} size="lg" yOffset="12vh" centered={false} aria-label="Find">
+    <Modal
+      opened={opened}
+      onClose={close}
+      withCloseButton={false}
+      padding={0}
+      size="lg"
+      yOffset="12vh"
+      centered={false}
+      title="Find"
+      styles={{ header: { display: 'none' } }}
+    >
       {opened && <Finder me={me} close={close} />}
     </Modal>
   );

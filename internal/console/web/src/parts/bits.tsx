@@ -168,3 +168,23 @@ export function Out({ href, children }: { href: string; children?: ReactNode }) 
     </a>
   );
 }
+
+// Scroll is a part that scrolls by itself, by keyboard too.
+export function Scroll({
+  label,
+  className = 'scroll',
+  height,
+  children,
+}: {
+  label: string;
+  className?: string;
+  height?: string;
+  children: ReactNode;
+}) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    <section className={className} aria-label={label} tabIndex={0} style={height ? { maxHeight: height, overflowY: 'auto' } : undefined}>
+      {children}
+    </section>
+  );
+}

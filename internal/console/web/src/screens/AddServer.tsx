@@ -4,7 +4,7 @@ import { Check, TerminalSquare, X } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { useLocation } from 'wouter';
 import { Failure, type Probe, type Schemas, send } from '../api/client';
-import { Head, Panel, Tabs, Tag } from '../parts/bits';
+import { Head, Panel, Scroll, Tabs, Tag } from '../parts/bits';
 import { parseEnv, splitCommand, suggestID } from '../parts/command';
 import { count } from '../parts/format';
 import { type Found, parseMcpJson } from '../parts/mcpjson';
@@ -317,7 +317,7 @@ export function Preview({ probe }: { probe: Probe }) {
         </span>
       }
     >
-      <div className="rows" style={{ maxHeight: '24rem', overflowY: 'auto' }}>
+      <Scroll label="Its tools" className="rows" height="24rem">
         {tools.map((t) => (
           <div key={t.name}>
             <span className="grow">
@@ -331,7 +331,7 @@ export function Preview({ probe }: { probe: Probe }) {
             <span className="tiny soft num">{count(t.tokens)}</span>
           </div>
         ))}
-      </div>
+      </Scroll>
     </Panel>
   );
 }

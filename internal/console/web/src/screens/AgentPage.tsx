@@ -6,7 +6,7 @@ import { Link, useLocation } from 'wouter';
 import { type Agent, get, type Page as PageOf, type Schemas, send } from '../api/client';
 import { useAgent, useAgentTools, useKeys, useMe } from '../api/data';
 import { can } from '../app/may';
-import { Ago, Copy, Head, Panel, Tabs, Tag } from '../parts/bits';
+import { Ago, Copy, Head, Panel, Scroll, Tabs, Tag } from '../parts/bits';
 import { count, span, tokens } from '../parts/format';
 import { Empty, ErrorCard, Shown } from '../parts/states';
 import { useParam } from '../parts/url';
@@ -188,7 +188,7 @@ function Usage({ a }: { a: Agent }) {
           all.length === 0 ? (
             <Empty title="It has called nothing yet" />
           ) : (
-            <div className="scroll">
+            <Scroll label="Usage">
               <table className="list">
                 <thead>
                   <tr>
@@ -213,7 +213,7 @@ function Usage({ a }: { a: Agent }) {
                   ))}
                 </tbody>
               </table>
-            </div>
+            </Scroll>
           )
         }
       </Shown>

@@ -6,7 +6,7 @@ import { Link, useLocation } from 'wouter';
 import { type Schemas, send } from '../api/client';
 import { useAgents, useMe, useRoles } from '../api/data';
 import { can } from '../app/may';
-import { Ago, Copy, Head, Panel, Tag } from '../parts/bits';
+import { Ago, Copy, Head, Panel, Scroll, Tag } from '../parts/bits';
 import { Empty, ErrorCard, Shown } from '../parts/states';
 import { useParam } from '../parts/url';
 import { Picker } from './Picker';
@@ -35,7 +35,7 @@ export default function Agents() {
                 An agent sees the tools on its list and nothing else, through every door. Its keys, limits and records are its own.
               </Empty>
             ) : (
-              <div className="scroll">
+              <Scroll label="Agents">
                 <table className="list">
                   <thead>
                     <tr>
@@ -68,7 +68,7 @@ export default function Agents() {
                     ))}
                   </tbody>
                 </table>
-              </div>
+              </Scroll>
             )
           }
         </Shown>

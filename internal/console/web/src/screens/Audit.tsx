@@ -4,7 +4,7 @@ import { Download, Search } from 'lucide-react';
 import { useDeferredValue } from 'react';
 import { Link } from 'wouter';
 import { get, type Page, query, type Schemas } from '../api/client';
-import { Ago, Head, Panel, Status } from '../parts/bits';
+import { Ago, Head, Panel, Scroll, Status } from '../parts/bits';
 import { span } from '../parts/format';
 import { Empty, ErrorCard, Loading } from '../parts/states';
 import { useParam } from '../parts/url';
@@ -97,7 +97,7 @@ export default function Audit() {
         ) : all.length === 0 ? (
           <Empty title="No call matches">Look further back, or for less.</Empty>
         ) : (
-          <div className="scroll">
+          <Scroll label="Calls">
             <table className="list">
               <thead>
                 <tr>
@@ -132,7 +132,7 @@ export default function Audit() {
                 ))}
               </tbody>
             </table>
-          </div>
+          </Scroll>
         )}
       </Panel>
       {pages.hasNextPage && (

@@ -4,7 +4,7 @@ import { Link, useLocation } from 'wouter';
 import type { Server } from '../api/client';
 import { useMe, useServers, useTools } from '../api/data';
 import { can } from '../app/may';
-import { Ago, Head, Panel, State, Tag } from '../parts/bits';
+import { Ago, Head, Panel, Scroll, State, Tag } from '../parts/bits';
 import { short, tokens } from '../parts/format';
 import { matches } from '../parts/search';
 import { Empty, Shown } from '../parts/states';
@@ -54,7 +54,7 @@ export default function Servers() {
                     />
                   </div>
                 )}
-                <div className="scroll">
+                <Scroll label="Servers">
                   <table className="list">
                     <thead>
                       <tr>
@@ -96,7 +96,7 @@ export default function Servers() {
                       })}
                     </tbody>
                   </table>
-                </div>
+                </Scroll>
                 {shown.length === 0 && <Empty title="No server matches">Nothing is called “{q}”.</Empty>}
               </>
             );

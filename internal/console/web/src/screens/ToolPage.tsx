@@ -5,7 +5,7 @@ import { Link } from 'wouter';
 import { type Schemas, send, type Tool } from '../api/client';
 import { useMe, useRoles, useTool, useToolChanges } from '../api/data';
 import { can } from '../app/may';
-import { Ago, Copy, Head, Panel, Tabs, Tag } from '../parts/bits';
+import { Ago, Copy, Head, Panel, Scroll, Tabs, Tag } from '../parts/bits';
 import { diff } from '../parts/diff';
 import { count, tokens } from '../parts/format';
 import { Json } from '../parts/Json';
@@ -244,7 +244,7 @@ function Change({ c }: { c: Schemas['ToolChange'] }) {
       ))}
       pad
     >
-      <div className="diff">
+      <Scroll label="What changed" className="diff">
         {lines.map((l, i) => [
           <div key={`l${i}`} className={!l.same && l.left !== undefined ? 'gone' : ''}>
             {l.left}
@@ -253,7 +253,7 @@ function Change({ c }: { c: Schemas['ToolChange'] }) {
             {l.right}
           </div>,
         ])}
-      </div>
+      </Scroll>
     </Panel>
   );
 }

@@ -2,7 +2,7 @@ import { SegmentedControl } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { get, type Page, query, type Schemas } from '../api/client';
 import { Bars } from '../parts/Bars';
-import { Head, Panel } from '../parts/bits';
+import { Head, Panel, Scroll } from '../parts/bits';
 import { bytes, count, span } from '../parts/format';
 import { Empty, Shown } from '../parts/states';
 import { useParam } from '../parts/url';
@@ -66,7 +66,7 @@ export default function Usage() {
             all.length === 0 ? (
               <Empty title="Nothing was called">In this time.</Empty>
             ) : (
-              <div className="scroll">
+              <Scroll label="Usage">
                 <table className="list">
                   <thead>
                     <tr>
@@ -103,7 +103,7 @@ export default function Usage() {
                       ))}
                   </tbody>
                 </table>
-              </div>
+              </Scroll>
             )
           }
         </Shown>

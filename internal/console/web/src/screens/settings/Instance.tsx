@@ -2,7 +2,7 @@ import { TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Search } from 'lucide-react';
 import { get, type Page, type Schemas } from '../../api/client';
-import { Panel, Tag } from '../../parts/bits';
+import { Panel, Scroll, Tag } from '../../parts/bits';
 import { matches } from '../../parts/search';
 import { Shown } from '../../parts/states';
 import { useParam } from '../../parts/url';
@@ -30,7 +30,7 @@ export function Instance() {
     >
       <Shown query={settings} rows={8}>
         {(all) => (
-          <div className="scroll">
+          <Scroll label="Settings">
             <table className="list">
               <thead>
                 <tr>
@@ -53,7 +53,7 @@ export function Instance() {
                   ))}
               </tbody>
             </table>
-          </div>
+          </Scroll>
         )}
       </Shown>
       <p className="pad small soft">

@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { get, type Schemas, send } from '../../api/client';
 import { useMe } from '../../api/data';
 import { can } from '../../app/may';
-import { Panel } from '../../parts/bits';
+import { Panel, Scroll } from '../../parts/bits';
 import { count } from '../../parts/format';
 import { ErrorCard, Shown } from '../../parts/states';
 
@@ -35,7 +35,7 @@ export function Limits() {
     >
       <Shown query={policy}>
         {(p) => (
-          <div className="scroll">
+          <Scroll label="Limits">
             <table className="list">
               <thead>
                 <tr>
@@ -70,7 +70,7 @@ export function Limits() {
                 ))}
               </tbody>
             </table>
-          </div>
+          </Scroll>
         )}
       </Shown>
       <Modal opened={edit !== null} onClose={() => setEdit(null)} title={edit?.fresh ? 'Add a limit' : edit?.name}>

@@ -1,0 +1,164 @@
+// Package console holds the console to what people do with it: a real browser
+// in front of the whole program, with real servers behind it. What goes wrong
+// on the browser's console, or against the page's policy, fails.
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/junctor-mcp/junctor/test/program"
+)
+
+var shots = flag.String("shots", "", "take pictures of every screen into this folder")
+
+func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
+
+// rig is an instance with somebody who may sign in.
+type rig struct {
+	*program.Instance
+	node *program.Node
+}
+
+func start(t *testing.T) *rig {
+	t.Helper()
+	node := program.FindNode(t)
+	if _, err := exec.LookPath("chromium"); err != nil {
+		program.Missing(t, "chromium; tools/install.sh debian installs it")
+	}
+	in := program.Start(t, program.FreeAddr(t), t.TempDir(), "--allow-commands", "--egress-allow", "127.0.0.0/8")
+	r := &rig{in, node}
+	r.operate(t, "user", "add", "ada", "--role", "admin")
+	r.operate(t, "user", "add", "vera", "--role", "viewer")
+	return r
+}
+
+func (r *rig) operate(t *testing.T, args ...string) string {
+	t.Helper()
+	stdout, stderr, code := r.Operate(t, args...)
+	if code != 0 {
+		t.Fatalf("junctor %s: exit code %d\n%s", strings.Join(args, " "), code, stderr)
+	}
+	return strings.TrimSpace(stdout)
+}
+
+func (r *rig) link(t *testing.T, user string) string {
+	t.Helper()
+	return r.operate(t, "login", "--user", user)
+}
+
+func (r *rig) server(name string) []string {
+	return []string{r.node.Bin(), r.node.Module("@modelcontextprotocol/server-" + name + "/dist/index.js")}
+}
+
+// run runs a script; what it prints are the steps that it took.
+func (r *rig) run(t *testing.T, script string, args ...string) {
+	t.Helper()
+	out, err := r.node.Run(t, 6*time.Minute, script, args...)
+	t.Logf("%s", out)
+	if err != nil {
+		t.Fatalf("%s: %v", script, err)
+	}
+}
+
+func TestFlows(t *testing.T) {
+	r := start(t)
+	config, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"memory": map[string]any{
+		"command": r.server("memory")[0], "args": r.server("memory")[1:], "env": map[string]string{"MEMORY_FILE_PATH": filepath.Join(t.TempDir(), "memory.json")},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.run(t, "console.mjs", "flows", r.link(t, "ada"), strings.Join(r.server("everything"), " "), string(config))
+}
+
+func TestViewer(t *testing.T) {
+	r := start(t)
+	r.run(t, "console.mjs", "viewer", r.link(t, "vera"))
+}
+
+// hostile is what a server may say that wants to be more than text.
+func hostile() []string {
+	all := []string{
+		`<script>window.__xss=1</script>`, `<img src=x onerror="window.__xss=1">`, `<svg onload="window.__xss=1">`, `"><script>window.__xss=1</script>`,
+		`<iframe src="javascript:parent.__xss=1"></iframe>`, `<a href="javascript:window.__xss=1">go</a>`, `[go](javascript:window.__xss=1)`,
+		`![x](x" onerror="window.__xss=1)`, `javascript:window.__xss=1`, `JaVaScRiPt:window.__xss=1`, "java\tscript:window.__xss=1", ` javascript:window.__xss=1`,
+		`data:text/html,<script>window.__xss=1</script>`, `data:image/svg+xml,<svg onload="window.__xss=1"/>`, `vbscript:window.__xss=1`, `blob:null/x`,
+		`<style>*{background:url(//evil.example)}</style>`, `<link rel=stylesheet href=//evil.example>`, `<meta http-equiv=refresh content="0;url=//evil.example">`,
+		`<base href=//evil.example>`, `<form action=//evil.example><input name=x autofocus onfocus="window.__xss=1">`, `<math><mtext><script>window.__xss=1</script>`,
+		`<template><script>window.__xss=1</script></template>`, `<object data="javascript:window.__xss=1">`, `<embed src="javascript:window.__xss=1">`,
+		`<video><source onerror="window.__xss=1">`, `<details open ontoggle="window.__xss=1">`, `<body onload="window.__xss=1">`, `<marquee onstart="window.__xss=1">`,
+		`<input onfocus="window.__xss=1" autofocus>`, `<select onfocus="window.__xss=1" autofocus>`, `<textarea onfocus="window.__xss=1" autofocus>`,
+		`{{constructor.constructor('window.__xss=1')()}}`, `${window.__xss=1}`, "`${window.__xss=1}`", `</pre><script>window.__xss=1</script>`,
+		`</title><script>window.__xss=1</script>`, `<!--><script>window.__xss=1</script>-->`, `<![CDATA[<script>window.__xss=1</script>]]>`,
+		`&lt;script&gt;window.__xss=1&lt;/script&gt;`, `\u003cscript\u003ewindow.__xss=1\u003c/script\u003e`, `%3Cscript%3Ewindow.__xss=1%3C/script%3E`,
+		`{"type":"div","props":{"dangerouslySetInnerHTML":{"__html":"<img src=x onerror=window.__xss=1>"}}}`, `{"__proto__":{"__xss":1}}`, `{"constructor":{"prototype":{"__xss":1}}}`,
+		"\u202ewindow.__xss=1", "\x1b]8;;javascript:window.__xss=1\x07go\x1b]8;;\x07", `//evil.example/x`, `https:javascript:window.__xss=1`, `http://evil.example"onmouseover="window.__xss=1`,
+		`<svg><animate onbegin="window.__xss=1" attributeName=x dur=1s>`, `<x onclick="window.__xss=1" style="position:fixed;inset:0">`, `'-window.__xss=1-'`, `";window.__xss=1;//`,
+	}
+	return all
+}
+
+// newHostile starts a server whose every word is an attempt.
+func newHostile(t *testing.T) string {
+	t.Helper()
+	sdk := mcp.NewServer(&mcp.Implementation{Name: hostile()[0], Version: hostile()[1]}, nil)
+	for i, text := range hostile() {
+		name := fmt.Sprintf("say-%02d", i)
+		mcp.AddTool(sdk, &mcp.Tool{Name: name, Title: text, Description: text}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+			res := &mcp.CallToolResult{IsError: i%2 == 1}
+			for _, one := range hostile() {
+				res.Content = append(res.Content, &mcp.TextContent{Text: one}, &mcp.ResourceLink{URI: one, Name: one, Title: one, Description: one, MIMEType: one})
+			}
+			res.Content = append(res.Content, &mcp.ImageContent{Data: []byte(hostile()[2]), MIMEType: "image/svg+xml"})
+			return res, nil, nil
+		})
+	}
+	s := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return sdk }, nil))
+	t.Cleanup(func() {
+		_ = s.Config.Close() // streams too, which Close would wait for
+		s.Close()
+	})
+	return s.URL
+}
+
+func TestHostileServers(t *testing.T) {
+	r := start(t)
+	r.operate(t, "server", "add", "hostile", newHostile(t))
+	r.run(t, "console.mjs", "hostile", r.link(t, "ada"))
+}
+
+// Pictures to look at: go test ./test/console -run Shots -shots FOLDER.
+func TestShots(t *testing.T) {
+	if *shots == "" {
+		t.Skip("pictures are taken with -shots FOLDER")
+	}
+	folder, err := filepath.Abs(*shots)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := start(t)
+	for _, name := range []string{"everything", "memory"} {
+		r.operate(t, append([]string{"server", "add", name, "--yes", "--"}, r.server(name)...)...)
+	}
+	r.operate(t, "agent", "add", "helper", "--role", "QA", "--tool", "demo/echo", "--tool", "everything/*", "--per-second", "5")
+	for i := range 12 {
+		r.operate(t, "tool", "call", "demo__add", "--arg", fmt.Sprintf("a=%d", i), "--arg", "b=40")
+		r.operate(t, "tool", "call", "everything__echo", "--json", `{"message":"hello"}`)
+	}
+	_, _, _ = r.Operate(t, "tool", "call", "demo__fail")
+	_, _, _ = r.Operate(t, "tool", "call", "demo__echo", "--json", `{}`)
+	r.run(t, "shots.mjs", append([]string{r.link(t, "ada"), folder}, flag.Args()...)...)
+}

@@ -1,0 +1,277 @@
+// What people do with the console, step by step.
+// node console.mjs flows LINK COMMAND MCPJSON | viewer LINK | hostile LINK
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import assert from 'node:assert/strict';
+import { open, signIn, watch } from './browser.mjs';
+
+const [what, link, ...rest] = process.argv.slice(2);
+const origin = new URL(link).origin;
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const { browser, context, page, faults } = await open();
+page.setDefaultTimeout(30_000);
+const begun = Date.now();
+const step = (name) => console.log(`${((Date.now() - begun) / 1000).toFixed(0).padStart(4)} s  ${name}`);
+const quiet = (when) => assert.deepEqual(faults, [], when);
+
+// accessible looks for what keeps people out. The script is put in past the
+// page's policy, by the browser's own tools.
+async function accessible(where) {
+  await page.evaluate(axe);
+  const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
+  const grave = found.violations.filter((v) => ['serious', 'critical'].includes(v.impact));
+  assert.deepEqual(grave.map((v) => `${where}: ${v.id}: ${v.nodes.map((n) => n.html.slice(0, 160)).slice(0, 3).join(' | ')}`), []);
+}
+
+const heading = (name) => page.getByRole('heading', { level: 1, name }).waitFor();
+
+const flows = {
+  async flows(command, config) {
+    step('a page that wants a login comes back after it');
+    await page.goto(`${origin}/calls?status=error`);
+    await page.waitForURL(/\/login\?next=/);
+    faults.length = 0; // the first question was answered with 401
+    await page.goto(`${link}&next=${encodeURIComponent('/calls?status=error')}`);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.waitForURL(`${origin}/calls?status=error`);
+    assert.equal(await page.getByLabel('Outcome').inputValue(), 'error');
+
+    step('overview with first steps');
+    await page.goto(origin);
+    await heading('Overview');
+    await page.getByText('First steps').waitFor();
+    await accessible('overview');
+
+    step('a server is added by its command, after consent to each word');
+    await page.goto(`${origin}/servers/add?how=command`);
+    await page.getByLabel('Command').fill(command);
+    assert.ok(await page.getByRole('button', { name: 'Reach it' }).isDisabled(), 'a command runs without consent');
+    await page.getByLabel(/exactly this/).check();
+    await page.getByLabel('Id', { exact: true }).fill('everything');
+    await page.getByRole('button', { name: 'Reach it' }).click();
+    await page.getByRole('heading', { name: /\d+ tools/ }).waitFor();
+    await accessible('add a server');
+    await page.getByRole('button', { name: 'Add everything' }).click();
+    await page.waitForURL(`${origin}/servers/everything`);
+    await page.getByText('everything__', { exact: false }).or(page.getByText('echo', { exact: true })).first().waitFor();
+    await accessible('server');
+
+    step('an mcp.json is imported');
+    await page.goto(`${origin}/servers/add?how=mcp.json`);
+    await page.getByLabel('The configuration of an MCP client').fill(config);
+    await page.getByLabel(/run exactly/).check();
+    await page.getByRole('button', { name: /Reach and add/ }).click();
+    await page.getByText('added', { exact: true }).waitFor();
+    quiet('while servers were added');
+
+    step('tools are searched, and the search is in the address');
+    await page.goto(`${origin}/tools`);
+    await page.getByLabel('Search tools').fill('adds two numbers');
+    await page.waitForURL(/q=adds/);
+    await page.reload();
+    assert.equal(await page.getByLabel('Search tools').inputValue(), 'adds two numbers');
+    await page.getByRole('link', { name: /demo__add/ }).click();
+    await heading('add');
+    await accessible('tool');
+    await page.getByRole('link', { name: 'Try it' }).click();
+
+    step('a tool is called from a form made of its schema');
+    const call = page.getByRole('button', { name: 'Call it' });
+    await page.getByRole('textbox', { name: 'a', exact: false }).first().waitFor();
+    assert.ok(await call.isDisabled(), 'what does not fit can be called');
+    const fields = page.locator('form').getByRole('textbox');
+    await fields.nth(0).fill('2');
+    await fields.nth(1).fill('40');
+    await call.click();
+    await page.getByText('success', { exact: true }).first().waitFor();
+    await page.getByRole('tab', { name: 'Structured' }).click();
+    await page.getByText('42').first().waitFor();
+    await accessible('playground');
+    await page.getByText('The same from elsewhere').click();
+    assert.match(await page.locator('details pre').first().innerText(), /tools\/call/);
+
+    step('progress is shown, and a call is cancelled');
+    await page.goto(`${origin}/playground?name=demo__slow&as=json`);
+    await page.getByLabel('Arguments as JSON').fill('{"steps": 20, "delay_ms": 400}');
+    await page.getByRole('button', { name: 'Call it' }).click();
+    await page.getByText(/step|of 20/i).first().waitFor();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByText('You cancelled it').waitFor();
+
+    step('a question is answered in place');
+    await page.goto(`${origin}/playground?name=demo__ask`);
+    await page.getByRole('button', { name: 'Call it' }).click();
+    const form = page.getByRole('form', { name: 'What it asks' });
+    await form.getByRole('textbox').nth(0).fill('Ada');
+    await form.getByRole('textbox').nth(1).fill('green');
+    await form.getByRole('button', { name: 'Answer' }).click();
+    await page.getByText(/Ada/).last().waitFor();
+    await page.getByText('success', { exact: true }).first().waitFor();
+    quiet('in the playground');
+
+    step('a resource is read and a prompt is got');
+    await page.goto(`${origin}/playground?kind=prompt&server=demo&name=greet`);
+    await page.locator('form').getByRole('textbox').first().fill('Grace');
+    await page.getByRole('button', { name: 'Get it' }).click();
+    await page.getByText(/greeting for Grace/).first().waitFor();
+
+    step('a call is seen in the tail while it happens');
+    const second = await context.newPage();
+    watch(second, faults);
+    await second.goto(`${origin}/calls`);
+    await second.getByText('live', { exact: true }).waitFor();
+    await page.goto(`${origin}/playground?name=demo__echo&as=json`);
+    await page.getByLabel('Arguments as JSON').fill('{"text": "seen in the tail"}');
+    const before = await second.getByText('demo__echo').count();
+    await page.getByRole('button', { name: 'Call it' }).click();
+    await second.getByText('demo__echo').nth(before).waitFor();
+    await second.getByRole('link', { name: /demo__echo/ }).first().click();
+    await second.waitForURL(/calls\/\w+/);
+    await second.getByText('What was asked').waitFor();
+    await second.getByText('seen in the tail').first().waitFor();
+    await second.close();
+
+    step('and found in the audit');
+    await page.goto(`${origin}/audit`);
+    await page.getByLabel('Text').fill('seen in the tail');
+    await page.getByRole('link', { name: 'demo__echo' }).first().waitFor();
+    await accessible('audit');
+
+    step('an agent is made');
+    await page.goto(`${origin}/agents`);
+    await page.getByRole('button', { name: 'Make an agent' }).first().click();
+    await page.getByLabel('Name').fill('qa-bot');
+    await page.getByLabel('demo__echo').check();
+    await page.getByRole('button', { name: 'Make it' }).click();
+    await page.getByText('shown this once').waitFor();
+    await page.getByRole('button', { name: 'I have kept it' }).click();
+    await heading('qa-bot');
+    await page.getByText('demo__echo').waitFor();
+    await accessible('agent');
+
+    step('every screen opens by its address, and keeps people in');
+    for (const [path, name] of [['/servers', 'Servers'], ['/tools', 'Tools'], ['/agents', 'Agents'], ['/calls', 'Calls'], ['/usage', 'Usage'], ['/settings', 'Settings'], ['/settings?tab=people', 'Settings'], ['/settings?tab=limits', 'Settings'], ['/settings?tab=instance', 'Settings']]) {
+      await page.goto(origin + path);
+      await heading(name);
+      await page.waitForTimeout(300);
+      await accessible(path);
+    }
+    quiet('on every screen');
+
+    step('by keyboard alone');
+    await page.goto(origin);
+    await heading('Overview');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: 'Find' }).waitFor();
+    await page.keyboard.type('try demo__add');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/playground\?name=demo__add/);
+
+    step('dark, and narrow');
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.setViewportSize({ width: 390, height: 844 });
+    for (const path of ['/', '/servers', '/tools', '/playground?name=demo__add', '/calls', '/agents', '/settings']) {
+      await page.goto(origin + path);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      await page.waitForTimeout(300);
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      assert.ok(wide <= 0, `${path} is ${wide} px too wide`);
+      await accessible(`${path}, dark`);
+    }
+    await page.setViewportSize({ width: 1440, height: 900 });
+    quiet('in the dark');
+
+    step('a session that ends loses nothing');
+    await page.goto(`${origin}/playground?name=demo__echo&as=json`);
+    await page.getByLabel('Arguments as JSON').fill('{"text": "not lost"}');
+    const kept = await context.cookies();
+    await context.clearCookies();
+    await page.getByRole('button', { name: 'Call it' }).click();
+    await page.getByText('Your session has ended').waitFor();
+    faults.length = 0; // the browser says that it was answered with 401
+    await context.addCookies(kept);
+    await page.getByRole('button', { name: 'I have signed in' }).click();
+    await page.getByText('Your session has ended').waitFor({ state: 'hidden' });
+    assert.match(await page.getByLabel('Arguments as JSON').inputValue(), /not lost/);
+    quiet('after the session came back');
+  },
+
+  async viewer() {
+    step('a viewer looks');
+    await signIn(page, link);
+    for (const path of ['/servers', '/tools', '/agents', '/calls', '/usage', '/audit']) {
+      await page.goto(origin + path);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      for (const name of ['Add a server', 'Make an agent']) assert.equal(await page.getByRole('link', { name }).or(page.getByRole('button', { name })).count(), 0, `${path}: ${name}`);
+    }
+    quiet('while looking');
+    step('and changes nothing');
+    for (const [method, path, body] of [['POST', '/servers', { id: 'x', url: 'http://127.0.0.1:1' }], ['POST', '/agents', { name: 'x' }], ['POST', '/keys', { name: 'x', scopes: ['tools:read'] }], ['POST', '/run', { name: 'demo__echo', arguments: { text: 'x' } }]]) {
+      const status = await page.evaluate(
+        async ([m, p, b]) => (await fetch(`/api/v1${p}`, { method: m, headers: { 'Content-Type': 'application/json', 'X-Junctor-Console': '1' }, body: JSON.stringify(b) })).status,
+        [method, path, body],
+      );
+      assert.equal(status, 403, `${method} ${path}`);
+    }
+    faults.length = 0; // the browser says that it was refused
+  },
+
+  async hostile() {
+    await signIn(page, link);
+    const inert = async (where) => {
+      assert.equal(await page.evaluate(() => window.__xss), undefined, `${where}: a script ran`);
+      const bad = await page.evaluate(() =>
+        [...document.querySelectorAll('a[href], iframe, object, embed, base, meta[http-equiv], #root script, img[src]')]
+          .filter((e) => !(e.tagName === 'A' && /^https?:$/.test(e.protocol)) && !(e.tagName === 'IMG' && /^data:image\/(png|jpeg|gif|webp)/.test(e.src)))
+          .map((e) => e.outerHTML.slice(0, 120)),
+      );
+      assert.deepEqual(bad, [], where);
+      assert.equal(new URL(page.url()).origin, origin, where);
+      quiet(where);
+    };
+    step('names and descriptions');
+    for (const path of ['/servers', '/servers/hostile', '/servers/hostile?tab=diagnostics', '/tools?q=say', '/tools/hostile__say-00', '/tools/hostile__say-05', '/agents?new=1']) {
+      await page.goto(origin + path);
+      await page.waitForTimeout(500);
+      for (let i = 0; i < 3; i++) {
+        await page.mouse.wheel(0, 1500);
+        await page.waitForTimeout(100);
+      }
+      await inert(path);
+    }
+    step('results and errors');
+    for (const name of ['hostile__say-00', 'hostile__say-01']) {
+      await page.goto(`${origin}/playground?name=${name}`);
+      await page.getByRole('button', { name: 'Call it' }).click();
+      await page.getByRole('tab', { name: 'Raw' }).waitFor();
+      await inert(`${name}, content`);
+      await page.getByRole('tab', { name: 'Raw' }).click();
+      await inert(`${name}, raw`);
+    }
+    step('records');
+    await page.goto(`${origin}/calls`);
+    await page.getByText('hostile__say-01').first().click();
+    await page.getByText('What came back').waitFor();
+    await inert('a call');
+    step('and what an address says');
+    for (const path of ['/tools?q=%3Cscript%3Ewindow.__xss%3D1%3C/script%3E', '/playground?name=%3Cimg%20src%3Dx%20onerror%3Dwindow.__xss%3D1%3E', '/tools/%3Csvg%20onload%3Dwindow.__xss%3D1%3E']) {
+      await page.goto(origin + path);
+      await page.waitForTimeout(400);
+      const missing = faults.filter((f) => !/404/.test(f));
+      faults.length = 0;
+      faults.push(...missing);
+      await inert(path);
+    }
+  },
+};
+
+try {
+  await flows[what](...rest);
+  quiet('at the end');
+} catch (err) {
+  console.error(err);
+  console.error(`at ${page.url()}\n${(await page.locator('body').innerText().catch(() => '')).slice(0, 1500)}`);
+  if (faults.length) console.error(faults.join('\n'));
+  process.exitCode = 1;
+}
+await browser.close();
