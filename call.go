@@ -48,6 +48,10 @@ const (
 	StatusLapsed   Status = "lapsed"  // asked its client for input that never came
 )
 
+// DigestedResult is how many bytes of a result its digest covers, from the first:
+// a tool must not make an instance hash megabytes at its leisure.
+const DigestedResult = 16 << 10
+
 // Call is one attempt to use something, by whomever, through whichever door.
 type Call struct {
 	ID       string        `json:"id"`
@@ -69,7 +73,8 @@ type Call struct {
 	BytesIn  int           `json:"bytes_in"`
 	BytesOut int           `json:"bytes_out,omitempty"`
 
-	// SHA-256 of the arguments and of the result; zero where there is none.
+	// SHA-256 of the arguments, and of what DigestedResult says of the result; zero
+	// where there is none.
 	ArgsDigest   [32]byte `json:"-"`
 	ResultDigest [32]byte `json:"-"`
 

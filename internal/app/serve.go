@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -88,9 +89,18 @@ func (a *App) Listen(ctx context.Context) error {
 	return nil
 }
 
+// collectAt is how far the heap of a serving process grows, in percent of what
+// lives, before it is collected. What lives is small beside the program itself,
+// so the usual 100 saves a few megabytes for a tenth of the processor time of a
+// busy instance.
+const collectAt = 150
+
 // Run serves until ctx ends, then lets what runs come to its end. It listens
 // first where Listen was not called.
 func (a *App) Run(ctx context.Context) error {
+	if os.Getenv("GOGC") == "" { // the operator knows better
+		debug.SetGCPercent(collectAt)
+	}
 	if a.Addr() == "" {
 		if err := a.Listen(ctx); err != nil {
 			return err

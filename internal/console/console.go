@@ -47,11 +47,11 @@ type Console struct {
 }
 
 // file is one part of the build. Its name says what is in it, so that browsers
-// may keep it for good.
+// may keep it for good. It is read when somebody first asks for it: an instance
+// that only agents use holds none of it.
 type file struct {
-	body, zipped []byte
+	body, zipped func() []byte
 	mediaType    string
-	zip          sync.Once
 }
 
 // placeholder stands in index.html for what is new with each answer.
@@ -75,13 +75,16 @@ func New(o Options) (*Console, error) {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		body, err := fs.ReadFile(build, name)
 		if name == "index.html" {
-			c.page = body
-		} else {
-			c.files["/"+name] = &file{body: body, mediaType: mediaType(name)}
+			c.page, err = fs.ReadFile(build, name)
+			return err
 		}
-		return err
+		body := sync.OnceValue(func() []byte {
+			b, _ := fs.ReadFile(build, name) // it was just found
+			return b
+		})
+		c.files["/"+name] = &file{body: body, zipped: sync.OnceValue(func() []byte { return compress(body()) }), mediaType: mediaType(name)}
+		return nil
 	})
 	if err != nil {
 		return nil, junctor.Errorf(junctor.CodeInternal, "the console's build cannot be read: %w", err)
@@ -179,20 +182,20 @@ func (c *Console) asset(w http.ResponseWriter, r *http.Request) {
 	h.Set("Vary", "Accept-Encoding")
 	body := f.body
 	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") && f.mediaType != "font/woff2" {
-		f.zip.Do(f.compress)
 		body = f.zipped
 		h.Set("Content-Encoding", "gzip")
 	}
-	h.Set("Content-Length", strconv.Itoa(len(body)))
+	text := body()
+	h.Set("Content-Length", strconv.Itoa(len(text)))
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(body)
+		_, _ = w.Write(text)
 	}
 }
 
-func (f *file) compress() {
+func compress(text []byte) []byte {
 	var b bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
-	_, _ = w.Write(f.body)                                // a buffer takes everything
+	_, _ = w.Write(text)                                  // a buffer takes everything
 	_ = w.Close()
-	f.zipped = b.Bytes()
+	return b.Bytes()
 }

@@ -115,7 +115,7 @@ func TestNoForeignHost(t *testing.T) {
 	}
 	loads := regexp.MustCompile(`(?:src|href)="https?://|@import|url\(["']?https?://|import\("https?://`)
 	for name, f := range c.files {
-		if found := loads.Find(f.body); found != nil {
+		if found := loads.Find(f.body()); found != nil {
 			t.Errorf("%s loads from elsewhere: %s", name, found)
 		}
 	}

@@ -80,7 +80,7 @@ func refusal(c junctor.Code) junctor.Status {
 func (g *Guard) finish(ctx context.Context, op *Op, call *junctor.Call, item catalog.Item, res catalog.Result, err error) error {
 	call.Status = junctor.StatusSuccess
 	if call.BytesOut = len(res.Body); call.BytesOut > 0 {
-		call.ResultDigest = sha256.Sum256(res.Body)
+		call.ResultDigest = sha256.Sum256(res.Body[:min(call.BytesOut, junctor.DigestedResult)])
 	}
 	call.Duration = g.o.Now().Sub(call.Start)
 	var e *junctor.Error

@@ -115,7 +115,7 @@ func TestCloseIsBounded(t *testing.T) {
 func TestCloseWritesWhatWaits(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *trial) {
-		h := t.open(t, history.Options{})
+		h := t.open(t, history.Options{Queue: 1500})
 		for n := range 1500 {
 			c := call(n)
 			h.Record(&c, nil, nil)

@@ -49,14 +49,14 @@ type Options struct {
 	// Max is how many bytes are kept of the parameters and of the result, each.
 	// 0 is 4 KiB; below 0 nothing of either is kept.
 	Max int
-	// Queue is how many calls may wait to be written; 0 is 2048.
+	// Queue is how many calls may wait to be written; 0 is 1024.
 	Queue int
 }
 
 const (
 	defaultMax   = 4 << 10
 	leastMax     = 256 // less has no room for a marker and a few words
-	defaultQueue = 2 << 10
+	defaultQueue = 1 << 10
 	queueBytes   = 2 << 20 // that may wait to be written: under load it is the most that an instance holds
 	batchSize    = 256
 	batchBytes   = 2 << 20 // of payloads; the last call of a batch may exceed it

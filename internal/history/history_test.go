@@ -293,7 +293,7 @@ func matches(c *junctor.Call, f history.Filter) bool {
 func TestExport(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *trial) {
-		h := t.open(t, history.Options{})
+		h := t.open(t, history.Options{Queue: 1203})
 		for n := range 1203 {
 			c := call(n)
 			c.Subject = []string{"ann", "=HYPERLINK(1)", " +1", "-2", "@x", "\tx", "a,\"b\"\nc"}[n%7]

@@ -10,10 +10,10 @@ import (
 )
 
 // One goroutine writes. It takes what waits in batches, a transaction each, and
-// rests between them, so that it never has more than an eighth of a processor:
+// rests between them, so that it never has more than a sixteenth of a processor:
 // calls matter more than their history.
 const (
-	restFactor = 7
+	restFactor = 15
 	mostRest   = time.Second
 	firstRetry = 100 * time.Millisecond
 	lastRetry  = 2 * time.Second
