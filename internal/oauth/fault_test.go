@@ -1,0 +1,309 @@
+package oauth_test
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/egress"
+	"github.com/junctor-mcp/junctor/internal/oauth"
+	"github.com/junctor-mcp/junctor/internal/testkit/peers"
+)
+
+const redirect = "http://127.0.0.1:8719/callback"
+
+// newClient makes a client that may reach this machine.
+func newClient(t *testing.T) *oauth.Client {
+	t.Helper()
+	out, err := egress.New(egress.Options{Logger: slog.New(slog.DiscardHandler), Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := out.Client(egress.ClientOptions{})
+	t.Cleanup(client.CloseIdleConnections)
+	return &oauth.Client{HTTP: client, Name: "Junctor", Now: time.Now}
+}
+
+func document(change map[string]any, g *peers.Guarded) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		m := g.Metadata()
+		maps.Copy(m, change)
+		for k, v := range m {
+			if v == nil {
+				delete(m, k)
+			}
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(m)
+	}
+}
+
+func status(code int) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
+}
+
+func answers(code int, body string, header ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		for _, h := range header {
+			name, value, _ := strings.Cut(h, ": ")
+			w.Header().Set(name, value)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(code)
+		_, _ = w.Write([]byte(body))
+	}
+}
+
+const (
+	resourceAt = "/.well-known/oauth-protected-resource/mcp"
+	serverAt   = "/.well-known/oauth-authorization-server"
+)
+
+// TestFaults breaks a login at each step: the trace names the true cause, and
+// nothing secret is in it.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	late := time.Now().Add(-3 * time.Hour).UTC().Format(http.TimeFormat)
+	for name, tt := range map[string]struct {
+		set    func(g *peers.Guarded)
+		server func(s *oauth.Server)
+		answer func(q url.Values) // changes what the browser brings back
+		redo   bool               // the answer is used twice
+		want   string             // in the verdict
+		remedy string
+	}{
+		"all is well":                 {},
+		"the server fails":            {set: func(g *peers.Guarded) { g.Break(resourceAt, status(503)) }, want: "the server failed with HTTP 503", remedy: "later"},
+		"metadata for another server": {set: func(g *peers.Guarded) { g.Break(resourceAt, answers(200, `{"resource":"https://evil.example/mcp"}`)) }, want: "for the server https://evil.example/mcp"},
+		"no authorization server":     {set: func(g *peers.Guarded) { g.Break(resourceAt, answers(200, `{"resource":"`+g.URL+`"}`)) }, want: "names no authorization server"},
+		"an address that is none":     {set: func(g *peers.Guarded) { g.Break(resourceAt, answers(200, `{"resource":"`+g.URL+`","authorization_servers":["javascript:alert(1)"]}`)) }, want: "no address of the web"},
+		"an address within":           {set: func(g *peers.Guarded) { g.Break(resourceAt, answers(200, `{"resource":"`+g.URL+`","authorization_servers":["http://169.254.169.254"]}`)) }, want: "cannot be read"},
+		"no metadata":                 {set: func(g *peers.Guarded) { g.Break(serverAt, status(404)) }, want: "publishes no metadata"},
+		"metadata that is none":       {set: func(g *peers.Guarded) { g.Break(serverAt, answers(200, "<html>")) }, want: "no metadata"},
+		"the issuer fails":            {set: func(g *peers.Guarded) { g.Break(serverAt, status(500)) }, want: "authorization server failed with HTTP 500", remedy: "later"},
+		"another issuer":              {set: func(g *peers.Guarded) { g.Break(serverAt, document(map[string]any{"issuer": "https://evil.example"}, g)) }, want: "calls itself https://evil.example"},
+		"not the operator's issuer":   {server: func(s *oauth.Server) { s.Issuer = "https://idp.example" }, want: "its login is for https://idp.example alone", remedy: "change the issuer"},
+		"no PKCE":                     {set: func(g *peers.Guarded) { g.Break(serverAt, document(map[string]any{"code_challenge_methods_supported": []string{"plain"}}, g)) }, want: "PKCE"},
+		"no registration":             {set: func(g *peers.Guarded) { g.Break(serverAt, document(map[string]any{"registration_endpoint": nil}, g)) }, want: "lets no client register itself", remedy: "client_id"},
+		"registration refused":        {set: func(g *peers.Guarded) { g.Break("/register", answers(403, `{"error":"access_denied","error_description":"not you"}`)) }, want: "does not take us as a client (HTTP 403: access_denied, not you)", remedy: "client_id"},
+		"a script for a page":         {set: func(g *peers.Guarded) { g.Break(serverAt, document(map[string]any{"authorization_endpoint": "javascript:alert(1)"}, g)) }, want: "authorization_endpoint is no address"},
+
+		"mix-up":             {answer: func(q url.Values) { q.Set("iss", "https://evil.example") }, want: "mixes up authorization servers"},
+		"no issuer named":    {answer: func(q url.Values) { q.Del("iss") }, want: "always says that an answer is its own"},
+		"another state":      {answer: func(q url.Values) { q.Set("state", "x") }, want: "answer to another login"},
+		"the person says no": {answer: func(q url.Values) { q.Set("error", "access_denied"); q.Del("code") }, want: "said no"},
+		"nothing came":       {answer: func(q url.Values) { q.Del("code") }, want: "no code"},
+		"a code of another":  {answer: func(q url.Values) { q.Set("code", "code-of-another") }, want: "the code is not taken: it has expired, or was used before", remedy: "log in again"},
+		"a code used twice":  {redo: true, want: "the code is not taken"},
+		"no token":           {set: func(g *peers.Guarded) { g.Break("/token", answers(200, `{}`)) }, want: "no token"},
+		"the token fails":    {set: func(g *peers.Guarded) { g.Break("/token", status(502)) }, want: "failed with HTTP 502", remedy: "later"},
+		"unknown client":     {set: func(g *peers.Guarded) { g.Break("/token", answers(401, `{"error":"invalid_client"}`)) }, want: "does not know the client"},
+		"clocks":             {set: func(g *peers.Guarded) { g.Break("/token", answers(400, `{"error":"invalid_grant"}`, "Date: "+late)) }, want: "the clock of the authorization server is 3h0m0s behind ours", remedy: "clock"},
+		"a strange token":    {set: func(g *peers.Guarded) { g.Break("/token", answers(200, `{"access_token":"abcdefgh","token_type":"DPoP"}`)) }, want: "of the type DPoP"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := peers.NewGuarded(t, peers.Modern)
+			if tt.set != nil {
+				tt.set(g)
+			}
+			c, server := newClient(t), oauth.Server{URL: g.URL}
+			if tt.server != nil {
+				tt.server(&server)
+			}
+			var shown []byte
+			keep := func(trace *junctor.Trace) {
+				text, err := json.Marshal(trace)
+				if err != nil {
+					t.Fatal(err)
+				}
+				shown = append(shown, text...)
+			}
+			pending, address, trace, err := c.Begin(t.Context(), oauth.Start{Server: server, Redirect: redirect})
+			keep(trace)
+			if err == nil {
+				q := g.Browse(t, address, "zoe").Query()
+				if tt.answer != nil {
+					tt.answer(q)
+				}
+				if tt.redo {
+					_, _, _ = c.Finish(t.Context(), pending, q)
+				}
+				_, trace, err = c.Finish(t.Context(), pending, q)
+				keep(trace)
+				if strings.Contains(string(shown), pending.State) || strings.Contains(string(shown), pending.Verifier) {
+					t.Error("the state or the verifier is in the trace")
+				}
+			}
+			switch {
+			case tt.want == "" && (err != nil || !trace.OK):
+				t.Fatalf("%v: %s", err, shown)
+			case tt.want != "" && (err == nil || trace.OK || !strings.Contains(trace.Verdict, tt.want) || !strings.Contains(err.Error(), trace.Verdict)):
+				t.Errorf("the verdict is %q, want %q; the error is %v", trace.Verdict, tt.want, err)
+			case !strings.Contains(trace.Remedy, tt.remedy), tt.want != "" && trace.Remedy == "":
+				t.Errorf("the remedy is %q, want %q", trace.Remedy, tt.remedy)
+			}
+			for _, secret := range g.Secrets() {
+				if strings.Contains(string(shown), secret) || err != nil && strings.Contains(err.Error(), secret) {
+					t.Errorf("a secret is in the trace or the error: %.8s…", secret)
+				}
+			}
+		})
+	}
+}
+
+// drawer keeps a login.
+type drawer struct {
+	mu    sync.Mutex
+	grant *oauth.Grant
+}
+
+func (d *drawer) Load(context.Context) (*oauth.Grant, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.grant, nil
+}
+
+func (d *drawer) Save(_ context.Context, g *oauth.Grant) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.grant = g
+	return nil
+}
+
+// logIn logs somebody in and gives the login, and the traces of its renewals.
+func logIn(t *testing.T, c *oauth.Client, g *peers.Guarded) (*oauth.Login, *drawer, func() []*junctor.Trace) {
+	t.Helper()
+	pending, address, _, err := c.Begin(t.Context(), oauth.Start{Server: oauth.Server{URL: g.URL}, Redirect: redirect})
+	if err != nil {
+		t.Fatal(err)
+	}
+	grant, _, err := c.Finish(t.Context(), pending, g.Browse(t, address, "zoe").Query())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &drawer{grant: grant}
+	var mu sync.Mutex
+	var traces []*junctor.Trace
+	l := oauth.NewLogin(c, d, func(context.Context) (oauth.Server, error) { return oauth.Server{URL: g.URL}, nil }, func(tr *junctor.Trace) {
+		mu.Lock()
+		defer mu.Unlock()
+		traces = append(traces, tr)
+	})
+	return l, d, func() []*junctor.Trace {
+		mu.Lock()
+		defer mu.Unlock()
+		return traces
+	}
+}
+
+// TestRenewal has tokens renewed: once for all who want it, before the end where
+// there is time, with the cause where it fails, and never with a token of before.
+func TestRenewal(t *testing.T) {
+	t.Parallel()
+	t.Run("many at once", func(t *testing.T) {
+		t.Parallel()
+		g := peers.NewGuarded(t, peers.Modern)
+		l, _, _ := logIn(t, newClient(t), g)
+		token, number, err := l.Token(t.Context())
+		if err != nil || token == "" {
+			t.Fatal(token, err)
+		}
+		var wg sync.WaitGroup
+		for range 200 {
+			wg.Go(func() {
+				if again, err := l.Renew(t.Context(), number); !again || err != nil {
+					t.Errorf("%v %v", again, err)
+				}
+			})
+		}
+		wg.Wait()
+		if now, _, _ := l.Token(t.Context()); now == token || g.Refreshes.Load() != 1 {
+			t.Errorf("%d renewals, and the token is the same: %v", g.Refreshes.Load(), now == token)
+		}
+	})
+	t.Run("ahead of time", func(t *testing.T) {
+		t.Parallel()
+		g := peers.NewGuarded(t, peers.Modern)
+		g.Life(100 * time.Second)
+		c := newClient(t)
+		var mu sync.Mutex
+		now := time.Now()
+		c.Now = func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
+		l, _, traces := logIn(t, c, g)
+		first, _, _ := l.Token(t.Context())
+		mu.Lock()
+		now = now.Add(90 * time.Second)
+		mu.Unlock()
+		if token, _, err := l.Token(t.Context()); token != first || err != nil {
+			t.Errorf("a token that still serves is not given: %v", err)
+		}
+		for range 500 { // it is renewed beside that
+			if len(traces()) > 0 {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		if token, _, _ := l.Token(t.Context()); token == first || g.Refreshes.Load() != 1 {
+			t.Errorf("it was not renewed ahead of its end: %d", g.Refreshes.Load())
+		}
+	})
+	t.Run("refused", func(t *testing.T) {
+		t.Parallel()
+		g := peers.NewGuarded(t, peers.Modern)
+		l, d, traces := logIn(t, newClient(t), g)
+		_, number, _ := l.Token(t.Context())
+		g.EndAll()
+		if again, err := l.Renew(t.Context(), number); again || err != nil {
+			t.Errorf("%v %v", again, err)
+		}
+		kept, _ := d.Load(t.Context())
+		if tr := traces(); len(tr) != 1 || tr[0].OK || !strings.Contains(tr[0].Verdict, "the refresh token is not taken any more") || kept.Live() || kept.Token.Refresh != "" {
+			t.Errorf("%+v %+v", tr, kept)
+		}
+	})
+	t.Run("fails for a while", func(t *testing.T) {
+		t.Parallel()
+		g := peers.NewGuarded(t, peers.Modern)
+		l, d, traces := logIn(t, newClient(t), g)
+		_, number, _ := l.Token(t.Context())
+		g.Break("/token", status(503))
+		if _, err := l.Renew(t.Context(), number); junctor.CodeOf(err) != junctor.CodeUnavailable {
+			t.Errorf("%v", err)
+		}
+		if tr := traces(); len(tr) != 1 || !strings.Contains(tr[0].Verdict, "failed with HTTP 503") {
+			t.Errorf("%+v", tr)
+		}
+		if kept, _ := d.Load(t.Context()); !kept.Live() {
+			t.Error("the login is over")
+		}
+		g.Break("/token", nil)
+		if again, err := l.Renew(t.Context(), number); !again || err != nil {
+			t.Errorf("%v %v", again, err)
+		}
+	})
+	t.Run("by another instance", func(t *testing.T) {
+		t.Parallel()
+		g := peers.NewGuarded(t, peers.Modern)
+		c := newClient(t)
+		l, d, _ := logIn(t, c, g)
+		other := oauth.NewLogin(c, d, func(context.Context) (oauth.Server, error) { return oauth.Server{URL: g.URL}, nil }, func(*junctor.Trace) {})
+		_, number, _ := l.Token(t.Context())
+		_, otherNumber, _ := other.Token(t.Context())
+		if again, err := other.Renew(t.Context(), otherNumber); !again || err != nil {
+			t.Fatal(again, err)
+		}
+		if again, err := l.Renew(t.Context(), number); !again || err != nil || g.Refreshes.Load() != 1 {
+			t.Errorf("%v %v, %d renewals", again, err, g.Refreshes.Load())
+		}
+	})
+}
