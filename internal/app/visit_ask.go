@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"net/url"
 	"time"
 
@@ -40,9 +41,12 @@ type ticket struct {
 }
 
 func (t *ticket) challenge() oauth.Challenge {
-	c := oauth.Challenge{Status: 401, Metadata: t.Metadata, Scopes: t.Scopes}
-	if t.More {
-		c.Status, c.Error = 403, "insufficient_scope"
+	c := oauth.Challenge{Metadata: t.Metadata, Scopes: t.Scopes}
+	switch {
+	case t.More:
+		c.Status, c.Error = http.StatusForbidden, "insufficient_scope"
+	case t.Metadata != "" || len(t.Scopes) > 0:
+		c.Status = http.StatusUnauthorized
 	}
 	return c
 }
@@ -57,6 +61,9 @@ func (v *visits) link(user string, wants oauth.Challenge) string {
 
 // required is the answer to a call that the server wants a login for.
 func (v *visits) required(ctx context.Context, req *catalog.Request, user string, wants oauth.Challenge) (catalog.Result, error) {
+	v.mu.Lock()
+	v.wanted = oauth.Challenge{Status: http.StatusUnauthorized, Metadata: wants.Metadata, Scopes: wants.Scopes}
+	v.mu.Unlock()
 	what := "wants you to log in"
 	switch {
 	case wants.More():

@@ -145,6 +145,11 @@ func (v *visits) start(ctx context.Context, p *junctor.Principal, user, redirect
 	if !wants.More() {
 		former = nil // a login begins anew, and only a widened one goes on from the one before
 	}
+	if wants.Status == 0 {
+		v.mu.Lock()
+		wants = v.wanted
+		v.mu.Unlock()
+	}
 	clients, err := v.clients(ctx)
 	if err != nil {
 		return "", "", time.Time{}, err

@@ -26,6 +26,7 @@ type visits struct {
 
 	mu     sync.Mutex
 	logins map[string]*oauth.Login // by user; "" is everybody's
+	wanted oauth.Challenge         // what the server said last, when it refused a call
 }
 
 func (s *servers) newVisits(row *junctor.Server, source *credential.Source) *visits {

@@ -16,6 +16,7 @@ import (
 
 // Names of steps.
 const (
+	stepKnock     = "what the server says to a stranger"
 	stepResource  = "the server's metadata"
 	stepIssuer    = "the authorization server's metadata"
 	stepClient    = "becoming a client"
@@ -59,6 +60,26 @@ func ParseChallenge(status int, headers []string) Challenge {
 		}
 	}
 	return c
+}
+
+// knock asks the server for something without a token: what it says to that
+// tells where to begin. That it says nothing of use is no failure.
+func (r *run) knock(ctx context.Context, address string) Challenge {
+	s, a := r.get(ctx, stepKnock, address)
+	c := ParseChallenge(a.status, a.wants)
+	switch {
+	case a.err != nil:
+		r.passed(s, "nothing: "+junctor.AsError(a.err).Message)
+	case c.Status == http.StatusUnauthorized && c.Metadata != "":
+		r.passed(s, "that it wants a login, and where its metadata is")
+		return c
+	case c.Status == http.StatusUnauthorized:
+		r.passed(s, "that it wants a login")
+		return c
+	default:
+		r.passed(s, "nothing about a login")
+	}
+	return Challenge{}
 }
 
 // More says whether the server wants more rights than the token has.

@@ -46,6 +46,9 @@ type Start struct {
 // that the person is to open. The trace is there with an error, too.
 func (c *Client) Begin(ctx context.Context, in Start) (*Pending, string, *junctor.Trace, error) {
 	r := c.run(junctor.TraceBegin)
+	if in.Challenge.Status == 0 {
+		in.Challenge = r.knock(ctx, in.Server.URL)
+	}
 	p, err := r.discover(ctx, in.Server, in.Challenge)
 	if err != nil {
 		return nil, "", r.trace, err

@@ -68,6 +68,7 @@ func (r *run) done(verdict string) { r.trace.OK, r.trace.Verdict = true, r.scrub
 type answer struct {
 	status int
 	body   []byte
+	wants  []string      // WWW-Authenticate
 	skew   time.Duration // of the other side's clock to ours; 0 where it is small or not said
 	err    error         // why there is none
 }
@@ -138,7 +139,7 @@ func (r *run) send(ctx context.Context, name string, req *http.Request, err erro
 		return s, answer{err: transport(ctx, err)}
 	}
 	defer resp.Body.Close()
-	a := answer{status: resp.StatusCode}
+	a := answer{status: resp.StatusCode, wants: resp.Header.Values("WWW-Authenticate")}
 	s.Status = resp.StatusCode
 	if at, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
 		if skew := at.Sub(r.c.Now()).Round(time.Second); skew.Abs() > skewed {

@@ -1,0 +1,94 @@
+package login
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"html"
+
+	"github.com/junctor-mcp/junctor/test/program"
+)
+
+// TestLazyServer has the official example of a server that wants a login for some
+// of its tools behind an instance: public tools work without one, the others
+// after a login on demand, beyond the end of the token, and again after the
+// login was revoked.
+func TestLazyServer(t *testing.T) {
+	t.Parallel()
+	node := program.FindNode(t)
+	addr := program.FreeAddr(t)
+	_, port, _ := strings.Cut(addr, ":")
+	cmd := exec.CommandContext(t.Context(), node.Bin(), node.Module("@modelcontextprotocol/server-lazy-auth/dist/index.js"))
+	var heard bytes.Buffer
+	cmd.Env = program.Env("PORT="+port, "ACCESS_TOKEN_TTL_SECONDS=2", "REACTIVE_AUTH_ONLY=1", "JWT_SECRET=0123456789abcdef0123456789abcdef")
+	cmd.Stdout, cmd.Stderr = &heard, &heard
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	for begun := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+		if resp, err := http.Get("http://" + addr + "/"); err == nil {
+			resp.Body.Close()
+			break
+		}
+		if time.Since(begun) > 30*time.Second {
+			t.Fatalf("the server does not start: %s", &heard)
+		}
+	}
+	in := program.Start(t, program.FreeAddr(t), t.TempDir())
+	must(t, in, "server", "add", "lazy", "http://localhost:"+port+"/mcp", "--oauth", "--client-id", "junctor-test")(0, "")
+	must(t, in, "tool", "call", "lazy__show_auth_button")(0, "")
+	must(t, in, "tool", "call", "lazy__get_secret")(4, "junctor server login lazy")
+
+	paste := func(address string) string { return approve(t, address) + "\n" }
+	out := logIn(t, in, nil, "", paste, "server", "login", "lazy", "--paste")
+	if !strings.Contains(out, "live") {
+		t.Fatal(out)
+	}
+	must(t, in, "tool", "call", "lazy__get_secret")(0, "")
+	time.Sleep(3 * time.Second) // the token ends, by the server's own clock
+	must(t, in, "tool", "call", "lazy__get_secret")(0, "")
+	must(t, in, "server", "trace", "lazy")(0, "the token was renewed")
+	must(t, in, "tool", "call", "lazy__revoke_auth_token")(0, "")
+	must(t, in, "tool", "call", "lazy__get_secret")(4, "the refresh token is not taken any more")
+	logIn(t, in, nil, "", paste, "server", "login", "lazy", "--paste")
+	must(t, in, "tool", "call", "lazy__get_secret")(0, "")
+}
+
+var approval = regexp.MustCompile(`class="btn approve"[^>]*href="([^"]*)"`)
+
+// approve is a person who agrees on the page of the server.
+func approve(t *testing.T, address string) string {
+	t.Helper()
+	client := http.Client{CheckRedirect: func(r *http.Request, _ []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	found := approval.FindSubmatch(page)
+	if err != nil || found == nil {
+		t.Fatalf("there is no page to agree on: %v\n%s", err, page)
+	}
+	to, err := url.Parse(html.UnescapeString(string(found[1])))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp, err = client.Get(to.String()); err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	back, err := resp.Location()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return back.String()
+}
