@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"strconv"
+	"strings"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -17,7 +19,7 @@ import (
 // address where its client can open one, and else by an error that holds it.
 
 const (
-	stateLogin = "l" // begins the state of a call that waits for a login
+	stateLogin = "l" // begins the state of a call that waits for a login, since when follows
 	loginKey   = "login"
 
 	purposeTicket = "server-login-ticket"
@@ -84,7 +86,7 @@ func (v *visits) required(ctx context.Context, req *catalog.Request, user string
 	}
 	body, err := json.Marshal(map[string]any{
 		"inputRequests": map[string]any{loginKey: map[string]any{"method": wire.MethodElicitationCreate, "params": params}},
-		"requestState":  stateLogin,
+		"requestState":  stateLogin + strconv.FormatInt(time.Now().UnixNano(), 36),
 	})
 	if err != nil {
 		return catalog.Result{}, junctor.AsError(err)
@@ -113,17 +115,17 @@ func (v *visits) returned(ctx context.Context, req *catalog.Request, user string
 		return junctor.Errorf(junctor.CodeUnauthenticated, "server %s wants a login, and you did not want to log in; junctor server login %s does it later", v.row.ID, v.row.ID)
 	}
 	login, keep := v.of(user), v.keep(user)
-	before, err := login.Grant(ctx)
+	since, err := strconv.ParseInt(strings.TrimPrefix(req.Input.State, stateLogin), 36, 64)
 	if err != nil {
-		return err
+		return junctor.Errorf(junctor.CodeInvalid, "the state of the call cannot be read: call again")
 	}
 	for until := time.Now().Add(returnFor); ; {
 		g, err := keep.Load(ctx)
 		if err != nil {
 			return err
 		}
-		if g.Live() && (!before.Live() || g.Token.Access != before.Token.Access) {
-			login.Changed()
+		if g.Live() && g.Since.UnixNano() > since {
+			login.Changed() // it may have come by way of another instance
 			return nil
 		}
 		if deadline, ok := ctx.Deadline(); time.Now().After(until) || ok && time.Until(deadline) < 5*time.Second {

@@ -85,17 +85,29 @@ func TestFaults(t *testing.T) {
 		"the server fails":            {set: func(g *peers.Guarded) { g.Break(resourceAt, status(503)) }, want: "the server failed with HTTP 503", remedy: "later"},
 		"metadata for another server": {set: func(g *peers.Guarded) { g.Break(resourceAt, answers(200, `{"resource":"https://evil.example/mcp"}`)) }, want: "for the server https://evil.example/mcp"},
 		"no authorization server":     {set: func(g *peers.Guarded) { g.Break(resourceAt, answers(200, `{"resource":"`+g.URL+`"}`)) }, want: "names no authorization server"},
-		"an address that is none":     {set: func(g *peers.Guarded) { g.Break(resourceAt, answers(200, `{"resource":"`+g.URL+`","authorization_servers":["javascript:alert(1)"]}`)) }, want: "no address of the web"},
-		"an address within":           {set: func(g *peers.Guarded) { g.Break(resourceAt, answers(200, `{"resource":"`+g.URL+`","authorization_servers":["http://169.254.169.254"]}`)) }, want: "cannot be read"},
-		"no metadata":                 {set: func(g *peers.Guarded) { g.Break(serverAt, status(404)) }, want: "publishes no metadata"},
-		"metadata that is none":       {set: func(g *peers.Guarded) { g.Break(serverAt, answers(200, "<html>")) }, want: "no metadata"},
-		"the issuer fails":            {set: func(g *peers.Guarded) { g.Break(serverAt, status(500)) }, want: "authorization server failed with HTTP 500", remedy: "later"},
-		"another issuer":              {set: func(g *peers.Guarded) { g.Break(serverAt, document(map[string]any{"issuer": "https://evil.example"}, g)) }, want: "calls itself https://evil.example"},
-		"not the operator's issuer":   {server: func(s *oauth.Server) { s.Issuer = "https://idp.example" }, want: "its login is for https://idp.example alone", remedy: "change the issuer"},
-		"no PKCE":                     {set: func(g *peers.Guarded) { g.Break(serverAt, document(map[string]any{"code_challenge_methods_supported": []string{"plain"}}, g)) }, want: "PKCE"},
-		"no registration":             {set: func(g *peers.Guarded) { g.Break(serverAt, document(map[string]any{"registration_endpoint": nil}, g)) }, want: "lets no client register itself", remedy: "client_id"},
-		"registration refused":        {set: func(g *peers.Guarded) { g.Break("/register", answers(403, `{"error":"access_denied","error_description":"not you"}`)) }, want: "does not take us as a client (HTTP 403: access_denied, not you)", remedy: "client_id"},
-		"a script for a page":         {set: func(g *peers.Guarded) { g.Break(serverAt, document(map[string]any{"authorization_endpoint": "javascript:alert(1)"}, g)) }, want: "authorization_endpoint is no address"},
+		"an address that is none": {set: func(g *peers.Guarded) {
+			g.Break(resourceAt, answers(200, `{"resource":"`+g.URL+`","authorization_servers":["javascript:alert(1)"]}`))
+		}, want: "no address of the web"},
+		"an address within": {set: func(g *peers.Guarded) {
+			g.Break(resourceAt, answers(200, `{"resource":"`+g.URL+`","authorization_servers":["http://169.254.169.254"]}`))
+		}, want: "cannot be read"},
+		"no metadata":           {set: func(g *peers.Guarded) { g.Break(serverAt, status(404)) }, want: "publishes no metadata"},
+		"metadata that is none": {set: func(g *peers.Guarded) { g.Break(serverAt, answers(200, "<html>")) }, want: "no metadata"},
+		"the issuer fails":      {set: func(g *peers.Guarded) { g.Break(serverAt, status(500)) }, want: "authorization server failed with HTTP 500", remedy: "later"},
+		"another issuer": {set: func(g *peers.Guarded) {
+			g.Break(serverAt, document(map[string]any{"issuer": "https://evil.example"}, g))
+		}, want: "calls itself https://evil.example"},
+		"not the operator's issuer": {server: func(s *oauth.Server) { s.Issuer = "https://idp.example" }, want: "its login is for https://idp.example alone", remedy: "change the issuer"},
+		"no PKCE": {set: func(g *peers.Guarded) {
+			g.Break(serverAt, document(map[string]any{"code_challenge_methods_supported": []string{"plain"}}, g))
+		}, want: "PKCE"},
+		"no registration": {set: func(g *peers.Guarded) { g.Break(serverAt, document(map[string]any{"registration_endpoint": nil}, g)) }, want: "lets no client register itself", remedy: "client_id"},
+		"registration refused": {set: func(g *peers.Guarded) {
+			g.Break("/register", answers(403, `{"error":"access_denied","error_description":"not you"}`))
+		}, want: "does not take us as a client (HTTP 403: access_denied, not you)", remedy: "client_id"},
+		"a script for a page": {set: func(g *peers.Guarded) {
+			g.Break(serverAt, document(map[string]any{"authorization_endpoint": "javascript:alert(1)"}, g))
+		}, want: "authorization_endpoint is no address"},
 
 		"mix-up":             {answer: func(q url.Values) { q.Set("iss", "https://evil.example") }, want: "mixes up authorization servers"},
 		"no issuer named":    {answer: func(q url.Values) { q.Del("iss") }, want: "always says that an answer is its own"},
@@ -108,7 +120,9 @@ func TestFaults(t *testing.T) {
 		"the token fails":    {set: func(g *peers.Guarded) { g.Break("/token", status(502)) }, want: "failed with HTTP 502", remedy: "later"},
 		"unknown client":     {set: func(g *peers.Guarded) { g.Break("/token", answers(401, `{"error":"invalid_client"}`)) }, want: "does not know the client"},
 		"clocks":             {set: func(g *peers.Guarded) { g.Break("/token", answers(400, `{"error":"invalid_grant"}`, "Date: "+late)) }, want: "the clock of the authorization server is 3h0m0s behind ours", remedy: "clock"},
-		"a strange token":    {set: func(g *peers.Guarded) { g.Break("/token", answers(200, `{"access_token":"abcdefgh","token_type":"DPoP"}`)) }, want: "of the type DPoP"},
+		"a strange token": {set: func(g *peers.Guarded) {
+			g.Break("/token", answers(200, `{"access_token":"abcdefgh","token_type":"DPoP"}`))
+		}, want: "of the type DPoP"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

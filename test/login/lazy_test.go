@@ -2,6 +2,7 @@ package login
 
 import (
 	"bytes"
+	"html"
 	"io"
 	"net/http"
 	"net/url"
@@ -10,8 +11,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"html"
 
 	"github.com/junctor-mcp/junctor/test/program"
 )

@@ -66,7 +66,10 @@ func NewGuarded(t testing.TB, way Way) *Guarded {
 		}
 		mux.ServeHTTP(w, r)
 	}))
-	t.Cleanup(server.Close)
+	t.Cleanup(func() {
+		server.CloseClientConnections() // streams do not end by themselves
+		server.Close()
+	})
 	g.Issuer, g.URL = server.URL, server.URL+"/mcp"
 	mux.HandleFunc("GET /.well-known/oauth-protected-resource/mcp", g.resource)
 	mux.HandleFunc("GET /.well-known/oauth-authorization-server", g.metadata)
