@@ -42,10 +42,11 @@ for (const colorScheme of ['light', 'dark'])
       await p.waitForLoadState('load');
       await p.waitForTimeout(700);
       if (name === 'playground') {
-        await p.getByLabel('a').first().fill('2').catch(() => {});
-        await p.getByLabel('b').first().fill('40').catch(() => {});
-        await p.getByRole('button', { name: 'Call it' }).click().catch(() => {});
-        await p.waitForTimeout(500);
+        const fields = p.locator('form').getByRole('textbox');
+        await fields.nth(0).fill('2');
+        await fields.nth(1).fill('40');
+        await p.getByRole('button', { name: 'Call it' }).click();
+        await p.getByText('success', { exact: true }).first().waitFor();
       }
       await p.screenshot({ path: `${folder}/${name}-${colorScheme}-${width}.png` });
     }

@@ -28,8 +28,21 @@ const dark: MantineColorsTuple = [
   '#121314',
 ];
 
+const gray: MantineColorsTuple = [
+  '#faf9f7',
+  '#f1efea',
+  '#e9e6e0',
+  '#dedad2',
+  '#cfcac1',
+  '#a8a299',
+  '#7d776e',
+  '#5c5750',
+  '#403c37',
+  '#2a2825',
+];
+
 export const theme = createTheme({
-  colors: { teal, dark },
+  colors: { teal, dark, gray },
   primaryColor: 'teal',
   primaryShade: 7,
   autoContrast: true,
@@ -51,6 +64,7 @@ export const theme = createTheme({
     TextInput: { defaultProps: { size: 'sm' } },
     Textarea: { defaultProps: { size: 'sm' } },
     NativeSelect: { defaultProps: { size: 'sm' } },
+    SegmentedControl: { defaultProps: { withItemsBorders: false } },
     Tooltip: { defaultProps: { openDelay: 250, withArrow: false, fz: 'xs' } },
     Modal: { defaultProps: { centered: true, overlayProps: { backgroundOpacity: 0.35, blur: 2 } } },
   },

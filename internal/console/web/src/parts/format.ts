@@ -33,7 +33,7 @@ export const clock = (then: Date): string => then.toLocaleTimeString('en-GB', { 
 export function span(ns: number | undefined): string {
   if (ns === undefined) return '';
   const ms = ns / 1e6;
-  if (ms < 1) return `${(ms * 1000).toFixed(0)} µs`;
+  if (ms < 0.9995) return `${(ms * 1000).toFixed(0)} µs`;
   if (ms < 10) return `${ms.toFixed(1)} ms`;
   if (ms < 1000) return `${ms.toFixed(0)} ms`;
   if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;

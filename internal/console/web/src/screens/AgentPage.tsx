@@ -7,6 +7,7 @@ import { type Agent, get, type Page as PageOf, type Schemas, send } from '../api
 import { useAgent, useAgentTools, useKeys, useMe } from '../api/data';
 import { can } from '../app/may';
 import { Ago, Copy, Head, Panel, Scroll, Tabs, Tag } from '../parts/bits';
+import { home } from '../parts/doors';
 import { count, span, tokens } from '../parts/format';
 import { Empty, ErrorCard, Shown } from '../parts/states';
 import { useParam } from '../parts/url';
@@ -29,7 +30,7 @@ function Page({ a }: { a: Agent }) {
     mutationFn: (body: Partial<Agent>) => send('PATCH', `/agents/${a.name}`, body),
     onSettled: () => cache.invalidateQueries({ queryKey: ['agents'] }),
   });
-  const door = `${window.location.origin}/mcp/a/${a.name}`;
+  const door = `${home()}/mcp/a/${a.name}`;
   return (
     <>
       <Head

@@ -7,6 +7,7 @@ import { type Schemas, send } from '../api/client';
 import { useAgents, useMe, useRoles } from '../api/data';
 import { can } from '../app/may';
 import { Ago, Copy, Head, Panel, Scroll, Tag } from '../parts/bits';
+import { home } from '../parts/doors';
 import { Empty, ErrorCard, Shown } from '../parts/states';
 import { useParam } from '../parts/url';
 import { Picker } from './Picker';
@@ -133,7 +134,7 @@ function Make({ close }: { close: () => void }) {
 
 function Made({ agent, close }: { agent: Schemas['CreatedAgent']; close: () => void }) {
   const [, navigate] = useLocation();
-  const door = `${window.location.origin}/mcp/a/${agent.name}`;
+  const door = `${home()}/mcp/a/${agent.name}`;
   return (
     <div className="stack">
       <p>

@@ -19,7 +19,7 @@ export const doorNames: Record<string, string> = {
   stdio: 'stdio',
   plain: 'JSON-RPC',
   call: 'bridge',
-  admin: 'console',
+  admin: 'API',
 };
 
 const height = 42;

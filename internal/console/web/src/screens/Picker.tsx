@@ -44,6 +44,7 @@ export function Picker({
       <div className="pad row" style={{ paddingBottom: '0.5rem' }}>
         <TextInput
           className="grow"
+          style={{ minWidth: '12rem' }}
           leftSection={<Search size={14} />}
           placeholder="Find tools"
           aria-label="Find tools"

@@ -6,6 +6,7 @@ import { Failure, type Problem, type Tool } from '../api/client';
 import { useOffer, useServers, useTools } from '../api/data';
 import { stream } from '../api/events';
 import { Ago, Head, Panel, Tabs, Tag } from '../parts/bits';
+import { home } from '../parts/doors';
 import { span } from '../parts/format';
 import { Code } from '../parts/Json';
 import { Result } from '../parts/Result';
@@ -515,7 +516,7 @@ function Elsewhere({ name, args }: { name: string; args: unknown }) {
       <summary className="small soft">The same from elsewhere</summary>
       <div className="stack" style={{ marginTop: '0.5rem' }}>
         <Tabs label="Language" now={lang} choose={setLang} tabs={snippets.map(([k, n]) => [k, n])} />
-        {chosen && <Code label="Copy the code">{chosen[2]({ origin: window.location.origin, name, args })}</Code>}
+        {chosen && <Code label="Copy the code">{chosen[2]({ origin: home(), name, args })}</Code>}
       </div>
     </details>
   );

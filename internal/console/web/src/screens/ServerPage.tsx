@@ -8,6 +8,7 @@ import { type Probe, type ServerDetail, send } from '../api/client';
 import { useMe, useOffer, useServer, useToolChanges, useTools } from '../api/data';
 import { can } from '../app/may';
 import { Ago, Copy, Head, Panel, State, Tabs, Tag } from '../parts/bits';
+import { home } from '../parts/doors';
 import { count, tokens } from '../parts/format';
 import { Code } from '../parts/Json';
 import { Empty, ErrorCard, Shown } from '../parts/states';
@@ -306,7 +307,7 @@ function Settings({ s, writes }: { s: ServerDetail; writes: boolean }) {
           </dd>
           <dt>Door of its own</dt>
           <dd className="row">
-            <code>{`${window.location.origin}/mcp/s/${s.id}`}</code> <Copy value={`${window.location.origin}/mcp/s/${s.id}`} />
+            <code>{`${home()}/mcp/s/${s.id}`}</code> <Copy value={`${home()}/mcp/s/${s.id}`} />
           </dd>
           <dt>Seen by</dt>
           <dd>{s.private ? 'its owner' : 'everybody'}</dd>

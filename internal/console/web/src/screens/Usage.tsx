@@ -96,8 +96,8 @@ export default function Usage() {
                             {count(u.errors)}
                           </td>
                           <td className="right num wide">{count(u.refused)}</td>
-                          <td className="right num wide">{span(u.p50_ns)}</td>
-                          <td className="right num">{span(u.p95_ns)}</td>
+                          <td className="right num wide">{u.calls > u.refused ? span(u.p50_ns) : '–'}</td>
+                          <td className="right num">{u.calls > u.refused ? span(u.p95_ns) : '–'}</td>
                           <td className="right num wide soft">{bytes(u.bytes_out)}</td>
                         </tr>
                       ))}

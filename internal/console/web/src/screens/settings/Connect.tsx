@@ -1,8 +1,9 @@
 import { Panel } from '../../parts/bits';
+import { home } from '../../parts/doors';
 import { Code } from '../../parts/Json';
 
 export function Connect() {
-  const url = `${window.location.origin.replace('console.junctor.localhost', '127.0.0.1')}/mcp`;
+  const url = `${home()}/mcp`;
   const http = JSON.stringify({ mcpServers: { junctor: { type: 'http', url, headers: { Authorization: 'Bearer <the key>' } } } }, null, 2);
   const stdio = JSON.stringify({ mcpServers: { junctor: { command: 'junctor', args: ['stdio'] } } }, null, 2);
   return (

@@ -1,0 +1,1 @@
+var e=(e=window.location.origin)=>e.replace(`//console.junctor.localhost`,`//127.0.0.1`);export{e as t};
