@@ -137,7 +137,7 @@ func (t *tenant) as(p *principal, name string) (*principal, catalog.Reason) {
 // Reasons beyond those of the catalogue.
 const (
 	unknown catalog.Reason = "there is no such thing"
-	noCall  catalog.Reason = "this key lacks the scope tools:call; ask whoever issued it for one that has it"
+	noCall  catalog.Reason = "this key or token lacks the scope tools:call; ask whoever issued it for one that has it"
 )
 
 // sees says why a principal does not see a tool by the name it is shown under;
