@@ -317,7 +317,7 @@ func (a *App) openGateway() (err error) {
 		Doors: gateway.Doors{
 			MCP: a.cfg.DoorOn("mcp"), SSE: a.cfg.DoorOn("sse"), Plain: a.cfg.DoorOn("plain"), Call: a.cfg.DoorOn("call"), Stdio: a.cfg.DoorOn("stdio"),
 		},
-		Bridge: a.servers.bridge, Ended: a.servers.endSession, Logger: a.log, Now: time.Now, NewID: newID, MaxBody: a.cfg.MaxBody, PollAfter: a.opts.pollAfter,
+		Bridge: a.servers.bridge, Ended: a.servers.endSession, RootsChanged: a.servers.rootsChanged, Logger: a.log, Now: time.Now, NewID: newID, MaxBody: a.cfg.MaxBody, PollAfter: a.opts.pollAfter,
 	})
 	if err != nil {
 		return err

@@ -187,6 +187,17 @@ func (s *servers) endSession(tenant junctor.TenantID, session string) {
 	}
 }
 
+// rootsChanged tells the servers of a tenant that a client has other roots now.
+func (s *servers) rootsChanged(p *junctor.Principal, session string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, b := range s.live {
+		if key.tenant == p.Tenant {
+			b.current().up.RootsChanged(p, session)
+		}
+	}
+}
+
 // install puts a connection in its place. attached says that the catalogue has
 // the server already; who sees it is decided when it is attached, so a change of
 // that attaches it again.

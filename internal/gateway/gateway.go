@@ -65,6 +65,7 @@ type Options struct {
 	Doors        Doors
 	Bridge       Bridge                                        // nil: the bridge calls registered servers only
 	Ended        func(tenant junctor.TenantID, session string) // told when a client has ended its session; may be nil
+	RootsChanged func(p *junctor.Principal, session string)    // told when a client says that its roots changed; may be nil
 	Logger       *slog.Logger
 	Now          func() time.Time
 	NewID        func() string

@@ -36,7 +36,7 @@ func (g *Gateway) postLegacy(w http.ResponseWriter, r *http.Request, p *junctor.
 		g.requestLegacy(w, r, g.legacyExchange(p, junctor.DoorMCP, view, m, s), in, streamFirst)
 		return
 	}
-	s.hear(m)
+	g.hear(p, s, m)
 	g.release(in)
 	w.WriteHeader(http.StatusAccepted)
 }

@@ -33,7 +33,7 @@ func (c *pipe) receive(p *junctor.Principal, body []byte) {
 	case m.Kind == wire.Notification && m.Method == wire.NoteInitialized:
 		c.pumps.Do(c.startPump)
 	default:
-		c.s.hear(m)
+		c.g.hear(p, c.s, m)
 	}
 }
 

@@ -122,8 +122,7 @@ func (s *session) done(id []byte, r *running) {
 	}
 }
 
-// hear takes what a client says without wanting an answer: a response, or a
-// notification.
+// hear takes what concerns the session alone: a response, or a cancellation.
 func (s *session) hear(m *wire.Message) {
 	switch {
 	case m.Kind == wire.Response:

@@ -179,6 +179,15 @@ func (g *Gateway) ended(p *junctor.Principal, s *session) {
 	}
 }
 
+// hear takes what a client says without wanting an answer.
+func (g *Gateway) hear(p *junctor.Principal, s *session, m *wire.Message) {
+	if m.Kind == wire.Notification && m.Method == wire.NoteRootsListChanged && g.o.RootsChanged != nil {
+		g.o.RootsChanged(p, s.id)
+		return
+	}
+	s.hear(m)
+}
+
 // endSession serves DELETE.
 func (g *Gateway) endSession(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.View) {
 	s := g.session(w, r, p, view, nil)

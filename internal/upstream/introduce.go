@@ -75,11 +75,12 @@ func (f *flights) await(ctx context.Context) (peer, error) {
 // introduce has the first call of a session answer what the server wants to know
 // before it: servers ask for a client's roots when they are initialized, and
 // hold the calls that follow to them. The answers are this caller's, so callers
-// no longer share sessions.
+// no longer share sessions. It is the same again when the client's roots changed.
 func (s *Server) introduce(ctx context.Context, sess *session, p peer) error {
-	if !sess.asking || sess.introduced.Swap(true) {
+	if !sess.asking || sess.introduced.Swap(true) && !sess.rooted.Load() {
 		return nil
 	}
+	s.tellRoots(ctx, sess)
 	// What it asked has come before its answer to this one. That it may not know
 	// the method is all the same.
 	_, _ = sess.link.roundTrip(ctx, wire.MethodPing, nil, p)

@@ -68,6 +68,55 @@ func TestRootsAreTheirCallersAlone(t *testing.T) {
 	}
 }
 
+// A server that holds a client's roots is told when they change, asks again, and
+// holds the very next call to them; one that works for somebody else is not told.
+func TestRootsThatChange(t *testing.T) {
+	t.Parallel()
+	for _, isolation := range []junctor.Isolation{junctor.IsolationShared, junctor.IsolationUser, junctor.IsolationSession} {
+		t.Run(string(isolation), func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, "choosy")
+			r.Isolation = isolation
+			s := r.server(t, true)
+			where := func(who, root string) (at string, asked bool) {
+				req := callerOf(who, who+"'s")
+				req.Name, req.Caller.Protocol, req.Caller.Capabilities = "where", wire.V20250618, []byte(`{"roots":{"listChanged":true}}`)
+				res := do(t, s, req)
+				for res.Input {
+					asked = true
+					res = do(t, s, retry(req, res, func(string, string) string { return fmt.Sprintf(`{"roots":[{"uri":"file:///%s"}]}`, root) }))
+				}
+				return textOf(t, res), asked
+			}
+			for _, step := range []struct {
+				who, root string
+				changes   bool // before the call
+				want      string
+				asked     bool
+			}{
+				{"ada", "a1", false, "file:///a1", true},
+				{"bob", "b1", false, "file:///b1", true},
+				{"ada", "a2", false, "file:///a1", false}, // she has not said so
+				{"ada", "a2", true, "file:///a2", true},
+				{"bob", "b2", false, "file:///b1", false},
+				{"ada", "a3", false, "file:///a2", false},
+			} {
+				if step.changes {
+					s.RootsChanged(callerOf(step.who, "").Principal, step.who+"'s")
+				}
+				if at, asked := where(step.who, step.root); at != step.want || asked != step.asked {
+					t.Errorf("%s with %s: at %s, asked %v; want %s, %v", step.who, step.root, at, asked, step.want, step.asked)
+				}
+			}
+			// Nobody says it for somebody else.
+			s.RootsChanged(callerOf("eve", "").Principal, "ada's")
+			if _, asked := where("ada", "a4"); asked {
+				t.Error("another principal had a server ask for these roots")
+			}
+		})
+	}
+}
+
 // A question between calls is answered by the next one.
 func TestQuestionBetweenCalls(t *testing.T) {
 	t.Parallel()

@@ -11,6 +11,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
 // Who shares a link. A modern server at a URL keeps nothing between requests, so
@@ -49,7 +50,7 @@ func (s *Server) access(ctx context.Context, p *junctor.Principal, c *catalog.Ca
 	if c == nil {
 		c = &catalog.Caller{}
 	}
-	a.caps = handshakeCaps(c.Capabilities)
+	a.caps = handshakeCaps(c.Capabilities, c.Session != "" && !wire.IsModern(c.Protocol))
 	if s.o.Header != nil {
 		h, err := s.o.Header(ctx, p)
 		if err != nil {

@@ -198,12 +198,16 @@ func declared(caps []byte, tasks bool) []byte {
 	return wire.AppendObject(nil, caps, []string{"tasks"}, wire.Member{Key: "extensions", Value: extensions})
 }
 
-// handshakeCaps are the capabilities that a legacy session begins with. What
-// only says that the client's roots may change is left out: nobody would tell.
-func handshakeCaps(caps []byte) []byte {
+// handshakeCaps are the capabilities that a legacy session begins with. That the
+// client says when its roots change is left out where it does not: tells.
+func handshakeCaps(caps []byte, tells bool) []byte {
 	caps = declared(caps, false)
 	if roots := wire.Get(caps, "roots"); roots != nil {
-		caps = wire.AppendObject(nil, caps, nil, wire.Member{Key: "roots", Value: []byte(`{}`)})
+		value := `{}`
+		if tells && string(wire.Get(roots, "listChanged")) == "true" {
+			value = `{"listChanged":true}`
+		}
+		caps = wire.AppendObject(nil, caps, nil, wire.Member{Key: "roots", Value: []byte(value)})
 	}
 	return caps
 }

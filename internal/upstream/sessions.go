@@ -29,6 +29,7 @@ type session struct {
 	levels      levels
 	asking      bool        // the server may ask on it
 	introduced  atomic.Bool // its first call has come
+	rooted      atomic.Bool // the client has other roots than the server was told of
 	hearing     atomic.Bool // its own stream is listened to
 	closing     sync.Once
 

@@ -89,6 +89,14 @@ func playSDK() int {
 func playChoosy() int {
 	known := "none"
 	var mu sync.Mutex
+	look := func(ctx context.Context, session *mcp.ServerSession) {
+		roots, err := session.ListRoots(ctx, nil) //nolint:staticcheck // deprecated, and in use
+		mu.Lock()
+		defer mu.Unlock()
+		if known = "refused"; err == nil && len(roots.Roots) == 1 {
+			known = roots.Roots[0].URI
+		}
+	}
 	var s *mcp.Server
 	s = mcp.NewServer(&mcp.Implementation{Name: "choosy", Version: "1"}, &mcp.ServerOptions{
 		InitializedHandler: func(ctx context.Context, r *mcp.InitializedRequest) {
@@ -98,16 +106,11 @@ func playChoosy() int {
 					return text("here"), nil
 				})
 			}
-			if caps.RootsV2 == nil { //nolint:staticcheck // deprecated, and in use
-				return
-			}
-			roots, err := r.Session.ListRoots(ctx, nil) //nolint:staticcheck // deprecated, and in use
-			mu.Lock()
-			defer mu.Unlock()
-			if known = "refused"; err == nil && len(roots.Roots) == 1 {
-				known = roots.Roots[0].URI
+			if caps.RootsV2 != nil { //nolint:staticcheck // deprecated, and in use
+				look(ctx, r.Session)
 			}
 		},
+		RootsListChangedHandler: func(ctx context.Context, r *mcp.RootsListChangedRequest) { look(ctx, r.Session) }, //nolint:staticcheck // deprecated, and in use
 	})
 	s.AddTool(&mcp.Tool{Name: "where", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		mu.Lock()
