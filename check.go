@@ -94,6 +94,9 @@ func (a *Auth) check() error {
 		return nil
 	}
 	fault := func(what string) error { return Errorf(CodeInvalid, "auth: %s", what) }
+	if a.ClientAuth != "" && (a.ClientAuth != ClientAuthKey || a.Type != AuthOAuth && a.Type != AuthOAuthClient || a.Secret == "") {
+		return fault("client_auth is private-key-jwt, with the types oauth and oauth-client and the client's private key as the secret")
+	}
 	needs := a.Type != AuthNone && a.Type != AuthOAuth
 	switch a.Type {
 	case AuthNone, AuthBearer:
@@ -109,8 +112,13 @@ func (a *Auth) check() error {
 		if a.ClientID == "" {
 			return fault("oauth-client needs a client_id")
 		}
-		if err := CheckServerURL(a.TokenURL); err != nil {
-			return fault("oauth-client needs a token_url: " + err.Error())
+		// A secret goes where the operator says; what a key signs is good for one
+		// authorization server alone, whoever names it.
+		if err := CheckServerURL(a.TokenURL); err != nil && (a.TokenURL != "" || a.Issuer == "" && a.ClientAuth != ClientAuthKey) {
+			return fault("oauth-client needs a token_url, or the issuer that names it: " + err.Error())
+		}
+		if a.Issuer != "" && CheckServerURL(a.Issuer) != nil {
+			return fault("issuer is not the address of an authorization server")
 		}
 	case AuthOAuth:
 		if a.Issuer != "" && CheckServerURL(a.Issuer) != nil {

@@ -79,8 +79,19 @@ type Auth struct {
 	TokenURL string   `json:"token_url,omitempty"`
 	ClientID string   `json:"client_id,omitempty"`
 	Scope    string   `json:"scope,omitempty"`
-	Issuer   string   `json:"issuer,omitempty"` // of oauth: the only authorization server to log in at
+	Issuer   string   `json:"issuer,omitempty"` // of oauth and oauth-client: the only authorization server to go to
+
+	// ClientAuth is how the client of oauth and oauth-client proves itself; "" is
+	// by its secret.
+	ClientAuth ClientAuth `json:"client_auth,omitempty"`
 }
+
+// ClientAuth is how an OAuth client proves itself.
+type ClientAuth string
+
+// ClientAuthKey is by a statement that it signs with its private key, in PEM,
+// which stands in the place of its secret.
+const ClientAuthKey ClientAuth = "private-key-jwt"
 
 // Override changes how a tool is shown.
 type Override struct {

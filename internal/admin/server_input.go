@@ -48,7 +48,8 @@ type AuthBody struct {
 	TokenURL     string           `json:"token_url,omitempty" doc:"Of oauth-client."`
 	ClientID     string           `json:"client_id,omitempty" doc:"Of oauth-client; of oauth where a client was registered by hand."`
 	Scope        string           `json:"scope,omitempty" doc:"Of oauth-client; of oauth where others are wanted than the server names."`
-	Issuer       string           `json:"issuer,omitempty" doc:"Of oauth: the only authorization server to log in at."`
+	Issuer       string           `json:"issuer,omitempty" doc:"Of oauth and oauth-client: the only authorization server to go to."`
+	ClientAuth   string           `json:"client_auth,omitempty" enum:"private-key-jwt" doc:"Of oauth and oauth-client: the secret is the client's private key, in PEM, and it proves itself by what it signs."`
 }
 
 func (a *AuthBody) auth() (*junctor.Auth, error) {
@@ -69,7 +70,7 @@ func (a *AuthBody) auth() (*junctor.Auth, error) {
 		return nil, nil
 	}
 	return &junctor.Auth{
-		Type: a.Type, Secret: secret, Header: a.Header, Username: a.Username, TokenURL: a.TokenURL, ClientID: a.ClientID, Scope: a.Scope, Issuer: a.Issuer,
+		Type: a.Type, Secret: secret, Header: a.Header, Username: a.Username, TokenURL: a.TokenURL, ClientID: a.ClientID, Scope: a.Scope, Issuer: a.Issuer, ClientAuth: junctor.ClientAuth(a.ClientAuth),
 	}, nil
 }
 

@@ -143,6 +143,7 @@ func flat(row *junctor.Server) map[string]string {
 	if a := c.Auth; a != nil && a.Type != junctor.AuthNone {
 		out["auth.type"], out["auth.secret"], out["auth.header"], out["auth.username"] = string(a.Type), a.Secret, a.Header, a.Username
 		out["auth.token_url"], out["auth.client_id"], out["auth.scope"], out["auth.issuer"] = a.TokenURL, a.ClientID, a.Scope, a.Issuer
+		out["auth.client_auth"] = string(a.ClientAuth)
 	}
 	for name, text := range c.Headers {
 		out["headers."+name] = quoted(text)

@@ -108,7 +108,7 @@ func (b *purse) open(ctx context.Context, p *junctor.Principal) (*credential.Sou
 	if conn.Auth != nil && sameOrigin(conn.Auth.TokenURL, b.row.URL) {
 		asks = b.s.clientsFor(&b.row).plain
 	}
-	return credential.NewSource(conn, credential.Literal(set), b.s.reader(), asks), nil
+	return credential.NewSource(conn, credential.Literal(set), b.s.reader(), b.s.asker(&b.row, p.User, asks)), nil
 }
 
 func sameOrigin(a, b string) bool {

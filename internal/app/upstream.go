@@ -101,7 +101,7 @@ func (s *servers) stored(row junctor.Server) func(context.Context) (credential.S
 
 // sourceOf gives the credentials of a row as it is stored.
 func (s *servers) sourceOf(row *junctor.Server) *credential.Source {
-	return credential.NewSource(row.Connection, s.stored(*row), s.reader(), s.clientsFor(row).plain)
+	return credential.NewSource(row.Connection, s.stored(*row), s.reader(), s.asker(row, "", s.clientsFor(row).plain))
 }
 
 // reached is an upstream, and what its command says when it has one.
@@ -152,7 +152,7 @@ const saidLines = 50
 // what it offered when it was last seen, nil where it has to answer first.
 func (s *servers) connect(ctx context.Context, row *junctor.Server, literals func(context.Context) (credential.Set, error), known *catalog.Offer, isolated string) (reached, error) {
 	http := s.clientsFor(row)
-	source := credential.NewSource(row.Connection, literals, s.reader(), http.plain)
+	source := credential.NewSource(row.Connection, literals, s.reader(), s.asker(row, "", http.plain))
 	up := reached{source: source}
 	if row.PerUser() {
 		up.purse = newPurse(s, row)

@@ -31,8 +31,19 @@ type visits struct {
 
 func (s *servers) newVisits(row *junctor.Server, source *credential.Source) *visits {
 	v := &visits{s: s, row: *row, source: source, logins: map[string]*oauth.Login{}}
-	v.client = &oauth.Client{HTTP: s.clientsFor(row).plain, Name: "Junctor", MetadataURL: s.app.documentURL(), Now: time.Now}
+	v.client = s.oauthClient(s.clientsFor(row).plain)
 	return v
+}
+
+func (s *servers) oauthClient(out *http.Client) *oauth.Client {
+	return &oauth.Client{HTTP: out, Name: "Junctor", MetadataURL: s.app.documentURL(), Now: time.Now}
+}
+
+// asker gets the tokens of a server's OAuth client, for the server itself or for
+// a user who has one of their own.
+func (s *servers) asker(row *junctor.Server, user string, out *http.Client) credential.Asker {
+	address, _, _ := strings.Cut(row.URL, "?")
+	return s.oauthClient(out).Machine(address, func(t *junctor.Trace) { s.traced(row, user, t) })
 }
 
 // of gives the login of a user; of "" everybody's.
@@ -59,7 +70,7 @@ func (v *visits) user(p *junctor.Principal) (user string, ok bool) {
 // server is what the row says about logging in.
 func (v *visits) server(ctx context.Context) (oauth.Server, error) {
 	address, _, _ := strings.Cut(v.row.URL, "?") // the query is kept like a credential
-	out := oauth.Server{URL: address, Issuer: v.row.Auth.Issuer, ClientID: v.row.Auth.ClientID, Scopes: strings.Fields(v.row.Auth.Scope)}
+	out := oauth.Server{URL: address, Issuer: v.row.Auth.Issuer, ClientID: v.row.Auth.ClientID, Scopes: strings.Fields(v.row.Auth.Scope), ClientAuth: oauth.ProofOf(v.row.Auth.ClientAuth)}
 	var err error
 	if v.row.Auth.Secret != "" {
 		out.Secret, err = v.source.Secret(ctx)

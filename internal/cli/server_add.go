@@ -40,13 +40,15 @@ type newAuth struct {
 	ClientID string           `json:"client_id,omitempty"`
 	Scope    string           `json:"scope,omitempty"`
 	Issuer   string           `json:"issuer,omitempty"`
+
+	ClientAuth junctor.ClientAuth `json:"client_auth,omitempty"`
 }
 
 // serverFlags are the flags that describe a server.
 type serverFlags struct {
 	bearer, apiKey, apiKeyHeader, basic, password string
 	clientID, clientSecret, tokenURL, scope       string
-	oauthID, issuer                               string
+	oauthID, issuer, clientKey                    string
 	headers, env                                  []string
 	cwd, transport, credentials, isolation, title string
 	maxSessions                                   int
@@ -65,6 +67,8 @@ func (f *serverFlags) addAuth(cmd *cobra.Command) {
 	flags.StringVar(&f.password, "password", "", "password of --basic, as with --bearer")
 	flags.StringVar(&f.clientID, "oauth-client", "", "OAuth client `id`, for a token by client credentials")
 	flags.StringVar(&f.clientSecret, "client-secret", "", "secret of --oauth-client or --client-id, as with --bearer")
+	flags.StringVar(&f.clientKey, "client-key", "", "private key of --oauth-client or --client-id, in PEM, instead of a secret; as with --bearer")
+	flags.StringVar(&f.issuer, "issuer", "", "the only authorization server that --oauth-client or --oauth goes to, by its `URL`")
 	flags.StringVar(&f.tokenURL, "token-url", "", "`URL` where --oauth-client gets its token")
 	flags.StringVar(&f.scope, "oauth-scope", "", "scope that --oauth-client or --oauth asks for")
 	flags.StringArrayVar(&f.headers, "header", nil, "header to send, as `'Name: value'`; the value may be @file, - or a reference; may be given several times")
@@ -75,7 +79,6 @@ func (f *serverFlags) addLogin(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.oauth, "oauth", false, "people log in to it: junctor server login NAME")
 	flags.StringVar(&f.oauthID, "client-id", "", "with --oauth: `id` of a client that was registered by hand")
-	flags.StringVar(&f.issuer, "issuer", "", "with --oauth: the only authorization server to log in at, by its `URL`")
 }
 
 // addShared adds those that say who uses it, and how.
@@ -166,19 +169,25 @@ func (c *cli) auth(f *serverFlags) (*newAuth, error) {
 	way("bearer", f.bearer, f.bearer, newAuth{Type: junctor.AuthBearer})
 	way("api-key", f.apiKey, f.apiKey, newAuth{Type: junctor.AuthAPIKey, Header: f.apiKeyHeader})
 	way("password", f.basic, f.password, newAuth{Type: junctor.AuthBasic, Username: f.basic})
-	way("client-secret", f.clientID, f.clientSecret, newAuth{Type: junctor.AuthOAuthClient, ClientID: f.clientID, TokenURL: f.tokenURL, Scope: f.scope})
+	secretFlag, secret, proof := "client-secret", f.clientSecret, junctor.ClientAuth("")
+	if f.clientKey != "" {
+		secretFlag, secret, proof = "client-key", f.clientKey, junctor.ClientAuthKey
+	}
+	way(secretFlag, f.clientID, secret, newAuth{Type: junctor.AuthOAuthClient, ClientID: f.clientID, TokenURL: f.tokenURL, Scope: f.scope, Issuer: f.issuer, ClientAuth: proof})
 	if f.oauth {
-		way("client-secret", "oauth", f.clientSecret, newAuth{Type: junctor.AuthOAuth, ClientID: f.oauthID, Scope: f.scope, Issuer: f.issuer})
+		way(secretFlag, "oauth", secret, newAuth{Type: junctor.AuthOAuth, ClientID: f.oauthID, Scope: f.scope, Issuer: f.issuer, ClientAuth: proof})
 	}
 	switch {
 	case len(ways) > 1:
 		return nil, usagef("--bearer, --api-key, --basic, --oauth-client and --oauth exclude each other")
-	case !f.oauth && (f.oauthID != "" || f.issuer != ""):
-		return nil, usagef("--client-id and --issuer go with --oauth")
-	case len(ways) == 1 && f.oauth && f.clientSecret == "":
+	case f.clientKey != "" && f.clientSecret != "":
+		return nil, usagef("--client-secret and --client-key exclude each other")
+	case !f.oauth && f.oauthID != "":
+		return nil, usagef("--client-id goes with --oauth")
+	case len(ways) == 1 && f.oauth && secret == "":
 		return ways[0], nil
-	case len(ways) == 0 && (f.apiKeyHeader != "" || f.password != "" || f.clientSecret != "" || f.tokenURL != ""):
-		return nil, usagef("--api-key-header goes with --api-key, --password with --basic, --client-secret and --token-url with --oauth-client")
+	case len(ways) == 0 && (f.apiKeyHeader != "" || f.password != "" || secret != "" || f.tokenURL != "" || f.issuer != ""):
+		return nil, usagef("--api-key-header goes with --api-key, --password with --basic, --client-secret, --client-key, --issuer and --token-url with --oauth-client")
 	case len(ways) == 0:
 		return nil, nil
 	}

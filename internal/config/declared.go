@@ -147,7 +147,7 @@ func one(name string) map[string]string { return map[string]string{name: ""} }
 // that its type has for it, or as secret.
 func (d *document) auth(n *yaml.Node, path string) *junctor.Auth {
 	a := &junctor.Auth{}
-	var kind string
+	var kind, proof string
 	own := map[string]string{}
 	secret := func(name string) func(*yaml.Node, string) {
 		return func(n *yaml.Node, path string) {
@@ -161,8 +161,9 @@ func (d *document) auth(n *yaml.Node, path string) *junctor.Auth {
 		"type":   d.choice(&kind, string(junctor.AuthNone), string(junctor.AuthBearer), string(junctor.AuthAPIKey), string(junctor.AuthBasic), string(junctor.AuthOAuthClient), string(junctor.AuthOAuth)),
 		"secret": secret("secret"), "token": secret("token"), "key": secret("key"), "password": secret("password"), "client_secret": secret("client_secret"),
 		"header": d.text(&a.Header), "username": d.text(&a.Username), "token_url": d.address(&a.TokenURL), "client_id": d.text(&a.ClientID), "scope": d.text(&a.Scope), "issuer": d.address(&a.Issuer),
+		"client_auth": d.choice(&proof, string(junctor.ClientAuthKey)),
 	})
-	a.Type = junctor.AuthType(kind)
+	a.Type, a.ClientAuth = junctor.AuthType(kind), junctor.ClientAuth(proof)
 	alias := map[junctor.AuthType]string{
 		junctor.AuthBearer: "token", junctor.AuthAPIKey: "key", junctor.AuthBasic: "password", junctor.AuthOAuthClient: "client_secret", junctor.AuthOAuth: "client_secret",
 	}[a.Type]

@@ -43,8 +43,10 @@ type fileAuth struct {
 	TokenURL string           `json:"token_url,omitempty" yaml:"token_url,omitempty"`
 	Scope    string           `json:"scope,omitempty"     yaml:"scope,omitempty"`
 	Issuer   string           `json:"issuer,omitempty"    yaml:"issuer,omitempty"`
-	Header   string           `json:"header,omitempty"    yaml:"header,omitempty"`
-	Secret   string           `json:"secret,omitempty"    yaml:"secret,omitempty"`
+
+	ClientAuth junctor.ClientAuth `json:"client_auth,omitempty" yaml:"client_auth,omitempty"`
+	Header     string             `json:"header,omitempty"    yaml:"header,omitempty"`
+	Secret     string             `json:"secret,omitempty"    yaml:"secret,omitempty"`
 }
 
 type fileOverride struct {
@@ -84,7 +86,7 @@ func (d Declared) fileServers() map[string]fileServer {
 			f.Transport = c.Transport
 		}
 		if a := c.Auth; a != nil {
-			f.Auth = &fileAuth{a.Type, a.Username, a.ClientID, a.TokenURL, a.Scope, a.Issuer, a.Header, a.Secret}
+			f.Auth = &fileAuth{a.Type, a.Username, a.ClientID, a.TokenURL, a.Scope, a.Issuer, a.ClientAuth, a.Header, a.Secret}
 		}
 		for name, o := range c.Overrides {
 			if f.Overrides == nil {

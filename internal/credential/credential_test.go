@@ -14,6 +14,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/credential"
+	"github.com/junctor-mcp/junctor/internal/oauth"
 )
 
 const canary = "canary-77aa"
@@ -194,7 +195,7 @@ func TestOAuthClient(t *testing.T) {
 		c, set := credential.Split(junctor.Connection{Transport: junctor.TransportHTTP, URL: "https://x", Auth: &junctor.Auth{
 			Type: junctor.AuthOAuthClient, Secret: secret, ClientID: "me@x", TokenURL: server.URL, Scope: "mcp",
 		}})
-		return credential.NewSource(c, credential.Literal(set), reader(t), server.Client())
+		return credential.NewSource(c, credential.Literal(set), reader(t), machine(server.Client()))
 	}
 	good := source(canary)
 	for range 3 {
@@ -278,7 +279,7 @@ func TestNobodyWaitsForAnothersToken(t *testing.T) {
 	c, set := credential.Split(junctor.Connection{Transport: junctor.TransportHTTP, URL: "https://x", Auth: &junctor.Auth{
 		Type: junctor.AuthOAuthClient, Secret: canary, ClientID: "me", TokenURL: server.URL,
 	}})
-	source := credential.NewSource(c, credential.Literal(set), reader(t), server.Client())
+	source := credential.NewSource(c, credential.Literal(set), reader(t), machine(server.Client()))
 	ask := func(ctx context.Context) chan error {
 		done := make(chan error, 1)
 		go func() {
@@ -302,4 +303,9 @@ func TestNobodyWaitsForAnothersToken(t *testing.T) {
 	}
 	giveUp()
 	<-first
+}
+
+// machine gets tokens as an instance does.
+func machine(client *http.Client) credential.Asker {
+	return (&oauth.Client{HTTP: client, Now: time.Now}).Machine("https://example.com/mcp", func(*junctor.Trace) {})
 }

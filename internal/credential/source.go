@@ -34,12 +34,12 @@ type Source struct {
 // again: calls must not wait for a file or a program each time.
 const referenceFor = 10 * time.Second
 
-// NewSource makes a Source. literals opens what is sealed; client asks for
-// OAuth tokens, and is judged by egress.
-func NewSource(conn junctor.Connection, literals func(context.Context) (Set, error), reader Reader, client *http.Client) *Source {
+// NewSource makes a Source. literals opens what is sealed; ask gets the tokens of
+// OAuth clients, and may be nil where there are none.
+func NewSource(conn junctor.Connection, literals func(context.Context) (Set, error), reader Reader, ask Asker) *Source {
 	s := &Source{conn: conn, literals: literals, reader: reader, reading: make(chan struct{}, 1)}
 	if conn.Auth != nil && conn.Auth.Type == junctor.AuthOAuthClient {
-		s.tokens = &tokens{auth: *conn.Auth, client: client, getting: make(chan struct{}, 1)}
+		s.tokens = &tokens{auth: *conn.Auth, ask: ask, getting: make(chan struct{}, 1)}
 	}
 	return s
 }

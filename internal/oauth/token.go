@@ -100,7 +100,7 @@ func (r *run) refusal(s *junctor.TraceStep, q asked, a answer, p problem) (refus
 		return false, r.failed(s, junctor.CodeUnavailable, fmt.Sprintf("the authorization server failed with HTTP %d%s", a.status, p.said()), "try again later, or tell its operator")
 	case a.status == http.StatusTooManyRequests:
 		return false, r.failed(s, junctor.CodeUnavailable, "the authorization server takes no more requests for now", "try again later")
-	case p.Error == "invalid_client" || p.Error == "unauthorized_client" || p.Error == "" && a.status == http.StatusUnauthorized:
+	case p.Error == "invalid_client" || p.Error == "unauthorized_client" || p.Error == "" && (a.status == http.StatusUnauthorized || a.status == http.StatusForbidden):
 		return false, r.failed(s, junctor.CodeUnauthenticated, "it does not know the client "+q.client.ID+", or not by this proof"+p.said(), "check client_id and secret in the server's auth, or log in again to register anew")
 	case p.Error == "invalid_grant":
 		return true, r.failed(s, junctor.CodeUnauthenticated, ended(q.form.Get("grant_type"))+p.said(), "log in again")

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -24,7 +25,11 @@ func TestLazyServer(t *testing.T) {
 	node := program.FindNode(t)
 	addr := program.FreeAddr(t)
 	_, port, _ := strings.Cut(addr, ":")
-	cmd := exec.CommandContext(t.Context(), node.Bin(), node.Module("@modelcontextprotocol/server-lazy-auth/dist/index.js"))
+	server := node.Module("@modelcontextprotocol/server-lazy-auth/dist/index.js")
+	if _, err := os.Stat(server); err != nil {
+		program.Missing(t, "the npm package server-lazy-auth; tools/install.sh node fetches it")
+	}
+	cmd := exec.CommandContext(t.Context(), node.Bin(), server)
 	var heard bytes.Buffer
 	cmd.Env = program.Env("PORT="+port, "ACCESS_TOKEN_TTL_SECONDS=2", "REACTIVE_AUTH_ONLY=1", "JWT_SECRET=0123456789abcdef0123456789abcdef")
 	cmd.Stdout, cmd.Stderr = &heard, &heard
