@@ -140,6 +140,42 @@ func TestHostileServers(t *testing.T) {
 	r.run(t, "console.mjs", "hostile", r.link(t, "ada"))
 }
 
+// With many tools, and with calls that come fast, the pages stay smooth. A time
+// is printed; it fails only far beyond what is wanted, as others may be at work
+// on the machine.
+func TestManyToolsAndCalls(t *testing.T) {
+	r := start(t)
+	sdk := mcp.NewServer(&mcp.Implementation{Name: "many", Version: "1"}, nil)
+	for i := range 5000 {
+		mcp.AddTool(sdk, &mcp.Tool{Name: fmt.Sprintf("tool-%04d", i), Description: fmt.Sprintf("The tool with the number %d, which does nothing at all.", i)},
+			func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+				return &mcp.CallToolResult{}, nil, nil
+			})
+	}
+	s := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return sdk }, nil))
+	t.Cleanup(func() {
+		_ = s.Config.Close()
+		s.Close()
+	})
+	r.operate(t, "server", "add", "many", s.URL)
+	ctx, stop := context.WithCancel(t.Context())
+	caller, done := program.NewCaller(t, program.Modern, r.URL, program.AdminKey), make(chan int)
+	go func() {
+		tick, n := time.NewTicker(5*time.Millisecond), 0
+		defer tick.Stop()
+		for ctx.Err() == nil {
+			<-tick.C
+			if a, err := caller.Call(ctx, "demo__echo", `{"text":"again"}`); err == nil && a.OK {
+				n++
+			}
+		}
+		done <- n
+	}()
+	r.run(t, "console.mjs", "many", r.link(t, "ada"))
+	stop()
+	t.Logf("%d calls were made meanwhile", <-done)
+}
+
 // Pictures to look at: go test ./test/console -run Shots -shots FOLDER.
 func TestShots(t *testing.T) {
 	if *shots == "" {

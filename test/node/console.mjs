@@ -1,5 +1,5 @@
 // What people do with the console, step by step.
-// node console.mjs flows LINK COMMAND MCPJSON | viewer LINK | hostile LINK
+// node console.mjs flows LINK COMMAND MCPJSON | viewer LINK | hostile LINK | many LINK
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import assert from 'node:assert/strict';
@@ -214,6 +214,41 @@ const flows = {
       assert.equal(status, 403, `${method} ${path}`);
     }
     faults.length = 0; // the browser says that it was refused
+  },
+
+  async many() {
+    await page.addInitScript(() => {
+      window.__long = [];
+      new PerformanceObserver((list) => window.__long.push(...list.getEntries().map((e) => Math.round(e.duration)))).observe({ type: 'longtask', buffered: true });
+    });
+    await signIn(page, link);
+    const long = async (where) => {
+      const all = await page.evaluate(() => window.__long.splice(0));
+      const longest = Math.max(0, ...all);
+      step(`${where}: longest task ${longest} ms, ${all.filter((d) => d > 100).length} above 100 ms`);
+      assert.ok(longest < 1000, `${where}: ${longest} ms`);
+    };
+    await page.goto(`${origin}/tools`);
+    await page.getByText('many__tool-0000').waitFor();
+    await long('5,000 tools, opened');
+    for (let i = 0; i < 30; i++) {
+      await page.mouse.wheel(0, 4000);
+      await page.waitForTimeout(30);
+    }
+    await long('5,000 tools, scrolled');
+    await page.getByLabel('Search tools').pressSequentially('number 4999');
+    await page.getByText('many__tool-4999').waitFor();
+    await long('5,000 tools, searched');
+    assert.ok((await page.locator('main li').count()) < 100, 'all rows are drawn');
+    await page.goto(`${origin}/calls`);
+    await page.getByText('live', { exact: true }).waitFor();
+    await long('calls, opened');
+    await page.waitForTimeout(5000);
+    await long('calls, followed for 5 s');
+    await page.getByRole('button', { name: 'Pause' }).click();
+    const held = await page.locator('main li').first().innerText();
+    await page.waitForTimeout(800);
+    assert.equal(await page.locator('main li').first().innerText(), held, 'a paused tail goes on');
   },
 
   async hostile() {

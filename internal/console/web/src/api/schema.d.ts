@@ -669,6 +669,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/servers/{id}/login": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Say how the login at a server stands
+         * @description Needs the scope `tools:call`.
+         */
+        get: operations["get-server-login"];
+        put?: never;
+        /**
+         * Begin to log in to a server
+         * @description Needs the scope `tools:call`.
+         */
+        post: operations["start-server-login"];
+        /**
+         * Log out of a server: its tokens are revoked and forgotten
+         * @description Needs the scope `tools:call`.
+         */
+        delete: operations["delete-server-login"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/servers/{id}/login/finish": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Finish a login with the address that the browser was sent to
+         * @description Needs the scope `tools:call`.
+         */
+        post: operations["finish-server-login"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/servers/{id}/offer": {
         parameters: {
             query?: never;
@@ -703,6 +751,26 @@ export interface paths {
          * @description Needs the scope `servers:write`.
          */
         post: operations["test-server"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/servers/{id}/traces": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show what the last logins and renewals at a server came to, step by step
+         * @description Needs the scope `tools:call`.
+         */
+        get: operations["list-server-traces"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1150,23 +1218,26 @@ export interface components {
         Auth: {
             client_id?: string;
             header?: string;
+            issuer?: string;
             scope?: string;
             secret?: string;
             token_url?: string;
             /** @enum {string} */
-            type: "none" | "bearer" | "api-key" | "basic" | "oauth-client";
+            type: "none" | "bearer" | "api-key" | "basic" | "oauth-client" | "oauth";
             username?: string;
         };
         AuthBody: {
-            /** @description Of oauth-client. */
+            /** @description Of oauth-client; of oauth where a client was registered by hand. */
             client_id?: string;
             /**
              * Format: password
-             * @description Of oauth-client: the same as secret.
+             * @description Of oauth-client and oauth: the same as secret.
              */
             client_secret?: string;
             /** @description Of api-key; X-API-Key where it is absent. */
             header?: string;
+            /** @description Of oauth: the only authorization server to log in at. */
+            issuer?: string;
             /**
              * Format: password
              * @description Of api-key: the same as secret.
@@ -1177,7 +1248,7 @@ export interface components {
              * @description Of basic: the same as secret.
              */
             password?: string;
-            /** @description Of oauth-client. */
+            /** @description Of oauth-client; of oauth where others are wanted than the server names. */
             scope?: string;
             /**
              * Format: password
@@ -1192,7 +1263,7 @@ export interface components {
             /** @description Of oauth-client. */
             token_url?: string;
             /** @enum {string} */
-            type: "none" | "bearer" | "api-key" | "basic" | "oauth-client";
+            type: "none" | "bearer" | "api-key" | "basic" | "oauth-client" | "oauth";
             /** @description Of basic. */
             username?: string;
         };
@@ -1381,6 +1452,18 @@ export interface components {
             /** @description Settings that the file has changed and that take effect at the next start. */
             restart?: string[];
         };
+        FinishLoginBody: {
+            /**
+             * Format: password
+             * @description What the beginning of the login gave.
+             */
+            login: string;
+            /**
+             * Format: password
+             * @description The whole address that the browser was sent to.
+             */
+            url: string;
+        };
         Key: {
             agent?: string;
             /** Format: date-time */
@@ -1445,6 +1528,21 @@ export interface components {
             /** Format: date-time */
             revoked_at?: string;
             user: string;
+        };
+        LoginStart: {
+            /** @description Where the browser comes back to: absent for this instance, or a program on the person's own machine, http://127.0.0.1:PORT/path. */
+            redirect_uri?: string;
+            /** @description Of a server with credentials per-user: the server's own login, which its lists are read with. */
+            shared?: boolean;
+        };
+        LoginStarted: {
+            /** @description What the person opens. */
+            authorization_url: string;
+            /** Format: date-time */
+            expires_at: string;
+            /** @description Has to be brought back with the address that the browser was sent to. It is secret. */
+            login: string;
+            redirect_uri: string;
         };
         Me: {
             /** @description The agent that it is, by name. */
@@ -1705,6 +1803,11 @@ export interface components {
             /** @description Send it as cursor to get the next page; absent on the last. */
             next?: string;
         };
+        PageTrace: {
+            items: components["schemas"]["Trace"][];
+            /** @description Send it as cursor to get the next page; absent on the last. */
+            next?: string;
+        };
         PageUsage: {
             items: components["schemas"]["Usage"][];
             /** @description Send it as cursor to get the next page; absent on the last. */
@@ -1959,6 +2062,20 @@ export interface components {
             updated_at: string;
             url?: string;
         };
+        ServerLogin: {
+            client_id?: string;
+            /** Format: date-time */
+            expires_at?: string;
+            issuer?: string;
+            reason?: string;
+            renewable: boolean;
+            resource?: string;
+            scopes?: string[];
+            /** Format: date-time */
+            since?: string;
+            state: string;
+            user?: string;
+        };
         ServerPatchBody: {
             auth?: components["schemas"]["AuthBody"];
             /** @description With stdio: the program and its arguments; no shell reads them. From the operator, or from an admin under --allow-commands. */
@@ -2126,6 +2243,33 @@ export interface components {
             category?: string;
             /** @description Which agents it is offered to; absent or empty leaves that to the rules. */
             roles?: string[] | null;
+        };
+        Trace: {
+            /** Format: date-time */
+            at: string;
+            id: string;
+            ok: boolean;
+            remedy?: string;
+            server: string;
+            steps: components["schemas"]["TraceStep"][] | null;
+            user?: string;
+            verdict: string;
+            what: string;
+        };
+        TraceStep: {
+            answer?: string;
+            name: string;
+            ok: boolean;
+            remedy?: string;
+            request?: string;
+            sent?: {
+                [key: string]: string;
+            };
+            /** Format: int64 */
+            status?: number;
+            /** Format: double */
+            took_ms?: number;
+            verdict: string;
         };
         Usage: {
             agent?: string;
@@ -3721,6 +3865,146 @@ export interface operations {
             };
         };
     };
+    "get-server-login": {
+        parameters: {
+            query?: {
+                /** @description Of a server with credentials per-user: the server's own login. */
+                shared?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description The server's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerLogin"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "start-server-login": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The server's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LoginStart"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoginStarted"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "delete-server-login": {
+        parameters: {
+            query?: {
+                /** @description Of a server with credentials per-user: the server's own login. */
+                shared?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description The server's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "finish-server-login": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The server's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FinishLoginBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerLogin"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "get-server-offer": {
         parameters: {
             query?: never;
@@ -3772,6 +4056,38 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Probe"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-server-traces": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The server's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageTrace"];
                 };
             };
             /** @description Error */

@@ -128,12 +128,7 @@ export default function Calls() {
             )}
           </Empty>
         ) : (
-          <Virtual
-            count={list.length}
-            height={height}
-            label="Calls"
-            row={(i) => <Line key={list[i]?.id} c={list[i] as Call} first={i === 0} />}
-          />
+          <Virtual count={list.length} height={height} label="Calls" row={(i) => <Line key={i} c={list[i] as Call} first={i === 0} />} />
         )}
       </Panel>
       <p className="small soft">
