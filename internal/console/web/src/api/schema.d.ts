@@ -1216,6 +1216,7 @@ export interface components {
             unseen?: boolean;
         };
         Auth: {
+            client_auth?: string;
             client_id?: string;
             header?: string;
             issuer?: string;
@@ -1227,6 +1228,11 @@ export interface components {
             username?: string;
         };
         AuthBody: {
+            /**
+             * @description Of oauth and oauth-client: the secret is the client's private key, in PEM, and it proves itself by what it signs.
+             * @enum {string}
+             */
+            client_auth?: "private-key-jwt";
             /** @description Of oauth-client; of oauth where a client was registered by hand. */
             client_id?: string;
             /**
@@ -1236,7 +1242,7 @@ export interface components {
             client_secret?: string;
             /** @description Of api-key; X-API-Key where it is absent. */
             header?: string;
-            /** @description Of oauth: the only authorization server to log in at. */
+            /** @description Of oauth and oauth-client: the only authorization server to go to. */
             issuer?: string;
             /**
              * Format: password
