@@ -26,6 +26,7 @@ const (
 	TraceRefresh TraceKind = "refresh" // a new token for one that ends
 	TraceToken   TraceKind = "token"   // a token without a person: client credentials, an assertion
 	TraceLogout  TraceKind = "logout"  // giving the tokens back
+	TraceCall    TraceKind = "call"    // a call with a new token, which the server refused
 )
 
 // TraceStep is one step of a Trace.

@@ -73,8 +73,14 @@ func (v *visits) required(ctx context.Context, req *catalog.Request, user string
 	case user == "" && !v.mayLogIn(ctx, req.Principal):
 		return catalog.Result{}, junctor.Errorf(junctor.CodeUnauthenticated, "server %s wants a login, and nobody has logged in: who added it, or an admin, does so with junctor server login %s", v.row.ID, v.row.ID)
 	}
-	if g, err := v.of(user).Grant(ctx); err == nil && g != nil && g.Ended != "" {
-		what += " again (" + g.Ended + ")"
+	if g, err := v.of(user).Grant(ctx); err == nil && g != nil {
+		if t := v.client.Rejected(g, wants); t != nil {
+			v.s.traced(&v.row, user, t)
+			return catalog.Result{}, junctor.Errorf(junctor.CodeUpstream, "server %s: %s; %s", v.row.ID, t.Verdict, t.Remedy)
+		}
+		if g.Ended != "" {
+			what += " again (" + g.Ended + ")"
+		}
 	}
 	address := v.link(user, wants)
 	if !opens(req) {

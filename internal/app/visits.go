@@ -109,7 +109,9 @@ func challengeOf(err error) (oauth.Challenge, bool) {
 	if r == nil {
 		return oauth.Challenge{}, false
 	}
-	return oauth.ParseChallenge(r.Status, []string{r.Challenge}), true
+	c := oauth.ParseChallenge(r.Status, []string{r.Challenge})
+	c.Date = r.Date
+	return c, true
 }
 
 // do runs an operation with the login of its caller. Where there is none that

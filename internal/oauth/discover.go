@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
@@ -28,6 +29,7 @@ const (
 	stepExchange  = "an assertion for the identity token"
 	stepAssertion = "a token for the assertion"
 	stepRevoke    = "giving the token back"
+	stepUse       = "a call with the token"
 )
 
 // Challenge is what a server says when it refuses a request.
@@ -36,6 +38,7 @@ type Challenge struct {
 	Metadata string // where its metadata is; "" is not said
 	Error    string // invalid_token, insufficient_scope
 	Scopes   []string
+	Date     time.Time // by the server's clock; zero where it does not say
 }
 
 // ParseChallenge reads the WWW-Authenticate headers of an answer. What cannot be

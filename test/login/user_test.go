@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
+	"net/http"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
@@ -283,5 +285,25 @@ func (o *office) follow(address *url.URL, cookie, who string) {
 	r = o.Do(t, "GET", html.UnescapeString(found[1]), "", "Authorization:", "Cookie: "+flow+"; "+cookie, "Sec-Fetch-Site: same-origin")
 	if r.Status != 200 || !strings.Contains(r.Body, "You are logged in to") {
 		t.Fatalf("%d %s", r.Status, r.Body)
+	}
+}
+
+// TestClockOfTheServer has a server whose clock is wrong refuse new tokens: what
+// is said is not that somebody should log in.
+func TestClockOfTheServer(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, peers.Modern, junctor.CredentialsShared)
+	o.logIn("zoe", `{}`)
+	o.g.Break("/mcp", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Date", time.Now().Add(-3*time.Hour).UTC().Format(http.TimeFormat))
+		w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
+		w.WriteHeader(http.StatusUnauthorized)
+	})
+	const want = "its clock is 3h0m"
+	if r := o.Do(t, "POST", "/mcp/request", plainCall); !strings.Contains(r.Body, want) || strings.Contains(r.Body, "/connect/") {
+		t.Errorf("the call says: %s", r.Body)
+	}
+	if r := o.Do(t, "GET", "/api/v1/servers/notes/traces", ""); !strings.Contains(r.Body, want) {
+		t.Errorf("the traces say: %s", r.Body)
 	}
 }
