@@ -129,6 +129,7 @@ func TestEverySettingFromEverySource(t *testing.T) {
 		"log-format":      {text: "json"},
 		"otel-endpoint":   {text: "http://127.0.0.1:4318"},
 		"pprof":           {text: "true", yaml: "true"},
+		"console-dev":     {text: "http://127.0.0.1:5173"},
 
 		"oidc-issuer":        {text: "https://idp.example.com/realms/x"},
 		"oidc-client-id":     {text: "junctor"},

@@ -7,17 +7,15 @@ ALTER TABLE history_calls ADD COLUMN agent TEXT NOT NULL DEFAULT '';
 UPDATE history_calls SET user_id = subject WHERE issuer = 'user';
 UPDATE history_calls SET agent = subject WHERE issuer = 'agent';
 
--- SQLite cannot change a primary key.
+-- SQLite cannot change a primary key. The columns are in the order that they have
+-- on PostgreSQL, so that a backup of either is the same.
 CREATE TABLE history_usage_next (
     tenant_id TEXT NOT NULL,
     day       INTEGER NOT NULL,
     server    TEXT NOT NULL,
     name      TEXT NOT NULL,
-    door      TEXT NOT NULL,
     issuer    TEXT NOT NULL,
     subject   TEXT NOT NULL,
-    user_id   TEXT NOT NULL,
-    agent     TEXT NOT NULL,
     calls     INTEGER NOT NULL,
     errors    INTEGER NOT NULL,
     refused   INTEGER NOT NULL,
@@ -42,13 +40,17 @@ CREATE TABLE history_usage_next (
     d15       INTEGER NOT NULL,
     d16       INTEGER NOT NULL,
     d17       INTEGER NOT NULL,
+    door      TEXT NOT NULL,
+    user_id   TEXT NOT NULL,
+    agent     TEXT NOT NULL,
     PRIMARY KEY (tenant_id, day, server, name, door, issuer, subject, user_id, agent)
 ) STRICT;
 
 INSERT INTO history_usage_next SELECT
-    tenant_id, day, server, name, '', issuer, subject, CASE issuer WHEN 'user' THEN subject ELSE '' END, CASE issuer WHEN 'agent' THEN subject ELSE '' END,
+    tenant_id, day, server, name, issuer, subject,
     calls, errors, refused, duration, bytes_in, bytes_out,
-    d00, d01, d02, d03, d04, d05, d06, d07, d08, d09, d10, d11, d12, d13, d14, d15, d16, d17
+    d00, d01, d02, d03, d04, d05, d06, d07, d08, d09, d10, d11, d12, d13, d14, d15, d16, d17,
+    '', CASE issuer WHEN 'user' THEN subject ELSE '' END, CASE issuer WHEN 'agent' THEN subject ELSE '' END
 FROM history_usage;
 DROP TABLE history_usage;
 ALTER TABLE history_usage_next RENAME TO history_usage;
