@@ -6,9 +6,11 @@ package login
 import (
 	"bufio"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -56,17 +58,36 @@ func TestCommandLine(t *testing.T) {
 			logIn(t, in, g, "yan", paste, "server", "login", "notes", "--paste")
 			must(t, in, "tool", "call", "notes__whoami")(0, "yan")
 
-			// Nothing secret is in the log, nor in what is told.
+			// Nothing secret is in the log, in what is told, or on the disk.
 			shown, _, _ := in.Operate(t, "server", "trace", "notes", "--format", "json")
 			shown += in.Log()
 			calls, _, _ := in.Operate(t, "call", "ls", "--format", "json")
+			shown += calls + onDisk(t, in.DataDir)
 			for _, secret := range g.Secrets() {
-				if strings.Contains(shown+calls, secret) {
+				if strings.Contains(shown, secret) {
 					t.Errorf("a secret shows: %s", secret[:8])
 				}
 			}
 		})
 	}
+}
+
+// onDisk is everything that an instance has written.
+func onDisk(t *testing.T, dir string) string {
+	t.Helper()
+	var all strings.Builder
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		all.Write(data)
+		return err
+	})
+	if err != nil || all.Len() < 4096 {
+		t.Fatalf("%v: %d bytes in %s", err, all.Len(), dir)
+	}
+	return all.String()
 }
 
 // must runs a command of the operator, and looks at its end: with code -1 any
