@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"net/url"
 	"sync"
@@ -48,7 +49,8 @@ func (d directory) CreateUser(ctx context.Context, tenant junctor.TenantID, n id
 	return d.Identity.CreateUser(ctx, tenant, n)
 }
 
-// ChangeUser changes a user; of one who is switched off, what is open ends.
+// ChangeUser changes a user; of one who is switched off, what is open ends, and
+// so does what their agents have open.
 func (d directory) ChangeUser(ctx context.Context, tenant junctor.TenantID, id string, change func(*junctor.User) error) (junctor.User, error) {
 	u, err := d.Identity.ChangeUser(ctx, tenant, id, func(u *junctor.User) error {
 		was := u.Tier
@@ -58,12 +60,21 @@ func (d directory) ChangeUser(ctx context.Context, tenant junctor.TenantID, id s
 		return d.app.limits.knownTier(ctx, tenant, u.Tier)
 	})
 	if err == nil && u.Disabled {
-		err = d.app.gateway.EndOf(context.WithoutCancel(ctx), func(q *junctor.Principal) bool {
-			return q.Tenant == tenant && q.Issuer == junctor.IssuerUser && q.Subject == id
-		})
+		err = d.endUser(context.WithoutCancel(ctx), tenant, id)
 		d.app.servers.userChanged(tenant, id)
 	}
 	return u, err
+}
+
+func (d directory) endUser(ctx context.Context, tenant junctor.TenantID, id string) error {
+	list, err := d.app.store.For(tenant).Agents(ctx)
+	theirs := map[string]bool{}
+	for i := range list {
+		theirs[list[i].Name] = list[i].Owner == junctor.UserOwner(id)
+	}
+	return errors.Join(err, d.app.gateway.EndOf(ctx, func(q *junctor.Principal) bool {
+		return q.Tenant == tenant && (q.Issuer == junctor.IssuerUser && q.Subject == id || q.Issuer == junctor.IssuerAgent && theirs[q.Subject])
+	}))
 }
 
 // RemoveUser deletes a user. First they open nothing any more; then what was

@@ -151,6 +151,41 @@ func TestRolesCutKeys(t *testing.T) {
 	}
 }
 
+// An agent acts for the user who made it: while they are switched off, so is it.
+func TestAgentsOfADisabledUser(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	u := b.user(t, "dev", junctor.UserDeveloper)
+	token := map[string]string{}
+	for name, owner := range map[string]string{"theirs": junctor.UserOwner(u.ID), "operators": b.Local().ID(), "nobodys": ""} {
+		b.agent(t, name, owner)
+		_, token[name] = b.keyOf(t, identity.NewKey{Agent: name, Scopes: scopes(junctor.ScopeToolsCall)})
+	}
+	revoked, gone := b.keyOf(t, identity.NewKey{Agent: "theirs", Scopes: scopes(junctor.ScopeToolsCall)})
+	if err := b.RevokeKey(t.Context(), u.Tenant, revoked.ID); err != nil {
+		t.Fatal(err)
+	}
+	_, asRevoked := b.Token(gone)
+	for _, disabled := range []bool{true, false} {
+		if _, err := b.ChangeUser(t.Context(), u.Tenant, u.ID, func(u *junctor.User) error { u.Disabled = disabled; return nil }); err != nil {
+			t.Fatal(err)
+		}
+		for name := range token {
+			p, err := b.Token(token[name])
+			switch {
+			case disabled && name == "theirs":
+				if err == nil || err.Error() != asRevoked.Error() {
+					t.Errorf("the agent of a disabled user: %+v, %v; a revoked key: %v", p, err, asRevoked)
+				}
+			case err != nil:
+				t.Errorf("disabled %v: %s: %v", disabled, name, err)
+			case (p.User == u.ID) != (name == "theirs"):
+				t.Errorf("%s acts for %q", name, p.User)
+			}
+		}
+	}
+}
+
 func TestDeletedOwners(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -103,12 +103,20 @@ func build(r rows, former *snapshot) *snapshot {
 
 // holder is who shows a key: the agent or user whose it is, whichever of their
 // keys it be, or the service that the key itself is. nil where its owner is
-// gone or disabled.
+// gone or disabled, or the user whom an agent acts for is.
 func (s *snapshot) holder(k *junctor.Key) *junctor.Principal {
 	switch {
 	case k.Agent != "":
 		a, ok := s.agentOf[ref{k.Tenant, k.Agent}]
 		if !ok || a.Disabled {
+			return nil
+		}
+		// It acts for the person who made it, as long as they may act.
+		var u *junctor.User
+		if id, ok := strings.CutPrefix(a.Owner, junctor.UserOwner("")); ok {
+			u = s.userOf[ref{k.Tenant, id}]
+		}
+		if u != nil && u.Disabled {
 			return nil
 		}
 		p := &junctor.Principal{Tenant: k.Tenant, Issuer: junctor.IssuerAgent, Subject: k.Agent, Name: k.Agent, Agent: k.Agent, Key: k.ID}
@@ -117,11 +125,8 @@ func (s *snapshot) holder(k *junctor.Key) *junctor.Principal {
 				p.Scopes = append(p.Scopes, scope)
 			}
 		}
-		// It acts for the person who made it, as long as they may act.
-		if id, ok := strings.CutPrefix(a.Owner, junctor.UserOwner("")); ok {
-			if u := s.userOf[ref{k.Tenant, id}]; u != nil && !u.Disabled {
-				p.User = id
-			}
+		if u != nil {
+			p.User = u.ID
 		}
 		return p
 	case k.User != "":

@@ -187,3 +187,29 @@ func TestOpenConnectionsFollow(t *testing.T) {
 	}
 	w.over(t)
 }
+
+// The agents of a user who is switched off are too: what they have open ends,
+// and their keys open nothing until the user is switched on again.
+func TestAgentsOfADisabledUserEnd(t *testing.T) {
+	t.Parallel()
+	i := start(t, nil)
+	id, key := member(t, i, "ann", "developer", "tools:read,tools:call,agents:write")
+	if r := i.Do(t, "POST", "/api/v1/agents", `{"name":"bot","tools":["demo/echo"]}`, as(key)); r.Status != http.StatusCreated {
+		t.Fatalf("%d %s", r.Status, r.Body)
+	}
+	bot := ask(t, i, "POST", "/keys", `{"name":"bots","agent":"bot","scopes":["tools:read","tools:call"]}`, 201).Key
+	w := stdio(t, i, bot, true)
+	if got, err := w.call(); err != nil || !strings.Contains(got, "hello") {
+		t.Fatalf("%v %s", err, got)
+	}
+	ask(t, i, "PATCH", "/users/"+id, `{"disabled":true}`, 200)
+	w.over(t)
+	list := `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+	if r := i.Do(t, "POST", "/mcp", list, as(bot)); r.Status != http.StatusUnauthorized {
+		t.Errorf("while the user is disabled: %d %s", r.Status, r.Body)
+	}
+	ask(t, i, "PATCH", "/users/"+id, `{"disabled":false}`, 200)
+	if r := i.Do(t, "POST", "/mcp", list, as(bot)); r.Status != http.StatusOK || !strings.Contains(r.Body, "demo__echo") {
+		t.Errorf("once enabled again: %d %s", r.Status, r.Body)
+	}
+}
