@@ -50,7 +50,10 @@ func reason(e *junctor.Error) string {
 	}
 	places := make([]string, len(e.Violations))
 	for i, v := range e.Violations {
-		places[i] = strconv.Quote(v.Pointer)
+		places[i] = "the top"
+		if v.Pointer != "" {
+			places[i] = strconv.Quote(v.Pointer)
+		}
 	}
 	return clip("the arguments do not fit the tool's input schema at "+strings.Join(places, ", "), maxReason)
 }
