@@ -30,13 +30,15 @@ func TestCloseLeavesTheConnectionsOfOthers(t *testing.T) {
 	stays := newServer(t, web.URL)
 	do(t, stays, toolCall("echo", `{}`))
 	before := dials.Load()
-	for range 5 {
+	const closed = 5
+	for range closed {
 		leaves := newServer(t, newPeer().modern(t), func(o *Options) { o.Client, o.Stream = stays.o.Client, stays.o.Stream })
 		do(t, leaves, toolCall("echo", `{}`))
 		leaves.Close()
 		do(t, stays, toolCall("echo", `{}`))
 	}
-	if n := dials.Load() - before; n != 0 {
-		t.Errorf("%d connections were made again", n)
+	// What listens for changes has a connection of its own, which may come late.
+	if n := dials.Load() - before; n > 1 {
+		t.Errorf("%d connections were made while %d servers were closed", n, closed)
 	}
 }

@@ -39,6 +39,7 @@ func TestNoSecretLeavesItsCall(t *testing.T) {
 			s.Instance = testkit.Start(t, testkit.Settings{
 				"log-level": "debug", "log-format": format, "max-body": "64KiB", "call-timeout": "300ms",
 			}, app.WithServer(vault(t, &s.apiKey, &s.vaultLog)))
+			tail := s.follow()
 			for name, call := range s.doors() {
 				s.rightly(name, call)
 				s.wrongly(name, call)
@@ -48,6 +49,7 @@ func TestNoSecretLeavesItsCall(t *testing.T) {
 			s.others()
 			s.stored()
 			s.search()
+			s.text("the tail of calls", tail())
 			s.Stop()
 			s.text("the log", s.Log.String())
 			s.text("the vault's log", s.vaultLog.String())
@@ -283,6 +285,36 @@ func (s *scene) stored() {
 	}
 }
 
+// follow reads the calls as they happen, and gives all that was said when it is
+// called.
+func (s *scene) follow() func() string {
+	s.t.Helper()
+	ctx, cancel := context.WithCancel(s.t.Context())
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/api/v1/calls/tail", http.NoBody)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+testkit.AdminKey)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		s.t.Fatalf("GET /api/v1/calls/tail: %v %v", resp, err)
+	}
+	said := make(chan string)
+	go func() {
+		defer resp.Body.Close()
+		text, _ := io.ReadAll(resp.Body) // until it is left
+		said <- string(text)
+	}()
+	return func() string {
+		cancel()
+		text := <-said
+		if !strings.Contains(text, "vault") {
+			s.t.Errorf("the tail of calls tells of no call: %.200s", text)
+		}
+		return text
+	}
+}
+
 // search looks at everything that an instance says about itself, and into its
 // files while it runs.
 func (s *scene) search() {
@@ -296,7 +328,7 @@ func (s *scene) search() {
 	}
 	paths := []string{"/metrics", "/readyz", "/healthz", "/", "/mcp/tools"}
 	for path, methods := range doc.Paths {
-		if methods["get"] != nil && !strings.Contains(path, "{") && path != "/me/credentials" { // that is for users: test/own
+		if methods["get"] != nil && !strings.Contains(path, "{") && path != "/me/credentials" && path != "/calls/tail" { // the first is for users: test/own; the other does not end: follow
 			paths = append(paths, path)
 		}
 	}

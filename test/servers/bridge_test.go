@@ -92,7 +92,7 @@ func TestBridgeContract(t *testing.T) {
 		"no credential":       {call(endpoint(""), ""), []string{"Authorization:"}, 401, ""},
 		"a wrong one":         {call(endpoint(""), ""), []string{"Authorization: Bearer nonsense"}, 401, ""},
 		"a wrong password":    {call(endpoint(""), ""), []string{"Authorization: Basic eDpub25zZW5zZQ=="}, 401, ""},
-		"no scope":            {call(endpoint(""), ""), []string{as(key(t, i, "tools:call"))}, 403, "lacks the scope bridge:call"},
+		"no scope":            {call(endpoint(""), ""), []string{as(key(t, i, "tools:call"))}, 403, "this key or token lacks the scope bridge:call"},
 		"a forbidden address": {call(`{"url":"http://10.0.0.1/"}`, ""), nil, 403, ""},
 		"nobody there":        {call(`{"url":"http://127.0.0.1:1/"}`, ""), nil, 500, ""},
 	} {
