@@ -129,7 +129,7 @@ func TestADeletedAgentIsGoneEverywhere(t *testing.T) {
 		stream := s.Open(ctx, t, "POST", "/mcp", listen, append(modernHeader("subscriptions/listen", ""), auth)...)
 		defer func() { _ = stream.Body.Close() }()
 
-		// Switched off, it opens no door; switched on, it does again.
+		// Switched off, it opens no door, and what was open ends; switched on, it does again.
 		s.api("PATCH", "/agents/x", `{"disabled":true}`, 200, nil)
 		s.expect(401, "GET", "/mcp/tools", "", auth)
 		s.expect(404, "GET", "/mcp/a/x/tools", "") // nor for an admin
@@ -137,7 +137,7 @@ func TestADeletedAgentIsGoneEverywhere(t *testing.T) {
 			t.Errorf("an agent that is off calls through an open pipe: %s", told)
 		}
 		s.api("PATCH", "/agents/x", `{"disabled":false}`, 200, nil)
-		if ok, told := doors["stdio"].call("alpha", "one", `{}`); !ok {
+		if ok, told := doors["/mcp"].call("alpha", "one", `{}`); !ok {
 			t.Errorf("switched on again: %s", told)
 		}
 
