@@ -1,6 +1,9 @@
 package junctor
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Principal is who is asking, as the verified credential says. It is made by
 // identity, shared between requests and never changed. Sessions, states and
@@ -17,6 +20,8 @@ type Principal struct {
 	User  string // the person that it is or acts for, by id; "" for services
 	Key   string // the key that was shown, by id; "" where none was
 	Login string // the session of a browser, by id; "" where it is none
+
+	Expires time.Time // when the key that was shown does; zero where it does not, or none was
 
 	Could []Scope // what it could do beside Scopes with another token of its identity provider
 }

@@ -54,12 +54,27 @@ func (s *openStreams) add(p *junctor.Principal, most int, end context.CancelFunc
 	}
 }
 
+// hold counts one more stream of a principal, which ends with the key that it was
+// opened with; release lets it go. nil where there are most already, 0 being no
+// bound.
+func (g *Gateway) hold(p *junctor.Principal, most int, end context.CancelFunc) (release func()) {
+	forget := g.streams.add(p, most, end)
+	if forget == nil || p.Expires.IsZero() {
+		return forget
+	}
+	expiry := time.AfterFunc(p.Expires.Sub(g.o.Now()), end)
+	return func() {
+		expiry.Stop()
+		forget()
+	}
+}
+
 // holdStream counts one more stream of a principal, and gives it a context that
-// EndOf ends, and what lets it go; or, where there are too many already, answers
-// 429 and gives nil.
+// EndOf ends, and the end of its key, and what lets it go; or, where there are too
+// many already, answers 429 and gives nil.
 func (g *Gateway) holdStream(ctx context.Context, w http.ResponseWriter, p *junctor.Principal, id []byte) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	release := g.streams.add(p, g.o.MaxStreams, cancel)
+	release := g.hold(p, g.o.MaxStreams, cancel)
 	if release == nil {
 		cancel()
 		g.refuse(w, http.StatusTooManyRequests, id, &wire.Error{Code: codeLimited, Message: "too many open streams with this key; close one first"})

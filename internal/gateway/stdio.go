@@ -25,7 +25,7 @@ func (g *Gateway) ServeStdio(ctx context.Context, who func() (*junctor.Principal
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer g.streams.add(p, 0, cancel)()
+	defer g.hold(p, 0, cancel)()
 	stop := context.AfterFunc(g.ctx, cancel) //nolint:contextcheck // the door ends with either
 	defer stop()
 	c := g.newPipe(ctx, p, junctor.DoorStdio, func(message []byte) error {

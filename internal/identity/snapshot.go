@@ -87,12 +87,15 @@ func build(r rows, former *snapshot) *snapshot {
 		if p == nil || !k.RevokedAt.IsZero() {
 			continue
 		}
+		p.Expires = k.ExpiresAt
 		s.byHash[k.Hash] = &entry{p, k.ExpiresAt, u}
 		if until := k.FormerUntil; !until.IsZero() {
 			if !k.ExpiresAt.IsZero() && k.ExpiresAt.Before(until) {
 				until = k.ExpiresAt
 			}
-			s.byHash[k.Former] = &entry{p, until, u}
+			before := *p
+			before.Expires = until
+			s.byHash[k.Former] = &entry{&before, until, u}
 		}
 	}
 	for n := range r.logins {

@@ -62,6 +62,56 @@ func (w *wire) over(t *testing.T) {
 	}
 }
 
+// open is a stream that an instance holds open.
+type open struct {
+	over func() error // waits for the end
+}
+
+func reading(t *testing.T, i *testkit.Instance, method, path, body, key string, header ...string) open {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	resp := i.Open(ctx, t, method, path, body, append(header, as(key))...)
+	t.Cleanup(func() { _ = resp.Body.Close() })
+	if resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s %s: %d", method, path, resp.StatusCode)
+	}
+	return open{func() error {
+		done := make(chan error, 1)
+		go func() { _, err := io.Copy(io.Discard, resp.Body); done <- err }()
+		select {
+		case <-done: // the end, or a cut
+			return nil
+		case <-time.After(20 * time.Second):
+			return errors.New("it is still open")
+		}
+	}}
+}
+
+// doors opens one on every door.
+func doors(t *testing.T, i *testkit.Instance, key string) map[string]open {
+	t.Helper()
+	hello := i.Do(t, "POST", "/mcp", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`, as(key))
+	session := "Mcp-Session-Id: " + hello.Header.Get("Mcp-Session-Id")
+	out := map[string]open{
+		"/sse":   reading(t, i, "GET", "/sse", "", key),
+		"legacy": reading(t, i, "GET", "/mcp", "", key, session, "Accept: text/event-stream"),
+		"modern": reading(t, i, "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},`+meta+`}}`, key,
+			"MCP-Protocol-Version: 2026-07-28", "Mcp-Method: subscriptions/listen"),
+	}
+	for name, relayed := range map[string]bool{"stdio": false, "stdio, through the socket": true} {
+		w := stdio(t, i, key, relayed)
+		if got, err := w.call(); err != nil || !strings.Contains(got, "hello") {
+			t.Fatalf("%s: %v %s", name, err, got)
+		}
+		out[name] = open{func() error {
+			w.over(t)
+			return nil
+		}}
+	}
+	return out
+}
+
 // Whatever was opened with a key ends with it, on every door; what another key
 // of the same user opened goes on.
 func TestRevokedKeyEndsWhatIsOpen(t *testing.T) {
@@ -69,50 +119,7 @@ func TestRevokedKeyEndsWhatIsOpen(t *testing.T) {
 	i := start(t, nil)
 	_, other := member(t, i, "ann", "developer", "tools:read,tools:call")
 	made := ask(t, i, "POST", "/keys", `{"name":"going","user":"ann","scopes":["tools:read","tools:call"]}`, 201)
-	type open struct {
-		over func() error // waits for the end
-	}
-	reading := func(method, path, body string, key string, header ...string) open {
-		ctx, cancel := context.WithCancel(t.Context())
-		t.Cleanup(cancel)
-		resp := i.Open(ctx, t, method, path, body, append(header, as(key))...)
-		t.Cleanup(func() { _ = resp.Body.Close() })
-		if resp.StatusCode != http.StatusOK {
-			t.Fatalf("%s %s: %d", method, path, resp.StatusCode)
-		}
-		return open{func() error {
-			done := make(chan error, 1)
-			go func() { _, err := io.Copy(io.Discard, resp.Body); done <- err }()
-			select {
-			case <-done: // the end, or a cut
-				return nil
-			case <-time.After(20 * time.Second):
-				return errors.New("it is still open")
-			}
-		}}
-	}
-	doors := func(key string) map[string]open {
-		hello := i.Do(t, "POST", "/mcp", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`, as(key))
-		session := "Mcp-Session-Id: " + hello.Header.Get("Mcp-Session-Id")
-		out := map[string]open{
-			"/sse":   reading("GET", "/sse", "", key),
-			"legacy": reading("GET", "/mcp", "", key, session, "Accept: text/event-stream"),
-			"modern": reading("POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},`+meta+`}}`, key,
-				"MCP-Protocol-Version: 2026-07-28", "Mcp-Method: subscriptions/listen"),
-		}
-		for name, relayed := range map[string]bool{"stdio": false, "stdio, through the socket": true} {
-			w := stdio(t, i, key, relayed)
-			if got, err := w.call(); err != nil || !strings.Contains(got, "hello") {
-				t.Fatalf("%s: %v %s", name, err, got)
-			}
-			out[name] = open{func() error {
-				w.over(t)
-				return nil
-			}}
-		}
-		return out
-	}
-	going := doors(made.Key)
+	going := doors(t, i, made.Key)
 	stays := stdio(t, i, other, true)
 	if _, err := stays.call(); err != nil {
 		t.Fatal(err)
@@ -125,6 +132,22 @@ func TestRevokedKeyEndsWhatIsOpen(t *testing.T) {
 	}
 	if got, err := stays.call(); err != nil || !strings.Contains(got, "hello") {
 		t.Errorf("another key of the same user: %v %s", err, got)
+	}
+}
+
+// What is open ends when the key that opened it expires, though nothing is sent.
+func TestExpiredKeyEndsWhatIsOpen(t *testing.T) {
+	t.Parallel()
+	i := start(t, nil)
+	until := time.Now().Add(5 * time.Second)
+	key := ask(t, i, "POST", "/keys", `{"name":"short","scopes":["tools:read","tools:call"],"expires_at":"`+until.UTC().Format(time.RFC3339Nano)+`"}`, 201).Key
+	for name, o := range doors(t, i, key) {
+		if err := o.over(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if early := time.Until(until); early > 100*time.Millisecond {
+			t.Errorf("%s: ended %s before its key", name, early)
+		}
 	}
 }
 
