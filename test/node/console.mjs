@@ -85,7 +85,7 @@ const flows = {
     await call.click();
     await page.getByText('success', { exact: true }).first().waitFor();
     await page.getByRole('tab', { name: 'Structured' }).click();
-    await page.getByText('42').first().waitFor();
+    await page.getByText('42').filter({ visible: true }).first().waitFor();
     await accessible('playground');
     await page.getByText('The same from elsewhere').click();
     assert.match(await page.locator('details pre').first().innerText(), /tools\/call/);
