@@ -131,7 +131,7 @@ func TestServerProblems(t *testing.T) {
 // drawServers makes servers as they are stored: no credential stands in them.
 func drawServers(t *rapid.T) []junctor.Server {
 	id := rapid.StringMatching(`[a-z][a-z0-9-]{0,12}`)
-	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"true", "null", "~", "0x1F", "1e3", "2020-01-01", "- a", "a: b", "#x", "'", `"`, " ", "\n", "\u2028", "yes"}))
+	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"true", "null", "~", "0x1F", "1e3", "2020-01-01", "- a", "a: b", "#x", "'", `"`, " ", "\n", "\u2028", "yes", "\t\n", "a\n\tb\n"}))
 	secret := rapid.SampledFrom([]string{junctor.Masked, "env:A", "env:MCP_A_B", "file:/run/x", "cmd:pass show x"})
 	seen := map[string]bool{junctor.AdhocServer: true}
 	var rows []junctor.Server
@@ -174,6 +174,19 @@ func drawServers(t *rapid.T) []junctor.Server {
 		rows = append(rows, s)
 	}
 	return rows
+}
+
+// What the library would write and not read is written otherwise.
+func TestATabOnALineOfItsOwn(t *testing.T) {
+	t.Parallel()
+	d, _ := config.FromRows([]junctor.Server{{ID: "a", Connection: junctor.Connection{Transport: junctor.TransportStdio, Command: []string{"x"}, Cwd: "\t\n"}}})
+	text, err := d.YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := config.Parse("f", text); err != nil {
+		t.Errorf("%v\n%s", err, text)
+	}
 }
 
 // What is written declares what was there, in both forms, and to the byte the

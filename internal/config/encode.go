@@ -109,10 +109,17 @@ func (d Declared) YAML() ([]byte, error) {
 			fmt.Fprintf(&b, "#   %s: %s\n", v.Name, strings.Join(v.Places, ", "))
 		}
 	}
+	head := b.Len()
 	enc := yaml.NewEncoder(&b)
 	enc.SetIndent(2)
 	if err := enc.Encode(d.file()); err != nil {
 		return nil, junctor.Errorf(junctor.CodeInternal, "the file cannot be written: %w", err)
+	}
+	// The library writes some texts, such as a tab on a line of its own, as it does
+	// not read them. JSON is YAML too.
+	if yaml.Unmarshal(b.Bytes(), &yaml.Node{}) != nil {
+		text, err := d.JSON()
+		return append(b.Bytes()[:head], text...), err
 	}
 	return b.Bytes(), nil
 }
