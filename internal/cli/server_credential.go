@@ -55,31 +55,25 @@ func (c *cli) credentialList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List the servers that want credentials of yours, and what you have entered", Example: "  junctor server credential ls", Args: cobra.NoArgs,
 		RunE: run(func(cmd *cobra.Command, _ []string) error {
-			var all list[admin.MyCredential]
-			if err := c.ask(cmd, http.MethodGet, "/me/credentials", nil, &all); err != nil {
-				return err
-			}
-			if c.json() {
-				return c.printJSON(all)
-			}
-			rows := make([][]string, len(all.Items))
-			for i, one := range all.Items {
-				state := "missing"
-				switch {
-				case one.Problem != "":
-					state = one.Problem
-				case one.Entered && !one.Wanted:
-					state = "entered, not wanted"
-				case one.Entered:
-					state = "entered"
-				}
-				rows[i] = []string{one.Server, state, kindOf(&one), moment(one.UpdatedAt)}
-			}
-			return c.table([]string{"SERVER", "STATE", "KIND", "UPDATED"}, rows)
+			return printList(c, cmd, "/me/credentials", []string{"SERVER", "STATE", "KIND", "UPDATED"}, func(one admin.MyCredential) []string {
+				return []string{one.Server, stateOf(&one), kindOf(&one), moment(one.UpdatedAt)}
+			})
 		}),
 	}
 	c.remote(cmd)
 	return cmd
+}
+
+func stateOf(one *admin.MyCredential) string {
+	switch {
+	case one.Problem != "":
+		return one.Problem
+	case one.Entered && !one.Wanted:
+		return "entered, not wanted"
+	case one.Entered:
+		return "entered"
+	}
+	return "missing"
 }
 
 // kindOf is how a credential is sent.

@@ -2,6 +2,7 @@ package guard_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strings"
@@ -45,6 +46,25 @@ func TestEveryKindRuns(t *testing.T) {
 	}
 }
 
+// TestDigests holds what the digests of a record cover: all of the arguments, and
+// the beginning of the result.
+func TestDigests(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{0, 100, junctor.DigestedResult - 2, junctor.DigestedResult, 3 * junctor.DigestedResult} {
+		r := newRig(t)
+		r.backend.answer = []byte(`"` + strings.Repeat("x", size) + `"`)
+		op := goodOps()["tool"]
+		if _, err := r.Do(t.Context(), op, nil); err != nil {
+			t.Fatal(err)
+		}
+		covered := r.backend.answer[:min(size+2, junctor.DigestedResult)]
+		start, end := r.calls[0], r.calls[1]
+		if start.ArgsDigest != sha256.Sum256(op.Arguments) || end.ResultDigest != sha256.Sum256(covered) || end.BytesOut != size+2 {
+			t.Errorf("%d bytes: %x and %x of %d", size, start.ArgsDigest, end.ResultDigest, end.BytesOut)
+		}
+	}
+}
+
 // refusals are all the ways not to be let through, and for which operations.
 func refusals() []refusal {
 	every := func(*guard.Op) bool { return true }
@@ -71,7 +91,7 @@ func refusals() []refusal {
 			op.Mirror = func(*catalog.ToolVersion) error { return junctor.Errorf(junctor.CodeInvalid, "headers differ") }
 		}, junctor.CodeInvalid, junctor.StatusInvalid, "headers differ"},
 		{"bad arguments", tools, func(_ *rig, op *guard.Op) { op.Arguments = []byte(`{"text":"SECRET"}`) }, junctor.CodeInvalid, junctor.StatusInvalid, "/text"},
-		{"no arguments", tools, func(_ *rig, op *guard.Op) { op.Arguments = nil }, junctor.CodeInvalid, junctor.StatusInvalid, "schema"},
+		{"no arguments", tools, func(_ *rig, op *guard.Op) { op.Arguments = nil }, junctor.CodeInvalid, junctor.StatusInvalid, "schema at the top"},
 	}
 }
 
