@@ -356,10 +356,11 @@ func readNode(path string) (string, error) {
 	return strings.TrimSpace(string(b)), nil
 }
 
-// newID makes an id that sorts by time: milliseconds, then chance.
+// newID makes an id that sorts by time: nanoseconds, so that what follows another
+// within a millisecond is listed after it too, then chance.
 func newID() string {
-	var b [18]byte
-	binary.BigEndian.PutUint64(b[:8], uint64(time.Now().UnixMilli()))
+	var b [16]byte
+	binary.BigEndian.PutUint64(b[:8], uint64(time.Now().UnixNano()))
 	_, _ = rand.Read(b[8:]) // never fails
-	return hex.EncodeToString(b[2:])
+	return hex.EncodeToString(b[:])
 }

@@ -158,7 +158,7 @@ func (w *world) tryCall(rt *turn, t *tenant, d door, c *credential, p *principal
 		rt.Fatalf("%s is refused because %q, and %d calls reached a server: %d %s\n%s", where, v.why, others, a.status, a.body, t)
 	}
 	w.told(rt, t, p, v, g, a, where)
-	w.recorded(rt, t, p, v, g, where)
+	w.recorded(rt, t, p, v, g, a, where)
 }
 
 var shownName = regexp.MustCompile(`(alpha|beta|gamma)__[a-z]+`)
@@ -181,7 +181,7 @@ func (w *world) told(rt *turn, t *tenant, p *principal, v verdict, g target, a a
 }
 
 // recorded holds that the newest record is that of the refusal, and says why.
-func (w *world) recorded(rt *turn, t *tenant, p *principal, v verdict, g target, where string) {
+func (w *world) recorded(rt *turn, t *tenant, p *principal, v verdict, g target, a answer, where string) {
 	var page struct{ Items []junctor.Call }
 	w.do(rt, t, http.StatusOK, "GET", "/calls?limit=1", "", &page)
 	if len(page.Items) != 1 {
@@ -204,7 +204,7 @@ func (w *world) recorded(rt *turn, t *tenant, p *principal, v verdict, g target,
 		good = good && c.Subject == p.user.id
 	}
 	if !good {
-		rt.Fatalf("%s is refused because %q, and the record is %+v\n%s", where, v.why, c, t)
+		rt.Fatalf("%s is refused because %q, was answered %d %s, and the record is %+v\n%s", where, v.why, a.status, a.body, c, t)
 	}
 }
 

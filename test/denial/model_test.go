@@ -105,6 +105,9 @@ func (t *tenant) who(c *credential) *principal {
 		if a == nil || a.disabled {
 			return nil
 		}
+		if kind, owner := split(a.owner); kind == "user" && t.users[owner].disabled {
+			return nil // it acts for somebody who may not act
+		}
 		p.agent, p.scopes = name, c.scopes
 	default:
 		p.scopes = c.scopes
