@@ -155,14 +155,15 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err := a.openIdentity(ctx); err != nil {
 		return err
 	}
+	a.servers = newServers(a)
+	a.onClose(func(context.Context) { a.servers.close() })
 	if err := errors.Join(a.openSignIn(), a.openConsole()); err != nil {
 		return err
 	}
 	if err := a.openTokens(); err != nil {
 		return err
 	}
-	a.servers, a.file = newServers(a), newFile(a)
-	a.onClose(func(context.Context) { a.servers.close() })
+	a.file = newFile(a)
 	if err := a.openGateway(); err != nil {
 		return err
 	}

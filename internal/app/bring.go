@@ -46,9 +46,9 @@ func (s *servers) settle(ctx context.Context, row junctor.Server) {
 		defer stop()
 		var begun *reached
 		if !s.has(&row) {
-			if up, err := s.connect(ctx, &row, s.stored(row), nil, ""); err == nil {
+			if up, err := s.connect(ctx, &row, s.desk.Stored(row), nil, ""); err == nil {
 				if _, err := s.reach(ctx, up, up.Begin); err == nil {
-					begun, _ = s.rested(ctx, &row, s.stored(row), up)
+					begun, _ = s.rested(ctx, &row, s.desk.Stored(row), up)
 				} else {
 					up.Close()
 				}
@@ -123,7 +123,7 @@ func (s *servers) prepare(ctx context.Context, row *junctor.Server, up *reached)
 			offer = known
 		}
 	}
-	fresh, err := s.connect(ctx, row, s.stored(*row), offer, isolated)
+	fresh, err := s.connect(ctx, row, s.desk.Stored(*row), offer, isolated)
 	if err != nil {
 		return nil, err
 	}
@@ -226,10 +226,9 @@ func (s *servers) install(key serverKey, turn uint64, next *connected) (b *broug
 	} else {
 		b = &brought{id: key.id, keep: s.keeper(key.tenant, key.id), now: next, kept: next.kept}
 		if former != nil {
-			next.up.purse.after(former.up.purse)
+			next.up.with.After(former.up.with)
 		}
-		b.purse.Store(next.up.purse)
-		b.visits.Store(next.up.visits)
+		b.with.Store(next.up.with)
 		if former != nil {
 			s.app.catalog.Detach(key.tenant, key.id)
 		}
@@ -307,7 +306,7 @@ func (s *servers) dress(row *junctor.Server) {
 	if b != nil {
 		up := b.current().up
 		if st := up.State(); !st.Connected {
-			why = up.scrub(st.LastError)
+			why = up.with.Scrub(st.LastError)
 		}
 	}
 	if why != "" {
@@ -359,7 +358,7 @@ func (s *servers) TestServer(ctx context.Context, p *junctor.Principal, id strin
 		probe, _ := s.reach(ctx, c.up, c.up.Probe)
 		return probe, nil
 	}
-	up, err := s.connect(ctx, &row, s.stored(row), nil, "")
+	up, err := s.connect(ctx, &row, s.desk.Stored(row), nil, "")
 	if err != nil {
 		return junctor.Probe{}, err
 	}
@@ -374,14 +373,14 @@ func (s *servers) reach(ctx context.Context, up reached, examine func(context.Co
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
 	report, err := examine(ctx)
-	probe := junctor.Probe{Passed: []string{}, Failed: string(report.Failed), Reason: up.scrub(report.Reason), Hint: report.Hint, Status: statusOf(up, report.State)}
+	probe := junctor.Probe{Passed: []string{}, Failed: string(report.Failed), Reason: up.with.Scrub(report.Reason), Hint: report.Hint, Status: statusOf(up, report.State)}
 	for _, step := range report.Passed {
 		probe.Passed = append(probe.Passed, string(step))
 	}
 	var offer *catalog.Offer
 	if err == nil {
 		if offer, err = up.Offer(ctx); err != nil {
-			probe.Failed, probe.Reason = string(upstream.StepList), up.scrub(junctor.AsError(err).Message)
+			probe.Failed, probe.Reason = string(upstream.StepList), up.with.Scrub(junctor.AsError(err).Message)
 		}
 	}
 	if err != nil {

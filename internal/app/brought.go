@@ -13,6 +13,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/store"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
+	"github.com/junctor-mcp/junctor/internal/visit"
 )
 
 // brought is one bring-your-own server that is attached. It is a backend over
@@ -28,8 +29,7 @@ type brought struct {
 	notify func(catalog.Event)
 	kept   [sha256.Size]byte // of what was stored last
 
-	purse  atomic.Pointer[purse]  // of now; nil where callers have no credentials of their own
-	visits atomic.Pointer[visits] // of now; nil where nobody logs in
+	with atomic.Pointer[visit.Server] // what the calls on now are made with
 }
 
 // connected is an upstream and the calls on it.
@@ -118,9 +118,8 @@ func (b *brought) put(next *connected) *connected {
 	b.mu.Lock()
 	former, notify := b.now, b.notify
 	b.now = next
-	next.up.purse.after(former.up.purse)
-	b.purse.Store(next.up.purse)
-	b.visits.Store(next.up.visits)
+	next.up.with.After(former.up.with)
+	b.with.Store(next.up.with)
 	if former.up.Server != next.up.Server {
 		b.former = append(b.former, former)
 	}
@@ -209,17 +208,11 @@ func (b *brought) Do(ctx context.Context, req *catalog.Request, sink catalog.Sin
 }
 
 // Secrets implements junctor.Keeper.
-func (b *brought) Secrets() []string { return b.current().up.source.Secrets() }
+func (b *brought) Secrets() []string { return b.with.Load().Secrets() }
 
 // KeeperOf implements junctor.Keepers.
 func (b *brought) KeeperOf(p *junctor.Principal) junctor.Keeper {
-	if visits := b.visits.Load(); visits != nil {
-		return visits.keeperOf(p)
-	}
-	if purse := b.purse.Load(); purse != nil {
-		return purse.keeperOf(p)
-	}
-	return b
+	return b.with.Load().KeeperOf(p)
 }
 
 // keeper stores what a server offers, and which tools it offers otherwise than

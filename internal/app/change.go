@@ -13,12 +13,10 @@ import (
 	"github.com/junctor-mcp/junctor/internal/credential"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 	"github.com/junctor-mcp/junctor/internal/upstream"
+	"github.com/junctor-mcp/junctor/internal/visit"
 )
 
-const (
-	credentialPrefix = "conn-"          // of the secrets that hold a server's credentials
-	probeTime        = 90 * time.Second // starting a process may take a minute
-)
+const probeTime = 90 * time.Second // starting a process may take a minute
 
 // allowed says whether a principal may bring this connection. A command, and a
 // credential that is read from this machine, come from the operator, or from an
@@ -185,7 +183,7 @@ func (s *servers) probe(ctx context.Context, p *junctor.Principal, row *junctor.
 
 // rested gives a connection that was reached to whoever is to use it. A process
 // ends: the first call starts one.
-func (s *servers) rested(ctx context.Context, row *junctor.Server, literals func(context.Context) (credential.Set, error), up reached) (*reached, error) {
+func (s *servers) rested(ctx context.Context, row *junctor.Server, literals visit.Literals, up reached) (*reached, error) {
 	if row.Transport != junctor.TransportStdio {
 		return &up, nil
 	}
@@ -208,7 +206,7 @@ func (s *servers) seal(ctx context.Context, row *junctor.Server, set credential.
 	if err != nil {
 		return "", err
 	}
-	name := credentialPrefix + newID()
+	name := visit.SecretPrefix + newID()
 	return name, s.app.vault.Put(ctx, row.Tenant, row.ID, name, packed)
 }
 
@@ -229,7 +227,7 @@ func (s *servers) forget(ctx context.Context, tenant junctor.TenantID, id string
 		return err
 	}
 	for _, info := range list {
-		if info.Owner == id && strings.HasPrefix(info.Name, credentialPrefix) {
+		if info.Owner == id && strings.HasPrefix(info.Name, visit.SecretPrefix) {
 			if err := s.app.vault.Delete(ctx, tenant, id, info.Name); err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
 				return err
 			}
@@ -294,7 +292,7 @@ func (s *servers) ChangeServer(ctx context.Context, p *junctor.Principal, id str
 // kept is the credentials of a row that takes the place of another: those that
 // were entered, and those that it says to keep.
 func (s *servers) kept(ctx context.Context, row *junctor.Server, entered credential.Set, former *junctor.Server) (credential.Set, error) {
-	set, err := s.stored(*former)(ctx)
+	set, err := s.desk.Stored(*former)(ctx)
 	if err != nil {
 		s.app.log.Warn("the stored credentials of a server cannot be used; those that are not entered anew are lost", slog.String("server", row.ID), telemetry.Err(err))
 		set = credential.Set{}

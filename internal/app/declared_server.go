@@ -96,7 +96,7 @@ func (k *serverKind) secrets(ctx context.Context, former *junctor.Server, want a
 	if len(want.Credentials) == 0 {
 		return nil, nil
 	}
-	stored, err := k.s.stored(*former)(ctx)
+	stored, err := k.s.desk.Stored(*former)(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, junctor.AsError(ctx.Err())
@@ -273,7 +273,7 @@ func (k *serverKind) place(ctx context.Context, row junctor.Server, set credenti
 }
 
 func (k *serverKind) sameSecrets(ctx context.Context, former *junctor.Server, set credential.Set) bool {
-	stored, err := k.s.stored(*former)(ctx)
+	stored, err := k.s.desk.Stored(*former)(ctx)
 	return err == nil && maps.EqualFunc(stored, set, func(a, b seal.Secret) bool { return a.Equal(b.Reveal()) })
 }
 

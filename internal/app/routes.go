@@ -6,6 +6,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
+	"github.com/junctor-mcp/junctor/internal/visit"
 )
 
 // mux is a http.ServeMux that knows what is registered on it.
@@ -49,7 +50,7 @@ func (a *App) mux() *mux {
 			mux.api = api
 		}
 		a.signIn.Routes(mux)
-		mux.HandleFunc("GET "+documentPath, a.document)
+		mux.HandleFunc("GET "+visit.DocumentPath, a.servers.desk.Document)
 		a.console.Routes(mux)
 	} else {
 		mux.HandleFunc("GET /{$}", a.welcome)

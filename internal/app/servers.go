@@ -17,6 +17,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/egress"
 	"github.com/junctor-mcp/junctor/internal/guard"
+	"github.com/junctor-mcp/junctor/internal/visit"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -26,7 +27,7 @@ type servers struct {
 	builtin map[string]*builtin.Server
 	public  clients // for addresses that anybody may name
 	local   clients // for servers that the operator put on this machine
-	traces  traces
+	desk    *visit.Desk
 
 	mu       sync.Mutex // held over each change of what is attached
 	live     map[serverKey]*brought
@@ -48,7 +49,7 @@ type serverKey struct {
 func newServers(a *App) *servers {
 	ending, end := context.WithCancel(context.Background())
 	return &servers{
-		ending: ending, end: end, turns: map[serverKey]uint64{},
+		desk: a.newDesk(), ending: ending, end: end, turns: map[serverKey]uint64{},
 		app: a, builtin: map[string]*builtin.Server{}, public: a.newClients(), local: a.newClients(loopback()...),
 		live: map[serverKey]*brought{}, broken: map[serverKey]string{}, retiring: map[*connected]struct{}{},
 	}
@@ -258,7 +259,7 @@ func (s *servers) Calls(_ context.Context, p *junctor.Principal, f admin.CallFil
 func (a *App) admin() (*admin.Handler, error) {
 	people := directory{a.identity, a}
 	return admin.New(admin.Options{
-		Authenticate: a.authenticatePerson, Keys: people, Users: people, Logins: people, Tenants: people, Servers: a.servers, Credentials: a.servers, ServerLogins: a.servers, Tools: a.servers, Tags: agents{a}, Agents: agents{a}, Runner: a.servers, Calls: a.servers, Secrets: entrusted{a.vault, a.servers}, History: a.history,
+		Authenticate: a.authenticatePerson, Keys: people, Users: people, Logins: people, Tenants: people, Servers: a.servers, Credentials: counter{a.servers.desk}, ServerLogins: counter{a.servers.desk}, Tools: a.servers, Tags: agents{a}, Agents: agents{a}, Runner: a.servers, Calls: a.servers, Secrets: entrusted{a.vault, a.servers}, History: a.history,
 		Limits: a.limits, Applier: applier{a.servers, a.file}, Settings: a.settings, Version: a.version, Log: a.log,
 	})
 }

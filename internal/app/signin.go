@@ -12,6 +12,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/gateway"
 	"github.com/junctor-mcp/junctor/internal/identity"
 	"github.com/junctor-mcp/junctor/internal/signin"
+	"github.com/junctor-mcp/junctor/internal/visit"
 )
 
 // openSignIn joins the pages that people sign in with.
@@ -21,7 +22,7 @@ func (a *App) openSignIn() error {
 		return err
 	}
 	a.signIn, err = signin.New(signin.Options{
-		Identity: a.identity, URL: a.ConsoleURL, Sealer: sealer{a.ring}, Provider: provider, Connector: connector{a}, Log: a.log,
+		Identity: a.identity, URL: a.ConsoleURL, Sealer: sealer{a.ring}, Provider: provider, Connector: visit.Pages{Desk: a.servers.desk}, Log: a.log,
 		Address: gateway.Proxies(a.cfg.TrustedProxy).Client,
 		UseState: func(ctx context.Context, id string, expires time.Time) (bool, error) {
 			return a.store.For(junctor.DefaultTenant).UseState(ctx, id, expires)

@@ -16,6 +16,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/gateway"
 	"github.com/junctor-mcp/junctor/internal/seal"
 	"github.com/junctor-mcp/junctor/internal/upstream"
+	"github.com/junctor-mcp/junctor/internal/visit"
 )
 
 // maxMessage is how large an answer of a server may be.
@@ -82,55 +83,17 @@ func (a *App) reader() credential.Reader {
 	return credential.Reader{Lookup: os.LookupEnv, DataDir: a.cfg.DataDir}
 }
 
-// stored opens the literals of a row's credentials.
-func (s *servers) stored(row junctor.Server) func(context.Context) (credential.Set, error) {
-	return func(ctx context.Context) (credential.Set, error) {
-		if row.Credential == "" {
-			return credential.Set{}, nil
-		}
-		packed, ok, err := s.app.vault.Get(ctx, row.Tenant, row.ID, row.Credential)
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			return nil, junctor.Errorf(junctor.CodeUnavailable, "the credentials of the server %s are not stored any more: enter them again", row.ID)
-		}
-		return credential.Unpack(packed, row.Connection)
-	}
-}
-
-// sourceOf gives the credentials of a row as it is stored.
-func (s *servers) sourceOf(row *junctor.Server) *credential.Source {
-	return credential.NewSource(row.Connection, s.stored(*row), s.reader(), s.asker(row, "", s.clientsFor(row).plain))
-}
-
 // reached is an upstream, and what its command says when it has one.
 type reached struct {
 	*upstream.Server
 	command *upstream.Command // nil for a URL
-	source  *credential.Source
-	purse   *purse  // of a server whose users have credentials of their own; else nil
-	visits  *visits // of a server that people log in to; else nil
+	with    *visit.Server
 }
 
 // Close ends the upstream, and the connections of its users.
 func (r reached) Close() {
 	r.Server.Close()
-	if r.purse != nil {
-		r.purse.close()
-	}
-}
-
-// scrub takes all credentials of the server away from a text.
-func (r reached) scrub(text string) string {
-	text = r.source.Scrub(text)
-	if r.purse != nil {
-		text = r.purse.scrub(text)
-	}
-	if r.visits != nil {
-		text = r.visits.scrub(text)
-	}
-	return text
+	r.with.Close()
 }
 
 // said is the last lines that the command complained.
@@ -138,7 +101,7 @@ func (r reached) said() []string {
 	if r.command == nil {
 		return nil
 	}
-	lines := strings.Split(strings.TrimRight(r.scrub(r.command.Said()), "\n"), "\n")
+	lines := strings.Split(strings.TrimRight(r.with.Scrub(r.command.Said()), "\n"), "\n")
 	if len(lines) == 1 && lines[0] == "" {
 		return nil
 	}
@@ -150,34 +113,24 @@ const saidLines = 50
 
 // connect makes the upstream of a row. literals gives its credentials; known is
 // what it offered when it was last seen, nil where it has to answer first.
-func (s *servers) connect(ctx context.Context, row *junctor.Server, literals func(context.Context) (credential.Set, error), known *catalog.Offer, isolated string) (reached, error) {
+func (s *servers) connect(ctx context.Context, row *junctor.Server, literals visit.Literals, known *catalog.Offer, isolated string) (reached, error) {
 	http := s.clientsFor(row)
-	source := credential.NewSource(row.Connection, literals, s.reader(), s.asker(row, "", http.plain))
-	up := reached{source: source}
-	if row.PerUser() {
-		up.purse = newPurse(s, row)
-	}
-	if row.LogsIn() {
-		up.visits = s.newVisits(row, source)
-	}
+	up := reached{with: s.desk.Server(row, literals)}
 	o := upstream.Options{
 		ID: row.ID, Transport: upstream.Transport(row.Transport), Client: http.plain, Stream: http.stream,
 		Known: known, Isolation: row.Isolation, MaxSessions: row.MaxSessions, Isolated: isolated,
 		OnIsolated: func(string) { s.isolated(serverKey{row.Tenant, row.ID}) }, //nolint:contextcheck // it happens later
-		Scrub:      up.scrub,
+		Scrub:      up.with.Scrub,
 		Version:    s.app.version, Logger: s.app.log, MaxBytes: maxMessage,
 	}
 	if row.Transport == junctor.TransportStdio {
-		o.Command = &upstream.Command{Path: row.Command[0], Args: row.Command[1:], MoreEnv: source.Env, Dir: row.Cwd}
+		o.Command = &upstream.Command{Path: row.Command[0], Args: row.Command[1:], MoreEnv: up.with.Env, Dir: row.Cwd}
 	} else {
 		var err error
-		if o.URL, err = source.URL(ctx); err != nil {
+		if o.URL, err = up.with.URL(ctx); err != nil {
 			return reached{}, err
 		}
-		o.Header, o.Refused, o.OnDemand = up.header, up.refused, up.visits != nil
-		if up.purse != nil {
-			o.Own = up.purse.own
-		}
+		o.Header, o.Refused, o.Own, o.OnDemand = up.with.Header, up.with.Refused, up.with.Own(), up.with.LogsIn()
 	}
 	var err error
 	up.command = o.Command
@@ -185,44 +138,14 @@ func (s *servers) connect(ctx context.Context, row *junctor.Server, literals fun
 	return up, err
 }
 
-// header gives the credentials of a call; of what nobody calls for, and where
-// everybody has the same, the server's own.
-func (r reached) header(ctx context.Context, p *junctor.Principal) (http.Header, error) {
-	if r.visits != nil {
-		return r.visits.header(ctx, p)
-	}
-	if r.purse == nil || p == nil {
-		return r.source.Header(ctx)
-	}
-	return r.purse.header(ctx, p)
-}
-
-func (r reached) refused(user string) {
-	if user == "" {
-		r.source.Forget()
-		return
-	}
-	r.purse.refused(user)
-}
-
 // Do is the upstream's, with a login where the server wants one.
 func (r reached) Do(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
-	if r.visits != nil {
-		return r.visits.do(ctx, r.Server, req, sink)
-	}
-	return r.Server.Do(ctx, req, sink)
+	return r.with.Do(ctx, r.Server, req, sink)
 }
 
 // Offer is the upstream's, with the server's own login where there is one.
-func (r reached) Offer(ctx context.Context) (offer *catalog.Offer, err error) {
-	if r.visits == nil {
-		return r.Server.Offer(ctx)
-	}
-	_, err = r.visits.of("").Through(ctx, challengeOf, func() error {
-		offer, err = r.Server.Offer(ctx)
-		return err
-	})
-	return offer, err
+func (r reached) Offer(ctx context.Context) (*catalog.Offer, error) {
+	return r.with.Offer(ctx, r.Server)
 }
 
 // bridge makes the backend of an endpoint that is no registered server, for one
@@ -272,8 +195,8 @@ func (e entrusted) Keeps(ctx context.Context, p *junctor.Principal, owner string
 }
 
 func (e entrusted) Put(ctx context.Context, tenant junctor.TenantID, owner, name string, s seal.Secret) error {
-	if strings.HasPrefix(name, credentialPrefix) {
-		return junctor.Errorf(junctor.CodeDenied, "the secrets %s… belong to servers: change the server's auth, headers or env instead", credentialPrefix)
+	if strings.HasPrefix(name, visit.SecretPrefix) {
+		return junctor.Errorf(junctor.CodeDenied, "the secrets %s… belong to servers: change the server's auth, headers or env instead", visit.SecretPrefix)
 	}
 	if err := notUsers(owner); err != nil {
 		return err

@@ -2,8 +2,8 @@
 // specification has it: it finds a server's authorization server, becomes a
 // client there, sends a person to it and comes back with tokens, keeps those
 // fresh and gives them back. It stands beside credential, which puts the tokens
-// on requests, and upstream, which hears when a server wants one; app gives it
-// the egress client and keeps, sealed, what has to be kept.
+// on requests, and below visit, which knows whose login a call is made with,
+// gives it the egress client and keeps, sealed, what has to be kept.
 //
 // Every request it makes is a step of a trace that says what was asked, what
 // came, and what to do about it. Nothing secret is in a trace or an error.

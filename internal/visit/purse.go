@@ -1,4 +1,4 @@
-package app
+package visit
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 // come to be used. There is no way from one user's to another's, nor to the
 // server's own.
 type purse struct {
-	s   *servers
+	d   *Desk
 	row junctor.Server
 
 	mu    sync.Mutex
@@ -26,11 +26,12 @@ type wallet struct {
 	changes uint64             // how often what is stored has changed
 	source  *credential.Source // nil where it has to be opened first
 	former  *credential.Source // the one before
-	clients *clients           // connections of their own; nil before the first
+	client  *http.Client       // with connections of their own; nil before the first call
+	stream  *http.Client
 }
 
-func newPurse(s *servers, row *junctor.Server) *purse {
-	return &purse{s: s, row: *row, users: map[string]*wallet{}}
+func newPurse(d *Desk, row *junctor.Server) *purse {
+	return &purse{d: d, row: *row, users: map[string]*wallet{}}
 }
 
 // of gives a user's wallet; mu is held.
@@ -92,7 +93,7 @@ func (b *purse) source(ctx context.Context, p *junctor.Principal) (*credential.S
 
 // open reads what is stored of a user.
 func (b *purse) open(ctx context.Context, p *junctor.Principal) (*credential.Source, error) {
-	packed, ok, err := b.s.app.vault.Get(ctx, b.row.Tenant, junctor.UserOwner(p.User), junctor.UserSecret(b.row.ID))
+	packed, ok, err := b.d.Vault.Get(ctx, b.row.Tenant, junctor.UserOwner(p.User), junctor.UserSecret(b.row.ID))
 	switch {
 	case err != nil:
 		return nil, err
@@ -104,11 +105,11 @@ func (b *purse) open(ctx context.Context, p *junctor.Principal) (*credential.Sou
 		return nil, junctor.Errorf(junctor.CodeUnauthenticated, "server %s: %s, %s", b.row.ID, junctor.AsError(err).Message, b.where())
 	}
 	// Where a token comes from was named by the user, who may not name this machine.
-	asks := b.s.public.plain
+	asks := b.d.Web.Public()
 	if conn.Auth != nil && sameOrigin(conn.Auth.TokenURL, b.row.URL) {
-		asks = b.s.clientsFor(&b.row).plain
+		asks = b.d.Web.For(&b.row)
 	}
-	return credential.NewSource(conn, credential.Literal(set), b.s.reader(), b.s.asker(&b.row, p.User, asks)), nil
+	return credential.NewSource(conn, credential.Literal(set), b.d.Reader, b.d.asker(&b.row, p.User, asks)), nil
 }
 
 func sameOrigin(a, b string) bool {
@@ -133,7 +134,7 @@ func (b *purse) missing(p *junctor.Principal) error {
 }
 
 func (b *purse) where() string {
-	return "enter them with junctor server credential set " + b.row.ID + ", or PUT " + b.s.app.URL() + "/api/v1/servers/" + b.row.ID + "/credentials/me"
+	return "enter them with junctor server credential set " + b.row.ID + ", or PUT " + b.d.URL() + "/api/v1/servers/" + b.row.ID + "/credentials/me"
 }
 
 // own gives the HTTP clients of a user.
@@ -141,11 +142,10 @@ func (b *purse) own(user string) (client, stream *http.Client) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w := b.of(user)
-	if w.clients == nil {
-		made := b.s.newClientsFor(&b.row)
-		w.clients = &made
+	if w.client == nil {
+		w.client, w.stream = b.d.Web.Own(&b.row)
 	}
-	return w.clients.plain, w.clients.stream
+	return w.client, w.stream
 }
 
 // refused has a user's credentials read anew, tokens too.
@@ -166,8 +166,14 @@ func (b *purse) changed(user string) {
 	if w.source != nil {
 		w.source, w.former = nil, w.source
 	}
-	if w.clients != nil {
-		w.clients.close()
+	w.disconnect()
+}
+
+// disconnect closes the connections that nobody uses.
+func (w *wallet) disconnect() {
+	if w.client != nil {
+		w.client.CloseIdleConnections()
+		w.stream.CloseIdleConnections()
 	}
 }
 
@@ -193,9 +199,7 @@ func (b *purse) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, w := range b.users {
-		if w.clients != nil {
-			w.clients.close()
-		}
+		w.disconnect()
 	}
 }
 

@@ -1,4 +1,4 @@
-package app
+package visit
 
 import (
 	"context"
@@ -54,41 +54,41 @@ func (t *ticket) challenge() oauth.Challenge {
 }
 
 // link is where a person logs in to the server.
-func (v *visits) link(user string, wants oauth.Challenge) string {
-	t := ticket{Tenant: v.row.Tenant, Server: v.row.ID, User: user, Metadata: wants.Metadata, Scopes: wants.Scopes, More: wants.More(), Until: time.Now().Add(ticketLife)}
+func (l *logins) link(user string, wants oauth.Challenge) string {
+	t := ticket{Tenant: l.row.Tenant, Server: l.row.ID, User: user, Metadata: wants.Metadata, Scopes: wants.Scopes, More: wants.More(), Until: time.Now().Add(ticketLife)}
 	text, _ := json.Marshal(t) //nolint:errchkjson // texts and a time
-	sealed := sealer{v.s.app.ring}.Seal(purposeTicket, text)
-	return v.s.app.ConsoleURL() + "/connect/" + v.row.ID + "?" + url.Values{"ticket": {sealed}}.Encode()
+	sealed := l.d.Sealer.Seal(purposeTicket, text)
+	return l.d.ConsoleURL() + "/connect/" + l.row.ID + "?" + url.Values{"ticket": {sealed}}.Encode()
 }
 
 // required is the answer to a call that the server wants a login for.
-func (v *visits) required(ctx context.Context, req *catalog.Request, user string, wants oauth.Challenge) (catalog.Result, error) {
-	v.mu.Lock()
-	v.wanted = oauth.Challenge{Status: http.StatusUnauthorized, Metadata: wants.Metadata, Scopes: wants.Scopes}
-	v.mu.Unlock()
+func (l *logins) required(ctx context.Context, req *catalog.Request, user string, wants oauth.Challenge) (catalog.Result, error) {
+	l.mu.Lock()
+	l.wanted = oauth.Challenge{Status: http.StatusUnauthorized, Metadata: wants.Metadata, Scopes: wants.Scopes}
+	l.mu.Unlock()
 	what := "wants you to log in"
 	switch {
 	case wants.More():
 		what = "wants a login with more rights"
-	case user == "" && !v.mayLogIn(ctx, req.Principal):
-		return catalog.Result{}, junctor.Errorf(junctor.CodeUnauthenticated, "server %s wants a login, and nobody has logged in: who added it, or an admin, does so with junctor server login %s", v.row.ID, v.row.ID)
+	case user == "" && !l.mayLogIn(ctx, req.Principal):
+		return catalog.Result{}, junctor.Errorf(junctor.CodeUnauthenticated, "server %s wants a login, and nobody has logged in: who added it, or an admin, does so with junctor server login %s", l.row.ID, l.row.ID)
 	}
-	if g, err := v.of(user).Grant(ctx); err == nil && g != nil {
-		if t := v.client.Rejected(g, wants); t != nil {
-			v.s.traced(&v.row, user, t)
-			return catalog.Result{}, junctor.Errorf(junctor.CodeUpstream, "server %s: %s; %s", v.row.ID, t.Verdict, t.Remedy)
+	if g, err := l.of(user).Grant(ctx); err == nil && g != nil {
+		if t := l.client.Rejected(g, wants); t != nil {
+			l.d.traced(&l.row, user, t)
+			return catalog.Result{}, junctor.Errorf(junctor.CodeUpstream, "server %s: %s; %s", l.row.ID, t.Verdict, t.Remedy)
 		}
 		if g.Ended != "" {
 			what += " again (" + g.Ended + ")"
 		}
 	}
-	address := v.link(user, wants)
+	address := l.link(user, wants)
 	if !opens(req) {
-		return catalog.Result{}, junctor.Errorf(junctor.CodeUnauthenticated, "server %s %s: open %s with a browser, or run junctor server login %s, and call again", v.row.ID, what, address, v.row.ID)
+		return catalog.Result{}, junctor.Errorf(junctor.CodeUnauthenticated, "server %s %s: open %s with a browser, or run junctor server login %s, and call again", l.row.ID, what, address, l.row.ID)
 	}
-	params := map[string]any{"mode": "url", "message": "The server " + v.row.ID + " " + what + ".", "url": address}
+	params := map[string]any{"mode": "url", "message": "The server " + l.row.ID + " " + what + ".", "url": address}
 	if !wire.IsModern(req.Caller.Protocol) {
-		params["elicitationId"] = newID()
+		params["elicitationId"] = l.d.NewID()
 	}
 	body, err := json.Marshal(map[string]any{
 		"inputRequests": map[string]any{loginKey: map[string]any{"method": wire.MethodElicitationCreate, "params": params}},
@@ -113,14 +113,14 @@ func opens(req *catalog.Request) bool {
 
 // returned waits until a person who said that they log in has done so, for a
 // while. A call that comes too early is asked again.
-func (v *visits) returned(ctx context.Context, req *catalog.Request, user string) error {
+func (l *logins) returned(ctx context.Context, req *catalog.Request, user string) error {
 	action, _ := wire.String(wire.Get(wire.Get(req.Input.Responses, loginKey), "action"))
 	switch action {
 	case "accept", "":
 	default:
-		return junctor.Errorf(junctor.CodeUnauthenticated, "server %s wants a login, and you did not want to log in; junctor server login %s does it later", v.row.ID, v.row.ID)
+		return junctor.Errorf(junctor.CodeUnauthenticated, "server %s wants a login, and you did not want to log in; junctor server login %s does it later", l.row.ID, l.row.ID)
 	}
-	login, keep := v.of(user), v.keep(user)
+	login, keep := l.of(user), l.keep(user)
 	since, err := strconv.ParseInt(strings.TrimPrefix(req.Input.State, stateLogin), 36, 64)
 	if err != nil {
 		return junctor.Errorf(junctor.CodeInvalid, "the state of the call cannot be read: call again")
@@ -147,18 +147,18 @@ func (v *visits) returned(ctx context.Context, req *catalog.Request, user string
 
 // nobody is the answer to a caller who is no user, of a server that wants each
 // user's login.
-func (v *visits) nobody(p *junctor.Principal) error {
+func (l *logins) nobody(p *junctor.Principal) error {
 	if p.Agent != "" {
-		return junctor.Errorf(junctor.CodeUnauthenticated, "server %s is called with the logins of users, and no user made the agent %s, or may act: have one make it", v.row.ID, p.Agent)
+		return junctor.Errorf(junctor.CodeUnauthenticated, "server %s is called with the logins of users, and no user made the agent %s, or may act: have one make it", l.row.ID, p.Agent)
 	}
-	return junctor.Errorf(junctor.CodeUnauthenticated, "server %s is called with the logins of users, and this key belongs to none: use one that junctor key create --user made", v.row.ID)
+	return junctor.Errorf(junctor.CodeUnauthenticated, "server %s is called with the logins of users, and this key belongs to none: use one that junctor key create --user made", l.row.ID)
 }
 
 // mayLogIn says whether a principal may log in for everybody.
-func (v *visits) mayLogIn(ctx context.Context, p *junctor.Principal) bool {
+func (l *logins) mayLogIn(ctx context.Context, p *junctor.Principal) bool {
 	if p == nil || p.Agent != "" || !p.Has(junctor.ScopeServersWrite) {
 		return false
 	}
-	_, err := v.s.own(ctx, p, v.row.ID)
+	_, err := l.d.Servers.Owned(ctx, p, l.row.ID)
 	return err == nil
 }

@@ -1,0 +1,181 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admin"
+	"github.com/junctor-mcp/junctor/internal/oauth"
+	"github.com/junctor-mcp/junctor/internal/signin"
+	"github.com/junctor-mcp/junctor/internal/store"
+	"github.com/junctor-mcp/junctor/internal/telemetry"
+	"github.com/junctor-mcp/junctor/internal/upstream"
+	"github.com/junctor-mcp/junctor/internal/visit"
+)
+
+// newDesk joins what people log in to servers with.
+func (a *App) newDesk() *visit.Desk {
+	o := visit.Options{
+		Servers: hosts{a}, Vault: a.vault, Sealer: sealer{a.ring}, States: states{a.store}, Users: users{a.store}, Journal: a.journal, Web: ways{a}, Reader: a.reader(), Refusal: challengeOf,
+		URL: a.URL, ConsoleURL: a.ConsoleURL, CallbackPath: signin.ConnectedPath, NewID: newID, Log: a.log,
+	}
+	if u := a.cfg.PublicURL; u != nil && u.Scheme == "https" {
+		o.DocumentURL = u.String() + visit.DocumentPath
+	}
+	return visit.New(o)
+}
+
+// challengeOf reads what a server said when it refused a request.
+func challengeOf(err error) (oauth.Challenge, bool) {
+	r := upstream.RefusalOf(err)
+	if r == nil {
+		return oauth.Challenge{}, false
+	}
+	c := oauth.ParseChallenge(r.Status, []string{r.Challenge})
+	c.Date = r.Date
+	return c, true
+}
+
+// users are those of the store.
+type users struct{ store *store.Store }
+
+func (u users) User(ctx context.Context, tenant junctor.TenantID, id string) (junctor.User, error) {
+	return u.store.For(tenant).User(ctx, id)
+}
+
+// ways are the HTTP clients of servers.
+type ways struct{ a *App }
+
+func (w ways) For(row *junctor.Server) *http.Client { return w.a.servers.clientsFor(row).plain }
+func (w ways) Public() *http.Client                 { return w.a.servers.public.plain }
+func (w ways) Own(row *junctor.Server) (client, stream *http.Client) {
+	c := w.a.servers.newClientsFor(row)
+	return c.plain, c.stream
+}
+
+// hosts are the servers as visit wants them.
+type hosts struct{ a *App }
+
+func (h hosts) Servers(ctx context.Context, p *junctor.Principal) ([]junctor.Server, error) {
+	return h.a.servers.Servers(ctx, p)
+}
+
+func (h hosts) Seen(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error) {
+	return h.a.servers.mine(ctx, p, id)
+}
+
+func (h hosts) Owned(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error) {
+	return h.a.servers.own(ctx, p, id)
+}
+
+func (h hosts) Attached(row *junctor.Server) *visit.Server {
+	b := h.a.servers.attached(serverKey{row.Tenant, row.ID})
+	if b == nil || !b.current().serves(row) {
+		return nil
+	}
+	return b.current().up.with
+}
+
+func (h hosts) Changed(row *junctor.Server, user string) {
+	h.a.servers.credentialChanged(serverKey{row.Tenant, row.ID}, user)
+}
+
+// Arrived reaches a server with its new login: what it offers is there when the
+// person comes back.
+func (h hosts) Arrived(ctx context.Context, row *junctor.Server) {
+	if row.State == junctor.StateInactive {
+		return
+	}
+	s := h.a.servers
+	up, err := s.connect(ctx, row, s.desk.Stored(*row), nil, "")
+	if err != nil {
+		return
+	}
+	if _, err := s.reach(ctx, up, up.Begin); err != nil {
+		up.Close()
+		s.app.log.Warn("a server could not be reached with its new login", slog.String("server", row.ID), telemetry.Err(err))
+		return
+	}
+	if err := s.bring(ctx, *row, &up); err != nil {
+		s.app.log.Warn("a server could not be attached with its new login", slog.String("server", row.ID), telemetry.Err(err))
+	}
+}
+
+// attached is the server that is attached under a key; nil where there is none.
+func (s *servers) attached(key serverKey) *brought {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.live[key]
+}
+
+// credentialChanged makes the next call of a user to a server be made with what
+// is stored now, and closes what was opened with what was before. Without a user
+// it is the server's own.
+func (s *servers) credentialChanged(key serverKey, user string) {
+	if b := s.attached(key); b != nil {
+		up := b.current().up
+		up.with.Changed(user)
+		up.EndUser(user)
+	}
+}
+
+// userChanged is credentialChanged for all servers of a tenant: the user may act
+// no more.
+func (s *servers) userChanged(tenant junctor.TenantID, user string) {
+	s.mu.Lock()
+	var keys []serverKey
+	for key := range s.live {
+		if key.tenant == tenant {
+			keys = append(keys, key)
+		}
+	}
+	s.mu.Unlock()
+	for _, key := range keys {
+		s.credentialChanged(key, user)
+	}
+}
+
+// counter is the desk as the admin API wants it.
+type counter struct{ *visit.Desk }
+
+func (c counter) MyCredentials(ctx context.Context, p *junctor.Principal) ([]admin.MyCredential, error) {
+	all, err := c.Credentials(ctx, p)
+	out := make([]admin.MyCredential, 0, len(all))
+	for _, one := range all {
+		out = append(out, admin.MyCredential(one))
+	}
+	return out, err
+}
+
+func (c counter) MyCredential(ctx context.Context, p *junctor.Principal, server string) (admin.MyCredential, error) {
+	one, err := c.Credential(ctx, p, server)
+	return admin.MyCredential(one), err
+}
+
+func (c counter) PutMyCredential(ctx context.Context, p *junctor.Principal, server string, auth *junctor.Auth, headers map[string]string) (admin.MyCredential, error) {
+	one, err := c.PutCredential(ctx, p, server, auth, headers)
+	return admin.MyCredential(one), err
+}
+
+func (c counter) RemoveMyCredential(ctx context.Context, p *junctor.Principal, server string) error {
+	return c.RemoveCredential(ctx, p, server)
+}
+
+func (c counter) StartLogin(ctx context.Context, p *junctor.Principal, server string, in admin.LoginStart) (admin.LoginStarted, error) {
+	b, err := c.Begin(ctx, p, server, in.RedirectURI, in.Shared)
+	return admin.LoginStarted(b), err
+}
+
+func (c counter) FinishLogin(ctx context.Context, p *junctor.Principal, server, login, url string) (junctor.ServerLogin, error) {
+	return c.Finish(ctx, p, server, login, url)
+}
+
+func (c counter) ServerLogin(ctx context.Context, p *junctor.Principal, server string, shared bool) (junctor.ServerLogin, error) {
+	return c.Login(ctx, p, server, shared)
+}
+
+func (c counter) EndLogin(ctx context.Context, p *junctor.Principal, server string, shared bool) error {
+	return c.Logout(ctx, p, server, shared)
+}
