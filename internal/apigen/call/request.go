@@ -1,0 +1,255 @@
+package call
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// Request is what a plan and its arguments come to.
+type Request struct {
+	Method string
+	URL    *url.URL
+	Header http.Header
+	Body   []byte // nil is none
+}
+
+// Build puts arguments, a JSON object, where the plan says. base is the API's
+// URL; bound gives the token of a scheme, for arguments that are bound to one.
+// No value leaves its place, whatever it holds; what cannot be sent is invalid,
+// with the argument's pointer.
+func (p *Plan) Build(base string, arguments []byte, bound func(scheme string) (string, bool)) (*Request, error) {
+	given := p.values(arguments, bound)
+	path, err := p.path(given)
+	if err != nil {
+		return nil, err
+	}
+	if p.Base != "" {
+		base = p.Base
+	}
+	u, err := join(base, path)
+	if err != nil {
+		return nil, err
+	}
+	r := &Request{Method: p.Method, URL: u, Header: http.Header{}}
+	if query := p.query(given); query != "" {
+		u.RawQuery = strings.Trim(u.RawQuery+"&"+query, "&")
+	}
+	if err := p.headers(given, r.Header); err != nil {
+		return nil, err
+	}
+	if p.Accept != "" {
+		r.Header.Set("Accept", p.Accept)
+	}
+	return r, p.body(given, r)
+}
+
+// values are the arguments by name, those that are bound to a token included.
+func (p *Plan) values(arguments []byte, bound func(string) (string, bool)) map[string][]byte {
+	given := map[string][]byte{}
+	for key, value := range wire.Members(arguments) {
+		given[wire.Unescape(key)] = value
+	}
+	for _, a := range p.Args {
+		if a.Scheme == "" || bound == nil {
+			continue
+		}
+		if token, ok := bound(a.Scheme); ok {
+			given[a.Name] = wire.AppendString(nil, token)
+		}
+	}
+	return given
+}
+
+// refused is the error for an argument that cannot be sent.
+func (a *Arg) refused(why string) error {
+	message := "the argument " + a.Name + " " + why
+	e := junctor.Errorf(junctor.CodeInvalid, "%s", message)
+	e.Violations = []junctor.Violation{{Pointer: "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(a.Name), Message: why}}
+	return e
+}
+
+func (p *Plan) path(given map[string][]byte) (string, error) {
+	var out strings.Builder
+	var filled []*Arg // of the segment that is written
+	begin := 0
+	end := func() error {
+		segment := out.String()[begin:]
+		if plain, err := url.PathUnescape(segment); len(filled) > 0 && (err != nil || plain == "" || plain == "." || plain == "..") {
+			return filled[0].refused("would lead to another path: it must be more than nothing or dots")
+		}
+		filled = nil
+		return nil
+	}
+	for rest := p.Path; rest != ""; {
+		if rest[0] == '/' {
+			if err := end(); err != nil {
+				return "", err
+			}
+			out.WriteByte('/')
+			begin, rest = out.Len(), rest[1:]
+			continue
+		}
+		name, after, isVariable := cutVariable(rest)
+		if !isVariable {
+			out.WriteByte(rest[0])
+			rest = rest[1:]
+			continue
+		}
+		value, a, err := p.segment(name, given)
+		if err != nil {
+			return "", err
+		}
+		out.WriteString(value)
+		filled, rest = append(filled, a), after
+	}
+	return out.String(), end()
+}
+
+// cutVariable takes {name} off the beginning of a template.
+func cutVariable(s string) (name, after string, ok bool) {
+	if s[0] != '{' {
+		return "", "", false
+	}
+	name, after, ok = strings.Cut(s[1:], "}")
+	return name, after, ok && !strings.Contains(name, "/")
+}
+
+// segment is the value of a variable of the path.
+func (p *Plan) segment(name string, given map[string][]byte) (string, *Arg, error) {
+	i := slices.IndexFunc(p.Args, func(a Arg) bool { return a.Place == Path && a.Key == name })
+	if i < 0 {
+		return "", nil, junctor.Errorf(junctor.CodeInternal, "the path %s has a variable %s that no argument fills", p.Path, name)
+	}
+	a := &p.Args[i]
+	escape := strict
+	if a.Reserved {
+		escape = reservedPath
+	}
+	value, ok := a.inPath(given[a.Name], escape)
+	if plain := text(given[a.Name]); !ok || plain == "" || plain == "." || plain == ".." {
+		return "", nil, a.refused("stands in the path, where it can be neither empty nor . nor ..")
+	}
+	return value, a, nil
+}
+
+func join(base, path string) (*url.URL, error) {
+	address, query, _ := strings.Cut(base, "?")
+	if path != "" {
+		address = strings.TrimRight(address, "/") + "/" + strings.TrimPrefix(path, "/")
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Fragment != "" || u.User != nil {
+		return nil, junctor.Errorf(junctor.CodeInvalid, "the API has no usable address: its base URL has to be like https://api.example.com/v1")
+	}
+	u.RawQuery = query
+	return u, nil
+}
+
+func (p *Plan) query(given map[string][]byte) string {
+	parts := []string{}
+	if p.Query != "" {
+		parts = append(parts, p.Query)
+	}
+	for i := range p.Args {
+		a := &p.Args[i]
+		value := given[a.Name]
+		switch a.Place {
+		case Query:
+			escape := strict
+			if a.Reserved {
+				escape = reservedQuery
+			}
+			if whole := exploded(a.pairs(value, escape), "&"); whole != "" {
+				parts = append(parts, whole)
+			}
+		case QueryString:
+			if whole := wholeQuery(a, value); whole != "" {
+				parts = append(parts, whole)
+			}
+		case Path, Header, Cookie, Field, Whole, Variable:
+		}
+	}
+	return strings.Join(parts, "&")
+}
+
+// wholeQuery is a query that one argument is all of.
+func wholeQuery(a *Arg, value []byte) string {
+	switch {
+	case kindOf(value) == absent:
+		return ""
+	case kindOf(value) == object && !isJSON(a.Media):
+		var all []pair
+		for key, member := range wire.Members(value) {
+			field := Arg{Key: wire.Unescape(key), Style: styleForm, Explode: true}
+			all = append(all, field.pairs(member, strict)...)
+		}
+		return exploded(all, "&")
+	}
+	return strict(content(a.Media, value))
+}
+
+func (p *Plan) headers(given map[string][]byte, h http.Header) error {
+	var cookies []pair
+	for i := range p.Args {
+		a := &p.Args[i]
+		value := given[a.Name]
+		switch a.Place {
+		case Header:
+			line, ok := a.inPath(value, verbatim)
+			switch {
+			case !ok || ours(a.Key):
+			case strings.ContainsFunc(line, unprintable):
+				return a.refused("is sent as a header, which holds no line breaks or control characters")
+			default:
+				h.Set(a.Key, line)
+			}
+		case Cookie:
+			escape := strict
+			if a.Style == styleCookie {
+				escape = verbatim
+			}
+			pairs := a.pairs(value, escape)
+			for _, c := range pairs {
+				if !cookieText(c.key) || !cookieText(c.value) {
+					return a.refused("is sent as a cookie, which holds no blanks, quotes, semicolons or backslashes")
+				}
+			}
+			cookies = append(cookies, pairs...)
+		case Path, Query, QueryString, Field, Whole, Variable:
+		}
+	}
+	if len(cookies) > 0 {
+		// Each is a cookie of its own: behind & a server would take it for a part
+		// of the one before.
+		h.Set("Cookie", exploded(cookies, "; "))
+	}
+	return nil
+}
+
+// ours says whether a header is not for arguments to set: OpenAPI ignores the
+// first three, the others belong to the connection.
+func ours(name string) bool {
+	switch http.CanonicalHeaderKey(name) {
+	case "Accept", "Content-Type", "Authorization",
+		"Host", "Content-Length", "Transfer-Encoding", "Connection", "Upgrade", "Te", "Trailer", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection":
+		return true
+	}
+	return !token(name)
+}
+
+func token(name string) bool {
+	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+		return r <= ' ' || r >= 0x7f || strings.ContainsRune("()<>@,;:\\\"/[]?={}", r)
+	})
+}
+
+func unprintable(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
+
+func cookieText(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`";\`, r) })
+}
