@@ -62,13 +62,15 @@ type Need struct {
 	Scopes []string `json:"scopes,omitempty"`
 }
 
-// GraphQL is the operation that is posted; arguments are its variables.
+// GraphQL is the operation that is posted: Head, Selection and Tail, one after
+// another. Arguments are its variables; one that is not given is left out.
 type GraphQL struct {
-	Query     string            `json:"query"`
-	Operation string            `json:"operation"`
-	Path      []string          `json:"path"`             // of the value below data
-	Select    string            `json:"select,omitempty"` // the type that _select chooses fields of; "" is no choice
-	Types     map[string]string `json:"types,omitempty"`  // of the variables
+	Head      string   `json:"head"`
+	Selection string   `json:"selection,omitempty"` // what the caller's _select stands instead of
+	Tail      string   `json:"tail,omitempty"`
+	Operation string   `json:"operation"`
+	Path      []string `json:"path,omitempty"`   // of the value below data; empty is all of it
+	Select    string   `json:"select,omitempty"` // the type that _select chooses fields of; "" is no choice
 }
 
 // Paging says how the next page is asked for.

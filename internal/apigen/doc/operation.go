@@ -33,6 +33,7 @@ const (
 	InHeader      Place = "header"
 	InCookie      Place = "cookie"
 	InQueryString Place = "querystring" // the whole query (3.2)
+	InVariable    Place = "variable"    // of a GraphQL operation
 )
 
 // Param is a parameter of an operation.
@@ -114,13 +115,15 @@ type Requirement struct {
 }
 
 // Field is a GraphQL operation: a root field, or a leaf below a namespace of
-// mutations, or a saved operation.
+// mutations, or a saved operation. What is sent is Head, Selection and Tail, one
+// after another; its variables are the operation's Params.
 type Field struct {
-	Query     string            // the text to send, with the selection that was made for it
-	Name      string            // of the operation in Query
-	Variables map[string]string // argument -> type, as Query declares them
-	Path      []string          // of the field's value below data
+	Head      string
+	Selection string // with its braces; "" where the value is a leaf or the operation is a saved one
+	Tail      string
+	Name      string   // of the operation in the text
+	Path      []string // of the value below data; empty where all of data is the answer
+	Returns   string   // the type that another Selection would choose from; "" is no choice
 	Mutation  bool
-	Returns   string // type, for a selection of the caller's own
-	Saved     bool
+	Saved     bool // somebody wrote it down: it needs no choosing
 }
