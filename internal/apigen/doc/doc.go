@@ -76,8 +76,8 @@ type Model struct {
 // Position is a place in a document. Line and Column begin at 1.
 type Position struct {
 	File   string `json:"file,omitempty"`
-	Line   int    `json:"line"`
-	Column int    `json:"column"`
+	Line   int32  `json:"line"`
+	Column int32  `json:"column"`
 }
 
 // Severity says how bad a problem is.
@@ -93,16 +93,25 @@ const (
 // Code names a kind of problem.
 type Code string
 
-// Codes of what makes an operation incomplete. Other problems have codes of
-// their own beside the reader that finds them.
+// Codes that several readers share. An operation that has one of the first four
+// for something it cannot be called without is incomplete.
 const (
 	UnresolvedRef       Code = "unresolved_ref"
+	ExternalRefBlocked  Code = "external_ref_blocked"
 	NoServer            Code = "no_server"
 	UnsupportedMedia    Code = "unsupported_media"
 	PathParamUndeclared Code = "path_param_undeclared"
-	ExternalRefBlocked  Code = "external_ref_blocked"
 	SchemaTruncated     Code = "schema_truncated"
 	DuplicatePath       Code = "duplicate_path"
+	Syntax              Code = "syntax"         // the text breaks the rules of its format
+	Repaired            Code = "repaired"       // the text was changed before it could be read
+	DuplicateKey        Code = "duplicate_key"  // a member stands there twice
+	WrongType           Code = "wrong_type"     // such as a string where a list belongs
+	Missing             Code = "missing"        // something that the format wants
+	UnknownValue        Code = "unknown_value"  // a word that the format does not have
+	DuplicateID         Code = "duplicate_id"   // two operations of one operationId
+	UnknownMethod       Code = "unknown_method" // no operation is made of it
+	TooLarge            Code = "too_large"
 )
 
 // Problem is something in a document that is wrong, missing or was guessed.

@@ -17,6 +17,7 @@ const (
 // changed once it was read: several operations share it.
 type Node struct {
 	Kind    Kind
+	plain   bool     // a schema that was translated to 2020-12
 	Text    string   // of a scalar: as it stands, unquoted
 	Items   []*Node  // of an array
 	Members []Member // of an object, in the document's order; a key may stand there twice
@@ -52,4 +53,58 @@ type Schemas interface {
 	// Resolve gives the schema that ref names, as used by from. The same ref
 	// gives the same Node each time, so that cycles can be seen.
 	Resolve(ref string, from *Node) (*Node, error)
+}
+
+// Str is the text of a scalar, "" of anything else. Numbers and booleans count:
+// documents often forget quotes.
+func (n *Node) Str() string {
+	if n == nil || n.Kind == Null {
+		return ""
+	}
+	return n.Text
+}
+
+// True says whether n is the boolean true, or a text that says so.
+func (n *Node) True() bool { return n != nil && n.Text == "true" }
+
+// place is where n stands; that of the whole document, where there is no n.
+func (n *Node) place(file string) Position {
+	if n == nil {
+		return Position{File: file, Line: 1, Column: 1}
+	}
+	return n.At
+}
+
+// at is the place of a member's key, or of n where it has no such member.
+func (n *Node) at(key string) Position {
+	if n == nil {
+		return Position{Line: 1, Column: 1}
+	}
+	for i := range n.Members {
+		if n.Members[i].Key == key {
+			return n.Members[i].At
+		}
+	}
+	return n.At
+}
+
+// text makes a string that stands where like does.
+func text(s string, like Position) *Node { return &Node{Kind: String, Text: s, At: like} }
+
+// with is n with the member set, in place of the former ones of that key. It
+// changes n, which nobody else may have seen.
+func (n *Node) with(key string, value *Node) {
+	n.without(key)
+	n.Members = append(n.Members, Member{Key: key, At: value.At, Value: value})
+}
+
+// without takes a member out. It changes n, which nobody else may have seen.
+func (n *Node) without(key string) {
+	kept := n.Members[:0]
+	for _, m := range n.Members {
+		if m.Key != key {
+			kept = append(kept, m)
+		}
+	}
+	n.Members = kept
 }

@@ -1,0 +1,341 @@
+package doc
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// maxDepth bounds how deep values are nested. Real documents have some twenty
+// levels.
+const maxDepth = 1000
+
+// parseJSON reads a JSON text, with the place of every value. Where the text
+// breaks off or breaks the rules, what stood before is there, and the fault says
+// where it is. Trailing commas are passed over with a warning.
+func parseJSON(file, source string) (*Node, []Problem) {
+	r := jsonReader{file: file, text: source, line: 1}
+	r.space()
+	n := r.value(0)
+	if r.fault == nil {
+		if r.space(); r.pos < len(r.text) {
+			r.fail("something follows the end of the document")
+		}
+	}
+	if r.fault != nil {
+		r.problems = append(r.problems, *r.fault)
+	}
+	return n, r.problems
+}
+
+type jsonReader struct {
+	file, text string
+	pos        int
+	line       int32
+	start      int // of the line
+	wide       int // bytes of the line so far that continue a character
+	slab       []Node
+	fault      *Problem // the first one: reading ends there
+	problems   []Problem
+}
+
+func (r *jsonReader) here() Position {
+	return Position{File: r.file, Line: r.line, Column: int32(r.pos-r.start-r.wide) + 1} //nolint:gosec // a document has at most 32 MB
+}
+
+func (r *jsonReader) fail(message string) {
+	if r.fault == nil {
+		r.fault = &Problem{
+			At: r.here(), Severity: Error, Code: Syntax, Message: "This is no good JSON: " + message + ".",
+			Remedy: "Correct the text here; what stands before was read, what follows was not.",
+		}
+	}
+}
+
+// node makes one, from a slab: documents have hundreds of thousands.
+func (r *jsonReader) node(kind Kind) *Node {
+	if len(r.slab) == 0 {
+		r.slab = make([]Node, 256)
+	}
+	n := &r.slab[0]
+	r.slab = r.slab[1:]
+	n.Kind, n.At = kind, r.here()
+	return n
+}
+
+func (r *jsonReader) space() {
+	for r.pos < len(r.text) {
+		switch r.text[r.pos] {
+		case '\n':
+			r.pos++
+			r.line, r.start, r.wide = r.line+1, r.pos, 0
+		case ' ', '\t', '\r':
+			r.pos++
+		default:
+			return
+		}
+	}
+}
+
+func (r *jsonReader) value(depth int) *Node {
+	if depth > maxDepth {
+		r.fail("values are nested more than " + strconv.Itoa(maxDepth) + " deep")
+		return nil
+	}
+	if r.pos >= len(r.text) {
+		r.fail("the text ends where a value is expected")
+		return nil
+	}
+	switch c := r.text[r.pos]; {
+	case c == '{':
+		return r.object(depth)
+	case c == '[':
+		return r.array(depth)
+	case c == '"':
+		n := r.node(String)
+		n.Text = r.str()
+		return n
+	default:
+		return r.word()
+	}
+}
+
+func (r *jsonReader) object(depth int) *Node {
+	n := r.node(Object)
+	r.pos++
+	var members []Member
+	for {
+		if r.space(); r.ends('}', len(members) > 0) || r.fault != nil {
+			break
+		}
+		if r.pos >= len(r.text) || r.text[r.pos] != '"' {
+			r.fail("the name of a member is expected, in double quotes")
+			break
+		}
+		m := Member{At: r.here(), Key: r.str()}
+		if r.space(); r.fault == nil && (r.pos >= len(r.text) || r.text[r.pos] != ':') {
+			r.fail("a colon is expected after " + strconv.Quote(m.Key))
+		}
+		if r.fault != nil {
+			break
+		}
+		r.pos++
+		r.space()
+		if m.Value = r.value(depth + 1); m.Value != nil {
+			members = append(members, m)
+		}
+		if r.fault != nil {
+			break
+		}
+	}
+	n.Members = append(make([]Member, 0, len(members)), members...)
+	return n
+}
+
+func (r *jsonReader) array(depth int) *Node {
+	n := r.node(Array)
+	r.pos++
+	var items []*Node
+	for {
+		if r.space(); r.ends(']', len(items) > 0) || r.fault != nil {
+			break
+		}
+		if v := r.value(depth + 1); v != nil {
+			items = append(items, v)
+		}
+		if r.fault != nil {
+			break
+		}
+	}
+	n.Items = append(make([]*Node, 0, len(items)), items...)
+	return n
+}
+
+// ends takes the comma before the next member, or the bracket that ends all.
+func (r *jsonReader) ends(bracket byte, after bool) bool {
+	if r.pos >= len(r.text) {
+		r.fail("the text ends before a " + string(bracket))
+		return true
+	}
+	if after && r.text[r.pos] == ',' {
+		comma := r.here()
+		r.pos++
+		if r.space(); r.pos < len(r.text) && r.text[r.pos] == bracket {
+			r.problems = append(r.problems, Problem{At: comma, Severity: Warning, Code: Repaired, Message: "A comma stands before a " + string(bracket) + "; it was passed over.", Remedy: "Take the comma out."})
+		} else {
+			return false
+		}
+	}
+	if r.text[r.pos] == bracket {
+		r.pos++
+		return true
+	}
+	if after {
+		r.fail("a comma or a " + string(bracket) + " is expected")
+	}
+	return false
+}
+
+// str reads a string. Most have no escapes and are parts of the text itself.
+func (r *jsonReader) str() string {
+	r.pos++
+	begin := r.pos
+	for r.pos < len(r.text) {
+		switch c := r.text[r.pos]; {
+		case c == '"':
+			s := r.text[begin:r.pos]
+			r.pos++
+			return s
+		case c == '\\':
+			return r.escaped(begin)
+		case c == '\n':
+			r.fail("a string is not closed at the end of its line")
+			return r.text[begin:r.pos]
+		default:
+			if c&0xC0 == 0x80 {
+				r.wide++
+			}
+			r.pos++
+		}
+	}
+	r.fail("the text ends inside a string")
+	return r.text[begin:]
+}
+
+// escaped goes on with a string at its first backslash.
+func (r *jsonReader) escaped(begin int) string {
+	var b strings.Builder
+	b.WriteString(r.text[begin:r.pos])
+	for r.pos < len(r.text) {
+		c := r.text[r.pos]
+		switch {
+		case c == '"':
+			r.pos++
+			return b.String()
+		case c == '\n':
+			r.fail("a string is not closed at the end of its line")
+			return b.String()
+		case c != '\\':
+			if c&0xC0 == 0x80 {
+				r.wide++
+			}
+			b.WriteByte(c)
+			r.pos++
+		case r.pos+1 >= len(r.text):
+			r.fail("the text ends inside a string")
+			return b.String()
+		default:
+			r.pos++
+			r.escape(&b)
+		}
+		if r.fault != nil {
+			return b.String()
+		}
+	}
+	r.fail("the text ends inside a string")
+	return b.String()
+}
+
+func (r *jsonReader) escape(b *strings.Builder) {
+	c := r.text[r.pos]
+	if i := strings.IndexByte(`"\/bfnrt`, c); i >= 0 {
+		b.WriteByte("\"\\/\b\f\n\r\t"[i])
+		r.pos++
+		return
+	}
+	one, ok := r.hex()
+	if c != 'u' || !ok {
+		r.fail("\\" + string(rune(c)) + " is no escape of JSON")
+		return
+	}
+	r.pos += 5
+	if utf16.IsSurrogate(one) {
+		two := rune(utf8.RuneError)
+		if strings.HasPrefix(r.text[r.pos:], `\u`) {
+			r.pos++
+			if second, ok := r.hex(); ok {
+				two = second
+			}
+			r.pos--
+		}
+		if one = utf16.DecodeRune(one, two); one != utf8.RuneError {
+			r.pos += 6
+		}
+	}
+	b.WriteRune(one)
+}
+
+// hex reads the four digits after a u.
+func (r *jsonReader) hex() (rune, bool) {
+	if r.pos+5 > len(r.text) {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(r.text[r.pos+1:r.pos+5], 16, 32)
+	return rune(n), err == nil //nolint:gosec // four hexadecimal digits
+}
+
+// word reads a number, true, false or null.
+func (r *jsonReader) word() *Node {
+	end := r.pos
+	for end < len(r.text) && strings.IndexByte("+-.0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_", r.text[end]) >= 0 {
+		end++
+	}
+	word, kind := r.text[r.pos:end], Number
+	switch word {
+	case "true", "false":
+		kind = Bool
+	case "null":
+		kind = Null
+	default:
+		if !isNumber(word) {
+			r.fail("a value is expected, and this is none: " + strconv.Quote(clip(r.text[r.pos:], 20)))
+			return nil
+		}
+	}
+	n := r.node(kind)
+	n.Text = word
+	r.pos = end
+	return n
+}
+
+// isNumber says whether s is a number as JSON writes it.
+func isNumber(s string) bool {
+	s = strings.TrimPrefix(s, "-")
+	digits := func() (n int) {
+		for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+			n++
+		}
+		s = s[n:]
+		return n
+	}
+	leading := strings.HasPrefix(s, "0")
+	if n := digits(); n == 0 || n > 1 && leading {
+		return false
+	}
+	if rest, ok := strings.CutPrefix(s, "."); ok {
+		if s = rest; digits() == 0 {
+			return false
+		}
+	}
+	if s != "" && (s[0] == 'e' || s[0] == 'E') {
+		if s = s[1:]; s != "" && (s[0] == '+' || s[0] == '-') {
+			s = s[1:]
+		}
+		if digits() == 0 {
+			return false
+		}
+	}
+	return s == ""
+}
+
+// clip cuts a text for a message.
+func clip(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most] + "…"
+}

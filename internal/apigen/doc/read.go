@@ -1,0 +1,126 @@
+package doc
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxText bounds a document, all its files together.
+const maxText = 32 << 20
+
+// reader reads one format.
+type reader struct {
+	format Format
+	// read gives nil and the reason where the text is no document of its
+	// format. What is wrong inside a document of its format are Problems.
+	read func(ctx context.Context, in *input) (*Document, string)
+}
+
+// readers are tried in this order.
+func readers() []reader {
+	return []reader{
+		{OpenAPI, readOpenAPI},
+		{Swagger, readSwagger},
+	}
+}
+
+// input is a text that readers look at. It is parsed as JSON or YAML once, by
+// the first that asks.
+type input struct {
+	Source
+	fetch    Fetch
+	parsed   bool
+	root     *Node
+	problems []Problem
+}
+
+// tree is the text as JSON or YAML, as far as it could be read.
+func (in *input) tree() (*Node, []Problem) {
+	if !in.parsed {
+		in.root, in.problems = parse(in.Name, in.Text)
+		in.parsed = true
+	}
+	return in.root, in.problems
+}
+
+// Read reads a document of whatever format. The Document is never nil: where no
+// reader takes the text, it holds why, and the error says so in a sentence.
+func Read(ctx context.Context, source Source, fetch Fetch) (*Document, error) {
+	if source.Name == "" {
+		source.Name = cmp.Or(source.URL, "document")
+	}
+	none := &Document{}
+	if len(source.Text) > maxText {
+		p := Problem{
+			At: Position{File: source.Name, Line: 1, Column: 1}, Severity: Error, Code: TooLarge,
+			Message: fmt.Sprintf("The document has %d MB; at most %d MB are read.", len(source.Text)>>20, maxText>>20),
+			Remedy:  "Cut it into several documents, one for each part of the API.",
+		}
+		none.Problems = []Problem{p}
+		return none, fmt.Errorf("%s: %s %s", source.Name, p.Message, p.Remedy)
+	}
+	in := &input{Source: source, fetch: fetch}
+	var tried []Attempt
+	for _, r := range readers() {
+		if source.As != "" && source.As != r.format && !(source.As == OpenAPI && r.format == Swagger) {
+			continue
+		}
+		d, reason := r.read(ctx, in)
+		tried = append(tried, Attempt{Format: r.format, Took: d != nil, Reason: reason})
+		if err := ctx.Err(); err != nil {
+			return none, err
+		}
+		if d != nil {
+			d.Tried = tried
+			sortProblems(d.Problems)
+			return d, nil
+		}
+	}
+	none.Tried = tried
+	_, none.Problems = in.tree()
+	sortProblems(none.Problems)
+	reasons := make([]string, len(tried))
+	for i, a := range tried {
+		reasons[i] = fmt.Sprintf("%s: %s", a.Format, a.Reason)
+	}
+	return none, fmt.Errorf("%s is no document that can be read (%s). Name its format, or fill in its methods, paths and parameters by hand", source.Name, strings.Join(reasons, "; "))
+}
+
+func sortProblems(list []Problem) {
+	slices.SortStableFunc(list, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.At.File, b.At.File), cmp.Compare(a.At.Line, b.At.Line), cmp.Compare(a.At.Column, b.At.Column))
+	})
+}
+
+// parse reads a text as JSON where it looks like it, and as YAML otherwise.
+// JSON never goes through the YAML reader, which takes less than all of it;
+// what only looks like JSON does.
+func parse(name string, source []byte) (*Node, []Problem) {
+	source = bytes.TrimPrefix(source, []byte("\xef\xbb\xbf"))
+	s, problems := string(source), []Problem(nil)
+	if !utf8.Valid(source) {
+		s = strings.ToValidUTF8(s, "\uFFFD")
+		line := strings.Count(s[:strings.Index(s, "\uFFFD")], "\n") + 1
+		problems = append(problems, Problem{
+			At: Position{File: name, Line: int32(line), Column: 1}, Severity: Warning, Code: Repaired, //nolint:gosec // at most 32 MB
+			Message: "The text is not UTF-8 everywhere; what is not was replaced.", Remedy: "Save the document as UTF-8.",
+		})
+	}
+	begin := strings.TrimLeft(s, " \t\r\n")
+	if begin == "" || begin[0] == '{' || begin[0] == '[' {
+		n, found := parseJSON(name, s)
+		if slices.ContainsFunc(found, func(p Problem) bool { return p.Severity == Error }) && begin != "" {
+			if m, foundToo := parseYAML(name, s, false); m != nil && len(foundToo) == 0 {
+				return m, problems
+			}
+		}
+		return n, append(problems, found...)
+	}
+	n, found := parseYAML(name, s, true)
+	return n, append(problems, found...)
+}

@@ -1,0 +1,271 @@
+package doc
+
+import (
+	"fmt"
+	"slices"
+)
+
+// schema looks at a schema and all below it: it is translated to what JSON
+// Schema 2020-12 says, once, before anybody sees it, and problems are reported.
+// Schemas that references lead to are looked at later, by rest.
+func (b *bundle) schema(n *Node, w *where) *Node {
+	b.plain(n, w, nil)
+	return n
+}
+
+// rest looks at the schemas that references led to.
+func (b *bundle) rest() {
+	for len(b.queue) > 0 {
+		q := b.queue[len(b.queue)-1]
+		b.queue = b.queue[:len(b.queue)-1]
+		b.plain(q.schema, &where{segment: q.pointer}, nil)
+	}
+}
+
+// plain translates n in place. around is the schema that a $recursiveRef means.
+func (b *bundle) plain(n *Node, w *where, around *Node) {
+	if n == nil || n.plain {
+		return
+	}
+	n.plain = true
+	if n.Kind != Object {
+		if n.Kind != Bool {
+			b.report(n.At, w, Warning, WrongType, "A schema is expected here; anything is taken.", "Write a schema, such as {type: string}.")
+			*n = Node{Kind: Object, plain: true, At: n.At}
+		}
+		return
+	}
+	if around == nil || n.Get("$recursiveAnchor").True() {
+		around = n
+	}
+	b.refs(n, w, around)
+	b.types(n, w)
+	b.limits(n)
+	b.subschemas(n, w, around)
+	b.nullable(n)
+}
+
+func (b *bundle) refs(n *Node, w *where, around *Node) {
+	if n.Get("$recursiveRef") != nil && n.Get("$ref") == nil {
+		b.around[n] = around
+		n.with("$ref", text("#", n.At))
+		return
+	}
+	if d := n.Get("$dynamicRef"); d != nil && n.Get("$ref") == nil {
+		n.with("$ref", d)
+	}
+	ref := n.Get("$ref")
+	if ref == nil {
+		return
+	}
+	if ref.Kind != String {
+		n.without("$ref") // a property of that name, where an object was expected
+		return
+	}
+	to, err := b.Resolve(ref.Str(), n)
+	if err != nil {
+		b.unresolved(ref, w.to("$ref"), err)
+		n.without("$ref")
+		return
+	}
+	if !to.plain {
+		b.queue = append(b.queue, queued{to, pointerOf(ref.Str())})
+	}
+}
+
+func pointerOf(ref string) string {
+	for i := range len(ref) {
+		if ref[i] == '#' {
+			return ref[i+1:]
+		}
+	}
+	return ""
+}
+
+// types sees to type: file and unknown words.
+func (b *bundle) types(n *Node, w *where) {
+	t := n.Get("type")
+	if t == nil {
+		return
+	}
+	list := []*Node{t}
+	if t.Kind == Array {
+		list = t.Items
+	}
+	var kept []*Node
+	for _, one := range list {
+		switch one.Str() {
+		case "string", "number", "integer", "boolean", "array", "object":
+			kept = append(kept, one)
+		case "null", "":
+			kept = append(kept, text("null", one.At))
+		case "file":
+			kept = append(kept, text("string", one.At))
+			n.with("format", text("binary", one.At))
+		case "any":
+		default:
+			if one.Kind == Null {
+				kept = append(kept, text("null", one.At))
+				continue
+			}
+			b.report(one.At, w.to("type"), Warning, UnknownValue, fmt.Sprintf("%q is no type; any value is taken.", clip(one.Str(), 40)), "Write string, number, integer, boolean, array or object.")
+		}
+	}
+	switch len(kept) {
+	case 0:
+		n.without("type")
+	case 1:
+		n.with("type", kept[0])
+	default:
+		n.with("type", &Node{Kind: Array, Items: kept, At: t.At})
+	}
+}
+
+// limits makes numbers of the boolean exclusiveMinimum and exclusiveMaximum.
+func (b *bundle) limits(n *Node) {
+	for limit, exclusive := range map[string]string{"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"} {
+		x := n.Get(exclusive)
+		if x == nil || x.Kind != Bool {
+			continue
+		}
+		n.without(exclusive)
+		if value := n.Get(limit); x.True() && value != nil && value.Kind == Number {
+			n.without(limit)
+			n.with(exclusive, value)
+		}
+	}
+}
+
+func (b *bundle) subschemas(n *Node, w *where, around *Node) {
+	if items := n.Get("items"); items != nil && items.Kind == Array {
+		n.without("items")
+		if rest := n.Get("additionalItems"); rest != nil {
+			n.with("items", rest)
+			n.without("additionalItems")
+		}
+		n.with("prefixItems", items)
+	}
+	var required []*Node
+	for _, m := range n.Members {
+		at := &where{w, m.Key}
+		switch m.Key {
+		case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas":
+			if m.Value.Kind != Object {
+				b.report(m.Value.At, at, Warning, WrongType, fmt.Sprintf("%s must be an object; it is passed over.", m.Key), "Write a schema for each name.")
+				continue
+			}
+			for _, p := range m.Value.Members {
+				if r := p.Value.Get("required"); r != nil && r.Kind == Bool {
+					p.Value.without("required")
+					if m.Key == "properties" && r.True() {
+						required = append(required, text(p.Key, r.At))
+					}
+				}
+				b.plain(p.Value, at.to(p.Key), around)
+			}
+		case "items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames", "unevaluatedItems", "unevaluatedProperties":
+			b.plain(m.Value, at, around)
+		case "allOf", "anyOf", "oneOf", "prefixItems":
+			if m.Value.Kind != Array {
+				b.report(m.Value.At, at, Warning, WrongType, fmt.Sprintf("%s must be a list; it is passed over.", m.Key), "Write a list of schemas.")
+				continue
+			}
+			for i, c := range m.Value.Items {
+				b.plain(c, at.to(fmt.Sprint(i)), around)
+			}
+		case "discriminator":
+			b.discriminator(m.Value, n, at)
+		}
+	}
+	b.dropWrong(n)
+	if len(required) > 0 {
+		if r := n.Get("required"); r != nil && r.Kind == Array {
+			required = slices.Concat(r.Items, required)
+		}
+		n.with("required", &Node{Kind: Array, Items: required, At: required[0].At})
+	}
+}
+
+// dropWrong takes out what is of the wrong kind and was reported.
+func (b *bundle) dropWrong(n *Node) {
+	for _, key := range []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"} {
+		if v := n.Get(key); v != nil && v.Kind != Object {
+			n.without(key)
+		}
+	}
+	for _, key := range []string{"allOf", "anyOf", "oneOf", "prefixItems", "enum", "required"} {
+		if v := n.Get(key); v != nil && v.Kind != Array {
+			n.without(key)
+		}
+	}
+}
+
+// discriminator reports mappings that lead nowhere; they are of no use here.
+func (b *bundle) discriminator(d, schema *Node, w *where) {
+	mapping := d.Get("mapping")
+	if mapping == nil {
+		return
+	}
+	for _, m := range mapping.Members {
+		if m.Value.Kind != String || b.byName(m.Value.Str()) != nil {
+			continue
+		}
+		if _, err := b.Resolve(m.Value.Str(), schema); err != nil {
+			b.report(m.Value.At, w.to("mapping").to(m.Key), Warning, UnresolvedRef, fmt.Sprintf("The mapping names %q, and nothing is there; it is passed over.", clip(m.Value.Str(), 200)), "Correct the name, or take the mapping out.")
+		}
+	}
+}
+
+// nullable says by type or anyOf what OpenAPI 3.0 says by a word of its own.
+func (b *bundle) nullable(n *Node) {
+	null := n.Get("nullable")
+	if null == nil {
+		null = n.Get("x-nullable")
+	}
+	if null == nil || null.Kind != Bool {
+		return
+	}
+	n.without("nullable")
+	n.without("x-nullable")
+	if !null.True() {
+		return
+	}
+	none := text("null", null.At)
+	t := n.Get("type")
+	switch {
+	case t != nil && t.Kind == Array:
+		if !slices.ContainsFunc(t.Items, func(c *Node) bool { return c.Text == "null" }) {
+			n.with("type", &Node{Kind: Array, Items: append(slices.Clone(t.Items), none), At: t.At})
+		}
+	case t != nil && t.Text != "null":
+		n.with("type", &Node{Kind: Array, Items: []*Node{t, none}, At: t.At})
+	case n.Get("$ref") != nil || n.Get("allOf") != nil || n.Get("anyOf") != nil || n.Get("oneOf") != nil:
+		b.orNull(n, null.At)
+		return
+	}
+	if enum := n.Get("enum"); enum != nil && t != nil && !slices.ContainsFunc(enum.Items, func(c *Node) bool { return c.Kind == Null }) {
+		n.with("enum", &Node{Kind: Array, Items: append(slices.Clone(enum.Items), &Node{Kind: Null, Text: "null", At: null.At}), At: enum.At})
+	}
+}
+
+// orNull makes n an anyOf of itself and null, and leaves outside what speaks of
+// the value and not of its kind.
+func (b *bundle) orNull(n *Node, at Position) {
+	inner := &Node{Kind: Object, plain: true, At: n.At}
+	var outer []Member
+	for _, m := range n.Members {
+		switch m.Key {
+		case "description", "title", "default", "deprecated", "readOnly", "writeOnly", "example", "examples":
+			outer = append(outer, m)
+		default:
+			inner.Members = append(inner.Members, m)
+		}
+	}
+	if around := b.around[n]; around != nil {
+		b.around[inner] = around
+		delete(b.around, n)
+	}
+	null := &Node{Kind: Object, plain: true, At: at, Members: []Member{{Key: "type", At: at, Value: text("null", at)}}}
+	choice := &Node{Kind: Array, Items: []*Node{inner, null}, At: at}
+	n.Members = append(outer, Member{Key: "anyOf", At: at, Value: choice})
+}

@@ -1,0 +1,103 @@
+package doc
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// schemes reads the ways to authenticate that a document declares.
+func (b *bundle) schemes(n *Node, w *where) map[string]Scheme {
+	if n == nil || n.Kind != Object {
+		return nil
+	}
+	all := make(map[string]Scheme, len(n.Members))
+	for _, m := range n.Members {
+		one := b.deref(m.Value, w.to(m.Key))
+		if one == nil || one.Kind != Object {
+			continue
+		}
+		s := Scheme{
+			Type: one.Get("type").Str(), In: Place(one.Get("in").Str()), Name: one.Get("name").Str(), Description: one.Get("description").Str(),
+			AuthURL: one.Get("authorizationUrl").Str(), TokenURL: one.Get("tokenUrl").Str(),
+		}
+		switch s.Type {
+		case "http":
+			if s.Type = strings.ToLower(one.Get("scheme").Str()); s.Type != "basic" && s.Type != "bearer" {
+				b.report(one.At, w.to(m.Key), Warning, UnknownValue, fmt.Sprintf("The HTTP scheme %q is taken as bearer.", clip(s.Type, 40)), "Use basic or bearer.")
+				s.Type = "bearer"
+			}
+			s.In, s.Name = "", ""
+		case "oauth2":
+			oauthFlows(&s, one)
+		case "apiKey", "basic", "openIdConnect", "mutualTLS":
+		default:
+			b.report(one.At, w.to(m.Key), Warning, UnknownValue, fmt.Sprintf("%q is no way to authenticate; it is passed over.", clip(s.Type, 40)), "Write apiKey, http, oauth2 or openIdConnect.")
+			continue
+		}
+		all[m.Key] = s
+	}
+	return all
+}
+
+func oauthFlows(s *Scheme, one *Node) {
+	s.Scopes = map[string]string{}
+	scopes := func(n *Node) {
+		if n = n.Get("scopes"); n != nil {
+			for _, m := range n.Members {
+				s.Scopes[m.Key] = m.Value.Str()
+			}
+		}
+	}
+	if flow := one.Get("flow").Str(); flow != "" { // Swagger
+		s.Flows = []string{map[string]string{"accessCode": "authorizationCode", "application": "clientCredentials"}[flow]}
+		if s.Flows[0] == "" {
+			s.Flows[0] = flow
+		}
+		scopes(one)
+		return
+	}
+	flows := one.Get("flows")
+	if flows == nil {
+		return
+	}
+	for _, m := range flows.Members {
+		if strings.HasPrefix(m.Key, "x-") {
+			continue
+		}
+		s.Flows = append(s.Flows, m.Key)
+		if u := m.Value.Get("authorizationUrl").Str(); u != "" {
+			s.AuthURL = u
+		}
+		if u := m.Value.Get("tokenUrl").Str(); u != "" {
+			s.TokenURL = u
+		}
+		scopes(m.Value)
+	}
+	slices.Sort(s.Flows)
+}
+
+// security reads what an operation needs: its own, or the document's.
+func (r *paths) security(op *Operation, n *Node, w *where) {
+	list := n.Get("security")
+	if list == nil {
+		list, w = r.main.root.Get("security"), r.way()
+	}
+	if list == nil || list.Kind != Array {
+		return
+	}
+	op.Secured = true
+	for i, alternative := range list.Items {
+		needs := []Requirement{}
+		for _, m := range alternative.Members {
+			if _, ok := r.doc.Schemes[m.Key]; !ok {
+				r.report(m.At, w.to("security").to(fmt.Sprint(i)).to(m.Key), Warning, UnknownValue, fmt.Sprintf("The security scheme %q is not declared; it is passed over.", clip(m.Key, 40)), "Declare it among the security schemes.")
+				continue
+			}
+			needs = append(needs, Requirement{Scheme: m.Key, Scopes: r.strings(m.Value, w)})
+		}
+		if len(needs) > 0 || len(alternative.Members) == 0 {
+			op.Security = append(op.Security, needs)
+		}
+	}
+}
