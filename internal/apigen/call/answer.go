@@ -1,0 +1,271 @@
+package call
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// FieldsArg is the argument that says which fields of an answer are wanted.
+const FieldsArg = "_fields"
+
+const (
+	maxBlob  = 1 << 20 // of what a result holds as bytes; more is a resource to read
+	maxError = 4 << 10 // of what an API says with an error
+)
+
+// Shape is how an answer is shown.
+type Shape struct {
+	Plan       *Plan
+	Arguments  []byte
+	Structured bool // the tool has an output schema: every success has structuredContent
+
+	// Keep takes what does not fit, and gives the URI of a resource to read it at.
+	// Scrub takes credentials away from a text. Both may be nil.
+	Keep  func(data []byte, media string) string
+	Scrub func(text string) string
+}
+
+// Result makes the result of a tool out of an answer: the MCP object, and
+// whether it is an error. What the API refused is a result too, so that a model
+// can read why.
+func (s Shape) Result(a *Answer) (body []byte, isError bool) {
+	if s.Scrub != nil {
+		if clean := s.Scrub(string(a.Body)); len(clean) != len(a.Body) || clean != string(a.Body) {
+			a.Body = []byte(clean)
+		}
+	}
+	if a.Status >= http.StatusBadRequest {
+		return s.refusal(a), true
+	}
+	var r result
+	media := a.Header.Get("Content-Type")
+	switch {
+	case len(a.Body) == 0:
+		r.say(fmt.Sprintf("HTTP %d %s, with nothing in it", a.Status, http.StatusText(a.Status)))
+		if s.Structured || s.Plan.Wrapped {
+			r.structured = []byte("{}")
+		}
+	case looksJSON(media, a.Body):
+		if s.Plan.GraphQL != nil {
+			if failed := s.graphQL(a, &r); failed {
+				return r.json(true), true
+			}
+			break
+		}
+		s.json(a, a.Body, &r)
+	case isText(media, a.Body):
+		s.text(a, &r)
+	default:
+		s.blob(a, &r)
+	}
+	return r.json(false), false
+}
+
+// result is a tool's result as it grows.
+type result struct {
+	content    []json.RawMessage
+	structured []byte
+}
+
+func (r *result) say(text string) {
+	r.content = append(r.content, wire.AppendObject(nil, []byte(`{"type":"text"}`), nil, wire.Member{Key: "text", Value: wire.AppendString(nil, text)}))
+}
+
+func (r *result) json(isError bool) []byte {
+	out := []byte(`{"content":[`)
+	for i, c := range r.content {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, c...)
+	}
+	out = append(out, ']')
+	if r.structured != nil {
+		out = append(append(out, `,"structuredContent":`...), r.structured...)
+	}
+	if isError {
+		out = append(out, `,"isError":true`...)
+	}
+	return append(out, '}')
+}
+
+// json shows a JSON answer: all of it where it fits, else cut, with where the
+// rest is.
+func (s Shape) json(a *Answer, body []byte, r *result) {
+	full := body
+	if fields := s.fields(); len(fields) > 0 {
+		body = newSelection(fields).write(nil, body)
+	}
+	shown, cuts, ok := shrink(body, MaxText)
+	if !ok {
+		s.cutText(a, string(body), "application/json", r)
+		return
+	}
+	notes := s.next(a, full)
+	var mark []byte
+	if len(cuts) > 0 {
+		rest := s.keep(full, "application/json")
+		mark = truncation(cuts, rest, notes)
+		notes = append([]string{cutNote(cuts, rest)}, notes...)
+	}
+	r.say(string(shown))
+	if len(notes) > 0 {
+		r.say(strings.Join(notes, "\n"))
+	}
+	if s.Plan.Wrapped || kindOf(shown) != object {
+		shown = append(append([]byte(`{"result":`), shown...), '}')
+	}
+	if mark != nil {
+		key := "truncated"
+		if wire.Get(shown, key) != nil {
+			key = "_truncated"
+		}
+		shown = wire.AppendObject(nil, shown, nil, wire.Member{Key: key, Value: mark})
+	}
+	r.structured = shown
+}
+
+func truncation(cuts []cut, rest string, notes []string) []byte {
+	out, err := json.Marshal(struct {
+		Cut  []cut    `json:"cut"`
+		Rest string   `json:"rest,omitempty"`
+		More []string `json:"more,omitempty"`
+	}{cuts[:min(len(cuts), 10)], rest, notes})
+	if err != nil {
+		return []byte("{}")
+	}
+	return out
+}
+
+// cutNote says what was left out, the largest first.
+func cutNote(cuts []cut, rest string) string {
+	largest := cuts[0]
+	for _, c := range cuts {
+		if c.Of-c.Shown > largest.Of-largest.Shown {
+			largest = c
+		}
+	}
+	where := largest.Pointer
+	if where == "" {
+		where = "the answer"
+	}
+	note := fmt.Sprintf("Truncated: %s shows %d of %d", where, largest.Shown, largest.Of)
+	if len(cuts) > 1 {
+		note += fmt.Sprintf(", and %d more places are cut", len(cuts)-1)
+	}
+	if note += "."; rest != "" {
+		note += " The whole answer is the resource " + rest + "."
+	}
+	return note + " To get less, name what is wanted with " + FieldsArg + ", such as [\"/items/*/id\"], or use the arguments that filter or page."
+}
+
+func (s Shape) keep(data []byte, media string) string {
+	if s.Keep == nil {
+		return ""
+	}
+	return s.Keep(data, media)
+}
+
+// fields are the pointers that the caller named.
+func (s Shape) fields() (out []string) {
+	for item := range wire.Elements(wire.Get(s.Arguments, FieldsArg)) {
+		if f, ok := wire.String(item); ok {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func (s Shape) text(a *Answer, r *result) {
+	text := decodeText(a)
+	s.cutText(a, text, a.Header.Get("Content-Type"), r)
+}
+
+// cutText shows the beginning of a text.
+func (s Shape) cutText(a *Answer, text, media string, r *result) {
+	shown := clip(text, MaxText)
+	r.say(shown)
+	if len(shown) < len(text) {
+		note := fmt.Sprintf("Truncated: %d of %d bytes are shown.", len(shown), len(text))
+		if rest := s.keep(a.Body, media); rest != "" {
+			note += " All of it is the resource " + rest + "."
+		}
+		r.say(note)
+	}
+	if s.Structured || s.Plan.Wrapped {
+		r.structured = wire.AppendObject(nil, []byte("{}"), nil, wire.Member{Key: "result", Value: wire.AppendString(nil, shown)})
+	}
+}
+
+// blob shows bytes: images and sounds as such, others as a resource.
+func (s Shape) blob(a *Answer, r *result) {
+	media := baseMedia(a.Header.Get("Content-Type"))
+	if media == "" {
+		media = baseMedia(http.DetectContentType(a.Body))
+	}
+	str := func(key, value string) wire.Member {
+		return wire.Member{Key: key, Value: wire.AppendString(nil, value)}
+	}
+	uri := s.keep(a.Body, media)
+	data := func() string { return base64.StdEncoding.EncodeToString(a.Body) }
+	kind, _, _ := strings.Cut(media, "/")
+	switch {
+	case len(a.Body) <= maxBlob && (kind == "image" || kind == "audio"):
+		r.content = append(r.content, wire.AppendObject(nil, []byte("{}"), nil, str("type", kind), str("data", data()), str("mimeType", media)))
+	case len(a.Body) <= maxBlob && uri != "":
+		res := wire.AppendObject(nil, []byte("{}"), nil, str("uri", uri), str("mimeType", media), str("blob", data()))
+		r.content = append(r.content, wire.AppendObject(nil, []byte(`{"type":"resource"}`), nil, wire.Member{Key: "resource", Value: res}))
+	default:
+		note := fmt.Sprintf("The answer is %d bytes of %s.", len(a.Body), media)
+		if uri != "" {
+			note += " It is the resource " + uri + "."
+		}
+		r.say(note)
+	}
+	if s.Structured || s.Plan.Wrapped {
+		r.structured = []byte("{}")
+	}
+}
+
+// looksJSON says whether an answer is JSON that can be carried on as it is.
+func looksJSON(media string, body []byte) bool {
+	base := baseMedia(media)
+	likely := base != "" && base != "*/*" && isJSON(media)
+	if base == "" || base == "text/plain" || base == "application/octet-stream" {
+		k := kindOf(body)
+		likely = k == object || k == array
+	}
+	return likely && wire.Check(body) == nil
+}
+
+func isText(media string, body []byte) bool {
+	base := baseMedia(media)
+	texts := strings.HasPrefix(base, "text/") || strings.HasSuffix(base, "+xml") || strings.HasSuffix(base, "+json") || strings.HasSuffix(base, "+yaml")
+	switch base {
+	case "", "application/json", "application/xml", "application/yaml", "application/x-yaml", "application/javascript", "application/x-www-form-urlencoded", "application/x-ndjson", "application/jsonl", "application/graphql":
+		texts = true
+	}
+	return texts && (utf8.Valid(body) || latin1(media))
+}
+
+func latin1(media string) bool {
+	lower := strings.ToLower(media)
+	return strings.Contains(lower, "iso-8859-1") || strings.Contains(lower, "windows-1252")
+}
+
+func decodeText(a *Answer) string {
+	if utf8.Valid(a.Body) || !latin1(a.Header.Get("Content-Type")) {
+		return strings.ToValidUTF8(string(a.Body), "\uFFFD")
+	}
+	out := make([]rune, len(a.Body))
+	for i, c := range a.Body {
+		out[i] = rune(c)
+	}
+	return string(out)
+}

@@ -1,0 +1,64 @@
+package call
+
+import (
+	"context"
+	"math"
+	"sync"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// pace spaces the requests to an API, and holds them back when it says so.
+type pace struct {
+	rate float64 // a second; 0 is no bound
+
+	mu   sync.Mutex
+	next time.Time // when the next may leave
+}
+
+// wait returns when a request may leave. One whose turn would come after its
+// deadline is refused at once, and takes nobody's place.
+func (p *pace) wait(ctx context.Context) error {
+	p.mu.Lock()
+	now := time.Now()
+	at := p.next
+	if at.Before(now) {
+		at = now
+	}
+	wait := at.Sub(now)
+	if deadline, ok := ctx.Deadline(); ok && wait > 0 && at.After(deadline) {
+		p.mu.Unlock()
+		e := junctor.Errorf(junctor.CodeLimited, "the API is sent no more requests for now: try again in %d seconds", int(math.Ceil(wait.Seconds())))
+		e.RetryAfter = wait
+		return e
+	}
+	if p.rate > 0 {
+		p.next = at.Add(time.Duration(float64(time.Second) / p.rate))
+	}
+	p.mu.Unlock()
+	if wait <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return junctor.AsError(ctx.Err())
+	}
+}
+
+// hold lets nothing leave for a while: the API said that it is too much.
+func (p *pace) hold(d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	until := time.Now().Add(min(d, time.Minute))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if until.After(p.next) {
+		p.next = until
+	}
+}
