@@ -16,9 +16,10 @@ import (
 // body writes the body of a request, as the plan's media type wants it.
 func (p *Plan) body(given map[string][]byte, r *Request) error {
 	if p.GraphQL != nil {
+		var err error
 		r.Header.Set("Content-Type", "application/json")
-		r.Body = p.graphQL(given)
-		return nil
+		r.Body, err = p.graphQL(given)
+		return err
 	}
 	if p.Body == nil {
 		return nil
@@ -294,28 +295,4 @@ func lines(whole *part) (out []byte) {
 		}
 	}
 	return out
-}
-
-// graphQL is the body of a GraphQL request: arguments travel as variables, never
-// in the text.
-func (p *Plan) graphQL(given map[string][]byte) []byte {
-	out := append([]byte(`{"query":`), wire.AppendString(nil, p.GraphQL.Query)...)
-	if p.GraphQL.Operation != "" {
-		out = wire.AppendString(append(out, `,"operationName":`...), p.GraphQL.Operation)
-	}
-	out = append(out, `,"variables":{`...)
-	first := true
-	for i := range p.Args {
-		a := &p.Args[i]
-		value, ok := given[a.Name]
-		if a.Place != Variable || !ok {
-			continue
-		}
-		if !first {
-			out = append(out, ',')
-		}
-		first = false
-		out = append(append(wire.AppendString(out, a.Key), ':'), value...)
-	}
-	return append(out, "}}"...)
 }

@@ -95,8 +95,8 @@ func TestNoValueLeavesItsPlace(t *testing.T) {
 		"multipart":  {call.Plan{Path: "/a", Body: &call.Body{Media: parts}, Args: []call.Arg{{Name: "v", Key: "v", Place: call.Field}}}, func(s seen) string { return only(s.form, "v") }, nil, "body"},
 		"file":       {call.Plan{Path: "/a", Body: &call.Body{Media: parts}, Args: []call.Arg{{Name: "v", Key: "v", Place: call.Field, File: true}}}, func(s seen) string { return only(s.form, "v") }, nil, "body"},
 		"text":       {call.Plan{Path: "/a", Body: &call.Body{Media: "text/plain"}, Args: []call.Arg{{Name: "v", Key: "", Place: call.Whole}}}, func(s seen) string { return string(s.body) }, nil, "body"},
-		"graphql": {call.Plan{Path: "", GraphQL: &call.GraphQL{Query: "query Q($v:String){f(v:$v)}", Operation: "Q"}, Args: []call.Arg{{Name: "v", Key: "v", Place: call.Variable}}}, func(s seen) string {
-			if member(s.body, "query") != "query Q($v:String){f(v:$v)}" || member(s.body, "operationName") != "Q" {
+		"graphql": {call.Plan{Path: "", GraphQL: &call.GraphQL{Head: "query Q($v:String){f(v:$v)", Selection: "{id}", Tail: "}", Operation: "Q"}, Args: []call.Arg{{Name: "v", Key: "v", Place: call.Variable}}}, func(s seen) string {
+			if member(s.body, "query") != "query Q($v:String){f(v:$v){id}}" || member(s.body, "operationName") != "Q" {
 				return "the query changed"
 			}
 			var b struct{ Variables map[string]string }

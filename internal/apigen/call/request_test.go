@@ -2,6 +2,7 @@ package call_test
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"net/url"
 	"strings"
 	"testing"
@@ -144,5 +145,31 @@ func TestHeadersAndBoundTokens(t *testing.T) {
 		func(scheme string) (string, bool) { return "s3cret&x", scheme == "slack" })
 	if err != nil || len(r.Header) != 2 || r.Header.Get("X-Ok") != "y" || r.Header.Get("Accept") != "application/json" || r.URL.RawQuery != "token=s3cret%26x&other=o" {
 		t.Errorf("%v %v, %v", r.Header, r.URL, err)
+	}
+}
+
+// A selection of the caller's own stays where it belongs.
+func TestSelections(t *testing.T) {
+	t.Parallel()
+	p := call.Plan{Method: "POST", GraphQL: &call.GraphQL{Head: "query Q{f", Selection: "{id}", Tail: "}", Select: "F"}}
+	for own, want := range map[string]string{
+		"": "query Q{f{id}}", "{ id name }": "query Q{f { id name } }", "id a{b(first:3){c}} ... on X @include(if: true) {y}": "query Q{f {id a{b(first:3){c}} ... on X @include(if: true) {y}} }",
+		"id}} mutation{x": "", "{id} evil{y}": "", "{id": "", "}{": "", "{a(b:\"}\")}": "", "{a # }\n}": "", "{a(b:$v)}": "", "{a(}": "", "{a}{b}": "",
+	} {
+		args, err := json.Marshal(map[string]string{"_select": own})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := p.Build("https://api.test/graphql", args, nil)
+		switch {
+		case want == "" && junctor.CodeOf(err) != junctor.CodeInvalid:
+			t.Errorf("%q: %v", own, err)
+		case want != "" && (err != nil || member(r.Body, "query") != want):
+			t.Errorf("%q: %v", own, err)
+		}
+	}
+	p.GraphQL.Select = ""
+	if r, err := p.Build("https://api.test/graphql", []byte(`{"_select":"{other}"}`), nil); err != nil || member(r.Body, "query") != "query Q{f{id}}" {
+		t.Errorf("where there is no choice: %v", err)
 	}
 }

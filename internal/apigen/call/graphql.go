@@ -1,0 +1,73 @@
+package call
+
+import (
+	"strings"
+
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// SelectArg is the argument that says which fields of a GraphQL answer are
+// wanted, as a selection set.
+const SelectArg = "_select"
+
+// graphQL is the body of a GraphQL request: arguments travel as variables, never
+// in the text. A selection of the caller's own stands in the place of the one
+// that was made, and cannot leave it.
+func (p *Plan) graphQL(given map[string][]byte) ([]byte, error) {
+	selection := p.GraphQL.Selection
+	if own, ok := wire.String(given[SelectArg]); ok && own != "" && p.GraphQL.Select != "" {
+		if own = strings.TrimSpace(own); !strings.HasPrefix(own, "{") {
+			own = "{" + own + "}"
+		}
+		if !isSelection(own) {
+			a := Arg{Name: SelectArg}
+			return nil, a.refused("is not a selection of fields: write it like { id name owner { login } }, without variables")
+		}
+		selection = " " + own + " "
+	}
+	out := append([]byte(`{"query":`), wire.AppendString(nil, p.GraphQL.Head+selection+p.GraphQL.Tail)...)
+	if p.GraphQL.Operation != "" {
+		out = wire.AppendString(append(out, `,"operationName":`...), p.GraphQL.Operation)
+	}
+	out = append(out, `,"variables":{`...)
+	first := true
+	for i := range p.Args {
+		a := &p.Args[i]
+		value, ok := given[a.Name]
+		if a.Place != Variable || !ok {
+			continue
+		}
+		if !first {
+			out = append(out, ',')
+		}
+		first = false
+		out = append(append(wire.AppendString(out, a.Key), ':'), value...)
+	}
+	return append(out, "}}"...), nil
+}
+
+// isSelection says whether a text is one selection set and nothing else: braces
+// and brackets that match, and no text, comment or variable that could hide one.
+func isSelection(s string) bool {
+	var open []byte
+	for i := range len(s) {
+		switch c := s[i]; c {
+		case '{', '(', '[':
+			open = append(open, c)
+		case '}', ')', ']':
+			if len(open) == 0 || open[len(open)-1] != map[byte]byte{'}': '{', ')': '(', ']': '['}[c] {
+				return false
+			}
+			if open = open[:len(open)-1]; len(open) == 0 && i != len(s)-1 {
+				return false
+			}
+		case '"', '#', '$', '\\':
+			return false
+		default:
+			if !strings.ContainsRune(" \t\r\n,:.@!-", rune(c)) && !unreserved(c) {
+				return false
+			}
+		}
+	}
+	return len(open) == 0
+}
