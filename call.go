@@ -72,6 +72,7 @@ type Call struct {
 	Duration time.Duration `json:"duration_ns,omitempty"`
 	BytesIn  int           `json:"bytes_in"`
 	BytesOut int           `json:"bytes_out,omitempty"`
+	Timing   Timing        `json:"timing,omitzero"` // once it has ended; kept with what was said, not in the journal
 
 	// SHA-256 of the arguments, and of what DigestedResult says of the result; zero
 	// where there is none.
@@ -81,6 +82,68 @@ type Call struct {
 	// Keeper is for whoever keeps what was said: nil where the call was made with
 	// no credentials.
 	Keeper Keeper `json:"-"`
+}
+
+// Timing says where the time of a call went. Each moment is counted from the
+// call's start; what is not known is zero.
+type Timing struct {
+	Admitted  time.Duration `json:"admitted_ns,omitempty"`  // it was through every gate, and its attempt recorded
+	Connected time.Duration `json:"connected_ns,omitempty"` // there was a connection to the server
+	Answered  time.Duration `json:"answered_ns,omitempty"`  // the server had answered, or failed
+	Failed    []Attempt     `json:"failed,omitempty"`       // what was tried before that, and failed
+
+	Since time.Time `json:"-"` // the call's start, for whoever fills in the rest
+}
+
+// IsZero says that nothing is known.
+func (t Timing) IsZero() bool {
+	return t.Admitted == 0 && t.Connected == 0 && t.Answered == 0 && len(t.Failed) == 0
+}
+
+// Elapsed is how long ago the call started. It and what follows are for whoever
+// asks a server; a nil Timing takes and knows nothing.
+func (t *Timing) Elapsed() time.Duration {
+	if t == nil {
+		return 0
+	}
+	return time.Since(t.Since)
+}
+
+// Connect says that there is a connection.
+func (t *Timing) Connect() {
+	if t != nil {
+		t.Connected = t.Elapsed()
+	}
+}
+
+// Answer says that the server has answered, or failed.
+func (t *Timing) Answer() {
+	if t != nil {
+		t.Answered = t.Elapsed()
+	}
+}
+
+// Again says that what began at a moment failed so, and is tried again.
+func (t *Timing) Again(at time.Duration, code Code) {
+	if t != nil {
+		t.Failed = append(t.Failed, Attempt{At: at, Took: t.Answered - at, Code: code})
+		t.Connected, t.Answered = 0, 0
+	}
+}
+
+// Take takes over what another knows of the server's part.
+func (t *Timing) Take(o *Timing) {
+	if t != nil && o != nil {
+		t.Connected, t.Answered, t.Failed = o.Connected, o.Answered, o.Failed
+	}
+}
+
+// Attempt is one attempt to have a server answer a call, which failed and was
+// made again.
+type Attempt struct {
+	At   time.Duration `json:"at_ns"` // since the call's start
+	Took time.Duration `json:"took_ns"`
+	Code Code          `json:"code"`
 }
 
 // Keeper knows the credentials that calls are made with, so that what was said

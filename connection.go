@@ -1,5 +1,7 @@
 package junctor
 
+import "context"
+
 // Transport is how a bring-your-own server is spoken to.
 type Transport string
 
@@ -131,6 +133,21 @@ type Probe struct {
 	Tools  []string     `json:"tools,omitempty"` // names
 
 	Preview []ToolPreview `json:"preview,omitempty"` // of each tool
+}
+
+type stepKey struct{}
+
+// OnStep has passed told of each step of a probe when it has passed, from any
+// goroutine, perhaps after the probe has ended.
+func OnStep(ctx context.Context, passed func(step string)) context.Context {
+	return context.WithValue(ctx, stepKey{}, passed)
+}
+
+// StepPassed tells whoever OnStep was called for.
+func StepPassed(ctx context.Context, step string) {
+	if passed, ok := ctx.Value(stepKey{}).(func(string)); ok {
+		passed(step)
+	}
 }
 
 // ToolPreview is what a tool would be, before its server is added.

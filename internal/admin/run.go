@@ -35,6 +35,7 @@ type RunResult struct {
 	Input    bool            `json:"input,omitempty" doc:"Input is wanted: send the run again with input_responses and request_state."`
 	Task     bool            `json:"task,omitempty" doc:"The call became a task."`
 	Duration time.Duration   `json:"duration_ns"`
+	Call     string          `json:"call,omitempty" doc:"What the records know the call by."`
 }
 
 // RunSink takes what a run says before it ends, from any goroutine.

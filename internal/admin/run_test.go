@@ -42,6 +42,20 @@ func TestRunIsFollowed(t *testing.T) {
 	}
 }
 
+func TestProbesAreFollowed(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	rec := ask(w.handler(t), "servers:write", "POST", "/servers/probe/steps", `{"url":"https://x.example/mcp"}`)
+	got := rec.Body.String()
+	step, result := strings.Index(got, "event: step\ndata: {\"step\":\"address\",\"elapsed_ns\":"), strings.Index(got, "event: result\ndata: {\"passed\":[\"address\"],\"failed\":\"tls\"")
+	if step < 0 || result < step || rec.Header().Get("Content-Type") != "text/event-stream" {
+		t.Errorf("%v %q", rec.Header(), got)
+	}
+	if rec := ask(w.handler(t), "servers:write", "POST", "/servers/nobody/test/steps", ``); rec.Code != http.StatusNotFound {
+		t.Errorf("a server that is not there: %d %s", rec.Code, rec.Body)
+	}
+}
+
 // Who may not look any more is told of nothing more.
 func TestTailEndsWithTheRight(t *testing.T) {
 	t.Parallel()

@@ -27,6 +27,8 @@ func scopes() map[string]junctor.Scope {
 		"create-server":        junctor.ScopeServersWrite,
 		"probe-server":         junctor.ScopeServersWrite,
 		"test-server":          junctor.ScopeServersWrite,
+		"follow-probe":         junctor.ScopeServersWrite,
+		"follow-test":          junctor.ScopeServersWrite,
 		"enable-server":        junctor.ScopeServersWrite,
 		"disable-server":       junctor.ScopeServersWrite,
 		"patch-server":         junctor.ScopeServersWrite,

@@ -101,6 +101,7 @@ func (a *api) serverRoutes() {
 		OperationID: "patch-server", Method: http.MethodPatch, Path: "/servers/{id}", Summary: "Change a server, or switch it on or off", Tags: tags,
 		MaxBodyBytes: maxServerBody, BodyReadTimeout: -1,
 	}, a.patchServer)
+	a.followRoutes(tags)
 	for verb, state := range map[string]junctor.ServerState{"enable": junctor.StateActive, "disable": junctor.StateInactive} {
 		route(a, huma.Operation{
 			OperationID: verb + "-server", Method: http.MethodPost, Path: "/servers/{id}/" + verb, Summary: "Switch a server " + onOff(state), Tags: tags,

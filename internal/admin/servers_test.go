@@ -39,8 +39,9 @@ func (w *world) ChangeServer(_ context.Context, _ *junctor.Principal, id string,
 	return row, nil
 }
 
-func (w *world) ProbeServer(_ context.Context, _ *junctor.Principal, in ServerInput) (junctor.Probe, error) {
+func (w *world) ProbeServer(ctx context.Context, _ *junctor.Principal, in ServerInput) (junctor.Probe, error) {
 	w.input = in
+	junctor.StepPassed(ctx, "address")
 	return junctor.Probe{Passed: []string{"address"}, Failed: "tls", Reason: "odd", Hint: "look"}, nil
 }
 

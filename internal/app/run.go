@@ -45,13 +45,14 @@ func (s *servers) Run(ctx context.Context, p *junctor.Principal, in admin.Run, s
 	if err != nil {
 		return admin.RunResult{}, err
 	}
-	res, err := s.app.guard.Do(ctx, &guard.Op{
+	op := &guard.Op{
 		Principal: p, Door: junctor.DoorAdmin, View: catalog.View{Server: in.Server, Plain: in.Server == ""}, Kind: in.Kind, Name: in.Name, Version: in.Version,
 		Params: whole, Arguments: in.Arguments,
 		InputResponses: in.InputResponses, RequestState: in.RequestState, HasState: in.RequestState != "",
 		Caller: catalog.Caller{Protocol: wire.Modern, Capabilities: []byte(watcherCapabilities), LogLevel: "debug", Progress: true},
-	}, sink)
-	return admin.RunResult{Result: res.Body, IsError: res.IsError, Input: res.Input, Task: res.Task}, err
+	}
+	res, err := s.app.guard.Do(ctx, op, sink)
+	return admin.RunResult{Call: op.CallID, Result: res.Body, IsError: res.IsError, Input: res.Input, Task: res.Task}, err
 }
 
 // Offer lists what a server has beside its tools.

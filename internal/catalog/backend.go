@@ -84,6 +84,10 @@ type Request struct {
 	Caller      Caller
 	Principal   *junctor.Principal
 
+	// Timing is for a backend to say where the time went, until Do returns; nil
+	// where nobody wants to know.
+	Timing *junctor.Timing
+
 	// Room is memory that the answer may be read into; it may be grown. Whoever
 	// asks uses it again when the Result is of no more use. nil is none.
 	Room *[]byte

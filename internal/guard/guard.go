@@ -106,7 +106,9 @@ func (g *Guard) do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Resu
 	defer op.pass.Leave()
 	item, resumed, task, err := g.admit(ctx, op, &call)
 	if err != nil {
-		return catalog.Result{}, g.refuse(ctx, &call, item.Shown, err)
+		err = g.refuse(ctx, &call, item.Shown, err)
+		op.CallID = call.ID
+		return catalog.Result{}, err
 	}
 	if op.Arguments != nil {
 		call.ArgsDigest = sha256.Sum256(op.Arguments)
@@ -118,9 +120,14 @@ func (g *Guard) do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Resu
 			return catalog.Result{}, &junctor.Error{Code: junctor.CodeUnavailable, Cause: err, Message: "the call could not be recorded, so it was not made; try again later"}
 		}
 	}
+	op.CallID, call.Timing.Since = call.ID, call.Start
+	if resumed == nil {
+		call.Timing.Admitted = g.o.Now().Sub(call.Start)
+	}
 	req := catalog.Request{
 		CallID: call.ID, Kind: op.Kind, Name: item.Name, Params: op.Params, Arguments: op.Arguments, Meta: op.Meta,
 		Unsubscribe: op.Unsubscribe, Wait: op.Wait, Input: catalog.Input{Responses: op.InputResponses}, Caller: op.Caller, Principal: op.Principal, Room: op.Room,
+		Timing: &call.Timing,
 	}
 	timeout := g.o.Timeout
 	if item.Tool != nil {

@@ -48,6 +48,8 @@ type Op struct {
 	// Ran is set by Do once a backend is asked: what comes back from then on is
 	// no refusal of ours.
 	Ran bool
+	// CallID is set by Do: what the records know the call by.
+	CallID string
 
 	pass limit.Pass
 }

@@ -2,6 +2,7 @@ package history
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -88,6 +89,10 @@ func (b *batch) add(h *History, e *entry) {
 	row.int(c.Duration.Microseconds())
 	row.int(int64(c.BytesIn))
 	row.int(int64(c.BytesOut))
+	row.int(c.Timing.Admitted.Microseconds())
+	row.int(c.Timing.Connected.Microseconds())
+	row.int(c.Timing.Answered.Microseconds())
+	row.text(attempts(c.Timing.Failed))
 	r.begin()
 	if c.Keeper != nil {
 		for _, secret := range c.Keeper.Secrets() {
@@ -105,6 +110,18 @@ func (b *batch) add(h *History, e *entry) {
 	row.bytes(keepBytes(r.text(c.Name)))
 	row.bytes(keepBytes(r.text(c.Reason)))
 	row.end()
+}
+
+// attempts are those that failed, as JSON; most calls have none.
+func attempts(failed []junctor.Attempt) string {
+	if len(failed) == 0 {
+		return ""
+	}
+	text, err := json.Marshal(failed)
+	if err != nil {
+		return ""
+	}
+	return string(text)
 }
 
 // waysTo gives the paths to what a tool's own schemas call secret.

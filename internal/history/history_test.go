@@ -110,6 +110,10 @@ func TestComesBackWhole(t *testing.T) {
 	each(t, func(t *trial) {
 		h := t.open(t, history.Options{})
 		good := call(1)
+		good.Timing = junctor.Timing{
+			Admitted: 40 * time.Microsecond, Connected: 90 * time.Microsecond, Answered: 1400 * time.Microsecond,
+			Failed: []junctor.Attempt{{At: 45 * time.Microsecond, Took: 20 * time.Microsecond, Code: junctor.CodeUnavailable}},
+		}
 		bad := call(2)
 		bad.Status, bad.Code, bad.Reason = junctor.StatusError, junctor.CodeUpstream, "the server answered 500"
 		odd := call(3)

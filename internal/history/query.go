@@ -51,8 +51,8 @@ const (
 // callColumns end with what is redacted, in the order in which that must be
 // done; callKinds says for Dialect.SelectRows which are texts and which numbers.
 const (
-	callColumns = `tenant_id, id, at, kind, door, server, version, issuer, subject, user_id, agent, status, code, duration, bytes_in, bytes_out, params, result, name, reason`
-	callKinds   = "tti" + "tttttttttt" + "iii" + "tttt"
+	callColumns = `tenant_id, id, at, kind, door, server, version, issuer, subject, user_id, agent, status, code, duration, bytes_in, bytes_out, admitted, connected, answered, attempts, params, result, name, reason`
+	callKinds   = "tti" + "tttttttttt" + "iii" + "iiit" + "tttt"
 )
 
 // Query gives a tenant's calls that match, newest first. Calls that end later
@@ -173,11 +173,18 @@ type scanner interface{ Scan(dest ...any) error }
 
 func scanEntry(row scanner) (Entry, error) {
 	var e Entry
-	var at, duration int64
-	var params, result string
+	var at, duration, admitted, connected, answered int64
+	var attempts, params, result string
 	err := row.Scan(&e.Tenant, &e.ID, &at, &e.Kind, &e.Door, &e.Server, &e.Version, &e.Issuer, &e.Subject, &e.User, &e.Agent, &e.Status, &e.Code,
-		&duration, &e.BytesIn, &e.BytesOut, &params, &result, &e.Name, &e.Reason)
+		&duration, &e.BytesIn, &e.BytesOut, &admitted, &connected, &answered, &attempts, &params, &result, &e.Name, &e.Reason)
 	e.Start, e.Duration = time.UnixMicro(at).UTC(), time.Duration(duration)*time.Microsecond
+	e.Timing = junctor.Timing{
+		Admitted: time.Duration(admitted) * time.Microsecond, Connected: time.Duration(connected) * time.Microsecond,
+		Answered: time.Duration(answered) * time.Microsecond,
+	}
+	if attempts != "" && err == nil {
+		err = json.Unmarshal([]byte(attempts), &e.Timing.Failed)
+	}
 	if params != "" {
 		e.Params = json.RawMessage(params)
 	}

@@ -71,10 +71,12 @@ func (s *Server) do(ctx context.Context, req *catalog.Request, sink catalog.Sink
 func (s *Server) attempt(ctx context.Context, req *catalog.Request, a access, token string, p peer) (body []byte, modern bool, err error) {
 	safe := s.safe(req)
 	for try := 1; ; try++ {
+		at := req.Timing.Elapsed()
 		sess, err := s.acquire(ctx, a)
 		if err != nil {
 			return nil, false, err
 		}
+		req.Timing.Connect()
 		modern = sess.link.modern()
 		if !modern && (req.Input.Responses != nil || req.Input.State != "") {
 			s.release(sess)
@@ -86,6 +88,7 @@ func (s *Server) attempt(ctx context.Context, req *catalog.Request, a access, to
 			}
 		}
 		s.release(sess)
+		req.Timing.Answer()
 		if err == nil || try >= maxTries || ctx.Err() != nil || !mayRepeat(err, safe && try == 1) {
 			return body, modern, err
 		}
@@ -96,6 +99,7 @@ func (s *Server) attempt(ctx context.Context, req *catalog.Request, a access, to
 		if deadline, ok := ctx.Deadline(); wait > maxRetryAfter || ok && time.Until(deadline) < wait {
 			return nil, modern, err
 		}
+		req.Timing.Again(at, junctor.CodeOf(err))
 		if errors.Is(err, errGone) {
 			continue // a new session is opened: nothing is to be waited for
 		}

@@ -72,13 +72,22 @@ func (s *Server) start(ctx context.Context, req *catalog.Request, a access, sink
 		cancel()
 		return catalog.Result{}, junctor.Errorf(junctor.CodeUnavailable, "server %s was removed or is being changed; try again", s.o.ID)
 	}
-	return c.wait(ctx, kept, sink)
+	res, err := c.wait(ctx, kept, sink)
+	select {
+	case <-c.done:
+		req.Timing.Take(kept.Timing)
+	default: // it goes on without this request
+	}
+	return res, err
 }
 
 // keep copies what belongs to the caller only until Do returns.
 func keep(req *catalog.Request) *catalog.Request {
 	kept := *req
 	kept.Room = nil
+	if req.Timing != nil {
+		kept.Timing = &junctor.Timing{Since: req.Timing.Since}
+	}
 	clone := func(b []byte) []byte { return append([]byte(nil), b...) }
 	kept.Params, kept.Meta = clone(req.Params), clone(req.Meta)
 	if at := wire.Offset(req.Params, req.Arguments); at >= 0 {

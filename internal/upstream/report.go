@@ -29,6 +29,9 @@ const (
 	StepList           Step = "list"
 )
 
+// pass tells whoever follows a probe that a step has passed.
+func pass(ctx context.Context, step Step) { junctor.StepPassed(ctx, string(step)) }
+
 // Report is what a probe found.
 type Report struct {
 	Passed []Step // in order
@@ -58,12 +61,17 @@ func (s *Server) examine(ctx context.Context, how *opener, keep func(access, lin
 	a, l, err := s.reach(reached.trace(ctx), how)
 	var report Report
 	if err == nil {
+		if s.o.Transport != TransportStdio {
+			pass(ctx, StepAuthentication)
+		}
+		pass(ctx, StepProtocol)
 		report.State.describe(l, &s.o)
 		report.State.Latency = time.Since(begun)
 		listing, cancel := context.WithTimeout(ctx, s.o.Timeouts.List)
 		defer cancel()
 		o, ttl, listErr := s.list(listing, l)
 		if err = listErr; err == nil {
+			pass(ctx, StepList)
 			report.State.Connected, report.State.LastSeen = true, s.o.Now()
 			report.State.count(o)
 			if !l.modern() {
@@ -168,16 +176,20 @@ type milestones struct {
 func (m *milestones) trace(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		ConnectDone: func(_, _ string, err error) {
-			if err == nil {
-				m.connected.Store(true)
+			if err == nil && !m.connected.Swap(true) {
+				pass(ctx, StepAddress)
 			}
 		},
 		TLSHandshakeDone: func(_ tls.ConnectionState, err error) {
-			if err == nil {
-				m.secured.Store(true)
+			if err == nil && !m.secured.Swap(true) {
+				pass(ctx, StepTLS)
 			}
 		},
-		GotFirstResponseByte: func() { m.answered.Store(true) },
+		GotFirstResponseByte: func() {
+			if !m.answered.Swap(true) {
+				pass(ctx, StepHTTP)
+			}
+		},
 	})
 }
 

@@ -40,6 +40,11 @@ func TestEveryOperationOverEveryWay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newServer(t, way(t, newPeer()))
+			var passed []string
+			report, err := s.Probe(junctor.OnStep(ctxFor(t), func(step string) { passed = append(passed, step) }))
+			if want := []string{"address", "http", "authentication", "protocol", "list"}; err != nil || !slices.Equal(passed, want) || len(report.Passed) != len(want) {
+				t.Errorf("steps %v, %v, %v", passed, report.Passed, err)
+			}
 			offer, err := s.Offer(ctxFor(t))
 			if err != nil {
 				t.Fatal(err)
@@ -382,7 +387,13 @@ func TestEndedSessionIsOpenedAgain(t *testing.T) {
 		_ = ss.Close()
 	}
 	// The server no longer knows the session: 404, and nothing ran.
-	if got := textOf(t, do(t, s, toolCall("echo", `{"n":1}`))); got != `{"n":1}` {
+	req := toolCall("echo", `{"n":1}`)
+	req.Timing = &junctor.Timing{Since: time.Now()}
+	if got := textOf(t, do(t, s, req)); got != `{"n":1}` {
 		t.Errorf("got %q", got)
+	}
+	timing := req.Timing
+	if len(timing.Failed) != 1 || timing.Failed[0].Took <= 0 || timing.Connected < timing.Failed[0].Took || timing.Answered <= timing.Connected {
+		t.Errorf("the time went %+v", timing)
 	}
 }

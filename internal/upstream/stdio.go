@@ -85,6 +85,7 @@ func tryStdio(ctx context.Context, o *Options, op opening) (*stdioLink, error) {
 		o.Command.crew.leave()
 		return nil, err
 	}
+	pass(ctx, StepAddress)
 	l := newStdioLink(o, c, op)
 	if err := l.greet(ctx, op.declared); err != nil {
 		// A caller that went away says nothing about the command.

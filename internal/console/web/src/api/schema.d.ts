@@ -573,6 +573,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/servers/probe/steps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reach a server without adding it, and follow it step by step
+         * @description Needs the scope `servers:write`.
+         */
+        post: operations["follow-probe"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/servers/{id}": {
         parameters: {
             query?: never;
@@ -751,6 +771,26 @@ export interface paths {
          * @description Needs the scope `servers:write`.
          */
         post: operations["test-server"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/servers/{id}/test/steps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reach a server as it is stored, and follow it step by step
+         * @description Needs the scope `servers:write`.
+         */
+        post: operations["follow-test"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1215,6 +1255,20 @@ export interface components {
             /** @description Store servers without reaching them first. */
             unseen?: boolean;
         };
+        Attempt: {
+            /**
+             * Format: int64
+             * @description Nanoseconds.
+             */
+            at_ns: number;
+            /** @enum {string} */
+            code: "unauthenticated" | "denied" | "not_found" | "invalid" | "conflict" | "limited" | "too_large" | "timeout" | "canceled" | "unreachable" | "upstream" | "unavailable" | "internal";
+            /**
+             * Format: int64
+             * @description Nanoseconds.
+             */
+            took_ns: number;
+        };
         Auth: {
             client_auth?: string;
             client_id?: string;
@@ -1300,6 +1354,7 @@ export interface components {
             /** @enum {string} */
             status: "running" | "success" | "error" | "timeout" | "canceled" | "denied" | "limited" | "invalid" | "lapsed";
             subject: string;
+            timing?: components["schemas"]["Timing"];
             user?: string;
             version?: string;
         };
@@ -1410,6 +1465,7 @@ export interface components {
             /** @enum {string} */
             status: "running" | "success" | "error" | "timeout" | "canceled" | "denied" | "limited" | "invalid" | "lapsed";
             subject: string;
+            timing?: components["schemas"]["Timing"];
             user?: string;
             version?: string;
         };
@@ -2180,6 +2236,24 @@ export interface components {
             created_at: string;
             id: string;
             name: string;
+        };
+        Timing: {
+            /**
+             * Format: int64
+             * @description Nanoseconds.
+             */
+            admitted_ns?: number;
+            /**
+             * Format: int64
+             * @description Nanoseconds.
+             */
+            answered_ns?: number;
+            /**
+             * Format: int64
+             * @description Nanoseconds.
+             */
+            connected_ns?: number;
+            failed?: components["schemas"]["Attempt"][] | null;
         };
         Tool: {
             annotations?: {
@@ -3611,6 +3685,39 @@ export interface operations {
             };
         };
     };
+    "follow-probe": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProbeServerBody"];
+            };
+        };
+        responses: {
+            /** @description Events: step (ProbeStep) for each that has passed, then one result (Probe) or error (Problem). */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "get-server": {
         parameters: {
             query?: never;
@@ -4062,6 +4169,38 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Probe"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "follow-test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The server's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events: step (ProbeStep) for each that has passed, then one result (Probe) or error (Problem). */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
                 };
             };
             /** @description Error */
