@@ -37,6 +37,10 @@ type Source struct {
 	URL  string // what relative references and servers are resolved against; "" where it has none
 	Text []byte
 	As   Format // "" is whatever it turns out to be
+
+	// Saved are GraphQL operations, or manifests of persisted ones, that somebody
+	// wrote for the API: they become operations as they are.
+	Saved []Source
 }
 
 // Fetch brings another file of the same document. It decides what may be

@@ -1,0 +1,163 @@
+package graphql
+
+import (
+	"strings"
+
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+	"github.com/vektah/gqlparser/v2/parser"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// Bounds of a selection that a caller writes.
+const (
+	maxSelectTokens = 4000
+	maxSelectDepth  = 12
+)
+
+// Select checks a caller's own selection from a type, with or without its
+// braces, and gives it as it is to be sent. It cannot end the field that it
+// stands in, use variables, or do what a namespace of mutations offers.
+func (s *Schema) Select(from, selection string) (string, error) {
+	selection = strings.TrimSpace(selection)
+	if !strings.HasPrefix(selection, "{") {
+		selection = "{" + selection + "\n}" // a comment may end it
+	}
+	q, err := parser.ParseQueryWithTokenLimit(&ast.Source{Name: "_select", Input: selection}, maxSelectTokens)
+	if err != nil {
+		message := err.Error()
+		if e, ok := err.(*gqlerror.Error); ok { //nolint:errorlint // it is never wrapped
+			message = e.Message
+		}
+		return "", junctor.Errorf(junctor.CodeInvalid, "_select is no selection of fields: %s; write it like { id name owner { login } }", message)
+	}
+	if len(q.Operations) != 1 || len(q.Fragments) > 0 || q.Operations[0].Name != "" || q.Operations[0].Operation != ast.Query {
+		return "", junctor.Errorf(junctor.CodeInvalid, "_select takes one selection of fields, like { id name owner { login } }")
+	}
+	def := s.types[from]
+	if def == nil {
+		return "", junctor.Errorf(junctor.CodeInvalid, "the schema has no type %q any more: import it again", from)
+	}
+	var b strings.Builder
+	if err := s.write(&b, def, q.Operations[0].SelectionSet, 1); err != nil {
+		return "", err
+	}
+	return b.String(), nil
+}
+
+// write writes a selection anew from what was parsed of it, field by field.
+func (s *Schema) write(b *strings.Builder, def *ast.Definition, set ast.SelectionSet, depth int) error {
+	if depth > maxSelectDepth {
+		return junctor.Errorf(junctor.CodeInvalid, "_select is nested more than %d deep", maxSelectDepth)
+	}
+	b.WriteString("{")
+	for _, sel := range set {
+		b.WriteString(" ")
+		if err := s.writeOne(b, def, sel, depth); err != nil {
+			return err
+		}
+	}
+	b.WriteString(" }")
+	return nil
+}
+
+func (s *Schema) writeOne(b *strings.Builder, def *ast.Definition, sel ast.Selection, depth int) error {
+	switch sel := sel.(type) {
+	case *ast.InlineFragment:
+		on := def
+		if sel.TypeCondition != "" {
+			if on = s.types[sel.TypeCondition]; on == nil || !on.IsCompositeType() || s.namespace(on) {
+				return junctor.Errorf(junctor.CodeInvalid, "_select: there is no type %q to choose from", sel.TypeCondition)
+			}
+			b.WriteString("... on " + on.Name + " ")
+		} else {
+			b.WriteString("... ")
+		}
+		if len(sel.Directives) > 0 {
+			return noDirectives()
+		}
+		return s.write(b, on, sel.SelectionSet, depth+1)
+	case *ast.Field:
+		return s.writeField(b, def, sel, depth)
+	default:
+		return junctor.Errorf(junctor.CodeInvalid, "_select cannot use named fragments: write the fields where they are wanted")
+	}
+}
+
+func noDirectives() error {
+	return junctor.Errorf(junctor.CodeInvalid, "_select cannot use directives: leave out what is not wanted")
+}
+
+func (s *Schema) writeField(b *strings.Builder, def *ast.Definition, sel *ast.Field, depth int) error {
+	if len(sel.Directives) > 0 {
+		return noDirectives()
+	}
+	if sel.Alias != sel.Name {
+		b.WriteString(sel.Alias + ": ")
+	}
+	b.WriteString(sel.Name)
+	if sel.Name == "__typename" && len(sel.SelectionSet)+len(sel.Arguments) == 0 {
+		return nil
+	}
+	f := def.Fields.ForName(sel.Name)
+	if f == nil {
+		return junctor.Errorf(junctor.CodeInvalid, "_select: %s has no field %q; it has %s", def.Name, sel.Name, some(def))
+	}
+	of := s.types[f.Type.Name()]
+	if s.namespace(of) || s.namespace(def) {
+		return junctor.Errorf(junctor.CodeInvalid, "_select: reading %s of %s would do something; there is a tool for it", sel.Name, def.Name)
+	}
+	for i, a := range sel.Arguments {
+		if f.Arguments.ForName(a.Name) == nil {
+			return junctor.Errorf(junctor.CodeInvalid, "_select: the field %s takes no argument %q", sel.Name, a.Name)
+		}
+		if usesVariables(a.Value) {
+			return junctor.Errorf(junctor.CodeInvalid, "_select cannot use variables: write the value of %s itself", a.Name)
+		}
+		b.WriteString(between(i, "(", ", ") + a.Name + ": " + a.Value.String())
+	}
+	if len(sel.Arguments) > 0 {
+		b.WriteString(")")
+	}
+	for _, a := range f.Arguments {
+		if needs(a) && sel.Arguments.ForName(a.Name) == nil {
+			return junctor.Errorf(junctor.CodeInvalid, "_select: the field %s needs the argument %s (%s)", sel.Name, a.Name, a.Type)
+		}
+	}
+	switch {
+	case of.IsLeafType() && len(sel.SelectionSet) > 0:
+		return junctor.Errorf(junctor.CodeInvalid, "_select: %s is a %s and has no fields", sel.Name, of.Name)
+	case of.IsLeafType():
+		return nil
+	case len(sel.SelectionSet) == 0:
+		return junctor.Errorf(junctor.CodeInvalid, "_select: choose fields of %s, like %s { … }; it has %s", sel.Name, sel.Name, some(of))
+	}
+	b.WriteString(" ")
+	return s.write(b, of, sel.SelectionSet, depth+1)
+}
+
+func usesVariables(v *ast.Value) bool {
+	if v.Kind == ast.Variable {
+		return true
+	}
+	for _, c := range v.Children {
+		if usesVariables(c.Value) {
+			return true
+		}
+	}
+	return false
+}
+
+// some names the first fields of a type.
+func some(def *ast.Definition) string {
+	const most = 20
+	var names []string
+	for _, f := range def.Fields[:min(most, len(def.Fields))] {
+		names = append(names, f.Name)
+	}
+	if len(def.Fields) > most {
+		names = append(names, "…")
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,154 @@
+package graphql
+
+import (
+	"strings"
+
+	"github.com/vektah/gqlparser/v2/ast"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/apigen/doc"
+)
+
+// refPrefix begins the reference to an input type.
+const refPrefix = "#/types/"
+
+// inputs gives out the schemas of input types. It is made whole when the schema
+// is read, so that each has one Node.
+type inputs map[string]*doc.Node
+
+// Resolve gives the schema of an input type.
+func (in inputs) Resolve(ref string, _ *doc.Node) (*doc.Node, error) {
+	if n := in[strings.TrimPrefix(ref, refPrefix)]; n != nil {
+		return n, nil
+	}
+	return nil, junctor.Errorf(junctor.CodeNotFound, "the schema has no input type %q", strings.TrimPrefix(ref, refPrefix))
+}
+
+func (s *Schema) inputs() inputs {
+	in := inputs{}
+	for _, def := range s.order {
+		if def.Kind == ast.InputObject {
+			in[def.Name] = s.inputObject(def)
+		}
+	}
+	return in
+}
+
+func (s *Schema) inputObject(def *ast.Definition) *doc.Node {
+	at := s.at(def.Position)
+	fields, required := object(at), &doc.Node{Kind: doc.Array, At: at}
+	for _, f := range def.Fields {
+		n := s.value(f.Type, s.at(f.Position))
+		describe(n, f.Description, f.DefaultValue)
+		fields.Members = append(fields.Members, member(f.Name, n))
+		if f.Type.NonNull && f.DefaultValue == nil {
+			required.Items = append(required.Items, text(f.Name, at))
+		}
+	}
+	n := object(at, member("type", text("object", at)), member("properties", fields))
+	about := def.Description
+	if def.Directives.ForName("oneOf") != nil {
+		about = strings.TrimSpace(about + " Give exactly one of its members.")
+	}
+	describe(n, about, nil)
+	if len(required.Items) > 0 {
+		n.Members = append(n.Members, member("required", required))
+	}
+	n.Members = append(n.Members, member("additionalProperties", &doc.Node{Kind: doc.Bool, Text: "false", At: at}))
+	return n
+}
+
+// value is the schema of what a type takes.
+func (s *Schema) value(t *ast.Type, at doc.Position) *doc.Node {
+	if t.Elem != nil {
+		return object(at, member("type", text("array", at)), member("items", s.value(t.Elem, at)))
+	}
+	def := s.types[t.NamedType]
+	switch def.Kind {
+	case ast.InputObject:
+		return object(at, member("$ref", text(refPrefix+def.Name, at)))
+	case ast.Enum:
+		values := &doc.Node{Kind: doc.Array, At: at}
+		for _, v := range def.EnumValues {
+			if !deprecated(v.Directives) {
+				values.Items = append(values.Items, text(v.Name, at))
+			}
+		}
+		return object(at, member("type", text("string", at)), member("enum", values))
+	default:
+		return s.scalar(def, at)
+	}
+}
+
+// scalar is the schema of a scalar. What a schema's own scalars look like only
+// their names say; one that says nothing takes any value.
+func (s *Schema) scalar(def *ast.Definition, at doc.Position) *doc.Node {
+	kind, format := "", ""
+	switch strings.ToLower(def.Name) {
+	case "int", "integer", "long", "bigint", "int64", "uint64", "short", "byte", "positiveint", "nonnegativeint", "unsignedint":
+		kind = "integer"
+	case "float", "double", "decimal", "bigdecimal", "number":
+		kind = "number"
+	case "boolean", "bool":
+		kind = "boolean"
+	case "string", "id", "html", "base64string", "gitobjectid", "gitsshremote", "gitrefname", "markdown", "cursor", "duration", "localtime", "time", "timezone", "currency", "locale", "phonenumber", "hexcolorcode":
+		kind = "string"
+	case "datetime", "precisedatetime", "timestamptz", "gittimestamp", "isodatetime", "zoneddatetime", "datetimeutc":
+		kind, format = "string", "date-time"
+	case "date", "localdate", "isodate":
+		kind, format = "string", "date"
+	case "uri", "url":
+		kind, format = "string", "uri"
+	case "uuid", "guid":
+		kind, format = "string", "uuid"
+	case "email", "emailaddress":
+		kind, format = "string", "email"
+	case "jsonobject", "map":
+		kind = "object"
+	}
+	n := object(at)
+	if kind != "" {
+		n.Members = append(n.Members, member("type", text(kind, at)))
+	}
+	if format != "" {
+		n.Members = append(n.Members, member("format", text(format, at)))
+	}
+	if kind == "" {
+		describe(n, strings.TrimSpace("A "+def.Name+". "+def.Description), nil)
+	}
+	return n
+}
+
+// describe adds a description, and the default where it is a plain value.
+func describe(n *doc.Node, about string, value *ast.Value) {
+	if about = strings.TrimSpace(about); about != "" && n.Get("description") == nil {
+		n.Members = append(n.Members, member("description", text(about, n.At)))
+	}
+	if value == nil {
+		return
+	}
+	d := &doc.Node{Text: value.Raw, At: n.At}
+	switch value.Kind {
+	case ast.IntValue, ast.FloatValue:
+		d.Kind = doc.Number
+	case ast.StringValue, ast.BlockValue, ast.EnumValue:
+		d.Kind = doc.String
+	case ast.BooleanValue:
+		d.Kind = doc.Bool
+	default:
+		return
+	}
+	n.Members = append(n.Members, member("default", d))
+}
+
+func object(at doc.Position, members ...doc.Member) *doc.Node {
+	return &doc.Node{Kind: doc.Object, Members: members, At: at}
+}
+
+func member(key string, value *doc.Node) doc.Member {
+	return doc.Member{Key: key, At: value.At, Value: value}
+}
+
+func text(s string, at doc.Position) *doc.Node {
+	return &doc.Node{Kind: doc.String, Text: s, At: at}
+}

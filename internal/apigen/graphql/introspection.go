@@ -1,0 +1,138 @@
+package graphql
+
+import (
+	"github.com/vektah/gqlparser/v2/ast"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/apigen/doc"
+)
+
+// Introspection is what a GraphQL API is asked for its schema.
+const Introspection = `query IntrospectionQuery { __schema { queryType { name } mutationType { name } subscriptionType { name } types { ...FullType } } }
+fragment FullType on __Type { kind name description fields(includeDeprecated: true) { name description args { ...InputValue } type { ...TypeRef } isDeprecated deprecationReason } inputFields { ...InputValue } interfaces { ...TypeRef } enumValues(includeDeprecated: true) { name description isDeprecated deprecationReason } possibleTypes { ...TypeRef } }
+fragment InputValue on __InputValue { name description type { ...TypeRef } defaultValue }
+fragment TypeRef on __Type { kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name } } } } } } }`
+
+// ReadIntrospection reads the answer to an introspection, whole or its data
+// alone. An error is that it is none.
+func ReadIntrospection(src doc.Source, root *doc.Node) (*doc.Document, error) {
+	if data := root.Get("data"); data != nil {
+		root = data
+	}
+	schema := root.Get("__schema")
+	if schema == nil {
+		return nil, junctor.Errorf(junctor.CodeInvalid, "this is no introspection of a GraphQL API: it has no __schema")
+	}
+	s := &Schema{file: src.Name}
+	d := &ast.SchemaDocument{}
+	def := &ast.SchemaDefinition{}
+	for o, key := range map[ast.Operation]string{ast.Query: "queryType", ast.Mutation: "mutationType", ast.Subscription: "subscriptionType"} {
+		if name := str(schema.Get(key), "name"); name != "" {
+			def.OperationTypes = append(def.OperationTypes, &ast.OperationTypeDefinition{Operation: o, Type: name})
+		}
+	}
+	d.Schema = append(d.Schema, def)
+	for _, t := range items(schema, "types") {
+		if one := definitionOf(t); one.Name != "" {
+			d.Definitions = append(d.Definitions, one)
+		}
+	}
+	s.join(d)
+	return s.document(doc.Introspection, src)
+}
+
+func definitionOf(t *doc.Node) *ast.Definition {
+	def := &ast.Definition{Kind: ast.DefinitionKind(str(t, "kind")), Name: str(t, "name"), Description: str(t, "description"), Position: place(t)}
+	for _, f := range items(t, "fields") {
+		field := &ast.FieldDefinition{Name: str(f, "name"), Description: str(f, "description"), Type: typeOf(f.Get("type"), 0), Position: place(f), Directives: marks(f)}
+		for _, a := range items(f, "args") {
+			field.Arguments = append(field.Arguments, &ast.ArgumentDefinition{
+				Name: str(a, "name"), Description: str(a, "description"), Type: typeOf(a.Get("type"), 0), DefaultValue: valueOf(a), Position: place(a), Directives: marks(a),
+			})
+		}
+		def.Fields = append(def.Fields, field)
+	}
+	for _, f := range items(t, "inputFields") {
+		def.Fields = append(def.Fields, &ast.FieldDefinition{
+			Name: str(f, "name"), Description: str(f, "description"), Type: typeOf(f.Get("type"), 0), DefaultValue: valueOf(f), Position: place(f), Directives: marks(f),
+		})
+	}
+	for _, i := range items(t, "interfaces") {
+		def.Interfaces = append(def.Interfaces, str(i, "name"))
+	}
+	for _, v := range items(t, "enumValues") {
+		def.EnumValues = append(def.EnumValues, &ast.EnumValueDefinition{Name: str(v, "name"), Description: str(v, "description"), Directives: marks(v)})
+	}
+	if def.Kind == ast.Union {
+		for _, p := range items(t, "possibleTypes") {
+			def.Types = append(def.Types, str(p, "name"))
+		}
+	}
+	return def
+}
+
+// typeOf reads a reference to a type; nil where it is none.
+func typeOf(n *doc.Node, depth int) *ast.Type {
+	const deepest = 12
+	if n == nil || depth > deepest {
+		return nil
+	}
+	switch str(n, "kind") {
+	case "NON_NULL":
+		t := typeOf(n.Get("ofType"), depth+1)
+		if t != nil {
+			t.NonNull = true
+		}
+		return t
+	case "LIST":
+		if of := typeOf(n.Get("ofType"), depth+1); of != nil {
+			return &ast.Type{Elem: of}
+		}
+		return nil
+	default:
+		if name := str(n, "name"); name != "" {
+			return &ast.Type{NamedType: name}
+		}
+		return nil
+	}
+}
+
+// valueOf is a default. Only that there is one matters, and what it is where it
+// is plain.
+func valueOf(n *doc.Node) *ast.Value {
+	v := n.Get("defaultValue")
+	if v == nil || v.Kind != doc.String {
+		return nil
+	}
+	kind := ast.NullValue
+	switch raw := v.Text; {
+	case raw == "true" || raw == "false":
+		kind = ast.BooleanValue
+	case number.MatchString(raw):
+		kind = ast.IntValue
+	}
+	return &ast.Value{Raw: v.Text, Kind: kind}
+}
+
+func marks(n *doc.Node) ast.DirectiveList {
+	if d := n.Get("isDeprecated"); d != nil && d.Text == "true" {
+		return ast.DirectiveList{{Name: "deprecated"}}
+	}
+	return nil
+}
+
+func items(n *doc.Node, key string) []*doc.Node {
+	if list := n.Get(key); list != nil {
+		return list.Items
+	}
+	return nil
+}
+
+func str(n *doc.Node, key string) string {
+	if v := n.Get(key); v != nil && v.Kind == doc.String {
+		return v.Text
+	}
+	return ""
+}
+
+func place(n *doc.Node) *ast.Position { return &ast.Position{Line: int(n.At.Line), Column: int(n.At.Column)} }

@@ -1,0 +1,118 @@
+package graphql
+
+import (
+	"cmp"
+	"encoding/json"
+	"strings"
+
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/formatter"
+	"github.com/vektah/gqlparser/v2/parser"
+
+	"github.com/junctor-mcp/junctor/internal/apigen/doc"
+)
+
+// saved makes an operation of each one that somebody wrote down: a text of
+// GraphQL operations, or a manifest of persisted queries.
+func (s *Schema) saved(name string, text []byte) []*doc.Operation {
+	of := &Schema{types: s.types, possible: s.possible, roots: s.roots, reads: s.reads, file: name}
+	defer func() { s.problems = append(s.problems, of.problems...) }()
+	var manifest struct {
+		Operations []struct{ Body string }
+	}
+	if json.Unmarshal(text, &manifest) == nil && len(manifest.Operations) > 0 {
+		var all []*doc.Operation
+		for _, o := range manifest.Operations {
+			all = append(all, of.written(o.Body)...)
+		}
+		return all
+	}
+	return of.written(string(text))
+}
+
+func (s *Schema) written(source string) []*doc.Operation {
+	q, err := parser.ParseQueryWithTokenLimit(&ast.Source{Name: s.file, Input: source}, maxTokens)
+	if err != nil {
+		s.syntax(err, 0)
+		return nil
+	}
+	var all []*doc.Operation
+	for _, o := range q.Operations {
+		if why := s.unfit(o); why != "" {
+			s.problem(o.Position, "/"+o.Name, doc.Error, codeSaved, "", why, "mend the operation; the others are used without it")
+			continue
+		}
+		op := &doc.Operation{
+			Key: string(o.Operation) + " saved " + o.Name, ID: o.Name, Method: "POST", Description: cmp.Or(o.Description, comment(o.Comment)),
+			Tags: []string{string(o.Operation), "saved"}, At: s.at(o.Position),
+			Field: &doc.Field{Head: render(o, q.Fragments), Name: o.Name, Mutation: o.Operation == ast.Mutation, Saved: true},
+		}
+		for _, v := range o.VariableDefinitions {
+			op.Params = append(op.Params, s.param(v.Variable, v.Type, v.Description, v.DefaultValue, v.Directives, v.Position))
+		}
+		all = append(all, op)
+	}
+	return all
+}
+
+// unfit says why a saved operation can be no tool.
+func (s *Schema) unfit(o *ast.OperationDefinition) string {
+	if o.Name == "" {
+		return "a saved operation needs a name"
+	}
+	root := s.root(o.Operation)
+	if root == nil || o.Operation == ast.Subscription {
+		return "the operation " + o.Name + " is a " + string(o.Operation) + ", which this API cannot be asked by a tool"
+	}
+	for _, sel := range o.SelectionSet {
+		if f, ok := sel.(*ast.Field); ok && f.Name != "__typename" && root.Fields.ForName(f.Name) == nil {
+			return "the operation " + o.Name + " asks for " + f.Name + ", which " + root.Name + " does not have"
+		}
+	}
+	for _, v := range o.VariableDefinitions {
+		if missing := s.missing(v.Type); missing != "" {
+			return "the variable " + v.Variable + " of " + o.Name + " has the type " + missing + ", which is nowhere defined"
+		}
+	}
+	return ""
+}
+
+// render writes an operation with the fragments that it uses, and no others: a
+// fragment that is not used is an error to servers.
+func render(o *ast.OperationDefinition, fragments ast.FragmentDefinitionList) string {
+	d := &ast.QueryDocument{Operations: ast.OperationList{o}}
+	used := map[string]bool{}
+	var find func(ast.SelectionSet)
+	find = func(set ast.SelectionSet) {
+		for _, sel := range set {
+			switch sel := sel.(type) {
+			case *ast.Field:
+				find(sel.SelectionSet)
+			case *ast.InlineFragment:
+				find(sel.SelectionSet)
+			case *ast.FragmentSpread:
+				if f := fragments.ForName(sel.Name); f != nil && !used[f.Name] {
+					used[f.Name] = true
+					d.Fragments = append(d.Fragments, f)
+					find(f.SelectionSet)
+				}
+			}
+		}
+	}
+	find(o.SelectionSet)
+	var b strings.Builder
+	formatter.NewFormatter(&b, formatter.WithIndent(" ")).FormatQueryDocument(d)
+	return strings.TrimSpace(b.String())
+}
+
+// comment is the text of comments before an operation.
+func comment(c *ast.CommentGroup) string {
+	if c == nil {
+		return ""
+	}
+	var lines []string
+	for _, one := range c.List {
+		lines = append(lines, strings.TrimSpace(strings.TrimPrefix(one.Text(), "#")))
+	}
+	return strings.Join(lines, " ")
+}

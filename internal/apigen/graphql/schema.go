@@ -1,0 +1,156 @@
+package graphql
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/junctor-mcp/junctor/internal/apigen/doc"
+)
+
+// scalars are the types that every schema has.
+func scalars() []string { return []string{"Int", "Float", "String", "Boolean", "ID"} }
+
+// newSchema joins definitions and their extensions, and drops what contradicts
+// the rest.
+func (s *Schema) join(d *ast.SchemaDocument) {
+	s.types, s.possible = map[string]*ast.Definition{}, map[string][]*ast.Definition{}
+	for _, name := range scalars() {
+		s.types[name] = &ast.Definition{Kind: ast.Scalar, Name: name, BuiltIn: true}
+	}
+	for _, def := range slices.Concat(d.Definitions, d.Extensions) {
+		known := s.types[def.Name]
+		switch {
+		case known == nil:
+			s.types[def.Name] = def
+			s.order = append(s.order, def)
+		case known.BuiltIn: // some schemas define what is there anyway
+		case known.Kind != def.Kind:
+			s.problem(def.Position, "/"+def.Name, doc.Error, codeDuplicate, "", "the type "+def.Name+" stands here as another kind of type than before", "give one of them another name; the first is used")
+		default:
+			if slices.Contains(d.Definitions, def) {
+				s.problem(def.Position, "/"+def.Name, doc.Warning, codeDuplicate, "", "the type "+def.Name+" is defined again", "write it once, or as an extension; its fields are joined")
+			}
+			known.Interfaces = append(known.Interfaces, def.Interfaces...)
+			known.Fields = append(known.Fields, def.Fields...)
+			known.Types = append(known.Types, def.Types...)
+			known.EnumValues = append(known.EnumValues, def.EnumValues...)
+			known.Directives = append(known.Directives, def.Directives...)
+		}
+	}
+	for _, def := range s.order {
+		s.tidy(def)
+	}
+	for _, def := range s.order {
+		for _, name := range slices.Compact(slices.Sorted(slices.Values(def.Interfaces))) {
+			if def.Kind == ast.Object {
+				s.possible[name] = append(s.possible[name], def)
+			}
+		}
+		for _, name := range def.Types {
+			if member := s.types[name]; member != nil && !slices.Contains(s.possible[def.Name], member) {
+				s.possible[def.Name] = append(s.possible[def.Name], member)
+			}
+		}
+	}
+	s.findRoots(d)
+	s.reads = s.reach(s.roots[ast.Query])
+}
+
+// tidy drops fields that stand there twice, and those whose types are nowhere.
+func (s *Schema) tidy(def *ast.Definition) {
+	seen := map[string]bool{}
+	def.Fields = slices.DeleteFunc(def.Fields, func(f *ast.FieldDefinition) bool {
+		pointer := "/" + def.Name + "/" + f.Name
+		if seen[f.Name] {
+			s.problem(f.Position, pointer, doc.Warning, codeDuplicate, "", "the field "+f.Name+" of "+def.Name+" is defined again", "take one of them out; the first is used")
+			return true
+		}
+		seen[f.Name] = true
+		if missing := s.missing(f.Type); missing != "" {
+			s.problem(f.Position, pointer, doc.Error, codeUnknownType, "", "the field "+f.Name+" of "+def.Name+" has the type "+missing+", which is nowhere defined", "define the type; the field is left out")
+			return true
+		}
+		given := map[string]bool{}
+		f.Arguments = slices.DeleteFunc(f.Arguments, func(a *ast.ArgumentDefinition) bool {
+			missing := s.missing(a.Type)
+			switch {
+			case given[a.Name]:
+				s.problem(a.Position, pointer+"/"+a.Name, doc.Warning, codeDuplicate, "", "the argument "+a.Name+" is there twice", "take one of them out; the first is used")
+				return true
+			case missing != "":
+				s.problem(a.Position, pointer+"/"+a.Name, doc.Error, codeUnknownType, "", "the argument "+a.Name+" has the type "+missing+", which is nowhere defined", "define the type; the argument is left out")
+				return true
+			}
+			given[a.Name] = true
+			return false
+		})
+		return false
+	})
+}
+
+// missing names the type that t needs and that there is not.
+func (s *Schema) missing(t *ast.Type) string {
+	if t == nil {
+		return "(none)"
+	}
+	if name := t.Name(); s.types[name] == nil {
+		return name
+	}
+	return ""
+}
+
+func (s *Schema) findRoots(d *ast.SchemaDocument) {
+	s.roots = map[ast.Operation]string{}
+	for _, def := range slices.Concat(d.Schema, d.SchemaExtension) {
+		for _, o := range def.OperationTypes {
+			s.roots[o.Operation] = o.Type
+		}
+	}
+	if len(s.roots) == 0 { // the names that stand for themselves
+		for _, o := range []ast.Operation{ast.Query, ast.Mutation, ast.Subscription} {
+			s.roots[o] = strings.ToUpper(string(o[:1])) + string(o[1:])
+		}
+	}
+}
+
+// root is the root type of a kind of operation; nil where there is none.
+func (s *Schema) root(o ast.Operation) *ast.Definition {
+	if def := s.types[s.roots[o]]; def != nil && def.Kind == ast.Object {
+		return def
+	}
+	return nil
+}
+
+// reach finds the types that can be got to from one.
+func (s *Schema) reach(from string) map[string]bool {
+	found := map[string]bool{}
+	todo := []string{from}
+	for len(todo) > 0 {
+		def := s.types[todo[len(todo)-1]]
+		todo = todo[:len(todo)-1]
+		if def == nil || found[def.Name] {
+			continue
+		}
+		found[def.Name] = true
+		for _, f := range def.Fields {
+			todo = append(todo, f.Type.Name())
+		}
+		for _, p := range s.possible[def.Name] {
+			todo = append(todo, p.Name)
+		}
+	}
+	return found
+}
+
+func deprecated(d ast.DirectiveList) bool { return d.ForName("deprecated") != nil }
+
+// needs says whether an argument must be given.
+func needs(a *ast.ArgumentDefinition) bool { return a.Type.NonNull && a.DefaultValue == nil }
+
+// leaf says whether a value of the type has no fields.
+func (s *Schema) leaf(t *ast.Type) bool {
+	def := s.types[t.Name()]
+	return def != nil && def.IsLeafType()
+}
