@@ -96,17 +96,26 @@ func (t *Tenant) UseState(ctx context.Context, id string, expires time.Time) (fi
 	return n == 1, nil
 }
 
-// Sweep deletes the sessions, used states, logins and tasks of all tenants that expired at or
-// before now, and says how many rows that were.
+// ClientLife is how long a program that registered itself is remembered before
+// somebody consents to it.
+const ClientLife = 24 * time.Hour
+
+// Sweep deletes the sessions, used states, logins, tasks and tokens of all tenants that expired at or
+// before now, and programs that nobody wanted, and says how many rows that were.
 func (s *Store) Sweep(ctx context.Context, now time.Time) (int64, error) {
 	var swept int64
-	for _, query := range []string{
-		`DELETE FROM sessions WHERE expires_at <= ?`,
-		`DELETE FROM used_states WHERE expires_at <= ?`,
-		`DELETE FROM tasks WHERE expires_at <= ?`,
-		`DELETE FROM logins WHERE expires_at <= ?`,
+	for _, old := range []struct {
+		query string
+		at    time.Time
+	}{
+		{`DELETE FROM sessions WHERE expires_at <= ?`, now},
+		{`DELETE FROM used_states WHERE expires_at <= ?`, now},
+		{`DELETE FROM tasks WHERE expires_at <= ?`, now},
+		{`DELETE FROM logins WHERE expires_at <= ?`, now},
+		{`DELETE FROM consent_tokens WHERE expires_at <= ?`, now},
+		{`DELETE FROM clients WHERE used_at IS NULL AND created_at <= ?`, now.Add(-ClientLife)},
 	} {
-		n, err := s.do(ctx, query, micros(now))
+		n, err := s.do(ctx, old.query, micros(old.at))
 		if err != nil {
 			return swept, s.fail(ctx, err, "sweep what has expired")
 		}

@@ -1,0 +1,163 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// AddClient stores a program that registered itself. Of those that nobody has
+// consented to yet the newest are kept, as many as keep says.
+func (t *Tenant) AddClient(ctx context.Context, c junctor.Client, keep int) error {
+	redirects, err := json.Marshal(c.Redirects)
+	if err == nil {
+		err = t.s.tx(ctx, func(tx *sql.Tx) error {
+			_, err := t.s.exec(ctx, tx, `INSERT INTO clients (tenant_id, id, name, redirects, created_at) VALUES (?, ?, ?, ?, ?)`,
+				string(t.id), c.ID, c.Name, string(redirects), micros(c.CreatedAt))
+			if err != nil {
+				return err
+			}
+			_, err = t.s.exec(ctx, tx, `DELETE FROM clients WHERE tenant_id = ? AND used_at IS NULL AND created_at <
+				(SELECT created_at FROM clients WHERE tenant_id = ? AND used_at IS NULL ORDER BY created_at DESC LIMIT 1 OFFSET ?)`,
+				string(t.id), string(t.id), keep-1)
+			return err
+		})
+	}
+	if err != nil {
+		return t.s.fail(ctx, err, "store a client")
+	}
+	return nil
+}
+
+// Client gives a program that registered itself; not_found when there is none
+// with that id.
+func (t *Tenant) Client(ctx context.Context, id string) (junctor.Client, error) {
+	c, err := one(ctx, t.s, scanClient, `SELECT id, name, redirects, created_at FROM clients WHERE tenant_id = ? AND id = ?`, string(t.id), id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return junctor.Client{}, missing("no client with this id is registered here")
+	}
+	if err != nil {
+		return junctor.Client{}, t.s.fail(ctx, err, "read a client")
+	}
+	return c, nil
+}
+
+// TouchClient notes that somebody consented to a registered program. That there
+// is none is no error.
+func (t *Tenant) TouchClient(ctx context.Context, id string, at time.Time) error {
+	if _, err := t.s.do(ctx, `UPDATE clients SET used_at = ? WHERE tenant_id = ? AND id = ?`, micros(at), string(t.id), id); err != nil {
+		return t.s.fail(ctx, err, "note the use of a client")
+	}
+	return nil
+}
+
+const consentColumns = `c.tenant_id, c.id, c.user_id, c.client_id, c.client_name, c.redirect, c.resource, c.scopes, c.created_at, c.updated_at, c.last_used_at`
+
+// Consents lists the tenant's consents, oldest first, or those of one user.
+func (t *Tenant) Consents(ctx context.Context, user string) ([]junctor.Consent, error) {
+	list, err := all(ctx, t.s, scanConsent, `SELECT `+consentColumns+` FROM consents c WHERE tenant_id = ? AND (? = '' OR user_id = ?)
+		ORDER BY created_at, id`, string(t.id), user, user)
+	if err != nil {
+		return nil, t.s.fail(ctx, err, "list consents")
+	}
+	return list, nil
+}
+
+// ConsentOf gives what a user lets a program do at a door; not_found when they
+// have not consented.
+func (t *Tenant) ConsentOf(ctx context.Context, user, client, resource string) (junctor.Consent, error) {
+	c, err := one(ctx, t.s, scanConsent, `SELECT `+consentColumns+` FROM consents c WHERE tenant_id = ? AND user_id = ? AND client_id = ? AND resource = ?`,
+		string(t.id), user, client, resource)
+	if errors.Is(err, sql.ErrNoRows) {
+		return junctor.Consent{}, missing("there is no such consent")
+	}
+	if err != nil {
+		return junctor.Consent{}, t.s.fail(ctx, err, "read a consent")
+	}
+	return c, nil
+}
+
+// Allow stores a consent under this tenant, in place of one of the same user,
+// program and door, and a code for it. It gives the id that the consent has.
+// not_found when the tenant has no such user.
+func (t *Tenant) Allow(ctx context.Context, c junctor.Consent, code ConsentToken) (id string, err error) {
+	scopes, err := json.Marshal(c.Scopes)
+	if err != nil {
+		return "", t.s.fail(ctx, err, "store a consent")
+	}
+	err = t.s.tx(ctx, func(tx *sql.Tx) error {
+		row := tx.QueryRowContext(ctx, t.s.dialect.Bind(`INSERT INTO consents
+			(tenant_id, id, user_id, client_id, client_name, redirect, resource, scopes, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (tenant_id, user_id, client_id, resource) DO UPDATE SET client_name = excluded.client_name, redirect = excluded.redirect,
+				scopes = excluded.scopes, updated_at = excluded.updated_at
+			RETURNING id`),
+			string(t.id), c.ID, c.User, c.Client, c.ClientName, c.Redirect, c.Resource, string(scopes), micros(c.CreatedAt), micros(c.UpdatedAt))
+		if err := row.Scan(&id); err != nil {
+			return err
+		}
+		code.Consent = id
+		return t.insertToken(ctx, tx, code)
+	})
+	if err != nil && t.s.dialect.Code(err) == junctor.CodeNotFound {
+		return "", noUser(c.User)
+	}
+	if err != nil {
+		return "", t.s.fail(ctx, err, "store a consent")
+	}
+	return id, nil
+}
+
+// RevokeConsent forgets a consent and all tokens for it; not_found when the
+// tenant has none with that id.
+func (t *Tenant) RevokeConsent(ctx context.Context, id string) error {
+	n, err := t.s.do(ctx, `DELETE FROM consents WHERE tenant_id = ? AND id = ?`, string(t.id), id)
+	if err != nil {
+		return t.s.fail(ctx, err, "revoke the consent %q", id)
+	}
+	if n == 0 {
+		return missing("there is no such consent; junctor consent ls shows their ids")
+	}
+	return nil
+}
+
+func scanClient(row scanner) (junctor.Client, error) {
+	var c junctor.Client
+	var redirects string
+	var created int64
+	if err := row.Scan(&c.ID, &c.Name, &redirects, &created); err != nil {
+		return c, err
+	}
+	c.CreatedAt = fromMicros(created)
+	if err := json.Unmarshal([]byte(redirects), &c.Redirects); err != nil {
+		return c, fmt.Errorf("decode the redirects of a client: %w", err)
+	}
+	return c, nil
+}
+
+func scanConsent(row scanner) (junctor.Consent, error) {
+	var c junctor.Consent
+	return c, scanConsentTo(row, &c)
+}
+
+// scanConsentTo reads the columns of a consent, and what stands behind them.
+func scanConsentTo(row scanner, c *junctor.Consent, behind ...any) error {
+	var scopes string
+	var created, updated int64
+	var used sql.NullInt64
+	err := row.Scan(append([]any{
+		&c.Tenant, &c.ID, &c.User, &c.Client, &c.ClientName, &c.Redirect, &c.Resource, &scopes, &created, &updated, &used,
+	}, behind...)...)
+	if err != nil {
+		return err
+	}
+	c.CreatedAt, c.UpdatedAt, c.LastUsedAt = fromMicros(created), fromMicros(updated), fromMaybeMicros(used)
+	if err := json.Unmarshal([]byte(scopes), &c.Scopes); err != nil {
+		return fmt.Errorf("decode the scopes of a consent: %w", err)
+	}
+	return nil
+}
