@@ -46,7 +46,7 @@ type file struct {
 
 type lookup struct{ file, ref string }
 
-func newBundle(ctx context.Context, in *input, root *Node) *bundle {
+func newBundle(ctx context.Context, in *Input, root *Node) *bundle {
 	main := &file{name: in.Name, url: in.URL, root: root}
 	return &bundle{
 		ctx: ctx, fetch: in.fetch, main: main, files: map[string]*file{in.Name: main}, size: len(in.Text),

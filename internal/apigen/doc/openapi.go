@@ -8,8 +8,8 @@ import (
 )
 
 // readOpenAPI reads OpenAPI 3.0, 3.1 and 3.2.
-func readOpenAPI(ctx context.Context, in *input) (*Document, string) {
-	root, problems := in.tree()
+func readOpenAPI(ctx context.Context, in *Input) (*Document, string) {
+	root, problems := in.Tree()
 	version := root.Get("openapi")
 	if version == nil {
 		return nil, "it has no member openapi"

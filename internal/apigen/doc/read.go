@@ -13,25 +13,25 @@ import (
 // maxText bounds a document, all its files together.
 const maxText = 32 << 20
 
-// reader reads one format.
-type reader struct {
-	format Format
-	// read gives nil and the reason where the text is no document of its
+// Reader reads one format.
+type Reader struct {
+	Format Format
+	// Read gives nil and the reason where the text is no document of its
 	// format. What is wrong inside a document of its format are Problems.
-	read func(ctx context.Context, in *input) (*Document, string)
+	Read func(ctx context.Context, in *Input) (*Document, string)
 }
 
-// readers are tried in this order.
-func readers() []reader {
-	return []reader{
+// readers are those of this package, and the first that are tried.
+func readers() []Reader {
+	return []Reader{
 		{OpenAPI, readOpenAPI},
 		{Swagger, readSwagger},
 	}
 }
 
-// input is a text that readers look at. It is parsed as JSON or YAML once, by
+// Input is a text that readers look at. It is parsed as JSON or YAML once, by
 // the first that asks.
-type input struct {
+type Input struct {
 	Source
 	fetch    Fetch
 	parsed   bool
@@ -39,8 +39,8 @@ type input struct {
 	problems []Problem
 }
 
-// tree is the text as JSON or YAML, as far as it could be read.
-func (in *input) tree() (*Node, []Problem) {
+// Tree is the text as JSON or YAML, as far as it could be read.
+func (in *Input) Tree() (*Node, []Problem) {
 	if !in.parsed {
 		in.root, in.problems = parse(in.Name, in.Text)
 		in.parsed = true
@@ -48,9 +48,10 @@ func (in *input) tree() (*Node, []Problem) {
 	return in.root, in.problems
 }
 
-// Read reads a document of whatever format. The Document is never nil: where no
+// Read reads a document of whatever format: by the readers of this package, and
+// more after them, in their order. The Document is never nil: where no
 // reader takes the text, it holds why, and the error says so in a sentence.
-func Read(ctx context.Context, source Source, fetch Fetch) (*Document, error) {
+func Read(ctx context.Context, source Source, fetch Fetch, more ...Reader) (*Document, error) {
 	if source.Name == "" {
 		source.Name = cmp.Or(source.URL, "document")
 	}
@@ -64,14 +65,14 @@ func Read(ctx context.Context, source Source, fetch Fetch) (*Document, error) {
 		none.Problems = []Problem{p}
 		return none, fmt.Errorf("%s: %s %s", source.Name, p.Message, p.Remedy)
 	}
-	in := &input{Source: source, fetch: fetch}
+	in := &Input{Source: source, fetch: fetch}
 	var tried []Attempt
-	for _, r := range readers() {
-		if source.As != "" && source.As != r.format && !(source.As == OpenAPI && r.format == Swagger) {
+	for _, r := range append(readers(), more...) {
+		if source.As != "" && source.As != r.Format && !(source.As == OpenAPI && r.Format == Swagger) {
 			continue
 		}
-		d, reason := r.read(ctx, in)
-		tried = append(tried, Attempt{Format: r.format, Took: d != nil, Reason: reason})
+		d, reason := r.Read(ctx, in)
+		tried = append(tried, Attempt{Format: r.Format, Took: d != nil, Reason: reason})
 		if err := ctx.Err(); err != nil {
 			return none, err
 		}
@@ -82,7 +83,7 @@ func Read(ctx context.Context, source Source, fetch Fetch) (*Document, error) {
 		}
 	}
 	none.Tried = tried
-	_, none.Problems = in.tree()
+	_, none.Problems = in.Tree()
 	sortProblems(none.Problems)
 	reasons := make([]string, len(tried))
 	for i, a := range tried {

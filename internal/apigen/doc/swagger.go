@@ -8,8 +8,8 @@ import (
 )
 
 // readSwagger reads Swagger 2.0.
-func readSwagger(ctx context.Context, in *input) (*Document, string) {
-	root, problems := in.tree()
+func readSwagger(ctx context.Context, in *Input) (*Document, string) {
+	root, problems := in.Tree()
 	version := root.Get("swagger")
 	if version == nil {
 		return nil, "it has no member swagger"

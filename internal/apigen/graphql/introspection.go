@@ -135,4 +135,6 @@ func str(n *doc.Node, key string) string {
 	return ""
 }
 
-func place(n *doc.Node) *ast.Position { return &ast.Position{Line: int(n.At.Line), Column: int(n.At.Column)} }
+func place(n *doc.Node) *ast.Position {
+	return &ast.Position{Line: int(n.At.Line), Column: int(n.At.Column)}
+}

@@ -21,7 +21,7 @@ func (s *Schema) saved(name string, text []byte) []*doc.Operation {
 		Operations []struct{ Body string }
 	}
 	if json.Unmarshal(text, &manifest) == nil && len(manifest.Operations) > 0 {
-		var all []*doc.Operation
+		all := make([]*doc.Operation, 0, len(manifest.Operations))
 		for _, o := range manifest.Operations {
 			all = append(all, of.written(o.Body)...)
 		}

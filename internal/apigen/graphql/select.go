@@ -164,7 +164,7 @@ func (c *chooser) connection(def *ast.Definition, depth int, path []*ast.Definit
 	}
 	items := pageField(c.s, def)
 	inner := c.s.types[items.Type.Name()]
-	text := ""
+	var text string
 	if node := inner.Fields.ForName("node"); items.Name == "edges" && node != nil {
 		if text = c.object(c.s.types[node.Type.Name()], depth, path); text != "" {
 			text = "{ node " + text + " }"

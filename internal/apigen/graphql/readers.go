@@ -1,0 +1,39 @@
+package graphql
+
+import (
+	"bytes"
+	"context"
+	"regexp"
+
+	"github.com/junctor-mcp/junctor/internal/apigen/doc"
+)
+
+// Readers are the readers of both ways to write a schema.
+func Readers() []doc.Reader {
+	return []doc.Reader{
+		{Format: doc.Introspection, Read: func(_ context.Context, in *doc.Input) (*doc.Document, string) {
+			if !bytes.Contains(in.Text, []byte("__schema")) {
+				return nil, "it has no __schema"
+			}
+			root, problems := in.Tree()
+			d, err := ReadIntrospection(in.Source, root)
+			if err != nil {
+				return nil, err.Error()
+			}
+			d.Problems = append(d.Problems, problems...)
+			return d, ""
+		}},
+		{Format: doc.GraphQL, Read: func(_ context.Context, in *doc.Input) (*doc.Document, string) {
+			if !sdl.Match(in.Text) {
+				return nil, "no line begins the definition of a type"
+			}
+			d, err := Read(in.Source)
+			if err != nil {
+				return nil, err.Error()
+			}
+			return d, ""
+		}},
+	}
+}
+
+var sdl = regexp.MustCompile(`(?m)^\s*(extend\s+)?(type|interface|input|schema|union|enum|scalar)\b[^:=]*[{@=]`)
