@@ -58,25 +58,53 @@ func (c *chooser) object(def *ast.Definition, depth int, path []*ast.Definition)
 
 // fields chooses leaves first: where room ends, it is objects that are left out.
 func (c *chooser) fields(def *ast.Definition, depth int, path []*ast.Definition) []string {
-	var leaves, objects []string
-	for _, f := range def.Fields {
-		if c.left > 0 && c.plain(f) && c.s.leaf(f.Type) {
-			c.left--
-			leaves = append(leaves, f.Name)
-		}
-	}
+	parts := c.leaves(def)
 	if depth <= 1 {
-		return leaves
+		return parts
 	}
 	for _, f := range def.Fields {
-		if c.left == 0 || !c.plain(f) || c.s.leaf(f.Type) {
+		of := c.s.types[f.Type.Name()]
+		if c.left == 0 || !c.plain(f) || of.IsLeafType() || len(f.Arguments) > 0 && isConnection(c.s, of) { // many refuse a page whose size is not said
 			continue
 		}
-		if inner := c.object(c.s.types[f.Type.Name()], depth-1, path); inner != "" {
-			objects = append(objects, f.Name+" "+inner)
+		if inner := c.object(of, depth-1, path); inner != "" {
+			parts = append(parts, f.Name+" "+inner)
 		}
 	}
-	return append(leaves, objects...)
+	return parts
+}
+
+// leaves chooses leaves in the order of the document. Where there are more than
+// there is room for, those stay that say what a thing is.
+func (c *chooser) leaves(def *ast.Definition) []string {
+	var all, some []string
+	for _, f := range def.Fields {
+		if c.plain(f) && c.s.leaf(f.Type) {
+			all = append(all, f.Name)
+		}
+	}
+	if len(all) <= c.left {
+		c.left -= len(all)
+		return all
+	}
+	for _, telling := range []bool{true, false} {
+		for _, name := range all {
+			if c.left > 0 && tells(name) == telling {
+				c.left--
+				some = append(some, name)
+			}
+		}
+	}
+	return slices.DeleteFunc(all, func(name string) bool { return !slices.Contains(some, name) })
+}
+
+// tells says whether a field of the name mostly tells what a thing is.
+func tells(name string) bool {
+	switch name {
+	case "id", "name", "title", "key", "slug", "login", "email", "number", "code", "url", "state", "status", "type", "description", "body", "createdAt", "updatedAt", "created_at", "updated_at":
+		return true
+	}
+	return false
 }
 
 // plain says whether a field can be read by its name alone, and reading it does
@@ -100,16 +128,20 @@ func (c *chooser) abstract(def *ast.Definition, depth int, path []*ast.Definitio
 		parts = append(parts, text)
 	}
 	possible := c.s.possible[def.Name]
-	for _, member := range possible[:min(len(possible), maxFragments)] {
+	possible = possible[:min(len(possible), maxFragments)]
+	for n, member := range possible {
 		if slices.Contains(path, member) || c.s.namespace(member) {
 			continue
 		}
+		part := c.left / (len(possible) - n) // no type takes what the others need
+		share := chooser{c.s, part}
+		chosen := share.fields(member, depth, append(slices.Clip(path), member))
+		c.left -= part - share.left
 		var inner []string
-		for _, text := range c.fields(member, depth, append(slices.Clip(path), member)) {
+		for _, text := range chosen {
 			name, _, _ := strings.Cut(text, " ")
 			switch was, taken := shape[name]; {
 			case own[name]:
-				c.left++
 				continue
 			case !taken:
 				shape[name] = shapeOf(member, name, text)
