@@ -1,5 +1,7 @@
 package doc
 
+import "strings"
+
 // Operation is one thing that an API can do, as all formats say it.
 type Operation struct {
 	Key         string // METHOD and path as the document has it: what it is known by when the document is read again
@@ -126,4 +128,18 @@ type Field struct {
 	Returns   string   // the type that another Selection would choose from; "" is no choice
 	Mutation  bool
 	Saved     bool // somebody wrote it down: it needs no choosing
+}
+
+// Address is the server's URL with its variables filled in: by values, or by
+// their defaults.
+func (s Server) Address(values map[string]string) string {
+	url := s.URL
+	for _, v := range s.Variables {
+		value, ok := values[v.Name]
+		if !ok {
+			value = v.Default
+		}
+		url = strings.ReplaceAll(url, "{"+v.Name+"}", value)
+	}
+	return strings.TrimSuffix(url, "/")
 }

@@ -1,10 +1,17 @@
-// Package tool makes tools out of the operations that apigen/doc has read: for
-// each a name, schemas and annotations that every model takes, and beside them
-// the plan that apigen/call sends its requests by.
+// Package tool makes tools of the operations that apigen/doc has read: a name,
+// schemas that every model takes, and the plan by which apigen/call sends what
+// a tool is called with. The same document gives the same bytes, always.
+//
+// Profiles change a schema for a client that takes less; filters choose among
+// tools. Nothing here reads or sends anything.
 package tool
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"github.com/junctor-mcp/junctor/internal/apigen/call"
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
@@ -20,12 +27,33 @@ type Tool struct {
 	Input       json.RawMessage `json:"input"`            // canonical schema
 	Output      json.RawMessage `json:"output,omitempty"` // lenient; absent where there is none
 	Annotations json.RawMessage `json:"annotations,omitempty"`
+	ID          string          `json:"id,omitempty"` // operationId, as the document has it
 	Tags        []string        `json:"tags,omitempty"`
+	Words       []string        `json:"words,omitempty"` // of the path, for search and roles
 	Deprecated  bool            `json:"deprecated,omitempty"`
 	Inferred    bool            `json:"inferred,omitempty"`
+	Truncated   bool            `json:"truncated,omitempty"`  // Input says less than the document
 	Incomplete  []doc.Code      `json:"incomplete,omitempty"` // why it cannot be called; such a tool is shown to people alone
 	At          doc.Position    `json:"at"`
 	Plan        call.Plan       `json:"plan"`
+}
+
+// JSON is the tool as MCP lists it.
+func (t *Tool) JSON() []byte {
+	return encode(struct {
+		Name         string          `json:"name"`
+		Title        string          `json:"title,omitempty"`
+		Description  string          `json:"description,omitempty"`
+		InputSchema  json.RawMessage `json:"inputSchema"`
+		OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
+		Annotations  json.RawMessage `json:"annotations,omitempty"`
+	}{t.Name, t.Title, t.Description, t.Input, t.Output, t.Annotations})
+}
+
+// Digest is the SHA-256 of all that a call depends on, hex.
+func (t *Tool) Digest() string {
+	sum := sha256.Sum256(slices.Concat(t.JSON(), []byte{'\n'}, encode(t.Plan)))
+	return hex.EncodeToString(sum[:])
 }
 
 // Options of making tools.
@@ -33,4 +61,185 @@ type Options struct {
 	Server string            // id of the server, which shares the length of shown names
 	Names  map[string]string // by Key, those that the tools had before and keep
 	Base   string            // URL of the API where somebody named one: operations without a server have it
+}
+
+// Budgets of one tool, in bytes of JSON.
+const (
+	maxTool   = 16 << 10
+	maxOutput = 8 << 10
+)
+
+// annotations say what a call does, as far as its method tells.
+type annotations struct {
+	ReadOnly    bool  `json:"readOnlyHint"`
+	Destructive *bool `json:"destructiveHint,omitempty"`
+	Idempotent  bool  `json:"idempotentHint"`
+	OpenWorld   bool  `json:"openWorldHint"`
+}
+
+// Build makes a tool of every operation, in the document's order. What could not
+// be kept is among the problems.
+func Build(d *doc.Document, o Options) ([]Tool, []doc.Problem) {
+	b := builder{doc: d, cycles: newCycles(d.Schemas), names: names(d.Operations, o.Server, o.Names), output: outputBudget(len(d.Operations)), base: o.Base}
+	tools := make([]Tool, 0, len(d.Operations))
+	made := map[string]bool{}
+	for _, op := range d.Operations {
+		if !made[op.Key] { // a document may have a path twice: the last one counts, see doc
+			made[op.Key] = true
+			tools = append(tools, b.tool(op))
+		}
+	}
+	return tools, b.problems
+}
+
+// outputBudget leaves less for each answer where there are many: a list of tools
+// is read whole.
+func outputBudget(operations int) int {
+	switch {
+	case operations > 500:
+		return 512
+	case operations > 100:
+		return 2 << 10
+	default:
+		return maxOutput
+	}
+}
+
+type builder struct {
+	doc      *doc.Document
+	cycles   *cycles
+	names    map[string]string
+	output   int
+	base     string
+	problems []doc.Problem
+}
+
+func (b *builder) tool(op *doc.Operation) Tool {
+	t := Tool{
+		Name: b.names[op.Key], Key: op.Key, Title: titleOf(op, b.names[op.Key]), Description: describe(op), Annotations: encode(annotate(op, b.names[op.Key])),
+		ID: op.ID, Tags: op.Tags, Words: words(strings.NewReplacer("{", " ", "}", " ").Replace(op.Path)),
+		Deprecated: op.Deprecated, Inferred: op.Inferred, Incomplete: b.incomplete(op), At: op.At,
+	}
+	out, answer, wrapped := b.answers(op)
+	if out != nil {
+		t.Output = encode(out)
+	}
+	a := b.arguments(op)
+	var input schema
+	input, t.Truncated = b.input(a, maxTool-len(t.JSON())-8)
+	t.Input = encode(input)
+	t.Plan = call.Plan{
+		Method: op.Method, Base: b.own(op), Path: op.Path, Query: op.Query, Args: a.plan(), Body: a.body,
+		Accept: accept(op), Security: needs(op), Wrapped: wrapped, Paging: paging(op, a, answer),
+	}
+	if f := op.Field; f != nil {
+		t.Plan.GraphQL = &call.GraphQL{Head: f.Head, Selection: f.Selection, Tail: f.Tail, Operation: f.Name, Path: f.Path, Select: f.Returns}
+	}
+	if t.Truncated {
+		b.problems = append(b.problems, doc.Problem{
+			At: op.At, Severity: doc.Hint, Code: doc.SchemaTruncated, Key: op.Key,
+			Message: "The arguments are larger than a tool may be; optional parts are described less, and are still taken.",
+			Remedy:  "Nothing has to be done. A smaller request body in the document is easier for models.",
+		})
+	}
+	return t
+}
+
+// encode writes JSON without the escapes that HTML would want.
+func encode(v any) []byte {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return []byte("{}") // cannot be: these are plain values
+	}
+	return []byte(strings.TrimSuffix(b.String(), "\n"))
+}
+
+// titleOf is the readable name.
+func titleOf(op *doc.Operation, name string) string {
+	if s := strings.TrimSuffix(clean(op.Summary, 80), "."); s != "" && !strings.HasSuffix(s, "…") {
+		return s
+	}
+	s := strings.ReplaceAll(name, "_", " ")
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// describe is the summary and the first paragraph of the description.
+func describe(op *doc.Operation) string {
+	const most = 1024
+	summary, text := clean(op.Summary, most), clean(firstParagraph(op.Description), most)
+	switch {
+	case text == "" || strings.HasPrefix(summary, text):
+		text = summary
+	case summary != "" && !strings.HasPrefix(text, strings.TrimSuffix(summary, ".")):
+		text = strings.TrimSuffix(summary, ".") + ". " + text
+	}
+	if text == "" {
+		text = op.Method + " " + clean(op.Path, 200)
+	}
+	if op.Deprecated {
+		text = "Deprecated. " + text
+	}
+	return shorten(text, most)
+}
+
+// annotate goes by the method, and by words that say that something is lost.
+func annotate(op *doc.Operation, name string) annotations {
+	a := annotations{OpenWorld: true}
+	no, yes := false, true
+	if f := op.Field; f != nil {
+		a.ReadOnly, a.Idempotent = !f.Mutation, !f.Mutation
+		if f.Mutation {
+			a.Destructive = &no
+		}
+	} else {
+		switch op.Method {
+		case "GET", "HEAD", "QUERY", "OPTIONS", "TRACE":
+			a.ReadOnly, a.Idempotent = true, true
+			return a
+		case "PUT":
+			a.Idempotent, a.Destructive = true, &no
+		case "DELETE":
+			a.Idempotent, a.Destructive = true, &yes
+		default:
+			a.Destructive = &no
+		}
+	}
+	if !a.ReadOnly && slices.ContainsFunc(slices.Concat(words(name), words(op.ID)), func(w string) bool {
+		return slices.Contains([]string{"delete", "deletes", "remove", "removes", "revoke", "cancel", "purge", "destroy", "wipe", "drop", "erase"}, w)
+	}) {
+		a.Destructive = &yes
+	}
+	return a
+}
+
+// own is the server of an operation, where it has one of its own.
+func (b *builder) own(op *doc.Operation) string {
+	if len(op.Servers) == 0 || len(b.doc.Servers) > 0 && op.Servers[0].URL == b.doc.Servers[0].URL {
+		return ""
+	}
+	return op.Servers[0].Address(nil)
+}
+
+// incomplete is why an operation cannot be called, but for what Base makes good.
+func (b *builder) incomplete(op *doc.Operation) []doc.Code {
+	return slices.DeleteFunc(slices.Clone(op.Incomplete), func(c doc.Code) bool { return c == doc.NoServer && b.base != "" })
+}
+
+func needs(op *doc.Operation) [][]call.Need {
+	if !op.Secured {
+		return nil
+	}
+	if len(op.Security) == 0 {
+		return [][]call.Need{{}}
+	}
+	list := make([][]call.Need, len(op.Security))
+	for i, alternative := range op.Security {
+		list[i] = []call.Need{}
+		for _, r := range alternative {
+			list[i] = append(list[i], call.Need{Scheme: r.Scheme, Scopes: r.Scopes})
+		}
+	}
+	return list
 }

@@ -1,0 +1,520 @@
+package tool
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/junctor-mcp/junctor/internal/apigen/doc"
+)
+
+// schema is a JSON Schema as it is made here. It is written with sorted keys, so
+// that the same document gives the same bytes.
+type schema = map[string]any
+
+// compiler makes canonical schemas: acyclic references are put in place, those
+// of cycles lead to $defs, allOf is merged, and what no model reads is left out.
+type compiler struct {
+	schemas doc.Schemas
+	cycles  *cycles
+	answer  bool // for what an API answers: nothing is demanded of it
+	limits
+
+	defs      map[string]any
+	names     map[*doc.Node]string
+	waiting   []*doc.Node
+	inside    []*doc.Node // references that are being followed
+	nodes     int
+	truncated bool
+	note      string // what could not be said by keywords, for the description
+}
+
+// limits are what a budget leaves of a schema.
+type limits struct {
+	depth   int  // below it, optional objects are not described
+	text    int  // of a description, in characters
+	values  int  // of an enum
+	inline  bool // references of cycles are put in place, and cut where they repeat
+	noTypes bool // of scalars, in answers
+}
+
+// maxNodes ends a schema that explodes: no schema of that many parts fits a budget.
+const maxNodes = 4000
+
+// over says that the schema is too large whatever its bytes are.
+func (c *compiler) over() bool { return c.nodes > maxNodes }
+
+// one compiles a schema. need says that its value has to be given.
+func (c *compiler) one(n *doc.Node, depth int, need bool) schema {
+	if n == nil || c.over() {
+		return schema{}
+	}
+	c.nodes++
+	if n.Kind != doc.Object {
+		if n.Kind == doc.Bool && n.Text == "false" {
+			return schema{"not": schema{}}
+		}
+		return schema{}
+	}
+	if n.Get("$ref") != nil {
+		return c.ref(n, depth, need)
+	}
+	if c.tooDeep(n, depth, need) {
+		return c.cut(n)
+	}
+	out := c.keywords(n, depth, need)
+	for _, part := range items(n.Get("allOf")) {
+		out = c.merge(out, c.one(part, depth, need))
+	}
+	for _, key := range []string{"anyOf", "oneOf"} {
+		if list := n.Get(key); list != nil {
+			out = c.choice(out, list, depth, need)
+		}
+	}
+	return out
+}
+
+func items(n *doc.Node) []*doc.Node {
+	if n == nil {
+		return nil
+	}
+	return n.Items
+}
+
+// ref follows a reference; what stands beside it counts too.
+func (c *compiler) ref(n *doc.Node, depth int, need bool) schema {
+	to, err := c.schemas.Resolve(n.Get("$ref").Str(), n)
+	if err != nil {
+		return schema{}
+	}
+	beside := &doc.Node{Kind: doc.Object, At: n.At, Members: slices.DeleteFunc(slices.Clone(n.Members), func(m doc.Member) bool { return m.Key == "$ref" })}
+	var out schema
+	switch {
+	case c.cycles.has(to) && !c.inline:
+		out = schema{"$ref": "#/$defs/" + c.def(to, n.Get("$ref").Str())}
+		if d := beside.Get("description"); d != nil {
+			if s := clean(d.Str(), c.text); s != "" {
+				out["description"] = s
+			}
+		}
+		return out
+	case slices.Contains(c.inside, to) || len(c.inside) > 100:
+		out = c.cut(to)
+	default:
+		c.inside = append(c.inside, to)
+		out = c.one(to, depth, need)
+		c.inside = c.inside[:len(c.inside)-1]
+	}
+	if len(beside.Members) > 0 {
+		// Shallow: the description of a place is worth more than that of a type.
+		out = c.merge(c.one(beside, depth, need), out)
+	}
+	return out
+}
+
+// def names the definition of a schema that contains itself.
+func (c *compiler) def(to *doc.Node, ref string) string {
+	if name, ok := c.names[to]; ok {
+		return name
+	}
+	name := regexp.MustCompile(`[^A-Za-z0-9_]+`).ReplaceAllString(ref[strings.LastIndexAny(ref, "/#")+1:], "_")
+	if name = strings.Trim(name, "_"); name == "" {
+		name = "value"
+	}
+	unique := name
+	for i := 2; c.taken(unique); i++ {
+		unique = name + "_" + strconv.Itoa(i)
+	}
+	if c.names == nil {
+		c.names, c.defs = map[*doc.Node]string{}, map[string]any{}
+	}
+	c.names[to] = unique
+	c.waiting = append(c.waiting, to)
+	return unique
+}
+
+func (c *compiler) taken(name string) bool {
+	for _, n := range c.names {
+		if n == name {
+			return true
+		}
+	}
+	return false
+}
+
+// finish compiles the definitions that were named, and those they name.
+func (c *compiler) finish() {
+	for len(c.waiting) > 0 && !c.over() {
+		n := c.waiting[0]
+		c.waiting = c.waiting[1:]
+		def := c.one(n, 1, false)
+		if def["$ref"] != nil && len(def) == 1 {
+			def = schema{} // references that lead round and say nothing
+		}
+		c.defs[c.names[n]] = complete(def)
+	}
+}
+
+// tooDeep says whether an object stands below what the budget allows. What is
+// required is described further down: a call needs it.
+func (c *compiler) tooDeep(n *doc.Node, depth int, need bool) bool {
+	if need && !c.answer {
+		depth -= 3
+	}
+	return depth > c.depth && (n.Get("properties") != nil || n.Get("allOf") != nil || n.Get("anyOf") != nil || n.Get("oneOf") != nil || n.Get("items") != nil || n.Get("additionalProperties") != nil)
+}
+
+// cut stands for a schema that is not described further.
+func (c *compiler) cut(n *doc.Node) schema {
+	c.truncated = true
+	t := n.Get("type").Str()
+	switch {
+	case t == "array" || t == "" && n.Get("items") != nil:
+		return schema{"type": "array"}
+	case t == "object" || t == "" && n.Get("properties") != nil:
+		return schema{"type": "object"}
+	case t != "":
+		return schema{"type": t}
+	}
+	return schema{}
+}
+
+// keywords takes what stands in the schema itself.
+func (c *compiler) keywords(n *doc.Node, depth int, need bool) schema {
+	out := schema{}
+	for _, m := range n.Members {
+		if c.answer {
+			c.describing(out, m, n, depth)
+			continue
+		}
+		switch m.Key {
+		case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf":
+			if v := m.Value; sensible(v.Text) {
+				out[m.Key] = json.Number(v.Text)
+			}
+		case "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains":
+			if i, err := strconv.ParseInt(m.Value.Text, 10, 53); err == nil && i >= 0 {
+				out[m.Key] = json.Number(m.Value.Text)
+			}
+		case "uniqueItems":
+			if m.Value.True() {
+				out[m.Key] = true
+			}
+		case "required":
+			if list := texts(m.Value); len(list) > 0 {
+				out[m.Key] = list
+			}
+		case "pattern":
+			c.pattern(out, m.Value.Str())
+		case "format", "contentEncoding", "contentMediaType":
+			if s := m.Value.Str(); s != "" && len(s) <= 64 {
+				out[m.Key] = s
+			}
+		case "default":
+			if v, ok := defaultOf(n, m.Value); ok {
+				out[m.Key] = v
+			}
+		case "enum":
+			c.enum(out, n, m.Value.Items)
+		case "const":
+			c.enum(out, n, []*doc.Node{m.Value})
+		case "not", "propertyNames", "contains":
+			out[m.Key] = c.one(m.Value, depth+1, false)
+		case "patternProperties":
+			c.patternProperties(out, m.Value, depth)
+		default:
+			c.describing(out, m, n, depth)
+		}
+	}
+	c.properties(out, n, depth, need)
+	c.note = ""
+	return out
+}
+
+// describing takes the keywords that answers have too.
+func (c *compiler) describing(out schema, m doc.Member, n *doc.Node, depth int) {
+	switch m.Key {
+	case "type":
+		c.types(out, m.Value, n)
+	case "items":
+		out["items"] = c.one(m.Value, depth+1, false)
+	case "prefixItems":
+		if c.answer {
+			return
+		}
+		list := make([]any, len(m.Value.Items))
+		for i, one := range m.Value.Items {
+			list[i] = c.one(one, depth+1, false)
+		}
+		out["prefixItems"] = list
+	case "additionalProperties":
+		switch {
+		case m.Value.Kind == doc.Bool && m.Value.Text == "false":
+			if !c.answer {
+				out[m.Key] = false
+			}
+		case m.Value.Kind == doc.Object && len(m.Value.Members) > 0:
+			if s := c.one(m.Value, depth+1, false); len(s) > 0 {
+				out[m.Key] = s
+			}
+		}
+	case "description":
+		c.describe(out, m.Value.Str())
+	case "title":
+		if s := clean(m.Value.Str(), c.text); s != "" && n.Get("description") == nil && strings.Contains(s, " ") {
+			out["description"] = s
+		}
+	}
+}
+
+func (c *compiler) describe(out schema, text string) {
+	s := clean(text, c.text)
+	if had, _ := out["description"].(string); had != "" { // a note that came first
+		s = strings.TrimSpace(s + " " + had)
+	}
+	if s != "" && c.text > 0 {
+		out["description"] = s
+	}
+}
+
+func (c *compiler) types(out schema, t, n *doc.Node) {
+	list := texts(t)
+	if t.Kind == doc.String {
+		list = []string{t.Text}
+	}
+	slices.Sort(list)
+	if list = slices.Compact(list); len(list) == 0 {
+		return
+	}
+	if c.answer {
+		scalar := !slices.Contains(list, "object") && !slices.Contains(list, "array")
+		if scalar && c.noTypes {
+			return
+		}
+		if n.Get("nullable") == nil && !slices.Contains(list, "null") {
+			list = append(list, "null") // APIs answer null for what they have not
+		}
+	}
+	if len(list) == 1 {
+		out["type"] = list[0]
+		return
+	}
+	out["type"] = anys(list)
+}
+
+func (c *compiler) properties(out schema, n *doc.Node, depth int, need bool) {
+	props := n.Get("properties")
+	if props == nil || len(props.Members) == 0 {
+		return
+	}
+	hidden := "readOnly"
+	if c.answer {
+		hidden = "writeOnly"
+	}
+	required := texts(n.Get("required"))
+	all := schema{}
+	for _, m := range sortedMembers(props) {
+		if c.flagged(m.Value, hidden, 0) {
+			required = slices.DeleteFunc(required, func(s string) bool { return s == m.Key })
+			continue
+		}
+		all[m.Key] = c.one(m.Value, depth+1, need && slices.Contains(required, m.Key))
+	}
+	if len(all) > 0 {
+		out["properties"] = all
+	}
+	delete(out, "required")
+	if len(required) > 0 && !c.answer {
+		slices.Sort(required)
+		out["required"] = slices.Compact(required)
+	}
+}
+
+func sortedMembers(n *doc.Node) []doc.Member {
+	list := slices.Clone(n.Members)
+	slices.SortStableFunc(list, func(a, b doc.Member) int { return strings.Compare(a.Key, b.Key) })
+	return list
+}
+
+// flagged says whether a schema is marked, itself or where its references lead.
+func (c *compiler) flagged(n *doc.Node, mark string, hops int) bool {
+	if n == nil || hops > 8 {
+		return false
+	}
+	if f := n.Get(mark); f != nil {
+		return f.True()
+	}
+	if ref := n.Get("$ref"); ref != nil {
+		if to, err := c.schemas.Resolve(ref.Str(), n); err == nil {
+			return c.flagged(to, mark, hops+1)
+		}
+	}
+	return false
+}
+
+func (c *compiler) patternProperties(out schema, n *doc.Node, depth int) {
+	all := schema{}
+	for _, m := range sortedMembers(n) {
+		if portable(m.Key) {
+			all[m.Key] = c.one(m.Value, depth+1, false)
+		}
+	}
+	if len(all) > 0 && len(all) == len(n.Members) {
+		out["patternProperties"] = all
+	}
+}
+
+// pattern keeps one that all validators read alike; another becomes text.
+func (c *compiler) pattern(out schema, pattern string) {
+	if portable(pattern) {
+		out["pattern"] = pattern
+	} else if len(pattern) <= 80 && c.text > 0 {
+		c.addNote(out, "Pattern: "+pattern)
+	}
+}
+
+// addNote says in the description what keywords cannot.
+func (c *compiler) addNote(out schema, note string) {
+	had, _ := out["description"].(string)
+	out["description"] = strings.TrimSpace(had + " " + clean(note, 120))
+}
+
+// portable says whether a pattern means the same in Go and in ECMAScript with
+// the u flag, which refuses escapes that need none.
+func portable(pattern string) bool {
+	if len(pattern) > 500 || strings.Contains(strings.ReplaceAll(pattern, "(?:", ""), "(?") {
+		return false
+	}
+	class := false
+	for i := 0; i < len(pattern); i++ {
+		switch pattern[i] {
+		case '[':
+			if class {
+				return false
+			}
+			class = true
+		case ']':
+			class = false
+		case '\\':
+			if i++; i >= len(pattern) {
+				return false
+			}
+			if !strings.ContainsRune(`dDwWsStnrfv^$\.*+?()[]{}|/`, rune(pattern[i])) && (pattern[i] != '-' || !class) && (pattern[i] != 'b' || class) {
+				return false
+			}
+		case '{', '}':
+			if class {
+				continue
+			}
+			if pattern[i] == '{' && !regexp.MustCompile(`^\{\d+(,\d*)?\}`).MatchString(pattern[i:]) {
+				return false
+			}
+		}
+	}
+	_, err := regexp.Compile(pattern)
+	return err == nil
+}
+
+// enum takes values, each once, as the schema's type writes them.
+func (c *compiler) enum(out schema, n *doc.Node, values []*doc.Node) {
+	isText := n.Get("type").Str() == "string" || slices.Contains(texts(n.Get("type")), "string")
+	var list []any
+	seen := map[string]bool{}
+	for _, v := range values {
+		one := value(v)
+		if isText && (v.Kind == doc.Number || v.Kind == doc.Bool) {
+			one = v.Text
+		}
+		raw, _ := json.Marshal(one)
+		if !seen[string(raw)] {
+			seen[string(raw)] = true
+			list = append(list, one)
+		}
+	}
+	if len(list) == 0 {
+		return
+	}
+	if len(list) <= min(c.values, 100) {
+		out["enum"] = list
+		return
+	}
+	var some []string
+	for _, v := range list[:min(8, c.values)] {
+		raw, _ := json.Marshal(v)
+		some = append(some, strings.Trim(string(raw), `"`))
+	}
+	c.truncated = c.truncated || c.values < 100
+	if c.text > 0 && len(some) > 0 {
+		c.addNote(out, "One of "+strconv.Itoa(len(list))+" values, such as "+strings.Join(some, ", ")+".")
+	}
+}
+
+// value is a node as encoding/json writes it.
+func value(n *doc.Node) any {
+	switch n.Kind {
+	case doc.Bool:
+		return n.Text == "true"
+	case doc.Number:
+		if !sensible(n.Text) {
+			return n.Text
+		}
+		return json.Number(n.Text)
+	case doc.String:
+		return n.Text
+	case doc.Array:
+		list := make([]any, len(n.Items))
+		for i, one := range n.Items {
+			list[i] = value(one)
+		}
+		return list
+	case doc.Object:
+		m := make(schema, len(n.Members))
+		for _, one := range n.Members {
+			m[one.Key] = value(one.Value)
+		}
+		return m
+	default:
+		return nil
+	}
+}
+
+// sensible says whether a text is a number that is of use in a schema.
+func sensible(s string) bool {
+	f, err := strconv.ParseFloat(s, 64)
+	return err == nil && len(s) <= 40 && f > -1e300 && f < 1e300 && json.Valid([]byte(s))
+}
+
+// defaultOf is a default that fits its type and is short.
+func defaultOf(n, v *doc.Node) (any, bool) {
+	t := n.Get("type").Str()
+	fits := map[doc.Kind][]string{
+		doc.String: {"string"}, doc.Number: {"number", "integer"}, doc.Bool: {"boolean"}, doc.Array: {"array"}, doc.Object: {"object"},
+	}[v.Kind]
+	switch {
+	case v.Kind == doc.Null, t != "" && !slices.Contains(fits, t):
+		return nil, false
+	}
+	out := value(v)
+	raw, _ := json.Marshal(out)
+	return out, len(raw) <= 100
+}
+
+// texts are the items of a list that are texts.
+func texts(n *doc.Node) (list []string) {
+	for _, one := range items(n) {
+		if s := one.Str(); s != "" {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+func anys[T any](list []T) []any {
+	out := make([]any, len(list))
+	for i, v := range list {
+		out[i] = v
+	}
+	return out
+}

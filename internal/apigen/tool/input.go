@@ -1,0 +1,198 @@
+package tool
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// full is everything that the document says.
+func full() limits { return limits{depth: 12, text: 200, values: 100} }
+
+// levels are tried one after another until a schema fits its budget.
+func levels() []limits {
+	return []limits{
+		full(),
+		{depth: 8, text: 100, values: 40},
+		{depth: 6, text: 80, values: 24, inline: true},
+		{depth: 4, text: 60, values: 16, inline: true},
+		{depth: 3, text: 60, values: 12, inline: true},
+		{depth: 2, text: 40, values: 12, inline: true},
+		{depth: 1, text: 40, values: 12, inline: true},
+		{depth: 1, values: 8, inline: true},
+		{depth: 0, values: 4, inline: true},
+	}
+}
+
+func (b *builder) compiler(l limits) *compiler {
+	return &compiler{schemas: b.doc.Schemas, cycles: b.cycles, limits: l}
+}
+
+// input is the schema of a tool's arguments, of at most so many bytes.
+func (b *builder) input(a *arguments, budget int) (schema, bool) {
+	var s schema
+	for i, l := range levels() {
+		c := b.compiler(l)
+		s = b.inputAt(a, c, i)
+		if c.over() {
+			continue
+		}
+		if raw, err := json.Marshal(s); err == nil && len(raw) <= budget {
+			return s, i > 0 && c.truncated || i > 2
+		}
+	}
+	return spare(s, a, budget), true
+}
+
+// inputAt makes the schema within limits. The root is an object, and nothing
+// else: clients refuse combinators there.
+func (b *builder) inputAt(a *arguments, c *compiler, level int) schema {
+	props := schema{}
+	var required []string
+	var fields schema
+	if a.whole != nil || a.body != nil {
+		s := complete(c.one(a.whole, 0, true))
+		if a.body != nil && (kindOf(a.body.Media) == kindForm || kindOf(a.body.Media) == kindMultipart) && (s["anyOf"] != nil || s["properties"] == nil) {
+			s = c.flatForm(s)
+		}
+		fields, _ = s["properties"].(schema)
+		for _, one := range a.list {
+			if one.plan.Place == "body" {
+				props[one.plan.Name] = b.wholeBody(a, one, s, level)
+			}
+		}
+	}
+	for _, one := range a.list {
+		name := one.plan.Name
+		if one.required {
+			required = append(required, name)
+		}
+		switch {
+		case one.param != nil:
+			s := complete(maps.Clone(c.one(one.param.Schema, 1, one.required)))
+			about(s, one.param.Description, level)
+			if one.param.Deprecated {
+				s["deprecated"] = true
+			}
+			props[name] = s
+		case one.plan.Place == "field":
+			s, _ := fields[one.plan.Key].(schema)
+			if s == nil {
+				s = schema{}
+			}
+			if one.file {
+				s = fileSchema(s)
+			}
+			props[name] = s
+		}
+	}
+	c.finish()
+	out := schema{"type": "object", "properties": props, "additionalProperties": false}
+	if len(required) > 0 {
+		slices.Sort(required)
+		out["required"] = required
+	}
+	if len(c.defs) > 0 {
+		out["$defs"] = c.defs
+	}
+	return out
+}
+
+// wholeBody is the schema of a body that is one argument.
+func (b *builder) wholeBody(a *arguments, one argument, s schema, level int) schema {
+	if one.file {
+		return fileSchema(s)
+	}
+	if kind := kindOf(a.body.Media); kind == kindText && !isLines(a.body.Media) {
+		s = schema{"type": "string"}
+		about(s, a.text, level)
+		if s["description"] == nil {
+			s["description"] = "The body, as " + mediaType(a.body.Media) + "."
+		}
+		return s
+	}
+	s = maps.Clone(s)
+	about(s, a.text, level)
+	return s
+}
+
+// about gives an argument its own description, in place of its type's.
+func about(s schema, text string, level int) {
+	limit := 200
+	switch {
+	case level >= 7:
+		limit = 0
+	case level >= 3:
+		limit = 80
+	}
+	if limit == 0 {
+		delete(s, "description")
+		return
+	}
+	own := clean(firstParagraph(text), limit)
+	had, _ := s["description"].(string)
+	switch {
+	case own != "" && strings.HasPrefix(had, "One of "), own != "" && strings.HasPrefix(had, "Pattern: "):
+		s["description"] = own + " " + had
+	case own != "":
+		s["description"] = own
+	case had != "":
+		s["description"] = shorten(had, limit)
+	}
+}
+
+// fileSchema is what a file is given as.
+func fileSchema(s schema) schema {
+	text, _ := s["description"].(string)
+	if s["type"] == "array" {
+		out := schema{"type": "array", "items": fileSchema(schema{})}
+		if text != "" {
+			out["description"] = text
+		}
+		return out
+	}
+	return schema{
+		"description": strings.TrimSpace(text + " A file: {filename, mimeType, data_base64}, or its text."),
+		"type":        []any{"object", "string"},
+		"properties": schema{
+			"filename": schema{"type": "string"}, "mimeType": schema{"type": "string"}, "data_base64": schema{"type": "string"},
+		},
+	}
+}
+
+// spare leaves optional arguments undescribed until the rest fits; they are
+// still taken.
+func spare(s schema, a *arguments, budget int) schema {
+	s = maps.Clone(s)
+	props, _ := s["properties"].(schema)
+	props = maps.Clone(props)
+	s["properties"] = props
+	delete(s, "$defs")
+	delete(s, "additionalProperties")
+	fits := func() bool {
+		raw, err := json.Marshal(s)
+		return err == nil && len(raw) <= budget
+	}
+	for _, required := range []bool{false, true} {
+		for _, one := range slices.Backward(a.list) {
+			if fits() {
+				return s
+			}
+			if one.required == required {
+				props[one.plan.Name] = schema{}
+			}
+		}
+	}
+	for _, one := range slices.Backward(a.list) {
+		if fits() {
+			return s
+		}
+		if !one.required {
+			delete(props, one.plan.Name)
+		}
+	}
+	return s
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,370 @@
+package tool
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"github.com/junctor-mcp/junctor/internal/apigen/doc"
+)
+
+// merge joins two schemas that both hold. Where that cannot be said in one, the
+// result takes more than both, never less: a call that is right is never refused.
+func (c *compiler) merge(a, b schema) schema {
+	if len(a) == 0 {
+		return b
+	}
+	if len(b) == 0 {
+		return a
+	}
+	if a["$ref"] != nil || b["$ref"] != nil {
+		return c.mergeRef(a, b)
+	}
+	out := maps.Clone(a)
+	for _, key := range slices.Sorted(maps.Keys(b)) {
+		had, ok := out[key]
+		if !ok {
+			out[key] = b[key]
+			continue
+		}
+		switch key {
+		case "type":
+			if both := intersect(kinds(had), kinds(b[key])); len(both) > 0 {
+				out[key] = oneOrMany(both)
+			}
+		case "properties", "patternProperties":
+			out[key] = c.mergeProperties(had.(schema), b[key].(schema))
+		case "required":
+			list := slices.Concat(had.([]string), b[key].([]string))
+			slices.Sort(list)
+			out[key] = slices.Compact(list)
+		case "items", "propertyNames", "contains":
+			if x, ok := had.(schema); ok {
+				if y, ok := b[key].(schema); ok {
+					out[key] = c.merge(x, y)
+				}
+			}
+		case "enum":
+			if both := intersectValues(had.([]any), b[key].([]any)); len(both) > 0 {
+				out[key] = both
+			}
+		case "minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties":
+			out[key] = extreme(had, b[key], true)
+		case "maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties":
+			out[key] = extreme(had, b[key], false)
+		case "anyOf", "oneOf":
+			open := c.open(b[key].([]any))
+			delete(open, "type")
+			delete(open, "required")
+			out = c.merge(out, open)
+		case "additionalProperties":
+			if had == false || b[key] == false {
+				out[key] = false
+			}
+		}
+	}
+	return out
+}
+
+// mergeRef joins a reference with what stands beside it: the reference wins, and
+// keeps the description.
+func (c *compiler) mergeRef(a, b schema) schema {
+	ref, other := a, b
+	if ref["$ref"] == nil {
+		ref, other = b, a
+	}
+	out := schema{"$ref": ref["$ref"]}
+	for _, from := range []schema{other, ref} {
+		if d, ok := from["description"]; ok && out["description"] == nil {
+			out["description"] = d
+		}
+	}
+	if other["properties"] == nil && other["$ref"] == nil {
+		return out
+	}
+	c.truncated = true // properties beside a cycle: what the other says is shown
+	if other["$ref"] != nil {
+		return out
+	}
+	return other
+}
+
+func (c *compiler) mergeProperties(a, b schema) schema {
+	out := maps.Clone(a)
+	for _, name := range slices.Sorted(maps.Keys(b)) {
+		x, isSchema := out[name].(schema)
+		y, too := b[name].(schema)
+		if isSchema && too {
+			out[name] = c.merge(x, y)
+		} else {
+			out[name] = b[name]
+		}
+	}
+	return out
+}
+
+// choice adds an anyOf or oneOf, as simply as it can be said.
+func (c *compiler) choice(out schema, list *doc.Node, depth int, need bool) schema {
+	var branches []any
+	var null bool
+	seen := map[string]bool{}
+	for _, one := range list.Items {
+		s := c.one(one, depth, need)
+		if len(s) == 1 && s["type"] == "null" {
+			null = true
+			continue
+		}
+		raw, _ := json.Marshal(s)
+		if !seen[string(raw)] {
+			seen[string(raw)] = true
+			branches = append(branches, s)
+		}
+	}
+	if c.answer {
+		return c.merge(out, c.openAnswer(branches, null))
+	}
+	switch {
+	case len(branches) == 0:
+		return out
+	case len(branches) == 1 && !null:
+		return c.merge(out, branches[0].(schema))
+	case len(branches) == 1:
+		if s := branches[0].(schema); s["type"] != nil && s["$ref"] == nil {
+			return c.merge(out, orNull(s))
+		}
+	}
+	if enum := oneEnum(branches); enum != nil {
+		s := schema{"type": "string", "enum": enum}
+		if null {
+			s = orNull(s)
+		}
+		return c.merge(out, s)
+	}
+	if null {
+		branches = append(branches, schema{"type": "null"})
+	}
+	// anyOf alone: with branches that overlap, which real ones do, oneOf refuses
+	// what the API takes.
+	return c.merge(out, schema{"anyOf": branches})
+}
+
+// orNull is a schema that takes null too.
+func orNull(s schema) schema {
+	s = maps.Clone(s)
+	list := kinds(s["type"])
+	if !slices.Contains(list, "null") {
+		list = append(list, "null")
+	}
+	s["type"] = oneOrMany(list)
+	if enum, ok := s["enum"].([]any); ok && !slices.Contains(enum, nil) {
+		s["enum"] = append(slices.Clone(enum), nil)
+	}
+	return s
+}
+
+// oneEnum is the enum that branches of texts come to.
+func oneEnum(branches []any) (all []any) {
+	for _, b := range branches {
+		s := b.(schema)
+		enum, ok := s["enum"].([]any)
+		if !ok || s["type"] != "string" && s["type"] != nil {
+			return nil
+		}
+		for _, v := range enum {
+			if _, isText := v.(string); !isText {
+				return nil
+			}
+			if !slices.Contains(all, v) {
+				all = append(all, v)
+			}
+		}
+	}
+	if len(all) > 100 {
+		return nil
+	}
+	return all
+}
+
+// open joins branches of which one holds: the properties of all, required is
+// what all of them require.
+func (c *compiler) open(branches []any) schema {
+	out := schema{}
+	var required []string
+	var types []string
+	for i, b := range branches {
+		s, ok := b.(schema)
+		if !ok {
+			continue
+		}
+		list, _ := s["required"].([]string)
+		if i == 0 {
+			required = list
+		} else {
+			required = intersect(required, list)
+		}
+		types = append(types, kinds(s["type"])...)
+		if p, ok := s["properties"].(schema); ok {
+			former, _ := out["properties"].(schema)
+			out["properties"] = c.either(former, p)
+		}
+		if out["items"] == nil && s["items"] != nil {
+			out["items"] = s["items"]
+		}
+	}
+	slices.Sort(types)
+	if types = slices.Compact(types); len(types) > 0 {
+		out["type"] = oneOrMany(types)
+	}
+	if len(required) > 0 {
+		out["required"] = required
+	}
+	return out
+}
+
+// either has the properties of both; of one that both have it takes either form.
+func (c *compiler) either(a, b schema) schema {
+	out := schema{}
+	maps.Copy(out, a)
+	for name, y := range b {
+		x, had := out[name]
+		if !had || reflect.DeepEqual(x, y) {
+			out[name] = y
+			continue
+		}
+		s, t := x.(schema), y.(schema)
+		if enum := oneEnum([]any{s, t}); enum != nil {
+			joined := schema{"type": "string", "enum": enum}
+			if s["description"] != nil {
+				joined["description"] = s["description"]
+			}
+			out[name] = joined
+			continue
+		}
+		joined := schema{}
+		if k := intersect(kinds(s["type"]), kinds(t["type"])); len(k) > 0 && len(k) == len(kinds(s["type"])) && len(k) == len(kinds(t["type"])) {
+			joined["type"] = s["type"]
+			if k[0] == "array" {
+				joined["items"] = schema{}
+			}
+		}
+		if s["description"] != nil {
+			joined["description"] = s["description"]
+		}
+		out[name] = joined
+	}
+	return out
+}
+
+// openAnswer is open for what an API answers, where kinds may differ.
+func (c *compiler) openAnswer(branches []any, null bool) schema {
+	out := c.open(branches)
+	delete(out, "required")
+	if len(branches) > 1 {
+		for _, b := range branches {
+			if s, ok := b.(schema); !ok || s["type"] == nil {
+				delete(out, "type") // one of them takes anything
+			}
+		}
+	}
+	if out["type"] != nil && null {
+		out = orNull(out)
+	}
+	return out
+}
+
+// complete sees to it that what is required is among the properties.
+func complete(s schema) schema {
+	if required, ok := s["required"].([]string); ok {
+		props, _ := s["properties"].(schema)
+		if props == nil && s["type"] == "object" {
+			props = schema{}
+			s["properties"] = props
+		}
+		for _, name := range required {
+			if _, ok := props[name]; !ok && props != nil {
+				props[name] = schema{}
+			}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(s)) {
+		switch v := s[key].(type) {
+		case schema:
+			if key == "properties" || key == "patternProperties" || key == "$defs" {
+				for _, p := range v {
+					if sub, ok := p.(schema); ok {
+						complete(sub)
+					}
+				}
+			} else if key != "default" {
+				complete(v)
+			}
+		case []any:
+			if key == "anyOf" || key == "oneOf" || key == "allOf" || key == "prefixItems" {
+				for _, p := range v {
+					if sub, ok := p.(schema); ok {
+						complete(sub)
+					}
+				}
+			}
+		}
+	}
+	return s
+}
+
+// kinds are the types that a schema names.
+func kinds(t any) []string {
+	switch t := t.(type) {
+	case string:
+		return []string{t}
+	case []any:
+		list := make([]string, 0, len(t))
+		for _, one := range t {
+			if s, ok := one.(string); ok {
+				list = append(list, s)
+			}
+		}
+		return list
+	}
+	return nil
+}
+
+func oneOrMany(list []string) any {
+	if len(list) == 1 {
+		return list[0]
+	}
+	return anys(list)
+}
+
+// intersect has what both have; integer is a number.
+func intersect(a, b []string) (both []string) {
+	for _, s := range a {
+		switch {
+		case slices.Contains(b, s):
+			both = append(both, s)
+		case s == "number" && slices.Contains(b, "integer"), s == "integer" && slices.Contains(b, "number"):
+			both = append(both, "integer")
+		}
+	}
+	return both
+}
+
+func intersectValues(a, b []any) (both []any) {
+	for _, v := range a {
+		if slices.ContainsFunc(b, func(w any) bool { return reflect.DeepEqual(v, w) }) {
+			both = append(both, v)
+		}
+	}
+	return both
+}
+
+// extreme is the stricter of two limits.
+func extreme(a, b any, larger bool) any {
+	x, _ := strconv.ParseFloat(string(a.(json.Number)), 64)
+	y, _ := strconv.ParseFloat(string(b.(json.Number)), 64)
+	if (x > y) == larger {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,156 @@
+package tool
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/junctor-mcp/junctor/internal/apigen/doc"
+)
+
+// maxName is what a client takes, with the server's id and two underscores.
+const maxName = 64
+
+// names gives each operation a name that is nobody else's. former are those of
+// the last time, by Key: a name that was given stays.
+func names(ops []*doc.Operation, server string, former map[string]string) map[string]string {
+	room := maxName
+	if server != "" {
+		room -= len(server) + 2
+	}
+	given := map[string]string{}
+	taken := map[string]bool{}
+	for _, op := range ops {
+		if name := former[op.Key]; name != "" && len(name) <= room && plainName(name) && !taken[name] {
+			given[op.Key], taken[name] = name, true
+		}
+	}
+	wanted := map[string][]string{} // name -> Keys
+	for _, op := range ops {
+		if _, ok := given[op.Key]; !ok {
+			name := fit(nameOf(op), room, op.Key)
+			if !slices.Contains(wanted[name], op.Key) {
+				wanted[name] = append(wanted[name], op.Key)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		keys := wanted[name]
+		if len(keys) == 1 && !taken[name] {
+			given[keys[0]], taken[name] = name, true
+			continue
+		}
+		for _, key := range keys { // all of them, so that their order does not matter
+			unique := hashed(name, room, key)
+			given[key], taken[unique] = unique, true
+		}
+	}
+	return given
+}
+
+func plainName(s string) bool { return regexp.MustCompile(`^[A-Za-z0-9_-]+$`).MatchString(s) }
+
+// fit shortens a name that is too long: known words first, then by a hash.
+func fit(name string, room int, key string) string {
+	if len(name) <= room {
+		return name
+	}
+	parts := strings.Split(name, "_")
+	for i, w := range parts {
+		if short := abbreviations()[w]; short != "" {
+			parts[i] = short
+		}
+	}
+	if name = strings.Join(parts, "_"); len(name) <= room {
+		return name
+	}
+	return hashed(name, room, key)
+}
+
+func hashed(name string, room int, key string) string {
+	sum := sha256.Sum256([]byte(key))
+	if most := room - 9; len(name) > most {
+		name = strings.TrimRight(name[:max(most, 1)], "_")
+	}
+	return name + "_" + hex.EncodeToString(sum[:4])
+}
+
+func abbreviations() map[string]string {
+	return map[string]string{
+		"administrator": "admin", "administration": "admin", "application": "app", "applications": "apps", "attribute": "attr", "attributes": "attrs",
+		"authentication": "auth", "authorization": "authz", "certificate": "cert", "certificates": "certs", "collaborator": "collab", "collaborators": "collabs",
+		"configuration": "config", "configurations": "configs", "credential": "cred", "credentials": "creds", "database": "db", "databases": "dbs",
+		"definition": "def", "definitions": "defs", "deployment": "deploy", "deployments": "deploys", "description": "desc", "directory": "dir",
+		"document": "doc", "documents": "docs", "environment": "env", "environments": "envs", "identifier": "id", "identifiers": "ids",
+		"information": "info", "management": "mgmt", "message": "msg", "messages": "msgs", "namespace": "ns", "namespaced": "ns",
+		"notification": "notif", "notifications": "notifs", "organization": "org", "organizations": "orgs", "organisation": "org", "organisations": "orgs",
+		"parameter": "param", "parameters": "params", "permission": "perm", "permissions": "perms", "production": "prod", "reference": "ref",
+		"references": "refs", "repository": "repo", "repositories": "repos", "request": "req", "requests": "reqs", "response": "resp",
+		"subscription": "sub", "subscriptions": "subs", "temporary": "temp", "transaction": "txn", "transactions": "txns", "version": "ver", "versions": "vers",
+	}
+}
+
+// nameOf is what an operation would be called if it were alone.
+func nameOf(op *doc.Operation) string {
+	if w := words(op.ID); len(w) > 0 {
+		return strings.Join(w, "_")
+	}
+	if w := pathName(op); len(w) > 0 {
+		return strings.Join(w, "_")
+	}
+	return "call"
+}
+
+// pathName says what an operation without an id does: get_pet_by_id, list_pets.
+func pathName(op *doc.Operation) []string {
+	var nouns, by []string
+	segments := strings.Split(strings.Trim(op.Path, "/"), "/")
+	for i, s := range segments {
+		isVar := strings.HasPrefix(s, "{")
+		last := i == len(segments)-1
+		switch {
+		case isVar && last:
+			by = words(s)
+		case isVar || s == "api" || s == "rest" || regexp.MustCompile(`^v\d+(\.\d+)*$`).MatchString(s):
+		default:
+			w := words(s)
+			if !last && strings.HasPrefix(segments[i+1], "{") && len(w) > 0 {
+				w[len(w)-1] = singular(w[len(w)-1])
+			}
+			nouns = append(nouns, w...)
+		}
+	}
+	verb := map[string]string{"GET": "get", "HEAD": "head", "POST": "create", "PUT": "replace", "PATCH": "update", "DELETE": "delete", "QUERY": "query"}[op.Method]
+	if verb == "" {
+		verb = strings.Join(words(op.Method), "_")
+	}
+	if op.Method == "GET" && len(by) == 0 && len(nouns) > 0 && singular(nouns[len(nouns)-1]) != nouns[len(nouns)-1] {
+		verb = "list"
+	}
+	name := append([]string{verb}, nouns...)
+	if len(by) > 0 {
+		if len(by) > 1 && slices.Contains(nouns, by[0]) {
+			by = by[1:] // get_pet_by_id, not get_pet_by_pet_id
+		}
+		name = append(append(name, "by"), by...)
+	}
+	if len(nouns) == 0 && len(by) == 0 {
+		name = append(name, "root")
+	}
+	return name
+}
+
+func singular(w string) string {
+	switch {
+	case strings.HasSuffix(w, "ies") && len(w) > 4:
+		return w[:len(w)-3] + "y"
+	case strings.HasSuffix(w, "sses"), strings.HasSuffix(w, "xes"), strings.HasSuffix(w, "ches"), strings.HasSuffix(w, "shes"):
+		return w[:len(w)-2]
+	case strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us") && !strings.HasSuffix(w, "is") && len(w) > 3:
+		return w[:len(w)-1]
+	}
+	return w
+}

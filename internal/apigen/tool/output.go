@@ -1,0 +1,111 @@
+package tool
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/junctor-mcp/junctor/internal/apigen/call"
+	"github.com/junctor-mcp/junctor/internal/apigen/doc"
+)
+
+// answers is the schema of what an operation answers, nil where the document has
+// none; answer is all of it, before it was cut. It demands nothing: an answer
+// that is not as documented, or was cut, must not fail the call. What is no
+// object stands under "result", wrapped says so.
+func (b *builder) answers(op *doc.Operation) (out, answer schema, wrapped bool) {
+	content := success(op, isJSON)
+	if content == nil || content.Schema == nil {
+		return nil, nil, false
+	}
+	n := b.follow(content.Schema)
+	for _, l := range []limits{
+		{depth: 4, inline: true}, {depth: 3, inline: true}, {depth: 2, inline: true},
+		{depth: 2, inline: true, noTypes: true}, {depth: 1, inline: true, noTypes: true}, {depth: 0, inline: true, noTypes: true},
+	} {
+		c := b.compiler(l)
+		c.answer = true
+		s := c.one(n, 0, false)
+		if c.over() {
+			continue
+		}
+		object := slices.Contains(kinds(s["type"]), "object") || s["type"] == nil && s["properties"] != nil
+		object = object && !slices.Contains(kinds(s["type"]), "array")
+		if answer == nil {
+			answer = s
+		}
+		if out, wrapped = s, !object; wrapped {
+			out = schema{"type": "object", "properties": schema{"result": s}}
+		} else {
+			out["type"] = "object"
+		}
+		if raw, err := json.Marshal(out); err == nil && len(raw) <= b.output {
+			return out, answer, wrapped
+		}
+	}
+	if out == nil {
+		return schema{"type": "object"}, answer, !b.isObject(n)
+	}
+	return schema{"type": "object"}, answer, wrapped
+}
+
+// isObject says whether a schema is one of an object, as far as it tells at once.
+func (b *builder) isObject(n *doc.Node) bool {
+	return n.Get("type").Str() == "object" || n.Get("properties") != nil
+}
+
+// paging finds the argument that asks for the next page.
+func paging(op *doc.Operation, a *arguments, answer schema) *call.Paging {
+	if op.Method != "GET" && op.Method != "QUERY" && op.Field == nil {
+		return nil
+	}
+	for _, kind := range []struct {
+		name string
+		args []string
+	}{
+		{"cursor", []string{"cursor", "page_token", "next_token", "after", "starting_after", "continuation_token", "start_cursor", "page_cursor", "marker", "next_cursor", "continue"}},
+		{"page", []string{"page", "page_number", "page_num", "p"}},
+		{"offset", []string{"offset", "skip", "start", "start_at", "start_index"}},
+	} {
+		for _, want := range kind.args {
+			for _, one := range a.list {
+				if one.plan.Place != call.Query && one.plan.Place != call.Variable || strings.Join(words(one.plan.Key), "_") != want {
+					continue
+				}
+				p := &call.Paging{Arg: one.plan.Name, Kind: kind.name}
+				if kind.name == "cursor" {
+					p.Cursor = cursorIn(answer, want)
+				}
+				return p
+			}
+		}
+	}
+	return nil
+}
+
+// cursorIn finds in an answer what the next call takes.
+func cursorIn(answer schema, arg string) string {
+	props, _ := answer["properties"].(schema)
+	look := func(props schema, at string) string {
+		for _, want := range []string{"next_" + arg, "next_cursor", "next_page_token", "next_token", "end_cursor", "next_page_cursor", "continuation_token", "next_marker", "cursor", "continue"} {
+			for _, name := range sortedKeys(props) {
+				if strings.Join(words(name), "_") == want {
+					return at + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+				}
+			}
+		}
+		return ""
+	}
+	if found := look(props, ""); found != "" {
+		return found
+	}
+	for _, name := range sortedKeys(props) {
+		if sub, ok := props[name].(schema); ok && slices.Contains(kinds(sub["type"]), "object") {
+			below, _ := sub["properties"].(schema)
+			if found := look(below, "/"+name); found != "" {
+				return found
+			}
+		}
+	}
+	return ""
+}
