@@ -110,3 +110,26 @@ export const useCall = (id: string) =>
     retry: 3,
     retryDelay: 400,
   });
+
+export const useServerLogin = (id: string, shared: boolean, enabled: boolean) =>
+  useQuery({
+    queryKey: ['servers', id, 'login', shared],
+    queryFn: ({ signal }) => get<Schemas['ServerLogin']>(`/servers/${encodeURIComponent(id)}/login${shared ? '?shared=true' : ''}`, signal),
+    enabled,
+    refetchInterval: live,
+  });
+export const useTraces = (id: string, enabled: boolean) =>
+  useQuery({
+    queryKey: ['servers', id, 'traces'],
+    queryFn: ({ signal }) => get<Page<Schemas['Trace']>>(`/servers/${encodeURIComponent(id)}/traces`, signal),
+    select: (p) => p.items,
+    enabled,
+    refetchInterval: live,
+  });
+export const useMyCredentials = (enabled: boolean) =>
+  useQuery({
+    queryKey: ['credentials'],
+    queryFn: ({ signal }) => get<Page<Schemas['MyCredential']>>('/me/credentials', signal),
+    select: (p) => p.items,
+    enabled,
+  });

@@ -1,4 +1,5 @@
 import { Fragment } from 'react';
+import { Link } from 'wouter';
 import { Out, Tabs, Tag } from './bits';
 import { Code, Json } from './Json';
 
@@ -66,6 +67,11 @@ function Content({ block }: { block: Block }) {
         <div className="panel pad stack tight">
           <b>{text(block.title) || text(block.name)}</b>
           <Out href={text(block.uri)} />
+          {/^[a-z][a-z0-9-]{0,31}\+[a-z]/.test(text(block.uri)) && (
+            <Link className="link small" href={`/playground?${new URLSearchParams({ kind: 'resource', name: text(block.uri) })}`}>
+              Read it
+            </Link>
+          )}
           <span className="small soft wrap">{text(block.description)}</span>
         </div>
       );
@@ -82,6 +88,9 @@ function Content({ block }: { block: Block }) {
             <Plain value={r.text} />
           ) : picture(type) && base64(blob) ? (
             <img className="picture" alt={text(r.uri)} src={`data:${type};base64,${blob}`} />
+          ) : sound(type) && base64(blob) ? (
+            // biome-ignore lint/a11y/useMediaCaption: nobody has captions for it
+            <audio controls src={`data:${type};base64,${blob}`} />
           ) : (
             <Json value={r} />
           )}

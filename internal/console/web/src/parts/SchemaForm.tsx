@@ -195,10 +195,21 @@ function List({ schema, root, value, change, wrong, pointer, name, needed }: Fie
   );
 }
 
+function same(text: string, value: unknown): boolean {
+  if (text.trim() === '') return value === undefined;
+  try {
+    return JSON.stringify(JSON.parse(text)) === JSON.stringify(value);
+  } catch {
+    return false;
+  }
+}
+
 // Free is a field for whatever the form has no better for: JSON.
 function Free({ schema, value, change, wrong, pointer, name, needed }: FieldProps) {
   const [text, setText] = useState(value === undefined ? '' : JSON.stringify(value, null, 2));
   const [bad, setBad] = useState('');
+  // What was written elsewhere, as the whole JSON, takes its place.
+  const shown = bad || same(text, value) ? text : value === undefined ? '' : JSON.stringify(value, null, 2);
   return (
     <div className="editor">
       <Textarea
@@ -209,7 +220,7 @@ function Free({ schema, value, change, wrong, pointer, name, needed }: FieldProp
         autosize
         minRows={2}
         maxRows={12}
-        value={text}
+        value={shown}
         onChange={(e) => {
           setText(e.currentTarget.value);
           try {

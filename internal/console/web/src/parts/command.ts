@@ -30,6 +30,17 @@ export function splitCommand(line: string): { words: string[]; problem?: string 
   return quote ? { words, problem: `A ${quote === '"' ? 'double' : 'single'} quote is not closed.` } : { words };
 }
 
+// joinCommand writes words so that splitCommand reads the same.
+export const joinCommand = (words: string[]): string =>
+  words.map((w) => (/^[\w@%+=:,./-]+$/.test(w) ? w : `'${w.replaceAll("'", `'\\''`)}'`)).join(' ');
+
+// guess says what somebody has pasted.
+export function guess(text: string): 'url' | 'command' | 'mcp.json' {
+  const t = text.trim();
+  if (t.startsWith('{')) return 'mcp.json';
+  return /^https?:\/\/\S*$/i.test(t) ? 'url' : 'command';
+}
+
 // parseEnv reads NAME=value lines.
 export function parseEnv(text: string): { env: Record<string, string>; problem?: string } {
   const env: Record<string, string> = {};

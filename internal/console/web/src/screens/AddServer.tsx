@@ -1,21 +1,40 @@
-import { Button, Checkbox, Loader, NativeSelect, PasswordInput, Textarea, TextInput } from '@mantine/core';
+import { Button, Checkbox, Loader, Textarea, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { Check, TerminalSquare, X } from 'lucide-react';
+import { TerminalSquare } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { useLocation } from 'wouter';
-import { Failure, type Probe, type Schemas, send } from '../api/client';
-import { Head, Panel, Scroll, Tabs, Tag } from '../parts/bits';
-import { parseEnv, splitCommand, suggestID } from '../parts/command';
-import { count } from '../parts/format';
+import { Failure, type Schemas, send } from '../api/client';
+import { Head, Panel, Tabs, Tag } from '../parts/bits';
+import { guess, joinCommand, parseEnv, splitCommand, suggestID } from '../parts/command';
+import { authOf, type Draft, lacks } from '../parts/connection';
 import { type Found, parseMcpJson } from '../parts/mcpjson';
 import { ErrorCard } from '../parts/states';
+import { useKept } from '../parts/store';
 import { useParam } from '../parts/url';
+import { AuthFields } from './server/AuthFields';
+import { Consent } from './server/Consent';
+import { Preview, useJourney, Way } from './server/Way';
 
 export default function AddServer() {
   const [how, setHow] = useParam('how', 'url');
+  // What was written stays while one looks at another way, or at another screen.
+  const [texts, setTexts] = useKept<Record<string, string>>(sessionStorage, 'junctor-add', {});
+  const write = (kind: string) => (t: string) => setTexts({ ...texts, [kind]: t });
+  // Whatever is pasted comes to where it belongs.
+  const paste = (t: string): boolean => {
+    const kind = guess(t);
+    if (kind === how || (kind === 'command' && !/\s/.test(t.trim()))) return false;
+    setTexts({ ...texts, [kind]: t.trim() });
+    setHow(kind);
+    return true;
+  };
   return (
     <>
-      <Head title="Add a server" sub="It is reached first. What was not reached is not added." crumbs={[['Servers', '/servers']]} />
+      <Head
+        title="Add a server"
+        sub="Paste a URL, a command or an mcp.json. It is reached first; what was not reached is not added."
+        crumbs={[['Servers', '/servers']]}
+      />
       <Tabs
         label="What you have"
         now={how}
@@ -26,105 +45,75 @@ export default function AddServer() {
           ['mcp.json', 'An mcp.json'],
         ]}
       />
-      {how === 'mcp.json' ? <Import /> : <One key={how} command={how === 'command'} />}
+      {how === 'mcp.json' ? (
+        <Import text={texts['mcp.json'] ?? ''} write={write('mcp.json')} />
+      ) : (
+        <One key={how} command={how === 'command'} text={texts[how] ?? ''} write={write(how)} paste={paste} />
+      )}
     </>
   );
 }
 
 type Body = Schemas['NewServerBody'];
-type Auth = NonNullable<Body['auth']>;
 
-// Consent shows a command word by word: what runs is exactly this.
-function Consent({
-  words,
-  env,
-  checked,
-  setChecked,
-}: {
-  words: string[];
-  env?: Record<string, string>;
-  checked: boolean;
-  setChecked: (c: boolean) => void;
-}) {
-  return (
-    <div className="stack tight">
-      <div className="code">
-        <pre>
-          {words.map((w, i) => (
-            <span key={i}>
-              <span className="soft">{i === 0 ? 'program  ' : `word ${String(i).padEnd(4)}`}</span>
-              {w === '' ? '(empty)' : w}
-              {'\n'}
-            </span>
-          ))}
-          {Object.keys(env ?? {}).map((k) => (
-            <span key={k}>
-              <span className="soft">env{'      '}</span>
-              {k}=•••{'\n'}
-            </span>
-          ))}
-        </pre>
-      </div>
-      <Checkbox
-        label="I want the machine of this instance to run exactly this, with the rights that the instance has."
-        checked={checked}
-        onChange={(e) => setChecked(e.currentTarget.checked)}
-      />
-    </div>
-  );
+interface OneProps {
+  command: boolean;
+  text: string;
+  write: (t: string) => void;
+  paste: (t: string) => boolean;
 }
 
-function One({ command }: { command: boolean }) {
+function One({ command, text, write, paste }: OneProps) {
   const [, navigate] = useLocation();
   const cache = useQueryClient();
-  const [url, setURL] = useState('');
-  const [line, setLine] = useState('');
   const [env, setEnv] = useState('');
   const [id, setID] = useState('');
-  const [auth, setAuth] = useState<Auth['type']>('none');
-  const [secret, setSecret] = useState('');
-  const [header, setHeader] = useState('');
-  const [username, setUsername] = useState('');
+  const [auth, setAuth] = useState<Draft>({ type: 'none' });
+  const [perUser, setPerUser] = useState(false);
   const [isPrivate, setPrivate] = useState(false);
   const [agreed, setAgreed] = useState(false);
-  const [busy, setBusy] = useState('');
-  const [probe, setProbe] = useState<Probe | null>(null);
+  const [adding, setAdding] = useState(false);
   const [error, setError] = useState<unknown>(null);
+  const { journey, go, forget } = useJourney();
 
-  const split = splitCommand(line);
+  const split = splitCommand(command ? text : '');
   const vars = parseEnv(env);
-  const name = id || (command ? suggestID(split.words) : url ? suggestID([url]) : '');
-  const given = command ? split.words.length > 0 && !split.problem && !vars.problem : /^https?:\/\/[^/]/.test(url);
-  const ready = given && (!command || agreed);
+  const name = id || (command ? suggestID(split.words) : text ? suggestID([text]) : '');
+  const named = /^[a-z][a-z0-9-]{0,31}$/.test(name);
+  const given = command ? split.words.length > 0 && !split.problem && !vars.problem : /^https?:\/\/[^/]/.test(text) && !lacks(auth);
+  const ready = given && named && (!command || agreed) && !journey.busy && !adding;
+  const probe = journey.probe;
+  // People log in once it is there, so that it may be added before.
+  const later = auth.type === 'oauth' && probe?.failed === 'authentication';
+  const reached = !!probe && (!probe.failed || later);
 
   const body = (): Body => {
-    const b: Body = command ? { id: name, transport: 'stdio', command: split.words } : { id: name, url };
+    const b: Body = command ? { id: name, transport: 'stdio', command: split.words } : { id: name, url: text };
     if (command && Object.keys(vars.env).length > 0) b.env = vars.env;
-    if (!command && auth !== 'none')
-      b.auth = { type: auth, secret, ...(auth === 'api-key' && header ? { header } : {}), ...(auth === 'basic' ? { username } : {}) };
+    if (!command && auth.type !== 'none') b.auth = authOf(auth);
+    if (!command && perUser) b.credentials = 'per-user';
     if (isPrivate) b.private = true;
     return b;
   };
   // What was changed since has to be looked at again.
   const changed = () => {
-    setProbe(null);
+    forget();
     setError(null);
   };
-  const act = async (what: 'try' | 'add') => {
-    setBusy(what);
+  const add = async () => {
+    setAdding(true);
     setError(null);
     try {
-      if (what === 'try') setProbe(await send<Probe>('POST', '/servers/probe', body()));
-      else {
-        await send('POST', '/servers', body());
-        await Promise.all([cache.invalidateQueries({ queryKey: ['servers'] }), cache.invalidateQueries({ queryKey: ['tools'] })]);
-        navigate(`/servers/${name}`);
-      }
+      await send('POST', '/servers', body());
+      write('');
+      await Promise.all([cache.invalidateQueries({ queryKey: ['servers'] }), cache.invalidateQueries({ queryKey: ['tools'] })]);
+      navigate(`/servers/${name}${auth.type === 'oauth' ? '?tab=sign-in' : ''}`);
     } catch (err) {
       setError(err);
+      setAdding(false);
     }
-    setBusy('');
   };
+  const reach = () => void go('/servers/probe/steps', body());
 
   return (
     <div className="columns wide-left">
@@ -133,76 +122,56 @@ function One({ command }: { command: boolean }) {
           className="stack"
           onSubmit={(e) => {
             e.preventDefault();
-            if (ready) void act(probe && !probe.failed ? 'add' : 'try');
+            if (ready) reached ? void add() : reach();
           }}
         >
+          <TextInput
+            label={command ? 'Command' : 'URL'}
+            placeholder={command ? 'npx -y @modelcontextprotocol/server-filesystem /srv/files' : 'https://notes.example.com/mcp'}
+            value={text}
+            error={split.problem}
+            autoFocus
+            styles={{ input: { fontFamily: 'var(--mono)' } }}
+            onPaste={(e) => {
+              if (paste(e.clipboardData.getData('text'))) e.preventDefault();
+            }}
+            onChange={(e) => {
+              write(command ? e.currentTarget.value : e.currentTarget.value.trim());
+              setAgreed(false);
+              changed();
+            }}
+          />
           {command ? (
-            <>
-              <TextInput
-                label="Command"
-                placeholder="npx -y @modelcontextprotocol/server-filesystem /srv/files"
-                value={line}
-                error={split.problem}
-                styles={{ input: { fontFamily: 'var(--mono)' } }}
-                onChange={(e) => {
-                  setLine(e.currentTarget.value);
-                  setAgreed(false);
-                  changed();
-                }}
-              />
-              <Textarea
-                label="Environment"
-                description="NAME=value, a line each. Values are kept sealed."
-                autosize
-                minRows={2}
-                placeholder="API_TOKEN=…"
-                value={env}
-                error={vars.problem}
-                styles={{ input: { fontFamily: 'var(--mono)' } }}
-                onChange={(e) => {
-                  setEnv(e.currentTarget.value);
-                  setAgreed(false);
-                  changed();
-                }}
-              />
-            </>
+            <Textarea
+              label="Environment"
+              description="NAME=value, a line each. Values are kept sealed. A value may be a reference: env:NAME, file:/path."
+              autosize
+              minRows={2}
+              placeholder="API_TOKEN=…"
+              value={env}
+              error={vars.problem}
+              styles={{ input: { fontFamily: 'var(--mono)' } }}
+              onChange={(e) => {
+                setEnv(e.currentTarget.value);
+                setAgreed(false);
+                changed();
+              }}
+            />
           ) : (
             <>
-              <TextInput
-                label="URL"
-                placeholder="https://notes.example.com/mcp"
-                value={url}
-                onChange={(e) => {
-                  setURL(e.currentTarget.value.trim());
+              <AuthFields
+                draft={auth}
+                change={(d) => {
+                  setAuth(d);
                   changed();
                 }}
               />
-              <NativeSelect
-                label="How it knows Junctor"
-                value={auth}
-                data={[
-                  { value: 'none', label: 'It asks for nothing' },
-                  { value: 'bearer', label: 'Bearer token' },
-                  { value: 'api-key', label: 'API key in a header' },
-                  { value: 'basic', label: 'Name and password' },
-                ]}
-                onChange={(e) => {
-                  setAuth(e.currentTarget.value as Auth['type']);
-                  changed();
-                }}
-              />
-              {auth === 'api-key' && (
-                <TextInput label="Header" placeholder="X-API-Key" value={header} onChange={(e) => setHeader(e.currentTarget.value)} />
-              )}
-              {auth === 'basic' && <TextInput label="Name" value={username} onChange={(e) => setUsername(e.currentTarget.value)} />}
-              {auth !== 'none' && (
-                <PasswordInput
-                  label={auth === 'basic' ? 'Password' : 'Secret'}
-                  description="Kept sealed, and sent to this address alone."
-                  value={secret}
-                  autoComplete="off"
+              {auth.type !== 'none' && (
+                <Checkbox
+                  label="Calls are made with each user’s own credentials; these are for reading its lists"
+                  checked={perUser}
                   onChange={(e) => {
-                    setSecret(e.currentTarget.value);
+                    setPerUser(e.currentTarget.checked);
                     changed();
                   }}
                 />
@@ -215,124 +184,30 @@ function One({ command }: { command: boolean }) {
             placeholder={name || 'notes'}
             value={id}
             onChange={(e) => setID(e.currentTarget.value)}
-            error={
-              name && !/^[a-z][a-z0-9-]{0,31}$/.test(name)
-                ? 'A lower-case letter, then up to 31 lower-case letters, digits or hyphens.'
-                : undefined
-            }
+            error={name && !named ? 'A lower-case letter, then up to 31 lower-case letters, digits or hyphens.' : undefined}
           />
           <Checkbox label="Only I see it" checked={isPrivate} onChange={(e) => setPrivate(e.currentTarget.checked)} />
           {command && given && <Consent words={split.words} env={vars.env} checked={agreed} setChecked={setAgreed} />}
           <div className="acts">
-            <Button
-              type="submit"
-              variant={probe && !probe.failed ? 'default' : 'filled'}
-              disabled={!ready || busy !== ''}
-              loading={busy === 'try'}
-              onClick={(e) => {
-                e.preventDefault();
-                void act('try');
-              }}
-            >
+            <Button variant={reached ? 'default' : 'filled'} disabled={!ready} loading={journey.busy} onClick={reach}>
               Reach it
             </Button>
-            <Button disabled={!ready || busy !== '' || !probe || !!probe.failed} loading={busy === 'add'} onClick={() => act('add')}>
+            <Button type="submit" disabled={!ready || !reached} loading={adding}>
               Add {name || 'it'}
             </Button>
+            {later && <span className="small soft">It wants a login: add it, then log in.</span>}
           </div>
           {error !== null && <ErrorCard error={error} />}
         </form>
       </Panel>
       <div className="stack">
         <Panel title="The way there" pad>
-          <Way probe={probe} busy={busy === 'try'} command={command} />
+          <Way journey={journey} command={command} secure={/^https:/i.test(text)} />
+          {journey.error ? <ErrorCard error={journey.error} /> : null}
         </Panel>
         {probe && !probe.failed && <Preview probe={probe} />}
       </div>
     </div>
-  );
-}
-
-const steps: [string, string, string][] = [
-  ['address', 'The address answers', 'The command starts'],
-  ['tls', 'TLS is in order', ''],
-  ['http', 'It speaks HTTP', ''],
-  ['authentication', 'It lets Junctor in', ''],
-  ['protocol', 'It speaks MCP', 'It speaks MCP'],
-  ['list', 'It lists what it has', 'It lists what it has'],
-];
-
-export function Way({ probe, busy, command }: { probe: Probe | null; busy: boolean; command: boolean }) {
-  return (
-    <ol className="steps" aria-live="polite">
-      {steps
-        .map(([key, http, stdio]) => ({ key, name: command ? stdio : http }))
-        .filter((s) => s.name && (s.key !== 'tls' || !probe || probe.passed.includes('tls') || probe.failed === 'tls'))
-        .map((s, i) => {
-          const done = probe?.passed.includes(s.key);
-          const broke = probe?.failed === s.key;
-          return (
-            <li key={s.key}>
-              <span className={`mark ${done ? 'done' : broke ? 'bad' : ''}`}>
-                {done ? (
-                  <Check size={12} strokeWidth={3} />
-                ) : broke ? (
-                  <X size={12} strokeWidth={3} />
-                ) : busy && i === 0 ? (
-                  <Loader size={10} />
-                ) : (
-                  i + 1
-                )}
-              </span>
-              <span className="grow">
-                <span className={done || broke ? '' : 'soft'}>{s.name}</span>
-                {broke && (
-                  <span className="small wrap" style={{ display: 'block' }}>
-                    <span style={{ color: 'var(--bad)' }}>{probe?.reason}</span>
-                    {probe?.hint && <span className="soft"> {probe.hint}</span>}
-                  </span>
-                )}
-              </span>
-            </li>
-          );
-        })}
-      {probe && !probe.failed && (
-        <li className="small soft" style={{ paddingLeft: '1.875rem' }}>
-          {probe.status.name} {probe.status.release} · MCP {probe.status.protocol} · {probe.status.latency_ms?.toFixed(0)} ms
-        </li>
-      )}
-    </ol>
-  );
-}
-
-export function Preview({ probe }: { probe: Probe }) {
-  const tools = probe.preview ?? [];
-  const all = tools.reduce((n, t) => n + t.tokens, 0);
-  return (
-    <Panel
-      title={`${count(tools.length)} tools`}
-      acts={
-        <span className="small soft">
-          about {count(all)} tokens · {probe.status.resources} resources · {probe.status.prompts} prompts
-        </span>
-      }
-    >
-      <Scroll label="Its tools" className="rows" height="24rem">
-        {tools.map((t) => (
-          <div key={t.name}>
-            <span className="grow">
-              <span className="mono cut" style={{ display: 'block' }}>
-                {t.name}
-              </span>
-              <span className="tiny soft cut" style={{ display: 'block' }}>
-                {t.description}
-              </span>
-            </span>
-            <span className="tiny soft num">{count(t.tokens)}</span>
-          </div>
-        ))}
-      </Scroll>
-    </Panel>
   );
 }
 
@@ -342,20 +217,19 @@ interface Line extends Found {
   error?: unknown;
 }
 
-function Import() {
+const linesOf = (text: string): Line[] => (text.trim() ? parseMcpJson(text).found.map((f) => ({ ...f, chosen: !f.problem })) : []);
+
+function Import({ text, write }: { text: string; write: (t: string) => void }) {
   const cache = useQueryClient();
-  const [text, setText] = useState('');
-  const [problem, setProblem] = useState('');
-  const [lines, setLines] = useState<Line[]>([]);
+  const problem = text.trim() ? parseMcpJson(text).problem : undefined;
+  const [lines, setLines] = useState<Line[]>(() => linesOf(text));
   const [agreed, setAgreed] = useState(false);
   const [busy, setBusy] = useState(false);
 
   const read = (t: string) => {
-    setText(t);
+    write(t);
     setAgreed(false);
-    const { found, problem } = t.trim() ? parseMcpJson(t) : { found: [], problem: '' };
-    setProblem(problem ?? '');
-    setLines(found.map((f) => ({ ...f, chosen: !f.problem })));
+    setLines(linesOf(t));
   };
   const change = (i: number, c: Partial<Line>) => setLines((all) => all.map((l, j) => (j === i ? { ...l, ...c } : l)));
   const chosen = lines.filter((l) => l.chosen && l.outcome !== 'added');
@@ -398,7 +272,7 @@ function Import() {
             maxRows={24}
             placeholder={'{\n  "mcpServers": {\n    "files": { "command": "npx", "args": ["-y", "…"] }\n  }\n}'}
             value={text}
-            error={problem || undefined}
+            error={problem}
             onChange={(e) => read(e.currentTarget.value)}
           />
           <input
@@ -431,9 +305,14 @@ function Import() {
                     <span className="row">
                       <b>{l.id}</b> {l.command && <TerminalSquare size={14} aria-label="a command" />} {mark(l)}
                     </span>
-                    <code className="tiny soft wrap">
-                      {l.url ?? l.command?.map((w) => (/^[\w@%+=:,./-]+$/.test(w) ? w : JSON.stringify(w))).join(' ')}
-                    </code>
+                    <code className="tiny soft wrap">{l.url ?? joinCommand(l.command ?? [])}</code>
+                    {l.env && Object.keys(l.env).length > 0 && (
+                      <code className="tiny soft wrap">
+                        {Object.keys(l.env)
+                          .map((k) => `${k}=•••`)
+                          .join(' ')}
+                      </code>
+                    )}
                     {l.error ? <ErrorCard error={l.error} /> : null}
                   </span>
                 </div>

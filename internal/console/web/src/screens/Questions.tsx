@@ -98,18 +98,41 @@ function Visit({ ask, give }: { ask: Ask; give: (v: unknown) => void }) {
   );
 }
 
+interface Message {
+  role?: string;
+  content?: unknown;
+}
+
+const textIn = (content: unknown): string =>
+  [content ?? []]
+    .flat()
+    .map((c) => (typeof c === 'object' && c !== null && 'text' in c ? String(c.text) : JSON.stringify(c)))
+    .join('\n');
+
 function Sampling({ ask, give }: { ask: Ask; give: (v: unknown) => void }) {
   const [text, setText] = useState('');
+  const messages = (Array.isArray(ask.params?.messages) ? ask.params.messages : []) as Message[];
   return (
     <Panel title="It asks a model: you are it" pad>
       <form
         className="stack"
+        aria-label="What it asks a model"
         onSubmit={(e) => {
           e.preventDefault();
           give({ role: 'assistant', model: 'a person', stopReason: 'endTurn', content: { type: 'text', text } });
         }}
       >
-        <Json value={ask.params} />
+        {typeof ask.params?.systemPrompt === 'string' && <p className="small soft wrap">{ask.params.systemPrompt}</p>}
+        {messages.map((m, i) => (
+          <div key={i} className="stack tight">
+            <span className="tiny soft">{String(m.role ?? '')}</span>
+            <p className="wrap">{textIn(m.content)}</p>
+          </div>
+        ))}
+        <details>
+          <summary className="small soft">The whole request</summary>
+          <Json value={ask.params} />
+        </details>
         <Textarea label="Your answer" autosize minRows={3} value={text} onChange={(e) => setText(e.currentTarget.value)} />
         <div className="acts">
           <Button type="submit" disabled={text === ''}>

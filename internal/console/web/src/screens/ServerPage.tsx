@@ -1,20 +1,20 @@
-import { Button, Modal, Switch, TextInput } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
+import { Button, Switch } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { Activity, Play, Trash2 } from 'lucide-react';
-import { useState } from 'react';
-import { Link, useLocation } from 'wouter';
-import { type Probe, type ServerDetail, send } from '../api/client';
-import { useMe, useOffer, useServer, useToolChanges, useTools } from '../api/data';
+import { Activity, LogIn, Play } from 'lucide-react';
+import { useEffect } from 'react';
+import { Link } from 'wouter';
+import { type ServerDetail, send } from '../api/client';
+import { useMe, useOffer, useServer, useServerLogin, useToolChanges, useTools } from '../api/data';
 import { can } from '../app/may';
 import { Ago, Copy, Head, Panel, State, Tabs, Tag } from '../parts/bits';
-import { home } from '../parts/doors';
 import { count, tokens } from '../parts/format';
-import { Code } from '../parts/Json';
 import { Empty, ErrorCard, Shown } from '../parts/states';
 import { useParam } from '../parts/url';
-import { Way } from './AddServer';
 import { modes, reach } from './Servers';
+import { Diagnostics } from './server/Diagnostics';
+import { Settings } from './server/Settings';
+import { hasSignIn, logsIn, perUser, SignIn } from './server/SignIn';
+import { useJourney, Way } from './server/Way';
 import { ToolRows } from './ToolRows';
 
 export default function ServerPage({ id }: { id: string }) {
@@ -36,7 +36,14 @@ function Page({ s }: { s: ServerDetail }) {
     mutationFn: (on: boolean) => send('POST', `/servers/${s.id}/${on ? 'enable' : 'disable'}`),
     onSettled: refresh,
   });
-  const test = useMutation({ mutationFn: () => send<Probe>('POST', `/servers/${s.id}/test`), onSettled: refresh });
+  const { journey, go } = useJourney();
+  const login = useServerLogin(s.id, false, logsIn(s) && can(me, 'tools:call'));
+  const away = login.data !== undefined && login.data.state !== 'live';
+  const back = login.data?.state;
+  // A login in another tab brings tools here.
+  useEffect(() => {
+    if (back) void cache.invalidateQueries({ queryKey: ['tools'] });
+  }, [back, cache]);
 
   return (
     <>
@@ -50,7 +57,12 @@ function Page({ s }: { s: ServerDetail }) {
         }
       >
         {can(me, 'servers:write') && s.mode !== 'builtin' && (
-          <Button variant="default" leftSection={<Activity size={15} />} loading={test.isPending} onClick={() => test.mutate()}>
+          <Button
+            variant="default"
+            leftSection={<Activity size={15} />}
+            loading={journey.busy}
+            onClick={() => void go(`/servers/${s.id}/test/steps`).then(refresh)}
+          >
             Reach it
           </Button>
         )}
@@ -64,16 +76,36 @@ function Page({ s }: { s: ServerDetail }) {
         )}
       </Head>
       {toggle.error && <ErrorCard error={toggle.error} />}
-      {test.error && <ErrorCard error={test.error} />}
-      {test.data && (
-        <Panel title={test.data.failed ? 'It was not reached' : 'It was reached'} pad>
-          <Way probe={test.data} busy={false} command={s.transport === 'stdio'} />
+      {journey.error ? <ErrorCard error={journey.error} /> : null}
+      {(journey.busy || journey.probe) && (
+        <Panel title={journey.busy ? 'It is being reached' : journey.probe?.failed ? 'It was not reached' : 'It was reached'} pad>
+          <Way journey={journey} command={s.transport === 'stdio'} secure={/^https:/i.test(s.url ?? '')} />
         </Panel>
+      )}
+      {away && (
+        <section className="notice">
+          <LogIn size={16} aria-hidden />
+          <p className="grow">
+            <b>{perUser(s) ? 'You are not logged in to it.' : 'Nobody is logged in to it.'}</b>{' '}
+            <span className="soft">{login.data?.reason || 'Its tools answer after a login.'}</span>
+          </p>
+          <Button
+            component="a"
+            href={`/connect/${s.id}`}
+            target="_blank"
+            rel="noopener"
+            size="compact-sm"
+            onClick={() => setTab('sign-in')}
+          >
+            Log in
+          </Button>
+        </section>
       )}
       {s.state === 'error' && s.last_error && (
         <section className="fault" role="alert">
           <h3>It is not working</h3>
           <p className="wrap">{s.last_error}</p>
+          <p className="small soft">“Reach it” goes the way there step by step, and says what to do where it breaks.</p>
         </section>
       )}
       <div className="figures">
@@ -123,6 +155,7 @@ function Page({ s }: { s: ServerDetail }) {
           ['tools', `Tools ${tools.data?.length ?? ''}`],
           ['resources', `Resources ${offer.data ? offer.data.resources.length + offer.data.templates.length : ''}`],
           ['prompts', `Prompts ${offer.data?.prompts.length ?? ''}`],
+          ...(hasSignIn(s) ? ([['sign-in', 'Sign-in']] as [string, string][]) : []),
           ...(d ? ([['diagnostics', 'Diagnostics']] as [string, string][]) : []),
           ...(changes.data?.length ? ([['changes', `Changed ${changes.data.length}`]] as [string, string][]) : []),
           ['settings', 'Settings'],
@@ -179,6 +212,7 @@ function Page({ s }: { s: ServerDetail }) {
           </div>
         </Panel>
       )}
+      {tab === 'sign-in' && <SignIn s={s} />}
       {tab === 'settings' && <Settings s={s} writes={writes} />}
     </>
   );
@@ -220,179 +254,5 @@ function Items({ server, kind, items }: { server: string; kind: 'resource' | 'pr
         );
       })}
     </div>
-  );
-}
-
-function Diagnostics({ s }: { s: ServerDetail }) {
-  const d = s.diagnostics;
-  if (!d) return null;
-  return (
-    <div className="columns">
-      <Panel title="Connection" pad>
-        <dl className="facts">
-          <dt>Connected</dt>
-          <dd>{d.connected ? 'yes' : 'no'}</dd>
-          <dt>Calls itself</dt>
-          <dd>
-            {d.name} {d.release}
-          </dd>
-          <dt>Protocol</dt>
-          <dd>
-            {d.protocol} {d.era && <span className="soft">({d.era})</span>}
-          </dd>
-          <dt>Sessions</dt>
-          <dd>{d.sessions}</dd>
-          <dt>Waiting for input</dt>
-          <dd>{d.parked}</dd>
-          {d.processes !== undefined && (
-            <>
-              <dt>Processes</dt>
-              <dd>{d.processes}</dd>
-            </>
-          )}
-          <dt>Shared by</dt>
-          <dd>
-            {d.isolation || 'shared'} {d.isolation_reason && <span className="soft">: {d.isolation_reason}</span>}
-          </dd>
-          <dt>Last seen</dt>
-          <dd>
-            <Ago at={d.last_seen} />
-          </dd>
-          {s.last_error && (
-            <>
-              <dt>Last error</dt>
-              <dd>{s.last_error}</dd>
-            </>
-          )}
-        </dl>
-      </Panel>
-      <Panel title="Standard error" pad>
-        {d.stderr?.length ? (
-          <Code label="Copy the lines">{d.stderr.join('\n')}</Code>
-        ) : (
-          <p className="soft">{s.transport === 'stdio' ? 'It has not complained.' : 'Only commands have one.'}</p>
-        )}
-      </Panel>
-    </div>
-  );
-}
-
-function Settings({ s, writes }: { s: ServerDetail; writes: boolean }) {
-  const [, navigate] = useLocation();
-  const cache = useQueryClient();
-  const [asked, { open, close }] = useDisclosure();
-  const [typed, setTyped] = useState('');
-  const [title, setTitle] = useState(s.title ?? '');
-  const save = useMutation({
-    mutationFn: () => send('PATCH', `/servers/${s.id}`, { title }),
-    onSettled: () => cache.invalidateQueries({ queryKey: ['servers'] }),
-  });
-  const remove = useMutation({
-    mutationFn: () => send('DELETE', `/servers/${s.id}`),
-    onSuccess: async () => {
-      await Promise.all([
-        cache.invalidateQueries({ queryKey: ['servers'], exact: true }),
-        cache.invalidateQueries({ queryKey: ['tools'] }),
-      ]);
-      navigate('/servers');
-    },
-  });
-  return (
-    <Panel pad>
-      <div className="stack">
-        <dl className="facts">
-          <dt>Id</dt>
-          <dd>
-            <code>{s.id}</code>
-          </dd>
-          <dt>Door of its own</dt>
-          <dd className="row">
-            <code>{`${home()}/mcp/s/${s.id}`}</code> <Copy value={`${home()}/mcp/s/${s.id}`} />
-          </dd>
-          <dt>Seen by</dt>
-          <dd>{s.private ? 'its owner' : 'everybody'}</dd>
-          {s.auth && (
-            <>
-              <dt>Authentication</dt>
-              <dd>{s.auth.type}</dd>
-            </>
-          )}
-          {s.env && (
-            <>
-              <dt>Environment</dt>
-              <dd>
-                {Object.keys(s.env).map((k) => (
-                  <code key={k}>{k} </code>
-                ))}
-              </dd>
-            </>
-          )}
-          <dt>Added</dt>
-          <dd>
-            <Ago at={s.created_at} />
-          </dd>
-          {s.declared && (
-            <>
-              <dt>Declared in</dt>
-              <dd>
-                <code>{s.declared}</code>: it can be changed there alone.
-              </dd>
-            </>
-          )}
-        </dl>
-        {writes && s.mode !== 'builtin' && (
-          <form
-            className="row"
-            onSubmit={(e) => {
-              e.preventDefault();
-              save.mutate();
-            }}
-          >
-            <TextInput className="grow" label="Title" value={title} onChange={(e) => setTitle(e.currentTarget.value)} placeholder={s.id} />
-            <Button
-              type="submit"
-              variant="default"
-              disabled={title === (s.title ?? '')}
-              loading={save.isPending}
-              style={{ alignSelf: 'flex-end' }}
-            >
-              Save
-            </Button>
-          </form>
-        )}
-        {save.error && <ErrorCard error={save.error} />}
-        {writes && (
-          <div>
-            <Button color="red" variant="light" leftSection={<Trash2 size={15} />} onClick={open}>
-              Remove it for good
-            </Button>
-          </div>
-        )}
-      </div>
-      <Modal opened={asked} onClose={close} title={`Remove ${s.id}?`}>
-        <form
-          className="stack"
-          onSubmit={(e) => {
-            e.preventDefault();
-            if (typed === s.id) remove.mutate();
-          }}
-        >
-          <p className="soft">
-            Its tools are gone for everybody, and so are its credentials and what agents were granted of it. Records stay.
-          </p>
-          <TextInput
-            label={`Type ${s.id} to go on`}
-            value={typed}
-            onChange={(e) => setTyped(e.currentTarget.value)}
-            data-autofocus
-            autoComplete="off"
-          />
-          {remove.error && <ErrorCard error={remove.error} />}
-          <Button type="submit" color="red" disabled={typed !== s.id} loading={remove.isPending}>
-            Remove it
-          </Button>
-        </form>
-      </Modal>
-    </Panel>
   );
 }

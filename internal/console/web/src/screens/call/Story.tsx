@@ -1,0 +1,96 @@
+import { Check, Minus, X } from 'lucide-react';
+import type { ReactNode } from 'react';
+import type { Call } from '../../api/client';
+import { absolute, bytes, span } from '../../parts/format';
+import { doorNames, who } from '../Calls';
+import { gates, isRefused, spans, stoppedAt } from './story';
+
+const ends: Record<string, string> = {
+  error: 'It ran, and did not succeed.',
+  timeout: 'No answer came in time; the server was told to stop.',
+  canceled: 'The caller gave up; the server was told to stop.',
+  lapsed: 'It asked for input that never came.',
+};
+
+type Mark = 'done' | 'bad' | 'open' | 'none';
+
+// Story tells a call from its door to its end: who asked, what each gate
+// decided, each attempt, and what came of it.
+export function Story({ c }: { c: Call }) {
+  const refused = isRefused(c);
+  const stop = stoppedAt(c);
+  const retried = c.timing?.failed ?? [];
+  const running = c.status === 'running';
+  return (
+    <ol className="steps">
+      <Step mark="done" title={`${who(c)} asked`}>
+        through the door {doorNames[c.door] ?? c.door}, {absolute(new Date(c.start))}, with {bytes(c.bytes_in)}
+      </Step>
+      {gates.map((g, i) => (
+        <Step key={g.name} mark={i < stop ? 'done' : i === stop ? 'bad' : 'none'} title={g.name}>
+          {i < stop ? g.passed : i === stop ? `No${c.reason ? `: ${c.reason}` : '.'}` : 'It did not come so far.'}
+        </Step>
+      ))}
+      {retried.map((f, i) => (
+        <Step key={f.at_ns} mark="bad" title={`Attempt ${i + 1} failed`}>
+          {f.code}, after {span(f.took_ns)}; nothing had run, or it does no harm twice, so it was tried again
+        </Step>
+      ))}
+      {!refused && (
+        <Step
+          mark={c.status === 'success' ? 'done' : running ? 'open' : 'bad'}
+          title={running ? `${c.server} is at work` : c.status === 'success' ? `${c.server} answered` : `${c.server}: ${c.status}`}
+        >
+          {running ? '' : c.reason || ends[c.status] || ''}
+          {!running && c.duration_ns !== undefined && ` After ${span(c.duration_ns)}, with ${bytes(c.bytes_out ?? 0)}.`}
+        </Step>
+      )}
+    </ol>
+  );
+}
+
+const icons: Record<Mark, ReactNode> = {
+  done: <Check size={12} strokeWidth={3} />,
+  bad: <X size={12} strokeWidth={3} />,
+  open: '…',
+  none: <Minus size={12} />,
+};
+
+function Step({ mark, title, children }: { mark: Mark; title: string; children?: ReactNode }) {
+  return (
+    <li>
+      <span className={`mark ${mark === 'done' || mark === 'bad' ? mark : ''}`}>{icons[mark]}</span>
+      <span className={`grow ${mark === 'none' ? 'soft' : ''}`}>
+        <span style={{ fontWeight: 550 }}>{title}</span>
+        <span className="small soft wrap" style={{ display: 'block' }}>
+          {children}
+        </span>
+      </span>
+    </li>
+  );
+}
+
+// Waterfall shows where the time of a call went.
+export function Waterfall({ c }: { c: Call }) {
+  const all = spans(c);
+  const end = c.duration_ns ?? 0;
+  if (all.length === 0)
+    return (
+      <p className="soft">
+        {c.status === 'running' ? 'It still runs.' : isRefused(c) ? 'It was refused at once.' : 'Not kept for this call.'}
+      </p>
+    );
+  return (
+    <ol className="waterfall">
+      {all.map((s) => (
+        <li key={`${s.name} ${s.from}`}>
+          <span className="small cut">{s.name}</span>
+          <span className="tiny soft num">{span(s.to - s.from)}</span>
+          <span className="water">
+            <i className={s.failed ? 'bad' : ''} style={{ left: `${(s.from / end) * 100}%`, width: `${((s.to - s.from) / end) * 100}%` }} />
+          </span>
+        </li>
+      ))}
+    </ol>
+  );
+}

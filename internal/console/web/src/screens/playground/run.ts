@@ -1,0 +1,165 @@
+import { useEffect, useRef, useState } from 'react';
+import { Failure, type Problem } from '../../api/client';
+import { stream } from '../../api/events';
+import type { Schema } from '../../parts/schema';
+import { useKept } from '../../parts/store';
+import type { Ask } from '../Questions';
+
+export type Kind = 'tool' | 'resource' | 'prompt';
+
+// Target is something to try.
+export interface Target {
+  kind: Kind;
+  name: string;
+  server: string; // "" where name is the exposed one
+  title: string;
+  about: string;
+  schema: Schema;
+}
+
+export interface RunResult {
+  result: Record<string, unknown> & { inputRequests?: Record<string, Ask>; requestState?: string };
+  is_error?: boolean;
+  input?: boolean;
+  task?: boolean;
+  duration_ns: number;
+  call?: string;
+}
+
+// Past is something that was tried.
+export interface Past {
+  at: string;
+  kind: Kind;
+  name: string;
+  server: string;
+  args: unknown;
+  outcome: string;
+  ns: number;
+  call?: string;
+}
+
+export interface Run {
+  busy: boolean;
+  began: number;
+  progress?: { progress: number; total?: number; message?: string };
+  log: { level: string; text: string }[];
+  answer?: RunResult;
+  error?: unknown;
+}
+
+// The form and the outcome stand in two columns and share one run.
+const idle: Run = { busy: false, began: 0, log: [] };
+let run: Run = idle;
+let runOf = '';
+const watching = new Set<() => void>();
+function setRun(of: string, change: (r: Run) => Run) {
+  run = change(runOf === of ? run : idle);
+  runOf = of;
+  for (const w of watching) w();
+}
+export function useRun(of: string): Run {
+  const [, draw] = useState(0);
+  useEffect(() => {
+    const w = () => draw((n) => n + 1);
+    watching.add(w);
+    return () => {
+      watching.delete(w);
+    };
+  }, []);
+  return runOf === of ? run : idle;
+}
+export const keyOf = (t: { kind: string; server: string; name: string }) => `${t.kind} ${t.server} ${t.name}`;
+
+let abort: AbortController | undefined;
+let last: unknown = {};
+export const cancel = () => abort?.abort();
+export const lastArgs = () => last;
+
+// fill puts arguments into the holes of an address.
+export const fill = (template: string, args: Record<string, unknown>) =>
+  template.replace(/\{([+#./;?&])?([^}]+)\}/g, (_, _op, hole: string) => encodeURIComponent(String(args[hole] ?? '')));
+
+export async function start(t: Target, args: unknown, past: (p: Past) => void, more: Record<string, unknown> = {}) {
+  const of = keyOf(t);
+  abort?.abort();
+  const control = new AbortController();
+  abort = control;
+  last = args;
+  const begun = performance.now();
+  setRun(of, (r) => ({ busy: true, began: begun, log: more.request_state ? r.log : [] }));
+  const note = (outcome: string, call?: string) =>
+    past({
+      at: new Date().toISOString(),
+      kind: t.kind,
+      name: t.name,
+      server: t.server,
+      args,
+      outcome,
+      ns: (performance.now() - begun) * 1e6,
+      call,
+    });
+  const body: Record<string, unknown> = {
+    kind: t.kind,
+    name: t.kind === 'resource' ? fill(t.name, (args ?? {}) as Record<string, unknown>) : t.name,
+    ...more,
+  };
+  if (t.server) body.server = t.server;
+  if (t.kind !== 'resource') body.arguments = args;
+  try {
+    await stream('POST', '/run', body, control.signal, (e) => {
+      const data = JSON.parse(e.data) as unknown;
+      if (e.name === 'progress') setRun(of, (r) => ({ ...r, progress: data as Run['progress'] }));
+      else if (e.name === 'log') {
+        const l = data as { level: string; params: { data?: unknown } };
+        const text = typeof l.params.data === 'string' ? l.params.data : JSON.stringify(l.params.data ?? l.params);
+        setRun(of, (r) => ({ ...r, log: [...r.log, { level: l.level, text }].slice(-200) }));
+      } else if (e.name === 'result') {
+        const answer = data as RunResult;
+        setRun(of, (r) => ({ ...r, busy: false, answer }));
+        note(answer.input ? 'asked' : answer.is_error ? 'error' : 'success', answer.call);
+      } else if (e.name === 'error') throw new Failure(data as Problem, 'POST /run');
+    });
+    setRun(of, (r) =>
+      r.busy
+        ? {
+            ...r,
+            busy: false,
+            error: new Failure({ code: 'unreachable', detail: 'The answer ended before the result came.' }, 'POST /run'),
+          }
+        : r,
+    );
+  } catch (error) {
+    if (control.signal.aborted) {
+      if (abort === control)
+        setRun(of, (r) => ({
+          ...r,
+          busy: false,
+          error: new Failure(
+            { code: 'canceled', detail: 'You cancelled it; the server was told.', hint: 'Call it again whenever you like.' },
+            'POST /run',
+          ),
+        }));
+      note('canceled');
+      return;
+    }
+    setRun(of, (r) => ({ ...r, busy: false, error }));
+    note(error instanceof Failure ? error.problem.code : 'failed');
+  }
+}
+
+export const usePasts = () => useKept<Past[]>(sessionStorage, 'junctor-runs', []);
+
+// usePast gives what takes down a run.
+export function usePast() {
+  const [pasts, setPasts] = usePasts();
+  const now = useRef(pasts);
+  now.current = pasts;
+  return (p: Past) => setPasts([p, ...now.current].slice(0, 30));
+}
+
+// draftKey is where arguments are kept while somebody writes them.
+export const draftKey = (t: { kind: string; server: string; name: string }) => `junctor-args ${keyOf(t)}`;
+
+// leaveArgs puts arguments where the form for a target finds them.
+export const leaveArgs = (t: { kind: string; server: string; name: string }, args: unknown) =>
+  sessionStorage.setItem(draftKey(t), JSON.stringify({ text: JSON.stringify(args ?? {}, null, 2) }));

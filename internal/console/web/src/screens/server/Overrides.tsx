@@ -1,0 +1,101 @@
+import { Button, Switch, TextInput } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { type Schemas, type ServerDetail, send } from '../../api/client';
+import { Panel, Scroll } from '../../parts/bits';
+import { matches } from '../../parts/search';
+import { ErrorCard } from '../../parts/states';
+
+type All = NonNullable<Schemas['Server']['overrides']>;
+const most = 200;
+
+// Overrides say how tools of a server are shown: not at all, or under another
+// name or description.
+export function Overrides({ s, may }: { s: ServerDetail; may: boolean }) {
+  const cache = useQueryClient();
+  const [all, setAll] = useState<All>(s.overrides ?? {});
+  const [q, setQ] = useState('');
+  const own = [...new Set([...(s.tools ?? []).filter((t) => !renamed(s.overrides, t)), ...Object.keys(s.overrides ?? {})])].sort();
+  const shown = own.filter((n) => matches(q, n, all[n]?.name)).slice(0, most);
+  const same = JSON.stringify(clean(all)) === JSON.stringify(clean(s.overrides ?? {}));
+  const save = useMutation({
+    mutationFn: () => send('PATCH', `/servers/${s.id}`, { overrides: clean(all) }),
+    onSuccess: () => Promise.all([cache.invalidateQueries({ queryKey: ['servers'] }), cache.invalidateQueries({ queryKey: ['tools'] })]),
+  });
+  const set = (name: string, part: Partial<All[string]>) => setAll({ ...all, [name]: { ...all[name], ...part } });
+  if (own.length === 0) return null;
+  return (
+    <Panel
+      title="How its tools are shown"
+      acts={
+        own.length > 8 && (
+          <TextInput size="xs" placeholder="Find a tool" aria-label="Find a tool" value={q} onChange={(e) => setQ(e.currentTarget.value)} />
+        )
+      }
+    >
+      <Scroll label="How its tools are shown" className="rows" height="24rem">
+        {shown.map((n) => (
+          <div key={n} className="override">
+            <Switch
+              aria-label={`${n} is shown`}
+              checked={!all[n]?.hide}
+              disabled={!may}
+              onChange={(e) => set(n, { hide: !e.currentTarget.checked })}
+            />
+            <code className="cut" style={{ width: '11rem', flex: 'none' }}>
+              {n}
+            </code>
+            <TextInput
+              size="xs"
+              aria-label={`Another name for ${n}`}
+              placeholder="another name"
+              disabled={!may}
+              value={all[n]?.name ?? ''}
+              onChange={(e) => set(n, { name: e.currentTarget.value })}
+            />
+            <TextInput
+              size="xs"
+              className="grow"
+              aria-label={`Another description for ${n}`}
+              placeholder="another description"
+              disabled={!may}
+              value={all[n]?.description ?? ''}
+              onChange={(e) => set(n, { description: e.currentTarget.value })}
+            />
+          </div>
+        ))}
+      </Scroll>
+      {may && (
+        <div className="pad acts" style={{ borderTop: '1px solid var(--line-soft)' }}>
+          <Button variant="default" disabled={same} loading={save.isPending} onClick={() => save.mutate()}>
+            Save how they are shown
+          </Button>
+          {own.length > shown.length && <span className="small soft">{own.length - shown.length} more: find them by name.</span>}
+        </div>
+      )}
+      {save.error && (
+        <div className="pad">
+          <ErrorCard error={save.error} />
+        </div>
+      )}
+    </Panel>
+  );
+}
+
+// renamed says that a name is what another tool is shown as.
+const renamed = (all: All | undefined, name: string) => Object.values(all ?? {}).some((o) => o.name === name);
+
+// clean leaves out what changes nothing.
+function clean(all: All): All {
+  const out: All = {};
+  for (const n of Object.keys(all).sort()) {
+    const o = all[n] ?? {};
+    const kept = {
+      ...(o.hide ? { hide: true } : {}),
+      ...(o.name ? { name: o.name } : {}),
+      ...(o.description ? { description: o.description } : {}),
+    };
+    if (Object.keys(kept).length > 0) out[n] = kept;
+  }
+  return out;
+}

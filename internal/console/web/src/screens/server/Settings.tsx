@@ -1,0 +1,313 @@
+import { Button, Checkbox, Modal, NativeSelect, NumberInput, Textarea, TextInput } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Trash2 } from 'lucide-react';
+import { useState } from 'react';
+import { useLocation } from 'wouter';
+import { type Schemas, type ServerDetail, send } from '../../api/client';
+import { Ago, Copy, Panel } from '../../parts/bits';
+import { joinCommand, parseEnv, splitCommand } from '../../parts/command';
+import { authOf, type Draft, kept, lacks, lines, parseHeaders } from '../../parts/connection';
+import { home } from '../../parts/doors';
+import { ErrorCard } from '../../parts/states';
+import { AuthFields } from './AuthFields';
+import { Consent } from './Consent';
+import { Overrides } from './Overrides';
+
+type Patch = Omit<Schemas['ServerPatchBody'], '$schema'>;
+
+// Settings are all that can be changed of a server.
+export function Settings({ s, writes }: { s: ServerDetail; writes: boolean }) {
+  return (
+    <div className="stack" style={{ gap: '1.125rem' }}>
+      <Facts s={s} />
+      {s.mode === 'bring-your-own' && (
+        <>
+          <Change key={s.updated_at} s={s} may={writes} />
+          <Overrides key={`${s.updated_at} tools`} s={s} may={writes} />
+        </>
+      )}
+      {writes && <Remove s={s} />}
+    </div>
+  );
+}
+
+function Facts({ s }: { s: ServerDetail }) {
+  const door = `${home()}/mcp/s/${s.id}`;
+  return (
+    <Panel pad>
+      <dl className="facts">
+        <dt>Id</dt>
+        <dd>
+          <code>{s.id}</code>
+        </dd>
+        <dt>Door of its own</dt>
+        <dd className="row">
+          <code>{door}</code> <Copy value={door} />
+        </dd>
+        <dt>Added</dt>
+        <dd>
+          <Ago at={s.created_at} /> {s.owner && <span className="soft">by {s.owner}</span>}
+        </dd>
+        <dt>Changed</dt>
+        <dd>
+          <Ago at={s.updated_at} />
+        </dd>
+        {s.declared && (
+          <>
+            <dt>Declared in</dt>
+            <dd>
+              <code>{s.declared}</code>: it can be changed there alone.
+            </dd>
+          </>
+        )}
+      </dl>
+    </Panel>
+  );
+}
+
+const draftOf = (s: ServerDetail): Draft => ({ ...((s.auth as Draft | undefined) ?? { type: 'none' }) });
+
+function Change({ s, may }: { s: ServerDetail; may: boolean }) {
+  const cache = useQueryClient();
+  const command = s.transport === 'stdio';
+  const [title, setTitle] = useState(s.title ?? '');
+  const [isPrivate, setPrivate] = useState(s.private ?? false);
+  const [url, setURL] = useState(s.url ?? '');
+  const [transport, setTransport] = useState(s.transport ?? 'http');
+  const [line, setLine] = useState(joinCommand(s.command ?? []));
+  const [cwd, setCwd] = useState(s.cwd ?? '');
+  const [env, setEnv] = useState(lines(s.env));
+  const [headers, setHeaders] = useState(lines(s.headers, ': '));
+  const [auth, setAuth] = useState<Draft>(draftOf(s));
+  const [credentials, setCredentials] = useState(s.credentials || 'shared');
+  const [isolation, setIsolation] = useState(s.isolation || 'shared');
+  const [sessions, setSessions] = useState(s.max_sessions ?? 0);
+  const [timeout, setTimeout] = useState((s.timeout_ms ?? 0) / 1000);
+  const [agreed, setAgreed] = useState(false);
+
+  const split = splitCommand(line);
+  const vars = parseEnv(env);
+  const heads = parseHeaders(headers);
+  const patch: Patch = {};
+  if (title !== (s.title ?? '')) patch.title = title;
+  if (isPrivate !== (s.private ?? false)) patch.private = isPrivate;
+  if (!command && url !== (s.url ?? '')) patch.url = url;
+  if (!command && transport !== (s.transport ?? 'http')) patch.transport = transport;
+  if (command && line !== joinCommand(s.command ?? [])) patch.command = split.words;
+  if (command && cwd !== (s.cwd ?? '')) patch.cwd = cwd;
+  if (command && env !== lines(s.env)) patch.env = vars.env;
+  if (!command && headers !== lines(s.headers, ': ')) patch.headers = heads.headers;
+  if (!command && JSON.stringify(authOf(auth)) !== JSON.stringify(authOf(draftOf(s)))) patch.auth = authOf(auth);
+  if (credentials !== (s.credentials || 'shared')) patch.credentials = credentials;
+  if (isolation !== (s.isolation || 'shared')) patch.isolation = isolation;
+  if (sessions !== (s.max_sessions ?? 0)) patch.max_sessions = sessions;
+  if (timeout * 1000 !== (s.timeout_ms ?? 0)) patch.timeout_ms = Math.round(timeout * 1000);
+
+  const runs = patch.command !== undefined || patch.env !== undefined || patch.cwd !== undefined;
+  const problem = split.problem || vars.problem || heads.problem || (patch.auth ? lacks(auth) : '');
+  const save = useMutation({
+    mutationFn: () => send('PATCH', `/servers/${s.id}`, patch),
+    onSuccess: () => Promise.all([cache.invalidateQueries({ queryKey: ['servers'] }), cache.invalidateQueries({ queryKey: ['tools'] })]),
+  });
+  const mono = { input: { fontFamily: 'var(--mono)' } };
+  const lock = !may || save.isPending;
+  return (
+    <form
+      className="stack"
+      style={{ gap: '1.125rem' }}
+      onSubmit={(e) => {
+        e.preventDefault();
+        save.mutate();
+      }}
+    >
+      <div className="columns">
+        <Panel title="How it is reached" pad>
+          <div className="stack">
+            {command ? (
+              <>
+                <TextInput
+                  label="Command"
+                  value={line}
+                  error={split.problem}
+                  disabled={lock}
+                  styles={mono}
+                  onChange={(e) => {
+                    setLine(e.currentTarget.value);
+                    setAgreed(false);
+                  }}
+                />
+                <TextInput
+                  label="Working directory"
+                  value={cwd}
+                  disabled={lock}
+                  styles={mono}
+                  onChange={(e) => {
+                    setCwd(e.currentTarget.value);
+                    setAgreed(false);
+                  }}
+                />
+                <Textarea
+                  label="Environment"
+                  description={`NAME=value, a line each. ${kept} keeps the value that is stored.`}
+                  autosize
+                  minRows={2}
+                  maxRows={10}
+                  value={env}
+                  error={vars.problem}
+                  disabled={lock}
+                  styles={mono}
+                  onChange={(e) => {
+                    setEnv(e.currentTarget.value);
+                    setAgreed(false);
+                  }}
+                />
+                {runs && may && <Consent words={split.words} env={vars.env} checked={agreed} setChecked={setAgreed} />}
+              </>
+            ) : (
+              <>
+                <TextInput label="URL" value={url} disabled={lock} styles={mono} onChange={(e) => setURL(e.currentTarget.value.trim())} />
+                <NativeSelect
+                  label="Transport"
+                  value={transport}
+                  disabled={lock}
+                  data={[
+                    { value: 'http', label: 'Streamable HTTP' },
+                    { value: 'sse', label: 'HTTP+SSE of 2024-11-05' },
+                  ]}
+                  onChange={(e) => setTransport(e.currentTarget.value as typeof transport)}
+                />
+                <AuthFields draft={auth} change={setAuth} disabled={lock} />
+                <Textarea
+                  label="Headers"
+                  description={`Name: value, a line each, sent with every request. ${kept} keeps the value that is stored.`}
+                  autosize
+                  minRows={2}
+                  maxRows={10}
+                  value={headers}
+                  error={heads.problem}
+                  disabled={lock}
+                  styles={mono}
+                  onChange={(e) => setHeaders(e.currentTarget.value)}
+                />
+              </>
+            )}
+          </div>
+        </Panel>
+        <Panel title="How it is used" pad>
+          <div className="stack">
+            <TextInput label="Title" value={title} placeholder={s.id} disabled={lock} onChange={(e) => setTitle(e.currentTarget.value)} />
+            <Checkbox
+              label="Only its owner sees it"
+              checked={isPrivate}
+              disabled={lock}
+              onChange={(e) => setPrivate(e.currentTarget.checked)}
+            />
+            {!command && (
+              <NativeSelect
+                label="Calls are made with"
+                value={credentials}
+                disabled={lock}
+                data={[
+                  { value: 'shared', label: 'the server’s own credentials' },
+                  { value: 'per-user', label: 'the credentials of each user' },
+                ]}
+                onChange={(e) => setCredentials(e.currentTarget.value as typeof credentials)}
+              />
+            )}
+            <NativeSelect
+              label="A connection is shared by"
+              value={isolation}
+              disabled={lock}
+              data={[
+                { value: 'shared', label: 'everybody' },
+                { value: 'session', label: 'nobody: one for each client' },
+                { value: 'user', label: 'one party: one for each key' },
+              ]}
+              onChange={(e) => setIsolation(e.currentTarget.value as typeof isolation)}
+            />
+            <NumberInput
+              label={command ? 'Processes at a time' : 'Connections at a time'}
+              description="0 is the usual number."
+              min={0}
+              max={10000}
+              hideControls
+              disabled={lock}
+              value={sessions}
+              onChange={(v) => setSessions(Number(v) || 0)}
+            />
+            <NumberInput
+              label="Seconds that a call may take"
+              description="0 is the instance’s own limit."
+              min={0}
+              max={86400}
+              hideControls
+              disabled={lock}
+              value={timeout}
+              onChange={(v) => setTimeout(Number(v) || 0)}
+            />
+          </div>
+        </Panel>
+      </div>
+      {may && (
+        <div className="acts">
+          <Button type="submit" loading={save.isPending} disabled={Object.keys(patch).length === 0 || !!problem || (runs && !agreed)}>
+            Save
+          </Button>
+          <span className="small soft">
+            {problem || (Object.keys(patch).length > 0 ? 'Where it is reached otherwise, it is reached first.' : '')}
+          </span>
+        </div>
+      )}
+      {save.error && <ErrorCard error={save.error} />}
+    </form>
+  );
+}
+
+function Remove({ s }: { s: ServerDetail }) {
+  const [, navigate] = useLocation();
+  const cache = useQueryClient();
+  const [asked, { open, close }] = useDisclosure();
+  const [typed, setTyped] = useState('');
+  const remove = useMutation({
+    mutationFn: () => send('DELETE', `/servers/${s.id}`),
+    onSuccess: async () => {
+      await Promise.all([
+        cache.invalidateQueries({ queryKey: ['servers'], exact: true }),
+        cache.invalidateQueries({ queryKey: ['tools'] }),
+      ]);
+      navigate('/servers');
+    },
+  });
+  return (
+    <div>
+      <Button color="red" variant="light" leftSection={<Trash2 size={15} />} onClick={open}>
+        Remove it for good
+      </Button>
+      <Modal opened={asked} onClose={close} title={`Remove ${s.id}?`}>
+        <form
+          className="stack"
+          onSubmit={(e) => {
+            e.preventDefault();
+            if (typed === s.id) remove.mutate();
+          }}
+        >
+          <p className="soft">
+            Its tools are gone for everybody, and so are its credentials and what agents were granted of it. Records stay.
+          </p>
+          <TextInput
+            label={`Type ${s.id} to go on`}
+            value={typed}
+            onChange={(e) => setTyped(e.currentTarget.value)}
+            data-autofocus
+            autoComplete="off"
+          />
+          {remove.error && <ErrorCard error={remove.error} />}
+          <Button type="submit" color="red" disabled={typed !== s.id} loading={remove.isPending}>
+            Remove it
+          </Button>
+        </form>
+      </Modal>
+    </div>
+  );
+}

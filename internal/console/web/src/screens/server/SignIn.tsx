@@ -1,0 +1,158 @@
+import { Button } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { LogIn, LogOut } from 'lucide-react';
+import { type Me, type ServerDetail, send } from '../../api/client';
+import { useMe, useServerLogin, useTraces } from '../../api/data';
+import { can } from '../../app/may';
+import { Ago, Panel, Tag, type Tone } from '../../parts/bits';
+import { Empty, ErrorCard, Shown } from '../../parts/states';
+import { MyCredentials } from './MyCredentials';
+import { Traces } from './Traces';
+
+export const logsIn = (s: Pick<ServerDetail, 'auth'>) => s.auth?.type === 'oauth';
+const tokens = (s: Pick<ServerDetail, 'auth'>) => logsIn(s) || s.auth?.type === 'oauth-client';
+export const perUser = (s: Pick<ServerDetail, 'credentials'>) => s.credentials === 'per-user';
+
+// hasSignIn says whether there is anything about a server that people sign in
+// to, or enter credentials for.
+export const hasSignIn = (s: ServerDetail) => tokens(s) || perUser(s);
+
+// SignIn is how Junctor, and each person, is known to a server.
+export function SignIn({ s }: { s: ServerDetail }) {
+  const me = useMe().data;
+  const traces = useTraces(s.id, tokens(s) && can(me, 'tools:call'));
+  return (
+    <div className="stack" style={{ gap: '1.125rem' }}>
+      {logsIn(s) && (
+        <div className="columns">
+          {perUser(s) && <Login s={s} me={me} shared={false} title="Your login" />}
+          <Login
+            s={s}
+            me={me}
+            shared={perUser(s)}
+            title={perUser(s) ? 'The login that its lists are read with' : 'The login of everybody'}
+          />
+        </div>
+      )}
+      {perUser(s) && !logsIn(s) && <MyCredentials s={s} />}
+      {tokens(s) && (
+        <Panel title="What happened, step by step">
+          {can(me, 'tools:call') ? (
+            <Shown query={traces}>
+              {(all) =>
+                all.length === 0 ? (
+                  <Empty title="Nothing yet">Each login and each renewal is kept here with its steps while the instance runs.</Empty>
+                ) : (
+                  <Traces all={all} />
+                )
+              }
+            </Shown>
+          ) : (
+            <Empty title="Steps are for those who may call tools" />
+          )}
+        </Panel>
+      )}
+    </div>
+  );
+}
+
+const states: Record<string, [Tone, string]> = {
+  none: ['warn', 'nobody has logged in'],
+  live: ['good', 'logged in'],
+  ended: ['bad', 'the login has ended'],
+};
+
+function Login({ s, me, shared, title }: { s: ServerDetail; me: Me | undefined; shared: boolean; title: string }) {
+  const cache = useQueryClient();
+  const login = useServerLogin(s.id, shared, can(me, 'tools:call'));
+  const path = `/servers/${s.id}/login${shared ? '?shared=true' : ''}`;
+  const leave = useMutation({
+    mutationFn: () => send('DELETE', path),
+    onSettled: () => cache.invalidateQueries({ queryKey: ['servers', s.id] }),
+  });
+  const mine = perUser(s) && !shared;
+  return (
+    <Panel title={title} pad>
+      <Shown query={login} rows={3}>
+        {(l) => (
+          <div className="stack">
+            <div className="row">
+              <Tag tone={states[l.state]?.[0] ?? ''}>{states[l.state]?.[1] ?? l.state}</Tag>
+              {l.reason && <span className="small soft">{l.reason}</span>}
+            </div>
+            {l.state !== 'none' && (
+              <dl className="facts">
+                {l.issuer && (
+                  <>
+                    <dt>At</dt>
+                    <dd>{l.issuer}</dd>
+                  </>
+                )}
+                <dt>Since</dt>
+                <dd>
+                  <Ago at={l.since} />
+                </dd>
+                {l.state === 'live' && (
+                  <>
+                    <dt>The token ends</dt>
+                    <dd>
+                      <Ago at={l.expires_at} />{' '}
+                      <span className="soft">{l.renewable ? 'and is renewed by itself' : 'and somebody has to log in again'}</span>
+                    </dd>
+                  </>
+                )}
+                {l.scopes?.length ? (
+                  <>
+                    <dt>May</dt>
+                    <dd className="row">
+                      {l.scopes.map((x) => (
+                        <Tag key={x}>{x}</Tag>
+                      ))}
+                    </dd>
+                  </>
+                ) : null}
+                {l.client_id && (
+                  <>
+                    <dt>As the client</dt>
+                    <dd>
+                      <code>{l.client_id}</code>
+                    </dd>
+                  </>
+                )}
+              </dl>
+            )}
+            <div className="acts">
+              {shared ? (
+                <span className="small soft">
+                  <code>junctor server login {s.id} --shared</code> begins it.
+                </span>
+              ) : (
+                <Button
+                  component="a"
+                  href={`/connect/${s.id}`}
+                  target="_blank"
+                  rel="noopener"
+                  variant={l.state === 'live' ? 'default' : 'filled'}
+                  leftSection={<LogIn size={15} />}
+                >
+                  {l.state === 'live' ? 'Log in anew' : 'Log in'}
+                </Button>
+              )}
+              {l.state !== 'none' && (
+                <Button variant="default" leftSection={<LogOut size={15} />} loading={leave.isPending} onClick={() => leave.mutate()}>
+                  Log out
+                </Button>
+              )}
+            </div>
+            <p className="tiny soft">
+              {mine
+                ? 'Your calls, and those of your agents, are made with it. Nobody else’s are.'
+                : 'The page opens in another tab, and this one follows. Tokens are kept sealed; nobody is shown them.'}
+            </p>
+            {leave.error && <ErrorCard error={leave.error} />}
+          </div>
+        )}
+      </Shown>
+    </Panel>
+  );
+}

@@ -1,0 +1,100 @@
+import { Check, X } from 'lucide-react';
+import type { Schemas } from '../../api/client';
+import { Ago, Tag } from '../../parts/bits';
+import { span } from '../../parts/format';
+import { Code, Json } from '../../parts/Json';
+import { useParam } from '../../parts/url';
+
+type Trace = Schemas['Trace'];
+type Step = Schemas['TraceStep'];
+
+const names: Record<Trace['what'], string> = {
+  begin: 'A login begins',
+  finish: 'A login is finished',
+  refresh: 'A token is renewed',
+  token: 'A token without a person',
+  logout: 'A login ends',
+  call: 'A call with a new token',
+};
+
+// Traces are attempts to log in, to renew and to leave, newest first. Which one
+// is open is in the address.
+export function Traces({ all }: { all: Trace[] }) {
+  const [open, setOpen] = useParam('trace');
+  const sorted = [...all].sort((a, b) => (a.at < b.at ? 1 : -1));
+  return (
+    <div>
+      {sorted.map((t) => {
+        const shown = open === t.id || (open === '' && t === sorted[0]);
+        return (
+          <section key={t.id} className="trace">
+            <button type="button" aria-expanded={shown} onClick={() => setOpen(shown ? 'none' : t.id)}>
+              <Mark ok={t.ok} />
+              <span className="grow">
+                <b>{names[t.what] ?? t.what}</b> <span className="small soft wrap">{t.verdict}</span>
+              </span>
+              {t.user && <Tag>{t.user}</Tag>}
+              <span className="small soft">
+                <Ago at={t.at} />
+              </span>
+            </button>
+            {shown && (
+              <div className="pad stack">
+                {t.remedy && (
+                  <p>
+                    <b>What to do</b> {t.remedy}
+                  </p>
+                )}
+                <ol className="steps">
+                  {t.steps?.map((s, i) => (
+                    <OneStep key={i} s={s} />
+                  ))}
+                </ol>
+              </div>
+            )}
+          </section>
+        );
+      })}
+    </div>
+  );
+}
+
+const Mark = ({ ok }: { ok: boolean }) => (
+  <span className={`mark ${ok ? 'done' : 'bad'}`}>{ok ? <Check size={12} strokeWidth={3} /> : <X size={12} strokeWidth={3} />}</span>
+);
+
+function OneStep({ s }: { s: Step }) {
+  const sent = s.sent && Object.keys(s.sent).length > 0;
+  return (
+    <li>
+      <Mark ok={s.ok} />
+      <div className="grow stack tight">
+        <div className="row">
+          <b className="grow">{s.name}</b>
+          {s.status ? <Tag tone={s.status < 400 ? 'good' : 'bad'}>HTTP {s.status}</Tag> : null}
+          {s.took_ms ? <span className="tiny soft num">{span(s.took_ms * 1e6)}</span> : null}
+        </div>
+        {s.request && <code className="small wrap">{s.request}</code>}
+        <p className="small wrap" style={s.ok ? {} : { color: 'var(--bad)' }}>
+          {s.verdict}
+        </p>
+        {s.remedy && <p className="small soft wrap">{s.remedy}</p>}
+        {(sent || s.answer) && (
+          <details open={!s.ok}>
+            <summary className="small soft">What was sent and what came</summary>
+            <div className="columns" style={{ marginTop: '0.375rem' }}>
+              <div className="stack tight">
+                <span className="tiny soft">Sent</span>
+                {sent ? <Json value={s.sent} label="Copy what was sent" /> : <p className="small soft">Nothing but the address.</p>}
+              </div>
+              <div className="stack tight">
+                <span className="tiny soft">Answer</span>
+                {s.answer ? <Code label="Copy the answer">{s.answer}</Code> : <p className="small soft">None.</p>}
+              </div>
+            </div>
+          </details>
+        )}
+      </div>
+    </li>
+  );
+}
