@@ -97,7 +97,10 @@ func (a *Auth) check() error {
 	if a.ClientAuth != "" && (a.ClientAuth != ClientAuthKey || a.Type != AuthOAuth && a.Type != AuthOAuthClient || a.Secret == "") {
 		return fault("client_auth is private-key-jwt, with the types oauth and oauth-client and the client's private key as the secret")
 	}
-	needs := a.Type != AuthNone && a.Type != AuthOAuth
+	if a.Type != AuthOAuthClient && (a.Grant != "" || a.Subject != "" || a.SubjectType != "" || a.Audience != "" || a.IDPTokenURL != "" || a.IDPClientID != "" || a.IDPSecret != "") {
+		return fault("grant and what belongs to it go with the type oauth-client")
+	}
+	needs := a.Type != AuthNone && a.Type != AuthOAuth && a.Grant == ""
 	switch a.Type {
 	case AuthNone, AuthBearer:
 	case AuthAPIKey:
@@ -109,16 +112,8 @@ func (a *Auth) check() error {
 			return fault("basic needs a username, without a colon")
 		}
 	case AuthOAuthClient:
-		if a.ClientID == "" {
-			return fault("oauth-client needs a client_id")
-		}
-		// A secret goes where the operator says; what a key signs is good for one
-		// authorization server alone, whoever names it.
-		if err := CheckServerURL(a.TokenURL); err != nil && (a.TokenURL != "" || a.Issuer == "" && a.ClientAuth != ClientAuthKey) {
-			return fault("oauth-client needs a token_url, or the issuer that names it: " + err.Error())
-		}
-		if a.Issuer != "" && CheckServerURL(a.Issuer) != nil {
-			return fault("issuer is not the address of an authorization server")
+		if what := a.checkClient(); what != "" {
+			return fault(what)
 		}
 	case AuthOAuth:
 		if a.Issuer != "" && CheckServerURL(a.Issuer) != nil {
@@ -134,10 +129,51 @@ func (a *Auth) check() error {
 	if needs && a.Secret == "" {
 		return fault(string(a.Type) + " needs its secret")
 	}
-	if !needs && a.Secret != "" {
+	if !needs && a.Secret != "" && a.Grant == "" {
 		return fault("a secret without a type: use bearer, api-key, basic or oauth-client")
 	}
 	return nil
+}
+
+// checkClient says what is wrong with an OAuth client; "" is nothing.
+func (a *Auth) checkClient() string {
+	subject := a.Subject != ""
+	switch a.Grant {
+	case "":
+		if subject || a.SubjectType != "" || a.Audience != "" {
+			return "subject, subject_type and audience go with a grant: jwt-bearer, token-exchange or enterprise"
+		}
+		if a.ClientID == "" {
+			return "oauth-client needs a client_id"
+		}
+	case GrantJWTBearer:
+		if !subject || a.SubjectType != "" || a.Audience != "" {
+			return "the grant jwt-bearer needs its statement as the subject, and nothing else of it"
+		}
+	case GrantTokenExchange:
+		if !subject || !slices.Contains([]SubjectType{"", SubjectAccessToken, SubjectIDToken, SubjectRefreshToken, SubjectJWT}, a.SubjectType) {
+			return "the grant token-exchange needs the token to exchange as the subject, and its subject_type is access_token, id_token, refresh_token or jwt"
+		}
+	case GrantEnterprise:
+		if !subject || a.SubjectType != "" || a.Audience != "" || a.ClientID == "" || a.IDPClientID == "" || CheckServerURL(a.IDPTokenURL) != nil || a.TokenURL != "" {
+			return "the grant enterprise needs the person's identity token as the subject, a client_id, the provider's idp_token_url and idp_client_id, and no token_url: the server names its authorization server"
+		}
+	default:
+		return "unknown grant; use jwt-bearer, token-exchange or enterprise, or none for a token for the client itself"
+	}
+	if a.Grant != GrantEnterprise && (a.IDPTokenURL != "" || a.IDPClientID != "" || a.IDPSecret != "") {
+		return "idp_token_url, idp_client_id and idp_secret go with the grant enterprise"
+	}
+	if a.Issuer != "" && CheckServerURL(a.Issuer) != nil {
+		return "issuer is not the address of an authorization server"
+	}
+	// A secret goes where the operator says; what a key signs, and what a provider
+	// says for one authorization server, is good there alone, whoever names it.
+	bound := a.ClientAuth == ClientAuthKey && a.Grant == "" || a.Grant == GrantEnterprise && (a.Secret == "" || a.ClientAuth == ClientAuthKey)
+	if err := CheckServerURL(a.TokenURL); err != nil && (a.TokenURL != "" || a.Issuer == "" && !bound) {
+		return "oauth-client needs a token_url, or the issuer that names it: " + AsError(err).Message
+	}
+	return ""
 }
 
 // headerAllowed says whether a header may be set by whoever adds a server: those
@@ -166,6 +202,9 @@ func (c *Connection) Origin() string {
 	}
 	if c.Auth != nil && c.Auth.Issuer != "" {
 		origin += " " + originOf(c.Auth.Issuer)
+	}
+	if c.Auth != nil && c.Auth.IDPTokenURL != "" {
+		origin += " " + originOf(c.Auth.IDPTokenURL)
 	}
 	return origin
 }

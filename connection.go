@@ -86,7 +86,41 @@ type Auth struct {
 	// ClientAuth is how the client of oauth and oauth-client proves itself; "" is
 	// by its secret.
 	ClientAuth ClientAuth `json:"client_auth,omitempty"`
+
+	// Grant is what the client of oauth-client gets its token for; "" is for
+	// itself.
+	Grant       OAuthGrant  `json:"grant,omitempty"`
+	Subject     string      `json:"subject,omitempty"`      // stands for whom the token is for: Masked, or a reference
+	SubjectType SubjectType `json:"subject_type,omitempty"` // of token-exchange; "" is an access token
+	Audience    string      `json:"audience,omitempty"`     // of token-exchange
+
+	// The identity provider of the grant enterprise.
+	IDPTokenURL string `json:"idp_token_url,omitempty"`
+	IDPClientID string `json:"idp_client_id,omitempty"`
+	IDPSecret   string `json:"idp_secret,omitempty"` // Masked, or a reference; "" is a public client
 }
+
+// OAuthGrant is what an OAuth client gets a token for.
+type OAuthGrant string
+
+// The grants that need no person.
+const (
+	GrantJWTBearer     OAuthGrant = "jwt-bearer"     // a statement of somebody else's, as of a workload's platform (RFC 7523)
+	GrantTokenExchange OAuthGrant = "token-exchange" // another token (RFC 8693)
+	GrantEnterprise    OAuthGrant = "enterprise"     // a person whom an identity provider vouches for (enterprise-managed authorization)
+)
+
+// SubjectType is what kind of token is exchanged, in the last word of its name in
+// RFC 8693.
+type SubjectType string
+
+// The kinds of tokens.
+const (
+	SubjectAccessToken  SubjectType = "access_token"
+	SubjectIDToken      SubjectType = "id_token"
+	SubjectRefreshToken SubjectType = "refresh_token"
+	SubjectJWT          SubjectType = "jwt"
+)
 
 // ClientAuth is how an OAuth client proves itself.
 type ClientAuth string

@@ -50,6 +50,13 @@ type AuthBody struct {
 	Scope        string           `json:"scope,omitempty" doc:"Of oauth-client; of oauth where others are wanted than the server names."`
 	Issuer       string           `json:"issuer,omitempty" doc:"Of oauth and oauth-client: the only authorization server to go to."`
 	ClientAuth   string           `json:"client_auth,omitempty" enum:"private-key-jwt" doc:"Of oauth and oauth-client: the secret is the client's private key, in PEM, and it proves itself by what it signs."`
+	Grant        string           `json:"grant,omitempty" enum:"jwt-bearer,token-exchange,enterprise" doc:"Of oauth-client: what it gets its token for; absent for the client itself."`
+	Subject      string           `json:"subject,omitempty" maxLength:"65536" format:"password" doc:"Of a grant: the statement, the token to exchange, or the person's identity token."`
+	SubjectType  string           `json:"subject_type,omitempty" enum:"access_token,id_token,refresh_token,jwt" doc:"Of token-exchange; an access token where it is absent."`
+	Audience     string           `json:"audience,omitempty" doc:"Of token-exchange."`
+	IDPTokenURL  string           `json:"idp_token_url,omitempty" doc:"Of enterprise: where the identity provider exchanges the identity token."`
+	IDPClientID  string           `json:"idp_client_id,omitempty" doc:"Of enterprise: the client at the identity provider."`
+	IDPSecret    string           `json:"idp_secret,omitempty" maxLength:"65536" format:"password" doc:"Of enterprise: the secret of that client; absent where it has none."`
 }
 
 func (a *AuthBody) auth() (*junctor.Auth, error) {
@@ -71,6 +78,7 @@ func (a *AuthBody) auth() (*junctor.Auth, error) {
 	}
 	return &junctor.Auth{
 		Type: a.Type, Secret: secret, Header: a.Header, Username: a.Username, TokenURL: a.TokenURL, ClientID: a.ClientID, Scope: a.Scope, Issuer: a.Issuer, ClientAuth: junctor.ClientAuth(a.ClientAuth),
+		Grant: junctor.OAuthGrant(a.Grant), Subject: a.Subject, SubjectType: junctor.SubjectType(a.SubjectType), Audience: a.Audience, IDPTokenURL: a.IDPTokenURL, IDPClientID: a.IDPClientID, IDPSecret: a.IDPSecret,
 	}, nil
 }
 

@@ -144,6 +144,8 @@ func flat(row *junctor.Server) map[string]string {
 		out["auth.type"], out["auth.secret"], out["auth.header"], out["auth.username"] = string(a.Type), a.Secret, a.Header, a.Username
 		out["auth.token_url"], out["auth.client_id"], out["auth.scope"], out["auth.issuer"] = a.TokenURL, a.ClientID, a.Scope, a.Issuer
 		out["auth.client_auth"] = string(a.ClientAuth)
+		out["auth.grant"], out["auth.subject"], out["auth.subject_type"], out["auth.audience"] = string(a.Grant), a.Subject, string(a.SubjectType), a.Audience
+		out["auth.idp_token_url"], out["auth.idp_client_id"], out["auth.idp_secret"] = a.IDPTokenURL, a.IDPClientID, a.IDPSecret
 	}
 	for name, text := range c.Headers {
 		out["headers."+name] = quoted(text)

@@ -42,6 +42,14 @@ type newAuth struct {
 	Issuer   string           `json:"issuer,omitempty"`
 
 	ClientAuth junctor.ClientAuth `json:"client_auth,omitempty"`
+
+	Grant       string `json:"grant,omitempty"`
+	Subject     string `json:"subject,omitempty"`
+	SubjectType string `json:"subject_type,omitempty"`
+	Audience    string `json:"audience,omitempty"`
+	IDPTokenURL string `json:"idp_token_url,omitempty"`
+	IDPClientID string `json:"idp_client_id,omitempty"`
+	IDPSecret   string `json:"idp_secret,omitempty"`
 }
 
 // serverFlags are the flags that describe a server.
@@ -49,6 +57,7 @@ type serverFlags struct {
 	bearer, apiKey, apiKeyHeader, basic, password string
 	clientID, clientSecret, tokenURL, scope       string
 	oauthID, issuer, clientKey                    string
+	grant                                         grantFlags
 	headers, env                                  []string
 	cwd, transport, credentials, isolation, title string
 	maxSessions                                   int
@@ -71,6 +80,7 @@ func (f *serverFlags) addAuth(cmd *cobra.Command) {
 	flags.StringVar(&f.issuer, "issuer", "", "the only authorization server that --oauth-client or --oauth goes to, by its `URL`")
 	flags.StringVar(&f.tokenURL, "token-url", "", "`URL` where --oauth-client gets its token")
 	flags.StringVar(&f.scope, "oauth-scope", "", "scope that --oauth-client or --oauth asks for")
+	f.grant.add(cmd)
 	flags.StringArrayVar(&f.headers, "header", nil, "header to send, as `'Name: value'`; the value may be @file, - or a reference; may be given several times")
 }
 
@@ -173,7 +183,7 @@ func (c *cli) auth(f *serverFlags) (*newAuth, error) {
 	if f.clientKey != "" {
 		secretFlag, secret, proof = "client-key", f.clientKey, junctor.ClientAuthKey
 	}
-	way(secretFlag, f.clientID, secret, newAuth{Type: junctor.AuthOAuthClient, ClientID: f.clientID, TokenURL: f.tokenURL, Scope: f.scope, Issuer: f.issuer, ClientAuth: proof})
+	way(secretFlag, f.clientID+f.grant.name, secret, newAuth{Type: junctor.AuthOAuthClient, ClientID: f.clientID, TokenURL: f.tokenURL, Scope: f.scope, Issuer: f.issuer, ClientAuth: proof})
 	if f.oauth {
 		way(secretFlag, "oauth", secret, newAuth{Type: junctor.AuthOAuth, ClientID: f.oauthID, Scope: f.scope, Issuer: f.issuer, ClientAuth: proof})
 	}
@@ -184,6 +194,8 @@ func (c *cli) auth(f *serverFlags) (*newAuth, error) {
 		return nil, usagef("--client-secret and --client-key exclude each other")
 	case !f.oauth && f.oauthID != "":
 		return nil, usagef("--client-id goes with --oauth")
+	case f.grant.name == "" && f.grant != (grantFlags{}):
+		return nil, usagef("--subject, --subject-type, --audience and --idp-… go with --grant")
 	case len(ways) == 1 && f.oauth && secret == "":
 		return ways[0], nil
 	case len(ways) == 0 && (f.apiKeyHeader != "" || f.password != "" || secret != "" || f.tokenURL != "" || f.issuer != ""):
@@ -192,8 +204,12 @@ func (c *cli) auth(f *serverFlags) (*newAuth, error) {
 		return nil, nil
 	}
 	var err error
-	ways[0].Secret, err = c.secretOf(flag, value)
-	return ways[0], err
+	if f.grant.name == "" || secret != "" {
+		if ways[0].Secret, err = c.secretOf(flag, value); err != nil {
+			return nil, err
+		}
+	}
+	return ways[0], c.granted(&f.grant, ways[0])
 }
 
 // target reads the words of add and probe behind the name: a URL, or a command

@@ -147,7 +147,7 @@ func one(name string) map[string]string { return map[string]string{name: ""} }
 // that its type has for it, or as secret.
 func (d *document) auth(n *yaml.Node, path string) *junctor.Auth {
 	a := &junctor.Auth{}
-	var kind, proof string
+	var kind, proof, grant, subject string
 	own := map[string]string{}
 	secret := func(name string) func(*yaml.Node, string) {
 		return func(n *yaml.Node, path string) {
@@ -162,8 +162,12 @@ func (d *document) auth(n *yaml.Node, path string) *junctor.Auth {
 		"secret": secret("secret"), "token": secret("token"), "key": secret("key"), "password": secret("password"), "client_secret": secret("client_secret"),
 		"header": d.text(&a.Header), "username": d.text(&a.Username), "token_url": d.address(&a.TokenURL), "client_id": d.text(&a.ClientID), "scope": d.text(&a.Scope), "issuer": d.address(&a.Issuer),
 		"client_auth": d.choice(&proof, string(junctor.ClientAuthKey)),
+		"grant":       d.choice(&grant, string(junctor.GrantJWTBearer), string(junctor.GrantTokenExchange), string(junctor.GrantEnterprise)),
+		"subject":     d.text(&a.Subject), "audience": d.text(&a.Audience),
+		"subject_type":  d.choice(&subject, string(junctor.SubjectAccessToken), string(junctor.SubjectIDToken), string(junctor.SubjectRefreshToken), string(junctor.SubjectJWT)),
+		"idp_token_url": d.address(&a.IDPTokenURL), "idp_client_id": d.text(&a.IDPClientID), "idp_secret": d.text(&a.IDPSecret),
 	})
-	a.Type, a.ClientAuth = junctor.AuthType(kind), junctor.ClientAuth(proof)
+	a.Type, a.ClientAuth, a.Grant, a.SubjectType = junctor.AuthType(kind), junctor.ClientAuth(proof), junctor.OAuthGrant(grant), junctor.SubjectType(subject)
 	alias := map[junctor.AuthType]string{
 		junctor.AuthBearer: "token", junctor.AuthAPIKey: "key", junctor.AuthBasic: "password", junctor.AuthOAuthClient: "client_secret", junctor.AuthOAuth: "client_secret",
 	}[a.Type]

@@ -163,7 +163,13 @@ func drawServers(t *rapid.T) []junctor.Server {
 			c.URL = "https://" + s.ID + ".example.com/mcp" + rapid.SampledFrom([]string{"", "?" + junctor.Masked, "?env:Q"}).Draw(t, "query")
 			c.Headers = rapid.MapOfN(rapid.StringMatching(`X-[A-Za-z0-9-]{1,5}`), secret, 0, 3).Draw(t, "headers")
 			c.Auth = rapid.SampledFrom([]*junctor.Auth{
-				nil, {Type: "bearer"}, {Type: "api-key", Header: "X-Key"}, {Type: "basic", Username: "u"}, {Type: "oauth-client", ClientID: "c", TokenURL: "https://t", Scope: "s"},
+				nil,
+				{Type: "bearer"},
+				{Type: "api-key", Header: "X-Key"},
+				{Type: "basic", Username: "u"},
+				{Type: "oauth-client", ClientID: "c", TokenURL: "https://t", Scope: "s"},
+				{Type: "oauth-client", ClientID: "c", TokenURL: "https://t", Grant: "token-exchange", Subject: "env:S", SubjectType: "jwt", Audience: "a"},
+				{Type: "oauth-client", ClientID: "c", Issuer: "https://i", Grant: "enterprise", Subject: junctor.Masked, IDPTokenURL: "https://p", IDPClientID: "i", IDPSecret: junctor.Masked},
 			}).Draw(t, "auth")
 			if c.Auth != nil {
 				auth := *c.Auth

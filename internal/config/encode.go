@@ -47,6 +47,14 @@ type fileAuth struct {
 	ClientAuth junctor.ClientAuth `json:"client_auth,omitempty" yaml:"client_auth,omitempty"`
 	Header     string             `json:"header,omitempty"    yaml:"header,omitempty"`
 	Secret     string             `json:"secret,omitempty"    yaml:"secret,omitempty"`
+
+	Grant       junctor.OAuthGrant  `json:"grant,omitempty"         yaml:"grant,omitempty"`
+	Subject     string              `json:"subject,omitempty"       yaml:"subject,omitempty"`
+	SubjectType junctor.SubjectType `json:"subject_type,omitempty"  yaml:"subject_type,omitempty"`
+	Audience    string              `json:"audience,omitempty"      yaml:"audience,omitempty"`
+	IDPTokenURL string              `json:"idp_token_url,omitempty" yaml:"idp_token_url,omitempty"`
+	IDPClientID string              `json:"idp_client_id,omitempty" yaml:"idp_client_id,omitempty"`
+	IDPSecret   string              `json:"idp_secret,omitempty"    yaml:"idp_secret,omitempty"`
 }
 
 type fileOverride struct {
@@ -86,7 +94,10 @@ func (d Declared) fileServers() map[string]fileServer {
 			f.Transport = c.Transport
 		}
 		if a := c.Auth; a != nil {
-			f.Auth = &fileAuth{a.Type, a.Username, a.ClientID, a.TokenURL, a.Scope, a.Issuer, a.ClientAuth, a.Header, a.Secret}
+			f.Auth = &fileAuth{
+				a.Type, a.Username, a.ClientID, a.TokenURL, a.Scope, a.Issuer, a.ClientAuth, a.Header, a.Secret,
+				a.Grant, a.Subject, a.SubjectType, a.Audience, a.IDPTokenURL, a.IDPClientID, a.IDPSecret,
+			}
 		}
 		for name, o := range c.Overrides {
 			if f.Overrides == nil {
@@ -217,9 +228,16 @@ func (d Declared) variables() []Variable {
 // suffix is for the name of a variable.
 func credentials(id string, c junctor.Connection, f func(place, suffix, text string) string) junctor.Connection {
 	path := "servers." + id + "."
-	if c.Auth != nil && c.Auth.Secret != "" {
+	if c.Auth != nil {
 		auth := *c.Auth
-		auth.Secret = f(path+"auth.secret", "SECRET", auth.Secret)
+		for _, one := range []struct {
+			name, suffix string
+			text         *string
+		}{{"secret", "SECRET", &auth.Secret}, {"subject", "SUBJECT", &auth.Subject}, {"idp_secret", "IDP_SECRET", &auth.IDPSecret}} {
+			if *one.text != "" {
+				*one.text = f(path+"auth."+one.name, one.suffix, *one.text)
+			}
+		}
 		c.Auth = &auth
 	}
 	if address, query, ok := strings.Cut(c.URL, "?"); ok && query != "" {

@@ -15,13 +15,15 @@ import (
 	"github.com/junctor-mcp/junctor/internal/seal"
 )
 
-// Set is literals by their place in a connection: auth, query, headers/NAME,
-// env/NAME. However it is printed, it shows the places alone.
+// Set is literals by their place in a connection: auth, auth/subject,
+// auth/idp_secret, query, headers/NAME, env/NAME. However it is printed, it shows the places alone.
 type Set map[string]seal.Secret
 
 // Places of a connection where a credential may stand.
 const (
 	placeAuth    = "auth"
+	placeSubject = "auth/subject"
+	placeIDP     = "auth/idp_secret"
 	placeQuery   = "query"
 	placeHeaders = "headers/"
 	placeEnv     = "env/"
@@ -35,9 +37,16 @@ const (
 // walk gives a copy of the connection in which each text at a place of
 // credentials is what f makes of it.
 func walk(c junctor.Connection, f func(place, text string) string) junctor.Connection {
-	if c.Auth != nil && c.Auth.Secret != "" {
+	if c.Auth != nil {
 		auth := *c.Auth
-		auth.Secret = f(placeAuth, auth.Secret)
+		for _, one := range []struct {
+			place string
+			text  *string
+		}{{placeAuth, &auth.Secret}, {placeSubject, &auth.Subject}, {placeIDP, &auth.IDPSecret}} {
+			if *one.text != "" {
+				*one.text = f(one.place, *one.text)
+			}
+		}
 		c.Auth = &auth
 	}
 	if address, query, ok := strings.Cut(c.URL, "?"); ok && query != "" {

@@ -15,6 +15,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/credential"
 	"github.com/junctor-mcp/junctor/internal/oauth"
+	"github.com/junctor-mcp/junctor/internal/seal"
 )
 
 const canary = "canary-77aa"
@@ -209,6 +210,43 @@ func TestOAuthClient(t *testing.T) {
 	if asked != 2 {
 		t.Errorf("asked %d times", asked)
 	}
+}
+
+// A token that the server does not take is got anew, but not at every call.
+func TestTokenIsRefused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		c, set := credential.Split(junctor.Connection{Transport: junctor.TransportHTTP, URL: "https://x", Auth: &junctor.Auth{
+			Type: junctor.AuthOAuthClient, Grant: junctor.GrantTokenExchange, Subject: canary + "-s", IDPSecret: canary + "-i", TokenURL: "https://x",
+		}})
+		if len(set) != 2 || c.Auth.Subject != junctor.Masked || c.Auth.IDPSecret != junctor.Masked {
+			t.Fatalf("%+v", c.Auth)
+		}
+		s := credential.NewSource(c, credential.Literal(set), reader(t), func(_ context.Context, _ junctor.Auth, with credential.Proof) (seal.Secret, time.Duration, error) {
+			asked++
+			if with.Subject.Reveal() != canary+"-s" || with.IDPSecret.Reveal() != canary+"-i" {
+				t.Errorf("asked with %v", with)
+			}
+			return seal.NewSecret(fmt.Sprintf("t-%d", asked)), time.Hour, nil
+		})
+		expect := func(want string) {
+			t.Helper()
+			if h, err := s.Header(t.Context()); err != nil || h.Get("Authorization") != "Bearer "+want {
+				t.Errorf("%v, %v, want %s", h, err, want)
+			}
+		}
+		expect("t-1")
+		s.Forget()
+		expect("t-1") // it was got a moment ago
+		time.Sleep(time.Minute)
+		expect("t-1")
+		s.Forget()
+		expect("t-2")
+		if text := s.Scrub("with " + canary + "-s " + canary + "-i t-2"); strings.Contains(text, canary) {
+			t.Errorf("%s", text)
+		}
+	})
 }
 
 // A call must not open what is sealed, nor start a program, each time.

@@ -212,10 +212,19 @@ func (s *Source) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.header = nil
+	if s.tokens != nil {
+		s.tokens.stale.Store(true)
+	}
 }
 
+// Renews says whether there may be another token where the server does not take
+// the one it was given.
+func (s *Source) Renews() bool { return s.tokens != nil }
+
 func (s *Source) read(ctx context.Context) (http.Header, error) {
-	set, err := s.whole(ctx, func(place string) bool { return place == placeAuth || strings.HasPrefix(place, placeHeaders) })
+	set, err := s.whole(ctx, func(place string) bool {
+		return strings.HasPrefix(place, placeAuth) || strings.HasPrefix(place, placeHeaders)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -239,7 +248,7 @@ func (s *Source) read(ctx context.Context) (http.Header, error) {
 			s.know(placeSent, pair)
 			h.Set("Authorization", "Basic "+pair)
 		case junctor.AuthOAuthClient:
-			token, err := s.tokens.get(ctx, set[placeAuth])
+			token, err := s.tokens.get(ctx, Proof{Secret: set[placeAuth], Subject: set[placeSubject], IDPSecret: set[placeIDP]})
 			if err != nil {
 				return nil, err
 			}

@@ -28,6 +28,7 @@ const (
 	stepToken     = "a token for the client"
 	stepExchange  = "an assertion for the identity token"
 	stepAssertion = "a token for the assertion"
+	stepExchanged = "a token for the other token"
 	stepRevoke    = "giving the token back"
 	stepUse       = "a call with the token"
 )
@@ -108,9 +109,11 @@ func (r *run) discover(ctx context.Context, server Server, challenge Challenge) 
 	if err != nil {
 		return nil, err
 	}
-	p := &place{resource: resource, scopes: scopes, legacy: len(issuers) == 0}
+	p := &place{resource: resource, scopes: scopes, legacy: len(issuers) == 0 && server.Issuer == ""}
 	var issuer string
 	switch {
+	case len(issuers) == 0 && server.Issuer != "": // the server says nothing, and its operator here does
+		issuer = server.Issuer
 	case p.legacy: // the specification of 2025-03-26: the server is its own
 		u, _ := url.Parse(server.URL) // it has been asked
 		issuer = u.Scheme + "://" + u.Host

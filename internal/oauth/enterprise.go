@@ -25,7 +25,7 @@ type Provider struct {
 // server takes that (RFC 7523).
 func (c *Client) Enterprise(ctx context.Context, server Server, challenge Challenge, idp Provider, identity seal.Secret) (*Grant, *junctor.Trace, error) {
 	r := c.run(junctor.TraceToken, server.Secret.Reveal(), idp.Secret.Reveal(), identity.Reveal())
-	p, err := r.discover(ctx, server, challenge)
+	p, challenge, err := r.where(ctx, server, "", challenge)
 	if err != nil {
 		return nil, r.trace, err
 	}

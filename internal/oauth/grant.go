@@ -1,10 +1,13 @@
 package oauth
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/seal"
@@ -78,12 +81,33 @@ func (c *Client) Assertion(ctx context.Context, server Server, tokenURL string, 
 	return c.alone(ctx, server, tokenURL, challenge, stepAssertion, url.Values{"grant_type": {grantAssertion}, "assertion": {assertion.Reveal()}})
 }
 
+// Subject is a token that another is got for.
+type Subject struct {
+	Token    seal.Secret
+	Type     junctor.SubjectType // "" is an access token
+	Audience string              // may be ""
+}
+
+// Exchange gets a token for another one (RFC 8693).
+func (c *Client) Exchange(ctx context.Context, server Server, tokenURL string, challenge Challenge, subject Subject) (*Grant, *junctor.Trace, error) {
+	form := url.Values{
+		"grant_type": {oauthex.GrantTypeTokenExchange}, "subject_token": {subject.Token.Reveal()}, "subject_token_type": {tokenTypes + string(cmp.Or(subject.Type, junctor.SubjectAccessToken))},
+		"requested_token_type": {tokenTypes + string(junctor.SubjectAccessToken)},
+	}
+	if subject.Audience != "" {
+		form.Set("audience", subject.Audience)
+	}
+	return c.alone(ctx, server, tokenURL, challenge, stepExchanged, form)
+}
+
+const tokenTypes = "urn:ietf:params:oauth:token-type:" //nolint:gosec // no credential
+
 const grantAssertion = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
 // alone gets a token without a person.
 func (c *Client) alone(ctx context.Context, server Server, tokenURL string, challenge Challenge, step string, form url.Values) (*Grant, *junctor.Trace, error) {
-	r := c.run(junctor.TraceToken, server.Secret.Reveal(), form.Get("assertion"))
-	p, err := r.where(ctx, server, tokenURL, challenge)
+	r := c.run(junctor.TraceToken, server.Secret.Reveal(), form.Get("assertion"), form.Get("subject_token"))
+	p, challenge, err := r.where(ctx, server, tokenURL, challenge)
 	if err != nil {
 		return nil, r.trace, err
 	}
@@ -110,15 +134,20 @@ func (r *run) alone(ctx context.Context, server Server, p *place, challenge Chal
 	return &Grant{Origin: OriginOf(server.URL), Resource: p.resource, Endpoints: at, Client: Registered{Issuer: at.Issuer, ID: client.ID, Auth: client.Auth}, Token: token, Since: r.c.Now()}, nil
 }
 
-// where is the place that an operator named, or that the server does.
-func (r *run) where(ctx context.Context, server Server, tokenURL string, challenge Challenge) (*place, error) {
+// where is the place that an operator named, or that the server does, which is
+// asked first where it has said nothing yet.
+func (r *run) where(ctx context.Context, server Server, tokenURL string, challenge Challenge) (*place, Challenge, error) {
 	if tokenURL == "" {
-		return r.discover(ctx, server, challenge)
+		if challenge.Status == 0 {
+			challenge = r.knock(ctx, server.URL)
+		}
+		p, err := r.discover(ctx, server, challenge)
+		return p, challenge, err
 	}
 	p := &place{}
 	p.server.Issuer, p.server.TokenEndpoint = server.Issuer, tokenURL
 	if p.server.Issuer == "" {
 		p.server.Issuer = tokenURL // the audience of those that know no other
 	}
-	return p, nil
+	return p, challenge, nil
 }

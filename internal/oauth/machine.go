@@ -19,9 +19,9 @@ const (
 // Machine gives the tokens that the client of an oauth-client gets for itself, for
 // the server at an address. traced takes the trace of each.
 func (c *Client) Machine(address string, traced func(*junctor.Trace)) credential.Asker {
-	return func(ctx context.Context, auth junctor.Auth, secret seal.Secret) (seal.Secret, time.Duration, error) {
-		server := Server{URL: address, Issuer: auth.Issuer, ClientID: auth.ClientID, Secret: secret, ClientAuth: ProofOf(auth.ClientAuth), Scopes: strings.Fields(auth.Scope)}
-		g, trace, err := c.ClientCredentials(ctx, server, auth.TokenURL, Challenge{})
+	return func(ctx context.Context, auth junctor.Auth, with credential.Proof) (seal.Secret, time.Duration, error) {
+		server := Server{URL: address, Issuer: auth.Issuer, ClientID: auth.ClientID, Secret: with.Secret, ClientAuth: ProofOf(auth.ClientAuth), Scopes: strings.Fields(auth.Scope)}
+		g, trace, err := c.machine(ctx, server, auth, with)
 		traced(trace)
 		if err != nil {
 			return seal.Secret{}, 0, err
@@ -31,6 +31,19 @@ func (c *Client) Machine(address string, traced func(*junctor.Trace)) credential
 			life = min(g.Token.Expires.Sub(g.Token.Got), machineMost)
 		}
 		return seal.NewSecret(g.Token.Access), life, nil
+	}
+}
+
+func (c *Client) machine(ctx context.Context, server Server, auth junctor.Auth, with credential.Proof) (*Grant, *junctor.Trace, error) {
+	switch auth.Grant {
+	case junctor.GrantJWTBearer:
+		return c.Assertion(ctx, server, auth.TokenURL, Challenge{}, with.Subject)
+	case junctor.GrantTokenExchange:
+		return c.Exchange(ctx, server, auth.TokenURL, Challenge{}, Subject{Token: with.Subject, Type: auth.SubjectType, Audience: auth.Audience})
+	case junctor.GrantEnterprise:
+		return c.Enterprise(ctx, server, Challenge{}, Provider{TokenURL: auth.IDPTokenURL, ClientID: auth.IDPClientID, Secret: with.IDPSecret}, with.Subject)
+	default:
+		return c.ClientCredentials(ctx, server, auth.TokenURL, Challenge{})
 	}
 }
 

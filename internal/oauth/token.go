@@ -103,7 +103,8 @@ func (r *run) refusal(s *junctor.TraceStep, q asked, a answer, p problem) (refus
 	case p.Error == "invalid_client" || p.Error == "unauthorized_client" || p.Error == "" && (a.status == http.StatusUnauthorized || a.status == http.StatusForbidden):
 		return false, r.failed(s, junctor.CodeUnauthenticated, "it does not know the client "+q.client.ID+", or not by this proof"+p.said(), "check client_id and secret in the server's auth, or log in again to register anew")
 	case p.Error == "invalid_grant":
-		return true, r.failed(s, junctor.CodeUnauthenticated, ended(q.form.Get("grant_type"))+p.said(), "log in again")
+		what, remedy := ended(q.form.Get("grant_type"))
+		return true, r.failed(s, junctor.CodeUnauthenticated, what+p.said(), remedy)
 	case p.Error == "invalid_scope":
 		return true, r.failed(s, junctor.CodeUnauthenticated, "it does not give these rights"+p.said(), "change the scope in the server's auth, and log in again")
 	case p.Error == "invalid_target":
@@ -114,15 +115,17 @@ func (r *run) refusal(s *junctor.TraceStep, q asked, a answer, p problem) (refus
 	return false, r.failed(s, junctor.CodeUpstream, fmt.Sprintf("it answered with HTTP %d and no token", a.status), "tell the operator of the authorization server")
 }
 
-// ended says what is no longer taken.
-func ended(grant string) string {
+// ended says what is no longer taken, and what to do then.
+func ended(grant string) (what, remedy string) {
 	switch grant {
 	case "authorization_code":
-		return "the code is not taken: it has expired, or was used before"
+		return "the code is not taken: it has expired, or was used before", "log in again"
 	case "refresh_token":
-		return "the refresh token is not taken any more: the login has ended or was revoked"
+		return "the refresh token is not taken any more: the login has ended or was revoked", "log in again"
+	case grantAssertion:
+		return "the assertion is not taken: it has expired, or is not for this authorization server", "check the subject in the server's auth, and whether who issued it is trusted there"
 	}
-	return "the assertion is not taken"
+	return "the token is not taken in exchange: it has expired, or may not be exchanged here", "check the subject in the server's auth, and whether who issued it is trusted there"
 }
 
 func beside(skew time.Duration) string {
@@ -155,7 +158,9 @@ func (r *run) prove(c *Registered, at Endpoints, form url.Values, header http.He
 		form.Set("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
 		form.Set("client_assertion", assertion)
 	case AuthNone:
-		form.Set("client_id", c.ID)
+		if c.ID != "" { // with an assertion there need not be a client
+			form.Set("client_id", c.ID)
+		}
 	default:
 		return junctor.Errorf(junctor.CodeInvalid, "the authorization server wants the client to prove itself by %s, which is not spoken here", clip(string(c.Auth)))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/credential"
 	"github.com/junctor-mcp/junctor/internal/oauth"
+	"github.com/junctor-mcp/junctor/internal/seal"
 )
 
 // logins are the logins at one server: everybody's, or each user's own. There is
@@ -38,7 +39,16 @@ func (d *Desk) oauthClient(out *http.Client) *oauth.Client {
 // a user who has one of their own.
 func (d *Desk) asker(row *junctor.Server, user string, out *http.Client) credential.Asker {
 	address, _, _ := strings.Cut(row.URL, "?")
-	return d.oauthClient(out).Machine(address, func(t *junctor.Trace) { d.traced(row, user, t) })
+	ask := d.oauthClient(out).Machine(address, func(t *junctor.Trace) { d.traced(row, user, t) })
+	return func(ctx context.Context, auth junctor.Auth, with credential.Proof) (seal.Secret, time.Duration, error) {
+		token, life, err := ask(ctx, auth, with)
+		if err != nil {
+			e := *junctor.AsError(err)
+			e.Message = "server " + row.ID + ": " + e.Message
+			err = &e
+		}
+		return token, life, err
+	}
 }
 
 // of gives the login of a user; of "" everybody's.

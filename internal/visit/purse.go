@@ -106,7 +106,7 @@ func (b *purse) open(ctx context.Context, p *junctor.Principal) (*credential.Sou
 	}
 	// Where a token comes from was named by the user, who may not name this machine.
 	asks := b.d.Web.Public()
-	if conn.Auth != nil && sameOrigin(conn.Auth.TokenURL, b.row.URL) {
+	if conn.Auth != nil && conn.Auth.IDPTokenURL == "" && sameOrigin(conn.Auth.TokenURL, b.row.URL) {
 		asks = b.d.Web.For(&b.row)
 	}
 	return credential.NewSource(conn, credential.Literal(set), b.d.Reader, b.d.asker(&b.row, p.User, asks)), nil
@@ -155,6 +155,14 @@ func (b *purse) refused(user string) {
 	if w := b.users[user]; w != nil && w.source != nil {
 		w.source.Forget()
 	}
+}
+
+// renews says whether there may be another token for a user.
+func (b *purse) renews(user string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	w := b.users[user]
+	return w != nil && w.source != nil && w.source.Renews()
 }
 
 // changed is called when what is stored of a user has changed.

@@ -7,6 +7,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/credential"
+	"github.com/junctor-mcp/junctor/internal/oauth"
 )
 
 // Server is what the calls to one server are made with.
@@ -14,6 +15,7 @@ type Server struct {
 	*credential.Source         // the server's own
 	purse              *purse  // of a server whose users have credentials of their own; else nil
 	logins             *logins // of a server that people log in to; else nil
+	refusal            func(error) (oauth.Challenge, bool)
 }
 
 // Literals opens the credentials that were entered for a server.
@@ -21,7 +23,7 @@ type Literals = func(context.Context) (credential.Set, error)
 
 // Server gives what the calls to the server of a row are made with.
 func (d *Desk) Server(row *junctor.Server, literals Literals) *Server {
-	s := &Server{Source: credential.NewSource(row.Connection, literals, d.Reader, d.asker(row, "", d.Web.For(row)))}
+	s := &Server{refusal: d.Refusal, Source: credential.NewSource(row.Connection, literals, d.Reader, d.asker(row, "", d.Web.For(row)))}
 	if row.PerUser() {
 		s.purse = newPurse(d, row)
 	}
@@ -118,7 +120,19 @@ func (s *Server) Do(ctx context.Context, b Backend, req *catalog.Request, sink c
 	if s.logins != nil {
 		return s.logins.do(ctx, b, req, sink)
 	}
-	return b.Do(ctx, req, sink)
+	res, err := b.Do(ctx, req, sink)
+	if c, refused := s.refusal(err); refused && c.Status == http.StatusUnauthorized && s.renews(req.Principal) {
+		return b.Do(ctx, req, sink) // it cannot have run; its token may have been revoked
+	}
+	return res, err
+}
+
+// renews says whether there may be another token for the calls of p.
+func (s *Server) renews(p *junctor.Principal) bool {
+	if s.purse != nil && p != nil {
+		return s.purse.renews(p.User)
+	}
+	return s.Renews()
 }
 
 // Offer asks what the server offers, with its own login where there is one.
@@ -126,7 +140,7 @@ func (s *Server) Offer(ctx context.Context, b Backend) (offer *catalog.Offer, er
 	if s.logins == nil {
 		return b.Offer(ctx)
 	}
-	_, err = s.logins.of("").Through(ctx, s.logins.d.Refusal, func() error {
+	_, err = s.logins.of("").Through(ctx, s.refusal, func() error {
 		offer, err = b.Offer(ctx)
 		return err
 	})

@@ -37,6 +37,7 @@ type Guarded struct {
 	renew   map[string]grant // refresh tokens
 	broken  map[string]http.HandlerFunc
 	secrets []string
+	vouched map[string]string // what others say of a user, by the token that says it
 }
 
 type code struct {
@@ -77,6 +78,7 @@ func NewGuarded(t testing.TB, way Way) *Guarded {
 	mux.HandleFunc("GET /authorize", g.authorize)
 	mux.HandleFunc("POST /token", g.token)
 	mux.HandleFunc("POST /revoke", g.revoke)
+	mux.HandleFunc("POST /idp/token", g.provider)
 	s := mcp.NewServer(&mcp.Implementation{Name: "guarded", Version: "1"}, nil)
 	mcp.AddTool(s, &mcp.Tool{Name: "whoami"}, func(_ context.Context, req *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
 		g.Calls.Add(1)
@@ -255,8 +257,12 @@ func (g *Guarded) token(w http.ResponseWriter, r *http.Request) {
 		}
 		delete(g.renew, r.PostForm.Get("refresh_token")) // each is good once
 	default:
-		refuse("unsupported_grant_type")
-		return
+		user, refusal := g.granted(r)
+		if refusal != "" {
+			refuse(refusal)
+			return
+		}
+		held = grant{user: user, client: r.PostForm.Get("client_id"), resource: g.URL, scope: r.PostForm.Get("scope"), family: rand.Text()}
 	}
 	access, refresh := "access-"+rand.Text(), "refresh-"+rand.Text()
 	g.secrets = append(g.secrets, access, refresh)

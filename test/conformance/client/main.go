@@ -19,6 +19,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/credential"
 	"github.com/junctor-mcp/junctor/internal/egress"
 	"github.com/junctor-mcp/junctor/internal/oauth"
 	"github.com/junctor-mcp/junctor/internal/seal"
@@ -157,28 +158,25 @@ func challenge(err error) (oauth.Challenge, bool) {
 	return oauth.ParseChallenge(r.Status, []string{r.Challenge}), true
 }
 
-// get gets a token as the scenario wants it.
+// get gets a token as the scenario wants it: as a server's auth says it.
 func (p *player) get(ctx context.Context, wants oauth.Challenge) error {
-	var grant *oauth.Grant
-	var trace *junctor.Trace
-	var err error
+	auth := junctor.Auth{Type: junctor.AuthOAuthClient, ClientID: p.given.ClientID, Issuer: p.given.Issuer}
+	with := credential.Proof{Secret: seal.NewSecret(p.given.Secret)}
 	switch os.Getenv("MCP_CONFORMANCE_SCENARIO") {
 	case "auth/client-credentials-basic":
-		grant, trace, err = p.client.ClientCredentials(ctx, p.server, "", wants)
 	case "auth/client-credentials-jwt":
-		server := p.server
-		server.Secret, server.ClientAuth = seal.NewSecret(p.given.PrivateKey), oauth.AuthKey
-		grant, trace, err = p.client.ClientCredentials(ctx, server, "", wants)
+		auth.ClientAuth, with.Secret = junctor.ClientAuthKey, seal.NewSecret(p.given.PrivateKey)
 	case "auth/wif-jwt-bearer":
-		grant, trace, err = p.client.Assertion(ctx, p.server, "", wants, seal.NewSecret(p.given.Workload))
+		auth.Grant, with.Subject = junctor.GrantJWTBearer, seal.NewSecret(p.given.Workload)
 	case "auth/enterprise-managed-authorization":
-		idp := oauth.Provider{TokenURL: p.given.IDPTokenEndpoint, ClientID: p.given.IDPClient}
-		grant, trace, err = p.client.Enterprise(ctx, p.server, wants, idp, seal.NewSecret(p.given.IDToken))
+		auth.Grant, with.Subject = junctor.GrantEnterprise, seal.NewSecret(p.given.IDToken)
+		auth.IDPTokenURL, auth.IDPClientID = p.given.IDPTokenEndpoint, p.given.IDPClient
 	default:
 		return p.person(ctx, wants)
 	}
-	show(trace)
-	return p.keepIt(ctx, grant, err)
+	token, life, err := p.client.Machine(p.server.URL, show)(ctx, auth, with)
+	now := time.Now()
+	return p.keepIt(ctx, &oauth.Grant{Origin: oauth.OriginOf(p.server.URL), Token: oauth.Token{Access: token.Reveal(), Got: now, Expires: now.Add(life)}, Since: now}, err)
 }
 
 func (p *player) keepIt(ctx context.Context, g *oauth.Grant, err error) error {

@@ -1270,18 +1270,27 @@ export interface components {
             took_ns: number;
         };
         Auth: {
+            audience?: string;
             client_auth?: string;
             client_id?: string;
+            grant?: string;
             header?: string;
+            idp_client_id?: string;
+            idp_secret?: string;
+            idp_token_url?: string;
             issuer?: string;
             scope?: string;
             secret?: string;
+            subject?: string;
+            subject_type?: string;
             token_url?: string;
             /** @enum {string} */
             type: "none" | "bearer" | "api-key" | "basic" | "oauth-client" | "oauth";
             username?: string;
         };
         AuthBody: {
+            /** @description Of token-exchange. */
+            audience?: string;
             /**
              * @description Of oauth and oauth-client: the secret is the client's private key, in PEM, and it proves itself by what it signs.
              * @enum {string}
@@ -1294,8 +1303,22 @@ export interface components {
              * @description Of oauth-client and oauth: the same as secret.
              */
             client_secret?: string;
+            /**
+             * @description Of oauth-client: what it gets its token for; absent for the client itself.
+             * @enum {string}
+             */
+            grant?: "jwt-bearer" | "token-exchange" | "enterprise";
             /** @description Of api-key; X-API-Key where it is absent. */
             header?: string;
+            /** @description Of enterprise: the client at the identity provider. */
+            idp_client_id?: string;
+            /**
+             * Format: password
+             * @description Of enterprise: the secret of that client; absent where it has none.
+             */
+            idp_secret?: string;
+            /** @description Of enterprise: where the identity provider exchanges the identity token. */
+            idp_token_url?: string;
             /** @description Of oauth and oauth-client: the only authorization server to go to. */
             issuer?: string;
             /**
@@ -1315,6 +1338,16 @@ export interface components {
              * @description The secret of any type; *** keeps the stored one.
              */
             secret?: string;
+            /**
+             * Format: password
+             * @description Of a grant: the statement, the token to exchange, or the person's identity token.
+             */
+            subject?: string;
+            /**
+             * @description Of token-exchange; an access token where it is absent.
+             * @enum {string}
+             */
+            subject_type?: "access_token" | "id_token" | "refresh_token" | "jwt";
             /**
              * Format: password
              * @description Of bearer: the same as secret.

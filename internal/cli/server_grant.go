@@ -1,0 +1,39 @@
+package cli
+
+import "github.com/spf13/cobra"
+
+// grantFlags say what an OAuth client gets its token for.
+type grantFlags struct {
+	name, subject, subjectType, audience string
+	idpTokenURL, idpClientID, idpSecret  string
+}
+
+func (g *grantFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&g.name, "grant", "", "what a token is got for, where it is not for --oauth-client itself: jwt-bearer, token-exchange or enterprise")
+	flags.StringVar(&g.subject, "subject", "", "with --grant: the statement, the token to exchange or the identity token, as with --bearer")
+	flags.StringVar(&g.subjectType, "subject-type", "", "with --grant token-exchange: access_token, id_token, refresh_token or jwt (default access_token)")
+	flags.StringVar(&g.audience, "audience", "", "with --grant token-exchange: whom the token is for, where the `name` of the server is not enough")
+	flags.StringVar(&g.idpTokenURL, "idp-token-url", "", "with --grant enterprise: `URL` where the identity provider gives tokens")
+	flags.StringVar(&g.idpClientID, "idp-client-id", "", "with --grant enterprise: `id` of the client at the identity provider")
+	flags.StringVar(&g.idpSecret, "idp-secret", "", "with --grant enterprise: secret of that client, as with --bearer")
+}
+
+// granted puts what the flags say into an auth.
+func (c *cli) granted(g *grantFlags, a *newAuth) error {
+	a.Grant, a.SubjectType, a.Audience, a.IDPTokenURL, a.IDPClientID = g.name, g.subjectType, g.audience, g.idpTokenURL, g.idpClientID
+	for _, one := range []struct {
+		flag, value string
+		to          *string
+	}{{"subject", g.subject, &a.Subject}, {"idp-secret", g.idpSecret, &a.IDPSecret}} {
+		if one.value == "" {
+			continue
+		}
+		text, err := c.secretOf(one.flag, one.value)
+		if err != nil {
+			return err
+		}
+		*one.to = text
+	}
+	return nil
+}
