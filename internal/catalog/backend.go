@@ -49,6 +49,7 @@ type ToolDef struct {
 	Default bool          // among several versions: the one used when the caller names none
 	Timeout time.Duration // 0: the guard's default
 	JSON    []byte        // the MCP Tool object
+	Topic   string        // more words of what it is about, for search and roles; clients do not see them
 
 	// Conditional says that the server shows it only to clients that can be
 	// asked something. It is offered to all, and who cannot be asked is refused

@@ -52,7 +52,7 @@ func (sh *Shelf) rolesOf(s *Server, tool string) []junctor.Role {
 // classify finds by fixed rules what a tool is for. The same definition on a
 // server of the same id is always for the same. Strong evidence is needed:
 // without it a tool is General, and so offered to every agent.
-func (r rules) classify(server string, tool []byte) *junctor.Class {
+func (r rules) classify(server string, tool []byte, topic string) *junctor.Class {
 	e := evidence{rules: r}
 	annotations, meta := wire.Get(tool, "annotations"), wire.Get(tool, "_meta")
 	e.tags(wire.Get(meta, wire.MetaJunctorRoles))
@@ -65,6 +65,7 @@ func (r rules) classify(server string, tool []byte) *junctor.Class {
 	}
 	e.read("title", title, 2)
 	e.read("description", text(wire.Get(tool, "description")), 2)
+	e.read("topic", topic, 1)
 	e.read(whereServer, server, 1)
 	return e.class()
 }

@@ -80,6 +80,7 @@ type ToolVersion struct {
 	Idempotent bool
 	Digest     string // SHA-256 of JSON, hex
 
+	topic   string                // as in ToolDef
 	name    []byte                // its name in JSON, quotes included; nil where it does not stand there once and plainly
 	secrets func() secretMembers  // looked for when first asked
 	class   func() *junctor.Class // what the rules make of it, found when first asked
@@ -208,7 +209,7 @@ func newServer(a *attached, former *Server, in *making) *Server {
 func newToolVersion(def ToolDef, kept map[string]*ToolVersion, server string, in *making) *ToolVersion {
 	sum := sha256.Sum256(def.JSON)
 	digest := hex.EncodeToString(sum[:])
-	if v := kept[digest]; v != nil && v.Version == def.Version && v.Timeout == def.Timeout {
+	if v := kept[digest]; v != nil && v.Version == def.Version && v.Timeout == def.Timeout && v.topic == def.Topic {
 		return v
 	}
 	parts := partsOf(def.JSON)
@@ -221,9 +222,10 @@ func newToolVersion(def ToolDef, kept map[string]*ToolVersion, server string, in
 		Version: def.Version, Timeout: def.Timeout, JSON: def.JSON, Input: newSchema(parts.schema), Headers: headers, Digest: digest,
 		ReadOnly:   string(wire.Get(parts.annotations, "readOnlyHint")) == "true",
 		Idempotent: string(wire.Get(parts.annotations, "idempotentHint")) == "true",
+		topic:      def.Topic,
 		name:       parts.name,
 		secrets:    sync.OnceValue(func() secretMembers { return findSecrets(def.JSON) }),
-		class:      sync.OnceValue(func() *junctor.Class { return in.rules().classify(server, def.JSON) }),
+		class:      sync.OnceValue(func() *junctor.Class { return in.rules().classify(server, def.JSON, def.Topic) }),
 	}
 }
 

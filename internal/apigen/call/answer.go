@@ -110,13 +110,15 @@ func (s Shape) json(a *Answer, body []byte, r *result) {
 	notes := s.next(a, full)
 	var mark []byte
 	if len(cuts) > 0 {
-		rest := s.keep(full, "application/json")
-		mark = truncation(cuts, rest, notes)
-		notes = append([]string{cutNote(cuts, rest)}, notes...)
+		mark = truncation(cuts, notes)
+		notes = append([]string{cutNote(cuts, s.Keep != nil)}, notes...)
 	}
 	r.say(string(shown))
 	if len(notes) > 0 {
 		r.say(strings.Join(notes, "\n"))
+	}
+	if len(cuts) > 0 {
+		s.link(r, full, "application/json")
 	}
 	if s.Plan.Wrapped || kindOf(shown) != object {
 		shown = append(append([]byte(`{"result":`), shown...), '}')
@@ -131,12 +133,12 @@ func (s Shape) json(a *Answer, body []byte, r *result) {
 	r.structured = shown
 }
 
-func truncation(cuts []cut, rest string, notes []string) []byte {
+// truncation is what structuredContent says of what was left out.
+func truncation(cuts []cut, notes []string) []byte {
 	out, err := json.Marshal(struct {
 		Cut  []cut    `json:"cut"`
-		Rest string   `json:"rest,omitempty"`
 		More []string `json:"more,omitempty"`
-	}{cuts[:min(len(cuts), 10)], rest, notes})
+	}{cuts[:min(len(cuts), 10)], notes})
 	if err != nil {
 		return []byte("{}")
 	}
@@ -144,7 +146,7 @@ func truncation(cuts []cut, rest string, notes []string) []byte {
 }
 
 // cutNote says what was left out, the largest first.
-func cutNote(cuts []cut, rest string) string {
+func cutNote(cuts []cut, linked bool) string {
 	largest := cuts[0]
 	for _, c := range cuts {
 		if c.Of-c.Shown > largest.Of-largest.Shown {
@@ -159,17 +161,23 @@ func cutNote(cuts []cut, rest string) string {
 	if len(cuts) > 1 {
 		note += fmt.Sprintf(", and %d more places are cut", len(cuts)-1)
 	}
-	if note += "."; rest != "" {
-		note += " The whole answer is the resource " + rest + "."
+	if note += "."; linked {
+		note += " The whole answer is the resource that is linked here."
 	}
 	return note + " To get less, name what is wanted with " + FieldsArg + ", such as [\"/items/*/id\"], or use the arguments that filter or page."
 }
 
-func (s Shape) keep(data []byte, media string) string {
+// link keeps what does not fit, and links it.
+func (s Shape) link(r *result, data []byte, media string) {
 	if s.Keep == nil {
-		return ""
+		return
 	}
-	return s.Keep(data, media)
+	r.content = append(r.content, wire.AppendObject(nil, fmt.Appendf(nil, `{"type":"resource_link","name":"the whole answer","size":%d}`, len(data)), nil,
+		str("uri", s.Keep(data, media)), str("mimeType", baseMedia(media))))
+}
+
+func str(key, value string) wire.Member {
+	return wire.Member{Key: key, Value: wire.AppendString(nil, value)}
 }
 
 // fields are the pointers that the caller named.
@@ -192,11 +200,8 @@ func (s Shape) cutText(a *Answer, text, media string, r *result) {
 	shown := clip(text, MaxText)
 	r.say(shown)
 	if len(shown) < len(text) {
-		note := fmt.Sprintf("Truncated: %d of %d bytes are shown.", len(shown), len(text))
-		if rest := s.keep(a.Body, media); rest != "" {
-			note += " All of it is the resource " + rest + "."
-		}
-		r.say(note)
+		r.say(fmt.Sprintf("Truncated: %d of %d bytes are shown.", len(shown), len(text)))
+		s.link(r, a.Body, media)
 	}
 	if s.Structured || s.Plan.Wrapped {
 		r.structured = wire.AppendObject(nil, []byte("{}"), nil, wire.Member{Key: "result", Value: wire.AppendString(nil, shown)})
@@ -209,24 +214,17 @@ func (s Shape) blob(a *Answer, r *result) {
 	if media == "" {
 		media = baseMedia(http.DetectContentType(a.Body))
 	}
-	str := func(key, value string) wire.Member {
-		return wire.Member{Key: key, Value: wire.AppendString(nil, value)}
-	}
-	uri := s.keep(a.Body, media)
-	data := func() string { return base64.StdEncoding.EncodeToString(a.Body) }
 	kind, _, _ := strings.Cut(media, "/")
+	small := len(a.Body) <= maxBlob
 	switch {
-	case len(a.Body) <= maxBlob && (kind == "image" || kind == "audio"):
-		r.content = append(r.content, wire.AppendObject(nil, []byte("{}"), nil, str("type", kind), str("data", data()), str("mimeType", media)))
-	case len(a.Body) <= maxBlob && uri != "":
-		res := wire.AppendObject(nil, []byte("{}"), nil, str("uri", uri), str("mimeType", media), str("blob", data()))
+	case small && (kind == "image" || kind == "audio"):
+		r.content = append(r.content, wire.AppendObject(nil, []byte("{}"), nil, str("type", kind), str("data", base64.StdEncoding.EncodeToString(a.Body)), str("mimeType", media)))
+	case small && s.Keep != nil:
+		res := wire.AppendObject(nil, []byte("{}"), nil, str("uri", s.Keep(a.Body, media)), str("mimeType", media), str("blob", base64.StdEncoding.EncodeToString(a.Body)))
 		r.content = append(r.content, wire.AppendObject(nil, []byte(`{"type":"resource"}`), nil, wire.Member{Key: "resource", Value: res}))
 	default:
-		note := fmt.Sprintf("The answer is %d bytes of %s.", len(a.Body), media)
-		if uri != "" {
-			note += " It is the resource " + uri + "."
-		}
-		r.say(note)
+		r.say(fmt.Sprintf("The answer is %d bytes of %s.", len(a.Body), media))
+		s.link(r, a.Body, media)
 	}
 	if s.Structured || s.Plan.Wrapped {
 		r.structured = []byte("{}")

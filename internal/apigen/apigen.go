@@ -1,0 +1,174 @@
+// Package apigen makes an API's documentation a server like any other: a backend
+// of the catalogue whose tools send HTTP requests. apigen/doc reads documents,
+// apigen/tool makes tools and plans of them, apigen/call sends; here they are
+// joined, and what does not fit into an answer is kept for a while as a resource.
+//
+// It runs inside the process, since nothing in it is foreign code: a document is
+// data, and so is a plan. What a call holds belongs to its own server. app gives
+// it the client of internal/egress and the credentials.
+package apigen
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/apigen/call"
+	"github.com/junctor-mcp/junctor/internal/apigen/tool"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// Options of a Server.
+type Options struct {
+	Tools        []tool.Tool
+	Instructions string
+	Send         call.Options
+	Bound        bool                     // there are credentials: arguments that are tokens are not asked for
+	Scrub        func(text string) string // takes credentials away from answers; nil is none
+}
+
+// Server is a generated server.
+type Server struct {
+	o      Options
+	sender *call.Sender
+	tools  map[string]*ready
+	offer  *catalog.Offer
+	kept   *kept
+}
+
+// ready is a tool that can be called.
+type ready struct {
+	*tool.Tool
+	again bool // it only reads, or may run twice
+}
+
+// New makes the backend of an API.
+func New(o Options) *Server {
+	s := &Server{o: o, sender: call.NewSender(o.Send), tools: map[string]*ready{}, kept: newKept()}
+	s.offer = &catalog.Offer{Instructions: o.Instructions, Templates: []catalog.ResourceDef{answers()}}
+	for i := range o.Tools {
+		t := &o.Tools[i]
+		if len(t.Incomplete) > 0 {
+			continue
+		}
+		hint := func(name string) bool { return string(wire.Get(t.Annotations, name)) == "true" }
+		r := &ready{Tool: t, again: hint("readOnlyHint") || hint("idempotentHint")}
+		s.tools[t.Name] = r
+		s.offer.Tools = append(s.offer.Tools, catalog.ToolDef{Name: t.Name, JSON: Definition(t, o.Bound), Topic: topic(t)})
+	}
+	return s
+}
+
+// topic is more words of what a tool is about: its place in the API.
+func topic(t *tool.Tool) string {
+	words := t.Plan.Path
+	for _, tag := range t.Tags {
+		words += " " + tag
+	}
+	return words
+}
+
+// Definition is a tool as MCP lists it. Where there are credentials, arguments
+// that are bound to them are left out.
+func Definition(t *tool.Tool, bound bool) []byte {
+	out := wire.AppendObject(nil, []byte("{}"), nil, text("name", t.Name))
+	add := func(m ...wire.Member) { out = wire.AppendObject(nil, out, nil, m...) }
+	if t.Title != "" {
+		add(text("title", t.Title))
+	}
+	if t.Description != "" {
+		add(text("description", t.Description))
+	}
+	add(wire.Member{Key: "inputSchema", Value: input(t, bound)})
+	if len(t.Output) > 0 {
+		add(wire.Member{Key: "outputSchema", Value: t.Output})
+	}
+	if len(t.Annotations) > 0 {
+		add(wire.Member{Key: "annotations", Value: t.Annotations})
+	}
+	return out
+}
+
+func text(key, value string) wire.Member {
+	return wire.Member{Key: key, Value: wire.AppendString(nil, value)}
+}
+
+// input is the schema of a tool's arguments: those that a person or model gives,
+// and with an answer that has fields, which of them are wanted.
+func input(t *tool.Tool, bound bool) []byte {
+	var hidden []string
+	for _, a := range t.Plan.Args {
+		if bound && a.Scheme != "" {
+			hidden = append(hidden, a.Name)
+		}
+	}
+	schema := []byte(t.Input)
+	properties := wire.Get(schema, "properties")
+	if properties == nil {
+		properties = []byte("{}")
+	}
+	properties = wire.AppendObject(nil, properties, hidden)
+	if len(t.Output) > 0 && string(wire.Get(t.Annotations, "readOnlyHint")) == "true" && wire.Get(properties, call.FieldsArg) == nil {
+		properties = wire.AppendObject(nil, properties, nil, wire.Member{Key: call.FieldsArg, Value: []byte(fieldsSchema)})
+	}
+	schema = wire.AppendObject(nil, schema, nil, wire.Member{Key: "properties", Value: properties})
+	if required := wire.Get(schema, "required"); len(hidden) > 0 && required != nil {
+		names := []string{}
+		for item := range wire.Elements(required) {
+			if name, ok := wire.String(item); ok && !slices.Contains(hidden, name) {
+				names = append(names, name)
+			}
+		}
+		list, err := json.Marshal(names)
+		if err == nil {
+			schema = wire.AppendObject(nil, schema, nil, wire.Member{Key: "required", Value: list})
+		}
+	}
+	return schema
+}
+
+const fieldsSchema = `{"type":"array","items":{"type":"string"},"description":"Only these fields of the answer, as JSON pointers such as /items/*/id"}`
+
+// Offer implements catalog.Backend.
+func (s *Server) Offer(context.Context) (*catalog.Offer, error) { return s.offer, nil }
+
+// Watch implements catalog.Backend: a document that changes is another Server.
+func (s *Server) Watch(func(catalog.Event)) {}
+
+// Do implements catalog.Backend.
+func (s *Server) Do(ctx context.Context, req *catalog.Request, _ catalog.Sink) (catalog.Result, error) {
+	switch req.Kind {
+	case junctor.KindTool:
+		return s.call(ctx, req)
+	case junctor.KindResource:
+		return s.read(req)
+	default:
+		return catalog.Result{}, junctor.Errorf(junctor.CodeNotFound, "a server that is made of an API's documentation has tools alone")
+	}
+}
+
+func (s *Server) call(ctx context.Context, req *catalog.Request) (catalog.Result, error) {
+	t := s.tools[req.Name]
+	if t == nil {
+		return catalog.Result{}, junctor.Errorf(junctor.CodeNotFound, "unknown tool %q", req.Name)
+	}
+	answer, err := s.sender.Send(ctx, &t.Plan, req.Arguments, req.Principal, t.again)
+	if err != nil {
+		return catalog.Result{}, err
+	}
+	shape := call.Shape{
+		Plan: &t.Plan, Arguments: req.Arguments, Structured: len(t.Output) > 0, Scrub: s.o.Scrub,
+		Keep: func(data []byte, media string) string { return s.kept.add(party(req.Principal), data, media) },
+	}
+	body, isError := shape.Result(answer)
+	return catalog.Result{Body: body, IsError: isError}, nil
+}
+
+func party(p *junctor.Principal) string {
+	if p == nil {
+		return ""
+	}
+	return p.ID()
+}
