@@ -39,9 +39,10 @@ type Server struct {
 	CreatedAt time.Time   `json:"created_at"`
 	UpdatedAt time.Time   `json:"updated_at"`
 
-	Connection        // of a bring-your-own server
-	Credential string `json:"-"` // names the sealed credentials; "" where there are none
-	Trusted    bool   `json:"-"` // the operator entered the connection: it may lead to this machine itself
+	Connection        // of a bring-your-own server; an auto-generated one has the API's address and credentials there
+	API        *API   `json:"api,omitempty"` // of an auto-generated server
+	Credential string `json:"-"`             // names the sealed credentials; "" where there are none
+	Trusted    bool   `json:"-"`             // the operator entered the connection: it may lead to this machine itself
 }
 
 // AdhocServer is the id under which calls of endpoints that are no registered

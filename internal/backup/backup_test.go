@@ -162,6 +162,7 @@ func populate(t testing.TB, in instance) {
 	_, err = acme.AddServer(ctx, junctor.Server{ID: "notes", Mode: junctor.ModeBYO, Connection: junctor.Connection{URL: "https://example.com"}})
 	ok(t, err)
 	ok(t, acme.SawServer(ctx, "notes", store.SeenServer{Offer: []byte("\x00seen"), Isolated: "it asked", At: time.UnixMicro(7)}))
+	ok(t, acme.PutDocument(ctx, "notes", junctor.APIDocument{Text: []byte("\x00text"), ETag: "e", Tools: []byte("[]"), FetchedAt: time.UnixMicro(6)}))
 	ok(t, acme.AddTask(ctx, junctor.Task{ID: "t", Issuer: "i", Subject: "s", Server: "notes", Tool: "slow", Own: "o", State: []byte("\x00state"), Created: time.UnixMicro(8), Expires: time.UnixMicro(9)}))
 	ok(t, acme.PutSecret(ctx, store.Secret{SecretName: store.SecretName{Owner: "o", Name: "n"}, KeyID: "k", Wrapped: []byte("w"), Ciphertext: []byte{0, 1}}))
 	ok(t, acme.CreateUser(ctx, junctor.User{ID: "u", Name: "zoë", Role: junctor.UserViewer, Sources: junctor.SourcesBoth, CreatedAt: time.UnixMicro(1), UpdatedAt: time.UnixMicro(2)}))
@@ -217,7 +218,7 @@ func TestRoundTrip(t *testing.T) {
 				populate(t, source)
 				archive, m := source.backup(t)
 				names := slices.Sorted(maps.Keys(hashes(m)))
-				if len(names) != 26 || !slices.Contains(names, "store/secrets.jsonl") || !slices.Contains(names, "history/history_usage.jsonl") {
+				if len(names) != 27 || !slices.Contains(names, "store/secrets.jsonl") || !slices.Contains(names, "history/history_usage.jsonl") {
 					t.Fatalf("members %v", names)
 				}
 				for _, member := range m.Members {

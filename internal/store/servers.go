@@ -22,6 +22,7 @@ type serverConfig struct {
 	Trusted    bool                `json:"trusted,omitempty"`
 	Declared   string              `json:"declared,omitempty"`
 	Connection *junctor.Connection `json:"connection,omitempty"`
+	API        *junctor.API        `json:"api,omitempty"`
 }
 
 // EnsureBuiltin creates the row of a built-in server, active, unless that id is
@@ -135,7 +136,7 @@ func scanServer(row scanner) (junctor.Server, error) {
 		return srv, fmt.Errorf("the config of the server %q cannot be read: %w", srv.ID, err)
 	}
 	srv.Owner, srv.Private, srv.Credential = config.Owner, config.Private, config.Credential
-	srv.Trusted, srv.Declared = config.Trusted, config.Declared
+	srv.Trusted, srv.Declared, srv.API = config.Trusted, config.Declared, config.API
 	if config.Connection != nil {
 		srv.Connection = *config.Connection
 	}

@@ -1,0 +1,38 @@
+package storetest
+
+import (
+	"github.com/google/go-cmp/cmp"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+func documentTests() map[string]func(*trial) {
+	return map[string]func(*trial){
+		"documents/the last one is kept": func(t *trial) {
+			st := t.open()
+			mine := st.For(junctor.DefaultTenant)
+			server := brought("pets")
+			server.Mode = junctor.ModeGenerated
+			server.API = &junctor.API{DocumentURL: "https://example.com/openapi.yaml", Exposure: junctor.ExposureSearch, Include: []string{"GET"}, Rate: 1.5, PollMinutes: 60}
+			added := must(mine.AddServer(t.Context(), server))(t)
+			if diff := cmp.Diff(server.API, added.API); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			_, err := mine.Document(t.Context(), "pets")
+			fails(t, err, junctor.CodeNotFound)
+			last := junctor.APIDocument{Text: []byte("openapi: 3.1.0\n# \x00é"), ETag: `"2"`, Tools: []byte(`[{"z":1,"a":2}]`), FetchedAt: moment(2)}
+			ok(t, mine.PutDocument(t.Context(), "pets", junctor.APIDocument{FetchedAt: moment(1)}))
+			ok(t, mine.PutDocument(t.Context(), "pets", last))
+			if diff := cmp.Diff(last, must(t.open().For(junctor.DefaultTenant).Document(t.Context(), "pets"))(t)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			fails(t, mine.PutDocument(t.Context(), "never", last), junctor.CodeNotFound)
+			fails(t, st.For("acme").PutDocument(t.Context(), "pets", last), junctor.CodeNotFound)
+			_, err = st.For("acme").Document(t.Context(), "pets")
+			fails(t, err, junctor.CodeNotFound)
+			ok(t, mine.RemoveServer(t.Context(), "pets"))
+			_, err = mine.Document(t.Context(), "pets")
+			fails(t, err, junctor.CodeNotFound)
+		},
+	}
+}
