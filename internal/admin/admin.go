@@ -151,6 +151,7 @@ type Options struct {
 	History      History
 	Limits       Limits
 	Applier      Applier
+	Journal      Journal
 	Settings     func() []Setting
 	Version      string
 	Log          *slog.Logger
@@ -181,6 +182,7 @@ func New(o Options) (*Handler, error) {
 		{"History", o.History == nil},
 		{"Limits", o.Limits == nil},
 		{"Applier", o.Applier == nil},
+		{"Journal", o.Journal == nil},
 		{"Settings", o.Settings == nil},
 	} {
 		if part.missing {

@@ -9,6 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/config"
 )
 
 // maxApplyBody is as much as a file may hold, and room for another spelling.
@@ -60,13 +61,14 @@ const (
 // Change is one difference between what is wanted and what is there. It holds
 // no credential.
 type Change struct {
-	Kind   string        `json:"kind" doc:"What it is about: server or agent."`
-	ID     string        `json:"id"`
-	Action Action        `json:"action" enum:"add,change,remove,conflict"`
-	Where  string        `json:"where,omitempty" doc:"In the file: name, line and column."`
-	Fields []FieldChange `json:"fields,omitempty" nullable:"false" doc:"What differs, with *** for credentials."`
-	Done   bool          `json:"done" doc:"It was made; with dry_run nothing is."`
-	Error  string        `json:"error,omitempty" doc:"Why it was not made."`
+	Kind    string        `json:"kind" doc:"What it is about: server or agent."`
+	ID      string        `json:"id"`
+	Action  Action        `json:"action" enum:"add,change,remove,conflict"`
+	Where   string        `json:"where,omitempty" doc:"In the file: name, line and column."`
+	Command []string      `json:"command,omitempty" nullable:"false" doc:"What the server would run for the first time, word by word."`
+	Fields  []FieldChange `json:"fields,omitempty" nullable:"false" doc:"What differs, with *** for credentials."`
+	Done    bool          `json:"done" doc:"It was made; with dry_run nothing is."`
+	Error   string        `json:"error,omitempty" doc:"Why it was not made."`
 }
 
 // FieldChange is one member that differs.
@@ -96,6 +98,7 @@ type applyBody struct {
 	Body struct {
 		Servers map[string]appliedServer `json:"servers,omitempty" doc:"By id. Absent beside agents: servers are left alone."`
 		Agents  map[string]AgentBody     `json:"agents,omitempty" doc:"By name, whole: a member that is absent is empty. Needs agents:write. Absent: agents are left alone."`
+		File    string                   `json:"file,omitempty" doc:"The text of a file that declares them, in YAML or JSON, in the place of servers and agents. Its settings are checked and not used."`
 		Prune   bool                     `json:"prune,omitempty" doc:"Remove the bring-your-own servers, and where agents is there the agents, that are not named, but for those that a file declares."`
 		DryRun  bool                     `json:"dry_run,omitempty" doc:"Say what would change, and change nothing."`
 		Unseen  bool                     `json:"unseen,omitempty" doc:"Store servers without reaching them first."`
@@ -122,12 +125,34 @@ func (a *api) applyRoutes() {
 		MaxBodyBytes: maxApplyBody, BodyReadTimeout: -1,
 	}, a.apply)
 	route(a, huma.Operation{
+		OperationID: "export", Method: http.MethodGet, Path: "/export", Summary: "Write the servers and agents that are there as a file that can be applied", Tags: tags,
+	}, a.export)
+	route(a, huma.Operation{
 		OperationID: "get-settings-file", Method: http.MethodGet, Path: "/settings/file", Summary: "Say how the settings file is doing", Tags: tags,
 	}, func(context.Context, *none) (*oneFile, error) { return &oneFile{a.Applier.File()}, nil })
 }
 
 func (a *api) apply(ctx context.Context, in *applyBody) (*changes, error) {
+	w, err := in.wanted()
+	if err != nil {
+		return nil, err
+	}
+	out := &changes{}
+	out.Body.Changes, err = a.Applier.Apply(ctx, caller(ctx), w)
+	if out.Body.Changes == nil {
+		out.Body.Changes = []Change{}
+	}
+	return out, err
+}
+
+func (in *applyBody) wanted() (Wanted, error) {
 	w := Wanted{Prune: in.Body.Prune, DryRun: in.Body.DryRun, Unseen: in.Body.Unseen}
+	if in.Body.File != "" {
+		if in.Body.Servers != nil || in.Body.Agents != nil {
+			return w, junctor.Errorf(junctor.CodeInvalid, "a file stands in the place of servers and agents: send one or the other")
+		}
+		return w, w.read(in.Body.File)
+	}
 	if in.Body.Servers != nil {
 		w.Servers = []WantedServer{}
 	}
@@ -138,7 +163,7 @@ func (a *api) apply(ctx context.Context, in *applyBody) (*changes, error) {
 		body := in.Body.Servers[id]
 		input, err := inputOf(id, junctor.ModeBYO, &body.ServerBody)
 		if err != nil {
-			return nil, err
+			return w, err
 		}
 		if body.Disabled {
 			input.Server.State = junctor.StateInactive
@@ -149,15 +174,64 @@ func (a *api) apply(ctx context.Context, in *applyBody) (*changes, error) {
 		body := in.Body.Agents[name]
 		agent, err := body.whole(name)
 		if err != nil {
-			return nil, junctor.Errorf(junctor.CodeInvalid, "agents.%s: %s", name, junctor.AsError(err).Message)
+			return w, junctor.Errorf(junctor.CodeInvalid, "agents.%s: %s", name, junctor.AsError(err).Message)
 		}
 		w.Agents = append(w.Agents, WantedAgent{Agent: agent})
 	}
-	out := &changes{}
-	var err error
-	out.Body.Changes, err = a.Applier.Apply(ctx, caller(ctx), w)
-	if out.Body.Changes == nil {
-		out.Body.Changes = []Change{}
+	return w, nil
+}
+
+// read takes what a file declares.
+func (w *Wanted) read(text string) error {
+	d, err := config.Parse("the file", []byte(text))
+	if err != nil {
+		return junctor.Errorf(junctor.CodeInvalid, "%w", err)
 	}
-	return out, err
+	if d.Servers == nil && d.Agents == nil {
+		return junctor.Errorf(junctor.CodeInvalid, "the file declares no servers and no agents")
+	}
+	if d.Servers != nil {
+		w.Servers = []WantedServer{}
+	}
+	for _, s := range d.Servers {
+		w.Servers = append(w.Servers, WantedServer{ServerInput: DeclaredInput(s), Where: s.Where})
+	}
+	if d.Agents != nil {
+		w.Agents = []WantedAgent{}
+	}
+	for _, one := range d.Agents {
+		w.Agents = append(w.Agents, WantedAgent{Agent: one.Agent, Where: one.Where})
+	}
+	return nil
+}
+
+// Exported is what declares the servers and agents that are there.
+type Exported struct {
+	Text      string            `json:"text" doc:"The file."`
+	Variables []config.Variable `json:"variables" nullable:"false" doc:"Variables that stand in it for sealed credentials, which nobody knows: set them where it is applied."`
+}
+
+type exportFormat struct {
+	Format string `query:"format" enum:"yaml,json" default:"yaml"`
+}
+
+type oneExport struct{ Body Exported }
+
+func (a *api) export(ctx context.Context, in *exportFormat) (*oneExport, error) {
+	servers, err := a.Servers.Servers(ctx, caller(ctx))
+	if err != nil {
+		return nil, err
+	}
+	agents, err := a.Agents.Agents(ctx, caller(ctx))
+	if err != nil {
+		return nil, err
+	}
+	d, sealed := config.FromRows(slices.DeleteFunc(servers, func(s junctor.Server) bool { return s.Mode != junctor.ModeBYO }))
+	d.Agents = config.FromAgents(agents)
+	write := d.YAML
+	if in.Format == "json" {
+		write = d.JSON
+	}
+	text, err := write()
+	return &oneExport{Exported{Text: string(text), Variables: append([]config.Variable{}, sealed...)}}, err
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/audit"
 	"github.com/junctor-mcp/junctor/internal/identity"
 	"github.com/junctor-mcp/junctor/internal/seal"
 )
@@ -27,6 +28,7 @@ type world struct {
 	input   ServerInput // of the last AddServer, ChangeServer or ProbeServer
 	fails   error       // what AddServer answers
 	wanted  Wanted      // of the last Apply
+	broken  bool        // the journal cannot be read
 	secrets *secrets
 	mine    map[string]MyCredential // by user/server
 	entered *junctor.Auth           // by the last PutMyCredential
@@ -221,6 +223,7 @@ func (w *world) options() Options {
 	return Options{
 		Authenticate: bearer, Keys: w, Users: w.people, Logins: w.people, Tenants: w.people, Servers: w, Credentials: w, ServerLogins: w, Tools: w, Tags: w.staff, Agents: w.staff, Runner: w, Calls: w, Secrets: w.secrets, History: w.history, Limits: &w.limits,
 		Applier:  w,
+		Journal:  w,
 		Settings: func() []Setting { return []Setting{{Name: "listen", Value: "127.0.0.1:8717", Source: "default"}} },
 		Version:  "v0.0.0-test",
 	}
@@ -274,4 +277,20 @@ func (w *world) Apply(_ context.Context, _ *junctor.Principal, wanted Wanted) ([
 
 func (w *world) File() FileState {
 	return FileState{Path: "/etc/junctor.yaml", Problems: []FileProblem{{Where: "/etc/junctor.yaml:1:1", Message: "unknown key"}}}
+}
+
+func (w *world) Verify(_ context.Context, tell func(audit.Progress)) (audit.Report, error) {
+	if w.broken {
+		return audit.Report{}, junctor.Errorf(junctor.CodeUnavailable, "it cannot be read")
+	}
+	tell(audit.Progress{Records: 1, Bytes: 10, Total: 20})
+	return audit.Report{Node: "n1", Records: 2, First: 1, Last: 2, Bad: &audit.Bad{Seq: 2, Reason: "it was changed"}}, nil
+}
+
+func (w *world) Export(_ context.Context, out io.Writer, _, _ time.Time) error {
+	if w.broken {
+		return junctor.Errorf(junctor.CodeUnavailable, "it cannot be read")
+	}
+	_, err := io.WriteString(out, `{"head":{}}`+"\n")
+	return err
 }

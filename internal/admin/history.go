@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"time"
 
@@ -100,24 +101,29 @@ func (a *api) exportCalls(ctx context.Context, in *exportQuery) (*huma.StreamRes
 		return nil, err
 	}
 	tenant := caller(ctx).Tenant
+	format, mediaType := history.JSONLines, "application/jsonl"
+	if in.Format == "csv" {
+		format, mediaType = history.CSV, "text/csv; charset=utf-8"
+	}
+	return a.download(ctx, "calls."+in.Format, mediaType, func(w io.Writer) error { return a.History.Export(ctx, w, tenant, in.filter(), format) }), nil
+}
+
+// download answers with a file that write writes.
+func (a *api) download(ctx context.Context, name, mediaType string, write func(io.Writer) error) *huma.StreamResponse {
 	return &huma.StreamResponse{Body: func(hctx huma.Context) {
 		_, w := humago.Unwrap(hctx)
-		format, mediaType := history.JSONLines, "application/jsonl"
-		if in.Format == "csv" {
-			format, mediaType = history.CSV, "text/csv; charset=utf-8"
-		}
-		out := &attachment{w: w, mediaType: mediaType, name: "calls." + in.Format}
-		err := a.History.Export(ctx, out, tenant, in.filter(), format)
+		out := &attachment{w: w, mediaType: mediaType, name: name}
+		err := write(out)
 		switch {
 		case err != nil && !out.begun:
 			writeProblem(w, a.problem(ctx, err))
 		case err != nil:
-			a.Log.WarnContext(ctx, "an export of calls ended early", "error", err)
+			a.Log.WarnContext(ctx, "an export ended early", "file", name, "error", err)
 			panic(http.ErrAbortHandler) // what was sent must not look whole
 		default:
 			out.begin()
 		}
-	}}, nil
+	}}
 }
 
 // attachment is an answer whose head is written with its first byte: until then

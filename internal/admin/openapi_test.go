@@ -13,6 +13,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	junctor "github.com/junctor-mcp/junctor"
 )
 
 var update = flag.Bool("update", false, "write golden files")
@@ -101,6 +103,9 @@ func TestDocument(t *testing.T) {
 func TestAnswersFitTheDocument(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
+	w.servers = append(w.servers, junctor.Server{ // to be exported
+		ID: "notes", Tenant: "default", Mode: junctor.ModeBYO, State: junctor.StateActive, Connection: junctor.Connection{Transport: junctor.TransportHTTP, URL: "https://h.example/mcp"},
+	})
 	h := w.handler(t)
 	ask(h, "admin", "POST", "/keys", `{"name":"a","scopes":["admin"]}`)
 	ask(h, "admin", "PUT", "/secrets/ocr/demo__echo", `{"value":"x"}`)

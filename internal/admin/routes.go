@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	strict "github.com/go-json-experiment/json"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/pack"
 )
 
 // api is the registered routes and what they stand on.
@@ -19,6 +21,8 @@ type api struct {
 	mux    *http.ServeMux
 	huma   huma.API
 	routes []string // "METHOD /path" of each
+
+	gallery func() ([]*pack.Pack, error)
 }
 
 // page is how every list is answered.
@@ -40,7 +44,7 @@ func newPage[T any](items []T, next string) *pageOf[T] {
 type none struct{}
 
 func register(o Options) *api {
-	a := &api{Options: o, mux: http.NewServeMux()}
+	a := &api{Options: o, mux: http.NewServeMux(), gallery: sync.OnceValues(pack.Gallery)}
 	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
 	describeTypes(registry)
 	a.huma = humago.NewWithPrefix(a.mux, Prefix, huma.Config{
@@ -84,6 +88,8 @@ func register(o Options) *api {
 	a.secretRoutes()
 	a.aboutRoutes()
 	a.applyRoutes()
+	a.packRoutes()
+	a.journalRoutes()
 	return a
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/config"
 	"github.com/junctor-mcp/junctor/internal/credential"
 )
 
@@ -12,6 +13,16 @@ import (
 type ServerInput struct {
 	Server      junctor.Server
 	Credentials credential.Set
+}
+
+// DeclaredInput is a server as a file declares it.
+func DeclaredInput(s config.Server) ServerInput {
+	in := ServerInput{Server: junctor.Server{ID: s.ID, Mode: junctor.ModeBYO, Title: s.Title, Private: s.Private, State: junctor.StateActive}}
+	if s.Disabled {
+		in.Server.State = junctor.StateInactive
+	}
+	in.Server.Connection, in.Credentials = credential.Split(s.Connection())
+	return in
 }
 
 // ServerBody is what describes a bring-your-own server. All that may be a

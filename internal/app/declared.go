@@ -195,6 +195,9 @@ func (s *servers) Apply(ctx context.Context, p *junctor.Principal, w admin.Wante
 		kinds = append(kinds, &agentKind{a: agents{s.app}, p: p, want: w.Agents, servers: there})
 	}
 	steps, err := survey(ctx, kinds, r)
+	for i := range steps {
+		steps[i].Command = k.starts(&steps[i].Change)
+	}
 	if err != nil || w.DryRun {
 		return changesOf(steps), err
 	}

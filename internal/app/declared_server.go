@@ -29,13 +29,7 @@ type serverKind struct {
 func (a *App) declaredServers(cfg *config.Config) *serverKind {
 	k := &serverKind{s: a.servers, p: a.identity.Local(), file: cfg.File(), unseen: true}
 	for _, d := range cfg.Declared().Servers {
-		row := junctor.Server{ID: d.ID, Mode: junctor.ModeBYO, Title: d.Title, Private: d.Private, State: junctor.StateActive}
-		if d.Disabled {
-			row.State = junctor.StateInactive
-		}
-		var set credential.Set
-		row.Connection, set = credential.Split(d.Connection())
-		k.want = append(k.want, admin.WantedServer{ServerInput: admin.ServerInput{Server: row, Credentials: set}, Where: d.Where})
+		k.want = append(k.want, admin.WantedServer{ServerInput: admin.DeclaredInput(d), Where: d.Where})
 	}
 	return k
 }
@@ -55,6 +49,15 @@ func (k *serverKind) fault(context.Context, string) error { return nil }
 func (k *serverKind) find(id string) admin.WantedServer {
 	i := slices.IndexFunc(k.want, func(w admin.WantedServer) bool { return w.Server.ID == id })
 	return k.want[i]
+}
+
+// starts is the command that a change would have run for the first time.
+func (k *serverKind) starts(ch *admin.Change) []string {
+	other := slices.ContainsFunc(ch.Fields, func(f admin.FieldChange) bool { return f.Field == "command" })
+	if ch.Kind != k.noun() || ch.Error != "" || ch.Action != admin.ActionAdd && !other {
+		return nil
+	}
+	return k.find(ch.ID).Server.Command
 }
 
 func (k *serverKind) present(ctx context.Context) (map[string]holding, error) {

@@ -2,8 +2,11 @@ package app
 
 import (
 	"context"
+	"io"
 	"iter"
 	"path/filepath"
+	"sync"
+	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/audit"
@@ -48,6 +51,27 @@ func VerifyCopy(ctx context.Context, cfg *config.Config, o audit.VerifyOptions) 
 	}
 	o.Dir = filepath.Join(cfg.DataDir, JournalDir)
 	return audit.VerifyRecords(ctx, copied(st.AuditRecords(ctx, o.Node, 0)), o)
+}
+
+// proof is the journal for people who want it proved. One verification reads
+// at a time: it reads the whole journal.
+type proof struct {
+	app  *App
+	busy *sync.Mutex
+}
+
+// Verify verifies the journal of this node, while it is written.
+func (p proof) Verify(ctx context.Context, tell func(audit.Progress)) (audit.Report, error) {
+	if !p.busy.TryLock() {
+		return audit.Report{}, junctor.Errorf(junctor.CodeConflict, "the journal is being verified already: wait until that is done")
+	}
+	defer p.busy.Unlock()
+	return VerifyJournal(ctx, p.app.cfg, audit.VerifyOptions{Progress: tell})
+}
+
+// Export writes the journal of this node.
+func (p proof) Export(ctx context.Context, w io.Writer, since, until time.Time) error {
+	return audit.Export(ctx, w, filepath.Join(p.app.cfg.DataDir, JournalDir), since, until)
 }
 
 // copied gives stored records as the journal knows them.

@@ -43,7 +43,7 @@ func TestVerifyBesideRetention(t *testing.T) {
 		t.Fatalf("%d segments: %v", len(segs), err)
 	}
 	r := Report{Node: first}
-	if err := r.walk(t.Context(), segs, p); err != nil || r.Bad == nil {
+	if err := r.walk(t.Context(), segs, p, nil); err != nil || r.Bad == nil {
 		t.Fatalf("held against checkpoints of before: %v, %v", r.Bad, err)
 	}
 	if err := p.moved(); !errors.Is(err, errMoved) {

@@ -21,7 +21,21 @@ type VerifyOptions struct {
 	Heads    []Head            // signed heads that were kept elsewhere, such as in an export
 	Foreign  bool              // the node's signed statements are on another machine: the chain alone is checked
 	Dir      string            // for VerifyRecords: the journal's folder, to compare with; "" compares with none
+
+	// Progress is told now and then how far Verify is; nil is fine. Where retention
+	// moves the journal's beginning meanwhile, it starts again.
+	Progress func(Progress)
 }
+
+// Progress is how far a verification is.
+type Progress struct {
+	Records uint64 `json:"records"`
+	Bytes   int64  `json:"bytes"`
+	Total   int64  `json:"total"` // bytes that there were when it began
+}
+
+// progressEvery is how many records are between two reports of progress.
+const progressEvery = 4096
 
 // Report is the result of a verification.
 type Report struct {
@@ -228,18 +242,28 @@ func verify(ctx context.Context, dir string, o VerifyOptions) (Report, error) {
 		r.Bad = &Bad{Seq: p.last.UpTo + 1, Reason: "all segments are missing"}
 		return r, p.moved()
 	}
-	if err := r.walk(ctx, segs, p); err != nil || r.Bad == nil {
+	if err := r.walk(ctx, segs, p, o.Progress); err != nil || r.Bad == nil {
 		return r, err
 	}
 	return r, p.moved()
 }
 
-func (r *Report) walk(ctx context.Context, segs []segment, p *proofs) error {
+func (r *Report) walk(ctx context.Context, segs []segment, p *proofs, tell func(Progress)) error {
+	var far Progress
+	for _, s := range segs {
+		if info, err := os.Stat(s.path); err == nil {
+			far.Total += info.Size()
+		}
+	}
 	c, bad := p.begin(segs[0].first)
 	c.back = func(seq uint64, by time.Duration) {
 		r.note("the clock was set back by %s before record %d", by.Round(time.Second), seq)
 	}
 	visit := func(l *line) string {
+		far.Records++
+		if far.Bytes += int64(len(l.text)) + 1; tell != nil && far.Records%progressEvery == 0 {
+			tell(far)
+		}
 		switch l.Phase {
 		case PhaseRecover:
 			r.note("record %d: a half-written record of %d bytes was dropped when the journal was opened", l.Seq, l.Dropped)

@@ -1,14 +1,13 @@
 package cli
 
 import (
+	"io"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	junctor "github.com/junctor-mcp/junctor"
-	"github.com/junctor-mcp/junctor/internal/config"
+	"github.com/junctor-mcp/junctor/internal/admin"
 )
 
 func (c *cli) exportCommand() *cobra.Command {
@@ -23,32 +22,17 @@ func (c *cli) exportCommand() *cobra.Command {
 			if form != "yaml" && form != "json" {
 				return usagef("--format %q: it is yaml or json", form)
 			}
-			var servers list[junctor.Server]
-			if err := c.ask(cmd, http.MethodGet, "/servers", nil, &servers); err != nil {
+			var made admin.Exported
+			if err := c.ask(cmd, http.MethodGet, "/export?format="+form, nil, &made); err != nil {
 				return err
 			}
-			rows := slices.DeleteFunc(servers.Items, func(s junctor.Server) bool { return s.Mode != junctor.ModeBYO })
-			var agents list[junctor.Agent]
-			if err := c.ask(cmd, http.MethodGet, "/agents", nil, &agents); err != nil {
-				return err
-			}
-			d, sealed := config.FromRows(rows)
-			d.Agents = config.FromAgents(agents.Items)
-			write := d.YAML
-			if form == "json" {
-				write = d.JSON
-			}
-			text, err := write()
-			if err != nil {
-				return err
-			}
-			if len(sealed) > 0 {
+			if len(made.Variables) > 0 {
 				c.say("sealed credentials stand in the file as variables; set these where it is applied:")
-				for _, v := range sealed {
+				for _, v := range made.Variables {
 					c.say("  %s: %s", v.Name, strings.Join(v.Places, ", "))
 				}
 			}
-			_, err = c.out.Write(text)
+			_, err := io.WriteString(c.out, made.Text)
 			return err
 		}),
 	}

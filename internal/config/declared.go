@@ -60,6 +60,19 @@ func Parse(name string, text []byte) (Declared, error) {
 	return l.config.declared, l.problems.asError()
 }
 
+// Read is Parse for nodes that somebody else has read from a file: a map of
+// what is declared, without settings.
+func Read(name string, content *yaml.Node) (Declared, error) {
+	l := newLoader(Sources{})
+	d := &document{l, name}
+	known := fields{}
+	for key, read := range l.declarations() {
+		known[key] = func(n *yaml.Node, _ string) { read(d, n) }
+	}
+	d.object(content, "it", known)
+	return l.config.declared, l.problems.asError()
+}
+
 // declarations are the keys of a file that are no settings, and what reads what
 // stands below them.
 func (l *loader) declarations() map[string]func(*document, *yaml.Node) {

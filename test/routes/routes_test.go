@@ -48,6 +48,8 @@ GET /calls                                    200     200     200     200     20
 GET /calls/                                   200     200     200     200     200     200     200     200     200
 GET /usage                                    200     200     200     200     200     200     200     200     200
 GET /usage/                                   200     200     200     200     200     200     200     200     200
+GET /gallery                                  200     200     200     200     200     200     200     200     200
+GET /gallery/                                 200     200     200     200     200     200     200     200     200
 GET /audit                                    200     200     200     200     200     200     200     200     200
 GET /audit/                                   200     200     200     200     200     200     200     200     200
 GET /settings                                 200     200     200     200     200     200     200     200     200
@@ -188,6 +190,16 @@ GET /api/v1/version                           401     200     200     200     20
 GET /api/v1/openapi.json                      401     200     200     200     200     200     200     403     200
 
 POST /api/v1/apply                            401     200     403     200     200     403     200     403     403
+GET /api/v1/export                            401     200     200     200     200     200     200     403     200
+
+GET /api/v1/packs                             401     200     200     200     200     200     200     403     200
+POST /api/v1/packs/plan                       401     200     403     200     200     403     200     403     403
+POST /api/v1/packs/add                        401     201     403     201     201     403     201     403     403
+POST /api/v1/packs/add (command)              401     403     403     403     403     403     403     403     403
+GET /api/v1/packs/export?server={server}      401     404     200     200     200     200     200     403     200
+
+POST /api/v1/audit/verify                     401     403     403     403     200     403     200     403     403
+GET /api/v1/audit/export                      401     403     403     403     200     403     200     403     200
 
 GET /api/v1/nothing                           404     404     404     404     404     404     404     404     404
 `
@@ -252,6 +264,9 @@ func bodies() map[string]string {
 		"PATCH /api/v1/limits":                          `{}`,
 		"PUT /api/v1/secrets/{server}/{secret}":         `{"value":"` + within + `"}`,
 		"POST /api/v1/apply":                            `{"servers":{},"dry_run":true}`,
+		"POST /api/v1/packs/plan":                       `{"pack":"github"}`,
+		"POST /api/v1/packs/add":                        `{"file":"{pack: p, title: P, summary: P, servers: {NEW: {url: 'PEER'}}}"}`,
+		"POST /api/v1/packs/add (command)":              `{"file":"{pack: p, title: P, summary: P, servers: {NEW: {command: ['true']}}}","commands":{"NEW":["true"]}}`,
 	}
 }
 

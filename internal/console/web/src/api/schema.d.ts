@@ -96,6 +96,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/audit/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export the journal with its signed head, oldest first
+         * @description Needs the scope `admin` in the default tenant.
+         */
+        get: operations["export-journal"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/audit/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Verify that no record of the journal was changed, moved or removed
+         * @description Needs the scope `admin` in the default tenant.
+         */
+        post: operations["verify-journal"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/calls": {
         parameters: {
             query?: never;
@@ -188,6 +228,26 @@ export interface paths {
          * @description Needs the scope `audit:read`.
          */
         get: operations["get-call"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Write the servers and agents that are there as a file that can be applied
+         * @description Needs the scope `tools:read`.
+         */
+        get: operations["export"];
         put?: never;
         post?: never;
         delete?: never;
@@ -397,6 +457,86 @@ export interface paths {
         get: operations["get-openapi"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/packs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the packs that come with the program
+         * @description Needs the scope `tools:read`.
+         */
+        get: operations["list-packs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/packs/add": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add what a pack describes, once it has been reached: whole or not at all
+         * @description Needs the scope `servers:write`.
+         */
+        post: operations["add-pack"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/packs/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Make a pack of servers and agents, without secrets
+         * @description Needs the scope `tools:read`.
+         */
+        get: operations["export-pack"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/packs/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Say what adding a pack would come to, and what it still asks for
+         * @description Needs the scope `servers:write`.
+         */
+        post: operations["plan-pack"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1146,6 +1286,28 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        AddPackBody: {
+            /** @description To its questions, by their names. The answer to a secret one may be a reference, as everywhere: env:NAME, file:/path, cmd:program. */
+            answers?: {
+                [key: string]: string;
+            };
+            /** @description Consent: the commands that may be run, word by word, by the id of their server. A pack that would run another is not added. */
+            commands?: {
+                [key: string]: string[];
+            };
+            /** @description Or the text of one, in YAML or JSON. */
+            file?: string;
+            /** @description What its servers and agents are to be called, by their names in the pack. */
+            names?: {
+                [key: string]: string;
+            };
+            /** @description The id of one that comes with the program. */
+            pack?: string;
+        };
+        AddedPack: {
+            agents: components["schemas"]["CreatedAgent"][];
+            servers: components["schemas"]["Server"][];
+        };
         Agent: {
             /** Format: date-time */
             created_at: string;
@@ -1246,6 +1408,8 @@ export interface components {
             };
             /** @description Say what would change, and change nothing. */
             dry_run?: boolean;
+            /** @description The text of a file that declares them, in YAML or JSON, in the place of servers and agents. Its settings are checked and not used. */
+            file?: string;
             /** @description Remove the bring-your-own servers, and where agents is there the agents, that are not named, but for those that a file declares. */
             prune?: boolean;
             /** @description By id. Absent beside agents: servers are left alone. */
@@ -1394,6 +1558,8 @@ export interface components {
         Change: {
             /** @enum {string} */
             action: "add" | "change" | "remove" | "conflict";
+            /** @description What the server would run for the first time, word by word. */
+            command?: string[];
             /** @description It was made; with dry_run nothing is. */
             done: boolean;
             /** @description Why it was not made. */
@@ -1508,6 +1674,18 @@ export interface components {
             /** Format: int64 */
             weight: number;
             where: string;
+        };
+        Exported: {
+            /** @description The file. */
+            text: string;
+            /** @description Variables that stand in it for sealed credentials, which nobody knows: set them where it is applied. */
+            variables: components["schemas"]["Variable"][];
+        };
+        ExportedPack: {
+            /** @description What it asks for, in the place of credentials. */
+            questions: components["schemas"]["Question"][];
+            /** @description The file, in YAML. */
+            text: string;
         };
         Fault: {
             /**
@@ -1833,6 +2011,41 @@ export interface components {
             hide?: boolean;
             name?: string;
         };
+        PackChoice: {
+            /** @description To its questions, by their names. The answer to a secret one may be a reference, as everywhere: env:NAME, file:/path, cmd:program. */
+            answers?: {
+                [key: string]: string;
+            };
+            /** @description Or the text of one, in YAML or JSON. */
+            file?: string;
+            /** @description What its servers and agents are to be called, by their names in the pack. */
+            names?: {
+                [key: string]: string;
+            };
+            /** @description The id of one that comes with the program. */
+            pack?: string;
+        };
+        PackPlan: {
+            agents: components["schemas"]["PlannedAgent"][];
+            /** @description Where its maker tells more of it. */
+            homepage?: string;
+            id: string;
+            /** @description The questions that still want an answer. Where it belongs stands an example. */
+            missing: string[];
+            /** @description Programs that must be on the machine of the instance. */
+            needs?: string[];
+            /**
+             * @description When it needs a network: never, to be fetched once, or always. Absent: not said.
+             * @enum {string}
+             */
+            network?: "none" | "install" | "always";
+            questions?: components["schemas"]["Question"][];
+            servers: components["schemas"]["PlannedServer"][];
+            /** @description What one gets, in a sentence. */
+            summary: string;
+            tags?: string[];
+            title: string;
+        };
         PageAgent: {
             items: components["schemas"]["Agent"][];
             /** @description Send it as cursor to get the next page; absent on the last. */
@@ -1860,6 +2073,11 @@ export interface components {
         };
         PageMyCredential: {
             items: components["schemas"]["MyCredential"][];
+            /** @description Send it as cursor to get the next page; absent on the last. */
+            next?: string;
+        };
+        PagePackPlan: {
+            items: components["schemas"]["PackPlan"][];
             /** @description Send it as cursor to get the next page; absent on the last. */
             next?: string;
         };
@@ -1912,6 +2130,35 @@ export interface components {
             items: components["schemas"]["User"][];
             /** @description Send it as cursor to get the next page; absent on the last. */
             next?: string;
+        };
+        PlannedAgent: {
+            /** @description What it would be called here. */
+            name: string;
+            role: string;
+            /** @description There is one of that name already. */
+            taken?: boolean;
+            tools: string[];
+        };
+        PlannedServer: {
+            /** @enum {string} */
+            auth?: "none" | "bearer" | "api-key" | "basic" | "oauth-client" | "oauth";
+            /** @description What would be run, word by word. */
+            command?: string[];
+            cwd?: string;
+            /** @description The names of its variables. */
+            env?: string[];
+            /** @description The names of its headers. */
+            headers?: string[];
+            /** @description What it would be called here. */
+            id: string;
+            /** @description What the pack calls it. */
+            name: string;
+            /** @description There is one of that id already. */
+            taken?: boolean;
+            title?: string;
+            /** @enum {string} */
+            transport: "http" | "sse" | "stdio";
+            url?: string;
         };
         Probe: {
             failed?: string;
@@ -2010,6 +2257,21 @@ export interface components {
             headers?: {
                 [key: string]: string;
             };
+        };
+        Question: {
+            /** @description What it is for. */
+            about?: string;
+            /** @description The answer where none is given. */
+            default?: string;
+            example?: string;
+            name: string;
+            /** @description Without an answer, what it would have been in is left out. */
+            optional?: boolean;
+            /** @description The answer is sealed, and never shown again. */
+            secret?: boolean;
+            title: string;
+            /** @description Where to get the answer: an address, or words. */
+            where?: string;
         };
         RemovedUser: {
             /** @description Agents that the caller owns now. Their keys work on: rotate those that the user knew. */
@@ -2450,6 +2712,10 @@ export interface components {
             sources?: "auto-generated" | "bring-your-own" | "both";
             tier?: string;
         };
+        Variable: {
+            name: string;
+            places: string[];
+        };
         Version: {
             go: string;
             version: string;
@@ -2705,6 +2971,69 @@ export interface operations {
             };
         };
     };
+    "export-journal": {
+        parameters: {
+            query?: {
+                /** @description Only records since this time. */
+                since?: string;
+                /** @description Only records before this time. */
+                until?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description An object a line: the hash, and the exact record that it is of; the last line is the signed head. An answer that is cut off in the middle is not whole: the connection ends without saying so. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/jsonl": string;
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "verify-journal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events: progress (records, bytes, total) now and then, then one report (node, records, first, last, ok, bad, notes) or error (Problem). bad names the first record that does not hold. Closing the stream ends it. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "list-calls": {
         parameters: {
             query?: {
@@ -2914,6 +3243,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Entry"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    export: {
+        parameters: {
+            query?: {
+                format?: "yaml" | "json";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Exported"];
                 };
             };
             /** @description Error */
@@ -3320,6 +3680,139 @@ export interface operations {
                     "application/json": {
                         [key: string]: unknown;
                     };
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-packs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PagePackPlan"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "add-pack": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AddPackBody"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AddedPack"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "export-pack": {
+        parameters: {
+            query?: {
+                /** @description Servers that are to be in it; absent with agent: all that were brought. */
+                server?: string[];
+                /** @description Agents that are to be in it. */
+                agent?: string[];
+                /** @description What the pack is called. */
+                id?: string;
+                title?: string;
+                summary?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExportedPack"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "plan-pack": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PackChoice"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PackPlan"];
                 };
             };
             /** @description Error */

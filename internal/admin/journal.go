@@ -1,0 +1,64 @@
+package admin
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/junctor-mcp/junctor/internal/audit"
+)
+
+// Journal is the chained record of every call on this node. internal/app
+// implements it.
+type Journal interface {
+	// Verify reads it from its beginning, and tells now and then how far it is. The
+	// error says that it could not be read, never what was found.
+	Verify(ctx context.Context, tell func(audit.Progress)) (audit.Report, error)
+	Export(ctx context.Context, w io.Writer, since, until time.Time) error
+}
+
+type journalSpan struct {
+	Since time.Time `query:"since" doc:"Only records since this time."`
+	Until time.Time `query:"until" doc:"Only records before this time."`
+}
+
+func (a *api) journalRoutes() {
+	tags := []string{"audit"}
+	text := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
+	route(a, huma.Operation{
+		OperationID: "verify-journal", Method: http.MethodPost, Path: "/audit/verify", Summary: "Verify that no record of the journal was changed, moved or removed", Tags: tags,
+		Responses: map[string]*huma.Response{"200": {
+			Description: "Events: progress (records, bytes, total) now and then, then one report (node, records, first, last, ok, bad, notes) or error (Problem). bad names the first record that does not hold. Closing the stream ends it.",
+			Content:     map[string]*huma.MediaType{"text/event-stream": text},
+		}},
+	}, func(ctx context.Context, _ *none) (*huma.StreamResponse, error) {
+		return &huma.StreamResponse{Body: func(hctx huma.Context) { a.verifyJournal(ctx, hctx) }}, nil
+	})
+	route(a, huma.Operation{
+		OperationID: "export-journal", Method: http.MethodGet, Path: "/audit/export", Summary: "Export the journal with its signed head, oldest first", Tags: tags,
+		Responses: map[string]*huma.Response{"200": {
+			Description: "An object a line: the hash, and the exact record that it is of; the last line is the signed head. An answer that is cut off in the middle is not whole: the connection ends without saying so.",
+			Content:     map[string]*huma.MediaType{"application/jsonl": text},
+		}},
+	}, func(ctx context.Context, in *journalSpan) (*huma.StreamResponse, error) {
+		return a.download(ctx, "journal.jsonl", "application/jsonl", func(w io.Writer) error { return a.Journal.Export(ctx, w, in.Since, in.Until) }), nil
+	})
+}
+
+func (a *api) verifyJournal(ctx context.Context, hctx huma.Context) {
+	_, w := humago.Unwrap(hctx)
+	out := newEvents(w)
+	report, err := a.Journal.Verify(ctx, func(p audit.Progress) { out.send("progress", p) })
+	switch {
+	case err == nil:
+		out.send("report", report)
+	case out.begun():
+		out.send("error", a.problem(ctx, err))
+	default:
+		writeProblem(w, a.problem(ctx, err))
+	}
+}

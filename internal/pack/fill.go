@@ -1,0 +1,145 @@
+package pack
+
+import (
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/config"
+)
+
+// maxAnswer is as much as a secret may have.
+const maxAnswer = 64 << 10
+
+// Filled is what a pack comes to with the answers that were given.
+type Filled struct {
+	config.Declared
+	// Missing names the questions without an answer. Where they belong stand their
+	// examples: nothing of it can be used.
+	Missing []string
+}
+
+// Fill puts answers into a pack. names are what servers and agents are to be
+// called, by what the pack calls them; all else keeps its name.
+func (p *Pack) Fill(answers, names map[string]string) (Filled, error) {
+	var out Filled
+	given := map[string]string{}
+	for name, answer := range answers {
+		switch {
+		case p.question(name) == nil:
+			return out, junctor.Errorf(junctor.CodeInvalid, "the pack %s does not ask for %q", p.ID, name)
+		case len(answer) > maxAnswer:
+			return out, junctor.Errorf(junctor.CodeTooLarge, "the answer for %s is longer than %d KiB", name, maxAnswer>>10)
+		case answer == junctor.Masked:
+			return out, junctor.Errorf(junctor.CodeInvalid, "the answer for %s is %s, which stands where a credential is not shown", name, junctor.Masked)
+		case answer != "":
+			given[name] = answer
+		}
+	}
+	for i := range p.Questions {
+		q := &p.Questions[i]
+		if given[q.Name] != "" || q.Default == "" && q.Optional {
+			continue
+		}
+		if q.Default == "" {
+			out.Missing = append(out.Missing, q.Name)
+		}
+		given[q.Name] = q.sample()
+	}
+	var err error
+	if out.Declared, err = p.declared("the pack "+p.ID, given); err != nil {
+		return out, err
+	}
+	return out, rename(&out.Declared, names)
+}
+
+// declared gives what the pack declares with these answers. A question that is
+// not among them has none.
+func (p *Pack) declared(name string, answers map[string]string) (config.Declared, error) {
+	content, _ := filled(p.content, answers)
+	d, err := config.Read(name, content)
+	if err != nil {
+		err = junctor.Errorf(junctor.CodeInvalid, "%w", err)
+	}
+	return d, err
+}
+
+// filled gives a copy of a tree with the answers in their places, and whether
+// it stays: a value that lacks an answer goes, with its key.
+func filled(n *yaml.Node, answers map[string]string) (*yaml.Node, bool) {
+	c := *n
+	c.Content = nil
+	switch n.Kind {
+	case yaml.ScalarNode:
+		stays := true
+		if strings.Contains(n.Value, openPlace) {
+			c.Value = placeholder.ReplaceAllStringFunc(n.Value, func(place string) string {
+				if place == escapedPlace {
+					return openPlace
+				}
+				answer, ok := answers[strings.TrimSuffix(strings.TrimPrefix(place, openPlace), "}")]
+				stays = stays && ok
+				return answer
+			})
+			c.Tag = "!!str" // whatever the answer looks like
+		}
+		return &c, stays
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if value, stays := filled(n.Content[i+1], answers); stays {
+				c.Content = append(c.Content, n.Content[i], value)
+			}
+		}
+	default:
+		for _, item := range n.Content {
+			if value, stays := filled(item, answers); stays {
+				c.Content = append(c.Content, value)
+			}
+		}
+	}
+	return &c, true
+}
+
+// rename calls things as somebody wants them, in the lists of agents too.
+func rename(d *config.Declared, names map[string]string) error {
+	known := map[string]bool{}
+	called := func(name string) string {
+		known[name] = true
+		if other := names[name]; other != "" {
+			return other
+		}
+		return name
+	}
+	servers := map[string]string{}
+	for i := range d.Servers {
+		s := &d.Servers[i]
+		servers[s.ID] = called(s.ID)
+		s.ID = servers[s.ID]
+		if err := junctor.CheckServerID(s.ID); err != nil {
+			return err
+		}
+	}
+	for i := range d.Agents {
+		a := &d.Agents[i]
+		a.Name = called(a.Name)
+		if err := junctor.CheckAgentName(a.Name); err != nil {
+			return err
+		}
+		for _, grants := range []*[]junctor.Grant{&a.Tools, &a.Resources, &a.Prompts} {
+			for j := range *grants {
+				if id, ok := servers[(*grants)[j].Server]; ok {
+					(*grants)[j].Server = id
+				}
+			}
+			slices.SortFunc(*grants, junctor.Grant.Compare)
+		}
+	}
+	for name := range names {
+		if !known[name] {
+			return junctor.Errorf(junctor.CodeInvalid, "there is nothing called %q in the pack", name)
+		}
+	}
+	return nil
+}
