@@ -5,6 +5,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/audit"
+	"github.com/junctor-mcp/junctor/internal/brief"
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/gateway"
 	"github.com/junctor-mcp/junctor/internal/guard"
@@ -57,7 +58,7 @@ func (u ungated) Do(ctx context.Context, op *guard.Op, sink catalog.Sink) (catal
 	if err != nil {
 		return catalog.Result{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, u.app.cfg.CallTimeout)
+	ctx, cancel := brief.WithTimeout(ctx, u.app.cfg.CallTimeout)
 	defer cancel()
 	res, err := item.Server.Backend.Do(ctx, &catalog.Request{
 		CallID: newID(), Kind: op.Kind, Name: item.Name, Version: item.Tool.Version, Params: op.Params, Arguments: op.Arguments, Meta: op.Meta,

@@ -309,7 +309,7 @@ func TestAppendAllocatesNothing(t *testing.T) {
 	for range 1000 {
 		one()
 	}
-	if got := testing.AllocsPerRun(2000, one); got != 0 {
+	if got := testing.AllocsPerRun(2000, one); got != 0 && !raceOn { // a pool forgets on purpose then
 		t.Errorf("two records cost %v allocations", got)
 	}
 }

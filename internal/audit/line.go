@@ -144,22 +144,10 @@ func parseHash[T string | []byte](dst *[sha256.Size]byte, s T) bool {
 	if len(s) != hexSize {
 		return false
 	}
-	for i := range dst {
-		hi, lo := nibble(s[2*i]), nibble(s[2*i+1])
-		if hi|lo > 15 {
-			return false
-		}
-		dst[i] = hi<<4 | lo
+	if _, err := hex.Decode(dst[:], []byte(s)); err != nil {
+		return false
 	}
-	return true
-}
-
-func nibble(c byte) byte {
-	switch {
-	case c >= '0' && c <= '9':
-		return c - '0'
-	case c >= 'a' && c <= 'f':
-		return c - 'a' + 10
-	}
-	return 0xff
+	var again [hexSize]byte // in the form it must have
+	hex.Encode(again[:], dst[:])
+	return string(again[:]) == string(s)
 }

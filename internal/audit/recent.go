@@ -10,35 +10,45 @@ import (
 
 // Recent keeps the newest calls, up to a number of them.
 type Recent struct {
-	mu    sync.RWMutex
+	mu    sync.Mutex
 	calls []junctor.Call // a ring; next is the oldest once it is full
 	next  int
-	seq   uint64            // how many calls have come; the newest has this number
-	index map[string]uint64 // id -> number, of the calls that are kept
+	seq   uint64 // how many calls have come; the newest has this number
 }
 
 // NewRecent keeps up to size calls.
 func NewRecent(size int) *Recent {
-	return &Recent{calls: make([]junctor.Call, 0, size), index: make(map[string]uint64, size)}
+	return &Recent{calls: make([]junctor.Call, 0, size)}
 }
 
 // Append notes the beginning or the end of a call, or a refusal. It never fails.
 func (r *Recent) Append(_ context.Context, c *junctor.Call) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if n, known := r.index[c.ID]; known {
-		r.calls[r.slot(n)] = *c
-		return nil
+	if c.Status != junctor.StatusRunning { // what begins is new
+		if known := r.find(c.ID); known != nil {
+			*known = *c
+			return nil
+		}
 	}
 	r.seq++
 	if len(r.calls) < cap(r.calls) {
 		r.calls = append(r.calls, *c)
 	} else {
-		delete(r.index, r.calls[r.next].ID)
 		r.calls[r.next] = *c
 	}
-	r.index[c.ID] = r.seq
 	r.next = (r.next + 1) % cap(r.calls)
+	return nil
+}
+
+// find gives the call with an id; nil where it is not kept. Most calls end soon
+// after they began, so the newest are looked at first.
+func (r *Recent) find(id string) *junctor.Call {
+	for n := r.seq; n > r.seq-uint64(len(r.calls)); n-- {
+		if c := &r.calls[r.slot(n)]; c.ID == id {
+			return c
+		}
+	}
 	return nil
 }
 
@@ -57,8 +67,8 @@ type Query struct {
 // Calls gives matching calls, newest first, and the number to continue before;
 // 0 when there are no more.
 func (r *Recent) Calls(q Query) (calls []junctor.Call, next uint64) {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	oldest := r.seq - uint64(len(r.calls)) + 1
 	from := r.seq
 	if q.Before > 0 {

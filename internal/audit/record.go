@@ -69,8 +69,8 @@ const (
 
 const hexDigits = "0123456789abcdef"
 
-// encoder writes records into one buffer. It is used under the journal's lock
-// and allocates nothing.
+// encoder writes records into one buffer, and allocates nothing. The journal has
+// one that it uses under its lock, and others for what can be written before.
 type encoder struct {
 	node  string
 	buf   []byte

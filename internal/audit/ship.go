@@ -29,7 +29,8 @@ type Pruner interface {
 }
 
 const (
-	shipBatch  = 512
+	shipBatch  = 512 // records
+	shipBusy   = 128 // and while calls come
 	shipEvery  = 50 * time.Millisecond
 	shipBack   = 100 * time.Millisecond // the first pause after a failure; then twice as long each time
 	shipLonger = 30 * time.Second       // but not above this
@@ -128,12 +129,14 @@ func (j *Journal) shipRound(ctx context.Context, t *tail) error {
 	if err != nil {
 		return err
 	}
-	for t.next <= m.seq {
+	// Small batches while calls come: none of them should wait long for a processor.
+	for size := shipBusy; t.next <= m.seq; {
 		begin, seq := time.Now(), j.last()
-		batch, err := t.read(m.seq, shipBatch)
+		batch, err := t.read(m.seq, size)
 		if err != nil || len(batch) == 0 {
 			return err
 		}
+		runtime.Gosched() // likewise
 		sctx, cancel := context.WithTimeout(ctx, shipTime)
 		err = j.o.Ship.Ship(sctx, batch)
 		cancel()
@@ -141,6 +144,9 @@ func (j *Journal) shipRound(ctx context.Context, t *tail) error {
 			return err
 		}
 		j.shipped.Store(batch[len(batch)-1].Seq)
+		if size = shipBatch; j.last() != seq {
+			size = shipBusy
+		}
 		if !j.rest(ctx, seq, restAfter(time.Since(begin), runtime.GOMAXPROCS(0))) {
 			return ctx.Err()
 		}

@@ -14,8 +14,9 @@ import (
 // before the next try.
 const rollPause = time.Second
 
-// append writes the record of a call. The lock is held.
-func (j *Journal) append(c *junctor.Call) error {
+// append writes the record of a call, about which said is to be said. The lock is
+// held.
+func (j *Journal) append(c *junctor.Call, said []byte) error {
 	if j.closed {
 		return unavailable(errClosed)
 	}
@@ -26,7 +27,7 @@ func (j *Journal) append(c *junctor.Call) error {
 		}
 	}
 	j.enc.begin(j.seq+1, now, phaseOf(c))
-	j.enc.call(c)
+	j.enc.buf = append(j.enc.buf, said...)
 	if err := j.put(); err != nil {
 		return j.miss(c, err)
 	}

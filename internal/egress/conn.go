@@ -3,6 +3,7 @@ package egress
 import (
 	"errors"
 	"net"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -16,6 +17,10 @@ const (
 	oneWrite = 16 << 10
 	// leaveFor is how long the rest of an answer may take that nobody waits for.
 	leaveFor = 250 * time.Millisecond
+	// tieAfter is how long an exchange runs before it is tied to the context of its
+	// caller. Most are over by then, and a tie costs more than all else that is done
+	// for them here.
+	tieAfter = 20 * time.Millisecond
 )
 
 // conn is one HTTP/1.1 connection. It has no goroutine: whoever makes a request
@@ -34,6 +39,9 @@ type conn struct {
 
 	until   time.Time // when idle: not to be used after this
 	pending bool      // when idle: the rest of the last answer is still to come
+
+	of   atomic.Pointer[Reply] // whose exchange this is
+	late *time.Timer           // ties it
 }
 
 func newConn(c net.Conn) (*conn, error) {
@@ -50,6 +58,32 @@ func newConn(c net.Conn) (*conn, error) {
 	nc := &conn{Conn: c, raw: r}
 	nc.in.src = c
 	return nc, nil
+}
+
+// watch ties an exchange to its context after a while, or at its deadline.
+func (c *conn) watch(r *Reply) {
+	wait := tieAfter
+	if at, ok := r.ctx.Deadline(); ok {
+		wait = min(wait, time.Until(at))
+	}
+	c.of.Store(r)
+	if c.late == nil {
+		c.late = time.AfterFunc(wait, c.tie)
+		return
+	}
+	c.late.Reset(wait)
+}
+
+func (c *conn) unwatch() {
+	c.late.Stop()
+	c.of.Store(nil)
+}
+
+// tie may come late, and then ties the next exchange early.
+func (c *conn) tie() {
+	if r := c.of.Load(); r != nil {
+		r.tie()
+	}
 }
 
 // send writes a request. Where the other side does

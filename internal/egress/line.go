@@ -112,10 +112,11 @@ func (f Field) appendTo(dst []byte) []byte {
 
 // Post sends a request whose body is made of parts, which must not change
 // before the reply is closed, and reads the head of the answer into r, which
-// must be new. When ctx ends, or r.Break is called, it comes back at once. Its
-// errors are those of Egress.Client; they are CodeUnreachable, and only then,
-// when nothing of the request was sent. A request of which anything was sent is
-// never sent again. After an error r needs no Close.
+// must be new. It comes back at once when r.Break is called, and when ctx ends, but
+// for one that is cancelled before tieAfter has passed: that is seen then. Its
+// errors are those of Egress.Client; they are CodeUnreachable, and only then, when
+// nothing of the request was sent. A request of which anything was sent is never
+// sent again. After an error r needs no Close.
 func (l *Line) Post(ctx context.Context, r *Reply, h *Head, fields []Field, parts ...[]byte) error {
 	for _, f := range fields {
 		if err := f.check(); err != nil {
@@ -123,14 +124,14 @@ func (l *Line) Post(ctx context.Context, r *Reply, h *Head, fields []Field, part
 		}
 	}
 	r.line, r.ctx = l, ctx
-	if ctx.Done() != nil {
-		r.stop = context.AfterFunc(ctx, r.Break)
+	err := ctx.Err()
+	if err == nil {
+		err = l.exchange(ctx, r, request{h, fields, parts})
 	}
-	err := l.exchange(ctx, r, request{h, fields, parts})
 	if err == nil {
 		return nil
 	}
-	r.fail()
+	r.drop()
 	return l.via.refused(ctx, l.url.Host, classify(ctx, l.url.Host, err))
 }
 

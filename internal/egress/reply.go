@@ -23,10 +23,10 @@ type Reply struct {
 
 	line *Line
 	ctx  context.Context
-	stop func() bool // of ctx's watch; nil is none
 
 	mu     sync.Mutex
-	c      *conn // nil before and after
+	stop   func() bool // of ctx's watch; nil is none
+	c      *conn       // nil before and after
 	cancel context.CancelFunc
 	broken bool
 }
@@ -71,14 +71,8 @@ func (r *Reply) end(leave bool) {
 	if r.c == nil {
 		return
 	}
-	if r.stop != nil {
-		r.stop()
-	}
 	r.c.finishWriting()
-	r.mu.Lock()
-	c, broken := r.c, r.broken
-	r.c = nil
-	r.mu.Unlock()
+	c, broken := r.let()
 	if broken || c.spoilt || c.in.closing || !c.ready(leave) {
 		r.line.pool.discard(c)
 		return
@@ -86,24 +80,37 @@ func (r *Reply) end(leave bool) {
 	r.line.pool.put(c)
 }
 
-// fail ends an exchange that gave no answer.
-func (r *Reply) fail() {
-	if r.stop != nil {
-		r.stop()
-	}
-	r.drop()
-}
-
-// drop closes the connection.
+// drop closes the connection of an exchange that gave no answer.
 func (r *Reply) drop() {
-	r.mu.Lock()
-	c := r.c
-	r.c = nil
-	r.mu.Unlock()
-	if c != nil {
+	if c, _ := r.let(); c != nil {
 		_ = c.Close() // before its writer is waited for
 		c.finishWriting()
 		r.line.pool.closed()
+	}
+}
+
+// let parts the exchange from its connection, if it has one.
+func (r *Reply) let() (c *conn, broken bool) {
+	r.mu.Lock()
+	c, broken = r.c, r.broken
+	stop := r.stop
+	r.c, r.stop = nil, nil
+	r.mu.Unlock()
+	if c != nil {
+		c.unwatch()
+	}
+	if stop != nil {
+		stop()
+	}
+	return c, broken
+}
+
+// tie breaks the exchange off when its context ends.
+func (r *Reply) tie() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.c != nil && r.stop == nil {
+		r.stop = context.AfterFunc(r.ctx, r.Break)
 	}
 }
 
@@ -130,9 +137,11 @@ func (r *Reply) isBroken() bool {
 // before.
 func (r *Reply) hold(c *conn) bool {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.c, r.cancel = c, nil
-	return !r.broken
+	broken := r.broken
+	r.mu.Unlock()
+	c.watch(r)
+	return !broken
 }
 
 func (r *Reply) dialling(cancel context.CancelFunc) bool {

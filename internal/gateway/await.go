@@ -1,10 +1,10 @@
 package gateway
 
 import (
-	"context"
 	"net/http"
 	"time"
 
+	"github.com/junctor-mcp/junctor/internal/brief"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -34,7 +34,7 @@ func (g *Gateway) requestLegacy(w http.ResponseWriter, r *http.Request, x *excha
 		return
 	}
 	defer g.work.leave()
-	ctx, cancel := context.WithCancel(g.ctx)
+	ctx, cancel := brief.WithCancel(g.ctx)
 	defer cancel()
 	x.room = &in.result
 	v := g.voice(w, r, x)

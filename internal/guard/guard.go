@@ -7,6 +7,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/brief"
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 )
@@ -240,7 +241,7 @@ func (g *Guard) resolve(ctx context.Context, op *Op) (item catalog.Item, task *j
 
 // dispatch runs the operation until the deadline. A panic costs this call only.
 func (g *Guard) dispatch(ctx context.Context, b catalog.Backend, req *catalog.Request, sink catalog.Sink, timeout time.Duration) (res catalog.Result, err error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := brief.WithTimeout(ctx, timeout)
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {

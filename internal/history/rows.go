@@ -6,8 +6,9 @@ import (
 	"unsafe"
 )
 
-// rowsSize is how many bytes of rows go into one statement, and a row more.
-const rowsSize = 256 << 10
+// rowsSize is how many bytes of rows go into one statement, and a row more: as many
+// as are written within a millisecond or two.
+const rowsSize = 32 << 10
 
 // rows gathers rows as JSON, lists in a list, that Dialect.SelectRows reads: one
 // parameter for many rows, as one for every value costs more than the insert.

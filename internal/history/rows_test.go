@@ -41,7 +41,7 @@ func TestRowsComeInLists(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if next != count || lists != (count*5000+rowsSize-1)/rowsSize {
+		if each := rowsSize/5000 + 1; next != count || lists != (count+each-1)/each {
 			t.Errorf("%d rows in %d lists of %d", next, lists, count)
 		}
 	}

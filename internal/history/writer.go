@@ -3,6 +3,7 @@ package history
 import (
 	"context"
 	"database/sql"
+	"runtime"
 	"strings"
 	"time"
 
@@ -11,9 +12,11 @@ import (
 
 // One goroutine writes. It takes what waits in batches, a transaction each, and
 // rests between them, so that it never has more than a sixteenth of a processor:
-// calls matter more than their history.
+// calls matter more than their history. Within a batch it yields every millisecond
+// or two, since calls that wait for its processor would wait for all of it.
 const (
 	restFactor = 15
+	yieldEvery = 32 // calls that are made rows
 	mostRest   = time.Second
 	firstRetry = 100 * time.Millisecond
 	lastRetry  = 2 * time.Second
@@ -121,6 +124,9 @@ func (h *History) batch(ctx context.Context, b *batch) error {
 		h.bytes.Add(-int64(len(e.buf)))
 		h.pool.Put(e)
 		b.entries[i] = nil
+		if i%yieldEvery == yieldEvery-1 {
+			runtime.Gosched()
+		}
 	}
 	b.close()
 	return h.store(ctx, b)
@@ -203,6 +209,7 @@ func run(ctx context.Context, tx *sql.Tx, stmt *sql.Stmt, on *rows) error {
 	stmt = tx.StmtContext(ctx, stmt) // ends with the transaction
 	return on.each(func(list string) error {
 		_, err := stmt.ExecContext(ctx, list)
+		runtime.Gosched()
 		return err
 	})
 }

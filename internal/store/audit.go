@@ -6,6 +6,7 @@ import (
 	"iter"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 	"unsafe"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -121,8 +122,11 @@ func appendPage(dst []byte, records []AuditRecord) ([]byte, int) {
 }
 
 func (s *Store) addPage(ctx context.Context, tx *sql.Tx, records []AuditRecord, page string) error {
+	if !utf8.ValidString(page) { // asked first, since it is much cheaper than to look for what is to be replaced
+		page = strings.ToValidUTF8(page, "\ufffd")
+	}
 	_, err := tx.ExecContext(ctx, s.dialect.Bind(`INSERT INTO audit_pages (node, last, first, held, records) VALUES (?, ?, ?, ?, ?)`),
-		records[0].Node, int64(records[len(records)-1].Seq), int64(records[0].Seq), len(records), strings.ToValidUTF8(page, "\ufffd")) //nolint:gosec // counts from 1
+		records[0].Node, int64(records[len(records)-1].Seq), int64(records[0].Seq), len(records), page) //nolint:gosec // counts from 1
 	return err
 }
 
