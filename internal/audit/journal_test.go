@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -216,7 +217,7 @@ func TestCallsComeBack(t *testing.T) {
 		t.Errorf("start is %s off", d)
 	}
 	got.Start, want.Start = time.Time{}, time.Time{}
-	if got != want {
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("after a restart\n got %+v\nwant %+v", got, want)
 	}
 	record(t, j, ended("left"))
