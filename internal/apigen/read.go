@@ -1,5 +1,5 @@
 // Package apigen is the backend of servers that are made from the documentation of
-// an API: it reads the document (doc, graphql), makes tools of its operations
+// an API: it reads the document (doc, graphql, rest), makes tools of its operations
 // (tool) and sends their calls (call), all inside this process. It is a Backend
 // of internal/catalog, beside internal/upstream and internal/builtin.
 package apigen
@@ -9,9 +9,10 @@ import (
 
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 	"github.com/junctor-mcp/junctor/internal/apigen/graphql"
+	"github.com/junctor-mcp/junctor/internal/apigen/rest"
 )
 
 // Read reads a document of any format that there is a reader for.
 func Read(ctx context.Context, source doc.Source, fetch doc.Fetch) (*doc.Document, error) {
-	return doc.Read(ctx, source, fetch, graphql.Readers()...)
+	return doc.Read(ctx, source, fetch, append(graphql.Readers(), rest.Readers()...)...)
 }

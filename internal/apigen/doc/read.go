@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,6 +35,8 @@ func readers() []Reader {
 type Input struct {
 	Source
 	fetch    Fetch
+	more     []Reader
+	within   bool // another document, which drew this one, is being read
 	parsed   bool
 	root     *Node
 	problems []Problem
@@ -65,9 +68,31 @@ func Read(ctx context.Context, source Source, fetch Fetch, more ...Reader) (*Doc
 		none.Problems = []Problem{p}
 		return none, fmt.Errorf("%s: %s %s", source.Name, p.Message, p.Remedy)
 	}
-	in := &Input{Source: source, fetch: fetch}
+	return read(ctx, &Input{Source: source, fetch: fetch, more: more})
+}
+
+// Fetch brings another file that the text names, where that is allowed.
+func (in *Input) Fetch(ctx context.Context, url string) ([]byte, error) {
+	if in.fetch == nil {
+		return nil, errors.New("other files are not fetched here")
+	}
+	return in.fetch(ctx, url)
+}
+
+// Within reads another document that the text holds or draws, such as that of a
+// page. What it draws in turn is not read.
+func (in *Input) Within(ctx context.Context, source Source) (*Document, error) {
+	if in.within {
+		return nil, errors.New("a page that draws a page is not followed")
+	}
+	source.Name = cmp.Or(source.Name, in.Name)
+	return read(ctx, &Input{Source: source, fetch: in.fetch, more: in.more, within: true})
+}
+
+func read(ctx context.Context, in *Input) (*Document, error) {
+	source, none := in.Source, &Document{}
 	var tried []Attempt
-	for _, r := range append(readers(), more...) {
+	for _, r := range append(readers(), in.more...) {
 		if source.As != "" && source.As != r.Format && !(source.As == OpenAPI && r.Format == Swagger) {
 			continue
 		}

@@ -1,0 +1,239 @@
+package rest
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/junctor-mcp/junctor/internal/apigen/doc"
+)
+
+// document joins requests of one method and path into operations.
+func document(format doc.Format, title string, requests []*request, problems []doc.Problem) *doc.Document {
+	d := &doc.Document{Format: format, Title: title, Schemas: none{}, Schemes: map[string]doc.Scheme{}, Problems: problems}
+	groups := map[string][]*request{}
+	var order []string
+	for _, r := range requests {
+		if len(r.method) == 0 {
+			r.method = "GET"
+		}
+		r.method = strings.ToUpper(r.method)
+		key := r.method + " " + shapeOfPath(r) + " " + r.base
+		if groups[key] == nil {
+			order = append(order, key)
+		}
+		groups[key] = append(groups[key], r)
+	}
+	bases := map[string]int{}
+	for _, r := range requests {
+		if r.base != "" {
+			bases[r.base]++
+		}
+	}
+	d.Servers = servers(bases)
+	taken := map[string]bool{}
+	for _, key := range order {
+		op := operation(groups[key], d)
+		if taken[op.Key] { // the same path at another host
+			op.Key += " at " + groups[key][0].base
+		}
+		taken[op.Key] = true
+		d.Operations = append(d.Operations, op)
+		if len(op.Servers) == 0 {
+			d.Problems = append(d.Problems, doc.Problem{
+				At: op.At, Severity: doc.Error, Code: doc.NoServer, Key: op.Key,
+				Message: "the document does not say where " + op.Key + " is", Remedy: "give the address of the API (base_url)",
+			})
+		}
+	}
+	return d
+}
+
+// none is where no schema refers to another.
+type none struct{}
+
+func (none) Resolve(string, *doc.Node) (*doc.Node, error) {
+	return nil, errors.New("this document has no references")
+}
+
+// shapeOfPath is the path without the names of its parameters: /a/{id} and
+// /a/{other} are one.
+func shapeOfPath(r *request) string {
+	return braced.ReplaceAllString(r.template(), "{}")
+}
+
+// servers are the addresses of the API, the most used first.
+func servers(bases map[string]int) []doc.Server {
+	names := slices.Collect(maps.Keys(bases))
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(bases[b], bases[a]), cmp.Compare(a, b))
+	})
+	all := make([]doc.Server, 0, len(names))
+	for _, n := range names {
+		all = append(all, doc.Server{URL: n})
+	}
+	return all
+}
+
+// operation joins requests that differ in their values alone.
+func operation(group []*request, d *doc.Document) *doc.Operation {
+	first := group[0]
+	op := &doc.Operation{
+		Key: first.method + " " + first.template(), Method: first.method, Path: first.template(),
+		Inferred: true, At: first.at, Servers: d.Servers,
+	}
+	if first.base != "" {
+		op.Servers = []doc.Server{{URL: first.base}}
+	}
+	if len(op.Servers) == 0 {
+		op.Incomplete = append(op.Incomplete, doc.NoServer)
+	}
+	var query, headers []field
+	answers := map[string]*answer{}
+	for _, r := range group {
+		op.Summary = cmp.Or(op.Summary, r.name)
+		op.Description = cmp.Or(op.Description, r.about)
+		for _, tag := range r.tags {
+			if !slices.Contains(op.Tags, tag) {
+				op.Tags = append(op.Tags, tag)
+			}
+		}
+		query, headers = joinFields(query, r.query), joinFields(headers, r.headers)
+		for i := range r.answers {
+			a := &r.answers[i]
+			if known := answers[a.status]; known == nil {
+				answers[a.status] = a
+			} else if known.shape != nil {
+				known.shape.join(a.shape)
+			}
+		}
+		secure(op, r, d)
+	}
+	for _, s := range first.path {
+		for _, p := range s.params {
+			op.Params = append(op.Params, param(p, doc.InPath))
+		}
+	}
+	for _, f := range query {
+		op.Params = append(op.Params, param(f, doc.InQuery))
+	}
+	for _, f := range headers {
+		op.Params = append(op.Params, param(f, doc.InHeader))
+	}
+	op.Body = body(group)
+	for status, a := range answers {
+		resp := doc.Response{Status: status, Description: a.about}
+		if a.media != "" {
+			resp.Contents = []doc.Content{{Media: a.media}}
+			if a.shape != nil {
+				resp.Contents[0].Schema = a.shape.node(first.at)
+			}
+		}
+		op.Responses = append(op.Responses, resp)
+	}
+	slices.SortFunc(op.Responses, func(a, b doc.Response) int { return cmp.Compare(a.Status, b.Status) })
+	return op
+}
+
+// secure notes the ways in which a request showed who it is from.
+func secure(op *doc.Operation, r *request, d *doc.Document) {
+	for name, s := range r.schemes {
+		d.Schemes[name] = s
+		if !slices.ContainsFunc(op.Security, func(alternative []doc.Requirement) bool { return alternative[0].Scheme == name }) {
+			op.Security = append(op.Security, []doc.Requirement{{Scheme: name}})
+			op.Secured = true
+		}
+	}
+	slices.SortFunc(op.Security, func(a, b []doc.Requirement) int { return cmp.Compare(a[0].Scheme, b[0].Scheme) })
+}
+
+func joinFields(have, more []field) []field {
+	for _, f := range more {
+		i := slices.IndexFunc(have, func(h field) bool { return h.name == f.name })
+		if i < 0 {
+			have = append(have, f)
+			continue
+		}
+		h := &have[i]
+		h.about = cmp.Or(h.about, f.about)
+		h.required, h.optional, h.file = h.required || f.required, h.optional || f.optional, h.file || f.file
+		if h.kind == nil {
+			h.kind = f.kind
+		} else if f.kind != nil && !slices.Equal(h.kind.kinds, f.kind.kinds) {
+			h.kind = kind("string") // 1 here and abc there
+		}
+	}
+	return have
+}
+
+func param(f field, in doc.Place) doc.Param {
+	p := doc.Param{
+		Name: f.name, In: in, Description: f.about, Required: in == doc.InPath || f.required && !f.optional,
+		Style: "simple", Schema: f.kind.node(f.at), At: f.at,
+	}
+	if in == doc.InQuery {
+		p.Style, p.Explode = "form", true
+	}
+	return p
+}
+
+// body joins the bodies of requests by their media types.
+func body(group []*request) *doc.Body {
+	var order []string
+	joined := map[string]*payload{}
+	always := true
+	for _, r := range group {
+		if r.body == nil {
+			always = false
+			continue
+		}
+		known := joined[r.body.media]
+		if known == nil {
+			known = &payload{media: r.body.media, at: r.body.at}
+			joined[known.media] = known
+			order = append(order, known.media)
+		}
+		known.fields = joinFields(known.fields, r.body.fields)
+		if r.body.shape != nil {
+			if known.shape == nil {
+				known.shape = &shape{}
+			}
+			known.shape.join(r.body.shape)
+		}
+	}
+	if len(order) == 0 {
+		return nil
+	}
+	b := &doc.Body{Required: always, Declared: true, At: joined[order[0]].at}
+	for _, media := range order {
+		b.Contents = append(b.Contents, joined[media].content())
+	}
+	return b
+}
+
+func (p *payload) content() doc.Content {
+	c := doc.Content{Media: p.media}
+	switch {
+	case p.shape != nil:
+		c.Schema = p.shape.node(p.at)
+	case len(p.fields) > 0:
+		s := kind("object")
+		for _, f := range p.fields {
+			one := s.field(f.name)
+			one.join(f.kind)
+			s.about[f.name], s.needed[f.name] = f.about, f.required && !f.optional
+		}
+		c.Schema = s.node(p.at)
+		for _, f := range p.fields {
+			if f.file {
+				n := c.Schema.Get("properties").Get(f.name)
+				n.Members = append(n.Members, member("format", text("binary", p.at)))
+			}
+		}
+	case strings.HasPrefix(p.media, "text/"):
+		c.Schema = kind("string").node(p.at)
+	}
+	return c
+}

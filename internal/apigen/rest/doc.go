@@ -1,0 +1,83 @@
+// Package rest reads what people write about an API without a schema: requests
+// that were saved or recorded (Postman, HAR, curl), and prose (API Blueprint,
+// Markdown, HTML, a table that a person filled in). Each becomes requests by
+// example; those of one method and path are joined into an operation of
+// internal/apigen/doc, whose schemas are inferred from what was seen.
+//
+// What was recorded holds secrets. A request keeps only the names and kinds of
+// what it carried; values of cookies, tokens and passwords are read past.
+package rest
+
+import (
+	"context"
+
+	"github.com/junctor-mcp/junctor/internal/apigen/doc"
+)
+
+// Readers are the readers of this package, in the order to try them: the more a
+// format says about itself, the earlier.
+func Readers() []doc.Reader {
+	return []doc.Reader{
+		{Format: doc.Table, Read: readTable},
+		{Format: doc.Postman, Read: readPostman},
+		{Format: doc.HAR, Read: readHAR},
+		{Format: doc.Blueprint, Read: plain(readBlueprint)},
+		{Format: doc.Curl, Read: plain(readCurl)},
+		{Format: doc.HTML, Read: readHTML},
+		{Format: doc.Markdown, Read: plain(readMarkdown)},
+	}
+}
+
+// plain is a reader that needs the text alone.
+func plain(read func(in *doc.Input) (*doc.Document, string)) func(context.Context, *doc.Input) (*doc.Document, string) {
+	return func(_ context.Context, in *doc.Input) (*doc.Document, string) { return read(in) }
+}
+
+// request is one request that somebody made, or wrote down as an example.
+type request struct {
+	method  string
+	base    string    // scheme and host, with any path that all share; "" where it is not said
+	path    []segment // of the URL's path
+	slash   bool      // the path ends in one
+	query   []field
+	headers []field
+	body    *payload
+	name    string // what people call it
+	about   string
+	tags    []string
+	schemes map[string]doc.Scheme // how it showed who it is from
+	answers []answer
+	at      doc.Position
+}
+
+// segment is a part of a path: text that stands for itself, with parameters in
+// braces.
+type segment struct {
+	text   string
+	params []field // those in text, by name
+}
+
+// field is a named value of a request.
+type field struct {
+	name     string
+	about    string
+	kind     *shape // of its values
+	required bool   // somebody says so
+	optional bool   // somebody says so
+	file     bool   // of a multipart body
+	at       doc.Position
+}
+
+// payload is a request's body.
+type payload struct {
+	media  string
+	shape  *shape  // of JSON
+	fields []field // of a form
+	at     doc.Position
+}
+
+// answer is a response that was seen or described.
+type answer struct {
+	status, about, media string
+	shape                *shape
+}

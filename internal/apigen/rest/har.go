@@ -1,0 +1,128 @@
+package rest
+
+import (
+	"context"
+	"strings"
+
+	"github.com/junctor-mcp/junctor/internal/apigen/doc"
+)
+
+func readHAR(_ context.Context, in *doc.Input) (*doc.Document, string) {
+	root, problems := in.Tree()
+	entries := items(root.Get("log"), "entries")
+	if entries == nil {
+		return nil, "it has no log.entries"
+	}
+	var requests []*request
+	title := ""
+	for _, e := range entries {
+		if r := recorded(e); r != nil {
+			requests = append(requests, r)
+			_, title, _ = strings.Cut(r.base, "://")
+		}
+	}
+	if len(requests) == 0 {
+		return nil, "it records pages and their files, and no call of an API"
+	}
+	parameterise(requests)
+	d := document(doc.HAR, title, requests, problems)
+	d.Version = str(root.Get("log"), "version")
+	return d, ""
+}
+
+// recorded is a request that a browser made; nil where it is for a page or a
+// file of one.
+func recorded(e *doc.Node) *request {
+	req, resp := e.Get("request"), e.Get("response")
+	r := &request{method: strings.ToUpper(str(req, "method")), at: e.At}
+	media := mediaOf(str(resp.Get("content"), "mimeType"))
+	if r.method == "" || r.method == "OPTIONS" || r.method == "CONNECT" || asset(r.method, media) {
+		return nil
+	}
+	r.setURL(str(req, "url"), false, e.At)
+	if !strings.HasPrefix(r.base, "http") {
+		return nil
+	}
+	r.nameIDs()
+	for _, h := range items(req, "headers") {
+		if name := strings.ToLower(str(h, "name")); name == "authorization" || sensitive.MatchString(name) { // others are the browser's own
+			r.addParam(&r.headers, doc.InHeader, str(h, "name"), str(h, "value"), h.At)
+		}
+	}
+	if post := req.Get("postData"); post != nil {
+		p := &payload{media: mediaOf(str(post, "mimeType")), at: post.At}
+		if list := items(post, "params"); len(list) > 0 {
+			for _, f := range list {
+				p.fields = append(p.fields, field{name: str(f, "name"), kind: kindOf(str(f, "value")), file: str(f, "fileName") != "", at: f.At})
+			}
+		} else {
+			p.fill(str(post, "text"), false)
+		}
+		if p.media != "" {
+			r.body = p
+		}
+	}
+	if s := resp.Get("status"); s != nil {
+		a := answer{status: s.Text, media: media}
+		if strings.Contains(media, "json") {
+			a.shape = shapeOf(str(resp.Get("content"), "text"))
+		}
+		r.answers = append(r.answers, a)
+	}
+	return r
+}
+
+func mediaOf(s string) string {
+	s, _, _ = strings.Cut(s, ";")
+	return strings.ToLower(strings.TrimSpace(s))
+}
+
+// asset says whether an answer is a page or a file of one.
+func asset(method, media string) bool {
+	if method != "GET" && method != "HEAD" {
+		return false
+	}
+	for _, prefix := range []string{"text/html", "text/css", "text/javascript", "application/javascript", "application/x-javascript", "image/", "font/", "audio/", "video/", "application/font", "application/wasm", "application/manifest"} {
+		if strings.HasPrefix(media, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// parameterise makes parameters of parts of paths that take many values among
+// requests that are alike otherwise.
+func parameterise(requests []*request) {
+	const many = 5
+	values := map[string]map[string]bool{}
+	where := func(r *request, i int) string {
+		var b strings.Builder
+		b.WriteString(r.method + " " + r.base)
+		for j, s := range r.path {
+			if j == i {
+				b.WriteString("/*")
+			} else {
+				b.WriteString("/" + s.text)
+			}
+		}
+		return b.String()
+	}
+	for _, r := range requests {
+		for i, s := range r.path {
+			if len(s.params) == 0 {
+				at := where(r, i)
+				if values[at] == nil {
+					values[at] = map[string]bool{}
+				}
+				values[at][s.text] = true
+			}
+		}
+	}
+	for _, r := range requests {
+		for i, s := range r.path {
+			if len(s.params) == 0 && i > 0 && len(values[where(r, i)]) >= many {
+				r.name1(i, idName(r.path[i-1].text), "string")
+			}
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package rest
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/junctor-mcp/junctor/internal/apigen/doc"
+)
+
+var placeholder = regexp.MustCompile(`"?(\{\{[^{}]*\}\}|<[A-Za-z_][-\w ]*>)"?`)
+
+// fill reads a body that was written down. Places for values inside JSON are
+// values of no known kind.
+func (p *payload) fill(body string, isJSON bool) {
+	trimmed := strings.TrimSpace(body)
+	looks := strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[")
+	switch {
+	case isJSON || strings.Contains(p.media, "json") || p.media == "" && looks:
+		if p.media == "" {
+			p.media = "application/json"
+		}
+		if p.shape = shapeOf(trimmed); p.shape == nil {
+			p.shape = shapeOf(placeholder.ReplaceAllStringFunc(trimmed, func(found string) string {
+				if strings.HasPrefix(found, `"`) {
+					return `""`
+				}
+				return "null"
+			}))
+		}
+	case strings.HasPrefix(p.media, "application/x-www-form-urlencoded") || p.media == "" && strings.Contains(trimmed, "="):
+		p.media = "application/x-www-form-urlencoded"
+		for pair := range strings.SplitSeq(trimmed, "&") {
+			name, value, _ := strings.Cut(pair, "=")
+			if name, err := url.QueryUnescape(name); err == nil && name != "" {
+				value, _ = url.QueryUnescape(value)
+				p.fields = append(p.fields, field{name: name, kind: kindOf(value), at: p.at})
+			}
+		}
+	case p.media == "":
+		p.media = "text/plain"
+	}
+	p.media, _, _ = strings.Cut(p.media, ";")
+	p.media = strings.TrimSpace(p.media)
+}
+
+// newPayload reads a body of a media type; nil where there is none.
+func newPayload(media, body string, at doc.Position) *payload {
+	if strings.TrimSpace(body) == "" {
+		return nil
+	}
+	p := &payload{media: media, at: at}
+	p.fill(body, false)
+	return p
+}

@@ -1,0 +1,253 @@
+package rest
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/junctor-mcp/junctor/internal/apigen/doc"
+)
+
+// postman reads a collection.
+type postman struct {
+	vars     map[string]string // of the collection, by name; those that look secret are left out
+	requests []*request
+	problems []doc.Problem
+}
+
+func readPostman(_ context.Context, in *doc.Input) (*doc.Document, string) {
+	root, problems := in.Tree()
+	if c := root.Get("collection"); c != nil && root.Get("info") == nil { // as Postman's API answers it
+		root = c
+	}
+	info := root.Get("info")
+	if !strings.Contains(str(info, "schema"), "/collection/v2") && (info.Get("_postman_id") == nil || root.Get("item") == nil) {
+		return nil, "it has no info.schema of a Postman collection v2"
+	}
+	p := &postman{vars: map[string]string{}, problems: problems}
+	for _, v := range items(root, "variable") {
+		if key := str(v, "key"); key != "" && !sensitive.MatchString(key) && str(v, "type") != "secret" {
+			p.vars[key] = str(v, "value")
+		}
+	}
+	p.folder(root, nil, root.Get("auth"), 0)
+	if len(p.requests) == 0 {
+		return nil, "the collection has no request"
+	}
+	d := document(doc.Postman, str(info, "name"), p.requests, p.problems)
+	d.Version, d.Description = "2.1", words(info.Get("description"))
+	return d, ""
+}
+
+// folder reads the requests of a folder and those below it.
+func (p *postman) folder(n *doc.Node, tags []string, auth *doc.Node, depth int) {
+	const deepest = 30
+	if depth > deepest {
+		return
+	}
+	for _, item := range items(n, "item") {
+		within := auth
+		if own := item.Get("auth"); own != nil {
+			within = own
+		}
+		if item.Get("item") != nil {
+			p.folder(item, append(slices.Clip(tags), str(item, "name")), within, depth+1)
+			continue
+		}
+		req := item.Get("request")
+		if req == nil {
+			p.problems = append(p.problems, doc.Problem{
+				At: item.At, Severity: doc.Warning, Code: doc.Missing, Message: "this item is neither a folder nor a request", Remedy: "take it out, or give it a request",
+			})
+			continue
+		}
+		p.request(item, req, tags, within)
+	}
+}
+
+func (p *postman) request(item, req *doc.Node, tags []string, auth *doc.Node) {
+	r := &request{name: str(item, "name"), tags: tags, at: item.At, method: str(req, "method")}
+	r.about = words(req.Get("description"))
+	if req.Kind == doc.String { // a URL alone
+		p.url(r, req)
+	} else {
+		p.url(r, req.Get("url"))
+	}
+	if own := req.Get("auth"); own != nil {
+		auth = own
+	}
+	p.auth(r, auth)
+	media := ""
+	for _, h := range items(req, "header") {
+		if key := str(h, "key"); strings.EqualFold(key, "content-type") {
+			media = str(h, "value")
+		} else if key != "" && !isTrue(h.Get("disabled")) {
+			r.addParam(&r.headers, doc.InHeader, key, str(h, "value"), h.At)
+			describe(r.headers, key, words(h.Get("description")))
+		}
+	}
+	r.body = postmanBody(req.Get("body"), media)
+	for _, saved := range items(item, "response") {
+		code := ""
+		if c := saved.Get("code"); c != nil {
+			code = c.Text
+		}
+		if s := shapeOf(str(saved, "body")); s != nil && code != "" {
+			r.answers = append(r.answers, answer{status: code, about: str(saved, "name"), media: "application/json", shape: s})
+		}
+	}
+	p.requests = append(p.requests, r)
+}
+
+// url reads a request's URL. Its host may be a variable, whose value says where
+// the API is; in its path a variable is a parameter.
+func (p *postman) url(r *request, n *doc.Node) {
+	raw := ""
+	if n != nil {
+		raw = n.Text
+		if n.Kind == doc.Object {
+			raw = str(n, "raw")
+		}
+	}
+	raw, query, _ := strings.Cut(strings.TrimSpace(raw), "?")
+	scheme, rest, found := strings.Cut(raw, "://")
+	if !found {
+		scheme, rest = "", raw
+	}
+	host, path, _ := strings.Cut(rest, "/")
+	for key, value := range p.vars {
+		host = strings.ReplaceAll(host, "{{"+key+"}}", value)
+	}
+	switch {
+	case strings.Contains(host, "{{") || host == "":
+	case strings.Contains(host, "://"):
+		r.base = strings.TrimRight(host, "/")
+	case scheme != "" && !strings.Contains(scheme, "{{"):
+		r.base = strings.ToLower(scheme) + "://" + host
+	case strings.HasPrefix(host, "localhost") || strings.HasPrefix(host, "127."):
+		r.base = "http://" + host
+	case strings.Contains(host, "."):
+		r.base = "https://" + strings.TrimRight(host, "/")
+	default: // a path without a host
+		path = host + "/" + path
+	}
+	base := r.base
+	r.setURL("/"+path, false, r.at)
+	r.base = base
+	list := items(n, "query")
+	if len(list) == 0 {
+		r.addQuery(query, r.at)
+	}
+	for _, q := range list {
+		if key := str(q, "key"); key != "" {
+			r.addParam(&r.query, doc.InQuery, key, str(q, "value"), q.At)
+			describe(r.query, key, words(q.Get("description")))
+		}
+	}
+	for _, v := range items(n, "variable") {
+		for i := range r.path {
+			describe(r.path[i].params, str(v, "key"), words(v.Get("description")))
+		}
+	}
+}
+
+// auth reads how requests show who they are from.
+func (p *postman) auth(r *request, n *doc.Node) {
+	switch how := str(n, "type"); how {
+	case "basic", "bearer":
+		r.scheme(how, doc.Scheme{Type: how})
+	case "oauth2":
+		r.scheme("bearer", doc.Scheme{Type: "bearer"})
+	case "apikey":
+		s := doc.Scheme{Type: "apiKey", In: doc.InHeader, Name: "X-API-Key"}
+		for _, f := range items(n, "apikey") {
+			switch str(f, "key") {
+			case "key":
+				s.Name = str(f, "value")
+			case "in":
+				if str(f, "value") == "query" {
+					s.In = doc.InQuery
+				}
+			}
+		}
+		r.scheme("apiKey_"+paramName(s.Name), s)
+	}
+}
+
+func postmanBody(n *doc.Node, media string) *payload {
+	if n == nil {
+		return nil
+	}
+	p := &payload{media: media, at: n.At}
+	switch str(n, "mode") {
+	case "raw":
+		raw := str(n, "raw")
+		if strings.TrimSpace(raw) == "" {
+			return nil
+		}
+		p.fill(raw, str(n.Get("options").Get("raw"), "language") == "json")
+	case "urlencoded":
+		p.media, p.fields = "application/x-www-form-urlencoded", formFields(items(n, "urlencoded"))
+	case "formdata":
+		p.media, p.fields = "multipart/form-data", formFields(items(n, "formdata"))
+	case "file":
+		if p.media == "" {
+			p.media = "application/octet-stream"
+		}
+	case "graphql":
+		p.media, p.shape = "application/json", shapeOf(`{"query":"","variables":{}}`)
+		p.shape.needed["query"] = true
+	default:
+		return nil
+	}
+	return p
+}
+
+func formFields(list []*doc.Node) []field {
+	var all []field
+	for _, f := range list {
+		if key := str(f, "key"); key != "" {
+			all = append(all, field{name: key, about: words(f.Get("description")), kind: kind("string"), file: str(f, "type") == "file", at: f.At})
+		}
+	}
+	return all
+}
+
+// describe adds to a field what is said about it.
+func describe(list []field, name, about string) {
+	for i := range list {
+		if list[i].name == name && list[i].about == "" {
+			list[i].about = about
+		}
+	}
+}
+
+// words is a description, which may be a text or hold one.
+func words(n *doc.Node) string {
+	if n == nil {
+		return ""
+	}
+	if n.Kind == doc.Object {
+		return str(n, "content")
+	}
+	if n.Kind == doc.String {
+		return n.Text
+	}
+	return ""
+}
+
+func isTrue(n *doc.Node) bool { return n != nil && n.Kind == doc.Bool && n.Text == "true" }
+
+func items(n *doc.Node, key string) []*doc.Node {
+	if list := n.Get(key); list != nil {
+		return list.Items
+	}
+	return nil
+}
+
+func str(n *doc.Node, key string) string {
+	if v := n.Get(key); v != nil && v.Kind == doc.String {
+		return v.Text
+	}
+	return ""
+}

@@ -1,0 +1,70 @@
+package rest
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/junctor-mcp/junctor/internal/apigen/doc"
+)
+
+var sensitive = regexp.MustCompile(`(?i)^(x-)?(api[-_]?key|apikey|access[-_]?key|access[-_]?token|auth[-_]?token|id[-_]?token|refresh[-_]?token|session([-_]?id)?|token|secret|client[-_]?secret|password|passwd|signature|sig|csrf[-_]?token|xsrf[-_]?token)$|(?i)[-_](api[-_]?key|token|secret)$`)
+
+// unsaid are headers that a client sends by itself: they are no parameters.
+func unsaid() []string {
+	return []string{
+		"accept", "accept-encoding", "accept-language", "cache-control", "connection", "content-length", "content-type", "cookie", "dnt", "host", "origin", "pragma",
+		"priority", "referer", "te", "upgrade-insecure-requests", "user-agent", "x-requested-with", "if-none-match", "if-modified-since", "authorization",
+	}
+}
+
+// addParam notes a parameter by its name and kind. One that shows who a request
+// is from becomes a way to authenticate instead.
+func (r *request) addParam(list *[]field, in doc.Place, name, value string, at doc.Position) {
+	lower := strings.ToLower(name)
+	switch {
+	case in == doc.InHeader && lower == "authorization":
+		r.authorization(value)
+		return
+	case in == doc.InHeader && (slices.Contains(unsaid(), lower) || strings.HasPrefix(lower, "sec-") || strings.HasPrefix(lower, ":")):
+		return
+	case sensitive.MatchString(name):
+		r.scheme("apiKey_"+paramName(name), doc.Scheme{Type: "apiKey", In: in, Name: name})
+		return
+	}
+	if !slices.ContainsFunc(*list, func(f field) bool { return f.name == name }) {
+		*list = append(*list, field{name: name, kind: kindOf(value), at: at})
+	}
+}
+
+// authorization notes how an Authorization header shows who a request is from.
+func (r *request) authorization(value string) {
+	how, _, _ := strings.Cut(strings.TrimSpace(value), " ")
+	switch strings.ToLower(how) {
+	case "basic":
+		r.scheme("basic", doc.Scheme{Type: "basic"})
+	case "bearer":
+		r.scheme("bearer", doc.Scheme{Type: "bearer"})
+	default:
+		r.scheme("apiKey_Authorization", doc.Scheme{Type: "apiKey", In: doc.InHeader, Name: "Authorization"})
+	}
+}
+
+func (r *request) scheme(name string, s doc.Scheme) {
+	if r.schemes == nil {
+		r.schemes = map[string]doc.Scheme{}
+	}
+	r.schemes[name] = s
+}
+
+// kindOf is the type that a value in a URL or header seems to have.
+func kindOf(value string) *shape {
+	switch {
+	case value == "true" || value == "false":
+		return kind("boolean")
+	case numeric.MatchString(value) && len(value) < 16:
+		return kind("integer")
+	default:
+		return kind("string")
+	}
+}

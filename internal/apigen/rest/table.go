@@ -1,0 +1,94 @@
+package rest
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/junctor-mcp/junctor/internal/apigen/doc"
+)
+
+// readTable reads what a person filled in where nothing else could be read:
+//
+//	{"title": "…", "base_url": "https://…", "operations": [
+//	  {"method": "GET", "path": "/users/{id}", "summary": "…",
+//	   "parameters": [{"name": "id", "in": "path", "type": "integer", "required": true, "description": "…"}]}]}
+//
+// A parameter may be in path, query, header, body or form.
+func readTable(_ context.Context, in *doc.Input) (*doc.Document, string) {
+	root, problems := in.Tree()
+	list := items(root, "operations")
+	if list == nil || root.Get("openapi") != nil {
+		return nil, "it has no list of operations"
+	}
+	var all []*request
+	for _, n := range list {
+		method, path := strings.ToUpper(str(n, "method")), str(n, "path")
+		if !verb.MatchString(method) || path == "" {
+			problems = append(problems, doc.Problem{
+				At: n.At, Severity: doc.Error, Code: doc.Missing, Message: "this operation needs a method and a path", Remedy: `write {"method": "GET", "path": "/things/{id}"}`,
+			})
+			continue
+		}
+		r := &request{method: method, base: strings.TrimRight(str(root, "base_url"), "/"), name: str(n, "summary"), about: str(n, "description"), at: n.At}
+		for _, tag := range items(n, "tags") {
+			r.tags = append(r.tags, tag.Text)
+		}
+		base := r.base
+		r.setURL(path, false, n.At)
+		r.base = base
+		for _, p := range items(n, "parameters") {
+			if problem := tableParam(r, p); problem != nil {
+				problems = append(problems, *problem)
+			}
+		}
+		all = append(all, r)
+	}
+	if len(all) == 0 {
+		return nil, "no operation has a method and a path"
+	}
+	d := document(doc.Table, str(root, "title"), all, problems)
+	for _, op := range d.Operations {
+		op.Inferred = false
+	}
+	return d, ""
+}
+
+func tableParam(r *request, n *doc.Node) *doc.Problem {
+	f := field{name: str(n, "name"), about: str(n, "description"), kind: kind(typeNamed(str(n, "type"))), required: isTrue(n.Get("required")), at: n.At}
+	where := str(n, "in")
+	known := func(list []field) bool {
+		return slices.ContainsFunc(list, func(h field) bool { return h.name == f.name })
+	}
+	switch {
+	case f.name == "":
+		return &doc.Problem{At: n.At, Severity: doc.Error, Code: doc.Missing, Message: "this parameter has no name", Remedy: "name it"}
+	case where == "path":
+		for i := range r.path {
+			if known(r.path[i].params) {
+				f.required = true
+				r.path[i].params = fix(r.path[i].params, f)
+				return nil
+			}
+		}
+		return &doc.Problem{At: n.At, Severity: doc.Warning, Code: doc.UnknownValue, Message: "the path has no {" + f.name + "}: the parameter is left out", Remedy: "write it into the path"}
+	case where == "query" || where == "":
+		r.query = append(r.query, f)
+	case where == "header":
+		r.headers = append(r.headers, f)
+	case where == "body":
+		if r.body == nil || r.body.shape == nil {
+			r.body = &payload{media: "application/json", shape: kind("object"), at: n.At}
+		}
+		r.body.shape.field(f.name).join(f.kind)
+		r.body.shape.about[f.name], r.body.shape.needed[f.name] = f.about, f.required
+	case where == "form":
+		if r.body == nil || r.body.shape != nil {
+			r.body = &payload{media: "application/x-www-form-urlencoded", at: n.At}
+		}
+		r.body.fields = append(r.body.fields, f)
+	default:
+		return &doc.Problem{At: n.At, Severity: doc.Error, Code: doc.UnknownValue, Message: "a parameter cannot be in " + where, Remedy: "use path, query, header, body or form"}
+	}
+	return nil
+}

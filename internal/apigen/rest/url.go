@@ -1,0 +1,169 @@
+package rest
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"github.com/junctor-mcp/junctor/internal/apigen/doc"
+)
+
+// Ways to write a parameter inside a URL.
+var (
+	braced  = regexp.MustCompile(`\{\{?\s*[-A-Za-z_$][-\w.$ ]*\s*\}?\}`) // {id} and {{id}}
+	angled  = regexp.MustCompile(`<([-A-Za-z_][-\w. ]*)>`)               // <id>
+	shell   = regexp.MustCompile(`\$\{?([A-Za-z_]\w*)\}?`)               // $ID and ${ID}
+	colon   = regexp.MustCompile(`^:([A-Za-z_][-\w]*)$`)                 // :id, a segment of its own
+	opening = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
+)
+
+// setURL takes a URL, or a path, apart into a request. What is written in place
+// of a value becomes a parameter; shells says that $ID is such a place.
+func (r *request) setURL(raw string, shells bool, at doc.Position) {
+	raw, _, _ = strings.Cut(raw, "#")
+	raw, query, _ := strings.Cut(raw, "?")
+	if opening.MatchString(raw) {
+		scheme, rest, _ := strings.Cut(raw, "://")
+		host, path, _ := strings.Cut(rest, "/")
+		if _, after, found := strings.Cut(host, "@"); found { // user and password are nobody's business
+			host = after
+		}
+		r.base, raw = strings.ToLower(scheme)+"://"+host, "/"+path
+	}
+	r.slash = len(raw) > 1 && strings.HasSuffix(raw, "/")
+	for part := range strings.SplitSeq(strings.Trim(raw, "/"), "/") {
+		if part != "" {
+			r.path = append(r.path, parseSegment(part, shells, at))
+		}
+	}
+	r.addQuery(query, at)
+}
+
+// addQuery takes a query apart. A value that stands for nothing is kept by its
+// kind alone.
+func (r *request) addQuery(query string, at doc.Position) {
+	for pair := range strings.SplitSeq(query, "&") {
+		name, value, _ := strings.Cut(pair, "=")
+		if name, err := url.QueryUnescape(name); err == nil && name != "" && !braced.MatchString(name) {
+			value, _ = url.QueryUnescape(value)
+			r.addParam(&r.query, doc.InQuery, name, value, at)
+		}
+	}
+}
+
+// parseSegment finds the parameters in a part of a path.
+func parseSegment(part string, shells bool, at doc.Position) segment {
+	var s segment
+	name := func(n string) string {
+		n = paramName(n)
+		s.params = append(s.params, field{name: n, kind: kind("string"), required: true, at: at})
+		return "{" + n + "}"
+	}
+	if m := colon.FindStringSubmatch(part); m != nil {
+		s.text = name(m[1])
+		return s
+	}
+	s.text = braced.ReplaceAllStringFunc(part, func(found string) string { return name(strings.Trim(found, "{} ")) })
+	s.text = angled.ReplaceAllStringFunc(s.text, func(found string) string { return name(strings.Trim(found, "<>")) })
+	if shells {
+		s.text = shell.ReplaceAllStringFunc(s.text, func(found string) string { return name(strings.Trim(found, "${}")) })
+	}
+	if plain, err := url.PathUnescape(s.text); err == nil && len(s.params) == 0 && !strings.ContainsAny(plain, "/{}?#") {
+		s.text = plain
+	}
+	return s
+}
+
+// paramName makes a name that can stand in a template.
+func paramName(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r == '-' {
+			return r
+		}
+		return '_'
+	}, strings.TrimSpace(s))
+	return strings.Trim(s, "_")
+}
+
+// template is the path as operations have it.
+func (r *request) template() string {
+	var b strings.Builder
+	for _, s := range r.path {
+		b.WriteString("/" + s.text)
+	}
+	if r.slash || b.Len() == 0 {
+		b.WriteString("/")
+	}
+	return b.String()
+}
+
+// Values that name one thing among many.
+var (
+	numeric  = regexp.MustCompile(`^[0-9]+$`)
+	uuid     = regexp.MustCompile(`(?i)^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+	hash     = regexp.MustCompile(`(?i)^[0-9a-f]{8,}$`)
+	prefixed = regexp.MustCompile(`^[A-Za-z]+[-_][A-Za-z0-9_-]{10,}$`)
+	long     = regexp.MustCompile(`^[A-Za-z0-9_-]{20,}$`)
+	digit    = regexp.MustCompile(`[0-9]`)
+	wordlike = regexp.MustCompile(`^[a-z]+([-_.][a-z]+)*$`)
+)
+
+// looksLikeID says whether a part of a path names one thing among many, as a
+// number, UUID or hash does.
+func looksLikeID(s string) bool {
+	if wordlike.MatchString(s) || !digit.MatchString(s) {
+		return false
+	}
+	return numeric.MatchString(s) || uuid.MatchString(s) || hash.MatchString(s) || prefixed.MatchString(s) || long.MatchString(s)
+}
+
+// idName names the id that follows a part of a path: that of users is user_id.
+func idName(before string) string {
+	before = paramName(before)
+	switch {
+	case before == "" || strings.Contains(before, "{"):
+		return "id"
+	case strings.HasSuffix(before, "ies") && len(before) > 4:
+		before = strings.TrimSuffix(before, "ies") + "y"
+	case strings.HasSuffix(before, "sses") || strings.HasSuffix(before, "xes"):
+		before = strings.TrimSuffix(before, "es")
+	case strings.HasSuffix(before, "s") && !strings.HasSuffix(before, "ss"):
+		before = strings.TrimSuffix(before, "s")
+	}
+	return strings.ReplaceAll(before, "-", "_") + "_id"
+}
+
+// nameIDs makes parameters of the ids in a path that was recorded.
+func (r *request) nameIDs() {
+	for i, s := range r.path {
+		if len(s.params) > 0 || !looksLikeID(s.text) {
+			continue
+		}
+		before := ""
+		if i > 0 {
+			before = r.path[i-1].text
+		}
+		k := "string"
+		if numeric.MatchString(s.text) {
+			k = "integer"
+		}
+		r.name1(i, idName(before), k)
+	}
+}
+
+// name1 makes a part of the path a parameter, under a name of its own.
+func (r *request) name1(i int, name, of string) {
+	for taken := true; taken; {
+		taken = false
+		for _, s := range r.path {
+			for _, p := range s.params {
+				taken = taken || p.name == name
+			}
+		}
+		if taken {
+			name += "_2"
+		}
+	}
+	r.path[i] = segment{text: "{" + name + "}", params: []field{{name: name, kind: kind(of), required: true, at: r.at}}}
+}
