@@ -1,7 +1,3 @@
-// Package apigen is the backend of servers that are made from the documentation of
-// an API: it reads the document (doc, graphql, rest), makes tools of its operations
-// (tool) and sends their calls (call), all inside this process. It is a Backend
-// of internal/catalog, beside internal/upstream and internal/builtin.
 package apigen
 
 import (
