@@ -131,6 +131,12 @@ func (s *servers) connect(ctx context.Context, row *junctor.Server, literals vis
 			return reached{}, err
 		}
 		o.Header, o.Refused, o.Own, o.OnDemand = up.with.Header, up.with.Refused, up.with.Own(), up.with.LogsIn()
+		if o.OnDemand {
+			o.Login = func(ctx context.Context, p *junctor.Principal) (l upstream.Login, err error) {
+				l.Header, l.Name, l.Number, err = up.with.Login(ctx, p)
+				return l, err
+			}
+		}
 	}
 	var err error
 	up.command = o.Command

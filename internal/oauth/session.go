@@ -2,6 +2,7 @@ package oauth
 
 import (
 	"context"
+	"strconv"
 	"sync"
 	"time"
 
@@ -82,10 +83,29 @@ func (l *Login) put(g *Grant) {
 // Token gives the access token of the moment, "" where there is no login, and
 // its number, which Renew wants.
 func (l *Login) Token(ctx context.Context) (token string, number uint64, err error) {
+	g, number, err := l.fresh(ctx)
+	if !g.Live() {
+		return "", number, err
+	}
+	return g.Token.Access, number, err
+}
+
+// Held is Token, with a name for the login, which it keeps when its token is
+// renewed.
+func (l *Login) Held(ctx context.Context) (token, name string, number uint64, err error) {
+	g, number, err := l.fresh(ctx)
+	if !g.Live() {
+		return "", "", number, err
+	}
+	return g.Token.Access, g.Endpoints.Issuer + " " + strconv.FormatInt(g.Since.UnixNano(), 36), number, err
+}
+
+// fresh gives the grant of the moment, renewed where that is due.
+func (l *Login) fresh(ctx context.Context) (*Grant, uint64, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.load(ctx); err != nil {
-		return "", 0, err
+		return nil, 0, err
 	}
 	for l.grant.Live() && l.due() {
 		f := l.renew() //nolint:contextcheck // it is for all who wait
@@ -93,13 +113,10 @@ func (l *Login) Token(ctx context.Context) (token string, number uint64, err err
 			break // it still serves
 		}
 		if err := l.wait(ctx, f); err != nil {
-			return "", 0, err
+			return nil, 0, err
 		}
 	}
-	if !l.grant.Live() {
-		return "", l.generation, nil
-	}
-	return l.grant.Token.Access, l.generation, nil
+	return l.grant, l.generation, nil
 }
 
 // due says whether the token is to be renewed now; mu is held.

@@ -24,10 +24,8 @@ type httpLink struct {
 	greeting
 	o       *Options
 	mirrors func(tool string) []wire.ParamHeader // which arguments a tool wants in headers
-	header  http.Header                          // of every request; not changed after the handshake
 	session bool                                 // the server gave a session id
-	line    *egress.Line                         // nil where only an HTTP client leads to the server
-	common  func() (*egress.Head, error)         // header, as the line sends it
+	carried
 
 	flights  flights
 	asks     asks
@@ -42,12 +40,13 @@ type httpLink struct {
 }
 
 func newHTTPLink(o *Options, g greeting, op opening, mirrors func(string) []wire.ParamHeader) *httpLink {
-	l := &httpLink{greeting: g, o: o, mirrors: mirrors, header: baseHeader(o, op.credentials), streaming: make(chan struct{})}
+	l := &httpLink{greeting: g, o: o, mirrors: mirrors, carried: carried{number: op.number}, streaming: make(chan struct{})}
+	h := baseHeader(o, op.credentials)
 	if g.spoken != "" {
-		l.header[wire.HeaderProtocolVersion] = []string{g.spoken}
+		h[wire.HeaderProtocolVersion] = []string{g.spoken}
 	}
 	l.line, _ = egress.LineTo(o.Stream, o.URL)
-	l.headerSet()
+	l.set(h)
 	l.flights.ambiguous = op.ambiguous
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
@@ -59,11 +58,6 @@ func (l *httpLink) message() *wire.Message {
 		return m
 	}
 	return &wire.Message{}
-}
-
-// headerSet is called when header is what every request carries from now on.
-func (l *httpLink) headerSet() {
-	l.common = sync.OnceValues(func() (*egress.Head, error) { return l.line.Head(l.header) })
 }
 
 // baseHeader is what every request to a server carries. Credentials come first:
@@ -86,7 +80,7 @@ func baseHeader(o *Options, credentials http.Header) http.Header {
 
 // headers are those of one POST over an HTTP client.
 func (l *httpLink) headers(method string, params []byte) http.Header {
-	h := maps.Clone(l.header) // values are shared, and never changed
+	h := maps.Clone(l.header()) // values are shared, and never changed
 	for _, f := range l.fields(nil, method, params) {
 		h[f.Name] = []string{f.Value}
 	}
@@ -245,7 +239,7 @@ func (l *httpLink) close() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), goodbye)
 	defer cancel()
-	resp, err := send(ctx, l.o.Client, http.MethodDelete, l.o.URL.String(), l.header, nil) //nolint:bodyclose // finish does
+	resp, err := send(ctx, l.o.Client, http.MethodDelete, l.o.URL.String(), l.header(), nil) //nolint:bodyclose // finish does
 	if err != nil {
 		return err
 	}

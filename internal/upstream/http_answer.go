@@ -70,19 +70,23 @@ const maxErrorBody = 64 << 10
 
 // statusError is what an answer means that is no success.
 func (l *httpLink) statusError(resp reply) error {
+	return l.o.statusError(resp, l.header(), l.session, l.isModern)
+}
+
+func (o *Options) statusError(resp reply, carried http.Header, session, modern bool) error {
 	body, err := readBody(nil, io.LimitReader(resp.body, maxErrorBody), -1, maxErrorBody)
 	if err != nil {
 		body = nil
 	}
-	status, who := resp.status, "server "+l.o.ID
+	status, who := resp.status, "server "+o.ID
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return unauthenticated(who, resp, l.header.Get("Authorization") != "")
-	case status == http.StatusNotFound && l.session:
+		return unauthenticated(who, resp, carried.Get("Authorization") != "")
+	case status == http.StatusNotFound && session:
 		return &junctor.Error{Code: junctor.CodeUnavailable, Message: who + " has ended its session", Cause: errGone}
 	}
 	if e := bodyError(body); e != nil {
-		if l.isModern && e.Code == wire.CodeUnsupportedVersion {
+		if modern && e.Code == wire.CodeUnsupportedVersion {
 			return &junctor.Error{Code: junctor.CodeUpstream, Message: who + " no longer speaks the version " + wire.Modern, Cause: errGone}
 		}
 		return e
@@ -96,7 +100,7 @@ func (l *httpLink) statusError(resp reply) error {
 		return &junctor.Error{Code: junctor.CodeUpstream, Message: said + ": it takes no more requests for now", RetryAfter: retryAfter(resp.header)}
 	case status == http.StatusServiceUnavailable && resp.header.Get("Retry-After") != "":
 		return &junctor.Error{Code: junctor.CodeUnavailable, Message: said, RetryAfter: max(retryAfter(resp.header), time.Millisecond)}
-	case l.isModern && (status == http.StatusBadRequest || status == http.StatusNotFound || status == http.StatusMethodNotAllowed):
+	case modern && (status == http.StatusBadRequest || status == http.StatusNotFound || status == http.StatusMethodNotAllowed):
 		// A modern server says why: this one has become something else.
 		return &junctor.Error{Code: junctor.CodeUpstream, Message: said, Cause: &answerError{status, errGone}}
 	}

@@ -70,7 +70,7 @@ func (x *exchange) postMessage(ctx context.Context, method string, params, messa
 
 // postParts sends a message over the line.
 func (x *exchange) postParts(ctx context.Context, method string, params []byte, parts ...[]byte) (reply, error) {
-	head, err := x.l.common()
+	head, err := x.l.now.Load().common()
 	if err != nil {
 		return reply{}, err
 	}
@@ -280,7 +280,7 @@ func (x *exchange) resume(ctx context.Context) (*http.Response, error) {
 
 // get opens a legacy event stream, where lastID names one.
 func (l *httpLink) get(ctx context.Context, lastID string) (*http.Response, error) {
-	h := l.header.Clone()
+	h := l.header().Clone()
 	delete(h, "Content-Type")
 	h["Accept"] = []string{"text/event-stream"}
 	if lastID != "" {

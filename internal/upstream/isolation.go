@@ -29,7 +29,8 @@ const (
 // access is with what a link is opened.
 type access struct {
 	header      http.Header
-	credentials string // digest of header, and whose they are
+	credentials string // digest of header, or of the login, and whose they are
+	login       Login
 	owner       string // the user whose credentials they are; "" where they are everybody's
 	caps        []byte // as a legacy handshake declares them
 	who         string // whose the link is; "" is everybody's
@@ -51,12 +52,8 @@ func (s *Server) access(ctx context.Context, p *junctor.Principal, c *catalog.Ca
 		c = &catalog.Caller{}
 	}
 	a.caps = handshakeCaps(c.Capabilities, c.Session != "" && !wire.IsModern(c.Protocol))
-	if s.o.Header != nil {
-		h, err := s.o.Header(ctx, p)
-		if err != nil {
-			return access{}, err
-		}
-		a.header, a.credentials = h, s.digest(h)
+	if err := s.carries(ctx, p, &a); err != nil {
+		return access{}, err
 	}
 	if s.o.Own != nil && p != nil {
 		a.owner = p.User
@@ -75,6 +72,31 @@ func (s *Server) access(ctx context.Context, p *junctor.Principal, c *catalog.Ca
 	default:
 	}
 	return a, nil
+}
+
+// carries fills in what the calls of p carry.
+func (s *Server) carries(ctx context.Context, p *junctor.Principal, a *access) (err error) {
+	switch {
+	case s.o.Login != nil:
+		if a.login, err = s.o.Login(ctx, p); err != nil {
+			return err
+		}
+		a.header = a.login.Header
+		if a.login.Name != "" { // the token comes and goes, beside the rest
+			rest := maps.Clone(a.header)
+			delete(rest, "Authorization")
+			a.credentials = "login\x00" + a.login.Name + "\x00" + s.digest(rest)
+			return nil
+		}
+	case s.o.Header != nil:
+		if a.header, err = s.o.Header(ctx, p); err != nil {
+			return err
+		}
+	default:
+		return nil
+	}
+	a.credentials = s.digest(a.header)
+	return nil
 }
 
 // name fills in what the user of the link is called. Most calls need not know.

@@ -61,6 +61,7 @@ type opening struct {
 	declared []byte
 	// credentials are sent with every HTTP request of the link; nil is none.
 	credentials http.Header
+	number      uint64 // of the token among them
 	// client and stream are the HTTP clients of the link; nil are those of all.
 	client, stream *http.Client
 	// most is how many processes the server may have, this one included; 0 is

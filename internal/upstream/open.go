@@ -3,6 +3,7 @@ package upstream
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"sync"
 	"time"
@@ -201,10 +202,11 @@ func (l *httpLink) handshake(ctx context.Context, declared []byte) error {
 	if l.greeting, err = readInitialize(l.o.ID, result); err != nil {
 		return err
 	}
+	h := maps.Clone(l.header())
 	if l.session = id != ""; l.session {
-		l.header[wire.HeaderSessionID] = []string{id}
+		h[wire.HeaderSessionID] = []string{id}
 	}
-	l.header[wire.HeaderProtocolVersion] = []string{l.spoken}
-	l.headerSet()
+	h[wire.HeaderProtocolVersion] = []string{l.spoken}
+	l.set(h)
 	return l.notify(ctx, wire.NoteInitialized, nil)
 }

@@ -36,6 +36,8 @@ type Options struct {
 	// It may be nil. Callers whose headers are equal share a link. It is asked for
 	// each call: it should remember.
 	Header func(ctx context.Context, p *junctor.Principal) (http.Header, error)
+	// Login is Header for a server that people log in to, and takes its place.
+	Login func(ctx context.Context, p *junctor.Principal) (Login, error)
 	// Refused is told when the server did not take such credentials: those of a
 	// user where Own is set, and else "". It may be nil.
 	Refused func(user string)

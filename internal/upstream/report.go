@@ -115,7 +115,7 @@ func (s *Server) reach(ctx context.Context, how *opener) (access, link, error) {
 	}
 	attempt, cancel := context.WithTimeout(ctx, s.o.Timeouts.Connect)
 	defer cancel()
-	l, err := how.open(attempt, opening{declared: a.caps, credentials: a.header, most: math.MaxInt})
+	l, err := how.open(attempt, opening{declared: a.caps, credentials: a.header, number: a.login.Number, most: math.MaxInt})
 	return a, l, err
 }
 

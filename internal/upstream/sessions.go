@@ -86,6 +86,9 @@ func (s *Server) acquire(ctx context.Context, a access) (*session, error) {
 			s.release(sess)
 			return nil, err
 		}
+		if held, ok := sess.link.(interface{ renew(l *Login) }); ok && a.login.Name != "" {
+			held.renew(&a.login)
+		}
 		return sess, nil
 	}
 }
@@ -160,7 +163,7 @@ func (s *Server) open() int {
 // openLink opens the link of a session.
 func (s *Server) openLink(sess *session, a access) {
 	begun := time.Now()
-	op := opening{declared: a.caps, credentials: a.header, most: s.most(), ambiguous: s.ambiguous(sess, a)}
+	op := opening{declared: a.caps, credentials: a.header, number: a.login.Number, most: s.most(), ambiguous: s.ambiguous(sess, a)}
 	if a.owner != "" {
 		op.client, op.stream = s.o.Own(a.owner)
 	}

@@ -16,8 +16,8 @@ import (
 // everything arrives, and an address to post to.
 type sseLink struct {
 	greeting
-	o        *Options
-	header   http.Header
+	o *Options
+	carried
 	endpoint string
 
 	flights flights
@@ -31,7 +31,8 @@ type sseLink struct {
 
 // openSSE opens the stream, waits for the address to post to, and shakes hands.
 func openSSE(ctx context.Context, o *Options, op opening) (link, error) {
-	l := &sseLink{o: o, header: baseHeader(o, op.credentials), ended: make(chan struct{})}
+	l := &sseLink{o: o, carried: carried{number: op.number}, ended: make(chan struct{})}
+	l.set(baseHeader(o, op.credentials))
 	l.flights.ambiguous = op.ambiguous
 	l.ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if err := l.connect(ctx, op.declared); err != nil {
@@ -45,7 +46,7 @@ func (l *sseLink) connect(ctx context.Context, declared []byte) error {
 	// The stream lives as long as the link; opening it as long as ctx lets it.
 	stop := context.AfterFunc(ctx, l.cancel)
 	defer stop()
-	h := l.header.Clone()
+	h := l.header().Clone()
 	delete(h, "Content-Type")
 	h["Accept"] = []string{"text/event-stream"}
 	resp, err := send(l.ctx, l.o.Stream, http.MethodGet, l.o.URL.String(), h, nil) //nolint:contextcheck // it outlives its opening
@@ -59,7 +60,7 @@ func (l *sseLink) connect(ctx context.Context, declared []byte) error {
 		if resp.StatusCode == http.StatusOK {
 			return junctor.Errorf(junctor.CodeUpstream, "server %s has no event stream at its address", l.o.ID)
 		}
-		return (&httpLink{o: l.o, header: l.header}).statusError(replyOf(resp))
+		return l.o.statusError(replyOf(resp), l.header(), false, false)
 	}
 	endpoint := make(chan string, 1)
 	l.work.start(func() { l.read(resp.Body, endpoint) })
@@ -153,13 +154,13 @@ func (l *sseLink) heard(m *wire.Message) {
 
 // post sends a message; its answer, if there is one, comes on the stream.
 func (l *sseLink) post(ctx context.Context, message []byte) error {
-	resp, err := send(ctx, l.o.Client, http.MethodPost, l.endpoint, l.header.Clone(), message) //nolint:bodyclose // finish does
+	resp, err := send(ctx, l.o.Client, http.MethodPost, l.endpoint, l.header().Clone(), message) //nolint:bodyclose // finish does
 	if err != nil {
 		return err
 	}
 	defer finish(resp.Body)
 	if resp.StatusCode >= 300 {
-		return (&httpLink{o: l.o, header: l.header, session: true}).statusError(replyOf(resp))
+		return l.o.statusError(replyOf(resp), l.header(), true, false)
 	}
 	return nil
 }

@@ -85,27 +85,27 @@ func (l *logins) server(ctx context.Context) (oauth.Server, error) {
 
 // header gives what a request carries: the token of the login, and where that is
 // everybody's, or nobody's, the server's own headers.
-func (l *logins) header(ctx context.Context, p *junctor.Principal) (http.Header, error) {
-	h := http.Header{}
+func (l *logins) header(ctx context.Context, p *junctor.Principal) (h http.Header, name string, number uint64, err error) {
+	h = http.Header{}
 	if !l.row.PerUser() || p == nil {
 		own, err := l.source.Header(ctx)
 		if err != nil {
-			return nil, err
+			return nil, "", 0, err
 		}
 		h = own.Clone()
 	}
 	user, ok := l.user(p)
 	if !ok {
-		return h, nil
+		return h, "", 0, nil
 	}
-	token, _, err := l.of(user).Token(ctx)
+	token, name, number, err := l.of(user).Held(ctx)
 	if err != nil {
-		return nil, err
+		return nil, "", 0, err
 	}
 	if token != "" {
 		h.Set("Authorization", "Bearer "+token)
 	}
-	return h, nil
+	return h, name, number, nil
 }
 
 // do runs an operation with the login of its caller. Where there is none that

@@ -57,16 +57,20 @@ func (d *Desk) Stored(row junctor.Server) Literals {
 // LogsIn says whether people log in to the server.
 func (s *Server) LogsIn() bool { return s.logins != nil }
 
-// Header gives the credentials of a call; of what nobody calls for, and where
-// everybody has the same, the server's own.
+// Header gives the credentials of a call to a server that nobody logs in to; of
+// what nobody calls for, and where everybody has the same, the server's own.
 func (s *Server) Header(ctx context.Context, p *junctor.Principal) (http.Header, error) {
-	if s.logins != nil {
-		return s.logins.header(ctx, p)
-	}
 	if s.purse == nil || p == nil {
 		return s.Source.Header(ctx)
 	}
 	return s.purse.header(ctx, p)
+}
+
+// Login is Header for a server that people log in to. It names the login too,
+// which may get another token, and says how many it has had; without a login the
+// name is "".
+func (s *Server) Login(ctx context.Context, p *junctor.Principal) (h http.Header, name string, number uint64, err error) {
+	return s.logins.header(ctx, p)
 }
 
 // Own gives the HTTP clients of a user; nil where all have the same.

@@ -307,3 +307,42 @@ func TestClockOfTheServer(t *testing.T) {
 		t.Errorf("the traces say: %s", r.Body)
 	}
 }
+
+// TestSessionGoesOn has a session at a server of the older protocol go on when the
+// token that it was opened with is renewed, and end with the login.
+func TestSessionGoesOn(t *testing.T) {
+	t.Parallel()
+	for _, credentials := range []junctor.Credentials{junctor.CredentialsShared, junctor.CredentialsPerUser} {
+		t.Run(string(credentials), func(t *testing.T) {
+			t.Parallel()
+			o := newOffice(t, peers.Legacy, credentials)
+			o.logIn("zoe", `{"shared":true}`)
+			var key []string
+			if credentials == junctor.CredentialsPerUser {
+				key = []string{o.user("zoe")}
+				o.logIn("zoe", `{}`, key...)
+			}
+			call := func(want string) {
+				t.Helper()
+				if r := o.Do(t, "POST", "/mcp/request", plainCall, key...); !strings.Contains(r.Body, want) {
+					t.Fatalf("want %s: %s", want, r.Body)
+				}
+			}
+			call("zoe")
+			opened := o.g.Handshakes.Load()
+			for range 3 {
+				o.g.ExpireAll()
+				call("zoe")
+				call("zoe")
+			}
+			if n := o.g.Handshakes.Load(); n != opened || o.g.Refreshes.Load() < 3 {
+				t.Errorf("%d sessions were opened after the first, in %d renewals", n-opened, o.g.Refreshes.Load())
+			}
+			o.logIn("yan", `{}`, key...)
+			call("yan")
+			if n := o.g.Handshakes.Load(); n == opened {
+				t.Error("the session of a former login goes on with another")
+			}
+		})
+	}
+}

@@ -28,7 +28,7 @@ type Guarded struct {
 	URL    string // of the MCP endpoint
 	Issuer string
 
-	Registrations, Codes, Refreshes, Revocations, Calls, Refusals atomic.Int64
+	Registrations, Codes, Refreshes, Revocations, Calls, Refusals, Handshakes atomic.Int64
 
 	mu      sync.Mutex
 	life    time.Duration
@@ -105,6 +105,9 @@ func (g *Guarded) guard(next http.Handler) http.Handler {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			return
+		}
+		if ok && strings.Contains(string(body), `"initialize"`) {
+			g.Handshakes.Add(1)
 		}
 		if ok && strings.Contains(string(body), `"tools/call"`) && strings.Contains(string(body), `"admin"`) && !strings.Contains(held.scope, "admin") {
 			w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="admin", resource_metadata="`+g.Issuer+`/.well-known/oauth-protected-resource/mcp"`)
