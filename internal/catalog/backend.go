@@ -72,7 +72,7 @@ type PromptDef struct {
 // Request is one operation as a backend sees it. All slices belong to the
 // caller and are valid until Do returns.
 type Request struct {
-	CallID      string // the same over all rounds of one call
+	CallID      string // the same over all rounds of one call; a task that it becomes is known by it
 	Kind        junctor.Kind
 	Name        string // tool or prompt; resource URI; for completions the prompt's name or the template; the server's own id of a task
 	Version     string // of a tool; the real one, never "" where the tool has versions
@@ -80,7 +80,9 @@ type Request struct {
 	Arguments   []byte // params.arguments, a JSON object, checked against the schema; nil when absent
 	Meta        []byte // params._meta, as the caller sent it; hop-by-hop members included
 	Unsubscribe bool   // with KindSubscription: end it
+	Task        string // with operations on a task: its id, as its principal knows it
 	Wait        bool   // with KindTask: until it ends, or asks for input
+	Watch       bool   // with KindTask: its changes are told from now on, by EventTask
 	Input       Input
 	Caller      Caller
 	Principal   *junctor.Principal
@@ -146,14 +148,23 @@ const (
 	EventChanged   EventKind = iota + 1 // what Offer answers has changed
 	EventUpdated                        // the resource at URI has new content
 	EventAnnounced                      // the server says that lists changed, and Offer answers as before
+	EventTask                           // a task has another state
 )
 
 // Event is a change that a backend reports.
 type Event struct {
 	Kind  EventKind
 	URI   string // of EventUpdated
-	Party string // of EventUpdated: whom it concerns, a Principal's ID; "" is everybody
+	Party string // of EventUpdated and EventTask: whom it concerns, a Principal's ID; "" is everybody
 	Lists Lists  // of EventAnnounced
+	Task  TaskState
+}
+
+// TaskState is how a task is doing, without what it led to or asks for.
+type TaskState struct {
+	ID      string // as its principal knows it
+	Session string // of the client that began it; "" where it has none
+	JSON    string // the Task of the modern form, under that id
 }
 
 // Lists are kinds of lists.

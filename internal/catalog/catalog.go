@@ -189,6 +189,8 @@ func (c *Catalog) event(s *attached, e Event) {
 	case c.servers[s.key] != s:
 	case e.Kind == EventUpdated:
 		c.announce(Change{Tenant: s.key.tenant, Server: s.key.id, URI: e.URI, Party: e.Party})
+	case e.Kind == EventTask:
+		c.announce(Change{Tenant: s.key.tenant, Server: s.key.id, Party: e.Party, Task: e.Task})
 	case e.Kind == EventAnnounced:
 		// Its clients hear what they would hear from the server itself.
 		if s.offer != nil && e.Lists.Any() {

@@ -9,13 +9,14 @@ import (
 )
 
 // Change says which lists of a tenant changed, or which resource has new
-// content. Where who may see what has changed, it says for whom.
+// content, or how a task is doing. Where who may see what has changed, it says for whom.
 type Change struct {
 	Tenant                    junctor.TenantID
 	Server                    string
 	Tools, Prompts, Resources bool
 	URI                       string // the server's own; set for an updated resource only
-	Party                     string // whom that concerns, a Principal's ID; "" is everybody
+	Party                     string // whom that, or the task, concerns, a Principal's ID; "" is everybody
+	Task                      TaskState
 
 	Agent string // for this agent alone, by name
 	User  string // for this person alone, by id
@@ -46,7 +47,8 @@ func (sh *Shelf) Concerns(p *junctor.Principal, v View, ch Change) bool {
 }
 
 // Watcher gathers changes for one listener. A slow listener loses nothing and
-// holds nobody up: equal changes are joined until it takes them.
+// holds nobody up: until it takes them, equal changes are joined, and of a task it
+// is the last that counts.
 type Watcher struct {
 	hub    *hub
 	signal chan struct{}
@@ -101,6 +103,9 @@ func (h *hub) send(ch Change) {
 
 func (w *Watcher) add(ch Change) {
 	w.mu.Lock()
+	if ch.Task.ID != "" {
+		w.pending = slices.DeleteFunc(w.pending, func(old Change) bool { return old.Task.ID == ch.Task.ID })
+	}
 	if !slices.Contains(w.pending, ch) {
 		w.pending = append(w.pending, ch)
 	}

@@ -22,6 +22,8 @@ type Pipeline interface {
 	Refuse(ctx context.Context, p *junctor.Principal, door junctor.Door, kind junctor.Kind, name string, why error) error
 	// Tasks lists the tasks of a principal, a page at a time.
 	Tasks(ctx context.Context, p *junctor.Principal, v catalog.View, cursor string) (tasks [][]byte, next string, err error)
+	// HearsOfTask says whether a principal is to hear how a task is doing.
+	HearsOfTask(ctx context.Context, p *junctor.Principal, v catalog.View, id string, state []byte) bool
 	// GiveUp ends a call whose client was asked for input and will not give it.
 	GiveUp(ctx context.Context, op *guard.Op, why error)
 }

@@ -17,6 +17,8 @@ import (
 type interest struct {
 	tools, prompts, resources bool
 	uris                      map[string]bool // as the client wrote them; true: granted
+	tasks                     map[string]bool // by id, likewise; of a modern client
+	session                   string          // whose tasks it hears of; of a legacy client
 }
 
 // listenHTTP serves subscriptions/listen on a POST until its client closes it or
@@ -45,16 +47,31 @@ func (x *exchange) wanted() (interest, error) {
 	flag := func(name string) bool { return string(wire.Get(x.m.Notifications, name)) == "true" }
 	want := interest{
 		tools: flag("toolsListChanged"), prompts: flag("promptsListChanged"), resources: flag("resourcesListChanged"),
-		uris: map[string]bool{},
 	}
-	for raw := range wire.Elements(wire.Get(x.m.Notifications, "resourceSubscriptions")) {
-		uri, ok := wire.String(raw)
-		if !ok {
-			return interest{}, &wire.Error{Code: wire.CodeInvalidParams, Message: "params.notifications.resourceSubscriptions must be a list of URIs"}
-		}
-		want.uris[uri] = false
+	var err error
+	if want.uris, err = x.wantedOf("resourceSubscriptions", "URIs"); err != nil {
+		return interest{}, err
+	}
+	if want.tasks, err = x.wantedOf("taskIds", "ids of tasks"); err != nil {
+		return interest{}, err
+	}
+	if len(want.tasks) > 0 && !x.caller.Tasks {
+		return interest{}, needsTasks("hear of tasks")
 	}
 	return want, nil
+}
+
+// wantedOf reads a list of texts in params.notifications; none of them is granted.
+func (x *exchange) wantedOf(name, what string) (map[string]bool, error) {
+	all := map[string]bool{}
+	for raw := range wire.Elements(wire.Get(x.m.Notifications, name)) {
+		text, ok := wire.String(raw)
+		if !ok {
+			return nil, &wire.Error{Code: wire.CodeInvalidParams, Message: "params.notifications." + name + " must be a list of " + what}
+		}
+		all[text] = false
+	}
+	return all, nil
 }
 
 // listen acknowledges what was granted and sends changes until ctx or the
@@ -65,6 +82,10 @@ func (x *exchange) listen(ctx context.Context, want interest, quiet func()) {
 	for uri := range want.uris {
 		_, err := x.g.o.Pipeline.Do(ctx, x.subscription(uri, false), x)
 		want.uris[uri] = err == nil
+	}
+	for id := range want.tasks {
+		_, err := x.lookAtTask(ctx, id, true)
+		want.tasks[id] = err == nil
 	}
 	defer func() {
 		for uri, granted := range want.uris {
@@ -78,6 +99,8 @@ func (x *exchange) listen(ctx context.Context, want interest, quiet func()) {
 	params = append(append(append(params, `,"_meta":`...), meta...), '}')
 	x.out.send(wire.AppendNotification(nil, wire.NoteSubscriptionsAcknowledged, params))
 
+	tasks := x.tellTasks(ctx, meta)
+	defer tasks.stop()
 	tick := time.NewTicker(x.g.o.KeepAlive)
 	defer tick.Stop()
 	for {
@@ -91,7 +114,7 @@ func (x *exchange) listen(ctx context.Context, want interest, quiet func()) {
 			x.goodbye(meta)
 			return
 		case <-watch.Ready():
-			x.notify(watch.Take(), want, meta)
+			x.notify(watch.Take(), want, meta, tasks)
 		case <-tick.C:
 			if quiet != nil {
 				quiet()
@@ -134,24 +157,35 @@ func (i interest) granted() []byte {
 	if i.resources {
 		add("resourcesListChanged", "true")
 	}
-	uris := []byte{'['}
-	for _, uri := range slices.Sorted(maps.Keys(i.uris)) {
-		if i.uris[uri] {
-			if len(uris) > 1 {
-				uris = append(uris, ',')
-			}
-			uris = wire.AppendString(uris, uri)
-		}
+	if uris := granted(i.uris); uris != "" {
+		add("resourceSubscriptions", uris)
 	}
-	if len(uris) > 1 {
-		add("resourceSubscriptions", string(append(uris, ']')))
+	if tasks := granted(i.tasks); tasks != "" {
+		add("taskIds", tasks)
 	}
 	return append(b, '}')
 }
 
+// granted is a list of those that are; "" where none is.
+func granted(all map[string]bool) string {
+	list := []byte{'['}
+	for _, text := range slices.Sorted(maps.Keys(all)) {
+		if all[text] {
+			if len(list) > 1 {
+				list = append(list, ',')
+			}
+			list = wire.AppendString(list, text)
+		}
+	}
+	if len(list) == 1 {
+		return ""
+	}
+	return string(append(list, ']'))
+}
+
 // notify sends the notes that the changes call for: each list at most once. meta
-// is the _meta of every note, nil for none.
-func (x *exchange) notify(changes []catalog.Change, want interest, meta []byte) {
+// is the _meta of every note, nil for none; tasks tells what changed of them.
+func (x *exchange) notify(changes []catalog.Change, want interest, meta []byte, tasks *taskTeller) {
 	var tools, prompts, resources bool
 	params := []byte{'{'}
 	if meta != nil {
@@ -159,6 +193,12 @@ func (x *exchange) notify(changes []catalog.Change, want interest, meta []byte) 
 	}
 	for _, ch := range changes {
 		if !x.sees(ch) {
+			continue
+		}
+		if id := ch.Task.ID; id != "" {
+			if want.tasks[id] || want.session != "" && want.session == ch.Task.Session {
+				tasks.tell(id, ch.Task.JSON)
+			}
 			continue
 		}
 		tools, prompts, resources = tools || ch.Tools, prompts || ch.Prompts, resources || ch.Resources

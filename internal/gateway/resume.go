@@ -93,12 +93,14 @@ func (g *Gateway) notes(p *junctor.Principal, view catalog.View, s *session) *st
 // pump sends a legacy client the changes that it can see, until ctx ends.
 func (x *exchange) pump(ctx context.Context, watch *catalog.Watcher) {
 	defer watch.Stop()
+	tasks := x.tellTasks(ctx, nil)
+	defer tasks.stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-watch.Ready():
-			x.notify(watch.Take(), x.s.interest(), nil)
+			x.notify(watch.Take(), x.s.interest(), nil, tasks)
 		}
 	}
 }

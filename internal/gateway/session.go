@@ -146,7 +146,11 @@ func (s *session) cancelCall(id []byte) {
 func (s *session) interest() interest {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return interest{tools: true, prompts: true, resources: true, uris: maps.Clone(s.subs)}
+	want := interest{tools: true, prompts: true, resources: true, uris: maps.Clone(s.subs)}
+	if s.version >= wire.V20251125 {
+		want.session = s.id
+	}
+	return want
 }
 
 // close ends everything that runs under the session.

@@ -22,6 +22,15 @@ func takesTasks(capabilities []byte) bool {
 	return len(capabilities) > 2 && wire.Get(wire.Get(capabilities, "extensions"), wire.ExtensionTasks) != nil
 }
 
+// needsTasks is the answer to who wants something of tasks and does not declare
+// that it takes them.
+func needsTasks(to string) error {
+	return &wire.Error{
+		Code: wire.CodeMissingCapability, Message: "declare the extension " + wire.ExtensionTasks + " to " + to,
+		Data: []byte(`{"requiredCapabilities":{"extensions":{"` + wire.ExtensionTasks + `":{}}}}`),
+	}
+}
+
 // hasTasks says whether any server of the view makes tasks.
 func (x *exchange) hasTasks() bool {
 	return x.g.o.Catalog.Snapshot().For(x.p.Tenant).MakesTasks(x.p, x.view)
@@ -30,10 +39,7 @@ func (x *exchange) hasTasks() bool {
 // taskModern answers the methods of the tasks extension.
 func (x *exchange) taskModern(ctx context.Context, kind junctor.Kind) (outcome, error) {
 	if !x.caller.Tasks {
-		return outcome{}, &wire.Error{
-			Code: wire.CodeMissingCapability, Message: "declare the extension " + wire.ExtensionTasks + " to use tasks",
-			Data: []byte(`{"requiredCapabilities":{"extensions":{"` + wire.ExtensionTasks + `":{}}}}`),
-		}
+		return outcome{}, needsTasks("use tasks")
 	}
 	if x.m.Wrong != "" || !x.m.HasTaskID {
 		return outcome{}, missing("taskId")

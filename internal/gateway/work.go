@@ -57,9 +57,7 @@ func (w *work) start(f func()) bool {
 
 // stop lets nothing more start and waits until all has ended, or the time is up.
 func (w *work) stop(atMost time.Duration) {
-	w.mu.Lock()
-	w.stopped = true
-	w.mu.Unlock()
+	w.end()
 	ended := make(chan struct{})
 	go func() {
 		w.wg.Wait()
@@ -71,6 +69,18 @@ func (w *work) stop(atMost time.Duration) {
 	case <-ended:
 	case <-late.C:
 	}
+}
+
+// wait is stop for as long as it takes.
+func (w *work) wait() {
+	w.end()
+	w.wg.Wait()
+}
+
+func (w *work) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stopped = true
 }
 
 // internalError is all that a client hears of a fault of ours.

@@ -127,7 +127,7 @@ func (g *Guard) do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Resu
 	}
 	req := catalog.Request{
 		CallID: call.ID, Kind: op.Kind, Name: item.Name, Params: op.Params, Arguments: op.Arguments, Meta: op.Meta,
-		Unsubscribe: op.Unsubscribe, Wait: op.Wait, Input: catalog.Input{Responses: op.InputResponses}, Caller: op.Caller, Principal: op.Principal, Room: op.Room,
+		Unsubscribe: op.Unsubscribe, Wait: op.Wait, Watch: op.Watch, Input: catalog.Input{Responses: op.InputResponses}, Caller: op.Caller, Principal: op.Principal, Room: op.Room,
 		Timing: &call.Timing,
 	}
 	timeout := g.o.Timeout
@@ -149,7 +149,7 @@ func (g *Guard) do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Resu
 		res, err = g.held(op, task)
 	} else {
 		if task != nil {
-			req.Name = task.Own
+			req.Name, req.Task = task.Own, task.ID
 		}
 		res, err = g.dispatch(ctx, item.Server.Backend, &req, sink, timeout)
 	}
@@ -165,7 +165,7 @@ func (g *Guard) do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Resu
 		res.Body = catalog.ExposeURIs(item.Server.ID, op.Kind, res.Body)
 	}
 	if err == nil {
-		err = g.adopt(ctx, op, item, &res)
+		err = g.adopt(ctx, op, call.ID, item, &res)
 	}
 	return res, g.finish(ctx, op, &call, item, res, err)
 }

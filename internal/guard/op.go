@@ -26,6 +26,7 @@ type Op struct {
 	Meta        []byte // params._meta
 	Unsubscribe bool
 	Wait        bool // with KindTask: until the task has ended, or asks for input
+	Watch       bool // with KindTask: its changes are told from now on
 
 	// What a client sends when it repeats a request after input_required.
 	InputResponses []byte

@@ -74,10 +74,10 @@ func wantsTask(op *Op, item catalog.Item) error {
 	return &junctor.Error{Code: junctor.CodeInvalid, Message: e.Message, Cause: e}
 }
 
-// adopt gives a call that became a task its own id, under which only its caller
-// finds it. Where a caller wants a task and the server was done at once, that is
+// adopt makes the call's id that of the task that it became, under which only its
+// caller finds it. Where a caller wants a task and the server was done at once, that is
 // kept as one that has ended.
-func (g *Guard) adopt(ctx context.Context, op *Op, item catalog.Item, res *catalog.Result) error {
+func (g *Guard) adopt(ctx context.Context, op *Op, id string, item catalog.Item, res *catalog.Result) error {
 	ended := op.Caller.TaskOnly && !res.Task && !res.Input
 	if !res.Task && !ended {
 		return nil
@@ -87,7 +87,7 @@ func (g *Guard) adopt(ctx context.Context, op *Op, item catalog.Item, res *catal
 	}
 	now := g.o.Now()
 	t := junctor.Task{
-		ID: g.o.NewID(), Issuer: op.Principal.Issuer, Subject: op.Principal.Subject, Server: item.Server.ID, Tool: item.Name, Created: now,
+		ID: id, Issuer: op.Principal.Issuer, Subject: op.Principal.Subject, Server: item.Server.ID, Tool: item.Name, Created: now,
 	}
 	if item.Tool != nil {
 		t.Version = item.Tool.Version
@@ -163,13 +163,32 @@ func (g *Guard) seen(ctx context.Context, op *Op, t *junctor.Task, res *catalog.
 			res.Body = wire.AppendObject(nil, res.Body, nil, wire.Member{Key: "result", Value: shown})
 		}
 	}
-	state := taskState(res.Body)
+	g.keepState(ctx, op.Principal.Tenant, t, taskState(res.Body))
+}
+
+// keepState stores how a task is doing where that has changed.
+func (g *Guard) keepState(ctx context.Context, tenant junctor.TenantID, t *junctor.Task, state []byte) {
 	if string(wire.Get(state, "status")) == string(wire.Get(t.State, "status")) && string(wire.Get(state, "ttlMs")) == string(wire.Get(t.State, "ttlMs")) {
 		return
 	}
-	if err := g.o.Tasks.SetTask(context.WithoutCancel(ctx), op.Principal.Tenant, t.ID, state, g.taskEnd(state)); err != nil {
+	if err := g.o.Tasks.SetTask(context.WithoutCancel(ctx), tenant, t.ID, state, g.taskEnd(state)); err != nil {
 		g.o.Logger.Warn("the state of a task could not be stored; lists show the former", "server", t.Server, "error", err)
 	}
+}
+
+// HearsOfTask says whether a principal is to hear how a task is doing: whether it
+// could ask. The state is that of the task from now on. Hearing is no call: it is
+// not recorded.
+func (g *Guard) HearsOfTask(ctx context.Context, p *junctor.Principal, v catalog.View, id string, state []byte) bool {
+	if !p.Has(junctor.ScopeToolsCall) {
+		return false
+	}
+	_, t, err := g.task(ctx, &Op{Principal: p, View: v, Name: id}, g.o.Catalog.Snapshot().For(p.Tenant))
+	if err != nil {
+		return false
+	}
+	g.keepState(ctx, p.Tenant, t, state)
+	return true
 }
 
 // Tasks lists the tasks of a principal in a view, as they were last seen, a page

@@ -34,9 +34,16 @@ func (v *users) add(a *access) {
 	v.strangers = v.strangers || v.last.party != v.party
 }
 
-// hearAlong listens on the session of callers, once: for its questions, and for
-// the resources that they subscribed to. It waits until the stream is there.
+// hearAlong listens on the session of callers, once: for its questions, for the
+// resources that they subscribed to and for their tasks. It waits until the stream
+// is there.
 func (s *Server) hearAlong(sess *session) {
+	s.listenAlong(sess)
+	awaitStream(s.ctx, sess.link)
+}
+
+// listenAlong is hearAlong for who has nothing to wait for.
+func (s *Server) listenAlong(sess *session) {
 	if sess.link.modern() || sess.hearing.Swap(true) {
 		return
 	}
@@ -46,7 +53,6 @@ func (s *Server) hearAlong(sess *session) {
 		}
 		s.comeBack(sess)
 	})
-	awaitStream(s.ctx, sess.link)
 }
 
 // comeBack opens a session again that ended while somebody waits to hear from it.
@@ -85,6 +91,9 @@ type along struct {
 }
 
 func (e *along) note(method string, params []byte) {
+	if method == wire.NoteTasksStatus {
+		e.s.taskNoted(e.sess, params)
+	}
 	if method != wire.NoteResourceUpdated {
 		return
 	}
@@ -103,6 +112,16 @@ func (e *along) note(method string, params []byte) {
 	}
 }
 
+// lists says whether the link of an access is the one that lists are read from. They
+// may be read from any process, so none is everybody's.
+func (s *Server) lists(ctx context.Context, a *access) (bool, error) {
+	if s.o.Transport == TransportStdio {
+		return false, nil
+	}
+	lists, err := s.access(ctx, nil, nil)
+	return lists.key(false) == a.key(false), err
+}
+
 // subscribeOwn begins or ends to hear of a resource on the caller's own session.
 // It says false where that is the link that lists are read from, or a modern one.
 func (s *Server) subscribeOwn(ctx context.Context, req *catalog.Request) (bool, error) {
@@ -110,10 +129,8 @@ func (s *Server) subscribeOwn(ctx context.Context, req *catalog.Request) (bool, 
 	if err != nil {
 		return false, err
 	}
-	lists, err := s.access(ctx, nil, nil)
+	shared, err := s.lists(ctx, &a)
 	key := a.key(false)
-	// Lists may be read from any process, so none is everybody's.
-	shared := key == lists.key(false) && s.o.Transport != TransportStdio
 	if known, _ := s.opener.knows(); err != nil || known == mannerModern || shared {
 		return false, err
 	}

@@ -84,7 +84,10 @@ func (s *Server) attempt(ctx context.Context, req *catalog.Request, a access, to
 		}
 		if body, err = s.exchange(ctx, sess, req, token, p); err == nil && req.Caller.Tasks {
 			if task := madeTask(req, body, modern); task != nil {
-				s.opened(sess, a, task)
+				made := s.opened(sess, a, req.CallID, task)
+				if !modern || req.Caller.TaskOnly { // else the client says which it wants to hear of
+					s.hearOfTask(ctx, made)
+				}
 			}
 		}
 		s.release(sess)

@@ -45,6 +45,7 @@ type flight struct {
 	digits [20]byte
 	token  string // its progress token, as JSON; "" is none
 	peer   peer
+	hears  peer                 // what the server says on account of it: it is a subscription
 	answer chan answer          // holds one; nil where the call has an exchange of its own
 	own    interface{ Break() } // that exchange
 	order  uint64
@@ -194,7 +195,9 @@ func (f *flights) noted(method string, params []byte) {
 			to = []peer{fl.peer}
 		}
 	default:
-		if to = f.unasked; to == nil && len(f.missed) < maxMissed {
+		if fl := f.byID[subscriptionOf(params)]; fl != nil && fl.hears != nil {
+			to = []peer{fl.hears}
+		} else if to = f.unasked; to == nil && len(f.missed) < maxMissed {
 			f.missed = append(f.missed, missed{method, bytes.Clone(params)})
 		}
 	}
@@ -202,6 +205,13 @@ func (f *flights) noted(method string, params []byte) {
 	for _, p := range to {
 		p.note(method, params)
 	}
+}
+
+// subscriptionOf is the id of the request that a modern server says something on
+// account of, as JSON; "" is none.
+func subscriptionOf(params []byte) string {
+	id := wire.Get(wire.Get(params, "_meta"), wire.MetaSubscriptionID)
+	return string(bytes.Trim(id, `"`)) // ours are numbers; some make texts of them
 }
 
 // only gives the one call under way that has a peer; the lock is held.

@@ -19,9 +19,14 @@ func (o *Options) discoverParams() []byte { return o.bareParams() }
 // bareParams are params with nothing in them but what a modern server must be
 // told, for requests on nobody's behalf.
 func (o *Options) bareParams(members ...wire.Member) []byte {
+	return o.paramsOf([]byte(`{}`), members...)
+}
+
+// paramsOf are those of a client with these capabilities.
+func (o *Options) paramsOf(capabilities []byte, members ...wire.Member) []byte {
 	meta := wire.AppendObject(nil, nil, nil,
 		wire.Member{Key: wire.MetaProtocolVersion, Value: []byte(`"` + wire.Modern + `"`)},
-		wire.Member{Key: wire.MetaClientCapabilities, Value: []byte(`{}`)},
+		wire.Member{Key: wire.MetaClientCapabilities, Value: capabilities},
 		wire.Member{Key: wire.MetaClientInfo, Value: o.clientInfo()})
 	return wire.AppendObject(nil, nil, nil, append(members, wire.Member{Key: "_meta", Value: meta})...)
 }

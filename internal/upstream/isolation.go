@@ -234,7 +234,7 @@ func (s *Server) isolate(why string) {
 	s.o.Logger.Warn("clients of a server no longer share sessions", "server", s.o.ID, "reason", why)
 	s.mu.Lock()
 	for sess := range s.live {
-		if !s.handOver(sess) && s.o.Transport == TransportStdio && !sess.gone {
+		if !s.handOver(sess) && s.o.Transport == TransportStdio && !sess.gone && !s.works(sess) {
 			s.retire(sess) // its processes are somebody's own from now on
 		}
 	}

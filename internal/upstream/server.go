@@ -40,8 +40,9 @@ type Server struct {
 	tidying     *time.Timer
 	followed    *session // whose stream is listened to; it may be over
 	parked      map[string]*call
-	taskCalls   map[string]*call // that wait for the results of tasks, by the server's id
-	openedTasks map[string]openedTask
+	taskCalls   map[string]*call       // that wait for the results of tasks, by the ids that their principals know
+	openedTasks map[string]*openedTask // by the same
+	taskStreams int                    // that are open for one task each
 	state       State
 
 	watch watch
@@ -56,7 +57,7 @@ func New(o Options) (*Server, error) {
 	s := &Server{
 		o: o, info: o.clientInfo(), reading: make(chan struct{}, 1), breaker: breaker{id: o.ID, now: o.Now, onDemand: o.OnDemand},
 		sessions: map[string]*session{}, live: map[*session]struct{}{}, own: map[string]map[string]int{}, parked: map[string]*call{},
-		taskCalls: map[string]*call{}, openedTasks: map[string]openedTask{},
+		taskCalls: map[string]*call{}, openedTasks: map[string]*openedTask{},
 		watch: newWatch(),
 	}
 	s.opener = &opener{o: &s.o, mirrors: func(tool string) []wire.ParamHeader { return s.tools()[tool].headers }}

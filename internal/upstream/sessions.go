@@ -39,8 +39,8 @@ type session struct {
 	users  users
 	calls  int
 	used   time.Time
-	tasks  map[string]time.Time // under way on it, and until when that is to be thought
-	gone   bool                 // no longer in the table: closed with its last call
+	tasks  map[string]*openedTask // under way on it, by the server's ids
+	gone   bool                   // no longer in the table: closed with its last call
 }
 
 func (sess *session) opening() bool {

@@ -102,8 +102,8 @@ func (l *stdioLink) greet(ctx context.Context, declared []byte) error {
 	if l.o.Command.crew.isBlunt() {
 		return l.refusal(l.initialize(ctx, declared))
 	}
-	asked, err := l.begin(ctx, wire.MethodServerDiscover, l.o.discoverParams(), nil)
-	if err != nil {
+	asked := &flight{}
+	if err := l.begin(ctx, asked, wire.MethodServerDiscover, l.o.discoverParams(), nil); err != nil {
 		return l.failed(ctx, err, errDied)
 	}
 	defer l.flights.end(asked)

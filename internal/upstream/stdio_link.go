@@ -45,18 +45,17 @@ func newStdioLink(o *Options, c *child, op opening) *stdioLink {
 	return l
 }
 
-// begin sends a request and gives its flight, which the caller ends.
-func (l *stdioLink) begin(ctx context.Context, method string, params []byte, p peer) (*flight, error) {
-	fl, err := l.flights.begin(params, p)
-	if err != nil {
-		return nil, err
+// begin sends the request of a flight, which the caller ends.
+func (l *stdioLink) begin(ctx context.Context, fl *flight, method string, params []byte, p peer) error {
+	if err := l.flights.beginOn(fl, nil, params, p); err != nil {
+		return err
 	}
 	buf := make([]byte, 0, len(params)+len(method)+64)
 	if err := l.write(ctx, wire.AppendRequest(buf, fl.id, method, params)); err != nil {
 		l.flights.end(fl)
-		return nil, l.unsent(ctx, err)
+		return l.unsent(ctx, err)
 	}
-	return fl, nil
+	return nil
 }
 
 // unsent is why a message cannot have reached the server.
@@ -70,8 +69,11 @@ func (l *stdioLink) unsent(ctx context.Context, err error) error {
 
 // roundTrip implements link.
 func (l *stdioLink) roundTrip(ctx context.Context, method string, params []byte, p peer) ([]byte, error) {
-	fl, err := l.begin(ctx, method, params, p)
-	if err != nil {
+	return l.request(ctx, &flight{}, method, params, p)
+}
+
+func (l *stdioLink) request(ctx context.Context, fl *flight, method string, params []byte, p peer) ([]byte, error) {
+	if err := l.begin(ctx, fl, method, params, p); err != nil {
 		return nil, err
 	}
 	defer l.flights.end(fl)
@@ -111,7 +113,7 @@ func (l *stdioLink) listen(ctx context.Context, params []byte, p peer) error {
 			return junctor.AsError(ctx.Err())
 		}
 	}
-	_, err := l.roundTrip(ctx, wire.MethodSubscriptionsListen, params, nil)
+	_, err := l.request(ctx, &flight{hears: p}, wire.MethodSubscriptionsListen, params, nil)
 	if _, refused := errors.AsType[*wire.Error](err); refused {
 		return errSilent
 	}

@@ -29,10 +29,19 @@ const (
 	questionsIn = time.Second
 )
 
-// openedTask is a task that was made here and has not been seen to end.
+// openedTask is a task that was made here.
 type openedTask struct {
-	a     access
-	until time.Time
+	id      string // as its principal knows it
+	own     string // as the server knows it, within the session
+	party   string // whose it is, a Principal's ID
+	client  string // in which session of its client it was made
+	sess    *session
+	access  access
+	until   time.Time
+	said    string // its state as it was told last
+	over    bool   // that was its end
+	seen    bool   // somebody has seen its end: its session may go
+	watched bool   // it has a stream of its own
 }
 
 // makesTasks says whether the server behind a link may answer with a task.
@@ -112,53 +121,76 @@ func ended(status string) bool {
 }
 
 // opened remembers on which session a task is, which must not be closed for
-// being idle while the server works on it.
-func (s *Server) opened(sess *session, a access, task []byte) {
+// being idle while the server works on it, and listens for its changes. nil is a
+// task that is not remembered.
+func (s *Server) opened(sess *session, a access, id string, task []byte) *openedTask {
 	own, _ := wire.String(wire.Get(task, "taskId"))
 	if own == "" || ended(statusOfTask(task)) {
-		return
+		return nil
 	}
-	until := s.o.Now().Add(openTask)
+	a = a.kept()
+	t := &openedTask{id: id, own: own, party: a.party, client: a.client, sess: sess, access: a, until: s.o.Now().Add(openTask)}
 	if ms, ok := wire.Int(wire.Get(task, "ttlMs")); ok && ms >= 0 {
-		until = s.o.Now().Add(time.Duration(min(ms, maxTTL.Milliseconds())) * time.Millisecond)
+		t.until = s.o.Now().Add(time.Duration(min(ms, maxTTL.Milliseconds())) * time.Millisecond)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if known := s.openedTasks[id]; known != nil {
+		if known.sess == sess {
+			known.until = t.until
+			return known
+		}
+		s.forgetTask(known) // its session is over
+	}
 	if len(s.openedTasks) >= maxTasks {
-		for id, t := range s.openedTasks {
-			if !s.o.Now().Before(t.until) {
-				delete(s.openedTasks, id)
+		for _, old := range s.openedTasks {
+			if old.seen || !s.o.Now().Before(old.until) {
+				s.forgetTask(old)
 			}
 		}
 	}
-	if len(s.openedTasks) < maxTasks {
-		s.openedTasks[own] = openedTask{a, until}
+	if len(s.openedTasks) >= maxTasks {
+		return nil
 	}
+	s.openedTasks[id] = t
 	if sess.tasks == nil {
-		sess.tasks = map[string]time.Time{}
+		sess.tasks = map[string]*openedTask{}
 	}
-	sess.tasks[own] = until
+	sess.tasks[own] = t
+	return t
 }
 
-// closedTask forgets a task that has ended.
-func (s *Server) closedTask(own string) {
+// closedTask notes that a task has ended, and that somebody knows.
+func (s *Server) closedTask(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.openedTasks, own)
-	for sess := range s.live {
-		delete(sess.tasks, own)
+	if t := s.openedTasks[id]; t != nil {
+		t.over, t.seen = true, true
+	}
+}
+
+// forgetTask lets go of a task; mu is held.
+func (s *Server) forgetTask(t *openedTask) {
+	t.over = true
+	if s.openedTasks[t.id] == t {
+		delete(s.openedTasks, t.id)
+	}
+	if t.sess.tasks[t.own] == t {
+		delete(t.sess.tasks, t.own)
 	}
 }
 
 // works says whether a session has tasks under way; mu is held.
 func (s *Server) works(sess *session) bool {
-	for own, until := range sess.tasks {
-		if s.o.Now().Before(until) {
-			return true
+	some := false
+	for _, t := range sess.tasks {
+		if !s.o.Now().Before(t.until) {
+			s.forgetTask(t)
+		} else if !t.seen {
+			some = true
 		}
-		delete(sess.tasks, own)
 	}
-	return false
+	return some
 }
 
 // task does an operation on a task.
@@ -168,9 +200,13 @@ func (s *Server) task(ctx context.Context, req *catalog.Request) (catalog.Result
 		return catalog.Result{}, err
 	}
 	s.mu.Lock()
-	if t, ok := s.openedTasks[req.Name]; ok && t.a.credentials == a.credentials {
+	if t := s.openedTasks[req.Task]; t != nil && t.access.credentials == a.credentials {
 		// On its own session, whatever the caller declares now.
-		a.caps, a.who, a.client, a.sole = t.a.caps, t.a.who, t.a.client, t.a.sole
+		its := t.access
+		if !t.sess.gone {
+			its = t.sess.access // it may have become somebody's own since
+		}
+		a.caps, a.who, a.client, a.sole = its.caps, its.who, its.client, its.sole
 	}
 	s.mu.Unlock()
 	var body []byte
@@ -185,6 +221,9 @@ func (s *Server) task(ctx context.Context, req *catalog.Request) (catalog.Result
 		} else {
 			body, err = t.legacy(ctx)
 		}
+		if err == nil && req.Watch {
+			s.hearOfTask(ctx, s.opened(sess, a, req.Task, body))
+		}
 		s.release(sess)
 		if err == nil || try > 1 || !notRun(err) {
 			break
@@ -194,7 +233,7 @@ func (s *Server) task(ctx context.Context, req *catalog.Request) (catalog.Result
 		return catalog.Result{}, err
 	}
 	if ended(statusOfTask(body)) {
-		s.closedTask(req.Name)
+		s.closedTask(req.Task)
 	}
 	return catalog.Result{Body: body}, nil
 }
@@ -250,7 +289,7 @@ func (t *taskOn) legacy(ctx context.Context) ([]byte, error) {
 	switch t.req.Kind {
 	case junctor.KindTaskUpdate:
 		t.s.mu.Lock()
-		c := t.s.taskCalls[t.req.Name]
+		c := t.s.taskCalls[t.req.Task]
 		t.s.mu.Unlock()
 		if c != nil {
 			c.answer(t.req.Input.Responses)

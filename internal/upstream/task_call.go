@@ -59,7 +59,7 @@ func (t *taskOn) await(ctx context.Context, task []byte) ([]byte, error) {
 func (s *Server) taskCall(req *catalog.Request, a access) *call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c := s.taskCalls[req.Name]; c != nil {
+	if c := s.taskCalls[req.Task]; c != nil {
 		c.timer.Reset(s.o.Timeouts.Park)
 		return c
 	}
@@ -79,13 +79,13 @@ func (s *Server) taskCall(req *catalog.Request, a access) *call {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		c.timer.Stop()
-		delete(s.taskCalls, kept.Name)
+		delete(s.taskCalls, kept.Task)
 	})
 	if !started {
 		cancel()
 		return nil
 	}
 	c.timer = time.AfterFunc(s.o.Timeouts.Park, cancel)
-	s.taskCalls[req.Name] = c
+	s.taskCalls[req.Task] = c
 	return c
 }

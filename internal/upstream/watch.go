@@ -158,7 +158,7 @@ func (s *Server) freshen(ctx context.Context) error {
 func (s *Server) hearOut(ctx context.Context, sess *session) error {
 	var ear listening
 	defer func() { ear.stop() }()
-	ear.start(ctx, s, sess.link)
+	ear.start(ctx, s, sess)
 	up := ear.up(sess.link)
 	for {
 		stale := time.NewTimer(s.staleIn())
@@ -183,7 +183,7 @@ func (s *Server) hearOut(ctx context.Context, sess *session) error {
 		case <-s.watch.again:
 			if sess.link.modern() {
 				ear.stop()
-				ear.start(ctx, s, sess.link)
+				ear.start(ctx, s, sess)
 			}
 		case <-s.watch.changed:
 			if err := pause(ctx, settle); err != nil {
@@ -263,7 +263,8 @@ type listening struct {
 	done   chan struct{}
 }
 
-func (e *listening) start(ctx context.Context, s *Server, l link) {
+func (e *listening) start(ctx context.Context, s *Server, sess *session) {
+	l := sess.link
 	params := []byte(nil)
 	gen := uint64(0)
 	if l.modern() {
@@ -276,7 +277,7 @@ func (e *listening) start(ctx context.Context, s *Server, l link) {
 	e.cancel, e.ended, e.done = cancel, ended, done
 	started := s.jobs.start(func() {
 		defer close(done)
-		ended <- l.listen(ctx, params, &ear{s: s, gen: gen})
+		ended <- l.listen(ctx, params, &ear{s: s, sess: sess, gen: gen})
 	})
 	if !started {
 		cancel()
@@ -319,6 +320,7 @@ func (e *listening) stop() {
 type ear struct {
 	deaf
 	s    *Server
+	sess *session
 	gen  uint64 // of the interests that were sent
 	once sync.Once
 }
@@ -331,6 +333,8 @@ func (e *ear) note(method string, params []byte) {
 		if uri, ok := wire.String(wire.Get(params, "uri")); ok && e.s.watch.subs.has(uri) {
 			e.s.tell(catalog.Event{Kind: catalog.EventUpdated, URI: uri})
 		}
+	case wire.NoteTasksStatus:
+		e.s.taskNoted(e.sess, params)
 	case wire.NoteSubscriptionsAcknowledged:
 		e.s.watch.subs.acknowledge(e.gen, wire.Get(params, "notifications"))
 		e.once.Do(func() { nudge(e.s.watch.changed) }) // what changed before was not heard

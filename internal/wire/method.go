@@ -45,6 +45,7 @@ const (
 	NoteElicitationComplete       = "notifications/elicitation/complete"       // legacy
 	NoteSubscriptionsAcknowledged = "notifications/subscriptions/acknowledged" // modern
 	NoteTasksStatus               = "notifications/tasks/status"               // legacy
+	NoteTasks                     = "notifications/tasks"                      // modern
 )
 
 // Keys of _meta. Those below MetaPrefix hold for one hop: each side writes its
@@ -165,6 +166,8 @@ func intern(b []byte) string {
 		return NoteSubscriptionsAcknowledged
 	case NoteTasksStatus:
 		return NoteTasksStatus
+	case NoteTasks:
+		return NoteTasks
 	case V20241105:
 		return V20241105
 	case V20250326:

@@ -1,19 +1,35 @@
 // Tasks of 2025-11-25 by the first generation of the official TypeScript client.
-// node tasks.mjs URL KEY TOOL ARGUMENTS: runs the tool as a task, answers what it
-// asks, and prints what happened as one JSON object.
+// node tasks.mjs DOOR KEY TOOL ARGUMENTS: runs the tool as a task, answers what it
+// asks, and prints what happened as one JSON object. DOOR is a URL, or the command
+// of a door over stdio as a JSON list.
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { CallToolResultSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { CallToolResultSchema, ElicitRequestSchema, TaskStatusNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 
-const [url, key, tool, args] = process.argv.slice(2);
+const [door, key, tool, args] = process.argv.slice(2);
 const client = new Client({ name: 'tasks', version: '1' }, { capabilities: { elicitation: {} } });
-const out = { asked: [], statuses: [] };
+const out = { asked: [], statuses: [], told: [] };
 client.setRequestHandler(ElicitRequestSchema, request => {
   out.asked.push(request.params.message);
   out.related = request.params._meta?.['io.modelcontextprotocol/related-task']?.taskId;
   return { action: 'accept', content: { interpretation: 'snake' } };
 });
-await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: { Authorization: `Bearer ${key}` } } }));
+let heard = () => {};
+client.setNotificationHandler(TaskStatusNotificationSchema, note => {
+  out.told.push(`${note.params.taskId} ${note.params.status}`);
+  heard();
+});
+function transport() {
+  if (door.startsWith('[')) {
+    const [command, ...rest] = JSON.parse(door);
+    return new StdioClientTransport({ command, args: rest, env: process.env });
+  }
+  const requestInit = { headers: { Authorization: `Bearer ${key}` } };
+  return door.endsWith('/sse') ? new SSEClientTransport(new URL(door), { requestInit }) : new StreamableHTTPClientTransport(new URL(door), { requestInit });
+}
+await client.connect(transport());
 out.capabilities = client.getServerCapabilities();
 const { tools } = await client.listTools();
 out.support = tools.find(t => t.name === tool)?.execution?.taskSupport;
@@ -25,6 +41,10 @@ for await (const message of tasks.callToolStream({ name: tool, arguments: JSON.p
   if (message.type === 'error') out.error = message.error.message;
 }
 if (out.id) {
+  // It is told that it has ended, sooner or later.
+  for (const end = Date.now() + 10000; !out.told.includes(`${out.id} completed`) && Date.now() < end; ) {
+    await new Promise(resolve => { heard = resolve; setTimeout(resolve, 100); });
+  }
   out.got = await tasks.getTask(out.id);
   out.listed = (await tasks.listTasks()).tasks.map(t => `${t.taskId} ${t.status}`);
   out.cancel = await tasks.cancelTask(out.id).then(() => 'cancelled', e => e.code);

@@ -17,6 +17,7 @@ import (
 type told struct {
 	ID           string
 	Asked        []string
+	Told         []string
 	Related      string
 	Statuses     []string
 	Support      string
@@ -32,9 +33,9 @@ type told struct {
 	}
 }
 
-func runTasks(t *testing.T, i *testkit.Instance, tool, arguments string) told {
+func runTasks(t *testing.T, door, tool, arguments string) told {
 	t.Helper()
-	out, err := program.FindNode(t).Run(t, 2*time.Minute, "tasks.mjs", i.URL+"/mcp", testkit.AdminKey, tool, arguments)
+	out, err := program.FindNode(t).Run(t, 2*time.Minute, "tasks.mjs", door, testkit.AdminKey, tool, arguments)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -66,7 +67,7 @@ func TestTasksOfALegacyClient(t *testing.T) {
 	} {
 		t.Run(c.tool, func(t *testing.T) {
 			t.Parallel()
-			got := runTasks(t, i, c.tool, c.arguments)
+			got := runTasks(t, i.URL+"/mcp", c.tool, c.arguments)
 			if got.Capabilities.Tasks == nil || got.Support != c.support {
 				t.Errorf("declared %v, support %q", got.Capabilities.Tasks, got.Support)
 			}

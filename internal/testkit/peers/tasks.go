@@ -3,8 +3,10 @@ package peers
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +19,7 @@ type taskServer struct {
 	mu    sync.Mutex
 	tasks map[string]*task
 	next  int
+	heard map[chan map[string]any][]string // who listens, and for which tasks
 }
 
 type task struct {
@@ -34,7 +37,7 @@ type task struct {
 // Tasks starts the server and gives its URL.
 func Tasks(t testing.TB) string {
 	t.Helper()
-	s := httptest.NewServer(&taskServer{tasks: map[string]*task{}})
+	s := httptest.NewServer(&taskServer{tasks: map[string]*task{}, heard: map[chan map[string]any][]string{}})
 	t.Cleanup(s.Close)
 	return s.URL
 }
@@ -48,6 +51,7 @@ type taskRequest struct {
 		Arguments      map[string]any
 		InputResponses map[string]json.RawMessage
 		RequestState   string
+		Notifications  struct{ TaskIDs []string }
 		Meta           struct {
 			Capabilities struct {
 				Extensions map[string]any
@@ -76,6 +80,10 @@ func (s *taskServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if len(req.ID) == 0 {
 		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	if _, takes := req.Params.Meta.Capabilities.Extensions[tasksExtension]; takes && req.Method == "subscriptions/listen" {
+		s.listen(w, r, &req)
 		return
 	}
 	answer := map[string]any{"jsonrpc": "2.0", "id": req.ID}
@@ -210,6 +218,51 @@ func (s *taskServer) end(t *task) {
 	if t.status = "completed"; t.fault != nil {
 		t.status = "failed"
 	}
+	s.changed(t)
+}
+
+// listen tells of the tasks that the client names, as long as it listens.
+func (s *taskServer) listen(w http.ResponseWriter, r *http.Request, req *taskRequest) {
+	news := make(chan map[string]any, 64)
+	var known []string
+	s.mu.Lock()
+	for _, id := range req.Params.Notifications.TaskIDs {
+		if s.tasks[id] != nil {
+			known = append(known, id)
+		}
+	}
+	s.heard[news] = known
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.heard, news)
+	}()
+	w.Header().Set("Content-Type", "text/event-stream")
+	send := func(method string, params map[string]any) {
+		params["_meta"] = map[string]any{"io.modelcontextprotocol/subscriptionId": req.ID}
+		b, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "method": method, "params": params})
+		_, _ = fmt.Fprintf(w, "data: %s\n\n", b)
+		_ = http.NewResponseController(w).Flush()
+	}
+	send("notifications/subscriptions/acknowledged", map[string]any{"notifications": map[string]any{"taskIds": known}})
+	for {
+		select {
+		case task := <-news:
+			send("notifications/tasks", task)
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// changed tells those who listen; mu is held.
+func (s *taskServer) changed(t *task) {
+	for news, ids := range s.heard {
+		if slices.Contains(ids, t.id) {
+			news <- t.detailed()
+		}
+	}
 }
 
 func (t *task) shown() map[string]any {
@@ -228,6 +281,7 @@ func (s *taskServer) onTask(req *taskRequest) (map[string]any, *rpcError) {
 	case "tasks/cancel":
 		if t.status == "working" || t.status == "input_required" {
 			t.status = "cancelled"
+			s.changed(t)
 		}
 		return map[string]any{}, nil
 	case "tasks/update":
@@ -239,17 +293,23 @@ func (s *taskServer) onTask(req *taskRequest) (map[string]any, *rpcError) {
 		}
 		if t.status == "input_required" && len(t.asks) == 0 {
 			t.result, t.status = t.finish(t.answers), "completed"
+			s.changed(t)
 		}
 		return map[string]any{}, nil
 	}
+	return t.detailed(), nil
+}
+
+// detailed is the task with what it led to, or asks for.
+func (t *task) detailed() map[string]any {
 	out := t.shown()
 	switch t.status {
 	case "input_required":
-		out["inputRequests"] = t.asks
+		out["inputRequests"] = maps.Clone(t.asks)
 	case "completed":
 		out["result"] = t.result
 	case "failed":
 		out["error"] = t.fault
 	}
-	return out, nil
+	return out
 }

@@ -1,0 +1,155 @@
+package upstream
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// numbering is a legacy server that numbers the tasks of each session from one: ids
+// that say which task is meant within their session alone.
+type numbering struct {
+	mu       sync.Mutex
+	sessions map[string]*counted
+}
+
+type counted struct {
+	says  string // what the task gives
+	notes chan string
+	ended bool
+}
+
+func (c *numbering) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c.mu.Lock()
+	its := c.sessions[r.Header.Get(wire.HeaderSessionID)]
+	c.mu.Unlock()
+	body, _ := io.ReadAll(r.Body)
+	var m wire.Message
+	switch {
+	case r.Method == http.MethodGet && its != nil:
+		w.Header().Set("Content-Type", "text/event-stream")
+		_ = http.NewResponseController(w).Flush()
+		for {
+			select {
+			case note := <-its.notes:
+				_, _ = fmt.Fprintf(w, "data: %s\n\n", note)
+				_ = http.NewResponseController(w).Flush()
+			case <-r.Context().Done():
+				return
+			}
+		}
+	case m.Parse(body) != nil || m.Kind != wire.Request:
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	answer := func(result string) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(wire.AppendResult(nil, m.ID, []byte(result)))
+	}
+	task := func(status string) string {
+		return `{"taskId":"1","status":"` + status + `","createdAt":"2026-11-15T00:00:00Z","lastUpdatedAt":"2026-11-15T00:00:00Z","ttl":60000}`
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	status := wire.TaskWorking
+	if its != nil && its.ended {
+		status = wire.TaskCompleted
+	}
+	switch m.Method {
+	case wire.MethodInitialize:
+		id := fmt.Sprint("s", len(c.sessions))
+		c.sessions[id] = &counted{notes: make(chan string, 8)}
+		w.Header().Set(wire.HeaderSessionID, id)
+		answer(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"c","version":"1"}}`)
+	case wire.MethodToolsList:
+		answer(`{"tools":[{"name":"slow","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}}]}`)
+	case wire.MethodToolsCall:
+		its.says, _ = wire.String(wire.Get(m.Arguments, "say"))
+		answer(`{"task":` + task(status) + `}`)
+	case wire.MethodTasksGet:
+		answer(task(status))
+	case wire.MethodTasksResult:
+		answer(`{"content":[{"type":"text","text":"` + its.says + `"}]}`)
+	default:
+		_, _ = w.Write(wire.AppendError(nil, m.ID, &wire.Error{Code: wire.CodeMethodNotFound, Message: "what?"}))
+	}
+	if m.Method == wire.MethodTasksGet && !its.ended { // it was seen to work, and ends
+		its.ended = true
+		note := `{"jsonrpc":"2.0","method":"notifications/tasks/status","params":` + task(wire.TaskCompleted) + `}`
+		its.notes <- note
+		its.notes <- note // once more: it is told once
+	}
+}
+
+// Tasks of two parties under one id of the server's are two tasks: each gets its own
+// result, and hears of its own end.
+func TestTasksOfOneID(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, serve(t, &numbering{sessions: map[string]*counted{}}), func(o *Options) { o.Isolation = junctor.IsolationUser })
+	events := make(chan catalog.Event, 64)
+	s.Watch(func(e catalog.Event) {
+		if e.Kind == catalog.EventTask {
+			events <- e
+		}
+	})
+	if _, err := s.Offer(ctxFor(t)); err != nil {
+		t.Fatal(err)
+	}
+	parties := []string{"a", "b"}
+	for _, party := range parties {
+		req := callerOf(party, "session of "+party)
+		req.Name, req.CallID, req.Caller.Tasks = "slow", "task of "+party, true
+		req.Params = []byte(`{"name":"slow","arguments":{"say":"` + party + `"}}`)
+		req.Arguments = wire.Get(req.Params, "arguments")
+		if res := do(t, s, req); !res.Task || string(wire.Get(res.Body, "taskId")) != `"1"` {
+			t.Fatalf("%s: %s", party, res.Body)
+		}
+	}
+	on := func(party string, wait bool) string {
+		req := callerOf(party, "another session")
+		req.Kind, req.Name, req.Task, req.Params, req.Arguments, req.Wait = junctor.KindTask, "1", "task of "+party, nil, nil, wait
+		return string(do(t, s, req).Body)
+	}
+	for _, party := range parties {
+		if got := on(party, false); !strings.Contains(got, `"status":"working"`) {
+			t.Errorf("%s: %s", party, got)
+		}
+	}
+	for _, party := range parties {
+		for range 2 { // and when it was seen to have ended
+			if got := on(party, true); !strings.Contains(got, `"text":"`+party+`"`) {
+				t.Errorf("%s got %s", party, got)
+			}
+		}
+	}
+	told := map[string]string{}
+	for range parties {
+		var e catalog.Event
+		select {
+		case e = <-events:
+		case <-time.After(20 * time.Second):
+			t.Fatalf("only %v was told", told)
+		}
+		told[e.Task.ID] = e.Party + " " + e.Task.Session
+		if got := wire.Get([]byte(e.Task.JSON), "taskId"); string(got) != `"`+e.Task.ID+`"` || !strings.Contains(e.Task.JSON, `"ttlMs":60000`) {
+			t.Errorf("told %s", e.Task.JSON)
+		}
+	}
+	for _, party := range parties {
+		p := junctor.Principal{Tenant: "default", Issuer: "key", Subject: party}
+		if got := told["task of "+party]; got != p.ID()+" session of "+party {
+			t.Errorf("the task of %s was told to %q", party, got)
+		}
+	}
+	if len(events) > 0 {
+		t.Errorf("told again: %+v", <-events)
+	}
+}

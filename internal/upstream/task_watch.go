@@ -1,0 +1,123 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// What servers tell of their tasks. A legacy one does so on the stream of the
+// session where the task was made. A modern one is asked for it, by a stream for
+// each task: what is heard on the link that lists are read from must not break off
+// whenever somebody begins a task. Nobody relies on hearing of a task, in either
+// era: whatever is too much is left out.
+
+const (
+	maxTaskStreams = 64       // of a server
+	maxTaskState   = 64 << 10 // that is told
+)
+
+// hearOfTask listens for the changes of a task. ctx is its caller's.
+func (s *Server) hearOfTask(ctx context.Context, t *openedTask) {
+	switch {
+	case t == nil:
+	case t.sess.link.modern():
+		s.streamTask(t) //nolint:contextcheck // it outlives its caller
+	default:
+		if shared, err := s.lists(ctx, &t.access); err == nil && !shared {
+			s.listenAlong(t.sess)
+		}
+	}
+}
+
+// streamTask has a modern server tell of a task until that ends.
+func (s *Server) streamTask(t *openedTask) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t.watched || t.over || s.taskStreams >= maxTaskStreams {
+		return
+	}
+	if t.watched = s.jobs.start(func() { s.followTask(t) }); t.watched {
+		s.taskStreams++
+	}
+}
+
+// followTask keeps the stream of a task open.
+func (s *Server) followTask(t *openedTask) {
+	ctx, cancel := context.WithTimeout(s.ctx, t.until.Sub(s.o.Now()))
+	defer cancel()
+	ids := append(wire.AppendString([]byte{'['}, t.own), ']')
+	params := s.o.paramsOf([]byte(`{"extensions":{"`+wire.ExtensionTasks+`":{}}}`),
+		wire.Member{Key: "notifications", Value: wire.AppendObject(nil, nil, nil, wire.Member{Key: "taskIds", Value: ids})})
+	for failures := range maxResumes {
+		err := t.sess.link.listen(ctx, params, &taskEar{s: s, t: t, stop: cancel})
+		if errors.Is(err, errSilent) || ctx.Err() != nil || s.isGone(t.sess) || pause(ctx, jitter(backoff(firstFollow, mostFollow, failures))) != nil {
+			break
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.watched = false
+	s.taskStreams--
+}
+
+// taskEar is the peer of a task's stream.
+type taskEar struct {
+	deaf
+	s    *Server
+	t    *openedTask
+	stop func()
+}
+
+func (e *taskEar) note(method string, params []byte) {
+	switch method {
+	case wire.NoteTasks:
+		if e.s.taskNoted(e.t.sess, params); e.s.isOver(e.t) {
+			e.stop()
+		}
+	case wire.NoteSubscriptionsAcknowledged:
+		granted := slices.Collect(wire.Elements(wire.Get(wire.Get(params, "notifications"), "taskIds")))
+		if !slices.ContainsFunc(granted, func(raw []byte) bool { own, _ := wire.String(raw); return own == e.t.own }) {
+			e.stop()
+		}
+	}
+}
+
+func (s *Server) isOver(t *openedTask) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return t.over
+}
+
+// taskNoted takes what a server says of a task of a session, in the form of its
+// era, and tells it once.
+func (s *Server) taskNoted(sess *session, params []byte) {
+	if len(params) > maxTaskState {
+		return
+	}
+	if !sess.link.modern() {
+		params = modernTask(params)
+	}
+	own, _ := wire.String(wire.Get(params, "taskId"))
+	status := statusOfTask(params)
+	if !ended(status) && status != wire.TaskWorking && status != wire.TaskInputRequired {
+		return
+	}
+	s.mu.Lock()
+	t := sess.tasks[own]
+	if t == nil || t.over {
+		s.mu.Unlock()
+		return
+	}
+	state := string(wire.AppendObject(nil, params, []string{"result", "error", "inputRequests", "requestState", "_meta"},
+		wire.Member{Key: "taskId", Value: wire.AppendString(nil, t.id)}))
+	news := state != t.said
+	t.said, t.over = state, ended(status)
+	s.mu.Unlock()
+	if news {
+		s.tell(catalog.Event{Kind: catalog.EventTask, Party: t.party, Task: catalog.TaskState{ID: t.id, Session: t.client, JSON: state}})
+	}
+}
