@@ -145,7 +145,7 @@ func (r *paths) operation(m Member, item *Node, o Member, method string, w *wher
 		op.fail(NoServer)
 		r.noServer()
 	}
-	shape := method + " " + regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(m.Key, "{}")
+	shape := method + " " + variable.ReplaceAllString(m.Key, "{}")
 	if former, ok := r.byShape[shape]; ok {
 		r.report(m.At, w.up, Warning, DuplicatePath, fmt.Sprintf("%s and %s are one address; both are made.", former, r.key), "Join them, if they mean one thing.")
 	} else {
@@ -244,9 +244,11 @@ func (r *paths) parameter(op *Operation, one *Node, w *where) {
 	}
 }
 
+var variable = regexp.MustCompile(`\{([^{}]*)\}`)
+
 // templates finds the names in a path.
 func templates(path string) (names []string) {
-	for _, m := range regexp.MustCompile(`\{([^{}]*)\}`).FindAllStringSubmatch(path, -1) {
+	for _, m := range variable.FindAllStringSubmatch(path, -1) {
 		if !slices.Contains(names, m[1]) {
 			names = append(names, m[1])
 		}

@@ -102,9 +102,14 @@ func unprintable(r rune) bool {
 	return r < 0x20 && r != '\t' && r != '\n' && r != '\r' || r >= 0x7F && r < 0xA0 && r != 0x85 || r == 0xFFFE || r == 0xFFFF || r == 0xFEFF
 }
 
+var (
+	atLine     = regexp.MustCompile(`line (\d+)`)
+	yamlPrefix = regexp.MustCompile(`^yaml: (unmarshal errors:\s*)?(line \d+: )?`)
+)
+
 // yamlLine finds the line in an error of the library.
 func yamlLine(err error, last int) int {
-	m := regexp.MustCompile(`line (\d+)`).FindStringSubmatch(err.Error())
+	m := atLine.FindStringSubmatch(err.Error())
 	if m == nil {
 		return 1
 	}
@@ -113,7 +118,7 @@ func yamlLine(err error, last int) int {
 }
 
 func yamlMessage(err error) string {
-	return regexp.MustCompile(`^yaml: (unmarshal errors:\s*)?(line \d+: )?`).ReplaceAllString(err.Error(), "")
+	return yamlPrefix.ReplaceAllString(err.Error(), "")
 }
 
 // brokenBlock is the smallest part around a line that is worth leaving out: the

@@ -229,9 +229,11 @@ func (a *arguments) name() {
 
 func shortened(s string, most int) string { return s[:min(len(s), most)] }
 
+var notInNames = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
+
 // argumentName is a key as clients take it: letters, digits, _ . and -.
 func argumentName(key string) string {
-	name := regexp.MustCompile(`[^A-Za-z0-9_.-]+`).ReplaceAllString(key, "_")
+	name := notInNames.ReplaceAllString(key, "_")
 	if name != key {
 		name = strings.Trim(name, "_")
 	}

@@ -19,6 +19,7 @@ type schema = map[string]any
 type compiler struct {
 	schemas doc.Schemas
 	cycles  *cycles
+	cleaned cleaner
 	answer  bool // for what an API answers: nothing is demanded of it
 	limits
 
@@ -27,8 +28,8 @@ type compiler struct {
 	waiting   []*doc.Node
 	inside    []*doc.Node // references that are being followed
 	nodes     int
+	most      int // nodes: more cannot fit the budget, whatever they are
 	truncated bool
-	note      string // what could not be said by keywords, for the description
 }
 
 // limits are what a budget leaves of a schema.
@@ -40,11 +41,13 @@ type limits struct {
 	noTypes bool // of scalars, in answers
 }
 
-// maxNodes ends a schema that explodes: no schema of that many parts fits a budget.
-const maxNodes = 4000
+var (
+	notInDefs  = regexp.MustCompile(`[^A-Za-z0-9_]+`)
+	repetition = regexp.MustCompile(`^\{\d+(,\d*)?\}`)
+)
 
 // over says that the schema is too large whatever its bytes are.
-func (c *compiler) over() bool { return c.nodes > maxNodes }
+func (c *compiler) over() bool { return c.nodes > c.most }
 
 // one compiles a schema. need says that its value has to be given.
 func (c *compiler) one(n *doc.Node, depth int, need bool) schema {
@@ -95,7 +98,7 @@ func (c *compiler) ref(n *doc.Node, depth int, need bool) schema {
 	case c.cycles.has(to) && !c.inline:
 		out = schema{"$ref": "#/$defs/" + c.def(to, n.Get("$ref").Str())}
 		if d := beside.Get("description"); d != nil {
-			if s := clean(d.Str(), c.text); s != "" {
+			if s := c.cleaned.clean(d.Str(), c.text); s != "" {
 				out["description"] = s
 			}
 		}
@@ -119,7 +122,7 @@ func (c *compiler) def(to *doc.Node, ref string) string {
 	if name, ok := c.names[to]; ok {
 		return name
 	}
-	name := regexp.MustCompile(`[^A-Za-z0-9_]+`).ReplaceAllString(ref[strings.LastIndexAny(ref, "/#")+1:], "_")
+	name := notInDefs.ReplaceAllString(ref[strings.LastIndexAny(ref, "/#")+1:], "_")
 	if name = strings.Trim(name, "_"); name == "" {
 		name = "value"
 	}
@@ -229,7 +232,6 @@ func (c *compiler) keywords(n *doc.Node, depth int, need bool) schema {
 		}
 	}
 	c.properties(out, n, depth, need)
-	c.note = ""
 	return out
 }
 
@@ -261,16 +263,23 @@ func (c *compiler) describing(out schema, m doc.Member, n *doc.Node, depth int) 
 			}
 		}
 	case "description":
-		c.describe(out, m.Value.Str())
+		c.describe(out, c.cleaned.clean(m.Value.Str(), c.textAt(depth)))
 	case "title":
-		if s := clean(m.Value.Str(), c.text); s != "" && n.Get("description") == nil && strings.Contains(s, " ") {
+		if s := c.cleaned.clean(m.Value.Str(), c.textAt(depth)); s != "" && n.Get("description") == nil && strings.Contains(s, " ") {
 			out["description"] = s
 		}
 	}
 }
 
-func (c *compiler) describe(out schema, text string) {
-	s := clean(text, c.text)
+// textAt is how long a description may be: less further down.
+func (c *compiler) textAt(depth int) int {
+	if depth > 1 {
+		return c.text * 3 / 5
+	}
+	return c.text
+}
+
+func (c *compiler) describe(out schema, s string) {
 	if had, _ := out["description"].(string); had != "" { // a note that came first
 		s = strings.TrimSpace(s + " " + had)
 	}
@@ -408,7 +417,7 @@ func portable(pattern string) bool {
 			if class {
 				continue
 			}
-			if pattern[i] == '{' && !regexp.MustCompile(`^\{\d+(,\d*)?\}`).MatchString(pattern[i:]) {
+			if pattern[i] == '{' && !repetition.MatchString(pattern[i:]) {
 				return false
 			}
 		}

@@ -26,7 +26,7 @@ func levels() []limits {
 }
 
 func (b *builder) compiler(l limits) *compiler {
-	return &compiler{schemas: b.doc.Schemas, cycles: b.cycles, limits: l}
+	return &compiler{schemas: b.doc.Schemas, cycles: b.cycles, cleaned: b.cleaned, limits: l, most: maxTool / 4}
 }
 
 // input is the schema of a tool's arguments, of at most so many bytes.

@@ -109,16 +109,13 @@ func (c *compiler) mergeProperties(a, b schema) schema {
 func (c *compiler) choice(out schema, list *doc.Node, depth int, need bool) schema {
 	var branches []any
 	var null bool
-	seen := map[string]bool{}
 	for _, one := range list.Items {
 		s := c.one(one, depth, need)
 		if len(s) == 1 && s["type"] == "null" {
 			null = true
 			continue
 		}
-		raw, _ := json.Marshal(s)
-		if !seen[string(raw)] {
-			seen[string(raw)] = true
+		if !slices.ContainsFunc(branches, func(b any) bool { return reflect.DeepEqual(b, s) }) {
 			branches = append(branches, s)
 		}
 	}

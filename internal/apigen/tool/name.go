@@ -14,6 +14,11 @@ import (
 // maxName is what a client takes, with the server's id and two underscores.
 const maxName = 64
 
+var (
+	allowed = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+	version = regexp.MustCompile(`^v\d+(\.\d+)*$`)
+)
+
 // names gives each operation a name that is nobody else's. former are those of
 // the last time, by Key: a name that was given stays.
 func names(ops []*doc.Operation, server string, former map[string]string) map[string]string {
@@ -51,7 +56,7 @@ func names(ops []*doc.Operation, server string, former map[string]string) map[st
 	return given
 }
 
-func plainName(s string) bool { return regexp.MustCompile(`^[A-Za-z0-9_-]+$`).MatchString(s) }
+func plainName(s string) bool { return allowed.MatchString(s) }
 
 // fit shortens a name that is too long: known words first, then by a hash.
 func fit(name string, room int, key string) string {
@@ -114,7 +119,7 @@ func pathName(op *doc.Operation) []string {
 		switch {
 		case isVar && last:
 			by = words(s)
-		case isVar || s == "api" || s == "rest" || regexp.MustCompile(`^v\d+(\.\d+)*$`).MatchString(s):
+		case isVar || s == "api" || s == "rest" || version.MatchString(s):
 		default:
 			w := words(s)
 			if !last && strings.HasPrefix(segments[i+1], "{") && len(w) > 0 {

@@ -10,13 +10,12 @@ import (
 )
 
 // answers is the schema of what an operation answers, nil where the document has
-// none; answer is all of it, before it was cut. It demands nothing: an answer
-// that is not as documented, or was cut, must not fail the call. What is no
-// object stands under "result", wrapped says so.
-func (b *builder) answers(op *doc.Operation) (out, answer schema, wrapped bool) {
+// none. It demands nothing: an answer that is not as documented, or was cut, must
+// not fail the call. What is no object stands under "result", wrapped says so.
+func (b *builder) answers(op *doc.Operation) (out schema, wrapped bool) {
 	content := success(op, isJSON)
 	if content == nil || content.Schema == nil {
-		return nil, nil, false
+		return nil, false
 	}
 	n := b.follow(content.Schema)
 	for _, l := range []limits{
@@ -24,29 +23,26 @@ func (b *builder) answers(op *doc.Operation) (out, answer schema, wrapped bool) 
 		{depth: 2, inline: true, noTypes: true}, {depth: 1, inline: true, noTypes: true}, {depth: 0, inline: true, noTypes: true},
 	} {
 		c := b.compiler(l)
-		c.answer = true
+		c.answer, c.most = true, b.output/4
 		s := c.one(n, 0, false)
 		if c.over() {
 			continue
 		}
 		object := slices.Contains(kinds(s["type"]), "object") || s["type"] == nil && s["properties"] != nil
 		object = object && !slices.Contains(kinds(s["type"]), "array")
-		if answer == nil {
-			answer = s
-		}
 		if out, wrapped = s, !object; wrapped {
 			out = schema{"type": "object", "properties": schema{"result": s}}
 		} else {
 			out["type"] = "object"
 		}
 		if raw, err := json.Marshal(out); err == nil && len(raw) <= b.output {
-			return out, answer, wrapped
+			return out, wrapped
 		}
 	}
 	if out == nil {
-		return schema{"type": "object"}, answer, !b.isObject(n)
+		return schema{"type": "object"}, !b.isObject(n)
 	}
-	return schema{"type": "object"}, answer, wrapped
+	return schema{"type": "object"}, wrapped
 }
 
 // isObject says whether a schema is one of an object, as far as it tells at once.
@@ -55,7 +51,7 @@ func (b *builder) isObject(n *doc.Node) bool {
 }
 
 // paging finds the argument that asks for the next page.
-func paging(op *doc.Operation, a *arguments, answer schema) *call.Paging {
+func (b *builder) paging(op *doc.Operation, a *arguments) *call.Paging {
 	if op.Method != "GET" && op.Method != "QUERY" && op.Field == nil {
 		return nil
 	}
@@ -74,13 +70,24 @@ func paging(op *doc.Operation, a *arguments, answer schema) *call.Paging {
 				}
 				p := &call.Paging{Arg: one.plan.Name, Kind: kind.name}
 				if kind.name == "cursor" {
-					p.Cursor = cursorIn(answer, want)
+					p.Cursor = cursorIn(b.shallow(op), want)
 				}
 				return p
 			}
 		}
 	}
 	return nil
+}
+
+// shallow is what an operation answers, two levels of it.
+func (b *builder) shallow(op *doc.Operation) schema {
+	content := success(op, isJSON)
+	if content == nil {
+		return nil
+	}
+	c := b.compiler(limits{depth: 1, inline: true, noTypes: true})
+	c.answer = true
+	return c.one(b.follow(content.Schema), 0, false)
 }
 
 // cursorIn finds in an answer what the next call takes.

@@ -42,6 +42,26 @@ func clean(s string, limit int) string {
 	return shorten(b.String(), limit)
 }
 
+// cleaner remembers what it cleaned: schemas are used again and again.
+type cleaner map[cleaned]string
+
+type cleaned struct {
+	text  string
+	limit int
+}
+
+func (c cleaner) clean(s string, limit int) string {
+	if limit <= 0 || s == "" {
+		return ""
+	}
+	out, ok := c[cleaned{s, limit}]
+	if !ok {
+		out = clean(s, limit)
+		c[cleaned{s, limit}] = out
+	}
+	return out
+}
+
 // cutAt is the last place not behind at where a character begins.
 func cutAt(s string, at int) int {
 	for at > 0 && at < len(s) && !utf8.RuneStart(s[at]) {
@@ -50,11 +70,17 @@ func cutAt(s string, at int) int {
 	return min(at, len(s))
 }
 
+var (
+	tags  = regexp.MustCompile(`(?s)<!--.*?-->|</?[A-Za-z][^<>]*>`)
+	links = regexp.MustCompile(`!?\[([^\[\]]*)\]\([^()\s]*(?:\s+"[^"]*")?\)`)
+	marks = regexp.MustCompile("(?m)^\\s*(#{1,6}|>)\\s*|```[a-z]*|[*`]+|\\|(?:\\s*:?-+:?\\s*\\|)+")
+)
+
 // unmark takes HTML and Markdown out.
 func unmark(s string) string {
-	s = regexp.MustCompile(`(?s)<!--.*?-->|</?[A-Za-z][^<>]*>`).ReplaceAllString(s, " ")
-	s = regexp.MustCompile(`!?\[([^\[\]]*)\]\([^()\s]*(?:\s+"[^"]*")?\)`).ReplaceAllString(s, "$1")
-	s = regexp.MustCompile("(?m)^\\s*(#{1,6}|>)\\s*|```[a-z]*|[*`]+|\\|(?:\\s*:?-+:?\\s*\\|)+").ReplaceAllString(s, "")
+	s = tags.ReplaceAllString(s, " ")
+	s = links.ReplaceAllString(s, "$1")
+	s = marks.ReplaceAllString(s, "")
 	return html.UnescapeString(s)
 }
 

@@ -69,18 +69,19 @@ const (
 	maxOutput = 8 << 10
 )
 
-// annotations say what a call does, as far as its method tells.
+// annotations say what a call does, as far as its method tells. What is left out
+// is false, but for destructiveHint, which is true where nothing is said.
 type annotations struct {
-	ReadOnly    bool  `json:"readOnlyHint"`
+	ReadOnly    bool  `json:"readOnlyHint,omitempty"`
 	Destructive *bool `json:"destructiveHint,omitempty"`
-	Idempotent  bool  `json:"idempotentHint"`
+	Idempotent  bool  `json:"idempotentHint,omitempty"`
 	OpenWorld   bool  `json:"openWorldHint"`
 }
 
 // Build makes a tool of every operation, in the document's order. What could not
 // be kept is among the problems.
 func Build(d *doc.Document, o Options) ([]Tool, []doc.Problem) {
-	b := builder{doc: d, cycles: newCycles(d.Schemas), names: names(d.Operations, o.Server, o.Names), output: outputBudget(len(d.Operations)), base: o.Base}
+	b := builder{doc: d, cleaned: cleaner{}, cycles: newCycles(d.Schemas), names: names(d.Operations, o.Server, o.Names), output: outputBudget(len(d.Operations)), base: o.Base}
 	tools := make([]Tool, 0, len(d.Operations))
 	made := map[string]bool{}
 	for _, op := range d.Operations {
@@ -109,6 +110,7 @@ type builder struct {
 	doc      *doc.Document
 	cycles   *cycles
 	names    map[string]string
+	cleaned  cleaner
 	output   int
 	base     string
 	problems []doc.Problem
@@ -120,7 +122,7 @@ func (b *builder) tool(op *doc.Operation) Tool {
 		ID: op.ID, Tags: op.Tags, Words: words(strings.NewReplacer("{", " ", "}", " ").Replace(op.Path)),
 		Deprecated: op.Deprecated, Inferred: op.Inferred, Incomplete: b.incomplete(op), At: op.At,
 	}
-	out, answer, wrapped := b.answers(op)
+	out, wrapped := b.answers(op)
 	if out != nil {
 		t.Output = encode(out)
 	}
@@ -130,7 +132,7 @@ func (b *builder) tool(op *doc.Operation) Tool {
 	t.Input = encode(input)
 	t.Plan = call.Plan{
 		Method: op.Method, Base: b.own(op), Path: op.Path, Query: op.Query, Args: a.plan(), Body: a.body,
-		Accept: accept(op), Security: needs(op), Wrapped: wrapped, Paging: paging(op, a, answer),
+		Accept: accept(op), Security: needs(op), Wrapped: wrapped, Paging: b.paging(op, a),
 	}
 	if f := op.Field; f != nil {
 		t.Plan.GraphQL = &call.GraphQL{Head: f.Head, Selection: f.Selection, Tail: f.Tail, Operation: f.Name, Path: f.Path, Select: f.Returns}
