@@ -301,11 +301,10 @@ func (b *bundle) deref(n *Node, w *where) *Node {
 }
 
 // unresolved reports a reference that leads nowhere.
-func (b *bundle) unresolved(ref *Node, w *where, err error) Code {
+func (b *bundle) unresolved(ref *Node, w *where, err error) {
 	code, remedy := UnresolvedRef, "Define it, or correct the reference."
 	if errors.Is(err, errBlocked) {
 		code, remedy = ExternalRefBlocked, "Put the parts into one document, or let all its files come from one address."
 	}
 	b.report(ref.At, w, Error, code, fmt.Sprintf("The reference %q leads nowhere: %s.", clip(ref.Str(), 200), cmp.Or(err, errMissing)), remedy)
-	return code
 }

@@ -87,12 +87,12 @@ func (r *jsonReader) value(depth int) *Node {
 		r.fail("the text ends where a value is expected")
 		return nil
 	}
-	switch c := r.text[r.pos]; {
-	case c == '{':
+	switch r.text[r.pos] {
+	case '{':
 		return r.object(depth)
-	case c == '[':
+	case '[':
 		return r.array(depth)
-	case c == '"':
+	case '"':
 		n := r.node(String)
 		n.Text = r.str()
 		return n
@@ -182,14 +182,14 @@ func (r *jsonReader) str() string {
 	r.pos++
 	begin := r.pos
 	for r.pos < len(r.text) {
-		switch c := r.text[r.pos]; {
-		case c == '"':
+		switch c := r.text[r.pos]; c {
+		case '"':
 			s := r.text[begin:r.pos]
 			r.pos++
 			return s
-		case c == '\\':
+		case '\\':
 			return r.escaped(begin)
-		case c == '\n':
+		case '\n':
 			r.fail("a string is not closed at the end of its line")
 			return r.text[begin:r.pos]
 		default:

@@ -1,5 +1,7 @@
 package doc
 
+import "slices"
+
 // Kind is what a Node is.
 type Kind uint8
 
@@ -37,9 +39,9 @@ func (n *Node) Get(key string) *Node {
 	if n == nil || n.Kind != Object {
 		return nil
 	}
-	for i := len(n.Members) - 1; i >= 0; i-- {
-		if n.Members[i].Key == key {
-			return n.Members[i].Value
+	for _, m := range slices.Backward(n.Members) {
+		if m.Key == key {
+			return m.Value
 		}
 	}
 	return nil

@@ -93,7 +93,7 @@ func read(ctx context.Context, in *Input) (*Document, error) {
 	source, none := in.Source, &Document{}
 	var tried []Attempt
 	for _, r := range append(readers(), in.more...) {
-		if source.As != "" && source.As != r.Format && !(source.As == OpenAPI && r.Format == Swagger) {
+		if source.As != "" && source.As != r.Format && (source.As != OpenAPI || r.Format != Swagger) {
 			continue
 		}
 		d, reason := r.Read(ctx, in)
@@ -131,7 +131,8 @@ func parse(name string, source []byte) (*Node, []Problem) {
 	s, problems := string(source), []Problem(nil)
 	if !utf8.Valid(source) {
 		s = strings.ToValidUTF8(s, "\uFFFD")
-		line := strings.Count(s[:strings.Index(s, "\uFFFD")], "\n") + 1
+		sound, _, _ := strings.Cut(s, "\uFFFD")
+		line := strings.Count(sound, "\n") + 1
 		problems = append(problems, Problem{
 			At: Position{File: name, Line: int32(line), Column: 1}, Severity: Warning, Code: Repaired, //nolint:gosec // at most 32 MB
 			Message: "The text is not UTF-8 everywhere; what is not was replaced.", Remedy: "Save the document as UTF-8.",

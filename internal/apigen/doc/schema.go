@@ -267,5 +267,5 @@ func (b *bundle) orNull(n *Node, at Position) {
 	}
 	null := &Node{Kind: Object, plain: true, At: at, Members: []Member{{Key: "type", At: at, Value: text("null", at)}}}
 	choice := &Node{Kind: Array, Items: []*Node{inner, null}, At: at}
-	n.Members = append(outer, Member{Key: "anyOf", At: at, Value: choice})
+	n.Members = slices.Concat(outer, []Member{{Key: "anyOf", At: at, Value: choice}})
 }

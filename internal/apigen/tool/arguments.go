@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
@@ -74,10 +75,10 @@ func (b *builder) body(op *doc.Operation, a *arguments) {
 		media = "application/json"
 	}
 	c := b.compiler(full())
-	s := complete(c.one(a.whole, 0, true))
+	s := complete(c.one(a.whole, 0))
 	required, _ := s["required"].([]string)
 	must := op.Body.Required || !op.Body.Declared && len(required) > 0
-	a.body = &call.Body{Media: media, Required: must && op.Method != "GET" && op.Method != "HEAD"}
+	a.body = &call.Body{Media: media, Required: must && op.Method != http.MethodGet && op.Method != http.MethodHead}
 	isForm := kind == kindForm || kind == kindMultipart
 	if isForm && (s["anyOf"] != nil || s["properties"] == nil) {
 		s = c.flatForm(s)

@@ -34,10 +34,11 @@ type compiler struct {
 
 // limits are what a budget leaves of a schema.
 type limits struct {
-	depth   int  // below it, optional objects are not described
+	depth   int  // below it, objects have only what they require
 	text    int  // of a description, in characters
 	values  int  // of an enum
 	inline  bool // references of cycles are put in place, and cut where they repeat
+	join    bool // objects of which one has to be given become one with the parts of all
 	noTypes bool // of scalars, in answers
 }
 
@@ -49,8 +50,8 @@ var (
 // over says that the schema is too large whatever its bytes are.
 func (c *compiler) over() bool { return c.nodes > c.most }
 
-// one compiles a schema. need says that its value has to be given.
-func (c *compiler) one(n *doc.Node, depth int, need bool) schema {
+// one compiles a schema.
+func (c *compiler) one(n *doc.Node, depth int) schema {
 	if n == nil || c.over() {
 		return schema{}
 	}
@@ -62,18 +63,18 @@ func (c *compiler) one(n *doc.Node, depth int, need bool) schema {
 		return schema{}
 	}
 	if n.Get("$ref") != nil {
-		return c.ref(n, depth, need)
+		return c.ref(n, depth)
 	}
-	if c.tooDeep(n, depth, need) {
+	if c.tooDeep(n, depth) {
 		return c.cut(n)
 	}
-	out := c.keywords(n, depth, need)
+	out := c.keywords(n, depth)
 	for _, part := range items(n.Get("allOf")) {
-		out = c.merge(out, c.one(part, depth, need))
+		out = c.merge(out, c.one(part, depth))
 	}
 	for _, key := range []string{"anyOf", "oneOf"} {
 		if list := n.Get(key); list != nil {
-			out = c.choice(out, list, depth, need)
+			out = c.choice(out, list, depth)
 		}
 	}
 	return out
@@ -87,7 +88,7 @@ func items(n *doc.Node) []*doc.Node {
 }
 
 // ref follows a reference; what stands beside it counts too.
-func (c *compiler) ref(n *doc.Node, depth int, need bool) schema {
+func (c *compiler) ref(n *doc.Node, depth int) schema {
 	to, err := c.schemas.Resolve(n.Get("$ref").Str(), n)
 	if err != nil {
 		return schema{}
@@ -107,12 +108,12 @@ func (c *compiler) ref(n *doc.Node, depth int, need bool) schema {
 		out = c.cut(to)
 	default:
 		c.inside = append(c.inside, to)
-		out = c.one(to, depth, need)
+		out = c.one(to, depth)
 		c.inside = c.inside[:len(c.inside)-1]
 	}
 	if len(beside.Members) > 0 {
 		// Shallow: the description of a place is worth more than that of a type.
-		out = c.merge(c.one(beside, depth, need), out)
+		out = c.merge(c.one(beside, depth), out)
 	}
 	return out
 }
@@ -152,7 +153,7 @@ func (c *compiler) finish() {
 	for len(c.waiting) > 0 && !c.over() {
 		n := c.waiting[0]
 		c.waiting = c.waiting[1:]
-		def := c.one(n, 1, false)
+		def := c.one(n, 1)
 		if def["$ref"] != nil && len(def) == 1 {
 			def = schema{} // references that lead round and say nothing
 		}
@@ -160,13 +161,9 @@ func (c *compiler) finish() {
 	}
 }
 
-// tooDeep says whether an object stands below what the budget allows. What is
-// required is described further down: a call needs it.
-func (c *compiler) tooDeep(n *doc.Node, depth int, need bool) bool {
-	if need && !c.answer {
-		depth -= 3
-	}
-	return depth > c.depth && (n.Get("properties") != nil || n.Get("allOf") != nil || n.Get("anyOf") != nil || n.Get("oneOf") != nil || n.Get("items") != nil || n.Get("additionalProperties") != nil)
+// tooDeep says whether a part of an answer stands below what the budget allows.
+func (c *compiler) tooDeep(n *doc.Node, depth int) bool {
+	return depth > c.depth && c.answer && (n.Get("properties") != nil || n.Get("allOf") != nil || n.Get("anyOf") != nil || n.Get("oneOf") != nil || n.Get("items") != nil || n.Get("additionalProperties") != nil)
 }
 
 // cut stands for a schema that is not described further.
@@ -185,7 +182,7 @@ func (c *compiler) cut(n *doc.Node) schema {
 }
 
 // keywords takes what stands in the schema itself.
-func (c *compiler) keywords(n *doc.Node, depth int, need bool) schema {
+func (c *compiler) keywords(n *doc.Node, depth int) schema {
 	out := schema{}
 	for _, m := range n.Members {
 		if c.answer {
@@ -224,14 +221,14 @@ func (c *compiler) keywords(n *doc.Node, depth int, need bool) schema {
 		case "const":
 			c.enum(out, n, []*doc.Node{m.Value})
 		case "not", "propertyNames", "contains":
-			out[m.Key] = c.one(m.Value, depth+1, false)
+			out[m.Key] = c.one(m.Value, depth+1)
 		case "patternProperties":
 			c.patternProperties(out, m.Value, depth)
 		default:
 			c.describing(out, m, n, depth)
 		}
 	}
-	c.properties(out, n, depth, need)
+	c.properties(out, n, depth)
 	return out
 }
 
@@ -241,14 +238,14 @@ func (c *compiler) describing(out schema, m doc.Member, n *doc.Node, depth int) 
 	case "type":
 		c.types(out, m.Value, n)
 	case "items":
-		out["items"] = c.one(m.Value, depth+1, false)
+		out["items"] = c.one(m.Value, depth+1)
 	case "prefixItems":
 		if c.answer {
 			return
 		}
 		list := make([]any, len(m.Value.Items))
 		for i, one := range m.Value.Items {
-			list[i] = c.one(one, depth+1, false)
+			list[i] = c.one(one, depth+1)
 		}
 		out["prefixItems"] = list
 	case "additionalProperties":
@@ -258,7 +255,7 @@ func (c *compiler) describing(out schema, m doc.Member, n *doc.Node, depth int) 
 				out[m.Key] = false
 			}
 		case m.Value.Kind == doc.Object && len(m.Value.Members) > 0:
-			if s := c.one(m.Value, depth+1, false); len(s) > 0 {
+			if s := c.one(m.Value, depth+1); len(s) > 0 {
 				out[m.Key] = s
 			}
 		}
@@ -313,7 +310,7 @@ func (c *compiler) types(out schema, t, n *doc.Node) {
 	out["type"] = anys(list)
 }
 
-func (c *compiler) properties(out schema, n *doc.Node, depth int, need bool) {
+func (c *compiler) properties(out schema, n *doc.Node, depth int) {
 	props := n.Get("properties")
 	if props == nil || len(props.Members) == 0 {
 		return
@@ -325,11 +322,15 @@ func (c *compiler) properties(out schema, n *doc.Node, depth int, need bool) {
 	required := texts(n.Get("required"))
 	all := schema{}
 	for _, m := range sortedMembers(props) {
+		if depth > c.depth && !slices.Contains(required, m.Key) {
+			c.truncated = true // whoever leaves it out sends nothing wrong
+			continue
+		}
 		if c.flagged(m.Value, hidden, 0) {
 			required = slices.DeleteFunc(required, func(s string) bool { return s == m.Key })
 			continue
 		}
-		all[m.Key] = c.one(m.Value, depth+1, need && slices.Contains(required, m.Key))
+		all[m.Key] = c.one(m.Value, depth+1)
 	}
 	if len(all) > 0 {
 		out["properties"] = all
@@ -367,7 +368,7 @@ func (c *compiler) patternProperties(out schema, n *doc.Node, depth int) {
 	all := schema{}
 	for _, m := range sortedMembers(n) {
 		if portable(m.Key) {
-			all[m.Key] = c.one(m.Value, depth+1, false)
+			all[m.Key] = c.one(m.Value, depth+1)
 		}
 	}
 	if len(all) > 0 && len(all) == len(n.Members) {

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/junctor-mcp/junctor/internal/apigen/call"
 )
 
 // full is everything that the document says.
@@ -20,8 +22,9 @@ func levels() []limits {
 		{depth: 3, text: 60, values: 12, inline: true},
 		{depth: 2, text: 40, values: 12, inline: true},
 		{depth: 1, text: 40, values: 12, inline: true},
-		{depth: 1, values: 8, inline: true},
-		{depth: 0, values: 4, inline: true},
+		{depth: 2, text: 40, values: 12, inline: true, join: true},
+		{depth: 1, values: 8, inline: true, join: true},
+		{depth: 0, values: 4, inline: true, join: true},
 	}
 }
 
@@ -31,16 +34,23 @@ func (b *builder) compiler(l limits) *compiler {
 
 // input is the schema of a tool's arguments, of at most so many bytes.
 func (b *builder) input(a *arguments, budget int) (schema, bool) {
-	var s schema
 	for i, l := range levels() {
 		c := b.compiler(l)
-		s = b.inputAt(a, c, i)
+		s := b.inputAt(a, c, i)
 		if c.over() {
 			continue
 		}
 		if raw, err := json.Marshal(s); err == nil && len(raw) <= budget {
 			return s, i > 0 && c.truncated || i > 2
 		}
+	}
+	// What is required alone is too much: the largest optional parts go.
+	level := 7
+	c := b.compiler(levels()[level])
+	c.most = 2 * maxTool
+	s := b.inputAt(a, c, level)
+	if !c.over() && prune(s, budget) {
+		return s, true
 	}
 	return spare(s, a, budget), true
 }
@@ -52,7 +62,7 @@ func (b *builder) inputAt(a *arguments, c *compiler, level int) schema {
 	var required []string
 	var fields schema
 	if a.whole != nil || a.body != nil {
-		s := complete(c.one(a.whole, 0, true))
+		s := complete(c.one(a.whole, 0))
 		if a.body != nil && (kindOf(a.body.Media) == kindForm || kindOf(a.body.Media) == kindMultipart) && (s["anyOf"] != nil || s["properties"] == nil) {
 			s = c.flatForm(s)
 		}
@@ -70,12 +80,12 @@ func (b *builder) inputAt(a *arguments, c *compiler, level int) schema {
 		}
 		switch {
 		case one.param != nil:
-			s := complete(maps.Clone(c.one(one.param.Schema, 1, one.required)))
+			s := complete(maps.Clone(c.one(one.param.Schema, 1)))
 			about(s, one.param.Description, level)
 			if one.param.Deprecated {
 				s["deprecated"] = true
 			}
-			props[name] = s
+			props[name] = one.filled(s)
 		case one.plan.Place == "field":
 			s, _ := fields[one.plan.Key].(schema)
 			if s == nil {
@@ -84,7 +94,7 @@ func (b *builder) inputAt(a *arguments, c *compiler, level int) schema {
 			if one.file {
 				s = fileSchema(s)
 			}
-			props[name] = s
+			props[name] = one.filled(s)
 		}
 	}
 	c.finish()
@@ -97,6 +107,25 @@ func (b *builder) inputAt(a *arguments, c *compiler, level int) schema {
 		out["$defs"] = c.defs
 	}
 	return out
+}
+
+// filled demands a part of an object or array that has to be given where one
+// without parts cannot be written: in a path, a query, a form.
+func (one argument) filled(s schema) schema {
+	if !one.required && one.plan.Place != call.Path || one.plan.Media != "" || one.file || one.plan.Place == call.Field && one.plan.Style == "" || one.plan.Place == call.Variable {
+		return s
+	}
+	switch s["type"] {
+	case "object":
+		if s["minProperties"] == nil && s["required"] == nil {
+			s["minProperties"] = json.Number("1")
+		}
+	case "array":
+		if s["minItems"] == nil || s["minItems"] == json.Number("0") {
+			s["minItems"] = json.Number("1")
+		}
+	}
+	return s
 }
 
 // wholeBody is the schema of a body that is one argument.
@@ -121,7 +150,7 @@ func (b *builder) wholeBody(a *arguments, one argument, s schema, level int) sch
 func about(s schema, text string, level int) {
 	limit := 200
 	switch {
-	case level >= 7:
+	case level >= 8:
 		limit = 0
 	case level >= 3:
 		limit = 80
@@ -180,7 +209,9 @@ func spare(s schema, a *arguments, budget int) schema {
 				return s
 			}
 			if one.required == required {
-				props[one.plan.Name] = schema{}
+				if p, ok := props[one.plan.Name].(schema); ok {
+					props[one.plan.Name] = kindsOnly(p)
+				}
 			}
 		}
 	}

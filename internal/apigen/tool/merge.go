@@ -106,16 +106,16 @@ func (c *compiler) mergeProperties(a, b schema) schema {
 }
 
 // choice adds an anyOf or oneOf, as simply as it can be said.
-func (c *compiler) choice(out schema, list *doc.Node, depth int, need bool) schema {
+func (c *compiler) choice(out schema, list *doc.Node, depth int) schema {
 	var branches []any
 	var null bool
 	for _, one := range list.Items {
-		s := c.one(one, depth, need)
+		s := c.one(one, depth)
 		if len(s) == 1 && s["type"] == "null" {
 			null = true
 			continue
 		}
-		if !slices.ContainsFunc(branches, func(b any) bool { return reflect.DeepEqual(b, s) }) {
+		if c.answer || !slices.ContainsFunc(branches, func(b any) bool { return reflect.DeepEqual(b, s) }) {
 			branches = append(branches, s)
 		}
 	}
@@ -139,12 +139,24 @@ func (c *compiler) choice(out schema, list *doc.Node, depth int, need bool) sche
 		}
 		return c.merge(out, s)
 	}
+	if c.join && allObjects(branches) {
+		c.truncated = true
+		s := c.open(branches)
+		if null {
+			s = orNull(s)
+		}
+		return c.merge(out, s)
+	}
 	if null {
 		branches = append(branches, schema{"type": "null"})
 	}
 	// anyOf alone: with branches that overlap, which real ones do, oneOf refuses
 	// what the API takes.
 	return c.merge(out, schema{"anyOf": branches})
+}
+
+func allObjects(branches []any) bool {
+	return !slices.ContainsFunc(branches, func(b any) bool { return b.(schema)["type"] != "object" || b.(schema)["properties"] == nil })
 }
 
 // orNull is a schema that takes null too.

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"maps"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -132,7 +133,7 @@ func pathName(op *doc.Operation) []string {
 	if verb == "" {
 		verb = strings.Join(words(op.Method), "_")
 	}
-	if op.Method == "GET" && len(by) == 0 && len(nouns) > 0 && singular(nouns[len(nouns)-1]) != nouns[len(nouns)-1] {
+	if op.Method == http.MethodGet && len(by) == 0 && len(nouns) > 0 && singular(nouns[len(nouns)-1]) != nouns[len(nouns)-1] {
 		verb = "list"
 	}
 	name := append([]string{verb}, nouns...)

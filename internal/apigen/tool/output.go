@@ -2,6 +2,7 @@ package tool
 
 import (
 	"encoding/json"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -19,12 +20,16 @@ func (b *builder) answers(op *doc.Operation) (out schema, wrapped bool) {
 	}
 	n := b.follow(content.Schema)
 	for _, l := range []limits{
-		{depth: 4, inline: true}, {depth: 3, inline: true}, {depth: 2, inline: true},
-		{depth: 2, inline: true, noTypes: true}, {depth: 1, inline: true, noTypes: true}, {depth: 0, inline: true, noTypes: true},
+		{depth: 4, inline: true},
+		{depth: 3, inline: true},
+		{depth: 2, inline: true},
+		{depth: 2, inline: true, noTypes: true},
+		{depth: 1, inline: true, noTypes: true},
+		{depth: 0, inline: true, noTypes: true},
 	} {
 		c := b.compiler(l)
 		c.answer, c.most = true, b.output/4
-		s := c.one(n, 0, false)
+		s := c.one(n, 0)
 		if c.over() {
 			continue
 		}
@@ -52,7 +57,7 @@ func (b *builder) isObject(n *doc.Node) bool {
 
 // paging finds the argument that asks for the next page.
 func (b *builder) paging(op *doc.Operation, a *arguments) *call.Paging {
-	if op.Method != "GET" && op.Method != "QUERY" && op.Field == nil {
+	if op.Method != http.MethodGet && op.Method != "QUERY" && op.Field == nil {
 		return nil
 	}
 	for _, kind := range []struct {
@@ -87,7 +92,7 @@ func (b *builder) shallow(op *doc.Operation) schema {
 	}
 	c := b.compiler(limits{depth: 1, inline: true, noTypes: true})
 	c.answer = true
-	return c.one(b.follow(content.Schema), 0, false)
+	return c.one(b.follow(content.Schema), 0)
 }
 
 // cursorIn finds in an answer what the next call takes.

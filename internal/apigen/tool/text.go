@@ -111,16 +111,21 @@ func firstParagraph(s string) string {
 	return s
 }
 
+// plural says whether an s ends a word here, as in IDs.
+func plural(rest []rune) bool {
+	return rest[0] == 's' && (len(rest) == 1 || !unicode.IsLetter(rest[1]))
+}
+
 // words parts a text at everything that is no letter or digit, and where a
 // capital begins a word, all in lower case.
 func words(s string) (list []string) {
 	runes := []rune(norm.NFKD.String(s))
-	var word []rune
+	word := make([]rune, 0, 24)
 	end := func() {
 		if len(word) > 0 {
 			list = append(list, strings.ToLower(string(word)))
 		}
-		word = nil
+		word = word[:0]
 	}
 	for i, r := range runes {
 		switch {
@@ -130,7 +135,7 @@ func words(s string) (list []string) {
 			end()
 			continue
 		case unicode.IsUpper(r) && i > 0 && (unicode.IsLower(runes[i-1]) || unicode.IsDigit(runes[i-1]) ||
-			unicode.IsUpper(runes[i-1]) && i+1 < len(runes) && unicode.IsLower(runes[i+1]) && !(runes[i+1] == 's' && (i+2 == len(runes) || !unicode.IsLetter(runes[i+2])))):
+			unicode.IsUpper(runes[i-1]) && i+1 < len(runes) && unicode.IsLower(runes[i+1]) && !plural(runes[i+1:])):
 			end()
 		}
 		word = append(word, r)

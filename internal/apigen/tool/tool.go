@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -197,12 +198,12 @@ func annotate(op *doc.Operation, name string) annotations {
 		}
 	} else {
 		switch op.Method {
-		case "GET", "HEAD", "QUERY", "OPTIONS", "TRACE":
+		case http.MethodGet, http.MethodHead, "QUERY", http.MethodOptions, http.MethodTrace:
 			a.ReadOnly, a.Idempotent = true, true
 			return a
-		case "PUT":
+		case http.MethodPut:
 			a.Idempotent, a.Destructive = true, &no
-		case "DELETE":
+		case http.MethodDelete:
 			a.Idempotent, a.Destructive = true, &yes
 		default:
 			a.Destructive = &no
