@@ -21,7 +21,10 @@ type Principal struct {
 	Key   string // the key that was shown, by id; "" where none was
 	Login string // the session of a browser, by id; "" where it is none
 
-	Expires time.Time // when the key that was shown does; zero where it does not, or none was
+	Consent string // what lets a program act for the person, by id; "" where it is none
+	Client  string // that program, by its id
+
+	Expires time.Time // when the key or token that was shown does; zero where it does not, or none was
 
 	Could []Scope // what it could do beside Scopes with another token of its identity provider
 }

@@ -137,6 +137,7 @@ type Options struct {
 	Keys        Keys
 	Users       Users
 	Logins      Logins
+	Consents    Consents
 	Tenants     Tenants
 	Servers     Servers
 	Credentials Credentials
@@ -169,6 +170,7 @@ func New(o Options) (*Handler, error) {
 		{"Keys", o.Keys == nil},
 		{"Users", o.Users == nil},
 		{"Logins", o.Logins == nil},
+		{"Consents", o.Consents == nil},
 		{"Tenants", o.Tenants == nil},
 		{"Servers", o.Servers == nil},
 		{"Credentials", o.Credentials == nil},

@@ -50,21 +50,32 @@ func (a *api) loginRoutes() {
 
 // logins lists what the caller may see, of the one user where one is named.
 func (a *api) logins(ctx context.Context, user string) ([]junctor.Login, error) {
+	user, some, err := a.whose(ctx, user)
+	if err != nil || !some {
+		return nil, err
+	}
+	return a.Logins.ListLogins(ctx, caller(ctx).Tenant, user)
+}
+
+// whose says of whom the caller may see what belongs to people: of the user that
+// is named, and else of all ("") or of themselves; some is false where it is of
+// nobody.
+func (a *api) whose(ctx context.Context, user string) (id string, some bool, err error) {
 	p := caller(ctx)
 	own := ""
 	if !p.Has(junctor.ScopeAdmin) {
 		if own = person(p); own == "" {
-			return nil, nil
+			return "", false, nil
 		}
 	}
 	if user != "" {
 		u, err := a.Users.User(ctx, p.Tenant, user)
 		if err != nil || own != "" && own != u.ID {
-			return nil, err
+			return "", false, err
 		}
 		own = u.ID
 	}
-	return a.Logins.ListLogins(ctx, p.Tenant, own)
+	return own, true, nil
 }
 
 // person is the id of the user that a principal is, and not merely acts for.

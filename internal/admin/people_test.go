@@ -21,6 +21,7 @@ type people struct {
 	mu        sync.Mutex
 	users     []junctor.User
 	logins    []junctor.Login
+	consents  []junctor.Consent
 	passwords map[string]string // by the user's id
 	kept      string            // the login that the last SetPassword kept
 	tenants   []junctor.Tenant
@@ -118,6 +119,19 @@ func (p *people) RevokeLogin(_ context.Context, _ junctor.TenantID, id string) e
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.logins = slices.DeleteFunc(p.logins, func(l junctor.Login) bool { return l.ID == id })
+	return nil
+}
+
+func (p *people) ListConsents(_ context.Context, _ junctor.TenantID, user string) ([]junctor.Consent, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(p.consents), func(c junctor.Consent) bool { return user != "" && c.User != user }), nil
+}
+
+func (p *people) RevokeConsent(_ context.Context, _ junctor.TenantID, id string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.consents = slices.DeleteFunc(p.consents, func(c junctor.Consent) bool { return c.ID == id })
 	return nil
 }
 

@@ -79,6 +79,7 @@ func register(o Options) *api {
 	a.keyRoutes()
 	a.userRoutes()
 	a.loginRoutes()
+	a.consentRoutes()
 	a.tenantRoutes()
 	a.meRoutes()
 	a.callRoutes()

@@ -71,6 +71,8 @@ func scopes() map[string]junctor.Scope {
 		"create-user-link":     junctor.ScopeAdmin,
 		"list-logins":          anyone, // of others, to admins alone
 		"delete-login":         anyone,
+		"list-consents":        anyone, // likewise
+		"delete-consent":       anyone,
 		"list-tenants":         operator,
 		"create-tenant":        operator,
 		"replace-tenant-key":   operator,

@@ -20,6 +20,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/audit"
+	"github.com/junctor-mcp/junctor/internal/authority"
 	"github.com/junctor-mcp/junctor/internal/bearer"
 	"github.com/junctor-mcp/junctor/internal/builtin"
 	"github.com/junctor-mcp/junctor/internal/catalog"
@@ -50,26 +51,27 @@ type App struct {
 	log     *slog.Logger
 	opts    options
 
-	store    *store.Store
-	ring     *seal.Ring
-	vault    *seal.Vault
-	identity *identity.Identity
-	catalog  *catalog.Catalog
-	guard    *guard.Guard
-	gateway  *gateway.Gateway
-	metrics  *telemetry.Metrics
-	egress   *egress.Egress
-	journal  *audit.Journal
-	history  *history.History
-	servers  *servers
-	rights   *rights
-	signIn   *signin.SignIn
-	tokens   *bearer.Bearer // nil where no issuer is trusted
-	limits   *quotas
-	file     *file
-	tails    tails
-	console  *console.Console
-	cert     *certificate // nil where TLS is not ours to speak
+	store     *store.Store
+	ring      *seal.Ring
+	vault     *seal.Vault
+	identity  *identity.Identity
+	catalog   *catalog.Catalog
+	guard     *guard.Guard
+	gateway   *gateway.Gateway
+	metrics   *telemetry.Metrics
+	egress    *egress.Egress
+	journal   *audit.Journal
+	history   *history.History
+	servers   *servers
+	rights    *rights
+	signIn    *signin.SignIn
+	authority *authority.Authority
+	tokens    *bearer.Bearer // nil where no tokens are taken
+	limits    *quotas
+	file      *file
+	tails     tails
+	console   *console.Console
+	cert      *certificate // nil where TLS is not ours to speak
 
 	adminKey string
 	closers  []func(context.Context) // run last to first
@@ -157,6 +159,9 @@ func (a *App) open(ctx context.Context) (err error) {
 	}
 	a.servers = newServers(a)
 	a.onClose(func(context.Context) { a.servers.close() })
+	if err := a.openAuthority(); err != nil {
+		return err
+	}
 	if err := errors.Join(a.openSignIn(), a.openConsole()); err != nil {
 		return err
 	}

@@ -237,7 +237,7 @@ func (a *App) chores(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		if err := errors.Join(a.identity.Flush(ctx), a.identity.Reload(ctx), a.rights.load(ctx), a.ring.Rotate(ctx), a.limits.flush(ctx)); err != nil && ctx.Err() == nil {
+		if err := errors.Join(a.identity.Flush(ctx), a.identity.Reload(ctx), a.rights.load(ctx), a.ring.Rotate(ctx), a.limits.flush(ctx), a.recheckTokens(ctx)); err != nil && ctx.Err() == nil {
 			a.log.Warn("housekeeping failed; it is tried again in a minute", telemetry.Err(err))
 		}
 		_, err := a.store.Sweep(ctx, time.Now())

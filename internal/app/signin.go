@@ -21,13 +21,17 @@ func (a *App) openSignIn() error {
 	if err != nil {
 		return err
 	}
-	a.signIn, err = signin.New(signin.Options{
+	o := signin.Options{
 		Identity: a.identity, URL: a.ConsoleURL, Sealer: sealer{a.ring}, Provider: provider, Connector: visit.Pages{Desk: a.servers.desk}, Log: a.log,
 		Address: gateway.Proxies(a.cfg.TrustedProxy).Client,
 		UseState: func(ctx context.Context, id string, expires time.Time) (bool, error) {
 			return a.store.For(junctor.DefaultTenant).UseState(ctx, id, expires)
 		},
-	})
+	}
+	if a.cfg.IssuesTokens() {
+		o.Authority = a.authority
+	}
+	a.signIn, err = signin.New(o)
 	return err
 }
 

@@ -9,14 +9,16 @@ import (
 	"github.com/junctor-mcp/junctor/internal/gateway"
 )
 
-// openTokens joins what verifies the tokens of identity providers, where the
-// settings name issuers.
+// openTokens joins what verifies tokens: of identity providers, where the
+// settings name issuers, and of our own.
 func (a *App) openTokens() (err error) {
 	c := a.cfg.OAuth
-	if len(c.Issuers) == 0 {
+	o := bearer.Options{Identity: a.identity, URL: a.URL, Audiences: c.Audiences, Log: a.log}
+	if a.cfg.IssuesTokens() {
+		o.Own = a.authority
+	} else if len(c.Issuers) == 0 {
 		return nil
 	}
-	o := bearer.Options{Identity: a.identity, URL: a.URL, Audiences: c.Audiences, Log: a.log}
 	for _, issuer := range c.Issuers {
 		u, err := url.Parse(issuer)
 		if err != nil {
@@ -40,7 +42,7 @@ func (a *App) challenger() gateway.Challenger {
 }
 
 // authenticateDoor is authenticate for the doors of the gateway, some of which
-// take tokens of identity providers beside keys.
+// take tokens beside keys.
 func (a *App) authenticateDoor(r *http.Request) (*junctor.Principal, error) {
 	if a.tokens != nil {
 		if token, found := a.tokens.Token(r); found {

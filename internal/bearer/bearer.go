@@ -1,7 +1,8 @@
-// Package bearer lets people into the MCP doors with tokens of their identity
-// provider: it is the OAuth 2.1 resource server of an instance. It stands beside
+// Package bearer lets people into the MCP doors with tokens: of their identity
+// provider, and of programs that they let act for them. It is the OAuth 2.1
+// resource server of an instance. It stands beside
 // identity, between gateway and guard: app asks it about requests whose bearer
-// token is a JWT and no key of ours, gateway asks it what to tell those who were
+// token is a JWT, or one of authority's, and no key; gateway asks it what to tell those who were
 // not let in, and clients read in its metadata (RFC 9728) who issues tokens.
 // Which user somebody is it asks identity; the keys of issuers it fetches with a
 // client that app gives it.
@@ -36,13 +37,26 @@ type Scope struct {
 	Means junctor.Scope
 }
 
-// Options are the parts that verifying tokens stands on. All but Audiences,
-// Now and Log are needed.
+// Own issues tokens for the doors of this instance itself.
+type Own interface {
+	Issuer() string
+	// Mine says whether a token looks like one of its.
+	Mine(token string) bool
+	// Prove says whose one of its tokens is, which door it is for, and until when;
+	// unauthenticated for one that is not good.
+	Prove(ctx context.Context, token string) (party *identity.Party, door string, expires time.Time, err error)
+	// Live lists the SHA-256 of its tokens that are good at this moment.
+	Live(ctx context.Context) (map[[32]byte]bool, error)
+}
+
+// Options are the parts that verifying tokens stands on. Audiences, Now and Log
+// need not be there, and of Own and Issuers one is enough.
 type Options struct {
 	Identity *identity.Identity
 	// URL is where clients reach the instance. It is asked once, when the first
 	// request has come.
 	URL       func() string
+	Own       Own // nil: the instance issues none
 	Issuers   []Issuer
 	Audiences []string // that tokens may be for on every door; none: only the door's own address
 	Scopes    []Scope  // that tokens can carry, and that clients are to ask for
@@ -64,8 +78,8 @@ type Bearer struct {
 
 // New checks the options.
 func New(o Options) (*Bearer, error) {
-	if o.Identity == nil || o.URL == nil || len(o.Issuers) == 0 || len(o.Scopes) == 0 {
-		return nil, junctor.Errorf(junctor.CodeInternal, "verifying tokens needs Identity, URL, Issuers and Scopes")
+	if o.Identity == nil || o.URL == nil || len(o.Issuers) == 0 && o.Own == nil || len(o.Scopes) == 0 {
+		return nil, junctor.Errorf(junctor.CodeInternal, "verifying tokens needs Identity, URL, Own or Issuers, and Scopes")
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -100,7 +114,7 @@ func isDoor(r *http.Request) bool {
 	return false
 }
 
-// Token gives the JWT that a request shows at a door that takes one; found is
+// Token gives the token that a request shows at a door that takes one; found is
 // false for every other credential.
 func (b *Bearer) Token(r *http.Request) (token string, found bool) {
 	lines := r.Header["Authorization"]
@@ -109,8 +123,11 @@ func (b *Bearer) Token(r *http.Request) (token string, found bool) {
 	}
 	scheme, token, _ := strings.Cut(strings.TrimSpace(lines[0]), " ")
 	token = strings.TrimSpace(token)
-	return token, strings.EqualFold(scheme, "bearer") && strings.HasPrefix(token, "eyJ") && strings.Count(token, ".") == 2
+	jwt := strings.HasPrefix(token, "eyJ") && strings.Count(token, ".") == 2 && len(b.o.Issuers) > 0
+	return token, strings.EqualFold(scheme, "bearer") && (jwt || b.mine(token))
 }
+
+func (b *Bearer) mine(token string) bool { return b.o.Own != nil && b.o.Own.Mine(token) }
 
 // Principal says whose a token is that a request shows. Errors: unauthenticated
 // for a token that is not valid here, denied for a person who is not let in,
@@ -124,10 +141,13 @@ func (b *Bearer) Principal(r *http.Request, token string) (*junctor.Principal, e
 	now := b.o.Now()
 	t := b.proven.get(sum, now)
 	if t != nil {
-		if err := b.meant(t.audience, r.URL.Path); err != nil {
+		if err := b.meant(t, r.URL.Path); err != nil {
 			return nil, err
 		}
 		return t.party.Principal()
+	}
+	if b.mine(token) {
+		return b.own(r, token, sum, now)
 	}
 	t, err := b.prove(r.Context(), token, r.URL.Path, now)
 	if err != nil {
@@ -137,11 +157,39 @@ func (b *Bearer) Principal(r *http.Request, token string) (*junctor.Principal, e
 	return t.party.Principal()
 }
 
+// own says whose a token of our own is.
+func (b *Bearer) own(r *http.Request, text string, sum [32]byte, now time.Time) (*junctor.Principal, error) {
+	as := b.proven.checked.Load()
+	party, door, expires, err := b.o.Own.Prove(r.Context(), text)
+	if err != nil {
+		return nil, err
+	}
+	t := &token{party: party, audience: []string{door}, expires: expires, own: true}
+	b.proven.putOwn(sum, t, now, as)
+	if err := b.meant(t, r.URL.Path); err != nil {
+		return nil, err
+	}
+	return party.Principal()
+}
+
+// Recheck forgets tokens of our own that are not good any more: call it when one
+// has ended, and now and then for what another process did. Where it cannot be
+// known which, all are forgotten, and asked about again when they come.
+func (b *Bearer) Recheck(ctx context.Context) error {
+	if b.o.Own == nil {
+		return nil
+	}
+	live, err := b.o.Own.Live(ctx)
+	b.proven.keep(live)
+	return err
+}
+
 // meant refuses a token that is not for the door at a path.
-func (b *Bearer) meant(audience []string, path string) error {
+func (b *Bearer) meant(t *token, path string) error {
 	base := b.base()
-	for _, aud := range audience {
-		if len(b.o.Audiences) > 0 {
+	fixed := len(b.o.Audiences) > 0 && !t.own
+	for _, aud := range t.audience {
+		if fixed {
 			if slices.Contains(b.o.Audiences, aud) {
 				return nil
 			}
@@ -149,7 +197,7 @@ func (b *Bearer) meant(audience []string, path string) error {
 			return nil
 		}
 	}
-	if len(b.o.Audiences) > 0 {
+	if fixed {
 		return invalid("the token is for another audience; it has to be for %s", strings.Join(b.o.Audiences, " or "))
 	}
 	return invalid("the token is for another audience; it has to be for %s", base+path)

@@ -130,7 +130,7 @@ func TestMetadata(t *testing.T) {
 	if r := i.Do(t, http.MethodGet, "/.well-known/oauth-protected-resource/mcp/tools", ""); r.Status != http.StatusNotFound {
 		t.Errorf("a door that takes no tokens: %d", r.Status)
 	}
-	none := testkit.Start(t, nil)
+	none := testkit.Start(t, testkit.Settings{"oauth-server": "off"})
 	if r := none.Do(t, http.MethodGet, "/.well-known/oauth-protected-resource", ""); r.Status != http.StatusNotFound {
 		t.Errorf("without issuers: %d", r.Status)
 	}

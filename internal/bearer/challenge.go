@@ -30,9 +30,12 @@ func (b *Bearer) Routes(mux Mux) {
 }
 
 func (b *Bearer) describe(w http.ResponseWriter, path string) {
-	issuers := make([]string, len(b.o.Issuers))
+	var issuers []string
+	if b.o.Own != nil {
+		issuers = append(issuers, b.o.Own.Issuer())
+	}
 	for i := range b.o.Issuers {
-		issuers[i] = b.o.Issuers[i].Issuer
+		issuers = append(issuers, b.o.Issuers[i].Issuer)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(map[string]any{ // a client that went away needs no answer

@@ -51,7 +51,7 @@ func (b *Bearer) prove(ctx context.Context, text, path string, now time.Time) (*
 	if err := timely(&claims, now); err != nil {
 		return nil, err
 	}
-	if err := b.meant(claims.Audience, path); err != nil {
+	if err := b.meant(&token{audience: claims.Audience}, path); err != nil {
 		return nil, err
 	}
 	if _, id := all["at_hash"]; claims.Subject == "" || id {

@@ -3,6 +3,7 @@ package bearer
 import (
 	"crypto/sha256"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/junctor-mcp/junctor/internal/identity"
@@ -18,14 +19,16 @@ type token struct {
 	party    *identity.Party
 	audience []string
 	expires  time.Time
+	own      bool // issued here
 }
 
 // proven are the tokens that were verified and have not expired, by hash. There
 // are at most maxProven: one more takes the place of another, which will be
 // verified again.
 type proven struct {
-	mu sync.RWMutex
-	of map[[32]byte]*token
+	mu      sync.RWMutex
+	of      map[[32]byte]*token
+	checked atomic.Uint64 // counts keep
 }
 
 func (p *proven) get(sum [32]byte, now time.Time) *token {
@@ -40,6 +43,32 @@ func (p *proven) get(sum [32]byte, now time.Time) *token {
 func (p *proven) put(sum [32]byte, t *token, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.add(sum, t, now)
+}
+
+// putOwn is put for a token of our own that was looked up as of a count of
+// checked: what ended since would be remembered otherwise.
+func (p *proven) putOwn(sum [32]byte, t *token, now time.Time, as uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.checked.Load() == as {
+		p.add(sum, t, now)
+	}
+}
+
+// keep forgets all tokens of our own but those.
+func (p *proven) keep(live map[[32]byte]bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.checked.Add(1)
+	for sum, t := range p.of {
+		if t.own && !live[sum] {
+			delete(p.of, sum)
+		}
+	}
+}
+
+func (p *proven) add(sum [32]byte, t *token, now time.Time) {
 	if p.of == nil {
 		p.of = map[[32]byte]*token{}
 	}

@@ -142,6 +142,7 @@ func TestEverySettingFromEverySource(t *testing.T) {
 		"oidc-roles":         {text: "groups=a:b:admin,hd=x:viewer", yaml: `["groups=a:b:admin", "hd=x:viewer"]`},
 		"oidc-role":          {text: "viewer"},
 
+		"oauth-server":    {text: "off"},
 		"oauth-issuers":   {text: "https://idp.example.com/realms/x,https://b.example", yaml: "[https://idp.example.com/realms/x, https://b.example]"},
 		"oauth-audiences": {text: "api://junctor,https://x/mcp", yaml: `["api://junctor", https://x/mcp]`},
 		"oauth-scopes":    {text: "tools:read,use=of=tools:call", yaml: `["tools:read", "use=of=tools:call"]`},

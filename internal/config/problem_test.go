@@ -134,6 +134,7 @@ func TestValueProblems(t *testing.T) {
 		"oidc-roles":         {"claim=value:role", []string{"groups", "groups=x", "groups=x:root", "=x:admin", "groups=:admin"}},
 		"oidc-role":          {"must be one of", []string{"", "root"}},
 
+		"oauth-server":    {"must be", []string{"yes", "true"}},
 		"oauth-issuers":   {"must be", []string{"idp", "ftp://x", "https://u:p@x", "https://x,https://x?a"}},
 		"oauth-audiences": {"must be", []string{"a\nb"}},
 		"oauth-scopes":    {"scope", []string{"tools", "x=tools", "=tools:call", "a b=tools:call"}},
@@ -181,6 +182,9 @@ func TestSettingsTogether(t *testing.T) {
 		{"a provider without a client", flags{"oidc-issuer": "https://x"}, "--oidc-client-id"},
 		{"everybody in the world", flags{"oidc-issuer": "https://x", "oidc-client-id": "x", "oidc-users": "create", "oidc-role": "viewer"}, "everybody"},
 		{"users of no role", flags{"oidc-issuer": "https://x", "oidc-client-id": "x", "oidc-users": "create", "oidc-domains": "*"}, "--oidc-role"},
+		{"tokens without pages", flags{"oauth-server": "on", "doors-off": "admin"}, "--oauth-server"},
+		{"tokens without doors", flags{"oauth-server": "on", "doors-off": "mcp"}, "--oauth-server"},
+		{"tokens in the open", flags{"oauth-server": "on", "public-url": "http://junctor.example.com"}, "--oauth-server"},
 		{"tokens of nobody", flags{"oauth-audiences": "x"}, "--oauth-issuers"},
 		{"everybody's tokens", flags{"oauth-issuers": "https://x", "oauth-users": "create", "oauth-role": "viewer"}, "--oauth-domains"},
 		{"tokens of no role", flags{"oauth-issuers": "https://x", "oauth-users": "create", "oauth-domains": "*"}, "--oauth-role"},

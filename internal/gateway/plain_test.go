@@ -193,7 +193,7 @@ func TestPlainNotificationsAndBatches(t *testing.T) {
 // What is refused before it is a message is refused by HTTP.
 func TestRefusalsAreHTTP(t *testing.T) {
 	t.Parallel()
-	i := run(t, testkit.Settings{"max-body": "64KiB", "rate-limit": "0.001", "rate-burst": "3"})
+	i := run(t, testkit.Settings{"max-body": "64KiB", "rate-limit": "0.001", "rate-burst": "3", "oauth-server": "off"})
 	big := call("echo", `{"text":"`+strings.Repeat("x", 64<<10)+`"}`)
 	echo := call("echo", `{"text":"x"}`)
 	revoked := newKey(t, i, "tools:call")

@@ -3,6 +3,7 @@ package identity
 import (
 	"slices"
 	"sync/atomic"
+	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 )
@@ -14,7 +15,14 @@ type Party struct {
 	user     ref
 	scopes   []junctor.Scope
 	most     []junctor.Scope
+	via      via
 	last     atomic.Pointer[standing]
+}
+
+// via is the program that acts for a party, where one does.
+type via struct {
+	consent, client string
+	expires         time.Time
 }
 
 // standing is what a party was as of a snapshot; nil where it may not act.
@@ -27,6 +35,13 @@ type standing struct {
 // at all.
 func (i *Identity) Party(u junctor.User, scopes, most []junctor.Scope) *Party {
 	return &Party{identity: i, user: ref{u.Tenant, u.ID}, scopes: scopes, most: most}
+}
+
+// Via makes it a program's token: for which consent, whose program, and until
+// when. It is called before the party is used.
+func (p *Party) Via(consent, client string, expires time.Time) *Party {
+	p.via = via{consent, client, expires}
+	return p
 }
 
 // Principal is the party at this moment. It is shared: callers must not change
@@ -51,6 +66,7 @@ func (p *Party) as(s *snapshot) *junctor.Principal {
 	}
 	who := person(u)
 	who.Scopes = u.Role.Cut(p.scopes)
+	who.Consent, who.Client, who.Expires = p.via.consent, p.via.client, p.via.expires
 	who.Could = slices.DeleteFunc(u.Role.Cut(p.most), who.Has)
 	return who
 }

@@ -7,6 +7,8 @@ import (
 	"encoding/base64"
 	"html/template"
 	"net/http"
+
+	"github.com/junctor-mcp/junctor/internal/authority"
 )
 
 //go:embed page.css
@@ -15,7 +17,7 @@ var style string
 //go:embed page.html
 var markup string
 
-// page is what the page shows: logging in to a server, or the first of Onward, Token, Person, and else the
+// page is what the page shows: a program's question, logging in to a server, or the first of Onward, Token, Person, and else the
 // ways to sign in.
 type page struct {
 	Alert  string // what went wrong
@@ -35,6 +37,12 @@ type page struct {
 	Connected string // the server that was logged in to
 	Trouble   string // why it was not
 	Paste     bool   // the answer belongs into a terminal
+
+	// Of a program that wants to act for a person, before all these.
+	Ask    *authority.Question
+	Wrong  string       // why it cannot be asked
+	Return template.URL // where a program waits; it was judged
+	SentTo string       // to whom that leads
 
 	Provider string // what the identity provider is called; "" where there is none
 	Style    template.CSS
@@ -62,6 +70,7 @@ func (s *SignIn) render(w http.ResponseWriter, r *http.Request, status int, p pa
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+
 		"'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("X-Frame-Options", "DENY")
 	// Nothing of the address leaves the origin. A stricter policy would take the
 	// Origin off the forms, and they would be refused.
 	h.Set("Referrer-Policy", "same-origin")

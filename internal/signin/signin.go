@@ -1,6 +1,7 @@
 // Package signin is how people come in with a browser: the pages at /login,
 // sign-in by a link, by a password or by an identity provider, and the cookie
-// that is a session afterwards. It stands before admin and the console, which
+// that is a session afterwards; and what they are asked there: whether to log in
+// to a server, and whether a program may act for them. It stands before admin and the console, which
 // ask it who a cookie is; the MCP doors never do. What it knows of people it
 // has from identity, which keeps users and logins; app gives it the way out to
 // the identity provider.
@@ -41,6 +42,8 @@ type Options struct {
 	Provider *Provider // nil: nobody vouches for people
 	// Connector logs people in to servers; nil where there is none.
 	Connector Connector
+	// Authority lets programs act for people; nil where it does not.
+	Authority Authority
 	// Address is where a request comes from; nil is the other end of its
 	// connection.
 	Address func(*http.Request) netip.Addr
@@ -94,6 +97,9 @@ func (s *SignIn) Routes(mux Mux) {
 	mux.HandleFunc("POST /logout", s.own(s.leave))
 	if s.Connector != nil {
 		s.connectRoutes(mux)
+	}
+	if s.Authority != nil {
+		s.consentRoutes(mux)
 	}
 	if s.Provider != nil {
 		mux.HandleFunc("GET /login/oidc", s.depart)

@@ -69,6 +69,12 @@ GET /connect/{guarded}                        401     401     401     401     40
 POST /connect/{guarded}                       401     401     401     401     401     401     200     403     200
 GET /connected?state=x&code=x                 403     403     403     403     403     403     403     403     403
 GET /oauth/client.json                        404     404     404     404     404     404     404     404     404
+GET /oauth/authorize?here=1                   303     303     303     303     303     303     400     303     400
+POST /oauth/authorize                         401     401     401     401     401     401     400     403     400
+GET /.well-known/oauth-authorization-server     200     200     200     200     200     200     200     200     200
+POST /oauth/token                             400     400     400     400     400     400     400     400     400
+POST /oauth/revoke                            200     200     200     200     200     200     200     200     200
+POST /oauth/register                          201     201     201     201     201     201     201     201     201
 
 GET /.well-known/oauth-protected-resource     200     200     200     200     200     200     200     200     200
 GET /.well-known/oauth-protected-resource/mcp     200     200     200     200     200     200     200     200     200
@@ -151,6 +157,9 @@ POST /api/v1/users/{user}/link                401     404     403     403     20
 GET /api/v1/logins                            401     200     200     200     200     200     200     403     200
 DELETE /api/v1/logins/{login}                 401     404     404     404     204     404     204     403     403
 
+GET /api/v1/consents                          401     200     200     200     200     200     200     403     200
+DELETE /api/v1/consents/{consent}             401     404     404     404     204     404     204     403     403
+
 GET /api/v1/tenants                           401     403     403     403     200     403     200     403     200
 POST /api/v1/tenants                          401     403     403     403     201     403     201     403     403
 POST /api/v1/tenants/{other}/key              401     403     403     403     200     403     200     403     403
@@ -224,6 +233,11 @@ func bodies() map[string]string {
 		"POST /login":  "name=NEW&password=NEW",
 		"POST /logout": "x=1",
 
+		"POST /oauth/authorize": "question=x&answer=yes",
+		"POST /oauth/token":     "grant_type=refresh_token&client_id=x&refresh_token=x",
+		"POST /oauth/revoke":    "token=x&client_id=x",
+		"POST /oauth/register":  `{"redirect_uris":["https://a.example/cb"]}`,
+
 		"POST /mcp (list)":                    list,
 		"POST /mcp (call)":                    call,
 		"POST /mcp (hello)":                   `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`,
@@ -273,7 +287,9 @@ func bodies() map[string]string {
 // headers are sent beside a body of MCP.
 func headers(row string) []string {
 	switch {
-	case strings.HasPrefix(row, "POST /log"), strings.HasPrefix(row, "POST /connect"):
+	case row == "POST /oauth/register":
+		return nil
+	case strings.HasPrefix(row, "POST /log"), strings.HasPrefix(row, "POST /oauth/"), strings.HasPrefix(row, "POST /connect"):
 		return []string{"Content-Type: application/x-www-form-urlencoded"}
 	case strings.HasPrefix(row, "POST /mcp/s/") && strings.HasSuffix(row, "(call)"):
 		return []string{"MCP-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", "Mcp-Name: tag"}

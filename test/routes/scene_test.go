@@ -15,6 +15,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/testkit"
 	"github.com/junctor-mcp/junctor/internal/testkit/peers"
+	"github.com/junctor-mcp/junctor/internal/testkit/visitor"
 )
 
 // within is in titles, names and secrets of the tenant default, and in nothing
@@ -29,6 +30,8 @@ type scene struct {
 	peer string // an MCP server
 	made int    // names so far
 
+	program string // that people consent to, by its id
+
 	callers map[string][]string // header lines by column
 }
 
@@ -37,7 +40,7 @@ func start(t *testing.T) *scene {
 	s := &scene{t: t, peer: peers.Start(t, peers.Modern).URL}
 	idp := provider(t)
 	s.Instance = testkit.Start(t, testkit.Settings{
-		"egress-allow": "127.0.0.0/8", "pprof": "true", "oidc-issuer": idp, "oidc-client-id": "junctor", "oidc-domains": "*", "oauth-issuers": idp,
+		"egress-allow": "127.0.0.0/8", "pprof": "true", "oidc-issuer": idp, "oidc-client-id": "junctor", "oidc-domains": "*", "oauth-issuers": idp, "oauth-server": "on",
 	})
 	s.add("POST", "/servers", fmt.Sprintf(`{"id":"books","url":%q,"title":%q}`, s.peer, within))
 	s.add("POST", "/agents", `{"name":"clerk","title":"`+within+`","tools":["books/*"]}`)
@@ -129,6 +132,22 @@ func (s *scene) signIn(name string) string {
 	return cookie
 }
 
+// client is the id of a program that people may consent to.
+func (s *scene) client() string {
+	s.t.Helper()
+	if s.program == "" {
+		r := s.Do(s.t, "POST", "/oauth/register", `{"client_name":"`+within+`","redirect_uris":["https://a.example/cb"]}`)
+		var c struct {
+			ID string `json:"client_id"`
+		}
+		if err := json.Unmarshal([]byte(r.Body), &c); err != nil || r.Status != http.StatusCreated {
+			s.t.Fatalf("%d %s", r.Status, r.Body)
+		}
+		s.program = c.ID
+	}
+	return s.program
+}
+
 func (s *scene) name() string {
 	s.made++
 	return fmt.Sprintf("thing-%d", s.made)
@@ -169,6 +188,21 @@ func (s *scene) thing(kind string, fresh bool) string {
 		s.signIn(name)
 		var page struct{ Items []made }
 		r := s.Do(s.t, "GET", "/api/v1/logins?user="+name, "")
+		if err := json.Unmarshal([]byte(r.Body), &page); err != nil || len(page.Items) != 1 {
+			s.t.Fatal(r.Body)
+		}
+		return page.Items[0].ID
+	case "consent":
+		name := s.name()
+		s.add("POST", "/users", fmt.Sprintf(`{"name":%q,"role":"developer"}`, name))
+		v := visitor.New(s.t, s.URL)
+		v.SignIn(s.add("POST", "/users/"+name+"/link", "").URL, s.App.ConsoleURL())
+		v.Consent(s.App.ConsoleURL() + "/oauth/authorize?" + url.Values{
+			"response_type": {"code"}, "client_id": {s.client()}, "redirect_uri": {"https://a.example/cb"}, "code_challenge_method": {"S256"},
+			"code_challenge": {strings.Repeat("x", 43)}, "state": {within},
+		}.Encode())
+		var page struct{ Items []made }
+		r := s.Do(s.t, "GET", "/api/v1/consents?user="+name, "")
 		if err := json.Unmarshal([]byte(r.Body), &page); err != nil || len(page.Items) != 1 {
 			s.t.Fatal(r.Body)
 		}

@@ -236,6 +236,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/consents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List what programs may do for people who let them log in with OAuth: an admin all, others their own */
+        get: operations["list-consents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/consents/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Revoke a consent: the program's tokens end */
+        delete: operations["delete-consent"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/export": {
         parameters: {
             query?: never;
@@ -1286,6 +1320,20 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        API: {
+            document_url?: string;
+            exposure?: string;
+            format?: string;
+            include?: string[];
+            key_in?: string;
+            mutations?: string;
+            /** Format: int64 */
+            poll_minutes?: number;
+            /** Format: double */
+            rate?: number;
+            title?: string;
+            version?: string;
+        };
         AddPackBody: {
             /** @description To its questions, by their names. The answer to a secret one may be a reference, as everywhere: env:NAME, file:/path, cmd:program. */
             answers?: {
@@ -1582,6 +1630,21 @@ export interface components {
             evidence: components["schemas"]["Evidence"][];
             roles: string[];
             tag?: components["schemas"]["ToolTag"];
+        };
+        Consent: {
+            client: string;
+            client_name: string;
+            /** Format: date-time */
+            created_at: string;
+            id: string;
+            /** Format: date-time */
+            last_used_at?: string;
+            redirect: string;
+            resource: string;
+            scopes: ("tools:read" | "tools:call" | "bridge:call" | "events:send" | "servers:write" | "agents:write" | "keys:write" | "audit:read" | "admin")[];
+            /** Format: date-time */
+            updated_at: string;
+            user: string;
         };
         CreatedAgent: {
             /** Format: date-time */
@@ -2056,6 +2119,11 @@ export interface components {
             /** @description Send it as cursor to get the next page; absent on the last. */
             next?: string;
         };
+        PageConsent: {
+            items: components["schemas"]["Consent"][];
+            /** @description Send it as cursor to get the next page; absent on the last. */
+            next?: string;
+        };
         PageEntry: {
             items: components["schemas"]["Entry"][];
             /** @description Send it as cursor to get the next page; absent on the last. */
@@ -2336,6 +2404,7 @@ export interface components {
             updated_at: string;
         };
         Server: {
+            api?: components["schemas"]["API"];
             auth?: components["schemas"]["Auth"];
             command?: string[];
             /** Format: date-time */
@@ -2375,6 +2444,7 @@ export interface components {
             url?: string;
         };
         ServerDetail: {
+            api?: components["schemas"]["API"];
             auth?: components["schemas"]["Auth"];
             command?: string[];
             /** Format: date-time */
@@ -3244,6 +3314,68 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Entry"];
                 };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-consents": {
+        parameters: {
+            query?: {
+                /** @description Only the consents of this user, by id or name. */
+                user?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageConsent"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "delete-consent": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The consent's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Error */
             default: {

@@ -1,0 +1,43 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/authority"
+	"github.com/junctor-mcp/junctor/internal/egress"
+	"github.com/junctor-mcp/junctor/internal/gateway"
+)
+
+// openAuthority joins what gives programs tokens for people who consent. It is
+// there also where it issues none: what was given can be looked at and revoked.
+func (a *App) openAuthority() (err error) {
+	client := a.egress.Client(egress.ClientOptions{Timeout: 5 * time.Second, MaxBytes: 64 << 10})
+	a.onClose(func(context.Context) { client.CloseIdleConnections() })
+	o := authority.Options{
+		Identity: a.identity, Store: a.store, Sealer: sealer{a.ring}, URL: a.URL, PageURL: a.ConsoleURL, Client: client,
+		Address: gateway.Proxies(a.cfg.TrustedProxy).Client, Ended: a.consentEnded, Log: a.log,
+	}
+	for _, s := range a.cfg.OAuth.Scopes {
+		o.Scopes = append(o.Scopes, authority.Scope{Name: s.Name, Means: s.Scope})
+	}
+	a.authority, err = authority.New(o)
+	return err
+}
+
+// consentEnded ends what is open by tokens that are not good any more.
+func (a *App) consentEnded(ctx context.Context, tenant junctor.TenantID, consent string) error {
+	return errors.Join(a.recheckTokens(ctx), a.gateway.EndOf(ctx, func(q *junctor.Principal) bool {
+		return q.Tenant == tenant && q.Consent == consent
+	}))
+}
+
+// recheckTokens forgets tokens that are not good any more.
+func (a *App) recheckTokens(ctx context.Context) error {
+	if a.tokens == nil {
+		return nil
+	}
+	return a.tokens.Recheck(ctx)
+}
