@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"net/http"
+	"net/url"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/console"
@@ -50,5 +51,8 @@ func (a *App) FirstSignIn(ctx context.Context) (string, error) {
 		return "", nil
 	}
 	link, _, err := people.CreateLink(ctx, junctor.DefaultTenant, users[0].ID)
-	return link, err
+	if err != nil {
+		return "", err
+	}
+	return link + "&" + url.Values{"next": {"/start"}}.Encode(), nil // where the first steps are
 }

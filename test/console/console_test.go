@@ -186,15 +186,6 @@ func TestShots(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := start(t)
-	for _, name := range []string{"everything", "memory"} {
-		r.operate(t, append([]string{"server", "add", name, "--yes", "--"}, r.server(name)...)...)
-	}
-	r.operate(t, "agent", "add", "helper", "--role", "QA", "--tool", "demo/echo", "--tool", "everything/*", "--per-second", "5")
-	for i := range 12 {
-		r.operate(t, "tool", "call", "demo__add", "--arg", fmt.Sprintf("a=%d", i), "--arg", "b=40")
-		r.operate(t, "tool", "call", "everything__echo", "--json", `{"message":"hello"}`)
-	}
-	_, _, _ = r.Operate(t, "tool", "call", "demo__fail")
-	_, _, _ = r.Operate(t, "tool", "call", "demo__echo", "--json", `{}`)
+	r.furnish(t)
 	r.run(t, "shots.mjs", append([]string{r.link(t, "ada"), folder}, flag.Args()...)...)
 }

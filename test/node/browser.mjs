@@ -1,6 +1,22 @@
 // A browser that notices what a person would not: errors on its console and
 // breaches of the content security policy.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { chromium } from 'playwright-core';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+// accessible looks for what keeps people out. The script is put in past the
+// page's policy, by the browser's own tools.
+export const accessible = async (page, where) => assert.deepEqual(await barriers(page, where), []);
+
+export async function barriers(page, where) {
+  await page.evaluate(axe);
+  const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
+  const grave = found.violations.filter((v) => ['serious', 'critical'].includes(v.impact));
+  return grave.map((v) => `${where}: ${v.id}: ${v.nodes.map((n) => n.html.slice(0, 160)).slice(0, 3).join(' | ')}`);
+}
 
 export async function open(options = {}) {
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu'] });

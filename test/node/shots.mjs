@@ -2,34 +2,15 @@
 // node shots.mjs LINK FOLDER [only…]
 import { mkdirSync } from 'node:fs';
 import { open, signIn } from './browser.mjs';
+import { addresses } from './screens.mjs';
 
 const [link, folder, ...only] = process.argv.slice(2);
 const origin = new URL(link).origin;
 mkdirSync(folder, { recursive: true });
 
-const screens = {
-  overview: '/',
-  servers: '/servers',
-  'add-url': '/servers/add',
-  'add-json': '/servers/add?how=mcp.json',
-  server: '/servers/everything',
-  'server-diagnostics': '/servers/everything?tab=diagnostics',
-  tools: '/tools',
-  tool: '/tools/demo__add',
-  playground: '/playground?name=demo__add',
-  agents: '/agents',
-  agent: '/agents/helper',
-  'agent-list': '/agents/helper?tab=list',
-  calls: '/calls',
-  usage: '/usage',
-  audit: '/audit',
-  settings: '/settings',
-  people: '/settings?tab=people',
-  instance: '/settings?tab=instance',
-};
-
 const { browser, context, page, faults } = await open();
 await signIn(page, link);
+const screens = await addresses(page);
 const state = await context.storageState();
 await context.close();
 for (const colorScheme of ['light', 'dark'])

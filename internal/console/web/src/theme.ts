@@ -66,6 +66,9 @@ export const theme = createTheme({
     NativeSelect: { defaultProps: { size: 'sm' } },
     SegmentedControl: { defaultProps: { withItemsBorders: false } },
     Tooltip: { defaultProps: { openDelay: 250, withArrow: false, fz: 'xs' } },
-    Modal: { defaultProps: { centered: true, overlayProps: { backgroundOpacity: 0.35, blur: 2 } } },
+    Drawer: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },
+    Modal: {
+      defaultProps: { closeButtonProps: { 'aria-label': 'Close' }, centered: true, overlayProps: { backgroundOpacity: 0.35, blur: 2 } },
+    },
   },
 });

@@ -6,6 +6,7 @@ import { Overview } from '../screens/Overview';
 import { Session } from './Session';
 import { Shell } from './Shell';
 
+const Start = lazy(() => import('../screens/Start'));
 const Servers = lazy(() => import('../screens/Servers'));
 const AddServer = lazy(() => import('../screens/AddServer'));
 const ServerPage = lazy(() => import('../screens/ServerPage'));
@@ -40,6 +41,7 @@ export function App() {
         <Suspense fallback={<Loading page />}>
           <Switch>
             <Route path="/" component={Overview} />
+            <Route path="/start" component={Start} />
             <Route path="/servers" component={Servers} />
             <Route path="/servers/add" component={AddServer} />
             <Route path="/servers/:id">{(p) => <ServerPage key={p.id} id={p.id} />}</Route>

@@ -87,7 +87,7 @@ function Path({ me }: { me: Me }) {
   return (
     <nav className="path" aria-label="Screens">
       {places
-        .filter((p) => !p.needs || can(me, p.needs))
+        .filter((p) => !p.aside && (!p.needs || can(me, p.needs)))
         .map((p) => (
           <Link key={p.path} href={p.path} className="step" aria-current={isAt(location, p.path) ? 'page' : undefined}>
             {p.name}

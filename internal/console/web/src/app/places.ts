@@ -5,11 +5,13 @@ export interface Place {
   name: string;
   about: string;
   needs?: Scope;
+  aside?: boolean; // it is found, but stands in no menu
 }
 
 // places are the screens, in the order of the data path.
 export const places: Place[] = [
   { path: '/', name: 'Overview', about: 'How it is going' },
+  { path: '/start', name: 'First steps', about: 'Call a tool, add a server, connect a client, make an agent', aside: true },
   { path: '/servers', name: 'Servers', about: 'Where tools come from', needs: 'tools:read' },
   { path: '/tools', name: 'Tools', about: 'Everything that can be called' },
   { path: '/playground', name: 'Playground', about: 'Try a tool, a resource or a prompt' },

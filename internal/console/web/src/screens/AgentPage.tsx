@@ -1,11 +1,12 @@
 import { Button, Modal, NumberInput, Switch, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
-import { type Agent, get, type Page as PageOf, type Schemas, send } from '../api/client';
+import { type Agent, type Schemas, send } from '../api/client';
 import { useAgent, useAgentTools, useKeys, useMe } from '../api/data';
 import { can } from '../app/may';
+import { Bars } from '../parts/Bars';
 import { Ago, Copy, Head, Panel, Scroll, Tabs, Tag } from '../parts/bits';
 import { home } from '../parts/doors';
 import { count, span, tokens } from '../parts/format';
@@ -14,6 +15,7 @@ import { useParam } from '../parts/url';
 import { KeyRows } from './KeyRows';
 import { Picker } from './Picker';
 import { ToolRows } from './ToolRows';
+import { dayName, perDay, sinceOf, useSums } from './usage';
 
 export default function AgentPage({ name }: { name: string }) {
   const agent = useAgent(name);
@@ -170,55 +172,62 @@ function Limits({ a, may, save, busy }: { a: Agent; may: boolean; save: (l: Sche
 }
 
 function Usage({ a }: { a: Agent }) {
-  const usage = useQuery({
-    queryKey: ['usage', 'agent', a.name],
-    queryFn: ({ signal }) => get<PageOf<Schemas['Usage']>>(`/usage?by=tool&agent=${encodeURIComponent(a.name)}`, signal),
-    select: (p) => p.items,
-  });
+  const days = 30;
+  const since = sinceOf(days);
+  const usage = useSums('tool', since, { agent: a.name });
+  const daily = useSums('day', since, { agent: a.name });
+  const total = daily.data?.reduce((n, d) => n + d.calls, 0) ?? 0;
   return (
-    <Panel
-      acts={
-        <Link className="link small" href={`/calls?agent=${a.name}`}>
-          Its calls
-        </Link>
-      }
-      title="By tool"
-    >
-      <Shown query={usage}>
-        {(all) =>
-          all.length === 0 ? (
-            <Empty title="It has called nothing yet" />
-          ) : (
-            <Scroll label="Usage">
-              <table className="list">
-                <thead>
-                  <tr>
-                    <th>Tool</th>
-                    <th className="right">Calls</th>
-                    <th className="right">Failed</th>
-                    <th className="right">Refused</th>
-                    <th className="right wide">95 of 100 within</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {all.map((u) => (
-                    <tr key={`${u.server}/${u.name}`}>
-                      <td className="mono">
-                        {u.server}/{u.name}
-                      </td>
-                      <td className="right num">{count(u.calls)}</td>
-                      <td className="right num">{count(u.errors)}</td>
-                      <td className="right num">{count(u.refused)}</td>
-                      <td className="right num wide">{span(u.p95_ns)}</td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </Scroll>
-          )
+    <div className="stack" style={{ gap: '1.125rem' }}>
+      <Panel title={`${count(total)} calls in ${days} days`} pad>
+        <Shown query={daily} rows={3}>
+          {(d) => <Bars buckets={perDay(d, since, days)} label={`Its calls in the last ${days} days`} name={dayName} />}
+        </Shown>
+      </Panel>
+      <Panel
+        acts={
+          <Link className="link small" href={`/calls?agent=${a.name}`}>
+            Its calls
+          </Link>
         }
-      </Shown>
-    </Panel>
+        title="By tool"
+      >
+        <Shown query={usage}>
+          {(all) =>
+            all.length === 0 ? (
+              <Empty title="It has called nothing yet" />
+            ) : (
+              <Scroll label="Usage">
+                <table className="list">
+                  <thead>
+                    <tr>
+                      <th>Tool</th>
+                      <th className="right">Calls</th>
+                      <th className="right">Failed</th>
+                      <th className="right">Refused</th>
+                      <th className="right wide">95 of 100 within</th>
+                    </tr>
+                  </thead>
+                  <tbody>
+                    {all.map((u) => (
+                      <tr key={`${u.server}/${u.name}`}>
+                        <td className="mono">
+                          {u.server}/{u.name}
+                        </td>
+                        <td className="right num">{count(u.calls)}</td>
+                        <td className="right num">{count(u.errors)}</td>
+                        <td className="right num">{count(u.refused)}</td>
+                        <td className="right num wide">{span(u.p95_ns)}</td>
+                      </tr>
+                    ))}
+                  </tbody>
+                </table>
+              </Scroll>
+            )
+          }
+        </Shown>
+      </Panel>
+    </div>
   );
 }
 

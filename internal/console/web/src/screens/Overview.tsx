@@ -1,10 +1,10 @@
 import { Button } from '@mantine/core';
 import { useLocalStorage } from '@mantine/hooks';
-import { Check, GitCompare, ServerOff, ShieldAlert } from 'lucide-react';
+import { Check, GitCompare, KeyRound, LogIn, ServerOff, ShieldAlert } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { Call } from '../api/client';
-import { useAgents, useMe, useServers, useToolChanges, useTools } from '../api/data';
+import { useKeys, useMe, useMyCredentials, useServers, useToolChanges, useTools } from '../api/data';
 import { useFeed } from '../api/feed';
 import { can } from '../app/may';
 import { Bars } from '../parts/Bars';
@@ -12,6 +12,7 @@ import { Ago, Head, Panel, State, Status } from '../parts/bits';
 import { count, short, span, tokens } from '../parts/format';
 import { Empty, ErrorCard, Loading } from '../parts/states';
 import { buckets, failed, percentile } from '../parts/stats';
+import { useFirstSteps } from './start/steps';
 
 const minutes = 15;
 
@@ -39,9 +40,9 @@ export function Overview() {
           </span>
         )}
       </Head>
-      {audits && feed.loaded && <Guide calls={feed.calls} />}
+      <Guide />
       <div className="figures">
-        <Figure name="Calls" value={count(recent.length)} note={`${(recent.length / minutes).toFixed(1)} a minute`} />
+        <Figure name="Calls" value={count(recent.length)} note={`${rate(recent, now)} a second now`} />
         <Figure
           name="Latency, half of them"
           value={span(percentile(ran, 0.5)) || '–'}
@@ -128,6 +129,12 @@ export function Overview() {
   );
 }
 
+// rate is how many calls a second there were in the last ten.
+const rate = (calls: readonly Call[], now: number): string => {
+  const n = calls.filter((c) => Date.parse(c.start) > now - 10_000).length / 10;
+  return n >= 10 ? n.toFixed(0) : n.toFixed(1);
+};
+
 const Figure = ({ name, value, note, bad = false }: { name: string; value: string; note?: string; bad?: boolean }) => (
   <div className={`figure ${bad ? 'bad' : ''}`}>
     <div className="name">{name}</div>
@@ -136,10 +143,19 @@ const Figure = ({ name, value, note, bad = false }: { name: string; value: strin
   </div>
 );
 
+// soon says that a moment is ahead, and less than a week away.
+const soon = (at: string | undefined): boolean => {
+  const left = at ? Date.parse(at) - Date.now() : -1;
+  return left > 0 && left < 7 * 86_400_000;
+};
+
 // Attention lists what somebody should look at.
 function Attention({ calls }: { calls: Call[] }) {
   const servers = useServers();
   const changes = useToolChanges();
+  const me = useMe().data;
+  const keys = useKeys(can(me, 'keys:write'));
+  const mine = useMyCredentials(!!me?.person && can(me, 'tools:call'));
   const items: { key: string; icon: ReactNode; to: string; what: ReactNode; when?: ReactNode }[] = [];
   for (const s of servers.data ?? [])
     if (s.state === 'error')
@@ -152,6 +168,31 @@ function Attention({ calls }: { calls: Call[] }) {
             <b>{s.id}</b> {s.last_error || 'is not working'}
           </>
         ),
+      });
+  for (const c of mine.data ?? [])
+    if (c.wanted && (!c.entered || c.problem))
+      items.push({
+        key: `m${c.server}`,
+        icon: <LogIn size={15} color="var(--warn)" />,
+        to: `/servers/${c.server}?tab=sign-in`,
+        what: (
+          <>
+            <b>{c.server}</b> {c.problem || 'wants credentials of yours'}
+          </>
+        ),
+      });
+  for (const k of keys.data ?? [])
+    if (soon(k.expires_at) && (!k.revoked_at || k.revoked_at.startsWith('0001')))
+      items.push({
+        key: `k${k.id}`,
+        icon: <KeyRound size={15} color="var(--warn)" />,
+        to: k.agent ? `/agents/${k.agent}?tab=keys` : '/settings?tab=keys',
+        what: (
+          <>
+            the key <b>{k.name}</b> ends
+          </>
+        ),
+        when: <Ago at={k.expires_at} />,
       });
   for (const c of (changes.data ?? []).slice(0, 4))
     items.push({
@@ -198,46 +239,11 @@ function Attention({ calls }: { calls: Call[] }) {
   );
 }
 
-// Guide leads through the first steps. Each is done when it really happened.
-function Guide({ calls }: { calls: readonly Call[] }) {
-  const me = useMe().data;
-  const servers = useServers();
-  const agents = useAgents(can(me, 'tools:read'));
+// Guide leads to the first steps, while there are any.
+function Guide() {
+  const steps = useFirstSteps();
   const [hidden, setHidden] = useLocalStorage({ key: 'junctor-guide-hidden', defaultValue: false, getInitialValueInEffect: false });
-  const steps = [
-    {
-      name: 'Call a tool',
-      done: calls.some((c) => c.kind === 'tool' && c.status === 'success'),
-      text: 'The server “demo” is inside the binary and needs nothing. ',
-      to: '/playground?name=demo__add',
-      act: 'Open the playground',
-    },
-    {
-      name: 'Add a server',
-      done: servers.data?.some((s) => s.mode !== 'builtin') ?? false,
-      text: 'An MCP server at a URL, a command, or all of an mcp.json. ',
-      to: '/servers/add',
-      act: 'Add one',
-      needs: 'servers:write',
-    },
-    {
-      name: 'Connect your client',
-      done: calls.some((c) => ['mcp', 'sse', 'stdio'].includes(c.door)),
-      text: 'Claude, Cursor, VS Code and others: a key and an address. ',
-      to: '/settings?tab=connect',
-      act: 'Show how',
-    },
-    {
-      name: 'Make an agent',
-      done: (agents.data?.length ?? 0) > 0,
-      text: 'A name, a role and the tools it may call. ',
-      to: '/agents?new=1',
-      act: 'Make one',
-      needs: 'agents:write',
-    },
-  ] as const;
-  const open = steps.filter((s) => !s.done);
-  if (hidden || open.length === 0 || !servers.data) return null;
+  if (hidden || !steps || steps.every((s) => s.done)) return null;
   return (
     <Panel
       title="First steps"
@@ -250,16 +256,16 @@ function Guide({ calls }: { calls: readonly Call[] }) {
     >
       <ol className="steps" style={{ display: 'grid', gridTemplateColumns: 'repeat(auto-fit, minmax(13rem, 1fr))', gap: '1rem' }}>
         {steps.map((s, i) => (
-          <li key={s.name}>
+          <li key={s.key}>
             <span className={`mark ${s.done ? 'done' : ''}`}>{s.done ? <Check size={12} strokeWidth={3} /> : i + 1}</span>
             <span className="grow">
               <span style={{ fontWeight: 550, display: 'block' }}>
                 {s.name}
                 {s.done && <span className="skip">, done</span>}
               </span>
-              <span className="small soft">{s.text}</span>
-              {!s.done && (!('needs' in s) || can(me, s.needs)) && (
-                <Link href={s.to} className="link small">
+              <span className="small soft">{s.text} </span>
+              {!s.done && (
+                <Link href={`/start?step=${s.key}`} className="link small">
                   {s.act}
                 </Link>
               )}

@@ -1,14 +1,18 @@
-import { Checkbox, Switch, TextInput } from '@mantine/core';
+import { Checkbox, NativeSelect, Switch, TextInput } from '@mantine/core';
 import { Search } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import { useTools } from '../api/data';
 import { Tag } from '../parts/bits';
-import { count, tokens } from '../parts/format';
+import { count, short, tokens } from '../parts/format';
 import { has, toggle, toggleServer, wholeOf } from '../parts/grants';
 import { matches } from '../parts/search';
 import { Empty, Shown } from '../parts/states';
+import { useKept } from '../parts/store';
 
 const most = 300;
+
+// What people leave for tools in what a model is told.
+const budgets = [2_000, 5_000, 10_000, 20_000, 50_000];
 
 // Picker chooses what an agent may use: tools of its role first, servers as a
 // whole, and what it all costs a model.
@@ -38,6 +42,7 @@ export function Picker({
   );
   const chosen = all.filter((t) => has(grants, t));
   const cost = chosen.reduce((n, t) => n + tokens(t), 0);
+  const [budget, setBudget] = useKept(localStorage, 'junctor-budget', 10_000);
   const servers = [...new Set(shown.map((t) => t.server))];
   return (
     <div className="panel">
@@ -52,9 +57,22 @@ export function Picker({
           onChange={(e) => setQ(e.currentTarget.value)}
         />
         <Switch label="for its role" checked={fitting} onChange={(e) => setFitting(e.currentTarget.checked)} />
-        <span className="small soft num" aria-live="polite">
-          {count(chosen.length)} chosen · about {count(cost)} tokens
+      </div>
+      <div className="row pad" style={{ paddingBlock: '0 0.625rem' }}>
+        <span className="small num" aria-live="polite" style={cost > budget ? { color: 'var(--bad)' } : {}}>
+          {count(chosen.length)} chosen · about {count(cost)} of
         </span>
+        <NativeSelect
+          size="xs"
+          aria-label="Token budget"
+          value={budget}
+          data={budgets.map((b) => ({ value: String(b), label: `${short(b)} tokens` }))}
+          onChange={(e) => setBudget(Number(e.currentTarget.value))}
+        />
+        <span className={`meter grow ${cost > budget ? 'over' : ''}`} style={{ minWidth: '4rem' }} aria-hidden>
+          <i style={{ width: `${Math.min(100, (cost / budget) * 100)}%` }} />
+        </span>
+        {cost > budget && <span className="small soft">More than a model should be told of at once.</span>}
       </div>
       <Shown query={tools}>
         {() => (

@@ -1,39 +1,33 @@
-import { SegmentedControl } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
-import { get, type Page, query, type Schemas } from '../api/client';
+import { Button, SegmentedControl } from '@mantine/core';
+import { X } from 'lucide-react';
+import { Link } from 'wouter';
 import { Bars } from '../parts/Bars';
-import { Head, Panel, Scroll } from '../parts/bits';
+import { Head, Panel, Scroll, Status } from '../parts/bits';
 import { bytes, count, span } from '../parts/format';
 import { Empty, Shown } from '../parts/states';
 import { useParam } from '../parts/url';
-
-type Row = Schemas['Usage'];
+import { dayName, type Errors, mostErrors, perDay, type Sum, sinceOf, useErrors, useSums } from './usage';
 
 const groups = [
   { value: 'tool', label: 'Tool' },
+  { value: 'server', label: 'Server' },
   { value: 'agent', label: 'Agent' },
   { value: 'user', label: 'Person' },
   { value: 'door', label: 'Door' },
+  { value: 'error', label: 'Error' },
 ];
 
 export default function Usage() {
   const [by, setBy] = useParam('by', 'tool');
   const [days, setDays] = useParam('days', '7');
-  const since = new Date(Date.now() - (Number(days) - 1) * 86_400_000).toISOString().slice(0, 10);
-  const ask = (group: string) => ({
-    queryKey: ['usage', group, since],
-    queryFn: ({ signal }: { signal: AbortSignal }) => get<Page<Row>>(`/usage${query({ by: group, since: `${since}T00:00:00Z` })}`, signal),
-    select: (p: Page<Row>) => p.items,
-  });
-  const rows = useQuery(ask(by));
-  const perDay = useQuery(ask('day'));
-  const buckets = Array.from({ length: Number(days) }, (_, i) => {
-    const from = Date.parse(`${since}T00:00:00Z`) + i * 86_400_000;
-    const u = perDay.data?.find((d) => d.day && Date.parse(d.day) === from);
-    const bad = (u?.errors ?? 0) + (u?.refused ?? 0);
-    return { from, ok: (u?.calls ?? 0) - bad, failed: bad };
-  });
-  const total = perDay.data?.reduce((n, d) => n + d.calls, 0) ?? 0;
+  const [of, setOf] = useParam('of');
+  const since = sinceOf(Number(days));
+  const rows = useSums(by, since, {}, by !== 'error');
+  const errors = useErrors(since, by === 'error');
+  const chosen = by === 'error' ? undefined : rows.data?.find((u) => nameOf(u, by) === of);
+  const daily = useSums('day', since, chosen ? filterOf(chosen, by) : {});
+  const total = daily.data?.reduce((n, d) => n + d.calls, 0) ?? 0;
+  const bad = daily.data?.reduce((n, d) => n + d.errors + d.refused, 0) ?? 0;
   return (
     <>
       <Head title="Usage" sub="Sums over calls. Days are in UTC.">
@@ -48,79 +42,193 @@ export default function Usage() {
           ]}
         />
       </Head>
-      <Panel title={`${count(total)} calls`} pad>
-        <Shown query={perDay} rows={3}>
-          {() => (
-            <Bars
-              buckets={buckets}
-              label={`Calls in the last ${days} days`}
-              height={120}
-              name={(b) => new Date(b.from).toLocaleDateString('en-GB', { dateStyle: 'medium', timeZone: 'UTC' })}
-            />
+      <Panel
+        title={
+          <>
+            {count(total)} calls <span className="soft small">{count(bad)} failed or refused</span>
+          </>
+        }
+        acts={
+          chosen && (
+            <Button size="compact-sm" variant="light" rightSection={<X size={13} />} onClick={() => setOf('')}>
+              {of}
+            </Button>
+          )
+        }
+        pad
+      >
+        <Shown query={daily} rows={3}>
+          {(d) => (
+            <>
+              <Bars buckets={perDay(d, since, Number(days))} label={`Calls in the last ${days} days`} height={120} name={dayName} />
+              <div className="row plain tiny soft num" aria-hidden>
+                <span className="grow">{dayName({ from: Date.parse(`${since}T00:00:00Z`), ok: 0, failed: 0 })}</span>
+                <span>today</span>
+              </div>
+            </>
           )}
         </Shown>
       </Panel>
-      <Panel title="By" acts={<SegmentedControl aria-label="Sum up by" size="xs" value={by} onChange={setBy} data={groups} />}>
-        <Shown query={rows}>
-          {(all) =>
-            all.length === 0 ? (
-              <Empty title="Nothing was called">In this time.</Empty>
-            ) : (
-              <Scroll label="Usage">
-                <table className="list">
-                  <thead>
-                    <tr>
-                      <th>{groups.find((g) => g.value === by)?.label}</th>
-                      <th className="right">Calls</th>
-                      <th className="wide" style={{ width: '22%' }} aria-label="Share" />
-                      <th className="right">Failed</th>
-                      <th className="right wide">Refused</th>
-                      <th className="right wide">Half within</th>
-                      <th className="right">95 of 100</th>
-                      <th className="right wide">Out</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {[...all]
-                      .sort((a, b) => b.calls - a.calls)
-                      .map((u, i) => (
-                        <tr key={i}>
-                          <td className="mono cut">{nameOf(u, by)}</td>
-                          <td className="right num">{count(u.calls)}</td>
-                          <td className="wide">
-                            <div className="water" style={{ height: '0.5rem' }}>
-                              <i style={{ left: 0, width: `${(u.calls / Math.max(1, ...all.map((x) => x.calls))) * 100}%` }} />
-                            </div>
-                          </td>
-                          <td className="right num" style={u.errors ? { color: 'var(--bad)' } : {}}>
-                            {count(u.errors)}
-                          </td>
-                          <td className="right num wide">{count(u.refused)}</td>
-                          <td className="right num wide">{u.calls > u.refused ? span(u.p50_ns) : '–'}</td>
-                          <td className="right num">{u.calls > u.refused ? span(u.p95_ns) : '–'}</td>
-                          <td className="right num wide soft">{bytes(u.bytes_out)}</td>
-                        </tr>
-                      ))}
-                  </tbody>
-                </table>
-              </Scroll>
-            )
-          }
-        </Shown>
+      <Panel
+        title="By"
+        acts={
+          <SegmentedControl
+            aria-label="Sum up by"
+            size="xs"
+            value={by}
+            onChange={(v) => {
+              setOf('');
+              setBy(v);
+            }}
+            data={groups}
+          />
+        }
+      >
+        {by === 'error' ? (
+          <Shown query={errors}>{(all) => <ErrorRows all={all} />}</Shown>
+        ) : (
+          <Shown query={rows}>{(all) => <Rows all={all} by={by} of={of} choose={setOf} />}</Shown>
+        )}
       </Panel>
     </>
   );
 }
 
-function nameOf(u: Row, by: string): string {
+// Share is how much of the largest something is, and how much of it failed.
+function Share({ all, bad, most }: { all: number; bad: number; most: number }) {
+  return (
+    <div className="water" style={{ height: '0.5rem' }}>
+      <i style={{ left: 0, width: `${(all / most) * 100}%` }} />
+      {bad > 0 && <i className="bad" style={{ left: `${((all - bad) / most) * 100}%`, width: `${(bad / most) * 100}%` }} />}
+    </div>
+  );
+}
+
+function Rows({ all, by, of, choose }: { all: Sum[]; by: string; of: string; choose: (name: string) => void }) {
+  if (all.length === 0) return <Empty title="Nothing was called">In this time.</Empty>;
+  const most = Math.max(1, ...all.map((x) => x.calls));
+  return (
+    <Scroll label="Usage">
+      <table className="list">
+        <thead>
+          <tr>
+            <th>{groups.find((g) => g.value === by)?.label}</th>
+            <th className="right">Calls</th>
+            <th className="wide" style={{ width: '22%' }}>
+              Share
+            </th>
+            <th className="right">Failed</th>
+            <th className="right wide">Refused</th>
+            <th className="right wide">Half within</th>
+            <th className="right">95 of 100</th>
+            <th className="right wide">Out</th>
+          </tr>
+        </thead>
+        <tbody>
+          {[...all]
+            .sort((a, b) => b.calls - a.calls)
+            .map((u) => {
+              const name = nameOf(u, by);
+              return (
+                <tr key={name} className={name === of ? 'chosen' : ''}>
+                  <td className="mono cut">
+                    <button type="button" className="plainly" title="Its days" onClick={() => choose(name === of ? '' : name)}>
+                      {name}
+                    </button>
+                  </td>
+                  <td className="right num">{count(u.calls)}</td>
+                  <td className="wide">
+                    <Share all={u.calls} bad={u.errors + u.refused} most={most} />
+                  </td>
+                  <td className="right num" style={u.errors ? { color: 'var(--bad)' } : {}}>
+                    {count(u.errors)}
+                  </td>
+                  <td className="right num wide">{count(u.refused)}</td>
+                  <td className="right num wide">{u.calls > u.refused ? span(u.p50_ns) : '–'}</td>
+                  <td className="right num">{u.calls > u.refused ? span(u.p95_ns) : '–'}</td>
+                  <td className="right num wide soft">{bytes(u.bytes_out)}</td>
+                </tr>
+              );
+            })}
+        </tbody>
+      </table>
+    </Scroll>
+  );
+}
+
+function ErrorRows({ all }: { all: Errors[] }) {
+  if (all.length === 0) return <Empty title="Nothing failed">And nothing was refused, in this time.</Empty>;
+  const most = Math.max(1, ...all.map((x) => x.calls));
+  return (
+    <Scroll label="Errors">
+      <table className="list">
+        <thead>
+          <tr>
+            <th>Outcome</th>
+            <th>Code</th>
+            <th className="right">Calls</th>
+            <th className="wide" style={{ width: '18%' }}>
+              Share
+            </th>
+            <th className="wide">The newest said</th>
+          </tr>
+        </thead>
+        <tbody>
+          {all.map((e) => (
+            <tr key={`${e.status} ${e.code}`}>
+              <td>
+                <Link href={`/calls?status=${e.status}`}>
+                  <Status status={e.status} />
+                </Link>
+              </td>
+              <td className="mono">{e.code}</td>
+              <td className="right num">
+                {e.calls >= mostErrors ? 'over ' : ''}
+                {count(e.calls)}
+              </td>
+              <td className="wide">
+                <Share all={e.calls} bad={e.calls} most={most} />
+              </td>
+              <td className="wide cut">
+                <Link className="link" href={`/calls/${e.newest}`}>
+                  {e.reason || 'Look at it'}
+                </Link>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scroll>
+  );
+}
+
+function nameOf(u: Sum, by: string): string {
   switch (by) {
     case 'tool':
       return u.server ? `${u.server}/${u.name}` : (u.name ?? '–');
+    case 'server':
+      return u.server || '–';
     case 'agent':
       return u.agent || (u.subject ? `${u.issuer}: ${u.subject}` : '–');
     case 'user':
       return u.user || u.subject || 'nobody’s';
     default:
       return u.door ?? '–';
+  }
+}
+
+// filterOf asks for the calls of a row alone.
+function filterOf(u: Sum, by: string): Record<string, string> {
+  switch (by) {
+    case 'tool':
+      return { ...(u.server ? { server: u.server } : {}), ...(u.name ? { tool: u.name } : {}) };
+    case 'server':
+      return u.server ? { server: u.server } : {};
+    case 'agent':
+      return u.agent ? { agent: u.agent } : u.subject ? { caller: u.subject } : {};
+    case 'user':
+      return u.user ? { user: u.user } : {};
+    default:
+      return u.door ? { door: u.door } : {};
   }
 }

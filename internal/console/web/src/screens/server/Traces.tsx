@@ -71,7 +71,7 @@ function OneStep({ s }: { s: Step }) {
       <div className="grow stack tight">
         <div className="row">
           <b className="grow">{s.name}</b>
-          {s.status ? <Tag tone={s.status < 400 ? 'good' : 'bad'}>HTTP {s.status}</Tag> : null}
+          {s.status ? <Tag tone={s.status < 400 ? 'good' : s.ok ? '' : 'bad'}>HTTP {s.status}</Tag> : null}
           {s.took_ms ? <span className="tiny soft num">{span(s.took_ms * 1e6)}</span> : null}
         </div>
         {s.request && <code className="small wrap">{s.request}</code>}

@@ -1,0 +1,112 @@
+package console
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/junctor-mcp/junctor/test/program"
+)
+
+// lazy starts the official example of a server that wants a login for some of
+// its tools, and gives its address.
+func (r *rig) lazy(t *testing.T) string {
+	t.Helper()
+	addr := program.FreeAddr(t)
+	_, port, _ := strings.Cut(addr, ":")
+	cmd := exec.CommandContext(t.Context(), r.node.Bin(), r.node.Module("@modelcontextprotocol/server-lazy-auth/dist/index.js"))
+	var heard bytes.Buffer
+	cmd.Env = program.Env("PORT="+port, "REACTIVE_AUTH_ONLY=1", "JWT_SECRET=0123456789abcdef0123456789abcdef")
+	cmd.Stdout, cmd.Stderr = &heard, &heard
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	for begun := time.Now(); ; time.Sleep(50 * time.Millisecond) { // another process: nothing to wait on but its door
+		if resp, err := http.Get("http://" + addr + "/"); err == nil {
+			resp.Body.Close()
+			return "http://localhost:" + port + "/mcp"
+		}
+		if time.Since(begun) > 30*time.Second {
+			t.Fatalf("the server does not start: %s", &heard)
+		}
+	}
+}
+
+// furnish puts something on every screen: servers, an agent, calls that worked,
+// failed and were refused.
+func (r *rig) furnish(t *testing.T) {
+	t.Helper()
+	for _, name := range []string{"everything", "memory"} {
+		r.operate(t, append([]string{"server", "add", name, "--yes", "--"}, r.server(name)...)...)
+	}
+	r.operate(t, "server", "add", "lazy", r.lazy(t), "--oauth", "--client-id", "junctor-test")
+	// Somebody begins to log in, and does not go on.
+	if a, err := r.Request(t.Context(), "POST", "/api/v1/servers/lazy/login", `{}`); err != nil || a.Status != http.StatusCreated {
+		t.Fatalf("a login does not begin: %v %+v", err, a)
+	}
+	r.operate(t, "agent", "add", "helper", "--role", "QA", "--tool", "demo/echo", "--tool", "everything/*", "--per-second", "5")
+	for i := range 12 {
+		r.operate(t, "tool", "call", "demo__add", "--arg", fmt.Sprintf("a=%d", i), "--arg", "b=40")
+		r.operate(t, "tool", "call", "everything__echo", "--json", `{"message":"hello"}`)
+	}
+	_, _, _ = r.Operate(t, "tool", "call", "demo__fail")
+	_, _, _ = r.Operate(t, "tool", "call", "demo__echo", "--json", `{}`)
+}
+
+func TestEveryScreen(t *testing.T) {
+	r := start(t)
+	r.furnish(t)
+	r.run(t, "tour_console.mjs", "screens", r.link(t, "ada"))
+}
+
+func TestByKeyboard(t *testing.T) {
+	r := start(t)
+	r.run(t, "tour_console.mjs", "keyboard", r.link(t, "ada"), strings.Join(r.server("everything"), " "))
+}
+
+func TestLogins(t *testing.T) {
+	r := start(t)
+	r.run(t, "tour_console.mjs", "login", r.link(t, "ada"), r.lazy(t))
+}
+
+func TestPlayground(t *testing.T) {
+	r := start(t)
+	r.operate(t, append([]string{"server", "add", "everything", "--yes", "--"}, r.server("everything")...)...)
+	r.run(t, "tour_console.mjs", "playground", r.link(t, "ada"))
+}
+
+var signInLink = regexp.MustCompile(`http://\S+/login\?token=\S+`)
+
+// TestFirstSteps is `junctor demo` as somebody starts it for the first time.
+func TestFirstSteps(t *testing.T) {
+	node, addr := program.FindNode(t), program.FreeAddr(t)
+	if _, err := exec.LookPath("chromium"); err != nil {
+		program.Missing(t, "chromium; tools/install.sh debian installs it")
+	}
+	cmd := exec.CommandContext(t.Context(), program.Binary(t), "demo", "--listen", addr, "--data-dir", t.TempDir())
+	cmd.Env = program.Env()
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	link := ""
+	for lines := bufio.NewScanner(out); link == "" && lines.Scan(); {
+		link = signInLink.FindString(lines.Text())
+	}
+	if link == "" {
+		t.Fatal("the demo prints no link to sign in with")
+	}
+	r := &rig{node: node}
+	r.run(t, "tour_console.mjs", "first", link, "http://"+addr+"/mcp")
+}

@@ -1,0 +1,287 @@
+// More of what people do with the console, each on an instance of its own.
+// node tour_console.mjs screens LINK | keyboard LINK COMMAND | login LINK URL | playground LINK | first LINK
+import assert from 'node:assert/strict';
+import { accessible, barriers, open, signIn } from './browser.mjs';
+import { addresses } from './screens.mjs';
+
+const [what, link, ...rest] = process.argv.slice(2);
+const origin = new URL(link).origin;
+const { browser, page, faults } = await open();
+page.setDefaultTimeout(30_000);
+const begun = Date.now();
+const step = (name) => console.log(`${((Date.now() - begun) / 1000).toFixed(0).padStart(4)} s  ${name}`);
+const quiet = (when) => assert.deepEqual(faults, [], when);
+const heading = (name) => page.getByRole('heading', { level: 1, name }).waitFor();
+const button = (name) => page.getByRole('button', { name, exact: true });
+
+// tabTo moves with the Tab key alone until something is reached.
+async function tabTo(locator, what) {
+  for (let i = 0; i < 120; i++) {
+    if (await locator.evaluate((e) => e === document.activeElement).catch(() => false)) return;
+    await page.keyboard.press('Tab');
+  }
+  throw new Error(`${what} is not reached by the Tab key`);
+}
+
+const tours = {
+  // Every screen, light and dark, wide and narrow: nothing is too wide, nobody
+  // is kept out, and the browser complains of nothing.
+  async screens() {
+    await signIn(page, link);
+    const all = await addresses(page);
+    const found = [];
+    for (const [colorScheme, width] of [['light', 1440], ['dark', 390]]) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: 900 });
+      for (const [name, path] of Object.entries(all)) {
+        await page.goto(origin + path);
+        await page.getByRole('heading', { level: 1 }).waitFor();
+        await page.waitForTimeout(250);
+        if (await page.getByText('There is nothing here').count()) found.push(`${name}: ${path} is no screen`);
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+        if (wide > 0) found.push(`${name} is ${wide} px too wide at ${width} px`);
+        found.push(...(await barriers(page, `${name}, ${colorScheme}`)));
+      }
+      step(`${Object.keys(all).length} screens, ${colorScheme}, ${width} px`);
+      quiet(`${colorScheme}, ${width} px`);
+    }
+    assert.deepEqual(found, []);
+  },
+
+  // From signing in to the story of a call, without a mouse.
+  async keyboard(command) {
+    await page.goto(link);
+    await tabTo(button('Sign in'), 'Sign in');
+    await page.keyboard.press('Enter');
+    await heading('Overview');
+    step('a server is added');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: 'Find' }).waitFor();
+    await page.keyboard.type('add a server');
+    await page.keyboard.press('Enter');
+    await heading('Add a server');
+    await tabTo(page.getByRole('tab', { name: 'A command' }), 'A command');
+    await page.keyboard.press('Enter');
+    await tabTo(page.getByLabel('Command'), 'Command');
+    await page.keyboard.type(command);
+    await tabTo(page.getByLabel('Id', { exact: true }), 'Id');
+    await page.keyboard.type('everything');
+    await tabTo(page.getByLabel(/exactly this/), 'the consent');
+    await page.keyboard.press('Space');
+    await tabTo(button('Reach it'), 'Reach it');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: /\d+ tools/ }).waitFor();
+    await tabTo(button('Add everything'), 'Add everything');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`${origin}/servers/everything`);
+    step('a tool is called');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: 'Find' }).waitFor();
+    await page.keyboard.type('try everything__get-sum');
+    await page.getByRole('option', { name: /Try everything__get-sum/ }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/playground\?name=everything__get-sum/);
+    await tabTo(page.locator('form').getByRole('textbox').first(), 'the first field');
+    await page.keyboard.type('2');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('40');
+    await page.keyboard.press('Control+Enter');
+    await page.getByText('success', { exact: true }).first().waitFor();
+    step('its story is read');
+    await tabTo(page.getByRole('link', { name: 'its story' }), 'its story');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/calls\/\w+/);
+    await page.getByText('Where the time went').waitFor();
+    step('an agent is made');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: 'Find' }).waitFor();
+    await page.keyboard.type('make an agent');
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Name').waitFor();
+    await tabTo(page.getByLabel('Name'), 'Name');
+    await page.keyboard.type('typist');
+    await tabTo(page.getByLabel('everything__echo'), 'a tool');
+    await page.keyboard.press('Space');
+    await tabTo(button('Make it'), 'Make it');
+    await page.keyboard.press('Enter');
+    await page.getByText('shown this once').waitFor();
+    await tabTo(button('I have kept it'), 'I have kept it');
+    await page.keyboard.press('Enter');
+    await heading('typist');
+    quiet('by keyboard');
+  },
+
+  // A server that wants a login: it is added, somebody logs in, each step is
+  // shown, and somebody logs out.
+  async login(url) {
+    await signIn(page, link);
+    step('it is reached, and wants a login');
+    await page.goto(`${origin}/servers/add`);
+    await page.getByLabel('URL').fill(url);
+    await page.getByLabel('How it knows Junctor').selectOption('oauth');
+    await page.getByLabel('Client id').fill('junctor-test');
+    await page.getByLabel('Id', { exact: true }).fill('lazy');
+    await button('Reach it').click();
+    await page.getByText('It lists what it has').waitFor();
+    await page.getByRole('heading', { name: /\d+ tools/ }).or(page.getByText('It wants a login')).first().waitFor();
+    await button('Add lazy').click();
+    await page.waitForURL(`${origin}/servers/lazy?tab=sign-in`);
+    await page.getByText('nobody has logged in').waitFor();
+    await accessible(page, 'before the login');
+    step('somebody logs in, in another tab');
+    const [other] = await Promise.all([page.context().waitForEvent('page'), page.getByRole('link', { name: 'Log in' }).first().click()]);
+    await other.getByRole('button').first().click();
+    await other.locator('.btn.approve').click();
+    await other.waitForURL(/\/connected/);
+    await other.close();
+    await page.getByText('logged in', { exact: true }).waitFor();
+    step('and sees each step');
+    await page.getByText('A login is finished').waitFor();
+    await page.getByText('A login begins').click();
+    await page.waitForURL(/trace=/);
+    await page.getByText('What was sent and what came').first().click();
+    await page.getByText(/HTTP \d+/).first().waitFor();
+    await page.getByText('the client that is set for the server, junctor-test').waitFor();
+    await accessible(page, 'the steps of a login');
+    quiet('while logging in');
+    step('a call is made with the login');
+    await page.goto(`${origin}/playground?name=lazy__get_secret`);
+    await button('Call it').click();
+    await page.getByText('success', { exact: true }).first().waitFor();
+    step('and somebody logs out');
+    await page.goto(`${origin}/servers/lazy?tab=sign-in`);
+    await button('Log out').click();
+    await page.getByText('nobody has logged in').or(page.getByText('the login has ended')).first().waitFor();
+    quiet('while logging out');
+  },
+
+  // What the playground can do, with the real server-everything.
+  async playground() {
+    await signIn(page, link);
+    const json = page.getByLabel('Arguments as JSON');
+    step('form and JSON are one');
+    await page.goto(`${origin}/playground?name=everything__get-sum`);
+    const fields = page.locator('fieldset').getByRole('textbox');
+    await fields.nth(0).fill('7');
+    assert.match(await json.inputValue(), /7/);
+    await json.fill('{"a": 5, "b": "x"}');
+    assert.equal(await fields.nth(0).inputValue(), '5');
+    await page.getByText('/b', { exact: true }).waitFor();
+    assert.ok(await button('Call it').isDisabled(), 'what does not fit can be called');
+    await json.fill('{"a": 5, ');
+    await page.getByText('The JSON cannot be read yet').waitFor();
+    await json.fill('{"a": 5, "b": 6}');
+    step('an example is kept');
+    await page.getByRole('button', { name: 'Saved examples' }).click();
+    await page.getByLabel('Name of the example').fill('five and six');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Begin anew' }).click();
+    await page.getByRole('button', { name: /Saved examples/ }).click();
+    await page.getByRole('button', { name: /five and six/ }).first().click();
+    assert.match(await json.inputValue(), /"b": 6/);
+    await button('Call it').click();
+    await page.getByText(/11/).first().waitFor();
+    step('the same from elsewhere');
+    await page.getByText('The same from elsewhere').click();
+    for (const [name, want] of [['curl', 'tools/call'], ['junctor', 'junctor tool call'], ['Go', 'CallTool'], ['TypeScript', 'callTool']]) {
+      await page.getByRole('tab', { name, exact: true }).click();
+      assert.match(await page.locator('details pre').first().innerText(), new RegExp(want));
+    }
+    step('a picture and links are shown');
+    await page.goto(`${origin}/playground?name=everything__get-tiny-image`);
+    await button('Call it').click();
+    await page.locator('img.picture').waitFor();
+    assert.ok(await page.locator('img.picture').evaluate((i) => i.naturalWidth > 0), 'the picture is not drawn');
+    await page.goto(`${origin}/playground?name=everything__get-resource-links`);
+    await button('Call it').click();
+    await page.getByRole('link', { name: 'Read it' }).first().click();
+    await page.waitForURL(/kind=resource/);
+    await button('Read it').click();
+    await page.getByText('success', { exact: true }).first().waitFor();
+    step('progress of a long call');
+    await page.goto(`${origin}/playground?name=everything__trigger-long-running-operation&as=json`);
+    await json.fill('{"duration": 2, "steps": 4}');
+    await button('Call it').click();
+    await page.getByText(/of 4|\/4/).first().waitFor();
+    await page.getByText('success', { exact: true }).first().waitFor();
+    step('sampling is answered in place');
+    await page.goto(`${origin}/playground?name=everything__trigger-sampling-request&as=json`);
+    await json.fill('{"prompt": "What is the answer?"}');
+    await button('Call it').click();
+    const asked = page.getByRole('form', { name: 'What it asks a model' });
+    await asked.getByText(/What is the answer/).first().waitFor();
+    await accessible(page, 'a question');
+    await asked.getByLabel('Your answer').fill('It is forty-two.');
+    await asked.getByRole('button', { name: 'Answer' }).click();
+    await page.getByText(/forty-two/).first().waitFor();
+    step('what was tried is tried again');
+    await page.getByRole('button', { name: 'Again: everything__get-sum' }).first().click();
+    await page.waitForURL(/name=everything__get-sum/);
+    await page.getByText(/11/).first().waitFor();
+    step('its story is told');
+    await page.getByRole('link', { name: 'its story' }).click();
+    await page.getByText('Is it within its limits?').waitFor();
+    await page.locator('.waterfall li').nth(2).waitFor();
+    quiet('in the playground');
+    step('all of a server is changed');
+    await page.goto(`${origin}/servers/everything?tab=settings`);
+    await page.getByLabel('Title').fill('Everything there is');
+    await page.getByLabel('Seconds that a call may take').fill('45');
+    await button('Save').click();
+    await heading('Everything there is');
+    await page.getByLabel('echo is shown').click({ force: true });
+    await page.getByRole('button', { name: 'Save how they are shown' }).click();
+    await page.waitForFunction(async () => !(await (await fetch('/api/v1/tools')).json()).items.some((t) => t.exposed === 'everything__echo'));
+    const stored = await page.evaluate(async () => (await fetch('/api/v1/servers/everything')).json());
+    assert.equal(stored.timeout_ms, 45_000);
+    assert.deepEqual(stored.overrides, { echo: { hide: true } });
+    quiet('while a server was changed');
+    step('sums of one tool, and of errors');
+    await page.goto(`${origin}/usage`);
+    await page.getByRole('button', { name: 'everything/get-sum' }).click();
+    await page.waitForURL(/of=everything/);
+    await page.goto(`${origin}/usage?by=error`);
+    await page.getByText(/Nothing failed|The newest said/).first().waitFor();
+    quiet('in the sums');
+  },
+
+  // The first minutes: the link leads to a page whose steps tick themselves off.
+  async first() {
+    await page.goto(link);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.waitForURL(`${origin}/start`);
+    await page.getByText('0 of 4').waitFor();
+    await accessible(page, 'first steps');
+    await button('Call demo__add').click();
+    await page.getByText('1 of 4').waitFor();
+    step('a call ticked its step off');
+    await page.getByRole('button', { name: /Connect your client/ }).click();
+    const key = await page.evaluate(async () => {
+      const made = await fetch('/api/v1/keys', { method: 'POST', headers: { 'Content-Type': 'application/json', 'X-Junctor-Console': '1' }, body: JSON.stringify({ name: 'client', scopes: ['tools:read', 'tools:call'] }) });
+      return (await made.json()).key;
+    });
+    const params = { name: 'demo__echo', arguments: { text: 'hello' }, _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientInfo': { name: 'a client', version: '1' }, 'io.modelcontextprotocol/clientCapabilities': {} } };
+    const res = await fetch(rest[0], {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream', 'MCP-Protocol-Version': '2026-07-28', 'Mcp-Method': 'tools/call', 'Mcp-Name': 'demo__echo' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
+    });
+    assert.equal(res.status, 200, await res.text());
+    await page.getByText('2 of 4').waitFor();
+    step('and so did a client');
+    quiet('in the first steps');
+  },
+};
+
+try {
+  await tours[what](...rest);
+  quiet('at the end');
+} catch (err) {
+  console.error(err);
+  console.error(`at ${page.url()}\n${(await page.locator('body').innerText().catch(() => '')).slice(0, 1500)}`);
+  if (faults.length) console.error(faults.join('\n'));
+  if (process.env.FAILED_SHOT) await page.screenshot({ path: process.env.FAILED_SHOT, fullPage: true });
+  process.exitCode = 1;
+}
+await browser.close();
