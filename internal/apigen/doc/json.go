@@ -130,6 +130,7 @@ func (r *jsonReader) object(depth int) *Node {
 		}
 	}
 	n.Members = append(make([]Member, 0, len(members)), members...)
+	n.broken = r.fault != nil
 	return n
 }
 
@@ -149,6 +150,7 @@ func (r *jsonReader) array(depth int) *Node {
 		}
 	}
 	n.Items = append(make([]*Node, 0, len(items)), items...)
+	n.broken = r.fault != nil
 	return n
 }
 

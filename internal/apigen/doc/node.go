@@ -20,6 +20,7 @@ const (
 type Node struct {
 	Kind    Kind
 	plain   bool     // a schema that was translated to 2020-12
+	broken  bool     // the text ends or goes wrong inside it
 	Text    string   // of a scalar: as it stands, unquoted
 	Items   []*Node  // of an array
 	Members []Member // of an object, in the document's order; a key may stand there twice

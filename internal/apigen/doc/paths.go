@@ -114,6 +114,9 @@ func (r *paths) operation(m Member, item *Node, o Member, method string, w *wher
 	}
 	op := &Operation{Key: r.key, Method: method, At: o.At}
 	op.Path, op.Query = splitPath(m.Key)
+	if n.broken {
+		op.fail(Syntax)
+	}
 	if !strings.HasPrefix(op.Path, "/") {
 		r.report(m.At, w.up, Warning, Repaired, fmt.Sprintf("The path %q does not begin with a slash; one was put before it.", clip(m.Key, 80)), "Begin it with a slash.")
 		op.Path = "/" + op.Path

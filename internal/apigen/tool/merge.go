@@ -37,7 +37,7 @@ func (c *compiler) merge(a, b schema) schema {
 		case "properties", "patternProperties":
 			out[key] = c.mergeProperties(had.(schema), b[key].(schema))
 		case "required":
-			list := slices.Concat(had.([]string), b[key].([]string))
+			list := slices.Concat(required(a), required(b))
 			slices.Sort(list)
 			out[key] = slices.Compact(list)
 		case "items", "propertyNames", "contains":
@@ -200,18 +200,17 @@ func oneEnum(branches []any) (all []any) {
 // what all of them require.
 func (c *compiler) open(branches []any) schema {
 	out := schema{}
-	var required []string
+	var all []string // that every branch requires
 	var types []string
 	for i, b := range branches {
 		s, ok := b.(schema)
 		if !ok {
 			continue
 		}
-		list, _ := s["required"].([]string)
 		if i == 0 {
-			required = list
+			all = required(s)
 		} else {
-			required = intersect(required, list)
+			all = intersect(all, required(s))
 		}
 		types = append(types, kinds(s["type"])...)
 		if p, ok := s["properties"].(schema); ok {
@@ -226,8 +225,8 @@ func (c *compiler) open(branches []any) schema {
 	if types = slices.Compact(types); len(types) > 0 {
 		out["type"] = oneOrMany(types)
 	}
-	if len(required) > 0 {
-		out["required"] = required
+	if len(all) > 0 {
+		out["required"] = all
 	}
 	return out
 }
@@ -251,7 +250,7 @@ func (c *compiler) either(a, b schema) schema {
 			out[name] = joined
 			continue
 		}
-		joined := schema{}
+		joined := schema{} // of two kinds: anything
 		if k := intersect(kinds(s["type"]), kinds(t["type"])); len(k) > 0 && len(k) == len(kinds(s["type"])) && len(k) == len(kinds(t["type"])) {
 			joined["type"] = s["type"]
 			if k[0] == "array" {
@@ -285,13 +284,13 @@ func (c *compiler) openAnswer(branches []any, null bool) schema {
 
 // complete sees to it that what is required is among the properties.
 func complete(s schema) schema {
-	if required, ok := s["required"].([]string); ok {
+	if names := required(s); len(names) > 0 {
 		props, _ := s["properties"].(schema)
 		if props == nil && s["type"] == "object" {
 			props = schema{}
 			s["properties"] = props
 		}
-		for _, name := range required {
+		for _, name := range names {
 			if _, ok := props[name]; !ok && props != nil {
 				props[name] = schema{}
 			}

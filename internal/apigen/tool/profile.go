@@ -1,0 +1,284 @@
+package tool
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Profile is what a family of clients takes of a schema.
+type Profile string
+
+// Profiles.
+const (
+	Canonical Profile = ""               // what is stored, checked and hashed
+	Claude    Profile = "claude"         // takes the canonical form
+	OpenAI    Profile = "openai"         // strict mode: every property is required and may be null, nothing else is taken
+	Gemini    Profile = "gemini"         // a small set of keywords, one kind for each value, no references
+	NoDefs    Profile = "no-defs"        // no $defs: cycles are cut
+	Strict    Profile = "strict-2020-12" // all of JSON Schema 2020-12, and says so
+)
+
+// Profiles are all that there are.
+func Profiles() []Profile { return []Profile{Claude, OpenAI, Gemini, NoDefs, Strict} }
+
+// maxRepeat is how often a cycle is followed where there are no $defs.
+const maxRepeat = 3
+
+// Apply gives a canonical schema as the clients of a profile take it. It depends
+// on nothing but its arguments, so that what it gives can be kept by digest.
+func (p Profile) Apply(canonical json.RawMessage) json.RawMessage {
+	if p == Canonical || p == Claude || len(canonical) == 0 {
+		return canonical
+	}
+	var root schema
+	d := json.NewDecoder(bytes.NewReader(canonical))
+	d.UseNumber()
+	if err := d.Decode(&root); err != nil {
+		return canonical
+	}
+	switch p {
+	case Strict:
+		root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	case NoDefs:
+		root = undef(root)
+	case OpenAI:
+		root = openAI(joined(root))
+	case Gemini:
+		root = gemini(joined(undef(root)))
+	case Canonical, Claude:
+	}
+	return encode(root)
+}
+
+// each gives a schema with f applied to every schema directly inside it.
+func each(s schema, f func(schema) schema) schema {
+	out := maps.Clone(s)
+	for key, v := range s {
+		switch key {
+		case "properties", "patternProperties", "$defs", "dependentSchemas":
+			if all, ok := v.(schema); ok {
+				named := make(schema, len(all))
+				for name, one := range all {
+					named[name] = one
+					if sub, ok := one.(schema); ok {
+						named[name] = f(sub)
+					}
+				}
+				out[key] = named
+			}
+		case "items", "additionalProperties", "not", "contains", "propertyNames":
+			if sub, ok := v.(schema); ok {
+				out[key] = f(sub)
+			}
+		case "anyOf", "oneOf", "allOf", "prefixItems":
+			if list, ok := v.([]any); ok {
+				all := make([]any, len(list))
+				for i, one := range list {
+					all[i] = one
+					if sub, ok := one.(schema); ok {
+						all[i] = f(sub)
+					}
+				}
+				out[key] = all
+			}
+		}
+	}
+	return out
+}
+
+// undef puts definitions in place of their references, each a few times.
+func undef(root schema) schema {
+	defs, _ := root["$defs"].(schema)
+	if len(defs) == 0 {
+		return root
+	}
+	nodes := 0
+	var walk func(s schema, inside []string) schema
+	walk = func(s schema, inside []string) schema {
+		ref, ok := s["$ref"].(string)
+		if !ok {
+			return each(s, func(sub schema) schema { return walk(sub, inside) })
+		}
+		name := strings.TrimPrefix(ref, "#/$defs/")
+		def, _ := defs[name].(schema)
+		count := 0
+		for _, one := range inside {
+			if one == name {
+				count++
+			}
+		}
+		nodes++
+		var out schema
+		if count >= maxRepeat || len(inside) > 2*maxRepeat || nodes > 200 {
+			out = kindsOnly(def)
+		} else {
+			out = walk(def, append(slices.Clone(inside), name))
+		}
+		if text, ok := s["description"]; ok {
+			out["description"] = text
+		}
+		return out
+	}
+	rest := maps.Clone(root)
+	delete(rest, "$defs")
+	return walk(rest, nil)
+}
+
+// joined makes one object of those of which one has to be given.
+func joined(s schema) schema {
+	s = each(s, joined)
+	for _, key := range []string{"anyOf", "oneOf"} {
+		list, ok := s[key].([]any)
+		if !ok {
+			continue
+		}
+		list = slices.Clone(list)
+		null := false
+		list = slices.DeleteFunc(list, func(b any) bool {
+			sub, _ := b.(schema)
+			isNull := sub["type"] == "null"
+			null = null || isNull
+			return isNull
+		})
+		if len(list) < 2 || allObjects(list) {
+			c := compiler{}
+			rest := maps.Clone(s)
+			delete(rest, key)
+			one := c.open(list)
+			if len(list) == 1 {
+				one = list[0].(schema)
+			}
+			if null && one["type"] != nil {
+				one = orNull(one)
+			}
+			s = c.merge(rest, one)
+		}
+	}
+	return s
+}
+
+// openAI requires every property, and lets those that were optional be null.
+func openAI(s schema) schema {
+	s = each(s, openAI)
+	for _, key := range []string{"default", "patternProperties", "propertyNames", "not", "contains", "minContains", "maxContains", "uniqueItems", "minProperties", "maxProperties", "prefixItems", "contentEncoding", "contentMediaType", "deprecated"} {
+		delete(s, key)
+	}
+	if f, ok := s["format"].(string); ok && !slices.Contains([]string{"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}, f) {
+		delete(s, "format")
+	}
+	if !slices.Contains(kinds(s["type"]), "object") {
+		if slices.Contains(kinds(s["type"]), "array") && s["items"] == nil {
+			s["items"] = schema{}
+		}
+		return s
+	}
+	props, _ := s["properties"].(schema)
+	if props == nil {
+		props = schema{}
+	}
+	must := required(s)
+	for name, p := range props {
+		sub, ok := p.(schema)
+		if !ok || slices.Contains(must, name) {
+			continue
+		}
+		switch {
+		case sub["$ref"] != nil:
+			props[name] = schema{"anyOf": []any{sub, schema{"type": "null"}}}
+		case sub["type"] != nil:
+			props[name] = orNull(sub)
+		}
+	}
+	s["properties"] = props
+	s["required"] = slices.Sorted(maps.Keys(props))
+	s["additionalProperties"] = false
+	return s
+}
+
+// required are the names that a schema requires, whether it was made or read.
+func required(s schema) []string {
+	if list, ok := s["required"].([]string); ok {
+		return list
+	}
+	return kinds(s["required"])
+}
+
+// gemini keeps the few keywords that are taken.
+func gemini(s schema) schema {
+	s = each(s, gemini)
+	out := schema{}
+	for key, v := range s {
+		switch key {
+		case "description", "properties", "items", "enum", "minItems", "maxItems", "minLength", "maxLength", "minimum", "maximum", "pattern", "anyOf", "minProperties", "maxProperties":
+			out[key] = v
+		case "required":
+			if len(required(s)) > 0 {
+				out[key] = required(s)
+			}
+		case "format":
+			if v == "date-time" || v == "enum" {
+				out[key] = v
+			}
+		}
+	}
+	if low, ok := s["exclusiveMinimum"]; ok && out["minimum"] == nil {
+		out["minimum"] = low
+	}
+	if high, ok := s["exclusiveMaximum"]; ok && out["maximum"] == nil {
+		out["maximum"] = high
+	}
+	types := kinds(s["type"])
+	plain := slices.DeleteFunc(slices.Clone(types), func(t string) bool { return t == "null" })
+	if len(plain) < len(types) {
+		out["nullable"] = true
+	}
+	if len(plain) > 0 {
+		out["type"] = plain[0]
+	}
+	return geminiShape(out)
+}
+
+// geminiShape sees to it that each value has one kind and what that wants.
+func geminiShape(s schema) schema {
+	if enum, ok := s["enum"].([]any); ok {
+		all := make([]any, 0, len(enum))
+		for _, v := range enum {
+			if text, ok := v.(string); ok && text != "" {
+				all = append(all, text)
+			}
+		}
+		if s["enum"] = all; len(all) == 0 || s["type"] != "string" && s["type"] != nil {
+			delete(s, "enum") // values are texts alone
+		}
+	}
+	if s["type"] == nil && s["anyOf"] == nil {
+		switch {
+		case s["properties"] != nil:
+			s["type"] = "object"
+		case s["items"] != nil:
+			s["type"] = "array"
+		default:
+			s["type"] = "string"
+		}
+	}
+	if s["type"] == "array" && s["items"] == nil {
+		s["items"] = schema{"type": "string"}
+	}
+	if s["type"] != "object" {
+		delete(s, "properties")
+		delete(s, "required")
+		return s
+	}
+	if props, ok := s["properties"].(schema); ok { // what is required has to be there
+		names := slices.DeleteFunc(slices.Clone(required(s)), func(n string) bool { _, ok := props[n]; return !ok })
+		if s["required"] = names; len(names) == 0 {
+			delete(s, "required")
+		}
+	} else {
+		delete(s, "required")
+	}
+	return s
+}
