@@ -84,6 +84,7 @@ type ToolVersion struct {
 	name    []byte                // its name in JSON, quotes included; nil where it does not stand there once and plainly
 	secrets func() secretMembers  // looked for when first asked
 	class   func() *junctor.Class // what the rules make of it, found when first asked
+	terms   func() *terms
 }
 
 // Prompt is a prompt.
@@ -226,6 +227,7 @@ func newToolVersion(def ToolDef, kept map[string]*ToolVersion, server string, in
 		name:       parts.name,
 		secrets:    sync.OnceValue(func() secretMembers { return findSecrets(def.JSON) }),
 		class:      sync.OnceValue(func() *junctor.Class { return in.rules().classify(server, def.JSON, def.Topic) }),
+		terms:      sync.OnceValue(func() *terms { return termsOf(def.JSON, def.Topic) }),
 	}
 }
 
