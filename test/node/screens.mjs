@@ -13,6 +13,10 @@ export const screens = {
   'server-diagnostics': '/servers/everything?tab=diagnostics',
   'server-settings': '/servers/everything?tab=settings',
   'server-sign-in': '/servers/lazy?tab=sign-in',
+  gallery: '/gallery',
+  'gallery-files': '/gallery/filesystem',
+  'gallery-github': '/gallery/github',
+  'gallery-file': '/gallery/file',
   tools: '/tools',
   'tools-changed': '/tools?tab=changed',
   tool: '/tools/demo__add',
@@ -38,6 +42,8 @@ export const screens = {
   people: '/settings?tab=people',
   limits: '/settings?tab=limits',
   secrets: '/settings?tab=secrets',
+  files: '/settings?tab=files',
+  egress: '/settings?tab=egress',
   instance: '/settings?tab=instance',
 };
 

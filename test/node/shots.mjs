@@ -29,6 +29,11 @@ for (const colorScheme of ['light', 'dark'])
         await p.getByRole('button', { name: 'Call it' }).click();
         await p.getByText('success', { exact: true }).first().waitFor();
       }
+      if (name === 'gallery-files') await p.getByLabel('Folder').fill('/srv/files');
+      if (name === 'audit') {
+        await p.getByRole('button', { name: 'Verify' }).click();
+        await p.getByText(/records hold/).first().waitFor();
+      }
       await p.screenshot({ path: `${folder}/${name}-${colorScheme}-${width}.png` });
     }
     await c.close();

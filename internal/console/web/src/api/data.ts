@@ -133,3 +133,13 @@ export const useMyCredentials = (enabled: boolean) =>
     select: (p) => p.items,
     enabled,
   });
+
+// A pack of the gallery does not change while the program runs; what is taken
+// does.
+export const usePacks = () =>
+  useQuery({
+    queryKey: ['packs'],
+    queryFn: ({ signal }) => get<Page<Schemas['PackPlan']>>('/packs', signal),
+    select: (p) => p.items,
+    staleTime: 30_000,
+  });

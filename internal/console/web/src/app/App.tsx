@@ -10,6 +10,8 @@ const Start = lazy(() => import('../screens/Start'));
 const Servers = lazy(() => import('../screens/Servers'));
 const AddServer = lazy(() => import('../screens/AddServer'));
 const ServerPage = lazy(() => import('../screens/ServerPage'));
+const Gallery = lazy(() => import('../screens/Gallery'));
+const AddPack = lazy(() => import('../screens/gallery/AddPack'));
 const Tools = lazy(() => import('../screens/Tools'));
 const ToolPage = lazy(() => import('../screens/ToolPage'));
 const Playground = lazy(() => import('../screens/Playground'));
@@ -45,6 +47,8 @@ export function App() {
             <Route path="/servers" component={Servers} />
             <Route path="/servers/add" component={AddServer} />
             <Route path="/servers/:id">{(p) => <ServerPage key={p.id} id={p.id} />}</Route>
+            <Route path="/gallery" component={Gallery} />
+            <Route path="/gallery/:id">{(p) => <AddPack key={p.id} id={p.id} />}</Route>
             <Route path="/tools" component={Tools} />
             <Route path="/tools/:name">{(p) => <ToolPage key={p.name} name={p.name} />}</Route>
             <Route path="/playground" component={Playground} />

@@ -60,16 +60,18 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
           <Search size={18} />
         </ActionIcon>
       </div>
-      <Drawer opened={menu} onClose={closeMenu} size="16rem" title="Junctor">
-        <div className="stack">
-          <Path me={me} />
-          <Account me={me} />
-        </div>
-      </Drawer>
+      {menu && (
+        <Drawer opened onClose={closeMenu} size="16rem" title="Junctor">
+          <div className="stack">
+            <Path me={me} />
+            <Account me={me} />
+          </div>
+        </Drawer>
+      )}
       <main id="main">
         <div className="screen">{children}</div>
       </main>
-      <Palette me={me} opened={palette} close={closePalette} />
+      {palette && <Palette me={me} opened close={closePalette} />}
     </div>
   );
 }

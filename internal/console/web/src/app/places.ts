@@ -13,6 +13,7 @@ export const places: Place[] = [
   { path: '/', name: 'Overview', about: 'How it is going' },
   { path: '/start', name: 'First steps', about: 'Call a tool, add a server, connect a client, make an agent', aside: true },
   { path: '/servers', name: 'Servers', about: 'Where tools come from', needs: 'tools:read' },
+  { path: '/gallery', name: 'Gallery', about: 'Ready-made servers to add', needs: 'tools:read' },
   { path: '/tools', name: 'Tools', about: 'Everything that can be called' },
   { path: '/playground', name: 'Playground', about: 'Try a tool, a resource or a prompt' },
   { path: '/agents', name: 'Agents', about: 'Who may use what', needs: 'tools:read' },

@@ -25,9 +25,14 @@ export function ago(then: Date, now: Date): string {
   return '';
 }
 
-export const absolute = (then: Date): string => then.toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+// Making a format costs far more than using it, and lists have many times.
+const moments = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+const clocks = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium', hour12: false });
+const numbers = new Intl.NumberFormat('en');
 
-export const clock = (then: Date): string => then.toLocaleTimeString('en-GB', { hour12: false });
+export const absolute = (then: Date): string => moments.format(then);
+
+export const clock = (then: Date): string => clocks.format(then);
 
 // span is a duration in nanoseconds, with two figures that count.
 export function span(ns: number | undefined): string {
@@ -47,23 +52,31 @@ export function bytes(n: number | undefined): string {
   return `${(n / 1024 / 1024).toFixed(1)} MiB`;
 }
 
-export const count = (n: number): string => n.toLocaleString('en');
+export const count = (n: number): string => numbers.format(n);
 
-// tokens is about what a tool's definition costs a model that is told of it.
-export function tokens(tool: {
+interface Definition {
   exposed?: string;
   name: string;
   description?: string;
   input_schema?: unknown;
   output_schema?: unknown;
-}): number {
+}
+
+const costs = new WeakMap<Definition, number>();
+
+// tokens is about what a tool's definition costs a model that is told of it.
+export function tokens(tool: Definition): number {
+  const before = costs.get(tool);
+  if (before !== undefined) return before;
   const text = JSON.stringify({
     name: tool.exposed ?? tool.name,
     description: tool.description,
     inputSchema: tool.input_schema,
     outputSchema: tool.output_schema,
   });
-  return Math.ceil(text.length / 4);
+  const cost = Math.ceil(text.length / 4);
+  costs.set(tool, cost);
+  return cost;
 }
 
 export function short(n: number): string {

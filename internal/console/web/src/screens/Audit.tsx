@@ -4,11 +4,14 @@ import { Download, Search } from 'lucide-react';
 import { useDeferredValue } from 'react';
 import { Link } from 'wouter';
 import { get, type Page, query, type Schemas } from '../api/client';
+import { useMe } from '../api/data';
+import { can } from '../app/may';
 import { Ago, Head, Panel, Scroll, Status } from '../parts/bits';
+import { doorNames, ended, shown, who } from '../parts/calls';
 import { span } from '../parts/format';
 import { Empty, ErrorCard, Loading } from '../parts/states';
 import { useParam } from '../parts/url';
-import { doorNames, shown, who } from './Calls';
+import { Verify } from './audit/Verify';
 
 type Entry = Schemas['Entry'];
 
@@ -21,6 +24,7 @@ const spans: [string, string, number][] = [
 const minute = 60_000;
 
 export default function Audit() {
+  const me = useMe().data;
   const [text, setText] = useParam('q');
   const [tool, setTool] = useParam('tool');
   const [status, setStatus] = useParam('status');
@@ -47,10 +51,7 @@ export default function Audit() {
   const all = pages.data?.pages.flatMap((p) => p.items) ?? [];
   return (
     <>
-      <Head
-        title="Audit"
-        sub="Every call with what was said in it, secrets taken out. The chain behind it is proved by “junctor audit verify”."
-      >
+      <Head title="Audit" sub="Every call with what was said in it, secrets taken out, and the proof that no record of it was touched.">
         <Button
           component="a"
           variant="default"
@@ -63,6 +64,7 @@ export default function Audit() {
           JSON lines
         </Button>
       </Head>
+      {me?.tenant === 'default' && can(me, 'admin') && <Verify />}
       <div className="row">
         <TextInput
           className="grow"
@@ -78,7 +80,7 @@ export default function Audit() {
           aria-label="Outcome"
           value={status}
           onChange={(e) => setStatus(e.currentTarget.value)}
-          data={[{ value: '', label: 'Any outcome' }, 'success', 'error', 'timeout', 'canceled', 'denied', 'limited', 'invalid', 'lapsed']}
+          data={[{ value: '', label: 'Any outcome' }, ...ended]}
         />
         <NativeSelect
           aria-label="How far back"

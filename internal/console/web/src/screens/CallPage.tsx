@@ -5,10 +5,10 @@ import type { Call, Schemas } from '../api/client';
 import { useCall } from '../api/data';
 import { useFeed } from '../api/feed';
 import { Ago, Copy, Head, Panel, Status, Tag } from '../parts/bits';
+import { doorNames, shown, who } from '../parts/calls';
 import { absolute, bytes, span } from '../parts/format';
 import { Json } from '../parts/Json';
 import { ErrorCard, Loading } from '../parts/states';
-import { doorNames, shown, who } from './Calls';
 import { Story, Waterfall } from './call/Story';
 import { leaveArgs } from './playground/run';
 

@@ -1,31 +1,18 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core';
 import { Pause, Play, Search, X } from 'lucide-react';
-import { useMemo, useRef, useState } from 'react';
+import { memo, useMemo, useRef, useState } from 'react';
 import { Link, useSearchParams } from 'wouter';
 import type { Call } from '../api/client';
 import { useFeed } from '../api/feed';
 import { Head, Panel, Status } from '../parts/bits';
+import { doorNames, doors, shown, statuses, who } from '../parts/calls';
 import { absolute, clock, count, span } from '../parts/format';
 import { matches } from '../parts/search';
 import { Empty, ErrorCard, Loading } from '../parts/states';
 import { useParam } from '../parts/url';
 import { Virtual } from '../parts/Virtual';
 
-const statuses = ['running', 'success', 'error', 'timeout', 'canceled', 'denied', 'limited', 'invalid', 'lapsed'];
-const doors = ['mcp', 'sse', 'stdio', 'plain', 'call', 'admin'];
-export const doorNames: Record<string, string> = {
-  mcp: 'MCP',
-  sse: 'HTTP+SSE',
-  stdio: 'stdio',
-  plain: 'JSON-RPC',
-  call: 'bridge',
-  admin: 'API',
-};
-
 const height = 42;
-
-export const shown = (c: Pick<Call, 'server' | 'name' | 'kind'>) => (c.server && c.kind !== 'resource' ? `${c.server}__${c.name}` : c.name);
-export const who = (c: Pick<Call, 'agent' | 'issuer' | 'subject'>) => c.agent || (c.issuer === 'local' ? 'operator' : c.subject);
 
 export default function Calls() {
   const feed = useFeed();
@@ -128,7 +115,7 @@ export default function Calls() {
             )}
           </Empty>
         ) : (
-          <Virtual count={list.length} height={height} label="Calls" row={(i) => <Line key={i} c={list[i] as Call} first={i === 0} />} />
+          <Virtual count={list.length} height={height} label="Calls" row={(i) => <Line key={list[i]?.id} c={list[i] as Call} />} />
         )}
       </Panel>
       <p className="small soft">
@@ -142,10 +129,11 @@ export default function Calls() {
   );
 }
 
-function Line({ c, first }: { c: Call; first: boolean }) {
+// Line is drawn again only when its call has changed, however fast others come.
+const Line = memo(function Line({ c }: { c: Call }) {
   const at = new Date(c.start);
   return (
-    <li style={{ height, borderTop: first ? undefined : '1px solid var(--line-soft)' }}>
+    <li className="line" style={{ height }}>
       <Link href={`/calls/${c.id}`} className="row plain toolrow small" style={{ height: '100%', padding: '0 1rem', gap: '0.875rem' }}>
         <time className="num soft" dateTime={c.start} title={absolute(at)} style={{ flex: 'none' }}>
           {clock(at)}
@@ -171,4 +159,4 @@ function Line({ c, first }: { c: Call; first: boolean }) {
       </Link>
     </li>
   );
-}
+});

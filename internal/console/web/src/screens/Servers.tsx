@@ -22,9 +22,14 @@ export default function Servers() {
   const [q, setQ] = useParam('q');
   const [, navigate] = useLocation();
   const add = can(me, 'servers:write') && (
-    <Button component={Link} href="/servers/add" leftSection={<Plus size={15} />}>
-      Add a server
-    </Button>
+    <span className="acts">
+      <Button component={Link} href="/gallery" variant="default">
+        From the gallery
+      </Button>
+      <Button component={Link} href="/servers/add" leftSection={<Plus size={15} />}>
+        Add a server
+      </Button>
+    </span>
   );
   return (
     <>

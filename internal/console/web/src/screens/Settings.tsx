@@ -3,6 +3,8 @@ import { can } from '../app/may';
 import { Head, Tabs } from '../parts/bits';
 import { useParam } from '../parts/url';
 import { Connect } from './settings/Connect';
+import { Egress } from './settings/Egress';
+import { Files } from './settings/Files';
 import { Instance } from './settings/Instance';
 import { Keys } from './settings/Keys';
 import { Limits } from './settings/Limits';
@@ -22,7 +24,8 @@ export default function Settings() {
   if (admin) tabs.push(['people', 'People']);
   tabs.push(['limits', 'Limits']);
   if (can(me, 'servers:write')) tabs.push(['secrets', 'Secrets']);
-  if (admin && me?.tenant === 'default') tabs.push(['instance', 'Instance']);
+  if (can(me, 'tools:read')) tabs.push(['files', 'Import and export']);
+  if (admin && me?.tenant === 'default') tabs.push(['egress', 'Egress'], ['instance', 'Instance']);
   return (
     <>
       <Head title="Settings" />
@@ -33,6 +36,8 @@ export default function Settings() {
       {tab === 'people' && admin && <People />}
       {tab === 'limits' && <Limits />}
       {tab === 'secrets' && <Secrets />}
+      {tab === 'files' && <Files />}
+      {tab === 'egress' && <Egress />}
       {tab === 'instance' && <Instance />}
     </>
   );

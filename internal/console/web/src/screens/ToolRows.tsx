@@ -1,3 +1,4 @@
+import { memo } from 'react';
 import { Link } from 'wouter';
 import type { Tool } from '../api/client';
 import { Tag, type Tone } from '../parts/bits';
@@ -29,50 +30,50 @@ export function ToolRows({ tools, server = true }: { tools: Tool[]; server?: boo
       label="Tools"
       row={(i) => {
         const t = tools[i];
-        if (!t) return null;
-        return (
-          <li key={t.exposed} style={{ height, borderTop: i ? '1px solid var(--line-soft)' : undefined }}>
-            <Link
-              href={`/tools/${encodeURIComponent(t.exposed)}`}
-              className="row plain toolrow"
-              style={{ height: '100%', padding: '0 1rem' }}
-            >
-              <span className="grow">
-                <span className="row plain">
-                  <span className="mono cut" style={{ fontWeight: 550 }}>
-                    {server ? t.exposed : t.name}
-                  </span>
-                  {hints(t)
-                    .filter(([, tone]) => tone === 'bad')
-                    .map(([name, tone]) => (
-                      <Tag key={name} tone={tone}>
-                        {name}
-                      </Tag>
-                    ))}
-                </span>
-                <span className="small soft cut" style={{ display: 'block' }}>
-                  {t.description || t.title || 'It says nothing about itself.'}
-                </span>
-              </span>
-              <span className="row plain wide">
-                {t.roles
-                  .filter((r) => r !== 'General')
-                  .slice(0, 2)
-                  .map((r) => (
-                    <Tag key={r}>{r}</Tag>
-                  ))}
-              </span>
-              <span
-                className="tiny soft num wide"
-                style={{ width: '4.5rem', textAlign: 'right' }}
-                title="About what its definition costs a model"
-              >
-                {count(tokens(t))} tok
-              </span>
-            </Link>
-          </li>
-        );
+        return t && <Row key={t.exposed} t={t} server={server} />;
       }}
     />
   );
 }
+
+// Row is drawn once, however often the list is scrolled past it.
+const Row = memo(function Row({ t, server }: { t: Tool; server: boolean }) {
+  return (
+    <li className="line" style={{ height }}>
+      <Link href={`/tools/${encodeURIComponent(t.exposed)}`} className="row plain toolrow" style={{ height: '100%', padding: '0 1rem' }}>
+        <span className="grow">
+          <span className="row plain">
+            <span className="mono cut" style={{ fontWeight: 550 }}>
+              {server ? t.exposed : t.name}
+            </span>
+            {hints(t)
+              .filter(([, tone]) => tone === 'bad')
+              .map(([name, tone]) => (
+                <Tag key={name} tone={tone}>
+                  {name}
+                </Tag>
+              ))}
+          </span>
+          <span className="small soft cut" style={{ display: 'block' }}>
+            {t.description || t.title || 'It says nothing about itself.'}
+          </span>
+        </span>
+        <span className="row plain wide">
+          {t.roles
+            .filter((r) => r !== 'General')
+            .slice(0, 2)
+            .map((r) => (
+              <Tag key={r}>{r}</Tag>
+            ))}
+        </span>
+        <span
+          className="tiny soft num wide"
+          style={{ width: '4.5rem', textAlign: 'right' }}
+          title="About what its definition costs a model"
+        >
+          {count(tokens(t))} tok
+        </span>
+      </Link>
+    </li>
+  );
+});

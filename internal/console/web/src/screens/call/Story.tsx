@@ -1,8 +1,8 @@
 import { Check, Minus, X } from 'lucide-react';
 import type { ReactNode } from 'react';
 import type { Call } from '../../api/client';
+import { doorNames, who } from '../../parts/calls';
 import { absolute, bytes, span } from '../../parts/format';
-import { doorNames, who } from '../Calls';
 import { gates, isRefused, spans, stoppedAt } from './story';
 
 const ends: Record<string, string> = {

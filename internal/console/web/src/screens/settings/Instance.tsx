@@ -1,18 +1,16 @@
 import { TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Search } from 'lucide-react';
-import { get, type Page, type Schemas } from '../../api/client';
-import { Panel, Scroll, Tag } from '../../parts/bits';
+import { get, type Schemas } from '../../api/client';
+import { Ago, Panel, Scroll, Tag } from '../../parts/bits';
 import { matches } from '../../parts/search';
 import { Shown } from '../../parts/states';
 import { useParam } from '../../parts/url';
+import { useSettings } from './Egress';
 
 export function Instance() {
-  const settings = useQuery({
-    queryKey: ['settings'],
-    queryFn: ({ signal }) => get<Page<Schemas['Setting']>>('/settings', signal),
-    select: (p) => p.items,
-  });
+  const settings = useSettings();
+  const file = useQuery({ queryKey: ['settings', 'file'], queryFn: ({ signal }) => get<Schemas['FileState']>('/settings/file', signal) });
   const [q, setQ] = useParam('q');
   return (
     <Panel
@@ -56,9 +54,26 @@ export function Instance() {
           </Scroll>
         )}
       </Shown>
-      <p className="pad small soft">
-        They are set by flags, by the environment or in the settings file; egress ranges and proxies are among them.
-      </p>
+      <div className="pad stack tight small">
+        <p className="soft">They are set by flags, by the environment or in the settings file, and take effect at a start.</p>
+        {file.data?.path && (
+          <p>
+            <code className="wrap">{file.data.path}</code>{' '}
+            {file.data.ok ? <Tag tone="good">in force</Tag> : <Tag tone="bad">not in force</Tag>}{' '}
+            {file.data.loaded_at && (
+              <span className="soft">
+                read <Ago at={file.data.loaded_at} />
+              </span>
+            )}
+          </p>
+        )}
+        {file.data?.problems?.map((p) => (
+          <p key={`${p.where}${p.message}`} className="wrap">
+            <code>{p.where}</code> {p.message}
+          </p>
+        ))}
+        {file.data?.restart && file.data.restart.length > 0 && <p>Wait for a restart: {file.data.restart.join(', ')}</p>}
+      </div>
     </Panel>
   );
 }

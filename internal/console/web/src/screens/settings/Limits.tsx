@@ -1,4 +1,4 @@
-import { Button, Modal, NumberInput, TextInput } from '@mantine/core';
+import { Button, Modal, NativeSelect, NumberInput, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
 import { useState } from 'react';
@@ -112,6 +112,15 @@ function Edit({ name: before, fresh, bounds, close }: { name: string; fresh: boo
       {field('burst', 'At once after a pause')}
       {field('per_day', 'Calls a day')}
       {field('concurrent', 'At the same time')}
+      <NativeSelect
+        label="A call beyond it"
+        value={l.over_limit ?? 'reject'}
+        data={[
+          { value: 'reject', label: 'is refused' },
+          { value: 'queue', label: 'waits for its turn' },
+        ]}
+        onChange={(e) => setL({ ...l, over_limit: e.currentTarget.value as Bounds['over_limit'] })}
+      />
       {(save.error ?? remove.error) && <ErrorCard error={save.error ?? remove.error} />}
       <div className="acts">
         <Button type="submit" disabled={!name} loading={save.isPending}>

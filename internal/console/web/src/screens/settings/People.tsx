@@ -16,6 +16,7 @@ export function People() {
   const me = useMe().data;
   const cache = useQueryClient();
   const users = useQuery({ queryKey: ['users'], queryFn: ({ signal }) => get<Page<User>>('/users', signal), select: (p) => p.items });
+  const limits = useQuery({ queryKey: ['limits'], queryFn: ({ signal }) => get<Schemas['LimitPolicy']>('/limits', signal) });
   const [name, setName] = useState('');
   const [role, setRole] = useState('viewer');
   const [link, setLink] = useState<Link | null>(null);
@@ -66,7 +67,14 @@ export function People() {
                     <b className="cut">{u.name}</b> {u.disabled && <Tag tone="warn">off</Tag>}{' '}
                     {u.id === me?.user && <Tag tone="act">you</Tag>}
                   </span>
-                  <span className="small soft wide">{u.tier}</span>
+                  <NativeSelect
+                    size="xs"
+                    className="wide"
+                    aria-label={`Tier of ${u.name}`}
+                    value={u.tier}
+                    data={[...new Set([u.tier, ...Object.keys(limits.data?.tiers ?? {})])]}
+                    onChange={(e) => change.mutate({ id: u.id, body: { tier: e.currentTarget.value } })}
+                  />
                   <span className="small soft wide">
                     since <Ago at={u.created_at} />
                   </span>

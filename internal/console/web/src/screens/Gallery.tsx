@@ -1,0 +1,106 @@
+import { Button, TextInput } from '@mantine/core';
+import { FileText, Globe, KeyRound, LogIn, Search, TerminalSquare } from 'lucide-react';
+import { Link } from 'wouter';
+import type { Schemas } from '../api/client';
+import { useMe, usePacks } from '../api/data';
+import { can } from '../app/may';
+import { Head, Tag } from '../parts/bits';
+import { matches } from '../parts/search';
+import { Empty, Shown } from '../parts/states';
+import { useParam } from '../parts/url';
+
+type Pack = Schemas['PackPlan'];
+
+export const isCommand = (p: Pack) => p.servers.some((s) => s.command && s.command.length > 0);
+export const wantsLogin = (p: Pack) => p.servers.some((s) => s.auth === 'oauth');
+
+export default function Gallery() {
+  const me = useMe().data;
+  const packs = usePacks();
+  const [q, setQ] = useParam('q');
+  const [tag, setTag] = useParam('tag');
+  return (
+    <>
+      <Head title="Gallery" sub="Servers that are ready to be added: each asks only for what it cannot know.">
+        {can(me, 'servers:write') && (
+          <Button component={Link} href="/gallery/file" variant="default" leftSection={<FileText size={14} />}>
+            From a file
+          </Button>
+        )}
+      </Head>
+      <Shown query={packs} rows={8}>
+        {(all) => {
+          const tags = [...new Set(all.flatMap((p) => p.tags ?? []))].sort();
+          const found = all.filter((p) => (!tag || p.tags?.includes(tag)) && matches(q, p.id, p.title, p.summary, ...(p.tags ?? [])));
+          return (
+            <div className="stack">
+              <TextInput
+                leftSection={<Search size={14} />}
+                placeholder="Files, issues, search, documentation…"
+                aria-label="Search the gallery"
+                value={q}
+                onChange={(e) => setQ(e.currentTarget.value)}
+              />
+              {/* biome-ignore lint/a11y/useSemanticElements: a fieldset would draw a frame */}
+              <div className="row" role="group" aria-label="Kinds">
+                {tags.map((t) => (
+                  <Button
+                    key={t}
+                    size="compact-xs"
+                    variant={t === tag ? 'filled' : 'default'}
+                    aria-pressed={t === tag}
+                    onClick={() => setTag(t === tag ? '' : t)}
+                  >
+                    {t}
+                  </Button>
+                ))}
+              </div>
+              {found.length === 0 ? (
+                <Empty title="Nothing matches">
+                  Another word may. What is not here can be added by its URL, by its command, or from a file.
+                </Empty>
+              ) : (
+                <ul className="cards" aria-label="Packs">
+                  {found.map((p) => (
+                    <li key={p.id}>
+                      <Card p={p} />
+                    </li>
+                  ))}
+                </ul>
+              )}
+            </div>
+          );
+        }}
+      </Shown>
+    </>
+  );
+}
+
+function Card({ p }: { p: Pack }) {
+  const secret = p.questions?.some((x) => x.secret && !x.optional);
+  return (
+    <Link href={`/gallery/${p.id}`} className="card">
+      <span className="row">
+        {isCommand(p) ? <TerminalSquare size={15} aria-hidden /> : <Globe size={15} aria-hidden />}
+        <h2 className="grow">{p.title}</h2>
+        {p.servers.some((s) => s.taken) && <Tag tone="good">added</Tag>}
+      </span>
+      <span className="small soft">{p.summary}</span>
+      <span className="row tiny soft">
+        <span>{isCommand(p) ? 'runs here' : 'at its maker’s'}</span>
+        {wantsLogin(p) && (
+          <span className="row plain" style={{ gap: '0.25rem' }}>
+            <LogIn size={12} aria-hidden /> sign-in
+          </span>
+        )}
+        {secret && (
+          <span className="row plain" style={{ gap: '0.25rem' }}>
+            <KeyRound size={12} aria-hidden /> a key
+          </span>
+        )}
+        {p.network === 'install' && <span>network to fetch it</span>}
+        {p.network === 'always' && <span>network</span>}
+      </span>
+    </Link>
+  );
+}

@@ -1,0 +1,75 @@
+import { useQuery } from '@tanstack/react-query';
+import { get, type Page, type Schemas } from '../../api/client';
+import { Panel, Tag } from '../../parts/bits';
+import { Code } from '../../parts/Json';
+import { Shown } from '../../parts/states';
+
+export const useSettings = () =>
+  useQuery({
+    queryKey: ['settings'],
+    queryFn: ({ signal }) => get<Page<Schemas['Setting']>>('/settings', signal),
+    select: (p) => p.items,
+  });
+
+// What the instance may reach and run. These are the operator's to set, and not
+// this page's: who has taken over a login must not open the network with it.
+const rules = [
+  {
+    name: 'egress-allow',
+    title: 'Private networks',
+    about: 'Addresses inside private networks that servers may be at. All public addresses may be reached; private ones only where listed.',
+    none: 'none',
+    example: '10.20.0.0/16',
+  },
+  {
+    name: 'egress-proxy',
+    title: 'Proxy',
+    about: 'Everything goes out through it. None is taken from the environment.',
+    none: 'none: directly',
+    example: 'http://proxy.example.com:3128',
+  },
+  {
+    name: 'allow-commands',
+    title: 'Commands through the API',
+    about: 'Whether admins may bring commands to run here through this page and the API. The operator may on the command line, always.',
+    none: 'false',
+    example: 'true',
+  },
+];
+
+export function Egress() {
+  const settings = useSettings();
+  return (
+    <Shown query={settings}>
+      {(all) => (
+        <div className="stack">
+          {rules.map((r) => {
+            const s = all.find((x) => x.name === r.name);
+            return (
+              <Panel key={r.name} title={r.title} acts={s && <Tag tone={s.source === 'default' ? '' : 'act'}>{s.source}</Tag>} pad>
+                <div className="stack tight">
+                  <p className="soft">{r.about}</p>
+                  <p>
+                    <code className="wrap">{s?.value || r.none}</code>
+                  </p>
+                </div>
+              </Panel>
+            );
+          })}
+          <Panel title="To change them" pad>
+            <div className="stack">
+              <p className="soft">
+                In the settings file, by a variable or by a flag, where the instance runs, and at its next start. This page cannot: a stolen
+                login must not open the network.
+              </p>
+              <Code label="Copy the lines">{rules.map((r) => `${r.name.replaceAll('-', '_')}: ${r.example}`).join('\n')}</Code>
+              <Code label="Copy the variables">
+                {rules.map((r) => `JUNCTOR_${r.name.replaceAll('-', '_').toUpperCase()}=${r.example}`).join('\n')}
+              </Code>
+            </div>
+          </Panel>
+        </div>
+      )}
+    </Shown>
+  );
+}
