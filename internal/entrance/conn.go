@@ -139,6 +139,7 @@ func (c *conn) serve() {
 		}
 		c.s.stir()
 		c.s.http.Handler.ServeHTTP(t, t.request)
+		c.holdShared()
 		t.cancel()
 		again := t.finish()
 		c.now.Store(nil)
@@ -211,7 +212,8 @@ func (c *conn) room() {
 }
 
 // judge reads the head of what is unread into c. One that is the same as before
-// is not read again: the requests share what it gave, which no handler changes.
+// is not read again: the requests share what it gave, which no handler changes
+// (holdShared).
 func (c *conn) judge() verdict {
 	b := c.buf[c.r:c.w]
 	if n := len(c.last); n > 0 && len(b) >= n && bytes.Equal(b[:n], c.last) {
