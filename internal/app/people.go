@@ -29,6 +29,15 @@ func (d directory) CreateLink(ctx context.Context, tenant junctor.TenantID, id s
 	return d.app.ConsoleURL() + "/login?" + url.Values{"token": {token}}.Encode(), expires, nil
 }
 
+// RotateKey gives a key a new token; what the former one has open ends with it.
+func (d directory) RotateKey(ctx context.Context, tenant junctor.TenantID, id string, grace time.Duration) (junctor.Key, string, error) {
+	k, token, err := d.Identity.RotateKey(ctx, tenant, id, grace)
+	if err == nil {
+		d.app.gateway.Rotated(&k)
+	}
+	return k, token, err
+}
+
 // RevokeKey ends a key, and what is open by it.
 func (d directory) RevokeKey(ctx context.Context, tenant junctor.TenantID, id string) error {
 	if err := d.Identity.RevokeKey(ctx, tenant, id); err != nil {

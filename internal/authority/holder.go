@@ -40,7 +40,7 @@ func (a *Authority) Prove(ctx context.Context, token string) (party *identity.Pa
 	case err != nil:
 		return fail(err)
 	}
-	return a.o.Identity.Party(junctor.User{Tenant: c.Tenant, ID: c.User}, t.Scopes, a.most).Via(c.ID, c.Client, t.ExpiresAt), c.Resource, t.ExpiresAt, nil
+	return a.o.Identity.Party(junctor.User{Tenant: c.Tenant, ID: c.User}, t.Scopes, a.most, t.ExpiresAt).Via(c.ID, c.Client), c.Resource, t.ExpiresAt, nil
 }
 
 // Live lists the SHA-256 of the tokens that are good at this moment.

@@ -1,11 +1,13 @@
 package bearer_test
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
+	"io"
 	"maps"
 	"net/http"
 	"strings"
@@ -330,6 +332,36 @@ func TestRefreshedTokenGoesOn(t *testing.T) {
 	}
 	if r := legacyEcho(t, i, testkit.AdminKey, session); r.Status != http.StatusNotFound {
 		t.Errorf("the admin: %d %s", r.Status, r.Body)
+	}
+}
+
+// TestStreamsEndWithTheirToken holds that what a token opened ends when that is no
+// longer taken, which is half a minute after it says that it expires.
+func TestStreamsEndWithTheirToken(t *testing.T) {
+	t.Parallel()
+	a := authority.Start(t)
+	i := start(t, a, nil)
+	until := time.Now().Truncate(time.Second).Add(6 * time.Second)
+	token := "Authorization: Bearer " + mint(t, a, i, map[string]any{"exp": until.Add(-30 * time.Second).Unix()})
+	hello := i.Do(t, http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`, token)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	legacy := i.Open(ctx, t, http.MethodGet, "/mcp", "", token, "Mcp-Session-Id: "+hello.Header.Get("Mcp-Session-Id"), "Accept: text/event-stream")
+	modern := i.Open(ctx, t, http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},`+
+		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`,
+		token, "MCP-Protocol-Version: 2026-07-28", "Mcp-Method: subscriptions/listen")
+	for name, resp := range map[string]*http.Response{"legacy": legacy, "modern": modern} {
+		if resp.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %d", name, resp.StatusCode)
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		_ = resp.Body.Close()
+		if ctx.Err() != nil {
+			t.Errorf("%s: it is still open", name)
+		}
+		if early := time.Until(until); early > 100*time.Millisecond {
+			t.Errorf("%s: ended %s before its token", name, early)
+		}
 	}
 }
 

@@ -64,9 +64,8 @@ func (b *Bearer) prove(ctx context.Context, text, path string, now time.Time) (*
 		}
 		return nil, err
 	}
-	return &token{
-		party: b.o.Identity.Party(u, b.scopes(all), b.most), audience: claims.Audience, expires: claims.Expiry.Time().Add(leeway),
-	}, nil
+	expires := claims.Expiry.Time().Add(leeway)
+	return &token{party: b.o.Identity.Party(u, b.scopes(all), b.most, expires), audience: claims.Audience, expires: expires}, nil
 }
 
 // timely says whether a token is good at a moment.

@@ -27,9 +27,25 @@ type party struct {
 type held struct {
 	p   *junctor.Principal
 	end context.CancelFunc
+
+	// Under the lock of all.
+	until  time.Time   // when it ends by itself; zero is not
+	timer  *time.Timer // ends it then
+	former bool        // the key that opened it has another token by now
 }
 
-func (s *openStreams) add(p *junctor.Principal, most int, end context.CancelFunc) (release func()) {
+// endAt has it end by itself, unless it does so before.
+func (h *held) endAt(until, now time.Time) {
+	if until.IsZero() || !h.until.IsZero() && h.until.Before(until) {
+		return
+	}
+	if h.timer != nil {
+		h.timer.Stop()
+	}
+	h.until, h.timer = until, time.AfterFunc(until.Sub(now), h.end)
+}
+
+func (s *openStreams) add(p *junctor.Principal, most int, now time.Time, end context.CancelFunc) (release func()) {
 	key := party{p.Tenant, p.Issuer, p.Subject}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,30 +58,51 @@ func (s *openStreams) add(p *junctor.Principal, most int, end context.CancelFunc
 	if s.open[key] == nil {
 		s.open[key] = map[*held]struct{}{}
 	}
-	h := &held{p, end}
+	h := &held{p: p, end: end}
+	h.endAt(p.Expires, now)
 	s.open[key][h] = struct{}{}
 	return func() {
 		end()
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		if h.timer != nil {
+			h.timer.Stop()
+		}
 		if delete(s.open[key], h); len(s.open[key]) == 0 {
 			delete(s.open, key)
 		}
 	}
 }
 
-// hold counts one more stream of a principal, which ends with the key that it was
-// opened with; release lets it go. nil where there are most already, 0 being no
-// bound.
+// hold counts one more stream of a principal, which ends with the key or token that
+// it was opened with; release lets it go. nil where there are most already, 0 being
+// no bound.
 func (g *Gateway) hold(p *junctor.Principal, most int, end context.CancelFunc) (release func()) {
-	forget := g.streams.add(p, most, end)
-	if forget == nil || p.Expires.IsZero() {
-		return forget
+	return g.streams.add(p, most, g.o.Now(), end)
+}
+
+// Rotated says that a key has a new token, which nobody has shown yet. What the
+// former one opened ends when that is no longer taken, and what tokens before it
+// opened ends now.
+func (g *Gateway) Rotated(k *junctor.Key) {
+	now := g.o.Now()
+	until := k.FormerUntil
+	if until.IsZero() {
+		until = now
 	}
-	expiry := time.AfterFunc(p.Expires.Sub(g.o.Now()), end)
-	return func() {
-		expiry.Stop()
-		forget()
+	g.streams.mu.Lock()
+	defer g.streams.mu.Unlock()
+	for _, of := range g.streams.open {
+		for h := range of {
+			switch {
+			case h.p.Tenant != k.Tenant || h.p.Key != k.ID:
+			case h.former || !h.p.Expires.Equal(k.ExpiresAt):
+				h.end()
+			default:
+				h.former = true
+				h.endAt(until, now)
+			}
+		}
 	}
 }
 

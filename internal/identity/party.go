@@ -16,14 +16,12 @@ type Party struct {
 	scopes   []junctor.Scope
 	most     []junctor.Scope
 	via      via
+	expires  time.Time
 	last     atomic.Pointer[standing]
 }
 
 // via is the program that acts for a party, where one does.
-type via struct {
-	consent, client string
-	expires         time.Time
-}
+type via struct{ consent, client string }
 
 // standing is what a party was as of a snapshot; nil where it may not act.
 type standing struct {
@@ -31,16 +29,16 @@ type standing struct {
 	principal *junctor.Principal
 }
 
-// Party is the user u with the scopes of a token. most is what tokens can carry
-// at all.
-func (i *Identity) Party(u junctor.User, scopes, most []junctor.Scope) *Party {
-	return &Party{identity: i, user: ref{u.Tenant, u.ID}, scopes: scopes, most: most}
+// Party is the user u with the scopes of a token, until that expires. most is what
+// tokens can carry at all.
+func (i *Identity) Party(u junctor.User, scopes, most []junctor.Scope, expires time.Time) *Party {
+	return &Party{identity: i, user: ref{u.Tenant, u.ID}, scopes: scopes, most: most, expires: expires}
 }
 
-// Via makes it a program's token: for which consent, whose program, and until
-// when. It is called before the party is used.
-func (p *Party) Via(consent, client string, expires time.Time) *Party {
-	p.via = via{consent, client, expires}
+// Via makes it a program's token: for which consent, and whose program. It is called
+// before the party is used.
+func (p *Party) Via(consent, client string) *Party {
+	p.via = via{consent, client}
 	return p
 }
 
@@ -66,7 +64,7 @@ func (p *Party) as(s *snapshot) *junctor.Principal {
 	}
 	who := person(u)
 	who.Scopes = u.Role.Cut(p.scopes)
-	who.Consent, who.Client, who.Expires = p.via.consent, p.via.client, p.via.expires
+	who.Consent, who.Client, who.Expires = p.via.consent, p.via.client, p.expires
 	who.Could = slices.DeleteFunc(u.Role.Cut(p.most), who.Has)
 	return who
 }

@@ -151,6 +151,42 @@ func TestExpiredKeyEndsWhatIsOpen(t *testing.T) {
 	}
 }
 
+// What is open ends when the token that opened it does after a rotation: with the
+// grace, and at once where the key is rotated again. What the new one opens stays.
+func TestRotatedKeyEndsWhatIsOpen(t *testing.T) {
+	t.Parallel()
+	i := start(t, nil)
+	made := ask(t, i, "POST", "/keys", `{"name":"turning","scopes":["tools:read","tools:call"]}`, 201)
+	rotate := func(seconds int) string {
+		return ask(t, i, "POST", "/keys/"+made.ID+"/rotate", fmt.Sprintf(`{"grace_seconds":%d}`, seconds), 200).Key
+	}
+	before := doors(t, i, made.Key)
+	second := rotate(3600)
+	during := doors(t, i, made.Key) // the grace
+	stays := doors(t, i, second)
+	const grace = 4
+	until := time.Now().Add(grace * time.Second)
+	third := stdio(t, i, rotate(grace), true)
+	for _, opened := range []map[string]open{before, during} {
+		for name, o := range opened {
+			if err := o.over(); err != nil {
+				t.Errorf("%s, of the first token: %v", name, err)
+			}
+		}
+	}
+	for name, o := range stays {
+		if err := o.over(); err != nil {
+			t.Errorf("%s, of the second token: %v", name, err)
+		}
+		if early := time.Until(until); early > 100*time.Millisecond {
+			t.Errorf("%s: ended %s before its token", name, early)
+		}
+	}
+	if got, err := third.call(); err != nil || !strings.Contains(got, "hello") {
+		t.Errorf("the third token: %v %s", err, got)
+	}
+}
+
 // What is open is judged by what holds now: a role that was taken, and a key
 // whose time has come, count on a connection that was opened before.
 func TestOpenConnectionsFollow(t *testing.T) {
