@@ -58,6 +58,15 @@ type Servers interface {
 	// reached is no error: the probe says so.
 	ProbeServer(ctx context.Context, p *junctor.Principal, in ServerInput) (junctor.Probe, error)
 	TestServer(ctx context.Context, p *junctor.Principal, id string) (junctor.Probe, error)
+	// PreviewServer shows what a document comes to, and ImportDocument what a server
+	// is then made of: with a dry run, or where what breaks callers is not accepted,
+	// nothing is stored.
+	PreviewServer(ctx context.Context, p *junctor.Principal, in ServerInput) (junctor.APIPreview, error)
+	ImportDocument(ctx context.Context, p *junctor.Principal, id string, in Import) (Imported, error)
+	// Document gives the text that a server is made of.
+	Document(ctx context.Context, p *junctor.Principal, id string) (junctor.APIDocument, error)
+	// ValidateServer reads it again and says what could be better.
+	ValidateServer(ctx context.Context, p *junctor.Principal, id string) (junctor.APIPreview, error)
 	// ServerStatus is nil for a server that is not connected to anything.
 	ServerStatus(p *junctor.Principal, id string) *junctor.ServerStatus
 	// Offer lists what a server has beside its tools.

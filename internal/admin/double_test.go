@@ -294,3 +294,19 @@ func (w *world) Export(_ context.Context, out io.Writer, _, _ time.Time) error {
 	_, err := io.WriteString(out, `{"head":{}}`+"\n")
 	return err
 }
+
+func (w *world) PreviewServer(context.Context, *junctor.Principal, ServerInput) (junctor.APIPreview, error) {
+	return junctor.APIPreview{}, nil
+}
+
+func (w *world) ImportDocument(context.Context, *junctor.Principal, string, Import) (Imported, error) {
+	return Imported{}, nil
+}
+
+func (w *world) Document(context.Context, *junctor.Principal, string) (junctor.APIDocument, error) {
+	return junctor.APIDocument{}, nil
+}
+
+func (w *world) ValidateServer(context.Context, *junctor.Principal, string) (junctor.APIPreview, error) {
+	return junctor.APIPreview{}, nil
+}

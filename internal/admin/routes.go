@@ -71,6 +71,7 @@ func register(o Options) *api {
 	a.serverRoutes()
 	a.credentialRoutes()
 	a.offerRoutes()
+	a.documentRoutes()
 	a.serverLoginRoutes()
 	a.toolRoutes()
 	a.runRoutes()

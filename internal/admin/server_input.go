@@ -2,6 +2,7 @@ package admin
 
 import (
 	"cmp"
+	"slices"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/config"
@@ -13,6 +14,7 @@ import (
 type ServerInput struct {
 	Server      junctor.Server
 	Credentials credential.Set
+	Document    string // of an auto-generated server, where its text was given
 }
 
 // DeclaredInput is a server as a file declares it.
@@ -40,6 +42,15 @@ type ServerBody struct {
 	MaxSessions *int                        `json:"max_sessions,omitempty" minimum:"0" maximum:"10000" doc:"Connections, and so processes of a command, at a time; 0 is the usual number."`
 	TimeoutMS   *int                        `json:"timeout_ms,omitempty" minimum:"0" maximum:"86400000" doc:"How long a call may take; 0 is the instance's own limit."`
 	Overrides   map[string]junctor.Override `json:"overrides,omitempty" doc:"By the tool's own name: hide it, or show it under another name or description."`
+	Document    *string                     `json:"document,omitempty" doc:"Of an auto-generated server: the text of the API's documentation, OpenAPI, GraphQL or another format."`
+	DocumentURL *string                     `json:"document_url,omitempty" maxLength:"4096" doc:"Of an auto-generated server: where its documentation is, in place of document."`
+	BaseURL     *string                     `json:"base_url,omitempty" maxLength:"4096" doc:"Of an auto-generated server: where the API is called; absent: where its documentation says."`
+	Format      *string                     `json:"format,omitempty" doc:"Of an auto-generated server: openapi, graphql, postman, har, curl, api-blueprint, markdown or html; absent: whatever the document turns out to be."`
+	Exposure    *junctor.Exposure           `json:"exposure,omitempty" enum:"auto,all,search" doc:"Of an auto-generated server: all lists every tool; search lists three, which find, describe and call the others; auto, which it is where it is absent, is search above 128 tools or 256 KB."`
+	Include     []string                    `json:"include,omitempty" maxItems:"256" doc:"Of an auto-generated server: which operations become tools: GET, /pets/**, GET /pets/*, tag:pets, op:list*, deprecated, ~expression; with ! before it, which do not. The first that fits decides; without any it is all but deprecated ones."`
+	Mutations   *string                     `json:"mutations,omitempty" enum:"none,explicit,all" doc:"Of a GraphQL API: which mutations become tools."`
+	Rate        *float64                    `json:"rate,omitempty" minimum:"0" doc:"Of an auto-generated server: requests a second that the API is sent at most; 0 is no bound."`
+	PollMinutes *int                        `json:"poll_minutes,omitempty" minimum:"0" maximum:"44640" doc:"Of an auto-generated server: how often to look whether the document at document_url has changed; 0 is never."`
 	Title       *string                     `json:"title,omitempty" maxLength:"200"`
 	Private     *bool                       `json:"private,omitempty" doc:"Only who added it sees it."`
 }
@@ -106,6 +117,9 @@ func (b *ServerBody) apply(row *junctor.Server) (credential.Set, error) {
 	set(&c.TimeoutMS, b.TimeoutMS)
 	set(&row.Title, b.Title)
 	set(&row.Private, b.Private)
+	if row.Mode == junctor.ModeGenerated {
+		b.applyAPI(row)
+	}
 	if b.Command != nil {
 		c.Command = b.Command
 	}
@@ -132,6 +146,32 @@ func (b *ServerBody) apply(row *junctor.Server) (credential.Set, error) {
 	var literals credential.Set
 	*c, literals = credential.Split(*c)
 	return literals, nil
+}
+
+// applyAPI puts what the body says of a document into a row.
+func (b *ServerBody) applyAPI(row *junctor.Server) {
+	api := junctor.API{}
+	if row.API != nil {
+		api = *row.API
+	}
+	set(&row.URL, b.BaseURL)
+	set(&api.DocumentURL, b.DocumentURL)
+	set(&api.Format, b.Format)
+	set(&api.Exposure, b.Exposure)
+	set(&api.Mutations, b.Mutations)
+	set(&api.Rate, b.Rate)
+	set(&api.PollMinutes, b.PollMinutes)
+	if b.Include != nil {
+		api.Include = b.Include
+	}
+	row.API = &api
+}
+
+// document says whether the body is about a document.
+func (b *ServerBody) document() bool {
+	return b.Include != nil || slices.Contains([]bool{
+		b.Document != nil, b.DocumentURL != nil, b.BaseURL != nil, b.Format != nil, b.Exposure != nil, b.Mutations != nil, b.Rate != nil, b.PollMinutes != nil,
+	}, true)
 }
 
 func set[T any](to *T, from *T) {

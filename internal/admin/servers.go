@@ -21,7 +21,7 @@ type serverID struct {
 type newServer struct {
 	Body struct {
 		ID   string       `json:"id" doc:"A lower-case letter, then up to 31 lower-case letters, digits or hyphens."`
-		Mode junctor.Mode `json:"mode,omitempty" doc:"bring-your-own, which it is where it is absent."`
+		Mode junctor.Mode `json:"mode,omitempty" doc:"bring-your-own, an MCP server, or auto-generated, made of an API's documentation; absent: what the other members say."`
 		ServerBody
 	}
 }
@@ -71,7 +71,7 @@ func (a *api) serverRoutes() {
 	})
 	route(a, huma.Operation{
 		OperationID: "create-server", Method: http.MethodPost, Path: "/servers", Summary: "Add a server, once it has been reached", Tags: tags,
-		DefaultStatus: http.StatusCreated, MaxBodyBytes: maxServerBody,
+		DefaultStatus: http.StatusCreated, MaxBodyBytes: maxDocumentBody,
 		// A command may have to be fetched before it answers; a deadline of the
 		// body would end the request meanwhile.
 		BodyReadTimeout: -1,
@@ -123,10 +123,19 @@ func onOff(state junctor.ServerState) string {
 }
 
 func inputOf(id string, mode junctor.Mode, b *ServerBody) (ServerInput, error) {
-	if mode != "" && mode != junctor.ModeBYO {
-		return ServerInput{}, junctor.Errorf(junctor.CodeInvalid, "a server of the mode %q cannot be added like this: use %q", string(mode), string(junctor.ModeBYO))
+	switch {
+	case mode == "" && b.document():
+		mode = junctor.ModeGenerated
+	case mode == "":
+		mode = junctor.ModeBYO
+	case mode != junctor.ModeBYO && mode != junctor.ModeGenerated:
+		return ServerInput{}, junctor.Errorf(junctor.CodeInvalid, "a server of the mode %q cannot be added like this: use %q or %q", string(mode), string(junctor.ModeBYO), string(junctor.ModeGenerated))
 	}
-	in := ServerInput{Server: junctor.Server{ID: id, Mode: junctor.ModeBYO}}
+	if mode == junctor.ModeBYO && b.document() {
+		return ServerInput{}, junctor.Errorf(junctor.CodeInvalid, "document, base_url and their like are for servers of the mode %q", string(junctor.ModeGenerated))
+	}
+	in := ServerInput{Server: junctor.Server{ID: id, Mode: mode}}
+	set(&in.Document, b.Document)
 	var err error
 	in.Credentials, err = b.apply(&in.Server)
 	return in, err
@@ -188,7 +197,7 @@ func (a *api) patchServer(ctx context.Context, in *serverPatch) (*oneServer, err
 
 // something says whether the body asks for any change.
 func (b *ServerBody) something() bool {
-	return b.Command != nil || b.Env != nil || b.Headers != nil || b.Overrides != nil || slices.Contains([]bool{
+	return b.document() || b.Command != nil || b.Env != nil || b.Headers != nil || b.Overrides != nil || slices.Contains([]bool{
 		b.Transport != nil, b.URL != nil, b.Cwd != nil, b.Auth != nil, b.Credentials != nil, b.Isolation != nil, b.MaxSessions != nil, b.TimeoutMS != nil, b.Title != nil, b.Private != nil,
 	}, true)
 }

@@ -1,17 +1,10 @@
-// Package apigen makes an API's documentation a server like any other: a backend
-// of the catalogue whose tools send HTTP requests. apigen/doc reads documents,
-// apigen/tool makes tools and plans of them, apigen/call sends; here they are
-// joined, and what does not fit into an answer is kept for a while as a resource.
-//
-// It runs inside the process, since nothing in it is foreign code: a document is
-// data, and so is a plan. What a call holds belongs to its own server. app gives
-// it the client of internal/egress and the credentials.
 package apigen
 
 import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/apigen/call"
@@ -23,6 +16,7 @@ import (
 // Options of a Server.
 type Options struct {
 	Tools        []tool.Tool
+	Filter       Filter // which of them are shown
 	Instructions string
 	Send         call.Options
 	Bound        bool                     // there are credentials: arguments that are tokens are not asked for
@@ -50,7 +44,7 @@ func New(o Options) *Server {
 	s.offer = &catalog.Offer{Instructions: o.Instructions, Templates: []catalog.ResourceDef{answers()}}
 	for i := range o.Tools {
 		t := &o.Tools[i]
-		if len(t.Incomplete) > 0 {
+		if len(t.Incomplete) > 0 || !o.Filter.Takes(t) {
 			continue
 		}
 		hint := func(name string) bool { return string(wire.Get(t.Annotations, name)) == "true" }
@@ -63,32 +57,13 @@ func New(o Options) *Server {
 
 // topic is more words of what a tool is about: its place in the API.
 func topic(t *tool.Tool) string {
-	words := t.Plan.Path
-	for _, tag := range t.Tags {
-		words += " " + tag
-	}
-	return words
+	return strings.Join(slices.Concat(t.Tags, t.Words), " ")
 }
 
 // Definition is a tool as MCP lists it. Where there are credentials, arguments
 // that are bound to them are left out.
 func Definition(t *tool.Tool, bound bool) []byte {
-	out := wire.AppendObject(nil, []byte("{}"), nil, text("name", t.Name))
-	add := func(m ...wire.Member) { out = wire.AppendObject(nil, out, nil, m...) }
-	if t.Title != "" {
-		add(text("title", t.Title))
-	}
-	if t.Description != "" {
-		add(text("description", t.Description))
-	}
-	add(wire.Member{Key: "inputSchema", Value: input(t, bound)})
-	if len(t.Output) > 0 {
-		add(wire.Member{Key: "outputSchema", Value: t.Output})
-	}
-	if len(t.Annotations) > 0 {
-		add(wire.Member{Key: "annotations", Value: t.Annotations})
-	}
-	return out
+	return wire.AppendObject(nil, t.JSON(), nil, wire.Member{Key: "inputSchema", Value: input(t, bound)})
 }
 
 func text(key, value string) wire.Member {

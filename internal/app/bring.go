@@ -26,7 +26,14 @@ func (s *servers) bringAll(ctx context.Context) error {
 			return err
 		}
 		for _, row := range rows {
-			if row.Mode != junctor.ModeBYO || row.State == junctor.StateInactive {
+			if row.State == junctor.StateInactive {
+				continue
+			}
+			if row.Mode == junctor.ModeGenerated {
+				_ = s.raise(ctx, row) // dress says what went wrong
+				continue
+			}
+			if row.Mode != junctor.ModeBYO {
 				continue
 			}
 			_ = s.bring(ctx, row, nil) // dress says what went wrong
@@ -270,6 +277,7 @@ func (s *servers) detach(tenant junctor.TenantID, id string) {
 		delete(s.live, key)
 		s.retire(b.current(), nil)
 	}
+	s.dropGenerated(key)
 	delete(s.broken, key)
 }
 
@@ -296,7 +304,7 @@ func (s *servers) close() {
 
 // dress shows a row with how its server is doing now.
 func (s *servers) dress(row *junctor.Server) {
-	if row.Mode != junctor.ModeBYO || row.State == junctor.StateInactive {
+	if row.Mode == junctor.ModeBuiltin || row.State == junctor.StateInactive {
 		return
 	}
 	key := serverKey{row.Tenant, row.ID}

@@ -78,16 +78,15 @@ func equalMaps(a, b map[string]string) bool {
 
 // AddServer reaches a server, and stores and attaches it when that worked.
 func (s *servers) AddServer(ctx context.Context, p *junctor.Principal, in admin.ServerInput) (junctor.Server, error) {
+	if in.Server.Mode == junctor.ModeGenerated {
+		return s.addGenerated(ctx, p, in)
+	}
 	row := in.Server
 	row.Tenant, row.Mode, row.Owner, row.Trusted = p.Tenant, junctor.ModeBYO, p.ID(), p.Issuer == junctor.IssuerLocal
 	if err := s.check(ctx, p, &row, nil); err != nil {
 		return junctor.Server{}, err
 	}
-	rows := s.app.store.For(p.Tenant)
-	switch _, err := rows.Server(ctx, row.ID); {
-	case err == nil:
-		return junctor.Server{}, junctor.Errorf(junctor.CodeConflict, "there is a server %q already: choose another id, or remove that one", row.ID)
-	case junctor.CodeOf(err) != junctor.CodeNotFound:
+	if err := s.free(ctx, p, row.ID); err != nil {
 		return junctor.Server{}, err
 	}
 	up, err := s.probe(ctx, p, &row, in.Credentials, nil)
@@ -243,6 +242,9 @@ func (s *servers) ChangeServer(ctx context.Context, p *junctor.Principal, id str
 	former, err := s.own(ctx, p, id)
 	if err != nil {
 		return junctor.Server{}, err
+	}
+	if former.Mode == junctor.ModeGenerated {
+		return s.changeGenerated(ctx, p, former, change)
 	}
 	if former.Mode != junctor.ModeBYO {
 		return junctor.Server{}, junctor.Errorf(junctor.CodeInvalid, "the server %q is %s: only its state can be changed", id, former.Mode)

@@ -31,8 +31,9 @@ type servers struct {
 
 	mu       sync.Mutex // held over each change of what is attached
 	live     map[serverKey]*brought
-	broken   map[serverKey]string // why an active server could not be attached
-	turns    map[serverKey]uint64 // counts the changes under each key
+	made     map[serverKey]*generated // auto-generated servers that are attached
+	broken   map[serverKey]string     // why an active server could not be attached
+	turns    map[serverKey]uint64     // counts the changes under each key
 	retiring map[*connected]struct{}
 	work     sync.WaitGroup
 	closed   bool
@@ -51,7 +52,7 @@ func newServers(a *App) *servers {
 	return &servers{
 		desk: a.newDesk(), ending: ending, end: end, turns: map[serverKey]uint64{},
 		app: a, builtin: map[string]*builtin.Server{}, public: a.newClients(), local: a.newClients(loopback()...),
-		live: map[serverKey]*brought{}, broken: map[serverKey]string{}, retiring: map[*connected]struct{}{},
+		live: map[serverKey]*brought{}, made: map[serverKey]*generated{}, broken: map[serverKey]string{}, retiring: map[*connected]struct{}{},
 	}
 }
 
@@ -190,6 +191,8 @@ func (s *servers) SetServerState(ctx context.Context, p *junctor.Principal, id s
 		return nil
 	case row.Mode == junctor.ModeBYO:
 		return s.bring(ctx, row, nil)
+	case row.Mode == junctor.ModeGenerated:
+		return s.raise(ctx, row)
 	case b == nil:
 		return nil
 	}

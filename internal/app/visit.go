@@ -71,6 +71,9 @@ func (h hosts) Owned(ctx context.Context, p *junctor.Principal, id string) (junc
 }
 
 func (h hosts) Attached(row *junctor.Server) *visit.Server {
+	if g := h.a.servers.generatedOf(serverKey{row.Tenant, row.ID}); g != nil {
+		return g.with
+	}
 	b := h.a.servers.attached(serverKey{row.Tenant, row.ID})
 	if b == nil || !b.current().serves(row) {
 		return nil
@@ -114,6 +117,9 @@ func (s *servers) attached(key serverKey) *brought {
 // is stored now, and closes what was opened with what was before. Without a user
 // it is the server's own.
 func (s *servers) credentialChanged(key serverKey, user string) {
+	if g := s.generatedOf(key); g != nil {
+		g.with.Changed(user)
+	}
 	if b := s.attached(key); b != nil {
 		up := b.current().up
 		up.with.Changed(user)
@@ -125,12 +131,7 @@ func (s *servers) credentialChanged(key serverKey, user string) {
 // no more.
 func (s *servers) userChanged(tenant junctor.TenantID, user string) {
 	s.mu.Lock()
-	var keys []serverKey
-	for key := range s.live {
-		if key.tenant == tenant {
-			keys = append(keys, key)
-		}
-	}
+	keys := s.keysOf(tenant)
 	s.mu.Unlock()
 	for _, key := range keys {
 		s.credentialChanged(key, user)

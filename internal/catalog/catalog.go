@@ -47,12 +47,13 @@ type serverKey struct {
 
 // attached is one server: its backend, and what it offered last.
 type attached struct {
-	key     serverKey
-	mode    junctor.Mode
-	owner   string
-	order   uint64 // of attachment: lists keep it
-	backend Backend
-	offer   *Offer // nil while it is being attached: its id is taken, and nobody sees it
+	key      serverKey
+	mode     junctor.Mode
+	owner    string
+	exposure junctor.Exposure
+	order    uint64 // of attachment: lists keep it
+	backend  Backend
+	offer    *Offer // nil while it is being attached: its id is taken, and nobody sees it
 
 	// One refresh at a time; a change that arrives meanwhile asks for another.
 	refreshing, again bool
@@ -79,6 +80,20 @@ type AttachOption func(*attached)
 
 // OwnedBy shows a server to one party alone, named as Principal.ID does.
 func OwnedBy(party string) AttachOption { return func(a *attached) { a.owner = party } }
+
+// ExposedAs says how the tools of a server are shown where that is asked for: a
+// server without it shows all of them, always.
+func ExposedAs(e junctor.Exposure) AttachOption {
+	if e == "" {
+		e = junctor.ExposureAuto
+	}
+	return func(a *attached) { a.exposure = e }
+}
+
+// Classify says what a tool would be for, before its server is attached.
+func (c *Catalog) Classify(server string, tool []byte, topic string) junctor.Class {
+	return *c.in.rules().classify(server, tool, topic)
+}
 
 // Attach adds a server to a tenant and reads what it offers. An id that is
 // taken is a conflict.

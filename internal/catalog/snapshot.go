@@ -46,11 +46,12 @@ type Shelf struct {
 
 // Server is one attached server in a snapshot.
 type Server struct {
-	ID      string
-	Mode    junctor.Mode
-	Owner   string // the only party that sees it, as Principal.ID says; "" is everybody
-	Backend Backend
-	Offer   *Offer
+	ID       string
+	Mode     junctor.Mode
+	Exposure junctor.Exposure // "" shows all tools
+	Owner    string           // the only party that sees it, as Principal.ID says; "" is everybody
+	Backend  Backend
+	Offer    *Offer
 
 	tools     []*Tool
 	toolsBy   map[string]*Tool // by the server's own name
@@ -156,11 +157,11 @@ func (sh *Shelf) next(servers []*Server, who *access, in *making) *Shelf {
 }
 
 func newServer(a *attached, former *Server, in *making) *Server {
-	if former != nil && former.Offer == a.offer && former.Backend == a.backend && former.Mode == a.mode && former.Owner == a.owner {
+	if former != nil && former.Offer == a.offer && former.Backend == a.backend && former.Mode == a.mode && former.Owner == a.owner && former.Exposure == a.exposure {
 		return former
 	}
 	s := &Server{
-		ID: a.key.id, Mode: a.mode, Owner: a.owner, Backend: a.backend, Offer: a.offer,
+		ID: a.key.id, Mode: a.mode, Owner: a.owner, Exposure: a.exposure, Backend: a.backend, Offer: a.offer,
 		tools: make([]*Tool, 0, len(a.offer.Tools)), toolsBy: make(map[string]*Tool, len(a.offer.Tools)), promptsBy: map[string]*Prompt{}, resources: map[string]struct{}{}, pages: map[string][]*Tool{},
 	}
 	kept := map[string]*ToolVersion{}

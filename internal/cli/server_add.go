@@ -29,6 +29,7 @@ type newServer struct {
 	Overrides   map[string]junctor.Override `json:"overrides,omitempty"`
 	Title       string                      `json:"title,omitempty"`
 	Private     bool                        `json:"private,omitempty"`
+	newDocument
 }
 
 type newAuth struct {
@@ -281,15 +282,21 @@ func shown(words []string) string {
 
 func (c *cli) serverAdd() *cobra.Command {
 	var f serverFlags
+	var d documentFlags
 	cmd := &cobra.Command{
-		Use: "add NAME URL | NAME -- COMMAND [ARG...]", Short: "Add an MCP server, once it has been reached",
+		Use: "add NAME URL | NAME -- COMMAND [ARG...] | NAME DOCUMENT", Short: "Add an MCP server, once it has been reached, or make one of an API's documentation",
 		Long: "Add an MCP server: one at a URL, or a command that is run on the machine of the instance. It is reached first;\n" +
-			"what cannot be reached is not added, and the error says which step broke. Credentials are stored encrypted and\n" +
+			"what cannot be reached is not added, and the error says which step broke. Or make a server of an API: of a file\n" +
+			"with its documentation, or of what --openapi, --graphql or --docs name. Credentials are stored encrypted and\n" +
 			"sent to the address they were given for, and to no other.",
 		Example: "  junctor server add notes https://notes.example.com/mcp --bearer @token.txt\n" +
-			"  junctor server add files -- npx -y @modelcontextprotocol/server-filesystem /srv/files",
+			"  junctor server add files -- npx -y @modelcontextprotocol/server-filesystem /srv/files\n" +
+			"  junctor server add pets openapi.yaml --base-url https://pets.example.com/v1 --dry-run",
 		Args: cobra.MinimumNArgs(1),
 		RunE: run(func(cmd *cobra.Command, args []string) error {
+			if d.given() || cmd.ArgsLenAtDash() < 0 && len(args) == 2 && isFile(args[1]) {
+				return c.addDocument(cmd, &f, &d, args)
+			}
 			url, command, err := target(cmd, args, 1)
 			if err != nil {
 				return err
@@ -316,6 +323,7 @@ func (c *cli) serverAdd() *cobra.Command {
 		}),
 	}
 	f.add(cmd)
+	d.add(cmd)
 	c.remote(cmd)
 	return cmd
 }

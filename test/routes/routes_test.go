@@ -109,6 +109,10 @@ GET /api/v1/servers                           401     200     200     200     20
 POST /api/v1/servers                          401     201     403     201     201     403     201     403     403
 POST /api/v1/servers/probe                    401     200     403     200     200     403     200     403     403
 POST /api/v1/servers/probe/steps              401     200     403     200     200     403     200     403     403
+POST /api/v1/servers/preview                  401     200     403     200     200     403     200     403     403
+GET /api/v1/servers/{server}/document         401     404     403     403     422     403     422     403     422
+GET /api/v1/servers/{server}/validate         401     404     403     403     422     403     422     403     422
+POST /api/v1/servers/{server}/import          401     404     403     403     422     403     422     403     403
 GET /api/v1/servers/{server}                  401     404     200     200     200     200     200     403     200
 GET /api/v1/servers/{server}/offer            401     404     200     200     200     200     200     403     200
 POST /api/v1/servers/{server}/test            401     404     403     200     200     403     200     403     403
@@ -261,6 +265,8 @@ func bodies() map[string]string {
 		"POST /api/v1/servers/{guarded}/login/finish":   `{"login":"x","url":"http://127.0.0.1/callback?code=x"}`,
 		"POST /api/v1/servers/probe":                    `{"url":"PEER"}`,
 		"POST /api/v1/servers/probe/steps":              `{"url":"PEER"}`,
+		"POST /api/v1/servers/preview":                  `{"document":"openapi: 3.1.0"}`,
+		"POST /api/v1/servers/{server}/import":          `{"document":"openapi: 3.1.0"}`,
 		"PATCH /api/v1/servers/{server}":                `{"title":"` + within + `"}`,
 		"POST /api/v1/tools/{tool}/call":                `{"arguments":{"nonce":"n"}}`,
 		"POST /api/v1/run":                              `{"name":"books__tag","arguments":{"nonce":"n"}}`,

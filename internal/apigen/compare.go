@@ -1,0 +1,120 @@
+package apigen
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/apigen/tool"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// Compare says what differs between the tools of a document and of the one
+// before it. What may make callers fail that go on as before is breaking: a tool
+// that is gone, an argument that is gone or has to be given now, another host,
+// less authentication.
+func Compare(before, after []tool.Tool) []junctor.APIChange {
+	former := map[string]*tool.Tool{}
+	for i := range before {
+		former[before[i].Key] = &before[i]
+	}
+	out := []junctor.APIChange{}
+	for i := range after {
+		now := &after[i]
+		was := former[now.Key]
+		delete(former, now.Key)
+		if was == nil {
+			out = append(out, junctor.APIChange{Kind: "added", Key: now.Key, Tool: now.Name})
+			continue
+		}
+		if c := change(was, now); len(c.What) > 0 {
+			out = append(out, c)
+		}
+	}
+	for i := range before {
+		if gone := former[before[i].Key]; gone != nil {
+			out = append(out, junctor.APIChange{Kind: "removed", Key: gone.Key, Tool: gone.Name, Breaking: len(gone.Incomplete) == 0})
+		}
+	}
+	return out
+}
+
+func change(was, now *tool.Tool) junctor.APIChange {
+	c := junctor.APIChange{Kind: "changed", Key: now.Key, Tool: now.Name}
+	note := func(breaking bool, format string, args ...any) {
+		c.What = append(c.What, fmt.Sprintf(format, args...))
+		c.Breaking = c.Breaking || breaking
+	}
+	if was.Name != now.Name {
+		note(true, "its name was %s", was.Name)
+	}
+	if len(was.Incomplete) == 0 && len(now.Incomplete) > 0 {
+		note(true, "it cannot be called any more: %s", now.Incomplete[0])
+	} else if len(was.Incomplete) > 0 && len(now.Incomplete) == 0 {
+		note(false, "it can be called now")
+	}
+	arguments(was, now, note)
+	if was.Plan.Base != now.Plan.Base {
+		note(true, "it is called at another host")
+	}
+	if needed, needs := secured(was), secured(now); needed && !needs {
+		note(true, "it wants no authentication any more")
+	} else if needed != needs {
+		note(false, "it wants authentication")
+	}
+	if was.Description != now.Description || was.Title != now.Title {
+		note(false, "its description")
+	}
+	if !bytes.Equal(was.Output, now.Output) {
+		note(false, "what it answers")
+	}
+	if !was.Deprecated && now.Deprecated {
+		note(false, "it is deprecated")
+	}
+	if len(c.What) == 0 && was.Digest() != now.Digest() {
+		note(false, "how it is sent")
+	}
+	return c
+}
+
+func arguments(was, now *tool.Tool, note func(bool, string, ...any)) {
+	before, after := wire.Get(was.Input, "properties"), wire.Get(now.Input, "properties")
+	needed, needs := required(was), required(now)
+	for key := range wire.Members(before) {
+		if name := wire.Unescape(key); wire.Get(after, name) == nil {
+			note(true, "the argument %s is gone", name)
+		}
+	}
+	for key, schema := range wire.Members(after) {
+		name := wire.Unescape(key)
+		former := wire.Get(before, name)
+		must := slices.Contains(needs, name) && !slices.Contains(needed, name)
+		switch {
+		case former == nil:
+			note(must, "a new argument %s%s", name, map[bool]string{true: ", which has to be given"}[must])
+		case must:
+			note(true, "the argument %s has to be given now", name)
+		case !bytes.Equal(former, schema):
+			note(false, "the argument %s takes something else", name)
+		}
+	}
+}
+
+func required(t *tool.Tool) (names []string) {
+	for item := range wire.Elements(wire.Get(t.Input, "required")) {
+		if name, ok := wire.String(item); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func secured(t *tool.Tool) bool {
+	for _, needs := range t.Plan.Security {
+		if len(needs) == 0 {
+			return false
+		}
+	}
+	return len(t.Plan.Security) > 0
+}

@@ -1,0 +1,116 @@
+package apigen
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/apigen/tool"
+)
+
+// Filter chooses among operations. Mutations of GraphQL are left out unless they
+// are allowed: all of them, or those that a rule takes. The first rule that fits one decides; where
+// none fits, it is taken if there are no rules that take any, and it is not
+// deprecated.
+type Filter struct {
+	rules     []rule
+	takes     bool // one of them takes
+	mutations string
+}
+
+// rule takes or leaves operations.
+type rule struct {
+	leave bool
+	fits  func(t *tool.Tool) bool
+}
+
+// NewFilter reads the rules of an API. Each is a method, a path, or both, with * and **; or
+// tag:NAME, op:NAME, deprecated, or a regular expression between slashes with ~
+// before it. One that begins with ! leaves out what fits.
+func NewFilter(api *junctor.API) (Filter, error) {
+	f := Filter{mutations: api.Mutations}
+	for _, text := range api.Include {
+		plain, leave := strings.CutPrefix(strings.TrimSpace(text), "!")
+		fits, err := ruleOf(strings.TrimSpace(plain))
+		if err != nil {
+			return f, err
+		}
+		f.rules = append(f.rules, rule{leave, fits})
+		f.takes = f.takes || !leave
+	}
+	return f, nil
+}
+
+func ruleOf(text string) (func(*tool.Tool) bool, error) {
+	bad := func() error {
+		return junctor.Errorf(junctor.CodeInvalid, "%q is no rule of include: write GET, /pets/**, GET /pets/*, tag:pets, op:list*, deprecated or ~expression, with ! before it to leave out what fits", text)
+	}
+	kind, rest, named := strings.Cut(text, ":")
+	switch {
+	case text == "":
+		return nil, bad()
+	case text == "deprecated":
+		return func(t *tool.Tool) bool { return t.Deprecated }, nil
+	case strings.HasPrefix(text, "~"):
+		expression, err := regexp.Compile(text[1:])
+		if err != nil {
+			return nil, bad()
+		}
+		return func(t *tool.Tool) bool { return expression.MatchString(t.Key) || expression.MatchString(t.Name) }, nil
+	case named && kind == "tag":
+		return func(t *tool.Tool) bool {
+			return slices.ContainsFunc(t.Tags, func(tag string) bool { return glob(strings.ToLower(rest), strings.ToLower(tag)) })
+		}, nil
+	case named && kind == "op":
+		return func(t *tool.Tool) bool { return glob(rest, t.ID) || glob(rest, t.Name) }, nil
+	}
+	method, pattern, both := strings.Cut(text, " ")
+	if !both && strings.HasPrefix(text, "/") {
+		method, pattern = "", text
+	}
+	method, pattern = strings.ToUpper(method), strings.TrimSpace(pattern)
+	if strings.Trim(method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ*") != "" || pattern != "" && !strings.HasPrefix(pattern, "/") {
+		return nil, bad()
+	}
+	return func(t *tool.Tool) bool {
+		return (method == "" || method == "*" || method == t.Plan.Method) && (pattern == "" || globPath(pattern, t.Plan.Path))
+	}, nil
+}
+
+func glob(pattern, text string) bool {
+	ok, err := path.Match(pattern, text)
+	return err == nil && ok
+}
+
+// globPath compares paths part by part: * is one part, ** any number of them.
+func globPath(pattern, text string) bool {
+	return globParts(strings.Split(strings.Trim(pattern, "/"), "/"), strings.Split(strings.Trim(text, "/"), "/"))
+}
+
+func globParts(pattern, parts []string) bool {
+	switch {
+	case len(pattern) == 0:
+		return len(parts) == 0
+	case pattern[0] == "**":
+		return globParts(pattern[1:], parts) || len(parts) > 0 && globParts(pattern, parts[1:])
+	case len(parts) == 0:
+		return false
+	}
+	return glob(pattern[0], parts[0]) && globParts(pattern[1:], parts[1:])
+}
+
+// Takes says whether an operation is to be a tool.
+func (f Filter) Takes(t *tool.Tool) bool {
+	mutation := t.Plan.GraphQL != nil && strings.HasPrefix(t.Plan.GraphQL.Head, "mutation")
+	if mutation && f.mutations != "all" && f.mutations != "explicit" {
+		return false
+	}
+	for _, r := range f.rules {
+		if r.fits(t) {
+			return !r.leave
+		}
+	}
+	return !f.takes && !t.Deprecated && (!mutation || f.mutations == "all")
+}

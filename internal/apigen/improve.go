@@ -1,0 +1,74 @@
+package apigen
+
+import (
+	"strings"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/apigen/tool"
+)
+
+// Improvements are what would make tools easier to use, each as an edit to
+// accept. What people have edited already is left alone.
+func (m *Made) Improvements(edited map[string]junctor.Override) []junctor.APIProblem {
+	out := []junctor.APIProblem{}
+	hint := func(t *tool.Tool, code, message string, o junctor.Override) {
+		out = append(out, junctor.APIProblem{
+			File: t.At.File, Line: int(t.At.Line), Column: int(t.At.Column), Severity: "hint", Code: code, Message: message, Operation: t.Key,
+			Edit: &junctor.APIEdit{Tool: t.Name, Override: o},
+		})
+	}
+	for i := range m.Tools {
+		t := &m.Tools[i]
+		o := edited[t.Name]
+		if len(t.Incomplete) > 0 || o.Hide {
+			continue
+		}
+		if t.Deprecated {
+			hint(t, "deprecated", "The API calls this operation deprecated: hide it.", junctor.Override{Hide: true})
+			continue
+		}
+		if o.Description == "" && (t.Description == "" || t.Description == t.Plan.Method+" "+t.Plan.Path) {
+			hint(t, "no_description", "A model chooses tools by their descriptions, and this one has none.", junctor.Override{Description: sentence(t)})
+		}
+		if o.Name == "" && len(t.Name) > 40 {
+			if short := shorter(t.Name); short != "" && len(short) < len(t.Name) {
+				hint(t, "long_name", "The name is long; hosts put names of their own before it and cut what is too long.", junctor.Override{Name: short})
+			}
+		}
+	}
+	return out
+}
+
+// sentence says what a request does, by its method and path.
+func sentence(t *tool.Tool) string {
+	verb := map[string]string{"GET": "Get", "POST": "Create or run", "PUT": "Replace", "PATCH": "Change", "DELETE": "Delete", "HEAD": "Look for", "QUERY": "Search"}[t.Plan.Method]
+	if verb == "" {
+		verb = t.Plan.Method
+	}
+	var things, by []string
+	for part := range strings.SplitSeq(strings.Trim(t.Plan.Path, "/"), "/") {
+		if name, ok := strings.CutPrefix(part, "{"); ok {
+			by = append(by, strings.TrimSuffix(name, "}"))
+		} else if part != "" {
+			things = append(things, strings.ReplaceAll(strings.ReplaceAll(part, "_", " "), "-", " "))
+		}
+	}
+	out := verb + " " + strings.Join(things, " ")
+	if len(by) > 0 {
+		out += " by " + strings.Join(by, ", ")
+	}
+	return out + "."
+}
+
+// shorter leaves out the words of a name that stand there twice, or say little.
+func shorter(name string) string {
+	seen := map[string]bool{"the": true, "a": true, "an": true, "of": true, "for": true, "api": true, "v1": true, "v2": true, "and": true}
+	var words []string
+	for word := range strings.SplitSeq(name, "_") {
+		if !seen[word] {
+			seen[word] = true
+			words = append(words, word)
+		}
+	}
+	return strings.Join(words, "_")
+}

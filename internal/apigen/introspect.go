@@ -1,0 +1,40 @@
+package apigen
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/apigen/graphql"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// Introspect asks a GraphQL endpoint what it offers.
+func Introspect(ctx context.Context, client *http.Client, address string) ([]byte, error) {
+	body, err := json.Marshal(map[string]string{"query": graphql.Introspection})
+	if err != nil {
+		return nil, junctor.Errorf(junctor.CodeInternal, "the question cannot be written: %w", err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
+	if err != nil {
+		return nil, junctor.Errorf(junctor.CodeInvalid, "the address is none")
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, junctor.AsError(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, junctor.AsError(err)
+	}
+	if resp.StatusCode != http.StatusOK || wire.Get(wire.Get(text, "data"), "__schema") == nil {
+		return nil, junctor.Errorf(junctor.CodeUpstream, "the endpoint does not say what it offers (HTTP %d)", resp.StatusCode)
+	}
+	return text, nil
+}

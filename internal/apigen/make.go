@@ -1,0 +1,72 @@
+package apigen
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/apigen/doc"
+	"github.com/junctor-mcp/junctor/internal/apigen/tool"
+)
+
+// Made is what a document came to.
+type Made struct {
+	Document *doc.Document
+	Tools    []tool.Tool // one for every operation, those that cannot be called too
+	Problems []doc.Problem
+	Base     string // URL of the API; "" where nobody has named one
+}
+
+// Make reads a document and makes tools of it. names are those that operations
+// had before. A document that no reader takes is an error, with what was found.
+func Make(ctx context.Context, source doc.Source, fetch doc.Fetch, server, base string, names map[string]string) (*Made, error) {
+	d, err := Read(ctx, source, fetch)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, junctor.AsError(ctx.Err())
+		}
+		return &Made{Document: d, Problems: d.Problems}, junctor.Errorf(junctor.CodeInvalid, "%s", err.Error())
+	}
+	m := &Made{Document: d, Base: base}
+	if m.Base == "" && len(d.Servers) > 0 {
+		m.Base = d.Servers[0].Address(nil)
+	}
+	if junctor.CheckServerURL(m.Base) != nil {
+		m.Base = ""
+	}
+	var more []doc.Problem
+	m.Tools, more = tool.Build(d, tool.Options{Server: server, Names: names, Base: m.Base})
+	m.Problems = slices.Concat(d.Problems, more)
+	slices.SortStableFunc(m.Problems, func(a, b doc.Problem) int {
+		return cmp.Or(cmp.Compare(a.At.File, b.At.File), cmp.Compare(a.At.Line, b.At.Line), cmp.Compare(a.At.Column, b.At.Column))
+	})
+	return m, nil
+}
+
+// Encode gives the tools as they are stored.
+func Encode(tools []tool.Tool) ([]byte, error) {
+	out, err := json.Marshal(tools)
+	if err != nil {
+		return nil, junctor.Errorf(junctor.CodeInternal, "the tools cannot be stored: %w", err)
+	}
+	return out, nil
+}
+
+// Decode reads what Encode gave.
+func Decode(stored []byte) (tools []tool.Tool, err error) {
+	if err := json.Unmarshal(stored, &tools); err != nil {
+		return nil, junctor.Errorf(junctor.CodeInternal, "the stored tools cannot be read: import the document again: %w", err)
+	}
+	return tools, nil
+}
+
+// Names are the names of tools by the operations that they are for.
+func Names(tools []tool.Tool) map[string]string {
+	out := make(map[string]string, len(tools))
+	for i := range tools {
+		out[tools[i].Key] = tools[i].Name
+	}
+	return out
+}

@@ -1,0 +1,222 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/apigen"
+	"github.com/junctor-mcp/junctor/internal/apigen/call"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/telemetry"
+	"github.com/junctor-mcp/junctor/internal/visit"
+)
+
+// generated is an auto-generated server that is attached: a backend over the
+// tools of the moment. Calls that run end on those they began with.
+type generated struct {
+	mu     sync.Mutex
+	row    junctor.Server // as it was attached
+	with   *visit.Server
+	now    catalog.Backend
+	notify func(catalog.Event)
+}
+
+// newGenerated makes the backend of a row and the tools that are stored for it.
+func (s *servers) newGenerated(ctx context.Context, row *junctor.Server) (*generated, error) {
+	stored, err := s.app.store.For(row.Tenant).Document(ctx, row.ID)
+	if err != nil {
+		return nil, err
+	}
+	tools, err := apigen.Decode(stored.Tools)
+	if err != nil {
+		return nil, err
+	}
+	with := s.desk.Server(row, s.desk.Stored(*row))
+	backend, err := generate(row, tools, with, s.clientsFor(row).plain, s.app.version)
+	if err != nil {
+		return nil, err
+	}
+	return &generated{row: *row, with: with, now: catalog.Changed(backend, row.Overrides, time.Duration(row.TimeoutMS)*time.Millisecond)}, nil
+}
+
+// Offer implements catalog.Backend.
+func (g *generated) Offer(ctx context.Context) (*catalog.Offer, error) { return g.current().Offer(ctx) }
+
+// Do implements catalog.Backend.
+func (g *generated) Do(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
+	return g.current().Do(ctx, req, sink)
+}
+
+// Watch implements catalog.Backend.
+func (g *generated) Watch(notify func(catalog.Event)) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.notify = notify
+}
+
+// KeeperOf implements junctor.Keepers.
+func (g *generated) KeeperOf(p *junctor.Principal) junctor.Keeper {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.with.KeeperOf(p)
+}
+
+func (g *generated) current() catalog.Backend {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.now
+}
+
+// put takes over what another has: the next call is made with that.
+func (g *generated) put(next *generated) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	next.with.After(g.with)
+	g.row, g.with, g.now = next.row, next.with, next.now
+}
+
+// fits says whether a row can be served without being attached anew: who sees it
+// and how is decided when it is attached.
+func (g *generated) fits(row *junctor.Server) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.row.Private == row.Private && g.row.API.Exposure == row.API.Exposure
+}
+
+// raise attaches an auto-generated server, or puts its new tools in place of
+// those it has.
+func (s *servers) raise(ctx context.Context, row junctor.Server) error {
+	key := serverKey{row.Tenant, row.ID}
+	err := s.raiseRow(ctx, key, row)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.broken, key)
+	if err != nil {
+		s.broken[key] = junctor.AsError(err).Message
+		s.app.log.Warn("a server could not be attached", slog.String("server", row.ID), telemetry.Err(err))
+	}
+	return err
+}
+
+func (s *servers) raiseRow(ctx context.Context, key serverKey, row junctor.Server) error {
+	next, err := s.newGenerated(ctx, &row)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	had := s.made[key]
+	if had == nil || !had.fits(&row) {
+		s.made[key] = next
+	}
+	s.mu.Unlock()
+	if had != nil && had.fits(&row) {
+		had.put(next)
+		return s.app.catalog.Refresh(ctx, row.Tenant, row.ID)
+	}
+	if had != nil {
+		s.app.catalog.Detach(row.Tenant, row.ID)
+	}
+	opts := []catalog.AttachOption{catalog.ExposedAs(row.API.Exposure)}
+	if row.Private {
+		opts = append(opts, catalog.OwnedBy(row.Owner))
+	}
+	return s.app.catalog.Attach(ctx, row.Tenant, row.ID, row.Mode, next, opts...)
+}
+
+// generate makes the backend of tools that call an API with what a visit.Server
+// holds.
+func generate(row *junctor.Server, tools []apigen.Tool, with *visit.Server, client *http.Client, version string) (*apigen.Server, error) {
+	filter, err := apigen.NewFilter(row.API)
+	if err != nil {
+		return nil, err
+	}
+	base, _, _ := strings.Cut(row.URL, "?")
+	return apigen.New(apigen.Options{
+		Tools: tools, Filter: filter, Instructions: row.API.Title, Bound: row.PerUser() || row.Auth != nil && row.Auth.Type != junctor.AuthNone, Scrub: with.Scrub,
+		Send: call.Options{
+			Base: base, Client: client, Rate: row.API.Rate, Agent: "Junctor/" + version, PerUser: row.PerUser(),
+			Credentials: credentialsOf(row, with),
+			Refused: func(p *junctor.Principal) {
+				if row.PerUser() && p != nil && p.User != "" {
+					with.Refused(p.User)
+				} else if !row.PerUser() {
+					with.Refused("")
+				}
+			},
+		},
+	}), nil
+}
+
+// credentialsOf gives what the calls of a principal prove themselves with, put
+// where the API wants it.
+func credentialsOf(row *junctor.Server, with *visit.Server) func(context.Context, *junctor.Principal) (call.Credentials, error) {
+	name := "X-API-Key"
+	if row.Auth != nil && row.Auth.Header != "" {
+		name = row.Auth.Header
+	}
+	in := row.API.KeyIn
+	return func(ctx context.Context, p *junctor.Principal) (call.Credentials, error) {
+		header, err := with.Header(ctx, p)
+		if err != nil {
+			return call.Credentials{}, err
+		}
+		u, err := with.URL(ctx)
+		if err != nil {
+			return call.Credentials{}, err
+		}
+		c := call.Credentials{Header: header.Clone(), Query: u.RawQuery}
+		if _, token, ok := strings.Cut(header.Get("Authorization"), " "); ok {
+			c.Secret = token
+		}
+		if key := header.Get(name); key != "" && !strings.EqualFold(name, "Authorization") {
+			c.Secret = key
+			switch in {
+			case "query":
+				c.Header.Del(name)
+				c.Query = strings.Trim(c.Query+"&"+url.QueryEscape(name)+"="+url.QueryEscape(key), "&")
+			case "cookie":
+				c.Header.Del(name)
+				c.Header.Set("Cookie", (&http.Cookie{Name: name, Value: key}).String())
+			}
+		}
+		return c, nil
+	}
+}
+
+// made servers of a tenant whose users have credentials of their own.
+func (s *servers) generatedOf(key serverKey) *generated {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.made[key]
+}
+
+// dropGenerated forgets a server that is detached; mu is held.
+func (s *servers) dropGenerated(key serverKey) {
+	if g := s.made[key]; g != nil {
+		delete(s.made, key)
+		g.with.Close()
+	}
+}
+
+// keysOf lists the servers of a tenant that are attached; mu is held.
+func (s *servers) keysOf(tenant junctor.TenantID) []serverKey {
+	var keys []serverKey
+	for key := range s.live {
+		if key.tenant == tenant {
+			keys = append(keys, key)
+		}
+	}
+	for key := range s.made {
+		if key.tenant == tenant && !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}

@@ -1,0 +1,231 @@
+package app
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admin"
+	"github.com/junctor-mcp/junctor/internal/apigen"
+	"github.com/junctor-mcp/junctor/internal/apigen/doc"
+	"github.com/junctor-mcp/junctor/internal/egress"
+)
+
+const (
+	maxDocument  = 32 << 20
+	documentTime = time.Minute
+)
+
+// fetched is a document as it came.
+type fetched struct {
+	text []byte
+	etag string
+	same bool // as the one that etag names
+}
+
+// documentClient gives the client for documents. One that the operator names on
+// this machine may be fetched while only this machine reaches us.
+func (a *App) documentClient(p *junctor.Principal, address string) *http.Client {
+	o := egress.ClientOptions{Timeout: documentTime, MaxBytes: maxDocument}
+	if p.Issuer == junctor.IssuerLocal && a.cfg.Loopback() && namesLoopback(address) {
+		o.Allow = loopback()
+	}
+	return a.egress.Client(o)
+}
+
+// fetchDocument gets a document, unless it is the one that etag names.
+func fetchDocument(ctx context.Context, client *http.Client, address, etag string) (fetched, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return fetched{}, junctor.Errorf(junctor.CodeInvalid, "the address of the document is none: write it as https://host/openapi.yaml")
+	}
+	req.Header.Set("Accept", "application/json, application/yaml, text/yaml, */*")
+	if etag != "" {
+		req.Header.Set("If-None-Match", etag)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return fetched{}, documentError(req.URL, err)
+	}
+	defer resp.Body.Close()
+	switch resp.StatusCode {
+	case http.StatusOK:
+	case http.StatusNotModified:
+		return fetched{etag: etag, same: true}, nil
+	default:
+		return fetched{}, junctor.Errorf(junctor.CodeUpstream, "the document could not be fetched: %s answers with HTTP %d", req.URL.Host, resp.StatusCode)
+	}
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return fetched{}, documentError(req.URL, err)
+	}
+	return fetched{text: text, etag: resp.Header.Get("ETag")}, nil
+}
+
+// fetch gets the document of an API: what stands at its address, or what a GraphQL
+// endpoint says of itself.
+func (a *App) fetch(ctx context.Context, client *http.Client, api *junctor.API, etag string) (fetched, error) {
+	if api.Format == string(doc.GraphQL) {
+		if text, err := apigen.Introspect(ctx, client, api.DocumentURL); err == nil {
+			return fetched{text: text}, nil
+		}
+	}
+	return fetchDocument(ctx, client, api.DocumentURL, etag)
+}
+
+func documentError(u *url.URL, err error) error {
+	e := junctor.AsError(err)
+	return junctor.Errorf(e.Code, "the document could not be fetched from %s: %s", u.Host, e.Message)
+}
+
+// siblings fetches the other files of a document: those of its own origin alone.
+func siblings(client *http.Client, address string) doc.Fetch {
+	home, err := url.Parse(address)
+	return func(ctx context.Context, file string) ([]byte, error) {
+		u, ferr := url.Parse(file)
+		if err != nil || address == "" || ferr != nil || u.Scheme != home.Scheme || u.Host != home.Host {
+			return nil, junctor.Errorf(junctor.CodeDenied, "files of a document are fetched from its own origin alone")
+		}
+		got, err := fetchDocument(ctx, client, file, "")
+		return got.text, err
+	}
+}
+
+// read makes tools of the document that somebody describes.
+func (s *servers) read(ctx context.Context, p *junctor.Principal, in *admin.ServerInput, names map[string]string, etag string) (*apigen.Made, fetched, error) {
+	api := in.Server.API
+	got := fetched{text: []byte(in.Document)}
+	client := s.app.documentClient(p, api.DocumentURL)
+	defer client.CloseIdleConnections()
+	name := "document"
+	if in.Document == "" {
+		if api.DocumentURL == "" {
+			return nil, got, junctor.Errorf(junctor.CodeInvalid, "an auto-generated server needs a document: give document, its text, or document_url")
+		}
+		var err error
+		if got, err = s.app.fetch(ctx, client, api, etag); err != nil || got.same {
+			return nil, got, err
+		}
+		if in.Server.URL == "" && api.Format == string(doc.GraphQL) {
+			in.Server.URL = api.DocumentURL
+		}
+		name = api.DocumentURL[strings.LastIndexByte(api.DocumentURL, '/')+1:]
+	}
+	source := doc.Source{Name: name, URL: api.DocumentURL, Text: got.text, As: formatOf(api.Format)}
+	made, err := apigen.Make(ctx, source, siblings(client, api.DocumentURL), in.Server.ID, in.Server.URL, names)
+	return made, got, err
+}
+
+// formatOf is the format that a reader is asked for. GraphQL has two, which are
+// told apart by looking.
+func formatOf(said string) doc.Format {
+	if said == string(doc.GraphQL) || said == "docs" {
+		return ""
+	}
+	return doc.Format(said)
+}
+
+// PreviewServer shows what a document comes to, and stores nothing.
+func (s *servers) PreviewServer(ctx context.Context, p *junctor.Principal, in admin.ServerInput) (junctor.APIPreview, error) {
+	if in.Server.ID == "" {
+		in.Server.ID = "preview"
+	}
+	if err := in.Server.API.Check(); err != nil {
+		return junctor.APIPreview{}, err
+	}
+	made, _, err := s.read(ctx, p, &in, nil, "")
+	if made == nil {
+		return junctor.APIPreview{}, err
+	}
+	return s.preview(made, &in.Server) // a document that nobody can read is shown with why
+}
+
+func (s *servers) preview(made *apigen.Made, row *junctor.Server) (junctor.APIPreview, error) {
+	filter, err := apigen.NewFilter(row.API)
+	if err != nil {
+		return junctor.APIPreview{}, err
+	}
+	return made.Preview(filter, func(definition []byte, topic string) junctor.Class {
+		return s.app.catalog.Classify(row.ID, definition, topic)
+	}), nil
+}
+
+// addGenerated makes a server of a document, stores and attaches it.
+func (s *servers) addGenerated(ctx context.Context, p *junctor.Principal, in admin.ServerInput) (junctor.Server, error) {
+	row := &in.Server
+	row.Tenant, row.Mode, row.Owner, row.Trusted = p.Tenant, junctor.ModeGenerated, p.ID(), p.Issuer == junctor.IssuerLocal
+	if err := junctor.CheckServerID(row.ID); err != nil {
+		return junctor.Server{}, err
+	}
+	if err := row.API.Check(); err != nil {
+		return junctor.Server{}, err
+	}
+	if err := s.free(ctx, p, row.ID); err != nil {
+		return junctor.Server{}, err
+	}
+	made, got, err := s.read(ctx, p, &in, nil, "")
+	if err != nil {
+		return junctor.Server{}, err
+	}
+	if err := s.settleRow(row, made); err != nil {
+		return junctor.Server{}, err
+	}
+	if err := s.check(ctx, p, row, nil); err != nil {
+		return junctor.Server{}, err
+	}
+	stored, err := s.store(ctx, *row, in.Credentials, nil)
+	if err != nil {
+		return junctor.Server{}, err
+	}
+	if err := s.keepDocument(ctx, &stored, made, got); err != nil {
+		_ = s.takeAway(ctx, stored.Tenant, stored.ID)
+		return junctor.Server{}, err
+	}
+	if stored.State == junctor.StateInactive {
+		return stored, nil
+	}
+	return stored, s.raise(ctx, stored)
+}
+
+// free says that an id is taken, where it is.
+func (s *servers) free(ctx context.Context, p *junctor.Principal, id string) error {
+	switch _, err := s.app.store.For(p.Tenant).Server(ctx, id); {
+	case err == nil:
+		return junctor.Errorf(junctor.CodeConflict, "there is a server %q already: choose another id, or remove that one", id)
+	case junctor.CodeOf(err) != junctor.CodeNotFound:
+		return err
+	}
+	return nil
+}
+
+// settleRow takes from the document what nobody said.
+func (s *servers) settleRow(row *junctor.Server, made *apigen.Made) error {
+	if made.Base == "" {
+		return junctor.Errorf(junctor.CodeInvalid, "the document does not say where the API is: give base_url, such as https://api.example.com/v1")
+	}
+	if row.Auth != nil && row.Auth.Type == junctor.AuthOAuth {
+		return junctor.Errorf(junctor.CodeInvalid, "auth: an API is called with bearer, api-key, basic or oauth-client; a login of people is for MCP servers")
+	}
+	row.URL, row.Transport = made.Base, junctor.TransportHTTP
+	made.Complete(row.Auth, row.API)
+	row.API.Title, row.API.Version = made.Document.Title, made.Document.Edition
+	if row.Title == "" {
+		row.Title = made.Document.Title
+	}
+	row.Title = strings.ToValidUTF8(row.Title[:min(len(row.Title), 200)], "")
+	_, err := apigen.NewFilter(row.API)
+	return err
+}
+
+// keepDocument stores a document and the tools that were made of it.
+func (s *servers) keepDocument(ctx context.Context, row *junctor.Server, made *apigen.Made, got fetched) error {
+	tools, err := apigen.Encode(made.Tools)
+	if err != nil {
+		return err
+	}
+	return s.app.store.For(row.Tenant).PutDocument(ctx, row.ID, junctor.APIDocument{Text: got.text, ETag: got.etag, Tools: tools, FetchedAt: time.Now()})
+}

@@ -1,0 +1,289 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admin"
+)
+
+// newDocument is what describes a server that is made of an API's documentation.
+type newDocument struct {
+	Mode        junctor.Mode `json:"mode,omitempty"`
+	Document    string       `json:"document,omitempty"`
+	DocumentURL string       `json:"document_url,omitempty"`
+	BaseURL     string       `json:"base_url,omitempty"`
+	Format      string       `json:"format,omitempty"`
+	Exposure    string       `json:"exposure,omitempty"`
+	Include     []string     `json:"include,omitempty"`
+	Mutations   string       `json:"mutations,omitempty"`
+	Rate        float64      `json:"rate,omitempty"`
+	PollMinutes int          `json:"poll_minutes,omitempty"`
+}
+
+// documentFlags are the flags that describe such a server.
+type documentFlags struct {
+	openapi, graphql, docs, baseURL, exposure, mutations string
+	include                                              []string
+	rate                                                 float64
+	poll                                                 int
+	dryRun                                               bool
+}
+
+func (d *documentFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&d.openapi, "openapi", "", "make it of an OpenAPI document: a `file or URL`")
+	flags.StringVar(&d.graphql, "graphql", "", "make it of a GraphQL schema, or of an endpoint that tells its own: a `file or URL`")
+	flags.StringVar(&d.docs, "docs", "", "make it of other documentation of an API, such as a Postman collection: a `file or URL`")
+	flags.StringVar(&d.baseURL, "base-url", "", "`URL` where the API is called (default where its documentation says)")
+	flags.StringArrayVar(&d.include, "include", nil, "operations that become tools: GET, /pets/**, 'GET /pets/*', tag:pets, op:list*, ~expression; with ! before it, that do not; may be given several times")
+	flags.StringVar(&d.exposure, "exposure", "", "how its tools are listed: all, search (three tools that find, describe and call them) or auto (default auto)")
+	flags.StringVar(&d.mutations, "mutations", "", "mutations of a GraphQL API that become tools: none, explicit (those that --include names) or all (default none)")
+	flags.Float64Var(&d.rate, "rate", 0, "requests a second that the API is sent at most (default no bound)")
+	flags.IntVar(&d.poll, "poll", 0, "look every so many `minutes` whether the document at a URL has changed (default never)")
+	flags.BoolVar(&d.dryRun, "dry-run", false, "show what the documentation comes to, and add nothing")
+}
+
+// given says whether a document is named.
+func (d *documentFlags) given() bool {
+	return d.openapi != "" || d.graphql != "" || d.docs != ""
+}
+
+func isURL(text string) bool {
+	return strings.HasPrefix(text, "https://") || strings.HasPrefix(text, "http://")
+}
+
+func isFile(text string) bool {
+	info, err := os.Stat(text)
+	return err == nil && !info.IsDir() && !isURL(text)
+}
+
+// maxDocument is as much as the other side reads.
+const maxDocument = 32 << 20
+
+// document reads what the flags, or the word behind the name, say.
+func (c *cli) document(d *documentFlags, words []string) (newDocument, error) {
+	out := newDocument{Mode: junctor.ModeGenerated, BaseURL: d.baseURL, Exposure: d.exposure, Include: d.include, Mutations: d.mutations, Rate: d.rate, PollMinutes: d.poll}
+	var where string
+	for _, way := range []struct{ place, format string }{{d.openapi, "openapi"}, {d.graphql, "graphql"}, {d.docs, "docs"}} {
+		if way.place != "" {
+			words = append(words, way.place)
+			out.Format = way.format
+		}
+	}
+	if len(words) != 1 {
+		return out, usagef("name one document: a file, or one of --openapi, --graphql and --docs")
+	}
+	where = words[0]
+	if isURL(where) {
+		out.DocumentURL = where
+		return out, nil
+	}
+	text, err := c.readDocument(where)
+	out.Document = text
+	return out, err
+}
+
+// readDocument reads a file, or standard input.
+func (c *cli) readDocument(where string) (string, error) {
+	in := c.in
+	if where != "-" {
+		f, err := os.Open(where)
+		if err != nil {
+			return "", usagef("%s cannot be read: %v", where, err)
+		}
+		defer f.Close()
+		in = f
+	}
+	text, err := io.ReadAll(io.LimitReader(in, maxDocument+1))
+	switch {
+	case err != nil:
+		return "", usagef("%s cannot be read: %v", where, err)
+	case len(text) > maxDocument:
+		return "", usagef("%s is larger than 32 MB", where)
+	case len(text) == 0:
+		return "", usagef("%s is empty", where)
+	}
+	return string(text), nil
+}
+
+// addDocument makes a server of an API's documentation.
+func (c *cli) addDocument(cmd *cobra.Command, f *serverFlags, d *documentFlags, args []string) error {
+	s, err := c.describe(f, "", nil)
+	if err != nil {
+		return err
+	}
+	s.ID = args[0]
+	if s.newDocument, err = c.document(d, args[1:]); err != nil {
+		return err
+	}
+	if d.dryRun {
+		var p junctor.APIPreview
+		s.Mode = ""
+		if err := c.waiting("reading the document", func() error { return c.ask(cmd, http.MethodPost, "/servers/preview", s, &p) }); err != nil {
+			return err
+		}
+		return c.printPreview(&p)
+	}
+	var added junctor.Server
+	if err := c.waiting("reading the document", func() error { return c.ask(cmd, http.MethodPost, "/servers", s, &added) }); err != nil {
+		return err
+	}
+	if !c.json() {
+		c.say("added %s, which calls %s; junctor tool ls --server %s lists its tools, junctor server validate %s what could be better", added.ID, added.URL, added.ID, added.ID)
+	}
+	return c.done(added)
+}
+
+// printPreview shows what a document comes to.
+func (c *cli) printPreview(p *junctor.APIPreview) error {
+	if c.json() {
+		return c.printJSON(p)
+	}
+	var auth []string
+	for _, a := range p.Auth {
+		text := a.Scheme + " (" + a.Type
+		if a.In != "" {
+			text += " in " + a.In + " " + a.Name
+		}
+		auth = append(auth, text+")")
+	}
+	if err := c.facts("format", strings.TrimSpace(p.Format+" "+p.Version), "title", p.Title, "version", p.Edition, "base url", p.BaseURL, "auth", strings.Join(auth, ", "),
+		"tools", fmt.Sprintf("%d ready, %d incomplete, %d left out", p.Ready, p.Incomplete, p.Excluded), "models", fmt.Sprint(len(p.Models)),
+		"list", fmt.Sprintf("about %d tokens, shown as %s", p.Tokens, p.Exposure)); err != nil {
+		return err
+	}
+	for _, e := range p.Endpoints {
+		roles := make([]string, len(e.Roles))
+		for i, r := range e.Roles {
+			roles[i] = string(r)
+		}
+		state := e.Status
+		if len(e.Reasons) > 0 {
+			state += " (" + strings.Join(e.Reasons, ", ") + ")"
+		}
+		fmt.Fprintf(c.out, "%-10s %s  %s  %s\n", state, cell(e.Tool), cell(e.Key), strings.Join(roles, ","))
+	}
+	return c.printProblems(p)
+}
+
+// printProblems shows what is wrong where, and what could be better.
+func (c *cli) printProblems(p *junctor.APIPreview) error {
+	for _, x := range p.Problems {
+		fmt.Fprintf(c.out, "%s:%d:%d: %s %s: %s", cell(x.File), x.Line, x.Column, x.Severity, x.Code, cell(x.Message))
+		if x.Remedy != "" {
+			fmt.Fprintf(c.out, " %s", cell(x.Remedy))
+		}
+		if e := x.Edit; e != nil {
+			fmt.Fprintf(c.out, " (%s)", shownEdit(e))
+		}
+		fmt.Fprintln(c.out)
+	}
+	return nil
+}
+
+func shownEdit(e *junctor.APIEdit) string {
+	switch {
+	case e.Hide:
+		return "hide " + e.Tool
+	case e.Name != "":
+		return e.Tool + " -> " + e.Name
+	}
+	return e.Tool + ": " + cell(e.Description)
+}
+
+func (c *cli) serverReimport() *cobra.Command {
+	var dryRun, yes bool
+	cmd := &cobra.Command{
+		Use: "reimport ID [DOCUMENT]", Short: "Make a server of its documentation again, and show what changed",
+		Long: "Read the documentation of an auto-generated server again, from where it came from or from a file or URL. Names, hidden tools and\n" +
+			"other edits stay. What may make callers fail, such as a tool that is gone, is shown, and taken over with --yes alone.",
+		Example: "  junctor server reimport pets openapi.yaml --dry-run", Args: cobra.RangeArgs(1, 2), ValidArgsFunction: c.completeServers,
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			body := map[string]any{"dry_run": dryRun, "accept_breaking": yes}
+			if len(args) == 2 && isURL(args[1]) {
+				body["document_url"] = args[1]
+			} else if len(args) == 2 {
+				text, err := c.readDocument(args[1])
+				if err != nil {
+					return err
+				}
+				body["document"] = text
+			}
+			var out admin.Imported
+			err := c.waiting("reading the document", func() error { return c.ask(cmd, http.MethodPost, path("servers", args[0], "import"), body, &out) })
+			if err != nil {
+				return err
+			}
+			return c.printImported(&out, dryRun)
+		}),
+	}
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would change, and change nothing")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "take over what may make callers fail too")
+	c.remote(cmd)
+	return cmd
+}
+
+func (c *cli) printImported(out *admin.Imported, dryRun bool) error {
+	breaking := 0
+	for _, ch := range out.Changes {
+		if ch.Breaking {
+			breaking++
+		}
+	}
+	if c.json() {
+		if err := c.printJSON(out); err != nil {
+			return err
+		}
+	} else {
+		for _, ch := range out.Changes {
+			mark := ""
+			if ch.Breaking {
+				mark = " (breaking)"
+			}
+			fmt.Fprintf(c.out, "%-8s %s  %s%s\n", ch.Kind, cell(ch.Tool), cell(ch.Key), mark)
+			for _, what := range ch.What {
+				fmt.Fprintf(c.out, "         %s\n", cell(what))
+			}
+		}
+		switch {
+		case len(out.Changes) == 0:
+			c.say("nothing changed")
+		case out.Applied:
+			c.say("%d changes were taken over", len(out.Changes))
+		}
+	}
+	if !out.Applied && !dryRun && breaking > 0 {
+		c.say("%d changes may make callers fail, so nothing was changed: look at them, and say --yes", breaking)
+		return said("nothing was changed")
+	}
+	return nil
+}
+
+func (c *cli) serverValidate() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "validate ID", Short: "Say what is wrong with a server's documentation, and what could be better",
+		Example: "  junctor server validate pets", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeServers,
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			var p junctor.APIPreview
+			if err := c.ask(cmd, http.MethodGet, path("servers", args[0], "validate"), nil, &p); err != nil {
+				return err
+			}
+			if c.json() {
+				return c.printJSON(p)
+			}
+			if len(p.Problems) == 0 {
+				c.say("nothing is wrong with it")
+			}
+			return c.printProblems(&p)
+		}),
+	}
+	c.remote(cmd)
+	return cmd
+}
