@@ -296,11 +296,11 @@ func (w *world) Export(_ context.Context, out io.Writer, _, _ time.Time) error {
 }
 
 func (w *world) PreviewServer(context.Context, *junctor.Principal, ServerInput) (junctor.APIPreview, error) {
-	return junctor.APIPreview{}, nil
+	return emptyPreview(), nil
 }
 
 func (w *world) ImportDocument(context.Context, *junctor.Principal, string, Import) (Imported, error) {
-	return Imported{}, nil
+	return Imported{APIPreview: emptyPreview()}, nil
 }
 
 func (w *world) Document(context.Context, *junctor.Principal, string) (junctor.APIDocument, error) {
@@ -308,5 +308,9 @@ func (w *world) Document(context.Context, *junctor.Principal, string) (junctor.A
 }
 
 func (w *world) ValidateServer(context.Context, *junctor.Principal, string) (junctor.APIPreview, error) {
-	return junctor.APIPreview{}, nil
+	return emptyPreview(), nil
+}
+
+func emptyPreview() junctor.APIPreview {
+	return junctor.APIPreview{Auth: []junctor.APIAuth{}, Endpoints: []junctor.APIEndpoint{}, Models: []junctor.APIModel{}, Problems: []junctor.APIProblem{}, Tried: []junctor.APIAttempt{}}
 }

@@ -11,6 +11,9 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/tool"
 )
 
+// Tool is one tool of a generated server.
+type Tool = tool.Tool
+
 // Made is what a document came to.
 type Made struct {
 	Document *doc.Document

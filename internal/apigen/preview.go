@@ -93,7 +93,7 @@ func (m *Made) auth() []junctor.APIAuth {
 			}
 		}
 	}
-	out := []junctor.APIAuth{}
+	out := make([]junctor.APIAuth, 0, len(m.Document.Schemes))
 	for _, name := range slices.Sorted(maps.Keys(m.Document.Schemes)) {
 		s := m.Document.Schemes[name]
 		out = append(out, junctor.APIAuth{

@@ -74,6 +74,13 @@ func (g *generated) current() catalog.Backend {
 	return g.now
 }
 
+// served is the row that is attached.
+func (g *generated) served() junctor.Server {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.row
+}
+
 // put takes over what another has: the next call is made with that.
 func (g *generated) put(next *generated) {
 	g.mu.Lock()
@@ -183,7 +190,7 @@ func credentialsOf(row *junctor.Server, with *visit.Server) func(context.Context
 				c.Query = strings.Trim(c.Query+"&"+url.QueryEscape(name)+"="+url.QueryEscape(key), "&")
 			case "cookie":
 				c.Header.Del(name)
-				c.Header.Set("Cookie", (&http.Cookie{Name: name, Value: key}).String())
+				c.Header.Set("Cookie", (&http.Cookie{Name: name, Value: key}).String()) //nolint:gosec // it is sent, not set
 			}
 		}
 		return c, nil

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
@@ -150,9 +151,56 @@ func (s *servers) changeGenerated(ctx context.Context, p *junctor.Principal, for
 	return stored, s.raise(ctx, stored)
 }
 
+// poll looks, now and then, whether documents have changed, for servers that want
+// it.
+func (s *servers) poll() {
+	looked := map[serverKey]time.Time{}
+	ticker := time.NewTicker(pollEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-s.ending.Done():
+			return
+		case now := <-ticker.C:
+			for _, row := range s.due(now, looked) {
+				ctx, cancel := context.WithTimeout(s.ending, 2*documentTime)
+				s.look(ctx, row)
+				cancel()
+			}
+		}
+	}
+}
+
+// pollEvery is how often it is asked whether a document is to be looked at.
+const pollEvery = 30 * time.Second
+
+// due are the servers whose documents have not been looked at for as long as they
+// say.
+func (s *servers) due(now time.Time, looked map[serverKey]time.Time) (rows []junctor.Server) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, g := range s.made {
+		row := g.served()
+		every := time.Duration(row.API.PollMinutes) * time.Minute
+		switch last, known := looked[key]; {
+		case every == 0:
+		case !known:
+			looked[key] = now // it was read when it was added, or may be now and then
+		case now.Sub(last) >= every:
+			looked[key] = now
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
 // look reads the document of a server again where it has changed. What may make
 // callers fail waits for a person.
 func (s *servers) look(ctx context.Context, row junctor.Server) {
+	row, err := s.app.store.For(row.Tenant).Server(ctx, row.ID) // as it is now
+	if err != nil {
+		return
+	}
 	stored, err := s.app.store.For(row.Tenant).Document(ctx, row.ID)
 	if err != nil {
 		return

@@ -83,6 +83,7 @@ func (s *servers) attach(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.work.Go(s.poll)
 	return s.app.catalog.Together(func() error {
 		for _, row := range all {
 			if b := s.builtin[row.ID]; b != nil && row.State != junctor.StateInactive {

@@ -727,6 +727,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/servers/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Show what an API's documentation comes to, without adding a server
+         * @description Needs the scope `servers:write`.
+         */
+        post: operations["preview-server"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/servers/probe": {
         parameters: {
             query?: never;
@@ -843,6 +863,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/servers/{id}/document": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show the documentation that a server is made of
+         * @description Needs the scope `servers:write`.
+         */
+        get: operations["get-document"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/servers/{id}/enable": {
         parameters: {
             query?: never;
@@ -857,6 +897,26 @@ export interface paths {
          * @description Needs the scope `servers:write`.
          */
         post: operations["enable-server"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/servers/{id}/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a server of its documentation again, or say what would change
+         * @description Needs the scope `servers:write`.
+         */
+        post: operations["import-document"];
         delete?: never;
         options?: never;
         head?: never;
@@ -983,6 +1043,26 @@ export interface paths {
          * @description Needs the scope `tools:call`.
          */
         get: operations["list-server-traces"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/servers/{id}/validate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Say what is wrong with a server's documentation, and what could be better
+         * @description Needs the scope `servers:write`.
+         */
+        get: operations["validate-server"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1334,6 +1414,100 @@ export interface components {
             title?: string;
             version?: string;
         };
+        APIAttempt: {
+            format: string;
+            reason?: string;
+            took: boolean;
+        };
+        APIAuth: {
+            description?: string;
+            in?: string;
+            name?: string;
+            /** Format: int64 */
+            operations: number;
+            scheme: string;
+            /** @enum {string} */
+            suggested?: "none" | "bearer" | "api-key" | "basic" | "oauth-client" | "oauth";
+            token_url?: string;
+            type: string;
+        };
+        APIChange: {
+            breaking?: boolean;
+            key: string;
+            /** @enum {string} */
+            kind: "added" | "changed" | "removed";
+            tool: string;
+            what?: string[];
+        };
+        APIEdit: {
+            description?: string;
+            hide?: boolean;
+            name?: string;
+            tool: string;
+        };
+        APIEndpoint: {
+            category?: string;
+            deprecated?: boolean;
+            description?: string;
+            inferred?: boolean;
+            key: string;
+            /** Format: int64 */
+            line: number;
+            reasons?: string[];
+            roles: string[];
+            /** @enum {string} */
+            status: "ready" | "incomplete" | "excluded";
+            tags?: string[];
+            title?: string;
+            /** Format: int64 */
+            tokens: number;
+            tool: string;
+        };
+        APIModel: {
+            fields?: string[];
+            /** Format: int64 */
+            line: number;
+            name: string;
+        };
+        APIPreview: {
+            auth: components["schemas"]["APIAuth"][];
+            base_url?: string;
+            bases?: string[];
+            changes?: components["schemas"]["APIChange"][];
+            description?: string;
+            edition?: string;
+            endpoints: components["schemas"]["APIEndpoint"][];
+            /** Format: int64 */
+            excluded: number;
+            exposure: string;
+            format: string;
+            /** Format: int64 */
+            incomplete: number;
+            models: components["schemas"]["APIModel"][];
+            problems: components["schemas"]["APIProblem"][];
+            /** Format: int64 */
+            ready: number;
+            title?: string;
+            /** Format: int64 */
+            tokens: number;
+            tried: components["schemas"]["APIAttempt"][];
+            version?: string;
+        };
+        APIProblem: {
+            code: string;
+            /** Format: int64 */
+            column: number;
+            edit?: components["schemas"]["APIEdit"];
+            file?: string;
+            /** Format: int64 */
+            line: number;
+            message: string;
+            operation?: string;
+            pointer: string;
+            remedy?: string;
+            /** @enum {string} */
+            severity: "error" | "warning" | "hint";
+        };
         AddPackBody: {
             /** @description To its questions, by their names. The answer to a secret one may be a reference, as everywhere: env:NAME, file:/path, cmd:program. */
             answers?: {
@@ -1401,6 +1575,8 @@ export interface components {
         };
         AppliedServer: {
             auth?: components["schemas"]["AuthBody"];
+            /** @description Of an auto-generated server: where the API is called; absent: where its documentation says. */
+            base_url?: string;
             /** @description With stdio: the program and its arguments; no shell reads them. From the operator, or from an admin under --allow-commands. */
             command?: string[];
             /**
@@ -1411,14 +1587,27 @@ export interface components {
             /** @description With stdio: the working directory. */
             cwd?: string;
             disabled?: boolean;
+            /** @description Of an auto-generated server: the text of the API's documentation, OpenAPI, GraphQL or another format. */
+            document?: string;
+            /** @description Of an auto-generated server: where its documentation is, in place of document. */
+            document_url?: string;
             /** @description With stdio. Values are kept like credentials; *** keeps the stored one. */
             env?: {
                 [key: string]: string;
             };
+            /**
+             * @description Of an auto-generated server: all lists every tool; search lists three, which find, describe and call the others; auto, which it is where it is absent, is search above 128 tools or 256 KB.
+             * @enum {string}
+             */
+            exposure?: "auto" | "all" | "search";
+            /** @description Of an auto-generated server: openapi, graphql, postman, har, curl, api-blueprint, markdown or html; absent: whatever the document turns out to be. */
+            format?: string;
             /** @description Sent with every request. Values are kept like credentials; *** keeps the stored one. */
             headers?: {
                 [key: string]: string;
             };
+            /** @description Of an auto-generated server: which operations become tools: GET, /pets/**, GET /pets/*, tag:pets, op:list*, deprecated, ~expression; with ! before it, which do not. The first that fits decides; without any it is all but deprecated ones. */
+            include?: string[];
             /**
              * @description Who shares a connection to the server: shared is everybody, session is one for each client, user is one for each key.
              * @enum {string}
@@ -1429,12 +1618,27 @@ export interface components {
              * @description Connections, and so processes of a command, at a time; 0 is the usual number.
              */
             max_sessions?: number;
+            /**
+             * @description Of a GraphQL API: which mutations become tools.
+             * @enum {string}
+             */
+            mutations?: "none" | "explicit" | "all";
             /** @description By the tool's own name: hide it, or show it under another name or description. */
             overrides?: {
                 [key: string]: components["schemas"]["Override"];
             };
+            /**
+             * Format: int64
+             * @description Of an auto-generated server: how often to look whether the document at document_url has changed; 0 is never.
+             */
+            poll_minutes?: number;
             /** @description Only who added it sees it. */
             private?: boolean;
+            /**
+             * Format: double
+             * @description Of an auto-generated server: requests a second that the API is sent at most; 0 is no bound.
+             */
+            rate?: number;
             /**
              * Format: int64
              * @description How long a call may take; 0 is the instance's own limit.
@@ -1800,6 +2004,42 @@ export interface components {
              */
             url: string;
         };
+        ImportDocumentBody: {
+            /** @description Take over what may make callers fail too: tools and arguments that are gone, arguments that have to be given, another host, less authentication. */
+            accept_breaking?: boolean;
+            /** @description The text. Absent, and without document_url, it is fetched from where it came from. */
+            document?: string;
+            /** @description Where it is from now on. */
+            document_url?: string;
+            /** @description Say what would change, and change nothing. */
+            dry_run?: boolean;
+        };
+        Imported: {
+            /** @description The server is made of the document now. */
+            applied: boolean;
+            auth: components["schemas"]["APIAuth"][];
+            base_url?: string;
+            bases?: string[];
+            changes?: components["schemas"]["APIChange"][];
+            description?: string;
+            edition?: string;
+            endpoints: components["schemas"]["APIEndpoint"][];
+            /** Format: int64 */
+            excluded: number;
+            exposure: string;
+            format: string;
+            /** Format: int64 */
+            incomplete: number;
+            models: components["schemas"]["APIModel"][];
+            problems: components["schemas"]["APIProblem"][];
+            /** Format: int64 */
+            ready: number;
+            title?: string;
+            /** Format: int64 */
+            tokens: number;
+            tried: components["schemas"]["APIAttempt"][];
+            version?: string;
+        };
         Key: {
             agent?: string;
             /** Format: date-time */
@@ -1982,6 +2222,8 @@ export interface components {
         };
         NewServerBody: {
             auth?: components["schemas"]["AuthBody"];
+            /** @description Of an auto-generated server: where the API is called; absent: where its documentation says. */
+            base_url?: string;
             /** @description With stdio: the program and its arguments; no shell reads them. From the operator, or from an admin under --allow-commands. */
             command?: string[];
             /**
@@ -1991,16 +2233,29 @@ export interface components {
             credentials?: "shared" | "per-user";
             /** @description With stdio: the working directory. */
             cwd?: string;
+            /** @description Of an auto-generated server: the text of the API's documentation, OpenAPI, GraphQL or another format. */
+            document?: string;
+            /** @description Of an auto-generated server: where its documentation is, in place of document. */
+            document_url?: string;
             /** @description With stdio. Values are kept like credentials; *** keeps the stored one. */
             env?: {
                 [key: string]: string;
             };
+            /**
+             * @description Of an auto-generated server: all lists every tool; search lists three, which find, describe and call the others; auto, which it is where it is absent, is search above 128 tools or 256 KB.
+             * @enum {string}
+             */
+            exposure?: "auto" | "all" | "search";
+            /** @description Of an auto-generated server: openapi, graphql, postman, har, curl, api-blueprint, markdown or html; absent: whatever the document turns out to be. */
+            format?: string;
             /** @description Sent with every request. Values are kept like credentials; *** keeps the stored one. */
             headers?: {
                 [key: string]: string;
             };
             /** @description A lower-case letter, then up to 31 lower-case letters, digits or hyphens. */
             id: string;
+            /** @description Of an auto-generated server: which operations become tools: GET, /pets/**, GET /pets/*, tag:pets, op:list*, deprecated, ~expression; with ! before it, which do not. The first that fits decides; without any it is all but deprecated ones. */
+            include?: string[];
             /**
              * @description Who shares a connection to the server: shared is everybody, session is one for each client, user is one for each key.
              * @enum {string}
@@ -2012,16 +2267,31 @@ export interface components {
              */
             max_sessions?: number;
             /**
-             * @description bring-your-own, which it is where it is absent.
+             * @description bring-your-own, an MCP server, or auto-generated, made of an API's documentation; absent: what the other members say.
              * @enum {string}
              */
             mode?: "builtin" | "bring-your-own" | "auto-generated";
+            /**
+             * @description Of a GraphQL API: which mutations become tools.
+             * @enum {string}
+             */
+            mutations?: "none" | "explicit" | "all";
             /** @description By the tool's own name: hide it, or show it under another name or description. */
             overrides?: {
                 [key: string]: components["schemas"]["Override"];
             };
+            /**
+             * Format: int64
+             * @description Of an auto-generated server: how often to look whether the document at document_url has changed; 0 is never.
+             */
+            poll_minutes?: number;
             /** @description Only who added it sees it. */
             private?: boolean;
+            /**
+             * Format: double
+             * @description Of an auto-generated server: requests a second that the API is sent at most; 0 is no bound.
+             */
+            rate?: number;
             /**
              * Format: int64
              * @description How long a call may take; 0 is the instance's own limit.
@@ -2239,6 +2509,8 @@ export interface components {
         };
         ProbeServerBody: {
             auth?: components["schemas"]["AuthBody"];
+            /** @description Of an auto-generated server: where the API is called; absent: where its documentation says. */
+            base_url?: string;
             /** @description With stdio: the program and its arguments; no shell reads them. From the operator, or from an admin under --allow-commands. */
             command?: string[];
             /**
@@ -2248,16 +2520,29 @@ export interface components {
             credentials?: "shared" | "per-user";
             /** @description With stdio: the working directory. */
             cwd?: string;
+            /** @description Of an auto-generated server: the text of the API's documentation, OpenAPI, GraphQL or another format. */
+            document?: string;
+            /** @description Of an auto-generated server: where its documentation is, in place of document. */
+            document_url?: string;
             /** @description With stdio. Values are kept like credentials; *** keeps the stored one. */
             env?: {
                 [key: string]: string;
             };
+            /**
+             * @description Of an auto-generated server: all lists every tool; search lists three, which find, describe and call the others; auto, which it is where it is absent, is search above 128 tools or 256 KB.
+             * @enum {string}
+             */
+            exposure?: "auto" | "all" | "search";
+            /** @description Of an auto-generated server: openapi, graphql, postman, har, curl, api-blueprint, markdown or html; absent: whatever the document turns out to be. */
+            format?: string;
             /** @description Sent with every request. Values are kept like credentials; *** keeps the stored one. */
             headers?: {
                 [key: string]: string;
             };
             /** @description What it would be called, for messages. */
             id?: string;
+            /** @description Of an auto-generated server: which operations become tools: GET, /pets/**, GET /pets/*, tag:pets, op:list*, deprecated, ~expression; with ! before it, which do not. The first that fits decides; without any it is all but deprecated ones. */
+            include?: string[];
             /**
              * @description Who shares a connection to the server: shared is everybody, session is one for each client, user is one for each key.
              * @enum {string}
@@ -2273,12 +2558,27 @@ export interface components {
              * @enum {string}
              */
             mode?: "builtin" | "bring-your-own" | "auto-generated";
+            /**
+             * @description Of a GraphQL API: which mutations become tools.
+             * @enum {string}
+             */
+            mutations?: "none" | "explicit" | "all";
             /** @description By the tool's own name: hide it, or show it under another name or description. */
             overrides?: {
                 [key: string]: components["schemas"]["Override"];
             };
+            /**
+             * Format: int64
+             * @description Of an auto-generated server: how often to look whether the document at document_url has changed; 0 is never.
+             */
+            poll_minutes?: number;
             /** @description Only who added it sees it. */
             private?: boolean;
+            /**
+             * Format: double
+             * @description Of an auto-generated server: requests a second that the API is sent at most; 0 is no bound.
+             */
+            rate?: number;
             /**
              * Format: int64
              * @description How long a call may take; 0 is the instance's own limit.
@@ -2505,6 +2805,8 @@ export interface components {
         };
         ServerPatchBody: {
             auth?: components["schemas"]["AuthBody"];
+            /** @description Of an auto-generated server: where the API is called; absent: where its documentation says. */
+            base_url?: string;
             /** @description With stdio: the program and its arguments; no shell reads them. From the operator, or from an admin under --allow-commands. */
             command?: string[];
             /**
@@ -2514,14 +2816,27 @@ export interface components {
             credentials?: "shared" | "per-user";
             /** @description With stdio: the working directory. */
             cwd?: string;
+            /** @description Of an auto-generated server: the text of the API's documentation, OpenAPI, GraphQL or another format. */
+            document?: string;
+            /** @description Of an auto-generated server: where its documentation is, in place of document. */
+            document_url?: string;
             /** @description With stdio. Values are kept like credentials; *** keeps the stored one. */
             env?: {
                 [key: string]: string;
             };
+            /**
+             * @description Of an auto-generated server: all lists every tool; search lists three, which find, describe and call the others; auto, which it is where it is absent, is search above 128 tools or 256 KB.
+             * @enum {string}
+             */
+            exposure?: "auto" | "all" | "search";
+            /** @description Of an auto-generated server: openapi, graphql, postman, har, curl, api-blueprint, markdown or html; absent: whatever the document turns out to be. */
+            format?: string;
             /** @description Sent with every request. Values are kept like credentials; *** keeps the stored one. */
             headers?: {
                 [key: string]: string;
             };
+            /** @description Of an auto-generated server: which operations become tools: GET, /pets/**, GET /pets/*, tag:pets, op:list*, deprecated, ~expression; with ! before it, which do not. The first that fits decides; without any it is all but deprecated ones. */
+            include?: string[];
             /**
              * @description Who shares a connection to the server: shared is everybody, session is one for each client, user is one for each key.
              * @enum {string}
@@ -2532,12 +2847,27 @@ export interface components {
              * @description Connections, and so processes of a command, at a time; 0 is the usual number.
              */
             max_sessions?: number;
+            /**
+             * @description Of a GraphQL API: which mutations become tools.
+             * @enum {string}
+             */
+            mutations?: "none" | "explicit" | "all";
             /** @description By the tool's own name: hide it, or show it under another name or description. */
             overrides?: {
                 [key: string]: components["schemas"]["Override"];
             };
+            /**
+             * Format: int64
+             * @description Of an auto-generated server: how often to look whether the document at document_url has changed; 0 is never.
+             */
+            poll_minutes?: number;
             /** @description Only who added it sees it. */
             private?: boolean;
+            /**
+             * Format: double
+             * @description Of an auto-generated server: requests a second that the API is sent at most; 0 is no bound.
+             */
+            rate?: number;
             /**
              * @description Switch the server on or off.
              * @enum {string}
@@ -2595,6 +2925,12 @@ export interface components {
             expires_at: string;
             /** @description To be opened in a browser. Whoever has it is let in. */
             url: string;
+        };
+        StoredDocument: {
+            document: string;
+            etag?: string;
+            /** Format: date-time */
+            fetched_at: string;
         };
         Tenant: {
             /** Format: date-time */
@@ -4310,6 +4646,39 @@ export interface operations {
             };
         };
     };
+    "preview-server": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProbeServerBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["APIPreview"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "probe-server": {
         parameters: {
             query?: never;
@@ -4604,6 +4973,38 @@ export interface operations {
             };
         };
     };
+    "get-document": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The server's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredDocument"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "enable-server": {
         parameters: {
             query?: never;
@@ -4623,6 +5024,42 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Server"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "import-document": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The server's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ImportDocumentBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Imported"];
                 };
             };
             /** @description Error */
@@ -4891,6 +5328,38 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PageTrace"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "validate-server": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The server's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["APIPreview"];
                 };
             };
             /** @description Error */
