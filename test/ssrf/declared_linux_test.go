@@ -21,18 +21,15 @@ func TestDeclaredServers(t *testing.T) { //nolint:paralleltest // it has a netwo
 		return
 	}
 	r := &rig{t: t, traps: setTraps(t), dns: startDNS(t)}
-	own := map[string]bool{"127.0.0.1": true, "127.8.9.10": true, "[::1]": true, "localhost": true, "LOCALHOST": true}
-	var all []string
-	for _, host := range hosts() {
-		if !strings.ContainsAny(host, "%。①") { // those make no file that is read at all
-			all = append(all, host)
-		}
-	}
+	own := []string{"127.0.0.1", "127.8.9.10", "[::1]", "localhost", "LOCALHOST"}
+	others := slices.DeleteFunc(hosts(), func(host string) bool {
+		return slices.Contains(own, host) || strings.ContainsAny(host, "%。①") // the latter make no file that is read at all
+	})
 	file := filepath.Join(t.TempDir(), "junctor.yaml")
-	write := func(scheme, id string) {
+	write := func(scheme, id string, hosts []string) {
 		var b strings.Builder
 		b.WriteString("servers:\n")
-		for i, host := range all {
+		for i, host := range hosts {
 			fmt.Fprintf(&b, "  %s%d:\n    url: %q\n", id, i, scheme+"://"+host+":"+r.traps.port+"/mcp")
 		}
 		if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
@@ -40,48 +37,39 @@ func TestDeclaredServers(t *testing.T) { //nolint:paralleltest // it has a netwo
 		}
 	}
 	ownDials, asked := 0, 0
-	try := func(id string) {
-		for i, host := range all {
+	// try waits until the file has been read, and tests each of its servers. Those on
+	// this machine are dialled beside that as well, whenever it is time, so others are
+	// never in one file with them.
+	try := func(id string, hosts []string, judge func(dialled string) (wrong bool)) {
+		for end := time.Now().Add(20 * time.Second); strings.Count(r.in.Do(t, "GET", "/api/v1/servers", "").Body, `"id":"`+id) < len(hosts); time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal(r.in.Do(t, "GET", "/api/v1/settings/file", "").Body)
+			}
+		}
+		for i, host := range hosts {
 			asked++
-			var got []string
-			for range 3 { // servers on this machine are tried again beside this, now and then
-				a := r.in.Do(t, "POST", fmt.Sprintf("/api/v1/servers/%s%d/test", id, i), "")
-				if a.Status != http.StatusOK || !strings.Contains(a.Body, `"failed":"`) {
-					t.Errorf("%s: %d %s", host, a.Status, a.Body)
-				}
-				got = r.traps.take()
-				ownDials += len(got)
-				if len(got) == 0 || own[host] || slices.ContainsFunc(got, elsewhere) {
-					break
-				}
-				time.Sleep(200 * time.Millisecond)
+			a := r.in.Do(t, "POST", fmt.Sprintf("/api/v1/servers/%s%d/test", id, i), "")
+			if a.Status != http.StatusOK || !strings.Contains(a.Body, `"failed":"`) {
+				t.Errorf("%s: %d %s", host, a.Status, a.Body)
 			}
-			if len(got) > 0 && (!own[host] || slices.ContainsFunc(got, elsewhere)) {
-				t.Errorf("%s: dialled %v", host, got)
+			for _, at := range r.traps.take() {
+				ownDials++
+				if judge(at) {
+					t.Errorf("%s: dialled %s", host, at)
+				}
 			}
 		}
 	}
-	write("http", "a")
+	anything := func(string) bool { return true }
+	write("http", "a", others)
 	r.in = testkit.Start(t, testkit.Settings{"config": file})
-	try("a")
-	write("https", "b")
-	for end := time.Now().Add(20 * time.Second); strings.Count(r.in.Do(t, "GET", "/api/v1/servers", "").Body, `"id":"b`) < len(all); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal(r.in.Do(t, "GET", "/api/v1/settings/file", "").Body)
-		}
-	}
-	// What is new is reached beside everything else. Those that may be dialled
-	// answer with nothing, and are tried until all was.
-	for quiet := 0; quiet < 25; quiet++ {
-		for _, at := range r.traps.take() {
-			quiet = 0
-			if elsewhere(at) {
-				t.Errorf("dialled %s", at)
-			}
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	try("b")
+	try("a", others, anything)
+	write("https", "b", others)
+	try("b", others, anything)
+	write("http", "c", own)
+	try("c", own, elsewhere)
+	write("https", "d", own)
+	try("d", own, elsewhere)
 	if ownDials == 0 {
 		t.Error("the file cannot lead to this machine, or the traps see nothing")
 	}
