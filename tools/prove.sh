@@ -23,6 +23,7 @@ chapters() {
 		Real servers: servers
 		Every door: doors
 		Agents: agents
+		Generated servers: apis
 		Properties: properties
 		Denied as a model says: denial
 		Kill -9: crash-sessions crash-sqlite crash-postgres crash-strict
@@ -56,8 +57,9 @@ run() {
 		tests "$log" ./test/access -rapid.checks=1000 && figures "$log" && peer PostgreSQL &&
 			tests "$log" -run 'TestClassify|TestListsAgree' ./internal/catalog -rapid.checks=1000 && figures "$log"
 		;;
+	apis) tests "$log" ./test/apis && figures "$log" && skipped "$log" ;;
 	properties)
-		tests "$log" -run 'TestProperty[0-9]' ./test/properties ./test/people ./internal/seal -rapid.checks=1000 && figures "$log" && peer PostgreSQL
+		tests "$log" -run 'TestProperty[0-9]' ./test/properties ./test/people ./internal/seal ./internal/apigen/tool -rapid.checks=1000 && figures "$log" && peer PostgreSQL
 		;;
 	denial)
 		tests "$log" -run '/sqlite' ./test/denial -rapid.checks=10000 && figures "$log" &&

@@ -11,9 +11,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
 
@@ -27,6 +31,7 @@ type result struct {
 	operations, tools, flagged int
 	url, full                  [2]int // with required, and with all arguments
 	bytes, largest             int
+	broken, refused            int // names and schemas that are wrong, and keywords that a profile forbids
 	faults                     []string
 }
 
@@ -48,16 +53,102 @@ func TestOwnDocuments(t *testing.T) {
 // TestGitHub takes GitHub's own document, of 13 MB, from npm.
 func TestGitHub(t *testing.T) {
 	f := program.FindNode(t).Module("@octokit/openapi/generated/api.github.com.json")
+	source := read(t, f)
+	begin := time.Now()
+	d, err := doc.Read(t.Context(), doc.Source{Name: filepath.Base(f), Text: source}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tool.Build(d, tool.Options{Server: "github"})
+	took := time.Since(begin)
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	t.Logf("figure: GitHub's document of %d MB becomes tools in %.1f s, with %d MB of memory in all", len(source)>>20, took.Seconds(), memory.Sys>>20)
+	if memory.Sys > 400<<20 {
+		t.Errorf("%d MB of memory", memory.Sys>>20)
+	}
 	r := measure(t, f)
 	if r.operations < 1000 || r.bytes > 1600000 {
 		t.Errorf("%d operations in %d bytes of list", r.operations, r.bytes)
 	}
 }
 
-// TestShared takes the documents that lie beside the checkout, where they do.
-func TestShared(t *testing.T) {
+// TestAlike reads one API as 2.0, 3.0 and 3.1: the tools are the same.
+func TestAlike(t *testing.T) {
+	t.Parallel()
+	sets := [][]string{{"testdata/shop-20.yaml", "testdata/shop-30.yaml", "testdata/shop-31.yaml"}}
+	if dir := shared(t); dir != "" {
+		sets = append(sets, []string{dir + "/petstore-20.json", dir + "/petstore-30.json", dir + "/petstore-31.json"})
+	}
+	for _, files := range sets {
+		var first []string
+		for _, f := range files {
+			d, err := doc.Read(t.Context(), doc.Source{Name: f, Text: read(t, f)}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tools, _ := tool.Build(d, tool.Options{})
+			var all []string
+			for i := range tools {
+				var input struct{ Required []string }
+				if err := json.Unmarshal(tools[i].Input, &input); err != nil {
+					t.Fatal(err)
+				}
+				all = append(all, fmt.Sprint(tools[i].Name, input.Required))
+			}
+			slices.Sort(all)
+			if first == nil {
+				first = all
+			} else if diff := cmp.Diff(first, all); diff != "" {
+				t.Errorf("%s and %s: %s", files[0], f, diff)
+			}
+		}
+	}
+}
+
+// TestSharedBroken finds each fault of the broken documents at its line.
+func TestSharedBroken(t *testing.T) {
+	t.Parallel()
+	dir := shared(t)
+	if dir == "" {
+		t.Skip("no documents beside the checkout (../shared/data/specs)")
+	}
+	for name, c := range map[string]struct {
+		operations int
+		lines      []int32
+	}{
+		"badyaml": {0, []int32{9}}, "badref": {1, []int32{11}}, "badtype": {2, []int32{7}}, "missing": {2, []int32{2, 4, 10, 12, 12}},
+	} {
+		d, err := doc.Read(t.Context(), doc.Source{Name: name, Text: read(t, filepath.Join(dir, "broken", name+".yaml")), URL: "https://a.example/x"}, nil)
+		if err != nil || len(d.Operations) != c.operations {
+			t.Errorf("%s: %d operations, %v", name, len(d.Operations), err)
+		}
+		found := d.Problems
+		for _, line := range c.lines {
+			i := slices.IndexFunc(found, func(p doc.Problem) bool { return p.At.Line == line })
+			if i < 0 {
+				t.Errorf("%s: nothing is said of line %d: %+v", name, line, d.Problems)
+				continue
+			}
+			found = slices.Delete(slices.Clone(found), i, i+1)
+		}
+	}
+}
+
+// shared is the folder of documents beside the checkout, "" where there is none.
+func shared(t *testing.T) string {
+	t.Helper()
 	dir := filepath.Join(program.Root(t), "..", "shared", "data", "specs")
 	if _, err := os.Stat(dir); err != nil {
+		return ""
+	}
+	return dir
+}
+
+// TestShared takes the documents that lie beside the checkout, where they do.
+func TestShared(t *testing.T) {
+	dir := shared(t)
+	if dir == "" {
 		t.Skip("no documents beside the checkout (../shared/data/specs)")
 	}
 	if !program.Long() {
@@ -117,23 +208,81 @@ func (r *result) judge(tools []tool.Tool) {
 		r.bytes += len(raw)
 		r.largest = max(r.largest, len(raw))
 		if !regexp.MustCompile(`^[A-Za-z0-9_-]{1,57}$`).MatchString(x.Name) || named[x.Name] {
+			r.broken++
 			r.fault("%s: the name %s is invalid or taken", x.Key, x.Name)
 		}
 		named[x.Name] = true
+		r.profiles(x)
 		for _, s := range []json.RawMessage{x.Input, x.Output} {
 			if s == nil {
 				continue
 			}
 			var root object
 			if err := decode(s, &root); err != nil || root["type"] != "object" || root["anyOf"] != nil || root["oneOf"] != nil || root["allOf"] != nil || root["$schema"] != nil {
+				r.broken++
 				r.fault("%s: the root of a schema is no plain object: %.200s", x.Key, s)
 			}
 			if _, err := compile(s); err != nil {
+				r.broken++
 				r.fault("%s: %v", x.Key, err)
 			}
 		}
 	}
 	r.tools = len(tools)
+}
+
+// profiles looks at what clients of each kind are shown.
+func (r *result) profiles(x *tool.Tool) {
+	for p, words := range map[tool.Profile][]string{
+		tool.Gemini: {
+			"examples", "readOnly", "writeOnly", "deprecated", "$comment", "multipleOf", "uniqueItems", "prefixItems", "additionalItems", "propertyNames", "patternProperties",
+			"dependencies", "dependentRequired", "dependentSchemas", "contentEncoding", "contentMediaType", "contentSchema", "id", "$schema", "additionalProperties", "const",
+			"exclusiveMinimum", "exclusiveMaximum", "default", "oneOf", "allOf", "$ref", "$defs",
+		},
+		tool.NoDefs: {"$ref", "$defs"}, tool.OpenAI: {"oneOf", "default"}, tool.Strict: {"nullable"},
+	} {
+		out := p.Apply(x.Input)
+		var root object
+		if err := decode(out, &root); err != nil || root["type"] != "object" || root["anyOf"] != nil {
+			r.fault("%s: %s gives no plain object: %.200s", x.Key, p, out)
+			r.refused++
+			continue
+		}
+		for _, word := range words {
+			if holds(root, word) {
+				r.fault("%s: %s has %s", x.Key, p, word)
+				r.refused++
+			}
+		}
+	}
+}
+
+// holds finds a keyword anywhere in a schema. Names of properties are none.
+func holds(v any, word string) bool {
+	switch v := v.(type) {
+	case object:
+		for key, value := range v {
+			props, named := value.(object)
+			switch {
+			case key == word:
+				return true
+			case key == "enum" || key == "default":
+			case named && (key == "properties" || key == "$defs" || key == "patternProperties"):
+				for _, p := range props {
+					if holds(p, word) {
+						return true
+					}
+				}
+			default:
+				if holds(value, word) {
+					return true
+				}
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, func(one any) bool { return holds(one, word) })
+	}
+	return false
 }
 
 // call sends a tool's call with required and with all arguments.
@@ -209,6 +358,9 @@ func (r *result) report(t *testing.T, name string, d *doc.Document) {
 	}
 	if share(r.url[0]) < url || share(r.url[1]) < url || share(r.full[0]) < required || share(r.full[1]) < all {
 		t.Errorf("below the bars of %.1f, %.1f and %.1f %%", url, required, all)
+	}
+	if r.broken > 0 || r.refused > 0 {
+		t.Errorf("%d names or schemas are wrong, %d keywords are forbidden", r.broken, r.refused)
 	}
 	if r.tools < r.operations || r.largest > 16<<10 {
 		t.Errorf("%d tools for %d operations, the largest of %d bytes", r.tools, r.operations, r.largest)

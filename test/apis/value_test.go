@@ -32,6 +32,7 @@ func (k *maker) value(schema object, depth int) any {
 	}
 	if branches, ok := schema["anyOf"].([]any); ok {
 		first, _ := branches[0].(object)
+		first = k.within(first, schema)
 		v := k.value(first, depth+1)
 		own, isObject := v.(object)
 		if base, ok := k.value(without(schema, "anyOf"), depth).(object); ok && isObject {
@@ -77,6 +78,26 @@ func (k *maker) value(schema object, depth int) any {
 		return k.object(schema, depth)
 	}
 	return "any"
+}
+
+// within is a branch that requires what the whole describes.
+func (k *maker) within(branch, whole object) object {
+	names, _ := branch["required"].([]any)
+	outer, _ := whole["properties"].(object)
+	own, _ := branch["properties"].(object)
+	out := object{}
+	maps.Copy(out, branch)
+	props := object{}
+	maps.Copy(props, own)
+	for _, n := range names {
+		if _, had := props[text(n)]; !had && outer[text(n)] != nil && own != nil {
+			props[text(n)] = outer[text(n)]
+		}
+	}
+	if own != nil {
+		out["properties"] = props
+	}
+	return out
 }
 
 func (k *maker) object(schema object, depth int) object {

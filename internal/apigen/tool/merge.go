@@ -284,41 +284,51 @@ func (c *compiler) openAnswer(branches []any, null bool) schema {
 
 // complete sees to it that what is required is among the properties.
 func complete(s schema) schema {
+	completeIn(s, nil)
+	return s
+}
+
+// completeIn is complete for a branch of a schema that has properties too.
+func completeIn(s, outer schema) {
+	props, _ := s["properties"].(schema)
 	if names := required(s); len(names) > 0 {
-		props, _ := s["properties"].(schema)
-		if props == nil && s["type"] == "object" {
+		if props == nil && s["type"] == "object" && outer == nil {
 			props = schema{}
 			s["properties"] = props
 		}
 		for _, name := range names {
-			if _, ok := props[name]; !ok && props != nil {
+			_, here := props[name]
+			_, there := outer[name]
+			if !here && !there && props != nil {
 				props[name] = schema{}
 			}
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(s)) {
-		switch v := s[key].(type) {
-		case schema:
-			if key == "properties" || key == "patternProperties" || key == "$defs" {
-				for _, p := range v {
-					if sub, ok := p.(schema); ok {
-						complete(sub)
-					}
+	for _, key := range []string{"items", "additionalProperties", "not", "contains"} {
+		if sub, ok := s[key].(schema); ok {
+			completeIn(sub, nil)
+		}
+	}
+	for _, p := range props {
+		if sub, ok := p.(schema); ok {
+			completeIn(sub, nil)
+		}
+	}
+	for _, key := range []string{"anyOf", "prefixItems"} {
+		list, _ := s[key].([]any)
+		for _, one := range list {
+			if sub, ok := one.(schema); ok && key == "anyOf" {
+				all := maps.Clone(outer)
+				if all == nil {
+					all = schema{}
 				}
-			} else if key != "default" {
-				complete(v)
-			}
-		case []any:
-			if key == "anyOf" || key == "oneOf" || key == "allOf" || key == "prefixItems" {
-				for _, p := range v {
-					if sub, ok := p.(schema); ok {
-						complete(sub)
-					}
-				}
+				maps.Copy(all, props)
+				completeIn(sub, all)
+			} else if ok {
+				completeIn(sub, nil)
 			}
 		}
 	}
-	return s
 }
 
 // kinds are the types that a schema names.
