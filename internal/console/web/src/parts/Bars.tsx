@@ -16,6 +16,7 @@ export function Bars({
   const width = 600;
   const top = Math.max(1, ...buckets.map((b) => b.ok + b.failed));
   const step = width / buckets.length;
+  const wide = Math.min(step * 0.72, 30);
   const scale = (n: number) => (n / top) * (height - 8);
   return (
     <svg className="bars" viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" style={{ height }} role="img" aria-label={label}>
@@ -27,10 +28,8 @@ export function Bars({
           <g key={b.from}>
             <title>{`${name(b)} · ${b.ok + b.failed} calls, ${b.failed} failed`}</title>
             <rect x={i * step} width={step} y={0} height={height} fill="transparent" />
-            {b.ok > 0 && <rect className="ok" x={i * step + step * 0.14} width={step * 0.72} y={height - ok} height={ok} rx="1.5" />}
-            {b.failed > 0 && (
-              <rect className="ko" x={i * step + step * 0.14} width={step * 0.72} y={height - ok - ko} height={ko} rx="1.5" />
-            )}
+            {b.ok > 0 && <rect className="ok" x={(i + 0.5) * step - wide / 2} width={wide} y={height - ok} height={ok} rx="1.5" />}
+            {b.failed > 0 && <rect className="ko" x={(i + 0.5) * step - wide / 2} width={wide} y={height - ok - ko} height={ko} rx="1.5" />}
           </g>
         );
       })}

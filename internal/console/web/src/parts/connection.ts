@@ -18,17 +18,27 @@ export const authNames: Record<AuthType, string> = {
 // Draft is an auth while somebody writes it.
 export type Draft = Omit<AuthBody, 'token' | 'key' | 'password' | 'client_secret'>;
 
+// plain are the members that are no secret, by type.
+const plain: Record<AuthType, (keyof Draft)[]> = {
+  none: [],
+  bearer: [],
+  'api-key': ['header'],
+  basic: ['username'],
+  oauth: ['client_id', 'issuer', 'scope', 'client_auth'],
+  'oauth-client': ['client_id', 'token_url', 'issuer', 'scope', 'client_auth', 'grant'],
+};
+const ofGrant: Record<NonNullable<Draft['grant']>, (keyof Draft)[]> = {
+  'jwt-bearer': ['subject'],
+  'token-exchange': ['subject', 'subject_type', 'audience'],
+  enterprise: ['subject', 'idp_token_url', 'idp_client_id', 'idp_secret'],
+};
+
 // authOf is what is sent: of each type only what belongs to it.
 export function authOf(d: Draft): AuthBody {
   const out: AuthBody = { type: d.type };
-  const take = (...names: ('header' | 'username' | 'client_id' | 'token_url' | 'issuer' | 'scope' | 'client_auth')[]) => {
-    for (const n of names) if (d[n]) Object.assign(out, { [n]: d[n] });
-  };
   if (d.type !== 'none' && d.secret) out.secret = d.secret;
-  if (d.type === 'api-key') take('header');
-  if (d.type === 'basic') take('username');
-  if (d.type === 'oauth') take('client_id', 'issuer', 'scope', 'client_auth');
-  if (d.type === 'oauth-client') take('client_id', 'token_url', 'issuer', 'scope', 'client_auth');
+  const more = d.type === 'oauth-client' && d.grant ? ofGrant[d.grant] : [];
+  for (const n of [...plain[d.type], ...more]) if (d[n]) Object.assign(out, { [n]: d[n] });
   return out;
 }
 
@@ -36,7 +46,8 @@ export function authOf(d: Draft): AuthBody {
 export function lacks(d: Draft): string {
   if (['bearer', 'api-key', 'basic'].includes(d.type) && !d.secret) return 'The secret is missing.';
   if (d.type === 'basic' && !d.username) return 'The name is missing.';
-  if (d.type === 'oauth-client' && !(d.client_id && d.secret)) return 'The client and its secret are missing.';
+  if (d.type === 'oauth-client' && !d.grant && !(d.client_id && d.secret)) return 'The client and its secret are missing.';
+  if (d.type === 'oauth-client' && d.grant && !d.subject) return 'What the token is got for is missing.';
   return '';
 }
 

@@ -132,7 +132,7 @@ export function Overview() {
 // rate is how many calls a second there were in the last ten.
 const rate = (calls: readonly Call[], now: number): string => {
   const n = calls.filter((c) => Date.parse(c.start) > now - 10_000).length / 10;
-  return n >= 10 ? n.toFixed(0) : n.toFixed(1);
+  return n === 0 || n >= 10 ? n.toFixed(0) : n.toFixed(1);
 };
 
 const Figure = ({ name, value, note, bad = false }: { name: string; value: string; note?: string; bad?: boolean }) => (

@@ -69,7 +69,7 @@ export function Picker({
           data={budgets.map((b) => ({ value: String(b), label: `${short(b)} tokens` }))}
           onChange={(e) => setBudget(Number(e.currentTarget.value))}
         />
-        <span className={`meter grow ${cost > budget ? 'over' : ''}`} style={{ minWidth: '4rem' }} aria-hidden>
+        <span className={`meter grow ${cost > budget ? 'over' : ''}`} style={{ flex: 1, minWidth: '4rem' }} aria-hidden>
           <i style={{ width: `${Math.min(100, (cost / budget) * 100)}%` }} />
         </span>
         {cost > budget && <span className="small soft">More than a model should be told of at once.</span>}

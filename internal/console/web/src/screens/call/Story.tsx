@@ -41,8 +41,9 @@ export function Story({ c }: { c: Call }) {
           mark={c.status === 'success' ? 'done' : running ? 'open' : 'bad'}
           title={running ? `${c.server} is at work` : c.status === 'success' ? `${c.server} answered` : `${c.server}: ${c.status}`}
         >
-          {running ? '' : c.reason || ends[c.status] || ''}
-          {!running && c.duration_ns !== undefined && ` After ${span(c.duration_ns)}, with ${bytes(c.bytes_out ?? 0)}.`}
+          {running
+            ? ''
+            : [c.reason || ends[c.status], `after ${span(c.duration_ns)}, with ${bytes(c.bytes_out ?? 0)}`].filter(Boolean).join(' · ')}
         </Step>
       )}
     </ol>

@@ -80,9 +80,71 @@ export function AuthFields({
             onChange={(e) => set({ secret: e.currentTarget.value })}
           />
         ))}
+      {draft.type === 'oauth-client' && <Grant draft={draft} set={set} disabled={disabled} />}
       {draft.type === 'oauth-client' && text('token_url', 'Token address', { placeholder: 'https://idp.example.com/token' })}
       {oauth && text('issuer', 'Authorization server', { description: 'The only one to go to; absent for the one that the server names.' })}
       {oauth && text('scope', 'Scopes', { placeholder: 'read write' })}
+    </>
+  );
+}
+
+const subjects: Record<string, string> = {
+  'jwt-bearer': 'The statement of the platform',
+  'token-exchange': 'The token to exchange',
+  enterprise: 'The identity token of the person',
+};
+
+// Grant is for tokens that are got for something else than the client itself.
+function Grant({ draft, set, disabled }: { draft: Draft; set: (part: Partial<Draft>) => void; disabled: boolean }) {
+  const secret = (key: 'subject' | 'idp_secret', label: string) => (
+    <PasswordInput
+      label={label}
+      description={
+        draft[key] === kept ? 'One is kept, sealed. Write another to replace it.' : 'Kept sealed. Or a reference: env:NAME, file:/path.'
+      }
+      disabled={disabled}
+      value={draft[key] === kept ? '' : (draft[key] ?? '')}
+      autoComplete="off"
+      onChange={(e) => set({ [key]: e.currentTarget.value })}
+    />
+  );
+  const text = (key: 'audience' | 'idp_token_url' | 'idp_client_id', label: string) => (
+    <TextInput label={label} disabled={disabled} value={draft[key] ?? ''} onChange={(e) => set({ [key]: e.currentTarget.value })} />
+  );
+  return (
+    <>
+      <NativeSelect
+        label="The token is got for"
+        value={draft.grant ?? ''}
+        disabled={disabled}
+        data={[
+          { value: '', label: 'the client itself' },
+          { value: 'jwt-bearer', label: 'a statement of a platform (JWT bearer)' },
+          { value: 'token-exchange', label: 'another token (token exchange)' },
+          { value: 'enterprise', label: 'a person of an identity provider (enterprise-managed)' },
+        ]}
+        onChange={(e) => set({ grant: (e.currentTarget.value || undefined) as Draft['grant'], subject: '' })}
+      />
+      {draft.grant && secret('subject', subjects[draft.grant] ?? 'Subject')}
+      {draft.grant === 'token-exchange' && (
+        <>
+          <NativeSelect
+            label="Kind of that token"
+            value={draft.subject_type ?? ''}
+            disabled={disabled}
+            data={[{ value: '', label: 'access_token' }, 'id_token', 'refresh_token', 'jwt']}
+            onChange={(e) => set({ subject_type: (e.currentTarget.value || undefined) as Draft['subject_type'] })}
+          />
+          {text('audience', 'Audience')}
+        </>
+      )}
+      {draft.grant === 'enterprise' && (
+        <>
+          {text('idp_token_url', 'Token address of the identity provider')}
+          {text('idp_client_id', 'Client at the identity provider')}
+          {secret('idp_secret', 'Secret of that client')}
+        </>
+      )}
     </>
   );
 }
