@@ -18,7 +18,7 @@ import (
 // newDesk joins what people log in to servers with.
 func (a *App) newDesk() *visit.Desk {
 	o := visit.Options{
-		Servers: hosts{a}, Vault: a.vault, Sealer: sealer{a.ring}, States: states{a.store}, Users: users{a.store}, Journal: a.journal, Web: ways{a}, Reader: a.reader(), Refusal: challengeOf,
+		Servers: hosts{a}, Vault: a.vault, Sealer: sealer{a.ring}, States: states{a.store}, Users: users{a.store}, Traces: traces{a.store}, Journal: a.journal, Web: ways{a}, Reader: a.reader(), Refusal: challengeOf,
 		URL: a.URL, ConsoleURL: a.ConsoleURL, CallbackPath: signin.ConnectedPath, NewID: newID, Log: a.log,
 	}
 	if u := a.cfg.PublicURL; u != nil && u.Scheme == "https" {
@@ -43,6 +43,17 @@ type users struct{ store *store.Store }
 
 func (u users) User(ctx context.Context, tenant junctor.TenantID, id string) (junctor.User, error) {
 	return u.store.For(tenant).User(ctx, id)
+}
+
+// traces are how logins at servers went.
+type traces struct{ store *store.Store }
+
+func (t traces) AddTrace(ctx context.Context, tenant junctor.TenantID, trace junctor.Trace) error {
+	return t.store.For(tenant).AddTrace(ctx, trace)
+}
+
+func (t traces) Traces(ctx context.Context, tenant junctor.TenantID, server, user string, most int) ([]junctor.Trace, error) {
+	return t.store.For(tenant).Traces(ctx, server, user, most)
 }
 
 // ways are the HTTP clients of servers.
@@ -175,6 +186,10 @@ func (c counter) FinishLogin(ctx context.Context, p *junctor.Principal, server, 
 
 func (c counter) ServerLogin(ctx context.Context, p *junctor.Principal, server string, shared bool) (junctor.ServerLogin, error) {
 	return c.Login(ctx, p, server, shared)
+}
+
+func (c counter) Traces(ctx context.Context, p *junctor.Principal, server string) ([]junctor.Trace, error) {
+	return c.TracesOf(ctx, p, server)
 }
 
 func (c counter) EndLogin(ctx context.Context, p *junctor.Principal, server string, shared bool) error {

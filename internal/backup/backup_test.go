@@ -166,6 +166,11 @@ func populate(t testing.TB, in instance) {
 	ok(t, acme.AddTask(ctx, junctor.Task{ID: "t", Issuer: "i", Subject: "s", Server: "notes", Tool: "slow", Own: "o", State: []byte("\x00state"), Created: time.UnixMicro(8), Expires: time.UnixMicro(9)}))
 	ok(t, acme.PutSecret(ctx, store.Secret{SecretName: store.SecretName{Owner: "o", Name: "n"}, KeyID: "k", Wrapped: []byte("w"), Ciphertext: []byte{0, 1}}))
 	ok(t, acme.CreateUser(ctx, junctor.User{ID: "u", Name: "zoë", Role: junctor.UserViewer, Sources: junctor.SourcesBoth, CreatedAt: time.UnixMicro(1), UpdatedAt: time.UnixMicro(2)}))
+	ok(t, acme.AddClient(ctx, junctor.Client{ID: "c", Name: "é", Redirects: []string{"https://example.com/back"}, CreatedAt: time.UnixMicro(4)}, 10))
+	_, err = acme.Allow(ctx, junctor.Consent{ID: "x", User: "u", Client: "c", Resource: "https://example.com/mcp", CreatedAt: time.UnixMicro(5), UpdatedAt: time.UnixMicro(5)},
+		store.ConsentToken{Hash: k.Hash, Kind: "code", Consent: "x", Family: "f", CreatedAt: time.UnixMicro(5), ExpiresAt: time.UnixMicro(6)})
+	ok(t, err)
+	ok(t, acme.AddTrace(ctx, junctor.Trace{ID: "x", Server: "notes", User: "u", What: junctor.TraceBegin, At: time.UnixMicro(5), Verdict: "é"}))
 	ok(t, acme.LinkUser(ctx, "u", "https://idp.example.com", "zoë", time.UnixMicro(3)))
 	ok(t, acme.AddLogin(ctx, junctor.Login{ID: "l", User: "u", How: junctor.LoginPassword, Hash: k.Hash, CreatedAt: time.UnixMicro(3), ExpiresAt: time.UnixMicro(4)}))
 	main, _ := in.raw(t)
@@ -218,7 +223,7 @@ func TestRoundTrip(t *testing.T) {
 				populate(t, source)
 				archive, m := source.backup(t)
 				names := slices.Sorted(maps.Keys(hashes(m)))
-				if len(names) != 27 || !slices.Contains(names, "store/secrets.jsonl") || !slices.Contains(names, "history/history_usage.jsonl") {
+				if len(names) != 31 || !slices.Contains(names, "store/secrets.jsonl") || !slices.Contains(names, "history/history_usage.jsonl") {
 					t.Fatalf("members %v", names)
 				}
 				for _, member := range m.Members {

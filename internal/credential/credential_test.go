@@ -345,5 +345,5 @@ func TestNobodyWaitsForAnothersToken(t *testing.T) {
 
 // machine gets tokens as an instance does.
 func machine(client *http.Client) credential.Asker {
-	return (&oauth.Client{HTTP: client, Now: time.Now}).Machine("https://example.com/mcp", func(*junctor.Trace) {})
+	return (&oauth.Client{HTTP: client, Now: time.Now}).Machine("https://example.com/mcp", func(context.Context, *junctor.Trace) {})
 }

@@ -78,6 +78,7 @@ func TestFaults(t *testing.T) {
 		server func(s *oauth.Server)
 		answer func(q url.Values) // changes what the browser brings back
 		redo   bool               // the answer is used twice
+		pinned string             // the issuer of the operator's client
 		want   string             // in the verdict
 		remedy string
 	}{
@@ -97,7 +98,8 @@ func TestFaults(t *testing.T) {
 		"another issuer": {set: func(g *peers.Guarded) {
 			g.Break(serverAt, document(map[string]any{"issuer": "https://evil.example"}, g))
 		}, want: "calls itself https://evil.example"},
-		"not the operator's issuer": {server: func(s *oauth.Server) { s.Issuer = "https://idp.example" }, want: "its login is for https://idp.example alone", remedy: "change the issuer"},
+		"not the operator's issuer":    {server: func(s *oauth.Server) { s.Issuer = "https://idp.example" }, want: "its login is for https://idp.example alone", remedy: "change the issuer"},
+		"the client of another issuer": {server: func(s *oauth.Server) { s.ClientID = "by-hand" }, pinned: "https://idp.example", want: "was used with https://idp.example until now", remedy: "issuer"},
 		"no PKCE": {set: func(g *peers.Guarded) {
 			g.Break(serverAt, document(map[string]any{"code_challenge_methods_supported": []string{"plain"}}, g))
 		}, want: "PKCE"},
@@ -142,7 +144,7 @@ func TestFaults(t *testing.T) {
 				}
 				shown = append(shown, text...)
 			}
-			pending, address, trace, err := c.Begin(t.Context(), oauth.Start{Server: server, Redirect: redirect})
+			pending, address, trace, err := c.Begin(t.Context(), oauth.Start{Server: server, Redirect: redirect, Pinned: tt.pinned})
 			keep(trace)
 			if err == nil {
 				q := g.Browse(t, address, "zoe").Query()
@@ -208,7 +210,7 @@ func logIn(t *testing.T, c *oauth.Client, g *peers.Guarded) (*oauth.Login, *draw
 	d := &drawer{grant: grant}
 	var mu sync.Mutex
 	var traces []*junctor.Trace
-	l := oauth.NewLogin(c, d, func(context.Context) (oauth.Server, error) { return oauth.Server{URL: g.URL}, nil }, func(tr *junctor.Trace) {
+	l := oauth.NewLogin(c, d, func(context.Context) (oauth.Server, error) { return oauth.Server{URL: g.URL}, nil }, func(_ context.Context, tr *junctor.Trace) {
 		mu.Lock()
 		defer mu.Unlock()
 		traces = append(traces, tr)
@@ -310,7 +312,7 @@ func TestRenewal(t *testing.T) {
 		g := peers.NewGuarded(t, peers.Modern)
 		c := newClient(t)
 		l, d, _ := logIn(t, c, g)
-		other := oauth.NewLogin(c, d, func(context.Context) (oauth.Server, error) { return oauth.Server{URL: g.URL}, nil }, func(*junctor.Trace) {})
+		other := oauth.NewLogin(c, d, func(context.Context) (oauth.Server, error) { return oauth.Server{URL: g.URL}, nil }, func(context.Context, *junctor.Trace) {})
 		_, number, _ := l.Token(t.Context())
 		_, otherNumber, _ := other.Token(t.Context())
 		if again, err := other.Renew(t.Context(), otherNumber); !again || err != nil {

@@ -28,6 +28,10 @@ type Pending struct {
 	Client    Registered `json:"client"`
 	Scopes    []string   `json:"scopes,omitempty"`
 	Until     time.Time  `json:"until"`
+
+	// Pinned is the issuer that the operator's client was used with by now; "" is
+	// none. It is not kept.
+	Pinned string `json:"-"`
 }
 
 // PendingLife is how long a person may take.
@@ -39,6 +43,7 @@ type Start struct {
 	Redirect  string      // where the person comes back to
 	Challenge Challenge   // what the server said; may be empty
 	Known     *Registered // a client from before; may be nil
+	Pinned    string      // the issuer that the operator's client was used with; "" is none yet
 	Former    *Grant      // the login that this one is to widen; may be nil
 }
 
@@ -56,7 +61,7 @@ func (c *Client) Begin(ctx context.Context, in Start) (*Pending, string, *juncto
 	if p.server.AuthorizationEndpoint == "" {
 		return nil, "", r.trace, r.failed(r.step(stepSend), junctor.CodeUpstream, "the authorization server has no page for people", "use an auth of the type oauth-client, which needs none")
 	}
-	client, err := r.register(ctx, p, in.Server, in.Redirect, in.Known)
+	client, err := r.register(ctx, p, in)
 	if err != nil {
 		return nil, "", r.trace, err
 	}
@@ -131,6 +136,9 @@ func choose(p *place, in Start) []string {
 func (c *Client) Finish(ctx context.Context, p *Pending, answer url.Values) (*Grant, *junctor.Trace, error) {
 	r := c.run(junctor.TraceFinish, p.Verifier, answer.Get("code"), p.State)
 	if err := r.arrive(p, answer); err != nil {
+		return nil, r.trace, err
+	}
+	if err := r.pinned(stepClient, p.Client.ID, p.Pinned, p.Endpoints.Issuer); err != nil {
 		return nil, r.trace, err
 	}
 	token, _, err := r.ask(ctx, asked{

@@ -18,11 +18,11 @@ const (
 
 // Machine gives the tokens that the client of an oauth-client gets for itself, for
 // the server at an address. traced takes the trace of each.
-func (c *Client) Machine(address string, traced func(*junctor.Trace)) credential.Asker {
+func (c *Client) Machine(address string, traced func(context.Context, *junctor.Trace)) credential.Asker {
 	return func(ctx context.Context, auth junctor.Auth, with credential.Proof) (seal.Secret, time.Duration, error) {
 		server := Server{URL: address, Issuer: auth.Issuer, ClientID: auth.ClientID, Secret: with.Secret, ClientAuth: ProofOf(auth.ClientAuth), Scopes: strings.Fields(auth.Scope)}
 		g, trace, err := c.machine(ctx, server, auth, with)
-		traced(trace)
+		traced(ctx, trace)
 		if err != nil {
 			return seal.Secret{}, 0, err
 		}

@@ -15,12 +15,17 @@ import (
 
 // register makes us a client of an authorization server: the one that the
 // operator registered, the one that our metadata document describes, the one
-// that was registered before, or a new one. known is what is known from before;
-// it is used for its own issuer and redirect address alone.
-func (r *run) register(ctx context.Context, p *place, server Server, redirect string, known *Registered) (*Registered, error) {
-	m := &p.server
+// that was registered before, or a new one. What is known from before is used for
+// its own issuer and redirect address alone.
+func (r *run) register(ctx context.Context, p *place, in Start) (*Registered, error) {
+	m, server, redirect, known := &p.server, in.Server, in.Redirect, in.Known
 	switch {
 	case server.ClientID != "":
+		if server.Issuer == "" { // else it is the only one to go to
+			if err := r.pinned(stepClient, server.ClientID, in.Pinned, m.Issuer); err != nil {
+				return nil, err
+			}
+		}
 		s := r.step(stepClient)
 		r.secrets = append(r.secrets, server.Secret.Reveal())
 		c := &Registered{Issuer: m.Issuer, ID: server.ClientID, Secret: server.Secret.Reveal(), Auth: server.auth(m.TokenEndpointAuthMethodsSupported)}
@@ -38,6 +43,16 @@ func (r *run) register(ctx context.Context, p *place, server Server, redirect st
 			"register one there by hand, with the redirect address "+redirect+", and set its client_id (and secret) in the server's auth")
 	}
 	return r.enrol(ctx, m, redirect)
+}
+
+// pinned refuses to use the operator's client at another issuer than the one it
+// was used with: whoever changed what the server says would get its secret.
+func (r *run) pinned(step, client, pinned, issuer string) error {
+	if pinned == "" || sameIssuer(pinned, issuer) {
+		return nil
+	}
+	return r.failed(r.step(step), junctor.CodeDenied, fmt.Sprintf("the client %s was used with %s until now, and the server sends people to %s: it is not used there", client, pinned, issuer),
+		"ask the server's operator whether that is right; then name the new one as the issuer in the server's auth")
 }
 
 // auth is how the operator's client proves itself.

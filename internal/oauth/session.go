@@ -23,7 +23,7 @@ type Login struct {
 	// server is asked for each time: the operator's client may have a new secret.
 	server func(ctx context.Context) (Server, error)
 	// traced takes the trace of each renewal.
-	traced func(*junctor.Trace)
+	traced func(context.Context, *junctor.Trace)
 
 	mu         sync.Mutex
 	read       bool
@@ -49,7 +49,7 @@ const (
 )
 
 // NewLogin makes a Login. Nothing is read before it is needed.
-func NewLogin(c *Client, keep Keep, server func(context.Context) (Server, error), traced func(*junctor.Trace)) *Login {
+func NewLogin(c *Client, keep Keep, server func(context.Context) (Server, error), traced func(context.Context, *junctor.Trace)) *Login {
 	return &Login{client: c, keep: keep, server: server, traced: traced}
 }
 
@@ -199,7 +199,7 @@ func (l *Login) renewed(ctx context.Context, from *Grant) (*Grant, error) {
 		over.Token, over.Ended = Token{Scopes: from.Token.Scopes}, trace.Verdict
 		next = &over
 	}
-	l.traced(trace)
+	l.traced(ctx, trace)
 	if next == nil {
 		return nil, err
 	}

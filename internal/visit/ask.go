@@ -75,7 +75,7 @@ func (l *logins) required(ctx context.Context, req *catalog.Request, user string
 	}
 	if g, err := l.of(user).Grant(ctx); err == nil && g != nil {
 		if t := l.client.Rejected(g, wants); t != nil {
-			l.d.traced(&l.row, user, t)
+			l.d.traced(ctx, &l.row, user, t)
 			return catalog.Result{}, junctor.Errorf(junctor.CodeUpstream, "server %s: %s; %s", l.row.ID, t.Verdict, t.Remedy)
 		}
 		if g.Ended != "" {

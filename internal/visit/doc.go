@@ -62,6 +62,14 @@ type Users interface {
 	User(ctx context.Context, tenant junctor.TenantID, id string) (junctor.User, error)
 }
 
+// Traces keeps how logins went: the last ones.
+type Traces interface {
+	AddTrace(ctx context.Context, tenant junctor.TenantID, t junctor.Trace) error
+	// Traces gives those of a server, the newest first; of one user where one is
+	// named.
+	Traces(ctx context.Context, tenant junctor.TenantID, server, user string, most int) ([]junctor.Trace, error)
+}
+
 // Journal records logins.
 type Journal interface {
 	Append(ctx context.Context, c *junctor.Call) error
@@ -83,6 +91,7 @@ type Options struct {
 	Sealer  Sealer
 	States  States
 	Users   Users
+	Traces  Traces
 	Journal Journal
 	Web     Web
 	Reader  credential.Reader // of credentials that are references
@@ -103,16 +112,8 @@ type Options struct {
 // for use by several goroutines.
 type Desk struct {
 	Options
-	traces traces
+	lately lately
 }
 
 // New makes a Desk.
 func New(o Options) *Desk { return &Desk{Options: o} }
-
-// key names a server.
-type key struct {
-	tenant junctor.TenantID
-	id     string
-}
-
-func keyOf(row *junctor.Server) key { return key{row.Tenant, row.ID} }

@@ -81,11 +81,52 @@ func (l *logins) clients(ctx context.Context) (all []oauth.Registered, err error
 
 // remember keeps a new client beside the others.
 func (l *logins) remember(ctx context.Context, clients []oauth.Registered, c oauth.Registered) error {
-	clients = slices.DeleteFunc(slices.Clone(clients), func(o oauth.Registered) bool { return o.Redirect == c.Redirect })
+	clients = slices.DeleteFunc(slices.Clone(clients), func(o oauth.Registered) bool {
+		return o.Redirect == c.Redirect && (c.Redirect != "" || o.ID == c.ID)
+	})
 	clients = append(clients, c)
 	text, err := json.Marshal(clients[max(0, len(clients)-maxClients):]) //nolint:gosec // G117: it is sealed
 	if err != nil {
 		return junctor.AsError(err)
 	}
 	return l.d.Vault.Put(ctx, l.row.Tenant, l.row.ID, clientsSecret, seal.NewSecret(string(text)))
+}
+
+// A client that was registered by hand is pinned to the first issuer that a
+// login succeeded at, unless the operator names one. It stands among the clients
+// with neither secret nor redirect address.
+
+// pinOf is the issuer that the operator's client is pinned to; "" is none.
+func pinOf(clients []oauth.Registered, id string) string {
+	i := slices.IndexFunc(clients, func(c oauth.Registered) bool { return c.Redirect == "" && c.ID == id })
+	if id == "" || i < 0 {
+		return ""
+	}
+	return clients[i].Issuer
+}
+
+// pin is pinOf for a login that a person comes back from.
+func (l *logins) pin(ctx context.Context, p *oauth.Pending) (string, error) {
+	if !l.pins(&p.Client) {
+		return "", nil
+	}
+	clients, err := l.clients(ctx)
+	return pinOf(clients, p.Client.ID), err
+}
+
+// pinTo pins a client to the issuer that a login succeeded at.
+func (l *logins) pinTo(ctx context.Context, c *oauth.Registered) error {
+	if !l.pins(c) {
+		return nil
+	}
+	clients, err := l.clients(ctx)
+	if err != nil || pinOf(clients, c.ID) != "" {
+		return err
+	}
+	return l.remember(ctx, clients, oauth.Registered{Issuer: c.Issuer, ID: c.ID})
+}
+
+// pins says whether a client is the operator's, who names no issuer.
+func (l *logins) pins(c *oauth.Registered) bool {
+	return l.row.Auth.Issuer == "" && c.ID == l.row.Auth.ClientID
 }

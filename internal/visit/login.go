@@ -122,11 +122,11 @@ func (l *logins) start(ctx context.Context, p *junctor.Principal, user, redirect
 		return "", "", time.Time{}, err
 	}
 	var known *oauth.Registered
-	if i := slices.IndexFunc(clients, func(c oauth.Registered) bool { return c.Redirect == redirect }); i >= 0 {
+	if i := slices.IndexFunc(clients, func(c oauth.Registered) bool { return c.Redirect == redirect && c.Redirect != "" }); i >= 0 {
 		known = &clients[i]
 	}
-	pending, address, trace, err := l.client.Begin(ctx, oauth.Start{Server: server, Redirect: redirect, Challenge: wants, Known: known, Former: former})
-	l.d.traced(&l.row, user, trace)
+	pending, address, trace, err := l.client.Begin(ctx, oauth.Start{Server: server, Redirect: redirect, Challenge: wants, Known: known, Former: former, Pinned: pinOf(clients, server.ClientID)})
+	l.d.traced(ctx, &l.row, user, trace)
 	if err != nil {
 		return "", "", time.Time{}, refusedLogin(l.row.ID, err)
 	}
@@ -208,13 +208,19 @@ func (d *Desk) finish(ctx context.Context, p *junctor.Principal, b *begun, answe
 		return junctor.ServerLogin{}, err
 	}
 	ctx = context.WithoutCancel(ctx) // a code is good once
+	if b.Pending.Pinned, err = l.pin(ctx, &b.Pending); err != nil {
+		return junctor.ServerLogin{}, err
+	}
 	grant, trace, err := l.client.Finish(ctx, &b.Pending, answer)
-	d.traced(&l.row, user, trace)
+	d.traced(ctx, &l.row, user, trace)
 	d.recorded(ctx, p, b.Server, "login", err)
 	if err != nil {
 		return junctor.ServerLogin{}, refusedLogin(b.Server, err)
 	}
 	if err := l.keep(user).Save(ctx, grant); err != nil {
+		return junctor.ServerLogin{}, err
+	}
+	if err := l.pinTo(ctx, &grant.Client); err != nil {
 		return junctor.ServerLogin{}, err
 	}
 	d.Servers.Changed(&l.row, user)
@@ -292,7 +298,7 @@ func (d *Desk) Logout(ctx context.Context, p *junctor.Principal, id string, shar
 		if err := l.proof(ctx, &pending); err == nil && pending.Client.Secret != "" {
 			g.Client.Secret = pending.Client.Secret
 		}
-		d.traced(&l.row, user, l.client.Revoke(ctx, g))
+		d.traced(ctx, &l.row, user, l.client.Revoke(ctx, g))
 	}
 	return nil
 }

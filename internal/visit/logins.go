@@ -39,7 +39,7 @@ func (d *Desk) oauthClient(out *http.Client) *oauth.Client {
 // a user who has one of their own.
 func (d *Desk) asker(row *junctor.Server, user string, out *http.Client) credential.Asker {
 	address, _, _ := strings.Cut(row.URL, "?")
-	ask := d.oauthClient(out).Machine(address, func(t *junctor.Trace) { d.traced(row, user, t) })
+	ask := d.oauthClient(out).Machine(address, func(ctx context.Context, t *junctor.Trace) { d.traced(ctx, row, user, t) })
 	return func(ctx context.Context, auth junctor.Auth, with credential.Proof) (seal.Secret, time.Duration, error) {
 		token, life, err := ask(ctx, auth, with)
 		if err != nil {
@@ -57,7 +57,7 @@ func (l *logins) of(user string) *oauth.Login {
 	defer l.mu.Unlock()
 	one := l.all[user]
 	if one == nil {
-		one = oauth.NewLogin(l.client, l.keep(user), l.server, func(t *junctor.Trace) { l.d.traced(&l.row, user, t) })
+		one = oauth.NewLogin(l.client, l.keep(user), l.server, func(ctx context.Context, t *junctor.Trace) { l.d.traced(ctx, &l.row, user, t) })
 		l.all[user] = one
 	}
 	return one

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/junctor-mcp/junctor/internal/testkit/peers"
 	"github.com/junctor-mcp/junctor/test/program"
@@ -56,6 +57,12 @@ func TestCommandLine(t *testing.T) {
 
 			paste := func(address string) string { return g.Browse(t, address, "yan").String() + "\n" }
 			logIn(t, in, g, "yan", paste, "server", "login", "notes", "--paste")
+			must(t, in, "tool", "call", "notes__whoami")(0, "yan")
+
+			// What happened is known after a restart, too.
+			in.Stop(t, 20*time.Second)
+			in = program.Start(t, program.FreeAddr(t), in.DataDir)
+			must(t, in, "server", "trace", "notes")(0, "the token was renewed")
 			must(t, in, "tool", "call", "notes__whoami")(0, "yan")
 
 			// Nothing secret is in the log, in what is told, or on the disk.

@@ -346,3 +346,36 @@ func TestSessionGoesOn(t *testing.T) {
 		})
 	}
 }
+
+// TestPinned has a client that was registered by hand stay with the authorization
+// server that it was used with, whatever the server says later, until its
+// operator says otherwise.
+func TestPinned(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, peers.Modern, junctor.CredentialsShared)
+	set := func(auth string) {
+		t.Helper()
+		if r := o.Do(t, "PATCH", "/api/v1/servers/notes", `{"auth":`+auth+`}`); r.Status != 200 {
+			t.Fatalf("%d %s", r.Status, r.Body)
+		}
+	}
+	set(`{"type":"oauth","client_id":"by-hand"}`)
+	if r := o.logIn("zoe", `{}`); r.Status != 200 {
+		t.Fatalf("%d %s", r.Status, r.Body)
+	}
+	other := peers.NewGuarded(t, peers.Modern)
+	o.g.Break("/.well-known/oauth-protected-resource/mcp", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintf(w, `{"resource":%q,"authorization_servers":[%q]}`, o.g.URL, other.Issuer)
+	})
+	want := "the client by-hand was used with " + o.g.Issuer + " until now, and the server sends people to " + other.Issuer
+	if r := o.Do(t, "POST", "/api/v1/servers/notes/login", `{}`); r.Status != 502 || !strings.Contains(r.Body, want) {
+		t.Errorf("another issuer: %d %s", r.Status, r.Body)
+	}
+	if r := o.Do(t, "GET", "/api/v1/servers/notes/traces", ""); !strings.Contains(r.Body, want) {
+		t.Errorf("the trace: %s", r.Body)
+	}
+	set(fmt.Sprintf(`{"type":"oauth","client_id":"by-hand","issuer":%q}`, other.Issuer))
+	if r := o.Do(t, "POST", "/api/v1/servers/notes/login", `{}`); r.Status != 201 || !strings.Contains(r.Body, other.Issuer) {
+		t.Errorf("the operator's issuer: %d %s", r.Status, r.Body)
+	}
+}

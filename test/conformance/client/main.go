@@ -195,7 +195,7 @@ func (p *player) person(ctx context.Context, wants oauth.Challenge) error {
 		return err
 	}
 	pending, address, trace, err := p.client.Begin(ctx, oauth.Start{Server: p.server, Redirect: redirect, Challenge: wants, Known: p.known, Former: former})
-	show(trace)
+	show(ctx, trace)
 	if err != nil {
 		return err
 	}
@@ -214,12 +214,12 @@ func (p *player) person(ctx context.Context, wants oauth.Challenge) error {
 		return err
 	}
 	grant, trace, err := p.client.Finish(ctx, pending, back.Query())
-	show(trace)
+	show(ctx, trace)
 	return p.keepIt(ctx, grant, err)
 }
 
 // show prints a trace, for who reads the suite's log.
-func show(t *junctor.Trace) {
+func show(_ context.Context, t *junctor.Trace) {
 	text, err := json.MarshalIndent(t, "", "  ")
 	if err == nil {
 		fmt.Fprintln(os.Stderr, string(text))
