@@ -135,9 +135,13 @@ func TestSharedBroken(t *testing.T) {
 	}
 }
 
-// shared is the folder of documents beside the checkout, "" where there is none.
+// shared is the folder of documents beside the checkout, or another that
+// JUNCTOR_APIS names; "" where there is none.
 func shared(t *testing.T) string {
 	t.Helper()
+	if dir := os.Getenv("JUNCTOR_APIS"); dir != "" {
+		return dir
+	}
 	dir := filepath.Join(program.Root(t), "..", "shared", "data", "specs")
 	if _, err := os.Stat(dir); err != nil {
 		return ""
@@ -159,7 +163,7 @@ func TestShared(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range files {
-		if regexp.MustCompile(`\.(json|yaml)(\.gz)?$`).MatchString(f) && !strings.Contains(f, "postman") {
+		if regexp.MustCompile(`\.(json|ya?ml)(\.gz)?$`).MatchString(f) && !strings.Contains(f, "postman") {
 			t.Run(filepath.Base(f), func(t *testing.T) { measure(t, f) })
 		}
 	}
@@ -356,7 +360,7 @@ func (r *result) report(t *testing.T, name string, d *doc.Document) {
 	if d.Format == doc.Swagger {
 		url, required = 99, 97
 	}
-	if share(r.url[0]) < url || share(r.url[1]) < url || share(r.full[0]) < required || share(r.full[1]) < all {
+	if r.tools > 0 && (share(r.url[0]) < url || share(r.url[1]) < url || share(r.full[0]) < required || share(r.full[1]) < all) {
 		t.Errorf("below the bars of %.1f, %.1f and %.1f %%", url, required, all)
 	}
 	if r.broken > 0 || r.refused > 0 {

@@ -25,6 +25,9 @@ func (k *maker) value(schema object, depth int) any {
 	if ref, ok := schema["$ref"].(string); ok {
 		defs, _ := k.root["$defs"].(object)
 		to, _ := defs[strings.TrimPrefix(ref, "#/$defs/")].(object)
+		if depth > 50 {
+			return nil // nothing that can be written satisfies it
+		}
 		return k.value(to, depth+1)
 	}
 	if enum, ok := schema["enum"].([]any); ok && len(enum) > 0 {

@@ -159,6 +159,37 @@ func (c *compiler) finish() {
 		}
 		c.defs[c.names[n]] = complete(def)
 	}
+	for _, name := range sortedKeys(c.defs) {
+		c.satisfiable(c.defs[name].(schema), []string{name})
+	}
+}
+
+// satisfiable makes optional what is required without end: an object that
+// requires itself, through whatever others, cannot be written.
+func (c *compiler) satisfiable(s schema, inside []string) {
+	props, _ := s["properties"].(schema)
+	kept := slices.DeleteFunc(slices.Clone(required(s)), func(name string) bool {
+		p, _ := props[name].(schema)
+		ref, isRef := p["$ref"].(string)
+		if !isRef {
+			c.satisfiable(p, inside)
+			return false
+		}
+		def := strings.TrimPrefix(ref, "#/$defs/")
+		if slices.Contains(inside, def) {
+			return true
+		}
+		if to, ok := c.defs[def].(schema); ok {
+			c.satisfiable(to, append(slices.Clone(inside), def))
+		}
+		return false
+	})
+	if len(kept) == len(required(s)) {
+		return
+	}
+	if s["required"] = kept; len(kept) == 0 {
+		delete(s, "required")
+	}
 }
 
 // tooDeep says whether a part of an answer stands below what the budget allows.
@@ -216,16 +247,19 @@ func (c *compiler) keywords(n *doc.Node, depth int) schema {
 			if v, ok := defaultOf(n, m.Value); ok {
 				out[m.Key] = v
 			}
-		case "enum":
-			c.enum(out, n, m.Value.Items)
-		case "const":
-			c.enum(out, n, []*doc.Node{m.Value})
 		case "not", "propertyNames", "contains":
 			out[m.Key] = c.one(m.Value, depth+1)
 		case "patternProperties":
 			c.patternProperties(out, m.Value, depth)
 		default:
 			c.describing(out, m, n, depth)
+		}
+	}
+	if !c.answer { // behind the type, wherever they stand
+		if list := n.Get("enum"); list != nil {
+			c.enum(out, n, list.Items)
+		} else if v := n.Get("const"); v != nil {
+			c.enum(out, n, []*doc.Node{v})
 		}
 	}
 	c.properties(out, n, depth)
@@ -446,7 +480,7 @@ func (c *compiler) enum(out schema, n *doc.Node, values []*doc.Node) {
 	if len(list) == 0 {
 		return
 	}
-	if len(list) <= min(c.values, 100) {
+	if list = c.ofType(out, list); len(list) <= min(c.values, 100) {
 		out["enum"] = list
 		return
 	}
@@ -459,6 +493,41 @@ func (c *compiler) enum(out schema, n *doc.Node, values []*doc.Node) {
 	if c.text > 0 && len(some) > 0 {
 		c.addNote(out, "One of "+strconv.Itoa(len(list))+" values, such as "+strings.Join(some, ", ")+".")
 	}
+}
+
+// ofType leaves out values that the type does not take; where it takes none of
+// them, the values are believed and the type is not.
+func (c *compiler) ofType(out schema, list []any) []any {
+	types := kinds(out["type"])
+	if len(types) == 0 {
+		return list
+	}
+	fits := slices.DeleteFunc(slices.Clone(list), func(v any) bool { return !slices.Contains(types, kindOfValue(v, types)) })
+	if len(fits) == 0 {
+		delete(out, "type")
+		return list
+	}
+	return fits
+}
+
+// kindOfValue is the type of a value, among those that are asked for.
+func kindOfValue(v any, types []string) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case string:
+		return "string"
+	case bool:
+		return "boolean"
+	case json.Number:
+		if slices.Contains(types, "integer") && !strings.ContainsAny(string(v), ".eE") {
+			return "integer"
+		}
+		return "number"
+	case []any:
+		return "array"
+	}
+	return "object"
 }
 
 // value is a node as encoding/json writes it.

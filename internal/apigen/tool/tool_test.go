@@ -120,6 +120,18 @@ func TestCycles(t *testing.T) {
 	}
 }
 
+// TestRequiredWithoutEnd takes an object that requires itself.
+func TestRequiredWithoutEnd(t *testing.T) {
+	t.Parallel()
+	x := build(t, body(`{$ref: "#/components/schemas/A"}`)+"components: {schemas: {A: {type: object, required: [b, n], properties: {n: {type: string}, b: {$ref: '#/components/schemas/B'}}}, B: {type: object, required: [a], properties: {a: {$ref: '#/components/schemas/A'}}}}}\n", tool.Options{})["POST /a"]
+	var s struct {
+		Defs map[string]struct{ Required []string } `json:"$defs"`
+	}
+	if err := json.Unmarshal(x.Input, &s); err != nil || len(s.Defs) != 2 || len(s.Defs["A"].Required)+len(s.Defs["B"].Required) != 2 {
+		t.Errorf("%v: %s", err, x.Input)
+	}
+}
+
 // TestBudget makes a schema that is far too large in several ways.
 func TestBudget(t *testing.T) {
 	t.Parallel()
