@@ -17,7 +17,7 @@ func (a *App) openAuthority() (err error) {
 	client := a.egress.Client(egress.ClientOptions{Timeout: 5 * time.Second, MaxBytes: 64 << 10})
 	a.onClose(func(context.Context) { client.CloseIdleConnections() })
 	o := authority.Options{
-		Identity: a.identity, Store: a.store, Sealer: sealer{a.ring}, URL: a.URL, PageURL: a.ConsoleURL, Client: client,
+		Identity: a.identity, Store: a.store, Sealer: sealer{a.ring}, URL: a.URL, Client: client,
 		Address: gateway.Proxies(a.cfg.TrustedProxy).Client, Ended: a.consentEnded, Log: a.log,
 	}
 	for _, s := range a.cfg.OAuth.Scopes {

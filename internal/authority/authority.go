@@ -45,11 +45,9 @@ type Options struct {
 	Identity *identity.Identity
 	Store    *store.Store
 	Sealer   Sealer
-	// URL is where clients reach the instance: the issuer. PageURL is where
-	// people reach it with a browser.
-	URL, PageURL func() string
-	Scopes       []Scope      // that tokens can carry
-	Client       *http.Client // the way to the documents of programs
+	URL      func() string // where clients reach the instance: the issuer
+	Scopes   []Scope       // that tokens can carry
+	Client   *http.Client  // the way to the documents of programs
 	// Address is where a request comes from.
 	Address func(*http.Request) netip.Addr
 	// Ended is told that tokens for a consent are not good any more.
@@ -68,8 +66,8 @@ type Authority struct {
 
 // New checks the options.
 func New(o Options) (*Authority, error) {
-	if o.Identity == nil || o.Store == nil || o.Sealer == nil || o.URL == nil || o.PageURL == nil || len(o.Scopes) == 0 || o.Client == nil || o.Address == nil {
-		return nil, junctor.Errorf(junctor.CodeInternal, "issuing tokens needs Identity, Store, Sealer, URL, PageURL, Scopes, Client and Address")
+	if o.Identity == nil || o.Store == nil || o.Sealer == nil || o.URL == nil || len(o.Scopes) == 0 || o.Client == nil || o.Address == nil {
+		return nil, junctor.Errorf(junctor.CodeInternal, "issuing tokens needs Identity, Store, Sealer, URL, Scopes, Client and Address")
 	}
 	if o.Ended == nil {
 		o.Ended = func(context.Context, junctor.TenantID, string) error { return nil }
@@ -127,7 +125,7 @@ func (a *Authority) describe(w http.ResponseWriter, _ *http.Request) {
 	base := a.Issuer()
 	answer(w, http.StatusOK, map[string]any{
 		"issuer":                                         base,
-		"authorization_endpoint":                         a.o.PageURL() + AuthorizePath,
+		"authorization_endpoint":                         base + AuthorizePath,
 		"token_endpoint":                                 base + tokenPath,
 		"registration_endpoint":                          base + registerPath,
 		"revocation_endpoint":                            base + revokePath,

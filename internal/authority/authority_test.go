@@ -227,11 +227,11 @@ func TestAnswers(t *testing.T) {
 		t.Errorf("a question that nobody asked: %d %v", got.Status, back)
 	}
 	for _, site := range []string{"cross-site", "same-site"} {
-		if got := ann.Do(http.MethodPost, s.authorize(), url.Values{"question": {page.Question()}, "answer": {"yes"}}, site); got.Status != 403 {
+		if got := ann.Do(http.MethodPost, s.App.ConsoleURL()+"/oauth/authorize", url.Values{"question": {page.Question()}, "answer": {"yes"}}, site); got.Status != 403 {
 			t.Errorf("%s: %d", site, got.Status)
 		}
 	}
-	if got := ann.Do(http.MethodPost, s.authorize(), url.Values{"question": {page.Question()}}, "same-origin"); !strings.Contains(got.Body, "error=access_denied") {
+	if got := ann.Do(http.MethodPost, s.App.ConsoleURL()+"/oauth/authorize", url.Values{"question": {page.Question()}}, "same-origin"); !strings.Contains(got.Body, "error=access_denied") {
 		t.Errorf("no answer is a yes: %s", got.Body)
 	}
 	_, back := ann.Answer(page, "no")

@@ -151,7 +151,7 @@ func TestTenantsApart(t *testing.T) {
 		t.Fatal(r.Body)
 	}
 	other := visitor.New(t, s.URL)
-	other.SignIn(link.URL, s.authorize())
+	other.SignIn(link.URL, s.App.ConsoleURL())
 	if page, _ := other.Open(s.request(newVerifier()), "none"); !strings.Contains(page.Body, "acme") {
 		t.Errorf("it does not say of which tenant: %s", page.Body)
 	}

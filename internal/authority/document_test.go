@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/junctor-mcp/junctor/internal/testkit"
+	"github.com/junctor-mcp/junctor/internal/testkit/visitor"
 )
 
 // TestMain makes programs' sites trusted: all that httptest makes have one
@@ -102,20 +103,20 @@ func TestDocuments(t *testing.T) {
 	there := far.URL + "/cb"
 
 	// Nobody is signed in: nothing is fetched.
-	stranger := s.Do(t, "GET", "/oauth/authorize?here=1&client_id="+s.client, "", "Authorization:")
-	if stranger.Status != http.StatusOK && stranger.Status != http.StatusSeeOther || far.count("/client.json") != 0 {
-		t.Errorf("%d, and the document was read %d times", stranger.Status, far.count("/client.json"))
+	page, back := visitor.New(t, s.URL).Open(s.request(newVerifier(), "redirect_uri", there), "none")
+	if back != nil || !strings.Contains(page.Body, "Password") || far.count("/client.json") != 0 {
+		t.Errorf("%d %s, and the document was read %d times", page.Status, page.Body, far.count("/client.json"))
 	}
 
 	ann, v := s.person("ann"), newVerifier()
-	page, _ := ann.Open(s.request(v, "redirect_uri", there), "none")
+	page, _ = ann.Open(s.request(v, "redirect_uri", there), "none")
 	host := strings.TrimPrefix(far.URL, "https://")
 	for _, says := range []string{"Far Pad", "<strong>" + host + "</strong> says so"} {
 		if !strings.Contains(page.Body, says) {
 			t.Errorf("the page does not say %q: %s", says, page.Body)
 		}
 	}
-	_, back := ann.Answer(page, "yes")
+	_, back = ann.Answer(page, "yes")
 	if back == nil {
 		t.Fatal("nobody is sent back")
 	}

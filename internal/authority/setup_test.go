@@ -65,7 +65,7 @@ func (s *scene) person(name string) *visitor.Visitor {
 		s.t.Fatal(r.Body)
 	}
 	v := visitor.New(s.t, s.URL)
-	v.SignIn(link.URL, s.authorize())
+	v.SignIn(link.URL, s.App.ConsoleURL())
 	return v
 }
 

@@ -64,7 +64,7 @@ func newClocked(t testing.TB) *clocked {
 	}
 	c.ann = &junctor.Principal{Tenant: junctor.DefaultTenant, Issuer: junctor.IssuerUser, Subject: u.ID, User: u.ID, Name: "ann", Login: "l"}
 	c.Authority, err = authority.New(authority.Options{
-		Identity: c.people, Store: c.store, Sealer: open{}, URL: func() string { return base }, PageURL: func() string { return base },
+		Identity: c.people, Store: c.store, Sealer: open{}, URL: func() string { return base },
 		Scopes: []authority.Scope{{Name: "tools:read", Means: junctor.ScopeToolsRead}, {Name: "tools:call", Means: junctor.ScopeToolsCall}},
 		Client: http.DefaultClient, Address: func(*http.Request) netip.Addr { return netip.MustParseAddr("192.0.2.1") }, Now: now,
 		Ended: func(context.Context, junctor.TenantID, string) error { c.ended++; return nil },

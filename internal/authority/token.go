@@ -153,18 +153,18 @@ func notGood(text string) error { return faultf("invalid_grant", text) }
 
 // give follows a wish. Errors are *fault where the program is at fault.
 func (a *Authority) give(ctx context.Context, f *wish) (*given, error) {
-	text, kind := f.code, store.TokenCode
+	text, kind, name := f.code, store.TokenCode, "code"
 	if f.grant == "refresh_token" {
-		text, kind = f.refresh, store.TokenRefresh
+		text, kind, name = f.refresh, store.TokenRefresh, "refresh token"
 	}
 	if len(text) > maxToken {
-		return nil, notGood("this " + string(kind) + " is not known here")
+		return nil, notGood("this " + name + " is not known here")
 	}
 	t, c, err := a.o.Store.ConsentToken(ctx, hash(text))
 	now := a.o.Now()
 	switch {
 	case junctor.CodeOf(err) == junctor.CodeNotFound || err == nil && (t.Kind != kind || !now.Before(t.ExpiresAt)):
-		return nil, notGood("this " + string(kind) + " is not known here: it has ended, or was revoked")
+		return nil, notGood("this " + name + " is not known here: it has ended, or was revoked")
 	case err != nil:
 		return nil, err
 	}
@@ -199,7 +199,7 @@ func (a *Authority) give(ctx context.Context, f *wish) (*given, error) {
 		return g, err
 	}
 	if t, c, err = a.o.Store.ConsentToken(ctx, t.Hash); err != nil {
-		return nil, notGood("this " + string(kind) + " has ended")
+		return nil, notGood("this " + name + " has ended")
 	}
 	return a.again(ctx, f, text, &t, &c)
 }
@@ -254,7 +254,7 @@ func (a *Authority) again(ctx context.Context, f *wish, text string, t *store.Co
 	if err := a.end(ctx, c, t.Family); err != nil {
 		return nil, err
 	}
-	return nil, notGood("this " + string(t.Kind) + " was used before; all that came of it has ended")
+	return nil, notGood("this was used before; all that came of it has ended")
 }
 
 // end ends all that came of one code.

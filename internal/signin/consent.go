@@ -28,7 +28,8 @@ func (s *SignIn) consentRoutes(mux Mux) {
 
 // ask asks a person whether a program may act for them. Nothing is looked up
 // before it is known who they are. A page elsewhere that led here keeps the
-// cookie back, so the page leads once to itself.
+// cookie back, so the page leads once to itself. Programs want the page at the
+// address where they reach us; people sign in at the console's.
 func (s *SignIn) ask(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	here := query.Has("here")
@@ -38,6 +39,9 @@ func (s *SignIn) ask(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case len(again) > maxNext:
 		s.render(w, r, http.StatusBadRequest, page{Wrong: "The address that the program made is too long."})
+		return
+	case !s.home(r):
+		http.Redirect(w, r, s.URL()+again, http.StatusSeeOther)
 		return
 	case p == nil && !here:
 		s.render(w, r, http.StatusOK, page{Away: again + "&here=1"})

@@ -37,6 +37,12 @@ type flow struct {
 // callback is where the identity provider sends people back to.
 func (s *SignIn) callback() string { return s.URL() + "/login/callback" }
 
+// home says whether a request is to the address where people reach the instance.
+func (s *SignIn) home(r *http.Request) bool {
+	u, err := url.Parse(s.URL())
+	return err != nil || strings.EqualFold(u.Host, r.Host)
+}
+
 // depart sends a person to the identity provider.
 func (s *SignIn) depart(w http.ResponseWriter, r *http.Request) {
 	if !sameOrigin(r) {
@@ -44,7 +50,7 @@ func (s *SignIn) depart(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	// People come back to one address, and the cookie has to be there.
-	if home, err := url.Parse(s.URL()); err == nil && !strings.EqualFold(home.Host, r.Host) {
+	if !s.home(r) {
 		to := s.URL() + "/login"
 		if next := ours(r.URL.Query().Get("next")); next != "" {
 			to += "?" + url.Values{"next": {next}}.Encode()

@@ -6,6 +6,10 @@
 //   url     the door
 //   leeway  seconds that a token is good beyond its end; absent, nobody waits for that
 //   tool    to call, with { text } as arguments
+//   browser where the person's browser is, which is told the address in `to`; absent, they need not sign in
+//   document where the program says who it is; absent, it registers itself
+//   lose    the access token becomes worthless: a second call has to do with another
+//   revoke  an address that takes the consent away: a third call has to do with another
 // It prints one JSON object; the Go test judges it.
 import * as second from '@modelcontextprotocol/client';
 import { Client as First } from '@modelcontextprotocol/sdk/client/index.js';
@@ -14,7 +18,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 
 const set = JSON.parse(process.argv[2]);
 const redirect = 'http://127.0.0.1:9/callback';
-const seen = { statuses: [], scopes: [], tokens: [] };
+const seen = { statuses: [], scopes: [], tokens: [], secrets: [] };
 
 // What a program keeps between steps.
 const kept = {};
@@ -26,19 +30,28 @@ const authProvider = {
   get clientMetadata() {
     return { client_name: 'oauth.mjs', redirect_uris: [redirect], grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'], token_endpoint_auth_method: 'none' };
   },
+  clientMetadataUrl: set.document,
   clientInformation: () => kept.client,
   saveClientInformation: client => void (kept.client = client),
   tokens: () => kept.tokens,
   saveTokens: tokens => {
     kept.tokens = tokens;
+    seen.secrets.push(tokens.access_token, tokens.refresh_token);
     seen.tokens.push(tokens.scope);
   },
   redirectToAuthorization: url => {
     leads = url;
     seen.scopes.push(url.searchParams.get('scope'));
   },
-  saveCodeVerifier: verifier => void (kept.verifier = verifier),
+  saveCodeVerifier: verifier => {
+    kept.verifier = verifier;
+    seen.secrets.push(verifier);
+  },
   codeVerifier: () => kept.verifier,
+  invalidateCredentials: what => {
+    if (what === 'tokens' || what === 'all') delete kept.tokens;
+    if (what === 'client' || what === 'all') delete kept.client;
+  },
   discoveryState: () => kept.discovery,
   saveDiscoveryState: state => void (kept.discovery = state),
 };
@@ -61,8 +74,10 @@ const refused = error => error instanceof UnauthorizedError || error instanceof 
 
 // The person's browser: they consent, and come back with a code.
 async function consent(wire) {
-  const res = await fetch(leads, { redirect: 'manual' });
+  const to = set.browser ? `${set.browser}?to=${encodeURIComponent(leads)}` : leads;
+  const res = await fetch(to, { redirect: 'manual' });
   const back = new URL(res.headers.get('location'));
+  seen.secrets.push(back.searchParams.get('code'));
   await wire.finishAuth(set.client === 1 ? back.searchParams.get('code') : back.searchParams);
 }
 
@@ -100,5 +115,14 @@ if (set.leeway) {
   seen.second = await call('second');
   seen.sessionAfter = wire.sessionId ?? '';
 }
+if (set.lose) {
+  kept.tokens = { ...kept.tokens, access_token: 'jca_worthless' };
+  seen.second = await call('second');
+}
+if (set.revoke) {
+  await fetch(set.revoke, { method: 'POST' });
+  seen.third = await call('third');
+}
+seen.client = kept.client?.client_id;
 await c.close();
 console.log(JSON.stringify(seen));

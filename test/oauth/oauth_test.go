@@ -36,6 +36,10 @@ type seen struct {
 	First    result   `json:"first"`
 	Second   result   `json:"second"`
 
+	Third   result   `json:"third"`
+	Secrets []string `json:"secrets"` // codes, verifiers and tokens
+	Client  string   `json:"client"`  // who the program is, by its id
+
 	Session      string `json:"session"`
 	SessionAfter string `json:"sessionAfter"`
 }
