@@ -41,7 +41,7 @@ func (s *SignIn) ask(w http.ResponseWriter, r *http.Request) {
 		s.render(w, r, http.StatusBadRequest, page{Wrong: "The address that the program made is too long."})
 		return
 	case !s.home(r):
-		http.Redirect(w, r, s.URL()+again, http.StatusSeeOther)
+		http.Redirect(w, r, s.URL()+again, http.StatusSeeOther) //nolint:gosec // the same instance
 		return
 	case p == nil && !here:
 		s.render(w, r, http.StatusOK, page{Away: again + "&here=1"})
