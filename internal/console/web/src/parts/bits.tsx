@@ -1,6 +1,6 @@
 import { ActionIcon, Tooltip } from '@mantine/core';
 import { Check, Copy as CopyIcon } from 'lucide-react';
-import { Fragment, type MouseEvent, type ReactNode, useEffect, useState, useSyncExternalStore } from 'react';
+import { Fragment, type MouseEvent, type ReactNode, useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { Link } from 'wouter';
 import { absolute, ago } from './format';
 
@@ -147,8 +147,13 @@ export function Tabs({
   tabs: [string, ReactNode][];
   label: string;
 }) {
+  const list = useRef<HTMLDivElement>(null);
+  // Where they do not all fit, the chosen one is in view.
+  useEffect(() => {
+    if (now) list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [now]);
   return (
-    <div className="tabs" role="tablist" aria-label={label}>
+    <div ref={list} className="tabs" role="tablist" aria-label={label}>
       {tabs.map(([key, name]) => (
         <button key={key} type="button" role="tab" aria-selected={now === key} onClick={() => choose(key)}>
           {name}

@@ -30,7 +30,8 @@ export default function Gallery() {
       </Head>
       <Shown query={packs} rows={8}>
         {(all) => {
-          const tags = [...new Set(all.flatMap((p) => p.tags ?? []))].sort();
+          const every = all.flatMap((p) => p.tags ?? []);
+          const tags = [...new Set(every)].filter((t) => t === tag || every.indexOf(t) !== every.lastIndexOf(t)).sort();
           const found = all.filter((p) => (!tag || p.tags?.includes(tag)) && matches(q, p.id, p.title, p.summary, ...(p.tags ?? [])));
           return (
             <div className="stack">
@@ -42,11 +43,12 @@ export default function Gallery() {
                 onChange={(e) => setQ(e.currentTarget.value)}
               />
               {/* biome-ignore lint/a11y/useSemanticElements: a fieldset would draw a frame */}
-              <div className="row" role="group" aria-label="Kinds">
+              <div className="kinds" role="group" aria-label="Kinds">
                 {tags.map((t) => (
                   <Button
                     key={t}
                     size="compact-xs"
+                    fw={500}
                     variant={t === tag ? 'filled' : 'default'}
                     aria-pressed={t === tag}
                     onClick={() => setTag(t === tag ? '' : t)}
@@ -87,7 +89,7 @@ function Card({ p }: { p: Pack }) {
       </span>
       <span className="small soft">{p.summary}</span>
       <span className="row tiny soft">
-        <span>{isCommand(p) ? 'runs here' : 'at its maker’s'}</span>
+        <span>{isCommand(p) ? 'runs here' : 'hosted by its maker'}</span>
         {wantsLogin(p) && (
           <span className="row plain" style={{ gap: '0.25rem' }}>
             <LogIn size={12} aria-hidden /> sign-in
@@ -98,8 +100,8 @@ function Card({ p }: { p: Pack }) {
             <KeyRound size={12} aria-hidden /> a key
           </span>
         )}
-        {p.network === 'install' && <span>network to fetch it</span>}
-        {p.network === 'always' && <span>network</span>}
+        {isCommand(p) && p.network === 'install' && <span>fetched once</span>}
+        {isCommand(p) && p.network === 'always' && <span>needs the network</span>}
       </span>
     </Link>
   );

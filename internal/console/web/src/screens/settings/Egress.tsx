@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { get, type Page, type Schemas } from '../../api/client';
 import { Panel, Tag } from '../../parts/bits';
-import { Code } from '../../parts/Json';
 import { Shown } from '../../parts/states';
 
 export const useSettings = () =>
@@ -52,22 +51,20 @@ export function Egress() {
                   <p>
                     <code className="wrap">{s?.value || r.none}</code>
                   </p>
+                  <p className="small soft wrap">
+                    To change it: <code>--{r.name}</code>, <code>JUNCTOR_{r.name.replaceAll('-', '_').toUpperCase()}</code>, or in the
+                    settings file{' '}
+                    <code>
+                      {r.name.replaceAll('-', '_')}: {r.example}
+                    </code>
+                  </p>
                 </div>
               </Panel>
             );
           })}
-          <Panel title="To change them" pad>
-            <div className="stack">
-              <p className="soft">
-                In the settings file, by a variable or by a flag, where the instance runs, and at its next start. This page cannot: a stolen
-                login must not open the network.
-              </p>
-              <Code label="Copy the lines">{rules.map((r) => `${r.name.replaceAll('-', '_')}: ${r.example}`).join('\n')}</Code>
-              <Code label="Copy the variables">
-                {rules.map((r) => `JUNCTOR_${r.name.replaceAll('-', '_').toUpperCase()}=${r.example}`).join('\n')}
-              </Code>
-            </div>
-          </Panel>
+          <p className="small soft">
+            They take effect at the next start of the instance. This page cannot change them: a stolen login must not open the network.
+          </p>
         </div>
       )}
     </Shown>

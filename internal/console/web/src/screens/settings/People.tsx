@@ -40,6 +40,7 @@ export function People() {
       >
         <TextInput
           className="grow"
+          style={{ minWidth: '12rem' }}
           placeholder="name@example.com"
           aria-label="Name"
           value={name}
