@@ -298,6 +298,9 @@ func (m *mock) missingBody(r *route, all bool) []string {
 	if len(m.seen.body) == 0 {
 		required := r.body["required"] == true && r.method != http.MethodGet && r.method != http.MethodHead
 		props, _ := schema["properties"].(object)
+		if media == "application/x-www-form-urlencoded" && len(m.required(schema)) == 0 {
+			required = false // a form without fields
+		}
 		if required || all && len(props) > 0 && known {
 			return []string{"the body is not there"}
 		}

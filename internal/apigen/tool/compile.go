@@ -484,14 +484,17 @@ func (c *compiler) enum(out schema, n *doc.Node, values []*doc.Node) {
 		out["enum"] = list
 		return
 	}
-	var some []string
-	for _, v := range list[:min(8, c.values)] {
-		raw, _ := json.Marshal(v)
-		some = append(some, strings.Trim(string(raw), `"`))
+	// Some are shown, all are taken.
+	c.truncated = true
+	some := schema{"enum": slices.Clone(list[:min(8, len(list))])}
+	others := schema{}
+	if t, ok := out["type"]; ok {
+		others["type"] = t
+		delete(out, "type")
 	}
-	c.truncated = c.truncated || c.values < 100
-	if c.text > 0 && len(some) > 0 {
-		c.addNote(out, "One of "+strconv.Itoa(len(list))+" values, such as "+strings.Join(some, ", ")+".")
+	out["anyOf"] = []any{some, others}
+	if c.text > 0 {
+		c.addNote(out, "One of "+strconv.Itoa(len(list))+" values.")
 	}
 }
 

@@ -16,15 +16,15 @@ func full() limits { return limits{depth: 12, text: 200, values: 100} }
 func levels() []limits {
 	return []limits{
 		full(),
-		{depth: 8, text: 100, values: 40},
-		{depth: 6, text: 80, values: 24, inline: true},
-		{depth: 4, text: 60, values: 16, inline: true},
-		{depth: 3, text: 60, values: 12, inline: true},
+		{depth: 8, text: 100, values: 60},
+		{depth: 6, text: 80, values: 40, inline: true},
+		{depth: 4, text: 60, values: 30, inline: true},
+		{depth: 3, text: 60, values: 20, inline: true},
 		{depth: 2, text: 40, values: 12, inline: true},
 		{depth: 1, text: 40, values: 12, inline: true},
 		{depth: 2, text: 40, values: 12, inline: true, join: true},
-		{depth: 1, values: 8, inline: true, join: true},
-		{depth: 0, values: 4, inline: true, join: true},
+		{depth: 1, values: 12, inline: true, join: true},
+		{depth: 0, values: 8, inline: true, join: true},
 	}
 }
 

@@ -33,6 +33,8 @@ func (c *compiler) merge(a, b schema) schema {
 		case "type":
 			if both := intersect(kinds(had), kinds(b[key])); len(both) > 0 {
 				out[key] = oneOrMany(both)
+			} else {
+				delete(out, key) // no value is of both kinds: one of them is wrong
 			}
 		case "properties", "patternProperties":
 			out[key] = c.mergeProperties(had.(schema), b[key].(schema))
