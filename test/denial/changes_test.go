@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -37,7 +38,7 @@ func roles() []string { return []string{"Dev", "QA", "General"} }
 // change draws one change of a tenant, makes it in the instance and in the model.
 func (w *world) change(rt *turn, t *tenant) {
 	kind := pick(rt, []string{
-		"server", "server", "server on or off", "private", "tools of a server", "user", "user's role", "user on or off", "sources", "sources", "agent", "lists", "lists", "agent's role", "agent on or off", "tag", "tag", "tag", "tag", "key", "key", "end of a key",
+		"server", "server", "server on or off", "private", "tools of a server", "user", "user's role", "user on or off", "sources", "sources", "agent", "lists", "lists", "agent's role", "agent on or off", "tag", "tag", "tag", "tag", "key", "key", "end of a key", "key that expires",
 	})
 	switch kind {
 	case "server":
@@ -58,6 +59,11 @@ func (w *world) change(rt *turn, t *tenant) {
 		w.key(rt, t)
 	case "end of a key":
 		w.endKey(rt, t)
+	case "key that expires":
+		until := time.Now().Add(50 * time.Millisecond)
+		w.keyOf(rt, t, "service", []string{"tools:read", "tools:call"}, until)
+		time.Sleep(time.Until(until))
+		t.keys[len(t.keys)-1].dead = true
 	}
 }
 
@@ -109,7 +115,8 @@ func (w *world) server(rt *turn, t *tenant) {
 func (t *tenant) lose(name string) {
 	delete(t.servers, name)
 	for _, a := range t.agents {
-		a.grants = slices.DeleteFunc(a.grants, func(g string) bool { s, _ := cutGrant(g); return s == name })
+		gone := func(g string) bool { s, _ := cutGrant(g); return s[strings.Index(s, " ")+1:] == name }
+		a.grants, a.others = slices.DeleteFunc(a.grants, gone), slices.DeleteFunc(a.others, gone)
 	}
 	maps.DeleteFunc(t.tags, func(tool string, _ []string) bool { return strings.HasPrefix(tool, name+"/") })
 }
@@ -162,7 +169,7 @@ func (w *world) user(rt *turn, t *tenant) {
 		w.do(rt, t, http.StatusCreated, "POST", "/users", fmt.Sprintf(`{"name":%q,"role":%q,"tier":"unlimited"}`, name, u.role), &made)
 		u.id = made.ID
 		t.users[name] = u
-		w.keyOf(rt, t, "user:"+name, full())
+		w.keyOf(rt, t, "user:"+name, full(), time.Time{})
 		return
 	}
 	if !rt.chance(3) {
@@ -244,9 +251,28 @@ func (w *world) agentChange(rt *turn, t *tenant, kind string) {
 		a.role = pick(rt, roles())
 		a.grants = slices.DeleteFunc(a.grants, func(g string) bool { return !t.fits(g, a.role) })
 	default:
-		a.grants = w.grants(rt, t, a)
+		a.grants, a.others = w.grants(rt, t, a), nil
+		for server, s := range t.servers {
+			for kind, own := range map[string]string{prompts: thePrompt, resources: theResource} {
+				if s.off {
+					own = "*" // what it has is not known now
+				}
+				if rt.chance(2) {
+					a.others = append(a.others, kind+" "+server+"/"+pick(rt, []string{"*", own}))
+				}
+			}
+		}
 	}
-	w.do(rt, t, http.StatusOK, "PATCH", "/agents/"+name, fmt.Sprintf(`{"role":%q,"tools":%s}`, a.role, quote(append([]string{}, a.grants...))), nil)
+	of := func(kind string) string {
+		list := []string{}
+		for _, g := range a.others {
+			if grant, ok := strings.CutPrefix(g, kind+" "); ok {
+				list = append(list, grant)
+			}
+		}
+		return quote(list)
+	}
+	w.do(rt, t, http.StatusOK, "PATCH", "/agents/"+name, fmt.Sprintf(`{"role":%q,"tools":%s,"prompts":%s,"resources":%s}`, a.role, quote(append([]string{}, a.grants...)), of(prompts), of(resources)), nil)
 }
 
 // fits says whether a grant may be given to agents of a role.
@@ -317,11 +343,11 @@ func (w *world) key(rt *turn, t *tenant) {
 	slices.Sort(parties)
 	party := pick(rt, parties)
 	scopes := pick(rt, [][]string{{"tools:read"}, {"tools:call"}, {"tools:read", "tools:call"}, {"audit:read"}, full()})
-	w.keyOf(rt, t, party, scopes)
+	w.keyOf(rt, t, party, scopes, time.Time{})
 }
 
-// keyOf makes a key. It carries at most what its owner's role has at that moment.
-func (w *world) keyOf(rt *turn, t *tenant, party string, scopes []string) {
+// keyOf makes a key, which may expire. It carries at most what its owner's role has at that moment.
+func (w *world) keyOf(rt *turn, t *tenant, party string, scopes []string, expires time.Time) {
 	owner := ""
 	switch kind, name := split(party); kind {
 	case "user":
@@ -340,6 +366,9 @@ func (w *world) keyOf(rt *turn, t *tenant, party string, scopes []string) {
 	}
 	if len(scopes) == 0 {
 		return
+	}
+	if !expires.IsZero() {
+		owner += fmt.Sprintf(`,"expires_at":%q`, expires.UTC().Format(time.RFC3339Nano))
 	}
 	var made struct{ ID, Key string }
 	w.do(rt, t, http.StatusCreated, "POST", "/keys", fmt.Sprintf(`{"name":"k","scopes":%s%s}`, quote(scopes), owner), &made)

@@ -73,7 +73,7 @@ func check(t *testing.T, settings testkit.Settings, engine string) {
 		refused += n.refused[why]
 		reasons = append(reasons, fmt.Sprintf("%d “%s”", n.refused[why], strings.SplitN(string(why), ";", 2)[0]))
 	}
-	t.Logf("figure: denial on %s: %d cases with %d changes of servers, users, agents, lists, tags and keys in %d tenants; %d lists as the model has them, %d calls let through, %d refused that reached no server and whose records say why (%s), %d of strangers, by %d doors",
+	t.Logf("figure: denial on %s: %d cases with %d changes of servers, users, agents, lists, tags and keys in %d tenants; %d lists of tools, prompts and resources as the model has them, %d calls let through, %d refused that reached no server and whose records say why (%s), %d of strangers, by %d doors",
 		engine, cases, n.changes, len(w.tenants), n.lists, n.let, refused, strings.Join(reasons, ", "), n.strangers, len(all))
 	if cases > 90 && (n.let < cases/10 || refused < cases/10 || n.strangers == 0) || cases > 900 && len(n.refused) < 9 {
 		t.Errorf("the cases are one-sided: %+v", n)
@@ -93,22 +93,29 @@ func (w *world) probe(rt *turn, t *tenant, all []door, n *tally) {
 	}
 	p := t.who(c)
 	d := pick(rt, all)
+	switch g.kind = d.kind; g.kind {
+	case prompts:
+		g.tool = pick(rt, []string{thePrompt, thePrompt, thePrompt, "other"})
+	case resources: // which others there are is for the server to say
+		g.tool = theResource
+	}
 	where := fmt.Sprintf("%s, %s by %s of %s with %v at %+v", d.name, t.id, c.party, describe(p), c.scopes, g)
 	if d.list != nil {
 		n.lists++
-		got, want := names(d.list(w, c.token, g)), []string{}
+		shown := d.list(w, c.token, g)
+		got, want := names(shown), []string{}
 		if p != nil {
 			want = t.shows(p, d.view, g)
 		}
 		if !slices.Equal(got, want) {
-			rt.Fatalf("%s lists %v, want %v\n%s", where, got, want, t)
+			rt.Fatalf("%s lists %v, want %v: %+v\n%s", where, got, want, shown, t)
 		}
 	}
 	if d.call != nil {
 		w.tryCall(rt, t, d, c, p, g, where, n)
 	}
-	if p != nil && rt.chance(4) {
-		want := t.sees(p, true, g.server, g.tool)
+	if p != nil && g.kind == tools && rt.chance(4) {
+		want := t.sees(p, true, tools, g.server, g.tool)
 		if a := w.api(c.token, "GET", "/tools/"+g.name(), ""); (a.status == http.StatusOK) != (want == "") {
 			rt.Fatalf("%s: described with %d, and it is %q\n%s", where, a.status, want, t)
 		}
@@ -132,7 +139,7 @@ func (w *world) caller(rt *turn, t *tenant) *credential {
 
 func (w *world) tryCall(rt *turn, t *tenant, d door, c *credential, p *principal, g target, where string, n *tally) {
 	own := g.tool
-	if s := t.servers[g.server]; s != nil {
+	if s := t.servers[g.server]; s != nil && g.kind == tools {
 		own, _ = s.toolOf(g.tool)
 	}
 	before, total := w.count(t.id, g.server, own), w.calls.Load()
@@ -169,9 +176,9 @@ func (w *world) told(rt *turn, t *tenant, p *principal, v verdict, g target, a a
 	if v.why != noCall && v.why != unknown && strings.Contains(a.body, string(v.why)) {
 		rt.Fatalf("%s: the answer says why: %s", where, a.body)
 	}
-	may := t.list(p, false, serverNames()...)
+	may := append(t.list(p, false, tools, serverNames()...), t.list(p, false, prompts, serverNames()...)...)
 	if acting, why := t.as(p, g.agent); why == "" {
-		may = append(may, t.list(acting, false, serverNames()...)...)
+		may = slices.Concat(may, t.list(acting, false, tools, serverNames()...), t.list(acting, false, prompts, serverNames()...))
 	}
 	for _, name := range shownName.FindAllString(a.body, -1) {
 		if name != g.name() && !slices.Contains(may, name) {
@@ -188,12 +195,12 @@ func (w *world) recorded(rt *turn, t *tenant, p *principal, v verdict, g target,
 		rt.Fatalf("%s: no record", where)
 	}
 	c := page.Items[0]
-	name := map[string]string{"tool": g.tool, "server": g.server, "agent": g.agent}[v.kind]
+	name := map[string]string{g.kind: g.tool, "server": g.server, "agent": g.agent}[v.kind]
 	good := string(c.Kind) == v.kind
 	switch {
 	case v.why == unknown: // by the name that was asked for
 		good = good && c.Status == junctor.StatusInvalid && c.Code == junctor.CodeNotFound && strings.HasPrefix(c.Reason, "unknown "+v.kind)
-	case v.kind == "tool":
+	case v.kind == g.kind:
 		good = good && c.Status == junctor.StatusDenied && c.Reason == string(v.why) && c.Server == g.server && c.Name == name
 	default:
 		good = good && c.Status == junctor.StatusDenied && c.Reason == string(v.why) && c.Name == name

@@ -1,26 +1,53 @@
 package denial
 
 import (
+	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
+	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
 )
 
-// target is what is asked for: a tool of a server by the name it is shown under,
-// and an agent whose door is used where the door is one.
-type target struct{ server, tool, agent string }
+// What can be asked for.
+const (
+	tools     = "tool"
+	prompts   = "prompt"
+	resources = "resource"
+)
 
-func (g target) name() string { return g.server + "__" + g.tool }
+// Each server has one of these beside its tools.
+const (
+	thePrompt   = "ask"
+	theResource = "peer:///note"
+)
+
+// target is what is asked for: a tool of a server by the name it is shown under, a
+// prompt or a resource, and an agent whose door is used where the door is one.
+type target struct{ kind, server, tool, agent string }
+
+// name is how it is called where servers stand side by side.
+func (g target) name() string { return joinedName(g.kind, g.server, g.tool) }
+
+func joinedName(kind, server, own string) string {
+	if kind == resources {
+		return server + "+" + own
+	}
+	return server + "__" + own
+}
 
 // door is one way in. list gives the names that are shown, or none where it is
 // refused; call says whether the tool ran. What each is expected to do follows
 // from view.
 type door struct {
 	name string
+	kind string
 	view view
 	list func(w *world, token string, g target) answer
 	call func(w *world, token string, g target) answer
@@ -48,108 +75,203 @@ func modernHeader(method, name string) []string {
 	return h
 }
 
-func modernList(w *world, token, path string) answer {
-	return w.send(token, "POST", path, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{`+modern+`}}`, modernHeader("tools/list", "")...)
+// listed and called are the methods for a kind, and how it is named in params.
+func listed(kind string) string { return kind + "s/list" }
+
+func called(kind string) (method, member string) {
+	switch kind {
+	case prompts:
+		return "prompts/get", "name"
+	case resources:
+		return "resources/read", "uri"
+	}
+	return "tools/call", "name"
 }
 
-func modernCall(w *world, token, path, name string) answer {
-	return w.send(token, "POST", path, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":{},%s}}`, name, modern), modernHeader("tools/call", name)...)
+func modernListRequest(kind string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s}}`, listed(kind), modern)
 }
+
+func modernCallRequest(kind, name string) string {
+	method, member := called(kind)
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%q:%q,%s}}`, method, member, name, modern)
+}
+
+func modernList(w *world, token, path, kind string) answer {
+	return w.send(token, "POST", path, modernListRequest(kind), modernHeader(listed(kind), "")...)
+}
+
+func modernCall(w *world, token, path, kind, name string) answer {
+	method, _ := called(kind)
+	return w.send(token, "POST", path, modernCallRequest(kind, name), modernHeader(method, name)...)
+}
+
+const initialize = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"d","version":"1"}}}`
 
 // legacy sends a request in a new session.
 func legacy(w *world, token, path, request string) answer {
-	a := w.send(token, "POST", path, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"d","version":"1"}}}`)
+	a := w.send(token, "POST", path, initialize)
 	if a.status != http.StatusOK {
 		return a
 	}
 	return w.send(token, "POST", path, request, "Mcp-Session-Id: "+a.session, "MCP-Protocol-Version: 2025-06-18")
 }
 
-const listRequest = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+func listRequest(kind string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q}`, listed(kind))
+}
 
-func callRequest(name string) string {
-	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":{}}}`, name)
+func callRequest(kind, name string) string {
+	method, member := called(kind)
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%q:%q}}`, method, member, name)
+}
+
+// overSSE sends a request over a new HTTP+SSE connection.
+func overSSE(w *world, token, request string) answer {
+	ctx, cancel := context.WithTimeout(w.t.Context(), 20*time.Second)
+	defer cancel()
+	header := "Authorization:"
+	if token != "" {
+		header += " Bearer " + token
+	}
+	resp := w.Open(ctx, w.t, "GET", "/sse", "", header)
+	defer resp.Body.Close()
+	lines := bufio.NewReader(resp.Body)
+	next := func() string {
+		for {
+			line, err := lines.ReadString('\n')
+			if err != nil {
+				return ""
+			}
+			if data, ok := strings.CutPrefix(line, "data: "); ok {
+				return strings.TrimSpace(data)
+			}
+		}
+	}
+	if resp.StatusCode != http.StatusOK {
+		return answer{status: resp.StatusCode}
+	}
+	endpoint := next()
+	for _, message := range []string{initialize, request} {
+		if a := w.send(token, "POST", endpoint, message); a.status >= 300 {
+			return a
+		}
+		if got := next(); message == request {
+			return answer{status: http.StatusOK, body: got}
+		}
+	}
+	return answer{}
+}
+
+// overStdio sends a request over pipes, as junctor stdio does.
+func overStdio(w *world, token, request string) answer {
+	if token == "" {
+		token = "none" // without any, whoever started the program is asking
+	}
+	ctx, cancel := context.WithTimeout(w.t.Context(), 20*time.Second)
+	defer cancel()
+	out, in := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- w.App.ServeStdio(ctx, strings.NewReader(request+"\n"), in, token)
+		_ = in.Close()
+	}()
+	line, _ := bufio.NewReader(out).ReadString('\n')
+	_ = out.Close()
+	if err := <-ended; junctor.CodeOf(err) == junctor.CodeUnauthenticated {
+		return answer{status: http.StatusUnauthorized}
+	}
+	return answer{status: http.StatusOK, body: line}
 }
 
 func bridge(g target) string {
 	return fmt.Sprintf(`{"endpoint":{"server":%q},"tool_name":%q,"arguments":{}}`, g.server, g.tool)
 }
 
-// doors are all ways in over HTTP.
-func doors() []door {
+// doors are all ways in.
+func doors() (all []door) {
+	for _, kind := range []string{tools, prompts, resources} {
+		all = append(all, doorsOf(kind)...)
+	}
+	return append(all, doorsOfTools()...)
+}
+
+// doorsOf are those that lead to what there is of a kind.
+func doorsOf(kind string) []door {
+	both := func(name string, v view, path func(target) string, shown func(target) string) []door {
+		return []door{
+			{
+				name + ", modern, " + kind + "s", kind, v,
+				func(w *world, token string, g target) answer { return modernList(w, token, path(g), kind) },
+				func(w *world, token string, g target) answer { return modernCall(w, token, path(g), kind, shown(g)) },
+			},
+			{
+				name + ", legacy, " + kind + "s", kind, v,
+				func(w *world, token string, g target) answer { return legacy(w, token, path(g), listRequest(kind)) },
+				func(w *world, token string, g target) answer {
+					return legacy(w, token, path(g), callRequest(kind, shown(g)))
+				},
+			},
+		}
+	}
+	own := func(g target) string { return g.tool }
+	return slices.Concat(
+		both("/mcp", joined, func(target) string { return "/mcp" }, target.name),
+		both("/mcp/s", single, func(g target) string { return "/mcp/s/" + g.server }, own),
+		both("/mcp/a", agents, func(g target) string { return "/mcp/a/" + g.agent }, target.name),
+		[]door{
+			{
+				"/sse, " + kind + "s", kind, joined,
+				func(w *world, token string, _ target) answer { return overSSE(w, token, listRequest(kind)) },
+				func(w *world, token string, g target) answer { return overSSE(w, token, callRequest(kind, g.name())) },
+			},
+			{
+				"stdio, " + kind + "s", kind, joined,
+				func(w *world, token string, _ target) answer { return overStdio(w, token, modernListRequest(kind)) },
+				func(w *world, token string, g target) answer {
+					return overStdio(w, token, modernCallRequest(kind, g.name()))
+				},
+			},
+		})
+}
+
+// doorsOfTools are those that lead to tools alone.
+func doorsOfTools() []door {
 	own := func(path string) func(*world, string, target) answer {
 		return func(w *world, token string, g target) answer { return w.send(token, "GET", path, "") }
 	}
 	return []door{
 		{
-			"/mcp, modern", joined,
-			func(w *world, token string, _ target) answer { return modernList(w, token, "/mcp") },
-			func(w *world, token string, g target) answer { return modernCall(w, token, "/mcp", g.name()) },
-		},
-		{
-			"/mcp, legacy", joined,
-			func(w *world, token string, _ target) answer { return legacy(w, token, "/mcp", listRequest) },
-			func(w *world, token string, g target) answer { return legacy(w, token, "/mcp", callRequest(g.name())) },
-		},
-		{
-			"/mcp/s, modern", single,
-			func(w *world, token string, g target) answer { return modernList(w, token, "/mcp/s/"+g.server) },
-			func(w *world, token string, g target) answer { return modernCall(w, token, "/mcp/s/"+g.server, g.tool) },
-		},
-		{
-			"/mcp/s, legacy", single,
-			func(w *world, token string, g target) answer {
-				return legacy(w, token, "/mcp/s/"+g.server, listRequest)
-			},
-			func(w *world, token string, g target) answer {
-				return legacy(w, token, "/mcp/s/"+g.server, callRequest(g.tool))
-			},
-		},
-		{
-			"/mcp/a, modern", agents,
-			func(w *world, token string, g target) answer { return modernList(w, token, "/mcp/a/"+g.agent) },
-			func(w *world, token string, g target) answer {
-				return modernCall(w, token, "/mcp/a/"+g.agent, g.name())
-			},
-		},
-		{
-			"/mcp/a, legacy", agents,
-			func(w *world, token string, g target) answer { return legacy(w, token, "/mcp/a/"+g.agent, listRequest) },
-			func(w *world, token string, g target) answer {
-				return legacy(w, token, "/mcp/a/"+g.agent, callRequest(g.name()))
-			},
-		},
-		{
-			"/mcp/request", joined,
+			"/mcp/request", tools, joined,
 			func(w *world, token string, _ target) answer {
-				return w.send(token, "POST", "/mcp/request", listRequest)
+				return w.send(token, "POST", "/mcp/request", listRequest(tools))
 			},
 			func(w *world, token string, g target) answer {
-				return w.send(token, "POST", "/mcp/request", callRequest(g.name()))
+				return w.send(token, "POST", "/mcp/request", callRequest(tools, g.name()))
 			},
 		},
 		{
-			"/mcp/a/request", agents,
+			"/mcp/a/request", tools, agents,
 			func(w *world, token string, g target) answer {
-				return w.send(token, "POST", "/mcp/a/"+g.agent+"/request", listRequest)
+				return w.send(token, "POST", "/mcp/a/"+g.agent+"/request", listRequest(tools))
 			},
 			func(w *world, token string, g target) answer {
-				return w.send(token, "POST", "/mcp/a/"+g.agent+"/request", callRequest(g.name()))
+				return w.send(token, "POST", "/mcp/a/"+g.agent+"/request", callRequest(tools, g.name()))
 			},
 		},
-		{"/mcp/tools", joined, own("/mcp/tools"), nil},
-		{"/mcp/a/tools", agents, func(w *world, token string, g target) answer {
+		{"/mcp/tools", tools, joined, own("/mcp/tools"), nil},
+		{"/mcp/a/tools", tools, agents, func(w *world, token string, g target) answer {
 			return w.send(token, "GET", "/mcp/a/"+g.agent+"/tools", "")
 		}, nil},
-		{"/mcp/call", named, nil, func(w *world, token string, g target) answer { return w.send(token, "POST", "/mcp/call", bridge(g)) }},
-		{"/mcp/a/call", agentsOne, nil, func(w *world, token string, g target) answer {
+		{"/mcp/call", tools, named, nil, func(w *world, token string, g target) answer { return w.send(token, "POST", "/mcp/call", bridge(g)) }},
+		{"/mcp/a/call", tools, agentsOne, nil, func(w *world, token string, g target) answer {
 			return w.send(token, "POST", "/mcp/a/"+g.agent+"/call", bridge(g))
 		}},
-		{"REST", joined, own("/api/v1/tools"), func(w *world, token string, g target) answer {
+		{"REST", tools, joined, own("/api/v1/tools"), func(w *world, token string, g target) answer {
 			return w.api(token, "POST", "/tools/"+g.name()+"/call", `{"arguments":{}}`)
 		}},
-		{"REST, search", joined, own("/api/v1/tools?q=count+tool"), nil},
-		{"REST, of an agent", ofAgent, func(w *world, token string, g target) answer {
+		{"REST, search", tools, joined, own("/api/v1/tools?q=count+tool"), nil},
+		{"REST, of an agent", tools, ofAgent, func(w *world, token string, g target) answer {
 			return w.api(token, "GET", "/agents/"+g.agent+"/tools", "")
 		}, nil},
 	}
@@ -159,9 +281,12 @@ func doors() []door {
 // shows nothing.
 func names(a answer) []string {
 	var message struct {
-		Result *struct{ Tools []struct{ Name string } }
-		Tools  []struct{ Name string }
-		Items  []struct{ Exposed string }
+		Result *struct {
+			Tools, Prompts []struct{ Name string }
+			Resources      []struct{ URI string }
+		}
+		Tools []struct{ Name string }
+		Items []struct{ Exposed string }
 	}
 	out := []string{}
 	if a.status != http.StatusOK || json.Unmarshal([]byte(a.body), &message) != nil {
@@ -169,7 +294,10 @@ func names(a answer) []string {
 	}
 	list := message.Tools
 	if message.Result != nil {
-		list = message.Result.Tools
+		list = slices.Concat(message.Result.Tools, message.Result.Prompts)
+		for _, r := range message.Result.Resources {
+			out = append(out, r.URI)
+		}
 	}
 	for _, t := range list {
 		out = append(out, t.Name)
@@ -188,12 +316,11 @@ func ran(a answer) bool { return a.status == http.StatusOK && strings.Contains(a
 // about where it is the door itself.
 type verdict struct {
 	why  catalog.Reason
-	kind string // tool, server or agent
+	kind string // tool, prompt or resource, server or agent
 }
 
 // judge says what a call through a door leads to.
 func (t *tenant) judge(p *principal, v view, g target) verdict {
-	kind := "tool"
 	switch v {
 	case single:
 		if why := t.enters(p, g.server); why != "" {
@@ -206,11 +333,11 @@ func (t *tenant) judge(p *principal, v view, g target) verdict {
 		}
 		p = acting
 	}
-	why := t.sees(p, v == joined || v == agents, g.server, g.tool)
+	why := t.sees(p, v == joined || v == agents, g.kind, g.server, g.tool)
 	if why == "" && !p.has("tools:call") {
 		why = noCall
 	}
-	return verdict{why, kind}
+	return verdict{why, g.kind}
 }
 
 // shows says what a list through a door holds.
@@ -220,9 +347,9 @@ func (t *tenant) shows(p *principal, v view, g target) []string {
 		if t.enters(p, g.server) != "" {
 			return []string{}
 		}
-		list := t.list(p, false, g.server)
+		list := t.list(p, false, g.kind, g.server)
 		for i, name := range list {
-			list[i] = strings.TrimPrefix(name, g.server+"__")
+			list[i] = strings.TrimPrefix(name, joinedName(g.kind, g.server, ""))
 		}
 		return list
 	case agents:
@@ -230,7 +357,7 @@ func (t *tenant) shows(p *principal, v view, g target) []string {
 		if why != "" {
 			return []string{}
 		}
-		return t.list(acting, true, serverNames()...)
+		return t.list(acting, true, g.kind, serverNames()...)
 	case ofAgent:
 		a := t.agents[g.agent]
 		if a == nil || a.disabled || !p.has("tools:read") || p.agent != "" && p.agent != g.agent {
@@ -242,7 +369,7 @@ func (t *tenant) shows(p *principal, v view, g target) []string {
 				both = append(both, server)
 			}
 		}
-		return t.list(&principal{agent: g.agent, scopes: []string{"tools:read"}}, true, both...)
+		return t.list(&principal{agent: g.agent, scopes: []string{"tools:read"}}, true, tools, both...)
 	}
-	return t.list(p, true, serverNames()...)
+	return t.list(p, true, g.kind, serverNames()...)
 }

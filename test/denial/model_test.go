@@ -1,7 +1,9 @@
 package denial
 
 import (
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/junctor-mcp/junctor/internal/catalog"
 )
@@ -48,7 +50,25 @@ type user struct {
 type agent struct {
 	owner, role string
 	grants      []string // server/tool, or server/*
+	others      []string // prompt server/name, or resource server/*
 	disabled    bool
+}
+
+// holds says whether the lists of an agent hold something by its name.
+func (a *agent) holds(kind, server, name string) bool {
+	list := a.grants
+	if kind != tools {
+		list, server = a.others, kind+" "+server
+	}
+	return slices.Contains(list, server+"/*") || slices.Contains(list, server+"/"+name)
+}
+
+// knows says whether they hold anything of a server.
+func (a *agent) knows(server string) bool {
+	return slices.ContainsFunc(append(slices.Clone(a.grants), a.others...), func(g string) bool {
+		name, _ := cutGrant(g)
+		return name[strings.Index(name, " ")+1:] == server
+	})
 }
 
 // credential is a token, and what was said when it was made.
@@ -143,14 +163,15 @@ const (
 	noCall  catalog.Reason = "this key or token lacks the scope tools:call; ask whoever issued it for one that has it"
 )
 
-// sees says why a principal does not see a tool by the name it is shown under;
-// "" is that it does. joined is where servers stand side by side.
-func (t *tenant) sees(p *principal, joined bool, serverName, tool string) catalog.Reason {
+// sees says why a principal does not see a tool by the name it is shown under, a
+// prompt or a resource; "" is that it does. joined is where servers stand side by
+// side.
+func (t *tenant) sees(p *principal, joined bool, kind, serverName, tool string) catalog.Reason {
 	s := t.servers[serverName]
 	if s == nil || s.off {
 		return unknown
 	}
-	if _, ok := s.toolOf(tool); !ok {
+	if _, ok := s.toolOf(tool); kind == tools && !ok || kind == prompts && tool != thePrompt {
 		return unknown
 	}
 	if why := t.meets(p, joined, s); why != "" {
@@ -160,10 +181,10 @@ func (t *tenant) sees(p *principal, joined bool, serverName, tool string) catalo
 		return ""
 	}
 	a := t.agents[p.agent]
-	if !slices.Contains(a.grants, serverName+"/*") && !slices.Contains(a.grants, serverName+"/"+tool) {
+	if !a.holds(kind, serverName, tool) {
 		return catalog.ReasonGrant
 	}
-	if roles := t.tags[serverName+"/"+tool]; len(roles) > 0 && !slices.Contains(roles, a.role) && !slices.Contains(roles, "General") {
+	if roles := t.tags[serverName+"/"+tool]; kind == tools && len(roles) > 0 && !slices.Contains(roles, a.role) && !slices.Contains(roles, "General") {
 		return catalog.ReasonRole
 	}
 	return ""
@@ -195,22 +216,29 @@ func (t *tenant) enters(p *principal, serverName string) catalog.Reason {
 	if why := t.meets(p, false, s); why != "" {
 		return why
 	}
-	if p.agent != "" && !slices.ContainsFunc(t.agents[p.agent].grants, func(g string) bool { name, _ := cutGrant(g); return name == serverName }) {
+	if p.agent != "" && !t.agents[p.agent].knows(serverName) {
 		return catalog.ReasonGrant
 	}
 	return ""
 }
 
-// list is what a principal sees, as server__tool.
-func (t *tenant) list(p *principal, joined bool, servers ...string) []string {
+// list is what a principal sees of a kind, by joined names.
+func (t *tenant) list(p *principal, joined bool, kind string, servers ...string) []string {
 	out := []string{}
 	for _, name := range servers {
 		if t.servers[name] == nil {
 			continue
 		}
-		for _, tool := range t.servers[name].shown {
-			if t.sees(p, joined, name, tool) == "" {
-				out = append(out, name+"__"+tool)
+		all := []string{thePrompt}
+		switch kind {
+		case tools:
+			all = slices.Collect(maps.Values(t.servers[name].shown))
+		case resources:
+			all = []string{theResource}
+		}
+		for _, one := range all {
+			if t.sees(p, joined, kind, name, one) == "" {
+				out = append(out, joinedName(kind, name, one))
 			}
 		}
 	}

@@ -38,7 +38,7 @@ type world struct {
 	calls   atomic.Int64 // that reached a server, of any tenant
 
 	mu   sync.Mutex
-	ran  map[string]int // by tenant/server/tool
+	ran  map[string]int // by tenant/server/name
 	peer string
 }
 
@@ -61,8 +61,8 @@ func newWorld(t *testing.T, settings testkit.Settings, tenants int) *world {
 	return w
 }
 
-// serve starts the servers of all tenants: at /tenant/server, with tools that
-// count how often they run.
+// serve starts the servers of all tenants: at /tenant/server, with tools, a prompt
+// and a resource that count how often they are asked for.
 func (w *world) serve() {
 	servers := map[string]*mcp.Server{}
 	get := func(r *http.Request) *mcp.Server {
@@ -72,14 +72,23 @@ func (w *world) serve() {
 			return s
 		}
 		s := mcp.NewServer(&mcp.Implementation{Name: "peer", Version: "1"}, nil)
+		ran := func(own string) string {
+			key := strings.TrimPrefix(r.URL.Path, "/") + "/" + own
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.ran[key]++
+			w.calls.Add(1)
+			return "ran " + key
+		}
+		s.AddPrompt(&mcp.Prompt{Name: thePrompt}, func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+			return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: ran(thePrompt)}}}}, nil
+		})
+		s.AddResource(&mcp.Resource{URI: theResource, Name: "note"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: theResource, Text: ran(theResource)}}}, nil
+		})
 		for _, name := range toolNames() {
-			key := strings.TrimPrefix(r.URL.Path, "/") + "/" + name
 			mcp.AddTool(s, &mcp.Tool{Name: name, Description: "A tool to count with"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
-				w.mu.Lock()
-				defer w.mu.Unlock()
-				w.ran[key]++
-				w.calls.Add(1)
-				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "ran " + key}}}, nil, nil
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: ran(name)}}}, nil, nil
 			})
 		}
 		servers[r.URL.Path] = s
