@@ -3,9 +3,11 @@ package console
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"net/http"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -18,11 +20,18 @@ import (
 // its tools, and gives its address.
 func (r *rig) lazy(t *testing.T) string {
 	t.Helper()
+	return r.listen(t, []string{"REACTIVE_AUTH_ONLY=1", "JWT_SECRET=0123456789abcdef0123456789abcdef"}, r.server("lazy-auth")...)
+}
+
+// listen starts a server that listens on the port of its variable PORT, and gives
+// its address.
+func (r *rig) listen(t *testing.T, env []string, command ...string) string {
+	t.Helper()
 	addr := program.FreeAddr(t)
 	_, port, _ := strings.Cut(addr, ":")
-	cmd := exec.CommandContext(t.Context(), r.node.Bin(), r.node.Module("@modelcontextprotocol/server-lazy-auth/dist/index.js"))
+	cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
 	var heard bytes.Buffer
-	cmd.Env = program.Env("PORT="+port, "REACTIVE_AUTH_ONLY=1", "JWT_SECRET=0123456789abcdef0123456789abcdef")
+	cmd.Env = program.Env(append(env, "PORT="+port)...)
 	cmd.Stdout, cmd.Stderr = &heard, &heard
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -58,6 +67,32 @@ func (r *rig) furnish(t *testing.T) {
 	}
 	_, _, _ = r.Operate(t, "tool", "call", "demo__fail")
 	_, _, _ = r.Operate(t, "tool", "call", "demo__echo", "--json", `{}`)
+}
+
+// The pictures of the documents: go test ./test/console -run Pictures -shots docs.
+func TestPictures(t *testing.T) {
+	if *shots == "" {
+		t.Skip("pictures are taken with -shots FOLDER")
+	}
+	folder, err := filepath.Abs(filepath.Join(program.Root(t), *shots))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := start(t)
+	r.furnish(t)
+	url := r.listen(t, nil, append(r.server("everything"), "streamableHttp")...)
+	ctx, stop := context.WithCancel(t.Context())
+	caller, done := program.NewCaller(t, program.Modern, r.URL, program.AdminKey), make(chan struct{})
+	go func() { // so that there is something to be seen
+		defer close(done)
+		for i := 0; ctx.Err() == nil; i++ {
+			_, _ = caller.Call(ctx, "demo__echo", `{"text":"again"}`)
+			time.Sleep(time.Duration(40+(i*37)%160) * time.Millisecond)
+		}
+	}()
+	r.run(t, "pictures.mjs", r.link(t, "ada"), folder, url)
+	stop()
+	<-done
 }
 
 func TestEveryScreen(t *testing.T) {

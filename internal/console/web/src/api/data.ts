@@ -1,4 +1,6 @@
 import { QueryClient, useQuery } from '@tanstack/react-query';
+import { useCallback } from 'react';
+import { who } from '../parts/calls';
 import {
   type Agent,
   type Call,
@@ -143,3 +145,25 @@ export const usePacks = () =>
     select: (p) => p.items,
     staleTime: 30_000,
   });
+
+// useWho gives a name for whoever made a call: people are known by id there,
+// and only admins are told of others.
+export function useWho(): (c: Pick<Call, 'agent' | 'issuer' | 'subject'>) => string {
+  const me = useMe().data;
+  const users = useQuery({
+    queryKey: ['users'],
+    queryFn: ({ signal }) => get<Page<Schemas['User']>>('/users', signal),
+    select: (p) => p.items,
+    enabled: me?.scopes.includes('admin') ?? false,
+    staleTime: 60_000,
+  });
+  const known = users.data;
+  return useCallback(
+    (c) => {
+      if (c.agent || c.issuer !== 'user') return who(c);
+      if (c.subject === me?.subject) return me.name || c.subject;
+      return known?.find((u) => u.id === c.subject)?.name ?? c.subject;
+    },
+    [me, known],
+  );
+}

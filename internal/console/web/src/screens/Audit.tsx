@@ -4,10 +4,10 @@ import { Download, Search } from 'lucide-react';
 import { useDeferredValue } from 'react';
 import { Link } from 'wouter';
 import { get, type Page, query, type Schemas } from '../api/client';
-import { useMe } from '../api/data';
+import { useMe, useWho } from '../api/data';
 import { can } from '../app/may';
 import { Ago, Head, Panel, Scroll, Status } from '../parts/bits';
-import { doorNames, ended, shown, who } from '../parts/calls';
+import { doorNames, ended, shown } from '../parts/calls';
 import { span } from '../parts/format';
 import { Empty, ErrorCard, Loading } from '../parts/states';
 import { useParam } from '../parts/url';
@@ -24,6 +24,7 @@ const spans: [string, string, number][] = [
 const minute = 60_000;
 
 export default function Audit() {
+  const name = useWho();
   const me = useMe().data;
   const [text, setText] = useParam('q');
   const [tool, setTool] = useParam('tool');
@@ -126,7 +127,7 @@ export default function Audit() {
                         {shown(c)}
                       </Link>
                     </td>
-                    <td className="wide soft cut">{who(c)}</td>
+                    <td className="wide soft cut">{name(c)}</td>
                     <td className="wide soft">{doorNames[c.door] ?? c.door}</td>
                     <td className="wide mono tiny soft cut">{c.reason || JSON.stringify(c.params?.arguments ?? c.params ?? {})}</td>
                     <td className="right num soft">{span(c.duration_ns)}</td>

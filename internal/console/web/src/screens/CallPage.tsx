@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import { RotateCcw } from 'lucide-react';
 import { Link } from 'wouter';
 import type { Call, Schemas } from '../api/client';
-import { useCall } from '../api/data';
+import { useCall, useWho } from '../api/data';
 import { useFeed } from '../api/feed';
 import { Ago, Copy, Head, Panel, Status, Tag } from '../parts/bits';
 import { doorNames, shown, who } from '../parts/calls';
@@ -85,12 +85,13 @@ function Page({ c }: { c: Schemas['Entry'] | Call }) {
 }
 
 function Facts({ c }: { c: Call }) {
+  const name = useWho();
   return (
     <dl className="facts">
       <dt>Caller</dt>
       <dd className="row">
         <Link className="link" href={`/calls?agent=${encodeURIComponent(who(c))}`}>
-          {who(c)}
+          {name(c)}
         </Link>
         <Tag>{c.issuer}</Tag>
       </dd>

@@ -3,6 +3,7 @@ import { Pause, Play, Search, X } from 'lucide-react';
 import { memo, useMemo, useRef, useState } from 'react';
 import { Link, useSearchParams } from 'wouter';
 import type { Call } from '../api/client';
+import { useWho } from '../api/data';
 import { useFeed } from '../api/feed';
 import { Head, Panel, Status } from '../parts/bits';
 import { doorNames, doors, shown, statuses, who } from '../parts/calls';
@@ -16,6 +17,7 @@ const height = 42;
 
 export default function Calls() {
   const feed = useFeed();
+  const name = useWho();
   const [params, setParams] = useSearchParams();
   const [q, setQ] = useParam('q');
   const [status, setStatus] = useParam('status');
@@ -35,9 +37,9 @@ export default function Calls() {
           (!door || c.door === door) &&
           (!server || c.server === server) &&
           (!agent || who(c) === agent) &&
-          matches(q, shown(c), who(c), c.reason, c.id),
+          matches(q, shown(c), who(c), name(c), c.reason, c.id),
       ),
-    [calls, q, status, door, server, agent],
+    [calls, q, status, door, server, agent, name],
   );
   const waiting = paused ? feed.calls.findIndex((c) => c.id === calls[0]?.id) : 0;
   const filtered = [...params.keys()].length > 0;
@@ -115,7 +117,12 @@ export default function Calls() {
             )}
           </Empty>
         ) : (
-          <Virtual count={list.length} height={height} label="Calls" row={(i) => <Line key={list[i]?.id} c={list[i] as Call} />} />
+          <Virtual
+            count={list.length}
+            height={height}
+            label="Calls"
+            row={(i) => <Line key={list[i]?.id} c={list[i] as Call} name={name(list[i] as Call)} />}
+          />
         )}
       </Panel>
       <p className="small soft">
@@ -130,7 +137,7 @@ export default function Calls() {
 }
 
 // Line is drawn again only when its call has changed, however fast others come.
-const Line = memo(function Line({ c }: { c: Call }) {
+const Line = memo(function Line({ c, name }: { c: Call; name: string }) {
   const at = new Date(c.start);
   return (
     <li className="line" style={{ height }}>
@@ -148,7 +155,7 @@ const Line = memo(function Line({ c }: { c: Call }) {
           {c.reason && <span className="soft cut wide">{c.reason}</span>}
         </span>
         <span className="soft cut wide" style={{ width: '9rem', flex: 'none' }} title={`${c.issuer}: ${c.subject}`}>
-          {who(c)}
+          {name}
         </span>
         <span className="soft wide" style={{ width: '4.5rem', flex: 'none' }}>
           {doorNames[c.door] ?? c.door}

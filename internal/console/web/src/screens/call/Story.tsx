@@ -1,7 +1,8 @@
 import { Check, Minus, X } from 'lucide-react';
 import type { ReactNode } from 'react';
 import type { Call } from '../../api/client';
-import { doorNames, who } from '../../parts/calls';
+import { useWho } from '../../api/data';
+import { doorNames } from '../../parts/calls';
 import { absolute, bytes, span } from '../../parts/format';
 import { gates, isRefused, spans, stoppedAt } from './story';
 
@@ -17,13 +18,14 @@ type Mark = 'done' | 'bad' | 'open' | 'none';
 // Story tells a call from its door to its end: who asked, what each gate
 // decided, each attempt, and what came of it.
 export function Story({ c }: { c: Call }) {
+  const name = useWho();
   const refused = isRefused(c);
   const stop = stoppedAt(c);
   const retried = c.timing?.failed ?? [];
   const running = c.status === 'running';
   return (
     <ol className="steps">
-      <Step mark="done" title={`${who(c)} asked`}>
+      <Step mark="done" title={`${name(c)} asked`}>
         through the door {doorNames[c.door] ?? c.door}, {absolute(new Date(c.start))}, with {bytes(c.bytes_in)}
       </Step>
       {gates.map((g, i) => (
