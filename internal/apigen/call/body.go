@@ -7,6 +7,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/textproto"
+	"net/url"
 	"strings"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -126,7 +127,7 @@ func parts(media string, fields []part, whole *part) (body []byte, contentType s
 	}
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
-	for _, f := range fields {
+	for _, f := range styled(fields) {
 		values := [][]byte{f.value}
 		if kindOf(f.value) == array && !isJSON(f.Media) {
 			values = nil
@@ -155,6 +156,23 @@ func parts(media string, fields []part, whole *part) (body []byte, contentType s
 		return nil, "", junctor.Errorf(junctor.CodeInternal, "the parts of the body could not be written: %w", err)
 	}
 	return b.Bytes(), mime.FormatMediaType(media, map[string]string{"boundary": w.Boundary()}), nil
+}
+
+// styled parts fields that have a style, as OpenAPI 3.1 and Swagger 2.0 allow it
+// for multipart bodies, into those that are written.
+func styled(fields []part) (out []part) {
+	for _, f := range fields {
+		if f.Style == "" || f.File || f.Media != "" || kindOf(f.value) == primitive {
+			out = append(out, f)
+			continue
+		}
+		for _, p := range f.pairs(f.value, strict) {
+			key, _ := url.PathUnescape(p.key)
+			value, _ := url.PathUnescape(p.value)
+			out = append(out, part{&Arg{Name: f.Name, Key: key}, wire.AppendString(nil, value)})
+		}
+	}
+	return out
 }
 
 // part is one part of a multipart body.

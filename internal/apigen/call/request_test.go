@@ -133,6 +133,23 @@ func TestMultipart(t *testing.T) {
 
 // Headers that are not for arguments are left alone, and tokens that are bound
 // take the place of arguments.
+// TestStyledParts writes fields of a multipart body by their styles.
+func TestStyledParts(t *testing.T) {
+	t.Parallel()
+	p := call.Plan{Method: "POST", Path: "/a", Body: &call.Body{Media: "multipart/form-data"}, Args: []call.Arg{
+		{Name: "d", Key: "d", Place: call.Field, Style: "deepObject", Explode: true}, {Name: "s", Key: "s", Place: call.Field, Style: "spaceDelimited"},
+		{Name: "f", Key: "f", Place: call.Field, Style: "form", Explode: true}, {Name: "p", Key: "p", Place: call.Field, Style: "form"},
+	}}
+	body := string(build(t, p, `{"d":{"a\"b":"ü&","c":["x"]},"s":["1","2"],"f":["3","4"],"p":"5"}`).Body)
+	for _, want := range []string{
+		"name=\"d[a%22b]\"\r\n\r\nü&\r\n", "name=\"d[c][0]\"\r\n\r\nx\r\n", "name=\"s\"\r\n\r\n1 2\r\n", "name=\"f\"\r\n\r\n3\r\n", "name=\"f\"\r\n\r\n4\r\n", "name=\"p\"\r\n\r\n5\r\n",
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("%q is not in\n%s", want, body)
+		}
+	}
+}
+
 func TestHeadersAndBoundTokens(t *testing.T) {
 	t.Parallel()
 	var args []call.Arg
