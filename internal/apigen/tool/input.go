@@ -10,7 +10,7 @@ import (
 )
 
 // full is everything that the document says.
-func full() limits { return limits{depth: 12, text: 200, values: 100} }
+func full() limits { return limits{depth: 12, text: 160, values: 100} }
 
 // levels are tried one after another until a schema fits its budget.
 func levels() []limits {
@@ -148,7 +148,7 @@ func (b *builder) wholeBody(a *arguments, one argument, s schema, level int) sch
 
 // about gives an argument its own description, in place of its type's.
 func about(s schema, text string, level int) {
-	limit := 200
+	limit := 160
 	switch {
 	case level >= 8:
 		limit = 0

@@ -98,6 +98,8 @@ func Build(d *doc.Document, o Options) ([]Tool, []doc.Problem) {
 // is read whole.
 func outputBudget(operations int) int {
 	switch {
+	case operations > 1000:
+		return 384
 	case operations > 500:
 		return 512
 	case operations > 100:
