@@ -30,7 +30,7 @@ type Pruner interface {
 
 const (
 	shipBatch  = 512 // records
-	shipBusy   = 64  // and while calls come
+	shipBusy   = 128 // and while calls come
 	shipEvery  = 50 * time.Millisecond
 	shipBack   = 100 * time.Millisecond // the first pause after a failure; then twice as long each time
 	shipLonger = 30 * time.Second       // but not above this

@@ -58,7 +58,7 @@ const (
 	leastMax     = 256 // less has no room for a marker and a few words
 	defaultQueue = 1 << 10
 	queueBytes   = 2 << 20 // that may wait to be written: under load it is the most that an instance holds
-	batchSize    = 128     // calls: little at a time, since calls that run share the processors with it
+	batchSize    = 256
 	batchBytes   = 2 << 20 // of payloads; the last call of a batch may exceed it
 	batchAfter   = 50 * time.Millisecond
 	closeWithin  = 10 * time.Second

@@ -7,8 +7,8 @@ import (
 )
 
 // rowsSize is how many bytes of rows go into one statement, and a row more: as many
-// as are written within a millisecond.
-const rowsSize = 16 << 10
+// as are written within a millisecond or two.
+const rowsSize = 32 << 10
 
 // rows gathers rows as JSON, lists in a list, that Dialect.SelectRows reads: one
 // parameter for many rows, as one for every value costs more than the insert.

@@ -12,11 +12,11 @@ import (
 
 // One goroutine writes. It takes what waits in batches, a transaction each, and
 // rests between them, so that it never has more than a sixteenth of a processor:
-// calls matter more than their history. Within a batch it yields every millisecond,
-// since calls that wait for its processor would wait for all of it.
+// calls matter more than their history. Within a batch it yields every millisecond
+// or two, since calls that wait for its processor would wait for all of it.
 const (
 	restFactor = 15
-	yieldEvery = 16 // calls that are made rows
+	yieldEvery = 32 // calls that are made rows
 	mostRest   = time.Second
 	firstRetry = 100 * time.Millisecond
 	lastRetry  = 2 * time.Second
@@ -37,10 +37,9 @@ func (h *History) write() {
 			h.finish(ctx, b)
 			return
 		}
-		if h.waiting.Load() < batchSize { // let a batch gather
-			timer.Reset(batchAfter)
-			h.pause(timer, h.filled, b)
-		}
+		// Let a batch gather.
+		timer.Reset(batchAfter)
+		h.pause(timer, h.filled, b)
 		begin := time.Now()
 		if h.batch(context.Background(), b) != nil {
 			continue
