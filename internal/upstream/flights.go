@@ -180,6 +180,26 @@ func (f *flights) listening(p peer) (stop func()) {
 	}
 }
 
+// heard takes a message of the one stream that all calls of a link share. What the
+// server asks is answered by send.
+func (f *flights) heard(ctx context.Context, m *wire.Message, a *asks, o *Options, send func(ctx context.Context, message []byte) error) {
+	switch {
+	case m.Kind == wire.Response:
+		f.answered(m)
+	case m.Kind == wire.Request:
+		p, refused := f.asked(m.Method)
+		a.start(ctx, m, p, refused, func(ctx context.Context, message []byte) {
+			if err := send(ctx, message); err != nil {
+				o.Logger.Warn("the answer to a request of a server did not reach it", "server", o.ID, "error", err)
+			}
+		})
+	case m.Method == wire.NoteCancelled:
+		a.cancelled(m.RequestID)
+	default:
+		f.noted(m.Method, m.Params)
+	}
+}
+
 // noted hands a notification to whom it concerns.
 func (f *flights) noted(method string, params []byte) {
 	f.mu.Lock()

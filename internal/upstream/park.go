@@ -60,6 +60,7 @@ func (s *Server) start(ctx context.Context, req *catalog.Request, a access, sink
 	}
 	// The call outlives the request that began it, and so must what it needs of it.
 	kept := keep(req)
+	a = a.kept()
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	c.cancel = cancel
 	started := s.jobs.start(func() {

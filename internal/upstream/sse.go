@@ -134,23 +134,7 @@ func (l *sseLink) resolve(to string) string {
 	return u.String()
 }
 
-func (l *sseLink) heard(m *wire.Message) {
-	switch {
-	case m.Kind == wire.Response:
-		l.flights.answered(m)
-	case m.Kind == wire.Request:
-		p, refused := l.flights.asked(m.Method)
-		l.asks.start(l.ctx, m, p, refused, func(ctx context.Context, message []byte) {
-			if err := l.post(ctx, message); err != nil {
-				l.o.Logger.Warn("the answer to a request of a server did not reach it", "server", l.o.ID, "error", err)
-			}
-		})
-	case m.Method == wire.NoteCancelled:
-		l.asks.cancelled(m.RequestID)
-	default:
-		l.flights.noted(m.Method, m.Params)
-	}
-}
+func (l *sseLink) heard(m *wire.Message) { l.flights.heard(l.ctx, m, &l.asks, l.o, l.post) }
 
 // post sends a message; its answer, if there is one, comes on the stream.
 func (l *sseLink) post(ctx context.Context, message []byte) error {

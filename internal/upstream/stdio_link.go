@@ -146,23 +146,7 @@ func (l *stdioLink) read() {
 	}
 }
 
-func (l *stdioLink) heard(m *wire.Message) {
-	switch {
-	case m.Kind == wire.Response:
-		l.flights.answered(m)
-	case m.Kind == wire.Request:
-		p, refused := l.flights.asked(m.Method)
-		l.asks.start(l.ctx, m, p, refused, func(ctx context.Context, message []byte) {
-			if err := l.write(ctx, message); err != nil {
-				l.o.Logger.Warn("the answer to a request of a server did not reach it", "server", l.o.ID, "error", err)
-			}
-		})
-	case m.Method == wire.NoteCancelled:
-		l.asks.cancelled(m.RequestID)
-	default:
-		l.flights.noted(m.Method, m.Params)
-	}
-}
+func (l *stdioLink) heard(m *wire.Message) { l.flights.heard(l.ctx, m, &l.asks, l.o, l.write) }
 
 // tooLong fails the call whose answer did not fit; id is "" where the line does
 // not show it.

@@ -69,6 +69,7 @@ func (s *Server) taskCall(req *catalog.Request, a access) *call {
 	}
 	kept := keep(req)
 	kept.Wait = true
+	a = a.kept()
 	run, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel
 	started := s.jobs.start(func() {
