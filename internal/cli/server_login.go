@@ -18,6 +18,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
+	"github.com/junctor-mcp/junctor/internal/proc"
 )
 
 // loginPort is where a browser comes back to, where it is free: an authorization
@@ -25,16 +26,16 @@ import (
 const loginPort = "8719"
 
 func (c *cli) serverLogin() *cobra.Command {
-	var paste, shared, trace bool
+	var paste, noBrowser, shared, trace bool
 	cmd := &cobra.Command{
 		Use: "login NAME", Short: "Log in to a server with a browser",
-		Long: "Log in to a server that people log in to (junctor server add --oauth). It prints an address to open with a browser\n" +
-			"and waits until the browser comes back to this machine. Where the browser is on another machine it cannot: paste\n" +
-			"the address that it shows then.\n\n" +
+		Long: "Log in to a server that people log in to (junctor server add --oauth). It opens a browser where there is a display,\n" +
+			"prints the address, and waits until the browser comes back to this machine. Where the browser is on another machine\n" +
+			"it cannot: paste the address that it shows then.\n\n" +
 			"The login is everybody's, or, of a server with --credentials per-user, your own: that takes a key of a user.",
 		Example: "  junctor server login notes", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeServers,
 		RunE: run(func(cmd *cobra.Command, args []string) error {
-			login, err := c.logIn(cmd, args[0], paste, shared)
+			login, err := c.logIn(cmd, args[0], paste, noBrowser, shared)
 			if trace {
 				if terr := c.printTraces(cmd, args[0], 2, c.err); terr != nil && err == nil {
 					err = terr
@@ -47,6 +48,7 @@ func (c *cli) serverLogin() *cobra.Command {
 		}),
 	}
 	cmd.Flags().BoolVar(&paste, "paste", false, "wait for no browser: read the address that it was sent to from standard input")
+	cmd.Flags().BoolVar(&noBrowser, "no-browser", false, "open no browser: print the address alone")
 	cmd.Flags().BoolVar(&shared, "shared", false, "of a server with credentials per-user: the server's own login, which its lists are read with")
 	cmd.Flags().BoolVar(&trace, "trace", false, "show each step, and what came of it")
 	c.remote(cmd)
@@ -54,7 +56,7 @@ func (c *cli) serverLogin() *cobra.Command {
 }
 
 // logIn runs a login from its beginning to its end.
-func (c *cli) logIn(cmd *cobra.Command, name string, paste, shared bool) (login junctor.ServerLogin, err error) {
+func (c *cli) logIn(cmd *cobra.Command, name string, paste, noBrowser, shared bool) (login junctor.ServerLogin, err error) {
 	in := admin.LoginStart{Shared: shared}
 	answers := make(chan string, 2)
 	var finished chan error
@@ -77,7 +79,7 @@ func (c *cli) logIn(cmd *cobra.Command, name string, paste, shared bool) (login 
 	if err := c.ask(cmd, http.MethodPost, path("servers", name, "login"), in, &started); err != nil {
 		return login, err
 	}
-	c.say("Open this address with a browser, and log in:\n\n  %s\n", started.AuthorizationURL)
+	c.show(cmd.Context(), started.AuthorizationURL, paste || noBrowser)
 	if paste || isTerminal(c.in) {
 		c.say("Where the browser ends at a page that it cannot show, paste the address of that page here:")
 		go readAnswers(c.in, answers)
@@ -99,6 +101,15 @@ func (c *cli) logIn(cmd *cobra.Command, name string, paste, shared bool) (login 
 			return login, cmd.Context().Err()
 		}
 	}
+}
+
+// show has a person open an address, with their browser where there is one here.
+func (c *cli) show(ctx context.Context, address string, noBrowser bool) {
+	if !noBrowser && proc.Browse(ctx, address) == nil {
+		c.say("Log in with the browser that opens. Where none does, open this address:\n\n  %s\n", address)
+		return
+	}
+	c.say("Open this address with a browser, and log in:\n\n  %s\n", address)
 }
 
 // listenForBrowser listens on this machine alone.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -114,7 +115,7 @@ func must(t *testing.T, in *program.Instance, args ...string) func(code int, say
 func logIn(t *testing.T, in *program.Instance, g *peers.Guarded, user string, paste func(address string) string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program.Binary(t), args...)
-	cmd.Env = program.Env("JUNCTOR_DATA_DIR=" + in.DataDir)
+	cmd.Env = program.Env("JUNCTOR_DATA_DIR="+in.DataDir, "DISPLAY=", "WAYLAND_DISPLAY=")
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -149,6 +150,69 @@ func logIn(t *testing.T, in *program.Instance, g *peers.Guarded, user string, pa
 		t.Fatalf("%s: %v\n%s%s", strings.Join(args, " "), err, out.String(), said.String())
 	}
 	return out.String()
+}
+
+// TestBrowserOpens has the command line open the browser of a machine that has a
+// display, and not where it is told not to.
+func TestBrowserOpens(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("the command that opens a browser is another elsewhere")
+	}
+	g := peers.NewGuarded(t, peers.Modern)
+	in := program.Start(t, program.FreeAddr(t), t.TempDir())
+	must(t, in, "server", "add", "notes", g.URL, "--oauth")(0, "")
+	dir := t.TempDir()
+	opened := filepath.Join(dir, "opened")
+	if err := os.WriteFile(filepath.Join(dir, "xdg-open"), []byte("#!/bin/sh\nprintf '%s\\n' \"$1\" >>"+opened+"\n"), 0o700); err != nil { //nolint:gosec // it is run
+		t.Fatal(err)
+	}
+	run := func(args ...string) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), program.Binary(t), append([]string{"server", "login", "notes"}, args...)...)
+		cmd.Env = program.Env("JUNCTOR_DATA_DIR="+in.DataDir, "DISPLAY=:9", "PATH="+dir+":"+os.Getenv("PATH"))
+		talk, err := cmd.StderrPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for lines := bufio.NewScanner(talk); lines.Scan(); {
+			address := strings.TrimSpace(lines.Text())
+			if !strings.HasPrefix(address, "http") {
+				continue
+			}
+			if len(args) == 0 { // the browser has it, too
+				for begun := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+					if said, err := os.ReadFile(opened); err == nil && strings.Contains(string(said), "\n") {
+						address = strings.TrimSpace(string(said))
+						break
+					}
+					if time.Since(begun) > 20*time.Second {
+						t.Fatal("no browser was opened")
+					}
+				}
+			}
+			resp, err := http.Get(g.Browse(t, address, "zoe").String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run()
+	must(t, in, "tool", "call", "notes__whoami")(0, "zoe")
+	if err := os.Remove(opened); err != nil {
+		t.Fatal(err)
+	}
+	run("--no-browser")
+	if _, err := os.Stat(opened); err == nil {
+		t.Error("a browser was opened although none was wanted")
+	}
 }
 
 // TestHundredAtTheEnd has a hundred calls under way when the token ends: it is
