@@ -49,6 +49,10 @@ type Server struct {
 // server run. No server can have it.
 const AdhocServer = "adhoc"
 
+// CatalogServer is the id under which the tools that find and describe others
+// run. It is no id that a server could have.
+const CatalogServer = "_catalog"
+
 // ServerIDPattern is what a server id looks like. It has no underscore, so the
 // shown name server__tool can be read in one way only.
 const ServerIDPattern = `^[a-z][a-z0-9-]{0,31}$`

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -13,7 +14,7 @@ import (
 )
 
 // Introspect asks a GraphQL endpoint what it offers.
-func Introspect(ctx context.Context, client *http.Client, address string) ([]byte, error) {
+func Introspect(ctx context.Context, client *http.Client, address string, header http.Header) ([]byte, error) {
 	body, err := json.Marshal(map[string]string{"query": graphql.Introspection})
 	if err != nil {
 		return nil, junctor.Errorf(junctor.CodeInternal, "the question cannot be written: %w", err)
@@ -22,6 +23,7 @@ func Introspect(ctx context.Context, client *http.Client, address string) ([]byt
 	if err != nil {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "the address is none")
 	}
+	maps.Copy(req.Header, header)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")
 	resp, err := client.Do(req)

@@ -90,6 +90,7 @@ type options struct {
 	ungated    bool
 	statements func(context.Context)
 	undeclared bool
+	bare       bool
 }
 
 // AsItIs leaves what the settings file declares alone: the instance is looked

@@ -2,9 +2,14 @@ package app
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -12,6 +17,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/admin"
 	"github.com/junctor-mcp/junctor/internal/apigen"
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
+	"github.com/junctor-mcp/junctor/internal/credential"
 	"github.com/junctor-mcp/junctor/internal/egress"
 )
 
@@ -38,11 +44,15 @@ func (a *App) documentClient(p *junctor.Principal, address string) *http.Client 
 }
 
 // fetchDocument gets a document, unless it is the one that etag names.
-func fetchDocument(ctx context.Context, client *http.Client, address, etag string) (fetched, error) {
+func fetchDocument(ctx context.Context, client *http.Client, address, etag string, header http.Header) (fetched, error) {
+	if strings.HasPrefix(address, fileScheme) {
+		return readDocument(address, etag)
+	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return fetched{}, junctor.Errorf(junctor.CodeInvalid, "the address of the document is none: write it as https://host/openapi.yaml")
 	}
+	maps.Copy(req.Header, header)
 	req.Header.Set("Accept", "application/json, application/yaml, text/yaml, */*")
 	if etag != "" {
 		req.Header.Set("If-None-Match", etag)
@@ -68,13 +78,47 @@ func fetchDocument(ctx context.Context, client *http.Client, address, etag strin
 
 // fetch gets the document of an API: what stands at its address, or what a GraphQL
 // endpoint says of itself.
-func (a *App) fetch(ctx context.Context, client *http.Client, api *junctor.API, etag string) (fetched, error) {
+func (a *App) fetch(ctx context.Context, client *http.Client, api *junctor.API, etag string, header http.Header) (fetched, error) {
 	if api.Format == string(doc.GraphQL) {
-		if text, err := apigen.Introspect(ctx, client, api.DocumentURL); err == nil {
+		if text, err := apigen.Introspect(ctx, client, api.DocumentURL, header); err == nil {
 			return fetched{text: text}, nil
 		}
 	}
-	return fetchDocument(ctx, client, api.DocumentURL, etag)
+	return fetchDocument(ctx, client, api.DocumentURL, etag, header)
+}
+
+// fileScheme begins the addresses of documents that are files of this machine.
+// They come from the operator alone.
+const fileScheme = "file:"
+
+func mayRead(p *junctor.Principal, api *junctor.API) error {
+	if strings.HasPrefix(api.DocumentURL, fileScheme) && p.Issuer != junctor.IssuerLocal {
+		return junctor.Errorf(junctor.CodeDenied, "a document that is a file comes from the operator: send its text instead")
+	}
+	return nil
+}
+
+func readDocument(address, etag string) (fetched, error) {
+	path := filePath(address)
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxDocument {
+		return fetched{}, junctor.Errorf(junctor.CodeInvalid, "the document %s cannot be read: it is no file, or larger than %d MB", path, maxDocument>>20)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fetched{}, junctor.Errorf(junctor.CodeInvalid, "the document %s cannot be read", path)
+	}
+	sum := sha256.Sum256(text)
+	mark := hex.EncodeToString(sum[:])
+	return fetched{text: text, etag: mark, same: etag == mark}, nil
+}
+
+func filePath(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return filepath.FromSlash(u.Path)
 }
 
 func documentError(u *url.URL, err error) error {
@@ -83,14 +127,18 @@ func documentError(u *url.URL, err error) error {
 }
 
 // siblings fetches the other files of a document: those of its own origin alone.
-func siblings(client *http.Client, address string) doc.Fetch {
+func siblings(client *http.Client, address string, header http.Header) doc.Fetch {
 	home, err := url.Parse(address)
 	return func(ctx context.Context, file string) ([]byte, error) {
 		u, ferr := url.Parse(file)
-		if err != nil || address == "" || ferr != nil || u.Scheme != home.Scheme || u.Host != home.Host {
+		if err == nil && ferr == nil && home.Scheme == "file" && u.Scheme == "file" {
+			if rel, err := filepath.Rel(filepath.Dir(filePath(address)), filePath(file)); err != nil || !filepath.IsLocal(rel) {
+				return nil, junctor.Errorf(junctor.CodeDenied, "files of a document are read from its own folder alone")
+			}
+		} else if err != nil || address == "" || ferr != nil || u.Scheme != home.Scheme || u.Host != home.Host {
 			return nil, junctor.Errorf(junctor.CodeDenied, "files of a document are fetched from its own origin alone")
 		}
-		got, err := fetchDocument(ctx, client, file, "")
+		got, err := fetchDocument(ctx, client, file, "", header)
 		return got.text, err
 	}
 }
@@ -98,16 +146,22 @@ func siblings(client *http.Client, address string) doc.Fetch {
 // read makes tools of the document that somebody describes.
 func (s *servers) read(ctx context.Context, p *junctor.Principal, in *admin.ServerInput, names map[string]string, etag string) (*apigen.Made, fetched, error) {
 	api := in.Server.API
+	if err := mayRead(p, api); err != nil {
+		return nil, fetched{}, err
+	}
 	got := fetched{text: []byte(in.Document)}
 	client := s.app.documentClient(p, api.DocumentURL)
 	defer client.CloseIdleConnections()
+	header, err := s.documentHeader(ctx, in)
+	if err != nil {
+		return nil, got, err
+	}
 	name := "document"
 	if in.Document == "" {
 		if api.DocumentURL == "" {
 			return nil, got, junctor.Errorf(junctor.CodeInvalid, "an auto-generated server needs a document: give document, its text, or document_url")
 		}
-		var err error
-		if got, err = s.app.fetch(ctx, client, api, etag); err != nil || got.same {
+		if got, err = s.app.fetch(ctx, client, api, etag, header); err != nil || got.same {
 			return nil, got, err
 		}
 		if in.Server.URL == "" && api.Format == string(doc.GraphQL) {
@@ -116,8 +170,25 @@ func (s *servers) read(ctx context.Context, p *junctor.Principal, in *admin.Serv
 		name = api.DocumentURL[strings.LastIndexByte(api.DocumentURL, '/')+1:]
 	}
 	source := doc.Source{Name: name, URL: api.DocumentURL, Text: got.text, As: formatOf(api.Format)}
-	made, err := apigen.Make(ctx, source, siblings(client, api.DocumentURL), in.Server.ID, in.Server.URL, names)
+	made, err := apigen.Make(ctx, source, siblings(client, api.DocumentURL, header), in.Server.ID, in.Server.URL, names)
 	return made, got, err
+}
+
+// documentHeader is the credentials of a server, where its document is at the
+// same origin: many want them for their documentation too.
+func (s *servers) documentHeader(ctx context.Context, in *admin.ServerInput) (http.Header, error) {
+	row := in.Server
+	origin := func(address string) string {
+		return (&junctor.Connection{Transport: junctor.TransportHTTP, URL: address}).Origin()
+	}
+	if in.Document != "" || row.URL == "" || origin(row.URL) != origin(row.API.DocumentURL) {
+		return nil, nil
+	}
+	literals := s.desk.Stored(row)
+	if row.Credential == "" {
+		literals = credential.Literal(in.Credentials)
+	}
+	return s.desk.Server(&row, literals).Header(ctx, nil)
 }
 
 // formatOf is the format that a reader is asked for. GraphQL has two, which are

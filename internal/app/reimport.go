@@ -128,6 +128,11 @@ func (s *servers) changeGenerated(ctx context.Context, p *junctor.Principal, for
 	if err := row.API.Check(); err != nil {
 		return junctor.Server{}, err
 	}
+	if row.API.DocumentURL != former.API.DocumentURL {
+		if err := mayRead(p, row.API); err != nil {
+			return junctor.Server{}, err
+		}
+	}
 	if _, err := apigen.NewFilter(row.API); err != nil {
 		return junctor.Server{}, err
 	}

@@ -58,6 +58,9 @@ func newServers(a *App) *servers {
 
 // attach brings in the servers that the binary holds, as their rows say.
 func (s *servers) attach(ctx context.Context) error {
+	if s.app.opts.bare {
+		return nil
+	}
 	demoServer, err := demo.New(s.app.log)
 	if err != nil {
 		return err

@@ -29,7 +29,7 @@ func (a *App) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, key s
 		}
 	}
 	if a.listening.Load() != nil { // Run has the socket
-		return a.gateway.ServeStdio(ctx, who, in, out)
+		return a.gateway.ServeStdio(ctx, "", who, in, out)
 	}
 	sock, err := a.listenSocket(ctx)
 	if err != nil {
@@ -38,7 +38,7 @@ func (a *App) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, key s
 	local := a.localServer(a.mux())
 	served := make(chan error, 1)
 	go func() { served <- local.Serve(sock) }()
-	err = a.gateway.ServeStdio(ctx, who, in, out)
+	err = a.gateway.ServeStdio(ctx, "", who, in, out)
 	a.gateway.Close()
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
@@ -66,7 +66,7 @@ func (a *App) relay(w http.ResponseWriter, r *http.Request) {
 	if _, err := io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+upgradeStdio+"\r\n\r\n"); err != nil {
 		return
 	}
-	_ = a.gateway.ServeStdio(context.WithoutCancel(r.Context()), who, buf, conn)
+	_ = a.gateway.ServeStdio(context.WithoutCancel(r.Context()), "", who, buf, conn)
 }
 
 // RelayStdio joins a pair of streams to the instance behind a socket. It answers

@@ -73,7 +73,9 @@ func (sh *Shelf) render(p *junctor.Principal, v View, kind ListKind) []byte {
 	for _, s := range sh.servers {
 		if (v.Server == "" || s.ID == v.Server) && sh.Visible(p, v, s, "", "") == "" {
 			shown = append(shown, s)
-			size += s.listSize(kind)
+			if size += s.listSize(kind); s.Exposure != "" {
+				size = min(size, maxListedBytes)
+			}
 		}
 	}
 	// Room for all of it at once: a list that grows leaves several times its size
@@ -89,7 +91,19 @@ func (sh *Shelf) render(p *junctor.Principal, v View, kind ListKind) []byte {
 		}
 		return out
 	}
+	var sought map[*Server]bool
+	if kind == ListTools {
+		sought = sh.sought(p, v)
+	}
+	if len(sought) > 0 {
+		for _, def := range metaTools() {
+			out = append(next(), def.JSON...)
+		}
+	}
 	for _, s := range shown {
+		if sought[s] {
+			continue
+		}
 		if kind == ListTools {
 			for _, t := range s.tools {
 				if (v.Server != "" || sh.tools[t.Exposed] == t) && sh.Visible(p, v, s, junctor.KindTool, t.Name) == "" { // not a name that two claim

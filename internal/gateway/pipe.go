@@ -7,6 +7,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -21,6 +22,7 @@ type pipe struct {
 	g     *Gateway
 	p     *junctor.Principal // as it was when the pipe was opened; each message comes with who it is by then
 	door  junctor.Door
+	view  catalog.View
 	write func(message []byte) error
 
 	ctx     context.Context

@@ -5,7 +5,6 @@ import (
 	"context"
 
 	junctor "github.com/junctor-mcp/junctor"
-	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -70,7 +69,7 @@ func (c *pipe) background(f func()) {
 // batch answers a batch; nil when nothing in it has an answer.
 func (c *pipe) batch(p *junctor.Principal, body []byte) []byte {
 	answer, err := answerBatch(body, func(m *wire.Message) []byte {
-		return c.g.batched(c.ctx, p, c.door, catalog.View{}, c.s, m)
+		return c.g.batched(c.ctx, p, c.door, c.view, c.s, m)
 	})
 	if err != nil {
 		return wire.AppendError(nil, nil, asFault(err, false, "").wire)
@@ -96,7 +95,7 @@ func (c *pipe) answer(ctx context.Context, p *junctor.Principal, m *wire.Message
 	if !ready && m.Method != wire.MethodPing {
 		return wire.AppendError(nil, m.ID, &wire.Error{Code: wire.CodeInvalidRequest, Message: "send initialize first, or name a protocol version in params._meta"})
 	}
-	x := c.g.legacyExchange(p, c.door, catalog.View{}, m, c.s)
+	x := c.g.legacyExchange(p, c.door, c.view, m, c.s)
 	x.out = c
 	answer, _ := x.answerLegacy(ctx, nil)
 	return answer
@@ -110,7 +109,7 @@ func (c *pipe) answerModern(ctx context.Context, p *junctor.Principal, m *wire.M
 	if e != nil {
 		return wire.AppendError(nil, m.ID, e)
 	}
-	x := c.g.modernExchange(p, c.door, catalog.View{}, m, c)
+	x := c.g.modernExchange(p, c.door, c.view, m, c)
 	x.caller.Session = c.s.id
 	if m.Method == wire.MethodSubscriptionsListen {
 		want, err := x.wanted()

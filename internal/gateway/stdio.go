@@ -14,8 +14,9 @@ import (
 // host that starts a process does. It returns when in ends or ctx does. What
 // still runs has a moment to answer when in has ended, and is cancelled then.
 // who says whose the client is, and is asked again for each message: what its
-// party may do changes, and a credential that is good no more ends it.
-func (g *Gateway) ServeStdio(ctx context.Context, who func() (*junctor.Principal, error), in io.Reader, out io.Writer) error {
+// party may do changes, and a credential that is good no more ends it. With a
+// server it is that one alone, under its own names.
+func (g *Gateway) ServeStdio(ctx context.Context, server string, who func() (*junctor.Principal, error), in io.Reader, out io.Writer) error {
 	if !g.o.Doors.Stdio {
 		return junctor.Errorf(junctor.CodeNotFound, "the stdio door is switched off in the configuration")
 	}
@@ -32,6 +33,7 @@ func (g *Gateway) ServeStdio(ctx context.Context, who func() (*junctor.Principal
 		_, err := out.Write(append(oneLine(message), '\n'))
 		return err
 	})
+	c.view.Server = server
 	defer c.close()
 
 	lines := wire.NewLineReader(in, int(g.o.MaxBody))

@@ -230,6 +230,13 @@ func (g *Guard) resolve(ctx context.Context, op *Op) (item catalog.Item, task *j
 	case isTask(op.Kind):
 		return g.task(ctx, op, sh)
 	case op.Kind == junctor.KindTool:
+		if meta, ok := sh.Meta(op.Principal, op.View, op.Name); ok {
+			inner, arguments, ok := catalog.Unwrap(op.Arguments)
+			if op.Name != catalog.CallTool || !ok {
+				return meta, nil, nil
+			}
+			op.become(inner, arguments)
+		}
 		item, err = sh.Tool(op.Principal, op.View, op.Name, op.Version)
 	case op.Kind == junctor.KindPrompt, op.Kind == junctor.KindCompletion && !op.IsURI:
 		item, err = sh.Prompt(op.Principal, op.View, op.Name)

@@ -8,6 +8,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/limit"
+	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
 // Op is one operation that somebody wants. Slices belong to the caller and must
@@ -53,6 +54,21 @@ type Op struct {
 	CallID string
 
 	pass limit.Pass
+}
+
+// become makes the operation the call of another tool: one that find_tools found
+// and call_tool was asked for. It is judged, recorded and sent as that tool's own.
+func (op *Op) become(name string, arguments []byte) {
+	op.Name, op.Arguments, op.Mirror = name, arguments, nil
+	given := arguments
+	if given == nil {
+		given = []byte("{}")
+	}
+	params := op.Params
+	if params == nil {
+		params = []byte("{}")
+	}
+	op.Params = wire.AppendObject(nil, params, nil, wire.Member{Key: "name", Value: wire.AppendString(nil, name)}, wire.Member{Key: "arguments", Value: given})
 }
 
 // Allowance is what the limits of the call leave, after Do with the error that

@@ -1,6 +1,7 @@
 package call
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -98,6 +99,7 @@ func (r *result) json(isError bool) []byte {
 // json shows a JSON answer: all of it where it fits, else cut, with where the
 // rest is.
 func (s Shape) json(a *Answer, body []byte, r *result) {
+	body = bytes.TrimSpace(body)
 	full := body
 	if fields := s.fields(); len(fields) > 0 {
 		body = newSelection(fields).write(nil, body)

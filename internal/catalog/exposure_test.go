@@ -1,0 +1,110 @@
+package catalog_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+)
+
+func manyOffer(n int, words string) *catalog.Offer {
+	o := &catalog.Offer{}
+	for i := range n {
+		name := fmt.Sprintf("tool_%d", i)
+		o.Tools = append(o.Tools, catalog.ToolDef{Name: name, JSON: fmt.Appendf(nil, `{"name":%q,"description":"%s number %d","inputSchema":{"type":"object"}}`, name, words, i)})
+	}
+	return o
+}
+
+// Above 128 tools, or where it is asked for, three tools stand for the others;
+// servers that say nothing of it are listed always.
+func TestExposure(t *testing.T) {
+	t.Parallel()
+	c := newCatalog(t, catalog.Options{})
+	meta := []string{catalog.FindTools, catalog.DescribeTool, catalog.CallTool}
+	add := func(id string, e junctor.Exposure, n int) {
+		t.Helper()
+		if err := c.Attach(t.Context(), tenant, id, junctor.ModeGenerated, &scripted{offer: manyOffer(n, id)}, catalog.ExposedAs(e)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	attach(t, c, "byo", junctor.ModeBYO, &scripted{offer: manyOffer(200, "byo")})
+	if got := toolNames(t, c, catalog.View{}); len(got) != 200 {
+		t.Fatalf("%d tools without exposure", len(got))
+	}
+	c.Detach(tenant, "byo")
+	add("small", "", 3)
+	add("wanted", junctor.ExposureAll, 129)
+	if got := toolNames(t, c, catalog.View{Server: "wanted"}); len(got) != 129 {
+		t.Errorf("%d tools where all are wanted", len(got))
+	}
+	c.Detach(tenant, "wanted")
+	if got := toolNames(t, c, catalog.View{}); len(got) != 3 {
+		t.Errorf("few: %q", got)
+	}
+	add("large", junctor.ExposureAuto, 129)
+	if got := toolNames(t, c, catalog.View{}); !slices.Equal(got, append(slices.Clone(meta), "small__tool_0", "small__tool_1", "small__tool_2")) {
+		t.Errorf("with a large one: %q", got)
+	}
+	if got := toolNames(t, c, catalog.View{Server: "large"}); !slices.Equal(got, meta) {
+		t.Errorf("the large one itself: %q", got)
+	}
+	add("asked", junctor.ExposureSearch, 2)
+	if got := toolNames(t, c, catalog.View{Server: "asked"}); !slices.Equal(got, meta) {
+		t.Errorf("one that is to be searched: %q", got)
+	}
+	c.Detach(tenant, "large")
+	c.Detach(tenant, "asked")
+	add("half", junctor.ExposureAuto, 70)
+	add("more", junctor.ExposureAuto, 80)
+	got := toolNames(t, c, catalog.View{})
+	if len(got) != 3+3+70 || slices.Contains(got, "more__tool_0") {
+		t.Errorf("two that are too many together: %d", len(got))
+	}
+}
+
+func TestMetaTools(t *testing.T) {
+	t.Parallel()
+	c := newCatalog(t, catalog.Options{})
+	offer := manyOffer(3, "pets")
+	offer.Tools[1].JSON = []byte(`{"name":"tool_1","description":"Adopt a giraffe","inputSchema":{"type":"object","properties":{"height":{"type":"number"}}}}`)
+	if err := c.Attach(t.Context(), tenant, "zoo", junctor.ModeGenerated, &scripted{offer: offer}, catalog.ExposedAs(junctor.ExposureSearch)); err != nil {
+		t.Fatal(err)
+	}
+	do := func(name, arguments string) (string, error) {
+		item, ok := shelf(c).Meta(reader("r"), catalog.View{}, name)
+		if !ok {
+			t.Fatalf("no %s", name)
+		}
+		if err := item.Tool.Input.Check([]byte(arguments)); err != nil {
+			return "", err
+		}
+		res, err := item.Server.Backend.Do(context.Background(), &catalog.Request{Name: name, Kind: junctor.KindTool, Arguments: []byte(arguments), Principal: reader("r")}, nil)
+		return string(res.Body), err
+	}
+	if got, err := do(catalog.FindTools, `{"query":"adopt giraffes"}`); err != nil || !strings.Contains(got, `"tools":[{"name":"zoo__tool_1","description":"Adopt a giraffe"}`) {
+		t.Errorf("%s, %v", got, err)
+	}
+	if got, err := do(catalog.DescribeTool, `{"name":"zoo__tool_1"}`); err != nil || !strings.Contains(got, `"height"`) || !strings.Contains(got, `"name":"zoo__tool_1"`) {
+		t.Errorf("%s, %v", got, err)
+	}
+	if _, err := do(catalog.DescribeTool, `{"name":"zoo__nothing"}`); junctor.CodeOf(err) != junctor.CodeNotFound {
+		t.Error(err)
+	}
+	for _, bad := range []string{`{}`, `{"name":7}`, `{"name":"x","arguments":[]}`} {
+		if _, err := do(catalog.CallTool, bad); junctor.CodeOf(err) != junctor.CodeInvalid {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+	if _, ok := shelf(c).Meta(reader("r"), catalog.View{}, "zoo__tool_1"); ok {
+		t.Error("a tool of its own is no meta tool")
+	}
+	c.Detach(tenant, "zoo")
+	if _, ok := shelf(c).Meta(reader("r"), catalog.View{}, catalog.FindTools); ok {
+		t.Error("there is nothing to find")
+	}
+}
