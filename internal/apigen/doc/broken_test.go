@@ -2,6 +2,7 @@ package doc_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -123,6 +124,18 @@ func TestLaughs(t *testing.T) {
 	_, ops, problems := read(t, doc.Source{Text: []byte(b.String())}, nil)
 	if len(ops) != 1 || len(problems) != 1 || !strings.Contains(problems[0], "too_large") {
 		t.Errorf("%v %v", ops, problems)
+	}
+}
+
+// TestManyValues reads texts that are small for what they hold.
+func TestManyValues(t *testing.T) {
+	t.Parallel()
+	many := strings.Repeat("1,", 3<<20)
+	for _, text := range []string{`{"openapi":"3.0.3","paths":{"/a":{"get":{}}},"x":[` + many + `1]}`, "x: [" + many + "1]\nopenapi: 3.0.3\n"} {
+		d, _ := doc.Read(t.Context(), doc.Source{Name: "a", Text: []byte(text)}, nil)
+		if len(d.Problems) == 0 || !slices.ContainsFunc(d.Problems, func(p doc.Problem) bool { return p.Code == doc.TooLarge }) {
+			t.Errorf("%+v", d.Problems)
+		}
 	}
 }
 

@@ -11,6 +11,10 @@ import (
 // levels.
 const maxDepth = 1000
 
+// maxNodes bounds how many values a text has: each takes more memory than its
+// text may. GitHub's document has half a million.
+const maxNodes = 5 << 19
+
 // parseJSON reads a JSON text, with the place of every value. Where the text
 // breaks off or breaks the rules, what stood before is there, and the fault says
 // where it is. Trailing commas are passed over with a warning.
@@ -36,6 +40,7 @@ type jsonReader struct {
 	start      int // of the line
 	wide       int // bytes of the line so far that continue a character
 	slab       []Node
+	nodes      int
 	fault      *Problem // the first one: reading ends there
 	problems   []Problem
 }
@@ -85,6 +90,11 @@ func (r *jsonReader) value(depth int) *Node {
 	}
 	if r.pos >= len(r.text) {
 		r.fail("the text ends where a value is expected")
+		return nil
+	}
+	if r.nodes++; r.nodes > maxNodes {
+		r.fail("it has more values than can be read")
+		r.fault.Code = TooLarge
 		return nil
 	}
 	switch r.text[r.pos] {

@@ -13,11 +13,19 @@ import (
 // maxExpanded bounds how many nodes the aliases of a YAML text may expand to.
 const maxExpanded = 1 << 20
 
+// maxYAML bounds the parts of a YAML text, counted by what can begin one, before
+// the library makes a tree of them.
+const maxYAML = 2 << 20
+
 // parseYAML reads a YAML text, with the place of every value. Where mend is set,
 // what real documents get wrong is repaired with a warning each, and a part that
 // cannot be read is left out with an error, so that the rest can be.
 func parseYAML(file, source string, mend bool) (*Node, []Problem) {
 	y := yamlReader{file: file}
+	if n := strings.Count(source, "\n") + strings.Count(source, ",") + strings.Count(source, "[") + strings.Count(source, "{"); n > maxYAML {
+		y.report(1, 1, Error, TooLarge, "The document has more parts than can be read as YAML.", "Cut it into several documents, or save it as JSON.")
+		return nil, y.problems
+	}
 	if mend {
 		source = y.prepare(source)
 	}
