@@ -137,8 +137,10 @@ func TestMultipart(t *testing.T) {
 func TestStyledParts(t *testing.T) {
 	t.Parallel()
 	p := call.Plan{Method: "POST", Path: "/a", Body: &call.Body{Media: "multipart/form-data"}, Args: []call.Arg{
-		{Name: "d", Key: "d", Place: call.Field, Style: "deepObject", Explode: true}, {Name: "s", Key: "s", Place: call.Field, Style: "spaceDelimited"},
-		{Name: "f", Key: "f", Place: call.Field, Style: "form", Explode: true}, {Name: "p", Key: "p", Place: call.Field, Style: "form"},
+		{Name: "d", Key: "d", Place: call.Field, Style: "deepObject", Explode: true},
+		{Name: "s", Key: "s", Place: call.Field, Style: "spaceDelimited"},
+		{Name: "f", Key: "f", Place: call.Field, Style: "form", Explode: true},
+		{Name: "p", Key: "p", Place: call.Field, Style: "form"},
 	}}
 	body := string(build(t, p, `{"d":{"a\"b":"ü&","c":["x"]},"s":["1","2"],"f":["3","4"],"p":"5"}`).Body)
 	for _, want := range []string{
