@@ -228,7 +228,7 @@ const flows = {
       quiet(where);
     };
     step('names and descriptions');
-    for (const path of ['/servers', '/servers/hostile', '/servers/hostile?tab=diagnostics', '/tools?q=say', '/tools/hostile__say-00', '/tools/hostile__say-05', '/agents?new=1']) {
+    for (const path of ['/servers', '/servers/hostile', '/servers/hostile?tab=diagnostics', '/servers/hostile?tab=settings', '/usage?by=server', '/tools?q=say', '/tools/hostile__say-00', '/tools/hostile__say-05', '/agents?new=1']) {
       await page.goto(origin + path);
       await page.waitForTimeout(500);
       for (let i = 0; i < 3; i++) {
