@@ -1,1 +1,0 @@
-import{Jt as e,O as t,en as n}from"./states-CKcBcwW8.js";var r=n(e(),1);function i(e,n=``){let[i,a]=t(),o=(0,r.useCallback)(t=>a(r=>{let i=new URLSearchParams(r);return t===n?i.delete(e):i.set(e,t),i},{replace:!0}),[e,n,a]);return[i.get(e)??n,o]}export{i as t};
