@@ -171,6 +171,7 @@ func TestPages(t *testing.T) {
 		{"link, not counted", nil, `{}`, `[1]`, `<https://api.test/a?after=abc%2C1>; rel=next`, `{"after__query":"abc,1"}`},
 		{"last page", nil, `{"page":9}`, `[1]`, `<https://api.test/a?page=8>; rel="prev"`, ""},
 		{"cursor", &call.Paging{Arg: "cursor", Kind: "cursor", Cursor: "/meta/next"}, `{}`, `{"meta":{"next":"c2"}}`, "", `{"cursor":"c2"}`},
+		{"a whole address", &call.Paging{Arg: "page", Kind: "cursor", Cursor: "/next"}, `{}`, `{"next":"https://api.test/a?page=3"}`, "", `{"page":"3"}`},
 		{"no more", &call.Paging{Arg: "cursor", Kind: "cursor", Cursor: "/meta/next"}, `{}`, `{"meta":{"next":null}}`, "", ""},
 		{"page", &call.Paging{Arg: "page", Kind: "page"}, `{}`, `{"items":[1,2]}`, "", `{"page":2}`},
 		{"offset", &call.Paging{Arg: "offset", Kind: "offset"}, `{"offset":20}`, `[1,2]`, "", `{"offset":22}`},

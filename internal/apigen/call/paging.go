@@ -24,7 +24,13 @@ func (s Shape) next(a *Answer, body []byte) []string {
 		if p.Cursor == "" || kindOf(value) != primitive || text(value) == "" || text(value) == "false" {
 			return nil
 		}
-		return []string{"There is a next page: call again with " + argument(p.Arg, value) + "."}
+		more := argument(p.Arg, value)
+		if where := text(value); strings.HasPrefix(where, "/") || strings.Contains(where, "://") { // the whole address of the page
+			if more = s.linked([]string{"<" + where + ">; rel=next"}); more == "" {
+				return nil
+			}
+		}
+		return []string{"There is a next page: call again with " + more + "."}
 	}
 	count, found := elements(body)
 	if !found || count == 0 {

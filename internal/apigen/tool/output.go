@@ -99,7 +99,7 @@ func (b *builder) shallow(op *doc.Operation) schema {
 func cursorIn(answer schema, arg string) string {
 	props, _ := answer["properties"].(schema)
 	look := func(props schema, at string) string {
-		for _, want := range []string{"next_" + arg, "next_cursor", "next_page_token", "next_token", "end_cursor", "next_page_cursor", "continuation_token", "next_marker", "cursor", "continue"} {
+		for _, want := range []string{"next_" + arg, "next_cursor", "next_page_token", "next_token", "end_cursor", "next_page_cursor", "continuation_token", "next_marker", "cursor", "continue", "next"} {
 			for _, name := range sortedKeys(props) {
 				if strings.Join(words(name), "_") == want {
 					return at + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
