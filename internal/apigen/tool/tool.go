@@ -2,8 +2,8 @@
 // schemas that every model takes, and the plan by which apigen/call sends what
 // a tool is called with. The same document gives the same bytes, always.
 //
-// Profiles change a schema for a client that takes less; filters choose among
-// tools. Nothing here reads or sends anything.
+// Profiles change a schema for a client that takes less. Nothing here reads or
+// sends anything.
 package tool
 
 import (
