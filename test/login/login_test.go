@@ -164,7 +164,7 @@ func TestBrowserOpens(t *testing.T) {
 	must(t, in, "server", "add", "notes", g.URL, "--oauth")(0, "")
 	dir := t.TempDir()
 	opened := filepath.Join(dir, "opened")
-	if err := os.WriteFile(filepath.Join(dir, "xdg-open"), []byte("#!/bin/sh\nprintf '%s\\n' \"$1\" >>"+opened+"\n"), 0o700); err != nil { //nolint:gosec // it is run
+	if err := os.WriteFile(filepath.Join(dir, "xdg-open"), []byte("#!/bin/sh\nprintf '%s\\n' \"$1\" >>"+opened+"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	run := func(args ...string) {
