@@ -23,6 +23,15 @@ async function tabTo(locator, what) {
   throw new Error(`${what} is not reached by the Tab key`);
 }
 
+// find chooses something in the palette.
+async function find(text, option) {
+  await page.keyboard.press('Control+k');
+  await page.waitForFunction(() => document.activeElement?.getAttribute('role') === 'combobox');
+  await page.keyboard.type(text);
+  await page.getByRole('option', { name: option }).first().waitFor();
+  await page.keyboard.press('Enter');
+}
+
 const tours = {
   // Every screen, light and dark, wide and narrow: nothing is too wide, nobody
   // is kept out, and the browser complains of nothing.
@@ -55,10 +64,7 @@ const tours = {
     await page.keyboard.press('Enter');
     await heading('Overview');
     step('a server is added');
-    await page.keyboard.press('Control+k');
-    await page.getByRole('combobox', { name: 'Find' }).waitFor();
-    await page.keyboard.type('add a server');
-    await page.keyboard.press('Enter');
+    await find('add a server', /^Add a server/);
     await heading('Add a server');
     await tabTo(page.getByRole('tab', { name: 'A command' }), 'A command');
     await page.keyboard.press('Enter');
@@ -75,11 +81,7 @@ const tours = {
     await page.keyboard.press('Enter');
     await page.waitForURL(`${origin}/servers/everything`);
     step('a tool is called');
-    await page.keyboard.press('Control+k');
-    await page.getByRole('combobox', { name: 'Find' }).waitFor();
-    await page.keyboard.type('try everything__get-sum');
-    await page.getByRole('option', { name: /Try everything__get-sum/ }).waitFor();
-    await page.keyboard.press('Enter');
+    await find('try everything__get-sum', /^Try everything__get-sum/);
     await page.waitForURL(/playground\?name=everything__get-sum/);
     await tabTo(page.locator('form').getByRole('textbox').first(), 'the first field');
     await page.keyboard.type('2');
@@ -93,10 +95,7 @@ const tours = {
     await page.waitForURL(/calls\/\w+/);
     await page.getByText('Where the time went').waitFor();
     step('an agent is made');
-    await page.keyboard.press('Control+k');
-    await page.getByRole('combobox', { name: 'Find' }).waitFor();
-    await page.keyboard.type('make an agent');
-    await page.keyboard.press('Enter');
+    await find('make an agent', /^Make an agent/);
     await page.getByLabel('Name').waitFor();
     await tabTo(page.getByLabel('Name'), 'Name');
     await page.keyboard.type('typist');

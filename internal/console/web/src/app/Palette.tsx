@@ -92,7 +92,9 @@ function Finder({ me, close }: { me: Me; close: () => void }) {
           go: to(`/playground?name=${encodeURIComponent(t.exposed)}`),
         });
     }
-    return all.filter((e) => matches(text, e.name, e.about)).slice(0, most);
+    // What is called so comes before what only speaks of it.
+    const found = all.filter((e) => matches(text, e.name, e.about));
+    return [...found.filter((e) => matches(text, e.name)), ...found.filter((e) => !matches(text, e.name))].slice(0, most);
   }, [me, servers.data, tools.data, agents.data, text, navigate, setColorScheme]);
 
   useEffect(() => {
