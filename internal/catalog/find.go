@@ -46,8 +46,9 @@ func (f *finder) find(req *Request) (Result, error) {
 	if !ok || limit < 1 || limit > 50 {
 		limit = 10
 	}
-	tools := []found{}
-	for _, m := range f.sh.Search(req.Principal, f.v, query, int(limit)) {
+	matches := f.sh.Search(req.Principal, f.v, query, int(limit))
+	tools := make([]found, 0, len(matches))
+	for _, m := range matches {
 		description := text(wire.Get(m.Tool.Default.JSON, "description"))
 		tools = append(tools, found{f.sh.shownName(f.v, f.sh.byID[m.Tool.Server], m.Tool), clipTo(strings.TrimSpace(description), 200)})
 	}

@@ -86,7 +86,7 @@ func (c *cli) api(cmd *cobra.Command, in admin.ServerInput, listen string) (err 
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, a.Close()) }() //nolint:contextcheck // closing has its own limit
+	defer func() { err = errors.Join(err, a.Close()) }()
 	made, err := a.AddAPI(ctx, in)
 	if err != nil {
 		return err
