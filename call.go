@@ -63,8 +63,9 @@ type Call struct {
 	Version  string        `json:"version,omitempty"`
 	Issuer   string        `json:"issuer"`
 	Subject  string        `json:"subject"`
-	User     string        `json:"user,omitempty"`  // the person who called or was called for, by id
-	Agent    string        `json:"agent,omitempty"` // the agent that called, or that somebody acted as
+	User     string        `json:"user,omitempty"`   // the person who called or was called for, by id
+	Agent    string        `json:"agent,omitempty"`  // the agent that called, or that somebody acted as
+	Client   string        `json:"client,omitempty"` // the program that the person let call for them by OAuth, by its id
 	Status   Status        `json:"status"`
 	Code     Code          `json:"code,omitempty"`
 	Reason   string        `json:"reason,omitempty"`

@@ -168,6 +168,7 @@ func (e *encoder) call(c *junctor.Call) {
 	if c.Issuer != junctor.IssuerAgent {
 		e.text("agent", c.Agent, maxWord)
 	}
+	e.text("client", c.Client, maxName)
 	e.text("status", string(c.Status), maxWord)
 	e.text("code", string(c.Code), maxWord)
 	e.text("reason", c.Reason, maxReason)

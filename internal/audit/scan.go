@@ -153,6 +153,8 @@ func (e *entry) set(key, value string, text bool) (bit uint32, ok bool) {
 		e.User, bit = value, 1<<25
 	case "agent":
 		e.Agent, bit = value, 1<<26
+	case "client":
+		e.Client, bit = value, 1<<27
 	case "prev":
 		e.Prev, bit = value, 1<<17
 	}

@@ -55,6 +55,10 @@ func TestRevokedAtOnce(t *testing.T) {
 	if status, _ := s.call(anns.Access, "/mcp"); status != 200 {
 		t.Fatal(status)
 	}
+	// Records name the person and the program.
+	if r := s.Do(t, "GET", "/api/v1/calls?limit=1", ""); !strings.Contains(r.Body, `"user":"`+list[0].User+`"`) || !strings.Contains(r.Body, `"client":"`+s.client+`"`) {
+		t.Errorf("the record is %s", r.Body)
+	}
 	if r := s.Do(t, "DELETE", "/api/v1/consents/"+list[0].ID, ""); r.Status != 204 {
 		t.Fatalf("%d %s", r.Status, r.Body)
 	}

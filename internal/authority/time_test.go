@@ -221,8 +221,8 @@ func TestAtOnce(t *testing.T) {
 	c := newClocked(t)
 	v := newVerifier()
 	last := c.trade(c.code(v), v)
-	for range 10 {
-		got := make([]tokens, 8)
+	for range 4 {
+		got := make([]tokens, 6)
 		var wg sync.WaitGroup
 		for i := range got {
 			wg.Go(func() { got[i] = c.renew(last.Refresh) })
@@ -244,25 +244,24 @@ func TestAtOnce(t *testing.T) {
 func TestFamilies(t *testing.T) {
 	t.Parallel()
 	c := newClocked(t)
+	type family struct {
+		all   []tokens
+		ended bool
+	}
 	rapid.Check(t, func(rt *rapid.T) {
-		type family struct {
-			all   []tokens
-			ended bool
-		}
 		var families []*family
-		pick := func() *family {
-			if len(families) == 0 {
-				rt.Skip("no login yet")
-			}
-			return rapid.SampledFrom(families).Draw(rt, "login")
+		login := func() {
+			v := newVerifier()
+			families = append(families, &family{all: []tokens{c.trade(c.code(v), v)}})
 		}
-		rt.Repeat(map[string]func(*rapid.T){
-			"login": func(*rapid.T) {
-				v := newVerifier()
-				families = append(families, &family{all: []tokens{c.trade(c.code(v), v)}})
-			},
-			"renew": func(rt *rapid.T) {
-				f := pick()
+		login()
+		// Few steps: each writes, and that is slow where races are looked for.
+		for _, step := range rapid.SliceOfN(rapid.SampledFrom([]string{"login", "renew", "renew", "former"}), 1, 6).Draw(rt, "steps") {
+			f := rapid.SampledFrom(families).Draw(rt, "login")
+			switch {
+			case step == "login":
+				login()
+			case step == "renew":
 				got := c.renew(f.all[len(f.all)-1].Refresh)
 				if (got.Error == "") == f.ended {
 					rt.Fatalf("ended %v: %+v", f.ended, got)
@@ -271,19 +270,14 @@ func TestFamilies(t *testing.T) {
 					f.all = append(f.all, got)
 				}
 				c.later(11 * time.Second)
-			},
-			"renew with a former one": func(rt *rapid.T) {
-				f := pick()
-				if len(f.all) < 2 {
-					rt.Skip("there is none")
-				}
+			case len(f.all) > 1:
 				if got := c.renew(f.all[rapid.IntRange(0, len(f.all)-2).Draw(rt, "which")].Refresh); got.Error != "invalid_grant" {
 					rt.Fatalf("%+v", got)
 				}
 				f.ended = true
-			},
-		})
-		for _, f := range families { // once, at the end: that is slow
+			}
+		}
+		for _, f := range families {
 			if last := f.all[len(f.all)-1]; c.good(last.Access) == f.ended {
 				rt.Fatalf("ended %v, and its token is good: %v", f.ended, !f.ended)
 			}

@@ -81,7 +81,7 @@ func needScope(s junctor.Scope) error {
 // or an agent, before it was known what it wanted. It gives why back.
 func (g *Guard) Refuse(ctx context.Context, p *junctor.Principal, door junctor.Door, kind junctor.Kind, name string, why error) error {
 	call := junctor.Call{
-		Tenant: p.Tenant, Kind: kind, Door: door, Name: name, Issuer: p.Issuer, Subject: p.Subject, User: p.User, Agent: p.Agent, Start: g.o.Now(),
+		Tenant: p.Tenant, Kind: kind, Door: door, Name: name, Issuer: p.Issuer, Subject: p.Subject, User: p.User, Agent: p.Agent, Client: p.Client, Start: g.o.Now(),
 	}
 	return g.refuse(ctx, &call, "", why)
 }
@@ -101,7 +101,7 @@ func (g *Guard) Do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Resu
 func (g *Guard) do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Result, error) {
 	call := junctor.Call{
 		Tenant: op.Principal.Tenant, Kind: op.Kind, Door: op.Door, Name: op.recorded(op.Name),
-		Issuer: op.Principal.Issuer, Subject: op.Principal.Subject, User: op.Principal.User, Agent: op.Principal.Agent,
+		Issuer: op.Principal.Issuer, Subject: op.Principal.Subject, User: op.Principal.User, Agent: op.Principal.Agent, Client: op.Principal.Client,
 		Start: g.o.Now(), BytesIn: len(op.Params),
 	}
 	defer op.pass.Leave()

@@ -1782,6 +1782,7 @@ export interface components {
             bytes_in: number;
             /** Format: int64 */
             bytes_out?: number;
+            client?: string;
             /** @enum {string} */
             code?: "unauthenticated" | "denied" | "not_found" | "invalid" | "conflict" | "limited" | "too_large" | "timeout" | "canceled" | "unreachable" | "upstream" | "unavailable" | "internal";
             /** @enum {string} */
@@ -1904,6 +1905,7 @@ export interface components {
             bytes_in: number;
             /** Format: int64 */
             bytes_out?: number;
+            client?: string;
             /** @enum {string} */
             code?: "unauthenticated" | "denied" | "not_found" | "invalid" | "conflict" | "limited" | "too_large" | "timeout" | "canceled" | "unreachable" | "upstream" | "unavailable" | "internal";
             /** @enum {string} */
