@@ -2,13 +2,10 @@ package rest
 
 import (
 	"net/url"
-	"regexp"
 	"strings"
 
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
-
-var placeholder = regexp.MustCompile(`"?(\{\{[^{}]*\}\}|<[A-Za-z_][-\w ]*>)"?`)
 
 // fill reads a body that was written down. Places for values inside JSON are
 // values of no known kind.
@@ -21,7 +18,7 @@ func (p *payload) fill(body string, isJSON bool) {
 			p.media = "application/json"
 		}
 		if p.shape = shapeOf(trimmed); p.shape == nil {
-			p.shape = shapeOf(placeholder.ReplaceAllStringFunc(trimmed, func(found string) string {
+			p.shape = shapeOf(placeholder().ReplaceAllStringFunc(trimmed, func(found string) string {
 				if strings.HasPrefix(found, `"`) {
 					return `""`
 				}

@@ -2,19 +2,9 @@ package rest
 
 import (
 	"cmp"
-	"regexp"
 	"strings"
 
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
-)
-
-const methods = `GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS|QUERY`
-
-var (
-	endpoint  = regexp.MustCompile(`\b(` + methods + `)\b[\s:]+\**((?:https?://|/|\{\{?[A-Za-z_]+\}?\}/)[^\s"'<>]*(?:<[-\w]+>[^\s"'<>]*)*)`)
-	bounds    = regexp.MustCompile("[`*,;.)]+$")
-	baseURL   = regexp.MustCompile(`(?i)(?:base\s*(?:url|uri|path)|root\s*(?:url|endpoint)|api\s*(?:url|endpoint|root)|server|host|hosted at|requests? (?:are|is) (?:made|sent) to)(?:\W|is|are|at){0,12}(https?://[^\s"'<>)]+)`)
-	listParam = regexp.MustCompile("^(?:[-*+]|\\d+\\.)\\s+(?:`([-\\w.\\[\\]]+)`|\\*\\*([-\\w.]+)\\*\\*|([-\\w.]+)(?:\\s*\\())[^\\w(]*(?:\\(?([^):–—]*)\\)?)?\\s*[-:–—]?\\s*(.*)$")
 )
 
 func readMarkdown(in *doc.Input) (*doc.Document, string) {
@@ -37,8 +27,8 @@ type page struct {
 func readProse(in *doc.Input, format doc.Format, blocks []block) (*doc.Document, string) {
 	p := &page{in: in}
 	for _, b := range blocks {
-		if m := baseURL.FindStringSubmatch(b.text); m != nil && p.base == "" {
-			p.base = strings.TrimRight(bounds.ReplaceAllString(m[1], ""), "/")
+		if m := baseURL().FindStringSubmatch(b.text); m != nil && p.base == "" {
+			p.base = strings.TrimRight(bounds().ReplaceAllString(m[1], ""), "/")
 		}
 	}
 	for _, b := range blocks {
@@ -86,18 +76,18 @@ func (p *page) heading(b block) {
 
 // endpoint begins a request where a text names its method and path.
 func (p *page) endpoint(b block, text string, inHeading bool) bool {
-	m := endpoint.FindStringSubmatch(text)
+	m := endpoint().FindStringSubmatch(text)
 	if m == nil {
 		return false
 	}
 	r := &request{method: m[1], at: p.at(b.line)}
-	r.setURL(bounds.ReplaceAllString(m[2], ""), false, r.at)
+	r.setURL(bounds().ReplaceAllString(m[2], ""), false, r.at)
 	if inHeading {
 		r.name = strings.Trim(strings.Replace(text, m[0], "", 1), " :-–—()[]`")
 		r.tags = p.tags(b.level)
 	} else {
 		r.name = p.headings[p.level]
-		if endpoint.MatchString(r.name) {
+		if endpoint().MatchString(r.name) {
 			r.name = ""
 		}
 		r.tags = p.tags(p.level)
@@ -121,7 +111,7 @@ func same(a, b *request) bool {
 // tags are the headings around a level, but the page's own.
 func (p *page) tags(level int) []string {
 	for l := level - 1; l >= 2; l-- {
-		if h := p.headings[l]; h != "" && !endpoint.MatchString(h) {
+		if h := p.headings[l]; h != "" && !endpoint().MatchString(h) {
 			return []string{h}
 		}
 	}
@@ -143,7 +133,7 @@ func (p *page) code(b block) {
 				p.example(r)
 			}
 		}
-	case endpoint.MatchString(first) && endpoint.FindStringIndex(first)[0] == 0:
+	case endpoint().MatchString(first) && endpoint().FindStringIndex(first)[0] == 0:
 		p.raw(b, first, rest)
 	case strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "["):
 		p.json(trimmed, b.line)
@@ -233,8 +223,8 @@ func takesBody(method string) bool { return method == "POST" || method == "PUT" 
 
 // prose reads what is said: a list of parameters, or what a request is about.
 func (p *page) prose(b block) {
-	if m := listParam.FindStringSubmatch(b.text); m != nil && p.now != nil {
-		if name := cmp.Or(m[1], m[2], m[3]); !endpoint.MatchString(b.text) && (m[4] != "" || m[5] != "") {
+	if m := listParam().FindStringSubmatch(b.text); m != nil && p.now != nil {
+		if name := cmp.Or(m[1], m[2], m[3]); !endpoint().MatchString(b.text) && (m[4] != "" || m[5] != "") {
 			p.param(name, m[4], m[4], bare(m[5]), "")
 		}
 		return

@@ -2,14 +2,11 @@ package rest
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
-
-var verb = regexp.MustCompile(`^(` + methods + `)$`)
 
 // column finds a column by its heading; -1 where there is none.
 func column(head []string, names ...string) int {
@@ -37,7 +34,7 @@ func (p *page) table(b block) {
 	path := column(head, "path", "endpoint", "url", "route", "uri", "resource")
 	if method := column(head, "method", "verb", "http method"); method >= 0 && path >= 0 {
 		for n, row := range b.rows[1:] {
-			if verb.MatchString(strings.ToUpper(cell(row, method))) && cell(row, path) != "" {
+			if verb().MatchString(strings.ToUpper(cell(row, method))) && cell(row, path) != "" {
 				r := &request{method: cell(row, method), about: cell(row, about), tags: p.tags(p.level + 1), at: p.at(b.line + n + 2)}
 				r.setURL(cell(row, path), false, r.at)
 				p.all = append(p.all, r)
@@ -48,7 +45,7 @@ func (p *page) table(b block) {
 	}
 	if path >= 0 { // "GET /path" in one cell
 		for n, row := range b.rows[1:] {
-			if m := endpoint.FindStringSubmatch(cell(row, path)); m != nil {
+			if m := endpoint().FindStringSubmatch(cell(row, path)); m != nil {
 				r := &request{method: m[1], about: cell(row, about), tags: p.tags(p.level + 1), at: p.at(b.line + n + 2)}
 				r.setURL(m[2], false, r.at)
 				p.all = append(p.all, r)

@@ -1,14 +1,11 @@
 package rest
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
-
-var sensitive = regexp.MustCompile(`(?i)^(x-)?(api[-_]?key|apikey|access[-_]?key|access[-_]?token|auth[-_]?token|id[-_]?token|refresh[-_]?token|session([-_]?id)?|token|secret|client[-_]?secret|password|passwd|signature|sig|csrf[-_]?token|xsrf[-_]?token)$|(?i)[-_](api[-_]?key|token|secret)$`)
 
 // unsaid are headers that a client sends by itself: they are no parameters.
 func unsaid() []string {
@@ -28,7 +25,7 @@ func (r *request) addParam(list *[]field, in doc.Place, name, value string, at d
 		return
 	case in == doc.InHeader && (slices.Contains(unsaid(), lower) || strings.HasPrefix(lower, "sec-") || strings.HasPrefix(lower, ":")):
 		return
-	case sensitive.MatchString(name):
+	case sensitive().MatchString(name):
 		r.scheme("apiKey_"+paramName(name), doc.Scheme{Type: "apiKey", In: in, Name: name})
 		return
 	}
@@ -62,7 +59,7 @@ func kindOf(value string) *shape {
 	switch {
 	case value == "true" || value == "false":
 		return kind("boolean")
-	case numeric.MatchString(value) && len(value) < 16:
+	case numeric().MatchString(value) && len(value) < 16:
 		return kind("integer")
 	default:
 		return kind("string")

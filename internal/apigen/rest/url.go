@@ -2,20 +2,10 @@ package rest
 
 import (
 	"net/url"
-	"regexp"
 	"strings"
 	"unicode"
 
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
-)
-
-// Ways to write a parameter inside a URL.
-var (
-	braced  = regexp.MustCompile(`\{\{?\s*[-A-Za-z_$][-\w.$ ]*\s*\}?\}`) // {id} and {{id}}
-	angled  = regexp.MustCompile(`<([-A-Za-z_][-\w. ]*)>`)               // <id>
-	shell   = regexp.MustCompile(`\$\{?([A-Za-z_]\w*)\}?`)               // $ID and ${ID}
-	colon   = regexp.MustCompile(`^:([A-Za-z_][-\w]*)$`)                 // :id, a segment of its own
-	opening = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
 )
 
 // setURL takes a URL, or a path, apart into a request. What is written in place
@@ -23,7 +13,7 @@ var (
 func (r *request) setURL(raw string, shells bool, at doc.Position) {
 	raw, _, _ = strings.Cut(raw, "#")
 	raw, query, _ := strings.Cut(raw, "?")
-	if opening.MatchString(raw) {
+	if opening().MatchString(raw) {
 		scheme, rest, _ := strings.Cut(raw, "://")
 		host, path, _ := strings.Cut(rest, "/")
 		if _, after, found := strings.Cut(host, "@"); found { // user and password are nobody's business
@@ -45,7 +35,7 @@ func (r *request) setURL(raw string, shells bool, at doc.Position) {
 func (r *request) addQuery(query string, at doc.Position) {
 	for pair := range strings.SplitSeq(query, "&") {
 		name, value, _ := strings.Cut(pair, "=")
-		if name, err := url.QueryUnescape(name); err == nil && name != "" && !braced.MatchString(name) {
+		if name, err := url.QueryUnescape(name); err == nil && name != "" && !braced().MatchString(name) {
 			value, _ = url.QueryUnescape(value)
 			r.addParam(&r.query, doc.InQuery, name, value, at)
 		}
@@ -60,14 +50,14 @@ func parseSegment(part string, shells bool, at doc.Position) segment {
 		s.params = append(s.params, field{name: n, kind: kind("string"), required: true, at: at})
 		return "{" + n + "}"
 	}
-	if m := colon.FindStringSubmatch(part); m != nil {
+	if m := colon().FindStringSubmatch(part); m != nil {
 		s.text = name(m[1])
 		return s
 	}
-	s.text = braced.ReplaceAllStringFunc(part, func(found string) string { return name(strings.Trim(found, "{} ")) })
-	s.text = angled.ReplaceAllStringFunc(s.text, func(found string) string { return name(strings.Trim(found, "<>")) })
+	s.text = braced().ReplaceAllStringFunc(part, func(found string) string { return name(strings.Trim(found, "{} ")) })
+	s.text = angled().ReplaceAllStringFunc(s.text, func(found string) string { return name(strings.Trim(found, "<>")) })
 	if shells {
-		s.text = shell.ReplaceAllStringFunc(s.text, func(found string) string { return name(strings.Trim(found, "${}")) })
+		s.text = shell().ReplaceAllStringFunc(s.text, func(found string) string { return name(strings.Trim(found, "${}")) })
 	}
 	if plain, err := url.PathUnescape(s.text); err == nil && len(s.params) == 0 && !strings.ContainsAny(plain, "/{}?#") {
 		s.text = plain
@@ -98,24 +88,13 @@ func (r *request) template() string {
 	return b.String()
 }
 
-// Values that name one thing among many.
-var (
-	numeric  = regexp.MustCompile(`^[0-9]+$`)
-	uuid     = regexp.MustCompile(`(?i)^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
-	hash     = regexp.MustCompile(`(?i)^[0-9a-f]{8,}$`)
-	prefixed = regexp.MustCompile(`^[A-Za-z]+[-_][A-Za-z0-9_-]{10,}$`)
-	long     = regexp.MustCompile(`^[A-Za-z0-9_-]{20,}$`)
-	digit    = regexp.MustCompile(`[0-9]`)
-	wordlike = regexp.MustCompile(`^[a-z]+([-_.][a-z]+)*$`)
-)
-
 // looksLikeID says whether a part of a path names one thing among many, as a
 // number, UUID or hash does.
 func looksLikeID(s string) bool {
-	if wordlike.MatchString(s) || !digit.MatchString(s) {
+	if wordlike().MatchString(s) || !digit().MatchString(s) {
 		return false
 	}
-	return numeric.MatchString(s) || uuid.MatchString(s) || hash.MatchString(s) || prefixed.MatchString(s) || long.MatchString(s)
+	return numeric().MatchString(s) || uuid().MatchString(s) || hash().MatchString(s) || prefixed().MatchString(s) || long().MatchString(s)
 }
 
 // idName names the id that follows a part of a path: that of users is user_id.
@@ -145,7 +124,7 @@ func (r *request) nameIDs() {
 			before = r.path[i-1].text
 		}
 		k := "string"
-		if numeric.MatchString(s.text) {
+		if numeric().MatchString(s.text) {
 			k = "integer"
 		}
 		r.name1(i, idName(before), k)
