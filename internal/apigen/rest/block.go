@@ -30,7 +30,7 @@ func markdown(text string) []block {
 	var blocks []block
 	for i := 0; i < len(lines); i++ {
 		line := lines[i]
-		if m := fence().FindStringSubmatch(line); m != nil {
+		if m := pattern().fence.FindStringSubmatch(line); m != nil {
 			end := i + 1
 			for end < len(lines) && !strings.HasPrefix(strings.TrimSpace(lines[end]), m[1]) {
 				end++
@@ -39,7 +39,7 @@ func markdown(text string) []block {
 			i = end
 			continue
 		}
-		if m := atx().FindStringSubmatch(line); m != nil {
+		if m := pattern().atx.FindStringSubmatch(line); m != nil {
 			blocks = append(blocks, block{kind: heading, level: len(m[1]), text: bare(m[2]), line: i + 1})
 			continue
 		}
@@ -48,7 +48,7 @@ func markdown(text string) []block {
 			i++
 			continue
 		}
-		if strings.Contains(line, "|") && i+1 < len(lines) && delimiter().MatchString(lines[i+1]) && strings.Contains(lines[i+1], "-") {
+		if strings.Contains(line, "|") && i+1 < len(lines) && pattern().delimiter.MatchString(lines[i+1]) && strings.Contains(lines[i+1], "-") {
 			rows := [][]string{cells(line)}
 			end := i + 2
 			for ; end < len(lines) && strings.Contains(lines[end], "|"); end++ {
@@ -67,7 +67,7 @@ func markdown(text string) []block {
 			i = end - 1
 			continue
 		}
-		for _, m := range inline().FindAllStringSubmatch(line, -1) {
+		for _, m := range pattern().inline.FindAllStringSubmatch(line, -1) {
 			blocks = append(blocks, block{kind: span, text: m[1], line: i + 1})
 		}
 		if strings.TrimSpace(line) != "" {
@@ -119,7 +119,7 @@ func cells(line string) []string {
 
 // bare is text without its marks.
 func bare(s string) string {
-	s = link().ReplaceAllString(s, "$1")
+	s = pattern().link.ReplaceAllString(s, "$1")
 	s = strings.NewReplacer("**", "", "__", "", "`", "", "&nbsp;", " ", "<br>", " ", "<br/>", " ", "\\_", "_").Replace(s)
 	return strings.TrimSpace(s)
 }

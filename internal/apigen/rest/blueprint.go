@@ -54,7 +54,7 @@ func (b *blueprint) line(line string, n int) {
 		b.heading(line, at)
 		return
 	}
-	if m := blueprintItem().FindStringSubmatch(line); m != nil && b.item(len(m[1]), m[2], at) {
+	if m := pattern().blueprintItem.FindStringSubmatch(line); m != nil && b.item(len(m[1]), m[2], at) {
 		return
 	}
 	switch {
@@ -66,9 +66,9 @@ func (b *blueprint) line(line string, n int) {
 }
 
 func (b *blueprint) heading(line string, at doc.Position) {
-	m := blueprintHead().FindStringSubmatch(line)
+	m := pattern().blueprintHead.FindStringSubmatch(line)
 	name, method, path := m[2], m[3], m[4]
-	if a := blueprintAction().FindStringSubmatch(strings.TrimSpace(name)); a != nil && method == "" && path == "" { // # GET /path
+	if a := pattern().blueprintAction.FindStringSubmatch(strings.TrimSpace(name)); a != nil && method == "" && path == "" { // # GET /path
 		name, method, path = "", a[1], a[2]
 	}
 	group, isGroup := strings.CutPrefix(name, "Group ")
@@ -118,7 +118,7 @@ func (b *blueprint) item(indent int, text string, at doc.Position) bool {
 			return true
 		case "request", "response", "model":
 			b.section, b.media, b.status = section, "", ""
-			if m := blueprintMedia().FindStringSubmatch(text); m != nil {
+			if m := pattern().blueprintMedia.FindStringSubmatch(text); m != nil {
 				b.media = m[1]
 			}
 			if fields := strings.Fields(text); section == "response" && len(fields) > 1 {
@@ -131,7 +131,7 @@ func (b *blueprint) item(indent int, text string, at doc.Position) bool {
 	}
 	switch b.section {
 	case "parameter":
-		if m := blueprintParam().FindStringSubmatch(text); m != nil && indent <= 4 {
+		if m := pattern().blueprintParam.FindStringSubmatch(text); m != nil && indent <= 4 {
 			f := field{name: m[1], about: m[4], kind: kind(typeNamed(m[3])), required: strings.Contains(m[3], "required"), optional: strings.Contains(m[3], "optional"), at: at}
 			if b.now == nil {
 				b.common = append(b.common, f)

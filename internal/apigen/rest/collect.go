@@ -61,7 +61,7 @@ func (none) Resolve(string, *doc.Node) (*doc.Node, error) {
 // shapeOfPath is the path without the names of its parameters: /a/{id} and
 // /a/{other} are one.
 func shapeOfPath(r *request) string {
-	return braced().ReplaceAllString(r.template(), "{}")
+	return pattern().braced.ReplaceAllString(r.template(), "{}")
 }
 
 // servers are the addresses of the API, the most used first.

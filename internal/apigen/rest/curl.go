@@ -146,7 +146,7 @@ func (o *options) done() *request {
 	if o.url == "" || o.url == "$" {
 		return nil
 	}
-	if !opening().MatchString(o.url) && !strings.HasPrefix(o.url, "/") && !strings.HasPrefix(o.url, "$") && !strings.HasPrefix(o.url, "{") {
+	if !pattern().opening.MatchString(o.url) && !strings.HasPrefix(o.url, "/") && !strings.HasPrefix(o.url, "$") && !strings.HasPrefix(o.url, "{") {
 		o.url = "http://" + o.url // as curl does
 	}
 	if host, path, cut := strings.Cut(o.url, "/"); cut && (strings.HasPrefix(host, "$") || strings.HasPrefix(host, "{")) {

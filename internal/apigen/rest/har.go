@@ -45,7 +45,7 @@ func recorded(e *doc.Node) *request {
 	}
 	r.nameIDs()
 	for _, h := range items(req, "headers") {
-		if name := strings.ToLower(str(h, "name")); name == "authorization" || sensitive().MatchString(name) { // others are the browser's own
+		if name := strings.ToLower(str(h, "name")); name == "authorization" || pattern().sensitive.MatchString(name) { // others are the browser's own
 			r.addParam(&r.headers, doc.InHeader, str(h, "name"), str(h, "value"), h.At)
 		}
 	}

@@ -18,7 +18,7 @@ func (p *payload) fill(body string, isJSON bool) {
 			p.media = "application/json"
 		}
 		if p.shape = shapeOf(trimmed); p.shape == nil {
-			p.shape = shapeOf(placeholder().ReplaceAllStringFunc(trimmed, func(found string) string {
+			p.shape = shapeOf(pattern().placeholder.ReplaceAllStringFunc(trimmed, func(found string) string {
 				if strings.HasPrefix(found, `"`) {
 					return `""`
 				}

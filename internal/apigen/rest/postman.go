@@ -26,7 +26,7 @@ func readPostman(_ context.Context, in *doc.Input) (*doc.Document, string) {
 	}
 	p := &postman{vars: map[string]string{}, problems: problems}
 	for _, v := range items(root, "variable") {
-		if key := str(v, "key"); key != "" && !sensitive().MatchString(key) && str(v, "type") != "secret" {
+		if key := str(v, "key"); key != "" && !pattern().sensitive.MatchString(key) && str(v, "type") != "secret" {
 			p.vars[key] = str(v, "value")
 		}
 	}

@@ -27,8 +27,8 @@ type page struct {
 func readProse(in *doc.Input, format doc.Format, blocks []block) (*doc.Document, string) {
 	p := &page{in: in}
 	for _, b := range blocks {
-		if m := baseURL().FindStringSubmatch(b.text); m != nil && p.base == "" {
-			p.base = strings.TrimRight(bounds().ReplaceAllString(m[1], ""), "/")
+		if m := pattern().baseURL.FindStringSubmatch(b.text); m != nil && p.base == "" {
+			p.base = strings.TrimRight(pattern().bounds.ReplaceAllString(m[1], ""), "/")
 		}
 	}
 	for _, b := range blocks {
@@ -76,18 +76,18 @@ func (p *page) heading(b block) {
 
 // endpoint begins a request where a text names its method and path.
 func (p *page) endpoint(b block, text string, inHeading bool) bool {
-	m := endpoint().FindStringSubmatch(text)
+	m := pattern().endpoint.FindStringSubmatch(text)
 	if m == nil {
 		return false
 	}
 	r := &request{method: m[1], at: p.at(b.line)}
-	r.setURL(bounds().ReplaceAllString(m[2], ""), false, r.at)
+	r.setURL(pattern().bounds.ReplaceAllString(m[2], ""), false, r.at)
 	if inHeading {
 		r.name = strings.Trim(strings.Replace(text, m[0], "", 1), " :-–—()[]`")
 		r.tags = p.tags(b.level)
 	} else {
 		r.name = p.headings[p.level]
-		if endpoint().MatchString(r.name) {
+		if pattern().endpoint.MatchString(r.name) {
 			r.name = ""
 		}
 		r.tags = p.tags(p.level)
@@ -111,7 +111,7 @@ func same(a, b *request) bool {
 // tags are the headings around a level, but the page's own.
 func (p *page) tags(level int) []string {
 	for l := level - 1; l >= 2; l-- {
-		if h := p.headings[l]; h != "" && !endpoint().MatchString(h) {
+		if h := p.headings[l]; h != "" && !pattern().endpoint.MatchString(h) {
 			return []string{h}
 		}
 	}
@@ -133,7 +133,7 @@ func (p *page) code(b block) {
 				p.example(r)
 			}
 		}
-	case endpoint().MatchString(first) && endpoint().FindStringIndex(first)[0] == 0:
+	case pattern().endpoint.MatchString(first) && pattern().endpoint.FindStringIndex(first)[0] == 0:
 		p.raw(b, first, rest)
 	case strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "["):
 		p.json(trimmed, b.line)
@@ -223,8 +223,8 @@ func takesBody(method string) bool { return method == "POST" || method == "PUT" 
 
 // prose reads what is said: a list of parameters, or what a request is about.
 func (p *page) prose(b block) {
-	if m := listParam().FindStringSubmatch(b.text); m != nil && p.now != nil {
-		if name := cmp.Or(m[1], m[2], m[3]); !endpoint().MatchString(b.text) && (m[4] != "" || m[5] != "") {
+	if m := pattern().listParam.FindStringSubmatch(b.text); m != nil && p.now != nil {
+		if name := cmp.Or(m[1], m[2], m[3]); !pattern().endpoint.MatchString(b.text) && (m[4] != "" || m[5] != "") {
 			p.param(name, m[4], m[4], bare(m[5]), "")
 		}
 		return

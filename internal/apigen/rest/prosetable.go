@@ -34,7 +34,7 @@ func (p *page) table(b block) {
 	path := column(head, "path", "endpoint", "url", "route", "uri", "resource")
 	if method := column(head, "method", "verb", "http method"); method >= 0 && path >= 0 {
 		for n, row := range b.rows[1:] {
-			if verb().MatchString(strings.ToUpper(cell(row, method))) && cell(row, path) != "" {
+			if pattern().verb.MatchString(strings.ToUpper(cell(row, method))) && cell(row, path) != "" {
 				r := &request{method: cell(row, method), about: cell(row, about), tags: p.tags(p.level + 1), at: p.at(b.line + n + 2)}
 				r.setURL(cell(row, path), false, r.at)
 				p.all = append(p.all, r)
@@ -45,7 +45,7 @@ func (p *page) table(b block) {
 	}
 	if path >= 0 { // "GET /path" in one cell
 		for n, row := range b.rows[1:] {
-			if m := endpoint().FindStringSubmatch(cell(row, path)); m != nil {
+			if m := pattern().endpoint.FindStringSubmatch(cell(row, path)); m != nil {
 				r := &request{method: m[1], about: cell(row, about), tags: p.tags(p.level + 1), at: p.at(b.line + n + 2)}
 				r.setURL(m[2], false, r.at)
 				p.all = append(p.all, r)

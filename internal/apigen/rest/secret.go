@@ -25,7 +25,7 @@ func (r *request) addParam(list *[]field, in doc.Place, name, value string, at d
 		return
 	case in == doc.InHeader && (slices.Contains(unsaid(), lower) || strings.HasPrefix(lower, "sec-") || strings.HasPrefix(lower, ":")):
 		return
-	case sensitive().MatchString(name):
+	case pattern().sensitive.MatchString(name):
 		r.scheme("apiKey_"+paramName(name), doc.Scheme{Type: "apiKey", In: in, Name: name})
 		return
 	}
@@ -59,7 +59,7 @@ func kindOf(value string) *shape {
 	switch {
 	case value == "true" || value == "false":
 		return kind("boolean")
-	case numeric().MatchString(value) && len(value) < 16:
+	case pattern().numeric.MatchString(value) && len(value) < 16:
 		return kind("integer")
 	default:
 		return kind("string")

@@ -24,7 +24,7 @@ func readTable(_ context.Context, in *doc.Input) (*doc.Document, string) {
 	var all []*request
 	for _, n := range list {
 		method, path := strings.ToUpper(str(n, "method")), str(n, "path")
-		if !verb().MatchString(method) || path == "" {
+		if !pattern().verb.MatchString(method) || path == "" {
 			problems = append(problems, doc.Problem{
 				At: n.At, Severity: doc.Error, Code: doc.Missing, Message: "this operation needs a method and a path", Remedy: `write {"method": "GET", "path": "/things/{id}"}`,
 			})

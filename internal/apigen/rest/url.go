@@ -13,7 +13,7 @@ import (
 func (r *request) setURL(raw string, shells bool, at doc.Position) {
 	raw, _, _ = strings.Cut(raw, "#")
 	raw, query, _ := strings.Cut(raw, "?")
-	if opening().MatchString(raw) {
+	if pattern().opening.MatchString(raw) {
 		scheme, rest, _ := strings.Cut(raw, "://")
 		host, path, _ := strings.Cut(rest, "/")
 		if _, after, found := strings.Cut(host, "@"); found { // user and password are nobody's business
@@ -35,7 +35,7 @@ func (r *request) setURL(raw string, shells bool, at doc.Position) {
 func (r *request) addQuery(query string, at doc.Position) {
 	for pair := range strings.SplitSeq(query, "&") {
 		name, value, _ := strings.Cut(pair, "=")
-		if name, err := url.QueryUnescape(name); err == nil && name != "" && !braced().MatchString(name) {
+		if name, err := url.QueryUnescape(name); err == nil && name != "" && !pattern().braced.MatchString(name) {
 			value, _ = url.QueryUnescape(value)
 			r.addParam(&r.query, doc.InQuery, name, value, at)
 		}
@@ -50,14 +50,14 @@ func parseSegment(part string, shells bool, at doc.Position) segment {
 		s.params = append(s.params, field{name: n, kind: kind("string"), required: true, at: at})
 		return "{" + n + "}"
 	}
-	if m := colon().FindStringSubmatch(part); m != nil {
+	if m := pattern().colon.FindStringSubmatch(part); m != nil {
 		s.text = name(m[1])
 		return s
 	}
-	s.text = braced().ReplaceAllStringFunc(part, func(found string) string { return name(strings.Trim(found, "{} ")) })
-	s.text = angled().ReplaceAllStringFunc(s.text, func(found string) string { return name(strings.Trim(found, "<>")) })
+	s.text = pattern().braced.ReplaceAllStringFunc(part, func(found string) string { return name(strings.Trim(found, "{} ")) })
+	s.text = pattern().angled.ReplaceAllStringFunc(s.text, func(found string) string { return name(strings.Trim(found, "<>")) })
 	if shells {
-		s.text = shell().ReplaceAllStringFunc(s.text, func(found string) string { return name(strings.Trim(found, "${}")) })
+		s.text = pattern().shell.ReplaceAllStringFunc(s.text, func(found string) string { return name(strings.Trim(found, "${}")) })
 	}
 	if plain, err := url.PathUnescape(s.text); err == nil && len(s.params) == 0 && !strings.ContainsAny(plain, "/{}?#") {
 		s.text = plain
@@ -91,10 +91,10 @@ func (r *request) template() string {
 // looksLikeID says whether a part of a path names one thing among many, as a
 // number, UUID or hash does.
 func looksLikeID(s string) bool {
-	if wordlike().MatchString(s) || !digit().MatchString(s) {
+	if pattern().wordlike.MatchString(s) || !pattern().digit.MatchString(s) {
 		return false
 	}
-	return numeric().MatchString(s) || uuid().MatchString(s) || hash().MatchString(s) || prefixed().MatchString(s) || long().MatchString(s)
+	return pattern().numeric.MatchString(s) || pattern().uuid.MatchString(s) || pattern().hash.MatchString(s) || pattern().prefixed.MatchString(s) || pattern().long.MatchString(s)
 }
 
 // idName names the id that follows a part of a path: that of users is user_id.
@@ -124,7 +124,7 @@ func (r *request) nameIDs() {
 			before = r.path[i-1].text
 		}
 		k := "string"
-		if numeric().MatchString(s.text) {
+		if pattern().numeric.MatchString(s.text) {
 			k = "integer"
 		}
 		r.name1(i, idName(before), k)
