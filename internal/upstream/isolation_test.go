@@ -14,14 +14,6 @@ import (
 	"github.com/junctor-mcp/junctor/internal/catalog"
 )
 
-// caller i of n parties, in a session of its own.
-func callerOf(party, session string) *catalog.Request {
-	req := toolCall("echo", `{}`)
-	req.Principal = &junctor.Principal{Tenant: "default", Issuer: "key", Subject: party}
-	req.Caller.Session = session
-	return req
-}
-
 func TestWhoSharesASession(t *testing.T) {
 	t.Parallel()
 	modernCaller := func(party, name string) *catalog.Request {

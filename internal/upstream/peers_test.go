@@ -285,3 +285,11 @@ func retry(req *catalog.Request, res catalog.Result, answer func(key, method str
 	next.Input.State, _ = wire.String(wire.Get(res.Body, "requestState"))
 	return &next
 }
+
+// callerOf is a call of one party, in a session of its own.
+func callerOf(party, session string) *catalog.Request {
+	req := toolCall("echo", `{}`)
+	req.Principal = &junctor.Principal{Tenant: "default", Issuer: "key", Subject: party}
+	req.Caller.Session = session
+	return req
+}
