@@ -11,9 +11,9 @@ import (
 )
 
 // Filter chooses among operations. Mutations of GraphQL are left out unless they
-// are allowed: all of them, or those that a rule takes. The first rule that fits one decides; where
-// none fits, it is taken if there are no rules that take any, and it is not
-// deprecated.
+// are allowed: all of them, or those that a rule takes. The first rule that fits
+// one decides; where none fits, it is taken if there are no rules that take any,
+// and it is not deprecated.
 type Filter struct {
 	rules     []rule
 	takes     bool // one of them takes
@@ -26,9 +26,9 @@ type rule struct {
 	fits  func(t *tool.Tool) bool
 }
 
-// NewFilter reads the rules of an API. Each is a method, a path, or both, with * and **; or
-// tag:NAME, op:NAME, deprecated, or a regular expression between slashes with ~
-// before it. One that begins with ! leaves out what fits.
+// NewFilter reads the rules of an API. Each is a method, a path, or both, with *
+// and **; or tag:NAME, op:NAME, deprecated, or a regular expression with ~ before
+// it. One that begins with ! leaves out what fits.
 func NewFilter(api *junctor.API) (Filter, error) {
 	f := Filter{mutations: api.Mutations}
 	for _, text := range api.Include {
@@ -59,12 +59,14 @@ func ruleOf(text string) (func(*tool.Tool) bool, error) {
 			return nil, bad()
 		}
 		return func(t *tool.Tool) bool { return expression.MatchString(t.Key) || expression.MatchString(t.Name) }, nil
+	case !isGlob(text):
+		return nil, bad()
 	case named && kind == "tag":
 		return func(t *tool.Tool) bool {
-			return slices.ContainsFunc(t.Tags, func(tag string) bool { return glob(strings.ToLower(rest), strings.ToLower(tag)) })
+			return slices.ContainsFunc(t.Tags, func(tag string) bool { return globName(strings.ToLower(rest), strings.ToLower(tag)) })
 		}, nil
 	case named && kind == "op":
-		return func(t *tool.Tool) bool { return glob(rest, t.ID) || glob(rest, t.Name) }, nil
+		return func(t *tool.Tool) bool { return globName(rest, t.ID) || globName(rest, t.Name) }, nil
 	}
 	method, pattern, both := strings.Cut(text, " ")
 	if !both && strings.HasPrefix(text, "/") {
@@ -82,6 +84,21 @@ func ruleOf(text string) (func(*tool.Tool) bool, error) {
 func glob(pattern, text string) bool {
 	ok, err := path.Match(pattern, text)
 	return err == nil && ok
+}
+
+// globName compares names, in which a slash is a letter like any other.
+func globName(pattern, text string) bool {
+	return glob(strings.ReplaceAll(pattern, "/", "\x00"), strings.ReplaceAll(text, "/", "\x00"))
+}
+
+// isGlob says whether a text can be compared with: one that cannot fits nothing.
+func isGlob(text string) bool {
+	for part := range strings.SplitSeq(text, "/") {
+		if _, err := path.Match(part, ""); err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // globPath compares paths part by part: * is one part, ** any number of them.

@@ -17,6 +17,13 @@ func (m *Made) Improvements(edited map[string]junctor.Override) []junctor.APIPro
 			Edit: &junctor.APIEdit{Tool: t.Name, Override: o},
 		})
 	}
+	taken := map[string]bool{}
+	for i := range m.Tools {
+		taken[m.Tools[i].Name] = true
+	}
+	for _, o := range edited {
+		taken[o.Name] = true
+	}
 	for i := range m.Tools {
 		t := &m.Tools[i]
 		o := edited[t.Name]
@@ -31,7 +38,8 @@ func (m *Made) Improvements(edited map[string]junctor.Override) []junctor.APIPro
 			hint(t, "no_description", "A model chooses tools by their descriptions, and this one has none.", junctor.Override{Description: sentence(t)})
 		}
 		if o.Name == "" && len(t.Name) > 40 {
-			if short := shorter(t.Name); short != "" && len(short) < len(t.Name) {
+			if short := shorter(t.Name); short != "" && !taken[short] {
+				taken[short] = true
 				hint(t, "long_name", "The name is long; hosts put names of their own before it and cut what is too long.", junctor.Override{Name: short})
 			}
 		}
@@ -39,11 +47,15 @@ func (m *Made) Improvements(edited map[string]junctor.Override) []junctor.APIPro
 	return out
 }
 
-// sentence says what a request does, by its method and path.
+// sentence says what a request does, by its method and path; where the path says
+// nothing, by the tool's name.
 func sentence(t *tool.Tool) string {
 	verb := map[string]string{"GET": "Get", "POST": "Create or run", "PUT": "Replace", "PATCH": "Change", "DELETE": "Delete", "HEAD": "Look for", "QUERY": "Search"}[t.Plan.Method]
 	if verb == "" {
 		verb = t.Plan.Method
+	}
+	if q := t.Plan.GraphQL; q != nil && strings.HasPrefix(q.Head, "query") {
+		verb = "Get"
 	}
 	var things, by []string
 	for part := range strings.SplitSeq(strings.Trim(t.Plan.Path, "/"), "/") {
@@ -52,6 +64,9 @@ func sentence(t *tool.Tool) string {
 		} else if part != "" {
 			things = append(things, strings.ReplaceAll(strings.ReplaceAll(part, "_", " "), "-", " "))
 		}
+	}
+	if len(things) == 0 {
+		things = strings.Split(t.Name, "_")
 	}
 	out := verb + " " + strings.Join(things, " ")
 	if len(by) > 0 {

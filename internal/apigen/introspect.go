@@ -35,7 +35,7 @@ func Introspect(ctx context.Context, client *http.Client, address string, header
 	if err != nil {
 		return nil, junctor.AsError(err)
 	}
-	if resp.StatusCode != http.StatusOK || wire.Get(wire.Get(text, "data"), "__schema") == nil {
+	if resp.StatusCode != http.StatusOK || wire.Get(wire.Get(wire.Get(text, "data"), "__schema"), "types") == nil {
 		return nil, junctor.Errorf(junctor.CodeUpstream, "the endpoint does not say what it offers (HTTP %d)", resp.StatusCode)
 	}
 	return text, nil
