@@ -28,6 +28,7 @@ type API struct {
 	Rate        float64  `json:"rate,omitempty"`         // requests a second that the API is sent at most; 0 is no bound
 	PollMinutes int      `json:"poll_minutes,omitempty"` // how often to look whether the document changed; 0 is never
 	KeyIn       string   `json:"key_in,omitempty"`       // where an api-key goes: header, query or cookie; "" is header
+	KeyName     string   `json:"key_name,omitempty"`     // what the document calls it there
 }
 
 // maxPoll is a month.

@@ -124,13 +124,13 @@ func suggested(s doc.Scheme) junctor.AuthType {
 // tokens come from, as far as whoever entered them has not said so.
 func (m *Made) Complete(auth *junctor.Auth, api *junctor.API) {
 	if auth == nil {
-		return
+		auth = &junctor.Auth{Type: junctor.AuthAPIKey} // that users may enter
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Document.Schemes)) {
 		s := m.Document.Schemes[name]
 		switch {
 		case auth.Type == junctor.AuthAPIKey && s.Type == "apiKey" && auth.Header == "" && api.KeyIn == "":
-			auth.Header, api.KeyIn = s.Name, string(s.In)
+			auth.Header, api.KeyIn, api.KeyName = s.Name, string(s.In), s.Name
 		case auth.Type == junctor.AuthOAuthClient && s.Type == "oauth2" && auth.TokenURL == "" && auth.Issuer == "":
 			auth.TokenURL = s.TokenURL
 		}

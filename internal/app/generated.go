@@ -161,14 +161,19 @@ func generate(row *junctor.Server, tools []apigen.Tool, with *visit.Server, clie
 	}), nil
 }
 
+// usualKey is the header of a key that nobody named one for.
+const usualKey = "X-API-Key"
+
 // credentialsOf gives what the calls of a principal prove themselves with, put
 // where the API wants it.
 func credentialsOf(row *junctor.Server, with *visit.Server) func(context.Context, *junctor.Principal) (call.Credentials, error) {
-	name := "X-API-Key"
-	if row.Auth != nil && row.Auth.Header != "" {
+	name := usualKey
+	switch {
+	case row.Auth != nil && row.Auth.Header != "":
 		name = row.Auth.Header
+	case row.PerUser() && row.API.KeyName != "":
+		name = row.API.KeyName
 	}
-	in := row.API.KeyIn
 	return func(ctx context.Context, p *junctor.Principal) (call.Credentials, error) {
 		header, err := with.Header(ctx, p)
 		if err != nil {
@@ -182,18 +187,32 @@ func credentialsOf(row *junctor.Server, with *visit.Server) func(context.Context
 		if _, token, ok := strings.Cut(header.Get("Authorization"), " "); ok {
 			c.Secret = token
 		}
-		if key := header.Get(name); key != "" && !strings.EqualFold(name, "Authorization") {
-			c.Secret = key
-			switch in {
-			case "query":
-				c.Header.Del(name)
-				c.Query = strings.Trim(c.Query+"&"+url.QueryEscape(name)+"="+url.QueryEscape(key), "&")
-			case "cookie":
-				c.Header.Del(name)
-				c.Header.Set("Cookie", (&http.Cookie{Name: name, Value: key}).String()) //nolint:gosec // it is sent, not set
-			}
+		if strings.EqualFold(name, "Authorization") {
+			return c, nil
+		}
+		key := header.Get(name)
+		if own := header.Get(usualKey); key == "" && row.PerUser() && own != "" { // users need not know what it is called
+			key = own
+			c.Header.Del(usualKey)
+		}
+		if key != "" {
+			putKey(&c, row.API.KeyIn, name, key)
 		}
 		return c, nil
+	}
+}
+
+// putKey puts a key where the API wants it.
+func putKey(c *call.Credentials, in, name, key string) {
+	c.Secret = key
+	c.Header.Del(name)
+	switch in {
+	case "query":
+		c.Query = strings.Trim(c.Query+"&"+url.QueryEscape(name)+"="+url.QueryEscape(key), "&")
+	case "cookie":
+		c.Header.Set("Cookie", (&http.Cookie{Name: name, Value: key}).String()) //nolint:gosec // it is sent, not set
+	default:
+		c.Header.Set(name, key)
 	}
 }
 

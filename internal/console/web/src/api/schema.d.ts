@@ -1406,6 +1406,7 @@ export interface components {
             format?: string;
             include?: string[];
             key_in?: string;
+            key_name?: string;
             mutations?: string;
             /** Format: int64 */
             poll_minutes?: number;
