@@ -30,6 +30,10 @@ type Options struct {
 	Send         call.Options
 	Bound        bool                     // there are credentials: arguments that are tokens are not asked for
 	Scrub        func(text string) string // takes credentials away from answers; nil is none
+
+	// Document gives the text that the tools were made of, for what is decided by
+	// it at a call; nil is that nobody has it.
+	Document func(ctx context.Context) ([]byte, error)
 }
 
 // Server is a generated server.
@@ -39,6 +43,7 @@ type Server struct {
 	tools  map[string]*ready
 	offer  *catalog.Offer
 	kept   *kept
+	choice chooser
 }
 
 // ready is a tool that can be called.
@@ -49,7 +54,7 @@ type ready struct {
 
 // New makes the backend of an API.
 func New(o Options) *Server {
-	s := &Server{o: o, sender: call.NewSender(o.Send), tools: map[string]*ready{}, kept: newKept()}
+	s := &Server{o: o, sender: call.NewSender(o.Send), tools: map[string]*ready{}, kept: newKept(), choice: chooser{document: o.Document}}
 	s.offer = &catalog.Offer{Instructions: o.Instructions, Templates: []catalog.ResourceDef{answers()}}
 	for i := range o.Tools {
 		t := &o.Tools[i]
@@ -138,7 +143,11 @@ func (s *Server) call(ctx context.Context, req *catalog.Request) (catalog.Result
 	if t == nil {
 		return catalog.Result{}, junctor.Errorf(junctor.CodeNotFound, "unknown tool %q", req.Name)
 	}
-	answer, err := s.sender.Send(ctx, &t.Plan, req.Arguments, req.Principal, t.again)
+	plan, arguments, err := s.choice.choose(ctx, &t.Plan, req.Arguments)
+	if err != nil {
+		return catalog.Result{}, err
+	}
+	answer, err := s.sender.Send(ctx, plan, arguments, req.Principal, t.again)
 	if err != nil {
 		return catalog.Result{}, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/apigen"
+	"github.com/junctor-mcp/junctor/internal/apigen/graphql"
 )
 
 const introspected = `{"data":{"__schema":{"queryType":{"name":"Q"},"mutationType":null,"subscriptionType":null,"types":[
@@ -45,6 +46,11 @@ func TestIntrospect(t *testing.T) {
 	}
 	if m := made(t, string(text)); len(m.Tools) != 1 || m.Tools[0].Key != "query a" {
 		t.Errorf("%+v", m.Tools)
+	}
+	if schema, err := graphql.Parse(text); err != nil {
+		t.Error(err)
+	} else if chosen, err := schema.Select("Q", "b: a"); err != nil || chosen != "{ b: a }" {
+		t.Errorf("%q %v", chosen, err)
 	}
 	if header.Get("Content-Type") != "text/plain" {
 		t.Error("the headers of whoever asks were changed")

@@ -39,7 +39,11 @@ func (s *servers) newGenerated(ctx context.Context, row *junctor.Server) (*gener
 		return nil, err
 	}
 	with := s.desk.Server(row, s.desk.Stored(*row))
-	backend, err := generate(row, tools, with, s.clientsFor(row).plain, s.app.version)
+	document := func(ctx context.Context) ([]byte, error) {
+		stored, err := s.app.store.For(row.Tenant).Document(ctx, row.ID)
+		return stored.Text, err
+	}
+	backend, err := generate(row, tools, document, with, s.clientsFor(row).plain, s.app.version)
 	if err != nil {
 		return nil, err
 	}
@@ -139,14 +143,14 @@ func (s *servers) raiseRow(ctx context.Context, key serverKey, row junctor.Serve
 
 // generate makes the backend of tools that call an API with what a visit.Server
 // holds.
-func generate(row *junctor.Server, tools []apigen.Tool, with *visit.Server, client *http.Client, version string) (*apigen.Server, error) {
+func generate(row *junctor.Server, tools []apigen.Tool, document func(context.Context) ([]byte, error), with *visit.Server, client *http.Client, version string) (*apigen.Server, error) {
 	filter, err := apigen.NewFilter(row.API)
 	if err != nil {
 		return nil, err
 	}
 	base, _, _ := strings.Cut(row.URL, "?")
 	return apigen.New(apigen.Options{
-		Tools: tools, Filter: filter, Instructions: row.API.Title, Bound: row.PerUser() || row.Auth != nil && row.Auth.Type != junctor.AuthNone, Scrub: with.Scrub,
+		Tools: tools, Filter: filter, Instructions: row.API.Title, Bound: row.PerUser() || row.Auth != nil && row.Auth.Type != junctor.AuthNone, Scrub: with.Scrub, Document: document,
 		Send: call.Options{
 			Base: base, Client: client, Rate: row.API.Rate, Agent: "Junctor/" + version, PerUser: row.PerUser(),
 			Credentials: credentialsOf(row, with),

@@ -16,6 +16,14 @@ fragment TypeRef on __Type { kind name ofType { kind name ofType { kind name ofT
 // ReadIntrospection reads the answer to an introspection, whole or its data
 // alone. An error is that it is none.
 func ReadIntrospection(src doc.Source, root *doc.Node) (*doc.Document, error) {
+	s, err := introspected(src, root)
+	if err != nil {
+		return nil, err
+	}
+	return s.document(doc.Introspection, src)
+}
+
+func introspected(src doc.Source, root *doc.Node) (*Schema, error) {
 	if data := root.Get("data"); data != nil {
 		root = data
 	}
@@ -38,7 +46,7 @@ func ReadIntrospection(src doc.Source, root *doc.Node) (*doc.Document, error) {
 		}
 	}
 	s.join(d)
-	return s.document(doc.Introspection, src)
+	return s, nil
 }
 
 func definitionOf(t *doc.Node) *ast.Definition {

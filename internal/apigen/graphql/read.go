@@ -1,6 +1,7 @@
 package graphql
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"strings"
@@ -14,13 +15,33 @@ import (
 // Read reads a schema that is written in GraphQL's schema language. An error is
 // that it is none.
 func Read(src doc.Source) (*doc.Document, error) {
+	s, err := written(src)
+	if err != nil {
+		return nil, err
+	}
+	return s.document(doc.GraphQL, src)
+}
+
+func written(src doc.Source) (*Schema, error) {
 	s := &Schema{file: src.Name}
 	parsed := s.parse(string(src.Text))
 	if len(parsed.Definitions)+len(parsed.Extensions) == 0 {
 		return nil, notGraphQL(s.problems)
 	}
 	s.join(parsed)
-	return s.document(doc.GraphQL, src)
+	return s, nil
+}
+
+// Parse reads a schema to check selections with, whichever way it is written.
+func Parse(text []byte) (*Schema, error) {
+	in := doc.Input{Source: doc.Source{Text: text}}
+	if bytes.Contains(text, []byte("__schema")) {
+		root, _ := in.Tree()
+		if s, err := introspected(in.Source, root); err == nil {
+			return s, nil
+		}
+	}
+	return written(in.Source)
 }
 
 func notGraphQL(problems []doc.Problem) error {
