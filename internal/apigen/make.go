@@ -41,7 +41,7 @@ func Make(ctx context.Context, source doc.Source, fetch doc.Fetch, server, base 
 	}
 	var more []doc.Problem
 	m.Tools, more = tool.Build(d, tool.Options{Server: server, Names: names, Base: m.Base})
-	m.Problems = slices.Concat(d.Problems, more)
+	m.Problems = slices.DeleteFunc(slices.Concat(d.Problems, more), func(p doc.Problem) bool { return p.Code == doc.NoServer && m.Base != "" }) // somebody said where
 	slices.SortStableFunc(m.Problems, func(a, b doc.Problem) int {
 		return cmp.Or(cmp.Compare(a.At.File, b.At.File), cmp.Compare(a.At.Line, b.At.Line), cmp.Compare(a.At.Column, b.At.Column))
 	})

@@ -170,7 +170,16 @@ func (s *servers) read(ctx context.Context, p *junctor.Principal, in *admin.Serv
 		name = api.DocumentURL[strings.LastIndexByte(api.DocumentURL, '/')+1:]
 	}
 	source := doc.Source{Name: name, URL: api.DocumentURL, Text: got.text, As: formatOf(api.Format)}
-	made, err := apigen.Make(ctx, source, siblings(client, api.DocumentURL, header), in.Server.ID, in.Server.URL, names)
+	files := siblings(client, api.DocumentURL, header)
+	whole, among, several := unpack(got.text)
+	if several {
+		whole.As = source.As
+		source, files = whole, among
+	}
+	made, err := apigen.Make(ctx, source, files, in.Server.ID, in.Server.URL, names)
+	if several && made != nil {
+		nameFiles(made)
+	}
 	return made, got, err
 }
 

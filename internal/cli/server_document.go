@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
+	"github.com/junctor-mcp/junctor/internal/app"
 )
 
 // newDocument is what describes a server that is made of an API's documentation.
@@ -68,7 +70,7 @@ func isFile(text string) bool {
 const maxDocument = 32 << 20
 
 // document reads what the flags, or the word behind the name, say.
-func (c *cli) document(d *documentFlags, words []string) (newDocument, error) {
+func (c *cli) document(ctx context.Context, d *documentFlags, words []string) (newDocument, error) {
 	out := newDocument{Mode: junctor.ModeGenerated, BaseURL: d.baseURL, Exposure: d.exposure, Include: d.include, Mutations: d.mutations, Rate: d.rate, PollMinutes: d.poll}
 	var where string
 	for _, way := range []struct{ place, format string }{{d.openapi, "openapi"}, {d.graphql, "graphql"}, {d.docs, "docs"}} {
@@ -85,13 +87,14 @@ func (c *cli) document(d *documentFlags, words []string) (newDocument, error) {
 		out.DocumentURL = where
 		return out, nil
 	}
-	text, err := c.readDocument(where)
+	text, err := c.readDocument(ctx, where)
 	out.Document = text
 	return out, err
 }
 
-// readDocument reads a file, or standard input.
-func (c *cli) readDocument(where string) (string, error) {
+// readDocument reads a file with those beside it that it refers to, or standard
+// input.
+func (c *cli) readDocument(ctx context.Context, where string) (string, error) {
 	in := c.in
 	if where != "-" {
 		f, err := os.Open(where)
@@ -109,8 +112,10 @@ func (c *cli) readDocument(where string) (string, error) {
 		return "", usagef("%s is larger than 32 MB", where)
 	case len(text) == 0:
 		return "", usagef("%s is empty", where)
+	case where != "-":
+		text, err = app.PackDocument(ctx, where, text)
 	}
-	return string(text), nil
+	return string(text), err
 }
 
 // addDocument makes a server of an API's documentation.
@@ -120,7 +125,7 @@ func (c *cli) addDocument(cmd *cobra.Command, f *serverFlags, d *documentFlags, 
 		return err
 	}
 	s.ID = args[0]
-	if s.newDocument, err = c.document(d, args[1:]); err != nil {
+	if s.newDocument, err = c.document(cmd.Context(), d, args[1:]); err != nil {
 		return err
 	}
 	if d.dryRun {
@@ -210,7 +215,7 @@ func (c *cli) serverReimport() *cobra.Command {
 			if len(args) == 2 && isURL(args[1]) {
 				body["document_url"] = args[1]
 			} else if len(args) == 2 {
-				text, err := c.readDocument(args[1])
+				text, err := c.readDocument(cmd.Context(), args[1])
 				if err != nil {
 					return err
 				}
