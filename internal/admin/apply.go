@@ -12,8 +12,8 @@ import (
 	"github.com/junctor-mcp/junctor/internal/config"
 )
 
-// maxApplyBody is as much as a file may hold, and room for another spelling.
-const maxApplyBody = 8 << 20
+// maxApplyBody is as much as a file may hold with its documents.
+const maxApplyBody = maxDocumentBody
 
 // Applier makes an instance have what somebody describes, and says how the file
 // that describes it is doing. internal/app implements it.
@@ -99,14 +99,15 @@ type applyBody struct {
 		Servers map[string]appliedServer `json:"servers,omitempty" doc:"By id. Absent beside agents: servers are left alone."`
 		Agents  map[string]AgentBody     `json:"agents,omitempty" doc:"By name, whole: a member that is absent is empty. Needs agents:write. Absent: agents are left alone."`
 		File    string                   `json:"file,omitempty" doc:"The text of a file that declares them, in YAML or JSON, in the place of servers and agents. Its settings are checked and not used."`
-		Prune   bool                     `json:"prune,omitempty" doc:"Remove the bring-your-own servers, and where agents is there the agents, that are not named, but for those that a file declares."`
+		Prune   bool                     `json:"prune,omitempty" doc:"Remove the servers, and where agents is there the agents, that are not named, but for those that a file declares."`
 		DryRun  bool                     `json:"dry_run,omitempty" doc:"Say what would change, and change nothing."`
 		Unseen  bool                     `json:"unseen,omitempty" doc:"Store servers without reaching them first."`
 	}
 }
 
 type appliedServer struct {
-	Disabled bool `json:"disabled,omitempty"`
+	Mode     junctor.Mode `json:"mode,omitempty" doc:"bring-your-own or auto-generated; absent: what the other members say."`
+	Disabled bool         `json:"disabled,omitempty"`
 	ServerBody
 }
 
@@ -161,7 +162,7 @@ func (in *applyBody) wanted() (Wanted, error) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(in.Body.Servers)) {
 		body := in.Body.Servers[id]
-		input, err := inputOf(id, junctor.ModeBYO, &body.ServerBody)
+		input, err := inputOf(id, body.Mode, &body.ServerBody)
 		if err != nil {
 			return w, err
 		}
@@ -226,7 +227,10 @@ func (a *api) export(ctx context.Context, in *exportFormat) (*oneExport, error) 
 	if err != nil {
 		return nil, err
 	}
-	d, sealed := config.FromRows(slices.DeleteFunc(servers, func(s junctor.Server) bool { return s.Mode != junctor.ModeBYO }))
+	d, sealed := config.FromRows(slices.DeleteFunc(servers, func(s junctor.Server) bool { return s.Mode == junctor.ModeBuiltin }))
+	if err := a.documents(ctx, &d); err != nil {
+		return nil, err
+	}
 	d.Agents = config.FromAgents(agents)
 	write := d.YAML
 	if in.Format == "json" {
@@ -234,4 +238,25 @@ func (a *api) export(ctx context.Context, in *exportFormat) (*oneExport, error) 
 	}
 	text, err := write()
 	return &oneExport{Exported{Text: string(text), Variables: append([]config.Variable{}, sealed...)}}, err
+}
+
+// documents puts the texts into servers that are made of one. A text that is
+// not the caller's to read is left out with its server.
+func (a *api) documents(ctx context.Context, d *config.Declared) error {
+	kept := []config.Server{}
+	for _, s := range d.Servers {
+		if s.API != nil && s.API.DocumentURL == "" {
+			stored, err := a.Servers.Document(ctx, caller(ctx), s.ID)
+			if junctor.CodeOf(err) == junctor.CodeDenied {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			s.Document = string(stored.Text)
+		}
+		kept = append(kept, s)
+	}
+	d.Servers = kept
+	return nil
 }

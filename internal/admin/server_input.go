@@ -2,6 +2,8 @@ package admin
 
 import (
 	"cmp"
+	"net/url"
+	"path/filepath"
 	"slices"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -22,6 +24,13 @@ func DeclaredInput(s config.Server) ServerInput {
 	in := ServerInput{Server: junctor.Server{ID: s.ID, Mode: junctor.ModeBYO, Title: s.Title, Private: s.Private, State: junctor.StateActive}}
 	if s.Disabled {
 		in.Server.State = junctor.StateInactive
+	}
+	if s.API != nil {
+		api := *s.API
+		if s.DocumentPath != "" {
+			api.DocumentURL = (&url.URL{Scheme: "file", Path: filepath.ToSlash(s.DocumentPath)}).String()
+		}
+		in.Server.Mode, in.Server.API, in.Document = junctor.ModeGenerated, &api, s.Document
 	}
 	in.Server.Connection, in.Credentials = credential.Split(s.Connection())
 	return in

@@ -129,7 +129,7 @@ func (m *Made) Complete(auth *junctor.Auth, api *junctor.API) {
 	for _, name := range slices.Sorted(maps.Keys(m.Document.Schemes)) {
 		s := m.Document.Schemes[name]
 		switch {
-		case auth.Type == junctor.AuthAPIKey && s.Type == "apiKey" && auth.Header == "" && api.KeyIn == "":
+		case auth.Type == junctor.AuthAPIKey && s.Type == "apiKey" && (auth.Header == "" || auth.Header == s.Name) && api.KeyIn == "":
 			auth.Header, api.KeyIn, api.KeyName = s.Name, string(s.In), s.Name
 		case auth.Type == junctor.AuthOAuthClient && s.Type == "oauth2" && auth.TokenURL == "" && auth.Issuer == "":
 			auth.TokenURL = s.TokenURL

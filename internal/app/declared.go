@@ -172,6 +172,9 @@ func (s *servers) Apply(ctx context.Context, p *junctor.Principal, w admin.Wante
 		if err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
 			return nil, err
 		}
+		if row.Mode == junctor.ModeGenerated {
+			continue // it is checked with what its document says
+		}
 		if err := s.check(ctx, p, &row, &former.Connection); err != nil {
 			return nil, junctor.Errorf(junctor.CodeOf(err), "servers.%s: %s", row.ID, junctor.AsError(err).Message)
 		}

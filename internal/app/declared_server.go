@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -10,6 +11,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
+	"github.com/junctor-mcp/junctor/internal/apigen"
 	"github.com/junctor-mcp/junctor/internal/config"
 	"github.com/junctor-mcp/junctor/internal/credential"
 	"github.com/junctor-mcp/junctor/internal/seal"
@@ -23,6 +25,8 @@ type serverKind struct {
 	file   string // that declares them; "" where people want them
 	unseen bool   // they are stored without being reached first
 	still  bool   // nothing is attached yet: whoever attaches all does it
+
+	ready map[string]*generation // those that are made of documents, once they are read
 }
 
 // declaredServers are those of a file, for the operator who wrote it.
@@ -43,8 +47,6 @@ func (k *serverKind) wanted() []wish {
 	}
 	return out
 }
-
-func (k *serverKind) fault(context.Context, string) error { return nil }
 
 func (k *serverKind) find(id string) admin.WantedServer {
 	i := slices.IndexFunc(k.want, func(w admin.WantedServer) bool { return w.Server.ID == id })
@@ -71,7 +73,7 @@ func (k *serverKind) present(ctx context.Context) (map[string]holding, error) {
 		if !k.s.sees(k.p, row) {
 			continue // adding it will say that the id is taken
 		}
-		out[row.ID] = holding{declared: row.Declared, fixed: row.Mode != junctor.ModeBYO}
+		out[row.ID] = holding{declared: row.Declared, fixed: row.Mode == junctor.ModeBuiltin}
 	}
 	return out, nil
 }
@@ -83,10 +85,19 @@ func (k *serverKind) diff(ctx context.Context, id string) ([]admin.FieldChange, 
 	}
 	want := k.find(id)
 	from, to := flat(&former), flat(&want.Server)
+	g := k.ready[id]
+	if g != nil {
+		to = flat(&g.row)
+		flatAPI(from, former.API, k.file != "")
+		flatAPI(to, g.row.API, k.file != "")
+	}
 	if k.file != "" {
 		from["declared"], to["declared"] = former.Declared, k.file
 	}
 	out := differences(from, to)
+	if g != nil {
+		out = append(out, g.differs()...)
+	}
 	others, err := k.secrets(ctx, &former, want)
 	if err != nil {
 		return nil, err
@@ -196,7 +207,11 @@ func union(a, b map[string]string) map[string]string {
 func (k *serverKind) put(ctx context.Context, id string) error {
 	want := k.find(id)
 	row := want.Server
-	row.Tenant, row.Mode, row.Trusted = k.p.Tenant, junctor.ModeBYO, k.p.Issuer == junctor.IssuerLocal
+	g := k.ready[id]
+	if g != nil {
+		row = g.row
+	}
+	row.Tenant, row.Mode, row.Trusted = k.p.Tenant, cmp.Or(row.Mode, junctor.ModeBYO), k.p.Issuer == junctor.IssuerLocal
 	row.Declared = k.file
 	var former *junctor.Server
 	switch had, err := k.s.own(ctx, k.p, id); {
@@ -217,6 +232,9 @@ func (k *serverKind) put(ctx context.Context, id string) error {
 	set, err := k.credentials(ctx, &row, want.Credentials, former)
 	if err != nil {
 		return err
+	}
+	if g != nil {
+		return k.make(ctx, g, row, set, former)
 	}
 	return k.place(ctx, row, set, former)
 }
@@ -287,10 +305,15 @@ func (k *serverKind) remove(ctx context.Context, id string) error {
 }
 
 // CheckDeclared finds what is wrong with the servers of a file that reading it
-// cannot tell: references that can never be read.
+// cannot tell: references that can never be read, and rules that are none.
 func CheckDeclared(cfg *config.Config, dataDir string) (problems []config.Problem) {
 	reader := credential.Reader{DataDir: dataDir}
 	for _, s := range cfg.Declared().Servers {
+		if s.API != nil {
+			if _, err := apigen.NewFilter(s.API); err != nil {
+				problems = append(problems, config.Problem{Where: s.Where, Message: "servers." + s.ID + ": " + junctor.AsError(err).Message})
+			}
+		}
 		for _, ref := range credential.References(s.Connection()) {
 			if err := reader.Check(ref); err != nil {
 				problems = append(problems, config.Problem{Where: s.Where, Message: "servers." + s.ID + ": " + junctor.AsError(err).Message})

@@ -164,6 +164,8 @@ func (s *servers) read(ctx context.Context, p *junctor.Principal, in *admin.Serv
 		if got, err = s.app.fetch(ctx, client, api, etag, header); err != nil || got.same {
 			return nil, got, err
 		}
+	}
+	if api.DocumentURL != "" {
 		if in.Server.URL == "" && api.Format == string(doc.GraphQL) {
 			in.Server.URL = api.DocumentURL
 		}

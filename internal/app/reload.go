@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,10 +29,14 @@ type file struct {
 	mu    sync.Mutex
 	state admin.FileState
 	sum   [sha256.Size]byte // of its text as it was last read
+	docs  sums              // of the documents that it names
 }
 
+// sums are those of files by their paths.
+type sums = map[string][sha256.Size]byte
+
 func newFile(a *App) *file {
-	return &file{app: a, state: admin.FileState{Path: a.cfg.File(), OK: true}, sum: a.cfg.FileSum()}
+	return &file{app: a, state: admin.FileState{Path: a.cfg.File(), OK: true}, sum: a.cfg.FileSum(), docs: a.cfg.Declared().Documents()}
 }
 
 // applier is what the admin API asks for.
@@ -86,6 +91,7 @@ func (a *App) Reload(ctx context.Context) error {
 		}
 		return f.refuse(problems)
 	}
+	f.names(cfg.Declared().Documents())
 	if problems := a.checkDeclared(cfg); len(problems) > 0 {
 		return f.refuse(problems)
 	}
@@ -226,13 +232,18 @@ func (f *file) watch(ctx context.Context) {
 			f.follow(w)
 			if f.look() {
 				_ = f.app.Reload(ctx) // it has said what is wrong
+				f.follow(w)
 			}
 		}
 	}
 }
 
-// follow watches the folder of what the path points to, where that is a link.
+// follow watches the folder of what the path points to, where that is a link,
+// and those of the documents that the file names.
 func (f *file) follow(w *fsnotify.Watcher) {
+	for path := range f.documents() {
+		_ = w.Add(filepath.Dir(path))
+	}
 	if real, err := filepath.EvalSymlinks(f.state.Path); err == nil && filepath.Dir(real) != filepath.Dir(f.state.Path) {
 		_ = w.Add(filepath.Dir(real))
 	}
@@ -241,20 +252,39 @@ func (f *file) follow(w *fsnotify.Watcher) {
 // concerns says whether a change of a path may be one of the file: it is the
 // file, or one of the links that lead to it, which some systems exchange whole.
 func (f *file) concerns(path string) bool {
-	if path == f.state.Path || filepath.Base(path) == "..data" {
+	if _, named := f.documents()[path]; named || path == f.state.Path || filepath.Base(path) == "..data" {
 		return true
 	}
 	real, err := filepath.EvalSymlinks(f.state.Path)
 	return err == nil && path == real
 }
 
-// look says whether the file has another text than when it was last looked at.
+func (f *file) documents() sums {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.docs
+}
+
+// names notes the documents that the file names. The map is not changed.
+func (f *file) names(docs sums) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.docs = docs
+}
+
+// look says whether the file, or a document that it names, has another text than
+// when it was last looked at.
 func (f *file) look() bool {
 	text, _ := os.ReadFile(f.state.Path) // one that is gone is like an empty one here
 	sum := sha256.Sum256(text)
+	docs := sums{}
+	for path := range f.documents() {
+		text, _ := os.ReadFile(path)
+		docs[path] = sha256.Sum256(text)
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	changed := sum != f.sum
-	f.sum = sum
+	changed := sum != f.sum || !maps.Equal(docs, f.docs)
+	f.sum, f.docs = sum, docs
 	return changed
 }

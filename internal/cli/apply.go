@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -16,7 +17,7 @@ import (
 
 // maxApplied bounds what is read of a file; config has a closer bound of its own
 // for what an instance reads.
-const maxApplied = 4 << 20
+const maxApplied = 48 << 20
 
 // applying is what apply was told.
 type applying struct{ dry, prune, unseen, yes bool }
@@ -43,7 +44,7 @@ func (c *cli) applyCommand() *cobra.Command {
 		}),
 	}
 	cmd.Flags().BoolVar(&o.dry, "dry-run", false, "show what differs, and change nothing")
-	cmd.Flags().BoolVar(&o.prune, "prune", false, "remove bring-your-own servers that the file does not have, and agents where it has a list of them")
+	cmd.Flags().BoolVar(&o.prune, "prune", false, "remove servers that the file does not have, and agents where it has a list of them")
 	cmd.Flags().BoolVar(&o.unseen, "no-check", false, "store servers without reaching them first")
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "run commands without asking")
 	c.remote(cmd)
@@ -51,8 +52,7 @@ func (c *cli) applyCommand() *cobra.Command {
 }
 
 func (c *cli) readDeclared(name string) (config.Declared, error) {
-	from := c.in
-	shown := name
+	from, folder, shown := c.in, ".", name
 	if name == "-" {
 		shown = "standard input"
 	} else {
@@ -61,7 +61,7 @@ func (c *cli) readDeclared(name string) (config.Declared, error) {
 			return config.Declared{}, usagef("%s cannot be read: %v", name, err)
 		}
 		defer f.Close()
-		from = f
+		from, folder = f, filepath.Dir(name)
 	}
 	text, err := io.ReadAll(io.LimitReader(from, maxApplied+1))
 	switch {
@@ -70,7 +70,7 @@ func (c *cli) readDeclared(name string) (config.Declared, error) {
 	case len(text) > maxApplied:
 		return config.Declared{}, usagef("%s is too large", shown)
 	}
-	return config.Parse(shown, text)
+	return config.ParseIn(folder, shown, text)
 }
 
 // changes asks for the changes, or for what they would be.

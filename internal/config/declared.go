@@ -18,8 +18,8 @@ type Declared struct {
 	Agents  []Agent  // by name; nil where the file says nothing of agents
 }
 
-// Server is a bring-your-own server as a file declares it, checked. Printing one
-// shows no credential.
+// Server is a server as a file declares it, checked: one that is brought, or one
+// that is made of an API's document. Printing one shows no credential.
 type Server struct {
 	ID       string
 	Where    string // file:line:column of its id
@@ -27,13 +27,17 @@ type Server struct {
 	Private  bool
 	Disabled bool
 
+	API          *junctor.API // nil where it is brought
+	Document     string       // the text that it is made of; "" where that is at an address
+	DocumentPath string       // the file that the text was read from; "" where it stood in this one
+
 	connection *junctor.Connection // behind a pointer: it may hold credentials
 }
 
 // NewServer makes a Server for Encode and for tests of whoever reads one.
 func NewServer(s junctor.Server) Server {
 	conn := s.Connection
-	return Server{ID: s.ID, Title: s.Title, Private: s.Private, Disabled: s.State == junctor.StateInactive, connection: &conn}
+	return Server{ID: s.ID, Title: s.Title, Private: s.Private, Disabled: s.State == junctor.StateInactive, API: wantedAPI(&s), connection: &conn}
 }
 
 // Connection is how the server is reached, as the file has it: a credential is
@@ -53,15 +57,21 @@ func isReference(text string) bool {
 }
 
 // Parse reads the text of a file as Load does and gives what it declares. Its
-// settings are checked, and not used. name is what problems call the file.
-func Parse(name string, text []byte) (Declared, error) {
+// settings are checked, and not used. name is what problems call the file. No
+// other file is read.
+func Parse(name string, text []byte) (Declared, error) { return ParseIn("", name, text) }
+
+// ParseIn is Parse for a file in a folder: documents that it names by their
+// paths are read from there.
+func ParseIn(folder, name string, text []byte) (Declared, error) {
 	l := newLoader(Sources{})
+	l.folder = folder
 	l.parseFile(name, text)
 	return l.config.declared, l.problems.asError()
 }
 
 // Read is Parse for nodes that somebody else has read from a file: a map of
-// what is declared, without settings.
+// what is declared, without settings, and without servers made of documents.
 func Read(name string, content *yaml.Node) (Declared, error) {
 	l := newLoader(Sources{})
 	d := &document{l, name}
@@ -70,6 +80,7 @@ func Read(name string, content *yaml.Node) (Declared, error) {
 		known[key] = func(n *yaml.Node, _ string) { read(d, n) }
 	}
 	d.object(content, "it", known)
+	l.bringOnly()
 	return l.config.declared, l.problems.asError()
 }
 
@@ -95,7 +106,7 @@ func (l *loader) servers(d *document, n *yaml.Node) {
 		before := len(l.problems)
 		s := d.server(m)
 		if len(l.problems) == before {
-			d.whole(m.key, s.connection)
+			d.whole(m.key, &s)
 		}
 		if len(l.problems) == before {
 			l.config.declared.Servers = append(l.config.declared.Servers, s)
@@ -105,8 +116,12 @@ func (l *loader) servers(d *document, n *yaml.Node) {
 }
 
 // whole checks what no member can know of itself.
-func (d *document) whole(at *yaml.Node, c *junctor.Connection) {
-	if err := c.Check(); err != nil {
+func (d *document) whole(at *yaml.Node, s *Server) {
+	check := s.connection.Check
+	if s.API != nil {
+		check = func() error { return checkAPI(s) }
+	}
+	if err := check(); err != nil {
 		d.fault(at, "servers.%s: %s", at.Value, junctor.AsError(err).Message)
 	}
 }
@@ -117,8 +132,9 @@ func (d *document) server(m member) Server {
 	s := Server{ID: m.key.Value, Where: d.at(m.key), connection: c}
 	path := "servers." + s.ID
 	var transport, isolation, credentials, mode string
-	d.object(m.value, path, fields{
-		"mode":         d.choice(&mode, string(junctor.ModeBYO)),
+	api := d.api(&s)
+	d.object(m.value, path, merged(api.fields, fields{
+		"mode":         d.choice(&mode, string(junctor.ModeBYO), string(junctor.ModeGenerated)),
 		"title":        d.text(&s.Title),
 		"private":      d.truth(&s.Private),
 		"disabled":     d.truth(&s.Disabled),
@@ -134,7 +150,8 @@ func (d *document) server(m member) Server {
 		"max_sessions": d.number(&c.MaxSessions),
 		"timeout_ms":   d.number(&c.TimeoutMS),
 		"overrides":    d.overrides(&c.Overrides),
-	})
+	}))
+	api.settle(d, m, &s, junctor.Mode(mode))
 	c.Transport, c.Isolation, c.Credentials = junctor.Transport(transport), junctor.Isolation(isolation), junctor.Credentials(credentials)
 	if c.Transport == "" {
 		c.Transport = junctor.TransportHTTP

@@ -3,6 +3,7 @@ package config_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -88,7 +89,7 @@ func TestServerProblems(t *testing.T) {
 		{"adhoc", "servers: {adhoc: {url: 'https://x'}}", `FILE:1:11: "adhoc" is the id of`},
 		{"twice", "servers:\n  a: {url: 'https://x'}\n  a: {url: 'https://x'}", `FILE:3:3: servers has "a" on line 2 already`},
 		{"unknown key", "servers:\n  a:\n    ulr: https://x", `FILE:3:5: unknown key "ulr" in servers.a; did you mean url?`},
-		{"far from any", "servers: {a: {zzzzzzzz: 1}}", `it may have auth, command, credentials, cwd`},
+		{"far from any", "servers: {a: {zzzzzzzz: 1}}", `it may have auth, base_url, command, credentials, cwd`},
 		{"a merge", "servers: {a: &a {url: 'https://x'}, b: {<<: *a}}", `has a key that is no plain name`},
 		{"null", "servers: {a: {url: }}", `servers.a.url has no value`},
 		{"neither", "servers: {a: {}}", `FILE:1:11: servers.a: the transports http and sse need a url`},
@@ -114,6 +115,15 @@ func TestServerProblems(t *testing.T) {
 		{"type", "servers: {a: {url: 'https://x', auth: {type: baerer, token: canary}}}", `did you mean bearer?`},
 		{"a mask", "servers: {a: {url: 'https://x', auth: {type: bearer, token: '***'}}}", `servers.a.auth.token is ***, which stands where a credential is not shown`},
 		{"a masked query", "servers: {a: {url: 'https://x?***'}}", `servers.a.url is ***`},
+		{"a document that is not there", "servers:\n  a:\n    document: nowhere.yaml", `FILE:3:15: servers.a.document: `},
+		{"a document that is a folder", "servers: {a: {document: .}}", `this is no file`},
+		{"two documents", "servers: {a: {document: \"x\\ny\", document_url: 'https://x'}}", `FILE:1:11: servers.a has document and document_url`},
+		{"no document", "servers: {a: {base_url: 'https://x'}}", `FILE:1:11: servers.a needs the document`},
+		{"an address of both", "servers:\n  a:\n    document_url: https://x\n    url: https://x", `FILE:4:5: servers.a.url is for MCP servers`},
+		{"another mode", "servers: {a: {mode: bring-your-own, url: 'https://x', rate: 1}}", `servers.a.rate is for servers of the mode auto-generated`},
+		{"exposure", "servers: {a: {document_url: 'https://x', exposure: serach}}", `did you mean search?`},
+		{"include", "servers: {a: {document_url: 'https://x', include: GET}}", `FILE:1:51: servers.a.include must be a list of rules`},
+		{"nothing to look at", "servers: {a: {document: \"x\\ny\", poll_minutes: 5}}", `poll_minutes needs a document_url`},
 		{"override", "servers: {a: {url: 'https://x', overrides: {t: {hid: true}}}}", `unknown key "hid" in servers.a.overrides.t; did you mean hide?`},
 	}
 	for _, tt := range tests {
@@ -152,7 +162,15 @@ func drawServers(t *rapid.T) []junctor.Server {
 		c.Overrides = rapid.MapOfN(text, rapid.Custom(func(t *rapid.T) junctor.Override {
 			return junctor.Override{Hide: rapid.Bool().Draw(t, "hide"), Name: text.Draw(t, "name"), Description: text.Draw(t, "description")}
 		}), 0, 3).Draw(t, "overrides")
-		if rapid.Bool().Draw(t, "stdio") {
+		generated := rapid.Bool().Draw(t, "generated")
+		if generated {
+			s.Mode = junctor.ModeGenerated
+			s.API = &junctor.API{
+				DocumentURL: "https://docs.example.com/" + s.ID, Include: rapid.SliceOfN(text, 0, 2).Draw(t, "include"), Format: text.Draw(t, "format"),
+				Rate: rapid.SampledFrom([]float64{0, 0.5, 3}).Draw(t, "rate"), Exposure: rapid.SampledFrom([]junctor.Exposure{"", "all", "search"}).Draw(t, "exposure"),
+			}
+		}
+		if !generated && rapid.Bool().Draw(t, "stdio") {
 			c.Transport, c.Credentials = junctor.TransportStdio, ""
 			word := rapid.Custom(func(t *rapid.T) string { return strings.ReplaceAll(text.Draw(t, "word"), "\x00", "") })
 			c.Command = append([]string{"x"}, rapid.SliceOfN(word, 0, 3).Draw(t, "args")...)
@@ -160,6 +178,9 @@ func drawServers(t *rapid.T) []junctor.Server {
 			c.Env = rapid.MapOfN(rapid.StringMatching(`[A-Za-z_][A-Za-z0-9_]{0,5}`), secret, 0, 3).Draw(t, "env")
 		} else {
 			c.Transport = rapid.SampledFrom([]junctor.Transport{"http", "sse"}).Draw(t, "transport")
+			if generated {
+				c.Transport = junctor.TransportHTTP
+			}
 			c.URL = "https://" + s.ID + ".example.com/mcp" + rapid.SampledFrom([]string{"", "?" + junctor.Masked, "?env:Q"}).Draw(t, "query")
 			c.Headers = rapid.MapOfN(rapid.StringMatching(`X-[A-Za-z0-9-]{1,5}`), secret, 0, 3).Draw(t, "headers")
 			c.Auth = rapid.SampledFrom([]*junctor.Auth{
@@ -236,6 +257,47 @@ func TestWrittenServersAreRead(t *testing.T) {
 	})
 }
 
+// The text of a document is written with what is made of it, and read as it was.
+func TestADocumentIsWrittenAsItIs(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringN(1, 60, -1).Draw(t, "text") + rapid.SampledFrom([]string{"", "\n", "\n\n", "\r\n", "\n  "}).Draw(t, "end")
+		d := config.Declared{Servers: []config.Server{config.NewServer(junctor.Server{ID: "a", Mode: junctor.ModeGenerated, API: &junctor.API{}})}}
+		d.Servers[0].Document = text
+		for _, write := range []func() ([]byte, error){d.YAML, d.JSON} {
+			written, err := write()
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := config.Parse("f", written)
+			if err != nil {
+				t.Fatalf("%v\n%s", err, written)
+			}
+			if got := again.Servers[0].Document; got != text && got != text+"\n" {
+				t.Fatalf("%q became %q\n%s", text, got, written)
+			}
+		}
+	})
+}
+
+// Documents are read from the folder of their file, and only where that is known.
+func TestADocumentOfAFile(t *testing.T) {
+	t.Parallel()
+	path := writeFile(t, "servers: {a: {document: api.yaml, base_url: 'https://x'}}")
+	document := filepath.Join(filepath.Dir(path), "api.yaml")
+	if err := os.WriteFile(document, []byte("openapi: 3.1.0"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := mustLoad(t, config.Sources{File: path, Env: env("HOME", t.TempDir())}).Declared().Servers[0]
+	if s.Document != "openapi: 3.1.0" || s.DocumentPath != document || s.API == nil || s.Connection().URL != "https://x" {
+		t.Errorf("%+v", s)
+	}
+	_, err := config.Parse("f", []byte("servers: {a: {document: "+document+"}}"))
+	if err == nil || !strings.Contains(err.Error(), "f:1:25: servers.a.document is the path of a file, and none is read from here") {
+		t.Errorf("%v", err)
+	}
+}
+
 func connections(d config.Declared) map[string]junctor.Connection {
 	out := map[string]junctor.Connection{}
 	for _, s := range d.Servers {
@@ -247,7 +309,10 @@ func connections(d config.Declared) map[string]junctor.Connection {
 func rowsOf(d config.Declared) []junctor.Server {
 	var rows []junctor.Server
 	for _, s := range d.Servers {
-		row := junctor.Server{ID: s.ID, Title: s.Title, Private: s.Private, State: junctor.StateActive, Connection: s.Connection()}
+		row := junctor.Server{ID: s.ID, Title: s.Title, Private: s.Private, State: junctor.StateActive, Connection: s.Connection(), API: s.API}
+		if s.API != nil {
+			row.Mode = junctor.ModeGenerated
+		}
 		if s.Disabled {
 			row.State = junctor.StateInactive
 		}

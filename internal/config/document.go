@@ -146,20 +146,9 @@ func (d *document) address(to *string) func(*yaml.Node, string) {
 	}
 }
 
-// words reads a list of texts.
+// words reads a command.
 func (d *document) words(to *[]string) func(*yaml.Node, string) {
-	return func(n *yaml.Node, path string) {
-		if n.Kind != yaml.SequenceNode {
-			d.fault(n, "%s must be a list of the program and its arguments, such as [npx, -y, some-server]: no shell reads it", path)
-			return
-		}
-		for i, item := range n.Content {
-			text, ok := d.verbatim(item, fmt.Sprintf("%s[%d]", path, i))
-			if ok {
-				*to = append(*to, text)
-			}
-		}
-	}
+	return d.list(to, "the program and its arguments, such as [npx, -y, some-server]: no shell reads it")
 }
 
 // names reads a map of texts whose keys check allows.

@@ -22,6 +22,14 @@ type fileServer struct {
 	Title       string                  `json:"title,omitempty"      yaml:"title,omitempty"`
 	Transport   junctor.Transport       `json:"transport,omitempty"  yaml:"transport,omitempty"`
 	URL         string                  `json:"url,omitempty"        yaml:"url,omitempty"`
+	DocumentURL string                  `json:"document_url,omitempty" yaml:"document_url,omitempty"`
+	BaseURL     string                  `json:"base_url,omitempty"   yaml:"base_url,omitempty"`
+	Format      string                  `json:"format,omitempty"     yaml:"format,omitempty"`
+	Exposure    junctor.Exposure        `json:"exposure,omitempty"   yaml:"exposure,omitempty"`
+	Include     []string                `json:"include,omitempty"    yaml:"include,omitempty"`
+	Mutations   string                  `json:"mutations,omitempty"  yaml:"mutations,omitempty"`
+	Rate        float64                 `json:"rate,omitempty"       yaml:"rate,omitempty"`
+	PollMinutes int                     `json:"poll_minutes,omitempty" yaml:"poll_minutes,omitempty"`
 	Command     []string                `json:"command,omitempty"    yaml:"command,omitempty,flow"`
 	Cwd         string                  `json:"cwd,omitempty"        yaml:"cwd,omitempty"`
 	Env         map[string]string       `json:"env,omitempty"        yaml:"env,omitempty"`
@@ -34,6 +42,7 @@ type fileServer struct {
 	Private     bool                    `json:"private,omitempty"    yaml:"private,omitempty"`
 	Disabled    bool                    `json:"disabled,omitempty"   yaml:"disabled,omitempty"`
 	Overrides   map[string]fileOverride `json:"overrides,omitempty"  yaml:"overrides,omitempty"`
+	Document    string                  `json:"document,omitempty"   yaml:"document,omitempty"` // last: it is long
 }
 
 type fileAuth struct {
@@ -105,6 +114,7 @@ func (d Declared) fileServers() map[string]fileServer {
 			}
 			f.Overrides[name] = fileOverride(o)
 		}
+		s.written(&f)
 		out[s.ID] = f
 	}
 	return out

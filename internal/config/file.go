@@ -30,7 +30,7 @@ func (l *loader) file() {
 		return
 	}
 	if abs, err := filepath.Abs(path); err == nil {
-		l.config.file = abs
+		l.config.file, l.folder = abs, filepath.Dir(abs)
 	}
 	text, err := readFile(path)
 	if err != nil {

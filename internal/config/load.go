@@ -52,6 +52,7 @@ type loader struct {
 	src      Sources
 	config   *Config
 	byName   map[string]Setting
+	folder   string // of the file, where its documents are; "" where none is read
 	problems problems
 }
 

@@ -1620,6 +1620,11 @@ export interface components {
              */
             max_sessions?: number;
             /**
+             * @description bring-your-own or auto-generated; absent: what the other members say.
+             * @enum {string}
+             */
+            mode?: "builtin" | "bring-your-own" | "auto-generated";
+            /**
              * @description Of a GraphQL API: which mutations become tools.
              * @enum {string}
              */
@@ -1663,7 +1668,7 @@ export interface components {
             dry_run?: boolean;
             /** @description The text of a file that declares them, in YAML or JSON, in the place of servers and agents. Its settings are checked and not used. */
             file?: string;
-            /** @description Remove the bring-your-own servers, and where agents is there the agents, that are not named, but for those that a file declares. */
+            /** @description Remove the servers, and where agents is there the agents, that are not named, but for those that a file declares. */
             prune?: boolean;
             /** @description By id. Absent beside agents: servers are left alone. */
             servers?: {
