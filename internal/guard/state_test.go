@@ -141,7 +141,8 @@ func TestStateWorksOnce(t *testing.T) {
 	good := 0
 	for range 16 {
 		wg.Go(func() {
-			if _, err := r.Do(t.Context(), next, nil); err == nil {
+			mine := *next // Do writes into what it is given
+			if _, err := r.Do(t.Context(), &mine, nil); err == nil {
 				mu.Lock()
 				good++
 				mu.Unlock()
