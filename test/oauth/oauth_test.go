@@ -103,8 +103,8 @@ func TestOAuth(t *testing.T) {
 			t.Parallel()
 			a := authority.Start(t)
 			in := up(t, a)
-			// Clocks may differ by 30 s: such a token is good for 10 more.
-			a.Lifetime(-20 * time.Second)
+			// Clocks may differ by 30 s: such a token is good for 20 more.
+			a.Lifetime(-10 * time.Second)
 			s := walk(t, node, in.URL, set, map[string]any{"leeway": 30})
 			if len(s.Statuses) == 0 || s.Statuses[0] != http.StatusUnauthorized {
 				t.Errorf("the door answered %v", s.Statuses)

@@ -328,7 +328,7 @@ func (s *scene) search() {
 	}
 	paths := []string{"/metrics", "/readyz", "/healthz", "/", "/mcp/tools"}
 	for path, methods := range doc.Paths {
-		if methods["get"] != nil && !strings.Contains(path, "{") && path != "/me/credentials" && path != "/calls/tail" { // the first is for users: test/own; the other does not end: follow
+		if methods["get"] != nil && !strings.Contains(path, "{") && path != "/me/credentials" && path != "/calls/tail" && path != "/packs/export" { // for users: test/own; without an end: follow; without a server that could be in a pack: internal/pack
 			paths = append(paths, path)
 		}
 	}
