@@ -48,6 +48,26 @@ func (n *Node) Get(key string) *Node {
 	return nil
 }
 
+// List is the elements of the member of an object by its key; none where it is no
+// array.
+func (n *Node) List(key string) []*Node {
+	if list := n.Get(key); list != nil {
+		return list.Items
+	}
+	return nil
+}
+
+// NewObject makes an object that stands at a place.
+func NewObject(at Position, members ...Member) *Node {
+	return &Node{Kind: Object, Members: members, At: at}
+}
+
+// NewMember makes a member that stands where its value does.
+func NewMember(key string, value *Node) Member { return Member{Key: key, At: value.At, Value: value} }
+
+// NewString makes a string that stands at a place.
+func NewString(s string, at Position) *Node { return &Node{Kind: String, Text: s, At: at} }
+
 // Schemas leads from a $ref to the schema it names. Schemas mean what JSON
 // Schema 2020-12 says, whatever the document's version: nullable, boolean
 // exclusiveMinimum, type file and their like are translated before they are
@@ -91,14 +111,11 @@ func (n *Node) at(key string) Position {
 	return n.At
 }
 
-// text makes a string that stands where like does.
-func text(s string, like Position) *Node { return &Node{Kind: String, Text: s, At: like} }
-
 // with is n with the member set, in place of the former ones of that key. It
 // changes n, which nobody else may have seen.
 func (n *Node) with(key string, value *Node) {
 	n.without(key)
-	n.Members = append(n.Members, Member{Key: key, At: value.At, Value: value})
+	n.Members = append(n.Members, NewMember(key, value))
 }
 
 // without takes a member out. It changes n, which nobody else may have seen.

@@ -277,7 +277,7 @@ func (r *paths) pathParams(op *Operation, m Member, w *where) {
 			continue
 		}
 		r.report(m.At, w.up, Warning, PathParamUndeclared, fmt.Sprintf("{%s} of the path is not declared; it is taken as a text.", clip(name, 40)), "Declare it as a parameter in path.")
-		schema := &Node{Kind: Object, plain: true, At: m.At, Members: []Member{{Key: "type", At: m.At, Value: text("string", m.At)}}}
+		schema := &Node{Kind: Object, plain: true, At: m.At, Members: []Member{{Key: "type", At: m.At, Value: NewString("string", m.At)}}}
 		op.Params = append(op.Params, Param{Name: name, In: InPath, Required: true, Style: "simple", Schema: schema, At: m.At})
 	}
 	op.Params = slices.DeleteFunc(op.Params, func(p Param) bool {

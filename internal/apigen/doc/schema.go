@@ -48,7 +48,7 @@ func (b *bundle) plain(n *Node, w *where, around *Node) {
 func (b *bundle) refs(n *Node, w *where, around *Node) {
 	if n.Get("$recursiveRef") != nil && n.Get("$ref") == nil {
 		b.around[n] = around
-		n.with("$ref", text("#", n.At))
+		n.with("$ref", NewString("#", n.At))
 		return
 	}
 	if d := n.Get("$dynamicRef"); d != nil && n.Get("$ref") == nil {
@@ -98,14 +98,14 @@ func (b *bundle) types(n *Node, w *where) {
 		case "string", "number", "integer", "boolean", "array", "object":
 			kept = append(kept, one)
 		case "null", "":
-			kept = append(kept, text("null", one.At))
+			kept = append(kept, NewString("null", one.At))
 		case "file":
-			kept = append(kept, text("string", one.At))
-			n.with("format", text("binary", one.At))
+			kept = append(kept, NewString("string", one.At))
+			n.with("format", NewString("binary", one.At))
 		case "any":
 		default:
 			if one.Kind == Null {
-				kept = append(kept, text("null", one.At))
+				kept = append(kept, NewString("null", one.At))
 				continue
 			}
 			b.report(one.At, w.to("type"), Warning, UnknownValue, fmt.Sprintf("%q is no type; any value is taken.", clip(one.Str(), 40)), "Write string, number, integer, boolean, array or object.")
@@ -158,7 +158,7 @@ func (b *bundle) subschemas(n *Node, w *where, around *Node) {
 				if r := p.Value.Get("required"); r != nil && r.Kind == Bool {
 					p.Value.without("required")
 					if m.Key == "properties" && r.True() {
-						required = append(required, text(p.Key, r.At))
+						required = append(required, NewString(p.Key, r.At))
 					}
 				}
 				b.plain(p.Value, at.to(p.Key), around)
@@ -230,7 +230,7 @@ func (b *bundle) nullable(n *Node) {
 	if !null.True() {
 		return
 	}
-	none := text("null", null.At)
+	none := NewString("null", null.At)
 	t := n.Get("type")
 	switch {
 	case t != nil && t.Kind == Array:
@@ -265,7 +265,7 @@ func (b *bundle) orNull(n *Node, at Position) {
 		b.around[inner] = around
 		delete(b.around, n)
 	}
-	null := &Node{Kind: Object, plain: true, At: at, Members: []Member{{Key: "type", At: at, Value: text("null", at)}}}
+	null := &Node{Kind: Object, plain: true, At: at, Members: []Member{{Key: "type", At: at, Value: NewString("null", at)}}}
 	choice := &Node{Kind: Array, Items: []*Node{inner, null}, At: at}
 	n.Members = slices.Concat(outer, []Member{{Key: "anyOf", At: at, Value: choice}})
 }

@@ -134,7 +134,7 @@ func schemaOf(n *Node) *Node {
 func (s swagger) field(n *Node, w *where, op *Operation) {
 	if op.Body == nil || len(op.Body.Contents) == 0 || op.Body.Contents[0].Encoding == nil {
 		form := &Node{Kind: Object, plain: true, At: n.At}
-		form.with("type", text("object", n.At))
+		form.with("type", NewString("object", n.At))
 		form.with("properties", &Node{Kind: Object, At: n.At})
 		form.with("required", &Node{Kind: Array, At: n.At})
 		op.Body = &Body{Declared: true, At: n.At, Contents: []Content{{Schema: form, Encoding: map[string]Encoding{}}}}
@@ -149,7 +149,7 @@ func (s swagger) field(n *Node, w *where, op *Operation) {
 	required := form.Schema.Get("required")
 	required.Items = slices.DeleteFunc(required.Items, func(c *Node) bool { return c.Text == name })
 	if n.Get("required").True() {
-		required.Items = append(required.Items, text(name, n.At))
+		required.Items = append(required.Items, NewString(name, n.At))
 		op.Body.Required = true
 	}
 	style, explode := s.collection(n, InQuery, w)

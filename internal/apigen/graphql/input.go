@@ -36,45 +36,45 @@ func (s *Schema) inputs() inputs {
 
 func (s *Schema) inputObject(def *ast.Definition) *doc.Node {
 	at := s.at(def.Position)
-	fields, required := object(at), &doc.Node{Kind: doc.Array, At: at}
+	fields, required := doc.NewObject(at), &doc.Node{Kind: doc.Array, At: at}
 	for _, f := range def.Fields {
 		n := s.value(f.Type, s.at(f.Position))
 		describe(n, f.Description, f.DefaultValue)
-		fields.Members = append(fields.Members, member(f.Name, n))
+		fields.Members = append(fields.Members, doc.NewMember(f.Name, n))
 		if f.Type.NonNull && f.DefaultValue == nil {
-			required.Items = append(required.Items, text(f.Name, at))
+			required.Items = append(required.Items, doc.NewString(f.Name, at))
 		}
 	}
-	n := object(at, member("type", text("object", at)), member("properties", fields))
+	n := doc.NewObject(at, doc.NewMember("type", doc.NewString("object", at)), doc.NewMember("properties", fields))
 	about := def.Description
 	if def.Directives.ForName("oneOf") != nil {
 		about = strings.TrimSpace(about + " Give exactly one of its members.")
 	}
 	describe(n, about, nil)
 	if len(required.Items) > 0 {
-		n.Members = append(n.Members, member("required", required))
+		n.Members = append(n.Members, doc.NewMember("required", required))
 	}
-	n.Members = append(n.Members, member("additionalProperties", &doc.Node{Kind: doc.Bool, Text: "false", At: at}))
+	n.Members = append(n.Members, doc.NewMember("additionalProperties", &doc.Node{Kind: doc.Bool, Text: "false", At: at}))
 	return n
 }
 
 // value is the schema of what a type takes.
 func (s *Schema) value(t *ast.Type, at doc.Position) *doc.Node {
 	if t.Elem != nil {
-		return object(at, member("type", text("array", at)), member("items", s.value(t.Elem, at)))
+		return doc.NewObject(at, doc.NewMember("type", doc.NewString("array", at)), doc.NewMember("items", s.value(t.Elem, at)))
 	}
 	def := s.types[t.NamedType]
 	switch def.Kind {
 	case ast.InputObject:
-		return object(at, member("$ref", text(refPrefix+def.Name, at)))
+		return doc.NewObject(at, doc.NewMember("$ref", doc.NewString(refPrefix+def.Name, at)))
 	case ast.Enum:
 		values := &doc.Node{Kind: doc.Array, At: at}
 		for _, v := range def.EnumValues {
 			if !deprecated(v.Directives) {
-				values.Items = append(values.Items, text(v.Name, at))
+				values.Items = append(values.Items, doc.NewString(v.Name, at))
 			}
 		}
-		return object(at, member("type", text("string", at)), member("enum", values))
+		return doc.NewObject(at, doc.NewMember("type", doc.NewString("string", at)), doc.NewMember("enum", values))
 	default:
 		return s.scalar(def, at)
 	}
@@ -106,12 +106,12 @@ func (s *Schema) scalar(def *ast.Definition, at doc.Position) *doc.Node {
 	case "jsonobject", "map":
 		kind = "object"
 	}
-	n := object(at)
+	n := doc.NewObject(at)
 	if kind != "" {
-		n.Members = append(n.Members, member("type", text(kind, at)))
+		n.Members = append(n.Members, doc.NewMember("type", doc.NewString(kind, at)))
 	}
 	if format != "" {
-		n.Members = append(n.Members, member("format", text(format, at)))
+		n.Members = append(n.Members, doc.NewMember("format", doc.NewString(format, at)))
 	}
 	if kind == "" {
 		describe(n, strings.TrimSpace("A "+def.Name+". "+def.Description), nil)
@@ -122,7 +122,7 @@ func (s *Schema) scalar(def *ast.Definition, at doc.Position) *doc.Node {
 // describe adds a description, and the default where it is a plain value.
 func describe(n *doc.Node, about string, value *ast.Value) {
 	if about = strings.TrimSpace(about); about != "" && n.Get("description") == nil {
-		n.Members = append(n.Members, member("description", text(about, n.At)))
+		n.Members = append(n.Members, doc.NewMember("description", doc.NewString(about, n.At)))
 	}
 	if value == nil {
 		return
@@ -138,17 +138,5 @@ func describe(n *doc.Node, about string, value *ast.Value) {
 	default:
 		return
 	}
-	n.Members = append(n.Members, member("default", d))
-}
-
-func object(at doc.Position, members ...doc.Member) *doc.Node {
-	return &doc.Node{Kind: doc.Object, Members: members, At: at}
-}
-
-func member(key string, value *doc.Node) doc.Member {
-	return doc.Member{Key: key, At: value.At, Value: value}
-}
-
-func text(s string, at doc.Position) *doc.Node {
-	return &doc.Node{Kind: doc.String, Text: s, At: at}
+	n.Members = append(n.Members, doc.NewMember("default", d))
 }

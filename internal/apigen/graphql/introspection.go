@@ -35,12 +35,12 @@ func introspected(src doc.Source, root *doc.Node) (*Schema, error) {
 	d := &ast.SchemaDocument{}
 	def := &ast.SchemaDefinition{}
 	for o, key := range map[ast.Operation]string{ast.Query: "queryType", ast.Mutation: "mutationType", ast.Subscription: "subscriptionType"} {
-		if name := str(schema.Get(key), "name"); name != "" {
+		if name := schema.Get(key).Get("name").Str(); name != "" {
 			def.OperationTypes = append(def.OperationTypes, &ast.OperationTypeDefinition{Operation: o, Type: name})
 		}
 	}
 	d.Schema = append(d.Schema, def)
-	for _, t := range items(schema, "types") {
+	for _, t := range schema.List("types") {
 		if one := definitionOf(t); one.Name != "" {
 			d.Definitions = append(d.Definitions, one)
 		}
@@ -50,30 +50,30 @@ func introspected(src doc.Source, root *doc.Node) (*Schema, error) {
 }
 
 func definitionOf(t *doc.Node) *ast.Definition {
-	def := &ast.Definition{Kind: ast.DefinitionKind(str(t, "kind")), Name: str(t, "name"), Description: str(t, "description"), Position: place(t)}
-	for _, f := range items(t, "fields") {
-		field := &ast.FieldDefinition{Name: str(f, "name"), Description: str(f, "description"), Type: typeOf(f.Get("type"), 0), Position: place(f), Directives: marks(f)}
-		for _, a := range items(f, "args") {
+	def := &ast.Definition{Kind: ast.DefinitionKind(t.Get("kind").Str()), Name: t.Get("name").Str(), Description: t.Get("description").Str(), Position: place(t)}
+	for _, f := range t.List("fields") {
+		field := &ast.FieldDefinition{Name: f.Get("name").Str(), Description: f.Get("description").Str(), Type: typeOf(f.Get("type"), 0), Position: place(f), Directives: marks(f)}
+		for _, a := range f.List("args") {
 			field.Arguments = append(field.Arguments, &ast.ArgumentDefinition{
-				Name: str(a, "name"), Description: str(a, "description"), Type: typeOf(a.Get("type"), 0), DefaultValue: valueOf(a), Position: place(a), Directives: marks(a),
+				Name: a.Get("name").Str(), Description: a.Get("description").Str(), Type: typeOf(a.Get("type"), 0), DefaultValue: valueOf(a), Position: place(a), Directives: marks(a),
 			})
 		}
 		def.Fields = append(def.Fields, field)
 	}
-	for _, f := range items(t, "inputFields") {
+	for _, f := range t.List("inputFields") {
 		def.Fields = append(def.Fields, &ast.FieldDefinition{
-			Name: str(f, "name"), Description: str(f, "description"), Type: typeOf(f.Get("type"), 0), DefaultValue: valueOf(f), Position: place(f), Directives: marks(f),
+			Name: f.Get("name").Str(), Description: f.Get("description").Str(), Type: typeOf(f.Get("type"), 0), DefaultValue: valueOf(f), Position: place(f), Directives: marks(f),
 		})
 	}
-	for _, i := range items(t, "interfaces") {
-		def.Interfaces = append(def.Interfaces, str(i, "name"))
+	for _, i := range t.List("interfaces") {
+		def.Interfaces = append(def.Interfaces, i.Get("name").Str())
 	}
-	for _, v := range items(t, "enumValues") {
-		def.EnumValues = append(def.EnumValues, &ast.EnumValueDefinition{Name: str(v, "name"), Description: str(v, "description"), Directives: marks(v)})
+	for _, v := range t.List("enumValues") {
+		def.EnumValues = append(def.EnumValues, &ast.EnumValueDefinition{Name: v.Get("name").Str(), Description: v.Get("description").Str(), Directives: marks(v)})
 	}
 	if def.Kind == ast.Union {
-		for _, p := range items(t, "possibleTypes") {
-			def.Types = append(def.Types, str(p, "name"))
+		for _, p := range t.List("possibleTypes") {
+			def.Types = append(def.Types, p.Get("name").Str())
 		}
 	}
 	return def
@@ -85,7 +85,7 @@ func typeOf(n *doc.Node, depth int) *ast.Type {
 	if n == nil || depth > deepest {
 		return nil
 	}
-	switch str(n, "kind") {
+	switch n.Get("kind").Str() {
 	case "NON_NULL":
 		t := typeOf(n.Get("ofType"), depth+1)
 		if t != nil {
@@ -98,7 +98,7 @@ func typeOf(n *doc.Node, depth int) *ast.Type {
 		}
 		return nil
 	default:
-		if name := str(n, "name"); name != "" {
+		if name := n.Get("name").Str(); name != "" {
 			return &ast.Type{NamedType: name}
 		}
 		return nil
@@ -127,20 +127,6 @@ func marks(n *doc.Node) ast.DirectiveList {
 		return ast.DirectiveList{{Name: "deprecated"}}
 	}
 	return nil
-}
-
-func items(n *doc.Node, key string) []*doc.Node {
-	if list := n.Get(key); list != nil {
-		return list.Items
-	}
-	return nil
-}
-
-func str(n *doc.Node, key string) string {
-	if v := n.Get(key); v != nil && v.Kind == doc.String {
-		return v.Text
-	}
-	return ""
 }
 
 func place(n *doc.Node) *ast.Position {

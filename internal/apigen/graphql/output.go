@@ -27,15 +27,15 @@ func (s *Schema) output(t *ast.Type, set ast.SelectionSet) *doc.Node {
 	def := s.types[t.Name()]
 	switch {
 	case t.Elem != nil:
-		n = object(at, member("type", text("array", at)), member("items", s.output(t.Elem, set)))
+		n = doc.NewObject(at, doc.NewMember("type", doc.NewString("array", at)), doc.NewMember("items", s.output(t.Elem, set)))
 	case def.Kind == ast.Enum:
-		n = object(at, member("type", text("string", at)))
+		n = doc.NewObject(at, doc.NewMember("type", doc.NewString("string", at)))
 	case def.IsLeafType():
 		n = s.scalar(def, at)
 	default:
-		fields := object(at)
+		fields := doc.NewObject(at)
 		s.outputFields(def, set, fields)
-		n = object(at, member("type", text("object", at)), member("properties", fields))
+		n = doc.NewObject(at, doc.NewMember("type", doc.NewString("object", at)), doc.NewMember("properties", fields))
 	}
 	return nullable(n, t.NonNull)
 }
@@ -46,7 +46,7 @@ func nullable(n *doc.Node, never bool) *doc.Node {
 	if never || kind == nil {
 		return n
 	}
-	n.Members[0].Value = &doc.Node{Kind: doc.Array, Items: []*doc.Node{kind, text("null", n.At)}, At: n.At}
+	n.Members[0].Value = &doc.Node{Kind: doc.Array, Items: []*doc.Node{kind, doc.NewString("null", n.At)}, At: n.At}
 	return n
 }
 
@@ -54,12 +54,12 @@ func (s *Schema) outputFields(def *ast.Definition, set ast.SelectionSet, into *d
 	for _, sel := range set {
 		switch sel := sel.(type) {
 		case *ast.Field:
-			n := object(into.At, member("type", text("string", into.At))) // __typename
+			n := doc.NewObject(into.At, doc.NewMember("type", doc.NewString("string", into.At))) // __typename
 			if f := def.Fields.ForName(sel.Name); f != nil {
 				n = s.output(f.Type, sel.SelectionSet)
 			}
 			if into.Get(sel.Alias) == nil {
-				into.Members = append(into.Members, member(sel.Alias, n))
+				into.Members = append(into.Members, doc.NewMember(sel.Alias, n))
 			}
 		case *ast.InlineFragment:
 			if on := s.types[sel.TypeCondition]; on != nil {

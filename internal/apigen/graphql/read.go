@@ -2,7 +2,6 @@ package graphql
 
 import (
 	"bytes"
-	"cmp"
 	"slices"
 	"strings"
 
@@ -75,8 +74,5 @@ func (s *Schema) document(format doc.Format, src doc.Source) (*doc.Document, err
 		d.Models = append(d.Models, m)
 	}
 	d.Problems = s.problems
-	slices.SortStableFunc(d.Problems, func(a, b doc.Problem) int {
-		return cmp.Or(cmp.Compare(a.At.File, b.At.File), cmp.Compare(a.At.Line, b.At.Line), cmp.Compare(a.At.Column, b.At.Column))
-	})
 	return d, nil
 }

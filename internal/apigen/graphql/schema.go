@@ -12,7 +12,7 @@ import (
 // scalars are the types that every schema has.
 func scalars() []string { return []string{"Int", "Float", "String", "Boolean", "ID"} }
 
-// newSchema joins definitions and their extensions, and drops what contradicts
+// join joins definitions and their extensions, and drops what contradicts
 // the rest.
 func (s *Schema) join(d *ast.SchemaDocument) {
 	s.types, s.possible = map[string]*ast.Definition{}, map[string][]*ast.Definition{}

@@ -229,7 +229,7 @@ func (p *payload) content() doc.Content {
 		for _, f := range p.fields {
 			if f.file {
 				n := c.Schema.Get("properties").Get(f.name)
-				n.Members = append(n.Members, member("format", text("binary", p.at)))
+				n.Members = append(n.Members, doc.NewMember("format", doc.NewString("binary", p.at)))
 			}
 		}
 	case strings.HasPrefix(p.media, "text/"):

@@ -9,7 +9,7 @@ import (
 
 func readHAR(_ context.Context, in *doc.Input) (*doc.Document, string) {
 	root, problems := in.Tree()
-	entries := items(root.Get("log"), "entries")
+	entries := root.Get("log").List("entries")
 	if entries == nil {
 		return nil, "it has no log.entries"
 	}
@@ -26,7 +26,7 @@ func readHAR(_ context.Context, in *doc.Input) (*doc.Document, string) {
 	}
 	parameterise(requests)
 	d := document(doc.HAR, title, requests, problems)
-	d.Version = str(root.Get("log"), "version")
+	d.Version = root.Get("log").Get("version").Str()
 	return d, ""
 }
 
@@ -34,29 +34,29 @@ func readHAR(_ context.Context, in *doc.Input) (*doc.Document, string) {
 // file of one.
 func recorded(e *doc.Node) *request {
 	req, resp := e.Get("request"), e.Get("response")
-	r := &request{method: strings.ToUpper(str(req, "method")), at: e.At}
-	media := mediaOf(str(resp.Get("content"), "mimeType"))
+	r := &request{method: strings.ToUpper(req.Get("method").Str()), at: e.At}
+	media := mediaOf(resp.Get("content").Get("mimeType").Str())
 	if r.method == "" || r.method == "OPTIONS" || r.method == "CONNECT" || asset(r.method, media) {
 		return nil
 	}
-	r.setURL(str(req, "url"), false, e.At)
+	r.setURL(req.Get("url").Str(), false, e.At)
 	if !strings.HasPrefix(r.base, "http") {
 		return nil
 	}
 	r.nameIDs()
-	for _, h := range items(req, "headers") {
-		if name := strings.ToLower(str(h, "name")); name == "authorization" || pattern().sensitive.MatchString(name) { // others are the browser's own
-			r.addParam(&r.headers, doc.InHeader, str(h, "name"), str(h, "value"), h.At)
+	for _, h := range req.List("headers") {
+		if name := strings.ToLower(h.Get("name").Str()); name == "authorization" || pattern().sensitive.MatchString(name) { // others are the browser's own
+			r.addParam(&r.headers, doc.InHeader, h.Get("name").Str(), h.Get("value").Str(), h.At)
 		}
 	}
 	if post := req.Get("postData"); post != nil {
-		p := &payload{media: mediaOf(str(post, "mimeType")), at: post.At}
-		if list := items(post, "params"); len(list) > 0 {
+		p := &payload{media: mediaOf(post.Get("mimeType").Str()), at: post.At}
+		if list := post.List("params"); len(list) > 0 {
 			for _, f := range list {
-				p.fields = append(p.fields, field{name: str(f, "name"), kind: kindOf(str(f, "value")), file: str(f, "fileName") != "", at: f.At})
+				p.fields = append(p.fields, field{name: f.Get("name").Str(), kind: kindOf(f.Get("value").Str()), file: f.Get("fileName").Str() != "", at: f.At})
 			}
 		} else {
-			p.fill(str(post, "text"), false)
+			p.fill(post.Get("text").Str(), false)
 		}
 		if p.media != "" {
 			r.body = p
@@ -65,7 +65,7 @@ func recorded(e *doc.Node) *request {
 	if s := resp.Get("status"); s != nil {
 		a := answer{status: s.Text, media: media}
 		if strings.Contains(media, "json") {
-			a.shape = shapeOf(str(resp.Get("content"), "text"))
+			a.shape = shapeOf(resp.Get("content").Get("text").Str())
 		}
 		r.answers = append(r.answers, a)
 	}

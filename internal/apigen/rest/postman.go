@@ -21,20 +21,20 @@ func readPostman(_ context.Context, in *doc.Input) (*doc.Document, string) {
 		root = c
 	}
 	info := root.Get("info")
-	if !strings.Contains(str(info, "schema"), "/collection/v2") && (info.Get("_postman_id") == nil || root.Get("item") == nil) {
+	if !strings.Contains(info.Get("schema").Str(), "/collection/v2") && (info.Get("_postman_id") == nil || root.Get("item") == nil) {
 		return nil, "it has no info.schema of a Postman collection v2"
 	}
 	p := &postman{vars: map[string]string{}, problems: problems}
-	for _, v := range items(root, "variable") {
-		if key := str(v, "key"); key != "" && !pattern().sensitive.MatchString(key) && str(v, "type") != "secret" {
-			p.vars[key] = str(v, "value")
+	for _, v := range root.List("variable") {
+		if key := v.Get("key").Str(); key != "" && !pattern().sensitive.MatchString(key) && v.Get("type").Str() != "secret" {
+			p.vars[key] = v.Get("value").Str()
 		}
 	}
 	p.folder(root, nil, root.Get("auth"), 0)
 	if len(p.requests) == 0 {
 		return nil, "the collection has no request"
 	}
-	d := document(doc.Postman, str(info, "name"), p.requests, p.problems)
+	d := document(doc.Postman, info.Get("name").Str(), p.requests, p.problems)
 	d.Version, d.Description = "2.1", words(info.Get("description"))
 	return d, ""
 }
@@ -45,13 +45,13 @@ func (p *postman) folder(n *doc.Node, tags []string, auth *doc.Node, depth int) 
 	if depth > deepest {
 		return
 	}
-	for _, item := range items(n, "item") {
+	for _, item := range n.List("item") {
 		within := auth
 		if own := item.Get("auth"); own != nil {
 			within = own
 		}
 		if item.Get("item") != nil {
-			p.folder(item, append(slices.Clip(tags), str(item, "name")), within, depth+1)
+			p.folder(item, append(slices.Clip(tags), item.Get("name").Str()), within, depth+1)
 			continue
 		}
 		req := item.Get("request")
@@ -66,7 +66,7 @@ func (p *postman) folder(n *doc.Node, tags []string, auth *doc.Node, depth int) 
 }
 
 func (p *postman) request(item, req *doc.Node, tags []string, auth *doc.Node) {
-	r := &request{name: str(item, "name"), tags: tags, at: item.At, method: str(req, "method")}
+	r := &request{name: item.Get("name").Str(), tags: tags, at: item.At, method: req.Get("method").Str()}
 	r.about = words(req.Get("description"))
 	if req.Kind == doc.String { // a URL alone
 		p.url(r, req)
@@ -78,22 +78,22 @@ func (p *postman) request(item, req *doc.Node, tags []string, auth *doc.Node) {
 	}
 	p.auth(r, auth)
 	media := ""
-	for _, h := range items(req, "header") {
-		if key := str(h, "key"); strings.EqualFold(key, "content-type") {
-			media = str(h, "value")
-		} else if key != "" && !isTrue(h.Get("disabled")) {
-			r.addParam(&r.headers, doc.InHeader, key, str(h, "value"), h.At)
+	for _, h := range req.List("header") {
+		if key := h.Get("key").Str(); strings.EqualFold(key, "content-type") {
+			media = h.Get("value").Str()
+		} else if key != "" && !h.Get("disabled").True() {
+			r.addParam(&r.headers, doc.InHeader, key, h.Get("value").Str(), h.At)
 			describe(r.headers, key, words(h.Get("description")))
 		}
 	}
 	r.body = postmanBody(req.Get("body"), media)
-	for _, saved := range items(item, "response") {
+	for _, saved := range item.List("response") {
 		code := ""
 		if c := saved.Get("code"); c != nil {
 			code = c.Text
 		}
-		if s := shapeOf(str(saved, "body")); s != nil && code != "" {
-			r.answers = append(r.answers, answer{status: code, about: str(saved, "name"), media: "application/json", shape: s})
+		if s := shapeOf(saved.Get("body").Str()); s != nil && code != "" {
+			r.answers = append(r.answers, answer{status: code, about: saved.Get("name").Str(), media: "application/json", shape: s})
 		}
 	}
 	p.requests = append(p.requests, r)
@@ -106,7 +106,7 @@ func (p *postman) url(r *request, n *doc.Node) {
 	if n != nil {
 		raw = n.Text
 		if n.Kind == doc.Object {
-			raw = str(n, "raw")
+			raw = n.Get("raw").Str()
 		}
 	}
 	raw, query, _ := strings.Cut(strings.TrimSpace(raw), "?")
@@ -134,38 +134,38 @@ func (p *postman) url(r *request, n *doc.Node) {
 	base := r.base
 	r.setURL("/"+path, false, r.at)
 	r.base = base
-	list := items(n, "query")
+	list := n.List("query")
 	if len(list) == 0 {
 		r.addQuery(query, r.at)
 	}
 	for _, q := range list {
-		if key := str(q, "key"); key != "" {
-			r.addParam(&r.query, doc.InQuery, key, str(q, "value"), q.At)
+		if key := q.Get("key").Str(); key != "" {
+			r.addParam(&r.query, doc.InQuery, key, q.Get("value").Str(), q.At)
 			describe(r.query, key, words(q.Get("description")))
 		}
 	}
-	for _, v := range items(n, "variable") {
+	for _, v := range n.List("variable") {
 		for i := range r.path {
-			describe(r.path[i].params, str(v, "key"), words(v.Get("description")))
+			describe(r.path[i].params, v.Get("key").Str(), words(v.Get("description")))
 		}
 	}
 }
 
 // auth reads how requests show who they are from.
 func (p *postman) auth(r *request, n *doc.Node) {
-	switch how := str(n, "type"); how {
+	switch how := n.Get("type").Str(); how {
 	case "basic", "bearer":
 		r.scheme(how, doc.Scheme{Type: how})
 	case "oauth2":
 		r.scheme("bearer", doc.Scheme{Type: "bearer"})
 	case "apikey":
 		s := doc.Scheme{Type: "apiKey", In: doc.InHeader, Name: "X-API-Key"}
-		for _, f := range items(n, "apikey") {
-			switch str(f, "key") {
+		for _, f := range n.List("apikey") {
+			switch f.Get("key").Str() {
 			case "key":
-				s.Name = str(f, "value")
+				s.Name = f.Get("value").Str()
 			case "in":
-				if str(f, "value") == "query" {
+				if f.Get("value").Str() == "query" {
 					s.In = doc.InQuery
 				}
 			}
@@ -179,17 +179,17 @@ func postmanBody(n *doc.Node, media string) *payload {
 		return nil
 	}
 	p := &payload{media: media, at: n.At}
-	switch str(n, "mode") {
+	switch n.Get("mode").Str() {
 	case "raw":
-		raw := str(n, "raw")
+		raw := n.Get("raw").Str()
 		if strings.TrimSpace(raw) == "" {
 			return nil
 		}
-		p.fill(raw, str(n.Get("options").Get("raw"), "language") == "json")
+		p.fill(raw, n.Get("options").Get("raw").Get("language").Str() == "json")
 	case "urlencoded":
-		p.media, p.fields = "application/x-www-form-urlencoded", formFields(items(n, "urlencoded"))
+		p.media, p.fields = "application/x-www-form-urlencoded", formFields(n.List("urlencoded"))
 	case "formdata":
-		p.media, p.fields = "multipart/form-data", formFields(items(n, "formdata"))
+		p.media, p.fields = "multipart/form-data", formFields(n.List("formdata"))
 	case "file":
 		if p.media == "" {
 			p.media = "application/octet-stream"
@@ -206,8 +206,8 @@ func postmanBody(n *doc.Node, media string) *payload {
 func formFields(list []*doc.Node) []field {
 	var all []field
 	for _, f := range list {
-		if key := str(f, "key"); key != "" {
-			all = append(all, field{name: key, about: words(f.Get("description")), kind: kind("string"), file: str(f, "type") == "file", at: f.At})
+		if key := f.Get("key").Str(); key != "" {
+			all = append(all, field{name: key, about: words(f.Get("description")), kind: kind("string"), file: f.Get("type").Str() == "file", at: f.At})
 		}
 	}
 	return all
@@ -228,26 +228,10 @@ func words(n *doc.Node) string {
 		return ""
 	}
 	if n.Kind == doc.Object {
-		return str(n, "content")
+		return n.Get("content").Str()
 	}
 	if n.Kind == doc.String {
 		return n.Text
-	}
-	return ""
-}
-
-func isTrue(n *doc.Node) bool { return n != nil && n.Kind == doc.Bool && n.Text == "true" }
-
-func items(n *doc.Node, key string) []*doc.Node {
-	if list := n.Get(key); list != nil {
-		return list.Items
-	}
-	return nil
-}
-
-func str(n *doc.Node, key string) string {
-	if v := n.Get(key); v != nil && v.Kind == doc.String {
-		return v.Text
 	}
 	return ""
 }

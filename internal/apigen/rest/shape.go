@@ -129,7 +129,7 @@ func (s *shape) join(o *shape) {
 // node is the shape as JSON Schema. Members are required where somebody says
 // so: that all examples have one means little.
 func (s *shape) node(at doc.Position) *doc.Node {
-	n := object(at)
+	n := doc.NewObject(at)
 	if s == nil {
 		return n
 	}
@@ -139,40 +139,40 @@ func (s *shape) node(at doc.Position) *doc.Node {
 	}
 	switch {
 	case len(kinds) == 1 && kinds[0] != "null":
-		n.Members = append(n.Members, member("type", text(kinds[0], at)))
+		n.Members = append(n.Members, doc.NewMember("type", doc.NewString(kinds[0], at)))
 	case len(kinds) > 1:
 		list := &doc.Node{Kind: doc.Array, At: at}
 		for _, k := range kinds {
-			list.Items = append(list.Items, text(k, at))
+			list.Items = append(list.Items, doc.NewString(k, at))
 		}
-		n.Members = append(n.Members, member("type", list))
+		n.Members = append(n.Members, doc.NewMember("type", list))
 	}
 	if slices.Contains(kinds, "object") && len(s.names) > 0 {
-		fields, required := object(at), &doc.Node{Kind: doc.Array, At: at}
+		fields, required := doc.NewObject(at), &doc.Node{Kind: doc.Array, At: at}
 		for _, name := range s.names {
 			f := s.fields[name].node(at)
 			if about := s.about[name]; about != "" {
-				f.Members = append(f.Members, member("description", text(about, at)))
+				f.Members = append(f.Members, doc.NewMember("description", doc.NewString(about, at)))
 			}
-			fields.Members = append(fields.Members, member(name, f))
+			fields.Members = append(fields.Members, doc.NewMember(name, f))
 			if s.needed[name] {
-				required.Items = append(required.Items, text(name, at))
+				required.Items = append(required.Items, doc.NewString(name, at))
 			}
 		}
-		n.Members = append(n.Members, member("properties", fields))
+		n.Members = append(n.Members, doc.NewMember("properties", fields))
 		if len(required.Items) > 0 {
-			n.Members = append(n.Members, member("required", required))
+			n.Members = append(n.Members, doc.NewMember("required", required))
 		}
 	}
 	if slices.Contains(kinds, "array") && s.items != nil {
-		n.Members = append(n.Members, member("items", s.items.node(at)))
+		n.Members = append(n.Members, doc.NewMember("items", s.items.node(at)))
 	}
 	if len(s.enum) > 0 {
 		list := &doc.Node{Kind: doc.Array, At: at}
 		for _, v := range s.enum {
-			list.Items = append(list.Items, text(v, at))
+			list.Items = append(list.Items, doc.NewString(v, at))
 		}
-		n.Members = append(n.Members, member("enum", list))
+		n.Members = append(n.Members, doc.NewMember("enum", list))
 	}
 	return n
 }
@@ -184,16 +184,4 @@ func sortedKeys(m map[string]any) []string {
 	}
 	slices.Sort(keys)
 	return keys
-}
-
-func object(at doc.Position, members ...doc.Member) *doc.Node {
-	return &doc.Node{Kind: doc.Object, Members: members, At: at}
-}
-
-func member(key string, value *doc.Node) doc.Member {
-	return doc.Member{Key: key, At: value.At, Value: value}
-}
-
-func text(s string, at doc.Position) *doc.Node {
-	return &doc.Node{Kind: doc.String, Text: s, At: at}
 }

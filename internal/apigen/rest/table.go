@@ -17,27 +17,27 @@ import (
 // A parameter may be in path, query, header, body or form.
 func readTable(_ context.Context, in *doc.Input) (*doc.Document, string) {
 	root, problems := in.Tree()
-	list := items(root, "operations")
+	list := root.List("operations")
 	if list == nil || root.Get("openapi") != nil {
 		return nil, "it has no list of operations"
 	}
 	var all []*request
 	for _, n := range list {
-		method, path := strings.ToUpper(str(n, "method")), str(n, "path")
+		method, path := strings.ToUpper(n.Get("method").Str()), n.Get("path").Str()
 		if !pattern().verb.MatchString(method) || path == "" {
 			problems = append(problems, doc.Problem{
 				At: n.At, Severity: doc.Error, Code: doc.Missing, Message: "this operation needs a method and a path", Remedy: `write {"method": "GET", "path": "/things/{id}"}`,
 			})
 			continue
 		}
-		r := &request{method: method, base: strings.TrimRight(str(root, "base_url"), "/"), name: str(n, "summary"), about: str(n, "description"), at: n.At}
-		for _, tag := range items(n, "tags") {
+		r := &request{method: method, base: strings.TrimRight(root.Get("base_url").Str(), "/"), name: n.Get("summary").Str(), about: n.Get("description").Str(), at: n.At}
+		for _, tag := range n.List("tags") {
 			r.tags = append(r.tags, tag.Text)
 		}
 		base := r.base
 		r.setURL(path, false, n.At)
 		r.base = base
-		for _, p := range items(n, "parameters") {
+		for _, p := range n.List("parameters") {
 			if problem := tableParam(r, p); problem != nil {
 				problems = append(problems, *problem)
 			}
@@ -47,7 +47,7 @@ func readTable(_ context.Context, in *doc.Input) (*doc.Document, string) {
 	if len(all) == 0 {
 		return nil, "no operation has a method and a path"
 	}
-	d := document(doc.Table, str(root, "title"), all, problems)
+	d := document(doc.Table, root.Get("title").Str(), all, problems)
 	for _, op := range d.Operations {
 		op.Inferred = false
 	}
@@ -55,8 +55,8 @@ func readTable(_ context.Context, in *doc.Input) (*doc.Document, string) {
 }
 
 func tableParam(r *request, n *doc.Node) *doc.Problem {
-	f := field{name: str(n, "name"), about: str(n, "description"), kind: kind(typeNamed(str(n, "type"))), required: isTrue(n.Get("required")), at: n.At}
-	where := str(n, "in")
+	f := field{name: n.Get("name").Str(), about: n.Get("description").Str(), kind: kind(typeNamed(n.Get("type").Str())), required: n.Get("required").True(), at: n.At}
+	where := n.Get("in").Str()
 	known := func(list []field) bool {
 		return slices.ContainsFunc(list, func(h field) bool { return h.name == f.name })
 	}
