@@ -7,10 +7,8 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -49,7 +47,7 @@ func TestAuthorizationServer(t *testing.T) {
 	passes := 0
 	for _, version := range []string{"2025-03-26", modern} {
 		var want []string
-		for _, line := range authorityLines(t, node, "--spec-version", version) {
+		for _, line := range scenarioLines(t, node, "--authorization", "--spec-version", version) {
 			name, _, _ := strings.Cut(line, " ")
 			want = append(want, name)
 		}
@@ -58,7 +56,7 @@ func TestAuthorizationServer(t *testing.T) {
 		}
 		dir := filepath.Join(t.TempDir(), version)
 		talk(t, node, person, "authorization", "--url", i.URL, "--client-id", client.ID, "--port", port, "--resource", i.URL+"/mcp", "--spec-version", version, "-o", dir)
-		got := readAuthority(t, dir)
+		got := readResults(t, dir, "authorization-server")
 		for _, problem := range judge(got, want, nil) {
 			t.Errorf("%s: %s", version, problem)
 		}
@@ -69,20 +67,6 @@ func TestAuthorizationServer(t *testing.T) {
 		passes += p
 	}
 	t.Logf("figure: conformance of the authorization server: %d passed, 2 versions", passes)
-}
-
-func authorityLines(t *testing.T, node *program.Node, args ...string) (lines []string) {
-	t.Helper()
-	out, err := node.Run(t, limit, node.Module(suite), append([]string{"list", "--authorization"}, args...)...)
-	if err != nil {
-		t.Fatalf("conformance list: %v\n%s", err, out)
-	}
-	for line := range strings.Lines(string(out)) {
-		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "- "); ok {
-			lines = append(lines, name)
-		}
-	}
-	return lines
 }
 
 // talk runs the suite, and does with a browser what it asks for.
@@ -133,31 +117,4 @@ func deliver(ctx context.Context, t *testing.T, address string) {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
-}
-
-// readAuthority reads what the suite wrote: scenario -> its checks.
-func readAuthority(t *testing.T, dir string) map[string][]check {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*", "checks.json"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no results in %s: %v", dir, err)
-	}
-	stamp := regexp.MustCompile(`^authorization-server-(authorization-.+)-\d{4}-\d\d-\d\dT[\d-]+Z$`)
-	got := map[string][]check{}
-	for _, file := range files {
-		name := stamp.FindStringSubmatch(filepath.Base(filepath.Dir(file)))
-		if name == nil {
-			t.Fatalf("unexpected folder name %s", filepath.Dir(file))
-		}
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var checks []check
-		if err := json.Unmarshal(text, &checks); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
-		got[name[1]] = append(got[name[1]], checks...)
-	}
-	return got
 }

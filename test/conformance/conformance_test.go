@@ -42,7 +42,7 @@ func TestConformance(t *testing.T) {
 			if err != nil {
 				t.Logf("the suite says: %v\n%s", err, summary(out)) // judged below, by what it wrote
 			}
-			got := readResults(t, dir)
+			got := readResults(t, dir, "server")
 			problems := judge(got, want, base)
 			for _, p := range problems {
 				t.Error(p)
@@ -65,7 +65,7 @@ func TestBaseline(t *testing.T) {
 	node := program.FindNode(t)
 	base := readBaseline(t)
 	var extensions []string
-	for _, line := range scenarioLines(t, node) {
+	for _, line := range scenarioLines(t, node, "--server") {
 		if name, ok := strings.CutSuffix(line, " [extension]"); ok {
 			extensions = append(extensions, name)
 		}
@@ -92,7 +92,7 @@ func TestBaseline(t *testing.T) {
 func scenarios(t *testing.T, node *program.Node, args ...string) []string {
 	t.Helper()
 	var names []string
-	for _, line := range scenarioLines(t, node, args...) {
+	for _, line := range scenarioLines(t, node, "--server", args...) {
 		name, _, _ := strings.Cut(line, " ")
 		names = append(names, name)
 	}
@@ -102,9 +102,10 @@ func scenarios(t *testing.T, node *program.Node, args ...string) []string {
 	return names
 }
 
-func scenarioLines(t *testing.T, node *program.Node, args ...string) (lines []string) {
+// scenarioLines lists the scenarios of a kind that the suite has.
+func scenarioLines(t *testing.T, node *program.Node, kind string, args ...string) (lines []string) {
 	t.Helper()
-	out, err := node.Run(t, limit, node.Module(suite), append([]string{"list", "--server"}, args...)...)
+	out, err := node.Run(t, limit, node.Module(suite), append([]string{"list", kind}, args...)...)
 	if err != nil {
 		t.Fatalf("conformance list: %v\n%s", err, out)
 	}

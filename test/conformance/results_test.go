@@ -36,15 +36,15 @@ func readBaseline(t *testing.T) map[string]string {
 	return base
 }
 
-// readResults reads what the suite wrote: scenario -> its checks. The folders
-// are called server-<scenario>-<time>.
-func readResults(t *testing.T, dir string) map[string][]check {
+// readResults reads what the suite wrote of one side: scenario -> its checks. The
+// folders are called <side>-<scenario>-<time>.
+func readResults(t *testing.T, dir, side string) map[string][]check {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "server-*", "checks.json"))
+	files, err := filepath.Glob(filepath.Join(dir, side+"-*", "checks.json"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no results in %s: %v", dir, err)
 	}
-	stamp := regexp.MustCompile(`^server-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$`)
+	stamp := regexp.MustCompile(`^` + side + `-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$`)
 	got := map[string][]check{}
 	for _, file := range files {
 		name := stamp.FindStringSubmatch(filepath.Base(filepath.Dir(file)))

@@ -50,5 +50,5 @@ func runScenario(t *testing.T, node *program.Node, url, scenario string) results
 	if err != nil && len(out) == 0 {
 		t.Fatalf("the suite did not run: %v", err)
 	}
-	return readResults(t, dir)
+	return readResults(t, dir, "server")
 }

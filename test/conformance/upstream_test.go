@@ -171,7 +171,7 @@ func runSuite(t *testing.T, node *program.Node, url, version string) results {
 	if err != nil && len(out) == 0 {
 		t.Fatalf("the suite did not run: %v", err) // that checks failed is judged by what it wrote
 	}
-	return readResults(t, dir)
+	return readResults(t, dir, "server")
 }
 
 func TestLost(t *testing.T) {
