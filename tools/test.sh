@@ -26,7 +26,18 @@ vet_all() {
 	GOOS=darwin go vet ./...
 	GOOS=windows go vet ./...
 }
-tests() { .cache/bin/gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary=skipped -- -count=1 "$@"; }
+# tests FLAGS -- PACKAGES. A test that fails is run once more by itself, unless it
+# raced: what then passes is told at the end as shaky, what fails again fails.
+tests() {
+	local flags=() shaky=.cache/shaky
+	while [[ $1 != -- ]]; do flags+=("$1") && shift; done
+	shift
+	rm -f "$shaky"
+	.cache/bin/gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary=skipped \
+		--rerun-fails=1 --rerun-fails-max-failures=3 --rerun-fails-run-root-test --rerun-fails-abort-on-data-race \
+		--rerun-fails-report "$shaky" --packages "$*" -- -count=1 "${flags[@]}"
+	[[ ! -s $shaky ]] || steps_remarks+=("$(cat "$shaky")")
+}
 
 step setup tools/install.sh gofumpt gotestsum golangci-lint node debian
 step format tools/lint.sh format
@@ -34,12 +45,12 @@ step modules go mod tidy -diff
 step build go build ./...
 step "vet, 3 systems" vet_all
 step console tools/console.sh check
-step "unit, race" tests -race -shuffle=on "${unit[@]}"
-step allocations tests -run Alloc "${unit[@]}"
+step "unit, race" tests -race -shuffle=on -- "${unit[@]}"
+step allocations tests -run Alloc -- "${unit[@]}"
 step lint .cache/bin/golangci-lint run ./...
 for p in "${whole[@]}"; do
 	case $p in
-	*/test/crosstalk) step "${p##*/junctor/}, race" tests -race "$p" ;;
-	*) step "${p##*/junctor/}" tests "$p" ;;
+	*/test/crosstalk) step "${p##*/junctor/}, race" tests -race -- "$p" ;;
+	*) step "${p##*/junctor/}" tests -- "$p" ;;
 	esac
 done

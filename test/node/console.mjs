@@ -119,6 +119,7 @@ const flows = {
     await second.getByText('What was asked').waitFor();
     await second.getByText('seen in the tail').first().waitFor();
     await second.close();
+    await page.bringToFront();
 
     step('and found in the audit');
     await page.goto(`${origin}/audit`);

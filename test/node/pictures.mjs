@@ -43,6 +43,7 @@ await other.getByRole('button').first().click();
 await other.locator('.btn.approve').click();
 await other.waitForURL(/\/connected/);
 await other.close();
+await page.bringToFront();
 await page.getByText('logged in', { exact: true }).waitFor();
 await page.getByText('A login is finished').waitFor();
 await page.getByText('A login is finished').scrollIntoViewIfNeeded();

@@ -133,6 +133,7 @@ const tours = {
     await other.locator('.btn.approve').click();
     await other.waitForURL(/\/connected/);
     await other.close();
+    await page.bringToFront();
     await page.getByText('logged in', { exact: true }).waitFor();
     step('and sees each step');
     await page.getByText('A login is finished').waitFor();

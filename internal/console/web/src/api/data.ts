@@ -118,7 +118,9 @@ export const useServerLogin = (id: string, shared: boolean, enabled: boolean) =>
     queryKey: ['servers', id, 'login', shared],
     queryFn: ({ signal }) => get<Schemas['ServerLogin']>(`/servers/${encodeURIComponent(id)}/login${shared ? '?shared=true' : ''}`, signal),
     enabled,
+    // A login happens in another tab, in front of this one.
     refetchInterval: live,
+    refetchIntervalInBackground: true,
   });
 export const useTraces = (id: string, enabled: boolean) =>
   useQuery({
@@ -127,6 +129,7 @@ export const useTraces = (id: string, enabled: boolean) =>
     select: (p) => p.items,
     enabled,
     refetchInterval: live,
+    refetchIntervalInBackground: true,
   });
 export const useMyCredentials = (enabled: boolean) =>
   useQuery({
