@@ -1,0 +1,104 @@
+package mcpapps
+
+import "github.com/modelcontextprotocol/go-sdk/mcp"
+
+// Theme is the host's colour scheme.
+type Theme string
+
+// Themes.
+const (
+	Light Theme = "light"
+	Dark  Theme = "dark"
+)
+
+// DisplayMode is how much room a View has.
+type DisplayMode string
+
+// Display modes.
+const (
+	Inline     DisplayMode = "inline"
+	Fullscreen DisplayMode = "fullscreen"
+	PIP        DisplayMode = "pip"
+)
+
+// Platform is what the host runs on.
+type Platform string
+
+// Platforms.
+const (
+	Web     Platform = "web"
+	Desktop Platform = "desktop"
+	Mobile  Platform = "mobile"
+)
+
+// HostContext is what a View is told of the place where it stands. In a
+// host-context-changed notification it holds what changed, and only that.
+type HostContext struct {
+	ToolInfo              *ToolInfo            `json:"toolInfo,omitzero"`
+	Theme                 Theme                `json:"theme,omitzero"`
+	Styles                *Styles              `json:"styles,omitzero"`
+	DisplayMode           DisplayMode          `json:"displayMode,omitzero"`
+	AvailableDisplayModes []DisplayMode        `json:"availableDisplayModes,omitzero"`
+	ContainerDimensions   *ContainerDimensions `json:"containerDimensions,omitzero"`
+	Locale                string               `json:"locale,omitzero"`   // BCP 47
+	TimeZone              string               `json:"timeZone,omitzero"` // IANA
+	UserAgent             string               `json:"userAgent,omitzero"`
+	Platform              Platform             `json:"platform,omitzero"`
+	DeviceCapabilities    *DeviceCapabilities  `json:"deviceCapabilities,omitzero"`
+	SafeAreaInsets        *SafeAreaInsets      `json:"safeAreaInsets,omitzero"`
+
+	Extra map[string]any `json:",embed"` // what else the host says
+}
+
+// MarshalJSON writes Extra beside the fields.
+func (c HostContext) MarshalJSON() ([]byte, error) {
+	type plain HostContext
+	return write(plain(c))
+}
+
+// UnmarshalJSON reads what has no field into Extra.
+func (c *HostContext) UnmarshalJSON(data []byte) error {
+	type plain HostContext
+	return read(data, (*plain)(c))
+}
+
+// ToolInfo is the call that the View was opened for.
+type ToolInfo struct {
+	ID   any            `json:"id,omitzero"` // of the tools/call request: a string or a number
+	Tool Core[mcp.Tool] `json:"tool"`
+}
+
+// ContainerDimensions are the sizes of the View's container in pixels. A
+// dimension is fixed (Height), bounded (MaxHeight), or neither: then the View
+// chooses.
+type ContainerDimensions struct {
+	Height    *float64 `json:"height,omitzero"`
+	MaxHeight *float64 `json:"maxHeight,omitzero"`
+	Width     *float64 `json:"width,omitzero"`
+	MaxWidth  *float64 `json:"maxWidth,omitzero"`
+}
+
+// DeviceCapabilities are how the person points; nil is not known.
+type DeviceCapabilities struct {
+	Touch *bool `json:"touch,omitzero"`
+	Hover *bool `json:"hover,omitzero"`
+}
+
+// SafeAreaInsets are the margins, in pixels, that something may cover.
+type SafeAreaInsets struct {
+	Top    float64 `json:"top"`
+	Right  float64 `json:"right"`
+	Bottom float64 `json:"bottom"`
+	Left   float64 `json:"left"`
+}
+
+// Styles is how the host looks.
+type Styles struct {
+	Variables map[StyleVariable]string `json:"variables,omitzero"`
+	CSS       *CSS                     `json:"css,omitzero"`
+}
+
+// CSS is style that a View may take over as it is.
+type CSS struct {
+	Fonts string `json:"fonts,omitzero"` // @font-face and @import rules
+}

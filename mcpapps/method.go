@@ -1,0 +1,158 @@
+package mcpapps
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Party is who sends or receives a message.
+type Party string
+
+// The parties of a conversation. The proxy is the frame between host and View.
+const (
+	PartyView  Party = "view"
+	PartyHost  Party = "host"
+	PartyProxy Party = "proxy"
+)
+
+// Names of this extension's own messages.
+const (
+	MethodInitialize         = "ui/initialize"
+	MethodOpenLink           = "ui/open-link"
+	MethodDownloadFile       = "ui/download-file"
+	MethodMessage            = "ui/message"
+	MethodUpdateModelContext = "ui/update-model-context"
+	MethodRequestDisplayMode = "ui/request-display-mode"
+	MethodResourceTeardown   = "ui/resource-teardown"
+
+	NoteInitialized          = "ui/notifications/initialized"
+	NoteSizeChanged          = "ui/notifications/size-changed"
+	NoteRequestTeardown      = "ui/notifications/request-teardown"
+	NoteToolInput            = "ui/notifications/tool-input"
+	NoteToolInputPartial     = "ui/notifications/tool-input-partial"
+	NoteToolResult           = "ui/notifications/tool-result"
+	NoteToolCancelled        = "ui/notifications/tool-cancelled"
+	NoteHostContextChanged   = "ui/notifications/host-context-changed"
+	NoteSandboxProxyReady    = "ui/notifications/sandbox-proxy-ready"
+	NoteSandboxResourceReady = "ui/notifications/sandbox-resource-ready"
+)
+
+// Method is one message that one party may send.
+type Method struct {
+	Name    string
+	From    Party
+	To      Party
+	Request bool // it is answered; otherwise it is a notification
+
+	params, result func(json.RawMessage) (any, error)
+}
+
+// Params reads the message's params, strictly: names by their exact case, none
+// twice, and what is required is there. The answer is a pointer to the type
+// that belongs to the method, such as *OpenLinkParams. Absent params are empty.
+func (m Method) Params(data json.RawMessage) (any, error) {
+	v, err := m.params(data)
+	if err != nil {
+		return nil, fmt.Errorf("mcpapps: params of %s: %w", m.Name, err)
+	}
+	return v, nil
+}
+
+// Result reads the answer to a request as Params reads the question.
+func (m Method) Result(data json.RawMessage) (any, error) {
+	if !m.Request {
+		return nil, fmt.Errorf("mcpapps: %s is a notification and has no answer", m.Name)
+	}
+	v, err := m.result(data)
+	if err != nil {
+		return nil, fmt.Errorf("mcpapps: result of %s: %w", m.Name, err)
+	}
+	return v, nil
+}
+
+// Lookup finds the message that a party sends under a name. What a party may
+// not send is not found.
+func Lookup(from Party, name string) (Method, bool) {
+	for _, m := range Methods() {
+		if m.From == from && m.Name == name {
+			return m, true
+		}
+	}
+	return Method{}, false
+}
+
+// Methods lists every message in the direction it goes: those of this extension
+// and the part of MCP that View and host speak with one another.
+func Methods() []Method {
+	return []Method{
+		request[InitializeParams, InitializeResult](PartyView, MethodInitialize),
+		request[OpenLinkParams, Outcome](PartyView, MethodOpenLink),
+		request[DownloadFileParams, Outcome](PartyView, MethodDownloadFile),
+		request[MessageParams, Outcome](PartyView, MethodMessage),
+		request[UpdateModelContextParams, OpenResult](PartyView, MethodUpdateModelContext),
+		request[RequestDisplayModeParams, RequestDisplayModeResult](PartyView, MethodRequestDisplayMode),
+		request[Core[mcp.CallToolParams], Core[mcp.CallToolResult]](PartyView, "tools/call"),
+		request[Core[mcp.ListToolsParams], Core[mcp.ListToolsResult]](PartyView, "tools/list"),
+		request[Core[mcp.ReadResourceParams], Core[mcp.ReadResourceResult]](PartyView, "resources/read"),
+		request[Core[mcp.ListResourcesParams], Core[mcp.ListResourcesResult]](PartyView, "resources/list"),
+		request[Core[mcp.ListResourceTemplatesParams], Core[mcp.ListResourceTemplatesResult]](PartyView, "resources/templates/list"),
+		request[Core[mcp.ListPromptsParams], Core[mcp.ListPromptsResult]](PartyView, "prompts/list"),
+		request[Core[mcp.CreateMessageWithToolsParams], Core[mcp.CreateMessageWithToolsResult]](PartyView, "sampling/createMessage"), //nolint:staticcheck // MCP gives it up, Views still ask
+		request[Core[mcp.PingParams], OpenResult](PartyView, "ping"),
+		note[None](PartyView, PartyHost, NoteInitialized),
+		note[SizeChangedParams](PartyView, PartyHost, NoteSizeChanged),
+		note[None](PartyView, PartyHost, NoteRequestTeardown),
+		note[Core[mcp.LoggingMessageParams]](PartyView, PartyHost, "notifications/message"), //nolint:staticcheck // MCP gives it up, Views still log
+		note[Core[mcp.ToolListChangedParams]](PartyView, PartyHost, "notifications/tools/list_changed"),
+
+		request[ResourceTeardownParams, OpenResult](PartyHost, MethodResourceTeardown),
+		request[Core[mcp.CallToolParams], Core[mcp.CallToolResult]](PartyHost, "tools/call"),
+		request[Core[mcp.ListToolsParams], Core[mcp.ListToolsResult]](PartyHost, "tools/list"),
+		request[Core[mcp.PingParams], OpenResult](PartyHost, "ping"),
+		note[ToolInputParams](PartyHost, PartyView, NoteToolInput),
+		note[ToolInputParams](PartyHost, PartyView, NoteToolInputPartial),
+		note[Core[mcp.CallToolResult]](PartyHost, PartyView, NoteToolResult),
+		note[ToolCancelledParams](PartyHost, PartyView, NoteToolCancelled),
+		note[HostContext](PartyHost, PartyView, NoteHostContextChanged),
+		note[Core[mcp.ToolListChangedParams]](PartyHost, PartyView, "notifications/tools/list_changed"),
+		note[Core[mcp.ResourceListChangedParams]](PartyHost, PartyView, "notifications/resources/list_changed"),
+		note[Core[mcp.PromptListChangedParams]](PartyHost, PartyView, "notifications/prompts/list_changed"),
+
+		note[None](PartyProxy, PartyHost, NoteSandboxProxyReady),
+		note[SandboxResourceReadyParams](PartyHost, PartyProxy, NoteSandboxResourceReady),
+	}
+}
+
+func request[P, R any](from Party, name string) Method {
+	to := PartyHost
+	if from == PartyHost {
+		to = PartyView
+	}
+	return Method{Name: name, From: from, To: to, Request: true, params: decode[P], result: decode[R]}
+}
+
+func note[P any](from, to Party, name string) Method {
+	return Method{Name: name, From: from, To: to, params: decode[P]}
+}
+
+// decode reads data into a new T and asks T whether all that it needs is there.
+func decode[T any](data json.RawMessage) (any, error) {
+	v := new(T)
+	if len(data) == 0 {
+		data = []byte("{}")
+	}
+	if !isObject(data) {
+		return nil, fmt.Errorf("an object is wanted, not %.20q", data)
+	}
+	if err := read(data, v); err != nil {
+		return nil, err
+	}
+	if c, ok := any(v).(interface{ check() error }); ok {
+		if err := c.check(); err != nil {
+			return nil, err
+		}
+	}
+	return v, nil
+}

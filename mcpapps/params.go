@@ -1,0 +1,185 @@
+package mcpapps
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// None is params or a result that says nothing.
+type None struct{}
+
+// InitializeParams open the conversation of a View with its host.
+type InitializeParams struct {
+	AppInfo         mcp.Implementation `json:"appInfo"`
+	AppCapabilities AppCapabilities    `json:"appCapabilities"`
+	ProtocolVersion string             `json:"protocolVersion"`
+}
+
+func (p *InitializeParams) check() error {
+	if p.AppInfo.Name == "" || p.ProtocolVersion == "" {
+		return errors.New("appInfo with a name, and protocolVersion, are required")
+	}
+	return nil
+}
+
+// InitializeResult is the host's answer.
+type InitializeResult struct {
+	ProtocolVersion  string             `json:"protocolVersion"`
+	HostInfo         mcp.Implementation `json:"hostInfo"`
+	HostCapabilities HostCapabilities   `json:"hostCapabilities"`
+	HostContext      HostContext        `json:"hostContext"`
+
+	Extra map[string]any `json:",embed"`
+}
+
+// MarshalJSON writes Extra beside the fields.
+func (r InitializeResult) MarshalJSON() ([]byte, error) {
+	type plain InitializeResult
+	return write(plain(r))
+}
+
+// UnmarshalJSON reads what has no field into Extra.
+func (r *InitializeResult) UnmarshalJSON(data []byte) error {
+	type plain InitializeResult
+	return read(data, (*plain)(r))
+}
+
+// OpenLinkParams ask the host to open a link.
+type OpenLinkParams struct {
+	URL string `json:"url"`
+}
+
+func (p *OpenLinkParams) check() error {
+	if p.URL == "" {
+		return errors.New("url is required")
+	}
+	return nil
+}
+
+// DownloadFileParams ask the host to save files: embedded resources, or links
+// to them.
+type DownloadFileParams struct {
+	Contents []Block `json:"contents"`
+}
+
+func (p *DownloadFileParams) check() error {
+	for i, b := range p.Contents {
+		c, err := b.Content()
+		if err != nil {
+			return fmt.Errorf("contents[%d]: %w", i, err)
+		}
+		switch c.(type) {
+		case *mcp.EmbeddedResource, *mcp.ResourceLink:
+		default:
+			return fmt.Errorf("contents[%d] is neither a resource nor a link to one", i)
+		}
+	}
+	return nil
+}
+
+// MessageParams put a message into the conversation, as from the person.
+type MessageParams struct {
+	Role    string `json:"role"` // "user"
+	Content Blocks `json:"content"`
+}
+
+func (p *MessageParams) check() error {
+	if p.Role != "user" {
+		return fmt.Errorf(`role is "user", not %q`, p.Role)
+	}
+	return nil
+}
+
+// Outcome is the result of open-link, download-file and message.
+type Outcome struct {
+	IsError bool `json:"isError,omitzero"` // the host or the person refused
+
+	Extra map[string]any `json:",embed"`
+}
+
+// MarshalJSON writes Extra beside the field.
+func (o Outcome) MarshalJSON() ([]byte, error) {
+	type plain Outcome
+	return write(plain(o))
+}
+
+// UnmarshalJSON reads what has no field into Extra.
+func (o *Outcome) UnmarshalJSON(data []byte) error {
+	type plain Outcome
+	return read(data, (*plain)(o))
+}
+
+// UpdateModelContextParams replace what the model is told of the View.
+type UpdateModelContextParams struct {
+	Content           []Block        `json:"content,omitzero"`
+	StructuredContent map[string]any `json:"structuredContent,omitzero"`
+}
+
+// RequestDisplayModeParams ask for another display mode.
+type RequestDisplayModeParams struct {
+	Mode DisplayMode `json:"mode"`
+}
+
+func (p *RequestDisplayModeParams) check() error {
+	switch p.Mode {
+	case Inline, Fullscreen, PIP:
+		return nil
+	}
+	return fmt.Errorf("mode is inline, fullscreen or pip, not %q", p.Mode)
+}
+
+// RequestDisplayModeResult is the mode that holds, changed or not.
+type RequestDisplayModeResult struct {
+	Mode DisplayMode `json:"mode"`
+
+	Extra map[string]any `json:",embed"`
+}
+
+// MarshalJSON writes Extra beside the field.
+func (r RequestDisplayModeResult) MarshalJSON() ([]byte, error) {
+	type plain RequestDisplayModeResult
+	return write(plain(r))
+}
+
+// UnmarshalJSON reads what has no field into Extra.
+func (r *RequestDisplayModeResult) UnmarshalJSON(data []byte) error {
+	type plain RequestDisplayModeResult
+	return read(data, (*plain)(r))
+}
+
+// SizeChangedParams say how large the View's content is now, in pixels.
+type SizeChangedParams struct {
+	Width  *float64 `json:"width,omitzero"`
+	Height *float64 `json:"height,omitzero"`
+}
+
+// ResourceTeardownParams say that the View is about to be closed. The
+// specification's text has a reason, its schema does not: it is read, and best
+// not sent.
+type ResourceTeardownParams struct {
+	Reason string `json:"reason,omitzero"`
+}
+
+// OpenResult is a result with nothing in it that is known.
+type OpenResult map[string]any
+
+// ToolInputParams are the arguments of the call that the View is for, whole
+// (tool-input) or as far as they have come (tool-input-partial).
+type ToolInputParams struct {
+	Arguments map[string]any `json:"arguments,omitzero"`
+}
+
+// ToolCancelledParams say that the call will have no result.
+type ToolCancelledParams struct {
+	Reason string `json:"reason,omitzero"`
+}
+
+// SandboxResourceReadyParams hand the page to the proxy that frames it.
+type SandboxResourceReadyParams struct {
+	HTML        string       `json:"html"`
+	Sandbox     string       `json:"sandbox,omitzero"` // of the inner iframe
+	CSP         *CSP         `json:"csp,omitzero"`
+	Permissions *Permissions `json:"permissions,omitzero"`
+}

@@ -1,0 +1,38 @@
+package mcpapps
+
+import "slices"
+
+// StyleVariable is the name of a CSS custom property that hosts define.
+type StyleVariable string
+
+// StyleVariables lists all names, in the specification's order. There are no
+// others: a page that uses one brings its own value for hosts that leave it
+// away, as in var(--color-text-primary, #222).
+func StyleVariables() []StyleVariable {
+	var all []StyleVariable
+	family := func(prefix, suffix string, names ...string) {
+		for _, n := range names {
+			all = append(all, StyleVariable(prefix+n+suffix))
+		}
+	}
+	kinds := []string{"primary", "secondary", "tertiary", "inverse", "ghost", "info", "danger", "success", "warning", "disabled"}
+	family("--color-background-", "", kinds...)
+	family("--color-text-", "", kinds...)
+	family("--color-border-", "", kinds...)
+	family("--color-ring-", "", "primary", "secondary", "inverse", "info", "danger", "success", "warning")
+	family("--font-", "", "sans", "mono")
+	family("--font-weight-", "", "normal", "medium", "semibold", "bold")
+	texts := []string{"xs", "sm", "md", "lg"}
+	headings := []string{"xs", "sm", "md", "lg", "xl", "2xl", "3xl"}
+	family("--font-text-", "-size", texts...)
+	family("--font-heading-", "-size", headings...)
+	family("--font-text-", "-line-height", texts...)
+	family("--font-heading-", "-line-height", headings...)
+	family("--border-radius-", "", "xs", "sm", "md", "lg", "xl", "full")
+	family("--border-width-", "", "regular")
+	family("--shadow-", "", "hairline", "sm", "md", "lg")
+	return all
+}
+
+// Known says whether the specification has the name.
+func (v StyleVariable) Known() bool { return slices.Contains(StyleVariables(), v) }
