@@ -267,8 +267,12 @@ func (s *servers) ChangeServer(ctx context.Context, p *junctor.Principal, id str
 			return junctor.Server{}, err
 		}
 		stored, err := rows.UpdateServer(ctx, row)
-		if err != nil || stored.State == junctor.StateInactive {
+		if err != nil {
 			return stored, err
+		}
+		s.renamed(ctx, &former, &stored)
+		if stored.State == junctor.StateInactive {
+			return stored, nil
 		}
 		return stored, s.bring(ctx, stored, nil)
 	}
@@ -282,6 +286,9 @@ func (s *servers) ChangeServer(ctx context.Context, p *junctor.Principal, id str
 		return junctor.Server{}, err
 	}
 	stored, err := s.store(ctx, row, set, &former)
+	if err == nil {
+		s.renamed(ctx, &former, &stored)
+	}
 	if up != nil && (err != nil || stored.State == junctor.StateInactive) {
 		up.Close()
 	}

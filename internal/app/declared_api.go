@@ -148,6 +148,9 @@ func (k *serverKind) make(ctx context.Context, g *generation, row junctor.Server
 		}
 		return err
 	}
+	if former != nil {
+		k.s.renamed(ctx, former, &stored)
+	}
 	switch {
 	case k.still:
 		return nil

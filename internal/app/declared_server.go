@@ -277,6 +277,9 @@ func (k *serverKind) place(ctx context.Context, row junctor.Server, set credenti
 	} else {
 		stored, err = k.s.store(ctx, row, set, former)
 	}
+	if err == nil && former != nil {
+		k.s.renamed(ctx, former, &stored)
+	}
 	switch {
 	case err != nil:
 		if up != nil {

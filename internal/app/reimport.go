@@ -3,16 +3,14 @@ package app
 import (
 	"cmp"
 	"context"
-	"log/slog"
 	"maps"
 	"slices"
-	"time"
+	"strings"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
 	"github.com/junctor-mcp/junctor/internal/apigen"
 	"github.com/junctor-mcp/junctor/internal/credential"
-	"github.com/junctor-mcp/junctor/internal/telemetry"
 )
 
 // ownGenerated gives the row of an auto-generated server that the principal may
@@ -43,50 +41,52 @@ func (s *servers) ImportDocument(ctx context.Context, p *junctor.Principal, id s
 	if err := s.app.ours("server", id, former.Declared); err != nil && !in.DryRun {
 		return admin.Imported{}, err
 	}
-	return s.reimport(ctx, p, former, in, "")
+	out, _, err := s.reimport(ctx, p, former, in, "")
+	return out, err
 }
 
-func (s *servers) reimport(ctx context.Context, p *junctor.Principal, former junctor.Server, in admin.Import, etag string) (admin.Imported, error) {
+// reimport gives what it read beside what came of it. A document that etag names
+// is not read.
+func (s *servers) reimport(ctx context.Context, p *junctor.Principal, former junctor.Server, in admin.Import, etag string) (out admin.Imported, got fetched, err error) {
 	rows := s.app.store.For(former.Tenant)
 	stored, err := rows.Document(ctx, former.ID)
 	if err != nil {
-		return admin.Imported{}, err
+		return out, got, err
 	}
 	before, err := apigen.Decode(stored.Tools)
 	if err != nil {
-		return admin.Imported{}, err
+		return out, got, err
 	}
 	row, api := former, *former.API
 	row.API = &api
 	api.DocumentURL = cmp.Or(in.DocumentURL, api.DocumentURL)
 	if in.Document == "" && api.DocumentURL == "" {
-		return admin.Imported{}, junctor.Errorf(junctor.CodeInvalid, "the document of the server %q was given as text: give it again", former.ID)
+		return out, got, junctor.Errorf(junctor.CodeInvalid, "the document of the server %q was given as text: give it again", former.ID)
 	}
 	made, got, err := s.read(ctx, p, &admin.ServerInput{Server: row, Document: in.Document}, apigen.Names(before), etag)
 	if err != nil || got.same {
-		return admin.Imported{}, err
+		return out, got, err
 	}
-	out := admin.Imported{}
 	if out.APIPreview, err = s.preview(made, &row); err != nil {
-		return out, err
+		return out, got, err
 	}
 	out.Changes = apigen.Compare(before, made.Tools)
 	breaks := slices.ContainsFunc(out.Changes, func(c junctor.APIChange) bool { return c.Breaking })
 	if in.DryRun || breaks && !in.AcceptBreaking {
-		return out, nil
+		return out, got, nil
 	}
 	api.Title, api.Version = made.Document.Title, made.Document.Edition
 	if row, err = rows.UpdateServer(ctx, row); err != nil {
-		return out, err
+		return out, got, err
 	}
 	if err := s.keepDocument(ctx, &row, made, got); err != nil {
-		return out, err
+		return out, got, err
 	}
 	out.Applied = true
 	if row.State == junctor.StateInactive {
-		return out, nil
+		return out, got, nil
 	}
-	return out, s.raise(ctx, row)
+	return out, got, s.raise(ctx, row)
 }
 
 // ValidateServer reads the document of a server again and says what could be
@@ -104,7 +104,7 @@ func (s *servers) ValidateServer(ctx context.Context, p *junctor.Principal, id s
 	if err != nil {
 		return junctor.APIPreview{}, err
 	}
-	made, _, err := s.read(ctx, p, &admin.ServerInput{Server: row, Document: string(stored.Text)}, apigen.Names(before), "")
+	made, _, err := s.read(ctx, s.readerOf(p, &row), &admin.ServerInput{Server: row, Document: string(stored.Text)}, apigen.Names(before), "")
 	if err != nil {
 		return junctor.APIPreview{}, err
 	}
@@ -136,6 +136,9 @@ func (s *servers) changeGenerated(ctx context.Context, p *junctor.Principal, for
 	if _, err := apigen.NewFilter(row.API); err != nil {
 		return junctor.Server{}, err
 	}
+	if err := s.complete(ctx, p, &row, &former); err != nil {
+		return junctor.Server{}, err
+	}
 	if err := s.check(ctx, p, &row, &former.Connection); err != nil {
 		return junctor.Server{}, err
 	}
@@ -150,73 +153,50 @@ func (s *servers) changeGenerated(ctx context.Context, p *junctor.Principal, for
 		}
 		stored, err = s.store(ctx, row, set, &former)
 	}
-	if err != nil || stored.State == junctor.StateInactive {
+	if err != nil {
 		return stored, err
+	}
+	s.renamed(ctx, &former, &stored)
+	if stored.State == junctor.StateInactive {
+		return stored, nil
 	}
 	return stored, s.raise(ctx, stored)
 }
 
-// poll looks, now and then, whether documents have changed, for servers that want
-// it.
-func (s *servers) poll() {
-	looked := map[serverKey]time.Time{}
-	ticker := time.NewTicker(pollEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-s.ending.Done():
-			return
-		case now := <-ticker.C:
-			for _, row := range s.due(now, looked) {
-				ctx, cancel := context.WithTimeout(s.ending, 2*documentTime)
-				s.look(ctx, row)
-				cancel()
-			}
-		}
+// readerOf is who reads the document of a row that is stored: a file is the
+// operator's, who named it.
+func (s *servers) readerOf(p *junctor.Principal, row *junctor.Server) *junctor.Principal {
+	if strings.HasPrefix(row.API.DocumentURL, fileScheme) {
+		return s.app.identity.Local()
 	}
+	return p
 }
 
-// pollEvery is how often it is asked whether a document is to be looked at.
-const pollEvery = 30 * time.Second
-
-// due are the servers whose documents have not been looked at for as long as they
-// say.
-func (s *servers) due(now time.Time, looked map[serverKey]time.Time) (rows []junctor.Server) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for key, g := range s.made {
-		row := g.served()
-		every := time.Duration(row.API.PollMinutes) * time.Minute
-		switch last, known := looked[key]; {
-		case every == 0:
-		case !known:
-			looked[key] = now // it was read when it was added, or may be now and then
-		case now.Sub(last) >= every:
-			looked[key] = now
-			rows = append(rows, row)
-		}
-	}
-	return rows
-}
-
-// look reads the document of a server again where it has changed. What may make
-// callers fail waits for a person.
-func (s *servers) look(ctx context.Context, row junctor.Server) {
-	row, err := s.app.store.For(row.Tenant).Server(ctx, row.ID) // as it is now
-	if err != nil {
-		return
+// complete takes from the document what nobody said of another way to
+// authenticate.
+func (s *servers) complete(ctx context.Context, p *junctor.Principal, row, former *junctor.Server) error {
+	if sameAuth(row.Auth, former.Auth) && row.PerUser() == former.PerUser() {
+		return nil
 	}
 	stored, err := s.app.store.For(row.Tenant).Document(ctx, row.ID)
 	if err != nil {
-		return
+		return err
 	}
-	out, err := s.reimport(ctx, s.app.identity.Local(), row, admin.Import{}, stored.ETag)
-	switch {
-	case err != nil:
-		s.app.log.Warn("the document of a server could not be read again", slog.String("server", row.ID), telemetry.Err(err))
-	case out.Applied && len(out.Changes) > 0:
-		s.app.log.Info("the document of a server changed, and so did its tools", slog.String("server", row.ID), slog.Int("changes", len(out.Changes)))
-	case !out.Applied && len(out.Changes) > 0:
-		s.app.log.Warn("the document of a server changed in a way that breaks callers: look at it with junctor server reimport", slog.String("server", row.ID), slog.Int("changes", len(out.Changes)))
+	made, _, err := s.read(ctx, s.readerOf(p, row), &admin.ServerInput{Server: *row, Document: string(stored.Text)}, nil, "")
+	if err != nil {
+		return err
 	}
+	api := *row.API
+	api.KeyIn, api.KeyName = "", ""
+	row.API = &api
+	made.Complete(row.Auth, row.API)
+	return nil
+}
+
+// sameAuth says whether two are one way to authenticate.
+func sameAuth(a, b *junctor.Auth) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
 }

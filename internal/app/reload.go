@@ -89,6 +89,7 @@ func (a *App) Reload(ctx context.Context) error {
 		if problems == nil {
 			problems = []config.Problem{{Message: err.Error()}}
 		}
+		f.awaits(problems)
 		return f.refuse(problems)
 	}
 	f.names(cfg.Declared().Documents())
@@ -270,6 +271,23 @@ func (f *file) names(docs sums) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.docs = docs
+}
+
+// awaits has documents watched that could not be read: the file is read again
+// when one of them is there.
+func (f *file) awaits(problems []config.Problem) {
+	docs := maps.Clone(f.documents())
+	for _, p := range problems {
+		if p.File == "" {
+			continue
+		}
+		if docs == nil {
+			docs = sums{}
+		}
+		text, _ := os.ReadFile(p.File)
+		docs[p.File] = sha256.Sum256(text)
+	}
+	f.names(docs)
 }
 
 // look says whether the file, or a document that it names, has another text than

@@ -77,6 +77,7 @@ func (d *document) apiDocument(s *Server) func(*yaml.Node, string) {
 		content, err := readDocument(text)
 		if err != nil {
 			d.fault(n, "%s: %s: %v", path, text, err)
+			d.l.problems[len(d.l.problems)-1].File = text
 			return
 		}
 		s.Document, s.DocumentPath = content, text

@@ -12,6 +12,7 @@ type Problem struct {
 	Where   string `json:"where"`          // --flag, the variable's name, file:line, or "" for how settings go together
 	Name    string `json:"name,omitempty"` // of the setting; "" where there is none
 	Message string `json:"message"`
+	File    string `json:"-"` // whose coming, or change, may be the remedy; "" is the settings file itself
 }
 
 // String is the problem on one line.

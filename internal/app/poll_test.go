@@ -1,0 +1,146 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admin"
+	"github.com/junctor-mcp/junctor/internal/config"
+)
+
+// TestPollTellsOnce: a document that changes in a way that breaks callers is told
+// of once, whether its address names it by an ETag or not; another such change is
+// told of again, and one that breaks nobody is taken over.
+func TestPollTellsOnce(t *testing.T) {
+	t.Parallel()
+	for _, tags := range []bool{true, false} {
+		t.Run(fmt.Sprintf("with an ETag %v", tags), func(t *testing.T) {
+			t.Parallel()
+			var text atomic.Value
+			var whole atomic.Int32 // answers that had the document in them
+			document := func(paths ...string) {
+				all := "openapi: 3.1.0\ninfo: {title: Cats, version: '1'}\nservers: [{url: 'https://cats.example.com'}]\npaths:\n"
+				for _, p := range paths {
+					all += "  /" + p + ": {get: {operationId: " + p + ", responses: {'200': {description: ok}}}}\n"
+				}
+				text.Store(all)
+			}
+			document("cats", "dogs")
+			home := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				now, _ := text.Load().(string)
+				if tag := fmt.Sprintf(`"%s"`, digest([]byte(now))); tags {
+					w.Header().Set("ETag", tag)
+					if r.Header.Get("If-None-Match") == tag {
+						w.WriteHeader(http.StatusNotModified)
+						return
+					}
+				}
+				whole.Add(1)
+				_, _ = io.WriteString(w, now)
+			}))
+			t.Cleanup(home.Close)
+			log := &lines{}
+			a := bareApp(t, log)
+			p := a.identity.Local()
+			_, err := a.servers.addGenerated(t.Context(), p, admin.ServerInput{Server: junctor.Server{ID: "cats", API: &junctor.API{DocumentURL: home.URL + "/api.yaml", PollMinutes: 1}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := &watched{}
+			look := func() (warnings, tools int) {
+				t.Helper()
+				before := strings.Count(log.String(), "breaks callers")
+				a.servers.look(context.Background(), junctor.Server{Tenant: p.Tenant, ID: "cats"}, w)
+				offer, err := a.servers.generatedOf(serverKey{p.Tenant, "cats"}).Offer(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				return strings.Count(log.String(), "breaks callers") - before, len(offer.Tools)
+			}
+			for i, step := range []struct {
+				paths           []string
+				warnings, tools int
+			}{
+				{[]string{"cats", "dogs"}, 0, 2},
+				{[]string{"cats"}, 1, 2},
+				{[]string{"cats"}, 0, 2},
+				{[]string{"cats"}, 0, 2},
+				{[]string{"dogs"}, 1, 2},
+				{[]string{"dogs"}, 0, 2},
+				{[]string{"cats", "dogs", "owls"}, 0, 3},
+				{[]string{"owls"}, 1, 3},
+				{[]string{"owls"}, 0, 3},
+			} {
+				document(step.paths...)
+				if warnings, tools := look(); warnings != step.warnings || tools != step.tools {
+					t.Errorf("step %d: %d warnings and %d tools, want %d and %d", i, warnings, tools, step.warnings, step.tools)
+				}
+			}
+			if n := whole.Load(); tags && n != 5 {
+				t.Errorf("the document was sent %d times, and was another 5 times", n)
+			}
+		})
+	}
+}
+
+// TestDue: a document is looked at as often as its server says, and one that is
+// not looked at any more is forgotten.
+func TestDue(t *testing.T) {
+	t.Parallel()
+	row := junctor.Server{ID: "cats", API: &junctor.API{PollMinutes: 2}}
+	key := serverKey{"", "cats"}
+	s := &servers{made: map[serverKey]*generated{key: {row: row}}}
+	all, begin := map[serverKey]*watched{}, time.Now()
+	for after, want := range []int{0, 0, 1, 0, 1} {
+		if got := s.due(begin.Add(time.Duration(after)*time.Minute), all); len(got) != want {
+			t.Errorf("after %d minutes: %d", after, len(got))
+		}
+	}
+	delete(s.made, key)
+	if s.due(begin, all); len(all) != 0 {
+		t.Errorf("%d are still known", len(all))
+	}
+}
+
+// lines keeps what is logged.
+type lines struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// bareApp is an instance without servers, which may reach this machine.
+func bareApp(t *testing.T, log io.Writer) *App {
+	t.Helper()
+	cfg, err := config.Load(config.Sources{Flags: map[string]string{"data-dir": t.TempDir(), "listen": "127.0.0.1:0", "egress-allow": "127.0.0.0/8"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := New(t.Context(), cfg, "test", WithLog(log), WithoutServers())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = a.Close() })
+	return a
+}
