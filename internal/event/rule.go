@@ -1,0 +1,145 @@
+package event
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// Rule is a trigger that was read and found to make sense.
+type Rule struct {
+	Trigger  junctor.Trigger
+	matcher  *Matcher
+	template *Template
+}
+
+// The bounds of an action.
+const (
+	MaxBatch     = 100
+	MaxBatchWait = time.Hour
+	MaxTimeout   = 5 * time.Minute
+	maxAttempts  = 20
+	maxToolName  = 128
+)
+
+// NewRule reads a trigger, and says what is wrong with it.
+func NewRule(t junctor.Trigger) (*Rule, error) {
+	if err := junctor.CheckTriggerName(t.Name); err != nil {
+		return nil, err
+	}
+	if err := checkAction(&t.Action); err != nil {
+		return nil, err
+	}
+	matcher, err := NewMatcher(t.Match)
+	if err != nil {
+		return nil, err
+	}
+	template, err := ParseTemplate(t.Action.Template)
+	if err != nil {
+		return nil, err
+	}
+	return &Rule{t, matcher, template}, nil
+}
+
+func checkAction(a *junctor.Action) error {
+	fault := func(format string, args ...any) error {
+		return junctor.Errorf(junctor.CodeInvalid, "action: "+format, args...)
+	}
+	targets := 0
+	for _, name := range []string{a.Server, a.Agent, a.Resolve} {
+		if name != "" {
+			targets++
+		}
+	}
+	switch {
+	case targets != 1:
+		return fault("name one of server, agent and resolve: where the tool is")
+	case a.Tool == "" || len(a.Tool) > maxToolName || strings.ContainsFunc(a.Tool, func(r rune) bool { return r <= ' ' || r == 0x7f }):
+		return fault("tool is the name of a tool as its server has it, of 1 to %d characters", maxToolName)
+	case a.Batch < 0 || a.Batch > MaxBatch:
+		return fault("batch is between 0 and %d", MaxBatch)
+	case a.BatchWaitMS < 0 || a.BatchWaitMS > int(MaxBatchWait/time.Millisecond):
+		return fault("batch_wait_ms is between 0 and %d", MaxBatchWait/time.Millisecond)
+	case a.BatchWaitMS > 0 && a.Batch < 2:
+		return fault("batch_wait_ms goes with a batch of 2 or more")
+	case a.TimeoutMS < 0 || a.TimeoutMS > int(MaxTimeout/time.Millisecond):
+		return fault("timeout_ms is between 0 and %d", MaxTimeout/time.Millisecond)
+	case a.Attempts < 0 || a.Attempts > maxAttempts:
+		return fault("attempts is between 0, for the whole schedule, and %d", maxAttempts)
+	case a.VerifyFile && !a.IncludeFile:
+		return fault("verify_file_hash goes with include_file_content")
+	}
+	if a.Server != "" {
+		return junctor.CheckServerID(a.Server)
+	}
+	return nil
+}
+
+// Matches says whether the trigger is for the event.
+func (r *Rule) Matches(e *junctor.Event) bool {
+	return !r.Trigger.Disabled && r.matcher.Matches(e)
+}
+
+// Batched says that events wait for others, to go out in one call.
+func (r *Rule) Batched() bool { return r.Trigger.Action.Batch > 1 }
+
+// Arguments makes what the tool is called with: the template filled with the
+// event, or, where events go out together, a list of that for each of them under
+// the name events.
+func (r *Rule) Arguments(events ...*junctor.Event) (json.RawMessage, error) {
+	if !r.Batched() && len(events) == 1 {
+		return r.template.Fill(events[0])
+	}
+	list := make([]json.RawMessage, len(events))
+	for i, e := range events {
+		filled, err := r.template.Fill(e)
+		if err != nil {
+			return nil, err
+		}
+		list[i] = filled
+	}
+	return encode(map[string]any{"events": list})
+}
+
+// Ready lists triggers to begin with. They are copied, and changed to name the
+// server or the agent that is meant.
+func Ready() []junctor.Trigger {
+	feedback := json.RawMessage(`{"score":"{{score|integer?}}","value":"{{data.value?}}","valueDecimals":"{{data.valueDecimals?}}","tag1":"{{tag1?}}","tag2":"{{tag2?}}","clientAddress":"{{client_address}}","feedbackIndex":"{{feedback_index|integer}}","fileUri":"{{file_uri?}}","fileHash":"{{file_hash?}}","blockNumber":"{{block_number|integer?}}","timestamp":"{{timestamp|integer?}}"}`)
+	return []junctor.Trigger{
+		{
+			Name: "feedback", Title: "Feedback on an agent goes to that agent", Match: junctor.Match{Type: "NewFeedback"},
+			Action: junctor.Action{Agent: junctor.EventAgent, Tool: "agent.receiveFeedback", Template: feedback},
+		},
+		{
+			Name: "low-feedback", Title: "Feedback below 40 goes to the agent that it is about", Match: junctor.Match{Type: "NewFeedback", MaxValue: "40"},
+			Action: junctor.Action{Agent: junctor.EventAgent, Tool: "agent.receiveFeedback", Template: feedback},
+		},
+		{
+			Name: "validation", Title: "The result of a validation goes to the agent that it is about", Match: junctor.Match{Type: "ValidationResponse"},
+			Action: junctor.Action{
+				Agent: junctor.EventAgent, Tool: "agent.receiveValidation",
+				Template: json.RawMessage(`{"validatorAddress":"{{validator_address}}","response":"{{response|integer}}","tag":"{{validation_tag?}}","responseUri":"{{response_uri?}}"}`),
+			},
+		},
+		{
+			Name: "github-issue", Title: "A new issue on GitHub becomes a note", Match: junctor.Match{Source: "github", Type: "issues.opened"},
+			Action: junctor.Action{
+				Server: "notes", Tool: "add",
+				Template: json.RawMessage(`{"title":"{{data.issue.title}}","text":"{{data.issue.body?}}","link":"{{data.issue.html_url}}"}`),
+			},
+		},
+		{
+			Name: "payment", Title: "A payment that failed is told to support", Match: junctor.Match{Source: "stripe", Type: "*.payment_failed"},
+			Action: junctor.Action{
+				Server: "support", Tool: "notify",
+				Template: json.RawMessage(`{"customer":"{{data.data.object.customer?}}","amount":"{{data.data.object.amount|integer}}","event":"{{id}}"}`),
+			},
+		},
+		{
+			Name: "daily", Title: "A schedule wakes an agent", Match: junctor.Match{Source: "schedule:*"},
+			Action: junctor.Action{Agent: junctor.EventAgent, Tool: "agent.wake", Template: json.RawMessage(`{"at":"{{received_at}}","reason":"{{type}}"}`)},
+		},
+	}
+}

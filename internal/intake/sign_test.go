@@ -1,0 +1,80 @@
+package intake
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"net/http"
+	"strconv"
+	"testing"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+func mac(secret, text string) []byte {
+	m := hmac.New(sha256.New, []byte(secret))
+	m.Write([]byte(text))
+	return m.Sum(nil)
+}
+
+func TestStyles(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_800_000_000, 0)
+	stamp := strconv.FormatInt(now.Unix(), 10)
+	old := strconv.FormatInt(now.Add(-time.Hour).Unix(), 10)
+	const body = `{"id":"evt_1","type":"charge.failed","action":"opened"}`
+	sum := sha256.Sum256([]byte(body))
+	github := func(secret string) http.Header {
+		return http.Header{"X-Hub-Signature-256": {"sha256=" + hex.EncodeToString(mac(secret, body))}, "X-Github-Delivery": {"guid"}, "X-Github-Event": {"issues"}}
+	}
+	stripe := func(stamp, signatures string) http.Header {
+		return http.Header{"Stripe-Signature": {"t=" + stamp + signatures}}
+	}
+	good := ",v1=" + hex.EncodeToString(mac("s2", stamp+"."+body))
+	for name, c := range map[string]struct {
+		source junctor.Source
+		header http.Header
+		want   message
+		code   junctor.Code
+	}{
+		"github":                             {junctor.Source{Style: junctor.StyleGitHub}, github("s1"), message{"guid", "issues.opened"}, ""},
+		"github, another secret":             {junctor.Source{Style: junctor.StyleGitHub}, github("s3"), message{}, junctor.CodeUnauthenticated},
+		"github, no signature":               {junctor.Source{Style: junctor.StyleGitHub}, http.Header{}, message{}, junctor.CodeUnauthenticated},
+		"github, nobody's delivery":          {junctor.Source{Style: junctor.StyleGitHub}, http.Header{"X-Hub-Signature-256": github("s1")["X-Hub-Signature-256"]}, message{}, junctor.CodeInvalid},
+		"stripe, the second secret":          {junctor.Source{Style: junctor.StyleStripe}, stripe(stamp, good), message{"evt_1", "charge.failed"}, ""},
+		"stripe, the second signature":       {junctor.Source{Style: junctor.StyleStripe}, stripe(stamp, ",v1=00,v0=11"+good), message{"evt_1", "charge.failed"}, ""},
+		"stripe, signed long ago":            {junctor.Source{Style: junctor.StyleStripe}, stripe(old, ",v1="+hex.EncodeToString(mac("s1", old+"."+body))), message{}, junctor.CodeUnauthenticated},
+		"stripe, another time":               {junctor.Source{Style: junctor.StyleStripe}, stripe(strconv.FormatInt(now.Unix()+1, 10), good), message{}, junctor.CodeUnauthenticated},
+		"stripe, nothing signed":             {junctor.Source{Style: junctor.StyleStripe}, stripe(stamp, ""), message{}, junctor.CodeUnauthenticated},
+		"hmac in hex":                        {junctor.Source{Style: junctor.StyleHMAC}, http.Header{"X-Signature-256": {hex.EncodeToString(mac("s1", body))}}, message{hex.EncodeToString(sum[:]), "charge.failed"}, ""},
+		"hmac in base64, in its own header":  {junctor.Source{Style: junctor.StyleHMAC, Header: "X-Own"}, http.Header{"X-Own": {base64.StdEncoding.EncodeToString(mac("s1", body))}}, message{hex.EncodeToString(sum[:]), "charge.failed"}, ""},
+		"hmac, in another header":            {junctor.Source{Style: junctor.StyleHMAC, Header: "X-Own"}, http.Header{"X-Signature-256": {hex.EncodeToString(mac("s1", body))}}, message{}, junctor.CodeUnauthenticated},
+		"hmac with an empty secret":          {junctor.Source{Style: junctor.StyleHMAC}, http.Header{"X-Signature-256": {hex.EncodeToString(mac("", body))}}, message{}, junctor.CodeUnauthenticated},
+		"a source that is taken from itself": {junctor.Source{Style: junctor.StyleRedis}, http.Header{"X-Signature-256": {hex.EncodeToString(mac("s1", body))}}, message{}, junctor.CodeUnauthenticated},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := verify(&c.source, []string{"s1", "s2", ""}, c.header, []byte(body), now)
+			if junctor.CodeOf(err) != c.code || c.code == "" && got != c.want {
+				t.Errorf("%+v, %v", got, err)
+			}
+		})
+	}
+}
+
+func FuzzVerify(f *testing.F) {
+	f.Add("t=1800000000,v1=00", []byte(`{"id":"x"}`))
+	f.Add("sha256=", []byte(`[`))
+	f.Add("t=,v1=,=,", []byte(nil))
+	now := time.Unix(1_800_000_000, 0)
+	f.Fuzz(func(t *testing.T, signature string, body []byte) {
+		h := http.Header{"Stripe-Signature": {signature}, "X-Hub-Signature-256": {signature}, "X-Signature-256": {signature}, "Webhook-Signature": {signature}, "Webhook-Id": {"x"}, "Webhook-Timestamp": {"1800000000"}}
+		for _, style := range junctor.SourceStyles() {
+			if _, err := verify(&junctor.Source{Style: style}, []string{"a secret that the fuzzer has not"}, h, body, now); err == nil {
+				t.Errorf("%s takes %q", style, signature)
+			}
+		}
+	})
+}

@@ -1,0 +1,111 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+const scheduleColumns = `tenant_id, name, config, disabled, declared, next_at, last_at, created_at, updated_at`
+
+// scheduleConfig is what the column config holds.
+type scheduleConfig struct {
+	Cron     string          `json:"cron"`
+	Timezone string          `json:"timezone,omitempty"`
+	Type     string          `json:"type"`
+	Agent    string          `json:"agent,omitempty"`
+	Data     json.RawMessage `json:"data,omitempty"`
+}
+
+// Schedules lists the tenant's schedules by name.
+func (t *Tenant) Schedules(ctx context.Context) ([]junctor.Schedule, error) {
+	list, err := all(ctx, t.s, scanSchedule, `SELECT `+scheduleColumns+` FROM schedules WHERE tenant_id = ? ORDER BY name`, string(t.id))
+	if err != nil {
+		return nil, t.s.fail(ctx, err, "list the schedules")
+	}
+	return list, nil
+}
+
+// DueSchedules lists those of all tenants whose time has come.
+func (s *Store) DueSchedules(ctx context.Context, now time.Time) ([]junctor.Schedule, error) {
+	list, err := all(ctx, s, scanSchedule, `SELECT `+scheduleColumns+` FROM schedules WHERE disabled = 0 AND next_at <= ? ORDER BY next_at, tenant_id, name LIMIT 100`, micros(now))
+	if err != nil {
+		return nil, s.fail(ctx, err, "list the schedules that are due")
+	}
+	return list, nil
+}
+
+// Schedule gives one; not_found when the tenant has none of that name.
+func (t *Tenant) Schedule(ctx context.Context, name string) (junctor.Schedule, error) {
+	sch, err := one(ctx, t.s, scanSchedule, `SELECT `+scheduleColumns+` FROM schedules WHERE tenant_id = ? AND name = ?`, string(t.id), name)
+	if errors.Is(err, sql.ErrNoRows) {
+		return sch, missing("there is no schedule %q; junctor schedule ls lists them", name)
+	}
+	if err != nil {
+		return sch, t.s.fail(ctx, err, "read the schedule %q", name)
+	}
+	return sch, nil
+}
+
+// PutSchedule stores a schedule, in place of one of its name, and gives it back.
+func (t *Tenant) PutSchedule(ctx context.Context, sch junctor.Schedule) (junctor.Schedule, error) {
+	now := fromMicros(micros(time.Now()))
+	sch.Tenant, sch.CreatedAt, sch.UpdatedAt = t.id, now, now
+	config, err := configText(scheduleConfig{sch.Cron, sch.Timezone, sch.Type, sch.Agent, sch.Data})
+	if err != nil {
+		return sch, err
+	}
+	_, err = t.s.do(ctx, `INSERT INTO schedules (`+scheduleColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (tenant_id, name)
+		DO UPDATE SET config = excluded.config, disabled = excluded.disabled, declared = excluded.declared, next_at = excluded.next_at, updated_at = excluded.updated_at`,
+		string(t.id), sch.Name, config, number(sch.Disabled), sch.Declared, micros(sch.NextAt), maybeMicros(sch.LastAt), micros(now), micros(now))
+	if err != nil {
+		return sch, t.s.fail(ctx, err, "store the schedule %q", sch.Name)
+	}
+	return t.Schedule(ctx, sch.Name)
+}
+
+// MoveSchedule notes within a transaction that a schedule's time came, and when
+// it comes next; false where somebody else has.
+func (t *Tenant) MoveSchedule(ctx context.Context, on Statements, name string, due, next time.Time) (bool, error) {
+	n, err := on.Exec(ctx, `UPDATE schedules SET last_at = ?, next_at = ? WHERE tenant_id = ? AND name = ? AND next_at = ? AND disabled = 0`,
+		micros(due), micros(next), string(t.id), name, micros(due))
+	if err != nil {
+		return false, t.s.fail(ctx, err, "move the schedule %q", name)
+	}
+	return n > 0, nil
+}
+
+// DeleteSchedule forgets a schedule; not_found where there is none of that name.
+func (t *Tenant) DeleteSchedule(ctx context.Context, name string) error {
+	n, err := t.s.do(ctx, `DELETE FROM schedules WHERE tenant_id = ? AND name = ?`, string(t.id), name)
+	if err == nil && n == 0 {
+		err = missing("there is no schedule %q; junctor schedule ls lists them", name)
+	}
+	if err != nil {
+		return t.s.fail(ctx, err, "delete the schedule %q", name)
+	}
+	return nil
+}
+
+func scanSchedule(row scanner) (junctor.Schedule, error) {
+	var s junctor.Schedule
+	var text string
+	var disabled, next, created, updated int64
+	var last sql.NullInt64
+	if err := row.Scan(&s.Tenant, &s.Name, &text, &disabled, &s.Declared, &next, &last, &created, &updated); err != nil {
+		return s, err
+	}
+	var c scheduleConfig
+	if err := json.Unmarshal([]byte(text), &c); err != nil {
+		return s, fmt.Errorf("the config of the schedule %q cannot be read: %w", s.Name, err)
+	}
+	s.Cron, s.Timezone, s.Type, s.Agent, s.Data = c.Cron, c.Timezone, c.Type, c.Agent, c.Data
+	s.Disabled, s.NextAt, s.LastAt = disabled != 0, fromMicros(next), fromMaybeMicros(last)
+	s.CreatedAt, s.UpdatedAt = fromMicros(created), fromMicros(updated)
+	return s, nil
+}

@@ -1,0 +1,247 @@
+package storetest
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/store"
+)
+
+// inTx runs fn as an owner of a transaction would: on one of the store's own
+// database, which commits when fn is done.
+func (t *trial) inTx(st *store.Store, fn func(store.Statements) error) error {
+	return st.Together(t.Context(), func(on store.Statements) error { return fn(on) })
+}
+
+func happened(id, source, key string, seconds int) junctor.Event {
+	return junctor.Event{
+		Tenant: junctor.DefaultTenant, ID: id, Source: source, Type: "push", Agent: "42", DedupeKey: key,
+		Data: json.RawMessage(`{"b":1,"a":"é"}`), ReceivedAt: moment(seconds), Raised: 2, Depth: 1,
+	}
+}
+
+func eventTests() map[string]func(*trial) {
+	return map[string]func(*trial){
+		"events/one for each key": func(t *trial) {
+			st := t.open()
+			mine := st.For(junctor.DefaultTenant)
+			ok(t, st.EnsureTenant(t.Context(), "acme", "Acme"))
+			add := func(at *store.Tenant, e junctor.Event) (id string, added bool) {
+				ok(t, t.inTx(st, func(on store.Statements) (err error) {
+					id, added, err = at.AddEvent(t.Context(), on, &e)
+					return err
+				}))
+				return id, added
+			}
+			first := happened("e1", "github", "k1", 1)
+			if id, added := add(mine, first); id != "e1" || !added {
+				t.Errorf("the first: %s, %v", id, added)
+			}
+			if id, added := add(mine, happened("e2", "github", "k1", 2)); id != "e1" || added {
+				t.Errorf("the same key again: %s, %v", id, added)
+			}
+			second := happened("e3", "stripe", "k1", 3)
+			second.Data, second.Agent = nil, ""
+			if _, added := add(mine, second); !added {
+				t.Error("the same key of another source is not taken")
+			}
+			if _, added := add(st.For("acme"), happened("e1", "github", "k1", 4)); !added {
+				t.Error("the same key of another tenant is not taken")
+			}
+			got := must(t.open().For(junctor.DefaultTenant).Events(t.Context(), store.EventFilter{Limit: 10}))(t)
+			if diff := cmp.Diff([]junctor.Event{second, first}, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			for _, c := range []struct {
+				f store.EventFilter
+				n int
+			}{
+				{store.EventFilter{Source: "github"}, 1},
+				{store.EventFilter{Type: "pull"}, 0},
+				{store.EventFilter{Agent: "42"}, 1},
+				{store.EventFilter{Since: moment(2)}, 1},
+				{store.EventFilter{Before: "e3"}, 1},
+			} {
+				c.f.Limit = 10
+				if got := must(mine.Events(t.Context(), c.f))(t); len(got) != c.n {
+					t.Errorf("%+v: %d events", c.f, len(got))
+				}
+			}
+			if got := must(mine.Events(t.Context(), store.EventFilter{Limit: 1}))(t); len(got) != 1 || got[0].ID != "e3" {
+				t.Errorf("the newest: %+v", got)
+			}
+			_, err := st.For("acme").Event(t.Context(), "e3")
+			fails(t, err, junctor.CodeNotFound)
+			if diff := cmp.Diff(first, must(mine.Event(t.Context(), "e1"))(t)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if n := must(st.PruneEvents(t.Context(), moment(3)))(t); n != 1 {
+				t.Errorf("%d pruned", n)
+			}
+			fails(t, t.inTx(st, func(on store.Statements) error {
+				e := happened("e9", "s", "k", 1)
+				_, _, err := st.For("nobody").AddEvent(t.Context(), on, &e)
+				return err
+			}), junctor.CodeNotFound)
+		},
+		"events/wait for each other": func(t *trial) {
+			st := t.open()
+			mine := st.For(junctor.DefaultTenant)
+			_ = must(mine.AddTrigger(t.Context(), junctor.Trigger{Name: "many"}))(t)
+			waits := []store.EventWait{
+				{Tenant: junctor.DefaultTenant, Trigger: "many", Line: "a", Event: "e1", Since: moment(1)},
+				{Tenant: junctor.DefaultTenant, Trigger: "many", Line: "b", Event: "e2", Since: moment(2)},
+			}
+			ok(t, t.inTx(st, func(on store.Statements) error {
+				for _, e := range []junctor.Event{happened("e1", "s", "1", 1), happened("e2", "s", "2", 2)} {
+					if _, _, err := mine.AddEvent(t.Context(), on, &e); err != nil {
+						return err
+					}
+				}
+				for _, w := range append(waits, waits...) {
+					if err := mine.AddEventWait(t.Context(), on, w); err != nil {
+						return err
+					}
+				}
+				return nil
+			}))
+			if diff := cmp.Diff(waits, must(st.EventWaits(t.Context(), 10))(t)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if n := must(st.PruneEvents(t.Context(), moment(9)))(t); n != 0 {
+				t.Errorf("%d events that wait are gone", n)
+			}
+			for i, want := range []bool{true, false} {
+				ok(t, t.inTx(st, func(on store.Statements) error {
+					was, err := mine.EndEventWait(t.Context(), on, waits[0])
+					if was != want {
+						t.Errorf("end %d: %v", i, was)
+					}
+					return err
+				}))
+			}
+			ok(t, mine.DeleteTrigger(t.Context(), "many"))
+			if got := must(st.EventWaits(t.Context(), 10))(t); len(got) != 0 {
+				t.Errorf("without their trigger: %+v", got)
+			}
+		},
+		"triggers/kept as they are": func(t *trial) {
+			st := t.open()
+			mine := st.For(junctor.DefaultTenant)
+			want := junctor.Trigger{
+				Tenant: junctor.DefaultTenant, Name: "low", Title: "Low", Owner: "user:u", Declared: "f.yaml", Disabled: true,
+				Match:  junctor.Match{Source: "chain", Tags: []string{"x"}, MaxValue: "40", Where: []junctor.Condition{{Field: "data.a", Op: "=", Value: json.RawMessage(`1`)}}},
+				Action: junctor.Action{Server: "notes", Tool: "add", Template: json.RawMessage(`{"z":"{{id}}","a":[1]}`), Batch: 3, Attempts: 3},
+			}
+			added := must(mine.AddTrigger(t.Context(), want))(t)
+			kept(t, want, added)
+			kept(t, want, must(t.open().For(junctor.DefaultTenant).Trigger(t.Context(), "low"))(t))
+			_, err := mine.AddTrigger(t.Context(), want)
+			fails(t, err, junctor.CodeConflict)
+			want.Title, want.Disabled = "Lower", false
+			kept(t, want, must(mine.UpdateTrigger(t.Context(), want))(t))
+			ok(t, t.inTx(st, func(on store.Statements) error {
+				list, err := mine.TriggersIn(t.Context(), on)
+				if len(list) == 1 {
+					kept(t, want, list[0])
+				} else {
+					t.Errorf("inside: %+v", list)
+				}
+				return err
+			}))
+			if list := must(st.For("acme").Triggers(t.Context()))(t); len(list) != 0 {
+				t.Errorf("another tenant's: %+v", list)
+			}
+			for _, err := range []error{
+				second(st.For("acme").Trigger(t.Context(), "low")), second(st.For("acme").UpdateTrigger(t.Context(), want)),
+				st.For("acme").DeleteTrigger(t.Context(), "low"), second(st.For("nobody").AddTrigger(t.Context(), want)),
+			} {
+				fails(t, err, junctor.CodeNotFound)
+			}
+			ok(t, mine.DeleteTrigger(t.Context(), "low"))
+			fails(t, mine.DeleteTrigger(t.Context(), "low"), junctor.CodeNotFound)
+		},
+		"sources/one id for all tenants": func(t *trial) {
+			st := t.open()
+			mine := st.For(junctor.DefaultTenant)
+			ok(t, st.EnsureTenant(t.Context(), "acme", "Acme"))
+			want := junctor.Source{
+				Tenant: junctor.DefaultTenant, ID: "hooks", Style: junctor.StyleHMAC, Title: "T", Header: "X-Sig", TypeField: "data.kind", AgentField: "data.agent", Key: "list", Declared: "f", Disabled: true,
+			}
+			kept(t, want, must(mine.AddSource(t.Context(), want))(t))
+			kept(t, want, must(mine.Source(t.Context(), "hooks"))(t))
+			kept(t, want, must(t.open().SourceAt(t.Context(), "hooks"))(t))
+			fails(t, second(st.For("acme").AddSource(t.Context(), want)), junctor.CodeConflict)
+			fails(t, second(st.For("acme").Source(t.Context(), "hooks")), junctor.CodeNotFound)
+			fails(t, second(st.For("acme").UpdateSource(t.Context(), want)), junctor.CodeNotFound)
+			fails(t, st.For("acme").DeleteSource(t.Context(), "hooks"), junctor.CodeNotFound)
+			want.Title, want.Disabled = "U", false
+			kept(t, want, must(mine.UpdateSource(t.Context(), want))(t))
+			_ = must(st.For("acme").AddSource(t.Context(), junctor.Source{ID: "other", Style: junctor.StyleGitHub}))(t)
+			if list := must(mine.Sources(t.Context()))(t); len(list) != 1 {
+				t.Errorf("mine: %+v", list)
+			}
+			if list := must(st.AllSources(t.Context()))(t); len(list) != 2 || list[1].Tenant != "acme" {
+				t.Errorf("all: %+v", list)
+			}
+			ok(t, mine.DeleteSource(t.Context(), "hooks"))
+			fails(t, second(st.SourceAt(t.Context(), "hooks")), junctor.CodeNotFound)
+		},
+		"schedules/come once": func(t *trial) {
+			st := t.open()
+			mine := st.For(junctor.DefaultTenant)
+			want := junctor.Schedule{
+				Tenant: junctor.DefaultTenant, Name: "nightly", Cron: "0 3 * * *", Timezone: "Europe/Berlin", Type: "tick", Agent: "7", Data: json.RawMessage(`{"a":1}`), NextAt: moment(60), Declared: "f",
+			}
+			kept(t, want, must(mine.PutSchedule(t.Context(), want))(t))
+			if due := must(st.DueSchedules(t.Context(), moment(59)))(t); len(due) != 0 {
+				t.Errorf("too early: %+v", due)
+			}
+			due := must(t.open().DueSchedules(t.Context(), moment(60)))(t)
+			if len(due) != 1 {
+				t.Fatalf("due: %+v", due)
+			}
+			kept(t, want, due[0])
+			for i, first := range []bool{true, false} {
+				ok(t, t.inTx(st, func(on store.Statements) error {
+					moved, err := mine.MoveSchedule(t.Context(), on, "nightly", moment(60), moment(120))
+					if moved != first {
+						t.Errorf("move %d: %v", i, moved)
+					}
+					return err
+				}))
+			}
+			want.NextAt, want.LastAt = moment(120), moment(60)
+			kept(t, want, must(mine.Schedule(t.Context(), "nightly"))(t))
+			want.Disabled, want.NextAt = true, moment(180)
+			kept(t, want, must(mine.PutSchedule(t.Context(), want))(t))
+			if due := must(st.DueSchedules(t.Context(), moment(999)))(t); len(due) != 0 {
+				t.Errorf("switched off: %+v", due)
+			}
+			if list := must(st.For("acme").Schedules(t.Context()))(t); len(list) != 0 {
+				t.Errorf("another tenant's: %+v", list)
+			}
+			fails(t, second(st.For("acme").Schedule(t.Context(), "nightly")), junctor.CodeNotFound)
+			fails(t, second(st.For("nobody").PutSchedule(t.Context(), want)), junctor.CodeNotFound)
+			fails(t, st.For("acme").DeleteSchedule(t.Context(), "nightly"), junctor.CodeNotFound)
+			ok(t, mine.DeleteSchedule(t.Context(), "nightly"))
+			fails(t, mine.DeleteSchedule(t.Context(), "nightly"), junctor.CodeNotFound)
+		},
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// kept compares all but the times of a row itself, which are the store's.
+func kept[T any](t *trial, want, got T) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmp.FilterPath(func(p cmp.Path) bool {
+		return p.Last().String() == ".CreatedAt" || p.Last().String() == ".UpdatedAt"
+	}, cmp.Comparer(func(_, got time.Time) bool { return true }))); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

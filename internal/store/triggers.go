@@ -1,0 +1,133 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+const triggerColumns = `tenant_id, name, config, disabled, declared, created_at, updated_at`
+
+// triggerConfig is what the column config holds.
+type triggerConfig struct {
+	Title  string         `json:"title,omitempty"`
+	Owner  string         `json:"owner,omitempty"`
+	Match  junctor.Match  `json:"match"`
+	Action junctor.Action `json:"action"`
+}
+
+// Triggers lists the tenant's triggers by name.
+func (t *Tenant) Triggers(ctx context.Context) ([]junctor.Trigger, error) {
+	list, err := all(ctx, t.s, scanTrigger, `SELECT `+triggerColumns+` FROM triggers WHERE tenant_id = ? ORDER BY name`, string(t.id))
+	if err != nil {
+		return nil, t.s.fail(ctx, err, "list the triggers")
+	}
+	return list, nil
+}
+
+// TriggersIn lists them as they are within a transaction.
+func (t *Tenant) TriggersIn(ctx context.Context, on Statements) ([]junctor.Trigger, error) {
+	list, err := inside(ctx, on, scanTrigger, `SELECT `+triggerColumns+` FROM triggers WHERE tenant_id = ? ORDER BY name`, string(t.id))
+	if err != nil {
+		return nil, t.s.fail(ctx, err, "list the triggers")
+	}
+	return list, nil
+}
+
+// Trigger gives one; not_found when the tenant has none of that name.
+func (t *Tenant) Trigger(ctx context.Context, name string) (junctor.Trigger, error) {
+	trigger, err := one(ctx, t.s, scanTrigger, `SELECT `+triggerColumns+` FROM triggers WHERE tenant_id = ? AND name = ?`, string(t.id), name)
+	if errors.Is(err, sql.ErrNoRows) {
+		return trigger, missing("there is no trigger %q; junctor trigger ls lists them", name)
+	}
+	if err != nil {
+		return trigger, t.s.fail(ctx, err, "read the trigger %q", name)
+	}
+	return trigger, nil
+}
+
+// AddTrigger stores a new trigger and gives it back; conflict where the name is
+// taken.
+func (t *Tenant) AddTrigger(ctx context.Context, trigger junctor.Trigger) (junctor.Trigger, error) {
+	now := fromMicros(micros(time.Now()))
+	trigger.Tenant, trigger.CreatedAt, trigger.UpdatedAt = t.id, now, now
+	config, err := configText(triggerConfig{trigger.Title, trigger.Owner, trigger.Match, trigger.Action})
+	if err != nil {
+		return trigger, err
+	}
+	_, err = t.s.do(ctx, `INSERT INTO triggers (`+triggerColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		string(t.id), trigger.Name, config, number(trigger.Disabled), trigger.Declared, micros(now), micros(now))
+	if err != nil {
+		return trigger, t.s.fail(ctx, err, "add the trigger %q", trigger.Name)
+	}
+	return trigger, nil
+}
+
+// UpdateTrigger stores a trigger in place of the one of its name; not_found
+// where there is none.
+func (t *Tenant) UpdateTrigger(ctx context.Context, trigger junctor.Trigger) (junctor.Trigger, error) {
+	now := fromMicros(micros(time.Now()))
+	trigger.Tenant, trigger.UpdatedAt = t.id, now
+	config, err := configText(triggerConfig{trigger.Title, trigger.Owner, trigger.Match, trigger.Action})
+	if err != nil {
+		return trigger, err
+	}
+	n, err := t.s.do(ctx, `UPDATE triggers SET config = ?, disabled = ?, declared = ?, updated_at = ? WHERE tenant_id = ? AND name = ?`,
+		config, number(trigger.Disabled), trigger.Declared, micros(now), string(t.id), trigger.Name)
+	if err == nil && n == 0 {
+		err = missing("there is no trigger %q; junctor trigger ls lists them", trigger.Name)
+	}
+	if err != nil {
+		return trigger, t.s.fail(ctx, err, "change the trigger %q", trigger.Name)
+	}
+	return trigger, nil
+}
+
+// DeleteTrigger forgets a trigger; not_found where there is none of that name.
+func (t *Tenant) DeleteTrigger(ctx context.Context, name string) error {
+	n, err := t.s.do(ctx, `DELETE FROM triggers WHERE tenant_id = ? AND name = ?`, string(t.id), name)
+	if err == nil && n == 0 {
+		err = missing("there is no trigger %q; junctor trigger ls lists them", name)
+	}
+	if err != nil {
+		return t.s.fail(ctx, err, "delete the trigger %q", name)
+	}
+	return nil
+}
+
+func scanTrigger(row scanner) (junctor.Trigger, error) {
+	var t junctor.Trigger
+	var text string
+	var disabled, created, updated int64
+	if err := row.Scan(&t.Tenant, &t.Name, &text, &disabled, &t.Declared, &created, &updated); err != nil {
+		return t, err
+	}
+	var config triggerConfig
+	if err := json.Unmarshal([]byte(text), &config); err != nil {
+		return t, fmt.Errorf("the config of the trigger %q cannot be read: %w", t.Name, err)
+	}
+	t.Title, t.Owner, t.Match, t.Action = config.Title, config.Owner, config.Match, config.Action
+	t.Disabled, t.CreatedAt, t.UpdatedAt = disabled != 0, fromMicros(created), fromMicros(updated)
+	return t, nil
+}
+
+func configText(v any) (string, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return "", junctor.Errorf(junctor.CodeInvalid, "it cannot be stored: %w", err)
+	}
+	return string(text), nil
+}
+
+// number is how a truth is stored.
+func number(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}

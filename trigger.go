@@ -1,0 +1,63 @@
+package junctor
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Trigger is a rule that turns an event into a call of a tool.
+type Trigger struct {
+	Tenant    TenantID  `json:"-"`
+	Name      string    `json:"name"`
+	Title     string    `json:"title,omitempty"`
+	Match     Match     `json:"match"`
+	Action    Action    `json:"action"`
+	Disabled  bool      `json:"disabled,omitempty"`
+	Declared  string    `json:"declared,omitempty"` // the file that declares it, where alone it can be changed
+	Owner     string    `json:"owner,omitempty"`    // who made it, as Principal.ID says
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// Match says which events a trigger is for: all that it names must hold. In
+// source, type and agent a star stands for any text.
+type Match struct {
+	Source   string      `json:"source,omitempty"`
+	Type     string      `json:"type,omitempty"`
+	Agent    string      `json:"agent,omitempty"`
+	Tags     []string    `json:"tags,omitempty" nullable:"false"` // the event has all of these
+	MinValue json.Number `json:"min_value,omitempty"`             // what the event says something is worth, with its decimals
+	MaxValue json.Number `json:"max_value,omitempty"`
+	Where    []Condition `json:"where,omitempty" nullable:"false"`
+}
+
+// Condition compares one place of an event with a value.
+type Condition struct {
+	Field string          `json:"field"` // such as data.issue.state
+	Op    string          `json:"op"`
+	Value json.RawMessage `json:"value,omitempty"`
+}
+
+// Action is the call that a trigger makes: of a tool on a registered server, on
+// an agent's own endpoint, or on one that is found when it is needed.
+type Action struct {
+	Server   string          `json:"server,omitempty"`
+	Agent    string          `json:"agent,omitempty"`   // whose endpoint; event is the agent that the event concerns
+	Resolve  string          `json:"resolve,omitempty"` // how the endpoint is found
+	Tool     string          `json:"tool"`              // in the server's own names
+	Template json.RawMessage `json:"template,omitempty"`
+
+	Batch       int  `json:"batch,omitempty"`         // up to so many events in one call, in the list events; 0 and 1 are one by one
+	BatchWaitMS int  `json:"batch_wait_ms,omitempty"` // how long to wait for more
+	TimeoutMS   int  `json:"timeout_ms,omitempty"`
+	Attempts    int  `json:"attempts,omitempty"` // stop after so many; 0 is the whole schedule
+	RetryErrors bool `json:"retry_errors,omitempty"`
+	Sign        bool `json:"sign,omitempty"`  // as Standard Webhooks says
+	Raise       bool `json:"raise,omitempty"` // the tool's answer becomes an event
+
+	IncludeFile bool `json:"include_file_content,omitempty"`
+	VerifyFile  bool `json:"verify_file_hash,omitempty"`
+}
+
+// EventAgent as an action's agent is the one that the event concerns.
+const EventAgent = "event"
