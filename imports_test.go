@@ -49,10 +49,12 @@ type pkg struct {
 
 func (p pkg) testOnly() bool { return forTests(p.path) || len(p.sources) == 0 }
 
-// forTests says whether a package serves tests alone.
+// forTests says whether a package serves tests alone, or is an example: both
+// show the product from outside.
 func forTests(path string) bool {
 	first, _, _ := strings.Cut(path, "/")
-	return first == "test" || roomOf(path) == "testkit" || slices.Contains([]string{"internal/store/pgtest", "internal/store/storetest"}, path)
+	return first == "test" || first == "examples" || roomOf(path) == "testkit" ||
+		slices.Contains([]string{"internal/store/pgtest", "internal/store/storetest", "mcpapps/mcpappstest"}, path)
 }
 
 // room is the folder directly below internal/, or "" outside it.

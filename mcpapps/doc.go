@@ -7,7 +7,7 @@
 // the page may call, and [Reply] says apart what the model reads and what the
 // page draws. Clients that cannot show Views get the text ([Supported]). A page
 // needs no bundler: [Bridge] is the script that talks to the host, and
-// [Page.WithBridge] puts it into the HTML.
+// [HTML] and [File] put it into the page.
 //
 // A gateway joins servers whose pages have the same addresses: [Namespace] and
 // [Denamespace]. It reads metadata as servers write it: [ParseToolMeta],

@@ -68,7 +68,7 @@ func ParseToolMeta(meta json.RawMessage) ToolMeta {
 
 // ToolMetaOf is the metadata of a tool of the SDK.
 func ToolMetaOf(t *mcp.Tool) ToolMeta {
-	if len(t.Meta) == 0 {
+	if t == nil || len(t.Meta) == 0 {
 		return ToolMeta{}
 	}
 	data, err := json.Marshal(t.Meta)

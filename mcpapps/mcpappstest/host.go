@@ -1,0 +1,141 @@
+package mcpappstest
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/junctor-mcp/junctor/mcpapps"
+)
+
+// Options say what kind of host it is. The zero value is one that can do
+// everything and speaks the newest version of MCP.
+type Options struct {
+	ProtocolVersion string                    // of MCP: its era decides how capabilities are told
+	TextOnly        bool                      // a client that shows no Views
+	Context         mcpapps.HostContext       // what Views are told of the host
+	Capabilities    *mcpapps.HostCapabilities // nil is everything
+	Refuse          bool                      // links, downloads and messages are refused by the person
+}
+
+// Host is a client that shows Views.
+type Host struct {
+	t       testing.TB
+	opts    Options
+	session *mcp.ClientSession
+}
+
+// Connect connects a host to a server, for as long as the test runs.
+func Connect(t testing.TB, s *mcp.Server, opts Options) *Host {
+	t.Helper()
+	if opts.Capabilities == nil {
+		opts.Capabilities = Everything()
+	}
+	caps := &mcp.ClientCapabilities{}
+	if !opts.TextOnly {
+		mcpapps.Declare(caps)
+	}
+	here, there := mcp.NewInMemoryTransports()
+	serving, err := s.Connect(t.Context(), there, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "mcpappstest", Version: "1"}, &mcp.ClientOptions{Capabilities: caps})
+	session, err := client.Connect(t.Context(), here, &mcp.ClientSessionOptions{ProtocolVersion: opts.ProtocolVersion})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = session.Close()
+		_ = serving.Close()
+	})
+	return &Host{t: t, opts: opts, session: session}
+}
+
+// Everything are the capabilities of a host that does all there is.
+func Everything() *mcpapps.HostCapabilities {
+	all := mcpapps.Modalities{Text: true, Image: true, Audio: true, Resource: true, ResourceLink: true, StructuredContent: true}
+	return &mcpapps.HostCapabilities{
+		OpenLinks: true, DownloadFile: true, Logging: true,
+		ServerTools: &mcpapps.ListChanged{}, ServerResources: &mcpapps.ListChanged{},
+		UpdateModelContext: &all, Message: &all,
+	}
+}
+
+// Session is the connection to the server, for what has no method here.
+func (h *Host) Session() *mcp.ClientSession { return h.session }
+
+// Tools lists the server's tools that who may use.
+func (h *Host) Tools(who mcpapps.Visibility) map[string]*mcp.Tool {
+	h.t.Helper()
+	tools := map[string]*mcp.Tool{}
+	for tool, err := range h.session.Tools(h.t.Context(), nil) {
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		if mcpapps.ToolMetaOf(tool).Visible(who) {
+			tools[tool.Name] = tool
+		}
+	}
+	return tools
+}
+
+// Call calls a tool as the model does, without opening a View.
+func (h *Host) Call(tool string, args any) *mcp.CallToolResult {
+	h.t.Helper()
+	if h.Tools(mcpapps.Model)[tool] == nil {
+		h.t.Fatalf("the model sees no tool %q", tool)
+	}
+	res, err := h.session.CallTool(h.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return res
+}
+
+// Open calls a tool as the model does and opens the View that shows it. What a
+// server has to do for a View is checked: an address, the MIME type, HTML5, a
+// policy that can be kept, and an answer that can be read without the View.
+func (h *Host) Open(tool string, args any) *View {
+	h.t.Helper()
+	def := h.Tools(mcpapps.Model)[tool]
+	if def == nil {
+		h.t.Fatalf("the model sees no tool %q", tool)
+	}
+	meta := mcpapps.ToolMetaOf(def)
+	if meta.ResourceURI == "" {
+		h.t.Fatalf("tool %q has no page", tool)
+	}
+	page := h.Page(meta.ResourceURI)
+	result := h.Call(tool, args)
+	if len(result.Content) == 0 {
+		h.t.Errorf("the answer of %q has no content: a client without Views has nothing to show", tool)
+	}
+	input, err := json.Marshal(args)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return &View{Page: page, Result: result, host: h, tool: def, input: input, Mode: mcpapps.Inline}
+}
+
+// Page reads a page and checks it.
+func (h *Host) Page(uri string) mcpapps.Page {
+	h.t.Helper()
+	res, err := h.session.ReadResource(h.t.Context(), &mcp.ReadResourceParams{URI: uri})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	data, err := json.Marshal(res)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	page, err := mcpapps.ParsePage(uri, data, nil)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if err := Check(page); err != nil {
+		h.t.Error(err)
+	}
+	return page
+}

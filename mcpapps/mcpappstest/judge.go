@@ -1,0 +1,240 @@
+package mcpappstest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/junctor-mcp/junctor/mcpapps"
+)
+
+// judge is the host's side of a request: may the page ask this, and what is the
+// answer.
+func (v *View) judge(method string, params json.RawMessage) (any, *Error) {
+	m, ok := mcpapps.Lookup(mcpapps.PartyView, method)
+	if !ok || !m.Request {
+		return nil, &Error{codeMethod, method + " is no request that a page makes"}
+	}
+	in, err := m.Params(params)
+	switch {
+	case err != nil:
+		return nil, &Error{codeParams, err.Error()}
+	case v.state == closed:
+		return nil, &Error{codeRefused, "the page is closed"}
+	case v.state == opened && method != mcpapps.MethodInitialize && method != "ping":
+		return nil, &Error{codeRefused, "the page did not initialize yet"}
+	}
+	caps := v.host.opts.Capabilities
+	missing := func(name string) *Error { return &Error{codeRefused, "the host does not do " + name} }
+	switch in := in.(type) {
+	case *mcpapps.InitializeParams:
+		v.state, v.app = max(v.state, greeted), in.AppCapabilities
+		return v.welcome(), nil
+	case *mcpapps.OpenLinkParams:
+		if !caps.OpenLinks {
+			return nil, missing("openLinks")
+		}
+		return v.agree(func() { v.Links = append(v.Links, in.URL) }), nil
+	case *mcpapps.DownloadFileParams:
+		if !caps.DownloadFile {
+			return nil, missing("downloadFile")
+		}
+		return v.agree(func() { v.Downloads = append(v.Downloads, in.Contents...) }), nil
+	case *mcpapps.MessageParams:
+		if caps.Message == nil {
+			return nil, missing("message")
+		}
+		return v.agree(func() { v.Messages = append(v.Messages, in.Content) }), nil
+	case *mcpapps.UpdateModelContextParams:
+		if caps.UpdateModelContext == nil {
+			return nil, missing("updateModelContext")
+		}
+		v.ModelContext = in
+		return mcpapps.None{}, nil
+	case *mcpapps.RequestDisplayModeParams:
+		if slices.Contains(v.app.AvailableDisplayModes, in.Mode) {
+			v.Mode = in.Mode
+		}
+		return mcpapps.RequestDisplayModeResult{Mode: v.Mode}, nil
+	}
+	return v.forward(method, params)
+}
+
+// welcome is the host's answer to a page that introduces itself.
+func (v *View) welcome() mcpapps.InitializeResult {
+	ctx := v.host.opts.Context
+	if tool, err := mcpapps.CoreOf(v.tool); err == nil {
+		ctx.ToolInfo = &mcpapps.ToolInfo{Tool: tool}
+	}
+	ctx.DisplayMode = v.Mode
+	return mcpapps.InitializeResult{
+		ProtocolVersion: mcpapps.ProtocolVersion, HostInfo: mcp.Implementation{Name: "mcpappstest", Version: "1"},
+		HostCapabilities: *v.host.opts.Capabilities, HostContext: ctx,
+	}
+}
+
+func (v *View) agree(do func()) mcpapps.Outcome {
+	if v.host.opts.Refuse {
+		return mcpapps.Outcome{IsError: true}
+	}
+	do()
+	return mcpapps.Outcome{}
+}
+
+// forward asks the server what a page asks of it.
+func (v *View) forward(method string, params json.RawMessage) (any, *Error) {
+	caps, s, ctx := v.host.opts.Capabilities, v.host.session, v.host.t.Context()
+	switch method {
+	case "ping":
+		return mcpapps.None{}, nil
+	case "tools/call":
+		var p mcp.CallToolParams
+		if err := json.Unmarshal(params, &p); err != nil {
+			return nil, &Error{codeParams, err.Error()}
+		}
+		// What a page may not call answers like what is not there.
+		if caps.ServerTools == nil || v.host.Tools(mcpapps.App)[p.Name] == nil {
+			return nil, &Error{codeParams, fmt.Sprintf("there is no tool %q for this page", p.Name)}
+		}
+		return outcome(s.CallTool(ctx, &p))
+	case "tools/list":
+		if caps.ServerTools == nil {
+			return nil, &Error{codeRefused, "the host does not do serverTools"}
+		}
+		list := &mcp.ListToolsResult{Tools: []*mcp.Tool{}}
+		for _, t := range v.host.Tools(mcpapps.App) {
+			list.Tools = append(list.Tools, t)
+		}
+		return list, nil
+	case "prompts/list":
+		return outcome(s.ListPrompts(ctx, &mcp.ListPromptsParams{}))
+	}
+	if caps.ServerResources == nil {
+		return nil, &Error{codeRefused, "the host does not do serverResources"}
+	}
+	switch method {
+	case "resources/read":
+		var p mcp.ReadResourceParams
+		if err := json.Unmarshal(params, &p); err != nil {
+			return nil, &Error{codeParams, err.Error()}
+		}
+		return outcome(s.ReadResource(ctx, &p))
+	case "resources/list":
+		return outcome(s.ListResources(ctx, &mcp.ListResourcesParams{}))
+	case "resources/templates/list":
+		return outcome(s.ListResourceTemplates(ctx, &mcp.ListResourceTemplatesParams{}))
+	}
+	return nil, &Error{codeMethod, "this host does not do " + method}
+}
+
+func outcome[R any](res R, err error) (any, *Error) {
+	if err != nil {
+		return nil, &Error{codeRefused, err.Error()}
+	}
+	return res, nil
+}
+
+// hear is the host's side of a notification. What a page may not say is an
+// error, so that a test sees it; a real host would drop it.
+func (v *View) hear(method string, params json.RawMessage) error {
+	m, ok := mcpapps.Lookup(mcpapps.PartyView, method)
+	if !ok || m.Request {
+		return fmt.Errorf("%s is no notification that a page sends", method)
+	}
+	in, err := m.Params(params)
+	if err != nil {
+		return err
+	}
+	switch method {
+	case mcpapps.NoteInitialized:
+		if v.state != greeted {
+			return errors.New("initialized comes once, after the answer to ui/initialize")
+		}
+		v.state = running
+		if err := v.tell(mcpapps.NoteToolInput, map[string]json.RawMessage{"arguments": v.input}); err != nil {
+			return err
+		}
+		return v.tell(mcpapps.NoteToolResult, v.Result)
+	case mcpapps.NoteSizeChanged:
+		if p, ok := in.(*mcpapps.SizeChangedParams); ok && p.Height != nil {
+			v.Height = *p.Height
+		}
+	case mcpapps.NoteRequestTeardown:
+		return v.Close()
+	}
+	return nil
+}
+
+// tell sends a notification of the host to the page.
+func (v *View) tell(method string, params any) error {
+	if v.state != running {
+		return fmt.Errorf("%s before initialized", method)
+	}
+	data, err := v.write(mcpapps.PartyHost, frame{Method: method}, params)
+	if err != nil {
+		return err
+	}
+	m, ok := mcpapps.Lookup(mcpapps.PartyHost, method)
+	if !ok {
+		return fmt.Errorf("%s is nothing that a host says", method)
+	}
+	if _, err := m.Params(data); err != nil {
+		return err
+	}
+	v.inbox = append(v.inbox, Note{Method: method, Params: data})
+	return nil
+}
+
+// ChangeContext is the host's: it tells the page what changed around it.
+func (v *View) ChangeContext(news mcpapps.HostContext) error {
+	return v.tell(mcpapps.NoteHostContextChanged, news)
+}
+
+// CallApp is the agent's: it calls a tool that the page provides.
+func (v *View) CallApp(tool string, args any) (*mcp.CallToolResult, error) {
+	v.lastID++
+	id := v.lastID
+	data, err := v.write(mcpapps.PartyHost, frame{ID: id, Method: "tools/call"}, map[string]any{"name": tool, "arguments": args})
+	if err != nil {
+		return nil, err
+	}
+	run := v.tools[tool]
+	if v.state != running || run == nil {
+		refusal := &Error{codeParams, fmt.Sprintf("the page has no tool %q, or is closed", tool)}
+		v.record(mcpapps.PartyView, frame{ID: id, Error: refusal})
+		return nil, refusal
+	}
+	var p struct {
+		Arguments json.RawMessage `json:"arguments"`
+	}
+	if err := json.Unmarshal(data, &p); err != nil {
+		return nil, err
+	}
+	res, err := run(p.Arguments)
+	if err != nil {
+		res = &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: err.Error()}}}
+	}
+	raw, err := json.Marshal(res)
+	if err != nil {
+		return nil, err
+	}
+	v.record(mcpapps.PartyView, frame{ID: id, Result: raw})
+	return res, nil
+}
+
+// Close is the host's: it tells the page that it goes, and closes it.
+func (v *View) Close() error {
+	if v.state == closed {
+		return errors.New("the page is closed already")
+	}
+	v.lastID++
+	if _, err := v.write(mcpapps.PartyHost, frame{ID: v.lastID, Method: mcpapps.MethodResourceTeardown}, mcpapps.None{}); err != nil {
+		return err
+	}
+	v.record(mcpapps.PartyView, frame{ID: v.lastID, Result: json.RawMessage("{}")})
+	v.state = closed
+	return nil
+}

@@ -1,0 +1,193 @@
+package mcpappstest
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/junctor-mcp/junctor/mcpapps"
+)
+
+// Entry is one message of a conversation.
+type Entry struct {
+	From    mcpapps.Party
+	Message json.RawMessage // JSON-RPC
+}
+
+// Error is a refusal, as JSON-RPC has it.
+type Error struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
+
+// Codes of refusals.
+const (
+	codeMethod  = -32601
+	codeParams  = -32602
+	codeRefused = -32000
+)
+
+// View is a page that a host has opened. Its methods are what the page does,
+// unless they say otherwise.
+type View struct {
+	Page   mcpapps.Page
+	Result *mcp.CallToolResult // of the call that it was opened for
+	Log    []Entry             // every message, in order
+
+	// What the host has of the page.
+	Mode         mcpapps.DisplayMode
+	Links        []string
+	Downloads    []mcpapps.Block
+	Messages     []mcpapps.Blocks
+	ModelContext *mcpapps.UpdateModelContextParams // the last one
+	Height       float64
+
+	host   *Host
+	tool   *mcp.Tool
+	input  json.RawMessage
+	lastID int
+	inbox  []Note
+	app    mcpapps.AppCapabilities
+	tools  map[string]AppTool
+	state  state
+}
+
+// state is how far a conversation has come.
+type state int
+
+const (
+	opened state = iota
+	greeted
+	running
+	closed
+)
+
+// Note is a notification that came from the host.
+type Note struct {
+	Method string
+	Params json.RawMessage
+}
+
+// AppTool is a tool that a page has for the agent.
+type AppTool func(args json.RawMessage) (*mcp.CallToolResult, error)
+
+// Initialize does the handshake, for a page that knows all display modes. The
+// input and result of the call lie in [View.Next] afterwards.
+func (v *View) Initialize() *mcpapps.InitializeResult {
+	v.host.t.Helper()
+	caps := mcpapps.AppCapabilities{AvailableDisplayModes: []mcpapps.DisplayMode{mcpapps.Inline, mcpapps.Fullscreen, mcpapps.PIP}}
+	if v.tools != nil {
+		caps.Tools = &mcpapps.ListChanged{ListChanged: true}
+	}
+	var res mcpapps.InitializeResult
+	err := v.Request(mcpapps.MethodInitialize, mcpapps.InitializeParams{
+		AppInfo: mcp.Implementation{Name: v.Page.URI, Version: "1"}, AppCapabilities: caps, ProtocolVersion: mcpapps.ProtocolVersion,
+	}, &res)
+	if err == nil {
+		err = v.Notify(mcpapps.NoteInitialized, mcpapps.None{})
+	}
+	if err != nil {
+		v.host.t.Fatal(err)
+	}
+	return &res
+}
+
+// Provide gives the page a tool for the agent. Call it before Initialize.
+func (v *View) Provide(name string, tool AppTool) {
+	if v.tools == nil {
+		v.tools = map[string]AppTool{}
+	}
+	v.tools[name] = tool
+}
+
+// Call calls a tool of the server, and fails the test when the host refuses.
+func (v *View) Call(tool string, args any) *mcp.CallToolResult {
+	v.host.t.Helper()
+	var res mcp.CallToolResult
+	if err := v.Request("tools/call", mcp.CallToolParams{Name: tool, Arguments: args}, &res); err != nil {
+		v.host.t.Fatalf("the page calls %q: %v", tool, err)
+	}
+	return &res
+}
+
+// Next takes the oldest notification from the host that was not taken yet.
+func (v *View) Next() (Note, bool) {
+	if len(v.inbox) == 0 {
+		return Note{}, false
+	}
+	n := v.inbox[0]
+	v.inbox = v.inbox[1:]
+	return n, true
+}
+
+// Request asks the host anything, and reads its answer into result unless that
+// is nil. A refusal is an *[Error].
+func (v *View) Request(method string, params, result any) error {
+	v.lastID++
+	data, err := v.write(mcpapps.PartyView, frame{ID: v.lastID, Method: method}, params)
+	if err != nil {
+		return err
+	}
+	answer, refusal := v.judge(method, data)
+	if refusal != nil {
+		v.record(mcpapps.PartyHost, frame{ID: v.lastID, Error: refusal})
+		return refusal
+	}
+	raw, err := json.Marshal(answer)
+	if err != nil {
+		return err
+	}
+	v.record(mcpapps.PartyHost, frame{ID: v.lastID, Result: raw})
+	if m, ok := mcpapps.Lookup(mcpapps.PartyView, method); ok {
+		if _, err := m.Result(raw); err != nil {
+			return fmt.Errorf("the host's answer: %w", err)
+		}
+	}
+	if result == nil {
+		return nil
+	}
+	return json.Unmarshal(raw, result)
+}
+
+// Notify tells the host something.
+func (v *View) Notify(method string, params any) error {
+	data, err := v.write(mcpapps.PartyView, frame{Method: method}, params)
+	if err != nil {
+		return err
+	}
+	return v.hear(method, data)
+}
+
+// frame is a message of JSON-RPC.
+type frame struct {
+	JSONRPC string          `json:"jsonrpc"`
+	ID      int             `json:"id,omitzero"`
+	Method  string          `json:"method,omitzero"`
+	Params  json.RawMessage `json:"params,omitzero"`
+	Result  json.RawMessage `json:"result,omitzero"`
+	Error   *Error          `json:"error,omitzero"`
+}
+
+// write records a message with its params and gives those as JSON.
+func (v *View) write(from mcpapps.Party, f frame, params any) (json.RawMessage, error) {
+	data, err := json.Marshal(params)
+	if err != nil {
+		return nil, fmt.Errorf("params of %s: %w", f.Method, err)
+	}
+	f.Params = data
+	v.record(from, f)
+	return data, nil
+}
+
+func (v *View) record(from mcpapps.Party, f frame) {
+	f.JSONRPC = "2.0"
+	data, err := json.Marshal(f)
+	if err != nil {
+		v.host.t.Errorf("a message that is no JSON: %v", err)
+		return
+	}
+	v.Log = append(v.Log, Entry{From: from, Message: data})
+}

@@ -1,0 +1,101 @@
+package mcpapps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// View is a page that a server shows with its tools.
+type View struct {
+	URI         string // ui://…, unique in the server
+	Name        string // for programs; "" takes the URI
+	Title       string // for people
+	Description string
+	Page        Source       // where its HTML comes from
+	Meta        ResourceMeta // what it needs of the host
+}
+
+// Source gives the HTML of a page. It is asked whenever a host reads the page.
+type Source func(context.Context) (string, error)
+
+// HTML is a page that is always the same. [BridgeTag] in it is replaced.
+func HTML(page string) Source {
+	page = WithBridge(page)
+	return func(context.Context) (string, error) { return page, nil }
+}
+
+// File is a page in a file system, usually an embed.FS. It is read each time,
+// so that with os.DirFS a page can be worked on while its server runs.
+// [BridgeTag] in it is replaced.
+func File(files fs.FS, name string) Source {
+	return func(context.Context) (string, error) {
+		page, err := fs.ReadFile(files, name)
+		if err != nil {
+			return "", fmt.Errorf("mcpapps: page %s: %w", name, err)
+		}
+		return WithBridge(string(page)), nil
+	}
+}
+
+// Check says what is wrong with a View before any host has seen it.
+func (v *View) Check() error {
+	rest, ok := strings.CutPrefix(v.URI, Scheme)
+	if !ok || rest == "" {
+		return fmt.Errorf("mcpapps: the address of a View begins with %s and goes on; %q does not", Scheme, v.URI)
+	}
+	if _, err := url.Parse(v.URI); err != nil {
+		return fmt.Errorf("mcpapps: the address of a View is a URI: %w", err)
+	}
+	if v.Page == nil {
+		return fmt.Errorf("mcpapps: %s has no Page; HTML and File make one", v.URI)
+	}
+	if err := v.Meta.CSP.Validate(); err != nil {
+		return fmt.Errorf("%s: %w", v.URI, err)
+	}
+	return nil
+}
+
+// Resource is the View as it stands in resources/list.
+func (v *View) Resource() *mcp.Resource {
+	name := v.Name
+	if name == "" {
+		name = v.URI
+	}
+	return &mcp.Resource{URI: v.URI, Name: name, Title: v.Title, Description: v.Description, MIMEType: MIMEType, Meta: v.meta()}
+}
+
+// Read is the View as resources/read answers it.
+func (v *View) Read(ctx context.Context) (*mcp.ReadResourceResult, error) {
+	page, err := v.Page(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if page == "" {
+		return nil, errors.New("mcpapps: " + v.URI + ": the page is empty")
+	}
+	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{
+		{URI: v.URI, MIMEType: MIMEType, Text: page, Meta: v.meta()},
+	}}, nil
+}
+
+func (v *View) meta() mcp.Meta {
+	if v.Meta == (ResourceMeta{}) {
+		return nil
+	}
+	return mcp.Meta{MetaKey: v.Meta}
+}
+
+// Meta is the metadata as a tool's _meta has it, with the older key beside it.
+func (m ToolMeta) Meta() mcp.Meta {
+	meta := mcp.Meta{MetaKey: m}
+	if m.ResourceURI != "" {
+		meta[FlatKey] = m.ResourceURI
+	}
+	return meta
+}
