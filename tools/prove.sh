@@ -28,6 +28,7 @@ chapters() {
 		Denied as a model says: denial
 		Kill -9: crash-sessions crash-sqlite crash-postgres crash-strict
 		The journal: audit
+		Events: events-model events-rate
 		Faults: faults
 		Bad servers: matrix
 		Crosstalk: crosstalk
@@ -74,6 +75,10 @@ run() {
 			logged "$log" '[0-9]+ records, [0-9]+ rounds' | sed 's/rounds/kills of a process that only records: every call that it was sure of is there/' &&
 			tests "$log" -run 'TestCopyEdits' ./internal/app && figures "$log"
 		;;
+	events-model)
+		tests "$log" -timeout 3h -run 'TestQueueAgainstModel' ./internal/queue -rapid.checks=10000 && figures "$log" && peer PostgreSQL
+		;;
+	events-rate) tests "$log" -run 'TestRate' ./internal/queue && figures "$log" && peer PostgreSQL ;;
 	faults) tests "$log" ./test/faults && passed "$log" && peer PostgreSQL ;;
 	matrix) tests "$log" ./test/matrix && figures "$log" ;;
 	crosstalk) tests "$log" ./test/crosstalk && figures "$log" ;;

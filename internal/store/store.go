@@ -28,6 +28,19 @@ type Dialect interface {
 	// Sync is the statement after which what was committed outlasts a power
 	// cut; "" where that holds anyway.
 	Sync() string
+	// Durably are the statements around a transaction after which its commit, and
+	// all before it, outlasts a power cut; "" where that holds anyway.
+	Durably() (before, after string)
+	// Skip is what makes a SELECT lock its rows and leave out those that another
+	// holds; Wait is the same for one that waits for them. "" where there is one
+	// writer.
+	Skip() string
+	Wait() string
+	// Notify is a statement that tells other processes of new jobs once its
+	// transaction is committed; "" where there are none.
+	Notify() string
+	// Writers is how many transactions write at a time.
+	Writers() int
 }
 
 // Database is an opened database whose schema is up to date, without queries:
@@ -36,6 +49,42 @@ type Dialect interface {
 type Database struct {
 	Write, Read *sql.DB
 	Dialect     Dialect
+}
+
+// Durably runs fn in one transaction on the writer, which outlasts a power cut
+// once nil comes back. fn may run more than once, each time on what the
+// transaction before it left.
+func (d Database) Durably(ctx context.Context, fn func(*sql.Tx) error) error {
+	before, after := d.Dialect.Durably()
+	return untilFree(ctx, d.Dialect, func() error {
+		conn, err := d.Write.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Close() // it goes back to the pool
+		if before != "" {
+			if _, err := conn.ExecContext(ctx, before); err != nil {
+				return err
+			}
+			// Whoever has the connection next must not pay for it.
+			defer conn.ExecContext(context.WithoutCancel(ctx), after) //nolint:errcheck // slower is all it would be
+		}
+		tx, err := conn.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback() //nolint:errcheck // after a commit it has nothing to do, and before one the first error counts
+		if err := fn(tx); err != nil {
+			return err
+		}
+		return tx.Commit()
+	})
+}
+
+// Fail turns an error of the database into one that may cross packages; doing
+// is a verb phrase.
+func (d Database) Fail(ctx context.Context, err error, doing string, args ...any) error {
+	return (&Store{dialect: d.Dialect}).fail(ctx, err, doing, args...)
 }
 
 // patience is how long a write waits for a writer in another process, unless
@@ -58,6 +107,12 @@ type Store struct {
 // same. The Store owns both.
 func New(write, read *sql.DB, dialect Dialect) *Store {
 	return &Store{write: write, read: read, dialect: dialect}
+}
+
+// Database is what packages that keep tables of their own beside the Store's
+// work on. It stays the Store's to close.
+func (s *Store) Database() Database {
+	return Database{Write: s.write, Read: s.read, Dialect: s.dialect}
 }
 
 // Observe tells f of each statement and transaction that begins, with the

@@ -48,6 +48,21 @@ const (
 // Sync implements store.Dialect: a commit is on disk.
 func (dialect) Sync() string { return "" }
 
+// Durably implements store.Dialect: a commit is on disk.
+func (dialect) Durably() (before, after string) { return "", "" }
+
+// Skip implements store.Dialect.
+func (dialect) Skip() string { return " FOR UPDATE SKIP LOCKED" }
+
+// Wait implements store.Dialect.
+func (dialect) Wait() string { return " FOR UPDATE" }
+
+// Notify implements store.Dialect; Listen hears it.
+func (dialect) Notify() string { return "SELECT pg_notify('" + jobsChannel + "', '')" }
+
+// Writers implements store.Dialect.
+func (dialect) Writers() int { return 4 }
+
 // Code implements store.Dialect.
 func (dialect) Code(err error) junctor.Code {
 	e, ok := errors.AsType[*pgconn.PgError](err)

@@ -46,6 +46,23 @@ func (dialect) Busy(err error) bool {
 // Sync implements store.Dialect: between checkpoints the log is not synced.
 func (dialect) Sync() string { return "PRAGMA wal_checkpoint(TRUNCATE)" }
 
+// Durably implements store.Dialect: with FULL a commit syncs the log.
+func (dialect) Durably() (before, after string) {
+	return "PRAGMA synchronous = FULL", "PRAGMA synchronous = NORMAL"
+}
+
+// Skip implements store.Dialect: there is one writer.
+func (dialect) Skip() string { return "" }
+
+// Wait implements store.Dialect.
+func (dialect) Wait() string { return "" }
+
+// Notify implements store.Dialect: processes that share the file look now and then.
+func (dialect) Notify() string { return "" }
+
+// Writers implements store.Dialect.
+func (dialect) Writers() int { return 1 }
+
 // primary is the error's code without the extension that says more.
 func primary(e *sqlite.Error) int { return e.Code() & 0xff }
 

@@ -1,0 +1,108 @@
+package queue
+
+import (
+	"context"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// Hold keeps the jobs that a filter chooses from being leased, until Release.
+// One that is under way is held when its attempt failed. It gives how many.
+func (q *Queue) Hold(ctx context.Context, tenant junctor.TenantID, f Filter) (int, error) {
+	return q.change(ctx, tenant, f, []State{Waiting, Ready, Leased}, `held = '`+HeldByHand+`', state = CASE state WHEN 'ready' THEN 'held' ELSE state END`)
+}
+
+// Release lets held jobs go on, now.
+func (q *Queue) Release(ctx context.Context, tenant junctor.TenantID, f Filter) (int, error) {
+	return q.change(ctx, tenant, f, []State{Held, Waiting, Leased}, `run_at = CASE state WHEN 'held' THEN ? ELSE run_at END, held = '', state = CASE state WHEN 'held' THEN 'ready' ELSE state END`)
+}
+
+// Drop ends jobs: what is under way is no longer waited for, and not repeated.
+func (q *Queue) Drop(ctx context.Context, tenant junctor.TenantID, f Filter) (int, error) {
+	return q.change(ctx, tenant, f, []State{Waiting, Ready, Leased, Held, Dead}, `ended_at = COALESCE(ended_at, ?), held = '', blocks = 0, lease_until = 0, owner = '', state = 'dropped'`)
+}
+
+// Replay has jobs that ended done again, under the ids that they have and with
+// attempts that are numbered on; those of a line in their order, before all that
+// is not under way. One that waits for its next attempt, or is held, goes now.
+func (q *Queue) Replay(ctx context.Context, tenant junctor.TenantID, f Filter) (int, error) {
+	return q.change(ctx, tenant, f, []State{Done, Dead, Dropped, Held, Ready}, `run_at = ?, held = '', base = CASE WHEN ended_at IS NULL THEN base ELSE attempt END, lost = 0,
+			blocks = CASE WHEN ended_at IS NULL THEN blocks WHEN order_key = '' THEN 0 ELSE 1 END,
+			state = CASE WHEN ended_at IS NOT NULL AND order_key <> '' THEN 'waiting' ELSE 'ready' END, ended_at = NULL`)
+}
+
+// change sets columns of the jobs that a filter chooses and that are in one of
+// the states. set may have one question mark, for the time.
+func (q *Queue) change(ctx context.Context, tenant junctor.TenantID, f Filter, in []State, set string) (count int, err error) {
+	if len(f.States) == 0 {
+		f.States = in
+	} else {
+		f.States = both(f.States, in)
+		if len(f.States) == 0 {
+			return 0, nil
+		}
+	}
+	where, filterArgs := f.where(tenant)
+	err = q.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		var args []any
+		for _, c := range set {
+			if c == '?' {
+				args = append(args, micros(tx.now))
+			}
+		}
+		args = append(append(args, filterArgs...), maxChange)
+		rows, err := tx.Query(ctx, `UPDATE jobs SET `+set+` WHERE id IN (SELECT id FROM jobs WHERE `+where+` ORDER BY seq LIMIT ?`+tx.dialect.Wait()+`) RETURNING tenant_id, queue, order_key`, args...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close() // Err tells what went wrong
+		var lines []line
+		for count = 0; rows.Next(); count++ {
+			var l line
+			if err := rows.Scan(&l.tenant, &l.queue, &l.key); err != nil {
+				return err
+			}
+			if l.key != "" {
+				lines = append(lines, l)
+			}
+		}
+		if err := rows.Err(); err != nil {
+			return err
+		}
+		_ = rows.Close() // PostgreSQL takes one statement at a time
+		tx.told = true
+		return tx.advance(ctx, lines)
+	})
+	return count, err
+}
+
+func both(a, b []State) (list []State) {
+	for _, s := range a {
+		for _, t := range b {
+			if s == t {
+				list = append(list, s)
+			}
+		}
+	}
+	return list
+}
+
+// Prune forgets jobs of a queue that ended before a time, dead ones before
+// another, some at once; it gives how many. Lines that are empty go too.
+func (q *Queue) Prune(ctx context.Context, queue string, before, deadBefore time.Time) (gone int64, err error) {
+	const some = 500
+	err = q.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		n, err := tx.Exec(ctx, `DELETE FROM jobs WHERE id IN (SELECT id FROM jobs
+			WHERE queue = ? AND ended_at IS NOT NULL AND ended_at < ? AND (state <> 'dead' OR ended_at < ?) LIMIT ?)`, queue, micros(before), micros(deadBefore), some)
+		if err != nil {
+			return err
+		}
+		gone = n
+		_, err = tx.Exec(ctx, `DELETE FROM job_lines WHERE queue = ? AND last < ? AND NOT EXISTS (SELECT 1 FROM jobs j
+			WHERE j.tenant_id = job_lines.tenant_id AND j.queue = job_lines.queue AND j.order_key = job_lines.order_key AND j.blocks = 1)`,
+			queue, tx.now.Add(-expired).UnixNano())
+		return err
+	})
+	return gone, err
+}

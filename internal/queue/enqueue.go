@@ -1,0 +1,124 @@
+package queue
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// Enqueue adds jobs, and gives their ids. For a job whose dedupe key is taken
+// the id of the one that has it is given, and nothing is added.
+func (tx *Tx) Enqueue(ctx context.Context, jobs ...Job) (ids []string, err error) {
+	ids = make([]string, len(jobs))
+	var lines []line
+	for i := range jobs {
+		added, id, err := tx.add(ctx, &jobs[i])
+		if err != nil {
+			return nil, err
+		}
+		ids[i] = id
+		if !added {
+			continue
+		}
+		if jobs[i].Key != "" {
+			lines = append(lines, line{jobs[i].Tenant, jobs[i].Queue, jobs[i].Key})
+		}
+		tx.told = true
+	}
+	return ids, tx.advance(ctx, lines)
+}
+
+func (tx *Tx) add(ctx context.Context, j *Job) (added bool, id string, err error) {
+	if j.Tenant == "" || j.Queue == "" || len(j.Payload) == 0 {
+		return false, "", junctor.Errorf(junctor.CodeInternal, "a job needs a tenant, a queue and a payload")
+	}
+	state, blocks, seq := Ready, 0, tx.now.UnixNano()
+	if j.Key != "" {
+		state, blocks = Waiting, 1
+		// Whoever adds to a line holds it until the end of the transaction, so
+		// the order of the numbers is that of the commits, whatever clocks say.
+		err := tx.QueryRow(ctx, `INSERT INTO job_lines (tenant_id, queue, order_key, last) VALUES (?, ?, ?, ?)
+			ON CONFLICT (tenant_id, queue, order_key) DO UPDATE SET last = CASE WHEN job_lines.last >= excluded.last THEN job_lines.last + 1 ELSE excluded.last END
+			RETURNING last`, string(j.Tenant), j.Queue, j.Key, seq).Scan(&seq)
+		if err != nil {
+			return false, "", err
+		}
+	}
+	id = j.ID
+	if id == "" {
+		id = newID(tx.now)
+	}
+	runAt := j.RunAt
+	if runAt.IsZero() {
+		runAt = tx.now
+	}
+	var dedupe sql.NullString
+	if j.Dedupe != "" {
+		dedupe = sql.NullString{String: j.Dedupe, Valid: true}
+	}
+	n, err := tx.Exec(ctx, `INSERT INTO jobs (tenant_id, id, queue, lane, order_key, seq, blocks, dedupe_key, event, trigger_id, agent, tool, payload,
+			state, held, run_at, lease, lease_until, owner, lost, attempt, base, max_attempts, skip_after, error, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', ?, 0, 0, '', 0, 0, 0, ?, ?, '', ?) ON CONFLICT DO NOTHING`,
+		string(j.Tenant), id, j.Queue, laneOf(j.Tenant, j.Lane), j.Key, seq, blocks, dedupe, j.Event, j.Trigger, j.Agent, j.Tool, string(j.Payload),
+		string(state), micros(runAt), j.MaxAttempts, j.SkipAfter, micros(tx.now))
+	if err != nil || n == 1 {
+		return n == 1, id, err
+	}
+	err = tx.QueryRow(ctx, `SELECT id FROM jobs WHERE tenant_id = ? AND queue = ? AND dedupe_key = ?`, string(j.Tenant), j.Queue, j.Dedupe).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, "", junctor.Errorf(junctor.CodeConflict, "there is a job with the id %s already", id)
+	}
+	return false, id, err
+}
+
+// line names the jobs with one order key.
+type line struct {
+	tenant     junctor.TenantID
+	queue, key string
+}
+
+// rowsOfLines is lines as the parameter of SelectRows, each once and always in the
+// same order, so that two who hold several do not wait for each other.
+func rowsOfLines(lines []line) (rows [][]any) {
+	slices.SortFunc(lines, func(a, b line) int {
+		return slices.Compare([]string{string(a.tenant), a.queue, a.key}, []string{string(b.tenant), b.queue, b.key})
+	})
+	for _, l := range slices.Compact(lines) {
+		rows = append(rows, []any{string(l.tenant), l.queue, l.key})
+	}
+	return rows
+}
+
+// advance lets the oldest job of each line move where none does.
+func (tx *Tx) advance(ctx context.Context, lines []line) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	rows, err := rowsText(rowsOfLines(lines))
+	if err != nil {
+		return err
+	}
+	with := `WITH r(tenant_id, queue, order_key) AS (` + tx.dialect.SelectRows("ttt") + `) `
+	if wait := tx.dialect.Wait(); wait != "" {
+		// A statement sees what was committed before it began: hold first, then look.
+		_, err := tx.Exec(ctx, with+`SELECT 1 FROM job_lines l JOIN r ON l.tenant_id = r.tenant_id AND l.queue = r.queue AND l.order_key = r.order_key
+			ORDER BY l.tenant_id, l.queue, l.order_key`+wait+` OF l`, rows)
+		if err != nil {
+			return err
+		}
+	}
+	_, err = tx.Exec(ctx, with+`UPDATE jobs SET state = CASE WHEN held = '' THEN 'ready' ELSE 'held' END WHERE id IN (
+			SELECT (SELECT j.id FROM jobs j WHERE j.tenant_id = r.tenant_id AND j.queue = r.queue AND j.order_key = r.order_key AND j.blocks = 1 AND j.state = 'waiting'
+				ORDER BY j.seq LIMIT 1)
+			FROM r WHERE NOT EXISTS (SELECT 1 FROM jobs m
+				WHERE m.tenant_id = r.tenant_id AND m.queue = r.queue AND m.order_key = r.order_key AND m.blocks = 1 AND m.state <> 'waiting'))`, rows)
+	return err
+}
+
+// expired is how long a line that nothing is in is remembered, and so how far a
+// clock may be set back without an effect on order.
+const expired = 48 * time.Hour

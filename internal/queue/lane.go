@@ -1,0 +1,127 @@
+package queue
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// LaneState says whether jobs of a lane are leased, in the words of a circuit
+// breaker: they are while it is closed.
+type LaneState string
+
+// The states of lanes. Half lets one job through to find out; Stopped ends by
+// hand alone.
+const (
+	LaneClosed  LaneState = "closed"
+	LaneOpen    LaneState = "open"
+	LaneHalf    LaneState = "half"
+	LaneStopped LaneState = "stopped"
+)
+
+// Lane is a lane with jobs, or one that is not as usual.
+type Lane struct {
+	Tenant    junctor.TenantID `json:"-"`
+	Name      string           `json:"lane"`
+	State     LaneState        `json:"state"`
+	Until     time.Time        `json:"until,omitzero"`
+	Opened    int              `json:"opened,omitempty"` // times in a row
+	Why       string           `json:"why,omitempty"`
+	ChangedAt time.Time        `json:"changed_at,omitzero"`
+	Jobs      int              `json:"jobs"` // that did not end
+}
+
+// halfTime is how long a job that was sent ahead has to come back.
+const halfTime = time.Minute
+
+// OpenLane keeps jobs of a lane from being leased until a time; they are held,
+// not failed. A lane that is stopped stays so.
+func (q *Queue) OpenLane(ctx context.Context, queue string, tenant junctor.TenantID, lane string, until time.Time, why string) error {
+	return q.setLane(ctx, queue, tenant, lane, LaneOpen, until, why)
+}
+
+// StopLane keeps jobs of a lane from being leased until CloseLane.
+func (q *Queue) StopLane(ctx context.Context, queue string, tenant junctor.TenantID, lane, why string) error {
+	return q.setLane(ctx, queue, tenant, lane, LaneStopped, time.Time{}, why)
+}
+
+func (q *Queue) setLane(ctx context.Context, queue string, tenant junctor.TenantID, lane string, state LaneState, until time.Time, why string) error {
+	at := int64(0)
+	if !until.IsZero() {
+		at = micros(until)
+	}
+	return q.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		_, err := tx.Exec(ctx, `INSERT INTO job_lanes (tenant_id, queue, lane, state, until, opened, why, changed_at) VALUES (?, ?, ?, ?, ?, 1, ?, ?)
+			ON CONFLICT (queue, lane) DO UPDATE SET state = excluded.state, until = excluded.until, opened = job_lanes.opened + 1, why = excluded.why, changed_at = excluded.changed_at
+			WHERE job_lanes.state <> 'stopped' OR excluded.state = 'stopped'`,
+			string(tenant), queue, laneOf(tenant, lane), string(state), at, clean(why), micros(tx.now))
+		return err
+	})
+}
+
+// CloseLane lets jobs of a lane be leased again, all at once and in their
+// order. Unless by hand, one that is stopped stays so.
+func (q *Queue) CloseLane(ctx context.Context, queue string, tenant junctor.TenantID, lane string, byHand bool) error {
+	return q.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		n, err := tx.Exec(ctx, `DELETE FROM job_lanes WHERE queue = ? AND lane = ? AND (state <> 'stopped' OR ? = 1)`, queue, laneOf(tenant, lane), flag(byHand))
+		if err != nil || n == 0 {
+			return err
+		}
+		tx.told = true
+		_, err = tx.Exec(ctx, `UPDATE jobs SET run_at = ? WHERE queue = ? AND lane = ? AND state = 'ready' AND run_at > ?`,
+			micros(tx.now), queue, laneOf(tenant, lane), micros(tx.now))
+		return err
+	})
+}
+
+// sendAhead lets the oldest job of a lane through that was closed for long
+// enough; false when another did.
+func (tx *Tx) sendAhead(ctx context.Context, queue, lane string) (bool, error) {
+	n, err := tx.Exec(ctx, `UPDATE job_lanes SET state = 'half', until = ?, changed_at = ? WHERE queue = ? AND lane = ? AND state IN ('open', 'half') AND until <= ?`,
+		micros(tx.now.Add(halfTime)), micros(tx.now), queue, lane, micros(tx.now))
+	if err != nil || n == 0 {
+		return false, err
+	}
+	_, err = tx.Exec(ctx, `UPDATE jobs SET run_at = CASE WHEN run_at < ? THEN run_at ELSE ? END
+		WHERE id = (SELECT id FROM jobs WHERE queue = ? AND lane = ? AND state = 'ready' ORDER BY seq LIMIT 1)`, micros(tx.now), micros(tx.now), queue, lane)
+	return true, err
+}
+
+// Lanes lists a tenant's lanes that have jobs which did not end, or are not as
+// usual.
+func (q *Queue) Lanes(ctx context.Context, queue string, tenant junctor.TenantID) ([]Lane, error) {
+	rows, err := q.o.DB.Read.QueryContext(ctx, q.o.DB.Dialect.Bind(`SELECT n.lane, COALESCE(s.state, 'closed'), COALESCE(s.until, 0), COALESCE(s.opened, 0), COALESCE(s.why, ''), COALESCE(s.changed_at, 0),
+			(SELECT COUNT(*) FROM jobs j WHERE j.tenant_id = ? AND j.queue = ? AND j.lane = n.lane AND j.ended_at IS NULL)
+		FROM (SELECT lane FROM jobs WHERE tenant_id = ? AND queue = ? AND ended_at IS NULL UNION SELECT lane FROM job_lanes WHERE tenant_id = ? AND queue = ?) n
+		LEFT JOIN job_lanes s ON s.queue = ? AND s.lane = n.lane ORDER BY n.lane`), string(tenant), queue, string(tenant), queue, string(tenant), queue, queue)
+	if err != nil {
+		return nil, q.fail(ctx, err, "list lanes")
+	}
+	defer rows.Close() // Err tells what went wrong
+	list := []Lane{}
+	for rows.Next() {
+		l := Lane{Tenant: tenant}
+		var until, changed int64
+		if err := rows.Scan(&l.Name, &l.State, &until, &l.Opened, &l.Why, &changed, &l.Jobs); err != nil {
+			return nil, q.fail(ctx, err, "list lanes")
+		}
+		l.Name = strings.TrimPrefix(l.Name, laneOf(tenant, ""))
+		if until > 0 {
+			l.Until = fromMicros(until)
+		}
+		if changed > 0 {
+			l.ChangedAt = fromMicros(changed)
+		}
+		list = append(list, l)
+	}
+	return list, q.fail(ctx, rows.Err(), "list lanes")
+}
+
+func flag(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

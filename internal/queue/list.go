@@ -1,0 +1,187 @@
+package queue
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// Filter chooses jobs of a tenant's queue; what is empty does not matter.
+type Filter struct {
+	Queue                       string
+	IDs                         []string
+	States                      []State
+	Event, Trigger, Agent, Tool string
+	Lane                        string
+	From, To                    time.Time // of creation; To is not in it
+	After                       string    // an id from a former list: those after it in the list's order
+	Limit                       int       // 0 is 100
+}
+
+// maxList bounds a list, and maxChange what is changed at once.
+const (
+	maxList   = 1000
+	maxChange = 10000
+)
+
+const jobColumns = `tenant_id, id, queue, lane, order_key, seq, dedupe_key, event, trigger_id, agent, tool, payload, state, held, run_at, lease, attempt, base, lost, max_attempts, skip_after, error, created_at, ended_at`
+
+type scanner interface{ Scan(dest ...any) error }
+
+func scanJob(row scanner, j *Job) error {
+	var payload string
+	var dedupe sql.NullString
+	var runAt, created int64
+	var ended sql.NullInt64
+	err := row.Scan(&j.Tenant, &j.ID, &j.Queue, &j.Lane, &j.Key, &j.seq, &dedupe, &j.Event, &j.Trigger, &j.Agent, &j.Tool, &payload,
+		&j.State, &j.Held, &runAt, &j.lease, &j.Attempts, &j.Base, &j.Lost, &j.MaxAttempts, &j.SkipAfter, &j.Error, &created, &ended)
+	if err != nil {
+		return err
+	}
+	j.Lane, j.Dedupe, j.Payload = strings.TrimPrefix(j.Lane, laneOf(j.Tenant, "")), dedupe.String, []byte(payload)
+	j.RunAt, j.CreatedAt = fromMicros(runAt), fromMicros(created)
+	if ended.Valid {
+		j.EndedAt = fromMicros(ended.Int64)
+	}
+	return nil
+}
+
+// where is the filter as a condition.
+func (f *Filter) where(tenant junctor.TenantID) (string, []any) {
+	text := []string{"tenant_id = ?", "queue = ?"}
+	args := []any{string(tenant), f.Queue}
+	add := func(condition string, value any) {
+		text, args = append(text, condition), append(args, value)
+	}
+	for _, c := range []struct{ column, value string }{{"event", f.Event}, {"trigger_id", f.Trigger}, {"agent", f.Agent}, {"tool", f.Tool}} {
+		if c.value != "" {
+			add(c.column+" = ?", c.value)
+		}
+	}
+	if f.Lane != "" {
+		add("lane = ?", laneOf(tenant, f.Lane))
+	}
+	if !f.From.IsZero() {
+		add("created_at >= ?", micros(f.From))
+	}
+	if !f.To.IsZero() {
+		add("created_at < ?", micros(f.To))
+	}
+	in := func(column string, values []string) {
+		marks := strings.TrimSuffix(strings.Repeat("?, ", len(values)), ", ")
+		text = append(text, column+" IN ("+marks+")")
+		for _, v := range values {
+			args = append(args, v)
+		}
+	}
+	if len(f.IDs) > 0 {
+		in("id", f.IDs)
+	}
+	if len(f.States) > 0 {
+		states := make([]string, len(f.States))
+		for i, s := range f.States {
+			states[i] = string(s)
+		}
+		in("state", states)
+	}
+	return strings.Join(text, " AND "), args
+}
+
+// List gives a tenant's jobs, newest first; next, where it is not "", goes into
+// After for those that follow.
+func (q *Queue) List(ctx context.Context, tenant junctor.TenantID, f Filter) (jobs []Job, next string, err error) {
+	where, args := f.where(tenant)
+	if at, id, ok := strings.Cut(f.After, "."); ok {
+		us, err := strconv.ParseInt(at, 10, 64)
+		if err != nil {
+			return nil, "", junctor.Errorf(junctor.CodeInvalid, "this is no place in a list; take it from a list's next")
+		}
+		where += " AND (created_at < ? OR created_at = ? AND id < ?)"
+		args = append(args, us, us, id)
+	}
+	limit := min(max(f.Limit, 0), maxList)
+	if limit == 0 {
+		limit = 100
+	}
+	rows, err := q.o.DB.Read.QueryContext(ctx, q.o.DB.Dialect.Bind(`SELECT `+jobColumns+` FROM jobs WHERE `+where+` ORDER BY created_at DESC, id DESC LIMIT ?`), append(args, limit+1)...)
+	if err != nil {
+		return nil, "", q.fail(ctx, err, "list jobs")
+	}
+	defer rows.Close() // Err tells what went wrong
+	for rows.Next() {
+		if len(jobs) == limit {
+			last := jobs[limit-1]
+			next = strconv.FormatInt(micros(last.CreatedAt), 10) + "." + last.ID
+			break
+		}
+		var j Job
+		if err := scanJob(rows, &j); err != nil {
+			return nil, "", q.fail(ctx, err, "list jobs")
+		}
+		jobs = append(jobs, j)
+	}
+	return jobs, next, q.fail(ctx, rows.Err(), "list jobs")
+}
+
+// Get gives one job; not_found when the tenant has none with that id.
+func (q *Queue) Get(ctx context.Context, tenant junctor.TenantID, id string) (Job, error) {
+	var j Job
+	err := scanJob(q.o.DB.Read.QueryRowContext(ctx, q.o.DB.Dialect.Bind(`SELECT `+jobColumns+` FROM jobs WHERE tenant_id = ? AND id = ?`), string(tenant), id), &j)
+	if errors.Is(err, sql.ErrNoRows) {
+		return j, junctor.Errorf(junctor.CodeNotFound, "there is no job %q", id)
+	}
+	return j, q.fail(ctx, err, "read a job")
+}
+
+// Attempts lists the attempts of a job that ended, first first.
+func (q *Queue) Attempts(ctx context.Context, tenant junctor.TenantID, id string) ([]Attempt, error) {
+	rows, err := q.o.DB.Read.QueryContext(ctx, q.o.DB.Dialect.Bind(`SELECT n, begun_at, ms, outcome, kind, status, error, answer, call_id FROM job_attempts
+		WHERE tenant_id = ? AND job = ? ORDER BY n`), string(tenant), id)
+	if err != nil {
+		return nil, q.fail(ctx, err, "list attempts")
+	}
+	defer rows.Close() // Err tells what went wrong
+	list := []Attempt{}
+	for rows.Next() {
+		var a Attempt
+		var begun int64
+		if err := rows.Scan(&a.N, &begun, &a.MS, &a.Outcome, &a.Kind, &a.Status, &a.Error, &a.Answer, &a.Call); err != nil {
+			return nil, q.fail(ctx, err, "list attempts")
+		}
+		a.BegunAt = fromMicros(begun)
+		list = append(list, a)
+	}
+	return list, q.fail(ctx, rows.Err(), "list attempts")
+}
+
+// Stats is how a queue stands, all tenants together.
+type Stats struct {
+	Counts      map[State]int // of those that did not end, and the dead
+	OldestReady time.Time     // since when the job that is due for longest is; zero where none is
+}
+
+// Stats counts the jobs of a queue.
+func (q *Queue) Stats(ctx context.Context, queue string) (Stats, error) {
+	s := Stats{Counts: map[State]int{}}
+	for state, condition := range map[State]string{
+		Ready: "state = 'ready'", Leased: "state = 'leased'", Waiting: "blocks = 1 AND state = 'waiting'",
+		Held: "state IN ('held', 'dead') AND state = 'held'", Dead: "state IN ('held', 'dead') AND state = 'dead'",
+	} {
+		var n int
+		if err := q.o.DB.Read.QueryRowContext(ctx, q.o.DB.Dialect.Bind(`SELECT COUNT(*) FROM jobs WHERE queue = ? AND `+condition), queue).Scan(&n); err != nil {
+			return s, q.fail(ctx, err, "count jobs")
+		}
+		s.Counts[state] = n
+	}
+	var oldest sql.NullInt64
+	err := q.o.DB.Read.QueryRowContext(ctx, q.o.DB.Dialect.Bind(`SELECT MIN(run_at) FROM jobs WHERE queue = ? AND state = 'ready' AND run_at <= ?`), queue, micros(q.o.Now())).Scan(&oldest)
+	if oldest.Valid {
+		s.OldestReady = fromMicros(oldest.Int64)
+	}
+	return s, q.fail(ctx, err, "count jobs")
+}

@@ -1,0 +1,463 @@
+package queue_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/queue"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// Two processes add, lease, end, lose and change jobs at random, with a clock
+// that jumps: what the database holds is at every moment what a plain model
+// says, and so is every answer.
+func TestQueueAgainstModel(t *testing.T) {
+	t.Parallel()
+	each(t, func(r *rig) {
+		qs := []*queue.Queue{r.queue("a"), r.queue("b")}
+		rounds := 0
+		rapid.Check(r, func(rt *rapid.T) {
+			rounds++
+			m := &model{T: rt, r: r, name: "q" + strconv.Itoa(rounds), qs: qs, lanes: map[string]*modelLane{}, dedupe: map[string]*modelJob{}, last: map[string]int64{}}
+			rt.Repeat(map[string]func(*rapid.T){
+				"add": m.add, "claim": m.claim, "claim again": m.claim, "settle": m.settle, "settle more": m.settle, "extend": m.extend,
+				"crash": m.crash, "clock": m.jump, "change": m.change, "lane": m.lane, "": m.check,
+			})
+		})
+		r.Logf("figure: %d random sequences", rounds)
+	})
+}
+
+type modelJob struct {
+	id, key, lane string
+	state         queue.State
+	blocks        bool
+	held          string
+	seq           int64 // its place in lines
+	runAt         time.Time
+	until         time.Time
+	owner         int
+	lease         int64
+	lost          int
+	attempts      int
+	base          int
+	most, skip    int
+}
+
+type modelLane struct {
+	state queue.LaneState
+	until time.Time
+}
+
+// held is a lease that a process believes to have.
+type heldLease struct {
+	*queue.Lease
+	by int
+}
+
+type model struct {
+	*rapid.T
+	r      *rig
+	name   string
+	qs     []*queue.Queue
+	jobs   []*modelJob
+	leases []heldLease
+	lanes  map[string]*modelLane
+	dedupe map[string]*modelJob
+	last   map[string]int64 // places of lines
+	jumps  int
+}
+
+func (m *model) now() time.Time { return m.r.clock.Now() }
+
+func (m *model) need(rt *rapid.T, err error) {
+	if err != nil {
+		rt.Fatalf("%v (cause %v)", err, junctor.AsError(err).Cause)
+	}
+}
+
+func (m *model) by(id string) *modelJob {
+	for _, j := range m.jobs {
+		if j.id == id {
+			return j
+		}
+	}
+	return nil
+}
+
+// advance lets the oldest of a line move where none does.
+func (m *model) advance(key string) {
+	if key == "" {
+		return
+	}
+	var first *modelJob
+	for _, j := range m.jobs {
+		if j.key != key || !j.blocks {
+			continue
+		}
+		if j.state != queue.Waiting {
+			return
+		}
+		if first == nil {
+			first = j
+		}
+	}
+	if first != nil {
+		first.state = queue.Ready
+		if first.held != "" {
+			first.state = queue.Held
+		}
+	}
+}
+
+func (m *model) add(rt *rapid.T) {
+	m.r.clock.Add(time.Millisecond)
+	j := queue.Job{
+		Tenant: tenant, Queue: m.name, Key: rapid.SampledFrom([]string{"", "k", "l"}).Draw(rt, "key"), Lane: rapid.SampledFrom([]string{"x", "y"}).Draw(rt, "lane"),
+		Dedupe: rapid.SampledFrom([]string{"", "", "d", "e"}).Draw(rt, "dedupe"), Payload: []byte(`{"a":1}`),
+		MaxAttempts: rapid.SampledFrom([]int{0, 1, 3}).Draw(rt, "most"), SkipAfter: rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(rt, "skip"),
+	}
+	var ids []string
+	err := m.qs[0].Write(m.r.Context(), func(ctx context.Context, tx *queue.Tx) (err error) {
+		ids, err = tx.Enqueue(ctx, j)
+		return err
+	})
+	m.need(rt, err)
+	if there := m.dedupe[j.Dedupe]; j.Dedupe != "" && there != nil {
+		if ids[0] != there.id {
+			rt.Fatalf("the dedupe key %s gave %s, want %s", j.Dedupe, ids[0], there.id)
+		}
+		if j.Key != "" {
+			m.last[j.Key] = max(m.now().UnixNano(), m.last[j.Key]+1)
+		}
+		return
+	}
+	made := &modelJob{id: ids[0], key: j.Key, lane: j.Lane, state: queue.Ready, seq: m.now().UnixNano(), runAt: m.now(), most: j.MaxAttempts, skip: j.SkipAfter}
+	if j.Key != "" {
+		made.state, made.blocks = queue.Waiting, true
+		made.seq = max(made.seq, m.last[j.Key]+1)
+		m.last[j.Key] = made.seq
+	}
+	m.jobs = append(m.jobs, made)
+	slices.SortFunc(m.jobs, func(a, b *modelJob) int { return cmp.Compare(a.seq, b.seq) })
+	if j.Dedupe != "" {
+		m.dedupe[j.Dedupe] = made
+	}
+	m.advance(j.Key)
+}
+
+// takeBack is what a claim does first.
+func (m *model) takeBack() {
+	for _, j := range m.jobs {
+		if j.state == queue.Leased && !j.until.After(m.now()) {
+			m.free(j)
+		}
+	}
+}
+
+func (m *model) free(j *modelJob) {
+	j.state, j.runAt = queue.Ready, m.now()
+	j.lost++
+	if j.held != "" {
+		j.state = queue.Held
+	}
+}
+
+func (m *model) claim(rt *rapid.T) {
+	who := rapid.IntRange(0, 1).Draw(rt, "who")
+	var got []*queue.Lease
+	for {
+		leases, next, err := m.qs[who].Claim(m.r.Context(), m.name, 100, plenty)
+		m.need(rt, err)
+		got = append(got, leases...)
+		if len(leases) == 0 && next.After(m.now()) {
+			break
+		}
+	}
+	m.takeBack()
+	want := map[string]bool{}
+	for _, lane := range []string{"x", "y"} {
+		for _, j := range m.due(lane) {
+			j.state, j.until, j.owner = queue.Leased, m.now().Add(lease), who
+			j.lease++
+			want[j.id] = true
+		}
+	}
+	for _, l := range got {
+		j := m.by(l.ID)
+		if !want[l.ID] {
+			rt.Fatalf("leased %s, which is %s", l.ID, j.state)
+		}
+		if l.Token() != j.lease || l.Attempts != j.attempts || l.Lost != j.lost {
+			rt.Fatalf("leased %+v, want %+v", l, j)
+		}
+		delete(want, l.ID)
+		m.leases = append(m.leases, heldLease{l, who})
+	}
+	if len(want) > 0 {
+		rt.Fatalf("not leased: %v", want)
+	}
+}
+
+// due is what a claim leases of a lane.
+func (m *model) due(lane string) []*modelJob {
+	var ready []*modelJob
+	for _, j := range m.jobs {
+		if j.lane == lane && j.state == queue.Ready {
+			ready = append(ready, j)
+		}
+	}
+	now := m.now()
+	if l := m.lanes[lane]; l != nil {
+		if l.state == queue.LaneStopped || l.until.After(now) || len(ready) == 0 {
+			return nil
+		}
+		l.state, l.until = queue.LaneHalf, now.Add(time.Minute)
+		if ready[0].runAt.After(now) {
+			ready[0].runAt = now
+		}
+		return []*modelJob{slices.MinFunc(ready, func(a, b *modelJob) int {
+			return cmp.Or(a.runAt.Compare(b.runAt), cmp.Compare(a.seq, b.seq))
+		})}
+	}
+	return slices.DeleteFunc(ready, func(j *modelJob) bool { return j.runAt.After(now) })
+}
+
+func (m *model) settle(rt *rapid.T) {
+	if len(m.leases) == 0 {
+		return
+	}
+	i := rapid.IntRange(0, len(m.leases)-1).Draw(rt, "lease")
+	l := m.leases[i]
+	class := rapid.SampledFrom([]queue.Class{queue.Finished, queue.Retry, queue.Retry, queue.Hold, queue.Fatal, queue.Unbegun}).Draw(rt, "class")
+	also := rapid.Bool().Draw(rt, "also")
+	ran := false
+	end := queue.End{Class: class, Why: "token", Attempt: queue.Attempt{BegunAt: m.now(), Outcome: "x", Error: "y"}}
+	if also {
+		end.Also = func(context.Context, *queue.Tx) error { ran = true; return nil }
+	}
+	state, err := m.qs[l.by].Settle(m.r.Context(), l.Lease, end)
+	j := m.by(l.ID)
+	if j.state != queue.Leased || j.lease != l.Token() {
+		if junctor.CodeOf(err) != junctor.CodeConflict || ran {
+			rt.Fatalf("settled %s under %d, which is %s under %d: %v", l.ID, l.Token(), j.state, j.lease, err)
+		}
+		return
+	}
+	m.need(rt, err)
+	if ran != also {
+		rt.Fatalf("what belongs to the end ran: %v", ran)
+	}
+	m.end(j, l.Lease, class)
+	if state != j.state {
+		rt.Fatalf("settled %s: %s, want %s", l.ID, state, j.state)
+	}
+	if rapid.Bool().Draw(rt, "forget") { // else it may try again, and is refused
+		m.leases = slices.Delete(m.leases, i, i+1)
+	}
+}
+
+func (m *model) end(j *modelJob, l *queue.Lease, class queue.Class) {
+	now := m.now()
+	if class != queue.Unbegun {
+		j.attempts++
+	}
+	switch class {
+	case queue.Finished:
+		j.state, j.held, j.runAt = queue.Done, "", now
+	case queue.Fatal:
+		j.state, j.held, j.runAt = queue.Dead, "", now
+	case queue.Hold:
+		j.state, j.held, j.runAt = queue.Held, "token", now
+	case queue.Unbegun:
+		j.state, j.runAt = queue.Ready, l.RunAt
+	case queue.Retry:
+		wait, again := queue.Again(j.attempts-j.base, j.most, 0, 0.5)
+		if j.state, j.runAt = queue.Ready, now.Add(wait); !again {
+			j.state, j.held = queue.Dead, ""
+		}
+	}
+	if j.state == queue.Ready && j.held != "" {
+		j.state = queue.Held
+	}
+	if j.state.Ended() || j.skip > 0 && j.attempts-j.base >= j.skip {
+		j.blocks = false
+	}
+	if !j.blocks {
+		m.advance(j.key)
+	}
+}
+
+func (m *model) extend(rt *rapid.T) {
+	who := rapid.IntRange(0, 1).Draw(rt, "who")
+	var mine []*queue.Lease
+	var want []string
+	for _, l := range m.leases {
+		if l.by != who {
+			continue
+		}
+		mine = append(mine, l.Lease)
+		if j := m.by(l.ID); j.state == queue.Leased && j.lease == l.Token() {
+			j.until = m.now().Add(lease)
+		} else {
+			want = append(want, l.ID)
+		}
+	}
+	lost, err := m.qs[who].Extend(m.r.Context(), mine)
+	m.need(rt, err)
+	if got := idsOf(lost); !slices.Equal(got, want) {
+		rt.Fatalf("lost %v, want %v", got, want)
+	}
+}
+
+// crash makes a process forget what it had; now and then it says so when it
+// starts again.
+func (m *model) crash(rt *rapid.T) {
+	who := rapid.IntRange(0, 1).Draw(rt, "who")
+	m.leases = slices.DeleteFunc(m.leases, func(l heldLease) bool { return l.by == who })
+	if !rapid.Bool().Draw(rt, "restart") {
+		return
+	}
+	m.need(rt, m.qs[who].TakeBack(m.r.Context(), []string{"a", "b"}[who]))
+	for _, j := range m.jobs {
+		if j.state == queue.Leased && j.owner == who {
+			m.free(j)
+		}
+	}
+}
+
+func (m *model) jump(rt *rapid.T) {
+	m.jumps++ // no two moments are the same, so that there is one order
+	m.r.clock.Add(time.Duration(m.jumps) * time.Microsecond)
+	m.r.clock.Add(time.Duration(rapid.SampledFrom([]int{-3600, -11, -1, 1, 2, 5, 10, 11, 31, 3600, 40000}).Draw(rt, "seconds")) * time.Second)
+}
+
+func (m *model) change(rt *rapid.T) {
+	if len(m.jobs) == 0 {
+		return
+	}
+	m.r.clock.Add(time.Millisecond)
+	chosen := rapid.SliceOfNDistinct(rapid.SampledFrom(m.jobs), 1, 3, func(j *modelJob) string { return j.id })
+	if len(m.jobs) < 3 {
+		chosen = rapid.Just(m.jobs)
+	}
+	var ids []string
+	jobs := chosen.Draw(rt, "jobs")
+	for _, j := range jobs {
+		ids = append(ids, j.id)
+	}
+	what := rapid.SampledFrom([]string{"hold", "release", "drop", "replay"}).Draw(rt, "what")
+	do := map[string]func(context.Context, junctor.TenantID, queue.Filter) (int, error){
+		"hold": m.qs[0].Hold, "release": m.qs[0].Release, "drop": m.qs[0].Drop, "replay": m.qs[1].Replay,
+	}[what]
+	n, err := do(m.r.Context(), tenant, queue.Filter{Queue: m.name, IDs: ids})
+	m.need(rt, err)
+	want := 0
+	for _, j := range jobs {
+		if m.changed(j, what) {
+			want++
+		}
+	}
+	for _, j := range jobs {
+		m.advance(j.key)
+	}
+	if n != want {
+		rt.Fatalf("%s changed %d, want %d", what, n, want)
+	}
+}
+
+func (m *model) changed(j *modelJob, what string) bool {
+	open := !j.state.Ended()
+	switch what {
+	case "hold":
+		if !open || j.state == queue.Held {
+			return false
+		}
+		if j.held = queue.HeldByHand; j.state == queue.Ready {
+			j.state = queue.Held
+		}
+	case "release":
+		if !open || j.state == queue.Ready {
+			return false
+		}
+		if j.held = ""; j.state == queue.Held {
+			j.state, j.runAt = queue.Ready, m.now()
+		}
+	case "drop":
+		if j.state == queue.Done || j.state == queue.Dropped {
+			return false
+		}
+		j.state, j.held, j.blocks = queue.Dropped, "", false
+	case "replay":
+		if j.state == queue.Leased || j.state == queue.Waiting {
+			return false
+		}
+		j.state, j.held, j.runAt, j.lost = queue.Ready, "", m.now(), 0
+		if !open {
+			j.base = j.attempts
+			if j.key != "" {
+				j.state, j.blocks = queue.Waiting, true
+			}
+		}
+	}
+	return true
+}
+
+func (m *model) lane(rt *rapid.T) {
+	lane := rapid.SampledFrom([]string{"x", "y"}).Draw(rt, "lane")
+	l := m.lanes[lane]
+	q := m.qs[1]
+	switch what := rapid.SampledFrom([]string{"open", "stop", "close", "close by hand"}).Draw(rt, "what"); what {
+	case "open":
+		until := m.now().Add(20 * time.Second)
+		m.need(rt, q.OpenLane(m.r.Context(), m.name, tenant, lane, until, "down"))
+		if l == nil || l.state != queue.LaneStopped {
+			m.lanes[lane] = &modelLane{queue.LaneOpen, until}
+		}
+	case "stop":
+		m.need(rt, q.StopLane(m.r.Context(), m.name, tenant, lane, "gone"))
+		m.lanes[lane] = &modelLane{state: queue.LaneStopped}
+	default:
+		m.need(rt, q.CloseLane(m.r.Context(), m.name, tenant, lane, what == "close by hand"))
+		if l == nil || l.state == queue.LaneStopped && what == "close" {
+			return
+		}
+		delete(m.lanes, lane)
+		for _, j := range m.jobs {
+			if j.lane == lane && j.state == queue.Ready && j.runAt.After(m.now()) {
+				j.runAt = m.now()
+			}
+		}
+	}
+}
+
+// check compares all that the database holds with the model.
+func (m *model) check(rt *rapid.T) {
+	jobs, _, err := m.qs[0].List(m.r.Context(), tenant, queue.Filter{Queue: m.name, Limit: 1000})
+	m.need(rt, err)
+	got, want := map[string]string{}, map[string]string{}
+	line := func(state queue.State, held string, attempts, base, lost int, at time.Time) string {
+		when := ""
+		if state == queue.Ready {
+			when = at.UTC().Format(time.RFC3339Nano)
+		}
+		return fmt.Sprintf("%s %q %d %d %d %s", state, held, attempts, base, lost, when)
+	}
+	for _, j := range jobs {
+		got[j.ID] = line(j.State, j.Held, j.Attempts, j.Base, j.Lost, j.RunAt)
+	}
+	for _, j := range m.jobs {
+		want[j.id] = line(j.state, j.held, j.attempts, j.base, j.lost, j.runAt)
+	}
+	if d := gocmp.Diff(want, got); d != "" {
+		rt.Fatalf("the database holds something else (-want +got):\n%s", d)
+	}
+}

@@ -1,0 +1,120 @@
+package queue
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
+	"log/slog"
+	mathrand "math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/store"
+)
+
+// Options of a Queue. DB and Logger must be set.
+type Options struct {
+	DB     store.Database
+	Owner  string // who leases: this node
+	Lease  time.Duration
+	Logger *slog.Logger
+	Now    func() time.Time // nil is time.Now
+	Spread func() float64   // between 0 and 1; nil is by chance
+}
+
+// DefaultLease is how long a job stays with a process that says nothing more.
+const DefaultLease = 15 * time.Second
+
+// Queue is the queues of one database. It is safe for concurrent use, by
+// several processes too.
+type Queue struct {
+	o     Options
+	in    chan *entry
+	stop  chan struct{}
+	once  sync.Once
+	ended sync.WaitGroup
+
+	mu     sync.Mutex
+	wakers []chan<- struct{}
+
+	groups, grouped atomic.Int64 // commits, and what they held
+}
+
+// New makes a Queue and starts its writers. Close ends them.
+func New(o Options) (*Queue, error) {
+	if o.DB.Write == nil || o.DB.Dialect == nil || o.Logger == nil {
+		return nil, junctor.Errorf(junctor.CodeInternal, "queue: a part of Options is missing")
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Spread == nil {
+		o.Spread = mathrand.Float64
+	}
+	if o.Lease <= 0 {
+		o.Lease = DefaultLease
+	}
+	q := &Queue{o: o, in: make(chan *entry, maxGroup), stop: make(chan struct{})}
+	for range o.DB.Dialect.Writers() {
+		q.ended.Go(q.commit)
+	}
+	return q, nil
+}
+
+// Close ends the writers; what waits for one is refused.
+func (q *Queue) Close() {
+	q.once.Do(func() { close(q.stop) })
+	q.ended.Wait()
+}
+
+// LeaseTime is how long a lease holds.
+func (q *Queue) LeaseTime() time.Duration { return q.o.Lease }
+
+// Commits says how many transactions there were, and how many writes they held.
+func (q *Queue) Commits() (groups, writes int64) { return q.groups.Load(), q.grouped.Load() }
+
+// Wake has c told, without waiting, when jobs of this process may have become
+// ready. It is a hint.
+func (q *Queue) Wake(c chan<- struct{}) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.wakers = append(q.wakers, c)
+}
+
+// Poke tells those who asked to be woken.
+func (q *Queue) Poke() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, c := range q.wakers {
+		select {
+		case c <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// newID makes an id that sorts by time.
+func newID(now time.Time) string {
+	var b [16]byte
+	binary.BigEndian.PutUint64(b[:8], uint64(now.UnixNano()))
+	_, _ = rand.Read(b[8:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+func micros(t time.Time) int64 { return t.UnixMicro() }
+
+func fromMicros(us int64) time.Time { return time.UnixMicro(us).UTC() }
+
+// laneOf is a lane as it is stored: no two tenants share one.
+func laneOf(tenant junctor.TenantID, lane string) string { return string(tenant) + " " + lane }
+
+// fail turns an error of the database into one that may cross packages.
+func (q *Queue) fail(ctx context.Context, err error, doing string) error {
+	if err == nil {
+		return nil
+	}
+	return q.o.DB.Fail(ctx, err, doing)
+}

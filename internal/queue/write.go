@@ -1,0 +1,197 @@
+package queue
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/store"
+)
+
+const (
+	maxGroup  = 512              // writes that share a commit
+	groupTime = 20 * time.Second // within which a commit has to be through
+)
+
+// Tx is one transaction. It is used by one goroutine, and not after the
+// function that it was given to.
+type Tx struct {
+	q       *Queue
+	tx      *sql.Tx
+	dialect store.Dialect
+	now     time.Time
+	told    bool // others are to hear of new jobs
+}
+
+// entry is a write that waits for its group: a function, or an attempt's end.
+type entry struct {
+	fn     func(context.Context, *Tx) error
+	settle *settlement
+	begun  context.Context //nolint:containedctx // whose caller may have gone before the write is begun
+	err    error
+	done   chan error
+}
+
+// Write runs fn in a transaction, shared with others that come at the same time,
+// and gives nil once it is on disk. An error of fn undoes what fn did, and
+// nobody else's. fn may run more than once, and must use tx alone; its context
+// is the transaction's. When ctx ends first it is not known what became of it.
+func (q *Queue) Write(ctx context.Context, fn func(ctx context.Context, tx *Tx) error) error {
+	return q.enter(ctx, &entry{fn: fn, begun: ctx, done: make(chan error, 1)})
+}
+
+func (q *Queue) enter(ctx context.Context, e *entry) error {
+	select {
+	case q.in <- e:
+	case <-q.stop:
+		return closed()
+	case <-ctx.Done():
+		return q.fail(ctx, ctx.Err(), "write a job")
+	}
+	select {
+	case err := <-e.done:
+		return err
+	case <-ctx.Done():
+		return q.fail(ctx, ctx.Err(), "write a job")
+	}
+}
+
+func closed() error {
+	return junctor.Errorf(junctor.CodeUnavailable, "this instance is stopping; try again")
+}
+
+// commit takes what waits, group by group, until the queue is closed.
+func (q *Queue) commit() {
+	group := make([]*entry, 0, maxGroup)
+	for {
+		group = group[:0]
+		select {
+		case e := <-q.in:
+			group = append(group, e)
+		case <-q.stop:
+			q.refuse()
+			return
+		}
+	gather:
+		for len(group) < maxGroup {
+			select {
+			case e := <-q.in:
+				group = append(group, e)
+			default:
+				break gather
+			}
+		}
+		q.run(group)
+	}
+}
+
+// refuse answers those who came too late.
+func (q *Queue) refuse() {
+	for {
+		select {
+		case e := <-q.in:
+			e.done <- closed()
+		default:
+			return
+		}
+	}
+}
+
+// run writes a group in one transaction.
+func (q *Queue) run(group []*entry) {
+	ctx, cancel := context.WithTimeout(context.Background(), groupTime)
+	defer cancel()
+	told := false
+	err := q.o.DB.Durably(ctx, func(sqlTx *sql.Tx) error {
+		tx := &Tx{q: q, tx: sqlTx, dialect: q.o.DB.Dialect, now: q.o.Now()}
+		var settles []*settlement
+		for _, e := range group {
+			if e.err = e.begun.Err(); e.err != nil {
+				continue
+			}
+			if e.settle != nil && e.settle.also == nil {
+				e.settle.err = nil
+				settles = append(settles, e.settle)
+				continue
+			}
+			var err error
+			if e.err, err = tx.apart(ctx, e, len(group) > 1); err != nil {
+				return err
+			}
+		}
+		if err := tx.settle(ctx, settles); err != nil {
+			return err
+		}
+		if notify := tx.dialect.Notify(); tx.told && notify != "" {
+			if _, err := tx.Exec(ctx, notify); err != nil {
+				return err
+			}
+		}
+		told = tx.told
+		return nil
+	})
+	q.groups.Add(1)
+	q.grouped.Add(int64(len(group)))
+	if err == nil && told {
+		q.Poke()
+	}
+	for _, e := range group {
+		final := err
+		if final == nil {
+			if final = e.err; final == nil && e.settle != nil {
+				final = e.settle.err
+			}
+		}
+		e.done <- q.fail(ctx, final, "write a job")
+	}
+}
+
+// apart runs one write of a group so that it can fail alone. own is its own
+// error, err what ends the group.
+func (tx *Tx) apart(ctx context.Context, e *entry, others bool) (own, err error) {
+	if others {
+		if _, err := tx.Exec(ctx, "SAVEPOINT one"); err != nil {
+			return nil, err
+		}
+	}
+	if e.settle != nil {
+		own = tx.settleAlso(ctx, e.settle)
+	} else {
+		own = e.fn(ctx, tx)
+	}
+	if own != nil && (!others || tx.dialect.Busy(own)) {
+		return own, own
+	}
+	if !others {
+		return nil, nil
+	}
+	if own != nil {
+		if _, err := tx.Exec(ctx, "ROLLBACK TO SAVEPOINT one"); err != nil {
+			return own, errors.Join(own, err)
+		}
+	}
+	_, err = tx.Exec(ctx, "RELEASE SAVEPOINT one")
+	return own, err
+}
+
+// Exec runs a statement with question marks for its arguments, and gives the
+// number of rows it touched.
+func (tx *Tx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	res, err := tx.tx.ExecContext(ctx, tx.dialect.Bind(query), args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// Query runs a query with question marks for its arguments.
+func (tx *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return tx.tx.QueryContext(ctx, tx.dialect.Bind(query), args...)
+}
+
+// QueryRow runs a query that gives one row.
+func (tx *Tx) QueryRow(ctx context.Context, query string, args ...any) *sql.Row {
+	return tx.tx.QueryRowContext(ctx, tx.dialect.Bind(query), args...)
+}
