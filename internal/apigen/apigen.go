@@ -55,9 +55,22 @@ func New(o Options) *Server {
 		hint := func(name string) bool { return string(wire.Get(t.Annotations, name)) == "true" }
 		r := &ready{Tool: t, again: hint("readOnlyHint") || hint("idempotentHint")}
 		s.tools[t.Name] = r
-		s.offer.Tools = append(s.offer.Tools, catalog.ToolDef{Name: t.Name, JSON: Definition(t, o.Bound), Topic: topic(t)})
+		s.offer.Tools = append(s.offer.Tools, offered(t, o.Bound))
 	}
 	return s
+}
+
+// offered is a tool as the catalog takes it, for clients of every profile.
+func offered(t *tool.Tool, bound bool) catalog.ToolDef {
+	definition := Definition(t, bound)
+	schema := wire.Get(definition, "inputSchema")
+	return catalog.ToolDef{
+		Name: t.Name, JSON: definition, Topic: topic(t),
+		As: func(p junctor.Profile) []byte {
+			return wire.AppendObject(nil, definition, nil, wire.Member{Key: "inputSchema", Value: tool.Apply(p, schema)})
+		},
+		Take: func(p junctor.Profile, arguments []byte) []byte { return tool.Take(p, schema, arguments) },
+	}
 }
 
 // topic is more words of what a tool is about: its place in the API.

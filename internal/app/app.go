@@ -143,7 +143,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err := a.openJournal(ctx); err != nil {
 		return err
 	}
-	a.catalog = catalog.New(catalog.Options{NameLimit: a.cfg.NameLimit, Logger: a.log})
+	a.catalog = catalog.New(catalog.Options{NameLimit: a.cfg.NameLimit, Exposure: junctor.Exposure(a.cfg.Exposure), Logger: a.log})
 	a.onClose(func(context.Context) { a.catalog.Close() })
 	a.rights = &rights{store: a.store, catalog: a.catalog, limits: a.limits}
 	if err := a.rights.load(ctx); err != nil {

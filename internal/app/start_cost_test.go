@@ -49,7 +49,7 @@ func manyTools() http.Handler {
 
 // A start of an instance that knows 5000 tools of ten servers.
 func BenchmarkStart(b *testing.B) {
-	settings := testkit.Settings{"data-dir": b.TempDir(), "egress-allow": "127.0.0.0/8"}
+	settings := testkit.Settings{"data-dir": b.TempDir(), "egress-allow": "127.0.0.0/8", "exposure": "all"}
 	srv := httptest.NewServer(manyTools())
 	defer srv.Close()
 	first := testkit.Start(b, settings)

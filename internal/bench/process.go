@@ -122,6 +122,7 @@ func (r *run) startInstance(ctx context.Context, name string, argv []string, dat
 		"JUNCTOR_ADMIN_KEY=" + r.key,
 		"JUNCTOR_RATE_LIMIT=1000000", // on, and never reached
 		"JUNCTOR_RATE_BURST=1000000",
+		"JUNCTOR_EXPOSURE=all", // lists are measured whole
 	}, r.opt.Env...)
 	if ready == nil {
 		ready = askReady

@@ -51,6 +51,11 @@ type ToolDef struct {
 	JSON    []byte        // the MCP Tool object
 	Topic   string        // more words of what it is about, for search and roles; clients do not see them
 
+	// As gives JSON as clients of a profile take it, and Take the arguments that
+	// such a client means by those it sends; nil is that all take the same.
+	As   func(junctor.Profile) []byte
+	Take func(p junctor.Profile, arguments []byte) []byte
+
 	// Conditional says that the server shows it only to clients that can be
 	// asked something. It is offered to all, and who cannot be asked is refused
 	// by the server.

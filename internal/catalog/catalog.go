@@ -15,7 +15,10 @@ type Options struct {
 	// servers; longer ones are cut and get a hash. 0 means 64, the cap of the
 	// model providers.
 	NameLimit int
-	Logger    *slog.Logger
+	// Exposure is how doors that join servers show the tools of those that say
+	// nothing of it themselves; "" is all.
+	Exposure junctor.Exposure
+	Logger   *slog.Logger
 }
 
 // Catalog holds the attached servers and the current snapshot of what they
@@ -69,7 +72,7 @@ func New(o Options) *Catalog {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	c := &Catalog{log: o.Logger, servers: map[serverKey]*attached{}, access: map[junctor.TenantID]*access{}}
-	c.in = making{limit: o.NameLimit, renders: &c.renders, rules: sync.OnceValue(newRules), log: o.Logger}
+	c.in = making{limit: o.NameLimit, joined: o.Exposure, renders: &c.renders, rules: sync.OnceValue(newRules), log: o.Logger}
 	c.ending, c.end = context.WithCancel(context.Background())
 	c.snap.Store(&Snapshot{shelves: map[junctor.TenantID]*Shelf{}})
 	return c
@@ -81,8 +84,9 @@ type AttachOption func(*attached)
 // OwnedBy shows a server to one party alone, named as Principal.ID does.
 func OwnedBy(party string) AttachOption { return func(a *attached) { a.owner = party } }
 
-// ExposedAs says how the tools of a server are shown where that is asked for: a
-// server without it shows all of them, always.
+// ExposedAs says how the tools of a server are shown, on every door. A server
+// without it shows all of them on its own, and where servers are joined is as
+// Options say.
 func ExposedAs(e junctor.Exposure) AttachOption {
 	if e == "" {
 		e = junctor.ExposureAuto

@@ -33,8 +33,7 @@ func metaTools() []ToolDef {
 }
 
 // sought are the servers whose tools a view does not list for p, since there are
-// too many, or somebody wants it so: they are found. Servers that say nothing of
-// exposure are listed, always.
+// too many, or somebody wants it so: they are found.
 func (sh *Shelf) sought(p *junctor.Principal, v View) map[*Server]bool {
 	type weighed struct {
 		s            *Server
@@ -55,7 +54,8 @@ func (sh *Shelf) sought(p *junctor.Principal, v View) map[*Server]bool {
 			}
 		}
 		large := w.tools > maxListed || w.bytes > maxListedBytes
-		if w.tools > 0 && (s.Exposure == junctor.ExposureSearch || s.Exposure == junctor.ExposureAuto && large) {
+		as := sh.exposure(v, s)
+		if w.tools > 0 && (as == junctor.ExposureSearch || as == junctor.ExposureAuto && large) {
 			if out == nil {
 				out = map[*Server]bool{}
 			}
@@ -63,7 +63,7 @@ func (sh *Shelf) sought(p *junctor.Principal, v View) map[*Server]bool {
 			continue
 		}
 		tools, bytes = tools+w.tools, bytes+w.bytes
-		if s.Exposure == junctor.ExposureAuto {
+		if as == junctor.ExposureAuto {
 			auto = append(auto, w)
 		}
 	}
@@ -80,6 +80,15 @@ func (sh *Shelf) sought(p *junctor.Principal, v View) map[*Server]bool {
 		tools, bytes = tools-w.tools, bytes-w.bytes
 	}
 	return out
+}
+
+// exposure is how a view shows the tools of a server; "" is all. The door of one
+// server that says nothing shows it as it is.
+func (sh *Shelf) exposure(v View, s *Server) junctor.Exposure {
+	if s.Exposure != "" || v.Server != "" {
+		return s.Exposure
+	}
+	return sh.joined
 }
 
 // Meta gives the item of a tool that stands in p's list for others; ok is false

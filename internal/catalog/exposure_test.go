@@ -67,6 +67,48 @@ func TestExposure(t *testing.T) {
 	}
 }
 
+// Where servers are joined, those that say nothing of exposure are shown as the
+// catalog is told; their own door shows all of them.
+func TestExposureOfJoinedDoors(t *testing.T) {
+	t.Parallel()
+	meta := []string{catalog.FindTools, catalog.DescribeTool, catalog.CallTool}
+	for _, c := range []struct {
+		exposure junctor.Exposure
+		sizes    []int // of servers that are brought
+		want     int   // tools of servers that are listed
+	}{
+		{junctor.ExposureAuto, []int{100, 28}, 128},
+		{junctor.ExposureAuto, []int{100, 29}, 29},
+		{junctor.ExposureAuto, []int{129, 5, 6}, 11},
+		{junctor.ExposureAuto, []int{90, 80, 70}, 70},
+		{junctor.ExposureAll, []int{100, 100}, 200},
+		{junctor.ExposureSearch, []int{1, 2}, 0},
+	} {
+		cat := newCatalog(t, catalog.Options{Exposure: c.exposure})
+		all := 0
+		for i, n := range c.sizes {
+			attach(t, cat, fmt.Sprintf("s%d", i), junctor.ModeBYO, &scripted{offer: manyOffer(n, "notes")})
+			all += n
+		}
+		for _, v := range []catalog.View{{}, {Plain: true}, {Profile: junctor.ProfileGemini}} {
+			got := toolNames(t, cat, v)
+			want := c.want
+			if want < all {
+				if len(got) < len(meta) || !slices.Equal(got[:len(meta)], meta) {
+					t.Errorf("%s of %v: no way to find the others: %d", c.exposure, c.sizes, len(got))
+				}
+				want += len(meta)
+			}
+			if len(got) != want {
+				t.Errorf("%s of %v in %+v: %d are listed, want %d", c.exposure, c.sizes, v, len(got), want)
+			}
+		}
+		if got := toolNames(t, cat, catalog.View{Server: "s0"}); len(got) != c.sizes[0] {
+			t.Errorf("%s of %v: its own door lists %d", c.exposure, c.sizes, len(got))
+		}
+	}
+}
+
 func TestMetaTools(t *testing.T) {
 	t.Parallel()
 	c := newCatalog(t, catalog.Options{})

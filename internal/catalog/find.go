@@ -65,7 +65,7 @@ func (f *finder) describe(req *Request) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	return structured(wire.AppendObject(nil, item.Tool.JSON, nil, member("name", name))), nil
+	return structured(wire.AppendObject(nil, item.Tool.in(f.v.Profile).JSON, nil, member("name", name))), nil
 }
 
 // structured is a result that is one JSON object.

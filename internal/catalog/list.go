@@ -43,6 +43,9 @@ const maxLists = 32 << 20
 // List gives a list's result object, such as {"tools":[…]}, as p sees it. The
 // bytes are shared: do not change them.
 func (sh *Shelf) List(p *junctor.Principal, v View, kind ListKind) []byte {
+	if kind != ListTools || !sh.shaped {
+		v.Profile = junctor.ProfileNone // all are shown the same
+	}
 	key := listKey{sh.permissionSet(p), v, kind}
 	c := sh.lists
 	c.mu.RLock()
@@ -73,7 +76,7 @@ func (sh *Shelf) render(p *junctor.Principal, v View, kind ListKind) []byte {
 	for _, s := range sh.servers {
 		if (v.Server == "" || s.ID == v.Server) && sh.Visible(p, v, s, "", "") == "" {
 			shown = append(shown, s)
-			if size += s.listSize(kind); s.Exposure != "" {
+			if size += s.listSize(kind); sh.exposure(v, s) != "" {
 				size = min(size, maxListedBytes)
 			}
 		}
@@ -107,7 +110,7 @@ func (sh *Shelf) render(p *junctor.Principal, v View, kind ListKind) []byte {
 		if kind == ListTools {
 			for _, t := range s.tools {
 				if (v.Server != "" || sh.tools[t.Exposed] == t) && sh.Visible(p, v, s, junctor.KindTool, t.Name) == "" { // not a name that two claim
-					out = t.appendListed(next(), sh.shownName(v, s, t))
+					out = t.appendListed(next(), sh.shownName(v, s, t), v.Profile)
 				}
 			}
 			continue
@@ -174,9 +177,10 @@ func (s *Server) listSize(kind ListKind) (n int) {
 	return n
 }
 
-// appendListed writes a tool under the name that a view shows.
-func (t *Tool) appendListed(dst []byte, shown string) []byte {
-	def := t.Default
+// appendListed writes a tool under the name that a view shows, as clients of a
+// profile take it.
+func (t *Tool) appendListed(dst []byte, shown string, profile junctor.Profile) []byte {
+	def := t.Default.in(profile)
 	if shown != t.Name {
 		def = exposePages(t.Server, def)
 	}

@@ -73,6 +73,9 @@ func (c *changed) change(t ToolDef, name, description string) ToolDef {
 	}
 	if len(members) > 0 {
 		t.JSON = wire.AppendObject(nil, t.JSON, nil, members...)
+		if as := t.As; as != nil {
+			t.As = func(p junctor.Profile) []byte { return wire.AppendObject(nil, as(p), nil, members...) }
+		}
 	}
 	if t.Timeout == 0 {
 		t.Timeout = c.timeout

@@ -11,6 +11,10 @@ import (
 type View struct {
 	Server string // only this server, under its own names
 	Plain  bool   // joined, but built-in tools under their own names too
+
+	// Profile is what its clients take of schemas. It decides nothing about what
+	// is seen.
+	Profile junctor.Profile
 }
 
 // Item is what a name stands for.

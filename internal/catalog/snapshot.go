@@ -40,6 +40,8 @@ type Shelf struct {
 	prompts map[string]*Prompt // by exposed name
 	bare    map[string]*Tool   // built-in tools by their own name, where nothing else has it
 	private []*Server          // those that have an owner
+	joined  junctor.Exposure   // of servers that say nothing, where they are joined
+	shaped  bool               // there are tools that profiles show otherwise
 	access  *access
 	lists   *listCache
 }
@@ -48,7 +50,7 @@ type Shelf struct {
 type Server struct {
 	ID       string
 	Mode     junctor.Mode
-	Exposure junctor.Exposure // "" shows all tools
+	Exposure junctor.Exposure // "" shows all tools on its own door
 	Owner    string           // the only party that sees it, as Principal.ID says; "" is everybody
 	Backend  Backend
 	Offer    *Offer
@@ -81,7 +83,10 @@ type ToolVersion struct {
 	Idempotent bool
 	Digest     string // SHA-256 of JSON, hex
 
-	topic   string                // as in ToolDef
+	topic   string // as in ToolDef
+	as      func(junctor.Profile) []byte
+	take    func(junctor.Profile, []byte) []byte
+	shaped  *sync.Map             // by profile, what as gave
 	name    []byte                // its name in JSON, quotes included; nil where it does not stand there once and plainly
 	secrets func() secretMembers  // looked for when first asked
 	class   func() *junctor.Class // what the rules make of it, found when first asked
@@ -97,6 +102,7 @@ type Prompt struct {
 // making is what a catalog makes its snapshots with.
 type making struct {
 	limit   int
+	joined  junctor.Exposure
 	renders *atomic.Int64
 	rules   func() rules
 	log     *slog.Logger
@@ -144,13 +150,14 @@ func (sh *Shelf) next(servers []*Server, who *access, in *making) *Shelf {
 	}
 	n := &Shelf{
 		servers: servers, byID: map[string]*Server{}, tools: map[string]*Tool{}, prompts: map[string]*Prompt{}, bare: map[string]*Tool{},
-		access: who, lists: &listCache{renders: in.renders},
+		access: who, lists: &listCache{renders: in.renders}, joined: in.joined,
 	}
 	for _, s := range servers {
 		n.byID[s.ID] = s
 		if s.Owner != "" {
 			n.private = append(n.private, s)
 		}
+		n.shaped = n.shaped || slices.ContainsFunc(s.tools, func(t *Tool) bool { return t.Default.as != nil })
 	}
 	n.index(in.log)
 	return n
@@ -220,7 +227,7 @@ func newToolVersion(def ToolDef, kept map[string]*ToolVersion, server string, in
 		in.log.Warn("a tool was left out: its x-mcp-header marks break the specification", "server", server, "tool", def.Name, "error", err)
 		return nil
 	}
-	return &ToolVersion{
+	v := &ToolVersion{
 		Version: def.Version, Timeout: def.Timeout, JSON: def.JSON, Input: newSchema(parts.schema), Headers: headers, Digest: digest,
 		ReadOnly:   string(wire.Get(parts.annotations, "readOnlyHint")) == "true",
 		Idempotent: string(wire.Get(parts.annotations, "idempotentHint")) == "true",
@@ -230,6 +237,10 @@ func newToolVersion(def ToolDef, kept map[string]*ToolVersion, server string, in
 		class:      sync.OnceValue(func() *junctor.Class { return in.rules().classify(server, def.JSON, def.Topic) }),
 		terms:      sync.OnceValue(func() *terms { return termsOf(def.JSON, def.Topic) }),
 	}
+	if def.As != nil {
+		v.as, v.take, v.shaped = def.As, def.Take, &sync.Map{}
+	}
+	return v
 }
 
 // pageOf is the ui:// resource that a tool names as its page; "" for none.

@@ -39,6 +39,7 @@ type Config struct {
 	RateBurst      int
 	CallTimeout    time.Duration
 	NameLimit      int
+	Exposure       string // auto, all or search
 	AllowCommands  bool
 	EgressAllow    []netip.Prefix
 	EgressProxy    *url.URL // nil: none

@@ -122,6 +122,7 @@ func TestEverySettingFromEverySource(t *testing.T) {
 		"rate-burst":      {text: "17", yaml: "17"},
 		"call-timeout":    {text: "1m30s"},
 		"name-limit":      {text: "50", yaml: "50"},
+		"exposure":        {text: "search"},
 		"allow-commands":  {text: "true", yaml: "true"},
 		"egress-allow":    {text: "10.0.0.0/8,fd00::/8", yaml: `["10.0.0.0/8", "fd00::/8"]`},
 		"egress-proxy":    {text: "http://user:hunter2@proxy:3128", shown: "http://***@proxy:3128"},

@@ -114,6 +114,7 @@ func TestValueProblems(t *testing.T) {
 		"rate-burst":      {"must be a whole number", []string{"", "0", "1.5", "1000001"}},
 		"call-timeout":    {"must be", []string{"", "30", "0s", "-1s", "25h", "soon"}},
 		"name-limit":      {"must be a whole number", []string{"47", "129", "x"}},
+		"exposure":        {"must be one of", []string{"", "some", "ALL"}},
 		"allow-commands":  {"true or false", []string{"yes"}},
 		"egress-allow":    {"has", []string{"x", "169.254.0.0/16", "169.254.169.254", "fe80::/10", "224.0.0.0/4", "::ffff:10.0.0.0/104"}},
 		"egress-proxy":    {"must be", []string{"", "proxy:3128", "ftp://proxy", "http://", "http://proxy/path", "http://proxy:x"}},

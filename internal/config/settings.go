@@ -195,6 +195,15 @@ func commonSettings() []Setting {
 			show: func(c *Config) string { return strconv.Itoa(c.NameLimit) },
 		},
 		{
+			Name: "exposure", Kind: KindText, Default: "auto", Choices: []string{"auto", "all", "search"},
+			Help: "how doors that join servers list their tools: all; search, three tools that find, describe and call them; auto, which is search above 128 tools or 256 KB",
+			set: func(c *Config, s string) (err error) {
+				c.Exposure, err = oneOf([]string{"auto", "all", "search"})(s)
+				return err
+			},
+			show: func(c *Config) string { return c.Exposure },
+		},
+		{
 			Name: "allow-commands", Kind: KindBool, Default: "false",
 			Help: "let admin keys add servers that are commands run on this machine; the operator's own command line may anyway",
 			set:  func(c *Config, s string) (err error) { c.AllowCommands, err = parseBool(s); return err },

@@ -69,6 +69,9 @@ func (g *Gateway) legacyVersion(w http.ResponseWriter, r *http.Request, id []byt
 }
 
 func (g *Gateway) legacyExchange(p *junctor.Principal, door junctor.Door, view catalog.View, m *wire.Message, s *session) *exchange {
+	if view.Profile == junctor.ProfileNone {
+		view.Profile = s.profile()
+	}
 	return &exchange{g: g, p: p, door: door, view: view, m: m, s: s, caller: s.caller(m.ProgressToken != nil)}
 }
 

@@ -31,7 +31,7 @@ func TestLongList(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	i := testkit.Start(t, nil, app.WithServer(many))
+	i := testkit.Start(t, testkit.Settings{"exposure": "all"}, app.WithServer(many))
 	legacy := open(t, i, wire.LatestLegacy, "{}", "")
 	streamed := "Accept: text/event-stream, application/json"
 	for round := range 3 {

@@ -97,6 +97,9 @@ func checkVersion(v string) *wire.Error {
 }
 
 func (g *Gateway) modernExchange(p *junctor.Principal, door junctor.Door, view catalog.View, m *wire.Message, out outlet) *exchange {
+	if view.Profile == junctor.ProfileNone {
+		view.Profile = profileOf(m.MetaClientInfo)
+	}
 	return &exchange{
 		g: g, p: p, door: door, view: view, m: m, modern: true, out: out,
 		caller: catalog.Caller{

@@ -24,6 +24,11 @@ func (g *Gateway) serveMCP(w http.ResponseWriter, r *http.Request) {
 	if p == nil {
 		return
 	}
+	var err error
+	if view.Profile, err = askedProfile(r); err != nil {
+		g.refuse(w, http.StatusBadRequest, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: junctor.AsError(err).Message})
+		return
+	}
 	if view.Server != "" {
 		if _, err := g.o.Catalog.Snapshot().For(p.Tenant).Server(p, view.Server); err != nil {
 			g.turnAway(r, p, junctor.DoorMCP, junctor.KindServer, view.Server, err)

@@ -51,6 +51,7 @@ type sealedSession struct {
 	Server  string           `json:"w,omitempty"` // the view it was made on
 	Agent   string           `json:"a,omitempty"` // whom its party is, or acts as
 	Version string           `json:"v"`
+	Profile junctor.Profile  `json:"p,omitempty"` // by the client's name
 	Caps    json.RawMessage  `json:"c,omitempty"`
 	Stored  bool             `json:"x,omitempty"` // capabilities are in its row
 	Expires int64            `json:"e"`

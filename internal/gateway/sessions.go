@@ -92,7 +92,7 @@ func (g *Gateway) createSession(ctx context.Context, p *junctor.Principal, view 
 	s.used = g.o.Now()
 	s.sealed = sealedSession{
 		ID: g.o.NewID(), Tenant: p.Tenant, Issuer: p.Issuer, Subject: p.Subject, Server: view.Server, Agent: p.Agent,
-		Version: version, Expires: s.used.Add(sessionLife).Unix(),
+		Version: version, Profile: profileOf(info), Expires: s.used.Add(sessionLife).Unix(),
 	}
 	if len(caps) <= maxSealedCaps {
 		s.sealed.Caps = slices.Clone(caps)

@@ -44,6 +44,11 @@ func (g *Gateway) serveSSE(w http.ResponseWriter, r *http.Request) {
 	if p == nil {
 		return
 	}
+	profile, err := askedProfile(r)
+	if err != nil {
+		http.Error(w, junctor.AsError(err).Message, http.StatusBadRequest)
+		return
+	}
 	ctx, release := g.holdStream(r.Context(), w, p, nil)
 	if release == nil {
 		return
@@ -62,6 +67,7 @@ func (g *Gateway) serveSSE(w http.ResponseWriter, r *http.Request) {
 		}
 		return rc.Flush()
 	})
+	c.view.Profile = profile
 	id := g.o.NewID()
 	g.pipes.put(id, c) // before the client can know the id
 	defer c.close()

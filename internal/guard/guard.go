@@ -207,6 +207,7 @@ func (g *Guard) admit(ctx context.Context, op *Op, call *junctor.Call) (item cat
 		return item, nil, nil, err
 	}
 	if item.Tool != nil && task == nil {
+		op.Arguments = item.Tool.Taken(op.View.Profile, op.Arguments)
 		if err := item.Tool.Input.Check(op.Arguments); err != nil {
 			return item, nil, nil, err
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
 
+	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 	"github.com/junctor-mcp/junctor/internal/apigen/tool"
 	"github.com/junctor-mcp/junctor/test/program"
@@ -237,15 +238,15 @@ func (r *result) judge(tools []tool.Tool) {
 
 // profiles looks at what clients of each kind are shown.
 func (r *result) profiles(x *tool.Tool) {
-	for p, words := range map[tool.Profile][]string{
-		tool.Gemini: {
+	for p, words := range map[junctor.Profile][]string{
+		junctor.ProfileGemini: {
 			"examples", "readOnly", "writeOnly", "deprecated", "$comment", "multipleOf", "uniqueItems", "prefixItems", "additionalItems", "propertyNames", "patternProperties",
 			"dependencies", "dependentRequired", "dependentSchemas", "contentEncoding", "contentMediaType", "contentSchema", "id", "$schema", "additionalProperties", "const",
 			"exclusiveMinimum", "exclusiveMaximum", "default", "oneOf", "allOf", "$ref", "$defs",
 		},
-		tool.NoDefs: {"$ref", "$defs"}, tool.OpenAI: {"oneOf", "default"}, tool.Strict: {"nullable"},
+		junctor.ProfileNoDefs: {"$ref", "$defs"}, junctor.ProfileOpenAI: {"oneOf", "default"}, junctor.ProfileStrict: {"nullable"},
 	} {
-		out := p.Apply(x.Input)
+		out := tool.Apply(p, x.Input)
 		var root object
 		if err := decode(out, &root); err != nil || root["type"] != "object" || root["anyOf"] != nil {
 			r.fault("%s: %s gives no plain object: %.200s", x.Key, p, out)

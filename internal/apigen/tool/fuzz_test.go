@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 	"github.com/junctor-mcp/junctor/internal/apigen/tool"
 )
@@ -38,9 +39,9 @@ func FuzzBuild(f *testing.F) {
 				t.Errorf("the name %q", x.Name)
 			}
 			named[x.Name] = true
-			for _, p := range tool.Profiles() {
-				if !json.Valid(p.Apply(x.Input)) {
-					t.Errorf("%s: %s", p, p.Apply(x.Input))
+			for _, p := range junctor.Profiles() {
+				if !json.Valid(tool.Apply(p, x.Input)) {
+					t.Errorf("%s: %s", p, tool.Apply(p, x.Input))
 				}
 			}
 		}

@@ -6,31 +6,17 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	junctor "github.com/junctor-mcp/junctor"
 )
-
-// Profile is what a family of clients takes of a schema.
-type Profile string
-
-// Profiles.
-const (
-	Canonical Profile = ""               // what is stored, checked and hashed
-	Claude    Profile = "claude"         // takes the canonical form
-	OpenAI    Profile = "openai"         // strict mode: every property is required and may be null, nothing else is taken
-	Gemini    Profile = "gemini"         // a small set of keywords, one kind for each value, no references
-	NoDefs    Profile = "no-defs"        // no $defs: cycles are cut
-	Strict    Profile = "strict-2020-12" // all of JSON Schema 2020-12, and says so
-)
-
-// Profiles are all that there are.
-func Profiles() []Profile { return []Profile{Claude, OpenAI, Gemini, NoDefs, Strict} }
 
 // maxRepeat is how often a cycle is followed where there are no $defs.
 const maxRepeat = 3
 
 // Apply gives a canonical schema as the clients of a profile take it. It depends
 // on nothing but its arguments, so that what it gives can be kept by digest.
-func (p Profile) Apply(canonical json.RawMessage) json.RawMessage {
-	if p == Canonical || p == Claude || len(canonical) == 0 {
+func Apply(p junctor.Profile, canonical json.RawMessage) json.RawMessage {
+	if p == junctor.ProfileNone || p == junctor.ProfileClaude || len(canonical) == 0 {
 		return canonical
 	}
 	var root schema
@@ -40,15 +26,15 @@ func (p Profile) Apply(canonical json.RawMessage) json.RawMessage {
 		return canonical
 	}
 	switch p {
-	case Strict:
+	case junctor.ProfileStrict:
 		root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-	case NoDefs:
+	case junctor.ProfileNoDefs:
 		root = undef(root)
-	case OpenAI:
+	case junctor.ProfileOpenAI:
 		root = openAI(joined(root))
-	case Gemini:
+	case junctor.ProfileGemini:
 		root = gemini(joined(undef(root)))
-	case Canonical, Claude:
+	case junctor.ProfileNone, junctor.ProfileClaude:
 	}
 	return encode(root)
 }
@@ -190,12 +176,28 @@ func openAI(s schema) schema {
 			props[name] = schema{"anyOf": []any{sub, schema{"type": "null"}}}
 		case sub["type"] != nil:
 			props[name] = orNull(sub)
+		case sub["anyOf"] != nil:
+			props[name] = anyOrNull(sub)
 		}
 	}
 	s["properties"] = props
 	s["required"] = slices.Sorted(maps.Keys(props))
 	s["additionalProperties"] = false
 	return s
+}
+
+// anyOrNull lets null be one of several.
+func anyOrNull(s schema) schema {
+	list, ok := s["anyOf"].([]any)
+	if !ok || slices.ContainsFunc(list, func(b any) bool {
+		sub, _ := b.(schema)
+		return slices.Contains(kinds(sub["type"]), "null")
+	}) {
+		return s
+	}
+	out := maps.Clone(s)
+	out["anyOf"] = append(slices.Clone(list), schema{"type": "null"})
+	return out
 }
 
 // required are the names that a schema requires, whether it was made or read.

@@ -4,20 +4,21 @@ import (
 	"encoding/json"
 	"testing"
 
+	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/apigen/tool"
 )
 
 // forbidden are the keywords that clients of a profile refuse.
-func forbidden() map[tool.Profile][]string {
-	return map[tool.Profile][]string{
-		tool.Gemini: {
+func forbidden() map[junctor.Profile][]string {
+	return map[junctor.Profile][]string{
+		junctor.ProfileGemini: {
 			"examples", "readOnly", "writeOnly", "deprecated", "$comment", "multipleOf", "uniqueItems", "prefixItems", "additionalItems", "propertyNames", "patternProperties",
 			"dependencies", "dependentRequired", "dependentSchemas", "contentEncoding", "contentMediaType", "contentSchema", "id", "$schema", "additionalProperties", "const",
 			"exclusiveMinimum", "exclusiveMaximum", "default", "oneOf", "allOf", "$ref", "$defs", "not",
 		},
-		tool.OpenAI: {"oneOf", "allOf", "default", "patternProperties", "not", "uniqueItems", "$schema"},
-		tool.NoDefs: {"$defs", "$ref", "$schema"},
-		tool.Claude: {"$schema", "examples"},
+		junctor.ProfileOpenAI: {"oneOf", "allOf", "default", "patternProperties", "not", "uniqueItems", "$schema"},
+		junctor.ProfileNoDefs: {"$defs", "$ref", "$schema"},
+		junctor.ProfileClaude: {"$schema", "examples"},
 	}
 }
 
@@ -31,9 +32,9 @@ func TestProfiles(t *testing.T) {
 		o: {type: object, additionalProperties: {type: integer}},
 		c: {oneOf: [{type: object, required: [kind, a], properties: {kind: {const: x}, a: {type: string}}}, {type: object, required: [kind, b], properties: {kind: {const: y}, b: {type: integer}}}]},
 		s: {anyOf: [{type: string}, {type: integer}]}}}`)+"components: {schemas: {T: {type: object, required: [n], properties: {n: {type: string}, t: {$ref: '#/components/schemas/T'}}}}}\n", tool.Options{})["POST /a"]
-	for _, p := range tool.Profiles() {
-		out := p.Apply(x.Input)
-		if string(out) != string(p.Apply(x.Input)) {
+	for _, p := range junctor.Profiles() {
+		out := tool.Apply(p, x.Input)
+		if string(out) != string(tool.Apply(p, x.Input)) {
 			t.Errorf("%s gives different bytes", p)
 		}
 		var root map[string]any
@@ -50,7 +51,7 @@ func TestProfiles(t *testing.T) {
 		Properties map[string]json.RawMessage
 		Required   []string
 	}
-	if err := json.Unmarshal(tool.OpenAI.Apply(x.Input), &root); err != nil || len(root.Required) != len(root.Properties) {
+	if err := json.Unmarshal(tool.Apply(junctor.ProfileOpenAI, x.Input), &root); err != nil || len(root.Required) != len(root.Properties) {
 		t.Errorf("%v: %v", err, root.Required)
 	}
 	if got := string(root.Properties["c"]); got != `{"additionalProperties":false,"properties":{"a":{"type":["string","null"]},"b":{"type":["integer","null"]},"kind":{"enum":["x","y"],"type":"string"}},"required":["a","b","kind"],"type":["object","null"]}` {

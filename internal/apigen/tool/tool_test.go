@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 	"github.com/junctor-mcp/junctor/internal/apigen/tool"
 )
@@ -115,7 +116,7 @@ func TestCycles(t *testing.T) {
 	if string(x.Input) != want {
 		t.Errorf("%s", x.Input)
 	}
-	if flat := string(tool.NoDefs.Apply(x.Input)); strings.Contains(flat, "$") || strings.Count(flat, `"name"`) < 3 {
+	if flat := string(tool.Apply(junctor.ProfileNoDefs, x.Input)); strings.Contains(flat, "$") || strings.Count(flat, `"name"`) < 3 {
 		t.Errorf("without definitions: %s", flat)
 	}
 }

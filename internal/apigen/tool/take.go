@@ -1,0 +1,94 @@
+package tool
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// Take gives the arguments that a client of a profile means by those it sends.
+// Where every property has to be given, null is what such clients write for one
+// that they leave out: it is taken away, unless the canonical schema wants the
+// property itself. All else stays as it is.
+func Take(p junctor.Profile, canonical json.RawMessage, arguments []byte) []byte {
+	if p != junctor.ProfileOpenAI || !bytes.Contains(arguments, []byte("null")) {
+		return arguments
+	}
+	var root schema
+	if err := json.Unmarshal(canonical, &root); err != nil {
+		return arguments
+	}
+	var given any
+	d := json.NewDecoder(bytes.NewReader(arguments))
+	d.UseNumber()
+	if err := d.Decode(&given); err != nil {
+		return arguments
+	}
+	root = joined(root)
+	defs, _ := root["$defs"].(schema)
+	if !(nulls{defs}).drop(given, root) {
+		return arguments
+	}
+	return encode(given)
+}
+
+// nulls are taken out of what schemas with these definitions describe.
+type nulls struct{ defs schema }
+
+// drop takes them out of a value, and says whether there were any.
+func (n nulls) drop(v any, s schema) (some bool) {
+	s = n.resolve(s)
+	if s == nil {
+		return false
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		some = n.dropMembers(v, s)
+	case []any:
+		items, _ := s["items"].(schema)
+		for _, item := range v {
+			some = n.drop(item, items) || some
+		}
+	}
+	for _, key := range []string{"anyOf", "oneOf"} {
+		branches, _ := s[key].([]any)
+		for _, b := range branches {
+			if branch, ok := b.(schema); ok {
+				some = n.drop(v, branch) || some
+			}
+		}
+	}
+	return some
+}
+
+func (n nulls) dropMembers(v map[string]any, s schema) (some bool) {
+	props, _ := s["properties"].(schema)
+	must := required(s)
+	for name, member := range v {
+		p, known := props[name].(schema)
+		switch {
+		case !known:
+		case member == nil && !slices.Contains(must, name):
+			delete(v, name)
+			some = true
+		default:
+			some = n.drop(member, p) || some
+		}
+	}
+	return some
+}
+
+// resolve follows references; nil where they lead nowhere.
+func (n nulls) resolve(s schema) schema {
+	for range 10 {
+		ref, ok := s["$ref"].(string)
+		if !ok {
+			return s
+		}
+		s, _ = n.defs[strings.TrimPrefix(ref, "#/$defs/")].(schema)
+	}
+	return nil
+}
