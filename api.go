@@ -72,11 +72,12 @@ type APIPreview struct {
 	Models      []APIModel    `json:"models" nullable:"false"`
 	Problems    []APIProblem  `json:"problems" nullable:"false"`
 	Tried       []APIAttempt  `json:"tried" nullable:"false"`
-	Ready       int           `json:"ready"`      // endpoints that are tools
-	Incomplete  int           `json:"incomplete"` // endpoints that cannot be called, with a reason
-	Excluded    int           `json:"excluded"`   // endpoints that nobody asked for
-	Tokens      int           `json:"tokens"`     // about what a list of all tools costs a model
-	Exposure    Exposure      `json:"exposure"`   // that would be chosen
+	File        string        `json:"file,omitempty"` // what problems call the document itself, among its files
+	Ready       int           `json:"ready"`          // endpoints that are tools
+	Incomplete  int           `json:"incomplete"`     // endpoints that cannot be called, with a reason
+	Excluded    int           `json:"excluded"`       // endpoints that nobody asked for
+	Tokens      int           `json:"tokens"`         // about what a list of all tools costs a model
+	Exposure    Exposure      `json:"exposure"`       // that would be chosen
 	Changes     []APIChange   `json:"changes,omitempty" nullable:"false"`
 }
 

@@ -171,8 +171,8 @@ type Probe struct {
 
 type stepKey struct{}
 
-// OnStep has passed told of each step of a probe when it has passed, from any
-// goroutine, perhaps after the probe has ended.
+// OnStep has passed told of each step of a probe, or of reading a document, when
+// it has passed, from any goroutine, perhaps after all has ended.
 func OnStep(ctx context.Context, passed func(step string)) context.Context {
 	return context.WithValue(ctx, stepKey{}, passed)
 }

@@ -60,8 +60,10 @@ type Servers interface {
 	TestServer(ctx context.Context, p *junctor.Principal, id string) (junctor.Probe, error)
 	// PreviewServer shows what a document comes to, and ImportDocument what a server
 	// is then made of: with a dry run, or where what breaks callers is not accepted,
-	// nothing is stored.
+	// nothing is stored. The steps of a preview are fetch, read, tools and preview.
 	PreviewServer(ctx context.Context, p *junctor.Principal, in ServerInput) (junctor.APIPreview, error)
+	// FetchDocument gets the text that would be previewed, and stores nothing.
+	FetchDocument(ctx context.Context, p *junctor.Principal, in ServerInput) (junctor.APIDocument, error)
 	ImportDocument(ctx context.Context, p *junctor.Principal, id string, in Import) (Imported, error)
 	// Document gives the text that a server is made of.
 	Document(ctx context.Context, p *junctor.Principal, id string) (junctor.APIDocument, error)

@@ -66,6 +66,29 @@ func (a *api) documentRoutes() {
 		return &previewed{p}, err
 	})
 	route(a, huma.Operation{
+		OperationID: "follow-preview", Method: http.MethodPost, Path: "/servers/preview/steps", Summary: "Show what an API's documentation comes to, and follow it step by step: fetch, read, tools, preview", Tags: tags,
+		MaxBodyBytes: maxDocumentBody, BodyReadTimeout: -1, Responses: stepEvents("APIPreview"),
+	}, func(ctx context.Context, in *probeServer) (*huma.StreamResponse, error) {
+		input, err := inputOf(in.Body.ID, junctor.ModeGenerated, &in.Body.ServerBody)
+		if err != nil {
+			return nil, err
+		}
+		return follow(a, ctx, func(ctx context.Context) (junctor.APIPreview, error) {
+			return a.Servers.PreviewServer(ctx, caller(ctx), input)
+		}), nil
+	})
+	route(a, huma.Operation{
+		OperationID: "fetch-document", Method: http.MethodPost, Path: "/servers/preview/document", Summary: "Fetch the documentation at document_url, to look at its text before adding a server", Tags: tags,
+		MaxBodyBytes: maxServerBody, BodyReadTimeout: -1,
+	}, func(ctx context.Context, in *probeServer) (*storedDocument, error) {
+		input, err := inputOf(in.Body.ID, junctor.ModeGenerated, &in.Body.ServerBody)
+		if err != nil {
+			return nil, err
+		}
+		d, err := a.Servers.FetchDocument(ctx, caller(ctx), input)
+		return &storedDocument{StoredDocument{string(d.Text), d.ETag, d.FetchedAt}}, err
+	})
+	route(a, huma.Operation{
 		OperationID: "import-document", Method: http.MethodPost, Path: "/servers/{id}/import", Summary: "Make a server of its documentation again, or say what would change", Tags: tags,
 		MaxBodyBytes: maxDocumentBody, BodyReadTimeout: -1,
 	}, func(ctx context.Context, in *importDocument) (*imported, error) {

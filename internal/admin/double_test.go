@@ -299,6 +299,10 @@ func (w *world) PreviewServer(context.Context, *junctor.Principal, ServerInput) 
 	return emptyPreview(), nil
 }
 
+func (w *world) FetchDocument(context.Context, *junctor.Principal, ServerInput) (junctor.APIDocument, error) {
+	return junctor.APIDocument{}, nil
+}
+
 func (w *world) ImportDocument(context.Context, *junctor.Principal, string, Import) (Imported, error) {
 	return Imported{APIPreview: emptyPreview()}, nil
 }

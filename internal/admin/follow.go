@@ -12,18 +12,23 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// ProbeStep is a step of a probe that has passed.
+// ProbeStep is a step of a probe, or of reading a document, that has passed.
 type ProbeStep struct {
 	Step    string        `json:"step"`
-	Elapsed time.Duration `json:"elapsed_ns" doc:"Since the probe began."`
+	Elapsed time.Duration `json:"elapsed_ns" doc:"Since it began."`
+}
+
+// stepEvents describes what follow answers.
+func stepEvents(result string) map[string]*huma.Response {
+	return map[string]*huma.Response{"200": {
+		Description: "Events: step (ProbeStep) for each that has passed, then one result (" + result + ") or error (Problem).",
+		Content:     map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}},
+	}}
 }
 
 // followRoutes are probes that are followed while they go on.
 func (a *api) followRoutes(tags []string) {
-	events := map[string]*huma.Response{"200": {
-		Description: "Events: step (ProbeStep) for each that has passed, then one result (Probe) or error (Problem).",
-		Content:     map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}},
-	}}
+	events := stepEvents("Probe")
 	route(a, huma.Operation{
 		OperationID: "follow-probe", Method: http.MethodPost, Path: "/servers/probe/steps", Summary: "Reach a server without adding it, and follow it step by step", Tags: tags,
 		MaxBodyBytes: maxServerBody, BodyReadTimeout: -1, Responses: events,
@@ -32,7 +37,7 @@ func (a *api) followRoutes(tags []string) {
 		if err != nil {
 			return nil, err
 		}
-		return a.follow(ctx, func(ctx context.Context) (junctor.Probe, error) {
+		return follow(a, ctx, func(ctx context.Context) (junctor.Probe, error) {
 			return a.Servers.ProbeServer(ctx, caller(ctx), input)
 		}), nil
 	})
@@ -40,18 +45,22 @@ func (a *api) followRoutes(tags []string) {
 		OperationID: "follow-test", Method: http.MethodPost, Path: "/servers/{id}/test/steps", Summary: "Reach a server as it is stored, and follow it step by step", Tags: tags,
 		BodyReadTimeout: -1, Responses: events,
 	}, func(ctx context.Context, in *serverID) (*huma.StreamResponse, error) {
-		return a.follow(ctx, func(ctx context.Context) (junctor.Probe, error) { return a.Servers.TestServer(ctx, caller(ctx), in.ID) }), nil
+		return follow(a, ctx, func(ctx context.Context) (junctor.Probe, error) { return a.Servers.TestServer(ctx, caller(ctx), in.ID) }), nil
 	})
 }
 
-func (a *api) follow(ctx context.Context, probe func(context.Context) (junctor.Probe, error)) *huma.StreamResponse {
+// follow answers with the steps of what do does, as they pass, and what came of
+// it.
+//
+//nolint:revive // the routes come first, as in route
+func follow[T any](a *api, ctx context.Context, do func(context.Context) (T, error)) *huma.StreamResponse {
 	return &huma.StreamResponse{Body: func(hctx huma.Context) {
 		_, w := humago.Unwrap(hctx)
 		out, begun := newEvents(w), time.Now()
 		// A connection that nobody waits for any more may still tell of itself.
 		var mu sync.Mutex
 		ended := false
-		result, err := probe(junctor.OnStep(ctx, func(step string) {
+		result, err := do(junctor.OnStep(ctx, func(step string) {
 			mu.Lock()
 			defer mu.Unlock()
 			if !ended {

@@ -27,6 +27,8 @@ func scopes() map[string]junctor.Scope {
 		"create-server":        junctor.ScopeServersWrite,
 		"probe-server":         junctor.ScopeServersWrite,
 		"preview-server":       junctor.ScopeServersWrite,
+		"follow-preview":       junctor.ScopeServersWrite,
+		"fetch-document":       junctor.ScopeServersWrite,
 		"import-document":      junctor.ScopeServersWrite,
 		"get-document":         junctor.ScopeServersWrite,
 		"validate-server":      junctor.ScopeServersWrite,

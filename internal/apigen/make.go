@@ -20,19 +20,22 @@ type Made struct {
 	Tools    []tool.Tool // one for every operation, those that cannot be called too
 	Problems []doc.Problem
 	Base     string // URL of the API; "" where nobody has named one
+	File     string // what Problems call the document itself
 }
 
 // Make reads a document and makes tools of it. names are those that operations
 // had before. A document that no reader takes is an error, with what was found.
 func Make(ctx context.Context, source doc.Source, fetch doc.Fetch, server, base string, names map[string]string) (*Made, error) {
+	source.Name = cmp.Or(source.Name, source.URL, "document")
 	d, err := Read(ctx, source, fetch)
+	junctor.StepPassed(ctx, "read")
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, junctor.AsError(ctx.Err())
 		}
-		return &Made{Document: d, Problems: d.Problems}, junctor.Errorf(junctor.CodeInvalid, "%s", err.Error())
+		return &Made{Document: d, Problems: d.Problems, File: source.Name}, junctor.Errorf(junctor.CodeInvalid, "%s", err.Error())
 	}
-	m := &Made{Document: d, Base: base}
+	m := &Made{Document: d, Base: base, File: source.Name}
 	if m.Base == "" && len(d.Servers) > 0 {
 		m.Base = d.Servers[0].Address(nil)
 	}
@@ -41,6 +44,7 @@ func Make(ctx context.Context, source doc.Source, fetch doc.Fetch, server, base 
 	}
 	var more []doc.Problem
 	m.Tools, more = tool.Build(d, tool.Options{Server: server, Names: names, Base: m.Base})
+	junctor.StepPassed(ctx, "tools")
 	m.Problems = slices.DeleteFunc(slices.Concat(d.Problems, more), func(p doc.Problem) bool { return p.Code == doc.NoServer && m.Base != "" }) // somebody said where
 	slices.SortStableFunc(m.Problems, func(a, b doc.Problem) int {
 		return cmp.Or(cmp.Compare(a.At.File, b.At.File), cmp.Compare(a.At.Line, b.At.Line), cmp.Compare(a.At.Column, b.At.Column))

@@ -22,7 +22,7 @@ type Classify func(definition []byte, topic string) junctor.Class
 func (m *Made) Preview(f Filter, classify Classify) junctor.APIPreview {
 	d := m.Document
 	p := junctor.APIPreview{
-		Format: string(d.Format), Version: d.Version, Title: d.Title, Edition: d.Edition, Description: d.Description, BaseURL: m.Base,
+		Format: string(d.Format), Version: d.Version, Title: d.Title, Edition: d.Edition, Description: d.Description, BaseURL: m.Base, File: m.File,
 		Auth: m.auth(), Endpoints: []junctor.APIEndpoint{}, Models: []junctor.APIModel{}, Problems: []junctor.APIProblem{}, Tried: []junctor.APIAttempt{}, Exposure: junctor.ExposureAll,
 	}
 	for _, s := range d.Servers {

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -171,6 +172,7 @@ func (s *servers) read(ctx context.Context, p *junctor.Principal, in *admin.Serv
 		}
 		name = api.DocumentURL[strings.LastIndexByte(api.DocumentURL, '/')+1:]
 	}
+	junctor.StepPassed(ctx, "fetch")
 	source := doc.Source{Name: name, URL: api.DocumentURL, Text: got.text, As: formatOf(api.Format)}
 	files := siblings(client, api.DocumentURL, header)
 	whole, among, several := unpack(got.text)
@@ -223,7 +225,29 @@ func (s *servers) PreviewServer(ctx context.Context, p *junctor.Principal, in ad
 	if made == nil {
 		return junctor.APIPreview{}, err
 	}
-	return s.preview(made, &in.Server) // a document that nobody can read is shown with why
+	out, err := s.preview(made, &in.Server) // a document that nobody can read is shown with why
+	junctor.StepPassed(ctx, "preview")
+	return out, err
+}
+
+// FetchDocument gets the text of a document, to be looked at.
+func (s *servers) FetchDocument(ctx context.Context, p *junctor.Principal, in admin.ServerInput) (junctor.APIDocument, error) {
+	api := in.Server.API
+	if api == nil || api.DocumentURL == "" {
+		return junctor.APIDocument{}, junctor.Errorf(junctor.CodeInvalid, "say where the document is: document_url")
+	}
+	if err := cmp.Or(api.Check(), mayRead(p, api)); err != nil {
+		return junctor.APIDocument{}, err
+	}
+	in.Document = ""
+	header, err := s.documentHeader(ctx, &in)
+	if err != nil {
+		return junctor.APIDocument{}, err
+	}
+	client := s.app.documentClient(p, api.DocumentURL)
+	defer client.CloseIdleConnections()
+	got, err := s.app.fetch(ctx, client, api, "", header)
+	return junctor.APIDocument{Text: got.text, ETag: got.etag, FetchedAt: time.Now()}, err
 }
 
 func (s *servers) preview(made *apigen.Made, row *junctor.Server) (junctor.APIPreview, error) {

@@ -110,6 +110,8 @@ POST /api/v1/servers                          401     201     403     201     20
 POST /api/v1/servers/probe                    401     200     403     200     200     403     200     403     403
 POST /api/v1/servers/probe/steps              401     200     403     200     200     403     200     403     403
 POST /api/v1/servers/preview                  401     200     403     200     200     403     200     403     403
+POST /api/v1/servers/preview/steps            401     200     403     200     200     403     200     403     403
+POST /api/v1/servers/preview/document         401     422     403     422     422     403     422     403     403
 GET /api/v1/servers/{server}/document         401     404     403     403     422     403     422     403     422
 GET /api/v1/servers/{server}/validate         401     404     403     403     422     403     422     403     422
 POST /api/v1/servers/{server}/import          401     404     403     403     422     403     422     403     403
@@ -266,6 +268,8 @@ func bodies() map[string]string {
 		"POST /api/v1/servers/probe":                    `{"url":"PEER"}`,
 		"POST /api/v1/servers/probe/steps":              `{"url":"PEER"}`,
 		"POST /api/v1/servers/preview":                  `{"document":"openapi: 3.1.0"}`,
+		"POST /api/v1/servers/preview/steps":            `{"document":"openapi: 3.1.0"}`,
+		"POST /api/v1/servers/preview/document":         `{"base_url":"https://api.example.com"}`,
 		"POST /api/v1/servers/{server}/import":          `{"document":"openapi: 3.1.0"}`,
 		"PATCH /api/v1/servers/{server}":                `{"title":"` + within + `"}`,
 		"POST /api/v1/tools/{tool}/call":                `{"arguments":{"nonce":"n"}}`,

@@ -5,6 +5,7 @@ export type Problem = Schemas['Problem'];
 export type Server = Schemas['Server'];
 export type ServerDetail = Schemas['ServerDetail'];
 export type Probe = Schemas['Probe'];
+export type APIPreview = Schemas['APIPreview'];
 export type Tool = Schemas['Tool'];
 export type Call = Schemas['Call'];
 export type Agent = Schemas['Agent'];

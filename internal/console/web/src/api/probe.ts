@@ -1,4 +1,4 @@
-import { Failure, type Probe, type Problem } from './client';
+import { Failure, type Problem } from './client';
 import { stream } from './events';
 
 // Passed is a step that has passed, and how long after the beginning.
@@ -7,15 +7,16 @@ export interface Passed {
   elapsed_ns: number;
 }
 
-// follow reaches a server and tells of each step when it has passed.
-export async function follow(path: string, body: unknown, signal: AbortSignal, each: (p: Passed) => void): Promise<Probe> {
-  let probe: Probe | undefined;
+// follow has something done, reaching a server or reading a document, and tells of
+// each step when it has passed.
+export async function follow<T>(path: string, body: unknown, signal: AbortSignal, each: (p: Passed) => void): Promise<T> {
+  let result: T | undefined;
   await stream('POST', path, body, signal, (e) => {
     const data: unknown = JSON.parse(e.data);
     if (e.name === 'step') each(data as Passed);
-    else if (e.name === 'result') probe = data as Probe;
+    else if (e.name === 'result') result = data as T;
     else if (e.name === 'error') throw new Failure(data as Problem, `POST ${path}`);
   });
-  if (!probe) throw new Failure({ code: 'unreachable', detail: 'The answer ended before the last step.' }, `POST ${path}`);
-  return probe;
+  if (!result) throw new Failure({ code: 'unreachable', detail: 'The answer ended before the last step.' }, `POST ${path}`);
+  return result;
 }

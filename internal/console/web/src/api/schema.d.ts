@@ -747,6 +747,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/servers/preview/document": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Fetch the documentation at document_url, to look at its text before adding a server
+         * @description Needs the scope `servers:write`.
+         */
+        post: operations["fetch-document"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/servers/preview/steps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Show what an API's documentation comes to, and follow it step by step: fetch, read, tools, preview
+         * @description Needs the scope `servers:write`.
+         */
+        post: operations["follow-preview"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/servers/probe": {
         parameters: {
             query?: never;
@@ -1481,6 +1521,7 @@ export interface components {
             /** Format: int64 */
             excluded: number;
             exposure: string;
+            file?: string;
             format: string;
             /** Format: int64 */
             incomplete: number;
@@ -2035,6 +2076,7 @@ export interface components {
             /** Format: int64 */
             excluded: number;
             exposure: string;
+            file?: string;
             format: string;
             /** Format: int64 */
             incomplete: number;
@@ -4674,6 +4716,72 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["APIPreview"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "fetch-document": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProbeServerBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredDocument"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "follow-preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProbeServerBody"];
+            };
+        };
+        responses: {
+            /** @description Events: step (ProbeStep) for each that has passed, then one result (APIPreview) or error (Problem). */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
                 };
             };
             /** @description Error */

@@ -1,3 +1,5 @@
+import { looksLikeAPI } from './document.ts';
+
 // splitCommand reads a command line as a person writes it: words, quotes and
 // backslashes. No shell is involved, so nothing is expanded.
 export function splitCommand(line: string): { words: string[]; problem?: string } {
@@ -35,8 +37,9 @@ export const joinCommand = (words: string[]): string =>
   words.map((w) => (/^[\w@%+=:,./-]+$/.test(w) ? w : `'${w.replaceAll("'", `'\\''`)}'`)).join(' ');
 
 // guess says what somebody has pasted.
-export function guess(text: string): 'url' | 'command' | 'mcp.json' {
+export function guess(text: string): 'url' | 'command' | 'mcp.json' | 'api' {
   const t = text.trim();
+  if (looksLikeAPI(t)) return 'api';
   if (t.startsWith('{')) return 'mcp.json';
   return /^https?:\/\/\S*$/i.test(t) ? 'url' : 'command';
 }

@@ -54,6 +54,9 @@ export function bytes(n: number | undefined): string {
 
 export const count = (n: number): string => numbers.format(n);
 
+// counted is so many of something.
+export const counted = (n: number, noun: string): string => `${count(n)} ${noun}${n === 1 ? '' : 's'}`;
+
 interface Definition {
   exposed?: string;
   name: string;

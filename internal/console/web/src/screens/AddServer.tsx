@@ -1,19 +1,21 @@
 import { Button, Checkbox, Loader, Textarea, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { TerminalSquare } from 'lucide-react';
-import { type ReactNode, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { useLocation } from 'wouter';
 import { Failure, type Schemas, send } from '../api/client';
 import { Head, Panel, Tabs, Tag } from '../parts/bits';
 import { guess, joinCommand, parseEnv, splitCommand, suggestID } from '../parts/command';
 import { authOf, type Draft, lacks } from '../parts/connection';
 import { type Found, parseMcpJson } from '../parts/mcpjson';
-import { ErrorCard } from '../parts/states';
+import { ErrorCard, Loading } from '../parts/states';
 import { useKept } from '../parts/store';
 import { useParam } from '../parts/url';
 import { AuthFields } from './server/AuthFields';
 import { Consent } from './server/Consent';
 import { Preview, useJourney, Way } from './server/Way';
+
+const AddAPI = lazy(() => import('./api/AddAPI'));
 
 export default function AddServer() {
   const [how, setHow] = useParam('how', 'url');
@@ -32,7 +34,7 @@ export default function AddServer() {
     <>
       <Head
         title="Add a server"
-        sub="Paste a URL, a command or an mcp.json. It is reached first; what was not reached is not added."
+        sub="Paste a URL, a command, an mcp.json or an API’s documentation. It is reached, or read, first; what was not is not added."
         crumbs={[['Servers', '/servers']]}
       />
       <Tabs
@@ -43,9 +45,14 @@ export default function AddServer() {
           ['url', 'A URL'],
           ['command', 'A command'],
           ['mcp.json', 'An mcp.json'],
+          ['api', 'An API'],
         ]}
       />
-      {how === 'mcp.json' ? (
+      {how === 'api' ? (
+        <Suspense fallback={<Loading />}>
+          <AddAPI text={texts.api ?? ''} />
+        </Suspense>
+      ) : how === 'mcp.json' ? (
         <Import text={texts['mcp.json'] ?? ''} write={write('mcp.json')} />
       ) : (
         <One key={how} command={how === 'command'} text={texts[how] ?? ''} write={write(how)} paste={paste} />

@@ -1,14 +1,14 @@
 import { Button, Switch } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Activity, LogIn, Play } from 'lucide-react';
-import { useEffect } from 'react';
+import { lazy, Suspense, useEffect } from 'react';
 import { Link } from 'wouter';
 import { type ServerDetail, send } from '../api/client';
 import { useMe, useOffer, useServer, useServerLogin, useToolChanges, useTools } from '../api/data';
 import { can } from '../app/may';
 import { Ago, Copy, Head, Panel, State, Tabs, Tag } from '../parts/bits';
 import { count, tokens } from '../parts/format';
-import { Empty, ErrorCard, Shown } from '../parts/states';
+import { Empty, ErrorCard, Loading, Shown } from '../parts/states';
 import { useParam } from '../parts/url';
 import { modes, reach } from './Servers';
 import { Diagnostics } from './server/Diagnostics';
@@ -16,6 +16,8 @@ import { Settings } from './server/Settings';
 import { hasSignIn, logsIn, perUser, SignIn } from './server/SignIn';
 import { useJourney, Way } from './server/Way';
 import { ToolRows } from './ToolRows';
+
+const Parts = lazy(() => import('./api/Parts'));
 
 export default function ServerPage({ id }: { id: string }) {
   const server = useServer(id);
@@ -31,6 +33,7 @@ function Page({ s }: { s: ServerDetail }) {
   const changes = useToolChanges({ server: s.id });
   const d = s.diagnostics;
   const writes = can(me, 'servers:write') && !s.declared;
+  const made = s.mode === 'auto-generated' && can(me, 'servers:write');
   const refresh = () => Promise.all([cache.invalidateQueries({ queryKey: ['servers'] }), cache.invalidateQueries({ queryKey: ['tools'] })]);
   const toggle = useMutation({
     mutationFn: (on: boolean) => send('POST', `/servers/${s.id}/${on ? 'enable' : 'disable'}`),
@@ -56,7 +59,7 @@ function Page({ s }: { s: ServerDetail }) {
           </span>
         }
       >
-        {can(me, 'servers:write') && s.mode !== 'builtin' && (
+        {can(me, 'servers:write') && s.mode === 'bring-your-own' && (
           <Button
             variant="default"
             leftSection={<Activity size={15} />}
@@ -153,6 +156,12 @@ function Page({ s }: { s: ServerDetail }) {
         choose={setTab}
         tabs={[
           ['tools', `Tools ${tools.data?.length ?? ''}`],
+          ...(made
+            ? ([
+                ['edit', 'Edit'],
+                ['document', 'Document'],
+              ] as [string, string][])
+            : []),
           ['resources', `Resources ${offer.data ? offer.data.resources.length + offer.data.templates.length : ''}`],
           ['prompts', `Prompts ${offer.data?.prompts.length ?? ''}`],
           ...(hasSignIn(s) ? ([['sign-in', 'Sign-in']] as [string, string][]) : []),
@@ -173,6 +182,11 @@ function Page({ s }: { s: ServerDetail }) {
             }
           </Shown>
         </Panel>
+      )}
+      {made && (tab === 'edit' || tab === 'document') && (
+        <Suspense fallback={<Loading />}>
+          <Parts s={s} may={writes} part={tab} />
+        </Suspense>
       )}
       {tab === 'resources' && (
         <Panel>

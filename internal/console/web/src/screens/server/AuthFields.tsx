@@ -7,12 +7,14 @@ export function AuthFields({
   change,
   types = Object.keys(authNames) as AuthType[],
   label = 'How it knows Junctor',
+  keyLabel = 'Header',
   disabled = false,
 }: {
   draft: Draft;
   change: (d: Draft) => void;
   types?: AuthType[];
   label?: string;
+  keyLabel?: string | undefined; // what an API key stands in
   disabled?: boolean;
 }) {
   const set = (part: Partial<Draft>) => change({ ...draft, ...part });
@@ -35,7 +37,7 @@ export function AuthFields({
         data={types.map((t) => ({ value: t, label: authNames[t] }))}
         onChange={(e) => set({ type: e.currentTarget.value as AuthType, secret: '' })}
       />
-      {draft.type === 'api-key' && text('header', 'Header', { placeholder: 'X-API-Key' })}
+      {draft.type === 'api-key' && text('header', keyLabel, { placeholder: 'X-API-Key' })}
       {draft.type === 'basic' && text('username', 'Name', { autoComplete: 'off' })}
       {oauth &&
         text('client_id', 'Client id', {

@@ -6,12 +6,13 @@ import { Panel, Scroll } from '../../parts/bits';
 import { matches } from '../../parts/search';
 import { ErrorCard } from '../../parts/states';
 
-type All = NonNullable<Schemas['Server']['overrides']>;
+export type Overrides = NonNullable<Schemas['Server']['overrides']>;
+type All = Overrides;
 const most = 200;
 
-// Overrides say how tools of a server are shown: not at all, or under another
+// OverrideRows say how tools of a server are shown: not at all, or under another
 // name or description.
-export function Overrides({ s, may }: { s: ServerDetail; may: boolean }) {
+export function OverrideRows({ s, may }: { s: ServerDetail; may: boolean }) {
   const cache = useQueryClient();
   const [all, setAll] = useState<All>(s.overrides ?? {});
   const [q, setQ] = useState('');
@@ -86,7 +87,7 @@ export function Overrides({ s, may }: { s: ServerDetail; may: boolean }) {
 const renamed = (all: All | undefined, name: string) => Object.values(all ?? {}).some((o) => o.name === name);
 
 // clean leaves out what changes nothing.
-function clean(all: All): All {
+export function clean(all: All): All {
   const out: All = {};
   for (const n of Object.keys(all).sort()) {
     const o = all[n] ?? {};

@@ -2,17 +2,19 @@ import { Button, Checkbox, Modal, NativeSelect, NumberInput, Textarea, TextInput
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Trash2 } from 'lucide-react';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { useLocation } from 'wouter';
 import { type Schemas, type ServerDetail, send } from '../../api/client';
 import { Ago, Copy, Panel } from '../../parts/bits';
 import { joinCommand, parseEnv, splitCommand } from '../../parts/command';
 import { authOf, type Draft, kept, lacks, lines, parseHeaders } from '../../parts/connection';
 import { home } from '../../parts/doors';
-import { ErrorCard } from '../../parts/states';
+import { ErrorCard, Loading } from '../../parts/states';
 import { AuthFields } from './AuthFields';
 import { Consent } from './Consent';
-import { Overrides } from './Overrides';
+import { OverrideRows } from './Overrides';
+
+const Parts = lazy(() => import('../api/Parts'));
 
 type Patch = Omit<Schemas['ServerPatchBody'], '$schema'>;
 
@@ -24,8 +26,13 @@ export function Settings({ s, writes }: { s: ServerDetail; writes: boolean }) {
       {s.mode === 'bring-your-own' && (
         <>
           <Change key={s.updated_at} s={s} may={writes} />
-          <Overrides key={`${s.updated_at} tools`} s={s} may={writes} />
+          <OverrideRows key={`${s.updated_at} tools`} s={s} may={writes} />
         </>
+      )}
+      {s.mode === 'auto-generated' && (
+        <Suspense fallback={<Loading />}>
+          <Parts s={s} may={writes} part="settings" />
+        </Suspense>
       )}
       {writes && <Remove s={s} />}
     </div>

@@ -39,7 +39,7 @@ export function useJourney() {
     control.current = own;
     setJourney({ ...nowhere, busy: true });
     try {
-      const probe = await follow(path, body, own.signal, (p) => setJourney((j) => ({ ...j, passed: [...j.passed, p] })));
+      const probe = await follow<Probe>(path, body, own.signal, (p) => setJourney((j) => ({ ...j, passed: [...j.passed, p] })));
       setJourney((j) => ({ ...j, busy: false, probe }));
     } catch (error) {
       if (!own.signal.aborted) setJourney((j) => ({ ...j, busy: false, error }));

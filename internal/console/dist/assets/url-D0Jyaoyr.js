@@ -1,1 +1,0 @@
-import{O as e,Xt as t,nn as n}from"./states-hXGZuVh5.js";var r=n(t(),1);function i(t,n=``){let[i,a]=e(),o=(0,r.useCallback)(e=>a(r=>{let i=new URLSearchParams(r);return e===n?i.delete(t):i.set(t,e),i},{replace:!0}),[t,n,a]);return[i.get(t)??n,o]}export{i as t};

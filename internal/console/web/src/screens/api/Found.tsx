@@ -1,0 +1,199 @@
+import { NativeSelect, TextInput } from '@mantine/core';
+import { Search } from 'lucide-react';
+import { memo, useState } from 'react';
+import type { APIPreview, Schemas } from '../../api/client';
+import { Panel, Scroll, Tag } from '../../parts/bits';
+import { count, counted } from '../../parts/format';
+import { matches } from '../../parts/search';
+import { Empty } from '../../parts/states';
+import { Virtual } from '../../parts/Virtual';
+import type { Spot } from './Problems';
+
+type Endpoint = Schemas['APIEndpoint'];
+const height = 60;
+
+// Endpoints are the operations of a document and the tools that they become.
+export function Endpoints({ preview, show }: { preview: APIPreview; show: (s: Spot) => void }) {
+  const [q, setQ] = useState('');
+  const [status, setStatus] = useState('');
+  const all = preview.endpoints;
+  const found = all.filter(
+    (e) => (!status || e.status === status) && matches(q, e.key, e.tool, e.description, e.tags?.join(' '), e.roles.join(' '), e.category),
+  );
+  return (
+    <Panel
+      title={counted(preview.ready, 'tool')}
+      acts={
+        <>
+          <span className="small soft">about {count(preview.tokens)} tokens</span>
+          <NativeSelect
+            size="xs"
+            aria-label="Which operations"
+            value={status}
+            data={[
+              { value: '', label: `all ${all.length}` },
+              { value: 'ready', label: `tools ${preview.ready}` },
+              { value: 'incomplete', label: `cannot be called ${preview.incomplete}` },
+              { value: 'excluded', label: `left out ${preview.excluded}` },
+            ]}
+            onChange={(e) => setStatus(e.currentTarget.value)}
+          />
+          <TextInput
+            size="xs"
+            leftSection={<Search size={13} />}
+            placeholder="Find an operation"
+            aria-label="Find an operation"
+            value={q}
+            onChange={(e) => setQ(e.currentTarget.value)}
+          />
+        </>
+      }
+    >
+      {found.length === 0 ? (
+        <Empty title="No operation is like that" />
+      ) : (
+        <Virtual
+          count={found.length}
+          height={height}
+          label="Operations"
+          row={(i) => {
+            const e = found[i];
+            return e && <Row key={e.key} e={e} show={show} />;
+          }}
+        />
+      )}
+    </Panel>
+  );
+}
+
+const verbs: Record<string, string> = { GET: 'good', HEAD: 'good', QUERY: 'good', DELETE: 'bad' };
+
+export function Verb({ of }: { of: string }) {
+  const [method = '', ...path] = of.split(' ');
+  return (
+    <>
+      <span className={`verb ${verbs[method] ?? 'warn'}`}>{method}</span> <span className="mono cut">{path.join(' ')}</span>
+    </>
+  );
+}
+
+const Row = memo(function Row({ e, show }: { e: Endpoint; show: (s: Spot) => void }) {
+  return (
+    <li className="line" style={{ height }}>
+      <button
+        type="button"
+        className="plainly row plain toolrow"
+        style={{ height: '100%', width: '100%', padding: '0 1rem', opacity: e.status === 'excluded' ? 0.7 : 1 }}
+        title={`Line ${e.line}`}
+        onClick={() => show({ line: e.line })}
+      >
+        <span className="grow">
+          <span className="row plain">
+            <span className="mono cut" style={{ fontWeight: 550 }}>
+              {e.tool || '–'}
+            </span>
+            {e.status === 'incomplete' && <Tag tone="bad">{e.reasons?.[0] ?? 'cannot be called'}</Tag>}
+            {e.status === 'excluded' && <Tag>left out</Tag>}
+            {e.deprecated && <Tag tone="warn">deprecated</Tag>}
+            {e.inferred && <Tag title="Out of examples or prose">inferred</Tag>}
+          </span>
+          <span className="row plain small soft">
+            <Verb of={e.key} />
+            <span className="cut wide">{e.title || e.description}</span>
+          </span>
+        </span>
+        <span className="row plain wide">
+          {e.roles
+            .filter((r) => r !== 'General')
+            .slice(0, 2)
+            .map((r) => (
+              <Tag key={r}>{r}</Tag>
+            ))}
+          {e.category && !e.roles.includes(e.category) && <span className="tiny soft">{e.category}</span>}
+        </span>
+        <span className="tiny soft num wide" style={{ width: '4.5rem', textAlign: 'right' }}>
+          {count(e.tokens)} tok
+        </span>
+      </button>
+    </li>
+  );
+});
+
+// Models are the data models that a document names.
+export function Models({ models, show }: { models: Schemas['APIModel'][]; show: (s: Spot) => void }) {
+  const [q, setQ] = useState('');
+  const found = models.filter((m) => matches(q, m.name, m.fields?.join(' ')));
+  if (models.length === 0)
+    return (
+      <Panel>
+        <Empty title="It names no data models" />
+      </Panel>
+    );
+  return (
+    <Panel
+      title={counted(models.length, 'data model')}
+      acts={
+        <TextInput size="xs" placeholder="Find a model" aria-label="Find a model" value={q} onChange={(e) => setQ(e.currentTarget.value)} />
+      }
+    >
+      <Scroll label="Data models" className="rows" height="32rem">
+        {found.slice(0, 200).map((m) => (
+          <button
+            key={`${m.name} ${m.line}`}
+            type="button"
+            className="plainly"
+            title={`Line ${m.line}`}
+            onClick={() => show({ line: m.line })}
+          >
+            <b className="mono">{m.name}</b>
+            <span className="small soft cut grow">{m.fields?.join(', ')}</span>
+            <span className="tiny soft num">line {m.line}</span>
+          </button>
+        ))}
+        {found.length > 200 && <div className="small soft">{count(found.length - 200)} more: find them by name.</div>}
+      </Scroll>
+    </Panel>
+  );
+}
+
+export const schemeNames: Record<string, string> = {
+  apiKey: 'an API key',
+  basic: 'a name and a password',
+  bearer: 'a bearer token',
+  oauth2: 'OAuth',
+  openIdConnect: 'OpenID Connect',
+};
+
+export const whereOf = (a: Schemas['APIAuth']): string =>
+  a.type === 'apiKey' ? `in the ${a.in === 'query' ? 'query parameter' : a.in} ${a.name}` : '';
+
+// Schemes are the ways to authenticate that a document declares.
+export function Schemes({ auth, all }: { auth: Schemas['APIAuth'][]; all: number }) {
+  if (auth.length === 0)
+    return (
+      <Panel>
+        <Empty title="It declares no authentication">Calls are sent without credentials, unless you enter some.</Empty>
+      </Panel>
+    );
+  return (
+    <Panel>
+      <div className="rows">
+        {auth.map((a) => (
+          <div key={a.scheme}>
+            <span className="grow">
+              <span className="row">
+                <b>{a.scheme}</b>
+                <span className="small soft">
+                  {schemeNames[a.type] ?? a.type} {whereOf(a)}
+                </span>
+              </span>
+              {a.description && <span className="small soft wrap">{a.description}</span>}
+              {a.token_url && <code className="tiny soft wrap">{a.token_url}</code>}
+            </span>
+            <span className="small soft num">{a.operations === all ? 'every operation' : counted(a.operations, 'operation')}</span>
+          </div>
+        ))}
+      </div>
+    </Panel>
+  );
+}

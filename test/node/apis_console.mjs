@@ -1,0 +1,182 @@
+// An API's documentation becomes a server, as people do it.
+// node apis_console.mjs LINK URL-OF-THE-API KEY LARGE-DOCUMENT [FOLDER-FOR-PICTURES]
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { accessible, open, signIn } from './browser.mjs';
+
+const [link, api, key, large, folder] = process.argv.slice(2);
+const origin = new URL(link).origin;
+const { browser, page, faults } = await open();
+page.setDefaultTimeout(90_000);
+const begun = Date.now();
+const step = (name) => console.log(`${((Date.now() - begun) / 1000).toFixed(0).padStart(4)} s  ${name}`);
+const quiet = (when) => assert.deepEqual(faults, [], when);
+const button = (name) => page.getByRole('button', { name, exact: true });
+const tab = (name) => page.getByRole('tab', { name });
+const heading = (name) => page.getByRole('heading', { level: 1, name }).waitFor();
+const chosenLine = () => page.locator('.source [aria-current]').first();
+
+// look has somebody who is kept out, or a page that is too wide, fail; and takes
+// pictures where they are wanted.
+async function look(name) {
+  await accessible(page, name);
+  for (const [colorScheme, width] of [['dark', 390], ['light', 1440]]) {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize({ width, height: width === 390 ? 844 : 900 });
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    assert.ok(wide <= 0, `${name} is ${wide} px too wide at ${width} px`);
+    if (width === 390) await accessible(page, `${name}, dark and narrow`);
+    if (!folder) continue;
+    mkdirSync(folder, { recursive: true });
+    await page.waitForTimeout(400);
+    await page.screenshot({ path: `${folder}/${name}-${colorScheme}-${width}.png`, fullPage: true });
+  }
+}
+
+try {
+  await signIn(page, link);
+
+  step('the address of a specification, pasted where servers are added, is known for what it is');
+  await page.goto(`${origin}/servers/add`);
+  await page.getByLabel('URL').evaluate((field, text) => {
+    const data = new DataTransfer();
+    data.setData('text', text);
+    field.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }));
+  }, `${api}/openapi.yaml`);
+  await page.getByLabel('Address of the documentation').waitFor();
+  assert.equal(await page.getByLabel('Address of the documentation').inputValue(), `${api}/openapi.yaml`);
+
+  step('it is read, and nothing is added');
+  await button('Read it').click();
+  await page.getByRole('list', { name: 'Operations' }).waitFor();
+  await page.getByText('OpenAPI 3.0.3').waitFor();
+  await page.getByText('list_items', { exact: true }).waitFor();
+  await look('api-preview');
+  await tab(/^Data models/).click();
+  await page.getByText('Item', { exact: true }).waitFor();
+  await tab(/^Authentication/).click();
+  await page.getByText('5 operations').waitFor();
+
+  step('a problem stands beside its line');
+  await tab(/^Problems/).click();
+  const lines = (await (await fetch(`${api}/openapi.yaml`)).text()).split('\n');
+  const wrong = lines.findIndex((l) => l.includes('schemas/Thing')) + 1;
+  const problem = page.getByRole('button', { name: /unresolved_ref/ }).first();
+  await problem.click();
+  assert.match(await problem.innerText(), new RegExp(`\\b${wrong}:\\d+`));
+  assert.equal((await chosenLine().locator('.no').innerText()).trim(), String(wrong));
+  assert.match(await chosenLine().innerText(), /schemas\/Thing/);
+  await look('api-problems');
+
+  step('what the API wants is entered, and it is added');
+  await page.getByLabel('The API knows who calls by').selectOption('key');
+  await page.getByLabel('Secret').fill(key);
+  await page.getByLabel('Where the API is called').fill(`${api}/v1`);
+  const add = button('Add shop');
+  assert.ok(await add.isDisabled(), 'what was changed can be added unseen');
+  await button('Look again').click();
+  await page.getByText('It is added as it was read just now.').waitFor();
+  await add.click();
+  await page.waitForURL(`${origin}/servers/shop`);
+  await heading('Shop');
+  await page.getByText('list_items', { exact: true }).first().waitFor();
+  await accessible(page, 'a generated server');
+  quiet('while it was added');
+
+  step('an improvement is accepted');
+  await tab('Edit').click();
+  await button('Accept no_description of add_picture').click();
+  await button('Accept no_description of add_picture').waitFor({ state: 'detached' });
+
+  step('a tool is renamed, described, and sorted');
+  await page.getByLabel('Find a tool').fill('list_items');
+  await page.getByRole('region', { name: 'Tools to edit' }).getByRole('button', { name: /list_items/ }).click();
+  await page.getByLabel('Name', { exact: true }).fill('all_goods');
+  await page.getByLabel('Description', { exact: true }).fill('Everything that the shop sells.');
+  await button('Save the tool').click();
+  await page.getByRole('heading', { name: 'all_goods' }).waitFor();
+  await page.getByLabel('Category').fill('Goods');
+  await button('Say so').click();
+  await page.getByText('People said so.').waitFor();
+  await look('api-edit');
+
+  step('it is called in the playground');
+  await page.getByRole('link', { name: 'Try it' }).click();
+  await page.waitForURL(/playground/);
+  await page.getByLabel('Arguments as JSON').fill('{"X-Trace":"from the console"}');
+  await button('Call it').click();
+  await page.getByText('success', { exact: true }).first().waitFor();
+  await page.getByText('kite').first().waitFor();
+  assert.ok(!(await page.content()).includes(key), 'a secret is on the page');
+  quiet('while it was called');
+
+  step('the document changes, and what differs is seen before it is taken over');
+  await fetch(`${api}/change`, { method: 'POST' });
+  await page.goto(`${origin}/servers/shop?tab=document`);
+  await button('Read it again').click();
+  await button('Show what differs').click();
+  const differs = page.getByRole('region', { name: 'What differs' });
+  await differs.getByText('opening_hours').waitFor();
+  await page.getByText('1 added, 1 changed, 1 removed').waitFor();
+  await page.getByText('2 breaking').waitFor();
+  await differs.getByText('the argument cursor has to be given now').waitFor();
+  const take = button('Take it over');
+  assert.ok(await take.isDisabled(), 'what breaks callers is taken over unasked');
+  await look('api-diff');
+  await page.getByLabel(/may fail: I want it/).check();
+  await take.click();
+  await differs.waitFor({ state: 'detached' });
+  await tab(/^Tools/).click();
+  await page.getByText('opening_hours', { exact: true }).first().waitFor();
+  await page.getByText('all_goods', { exact: true }).first().waitFor(); // what people say stays
+  assert.equal(await page.getByText('delete_item', { exact: true }).count(), 0);
+  quiet('while it was read again');
+
+  step('what no reader takes is written down by hand');
+  await page.goto(`${origin}/servers/add?how=api`);
+  await page.getByText('A file or text').click();
+  await page.getByLabel('The text').fill('We are open from nine to five.');
+  await button('Read it').click();
+  await page.getByText('No reader takes it').waitFor();
+  assert.ok((await page.getByRole('list', { name: 'Readers that were tried' }).getByRole('listitem').count()) > 5);
+  await look('api-none');
+  await button('Write them by hand').click();
+  await page.getByLabel('What the API is called').fill('Hours');
+  await page.getByLabel('Path 1', { exact: true }).fill('/hours/{day}');
+  await page.getByLabel('What operation 1 does').fill('When the shop is open');
+  assert.equal(await page.getByLabel('Name of parameter 1 of operation 1').inputValue(), 'day');
+  await look('api-table');
+  await button('Read it').click();
+  await page.getByLabel('Where the API is called').fill(`${api}/v1`);
+  await button('Look again').click();
+  await button('Add hours').click();
+  await page.waitForURL(`${origin}/servers/hours`);
+  await page.getByRole('list', { name: 'Tools' }).getByRole('link').first().click();
+  await page.getByRole('link', { name: 'Try it' }).click();
+  await page.locator('form').getByRole('textbox').first().fill('monday');
+  await button('Call it').click();
+  await page.getByText('9 to 5').first().waitFor();
+
+  step('a document of 13 MB is looked at to its end');
+  await page.goto(`${origin}/servers/add?how=api`);
+  await page.getByText('A file or text').click();
+  await page.getByLabel('The file of the document').setInputFiles(large);
+  await page.getByRole('region', { name: 'The document that was given' }).waitFor();
+  await button('Read it').click();
+  await page.getByRole('list', { name: 'Operations' }).waitFor();
+  await tab(/^Problems/).click();
+  const far = readFileSync(large, 'utf8').split('\n').findIndex((l) => l.includes('schemas/Nowhere')) + 1;
+  await page.getByRole('button', { name: /Nowhere/ }).first().click();
+  await page.waitForFunction((n) => document.querySelector('.source [aria-current] .no')?.textContent?.trim() === String(n), far);
+  assert.match(await chosenLine().innerText(), /Nowhere/);
+  const drawn = await page.locator('.source .lines > div').count();
+  assert.ok(drawn < 200, `${drawn} lines are drawn`);
+  await look('api-large');
+  quiet('at the end');
+} catch (err) {
+  console.error(err);
+  console.error(`at ${page.url()}\n${(await page.locator('body').innerText().catch(() => '')).slice(0, 2500)}`);
+  if (faults.length) console.error(faults.join('\n'));
+  process.exitCode = 1;
+}
+await browser.close();
