@@ -11,14 +11,15 @@ import (
 type Event struct {
 	Tenant     TenantID        `json:"-"`
 	ID         string          `json:"id"`
-	Source     string          `json:"source"`          // where it came from: a source's id, schedule:NAME, agent:NAME, or what the sender says
-	Type       string          `json:"type"`            // what happened, in the source's words
-	Agent      string          `json:"agent,omitempty"` // whom it concerns: the order of one agent's events is kept
-	DedupeKey  string          `json:"dedupe_key"`      // of a source's events, one is taken with the same key
-	Data       json.RawMessage `json:"data,omitempty"`  // what the source says
-	ReceivedAt time.Time       `json:"received_at"`     // when it was taken
-	Raised     int             `json:"raised"`          // how many deliveries it came to when it was taken
-	Depth      int             `json:"depth,omitempty"` // how many answers of tools led to it, one from another
+	Source     string          `json:"source"`                            // where it came from: a source's id, schedule:NAME, agent:NAME, or what the sender says
+	Type       string          `json:"type"`                              // what happened, in the source's words
+	Agent      string          `json:"agent,omitempty"`                   // whom it concerns: the order of one agent's events is kept
+	DedupeKey  string          `json:"dedupe_key"`                        // of a source's events, one is taken with the same key
+	Data       json.RawMessage `json:"data,omitempty"`                    // what the source says
+	ReceivedAt time.Time       `json:"received_at"`                       // when it was taken
+	Raised     int             `json:"raised"`                            // how many deliveries it came to when it was taken
+	Faults     []string        `json:"faults,omitempty" nullable:"false"` // why triggers that are for it could make no call of it
+	Depth      int             `json:"depth,omitempty"`                   // how many answers of tools led to it, one from another
 }
 
 // The lengths that the parts of an event may have.
@@ -104,6 +105,11 @@ func checkEventName(what, name string) error {
 	}
 	return nil
 }
+
+// MetaDelivery is what a call that delivers an event says of itself in its _meta:
+// an object with the delivery's id, the same in every attempt, the event's id,
+// type and source, the trigger, the agent, and the number of the attempt.
+const MetaDelivery = "junctor/delivery"
 
 // SourceOwner is how the secrets of a source name their owner.
 func SourceOwner(id string) string { return "source:" + id }

@@ -25,7 +25,8 @@ apt() { # apt PACKAGE...
 	command -v apt-get >/dev/null || { echo "missing: $*; install them with your package manager" >&2; exit 1; }
 	echo "installing $*"
 	apt-get update -qq
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+	# In runlevel 1 no package starts what it brings: tests start servers of their own.
+	RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
 }
 
 debian() {
@@ -37,6 +38,7 @@ debian() {
 		[[ -e /etc/postgresql-common/createcluster.conf ]] || echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
 		missing+=(postgresql)
 	fi
+	command -v redis-server >/dev/null || missing+=(redis-server)
 	command -v ip >/dev/null || missing+=(iproute2)
 	command -v chromium >/dev/null || missing+=(chromium)
 	[[ ${#missing[@]} -eq 0 ]] || apt "${missing[@]}"

@@ -173,6 +173,10 @@ func populate(t testing.TB, in instance) {
 	ok(t, acme.AddTrace(ctx, junctor.Trace{ID: "x", Server: "notes", User: "u", What: junctor.TraceBegin, At: time.UnixMicro(5), Verdict: "é"}))
 	ok(t, acme.LinkUser(ctx, "u", "https://idp.example.com", "zoë", time.UnixMicro(3)))
 	ok(t, acme.AddLogin(ctx, junctor.Login{ID: "l", User: "u", How: junctor.LoginPassword, Hash: k.Hash, CreatedAt: time.UnixMicro(3), ExpiresAt: time.UnixMicro(4)}))
+	ok(t, st.Together(ctx, func(on store.Statements) error {
+		_, _, err := acme.AddEvent(ctx, on, &junctor.Event{ID: "e", Source: "github", Type: "push", DedupeKey: "k", Data: []byte("\x00data"), Faults: []string{"é"}, ReceivedAt: time.UnixMicro(5)})
+		return err
+	}))
 	main, _ := in.raw(t)
 	for _, row := range []string{
 		`INSERT INTO agents VALUES ('acme', 'qa', 'QA', '', 'user:u', 0, '{"title":"é"}', 1, 2)`,
@@ -180,6 +184,10 @@ func populate(t testing.TB, in instance) {
 		`INSERT INTO tool_tags VALUES ('acme', 'notes', 'search', '["QA"]', '', 'user:u', 3)`,
 		`INSERT INTO tool_changes VALUES ('acme', 'c', 'notes', 'search', '', 'd', NULL, NULL, 4)`,
 		`INSERT INTO day_counts VALUES ('acme', 'user:u', 20000, 5)`,
+		`INSERT INTO triggers VALUES ('acme', 't', '{"title":"é"}', 0, '', 1, 2)`,
+		`INSERT INTO event_waits VALUES ('acme', 't', '42', 'e', 5)`,
+		`INSERT INTO sources VALUES ('github', 'acme', '{"style":"github"}', 0, '', 1, 2)`,
+		`INSERT INTO schedules VALUES ('acme', 's', '{"cron":"@daily"}', 0, '', 5, NULL, 1, 2)`,
 		`INSERT INTO jobs VALUES ('acme', 'j', 'deliveries', 'acme x', 'k', 1, 1, NULL, 'e', 't', 'a', 'tool', '{"é":1}', 'ready', '', 2, 3, 0, '', 0, 1, 0, 0, 0, 'é', 4, NULL)`,
 		`INSERT INTO job_lines VALUES ('acme', 'deliveries', 'k', 1)`,
 		`INSERT INTO job_lanes VALUES ('acme', 'deliveries', 'acme x', 'open', 5, 1, 'é', 6)`,

@@ -154,3 +154,28 @@ func step(at any, p path) (any, bool) {
 	}
 	return at, at != nil
 }
+
+// CheckField refuses what is no place in an event.
+func CheckField(text string) error {
+	_, err := parsePath(text)
+	return err
+}
+
+// Text gives what is at a place of an event, written as a text; "" where nothing is.
+func Text(e *junctor.Event, field string) (string, error) {
+	places, err := parsePath(field)
+	if err != nil {
+		return "", err
+	}
+	v, err := see(e)
+	if err != nil {
+		return "", err
+	}
+	found, ok := v.find(places)
+	if !ok {
+		return "", nil
+	}
+	made, err := convert(found, "string")
+	text, _ := made.(string)
+	return text, err
+}

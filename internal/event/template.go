@@ -164,17 +164,16 @@ func parseText(s string, lenient bool) (parts []part, err error) {
 		if !closed {
 			return nil, junctor.Errorf(junctor.CodeInvalid, "a placeholder is not closed: write {{name}}, or {{'{{'}} for the braces themselves")
 		}
-		p, err := parsePlaceholder(inner)
+		p, err := parsePlaceholder(inner, lenient)
 		if err != nil {
 			return nil, err
 		}
-		p.optional = p.optional || lenient
 		parts = append(parts, p)
 		s = after
 	}
 }
 
-func parsePlaceholder(inner string) (part, error) {
+func parsePlaceholder(inner string, lenient bool) (part, error) {
 	name, as, typed := strings.Cut(inner, "|")
 	p := part{name: strings.TrimSpace(name), as: strings.TrimSpace(as)}
 	p.name, p.optional = cutOptional(p.name)
@@ -187,6 +186,12 @@ func parsePlaceholder(inner string) (part, error) {
 	}
 	var err error
 	p.places, err = parsePath(p.name)
+	if lenient {
+		p.optional = true
+		if err != nil { // a name of the data, as those systems write it
+			p.places, err = parsePath("data." + strings.TrimPrefix(p.name, "event."))
+		}
+	}
 	return p, err
 }
 

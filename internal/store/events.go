@@ -3,7 +3,10 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,7 +20,7 @@ type Statements interface {
 	Query(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-const eventColumns = `tenant_id, id, source, type, agent, dedupe_key, data, depth, raised, received_at`
+const eventColumns = `tenant_id, id, source, type, agent, dedupe_key, data, depth, raised, faults, received_at`
 
 // AddEvent stores an event within a transaction. Where one of the same source and
 // key is there it stores nothing, and gives that one's id and false.
@@ -26,8 +29,12 @@ func (t *Tenant) AddEvent(ctx context.Context, on Statements, e *junctor.Event) 
 	if data == nil {
 		data = []byte{}
 	}
-	n, err := on.Exec(ctx, `INSERT INTO events (`+eventColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (tenant_id, source, dedupe_key) DO NOTHING`,
-		string(t.id), e.ID, e.Source, e.Type, e.Agent, e.DedupeKey, data, e.Depth, e.Raised, micros(e.ReceivedAt))
+	faults, err := configText(slices.Concat([]string{}, e.Faults))
+	if err != nil {
+		return "", false, err
+	}
+	n, err := on.Exec(ctx, `INSERT INTO events (`+eventColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (tenant_id, source, dedupe_key) DO NOTHING`,
+		string(t.id), e.ID, e.Source, e.Type, e.Agent, e.DedupeKey, data, e.Depth, e.Raised, faults, micros(e.ReceivedAt))
 	if err != nil {
 		return "", false, t.s.fail(ctx, err, "store an event")
 	}
@@ -102,6 +109,23 @@ func (t *Tenant) Event(ctx context.Context, id string) (junctor.Event, error) {
 	return e, nil
 }
 
+// SetEventOutcome stores within a transaction what an event led to, where its
+// triggers were asked again.
+func (t *Tenant) SetEventOutcome(ctx context.Context, on Statements, id string, raised int, faults []string) error {
+	text, err := configText(slices.Concat([]string{}, faults))
+	if err != nil {
+		return err
+	}
+	n, err := on.Exec(ctx, `UPDATE events SET raised = ?, faults = ? WHERE tenant_id = ? AND id = ?`, raised, text, string(t.id), id)
+	if err == nil && n == 0 {
+		err = missing("there is no event %q", id)
+	}
+	if err != nil {
+		return t.s.fail(ctx, err, "store what the event %q led to", id)
+	}
+	return nil
+}
+
 // PruneEvents forgets the events of all tenants that were taken before a moment
 // and wait for nothing.
 func (s *Store) PruneEvents(ctx context.Context, before time.Time) (int64, error) {
@@ -117,12 +141,21 @@ func scanEvent(row scanner) (junctor.Event, error) {
 	var e junctor.Event
 	var received int64
 	var data []byte
-	err := row.Scan(&e.Tenant, &e.ID, &e.Source, &e.Type, &e.Agent, &e.DedupeKey, &data, &e.Depth, &e.Raised, &received)
+	var faults string
+	if err := row.Scan(&e.Tenant, &e.ID, &e.Source, &e.Type, &e.Agent, &e.DedupeKey, &data, &e.Depth, &e.Raised, &faults, &received); err != nil {
+		return e, err
+	}
 	e.ReceivedAt = fromMicros(received)
 	if len(data) > 0 {
 		e.Data = data
 	}
-	return e, err
+	if err := json.Unmarshal([]byte(faults), &e.Faults); err != nil {
+		return e, fmt.Errorf("the faults of the event %q cannot be read: %w", e.ID, err)
+	}
+	if len(e.Faults) == 0 {
+		e.Faults = nil
+	}
+	return e, nil
 }
 
 // EventWait is an event that waits for others, to go out in one call with them.

@@ -30,15 +30,6 @@ func (t *Tenant) Triggers(ctx context.Context) ([]junctor.Trigger, error) {
 	return list, nil
 }
 
-// TriggersIn lists them as they are within a transaction.
-func (t *Tenant) TriggersIn(ctx context.Context, on Statements) ([]junctor.Trigger, error) {
-	list, err := inside(ctx, on, scanTrigger, `SELECT `+triggerColumns+` FROM triggers WHERE tenant_id = ? ORDER BY name`, string(t.id))
-	if err != nil {
-		return nil, t.s.fail(ctx, err, "list the triggers")
-	}
-	return list, nil
-}
-
 // Trigger gives one; not_found when the tenant has none of that name.
 func (t *Tenant) Trigger(ctx context.Context, name string) (junctor.Trigger, error) {
 	trigger, err := one(ctx, t.s, scanTrigger, `SELECT `+triggerColumns+` FROM triggers WHERE tenant_id = ? AND name = ?`, string(t.id), name)

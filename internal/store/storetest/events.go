@@ -20,7 +20,7 @@ func (t *trial) inTx(st *store.Store, fn func(store.Statements) error) error {
 func happened(id, source, key string, seconds int) junctor.Event {
 	return junctor.Event{
 		Tenant: junctor.DefaultTenant, ID: id, Source: source, Type: "push", Agent: "42", DedupeKey: key,
-		Data: json.RawMessage(`{"b":1,"a":"é"}`), ReceivedAt: moment(seconds), Raised: 2, Depth: 1,
+		Data: json.RawMessage(`{"b":1,"a":"é"}`), ReceivedAt: moment(seconds), Raised: 2, Depth: 1, Faults: []string{"why"},
 	}
 }
 
@@ -45,7 +45,7 @@ func eventTests() map[string]func(*trial) {
 				t.Errorf("the same key again: %s, %v", id, added)
 			}
 			second := happened("e3", "stripe", "k1", 3)
-			second.Data, second.Agent = nil, ""
+			second.Data, second.Agent, second.Faults = nil, "", nil
 			if _, added := add(mine, second); !added {
 				t.Error("the same key of another source is not taken")
 			}
@@ -79,6 +79,11 @@ func eventTests() map[string]func(*trial) {
 			if diff := cmp.Diff(first, must(mine.Event(t.Context(), "e1"))(t)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
+			ok(t, t.inTx(st, func(on store.Statements) error { return mine.SetEventOutcome(t.Context(), on, "e1", 7, nil) }))
+			if e := must(mine.Event(t.Context(), "e1"))(t); e.Raised != 7 || e.Faults != nil {
+				t.Errorf("asked again: %+v", e)
+			}
+			fails(t, t.inTx(st, func(on store.Statements) error { return st.For("acme").SetEventOutcome(t.Context(), on, "e3", 7, nil) }), junctor.CodeNotFound)
 			if n := must(st.PruneEvents(t.Context(), moment(3)))(t); n != 1 {
 				t.Errorf("%d pruned", n)
 			}
@@ -144,15 +149,6 @@ func eventTests() map[string]func(*trial) {
 			fails(t, err, junctor.CodeConflict)
 			want.Title, want.Disabled = "Lower", false
 			kept(t, want, must(mine.UpdateTrigger(t.Context(), want))(t))
-			ok(t, t.inTx(st, func(on store.Statements) error {
-				list, err := mine.TriggersIn(t.Context(), on)
-				if len(list) == 1 {
-					kept(t, want, list[0])
-				} else {
-					t.Errorf("inside: %+v", list)
-				}
-				return err
-			}))
 			if list := must(st.For("acme").Triggers(t.Context()))(t); len(list) != 0 {
 				t.Errorf("another tenant's: %+v", list)
 			}

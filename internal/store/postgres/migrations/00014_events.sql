@@ -11,6 +11,7 @@ CREATE TABLE events (
     data        BYTEA NOT NULL,
     depth       BIGINT NOT NULL,
     raised      BIGINT NOT NULL,
+    faults      TEXT COLLATE "C" NOT NULL, -- JSON array: why triggers could make no call of it
     received_at BIGINT NOT NULL,
     PRIMARY KEY (tenant_id, id),
     UNIQUE (tenant_id, source, dedupe_key)

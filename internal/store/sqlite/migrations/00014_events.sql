@@ -11,6 +11,7 @@ CREATE TABLE events (
     data        BLOB NOT NULL,
     depth       INTEGER NOT NULL,
     raised      INTEGER NOT NULL,
+    faults      TEXT NOT NULL, -- JSON array: why triggers could make no call of it
     received_at INTEGER NOT NULL,
     PRIMARY KEY (tenant_id, id),
     UNIQUE (tenant_id, source, dedupe_key)
