@@ -35,7 +35,7 @@ tests() {
 	rm -f "$shaky"
 	.cache/bin/gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary=skipped \
 		--rerun-fails=1 --rerun-fails-max-failures=3 --rerun-fails-run-root-test --rerun-fails-abort-on-data-race \
-		--rerun-fails-report "$shaky" --packages "$*" -- -count=1 "${flags[@]}"
+		--rerun-fails-report "$shaky" --packages "$*" -- -count=1 -timeout=25m "${flags[@]}"
 	[[ ! -s $shaky ]] || steps_remarks+=("$(cat "$shaky")")
 }
 
