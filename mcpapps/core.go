@@ -91,6 +91,18 @@ func (b Block) Content() (mcp.Content, error) {
 	return out.Content[0], nil
 }
 
+// Type is the kind of content: text, image, audio, resource or resource_link;
+// "" when the block says none.
+func (b Block) Type() string {
+	var in struct {
+		Type string `json:"type"`
+	}
+	if read(b, &in) != nil {
+		return ""
+	}
+	return in.Type
+}
+
 // MarshalJSON is the bytes themselves.
 func (b Block) MarshalJSON() ([]byte, error) {
 	if len(b) == 0 {

@@ -66,14 +66,8 @@ type DownloadFileParams struct {
 
 func (p *DownloadFileParams) check() error {
 	for i, b := range p.Contents {
-		c, err := b.Content()
-		if err != nil {
-			return fmt.Errorf("contents[%d]: %w", i, err)
-		}
-		switch c.(type) {
-		case *mcp.EmbeddedResource, *mcp.ResourceLink:
-		default:
-			return fmt.Errorf("contents[%d] is neither a resource nor a link to one", i)
+		if kind := b.Type(); kind != "resource" && kind != "resource_link" {
+			return fmt.Errorf("contents[%d] is neither a resource nor a link to one, but %q", i, kind)
 		}
 	}
 	return nil
