@@ -22,6 +22,9 @@ type Options struct {
 	Bound        bool                     // there are credentials: arguments that are tokens are not asked for
 	Scrub        func(text string) string // takes credentials away from answers; nil is none
 
+	// Resource reads what arguments that are files name; nil is that none can.
+	Resource Resource
+
 	// Document gives the text that the tools were made of, for what is decided by
 	// it at a call; nil is that nobody has it.
 	Document func(ctx context.Context) ([]byte, error)
@@ -149,6 +152,9 @@ func (s *Server) call(ctx context.Context, req *catalog.Request) (catalog.Result
 	}
 	plan, arguments, err := s.choice.choose(ctx, &t.Plan, req.Arguments)
 	if err != nil {
+		return catalog.Result{}, err
+	}
+	if arguments, err = s.files(ctx, plan, req, arguments); err != nil {
 		return catalog.Result{}, err
 	}
 	answer, err := s.sender.Send(ctx, plan, arguments, req.Principal, t.again)

@@ -14,8 +14,10 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen"
 	"github.com/junctor-mcp/junctor/internal/apigen/call"
 	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/guard"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 	"github.com/junctor-mcp/junctor/internal/visit"
+	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
 // generated is an auto-generated server that is attached: a backend over the
@@ -43,7 +45,7 @@ func (s *servers) newGenerated(ctx context.Context, row *junctor.Server) (*gener
 		stored, err := s.app.store.For(row.Tenant).Document(ctx, row.ID)
 		return stored.Text, err
 	}
-	backend, err := generate(row, tools, document, with, s.clientsFor(row).plain, s.app.version)
+	backend, err := s.generate(row, tools, document, with)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +145,7 @@ func (s *servers) raiseRow(ctx context.Context, key serverKey, row junctor.Serve
 
 // generate makes the backend of tools that call an API with what a visit.Server
 // holds.
-func generate(row *junctor.Server, tools []apigen.Tool, document func(context.Context) ([]byte, error), with *visit.Server, client *http.Client, version string) (*apigen.Server, error) {
+func (s *servers) generate(row *junctor.Server, tools []apigen.Tool, document func(context.Context) ([]byte, error), with *visit.Server) (*apigen.Server, error) {
 	filter, err := apigen.NewFilter(row.API)
 	if err != nil {
 		return nil, err
@@ -151,8 +153,9 @@ func generate(row *junctor.Server, tools []apigen.Tool, document func(context.Co
 	base, _, _ := strings.Cut(row.URL, "?")
 	return apigen.New(apigen.Options{
 		Tools: tools, Filter: filter, Instructions: row.API.Title, Bound: row.PerUser() || row.Auth != nil && row.Auth.Type != junctor.AuthNone, Scrub: with.Scrub, Document: document,
+		Resource: s.resource,
 		Send: call.Options{
-			Base: base, Client: client, Rate: row.API.Rate, Agent: "Junctor/" + version, PerUser: row.PerUser(),
+			Base: base, Client: s.clientsFor(row).plain, Rate: row.API.Rate, Agent: "Junctor/" + s.app.version, PerUser: row.PerUser(),
 			Credentials: credentialsOf(row, with),
 			Refused: func(p *junctor.Principal) {
 				if row.PerUser() && p != nil && p.User != "" {
@@ -163,6 +166,15 @@ func generate(row *junctor.Server, tools []apigen.Tool, document func(context.Co
 			},
 		},
 	}), nil
+}
+
+// resource reads a resource for whoever calls a tool with it: through the
+// pipeline, like every other reading of theirs.
+func (s *servers) resource(ctx context.Context, req *catalog.Request, uri string) (catalog.Result, error) {
+	params := wire.AppendObject(nil, []byte("{}"), nil, wire.Member{Key: "uri", Value: wire.AppendString(nil, uri)})
+	return s.app.guard.Do(ctx, &guard.Op{
+		Principal: req.Principal, Door: req.Door, Kind: junctor.KindResource, Name: uri, Params: params, Caller: catalog.Caller{Protocol: wire.Modern},
+	}, silent{})
 }
 
 // usualKey is the header of a key that nobody named one for.

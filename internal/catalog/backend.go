@@ -77,7 +77,8 @@ type PromptDef struct {
 // Request is one operation as a backend sees it. All slices belong to the
 // caller and are valid until Do returns.
 type Request struct {
-	CallID      string // the same over all rounds of one call; a task that it becomes is known by it
+	Door        junctor.Door // it came through: what a backend reads for its caller comes by the same
+	CallID      string       // the same over all rounds of one call; a task that it becomes is known by it
 	Kind        junctor.Kind
 	Name        string // tool or prompt; resource URI; for completions the prompt's name or the template; the server's own id of a task
 	Version     string // of a tool; the real one, never "" where the tool has versions

@@ -126,7 +126,7 @@ func (g *Guard) do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Resu
 		call.Timing.Admitted = g.o.Now().Sub(call.Start)
 	}
 	req := catalog.Request{
-		CallID: call.ID, Kind: op.Kind, Name: item.Name, Params: op.Params, Arguments: op.Arguments, Meta: op.Meta,
+		Door: op.Door, CallID: call.ID, Kind: op.Kind, Name: item.Name, Params: op.Params, Arguments: op.Arguments, Meta: op.Meta,
 		Unsubscribe: op.Unsubscribe, Wait: op.Wait, Watch: op.Watch, Input: catalog.Input{Responses: op.InputResponses}, Caller: op.Caller, Principal: op.Principal, Room: op.Room,
 		Timing: &call.Timing,
 	}

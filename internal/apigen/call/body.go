@@ -253,7 +253,7 @@ func (a *Arg) file(value []byte) (file, error) {
 	}
 	encoded, ok := wire.String(wire.Get(value, "data_base64"))
 	if !ok {
-		return f, a.refused("is a file: give {filename, mimeType, data_base64}, or its text")
+		return f, a.refused("is a file: give {filename, mimeType, data_base64}, {resource}, or its text")
 	}
 	data, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {

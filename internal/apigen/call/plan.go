@@ -46,7 +46,7 @@ type Arg struct {
 	Explode  bool   `json:"explode,omitempty"`
 	Reserved bool   `json:"reserved,omitempty"`
 	Media    string `json:"media,omitempty"`  // one text of this type instead of Style; of a multipart field its own type
-	File     bool   `json:"file,omitempty"`   // {filename, mimeType, data_base64} or a text, sent as a file
+	File     bool   `json:"file,omitempty"`   // {filename, mimeType, data_base64} or a text, sent as a file; apigen puts the content of {resource} there
 	Scheme   string `json:"scheme,omitempty"` // a token that the document has as a parameter: hidden while a credential is bound to it
 }
 

@@ -182,10 +182,10 @@ func fileSchema(s schema) schema {
 		return out
 	}
 	return schema{
-		"description": strings.TrimSpace(text + " A file: {filename, mimeType, data_base64}, or its text."),
+		"description": strings.TrimSpace(text + " A file: {filename, mimeType, data_base64}, {resource}, the URI of one that you can read, or its text."),
 		"type":        []any{"object", "string"},
 		"properties": schema{
-			"filename": schema{"type": "string"}, "mimeType": schema{"type": "string"}, "data_base64": schema{"type": "string"},
+			"filename": schema{"type": "string"}, "mimeType": schema{"type": "string"}, "data_base64": schema{"type": "string"}, "resource": schema{"type": "string"},
 		},
 	}
 }

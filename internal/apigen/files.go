@@ -1,0 +1,140 @@
+package apigen
+
+import (
+	"context"
+	"encoding/base64"
+	"net/url"
+	"path"
+	"strings"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/apigen/call"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// maxFiles bounds what the files of one call are read to, in bytes.
+const maxFiles = 32 << 20
+
+// Resource reads a resource for the caller of a tool, by the URI that doors that
+// join servers show: what they may not read is not there.
+type Resource func(ctx context.Context, req *catalog.Request, uri string) (catalog.Result, error)
+
+// files puts the content of resources into the arguments that are files and name
+// one: {"resource":"notes+file:///plan.pdf"}.
+func (s *Server) files(ctx context.Context, plan *call.Plan, req *catalog.Request, arguments []byte) ([]byte, error) {
+	if s.o.Resource == nil {
+		return arguments, nil
+	}
+	f := filler{read: s.o.Resource, req: req, left: maxFiles}
+	for i := range plan.Args {
+		a := &plan.Args[i]
+		if !a.File {
+			continue
+		}
+		value := wire.Get(arguments, a.Name)
+		if value == nil {
+			continue
+		}
+		filled, changed, err := f.fill(ctx, value)
+		if err != nil {
+			return nil, unreadable(a.Name, err)
+		}
+		if changed {
+			arguments = wire.AppendObject(nil, arguments, nil, wire.Member{Key: a.Name, Value: filled})
+		}
+	}
+	return arguments, nil
+}
+
+// unreadable says which argument names what cannot be read.
+func unreadable(name string, err error) error {
+	why := "names a resource that cannot be read: " + junctor.AsError(err).Message
+	e := junctor.Errorf(junctor.CodeInvalid, "the argument %s %s", name, why)
+	e.Violations = []junctor.Violation{{Pointer: "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name), Message: why}}
+	return e
+}
+
+type filler struct {
+	read Resource
+	req  *catalog.Request
+	left int // bytes
+}
+
+// fill gives a file, or a list of files, with its content.
+func (f *filler) fill(ctx context.Context, value []byte) (filled []byte, changed bool, err error) {
+	switch {
+	case len(value) > 0 && value[0] == '[':
+		filled = []byte{'['}
+		for item := range wire.Elements(value) {
+			one, other, err := f.fill(ctx, item)
+			if err != nil {
+				return nil, false, err
+			}
+			if len(filled) > 1 {
+				filled = append(filled, ',')
+			}
+			filled, changed = append(filled, one...), changed || other
+		}
+		return append(filled, ']'), changed, nil
+	case len(value) == 0 || value[0] != '{' || wire.Get(value, "data_base64") != nil:
+		return value, false, nil
+	}
+	uri, ok := wire.String(wire.Get(value, "resource"))
+	if !ok || uri == "" {
+		return value, false, nil
+	}
+	filled, err = f.file(ctx, value, uri)
+	return filled, true, err
+}
+
+// file is what a resource holds, under the name and of the type that the caller
+// says, or that it has itself.
+func (f *filler) file(ctx context.Context, value []byte, uri string) ([]byte, error) {
+	res, err := f.read(ctx, f.req, uri)
+	if err != nil {
+		return nil, err
+	}
+	var first []byte
+	for content := range wire.Elements(wire.Get(res.Body, "contents")) {
+		first = content
+		break
+	}
+	if first == nil || res.Input {
+		return nil, junctor.Errorf(junctor.CodeUpstream, "it has no content that could be sent")
+	}
+	blob, isBlob := wire.String(wire.Get(first, "blob"))
+	if plain, ok := wire.String(wire.Get(first, "text")); !isBlob && ok {
+		blob = base64.StdEncoding.EncodeToString([]byte(plain))
+	}
+	if f.left -= base64.StdEncoding.DecodedLen(len(blob)); f.left < 0 {
+		return nil, junctor.Errorf(junctor.CodeTooLarge, "the files of a call may have %d MB", maxFiles>>20)
+	}
+	add := []wire.Member{text("data_base64", blob)}
+	if media := wire.Get(first, "mimeType"); media != nil && wire.Get(value, "mimeType") == nil {
+		add = append(add, wire.Member{Key: "mimeType", Value: media})
+	}
+	if wire.Get(value, "filename") == nil {
+		if name := baseName(uri); name != "" {
+			add = append(add, text("filename", name))
+		}
+	}
+	return wire.AppendObject(nil, value, []string{"resource"}, add...), nil
+}
+
+// baseName is the last part of a URI's path, which most name a file by.
+func baseName(uri string) string {
+	_, own, ok := strings.Cut(uri, "+")
+	if !ok {
+		own = uri
+	}
+	u, err := url.Parse(own)
+	if err != nil {
+		return ""
+	}
+	name := path.Base(u.Path)
+	if name == "." || name == "/" {
+		return ""
+	}
+	return name
+}
