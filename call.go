@@ -30,6 +30,8 @@ const (
 	DoorPlain Door = "plain" // /mcp/request
 	DoorCall  Door = "call"  // /mcp/call, the bridge
 	DoorAdmin Door = "admin" // admin API, and so the CLI and the console
+
+	DoorDelivery Door = "delivery" // no door: an event's delivery
 )
 
 // Status is how a call ended.

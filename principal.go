@@ -36,6 +36,8 @@ const (
 	IssuerKey   = "key"   // a service, by its key
 	IssuerLocal = "local" // the operator's socket
 	IssuerOpen  = "open"  // nobody
+
+	IssuerTrigger = "trigger" // a trigger, by its name, whose event is delivered
 )
 
 // Has says whether the principal carries the scope; admin carries all.

@@ -31,12 +31,14 @@ import (
 	"github.com/junctor-mcp/junctor/internal/guard"
 	"github.com/junctor-mcp/junctor/internal/history"
 	"github.com/junctor-mcp/junctor/internal/identity"
+	"github.com/junctor-mcp/junctor/internal/queue"
 	"github.com/junctor-mcp/junctor/internal/seal"
 	"github.com/junctor-mcp/junctor/internal/signin"
 	"github.com/junctor-mcp/junctor/internal/store"
 	"github.com/junctor-mcp/junctor/internal/store/postgres"
 	"github.com/junctor-mcp/junctor/internal/store/sqlite"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
+	"github.com/junctor-mcp/junctor/internal/worker"
 )
 
 const (
@@ -71,6 +73,10 @@ type App struct {
 	file      *file
 	tails     tails
 	console   *console.Console
+	node      string // this one's name
+	queue     *queue.Queue
+	worker    *worker.Worker
+	endpoints *endpoints
 	cert      *certificate // nil where TLS is not ours to speak
 
 	adminKey string
@@ -173,7 +179,10 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err := a.openGateway(); err != nil {
 		return err
 	}
-	if err := a.gauges(); err != nil {
+	if err := a.openDeliveries(); err != nil {
+		return err
+	}
+	if err := errors.Join(a.gauges(), a.queueGauges()); err != nil { //nolint:contextcheck // they are read later
 		return err
 	}
 	return a.servers.attach(ctx)
@@ -227,6 +236,7 @@ func (a *App) openJournal(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	a.node = node
 	a.journal, err = audit.Open(ctx, audit.Options{
 		Dir: filepath.Join(a.cfg.DataDir, JournalDir), Node: node, Strict: a.cfg.Journal == "strict",
 		Keep: time.Duration(a.cfg.AuditDays) * 24 * time.Hour, Ship: &shipper{store: a.store}, Logger: a.log,

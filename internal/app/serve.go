@@ -119,6 +119,15 @@ func (a *App) Run(ctx context.Context) error {
 	chores, stopChores := context.WithCancel(ctx)
 	defer stopChores()
 	go a.chores(chores)
+	delivering := make(chan struct{})
+	go func() {
+		defer close(delivering)
+		a.deliver(chores)
+	}()
+	defer func() {
+		stopChores()
+		<-delivering
+	}()
 	if a.cfg.File() != "" {
 		watching := make(chan struct{})
 		go func() {
@@ -241,7 +250,7 @@ func (a *App) chores(ctx context.Context) {
 			a.log.Warn("housekeeping failed; it is tried again in a minute", telemetry.Err(err))
 		}
 		_, err := a.store.Sweep(ctx, time.Now())
-		if err = errors.Join(err, a.pruneHistory(ctx)); err != nil && ctx.Err() == nil {
+		if err = errors.Join(err, a.pruneHistory(ctx), a.pruneDeliveries(ctx)); err != nil && ctx.Err() == nil {
 			a.log.Warn("what has expired could not be removed; it is tried again in a minute", telemetry.Err(err))
 		}
 	}

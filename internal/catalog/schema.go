@@ -90,6 +90,14 @@ func (s *Schema) Check(arguments []byte) error {
 	return checkFully(c.full, arguments)
 }
 
+// CheckArguments is Check for a schema that is used this once.
+func CheckArguments(schema, arguments []byte) error {
+	if len(schema) == 0 {
+		return nil
+	}
+	return newSchema(schema).Check(arguments)
+}
+
 // checkFully asks the library, which compares numbers with arithmetic of any
 // length: it gets none that would keep it busy for long.
 func checkFully(full *jsonschema.Schema, arguments []byte) error {

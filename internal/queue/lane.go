@@ -2,6 +2,8 @@ package queue
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"strings"
 	"time"
 
@@ -36,29 +38,34 @@ type Lane struct {
 // halfTime is how long a job that was sent ahead has to come back.
 const halfTime = time.Minute
 
-// OpenLane keeps jobs of a lane from being leased until a time; they are held,
+// OpenLane keeps jobs of a lane from being leased for a while, which is first,
+// and doubles up to most each time that it comes to this in a row. They are held,
 // not failed. A lane that is stopped stays so.
-func (q *Queue) OpenLane(ctx context.Context, queue string, tenant junctor.TenantID, lane string, until time.Time, why string) error {
-	return q.setLane(ctx, queue, tenant, lane, LaneOpen, until, why)
+func (q *Queue) OpenLane(ctx context.Context, queue string, tenant junctor.TenantID, lane string, first, most time.Duration, why string) error {
+	return q.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		var opened int
+		err := tx.QueryRow(ctx, `SELECT opened FROM job_lanes WHERE queue = ? AND lane = ?`, queue, laneOf(tenant, lane)).Scan(&opened)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		until := tx.now.Add(min(first<<min(opened, 20), most))
+		return tx.setLane(ctx, queue, tenant, lane, LaneOpen, micros(until), why)
+	})
 }
 
 // StopLane keeps jobs of a lane from being leased until CloseLane.
 func (q *Queue) StopLane(ctx context.Context, queue string, tenant junctor.TenantID, lane, why string) error {
-	return q.setLane(ctx, queue, tenant, lane, LaneStopped, time.Time{}, why)
+	return q.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		return tx.setLane(ctx, queue, tenant, lane, LaneStopped, 0, why)
+	})
 }
 
-func (q *Queue) setLane(ctx context.Context, queue string, tenant junctor.TenantID, lane string, state LaneState, until time.Time, why string) error {
-	at := int64(0)
-	if !until.IsZero() {
-		at = micros(until)
-	}
-	return q.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO job_lanes (tenant_id, queue, lane, state, until, opened, why, changed_at) VALUES (?, ?, ?, ?, ?, 1, ?, ?)
-			ON CONFLICT (queue, lane) DO UPDATE SET state = excluded.state, until = excluded.until, opened = job_lanes.opened + 1, why = excluded.why, changed_at = excluded.changed_at
-			WHERE job_lanes.state <> 'stopped' OR excluded.state = 'stopped'`,
-			string(tenant), queue, laneOf(tenant, lane), string(state), at, clean(why), micros(tx.now))
-		return err
-	})
+func (tx *Tx) setLane(ctx context.Context, queue string, tenant junctor.TenantID, lane string, state LaneState, until int64, why string) error {
+	_, err := tx.Exec(ctx, `INSERT INTO job_lanes (tenant_id, queue, lane, state, until, opened, why, changed_at) VALUES (?, ?, ?, ?, ?, 1, ?, ?)
+		ON CONFLICT (queue, lane) DO UPDATE SET state = excluded.state, until = excluded.until, opened = job_lanes.opened + 1, why = excluded.why, changed_at = excluded.changed_at
+		WHERE job_lanes.state <> 'stopped' OR excluded.state = 'stopped'`,
+		string(tenant), queue, laneOf(tenant, lane), string(state), until, clean(why), micros(tx.now))
+	return err
 }
 
 // CloseLane lets jobs of a lane be leased again, all at once and in their

@@ -163,11 +163,12 @@ func (q *Queue) Attempts(ctx context.Context, tenant junctor.TenantID, id string
 type Stats struct {
 	Counts      map[State]int // of those that did not end, and the dead
 	OldestReady time.Time     // since when the job that is due for longest is; zero where none is
+	Lanes       map[LaneState]int
 }
 
 // Stats counts the jobs of a queue.
 func (q *Queue) Stats(ctx context.Context, queue string) (Stats, error) {
-	s := Stats{Counts: map[State]int{}}
+	s := Stats{Counts: map[State]int{}, Lanes: map[LaneState]int{}}
 	for state, condition := range map[State]string{
 		Ready: "state = 'ready'", Leased: "state = 'leased'", Waiting: "blocks = 1 AND state = 'waiting'",
 		Held: "state IN ('held', 'dead') AND state = 'held'", Dead: "state IN ('held', 'dead') AND state = 'dead'",
@@ -183,5 +184,21 @@ func (q *Queue) Stats(ctx context.Context, queue string) (Stats, error) {
 	if oldest.Valid {
 		s.OldestReady = fromMicros(oldest.Int64)
 	}
-	return s, q.fail(ctx, err, "count jobs")
+	if err != nil {
+		return s, q.fail(ctx, err, "count jobs")
+	}
+	rows, err := q.o.DB.Read.QueryContext(ctx, q.o.DB.Dialect.Bind(`SELECT state, COUNT(*) FROM job_lanes WHERE queue = ? GROUP BY state`), queue)
+	if err != nil {
+		return s, q.fail(ctx, err, "count jobs")
+	}
+	defer rows.Close() // Err tells what went wrong
+	for rows.Next() {
+		var state LaneState
+		var n int
+		if err := rows.Scan(&state, &n); err != nil {
+			return s, q.fail(ctx, err, "count jobs")
+		}
+		s.Lanes[state] = n
+	}
+	return s, q.fail(ctx, rows.Err(), "count jobs")
 }

@@ -53,8 +53,9 @@ type modelJob struct {
 }
 
 type modelLane struct {
-	state queue.LaneState
-	until time.Time
+	state  queue.LaneState
+	until  time.Time
+	opened int
 }
 
 // held is a lease that a process believes to have.
@@ -417,14 +418,23 @@ func (m *model) lane(rt *rapid.T) {
 	q := m.qs[1]
 	switch what := rapid.SampledFrom([]string{"open", "stop", "close", "close by hand"}).Draw(rt, "what"); what {
 	case "open":
-		until := m.now().Add(20 * time.Second)
-		m.need(rt, q.OpenLane(m.r.Context(), m.name, tenant, lane, until, "down"))
-		if l == nil || l.state != queue.LaneStopped {
-			m.lanes[lane] = &modelLane{queue.LaneOpen, until}
+		m.need(rt, q.OpenLane(m.r.Context(), m.name, tenant, lane, 20*time.Second, time.Minute, "down"))
+		if l == nil {
+			l = &modelLane{}
+			m.lanes[lane] = l
+		}
+		if l.state != queue.LaneStopped {
+			l.state, l.until = queue.LaneOpen, m.now().Add(min(20*time.Second<<l.opened, time.Minute))
+			l.opened++
 		}
 	case "stop":
 		m.need(rt, q.StopLane(m.r.Context(), m.name, tenant, lane, "gone"))
-		m.lanes[lane] = &modelLane{state: queue.LaneStopped}
+		if l == nil {
+			l = &modelLane{}
+			m.lanes[lane] = l
+		}
+		l.state = queue.LaneStopped
+		l.opened++
 	default:
 		m.need(rt, q.CloseLane(m.r.Context(), m.name, tenant, lane, what == "close by hand"))
 		if l == nil || l.state == queue.LaneStopped && what == "close" {

@@ -232,7 +232,7 @@ func TestLanesAreApart(t *testing.T) {
 		for _, l := range got {
 			if l.Lane == "dead" {
 				settle(t, q, l, queue.Retry)
-				if err := q.OpenLane(t.Context(), "q", tenant, "dead", r.clock.Now().Add(time.Minute), "it does not answer"); err != nil {
+				if err := q.OpenLane(t.Context(), "q", tenant, "dead", time.Minute, time.Hour, "it does not answer"); err != nil {
 					t.Fatal(err)
 				}
 				continue
@@ -264,7 +264,7 @@ func TestLanesAreApart(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, step := range []error{
-			q.OpenLane(t.Context(), "q", tenant, "dead", r.clock.Now(), "x"), q.CloseLane(t.Context(), "q", tenant, "dead", false),
+			q.OpenLane(t.Context(), "q", tenant, "dead", time.Nanosecond, time.Nanosecond, "x"), q.CloseLane(t.Context(), "q", tenant, "dead", false),
 		} {
 			if step != nil {
 				t.Fatal(step)

@@ -3,6 +3,7 @@ package telemetry
 import (
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -32,6 +33,8 @@ type Metrics struct {
 	calls    *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 	unauth   prometheus.Counter
+	attempts *prometheus.CounterVec
+	attempt  prometheus.Histogram
 
 	mu       sync.Mutex
 	maxNames int
@@ -60,12 +63,18 @@ func NewMetrics(opt MetricsOptions) *Metrics {
 			Name: "junctor_unauthenticated_total", Help: "Requests without a valid credential.",
 		}),
 	}
+	m.attempts = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "delivery_attempts_total", Help: "Attempts to deliver an event, by outcome: delivered, or what went wrong.",
+	}, []string{"outcome"})
+	m.attempt = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "delivery_attempt_duration_seconds", Help: "How long attempts to deliver an event took.", Buckets: []float64{.01, .1, .5, 1, 5, 10, 30},
+	})
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "junctor_build_info", Help: "Always 1; the labels say what is running.",
 		ConstLabels: prometheus.Labels{"version": opt.Version, "go_version": opt.GoVersion},
 	})
 	build.Set(1)
-	m.registry.MustRegister(m.calls, m.duration, m.unauth, build,
+	m.registry.MustRegister(m.calls, m.duration, m.unauth, m.attempts, m.attempt, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.rest = m.newRoute(other)
 	return m
@@ -87,4 +96,36 @@ func (m *Metrics) Gauge(name, help string, read func() float64) error {
 		return junctor.Errorf(junctor.CodeInternal, "the metric %s cannot be added: %w", name, err)
 	}
 	return nil
+}
+
+// Attempt counts an attempt to deliver an event. There are few outcomes.
+func (m *Metrics) Attempt(outcome string, took time.Duration) {
+	m.attempts.WithLabelValues(outcome).Inc()
+	m.attempt.Observe(took.Seconds())
+}
+
+// Collect adds numbers that are asked for together whenever the metrics are
+// read; label may be "".
+func (m *Metrics) Collect(read func(set func(name, help, label, value string, number float64))) error {
+	if err := m.registry.Register(collector(read)); err != nil {
+		return junctor.Errorf(junctor.CodeInternal, "metrics cannot be added: %w", err)
+	}
+	return nil
+}
+
+// collector gives gauges as they are read.
+type collector func(set func(name, help, label, value string, number float64))
+
+// Describe implements prometheus.Collector: what it gives is not said before.
+func (c collector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements prometheus.Collector.
+func (c collector) Collect(to chan<- prometheus.Metric) {
+	c(func(name, help, label, value string, number float64) {
+		var labels, values []string
+		if label != "" {
+			labels, values = []string{label}, []string{value}
+		}
+		to <- prometheus.MustNewConstMetric(prometheus.NewDesc(name, help, labels, nil), prometheus.GaugeValue, number, values...)
+	})
 }

@@ -116,6 +116,9 @@ type answerError struct {
 func (h *answerError) Error() string { return "HTTP " + strconv.Itoa(h.status) }
 func (h *answerError) Unwrap() error { return h.cause }
 
+// HTTPStatus is for those who decide by it and do not know this package.
+func (h *answerError) HTTPStatus() int { return h.status }
+
 // statusOf gives the HTTP status that an error came from; 0 is none.
 func statusOf(err error) int {
 	if h, ok := errors.AsType[*answerError](err); ok {
@@ -133,6 +136,9 @@ type Refusal struct { //nolint:errname // it is what a server said
 }
 
 func (r *Refusal) Error() string { return "refused with HTTP " + strconv.Itoa(r.Status) }
+
+// HTTPStatus is for those who decide by it and do not know this package.
+func (r *Refusal) HTTPStatus() int { return r.Status }
 
 // RefusalOf gives the refusal that an error came from; nil is none.
 func RefusalOf(err error) *Refusal {

@@ -22,7 +22,7 @@ func Run(t *testing.T, fresh func(t testing.TB) Opener) {
 	t.Helper()
 	for _, group := range []map[string]func(*trial){
 		tenantTests(), userTests(), loginTests(), consentTests(), keyTests(), serverTests(), connectionTests(), agentTests(), tagTests(), documentTests(), eventTests(), traceTests(), settingTests(), sessionTests(), taskTests(), instanceTests(), auditTests(), secretTests(),
-		wallTests(), timeTests(), sharedTests(), errorTests(),
+		endpointTests(), wallTests(), timeTests(), sharedTests(), errorTests(),
 	} {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) {

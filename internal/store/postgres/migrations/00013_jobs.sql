@@ -87,6 +87,7 @@ CREATE TABLE agent_endpoints (
     transport  TEXT COLLATE "C" NOT NULL,
     header     TEXT COLLATE "C" NOT NULL,
     signed     BIGINT NOT NULL,
+    trusted    BIGINT NOT NULL,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
     PRIMARY KEY (tenant_id, agent, origin)

@@ -87,6 +87,7 @@ CREATE TABLE agent_endpoints (
     transport  TEXT NOT NULL,
     header     TEXT NOT NULL,
     signed     INTEGER NOT NULL,
+    trusted    INTEGER NOT NULL,
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
     PRIMARY KEY (tenant_id, agent, origin)

@@ -1,0 +1,94 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"sync"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/queue"
+	"github.com/junctor-mcp/junctor/internal/store/postgres"
+	"github.com/junctor-mcp/junctor/internal/telemetry"
+	"github.com/junctor-mcp/junctor/internal/worker"
+)
+
+// How long deliveries that ended are kept, dead ones longer.
+const (
+	keepDelivered = 30 * 24 * time.Hour
+	keepDead      = 90 * 24 * time.Hour
+)
+
+// openDeliveries makes the queue and who works on it.
+func (a *App) openDeliveries() (err error) {
+	if a.queue, err = queue.New(queue.Options{DB: a.store.Database(), Owner: a.node, Logger: a.log}); err != nil {
+		return err
+	}
+	a.onClose(func(context.Context) { a.queue.Close() })
+	a.endpoints = newEndpoints(a)
+	a.onClose(func(context.Context) { a.endpoints.close() })
+	a.worker, err = worker.New(worker.Options{
+		Queue: a.queue, Pipeline: a.guard, Endpoints: a.endpoints, Meter: a.metrics, Logger: a.log,
+	})
+	return err
+}
+
+// deliver works on deliveries until ctx ends.
+func (a *App) deliver(ctx context.Context) {
+	if err := a.queue.TakeBack(ctx, a.node); err != nil && ctx.Err() == nil { // from a process of this node that was killed
+		a.log.Warn("deliveries that were under way are taken up when their leases have run out", telemetry.Err(err))
+	}
+	if a.cfg.DB != nil {
+		heard := make(chan struct{})
+		go func() {
+			defer close(heard)
+			postgres.Listen(ctx, a.cfg.DB.String(), a.queue.Poke)
+		}()
+		defer func() { <-heard }()
+	}
+	a.worker.Run(ctx)
+}
+
+// pruneDeliveries forgets deliveries that ended long ago.
+func (a *App) pruneDeliveries(ctx context.Context) error {
+	now := time.Now()
+	return a.worker.Prune(ctx, now.Add(-keepDelivered), now.Add(-keepDead))
+}
+
+// queueGauges shows how deliveries stand.
+func (a *App) queueGauges() error {
+	var mu sync.Mutex
+	var at time.Time
+	var stats queue.Stats
+	read := func() queue.Stats { // one look for those who ask together
+		mu.Lock()
+		defer mu.Unlock()
+		if time.Since(at) < time.Second {
+			return stats
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		now, err := a.queue.Stats(ctx, worker.Deliveries)
+		if err == nil {
+			stats, at = now, time.Now()
+		}
+		return stats
+	}
+	return a.metrics.Collect(func(set func(name, help, label, value string, number float64)) {
+		s := read()
+		for _, state := range []queue.State{queue.Waiting, queue.Ready, queue.Leased, queue.Held, queue.Dead} {
+			set("queue_depth", "Deliveries that did not end, and dead ones, by state.", "state", string(state), float64(s.Counts[state]))
+		}
+		oldest := 0.0
+		if !s.OldestReady.IsZero() {
+			oldest = max(0, time.Since(s.OldestReady).Seconds())
+		}
+		set("job_oldest_ready_seconds", "For how long the delivery has been due that waits longest.", "", "", oldest)
+		for _, state := range []queue.LaneState{queue.LaneOpen, queue.LaneHalf, queue.LaneStopped} {
+			set("breaker_state", "Endpoints that are left alone (open), are found out about (half) or were stopped.", "state", string(state), float64(s.Lanes[state]))
+		}
+	})
+}
+
+// transportOf is the transport of an endpoint where none is said.
+func transportOf(t junctor.Transport) junctor.Transport { return cmp.Or(t, junctor.TransportHTTP) }

@@ -1,0 +1,295 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/credential"
+	"github.com/junctor-mcp/junctor/internal/seal"
+	"github.com/junctor-mcp/junctor/internal/upstream"
+	"github.com/junctor-mcp/junctor/internal/wire"
+	"github.com/junctor-mcp/junctor/internal/worker"
+)
+
+// endpoints keeps connections to agents' own endpoints between deliveries, and
+// their tokens.
+type endpoints struct {
+	app *App
+
+	mu     sync.Mutex
+	open   map[string]*endpoint
+	closed bool
+}
+
+const (
+	maxEndpoints  = 256
+	endpointIdle  = 5 * time.Minute
+	endpointFresh = 10 * time.Second
+)
+
+// endpoint is the backend of one agent's endpoint.
+type endpoint struct {
+	*upstream.Server
+	key   string
+	given *credential.Scrubber
+	begun time.Time
+
+	users int // under endpoints.mu, as what follows
+	used  time.Time
+	gone  bool // closed when nobody uses it
+}
+
+func newEndpoints(a *App) *endpoints { return &endpoints{app: a, open: map[string]*endpoint{}} }
+
+// secretOf names the sealed token of an agent for an origin, and what is signed
+// with: no other agent's, and for no other origin.
+func secretOf(what, agent, origin string) (owner, name string) {
+	sum := sha256.Sum256([]byte(agent + "\n" + origin))
+	return "endpoint", what + "-" + hex.EncodeToString(sum[:16])
+}
+
+// Open implements worker.Endpoints.
+func (e *endpoints) Open(ctx context.Context, tenant junctor.TenantID, agent string, t junctor.Target, sign bool) (catalog.Backend, func(bool), error) {
+	row, err := e.find(ctx, tenant, agent, t)
+	if err != nil {
+		return nil, nil, err
+	}
+	token, signing, err := e.secrets(ctx, row)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !sign {
+		signing = seal.Secret{}
+	} else if signing.Reveal() == "" {
+		return nil, nil, junctor.Errorf(junctor.CodeUnauthenticated, "there is nothing to sign with: junctor agent token set %s --url %s --sign", row.Agent, row.URL)
+	}
+	sum := sha256.Sum256([]byte(token.Reveal() + "\n" + signing.Reveal()))
+	key := strings.Join([]string{string(tenant), row.Agent, row.URL, string(row.Transport), row.Header, strconv.FormatBool(row.Trusted), hex.EncodeToString(sum[:])}, "\n")
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil, nil, junctor.Errorf(junctor.CodeUnavailable, "this instance is stopping")
+	}
+	one := e.open[key]
+	if one == nil {
+		if one, err = e.connect(row, token, signing); err != nil {
+			return nil, nil, err
+		}
+		one.key = key
+		e.sweep()
+		e.open[key] = one
+	}
+	one.users++
+	return one, func(well bool) { e.release(one, well) }, nil
+}
+
+// find gives the endpoint as it is stored; for a URL that nobody entered, one
+// without a token.
+func (e *endpoints) find(ctx context.Context, tenant junctor.TenantID, agent string, t junctor.Target) (junctor.AgentEndpoint, error) {
+	rows := e.app.store.For(tenant)
+	if t.Agent != "" {
+		list, err := rows.Endpoints(ctx, t.Agent)
+		if err == nil && len(list) == 0 {
+			err = junctor.Errorf(junctor.CodeNotFound, "no endpoint of the agent %q is known: junctor agent token set %s --url https://…", t.Agent, t.Agent)
+		}
+		if err != nil {
+			return junctor.AgentEndpoint{}, err
+		}
+		return list[0], nil
+	}
+	origin, err := junctor.Origin(t.URL)
+	if err != nil {
+		return junctor.AgentEndpoint{}, err
+	}
+	row, err := rows.Endpoint(ctx, agent, origin)
+	if junctor.CodeOf(err) == junctor.CodeNotFound {
+		row, err = junctor.AgentEndpoint{Agent: agent, Origin: origin}, nil
+	}
+	row.Tenant, row.URL, row.Transport = tenant, t.URL, transportOf(t.Transport)
+	return row, err
+}
+
+// secrets opens what is sealed for an endpoint; "" where there is none.
+func (e *endpoints) secrets(ctx context.Context, row junctor.AgentEndpoint) (token, signing seal.Secret, err error) {
+	if row.Header == "" && !row.Signed {
+		return token, signing, nil
+	}
+	owner, name := secretOf("token", row.Agent, row.Origin)
+	if token, _, err = e.app.vault.Get(ctx, row.Tenant, owner, name); err != nil {
+		return token, signing, err
+	}
+	owner, name = secretOf("sign", row.Agent, row.Origin)
+	signing, _, err = e.app.vault.Get(ctx, row.Tenant, owner, name)
+	return token, signing, err
+}
+
+func (e *endpoints) connect(row junctor.AgentEndpoint, token, signing seal.Secret) (*endpoint, error) {
+	u, err := url.Parse(row.URL)
+	if err != nil {
+		return nil, junctor.Errorf(junctor.CodeInvalid, "the endpoint of the agent %s is not an address", row.Agent)
+	}
+	header := http.Header{}
+	if text := token.Reveal(); text != "" {
+		if strings.EqualFold(row.Header, "Authorization") {
+			text = "Bearer " + text
+		}
+		header.Set(row.Header, text)
+	}
+	given := credential.OfRequest(header, u.RawQuery)
+	http := e.app.servers.public
+	if row.Trusted && e.app.cfg.Loopback() && namesLoopback(row.URL) {
+		http = e.app.servers.local
+	}
+	if signing.Reveal() != "" {
+		http = http.signing(signing)
+	}
+	up, err := upstream.New(upstream.Options{
+		ID: junctor.AdhocServer, Transport: upstream.Transport(row.Transport), URL: u, Client: http.plain, Stream: http.stream,
+		Header:  headerOf(header),
+		Version: e.app.version, Logger: e.app.log, MaxBytes: maxMessage, Scrub: given.Scrub,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &endpoint{Server: up, given: given, begun: time.Now()}, nil
+}
+
+func headerOf(h http.Header) func(context.Context, *junctor.Principal) (http.Header, error) {
+	return func(context.Context, *junctor.Principal) (http.Header, error) { return h, nil }
+}
+
+// release gives an endpoint back; one that did not go well is not used again,
+// so that the next attempt begins anew.
+func (e *endpoints) release(one *endpoint, well bool) {
+	e.mu.Lock()
+	one.users--
+	one.used = time.Now()
+	if !well {
+		one.gone = true
+	}
+	if one.gone && e.open[one.key] == one {
+		delete(e.open, one.key)
+	}
+	end := one.gone && one.users == 0
+	e.mu.Unlock()
+	if end {
+		one.Close()
+	}
+}
+
+// sweep closes endpoints that nobody used for a while, or the oldest where there
+// are many; the caller holds mu.
+func (e *endpoints) sweep() {
+	var idle []*endpoint
+	for _, one := range e.open {
+		if one.users == 0 {
+			idle = append(idle, one)
+		}
+	}
+	slices.SortFunc(idle, func(a, b *endpoint) int { return a.used.Compare(b.used) })
+	for _, one := range idle {
+		if len(e.open) < maxEndpoints && time.Since(one.used) < endpointIdle {
+			return
+		}
+		one.gone = true
+		delete(e.open, one.key)
+		go one.Close() // it may wait for the other side
+	}
+}
+
+func (e *endpoints) close() {
+	e.mu.Lock()
+	e.closed = true
+	open := e.open
+	e.open = map[string]*endpoint{}
+	e.mu.Unlock()
+	for _, one := range open {
+		one.Close()
+	}
+}
+
+// Do is the upstream's, for a tool that the endpoint has and arguments that fit
+// it: what cannot succeed is not sent.
+func (o *endpoint) Do(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
+	offer, err := o.Offer(ctx)
+	if err != nil {
+		return catalog.Result{}, err
+	}
+	i := slices.IndexFunc(offer.Tools, func(t catalog.ToolDef) bool { return t.Name == req.Name })
+	if i < 0 {
+		if time.Since(o.begun) > endpointFresh { // the list may be old
+			return catalog.Result{}, &junctor.Error{Code: junctor.CodeUnavailable, Message: "the tools of the endpoint are listed anew", RetryAfter: time.Second}
+		}
+		return catalog.Result{}, junctor.Errorf(junctor.CodeNotFound, "the endpoint has no tool %q", req.Name)
+	}
+	if err := catalog.CheckArguments(wire.Get(offer.Tools[i].JSON, "inputSchema"), req.Arguments); err != nil {
+		return catalog.Result{}, err
+	}
+	return o.Server.Do(ctx, req, sink)
+}
+
+// Secrets implements junctor.Keeper.
+func (o *endpoint) Secrets() []string { return o.given.Secrets() }
+
+// Scrub implements worker.Endpoints.
+func (e *endpoints) Scrub(tenant junctor.TenantID, server string, b catalog.Backend, text string) string {
+	if one, ok := b.(*endpoint); ok {
+		return one.given.Scrub(text)
+	}
+	s, err := e.app.catalog.Snapshot().For(tenant).Server(&junctor.Principal{Tenant: tenant, Scopes: []junctor.Scope{junctor.ScopeAdmin}}, server)
+	if err != nil {
+		return text
+	}
+	if keeper, ok := s.Backend.(junctor.Keeper); ok {
+		return credential.NewScrubber(keeper.Secrets()...).Scrub(text)
+	}
+	return text
+}
+
+// signing gives clients that sign the calls of deliveries, as Standard Webhooks
+// says, over the bytes that are sent.
+func (c clients) signing(secret seal.Secret) clients {
+	plain, stream := *c.plain, *c.stream
+	plain.Transport, stream.Transport = signer{c.plain.Transport, secret}, signer{c.stream.Transport, secret}
+	return clients{plain: &plain, stream: &stream}
+}
+
+type signer struct {
+	next   http.RoundTripper
+	secret seal.Secret
+}
+
+// RoundTrip implements http.RoundTripper.
+func (s signer) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method != http.MethodPost || r.Body == nil {
+		return s.next.RoundTrip(r)
+	}
+	body, err := io.ReadAll(r.Body)
+	_ = r.Body.Close() // it was read
+	if err != nil {
+		return nil, err
+	}
+	r = r.Clone(r.Context())
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	meta := wire.Get(wire.Get(wire.Get(body, "params"), "_meta"), worker.MetaDelivery)
+	if id, ok := wire.String(wire.Get(meta, "id")); ok {
+		now := time.Now()
+		r.Header.Set(junctor.HeaderWebhookID, id)
+		r.Header.Set(junctor.HeaderWebhookTimestamp, strconv.FormatInt(now.Unix(), 10))
+		r.Header.Set(junctor.HeaderWebhookSignature, junctor.SignWebhook(s.secret.Reveal(), id, now, body))
+	}
+	return s.next.RoundTrip(r)
+}

@@ -1,0 +1,68 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+const endpointColumns = `tenant_id, agent, origin, url, transport, header, signed, trusted, created_at, updated_at`
+
+// PutEndpoint stores an agent's endpoint under this tenant, in place of one of
+// the same agent and origin.
+func (t *Tenant) PutEndpoint(ctx context.Context, e junctor.AgentEndpoint) error {
+	_, err := t.s.do(ctx, `INSERT INTO agent_endpoints (`+endpointColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (tenant_id, agent, origin) DO UPDATE SET url = excluded.url, transport = excluded.transport, header = excluded.header,
+			signed = excluded.signed, trusted = excluded.trusted, updated_at = excluded.updated_at`,
+		string(t.id), e.Agent, e.Origin, e.URL, string(e.Transport), e.Header, number(e.Signed), number(e.Trusted), micros(e.CreatedAt), micros(e.UpdatedAt))
+	if err != nil {
+		return t.s.fail(ctx, err, "store the endpoint of the agent %q", e.Agent)
+	}
+	return nil
+}
+
+// Endpoints lists the tenant's endpoints of agents, or those of one agent, the
+// one that was changed last first.
+func (t *Tenant) Endpoints(ctx context.Context, agent string) ([]junctor.AgentEndpoint, error) {
+	list, err := all(ctx, t.s, scanEndpoint, `SELECT `+endpointColumns+` FROM agent_endpoints WHERE tenant_id = ? AND (? = '' OR agent = ?)
+		ORDER BY updated_at DESC, agent, origin`, string(t.id), agent, agent)
+	if err != nil {
+		return nil, t.s.fail(ctx, err, "list the endpoints of agents")
+	}
+	return list, nil
+}
+
+// Endpoint gives an agent's endpoint at an origin; not_found when there is none.
+func (t *Tenant) Endpoint(ctx context.Context, agent, origin string) (junctor.AgentEndpoint, error) {
+	e, err := one(ctx, t.s, scanEndpoint, `SELECT `+endpointColumns+` FROM agent_endpoints WHERE tenant_id = ? AND agent = ? AND origin = ?`, string(t.id), agent, origin)
+	if errors.Is(err, sql.ErrNoRows) {
+		return e, missing("no endpoint of the agent %q at %s is stored", agent, origin)
+	}
+	if err != nil {
+		return e, t.s.fail(ctx, err, "read the endpoint of the agent %q", agent)
+	}
+	return e, nil
+}
+
+// RemoveEndpoint forgets an agent's endpoint at an origin; not_found when there
+// is none.
+func (t *Tenant) RemoveEndpoint(ctx context.Context, agent, origin string) error {
+	n, err := t.s.do(ctx, `DELETE FROM agent_endpoints WHERE tenant_id = ? AND agent = ? AND origin = ?`, string(t.id), agent, origin)
+	if err != nil {
+		return t.s.fail(ctx, err, "remove the endpoint of the agent %q", agent)
+	}
+	if n == 0 {
+		return missing("no endpoint of the agent %q at %s is stored", agent, origin)
+	}
+	return nil
+}
+
+func scanEndpoint(row scanner) (junctor.AgentEndpoint, error) {
+	var e junctor.AgentEndpoint
+	var created, updated, signed, trusted int64
+	err := row.Scan(&e.Tenant, &e.Agent, &e.Origin, &e.URL, &e.Transport, &e.Header, &signed, &trusted, &created, &updated)
+	e.Signed, e.Trusted, e.CreatedAt, e.UpdatedAt = signed == 1, trusted == 1, fromMicros(created), fromMicros(updated)
+	return e, err
+}

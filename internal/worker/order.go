@@ -1,0 +1,49 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/queue"
+)
+
+// Deliveries is the queue that orders lie in.
+const Deliveries = "deliveries"
+
+// Place hands orders over in the caller's transaction, and gives the ids of
+// their deliveries: for one that was placed before, by its dedupe key, the same
+// as then.
+func Place(ctx context.Context, tx *queue.Tx, tenant junctor.TenantID, orders ...junctor.Order) ([]string, error) {
+	jobs := make([]queue.Job, len(orders))
+	for i := range orders {
+		o := orders[i]
+		if err := o.Check(); err != nil {
+			return nil, err
+		}
+		if o.Key == "" && !o.Unordered {
+			o.Key = o.Agent
+		}
+		if o.Dedupe == "" && o.Event != "" {
+			o.Dedupe = o.Event + "/" + o.Trigger
+		}
+		payload, err := json.Marshal(o)
+		if err != nil {
+			return nil, junctor.Errorf(junctor.CodeInvalid, "the delivery cannot be written as JSON: %w", err)
+		}
+		jobs[i] = queue.Job{
+			Tenant: tenant, ID: o.ID, Queue: Deliveries, Lane: o.Target.Lane(), Key: o.Key, Dedupe: o.Dedupe,
+			Event: o.Event, Trigger: o.Trigger, Agent: o.Agent, Tool: o.Tool, Payload: payload, MaxAttempts: o.MaxAttempts, SkipAfter: o.SkipAfter,
+		}
+	}
+	return tx.Enqueue(ctx, jobs...)
+}
+
+// orderOf is the order that a job is for.
+func orderOf(j *queue.Job) (junctor.Order, error) {
+	var o junctor.Order
+	if err := json.Unmarshal(j.Payload, &o); err != nil {
+		return o, junctor.Errorf(junctor.CodeInternal, "the order of the delivery %s cannot be read: %w", j.ID, err)
+	}
+	return o, nil
+}
