@@ -97,6 +97,7 @@ type options struct {
 	statements func(context.Context)
 	undeclared bool
 	bare       bool
+	dashboard  bool
 }
 
 // AsItIs leaves what the settings file declares alone: the instance is looked

@@ -72,8 +72,17 @@ func (s *servers) attach(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	board, err := s.newDashboard()
+	if err != nil {
+		return err
+	}
+	s.builtin[board.ID()] = board
 	rows := s.app.store.For(junctor.DefaultTenant)
-	for _, b := range append([]*builtin.Server{demoServer, ocrServer}, s.app.opts.servers...) {
+	inside := append([]*builtin.Server{demoServer, ocrServer}, s.app.opts.servers...)
+	if s.app.opts.dashboard {
+		inside = append(inside, board)
+	}
+	for _, b := range inside {
 		s.builtin[b.ID()] = b
 		if err := rows.EnsureBuiltin(ctx, b.ID(), b.Title()); err != nil {
 			return err
@@ -89,7 +98,7 @@ func (s *servers) attach(ctx context.Context) error {
 	s.work.Go(s.poll)
 	return s.app.catalog.Together(func() error {
 		for _, row := range all {
-			if b := s.builtin[row.ID]; b != nil && row.State != junctor.StateInactive {
+			if b := s.builtin[row.ID]; b != nil && row.Mode == junctor.ModeBuiltin && row.State != junctor.StateInactive {
 				if err := s.app.catalog.Attach(ctx, junctor.DefaultTenant, row.ID, row.Mode, b); err != nil {
 					return err
 				}

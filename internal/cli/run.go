@@ -41,6 +41,10 @@ func (c *cli) serve(ctx context.Context, cfg *config.Config, s started) error {
 	if _, err := c.probe(ctx, cfg.DataDir); err == nil {
 		return junctor.Errorf(junctor.CodeConflict, "an instance already runs on the data directory %s; stop it, or choose another with --data-dir", cfg.DataDir)
 	}
+	var opts []app.Option
+	if s.demo {
+		opts = append(opts, app.WithDashboard())
+	}
 	return c.with(ctx, cfg, func(a *app.App) error {
 		if err := a.Listen(ctx); err != nil {
 			return err
@@ -61,7 +65,7 @@ func (c *cli) serve(ctx context.Context, cfg *config.Config, s started) error {
 		}
 		defer reloadOnHangup(ctx, cfg, a)()
 		return a.Run(ctx)
-	})
+	}, opts...)
 }
 
 // reloadOnHangup has SIGHUP read the settings file again, where there is one.
