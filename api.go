@@ -29,6 +29,8 @@ type API struct {
 	PollMinutes int      `json:"poll_minutes,omitempty"` // how often to look whether the document changed; 0 is never
 	KeyIn       string   `json:"key_in,omitempty"`       // where an api-key goes: header, query or cookie; "" is header
 	KeyName     string   `json:"key_name,omitempty"`     // what the document calls it there
+	LoginURL    string   `json:"login_url,omitempty"`    // where the document sends people who log in, for auth of the type oauth
+	TokenURL    string   `json:"token_url,omitempty"`    // where it gives them tokens then
 }
 
 // maxPoll is a month.

@@ -2,7 +2,9 @@ package apigen
 
 import (
 	"maps"
+	"net/url"
 	"slices"
+	"strings"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
@@ -112,7 +114,10 @@ func suggested(s doc.Scheme) junctor.AuthType {
 	case "bearer", "openIdConnect":
 		return junctor.AuthBearer
 	case "oauth2":
-		if slices.Contains(s.Flows, "clientCredentials") {
+		switch {
+		case slices.Contains(s.Flows, flowCode):
+			return junctor.AuthOAuth
+		case slices.Contains(s.Flows, "clientCredentials"):
 			return junctor.AuthOAuthClient
 		}
 		return junctor.AuthBearer
@@ -131,8 +136,53 @@ func (m *Made) Complete(auth *junctor.Auth, api *junctor.API) {
 		switch {
 		case auth.Type == junctor.AuthAPIKey && s.Type == "apiKey" && (auth.Header == "" || auth.Header == s.Name) && api.KeyIn == "":
 			auth.Header, api.KeyIn, api.KeyName = s.Name, string(s.In), s.Name
+		case auth.Type == junctor.AuthOAuth && s.Type == "oauth2" && slices.Contains(s.Flows, flowCode) && auth.Issuer == "" && api.LoginURL == "":
+			api.LoginURL, api.TokenURL = m.absolute(s.AuthURL), m.absolute(s.TokenURL)
+			if auth.Scope == "" {
+				auth.Scope = m.scopes(name)
+			}
 		case auth.Type == junctor.AuthOAuthClient && s.Type == "oauth2" && auth.TokenURL == "" && auth.Issuer == "":
 			auth.TokenURL = s.TokenURL
 		}
 	}
+}
+
+// flowCode is the flow of OAuth in which a person logs in.
+const flowCode = "authorizationCode"
+
+// maxScopes is how many scopes are asked for where nobody says which.
+const maxScopes = 32
+
+// scopes are those that the operations need of a scheme; none where there are too
+// many to be asked for together.
+func (m *Made) scopes(scheme string) string {
+	all := map[string]bool{}
+	for i := range m.Tools {
+		for _, needs := range m.Tools[i].Plan.Security {
+			for _, n := range needs {
+				if n.Scheme == scheme {
+					for _, scope := range n.Scopes {
+						all[scope] = true
+					}
+				}
+			}
+		}
+	}
+	if len(all) > maxScopes {
+		return ""
+	}
+	return strings.Join(slices.Sorted(maps.Keys(all)), " ")
+}
+
+// absolute is an address of the document, which may be one beside the API.
+func (m *Made) absolute(address string) string {
+	base, err := url.Parse(m.Base)
+	if err != nil || address == "" {
+		return address
+	}
+	u, err := base.Parse(address)
+	if err != nil {
+		return address
+	}
+	return u.String()
 }

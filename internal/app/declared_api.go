@@ -118,6 +118,7 @@ func flatAPI(out map[string]string, api *junctor.API, files bool) {
 		out["document_url"] = api.DocumentURL
 	}
 	out["format"], out["exposure"], out["mutations"], out["auth.key_in"], out["auth.key_name"] = api.Format, string(api.Exposure), api.Mutations, api.KeyIn, api.KeyName
+	out["auth.login_url"], out["auth.login_token_url"] = api.LoginURL, api.TokenURL
 	if len(api.Include) > 0 {
 		out["include"] = compact(api.Include)
 	}

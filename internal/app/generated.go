@@ -16,6 +16,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/guard"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
+	"github.com/junctor-mcp/junctor/internal/upstream"
 	"github.com/junctor-mcp/junctor/internal/visit"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
@@ -57,7 +58,13 @@ func (g *generated) Offer(ctx context.Context) (*catalog.Offer, error) { return 
 
 // Do implements catalog.Backend.
 func (g *generated) Do(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
-	return g.current().Do(ctx, req, sink)
+	g.mu.Lock()
+	now, with := g.now, g.with
+	g.mu.Unlock()
+	if with.LogsIn() {
+		return with.Do(ctx, now, req, sink)
+	}
+	return now.Do(ctx, req, sink)
 }
 
 // Watch implements catalog.Backend.
@@ -151,12 +158,16 @@ func (s *servers) generate(row *junctor.Server, tools []apigen.Tool, document fu
 		return nil, err
 	}
 	base, _, _ := strings.Cut(row.URL, "?")
+	var login func(*call.Answer) error
+	if with.LogsIn() {
+		login = func(a *call.Answer) error { return wantsLogin(row, a.Status, a.Header) }
+	}
 	return apigen.New(apigen.Options{
 		Tools: tools, Filter: filter, Instructions: row.API.Title, Bound: row.PerUser() || row.Auth != nil && row.Auth.Type != junctor.AuthNone, Scrub: with.Scrub, Document: document,
 		Resource: s.resource,
 		Send: call.Options{
 			Base: base, Client: s.clientsFor(row).plain, Rate: row.API.Rate, Agent: "Junctor/" + s.app.version, PerUser: row.PerUser(),
-			Credentials: credentialsOf(row, with),
+			Credentials: credentialsOf(row, with), Login: login,
 			Refused: func(p *junctor.Principal) {
 				if row.PerUser() && p != nil && p.User != "" {
 					with.Refused(p.User)
@@ -177,12 +188,23 @@ func (s *servers) resource(ctx context.Context, req *catalog.Request, uri string
 	}, silent{})
 }
 
+// wantsLogin is the error of an API that did not take what a call was made with:
+// whoever can log in is told so.
+func wantsLogin(row *junctor.Server, status int, header http.Header) error {
+	refusal := &upstream.Refusal{Status: status, Challenge: header.Get("WWW-Authenticate")}
+	refusal.Date, _ = http.ParseTime(header.Get("Date"))
+	return &junctor.Error{Code: junctor.CodeUnauthenticated, Cause: refusal, Message: "the API of the server " + row.ID + " wants a login, or another: junctor server login " + row.ID}
+}
+
 // usualKey is the header of a key that nobody named one for.
 const usualKey = "X-API-Key"
 
 // credentialsOf gives what the calls of a principal prove themselves with, put
 // where the API wants it.
 func credentialsOf(row *junctor.Server, with *visit.Server) func(context.Context, *junctor.Principal) (call.Credentials, error) {
+	if with.LogsIn() {
+		return loginsOf(row, with)
+	}
 	name := usualKey
 	switch {
 	case row.Auth != nil && row.Auth.Header != "":
@@ -215,6 +237,22 @@ func credentialsOf(row *junctor.Server, with *visit.Server) func(context.Context
 			putKey(&c, row.API.KeyIn, name, key)
 		}
 		return c, nil
+	}
+}
+
+// loginsOf gives the login that the calls of a principal are made with. Without
+// one nothing is sent.
+func loginsOf(row *junctor.Server, with *visit.Server) func(context.Context, *junctor.Principal) (call.Credentials, error) {
+	return func(ctx context.Context, p *junctor.Principal) (call.Credentials, error) {
+		header, name, _, err := with.Login(ctx, p)
+		if err == nil && name == "" {
+			err = wantsLogin(row, http.StatusUnauthorized, nil)
+		}
+		if err != nil {
+			return call.Credentials{}, err
+		}
+		_, token, _ := strings.Cut(header.Get("Authorization"), " ")
+		return call.Credentials{Header: header, Secret: token}, nil
 	}
 }
 

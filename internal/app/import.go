@@ -313,9 +313,6 @@ func (s *servers) settleRow(row *junctor.Server, made *apigen.Made) error {
 	if made.Base == "" {
 		return junctor.Errorf(junctor.CodeInvalid, "the document does not say where the API is: give base_url, such as https://api.example.com/v1")
 	}
-	if row.Auth != nil && row.Auth.Type == junctor.AuthOAuth {
-		return junctor.Errorf(junctor.CodeInvalid, "auth: an API is called with bearer, api-key, basic or oauth-client; a login of people is for MCP servers")
-	}
 	row.URL, row.Transport = made.Base, junctor.TransportHTTP
 	made.Complete(row.Auth, row.API)
 	row.API.Title, row.API.Version = made.Document.Title, made.Document.Edition

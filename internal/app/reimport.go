@@ -187,7 +187,7 @@ func (s *servers) complete(ctx context.Context, p *junctor.Principal, row, forme
 		return err
 	}
 	api := *row.API
-	api.KeyIn, api.KeyName = "", ""
+	api.KeyIn, api.KeyName, api.LoginURL, api.TokenURL = "", "", "", ""
 	row.API = &api
 	made.Complete(row.Auth, row.API)
 	return nil

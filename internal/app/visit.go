@@ -99,8 +99,8 @@ func (h hosts) Changed(row *junctor.Server, user string) {
 // Arrived reaches a server with its new login: what it offers is there when the
 // person comes back.
 func (h hosts) Arrived(ctx context.Context, row *junctor.Server) {
-	if row.State == junctor.StateInactive {
-		return
+	if row.State == junctor.StateInactive || row.Mode == junctor.ModeGenerated {
+		return // what an API offers, its document says
 	}
 	s := h.a.servers
 	up, err := s.connect(ctx, row, s.desk.Stored(*row), nil, "")

@@ -169,7 +169,7 @@ func wantedAPI(row *junctor.Server) *junctor.API {
 		return nil
 	}
 	api := *row.API
-	api.Title, api.Version, api.KeyIn, api.KeyName = "", "", "", ""
+	api.Title, api.Version, api.KeyIn, api.KeyName, api.LoginURL, api.TokenURL = "", "", "", "", "", ""
 	if strings.HasPrefix(api.DocumentURL, "file:") {
 		api.DocumentURL, api.PollMinutes = "", 0
 	}

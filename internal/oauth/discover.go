@@ -97,14 +97,35 @@ type place struct {
 	scopes   []string
 	server   oauthex.AuthServerMeta
 	legacy   bool // it publishes nothing: what 2025-03-26 says is taken for it
+	nameless bool // its endpoints are known, and its issuer is not: it is called by its origin
 }
 
 func (p *place) endpoints() Endpoints {
 	return Endpoints{Issuer: p.server.Issuer, Token: p.server.TokenEndpoint, Revocation: p.server.RevocationEndpoint, AuthMethods: p.server.TokenEndpointAuthMethodsSupported}
 }
 
+// known says whether there is nothing to find out about where to log in.
+func (s *Server) known() bool { return s.Issuer == "" && s.Page != "" && s.Token != "" }
+
+// said is the place that is known beforehand. It gets no resource: who knows
+// nothing of the specification of MCP may refuse what it does not know.
+func (r *run) said(server Server) (*place, error) {
+	p := &place{nameless: true, server: oauthex.AuthServerMeta{Issuer: OriginOf(server.Page), AuthorizationEndpoint: server.Page, TokenEndpoint: server.Token}}
+	s := r.step(stepIssuer)
+	for _, at := range []string{server.Page, server.Token} {
+		if !isWeb(at) {
+			return nil, r.failed(s, junctor.CodeDenied, "the API's documentation names a place to log in that is no address of the web", "name the issuer in the server's auth")
+		}
+	}
+	r.passed(s, "the API's documentation names where people log in and where tokens are")
+	return p, nil
+}
+
 // discover finds the authorization server of a server.
 func (r *run) discover(ctx context.Context, server Server, challenge Challenge) (*place, error) {
+	if server.known() {
+		return r.said(server)
+	}
 	resource, issuers, scopes, err := r.resource(ctx, server.URL, challenge)
 	if err != nil {
 		return nil, err

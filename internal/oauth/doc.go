@@ -37,6 +37,11 @@ type Server struct {
 	Secret     seal.Secret // of that client: its password, or its private key
 	ClientAuth ClientAuth  // how that client proves itself; "" is as the authorization server says
 	Scopes     []string    // to ask for; none is what the server names
+
+	// Page and Token are the endpoints for people and for tokens, where they are
+	// known beforehand, as the documentation of an API says them: then nobody is
+	// asked for them. An Issuer that is named goes before.
+	Page, Token string
 }
 
 // ClientAuth is how a client proves itself at a token endpoint, in the words of

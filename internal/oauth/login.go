@@ -25,6 +25,7 @@ type Pending struct {
 	Resource  string     `json:"resource"`
 	Endpoints Endpoints  `json:"endpoints"`
 	SaysWho   bool       `json:"says_who,omitempty"` // the authorization server names itself in its answers
+	Nameless  bool       `json:"nameless,omitempty"` // nobody knows what it calls itself
 	Client    Registered `json:"client"`
 	Scopes    []string   `json:"scopes,omitempty"`
 	Until     time.Time  `json:"until"`
@@ -51,7 +52,7 @@ type Start struct {
 // that the person is to open. The trace is there with an error, too.
 func (c *Client) Begin(ctx context.Context, in Start) (*Pending, string, *junctor.Trace, error) {
 	r := c.run(junctor.TraceBegin)
-	if in.Challenge.Status == 0 {
+	if in.Challenge.Status == 0 && !in.Server.known() {
 		in.Challenge = r.knock(ctx, in.Server.URL)
 	}
 	p, err := r.discover(ctx, in.Server, in.Challenge)
@@ -67,7 +68,7 @@ func (c *Client) Begin(ctx context.Context, in Start) (*Pending, string, *juncto
 	}
 	pending := &Pending{
 		State: rand.Text(), Verifier: oauth2.GenerateVerifier(), Redirect: in.Redirect, Origin: OriginOf(in.Server.URL), Resource: p.resource,
-		Endpoints: p.endpoints(), SaysWho: p.server.AuthorizationResponseIssParameterSupported, Client: *client,
+		Endpoints: p.endpoints(), SaysWho: p.server.AuthorizationResponseIssParameterSupported, Nameless: p.nameless, Client: *client,
 		Scopes: choose(p, in), Until: c.Now().Add(PendingLife),
 	}
 	r.secrets = append(r.secrets, pending.Verifier)
@@ -82,7 +83,9 @@ func (c *Client) Begin(ctx context.Context, in Start) (*Pending, string, *juncto
 	query.Set("state", pending.State)
 	query.Set("code_challenge", oauth2.S256ChallengeFromVerifier(pending.Verifier))
 	query.Set("code_challenge_method", "S256")
-	query.Set("resource", p.resource)
+	if p.resource != "" {
+		query.Set("resource", p.resource)
+	}
 	if len(pending.Scopes) > 0 {
 		query.Set("scope", strings.Join(pending.Scopes, " "))
 	}
@@ -173,7 +176,7 @@ func (r *run) arrive(p *Pending, answer url.Values) error {
 		return r.failed(s, junctor.CodeDenied, "it is the answer to another login: the state is not the one that was sent", again+", and use the answer of that login")
 	case !r.c.Now().Before(p.Until):
 		return r.failed(s, junctor.CodeDenied, fmt.Sprintf("it took longer than %v", PendingLife), again)
-	case len(iss) > 1, len(iss) == 1 && iss[0] != p.Endpoints.Issuer:
+	case len(iss) > 1, len(iss) == 1 && iss[0] != p.Endpoints.Issuer && !p.Nameless:
 		return r.failed(s, junctor.CodeDenied, fmt.Sprintf("it is from %s, and the person was sent to %s: somebody mixes up authorization servers, and the code is not used", clip(strings.Join(iss, ", ")), p.Endpoints.Issuer),
 			"do not repeat it before the operators of both know")
 	case len(iss) == 0 && p.SaysWho:

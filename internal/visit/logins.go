@@ -76,6 +76,9 @@ func (l *logins) user(p *junctor.Principal) (user string, ok bool) {
 func (l *logins) server(ctx context.Context) (oauth.Server, error) {
 	address, _, _ := strings.Cut(l.row.URL, "?") // the query is kept like a credential
 	out := oauth.Server{URL: address, Issuer: l.row.Auth.Issuer, ClientID: l.row.Auth.ClientID, Scopes: strings.Fields(l.row.Auth.Scope), ClientAuth: oauth.ProofOf(l.row.Auth.ClientAuth)}
+	if l.row.API != nil {
+		out.Page, out.Token = l.row.API.LoginURL, l.row.API.TokenURL
+	}
 	var err error
 	if l.row.Auth.Secret != "" {
 		out.Secret, err = l.source.Secret(ctx)

@@ -42,6 +42,10 @@ type Options struct {
 	Credentials func(ctx context.Context, p *junctor.Principal) (Credentials, error)
 	Refused     func(p *junctor.Principal)
 
+	// Login, where people log in to the API, is the error of an answer that wants
+	// a login, or another; nil is that such an answer is a result like others.
+	Login func(a *Answer) error
+
 	Rate    float64 // requests a second that the API is sent at most; 0 is no bound
 	AtOnce  int     // requests that are under way at a time; 0 is 32
 	Agent   string  // what User-Agent says
@@ -97,6 +101,9 @@ func (s *Sender) Send(ctx context.Context, plan *Plan, arguments []byte, p *junc
 	renewed := false
 	for try := 1; ; try++ {
 		answer, err := s.once(ctx, plan, req)
+		if s.o.Login != nil && answer.wantsLogin() {
+			return nil, s.o.Login(answer)
+		}
 		if answer != nil && answer.Status == http.StatusUnauthorized && !renewed && own.Header != nil && s.o.Refused != nil {
 			// A token may have ended: with another it is tried once more.
 			renewed = true
@@ -120,14 +127,24 @@ func (s *Sender) Send(ctx context.Context, plan *Plan, arguments []byte, p *junc
 	}
 }
 
+// wantsLogin says whether the API did not take who called, or wants more rights.
+func (a *Answer) wantsLogin() bool {
+	return a != nil && (a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden && strings.Contains(a.Header.Get("WWW-Authenticate"), "insufficient_scope"))
+}
+
 // credentials are those for a plan: none where the document says that none are
-// needed, or where the request leaves the API's origin.
+// needed, or need not be there and are not, or where the request leaves the API's
+// origin.
 func (s *Sender) credentials(ctx context.Context, plan *Plan, p *junctor.Principal) (Credentials, error) {
 	open := len(plan.Security) > 0 && !slices.ContainsFunc(plan.Security, func(needs []Need) bool { return len(needs) > 0 })
 	if s.o.Credentials == nil || open || plan.Base != "" && !sameOrigin(plan.Base, s.o.Base) {
 		return Credentials{}, nil
 	}
-	return s.o.Credentials(ctx, p)
+	own, err := s.o.Credentials(ctx, p)
+	if junctor.CodeOf(err) == junctor.CodeUnauthenticated && slices.ContainsFunc(plan.Security, func(needs []Need) bool { return len(needs) == 0 }) {
+		return Credentials{}, nil
+	}
+	return own, err
 }
 
 func sameOrigin(a, b string) bool {

@@ -1447,12 +1447,14 @@ export interface components {
             include?: string[];
             key_in?: string;
             key_name?: string;
+            login_url?: string;
             mutations?: string;
             /** Format: int64 */
             poll_minutes?: number;
             /** Format: double */
             rate?: number;
             title?: string;
+            token_url?: string;
             version?: string;
         };
         APIAttempt: {
