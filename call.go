@@ -30,6 +30,7 @@ const (
 	DoorPlain Door = "plain" // /mcp/request
 	DoorCall  Door = "call"  // /mcp/call, the bridge
 	DoorAdmin Door = "admin" // admin API, and so the CLI and the console
+	DoorView  Door = "view"  // a View's own request, and the reading of its page
 
 	DoorDelivery Door = "delivery" // no door: an event's delivery
 )
@@ -68,6 +69,7 @@ type Call struct {
 	User     string        `json:"user,omitempty"`   // the person who called or was called for, by id
 	Agent    string        `json:"agent,omitempty"`  // the agent that called, or that somebody acted as
 	Client   string        `json:"client,omitempty"` // the program that the person let call for them by OAuth, by its id
+	View     string        `json:"view,omitempty"`   // the View that asked, by its id
 	Status   Status        `json:"status"`
 	Code     Code          `json:"code,omitempty"`
 	Reason   string        `json:"reason,omitempty"`

@@ -20,7 +20,9 @@ type Tool struct {
 	Versions     []string        `json:"versions,omitempty"`     // all of them, oldest first
 	Roles        []Role          `json:"roles" nullable:"false"` // which agents it is offered to; General is every one
 	Category     string          `json:"category"`
-	ChangedAt    time.Time       `json:"changed_at,omitzero"` // when its server last offered it otherwise, where one tool is shown
-	Class        *Class          `json:"class,omitempty"`     // how roles and category are known, where one tool is shown
-	Digest       string          `json:"digest"`              // SHA-256 of the definition, hex: it changes when the tool does
+	ChangedAt    time.Time       `json:"changed_at,omitzero"`  // when its server last offered it otherwise, where one tool is shown
+	Class        *Class          `json:"class,omitempty"`      // how roles and category are known, where one tool is shown
+	App          string          `json:"app,omitempty"`        // the page that it brings, by the server's own URI
+	Visibility   []string        `json:"visibility,omitempty"` // whom it is for, of model and app, where it is not for both
+	Digest       string          `json:"digest"`               // SHA-256 of the definition, hex: it changes when the tool does
 }

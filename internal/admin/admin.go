@@ -158,6 +158,8 @@ type Options struct {
 	Tags         Tags
 	Agents       Agents
 	Runner       Runner
+	Apps         Apps
+	Views        Views
 	Calls        Calls
 	Secrets      Secrets
 	History      History
@@ -190,6 +192,8 @@ func New(o Options) (*Handler, error) {
 		{"Tags", o.Tags == nil},
 		{"Agents", o.Agents == nil},
 		{"Runner", o.Runner == nil},
+		{"Apps", o.Apps == nil},
+		{"Views", o.Views == nil},
 		{"Calls", o.Calls == nil},
 		{"Secrets", o.Secrets == nil},
 		{"History", o.History == nil},

@@ -75,6 +75,8 @@ func register(o Options) *api {
 	a.serverLoginRoutes()
 	a.toolRoutes()
 	a.runRoutes()
+	a.appRoutes()
+	a.viewRoutes()
 	a.tagRoutes()
 	a.agentRoutes()
 	a.keyRoutes()

@@ -132,7 +132,7 @@ func (kind) Schema(huma.Registry) *huma.Schema {
 type door string
 
 func (door) Schema(huma.Registry) *huma.Schema {
-	return words(junctor.DoorMCP, junctor.DoorSSE, junctor.DoorStdio, junctor.DoorPlain, junctor.DoorCall, junctor.DoorAdmin)
+	return words(junctor.DoorMCP, junctor.DoorSSE, junctor.DoorStdio, junctor.DoorPlain, junctor.DoorCall, junctor.DoorAdmin, junctor.DoorView)
 }
 
 type status string

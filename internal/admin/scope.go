@@ -52,6 +52,17 @@ func scopes() map[string]junctor.Scope {
 		"get-tool":             anyone,
 		"call-tool":            anyone, // the pipeline judges, so that a refusal is on record
 		"run":                  anyone,
+		"list-apps":            junctor.ScopeToolsRead,
+		"get-app":              anyone, // likewise
+		"approve-app":          junctor.ScopeServersWrite,
+		"revoke-app":           junctor.ScopeServersWrite,
+		"open-view":            anyone, // likewise
+		"list-views":           anyone, // one's own, of this session
+		"get-view":             anyone,
+		"close-view":           anyone,
+		"view-rpc":             anyone,
+		"add-view-log":         anyone,
+		"get-view-log":         anyone,
 		"put-tool-tag":         junctor.ScopeServersWrite,
 		"delete-tool-tag":      junctor.ScopeServersWrite,
 		"list-tool-changes":    junctor.ScopeToolsRead,

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/apps"
 	"github.com/junctor-mcp/junctor/internal/audit"
 	"github.com/junctor-mcp/junctor/internal/authority"
 	"github.com/junctor-mcp/junctor/internal/bearer"
@@ -77,6 +78,7 @@ type App struct {
 	queue     *queue.Queue
 	worker    *worker.Worker
 	endpoints *endpoints
+	apps      *apps.Host
 	cert      *certificate // nil where TLS is not ours to speak
 
 	adminKey string
@@ -170,7 +172,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err := a.openAuthority(); err != nil {
 		return err
 	}
-	if err := errors.Join(a.openSignIn(), a.openConsole()); err != nil {
+	if err := errors.Join(a.openSignIn(), a.openApps(), a.openConsole()); err != nil {
 		return err
 	}
 	if err := a.openTokens(); err != nil {

@@ -72,7 +72,7 @@ func (j *judge) read(kind junctor.Kind, text string) (junctor.Grant, error) {
 	case junctor.KindResource:
 		item, err = sh.Resource(j.looker(), catalog.View{}, text)
 	default:
-		item, err = sh.Tool(j.looker(), catalog.View{}, text, "")
+		item, err = sh.Tool(j.looker(), catalog.View{Audience: catalog.AudienceHost}, text, "")
 	}
 	if err != nil {
 		return junctor.Grant{}, junctor.Errorf(junctor.CodeInvalid, "%q cannot be given to an agent: %s; write server/name, or server/* for all that the server has", text, junctor.AsError(err).Message)
@@ -94,7 +94,7 @@ func (j *judge) grant(ctx context.Context, kind junctor.Kind, g junctor.Grant, k
 	case j.unseen && len(s.Offer.Tools)+len(s.Offer.Prompts)+len(s.Offer.Resources)+len(s.Offer.Templates) == 0: // it has not answered yet
 		return nil
 	}
-	view := catalog.View{Server: g.Server}
+	view := catalog.View{Server: g.Server, Audience: catalog.AudienceHost}
 	fault := func(err error) error {
 		return junctor.Errorf(junctor.CodeInvalid, "%s cannot be given to an agent: %s", g, junctor.AsError(err).Message)
 	}

@@ -6,13 +6,14 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
+	"github.com/junctor-mcp/junctor/internal/apps"
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/guard"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
 // watcherCapabilities is what somebody at the console can be asked.
-const watcherCapabilities = `{"elicitation":{"form":{},"url":{}},"sampling":{}}`
+const watcherCapabilities = `{"elicitation":{"form":{},"url":{}},"sampling":{},"extensions":` + apps.Extensions + `}`
 
 // runParams are the parameters of a run, as a client would send them.
 type runParams struct {
@@ -46,7 +47,7 @@ func (s *servers) Run(ctx context.Context, p *junctor.Principal, in admin.Run, s
 		return admin.RunResult{}, err
 	}
 	op := &guard.Op{
-		Principal: p, Door: junctor.DoorAdmin, View: catalog.View{Server: in.Server, Plain: in.Server == ""}, Kind: in.Kind, Name: in.Name, Version: in.Version,
+		Principal: p, Door: junctor.DoorAdmin, View: catalog.View{Server: in.Server, Plain: in.Server == "", Audience: catalog.Watching(p)}, Kind: in.Kind, Name: in.Name, Version: in.Version,
 		Params: whole, Arguments: in.Arguments,
 		InputResponses: in.InputResponses, RequestState: in.RequestState, HasState: in.RequestState != "",
 		Caller: catalog.Caller{Protocol: wire.Modern, Capabilities: []byte(watcherCapabilities), LogLevel: "debug", Progress: true},

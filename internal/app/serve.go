@@ -27,9 +27,9 @@ const SocketName = "junctor.sock"
 // localKey marks the context of a request that came through the socket.
 type localKey struct{}
 
-// listeners are what an instance answers on: the public address, and the
-// operator's socket.
-type listeners struct{ public, local net.Listener }
+// listeners are what an instance answers on: the public address, the operator's
+// socket, and the address where the pages of Apps are shown, which may be nil.
+type listeners struct{ public, local, sandbox net.Listener }
 
 // Addr is the address that the instance listens on; "" before Listen.
 func (a *App) Addr() string {
@@ -85,7 +85,11 @@ func (a *App) Listen(ctx context.Context) error {
 		_ = l.Close()
 		return err
 	}
-	a.listening.Store(&listeners{public: l, local: sock})
+	pages, err := a.listenSandbox(ctx, l.Addr())
+	if err != nil {
+		return errors.Join(err, l.Close(), sock.Close())
+	}
+	a.listening.Store(&listeners{public: l, local: sock, sandbox: pages})
 	return nil
 }
 
@@ -110,12 +114,15 @@ func (a *App) Run(ctx context.Context) error {
 	mux := a.mux()
 	public, err := a.publicServer(mux)
 	if err != nil {
-		return errors.Join(err, l.public.Close(), l.local.Close())
+		return errors.Join(err, closeAll(l.public, l.local, l.sandbox))
 	}
-	local := a.localServer(mux)
-	failed := make(chan error, 2)
+	local, pages := a.localServer(mux), a.sandboxServer()
+	failed := make(chan error, 3)
 	go func() { failed <- public.Serve(l.public) }()
 	go func() { failed <- local.Serve(l.local) }()
+	if l.sandbox != nil {
+		go func() { failed <- pages.Serve(l.sandbox) }()
+	}
 	chores, stopChores := context.WithCancel(ctx)
 	defer stopChores()
 	go a.chores(chores)
@@ -146,7 +153,7 @@ func (a *App) Run(ctx context.Context) error {
 	}
 	// Streams would keep the servers open: end them first.
 	a.gateway.Close()
-	return errors.Join(notClosed(err), a.stop(context.WithoutCancel(ctx), public), a.stop(context.WithoutCancel(ctx), local), a.flush(context.WithoutCancel(ctx)))
+	return errors.Join(notClosed(err), a.stop(context.WithoutCancel(ctx), public), a.stop(context.WithoutCancel(ctx), local), a.stop(context.WithoutCancel(ctx), pages), a.flush(context.WithoutCancel(ctx)))
 }
 
 // server is what serves a listener: an http.Server, or what stands before one.
@@ -249,6 +256,7 @@ func (a *App) chores(ctx context.Context) {
 		if err := errors.Join(a.identity.Flush(ctx), a.identity.Reload(ctx), a.rights.load(ctx), a.ring.Rotate(ctx), a.limits.flush(ctx), a.recheckTokens(ctx)); err != nil && ctx.Err() == nil {
 			a.log.Warn("housekeeping failed; it is tried again in a minute", telemetry.Err(err))
 		}
+		a.apps.Sweep()
 		_, err := a.store.Sweep(ctx, time.Now())
 		if err = errors.Join(err, a.pruneHistory(ctx), a.pruneDeliveries(ctx)); err != nil && ctx.Err() == nil {
 			a.log.Warn("what has expired could not be removed; it is tried again in a minute", telemetry.Err(err))

@@ -150,6 +150,12 @@ func (s *servers) own(ctx context.Context, p *junctor.Principal, id string) (jun
 	return row, err
 }
 
+// mayChange says whether a principal may change a server.
+func (s *servers) mayChange(ctx context.Context, p *junctor.Principal, id string) error {
+	_, err := s.own(ctx, p, id)
+	return err
+}
+
 // Server gives one.
 func (s *servers) Server(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error) {
 	row, err := s.mine(ctx, p, id)
@@ -238,7 +244,7 @@ func (s *servers) CallTool(ctx context.Context, p *junctor.Principal, name, vers
 		}
 	}
 	res, err := s.app.guard.Do(ctx, &guard.Op{
-		Principal: p, Door: junctor.DoorAdmin, View: catalog.View{Plain: true}, Kind: junctor.KindTool, Name: name, Version: version,
+		Principal: p, Door: junctor.DoorAdmin, View: catalog.View{Plain: true, Audience: catalog.Watching(p)}, Kind: junctor.KindTool, Name: name, Version: version,
 		Params: arguments, Arguments: arguments, Caller: catalog.Caller{Protocol: wire.Modern},
 	}, silent{})
 	return res.Body, res.IsError, err
@@ -275,7 +281,7 @@ func (s *servers) Calls(_ context.Context, p *junctor.Principal, f admin.CallFil
 func (a *App) admin() (*admin.Handler, error) {
 	people := directory{a.identity, a}
 	return admin.New(admin.Options{
-		Authenticate: a.authenticatePerson, Keys: people, Users: people, Logins: people, Consents: a.authority, Tenants: people, Servers: a.servers, Credentials: counter{a.servers.desk}, ServerLogins: counter{a.servers.desk}, Tools: a.servers, Tags: agents{a}, Agents: agents{a}, Runner: a.servers, Calls: a.servers, Secrets: entrusted{a.vault, a.servers}, History: a.history,
+		Authenticate: a.authenticatePerson, Keys: people, Users: people, Logins: people, Consents: a.authority, Tenants: people, Servers: a.servers, Credentials: counter{a.servers.desk}, ServerLogins: counter{a.servers.desk}, Tools: a.servers, Tags: agents{a}, Agents: agents{a}, Runner: a.servers, Apps: a.apps, Views: a.apps, Calls: a.servers, Secrets: entrusted{a.vault, a.servers}, History: a.history,
 		Limits: a.limits, Applier: applier{a.servers, a.file}, Journal: proof{a, &sync.Mutex{}}, Settings: a.settings, Version: a.version, Log: a.log,
 	})
 }

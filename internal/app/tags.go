@@ -269,7 +269,7 @@ func (a agents) ToolChanges(ctx context.Context, p *junctor.Principal, server, t
 	out := []junctor.ToolChange{}
 	for _, c := range list {
 		s, err := sh.Server(p, c.Server)
-		if err != nil || sh.Visible(p, catalog.View{Server: c.Server}, s, junctor.KindTool, c.Tool) != "" {
+		if err != nil || sh.Visible(p, catalog.View{Server: c.Server, Audience: catalog.Watching(p)}, s, junctor.KindTool, c.Tool) != "" {
 			continue
 		}
 		c.What = catalog.Differs(c.Before, c.After)

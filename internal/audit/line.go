@@ -30,6 +30,7 @@ type entry struct {
 	User       string           `json:"user"`  // where the subject does not say it
 	Agent      string           `json:"agent"` // likewise
 	Client     string           `json:"client"`
+	View       string           `json:"view"`
 	Status     junctor.Status   `json:"status"`
 	Code       junctor.Code     `json:"code"`
 	Reason     string           `json:"reason"`
@@ -66,7 +67,7 @@ func (l *line) call() junctor.Call {
 	d := time.Duration(l.DurationUS) * time.Microsecond
 	c := junctor.Call{
 		ID: l.Call, Tenant: l.Tenant, Kind: l.Kind, Door: l.Door, Server: l.Server, Name: l.Name, Version: l.Version,
-		Issuer: l.Issuer, Subject: l.Subject, User: l.user(), Agent: l.agent(), Client: l.Client, Status: l.Status, Code: l.Code, Reason: l.Reason,
+		Issuer: l.Issuer, Subject: l.Subject, User: l.user(), Agent: l.agent(), Client: l.Client, View: l.View, Status: l.Status, Code: l.Code, Reason: l.Reason,
 		Start: l.Time.Add(-d), Duration: d, BytesIn: l.BytesIn, BytesOut: l.BytesOut,
 	}
 	if b, err := hex.DecodeString(l.Args); err == nil {

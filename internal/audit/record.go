@@ -169,6 +169,7 @@ func (e *encoder) call(c *junctor.Call) {
 		e.text("agent", c.Agent, maxWord)
 	}
 	e.text("client", c.Client, maxName)
+	e.text("view", c.View, maxWord)
 	e.text("status", string(c.Status), maxWord)
 	e.text("code", string(c.Code), maxWord)
 	e.text("reason", c.Reason, maxReason)

@@ -155,6 +155,8 @@ func (e *entry) set(key, value string, text bool) (bit uint32, ok bool) {
 		e.Agent, bit = value, 1<<26
 	case "client":
 		e.Client, bit = value, 1<<27
+	case "view":
+		e.View, bit = value, 1<<28
 	case "prev":
 		e.Prev, bit = value, 1<<17
 	}

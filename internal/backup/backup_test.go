@@ -183,6 +183,7 @@ func populate(t testing.TB, in instance) {
 		`INSERT INTO agent_grants VALUES ('acme', 'qa', 'tool', 'notes', '*')`,
 		`INSERT INTO tool_tags VALUES ('acme', 'notes', 'search', '["QA"]', '', 'user:u', 3)`,
 		`INSERT INTO tool_changes VALUES ('acme', 'c', 'notes', 'search', '', 'd', NULL, NULL, 4)`,
+		`INSERT INTO app_approvals VALUES ('acme', 'notes', 'ui://é', 'd', 'user:u', 5)`,
 		`INSERT INTO day_counts VALUES ('acme', 'user:u', 20000, 5)`,
 		`INSERT INTO triggers VALUES ('acme', 't', '{"title":"é"}', 0, '', 1, 2)`,
 		`INSERT INTO event_waits VALUES ('acme', 't', '42', 'e', 5)`,

@@ -23,7 +23,7 @@ func (sh *Shelf) Describe(p *junctor.Principal, f Filter) []junctor.Tool {
 			continue
 		}
 		for _, t := range s.tools {
-			if sh.Visible(p, View{}, s, junctor.KindTool, t.Name) != "" || f.Role != "" && !fits(sh.rolesOf(s, t.Name), f.Role) {
+			if sh.Visible(p, View{Audience: Watching(p)}, s, junctor.KindTool, t.Name) != "" || f.Role != "" && !fits(sh.rolesOf(s, t.Name), f.Role) {
 				continue
 			}
 			if d := sh.describe(s, t); matches(d, words) {
@@ -37,7 +37,7 @@ func (sh *Shelf) Describe(p *junctor.Principal, f Filter) []junctor.Tool {
 // DescribeOne gives one tool by its exposed name, or by the own name of a
 // built-in tool.
 func (sh *Shelf) DescribeOne(p *junctor.Principal, name string) (junctor.Tool, error) {
-	v := View{Plain: true}
+	v := View{Plain: true, Audience: Watching(p)}
 	t := sh.findTool(v, name)
 	if t == nil {
 		return junctor.Tool{}, sh.unknownTool(p, v, name)
@@ -52,6 +52,15 @@ func (sh *Shelf) DescribeOne(p *junctor.Principal, name string) (junctor.Tool, e
 	return d, nil
 }
 
+// Watching is the audience that a principal is where things are shown to people:
+// they have the console, which shows pages. An agent is a model.
+func Watching(p *junctor.Principal) Audience {
+	if p.Agent != "" {
+		return AudienceModel
+	}
+	return AudienceHost
+}
+
 func (sh *Shelf) describe(s *Server, t *Tool) junctor.Tool {
 	def := t.Default.JSON
 	d := junctor.Tool{
@@ -61,6 +70,9 @@ func (sh *Shelf) describe(s *Server, t *Tool) junctor.Tool {
 	}
 	d.Title, _ = wire.String(wire.Get(def, "title"))
 	d.Description, _ = wire.String(wire.Get(def, "description"))
+	if d.App = t.Page(); t.notModel || t.notApp {
+		d.Visibility = t.Visibility()
+	}
 	if d.Version != "" {
 		for _, v := range t.Versions {
 			d.Versions = append(d.Versions, v.Version)

@@ -39,6 +39,9 @@ func (sh *Shelf) sought(p *junctor.Principal, v View) map[*Server]bool {
 		s            *Server
 		tools, bytes int
 	}
+	if v.Audience == AudienceApp {
+		return nil // a page knows what it calls
+	}
 	var out map[*Server]bool
 	var auto []weighed
 	tools, bytes := 0, 0
@@ -99,6 +102,7 @@ func (sh *Shelf) Meta(p *junctor.Principal, v View, name string) (item Item, ok 
 		return Item{}, false
 	}
 	def := metaTools()[i]
+	v.Audience = AudienceModel // who searches is one
 	version := newToolVersion(def, nil, junctor.CatalogServer, &making{})
 	return Item{
 		Server: &Server{ID: junctor.CatalogServer, Mode: junctor.ModeBuiltin, Backend: &finder{sh, v}, Offer: &Offer{}},

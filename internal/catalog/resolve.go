@@ -15,6 +15,7 @@ type View struct {
 	// Profile is what its clients take of schemas. It decides nothing about what
 	// is seen.
 	Profile junctor.Profile
+	Audience Audience // for whom it is
 }
 
 // Item is what a name stands for.
@@ -107,7 +108,7 @@ func (sh *Shelf) Resource(p *junctor.Principal, v View, uri string) (Item, error
 		return junctor.Errorf(junctor.CodeNotFound, "unknown resource: there is none at this URI; resources/list shows what there is")
 	}
 	s := sh.byID[id]
-	if s == nil || len(s.Offer.Resources)+len(s.Offer.Templates) == 0 {
+	if s == nil || len(s.Offer.Resources)+len(s.Offer.Templates)+len(s.pages[own]) == 0 {
 		return Item{}, unknown()
 	}
 	shown := own

@@ -50,7 +50,7 @@ func TestPagesOfTools(t *testing.T) {
 		"map": def,
 		"":    `{"title":"ui://stays","name":"map__show","_meta":{"ui/resourceUri":"ui://map/a/b.html","x":1.10,"ui":{"visibility":["app"],"resourceUri":"ui://map/a/b.html"}}}`,
 	} {
-		got := shelf(c).List(reader("r"), catalog.View{Server: server}, catalog.ListTools)
+		got := shelf(c).List(reader("r"), catalog.View{Server: server, Audience: catalog.AudienceHost}, catalog.ListTools)
 		if string(got) != `{"tools":[`+want+`]}` {
 			t.Errorf("%q:\n%s\nwant\n%s", server, got, want)
 		}

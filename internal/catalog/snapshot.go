@@ -70,6 +70,8 @@ type Tool struct {
 	Exposed  string
 	Versions []*ToolVersion // oldest first; one, with Version "", where the tool has none
 	Default  *ToolVersion
+
+	notModel, notApp bool // it says that it is not for these
 }
 
 // ToolVersion is what runs.
@@ -196,7 +198,9 @@ func newServer(a *attached, former *Server, in *making) *Server {
 		}
 	}
 	for _, t := range s.tools {
-		if page := pageOf(t.Default.JSON); page != "" {
+		model, app := visibilityOf(t.Default.JSON)
+		t.notModel, t.notApp = !model, !app
+		if page := t.Page(); page != "" {
 			s.pages[page] = append(s.pages[page], t)
 		}
 	}
@@ -241,16 +245,6 @@ func newToolVersion(def ToolDef, kept map[string]*ToolVersion, server string, in
 		v.as, v.take, v.shaped = def.As, def.Take, &sync.Map{}
 	}
 	return v
-}
-
-// pageOf is the ui:// resource that a tool names as its page; "" for none.
-func pageOf(tool []byte) string {
-	meta := wire.Get(tool, "_meta")
-	page, ok := wire.String(wire.Get(wire.Get(meta, "ui"), "resourceUri"))
-	if !ok {
-		page, _ = wire.String(wire.Get(meta, "ui/resourceUri"))
-	}
-	return page
 }
 
 // toolParts are the members of a tool that the catalog looks at.

@@ -16,6 +16,9 @@ func (sh *Shelf) unknownTool(p *junctor.Principal, v View, name string) *junctor
 		distance int
 	}
 	most := max(2, len(name)/3)
+	if v.Audience == AudienceHost {
+		v.Audience = AudienceModel // who may be the one that reads it
+	}
 	var found []near
 	for _, s := range sh.servers {
 		if v.Server != "" && s.ID != v.Server || sh.Visible(p, v, s, "", "") != "" {

@@ -20,6 +20,7 @@ const (
 	ReasonGrant    Reason = "not on the agent's list"
 	ReasonRole     Reason = "not for the agent's role"
 	ReasonOwner    Reason = "the agent is another party's"
+	ReasonAudience Reason = "the tool says that it is for others: for models, for pages, or for nobody"
 )
 
 // Visible decides whether a principal may see something, and use it: the only
@@ -31,11 +32,14 @@ const (
 // People and services see all servers of their tenant but those that are
 // private to another party; a person's choice of sources counts where a view
 // joins servers. An agent sees what its lists name, and of tools only those that
-// are for its role or for all; a ui:// page comes with a tool that names it.
+// are for its role or for all; a ui:// page comes with a tool that names it. A
+// tool that says whom it is for is shown to them alone, whoever asks.
 func (sh *Shelf) Visible(p *junctor.Principal, v View, s *Server, kind junctor.Kind, item string) Reason {
 	switch {
 	case !mayLook(p):
 		return ReasonScope
+	case kind == junctor.KindTool && !s.shows(v.Audience, item):
+		return ReasonAudience
 	case p.Agent != "":
 		return sh.visibleTo(sh.access.agents[p.Agent], s, kind, item)
 	case s.Owner != "" && !p.Is(s.Owner) && !p.Has(junctor.ScopeAdmin):
@@ -44,6 +48,12 @@ func (sh *Shelf) Visible(p *junctor.Principal, v View, s *Server, kind junctor.K
 		return ReasonSources
 	}
 	return ""
+}
+
+// shows says whether the server's tool, where it has it, is for an audience.
+func (s *Server) shows(a Audience, tool string) bool {
+	t := s.toolsBy[tool]
+	return t == nil || t.seen(a)
 }
 
 // mayLook says whether a principal may see anything at all.

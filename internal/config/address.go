@@ -96,6 +96,23 @@ func parseOrigin(s string) (*url.URL, error) {
 	return &url.URL{Scheme: u.Scheme, Host: host}, nil
 }
 
+// parseSandbox takes an origin whose host may begin with "*.".
+func parseSandbox(s string) (*url.URL, error) {
+	plain := strings.Replace(s, "://*.", "://", 1)
+	u, err := parseOrigin(plain)
+	if err != nil {
+		return nil, errors.New("must be http:// or https:// with a host and nothing after it, best with a wildcard, such as https://*.views.example.com")
+	}
+	if plain == s {
+		return u, nil
+	}
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil {
+		return nil, fmt.Errorf("has a wildcard before the address %s: only names have others below them", ip)
+	}
+	u.Host = "*." + u.Host
+	return u, nil
+}
+
 func parseOriginText(s string) (string, error) {
 	u, err := parseOrigin(s)
 	if err != nil {

@@ -17,6 +17,8 @@ import (
 type Config struct {
 	Listen         string
 	PublicURL      *url.URL // nil: the listen address is the public one
+	SandboxListen  string   // "": beside Listen
+	SandboxURL     *url.URL // nil: where SandboxListen is; a host that begins with *. is every name below it
 	ConsoleDev     *url.URL // nil: the console is what the binary holds
 	DataDir        string
 	DB             *url.URL // nil: SQLite in the data directory

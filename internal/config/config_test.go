@@ -101,6 +101,8 @@ func TestEverySettingFromEverySource(t *testing.T) {
 	tests := map[string]struct{ text, yaml, shown string }{
 		"listen":          {text: "127.0.0.1:0"},
 		"public-url":      {text: "https://Junctor.Example.com/", shown: "https://junctor.example.com"},
+		"sandbox-listen":  {text: "127.0.0.1:0"},
+		"sandbox-url":     {text: "https://*.Views.example.com/", shown: "https://*.views.example.com"},
 		"data-dir":        {text: "/var/lib/junctor"},
 		"db":              {text: "postgres://junctor:hunter2@127.0.0.1/junctor", shown: "postgres://junctor:xxxxx@127.0.0.1/junctor"},
 		"seal-key-file":   {text: "/etc/junctor/seal.key"},

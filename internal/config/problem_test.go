@@ -93,6 +93,8 @@ func TestValueProblems(t *testing.T) {
 	}{
 		"listen":          {"must be", []string{"", "8717", "127.0.0.1", "127.0.0.1:http", "127.0.0.1:65536", "127.0.0.1:-1", "127.0.0.1:", "a b:1", "::1:80", "127.1:80", "300.1.1.1:80"}},
 		"public-url":      {"must be", []string{"", "junctor.example.com", "ftp://x", "https://x/path", "https://x?q", "https://x#f", "https://", "https://u@x", "https://x:0", "https://x:99999", "https://[x]", "https://a b"}},
+		"sandbox-listen":  {"", []string{"8718", "127.0.0.1:99999"}},
+		"sandbox-url":     {"", []string{"", "views.example.com", "https://*.10.0.0.1", "https://*", "https://a.*.example.com", "https://*.*.x.example", "https://*.x/path", "ftp://*.x"}},
 		"data-dir":        {"", []string{"", "~", "~/junctor", "a\x00b"}},
 		"db":              {"PostgreSQL", []string{"mysql://h/x", "postgres://h", "junctor.db"}},
 		"seal-key-file":   {"", []string{"~/seal.key"}},

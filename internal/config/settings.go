@@ -60,6 +60,18 @@ func commonSettings() []Setting {
 			show: func(c *Config) string { return showURL(c.PublicURL) },
 		},
 		{
+			Name: "sandbox-listen", Kind: KindText,
+			Help: "address where browsers find the pages of MCP Apps (default beside --listen: its port plus one, or any that is free)",
+			set:  func(c *Config, s string) (err error) { c.SandboxListen, err = parseListen(s); return err },
+			show: func(c *Config) string { return c.SandboxListen },
+		},
+		{
+			Name: "sandbox-url", Kind: KindText,
+			Help: "URL under which browsers reach --sandbox-listen, such as https://*.views.example.com: each running App has a name of its own below it",
+			set:  func(c *Config, s string) (err error) { c.SandboxURL, err = parseSandbox(s); return err },
+			show: func(c *Config) string { return showURL(c.SandboxURL) },
+		},
+		{
 			Name: "data-dir", Kind: KindText,
 			Help: "folder for database, keys and socket (default the user's data folder)",
 			set:  func(c *Config, s string) (err error) { c.DataDir, err = parsePath(s); return err },

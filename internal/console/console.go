@@ -36,6 +36,9 @@ type Options struct {
 	// the build. Transport leads there.
 	Dev       *url.URL
 	Transport http.RoundTripper
+	// Frames gives the sources that a page of the console at an origin may show in
+	// frames: where the pages of Apps are. nil is none.
+	Frames func(origin string) []string
 }
 
 // Console serves the pages.
@@ -155,7 +158,7 @@ func (c *Console) index(w http.ResponseWriter, r *http.Request) {
 		h.Set("Cache-Control", "no-store")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
-		h.Set("Content-Security-Policy", policy(nonce))
+		h.Set("Content-Security-Policy", policy(nonce, c.frames(r)))
 		_, _ = w.Write(bytes.ReplaceAll(c.page, []byte(placeholder), []byte(nonce)))
 	}
 }
@@ -163,9 +166,25 @@ func (c *Console) index(w http.ResponseWriter, r *http.Request) {
 // policy lets the page run and show nothing but what is ours. Attributes may
 // carry styles, since elements are placed by them; an attribute loads nothing,
 // as images and fonts have rules of their own.
-func policy(nonce string) string {
+func policy(nonce, frames string) string {
 	return "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-" + nonce + "'; style-src-attr 'unsafe-inline'; img-src 'self' data:; " +
-		"media-src data:; font-src 'self'; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+		"media-src data:; font-src 'self'; connect-src 'self'; frame-src " + frames + "; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+}
+
+// frames are the sources of frames for the page that a request asks for.
+func (c *Console) frames(r *http.Request) string {
+	if c.o.Frames == nil {
+		return "'none'"
+	}
+	scheme := "http://"
+	if r.TLS != nil {
+		scheme = "https://"
+	}
+	sources := c.o.Frames(scheme + r.Host)
+	if len(sources) == 0 {
+		return "'none'"
+	}
+	return strings.Join(sources, " ")
 }
 
 // asset answers with a part of the build.

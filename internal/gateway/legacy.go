@@ -72,7 +72,9 @@ func (g *Gateway) legacyExchange(p *junctor.Principal, door junctor.Door, view c
 	if view.Profile == junctor.ProfileNone {
 		view.Profile = s.profile()
 	}
-	return &exchange{g: g, p: p, door: door, view: view, m: m, s: s, caller: s.caller(m.ProgressToken != nil)}
+	x := &exchange{g: g, p: p, door: door, view: view, m: m, s: s, caller: s.caller(m.ProgressToken != nil)}
+	x.view.Audience = audienceOf(x.caller.Capabilities)
+	return x
 }
 
 // initialize begins a session.

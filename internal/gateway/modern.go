@@ -100,6 +100,7 @@ func (g *Gateway) modernExchange(p *junctor.Principal, door junctor.Door, view c
 	if view.Profile == junctor.ProfileNone {
 		view.Profile = profileOf(m.MetaClientInfo)
 	}
+	view.Audience = audienceOf(m.MetaCapabilities)
 	return &exchange{
 		g: g, p: p, door: door, view: view, m: m, modern: true, out: out,
 		caller: catalog.Caller{
@@ -107,6 +108,15 @@ func (g *Gateway) modernExchange(p *junctor.Principal, door junctor.Door, view c
 			LogLevel: m.MetaLogLevel, Progress: m.ProgressToken != nil, Tasks: takesTasks(m.MetaCapabilities),
 		},
 	}
+}
+
+// audienceOf is what a client is that declares these capabilities: a model's, or
+// one that shows the pages of MCP Apps too.
+func audienceOf(capabilities []byte) catalog.Audience {
+	if catalog.ShowsApps(capabilities) {
+		return catalog.AudienceHost
+	}
+	return catalog.AudienceModel
 }
 
 // runModern handles a modern request that is answered once.

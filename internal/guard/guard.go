@@ -102,7 +102,7 @@ func (g *Guard) do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Resu
 	call := junctor.Call{
 		Tenant: op.Principal.Tenant, Kind: op.Kind, Door: op.Door, Name: op.recorded(op.Name),
 		Issuer: op.Principal.Issuer, Subject: op.Principal.Subject, User: op.Principal.User, Agent: op.Principal.Agent, Client: op.Principal.Client,
-		Start: g.o.Now(), BytesIn: len(op.Params),
+		View: op.ViewID, Start: g.o.Now(), BytesIn: len(op.Params),
 	}
 	defer op.pass.Leave()
 	item, resumed, task, err := g.admit(ctx, op, &call)
@@ -237,6 +237,7 @@ func (g *Guard) resolve(ctx context.Context, op *Op) (item catalog.Item, task *j
 				return meta, nil, nil
 			}
 			op.become(inner, arguments)
+			op.View.Audience = catalog.AudienceModel // who searched is one
 		}
 		item, err = sh.Tool(op.Principal, op.View, op.Name, op.Version)
 	case op.Kind == junctor.KindPrompt, op.Kind == junctor.KindCompletion && !op.IsURI:

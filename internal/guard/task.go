@@ -54,7 +54,7 @@ func (g *Guard) task(ctx context.Context, op *Op, sh *catalog.Shelf) (catalog.It
 	case t.Issuer != op.Principal.Issuer || t.Subject != op.Principal.Subject, !g.o.Now().Before(t.Expires), op.View.Server != "" && op.View.Server != t.Server:
 		return catalog.Item{}, nil, errTask()
 	}
-	item, err := sh.Tool(op.Principal, catalog.View{Server: t.Server}, t.Tool, t.Version)
+	item, err := sh.Tool(op.Principal, catalog.View{Server: t.Server, Audience: op.View.Audience}, t.Tool, t.Version)
 	if err != nil {
 		return catalog.Item{}, nil, errTask()
 	}
@@ -214,7 +214,7 @@ func (g *Guard) Tasks(ctx context.Context, p *junctor.Principal, v catalog.View,
 		if v.Server != "" && v.Server != t.Server {
 			continue
 		}
-		if _, err := sh.Tool(p, catalog.View{Server: t.Server}, t.Tool, t.Version); err != nil {
+		if _, err := sh.Tool(p, catalog.View{Server: t.Server, Audience: v.Audience}, t.Tool, t.Version); err != nil {
 			continue
 		}
 		state := t.State

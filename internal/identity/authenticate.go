@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"net/http"
 	"strings"
@@ -67,6 +68,21 @@ func (i *Identity) Session(cookie string) (*junctor.Principal, error) {
 		}
 	}
 	return nil, junctor.Errorf(junctor.CodeUnauthenticated, "the session has ended: sign in again")
+}
+
+// Stands says whether what a principal came in by still lets it in: its login has
+// not ended, its key not expired nor been revoked. It uses neither.
+func (i *Identity) Stands(p *junctor.Principal) bool {
+	now := i.now()
+	id := cmp.Or(p.Login, p.Key)
+	if id == "" {
+		return p.Expires.IsZero() || now.Before(p.Expires)
+	}
+	e := i.snapshot.Load().stands[ref{p.Tenant, id}]
+	if e == nil || !e.principal.Same(p) || !e.expires.IsZero() && !now.Before(e.expires) {
+		return false
+	}
+	return p.Login == "" || now.Before(time.UnixMicro(e.usage.last.Load()).Add(junctor.LoginIdle))
 }
 
 // credential finds the one credential that a request carries. A request with

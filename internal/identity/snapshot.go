@@ -28,6 +28,7 @@ type snapshot struct {
 	number  uint64              // one more than that of the former
 	byHash  map[[32]byte]*entry // of keys that were not revoked and whose owner may act; expiry is judged at use
 	cookies map[[32]byte]*entry // of logins, likewise
+	stands  map[ref]*entry      // the same by the ids of keys and logins
 	agentOf map[ref]store.KeyAgent
 	userOf  map[ref]*junctor.User
 	used    map[ref]*usage // of all keys
@@ -73,6 +74,7 @@ func build(r rows, former *snapshot) *snapshot {
 		rows: r, number: former.number + 1, byHash: make(map[[32]byte]*entry, len(r.keys)), cookies: make(map[[32]byte]*entry, len(r.logins)),
 		agentOf: make(map[ref]store.KeyAgent, len(r.agents)), userOf: make(map[ref]*junctor.User, len(r.users)),
 		used: make(map[ref]*usage, len(r.keys)), entered: make(map[ref]*usage, len(r.logins)),
+		stands: make(map[ref]*entry, len(r.keys)+len(r.logins)),
 	}
 	for n := range r.users {
 		s.userOf[ref{r.users[n].Tenant, r.users[n].ID}] = &r.users[n]
@@ -89,6 +91,7 @@ func build(r rows, former *snapshot) *snapshot {
 		}
 		p.Expires = k.ExpiresAt
 		s.byHash[k.Hash] = &entry{p, k.ExpiresAt, u}
+		s.stands[ref{k.Tenant, k.ID}] = s.byHash[k.Hash]
 		if until := k.FormerUntil; !until.IsZero() {
 			if !k.ExpiresAt.IsZero() && k.ExpiresAt.Before(until) {
 				until = k.ExpiresAt
@@ -163,4 +166,5 @@ func (s *snapshot) enter(l *junctor.Login, former *snapshot) {
 	p := person(u)
 	p.Login = l.ID
 	s.cookies[l.Hash] = &entry{p, l.ExpiresAt, usage}
+	s.stands[ref{l.Tenant, l.ID}] = s.cookies[l.Hash]
 }

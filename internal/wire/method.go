@@ -81,6 +81,13 @@ const (
 // ExtensionTasks is the modern form of tasks, as capabilities name it.
 const ExtensionTasks = "io.modelcontextprotocol/tasks"
 
+// ExtensionUI is MCP Apps, as capabilities name it, and MediaTypeApp the kind of
+// page that it is about.
+const (
+	ExtensionUI  = "io.modelcontextprotocol/ui"
+	MediaTypeApp = "text/html;profile=mcp-app"
+)
+
 // States of a task. The last three are ends.
 const (
 	TaskWorking       = "working"

@@ -133,6 +133,17 @@ GET /api/v1/tools                             401     200     200     200     20
 GET /api/v1/tools/{tool}                      401     404     200     200     200     200     200     403     200
 POST /api/v1/tools/{tool}/call                401     404     403     200     200     200     200     403     403
 POST /api/v1/run                              401     404     403     200     200     200     200     403     403
+GET /api/v1/apps                              401     200     200     200     200     200     200     403     200
+GET /api/v1/apps/{tool}                       401     404     404     404     404     404     404     403     404
+PUT /api/v1/apps/{tool}/approval              401     404     403     403     404     403     404     403     403
+DELETE /api/v1/apps/{tool}/approval           401     404     403     403     204     403     204     403     403
+POST /api/v1/views                            401     404     422     422     422     422     422     403     403
+GET /api/v1/views                             401     200     200     200     200     200     200     403     200
+GET /api/v1/views/{view}                      401     404     404     404     404     404     404     403     404
+DELETE /api/v1/views/{view}                   401     404     404     404     404     404     404     403     403
+POST /api/v1/views/{view}/rpc                 401     404     404     404     404     404     404     403     403
+POST /api/v1/views/{view}/log                 401     404     404     404     404     404     404     403     403
+GET /api/v1/views/{view}/log                  401     404     404     404     404     404     404     403     404
 PUT /api/v1/tools/{tool}/tag                  401     404     403     403     200     403     200     403     403
 DELETE /api/v1/tools/{tool}/tag               401     404     403     403     200     403     200     403     403
 GET /api/v1/tools/changes                     401     200     200     200     200     200     200     403     200
@@ -274,6 +285,10 @@ func bodies() map[string]string {
 		"PATCH /api/v1/servers/{server}":                `{"title":"` + within + `"}`,
 		"POST /api/v1/tools/{tool}/call":                `{"arguments":{"nonce":"n"}}`,
 		"POST /api/v1/run":                              `{"name":"books__tag","arguments":{"nonce":"n"}}`,
+		"PUT /api/v1/apps/{tool}/approval":              `{"digest":"` + strings.Repeat("a", 64) + `"}`,
+		"POST /api/v1/views":                            `{"tool":"books__tag"}`,
+		"POST /api/v1/views/{view}/rpc":                 `{"method":"ping"}`,
+		"POST /api/v1/views/{view}/log":                 `{"entries":[]}`,
 		"PUT /api/v1/tools/{tool}/tag":                  `{"roles":["General"]}`,
 		"POST /api/v1/agents":                           `{"name":"NEW"}`,
 		"PATCH /api/v1/agents/{agent}":                  `{"title":"` + within + `"}`,

@@ -96,6 +96,67 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/apps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the Apps of all servers
+         * @description Needs the scope `tools:read`.
+         */
+        get: operations["list-apps"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/apps/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show an App, and read its page */
+        get: operations["get-app"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/apps/{name}/approval": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Let an App's page, as it is now, make code of text (eval)
+         * @description Needs the scope `servers:write`.
+         */
+        put: operations["approve-app"];
+        post?: never;
+        /**
+         * Take the approval of an App's page back
+         * @description Needs the scope `servers:write`.
+         */
+        delete: operations["revoke-app"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/audit/export": {
         parameters: {
             query?: never;
@@ -1419,6 +1480,77 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/views": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the Views of this session */
+        get: operations["list-views"];
+        put?: never;
+        /** Open a View: an App of a tool, in a sandbox of its own */
+        post: operations["open-view"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/views/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a View of this session */
+        get: operations["get-view"];
+        put?: never;
+        post?: never;
+        /** Close a View */
+        delete: operations["close-view"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/views/{id}/log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What happened to a View, oldest first: messages, refusals, violations of its policy */
+        get: operations["get-view-log"];
+        put?: never;
+        /** Note what the console saw of a View */
+        post: operations["add-view-log"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/views/{id}/rpc": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Do what a View asks for, on its own server */
+        post: operations["view-rpc"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/whoami": {
         parameters: {
             query?: never;
@@ -1617,6 +1749,42 @@ export interface components {
             /** Format: date-time */
             reset: string;
         };
+        App: {
+            approval: components["schemas"]["Approval"];
+            /** Format: int64 */
+            bytes?: number;
+            csp: components["schemas"]["AppCSP"];
+            description?: string;
+            digest?: string;
+            domain?: string;
+            generated: boolean;
+            name: string;
+            permissions: string[];
+            policy?: string;
+            prefers_border?: boolean;
+            profile: string;
+            read: boolean;
+            refused_sources: string[];
+            resource: string;
+            server: string;
+            title?: string;
+            tool: string;
+            tool_definition?: {
+                [key: string]: unknown;
+            };
+            tools: string[];
+            visibility: string[];
+        };
+        AppApprovalBody: {
+            /** @description Of the page that was looked at; another page is not approved with it. */
+            digest: string;
+        };
+        AppCSP: {
+            baseUriDomains: string[];
+            connectDomains: string[];
+            frameDomains: string[];
+            resourceDomains: string[];
+        };
         AppliedServer: {
             auth?: components["schemas"]["AuthBody"];
             /** @description Of an auto-generated server: where the API is called; absent: where its documentation says. */
@@ -1719,6 +1887,13 @@ export interface components {
             };
             /** @description Store servers without reaching them first. */
             unseen?: boolean;
+        };
+        Approval: {
+            /** Format: date-time */
+            at?: string;
+            by?: string;
+            digest?: string;
+            state: string;
         };
         Attempt: {
             /**
@@ -1835,7 +2010,7 @@ export interface components {
             /** @enum {string} */
             code?: "unauthenticated" | "denied" | "not_found" | "invalid" | "conflict" | "limited" | "too_large" | "timeout" | "canceled" | "unreachable" | "upstream" | "unavailable" | "internal";
             /** @enum {string} */
-            door: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin";
+            door: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view";
             /**
              * Format: int64
              * @description Nanoseconds.
@@ -1856,6 +2031,7 @@ export interface components {
             timing?: components["schemas"]["Timing"];
             user?: string;
             version?: string;
+            view?: string;
         };
         Change: {
             /** @enum {string} */
@@ -1958,7 +2134,7 @@ export interface components {
             /** @enum {string} */
             code?: "unauthenticated" | "denied" | "not_found" | "invalid" | "conflict" | "limited" | "too_large" | "timeout" | "canceled" | "unreachable" | "upstream" | "unavailable" | "internal";
             /** @enum {string} */
-            door: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin";
+            door: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view";
             /**
              * Format: int64
              * @description Nanoseconds.
@@ -1985,6 +2161,7 @@ export interface components {
             timing?: components["schemas"]["Timing"];
             user?: string;
             version?: string;
+            view?: string;
         };
         Evidence: {
             role: string;
@@ -2436,6 +2613,11 @@ export interface components {
             /** @description Send it as cursor to get the next page; absent on the last. */
             next?: string;
         };
+        PageApp: {
+            items: components["schemas"]["App"][];
+            /** @description Send it as cursor to get the next page; absent on the last. */
+            next?: string;
+        };
         PageCall: {
             items: components["schemas"]["Call"][];
             /** @description Send it as cursor to get the next page; absent on the last. */
@@ -2518,6 +2700,16 @@ export interface components {
         };
         PageUser: {
             items: components["schemas"]["User"][];
+            /** @description Send it as cursor to get the next page; absent on the last. */
+            next?: string;
+        };
+        PageView: {
+            items: components["schemas"]["View"][];
+            /** @description Send it as cursor to get the next page; absent on the last. */
+            next?: string;
+        };
+        PageViewEntry: {
+            items: components["schemas"]["ViewEntry"][];
             /** @description Send it as cursor to get the next page; absent on the last. */
             next?: string;
         };
@@ -3012,6 +3204,7 @@ export interface components {
             annotations?: {
                 [key: string]: unknown;
             };
+            app?: string;
             category: string;
             /** Format: date-time */
             changed_at?: string;
@@ -3031,6 +3224,7 @@ export interface components {
             title?: string;
             version?: string;
             versions?: string[];
+            visibility?: string[];
         };
         ToolCallBody: {
             /** @description The tool's arguments; its input_schema says which. */
@@ -3115,7 +3309,7 @@ export interface components {
             /** Format: date-time */
             day?: string;
             /** @enum {string} */
-            door?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin";
+            door?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view";
             /**
              * Format: int64
              * @description Nanoseconds.
@@ -3177,6 +3371,115 @@ export interface components {
         Version: {
             go: string;
             version: string;
+        };
+        View: {
+            agent?: string;
+            allow: string;
+            approval: components["schemas"]["Approval"];
+            /** Format: int64 */
+            bytes?: number;
+            call?: string;
+            csp: components["schemas"]["AppCSP"];
+            digest?: string;
+            domain?: string;
+            /** Format: date-time */
+            expires_at: string;
+            host_capabilities: {
+                [key: string]: unknown;
+            };
+            id: string;
+            isolation: string;
+            model_context?: {
+                [key: string]: unknown;
+            };
+            name: string;
+            notes: string[];
+            /** Format: date-time */
+            opened_at: string;
+            origin: string;
+            page: string;
+            permissions: string[];
+            policy?: string;
+            prefers_border?: boolean;
+            profile: string;
+            proxy: string;
+            proxy_origin: string;
+            refused_sources: string[];
+            resource: string;
+            sandbox: string;
+            server: string;
+            state: string;
+            title?: string;
+            tool: string;
+            tool_definition: {
+                [key: string]: unknown;
+            };
+        };
+        ViewAnswer: {
+            error?: components["schemas"]["ViewError"];
+            result?: {
+                [key: string]: unknown;
+            };
+        };
+        ViewEntry: {
+            /** Format: date-time */
+            at: string;
+            detail?: {
+                [key: string]: unknown;
+            };
+            kind: string;
+            method?: string;
+            /** Format: int64 */
+            seq: number;
+            source: string;
+        };
+        ViewError: {
+            /** Format: int64 */
+            code: number;
+            data?: {
+                [key: string]: unknown;
+            };
+            message: string;
+        };
+        ViewInputBody: {
+            /** @description Act as this agent: its owner and admins may. */
+            agent?: string;
+            /** @description The call whose result is shown, as the records know it. */
+            call?: string;
+            /**
+             * @description opaque where the browser does not find the View's own name.
+             * @enum {string}
+             */
+            isolation?: "origin" | "opaque";
+            /** @description Another page of the server than the tool's, where the tool's result names one. */
+            resource?: string;
+            /** @description The server; then tool is the server's own name. */
+            server?: string;
+            /** @description The tool whose App is to be shown: its exposed name, or with server its own. */
+            tool: string;
+        };
+        ViewLogBody: {
+            entries: components["schemas"]["ViewLogEntry"][];
+        };
+        ViewLogEntry: {
+            /** @description More of it; what has more than 16 KiB is left out. */
+            detail?: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description What happened.
+             * @enum {string}
+             */
+            kind: "sent" | "received" | "blocked" | "violation" | "note";
+            method?: string;
+        };
+        ViewRPCBody: {
+            /** @description What the View asks for, such as tools/call. */
+            method: string;
+            /** @description As MCP has them, under the server's own names. */
+            params?: {
+                [key: string]: unknown;
+            };
         };
         Whoami: {
             /** @description The agent that it is, by name. */
@@ -3429,6 +3732,133 @@ export interface operations {
             };
         };
     };
+    "list-apps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageApp"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-app": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The exposed name of the App's tool: server__name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["App"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "approve-app": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The exposed name of the App's tool: server__name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AppApprovalBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["App"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "revoke-app": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The exposed name of the App's tool: server__name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "export-journal": {
         parameters: {
             query?: {
@@ -3506,7 +3936,7 @@ export interface operations {
                 /** @description Only calls by this caller: a user's id, an agent's name, or the id of a service's key. */
                 caller?: string;
                 /** @description Only calls that came in by this door. */
-                door?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin";
+                door?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view";
                 /** @description Only calls that started at this time or later. Of sums: from the day of this time, in UTC. */
                 since?: string;
                 /** @description Only calls that ended so. */
@@ -3556,7 +3986,7 @@ export interface operations {
                 /** @description Only calls by this caller: a user's id, an agent's name, or the id of a service's key. */
                 caller?: string;
                 /** @description Only calls that came in by this door. */
-                door?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin";
+                door?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view";
                 /** @description Only calls that started at this time or later. Of sums: from the day of this time, in UTC. */
                 since?: string;
                 /** @description Only calls of this kind. */
@@ -3611,7 +4041,7 @@ export interface operations {
                 /** @description Only calls by this caller: a user's id, an agent's name, or the id of a service's key. */
                 caller?: string;
                 /** @description Only calls that came in by this door. */
-                door?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin";
+                door?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view";
                 /** @description Only calls that started at this time or later. Of sums: from the day of this time, in UTC. */
                 since?: string;
                 /** @description Only calls of this kind. */
@@ -5875,7 +6305,7 @@ export interface operations {
                 /** @description Only calls by this caller: a user's id, an agent's name, or the id of a service's key. */
                 caller?: string;
                 /** @description Only calls that came in by this door. */
-                door?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin";
+                door?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view";
                 /** @description Only calls that started at this time or later. Of sums: from the day of this time, in UTC. */
                 since?: string;
                 /** @description What is summed up. */
@@ -6154,6 +6584,238 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Version"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-views": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageView"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "open-view": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ViewInputBody"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["View"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-view": {
+        parameters: {
+            query?: {
+                /** @description Read the page again, to see whether the server has another by now. */
+                check?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description The View's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["View"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "close-view": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The View's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-view-log": {
+        parameters: {
+            query?: {
+                /** @description Only what came after the entry with this seq. */
+                after?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The View's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageViewEntry"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "add-view-log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The View's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ViewLogBody"];
+            };
+        };
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "view-rpc": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The View's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ViewRPCBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ViewAnswer"];
                 };
             };
             /** @description Error */

@@ -1,0 +1,139 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// stage has one App and one View.
+type stage struct {
+	opened junctor.OpenView
+	asked  string
+	noted  []junctor.ViewEntry
+}
+
+func (s *stage) page() junctor.AppPage {
+	return junctor.AppPage{CSP: junctor.AppCSP{Connect: []string{}, Resource: []string{}, Frame: []string{}, BaseURI: []string{}}, Refused: []string{}, Permissions: []string{}, Profile: junctor.ProfileStrict}
+}
+
+func (s *stage) app() junctor.App {
+	return junctor.App{
+		Name: "demo__echo", Server: "map", Tool: "show", Resource: "ui://map.html", Visibility: []string{"model", "app"}, Tools: []string{},
+		Approval: junctor.Approval{State: junctor.ApprovalNone}, AppPage: s.page(),
+	}
+}
+
+func (s *stage) view() junctor.View {
+	return junctor.View{ID: "demo", Server: "map", Tool: "show", Proxy: "http://p-demo.junctor.localhost:8718/", AppPage: s.page(), Notes: []string{}, HostCapabilities: json.RawMessage(`{}`), Definition: json.RawMessage(`{"name":"show"}`)}
+}
+
+func (s *stage) Apps(context.Context, *junctor.Principal) ([]junctor.App, error) {
+	return []junctor.App{s.app()}, nil
+}
+
+func (s *stage) App(_ context.Context, _ *junctor.Principal, name string) (junctor.App, error) {
+	if name != "demo__echo" {
+		return junctor.App{}, junctor.Errorf(junctor.CodeNotFound, "unknown tool %q", name)
+	}
+	return s.app(), nil
+}
+
+func (s *stage) Approve(ctx context.Context, p *junctor.Principal, name, digest string) (junctor.App, error) {
+	if strings.Trim(digest, "a") != "" {
+		return junctor.App{}, junctor.Errorf(junctor.CodeConflict, "another page")
+	}
+	return s.App(ctx, p, name)
+}
+
+func (s *stage) Revoke(context.Context, *junctor.Principal, string) error { return nil }
+
+func (s *stage) Open(_ context.Context, _ *junctor.Principal, in junctor.OpenView) (junctor.View, error) {
+	s.opened = in
+	return s.view(), nil
+}
+
+func (s *stage) Views(*junctor.Principal) []junctor.View { return []junctor.View{s.view()} }
+
+func (s *stage) find(id string) error {
+	if id != "demo" {
+		return junctor.Errorf(junctor.CodeNotFound, "there is no View %q", id)
+	}
+	return nil
+}
+
+func (s *stage) View(_ context.Context, _ *junctor.Principal, id string, _ bool) (junctor.View, error) {
+	return s.view(), s.find(id)
+}
+
+func (s *stage) Close(_ *junctor.Principal, id string) error { return s.find(id) }
+
+func (s *stage) RPC(_ context.Context, _ *junctor.Principal, id, method string, params json.RawMessage) (junctor.ViewAnswer, error) {
+	s.asked = method + string(params)
+	if method == "tools/call" {
+		return junctor.ViewAnswer{Result: json.RawMessage(`{"content":[]}`)}, s.find(id)
+	}
+	return junctor.ViewAnswer{Error: &junctor.ViewError{Code: -32601, Message: "no"}}, s.find(id)
+}
+
+func (s *stage) AddLog(_ *junctor.Principal, id string, entries []junctor.ViewEntry) error {
+	s.noted = entries
+	return s.find(id)
+}
+
+func (s *stage) Log(_ *junctor.Principal, id string, after uint64) ([]junctor.ViewEntry, error) {
+	return []junctor.ViewEntry{{Seq: after + 1, Kind: "note", Source: "console"}}, s.find(id)
+}
+
+func TestAppsAndViews(t *testing.T) {
+	t.Parallel()
+	digest := strings.Repeat("a", 64)
+	for _, tc := range []struct {
+		name, scopes, method, path, body string
+		status                           int
+		has                              string
+	}{
+		{"all Apps", "tools:read", "GET", "/apps", "", 200, `"name":"demo__echo"`},
+		{"one", "tools:read", "GET", "/apps/demo__echo", "", 200, `"resource":"ui://map.html"`},
+		{"one that is not there", "tools:read", "GET", "/apps/x", "", 404, "unknown tool"},
+		{"approve", "servers:write", "PUT", "/apps/demo__echo/approval", `{"digest":"` + digest + `"}`, 200, `"state":"none"`},
+		{"approve another page", "servers:write", "PUT", "/apps/demo__echo/approval", `{"digest":"` + strings.Repeat("b", 64) + `"}`, 409, "another page"},
+		{"approve what is no digest", "servers:write", "PUT", "/apps/demo__echo/approval", `{"digest":"a"}`, 422, "digest"},
+		{"approving is for who may change servers", "tools:call", "PUT", "/apps/demo__echo/approval", `{"digest":"` + digest + `"}`, 403, "servers:write"},
+		{"revoke", "servers:write", "DELETE", "/apps/demo__echo/approval", "", 204, ""},
+		{"open", "tools:call", "POST", "/views", `{"tool":"demo__echo"}`, 201, `"proxy":"http://p-demo.junctor.localhost:8718/"`},
+		{"open nothing", "tools:call", "POST", "/views", `{}`, 422, "tool"},
+		{"open in a way that there is not", "tools:call", "POST", "/views", `{"tool":"x","isolation":"none"}`, 422, "isolation"},
+		{"list", "tools:call", "GET", "/views", "", 200, `"id":"demo"`},
+		{"show", "tools:call", "GET", "/views/demo?check=true", "", 200, `"tool_definition":{"name":"show"}`},
+		{"show another's", "tools:call", "GET", "/views/v2", "", 404, "no View"},
+		{"ask", "tools:call", "POST", "/views/demo/rpc", `{"method":"tools/call","params":{"name":"x"}}`, 200, `{"result":{"content":[]}}`},
+		{"ask what is refused", "tools:call", "POST", "/views/demo/rpc", `{"method":"x"}`, 200, `{"error":{"code":-32601,"message":"no"}}`},
+		{"ask for another", "tools:call", "POST", "/views/v2/rpc", `{"method":"x"}`, 404, "no View"},
+		{"note", "tools:call", "POST", "/views/demo/log", `{"entries":[{"kind":"sent","method":"ping","detail":{"a":1}}]}`, 204, ""},
+		{"note of an unknown kind", "tools:call", "POST", "/views/demo/log", `{"entries":[{"kind":"x"}]}`, 422, "kind"},
+		{"read the log", "tools:call", "GET", "/views/demo/log?after=4", "", 200, `"seq":5`},
+		{"close", "tools:call", "DELETE", "/views/demo", "", 204, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			rec := ask(newWorld().handler(t), tc.scopes, tc.method, tc.path, tc.body)
+			if rec.Code != tc.status || !strings.Contains(rec.Body.String(), tc.has) {
+				t.Errorf("%d %s", rec.Code, rec.Body)
+			}
+		})
+	}
+}
+
+func TestViewIsShownByWhoAsked(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	ask(w.handler(t), "tools:call", "POST", "/views", `{"tool":"show","server":"map","agent":"qa","call":"c","isolation":"opaque"}`)
+	want := junctor.OpenView{Tool: "show", Server: "map", Agent: "qa", Call: "c", Isolation: junctor.IsolationOpaque, Console: "http://example.com"}
+	if w.stage.opened != want {
+		t.Errorf("opened %+v", w.stage.opened)
+	}
+}

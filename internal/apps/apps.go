@@ -1,0 +1,83 @@
+// Package apps is the host of MCP Apps: the pages that tools bring, each running
+// View of one on an origin of its own, and everything that a View asks for. It
+// stands beside gateway, behind admin, whose API the console opens Views with, and
+// before guard: a View's request passes the same pipeline as everybody's. It also
+// serves the second listener, where pages are shown under the policy that mcpapps
+// makes of what they declare. What a page declares, and how its address is written
+// where servers are joined, is known to mcpapps and catalog.
+package apps
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/guard"
+)
+
+// Pipeline is what Views need of guard.
+type Pipeline interface {
+	Do(ctx context.Context, op *guard.Op, sink catalog.Sink) (catalog.Result, error)
+	List(p *junctor.Principal, v catalog.View, kind catalog.ListKind) ([]byte, error)
+	// GiveUp ends a call whose client was asked for input and will not give it.
+	GiveUp(ctx context.Context, op *guard.Op, why error)
+}
+
+// Approvals keeps which pages may have the compatible profile.
+type Approvals interface {
+	// Approval gives that of a page; not_found where there is none.
+	Approval(ctx context.Context, tenant junctor.TenantID, server, resource string) (junctor.AppApproval, error)
+	PutApproval(ctx context.Context, tenant junctor.TenantID, a junctor.AppApproval) error
+	DeleteApproval(ctx context.Context, tenant junctor.TenantID, server, resource string) error
+}
+
+// Options of a Host. All must be set.
+type Options struct {
+	Pipeline  Pipeline
+	Catalog   *catalog.Catalog
+	Approvals Approvals
+	// Stands says whether the session that a principal came by goes on.
+	Stands func(*junctor.Principal) bool
+	// MayChange says whether a principal may change a server, and so approve its
+	// pages; nil, or why not.
+	MayChange func(ctx context.Context, p *junctor.Principal, server string) error
+	// Sandbox says where pages are shown.
+	Sandbox func() Sandbox
+	Logger  *slog.Logger
+	Now     func() time.Time
+}
+
+// Bounds of what is held.
+const (
+	maxPage    = 16 << 20       // bytes of one page
+	maxHeld    = 256 << 20      // bytes of all pages of open Views
+	maxViews   = 40             // of one session
+	idleFor    = time.Hour      // a View that nothing is heard of is closed
+	liveFor    = 12 * time.Hour // and every View after this
+	maxContext = 256 << 10      // bytes of what a View tells the model
+)
+
+// Host runs Views.
+type Host struct {
+	o     Options
+	proxy *proxyPage
+
+	mu    sync.Mutex
+	views map[string]*view
+	held  int
+}
+
+// New makes a Host.
+func New(o Options) (*Host, error) {
+	if o.Pipeline == nil || o.Catalog == nil || o.Approvals == nil || o.Stands == nil || o.MayChange == nil || o.Sandbox == nil || o.Logger == nil || o.Now == nil {
+		return nil, junctor.Errorf(junctor.CodeInternal, "apps: a part of Options is missing")
+	}
+	proxy, err := newProxyPage()
+	if err != nil {
+		return nil, err
+	}
+	return &Host{o: o, proxy: proxy, views: map[string]*view{}}, nil
+}

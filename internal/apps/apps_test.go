@@ -1,0 +1,181 @@
+package apps_test
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/testkit"
+)
+
+// shop is an MCP server with Apps, of the era of sessions and without any: it
+// answers each request by itself.
+type shop struct {
+	*httptest.Server
+	page  atomic.Value // string
+	meta  atomic.Value // string: _meta of the page's content
+	calls atomic.Int64
+}
+
+const shopTools = `[
+	{"name":"show","title":"Show","inputSchema":{"type":"object","properties":{"n":{"type":"integer"}}},"_meta":{"ui":{"resourceUri":"ui://shop/page.html"},"ui/resourceUri":"ui://shop/page.html"}},
+	{"name":"poll","inputSchema":{"type":"object"},"_meta":{"ui":{"visibility":["app"]}}},
+	{"name":"think","inputSchema":{"type":"object"},"_meta":{"ui":{"visibility":["model"]}}},
+	{"name":"never","inputSchema":{"type":"object"},"_meta":{"ui":{"visibility":[]}}}
+]`
+
+func newShop(t *testing.T) *shop {
+	t.Helper()
+	s := &shop{}
+	s.page.Store("<!doctype html><p>héllo</p>")
+	s.meta.Store(`{"ui":{"csp":{"connectDomains":["https://api.example.com","*","https://x.example; script-src *"]},"permissions":{"camera":{}},"prefersBorder":false,"domain":"https://shop.example"}}`)
+	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *shop) serve(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		ID     json.RawMessage
+		Method string
+		Params struct {
+			Name, URI string
+		}
+	}
+	if r.Method != http.MethodPost || json.NewDecoder(r.Body).Decode(&in) != nil {
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	if in.ID == nil {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	answer := func(result string) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"jsonrpc":"2.0","id":` + string(in.ID) + `,` + result + `}`))
+	}
+	text := func(v string) string { b, _ := json.Marshal(v); return string(b) }
+	switch in.Method {
+	case "initialize":
+		answer(`"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"resources":{}},"serverInfo":{"name":"shop","version":"1"}}`)
+	case "tools/list":
+		answer(`"result":{"tools":` + shopTools + `}`)
+	case "resources/list":
+		answer(`"result":{"resources":[{"uri":"ui://shop/page.html","name":"page","mimeType":"text/html;profile=mcp-app"},{"uri":"shop://stock","name":"stock"}]}`)
+	case "resources/templates/list":
+		answer(`"result":{"resourceTemplates":[]}`)
+	case "resources/read":
+		if in.Params.URI == "shop://stock" {
+			answer(`"result":{"contents":[{"uri":"shop://stock","text":"7"}]}`)
+			return
+		}
+		answer(`"result":{"contents":[{"uri":"ui://shop/page.html","mimeType":"text/html;profile=mcp-app","text":` + text(s.page.Load().(string)) + `,"_meta":` + s.meta.Load().(string) + `}]}`) //nolint:forcetypeassert // a string is stored
+	case "tools/call":
+		s.calls.Add(1)
+		answer(`"result":{"content":[{"type":"text","text":` + text(in.Params.Name) + `}]}`)
+	default:
+		answer(`"error":{"code":-32601,"message":"unknown method"}`)
+	}
+}
+
+// stage is an instance with a shop.
+type stage struct {
+	*testkit.Instance
+	shop *shop
+}
+
+func newStage(t *testing.T, s testkit.Settings) *stage {
+	t.Helper()
+	settings := testkit.Settings{"egress-allow": "127.0.0.0/8"}
+	maps.Copy(settings, s)
+	st := &stage{testkit.Start(t, settings), newShop(t)}
+	st.ok(t, http.StatusCreated, "POST", "/servers", `{"id":"shop","url":"`+st.shop.URL+`"}`)
+	return st
+}
+
+// ok asks the API for something and holds it to its status.
+func (s *stage) ok(t *testing.T, status int, method, path, body string, header ...string) string {
+	t.Helper()
+	r := s.Do(t, method, "/api/v1"+path, body, header...)
+	if r.Status != status {
+		t.Fatalf("%s %s: %d %s", method, path, r.Status, r.Body)
+	}
+	return r.Body
+}
+
+// read reads an answer.
+func read[T any](t *testing.T, text string) (v T) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return v
+}
+
+func (s *stage) open(t *testing.T, header ...string) junctor.View {
+	t.Helper()
+	return read[junctor.View](t, s.ok(t, http.StatusCreated, "POST", "/views", `{"tool":"shop__show"}`, header...))
+}
+
+// browse asks the second listener for a page by its address, as a browser would
+// that knows whom the name belongs to.
+func (s *stage) browse(t *testing.T, method, page, body string) testkit.Reply {
+	t.Helper()
+	u, err := url.Parse(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := &testkit.Instance{URL: "http://127.0.0.1:" + u.Port()}
+	return at.Do(t, method, u.RequestURI(), body, "Host: "+u.Host, "Authorization:")
+}
+
+func (s *stage) rpc(t *testing.T, id, body string, header ...string) string {
+	t.Helper()
+	return strings.TrimSpace(s.ok(t, http.StatusOK, "POST", "/views/"+id+"/rpc", body, header...))
+}
+
+func TestViewIsServedOnItsOwnOrigin(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, nil)
+	v := s.open(t)
+	if !strings.HasPrefix(v.Proxy, "http://p-"+v.ID+".junctor.localhost:") || !strings.HasPrefix(v.Page, "http://a-"+v.ID+".junctor.localhost:") || v.Isolation != junctor.IsolationOrigin {
+		t.Errorf("the View stands at %s and %s", v.Proxy, v.Page)
+	}
+	if v.PrefersBorder == nil || *v.PrefersBorder || v.Domain != "https://shop.example" || len(v.Refused) != 2 || v.State != junctor.ViewOpen {
+		t.Errorf("the View is %+v", v)
+	}
+	if diff := cmp.Diff([]string{"https://api.example.com"}, v.CSP.Connect); diff != "" {
+		t.Error(diff)
+	}
+	page := s.browse(t, "GET", v.Page, "")
+	if page.Status != http.StatusOK || page.Body != "<!doctype html><p>héllo</p>" {
+		t.Fatalf("%d %s", page.Status, page.Body)
+	}
+	for name, want := range map[string]string{
+		"Content-Security-Policy": v.Policy, "Connection-Allowlist": `(response-origin "https://api.example.com")`, "X-Content-Type-Options": "nosniff",
+		"Referrer-Policy": "no-referrer", "Cache-Control": "no-store", "Origin-Agent-Cluster": "?1", "Content-Type": "text/html; charset=utf-8",
+	} {
+		if got := page.Header.Get(name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	if strings.Contains(v.Policy, "script-src *") || !strings.Contains(v.Policy, "frame-ancestors "+v.ProxyOrigin+" "+s.URL) {
+		t.Error(v.Policy)
+	}
+	proxy := s.browse(t, "GET", v.Proxy, "")
+	policy := proxy.Header.Get("Content-Security-Policy")
+	if proxy.Status != http.StatusOK || !strings.Contains(policy, "frame-src "+v.Origin+";") || !strings.Contains(policy, "frame-ancestors "+s.URL+";") {
+		t.Errorf("%d, policy %s", proxy.Status, policy)
+	}
+	if !strings.Contains(proxy.Body, `data-host="`+s.URL+`"`) || !strings.Contains(proxy.Body, `data-permissions="camera"`) {
+		t.Errorf("the proxy is %s", proxy.Body[:700])
+	}
+}

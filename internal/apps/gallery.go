@@ -1,0 +1,137 @@
+package apps
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/wire"
+	"github.com/junctor-mcp/junctor/mcpapps"
+)
+
+// Apps lists every App of every server that p sees. Nothing is read for it: what
+// the pages declare is known as far as their servers list it.
+func (h *Host) Apps(ctx context.Context, p *junctor.Principal) ([]junctor.App, error) {
+	sh := h.o.Catalog.Snapshot().For(p.Tenant)
+	out := []junctor.App{}
+	for _, tool := range sh.Describe(p, catalog.Filter{}) {
+		if !strings.HasPrefix(tool.App, mcpapps.Scheme) {
+			continue
+		}
+		t, err := h.target(p, tool.Server, tool.Name)
+		if err != nil {
+			continue // it went away meanwhile
+		}
+		app, err := h.app(ctx, p, t, "")
+		if err != nil {
+			return nil, err
+		}
+		if meta, err := mcpapps.ParseResourceMeta(t.listed(), nil); err == nil {
+			declare(&app.AppPage, meta)
+			app.Domain, app.PrefersBorder = meta.Domain, meta.PrefersBorder
+		}
+		out = append(out, app)
+	}
+	return out, nil
+}
+
+// App gives one, by the exposed name of its tool, with its page read now.
+func (h *Host) App(ctx context.Context, p *junctor.Principal, name string) (junctor.App, error) {
+	t, err := h.target(p, "", name)
+	if err != nil {
+		return junctor.App{}, err
+	}
+	if t.uri == "" {
+		return junctor.App{}, junctor.Errorf(junctor.CodeNotFound, "the tool %s has no App", t.name)
+	}
+	page, err := h.read(ctx, p, t, "")
+	if err != nil {
+		return junctor.App{}, err
+	}
+	app, err := h.app(ctx, p, t, page.Digest())
+	if err != nil {
+		return junctor.App{}, err
+	}
+	app.Read, app.Definition = true, json.RawMessage(t.item.Tool.JSON)
+	app.AppPage = describe(page, app.Profile, mcpapps.Policy{Eval: app.Profile == junctor.ProfileCompatible}.Header(page.Meta.CSP))
+	return app, nil
+}
+
+// app says what is known of an App without its page. digest is "" where the page
+// was not read.
+func (h *Host) app(ctx context.Context, p *junctor.Principal, t target, digest string) (junctor.App, error) {
+	def := t.item.Tool.JSON
+	out := junctor.App{
+		Name: t.name, Server: t.item.Server.ID, Tool: t.item.Name, Resource: t.uri, Visibility: []string{}, Tools: []string{},
+		Generated: strings.HasPrefix(t.uri, GeneratedPages), AppPage: junctor.AppPage{Digest: digest},
+	}
+	out.Title, _ = wire.String(wire.Get(def, "title"))
+	out.Description, _ = wire.String(wire.Get(def, "description"))
+	meta := mcpapps.ParseToolMeta(wire.Get(def, "_meta"))
+	for _, who := range []mcpapps.Visibility{mcpapps.Model, mcpapps.App} {
+		if meta.Visible(who) {
+			out.Visibility = append(out.Visibility, string(who))
+		}
+	}
+	declare(&out.AppPage, mcpapps.ResourceMeta{})
+	tools, err := h.o.Pipeline.List(p, catalog.View{Server: out.Server, Audience: catalog.AudienceApp}, catalog.ListTools)
+	if err != nil {
+		return out, err
+	}
+	for tool := range wire.Elements(wire.Get(tools, "tools")) {
+		if name, ok := wire.String(wire.Get(tool, "name")); ok {
+			out.Tools = append(out.Tools, name)
+		}
+	}
+	out.Profile, out.Approval, err = h.profile(ctx, p.Tenant, out.Server, t.uri, digest)
+	return out, err
+}
+
+// Approve lets the page of an App, as it is now, have the compatible profile. The
+// digest says which page the person has looked at.
+func (h *Host) Approve(ctx context.Context, p *junctor.Principal, name, digest string) (junctor.App, error) {
+	t, err := h.target(p, "", name)
+	if err != nil {
+		return junctor.App{}, err
+	}
+	if err := h.o.MayChange(ctx, p, t.item.Server.ID); err != nil {
+		return junctor.App{}, err
+	}
+	app, err := h.App(ctx, p, name)
+	if err != nil {
+		return app, err
+	}
+	if app.Digest != digest {
+		return app, junctor.Errorf(junctor.CodeConflict, "the page of %s is another by now: its digest is %s; look at it again before you approve it", app.Name, app.Digest)
+	}
+	err = h.o.Approvals.PutApproval(ctx, p.Tenant, junctor.AppApproval{Server: app.Server, Resource: app.Resource, Digest: digest, By: p.ID(), At: h.o.Now().UTC()})
+	if err != nil {
+		return app, err
+	}
+	return h.App(ctx, p, name)
+}
+
+// Revoke takes an approval back. Views that are open keep what they have until
+// they are closed, and so they are.
+func (h *Host) Revoke(ctx context.Context, p *junctor.Principal, name string) error {
+	t, err := h.target(p, "", name)
+	if err != nil {
+		return err
+	}
+	if err := h.o.MayChange(ctx, p, t.item.Server.ID); err != nil {
+		return err
+	}
+	if err := h.o.Approvals.DeleteApproval(ctx, p.Tenant, t.item.Server.ID, t.uri); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, v := range h.views {
+		if v.owner.Tenant == p.Tenant && v.target.item.Server.ID == t.item.Server.ID && v.target.uri == t.uri && v.profile == junctor.ProfileCompatible {
+			h.drop(v)
+		}
+	}
+	return nil
+}

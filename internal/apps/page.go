@@ -1,0 +1,155 @@
+package apps
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/guard"
+	"github.com/junctor-mcp/junctor/internal/wire"
+	"github.com/junctor-mcp/junctor/mcpapps"
+)
+
+// Extensions is what a client declares that shows the pages of MCP Apps.
+const Extensions = `{"` + wire.ExtensionUI + `":{"mimeTypes":["` + wire.MediaTypeApp + `"]}}`
+
+// GeneratedPages begins the addresses of pages that are not a server's own but
+// made for its tools.
+const GeneratedPages = mcpapps.Scheme + "junctor-view/"
+
+// target is a tool and its page.
+type target struct {
+	item catalog.Item
+	name string // exposed
+	uri  string // of the page, as the server calls it
+}
+
+// target finds the tool that brings a page, as p may see it.
+func (h *Host) target(p *junctor.Principal, server, tool string) (target, error) {
+	view := catalog.View{Server: server, Plain: server == "", Audience: catalog.AudienceHost}
+	item, err := h.o.Catalog.Snapshot().For(p.Tenant).Tool(p, view, tool, "")
+	if err != nil {
+		return target{}, err
+	}
+	meta := mcpapps.ParseToolMeta(wire.Get(item.Tool.JSON, "_meta"))
+	return target{item: item, name: item.Shown, uri: meta.ResourceURI}, nil
+}
+
+// listed is the _meta of a page's entry in the server's list; nil where it has none.
+func (t *target) listed() json.RawMessage {
+	for _, r := range t.item.Server.Offer.Resources {
+		if r.URI == t.uri {
+			return wire.Get(r.JSON, "_meta")
+		}
+	}
+	return nil
+}
+
+// read reads the page through the pipeline, as p, for a View or "" for none.
+func (h *Host) read(ctx context.Context, p *junctor.Principal, t target, view string) (mcpapps.Page, error) {
+	params := append(wire.AppendString([]byte(`{"uri":`), t.uri), '}')
+	op := &guard.Op{
+		Principal: p, Door: junctor.DoorView, ViewID: view, View: catalog.View{Server: t.item.Server.ID, Audience: catalog.AudienceHost},
+		Kind: junctor.KindResource, Name: t.uri, Params: params, Caller: caller(),
+	}
+	res, err := h.o.Pipeline.Do(ctx, op, quiet{})
+	if err != nil {
+		return mcpapps.Page{}, err
+	}
+	if res.Input {
+		return mcpapps.Page{}, h.unanswerable(ctx, op, res)
+	}
+	if len(res.Body) > maxPage {
+		return mcpapps.Page{}, junctor.Errorf(junctor.CodeTooLarge, "the page %s of server %s has more than %d MiB", clip(t.uri), t.item.Server.ID, maxPage>>20)
+	}
+	page, err := mcpapps.ParsePage(t.uri, res.Body, t.listed())
+	if err != nil {
+		return mcpapps.Page{}, junctor.Errorf(junctor.CodeUpstream, "server %s gives no page that can be shown: %s", t.item.Server.ID, strings.TrimPrefix(err.Error(), "mcpapps: "))
+	}
+	return page, nil
+}
+
+// caller is what a View, and the host that shows it, can do for a server: show
+// pages, and nothing that a person would have to be asked for.
+func caller() catalog.Caller {
+	return catalog.Caller{Protocol: wire.Modern, Capabilities: []byte(`{"extensions":` + Extensions + `}`)}
+}
+
+// unanswerable ends a call that asks for input.
+func (h *Host) unanswerable(ctx context.Context, op *guard.Op, res catalog.Result) error {
+	err := junctor.Errorf(junctor.CodeUnavailable, "it asks for input while it runs, which a View cannot give: call the tool itself")
+	if state, ok := wire.String(wire.Get(res.Body, "requestState")); ok {
+		op.RequestState, op.HasState = state, true
+		h.o.Pipeline.GiveUp(ctx, op, err)
+	}
+	return err
+}
+
+// quiet is the sink of a caller that wants the result alone.
+type quiet struct{}
+
+func (quiet) Progress([]byte)    {}
+func (quiet) Log(string, []byte) {}
+
+// profile says how strict a page of that digest is held, and why.
+func (h *Host) profile(ctx context.Context, tenant junctor.TenantID, server, uri, digest string) (junctor.AppProfile, junctor.Approval, error) {
+	a, err := h.o.Approvals.Approval(ctx, tenant, server, uri)
+	if junctor.CodeOf(err) == junctor.CodeNotFound {
+		return junctor.ProfileStrict, junctor.Approval{State: junctor.ApprovalNone}, nil
+	}
+	if err != nil {
+		return "", junctor.Approval{}, err
+	}
+	given := junctor.Approval{State: junctor.ApprovalGiven, Digest: a.Digest, By: a.By, At: a.At}
+	if digest != "" && a.Digest != digest {
+		given.State = junctor.ApprovalChanged
+		return junctor.ProfileStrict, given, nil
+	}
+	return junctor.ProfileCompatible, given, nil
+}
+
+// describe says what a page declares and is given.
+func describe(page mcpapps.Page, profile junctor.AppProfile, policy string) junctor.AppPage {
+	out := junctor.AppPage{
+		Digest: page.Digest(), Bytes: len(page.HTML), Policy: policy, Domain: page.Meta.Domain, PrefersBorder: page.Meta.PrefersBorder, Profile: profile,
+	}
+	declare(&out, page.Meta)
+	return out
+}
+
+// declare says what the metadata of a page declares.
+func declare(out *junctor.AppPage, meta mcpapps.ResourceMeta) {
+	out.CSP, out.Refused, out.Permissions = junctor.AppCSP{}, []string{}, permissions(meta.Permissions)
+	if given := meta.CSP.Allowed(); given != nil {
+		out.CSP = junctor.AppCSP{Connect: given.ConnectDomains, Resource: given.ResourceDomains, Frame: given.FrameDomains, BaseURI: given.BaseURIDomains}
+	}
+	for _, list := range []*[]string{&out.CSP.Connect, &out.CSP.Resource, &out.CSP.Frame, &out.CSP.BaseURI} {
+		if *list == nil {
+			*list = []string{}
+		}
+	}
+	if err := meta.CSP.Validate(); err != nil {
+		for line := range strings.Lines(err.Error()) {
+			out.Refused = append(out.Refused, strings.TrimPrefix(strings.TrimSpace(line), "mcpapps: "))
+		}
+	}
+}
+
+// permissions are those that a page asks for, in the words of MCP Apps.
+func permissions(p *mcpapps.Permissions) []string {
+	out := []string{}
+	if p == nil {
+		return out
+	}
+	for _, one := range []struct {
+		name  string
+		asked mcpapps.Flag
+	}{{"camera", p.Camera}, {"microphone", p.Microphone}, {"geolocation", p.Geolocation}, {"clipboardWrite", p.ClipboardWrite}} {
+		if one.asked {
+			out = append(out, one.name)
+		}
+	}
+	return out
+}

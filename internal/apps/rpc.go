@@ -1,0 +1,163 @@
+package apps
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/guard"
+	"github.com/junctor-mcp/junctor/internal/wire"
+	"github.com/junctor-mcp/junctor/mcpapps"
+)
+
+// codeRefused is how a host says no to a View, in the words of MCP Apps.
+const codeRefused = -32000
+
+// RPC does what a View asks for. All of it is of the View's own server, under the
+// server's own names, judged as whoever opened the View, and on record. What the
+// View should hear is in the answer; an error is for the console alone: there is
+// no such View.
+func (h *Host) RPC(ctx context.Context, p *junctor.Principal, id, method string, params json.RawMessage) (junctor.ViewAnswer, error) {
+	v, err := h.find(p, id)
+	if err != nil {
+		return junctor.ViewAnswer{}, err
+	}
+	if len(params) > 0 {
+		if err := wire.Check(params); err != nil {
+			return junctor.ViewAnswer{}, junctor.Errorf(junctor.CodeInvalid, "params: %w", err)
+		}
+		if params[0] != '{' {
+			return refused(&wire.Error{Code: wire.CodeInvalidParams, Message: "params must be an object"}), nil
+		}
+	}
+	acts, err := h.acting(p, v.agent)
+	if err != nil { // it may no more act as the agent
+		return refused(err), nil
+	}
+	result, err := h.serve(ctx, acts, v, method, params)
+	if err != nil {
+		answer := refused(err)
+		h.note(v, sourceGateway, kindRPC, method, map[string]any{"refused": answer.Error.Message, "code": answer.Error.Code})
+		return answer, nil
+	}
+	return junctor.ViewAnswer{Result: result}, nil
+}
+
+// serve answers one request of a View.
+func (h *Host) serve(ctx context.Context, p *junctor.Principal, v *view, method string, params []byte) (json.RawMessage, error) {
+	sees := catalog.View{Server: v.target.item.Server.ID, Audience: catalog.AudienceApp}
+	list := func(kind catalog.ListKind) (json.RawMessage, error) { return h.o.Pipeline.List(p, sees, kind) }
+	op := &guard.Op{
+		Principal: p, Door: junctor.DoorView, View: sees, Params: params, Arguments: wire.Get(params, "arguments"), Meta: wire.Get(params, "_meta"),
+		Caller: caller(), ViewID: v.id,
+	}
+	var ok bool
+	switch method {
+	case wire.MethodPing:
+		return json.RawMessage(`{}`), nil
+	case wire.MethodToolsList:
+		return list(catalog.ListTools)
+	case wire.MethodResourcesList:
+		return list(catalog.ListResources)
+	case wire.MethodResourcesTemplatesList:
+		return list(catalog.ListTemplates)
+	case wire.MethodPromptsList:
+		return list(catalog.ListPrompts)
+	case wire.MethodToolsCall:
+		op.Kind = junctor.KindTool
+		op.Name, ok = wire.String(wire.Get(params, "name"))
+	case wire.MethodPromptsGet:
+		op.Kind = junctor.KindPrompt
+		op.Name, ok = wire.String(wire.Get(params, "name"))
+	case wire.MethodResourcesRead:
+		op.Kind = junctor.KindResource
+		op.Name, ok = wire.String(wire.Get(params, "uri"))
+	case wire.MethodCompletionComplete:
+		ok = completion(op, params)
+	case mcpapps.MethodMessage, mcpapps.MethodUpdateModelContext:
+		return h.hear(v, method, params)
+	default:
+		return nil, &wire.Error{Code: wire.CodeMethodNotFound, Message: "a View cannot ask for " + clip(method) + " here"}
+	}
+	if !ok || len(op.Arguments) > 0 && op.Arguments[0] != '{' {
+		return nil, &wire.Error{Code: wire.CodeInvalidParams, Message: "the params of " + method + " lack what it is about, or have the wrong type"}
+	}
+	res, err := h.o.Pipeline.Do(ctx, op, quiet{})
+	switch {
+	case err != nil:
+		return wrongArguments(op.Kind, err)
+	case res.Input:
+		return nil, h.unanswerable(ctx, op, res)
+	}
+	return res.Body, nil
+}
+
+// completion reads what is to be completed.
+func completion(op *guard.Op, params []byte) (ok bool) {
+	op.Kind = junctor.KindCompletion
+	ref := wire.Get(params, "ref")
+	if wire.Get(params, "argument") == nil {
+		return false
+	}
+	switch kind, _ := wire.String(wire.Get(ref, "type")); kind {
+	case "ref/prompt":
+		op.Name, ok = wire.String(wire.Get(ref, "name"))
+	case "ref/resource":
+		op.IsURI = true
+		op.Name, ok = wire.String(wire.Get(ref, "uri"))
+	}
+	return ok
+}
+
+// wrongArguments makes a tool's result of arguments that do not fit its schema, as
+// the MCP doors do. Other errors stay.
+func wrongArguments(kind junctor.Kind, err error) (json.RawMessage, error) {
+	e := junctor.AsError(err)
+	if kind != junctor.KindTool || len(e.Violations) == 0 {
+		return nil, err
+	}
+	body := wire.AppendString([]byte(`{"content":[{"type":"text","text":`), e.Message)
+	return append(body, `}],"isError":true}`...), nil
+}
+
+// hear keeps what a View says to the person or the model: of its context for the
+// model the last counts. The console shows both.
+func (h *Host) hear(v *view, method string, params []byte) (json.RawMessage, error) {
+	known, _ := mcpapps.Lookup(mcpapps.PartyView, method)
+	if _, err := known.Params(params); err != nil {
+		return nil, &wire.Error{Code: wire.CodeInvalidParams, Message: "the params of " + method + " are not as MCP Apps have them"}
+	}
+	if len(params) > maxContext {
+		return nil, junctor.Errorf(junctor.CodeTooLarge, "%s may carry %d KiB", method, maxContext>>10)
+	}
+	h.note(v, sourceGateway, kindRPC, method, map[string]any{"bytes": len(params)})
+	if method == mcpapps.MethodUpdateModelContext {
+		h.mu.Lock()
+		v.context = append(json.RawMessage(nil), params...)
+		h.mu.Unlock()
+	}
+	return json.RawMessage(`{}`), nil
+}
+
+// refused is an error for a View. Nothing in it says whether something exists that
+// the View may not use.
+func refused(err error) junctor.ViewAnswer {
+	if e, ok := errors.AsType[*wire.Error](err); ok {
+		return junctor.ViewAnswer{Error: &junctor.ViewError{Code: e.Code, Message: e.Message, Data: e.Data}}
+	}
+	e := junctor.AsError(err)
+	out := &junctor.ViewError{Code: codeRefused, Message: e.Message}
+	if e.Code == junctor.CodeNotFound || e.Code == junctor.CodeInvalid {
+		out.Code = wire.CodeInvalidParams
+		return junctor.ViewAnswer{Error: out}
+	}
+	data := wire.AppendString([]byte(`{"code":`), string(e.Code))
+	if e.RetryAfter > 0 {
+		data = strconv.AppendInt(append(data, `,"retryAfterMs":`...), e.RetryAfter.Milliseconds()+1, 10)
+	}
+	out.Data = append(data, '}')
+	return junctor.ViewAnswer{Error: out}
+}

@@ -1,0 +1,183 @@
+package apps
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"encoding/json"
+	"html"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/mcpapps"
+)
+
+//go:embed proxy.html
+var proxySource string
+
+// proxyPage is the page between a console and a View, and what it may run: its
+// own script and style, by their hashes.
+type proxyPage struct{ script, style string }
+
+func newProxyPage() (*proxyPage, error) {
+	sum := func(tag string) string {
+		_, rest, _ := strings.Cut(proxySource, "<"+tag+">")
+		text, _, ok := strings.Cut(rest, "</"+tag+">")
+		if !ok {
+			return ""
+		}
+		hash := sha256.Sum256([]byte(text))
+		return "'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'"
+	}
+	p := &proxyPage{script: sum("script"), style: sum("style")}
+	if p.script == "" || p.style == "" {
+		return nil, junctor.Errorf(junctor.CodeInternal, "apps: the sandbox page has no script or no style")
+	}
+	return p, nil
+}
+
+// idPattern finds the View in the name or the path of a request.
+func idPattern() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:[pa]-|/[par]/)([a-z2-7]{26})(?:\.|$)`)
+}
+
+// ServeHTTP serves the second listener: the two pages of each View, under exactly
+// the names that it was given, and what browsers report of them. Nothing else is
+// there, and a View that is closed is not there any more.
+func (h *Host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	head := w.Header()
+	head.Set("X-Content-Type-Options", "nosniff")
+	head.Set("Cache-Control", "no-store")
+	head.Set("Referrer-Policy", "no-referrer")
+	head.Set("X-Dns-Prefetch-Control", "off")
+	head.Set("Cross-Origin-Resource-Policy", "same-origin")
+	v := h.shown(r)
+	if v == nil {
+		http.Error(w, "there is no View here; it may have been closed", http.StatusNotFound)
+		return
+	}
+	at, f := r.Host+r.URL.EscapedPath(), &v.frames
+	switch {
+	case r.Method == http.MethodPost && (at == f.page.Host+v.reportPath() || at == f.proxy.Host+v.reportPath()):
+		h.report(w, r, v)
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		head.Set("Allow", "GET, HEAD")
+		http.Error(w, "a View is looked at with GET", http.StatusMethodNotAllowed)
+	case at == f.proxy.Host+f.proxy.Path:
+		h.serveProxy(w, v)
+	case at == f.page.Host+f.page.Path:
+		h.servePage(w, v)
+	default:
+		http.Error(w, "there is nothing here", http.StatusNotFound)
+	}
+}
+
+// shown finds the View that a request names; nil where there is none that goes on.
+func (h *Host) shown(r *http.Request) *view {
+	pattern := idPattern()
+	found := pattern.FindStringSubmatch(r.Host)
+	if found == nil {
+		found = pattern.FindStringSubmatch(r.URL.EscapedPath())
+	}
+	if found == nil {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	v := h.views[found[1]]
+	if v == nil {
+		return nil
+	}
+	if !h.lives(v, h.o.Now()) {
+		h.drop(v)
+		return nil
+	}
+	return v
+}
+
+// serveProxy answers with the outer frame.
+func (h *Host) serveProxy(w http.ResponseWriter, v *view) {
+	f, head := &v.frames, w.Header()
+	head.Set("Content-Type", "text/html; charset=utf-8")
+	head.Set("Origin-Agent-Cluster", "?1")
+	head.Set("Content-Security-Policy", "default-src 'none'; script-src "+h.proxy.script+"; style-src "+h.proxy.style+"; frame-src "+f.frameSource()+
+		"; frame-ancestors "+f.console+"; base-uri 'none'; form-action 'none'; report-uri "+v.reportPath())
+	head.Set("Connection-Allowlist", "(response-origin \""+f.page.Scheme+"://"+f.page.Host+"\")")
+	text := strings.NewReplacer(
+		"{{host}}", html.EscapeString(f.console), "{{page}}", html.EscapeString(f.page.String()), "{{origin}}", html.EscapeString(f.pageOrigin()),
+		"{{sandbox}}", html.EscapeString(f.sandbox()), "{{permissions}}", html.EscapeString(strings.Join(v.permissions(), " ")),
+	).Replace(proxySource)
+	_, _ = io.WriteString(w, text)
+}
+
+// servePage answers with the View itself.
+func (h *Host) servePage(w http.ResponseWriter, v *view) {
+	head := w.Header()
+	head.Set("Content-Type", "text/html; charset=utf-8")
+	head.Set("Origin-Agent-Cluster", "?1")
+	head.Set("Content-Security-Policy", v.policy())
+	head.Set("Connection-Allowlist", v.page.Meta.CSP.ConnectionAllowlist())
+	_, _ = io.WriteString(w, v.page.HTML)
+}
+
+// policy is the Content-Security-Policy of the View's page.
+func (v *view) policy() string {
+	return mcpapps.Policy{
+		FrameAncestors: []string{v.frames.proxyOrigin(), v.frames.console},
+		Eval:           v.profile == junctor.ProfileCompatible,
+		Opaque:         v.frames.isolation == junctor.IsolationOpaque,
+		ReportURI:      v.reportPath(),
+	}.Header(v.page.Meta.CSP)
+}
+
+// reportPath is where browsers tell what the policies stopped.
+func (v *view) reportPath() string { return "/r/" + v.id }
+
+// maxReport is what one report may weigh.
+const maxReport = 64 << 10
+
+// report notes what a policy stopped.
+func (h *Host) report(w http.ResponseWriter, r *http.Request, v *view) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxReport))
+	if err != nil {
+		http.Error(w, "the report is too long", http.StatusRequestEntityTooLarge)
+		return
+	}
+	var in struct {
+		Report struct {
+			Directive string `json:"effective-directive"`
+			Violated  string `json:"violated-directive"`
+			Blocked   string `json:"blocked-uri"`
+			Document  string `json:"document-uri"`
+			Source    string `json:"source-file"`
+			Line      int    `json:"line-number"`
+			Sample    string `json:"script-sample"`
+		} `json:"csp-report"`
+	}
+	if json.Unmarshal(body, &in) != nil || in.Report.Directive+in.Report.Violated == "" {
+		http.Error(w, "this is no report", http.StatusBadRequest)
+		return
+	}
+	detail := map[string]any{"directive": clip(in.Report.Directive + ""), "blocked": clipTo(in.Report.Blocked, 2000), "document": clipTo(in.Report.Document, 300)}
+	if in.Report.Directive == "" {
+		detail["directive"] = clip(in.Report.Violated)
+	}
+	if in.Report.Line > 0 {
+		detail["line"] = in.Report.Line
+	}
+	if in.Report.Sample != "" {
+		detail["sample"] = clip(in.Report.Sample)
+	}
+	h.note(v, sourceSandbox, kindViolation, "", detail)
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func clipTo(s string, most int) string {
+	if len(s) > most {
+		return s[:most] + "…"
+	}
+	return s
+}
