@@ -179,3 +179,46 @@ func TestViewIsServedOnItsOwnOrigin(t *testing.T) {
 		t.Errorf("the proxy is %s", proxy.Body[:700])
 	}
 }
+
+func TestViewAsksForWhatIsItsOwn(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, nil)
+	v := s.open(t)
+	unknown := func(name string) string {
+		return `{"error":{"code":-32602,"message":"unknown tool \"` + name + `\"; tools/list shows what there is"}}`
+	}
+	for _, tc := range []struct{ name, ask, want string }{
+		{"its tool", `{"method":"tools/call","params":{"name":"show","arguments":{"n":1}}}`, `{"result":{"content":[{"type":"text","text":"show"}]}}`},
+		{"a tool for pages alone", `{"method":"tools/call","params":{"name":"poll"}}`, `{"result":{"content":[{"type":"text","text":"poll"}]}}`},
+		{"a tool for models alone", `{"method":"tools/call","params":{"name":"think"}}`, unknown("think")},
+		{"a tool for nobody", `{"method":"tools/call","params":{"name":"never"}}`, unknown("never")},
+		{"a tool that there is not", `{"method":"tools/call","params":{"name":"qwxyz"}}`, unknown("qwxyz")},
+		{"another server's tool", `{"method":"tools/call","params":{"name":"demo__echo"}}`, unknown("demo__echo")},
+		{"its tool by its name elsewhere", `{"method":"tools/call","params":{"name":"shop__think"}}`, unknown("shop__think")},
+		{"its resource", `{"method":"resources/read","params":{"uri":"shop://stock"}}`, `{"result":{"contents":[{"uri":"shop://stock","text":"7"}]}}`},
+		{"ping", `{"method":"ping"}`, `{"result":{}}`},
+		{"what is not for Views", `{"method":"logging/setLevel","params":{}}`, `{"error":{"code":-32601,"message":"a View cannot ask for logging/setLevel here"}}`},
+		{"no name", `{"method":"tools/call","params":{}}`, `{"error":{"code":-32602,"message":"the params of tools/call lack what it is about, or have the wrong type"}}`},
+		{"params that are none", `{"method":"tools/call","params":[1]}`, `{"error":{"code":-32602,"message":"params must be an object"}}`},
+		{"context for the model", `{"method":"ui/update-model-context","params":{"structuredContent":{"a":1}}}`, `{"result":{}}`},
+	} {
+		if got := s.rpc(t, v.ID, tc.ask); got != tc.want {
+			t.Errorf("%s:\n got %s\nwant %s", tc.name, got, tc.want)
+		}
+	}
+	if n := s.shop.calls.Load(); n != 2 {
+		t.Errorf("the server was called %d times", n)
+	}
+	list := s.rpc(t, v.ID, `{"method":"tools/list"}`)
+	if strings.Contains(list, `"think"`) || strings.Contains(list, `"never"`) || !strings.Contains(list, `"poll"`) {
+		t.Errorf("its tools are %s", list)
+	}
+	after := read[junctor.View](t, s.ok(t, 200, "GET", "/views/"+v.ID, ""))
+	if string(after.ModelContext) != `{"structuredContent":{"a":1}}` {
+		t.Errorf("the model is told %s", after.ModelContext)
+	}
+	calls := read[struct{ Items []junctor.Call }](t, s.ok(t, 200, "GET", "/calls?server=shop&tool=poll", ""))
+	if len(calls.Items) != 1 || calls.Items[0].Door != junctor.DoorView || calls.Items[0].View != v.ID {
+		t.Errorf("on record is %+v", calls.Items)
+	}
+}

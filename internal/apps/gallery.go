@@ -44,7 +44,7 @@ func (h *Host) App(ctx context.Context, p *junctor.Principal, name string) (junc
 		return junctor.App{}, err
 	}
 	if t.uri == "" {
-		return junctor.App{}, junctor.Errorf(junctor.CodeNotFound, "the tool %s has no App", t.name)
+		return junctor.App{}, noApp(t)
 	}
 	page, err := h.read(ctx, p, t, "")
 	if err != nil {
@@ -57,6 +57,10 @@ func (h *Host) App(ctx context.Context, p *junctor.Principal, name string) (junc
 	app.Read, app.Definition = true, json.RawMessage(t.item.Tool.JSON)
 	app.AppPage = describe(page, app.Profile, mcpapps.Policy{Eval: app.Profile == junctor.ProfileCompatible}.Header(page.Meta.CSP))
 	return app, nil
+}
+
+func noApp(t target) error {
+	return junctor.Errorf(junctor.CodeInvalid, "the tool %s has no App: it names no page at a %s address", t.name, mcpapps.Scheme)
 }
 
 // app says what is known of an App without its page. digest is "" where the page

@@ -158,6 +158,7 @@ func refused(err error) junctor.ViewAnswer {
 	if e.RetryAfter > 0 {
 		data = strconv.AppendInt(append(data, `,"retryAfterMs":`...), e.RetryAfter.Milliseconds()+1, 10)
 	}
-	out.Data = append(data, '}')
+	data = append(data, '}')
+	out.Data = data
 	return junctor.ViewAnswer{Error: out}
 }

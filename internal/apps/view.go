@@ -51,7 +51,7 @@ func (h *Host) Open(ctx context.Context, p *junctor.Principal, in junctor.OpenVi
 		t.uri = in.Resource
 	}
 	if !strings.HasPrefix(t.uri, mcpapps.Scheme) {
-		return junctor.View{}, junctor.Errorf(junctor.CodeInvalid, "the tool %s has no App: it names no page at a %s address", t.name, mcpapps.Scheme)
+		return junctor.View{}, noApp(t)
 	}
 	v := &view{id: strings.ToLower(rand.Text()), owner: p, agent: in.Agent, call: in.Call, target: t, opened: h.o.Now()}
 	if v.frames, err = h.o.Sandbox().place(v.id, in.Console, in.Isolation); err != nil {
