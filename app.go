@@ -49,8 +49,8 @@ type AppProfile string
 
 // The profiles.
 const (
-	ProfileStrict     AppProfile = "strict"
-	ProfileCompatible AppProfile = "compatible" // it may make code of text (eval), by an operator's approval
+	AppStrict     AppProfile = "strict"
+	AppCompatible AppProfile = "compatible" // it may make code of text (eval), by an operator's approval
 )
 
 // ApprovalState says whether a page has the compatible profile.

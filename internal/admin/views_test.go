@@ -17,7 +17,7 @@ type stage struct {
 }
 
 func (s *stage) page() junctor.AppPage {
-	return junctor.AppPage{CSP: junctor.AppCSP{Connect: []string{}, Resource: []string{}, Frame: []string{}, BaseURI: []string{}}, Refused: []string{}, Permissions: []string{}, Profile: junctor.ProfileStrict}
+	return junctor.AppPage{CSP: junctor.AppCSP{Connect: []string{}, Resource: []string{}, Frame: []string{}, BaseURI: []string{}}, Refused: []string{}, Permissions: []string{}, Profile: junctor.AppStrict}
 }
 
 func (s *stage) app() junctor.App {

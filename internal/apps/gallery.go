@@ -55,7 +55,7 @@ func (h *Host) App(ctx context.Context, p *junctor.Principal, name string) (junc
 		return junctor.App{}, err
 	}
 	app.Read, app.Definition = true, json.RawMessage(t.item.Tool.JSON)
-	app.AppPage = describe(page, app.Profile, mcpapps.Policy{Eval: app.Profile == junctor.ProfileCompatible}.Header(page.Meta.CSP))
+	app.AppPage = describe(page, app.Profile, mcpapps.Policy{Eval: app.Profile == junctor.AppCompatible}.Header(page.Meta.CSP))
 	return app, nil
 }
 
@@ -133,7 +133,7 @@ func (h *Host) Revoke(ctx context.Context, p *junctor.Principal, name string) er
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, v := range h.views {
-		if v.owner.Tenant == p.Tenant && v.target.item.Server.ID == t.item.Server.ID && v.target.uri == t.uri && v.profile == junctor.ProfileCompatible {
+		if v.owner.Tenant == p.Tenant && v.target.item.Server.ID == t.item.Server.ID && v.target.uri == t.uri && v.profile == junctor.AppCompatible {
 			h.drop(v)
 		}
 	}

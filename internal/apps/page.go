@@ -97,7 +97,7 @@ func (quiet) Log(string, []byte) {}
 func (h *Host) profile(ctx context.Context, tenant junctor.TenantID, server, uri, digest string) (junctor.AppProfile, junctor.Approval, error) {
 	a, err := h.o.Approvals.Approval(ctx, tenant, server, uri)
 	if junctor.CodeOf(err) == junctor.CodeNotFound {
-		return junctor.ProfileStrict, junctor.Approval{State: junctor.ApprovalNone}, nil
+		return junctor.AppStrict, junctor.Approval{State: junctor.ApprovalNone}, nil
 	}
 	if err != nil {
 		return "", junctor.Approval{}, err
@@ -105,9 +105,9 @@ func (h *Host) profile(ctx context.Context, tenant junctor.TenantID, server, uri
 	given := junctor.Approval{State: junctor.ApprovalGiven, Digest: a.Digest, By: a.By, At: a.At}
 	if digest != "" && a.Digest != digest {
 		given.State = junctor.ApprovalChanged
-		return junctor.ProfileStrict, given, nil
+		return junctor.AppStrict, given, nil
 	}
-	return junctor.ProfileCompatible, given, nil
+	return junctor.AppCompatible, given, nil
 }
 
 // describe says what a page declares and is given.

@@ -127,7 +127,7 @@ func (h *Host) servePage(w http.ResponseWriter, v *view) {
 func (v *view) policy() string {
 	return mcpapps.Policy{
 		FrameAncestors: []string{v.frames.proxyOrigin(), v.frames.console},
-		Eval:           v.profile == junctor.ProfileCompatible,
+		Eval:           v.profile == junctor.AppCompatible,
 		Opaque:         v.frames.isolation == junctor.IsolationOpaque,
 		ReportURI:      v.reportPath(),
 	}.Header(v.page.Meta.CSP)
