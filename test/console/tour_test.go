@@ -55,6 +55,7 @@ func (r *rig) furnish(t *testing.T) {
 	for _, name := range []string{"everything", "memory"} {
 		r.operate(t, append([]string{"server", "add", name, "--yes", "--"}, r.server(name)...)...)
 	}
+	r.operate(t, "server", "add", "shop", filepath.Join(program.Root(t), "test", "apis", "testdata", "shop-30.yaml"))
 	r.operate(t, "server", "add", "lazy", r.lazy(t), "--oauth", "--client-id", "junctor-test")
 	// Somebody begins to log in, and does not go on.
 	if a, err := r.Request(t.Context(), "POST", "/api/v1/servers/lazy/login", `{}`); err != nil || a.Status != http.StatusCreated {
@@ -90,7 +91,7 @@ func TestPictures(t *testing.T) {
 			time.Sleep(time.Duration(40+(i*37)%160) * time.Millisecond)
 		}
 	}()
-	r.run(t, "pictures.mjs", r.link(t, "ada"), folder, url)
+	r.run(t, "pictures.mjs", r.link(t, "ada"), folder, url, newShop(t).URL)
 	stop()
 	<-done
 }

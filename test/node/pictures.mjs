@@ -1,8 +1,8 @@
 // The pictures of the documents.
-// node pictures.mjs LINK FOLDER URL-OF-A-SERVER
+// node pictures.mjs LINK FOLDER URL-OF-A-SERVER URL-OF-AN-API
 import { open, signIn } from './browser.mjs';
 
-const [link, folder, url] = process.argv.slice(2);
+const [link, folder, url, api] = process.argv.slice(2);
 const origin = new URL(link).origin;
 const { browser, context, page, faults } = await open({ viewport: { width: 1200, height: 760 } });
 page.setDefaultTimeout(30_000);
@@ -21,6 +21,15 @@ await page.getByLabel('Id', { exact: true }).fill('everything-else');
 await button('Reach it').click();
 await page.getByRole('heading', { name: /\d+ tools/ }).waitFor();
 await shoot('wizard', 'light');
+
+await page.goto(`${origin}/servers/add?how=api`);
+await page.getByLabel('Address of the documentation').fill(`${api}/openapi.yaml`);
+await button('Read it').click();
+await page.getByRole('tab', { name: /^Problems/ }).click();
+await page.getByRole('button', { name: /unresolved_ref/ }).first().click();
+await page.locator('.source [aria-current]').first().waitFor();
+await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight - window.innerHeight - 40));
+await shoot('api', 'light');
 
 await page.goto(`${origin}/playground?name=demo__ask`);
 await button('Call it').click();
@@ -63,4 +72,4 @@ await shoot('overview', 'light');
 
 await browser.close();
 if (faults.length) console.error(faults.join('\n'));
-console.log(`${folder}: six pictures`);
+console.log(`${folder}: seven pictures`);

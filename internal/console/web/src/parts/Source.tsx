@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import type { Tone } from './bits';
-import { rowAt, rowsOf, rowText, widest } from './document';
+import { rowAt, rowsOf, rowText } from './document';
 
 const height = 20;
 const character = 7.2; // pixels, of the monospaced font at 12
@@ -26,9 +26,9 @@ export function Source({
   label: string;
   size?: string;
 }) {
-  const rows = useMemo(() => rowsOf(text), [text]);
   const box = useRef<HTMLElement>(null);
-  const [view, setView] = useState({ top: 0, height: 600 });
+  const [view, setView] = useState({ top: 0, height: 600, letters: 80 });
+  const rows = useMemo(() => rowsOf(text, view.letters), [text, view.letters]);
   const whole = rows.count * height;
   const drawn = Math.min(whole, tallest);
   // How far the text moves for each pixel that is scrolled.
@@ -40,7 +40,10 @@ export function Source({
     let frame = 0;
     const look = () => {
       frame = 0;
-      setView((v) => (v.top === b.scrollTop && v.height === b.clientHeight ? v : { top: b.scrollTop, height: b.clientHeight }));
+      // Lines are cut where the part ends, a little less often than it is resized.
+      const room = (b.clientWidth - (b.querySelector('.no')?.getBoundingClientRect().width ?? 64) - 24) / character;
+      const next = { top: b.scrollTop, height: b.clientHeight, letters: Math.max(20, Math.floor(room / 4) * 4) };
+      setView((v) => (v.top === next.top && v.height === next.height && v.letters === next.letters ? v : next));
     };
     const later = () => {
       frame ||= requestAnimationFrame(look);
@@ -66,9 +69,6 @@ export function Source({
     const bound = Math.min(most, tallest);
     const top = rowAt(rows, line, column) * height - room / 3;
     b.scrollTop = most > room ? (Math.max(0, top) * (bound - room)) / (most - room) : 0;
-    // A place beyond the right edge comes into view, past the line numbers.
-    const right = ((column - 1) % widest) * character;
-    b.scrollLeft = right > b.clientWidth - 160 ? right - b.clientWidth / 2 + 80 : 0;
   }, [rows, line, column]);
 
   const top = view.top * pace;
@@ -80,8 +80,8 @@ export function Source({
     const begins = i === 0 || rows.of[i - 1] !== of;
     out.push(
       <div key={i} className={marks?.get(of) ?? ''} aria-current={of === line ? 'true' : undefined}>
-        <span className="no">{begins ? of : ''}</span>
-        {paint(rowText(rows, i))}
+        <span className="no">{begins ? of : '\u00a0'}</span>
+        {begins ? paint(rowText(rows, i)) : rowText(rows, i)}
       </div>,
     );
   }

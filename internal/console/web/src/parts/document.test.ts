@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { looksLikeAPI, pack, rowAt, rowsOf, rowText, tableOf, tableText, unpack, widest, withPath } from './document.ts';
+import { looksLikeAPI, pack, rowAt, rowsOf, rowText, tableOf, tableText, unpack, withPath } from './document.ts';
+
+const widest = 50;
 
 test('a text is drawn in rows that together are the text', () => {
   for (const text of ['', 'a', 'a\n', 'a\r\nb', '\n\n', `${'x'.repeat(3 * widest)}\ny`, 'x'.repeat(widest), 'é'.repeat(widest + 1)]) {
-    const r = rowsOf(text);
+    const r = rowsOf(text, widest);
     const lines: string[] = [];
     for (let i = 0; i < r.count; i++) lines[(r.of[i] as number) - 1] = (lines[(r.of[i] as number) - 1] ?? '') + rowText(r, i);
     assert.equal(lines.join('\n'), text.replaceAll('\r\n', '\n'), JSON.stringify(text.slice(0, 20)));
@@ -13,7 +15,7 @@ test('a text is drawn in rows that together are the text', () => {
 });
 
 test('a place is found by line and column', () => {
-  const r = rowsOf(`one\n${'x'.repeat(2 * widest + 5)}\nthree`);
+  const r = rowsOf(`one\n${'x'.repeat(2 * widest + 5)}\nthree`, widest);
   assert.equal(rowAt(r, 1), 0);
   assert.equal(rowAt(r, 2, 3), 1);
   assert.equal(rowAt(r, 2, widest + 1), 2);
@@ -24,7 +26,7 @@ test('a place is found by line and column', () => {
 
 test('a document of megabytes, in one line or in many, is cut at once', () => {
   for (const text of ['{"a":1},'.repeat(1_700_000), '  "a": 1,\n'.repeat(1_400_000)]) {
-    const r = rowsOf(text);
+    const r = rowsOf(text, widest);
     assert.equal(rowText(r, rowAt(r, r.lines, text.length)).length <= widest, true);
   }
 });

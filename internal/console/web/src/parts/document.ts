@@ -5,15 +5,14 @@
 // line has several: a document may be megabytes in one line.
 export interface Rows {
   text: string;
+  widest: number; // characters of a row, at most
   count: number;
   lines: number; // how many there are
   starts: Uint32Array; // where each row begins
   of: Uint32Array; // the line that it belongs to, from 1
 }
 
-export const widest = 200; // characters of a row
-
-export function rowsOf(text: string): Rows {
+export function rowsOf(text: string, widest = 200): Rows {
   let starts = new Uint32Array(1024);
   let of = new Uint32Array(1024);
   let count = 0;
@@ -30,7 +29,7 @@ export function rowsOf(text: string): Rows {
       of[count++] = line;
       if (from + widest >= end) break;
     }
-    if (found < 0) return { text, count, lines: line, starts, of };
+    if (found < 0) return { text, widest, count, lines: line, starts, of };
     at = found + 1;
   }
 }
@@ -56,7 +55,7 @@ export function rowAt(r: Rows, line: number, column = 1): number {
     if ((r.of[middle] as number) < line) low = middle + 1;
     else high = middle;
   }
-  for (let piece = Math.floor((column - 1) / widest); piece > 0 && r.of[low + 1] === line; piece--) low++;
+  for (let piece = Math.floor((column - 1) / r.widest); piece > 0 && r.of[low + 1] === line; piece--) low++;
   return low;
 }
 

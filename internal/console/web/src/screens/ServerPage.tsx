@@ -108,7 +108,9 @@ function Page({ s }: { s: ServerDetail }) {
         <section className="fault" role="alert">
           <h3>It is not working</h3>
           <p className="wrap">{s.last_error}</p>
-          <p className="small soft">“Reach it” goes the way there step by step, and says what to do where it breaks.</p>
+          {s.mode === 'bring-your-own' && (
+            <p className="small soft">“Reach it” goes the way there step by step, and says what to do where it breaks.</p>
+          )}
         </section>
       )}
       <div className="figures">
