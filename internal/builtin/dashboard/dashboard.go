@@ -104,7 +104,7 @@ func (b *board) show(ctx context.Context, call *builtin.Call, in window) (mcpapp
 	since := now.Add(-time.Duration(in.Minutes) * time.Minute)
 	everybody := p.Has(junctor.ScopeAuditRead)
 	calls, all := b.Source.Calls(p, since, func(c *junctor.Call) bool {
-		itself := c.Server == ID && c.Name == poll
+		itself := c.ID == call.ID() || c.Server == ID && c.Name == poll
 		return !itself && (everybody || c.Issuer == p.Issuer && c.Subject == p.Subject)
 	})
 	f := sum(calls, since, now, all)

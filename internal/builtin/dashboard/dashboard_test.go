@@ -131,6 +131,20 @@ func TestOthersSeeTheirOwnCallsAlone(t *testing.T) {
 	}
 }
 
+// The call that asks is not among those that it tells of.
+func TestACallDoesNotCountItself(t *testing.T) {
+	t.Parallel()
+	r := some()
+	res, err := board(t, r).Do(t.Context(), &catalog.Request{Kind: junctor.KindTool, CallID: r.calls[0].ID, Name: "show", Arguments: []byte(`{}`), Principal: principal(junctor.ScopeAdmin)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var a answer
+	if err := json.Unmarshal(res.Body, &a); err != nil || a.Data.Running != 0 || a.Data.Calls != 3 {
+		t.Errorf("%+v, %v", a.Data, err)
+	}
+}
+
 func TestMinutesThatCannotBe(t *testing.T) {
 	t.Parallel()
 	for _, minutes := range []string{`-1`, `61`} {
