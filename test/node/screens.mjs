@@ -28,6 +28,7 @@ export const screens = {
   playground: '/playground?name=demo__add',
   'playground-resource': '/playground?kind=resource&server=everything',
   'playground-prompt': '/playground?kind=prompt&server=demo&name=greet',
+  apps: '/apps',
   agents: '/agents',
   'agent-new': '/agents?new=1',
   agent: '/agents/helper',

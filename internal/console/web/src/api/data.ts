@@ -75,6 +75,20 @@ export const useToolChanges = (filter: { server?: string; tool?: string } = {}) 
     queryFn: ({ signal }) => get<Page<Schemas['ToolChange']>>(`/tools/changes${query(filter)}`, signal),
     select: (p) => p.items,
   });
+// Apps are what tools bring to be looked at and used.
+export const useApps = (enabled = true) =>
+  useQuery({
+    queryKey: ['apps'],
+    queryFn: ({ signal }) => get<Page<Schemas['App']>>('/apps', signal),
+    select: (p) => p.items,
+    staleTime: 10_000,
+    enabled,
+  });
+export const useApp = (name: string) =>
+  useQuery({
+    queryKey: ['apps', name],
+    queryFn: ({ signal }) => get<Schemas['App']>(`/apps/${encodeURIComponent(name)}`, signal),
+  });
 export const useRoles = () =>
   useQuery({
     queryKey: ['roles'],

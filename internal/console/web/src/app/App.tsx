@@ -15,6 +15,8 @@ const AddPack = lazy(() => import('../screens/gallery/AddPack'));
 const Tools = lazy(() => import('../screens/Tools'));
 const ToolPage = lazy(() => import('../screens/ToolPage'));
 const Playground = lazy(() => import('../screens/Playground'));
+const Apps = lazy(() => import('../screens/Apps'));
+const AppPage = lazy(() => import('../screens/AppPage'));
 const Agents = lazy(() => import('../screens/Agents'));
 const AgentPage = lazy(() => import('../screens/AgentPage'));
 const Calls = lazy(() => import('../screens/Calls'));
@@ -52,6 +54,8 @@ export function App() {
             <Route path="/tools" component={Tools} />
             <Route path="/tools/:name">{(p) => <ToolPage key={p.name} name={p.name} />}</Route>
             <Route path="/playground" component={Playground} />
+            <Route path="/apps" component={Apps} />
+            <Route path="/apps/:name">{(p) => <AppPage key={p.name} name={p.name} />}</Route>
             <Route path="/agents" component={Agents} />
             <Route path="/agents/:name">{(p) => <AgentPage key={p.name} name={p.name} />}</Route>
             <Route path="/calls" component={Calls} />

@@ -16,6 +16,7 @@ export const places: Place[] = [
   { path: '/gallery', name: 'Gallery', about: 'Ready-made servers to add', needs: 'tools:read' },
   { path: '/tools', name: 'Tools', about: 'Everything that can be called' },
   { path: '/playground', name: 'Playground', about: 'Try a tool, a resource or a prompt' },
+  { path: '/apps', name: 'Apps', about: 'Tools with a face of their own', needs: 'tools:read' },
   { path: '/agents', name: 'Agents', about: 'Who may use what', needs: 'tools:read' },
   { path: '/calls', name: 'Calls', about: 'What happens, as it happens', needs: 'audit:read' },
   { path: '/usage', name: 'Usage', about: 'Sums by tool, agent and day', needs: 'audit:read' },

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Bridge, type Line } from './bridge.ts';
+import { Journal } from './journal.ts';
 import { type Message, type Params, Refusal } from './protocol.ts';
 
 const hello = { appInfo: { name: 'a', version: '1' }, appCapabilities: { tools: {} }, protocolVersion: '2026-01-26' };
@@ -207,4 +208,16 @@ test('what the View owes is answered by its id, or in time', async () => {
   say({ id: heard.at(-1)?.id, result: { tools: [] } });
   assert.deepEqual(await list, { tools: [] });
   await assert.rejects(bridge.ask('tools/list', {}, 5), /has not answered/);
+});
+
+test('who talks much covers nothing that was stopped', () => {
+  const j = new Journal();
+  j.add({ from: 'junctor', kind: 'refused', method: '', body: 'stopped' });
+  for (let i = 0; i < 5000; i++) j.add({ from: 'view', kind: 'note', method: 'notifications/message', body: { i } });
+  j.add({ from: 'view', kind: 'note', method: 'x', body: 'y'.repeat(100_000) });
+  assert.equal(j.entries[0]?.body, 'stopped');
+  assert.ok(j.entries.length <= 401 && j.dropped > 4000);
+  assert.ok(j.entries.every((e) => String(e.body).length < 21_000));
+  for (let i = 0; i < 5000; i++) j.add({ from: 'junctor', kind: 'refused', method: '', body: i });
+  assert.ok(j.entries.filter((e) => e.kind === 'refused').length <= 400);
 });

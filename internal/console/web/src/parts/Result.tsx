@@ -49,7 +49,7 @@ export function Result({ result, tab, choose }: { result: Record<string, unknown
   );
 }
 
-function Content({ block }: { block: Block }) {
+export function Content({ block }: { block: Block }) {
   const mime = text(block.mimeType);
   const data = text(block.data);
   switch (block.type) {

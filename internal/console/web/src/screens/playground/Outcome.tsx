@@ -1,5 +1,8 @@
 import { useEffect, useState } from 'react';
 import { Link } from 'wouter';
+import { useApps } from '../../api/data';
+import { AppView } from '../../apps/AppView';
+import { useStage } from '../../apps/stage';
 import { Panel, Tag } from '../../parts/bits';
 import { span } from '../../parts/format';
 import { Code } from '../../parts/Json';
@@ -7,11 +10,13 @@ import { Result } from '../../parts/Result';
 import { ErrorCard } from '../../parts/states';
 import { useParam } from '../../parts/url';
 import { Questions } from '../Questions';
-import { keyOf, lastArgs, type Run, start, type Target, usePast, useRun } from './run';
+import { lastArgs, type Run, start, type Target, usePast } from './run';
 
 // Outcome is what a run says, asks and gives.
 export function Outcome({ target }: { target: Target }) {
-  const state = useRun(keyOf(target));
+  const apps = useApps(target.kind === 'tool');
+  const app = apps.data?.find((a) => a.name === target.name);
+  const { running, run: state } = useStage(target, app !== undefined, () => ({}));
   const past = usePast();
   const [tab, setTab] = useParam('show', 'content');
   const answer = state.answer;
@@ -49,6 +54,7 @@ export function Outcome({ target }: { target: Target }) {
           </details>
         )}
         {state.error ? <ErrorCard error={state.error} /> : null}
+        {app && running && <AppView key={state.first} running={running} title={app.title || app.tool} />}
         {answer?.input ? (
           <Questions
             asks={asks}

@@ -41,6 +41,7 @@ export interface Past {
 export interface Run {
   busy: boolean;
   began: number;
+  first: number; // when the call began that answers to questions go on with
   progress?: { progress: number; total?: number; message?: string };
   log: { level: string; text: string }[];
   answer?: RunResult;
@@ -48,7 +49,7 @@ export interface Run {
 }
 
 // The form and the outcome stand in two columns and share one run.
-const idle: Run = { busy: false, began: 0, log: [] };
+const idle: Run = { busy: false, began: 0, first: 0, log: [] };
 let run: Run = idle;
 let runOf = '';
 const watching = new Set<() => void>();
@@ -86,7 +87,10 @@ export async function start(t: Target, args: unknown, past: (p: Past) => void, m
   abort = control;
   last = args;
   const begun = performance.now();
-  setRun(of, (r) => ({ busy: true, began: begun, log: more.request_state ? r.log : [] }));
+  setRun(of, (r) => {
+    const goesOn = more.request_state !== undefined;
+    return { busy: true, began: begun, first: goesOn ? r.first : begun, log: goesOn ? r.log : [] };
+  });
   const note = (outcome: string, call?: string) =>
     past({
       at: new Date().toISOString(),

@@ -1,0 +1,663 @@
+import { Failure } from '../api/client';
+import { save } from '../parts/save';
+import { closeView, type LogItem, lookAt, type Opening, openView, readLog, rpc, type View, writeLog } from './api';
+import { Bridge, type Phase, type Story } from './bridge';
+import { asItIs, changes, devices, type Switches, surroundings, variables, watch } from './context';
+import { fileOf, linkOf, mostBytes, mostFiles, type Offered } from './files';
+import { type Entry, Journal } from './journal';
+import { type AppInfo, codes, type HostCapabilities, type HostContext, isObject, type Mode, type Params, Refusal } from './protocol';
+
+// opening: Go is asked for a View. loading: its proxy comes. starting: the page
+// comes and greets. left: it went to another page. silent: it answers no more.
+export type State = 'opening' | 'loading' | 'starting' | 'ready' | 'failed' | 'left' | 'silent' | 'closed';
+
+export interface AppTool {
+  name: string;
+  title?: string;
+  description?: string;
+  inputSchema?: Params;
+  annotations?: { readOnlyHint?: boolean };
+}
+
+export type Question = { kind: 'link'; url: URL } | { kind: 'files'; files: Offered[] };
+
+export interface Snapshot {
+  state: State;
+  error?: unknown; // of failed
+  slow: boolean; // it takes longer than one likes to wait
+  view?: View;
+  app?: AppInfo;
+  mode: Mode;
+  modes: Mode[]; // that both sides know
+  height: number; // that the View wants
+  granted: string[];
+  question?: Question;
+  messages: { at: Date; content: Params[] }[];
+  model?: { at: Date; content?: Params[]; structured?: unknown };
+  tools: AppTool[];
+  trouble: string; // why the server did not answer last
+  page: 'open' | 'changed' | 'gone';
+  took?: number; // ms from opening to ready
+}
+
+export const optional = [
+  'openLinks',
+  'downloadFile',
+  'serverTools',
+  'serverResources',
+  'logging',
+  'message',
+  'updateModelContext',
+] as const;
+export type Optional = (typeof optional)[number];
+
+export interface Settings {
+  version: string;
+  small?: boolean; // a thumbnail: it is looked at, not used
+  off?: Optional[]; // capabilities that are switched off
+  allow?: string[]; // permissions that the person gave
+  switches?: Switches;
+}
+
+const limits = { proxy: 10_000, slow: 6_000, start: 30_000, farewell: 1_500, left: 1_500, ping: 4_000, pong: 4_000, tool: 30_000 };
+const features: Record<string, string> = {
+  camera: 'camera',
+  microphone: 'microphone',
+  geolocation: 'geolocation',
+  clipboardWrite: 'clipboard-write',
+};
+const blocks: Record<string, string> = {
+  text: 'text',
+  image: 'image',
+  audio: 'audio',
+  resource: 'resource',
+  resource_link: 'resourceLink',
+};
+const every = Object.fromEntries(Object.values(blocks).map((b) => [b, {}]));
+const mostHeight = 4000;
+const usualHeight = 320;
+
+// Running is one View on the screen: the frame, the bridge, and what the person
+// is asked and told. The frame stands in a box that it is given, and is never
+// moved while it lives.
+export class Running {
+  private readonly opening: Opening;
+  private readonly story: Story;
+  private settings: Settings;
+  private readonly journal = new Journal();
+  private snapshot: Snapshot;
+  private readonly listeners = new Set<() => void>();
+
+  private box?: HTMLElement;
+  private frame?: HTMLIFrameElement;
+  private bridge?: Bridge;
+  private abort = new AbortController();
+  private timers: ReturnType<typeof setTimeout>[] = [];
+  private began = 0;
+  private reply?: (yes: boolean) => void;
+  private last: HostContext = {};
+  private unsent: { kind: string; method?: string; detail?: unknown }[] = [];
+  private seq = 0;
+
+  constructor(opening: Opening, story: Story, settings: Settings) {
+    this.opening = opening;
+    this.story = story;
+    this.settings = settings;
+    this.snapshot = this.blank();
+  }
+
+  private blank(): Snapshot {
+    return {
+      state: 'opening',
+      slow: false,
+      mode: 'inline',
+      modes: ['inline'],
+      height: usualHeight,
+      granted: this.settings.allow ?? [],
+      messages: [],
+      tools: [],
+      trouble: '',
+      page: 'open',
+    };
+  }
+
+  subscribe = (l: () => void) => {
+    this.listeners.add(l);
+    return () => {
+      this.listeners.delete(l);
+    };
+  };
+  look = () => this.snapshot;
+  log = () => this.journal.entries;
+  dropped = () => this.journal.dropped;
+
+  private set(change: Partial<Snapshot>) {
+    this.snapshot = { ...this.snapshot, ...change };
+    for (const l of this.listeners) l();
+  }
+
+  private later(ms: number, f: () => void) {
+    this.timers.push(setTimeout(f, ms));
+  }
+
+  // mount opens the View in a box that stays where it is, and gives what ends it.
+  mount(box: HTMLElement): () => void {
+    this.box = box;
+    const resized = new ResizeObserver(() => this.refresh());
+    resized.observe(box);
+    const scheme = new MutationObserver(() => this.redraw());
+    scheme.observe(document.documentElement, { attributes: true, attributeFilter: ['data-mantine-color-scheme'] });
+    const unwatch = watch(() => this.refresh());
+    void this.open();
+    return () => {
+      resized.disconnect();
+      scheme.disconnect();
+      unwatch();
+      this.end();
+      this.box = undefined;
+    };
+  }
+
+  // again begins from the start, in a new View.
+  again(isolation?: 'opaque', settings: Partial<Settings> = {}) {
+    this.end();
+    this.settings = { ...this.settings, ...settings };
+    this.abort = new AbortController();
+    void this.open(isolation);
+  }
+
+  private async open(isolation?: 'opaque') {
+    const { signal } = this.abort;
+    this.began = performance.now();
+    this.set(this.blank());
+    try {
+      const view = await openView({ ...this.opening, ...(isolation ? { isolation } : {}) }, signal);
+      if (signal.aborted || !this.box) return void closeView(view.id);
+      this.set({ view, state: 'loading', modes: ['inline'] });
+      this.seq = 0;
+      this.load(view, this.box);
+    } catch (error) {
+      if (!signal.aborted) this.set({ state: 'failed', error });
+    }
+  }
+
+  private load(view: View, box: HTMLElement) {
+    const frame = document.createElement('iframe');
+    frame.title = `The App of ${view.name}`;
+    frame.setAttribute('sandbox', view.sandbox);
+    const allow = this.granted(view).map((p) => `${features[p]} ${view.proxy_origin} ${view.origin === 'null' ? '*' : view.origin}`);
+    if (allow.length > 0) frame.allow = allow.join('; ');
+    this.frame = frame;
+    const target = view.proxy_origin;
+    const bridge = new Bridge(
+      (m) => frame.contentWindow?.postMessage(m, target),
+      {
+        info: { name: 'Junctor', version: this.settings.version },
+        capabilities: () => this.capabilities(),
+        context: () => {
+          this.last = this.context();
+          return this.last;
+        },
+        answer: (method, params, signal) => this.answer(method, params, signal),
+        hear: (method, params) => this.hear(method, params),
+        changed: (phase) => this.phase(phase),
+        said: (line) => this.said(line.from, line.kind, line.method, line.body),
+      },
+      this.story,
+    );
+    this.bridge = bridge;
+    // It listens before the frame has an address, so that nothing is missed.
+    const listen = (e: MessageEvent) => this.arrived(e, frame, view, bridge);
+    window.addEventListener('message', listen);
+    this.abort.signal.addEventListener('abort', () =>
+      setTimeout(() => window.removeEventListener('message', listen), limits.farewell + 500),
+    );
+    this.later(limits.proxy, () => {
+      if (this.snapshot.state === 'loading')
+        this.fail(
+          'The sandbox has not answered',
+          'Its page did not come within 10 s. A browser that does not know names below localhost shows Apps with less around them.',
+        );
+    });
+    this.later(limits.slow, () => this.set({ slow: true }));
+    frame.src = view.proxy;
+    box.append(frame);
+  }
+
+  private fail(title: string, hint: string) {
+    this.said('junctor', 'refused', '', title);
+    this.set({ state: 'failed', error: new Failure({ code: 'timeout', detail: `${title}.`, hint }, `the App of ${this.opening.tool}`) });
+  }
+
+  private arrived(e: MessageEvent, frame: HTMLIFrameElement, view: View, bridge: Bridge) {
+    if (e.source !== frame.contentWindow) {
+      // A frame inside that speaks past its proxy: it is heard by nobody.
+      if (inside(e.source, frame.contentWindow)) this.said('junctor', 'refused', '', 'It spoke past its proxy; nobody listened.');
+      return;
+    }
+    if (e.origin !== view.proxy_origin) return this.said('junctor', 'refused', '', `A message came from ${e.origin}.`);
+    const method = isObject(e.data) && typeof e.data.method === 'string' ? e.data.method : '';
+    if (!method.startsWith('ui/notifications/sandbox-')) return bridge.receive(e.data);
+    if (method === 'ui/notifications/sandbox-proxy-ready') {
+      if (this.snapshot.state !== 'loading') return;
+      const permissions = Object.fromEntries(this.granted(view).map((p) => [p, {}]));
+      frame.contentWindow?.postMessage(
+        { jsonrpc: '2.0', method: 'ui/notifications/sandbox-resource-ready', params: { html: '', permissions } },
+        view.proxy_origin,
+      );
+      this.set({ state: 'starting' });
+      this.later(limits.start, () => {
+        if (this.snapshot.state === 'starting')
+          this.fail(
+            'The App has not begun',
+            'It did not say ui/initialize within 30 s. Its log below may tell why; what the tool said is there without it.',
+          );
+      });
+    } else if (method === 'ui/notifications/sandbox-refused') {
+      const { why, method: of } = paramsOf(e.data);
+      this.said('junctor', 'refused', typeof of === 'string' ? of : '', reasons[String(why)] ?? String(why));
+    } else if (method === 'ui/notifications/sandbox-view-loaded' && Number(paramsOf(e.data).count) > 1) {
+      this.said('junctor', 'refused', '', 'Its frame was loaded anew: it went elsewhere, or was kept from it.');
+      this.gone();
+    }
+  }
+
+  // gone is called when the frame loaded a second time: where the page is still
+  // ours it greets again.
+  private gone() {
+    const greeted = this.snapshot.app;
+    this.set({ app: undefined });
+    this.later(limits.left, () => {
+      if (this.snapshot.app === undefined && (greeted || this.snapshot.state === 'starting')) this.set({ state: 'left', app: greeted });
+    });
+  }
+
+  private phase(phase: Phase) {
+    const b = this.bridge;
+    if (!b) return;
+    if (phase === 'greeted') {
+      const both = (b.appCapabilities.availableDisplayModes ?? ['inline']).filter((m) => this.modes().includes(m));
+      this.set({ state: 'starting', app: b.app, tools: [], modes: both.includes('inline') ? both : ['inline', ...both] });
+    } else if (phase === 'ready') {
+      this.set({ state: 'ready', took: performance.now() - this.began });
+      if (b.appCapabilities.tools) void this.listTools();
+      this.watch(b, false);
+    }
+  }
+
+  // watch asks now and then whether the View still answers. One that never did
+  // may not know the question.
+  private watch(b: Bridge, answered: boolean) {
+    this.later(limits.ping, async () => {
+      if (this.bridge !== b || b.phase !== 'ready') return;
+      const ok = document.hidden
+        ? answered
+        : await b.ask('ping', {}, limits.pong).then(
+            () => true,
+            (err: Error) => !/not answered/.test(err.message),
+          );
+      if (this.bridge !== b || b.phase !== 'ready') return;
+      const { state } = this.snapshot;
+      if (ok && state === 'silent') this.set({ state: 'ready' });
+      if (!ok && answered && state === 'ready') this.set({ state: 'silent' });
+      this.watch(b, answered || ok);
+    });
+  }
+
+  private end() {
+    this.abort.abort();
+    for (const t of this.timers) clearTimeout(t);
+    this.timers = [];
+    this.decide(false);
+    const { frame, bridge } = this;
+    const id = this.snapshot.view?.id;
+    this.flush();
+    this.frame = undefined;
+    this.bridge = undefined;
+    if (!frame) return;
+    // The farewell takes a moment. The frame waits for it out of sight where it
+    // can be moved without being loaded anew.
+    const limbo = document.body as HTMLElement & { moveBefore?: (n: Node, before: Node | null) => void };
+    const farewell = bridge?.close(limits.farewell) ?? Promise.resolve();
+    if (limbo.moveBefore && frame.isConnected) {
+      limbo.moveBefore(frame, null);
+      frame.className = 'limbo';
+      frame.inert = true;
+      frame.ariaHidden = 'true';
+    }
+    void farewell.then(() => {
+      frame.remove();
+      if (id) void closeView(id);
+    });
+  }
+
+  // leave is the person's wish, or the View's.
+  leave() {
+    this.end();
+    this.set({ state: 'closed', mode: 'inline' });
+  }
+
+  // What happens to the call.
+  partial = (args: Params) => this.tell((b) => b.partial(args));
+  input = (args: Params) => this.tell((b) => b.input(args));
+  result = (r: Params) => this.tell((b) => b.result(r));
+  cancelled = (reason: string) => this.tell((b) => b.cancelled(reason));
+
+  private tell(say: (b: Bridge) => void) {
+    // Before there is a bridge the story alone is told; it is heard later.
+    say(this.bridge ?? new Bridge(() => {}, deaf, this.story));
+  }
+
+  private said(from: Entry['from'], kind: Entry['kind'], method: string, body?: unknown, at?: Date) {
+    this.journal.add({ from, kind, method, body }, at);
+    if (kind === 'refused' && !at) this.unsent.push({ kind: 'blocked', ...(method ? { method } : {}), detail: body });
+    if (this.speaking) return;
+    this.speaking = setTimeout(() => {
+      this.speaking = undefined;
+      this.flush();
+      this.set({});
+    }, 150);
+  }
+  private speaking?: ReturnType<typeof setTimeout>;
+
+  private flush() {
+    const id = this.snapshot.view?.id;
+    if (!id || this.unsent.length === 0) return;
+    void writeLog(id, this.unsent.slice(0, 200));
+    this.unsent = [];
+  }
+
+  // follow reads what Go and the sandbox wrote, while somebody looks at the log.
+  async follow() {
+    const id = this.snapshot.view?.id;
+    if (!id) return;
+    const page = await readLog(id, this.seq).catch(() => undefined);
+    if (!page || this.snapshot.view?.id !== id) return;
+    for (const item of page.items) {
+      this.seq = Math.max(this.seq, item.seq);
+      const text = item.source === 'console' ? '' : told(item);
+      if (text) this.said('junctor', 'refused', item.method ?? '', text, new Date(item.at));
+    }
+  }
+
+  // The context.
+
+  private modes(): Mode[] {
+    return this.settings.small ? ['inline'] : ['inline', 'fullscreen', 'pip'];
+  }
+  private get switches(): Switches {
+    return this.settings.switches ?? asItIs;
+  }
+  theme(): 'light' | 'dark' {
+    return this.switches.theme || (document.documentElement.dataset.mantineColorScheme === 'dark' ? 'dark' : 'light');
+  }
+
+  private context(): HostContext {
+    const theme = this.theme();
+    const mode = this.snapshot.mode;
+    const style = this.box ? getComputedStyle(this.box) : undefined;
+    const device = this.switches.device ? devices[this.switches.device] : undefined;
+    const width = Math.round(
+      device && mode === 'inline' ? Math.min(device.width, this.box?.clientWidth || device.width) : (this.box?.clientWidth ?? 0),
+    );
+    return {
+      ...surroundings(this.switches, this.settings.version),
+      theme,
+      styles: { variables: variables((name) => style?.getPropertyValue(name).trim() ?? '', theme) },
+      displayMode: mode,
+      availableDisplayModes: this.modes(),
+      containerDimensions: mode === 'inline' ? { width, maxHeight: mostHeight } : { width, height: this.box?.clientHeight ?? 0 },
+      toolInfo: { tool: this.snapshot.view?.tool_definition },
+    };
+  }
+
+  // refresh tells the View what of its surroundings has changed.
+  refresh() {
+    if (this.bridge?.phase !== 'ready') return;
+    const now = this.context();
+    const news = changes(this.last, now);
+    this.last = now;
+    if (Object.keys(news).length > 0) this.bridge.context(news);
+  }
+
+  // redraw has the box drawn first, whose colours and size the View is told.
+  private redraw() {
+    this.set({});
+    requestAnimationFrame(() => this.refresh());
+  }
+
+  turn(switches: Switches) {
+    this.settings = { ...this.settings, switches };
+    this.redraw();
+  }
+
+  show(mode: Mode): Mode {
+    if (this.snapshot.modes.includes(mode) && mode !== this.snapshot.mode) {
+      this.set({ mode });
+      requestAnimationFrame(() => this.refresh());
+    }
+    return this.snapshot.mode;
+  }
+
+  // What the View may do.
+
+  private granted(view: View): string[] {
+    return (view.permissions ?? []).filter((p) => this.settings.allow?.includes(p) && features[p]);
+  }
+
+  // capabilities are what works: what Go backs, what this page does, less what
+  // is switched off.
+  private capabilities(): HostCapabilities {
+    const view = this.snapshot.view;
+    const backed = (view?.host_capabilities ?? {}) as HostCapabilities;
+    const all: HostCapabilities = {
+      openLinks: {},
+      downloadFile: {},
+      message: every,
+      updateModelContext: { ...every, structuredContent: {} },
+      ...backed,
+      sandbox: {
+        csp: view?.csp ?? {},
+        permissions: Object.fromEntries((view ? this.granted(view) : []).map((p) => [p, {}])),
+      },
+    };
+    for (const name of this.settings.off ?? []) delete all[name];
+    if (this.settings.small) for (const name of ['openLinks', 'downloadFile', 'message', 'updateModelContext'] as const) delete all[name];
+    return all;
+  }
+
+  private need(name: Optional, method: string) {
+    if (!this.capabilities()[name]) throw new Refusal(codes.noMethod, `This host has no ${method}.`);
+  }
+
+  private async answer(method: string, params: Params, signal: AbortSignal): Promise<unknown> {
+    switch (method) {
+      case 'ui/open-link': {
+        this.need('openLinks', method);
+        const url = linkOf(params.url);
+        if (!url) return this.declined(method, 'Only addresses of the web are opened.');
+        if (!(await this.confirm({ kind: 'link', url }, signal))) return this.declined(method, 'The person did not want to go there.');
+        window.open(url.href, '_blank', 'noopener,noreferrer');
+        return {};
+      }
+      case 'ui/download-file': {
+        this.need('downloadFile', method);
+        const files = await this.files(params, signal);
+        if (typeof files === 'string') return this.declined(method, files);
+        if (!(await this.confirm({ kind: 'files', files }, signal))) return this.declined(method, 'The person did not want the files.');
+        for (const f of files) save(f.name, f.body, 'application/octet-stream');
+        return {};
+      }
+      case 'ui/message': {
+        this.need('message', method);
+        const content = contentOf(params.content);
+        if (!content || content.length === 0) return this.declined(method, 'It has no content that can be shown.');
+        await this.forward(method, { role: 'user', content }, signal);
+        this.set({ messages: [...this.snapshot.messages, { at: new Date(), content }].slice(-50) });
+        return {};
+      }
+      case 'ui/update-model-context': {
+        this.need('updateModelContext', method);
+        const content = params.content === undefined ? [] : contentOf(params.content);
+        if (!content) throw new Refusal(codes.invalidParams, 'The content has blocks that this host does not know.');
+        await this.forward(method, { ...params, ...(params.content === undefined ? {} : { content }) }, signal);
+        this.set({ model: { at: new Date(), content, structured: params.structuredContent } });
+        return {};
+      }
+      case 'ui/request-display-mode':
+        return { mode: this.show(params.mode as Mode) };
+      case 'tools/call':
+      case 'tools/list':
+        this.need('serverTools', method);
+        return this.forward(method, params, signal);
+      case 'resources/read':
+      case 'resources/list':
+      case 'resources/templates/list':
+        this.need('serverResources', method);
+        return this.forward(method, params, signal);
+      case 'prompts/list':
+      case 'prompts/get':
+      case 'completion/complete':
+        return this.forward(method, params, signal);
+      default:
+        throw new Refusal(codes.noMethod, `This host has no ${method}.`);
+    }
+  }
+
+  private declined(method: string, why: string) {
+    this.said('junctor', 'refused', method, why);
+    return { isError: true };
+  }
+
+  // forward has Go judge a request and do it.
+  private async forward(method: string, params: Params, signal: AbortSignal): Promise<unknown> {
+    const view = this.snapshot.view;
+    if (!view) throw new Refusal(codes.refused, 'The App is closed.');
+    try {
+      const { result, error } = await rpc(view.id, method, params, signal);
+      if (error) {
+        if (!/^unknown|not found/i.test(error.message)) void this.check(view.id, error.message);
+        throw new Refusal(error.code, error.message, error.data);
+      }
+      if (this.snapshot.trouble) this.set({ trouble: '' });
+      return result;
+    } catch (err) {
+      if (err instanceof Failure && (err.problem.code === 'not_found' || err.problem.code === 'unauthenticated')) {
+        this.leave();
+        throw new Refusal(codes.refused, 'The App was closed.');
+      }
+      throw err;
+    }
+  }
+
+  // check looks whether the page is still what its server gives.
+  async check(id: string, trouble = '') {
+    const now = await lookAt(id).catch(() => undefined);
+    if (this.snapshot.view?.id !== id) return;
+    this.set({ trouble, page: (now?.state as Snapshot['page'] | undefined) ?? this.snapshot.page });
+  }
+
+  private async files(params: Params, signal: AbortSignal): Promise<Offered[] | string> {
+    const contents = Array.isArray(params.contents) ? params.contents : [];
+    if (contents.length === 0 || contents.length > mostFiles) return `Between one and ${mostFiles} files can be saved at once.`;
+    const out: Offered[] = [];
+    for (const c of contents as unknown[]) {
+      let resource: unknown = isObject(c) ? c.resource : undefined;
+      if (isObject(c) && c.type === 'resource_link') {
+        const read = (await this.forward('resources/read', { uri: c.uri }, signal)) as { contents?: unknown[] };
+        resource = read.contents?.[0];
+      }
+      const file = fileOf(resource);
+      if (!file) return 'What it wants to save cannot be read.';
+      out.push(file);
+    }
+    if (out.reduce((sum, f) => sum + f.size, 0) > mostBytes) return `More than ${mostBytes / 1024 / 1024} MiB are not saved.`;
+    return out;
+  }
+
+  // confirm asks the person. One question stands at a time: who asks while it
+  // does is refused.
+  private confirm(question: Question, signal: AbortSignal): Promise<boolean> {
+    if (this.reply) return Promise.resolve(false);
+    return new Promise((done) => {
+      this.reply = (yes) => {
+        this.reply = undefined;
+        this.set({ question: undefined });
+        done(yes);
+      };
+      signal.addEventListener('abort', () => this.decide(false), { once: true });
+      this.set({ question });
+    });
+  }
+  decide(yes: boolean) {
+    this.reply?.(yes);
+  }
+
+  private hear(method: string, params: Params) {
+    if (method === 'ui/notifications/size-changed') {
+      const { height } = params;
+      if (typeof height === 'number' && Number.isFinite(height) && height > 0)
+        this.set({ height: Math.min(mostHeight, Math.max(40, Math.ceil(height))) });
+    } else if (method === 'ui/notifications/request-teardown') this.leave();
+    else if (method === 'notifications/tools/list_changed') void this.listTools();
+  }
+
+  // The tools that the View itself has.
+
+  private async listTools() {
+    const b = this.bridge;
+    const list = (await b?.ask('tools/list', {}, limits.tool).catch(() => undefined)) as { tools?: unknown[] } | undefined;
+    if (b !== this.bridge || !Array.isArray(list?.tools)) return;
+    const tools = list.tools.filter((t): t is Params => isObject(t) && typeof t.name === 'string').slice(0, 50);
+    this.set({ tools: tools as unknown as AppTool[] });
+  }
+
+  call(name: string, args: Params): Promise<unknown> {
+    return this.bridge?.ask('tools/call', { name, arguments: args }, limits.tool) ?? Promise.reject(new Error('The App is not there.'));
+  }
+}
+
+const deaf = {
+  info: { name: '', version: '' },
+  capabilities: () => ({}),
+  context: () => ({}),
+  answer: () => Promise.resolve({}),
+  hear: () => {},
+  changed: () => {},
+  said: () => {},
+};
+
+const reasons: Record<string, string> = {
+  reserved: 'It used a name that is the proxy’s.',
+  origin: 'A message came from another origin than its own.',
+  'too-large': 'A message was too large.',
+  flood: 'It said too much at once.',
+  form: 'It is not a JSON-RPC message.',
+};
+
+// told is what an entry says of something that was stopped; "" is none of that.
+function told(item: LogItem): string {
+  const d = isObject(item.detail) ? item.detail : {};
+  if (item.kind === 'violation') return `The policy stopped ${String(d.blocked || 'it')} (${String(d.directive ?? '')}).`;
+  return typeof d.refused === 'string' ? `Refused: ${d.refused}` : '';
+}
+
+const paramsOf = (m: unknown): Params => (isObject(m) && isObject(m.params) ? m.params : {});
+
+// inside says whether a window is somewhere below another.
+function inside(source: MessageEventSource | null, below: Window | null): boolean {
+  let w = source as Window | null;
+  for (let i = 0; w && 'parent' in w && i < 5; i++) {
+    if (w.parent === below) return true;
+    if (w.parent === w) return false;
+    w = w.parent;
+  }
+  return false;
+}
+
+// contentOf reads what an App says. The text of the protocol shows one block
+// where its schema has a list.
+function contentOf(content: unknown): Params[] | undefined {
+  const list = [content].flat().filter((c) => c !== undefined);
+  return list.every((c): c is Params => isObject(c) && typeof c.type === 'string' && c.type in blocks) ? list : undefined;
+}

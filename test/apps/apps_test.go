@@ -1,0 +1,114 @@
+// Package apps holds the console's host for MCP Apps to real Apps: those of the
+// official example servers, in a real browser, through the whole program. The
+// same Apps run in the official host library too, against the same gateway.
+package apps
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/junctor-mcp/junctor/test/program"
+)
+
+func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
+
+// rig is an instance with somebody who may sign in.
+type rig struct {
+	*program.Instance
+	node *program.Node
+}
+
+func start(t *testing.T) *rig {
+	t.Helper()
+	node := program.FindNode(t)
+	if _, err := exec.LookPath("chromium"); err != nil {
+		program.Missing(t, "chromium; tools/install.sh debian installs it")
+	}
+	in := program.Start(t, program.FreeAddr(t), t.TempDir(), "--allow-commands", "--egress-allow", "127.0.0.0/8")
+	r := &rig{in, node}
+	r.operate(t, "user", "add", "ada", "--role", "admin")
+	return r
+}
+
+func (r *rig) operate(t *testing.T, args ...string) string {
+	t.Helper()
+	stdout, stderr, code := r.Operate(t, args...)
+	if code != 0 {
+		t.Fatalf("junctor %s: exit code %d\n%s", strings.Join(args, " "), code, stderr)
+	}
+	return strings.TrimSpace(stdout)
+}
+
+func (r *rig) link(t *testing.T) string {
+	t.Helper()
+	return r.operate(t, "login", "--user", "ada")
+}
+
+// add adds an official example server, which runs as a child.
+func (r *rig) add(t *testing.T, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		r.operate(t, "server", "add", name, "--yes", "--", r.node.Bin(), r.node.Module("@modelcontextprotocol/server-"+name+"/dist/index.js"), "--stdio")
+	}
+}
+
+// run runs a script; what it prints are the steps that it took.
+func (r *rig) run(t *testing.T, script string, args ...string) string {
+	t.Helper()
+	out, err := r.node.Run(t, 10*time.Minute, script, args...)
+	t.Logf("%s", out)
+	if err != nil {
+		t.Fatalf("%s: %v", script, err)
+	}
+	return string(out)
+}
+
+// What `make test` runs, and what only the long form does.
+var (
+	short = []string{"basic-vanillajs", "basic-react", "debug", "system-monitor", "budget-allocator", "cohort-heatmap"}
+	long  = []string{"customer-segmentation", "scenario-modeler", "shadertoy", "transcript", "threejs", "map"}
+)
+
+func chosen() []string {
+	if program.Long() {
+		return append(append([]string{}, short...), long...)
+	}
+	return short
+}
+
+// TestRealApps has each App begin, take its tool's input and result, call back,
+// take its size, and say farewell.
+func TestRealApps(t *testing.T) {
+	r := start(t)
+	r.add(t, chosen()...)
+	out := r.run(t, "apps.mjs", "walk", r.link(t), strings.Join(chosen(), " "), r.node.Module("cesium/Build/Cesium"))
+	t.Logf("figure: %d official Apps begin, take input and result, call back, take their size and end in the console's sandbox, in Chromium", strings.Count(out, "walked "))
+}
+
+// TestOfficialHost runs them in the official library's host, in a plain page that
+// speaks with the gateway's door.
+func TestOfficialHost(t *testing.T) {
+	r := start(t)
+	names := short
+	if program.Long() {
+		names = append(append([]string{}, short...), "customer-segmentation", "scenario-modeler", "shadertoy", "transcript")
+	}
+	r.add(t, names...)
+	modules, err := json.Marshal(map[string]string{"root": r.node.Module("")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := r.run(t, "apps_official.mjs", r.URL, program.AdminKey, strings.Join(names, " "), string(modules))
+	t.Logf("figure: %d official Apps run in the official host library, against the gateway", strings.Count(out, "walked "))
+}
+
+// TestCapabilities tries every capability of a host, announced and switched off.
+func TestCapabilities(t *testing.T) {
+	r := start(t)
+	r.add(t, "debug", "transcript")
+	r.run(t, "apps.mjs", "capabilities", r.link(t))
+}

@@ -1,0 +1,45 @@
+// What tests of Apps have in common: a browser that can draw, and a View in the
+// console that has begun.
+export const launch = {
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  args: ['--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'],
+};
+
+// frameOf is the frame of a View's page.
+export async function frameOf(page, id, limit = 60_000) {
+  for (const end = Date.now() + limit; Date.now() < end; await page.waitForTimeout(50)) {
+    const frame = page.frames().find((f) => f.url().includes(`//a-${id}.`) || f.url().includes(`/a/${id}`));
+    if (frame) return frame;
+  }
+  throw new Error(`the View ${id} has no page`);
+}
+
+// opened goes to an App and waits until its View has begun, or has another state.
+export async function opened(page, origin, name, state = 'ready') {
+  const opens = page.waitForResponse((r) => r.request().method() === 'POST' && new URL(r.url()).pathname === '/api/v1/views');
+  await page.goto(`${origin}/apps/${encodeURIComponent(name)}`);
+  const view = await (await opens).json();
+  if (!view.id) throw new Error(`no View of ${name}: ${JSON.stringify(view)}`);
+  if (state !== 'any') await page.locator(`.view[data-state=${state}]`).waitFor({ timeout: 90_000 });
+  return { id: view.id, view, frame: await frameOf(page, view.id) };
+}
+
+// watchMessages takes down what is said between the console and its Views, where
+// it is heard.
+const said = new WeakMap();
+export const lines = (page) => said.get(page) ?? [];
+export async function watchMessages(page) {
+  const list = [];
+  said.set(page, list);
+  await page.exposeBinding('heard', (_source, m) => void list.push(m));
+  await page.addInitScript(() => {
+    const idIn = (name) => /\b[ap]-([a-z2-7]{26})\./.exec(name)?.[1];
+    const view = window === window.top ? undefined : idIn(location.hostname);
+    if (window !== window.top && !location.hostname.startsWith('a-')) return;
+    window.addEventListener('message', (e) => {
+      const { id, method, params, result, error } = e.data ?? {};
+      const of = view ?? idIn(e.origin);
+      if (of) void window.heard({ to: view ? 'view' : 'host', view: of, at: performance.timeOrigin + performance.now(), id, method, params, result, error });
+    });
+  });
+}
