@@ -27,6 +27,6 @@ while IFS=: read -r file name; do
 		exit 1
 	fi
 	count=$((count + 1))
-done < <(grep -roE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' internal | sed -E 's/func //' | sort)
+done < <(grep -roE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' internal mcpapps | sed -E 's/func //' | sort)
 [[ $count -gt 0 ]] || { echo "no fuzz targets found" >&2; exit 1; }
 echo "$count targets for $time each, $skipped as seeds only"

@@ -24,7 +24,7 @@ chapters() {
 		Every door: doors
 		Agents: agents
 		Generated servers: apis
-		MCP Apps: apps hostile
+		MCP Apps: apps hostile mcpapps
 		Properties: properties
 		Denied as a model says: denial
 		Kill -9: crash-sessions crash-sqlite crash-postgres crash-strict
@@ -43,7 +43,7 @@ chapters() {
 	END
 }
 fuzzed() { # a part for each package that has fuzz targets: fuzz-wire, fuzz-builtin-ocr
-	grep -rlE --include='*_test.go' '^func Fuzz' internal | xargs -n1 dirname | sort -u | sed 's|^internal/|fuzz-|; s|/|-|g'
+	grep -rlE --include='*_test.go' '^func Fuzz' internal mcpapps | xargs -n1 dirname | sort -u | sed 's|^internal/||; s|^|fuzz-|; s|/|-|g'
 }
 parts() { chapters | sed 's/.*: //' | tr ' ' '\n'; }
 
@@ -62,6 +62,7 @@ run() {
 	apps) tests "$log" ./test/apps && figures "$log" && peer Node && peer Chromium ;;
 	hostile) tests "$log" ./test/hostile && figures "$log" && peer Chromium ;;
 	apis) tests "$log" ./test/apis && figures "$log" && skipped "$log" ;;
+	mcpapps) tests "$log" ./mcpapps ./test/mcpapps -rapid.checks=1000 && figures "$log" && peer Node ;;
 	properties)
 		tests "$log" -run 'TestProperty[0-9]' ./test/properties ./test/people ./internal/seal ./internal/apigen/tool -rapid.checks=1000 && figures "$log" && peer PostgreSQL
 		;;
@@ -98,7 +99,10 @@ run() {
 			tests "$log" -run 'Alloc' ./internal/history && logged "$log" '.*allocations.*' | sed 's/^- /- the history alone, its writer included: /'
 		;;
 	fuzz-*)
-		if ! tools/fuzz.sh "$fuzztime" "internal/$(sed 's|^fuzz-||; s|-|/|g' <<<"$1")" >"$log"; then
+		local dir
+		dir=$(sed 's|^fuzz-||; s|-|/|g' <<<"$1")
+		[[ -d $dir ]] || dir=internal/$dir # mcpapps is not below internal
+		if ! tools/fuzz.sh "$fuzztime" "$dir" >"$log"; then
 			cat "$log" >&2
 			return 1
 		fi
