@@ -221,3 +221,148 @@ func TestViewAsksForWhatIsItsOwn(t *testing.T) {
 		t.Errorf("on record is %+v", calls.Items)
 	}
 }
+
+// person is somebody with a key of their own.
+func (s *stage) person(t *testing.T, name string) (header string) {
+	t.Helper()
+	s.ok(t, http.StatusCreated, "POST", "/users", `{"name":"`+name+`","role":"developer"}`)
+	r := read[struct{ Key string }](t, s.ok(t, http.StatusCreated, "POST", "/keys", `{"name":"`+name+`","user":"`+name+`","scopes":["tools:read","tools:call"]}`))
+	return "Authorization: Bearer " + r.Key
+}
+
+func TestViewsOfOthersAreNotThere(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, nil)
+	ann, bob := s.person(t, "ann"), s.person(t, "bob")
+	v := s.open(t, ann)
+	for _, who := range []string{bob, ""} {
+		header := []string{}
+		if who != "" {
+			header = append(header, who)
+		}
+		s.ok(t, 404, "GET", "/views/"+v.ID, "", header...)
+		s.ok(t, 404, "GET", "/views/"+v.ID+"/log", "", header...)
+		s.ok(t, 404, "POST", "/views/"+v.ID+"/rpc", `{"method":"tools/call","params":{"name":"poll"}}`, header...)
+		s.ok(t, 404, "POST", "/views/"+v.ID+"/log", `{"entries":[]}`, header...)
+		s.ok(t, 404, "DELETE", "/views/"+v.ID, "", header...)
+		if list := s.ok(t, 200, "GET", "/views", "", header...); strings.Contains(list, v.ID) {
+			t.Errorf("another's list has it: %s", list)
+		}
+	}
+	if n := s.shop.calls.Load(); n != 0 {
+		t.Errorf("the server was called %d times", n)
+	}
+	s.ok(t, 200, "GET", "/views/"+v.ID, "", ann)
+	s.ok(t, 204, "DELETE", "/views/"+v.ID, "", ann)
+	s.ok(t, 404, "GET", "/views/"+v.ID, "", ann)
+	if r := s.browse(t, "GET", v.Page, ""); r.Status != http.StatusNotFound {
+		t.Errorf("the page of a View that is closed: %d", r.Status)
+	}
+}
+
+func TestViewDiesWithItsSession(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, nil)
+	made := read[struct{ ID, Key string }](t, s.ok(t, http.StatusCreated, "POST", "/keys", `{"name":"k","scopes":["tools:read","tools:call"]}`))
+	key := "Authorization: Bearer " + made.Key
+	v := s.open(t, key)
+	if r := s.browse(t, "GET", v.Page, ""); r.Status != http.StatusOK {
+		t.Fatalf("the page: %d", r.Status)
+	}
+	s.ok(t, 204, "DELETE", "/keys/"+made.ID, "")
+	for _, page := range []string{v.Page, v.Proxy} {
+		if r := s.browse(t, "GET", page, ""); r.Status != http.StatusNotFound {
+			t.Errorf("%s after its session: %d", page, r.Status)
+		}
+	}
+	s.ok(t, 401, "POST", "/views/"+v.ID+"/rpc", `{"method":"ping"}`, key)
+}
+
+func TestApprovalIsForOnePage(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, nil)
+	app := read[junctor.App](t, s.ok(t, 200, "GET", "/apps/shop__show", ""))
+	if app.Approval.State != junctor.ApprovalNone || app.Profile != junctor.AppStrict || strings.Contains(app.Policy, "'unsafe-eval'") || !app.Read {
+		t.Fatalf("%+v", app)
+	}
+	if diff := cmp.Diff([]string{"show", "poll"}, app.Tools); diff != "" {
+		t.Error(diff)
+	}
+	s.ok(t, 409, "PUT", "/apps/shop__show/approval", `{"digest":"`+strings.Repeat("0", 64)+`"}`)
+	s.ok(t, 200, "PUT", "/apps/shop__show/approval", `{"digest":"`+app.Digest+`"}`)
+	if v := s.open(t); v.Profile != junctor.AppCompatible || !strings.Contains(s.browse(t, "GET", v.Page, "").Header.Get("Content-Security-Policy"), "'unsafe-eval'") {
+		t.Errorf("an approved page runs as %s", v.Profile)
+	}
+	open := s.open(t)
+	s.shop.page.Store("<!doctype html><p>another</p>")
+	v := s.open(t)
+	if v.Profile != junctor.AppStrict || v.Approval.State != junctor.ApprovalChanged || len(v.Notes) == 0 || strings.Contains(v.Policy, "'unsafe-eval'") {
+		t.Errorf("a page that changed after its approval: %s, %+v, %v", v.Profile, v.Approval, v.Notes)
+	}
+	if state := read[junctor.View](t, s.ok(t, 200, "GET", "/views/"+open.ID+"?check=true", "")).State; state != junctor.ViewChanged {
+		t.Errorf("the View of the former page is %s", state)
+	}
+	s.ok(t, 204, "DELETE", "/apps/shop__show/approval", "")
+	s.ok(t, 404, "GET", "/views/"+open.ID, "") // it could do more than it may
+	if v := s.open(t); v.Approval.State != junctor.ApprovalNone {
+		t.Errorf("after the approval was taken back: %+v", v.Approval)
+	}
+	s.ok(t, 200, "POST", "/servers/shop/disable", "")
+	if state := read[junctor.View](t, s.ok(t, 200, "GET", "/views/"+v.ID, "")).State; state != junctor.ViewGone {
+		t.Errorf("the View of a server that is gone is %s", state)
+	}
+}
+
+func TestOpaqueViewHasNoOrigin(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, nil)
+	v := read[junctor.View](t, s.ok(t, http.StatusCreated, "POST", "/views", `{"tool":"show","server":"shop","isolation":"opaque"}`))
+	if v.Origin != "null" || v.Isolation != junctor.IsolationOpaque || !strings.HasSuffix(v.Page, "/a/"+v.ID) || len(v.Notes) == 0 {
+		t.Errorf("%+v", v)
+	}
+	page, proxy := s.browse(t, "GET", v.Page, ""), s.browse(t, "GET", v.Proxy, "")
+	if policy := page.Header.Get("Content-Security-Policy"); page.Status != 200 || !strings.Contains(policy, "; sandbox allow-scripts allow-forms") {
+		t.Errorf("%d %s", page.Status, policy)
+	}
+	if policy := proxy.Header.Get("Content-Security-Policy"); proxy.Status != 200 || !strings.Contains(policy, "frame-src "+v.Page+";") {
+		t.Errorf("%d %s", proxy.Status, policy)
+	}
+}
+
+func TestReportsAreInTheLog(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, nil)
+	v := s.open(t)
+	const report = `{"csp-report":{"effective-directive":"img-src","blocked-uri":"https://evil.example/x.png","document-uri":"d"}}`
+	if r := s.browse(t, "POST", v.Page+"r/"+v.ID, report); r.Status != http.StatusNoContent {
+		t.Fatalf("%d %s", r.Status, r.Body)
+	}
+	for _, bad := range []string{`{}`, `x`, `{"csp-report":1}`} {
+		if r := s.browse(t, "POST", v.Page+"r/"+v.ID, bad); r.Status != http.StatusBadRequest {
+			t.Errorf("%s: %d", bad, r.Status)
+		}
+	}
+	s.ok(t, 204, "POST", "/views/"+v.ID+"/log", `{"entries":[{"kind":"sent","method":"ui/initialize","detail":{"a":1}}]}`)
+	log := read[struct{ Items []junctor.ViewEntry }](t, s.ok(t, 200, "GET", "/views/"+v.ID+"/log?after=1", "")).Items
+	if len(log) != 2 || log[0].Kind != "violation" || log[0].Source != "sandbox" || !strings.Contains(string(log[0].Detail), "evil.example") || log[1].Source != "console" {
+		t.Errorf("the log is %+v", log)
+	}
+}
+
+// Only the names that a View was given show it, whoever asks and however.
+func TestSandboxShowsNothingElse(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, nil)
+	v, w := s.open(t), s.open(t)
+	for _, page := range []string{
+		strings.Replace(v.Page, "a-"+v.ID, "a-"+w.ID+"x", 1), strings.Replace(v.Page, "a-", "b-", 1), strings.Replace(v.Page, ".junctor.localhost", ".evil.example", 1),
+		v.Page + "x", v.Page + "?", v.Page + "a/" + w.ID, strings.Replace(v.Page, "a-"+v.ID+".", "", 1), strings.Replace(v.Page, "a-"+v.ID+".junctor.localhost", "127.0.0.1", 1) + "a/" + v.ID,
+	} {
+		if r := s.browse(t, "GET", page, ""); r.Status != http.StatusNotFound && !strings.HasSuffix(page, "?") {
+			t.Errorf("%s: %d", page, r.Status)
+		}
+	}
+	if r := s.browse(t, "PUT", v.Page, ""); r.Status != http.StatusMethodNotAllowed {
+		t.Errorf("PUT: %d", r.Status)
+	}
+}

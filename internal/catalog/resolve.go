@@ -14,7 +14,7 @@ type View struct {
 
 	// Profile is what its clients take of schemas. It decides nothing about what
 	// is seen.
-	Profile junctor.Profile
+	Profile  junctor.Profile
 	Audience Audience // for whom it is
 }
 

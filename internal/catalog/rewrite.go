@@ -12,13 +12,14 @@ import (
 // shows them, so that a client can read what a tool or prompt pointed it to.
 // All other bytes stay as they are; a result without URIs is returned as it is.
 func ExposeURIs(server string, kind junctor.Kind, body []byte) []byte {
-	if !bytes.Contains(body, []byte(`"uri"`)) {
+	if !bytes.Contains(body, []byte(`"uri"`)) && !bytes.Contains(body, []byte(`"ui://`)) {
 		return body
 	}
 	e := editor{server: server, body: body}
 	switch kind {
 	case junctor.KindTool:
 		e.blocks(wire.Get(body, "content"))
+		e.pages(wire.Get(body, "_meta"))
 	case junctor.KindResource:
 		for c := range wire.Elements(wire.Get(body, "contents")) {
 			e.uri(c)
@@ -27,6 +28,7 @@ func ExposeURIs(server string, kind junctor.Kind, body []byte) []byte {
 		for m := range wire.Elements(wire.Get(body, "messages")) {
 			e.block(wire.Get(m, "content"))
 		}
+		e.pages(wire.Get(body, "_meta"))
 	default: // their results point to nothing
 	}
 	return e.apply()
@@ -39,10 +41,7 @@ func exposePages(server string, def *ToolVersion) *ToolVersion {
 		return def
 	}
 	e := editor{server: server, body: def.JSON}
-	meta := wire.Get(def.JSON, "_meta")
-	e.replace(wire.Get(wire.Get(meta, "ui"), "resourceUri"))
-	e.replace(wire.Get(meta, "ui/resourceUri"))
-	slices.SortFunc(e.edits, func(a, b edit) int { return a.at - b.at })
+	e.pages(wire.Get(def.JSON, "_meta"))
 	changed := *def
 	if changed.JSON = e.apply(); def.name != nil {
 		changed.name = wire.Get(changed.JSON, "name")
@@ -50,7 +49,7 @@ func exposePages(server string, def *ToolVersion) *ToolVersion {
 	return &changed
 }
 
-// editor gathers replacements, in the order of the text.
+// editor gathers replacements.
 type editor struct {
 	server string
 	body   []byte
@@ -79,6 +78,13 @@ func (e *editor) block(b []byte) {
 	}
 }
 
+// pages handles the _meta of a tool or a result, which may name a page in two
+// places.
+func (e *editor) pages(meta []byte) {
+	e.replace(wire.Get(wire.Get(meta, "ui"), "resourceUri"))
+	e.replace(wire.Get(meta, "ui/resourceUri"))
+}
+
 func (e *editor) uri(object []byte) { e.replace(wire.Get(object, "uri")) }
 
 // replace exposes a URI; raw is where it stands.
@@ -95,6 +101,7 @@ func (e *editor) apply() []byte {
 	if len(e.edits) == 0 {
 		return e.body
 	}
+	slices.SortFunc(e.edits, func(a, b edit) int { return a.at - b.at })
 	out := make([]byte, 0, len(e.body)+len(e.edits)*(len(e.server)+2))
 	from := 0
 	for _, x := range e.edits {

@@ -25,6 +25,9 @@ func TestExposeURIs(t *testing.T) {
 		{junctor.KindTool, `{"content":"uri"}`, ""},
 		{junctor.KindResource, `{"contents":[{"uri":"a:\u00e9","text":"uri"},{"uri":"b:"}]}`, `{"contents":[{"uri":"s+a:é","text":"uri"},{"uri":"s+b:"}]}`},
 		{junctor.KindPrompt, `{"messages":[{"role":"user","content":{"type":"resource_link","uri":"a:"}}]}`, `{"messages":[{"role":"user","content":{"type":"resource_link","uri":"s+a:"}}]}`},
+		{junctor.KindTool, `{"_meta":{"ui":{"resourceUri":"ui://p"},"ui/resourceUri":"ui://p"},"content":[{"type":"resource_link","uri":"ui://q"}]}`, `{"_meta":{"ui":{"resourceUri":"ui://s/p"},"ui/resourceUri":"ui://s/p"},"content":[{"type":"resource_link","uri":"ui://s/q"}]}`},
+		{junctor.KindTool, `{"content":[{"type":"text","text":"x"}],"_meta":{"ui":{"resourceUri":"ui://p"}}}`, `{"content":[{"type":"text","text":"x"}],"_meta":{"ui":{"resourceUri":"ui://s/p"}}}`},
+		{junctor.KindPrompt, `{"messages":[],"_meta":{"ui":{"resourceUri":"ui://p"}}}`, `{"messages":[],"_meta":{"ui":{"resourceUri":"ui://s/p"}}}`},
 		{junctor.KindCompletion, `{"completion":{"values":["uri"]},"uri":"a:"}`, ""},
 		{junctor.KindTool, ``, ""},
 	} {

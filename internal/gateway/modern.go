@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
@@ -147,19 +148,24 @@ func (x *exchange) discover() outcome {
 
 // capabilities are the same for every view: a server may gain prompts or
 // resources at any moment, and then says so by a change of its list. Tasks alone
-// are declared where a server of the view makes them.
+// are declared where a server of the view makes them, and MCP Apps to clients that
+// declare them too: to others they would mean nothing.
 func (x *exchange) capabilities() string {
 	const shared = `"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"completions":{},"logging":{}`
-	tasks := x.hasTasks()
-	switch {
-	case x.modern && tasks:
-		return `{` + shared + `,"extensions":{"` + wire.ExtensionTasks + `":{}}}`
-	case x.modern:
-		return `{` + shared + `,"extensions":{}}`
-	case tasks && x.s.version >= wire.V20251125:
-		return `{` + shared + `,"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}}`
+	tasks, extensions, more := x.hasTasks(), []string{}, ""
+	if x.view.Audience == catalog.AudienceHost {
+		extensions = append(extensions, `"`+wire.ExtensionUI+`":{"mimeTypes":["`+wire.MediaTypeApp+`"]}`)
 	}
-	return `{` + shared + `}`
+	switch {
+	case tasks && x.modern:
+		extensions = append(extensions, `"`+wire.ExtensionTasks+`":{}`)
+	case tasks && x.s.version >= wire.V20251125:
+		more = `,"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}`
+	}
+	if x.modern || len(extensions) > 0 {
+		more += `,"extensions":{` + strings.Join(extensions, ",") + `}`
+	}
+	return `{` + shared + more + `}`
 }
 
 // instructions are those of the one server that a view shows.
