@@ -131,6 +131,24 @@ try {
   assert.equal(await page.getByText('delete_item', { exact: true }).count(), 0);
   quiet('while it was read again');
 
+  step('people log in where a document says');
+  await page.goto(`${origin}/servers/add?how=api`);
+  await page.getByText('A file or text').click();
+  await page.getByLabel('The text').fill(`openapi: 3.1.0
+info: {title: Diary, version: "1"}
+servers: [{url: "${api}/v1"}]
+security: [{people: [read]}]
+paths: {/days: {get: {operationId: days, responses: {"200": {description: ok}}}}}
+components: {securitySchemes: {people: {type: oauth2, flows: {authorizationCode: {authorizationUrl: "${api}/in", tokenUrl: "${api}/token", scopes: {read: look}}}}}}`);
+  await button('Read it').click();
+  await page.getByLabel('The API knows who calls by').selectOption('people');
+  await page.getByText(`${origin}/connected`).waitFor();
+  assert.ok(await button('Add diary').isDisabled(), 'a login without a client can be added');
+  await page.getByLabel('Client id').fill('junctor');
+  await button('Add diary').click();
+  await page.waitForURL(`${origin}/servers/diary?tab=sign-in`);
+  await page.getByText('nobody has logged in').first().waitFor();
+
   step('what no reader takes is written down by hand');
   await page.goto(`${origin}/servers/add?how=api`);
   await page.getByText('A file or text').click();

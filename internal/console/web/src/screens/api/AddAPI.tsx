@@ -5,12 +5,12 @@ import { useLocation } from 'wouter';
 import { type APIPreview, send } from '../../api/client';
 import { Panel, Tabs } from '../../parts/bits';
 import { suggestID } from '../../parts/command';
-import { authOf, lacks } from '../../parts/connection';
+import { authOf } from '../../parts/connection';
 import { count, counted, short } from '../../parts/format';
 import { ErrorCard } from '../../parts/states';
 import { useParam } from '../../parts/url';
 import { AuthFields } from '../server/AuthFields';
-import { Base, Exposure, KnownBy, nothingWished, rulesOf, type Wish } from './Choices';
+import { Base, Exposure, KnownBy, nothingWished, rulesOf, type Wish, wants } from './Choices';
 import { Endpoints, Models, Schemes } from './Found';
 import { documentOf, type Given, nothingGiven, Origin } from './Origin';
 import { Problems, type Spot } from './Problems';
@@ -152,7 +152,7 @@ function bodyOf(given: Given, wish: Wish, preview: APIPreview | null): Body | un
   const b: Body = { id: wish.id || suggest(given, preview), mode: 'auto-generated', ...document };
   if (wish.base) b.base_url = wish.base;
   const perUser = wish.perUser && wish.scheme !== '';
-  if (wish.auth.type !== 'none' && (wish.auth.secret || !perUser)) b.auth = authOf(wish.auth);
+  if (wish.auth.type !== 'none' && (wish.auth.secret || !perUser || wish.auth.type === 'oauth')) b.auth = authOf(wish.auth);
   if (perUser) b.credentials = 'per-user';
   if (wish.isPrivate) b.private = true;
   if (wish.show === 'all' || wish.show === 'search') b.exposure = wish.show;
@@ -197,7 +197,7 @@ function Save({
   const [error, setError] = useState<unknown>(null);
   const name = body?.id ?? '';
   const named = /^[a-z][a-z0-9-]{0,31}$/.test(name);
-  const missing = wish.perUser ? '' : wish.auth.type === 'none' ? '' : lacks(wish.auth);
+  const missing = wants(wish);
   const errors = preview.problems.filter((p) => p.severity === 'error').length;
   const based = wish.base || preview.base_url;
   const ready = named && current && !missing && !!based && preview.ready > 0 && !adding;
@@ -208,7 +208,7 @@ function Save({
       await send('POST', '/servers', { ...body, document: reading.text });
       added();
       await Promise.all([cache.invalidateQueries({ queryKey: ['servers'] }), cache.invalidateQueries({ queryKey: ['tools'] })]);
-      navigate(`/servers/${name}`);
+      navigate(`/servers/${name}${wish.auth.type === 'oauth' ? '?tab=sign-in' : ''}`);
     } catch (err) {
       setError(err);
       setAdding(false);

@@ -76,7 +76,6 @@ export function ApiSettings({ s, may }: { s: ServerDetail; may: boolean }) {
             <AuthFields
               draft={auth}
               change={setAuth}
-              types={['none', 'bearer', 'api-key', 'basic', 'oauth-client']}
               label="How it knows who calls"
               keyLabel={api.key_in === 'query' ? 'Query parameter' : api.key_in === 'cookie' ? 'Cookie' : undefined}
               disabled={lock}

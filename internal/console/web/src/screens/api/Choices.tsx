@@ -1,7 +1,7 @@
 import { Button, Checkbox, NativeSelect, Textarea, TextInput } from '@mantine/core';
 import type { APIPreview } from '../../api/client';
 import { Tag } from '../../parts/bits';
-import type { AuthType, Draft } from '../../parts/connection';
+import { type AuthType, type Draft, lacks } from '../../parts/connection';
 import { count } from '../../parts/format';
 import { AuthFields } from '../server/AuthFields';
 import { schemeNames, whereOf } from './Found';
@@ -19,6 +19,14 @@ export interface Wish {
   show: Show;
   rules: string; // a line each
   mutations: string;
+}
+
+// wants says what is missing yet of the credentials; "" where nothing is.
+export function wants(wish: Wish): string {
+  if (wish.auth.type === 'none') return '';
+  // A document says where people log in, and for that a client is registered there.
+  if (wish.auth.type === 'oauth') return wish.scheme !== 'other' && !wish.auth.client_id ? 'The client is missing.' : '';
+  return wish.perUser ? '' : lacks(wish.auth);
 }
 
 export const nothingWished: Wish = {
@@ -39,7 +47,7 @@ export const rulesOf = (text: string): string[] =>
     .map((r) => r.trim())
     .filter(Boolean);
 
-const ofAPI: AuthType[] = ['none', 'bearer', 'api-key', 'basic', 'oauth-client'];
+const ofAPI: AuthType[] = ['bearer', 'api-key', 'basic', 'oauth', 'oauth-client'];
 
 // KnownBy is how the API knows who calls: by one of the document's schemes, or
 // otherwise.
@@ -73,10 +81,16 @@ export function KnownBy({ preview, wish, change }: { preview: APIPreview; wish: 
         <AuthFields
           draft={wish.auth}
           change={(auth) => change({ auth })}
-          types={chosen ? [wish.auth.type] : ofAPI.filter((t) => t !== 'none')}
+          types={chosen ? [wish.auth.type] : ofAPI}
           label="Which is entered as"
           keyLabel={chosen?.type === 'apiKey' ? placeName(chosen.in) : undefined}
         />
+      )}
+      {chosen && wish.auth.type === 'oauth' && (
+        <p className="small soft wrap">
+          Register a client where the API is run, with the redirect address <code>{window.location.origin}/connected</code>, and enter what
+          you are given. People log in once it is added.
+        </p>
       )}
       {wish.scheme !== '' && (
         <Checkbox
