@@ -61,8 +61,12 @@ run() {
 		;;
 	apps) tests "$log" ./test/apps && figures "$log" && peer Node && peer Chromium ;;
 	hostile) tests "$log" ./test/hostile && figures "$log" && peer Chromium ;;
-	apis) tests "$log" ./test/apis && figures "$log" && skipped "$log" ;;
 	mcpapps) tests "$log" ./mcpapps ./test/mcpapps -rapid.checks=1000 && figures "$log" && peer Node ;;
+	apis)
+		tests "$log" ./test/apis && figures "$log" && skipped "$log" && peer Node &&
+			tests "$log" ./test/generated && figures "$log" &&
+			oracle "$log"
+		;;
 	properties)
 		tests "$log" -run 'TestProperty[0-9]' ./test/properties ./test/people ./internal/seal ./internal/apigen/tool -rapid.checks=1000 && figures "$log" && peer PostgreSQL
 		;;
@@ -135,6 +139,13 @@ tests() { # tests LOG ARGUMENT...
 		grep -E '^ *(--- FAIL|panic:|FAIL|[a-z_]+_test\.go:)' "$log" | tail -40 >&2
 		return 1
 	fi
+}
+oracle() { # another reader of OpenAPI, in a module of its own: nothing else needs it
+	if ! (cd test/oracle && JUNCTOR_APIS="${JUNCTOR_APIS:-$PWD/../../../shared/data/specs}" go test -mod=mod -count=1 -v -timeout 30m ./...) >"$1" 2>&1; then
+		grep -E '^ *(--- FAIL|panic:|FAIL|[a-z_]+_test\.go:)' "$1" | tail -40 >&2
+		return 1
+	fi
+	figures "$1"
 }
 figures() { sed -nE 's/.*_test\.go:[0-9]+: figure: (.*)/- \1/p' "$1" | sort; }
 logged() { sed -nE "s/^ +[a-z_]+_test\.go:[0-9]+: ($2)/- \1/p" "$1" | sort; } # logged LOG PATTERN

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -301,6 +302,12 @@ func FuzzRead(f *testing.F) {
 	f.Add("type Query { a: [String!]! b(c: Int = 1): Query }")
 	f.Add("\"\"\"x\ntype A\n\"\"\" type Query { a: A } type")
 	f.Fuzz(func(t *testing.T, text string) {
+		begin := time.Now()
+		defer func() {
+			if took := time.Since(begin); took > 10*time.Second {
+				t.Errorf("%v for %d bytes", took, len(text))
+			}
+		}()
 		d, err := Read(doc.Source{Text: []byte(text)})
 		if err != nil {
 			return
@@ -333,4 +340,29 @@ func FuzzSelect(f *testing.F) {
 			t.Errorf("%q became %q: %v", text, got, err)
 		}
 	})
+}
+
+// TestWhatNeedNotBeGiven: of an enum the values that are not deprecated are shown,
+// and where all are, all of them, since it takes nothing else; the variable of an
+// argument with a default may be absent.
+func TestWhatNeedNotBeGiven(t *testing.T) {
+	t.Parallel()
+	const text = "type Query { some(a: A, b: B! = V, c: [Int!]! = [1], d: Int!): Int }\nenum A { X Y @deprecated }\nenum B { V @deprecated W @deprecated }"
+	d, err := doc.Read(t.Context(), doc.Source{Name: "s", Text: []byte(text)}, nil, Readers()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	op := d.Operations[0]
+	for i, want := range []string{"X", "V,W"} {
+		var values []string
+		for _, v := range op.Params[i].Schema.List("enum") {
+			values = append(values, v.Str())
+		}
+		if got := strings.Join(values, ","); got != want {
+			t.Errorf("values: %s, want %s", got, want)
+		}
+	}
+	if want := "query some($a: A, $b: B, $c: [Int!], $d: Int!) { some(a: $a, b: $b, c: $c, d: $d)"; op.Field.Head != want {
+		t.Errorf("%s, want %s", op.Field.Head, want)
+	}
 }

@@ -1,6 +1,7 @@
 package graphql
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/vektah/gqlparser/v2/ast"
@@ -69,8 +70,9 @@ func (s *Schema) value(t *ast.Type, at doc.Position) *doc.Node {
 		return doc.NewObject(at, doc.NewMember("$ref", doc.NewString(refPrefix+def.Name, at)))
 	case ast.Enum:
 		values := &doc.Node{Kind: doc.Array, At: at}
-		for _, v := range def.EnumValues {
-			if !deprecated(v.Directives) {
+		old := !slices.ContainsFunc(def.EnumValues, func(v *ast.EnumValueDefinition) bool { return !deprecated(v.Directives) })
+		for _, v := range def.EnumValues { // deprecated ones are taken where there are no others
+			if old || !deprecated(v.Directives) {
 				values.Items = append(values.Items, doc.NewString(v.Name, at))
 			}
 		}

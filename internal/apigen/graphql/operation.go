@@ -80,7 +80,7 @@ func (s *Schema) operation(kind ast.Operation, path []*ast.FieldDefinition) *doc
 			name := variable(path, f, a)
 			op.Params = append(op.Params, s.param(name, a.Type, a.Description, a.DefaultValue, a.Directives, a.Position))
 			head.WriteString(between(j, "(", ", ") + a.Name + ": $" + name)
-			declared.WriteString(between(len(op.Params)-1, "(", ", ") + "$" + name + ": " + a.Type.String())
+			declared.WriteString(between(len(op.Params)-1, "(", ", ") + "$" + name + ": " + declaredType(a))
 		}
 		if len(f.Arguments) > 0 {
 			head.WriteString(")")
@@ -98,6 +98,16 @@ func (s *Schema) operation(kind ast.Operation, path []*ast.FieldDefinition) *doc
 	}
 	op.Responses = s.answers(op.Field, last.Type)
 	return op
+}
+
+// declaredType is the type of an argument's variable. One that has a default need
+// not be given, so its variable may be absent, even where it cannot be null.
+func declaredType(a *ast.ArgumentDefinition) string {
+	t := a.Type.String()
+	if a.DefaultValue != nil {
+		return strings.TrimSuffix(t, "!")
+	}
+	return t
 }
 
 func between(n int, first, other string) string {

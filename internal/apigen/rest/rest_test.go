@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
@@ -238,6 +239,12 @@ func FuzzRead(f *testing.F) {
 	f.Add(`{"log":{"entries":[{"request":{"method":"GET","url":"http://x/1"},"response":{"status":200}}]}}`)
 	f.Add(`{"info":{"schema":"/collection/v2"},"item":[{"name":"a","request":"http://x/{{y}}"}]}`)
 	f.Fuzz(func(t *testing.T, text string) {
+		begin := time.Now()
+		defer func() {
+			if took := time.Since(begin); took > 10*time.Second {
+				t.Errorf("%v for %d bytes", took, len(text))
+			}
+		}()
 		d, err := doc.Read(t.Context(), doc.Source{Text: []byte(text)}, nil, Readers()...)
 		if err != nil {
 			return
