@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"testing"
 	"time"
@@ -53,7 +54,7 @@ func TestAppsInABrowser(t *testing.T) {
 	})
 	t.Run("the demo's dashboard", func(t *testing.T) {
 		addr := program.FreeAddr(t)
-		program.Serve(t, addr, []string{"JUNCTOR_ADMIN_KEY=" + program.AdminKey},
+		demo := program.Serve(t, addr, []string{"JUNCTOR_ADMIN_KEY=" + program.AdminKey},
 			program.Binary(t), "demo", "--listen", addr, "--data-dir", t.TempDir())
 		seen := show(t, node, setting{
 			URL: "http://" + addr + "/mcp/s/dashboard", Key: program.AdminKey, Tool: "show", Args: map[string]any{"minutes": 1}, Calls: []string{"poll"},
@@ -62,7 +63,27 @@ func TestAppsInABrowser(t *testing.T) {
 		if !slices.Contains(seen.Calls, "poll") || seen.Context == nil {
 			t.Errorf("the page did %+v", seen)
 		}
+		args := []string{signInLink(t, demo)}
+		if *shots != "" {
+			args = append(args, filepath.Join(*shots, "app-in-console.png"))
+		}
+		if out, err := node.Run(t, pageLimit, "dashboard.mjs", args...); err != nil {
+			t.Errorf("in the console: %v\n%s", err, out)
+		}
 	})
+}
+
+// signInLink is the link that the demo prints.
+func signInLink(t *testing.T, demo *program.Process) string {
+	t.Helper()
+	link := regexp.MustCompile(`http://\S+/login\?token=\S+`)
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) { // another process: nothing to wait on but what it prints
+		if found := link.FindString(demo.Log()); found != "" {
+			return found
+		}
+	}
+	t.Fatalf("the demo prints no link to sign in with:\n%s", demo.Log())
+	return ""
 }
 
 // shown is what happened in the browser.

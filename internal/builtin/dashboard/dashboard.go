@@ -105,9 +105,9 @@ func (b *board) show(ctx context.Context, call *builtin.Call, in window) (mcpapp
 	everybody := p.Has(junctor.ScopeAuditRead)
 	calls, all := b.Source.Calls(p, since, func(c *junctor.Call) bool {
 		itself := c.ID == call.ID() || c.Server == ID && c.Name == poll
-		return !itself && (everybody || c.Issuer == p.Issuer && c.Subject == p.Subject)
+		return !itself && (everybody || isBy(p, c))
 	})
-	f := sum(calls, since, now, all)
+	f := sum(p, calls, since, now, all)
 	f.Everybody = everybody
 	f.addServers(servers, calls)
 	return mcpapps.Reply[Figures]{Text: f.String(), Data: f}, nil

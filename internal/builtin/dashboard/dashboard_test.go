@@ -103,6 +103,9 @@ func TestFiguresForWhoMayReadTheRecord(t *testing.T) {
 	if len(f.Servers) != 2 || f.Servers[0].Calls != 3 || f.Servers[1].Failed != 1 || f.Servers[1].Error != "connection refused" {
 		t.Errorf("%+v", f.Servers)
 	}
+	if f.Newest[0].By != "you" || f.Newest[2].By != "key:other" {
+		t.Errorf("%+v", f.Newest)
+	}
 	for _, want := range []string{"Calls of the last 5m0s: 4", "1 failed, 1 refused, 1 running", "Server map is error", "connection refused"} {
 		if !strings.Contains(a.Content[0].Text, want) {
 			t.Errorf("%q is not in %q", want, a.Content[0].Text)
@@ -120,7 +123,7 @@ func TestOthersSeeTheirOwnCallsAlone(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	for _, c := range a.Data.Newest {
-		if c.By != "key:me" {
+		if c.By != "you" {
 			t.Errorf("a call of %s is shown", c.By)
 		}
 	}

@@ -68,7 +68,7 @@ const (
 
 // sum makes figures of calls, newest first. Where they are not all, the time
 // that is summed up begins with the oldest of them.
-func sum(calls []junctor.Call, since, now time.Time, all bool) Figures {
+func sum(p *junctor.Principal, calls []junctor.Call, since, now time.Time, all bool) Figures {
 	if n := len(calls); n > 0 && !all && calls[n-1].Start.After(since) {
 		since = calls[n-1].Start
 	}
@@ -103,7 +103,7 @@ func sum(calls []junctor.Call, since, now time.Time, all bool) Figures {
 			ended[at]++
 		}
 		if i < mostNewest {
-			f.Newest = append(f.Newest, recent(c))
+			f.Newest = append(f.Newest, recent(p, c))
 		}
 	}
 	for i := range f.Series {
@@ -189,15 +189,23 @@ func kindOf(s junctor.Status) kind {
 	}
 }
 
-func recent(c *junctor.Call) Recent {
-	by := c.Agent
-	if by == "" {
-		by = c.Issuer + ":" + c.Subject
+func recent(p *junctor.Principal, c *junctor.Call) Recent {
+	by := c.Issuer + ":" + c.Subject
+	switch {
+	case isBy(p, c):
+		by = "you"
+	case c.Agent != "":
+		by = c.Agent
 	}
 	return Recent{
 		ID: c.ID, At: c.Start.UTC(), Server: c.Server, Name: c.Name, Door: string(c.Door), By: by,
 		Status: string(c.Status), MS: millis(c.Duration), Reason: c.Reason,
 	}
+}
+
+// isBy says whether a call is the principal's own.
+func isBy(p *junctor.Principal, c *junctor.Call) bool {
+	return c.Issuer == p.Issuer && c.Subject == p.Subject
 }
 
 func mean(total time.Duration, n int) float64 {
