@@ -42,6 +42,9 @@ func (c *Connection) Check() error {
 	if !slices.Contains([]Isolation{"", IsolationShared, IsolationSession, IsolationUser}, c.Isolation) {
 		return fault("unknown isolation %q; use shared, session or user", string(c.Isolation))
 	}
+	if err := c.Views.Check(); err != nil {
+		return err
+	}
 	if c.MaxSessions < 0 || c.MaxSessions > maxSessions {
 		return fault("max_sessions is between 0 and %d", maxSessions)
 	}

@@ -44,6 +44,24 @@ const (
 	CredentialsPerUser Credentials = "per-user" // each user's own; the server's own are for its lists alone
 )
 
+// Views says whether the tools of a server that have no App of their own are given
+// one.
+type Views string
+
+// Whether they are.
+const (
+	ViewsOn  Views = "on"
+	ViewsOff Views = "off"
+)
+
+// Check refuses what is neither.
+func (v Views) Check() error {
+	if v != "" && v != ViewsOn && v != ViewsOff {
+		return Errorf(CodeInvalid, "unknown views %q; use on or off", string(v))
+	}
+	return nil
+}
+
 // Masked stands where a credential is kept apart, sealed. Sent back in a
 // change, it means the one that is kept.
 const Masked = "***"
@@ -63,6 +81,7 @@ type Connection struct {
 	Isolation   Isolation           `json:"isolation,omitempty"`
 	MaxSessions int                 `json:"max_sessions,omitempty"` // connections, and so processes, at a time; 0 is the usual number
 	TimeoutMS   int                 `json:"timeout_ms,omitempty"`   // of a call; 0 is the instance's own
+	Views       Views               `json:"views,omitempty"`        // generated Views; "" is on
 	Overrides   map[string]Override `json:"overrides,omitempty"`    // by the tool's own name
 }
 

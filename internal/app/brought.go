@@ -10,6 +10,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/autoview"
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/store"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
@@ -57,7 +58,16 @@ func (c *connected) serves(row *junctor.Server) bool {
 }
 
 func changed(up reached, row *junctor.Server) catalog.Backend {
-	return catalog.Changed(up, row.Overrides, time.Duration(row.TimeoutMS)*time.Millisecond)
+	return viewed(catalog.Changed(up, row.Overrides, time.Duration(row.TimeoutMS)*time.Millisecond), row)
+}
+
+// viewed gives the tools of a server Views, unless its row says otherwise: of one
+// that is made of a document all.
+func viewed(b catalog.Backend, row *junctor.Server) catalog.Backend {
+	if row.Views == junctor.ViewsOff {
+		return b
+	}
+	return autoview.With(b, row.Mode == junctor.ModeGenerated)
 }
 
 // retire closes the upstream when its calls have ended, those too that wait for

@@ -50,7 +50,7 @@ func (s *servers) newGenerated(ctx context.Context, row *junctor.Server) (*gener
 	if err != nil {
 		return nil, err
 	}
-	return &generated{row: *row, with: with, now: catalog.Changed(backend, row.Overrides, time.Duration(row.TimeoutMS)*time.Millisecond)}, nil
+	return &generated{row: *row, with: with, now: viewed(catalog.Changed(backend, row.Overrides, time.Duration(row.TimeoutMS)*time.Millisecond), row)}, nil
 }
 
 // Offer implements catalog.Backend.

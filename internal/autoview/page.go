@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"regexp"
 	"strings"
+
+	"github.com/junctor-mcp/junctor/mcpapps"
 )
 
 //go:embed page
@@ -36,7 +38,8 @@ func page() ([]byte, error) {
 		return nil, err
 	}
 	html = bytes.Replace(html, []byte("/* STYLE */\n"), style, 1)
-	return bytes.Replace(html, []byte("/* SCRIPT */\n"), s.text.Bytes(), 1), nil
+	html = bytes.Replace(html, []byte("/* SCRIPT */\n"), s.text.Bytes(), 1)
+	return []byte(mcpapps.WithBridge(string(html))), nil
 }
 
 // script is the parts of the page's script, which are modules where they are

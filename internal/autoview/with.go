@@ -4,22 +4,17 @@ import (
 	"bytes"
 	"context"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/wire"
+	"github.com/junctor-mcp/junctor/mcpapps"
 )
 
 // URI is the page under the server's own names. No server has another there.
 const URI = "ui://junctor-view/auto.html"
-
-const (
-	prefix = "ui://junctor-view/"
-	media  = "text/html;profile=mcp-app"
-)
 
 // With gives a backend whose tools have the page where they have no App of their
 // own: those that say what data they answer, or did answer data, and every one
@@ -52,26 +47,20 @@ func (v *viewed) Offer(ctx context.Context) (*catalog.Offer, error) {
 		return nil, err
 	}
 	next := *offer
-	next.Tools = make([]catalog.ToolDef, len(offer.Tools))
-	next.Resources = slices.DeleteFunc(slices.Clone(offer.Resources), func(r catalog.ResourceDef) bool { return strings.HasPrefix(r.URI, prefix) })
-	shown := false
+	next.Tools = slices.Clone(offer.Tools)
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	for i, t := range offer.Tools {
+	for i := range next.Tools {
+		t := &next.Tools[i]
 		plain, known := v.plain[t.Name]
 		switch {
 		case !free(t.JSON):
 			delete(v.plain, t.Name)
 		case v.all || known && !plain || wire.Get(t.JSON, "outputSchema") != nil:
-			t.JSON = link(t.JSON)
-			shown = true
+			t.Page = URI
 		default:
 			v.plain[t.Name] = true
 		}
-		next.Tools[i] = t
-	}
-	if shown {
-		next.Resources = append(next.Resources, catalog.ResourceDef{URI: URI, JSON: []byte(`{"uri":"` + URI + `","name":"view","title":"Generated View","mimeType":"` + media + `","_meta":{"ui":{"prefersBorder":true}}}`)})
 	}
 	return &next, nil
 }
@@ -126,28 +115,13 @@ func free(tool []byte) bool {
 	return false
 }
 
-// link names the page in a tool's definition; all else stays as it is.
-func link(tool []byte) []byte {
-	meta := object(wire.Get(tool, "_meta"))
-	ui := wire.AppendObject(nil, object(wire.Get(meta, "ui")), nil, wire.Member{Key: "resourceUri", Value: []byte(`"` + URI + `"`)})
-	meta = wire.AppendObject(nil, meta, nil, wire.Member{Key: "ui", Value: ui})
-	return wire.AppendObject(nil, tool, nil, wire.Member{Key: "_meta", Value: meta})
-}
-
-func object(raw []byte) []byte {
-	if len(raw) == 0 || raw[0] != '{' {
-		return []byte("{}")
-	}
-	return raw
-}
-
 // read gives the page as the result of resources/read.
 func read() (catalog.Result, error) {
 	html, err := page()
 	if err != nil {
 		return catalog.Result{}, junctor.Errorf(junctor.CodeInternal, "the page of generated Views cannot be put together: %w", err)
 	}
-	content := wire.AppendObject(nil, []byte(`{"uri":"`+URI+`","mimeType":"`+media+`","_meta":{"ui":{"prefersBorder":true}}}`), nil,
+	content := wire.AppendObject(nil, []byte(`{"uri":"`+URI+`","mimeType":"`+mcpapps.MIMEType+`","_meta":{"ui":{"prefersBorder":true}}}`), nil,
 		wire.Member{Key: "text", Value: wire.AppendString(nil, string(html))})
 	return catalog.Result{Body: append(append([]byte(`{"contents":[`), content...), "]}"...), TTL: time.Hour, Public: true}, nil
 }

@@ -3,17 +3,14 @@ package autoview
 import (
 	"context"
 	"encoding/json"
-	"maps"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/wire"
+	"github.com/junctor-mcp/junctor/mcpapps"
 )
 
 // backend is a server with these tools and resources, each of which answers the
@@ -53,11 +50,6 @@ func offered(t testing.TB, b catalog.Backend) *catalog.Offer {
 	return o
 }
 
-func pageNamed(tool []byte) string {
-	uri, _ := wire.String(wire.Get(wire.Get(wire.Get(tool, "_meta"), "ui"), "resourceUri"))
-	return uri
-}
-
 func TestWhoGetsAPage(t *testing.T) {
 	t.Parallel()
 	const out = `,"outputSchema":{"type":"object"}`
@@ -69,7 +61,7 @@ func TestWhoGetsAPage(t *testing.T) {
 		"a tool that says what it answers":                {tool: `{"name":"a"` + out + `}`, want: URI},
 		"a tool that says nothing":                        {tool: `{"name":"a"}`},
 		"a tool that says nothing, where all have one":    {tool: `{"name":"a"}`, all: true, want: URI},
-		"a tool with an App of its own":                   {tool: `{"name":"a","_meta":{"ui":{"resourceUri":"ui://own/x"}}` + out + `}`, all: true, want: "ui://own/x"},
+		"a tool with an App of its own":                   {tool: `{"name":"a","_meta":{"ui":{"resourceUri":"ui://own/x"}}` + out + `}`, all: true},
 		"a tool with an App of its own, in the old place": {tool: `{"name":"a","_meta":{"ui/resourceUri":"ui://own/x"}` + out + `}`, all: true},
 		"a tool for Apps alone":                           {tool: `{"name":"a","_meta":{"ui":{"visibility":["app"]}}` + out + `}`, all: true},
 		"a tool for nobody":                               {tool: `{"name":"a","_meta":{"ui":{"visibility":[]}}` + out + `}`, all: true},
@@ -79,14 +71,11 @@ func TestWhoGetsAPage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := offered(t, With(&backend{tools: []string{c.tool}}, c.all))
-			if got := pageNamed(o.Tools[0].JSON); got != c.want {
+			if got := o.Tools[0].Page; got != c.want {
 				t.Errorf("the page %q, want %q", got, c.want)
 			}
-			if listed := len(o.Resources) == 1; listed != (c.want == URI) {
-				t.Errorf("resources: %d", len(o.Resources))
-			}
-			if !json.Valid(o.Tools[0].JSON) {
-				t.Errorf("not JSON: %s", o.Tools[0].JSON)
+			if got := string(o.Tools[0].JSON); got != c.tool {
+				t.Errorf("its definition is now %s", got)
 			}
 		})
 	}
@@ -95,15 +84,8 @@ func TestWhoGetsAPage(t *testing.T) {
 // The page is ours whatever the server says, and the server never hears of it.
 func TestServersCannotBringThePage(t *testing.T) {
 	t.Parallel()
-	under := &backend{tools: []string{`{"name":"a"}`}, resources: []string{URI, "ui://junctor-view/other", "file:///x"}, answer: `{"contents":[{"text":"theirs"}]}`}
+	under := &backend{tools: []string{`{"name":"a"}`}, resources: []string{URI, "file:///x"}, answer: `{"contents":[{"text":"theirs"}]}`}
 	b := With(under, true)
-	var uris []string
-	for _, r := range offered(t, b).Resources {
-		uris = append(uris, r.URI)
-	}
-	if !slices.Equal(uris, []string{"file:///x", URI}) {
-		t.Errorf("resources: %q", uris)
-	}
 	res, err := b.Do(t.Context(), &catalog.Request{Kind: junctor.KindResource, Name: URI}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +96,7 @@ func TestServersCannotBringThePage(t *testing.T) {
 	if err := json.Unmarshal(res.Body, &read); err != nil || len(read.Contents) != 1 {
 		t.Fatal(err, len(read.Contents))
 	}
-	if c := read.Contents[0]; c.URI != URI || c.MimeType != media || !strings.HasPrefix(c.Text, "<!doctype html>") || under.calls.Load() != 0 {
+	if c := read.Contents[0]; c.URI != URI || c.MimeType != mcpapps.MIMEType || !strings.HasPrefix(c.Text, "<!doctype html>") || under.calls.Load() != 0 {
 		t.Errorf("%s, %s, %.20s, %d calls", c.URI, c.MimeType, c.Text, under.calls.Load())
 	}
 	if res, err := b.Do(t.Context(), &catalog.Request{Kind: junctor.KindResource, Name: "file:///x"}, nil); err != nil || string(res.Body) != under.answer {
@@ -147,41 +129,11 @@ func TestLearnsFromAnswers(t *testing.T) {
 	under.answer = `{"content":[],"structuredContent":{"a":1}}`
 	call()
 	call()
-	if got := pageNamed(offered(t, b).Tools[0].JSON); told != 1 || got != URI {
+	if got := offered(t, b).Tools[0].Page; told != 1 || got != URI {
 		t.Errorf("told %d times, the page is %q", told, got)
 	}
 	call()
 	if told != 1 {
 		t.Error("told again")
 	}
-}
-
-// Whatever a definition holds is still there, and stands as it did.
-func TestLinkKeepsTheRest(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		value := rapid.OneOf(rapid.Map(rapid.String(), func(s string) any { return s }), rapid.Map(rapid.Float64Range(-1e9, 1e9), func(f float64) any { return f }), rapid.Just[any](nil))
-		member := rapid.MapOf(rapid.StringMatching(`[a-z/]{1,12}`), value)
-		tool := map[string]any{"name": "a"}
-		maps.Copy(tool, member.Draw(t, "tool"))
-		tool["_meta"] = member.Draw(t, "meta")
-		raw, err := json.Marshal(tool)
-		if err != nil {
-			t.Fatal(err)
-		}
-		linked := link(raw)
-		if pageNamed(linked) != URI {
-			t.Fatalf("no page in %s", linked)
-		}
-		for key, was := range wire.Members(raw) {
-			if k := wire.Unescape(key); k != "_meta" && string(wire.Get(linked, k)) != string(was) {
-				t.Fatalf("%s was %s and is %s", k, was, wire.Get(linked, k))
-			}
-		}
-		for key, was := range wire.Members(wire.Get(raw, "_meta")) {
-			if k := wire.Unescape(key); k != "ui" && string(wire.Get(wire.Get(linked, "_meta"), k)) != string(was) {
-				t.Fatalf("_meta.%s was %s", k, was)
-			}
-		}
-	})
 }

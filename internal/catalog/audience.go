@@ -38,8 +38,14 @@ func (t *Tool) Visibility() []string {
 	return out
 }
 
-// Page is the server's own URI of the page that the tool brings; "" for none.
-func (t *Tool) Page() string { return pageOf(t.Default.JSON) }
+// Page is the server's own URI of the page that the tool brings, its own or one
+// that was made for it; "" for none.
+func (t *Tool) Page() string {
+	if own := pageOf(t.Default.JSON); own != "" {
+		return own
+	}
+	return t.Default.page
+}
 
 // visibilityOf reads who may use a tool. Without a word it is everybody; what
 // cannot be understood is nobody, so that a mistake hides a tool and shows none.

@@ -49,6 +49,7 @@ type ToolDef struct {
 	Default bool          // among several versions: the one used when the caller names none
 	Timeout time.Duration // 0: the guard's default
 	JSON    []byte        // the MCP Tool object
+	Page    string        // the URI of a page that was made for it here; where its JSON names one, that counts
 	Topic   string        // more words of what it is about, for search and roles; clients do not see them
 
 	// As gives JSON as clients of a profile take it, and Take the arguments that

@@ -2,3 +2,8 @@ package catalog
 
 // SplitURI is splitURI, for tests outside the package.
 func SplitURI(exposed string) (server, uri string, ok bool) { return splitURI(exposed) }
+
+// Paged is a definition with a page that was made for its tool.
+func Paged(definition []byte, page string) []byte {
+	return (&ToolVersion{JSON: definition, page: page}).paged().JSON
+}

@@ -110,7 +110,7 @@ func (sh *Shelf) render(p *junctor.Principal, v View, kind ListKind) []byte {
 		if kind == ListTools {
 			for _, t := range s.tools {
 				if (v.Server != "" || sh.tools[t.Exposed] == t) && sh.Visible(p, v, s, junctor.KindTool, t.Name) == "" { // not a name that two claim
-					out = t.appendListed(next(), sh.shownName(v, s, t), v.Profile)
+					out = t.appendListed(next(), sh.shownName(v, s, t), v)
 				}
 			}
 			continue
@@ -177,10 +177,13 @@ func (s *Server) listSize(kind ListKind) (n int) {
 	return n
 }
 
-// appendListed writes a tool under the name that a view shows, as clients of a
-// profile take it.
-func (t *Tool) appendListed(dst []byte, shown string, profile junctor.Profile) []byte {
-	def := t.Default.in(profile)
+// appendListed writes a tool under the name that a view shows, as its clients
+// take it: of pages that were made here, those hear that show pages.
+func (t *Tool) appendListed(dst []byte, shown string, v View) []byte {
+	def := t.Default.in(v.Profile)
+	if v.Audience != AudienceModel {
+		def = def.paged()
+	}
 	if shown != t.Name {
 		def = exposePages(t.Server, def)
 	}

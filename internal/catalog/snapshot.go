@@ -85,6 +85,7 @@ type ToolVersion struct {
 	Idempotent bool
 	Digest     string // SHA-256 of JSON, hex
 
+	page    string // as in ToolDef
 	topic   string // as in ToolDef
 	as      func(junctor.Profile) []byte
 	take    func(junctor.Profile, []byte) []byte
@@ -222,7 +223,7 @@ func newServer(a *attached, former *Server, in *making) *Server {
 func newToolVersion(def ToolDef, kept map[string]*ToolVersion, server string, in *making) *ToolVersion {
 	sum := sha256.Sum256(def.JSON)
 	digest := hex.EncodeToString(sum[:])
-	if v := kept[digest]; v != nil && v.Version == def.Version && v.Timeout == def.Timeout && v.topic == def.Topic {
+	if v := kept[digest]; v != nil && v.Version == def.Version && v.Timeout == def.Timeout && v.page == def.Page && v.topic == def.Topic {
 		return v
 	}
 	parts := partsOf(def.JSON)
@@ -235,6 +236,7 @@ func newToolVersion(def ToolDef, kept map[string]*ToolVersion, server string, in
 		Version: def.Version, Timeout: def.Timeout, JSON: def.JSON, Input: newSchema(parts.schema), Headers: headers, Digest: digest,
 		ReadOnly:   string(wire.Get(parts.annotations, "readOnlyHint")) == "true",
 		Idempotent: string(wire.Get(parts.annotations, "idempotentHint")) == "true",
+		page:       def.Page,
 		topic:      def.Topic,
 		name:       parts.name,
 		secrets:    sync.OnceValue(func() secretMembers { return findSecrets(def.JSON) }),

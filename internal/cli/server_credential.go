@@ -103,6 +103,7 @@ type serverChange struct {
 	Credentials *string           `json:"credentials,omitempty"`
 	Isolation   *string           `json:"isolation,omitempty"`
 	MaxSessions *int              `json:"max_sessions,omitempty"`
+	Views       *string           `json:"views,omitempty"`
 	Title       *string           `json:"title,omitempty"`
 	Private     *bool             `json:"private,omitempty"`
 	URL         *string           `json:"url,omitempty"`
@@ -130,6 +131,7 @@ func (c *cli) serverSet() *cobra.Command {
 			some = change(&s.Credentials, &f.credentials, given("credentials")) || some
 			some = change(&s.Isolation, &f.isolation, given("isolation")) || some
 			some = change(&s.MaxSessions, &f.maxSessions, given("max-sessions")) || some
+			some = change(&s.Views, &f.views, given("views")) || some
 			some = change(&s.Title, &f.title, given("title")) || some
 			some = change(&s.Private, &f.private, given("private")) || some
 			some = change(&s.URL, &url, given("url")) || some

@@ -61,9 +61,10 @@ const (
 	MetaRelatedTask        = MetaPrefix + "related-task"             // legacy
 	MetaImmediateResponse  = MetaPrefix + "model-immediate-response" // legacy: not of one hop, but for the model
 	MetaProgressToken      = "progressToken"
-	MetaJunctorVersion     = "junctor/version" // which version of a tool is meant
-	MetaJunctorAwaited     = "junctor/awaited" // in a list: the servers that have not answered yet, and so are not in it
-	MetaJunctorRoles       = "junctor/roles"   // in a tool's definition: the roles that it is for
+	MetaJunctorVersion     = "junctor/version"   // which version of a tool is meant
+	MetaJunctorAwaited     = "junctor/awaited"   // in a list: the servers that have not answered yet, and so are not in it
+	MetaJunctorRoles       = "junctor/roles"     // in a tool's definition: the roles that it is for
+	MetaJunctorNextPage    = "junctor/next-page" // in a tool's result: what changes in the arguments for the next page of it
 
 	// W3C trace context, passed on.
 	MetaTraceparent = "traceparent"

@@ -81,6 +81,9 @@ assert.deepEqual(calls.map((c) => [c.tool.name, c.args, c.whole]), [
   ['delete_pet', { petId: 9 }, true],
 ]);
 assert.deepEqual(nouns('listPetOwners'), ['pet', 'owner']);
+assert.deepEqual(nouns('pet-shop__get_store'), ['store']);
+const joined = ['shop__get_pet', 'other__get_pet', 'shop__get_store'].map((name) => tool(name, [name.endsWith('pet') ? 'petId' : 'id']));
+assert.deepEqual(nextCalls({ name: 'shop__list_pets' }, joined, { id: 9 }).map((c) => c.tool.name), ['shop__get_pet'], 'only of the same server, and about the same');
 
 // Forms: what is entered comes back as what the schema wants.
 const fields = fieldsOf({ type: 'object', required: ['n'], properties: { s: { type: 'string', default: 'x' }, n: { type: 'integer', minimum: 1 }, b: { type: 'boolean' }, e: { enum: ['a', 2] }, l: { type: 'array', items: { type: 'string' } }, o: { type: 'object' }, d: { type: 'string', format: 'date' } } }, { n: 3, l: ['p', 'q'], o: { a: 1 } });

@@ -72,6 +72,7 @@ func (s Shape) Result(a *Answer) (body []byte, isError bool) {
 type result struct {
 	content    []json.RawMessage
 	structured []byte
+	next       string // what changes in the arguments for the next page, a JSON object; "" where there is none
 }
 
 func (r *result) say(text string) {
@@ -93,6 +94,10 @@ func (r *result) json(isError bool) []byte {
 	if isError {
 		out = append(out, `,"isError":true`...)
 	}
+	if r.next != "" {
+		out = append(append(out, `,"_meta":{"`+wire.MetaJunctorNextPage+`":`...), r.next...)
+		out = append(out, '}')
+	}
 	return append(out, '}')
 }
 
@@ -109,7 +114,8 @@ func (s Shape) json(a *Answer, body []byte, r *result) {
 		s.cutText(a, string(body), "application/json", r)
 		return
 	}
-	notes := s.next(a, full)
+	notes, next := s.next(a, full)
+	r.next = next
 	var mark []byte
 	if len(cuts) > 0 {
 		mark = truncation(cuts, notes)

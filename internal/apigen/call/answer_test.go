@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/junctor-mcp/junctor/internal/apigen/call"
+	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
 type toolResult struct {
@@ -15,6 +16,7 @@ type toolResult struct {
 		Type, Text, Data, MimeType, URI string
 		Resource                        struct{ URI, Blob, MimeType string }
 	}
+	Meta              map[string]any `json:"_meta"`
 	StructuredContent map[string]any
 	IsError           bool
 }
@@ -185,6 +187,10 @@ func TestPages(t *testing.T) {
 		}
 		if c.wanted == "" && note != "" || !strings.Contains(note, c.wanted) {
 			t.Errorf("%s: %q, want %s", c.name, note, c.wanted)
+		}
+		next, _ := json.Marshal(r.Meta[wire.MetaJunctorNextPage])
+		if sure := strings.HasPrefix(note, "There is"); sure && string(next) != c.wanted || !sure && string(next) != "null" {
+			t.Errorf("%s: a View is told %s", c.name, next)
 		}
 	}
 }

@@ -10,31 +10,33 @@ import (
 )
 
 // next says how the next page is asked for: by what the API says in a Link
-// header or in its answer, else by counting on.
-func (s Shape) next(a *Answer, body []byte) []string {
+// header or in its answer, else by counting on. It is said in words, for models,
+// and, where the API itself says that there is one, as the
+// arguments that change, for Views.
+func (s Shape) next(a *Answer, body []byte) (notes []string, arguments string) {
 	if more := s.linked(a.Header.Values("Link")); more != "" {
-		return []string{"There is a next page: call again with " + more + "."}
+		return []string{"There is a next page: call again with " + more + "."}, more
 	}
 	p := s.Plan.Paging
 	if p == nil {
-		return nil
+		return nil, ""
 	}
 	if p.Kind == "cursor" {
 		value := at(body, p.Cursor)
 		if p.Cursor == "" || kindOf(value) != primitive || text(value) == "" || text(value) == "false" {
-			return nil
+			return nil, ""
 		}
 		more := argument(p.Arg, value)
 		if where := text(value); strings.HasPrefix(where, "/") || strings.Contains(where, "://") { // the whole address of the page
 			if more = s.linked([]string{"<" + where + ">; rel=next"}); more == "" {
-				return nil
+				return nil, ""
 			}
 		}
-		return []string{"There is a next page: call again with " + more + "."}
+		return []string{"There is a next page: call again with " + more + "."}, more
 	}
 	count, found := elements(body)
 	if !found || count == 0 {
-		return nil
+		return nil, ""
 	}
 	now, given := wire.Int(wire.Get(s.Arguments, p.Arg))
 	step := int64(count)
@@ -44,7 +46,7 @@ func (s Shape) next(a *Answer, body []byte) []string {
 			now = 1
 		}
 	}
-	return []string{"The next page, if there is one: call again with " + argument(p.Arg, strconv.AppendInt(nil, now+step, 10)) + "."}
+	return []string{"The next page, if there is one: call again with " + argument(p.Arg, strconv.AppendInt(nil, now+step, 10)) + "."}, ""
 }
 
 func argument(name string, value []byte) string {

@@ -46,11 +46,12 @@ export function columnOf(key, values, hint = {}) {
 }
 
 // digitsOf is how many places behind the point a column of numbers is written with,
-// so that they stand below each other; 0 where they differ too much.
+// so that they stand below each other: as many as they have, and fewer the larger
+// they are.
 function digitsOf(values) {
-  const places = values.map((v) => (String(v).split('.')[1] ?? '').length);
-  const most = Math.max(...places);
-  return most <= 3 ? most : 0;
+  const largest = Math.max(...values.map((v) => Math.abs(number(v)) || 0));
+  const most = Math.max(...values.map((v) => (/^-?\d+\.(\d+)$/.exec(String(v))?.[1] ?? '').length));
+  return Math.min(most, largest >= 100 ? 2 : largest >= 1 ? 3 : 6);
 }
 
 // expected is the kind of a column that has no values yet.

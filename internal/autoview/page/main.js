@@ -1,6 +1,5 @@
 // The page: one tool's answer, its Views as tabs, and the calls that lead on.
 import { h, show } from './dom.js';
-import { connect } from './host.js';
 import { choose } from './choose.js';
 import { drawChart } from './chart.js';
 import { drawForm } from './form.js';
@@ -9,21 +8,20 @@ import { drawRecord } from './record.js';
 import { drawRaw, drawText } from './text.js';
 import { drawTable } from './table.js';
 import { formats } from './format.js';
-import { nextCalls, nextPage, readsOnly } from './next.js';
+import { nextCalls, nextPage, ownName, readsOnly } from './next.js';
 import { readResult } from './result.js';
-import { applyStyles } from './style.js';
 import { humanName, isEmpty, isObject, isScalar, own } from './value.js';
 import { resolve } from './schema.js';
 
 const names = { table: 'Table', record: 'Details', chart: 'Chart', map: 'Map', text: 'Text', raw: 'Raw', form: 'Call' };
 const root = document.getElementById('view');
 const page = { tool: { name: '' }, tools: [], args: {}, steps: [], now: undefined, busy: '', context: {} };
-let host;
+let capabilities = {}; // of the host
 
 const env = {
   format: formats(),
   width: () => Math.max(240, root.clientWidth),
-  open: (url) => host.open(url).catch((e) => trouble(e.message)),
+  open: (url) => app.open(url).catch((e) => trouble(e.message)),
   pick: (index) => {
     page.now.row = index;
     page.now.tab = 'row';
@@ -34,7 +32,7 @@ const env = {
 // titleOf is what people call a tool.
 const titleOf = (tool) => {
   const title = own(tool, 'title') ?? own(own(tool, 'annotations'), 'title');
-  return typeof title === 'string' && title.trim() ? title.slice(0, 120) : humanName(String(own(tool, 'name') ?? '').replace(/^[a-z][a-z0-9-]*__/, ''));
+  return typeof title === 'string' && title.trim() ? title.slice(0, 120) : humanName(ownName(own(tool, 'name') ?? ''));
 };
 
 // step is one answer on the way through several.
@@ -56,10 +54,10 @@ async function call(tool, args) {
   page.trouble = undefined;
   draw();
   try {
-    const result = await host.call(tool.name, args);
+    const result = await app.call(tool.name, args);
     if (page.now) page.steps.push(page.now);
     page.now = step(tool, args, result);
-    if (host.capabilities.updateModelContext) void host.tell(`In the View, the person called ${tool.name} with ${JSON.stringify(args).slice(0, 2000)}.`).catch(() => undefined);
+    if (capabilities.updateModelContext) void app.context(`In the View, the person called ${tool.name} with ${JSON.stringify(args).slice(0, 2000)}.`).catch(() => undefined);
   } catch (e) {
     page.trouble = e.message;
   }
@@ -106,7 +104,7 @@ function header(now, known, more) {
       back && h('button', { type: 'button', class: 'quiet', onclick: goBack }, '← Back'),
       h('h1', {}, titleOf(known)),
       more && h('button', { type: 'button', class: 'quiet', disabled: page.busy !== '', onclick: () => void call(known, more) }, 'Next page'),
-      Array.isArray(modes) && modes.includes(other) && h('button', { type: 'button', class: 'quiet', onclick: () => void host.mode(other).catch((e) => trouble(e.message)) }, other === 'inline' ? 'Smaller' : 'Full screen')),
+      Array.isArray(modes) && modes.includes(other) && h('button', { type: 'button', class: 'quiet', onclick: () => void app.mode(other).catch((e) => trouble(e.message)) }, other === 'inline' ? 'Smaller' : 'Full screen')),
     h('div', { class: 'tabs', role: 'tablist' }, tabs.map((t) => h('button', { type: 'button', role: 'tab', 'aria-selected': String(now.tab === t), onclick: () => {
       now.tab = t;
       now.form = undefined;
@@ -163,13 +161,20 @@ function record(now, value, schema, root1, calls) {
   return [next.length > 0 && h('nav', { class: 'next', 'aria-label': 'Next calls' }, next), drawRecord(value, schema, root1, env)];
 }
 
+// learn takes what the host says of itself and of the tool; the bridge has put its
+// colours on the page.
 function learn(context) {
-  page.context = { ...page.context, ...context };
-  applyStyles(page.context, document);
-  env.format = formats(page.context.locale, page.context.timeZone);
-  const tool = own(own(page.context, 'toolInfo'), 'tool');
+  const before = page.context;
+  page.context = context;
+  env.format = formats(context.locale, context.timeZone);
+  const insets = own(context, 'safeAreaInsets');
+  for (const side of ['top', 'right', 'bottom', 'left']) {
+    if (Number.isFinite(own(insets, side))) document.body.style.setProperty(`padding-${side}`, `${insets[side]}px`);
+  }
+  const tool = own(own(context, 'toolInfo'), 'tool');
   if (isObject(tool) && typeof tool.name === 'string') page.tool = tool;
   document.title = titleOf(page.tool);
+  if (['locale', 'timeZone', 'displayMode', 'availableDisplayModes', 'toolInfo'].some((k) => context[k] !== before[k])) draw();
 }
 
 // tools reads what else the server has; a host that does not say leaves the View
@@ -179,7 +184,7 @@ async function tools() {
     const all = [];
     let cursor;
     for (let i = 0; i < 50; i++) {
-      const part = await host.list(cursor);
+      const part = await app.request('tools/list', cursor === undefined ? {} : { cursor });
       all.push(...(Array.isArray(part.tools) ? part.tools.filter(isObject) : []));
       cursor = part.nextCursor;
       if (typeof cursor !== 'string') break;
@@ -191,43 +196,43 @@ async function tools() {
   }
 }
 
+const app = window.mcpApp({ name: 'junctor-view', version: '1.0.0' }, {
+  modes: ['inline', 'fullscreen'],
+  context: learn,
+  input: (args) => {
+    page.args = isObject(args) ? args : {};
+    draw();
+  },
+  partial: (args) => {
+    if (page.now) return;
+    page.args = isObject(args) ? args : {};
+    draw();
+  },
+  result: (result) => {
+    page.steps = [];
+    page.now = step(page.tool, page.args, result);
+    draw();
+  },
+  cancelled: (reason) => {
+    const why = typeof reason === 'string' && reason ? `: ${reason.slice(0, 200)}` : '';
+    trouble(`The call was cancelled${why}.`);
+  },
+  changed: (kind) => {
+    if (kind === 'tools') void tools();
+  },
+});
+
+// Where the width changes by much, what is drawn to it is drawn anew.
+let width = root.clientWidth;
+new ResizeObserver(() => {
+  if (Math.abs(root.clientWidth - width) < 40) return;
+  width = root.clientWidth;
+  if (page.now && page.now.tab !== 'form') draw();
+}).observe(root);
+
 async function begin() {
-  host = await connect({
-    input: (args) => {
-      page.args = isObject(args) ? args : {};
-      draw();
-    },
-    partial: (args) => {
-      if (page.now) return;
-      page.args = isObject(args) ? args : {};
-      draw();
-    },
-    result: (result) => {
-      page.steps = [];
-      page.now = step(page.tool, page.args, result);
-      draw();
-    },
-    cancelled: (reason) => {
-      const why = typeof reason === 'string' && reason ? `: ${reason.slice(0, 200)}` : '';
-      trouble(`The call was cancelled${why}.`);
-    },
-    context: (context) => {
-      const before = page.context;
-      learn(context);
-      if (['locale', 'timeZone', 'displayMode', 'availableDisplayModes', 'toolInfo'].some((k) => Object.hasOwn(context, k) && context[k] !== before[k])) draw();
-    },
-    tools: () => void tools(),
-  });
-  learn(host.context);
-  draw();
-  new ResizeObserver(() => host.size(Math.ceil(root.scrollWidth), Math.ceil(root.getBoundingClientRect().height))).observe(root);
-  let width = root.clientWidth;
-  new ResizeObserver(() => {
-    if (Math.abs(root.clientWidth - width) < 40) return;
-    width = root.clientWidth;
-    if (page.now && page.now.tab !== 'form') draw();
-  }).observe(root);
-  host.ready();
+  const host = await app.connect();
+  capabilities = host.hostCapabilities ?? {};
   await tools();
 }
 

@@ -102,7 +102,7 @@ function mark(c, env, nameAt, onclick, onhover) {
 function grid(view, width, height) {
   const low = unproject({ x: view.x - width / 2 / view.scale, y: view.y + height / 2 / view.scale });
   const high = unproject({ x: view.x + width / 2 / view.scale, y: view.y - height / 2 / view.scale });
-  const step = [30, 10, 5, 2, 1, 0.5, 0.1, 0.05, 0.01, 0.005, 0.001].find((s) => (high.lon - low.lon) / s >= 3) ?? 0.001;
+  const step = [60, 30, 10, 5, 2, 1, 0.5, 0.1, 0.05, 0.01, 0.005, 0.001].findLast((s) => (s / (high.lon - low.lon)) * width >= 75) ?? 60;
   const digits = Math.max(0, Math.ceil(-Math.log10(step)));
   const lines = [];
   for (let lon = Math.ceil(Math.max(-180, low.lon) / step) * step; lon <= Math.min(180, high.lon) && lines.length < 200; lon += step) {

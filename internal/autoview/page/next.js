@@ -29,7 +29,7 @@ export function nextPage(tool, args, read, found) {
   const isPage = pageIn.includes(plainName(counted));
   const now = Number(own(args, counted) ?? own(inputs.find(([k]) => k === counted)?.[1], 'default') ?? (isPage ? 1 : 0));
   if (!Number.isFinite(now)) return undefined;
-  if (wanted > 0 && found.rows.length < wanted) return undefined;
+  if (wanted > 0 && found.rows.length < wanted && read.cuts.length === 0) return undefined;
   const seen = isPage ? now * (wanted > 0 ? wanted : found.rows.length) : now + found.rows.length;
   if (Number.isFinite(total) && seen >= total) return undefined;
   return { ...args, [counted]: isPage ? now + 1 : now + found.rows.length };
@@ -42,9 +42,17 @@ function flatten(object) {
 
 const verbs = new Set(['get', 'list', 'find', 'search', 'show', 'read', 'fetch', 'describe', 'create', 'add', 'update', 'patch', 'put', 'delete', 'remove', 'set', 'all', 'by', 'for', 'of', 'the', 'id', 'to', 'from', 'in', 'a', 'and', 'with', 'my', 'v1', 'v2']);
 
+// Where servers are joined, a tool's name begins with its server's.
+const joined = /^([a-z][a-z0-9-]*)__/;
+
+// ownName is a tool's name without that of its server.
+export const ownName = (name) => String(name).replace(joined, '');
+
+const serverOf = (name) => joined.exec(String(name))?.[1];
+
 // nouns are the words of a tool's name that say what it is about, in the singular.
 export function nouns(name) {
-  return words(name).filter((w) => !verbs.has(w)).map(singular);
+  return words(ownName(name)).filter((w) => !verbs.has(w)).map(singular);
 }
 
 function singular(word) {
@@ -65,7 +73,7 @@ export function nextCalls(tool, tools, row, args = {}) {
   const here = new Set(nouns(own(tool, 'name') ?? ''));
   const found = [];
   for (const other of Array.isArray(tools) ? tools.slice(0, 5000) : []) {
-    if (!isObject(other) || typeof other.name !== 'string' || other.name === own(tool, 'name')) continue;
+    if (!isObject(other) || typeof other.name !== 'string' || other.name === own(tool, 'name') || serverOf(other.name) !== serverOf(own(tool, 'name'))) continue;
     const call = fillFrom(other, row, here, args);
     if (call) found.push({ ...call, points: points(other, call, here) });
   }
@@ -97,7 +105,7 @@ function fillFrom(other, row, here, args) {
 // status, only fills in.
 function ofRow(key, row, here, other) {
   const there = nouns(other);
-  const makes = words(other).some((w) => ['create', 'add', 'new', 'insert', 'post', 'register'].includes(w)); // what is new has another id
+  const makes = words(ownName(other)).some((w) => ['create', 'add', 'new', 'insert', 'post', 'register'].includes(w)); // what is new has another id
   const want = plainName(key);
   const parts = words(key).map(singular);
   const last = parts.at(-1);
@@ -126,6 +134,6 @@ function points(tool, call, here) {
   if (readsOnly(tool)) p += 6;
   if (shares(here, about)) p += 2;
   if (about.every((w) => here.has(w))) p += 2; // get_pet rather than get_pet_photo
-  if (words(tool.name).some((w) => ['delete', 'remove', 'destroy'].includes(w)) || own(own(tool, 'annotations'), 'destructiveHint') === true) p -= 3;
+  if (words(ownName(tool.name)).some((w) => ['delete', 'remove', 'destroy'].includes(w)) || own(own(tool, 'annotations'), 'destructiveHint') === true) p -= 3;
   return p - words(tool.name).length / 10;
 }

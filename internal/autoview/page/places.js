@@ -28,19 +28,21 @@ function geometry(object) {
   return Array.isArray(at) && at.length >= 2 ? valid(number(at[1]), number(at[0])) : undefined;
 }
 
+// inside looks into what a row holds, first where places usually stand.
 function inside(row, depth = 0) {
   if (!isObject(row)) return undefined;
-  for (const key of Object.keys(row).slice(0, 500)) {
-    if (!nested.has(plainName(key))) continue;
+  const keys = Object.keys(row).slice(0, 200).filter((k) => typeof row[k] === 'object' || nested.has(plainName(k)));
+  for (const key of [...keys.filter((k) => nested.has(plainName(k))), ...keys.filter((k) => !nested.has(plainName(k)))]) {
     const at = row[key];
-    const found = pair(at) ?? geometry(at) ?? (depth < 1 ? inside(at, depth + 1) : undefined);
+    const found = pair(at) ?? geometry(at) ?? (depth < 1 ? inside(at, depth + 1) : undefined) ?? inText(at);
     if (found) return found;
-    if (typeof at === 'string') {
-      const text = /^\s*(-?\d{1,2}\.\d+)\s*,\s*(-?\d{1,3}\.\d+)\s*$/.exec(at.slice(0, 60));
-      if (text) return valid(Number(text[1]), Number(text[2]));
-    }
   }
   return undefined;
+}
+
+function inText(at) {
+  const text = typeof at === 'string' ? /^\s*(-?\d{1,2}\.\d+)\s*,\s*(-?\d{1,3}\.\d+)\s*$/.exec(at.slice(0, 60)) : null;
+  return text ? valid(Number(text[1]), Number(text[2])) : undefined;
 }
 
 function valid(lat, lon) {

@@ -1869,6 +1869,11 @@ export interface components {
             transport?: "http" | "sse" | "stdio";
             /** @description With http and sse. Its query is kept like a credential. */
             url?: string;
+            /**
+             * @description Whether tools without an App of their own are given one, which draws what they answer; on where it is absent.
+             * @enum {string}
+             */
+            views?: "on" | "off";
         };
         ApplyBodyBody: {
             /** @description By name, whole: a member that is absent is empty. Needs agents:write. Absent: agents are left alone. */
@@ -2534,6 +2539,11 @@ export interface components {
             transport?: "http" | "sse" | "stdio";
             /** @description With http and sse. Its query is kept like a credential. */
             url?: string;
+            /**
+             * @description Whether tools without an App of their own are given one, which draws what they answer; on where it is absent.
+             * @enum {string}
+             */
+            views?: "on" | "off";
         };
         NewTenantBody: {
             /** @description A lower-case letter, then lower-case letters, digits or hyphens. */
@@ -2836,6 +2846,11 @@ export interface components {
             transport?: "http" | "sse" | "stdio";
             /** @description With http and sse. Its query is kept like a credential. */
             url?: string;
+            /**
+             * @description Whether tools without an App of their own are given one, which draws what they answer; on where it is absent.
+             * @enum {string}
+             */
+            views?: "on" | "off";
         };
         Problem: {
             /**
@@ -2986,6 +3001,7 @@ export interface components {
             /** Format: date-time */
             updated_at: string;
             url?: string;
+            views?: string;
         };
         ServerDetail: {
             api?: components["schemas"]["API"];
@@ -3032,6 +3048,7 @@ export interface components {
             /** Format: date-time */
             updated_at: string;
             url?: string;
+            views?: string;
         };
         ServerLogin: {
             client_id?: string;
@@ -3130,6 +3147,11 @@ export interface components {
             transport?: "http" | "sse" | "stdio";
             /** @description With http and sse. Its query is kept like a credential. */
             url?: string;
+            /**
+             * @description Whether tools without an App of their own are given one, which draws what they answer; on where it is absent.
+             * @enum {string}
+             */
+            views?: "on" | "off";
         };
         ServerStatus: {
             connected: boolean;
