@@ -13,6 +13,7 @@ import { ErrorCard, Loading } from '../../parts/states';
 import { AuthFields } from './AuthFields';
 import { Consent } from './Consent';
 import { OverrideRows } from './Overrides';
+import { ViewSwitch } from './Views';
 
 const Parts = lazy(() => import('../api/Parts'));
 
@@ -34,6 +35,7 @@ export function Settings({ s, writes }: { s: ServerDetail; writes: boolean }) {
           <Parts s={s} may={writes} part="settings" />
         </Suspense>
       )}
+      {s.mode !== 'builtin' && <ViewSwitch s={s} may={writes} />}
       {writes && <Remove s={s} />}
     </div>
   );
