@@ -22,6 +22,14 @@ type Event struct {
 	Depth      int             `json:"depth,omitempty"`                   // how many answers of tools led to it, one from another
 }
 
+// Taken is what became of an event that was sent.
+type Taken struct {
+	ID         string   `json:"id" doc:"The event's id; where it was sent before, that of the first."`
+	Duplicate  bool     `json:"duplicate,omitempty" doc:"It had been taken before; nothing was done again."`
+	Deliveries []string `json:"deliveries" nullable:"false" doc:"The calls that it leads to, by id. Those that wait for more events have none yet."`
+	Faults     []string `json:"faults,omitempty" nullable:"false" doc:"Why triggers that are for it could make no call of it."`
+}
+
 // The lengths that the parts of an event may have.
 const (
 	MaxEventName = 200

@@ -26,16 +26,33 @@ type Match struct {
 	Type     string      `json:"type,omitempty"`
 	Agent    string      `json:"agent,omitempty"`
 	Tags     []string    `json:"tags,omitempty" nullable:"false"` // the event has all of these
-	MinValue json.Number `json:"min_value,omitempty"`             // what the event says something is worth, with its decimals
-	MaxValue json.Number `json:"max_value,omitempty"`
+	MinValue *float64    `json:"min_value,omitempty"`             // what the event says something is worth, with its decimals
+	MaxValue *float64    `json:"max_value,omitempty"`
 	Where    []Condition `json:"where,omitempty" nullable:"false"`
 }
 
 // Condition compares one place of an event with a value.
 type Condition struct {
-	Field string          `json:"field"` // such as data.issue.state
-	Op    string          `json:"op"`
-	Value json.RawMessage `json:"value,omitempty"`
+	Field string `json:"field"` // such as data.issue.state
+	Op    string `json:"op"`
+	Value JSON   `json:"value,omitempty"`
+}
+
+// JSON is any value, as it was written.
+type JSON []byte
+
+// MarshalJSON gives it as it is.
+func (j JSON) MarshalJSON() ([]byte, error) {
+	if j == nil {
+		return []byte("null"), nil
+	}
+	return j, nil
+}
+
+// UnmarshalJSON keeps it as it is.
+func (j *JSON) UnmarshalJSON(text []byte) error {
+	*j = append(JSON(nil), text...)
+	return nil
 }
 
 // Action is the call that a trigger makes: of a tool on a registered server, on

@@ -115,9 +115,8 @@ func (a *Agent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if len(a.opts.Secrets) > 0 && r.Method == http.MethodPost {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 		if err != nil {
-			var large *http.MaxBytesError
 			status := http.StatusBadRequest
-			if errors.As(err, &large) {
+			if _, large := errors.AsType[*http.MaxBytesError](err); large {
 				status = http.StatusRequestEntityTooLarge
 			}
 			http.Error(w, "the request cannot be read", status)

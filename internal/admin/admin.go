@@ -164,6 +164,7 @@ type Options struct {
 	Secrets      Secrets
 	History      History
 	Limits       Limits
+	Events       Events
 	Applier      Applier
 	Journal      Journal
 	Settings     func() []Setting
@@ -198,6 +199,7 @@ func New(o Options) (*Handler, error) {
 		{"Secrets", o.Secrets == nil},
 		{"History", o.History == nil},
 		{"Limits", o.Limits == nil},
+		{"Events", o.Events == nil},
 		{"Applier", o.Applier == nil},
 		{"Journal", o.Journal == nil},
 		{"Settings", o.Settings == nil},

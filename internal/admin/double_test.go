@@ -33,6 +33,7 @@ type world struct {
 	mine    map[string]MyCredential // by user/server
 	entered *junctor.Auth           // by the last PutMyCredential
 	limits  limits
+	events  *happenings
 	history *pastCalls
 	people  *people
 	staff   *staff
@@ -44,7 +45,7 @@ type world struct {
 func newWorld() *world {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	return &world{
-		secrets: &secrets{values: map[[3]string]seal.Secret{}}, mine: map[string]MyCredential{}, history: &pastCalls{}, people: newPeople(), staff: newStaff(),
+		secrets: &secrets{values: map[[3]string]seal.Secret{}}, mine: map[string]MyCredential{}, history: &pastCalls{}, events: &happenings{}, people: newPeople(), staff: newStaff(),
 		servers: []junctor.Server{{ID: "demo", Tenant: "default", Mode: junctor.ModeBuiltin, State: junctor.StateActive, CreatedAt: at, UpdatedAt: at}},
 		calls: []junctor.Call{{
 			ID: "c1", Kind: junctor.KindTool, Door: junctor.DoorMCP, Server: "demo", Name: "echo", Issuer: "key", Subject: "k1",
@@ -223,7 +224,7 @@ func bearer(r *http.Request) (*junctor.Principal, error) {
 func (w *world) options() Options {
 	return Options{
 		Authenticate: bearer, Keys: w, Users: w.people, Logins: w.people, Consents: w.people, Tenants: w.people, Servers: w, Credentials: w, ServerLogins: w, Tools: w, Tags: w.staff, Agents: w.staff, Runner: w, Apps: &w.stage, Views: &w.stage, Calls: w, Secrets: w.secrets, History: w.history, Limits: &w.limits,
-		Applier:  w,
+		Applier: w, Events: w.events,
 		Journal:  w,
 		Settings: func() []Setting { return []Setting{{Name: "listen", Value: "127.0.0.1:8717", Source: "default"}} },
 		Version:  "v0.0.0-test",

@@ -88,6 +88,7 @@ func register(o Options) *api {
 	a.callRoutes()
 	a.tailRoutes()
 	a.historyRoutes()
+	a.eventRoutes()
 	a.limitRoutes()
 	a.secretRoutes()
 	a.aboutRoutes()

@@ -36,6 +36,8 @@ func describeTypes(r huma.Registry) {
 	alias[[]junctor.Scope, scopeList](r)
 	alias[[]string, stringList](r)
 	alias[seal.Secret, secretText](r)
+	alias[junctor.SourceStyle, sourceStyle](r)
+	alias[junctor.JSON, anything](r)
 }
 
 func alias[T, As any](r huma.Registry) {
@@ -181,3 +183,12 @@ type isolation string
 func (isolation) Schema(huma.Registry) *huma.Schema {
 	return words(junctor.IsolationShared, junctor.IsolationSession, junctor.IsolationUser)
 }
+
+type sourceStyle string
+
+func (sourceStyle) Schema(huma.Registry) *huma.Schema { return words(junctor.SourceStyles()...) }
+
+// anything is JSON of any kind.
+type anything json.RawMessage
+
+func (anything) Schema(huma.Registry) *huma.Schema { return &huma.Schema{} }

@@ -32,6 +32,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/guard"
 	"github.com/junctor-mcp/junctor/internal/history"
 	"github.com/junctor-mcp/junctor/internal/identity"
+	"github.com/junctor-mcp/junctor/internal/intake"
 	"github.com/junctor-mcp/junctor/internal/queue"
 	"github.com/junctor-mcp/junctor/internal/seal"
 	"github.com/junctor-mcp/junctor/internal/signin"
@@ -79,6 +80,7 @@ type App struct {
 	worker    *worker.Worker
 	endpoints *endpoints
 	apps      *apps.Host
+	intake    *intake.Intake
 	cert      *certificate // nil where TLS is not ours to speak
 
 	adminKey string
@@ -183,6 +185,9 @@ func (a *App) open(ctx context.Context) (err error) {
 		return err
 	}
 	if err := a.openDeliveries(); err != nil {
+		return err
+	}
+	if err := a.openEvents(); err != nil {
 		return err
 	}
 	if err := errors.Join(a.gauges(), a.queueGauges()); err != nil { //nolint:contextcheck // they are read later

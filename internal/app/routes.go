@@ -39,6 +39,9 @@ func (a *App) Routes() []string {
 func (a *App) mux() *mux {
 	mux := &mux{}
 	a.gateway.Routes(mux)
+	if a.cfg.DoorOn("hooks") {
+		a.intake.Routes(mux)
+	}
 	if a.tokens != nil && a.cfg.DoorOn("mcp") {
 		a.tokens.Routes(mux)
 	}

@@ -131,9 +131,15 @@ func (a *App) Run(ctx context.Context) error {
 		defer close(delivering)
 		a.deliver(chores)
 	}()
+	taking := make(chan struct{})
+	go func() {
+		defer close(taking)
+		a.intake.Run(chores)
+	}()
 	defer func() {
 		stopChores()
 		<-delivering
+		<-taking
 	}()
 	if a.cfg.File() != "" {
 		watching := make(chan struct{})

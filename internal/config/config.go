@@ -135,4 +135,4 @@ func (c *Config) Values() []Value {
 }
 
 // Doors lists the doors that doors-off can name.
-func Doors() []string { return []string{"mcp", "plain", "call", "sse", "stdio", "admin", "metrics"} }
+func Doors() []string { return []string{"mcp", "plain", "call", "sse", "stdio", "admin", "metrics", "hooks"} }

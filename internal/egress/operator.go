@@ -2,6 +2,7 @@ package egress
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"net/netip"
@@ -82,3 +83,23 @@ func (n *named) CloseIdleConnections() { n.transport.CloseIdleConnections() }
 
 // noRedirect hands the redirect itself to the caller, as any other answer.
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// DialNamed connects to a service that the operator named, such as a Redis: its
+// address may be private, since no stranger chose it. secure is with TLS.
+func DialNamed(ctx context.Context, address string, secure bool) (net.Conn, error) {
+	d := &net.Dialer{Timeout: dialTimeout}
+	var conn net.Conn
+	var err error
+	if secure {
+		conn, err = (&tls.Dialer{NetDialer: d}).DialContext(ctx, "tcp", address)
+	} else {
+		conn, err = d.DialContext(ctx, "tcp", address)
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ended(ctx)
+		}
+		return nil, fail(junctor.CodeUnreachable, "nothing answers at "+address, err)
+	}
+	return conn, nil
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -67,12 +68,13 @@ func NewMatcher(m junctor.Match) (*Matcher, error) {
 	return out, nil
 }
 
-func bound(name string, n json.Number) (*big.Rat, error) {
-	if n == "" {
+// bound is a number as it was written: 0.1 is a tenth.
+func bound(name string, n *float64) (*big.Rat, error) {
+	if n == nil {
 		return nil, nil
 	}
-	r := rational(n)
-	if r == nil {
+	r, ok := new(big.Rat).SetString(strconv.FormatFloat(*n, 'f', -1, 64))
+	if !ok {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "match: %s is no number", name)
 	}
 	return r, nil
@@ -90,7 +92,7 @@ func newCondition(c junctor.Condition) (condition, error) {
 	if c.Op == opExists && len(c.Value) == 0 {
 		return made, nil
 	}
-	v, err := see(&junctor.Event{Data: c.Value})
+	v, err := see(&junctor.Event{Data: json.RawMessage(c.Value)})
 	if err != nil || len(c.Value) == 0 {
 		return made, junctor.Errorf(junctor.CodeInvalid, "it needs a value to compare with, in JSON")
 	}

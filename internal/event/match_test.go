@@ -2,6 +2,7 @@ package event_test
 
 import (
 	"encoding/json"
+	"math"
 	"strings"
 	"testing"
 
@@ -12,7 +13,7 @@ import (
 )
 
 func where(field, op, value string) junctor.Match {
-	return junctor.Match{Where: []junctor.Condition{{Field: field, Op: op, Value: json.RawMessage(value)}}}
+	return junctor.Match{Where: []junctor.Condition{{Field: field, Op: op, Value: junctor.JSON(value)}}}
 }
 
 func TestMatches(t *testing.T) {
@@ -35,9 +36,9 @@ func TestMatches(t *testing.T) {
 		"another agent":             {junctor.Match{Agent: "4"}, false},
 		"all its tags":              {junctor.Match{Tags: []string{"a", "b", "c"}}, true},
 		"a tag too many":            {junctor.Match{Tags: []string{"a", "d"}}, false},
-		"its value with decimals":   {junctor.Match{MinValue: "-3.2", MaxValue: "-3.2"}, true},
-		"a value above":             {junctor.Match{MinValue: "-3.1"}, false},
-		"a value below":             {junctor.Match{MaxValue: "-3.3"}, false},
+		"its value with decimals":   {junctor.Match{MinValue: new(-3.2), MaxValue: new(-3.2)}, true},
+		"a value above":             {junctor.Match{MinValue: new(-3.1)}, false},
+		"a value below":             {junctor.Match{MaxValue: new(-3.3)}, false},
 		"is":                        {where("data.n", "=", `5`), true},
 		"is as a text":              {where("data.n", "=", `"5.0"`), true},
 		"is not":                    {where("data.n", "!=", `6`), true},
@@ -85,7 +86,7 @@ func TestMatchRefusals(t *testing.T) {
 		"in without a list": where("data.n", "in", `1`),
 		"starts with 1":     where("data.n", "starts", `1`),
 		"exists maybe":      where("data.n", "exists", `"x"`),
-		"a value as text":   {MinValue: "low"},
+		"a value as text":   {MinValue: new(math.Inf(1))},
 		"too much":          {Where: make([]junctor.Condition, 51)},
 	} {
 		if _, err := event.NewMatcher(m); junctor.CodeOf(err) != junctor.CodeInvalid {
@@ -143,7 +144,7 @@ func TestRules(t *testing.T) {
 		"attempts":         change(func(t *junctor.Trigger) { t.Action.Attempts = 99 }),
 		"verify_file_hash": change(func(t *junctor.Trigger) { t.Action.VerifyFile = true }),
 		"unknown":          change(func(t *junctor.Trigger) { t.Action.Template = json.RawMessage(`{"a":"{{unknown}}"}`) }),
-		"min_value":        change(func(t *junctor.Trigger) { t.Match.MinValue = "x" }),
+		"min_value":        change(func(t *junctor.Trigger) { t.Match.MinValue = new(math.NaN()) }),
 		"server":           change(func(t *junctor.Trigger) { t.Action.Server = "a__b" }),
 	} {
 		if _, err := event.NewRule(bad); junctor.CodeOf(err) != junctor.CodeInvalid || !strings.Contains(err.Error(), says) {

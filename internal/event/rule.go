@@ -113,7 +113,7 @@ func Ready() []junctor.Trigger {
 			Action: junctor.Action{Agent: junctor.EventAgent, Tool: "agent.receiveFeedback", Template: feedback},
 		},
 		{
-			Name: "low-feedback", Title: "Feedback below 40 goes to the agent that it is about", Match: junctor.Match{Type: "NewFeedback", MaxValue: "40"},
+			Name: "low-feedback", Title: "Feedback below 40 goes to the agent that it is about", Match: junctor.Match{Type: "NewFeedback", MaxValue: new(40.0)},
 			Action: junctor.Action{Agent: junctor.EventAgent, Tool: "agent.receiveFeedback", Template: feedback},
 		},
 		{

@@ -109,6 +109,19 @@ func (t *Tenant) Event(ctx context.Context, id string) (junctor.Event, error) {
 	return e, nil
 }
 
+// EventOf gives the event that a source sent under a key; not_found where there
+// is none.
+func (t *Tenant) EventOf(ctx context.Context, source, key string) (junctor.Event, error) {
+	e, err := one(ctx, t.s, scanEvent, `SELECT `+eventColumns+` FROM events WHERE tenant_id = ? AND source = ? AND dedupe_key = ?`, string(t.id), source, key)
+	if errors.Is(err, sql.ErrNoRows) {
+		return e, missing("the source %q sent no event with this key", source)
+	}
+	if err != nil {
+		return e, t.s.fail(ctx, err, "read an event")
+	}
+	return e, nil
+}
+
 // SetEventOutcome stores within a transaction what an event led to, where its
 // triggers were asked again.
 func (t *Tenant) SetEventOutcome(ctx context.Context, on Statements, id string, raised int, faults []string) error {

@@ -203,6 +203,29 @@ GET /api/v1/calls/export                      401     200     200     200     20
 
 GET /api/v1/usage                             401     200     200     200     200     403     200     403     200
 
+POST /hooks/{source}                          401     401     401     401     401     401     401     401     401
+
+GET /api/v1/events                            401     200     200     200     200     403     200     403     200
+POST /api/v1/events                           401     202     403     202     202     403     202     403     403
+GET /api/v1/events/{event}                    401     404     200     200     200     403     200     403     200
+POST /api/v1/events/{event}/replay            401     404     403     403     202     403     202     403     403
+GET /api/v1/triggers                          401     200     200     200     200     403     200     403     200
+GET /api/v1/triggers/ready                    401     200     200     200     200     403     200     403     200
+POST /api/v1/triggers                         401     201     403     403     201     403     201     403     403
+POST /api/v1/triggers/test                    401     200     403     403     200     403     200     403     403
+GET /api/v1/triggers/{trigger}                401     404     200     200     200     403     200     403     200
+PATCH /api/v1/triggers/{trigger}              401     404     403     403     200     403     200     403     403
+DELETE /api/v1/triggers/{trigger}             401     404     403     403     204     403     204     403     403
+GET /api/v1/sources                           401     200     200     200     200     403     200     403     200
+POST /api/v1/sources                          401     201     403     403     201     403     201     403     403
+POST /api/v1/sources (redis)                  401     403     403     403     201     403     201     403     403
+GET /api/v1/sources/{source}                  401     404     200     200     200     403     200     403     200
+PATCH /api/v1/sources/{source}                401     404     403     403     200     403     200     403     403
+DELETE /api/v1/sources/{source}               401     404     403     403     204     403     204     403     403
+GET /api/v1/schedules                         401     200     200     200     200     403     200     403     200
+PUT /api/v1/schedules/{schedule}              401     200     403     403     200     403     200     403     403
+DELETE /api/v1/schedules/{schedule}           401     404     403     403     204     403     204     403     403
+
 GET /api/v1/limits                            401     200     200     200     200     200     200     403     200
 PATCH /api/v1/limits                          401     200     403     403     200     403     200     403     403
 
@@ -304,6 +327,15 @@ func bodies() map[string]string {
 		"PUT /api/v1/servers/{personal}/credentials/me": `{"auth":{"type":"bearer","token":"t"}}`,
 		"PUT /api/v1/me/sources":                        `{"sources":"both"}`,
 		"PUT /api/v1/me/password":                       `{"password":"a fine long password"}`,
+		"POST /hooks/{source}":                          `{}`,
+		"POST /api/v1/events":                           `{"type":"x"}`,
+		"POST /api/v1/triggers":                         `{"name":"NEW","action":{"agent":"event","tool":"x"}}`,
+		"POST /api/v1/triggers/test":                    `{"action":{"agent":"7","tool":"x"},"event":{"type":"x"}}`,
+		"PATCH /api/v1/triggers/{trigger}":              `{"title":"` + within + `"}`,
+		"POST /api/v1/sources":                          `{"id":"NEW","style":"github","secret":"a fine secret"}`,
+		"POST /api/v1/sources (redis)":                  `{"id":"NEW","style":"redis","secret":"redis://127.0.0.1:1","disabled":true}`,
+		"PATCH /api/v1/sources/{source}":                `{"title":"` + within + `"}`,
+		"PUT /api/v1/schedules/{schedule}":              `{"cron":"@yearly","type":"` + within + `"}`,
 		"PATCH /api/v1/limits":                          `{}`,
 		"PUT /api/v1/secrets/{server}/{secret}":         `{"value":"` + within + `"}`,
 		"POST /api/v1/apply":                            `{"servers":{},"dry_run":true}`,

@@ -211,6 +211,16 @@ func (s *scene) thing(kind string, fresh bool) string {
 		name := s.name()
 		s.add("PUT", "/secrets/books/"+name, `{"value":"`+within+`"}`)
 		return name
+	case "event":
+		return s.add("POST", "/events", `{"type":"`+within+`"}`).ID
+	case "trigger":
+		return s.add("POST", "/triggers", fmt.Sprintf(`{"name":%q,"title":%q,"match":{"type":"never"},"action":{"agent":"event","tool":"x"}}`, s.name(), within)).Name
+	case "source":
+		return s.add("POST", "/sources", fmt.Sprintf(`{"id":%q,"title":%q,"style":"github","secret":"a fine secret"}`, s.name(), within)).ID
+	case "schedule":
+		name := s.name()
+		s.add("PUT", "/schedules/"+name, `{"cron":"@yearly","type":"`+within+`"}`)
+		return name
 	case "role":
 		name := s.name()
 		s.add("PUT", "/roles/"+name, "")

@@ -79,6 +79,10 @@ func eventTests() map[string]func(*trial) {
 			if diff := cmp.Diff(first, must(mine.Event(t.Context(), "e1"))(t)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
+			if e := must(mine.EventOf(t.Context(), "stripe", "k1"))(t); e.ID != "e3" {
+				t.Errorf("by its key: %+v", e)
+			}
+			fails(t, errorOf(mine.EventOf(t.Context(), "stripe", "k2")), junctor.CodeNotFound)
 			ok(t, t.inTx(st, func(on store.Statements) error { return mine.SetEventOutcome(t.Context(), on, "e1", 7, nil) }))
 			if e := must(mine.Event(t.Context(), "e1"))(t); e.Raised != 7 || e.Faults != nil {
 				t.Errorf("asked again: %+v", e)
@@ -139,7 +143,7 @@ func eventTests() map[string]func(*trial) {
 			mine := st.For(junctor.DefaultTenant)
 			want := junctor.Trigger{
 				Tenant: junctor.DefaultTenant, Name: "low", Title: "Low", Owner: "user:u", Declared: "f.yaml", Disabled: true,
-				Match:  junctor.Match{Source: "chain", Tags: []string{"x"}, MaxValue: "40", Where: []junctor.Condition{{Field: "data.a", Op: "=", Value: json.RawMessage(`1`)}}},
+				Match:  junctor.Match{Source: "chain", Tags: []string{"x"}, MaxValue: new(40.0), Where: []junctor.Condition{{Field: "data.a", Op: "=", Value: junctor.JSON(`1`)}}},
 				Action: junctor.Action{Server: "notes", Tool: "add", Template: json.RawMessage(`{"z":"{{id}}","a":[1]}`), Batch: 3, Attempts: 3},
 			}
 			added := must(mine.AddTrigger(t.Context(), want))(t)
@@ -153,8 +157,8 @@ func eventTests() map[string]func(*trial) {
 				t.Errorf("another tenant's: %+v", list)
 			}
 			for _, err := range []error{
-				second(st.For("acme").Trigger(t.Context(), "low")), second(st.For("acme").UpdateTrigger(t.Context(), want)),
-				st.For("acme").DeleteTrigger(t.Context(), "low"), second(st.For("nobody").AddTrigger(t.Context(), want)),
+				errorOf(st.For("acme").Trigger(t.Context(), "low")), errorOf(st.For("acme").UpdateTrigger(t.Context(), want)),
+				st.For("acme").DeleteTrigger(t.Context(), "low"), errorOf(st.For("nobody").AddTrigger(t.Context(), want)),
 			} {
 				fails(t, err, junctor.CodeNotFound)
 			}
@@ -171,9 +175,9 @@ func eventTests() map[string]func(*trial) {
 			kept(t, want, must(mine.AddSource(t.Context(), want))(t))
 			kept(t, want, must(mine.Source(t.Context(), "hooks"))(t))
 			kept(t, want, must(t.open().SourceAt(t.Context(), "hooks"))(t))
-			fails(t, second(st.For("acme").AddSource(t.Context(), want)), junctor.CodeConflict)
-			fails(t, second(st.For("acme").Source(t.Context(), "hooks")), junctor.CodeNotFound)
-			fails(t, second(st.For("acme").UpdateSource(t.Context(), want)), junctor.CodeNotFound)
+			fails(t, errorOf(st.For("acme").AddSource(t.Context(), want)), junctor.CodeConflict)
+			fails(t, errorOf(st.For("acme").Source(t.Context(), "hooks")), junctor.CodeNotFound)
+			fails(t, errorOf(st.For("acme").UpdateSource(t.Context(), want)), junctor.CodeNotFound)
 			fails(t, st.For("acme").DeleteSource(t.Context(), "hooks"), junctor.CodeNotFound)
 			want.Title, want.Disabled = "U", false
 			kept(t, want, must(mine.UpdateSource(t.Context(), want))(t))
@@ -185,7 +189,7 @@ func eventTests() map[string]func(*trial) {
 				t.Errorf("all: %+v", list)
 			}
 			ok(t, mine.DeleteSource(t.Context(), "hooks"))
-			fails(t, second(st.SourceAt(t.Context(), "hooks")), junctor.CodeNotFound)
+			fails(t, errorOf(st.SourceAt(t.Context(), "hooks")), junctor.CodeNotFound)
 		},
 		"schedules/come once": func(t *trial) {
 			st := t.open()
@@ -221,8 +225,8 @@ func eventTests() map[string]func(*trial) {
 			if list := must(st.For("acme").Schedules(t.Context()))(t); len(list) != 0 {
 				t.Errorf("another tenant's: %+v", list)
 			}
-			fails(t, second(st.For("acme").Schedule(t.Context(), "nightly")), junctor.CodeNotFound)
-			fails(t, second(st.For("nobody").PutSchedule(t.Context(), want)), junctor.CodeNotFound)
+			fails(t, errorOf(st.For("acme").Schedule(t.Context(), "nightly")), junctor.CodeNotFound)
+			fails(t, errorOf(st.For("nobody").PutSchedule(t.Context(), want)), junctor.CodeNotFound)
 			fails(t, st.For("acme").DeleteSchedule(t.Context(), "nightly"), junctor.CodeNotFound)
 			ok(t, mine.DeleteSchedule(t.Context(), "nightly"))
 			fails(t, mine.DeleteSchedule(t.Context(), "nightly"), junctor.CodeNotFound)
@@ -230,7 +234,7 @@ func eventTests() map[string]func(*trial) {
 	}
 }
 
-func second[T any](_ T, err error) error { return err }
+func errorOf[T any](_ T, err error) error { return err }
 
 // kept compares all but the times of a row itself, which are the store's.
 func kept[T any](t *trial, want, got T) {

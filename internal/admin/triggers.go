@@ -1,0 +1,129 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// TriggerBody is what describes a trigger. Members that are absent are not changed.
+type TriggerBody struct {
+	Title    *string         `json:"title,omitempty" maxLength:"200"`
+	Match    *junctor.Match  `json:"match,omitempty" doc:"Which events it is for; absent in a new one: all."`
+	Action   *junctor.Action `json:"action,omitempty" doc:"The call that it makes: a tool, in its server's own name, on one of server, agent and resolve. The template is JSON with {{data.name}} for what an event has."`
+	Disabled *bool           `json:"disabled,omitempty"`
+}
+
+func (b *TriggerBody) to(t *junctor.Trigger) {
+	set(&t.Title, b.Title)
+	set(&t.Match, b.Match)
+	set(&t.Action, b.Action)
+	set(&t.Disabled, b.Disabled)
+}
+
+type newTrigger struct {
+	Body struct {
+		Name string `json:"name" doc:"A lower-case letter, then up to 62 lower-case letters, digits or hyphens."`
+		TriggerBody
+	}
+}
+
+type triggerName struct {
+	Name string `path:"name" maxLength:"63" doc:"The trigger's name."`
+}
+
+type triggerPatch struct {
+	Name string `path:"name" maxLength:"63" doc:"The trigger's name."`
+	Body TriggerBody
+}
+
+// sampleEvent is an event to try a trigger with: one that was taken, or any.
+type sampleEvent struct {
+	ID     string          `json:"id,omitempty" doc:"An event that was taken; the other members are not read then."`
+	Source string          `json:"source,omitempty" maxLength:"200"`
+	Type   string          `json:"type,omitempty" maxLength:"200"`
+	Agent  string          `json:"agent,omitempty" maxLength:"200"`
+	Data   json.RawMessage `json:"data,omitempty"`
+}
+
+type triggerTry struct {
+	Body struct {
+		Name string `json:"name,omitempty" doc:"A trigger that there is; or describe one, as a new one is."`
+		TriggerBody
+		Event sampleEvent `json:"event" doc:"What to try it with."`
+	}
+}
+
+type (
+	oneTrigger struct{ Body junctor.Trigger }
+	oneTrial   struct{ Body TriggerTrial }
+)
+
+func (a *api) triggerRoutes() {
+	tags := []string{"triggers"}
+	route(a, huma.Operation{
+		OperationID: "list-triggers", Method: http.MethodGet, Path: "/triggers", Summary: "List triggers", Tags: tags,
+	}, func(ctx context.Context, _ *none) (*pageOf[junctor.Trigger], error) {
+		list, err := a.Events.Triggers(ctx, caller(ctx))
+		return newPage(list, ""), err
+	})
+	route(a, huma.Operation{
+		OperationID: "list-ready-triggers", Method: http.MethodGet, Path: "/triggers/ready", Summary: "List triggers to begin with: copy one, and name the server or agent that is meant", Tags: tags,
+	}, func(context.Context, *none) (*pageOf[junctor.Trigger], error) {
+		return newPage(a.Events.ReadyTriggers(), ""), nil
+	})
+	route(a, huma.Operation{
+		OperationID: "create-trigger", Method: http.MethodPost, Path: "/triggers", Summary: "Add a trigger", Tags: tags, DefaultStatus: http.StatusCreated,
+	}, func(ctx context.Context, in *newTrigger) (*oneTrigger, error) {
+		t := junctor.Trigger{Name: in.Body.Name}
+		in.Body.to(&t)
+		t, err := a.Events.AddTrigger(ctx, caller(ctx), t)
+		return &oneTrigger{t}, err
+	})
+	route(a, huma.Operation{
+		OperationID: "try-trigger", Method: http.MethodPost, Path: "/triggers/test", Summary: "Say what a trigger would do with an event; nothing is called", Tags: tags, MaxBodyBytes: maxEventBody,
+	}, func(ctx context.Context, in *triggerTry) (*oneTrial, error) {
+		p := caller(ctx)
+		t := junctor.Trigger{Name: in.Body.Name}
+		if in.Body.Name == "" {
+			t.Name = "test"
+		} else if in.Body.Action == nil {
+			var err error
+			if t, err = a.Events.Trigger(ctx, p, in.Body.Name); err != nil {
+				return nil, err
+			}
+		}
+		in.Body.to(&t)
+		s := in.Body.Event
+		e := junctor.Event{ID: "sample", Source: s.Source, Type: s.Type, Agent: s.Agent, Data: s.Data}
+		if s.ID != "" {
+			var err error
+			if e, err = a.Events.Event(ctx, p, s.ID); err != nil {
+				return nil, err
+			}
+		}
+		trial, err := a.Events.TryTrigger(ctx, p, t, e)
+		return &oneTrial{trial}, err
+	})
+	route(a, huma.Operation{
+		OperationID: "get-trigger", Method: http.MethodGet, Path: "/triggers/{name}", Summary: "Show a trigger", Tags: tags,
+	}, func(ctx context.Context, in *triggerName) (*oneTrigger, error) {
+		t, err := a.Events.Trigger(ctx, caller(ctx), in.Name)
+		return &oneTrigger{t}, err
+	})
+	route(a, huma.Operation{
+		OperationID: "patch-trigger", Method: http.MethodPatch, Path: "/triggers/{name}", Summary: "Change a trigger, or switch it on or off", Tags: tags,
+	}, func(ctx context.Context, in *triggerPatch) (*oneTrigger, error) {
+		t, err := a.Events.ChangeTrigger(ctx, caller(ctx), in.Name, in.Body.to)
+		return &oneTrigger{t}, err
+	})
+	route(a, huma.Operation{
+		OperationID: "delete-trigger", Method: http.MethodDelete, Path: "/triggers/{name}", Summary: "Delete a trigger; its deliveries stay", Tags: tags, DefaultStatus: http.StatusNoContent,
+	}, func(ctx context.Context, in *triggerName) (*none, error) {
+		return &none{}, a.Events.RemoveTrigger(ctx, caller(ctx), in.Name)
+	})
+}

@@ -1,0 +1,316 @@
+package app
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admin"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/egress"
+	"github.com/junctor-mcp/junctor/internal/event"
+	"github.com/junctor-mcp/junctor/internal/intake"
+	"github.com/junctor-mcp/junctor/internal/queue"
+	"github.com/junctor-mcp/junctor/internal/seal"
+	"github.com/junctor-mcp/junctor/internal/store"
+	"github.com/junctor-mcp/junctor/internal/worker"
+)
+
+// openEvents joins intake with the queue, whose transactions it books in.
+func (a *App) openEvents() (err error) {
+	a.intake, err = intake.New(intake.Options{
+		Store: a.store, Secrets: a.vault, Now: time.Now, NewID: newID, Node: a.node, Log: a.log,
+		Write: func(ctx context.Context, fn func(context.Context, intake.Booking) error) error {
+			return a.queue.Write(ctx, func(ctx context.Context, tx *queue.Tx) error { return fn(ctx, booking{tx}) })
+		},
+		Dial: egress.DialNamed, SetToken: a.jobToken, Outcome: a.outcome,
+	})
+	if err == nil {
+		a.worker.SetRaiser(raiser{a.intake})
+	}
+	return err
+}
+
+// jobToken keeps the token that a job of somebody's queue brings for its agent's
+// endpoint, sealed and for that origin alone.
+func (a *App) jobToken(ctx context.Context, tenant junctor.TenantID, agent, url, header string, token seal.Secret) error {
+	origin, err := junctor.Origin(url)
+	if err != nil {
+		return err
+	}
+	owner, name := secretOf("token", agent, origin)
+	if had, ok, err := a.vault.Get(ctx, tenant, owner, name); err != nil || ok && had.Equal(token.Reveal()) {
+		return err
+	}
+	if err := a.vault.Put(ctx, tenant, owner, name, token); err != nil {
+		return err
+	}
+	rows := a.store.For(tenant)
+	row, err := rows.Endpoint(ctx, agent, origin)
+	if err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
+		return err
+	}
+	row.Agent, row.Origin, row.URL, row.Header = agent, origin, url, header
+	row.Transport, row.UpdatedAt = transportOf(row.Transport), time.Now()
+	if row.CreatedAt.IsZero() {
+		row.CreatedAt = row.UpdatedAt
+	}
+	return rows.PutEndpoint(ctx, row)
+}
+
+// booking is a transaction of the queue in which deliveries can be placed.
+type booking struct{ *queue.Tx }
+
+func (b booking) Place(ctx context.Context, tenant junctor.TenantID, orders ...junctor.Order) ([]string, error) {
+	return worker.Place(ctx, b.Tx, tenant, orders...)
+}
+
+// raiser takes the events that answers of tools become.
+type raiser struct{ intake *intake.Intake }
+
+func (r raiser) Raise(ctx context.Context, tx *queue.Tx, tenant junctor.TenantID, e junctor.RaisedEvent) error {
+	return r.intake.Raise(ctx, booking{tx}, tenant, e)
+}
+
+// outcome says what became of the deliveries of a source's event.
+func (a *App) outcome(ctx context.Context, tenant junctor.TenantID, source, key string) (intake.Outcome, error) {
+	e, err := a.store.For(tenant).EventOf(ctx, source, key)
+	if junctor.CodeOf(err) == junctor.CodeNotFound {
+		return intake.Outcome{}, nil // it was forgotten with time
+	}
+	if err != nil {
+		return intake.Outcome{}, err
+	}
+	list, _, err := a.worker.List(ctx, tenant, queue.Filter{Event: e.ID, Limit: 100})
+	out := intake.Outcome{}
+	for i := range list {
+		switch d := &list[i]; d.State {
+		case queue.Done, queue.Dropped:
+		case queue.Dead:
+			out.Dead, out.Error, out.Attempts, out.At = true, d.Error, d.Attempts, d.EndedAt
+		default:
+			out.Open = true
+		}
+	}
+	return out, err
+}
+
+// happenings is what the admin API does with events.
+type happenings struct{ app *App }
+
+var _ admin.Events = happenings{}
+
+// SendEvent takes an event from a caller. What it says of its source is not
+// believed where others rely on it.
+func (h happenings) SendEvent(ctx context.Context, p *junctor.Principal, e junctor.Event) (junctor.Taken, error) {
+	e.Tenant = p.Tenant
+	switch {
+	case p.Agent != "":
+		e.Source = junctor.AgentOwner(p.Agent)
+	case e.Source == "":
+		e.Source = "api"
+	case strings.Contains(e.Source, ":"):
+		return junctor.Taken{}, junctor.Errorf(junctor.CodeInvalid, "the source of an event that is sent has no colon: %q is made here", e.Source)
+	case !p.Has(junctor.ScopeAdmin):
+		if _, err := h.app.store.SourceAt(ctx, e.Source); junctor.CodeOf(err) != junctor.CodeNotFound {
+			return junctor.Taken{}, junctor.Errorf(junctor.CodeDenied, "%q is a source whose messages are signed: only an admin can send in its name", e.Source)
+		}
+	}
+	return h.app.intake.Take(ctx, e)
+}
+
+func (h happenings) Events(ctx context.Context, p *junctor.Principal, f admin.EventFilter) ([]junctor.Event, string, error) {
+	list, err := h.app.store.For(p.Tenant).Events(ctx, store.EventFilter{Source: f.Source, Type: f.Type, Agent: f.Agent, Since: f.Since, Before: f.Cursor, Limit: f.Limit + 1})
+	if err != nil || len(list) <= f.Limit {
+		return list, "", err
+	}
+	return list[:f.Limit], list[f.Limit-1].ID, nil
+}
+
+func (h happenings) Event(ctx context.Context, p *junctor.Principal, id string) (junctor.Event, error) {
+	return h.app.store.For(p.Tenant).Event(ctx, id)
+}
+
+func (h happenings) ReplayEvent(ctx context.Context, p *junctor.Principal, id string) (junctor.Taken, error) {
+	return h.app.intake.Replay(ctx, p.Tenant, id)
+}
+
+func (h happenings) Triggers(ctx context.Context, p *junctor.Principal) ([]junctor.Trigger, error) {
+	return h.app.store.For(p.Tenant).Triggers(ctx)
+}
+
+func (h happenings) Trigger(ctx context.Context, p *junctor.Principal, name string) (junctor.Trigger, error) {
+	return h.app.store.For(p.Tenant).Trigger(ctx, name)
+}
+
+func (h happenings) ReadyTriggers() []junctor.Trigger { return event.Ready() }
+
+func (h happenings) AddTrigger(ctx context.Context, p *junctor.Principal, t junctor.Trigger) (junctor.Trigger, error) {
+	t.Owner = p.ID()
+	if err := h.check(ctx, p.Tenant, &t); err != nil {
+		return t, err
+	}
+	t, err := h.app.store.For(p.Tenant).AddTrigger(ctx, t)
+	if err == nil {
+		err = h.app.servers.offerEvents(ctx, p.Tenant)
+	}
+	return t, err
+}
+
+func (h happenings) ChangeTrigger(ctx context.Context, p *junctor.Principal, name string, change func(*junctor.Trigger)) (junctor.Trigger, error) {
+	t, err := h.app.store.For(p.Tenant).Trigger(ctx, name)
+	if err != nil {
+		return t, err
+	}
+	if err := h.app.ours("trigger", name, t.Declared); err != nil {
+		return t, err
+	}
+	change(&t)
+	t.Declared = ""
+	if err := h.check(ctx, p.Tenant, &t); err != nil {
+		return t, err
+	}
+	return h.app.store.For(p.Tenant).UpdateTrigger(ctx, t)
+}
+
+func (h happenings) RemoveTrigger(ctx context.Context, p *junctor.Principal, name string) error {
+	t, err := h.app.store.For(p.Tenant).Trigger(ctx, name)
+	if err == nil {
+		err = h.app.ours("trigger", name, t.Declared)
+	}
+	if err != nil {
+		return err
+	}
+	return h.app.store.For(p.Tenant).DeleteTrigger(ctx, name)
+}
+
+// check refuses a trigger that could never make a call. A tool of a server that
+// does not answer just now may be there later.
+func (h happenings) check(ctx context.Context, tenant junctor.TenantID, t *junctor.Trigger) error {
+	if _, err := event.NewRule(*t); err != nil {
+		return err
+	}
+	if t.Action.Server == "" {
+		return nil
+	}
+	if _, err := h.app.store.For(tenant).Server(ctx, t.Action.Server); err != nil {
+		return junctor.Errorf(junctor.CodeInvalid, "action: there is no server %q; junctor server ls lists them", t.Action.Server)
+	}
+	shelf := h.app.catalog.Snapshot().For(tenant)
+	known := false
+	for _, tool := range shelf.Describe(h.app.identity.Local(), catalog.Filter{Server: t.Action.Server}) {
+		known = true
+		if tool.Name == t.Action.Tool {
+			return nil
+		}
+	}
+	if known && tenant == junctor.DefaultTenant {
+		return junctor.Errorf(junctor.CodeInvalid, "action: the server %q has no tool %q; junctor tool ls --server %s lists them, and tools are named as the server does, without the part before __",
+			t.Action.Server, t.Action.Tool, t.Action.Server)
+	}
+	return nil
+}
+
+// TryTrigger says what a trigger would do with an event.
+func (h happenings) TryTrigger(_ context.Context, p *junctor.Principal, t junctor.Trigger, e junctor.Event) (admin.TriggerTrial, error) {
+	rule, err := event.NewRule(t)
+	if err != nil {
+		return admin.TriggerTrial{}, err
+	}
+	e.Tenant = p.Tenant
+	if e.ReceivedAt.IsZero() {
+		e.ReceivedAt = time.Now()
+	}
+	out := admin.TriggerTrial{Matches: rule.Matches(&e)}
+	if out.Arguments, err = rule.Arguments(&e); err != nil {
+		out.Fault = junctor.AsError(err).Message
+		return out, nil
+	}
+	if t.Action.Agent == junctor.EventAgent && e.Agent == "" {
+		out.Fault = "the event names no agent whose endpoint could be called"
+	}
+	if t.Action.Server == "" {
+		return out, nil
+	}
+	item, err := h.app.catalog.Snapshot().For(p.Tenant).Tool(p, catalog.View{Server: t.Action.Server}, t.Action.Tool, "")
+	if err != nil {
+		out.Fault = junctor.AsError(err).Message
+		return out, nil
+	}
+	out.Tool = true
+	if err := item.Tool.Input.Check(out.Arguments); err != nil {
+		out.Breaks = junctor.AsError(err).Violations
+		out.Fault = junctor.AsError(err).Message
+	}
+	return out, nil
+}
+
+func (h happenings) Sources(ctx context.Context, p *junctor.Principal) ([]junctor.Source, error) {
+	return h.app.store.For(p.Tenant).Sources(ctx)
+}
+
+func (h happenings) Source(ctx context.Context, p *junctor.Principal, id string) (junctor.Source, error) {
+	return h.app.store.For(p.Tenant).Source(ctx, id)
+}
+
+func (h happenings) AddSource(ctx context.Context, p *junctor.Principal, s junctor.Source, secret seal.Secret) (junctor.Source, error) {
+	if s.Pulled() && !p.Operator() {
+		return s, junctor.Errorf(junctor.CodeDenied, "a Redis may be at any address: only an admin of the tenant %s can have one read", junctor.DefaultTenant)
+	}
+	return h.app.intake.AddSource(ctx, p.Tenant, s, secret)
+}
+
+func (h happenings) ChangeSource(ctx context.Context, p *junctor.Principal, id string, change func(*junctor.Source), secret seal.Secret, atOnce bool) (junctor.Source, error) {
+	s, err := h.app.store.For(p.Tenant).Source(ctx, id)
+	if err != nil {
+		return s, err
+	}
+	if err := h.app.ours("source", id, s.Declared); err != nil {
+		return s, err
+	}
+	change(&s)
+	s.Declared = ""
+	if s.Pulled() && !p.Operator() {
+		return s, junctor.Errorf(junctor.CodeDenied, "a Redis may be at any address: only an admin of the tenant %s can have one read", junctor.DefaultTenant)
+	}
+	return h.app.intake.ChangeSource(ctx, p.Tenant, s, secret, atOnce)
+}
+
+func (h happenings) RemoveSource(ctx context.Context, p *junctor.Principal, id string) error {
+	s, err := h.app.store.For(p.Tenant).Source(ctx, id)
+	if err == nil {
+		err = h.app.ours("source", id, s.Declared)
+	}
+	if err != nil {
+		return err
+	}
+	return h.app.intake.RemoveSource(ctx, p.Tenant, id)
+}
+
+func (h happenings) Schedules(ctx context.Context, p *junctor.Principal) ([]junctor.Schedule, error) {
+	return h.app.store.For(p.Tenant).Schedules(ctx)
+}
+
+func (h happenings) PutSchedule(ctx context.Context, p *junctor.Principal, s junctor.Schedule) (junctor.Schedule, error) {
+	if had, err := h.app.store.For(p.Tenant).Schedule(ctx, s.Name); err == nil {
+		if err := h.app.ours("schedule", s.Name, had.Declared); err != nil {
+			return s, err
+		}
+	}
+	if err := h.app.intake.CheckSchedule(&s); err != nil {
+		return s, err
+	}
+	return h.app.store.For(p.Tenant).PutSchedule(ctx, s)
+}
+
+func (h happenings) RemoveSchedule(ctx context.Context, p *junctor.Principal, name string) error {
+	s, err := h.app.store.For(p.Tenant).Schedule(ctx, name)
+	if err == nil {
+		err = h.app.ours("schedule", name, s.Declared)
+	}
+	if err != nil {
+		return err
+	}
+	return h.app.store.For(p.Tenant).DeleteSchedule(ctx, name)
+}

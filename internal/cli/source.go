@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+func (c *cli) sourceCommand() *cobra.Command {
+	cmd := noun("source", "Say where events come from", "junctor source ls")
+	cmd.AddCommand(c.sourceAdd(), c.sourceList(), c.sourceRotate(), c.removal("source", "sources", "Remove a source; its events stay", "github"))
+	return cmd
+}
+
+func (c *cli) sourceAdd() *cobra.Command {
+	var style, secret, title, header, typeField, agentField, key string
+	cmd := &cobra.Command{
+		Use: "add ID", Short: "Add a source: its messages are posted to /hooks/ID, or taken from a Redis",
+		Long: "Add a source. Messages that are posted to /hooks/ID are taken when they are signed with the secret, in the style of\n" +
+			"Standard Webhooks (standard), of GitHub or Stripe, or as an HMAC-SHA256 of the body in a header (hmac). With the styles\n" +
+			"redis and redis-stream the secret is the address, redis://user:password@host:6379/0, and jobs are taken from there.",
+		Example: "  junctor source add github --style github --secret @webhook.secret", Args: cobra.ExactArgs(1),
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			word, err := c.plainSecret("secret", secret)
+			if err != nil {
+				return err
+			}
+			body := map[string]any{"id": args[0], "style": style, "secret": word}
+			for name, value := range map[string]string{"title": title, "header": header, "type_field": typeField, "agent_field": agentField, "key": key} {
+				if value != "" {
+					body[name] = value
+				}
+			}
+			var s junctor.Source
+			if err := c.ask(cmd, http.MethodPost, "/sources", body, &s); err != nil {
+				return err
+			}
+			return c.done(s)
+		}),
+	}
+	styles := make([]string, len(junctor.SourceStyles()))
+	for i, s := range junctor.SourceStyles() {
+		styles[i] = string(s)
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&style, "style", string(junctor.StyleStandard), strings.Join(styles, ", "))
+	flags.StringVar(&secret, "secret", "-", "what messages are signed with, or the address of the Redis: @file, or - for standard input")
+	flags.StringVar(&title, "title", "", "what people read")
+	flags.StringVar(&header, "header", "", "with the style hmac: where the signature is (default X-Signature-256)")
+	flags.StringVar(&typeField, "type-field", "", "where an event's type is, such as data.kind")
+	flags.StringVar(&agentField, "agent-field", "", "where the agent is that an event concerns, such as data.agent_id")
+	flags.StringVar(&key, "key", "", "with a Redis: the list or stream (default action_jobs)")
+	_ = cmd.RegisterFlagCompletionFunc("style", cobra.FixedCompletions(styles, cobra.ShellCompDirectiveNoFileComp))
+	c.remote(cmd)
+	return cmd
+}
+
+// plainSecret reads a secret that is stored as it is, so that a reference is of
+// no use.
+func (c *cli) plainSecret(flag, value string) (string, error) {
+	switch {
+	case value == "-":
+		return c.readSecret("")
+	case strings.HasPrefix(value, "@"):
+		return c.readSecret(value[1:])
+	}
+	return "", usagef("--%s: give the secret as @file, or - for standard input; on the command line others could see it", flag)
+}
+
+func (c *cli) sourceList() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "ls", Short: "List sources", Example: "  junctor source ls", Args: cobra.NoArgs,
+		RunE: run(func(cmd *cobra.Command, _ []string) error {
+			return printList(c, cmd, "/sources", []string{"ID", "STYLE", "TITLE", "AT", "STATE"}, func(s junctor.Source) []string {
+				at := "/hooks/" + s.ID
+				if s.Pulled() {
+					at = s.Key
+				}
+				return []string{s.ID, string(s.Style), s.Title, at, onOff(s.Disabled)}
+			})
+		}),
+	}
+	c.remote(cmd)
+	return cmd
+}
+
+func (c *cli) sourceRotate() *cobra.Command {
+	var secret string
+	var atOnce bool
+	cmd := &cobra.Command{
+		Use: "rotate ID", Short: "Give a source another secret; the former counts on until the next one",
+		Example: "  junctor source rotate github --secret @webhook.secret", Args: cobra.ExactArgs(1),
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			word, err := c.plainSecret("secret", secret)
+			if err != nil {
+				return err
+			}
+			var s junctor.Source
+			if err := c.ask(cmd, http.MethodPatch, path("sources", args[0]), map[string]any{"secret": word, "at_once": atOnce}, &s); err != nil {
+				return err
+			}
+			return c.done(s)
+		}),
+	}
+	cmd.Flags().StringVar(&secret, "secret", "-", "the new secret: @file, or - for standard input")
+	cmd.Flags().BoolVar(&atOnce, "at-once", false, "the former does not count any more")
+	c.remote(cmd)
+	return cmd
+}
+
+func (c *cli) scheduleCommand() *cobra.Command {
+	cmd := noun("schedule", "Make events at times that are known before", "junctor schedule ls")
+	cmd.AddCommand(c.scheduleAdd(), c.scheduleList(), c.removal("schedule", "schedules", "Remove a schedule", "nightly"))
+	return cmd
+}
+
+func (c *cli) scheduleAdd() *cobra.Command {
+	var cron, zone, kind, agent, data string
+	cmd := &cobra.Command{
+		Use: "add NAME", Short: "Add a schedule, or replace it",
+		Long: "Add a schedule: at its times an event of the source schedule:NAME is taken. Times are the five fields of cron, minute,\n" +
+			"hour, day, month and weekday, or @hourly, @daily, @weekly, @monthly, @yearly. What was missed while nothing ran comes once.",
+		Example: "  junctor schedule add nightly --cron '0 3 * * *' --timezone Europe/Berlin --type report.due", Args: cobra.ExactArgs(1),
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			text, err := readJSON("data", data)
+			if err != nil {
+				return err
+			}
+			body := map[string]any{"cron": cron, "timezone": zone, "type": kind, "agent": agent}
+			if text != nil {
+				body["data"] = text
+			}
+			var s junctor.Schedule
+			if err := c.ask(cmd, http.MethodPut, path("schedules", args[0]), body, &s); err != nil {
+				return err
+			}
+			return c.done(s)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&cron, "cron", "", "its times, such as '0 9 * * mon-fri'")
+	flags.StringVar(&zone, "timezone", "", "such as Europe/Berlin (default UTC)")
+	flags.StringVar(&kind, "type", "", "of its events")
+	flags.StringVar(&agent, "agent", "", "`id` of the agent that they concern")
+	flags.StringVar(&data, "data", "", "what they say: a JSON object, or `@file`")
+	for _, name := range []string{"cron", "type"} {
+		_ = cmd.MarkFlagRequired(name)
+	}
+	c.remote(cmd)
+	return cmd
+}
+
+func (c *cli) scheduleList() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "ls", Short: "List schedules", Example: "  junctor schedule ls", Args: cobra.NoArgs,
+		RunE: run(func(cmd *cobra.Command, _ []string) error {
+			return printList(c, cmd, "/schedules", []string{"NAME", "CRON", "TIMEZONE", "TYPE", "AGENT", "NEXT", "LAST", "STATE"}, func(s junctor.Schedule) []string {
+				return []string{s.Name, s.Cron, s.Timezone, s.Type, s.Agent, moment(s.NextAt), moment(s.LastAt), onOff(s.Disabled)}
+			})
+		}),
+	}
+	c.remote(cmd)
+	return cmd
+}

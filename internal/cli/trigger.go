@@ -1,0 +1,324 @@
+package cli
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admin"
+	"github.com/junctor-mcp/junctor/internal/event"
+)
+
+func (c *cli) triggerCommand() *cobra.Command {
+	cmd := noun("trigger", "Turn events into calls of tools", "junctor trigger ls")
+	cmd.AddCommand(c.triggerAdd(), c.triggerList(), c.triggerShow(), c.triggerTest(), c.triggerSwitch("enable", "Switch a trigger on", false),
+		c.triggerSwitch("disable", "Switch a trigger off: it takes no events", true), c.triggerRemove())
+	return cmd
+}
+
+// triggerFlags describe a trigger.
+type triggerFlags struct {
+	ready, file, title                     string
+	source, kind, forAgent                 string
+	tags, where                            []string
+	minValue, maxValue                     float64
+	server, agent, resolve, tool, template string
+	batch, attempts                        int
+	batchWait, timeout                     time.Duration
+	retryErrors, sign, raise, disabled     bool
+	includeFile, verifyFile                bool
+}
+
+func (f *triggerFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.ready, "ready", "", "begin with one of those that `name` (junctor trigger ls --ready)")
+	flags.StringVar(&f.file, "file", "", "JSON `file` with title, match and action, as the API takes them")
+	flags.StringVar(&f.title, "title", "", "what people read")
+	flags.StringVar(&f.source, "source", "", "only events of this source; a star stands for any text")
+	flags.StringVar(&f.kind, "type", "", "only events of this type; a star stands for any text")
+	flags.StringVar(&f.forAgent, "for-agent", "", "only events that concern this agent")
+	flags.StringSliceVar(&f.tags, "tag", nil, "only events with this tag; may be given several times")
+	flags.Float64Var(&f.minValue, "min-value", 0, "only events whose value is at least this")
+	flags.Float64Var(&f.maxValue, "max-value", 0, "only events whose value is at most this")
+	flags.StringArrayVar(&f.where, "where", nil, "a condition, as `'FIELD OP VALUE'` such as 'data.n > 5'; OP is one of "+strings.Join(event.Operators(), " ")+"; may be given several times")
+	flags.StringVar(&f.server, "server", "", "call a tool of this server")
+	flags.StringVar(&f.agent, "agent", "", "call a tool at this agent's own endpoint; `event` is the agent that the event concerns")
+	flags.StringVar(&f.resolve, "resolve", "", "call a tool at an endpoint that is looked up in this way")
+	flags.StringVar(&f.tool, "tool", "", "the tool, in its server's own name")
+	flags.StringVar(&f.template, "template", "", "its arguments: JSON with {{data.name}} for what an event has, or `@file`")
+	flags.IntVar(&f.batch, "batch", 0, "up to so many events in one call, in the list events")
+	flags.DurationVar(&f.batchWait, "batch-wait", 0, "how long to wait for more of them")
+	flags.IntVar(&f.attempts, "attempts", 0, "stop after so many (default the whole schedule)")
+	flags.DurationVar(&f.timeout, "timeout", 0, "of one attempt (default 30s)")
+	flags.BoolVar(&f.retryErrors, "retry-errors", false, "call again when the tool says that it failed")
+	flags.BoolVar(&f.sign, "sign", false, "sign the calls, as Standard Webhooks says")
+	flags.BoolVar(&f.raise, "raise", false, "the tool's answer becomes an event")
+	flags.BoolVar(&f.includeFile, "include-file", false, "the content of the event's file goes along")
+	flags.BoolVar(&f.verifyFile, "verify-file", false, "the content must have the event's hash")
+	flags.BoolVar(&f.disabled, "disabled", false, "add it switched off")
+	cmd.MarkFlagsMutuallyExclusive("server", "agent", "resolve")
+	cmd.MarkFlagsMutuallyExclusive("ready", "file")
+}
+
+// body is what the flags describe.
+func (f *triggerFlags) body(cmd *cobra.Command, name string) (junctor.Trigger, error) {
+	t := junctor.Trigger{}
+	for _, ready := range event.Ready() {
+		if ready.Name == f.ready {
+			t = ready
+		}
+	}
+	if f.ready != "" && t.Name == "" {
+		return t, usagef("--ready %q: there is none; junctor trigger ls --ready lists them", f.ready)
+	}
+	if f.file != "" {
+		text, err := readJSON("file", "@"+f.file)
+		if err != nil {
+			return t, err
+		}
+		if err := json.Unmarshal(text, &t); err != nil {
+			return t, usagef("--file: it describes no trigger: %v", err)
+		}
+	}
+	t.Name = name
+	for _, one := range []struct {
+		to    *string
+		value string
+	}{
+		{&t.Title, f.title}, {&t.Match.Source, f.source}, {&t.Match.Type, f.kind}, {&t.Match.Agent, f.forAgent}, {&t.Action.Tool, f.tool},
+	} {
+		if one.value != "" {
+			*one.to = one.value
+		}
+	}
+	if f.server+f.agent+f.resolve != "" {
+		t.Action.Server, t.Action.Agent, t.Action.Resolve = f.server, f.agent, f.resolve
+	}
+	t.Match.Tags = append(t.Match.Tags, f.tags...)
+	if cmd.Flags().Changed("min-value") {
+		t.Match.MinValue = &f.minValue
+	}
+	if cmd.Flags().Changed("max-value") {
+		t.Match.MaxValue = &f.maxValue
+	}
+	for _, text := range f.where {
+		condition, err := readCondition(text)
+		if err != nil {
+			return t, err
+		}
+		t.Match.Where = append(t.Match.Where, condition)
+	}
+	template, err := readJSON("template", f.template)
+	if template != nil {
+		t.Action.Template = template
+	}
+	f.more(&t)
+	return t, err
+}
+
+func (f *triggerFlags) more(t *junctor.Trigger) {
+	a := &t.Action
+	for _, one := range []struct {
+		to    *int
+		value int
+	}{{&a.Batch, f.batch}, {&a.Attempts, f.attempts}, {&a.BatchWaitMS, int(f.batchWait.Milliseconds())}, {&a.TimeoutMS, int(f.timeout.Milliseconds())}} {
+		if one.value != 0 {
+			*one.to = one.value
+		}
+	}
+	a.RetryErrors, a.Sign, a.Raise = a.RetryErrors || f.retryErrors, a.Sign || f.sign, a.Raise || f.raise
+	a.IncludeFile, a.VerifyFile = a.IncludeFile || f.includeFile, a.VerifyFile || f.verifyFile
+	t.Disabled = t.Disabled || f.disabled
+}
+
+// readCondition reads FIELD OP VALUE; a value that is no JSON is a text.
+func readCondition(text string) (junctor.Condition, error) {
+	field, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
+	op, value, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	if field == "" || op == "" {
+		return junctor.Condition{}, usagef("--where %q: write it as 'FIELD OP VALUE', such as 'data.n > 5'", text)
+	}
+	value = strings.TrimSpace(value)
+	if value != "" && !json.Valid([]byte(value)) {
+		quoted, err := json.Marshal(value)
+		if err != nil {
+			return junctor.Condition{}, usagef("--where %q: %v", text, err)
+		}
+		value = string(quoted)
+	}
+	return junctor.Condition{Field: field, Op: op, Value: junctor.JSON(value)}, nil
+}
+
+// triggerBody is what the API takes.
+func triggerBody(t junctor.Trigger) map[string]any {
+	return map[string]any{"name": t.Name, "title": t.Title, "match": t.Match, "action": t.Action, "disabled": t.Disabled}
+}
+
+func (c *cli) triggerAdd() *cobra.Command {
+	var f triggerFlags
+	cmd := &cobra.Command{
+		Use: "add NAME", Short: "Add a trigger: which events, and the call to make of them",
+		Long: "Add a trigger. Events that it is for are turned into a call of a tool; what an event has is put into its arguments\n" +
+			"in the place of {{data.name}}, {{type}}, {{agent}} and so on. A placeholder that is a whole text keeps its type, and\n" +
+			"{{data.name?}} may be absent.",
+		Example: "  junctor trigger add low --type NewFeedback --max-value 40 --agent event --tool agent.receiveFeedback --template '{\"score\":\"{{score}}\"}'",
+		Args:    cobra.ExactArgs(1),
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			t, err := f.body(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			var made junctor.Trigger
+			if err := c.ask(cmd, http.MethodPost, "/triggers", triggerBody(t), &made); err != nil {
+				return err
+			}
+			return c.done(made)
+		}),
+	}
+	f.add(cmd)
+	c.remote(cmd)
+	return cmd
+}
+
+func (c *cli) triggerList() *cobra.Command {
+	var ready bool
+	cmd := &cobra.Command{
+		Use: "ls", Short: "List triggers", Example: "  junctor trigger ls", Args: cobra.NoArgs,
+		RunE: run(func(cmd *cobra.Command, _ []string) error {
+			from := "/triggers"
+			if ready {
+				from = "/triggers/ready"
+			}
+			return printList(c, cmd, from, []string{"NAME", "TITLE", "SOURCE", "TYPE", "CALLS", "STATE"}, func(t junctor.Trigger) []string {
+				return []string{t.Name, t.Title, t.Match.Source, t.Match.Type, callsText(&t.Action), onOff(t.Disabled)}
+			})
+		}),
+	}
+	cmd.Flags().BoolVar(&ready, "ready", false, "those to begin with")
+	c.remote(cmd)
+	return cmd
+}
+
+func callsText(a *junctor.Action) string {
+	switch {
+	case a.Server != "":
+		return a.Server + "/" + a.Tool
+	case a.Agent == junctor.EventAgent:
+		return a.Tool + " of the event's agent"
+	case a.Agent != "":
+		return a.Tool + " of agent " + a.Agent
+	}
+	return a.Tool + " by " + a.Resolve
+}
+
+func onOff(disabled bool) string {
+	if disabled {
+		return "off"
+	}
+	return "on"
+}
+
+func (c *cli) triggerShow() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "show NAME", Short: "Show a trigger", Example: "  junctor trigger show low", Args: cobra.ExactArgs(1),
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			var t junctor.Trigger
+			if err := c.ask(cmd, http.MethodGet, path("triggers", args[0]), nil, &t); err != nil {
+				return err
+			}
+			if c.json() {
+				return c.printJSON(t)
+			}
+			match, err := json.Marshal(t.Match)
+			if err != nil {
+				return err
+			}
+			return c.facts("name", t.Name, "title", t.Title, "match", string(match), "calls", callsText(&t.Action), "template", string(t.Action.Template),
+				"state", onOff(t.Disabled), "declared in", t.Declared, "changed", moment(t.UpdatedAt))
+		}),
+	}
+	c.remote(cmd)
+	return cmd
+}
+
+func (c *cli) triggerTest() *cobra.Command {
+	var id, source, kind, agent, data string
+	cmd := &cobra.Command{
+		Use: "test NAME", Short: "Say what a trigger would do with an event; nothing is called",
+		Long:    "Say what a trigger would do with an event: one that was taken, by --event, or one that the other flags describe. Nothing\nis called. The exit code is 1 where no call could be made of it.",
+		Example: "  junctor trigger test low --type NewFeedback --agent 42 --data '{\"score\":20}'", Args: cobra.ExactArgs(1),
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			text, err := readJSON("data", data)
+			if err != nil {
+				return err
+			}
+			sample := map[string]any{"id": id, "source": source, "type": kind, "agent": agent}
+			if text != nil {
+				sample["data"] = text
+			}
+			var trial admin.TriggerTrial
+			if err := c.ask(cmd, http.MethodPost, "/triggers/test", map[string]any{"name": args[0], "event": sample}, &trial); err != nil {
+				return err
+			}
+			if c.json() {
+				return c.printJSON(trial)
+			}
+			matches := "no: the trigger is not for this event"
+			if trial.Matches {
+				matches = "yes"
+			}
+			if err := c.facts("matches", matches, "arguments", string(trial.Arguments)); err != nil {
+				return err
+			}
+			if trial.Fault != "" {
+				return &junctor.Error{Code: junctor.CodeInvalid, Message: trial.Fault, Violations: trial.Breaks}
+			}
+			return nil
+		}),
+	}
+	cmd.Flags().StringVar(&id, "event", "", "`id` of an event that was taken")
+	cmd.Flags().StringVar(&source, "source", "", "the event's source")
+	cmd.Flags().StringVar(&kind, "type", "", "the event's type")
+	cmd.Flags().StringVar(&agent, "agent", "", "the agent that it concerns")
+	cmd.Flags().StringVar(&data, "data", "", "what it says: JSON, or `@file`")
+	c.remote(cmd)
+	return cmd
+}
+
+func (c *cli) triggerSwitch(verb, short string, disabled bool) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: verb + " NAME", Short: short, Example: "  junctor trigger " + verb + " low", Args: cobra.ExactArgs(1),
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			var t junctor.Trigger
+			if err := c.ask(cmd, http.MethodPatch, path("triggers", args[0]), map[string]bool{"disabled": disabled}, &t); err != nil {
+				return err
+			}
+			return c.done(t)
+		}),
+	}
+	c.remote(cmd)
+	return cmd
+}
+
+func (c *cli) triggerRemove() *cobra.Command {
+	return c.removal("trigger", "triggers", "Remove a trigger; its deliveries stay", "low")
+}
+
+// removal is a command that deletes one thing by its name.
+func (c *cli) removal(noun, route, short, example string) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "rm NAME", Short: short, Example: "  junctor " + noun + " rm " + example, Args: cobra.ExactArgs(1),
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			if err := c.ask(cmd, http.MethodDelete, path(route, args[0]), nil, nil); err != nil {
+				return err
+			}
+			return c.done(map[string]string{"name": args[0], "state": "removed"})
+		}),
+	}
+	c.remote(cmd)
+	return cmd
+}
