@@ -331,6 +331,70 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List events, newest first
+         * @description Needs the scope `audit:read`.
+         */
+        get: operations["list-events"];
+        put?: never;
+        /**
+         * Send an event; it is stored when the answer comes
+         * @description Needs the scope `events:send`.
+         */
+        post: operations["send-event"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/events/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show an event
+         * @description Needs the scope `audit:read`.
+         */
+        get: operations["get-event"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/events/{id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask the triggers of today what follows from an event; a delivery that there is already stays the only one
+         * @description Needs the scope `admin`.
+         */
+        post: operations["replay-event"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/export": {
         parameters: {
             query?: never;
@@ -691,6 +755,50 @@ export interface paths {
         /** Try a tool, a resource or a prompt, and follow it */
         post: operations["run"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/schedules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List schedules
+         * @description Needs the scope `audit:read`.
+         */
+        get: operations["list-schedules"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/schedules/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Make events at times that are known before
+         * @description Needs the scope `admin`.
+         */
+        put: operations["put-schedule"];
+        post?: never;
+        /**
+         * Delete a schedule
+         * @description Needs the scope `admin`.
+         */
+        delete: operations["delete-schedule"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1212,6 +1320,58 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/sources": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the sources of events
+         * @description Needs the scope `audit:read`.
+         */
+        get: operations["list-sources"];
+        put?: never;
+        /**
+         * Add a source of events
+         * @description Needs the scope `admin`.
+         */
+        post: operations["create-source"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sources/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a source
+         * @description Needs the scope `audit:read`.
+         */
+        get: operations["get-source"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a source; its events stay
+         * @description Needs the scope `admin`.
+         */
+        delete: operations["delete-source"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a source, or give it another secret
+         * @description Needs the scope `admin`.
+         */
+        patch: operations["patch-source"];
+        trace?: never;
+    };
     "/tenants": {
         parameters: {
             query?: never;
@@ -1349,6 +1509,98 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/triggers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List triggers
+         * @description Needs the scope `audit:read`.
+         */
+        get: operations["list-triggers"];
+        put?: never;
+        /**
+         * Add a trigger
+         * @description Needs the scope `admin`.
+         */
+        post: operations["create-trigger"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/triggers/ready": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List triggers to begin with: copy one, and name the server or agent that is meant
+         * @description Needs the scope `audit:read`.
+         */
+        get: operations["list-ready-triggers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/triggers/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Say what a trigger would do with an event; nothing is called
+         * @description Needs the scope `admin`.
+         */
+        post: operations["try-trigger"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/triggers/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a trigger
+         * @description Needs the scope `audit:read`.
+         */
+        get: operations["get-trigger"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a trigger; its deliveries stay
+         * @description Needs the scope `admin`.
+         */
+        delete: operations["delete-trigger"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a trigger, or switch it on or off
+         * @description Needs the scope `admin`.
+         */
+        patch: operations["patch-trigger"];
         trace?: never;
     };
     "/usage": {
@@ -1683,6 +1935,28 @@ export interface components {
             remedy?: string;
             /** @enum {string} */
             severity: "error" | "warning" | "hint";
+        };
+        Action: {
+            agent?: string;
+            /** Format: int64 */
+            attempts?: number;
+            /** Format: int64 */
+            batch?: number;
+            /** Format: int64 */
+            batch_wait_ms?: number;
+            include_file_content?: boolean;
+            raise?: boolean;
+            resolve?: string;
+            retry_errors?: boolean;
+            server?: string;
+            sign?: boolean;
+            template?: {
+                [key: string]: unknown;
+            };
+            /** Format: int64 */
+            timeout_ms?: number;
+            tool: string;
+            verify_file_hash?: boolean;
         };
         AddPackBody: {
             /** @description To its questions, by their names. The answer to a secret one may be a reference, as everywhere: env:NAME, file:/path, cmd:program. */
@@ -2066,6 +2340,11 @@ export interface components {
             roles: string[];
             tag?: components["schemas"]["ToolTag"];
         };
+        Condition: {
+            field: string;
+            op: string;
+            value?: unknown;
+        };
         Consent: {
             client: string;
             client_name: string;
@@ -2167,6 +2446,23 @@ export interface components {
             user?: string;
             version?: string;
             view?: string;
+        };
+        Event: {
+            agent?: string;
+            data?: {
+                [key: string]: unknown;
+            };
+            dedupe_key: string;
+            /** Format: int64 */
+            depth?: number;
+            faults?: string[];
+            id: string;
+            /** Format: int64 */
+            raised: number;
+            /** Format: date-time */
+            received_at: string;
+            source: string;
+            type: string;
         };
         Evidence: {
             role: string;
@@ -2354,6 +2650,17 @@ export interface components {
             login: string;
             redirect_uri: string;
         };
+        Match: {
+            agent?: string;
+            /** Format: double */
+            max_value?: number;
+            /** Format: double */
+            min_value?: number;
+            source?: string;
+            tags?: string[];
+            type?: string;
+            where?: components["schemas"]["Condition"][];
+        };
         Me: {
             /** @description The agent that it is, by name. */
             agent?: string;
@@ -2424,6 +2731,19 @@ export interface components {
             title?: string;
             /** @description What it may call: server/tool, or server/* for all that the server has now and later. Shown names (server__tool) are taken too. */
             tools?: string[];
+        };
+        NewEventBody: {
+            /** @description Whom it concerns: the order of one agent's events is kept. */
+            agent?: string;
+            data?: {
+                [key: string]: unknown;
+            };
+            /** @description Of a source's events with the same key one is taken. Absent: each is. */
+            dedupe_key?: string;
+            /** @description Where it comes from, in the sender's words; absent: api. An agent's is always agent:NAME. */
+            source?: string;
+            /** @description What happened. */
+            type: string;
         };
         NewKeyBody: {
             /** @description The agent whose key it is, by name. */
@@ -2545,11 +2865,42 @@ export interface components {
              */
             views?: "on" | "off";
         };
+        NewSourceBody: {
+            /** @description Where the agent is that an event concerns, such as data.agent_id. */
+            agent_field?: string;
+            disabled?: boolean;
+            /** @description With the style hmac: where the signature is; absent: X-Signature-256. */
+            header?: string;
+            /** @description A lower-case letter, then up to 62 lower-case letters, digits or hyphens; one for all tenants. Messages are posted to /hooks/{id}. */
+            id: string;
+            /** @description With the styles redis and redis-stream: the list or stream; absent: action_jobs. */
+            key?: string;
+            /**
+             * Format: password
+             * @description What messages are signed with; with the styles redis and redis-stream the address, redis://user:password@host:6379/0.
+             */
+            secret?: string;
+            /** @enum {string} */
+            style: "standard" | "github" | "stripe" | "hmac" | "redis" | "redis-stream";
+            title?: string;
+            /** @description Where an event's type is, such as data.kind; absent: the style's own place. */
+            type_field?: string;
+        };
         NewTenantBody: {
             /** @description A lower-case letter, then lower-case letters, digits or hyphens. */
             id: string;
             /** @description For people; absent for the id. */
             name?: string;
+        };
+        NewTriggerBody: {
+            /** @description The call that it makes: a tool, in its server's own name, on one of server, agent and resolve. The template is JSON with {{data.name}} for what an event has. */
+            action?: components["schemas"]["Action"];
+            disabled?: boolean;
+            /** @description Which events it is for; absent in a new one: all. */
+            match?: components["schemas"]["Match"];
+            /** @description A lower-case letter, then up to 62 lower-case letters, digits or hyphens. */
+            name: string;
+            title?: string;
         };
         NewUserBody: {
             /** @description To sign in with, such as an e-mail address. */
@@ -2643,6 +2994,11 @@ export interface components {
             /** @description Send it as cursor to get the next page; absent on the last. */
             next?: string;
         };
+        PageEvent: {
+            items: components["schemas"]["Event"][];
+            /** @description Send it as cursor to get the next page; absent on the last. */
+            next?: string;
+        };
         PageKey: {
             items: components["schemas"]["Key"][];
             /** @description Send it as cursor to get the next page; absent on the last. */
@@ -2668,6 +3024,11 @@ export interface components {
             /** @description Send it as cursor to get the next page; absent on the last. */
             next?: string;
         };
+        PageSchedule: {
+            items: components["schemas"]["Schedule"][];
+            /** @description Send it as cursor to get the next page; absent on the last. */
+            next?: string;
+        };
         PageSecretInfo: {
             items: components["schemas"]["SecretInfo"][];
             /** @description Send it as cursor to get the next page; absent on the last. */
@@ -2680,6 +3041,11 @@ export interface components {
         };
         PageSetting: {
             items: components["schemas"]["Setting"][];
+            /** @description Send it as cursor to get the next page; absent on the last. */
+            next?: string;
+        };
+        PageSource: {
+            items: components["schemas"]["Source"][];
             /** @description Send it as cursor to get the next page; absent on the last. */
             next?: string;
         };
@@ -2700,6 +3066,11 @@ export interface components {
         };
         PageTrace: {
             items: components["schemas"]["Trace"][];
+            /** @description Send it as cursor to get the next page; absent on the last. */
+            next?: string;
+        };
+        PageTrigger: {
+            items: components["schemas"]["Trigger"][];
             /** @description Send it as cursor to get the next page; absent on the last. */
             next?: string;
         };
@@ -2954,6 +3325,50 @@ export interface components {
             /** @description Which version of the tool; absent for the default. */
             version?: string;
         };
+        SampleEvent: {
+            agent?: string;
+            data?: {
+                [key: string]: unknown;
+            };
+            /** @description An event that was taken; the other members are not read then. */
+            id?: string;
+            source?: string;
+            type?: string;
+        };
+        Schedule: {
+            agent?: string;
+            /** Format: date-time */
+            created_at: string;
+            cron: string;
+            data?: {
+                [key: string]: unknown;
+            };
+            declared?: string;
+            disabled?: boolean;
+            /** Format: date-time */
+            last_at?: string;
+            name: string;
+            /** Format: date-time */
+            next_at?: string;
+            timezone?: string;
+            type: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        SchedulePutBody: {
+            /** @description Whom the events concern. */
+            agent?: string;
+            /** @description Minute, hour, day, month, weekday: 0 9 * * mon-fri; or @hourly, @daily, @weekly, @monthly, @yearly. */
+            cron: string;
+            data?: {
+                [key: string]: unknown;
+            };
+            disabled?: boolean;
+            /** @description Such as Europe/Berlin; absent: UTC. */
+            timezone?: string;
+            /** @description Of the events that it makes. */
+            type: string;
+        };
         SecretInfo: {
             /** Format: date-time */
             created_at: string;
@@ -3192,11 +3607,56 @@ export interface components {
             /** @description To be opened in a browser. Whoever has it is let in. */
             url: string;
         };
+        Source: {
+            agent_field?: string;
+            /** Format: date-time */
+            created_at: string;
+            declared?: string;
+            disabled?: boolean;
+            header?: string;
+            id: string;
+            key?: string;
+            /** @enum {string} */
+            style: "standard" | "github" | "stripe" | "hmac" | "redis" | "redis-stream";
+            title?: string;
+            type_field?: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        SourcePatchBody: {
+            /** @description Where the agent is that an event concerns, such as data.agent_id. */
+            agent_field?: string;
+            /** @description The former secret does not count any more. */
+            at_once?: boolean;
+            disabled?: boolean;
+            /** @description With the style hmac: where the signature is; absent: X-Signature-256. */
+            header?: string;
+            /** @description With the styles redis and redis-stream: the list or stream; absent: action_jobs. */
+            key?: string;
+            /**
+             * Format: password
+             * @description What messages are signed with; with the styles redis and redis-stream the address, redis://user:password@host:6379/0.
+             */
+            secret?: string;
+            title?: string;
+            /** @description Where an event's type is, such as data.kind; absent: the style's own place. */
+            type_field?: string;
+        };
         StoredDocument: {
             document: string;
             etag?: string;
             /** Format: date-time */
             fetched_at: string;
+        };
+        Taken: {
+            /** @description The calls that it leads to, by id. Those that wait for more events have none yet. */
+            deliveries: string[];
+            /** @description It had been taken before; nothing was done again. */
+            duplicate?: boolean;
+            /** @description Why triggers that are for it could make no call of it. */
+            faults?: string[];
+            /** @description The event's id; where it was sent before, that of the first. */
+            id: string;
         };
         Tenant: {
             /** Format: date-time */
@@ -3319,6 +3779,53 @@ export interface components {
             /** Format: double */
             took_ms?: number;
             verdict: string;
+        };
+        Trigger: {
+            action: components["schemas"]["Action"];
+            /** Format: date-time */
+            created_at: string;
+            declared?: string;
+            disabled?: boolean;
+            match: components["schemas"]["Match"];
+            name: string;
+            owner?: string;
+            title?: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        TriggerBody: {
+            /** @description The call that it makes: a tool, in its server's own name, on one of server, agent and resolve. The template is JSON with {{data.name}} for what an event has. */
+            action?: components["schemas"]["Action"];
+            disabled?: boolean;
+            /** @description Which events it is for; absent in a new one: all. */
+            match?: components["schemas"]["Match"];
+            title?: string;
+        };
+        TriggerTrial: {
+            /** @description What the tool would be called with. */
+            arguments?: {
+                [key: string]: unknown;
+            };
+            /** @description Where the arguments break the tool's schema. */
+            breaks?: components["schemas"]["Violation"][];
+            /** @description Why no call can be made of the event. */
+            fault?: string;
+            /** @description Whether the trigger is for the event. */
+            matches: boolean;
+            /** @description Whether the tool is known, so that the arguments were held against its schema. */
+            tool: boolean;
+        };
+        TriggerTryBody: {
+            /** @description The call that it makes: a tool, in its server's own name, on one of server, agent and resolve. The template is JSON with {{data.name}} for what an event has. */
+            action?: components["schemas"]["Action"];
+            disabled?: boolean;
+            /** @description What to try it with. */
+            event: components["schemas"]["SampleEvent"];
+            /** @description Which events it is for; absent in a new one: all. */
+            match?: components["schemas"]["Match"];
+            /** @description A trigger that there is; or describe one, as a new one is. */
+            name?: string;
+            title?: string;
         };
         Usage: {
             agent?: string;
@@ -3502,6 +4009,10 @@ export interface components {
             params?: {
                 [key: string]: unknown;
             };
+        };
+        Violation: {
+            message: string;
+            pointer: string;
         };
         Whoami: {
             /** @description The agent that it is, by name. */
@@ -4228,6 +4739,144 @@ export interface operations {
             };
         };
     };
+    "list-events": {
+        parameters: {
+            query?: {
+                /** @description Only events of this source. */
+                source?: string;
+                /** @description Only events of this type. */
+                type?: string;
+                /** @description Only events that concern this agent. */
+                agent?: string;
+                /** @description Only events that were taken at this time or later. */
+                since?: string;
+                limit?: number;
+                /** @description The next of the page before. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageEvent"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "send-event": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewEventBody"];
+            };
+        };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Taken"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-event": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The event's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Event"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "replay-event": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The event's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Taken"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     export: {
         parameters: {
             query?: {
@@ -4910,6 +5559,101 @@ export interface operations {
                 content: {
                     "text/event-stream": string;
                 };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-schedules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageSchedule"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "put-schedule": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The schedule's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SchedulePutBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Schedule"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "delete-schedule": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The schedule's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Error */
             default: {
@@ -6001,6 +6745,166 @@ export interface operations {
             };
         };
     };
+    "list-sources": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageSource"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "create-source": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewSourceBody"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Source"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-source": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The source's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Source"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "delete-source": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The source's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "patch-source": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The source's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SourcePatchBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Source"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "list-tenants": {
         parameters: {
             query?: never;
@@ -6300,6 +7204,228 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Tool"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-triggers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageTrigger"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "create-trigger": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewTriggerBody"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Trigger"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-ready-triggers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageTrigger"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "try-trigger": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TriggerTryBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriggerTrial"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-trigger": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The trigger's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Trigger"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "delete-trigger": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The trigger's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "patch-trigger": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The trigger's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TriggerBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Trigger"];
                 };
             };
             /** @description Error */
