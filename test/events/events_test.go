@@ -276,7 +276,7 @@ func killed(t *testing.T, rounds int, args ...string) {
 	t.Helper()
 	r, q := newReceiver(t), startRedis(t)
 	addr, data := program.FreeAddr(t), t.TempDir()
-	args = append([]string{"--rate-limit", "0"}, args...)
+	args = append([]string{"--rate-limit", "0", "--egress-allow", "127.0.0.0/8"}, args...)
 	var in *program.Instance
 	ready := false
 	s := &sender{url: "http://" + addr, next: map[string]int{}, taken: map[string]bool{}}
@@ -321,7 +321,7 @@ func killed(t *testing.T, rounds int, args ...string) {
 // it, with the reason, and one that makes no sense at once.
 func TestDeadJob(t *testing.T) {
 	r, q := newReceiver(t), startRedis(t)
-	in := program.Start(t, program.FreeAddr(t), t.TempDir())
+	in := program.Start(t, program.FreeAddr(t), t.TempDir(), "--egress-allow", "127.0.0.0/8")
 	setUp(t, in, r.url, q.url)
 	for id, config := range map[string]string{
 		"no-tool": `{"tool_name":"nope","endpoint":{"server":"bot"}}`,
