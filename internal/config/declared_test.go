@@ -24,6 +24,7 @@ servers:
     headers: {X-Team: blue, X-Number: 5}
     private: true
     timeout_ms: 1500
+    views: off
     overrides:
       drop: {hide: true}
       find: {name: search, description: Finds}
@@ -61,7 +62,7 @@ func TestServers(t *testing.T) {
 		}},
 		{ID: "notes", Title: "The notes", Private: true, Connection: junctor.Connection{
 			Transport: "http", URL: "https://notes.example.com/mcp?key=query-canary", Auth: &junctor.Auth{Type: "bearer", Secret: "token-canary"},
-			Headers: map[string]string{"X-Team": "blue", "X-Number": "5"}, TimeoutMS: 1500,
+			Headers: map[string]string{"X-Team": "blue", "X-Number": "5"}, TimeoutMS: 1500, Views: "off",
 			Overrides: map[string]junctor.Override{"drop": {Hide: true}, "find": {Name: "search", Description: "Finds"}},
 		}},
 		{ID: "old", Connection: junctor.Connection{Transport: "sse", URL: "https://old.example.com/sse"}},
@@ -104,6 +105,7 @@ func TestServerProblems(t *testing.T) {
 		{"private", "servers: {a: {url: 'https://x', private: 'yes'}}", `servers.a.private must be true or false`},
 		{"time", "servers: {a: {url: 'https://x', timeout_ms: 5s}}", `servers.a.timeout_ms must be a whole number`},
 		{"too long", "servers: {a: {url: 'https://x', timeout_ms: 99999999999}}", `timeout_ms is between`},
+		{"views", "servers: {a: {url: 'https://x', views: of}}", `servers.a.views must be one of on, off`},
 		{"transport", "servers: {a: {url: 'https://x', transport: htpt}}", `must be one of http, sse, stdio; did you mean http?`},
 		{"credentials", "servers: {a: {url: 'https://x', credentials: per-usr}}", `did you mean per-user?`},
 		{"credentials of a command", "servers: {a: {command: [x], credentials: per-user}}", `a command has the same variables for everybody`},
