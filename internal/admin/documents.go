@@ -73,7 +73,7 @@ func (a *api) documentRoutes() {
 		if err != nil {
 			return nil, err
 		}
-		return follow(a, ctx, func(ctx context.Context) (junctor.APIPreview, error) {
+		return follow(ctx, a, func(ctx context.Context) (junctor.APIPreview, error) {
 			return a.Servers.PreviewServer(ctx, caller(ctx), input)
 		}), nil
 	})

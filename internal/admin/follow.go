@@ -37,7 +37,7 @@ func (a *api) followRoutes(tags []string) {
 		if err != nil {
 			return nil, err
 		}
-		return follow(a, ctx, func(ctx context.Context) (junctor.Probe, error) {
+		return follow(ctx, a, func(ctx context.Context) (junctor.Probe, error) {
 			return a.Servers.ProbeServer(ctx, caller(ctx), input)
 		}), nil
 	})
@@ -45,15 +45,13 @@ func (a *api) followRoutes(tags []string) {
 		OperationID: "follow-test", Method: http.MethodPost, Path: "/servers/{id}/test/steps", Summary: "Reach a server as it is stored, and follow it step by step", Tags: tags,
 		BodyReadTimeout: -1, Responses: events,
 	}, func(ctx context.Context, in *serverID) (*huma.StreamResponse, error) {
-		return follow(a, ctx, func(ctx context.Context) (junctor.Probe, error) { return a.Servers.TestServer(ctx, caller(ctx), in.ID) }), nil
+		return follow(ctx, a, func(ctx context.Context) (junctor.Probe, error) { return a.Servers.TestServer(ctx, caller(ctx), in.ID) }), nil
 	})
 }
 
 // follow answers with the steps of what do does, as they pass, and what came of
 // it.
-//
-//nolint:revive // the routes come first, as in route
-func follow[T any](a *api, ctx context.Context, do func(context.Context) (T, error)) *huma.StreamResponse {
+func follow[T any](ctx context.Context, a *api, do func(context.Context) (T, error)) *huma.StreamResponse {
 	return &huma.StreamResponse{Body: func(hctx huma.Context) {
 		_, w := humago.Unwrap(hctx)
 		out, begun := newEvents(w), time.Now()
