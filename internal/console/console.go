@@ -158,6 +158,7 @@ func (c *Console) index(w http.ResponseWriter, r *http.Request) {
 		h.Set("Cache-Control", "no-store")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Referrer-Policy", "same-origin") // with none at all, the form that signs out would have no origin, and be refused
 		h.Set("Content-Security-Policy", policy(nonce, c.frames(r)))
 		_, _ = w.Write(bytes.ReplaceAll(c.page, []byte(placeholder), []byte(nonce)))
 	}

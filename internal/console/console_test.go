@@ -49,6 +49,9 @@ func TestEveryScreenIsThePage(t *testing.T) {
 		if w.Code != http.StatusOK || found == nil {
 			t.Fatalf("/%s: %d without a nonce", path, w.Code)
 		}
+		if got := w.Header().Get("Referrer-Policy"); got != "same-origin" {
+			t.Errorf("%s: Referrer-Policy is %q: a form of the page, such as the one that signs out, would have no origin", path, got)
+		}
 		policy := w.Header().Get("Content-Security-Policy")
 		if !strings.Contains(policy, "'nonce-"+found[1]+"'") || strings.Contains(policy, "unsafe-eval") || !strings.Contains(policy, "script-src 'self';") {
 			t.Errorf("/%s: policy %s for the nonce %s", path, policy, found[1])

@@ -1,5 +1,5 @@
 // Real Apps in the console.
-// node apps.mjs walk LINK "APP…" CESIUM | capabilities LINK | states LINK CONTROL | context LINK
+// node apps.mjs walk LINK "APP…" CESIUM | capabilities LINK | states LINK CONTROL | context LINK | times LINK
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -127,6 +127,49 @@ async function serveCesium() {
 const does = {
   async walk() {
     for (const name of rest[0].split(' ')) await walk(name);
+  },
+
+  // How long it takes from a tool's result until its View has begun, and whether
+  // twenty of them let each other live. The last line printed is the figures.
+  async times() {
+    const name = 'basic-vanillajs__get-time';
+    const waits = [];
+    for (let i = 0; i < 9; i++) {
+      await page.goto(`${origin}/playground?name=${name}`);
+      const results = page.waitForResponse((r) => new URL(r.url()).pathname === '/api/v1/run');
+      await page.getByRole('button', { name: 'Call it' }).click();
+      await (await results).finished();
+      const at = Date.now();
+      await page.locator('.view[data-state=ready]').waitFor();
+      if (i > 0) waits.push(Date.now() - at); // the first fetches what the browser keeps
+    }
+    waits.sort((a, b) => a - b);
+    step(`from the result to a View that has begun: ${waits.join(' ')} ms`);
+    // Twenty in one page: that of the gallery, with an App that was used.
+    const pages = [];
+    const begin = Date.now();
+    for (let i = 0; i < 20; i++) {
+      const p = await context.newPage();
+      p.setDefaultTimeout(120_000);
+      await p.goto(`${origin}/apps/${name}`);
+      pages.push(p);
+    }
+    for (const p of pages) await p.locator('.view[data-state=ready]').waitFor();
+    const all = Date.now() - begin;
+    const answers = [];
+    for (const p of pages) {
+      await p.bringToFront();
+      const view = p.frames().find((f) => f.url().includes('//a-'));
+      const at = Date.now();
+      const answered = p.waitForResponse((r) => r.url().endsWith('/rpc'));
+      await view.getByRole('button', { name: 'Get Server Time' }).click();
+      await answered;
+      answers.push(Date.now() - at);
+    }
+    answers.sort((a, b) => a - b);
+    for (const p of pages) await p.close();
+    await page.bringToFront();
+    console.log(JSON.stringify({ median: waits[Math.floor(waits.length / 2)], all, click: answers[10], slowest: answers.at(-1) }));
   },
 
   // Every capability: what is announced works, what is switched off is neither

@@ -113,14 +113,11 @@ const does = {
     // A View ends with its session.
     const pageOf = await ada.page.evaluate(async (v) => (await (await fetch(`/api/v1/views/${v}`)).json()).page, one.id);
     await second.bringToFront();
-    await second.evaluate(() => {
-      const f = document.createElement('form');
-      f.method = 'post';
-      f.action = '/logout';
-      document.body.append(f);
-      f.submit();
-    });
+    await second.locator('.whoami').click();
+    await second.getByRole('menuitem', { name: 'Sign out' }).click();
     await second.waitForURL(/\/log(in|out)/);
+    const me = await ada.page.evaluate(async () => (await fetch('/api/v1/me')).status);
+    if (me !== 401) seen.push(`who has signed out is answered ${me}: ${(await second.textContent('body')).slice(0, 300)}`);
     const probe = await ada.context.newPage();
     const answer = await probe.goto(pageOf);
     if (answer?.status() !== 404) seen.push(`the page of an ended session answers ${answer?.status()}`);

@@ -142,7 +142,8 @@ function Account({ me }: { me: Me }) {
         ))}
         <Menu.Divider />
         <form method="post" action="/logout">
-          <Menu.Item component="button" type="submit" leftSection={<LogOut size={14} />}>
+          {/* The menu stays: a form that is gone is not sent. */}
+          <Menu.Item component="button" type="submit" closeMenuOnClick={false} leftSection={<LogOut size={14} />}>
             Sign out
           </Menu.Item>
         </form>
