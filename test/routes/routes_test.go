@@ -335,7 +335,7 @@ func bodies() map[string]string {
 		"POST /api/v1/sources":                          `{"id":"NEW","style":"github","secret":"a fine secret"}`,
 		"POST /api/v1/sources (redis)":                  `{"id":"NEW","style":"redis","secret":"redis://127.0.0.1:1","disabled":true}`,
 		"PATCH /api/v1/sources/{source}":                `{"title":"` + within + `"}`,
-		"PUT /api/v1/schedules/{schedule}":              `{"cron":"@yearly","type":"` + within + `"}`,
+		"PUT /api/v1/schedules/{schedule}":              `{"cron":"@yearly","type":"tick"}`,
 		"PATCH /api/v1/limits":                          `{}`,
 		"PUT /api/v1/secrets/{server}/{secret}":         `{"value":"` + within + `"}`,
 		"POST /api/v1/apply":                            `{"servers":{},"dry_run":true}`,
