@@ -43,17 +43,17 @@ type Target struct {
 	Resolve   string    `json:"resolve,omitempty"` // what is found when it is needed
 }
 
-// Lane names what shares fate with the target: its endpoint.
-func (t *Target) Lane() string {
-	switch {
+// Lane names what shares fate with the order: its endpoint.
+func (o *Order) Lane() string {
+	switch t := o.Target; {
 	case t.Server != "":
 		return "server:" + t.Server
 	case t.Agent != "":
 		return "agent:" + t.Agent
 	case t.Resolve != "":
-		return "resolve:" + t.Resolve
+		return "resolve:" + t.Resolve + ":" + o.Agent // each agent has its own
 	}
-	address, _, _ := strings.Cut(t.URL, "?")
+	address, _, _ := strings.Cut(o.Target.URL, "?")
 	return address
 }
 

@@ -167,6 +167,7 @@ type Options struct {
 	Events       Events
 	Applier      Applier
 	Journal      Journal
+	Deliveries   Deliveries
 	Settings     func() []Setting
 	Version      string
 	Log          *slog.Logger
@@ -202,6 +203,7 @@ func New(o Options) (*Handler, error) {
 		{"Events", o.Events == nil},
 		{"Applier", o.Applier == nil},
 		{"Journal", o.Journal == nil},
+		{"Deliveries", o.Deliveries == nil},
 		{"Settings", o.Settings == nil},
 	} {
 		if part.missing {

@@ -95,6 +95,8 @@ func register(o Options) *api {
 	a.applyRoutes()
 	a.packRoutes()
 	a.journalRoutes()
+	a.deliveryRoutes()
+	a.endpointRoutes()
 	return a
 }
 

@@ -48,6 +48,15 @@ func scopes() map[string]junctor.Scope {
 		"get-server-login":     junctor.ScopeToolsCall,
 		"delete-server-login":  junctor.ScopeToolsCall,
 		"list-server-traces":   junctor.ScopeToolsCall,
+		"list-deliveries":      junctor.ScopeAuditRead,
+		"get-delivery":         junctor.ScopeAuditRead,
+		"change-deliveries":    junctor.ScopeAdmin,
+		"list-endpoints":       junctor.ScopeAuditRead,
+		"start-endpoint":       junctor.ScopeAdmin,
+		"stop-endpoint":        junctor.ScopeAdmin,
+		"list-agent-tokens":    junctor.ScopeAdmin,
+		"put-agent-token":      junctor.ScopeAdmin,
+		"delete-agent-token":   junctor.ScopeAdmin,
 		"list-tools":           anyone, // the catalogue shows what the caller may see
 		"get-tool":             anyone,
 		"call-tool":            anyone, // the pipeline judges, so that a refusal is on record

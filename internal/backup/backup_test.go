@@ -192,7 +192,7 @@ func populate(t testing.TB, in instance) {
 		`INSERT INTO jobs VALUES ('acme', 'j', 'deliveries', 'acme x', 'k', 1, 1, NULL, 'e', 't', 'a', 'tool', '{"é":1}', 'ready', '', 2, 3, 0, '', 0, 1, 0, 0, 0, 'é', 4, NULL)`,
 		`INSERT INTO job_lines VALUES ('acme', 'deliveries', 'k', 1)`,
 		`INSERT INTO job_lanes VALUES ('acme', 'deliveries', 'acme x', 'open', 5, 1, 'é', 6)`,
-		`INSERT INTO job_attempts VALUES ('acme', 'j', 1, 2, 3, 'timeout', '', 0, 'é', '', 'c')`,
+		`INSERT INTO job_attempts VALUES ('acme', 'j', 1, 2, 3, 'timeout', '', 0, 'é', '', '', 'c')`,
 		`INSERT INTO agent_endpoints VALUES ('acme', '42', 'https://example.com', 'https://example.com/mcp', 'http', 'X-Agent-Token', 0, 1, 1, 2)`,
 	} {
 		_, err := main.Write.ExecContext(ctx, row)

@@ -15,7 +15,7 @@ import (
 
 func (c *cli) agentCommand() *cobra.Command {
 	cmd := noun("agent", "Add, list, show, change and remove agents", "junctor agent ls")
-	cmd.AddCommand(c.agentAdd(), c.agentList(), c.agentShow(), c.agentSet(), c.agentRemove(), c.agentKey())
+	cmd.AddCommand(c.agentAdd(), c.agentList(), c.agentShow(), c.agentSet(), c.agentRemove(), c.agentKey(), c.agentToken())
 	return cmd
 }
 

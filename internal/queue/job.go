@@ -76,6 +76,7 @@ type Attempt struct {
 	Status  int       `json:"status,omitempty"`
 	Error   string    `json:"error,omitempty"`
 	Answer  string    `json:"answer,omitempty"`
+	Note    string    `json:"note,omitempty"`
 	Call    string    `json:"call,omitempty"`
 }
 

@@ -140,7 +140,7 @@ func (q *Queue) Get(ctx context.Context, tenant junctor.TenantID, id string) (Jo
 
 // Attempts lists the attempts of a job that ended, first first.
 func (q *Queue) Attempts(ctx context.Context, tenant junctor.TenantID, id string) ([]Attempt, error) {
-	rows, err := q.o.DB.Read.QueryContext(ctx, q.o.DB.Dialect.Bind(`SELECT n, begun_at, ms, outcome, kind, status, error, answer, call_id FROM job_attempts
+	rows, err := q.o.DB.Read.QueryContext(ctx, q.o.DB.Dialect.Bind(`SELECT n, begun_at, ms, outcome, kind, status, error, answer, note, call_id FROM job_attempts
 		WHERE tenant_id = ? AND job = ? ORDER BY n`), string(tenant), id)
 	if err != nil {
 		return nil, q.fail(ctx, err, "list attempts")
@@ -150,7 +150,7 @@ func (q *Queue) Attempts(ctx context.Context, tenant junctor.TenantID, id string
 	for rows.Next() {
 		var a Attempt
 		var begun int64
-		if err := rows.Scan(&a.N, &begun, &a.MS, &a.Outcome, &a.Kind, &a.Status, &a.Error, &a.Answer, &a.Call); err != nil {
+		if err := rows.Scan(&a.N, &begun, &a.MS, &a.Outcome, &a.Kind, &a.Status, &a.Error, &a.Answer, &a.Note, &a.Call); err != nil {
 			return nil, q.fail(ctx, err, "list attempts")
 		}
 		a.BegunAt = fromMicros(begun)

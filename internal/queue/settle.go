@@ -153,7 +153,7 @@ func (tx *Tx) addAttempts(ctx context.Context, all []*settlement) error {
 		}
 		a := s.end.Attempt
 		rows = append(rows, []any{
-			string(s.lease.Tenant), s.lease.ID, s.n, micros(a.BegunAt), a.MS, clean(a.Outcome), clean(a.Kind), a.Status, clean(a.Error), clean(a.Answer), a.Call,
+			string(s.lease.Tenant), s.lease.ID, s.n, micros(a.BegunAt), a.MS, clean(a.Outcome), clean(a.Kind), a.Status, clean(a.Error), clean(a.Answer), clean(a.Note), a.Call,
 		})
 	}
 	if len(rows) == 0 {
@@ -163,8 +163,8 @@ func (tx *Tx) addAttempts(ctx context.Context, all []*settlement) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, `INSERT INTO job_attempts (tenant_id, job, n, begun_at, ms, outcome, kind, status, error, answer, call_id) `+
-		tx.dialect.SelectRows("tt"+"iii"+"tt"+"i"+"ttt")+` ON CONFLICT (job, n) DO NOTHING`, text)
+	_, err = tx.Exec(ctx, `INSERT INTO job_attempts (tenant_id, job, n, begun_at, ms, outcome, kind, status, error, answer, note, call_id) `+
+		tx.dialect.SelectRows("tt"+"iii"+"tt"+"i"+"tttt")+` ON CONFLICT (job, n) DO NOTHING`, text)
 	return err
 }
 

@@ -39,6 +39,7 @@ type outcome struct {
 	answer []byte // the tool's result
 	ran    bool   // the endpoint was asked
 	call   string // its record
+	note   string // how the file was proved
 }
 
 // ill says whether the endpoint is to blame, for its breaker.

@@ -80,7 +80,7 @@ const (
 func (w *Worker) settle(ctx context.Context, l *queue.Lease, order *junctor.Order, o *outcome, begin time.Time, took time.Duration) (queue.State, error) {
 	end := queue.End{
 		Class: o.class, After: o.after, Why: string(o.kind),
-		Attempt: queue.Attempt{BegunAt: begin, MS: took.Milliseconds(), Outcome: "delivered", Kind: string(o.kind), Status: o.status, Answer: string(o.answer), Call: o.call},
+		Attempt: queue.Attempt{BegunAt: begin, MS: took.Milliseconds(), Outcome: "delivered", Kind: string(o.kind), Status: o.status, Answer: string(o.answer), Note: o.note, Call: o.call},
 	}
 	if o.err != nil {
 		end.Attempt.Outcome, end.Attempt.Error = "failed", junctor.AsError(o.err).Message
@@ -128,7 +128,7 @@ func (w *Worker) attempt(ctx context.Context, l *queue.Lease, order *junctor.Ord
 	if o != nil {
 		return *o
 	}
-	arguments, o := w.arguments(ctx, l, order)
+	arguments, note, o := w.arguments(ctx, l, order)
 	if o != nil {
 		return *o
 	}
@@ -159,7 +159,7 @@ func (w *Worker) attempt(ctx context.Context, l *queue.Lease, order *junctor.Ord
 	res, err := w.o.Pipeline.Do(ctx, op, quiet{})
 	out := w.judge(ctx, op, order, res, err)
 	done(out.kind == "" || out.kind == KindToolError || out.kind == KindInvalidArguments)
-	out.call = op.CallID
+	out.call, out.note = op.CallID, note
 	scrub := func(text string) string { return w.o.Endpoints.Scrub(l.Tenant, target.Server, op.Adhoc, text) }
 	if len(res.Body) > 0 {
 		out.answer = []byte(cut(scrub(string(res.Body))))
@@ -199,26 +199,33 @@ func (w *Worker) resolve(ctx context.Context, l *queue.Lease, order *junctor.Ord
 }
 
 // arguments are those of the order, with the file's content where that is wanted.
-func (w *Worker) arguments(ctx context.Context, l *queue.Lease, order *junctor.Order) ([]byte, *outcome) {
-	arguments := []byte(order.Arguments)
+func (w *Worker) arguments(ctx context.Context, l *queue.Lease, order *junctor.Order) (arguments []byte, note string, o *outcome) {
+	arguments = []byte(order.Arguments)
 	if len(arguments) == 0 {
 		arguments = []byte("{}")
 	}
 	if order.File == nil || !order.File.Include {
-		return arguments, nil
+		return arguments, "", nil
 	}
 	if w.o.Files == nil {
-		return nil, &outcome{class: queue.Fatal, kind: KindFileVerification, err: junctor.Errorf(junctor.CodeNotFound, "this instance fetches no files of events: leave include_file_content out")}
+		return nil, "", &outcome{class: queue.Fatal, kind: KindFileVerification, err: junctor.Errorf(junctor.CodeNotFound, "this instance fetches no files of events: leave include_file_content out")}
 	}
-	content, err := w.o.Files.Content(ctx, l.Tenant, order.File)
+	content, note, err := w.o.Files.Content(ctx, l.Tenant, order)
 	if err != nil {
-		o := classify(err, false)
-		if o.class == queue.Fatal {
-			o.kind = KindFileVerification
+		o := outcome{class: queue.Fatal, kind: KindFileVerification, err: err, after: junctor.AsError(err).RetryAfter}
+		switch junctor.CodeOf(err) {
+		case junctor.CodeUnavailable, junctor.CodeTimeout, junctor.CodeUnreachable:
+			o.class = queue.Retry
+		case junctor.CodeCanceled:
+			o.class = queue.Unbegun
+		default:
 		}
-		return nil, &o
+		return nil, note, &o
 	}
-	return wire.AppendObject(nil, arguments, nil, wire.Member{Key: "fileContent", Value: content}), nil
+	if content == nil {
+		return arguments, note, nil
+	}
+	return wire.AppendObject(nil, arguments, nil, wire.Member{Key: "fileContent", Value: content}), note, nil
 }
 
 // unopened is the outcome where there is no backend for an endpoint.

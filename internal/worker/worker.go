@@ -39,7 +39,10 @@ type Targets interface {
 
 // Files gives the content of files that belong to events.
 type Files interface {
-	Content(ctx context.Context, tenant junctor.TenantID, f *junctor.File) (json.RawMessage, error)
+	// Content gives the content of an order's file as JSON, or nil where the order
+	// goes without it; note says how it was proved. Unavailable, timeout and
+	// unreachable may pass, other errors do not.
+	Content(ctx context.Context, tenant junctor.TenantID, o *junctor.Order) (content json.RawMessage, note string, err error)
 }
 
 // Raiser takes the events that tools' answers become, in the transaction that
@@ -122,6 +125,12 @@ func New(o Options) (*Worker, error) {
 	o.Queue.Wake(w.wake)
 	return w, nil
 }
+
+// SetTargets and SetFiles say who finds endpoints and files; before Run.
+func (w *Worker) SetTargets(t Targets) { w.o.Targets = t }
+
+// SetFiles says who gives the content of files; before Run.
+func (w *Worker) SetFiles(f Files) { w.o.Files = f }
 
 // SetRaiser says who takes the events that answers become; before Run.
 func (w *Worker) SetRaiser(r Raiser) { w.o.Raiser = r }

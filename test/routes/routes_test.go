@@ -254,6 +254,16 @@ GET /api/v1/packs/export?server={server}      401     404     200     200     20
 POST /api/v1/audit/verify                     401     403     403     403     200     403     200     403     403
 GET /api/v1/audit/export                      401     403     403     403     200     403     200     403     200
 
+GET /api/v1/deliveries                        401     200     200     200     200     403     200     403     200
+GET /api/v1/deliveries/{delivery}             401     404     404     404     404     403     404     403     404
+POST /api/v1/deliveries/actions               401     200     403     403     200     403     200     403     403
+GET /api/v1/endpoints                         401     200     200     200     200     403     200     403     200
+POST /api/v1/endpoints/stop                   401     204     403     403     204     403     204     403     403
+POST /api/v1/endpoints/start                  401     204     403     403     204     403     204     403     403
+GET /api/v1/agent-tokens                      401     200     403     403     200     403     200     403     200
+PUT /api/v1/agent-tokens/{recipient}          401     200     403     403     200     403     200     403     403
+DELETE /api/v1/agent-tokens/{recipient}       401     404     403     403     204     403     204     403     403
+
 GET /api/v1/nothing                           404     404     404     404     404     404     404     404     404
 `
 
@@ -338,6 +348,10 @@ func bodies() map[string]string {
 		"PUT /api/v1/schedules/{schedule}":              `{"cron":"@yearly","type":"tick"}`,
 		"PATCH /api/v1/limits":                          `{}`,
 		"PUT /api/v1/secrets/{server}/{secret}":         `{"value":"` + within + `"}`,
+		"POST /api/v1/deliveries/actions":               `{"action":"hold","agent":"nobody"}`,
+		"POST /api/v1/endpoints/stop":                   `{"endpoint":"agent:nobody"}`,
+		"POST /api/v1/endpoints/start":                  `{"endpoint":"agent:nobody"}`,
+		"PUT /api/v1/agent-tokens/{recipient}":          `{"url":"https://agent.example/mcp"}`,
 		"POST /api/v1/apply":                            `{"servers":{},"dry_run":true}`,
 		"POST /api/v1/packs/plan":                       `{"pack":"github"}`,
 		"POST /api/v1/packs/add":                        `{"file":"{pack: p, title: P, summary: P, servers: {NEW: {url: 'PEER'}}}"}`,

@@ -239,6 +239,12 @@ func (s *scene) thing(kind string, fresh bool) string {
 		}
 	case "view": // of nobody's session: whose it is, is a test of its own
 		return strings.Repeat("a", 26)
+	case "delivery":
+		return "none"
+	case "recipient":
+		name := s.name()
+		s.expect(200, "PUT", "/api/v1/agent-tokens/"+name, `{"url":"https://agent.example/mcp"}`)
+		return name
 	case "other":
 		return "spare"
 	}

@@ -74,6 +74,7 @@ CREATE TABLE job_attempts (
     status    BIGINT NOT NULL,
     error     TEXT COLLATE "C" NOT NULL,
     answer    TEXT COLLATE "C" NOT NULL,
+    note      TEXT COLLATE "C" NOT NULL,
     call_id   TEXT COLLATE "C" NOT NULL,
     PRIMARY KEY (job, n)
 );

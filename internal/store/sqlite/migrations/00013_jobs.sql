@@ -74,6 +74,7 @@ CREATE TABLE job_attempts (
     status    INTEGER NOT NULL,
     error     TEXT NOT NULL,
     answer    TEXT NOT NULL,
+    note      TEXT NOT NULL,
     call_id   TEXT NOT NULL,
     PRIMARY KEY (job, n)
 ) STRICT, WITHOUT ROWID;

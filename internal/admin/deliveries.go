@@ -1,0 +1,114 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/queue"
+	"github.com/junctor-mcp/junctor/internal/worker"
+)
+
+// Deliveries are the calls that events led to, and where they go.
+type Deliveries interface {
+	List(ctx context.Context, tenant junctor.TenantID, f queue.Filter) ([]worker.Delivery, string, error)
+	Get(ctx context.Context, tenant junctor.TenantID, id string) (worker.Delivery, error)
+	// Change does one of hold, release, drop and replay, and says with how many.
+	Change(ctx context.Context, tenant junctor.TenantID, what string, f queue.Filter) (int, error)
+
+	// Lanes lists endpoints with how they stand; StopLane has one left alone until
+	// StartLane.
+	Lanes(ctx context.Context, tenant junctor.TenantID) ([]queue.Lane, error)
+	StopLane(ctx context.Context, tenant junctor.TenantID, lane string) error
+	StartLane(ctx context.Context, tenant junctor.TenantID, lane string) error
+
+	// AgentEndpoints lists agents' own endpoints, of one agent or with "" of all.
+	AgentEndpoints(ctx context.Context, tenant junctor.TenantID, agent string) ([]junctor.AgentEndpoint, error)
+	// PutAgentEndpoint stores one with its token; signing is the secret to sign
+	// with, where one was made: it is not shown again.
+	PutAgentEndpoint(ctx context.Context, p *junctor.Principal, agent string, in AgentToken) (e junctor.AgentEndpoint, signing string, err error)
+	RemoveAgentEndpoint(ctx context.Context, tenant junctor.TenantID, agent, url string) error
+}
+
+type deliveryQuery struct {
+	State    queue.State `query:"state" enum:"waiting,ready,leased,held,done,dead,dropped" doc:"Only deliveries in this state."`
+	Event    string      `query:"event" maxLength:"300" doc:"Only those of this event, by id."`
+	Trigger  string      `query:"trigger" maxLength:"100" doc:"Only those of this trigger, by name."`
+	Agent    string      `query:"agent" maxLength:"300" doc:"Only those that concern this agent."`
+	Tool     string      `query:"tool" maxLength:"300" doc:"Only those of this tool."`
+	Endpoint string      `query:"endpoint" maxLength:"2000" doc:"Only those to this endpoint, as a delivery names it."`
+	Since    time.Time   `query:"since" doc:"Only those made at this time or later."`
+	Until    time.Time   `query:"until" doc:"Only those made before this time."`
+	Limit    int         `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many at most."`
+	Cursor   string      `query:"cursor" maxLength:"100" doc:"next of the page before."`
+}
+
+func (q *deliveryQuery) filter() queue.Filter {
+	f := queue.Filter{Event: q.Event, Trigger: q.Trigger, Agent: q.Agent, Tool: q.Tool, Lane: q.Endpoint, From: q.Since, To: q.Until, Limit: q.Limit, After: q.Cursor}
+	if q.State != "" {
+		f.States = []queue.State{q.State}
+	}
+	return f
+}
+
+type deliveryID struct {
+	ID string `path:"id" doc:"The delivery's id."`
+}
+
+type oneDelivery struct{ Body worker.Delivery }
+
+type deliveryChange struct {
+	Body struct {
+		Action   string      `json:"action" enum:"hold,release,drop,replay" doc:"hold keeps deliveries from being attempted, release lets them go on, drop ends them, replay makes them again under the ids that they have."`
+		IDs      []string    `json:"ids,omitempty" maxItems:"1000" nullable:"false" doc:"These deliveries."`
+		State    queue.State `json:"state,omitempty" enum:"waiting,ready,leased,held,done,dead,dropped" doc:"Those in this state."`
+		Event    string      `json:"event,omitempty" maxLength:"300" doc:"Those of this event."`
+		Trigger  string      `json:"trigger,omitempty" maxLength:"100" doc:"Those of this trigger."`
+		Agent    string      `json:"agent,omitempty" maxLength:"300" doc:"Those that concern this agent."`
+		Tool     string      `json:"tool,omitempty" maxLength:"300" doc:"Those of this tool."`
+		Endpoint string      `json:"endpoint,omitempty" maxLength:"2000" doc:"Those to this endpoint."`
+		Since    time.Time   `json:"since,omitzero" doc:"Those made at this time or later."`
+		Until    time.Time   `json:"until,omitzero" doc:"Those made before this time."`
+	}
+}
+
+// Changed says how many were changed.
+type Changed struct {
+	Count int `json:"count" doc:"How many deliveries it was done with; those that it makes no sense for are not among them."`
+}
+
+type oneChanged struct{ Body Changed }
+
+func (a *api) deliveryRoutes() {
+	tags := []string{"deliveries"}
+	route(a, huma.Operation{
+		OperationID: "list-deliveries", Method: http.MethodGet, Path: "/deliveries", Summary: "List deliveries of events, newest first; state=dead are the dead letters", Tags: tags,
+	}, func(ctx context.Context, in *deliveryQuery) (*pageOf[worker.Delivery], error) {
+		list, next, err := a.Deliveries.List(ctx, caller(ctx).Tenant, in.filter())
+		return newPage(list, next), err
+	})
+	route(a, huma.Operation{
+		OperationID: "get-delivery", Method: http.MethodGet, Path: "/deliveries/{id}", Summary: "Show a delivery with its attempts", Tags: tags,
+	}, func(ctx context.Context, in *deliveryID) (*oneDelivery, error) {
+		d, err := a.Deliveries.Get(ctx, caller(ctx).Tenant, in.ID)
+		return &oneDelivery{d}, err
+	})
+	route(a, huma.Operation{
+		OperationID: "change-deliveries", Method: http.MethodPost, Path: "/deliveries/actions", Summary: "Hold, release, drop or replay deliveries: some, or all that fit", Tags: tags,
+	}, func(ctx context.Context, in *deliveryChange) (*oneChanged, error) {
+		b := in.Body
+		f := queue.Filter{IDs: b.IDs, Event: b.Event, Trigger: b.Trigger, Agent: b.Agent, Tool: b.Tool, Lane: b.Endpoint, From: b.Since, To: b.Until}
+		if b.State != "" {
+			f.States = []queue.State{b.State}
+		}
+		if len(b.IDs) == 0 && b.State == "" && b.Since.IsZero() && b.Until.IsZero() && !slices.ContainsFunc([]string{b.Event, b.Trigger, b.Agent, b.Tool, b.Endpoint}, func(s string) bool { return s != "" }) {
+			return nil, junctor.Errorf(junctor.CodeInvalid, "say which deliveries: by ids, state, event, trigger, agent, tool, endpoint or time")
+		}
+		n, err := a.Deliveries.Change(ctx, caller(ctx).Tenant, b.Action, f)
+		return &oneChanged{Changed{n}}, err
+	})
+}

@@ -1,0 +1,42 @@
+package admin
+
+import (
+	"context"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/queue"
+	"github.com/junctor-mcp/junctor/internal/worker"
+)
+
+// noDeliveries stands for an instance that has none; test/deliveries has real ones.
+type noDeliveries struct{}
+
+func (noDeliveries) List(context.Context, junctor.TenantID, queue.Filter) ([]worker.Delivery, string, error) {
+	return nil, "", nil
+}
+
+func (noDeliveries) Get(_ context.Context, _ junctor.TenantID, id string) (worker.Delivery, error) {
+	return worker.Delivery{ID: id, State: queue.Done, Tool: "tell", Endpoint: "agent:42", Attempts: 1, Tried: []worker.DeliveryAttempt{{N: 1, Outcome: "delivered"}}}, nil
+}
+
+func (noDeliveries) Change(context.Context, junctor.TenantID, string, queue.Filter) (int, error) {
+	return 0, nil
+}
+
+func (noDeliveries) Lanes(context.Context, junctor.TenantID) ([]queue.Lane, error) {
+	return []queue.Lane{{Name: "agent:42", State: queue.LaneOpen, Jobs: 1}}, nil
+}
+func (noDeliveries) StopLane(context.Context, junctor.TenantID, string) error  { return nil }
+func (noDeliveries) StartLane(context.Context, junctor.TenantID, string) error { return nil }
+
+func (noDeliveries) AgentEndpoints(context.Context, junctor.TenantID, string) ([]junctor.AgentEndpoint, error) {
+	return nil, nil
+}
+
+func (noDeliveries) PutAgentEndpoint(_ context.Context, p *junctor.Principal, agent string, in AgentToken) (junctor.AgentEndpoint, string, error) {
+	return junctor.AgentEndpoint{Tenant: p.Tenant, Agent: agent, URL: in.URL}, "", nil
+}
+
+func (noDeliveries) RemoveAgentEndpoint(context.Context, junctor.TenantID, string, string) error {
+	return nil
+}

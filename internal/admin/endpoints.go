@@ -1,0 +1,90 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/queue"
+	"github.com/junctor-mcp/junctor/internal/seal"
+)
+
+// AgentToken is an agent's own MCP endpoint, and with what it is called.
+type AgentToken struct {
+	URL       string            `json:"url" minLength:"1" maxLength:"2000" doc:"The agent's own MCP endpoint. The token goes to its origin and nowhere else."`
+	Transport junctor.Transport `json:"transport,omitempty" enum:"http,sse" doc:"http, unless it is said."`
+	Header    string            `json:"header,omitempty" enum:"Authorization,X-Agent-Token,X-API-Key" doc:"Where the token is sent: as a bearer token in Authorization, which is the default, as it is in the others."`
+	Token     *seal.Secret      `json:"token,omitempty" doc:"The token. It is stored encrypted, and no route answers it. Without it the one that is stored for the origin stays."`
+	Sign      bool              `json:"sign,omitempty" doc:"Make a secret to sign with, which is answered this once, or replace the one that there is."`
+}
+
+type agentTokenInput struct {
+	Agent string `path:"agent" maxLength:"300" doc:"The agent, as events name it."`
+	Body  AgentToken
+}
+
+// StoredToken is what may be known of a stored endpoint.
+type StoredToken struct {
+	junctor.AgentEndpoint
+	Signing string `json:"signing_secret,omitempty" doc:"The secret that deliveries are signed with, where it was made just now. It is not shown again."`
+}
+
+type oneAgentToken struct{ Body StoredToken }
+
+type agentTokenQuery struct {
+	Agent string `query:"agent" maxLength:"300" doc:"Only this agent's."`
+}
+
+type agentTokenName struct {
+	Agent string `path:"agent" maxLength:"300" doc:"The agent, as events name it."`
+	URL   string `query:"url" maxLength:"2000" doc:"Which of the agent's endpoints, where there are several."`
+}
+
+type laneName struct {
+	Body struct {
+		Endpoint string `json:"endpoint" minLength:"1" maxLength:"2000" doc:"The endpoint, as a delivery names it."`
+	}
+}
+
+func (a *api) endpointRoutes() {
+	tags := []string{"endpoints"}
+	route(a, huma.Operation{
+		OperationID: "list-endpoints", Method: http.MethodGet, Path: "/endpoints", Summary: "List the endpoints that deliveries wait for, or that are left alone", Tags: tags,
+	}, func(ctx context.Context, _ *none) (*pageOf[queue.Lane], error) {
+		list, err := a.Deliveries.Lanes(ctx, caller(ctx).Tenant)
+		return newPage(list, ""), err
+	})
+	route(a, huma.Operation{
+		OperationID: "stop-endpoint", Method: http.MethodPost, Path: "/endpoints/stop", Summary: "Leave an endpoint alone: its deliveries are held", Tags: tags,
+		DefaultStatus: http.StatusNoContent,
+	}, func(ctx context.Context, in *laneName) (*none, error) {
+		return &none{}, a.Deliveries.StopLane(ctx, caller(ctx).Tenant, in.Body.Endpoint)
+	})
+	route(a, huma.Operation{
+		OperationID: "start-endpoint", Method: http.MethodPost, Path: "/endpoints/start", Summary: "Call an endpoint again, at once, why ever it is left alone", Tags: tags,
+		DefaultStatus: http.StatusNoContent,
+	}, func(ctx context.Context, in *laneName) (*none, error) {
+		return &none{}, a.Deliveries.StartLane(ctx, caller(ctx).Tenant, in.Body.Endpoint)
+	})
+	route(a, huma.Operation{
+		OperationID: "list-agent-tokens", Method: http.MethodGet, Path: "/agent-tokens", Summary: "List agents' own endpoints, without their tokens", Tags: tags,
+	}, func(ctx context.Context, in *agentTokenQuery) (*pageOf[junctor.AgentEndpoint], error) {
+		list, err := a.Deliveries.AgentEndpoints(ctx, caller(ctx).Tenant, in.Agent)
+		return newPage(list, ""), err
+	})
+	route(a, huma.Operation{
+		OperationID: "put-agent-token", Method: http.MethodPut, Path: "/agent-tokens/{agent}", Summary: "Store an agent's own endpoint and its token; what was held for the want of it goes on", Tags: tags,
+		MaxBodyBytes: maxSecretBody,
+	}, func(ctx context.Context, in *agentTokenInput) (*oneAgentToken, error) {
+		e, signing, err := a.Deliveries.PutAgentEndpoint(ctx, caller(ctx), in.Agent, in.Body)
+		return &oneAgentToken{StoredToken{e, signing}}, err
+	})
+	route(a, huma.Operation{
+		OperationID: "delete-agent-token", Method: http.MethodDelete, Path: "/agent-tokens/{agent}", Summary: "Forget an agent's own endpoint and its token", Tags: tags,
+		DefaultStatus: http.StatusNoContent,
+	}, func(ctx context.Context, in *agentTokenName) (*none, error) {
+		return &none{}, a.Deliveries.RemoveAgentEndpoint(ctx, caller(ctx).Tenant, in.Agent, in.URL)
+	})
+}

@@ -1,0 +1,103 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"slices"
+	"strings"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admin"
+	"github.com/junctor-mcp/junctor/internal/seal"
+	"github.com/junctor-mcp/junctor/internal/worker"
+)
+
+// couriers is deliveries, and where they go, as the API has them.
+type couriers struct {
+	*worker.Worker
+	app *App
+}
+
+// AgentEndpoints implements admin.Deliveries.
+func (c couriers) AgentEndpoints(ctx context.Context, tenant junctor.TenantID, agent string) ([]junctor.AgentEndpoint, error) {
+	return c.app.store.For(tenant).Endpoints(ctx, agent)
+}
+
+// PutAgentEndpoint implements admin.Deliveries.
+func (c couriers) PutAgentEndpoint(ctx context.Context, p *junctor.Principal, agent string, in admin.AgentToken) (e junctor.AgentEndpoint, signing string, err error) {
+	origin, err := junctor.Origin(in.URL)
+	if err != nil {
+		return e, "", err
+	}
+	rows := c.app.store.For(p.Tenant)
+	former, err := rows.Endpoint(ctx, agent, origin)
+	if err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
+		return e, "", err
+	}
+	now := time.Now().UTC().Truncate(time.Microsecond)
+	e = junctor.AgentEndpoint{
+		Tenant: p.Tenant, Agent: agent, Origin: origin, URL: in.URL, Transport: transportOf(in.Transport), Header: cmp.Or(in.Header, former.Header, junctor.TokenHeaders()[0]),
+		Signed: former.Signed || in.Sign, Trusted: p.Issuer == junctor.IssuerLocal, CreatedAt: cmp.Or(former.CreatedAt, now), UpdatedAt: now,
+	}
+	if !slices.Contains(junctor.TokenHeaders(), e.Header) {
+		return e, "", junctor.Errorf(junctor.CodeInvalid, "a token is sent in one of the headers %s", strings.Join(junctor.TokenHeaders(), ", "))
+	}
+	if in.Token != nil {
+		if strings.ContainsAny(in.Token.Reveal(), "\r\n\x00") {
+			return e, "", junctor.Errorf(junctor.CodeInvalid, "the token has characters that no header can have")
+		}
+		owner, name := secretOf("token", agent, origin)
+		if err := c.app.vault.Put(ctx, p.Tenant, owner, name, *in.Token); err != nil {
+			return e, "", err
+		}
+	}
+	if in.Sign {
+		var key [32]byte
+		_, _ = rand.Read(key[:]) // never fails
+		signing = "whsec_" + base64.StdEncoding.EncodeToString(key[:])
+		owner, name := secretOf("sign", agent, origin)
+		if err := c.app.vault.Put(ctx, p.Tenant, owner, name, seal.NewSecret(signing)); err != nil {
+			return e, "", err
+		}
+	}
+	if err := rows.PutEndpoint(ctx, e); err != nil {
+		return e, "", err
+	}
+	return e, signing, c.Entered(ctx, p.Tenant, agent)
+}
+
+// RemoveAgentEndpoint implements admin.Deliveries.
+func (c couriers) RemoveAgentEndpoint(ctx context.Context, tenant junctor.TenantID, agent, url string) error {
+	rows := c.app.store.For(tenant)
+	var origin string
+	if url != "" {
+		var err error
+		if origin, err = junctor.Origin(url); err != nil {
+			return err
+		}
+	} else {
+		list, err := rows.Endpoints(ctx, agent)
+		if err != nil {
+			return err
+		}
+		if len(list) > 1 {
+			return junctor.Errorf(junctor.CodeInvalid, "the agent %s has %d endpoints: say which, by its url", agent, len(list))
+		}
+		if len(list) == 1 {
+			origin = list[0].Origin
+		}
+	}
+	if err := rows.RemoveEndpoint(ctx, agent, origin); err != nil {
+		return err
+	}
+	for _, what := range []string{"token", "sign"} {
+		owner, name := secretOf(what, agent, origin)
+		if err := c.app.vault.Delete(ctx, tenant, owner, name); err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/spf13/cobra"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admin"
+)
+
+func (c *cli) agentToken() *cobra.Command {
+	cmd := noun("token", "Enter, list, rotate and remove agents' own endpoints and the tokens for them", "junctor agent token ls")
+	cmd.AddCommand(c.agentTokenSet("set", "Enter an agent's own MCP endpoint and its token, read from standard input"), c.agentTokenList(),
+		c.agentTokenSet("rotate", "Replace the token of an agent's endpoint, or with --sign the secret to sign with"), c.agentTokenRemove())
+	return cmd
+}
+
+func (c *cli) agentTokenSet(what, short string) *cobra.Command {
+	var address, header, transport, file string
+	var sign, none bool
+	cmd := &cobra.Command{
+		Use: what + " AGENT", Short: short, Args: cobra.ExactArgs(1),
+		Long: short + ".\n\nThe token is stored encrypted and goes to the origin of --url alone: as a bearer token in Authorization, as it is in\n" +
+			"X-Agent-Token and X-API-Key. Deliveries that were held for the want of it go on.",
+		Example: "  junctor agent token " + what + " 42 --url https://agent.example/mcp --header X-Agent-Token < token.txt",
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			body := map[string]any{"url": address, "sign": sign}
+			for name, value := range map[string]string{"header": header, "transport": transport} {
+				if value != "" {
+					body[name] = value
+				}
+			}
+			if !none && (what == "set" || !sign || file != "") {
+				token, err := c.readSecret(file)
+				if err != nil {
+					return err
+				}
+				body["token"] = token
+			}
+			var stored admin.StoredToken
+			if err := c.ask(cmd, http.MethodPut, path("agent-tokens", args[0]), body, &stored); err != nil {
+				return err
+			}
+			if c.json() {
+				return c.printJSON(stored)
+			}
+			c.say("agent %s is called at %s", stored.Agent, stored.URL)
+			if stored.Signing == "" {
+				return nil
+			}
+			c.say("the secret to check signatures with is shown this once:")
+			_, err := fmt.Fprintln(c.out, stored.Signing)
+			return err
+		}),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&address, "url", "", "the agent's own MCP `address`")
+	flags.StringVar(&header, "header", "", "where the token is sent: Authorization, X-Agent-Token or X-API-Key")
+	flags.StringVar(&transport, "transport", "", "http or sse")
+	flags.StringVar(&file, "file", "", "read the token from a file instead of standard input")
+	flags.BoolVar(&sign, "sign", false, "make a secret that deliveries are signed with, as Standard Webhooks says; it is shown once")
+	flags.BoolVar(&none, "no-token", false, "the endpoint takes calls without a token")
+	_ = cmd.MarkFlagRequired("url")
+	_ = cmd.RegisterFlagCompletionFunc("header", cobra.FixedCompletions(junctor.TokenHeaders(), cobra.ShellCompDirectiveNoFileComp))
+	c.remote(cmd)
+	return cmd
+}
+
+func (c *cli) agentTokenList() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "ls [AGENT]", Short: "List agents' own endpoints, without their tokens", Example: "  junctor agent token ls", Args: cobra.MaximumNArgs(1),
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			query := ""
+			if len(args) == 1 {
+				query = "?" + url.Values{"agent": {args[0]}}.Encode()
+			}
+			return printList(c, cmd, "/agent-tokens"+query, []string{"AGENT", "URL", "HEADER", "SIGNED", "CREATED", "CHANGED"}, func(e junctor.AgentEndpoint) []string {
+				signed := "no"
+				if e.Signed {
+					signed = "yes"
+				}
+				return []string{e.Agent, e.URL, e.Header, signed, moment(e.CreatedAt), moment(e.UpdatedAt)}
+			})
+		}),
+	}
+	c.remote(cmd)
+	return cmd
+}
+
+func (c *cli) agentTokenRemove() *cobra.Command {
+	var address string
+	cmd := &cobra.Command{
+		Use: "rm AGENT", Short: "Forget an agent's own endpoint and its token", Example: "  junctor agent token rm 42 --url https://agent.example/mcp", Args: cobra.ExactArgs(1),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+			return completeFrom(c, "/agent-tokens", func(e junctor.AgentEndpoint) (string, string) { return e.Agent, e.URL })(cmd, args, prefix)
+		},
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			query := ""
+			if address != "" {
+				query = "?" + url.Values{"url": {address}}.Encode()
+			}
+			if err := c.ask(cmd, http.MethodDelete, path("agent-tokens", args[0])+query, nil, nil); err != nil {
+				return err
+			}
+			return c.done(map[string]string{"agent": args[0], "state": "removed"})
+		}),
+	}
+	cmd.Flags().StringVar(&address, "url", "", "which of the agent's endpoints, where there are several")
+	c.remote(cmd)
+	return cmd
+}
