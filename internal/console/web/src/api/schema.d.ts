@@ -4,6 +4,50 @@
  */
 
 export interface paths {
+    "/agent-tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List agents' own endpoints, without their tokens
+         * @description Needs the scope `admin`.
+         */
+        get: operations["list-agent-tokens"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/agent-tokens/{agent}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Store an agent's own endpoint and its token; what was held for the want of it goes on
+         * @description Needs the scope `admin`.
+         */
+        put: operations["put-agent-token"];
+        post?: never;
+        /**
+         * Forget an agent's own endpoint and its token
+         * @description Needs the scope `admin`.
+         */
+        delete: operations["delete-agent-token"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agents": {
         parameters: {
             query?: never;
@@ -326,6 +370,126 @@ export interface paths {
         post?: never;
         /** Revoke a consent: the program's tokens end */
         delete: operations["delete-consent"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List deliveries of events, newest first; state=dead are the dead letters
+         * @description Needs the scope `audit:read`.
+         */
+        get: operations["list-deliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/deliveries/actions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Hold, release, drop or replay deliveries: some, or all that fit
+         * @description Needs the scope `admin`.
+         */
+        post: operations["change-deliveries"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/deliveries/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a delivery with its attempts
+         * @description Needs the scope `audit:read`.
+         */
+        get: operations["get-delivery"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/endpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the endpoints that deliveries wait for, or that are left alone
+         * @description Needs the scope `audit:read`.
+         */
+        get: operations["list-endpoints"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/endpoints/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Call an endpoint again, at once, why ever it is left alone
+         * @description Needs the scope `admin`.
+         */
+        post: operations["start-endpoint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/endpoints/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Leave an endpoint alone: its deliveries are held
+         * @description Needs the scope `admin`.
+         */
+        post: operations["stop-endpoint"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -2014,6 +2178,40 @@ export interface components {
             /** @description What it may call: server/tool, or server/* for all that the server has now and later. Shown names (server__tool) are taken too. */
             tools?: string[];
         };
+        AgentEndpoint: {
+            agent: string;
+            /** Format: date-time */
+            created_at: string;
+            header: string;
+            origin: string;
+            signed: boolean;
+            /** @enum {string} */
+            transport: "http" | "sse" | "stdio";
+            /** Format: date-time */
+            updated_at: string;
+            url: string;
+        };
+        AgentToken: {
+            /**
+             * @description Where the token is sent: as a bearer token in Authorization, which is the default, as it is in the others.
+             * @enum {string}
+             */
+            header?: "Authorization" | "X-Agent-Token" | "X-API-Key";
+            /** @description Make a secret to sign with, which is answered this once, or replace the one that there is. */
+            sign?: boolean;
+            /**
+             * Format: password
+             * @description The token. It is stored encrypted, and no route answers it. Without it the one that is stored for the origin stays.
+             */
+            token?: string;
+            /**
+             * @description http, unless it is said.
+             * @enum {string}
+             */
+            transport?: "http" | "sse";
+            /** @description The agent's own MCP endpoint. The token goes to its origin and nowhere else. */
+            url: string;
+        };
         Allowance: {
             /** Format: int64 */
             limit: number;
@@ -2329,6 +2527,13 @@ export interface components {
             /** @description In the file: name, line and column. */
             where?: string;
         };
+        Changed: {
+            /**
+             * Format: int64
+             * @description How many deliveries it was done with; those that it makes no sense for are not among them.
+             */
+            count: number;
+        };
         ChangesBody: {
             changes: components["schemas"]["Change"][];
         };
@@ -2407,6 +2612,95 @@ export interface components {
             created_at: string;
             id: string;
             name: string;
+        };
+        Delivery: {
+            agent?: string;
+            arguments?: {
+                [key: string]: unknown;
+            };
+            /**
+             * Format: int64
+             * @description That ended.
+             */
+            attempts: number;
+            /** Format: date-time */
+            created_at: string;
+            dedupe_key?: string;
+            /** Format: date-time */
+            ended_at?: string;
+            /** @description What shares fate with it: the server, agent or address that is called. */
+            endpoint: string;
+            /** @description Of the last attempt. */
+            error?: string;
+            event?: string;
+            event_type?: string;
+            /** @description Why it is held: by hand, or an attempt's kind of error. */
+            held?: string;
+            id: string;
+            /** @description Of those with the same key one is delivered at a time, in order. */
+            key?: string;
+            /**
+             * Format: date-time
+             * @description When it is attempted next, unless it waits behind another.
+             */
+            next_at?: string;
+            source?: string;
+            /** @enum {string} */
+            state: "waiting" | "ready" | "leased" | "held" | "done" | "dead" | "dropped";
+            tool: string;
+            /** @description The attempts, first first. */
+            tried?: components["schemas"]["DeliveryAttempt"][];
+            trigger?: string;
+        };
+        DeliveryAttempt: {
+            answer?: string;
+            /** Format: date-time */
+            begun_at: string;
+            call?: string;
+            /** Format: int64 */
+            duration_ms: number;
+            error?: string;
+            kind?: string;
+            /** Format: int64 */
+            n: number;
+            note?: string;
+            outcome: string;
+            /** Format: int64 */
+            status?: number;
+        };
+        DeliveryChangeBody: {
+            /**
+             * @description hold keeps deliveries from being attempted, release lets them go on, drop ends them, replay makes them again under the ids that they have.
+             * @enum {string}
+             */
+            action: "hold" | "release" | "drop" | "replay";
+            /** @description Those that concern this agent. */
+            agent?: string;
+            /** @description Those to this endpoint. */
+            endpoint?: string;
+            /** @description Those of this event. */
+            event?: string;
+            /** @description These deliveries. */
+            ids?: string[];
+            /**
+             * Format: date-time
+             * @description Those made at this time or later.
+             */
+            since?: string;
+            /**
+             * @description Those in this state.
+             * @enum {string}
+             */
+            state?: "waiting" | "ready" | "leased" | "held" | "done" | "dead" | "dropped";
+            /** @description Those of this tool. */
+            tool?: string;
+            /** @description Those of this trigger. */
+            trigger?: string;
+            /**
+             * Format: date-time
+             * @description Those made before this time.
+             */
+            until?: string;
         };
         Entry: {
             agent?: string;
@@ -2587,6 +2881,23 @@ export interface components {
             revoked_at?: string;
             scopes: ("tools:read" | "tools:call" | "bridge:call" | "events:send" | "servers:write" | "agents:write" | "keys:write" | "audit:read" | "admin")[];
             user?: string;
+        };
+        Lane: {
+            /** Format: date-time */
+            changed_at?: string;
+            /** Format: int64 */
+            jobs: number;
+            lane: string;
+            /** Format: int64 */
+            opened?: number;
+            state: string;
+            /** Format: date-time */
+            until?: string;
+            why?: string;
+        };
+        LaneNameBody: {
+            /** @description The endpoint, as a delivery names it. */
+            endpoint: string;
         };
         LimitPatchBody: {
             /** @description Tiers, and tools as server/tool, whose limits go. A tier that every instance has goes back to what it was. */
@@ -2974,6 +3285,11 @@ export interface components {
             /** @description Send it as cursor to get the next page; absent on the last. */
             next?: string;
         };
+        PageAgentEndpoint: {
+            items: components["schemas"]["AgentEndpoint"][];
+            /** @description Send it as cursor to get the next page; absent on the last. */
+            next?: string;
+        };
         PageApp: {
             items: components["schemas"]["App"][];
             /** @description Send it as cursor to get the next page; absent on the last. */
@@ -2989,6 +3305,11 @@ export interface components {
             /** @description Send it as cursor to get the next page; absent on the last. */
             next?: string;
         };
+        PageDelivery: {
+            items: components["schemas"]["Delivery"][];
+            /** @description Send it as cursor to get the next page; absent on the last. */
+            next?: string;
+        };
         PageEntry: {
             items: components["schemas"]["Entry"][];
             /** @description Send it as cursor to get the next page; absent on the last. */
@@ -3001,6 +3322,11 @@ export interface components {
         };
         PageKey: {
             items: components["schemas"]["Key"][];
+            /** @description Send it as cursor to get the next page; absent on the last. */
+            next?: string;
+        };
+        PageLane: {
+            items: components["schemas"]["Lane"][];
             /** @description Send it as cursor to get the next page; absent on the last. */
             next?: string;
         };
@@ -3648,6 +3974,21 @@ export interface components {
             /** Format: date-time */
             fetched_at: string;
         };
+        StoredToken: {
+            agent: string;
+            /** Format: date-time */
+            created_at: string;
+            header: string;
+            origin: string;
+            signed: boolean;
+            /** @description The secret that deliveries are signed with, where it was made just now. It is not shown again. */
+            signing_secret?: string;
+            /** @enum {string} */
+            transport: "http" | "sse" | "stdio";
+            /** Format: date-time */
+            updated_at: string;
+            url: string;
+        };
         Taken: {
             /** @description The calls that it leads to, by id. Those that wait for more events have none yet. */
             deliveries: string[];
@@ -4039,6 +4380,107 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    "list-agent-tokens": {
+        parameters: {
+            query?: {
+                /** @description Only this agent's. */
+                agent?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageAgentEndpoint"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "put-agent-token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The agent, as events name it. */
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AgentToken"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredToken"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "delete-agent-token": {
+        parameters: {
+            query?: {
+                /** @description Which of the agent's endpoints, where there are several. */
+                url?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The agent, as events name it. */
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "list-agents": {
         parameters: {
             query?: never;
@@ -4720,6 +5162,212 @@ export interface operations {
             cookie?: never;
         };
         requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-deliveries": {
+        parameters: {
+            query?: {
+                /** @description Only deliveries in this state. */
+                state?: "waiting" | "ready" | "leased" | "held" | "done" | "dead" | "dropped";
+                /** @description Only those of this event, by id. */
+                event?: string;
+                /** @description Only those of this trigger, by name. */
+                trigger?: string;
+                /** @description Only those that concern this agent. */
+                agent?: string;
+                /** @description Only those of this tool. */
+                tool?: string;
+                /** @description Only those to this endpoint, as a delivery names it. */
+                endpoint?: string;
+                /** @description Only those made at this time or later. */
+                since?: string;
+                /** @description Only those made before this time. */
+                until?: string;
+                /** @description How many at most. */
+                limit?: number;
+                /** @description next of the page before. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageDelivery"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "change-deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeliveryChangeBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Changed"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-delivery": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The delivery's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Delivery"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-endpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageLane"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "start-endpoint": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LaneNameBody"];
+            };
+        };
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "stop-endpoint": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LaneNameBody"];
+            };
+        };
         responses: {
             /** @description No Content */
             204: {
