@@ -149,6 +149,7 @@ type Options struct {
 	Users       Users
 	Logins      Logins
 	Consents    Consents
+	Chains      Chains
 	Tenants     Tenants
 	Servers     Servers
 	Credentials Credentials
@@ -186,6 +187,7 @@ func New(o Options) (*Handler, error) {
 		{"Users", o.Users == nil},
 		{"Logins", o.Logins == nil},
 		{"Consents", o.Consents == nil},
+		{"Chains", o.Chains == nil},
 		{"Tenants", o.Tenants == nil},
 		{"Servers", o.Servers == nil},
 		{"Credentials", o.Credentials == nil},

@@ -223,7 +223,7 @@ func bearer(r *http.Request) (*junctor.Principal, error) {
 
 func (w *world) options() Options {
 	return Options{
-		Authenticate: bearer, Keys: w, Users: w.people, Logins: w.people, Consents: w.people, Tenants: w.people, Servers: w, Credentials: w, ServerLogins: w, Tools: w, Tags: w.staff, Agents: w.staff, Runner: w, Apps: &w.stage, Views: &w.stage, Calls: w, Secrets: w.secrets, History: w.history, Limits: &w.limits,
+		Authenticate: bearer, Keys: w, Users: w.people, Logins: w.people, Consents: w.people, Chains: ledger{}, Tenants: w.people, Servers: w, Credentials: w, ServerLogins: w, Tools: w, Tags: w.staff, Agents: w.staff, Runner: w, Apps: &w.stage, Views: &w.stage, Calls: w, Secrets: w.secrets, History: w.history, Limits: &w.limits,
 		Applier: w, Events: w.events, Deliveries: noDeliveries{},
 		Journal:  w,
 		Settings: func() []Setting { return []Setting{{Name: "listen", Value: "127.0.0.1:8717", Source: "default"}} },

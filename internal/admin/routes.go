@@ -73,6 +73,7 @@ func register(o Options) *api {
 	a.offerRoutes()
 	a.documentRoutes()
 	a.serverLoginRoutes()
+	a.chainRoutes()
 	a.toolRoutes()
 	a.runRoutes()
 	a.appRoutes()

@@ -99,6 +99,10 @@ func scopes() map[string]junctor.Scope {
 		"delete-login":         anyone,
 		"list-consents":        anyone, // likewise
 		"delete-consent":       anyone,
+		"list-chains":          junctor.ScopeAuditRead,
+		"list-chain-events":    junctor.ScopeAuditRead,
+		"list-chain-agents":    junctor.ScopeAuditRead,
+		"find-chain-agent":     junctor.ScopeServersWrite,
 		"list-tenants":         operator,
 		"create-tenant":        operator,
 		"replace-tenant-key":   operator,

@@ -75,6 +75,7 @@ type App struct {
 	file      *file
 	tails     tails
 	console   *console.Console
+	chains    *chains
 	node      string // this one's name
 	queue     *queue.Queue
 	worker    *worker.Worker

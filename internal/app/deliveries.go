@@ -27,8 +27,11 @@ func (a *App) openDeliveries() (err error) {
 	a.onClose(func(context.Context) { a.queue.Close() })
 	a.endpoints = newEndpoints(a)
 	a.onClose(func(context.Context) { a.endpoints.close() })
+	if err := a.openChains(); err != nil {
+		return err
+	}
 	a.worker, err = worker.New(worker.Options{
-		Queue: a.queue, Pipeline: a.guard, Endpoints: a.endpoints, Meter: a.metrics, Logger: a.log,
+		Queue: a.queue, Pipeline: a.guard, Endpoints: a.endpoints, Targets: a.chains, Files: a.chains, Meter: a.metrics, Logger: a.log,
 	})
 	return err
 }
@@ -46,6 +49,12 @@ func (a *App) deliver(ctx context.Context) {
 		}()
 		defer func() { <-heard }()
 	}
+	followed := make(chan struct{})
+	go func() {
+		defer close(followed)
+		a.chains.run(ctx)
+	}()
+	defer func() { <-followed }()
 	a.worker.Run(ctx)
 }
 
@@ -75,6 +84,7 @@ func (a *App) queueGauges() error {
 		return stats
 	}
 	return a.metrics.Collect(func(set func(name, help, label, value string, number float64)) {
+		a.chains.gauges(set)
 		s := read()
 		for _, state := range []queue.State{queue.Waiting, queue.Ready, queue.Leased, queue.Held, queue.Dead} {
 			set("queue_depth", "Deliveries that did not end, and dead ones, by state.", "state", string(state), float64(s.Counts[state]))

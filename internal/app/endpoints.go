@@ -66,6 +66,9 @@ func (e *endpoints) Open(ctx context.Context, tenant junctor.TenantID, agent str
 	if err != nil {
 		return nil, nil, err
 	}
+	if row.Suspended != "" {
+		return nil, nil, junctor.Errorf(junctor.CodeUnauthenticated, "the token is not sent, because %s: enter it anew with junctor agent token set %s --url %s", row.Suspended, row.Agent, row.URL)
+	}
 	token, signing, err := e.secrets(ctx, row)
 	if err != nil {
 		return nil, nil, err

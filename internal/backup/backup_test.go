@@ -193,7 +193,9 @@ func populate(t testing.TB, in instance) {
 		`INSERT INTO job_lines VALUES ('acme', 'deliveries', 'k', 1)`,
 		`INSERT INTO job_lanes VALUES ('acme', 'deliveries', 'acme x', 'open', 5, 1, 'é', 6)`,
 		`INSERT INTO job_attempts VALUES ('acme', 'j', 1, 2, 3, 'timeout', '', 0, 'é', '', '', 'c')`,
-		`INSERT INTO agent_endpoints VALUES ('acme', '42', 'https://example.com', 'https://example.com/mcp', 'http', 'X-Agent-Token', 0, 1, 1, 2)`,
+		`INSERT INTO agent_endpoints VALUES ('acme', '42', 'https://example.com', 'https://example.com/mcp', 'http', 'X-Agent-Token', 0, 1, 1, 2, 'é')`,
+		`INSERT INTO chain_blocks VALUES ('acme', 1, 7, '0xab', '0xaa', 5)`,
+		`INSERT INTO chain_events VALUES ('acme', 1, '0xab', 2, 7, 'NewFeedback', 'eip155:1:0xa/42', '{"é":1}', 'counted', 1, 0, 6)`,
 	} {
 		_, err := main.Write.ExecContext(ctx, row)
 		ok(t, err)

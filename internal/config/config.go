@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"slices"
 	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
 )
 
 // Config is every setting of an instance, checked. The table in settings.go
@@ -51,6 +53,9 @@ type Config struct {
 	Pprof          bool
 	OIDC           OIDC
 	OAuth          OAuth
+	Chains         []junctor.Chain
+	IPFSGateways   []string
+	AgentDomains   string // off, show or require
 
 	secrets  *secrets // behind a pointer: printing a Config shows none of it
 	sources  map[string]string

@@ -154,6 +154,9 @@ func TestEverySettingFromEverySource(t *testing.T) {
 		"oauth-domains":   {text: "example.com"},
 		"oauth-roles":     {text: "groups=ops:admin"},
 		"oauth-role":      {text: "developer"},
+
+		"ipfs-gateways": {text: "https://a.example,http://127.0.0.1:8080", yaml: "[https://a.example, http://127.0.0.1:8080]"},
+		"agent-domains": {text: "require"},
 	}
 	for _, s := range config.Settings() {
 		tt, ok := tests[s.Name]

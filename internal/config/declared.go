@@ -87,7 +87,7 @@ func Read(name string, content *yaml.Node) (Declared, error) {
 // declarations are the keys of a file that are no settings, and what reads what
 // stands below them.
 func (l *loader) declarations() map[string]func(*document, *yaml.Node) {
-	return map[string]func(*document, *yaml.Node){"servers": l.servers, "agents": l.agents}
+	return map[string]func(*document, *yaml.Node){"servers": l.servers, "agents": l.agents, "chains": l.chains}
 }
 
 // servers reads the map below servers.

@@ -146,6 +146,9 @@ func TestValueProblems(t *testing.T) {
 		"oauth-domains":   {"domains", []string{"@example.com"}},
 		"oauth-roles":     {"claim=value:role", []string{"groups"}},
 		"oauth-role":      {"must be one of", []string{"root"}},
+
+		"ipfs-gateways": {"must be", []string{"gateway", "ftp://x", "https://u:p@x"}},
+		"agent-domains": {"must be one of", []string{"on"}},
 	}
 	for _, s := range config.Settings() {
 		tt, ok := tests[s.Name]

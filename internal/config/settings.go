@@ -42,7 +42,7 @@ func (s Setting) Key() string { return strings.ReplaceAll(s.Name, "-", "_") }
 
 // Settings is the table of all settings, in the order they are shown.
 func Settings() []Setting {
-	return slices.Concat(commonSettings(), oidcSettings(), oauthSettings())
+	return slices.Concat(commonSettings(), oidcSettings(), oauthSettings(), chainSettings())
 }
 
 func commonSettings() []Setting {

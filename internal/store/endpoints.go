@@ -8,15 +8,15 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-const endpointColumns = `tenant_id, agent, origin, url, transport, header, signed, trusted, created_at, updated_at`
+const endpointColumns = `tenant_id, agent, origin, url, transport, header, signed, trusted, created_at, updated_at, suspended`
 
 // PutEndpoint stores an agent's endpoint under this tenant, in place of one of
 // the same agent and origin.
 func (t *Tenant) PutEndpoint(ctx context.Context, e junctor.AgentEndpoint) error {
-	_, err := t.s.do(ctx, `INSERT INTO agent_endpoints (`+endpointColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	_, err := t.s.do(ctx, `INSERT INTO agent_endpoints (`+endpointColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (tenant_id, agent, origin) DO UPDATE SET url = excluded.url, transport = excluded.transport, header = excluded.header,
-			signed = excluded.signed, trusted = excluded.trusted, updated_at = excluded.updated_at`,
-		string(t.id), e.Agent, e.Origin, e.URL, string(e.Transport), e.Header, number(e.Signed), number(e.Trusted), micros(e.CreatedAt), micros(e.UpdatedAt))
+			signed = excluded.signed, trusted = excluded.trusted, updated_at = excluded.updated_at, suspended = excluded.suspended`,
+		string(t.id), e.Agent, e.Origin, e.URL, string(e.Transport), e.Header, number(e.Signed), number(e.Trusted), micros(e.CreatedAt), micros(e.UpdatedAt), e.Suspended)
 	if err != nil {
 		return t.s.fail(ctx, err, "store the endpoint of the agent %q", e.Agent)
 	}
@@ -62,7 +62,7 @@ func (t *Tenant) RemoveEndpoint(ctx context.Context, agent, origin string) error
 func scanEndpoint(row scanner) (junctor.AgentEndpoint, error) {
 	var e junctor.AgentEndpoint
 	var created, updated, signed, trusted int64
-	err := row.Scan(&e.Tenant, &e.Agent, &e.Origin, &e.URL, &e.Transport, &e.Header, &signed, &trusted, &created, &updated)
+	err := row.Scan(&e.Tenant, &e.Agent, &e.Origin, &e.URL, &e.Transport, &e.Header, &signed, &trusted, &created, &updated, &e.Suspended)
 	e.Signed, e.Trusted, e.CreatedAt, e.UpdatedAt = signed == 1, trusted == 1, fromMicros(created), fromMicros(updated)
 	return e, err
 }

@@ -34,6 +34,7 @@ type Metrics struct {
 	duration *prometheus.HistogramVec
 	unauth   prometheus.Counter
 	attempts *prometheus.CounterVec
+	files    *prometheus.CounterVec
 	attempt  prometheus.Histogram
 
 	mu       sync.Mutex
@@ -63,6 +64,9 @@ func NewMetrics(opt MetricsOptions) *Metrics {
 			Name: "junctor_unauthenticated_total", Help: "Requests without a valid credential.",
 		}),
 	}
+	m.files = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "verify_failures_total", Help: "Files of events that were not believed, by kind: hash, contradiction, unusable, unreachable.",
+	}, []string{"kind"})
 	m.attempts = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "delivery_attempts_total", Help: "Attempts to deliver an event, by outcome: delivered, or what went wrong.",
 	}, []string{"outcome"})
@@ -74,7 +78,7 @@ func NewMetrics(opt MetricsOptions) *Metrics {
 		ConstLabels: prometheus.Labels{"version": opt.Version, "go_version": opt.GoVersion},
 	})
 	build.Set(1)
-	m.registry.MustRegister(m.calls, m.duration, m.unauth, m.attempts, m.attempt, build,
+	m.registry.MustRegister(m.calls, m.duration, m.unauth, m.attempts, m.attempt, m.files, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.rest = m.newRoute(other)
 	return m
@@ -98,7 +102,10 @@ func (m *Metrics) Gauge(name, help string, read func() float64) error {
 	return nil
 }
 
-// Attempt counts an attempt to deliver an event. There are few outcomes.
+// FileFailed counts a file of an event that was not believed.
+func (m *Metrics) FileFailed(kind string) { m.files.WithLabelValues(kind).Inc() }
+
+// Attempt counts an attempt to deliver an event.
 func (m *Metrics) Attempt(outcome string, took time.Duration) {
 	m.attempts.WithLabelValues(outcome).Inc()
 	m.attempt.Observe(took.Seconds())

@@ -126,12 +126,6 @@ func New(o Options) (*Worker, error) {
 	return w, nil
 }
 
-// SetTargets and SetFiles say who finds endpoints and files; before Run.
-func (w *Worker) SetTargets(t Targets) { w.o.Targets = t }
-
-// SetFiles says who gives the content of files; before Run.
-func (w *Worker) SetFiles(f Files) { w.o.Files = f }
-
 // SetRaiser says who takes the events that answers become; before Run.
 func (w *Worker) SetRaiser(r Raiser) { w.o.Raiser = r }
 

@@ -195,6 +195,11 @@ DELETE /api/v1/servers/{personal}/credentials/me 401     403     403     204    
 PUT /api/v1/me/sources                        401     403     200     200     200     403     200     403     403
 PUT /api/v1/me/password                       401     403     204     204     204     403     204     403     403
 
+GET /api/v1/chains                            401     200     200     200     200     403     200     403     200
+GET /api/v1/chains/events                     401     200     200     200     200     403     200     403     200
+GET /api/v1/chains/agents                     401     200     200     200     200     403     200     403     200
+POST /api/v1/chains/agents/find               401     404     403     404     404     403     404     403     403
+
 GET /api/v1/calls                             401     200     200     200     200     403     200     403     200
 GET /api/v1/calls/tail                        401     200     200     200     200     403     200     403     200
 GET /api/v1/calls/history                     401     200     200     200     200     403     200     403     200
@@ -311,6 +316,7 @@ func bodies() map[string]string {
 		"POST /api/v1/servers":                          `{"id":"NEW","url":"PEER"}`,
 		"POST /api/v1/servers/{guarded}/login":          `{}`,
 		"POST /api/v1/servers/{guarded}/login/finish":   `{"login":"x","url":"http://127.0.0.1/callback?code=x"}`,
+		"POST /api/v1/chains/agents/find":               `{"agent":"eip155:1:0x8004A169FB4a3325136EB29fA0ceB6D2e539a432/1"}`,
 		"POST /api/v1/servers/probe":                    `{"url":"PEER"}`,
 		"POST /api/v1/servers/probe/steps":              `{"url":"PEER"}`,
 		"POST /api/v1/servers/preview":                  `{"document":"openapi: 3.1.0"}`,

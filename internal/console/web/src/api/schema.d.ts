@@ -341,6 +341,86 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/chains": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the chains whose agent registries are followed, and how far they were read
+         * @description Needs the scope `audit:read`.
+         */
+        get: operations["list-chains"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/chains/agents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List agents on chains, with their registrations as found
+         * @description Needs the scope `audit:read`.
+         */
+        get: operations["list-chain-agents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/chains/agents/find": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Look for the MCP endpoint of an agent on a chain now
+         * @description Needs the scope `servers:write`.
+         */
+        post: operations["find-chain-agent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/chains/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what registries said, newest first
+         * @description Needs the scope `audit:read`.
+         */
+        get: operations["list-chain-events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/consents": {
         parameters: {
             query?: never;
@@ -2510,6 +2590,88 @@ export interface components {
             version?: string;
             view?: string;
         };
+        ChainAgent: {
+            active: boolean;
+            agent: string;
+            blocked: components["schemas"]["ChainAgentBlock"][];
+            chain: string;
+            claimed: boolean;
+            description?: string;
+            /** @enum {string} */
+            domain?: "verified" | "unverified" | "";
+            endpoint?: string;
+            /** Format: date-time */
+            found_at?: string;
+            name?: string;
+            problems: string[];
+            proof?: string;
+            reason?: string;
+            server?: string;
+            uri?: string;
+        };
+        ChainAgentBlock: {
+            text: string;
+            where: string;
+        };
+        ChainEvent: {
+            agent: string;
+            /** Format: int64 */
+            block: number;
+            block_hash: string;
+            chain: string;
+            /** Format: int64 */
+            counted: number;
+            data: {
+                [key: string]: unknown;
+            };
+            /** Format: int64 */
+            log_index: number;
+            /** Format: int64 */
+            retracted: number;
+            /** Format: date-time */
+            seen_at: string;
+            /** @enum {string} */
+            state: "seen" | "counted" | "orphaned";
+            transaction: string;
+            type: string;
+        };
+        ChainRegistry: {
+            identity: string;
+            reputation?: string;
+            validation?: string;
+        };
+        ChainStatus: {
+            /** Format: int64 */
+            confirmations: number;
+            /** Format: int64 */
+            deepest_reorg: number;
+            error?: string;
+            /** Format: int64 */
+            final: number;
+            finalized?: boolean;
+            /** Format: int64 */
+            head: number;
+            /** Format: int64 */
+            id: number;
+            /** Format: int64 */
+            lag: number;
+            name: string;
+            node: string;
+            /** Format: int64 */
+            read: number;
+            registries: components["schemas"]["ChainRegistry"][];
+            /** Format: int64 */
+            reorgs: number;
+            /** Format: date-time */
+            seen_at?: string;
+            servers?: {
+                [key: string]: string;
+            };
+            /** Format: int64 */
+            skipped_logs: number;
+            /** Format: int64 */
+            start: number;
+        };
         Change: {
             /** @enum {string} */
             action: "add" | "change" | "remove" | "conflict";
@@ -2814,6 +2976,10 @@ export interface components {
             problems?: components["schemas"]["FileProblem"][];
             /** @description Settings that the file has changed and that take effect at the next start. */
             restart?: string[];
+        };
+        FindAgentInputBody: {
+            /** @description The agent, as eip155:CHAIN:REGISTRY/ID. */
+            agent: string;
         };
         FinishLoginBody: {
             /**
@@ -3297,6 +3463,21 @@ export interface components {
         };
         PageCall: {
             items: components["schemas"]["Call"][];
+            /** @description Send it as cursor to get the next page; absent on the last. */
+            next?: string;
+        };
+        PageChainAgent: {
+            items: components["schemas"]["ChainAgent"][];
+            /** @description Send it as cursor to get the next page; absent on the last. */
+            next?: string;
+        };
+        PageChainEvent: {
+            items: components["schemas"]["ChainEvent"][];
+            /** @description Send it as cursor to get the next page; absent on the last. */
+            next?: string;
+        };
+        PageChainStatus: {
+            items: components["schemas"]["ChainStatus"][];
             /** @description Send it as cursor to get the next page; absent on the last. */
             next?: string;
         };
@@ -5106,6 +5287,135 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Entry"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-chains": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageChainStatus"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-chain-agents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageChainAgent"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "find-chain-agent": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FindAgentInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChainAgent"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-chain-events": {
+        parameters: {
+            query?: {
+                /** @description Only events of this chain, by name. */
+                chain?: string;
+                /** @description Only events about this agent, as eip155:CHAIN:REGISTRY/ID. */
+                agent?: string;
+                /** @description Only events in this state. */
+                state?: "seen" | "counted" | "orphaned";
+                /** @description At most this many. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageChainEvent"];
                 };
             };
             /** @description Error */

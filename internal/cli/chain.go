@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+func (c *cli) chainCommand() *cobra.Command {
+	cmd := noun("chain", "See what is read of chains: registries, events, agents", "junctor chain ls")
+	cmd.AddCommand(c.chainList(), c.chainEvents(), c.chainAgents(), c.chainFind())
+	return cmd
+}
+
+func (c *cli) chainList() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "ls", Short: "List the chains that are followed, and how far they were read",
+		Long:    "List the chains that are followed, and how far they were read. Chains are declared in the file, below chains.",
+		Example: "  junctor chain ls", Args: cobra.NoArgs,
+		RunE: run(func(cmd *cobra.Command, _ []string) error {
+			return printList(c, cmd, "/chains", []string{"NAME", "ID", "NODE", "HEAD", "READ", "COUNTS TO", "REORGS", "PROBLEM"}, func(s junctor.ChainStatus) []string {
+				return []string{s.Name, strconv.FormatUint(s.ID, 10), s.Node, strconv.FormatUint(s.Head, 10), strconv.FormatUint(s.Read, 10), strconv.FormatUint(s.Final, 10), strconv.FormatUint(s.Reorgs, 10), s.Error}
+			})
+		}),
+	}
+	c.remote(cmd)
+	return cmd
+}
+
+func (c *cli) chainEvents() *cobra.Command {
+	var chain, agent, state string
+	var limit int
+	cmd := &cobra.Command{
+		Use: "events", Short: "List what registries said, newest first",
+		Example: "  junctor chain events --state counted", Args: cobra.NoArgs,
+		RunE: run(func(cmd *cobra.Command, _ []string) error {
+			query := url.Values{"limit": {strconv.Itoa(limit)}}
+			for name, value := range map[string]string{"chain": chain, "agent": agent, "state": state} {
+				if value != "" {
+					query.Set(name, value)
+				}
+			}
+			return printList(c, cmd, "/chains/events?"+query.Encode(), []string{"CHAIN", "BLOCK", "LOG", "EVENT", "AGENT", "STATE", "SEEN"}, func(e junctor.ChainEvent) []string {
+				state := e.State
+				if e.Retracted > 0 {
+					state += fmt.Sprintf(", taken back %d×", e.Retracted)
+				}
+				return []string{e.Chain, strconv.FormatUint(e.Block, 10), strconv.FormatUint(e.LogIndex, 10), e.Type, e.Agent, state, moment(e.SeenAt)}
+			})
+		}),
+	}
+	cmd.Flags().StringVar(&chain, "chain", "", "only events of this chain, by `name`")
+	cmd.Flags().StringVar(&agent, "agent", "", "only events about this agent, as eip155:CHAIN:REGISTRY/ID")
+	cmd.Flags().StringVar(&state, "state", "", "only events that are seen, counted or orphaned")
+	cmd.Flags().IntVar(&limit, "limit", 50, "at most this many")
+	c.remote(cmd)
+	return cmd
+}
+
+func (c *cli) chainAgents() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "agents", Short: "List agents on chains, with what was found of them",
+		Example: "  junctor chain agents", Args: cobra.NoArgs,
+		RunE: run(func(cmd *cobra.Command, _ []string) error {
+			return printList(c, cmd, "/chains/agents", []string{"AGENT", "NAME", "ENDPOINT", "DOMAIN", "WHY NOT"}, func(a junctor.ChainAgent) []string {
+				return []string{a.Agent, a.Name, a.Endpoint, a.Domain, a.Reason}
+			})
+		}),
+	}
+	c.remote(cmd)
+	return cmd
+}
+
+func (c *cli) chainFind() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "find AGENT", Short: "Look for an agent's MCP endpoint now, and say what stands in the way",
+		Example: "  junctor chain find eip155:1:0x8004A169FB4a3325136EB29fA0ceB6D2e539a432/42", Args: cobra.ExactArgs(1),
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			var found junctor.ChainAgent
+			if err := c.ask(cmd, http.MethodPost, "/chains/agents/find", map[string]string{"agent": args[0]}, &found); err != nil {
+				return err
+			}
+			if c.json() {
+				return c.printJSON(found)
+			}
+			facts := []string{"agent", found.Agent, "name", found.Name, "registration", found.URI, "proved by", found.Proof, "endpoint", found.Endpoint, "domain", found.Domain, "why not", found.Reason}
+			for _, p := range found.Problems {
+				facts = append(facts, "problem", p)
+			}
+			for _, b := range found.Blocked {
+				facts = append(facts, "never run", b.Where+" "+b.Text)
+			}
+			return c.facts(facts...)
+		}),
+	}
+	c.remote(cmd)
+	return cmd
+}

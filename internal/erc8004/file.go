@@ -1,0 +1,240 @@
+package erc8004
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/ipfs"
+)
+
+const (
+	maxFile     = ipfs.MaxFile
+	fileTimeout = 10 * time.Second
+)
+
+// Reasons for which a file is not believed. Only ErrUnreachable may be otherwise
+// another time.
+var (
+	ErrUnreachable = errors.New("the file cannot be had now")
+	ErrMismatch    = errors.New("the file is not the one that the chain names")
+	ErrContradicts = errors.New("the file contradicts the chain")
+	ErrUnusable    = errors.New("the file is not used")
+)
+
+// Proof is how a file was proved to be the one that was meant.
+type Proof string
+
+// Proofs.
+const (
+	ProofNone   Proof = "none"       // it came over https, and the chain has no hash of it
+	ProofCID    Proof = "cid"        // its content identifier
+	ProofHash   Proof = "keccak"     // the hash on the chain
+	ProofBoth   Proof = "cid+keccak" // both
+	ProofInline Proof = "inline"     // it stands on the chain itself
+)
+
+// File is a file that an event or a token points to.
+type File struct {
+	URI     string
+	Content []byte
+	Proof   Proof
+}
+
+// Proved says whether the content is certain to be what its author meant.
+func (f File) Proved() bool { return f.Proof != ProofNone }
+
+// Files gets files by the three schemes that the registries use.
+type Files struct {
+	Web  Doer
+	IPFS *ipfs.Reader
+}
+
+// Get gets a file and proves it, by its content identifier and by the hash that
+// the chain holds, where there is one.
+func (f *Files) Get(ctx context.Context, uri string, hash Word) (File, error) {
+	ctx, cancel := context.WithTimeout(ctx, fileTimeout)
+	defer cancel()
+	file, err := f.get(ctx, uri)
+	if err != nil {
+		return File{}, err
+	}
+	if hash.IsZero() {
+		return file, nil
+	}
+	if got := Keccak(file.Content); got != hash {
+		return File{}, fmt.Errorf("%w: %s: expected keccak256 %s, the file has %s", ErrMismatch, brief(uri), hash, got)
+	}
+	if file.Proof == ProofCID {
+		file.Proof = ProofBoth
+	} else {
+		file.Proof = ProofHash
+	}
+	return file, nil
+}
+
+func (f *Files) get(ctx context.Context, uri string) (File, error) {
+	scheme, _, _ := strings.Cut(uri, ":")
+	switch strings.ToLower(scheme) {
+	case "ipfs":
+		content, err := f.IPFS.Read(ctx, ipfs.Scheme+strings.TrimLeft(uri[len(scheme)+1:], "/"))
+		switch {
+		case errors.Is(err, ipfs.ErrUnsupported), errors.Is(err, ipfs.ErrTooLarge):
+			return File{}, fmt.Errorf("%w: %w", ErrUnusable, err)
+		case err != nil:
+			// Wrong bytes are a gateway's fault: the file itself is as it is.
+			return File{}, fmt.Errorf("%w: %w", ErrUnreachable, err)
+		}
+		return File{URI: uri, Content: content, Proof: ProofCID}, nil
+	case "https", "http":
+		content, err := f.download(ctx, uri)
+		return File{URI: uri, Content: content, Proof: ProofNone}, err
+	case "data":
+		content, err := inline(uri)
+		return File{URI: brief(uri), Content: content, Proof: ProofInline}, err
+	}
+	return File{}, fmt.Errorf("%w: %q is no address of the schemes ipfs, https and data", ErrUnusable, brief(uri))
+}
+
+// download gets a file over the web, through egress.
+func (f *Files) download(ctx context.Context, uri string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, uri, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnusable, err)
+	}
+	req.Header.Set("Accept", "application/json, */*;q=0.5")
+	resp, err := f.Web.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", reachable(err), err)
+	}
+	defer resp.Body.Close()
+	switch {
+	case resp.StatusCode == http.StatusOK:
+	case resp.StatusCode == http.StatusTooManyRequests, resp.StatusCode >= 500, resp.StatusCode == http.StatusNotFound:
+		return nil, fmt.Errorf("%w: %s answers HTTP %d", ErrUnreachable, brief(uri), resp.StatusCode)
+	default:
+		return nil, fmt.Errorf("%w: %s answers HTTP %d", ErrUnusable, brief(uri), resp.StatusCode)
+	}
+	content, err := io.ReadAll(io.LimitReader(resp.Body, maxFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", reachable(err), brief(uri), err)
+	}
+	if len(content) > maxFile {
+		return nil, fmt.Errorf("%w: %s is larger than %d bytes", ErrUnusable, brief(uri), maxFile)
+	}
+	return content, nil
+}
+
+// reachable says whether another time may tell otherwise: an address that may
+// not be dialled stays so.
+func reachable(err error) error {
+	switch junctor.CodeOf(err) { //nolint:exhaustive // the others are about now
+	case junctor.CodeDenied, junctor.CodeInvalid, junctor.CodeTooLarge:
+		return ErrUnusable
+	}
+	return ErrUnreachable
+}
+
+// inline reads a data: address.
+func inline(uri string) ([]byte, error) {
+	head, body, ok := strings.Cut(uri[len("data:"):], ",")
+	if !ok {
+		return nil, fmt.Errorf("%w: a data: address without a comma", ErrUnusable)
+	}
+	plain, err := url.PathUnescape(body)
+	if err != nil {
+		return nil, fmt.Errorf("%w: a data: address: %w", ErrUnusable, err)
+	}
+	content := []byte(plain)
+	if strings.HasSuffix(strings.ToLower(strings.TrimSpace(head)), "base64") {
+		plain = strings.TrimRight(strings.NewReplacer("-", "+", "_", "/", "\n", "", "\r", "").Replace(plain), "=")
+		if content, err = base64.RawStdEncoding.DecodeString(plain); err != nil {
+			return nil, fmt.Errorf("%w: a data: address: %w", ErrUnusable, err)
+		}
+	}
+	if len(content) > maxFile {
+		return nil, fmt.Errorf("%w: a data: address larger than %d bytes", ErrUnusable, maxFile)
+	}
+	return content, nil
+}
+
+// Value is a file as a tool gets it: JSON as it is, text and bytes with their
+// type.
+func (f File) Value() json.RawMessage {
+	if utf8.Valid(f.Content) && json.Valid(f.Content) {
+		return bytes.TrimSpace(f.Content)
+	}
+	kind, _, err := mime.ParseMediaType(http.DetectContentType(f.Content))
+	if err != nil {
+		kind = "application/octet-stream"
+	}
+	out := map[string]string{"mimeType": kind}
+	if utf8.Valid(f.Content) && strings.HasPrefix(kind, "text/") {
+		out["text"] = string(f.Content)
+	} else {
+		out["base64"] = base64.StdEncoding.EncodeToString(f.Content)
+	}
+	raw, err := json.Marshal(out)
+	if err != nil {
+		return json.RawMessage("null")
+	}
+	return raw
+}
+
+// Agrees holds the file of an event against the event: where both tell of the
+// agent, the client or the value, they must tell the same.
+func (f File) Agrees(e Seen) error {
+	if e.Kind != KindFeedback {
+		return nil
+	}
+	o, err := object(f.Content, "")
+	if err != nil {
+		return nil //nolint:nilerr // a file that is no JSON object says nothing that could contradict
+	}
+	if v, ok := o["agentId"]; ok {
+		id, err := parseID(strings.Trim(string(bytes.TrimSpace(v)), `"`))
+		if err != nil || id != e.Agent {
+			return contradiction("agentId", string(v), e.Agent)
+		}
+	}
+	if v, ok := o["agentRegistry"]; ok {
+		var text string
+		_ = json.Unmarshal(v, &text)
+		chain, at, err := parseAccount(text)
+		if err != nil || chain != e.Chain || at != e.Registry {
+			return contradiction("agentRegistry", string(v), Agent{Chain: e.Chain, Registry: e.Registry}.registry())
+		}
+	}
+	if v, ok := o["clientAddress"]; ok {
+		var text string
+		_ = json.Unmarshal(v, &text)
+		if text = text[strings.LastIndex(text, ":")+1:]; !strings.EqualFold(text, e.Client.String()) {
+			return contradiction("clientAddress", string(v), e.Client.String())
+		}
+	}
+	for _, key := range []string{"value", "score"} {
+		v, ok := o[key]
+		if !ok || (key == "score" && !e.Scored) {
+			continue
+		}
+		if text := strings.Trim(string(bytes.TrimSpace(v)), `"`); e.Value != nil && text != e.Value.String() && text != e.Decimal() {
+			return contradiction(key, string(v), e.Value.String())
+		}
+	}
+	return nil
+}
+
+func contradiction(key, file, chain string) error {
+	return fmt.Errorf("%w: /%s is %s, the chain says %s", ErrContradicts, key, brief(file), chain)
+}

@@ -1,0 +1,293 @@
+package erc8004
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/queue"
+	"github.com/junctor-mcp/junctor/internal/store"
+)
+
+const maxCounted = 1000 // events that come to count in one step; the rest does in the next
+
+// Raiser takes an event in, in a transaction: intake does.
+type Raiser interface {
+	Raise(ctx context.Context, tx *queue.Tx, tenant junctor.TenantID, e junctor.RaisedEvent) error
+}
+
+// Records are the ledger in the database. What comes to count is raised as an
+// event in the same transaction: nothing is lost between the two, and nothing is
+// raised twice.
+type Records struct {
+	Tenant junctor.TenantID
+	DB     store.Database
+	Queue  *queue.Queue
+	Raiser Raiser
+	Names  map[uint64]string // of the chains; sources of events are chain:NAME
+	Told   func(e Seen)      // of each event that was read, after it was stored; nil is nobody
+	Now    func() time.Time
+}
+
+// Retracted is the end of the type of events that take others back.
+const Retracted = ".retracted"
+
+// Blocks is Ledger's.
+func (r *Records) Blocks(ctx context.Context, chain uint64, limit int) ([]Block, error) {
+	return r.blocks(ctx, reading{r.DB}, chain, limit)
+}
+
+// asked runs queries: in a transaction, or beside them.
+type asked interface {
+	Query(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+type reading struct{ db store.Database }
+
+func (q reading) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return q.db.Read.QueryContext(ctx, q.db.Dialect.Bind(query), args...)
+}
+
+func (r *Records) blocks(ctx context.Context, on asked, chain uint64, limit int) ([]Block, error) {
+	rows, err := on.Query(ctx, `SELECT number, hash, parent, mined_at FROM chain_blocks WHERE tenant_id = ? AND chain = ? ORDER BY number DESC LIMIT ?`,
+		string(r.Tenant), int64(chain), limit) //nolint:gosec // a chain's number is checked when it is declared
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []Block
+	for rows.Next() {
+		var b Block
+		var hash, parent string
+		if err := rows.Scan(&b.Number, &hash, &parent, &b.Time); err != nil {
+			return nil, err
+		}
+		if err := errors.Join(b.Hash.UnmarshalText([]byte(hash)), b.Parent.UnmarshalText([]byte(parent))); err != nil {
+			return nil, err
+		}
+		out = append([]Block{b}, out...)
+	}
+	return out, rows.Err()
+}
+
+var errElsewhere = errors.New("another process has read on in this chain")
+
+// Take is Ledger's.
+func (r *Records) Take(ctx context.Context, s Step) error {
+	err := r.Queue.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+		top, err := r.blocks(ctx, tx, s.Chain, 1)
+		if err != nil {
+			return err
+		}
+		if len(top) == 0 != (s.After == Block{}) || len(top) > 0 && top[0] != s.After {
+			return errElsewhere
+		}
+		if s.Forked {
+			if err := r.orphan(ctx, tx, s); err != nil {
+				return err
+			}
+		}
+		if err := r.add(ctx, tx, s); err != nil {
+			return err
+		}
+		return r.count(ctx, tx, s)
+	})
+	if err == nil && r.Told != nil {
+		for _, e := range s.Events {
+			r.Told(e)
+		}
+	}
+	return err
+}
+
+// orphan takes back what stood above the fork.
+func (r *Records) orphan(ctx context.Context, tx *queue.Tx, s Step) error {
+	if _, err := tx.Exec(ctx, `DELETE FROM chain_blocks WHERE tenant_id = ? AND chain = ? AND number > ?`, string(r.Tenant), int64(s.Chain), int64(s.Keep)); err != nil { //nolint:gosec // numbers of blocks
+		return err
+	}
+	gone, err := r.events(ctx, tx, `state = 'counted' AND chain = ? AND number > ? ORDER BY number DESC, log_index DESC`, int64(s.Chain), int64(s.Keep)) //nolint:gosec // numbers of blocks
+	if err != nil {
+		return err
+	}
+	for _, e := range gone {
+		if err := r.raise(ctx, tx, e, Retracted); err != nil {
+			return err
+		}
+	}
+	_, err = tx.Exec(ctx, `UPDATE chain_events SET retracted = retracted + CASE WHEN state = 'counted' THEN 1 ELSE 0 END, state = 'orphaned'
+		WHERE tenant_id = ? AND chain = ? AND number > ? AND state <> 'orphaned'`, string(r.Tenant), int64(s.Chain), int64(s.Keep)) //nolint:gosec // numbers of blocks
+	return err
+}
+
+// add remembers blocks and events.
+func (r *Records) add(ctx context.Context, tx *queue.Tx, s Step) error {
+	for _, b := range s.Blocks {
+		_, err := tx.Exec(ctx, `INSERT INTO chain_blocks (tenant_id, chain, number, hash, parent, mined_at) VALUES (?, ?, ?, ?, ?, ?)`,
+			string(r.Tenant), int64(s.Chain), int64(b.Number), b.Hash.String(), b.Parent.String(), int64(b.Time)) //nolint:gosec // numbers of blocks
+		if err != nil {
+			return err
+		}
+	}
+	if len(s.Blocks) > 0 {
+		_, err := tx.Exec(ctx, `DELETE FROM chain_blocks WHERE tenant_id = ? AND chain = ? AND number < (
+			SELECT number FROM chain_blocks WHERE tenant_id = ? AND chain = ? ORDER BY number DESC LIMIT 1 OFFSET ?)`,
+			string(r.Tenant), int64(s.Chain), string(r.Tenant), int64(s.Chain), remembered) //nolint:gosec // numbers of chains
+		if err != nil {
+			return err
+		}
+	}
+	now := r.Now().UnixMicro()
+	for _, e := range s.Events {
+		body, err := json.Marshal(e)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `INSERT INTO chain_events (tenant_id, chain, block_hash, log_index, number, kind, agent, body, state, counted, retracted, seen_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'seen', 0, 0, ?)
+			ON CONFLICT (tenant_id, chain, block_hash, log_index) DO UPDATE SET state = 'seen' WHERE chain_events.state = 'orphaned'`,
+			string(r.Tenant), int64(s.Chain), e.BlockHash.String(), int64(e.LogIndex), int64(e.Block), string(e.Kind), e.Of().String(), string(body), now) //nolint:gosec // numbers of blocks
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// count raises what lies deep enough now.
+func (r *Records) count(ctx context.Context, tx *queue.Tx, s Step) error {
+	due, err := r.events(ctx, tx, fmt.Sprintf(`state = 'seen' AND chain = ? AND number <= ? ORDER BY number, log_index LIMIT %d`, maxCounted), int64(s.Chain), int64(s.Final)) //nolint:gosec // numbers of blocks
+	if err != nil {
+		return err
+	}
+	for _, e := range due {
+		e.Counted++
+		if err := r.raise(ctx, tx, e, ""); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `UPDATE chain_events SET state = 'counted', counted = ? WHERE tenant_id = ? AND chain = ? AND block_hash = ? AND log_index = ?`,
+			e.Counted, string(r.Tenant), int64(e.Chain), e.BlockHash.String(), int64(e.LogIndex)) //nolint:gosec // numbers of blocks
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// raise hands an event over. Its key holds how often it came to count, since a
+// chain that goes back and forth makes the same log count anew.
+func (r *Records) raise(ctx context.Context, tx *queue.Tx, e Recorded, suffix string) error {
+	data, err := e.Data()
+	if err != nil {
+		return err
+	}
+	return r.Raiser.Raise(ctx, tx, r.Tenant, junctor.RaisedEvent{
+		Source: "chain:" + r.Names[e.Chain], Type: string(e.Kind) + suffix, Agent: e.Of().String(),
+		Dedupe: fmt.Sprintf("%s/%d%s", e.ID(), e.Counted, suffix), Data: data,
+	})
+}
+
+// Recorded is an event with what became of it.
+type Recorded struct {
+	Seen
+	State     string    `json:"state"`
+	Counted   int       `json:"counted"`
+	Retracted int       `json:"retracted"`
+	SeenAt    time.Time `json:"seen_at"`
+}
+
+func (r *Records) events(ctx context.Context, on asked, where string, args ...any) ([]Recorded, error) {
+	rows, err := on.Query(ctx, `SELECT body, state, counted, retracted, seen_at FROM chain_events WHERE tenant_id = ? AND `+where, append([]any{string(r.Tenant)}, args...)...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	out := []Recorded{}
+	for rows.Next() {
+		e, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, e)
+	}
+	return out, rows.Err()
+}
+
+func scan(rows *sql.Rows) (e Recorded, err error) {
+	var body string
+	var at int64
+	if err := rows.Scan(&body, &e.State, &e.Counted, &e.Retracted, &at); err != nil {
+		return e, err
+	}
+	e.SeenAt = time.UnixMicro(at).UTC()
+	return e, json.Unmarshal([]byte(body), &e.Seen)
+}
+
+// Filter says which events are listed.
+type Filter struct {
+	Chain uint64 // 0 is all
+	Agent string // eip155:CHAIN:REGISTRY/ID; "" is all
+	State string
+	Limit int
+}
+
+// List gives events, the newest first.
+func (r *Records) List(ctx context.Context, f Filter) ([]Recorded, error) {
+	where, args := []string{"1 = 1"}, []any{}
+	if f.Chain != 0 {
+		where, args = append(where, "chain = ?"), append(args, int64(f.Chain)) //nolint:gosec // a chain's number
+	}
+	if f.Agent != "" {
+		where, args = append(where, "agent = ?"), append(args, f.Agent)
+	}
+	if f.State != "" {
+		where, args = append(where, "state = ?"), append(args, f.State)
+	}
+	return r.events(ctx, reading{r.DB}, strings.Join(where, " AND ")+fmt.Sprintf(" ORDER BY number DESC, log_index DESC LIMIT %d", min(max(f.Limit, 1), 1000)), args...)
+}
+
+// ByID gives an event by the key that it was raised under: its ID, and what
+// follows that.
+func (r *Records) ByID(ctx context.Context, key string) (e Recorded, ok bool, err error) {
+	parts := strings.SplitN(key, "/", 4)
+	if len(parts) < 3 {
+		return e, false, nil
+	}
+	index, err := strconv.ParseInt(parts[2], 10, 64)
+	if err != nil {
+		return e, false, nil //nolint:nilerr // it is no key of ours
+	}
+	chain, err := strconv.ParseInt(parts[0], 10, 64)
+	if err != nil {
+		return e, false, nil //nolint:nilerr // it is no key of ours
+	}
+	found, err := r.events(ctx, reading{r.DB}, "chain = ? AND block_hash = ? AND log_index = ?", chain, parts[1], index)
+	if err != nil || len(found) == 0 {
+		return e, false, err
+	}
+	return found[0], true, nil
+}
+
+// Agents lists those that something was said about, the newest first.
+func (r *Records) Agents(ctx context.Context) ([]string, error) {
+	const most = 1000
+	rows, err := reading{r.DB}.Query(ctx, `SELECT agent FROM chain_events WHERE tenant_id = ? GROUP BY agent ORDER BY MAX(seen_at) DESC LIMIT ?`, string(r.Tenant), most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []string
+	for rows.Next() {
+		var agent string
+		if err := rows.Scan(&agent); err != nil {
+			return nil, err
+		}
+		out = append(out, agent)
+	}
+	return out, rows.Err()
+}

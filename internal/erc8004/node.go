@@ -1,0 +1,296 @@
+package erc8004
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+)
+
+const maxAnswer = 32 << 20 // of a node; a range of blocks can be long
+
+// Doer sends requests: a client of egress.
+type Doer interface {
+	Do(*http.Request) (*http.Response, error)
+}
+
+// Node speaks JSON-RPC with the nodes of one chain. All of them should tell the
+// same; one is asked until it fails, then the next. It is safe for concurrent
+// use.
+type Node struct {
+	urls   []string
+	client Doer
+	at     atomic.Uint64 // counts failures: which one is asked
+	id     atomic.Uint64
+}
+
+// NewNode makes a node of one or more addresses.
+func NewNode(client Doer, urls []string) (*Node, error) {
+	if len(urls) == 0 {
+		return nil, errors.New("a chain needs the URL of at least one node")
+	}
+	return &Node{urls: urls, client: client}, nil
+}
+
+// Block is where a chain was seen.
+type Block struct {
+	Number uint64 `json:"number"`
+	Hash   Word   `json:"hash"`
+	Parent Word   `json:"parent"`
+	Time   uint64 `json:"time"` // seconds since 1970
+}
+
+// Log is an event as a node hands it over.
+type Log struct {
+	Address     Address
+	Topics      []Word
+	Data        []byte
+	Block       uint64
+	BlockHash   Word
+	Transaction Word
+	Index       uint64
+}
+
+// NodeError is what a node answered instead of a result.
+type NodeError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+}
+
+func (f *NodeError) Error() string {
+	return fmt.Sprintf("the node says %d: %s", f.Code, brief(f.Message))
+}
+
+// tooWide says whether a node refused a range of blocks for its size. There is
+// no code for it: each kind of node has its own words.
+func (f *NodeError) tooWide() bool {
+	m := strings.ToLower(f.Message)
+	for _, words := range []string{
+		"range", "too large", "too many", "more than", "exceed", "limit", "response size", "query timeout", "timed out",
+	} {
+		if strings.Contains(m, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// Name is what is asked now, without a key that its URL may hold.
+func (n *Node) Name() string {
+	u := n.urls[n.at.Load()%uint64(len(n.urls))]
+	scheme, rest, _ := strings.Cut(u, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	if _, bare, ok := strings.Cut(host, "@"); ok {
+		host = bare
+	}
+	return scheme + "://" + host
+}
+
+// Next passes on to the next address: the one that was asked failed.
+func (n *Node) Next() { n.at.Add(1) }
+
+// call asks the current address once. Failing over is its caller's, since the
+// answers of two nodes must not be mixed in one look at the chain.
+func (n *Node) call(ctx context.Context, method string, out any, params ...any) error {
+	if params == nil {
+		params = []any{}
+	}
+	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": n.id.Add(1), "method": method, "params": params})
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, n.urls[n.at.Load()%uint64(len(n.urls))], bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := n.client.Do(req)
+	if err != nil {
+		return fmt.Errorf("%s: %w", method, err)
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	if err != nil {
+		return fmt.Errorf("%s: %w", method, err)
+	}
+	if len(raw) > maxAnswer {
+		return &NodeError{Code: -32005, Message: "response size exceeds what is read"}
+	}
+	var answer struct {
+		Result json.RawMessage `json:"result"`
+		Error  *NodeError      `json:"error"`
+	}
+	if err := json.Unmarshal(raw, &answer); err != nil {
+		return fmt.Errorf("%s: HTTP %d with no JSON-RPC answer", method, resp.StatusCode)
+	}
+	if answer.Error != nil {
+		return answer.Error
+	}
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: HTTP %d", method, resp.StatusCode)
+	}
+	if err := json.Unmarshal(answer.Result, out); err != nil {
+		return fmt.Errorf("%s: an answer of another form: %w", method, err)
+	}
+	return nil
+}
+
+// Chain is the number of the chain that the node follows.
+func (n *Node) Chain(ctx context.Context) (uint64, error) {
+	var id quantity
+	err := n.call(ctx, "eth_chainId", &id)
+	return uint64(id), err
+}
+
+// Head is the newest block.
+func (n *Node) Head(ctx context.Context) (Block, error) {
+	b, err := n.block(ctx, "latest")
+	if err == nil && b == nil {
+		err = errors.New("the node has no newest block")
+	}
+	if err != nil {
+		return Block{}, err
+	}
+	return *b, nil
+}
+
+// Finalized is the number of the newest block that the chain itself calls final;
+// ok is false where it has none.
+func (n *Node) Finalized(ctx context.Context) (number uint64, ok bool, err error) {
+	b, err := n.block(ctx, "finalized")
+	if err != nil || b == nil {
+		return 0, false, err
+	}
+	return b.Number, true, nil
+}
+
+// At is a block by its number; nil where the chain is shorter.
+func (n *Node) At(ctx context.Context, number uint64) (*Block, error) {
+	return n.block(ctx, quantity(number).String())
+}
+
+func (n *Node) block(ctx context.Context, which string) (*Block, error) {
+	var b *struct {
+		Number     quantity `json:"number"`
+		Hash       Word     `json:"hash"`
+		ParentHash Word     `json:"parentHash"`
+		Timestamp  quantity `json:"timestamp"`
+	}
+	if err := n.call(ctx, "eth_getBlockByNumber", &b, which, false); err != nil || b == nil {
+		return nil, err
+	}
+	return &Block{Number: uint64(b.Number), Hash: b.Hash, Parent: b.ParentHash, Time: uint64(b.Timestamp)}, nil
+}
+
+// Logs are the events of contracts in a range of blocks, both ends included.
+func (n *Node) Logs(ctx context.Context, from, to uint64, contracts []Address, topics []Word) ([]Log, error) {
+	var raw []struct {
+		Address     Address  `json:"address"`
+		Topics      []Word   `json:"topics"`
+		Data        hexBytes `json:"data"`
+		BlockNumber quantity `json:"blockNumber"`
+		BlockHash   Word     `json:"blockHash"`
+		TxHash      Word     `json:"transactionHash"`
+		LogIndex    quantity `json:"logIndex"`
+		Removed     bool     `json:"removed"`
+	}
+	err := n.call(ctx, "eth_getLogs", &raw, map[string]any{
+		"fromBlock": quantity(from).String(), "toBlock": quantity(to).String(), "address": contracts, "topics": []any{topics},
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Log, 0, len(raw))
+	for _, l := range raw {
+		if l.Removed || uint64(l.BlockNumber) < from || uint64(l.BlockNumber) > to {
+			continue
+		}
+		out = append(out, Log{
+			Address: l.Address, Topics: l.Topics, Data: l.Data, Block: uint64(l.BlockNumber), BlockHash: l.BlockHash,
+			Transaction: l.TxHash, Index: uint64(l.LogIndex),
+		})
+	}
+	return out, nil
+}
+
+// TokenURI asks an identity registry where an agent's registration is.
+func (n *Node) TokenURI(ctx context.Context, registry Address, agent string) (string, error) {
+	id, ok := new(big.Int).SetString(agent, 10)
+	if !ok || id.Sign() < 0 || id.BitLen() > 256 {
+		return "", fmt.Errorf("%q is no number of an agent", brief(agent))
+	}
+	var w Word
+	id.FillBytes(w[:])
+	raw, err := n.view(ctx, registry, "tokenURI(uint256)", w[:])
+	if err != nil {
+		return "", err
+	}
+	at, err := slot(raw, 0)
+	if err != nil {
+		return "", fmt.Errorf("tokenURI: %w", err)
+	}
+	text, err := tail(raw, at)
+	if err != nil {
+		return "", fmt.Errorf("tokenURI: %w", err)
+	}
+	return strings.ToValidUTF8(string(text), "\uFFFD"), nil
+}
+
+// IdentityOf asks a reputation or validation registry which identity registry it
+// is about.
+func (n *Node) IdentityOf(ctx context.Context, registry Address) (Address, error) {
+	raw, err := n.view(ctx, registry, "getIdentityRegistry()", nil)
+	if err != nil {
+		return Address{}, err
+	}
+	w, err := slot(raw, 0)
+	if err != nil {
+		return Address{}, fmt.Errorf("getIdentityRegistry: %w", err)
+	}
+	return address(w)
+}
+
+// view calls a function that changes nothing.
+func (n *Node) view(ctx context.Context, contract Address, function string, args []byte) ([]byte, error) {
+	selector := Keccak([]byte(function))
+	var out hexBytes
+	err := n.call(ctx, "eth_call", &out, map[string]any{
+		"to": contract, "data": "0x" + hex.EncodeToString(append(selector[:4:4], args...)),
+	}, "latest")
+	return out, err
+}
+
+// quantity is a number in JSON-RPC: 0x and digits.
+type quantity uint64
+
+func (q quantity) String() string { return "0x" + strconv.FormatUint(uint64(q), 16) }
+
+func (q *quantity) UnmarshalText(b []byte) error {
+	digits, ok := strings.CutPrefix(string(b), "0x")
+	v, err := strconv.ParseUint(digits, 16, 64)
+	if !ok || err != nil {
+		return fmt.Errorf("%q is no number", brief(string(b)))
+	}
+	*q = quantity(v)
+	return nil
+}
+
+// hexBytes are bytes in JSON-RPC.
+type hexBytes []byte
+
+func (h *hexBytes) UnmarshalText(b []byte) (err error) {
+	digits, ok := strings.CutPrefix(string(b), "0x")
+	if !ok {
+		return fmt.Errorf("%q are no bytes", brief(string(b)))
+	}
+	*h, err = hex.DecodeString(digits)
+	return err
+}
