@@ -136,9 +136,9 @@ type AgentEndpoint struct {
 	Origin    string    `json:"origin"`
 	URL       string    `json:"url"`
 	Transport Transport `json:"transport"`
-	Header    string    `json:"header"` // the token's
-	Signed    bool      `json:"signed"` // there is a secret to sign with
-	Trusted   bool      `json:"-"`      // the operator entered it: it may be on this machine
+	Header    string    `json:"header"`              // the token's
+	Signed    bool      `json:"signed"`              // there is a secret to sign with
+	Trusted   bool      `json:"-"`                   // the operator entered it: it may be on this machine
 	Suspended string    `json:"suspended,omitempty"` // why the token is not sent until it is entered anew
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`

@@ -25,7 +25,7 @@ type chains struct {
 	files    *erc8004.Files
 	resolver *erc8004.Resolver
 	bound    map[erc8004.Agent]string // servers that the operator set up for agents
-	keyOf    func(ctx context.Context, tenant junctor.TenantID, event string) (string, error)
+	event    func(ctx context.Context, tenant junctor.TenantID, id string) (junctor.Event, error)
 	meter    func(kind string)
 }
 
@@ -35,8 +35,8 @@ type chainWatch struct {
 	watcher *erc8004.Watcher
 }
 
-// openChains joins what is followed. What comes to count is raised by whoever
-// raiseTo names, before the chains run.
+// openChains joins what is followed. openEvents says who takes what comes to
+// count.
 func (a *App) openChains() error {
 	nodes, names := map[uint64]*erc8004.Node{}, map[uint64]string{}
 	var all []erc8004.Chain
@@ -63,7 +63,10 @@ func (a *App) openChains() error {
 	}
 	a.chains = &chains{
 		files: files, resolver: erc8004.NewResolver(files, nodes, erc8004.DomainPolicy(a.cfg.AgentDomains)), bound: map[erc8004.Agent]string{},
-		keyOf: a.eventKey, meter: a.metrics.FileFailed,
+		event: func(ctx context.Context, tenant junctor.TenantID, id string) (junctor.Event, error) {
+			return a.store.For(tenant).Event(ctx, id)
+		},
+		meter: a.metrics.FileFailed,
 	}
 	a.chains.records = &erc8004.Records{
 		Tenant: junctor.DefaultTenant, DB: a.store.Database(), Queue: a.queue, Names: names, Told: a.chainTold, Now: time.Now,
@@ -93,15 +96,6 @@ func (c *chains) bind(declared junctor.Chain, chain erc8004.Chain) error {
 		c.bound[erc8004.Agent{Chain: chain.ID, Registry: at, ID: id}] = server
 	}
 	return nil
-}
-
-// eventKey is what an event was raised under.
-func (a *App) eventKey(ctx context.Context, tenant junctor.TenantID, id string) (string, error) {
-	e, err := a.store.For(tenant).Event(ctx, id)
-	if err != nil {
-		return "", err
-	}
-	return e.DedupeKey, nil
 }
 
 // suspend keeps the tokens of an agent from being sent until they are entered
@@ -212,9 +206,6 @@ func (o origins) close() {
 
 // run follows all chains until ctx ends.
 func (c *chains) run(ctx context.Context) {
-	if c.records.Raiser == nil {
-		return // nobody would hear of it
-	}
 	var all sync.WaitGroup
 	for _, f := range c.list {
 		all.Go(func() { f.watcher.Run(ctx) })

@@ -21,9 +21,9 @@ func (c *chains) Resolve(ctx context.Context, tenant junctor.TenantID, o *juncto
 	if o.Target.Resolve != ResolveERC8004 {
 		return junctor.Target{}, junctor.Errorf(junctor.CodeInvalid, "endpoints are not found by %q: use %s", o.Target.Resolve, ResolveERC8004)
 	}
-	agent, err := erc8004.ParseAgent(o.Agent)
+	agent, err := c.agentOf(ctx, tenant, o)
 	if err != nil {
-		return junctor.Target{}, junctor.Errorf(junctor.CodeInvalid, "%w", err)
+		return junctor.Target{}, err
 	}
 	if tenant != c.records.Tenant || c.records.Names[agent.Chain] == "" {
 		return junctor.Target{}, junctor.Errorf(junctor.CodeNotFound, "the chain of %s is not followed: declare it below chains in the settings file", agent)
@@ -40,6 +40,30 @@ func (c *chains) Resolve(ctx context.Context, tenant junctor.TenantID, o *juncto
 		transport = junctor.TransportSSE
 	}
 	return junctor.Target{URL: found.Endpoint.URL, Transport: transport}, nil
+}
+
+// agentOf is the agent that an order concerns. Jobs of other systems name it in
+// parts, in their event's data.
+func (c *chains) agentOf(ctx context.Context, tenant junctor.TenantID, o *junctor.Order) (erc8004.Agent, error) {
+	agent, err := erc8004.ParseAgent(o.Agent)
+	if err == nil {
+		return agent, nil
+	}
+	e, missing := c.event(ctx, tenant, o.Event)
+	if missing != nil {
+		return agent, missing
+	}
+	var parts struct {
+		Chain    json.Number     `json:"chain_id"`
+		Registry string          `json:"registry"`
+		Agent    json.RawMessage `json:"agent_id"`
+	}
+	if json.Unmarshal(e.Data, &parts) == nil && parts.Chain != "" && parts.Registry != "" {
+		if agent, err := erc8004.ParseAgent("eip155:" + parts.Chain.String() + ":" + parts.Registry + "/" + strings.Trim(string(parts.Agent), `"`)); err == nil {
+			return agent, nil
+		}
+	}
+	return agent, junctor.Errorf(junctor.CodeInvalid, "%w, and its event has no chain_id, registry and agent_id", err)
 }
 
 // refused gives an error of the chain's the code by which deliveries are judged:
@@ -96,11 +120,11 @@ func (c *chains) agrees(ctx context.Context, tenant junctor.TenantID, o *junctor
 	if !strings.HasPrefix(o.Source, "chain:") || tenant != c.records.Tenant {
 		return nil
 	}
-	key, err := c.keyOf(ctx, tenant, o.Event)
+	e, err := c.event(ctx, tenant, o.Event)
 	if err != nil {
 		return err
 	}
-	seen, ok, err := c.records.ByID(ctx, key)
+	seen, ok, err := c.records.ByID(ctx, e.DedupeKey)
 	if err != nil || !ok {
 		return err
 	}

@@ -28,6 +28,7 @@ func (a *App) openEvents() (err error) {
 	})
 	if err == nil {
 		a.worker.SetRaiser(raiser{a.intake})
+		a.chains.records.Raiser = raiser{a.intake}
 	}
 	return err
 }

@@ -107,6 +107,7 @@ func (r *Rule) Arguments(events ...*junctor.Event) (json.RawMessage, error) {
 // server or the agent that is meant.
 func Ready() []junctor.Trigger {
 	feedback := json.RawMessage(`{"score":"{{score|integer?}}","value":"{{data.value?}}","valueDecimals":"{{data.valueDecimals?}}","tag1":"{{tag1?}}","tag2":"{{tag2?}}","clientAddress":"{{client_address}}","feedbackIndex":"{{feedback_index|integer}}","fileUri":"{{file_uri?}}","fileHash":"{{file_hash?}}","blockNumber":"{{block_number|integer?}}","timestamp":"{{timestamp|integer?}}"}`)
+	validation := json.RawMessage(`{"validatorAddress":"{{validator_address}}","response":"{{response|integer}}","tag":"{{validation_tag?}}","responseUri":"{{response_uri?}}"}`)
 	return []junctor.Trigger{
 		{
 			Name: "feedback", Title: "Feedback on an agent goes to that agent", Match: junctor.Match{Type: "NewFeedback"},
@@ -120,7 +121,30 @@ func Ready() []junctor.Trigger {
 			Name: "validation", Title: "The result of a validation goes to the agent that it is about", Match: junctor.Match{Type: "ValidationResponse"},
 			Action: junctor.Action{
 				Agent: junctor.EventAgent, Tool: "agent.receiveValidation",
-				Template: json.RawMessage(`{"validatorAddress":"{{validator_address}}","response":"{{response|integer}}","tag":"{{validation_tag?}}","responseUri":"{{response_uri?}}"}`),
+				Template: validation,
+			},
+		},
+		{
+			Name: "chain-feedback", Title: "Feedback on a chain goes to the agent that it is about, wherever its registration says that it is",
+			Match:  junctor.Match{Source: "chain:*", Type: "NewFeedback"},
+			Action: junctor.Action{Resolve: "erc8004", Tool: "agent.receiveFeedback", Template: feedback, IncludeFile: true, VerifyFile: true},
+		},
+		{
+			Name: "chain-validation", Title: "The result of a validation on a chain goes to the agent that it is about", Match: junctor.Match{Source: "chain:*", Type: "ValidationResponse"},
+			Action: junctor.Action{Resolve: "erc8004", Tool: "agent.receiveValidation", Template: validation, IncludeFile: true, VerifyFile: true},
+		},
+		{
+			Name: "chain-configuration", Title: "An agent is told when its metadata on a chain changes", Match: junctor.Match{Source: "chain:*", Type: "MetadataSet"},
+			Action: junctor.Action{
+				Resolve: "erc8004", Tool: "agent.updateConfiguration",
+				Template: json.RawMessage(`{"key":"{{data.metadata_key}}","value":"{{data.metadata_value}}","blockNumber":"{{block_number|integer?}}"}`),
+			},
+		},
+		{
+			Name: "chain-address", Title: "An agent is told when its registration on a chain moves", Match: junctor.Match{Source: "chain:*", Type: "URIUpdated"},
+			Action: junctor.Action{
+				Resolve: "erc8004", Tool: "agent.updateConfiguration",
+				Template: json.RawMessage(`{"key":"agentURI","value":"{{token_uri}}","blockNumber":"{{block_number|integer?}}"}`),
 			},
 		},
 		{
