@@ -140,4 +140,6 @@ func (c *Config) Values() []Value {
 }
 
 // Doors lists the doors that doors-off can name.
-func Doors() []string { return []string{"mcp", "plain", "call", "sse", "stdio", "admin", "metrics", "hooks"} }
+func Doors() []string {
+	return []string{"mcp", "plain", "call", "sse", "stdio", "admin", "metrics", "hooks"}
+}

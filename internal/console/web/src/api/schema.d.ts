@@ -2265,6 +2265,7 @@ export interface components {
             header: string;
             origin: string;
             signed: boolean;
+            suspended?: string;
             /** @enum {string} */
             transport: "http" | "sse" | "stdio";
             /** Format: date-time */
@@ -4164,6 +4165,7 @@ export interface components {
             signed: boolean;
             /** @description The secret that deliveries are signed with, where it was made just now. It is not shown again. */
             signing_secret?: string;
+            suspended?: string;
             /** @enum {string} */
             transport: "http" | "sse" | "stdio";
             /** Format: date-time */
