@@ -78,7 +78,7 @@ func TestReorganisations(t *testing.T) {
 			t.Errorf("feedback %s was delivered, and the chain never held it deep enough", index)
 		}
 	}
-	events := r.api(t, "GET", "/events?type=NewFeedback.retracted&limit=1000", "", 200)["items"].([]any)
+	events := r.api(t, "GET", "/events?type=NewFeedback.retracted&limit=500", "", 200)["items"].([]any)
 	if len(events) != retracted {
 		t.Errorf("%d events take others back, of %d", len(events), retracted)
 	}
