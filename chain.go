@@ -61,8 +61,10 @@ func (c *Chain) Check() error {
 			return Errorf(CodeInvalid, "the chain %s: %s", c.Name, err.Error())
 		}
 	}
+	address := regexp.MustCompile(`^0x[0-9a-fA-F]{40}$`)
+	named := regexp.MustCompile(`^(0x[0-9a-fA-F]{40}/)?(0|[1-9][0-9]{0,77})$`)
 	for agent, server := range c.Servers {
-		if ok, _ := regexp.MatchString(`^(0x[0-9a-fA-F]{40}/)?(0|[1-9][0-9]{0,77})$`, agent); !ok {
+		if !named.MatchString(agent) {
 			return Errorf(CodeInvalid, "the chain %s has a server for %q: name an agent by its number, or as 0xREGISTRY/42", c.Name, agent)
 		}
 		if !strings.Contains(agent, "/") && len(c.Registries) > 1 {
@@ -78,7 +80,7 @@ func (c *Chain) Check() error {
 			if at == "" && part != "identity" {
 				continue
 			}
-			if ok, _ := regexp.MatchString(`^0x[0-9a-fA-F]{40}$`, at); !ok {
+			if !address.MatchString(at) {
 				return Errorf(CodeInvalid, "the chain %s has the %s registry %q: an address is 0x and 40 hexadecimal digits", c.Name, part, at)
 			}
 			if seen[strings.ToLower(at)] {

@@ -30,6 +30,7 @@ chapters() {
 		Kill -9: crash-sessions crash-sqlite crash-postgres crash-strict
 		The journal: audit
 		Events: events-model events-rate events-killed
+		Chains: chains
 		Faults: faults
 		Bad servers: matrix
 		Crosstalk: crosstalk
@@ -60,6 +61,7 @@ run() {
 			tests "$log" -run 'TestClassify|TestListsAgree' ./internal/catalog -rapid.checks=1000 && figures "$log"
 		;;
 	apps) tests "$log" ./test/apps && figures "$log" && peer Node && peer Chromium ;;
+	chains) tests "$log" ./test/chain && figures "$log" && peer Node && evm "$log" ;;
 	hostile) tests "$log" ./test/hostile && figures "$log" && peer Chromium ;;
 	mcpapps) tests "$log" ./mcpapps ./test/mcpapps -rapid.checks=1000 && figures "$log" && peer Node ;;
 	apis)
@@ -143,6 +145,13 @@ tests() { # tests LOG ARGUMENT...
 }
 oracle() { # another reader of OpenAPI, in a module of its own: nothing else needs it
 	if ! (cd test/oracle && JUNCTOR_APIS="${JUNCTOR_APIS:-$PWD/../../../shared/data/specs}" go test -mod=mod -count=1 -v -timeout 30m ./...) >"$1" 2>&1; then
+		grep -E '^ *(--- FAIL|panic:|FAIL|[a-z_]+_test\.go:)' "$1" | tail -40 >&2
+		return 1
+	fi
+	figures "$1"
+}
+evm() { # go-ethereum's reader of logs, in a module of its own
+	if ! (cd test/evm && go test -mod=mod -count=1 -v ./... -rapid.checks=5000) >"$1" 2>&1; then
 		grep -E '^ *(--- FAIL|panic:|FAIL|[a-z_]+_test\.go:)' "$1" | tail -40 >&2
 		return 1
 	fi

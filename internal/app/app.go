@@ -185,7 +185,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err := a.openGateway(); err != nil {
 		return err
 	}
-	if err := a.openDeliveries(); err != nil {
+	if err := a.openDeliveries(ctx); err != nil {
 		return err
 	}
 	if err := a.openEvents(); err != nil {

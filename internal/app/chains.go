@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
@@ -37,11 +38,11 @@ type chainWatch struct {
 
 // openChains joins what is followed. openEvents says who takes what comes to
 // count.
-func (a *App) openChains() error {
+func (a *App) openChains(ctx context.Context) error {
 	nodes, names := map[uint64]*erc8004.Node{}, map[uint64]string{}
 	var all []erc8004.Chain
 	for _, c := range a.cfg.Chains {
-		node, err := a.chainNode(c)
+		node, err := a.chainNode(ctx, c)
 		if err != nil {
 			return err
 		}
@@ -113,7 +114,7 @@ func (a *App) suspend(agent, why string) {
 		err = rows.PutEndpoint(ctx, e)
 	}
 	if err != nil {
-		a.log.Error("tokens of an agent could not be suspended", "agent_id", agent, telemetry.Err(err))
+		a.log.Error("tokens of an agent could not be suspended", slog.String("agent_id", agent), telemetry.Err(err))
 	}
 }
 
@@ -138,13 +139,13 @@ func chainOf(c junctor.Chain) (erc8004.Chain, error) {
 }
 
 // chainNode is the way to a chain's nodes. The operator named them.
-func (a *App) chainNode(c junctor.Chain) (*erc8004.Node, error) {
+func (a *App) chainNode(ctx context.Context, c junctor.Chain) (*erc8004.Node, error) {
 	urls := make([]string, len(c.Nodes))
 	named := origins{}
 	for i, text := range c.Nodes {
 		kind, _, _ := strings.Cut(text, ":")
 		if kind == "env" || kind == "file" {
-			secret, err := a.reader().Read(context.Background(), text)
+			secret, err := a.reader().Read(ctx, text)
 			if err != nil {
 				return nil, junctor.Errorf(junctor.CodeInvalid, "the chain %s: %w", c.Name, err)
 			}
@@ -195,7 +196,7 @@ func (o origins) Do(r *http.Request) (*http.Response, error) {
 	if client == nil {
 		return nil, junctor.Errorf(junctor.CodeDenied, "%s is none of the addresses that the settings name", r.URL.Host)
 	}
-	return client.Do(r)
+	return client.Do(r) //nolint:gosec // to an address of the settings alone
 }
 
 func (o origins) close() {

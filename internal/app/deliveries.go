@@ -20,14 +20,14 @@ const (
 )
 
 // openDeliveries makes the queue and who works on it.
-func (a *App) openDeliveries() (err error) {
+func (a *App) openDeliveries(ctx context.Context) (err error) {
 	if a.queue, err = queue.New(queue.Options{DB: a.store.Database(), Owner: a.node, Logger: a.log}); err != nil {
 		return err
 	}
 	a.onClose(func(context.Context) { a.queue.Close() })
 	a.endpoints = newEndpoints(a)
 	a.onClose(func(context.Context) { a.endpoints.close() })
-	if err := a.openChains(); err != nil {
+	if err := a.openChains(ctx); err != nil {
 		return err
 	}
 	a.worker, err = worker.New(worker.Options{

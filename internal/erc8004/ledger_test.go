@@ -73,6 +73,7 @@ func onBoth(t *testing.T, test func(t *testing.T, db store.Database)) {
 // The database keeps what the contract says, whatever the chain does.
 func TestRecordsAreALedger(t *testing.T) {
 	onBoth(t, func(t *testing.T, db store.Database) {
+		t.Helper()
 		runs := 0
 		rapid.Check(t, func(rt *rapid.T) {
 			if runs++; runs > 25 {
@@ -146,6 +147,7 @@ func same(t *rapid.T, model *modelLedger, r *Records, got *raised, chain uint64)
 
 func TestRecordsRefuseASecondReader(t *testing.T) {
 	onBoth(t, func(t *testing.T, db store.Database) {
+		t.Helper()
 		one, _ := records(t, db)
 		two, got := records(t, db)
 		c := newModelChain()
@@ -174,6 +176,7 @@ func TestRecordsRefuseASecondReader(t *testing.T) {
 
 func TestRecordsRaiseEvents(t *testing.T) {
 	onBoth(t, func(t *testing.T, db store.Database) {
+		t.Helper()
 		r, got := records(t, db)
 		var told []string
 		r.Told = func(e Seen) { told = append(told, e.ID()) }

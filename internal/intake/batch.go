@@ -122,4 +122,4 @@ func (in *Intake) sendTogether(ctx context.Context, tenant junctor.TenantID, r *
 }
 
 // errSent says that another process sends what waited.
-var errSent = errors.New("it is sent elsewhere") //nolint:gochecknoglobals // an error to compare with
+var errSent = errors.New("it is sent elsewhere")

@@ -121,7 +121,7 @@ func (in *Intake) refuse(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 func statusOf(code junctor.Code) int {
-	switch code {
+	switch code { //nolint:exhaustive // the others are faults of ours
 	case junctor.CodeUnauthenticated:
 		return http.StatusUnauthorized
 	case junctor.CodeInvalid:

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -109,9 +110,9 @@ func (r *rig) orders() (out []junctor.Order) {
 	if err != nil {
 		r.Fatal(err)
 	}
-	for i := len(jobs) - 1; i >= 0; i-- {
+	for _, j := range slices.Backward(jobs) {
 		var o junctor.Order
-		if err := json.Unmarshal(jobs[i].Payload, &o); err != nil {
+		if err := json.Unmarshal(j.Payload, &o); err != nil {
 			r.Fatal(err)
 		}
 		out = append(out, o)

@@ -148,7 +148,7 @@ func (in *Intake) readOnce(ctx context.Context, src *junctor.Source) error {
 	if err != nil {
 		return err
 	}
-	defer client.Close() //nolint:errcheck // nothing is left to be sent
+	defer client.Close()
 	r := &reader{in: in, src: src, redis: client, key: src.Key, node: in.Node}
 	if r.key == "" {
 		r.key = DefaultKey

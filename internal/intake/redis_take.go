@@ -126,7 +126,7 @@ func entries(messages []redis.XMessage) []*piece {
 func (r *reader) understand(ctx context.Context, p *piece) error {
 	p.taking, p.err = readJob(r.src, p.text)
 	if p.err != nil {
-		return nil
+		return nil //nolint:nilerr // it is noted in the piece
 	}
 	if p.order == nil {
 		plan, err := r.in.plan(ctx, &p.event)
@@ -138,7 +138,7 @@ func (r *reader) understand(ctx context.Context, p *piece) error {
 	}
 	p.event.ID, p.event.ReceivedAt = r.in.NewID(), r.in.Now().UTC().Truncate(time.Microsecond)
 	if p.err = p.fill(p.text); p.err != nil {
-		return nil
+		return nil //nolint:nilerr // it is noted in the piece
 	}
 	for _, t := range p.tokens {
 		if r.in.SetToken == nil {

@@ -83,7 +83,7 @@ func TestReorganisations(t *testing.T) {
 		t.Errorf("%d events take others back, of %d", len(events), retracted)
 	}
 	status := r.api(t, "GET", "/chains", "", 200)["items"].([]any)[0].(map[string]any)
-	t.Logf("%d reorganisations, %d of them deep; %d orphans, %d events on the chain, %d taken back after delivery; the watcher saw %v", rounds, deep, len(orphans), len(want), retracted, status["reorgs"])
+	t.Logf("figure: %d reorganisations, %d of them deep; %d orphans, %d events on the chain, %d taken back after delivery; the watcher saw %v", rounds, deep, len(orphans), len(want), retracted, status["reorgs"])
 }
 
 // feedback lists the indexes of what the chain holds.
