@@ -263,8 +263,8 @@ func TestRenewal(t *testing.T) {
 		if token, _, err := l.Token(t.Context()); token != first || err != nil {
 			t.Errorf("a token that still serves is not given: %v", err)
 		}
-		for range 500 { // it is renewed beside that
-			if len(traces()) > 0 {
+		for range 500 { // it is renewed beside that, and takes effect after it is traced
+			if token, _, _ := l.Token(t.Context()); token != first && len(traces()) > 0 {
 				break
 			}
 			time.Sleep(10 * time.Millisecond)
