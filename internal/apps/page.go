@@ -33,8 +33,7 @@ func (h *Host) target(p *junctor.Principal, server, tool string) (target, error)
 	if err != nil {
 		return target{}, err
 	}
-	meta := mcpapps.ParseToolMeta(wire.Get(item.Tool.JSON, "_meta"))
-	return target{item: item, name: item.Shown, uri: meta.ResourceURI}, nil
+	return target{item: item, name: item.Shown, uri: item.Tool.Page()}, nil
 }
 
 // listed is the _meta of a page's entry in the server's list; nil where it has none.

@@ -40,11 +40,14 @@ func (t *Tool) Visibility() []string {
 
 // Page is the server's own URI of the page that the tool brings, its own or one
 // that was made for it; "" for none.
-func (t *Tool) Page() string {
-	if own := pageOf(t.Default.JSON); own != "" {
+func (t *Tool) Page() string { return t.Default.Page() }
+
+// Page is the same of one version.
+func (v *ToolVersion) Page() string {
+	if own := pageOf(v.JSON); own != "" {
 		return own
 	}
-	return t.Default.page
+	return v.page
 }
 
 // visibilityOf reads who may use a tool. Without a word it is everybody; what

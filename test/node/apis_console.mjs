@@ -23,6 +23,7 @@ async function look(name) {
   for (const [colorScheme, width] of [['dark', 390], ['light', 1440]]) {
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize({ width, height: width === 390 ? 844 : 900 });
+    await page.waitForTimeout(600); // colours change over a moment
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
     assert.ok(wide <= 0, `${name} is ${wide} px too wide at ${width} px`);
     if (width === 390) await accessible(page, `${name}, dark and narrow`); // light ones are in screens.mjs

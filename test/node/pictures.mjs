@@ -50,7 +50,7 @@ await page.goto(`${origin}/servers/lazy?tab=sign-in`);
 const [other] = await Promise.all([context.waitForEvent('page'), page.getByRole('link', { name: 'Log in' }).first().click()]);
 await other.getByRole('button').first().click();
 await other.locator('.btn.approve').click();
-await other.waitForURL(/\/connected/);
+await other.getByText('You are logged in to').waitFor();
 await other.close();
 await page.bringToFront();
 await page.getByText('logged in', { exact: true }).waitFor();

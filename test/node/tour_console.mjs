@@ -131,7 +131,7 @@ const tours = {
     const [other] = await Promise.all([page.context().waitForEvent('page'), page.getByRole('link', { name: 'Log in' }).first().click()]);
     await other.getByRole('button').first().click();
     await other.locator('.btn.approve').click();
-    await other.waitForURL(/\/connected/);
+    await other.getByText('You are logged in to').waitFor(); // behind a page that leads on
     await other.close();
     await page.bringToFront();
     await page.getByText('logged in', { exact: true }).waitFor();
