@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	junctor "github.com/junctor-mcp/junctor"
 )
 
 // Registration is what an agent's file says of it. Whoever mints a token writes
@@ -46,9 +48,6 @@ var (
 	ErrOnlyCommand  = errors.New("the agent exposes MCP only as a command, which is never run")
 	ErrMalformed    = errors.New("the registration is malformed")
 )
-
-// tokenHeaders are those that a file may choose from.
-func tokenHeaders() []string { return []string{"Authorization", "X-Agent-Token", "X-API-Key"} }
 
 // ParseRegistration reads the file of an agent, in the form of today (services),
 // the one before (endpoints) and the first (capabilities.mcp). What is wrong with
@@ -233,12 +232,12 @@ func (r *Registration) header(o map[string]json.RawMessage, where string) string
 	if want == "" {
 		return ""
 	}
-	for _, h := range tokenHeaders() {
+	for _, h := range junctor.TokenHeaders() {
 		if strings.EqualFold(h, want) {
 			return h
 		}
 	}
-	r.problem(fmt.Errorf("%s/authentication/tokenHeader: a token is not sent as %q, only as %s", where, brief(want), strings.Join(tokenHeaders(), ", ")))
+	r.problem(fmt.Errorf("%s/authentication/tokenHeader: a token is not sent as %q, only as %s", where, brief(want), strings.Join(junctor.TokenHeaders(), ", ")))
 	return ""
 }
 

@@ -189,10 +189,7 @@ func startRedis(t *testing.T) *queue {
 	t.Helper()
 	path, err := exec.LookPath("redis-server")
 	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("redis-server is missing: tools/install.sh debian installs it")
-		}
-		t.Skip("redis-server is missing: tools/install.sh debian installs it")
+		program.Missing(t, "redis-server; tools/install.sh debian installs it")
 	}
 	addr := program.FreeAddr(t)
 	_, port, _ := bytes.Cut([]byte(addr), []byte(":"))
