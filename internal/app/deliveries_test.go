@@ -125,7 +125,7 @@ func TestDeliveryToAnAgent(t *testing.T) {
 	if id, _, err := junctor.VerifyWebhook([]string{secret}, peer.headers[0], peer.bodies[0], time.Now()); err != nil || id != ids[0] {
 		t.Errorf("signed as %q: %v", id, err)
 	}
-	if !bytes.Contains(peer.bodies[0], []byte(`"`+worker.MetaDelivery+`":{"id":"`+ids[0]+`"`)) {
+	if !bytes.Contains(peer.bodies[0], []byte(`"`+junctor.MetaDelivery+`":{"id":"`+ids[0]+`"`)) {
 		t.Errorf("it does not say which delivery it is: %s", peer.bodies[0])
 	}
 	if r := i.Do(t, http.MethodGet, "/metrics", ""); !strings.Contains(r.Body, `delivery_attempts_total{outcome="delivered"} 1`) || !strings.Contains(r.Body, `queue_depth{state="dead"} 0`) {

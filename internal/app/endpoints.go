@@ -20,7 +20,6 @@ import (
 	"github.com/junctor-mcp/junctor/internal/seal"
 	"github.com/junctor-mcp/junctor/internal/upstream"
 	"github.com/junctor-mcp/junctor/internal/wire"
-	"github.com/junctor-mcp/junctor/internal/worker"
 )
 
 // endpoints keeps connections to agents' own endpoints between deliveries, and
@@ -287,7 +286,7 @@ func (s signer) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-	meta := wire.Get(wire.Get(wire.Get(body, "params"), "_meta"), worker.MetaDelivery)
+	meta := wire.Get(wire.Get(wire.Get(body, "params"), "_meta"), junctor.MetaDelivery)
 	if id, ok := wire.String(wire.Get(meta, "id")); ok {
 		now := time.Now()
 		r.Header.Set(junctor.HeaderWebhookID, id)

@@ -16,9 +16,6 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// MetaDelivery is the member of _meta that says which delivery a call is.
-const MetaDelivery = "junctor/delivery"
-
 // maxAnswer is how much of an answer is kept with its attempt.
 const maxAnswer = 4 << 10
 
@@ -132,7 +129,7 @@ func (w *Worker) attempt(ctx context.Context, l *queue.Lease, order *junctor.Ord
 	if o != nil {
 		return *o
 	}
-	meta, err := json.Marshal(map[string]any{MetaDelivery: deliveryMeta{l.ID, order.Event, order.EventType, order.Source, order.Trigger, order.Agent, l.Attempts + 1}})
+	meta, err := json.Marshal(map[string]any{junctor.MetaDelivery: deliveryMeta{l.ID, order.Event, order.EventType, order.Source, order.Trigger, order.Agent, l.Attempts + 1}})
 	if err != nil {
 		return classify(err, false)
 	}

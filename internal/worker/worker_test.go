@@ -45,7 +45,7 @@ type pipeline struct {
 }
 
 func (p *pipeline) Do(ctx context.Context, op *guard.Op, _ catalog.Sink) (catalog.Result, error) {
-	meta := wire.Get(op.Meta, worker.MetaDelivery)
+	meta := wire.Get(op.Meta, junctor.MetaDelivery)
 	id, _ := wire.String(wire.Get(meta, "id"))
 	attempt, _ := strconv.Atoi(string(wire.Get(meta, "attempt")))
 	p.mu.Lock()
