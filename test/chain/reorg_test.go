@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -47,16 +48,26 @@ func TestReorganisations(t *testing.T) {
 		time.Sleep(time.Duration(dice.IntN(150)) * time.Millisecond)
 	}
 	e.mine(t, confirmations)
+	// The chain is now longer than it ever was: who has read its end has seen every
+	// reorganisation. Before that, numbers may agree by chance.
+	end := e.head(t)
 	want := e.feedback(t)
-	eventually(t, "everything that the chain holds counts", func() bool {
-		counted := 0
-		for _, one := range r.api(t, "GET", "/chains/events?state=counted&limit=1000", "", 200)["items"].([]any) {
-			if one.(map[string]any)["type"] == string(erc8004.KindFeedback) {
-				counted++
-			}
-		}
-		return counted == len(want)
+	eventually(t, "the chain was read to its end", func() bool {
+		status := r.api(t, "GET", "/chains", "", 200)["items"].([]any)[0].(map[string]any)
+		return uint64(status["read"].(float64)) == end
 	})
+	var counted []string
+	for _, one := range r.api(t, "GET", "/chains/events?state=counted&limit=1000", "", 200)["items"].([]any) {
+		o := one.(map[string]any)
+		if o["type"] == string(erc8004.KindFeedback) {
+			counted = append(counted, index(o["data"], "feedback_index"))
+		}
+	}
+	slices.Sort(counted)
+	slices.Sort(want)
+	if !slices.Equal(counted, want) {
+		t.Errorf("these count: %v; the chain holds: %v", counted, want)
+	}
 	gone := map[string]bool{} // delivered, and taken back by the chain
 	orphans := r.api(t, "GET", "/chains/events?state=orphaned&limit=1000", "", 200)["items"].([]any)
 	retracted := 0
@@ -68,14 +79,13 @@ func TestReorganisations(t *testing.T) {
 		}
 		if back > 0 {
 			retracted += back
-			gone[fmt.Sprint(o["data"].(map[string]any)["feedback_index"])] = true
+			gone[index(o["data"], "feedback_index")] = true
 		}
 	}
 	eventually(t, "all deliveries", func() bool { return len(a.got()) >= len(want)+retracted })
 	for _, c := range a.got() {
-		index := fmt.Sprint(int(c.Arguments["feedbackIndex"].(float64)))
-		if !slices.Contains(want, index) && !gone[index] {
-			t.Errorf("feedback %s was delivered, and the chain never held it deep enough", index)
+		if one := index(c.Arguments, "feedbackIndex"); !slices.Contains(want, one) && !gone[one] {
+			t.Errorf("feedback %s was delivered, and the chain never held it deep enough", one)
 		}
 	}
 	events := r.api(t, "GET", "/events?type=NewFeedback.retracted&limit=500", "", 200)["items"].([]any)
@@ -86,19 +96,35 @@ func TestReorganisations(t *testing.T) {
 	t.Logf("figure: %d reorganisations, %d of them deep; %d orphans, %d events on the chain, %d taken back after delivery; the watcher saw %v", rounds, deep, len(orphans), len(want), retracted, status["reorgs"])
 }
 
-// feedback lists the indexes of what the chain holds.
-func (e *evm) feedback(t testing.TB) (out []string) {
+// index is a number of some JSON, as the chain writes it.
+func index(of any, name string) string {
+	return strconv.FormatFloat(of.(map[string]any)[name].(float64), 'f', -1, 64)
+}
+
+// head is the number of the newest block.
+func (e *evm) head(t testing.TB) uint64 {
+	t.Helper()
+	head, err := e.node(t).Head(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return head.Number
+}
+
+func (e *evm) node(t testing.TB) *erc8004.Node {
 	t.Helper()
 	node, err := erc8004.NewNode(http.DefaultClient, []string{e.url})
 	if err != nil {
 		t.Fatal(err)
 	}
-	head, err := node.Head(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	return node
+}
+
+// feedback lists the indexes of what the chain holds.
+func (e *evm) feedback(t testing.TB) (out []string) {
+	t.Helper()
 	d := erc8004.NewDecoder()
-	logs, err := node.Logs(t.Context(), 0, head.Number, []erc8004.Address{reputationRegistry}, d.Topics())
+	logs, err := e.node(t).Logs(t.Context(), 0, e.head(t), []erc8004.Address{reputationRegistry}, d.Topics())
 	if err != nil {
 		t.Fatal(err)
 	}
