@@ -1,0 +1,275 @@
+import { type AppShown, isRecord, outcomeOf, type RoomEvent } from './agui.ts';
+
+// The state of a room as a person sees it: the messages that are kept, and on
+// top of them what is being said now. It is a pure function of what was loaded
+// and of the events that came, so that both may come in any order and twice.
+
+export type CallState = 'running' | 'waiting' | 'done' | 'failed' | 'denied' | 'lost';
+
+export interface RoomCall {
+  id: string;
+  name: string;
+  server?: string;
+  tool?: string;
+  arguments?: unknown;
+  state: CallState;
+  result_text?: string;
+  result?: unknown; // the whole of it, where an App wants it
+  record?: string;
+  view?: string;
+}
+
+export interface Message {
+  id: string;
+  at: string;
+  author: { kind: 'user' | 'agent' | 'system'; name: string };
+  run?: string;
+  text: string;
+  calls?: RoomCall[];
+  outcome?: string;
+}
+
+// Said is a message on the screen.
+export interface Said extends Message {
+  calls: RoomCall[];
+  kept: boolean; // the room has it; until then it is known from events alone
+  live: boolean; // more of it comes
+  cut: boolean; // its beginning was missed, and comes with the kept message
+  heard: string; // its text as events told it
+  read: string; // its text as it was loaded
+}
+
+export interface Room {
+  messages: readonly Said[];
+  run: string; // that goes on, "" for none
+  ended: '' | 'success' | 'interrupt' | 'cancelled' | 'failed'; // how the last one ended
+  error: string;
+  agents: Readonly<Record<string, string>>; // by the id of their part of a run
+  atWork: readonly string[];
+  thinking: string;
+  writing: Readonly<Record<string, string>>; // arguments of calls that are not whole yet
+}
+
+export const emptyRoom: Room = {
+  messages: [],
+  run: '',
+  ended: '',
+  error: '',
+  agents: {},
+  atWork: [],
+  thinking: '',
+  writing: {},
+};
+
+export type Happening =
+  | { kind: 'loaded'; messages: Message[] } // one page of what is kept
+  | { kind: 'running'; run: string } // what the room says of itself
+  | { kind: 'events'; events: RoomEvent[]; at: string };
+
+export function reduce(room: Room, h: Happening): Room {
+  switch (h.kind) {
+    case 'loaded':
+      return { ...room, messages: merge(room.messages, h.messages) };
+    case 'running':
+      if (room.run === h.run) return room;
+      return h.run ? { ...room, run: h.run } : stopped(room, room.ended);
+    case 'events':
+      return h.events.reduce((r, e) => apply(r, e, h.at), room);
+  }
+}
+
+const over = (s: CallState) => s !== 'running' && s !== 'waiting';
+
+// merge puts a page of kept messages in its place. A kept message is the truth,
+// but for what events have told since it was read.
+export function merge(now: readonly Said[], page: readonly Message[]): readonly Said[] {
+  const first = page[0];
+  const last = page.at(-1);
+  if (!first || !last) return now;
+  const known = new Map(now.map((m) => [m.id, m]));
+  const inPage = new Set(page.map((m) => m.id));
+  const others = now.filter((m) => m.kept && !inPage.has(m.id));
+  return [
+    ...others.filter((m) => m.at < first.at),
+    ...page.map((m) => join(known.get(m.id), m)),
+    ...others.filter((m) => m.at > last.at),
+    ...now.filter((m) => !m.kept && !inPage.has(m.id)),
+  ];
+}
+
+function join(had: Said | undefined, kept: Message): Said {
+  const said: Said = { ...kept, calls: kept.calls ?? [], kept: true, live: false, cut: false, heard: '', read: kept.text };
+  if (!had) return said;
+  const before = new Map(had.calls.map((c) => [c.id, c]));
+  said.calls = said.calls.map((c) => {
+    const b = before.get(c.id);
+    if (!b) return c;
+    before.delete(c.id);
+    return over(b.state) && !over(c.state) ? { ...c, ...b } : { ...b, ...c };
+  });
+  said.calls.push(...before.values());
+  return heard({ ...said, live: had.live, cut: had.cut, heard: had.heard });
+}
+
+// heard gives a message the text that is to be seen: while more comes, the longer
+// of what is kept and what was told; then what is kept.
+function heard(m: Said): Said {
+  const told = m.live && !m.cut && m.heard.length > m.read.length;
+  const text = told || (!m.read && m.heard) ? m.heard : m.read;
+  return { ...m, text, cut: m.cut && text === m.heard && !m.read };
+}
+
+function apply(room: Room, e: RoomEvent, at: string): Room {
+  switch (e.type) {
+    case 'RUN_STARTED':
+      return { ...room, run: e.runId ?? '', ended: '', error: '', agents: {}, atWork: [], thinking: '', writing: {} };
+    case 'RUN_FINISHED': {
+      const { kind, interrupts } = outcomeOf(e);
+      const waiting = new Set(interrupts.map((i) => i.toolCallId ?? ''));
+      return stopped({ ...room, messages: changeCalls(room.messages, waiting, (c) => ({ ...c, state: 'waiting' })) }, kind);
+    }
+    case 'RUN_ERROR':
+      return { ...stopped(room, 'failed'), error: e.message ?? 'The run failed.' };
+    case 'SUBAGENT_STARTED': {
+      const name = e.name ?? '';
+      return {
+        ...room,
+        agents: { ...room.agents, [e.subagentRunId ?? '']: name },
+        atWork: [...room.atWork.filter((n) => n !== name), name],
+      };
+    }
+    case 'SUBAGENT_FINISHED':
+    case 'SUBAGENT_ERROR': {
+      const name = room.agents[e.subagentRunId ?? ''] ?? '';
+      const failed = e.type === 'SUBAGENT_ERROR' && e.message ? `${name}: ${e.message}` : '';
+      return { ...room, atWork: room.atWork.filter((n) => n !== name), thinking: '', error: failed || room.error };
+    }
+    case 'TEXT_MESSAGE_START':
+      return say(room, e, at, (m) => heard({ ...m, live: true, cut: false, heard: '' }));
+    case 'TEXT_MESSAGE_CONTENT':
+    case 'TEXT_MESSAGE_CHUNK':
+      return say(room, e, at, (m) =>
+        heard({ ...m, live: true, cut: m.cut || (!m.live && e.type === 'TEXT_MESSAGE_CONTENT'), heard: m.heard + (e.delta ?? '') }),
+      );
+    case 'TEXT_MESSAGE_END': // what was kept in the middle of it counts no more
+      return change(room, e.messageId, (m) => heard({ ...m, live: false, read: !m.cut && m.heard.length > m.read.length ? '' : m.read }));
+    case 'TOOL_CALL_START':
+    case 'TOOL_CALL_CHUNK':
+      return called(room, e, at);
+    case 'TOOL_CALL_ARGS':
+      return e.toolCallId === undefined ? room : { ...room, writing: { ...room.writing, [e.toolCallId]: written(room, e) } };
+    case 'TOOL_CALL_END': {
+      const { [e.toolCallId ?? '']: text, ...writing } = room.writing;
+      const args = parsed(text);
+      return changeCall({ ...room, writing }, e.toolCallId, (c) => (args === undefined ? c : { ...c, arguments: args }));
+    }
+    case 'TOOL_CALL_RESULT':
+      return changeCall(room, e.toolCallId, (c) => ({
+        ...c,
+        state: over(c.state) ? c.state : 'done',
+        result_text: typeof e.content === 'string' ? e.content : c.result_text,
+      }));
+    case 'CUSTOM':
+      return e.name === 'junctor.call' && isRecord(e.value) ? recorded(room, e.value) : room;
+    case 'ACTIVITY_SNAPSHOT':
+      return e.activityType === 'mcp-apps' && isRecord(e.content) ? shown(room, e.content as unknown as AppShown) : room;
+    case 'REASONING_MESSAGE_START':
+    case 'REASONING_START':
+      return { ...room, thinking: '' };
+    case 'REASONING_MESSAGE_CONTENT':
+    case 'REASONING_MESSAGE_CHUNK':
+      return { ...room, thinking: room.thinking + (e.delta ?? '') };
+    case 'REASONING_END':
+      return { ...room, thinking: '' };
+    default:
+      return room; // what is new to us changes nothing
+  }
+}
+
+// stopped has nobody at work any more.
+function stopped(room: Room, ended: Room['ended']): Room {
+  const messages = room.messages.some((m) => m.live)
+    ? room.messages.map((m) => (m.live ? heard({ ...m, live: false }) : m))
+    : room.messages;
+  return { ...room, messages, run: '', ended, atWork: [], thinking: '', writing: {} };
+}
+
+const written = (room: Room, e: RoomEvent) => (room.writing[e.toolCallId ?? ''] ?? '') + (e.delta ?? '');
+
+function parsed(text: string | undefined): unknown {
+  if (!text) return undefined;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
+function change(room: Room, id: string | undefined, f: (m: Said) => Said): Room {
+  if (!room.messages.some((m) => m.id === id)) return room;
+  return { ...room, messages: room.messages.map((m) => (m.id === id ? f(m) : m)) };
+}
+
+// say changes a message, which begins where it is not known.
+function say(room: Room, e: RoomEvent, at: string, f: (m: Said) => Said): Room {
+  const id = e.messageId;
+  if (!id) return room;
+  if (room.messages.some((m) => m.id === id)) return change(room, id, f);
+  if (e.role === 'user') return room; // what people say is loaded
+  return { ...room, messages: [...room.messages, f(begin(room, e, id, at))] };
+}
+
+const begin = (room: Room, e: RoomEvent, id: string, at: string): Said => ({
+  id,
+  at,
+  author: { kind: 'agent', name: room.agents[e.subagentRunId ?? ''] ?? e.name ?? room.atWork.at(-1) ?? '' },
+  run: room.run,
+  text: '',
+  calls: [],
+  kept: false,
+  live: false,
+  cut: false,
+  heard: '',
+  read: '',
+});
+
+function called(room: Room, e: RoomEvent, at: string): Room {
+  const id = e.toolCallId;
+  if (!id) return room;
+  if (e.type === 'TOOL_CALL_CHUNK' && e.delta) room = { ...room, writing: { ...room.writing, [id]: written(room, e) } };
+  // A call that waited for a person begins again, and is the same call.
+  if (room.messages.some((m) => m.calls.some((c) => c.id === id)))
+    return changeCall(room, id, (c) => (c.state === 'waiting' ? { ...c, state: 'running' } : c));
+  const call: RoomCall = { id, name: e.toolCallName ?? '', state: 'running' };
+  const parent = e.parentMessageId ?? `of ${id}`;
+  const within = room.messages.some((m) => m.id === parent) ? room : { ...room, messages: [...room.messages, begin(room, e, parent, at)] };
+  return change(within, parent, (m) => ({ ...m, calls: [...m.calls, call] }));
+}
+
+function changeCalls(messages: readonly Said[], ids: ReadonlySet<string>, f: (c: RoomCall) => RoomCall): readonly Said[] {
+  return messages.map((m) => (m.calls.some((c) => ids.has(c.id)) ? { ...m, calls: m.calls.map((c) => (ids.has(c.id) ? f(c) : c)) } : m));
+}
+
+const changeCall = (room: Room, id: string | undefined, f: (c: RoomCall) => RoomCall): Room =>
+  id === undefined ? room : { ...room, messages: changeCalls(room.messages, new Set([id]), f) };
+
+const text = (v: unknown): string | undefined => (typeof v === 'string' && v !== '' ? v : undefined);
+
+function recorded(room: Room, v: Record<string, unknown>): Room {
+  return changeCall(room, text(v.toolCallId), (c) => ({
+    ...c,
+    record: text(v.record) ?? c.record,
+    server: text(v.server) ?? c.server,
+    tool: text(v.tool) ?? c.tool,
+    state: (text(v.state) as CallState | undefined) ?? (v.isError === true && c.state !== 'denied' ? 'failed' : c.state),
+  }));
+}
+
+const shown = (room: Room, a: AppShown): Room =>
+  changeCall(room, a.toolCallId, (c) => ({
+    ...c,
+    view: a.resourceUri,
+    server: a.serverId ?? c.server,
+    arguments: a.toolInput ?? c.arguments,
+    result: a.result ?? c.result,
+  }));
