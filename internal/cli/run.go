@@ -22,6 +22,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/backup"
 	"github.com/junctor-mcp/junctor/internal/bench"
 	"github.com/junctor-mcp/junctor/internal/config"
+	"github.com/junctor-mcp/junctor/internal/proc"
 )
 
 // This file is where the command line meets a whole instance: all it knows of
@@ -64,8 +65,27 @@ func (c *cli) serve(ctx context.Context, cfg *config.Config, s started) error {
 			return err
 		}
 		defer reloadOnHangup(ctx, cfg, a)()
+		defer releaseOnceStarted()()
 		return a.Run(ctx)
 	}, opts...)
+}
+
+// releaseSoon and releaseAgain are how long after its start an instance gives back what
+// only the start needed: soon, for one that is left alone, and again when servers
+// that answer slowly have been asked what they offer.
+const (
+	releaseSoon  = 300 * time.Millisecond
+	releaseAgain = 15 * time.Second
+)
+
+// releaseOnceStarted gives back what only the start needed: most of what lies in
+// memory then is code that never runs again.
+func releaseOnceStarted() (stop func()) {
+	soon, again := time.AfterFunc(releaseSoon, proc.Release), time.AfterFunc(releaseAgain, proc.Release)
+	return func() {
+		soon.Stop()
+		again.Stop()
+	}
 }
 
 // reloadOnHangup has SIGHUP read the settings file again, where there is one.
@@ -124,6 +144,7 @@ func (c *cli) twin(ctx context.Context, missing app.Option) error {
 			_, _ = io.Copy(io.Discard, c.in)
 			cancel()
 		}()
+		defer releaseOnceStarted()()
 		return a.Run(ctx)
 	}, missing)
 }
@@ -165,7 +186,10 @@ func (c *cli) stdio(ctx context.Context, cfg *config.Config) error {
 		}
 		// A socket that a dead process left behind: nothing was read yet.
 	}
-	return c.with(ctx, cfg, func(a *app.App) error { return a.ServeStdio(ctx, c.in, c.out, key) })
+	return c.with(ctx, cfg, func(a *app.App) error {
+		defer releaseOnceStarted()()
+		return a.ServeStdio(ctx, c.in, c.out, key)
+	})
 }
 
 // patient gathers what doctor looks at, and whether the settings are valid.

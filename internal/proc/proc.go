@@ -8,6 +8,9 @@
 // orderly way. StartReaped is for what must never outlive this process, however
 // it ends: see there, and reaper_linux.go for how.
 //
+// Beside that it knows what processes use, and gives back what this one does not
+// need (Release).
+//
 // Groups need a Unix system. Elsewhere the process alone is ended, and what it
 // started lives on.
 package proc

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"runtime/debug"
 	"strconv"
 	"syscall"
 	"time"
@@ -65,7 +64,7 @@ func Reap(args []string) int {
 		_, _ = io.Copy(io.Discard, life)
 		close(r.ended)
 	}()
-	debug.FreeOSMemory() // it may stay for weeks and needs next to nothing
+	Release() // it may stay for weeks and needs next to nothing
 	r.run()
 	code, sig := r.status.ExitStatus(), 0
 	if r.status.Signaled() {
