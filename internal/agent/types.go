@@ -86,9 +86,12 @@ type Piece struct {
 	Args     *ArgsDelta      // of a call that is being written
 	Call     *Call           // whole
 	Usage    *Usage          // so far, in this answer
-	Stop     string          // why the model stopped, in its own word
+	Stop     string          // why the model stopped: StopLength, or its own word
 	Opaque   json.RawMessage // to be kept with the message, as Message.Thinking
 }
+
+// StopLength is a Stop: the answer is longer than it may be.
+const StopLength = "length"
 
 // ArgsDelta is a part of a call's arguments, before the call is whole. The first
 // of a call has its name, and may be empty.
@@ -180,8 +183,10 @@ type Decision struct {
 // EventKind says what happened.
 type EventKind string
 
-// What happens in a run. Text comes between its start and end; a call's
-// arguments between the call's; results come in any order.
+// What happens in a run. Text comes between its start and end, a call's
+// arguments between the call's; results come in any order. A call that began and
+// did not end, or that has no result when the run is over and does not wait, was
+// not made.
 const (
 	EventStep      EventKind = "step"       // the provider is asked; Step counts from 1
 	EventTextStart EventKind = "text-start" // ID is the message's
