@@ -29,7 +29,7 @@ chapters() {
 		Denied as a model says: denial
 		Kill -9: crash-sessions crash-sqlite crash-postgres crash-strict
 		The journal: audit
-		Events: events-model events-rate events-killed
+		Events: events-model events-rate events-killed events-shared
 		Chains: chains
 		Faults: faults
 		Bad servers: matrix
@@ -89,6 +89,7 @@ run() {
 		tests "$log" -timeout 3h -run 'TestQueueAgainstModel' ./internal/queue -rapid.checks=10000 && figures "$log" && peer PostgreSQL
 		;;
 	events-killed) tests "$log" ./test/events && figures "$log" && peer PostgreSQL ;;
+	events-shared) tests "$log" ./test/deliveries && figures "$log" && peer PostgreSQL && peer Node ;;
 	events-rate) tests "$log" -run 'TestRate' ./internal/queue && figures "$log" && peer PostgreSQL ;;
 	faults) tests "$log" ./test/faults && passed "$log" && peer PostgreSQL ;;
 	matrix) tests "$log" ./test/matrix && figures "$log" ;;

@@ -51,7 +51,7 @@ func (n *Node) Module(path string) string {
 func (n *Node) Run(t testing.TB, limit time.Duration, script string, args ...string) ([]byte, error) {
 	t.Helper()
 	if !filepath.IsAbs(script) {
-		script = n.place(t, script)
+		script = n.Script(t, script)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
@@ -67,9 +67,10 @@ func (n *Node) Run(t testing.TB, limit time.Duration, script string, args ...str
 	return stdout.Bytes(), err
 }
 
-// place copies the scripts of test/node next to node_modules, because that is
-// where Node looks for what a script imports.
-func (n *Node) place(t testing.TB, script string) string {
+// Script gives a path at which a script of test/node can be run until the test
+// ends: it copies them all next to node_modules, because that is where Node looks
+// for what a script imports.
+func (n *Node) Script(t testing.TB, script string) string {
 	t.Helper()
 	from := filepath.Join(Root(t), "test", "node")
 	names, err := filepath.Glob(filepath.Join(from, "*.mjs"))
