@@ -202,6 +202,9 @@ func (t *Tenant) DeleteAgent(ctx context.Context, name string, at time.Time) err
 		if _, err := t.s.exec(ctx, tx, `DELETE FROM secrets WHERE tenant_id = ? AND owner = ?`, string(t.id), junctor.AgentOwner(name)); err != nil {
 			return err
 		}
+		if err := t.leaveWorkspaces(ctx, tx, "agent", name); err != nil {
+			return err
+		}
 		n, err := t.s.exec(ctx, tx, `DELETE FROM agents WHERE tenant_id = ? AND name = ?`, string(t.id), name)
 		if err == nil && n == 0 {
 			return noAgent(name)

@@ -102,6 +102,9 @@ func (t *Tenant) DeleteUser(ctx context.Context, id string, at time.Time) error 
 		if _, err := t.s.exec(ctx, tx, `DELETE FROM secrets WHERE tenant_id = ? AND owner = ?`, string(t.id), junctor.UserOwner(id)); err != nil {
 			return err
 		}
+		if err := t.leaveWorkspaces(ctx, tx, "user", id); err != nil {
+			return err
+		}
 		n, err := t.s.exec(ctx, tx, `DELETE FROM users WHERE tenant_id = ? AND id = ?`, string(t.id), id)
 		if err == nil && n == 0 {
 			return noUser(id)

@@ -1,0 +1,289 @@
+package storetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/store"
+)
+
+func room(id string, members ...junctor.Member) junctor.Workspace {
+	return junctor.Workspace{
+		Tenant: junctor.DefaultTenant, ID: id, Name: "Room " + id, Members: members, Policy: junctor.PolicyRouter, MaxRounds: 3, Approvals: junctor.ApproveAsk, Owner: "user:u1",
+	}
+}
+
+func said(workspace, id, run, text string, calls ...junctor.SaidCall) junctor.Message {
+	return junctor.Message{
+		Tenant: junctor.DefaultTenant, Workspace: workspace, ID: id, At: moment(1), Author: junctor.Author{Kind: junctor.AuthorUser, Name: "Ada", ID: "user:u1"}, Run: run, Text: text, Calls: calls,
+	}
+}
+
+func roomRun(workspace, id, node string) junctor.RoomRun {
+	return junctor.RoomRun{Tenant: junctor.DefaultTenant, Workspace: workspace, ID: id, State: junctor.RunRunning, By: "user:u1", Node: node, BegunAt: moment(1)}
+}
+
+func asked(id string) junctor.CallApproval {
+	return junctor.CallApproval{
+		Tenant: junctor.DefaultTenant, Workspace: "kitchen", ID: id, Run: "r1", Agent: "cook", State: junctor.CallOpen, At: moment(2),
+		Call: junctor.AskedCall{ID: "call-" + id, Name: "notes__add", Server: "notes", Tool: "add", Arguments: json.RawMessage(`{"b":1,"a":"é"}`)},
+	}
+}
+
+func workspaceTests() map[string]func(*trial) {
+	return map[string]func(*trial){
+		"workspaces/kept as they are":              workspacesKept,
+		"workspaces/messages in order":             messagesInOrder,
+		"workspaces/one run at a time":             oneRunAtATime,
+		"workspaces/a word on a call counts once":  wordCountsOnce,
+		"workspaces/a message is a no":             messageIsANo,
+		"workspaces/runs of a dead node are lost":  lostRuns,
+		"workspaces/members go when they are gone": membersGo,
+	}
+}
+
+func workspacesKept(t *trial) {
+	st := t.open()
+	mine := st.For(junctor.DefaultTenant)
+	ok(t, st.EnsureTenant(t.Context(), "acme", "Acme"))
+	ok(t, mine.CreateUser(t.Context(), user("u1", "Ada")))
+	want := room("kitchen", junctor.Member{Agent: "b"}, junctor.Member{User: "u1", Name: "Ada"}, junctor.Member{Agent: "a"})
+	kept(t, want, must(mine.AddWorkspace(t.Context(), want))(t))
+	kept(t, want, must(t.open().For(junctor.DefaultTenant).Workspace(t.Context(), "kitchen"))(t))
+	fails(t, errorOf(mine.AddWorkspace(t.Context(), want)), junctor.CodeConflict)
+	want.Name, want.Policy, want.MaxRounds, want.Approvals, want.Members = "Cellar", junctor.PolicyAll, 7, junctor.ApproveNever, want.Members[1:]
+	kept(t, want, must(mine.UpdateWorkspace(t.Context(), want))(t))
+	other := must(mine.AddWorkspace(t.Context(), room("attic")))(t)
+	list := must(mine.Workspaces(t.Context()))(t)
+	if len(list) != 2 {
+		t.Fatalf("%d rooms", len(list))
+	}
+	kept(t, want, list[0])
+	kept(t, other, list[1])
+	acme := st.For("acme")
+	if list := must(acme.Workspaces(t.Context()))(t); len(list) != 0 {
+		t.Errorf("another tenant's: %+v", list)
+	}
+	for _, err := range []error{
+		errorOf(acme.Workspace(t.Context(), "kitchen")), errorOf(acme.UpdateWorkspace(t.Context(), want)), acme.DeleteWorkspace(t.Context(), "kitchen"),
+		errorOf(st.For("nobody").AddWorkspace(t.Context(), want)), acme.PutMessage(t.Context(), new(said("kitchen", "m", "", "x"))), acme.BeginRun(t.Context(), new(roomRun("kitchen", "r", "n")), new(said("kitchen", "m", "r", "x")), ""),
+		errorOf(mine.RoomRun(t.Context(), "kitchen", "r")),
+	} {
+		fails(t, err, junctor.CodeNotFound)
+	}
+	ok(t, mine.PutMessage(t.Context(), new(said("kitchen", "m1", "", "x"))))
+	ok(t, mine.DeleteWorkspace(t.Context(), "kitchen"))
+	fails(t, mine.DeleteWorkspace(t.Context(), "kitchen"), junctor.CodeNotFound)
+	_ = must(mine.AddWorkspace(t.Context(), room("kitchen")))(t)
+	if list := must(mine.Messages(t.Context(), "kitchen", store.MessageFilter{Limit: 9}))(t); len(list) != 0 {
+		t.Errorf("a room with the same id has messages of the former: %+v", list)
+	}
+}
+
+func messagesInOrder(t *trial) {
+	st := t.open()
+	mine := st.For(junctor.DefaultTenant)
+	_ = must(mine.AddWorkspace(t.Context(), room("kitchen")))(t)
+	_ = must(mine.AddWorkspace(t.Context(), room("attic")))(t)
+	want := make([]junctor.Message, 0, 5)
+	for i := range 5 {
+		m := said("kitchen", fmt.Sprintf("z%d", 9-i), "r", fmt.Sprintf("Grüße %d 100%%_!", i))
+		ok(t, mine.PutMessage(t.Context(), &m))
+		want = append(want, m)
+	}
+	ok(t, mine.PutMessage(t.Context(), new(said("attic", "z5", "r", "elsewhere"))))
+	want[1].Text, want[1].Outcome, want[1].Thinking = "nul \x00 and more", "why", json.RawMessage(`{"sig":"x"}`)
+	want[1].Calls = []junctor.SaidCall{{ID: "c", Name: "notes__add", Server: "notes", Tool: "add", Arguments: json.RawMessage(`{"a":1}`), State: junctor.SaidDone, ResultText: "Needle", Record: "rec", View: "ui://x", Result: json.RawMessage(`{"content":[]}`)}}
+	ok(t, mine.PutMessage(t.Context(), &want[1]))
+	for _, c := range []struct {
+		name string
+		f    store.MessageFilter
+		want []junctor.Message
+	}{
+		{"all", store.MessageFilter{Limit: 9}, want},
+		{"the newest", store.MessageFilter{Limit: 2}, want[3:]},
+		{"before one", store.MessageFilter{Before: "z6", Limit: 2}, want[1:3]},
+		{"before none", store.MessageFilter{Before: "nothing", Limit: 2}, nil},
+		{"in any case", store.MessageFilter{Query: "GRÜSSE 3", Limit: 9}, nil},
+		{"in any case of one letter", store.MessageFilter{Query: "GRÜßE 3", Limit: 9}, want[3:4]},
+		{"signs stand for themselves", store.MessageFilter{Query: "100%_!", Limit: 1}, want[4:]},
+		{"what a tool said", store.MessageFilter{Query: "needle", Limit: 9}, want[1:2]},
+		{"no sign for any", store.MessageFilter{Query: "g%e", Limit: 9}, nil},
+	} {
+		if diff := cmp.Diff(c.want, must(mine.Messages(t.Context(), "kitchen", c.f))(t)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+func oneRunAtATime(t *trial) {
+	st := t.open()
+	mine := st.For(junctor.DefaultTenant)
+	_ = must(mine.AddWorkspace(t.Context(), room("kitchen")))(t)
+	var won sync.Map
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			id := fmt.Sprintf("r%d", i)
+			err := mine.BeginRun(t.Context(), new(roomRun("kitchen", id, "n")), new(said("kitchen", "m"+id, id, "hello")), "")
+			if err == nil {
+				won.Store(id, true)
+			} else if junctor.CodeOf(err) != junctor.CodeConflict {
+				t.Errorf("%s: %v", id, err)
+			}
+		})
+	}
+	all.Wait()
+	ids := 0
+	won.Range(func(id, _ any) bool {
+		ids++
+		r := roomRun("kitchen", id.(string), "n")
+		kept(t, r, must(mine.RoomRun(t.Context(), "kitchen", r.ID))(t))
+		r.State, r.Reason, r.EndedAt, r.Input, r.Output = junctor.RunFailed, "why", moment(3), 5, 7
+		ok(t, mine.EndRun(t.Context(), &r, nil))
+		kept(t, r, must(mine.RoomRun(t.Context(), "kitchen", r.ID))(t))
+		late := r
+		late.State = junctor.RunDone
+		ok(t, mine.EndRun(t.Context(), &late, nil))
+		kept(t, []junctor.RoomRun{r}, must(mine.RoomRuns(t.Context(), "kitchen", 9))(t))
+		fails(t, mine.BeginRun(t.Context(), new(roomRun("kitchen", r.ID, "n")), new(said("kitchen", "again", r.ID, "hello")), ""), junctor.CodeConflict)
+		fails(t, mine.BeginRun(t.Context(), new(roomRun("kitchen", "other", "n")), new(said("kitchen", "m"+r.ID, "other", "hello")), ""), junctor.CodeConflict)
+		return true
+	})
+	if list := must(mine.Messages(t.Context(), "kitchen", store.MessageFilter{Limit: 9}))(t); ids != 1 || len(list) != 1 {
+		t.Errorf("%d runs began, with %d messages", ids, len(list))
+	}
+}
+
+// waits makes a room in which a run waits for a word on two calls.
+func waits(t *trial, mine *store.Tenant) {
+	t.Helper()
+	_ = must(mine.AddWorkspace(t.Context(), room("kitchen")))(t)
+	r := roomRun("kitchen", "r1", "n")
+	ok(t, mine.BeginRun(t.Context(), &r, new(said("kitchen", "m1", "r1", "add it")), ""))
+	ok(t, mine.PutMessage(t.Context(), new(said("kitchen", "m2", "r1", "", junctor.SaidCall{ID: "call-a1", State: junctor.SaidWaiting}, junctor.SaidCall{ID: "call-a2", State: junctor.SaidWaiting}, junctor.SaidCall{ID: "call-b", State: junctor.SaidDone}))))
+	r.State, r.Plan, r.EndedAt = junctor.RunWaiting, json.RawMessage(`{"next":["a"]}`), moment(3)
+	ok(t, mine.EndRun(t.Context(), &r, []junctor.CallApproval{asked("a1"), asked("a2")}))
+	kept(t, r, must(mine.RoomRun(t.Context(), "kitchen", "r1"))(t))
+}
+
+func wordCountsOnce(t *trial) {
+	st := t.open()
+	mine := st.For(junctor.DefaultTenant)
+	waits(t, mine)
+	kept(t, []junctor.CallApproval{asked("a1"), asked("a2")}, must(mine.CallApprovals(t.Context(), "kitchen", ""))(t))
+	yes := asked("a1")
+	yes.State, yes.Remember, yes.DecidedBy, yes.DecidedAt = junctor.CallAllowed, true, "user:u1", moment(4)
+	ok(t, mine.DecideCall(t.Context(), &yes))
+	no := yes
+	no.State = junctor.CallDenied
+	fails(t, mine.DecideCall(t.Context(), &no), junctor.CodeConflict)
+	fails(t, st.For("acme").DecideCall(t.Context(), new(asked("a2"))), junctor.CodeConflict)
+	kept(t, []junctor.CallApproval{yes, asked("a2")}, must(mine.CallApprovals(t.Context(), "kitchen", "r1"))(t))
+	kept(t, []junctor.CallApproval{yes}, must(mine.Remembered(t.Context(), "kitchen"))(t))
+	begun := 0
+	for i := range 3 {
+		err := mine.BeginRun(t.Context(), new(roomRun("kitchen", fmt.Sprint("go", i), "n")), nil, "r1")
+		if err == nil {
+			begun++
+			continue
+		}
+		fails(t, err, junctor.CodeConflict)
+	}
+	if begun != 1 {
+		t.Errorf("it went on %d times", begun)
+	}
+	ok(t, mine.ForgetApprovals(t.Context(), "kitchen"))
+	if list := must(mine.Remembered(t.Context(), "kitchen"))(t); len(list) != 0 {
+		t.Errorf("still remembered: %+v", list)
+	}
+}
+
+func messageIsANo(t *trial) {
+	for name, leave := range map[string]func(*store.Tenant) error{
+		"a message": func(mine *store.Tenant) error {
+			return mine.BeginRun(t.Context(), new(roomRun("kitchen", "r2", "n")), new(said("kitchen", "m3", "r2", "never mind")), "")
+		},
+		"a stop": func(mine *store.Tenant) error {
+			runs, err := mine.StopRun(t.Context(), "kitchen", "r1", "user:u1", moment(5))
+			if runs {
+				t.Error("a run that waits is said to run")
+			}
+			return err
+		},
+	} {
+		mine := t.open().For(junctor.DefaultTenant)
+		waits(t, mine)
+		ok(t, leave(mine))
+		if list := must(mine.CallApprovals(t.Context(), "kitchen", ""))(t); len(list) != 0 {
+			t.Errorf("%s: still open: %+v", name, list)
+		}
+		if r := must(mine.RoomRun(t.Context(), "kitchen", "r1"))(t); r.State != junctor.RunCancelled {
+			t.Errorf("%s: the run is %s", name, r.State)
+		}
+		m := must(mine.Messages(t.Context(), "kitchen", store.MessageFilter{Limit: 9}))(t)[1]
+		if m.Calls[0].State != junctor.SaidDenied || m.Calls[1].State != junctor.SaidDenied || m.Calls[2].State != junctor.SaidDone {
+			t.Errorf("%s: the calls are %+v", name, m.Calls)
+		}
+		ok(t, mine.DeleteWorkspace(t.Context(), "kitchen"))
+	}
+}
+
+func lostRuns(t *trial) {
+	st := t.open()
+	mine := st.For(junctor.DefaultTenant)
+	for i, node := range []string{"here", "there", "gone"} {
+		id := "room" + fmt.Sprint(i)
+		_ = must(mine.AddWorkspace(t.Context(), room(id)))(t)
+		r := roomRun(id, "r", node)
+		r.BegunAt = moment(10 * (2 - i))
+		ok(t, mine.BeginRun(t.Context(), &r, new(said(id, "m1", "r", "go")), ""))
+		ok(t, mine.PutMessage(t.Context(), new(said(id, "m2", "r", "", junctor.SaidCall{ID: "c", State: junctor.SaidRunning}, junctor.SaidCall{ID: "d", State: junctor.SaidDone}))))
+	}
+	if _, err := st.BeatRuns(t.Context(), "there", moment(100)); err != nil {
+		t.Fatal(err)
+	}
+	lost := must(st.LoseRuns(t.Context(), "here", moment(5)))(t)
+	if len(lost) != 2 || len(must(st.LoseRuns(t.Context(), "here", time.Time{}))(t)) != 0 {
+		t.Errorf("lost: %+v", lost)
+	}
+	for i, want := range []struct {
+		run  junctor.RunState
+		call junctor.SaidState
+	}{{junctor.RunLost, junctor.SaidLost}, {junctor.RunRunning, junctor.SaidRunning}, {junctor.RunLost, junctor.SaidLost}} {
+		id := "room" + fmt.Sprint(i)
+		calls := must(mine.Messages(t.Context(), id, store.MessageFilter{Limit: 9}))(t)[1].Calls
+		if r := must(mine.RoomRun(t.Context(), id, "r"))(t); r.State != want.run || calls[0].State != want.call || calls[1].State != junctor.SaidDone {
+			t.Errorf("%s: %s, %+v", id, r.State, calls)
+		}
+	}
+	runs := must(mine.StopRun(t.Context(), "room1", "r", "user:u1", moment(6)))(t)
+	stop := must(st.BeatRuns(t.Context(), "there", moment(101)))(t)
+	if !runs || len(stop) != 1 || stop[0].Workspace != "room1" || stop[0].ID != "r" {
+		t.Errorf("to be stopped: %v, %+v", runs, stop)
+	}
+}
+
+func membersGo(t *trial) {
+	mine := t.open().For(junctor.DefaultTenant)
+	ok(t, mine.CreateUser(t.Context(), user("u1", "Ada")))
+	_ = must(mine.AddAgent(t.Context(), junctor.Agent{Name: "cook", Role: junctor.RoleGeneral}))(t)
+	waits(t, mine)
+	w := room("kitchen", junctor.Member{Agent: "cook"}, junctor.Member{User: "u1"}, junctor.Member{Agent: "u1"})
+	_ = must(mine.UpdateWorkspace(t.Context(), w))(t)
+	yes := asked("a1")
+	yes.State, yes.Remember = junctor.CallAllowed, true
+	ok(t, mine.DecideCall(t.Context(), &yes))
+	ok(t, mine.DeleteAgent(t.Context(), "cook", moment(9)))
+	ok(t, mine.DeleteUser(t.Context(), "u1", moment(9)))
+	w.Members = []junctor.Member{{Agent: "u1"}}
+	kept(t, w, must(mine.Workspace(t.Context(), "kitchen"))(t))
+	if list := must(mine.Remembered(t.Context(), "kitchen"))(t); len(list) != 0 {
+		t.Errorf("what the agent was allowed is remembered: %+v", list)
+	}
+}

@@ -1,0 +1,82 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+const approvalColumns = `tenant_id, workspace_id, id, run_id, agent, call, state, remember, decided_by, asked_at, decided_at`
+
+// CallApprovals lists the calls of a run that were asked for, in their order;
+// of all runs that wait where run is "".
+func (t *Tenant) CallApprovals(ctx context.Context, workspace, run string) ([]junctor.CallApproval, error) {
+	list, err := all(ctx, t.s, scanCallApproval, `SELECT `+approvalColumns+` FROM workspace_approvals
+		WHERE tenant_id = ? AND workspace_id = ? AND (run_id = ? OR ? = '' AND state = 'open') ORDER BY asked_at, id`,
+		string(t.id), workspace, run, run)
+	if err != nil {
+		return nil, t.s.fail(ctx, err, "list what the room %q waits for", workspace)
+	}
+	return list, nil
+}
+
+// Remembered lists what was allowed in a room for good.
+func (t *Tenant) Remembered(ctx context.Context, workspace string) ([]junctor.CallApproval, error) {
+	list, err := all(ctx, t.s, scanCallApproval, `SELECT `+approvalColumns+` FROM workspace_approvals
+		WHERE tenant_id = ? AND workspace_id = ? AND state = 'allowed' AND remember = 1 ORDER BY asked_at, id`, string(t.id), workspace)
+	if err != nil {
+		return nil, t.s.fail(ctx, err, "list what is allowed in the room %q", workspace)
+	}
+	return list, nil
+}
+
+// ForgetApprovals has everything asked for again.
+func (t *Tenant) ForgetApprovals(ctx context.Context, workspace string) error {
+	if _, err := t.s.do(ctx, `UPDATE workspace_approvals SET remember = 0 WHERE tenant_id = ? AND workspace_id = ?`, string(t.id), workspace); err != nil {
+		return t.s.fail(ctx, err, "forget what is allowed in the room %q", workspace)
+	}
+	return nil
+}
+
+// DecideCall is a person's word on a call, of which there is one: conflict for
+// whoever comes later.
+func (t *Tenant) DecideCall(ctx context.Context, a *junctor.CallApproval) error {
+	n, err := t.s.do(ctx, `UPDATE workspace_approvals SET state = ?, remember = ?, decided_by = ?, decided_at = ?
+		WHERE tenant_id = ? AND workspace_id = ? AND id = ? AND state = 'open'`,
+		string(a.State), number(a.Remember), a.DecidedBy, micros(a.DecidedAt), string(t.id), a.Workspace, a.ID)
+	if err == nil && n == 0 {
+		err = junctor.Errorf(junctor.CodeConflict, "nothing waits under %q any more: somebody else has answered, or the run was left", a.ID)
+	}
+	if err != nil {
+		return t.s.fail(ctx, err, "keep the answer to %q", a.ID)
+	}
+	return nil
+}
+
+func (t *Tenant) addApproval(ctx context.Context, tx *sql.Tx, a *junctor.CallApproval) error {
+	call, err := configText(a.Call)
+	if err != nil {
+		return err
+	}
+	_, err = t.s.exec(ctx, tx, `INSERT INTO workspace_approvals (`+approvalColumns+`) VALUES (?, ?, ?, ?, ?, ?, 'open', 0, '', ?, NULL)`,
+		string(t.id), a.Workspace, a.ID, a.Run, a.Agent, call, micros(a.At))
+	return err
+}
+
+func scanCallApproval(row scanner) (junctor.CallApproval, error) {
+	var a junctor.CallApproval
+	var call string
+	var remember, asked int64
+	var decided sql.NullInt64
+	if err := row.Scan(&a.Tenant, &a.Workspace, &a.ID, &a.Run, &a.Agent, &call, &a.State, &remember, &a.DecidedBy, &asked, &decided); err != nil {
+		return a, err
+	}
+	if err := json.Unmarshal([]byte(call), &a.Call); err != nil {
+		return a, fmt.Errorf("the call that %q asks for cannot be read: %w", a.ID, err)
+	}
+	a.Remember, a.At, a.DecidedAt = remember != 0, fromMicros(asked), fromMaybeMicros(decided)
+	return a, nil
+}
