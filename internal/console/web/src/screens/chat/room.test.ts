@@ -183,6 +183,23 @@ test('a failed tool says so, and an App is shown with what it was given', () => 
   assert.deepEqual([c?.state, c?.view, c?.server, c?.arguments, c?.result], ['failed', 'ui://demo/x', 'demo', { a: 1 }, { content: [] }]);
 });
 
+test('what the room itself says is nobody’s', () => {
+  const r = all(
+    ...begun,
+    { type: 'TEXT_MESSAGE_START', messageId: 'x', role: 'system' },
+    { type: 'TEXT_MESSAGE_CONTENT', messageId: 'x', delta: 'No.' },
+  );
+  assert.deepEqual([r.messages[0]?.author.kind, r.messages[0]?.text], ['system', 'No.']);
+});
+
+test('a run that is told again from its beginning reads as once', () => {
+  const events = [...begun, ...words, ...call, ...result];
+  const once = all(...events);
+  const twice = all(...events, ...events);
+  const { at: _, ...rest } = { at, ...twice };
+  assert.deepEqual(rest, once);
+});
+
 test('events that say nothing, or too little, change nothing', () => {
   const r = all(...begun, ...words);
   for (const e of [

@@ -22,7 +22,7 @@ export interface RoomCall {
 export interface Message {
   id: string;
   at: string;
-  author: { kind: 'user' | 'agent' | 'system'; name: string };
+  author: { kind: 'user' | 'agent' | 'system'; name: string; id?: string };
   run?: string;
   text: string;
   calls?: RoomCall[];
@@ -222,7 +222,10 @@ function say(room: Room, e: RoomEvent, at: string, f: (m: Said) => Said): Room {
 const begin = (room: Room, e: RoomEvent, id: string, at: string): Said => ({
   id,
   at,
-  author: { kind: 'agent', name: room.agents[e.subagentRunId ?? ''] ?? e.name ?? room.atWork.at(-1) ?? '' },
+  author:
+    e.role === 'system'
+      ? { kind: 'system', name: '' }
+      : { kind: 'agent', name: room.agents[e.subagentRunId ?? ''] ?? e.name ?? room.atWork.at(-1) ?? '' },
   run: room.run,
   text: '',
   calls: [],

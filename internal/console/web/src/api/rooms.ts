@@ -1,0 +1,123 @@
+import { useQuery } from '@tanstack/react-query';
+import type { RoomEvent } from '../screens/chat/agui';
+import type { Message } from '../screens/chat/room';
+import { ask, Failure, get, type Page, query, send } from './client';
+import { stream } from './events';
+
+// Rooms, as the API has them.
+
+export type Policy = 'addressed' | 'router' | 'round-robin' | 'all';
+
+export interface Member {
+  agent?: string;
+  user?: string;
+  name?: string;
+}
+
+export interface RoomFields {
+  name: string;
+  members: Member[];
+  policy: Policy;
+  max_rounds: number;
+  approvals: 'ask' | 'never';
+}
+
+export interface Workspace extends RoomFields {
+  id: string;
+  owner?: string;
+  run?: string; // that goes on
+  created_at: string;
+  updated_at: string;
+}
+
+export interface Approval {
+  id: string;
+  run: string;
+  agent: string;
+  call: { id: string; name: string; arguments?: unknown };
+  at: string;
+}
+
+export interface InPlay {
+  agent: string;
+  tools: { name: string; title?: string; read_only?: boolean; server?: string; has_view?: boolean }[];
+}
+
+export interface Decision {
+  allow: boolean;
+  remember: boolean;
+}
+
+const at = (id: string) => `/workspaces/${encodeURIComponent(id)}`;
+
+export const useRooms = (enabled = true) =>
+  useQuery({
+    queryKey: ['rooms'],
+    queryFn: ({ signal }) => get<Page<Workspace>>('/workspaces', signal),
+    select: (p) => p.items,
+    refetchInterval: 15_000,
+    enabled,
+  });
+export const useRoomInfo = (id: string) => useQuery({ queryKey: ['rooms', id], queryFn: ({ signal }) => get<Workspace>(at(id), signal) });
+export const useInPlay = (id: string) =>
+  useQuery({
+    queryKey: ['rooms', id, 'tools'],
+    queryFn: ({ signal }) => get<{ items: InPlay[] }>(`${at(id)}/tools`, signal),
+    select: (p) => p.items,
+    staleTime: 15_000,
+  });
+export const useApprovals = (id: string) =>
+  useQuery({
+    queryKey: ['rooms', id, 'approvals'],
+    queryFn: ({ signal }) => get<Page<Approval>>(`${at(id)}/approvals`, signal),
+    select: (p) => p.items,
+  });
+
+export const makeRoom = (fields: RoomFields) => send<Workspace>('POST', '/workspaces', fields);
+export const changeRoom = (id: string, fields: Partial<RoomFields>) => send<Workspace>('PATCH', at(id), fields);
+export const removeRoom = (id: string) => send('DELETE', at(id));
+export const stopRun = (id: string, run: string) => send('POST', `${at(id)}/runs/${encodeURIComponent(run)}/stop`);
+
+export const messagePage = 50;
+export const readMessages = async (id: string, before = '', signal?: AbortSignal) =>
+  (await get<Page<Message>>(`${at(id)}/messages${query({ before, limit: messagePage })}`, signal)).items;
+export const searchMessages = async (id: string, q: string, signal: AbortSignal) =>
+  (await get<Page<Message>>(`${at(id)}/search${query({ q })}`, signal)).items;
+export const exportRoom = async (id: string, format: 'markdown' | 'json') =>
+  (await ask('GET', `${at(id)}/export${query({ format })}`)).blob();
+
+// roomEvents is where a browser hears what happens in a room.
+export const roomEvents = (id: string) => `/api/v1${at(id)}/stream`;
+
+// startRun has the room answer. It is over as soon as the run has begun: what
+// then happens is heard on the room's own stream, like everybody's.
+async function startRun(id: string, what: Record<string, unknown>): Promise<void> {
+  const path = `${at(id)}/runs`;
+  const control = new AbortController();
+  let begun = false;
+  let failed: string | undefined;
+  const body = { threadId: id, runId: crypto.randomUUID(), state: {}, messages: [], tools: [], context: [], forwardedProps: {}, ...what };
+  try {
+    await stream('POST', path, body, control.signal, (e) => {
+      if (begun) return;
+      const event = JSON.parse(e.data) as RoomEvent;
+      if (event.type === 'RUN_ERROR') failed = event.message ?? '';
+      begun = true;
+      control.abort();
+    });
+  } catch (error) {
+    if (!begun) throw error;
+  }
+  if (failed !== undefined) throw new Failure({ code: 'internal', detail: failed || 'The run did not begin.' }, `POST ${path}`);
+}
+
+export const say = (id: string, text: string, agent: string) =>
+  startRun(id, {
+    messages: [{ id: crypto.randomUUID(), role: 'user', content: text }],
+    forwardedProps: agent ? { agent } : {},
+  });
+
+export const decide = (id: string, decisions: Record<string, Decision>) =>
+  startRun(id, {
+    resume: Object.entries(decisions).map(([interruptId, payload]) => ({ interruptId, status: 'resolved', payload })),
+  });

@@ -1,0 +1,87 @@
+import './chat/chat.css';
+import { Button, Modal } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { MessagesSquare, Plus } from 'lucide-react';
+import { Link, useLocation } from 'wouter';
+import { makeRoom, useRooms, type Workspace } from '../api/rooms';
+import { Ago } from '../parts/bits';
+import { Empty, Shown } from '../parts/states';
+import { useParam } from '../parts/url';
+import { RoomForm, usualRoom } from './chat/RoomForm';
+import { RoomView } from './chat/RoomView';
+
+// Chat has the rooms at one side and a conversation at the other; where there is
+// little room, one of both.
+export default function Chat({ id = '' }: { id?: string }) {
+  const rooms = useRooms();
+  const [making, setMaking] = useParam('new');
+  const Title = id ? 'h2' : 'h1';
+  const make = (
+    <Button size="compact-sm" leftSection={<Plus size={14} />} onClick={() => setMaking('1')}>
+      New room
+    </Button>
+  );
+  return (
+    <div className="chat" data-open={id !== ''}>
+      <aside className="rooms" aria-label="Rooms">
+        <div className="rooms-head">
+          <Title className="grow">Chat</Title>
+          {make}
+        </div>
+        <Shown query={rooms}>
+          {(all) =>
+            all.length === 0 ? (
+              <Empty icon={<MessagesSquare size={28} strokeWidth={1.5} aria-hidden />} title="No rooms yet">
+                A room has people and agents in it. Each agent has its own tools, and nobody else's.
+              </Empty>
+            ) : (
+              <nav aria-label="Rooms to open">
+                {all.map((r) => (
+                  <Link key={r.id} href={`/chat/${r.id}`} className="room-row" aria-current={r.id === id ? 'page' : undefined}>
+                    <span className="row plain">
+                      <b className="cut grow">{r.name}</b>
+                      {r.run ? <span className="dot live" title="Somebody is at work" /> : null}
+                      <span className="tiny soft">
+                        <Ago at={r.updated_at} />
+                      </span>
+                    </span>
+                    <span className="tiny soft cut">{whoIsIn(r)}</span>
+                  </Link>
+                ))}
+              </nav>
+            )
+          }
+        </Shown>
+      </aside>
+      <section className="chat-open" aria-label="The open room">
+        {id ? (
+          <RoomView key={id} id={id} />
+        ) : (
+          <Empty icon={<MessagesSquare size={28} strokeWidth={1.5} aria-hidden />} title="Open a room" action={make}>
+            Agents answer there with the tools on their lists; every call is in the records.
+          </Empty>
+        )}
+      </section>
+      {making !== '' && <NewRoom close={() => setMaking('')} />}
+    </div>
+  );
+}
+
+const whoIsIn = (r: Workspace) => r.members.map((m) => m.agent ?? m.name ?? m.user).join(', ') || 'nobody yet';
+
+function NewRoom({ close }: { close: () => void }) {
+  const cache = useQueryClient();
+  const [, navigate] = useLocation();
+  const make = useMutation({
+    mutationFn: makeRoom,
+    onSuccess: async (r) => {
+      await cache.invalidateQueries({ queryKey: ['rooms'], exact: true });
+      navigate(`/chat/${r.id}`);
+    },
+  });
+  return (
+    <Modal opened onClose={close} title="A new room" size="lg">
+      <RoomForm first={usualRoom} save={(f) => make.mutate(f)} busy={make.isPending} error={make.error} verb="Open it" />
+    </Modal>
+  );
+}

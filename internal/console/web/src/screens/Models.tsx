@@ -1,0 +1,177 @@
+import { Button, Modal, NativeSelect, PasswordInput, TextInput } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { BrainCircuit, Plus } from 'lucide-react';
+import { useState } from 'react';
+import { useMe } from '../api/data';
+import { addModel, type Model, type NewModel, removeModel, testModel, useModels } from '../api/models';
+import { can } from '../app/may';
+import { Ago, Head, Panel, Tag } from '../parts/bits';
+import { Empty, ErrorCard, Shown } from '../parts/states';
+import { useParam } from '../parts/url';
+
+const kinds: { value: Model['kind']; label: string }[] = [
+  { value: 'openai', label: 'Chat completions (OpenAI, Ollama, vLLM, llama.cpp …)' },
+  { value: 'anthropic', label: 'Messages (Anthropic)' },
+];
+
+export default function Models() {
+  const me = useMe().data;
+  const models = useModels();
+  const [adding, setAdding] = useParam('new');
+  const may = can(me, 'admin');
+  const add = may && (
+    <Button leftSection={<Plus size={15} />} onClick={() => setAdding('1')}>
+      Add a model
+    </Button>
+  );
+  return (
+    <>
+      <Head title="Models" sub="What agents think with. An agent that has rules needs none.">
+        {add}
+      </Head>
+      <Panel>
+        <Shown query={models}>
+          {(all) =>
+            all.length === 0 ? (
+              <Empty icon={<BrainCircuit size={28} strokeWidth={1.5} aria-hidden />} title="No models yet" action={add}>
+                One that runs on this machine will do: give the address at which it serves chat completions.
+              </Empty>
+            ) : (
+              <div>
+                {all.map((m) => (
+                  <Row key={m.name} m={m} may={may} />
+                ))}
+              </div>
+            )
+          }
+        </Shown>
+      </Panel>
+      <Modal opened={adding !== '' && may} onClose={() => setAdding('')} title="Add a model">
+        {adding !== '' && <Add close={() => setAdding('')} />}
+      </Modal>
+    </>
+  );
+}
+
+function Row({ m, may }: { m: Model; may: boolean }) {
+  const cache = useQueryClient();
+  const [sure, setSure] = useState(false);
+  const test = useMutation({ mutationFn: () => testModel(m.name) });
+  const remove = useMutation({
+    mutationFn: () => removeModel(m.name),
+    onSettled: () => cache.invalidateQueries({ queryKey: ['models'] }),
+  });
+  const error = test.error ?? remove.error;
+  return (
+    <div className="line">
+      <div className="row pad">
+        <span className="grow stack tight">
+          <span className="row">
+            <b>{m.name}</b> <Tag>{m.kind}</Tag> <code className="soft">{m.model}</code>
+            {!m.has_key && <Tag>no key</Tag>}
+          </span>
+          <span className="small soft wrap">
+            {m.base_url || 'at its maker’s address'} · since <Ago at={m.created_at} />
+          </span>
+        </span>
+        {may && (
+          <span className="acts">
+            <Button size="compact-sm" variant="default" loading={test.isPending} onClick={() => test.mutate()}>
+              Test
+            </Button>
+            <Button
+              size="compact-sm"
+              variant={sure ? 'filled' : 'light'}
+              color="red"
+              loading={remove.isPending}
+              onClick={() => (sure ? remove.mutate() : setSure(true))}
+            >
+              {sure ? 'Yes, remove it' : 'Remove'}
+            </Button>
+          </span>
+        )}
+      </div>
+      {test.data && (
+        <p className="small pad" role="status" style={{ paddingTop: 0 }}>
+          <Tag tone={test.data.ok === false ? 'bad' : 'good'}>{test.data.ok === false ? 'it does not answer' : 'it answers'}</Tag>{' '}
+          <span className="soft wrap">{test.data.detail}</span>
+        </p>
+      )}
+      {error && (
+        <div className="pad" style={{ paddingTop: 0 }}>
+          <ErrorCard error={error} />
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Add({ close }: { close: () => void }) {
+  const cache = useQueryClient();
+  const [m, setM] = useState<NewModel>({ name: '', kind: 'openai', base_url: '', model: '', key: '' });
+  const add = useMutation({
+    mutationFn: () =>
+      addModel({
+        name: m.name,
+        kind: m.kind,
+        model: m.model,
+        ...(m.base_url ? { base_url: m.base_url } : {}),
+        ...(m.key ? { key: m.key } : {}),
+      }),
+    onSuccess: async () => {
+      await cache.invalidateQueries({ queryKey: ['models'] });
+      close();
+    },
+  });
+  return (
+    <form
+      className="stack"
+      onSubmit={(e) => {
+        e.preventDefault();
+        add.mutate();
+      }}
+    >
+      <TextInput
+        label="Name"
+        description="What agents here know it by."
+        placeholder="local"
+        data-autofocus
+        value={m.name}
+        onChange={(e) => setM({ ...m, name: e.currentTarget.value })}
+      />
+      <NativeSelect
+        label="How it is spoken to"
+        value={m.kind}
+        data={kinds}
+        onChange={(e) => setM({ ...m, kind: e.currentTarget.value as Model['kind'] })}
+      />
+      <TextInput
+        label="Model"
+        description="Its name at the other side."
+        placeholder={m.kind === 'anthropic' ? 'claude-sonnet-4-5' : 'qwen3:8b'}
+        value={m.model}
+        onChange={(e) => setM({ ...m, model: e.currentTarget.value })}
+      />
+      <TextInput
+        label="Address"
+        description="Leave it out for its maker’s own. One on this machine must be allowed under Settings, Egress."
+        placeholder="http://127.0.0.1:11434/v1"
+        value={m.base_url}
+        onChange={(e) => setM({ ...m, base_url: e.currentTarget.value })}
+      />
+      <PasswordInput
+        label="Key"
+        description="Sealed at once, and never shown again. Many that run locally want none."
+        autoComplete="off"
+        value={m.key}
+        onChange={(e) => setM({ ...m, key: e.currentTarget.value })}
+      />
+      {add.error && <ErrorCard error={add.error} />}
+      <div className="acts">
+        <Button type="submit" disabled={!m.name || !m.model} loading={add.isPending}>
+          Add it
+        </Button>
+      </div>
+    </form>
+  );
+}

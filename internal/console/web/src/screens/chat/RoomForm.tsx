@@ -1,0 +1,143 @@
+import { Button, Checkbox, NativeSelect, NumberInput, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { get, type Page, type Schemas } from '../../api/client';
+import { useAgents, useMe } from '../../api/data';
+import { brainOf } from '../../api/models';
+import type { Member, Policy, RoomFields } from '../../api/rooms';
+import { can } from '../../app/may';
+import { Scroll, Tag } from '../../parts/bits';
+import { Empty, ErrorCard, Shown } from '../../parts/states';
+
+const policies: { value: Policy; label: string; about: string }[] = [
+  { value: 'addressed', label: 'Who is named', about: 'Only agents that a message names with @ answer; an only agent always does.' },
+  { value: 'router', label: 'Who fits best', about: 'The room picks one agent for each message that names nobody.' },
+  { value: 'round-robin', label: 'In turn', about: 'One after the other, a message each.' },
+  { value: 'all', label: 'Everybody', about: 'All agents answer, in their order.' },
+];
+
+export const usualRoom: RoomFields = { name: '', members: [], policy: 'addressed', max_rounds: 3, approvals: 'ask' };
+
+// RoomForm asks for what a room is: who is in it, who answers, what is asked.
+export function RoomForm({
+  first,
+  save,
+  busy,
+  error,
+  verb,
+}: {
+  first: RoomFields;
+  save: (r: RoomFields) => void;
+  busy: boolean;
+  error: unknown;
+  verb: string;
+}) {
+  const me = useMe().data;
+  const agents = useAgents();
+  const users = useQuery({
+    queryKey: ['users'],
+    queryFn: ({ signal }) => get<Page<Schemas['User']>>('/users', signal),
+    select: (p) => p.items,
+    enabled: can(me, 'admin'),
+  });
+  const [r, setR] = useState<RoomFields>(first);
+  const has = (m: Member) => r.members.some((x) => (m.agent ? x.agent === m.agent : x.user === m.user));
+  const toggle = (m: Member, on: boolean) =>
+    setR({ ...r, members: on ? [...r.members, m] : r.members.filter((x) => (m.agent ? x.agent !== m.agent : x.user !== m.user)) });
+  const others = (users.data ?? []).filter((u) => u.id !== me?.subject);
+  return (
+    <form
+      className="stack"
+      onSubmit={(e) => {
+        e.preventDefault();
+        save({ ...r, name: r.name.trim(), members: r.members.map(({ agent, user }) => (agent ? { agent } : { user })) });
+      }}
+    >
+      <TextInput
+        label="Name"
+        placeholder="Planning"
+        data-autofocus
+        value={r.name}
+        onChange={(e) => setR({ ...r, name: e.currentTarget.value })}
+      />
+      <fieldset className="plain stack tight">
+        <legend className="label">Agents</legend>
+        <Shown query={agents} rows={2}>
+          {(all) =>
+            all.length === 0 ? (
+              <Empty title="No agents yet">Make an agent first, and give it a model or rules to answer with.</Empty>
+            ) : (
+              <Scroll label="Agents to choose from" height="14rem">
+                <div className="stack tight">
+                  {all.map((a) => (
+                    <div className="row" key={a.name}>
+                      <Checkbox
+                        label={a.name}
+                        checked={has({ agent: a.name })}
+                        onChange={(e) => toggle({ agent: a.name }, e.currentTarget.checked)}
+                      />
+                      <span className="tiny soft cut grow">{a.title || a.role}</span>
+                      {!brainOf(a) && <Tag tone="warn">has nothing to answer with</Tag>}
+                      {a.disabled && <Tag tone="warn">off</Tag>}
+                    </div>
+                  ))}
+                </div>
+              </Scroll>
+            )
+          }
+        </Shown>
+      </fieldset>
+      {others.length > 0 && (
+        <fieldset className="plain stack tight">
+          <legend className="label">People, beside you</legend>
+          <Scroll label="People to choose from" height="9rem">
+            <div className="stack tight">
+              {others.map((u) => (
+                <Checkbox
+                  key={u.id}
+                  label={u.name}
+                  checked={has({ user: u.id })}
+                  onChange={(e) => toggle({ user: u.id }, e.currentTarget.checked)}
+                />
+              ))}
+            </div>
+          </Scroll>
+        </fieldset>
+      )}
+      <NativeSelect
+        label="Who answers"
+        description={policies.find((p) => p.value === r.policy)?.about}
+        value={r.policy}
+        data={policies.map(({ value, label }) => ({ value, label }))}
+        onChange={(e) => setR({ ...r, policy: e.currentTarget.value as Policy })}
+      />
+      <div className="columns">
+        <NativeSelect
+          label="Before an agent changes something"
+          description="Tools that only read are never asked about."
+          value={r.approvals}
+          data={[
+            { value: 'ask', label: 'Ask a person' },
+            { value: 'never', label: 'Let it' },
+          ]}
+          onChange={(e) => setR({ ...r, approvals: e.currentTarget.value as RoomFields['approvals'] })}
+        />
+        <NumberInput
+          label="Rounds among agents"
+          description="How often they may hand over to one another."
+          min={1}
+          max={10}
+          hideControls
+          value={r.max_rounds}
+          onChange={(v) => setR({ ...r, max_rounds: Number(v) || 1 })}
+        />
+      </div>
+      {error ? <ErrorCard error={error} /> : null}
+      <div className="acts">
+        <Button type="submit" disabled={!r.name.trim()} loading={busy}>
+          {verb}
+        </Button>
+      </div>
+    </form>
+  );
+}

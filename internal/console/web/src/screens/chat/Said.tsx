@@ -1,0 +1,66 @@
+import { memo } from 'react';
+import { Ago, Tag } from '../../parts/bits';
+import { Markdown } from '../../parts/Markdown';
+import { CallCard, type Judge } from './CallCard';
+import type { Said } from './room';
+
+// SaidBy is one message with the calls that were made for it. What the same one
+// says next in the same run stands under one name.
+export const SaidBy = memo(function SaidBy({
+  m,
+  mine,
+  goesOn,
+  members,
+  judge,
+  open,
+  offer,
+  writing,
+  found,
+}: {
+  m: Said;
+  mine: boolean;
+  goesOn: boolean;
+  members: readonly string[];
+  judge: Judge | undefined;
+  open: boolean; // its Apps are opened at once
+  offer: (text: string) => void;
+  writing: Readonly<Record<string, string>> | undefined;
+  found: boolean;
+}) {
+  if (m.author.kind === 'system')
+    return (
+      <p id={`m-${m.id}`} className="said-system small soft">
+        {m.text} <Ago at={m.at} />
+      </p>
+    );
+  return (
+    <article
+      id={`m-${m.id}`}
+      className={`said ${m.author.kind} ${mine ? 'mine' : ''} ${goesOn ? 'on' : ''} ${found ? 'found' : ''}`}
+      aria-label={`${m.author.name} said`}
+      aria-busy={m.live}
+    >
+      {!goesOn && (
+        <header>
+          <span className="face" data-kind={m.author.kind} aria-hidden>
+            {m.author.name.slice(0, 1).toUpperCase()}
+          </span>
+          <b className="cut">{m.author.name}</b>
+          {m.author.kind === 'agent' && <Tag>agent</Tag>}
+          <span className="tiny soft">
+            <Ago at={m.at} />
+          </span>
+        </header>
+      )}
+      <div className="said-body">
+        {m.cut && <span className="soft small">… </span>}
+        {m.text && <Markdown text={m.text} members={members} />}
+        {m.live && <span className="caret" aria-hidden />}
+        {m.calls.map((c) => (
+          <CallCard key={c.id} call={c} agent={m.author.name} judge={judge} open={open} offer={offer} writing={writing?.[c.id]} />
+        ))}
+        {m.outcome && <p className="said-outcome small">{m.outcome}</p>}
+      </div>
+    </article>
+  );
+});
