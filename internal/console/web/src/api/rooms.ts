@@ -25,7 +25,7 @@ export interface RoomFields {
 export interface Workspace extends RoomFields {
   id: string;
   owner?: string;
-  run?: string; // that goes on
+  remembered?: { agent: string; server: string; tool: string }[]; // allowed for good
   created_at: string;
   updated_at: string;
 }
@@ -75,6 +75,7 @@ export const useApprovals = (id: string) =>
 
 export const makeRoom = (fields: RoomFields) => send<Workspace>('POST', '/workspaces', fields);
 export const changeRoom = (id: string, fields: Partial<RoomFields>) => send<Workspace>('PATCH', at(id), fields);
+export const forgetAllowed = (id: string) => send<Workspace>('PATCH', at(id), { forget: true });
 export const removeRoom = (id: string) => send('DELETE', at(id));
 export const stopRun = (id: string, run: string) => send('POST', `${at(id)}/runs/${encodeURIComponent(run)}/stop`);
 

@@ -40,7 +40,6 @@ export default function Chat({ id = '' }: { id?: string }) {
                   <Link key={r.id} href={`/chat/${r.id}`} className="room-row" aria-current={r.id === id ? 'page' : undefined}>
                     <span className="row plain">
                       <b className="cut grow">{r.name}</b>
-                      {r.run ? <span className="dot live" title="Somebody is at work" /> : null}
                       <span className="tiny soft">
                         <Ago at={r.updated_at} />
                       </span>

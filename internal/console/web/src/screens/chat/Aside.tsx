@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Search as SearchIcon, Wrench } from 'lucide-react';
 import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
-import { changeRoom, removeRoom, searchMessages, useInPlay, type Workspace } from '../../api/rooms';
+import { changeRoom, forgetAllowed, removeRoom, searchMessages, useInPlay, type Workspace } from '../../api/rooms';
 import { Ago, Panel, Tag } from '../../parts/bits';
 import { count } from '../../parts/format';
 import { Empty, ErrorCard, Shown } from '../../parts/states';
@@ -143,6 +143,10 @@ export function RoomSettings({ room, close }: { room: Workspace; close: () => vo
       close();
     },
   });
+  const forget = useMutation({
+    mutationFn: () => forgetAllowed(room.id),
+    onSuccess: () => cache.invalidateQueries({ queryKey: ['rooms'] }),
+  });
   const remove = useMutation({
     mutationFn: () => removeRoom(room.id),
     onSuccess: async () => {
@@ -155,7 +159,28 @@ export function RoomSettings({ room, close }: { room: Workspace; close: () => vo
     <Modal opened onClose={close} title="The room" size="lg">
       <div className="stack">
         <RoomForm first={room} save={(f) => change.mutate(f)} busy={change.isPending} error={change.error} verb="Save" />
-        {remove.error && <ErrorCard error={remove.error} />}
+        {room.remembered && room.remembered.length > 0 && (
+          <Panel
+            title="Allowed without asking"
+            acts={
+              <Button size="compact-sm" variant="default" loading={forget.isPending} onClick={() => forget.mutate()}>
+                Ask again
+              </Button>
+            }
+          >
+            <div className="rows">
+              {room.remembered.map((r) => (
+                <div key={`${r.agent} ${r.server} ${r.tool}`}>
+                  <b>{r.agent}</b>
+                  <code className="cut grow">
+                    {r.server}/{r.tool}
+                  </code>
+                </div>
+              ))}
+            </div>
+          </Panel>
+        )}
+        {(forget.error ?? remove.error) && <ErrorCard error={forget.error ?? remove.error} />}
         <div className="acts">
           <Button
             color="red"

@@ -16,7 +16,7 @@ const policies: { value: Policy; label: string; about: string }[] = [
   { value: 'all', label: 'Everybody', about: 'All agents answer, in their order.' },
 ];
 
-export const usualRoom: RoomFields = { name: '', members: [], policy: 'addressed', max_rounds: 3, approvals: 'ask' };
+export const usualRoom: RoomFields = { name: '', members: [], policy: 'router', max_rounds: 3, approvals: 'ask' };
 
 // RoomForm asks for what a room is: who is in it, who answers, what is asked.
 export function RoomForm({

@@ -1,7 +1,7 @@
 import { ActionIcon, Button, Menu, Tooltip } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { ArrowDown, ChevronLeft, Ellipsis, FileJson, FileText, Search as SearchIcon, Settings2, Wrench } from 'lucide-react';
-import { type ReactNode, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { type ReactNode, useCallback, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import { useMe } from '../../api/data';
 import {
@@ -36,7 +36,7 @@ const farBack = 100; // pages that are read to reach what was found
 
 function Conversation({ info }: { info: Workspace }) {
   const me = useMe().data;
-  const { room, live, loaded, error, older, loadOlder, refresh, running } = useRoom(info.id);
+  const { room, live, loaded, error, older, loadOlder, refresh } = useRoom(info.id);
   const approvals = useApprovals(info.id);
   const [draft, setDraft] = useKept(sessionStorage, `junctor-chat ${info.id}`, '');
   const [to, setTo] = useState('');
@@ -44,9 +44,6 @@ function Conversation({ info }: { info: Workspace }) {
   const [found, setFound] = useState('');
   const [decided, setDecided] = useState<Record<string, Decision>>({});
   const agents = useMemo(() => info.members.flatMap((m) => m.agent ?? []), [info.members]);
-
-  // What the room says of itself counts until events say more.
-  useEffect(() => running(info.run ?? ''), [info.run, running]);
 
   const send = useMutation({
     mutationFn: () => say(info.id, draft.trim(), agents.includes(to) ? to : ''),

@@ -200,6 +200,13 @@ test('a run that is told again from its beginning reads as once', () => {
   assert.deepEqual(rest, once);
 });
 
+test('after a stream was lost, only what it tells anew goes on', () => {
+  const lost = all(...begun, ...words, { kind: 'opened' });
+  assert.deepEqual([lost.run, lost.atWork.length, lost.messages[0]?.live], ['', 0, false]);
+  const again = all(...begun, ...words, { kind: 'opened' }, ...begun, ...words);
+  assert.deepEqual([again.run, again.messages.length, again.messages[0]?.text], ['r1', 1, 'It is five.']);
+});
+
 test('events that say nothing, or too little, change nothing', () => {
   const r = all(...begun, ...words);
   for (const e of [

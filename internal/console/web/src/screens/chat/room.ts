@@ -63,16 +63,15 @@ export const emptyRoom: Room = {
 
 export type Happening =
   | { kind: 'loaded'; messages: Message[] } // one page of what is kept
-  | { kind: 'running'; run: string } // what the room says of itself
+  | { kind: 'opened' } // the stream begins, and with it the run that goes on
   | { kind: 'events'; events: RoomEvent[]; at: string };
 
 export function reduce(room: Room, h: Happening): Room {
   switch (h.kind) {
     case 'loaded':
       return { ...room, messages: merge(room.messages, h.messages) };
-    case 'running':
-      if (room.run === h.run) return room;
-      return h.run ? { ...room, run: h.run } : stopped(room, room.ended);
+    case 'opened':
+      return stopped(room, room.ended);
     case 'events':
       return h.events.reduce((r, e) => apply(r, e, h.at), room);
   }

@@ -73,6 +73,7 @@ export function useRoom(id: string) {
       source = new EventSource(roomEvents(id));
       source.onopen = () => {
         setLive(true);
+        dispatch({ kind: 'opened' });
         void refresh(); // and with it what was missed in between
       };
       source.onmessage = (e: MessageEvent<string>) => {
@@ -100,6 +101,5 @@ export function useRoom(id: string) {
     };
   }, [id, load, refresh]);
 
-  const running = useCallback((run: string) => dispatch({ kind: 'running', run }), []);
-  return { room, live, loaded, error, older, loadOlder, refresh, running };
+  return { room, live, loaded, error, older, loadOlder, refresh };
 }
