@@ -13,6 +13,7 @@ const (
 	ModeBuiltin   Mode = "builtin"        // Go tools inside the binary
 	ModeBYO       Mode = "bring-your-own" // an MCP server at a URL, or a command
 	ModeGenerated Mode = "auto-generated" // made from an API's documentation
+	ModeFound     Mode = "discovered"     // an agent's own endpoint, found on a chain: deliveries alone call it
 )
 
 // ServerState is how a server is doing.
@@ -36,6 +37,7 @@ type Server struct {
 	Owner     string      `json:"owner,omitempty"`    // who added it, as Principal.ID says; "" for what is built in
 	Private   bool        `json:"private,omitempty"`  // its owner alone sees it
 	Declared  string      `json:"declared,omitempty"` // the file that declares it, where alone it can be changed
+	Found     string      `json:"found,omitempty"`    // the agent on a chain whose registration names it, of a discovered one
 	CreatedAt time.Time   `json:"created_at"`
 	UpdatedAt time.Time   `json:"updated_at"`
 

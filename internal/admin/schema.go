@@ -151,7 +151,7 @@ func statuses() []junctor.Status {
 type mode string
 
 func (mode) Schema(huma.Registry) *huma.Schema {
-	return words(junctor.ModeBuiltin, junctor.ModeBYO, junctor.ModeGenerated)
+	return words(junctor.ModeBuiltin, junctor.ModeBYO, junctor.ModeGenerated, junctor.ModeFound)
 }
 
 type serverState string

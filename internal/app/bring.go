@@ -354,7 +354,7 @@ func (s *servers) TestServer(ctx context.Context, p *junctor.Principal, id strin
 	if err != nil {
 		return junctor.Probe{}, err
 	}
-	if row.Mode != junctor.ModeBYO {
+	if row.Mode != junctor.ModeBYO && row.Mode != junctor.ModeFound {
 		return junctor.Probe{}, junctor.Errorf(junctor.CodeInvalid, "the server %q is %s: there is nothing to reach", id, row.Mode)
 	}
 	s.mu.Lock()

@@ -26,6 +26,8 @@ type chains struct {
 	files    *erc8004.Files
 	resolver *erc8004.Resolver
 	bound    map[erc8004.Agent]string // servers that the operator set up for agents
+	servers  foundServers
+	news     chan news // agents to look at
 	event    func(ctx context.Context, tenant junctor.TenantID, id string) (junctor.Event, error)
 	meter    func(kind string)
 }
@@ -67,7 +69,7 @@ func (a *App) openChains(ctx context.Context) error {
 		event: func(ctx context.Context, tenant junctor.TenantID, id string) (junctor.Event, error) {
 			return a.store.For(tenant).Event(ctx, id)
 		},
-		meter: a.metrics.FileFailed,
+		meter: a.metrics.FileFailed, servers: foundServers{a, junctor.DefaultTenant}, news: make(chan news, 1024),
 	}
 	a.chains.records = &erc8004.Records{
 		Tenant: junctor.DefaultTenant, DB: a.store.Database(), Queue: a.queue, Names: names, Told: a.chainTold, Now: time.Now,
@@ -206,8 +208,9 @@ func (o origins) close() {
 }
 
 // run follows all chains until ctx ends.
-func (c *chains) run(ctx context.Context) {
+func (c *chains) run(ctx context.Context, log *slog.Logger) {
 	var all sync.WaitGroup
+	all.Go(func() { c.attend(ctx, log) })
 	for _, f := range c.list {
 		all.Go(func() { f.watcher.Run(ctx) })
 	}
@@ -230,8 +233,10 @@ func (a *App) chainTold(e erc8004.Seen) {
 	switch e.Kind {
 	case erc8004.KindRegistered, erc8004.KindURIUpdated, erc8004.KindMetadata:
 		a.chains.resolver.Forget(e.Of())
+		a.chains.tell(news{agent: e.Of()})
 	case erc8004.KindTransfer:
 		a.chains.resolver.Forget(e.Of())
+		a.chains.tell(news{agent: e.Of(), gone: e.Owner.IsZero()})
 		if !e.From.IsZero() { // a token that was minted had nobody before
 			a.suspend(e.Of().String(), "the agent was transferred to "+e.Owner.String())
 		}
@@ -297,9 +302,19 @@ func (c *chains) ChainAgents(ctx context.Context, tenant junctor.TenantID) ([]ju
 	if tenant != c.records.Tenant {
 		return nil, nil
 	}
+	servers, err := c.servers.app.store.For(tenant).Servers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	made := map[string]string{}
+	for _, s := range servers {
+		if s.Mode == junctor.ModeFound {
+			made[s.Found] = s.ID
+		}
+	}
 	known := map[string]junctor.ChainAgent{}
 	for _, f := range c.resolver.Known() {
-		known[f.Agent.String()] = c.shown(f)
+		known[f.Agent.String()] = c.shown(f, made[f.Agent.String()])
 	}
 	named, err := c.records.Agents(ctx)
 	if err != nil {
@@ -313,7 +328,7 @@ func (c *chains) ChainAgents(ctx context.Context, tenant junctor.TenantID) ([]ju
 		if err != nil {
 			return nil, err
 		}
-		known[text] = junctor.ChainAgent{Agent: text, Chain: c.name(agent.Chain), Blocked: []junctor.ChainAgentBlock{}, Problems: []string{}, Reason: "it was not looked for yet"}
+		known[text] = junctor.ChainAgent{Server: cmp.Or(c.bound[agent], made[text]), Agent: text, Chain: c.name(agent.Chain), Blocked: []junctor.ChainAgentBlock{}, Problems: []string{}, Reason: "it was not looked for yet"}
 	}
 	out := make([]junctor.ChainAgent, 0, len(known))
 	for _, one := range known {
@@ -333,13 +348,21 @@ func (c *chains) FindAgent(ctx context.Context, tenant junctor.TenantID, text st
 		return junctor.ChainAgent{}, junctor.Errorf(junctor.CodeNotFound, "the chain of %s is not followed; junctor chain ls shows those that are", agent)
 	}
 	c.resolver.Forget(agent)
-	found, _ := c.resolver.Resolve(ctx, agent) // what stands in the way is part of what was found
-	return c.shown(found), nil
+	if c.bound[agent] != "" { // what the registration says is shown, and not used
+		found, _ := c.resolver.Resolve(ctx, agent)
+		return c.shown(found, ""), nil
+	}
+	found, row, err := c.locate(ctx, agent)
+	if err != nil && found.Err() == nil {
+		return junctor.ChainAgent{}, err
+	}
+	return c.shown(found, row.ID), nil // what stands in the way is part of what was found
 }
 
-func (c *chains) shown(f erc8004.Found) junctor.ChainAgent {
+// shown is what was found, and the server that was made of it.
+func (c *chains) shown(f erc8004.Found, made string) junctor.ChainAgent {
 	out := junctor.ChainAgent{
-		Server: c.bound[f.Agent], Agent: f.Agent.String(), Chain: c.name(f.Agent.Chain), Name: f.Registration.Name, Description: f.Registration.Description, URI: f.URI, Proof: string(f.Proof),
+		Server: cmp.Or(c.bound[f.Agent], made), Agent: f.Agent.String(), Chain: c.name(f.Agent.Chain), Name: f.Registration.Name, Description: f.Registration.Description, URI: f.URI, Proof: string(f.Proof),
 		Active: f.Registration.Active, Claimed: f.Registration.Claimed, Domain: f.Domain, Reason: f.Reason, FoundAt: f.At,
 		Blocked: []junctor.ChainAgentBlock{}, Problems: append([]string{}, f.Registration.Problems...),
 	}

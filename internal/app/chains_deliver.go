@@ -8,6 +8,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/erc8004"
+	"github.com/junctor-mcp/junctor/internal/worker"
 )
 
 // ResolveERC8004 is how a trigger's action says that the endpoint is the one in
@@ -16,30 +17,33 @@ const ResolveERC8004 = "erc8004"
 
 // Resolve implements worker.Targets: it finds the endpoint of the agent that an
 // order concerns. A server that the operator set up for the agent counts before
-// all that a registration says.
-func (c *chains) Resolve(ctx context.Context, tenant junctor.TenantID, o *junctor.Order) (junctor.Target, error) {
+// all that a registration says. The token that is sent is the agent's on its
+// chain, whatever the order calls it.
+func (c *chains) Resolve(ctx context.Context, tenant junctor.TenantID, o *junctor.Order) (worker.Recipient, error) {
+	var to worker.Recipient
 	if o.Target.Resolve != ResolveERC8004 {
-		return junctor.Target{}, junctor.Errorf(junctor.CodeInvalid, "endpoints are not found by %q: use %s", o.Target.Resolve, ResolveERC8004)
+		return to, junctor.Errorf(junctor.CodeInvalid, "endpoints are not found by %q: use %s", o.Target.Resolve, ResolveERC8004)
 	}
 	agent, err := c.agentOf(ctx, tenant, o)
 	if err != nil {
-		return junctor.Target{}, err
+		return to, err
 	}
 	if tenant != c.records.Tenant || c.records.Names[agent.Chain] == "" {
-		return junctor.Target{}, junctor.Errorf(junctor.CodeNotFound, "the chain of %s is not followed: declare it below chains in the settings file", agent)
+		return to, junctor.Errorf(junctor.CodeNotFound, "the chain of %s is not followed: declare it below chains in the settings file", agent)
 	}
-	if id := c.bound[agent]; id != "" {
-		return junctor.Target{Server: id}, nil
+	to.Whose = agent.String()
+	if to.Server = c.bound[agent]; to.Server != "" {
+		return to, nil
 	}
-	found, err := c.resolver.Resolve(ctx, agent)
+	_, row, err := c.locate(ctx, agent)
 	if err != nil {
-		return junctor.Target{}, refused(err)
+		return to, err
 	}
-	transport := junctor.TransportHTTP
-	if found.Endpoint.Transport == "sse" {
-		transport = junctor.TransportSSE
+	if row.State == junctor.StateInactive {
+		return to, junctor.Errorf(junctor.CodeDenied, "the server %s, which was found for %s, is switched off: junctor server enable %s", row.ID, agent, row.ID)
 	}
-	return junctor.Target{URL: found.Endpoint.URL, Transport: transport}, nil
+	to.As, to.URL, to.Transport = row.ID, row.URL, row.Transport
+	return to, nil
 }
 
 // agentOf is the agent that an order concerns. Jobs of other systems name it in

@@ -11,6 +11,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
+	"github.com/junctor-mcp/junctor/internal/erc8004"
 	"github.com/junctor-mcp/junctor/internal/seal"
 	"github.com/junctor-mcp/junctor/internal/worker"
 )
@@ -23,11 +24,21 @@ type couriers struct {
 
 // AgentEndpoints implements admin.Deliveries.
 func (c couriers) AgentEndpoints(ctx context.Context, tenant junctor.TenantID, agent string) ([]junctor.AgentEndpoint, error) {
-	return c.app.store.For(tenant).Endpoints(ctx, agent)
+	return c.app.store.For(tenant).Endpoints(ctx, canonical(agent))
+}
+
+// canonical is an agent on a chain as deliveries name it, however it was spelled;
+// another agent's name is left as it is.
+func canonical(agent string) string {
+	if a, err := erc8004.ParseAgent(agent); err == nil {
+		return a.String()
+	}
+	return agent
 }
 
 // PutAgentEndpoint implements admin.Deliveries.
 func (c couriers) PutAgentEndpoint(ctx context.Context, p *junctor.Principal, agent string, in admin.AgentToken) (e junctor.AgentEndpoint, signing string, err error) {
+	agent = canonical(agent)
 	origin, err := junctor.Origin(in.URL)
 	if err != nil {
 		return e, "", err
@@ -71,6 +82,7 @@ func (c couriers) PutAgentEndpoint(ctx context.Context, p *junctor.Principal, ag
 
 // RemoveAgentEndpoint implements admin.Deliveries.
 func (c couriers) RemoveAgentEndpoint(ctx context.Context, tenant junctor.TenantID, agent, url string) error {
+	agent = canonical(agent)
 	rows := c.app.store.For(tenant)
 	var origin string
 	if url != "" {

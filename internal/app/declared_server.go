@@ -70,7 +70,7 @@ func (k *serverKind) present(ctx context.Context) (map[string]holding, error) {
 	out := map[string]holding{}
 	for i := range rows {
 		row := &rows[i]
-		if !k.s.sees(k.p, row) {
+		if row.Mode == junctor.ModeFound || !k.s.sees(k.p, row) {
 			continue // adding it will say that the id is taken
 		}
 		out[row.ID] = holding{declared: row.Declared, fixed: row.Mode == junctor.ModeBuiltin}

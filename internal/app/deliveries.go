@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -52,16 +53,17 @@ func (a *App) deliver(ctx context.Context) {
 	followed := make(chan struct{})
 	go func() {
 		defer close(followed)
-		a.chains.run(ctx)
+		a.chains.run(ctx, a.log)
 	}()
 	defer func() { <-followed }()
 	a.worker.Run(ctx)
 }
 
-// pruneDeliveries forgets deliveries that ended long ago.
+// pruneDeliveries forgets deliveries that ended long ago, and servers that were
+// found for them.
 func (a *App) pruneDeliveries(ctx context.Context) error {
 	now := time.Now()
-	return a.worker.Prune(ctx, now.Add(-keepDelivered), now.Add(-keepDead))
+	return errors.Join(a.worker.Prune(ctx, now.Add(-keepDelivered), now.Add(-keepDead)), a.chains.servers.sweep(ctx, a.chains))
 }
 
 // queueGauges shows how deliveries stand.

@@ -20,6 +20,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/seal"
 	"github.com/junctor-mcp/junctor/internal/upstream"
 	"github.com/junctor-mcp/junctor/internal/wire"
+	"github.com/junctor-mcp/junctor/internal/worker"
 )
 
 // endpoints keeps connections to agents' own endpoints between deliveries, and
@@ -60,8 +61,8 @@ func secretOf(what, agent, origin string) (owner, name string) {
 }
 
 // Open implements worker.Endpoints.
-func (e *endpoints) Open(ctx context.Context, tenant junctor.TenantID, agent string, t junctor.Target, sign bool) (catalog.Backend, func(bool), error) {
-	row, err := e.find(ctx, tenant, agent, t)
+func (e *endpoints) Open(ctx context.Context, tenant junctor.TenantID, to worker.Recipient, sign bool) (catalog.Backend, func(bool), error) {
+	row, err := e.find(ctx, tenant, to.Whose, to.Target)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -78,7 +79,7 @@ func (e *endpoints) Open(ctx context.Context, tenant junctor.TenantID, agent str
 		return nil, nil, junctor.Errorf(junctor.CodeUnauthenticated, "there is nothing to sign with: junctor agent token set %s --url %s --sign", row.Agent, row.URL)
 	}
 	sum := sha256.Sum256([]byte(token.Reveal() + "\n" + signing.Reveal()))
-	key := strings.Join([]string{string(tenant), row.Agent, row.URL, string(row.Transport), row.Header, strconv.FormatBool(row.Trusted), hex.EncodeToString(sum[:])}, "\n")
+	key := strings.Join([]string{string(tenant), to.As, row.Agent, row.URL, string(row.Transport), row.Header, strconv.FormatBool(row.Trusted), hex.EncodeToString(sum[:])}, "\n")
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
@@ -86,7 +87,7 @@ func (e *endpoints) Open(ctx context.Context, tenant junctor.TenantID, agent str
 	}
 	one := e.open[key]
 	if one == nil {
-		if one, err = e.connect(row, token, signing); err != nil {
+		if one, err = e.connect(to.As, row, token, signing); err != nil {
 			return nil, nil, err
 		}
 		one.key = key
@@ -137,7 +138,7 @@ func (e *endpoints) secrets(ctx context.Context, row junctor.AgentEndpoint) (tok
 	return token, signing, err
 }
 
-func (e *endpoints) connect(row junctor.AgentEndpoint, token, signing seal.Secret) (*endpoint, error) {
+func (e *endpoints) connect(as string, row junctor.AgentEndpoint, token, signing seal.Secret) (*endpoint, error) {
 	u, err := url.Parse(row.URL)
 	if err != nil {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "the endpoint of the agent %s is not an address", row.Agent)
@@ -158,7 +159,7 @@ func (e *endpoints) connect(row junctor.AgentEndpoint, token, signing seal.Secre
 		http = http.signing(signing)
 	}
 	up, err := upstream.New(upstream.Options{
-		ID: junctor.AdhocServer, Transport: upstream.Transport(row.Transport), URL: u, Client: http.plain, Stream: http.stream,
+		ID: as, Transport: upstream.Transport(row.Transport), URL: u, Client: http.plain, Stream: http.stream,
 		Header:  headerOf(header),
 		Version: e.app.version, Logger: e.app.log, MaxBytes: maxMessage, Scrub: given.Scrub,
 	})

@@ -217,6 +217,8 @@ func (s *servers) SetServerState(ctx context.Context, p *junctor.Principal, id s
 		return s.bring(ctx, row, nil)
 	case row.Mode == junctor.ModeGenerated:
 		return s.raise(ctx, row)
+	case row.Mode == junctor.ModeFound:
+		return s.app.worker.Entered(ctx, p.Tenant, row.Found) // what was held meanwhile
 	case b == nil:
 		return nil
 	}

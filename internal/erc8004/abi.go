@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/crypto/sha3"
+
+	"github.com/junctor-mcp/junctor/internal/ipfs"
 )
 
 // Word is the unit of the EVM: a topic, a hash, one slot of encoded data.
@@ -51,7 +53,7 @@ func unhex(into []byte, s string) error {
 		digits, ok = strings.CutPrefix(s, "0X")
 	}
 	if !ok || len(digits) != 2*len(into) {
-		return fmt.Errorf("%q is not 0x and %d hexadecimal digits", brief(s), 2*len(into))
+		return fmt.Errorf("%q is not 0x and %d hexadecimal digits", ipfs.Brief(s), 2*len(into))
 	}
 	_, err := hex.Decode(into, []byte(digits))
 	return err
@@ -123,13 +125,4 @@ func address(w Word) (Address, error) {
 		return Address{}, fmt.Errorf("%s is no address", w)
 	}
 	return Address(w[12:]), nil
-}
-
-// brief keeps a stranger's text short enough for an error.
-func brief(s string) string {
-	const most = 120
-	if len(s) <= most {
-		return s
-	}
-	return s[:most] + "…"
 }

@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+
+	"github.com/junctor-mcp/junctor/internal/ipfs"
 )
 
 // Agent is an agent on a chain: a token of an identity registry.
@@ -27,7 +29,7 @@ func ParseAgent(s string) (Agent, error) {
 	head, id, ok := strings.Cut(s, "/")
 	chain, registry, err := parseAccount(head)
 	if !ok || err != nil {
-		return Agent{}, fmt.Errorf("%q is no agent on a chain: write it as eip155:1:0xREGISTRY/42", brief(s))
+		return Agent{}, fmt.Errorf("%q is no agent on a chain: write it as eip155:1:0xREGISTRY/42", ipfs.Brief(s))
 	}
 	id, err = parseID(id)
 	if err != nil {
@@ -40,11 +42,11 @@ func ParseAgent(s string) (Agent, error) {
 func parseAccount(s string) (uint64, Address, error) {
 	parts := strings.Split(s, ":")
 	if len(parts) != 3 || !strings.EqualFold(parts[0], "eip155") {
-		return 0, Address{}, fmt.Errorf("%q is not of the form eip155:CHAIN:ADDRESS", brief(s))
+		return 0, Address{}, fmt.Errorf("%q is not of the form eip155:CHAIN:ADDRESS", ipfs.Brief(s))
 	}
 	chain, err := strconv.ParseUint(parts[1], 10, 64)
 	if err != nil {
-		return 0, Address{}, fmt.Errorf("%q has no number of a chain", brief(s))
+		return 0, Address{}, fmt.Errorf("%q has no number of a chain", ipfs.Brief(s))
 	}
 	a, err := ParseAddress(parts[2])
 	return chain, a, err
@@ -55,7 +57,7 @@ func parseAccount(s string) (uint64, Address, error) {
 func parseID(s string) (string, error) {
 	n, ok := new(big.Int).SetString(s, 0)
 	if !ok || n.Sign() < 0 || n.BitLen() > 256 || strings.ContainsAny(s, "_+") {
-		return "", fmt.Errorf("%q is no number of an agent", brief(s))
+		return "", fmt.Errorf("%q is no number of an agent", ipfs.Brief(s))
 	}
 	return n.String(), nil
 }

@@ -74,7 +74,7 @@ func (f *Files) Get(ctx context.Context, uri string, hash Word) (File, error) {
 		return file, nil
 	}
 	if got := Keccak(file.Content); got != hash {
-		return File{}, fmt.Errorf("%w: %s: expected keccak256 %s, the file has %s", ErrMismatch, brief(uri), hash, got)
+		return File{}, fmt.Errorf("%w: %s: expected keccak256 %s, the file has %s", ErrMismatch, ipfs.Brief(uri), hash, got)
 	}
 	if file.Proof == ProofCID {
 		file.Proof = ProofBoth
@@ -102,9 +102,9 @@ func (f *Files) get(ctx context.Context, uri string) (File, error) {
 		return File{URI: uri, Content: content, Proof: ProofNone}, err
 	case "data":
 		content, err := inline(uri)
-		return File{URI: brief(uri), Content: content, Proof: ProofInline}, err
+		return File{URI: ipfs.Brief(uri), Content: content, Proof: ProofInline}, err
 	}
-	return File{}, fmt.Errorf("%w: %q is no address of the schemes ipfs, https and data", ErrUnusable, brief(uri))
+	return File{}, fmt.Errorf("%w: %q is no address of the schemes ipfs, https and data", ErrUnusable, ipfs.Brief(uri))
 }
 
 // download gets a file over the web, through egress.
@@ -122,16 +122,16 @@ func (f *Files) download(ctx context.Context, uri string) ([]byte, error) {
 	switch {
 	case resp.StatusCode == http.StatusOK:
 	case resp.StatusCode == http.StatusTooManyRequests, resp.StatusCode >= 500, resp.StatusCode == http.StatusNotFound:
-		return nil, fmt.Errorf("%w: %s answers HTTP %d", ErrUnreachable, brief(uri), resp.StatusCode)
+		return nil, fmt.Errorf("%w: %s answers HTTP %d", ErrUnreachable, ipfs.Brief(uri), resp.StatusCode)
 	default:
-		return nil, fmt.Errorf("%w: %s answers HTTP %d", ErrUnusable, brief(uri), resp.StatusCode)
+		return nil, fmt.Errorf("%w: %s answers HTTP %d", ErrUnusable, ipfs.Brief(uri), resp.StatusCode)
 	}
 	content, err := io.ReadAll(io.LimitReader(resp.Body, maxFile+1))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", reachable(err), brief(uri), err)
+		return nil, fmt.Errorf("%w: %s: %w", reachable(err), ipfs.Brief(uri), err)
 	}
 	if len(content) > maxFile {
-		return nil, fmt.Errorf("%w: %s is larger than %d bytes", ErrUnusable, brief(uri), maxFile)
+		return nil, fmt.Errorf("%w: %s is larger than %d bytes", ErrUnusable, ipfs.Brief(uri), maxFile)
 	}
 	return content, nil
 }
@@ -236,5 +236,5 @@ func (f File) Agrees(e Seen) error {
 }
 
 func contradiction(key, file, chain string) error {
-	return fmt.Errorf("%w: /%s is %s, the chain says %s", ErrContradicts, key, brief(file), chain)
+	return fmt.Errorf("%w: /%s is %s, the chain says %s", ErrContradicts, key, ipfs.Brief(file), chain)
 }

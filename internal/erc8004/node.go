@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+
+	"github.com/junctor-mcp/junctor/internal/ipfs"
 )
 
 const maxAnswer = 32 << 20 // of a node; a range of blocks can be long
@@ -66,7 +68,7 @@ type NodeError struct {
 }
 
 func (f *NodeError) Error() string {
-	return fmt.Sprintf("the node says %d: %s", f.Code, brief(f.Message))
+	return fmt.Sprintf("the node says %d: %s", f.Code, ipfs.Brief(f.Message))
 }
 
 // tooWide says whether a node refused a range of blocks for its size. There is
@@ -225,7 +227,7 @@ func (n *Node) Logs(ctx context.Context, from, to uint64, contracts []Address, t
 func (n *Node) TokenURI(ctx context.Context, registry Address, agent string) (string, error) {
 	id, ok := new(big.Int).SetString(agent, 10)
 	if !ok || id.Sign() < 0 || id.BitLen() > 256 {
-		return "", fmt.Errorf("%q is no number of an agent", brief(agent))
+		return "", fmt.Errorf("%q is no number of an agent", ipfs.Brief(agent))
 	}
 	var w Word
 	id.FillBytes(w[:])
@@ -277,7 +279,7 @@ func (q *quantity) UnmarshalText(b []byte) error {
 	digits, ok := strings.CutPrefix(string(b), "0x")
 	v, err := strconv.ParseUint(digits, 16, 64)
 	if !ok || err != nil {
-		return fmt.Errorf("%q is no number", brief(string(b)))
+		return fmt.Errorf("%q is no number", ipfs.Brief(string(b)))
 	}
 	*q = quantity(v)
 	return nil
@@ -289,7 +291,7 @@ type hexBytes []byte
 func (h *hexBytes) UnmarshalText(b []byte) (err error) {
 	digits, ok := strings.CutPrefix(string(b), "0x")
 	if !ok {
-		return fmt.Errorf("%q are no bytes", brief(string(b)))
+		return fmt.Errorf("%q are no bytes", ipfs.Brief(string(b)))
 	}
 	*h, err = hex.DecodeString(digits)
 	return err

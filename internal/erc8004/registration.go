@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/ipfs"
 )
 
 // Registration is what an agent's file says of it. Whoever mints a token writes
@@ -209,7 +210,7 @@ func (r *Registration) entry(o map[string]json.RawMessage, where string) {
 	case "sse":
 		s.Transport = "sse"
 	default:
-		r.problem(fmt.Errorf("%s: the transport %q is not known", where, brief(transport)))
+		r.problem(fmt.Errorf("%s: the transport %q is not known", where, ipfs.Brief(transport)))
 		return
 	}
 	s.Header = r.header(o, where)
@@ -237,7 +238,7 @@ func (r *Registration) header(o map[string]json.RawMessage, where string) string
 			return h
 		}
 	}
-	r.problem(fmt.Errorf("%s/authentication/tokenHeader: a token is not sent as %q, only as %s", where, brief(want), strings.Join(junctor.TokenHeaders(), ", ")))
+	r.problem(fmt.Errorf("%s/authentication/tokenHeader: a token is not sent as %q, only as %s", where, ipfs.Brief(want), strings.Join(junctor.TokenHeaders(), ", ")))
 	return ""
 }
 
@@ -246,7 +247,7 @@ func (r *Registration) block(o map[string]json.RawMessage, where string) {
 	if err != nil {
 		raw = []byte("{}")
 	}
-	r.Blocked = append(r.Blocked, Blocked{Text: brief(string(raw)), Where: where})
+	r.Blocked = append(r.Blocked, Blocked{Text: ipfs.Brief(string(raw)), Where: where})
 }
 
 const maxProblems = 20

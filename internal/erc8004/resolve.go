@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"sync"
 	"time"
+
+	"github.com/junctor-mcp/junctor/internal/ipfs"
 )
 
 const (
@@ -56,8 +58,9 @@ type Resolver struct {
 	policy DomainPolicy
 	now    func() time.Time
 
-	mu     sync.Mutex
-	cached map[Agent]Found
+	mu      sync.Mutex
+	cached  map[Agent]Found
+	looking map[Agent]*int // the last look for an agent, while nothing was said of it
 }
 
 // NewResolver makes a resolver over the nodes of chains.
@@ -66,7 +69,7 @@ func NewResolver(files *Files, nodes map[uint64]*Node, policy DomainPolicy) *Res
 	for id, n := range nodes {
 		all[id] = n
 	}
-	return &Resolver{files: files, nodes: all, policy: policy, now: time.Now, cached: map[Agent]Found{}}
+	return &Resolver{files: files, nodes: all, policy: policy, now: time.Now, cached: map[Agent]Found{}, looking: map[Agent]*int{}}
 }
 
 // Forget drops what is known of an agent: its next resolution asks the chain.
@@ -74,6 +77,7 @@ func (r *Resolver) Forget(a Agent) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.cached, a)
+	delete(r.looking, a)
 }
 
 // Known are the agents that were looked for and are remembered.
@@ -92,20 +96,27 @@ func (r *Resolver) Known() []Found {
 func (r *Resolver) Resolve(ctx context.Context, a Agent) (Found, error) {
 	r.mu.Lock()
 	f, ok := r.cached[a]
-	r.mu.Unlock()
 	if ok && r.fresh(f) {
+		r.mu.Unlock()
 		return f, f.err
 	}
+	look := new(int)
+	r.looking[a] = look
+	r.mu.Unlock()
 	f = r.find(ctx, a)
 	f.Agent, f.At = a, r.now()
 	if f.err != nil {
 		f.Reason = f.err.Error()
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.looking[a] != look { // the chain said something meanwhile, or somebody looked later
+		return f, f.err
+	}
+	delete(r.looking, a)
 	if ctx.Err() != nil && f.err != nil {
 		return f, f.err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if len(r.cached) >= maxCached {
 		clear(r.cached)
 	}
@@ -135,7 +146,7 @@ func (r *Resolver) find(ctx context.Context, a Agent) (f Found) {
 		}
 		return f
 	}
-	f.URI = brief(uri)
+	f.URI = ipfs.Brief(uri)
 	file, err := r.files.Get(ctx, uri, Word{})
 	if err != nil {
 		f.err = fmt.Errorf("registration: %w", err)

@@ -110,3 +110,48 @@ func TestAgentsAreWrittenAndRead(t *testing.T) {
 		}
 	}
 }
+
+// slowTokens answers when it is let.
+type slowTokens struct {
+	asked, answer chan string
+}
+
+func (s slowTokens) TokenURI(context.Context, Address, string) (string, error) {
+	s.asked <- ""
+	return <-s.answer, nil
+}
+
+// What the chain says while an agent is looked for is not covered by what was
+// found.
+func TestForgottenWhileItIsLookedFor(t *testing.T) {
+	s := slowTokens{make(chan string), make(chan string)}
+	r := resolver(t, nil, web{}, DomainIgnored)
+	r.nodes[1] = s
+	look := func() chan string {
+		out := make(chan string, 1)
+		go func() {
+			f, _ := r.Resolve(context.Background(), ours)
+			out <- f.Reason
+		}()
+		return out
+	}
+	first := look()
+	<-s.asked
+	r.Forget(ours)
+	s.answer <- `data:,{"active":false}`
+	if why := <-first; !strings.Contains(why, "not active") {
+		t.Fatal(why)
+	}
+	if n := len(r.Known()); n != 0 {
+		t.Fatalf("%d are remembered from before", n)
+	}
+	second := look()
+	<-s.asked
+	s.answer <- `data:,{}`
+	if why := <-second; !strings.Contains(why, "does not expose") {
+		t.Fatal(why)
+	}
+	if n := len(r.Known()); n != 1 || len(r.looking) != 0 {
+		t.Fatalf("%d are remembered, %d are looked for", n, len(r.looking))
+	}
+}

@@ -222,8 +222,8 @@ func (g *Guard) resolve(ctx context.Context, op *Op) (item catalog.Item, task *j
 			return catalog.Item{}, nil, junctor.Errorf(junctor.CodeDenied, "an agent calls the servers on its list only")
 		}
 		return catalog.Item{
-			Server: &catalog.Server{ID: junctor.AdhocServer, Mode: junctor.ModeBYO, Backend: op.Adhoc, Offer: &catalog.Offer{}},
-			Name:   op.Name, Shown: junctor.AdhocServer,
+			Server: &catalog.Server{ID: op.View.Server, Mode: junctor.ModeBYO, Backend: op.Adhoc, Offer: &catalog.Offer{}},
+			Name:   op.Name, Shown: op.View.Server,
 		}, nil, nil
 	}
 	sh := g.o.Catalog.Snapshot().For(op.Principal.Tenant)

@@ -39,7 +39,8 @@ type Op struct {
 	Room   *[]byte // as in catalog.Request
 
 	// Adhoc, when set, is called instead of what Name would be found as: an
-	// endpoint that is no registered server. It wants the scope bridge:call.
+	// endpoint whose tools nobody lists. It runs as the server that View names, and
+	// wants the scope bridge:call.
 	Adhoc catalog.Backend
 	// Timeout is the caller's own; 0 is the tool's or the instance's.
 	Timeout time.Duration

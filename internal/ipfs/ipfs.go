@@ -79,7 +79,7 @@ type Address struct {
 func Parse(uri string) (Address, error) {
 	rest, ok := strings.CutPrefix(uri, Scheme)
 	if !ok {
-		return Address{}, fmt.Errorf("%w: %q is no ipfs:// address", ErrUnsupported, brief(uri))
+		return Address{}, fmt.Errorf("%w: %q is no ipfs:// address", ErrUnsupported, Brief(uri))
 	}
 	rest, _, _ = strings.Cut(rest, "#")
 	rest, _, _ = strings.Cut(rest, "?")
@@ -87,7 +87,7 @@ func Parse(uri string) (Address, error) {
 	head, path, _ := strings.Cut(rest, "/")
 	root, err := cid.Decode(head)
 	if err != nil {
-		return Address{}, fmt.Errorf("%w: %q is no content identifier: %w", ErrUnsupported, brief(head), err)
+		return Address{}, fmt.Errorf("%w: %q is no content identifier: %w", ErrUnsupported, Brief(head), err)
 	}
 	if err := readable(root); err != nil {
 		return Address{}, err
@@ -99,12 +99,12 @@ func Parse(uri string) (Address, error) {
 		}
 		plain, err := url.PathUnescape(name)
 		if err != nil {
-			return Address{}, fmt.Errorf("%w: the path of %q: %w", ErrUnsupported, brief(uri), err)
+			return Address{}, fmt.Errorf("%w: the path of %q: %w", ErrUnsupported, Brief(uri), err)
 		}
 		a.Path = append(a.Path, plain)
 	}
 	if len(a.Path) > maxDepth {
-		return Address{}, fmt.Errorf("%w: the path of %q is deeper than %d", ErrUnsupported, brief(uri), maxDepth)
+		return Address{}, fmt.Errorf("%w: the path of %q is deeper than %d", ErrUnsupported, Brief(uri), maxDepth)
 	}
 	return a, nil
 }
@@ -139,16 +139,16 @@ func (r *Reader) Read(ctx context.Context, uri string) ([]byte, error) {
 	w := walk{reader: r}
 	data, err := w.file(ctx, a)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", brief(uri), err)
+		return nil, fmt.Errorf("%s: %w", Brief(uri), err)
 	}
 	return data, nil
 }
 
-// brief keeps a stranger's text short enough for an error.
-func brief(s string) string {
+// Brief keeps a stranger's text short enough for an error.
+func Brief(s string) string {
 	const most = 120
 	if len(s) <= most {
 		return s
 	}
-	return s[:most] + "…"
+	return strings.ToValidUTF8(s[:most], "") + "…"
 }

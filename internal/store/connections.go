@@ -58,7 +58,7 @@ func (t *Tenant) UpdateServer(ctx context.Context, srv junctor.Server) (junctor.
 }
 
 func configOf(srv *junctor.Server) (string, error) {
-	config, err := json.Marshal(serverConfig{Owner: srv.Owner, Private: srv.Private, Credential: srv.Credential, Trusted: srv.Trusted, Declared: srv.Declared, Connection: &srv.Connection, API: srv.API})
+	config, err := json.Marshal(serverConfig{Owner: srv.Owner, Private: srv.Private, Credential: srv.Credential, Trusted: srv.Trusted, Declared: srv.Declared, Found: srv.Found, Connection: &srv.Connection, API: srv.API})
 	if err != nil {
 		return "", junctor.Errorf(junctor.CodeInvalid, "the server %q cannot be stored: %w", srv.ID, err)
 	}

@@ -21,6 +21,7 @@ type serverConfig struct {
 	Credential string              `json:"credential,omitempty"`
 	Trusted    bool                `json:"trusted,omitempty"`
 	Declared   string              `json:"declared,omitempty"`
+	Found      string              `json:"found,omitempty"`
 	Connection *junctor.Connection `json:"connection,omitempty"`
 	API        *junctor.API        `json:"api,omitempty"`
 }
@@ -136,7 +137,7 @@ func scanServer(row scanner) (junctor.Server, error) {
 		return srv, fmt.Errorf("the config of the server %q cannot be read: %w", srv.ID, err)
 	}
 	srv.Owner, srv.Private, srv.Credential = config.Owner, config.Private, config.Credential
-	srv.Trusted, srv.Declared, srv.API = config.Trusted, config.Declared, config.API
+	srv.Trusted, srv.Declared, srv.Found, srv.API = config.Trusted, config.Declared, config.Found, config.API
 	if config.Connection != nil {
 		srv.Connection = *config.Connection
 	}

@@ -121,7 +121,7 @@ func raised(l *queue.Lease, order *junctor.Order, o *outcome) junctor.RaisedEven
 
 // attempt makes the call of an order.
 func (w *Worker) attempt(ctx context.Context, l *queue.Lease, order *junctor.Order) outcome {
-	target, o := w.resolve(ctx, l, order)
+	to, o := w.resolve(ctx, l, order)
 	if o != nil {
 		return *o
 	}
@@ -141,15 +141,14 @@ func (w *Worker) attempt(ctx context.Context, l *queue.Lease, order *junctor.Ord
 			Tenant: l.Tenant, Issuer: junctor.IssuerTrigger, Subject: cmp.Or(order.Trigger, "-"), Name: order.Trigger,
 			Scopes: []junctor.Scope{junctor.ScopeToolsCall, junctor.ScopeBridgeCall},
 		},
-		Door: junctor.DoorDelivery, View: catalog.View{Server: target.Server}, Kind: junctor.KindTool, Name: order.Tool,
+		Door: junctor.DoorDelivery, View: catalog.View{Server: cmp.Or(to.Server, to.As)}, Kind: junctor.KindTool, Name: order.Tool,
 		Params: params, Arguments: arguments, Meta: meta, Caller: catalog.Caller{Protocol: wire.Modern}, Timeout: cmp.Or(order.Timeout, attemptTime),
 	}
 	done := func(bool) {}
-	if target.Server == "" {
-		if op.Adhoc, done, err = w.o.Endpoints.Open(ctx, l.Tenant, order.Agent, target, order.Sign); err != nil {
+	if to.Server == "" {
+		if op.Adhoc, done, err = w.o.Endpoints.Open(ctx, l.Tenant, to, order.Sign); err != nil {
 			return unopened(err)
 		}
-		op.View.Server = junctor.AdhocServer
 	} else if order.Sign {
 		return outcome{class: queue.Hold, kind: KindAuthenticationFailed, err: junctor.Errorf(junctor.CodeInvalid, "calls of registered servers are not signed: name the agent's endpoint instead, or leave sign out")}
 	}
@@ -157,7 +156,7 @@ func (w *Worker) attempt(ctx context.Context, l *queue.Lease, order *junctor.Ord
 	out := w.judge(ctx, op, order, res, err)
 	done(out.kind == "" || out.kind == KindToolError || out.kind == KindInvalidArguments)
 	out.call, out.note = op.CallID, note
-	scrub := func(text string) string { return w.o.Endpoints.Scrub(l.Tenant, target.Server, op.Adhoc, text) }
+	scrub := func(text string) string { return w.o.Endpoints.Scrub(l.Tenant, to.Server, op.Adhoc, text) }
 	if len(res.Body) > 0 {
 		out.answer = []byte(cut(scrub(string(res.Body))))
 	}
@@ -177,22 +176,22 @@ type deliveryMeta struct {
 }
 
 // resolve finds where the order goes.
-func (w *Worker) resolve(ctx context.Context, l *queue.Lease, order *junctor.Order) (junctor.Target, *outcome) {
+func (w *Worker) resolve(ctx context.Context, l *queue.Lease, order *junctor.Order) (Recipient, *outcome) {
 	if order.Target.Resolve == "" {
-		return order.Target, nil
+		return Recipient{Target: order.Target, Whose: order.Agent, As: junctor.AdhocServer}, nil
 	}
 	if w.o.Targets == nil {
-		return junctor.Target{}, &outcome{class: queue.Fatal, kind: KindEndpointNotFound, err: junctor.Errorf(junctor.CodeNotFound, "this instance resolves no endpoints: name a server or an agent")}
+		return Recipient{}, &outcome{class: queue.Fatal, kind: KindEndpointNotFound, err: junctor.Errorf(junctor.CodeNotFound, "this instance resolves no endpoints: name a server or an agent")}
 	}
-	target, err := w.o.Targets.Resolve(ctx, l.Tenant, order)
+	to, err := w.o.Targets.Resolve(ctx, l.Tenant, order)
 	if err != nil {
 		o := classify(err, false)
-		if o.class == queue.Fatal {
+		if o.class == queue.Fatal || junctor.CodeOf(err) == junctor.CodeDenied {
 			o.kind = KindEndpointNotFound
 		}
-		return target, &o
+		return to, &o
 	}
-	return target, nil
+	return to, nil
 }
 
 // arguments are those of the order, with the file's content where that is wanted.

@@ -22,19 +22,27 @@ type Pipeline interface {
 
 // Endpoints makes backends of agents' own endpoints.
 type Endpoints interface {
-	// Open gives the backend of an agent's endpoint: at the URL, or where it is
+	// Open gives the backend of a recipient's endpoint: at the URL, or where it is
 	// stored for the agent when that is "". sign says that requests are to be
 	// signed. The agent's token goes along where there is one for the origin. done
 	// gives it back; well says whether it may be used again. Errors: not_found
 	// where nothing is stored, unauthenticated where there is no secret to sign with.
-	Open(ctx context.Context, tenant junctor.TenantID, agent string, t junctor.Target, sign bool) (b catalog.Backend, done func(well bool), err error)
+	Open(ctx context.Context, tenant junctor.TenantID, to Recipient, sign bool) (b catalog.Backend, done func(well bool), err error)
 	// Scrub takes what is secret about a backend out of a text.
 	Scrub(tenant junctor.TenantID, server string, b catalog.Backend, text string) string
 }
 
-// Targets finds endpoints that an order does not name.
+// Recipient is whom an order goes to, once that is known.
+type Recipient struct {
+	junctor.Target        // with no Resolve
+	Whose          string // the agent whose token is sent
+	As             string // the id of the server that a call of the endpoint counts as
+}
+
+// Targets finds endpoints that an order does not name. Denied is an endpoint that
+// somebody switched off: the order is held.
 type Targets interface {
-	Resolve(ctx context.Context, tenant junctor.TenantID, o *junctor.Order) (junctor.Target, error)
+	Resolve(ctx context.Context, tenant junctor.TenantID, o *junctor.Order) (Recipient, error)
 }
 
 // Files gives the content of files that belong to events.

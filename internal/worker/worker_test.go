@@ -66,8 +66,8 @@ func (p *pipeline) said() []string {
 // bare has no endpoints but servers.
 type bare struct{}
 
-func (bare) Open(_ context.Context, _ junctor.TenantID, _ string, t junctor.Target, _ bool) (catalog.Backend, func(bool), error) {
-	return nil, nil, junctor.Errorf(junctor.CodeNotFound, "nothing is stored for %s", t.Agent)
+func (bare) Open(_ context.Context, _ junctor.TenantID, to worker.Recipient, _ bool) (catalog.Backend, func(bool), error) {
+	return nil, nil, junctor.Errorf(junctor.CodeNotFound, "nothing is stored for %s", to.Agent)
 }
 
 func (bare) Scrub(_ junctor.TenantID, _ string, _ catalog.Backend, text string) string { return text }

@@ -14,7 +14,7 @@ import (
 func brought(id string) junctor.Server {
 	return junctor.Server{
 		ID: id, Tenant: junctor.DefaultTenant, Mode: junctor.ModeBYO, Title: "Notes", State: junctor.StateActive,
-		Owner: "key:k1", Private: true, Credential: "conn-1", Trusted: true, Declared: "/etc/junctor.yaml",
+		Owner: "key:k1", Private: true, Credential: "conn-1", Trusted: true, Declared: "/etc/junctor.yaml", Found: "eip155:1:0xab/42",
 		Connection: junctor.Connection{
 			Transport: junctor.TransportHTTP, URL: "https://example.com/mcp", Command: []string{"a", "b c", "é"},
 			Env: map[string]string{"A": junctor.Masked}, Cwd: "/srv",

@@ -2387,7 +2387,7 @@ export interface components {
              * @description bring-your-own or auto-generated; absent: what the other members say.
              * @enum {string}
              */
-            mode?: "builtin" | "bring-your-own" | "auto-generated";
+            mode?: "builtin" | "bring-your-own" | "auto-generated" | "discovered";
             /**
              * @description Of a GraphQL API: which mutations become tools.
              * @enum {string}
@@ -3302,7 +3302,7 @@ export interface components {
              * @description bring-your-own, an MCP server, or auto-generated, made of an API's documentation; absent: what the other members say.
              * @enum {string}
              */
-            mode?: "builtin" | "bring-your-own" | "auto-generated";
+            mode?: "builtin" | "bring-your-own" | "auto-generated" | "discovered";
             /**
              * @description Of a GraphQL API: which mutations become tools.
              * @enum {string}
@@ -3690,7 +3690,7 @@ export interface components {
              * @description bring-your-own, which it is where it is absent.
              * @enum {string}
              */
-            mode?: "builtin" | "bring-your-own" | "auto-generated";
+            mode?: "builtin" | "bring-your-own" | "auto-generated" | "discovered";
             /**
              * @description Of a GraphQL API: which mutations become tools.
              * @enum {string}
@@ -3898,6 +3898,7 @@ export interface components {
             env?: {
                 [key: string]: string;
             };
+            found?: string;
             headers?: {
                 [key: string]: string;
             };
@@ -3908,7 +3909,7 @@ export interface components {
             /** Format: int64 */
             max_sessions?: number;
             /** @enum {string} */
-            mode: "builtin" | "bring-your-own" | "auto-generated";
+            mode: "builtin" | "bring-your-own" | "auto-generated" | "discovered";
             overrides?: {
                 [key: string]: components["schemas"]["Override"];
             };
@@ -3943,6 +3944,7 @@ export interface components {
             };
             /** @description Of the protocol it speaks: modern or legacy; absent before it has answered. */
             era?: string;
+            found?: string;
             headers?: {
                 [key: string]: string;
             };
@@ -3953,7 +3955,7 @@ export interface components {
             /** Format: int64 */
             max_sessions?: number;
             /** @enum {string} */
-            mode: "builtin" | "bring-your-own" | "auto-generated";
+            mode: "builtin" | "bring-your-own" | "auto-generated" | "discovered";
             overrides?: {
                 [key: string]: components["schemas"]["Override"];
             };

@@ -59,7 +59,7 @@ function Page({ s }: { s: ServerDetail }) {
           </span>
         }
       >
-        {can(me, 'servers:write') && s.mode === 'bring-your-own' && (
+        {can(me, 'servers:write') && (s.mode === 'bring-your-own' || s.mode === 'discovered') && (
           <Button
             variant="default"
             leftSection={<Activity size={15} />}
@@ -177,7 +177,13 @@ function Page({ s }: { s: ServerDetail }) {
           <Shown query={tools}>
             {(all) =>
               all.length === 0 ? (
-                <Empty title="It has no tools">{s.state === 'active' ? 'Or it has not answered yet.' : 'It is not on.'}</Empty>
+                <Empty title={s.found ? 'Its tools are listed nowhere' : 'It has no tools'}>
+                  {s.found
+                    ? 'It was found on a chain, where anybody can register one. Deliveries of events alone call it.'
+                    : s.state === 'active'
+                      ? 'Or it has not answered yet.'
+                      : 'It is not on.'}
+                </Empty>
               ) : (
                 <ToolRows tools={all} server={false} />
               )

@@ -10,7 +10,12 @@ import { matches } from '../parts/search';
 import { Empty, Shown } from '../parts/states';
 import { useParam } from '../parts/url';
 
-export const modes: Record<Server['mode'], string> = { builtin: 'built in', 'bring-your-own': 'your own', 'auto-generated': 'from an API' };
+export const modes: Record<Server['mode'], string> = {
+  builtin: 'built in',
+  'bring-your-own': 'your own',
+  'auto-generated': 'from an API',
+  discovered: 'found on a chain',
+};
 
 export const reach = (s: Pick<Server, 'mode' | 'url' | 'command'>): string =>
   s.url || s.command?.join(' ') || (s.mode === 'builtin' ? 'inside the binary' : '');
@@ -39,7 +44,7 @@ export default function Servers() {
       <Panel>
         <Shown query={servers}>
           {(all) => {
-            const shown = all.filter((s) => matches(q, s.id, s.title, reach(s)));
+            const shown = all.filter((s) => matches(q, s.id, s.title, s.found, reach(s)));
             if (all.length === 0)
               return (
                 <Empty title="No servers yet" action={add}>
@@ -80,7 +85,8 @@ export default function Servers() {
                               <Link href={`/servers/${s.id}`} style={{ fontWeight: 550 }} onClick={(e) => e.stopPropagation()}>
                                 {s.title || s.id}
                               </Link>{' '}
-                              {s.private && <Tag>private</Tag>} {s.declared && <Tag title={`Declared in ${s.declared}`}>file</Tag>}
+                              {s.private && <Tag>private</Tag>} {s.declared && <Tag title={`Declared in ${s.declared}`}>file</Tag>}{' '}
+                              {s.found && <Tag title={`Found for ${s.found}`}>chain</Tag>}
                               <div className="tiny soft mono cut">{reach(s)}</div>
                             </td>
                             <td>

@@ -35,7 +35,7 @@ export function Settings({ s, writes }: { s: ServerDetail; writes: boolean }) {
           <Parts s={s} may={writes} part="settings" />
         </Suspense>
       )}
-      {s.mode !== 'builtin' && <ViewSwitch s={s} may={writes} />}
+      {s.mode !== 'builtin' && s.mode !== 'discovered' && <ViewSwitch s={s} may={writes} />}
       {writes && <Remove s={s} />}
     </div>
   );
@@ -50,10 +50,21 @@ function Facts({ s }: { s: ServerDetail }) {
         <dd>
           <code>{s.id}</code>
         </dd>
-        <dt>Door of its own</dt>
-        <dd className="row">
-          <code>{door}</code> <Copy value={door} />
-        </dd>
+        {s.found ? (
+          <>
+            <dt>Found for</dt>
+            <dd className="row">
+              <code className="wrap">{s.found}</code> <Copy value={s.found} />
+            </dd>
+          </>
+        ) : (
+          <>
+            <dt>Door of its own</dt>
+            <dd className="row">
+              <code>{door}</code> <Copy value={door} />
+            </dd>
+          </>
+        )}
         <dt>Added</dt>
         <dd>
           <Ago at={s.created_at} /> {s.owner && <span className="soft">by {s.owner}</span>}
