@@ -58,8 +58,8 @@ type ToolDef struct {
 	Take func(p junctor.Profile, arguments []byte) []byte
 
 	// Conditional says that the server shows it only to clients that can be
-	// asked something. It is offered to all, and who cannot be asked is refused
-	// by the server.
+	// asked something, or that it is not known yet whether others are shown it.
+	// It is offered to all, and who cannot be asked is refused by the server.
 	Conditional bool
 }
 

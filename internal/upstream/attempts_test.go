@@ -1,12 +1,17 @@
 package upstream
 
 import (
+	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
 // counting counts the requests that a client tries to send.
@@ -66,5 +71,54 @@ func TestConnectAttempts(t *testing.T) {
 				t.Errorf("a probe: %v after %d requests, want %d", err, tried.n.Load(), tt.probe)
 			}
 		})
+	}
+}
+
+// A server at a URL, too, is connected to once.
+func TestBeginConnectsOnceOverHTTP(t *testing.T) {
+	t.Parallel()
+	var hellos atomic.Int64
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+		}
+		if r.Method != http.MethodPost || json.NewDecoder(r.Body).Decode(&m) != nil {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		answer := func(result string) { _, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result) }
+		switch m.Method {
+		case wire.MethodInitialize:
+			hellos.Add(1)
+			answer(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"old","version":"1"}}`)
+		case wire.MethodToolsList:
+			answer(`{"tools":[{"name":"a","inputSchema":{"type":"object"}}]}`)
+		case wire.NoteInitialized:
+			w.WriteHeader(http.StatusAccepted)
+		default:
+			_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, m.ID)
+		}
+	}))
+	t.Cleanup(web.Close)
+	s := newServer(t, web.URL)
+	if _, err := s.Begin(ctxFor(t)); err != nil {
+		t.Fatal(err)
+	}
+	o, err := s.Offer(ctxFor(t))
+	if err != nil || len(o.Tools) != 1 || hellos.Load() != 1 {
+		t.Errorf("%v, %v after %d handshakes", o, err, hellos.Load())
+	}
+	// Who watches it has a session that stays, and its list says who sees what.
+	changed := make(chan catalog.Event, 4)
+	s.Watch(func(e catalog.Event) { changed <- e })
+	select {
+	case <-changed:
+	case <-ctxFor(t).Done():
+		t.Fatal("the list was not read on the session that stays")
+	}
+	if tools := s.known().Tools; len(tools) != 1 || tools[0].Conditional || hellos.Load() != 2 {
+		t.Errorf("%+v after %d handshakes", tools, hellos.Load())
 	}
 }

@@ -67,16 +67,25 @@ func (c *conditional) complete(plain []catalog.ToolDef) []catalog.ToolDef {
 }
 
 // among gives a server's tools where they were listed on a link that declares
-// more: those that it does not show to everybody, as far as is known, are some.
+// more: those that it does not show to everybody, as far as is known, are marked.
 func (c *conditional) among(tools []catalog.ToolDef) []catalog.ToolDef {
 	c.saw(tools, false)
 	c.mu.Lock()
 	plain := c.plain
 	c.mu.Unlock()
 	if plain == nil {
-		return tools
+		return marked(tools)
 	}
 	return c.complete(without(tools, without(tools, plain)))
+}
+
+// marked gives tools of which it is not known whether everybody is shown them.
+func marked(tools []catalog.ToolDef) []catalog.ToolDef {
+	all := slices.Clone(tools)
+	for i := range all {
+		all[i].Conditional = true
+	}
+	return all
 }
 
 // without gives the tools that are not among others.

@@ -216,6 +216,39 @@ func TestConditionalTools(t *testing.T) {
 	})
 }
 
+// A legacy server is connected to once when it is added, and what it shows only
+// to some is told apart when it is first used: after a restart too.
+func TestBeginConnectsOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "choosy")
+	s := r.server(t, true)
+	report, err := s.Begin(ctxFor(t))
+	if err != nil || report.State.Tools != 2 || !s.State().Connected {
+		t.Fatalf("%+v, %v, %+v", report, err, s.State())
+	}
+	o, err := s.Offer(ctxFor(t))
+	if err != nil || len(o.Tools) != 2 {
+		t.Fatalf("%v, %v", o, err)
+	}
+	if n := len(pids(t, r.roll)); n != 1 {
+		t.Errorf("%d processes were started to add one server", n)
+	}
+	again := newRig(t, "choosy")
+	again.Known = o
+	for when, s := range map[string]*Server{"at once": s, "after a restart": again.server(t, true)} {
+		if got := textOf(t, do(t, s, toolCall("where", `{}`))); got != "none" {
+			t.Errorf("%s: where says %q", when, got)
+		}
+		if _, err := s.refresh(ctxFor(t), false); err != nil {
+			t.Fatal(err)
+		}
+		tools := s.known().Tools
+		if len(tools) != 2 || tools[0].Name != "where" || tools[0].Conditional || tools[1].Name != "elicit" || !tools[1].Conditional {
+			t.Errorf("%s: %+v", when, tools)
+		}
+	}
+}
+
 func TestConditionalToolsKeepTheirPlaces(t *testing.T) {
 	t.Parallel()
 	var c conditional

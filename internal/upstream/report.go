@@ -49,8 +49,8 @@ func (s *Server) Probe(ctx context.Context) (Report, error) {
 	return s.examine(ctx, fresh, func(_ access, l link, _ *listed, _ time.Duration) { _ = l.close() })
 }
 
-// Begin is Probe for a server that nobody has used yet: a modern link, and the
-// list that was read on it, are kept for whoever comes first.
+// Begin is Probe for a server that nobody has used yet: the list is kept for
+// whoever comes first, and so is a modern link.
 func (s *Server) Begin(ctx context.Context) (Report, error) { return s.examine(ctx, s.opener, s.adopt) }
 
 // examine opens a link and lists what is behind it. Where both worked, keep has
@@ -120,15 +120,20 @@ func (s *Server) reach(ctx context.Context, how *opener) (access, link, error) {
 }
 
 // adopt makes a modern link the session of all, unless there is one by now. A
-// legacy one has declared what no caller has, so it is of no use to any.
+// legacy one has declared what no caller has, so it is of no use to any; what it
+// lists is offered until the session of those who declare nothing lists too, and
+// shows which of it is conditional.
 func (s *Server) adopt(a access, l link, known *listed, took time.Duration) {
+	s.breaker.succeeded(a.credentials)
+	s.saw(l, took, nil)
 	if !l.modern() {
 		_ = l.close()
+		known.offer.Tools = marked(known.offer.Tools)
+		known.until = time.Time{}
+		s.offers.Store(known)
 		return
 	}
 	s.offers.Store(known)
-	s.breaker.succeeded(a.credentials)
-	s.saw(l, took, nil)
 	everybody := access{credentials: a.credentials, apart: a.apart}
 	sess := &session{keys: []string{everybody.key(true)}, credentials: a.credentials, ready: make(chan struct{}), link: l, used: s.o.Now()}
 	close(sess.ready)

@@ -68,9 +68,7 @@ func New(o Options) (*Server, error) {
 	if o.Known != nil {
 		s.offers.Store(newListed(o.Known, time.Time{}, 0))
 		s.conditional.tools = slices.DeleteFunc(slices.Clone(o.Known.Tools), func(t catalog.ToolDef) bool { return !t.Conditional })
-		if len(s.conditional.tools) > 0 {
-			s.conditional.plain = without(o.Known.Tools, s.conditional.tools)
-		}
+		s.conditional.plain = without(o.Known.Tools, s.conditional.tools)
 	}
 	return s, nil
 }
