@@ -27,7 +27,7 @@ type answer struct {
 	text   []byte
 	calls  []Call
 	opaque json.RawMessage
-	usage  Usage
+	usage  *Usage // nil: it was not counted
 	stop   string
 	bytes  int
 	begun  bool // something was told of it: it cannot be asked for again
@@ -83,27 +83,32 @@ func (r *run) ask(ctx context.Context, tools []Tool) (*answer, error) {
 // count adds what an answer used. Not every server counts: then four bytes are a
 // token.
 func (r *run) count(request Request, a *answer, err error) {
-	if a.usage == (Usage{}) && (err == nil || a.begun) {
-		size := len(request.Instructions)
-		for _, m := range request.Messages {
-			size += len(m.Text)
-			for _, c := range m.Calls {
-				size += len(c.Arguments)
-			}
-			for _, res := range m.Results {
-				size += len(res.Text)
-			}
-		}
-		for _, t := range request.Tools {
-			size += len(t.Description) + len(t.Schema)
-		}
-		a.usage = Usage{Input: size / 4, Output: a.bytes / 4}
+	if a.usage == nil && (err == nil || a.begun) {
+		a.usage = &Usage{Input: sizeOf(request) / 4, Output: a.bytes / 4}
 	}
-	if a.usage == (Usage{}) {
+	if a.usage == nil || *a.usage == (Usage{}) {
 		return
 	}
-	r.end.Usage.Add(a.usage)
-	r.emit(Event{Kind: EventUsage, Usage: &a.usage})
+	r.end.Usage.Add(*a.usage)
+	r.emit(Event{Kind: EventUsage, Usage: a.usage})
+}
+
+// sizeOf is how much there is to read in a request, in bytes.
+func sizeOf(request Request) int {
+	size := len(request.Instructions)
+	for _, m := range request.Messages {
+		size += len(m.Text)
+		for _, c := range m.Calls {
+			size += len(c.Arguments)
+		}
+		for _, res := range m.Results {
+			size += len(res.Text)
+		}
+	}
+	for _, t := range request.Tools {
+		size += len(t.Description) + len(t.Schema)
+	}
+	return size
 }
 
 // listen takes one answer to its end.
@@ -165,7 +170,7 @@ func (r *run) take(ctx context.Context, p Piece, a *answer, tools []Tool) {
 		}
 		r.emit(told)
 	case p.Usage != nil:
-		a.usage = *p.Usage
+		a.usage = p.Usage
 	case p.Opaque != nil:
 		a.opaque = p.Opaque
 	case p.Stop != "":

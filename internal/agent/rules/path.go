@@ -1,0 +1,139 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// path is a JSONPath of names, indexes and wildcards: $.days[0].high,
+// $.items[*].title, $['odd name'].
+type path []segment
+
+// segment is one step of a path.
+type segment struct {
+	name  string
+	index int
+	kind  byte // n(ame), i(ndex) or *
+}
+
+var pathName = regexp.MustCompile(`^[A-Za-z_\x{80}-\x{10FFFF}][A-Za-z0-9_\x{80}-\x{10FFFF}]*`)
+
+// maxSegments bounds a path.
+const maxSegments = 32
+
+// parsePath reads a path.
+func parsePath(text string) (path, error) {
+	rest, ok := strings.CutPrefix(text, "$")
+	if !ok {
+		return nil, fmt.Errorf("%q is no path: it begins with $, such as $.items[0].title", clip(text))
+	}
+	p := path{}
+	for rest != "" {
+		s, after, err := nextSegment(rest)
+		if err != nil {
+			return nil, fmt.Errorf("the path %q, at %q: %w", clip(text), clip(rest), err)
+		}
+		p, rest = append(p, s), after
+		if len(p) > maxSegments {
+			return nil, fmt.Errorf("the path %q has more than %d steps", clip(text), maxSegments)
+		}
+	}
+	return p, nil
+}
+
+func nextSegment(rest string) (s segment, after string, err error) {
+	if after, ok := strings.CutPrefix(rest, "."); ok {
+		if after, ok := strings.CutPrefix(after, "*"); ok {
+			return segment{kind: '*'}, after, nil
+		}
+		name := pathName.FindString(after)
+		if name == "" {
+			return s, "", errors.New("a name or * stands behind a dot; write other names as ['name']")
+		}
+		return segment{kind: 'n', name: name}, after[len(name):], nil
+	}
+	inner, ok := strings.CutPrefix(rest, "[")
+	if !ok {
+		return s, "", errors.New("here stands .name, [0], ['name'] or [*]")
+	}
+	if after, ok := strings.CutPrefix(inner, "*]"); ok {
+		return segment{kind: '*'}, after, nil
+	}
+	for _, quote := range []string{"'", `"`} {
+		if quoted, ok := strings.CutPrefix(inner, quote); ok {
+			name, after, ok := strings.Cut(quoted, quote+"]")
+			if !ok || strings.Contains(name, `\`) {
+				return s, "", errors.New("the name in quotes does not end, or has a backslash")
+			}
+			return segment{kind: 'n', name: name}, after, nil
+		}
+	}
+	number, after, ok := strings.Cut(inner, "]")
+	index, err := strconv.Atoi(number)
+	if !ok || err != nil {
+		return s, "", errors.New("in brackets stands a number, a name in quotes or *; filters and slices are not taken")
+	}
+	return segment{kind: 'i', index: index}, after, nil
+}
+
+// in finds what the path leads to. With a wildcard it is a list.
+func (p path) in(data any) (any, bool) {
+	for i, s := range p {
+		switch at := data.(type) {
+		case map[string]any:
+			if s.kind == '*' {
+				return nil, false // the order of members is nobody's
+			}
+			next, ok := at[s.name]
+			if s.kind != 'n' || !ok {
+				return nil, false
+			}
+			data = next
+		case []any:
+			if s.kind == '*' {
+				return p[i+1:].each(at), true
+			}
+			index := s.index
+			if index < 0 {
+				index += len(at)
+			}
+			if s.kind != 'i' || index < 0 || index >= len(at) {
+				return nil, false
+			}
+			data = at[index]
+		default:
+			return nil, false
+		}
+	}
+	return data, true
+}
+
+// each finds what the path leads to in each of a list; lists in it become part
+// of the one.
+func (p path) each(list []any) []any {
+	out := []any{}
+	for _, one := range list {
+		v, ok := p.in(one)
+		if !ok {
+			continue
+		}
+		if inner, many := v.([]any); many && p.wild() {
+			out = append(out, inner...)
+			continue
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+func (p path) wild() bool {
+	for _, s := range p {
+		if s.kind == '*' {
+			return true
+		}
+	}
+	return false
+}

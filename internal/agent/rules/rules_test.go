@@ -1,0 +1,268 @@
+package rules
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/agent"
+)
+
+const weather = `
+intents:
+  - name: weather
+    match:
+      - 'weather in (?P<city>[a-z ]+?)(?: for (?P<days>\d+) days)?\??$'
+      - 'how warm is it'
+    calls:
+      - tool: geo__find
+        arguments: {q: "{{city}}", limit: 1}
+        take: {lat: "$.hits[0].lat", lon: "$.hits[0]['lon']"}
+      - tool: sky__now
+        arguments: {at: {lat: "{{lat}}", lon: "{{lon}}"}, days: "{{days|integer}}", note: "for {{city}}"}
+        find: 'it is (?P<sky>\w+)'
+        take: {highs: "$.days[*].high"}
+      - tool: sky__stars
+        also: true
+        arguments: {lat: "{{lat}}"}
+        as: stars
+      - tool: notes__add
+        when: "{{days}}"
+        arguments: {text: "{{city|upper}}"}
+    say: "In {{city}} it is {{sky}}: {{highs}} ({{highs|count}}).\n{{highs|list}}\nStars: {{stars}}"
+    failed: "No weather for {{city}}: {{error}}"
+  - name: hello
+    match: ^(hi|hello)
+    say: "Hello {{speaker}}!"
+fallback: "I know about the weather, not about: {{message}}"
+`
+
+// tools answer as the table says.
+type tools struct {
+	answers map[string]agent.Result
+}
+
+func (t *tools) List(context.Context) ([]agent.Tool, error) {
+	var out []agent.Tool
+	for _, name := range []string{"geo__find", "sky__now", "sky__stars", "notes__add"} {
+		out = append(out, agent.Tool{Name: name})
+	}
+	return out, nil
+}
+
+func (t *tools) Resolve(_ context.Context, c agent.Call) (agent.Tool, error) {
+	return agent.Tool{Name: c.Name}, nil
+}
+
+func (t *tools) Call(_ context.Context, c agent.Call) agent.Result { return t.answers[c.Name] }
+
+func answers() map[string]agent.Result {
+	return map[string]agent.Result{
+		"geo__find":  {Text: `see the data`, Content: json.RawMessage(`{"content":[],"structuredContent":{"hits":[{"lat":52.5,"lon":13.40}]}}`)},
+		"sky__now":   {Text: `{"says":"It is sunny","days":[{"high":20},{"high":21.5},{"low":1}]}`},
+		"sky__stars": {Text: "many"},
+		"notes__add": {Text: "noted"},
+	}
+}
+
+func talk(t *testing.T, r *Rules, said string, with *tools) (agent.End, []string) {
+	t.Helper()
+	end := agent.Run(t.Context(), agent.Turn{Provider: r, Tools: with, Messages: []agent.Message{{Role: agent.RoleUser, Name: "ada", Text: said}}}, func(agent.Event) {})
+	var calls []string
+	for _, m := range end.Messages {
+		var batch []string
+		for _, c := range m.Calls {
+			batch = append(batch, c.Name+" "+string(c.Arguments))
+		}
+		if len(batch) > 0 {
+			calls = append(calls, strings.Join(batch, " & "))
+		}
+	}
+	return end, calls
+}
+
+func TestRules(t *testing.T) {
+	t.Parallel()
+	r, err := Parse(weather)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, said string
+		fails      string // a tool that does
+		calls      []string
+		answer     string
+	}{
+		{
+			name: "calls in sequence, together, and only when", said: "What is the WEATHER in new york for 3 days?",
+			calls: []string{
+				`geo__find {"limit":1,"q":"new york"}`,
+				`sky__now {"at":{"lat":52.5,"lon":13.40},"days":3,"note":"for new york"} & sky__stars {"lat":52.5}`,
+				`notes__add {"text":"NEW YORK"}`,
+			},
+			answer: "In new york it is sunny: 20, 21.5 (2).\n- 20\n- 21.5\nStars: many",
+		},
+		{
+			name: "what is not known is left out", said: "how warm is it",
+			calls: []string{
+				`geo__find {"limit":1}`,
+				`sky__now {"at":{"lat":52.5,"lon":13.40},"note":"for "} & sky__stars {"lat":52.5}`,
+			},
+			answer: "In  it is sunny: 20, 21.5 (2).\n- 20\n- 21.5\nStars: many",
+		},
+		{
+			name: "a call that fails ends it", said: "weather in Rome", fails: "geo__find",
+			calls: []string{`geo__find {"limit":1,"q":"Rome"}`}, answer: "No weather for Rome: gone",
+		},
+		{name: "an answer alone", said: "hello there", answer: "Hello ada!"},
+		{name: "nothing fits", said: "sing!", answer: "I know about the weather, not about: sing!"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			with := &tools{answers: answers()}
+			if c.fails != "" {
+				with.answers[c.fails] = agent.Result{IsError: true, Text: "gone"}
+			}
+			end, calls := talk(t, r, c.said, with)
+			if d := cmp.Diff(c.calls, calls); d != "" {
+				t.Error(d)
+			}
+			if end.Outcome != agent.Done || end.Text() != c.answer {
+				t.Errorf("%s %s: %q", end.Outcome, end.Reason, end.Text())
+			}
+			if end.Usage.Total() != 0 {
+				t.Errorf("rules cost %d tokens", end.Usage.Total())
+			}
+		})
+	}
+}
+
+func TestTheSameWordsLeadToTheSameAnswer(t *testing.T) {
+	t.Parallel()
+	r, err := Parse(weather)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, first := talk(t, r, "weather in Oslo for 2 days", &tools{answers: answers()})
+	for range 20 {
+		if _, again := talk(t, r, "weather in Oslo for 2 days", &tools{answers: answers()}); !cmp.Equal(first, again) {
+			t.Fatalf("%v, then %v", first, again)
+		}
+	}
+}
+
+func TestFaultsOfAFile(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, text, says string }{
+		{"nothing", ``, "there are none"},
+		{"no YAML", "intents: [", "line 1"},
+		{"no fallback", "intents: []", "line 1: fallback is missing"},
+		{"a list", "- a", "line 1: the file has names and values"},
+		{"an unknown name", "fallback: x\nintnets: []", `line 2: the file has no "intnets"; it has intents, fallback`},
+		{"no pattern", "fallback: x\nintents:\n  - say: hi", "line 3: match is missing"},
+		{"a bad pattern", "fallback: x\nintents:\n  - match: '(('\n    say: hi", "line 3: the pattern cannot be read: missing closing )"},
+		{"no answer", "fallback: x\nintents:\n  - match: a", "line 3: say is missing"},
+		{"a name that nothing gives", "fallback: x\nintents:\n  - match: 'in (?P<city>.*)'\n    say: '{{citty}}'", "line 4: nothing gives {{citty}} here; known are city, message, speaker"},
+		{"used before it is known", "fallback: x\nintents:\n  - match: a\n    say: b\n    calls:\n      - tool: a__b\n        arguments: {x: '{{y}}'}\n        take: {y: $.y}", "line 7: nothing gives {{y}}"},
+		{"a bad placeholder", "fallback: '{{a b}}'", "line 1: \"{{a b}}\" is no placeholder"},
+		{"a bad form", "fallback: '{{message|loud}}'", "behind the bar stands one of"},
+		{"a bad path", "fallback: x\nintents:\n  - match: a\n    say: b\n    calls:\n      - tool: a__b\n        take: {y: y.z}", "line 7: \"y.z\" is no path"},
+		{"a filter in a path", "fallback: x\nintents:\n  - match: a\n    say: b\n    calls:\n      - tool: a__b\n        take: {y: '$[?(@.a)]'}", "filters and slices are not taken"},
+		{"no tool", "fallback: x\nintents:\n  - match: a\n    say: b\n    calls:\n      - arguments: {}", "line 6: tool is missing"},
+		{"the first is also", "fallback: x\nintents:\n  - match: a\n    say: b\n    calls:\n      - tool: a__b\n        also: true", "line 6: also is for a call"},
+		{"find that names nothing", "fallback: x\nintents:\n  - match: a\n    say: b\n    calls:\n      - tool: a__b\n        find: 'x+'", "line 7: find names what it finds"},
+		{"a name twice", "fallback: x\nfallback: y", "twice"},
+		{"an alias", "fallback: &a x\nintents: *a", "anchors and aliases are not taken"},
+		{"a date", "fallback: x\nintents:\n  - match: a\n    say: b\n    calls:\n      - tool: a__b\n        arguments: {when: 2026-01-01}", "put it in quotes"},
+		{"several at once", "intents:\n  - {}\n", "line 2: match is missing"},
+		{"too long", "fallback: " + strings.Repeat("x", junctor.MaxRules), "longer than 256 KiB"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := Parse(c.text)
+			if err == nil || junctor.AsError(err).Code != junctor.CodeInvalid || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%v, not %q", err, c.says)
+			}
+		})
+	}
+}
+
+func TestPaths(t *testing.T) {
+	t.Parallel()
+	var data any
+	d := json.NewDecoder(strings.NewReader(`{"a":{"b":[1,{"c":"x"},{"c":["y","z"]}]},"odd name":true,"ü":1}`))
+	d.UseNumber()
+	if err := d.Decode(&data); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"$.a.b[0]": "1", "$.a.b[-1].c[1]": "z", "$['odd name']": "true", `$["a"]["b"][1].c`: "x", "$.a.b[*].c": "x, y, z", "$.a.b[*].c[*]": "y, z", "$.ü": "1",
+		"$.a.b[9]": "-", "$.a[0]": "-", "$.b": "-", "$.a.b.c": "-", "$.*": "-", "$": `{"a":{"b":[1,{"c":"x"},{"c":["y","z"]}]},"odd name":true,"ü":1}`,
+	} {
+		p, err := parsePath(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := "-"
+		if v, ok := p.in(data); ok {
+			got = textOf(v)
+		}
+		if got != want {
+			t.Errorf("%s gives %s, not %s", path, got, want)
+		}
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"12": "12", "1,234.5": "1234.5", "-3.9": "-3.9", "1e3": "1000", "many": "many", "NaN": "NaN", "inf": "inf"} {
+		if got := fmt.Sprint(number(text, false)); got != want {
+			t.Errorf("%q is %s", text, got)
+		}
+	}
+	if got := fmt.Sprint(number("-3.9", true)); got != "-3" {
+		t.Errorf("-3.9 as an integer is %s", got)
+	}
+}
+
+// Whatever a file says, reading it ends with rules or a sentence; and whatever
+// is said to rules, they answer.
+func FuzzParse(f *testing.F) {
+	f.Add(weather, "weather in Rome", `{"structuredContent":{"hits":[]}}`)
+	f.Add("fallback: '{{message|json}}'", "x", "")
+	f.Add("fallback: &a [*a]\n", "", "")
+	f.Add("intents:\n - match: ''\n   say: a\n   calls: [{tool: a, arguments: {a: [1.5, null, {b: '{{message|number}}'}]}, take: {x: '$[*]'}}]\nfallback: z", "1e999", "[[1],2]")
+	f.Fuzz(func(t *testing.T, text, said, content string) {
+		r, err := Parse(text)
+		if err != nil {
+			if junctor.AsError(err).Code != junctor.CodeInvalid {
+				t.Fatalf("%v", err)
+			}
+			return
+		}
+		story := []agent.Message{{Role: agent.RoleUser, Text: said}}
+		for range maxSteps + 1 {
+			calls, answer := r.next(story)
+			if len(calls) == 0 {
+				_ = answer
+				return
+			}
+			m, res := agent.Message{Role: agent.RoleAssistant}, agent.Message{Role: agent.RoleTool}
+			for i, c := range calls {
+				if !json.Valid(c.Arguments) || c.Arguments[0] != '{' {
+					t.Fatalf("arguments %q", c.Arguments)
+				}
+				c.ID = fmt.Sprint(len(story), i)
+				m.Calls = append(m.Calls, c)
+				res.Results = append(res.Results, agent.Result{CallID: c.ID, Text: content, Content: json.RawMessage(content)})
+			}
+			story = append(story, m, res)
+		}
+		t.Fatal("it does not end")
+	})
+}

@@ -1,0 +1,222 @@
+package rules
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// values are what is known while an intent is worked on.
+type values map[string]any
+
+// template is a text with {{name}}, or {{name|as}}, in it.
+type template []piece
+
+// piece is plain text, or a placeholder.
+type piece struct {
+	literal string
+	name    string // "" for plain text
+	as      string
+}
+
+var (
+	placeholder = regexp.MustCompile(`\{\{([^{}]*)\}\}`)
+	inside      = regexp.MustCompile(`^\s*([A-Za-z_][A-Za-z0-9_]*)\s*(?:\|\s*([a-z]+)\s*)?$`)
+)
+
+// forms are what may stand behind the bar.
+func forms() []string {
+	return []string{"text", "number", "integer", "lower", "upper", "json", "list", "count"}
+}
+
+// parseTemplate reads a text with placeholders.
+func parseTemplate(text string) (template, error) {
+	var t template
+	rest := 0
+	for _, at := range placeholder.FindAllStringSubmatchIndex(text, -1) {
+		if at[0] > rest {
+			t = append(t, piece{literal: text[rest:at[0]]})
+		}
+		rest = at[1]
+		parts := inside.FindStringSubmatch(text[at[2]:at[3]])
+		if parts == nil {
+			return nil, fmt.Errorf("%q is no placeholder: write {{name}} or {{name|%s}}", clip(text[at[0]:at[1]]), strings.Join(forms(), " or "))
+		}
+		if parts[2] != "" && !slices.Contains(forms(), parts[2]) {
+			return nil, fmt.Errorf("%q: behind the bar stands one of %s", clip(text[at[0]:at[1]]), strings.Join(forms(), ", "))
+		}
+		t = append(t, piece{name: parts[1], as: parts[2]})
+	}
+	if rest < len(text) {
+		t = append(t, piece{literal: text[rest:]})
+	}
+	return t, nil
+}
+
+// names gives what the template wants to know.
+func (t template) names() []string {
+	var out []string
+	for _, p := range t {
+		if p.name != "" {
+			out = append(out, p.name)
+		}
+	}
+	return out
+}
+
+// text writes the template out. What is not known is nothing.
+func (t template) text(vars values) string {
+	var b strings.Builder
+	for _, p := range t {
+		if p.name == "" {
+			b.WriteString(p.literal)
+			continue
+		}
+		b.WriteString(textOf(p.of(vars)))
+	}
+	return b.String()
+}
+
+// value is the same, but a template that is one placeholder keeps the type of
+// what it stands for.
+func (t template) value(vars values) any {
+	if len(t) == 1 && t[0].name != "" {
+		return t[0].of(vars)
+	}
+	return t.text(vars)
+}
+
+// of gives what a placeholder stands for, in the form that it asks for.
+func (p piece) of(vars values) any {
+	v, known := vars[p.name]
+	if !known {
+		if p.as == "count" {
+			return json.Number("0")
+		}
+		return nil
+	}
+	switch p.as {
+	case "text":
+		return textOf(v)
+	case "number", "integer":
+		return number(textOf(v), p.as == "integer")
+	case "lower":
+		return strings.ToLower(textOf(v))
+	case "upper":
+		return strings.ToUpper(textOf(v))
+	case "json":
+		out, err := json.Marshal(v)
+		if err != nil {
+			return nil
+		}
+		return string(out)
+	case "list":
+		var lines []string
+		for _, one := range listOf(v) {
+			lines = append(lines, "- "+textOf(one))
+		}
+		return strings.Join(lines, "\n")
+	case "count":
+		return json.Number(strconv.Itoa(len(listOf(v))))
+	}
+	return v
+}
+
+// number reads a number as people write it: 1,234.5 too. What is none stays text:
+// the tool says what it wants.
+func number(text string, whole bool) any {
+	f, err := strconv.ParseFloat(strings.ReplaceAll(strings.TrimSpace(text), ",", ""), 64)
+	if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
+		return text
+	}
+	if whole {
+		f = math.Trunc(f)
+	}
+	return json.Number(strconv.FormatFloat(f, 'f', -1, 64))
+}
+
+func listOf(v any) []any {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case []any:
+		return v
+	}
+	return []any{v}
+}
+
+// textOf writes a value for people.
+func textOf(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case json.Number:
+		return v.String()
+	case bool:
+		return strconv.FormatBool(v)
+	case []any:
+		parts := make([]string, len(v))
+		for i, one := range v {
+			parts[i] = textOf(one)
+		}
+		return strings.Join(parts, ", ")
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		return ""
+	}
+	return string(out)
+}
+
+// value is arguments, or a part of them, before they are filled in.
+type value struct {
+	text   template // of a text; nil where it is something else
+	fixed  any      // a number, a truth value or nothing
+	list   []value
+	object []member
+	kind   byte // t, f, l or o
+}
+
+type member struct {
+	name  string
+	value value
+}
+
+// fill makes JSON of it. Members and elements that a single placeholder stands
+// for, and that are not known, are left out.
+func (v value) fill(vars values) any {
+	switch v.kind {
+	case 't':
+		return v.text.value(vars)
+	case 'l':
+		out := []any{}
+		for _, one := range v.list {
+			if x := one.fill(vars); x != nil || one.kind == 'f' {
+				out = append(out, x)
+			}
+		}
+		return out
+	case 'o':
+		out := map[string]any{}
+		for _, m := range v.object {
+			if x := m.value.fill(vars); x != nil || m.value.kind == 'f' {
+				out[m.name] = x
+			}
+		}
+		return out
+	}
+	return v.fixed
+}
+
+func clip(s string) string {
+	if len(s) <= 60 {
+		return s
+	}
+	return strings.ToValidUTF8(s[:60], "") + "…"
+}
