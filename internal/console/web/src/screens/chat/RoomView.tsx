@@ -46,9 +46,10 @@ function Conversation({ info }: { info: Workspace }) {
   const agents = useMemo(() => info.members.flatMap((m) => m.agent ?? []), [info.members]);
 
   const send = useMutation({
-    mutationFn: () => say(info.id, draft.trim(), agents.includes(to) ? to : ''),
-    onSuccess: async () => {
-      setDraft('');
+    mutationFn: (more: { text: string; to: string } | undefined) =>
+      more ? say(info.id, more.text, more.to) : say(info.id, draft.trim(), agents.includes(to) ? to : ''),
+    onSuccess: async (_, more) => {
+      if (!more) setDraft('');
       await refresh();
     },
   });
@@ -106,7 +107,7 @@ function Conversation({ info }: { info: Workspace }) {
   return (
     <div className="room">
       <Header info={info} live={live} open={setAside} />
-      <Talk count={room.messages.length} older={older} loadOlder={() => loadOlder(room.messages[0]?.id ?? '')}>
+      <Talk older={older} loadOlder={() => loadOlder(room.messages[0]?.id ?? '')}>
         {!loaded && <Loading rows={3} />}
         {error ? <ErrorCard error={error} retry={refresh} /> : null}
         {loaded && !error && room.messages.length === 0 && (
@@ -122,9 +123,13 @@ function Conversation({ info }: { info: Workspace }) {
             <SaidBy
               key={m.id}
               m={m}
-              mine={m.author.kind === 'user' && (m.author.id === me?.subject || m.author.name === me?.name)}
+              mine={m.author.kind === 'user' && m.author.id === `${me?.issuer}:${me?.subject}`}
               goesOn={
-                m.author.kind === 'agent' && before?.author.name === m.author.name && before.author.kind === 'agent' && before.run === m.run
+                m.author.kind === 'agent' &&
+                before?.author.name === m.author.name &&
+                before.author.kind === 'agent' &&
+                before.aside === m.aside &&
+                before.run === m.run
               }
               members={agents}
               judge={m.calls.some((c) => c.state === 'waiting') ? judge : undefined}
@@ -151,6 +156,19 @@ function Conversation({ info }: { info: Workspace }) {
           {!room.run && (open?.length ?? 0) > 0 && (
             <span>Your word is wanted: {open?.length === 1 ? 'a call waits' : `${open?.length} calls wait`}.</span>
           )}
+          {!room.run && room.limited && (
+            <>
+              <span className="grow">{room.limited} reached a limit.</span>
+              <Button
+                size="compact-xs"
+                variant="default"
+                loading={send.isPending}
+                onClick={() => send.mutate({ text: 'Go on.', to: room.limited })}
+              >
+                Let it go on
+              </Button>
+            </>
+          )}
           {room.error && <span className="called-fault wrap">{room.error}</span>}
         </div>
         {trouble && <ErrorCard error={trouble} />}
@@ -162,7 +180,7 @@ function Conversation({ info }: { info: Workspace }) {
           setTo={setTo}
           running={room.run !== ''}
           busy={send.isPending || judging}
-          send={() => send.mutate()}
+          send={() => send.mutate(undefined)}
           stop={() => stop.mutate()}
         />
       </footer>
@@ -245,17 +263,7 @@ function Header({ info, live, open }: { info: Workspace; live: boolean; open: (w
 const near = 80; // pixels from the end that still count as there
 
 // Talk scrolls, and stays at the end while whoever reads is there.
-function Talk({
-  count,
-  older,
-  loadOlder,
-  children,
-}: {
-  count: number;
-  older: boolean;
-  loadOlder: () => Promise<unknown>;
-  children: ReactNode;
-}) {
+function Talk({ older, loadOlder, children }: { older: boolean; loadOlder: () => Promise<unknown>; children: ReactNode }) {
   const box = useRef<HTMLElement>(null);
   const inner = useRef<HTMLDivElement>(null);
   const stays = useRef(true);
@@ -295,7 +303,7 @@ function Talk({
           setAway(!stays.current);
         }}
       >
-        <div className="talk-inner" ref={inner} role="log" aria-label="Conversation" data-count={count}>
+        <div className="talk-inner" ref={inner} role="log" aria-label="Conversation">
           {older && (
             <Button className="older" size="compact-sm" variant="subtle" loading={busy} onClick={more}>
               What was said before

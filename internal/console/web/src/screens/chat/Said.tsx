@@ -36,7 +36,7 @@ export const SaidBy = memo(function SaidBy({
   return (
     <article
       id={`m-${m.id}`}
-      className={`said ${m.author.kind} ${mine ? 'mine' : ''} ${goesOn ? 'on' : ''} ${found ? 'found' : ''}`}
+      className={`said ${m.author.kind} ${mine ? 'mine' : ''} ${goesOn ? 'on' : ''} ${m.aside ? 'aside' : ''} ${found ? 'found' : ''}`}
       aria-label={`${m.author.name} said`}
       aria-busy={m.live}
     >
@@ -46,7 +46,9 @@ export const SaidBy = memo(function SaidBy({
             {m.author.name.slice(0, 1).toUpperCase()}
           </span>
           <b className="cut">{m.author.name}</b>
-          {m.author.kind === 'agent' && <Tag>agent</Tag>}
+          {m.author.kind === 'agent' && (
+            <Tag title={m.aside ? 'Another agent asked; the room does not hear it.' : ''}>{m.aside ? 'agent, aside' : 'agent'}</Tag>
+          )}
           <span className="tiny soft">
             <Ago at={m.at} />
           </span>

@@ -9,6 +9,7 @@ export interface RoomEvent {
   type: string;
   runId?: string;
   subagentRunId?: string;
+  parentSubagentRunId?: string;
   name?: string;
   message?: string;
   messageId?: string;

@@ -207,6 +207,25 @@ test('after a stream was lost, only what it tells anew goes on', () => {
   assert.deepEqual([again.run, again.messages.length, again.messages[0]?.text], ['r1', 1, 'It is five.']);
 });
 
+test('an agent that another one asks answers aside, and a limit names who may go on', () => {
+  const r = all(
+    ...begun,
+    { type: 'SUBAGENT_STARTED', subagentRunId: 's2', parentSubagentRunId: 's1', name: 'words' },
+    { type: 'TEXT_MESSAGE_START', messageId: 'x', role: 'assistant', subagentRunId: 's2' },
+    { type: 'TEXT_MESSAGE_START', messageId: 'y', role: 'assistant', subagentRunId: 's1' },
+    { type: 'CUSTOM', name: 'junctor.limit', value: { agent: 'math', reason: '8 turns' } },
+  );
+  assert.deepEqual(
+    r.messages.map((m) => [m.author.name, m.aside !== undefined]),
+    [
+      ['words', true],
+      ['math', false],
+    ],
+  );
+  assert.equal(r.limited, 'math');
+  assert.equal(all(...begun, { type: 'CUSTOM', name: 'junctor.limit', value: { agent: 'math' } }, ...begun).limited, '');
+});
+
 test('events that say nothing, or too little, change nothing', () => {
   const r = all(...begun, ...words);
   for (const e of [

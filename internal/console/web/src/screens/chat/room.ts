@@ -26,7 +26,8 @@ export interface Message {
   run?: string;
   text: string;
   calls?: RoomCall[];
-  outcome?: string;
+  outcome?: string; // why the turn ended, where it did not end well
+  aside?: string; // the call of another agent that it answers
 }
 
 // Said is a message on the screen.
@@ -44,7 +45,9 @@ export interface Room {
   run: string; // that goes on, "" for none
   ended: '' | 'success' | 'interrupt' | 'cancelled' | 'failed'; // how the last one ended
   error: string;
+  limited: string; // the agent that a limit kept from going on
   agents: Readonly<Record<string, string>>; // by the id of their part of a run
+  asides: readonly string[]; // parts that answer another agent
   atWork: readonly string[];
   thinking: string;
   writing: Readonly<Record<string, string>>; // arguments of calls that are not whole yet
@@ -55,7 +58,9 @@ export const emptyRoom: Room = {
   run: '',
   ended: '',
   error: '',
+  limited: '',
   agents: {},
+  asides: [],
   atWork: [],
   thinking: '',
   writing: {},
@@ -121,7 +126,18 @@ function heard(m: Said): Said {
 function apply(room: Room, e: RoomEvent, at: string): Room {
   switch (e.type) {
     case 'RUN_STARTED':
-      return { ...room, run: e.runId ?? '', ended: '', error: '', agents: {}, atWork: [], thinking: '', writing: {} };
+      return {
+        ...room,
+        run: e.runId ?? '',
+        ended: '',
+        error: '',
+        limited: '',
+        agents: {},
+        asides: [],
+        atWork: [],
+        thinking: '',
+        writing: {},
+      };
     case 'RUN_FINISHED': {
       const { kind, interrupts } = outcomeOf(e);
       const waiting = new Set(interrupts.map((i) => i.toolCallId ?? ''));
@@ -134,6 +150,7 @@ function apply(room: Room, e: RoomEvent, at: string): Room {
       return {
         ...room,
         agents: { ...room.agents, [e.subagentRunId ?? '']: name },
+        asides: e.parentSubagentRunId ? [...room.asides, e.subagentRunId ?? ''] : room.asides,
         atWork: [...room.atWork.filter((n) => n !== name), name],
       };
     }
@@ -169,7 +186,9 @@ function apply(room: Room, e: RoomEvent, at: string): Room {
         result_text: typeof e.content === 'string' ? e.content : c.result_text,
       }));
     case 'CUSTOM':
-      return e.name === 'junctor.call' && isRecord(e.value) ? recorded(room, e.value) : room;
+      if (!isRecord(e.value)) return room;
+      if (e.name === 'junctor.limit') return { ...room, limited: text(e.value.agent) ?? '' };
+      return e.name === 'junctor.call' ? recorded(room, e.value) : room;
     case 'ACTIVITY_SNAPSHOT':
       return e.activityType === 'mcp-apps' && isRecord(e.content) ? shown(room, e.content as unknown as AppShown) : room;
     case 'REASONING_MESSAGE_START':
@@ -226,6 +245,7 @@ const begin = (room: Room, e: RoomEvent, id: string, at: string): Said => ({
       ? { kind: 'system', name: '' }
       : { kind: 'agent', name: room.agents[e.subagentRunId ?? ''] ?? e.name ?? room.atWork.at(-1) ?? '' },
   run: room.run,
+  ...(room.asides.includes(e.subagentRunId ?? '') ? { aside: 'live' } : {}),
   text: '',
   calls: [],
   kept: false,
