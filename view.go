@@ -61,6 +61,7 @@ type OpenView struct {
 	Agent     string        // act as this agent; "" is the party itself
 	Call      string        // whose result is shown
 	Isolation ViewIsolation // "" leaves it to the instance
+	Fresh     bool          // read the page anew, whatever is kept of it
 	Console   string        // the origin of the page that will show it
 }
 

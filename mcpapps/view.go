@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -17,8 +18,11 @@ type View struct {
 	Name        string // for programs; "" takes the URI
 	Title       string // for people
 	Description string
-	Page        Source       // where its HTML comes from
-	Meta        ResourceMeta // what it needs of the host
+	Page        Source // where its HTML comes from
+	// TTL is how long hosts and gateways may keep the page; 0 is that they read it
+	// anew each time, which suits pages that are still worked on.
+	TTL  time.Duration
+	Meta ResourceMeta // what it needs of the host
 }
 
 // Source gives the HTML of a page. It is asked whenever a host reads the page.
@@ -55,6 +59,9 @@ func (v *View) Check() error {
 	if v.Page == nil {
 		return fmt.Errorf("mcpapps: %s has no Page; HTML and File make one", v.URI)
 	}
+	if v.TTL < 0 {
+		return fmt.Errorf("mcpapps: %s has a TTL below zero", v.URI)
+	}
 	if err := v.Meta.CSP.Validate(); err != nil {
 		return fmt.Errorf("%s: %w", v.URI, err)
 	}
@@ -79,9 +86,11 @@ func (v *View) Read(ctx context.Context) (*mcp.ReadResourceResult, error) {
 	if page == "" {
 		return nil, errors.New("mcpapps: " + v.URI + ": the page is empty")
 	}
-	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{
+	result := &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{
 		{URI: v.URI, MIMEType: MIMEType, Text: page, Meta: v.meta()},
-	}}, nil
+	}}
+	result.TTLMs = int(v.TTL.Milliseconds())
+	return result, nil
 }
 
 func (v *View) meta() mcp.Meta {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -50,7 +51,7 @@ func newServer() (*mcp.Server, error) {
 	}
 	view := &mcpapps.View{
 		URI: "ui://sales/report.html", Name: "report", Title: "Sales of a year",
-		Page: mcpapps.File(files, "sales.html"),
+		Page: mcpapps.File(files, "sales.html"), TTL: time.Hour,
 		Meta: mcpapps.ResourceMeta{PrefersBorder: new(true)},
 	}
 	return s, errors.Join(

@@ -32,6 +32,7 @@ type viewInput struct {
 		Agent     string                `json:"agent,omitempty" maxLength:"64" doc:"Act as this agent: its owner and admins may."`
 		Call      string                `json:"call,omitempty" maxLength:"64" doc:"The call whose result is shown, as the records know it."`
 		Isolation junctor.ViewIsolation `json:"isolation,omitempty" enum:"origin,opaque" doc:"opaque where the browser does not find the View's own name."`
+		Fresh     bool                  `json:"fresh,omitempty" doc:"Read the page anew from its server, whatever is kept of it."`
 	}
 	console string
 }
@@ -98,7 +99,7 @@ func (a *api) viewRoutes() {
 		DefaultStatus: http.StatusCreated,
 	}, func(ctx context.Context, in *viewInput) (*oneView, error) {
 		view, err := a.Views.Open(ctx, caller(ctx), junctor.OpenView{
-			Tool: in.Body.Tool, Server: in.Body.Server, Resource: in.Body.Resource, Agent: in.Body.Agent, Call: in.Body.Call, Isolation: in.Body.Isolation, Console: in.console,
+			Tool: in.Body.Tool, Server: in.Body.Server, Resource: in.Body.Resource, Agent: in.Body.Agent, Call: in.Body.Call, Isolation: in.Body.Isolation, Fresh: in.Body.Fresh, Console: in.console,
 		})
 		return &oneView{view}, err
 	})

@@ -23,6 +23,7 @@ type shop struct {
 	page  atomic.Value // string
 	meta  atomic.Value // string: _meta of the page's content
 	calls atomic.Int64
+	reads atomic.Int64 // of the page
 }
 
 const shopTools = `[
@@ -77,6 +78,7 @@ func (s *shop) serve(w http.ResponseWriter, r *http.Request) {
 			answer(`"result":{"contents":[{"uri":"shop://stock","text":"7"}]}`)
 			return
 		}
+		s.reads.Add(1)
 		answer(`"result":{"contents":[{"uri":"ui://shop/page.html","mimeType":"text/html;profile=mcp-app","text":` + text(s.page.Load().(string)) + `,"_meta":` + s.meta.Load().(string) + `}]}`) //nolint:forcetypeassert // a string is stored
 	case "tools/call":
 		s.calls.Add(1)
@@ -295,7 +297,7 @@ func TestApprovalIsForOnePage(t *testing.T) {
 	}
 	open := s.open(t)
 	s.shop.page.Store("<!doctype html><p>another</p>")
-	v := s.open(t)
+	v := read[junctor.View](t, s.ok(t, http.StatusCreated, "POST", "/views", `{"tool":"shop__show","fresh":true}`))
 	if v.Profile != junctor.AppStrict || v.Approval.State != junctor.ApprovalChanged || len(v.Notes) == 0 || strings.Contains(v.Policy, "'unsafe-eval'") {
 		t.Errorf("a page that changed after its approval: %s, %+v, %v", v.Profile, v.Approval, v.Notes)
 	}
@@ -364,5 +366,31 @@ func TestSandboxShowsNothingElse(t *testing.T) {
 	}
 	if r := s.browse(t, "PUT", v.Page, ""); r.Status != http.StatusMethodNotAllowed {
 		t.Errorf("PUT: %d", r.Status)
+	}
+}
+
+// A page is fetched once, whoever opens it and through whichever door, until its
+// server may have another.
+func TestPageIsFetchedOnce(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, nil)
+	ann := s.person(t, "ann")
+	first := s.open(t)
+	for range 3 {
+		if v := s.open(t, ann); v.Digest != first.Digest {
+			t.Errorf("another page: %s", v.Digest)
+		}
+	}
+	const read = `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"ui://shop/shop/page.html","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
+	door := s.Do(t, "POST", "/mcp", read, "MCP-Protocol-Version: 2026-07-28", "Mcp-Method: resources/read", "Mcp-Name: ui://shop/shop/page.html")
+	if !strings.Contains(door.Body, `"uri":"ui://shop/shop/page.html"`) || !strings.Contains(door.Body, "héllo") {
+		t.Errorf("at the door: %s", door.Body)
+	}
+	if n := s.shop.reads.Load(); n != 1 {
+		t.Errorf("the page was fetched %d times", n)
+	}
+	s.ok(t, 200, "GET", "/views/"+first.ID+"?check=true", "") // it asks for what is there now
+	if n := s.shop.reads.Load(); n != 2 {
+		t.Errorf("the page was fetched %d times, with a check", n)
 	}
 }

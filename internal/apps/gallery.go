@@ -46,7 +46,7 @@ func (h *Host) App(ctx context.Context, p *junctor.Principal, name string) (junc
 	if t.uri == "" {
 		return junctor.App{}, noApp(t)
 	}
-	page, err := h.read(ctx, p, t, "")
+	page, err := h.read(ctx, p, t, "", true)
 	if err != nil {
 		return junctor.App{}, err
 	}

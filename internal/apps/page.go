@@ -46,12 +46,13 @@ func (t *target) listed() json.RawMessage {
 	return nil
 }
 
-// read reads the page through the pipeline, as p, for a View or "" for none.
-func (h *Host) read(ctx context.Context, p *junctor.Principal, t target, view string) (mcpapps.Page, error) {
+// read reads the page through the pipeline, as p, for a View or "" for none; fresh
+// is that what is kept of it does not count.
+func (h *Host) read(ctx context.Context, p *junctor.Principal, t target, view string, fresh bool) (mcpapps.Page, error) {
 	params := append(wire.AppendString([]byte(`{"uri":`), t.uri), '}')
 	op := &guard.Op{
 		Principal: p, Door: junctor.DoorView, ViewID: view, View: catalog.View{Server: t.item.Server.ID, Audience: catalog.AudienceHost},
-		Kind: junctor.KindResource, Name: t.uri, Params: params, Caller: caller(),
+		Kind: junctor.KindResource, Name: t.uri, Params: params, Fresh: fresh, Caller: caller(),
 	}
 	res, err := h.o.Pipeline.Do(ctx, op, quiet{})
 	if err != nil {

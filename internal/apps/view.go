@@ -57,7 +57,7 @@ func (h *Host) Open(ctx context.Context, p *junctor.Principal, in junctor.OpenVi
 	if v.frames, err = h.o.Sandbox().place(v.id, in.Console, in.Isolation); err != nil {
 		return junctor.View{}, err
 	}
-	if v.page, err = h.read(ctx, acts, t, v.id); err != nil {
+	if v.page, err = h.read(ctx, acts, t, v.id, in.Fresh); err != nil {
 		return junctor.View{}, err
 	}
 	v.digest = v.page.Digest()
@@ -186,7 +186,7 @@ func (h *Host) look(ctx context.Context, p *junctor.Principal, v *view) {
 	if err != nil {
 		return
 	}
-	page, err := h.read(ctx, acts, v.target, v.id)
+	page, err := h.read(ctx, acts, v.target, v.id, true)
 	if err != nil {
 		h.note(v, sourceGateway, kindNote, "", map[string]any{"unreadable": junctor.AsError(err).Message})
 		return

@@ -44,10 +44,28 @@ func (t *Tool) Page() string { return t.Default.Page() }
 
 // Page is the same of one version.
 func (v *ToolVersion) Page() string {
-	if own := pageOf(v.JSON); own != "" {
-		return own
+	if v.own != "" {
+		return v.own
 	}
 	return v.page
+}
+
+// WithText gives the result of a tool that brings a page with text in it, for
+// clients that show none: where its server has left all to the page, that is the
+// data that the page would draw.
+func (v *ToolVersion) WithText(body []byte) []byte {
+	if v.own == "" {
+		return body
+	}
+	data := wire.Get(body, "structuredContent")
+	if data == nil || wire.IsNull(data) {
+		return body
+	}
+	for range wire.Elements(wire.Get(body, "content")) {
+		return body
+	}
+	text := append(wire.AppendString([]byte(`[{"type":"text","text":`), string(data)), `}]`...)
+	return wire.AppendObject(nil, body, nil, wire.Member{Key: "content", Value: text})
 }
 
 // visibilityOf reads who may use a tool. Without a word it is everybody; what

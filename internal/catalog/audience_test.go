@@ -56,3 +56,25 @@ func TestShowsApps(t *testing.T) {
 		}
 	}
 }
+
+func TestTextForThoseWhoShowNoPages(t *testing.T) {
+	t.Parallel()
+	const brings = `{"name":"a","inputSchema":{"type":"object"},"_meta":{"ui":{"resourceUri":"ui://a"}}}`
+	for name, c := range map[string]struct{ tool, body, want string }{
+		"all was left to the page":      {brings, `{"content":[],"structuredContent":{"n": 1}}`, `{"structuredContent":{"n": 1},"content":[{"type":"text","text":"{\"n\": 1}"}]}`},
+		"there is no content at all":    {brings, `{"structuredContent":{"n":1}}`, `{"structuredContent":{"n":1},"content":[{"type":"text","text":"{\"n\":1}"}]}`},
+		"the server says it as text":    {brings, `{"content":[{"type":"text","text":"one"}],"structuredContent":{"n":1}}`, `{"content":[{"type":"text","text":"one"}],"structuredContent":{"n":1}}`},
+		"there is nothing to say":       {brings, `{"content":[]}`, `{"content":[]}`},
+		"the data is null":              {brings, `{"content":[],"structuredContent":null}`, `{"content":[],"structuredContent":null}`},
+		"the tool has no page":          {`{"name":"a"}`, `{"content":[],"structuredContent":{"n":1}}`, `{"content":[],"structuredContent":{"n":1}}`},
+		"what the server says is wrong": {brings, `{"content":7,"structuredContent":{"n":1}}`, `{"structuredContent":{"n":1},"content":[{"type":"text","text":"{\"n\":1}"}]}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := catalog.Version(catalog.ToolDef{Name: "a", JSON: []byte(c.tool)})
+			if got := string(v.WithText([]byte(c.body))); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}

@@ -88,6 +88,7 @@ type Request struct {
 	Meta        []byte // params._meta, as the caller sent it; hop-by-hop members included
 	Unsubscribe bool   // with KindSubscription: end it
 	Task        string // with operations on a task: its id, as its principal knows it
+	Fresh       bool   // with KindResource: as it is now, whatever is kept of it
 	Wait        bool   // with KindTask: until it ends, or asks for input
 	Watch       bool   // with KindTask: its changes are told from now on, by EventTask
 	Input       Input

@@ -5,7 +5,7 @@ import "github.com/junctor-mcp/junctor/internal/wire"
 // paged gives a version of a tool whose definition names the page that was made
 // for it, as that of a tool names its own.
 func (v *ToolVersion) paged() *ToolVersion {
-	if v.page == "" || pageOf(v.JSON) != "" {
+	if v.page == "" || v.own != "" {
 		return v
 	}
 	meta := objectOf(wire.Get(v.JSON, "_meta"))

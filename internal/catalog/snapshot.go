@@ -85,6 +85,7 @@ type ToolVersion struct {
 	Idempotent bool
 	Digest     string // SHA-256 of JSON, hex
 
+	own     string // the page that its JSON names
 	page    string // as in ToolDef
 	topic   string // as in ToolDef
 	as      func(junctor.Profile) []byte
@@ -236,6 +237,7 @@ func newToolVersion(def ToolDef, kept map[string]*ToolVersion, server string, in
 		Version: def.Version, Timeout: def.Timeout, JSON: def.JSON, Input: newSchema(parts.schema), Headers: headers, Digest: digest,
 		ReadOnly:   string(wire.Get(parts.annotations, "readOnlyHint")) == "true",
 		Idempotent: string(wire.Get(parts.annotations, "idempotentHint")) == "true",
+		own:        pageOf(def.JSON),
 		page:       def.Page,
 		topic:      def.Topic,
 		name:       parts.name,

@@ -127,7 +127,7 @@ func (g *Guard) do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Resu
 	}
 	req := catalog.Request{
 		Door: op.Door, CallID: call.ID, Kind: op.Kind, Name: item.Name, Params: op.Params, Arguments: op.Arguments, Meta: op.Meta,
-		Unsubscribe: op.Unsubscribe, Wait: op.Wait, Watch: op.Watch, Input: catalog.Input{Responses: op.InputResponses}, Caller: op.Caller, Principal: op.Principal, Room: op.Room,
+		Unsubscribe: op.Unsubscribe, Fresh: op.Fresh, Wait: op.Wait, Watch: op.Watch, Input: catalog.Input{Responses: op.InputResponses}, Caller: op.Caller, Principal: op.Principal, Room: op.Room,
 		Timing: &call.Timing,
 	}
 	timeout := g.o.Timeout
@@ -160,6 +160,9 @@ func (g *Guard) do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Resu
 		if err = g.park(op, &call, item, resumed, &res); err == nil {
 			return res, nil
 		}
+	}
+	if err == nil && item.Tool != nil && op.View.Audience == catalog.AudienceModel && !res.Task {
+		res.Body = item.Tool.WithText(res.Body)
 	}
 	if err == nil && op.View.Server == "" && !res.Task {
 		res.Body = catalog.ExposeURIs(item.Server.ID, op.Kind, res.Body)

@@ -27,6 +27,7 @@ type Op struct {
 	Arguments   []byte // params.arguments
 	Meta        []byte // params._meta
 	Unsubscribe bool
+	Fresh       bool // with KindResource: as it is now, whatever is kept of it
 	Wait        bool // with KindTask: until the task has ended, or asks for input
 	Watch       bool // with KindTask: its changes are told from now on
 

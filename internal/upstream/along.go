@@ -101,6 +101,7 @@ func (e *along) note(method string, params []byte) {
 	if !ok {
 		return
 	}
+	e.s.pages.dropURI(uri)
 	e.s.mu.Lock()
 	party, wanted := e.sess.users.party, e.s.own[e.sess.keys[0]][uri] > 0
 	if e.sess.users.strangers {

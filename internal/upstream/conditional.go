@@ -11,7 +11,7 @@ import (
 )
 
 // Some legacy servers have tools for those clients only that can be asked
-// something. What is offered is read on a link that declares nothing, so such
+// something. What is offered is read on a link that can be asked nothing, so such
 // tools are looked for where a link that declares more is opened anyway: by a
 // probe, and for callers. They are offered to all, since all see one list; to a
 // caller that cannot be asked the server says that it has no such tool.

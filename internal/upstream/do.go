@@ -49,6 +49,14 @@ func (s *Server) do(ctx context.Context, req *catalog.Request, sink catalog.Sink
 	if err != nil {
 		return catalog.Result{}, err
 	}
+	if isPage(req) {
+		return s.readPage(req, a, func() (catalog.Result, error) { return s.send(ctx, req, a, sink) })
+	}
+	return s.send(ctx, req, a, sink)
+}
+
+// send asks the server.
+func (s *Server) send(ctx context.Context, req *catalog.Request, a access, sink catalog.Sink) (catalog.Result, error) {
 	known, _ := s.opener.knows()
 	if known != mannerModern && abilitiesOf(req.Caller.Capabilities).any() {
 		return s.start(ctx, req, a, sink)

@@ -19,7 +19,7 @@ func (o *Options) discoverParams() []byte { return o.bareParams() }
 // bareParams are params with nothing in them but what a modern server must be
 // told, for requests on nobody's behalf.
 func (o *Options) bareParams(members ...wire.Member) []byte {
-	return o.paramsOf([]byte(`{}`), members...)
+	return o.paramsOf(ours, members...)
 }
 
 // paramsOf are those of a client with these capabilities.
@@ -34,7 +34,7 @@ func (o *Options) paramsOf(capabilities []byte, members ...wire.Member) []byte {
 // initializeParams are the params of a legacy handshake.
 func (o *Options) initializeParams(declared []byte) []byte {
 	if len(declared) == 0 {
-		declared = []byte(`{}`)
+		declared = ours
 	}
 	return wire.AppendObject(nil, nil, nil,
 		wire.Member{Key: "protocolVersion", Value: []byte(`"` + wire.LatestLegacy + `"`)},

@@ -145,6 +145,7 @@ func (s *Server) refreshOnce(ctx context.Context, a access) (bool, error) {
 		return false, nil
 	}
 	s.offers.Store(newListed(offer, s.o.Now(), ttl))
+	s.pages.dropAll()
 	return true, nil
 }
 

@@ -170,31 +170,46 @@ func appendMember(dst []byte, key, text string, raw []byte) []byte {
 	return wire.AppendString(dst, text)
 }
 
-// nothing is what a client declares that can nothing.
-var nothing = []byte(`{}`) //nolint:gochecknoglobals // never changed
+// Every server is told that pages of MCP Apps are shown here, whoever asks: a
+// server that brings them only to those who say so would else hide them from
+// all, since all share what is listed, and a link of the older era is declared
+// for once. Clients that show none are given the text (guard).
+const (
+	showsPages = `"` + wire.ExtensionUI + `":{"mimeTypes":["` + wire.MediaTypeApp + `"]}`
+	takesTasks = `"` + wire.ExtensionTasks + `":{}`
+)
+
+// What is declared for a client that declares nothing itself.
+var (
+	ours      = []byte(`{"extensions":{` + showsPages + `}}`)                    //nolint:gochecknoglobals // never changed
+	oursTasks = []byte(`{"extensions":{` + showsPages + `,` + takesTasks + `}}`) //nolint:gochecknoglobals // likewise
+)
 
 // declared is what is told a server of a caller's capabilities: what the caller
 // declared, without what we do not carry, which is tasks that a client works on,
-// and whether this call may become one that the server works on.
+// with that pages are shown, and whether this call may become a task that the
+// server works on.
 func declared(caps []byte, tasks bool) []byte {
-	if len(caps) <= len(nothing) || caps[0] != '{' {
-		if !tasks {
-			return nothing
+	if len(caps) <= len(`{}`) || caps[0] != '{' {
+		if tasks {
+			return oursTasks
 		}
-		caps = nothing
+		return ours
 	}
-	extensions := wire.Get(caps, "extensions")
-	has := wire.Get(extensions, wire.ExtensionTasks) != nil
-	switch {
-	case wire.Get(caps, "tasks") == nil && has == tasks:
+	extensions := object(wire.Get(caps, "extensions"))
+	shows, has := catalog.ShowsApps(caps), wire.Get(extensions, wire.ExtensionTasks) != nil
+	if shows && has == tasks && wire.Get(caps, "tasks") == nil {
 		return caps
-	case has == tasks:
-		return wire.AppendObject(nil, caps, []string{"tasks"})
-	case tasks:
-		extensions = wire.AppendObject(nil, object(extensions), nil, wire.Member{Key: wire.ExtensionTasks, Value: []byte(`{}`)})
-	default:
-		extensions = wire.AppendObject(nil, extensions, []string{wire.ExtensionTasks})
 	}
+	var add []wire.Member
+	if !shows {
+		add = append(add, wire.Member{Key: wire.ExtensionUI, Value: wire.Get(wire.Get(ours, "extensions"), wire.ExtensionUI)})
+	}
+	drop := []string{wire.ExtensionTasks}
+	if tasks {
+		add, drop = append(add, wire.Member{Key: wire.ExtensionTasks, Value: []byte(`{}`)}), nil
+	}
+	extensions = wire.AppendObject(nil, extensions, drop, add...)
 	return wire.AppendObject(nil, caps, []string{"tasks"}, wire.Member{Key: "extensions", Value: extensions})
 }
 

@@ -171,7 +171,7 @@ func TestBytesPassUntouched(t *testing.T) {
 					}
 					return
 				}
-				if string(wire.Get(meta, wire.MetaClientCapabilities)) != `{"experimental":{"x":1.10}}` || !strings.Contains(string(wire.Get(meta, wire.MetaClientInfo)), "junctor") {
+				if string(wire.Get(meta, wire.MetaClientCapabilities)) != `{"experimental":{"x":1.10},"extensions":{`+showsPages+`}}` || !strings.Contains(string(wire.Get(meta, wire.MetaClientInfo)), "junctor") {
 					t.Errorf("_meta %s", meta)
 				}
 				var m wire.Message

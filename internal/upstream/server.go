@@ -27,6 +27,7 @@ type Server struct {
 	reading    chan struct{} // holds one while the offer is read
 
 	conditional conditional
+	pages       pages
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc

@@ -372,5 +372,6 @@ func (s *Server) ended(sess *session, took time.Duration, err error) {
 			s.opener.forget()
 		}
 		s.drop(sess)
+		s.pages.dropAll() // it may have been started anew, with others
 	}
 }

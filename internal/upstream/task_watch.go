@@ -50,7 +50,7 @@ func (s *Server) followTask(t *openedTask) {
 	ctx, cancel := context.WithTimeout(s.ctx, t.until.Sub(s.o.Now()))
 	defer cancel()
 	ids := append(wire.AppendString([]byte{'['}, t.own), ']')
-	params := s.o.paramsOf([]byte(`{"extensions":{"`+wire.ExtensionTasks+`":{}}}`),
+	params := s.o.paramsOf(oursTasks,
 		wire.Member{Key: "notifications", Value: wire.AppendObject(nil, nil, nil, wire.Member{Key: "taskIds", Value: ids})})
 	for failures := range maxResumes {
 		err := t.sess.link.listen(ctx, params, &taskEar{s: s, t: t, stop: cancel})

@@ -243,6 +243,7 @@ func (s *Server) reread(ctx context.Context, ifStale bool) error {
 
 // announced notes that the server says that a list changed.
 func (s *Server) announced(method string) {
+	s.pages.dropAll()
 	s.watch.mu.Lock()
 	switch method {
 	case wire.NoteToolsListChanged:
@@ -330,7 +331,8 @@ func (e *ear) note(method string, params []byte) {
 	case wire.NoteToolsListChanged, wire.NotePromptsListChanged, wire.NoteResourcesListChanged:
 		e.s.announced(method)
 	case wire.NoteResourceUpdated:
-		if uri, ok := wire.String(wire.Get(params, "uri")); ok && e.s.watch.subs.has(uri) {
+		uri, ok := wire.String(wire.Get(params, "uri"))
+		if e.s.pages.dropURI(uri); ok && e.s.watch.subs.has(uri) {
 			e.s.tell(catalog.Event{Kind: catalog.EventUpdated, URI: uri})
 		}
 	case wire.NoteTasksStatus:

@@ -4501,6 +4501,8 @@ export interface components {
             agent?: string;
             /** @description The call whose result is shown, as the records know it. */
             call?: string;
+            /** @description Read the page anew from its server, whatever is kept of it. */
+            fresh?: boolean;
             /**
              * @description opaque where the browser does not find the View's own name.
              * @enum {string}

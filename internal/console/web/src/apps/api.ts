@@ -11,6 +11,7 @@ export interface Opening {
   agent?: string;
   call?: string;
   isolation?: 'opaque';
+  fresh?: boolean; // its page is read from the server, whatever is kept of it
 }
 
 const at = (id: string) => `/views/${encodeURIComponent(id)}`;

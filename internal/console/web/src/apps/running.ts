@@ -163,15 +163,15 @@ export class Running {
     this.end();
     this.settings = { ...this.settings, ...settings };
     this.abort = new AbortController();
-    void this.open(isolation);
+    void this.open({ fresh: true, ...(isolation ? { isolation } : {}) });
   }
 
-  private async open(isolation?: 'opaque') {
+  private async open(more: Partial<Opening> = {}) {
     const { signal } = this.abort;
     this.began = performance.now();
     this.set(this.blank());
     try {
-      const view = await openView({ ...this.opening, ...(isolation ? { isolation } : {}) }, signal);
+      const view = await openView({ ...this.opening, ...more }, signal);
       if (signal.aborted || !this.box) return void closeView(view.id);
       this.set({ view, state: 'loading', modes: ['inline'] });
       this.seq = 0;
