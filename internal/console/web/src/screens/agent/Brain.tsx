@@ -12,6 +12,17 @@ const limitsOf: { key: keyof TurnLimits; label: string; usual: number; most: num
   { key: 'tokens', label: 'Tokens', usual: 200_000, most: 10_000_000 },
 ];
 
+const example = `intents:
+  - name: sum
+    match: '(?P<a>\\d+) (plus|and) (?P<b>\\d+)'
+    calls:
+      - tool: demo__add
+        arguments: {a: "{{a|number}}", b: "{{b|number}}"}
+        as: sum
+    say: "It is {{sum}}."
+fallback: "Give me two numbers, {{speaker}}."
+`;
+
 // Brain is what an agent answers with when somebody talks to it: a model, or
 // rules that need none.
 export function Brain({
@@ -56,7 +67,10 @@ export function Brain({
             { value: 'model', label: 'A model' },
             { value: 'rules', label: 'Rules, no model' },
           ]}
-          onChange={setKind}
+          onChange={(k) => {
+            setKind(k);
+            if (k === 'rules' && !b.rules) setB({ ...b, rules: example });
+          }}
         />
         {kind === 'model' ? (
           <>
@@ -91,7 +105,7 @@ export function Brain({
           <Textarea
             className="editor"
             label="Rules"
-            description="YAML: what is said, which tool is called with what, and what is answered."
+            description="YAML: patterns for what people say, the calls that are then made, and the answer."
             autosize
             minRows={8}
             maxRows={30}
