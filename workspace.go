@@ -142,6 +142,7 @@ type Message struct {
 	Text      string          `json:"text"`
 	Calls     []SaidCall      `json:"calls,omitempty" nullable:"false"`
 	Outcome   string          `json:"outcome,omitempty"` // how the turn ended, where it was not well: why
+	Aside     string          `json:"aside,omitempty"`   // the call of another agent that it answers: the others do not hear it
 	Thinking  json.RawMessage `json:"-"`                 // what the model wants back
 }
 

@@ -19,6 +19,7 @@ type messageBody struct {
 	Text     string             `json:"text"`
 	Calls    []junctor.SaidCall `json:"calls,omitempty"`
 	Outcome  string             `json:"outcome,omitempty"`
+	Aside    string             `json:"aside,omitempty"`
 	Thinking json.RawMessage    `json:"thinking,omitempty"`
 }
 
@@ -74,8 +75,8 @@ func (t *Tenant) changeMessage(ctx context.Context, tx *sql.Tx, m *junctor.Messa
 	if err != nil {
 		return 0, err
 	}
-	return t.s.exec(ctx, tx, `UPDATE workspace_messages SET body = ?, search = ? WHERE tenant_id = ? AND workspace_id = ? AND id = ?`,
-		body, search, string(t.id), m.Workspace, m.ID)
+	return t.s.exec(ctx, tx, `UPDATE workspace_messages SET run_id = ?, body = ?, search = ? WHERE tenant_id = ? AND workspace_id = ? AND id = ?`,
+		m.Run, body, search, string(t.id), m.Workspace, m.ID)
 }
 
 // addMessage is for a transaction that holds the tenant.
@@ -133,7 +134,7 @@ func (t *Tenant) settleCalls(ctx context.Context, tx *sql.Tx, workspace, run str
 
 // textOf is a message as it is stored, and as it is searched.
 func textOf(m *junctor.Message) (body, search string, err error) {
-	body, err = configText(messageBody{m.Text, m.Calls, m.Outcome, m.Thinking})
+	body, err = configText(messageBody{m.Text, m.Calls, m.Outcome, m.Aside, m.Thinking})
 	parts := append(make([]string, 0, 2+2*len(m.Calls)), m.Author.Name, m.Text)
 	for _, c := range m.Calls {
 		parts = append(parts, c.Name, c.ResultText)
@@ -158,6 +159,6 @@ func scanMessage(row scanner) (junctor.Message, error) {
 	if err := json.Unmarshal([]byte(text), &body); err != nil {
 		return m, fmt.Errorf("the message %q cannot be read: %w", m.ID, err)
 	}
-	m.Text, m.Calls, m.Outcome, m.Thinking, m.At = body.Text, body.Calls, body.Outcome, body.Thinking, fromMicros(said)
+	m.Text, m.Calls, m.Outcome, m.Aside, m.Thinking, m.At = body.Text, body.Calls, body.Outcome, body.Aside, body.Thinking, fromMicros(said)
 	return m, nil
 }

@@ -1,0 +1,66 @@
+package room
+
+import (
+	"context"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// beat is how often a process says that its runs go on, and asks which of them
+// to stop; after silence they are taken for lost.
+const (
+	beat    = 2 * time.Second
+	silence = time.Minute
+)
+
+// Run marks what a killed process left behind, then keeps the runs of this one
+// alive in the eyes of others, until ctx ends.
+func (r *Rooms) Run(ctx context.Context) {
+	r.tend(ctx, r.Recover(ctx, true))
+	tick := time.NewTicker(beat)
+	defer tick.Stop()
+	looked := r.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if r.busy() {
+			stop, err := r.Store.BeatRuns(ctx, r.Node, r.Now())
+			r.tend(ctx, err)
+			for _, run := range stop {
+				if l := r.running(place{run.Tenant, run.Workspace}); l != nil && l.id == run.ID {
+					l.stop()
+				}
+			}
+		}
+		if r.Now().Sub(looked) > silence/2 {
+			looked = r.Now()
+			r.tend(ctx, r.Recover(ctx, false))
+		}
+	}
+}
+
+// tend logs what went wrong; it is tried again with the next beat.
+func (r *Rooms) tend(ctx context.Context, err error) {
+	if err != nil && ctx.Err() == nil {
+		r.Log.Warn("rooms: the runs of this instance could not be looked after", "error", err, "cause", junctor.AsError(err).Cause)
+	}
+}
+
+// busy says whether a run goes on here.
+func (r *Rooms) busy() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, h := range r.halls {
+		h.last.mu.Lock()
+		ended := h.last.ended
+		h.last.mu.Unlock()
+		if !ended {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,76 @@
+package room
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/store"
+)
+
+// Exported is a room with all that was said in it.
+type Exported struct {
+	Workspace junctor.Workspace `json:"workspace"`
+	Messages  []junctor.Message `json:"messages" nullable:"false"`
+}
+
+// Export gives a room whole.
+func (r *Rooms) Export(ctx context.Context, p *junctor.Principal, id string) (Exported, error) {
+	w, err := r.enter(ctx, p, id)
+	if err != nil {
+		return Exported{}, err
+	}
+	out := Exported{Workspace: w, Messages: []junctor.Message{}}
+	for before := ""; ; {
+		page, err := r.Store.For(p.Tenant).Messages(ctx, id, store.MessageFilter{Before: before, Limit: storyLength})
+		if err != nil {
+			return out, err
+		}
+		out.Messages = slices.Concat(page, out.Messages)
+		if len(page) < storyLength {
+			return out, nil
+		}
+		before = page[0].ID
+	}
+}
+
+// Markdown is the room as a text for people.
+func (e *Exported) Markdown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n", e.Workspace.Name)
+	for i := range e.Messages {
+		m := &e.Messages[i]
+		fmt.Fprintf(&b, "\n**%s** (%s, %s)\n", m.Author.Name, m.Author.Kind, m.At.UTC().Format(time.RFC3339))
+		if m.Text != "" {
+			fmt.Fprintf(&b, "\n%s\n", m.Text)
+		}
+		for j := range m.Calls {
+			c := &m.Calls[j]
+			fmt.Fprintf(&b, "\n- `%s` %s", c.Name, c.State)
+			if c.Record != "" {
+				fmt.Fprintf(&b, ", record `%s`", c.Record)
+			}
+			fence := fenceFor(string(c.Arguments), c.ResultText)
+			fmt.Fprintf(&b, "\n\n%sjson\n%s\n%s\n", fence, c.Arguments, fence)
+			if c.ResultText != "" {
+				fmt.Fprintf(&b, "\n%stext\n%s\n%s\n", fence, c.ResultText, fence)
+			}
+		}
+		if m.Outcome != "" {
+			fmt.Fprintf(&b, "\n*%s*\n", m.Outcome)
+		}
+	}
+	return b.String()
+}
+
+// fenceFor is a fence that none of the texts can close.
+func fenceFor(texts ...string) string {
+	fence := "```"
+	for slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(t, fence) }) {
+		fence += "`"
+	}
+	return fence
+}

@@ -1,0 +1,612 @@
+package room_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/agent"
+	"github.com/junctor-mcp/junctor/internal/agui"
+	"github.com/junctor-mcp/junctor/internal/room"
+	"github.com/junctor-mcp/junctor/internal/store"
+	"github.com/junctor-mcp/junctor/internal/store/sqlite"
+)
+
+// script is a provider that says what a function makes of the request.
+type script func(ctx context.Context, r agent.Request) ([]agent.Piece, error)
+
+func (s script) Stream(ctx context.Context, r agent.Request) iter.Seq2[agent.Piece, error] {
+	return func(yield func(agent.Piece, error) bool) {
+		pieces, err := s(ctx, r)
+		for _, p := range pieces {
+			if !yield(p, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(agent.Piece{}, err)
+		}
+	}
+}
+
+func says(text string) []agent.Piece { return []agent.Piece{{Text: text}} }
+
+func calls(id, name, arguments string) []agent.Piece {
+	return []agent.Piece{{Text: "let me see"}, {Call: &agent.Call{ID: id, Name: name, Arguments: json.RawMessage(arguments)}}}
+}
+
+// lastly is the end of the story that a model is told.
+func lastly(r agent.Request) agent.Message { return r.Messages[len(r.Messages)-1] }
+
+// shed is the tools of an agent: one that reads, one that writes, and what they
+// did.
+type shed struct {
+	reads, writes atomic.Int64
+	block         chan struct{} // a write waits for it
+}
+
+func (s *shed) list() []agent.Tool {
+	return []agent.Tool{
+		{Name: "notes__list", Server: "notes", Own: "list", ReadOnly: true, Schema: json.RawMessage(`{"type":"object"}`), View: "ui://notes/list"},
+		{Name: "notes__add", Server: "notes", Own: "add", Schema: json.RawMessage(`{"type":"object"}`)},
+	}
+}
+func (s *shed) List(context.Context) ([]agent.Tool, error) { return s.list(), nil }
+
+func (s *shed) Resolve(_ context.Context, c agent.Call) (agent.Tool, error) {
+	for _, t := range s.list() {
+		if t.Name == c.Name {
+			return t, nil
+		}
+	}
+	return agent.Tool{}, junctor.Errorf(junctor.CodeNotFound, "there is no tool %q", c.Name)
+}
+
+func (s *shed) Call(ctx context.Context, c agent.Call) agent.Result {
+	if c.Name == "notes__list" {
+		s.reads.Add(1)
+		return agent.Result{CallID: c.ID, Text: "milk", Content: json.RawMessage(`{"content":[{"type":"text","text":"milk"}]}`), Record: "rec-" + c.ID, Server: "notes", Tool: "list", View: "ui://notes/list"}
+	}
+	if s.block != nil {
+		select {
+		case <-s.block:
+		case <-ctx.Done():
+			return agent.Result{CallID: c.ID, IsError: true, Text: "stopped"}
+		}
+	}
+	s.writes.Add(1)
+	return agent.Result{CallID: c.ID, Text: "added", Record: "rec-" + c.ID, Server: "notes", Tool: "add"}
+}
+
+// minds are agents by name.
+type minds struct {
+	sync.Mutex
+	of map[string]agent.Turn
+}
+
+func (m *minds) Mind(_ context.Context, _ junctor.TenantID, name string) (agent.Turn, error) {
+	m.Lock()
+	defer m.Unlock()
+	t, ok := m.of[name]
+	if !ok {
+		return t, junctor.Errorf(junctor.CodeInvalid, "the agent %q has no brain", name)
+	}
+	return t, nil
+}
+
+// house is rooms over a database, with people.
+type house struct {
+	*testing.T
+	*room.Rooms
+	store *store.Store
+	minds *minds
+	admin *junctor.Principal
+	ada   *junctor.Principal // in the rooms
+	bob   *junctor.Principal // not
+}
+
+func newHouse(t *testing.T, agents map[string]agent.Turn) *house {
+	t.Helper()
+	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "junctor.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = st.Close() })
+	h := &house{T: t, store: st, minds: &minds{of: agents}}
+	h.admin = &junctor.Principal{Tenant: junctor.DefaultTenant, Issuer: junctor.IssuerLocal, Subject: "local", Name: "operator", Scopes: []junctor.Scope{junctor.ScopeAdmin}}
+	person := func(id, name string) *junctor.Principal {
+		if err := st.For(junctor.DefaultTenant).CreateUser(t.Context(), junctor.User{ID: id, Name: name, Role: junctor.UserDeveloper, Sources: junctor.SourcesBoth}); err != nil {
+			t.Fatal(err)
+		}
+		return &junctor.Principal{Tenant: junctor.DefaultTenant, Issuer: junctor.IssuerUser, Subject: id, User: id, Name: name, Scopes: junctor.UserDeveloper.Scopes()}
+	}
+	h.ada, h.bob = person("u1", "ada"), person("u2", "bob")
+	for name := range agents {
+		if _, err := st.For(junctor.DefaultTenant).AddAgent(t.Context(), junctor.Agent{Name: name, Role: junctor.RoleGeneral, Owner: h.ada.ID()}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.Rooms = h.rooms("node")
+	return h
+}
+
+// rooms is another process on the same database.
+func (h *house) rooms(node string) *room.Rooms {
+	h.Helper()
+	var n atomic.Int64
+	r, err := room.New(room.Options{
+		Store: h.store, Minds: h.minds, Now: time.Now, Node: node, Log: slog.New(slog.DiscardHandler),
+		NewID: func() string { return fmt.Sprintf("%s-%d-%06d", node, time.Now().UnixNano(), n.Add(1)) },
+	})
+	if err != nil {
+		h.Fatal(err)
+	}
+	h.Cleanup(r.Close)
+	return r
+}
+
+// room makes one with agents, and ada in it.
+func (h *house) room(policy junctor.TurnPolicy, agents ...string) string {
+	h.Helper()
+	members := []junctor.Member{}
+	for _, a := range agents {
+		members = append(members, junctor.Member{Agent: a})
+	}
+	w, err := h.AddWorkspace(h.Context(), h.ada, room.Change{Name: new("Kitchen"), Members: &members, Policy: &policy})
+	if err != nil {
+		h.Fatal(err)
+	}
+	return w.ID
+}
+
+// events reads a feed to its end.
+func (h *house) events(f *room.Feed) []agui.Event {
+	h.Helper()
+	defer f.Close()
+	ctx, cancel := context.WithTimeout(h.Context(), time.Minute)
+	defer cancel()
+	var out []agui.Event
+	for {
+		list, more := f.Next(ctx, time.Minute)
+		for _, text := range list {
+			var e agui.Event
+			if err := json.Unmarshal(text, &e); err != nil {
+				h.Fatalf("%s: %v", text, err)
+			}
+			out = append(out, e)
+		}
+		if !more {
+			if ctx.Err() != nil {
+				h.Fatalf("the run did not end; so far %+v", out)
+			}
+			return out
+		}
+	}
+}
+
+// say says something and waits for the end of it.
+func (h *house) say(id, text string) []agui.Event {
+	h.Helper()
+	f, err := h.Say(h.Context(), h.ada, id, agui.Input{Message: agui.Said{Text: text}})
+	if err != nil {
+		h.Fatal(err)
+	}
+	return h.events(f)
+}
+
+// answer answers what waits.
+func (h *house) answer(id string, answers ...agui.Answer) []agui.Event {
+	h.Helper()
+	f, err := h.Say(h.Context(), h.ada, id, agui.Input{Resume: answers})
+	if err != nil {
+		h.Fatal(err)
+	}
+	return h.events(f)
+}
+
+func (h *house) messages(id string) []junctor.Message {
+	h.Helper()
+	list, err := h.Messages(h.Context(), h.ada, id, store.MessageFilter{Limit: 100})
+	if err != nil {
+		h.Fatal(err)
+	}
+	return list
+}
+
+// talk is what was said in a room, a line for each message.
+func (h *house) talk(id string) string {
+	h.Helper()
+	var lines []string
+	for _, m := range h.messages(id) {
+		line := m.Author.Name + ": " + m.Text
+		if m.Aside != "" {
+			line = "(" + line + ")"
+		}
+		for _, c := range m.Calls {
+			line += " [" + c.Name + " " + string(c.State) + "]"
+		}
+		if m.Outcome != "" {
+			line += " {" + m.Outcome + "}"
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (h *house) expect(id, want string) {
+	h.Helper()
+	if got := h.talk(id); got != want {
+		h.Errorf("the room has\n%s\n\nwant\n%s", got, want)
+	}
+}
+
+func outcome(events []agui.Event) agui.OutcomeType {
+	last := events[len(events)-1]
+	if last.Outcome == nil {
+		return agui.OutcomeType(last.Type)
+	}
+	return last.Outcome.Type
+}
+
+func waiting(events []agui.Event) []string {
+	var ids []string
+	for _, w := range events[len(events)-1].Outcome.Interrupts {
+		ids = append(ids, w.ID)
+	}
+	return ids
+}
+
+// writer is an agent that adds a note when a person says so.
+func writer(s *shed) agent.Turn {
+	return agent.Turn{Tools: s, Provider: script(func(_ context.Context, r agent.Request) ([]agent.Piece, error) {
+		switch m := lastly(r); {
+		case m.Role == agent.RoleTool:
+			return says("it says: " + m.Results[0].Text), nil
+		case strings.Contains(m.Text, "list"):
+			return calls("", "notes__list", `{}`), nil
+		case strings.Contains(m.Text, "both"):
+			return append(calls("c1", "notes__add", `{"n":1}`), agent.Piece{Call: &agent.Call{ID: "c2", Name: "notes__add", Arguments: json.RawMessage(`{"n":2}`)}}, agent.Piece{Call: &agent.Call{ID: "c3", Name: "notes__list", Arguments: json.RawMessage(`{}`)}}), nil
+		case strings.Contains(m.Text, "add"):
+			return calls("", "notes__add", `{"text":"milk"}`), nil
+		}
+		return says("hello " + lastly(r).Name), nil
+	})}
+}
+
+// parrot repeats what was said.
+func parrot(text string) agent.Turn {
+	return agent.Turn{Provider: script(func(_ context.Context, r agent.Request) ([]agent.Piece, error) {
+		return says(text), nil
+	})}
+}
+
+func TestTalk(t *testing.T) {
+	t.Parallel()
+	s := &shed{}
+	h := newHouse(t, map[string]agent.Turn{"writer": writer(s)})
+	id := h.room(junctor.PolicyAddressed, "writer")
+	if events := h.say(id, "hi"); outcome(events) != agui.Success || events[0].Input.Messages[0].Content != "hi" {
+		t.Errorf("%+v", events)
+	}
+	events := h.say(id, "list them")
+	var kinds []string
+	for _, e := range events {
+		kinds = append(kinds, string(e.Type))
+	}
+	if got := strings.Join(kinds, " "); got != "RUN_STARTED SUBAGENT_STARTED TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT TEXT_MESSAGE_END TOOL_CALL_START TOOL_CALL_ARGS TOOL_CALL_END TOOL_CALL_RESULT CUSTOM ACTIVITY_SNAPSHOT TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT TEXT_MESSAGE_END SUBAGENT_FINISHED RUN_FINISHED" {
+		t.Errorf("events: %s", got)
+	}
+	h.expect(id, "ada: hi\nwriter: hello ada\nada: list them\nwriter: let me see [notes__list done]\nwriter: it says: milk")
+	call := h.messages(id)[3].Calls[0]
+	if call.Record != "rec-"+call.ID || call.View != "ui://notes/list" || call.Result == nil || call.ResultText != "milk" {
+		t.Errorf("%+v", call)
+	}
+	if found, err := h.Messages(t.Context(), h.ada, id, store.MessageFilter{Query: "MILK", Limit: 9}); err != nil || len(found) != 2 {
+		t.Errorf("found %+v, %v", found, err)
+	}
+}
+
+func TestApproval(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		answer agui.Answer
+		writes int64
+		end    string
+	}{
+		{"allowed once", agui.Answer{Allow: true}, 1, "writer: let me see [notes__add done]\nwriter: it says: added"},
+		{"denied", agui.Answer{Reason: "no milk"}, 0, "writer: let me see [notes__add denied]\nwriter: it says: the person did not allow this call, so it was not made: no milk"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := &shed{}
+			h := newHouse(t, map[string]agent.Turn{"writer": writer(s)})
+			id := h.room(junctor.PolicyAddressed, "writer")
+			events := h.say(id, "add milk")
+			if outcome(events) != agui.Interrupt || s.writes.Load() != 0 {
+				t.Fatalf("%s, %d writes", outcome(events), s.writes.Load())
+			}
+			h.expect(id, "ada: add milk\nwriter: let me see [notes__add waiting]")
+			open, err := h.Approvals(t.Context(), h.ada, id)
+			if err != nil || len(open) != 1 || open[0].Agent != "writer" || open[0].Call.Tool != "add" {
+				t.Fatalf("%+v, %v", open, err)
+			}
+			c.answer.Interrupt = waiting(events)[0]
+			if events := h.answer(id, c.answer); outcome(events) != agui.Success {
+				t.Errorf("%+v", events)
+			}
+			h.expect(id, "ada: add milk\n"+c.end)
+			if _, err := h.Say(t.Context(), h.ada, id, agui.Input{Resume: []agui.Answer{c.answer}}); junctor.CodeOf(err) != junctor.CodeConflict {
+				t.Errorf("answered again: %v", err)
+			}
+			if s.writes.Load() != c.writes {
+				t.Errorf("%d writes", s.writes.Load())
+			}
+		})
+	}
+}
+
+func TestApprovalsOneByOne(t *testing.T) {
+	t.Parallel()
+	s := &shed{}
+	h := newHouse(t, map[string]agent.Turn{"writer": writer(s)})
+	id := h.room(junctor.PolicyAddressed, "writer")
+	ids := waiting(h.say(id, "add both"))
+	if len(ids) != 2 || s.reads.Load() != 1 {
+		t.Fatalf("%v, %d reads", ids, s.reads.Load())
+	}
+	events := h.answer(id, agui.Answer{Interrupt: ids[1], Allow: true})
+	if left := waiting(events); !slices.Equal(left, ids[:1]) || s.writes.Load() != 0 {
+		t.Errorf("left %v of %v, %d writes", left, ids, s.writes.Load())
+	}
+	if events := h.answer(id, agui.Answer{Interrupt: ids[0]}); outcome(events) != agui.Success || s.writes.Load() != 1 {
+		t.Errorf("%s, %d writes", outcome(events), s.writes.Load())
+	}
+	h.expect(id, "ada: add both\nwriter: let me see [notes__add denied] [notes__add done] [notes__list done]\nwriter: it says: the person did not allow this call, so it was not made")
+}
+
+func TestApprovalRemembered(t *testing.T) {
+	t.Parallel()
+	s := &shed{}
+	h := newHouse(t, map[string]agent.Turn{"writer": writer(s), "other": writer(s)})
+	id := h.room(junctor.PolicyAddressed, "writer", "other")
+	h.answer(id, agui.Answer{Interrupt: waiting(h.say(id, "@writer add milk"))[0], Allow: true, Remember: true})
+	if events := h.say(id, "@writer add more"); outcome(events) != agui.Success || s.writes.Load() != 2 {
+		t.Errorf("%s, %d writes", outcome(events), s.writes.Load())
+	}
+	if events := h.say(id, "@other add milk"); outcome(events) != agui.Interrupt || s.writes.Load() != 2 {
+		t.Errorf("another agent: %s, %d writes", outcome(events), s.writes.Load())
+	}
+	v, err := h.Workspace(t.Context(), h.ada, id)
+	if err != nil || !slices.Equal(v.Remembered, []room.Remembered{{Agent: "writer", Server: "notes", Tool: "add"}}) || v.Run == nil || v.Run.State != junctor.RunWaiting {
+		t.Errorf("%+v, %v", v, err)
+	}
+	if _, err := h.ChangeWorkspace(t.Context(), h.ada, id, room.Change{Forget: true}); err != nil {
+		t.Fatal(err)
+	}
+	if events := h.say(id, "@writer add more"); outcome(events) != agui.Interrupt {
+		t.Errorf("forgotten: %s", outcome(events))
+	}
+	h.say(id, "@writer never mind")
+	if talk := h.talk(id); !strings.Contains(talk, "writer: let me see [notes__add denied]\nada: @writer never mind") {
+		t.Errorf("a message is no answer:\n%s", talk)
+	}
+}
+
+func TestStop(t *testing.T) {
+	t.Parallel()
+	s := &shed{block: make(chan struct{})}
+	h := newHouse(t, map[string]agent.Turn{"writer": writer(s), "other": parrot("me too")})
+	id := h.room(junctor.PolicyAll, "writer", "other")
+	if _, err := h.ChangeWorkspace(t.Context(), h.ada, id, room.Change{Approvals: new(junctor.ApproveNever)}); err != nil {
+		t.Fatal(err)
+	}
+	late, err := h.Listen(t.Context(), h.ada, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer late.Close()
+	f, err := h.Say(t.Context(), h.ada, id, agui.Input{RunID: "run1", Message: agui.Said{ID: "m1", Text: "add milk"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, in := range map[string]agui.Input{
+		"another message": {Message: agui.Said{Text: "add more"}},
+		"the same run":    {RunID: "run1", Message: agui.Said{ID: "m1", Text: "add milk"}},
+	} {
+		if _, err := h.Say(t.Context(), h.ada, id, in); junctor.CodeOf(err) != junctor.CodeConflict {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for { // until the tool is called
+		list, _ := late.Next(t.Context(), time.Minute)
+		if slices.ContainsFunc(list, func(e json.RawMessage) bool { return strings.Contains(string(e), "TOOL_CALL_END") }) {
+			break
+		}
+	}
+	if err := h.Stop(t.Context(), h.bob, id, "run1"); junctor.CodeOf(err) != junctor.CodeNotFound {
+		t.Errorf("a stranger stops: %v", err)
+	}
+	if err := h.Stop(t.Context(), h.ada, id, "run1"); err != nil {
+		t.Fatal(err)
+	}
+	if events := h.events(f); outcome(events) != agui.Cancelled {
+		t.Errorf("%+v", events[len(events)-1])
+	}
+	if s.writes.Load() != 0 {
+		t.Errorf("%d writes", s.writes.Load())
+	}
+	h.expect(id, "ada: add milk\nwriter: let me see [notes__add failed] {it was stopped}")
+	if _, err := h.Say(t.Context(), h.ada, id, agui.Input{Message: agui.Said{ID: "m1", Text: "add milk"}}); junctor.CodeOf(err) != junctor.CodeConflict {
+		t.Errorf("the same message again: %v", err)
+	}
+	close(s.block)
+	if events := h.say(id, "hello"); outcome(events) != agui.Success {
+		t.Errorf("afterwards: %s", outcome(events))
+	}
+}
+
+// What a process did not survive is marked, and never done again.
+func TestLost(t *testing.T) {
+	t.Parallel()
+	s := &shed{block: make(chan struct{})}
+	h := newHouse(t, map[string]agent.Turn{"writer": writer(s)})
+	id := h.room(junctor.PolicyAddressed, "writer")
+	events := h.say(id, "add milk")
+	f, err := h.Say(t.Context(), h.ada, id, agui.Input{RunID: "run2", Resume: []agui.Answer{{Interrupt: waiting(events)[0], Allow: true}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	for !strings.Contains(h.talk(id), "running") {
+		time.Sleep(time.Millisecond)
+	}
+	// As if the process were gone: another one starts on the same node.
+	again := h.rooms("node")
+	if err := again.Recover(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	if talk := h.talk(id); !strings.Contains(talk, "[notes__add lost]") || !strings.Contains(talk, "room: The instance ended") {
+		t.Errorf("the room has\n%s", talk)
+	}
+	if err := again.Recover(t.Context(), true); err != nil || strings.Count(h.talk(id), "room:") != 1 {
+		t.Errorf("said twice: %v\n%s", err, h.talk(id))
+	}
+	run, err := h.store.For(junctor.DefaultTenant).RoomRun(t.Context(), id, "run2")
+	if err != nil || run.State != junctor.RunLost {
+		t.Errorf("%+v, %v", run, err)
+	}
+	if s.writes.Load() != 0 {
+		t.Errorf("%d writes", s.writes.Load())
+	}
+	next, err := again.Say(t.Context(), h.ada, id, agui.Input{Message: agui.Said{Text: "hello"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if events := h.events(next); outcome(events) != agui.Success {
+		t.Errorf("the next message: %+v", events)
+	}
+}
+
+func TestFloor(t *testing.T) {
+	t.Parallel()
+	asks := func(whom, tool string) agent.Turn {
+		return agent.Turn{Provider: script(func(_ context.Context, r agent.Request) ([]agent.Piece, error) {
+			if m := lastly(r); m.Role == agent.RoleTool {
+				return says("so: " + m.Results[0].Text), nil
+			}
+			return []agent.Piece{{Call: &agent.Call{Name: tool, Arguments: json.RawMessage(`{"agent":"` + whom + `","message":"list them"}`)}}}, nil
+		})}
+	}
+	s := &shed{}
+	h := newHouse(t, map[string]agent.Turn{
+		"a": parrot("@b what do you say?"), "b": parrot("@a and you?"), "boss": asks("writer", "ask_agent"), "lazy": asks("writer", "hand_over"), "pushy": asks("nobody", "ask_agent"), "writer": writer(s), "dumb": {},
+	})
+	for _, c := range []struct {
+		name   string
+		policy junctor.TurnPolicy
+		agents []string
+		text   string
+		want   string
+	}{
+		{"nobody is addressed", junctor.PolicyAddressed, []string{"a", "b"}, "hi", "ada: hi\nroom: Nobody was addressed. Write @a, @b, or @all."},
+		{"nobody is there", junctor.PolicyAll, nil, "hi", "ada: hi\nroom: There is no agent in this room: add one, and it will answer."},
+		{
+			"they pass the floor, within bounds", junctor.PolicyAddressed,
+			[]string{"a", "b"},
+			"hi @a",
+			"ada: hi @a\na: @b what do you say?\nb: @a and you?\na: @b what do you say?\nroom: The agents have passed the floor 3 times, as often as this room lets them. Say something to have them go on.",
+		},
+		{"one is asked aside", junctor.PolicyRoundRobin, []string{"boss", "writer"}, "hi", "ada: hi\nboss:  [ask_agent done]\n(writer: let me see) [notes__list done]\n(writer: it says: milk)\nboss: so: it says: milk"},
+		{
+			"one hands over", junctor.PolicyRoundRobin,
+			[]string{"lazy", "writer"},
+			"hi",
+			"ada: hi\nlazy:  [hand_over done]\nlazy: @writer list them\nlazy: so: writer speaks after you. Say in a sentence that you hand over.\nwriter: hello lazy",
+		},
+		{"a stranger is not asked", junctor.PolicyRoundRobin, []string{"pushy", "writer"}, "hi", "ada: hi\npushy:  [ask_agent failed]\npushy: so: \"nobody\" is not another agent of this room; in it are: writer"},
+		{"one cannot think", junctor.PolicyAll, []string{"dumb", "writer"}, "hi", "ada: hi\ndumb:  {the agent has no model and no rules: give it a brain}\nwriter: hello ada"},
+	} {
+		id := h.room(c.policy, c.agents...)
+		if events := h.say(id, c.text); outcome(events) != agui.Success {
+			t.Errorf("%s: %+v", c.name, events[len(events)-1])
+		}
+		if got := h.talk(id); got != c.want {
+			t.Errorf("%s: the room has\n%s\n\nwant\n%s", c.name, got, c.want)
+		}
+	}
+	id := h.room(junctor.PolicyAll, "dumb")
+	if events := h.say(id, "hi"); outcome(events) != agui.OutcomeType(agui.RunError) {
+		t.Errorf("nobody can think: %+v", events[len(events)-1])
+	}
+}
+
+func TestWhoMay(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, map[string]agent.Turn{"writer": writer(&shed{})})
+	id := h.room(junctor.PolicyAddressed, "writer")
+	own := &junctor.Principal{Tenant: junctor.DefaultTenant, Issuer: junctor.IssuerAgent, Subject: "writer", Agent: "writer", Scopes: []junctor.Scope{junctor.ScopeToolsCall}}
+	far := &junctor.Principal{Tenant: "acme", Issuer: junctor.IssuerUser, Subject: "u1", User: "u1", Scopes: []junctor.Scope{junctor.ScopeAdmin}}
+	for who, p := range map[string]*junctor.Principal{"a stranger": h.bob, "the agent's own key": own, "the same id of another tenant": far} {
+		ctx := t.Context()
+		_, show := h.Workspace(ctx, p, id)
+		_, read := h.Messages(ctx, p, id, store.MessageFilter{Limit: 1})
+		_, say := h.Say(ctx, p, id, agui.Input{Message: agui.Said{Text: "hi"}})
+		_, hear := h.Listen(ctx, p, id)
+		_, open := h.Approvals(ctx, p, id)
+		_, tools := h.Tools(ctx, p, id)
+		_, change := h.ChangeWorkspace(ctx, p, id, room.Change{Name: new("Mine")})
+		_, export := h.Export(ctx, p, id)
+		for what, err := range map[string]error{
+			"show": show, "read": read, "say": say, "hear": hear, "open": open, "tools": tools, "change": change, "export": export, "stop": h.Stop(ctx, p, id, "r"), "remove": h.RemoveWorkspace(ctx, p, id),
+		} {
+			if junctor.CodeOf(err) != junctor.CodeNotFound {
+				t.Errorf("%s may %s: %v", who, what, err)
+			}
+		}
+		if list, err := h.Workspaces(ctx, p); err != nil || len(list) != 0 {
+			t.Errorf("%s sees %+v, %v", who, list, err)
+		}
+	}
+	bring := room.Change{Name: new("Bob's"), Members: &[]junctor.Member{{Agent: "writer"}}}
+	if _, err := h.AddWorkspace(t.Context(), h.bob, bring); junctor.CodeOf(err) != junctor.CodeDenied {
+		t.Errorf("bob brings ada's agent: %v", err)
+	}
+	if _, err := h.AddWorkspace(t.Context(), own, room.Change{Name: new("x")}); junctor.CodeOf(err) != junctor.CodeDenied {
+		t.Errorf("an agent makes a room: %v", err)
+	}
+	if _, err := h.AddWorkspace(t.Context(), h.admin, bring); err != nil {
+		t.Errorf("an admin: %v", err)
+	}
+	if _, err := h.ChangeWorkspace(t.Context(), h.ada, id, room.Change{Members: &[]junctor.Member{{Agent: "writer"}, {User: "ada"}, {User: "bob"}}}); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := h.Workspace(t.Context(), h.bob, id); err != nil || v.Members[2].User != "u2" || v.Members[2].Name != "bob" {
+		t.Errorf("bob, invited: %+v, %v", v.Members, err)
+	}
+	if _, err := h.ChangeWorkspace(t.Context(), h.bob, id, room.Change{Name: new("Mine")}); junctor.CodeOf(err) != junctor.CodeDenied {
+		t.Errorf("a guest changes the room: %v", err)
+	}
+	if list, err := h.Tools(t.Context(), h.bob, id); err != nil || len(list) != 1 || len(list[0].Tools) != 2 || !list[0].Tools[0].HasView || list[0].Tools[1].ReadOnly {
+		t.Errorf("%+v, %v", list, err)
+	}
+	for name, c := range map[string]room.Change{
+		"no name": {}, "an agent that is not there": {Name: new("x"), Members: &[]junctor.Member{{Agent: "none"}}}, "a user that is not there": {Name: new("x"), Members: &[]junctor.Member{{User: "none"}}},
+		"a member that is nobody": {Name: new("x"), Members: &[]junctor.Member{{}}}, "one twice": {Name: new("x"), Members: &[]junctor.Member{{User: "bob"}, {User: "u2"}}},
+		"rounds without end": {Name: new("x"), MaxRounds: new(99)}, "no policy": {Name: new("x"), Policy: new(junctor.TurnPolicy("x"))}, "no approvals": {Name: new("x"), Approvals: new(junctor.RoomApproval("x"))},
+	} {
+		if _, err := h.AddWorkspace(t.Context(), h.admin, c); junctor.CodeOf(err) != junctor.CodeInvalid && junctor.CodeOf(err) != junctor.CodeNotFound {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,278 @@
+package room
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/agent"
+	"github.com/junctor-mcp/junctor/internal/agui"
+	"github.com/junctor-mcp/junctor/internal/store"
+)
+
+// mostText is how long a message of a person may be.
+const mostText = 64 << 10
+
+// Say begins a run: with a message, or with words on calls that wait. It gives
+// the events of the run, which goes on whether anybody listens or not.
+func (r *Rooms) Say(ctx context.Context, p *junctor.Principal, id string, in agui.Input) (*Feed, error) {
+	w, err := r.enter(ctx, p, id)
+	if err != nil {
+		return nil, err
+	}
+	if in.ThreadID != "" && in.ThreadID != id {
+		return nil, junctor.Errorf(junctor.CodeInvalid, "threadId is the room's id, %q, not %q", id, in.ThreadID)
+	}
+	if in.RunID == "" {
+		in.RunID = r.NewID()
+	}
+	if len(in.Resume) > 0 {
+		return r.resume(ctx, p, &w, in)
+	}
+	text := strings.TrimSpace(in.Message.Text)
+	switch {
+	case text == "":
+		return nil, junctor.Errorf(junctor.CodeInvalid, "messages: the last one says nothing")
+	case len(text) > mostText || !utf8.ValidString(text):
+		return nil, junctor.Errorf(junctor.CodeInvalid, "messages: a message is text of %d KiB at most", mostText>>10)
+	}
+	if in.Message.ID == "" {
+		in.Message.ID = r.NewID()
+	}
+	said := junctor.Message{
+		Tenant: p.Tenant, Workspace: id, ID: in.Message.ID, At: r.Now(), Author: junctor.Author{Kind: junctor.AuthorUser, Name: nameOf(p), ID: p.ID()}, Run: in.RunID, Text: text,
+	}
+	todo, err := r.first(ctx, &w, text, in.Agent)
+	if err != nil {
+		return nil, err
+	}
+	return r.begin(ctx, p, &w, in.RunID, &said, "", todo, nil)
+}
+
+// nameOf is what a person is called in a room.
+func nameOf(p *junctor.Principal) string {
+	if p.Name != "" {
+		return p.Name
+	}
+	return p.Subject
+}
+
+// first is who answers a message.
+func (r *Rooms) first(ctx context.Context, w *junctor.Workspace, text, picked string) (step, error) {
+	todo := step{Round: 1}
+	if picked != "" {
+		if slices.Contains(w.Agents(), picked) {
+			todo.Next = []string{picked}
+			return todo, nil
+		}
+		return todo, junctor.Errorf(junctor.CodeInvalid, "forwardedProps: the agent %q is not in this room; in it are: %s", picked, strings.Join(w.Agents(), ", "))
+	}
+	lastly := ""
+	if w.Policy == junctor.PolicyRoundRobin || w.Policy == junctor.PolicyRouter {
+		list, err := r.Store.For(w.Tenant).Messages(ctx, w.ID, store.MessageFilter{Limit: storyLength})
+		if err != nil {
+			return todo, err
+		}
+		for _, m := range list {
+			if m.Author.Kind == junctor.AuthorAgent && m.Aside == "" {
+				lastly = m.Author.Name
+			}
+		}
+	}
+	todo.Next = speakers(w, text, lastly, func() []card { return r.cards(ctx, w) })
+	return todo, nil
+}
+
+// cards describes the agents of a room to its router.
+func (r *Rooms) cards(ctx context.Context, w *junctor.Workspace) []card {
+	agents := w.Agents()
+	out := make([]card, 0, len(agents))
+	for _, name := range agents {
+		c := card{name: name}
+		if one, err := r.Store.For(w.Tenant).Agent(ctx, name); err == nil {
+			c.about = one.Title + " " + string(one.Role)
+		}
+		tools, err := r.toolsOf(ctx, w.Tenant, name)
+		if err == nil {
+			for _, t := range tools {
+				c.about += " " + t.Name + " " + t.Title + " " + t.Description
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// resume takes words on calls. When none is left that waits, the run that
+// waited goes on as another.
+func (r *Rooms) resume(ctx context.Context, p *junctor.Principal, w *junctor.Workspace, in agui.Input) (*Feed, error) {
+	rows := r.Store.For(p.Tenant)
+	open, err := rows.CallApprovals(ctx, w.ID, "")
+	if err != nil {
+		return nil, err
+	}
+	byID := map[string]junctor.CallApproval{}
+	for _, a := range open {
+		byID[a.ID] = a
+	}
+	run := ""
+	for _, answer := range in.Resume {
+		a, ok := byID[answer.Interrupt]
+		if !ok {
+			return nil, junctor.Errorf(junctor.CodeConflict, "nothing waits under %q: somebody else has answered, or the run was left", answer.Interrupt)
+		}
+		run = a.Run
+	}
+	for _, answer := range in.Resume {
+		a := byID[answer.Interrupt]
+		a.State, a.Remember, a.DecidedBy, a.DecidedAt = junctor.CallDenied, answer.Remember, p.ID(), r.Now()
+		if answer.Allow {
+			a.State = junctor.CallAllowed
+		}
+		if err := rows.DecideCall(ctx, &a); err != nil {
+			return nil, err
+		}
+	}
+	asked, err := rows.CallApprovals(ctx, w.ID, run)
+	if err != nil {
+		return nil, err
+	}
+	words := map[string]agent.Decision{}
+	var left []junctor.CallApproval
+	for _, a := range asked {
+		if a.State == junctor.CallOpen {
+			left = append(left, a)
+		}
+		words[a.Call.ID] = agent.Decision{Allow: a.State == junctor.CallAllowed, Reason: reasonOf(in.Resume, a.ID)}
+	}
+	if len(left) > 0 {
+		return r.stillWaits(p, w, in.RunID, left), nil
+	}
+	before, err := rows.RoomRun(ctx, w.ID, run)
+	if err != nil {
+		return nil, err
+	}
+	var todo step
+	if err := json.Unmarshal(before.Plan, &todo); err != nil {
+		return nil, junctor.Errorf(junctor.CodeInternal, "the run %q cannot go on: what was left to do cannot be read: %w", run, err)
+	}
+	return r.begin(ctx, p, w, in.RunID, nil, run, todo, words)
+}
+
+func reasonOf(answers []agui.Answer, id string) string {
+	for _, a := range answers {
+		if a.Interrupt == id {
+			return a.Reason
+		}
+	}
+	return ""
+}
+
+// stillWaits answers who has answered a part of what is asked: with the rest.
+func (r *Rooms) stillWaits(p *junctor.Principal, w *junctor.Workspace, run string, left []junctor.CallApproval) *Feed {
+	l := newLive(run, func() {})
+	s := agui.NewStream(w.ID, run, nil, r.Now, l.tell)
+	s.Finish(agui.Outcome{Type: agui.Interrupt, Interrupts: interrupts(left, "")}, agui.Usage{})
+	l.ended = true
+	return r.listen(place{p.Tenant, w.ID}, l)
+}
+
+// interrupts tells clients which calls wait for a word.
+func interrupts(asked []junctor.CallApproval, part string) []agui.Waits {
+	out := make([]agui.Waits, 0, len(asked))
+	for _, a := range asked {
+		meta, err := json.Marshal(map[string]string{"agent": a.Agent, "server": a.Call.Server, "tool": a.Call.Tool})
+		if err != nil {
+			meta = nil // texts can always be written
+		}
+		out = append(out, agui.Waits{
+			ID: a.ID, Reason: "approval", Message: fmt.Sprintf("%s wants to use %s", a.Agent, a.Call.Name), ToolCallID: a.Call.ID, SubagentRunID: part, Metadata: meta,
+			ResponseSchema: json.RawMessage(`{"type":"object","properties":{"allow":{"type":"boolean"},"remember":{"type":"boolean"},"reason":{"type":"string"}},"required":["allow"]}`),
+		})
+	}
+	return out
+}
+
+// begin stores that a run begins, and runs it.
+func (r *Rooms) begin( //nolint:contextcheck // a run outlives the request that began it
+	ctx context.Context, p *junctor.Principal, w *junctor.Workspace, id string, said *junctor.Message, from string, todo step, words map[string]agent.Decision,
+) (*Feed, error) {
+	if r.whole.Err() != nil {
+		return nil, junctor.Errorf(junctor.CodeUnavailable, "the instance is ending; try again in a moment")
+	}
+	row := junctor.RoomRun{Tenant: p.Tenant, Workspace: w.ID, ID: id, State: junctor.RunRunning, By: p.ID(), Node: r.Node, BegunAt: r.Now()}
+	if err := r.Store.For(p.Tenant).BeginRun(ctx, &row, said, from); err != nil {
+		return nil, err
+	}
+	running, cancel := context.WithCancel(r.whole)
+	l := newLive(id, cancel)
+	at := place{p.Tenant, w.ID}
+	var echo *agui.EchoMessage
+	if said != nil {
+		echo = &agui.EchoMessage{ID: said.ID, Role: "user", Name: said.Author.Name, Content: said.Text}
+	}
+	one := &run{rooms: r, room: *w, row: row, live: l, todo: todo, words: words, from: from, stream: agui.NewStream(w.ID, id, echo, r.Now, l.tell)}
+	r.open(at, l)
+	feed := r.listen(at, l)
+	r.runs.Go(func() {
+		defer r.shut(at, l)
+		defer cancel()
+		one.all(running)
+	})
+	return feed, nil
+}
+
+// Listen follows all that happens in a room.
+func (r *Rooms) Listen(ctx context.Context, p *junctor.Principal, id string) (*Feed, error) {
+	if _, err := r.enter(ctx, p, id); err != nil {
+		return nil, err
+	}
+	return r.listen(place{p.Tenant, id}, nil), nil
+}
+
+// Stop stops a run that goes on or waits. One that has ended stays as it is.
+func (r *Rooms) Stop(ctx context.Context, p *junctor.Principal, id, run string) error {
+	if _, err := r.enter(ctx, p, id); err != nil {
+		return err
+	}
+	rows := r.Store.For(p.Tenant)
+	if _, err := rows.RoomRun(ctx, id, run); err != nil {
+		return err
+	}
+	if _, err := rows.StopRun(ctx, id, run, p.ID(), r.Now()); err != nil {
+		return err
+	}
+	if l := r.running(place{p.Tenant, id}); l != nil && l.id == run {
+		l.stop()
+	}
+	return nil
+}
+
+// note keeps a message of the room itself.
+func (r *Rooms) note(ctx context.Context, w *junctor.Workspace, run, id, text string) error {
+	return r.Store.For(w.Tenant).PutMessage(ctx, &junctor.Message{
+		Tenant: w.Tenant, Workspace: w.ID, ID: id, At: r.Now(), Author: junctor.Author{Kind: junctor.AuthorSystem, Name: "room"}, Run: run, Text: text,
+	})
+}
+
+// Recover marks runs that nobody runs any more, and says so in their rooms:
+// those of this node, when it has just started, and those whose node was not
+// heard of for a while.
+func (r *Rooms) Recover(ctx context.Context, starting bool) error {
+	node := ""
+	if starting {
+		node = r.Node
+	}
+	lost, err := r.Store.LoseRuns(ctx, node, r.Now().Add(-silence))
+	errs := append(make([]error, 0, 1+len(lost)), err)
+	for _, run := range lost {
+		w := junctor.Workspace{Tenant: run.Tenant, ID: run.Workspace}
+		errs = append(errs, r.note(ctx, &w, run.ID, "lost-"+run.ID, "The instance ended in the middle of this. What was under way is marked as lost and is not repeated: say it again if you still want it."))
+	}
+	return errors.Join(errs...)
+}

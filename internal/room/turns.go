@@ -1,0 +1,232 @@
+package room
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/agent"
+	"github.com/junctor-mcp/junctor/internal/agui"
+	"github.com/junctor-mcp/junctor/internal/store"
+)
+
+// run is one on its way: agents' turns, one after the other.
+type run struct {
+	rooms *Rooms
+	room  junctor.Workspace
+	row   junctor.RoomRun
+	live  *live
+	from  string                    // the run that waited, which this one goes on with
+	words map[string]agent.Decision // on its calls
+
+	mu       sync.Mutex // of what follows: agents that are asked aside work at the same time
+	stream   *agui.Stream
+	todo     step
+	usage    agent.Usage
+	answered bool // somebody did
+}
+
+// all runs it to its end, and keeps how it ended. What is kept is kept although
+// the run was stopped.
+func (r *run) all(ctx context.Context) {
+	keep := context.WithoutCancel(ctx)
+	var waits []junctor.CallApproval
+	var part string
+	r.row.State, waits, part = r.turns(ctx, keep)
+	if r.row.State == junctor.RunWaiting {
+		plan, err := json.Marshal(r.todo)
+		if err != nil {
+			r.row.State, r.row.Reason = junctor.RunFailed, "what is left to do cannot be kept"
+		}
+		r.row.Plan = plan
+	}
+	r.row.Input, r.row.Output, r.row.EndedAt = r.usage.Input, r.usage.Output, r.rooms.Now()
+	if err := r.rooms.Store.For(r.row.Tenant).EndRun(keep, &r.row, waits); err != nil {
+		r.rooms.Log.Error("rooms: how a run ended could not be kept", "room", r.row.Workspace, "run", r.row.ID, "error", err, "cause", junctor.AsError(err).Cause)
+		r.row.State, r.row.Reason = junctor.RunFailed, junctor.AsError(err).Message
+	}
+	used := agui.Usage{InputTokens: r.usage.Input, OutputTokens: r.usage.Output}
+	switch r.row.State {
+	case junctor.RunWaiting:
+		r.stream.Finish(agui.Outcome{Type: agui.Interrupt, Interrupts: interrupts(waits, part)}, used)
+	case junctor.RunCancelled:
+		r.stream.Finish(agui.Outcome{Type: agui.Cancelled}, used)
+	case junctor.RunFailed:
+		r.stream.Fail(string(junctor.RunFailed), r.row.Reason, used)
+	case junctor.RunDone, junctor.RunRunning, junctor.RunLost:
+		r.stream.Finish(agui.Outcome{Type: agui.Success}, used)
+	}
+}
+
+// turns has each agent speak whose turn it is.
+func (r *run) turns(ctx, keep context.Context) (state junctor.RunState, waits []junctor.CallApproval, part string) {
+	if name := r.todo.Waits; name != "" {
+		r.todo.Waits = ""
+		if state, waits, part = r.turn(ctx, keep, name); state != "" {
+			return state, waits, part
+		}
+	} else if len(r.todo.Next) == 0 {
+		r.say(keep, r.silent())
+	}
+	for {
+		if ctx.Err() != nil {
+			return r.stopped(), nil, ""
+		}
+		r.mu.Lock()
+		name, over := r.todo.turn(r.room.MaxRounds)
+		r.mu.Unlock()
+		if over {
+			r.say(keep, fmt.Sprintf("The agents have passed the floor %d times, as often as this room lets them. Say something to have them go on.", r.room.MaxRounds))
+		}
+		if name == "" {
+			break
+		}
+		if state, waits, part = r.turn(ctx, keep, name); state != "" {
+			return state, waits, part
+		}
+	}
+	if r.row.Reason != "" && !r.answered {
+		return junctor.RunFailed, nil, ""
+	}
+	return junctor.RunDone, nil, ""
+}
+
+func (r *run) stopped() junctor.RunState {
+	r.row.Reason = "somebody stopped it"
+	if r.rooms.whole.Err() != nil {
+		r.row.Reason = "the instance was stopped"
+	}
+	return junctor.RunCancelled
+}
+
+// silent says why nobody answers.
+func (r *run) silent() string {
+	agents := r.room.Agents()
+	if len(agents) == 0 {
+		return "There is no agent in this room: add one, and it will answer."
+	}
+	return "Nobody was addressed. Write @" + strings.Join(agents, ", @") + ", or @all."
+}
+
+// say is a message of the room itself.
+func (r *run) say(keep context.Context, text string) {
+	id := r.rooms.NewID()
+	if err := r.rooms.note(keep, &r.room, r.row.ID, id, text); err != nil {
+		r.forgotten(err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stream.Say(id, text)
+}
+
+// forgotten logs that something said could not be kept. The run goes on: who
+// listens has heard it.
+func (r *run) forgotten(err error) {
+	r.rooms.Log.Error("rooms: what was said could not be kept", "room", r.row.Workspace, "run", r.row.ID, "error", err, "cause", junctor.AsError(err).Cause)
+}
+
+// turn is one agent's. It gives a state where the run ends with it.
+func (r *run) turn(ctx, keep context.Context, name string) (junctor.RunState, []junctor.CallApproval, string) {
+	mind, before, err := r.mind(ctx, name)
+	rec := r.recorder(keep, name, nil, "")
+	if err != nil {
+		if ctx.Err() != nil {
+			rec.end(agent.End{Outcome: agent.Cancelled})
+			return r.stopped(), nil, ""
+		}
+		rec.end(agent.End{Outcome: agent.Failed, Reason: junctor.AsError(err).Message})
+		r.row.Reason = name + ": " + junctor.AsError(err).Message
+		return "", nil, ""
+	}
+	rec.know(before, r.words)
+	if others := r.others(name); len(others) > 0 {
+		mind.Tools = &roomTools{Tools: orNone(mind.Tools), run: r, keep: keep, part: rec.part, self: name, others: others}
+		mind.Instructions += instructions(name, others)
+	}
+	mind.NeedsApproval = r.asks(ctx, name)
+	mind.Decisions, r.words = r.words, nil
+	end := agent.Run(ctx, mind, rec.take)
+	waits := rec.end(end)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.usage.Add(end.Usage)
+	switch end.Outcome {
+	case agent.Waiting:
+		r.todo.Waits = name
+		return junctor.RunWaiting, waits, rec.id
+	case agent.Cancelled:
+		return r.stopped(), nil, ""
+	case agent.Failed:
+		r.row.Reason = name + ": " + end.Reason
+	case agent.Done, agent.Limit:
+		r.answered = true
+		r.todo.pass(name, mentions(end.Text(), r.room.Agents()))
+	}
+	return "", nil, ""
+}
+
+// mind gives an agent what it thinks with, and what was said so far.
+func (r *run) mind(ctx context.Context, name string) (agent.Turn, []junctor.Message, error) {
+	mind, err := r.rooms.Minds.Mind(ctx, r.row.Tenant, name)
+	if err != nil {
+		return mind, nil, err
+	}
+	list, err := r.rooms.Store.For(r.row.Tenant).Messages(ctx, r.row.Workspace, store.MessageFilter{Limit: storyLength})
+	if err != nil {
+		return mind, nil, err
+	}
+	list = recent(list)
+	mind.Agent, mind.Messages = name, story(list, name)
+	if len(r.words) > 0 { // what others said meanwhile stands before the calls that wait
+		mind.Messages = waitingLast(mind.Messages, r.words)
+	}
+	return mind, list, nil
+}
+
+// waitingLast moves the message whose calls wait, and their results, behind all
+// others: a turn goes on with the calls that its story ends with.
+func waitingLast(messages []agent.Message, words map[string]agent.Decision) []agent.Message {
+	for i, m := range messages {
+		if !slices.ContainsFunc(m.Calls, func(c agent.Call) bool { _, ok := words[c.ID]; return ok }) {
+			continue
+		}
+		end := i + 1
+		for end < len(messages) && messages[end].Role == agent.RoleTool {
+			end++
+		}
+		return slices.Concat(messages[:i], messages[end:], messages[i:end])
+	}
+	return messages
+}
+
+func (r *run) others(name string) []string {
+	return slices.DeleteFunc(r.room.Agents(), func(one string) bool { return one == name })
+}
+
+func orNone(tools agent.Tools) agent.Tools {
+	if tools == nil {
+		return agent.NoTools{}
+	}
+	return tools
+}
+
+// asks says which calls of an agent a person must allow: those of tools that do
+// not say that they are read-only, unless somebody allowed the tool for good.
+func (r *run) asks(ctx context.Context, name string) func(agent.Tool, agent.Call) bool {
+	if r.room.Approvals == junctor.ApproveNever {
+		return nil
+	}
+	return func(t agent.Tool, _ agent.Call) bool {
+		if t.ReadOnly {
+			return false
+		}
+		list, err := r.rooms.Store.For(r.row.Tenant).Remembered(ctx, r.row.Workspace)
+		return err != nil || !slices.ContainsFunc(list, func(a junctor.CallApproval) bool {
+			return a.Agent == name && a.Call.Server == t.Server && a.Call.Tool == t.Own
+		})
+	}
+}
