@@ -75,7 +75,7 @@ func (c *chains) agentOf(ctx context.Context, tenant junctor.TenantID, o *juncto
 func refused(err error) error {
 	switch {
 	case errors.Is(err, erc8004.ErrUnreachable):
-		return junctor.Errorf(junctor.CodeUnavailable, "%w", err)
+		return junctor.Errorf(junctor.CodeUnreachable, "%w", err)
 	case errors.Is(err, erc8004.ErrNoMCP), errors.Is(err, erc8004.ErrOnlyCommand), errors.Is(err, erc8004.ErrInactive):
 		return junctor.Errorf(junctor.CodeNotFound, "%w", err)
 	}

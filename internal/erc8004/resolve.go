@@ -13,7 +13,7 @@ import (
 
 const (
 	freshFor  = 10 * time.Minute // what was found
-	retryFor  = 30 * time.Second // what was not, for a reason that may pass
+	retryFor  = 2 * time.Second  // what was not, for a reason that may pass
 	maxCached = 10_000
 )
 

@@ -148,6 +148,13 @@ func Ready() []junctor.Trigger {
 			},
 		},
 		{
+			Name: "chain-retracted", Title: "An agent is told when a chain takes back what it was told", Match: junctor.Match{Source: "chain:*", Type: "*.retracted"},
+			Action: junctor.Action{
+				Resolve: "erc8004", Tool: "agent.updateConfiguration",
+				Template: json.RawMessage(`{"key":"retracted","value":{"type":"{{type}}","clientAddress":"{{client_address?}}","feedbackIndex":"{{feedback_index|integer?}}","validatorAddress":"{{validator_address?}}","transactionHash":"{{transaction_hash}}","logIndex":"{{log_index|integer}}"},"blockNumber":"{{block_number|integer?}}"}`),
+			},
+		},
+		{
 			Name: "github-issue", Title: "A new issue on GitHub becomes a note", Match: junctor.Match{Source: "github", Type: "issues.opened"},
 			Action: junctor.Action{
 				Server: "notes", Tool: "add",

@@ -186,7 +186,7 @@ func (w *Worker) resolve(ctx context.Context, l *queue.Lease, order *junctor.Ord
 	to, err := w.o.Targets.Resolve(ctx, l.Tenant, order)
 	if err != nil {
 		o := classify(err, false)
-		if o.class == queue.Fatal || junctor.CodeOf(err) == junctor.CodeDenied {
+		if o.class != queue.Unbegun {
 			o.kind = KindEndpointNotFound
 		}
 		return to, &o

@@ -40,7 +40,8 @@ type Recipient struct {
 }
 
 // Targets finds endpoints that an order does not name. Denied is an endpoint that
-// somebody switched off: the order is held.
+// somebody switched off, for which the order is held; unreachable is tried again,
+// other errors are not.
 type Targets interface {
 	Resolve(ctx context.Context, tenant junctor.TenantID, o *junctor.Order) (Recipient, error)
 }

@@ -16,7 +16,12 @@ import (
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
-func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
+func TestMain(m *testing.M) {
+	if os.Getenv(playing) != "" {
+		os.Exit(play(os.Getenv(playing)))
+	}
+	os.Exit(program.Main(m))
+}
 
 // evm is a running anvil.
 type evm struct {

@@ -68,6 +68,13 @@ func (a *agent) got() []call {
 	return slices.Clone(a.calls)
 }
 
+// heardOf says whether a text was sent in any header.
+func (a *agent) heardOf(secret string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return strings.Contains(fmt.Sprint(a.heard), secret)
+}
+
 // tokens are what was sent in the header.
 func (a *agent) tokens(header string) (out []string) {
 	a.mu.Lock()
@@ -87,7 +94,9 @@ type rig struct {
 	gateway *gateway
 }
 
-func start(t testing.TB, e *evm, confirmations int, more string) *rig {
+// start starts one. more are further lines of its settings: of the chain, where
+// they are indented.
+func start(t testing.TB, e *evm, confirmations int, more string, env ...string) *rig {
 	t.Helper()
 	g, gatewayURL := newGateway(t)
 	file := filepath.Join(t.TempDir(), "junctor.yaml")
@@ -105,7 +114,10 @@ ipfs_gateways: [%s]
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	in := program.Start(t, program.FreeAddr(t), t.TempDir(), "--config", file, "--egress-allow", "127.0.0.0/8")
+	in := program.Launch(t, program.Spec{
+		Addr: program.FreeAddr(t), DataDir: t.TempDir(), Args: []string{"--config", file, "--egress-allow", "127.0.0.0/8"}, Env: env,
+	})
+	in.WaitReady(t)
 	return &rig{in, e, g}
 }
 

@@ -145,6 +145,18 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(block)
 }
 
+// read reads a file as we do, from this gateway.
+func (g *gateway) read(t testing.TB, uri string) ([]byte, error) {
+	t.Helper()
+	s := httptest.NewServer(g)
+	defer s.Close()
+	r, err := ipfs.New(http.DefaultClient, []string{s.URL})
+	if err != nil {
+		return nil, err
+	}
+	return r.Read(t.Context(), uri)
+}
+
 // put has a file encoded, and gives its address.
 func (g *gateway) put(t testing.TB, shape string, content []byte) string {
 	t.Helper()

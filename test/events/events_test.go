@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"strconv"
 	"sync"
 	"testing"
@@ -187,20 +186,7 @@ type queue struct {
 // startRedis starts a Redis of the test's own, in its own folder.
 func startRedis(t *testing.T) *queue {
 	t.Helper()
-	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		program.Missing(t, "redis-server; tools/install.sh debian installs it")
-	}
-	addr := program.FreeAddr(t)
-	_, port, _ := bytes.Cut([]byte(addr), []byte(":"))
-	cmd := exec.CommandContext(t.Context(), path, "--port", string(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", t.TempDir())
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
+	addr := program.Redis(t)
 	q := &queue{Client: redis.NewClient(&redis.Options{Addr: addr}), url: "redis://" + addr, made: map[string]int{}, taken: map[string]bool{}}
 	t.Cleanup(func() { _ = q.Close() })
 	for deadline := time.Now().Add(patient); q.Ping(t.Context()).Err() != nil; time.Sleep(20 * time.Millisecond) {
