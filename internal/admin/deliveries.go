@@ -19,6 +19,8 @@ type Deliveries interface {
 	Get(ctx context.Context, tenant junctor.TenantID, id string) (worker.Delivery, error)
 	// Change does one of hold, release, drop and replay, and says with how many.
 	Change(ctx context.Context, tenant junctor.TenantID, what string, f queue.Filter) (int, error)
+	// Count says how many Change would be done with.
+	Count(ctx context.Context, tenant junctor.TenantID, what string, f queue.Filter) (int, error)
 
 	// Lanes lists endpoints with how they stand; StopLane has one left alone until
 	// StartLane.
@@ -73,6 +75,7 @@ type deliveryChange struct {
 		Endpoint string      `json:"endpoint,omitempty" maxLength:"2000" doc:"Those to this endpoint."`
 		Since    time.Time   `json:"since,omitzero" doc:"Those made at this time or later."`
 		Until    time.Time   `json:"until,omitzero" doc:"Those made before this time."`
+		DryRun   bool        `json:"dry_run,omitempty" doc:"Say how many there are, and change nothing. More than 10000 are changed in several calls."`
 	}
 }
 
@@ -108,7 +111,11 @@ func (a *api) deliveryRoutes() {
 		if len(b.IDs) == 0 && b.State == "" && b.Since.IsZero() && b.Until.IsZero() && !slices.ContainsFunc([]string{b.Event, b.Trigger, b.Agent, b.Tool, b.Endpoint}, func(s string) bool { return s != "" }) {
 			return nil, junctor.Errorf(junctor.CodeInvalid, "say which deliveries: by ids, state, event, trigger, agent, tool, endpoint or time")
 		}
-		n, err := a.Deliveries.Change(ctx, caller(ctx).Tenant, b.Action, f)
+		do := a.Deliveries.Change
+		if b.DryRun {
+			do = a.Deliveries.Count
+		}
+		n, err := do(ctx, caller(ctx).Tenant, b.Action, f)
 		return &oneChanged{Changed{n}}, err
 	})
 }

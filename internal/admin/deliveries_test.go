@@ -23,6 +23,10 @@ func (noDeliveries) Change(context.Context, junctor.TenantID, string, queue.Filt
 	return 0, nil
 }
 
+func (noDeliveries) Count(context.Context, junctor.TenantID, string, queue.Filter) (int, error) {
+	return 0, nil
+}
+
 func (noDeliveries) Lanes(context.Context, junctor.TenantID) ([]queue.Lane, error) {
 	return []queue.Lane{{Name: "agent:42", State: queue.LaneOpen, Jobs: 1}}, nil
 }

@@ -44,6 +44,8 @@ type Events interface {
 	Schedules(ctx context.Context, p *junctor.Principal) ([]junctor.Schedule, error)
 	PutSchedule(ctx context.Context, p *junctor.Principal, s junctor.Schedule) (junctor.Schedule, error)
 	RemoveSchedule(ctx context.Context, p *junctor.Principal, name string) error
+	// NextTimes are the first times from now on that a cron expression names.
+	NextTimes(cron, timezone string, count int) ([]time.Time, error)
 }
 
 // EventFilter says which events are wanted; zero members do not filter.
@@ -223,12 +225,24 @@ type scheduleName struct {
 
 type oneSchedule struct{ Body junctor.Schedule }
 
+type cronQuery struct {
+	Cron     string `query:"cron" maxLength:"200" doc:"As a schedule has it."`
+	Timezone string `query:"timezone" maxLength:"100" doc:"Such as Europe/Berlin; absent: UTC."`
+	Limit    int    `query:"limit" minimum:"1" maximum:"20" default:"5"`
+}
+
 func (a *api) scheduleRoutes() {
 	tags := []string{"schedules"}
 	route(a, huma.Operation{
 		OperationID: "list-schedules", Method: http.MethodGet, Path: "/schedules", Summary: "List schedules", Tags: tags,
 	}, func(ctx context.Context, _ *none) (*pageOf[junctor.Schedule], error) {
 		list, err := a.Events.Schedules(ctx, caller(ctx))
+		return newPage(list, ""), err
+	})
+	route(a, huma.Operation{
+		OperationID: "list-schedule-times", Method: http.MethodGet, Path: "/schedules/times", Summary: "List the next times that a cron expression names", Tags: tags,
+	}, func(_ context.Context, in *cronQuery) (*pageOf[time.Time], error) {
+		list, err := a.Events.NextTimes(in.Cron, in.Timezone, in.Limit)
 		return newPage(list, ""), err
 	})
 	route(a, huma.Operation{

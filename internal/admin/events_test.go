@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"testing"
+	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/seal"
@@ -94,6 +95,8 @@ func (h *happenings) PutSchedule(_ context.Context, _ *junctor.Principal, s junc
 }
 
 func (h *happenings) RemoveSchedule(context.Context, *junctor.Principal, string) error { return nil }
+
+func (h *happenings) NextTimes(string, string, int) ([]time.Time, error) { return nil, nil }
 
 func TestEventRoutes(t *testing.T) {
 	t.Parallel()

@@ -132,6 +132,7 @@ func scopes() map[string]junctor.Scope {
 		"patch-source":         junctor.ScopeAdmin,
 		"delete-source":        junctor.ScopeAdmin,
 		"list-schedules":       junctor.ScopeAuditRead,
+		"list-schedule-times":  junctor.ScopeAuditRead,
 		"put-schedule":         junctor.ScopeAdmin,
 		"delete-schedule":      junctor.ScopeAdmin,
 		"list-secrets":         junctor.ScopeServersWrite,

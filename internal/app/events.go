@@ -315,3 +315,7 @@ func (h happenings) RemoveSchedule(ctx context.Context, p *junctor.Principal, na
 	}
 	return h.app.store.For(p.Tenant).DeleteSchedule(ctx, name)
 }
+
+func (h happenings) NextTimes(cron, timezone string, count int) ([]time.Time, error) {
+	return h.app.intake.NextTimes(cron, timezone, count)
+}

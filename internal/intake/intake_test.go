@@ -296,6 +296,28 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
+func TestNextTimes(t *testing.T) {
+	t.Parallel()
+	in := newRig(t).in
+	for _, c := range []struct{ cron, zone, first string }{
+		{"0 9 * * mon-fri", "Europe/Berlin", "2026-05-04T07:00:00Z"},
+		{"@hourly", "", "2026-05-04T04:00:00Z"},
+	} {
+		got, err := in.NextTimes(c.cron, c.zone, 3)
+		if err != nil || len(got) != 3 || got[0].Format(time.RFC3339) != c.first {
+			t.Errorf("%s in %q: %v, %v", c.cron, c.zone, got, err)
+		}
+		for i := 1; i < len(got); i++ {
+			if !got[i].After(got[i-1]) {
+				t.Errorf("%s: %v are not in order", c.cron, got)
+			}
+		}
+	}
+	if _, err := in.NextTimes("0 25 * * *", "", 3); junctor.CodeOf(err) != junctor.CodeInvalid {
+		t.Errorf("an hour that there is not: %v", err)
+	}
+}
+
 func TestAnswersEnd(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -25,6 +25,19 @@ func (in *Intake) CheckSchedule(s *junctor.Schedule) error {
 	return nil
 }
 
+// NextTimes are the first times from now on that a cron expression names.
+func (in *Intake) NextTimes(text, zone string, count int) ([]time.Time, error) {
+	cron, err := ParseCron(text, zone)
+	if err != nil {
+		return nil, err
+	}
+	list := []time.Time{}
+	for at := cron.Next(in.Now()); len(list) < count && !at.IsZero(); at = cron.Next(at) {
+		list = append(list, at)
+	}
+	return list, nil
+}
+
 func sourceOfSchedule(name string) string { return "schedule:" + name }
 
 // due takes the events of schedules whose time has come. What was missed while

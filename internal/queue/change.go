@@ -7,47 +7,69 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
+// Change is what a person does with jobs.
+type Change string
+
+// The changes; a method of Queue makes each.
+const (
+	ToHold    Change = "hold"
+	ToRelease Change = "release"
+	ToDrop    Change = "drop"
+	ToReplay  Change = "replay"
+)
+
+// From lists the states of the jobs that the change is made with; none for what
+// is no change.
+func (c Change) From() []State {
+	switch c {
+	case ToHold:
+		return []State{Waiting, Ready, Leased}
+	case ToRelease:
+		return []State{Held, Waiting, Leased}
+	case ToDrop:
+		return []State{Waiting, Ready, Leased, Held, Dead}
+	case ToReplay:
+		return []State{Done, Dead, Dropped, Held, Ready}
+	}
+	return nil
+}
+
 // Hold keeps the jobs that a filter chooses from being leased, until Release.
 // One that is under way is held when its attempt failed. It gives how many.
 func (q *Queue) Hold(ctx context.Context, tenant junctor.TenantID, f Filter) (int, error) {
-	return q.change(ctx, tenant, f, []State{Waiting, Ready, Leased}, `held = '`+HeldByHand+`', state = CASE state WHEN 'ready' THEN 'held' ELSE state END`)
+	return q.change(ctx, tenant, f, ToHold, `held = '`+HeldByHand+`', state = CASE state WHEN 'ready' THEN 'held' ELSE state END`)
 }
 
 // Release lets held jobs go on, now.
 func (q *Queue) Release(ctx context.Context, tenant junctor.TenantID, f Filter) (int, error) {
-	return q.change(ctx, tenant, f, []State{Held, Waiting, Leased}, `run_at = CASE state WHEN 'held' THEN ? ELSE run_at END, held = '', state = CASE state WHEN 'held' THEN 'ready' ELSE state END`)
+	return q.change(ctx, tenant, f, ToRelease, `run_at = CASE state WHEN 'held' THEN ? ELSE run_at END, held = '', state = CASE state WHEN 'held' THEN 'ready' ELSE state END`)
 }
 
 // Drop ends jobs: what is under way is no longer waited for, and not repeated.
 func (q *Queue) Drop(ctx context.Context, tenant junctor.TenantID, f Filter) (int, error) {
-	return q.change(ctx, tenant, f, []State{Waiting, Ready, Leased, Held, Dead}, `ended_at = COALESCE(ended_at, ?), held = '', blocks = 0, lease_until = 0, owner = '', state = 'dropped'`)
+	return q.change(ctx, tenant, f, ToDrop, `ended_at = COALESCE(ended_at, ?), held = '', blocks = 0, lease_until = 0, owner = '', state = 'dropped'`)
 }
 
 // Replay has jobs that ended done again, under the ids that they have and with
 // attempts that are numbered on; those of a line in their order, before all that
 // is not under way. One that waits for its next attempt, or is held, goes now.
 func (q *Queue) Replay(ctx context.Context, tenant junctor.TenantID, f Filter) (int, error) {
-	return q.change(ctx, tenant, f, []State{Done, Dead, Dropped, Held, Ready}, `run_at = ?, held = '', base = CASE WHEN ended_at IS NULL THEN base ELSE attempt END, lost = 0,
+	return q.change(ctx, tenant, f, ToReplay, `run_at = ?, held = '', base = CASE WHEN ended_at IS NULL THEN base ELSE attempt END, lost = 0,
 			blocks = CASE WHEN ended_at IS NULL THEN blocks WHEN order_key = '' THEN 0 ELSE 1 END,
 			state = CASE WHEN ended_at IS NOT NULL AND order_key <> '' THEN 'waiting' ELSE 'ready' END, ended_at = NULL`)
 }
 
-// change sets columns of the jobs that a filter chooses and that are in one of
-// the states. set may have one question mark, for the time.
-func (q *Queue) change(ctx context.Context, tenant junctor.TenantID, f Filter, in []State, set string) (count int, err error) {
-	if len(f.States) == 0 {
-		f.States = in
-	} else {
-		f.States = both(f.States, in)
-		if len(f.States) == 0 {
-			return 0, nil
-		}
+// change sets columns of the jobs that a filter chooses and that the change is
+// made with. set may have one question mark, for the time.
+func (q *Queue) change(ctx context.Context, tenant junctor.TenantID, f Filter, c Change, set string) (count int, err error) {
+	if !f.narrow(c.From()) {
+		return 0, nil
 	}
 	where, filterArgs := f.where(tenant)
 	err = q.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		var args []any
-		for _, c := range set {
-			if c == '?' {
+		for _, r := range set {
+			if r == '?' {
 				args = append(args, micros(tx.now))
 			}
 		}
@@ -75,6 +97,27 @@ func (q *Queue) change(ctx context.Context, tenant junctor.TenantID, f Filter, i
 		return tx.advance(ctx, lines)
 	})
 	return count, err
+}
+
+// Count says how many jobs a change would be made with, and changes nothing.
+func (q *Queue) Count(ctx context.Context, tenant junctor.TenantID, f Filter, c Change) (count int, err error) {
+	if !f.narrow(c.From()) {
+		return 0, nil
+	}
+	where, args := f.where(tenant)
+	err = q.o.DB.Read.QueryRowContext(ctx, q.o.DB.Dialect.Bind(`SELECT COUNT(*) FROM jobs WHERE `+where), args...).Scan(&count)
+	return count, q.fail(ctx, err, "count jobs")
+}
+
+// narrow keeps of the filter's states those that are among some, and says whether
+// there are any.
+func (f *Filter) narrow(to []State) bool {
+	if len(f.States) == 0 {
+		f.States = to
+		return true
+	}
+	f.States = both(f.States, to)
+	return len(f.States) > 0
 }
 
 func both(a, b []State) (list []State) {

@@ -33,6 +33,7 @@ type Lane struct {
 	Why       string           `json:"why,omitempty"`
 	ChangedAt time.Time        `json:"changed_at,omitzero"`
 	Jobs      int              `json:"jobs"` // that did not end
+	Held      int              `json:"held"` // of those, one by one, whatever the lane's state
 }
 
 // halfTime is how long a job that was sent ahead has to come back.
@@ -100,9 +101,10 @@ func (tx *Tx) sendAhead(ctx context.Context, queue, lane string) (bool, error) {
 // usual.
 func (q *Queue) Lanes(ctx context.Context, queue string, tenant junctor.TenantID) ([]Lane, error) {
 	rows, err := q.o.DB.Read.QueryContext(ctx, q.o.DB.Dialect.Bind(`SELECT n.lane, COALESCE(s.state, 'closed'), COALESCE(s.until, 0), COALESCE(s.opened, 0), COALESCE(s.why, ''), COALESCE(s.changed_at, 0),
-			(SELECT COUNT(*) FROM jobs j WHERE j.tenant_id = ? AND j.queue = ? AND j.lane = n.lane AND j.ended_at IS NULL)
+			(SELECT COUNT(*) FROM jobs j WHERE j.tenant_id = ? AND j.queue = ? AND j.lane = n.lane AND j.ended_at IS NULL),
+			(SELECT COUNT(*) FROM jobs j WHERE j.tenant_id = ? AND j.queue = ? AND j.lane = n.lane AND j.state = 'held')
 		FROM (SELECT lane FROM jobs WHERE tenant_id = ? AND queue = ? AND ended_at IS NULL UNION SELECT lane FROM job_lanes WHERE tenant_id = ? AND queue = ?) n
-		LEFT JOIN job_lanes s ON s.queue = ? AND s.lane = n.lane ORDER BY n.lane`), string(tenant), queue, string(tenant), queue, string(tenant), queue, queue)
+		LEFT JOIN job_lanes s ON s.queue = ? AND s.lane = n.lane ORDER BY n.lane`), string(tenant), queue, string(tenant), queue, string(tenant), queue, string(tenant), queue, queue)
 	if err != nil {
 		return nil, q.fail(ctx, err, "list lanes")
 	}
@@ -111,7 +113,7 @@ func (q *Queue) Lanes(ctx context.Context, queue string, tenant junctor.TenantID
 	for rows.Next() {
 		l := Lane{Tenant: tenant}
 		var until, changed int64
-		if err := rows.Scan(&l.Name, &l.State, &until, &l.Opened, &l.Why, &changed, &l.Jobs); err != nil {
+		if err := rows.Scan(&l.Name, &l.State, &until, &l.Opened, &l.Why, &changed, &l.Jobs, &l.Held); err != nil {
 			return nil, q.fail(ctx, err, "list lanes")
 		}
 		l.Name = strings.TrimPrefix(l.Name, laneOf(tenant, ""))

@@ -82,17 +82,31 @@ func (w *Worker) Get(ctx context.Context, tenant junctor.TenantID, id string) (D
 // filter chooses, and gives how many there were.
 func (w *Worker) Change(ctx context.Context, tenant junctor.TenantID, what string, f queue.Filter) (int, error) {
 	f.Queue = Deliveries
-	switch what {
-	case "hold":
+	switch queue.Change(what) {
+	case queue.ToHold:
 		return w.o.Queue.Hold(ctx, tenant, f)
-	case "release":
+	case queue.ToRelease:
 		return w.o.Queue.Release(ctx, tenant, f)
-	case "drop":
+	case queue.ToDrop:
 		return w.o.Queue.Drop(ctx, tenant, f)
-	case "replay":
+	case queue.ToReplay:
 		return w.o.Queue.Replay(ctx, tenant, f)
 	}
-	return 0, junctor.Errorf(junctor.CodeInvalid, "deliveries can be held, released, dropped and replayed; %q is none of these", what)
+	return 0, noChange(what)
+}
+
+// Count gives how many deliveries Change would be done with.
+func (w *Worker) Count(ctx context.Context, tenant junctor.TenantID, what string, f queue.Filter) (int, error) {
+	f.Queue = Deliveries
+	c := queue.Change(what)
+	if c.From() == nil {
+		return 0, noChange(what)
+	}
+	return w.o.Queue.Count(ctx, tenant, f, c)
+}
+
+func noChange(what string) error {
+	return junctor.Errorf(junctor.CodeInvalid, "deliveries can be held, released, dropped and replayed; %q is none of these", what)
 }
 
 // Dead lists deliveries that were given up, newest first.

@@ -228,6 +228,7 @@ GET /api/v1/sources/{source}                  401     404     200     200     20
 PATCH /api/v1/sources/{source}                401     404     403     403     200     403     200     403     403
 DELETE /api/v1/sources/{source}               401     404     403     403     204     403     204     403     403
 GET /api/v1/schedules                         401     200     200     200     200     403     200     403     200
+GET /api/v1/schedules/times?cron=@daily       401     200     200     200     200     403     200     403     200
 PUT /api/v1/schedules/{schedule}              401     200     403     403     200     403     200     403     403
 DELETE /api/v1/schedules/{schedule}           401     404     403     403     204     403     204     403     403
 

@@ -1024,6 +1024,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/schedules/times": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the next times that a cron expression names
+         * @description Needs the scope `audit:read`.
+         */
+        get: operations["list-schedule-times"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/schedules/{name}": {
         parameters: {
             query?: never;
@@ -2839,6 +2859,8 @@ export interface components {
             action: "hold" | "release" | "drop" | "replay";
             /** @description Those that concern this agent. */
             agent?: string;
+            /** @description Say how many there are, and change nothing. More than 10000 are changed in several calls. */
+            dry_run?: boolean;
             /** @description Those to this endpoint. */
             endpoint?: string;
             /** @description Those of this event. */
@@ -3052,6 +3074,8 @@ export interface components {
         Lane: {
             /** Format: date-time */
             changed_at?: string;
+            /** Format: int64 */
+            held: number;
             /** Format: int64 */
             jobs: number;
             lane: string;
@@ -3559,6 +3583,11 @@ export interface components {
         };
         PageTenant: {
             items: components["schemas"]["Tenant"][];
+            /** @description Send it as cursor to get the next page; absent on the last. */
+            next?: string;
+        };
+        PageTime: {
+            items: string[];
             /** @description Send it as cursor to get the next page; absent on the last. */
             next?: string;
         };
@@ -6551,6 +6580,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PageSchedule"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-schedule-times": {
+        parameters: {
+            query?: {
+                /** @description As a schedule has it. */
+                cron?: string;
+                /** @description Such as Europe/Berlin; absent: UTC. */
+                timezone?: string;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageTime"];
                 };
             };
             /** @description Error */

@@ -23,6 +23,15 @@ const Calls = lazy(() => import('../screens/Calls'));
 const CallPage = lazy(() => import('../screens/CallPage'));
 const Usage = lazy(() => import('../screens/Usage'));
 const Audit = lazy(() => import('../screens/Audit'));
+const Events = lazy(() => import('../screens/Events'));
+const EventPage = lazy(() => import('../screens/EventPage'));
+const Triggers = lazy(() => import('../screens/Triggers'));
+const TriggerPage = lazy(() => import('../screens/TriggerPage'));
+const Sources = lazy(() => import('../screens/Sources'));
+const Deliveries = lazy(() => import('../screens/Deliveries'));
+const DeliveryPage = lazy(() => import('../screens/DeliveryPage'));
+const DeadLetters = lazy(() => import('../screens/DeadLetters'));
+const Endpoints = lazy(() => import('../screens/Endpoints'));
 const Settings = lazy(() => import('../screens/Settings'));
 
 export function App() {
@@ -62,6 +71,15 @@ export function App() {
             <Route path="/calls/:id">{(p) => <CallPage key={p.id} id={p.id} />}</Route>
             <Route path="/usage" component={Usage} />
             <Route path="/audit" component={Audit} />
+            <Route path="/events" component={Events} />
+            <Route path="/events/:id">{(p) => <EventPage key={p.id} id={p.id} />}</Route>
+            <Route path="/triggers" component={Triggers} />
+            <Route path="/triggers/:name">{(p) => <TriggerPage key={p.name} name={p.name} />}</Route>
+            <Route path="/sources" component={Sources} />
+            <Route path="/deliveries" component={Deliveries} />
+            <Route path="/deliveries/:id">{(p) => <DeliveryPage key={p.id} id={p.id} />}</Route>
+            <Route path="/dead" component={DeadLetters} />
+            <Route path="/endpoints" component={Endpoints} />
             <Route path="/settings" component={Settings} />
             <Route>
               <Empty title="There is nothing here">The address is not one of the console's. The menu leads to everything that is.</Empty>

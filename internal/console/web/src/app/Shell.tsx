@@ -7,7 +7,7 @@ import type { Me } from '../api/client';
 import { useServers, useTools, useVersion } from '../api/data';
 import { can } from './may';
 import { Palette } from './Palette';
-import { places } from './places';
+import { grouped, places } from './places';
 
 export function Mark() {
   return (
@@ -80,22 +80,26 @@ const mac = navigator.platform.startsWith('Mac');
 
 const isAt = (location: string, path: string) => (path === '/' ? location === '/' : location === path || location.startsWith(`${path}/`));
 
-// Path is the menu, in the order in which a call goes its way.
+// Path is the menu, in the order in which a call goes its way. Places of a group
+// stand together under its name.
 function Path({ me }: { me: Me }) {
   const [location] = useLocation();
   const servers = useServers();
   const tools = useTools();
   const counts: Record<string, number | undefined> = { '/servers': servers.data?.length, '/tools': tools.data?.length };
   return (
-    <nav className="path" aria-label="Screens">
-      {places
-        .filter((p) => !p.aside && (!p.needs || can(me, p.needs)))
-        .map((p) => (
-          <Link key={p.path} href={p.path} className="step" aria-current={isAt(location, p.path) ? 'page' : undefined}>
-            {p.name}
-            {counts[p.path] !== undefined && <span className="count">{counts[p.path]?.toLocaleString('en')}</span>}
-          </Link>
-        ))}
+    <nav className="paths" aria-label="Screens">
+      {grouped(places.filter((p) => !p.aside && (!p.needs || can(me, p.needs)))).map(([group, list]) => (
+        <div key={`${group} ${list[0]?.path}`} className="path">
+          {group && <span className="group-name">{group}</span>}
+          {list.map((p) => (
+            <Link key={p.path} href={p.path} className="step" aria-current={isAt(location, p.path) ? 'page' : undefined}>
+              {p.name}
+              {counts[p.path] !== undefined && <span className="count">{counts[p.path]?.toLocaleString('en')}</span>}
+            </Link>
+          ))}
+        </div>
+      ))}
     </nav>
   );
 }

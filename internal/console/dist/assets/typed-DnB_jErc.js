@@ -1,0 +1,1 @@
+function e(e){if(e.trim()===``)return{value:void 0};try{return{value:JSON.parse(e)}}catch(e){return{value:void 0,problem:e.message}}}export{e as t};

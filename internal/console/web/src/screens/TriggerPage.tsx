@@ -1,0 +1,97 @@
+import { Button, Modal, Switch } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Link, useLocation } from 'wouter';
+import { send } from '../api/client';
+import { useMe } from '../api/data';
+import { type Trigger, useDeliveries, useTrigger } from '../api/happenings';
+import { can } from '../app/may';
+import { Head, Panel, Tag } from '../parts/bits';
+import { Empty, ErrorCard, Loading, Shown } from '../parts/states';
+import { draftOf } from '../parts/trigger';
+import { DeliveryRows } from './deliveries/Rows';
+import { Editor } from './triggers/Editor';
+import { actionOf, matchOf } from './triggers/words';
+
+export default function TriggerPage({ name }: { name: string }) {
+  const trigger = useTrigger(name);
+  if (trigger.data) return <Page t={trigger.data} />;
+  return trigger.error ? <ErrorCard error={trigger.error} retry={() => trigger.refetch()} /> : <Loading page />;
+}
+
+function Page({ t }: { t: Trigger }) {
+  const me = useMe().data;
+  const cache = useQueryClient();
+  const [, navigate] = useLocation();
+  const [removing, { open, close }] = useDisclosure();
+  const may = can(me, 'admin') && !t.declared;
+  const change = useMutation({
+    mutationFn: () => send('PATCH', `/triggers/${t.name}`, { disabled: !t.disabled }),
+    onSettled: () => cache.invalidateQueries({ queryKey: ['triggers'] }),
+  });
+  const remove = useMutation({
+    mutationFn: () => send('DELETE', `/triggers/${t.name}`),
+    onSuccess: async () => {
+      navigate('/triggers');
+      cache.removeQueries({ queryKey: ['triggers', t.name] });
+      await cache.invalidateQueries({ queryKey: ['triggers'], exact: true });
+    },
+  });
+  return (
+    <>
+      <Head
+        title={t.name}
+        crumbs={[['Triggers', '/triggers']]}
+        sub={
+          <>
+            {t.title || `${matchOf(t.match)} → ${actionOf(t.action)}`} {t.declared && <Tag>declared in {t.declared}</Tag>}
+          </>
+        }
+      >
+        {may && (
+          <>
+            <Switch label="On" checked={!t.disabled} disabled={change.isPending} onChange={() => change.mutate()} />
+            <Button variant="light" color="red" onClick={open}>
+              Delete
+            </Button>
+          </>
+        )}
+      </Head>
+      {change.error && <ErrorCard error={change.error} />}
+      <Editor had={draftOf(t)} name={t.name} fixed={!may} />
+      <Recent name={t.name} />
+      <Modal opened={removing} onClose={close} title={`Delete ${t.name}?`}>
+        <div className="stack">
+          <p className="soft">Events lead to nothing by it any more. Its deliveries stay, and those that wait are made.</p>
+          {remove.error && <ErrorCard error={remove.error} />}
+          <div className="acts">
+            <Button color="red" loading={remove.isPending} onClick={() => remove.mutate()}>
+              Delete it
+            </Button>
+            <Button variant="default" onClick={close}>
+              Leave it
+            </Button>
+          </div>
+        </div>
+      </Modal>
+    </>
+  );
+}
+
+function Recent({ name }: { name: string }) {
+  const pages = useDeliveries({ trigger: name }, 8);
+  return (
+    <Panel
+      title="Its newest deliveries"
+      acts={
+        <Link className="link small" href={`/deliveries?trigger=${name}`}>
+          All
+        </Link>
+      }
+    >
+      <Shown query={{ ...pages, data: pages.all }} rows={2}>
+        {(list) => (list.length === 0 ? <Empty title="None yet">No event has fired it.</Empty> : <DeliveryRows list={list.slice(0, 8)} />)}
+      </Shown>
+    </Panel>
+  );
+}

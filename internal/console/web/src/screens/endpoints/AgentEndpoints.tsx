@@ -1,0 +1,80 @@
+import { Button, Modal } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { KeyRound, Plus } from 'lucide-react';
+import { useState } from 'react';
+import { query, send } from '../../api/client';
+import { type AgentEndpoint, useAgentEndpoints } from '../../api/happenings';
+import { Ago, Panel, Tag } from '../../parts/bits';
+import { Empty, ErrorCard, Shown } from '../../parts/states';
+import { TokenForm } from './TokenForm';
+
+// AgentEndpoints are the agents' own MCP endpoints, with the tokens that let
+// deliveries in.
+export function AgentEndpoints() {
+  const cache = useQueryClient();
+  const all = useAgentEndpoints(true);
+  const [edit, setEdit] = useState<Partial<AgentEndpoint> | null>(null);
+  const drop = useMutation({
+    mutationFn: (e: AgentEndpoint) => send('DELETE', `/agent-tokens/${encodeURIComponent(e.agent)}${query({ url: e.url })}`),
+    onSettled: () => cache.invalidateQueries({ queryKey: ['agent-tokens'] }),
+  });
+  const close = () => setEdit(null);
+  return (
+    <Panel
+      title="Agents’ own endpoints"
+      acts={
+        <Button size="compact-sm" variant="default" leftSection={<Plus size={13} />} onClick={() => setEdit({})}>
+          Add an endpoint
+        </Button>
+      }
+    >
+      {drop.error && (
+        <div className="pad">
+          <ErrorCard error={drop.error} />
+        </div>
+      )}
+      <Shown query={all} rows={2}>
+        {(list) =>
+          list.length === 0 ? (
+            <Empty icon={<KeyRound size={28} strokeWidth={1.5} aria-hidden />} title="None yet">
+              An agent with an MCP endpoint of its own is called there. Its token is sealed, and goes to that origin alone.
+            </Empty>
+          ) : (
+            <div className="rows">
+              {list.map((e) => (
+                <div key={`${e.agent} ${e.origin}`} className="override">
+                  <span className="grow">
+                    <span className="row">
+                      <b>{e.agent}</b> {e.signed && <Tag tone="good">signed</Tag>}
+                      {e.suspended && (
+                        <Tag tone="bad" title={e.suspended}>
+                          token not sent
+                        </Tag>
+                      )}
+                    </span>
+                    <span className="tiny soft mono cut" style={{ display: 'block' }}>
+                      {e.url}
+                    </span>
+                  </span>
+                  <span className="small soft wide">{e.header}</span>
+                  <span className="small soft wide">
+                    set <Ago at={e.updated_at} />
+                  </span>
+                  <Button size="compact-xs" variant="subtle" onClick={() => setEdit(e)}>
+                    Change
+                  </Button>
+                  <Button size="compact-xs" variant="subtle" color="red" loading={drop.isPending} onClick={() => drop.mutate(e)}>
+                    Forget
+                  </Button>
+                </div>
+              ))}
+            </div>
+          )
+        }
+      </Shown>
+      <Modal opened={edit !== null} onClose={close} title={edit?.agent ? `The endpoint of ${edit.agent}` : 'An agent’s own endpoint'}>
+        {edit && <TokenForm had={edit} close={close} />}
+      </Modal>
+    </Panel>
+  );
+}

@@ -1,0 +1,130 @@
+import { Button, Textarea, TextInput } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Link } from 'wouter';
+import { send } from '../../api/client';
+import type { Taken } from '../../api/happenings';
+import { counted } from '../../parts/format';
+import { ErrorCard } from '../../parts/states';
+import { asJSON } from '../../parts/typed';
+
+// SendEvent sends an event as any sender does: it is stored when the answer comes,
+// and triggers make calls of it.
+export function SendEvent({ close }: { close: () => void }) {
+  const cache = useQueryClient();
+  const [type, setType] = useState('');
+  const [agent, setAgent] = useState('');
+  const [source, setSource] = useState('');
+  const [key, setKey] = useState('');
+  const [data, setData] = useState('{}');
+  const parsed = asJSON(data);
+  const take = useMutation({
+    mutationFn: () =>
+      send<Taken>('POST', '/events', {
+        type,
+        agent: agent || undefined,
+        source: source || undefined,
+        dedupe_key: key || undefined,
+        data: parsed.value,
+      }),
+    onSuccess: () => {
+      void cache.invalidateQueries({ queryKey: ['events'] });
+      void cache.invalidateQueries({ queryKey: ['deliveries'] });
+    },
+  });
+  return (
+    <form
+      className="stack"
+      onSubmit={(e) => {
+        e.preventDefault();
+        if (type && !parsed.problem) take.mutate();
+      }}
+    >
+      <div className="row" style={{ alignItems: 'flex-start' }}>
+        <TextInput
+          className="grow"
+          label="Type"
+          description="What happened."
+          placeholder="report.finished"
+          required
+          data-autofocus
+          value={type}
+          onChange={(e) => setType(e.currentTarget.value)}
+        />
+        <TextInput
+          className="grow"
+          label="Agent"
+          description="Whom it concerns; their order is kept."
+          value={agent}
+          onChange={(e) => setAgent(e.currentTarget.value)}
+        />
+      </div>
+      <div className="row" style={{ alignItems: 'flex-start' }}>
+        <TextInput
+          className="grow"
+          label="Source"
+          description="Where it comes from."
+          placeholder="api"
+          value={source}
+          onChange={(e) => setSource(e.currentTarget.value)}
+        />
+        <TextInput
+          className="grow"
+          label="Key"
+          description="With the same key one is taken."
+          value={key}
+          onChange={(e) => setKey(e.currentTarget.value)}
+        />
+      </div>
+      <div className="editor">
+        <Textarea
+          label="Data"
+          description="JSON, as triggers see it under data."
+          autosize
+          minRows={4}
+          maxRows={16}
+          spellCheck={false}
+          value={data}
+          error={parsed.problem}
+          onChange={(e) => setData(e.currentTarget.value)}
+        />
+      </div>
+      {take.error && <ErrorCard error={take.error} />}
+      {take.data && <Became taken={take.data} />}
+      <div className="acts">
+        <Button type="submit" disabled={!type || !!parsed.problem} loading={take.isPending}>
+          {take.data ? 'Send it again' : 'Send it'}
+        </Button>
+        {take.data && (
+          <Button variant="default" onClick={close}>
+            Close
+          </Button>
+        )}
+      </div>
+    </form>
+  );
+}
+
+// Became says what became of an event that was sent.
+export function Became({ taken }: { taken: Taken }) {
+  return (
+    <div className="stack tight small" role="status">
+      <p>
+        {taken.duplicate ? 'It was taken before, and nothing was done again: ' : 'Taken: '}
+        <Link className="link" href={`/events/${taken.id}`}>
+          the event
+        </Link>
+        {taken.deliveries.length > 0
+          ? `. It leads to ${counted(taken.deliveries.length, 'call')}.`
+          : taken.duplicate
+            ? '.'
+            : '. No call follows from it now.'}
+      </p>
+      {taken.faults?.map((f) => (
+        <p key={f} className="wrap" style={{ color: 'var(--bad)' }}>
+          {f}
+        </p>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,103 @@
+import { ActionIcon, Button, Menu, Modal } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { CalendarClock, Ellipsis, Plus } from 'lucide-react';
+import { useState } from 'react';
+import { Link } from 'wouter';
+import { send } from '../../api/client';
+import { useMe } from '../../api/data';
+import { type Schedule, useSchedules } from '../../api/happenings';
+import { can } from '../../app/may';
+import { Ago, Panel, Tag } from '../../parts/bits';
+import { Empty, ErrorCard, Shown } from '../../parts/states';
+import { useParam } from '../../parts/url';
+import { put, ScheduleForm } from './ScheduleForm';
+import { Times } from './Times';
+
+export function Schedules() {
+  const me = useMe().data;
+  const may = can(me, 'admin');
+  const schedules = useSchedules();
+  const cache = useQueryClient();
+  const [making, setMaking] = useParam('new');
+  const [edit, setEdit] = useState<Schedule | null>(null);
+  const settled = { onSettled: () => cache.invalidateQueries({ queryKey: ['schedules'] }) };
+  const change = useMutation({ mutationFn: (s: Schedule) => put({ ...s, disabled: !s.disabled }), ...settled });
+  const remove = useMutation({ mutationFn: (s: Schedule) => send('DELETE', `/schedules/${s.name}`), ...settled });
+  const error = change.error ?? remove.error;
+  const close = () => {
+    setMaking('');
+    setEdit(null);
+  };
+  return (
+    <Panel
+      title="Schedules"
+      acts={
+        may && (
+          <Button size="compact-sm" variant="default" leftSection={<Plus size={13} />} onClick={() => setMaking('schedule')}>
+            Add a schedule
+          </Button>
+        )
+      }
+    >
+      {error && (
+        <div className="pad">
+          <ErrorCard error={error} />
+        </div>
+      )}
+      <Shown query={schedules} rows={2}>
+        {(all) =>
+          all.length === 0 ? (
+            <Empty icon={<CalendarClock size={28} strokeWidth={1.5} aria-hidden />} title="No schedules yet">
+              A schedule makes an event at times that are known before. What was missed while nothing ran comes once.
+            </Empty>
+          ) : (
+            <div className="rows">
+              {all.map((s) => (
+                <div key={s.name} style={{ alignItems: 'flex-start' }}>
+                  <span className="grow">
+                    <span className="row">
+                      <Link className="link" href={`/events?source=${encodeURIComponent(`schedule:${s.name}`)}`}>
+                        {s.name}
+                      </Link>
+                      <code>{s.cron}</code> {s.timezone && <Tag>{s.timezone}</Tag>} {s.disabled && <Tag tone="warn">off</Tag>}
+                      {s.declared && <Tag title={s.declared}>file</Tag>}
+                    </span>
+                    <span className="tiny soft" style={{ display: 'block' }}>
+                      makes {s.type}
+                      {s.agent && ` about ${s.agent}`}
+                      {s.last_at && (
+                        <>
+                          , last <Ago at={s.last_at} />
+                        </>
+                      )}
+                    </span>
+                  </span>
+                  {!s.disabled && <Times cron={s.cron} timezone={s.timezone ?? ''} limit={3} />}
+                  {may && !s.declared && (
+                    <Menu position="bottom-end">
+                      <Menu.Target>
+                        <ActionIcon aria-label={`What to do with ${s.name}`}>
+                          <Ellipsis size={16} />
+                        </ActionIcon>
+                      </Menu.Target>
+                      <Menu.Dropdown>
+                        <Menu.Item onClick={() => setEdit(s)}>Change it</Menu.Item>
+                        <Menu.Item onClick={() => change.mutate(s)}>{s.disabled ? 'Switch it on' : 'Switch it off'}</Menu.Item>
+                        <Menu.Item color="red" onClick={() => remove.mutate(s)}>
+                          Delete it
+                        </Menu.Item>
+                      </Menu.Dropdown>
+                    </Menu>
+                  )}
+                </div>
+              ))}
+            </div>
+          )
+        }
+      </Shown>
+      <Modal opened={may && (making === 'schedule' || edit !== null)} onClose={close} title={edit ? edit.name : 'Add a schedule'} size="lg">
+        {(making === 'schedule' || edit) && <ScheduleForm had={edit ?? undefined} close={close} />}
+      </Modal>
+    </Panel>
+  );
+}

@@ -1,0 +1,106 @@
+import { ActionIcon, Button, Menu, Modal } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Ellipsis, Plus, Webhook } from 'lucide-react';
+import { useState } from 'react';
+import { Link } from 'wouter';
+import { send } from '../../api/client';
+import { useMe } from '../../api/data';
+import { type Source, useSources } from '../../api/happenings';
+import { can } from '../../app/may';
+import { Ago, Copy, Panel, Tag } from '../../parts/bits';
+import { home } from '../../parts/doors';
+import { Empty, ErrorCard, Shown } from '../../parts/states';
+import { useParam } from '../../parts/url';
+import { AddSource } from './AddSource';
+import { Rotate } from './Rotate';
+import { pulled, styles } from './styles';
+
+export const hook = (id: string): string => `${home()}/hooks/${id}`;
+
+export function SourceList() {
+  const me = useMe().data;
+  const may = can(me, 'admin');
+  const sources = useSources();
+  const cache = useQueryClient();
+  const [making, setMaking] = useParam('new');
+  const [rotating, setRotating] = useState<Source | null>(null);
+  const settled = { onSettled: () => cache.invalidateQueries({ queryKey: ['sources'] }) };
+  const change = useMutation({ mutationFn: (s: Source) => send('PATCH', `/sources/${s.id}`, { disabled: !s.disabled }), ...settled });
+  const remove = useMutation({ mutationFn: (s: Source) => send('DELETE', `/sources/${s.id}`), ...settled });
+  const error = change.error ?? remove.error;
+  const add = may && (
+    <Button size="compact-sm" variant="default" leftSection={<Plus size={13} />} onClick={() => setMaking('source')}>
+      Add a source
+    </Button>
+  );
+  return (
+    <Panel title="Sources" acts={add}>
+      {error && (
+        <div className="pad">
+          <ErrorCard error={error} />
+        </div>
+      )}
+      <Shown query={sources} rows={2}>
+        {(all) =>
+          all.length === 0 ? (
+            <Empty icon={<Webhook size={28} strokeWidth={1.5} aria-hidden />} title="No sources yet">
+              A source has an address to post messages to, and a secret that they are signed with. Events can also be sent without one, by
+              the API.
+            </Empty>
+          ) : (
+            <div className="rows">
+              {all.map((s) => (
+                <div key={s.id}>
+                  <span className="grow">
+                    <span className="row">
+                      <Link className="link" href={`/events?source=${s.id}`}>
+                        {s.id}
+                      </Link>
+                      <Tag>{styles[s.style].name}</Tag> {s.disabled && <Tag tone="warn">off</Tag>}{' '}
+                      {s.declared && <Tag title={s.declared}>file</Tag>}
+                      <span className="small soft">{s.title}</span>
+                    </span>
+                    {pulled(s.style) ? (
+                      <span className="tiny soft mono">{s.key || 'action_jobs'}</span>
+                    ) : (
+                      <span className="row plain tiny soft">
+                        <code className="cut">{hook(s.id)}</code> <Copy value={hook(s.id)} label={`Copy the address of ${s.id}`} />
+                      </span>
+                    )}
+                  </span>
+                  <span className="small soft wide">
+                    since <Ago at={s.created_at} />
+                  </span>
+                  {may && !s.declared && (
+                    <Menu position="bottom-end">
+                      <Menu.Target>
+                        <ActionIcon aria-label={`What to do with ${s.id}`}>
+                          <Ellipsis size={16} />
+                        </ActionIcon>
+                      </Menu.Target>
+                      <Menu.Dropdown>
+                        <Menu.Item onClick={() => setRotating(s)}>{pulled(s.style) ? 'Another address' : 'Another secret'}</Menu.Item>
+                        <Menu.Item onClick={() => change.mutate(s)}>
+                          {s.disabled ? 'Take its events again' : 'Take no more of its events'}
+                        </Menu.Item>
+                        <Menu.Item color="red" onClick={() => remove.mutate(s)}>
+                          Delete it; its events stay
+                        </Menu.Item>
+                      </Menu.Dropdown>
+                    </Menu>
+                  )}
+                </div>
+              ))}
+            </div>
+          )
+        }
+      </Shown>
+      <Modal opened={making === 'source' && may} onClose={() => setMaking('')} title="Add a source" size="lg">
+        {making === 'source' && <AddSource close={() => setMaking('')} />}
+      </Modal>
+      <Modal opened={rotating !== null} onClose={() => setRotating(null)} title={rotating ? `Another secret for ${rotating.id}` : ''}>
+        {rotating && <Rotate source={rotating} close={() => setRotating(null)} />}
+      </Modal>
+    </Panel>
+  );
+}

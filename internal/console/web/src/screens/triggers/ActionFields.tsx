@@ -1,0 +1,111 @@
+import { Button, NativeSelect, Textarea } from '@mantine/core';
+import { useRef } from 'react';
+import { useServers, useTools } from '../../api/data';
+import { Panel } from '../../parts/bits';
+import { Known } from '../../parts/Known';
+import { placesIn, type To, templateFor } from '../../parts/trigger';
+import type { Fields } from './Editor';
+import { HowHard } from './HowHard';
+
+const narrow = { minWidth: '9rem' };
+
+const tos: { value: To; label: string }[] = [
+  { value: 'server', label: 'A registered server' },
+  { value: 'agent', label: 'An agent’s own endpoint' },
+  { value: 'resolve', label: 'An endpoint that is looked up' },
+];
+
+const targets: Record<To, { label: string; placeholder: string; about: string }> = {
+  server: { label: 'Server', placeholder: 'demo', about: 'Its id.' },
+  agent: { label: 'Whose', placeholder: 'event', about: 'event is the agent that the event concerns.' },
+  resolve: { label: 'How', placeholder: 'erc8004', about: 'What finds it when it is needed.' },
+};
+
+// ActionFields say which call follows: a tool, where it is, and its arguments.
+export function ActionFields({ draft: d, wrong, change, data }: Fields & { data: unknown }) {
+  const box = useRef<HTMLTextAreaElement>(null);
+  const servers = useServers();
+  const tools = useTools(d.to === 'server' ? d.target : '');
+  const own = d.to === 'server' ? (tools.data?.filter((t) => t.server === d.target) ?? []) : [];
+  const tool = own.find((t) => t.name === d.tool);
+  const target = targets[d.to];
+  const insert = (place: string) => {
+    const at = box.current?.selectionStart ?? d.template.length;
+    const to = box.current?.selectionEnd ?? at;
+    change({ template: `${d.template.slice(0, at)}{{${place}}}${d.template.slice(to)}` });
+    box.current?.focus();
+  };
+  return (
+    <Panel title="Then" pad>
+      <div className="stack">
+        <div className="row" style={{ alignItems: 'flex-start' }}>
+          <NativeSelect
+            className="grow"
+            style={narrow}
+            label="Call a tool on"
+            value={d.to}
+            data={tos}
+            onChange={(e) => {
+              const to = e.currentTarget.value as To;
+              change({ to, target: to === 'agent' ? 'event' : to === 'resolve' ? 'erc8004' : '' });
+            }}
+          />
+          <Known
+            className="grow"
+            style={narrow}
+            label={target.label}
+            description={target.about}
+            inputWrapperOrder={['label', 'input', 'description', 'error']}
+            placeholder={target.placeholder}
+            required
+            value={d.target}
+            error={wrong.target}
+            change={(v) => change({ target: v })}
+            known={d.to === 'server' ? (servers.data?.map((s) => s.id) ?? []) : d.to === 'agent' ? ['event'] : ['erc8004']}
+          />
+          <Known
+            className="grow"
+            style={narrow}
+            label="Tool"
+            description="As its server names it."
+            inputWrapperOrder={['label', 'input', 'description', 'error']}
+            placeholder="echo"
+            required
+            value={d.tool}
+            error={wrong.tool}
+            change={(v) => change({ tool: v })}
+            known={own.map((t) => t.name)}
+          />
+        </div>
+        <div className="editor">
+          <Textarea
+            ref={box}
+            label="Arguments"
+            description="JSON with {{data.name}} for what the event has; {{data.name?}} where it may be absent, {{data.n|integer}} for a type."
+            autosize
+            minRows={4}
+            maxRows={20}
+            spellCheck={false}
+            value={d.template}
+            error={wrong.template}
+            onChange={(e) => change({ template: e.currentTarget.value })}
+          />
+        </div>
+        <div className="row" style={{ gap: '0.375rem' }}>
+          <span className="tiny soft">Put in:</span>
+          {placesIn(data, 24).map((p) => (
+            <Button key={p} size="compact-xs" variant="default" className="mono" onClick={() => insert(p)}>
+              {p}
+            </Button>
+          ))}
+          {tool && (
+            <Button size="compact-xs" variant="light" onClick={() => change({ template: templateFor(tool.input_schema) })}>
+              All arguments of {tool.name}
+            </Button>
+          )}
+        </div>
+        <HowHard draft={d} wrong={wrong} change={change} />
+      </div>
+    </Panel>
+  );
+}

@@ -1,0 +1,125 @@
+import { ActionIcon, Button, NativeSelect, TextInput } from '@mantine/core';
+import { Plus, X } from 'lucide-react';
+import { useSources } from '../../api/happenings';
+import { Panel } from '../../parts/bits';
+import { Known } from '../../parts/Known';
+import { type Clause, operators } from '../../parts/trigger';
+import type { Fields } from './Editor';
+import { useRecent } from './trial';
+
+const narrow = { minWidth: '8rem' };
+
+// MatchFields say which events a trigger is for.
+export function MatchFields({ draft: d, wrong, change }: Fields) {
+  const recent = useRecent();
+  const sources = useSources();
+  const set = (i: number, c: Partial<Clause>) => change({ where: d.where.map((w, at) => (at === i ? { ...w, ...c } : w)) });
+  return (
+    <Panel title="When" pad>
+      <div className="stack">
+        <p className="small soft">All that is said here must hold; a star stands for any text.</p>
+        <div className="row" style={{ alignItems: 'flex-start' }}>
+          <Known
+            className="grow"
+            style={narrow}
+            label="Type"
+            placeholder="any"
+            value={d.type}
+            change={(type) => change({ type })}
+            known={recent.map((e) => e.type)}
+          />
+          <Known
+            className="grow"
+            style={narrow}
+            label="Source"
+            placeholder="any"
+            value={d.source}
+            change={(source) => change({ source })}
+            known={[...(sources.data?.map((s) => s.id) ?? []), ...recent.map((e) => e.source)]}
+          />
+          <Known
+            className="grow"
+            style={narrow}
+            label="Agent"
+            placeholder="any"
+            value={d.agent}
+            change={(agent) => change({ agent })}
+            known={recent.map((e) => e.agent ?? '')}
+          />
+        </div>
+        <div className="row" style={{ alignItems: 'flex-start' }}>
+          <TextInput
+            className="grow"
+            style={narrow}
+            label="Tags"
+            placeholder="a, b"
+            value={d.tags}
+            onChange={(e) => change({ tags: e.currentTarget.value })}
+          />
+          <TextInput
+            className="grow"
+            style={narrow}
+            label="Worth at least"
+            inputMode="decimal"
+            value={d.min}
+            error={wrong.min}
+            onChange={(e) => change({ min: e.currentTarget.value })}
+          />
+          <TextInput
+            className="grow"
+            style={narrow}
+            label="Worth at most"
+            inputMode="decimal"
+            value={d.max}
+            error={wrong.max}
+            onChange={(e) => change({ max: e.currentTarget.value })}
+          />
+        </div>
+        {d.where.map((w, i) => (
+          <div key={i} className="row" style={{ alignItems: 'flex-start' }}>
+            <TextInput
+              className="grow mono"
+              style={narrow}
+              aria-label={`Field of condition ${i + 1}`}
+              placeholder="data.issue.state"
+              value={w.field}
+              error={wrong[`where ${w.field}`]}
+              onChange={(e) => set(i, { field: e.currentTarget.value })}
+            />
+            <NativeSelect
+              aria-label={`Comparison of condition ${i + 1}`}
+              value={w.op}
+              data={operators}
+              onChange={(e) => set(i, { op: e.currentTarget.value })}
+            />
+            <TextInput
+              className="grow mono"
+              style={narrow}
+              aria-label={`Value of condition ${i + 1}`}
+              placeholder={w.op === 'in' ? '["open", "new"]' : 'open'}
+              value={w.value}
+              onChange={(e) => set(i, { value: e.currentTarget.value })}
+            />
+            <ActionIcon
+              size="input-sm"
+              aria-label={`Remove condition ${i + 1}`}
+              onClick={() => change({ where: d.where.filter((_, at) => at !== i) })}
+            >
+              <X size={15} />
+            </ActionIcon>
+          </div>
+        ))}
+        <div>
+          <Button
+            size="compact-sm"
+            variant="default"
+            leftSection={<Plus size={13} />}
+            onClick={() => change({ where: [...d.where, { field: 'data.', op: '=', value: '' }] })}
+          >
+            Add a condition
+          </Button>
+        </div>
+      </div>
+    </Panel>
+  );
+}

@@ -1,0 +1,21 @@
+import type { Trigger } from '../../api/happenings';
+
+// matchOf and actionOf say in a line what a trigger is for, and what it does.
+
+export function matchOf(m: Trigger['match']): string {
+  const parts = [
+    m.type && `type ${m.type}`,
+    m.source && `from ${m.source}`,
+    m.agent && `about ${m.agent}`,
+    m.tags?.length && `tagged ${m.tags.join(', ')}`,
+    m.min_value !== undefined && `worth ${m.min_value} or more`,
+    m.max_value !== undefined && `worth ${m.max_value} or less`,
+    ...(m.where ?? []).map((c) => `${c.field} ${c.op} ${c.value === undefined ? '' : JSON.stringify(c.value)}`),
+  ];
+  return parts.filter(Boolean).join(', ') || 'every event';
+}
+
+export function actionOf(a: Trigger['action']): string {
+  const where = a.server ? a.server : a.agent === 'event' ? 'the event’s agent' : a.agent ? `agent ${a.agent}` : `resolved by ${a.resolve}`;
+  return `${a.tool} on ${where}`;
+}
