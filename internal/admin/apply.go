@@ -25,13 +25,16 @@ type Applier interface {
 }
 
 // Wanted is what an instance is to have. A list that is nil is not spoken of, and
-// nothing of its kind is touched; without either it is about servers.
+// nothing of its kind is touched; without any it is about servers.
 type Wanted struct {
-	Servers []WantedServer
-	Agents  []WantedAgent
-	Prune   bool // take away what is not wanted
-	DryRun  bool // say what would change, and change nothing
-	Unseen  bool // store servers that were not reached
+	Servers   []WantedServer
+	Agents    []WantedAgent
+	Triggers  []WantedTrigger
+	Sources   []WantedSource
+	Schedules []WantedSchedule
+	Prune     bool // take away what is not wanted
+	DryRun    bool // say what would change, and change nothing
+	Unseen    bool // store servers that were not reached
 }
 
 // WantedServer is a server that is to be there.
@@ -61,7 +64,7 @@ const (
 // Change is one difference between what is wanted and what is there. It holds
 // no credential.
 type Change struct {
-	Kind    string        `json:"kind" doc:"What it is about: server or agent."`
+	Kind    string        `json:"kind" doc:"What it is about: server, agent, source, trigger or schedule."`
 	ID      string        `json:"id"`
 	Action  Action        `json:"action" enum:"add,change,remove,conflict"`
 	Where   string        `json:"where,omitempty" doc:"In the file: name, line and column."`
@@ -98,10 +101,11 @@ type applyBody struct {
 	Body struct {
 		Servers map[string]appliedServer `json:"servers,omitempty" doc:"By id. Absent beside agents: servers are left alone."`
 		Agents  map[string]AgentBody     `json:"agents,omitempty" doc:"By name, whole: a member that is absent is empty. Needs agents:write. Absent: agents are left alone."`
-		File    string                   `json:"file,omitempty" doc:"The text of a file that declares them, in YAML or JSON, in the place of servers and agents. Its settings are checked and not used."`
-		Prune   bool                     `json:"prune,omitempty" doc:"Remove the servers, and where agents is there the agents, that are not named, but for those that a file declares."`
-		DryRun  bool                     `json:"dry_run,omitempty" doc:"Say what would change, and change nothing."`
-		Unseen  bool                     `json:"unseen,omitempty" doc:"Store servers without reaching them first."`
+		AppliedEvents
+		File   string `json:"file,omitempty" doc:"The text of a file that declares them, in YAML or JSON, in the place of all of these. Its settings are checked and not used."`
+		Prune  bool   `json:"prune,omitempty" doc:"Remove the servers that are not named, and of the others those whose kind is there, but for those that a file declares."`
+		DryRun bool   `json:"dry_run,omitempty" doc:"Say what would change, and change nothing."`
+		Unseen bool   `json:"unseen,omitempty" doc:"Store servers without reaching them first."`
 	}
 }
 
@@ -122,11 +126,11 @@ type oneFile struct{ Body FileState }
 func (a *api) applyRoutes() {
 	tags := []string{"instance"}
 	route(a, huma.Operation{
-		OperationID: "apply", Method: http.MethodPost, Path: "/apply", Summary: "Make the instance have these servers and agents, or say what differs", Tags: tags,
+		OperationID: "apply", Method: http.MethodPost, Path: "/apply", Summary: "Make the instance have these servers, agents, sources, triggers and schedules, or say what differs", Tags: tags,
 		MaxBodyBytes: maxApplyBody, BodyReadTimeout: -1,
 	}, a.apply)
 	route(a, huma.Operation{
-		OperationID: "export", Method: http.MethodGet, Path: "/export", Summary: "Write the servers and agents that are there as a file that can be applied", Tags: tags,
+		OperationID: "export", Method: http.MethodGet, Path: "/export", Summary: "Write what is there, servers, agents and what concerns events, as a file that can be applied", Tags: tags,
 	}, a.export)
 	route(a, huma.Operation{
 		OperationID: "get-settings-file", Method: http.MethodGet, Path: "/settings/file", Summary: "Say how the settings file is doing", Tags: tags,
@@ -149,8 +153,8 @@ func (a *api) apply(ctx context.Context, in *applyBody) (*changes, error) {
 func (in *applyBody) wanted() (Wanted, error) {
 	w := Wanted{Prune: in.Body.Prune, DryRun: in.Body.DryRun, Unseen: in.Body.Unseen}
 	if in.Body.File != "" {
-		if in.Body.Servers != nil || in.Body.Agents != nil {
-			return w, junctor.Errorf(junctor.CodeInvalid, "a file stands in the place of servers and agents: send one or the other")
+		if in.Body.Servers != nil || in.Body.Agents != nil || in.Body.some() {
+			return w, junctor.Errorf(junctor.CodeInvalid, "a file stands in the place of what it declares: send one or the other")
 		}
 		return w, w.read(in.Body.File)
 	}
@@ -179,6 +183,7 @@ func (in *applyBody) wanted() (Wanted, error) {
 		}
 		w.Agents = append(w.Agents, WantedAgent{Agent: agent})
 	}
+	in.Body.wanted(&w)
 	return w, nil
 }
 
@@ -188,8 +193,8 @@ func (w *Wanted) read(text string) error {
 	if err != nil {
 		return junctor.Errorf(junctor.CodeInvalid, "%w", err)
 	}
-	if d.Servers == nil && d.Agents == nil {
-		return junctor.Errorf(junctor.CodeInvalid, "the file declares no servers and no agents")
+	if d.Empty() {
+		return junctor.Errorf(junctor.CodeInvalid, "the file declares no servers, agents, sources, triggers or schedules")
 	}
 	if d.Servers != nil {
 		w.Servers = []WantedServer{}
@@ -203,10 +208,11 @@ func (w *Wanted) read(text string) error {
 	for _, one := range d.Agents {
 		w.Agents = append(w.Agents, WantedAgent{Agent: one.Agent, Where: one.Where})
 	}
+	w.DeclaredEvents(&d)
 	return nil
 }
 
-// Exported is what declares the servers and agents that are there.
+// Exported is what declares what is there.
 type Exported struct {
 	Text      string            `json:"text" doc:"The file."`
 	Variables []config.Variable `json:"variables" nullable:"false" doc:"Variables that stand in it for sealed credentials, which nobody knows: set them where it is applied."`
@@ -232,6 +238,11 @@ func (a *api) export(ctx context.Context, in *exportFormat) (*oneExport, error) 
 		return nil, err
 	}
 	d.Agents = config.FromAgents(agents)
+	events, err := a.exportEvents(ctx, &d)
+	if err != nil {
+		return nil, err
+	}
+	sealed = append(sealed, events...)
 	write := d.YAML
 	if in.Format == "json" {
 		write = d.JSON

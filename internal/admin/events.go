@@ -209,14 +209,21 @@ func (a *api) sourceRoutes() {
 
 type schedulePut struct {
 	Name string `path:"name" maxLength:"63" doc:"The schedule's name."`
-	Body struct {
-		Cron     string          `json:"cron" maxLength:"200" doc:"Minute, hour, day, month, weekday: 0 9 * * mon-fri; or @hourly, @daily, @weekly, @monthly, @yearly."`
-		Timezone string          `json:"timezone,omitempty" maxLength:"100" doc:"Such as Europe/Berlin; absent: UTC."`
-		Type     string          `json:"type" maxLength:"200" doc:"Of the events that it makes."`
-		Agent    string          `json:"agent,omitempty" maxLength:"200" doc:"Whom the events concern."`
-		Data     json.RawMessage `json:"data,omitempty"`
-		Disabled bool            `json:"disabled,omitempty"`
-	}
+	Body ScheduleBody
+}
+
+// ScheduleBody is what describes a schedule, whole.
+type ScheduleBody struct {
+	Cron     string          `json:"cron" maxLength:"200" doc:"Minute, hour, day, month, weekday: 0 9 * * mon-fri; or @hourly, @daily, @weekly, @monthly, @yearly."`
+	Timezone string          `json:"timezone,omitempty" maxLength:"100" doc:"Such as Europe/Berlin; absent: UTC."`
+	Type     string          `json:"type" maxLength:"200" doc:"Of the events that it makes."`
+	Agent    string          `json:"agent,omitempty" maxLength:"200" doc:"Whom the events concern."`
+	Data     json.RawMessage `json:"data,omitempty"`
+	Disabled bool            `json:"disabled,omitempty"`
+}
+
+func (b *ScheduleBody) of(name string) junctor.Schedule {
+	return junctor.Schedule{Name: name, Cron: b.Cron, Timezone: b.Timezone, Type: b.Type, Agent: b.Agent, Data: b.Data, Disabled: b.Disabled}
 }
 
 type scheduleName struct {
@@ -248,10 +255,7 @@ func (a *api) scheduleRoutes() {
 	route(a, huma.Operation{
 		OperationID: "put-schedule", Method: http.MethodPut, Path: "/schedules/{name}", Summary: "Make events at times that are known before", Tags: tags, MaxBodyBytes: maxEventBody,
 	}, func(ctx context.Context, in *schedulePut) (*oneSchedule, error) {
-		b := &in.Body
-		s, err := a.Events.PutSchedule(ctx, caller(ctx), junctor.Schedule{
-			Name: in.Name, Cron: b.Cron, Timezone: b.Timezone, Type: b.Type, Agent: b.Agent, Data: b.Data, Disabled: b.Disabled,
-		})
+		s, err := a.Events.PutSchedule(ctx, caller(ctx), in.Body.of(in.Name))
 		return &oneSchedule{s}, err
 	})
 	route(a, huma.Operation{

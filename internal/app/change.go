@@ -22,8 +22,7 @@ const probeTime = 90 * time.Second // starting a process may take a minute
 // credential that is read from this machine, come from the operator, or from an
 // admin where the operator said so. A refusal is on record.
 func (s *servers) allowed(ctx context.Context, p *junctor.Principal, id string, now, former *junctor.Connection) error {
-	operator := p.Issuer == junctor.IssuerLocal || p.Operator() && s.app.cfg.AllowCommands
-	err := s.judge(p, operator, now, former)
+	err := s.judge(p, s.operator(p), now, former)
 	if junctor.CodeOf(err) == junctor.CodeDenied {
 		call := junctor.Call{
 			ID: newID(), Tenant: p.Tenant, Kind: junctor.KindServer, Door: junctor.DoorAdmin, Server: id, Name: "add", Issuer: p.Issuer, Subject: p.Subject, User: p.User, Agent: p.Agent,
@@ -49,15 +48,31 @@ func (s *servers) judge(p *junctor.Principal, operator bool, now, former *juncto
 		if err := s.reader().Check(ref); err != nil {
 			return err
 		}
-		switch {
-		case operator, slices.Contains(had, ref): // Keep binds those to their origin
-		case credential.IsCommand(ref):
-			return junctor.Errorf(junctor.CodeDenied, "a credential that a command gives comes from the operator: add it with the command line on this machine")
-		case !p.Operator():
-			return junctor.Errorf(junctor.CodeDenied, "a credential that is read from this machine needs the scope admin in the tenant %s", junctor.DefaultTenant)
+		if operator || slices.Contains(had, ref) { // Keep binds those to their origin
+			continue
+		}
+		if err := mayName(p, ref); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// mayName says whether somebody who is not the operator may have a credential
+// read from this machine.
+func mayName(p *junctor.Principal, ref string) error {
+	switch {
+	case credential.IsCommand(ref):
+		return junctor.Errorf(junctor.CodeDenied, "a credential that a command gives comes from the operator: add it with the command line on this machine")
+	case !p.Operator():
+		return junctor.Errorf(junctor.CodeDenied, "a credential that is read from this machine needs the scope admin in the tenant %s", junctor.DefaultTenant)
+	}
+	return nil
+}
+
+// operator says whether a principal may have commands run here.
+func (s *servers) operator(p *junctor.Principal) bool {
+	return p.Issuer == junctor.IssuerLocal || p.Operator() && s.app.cfg.AllowCommands
 }
 
 func sameCommand(now, former *junctor.Connection) bool {

@@ -184,19 +184,24 @@ func (s *servers) Apply(ctx context.Context, p *junctor.Principal, w admin.Wante
 		drop: func(h holding) bool { return w.Prune && !s.app.inForce(h.declared) },
 	}
 	var kinds []kind
-	if w.Servers != nil || w.Agents == nil {
+	events := w.Sources != nil || w.Triggers != nil || w.Schedules != nil
+	if w.Servers != nil || w.Agents == nil && !events {
 		kinds = append(kinds, k)
+	}
+	if events && !p.Has(junctor.ScopeAdmin) {
+		return nil, junctor.Errorf(junctor.CodeDenied, "sources, triggers and schedules are made with the scope %s", junctor.ScopeAdmin)
+	}
+	there, err := remaining(ctx, kinds, k, r)
+	if err != nil {
+		return nil, err
 	}
 	if w.Agents != nil {
 		if err := mayMakeAgents(p); err != nil {
 			return nil, err
 		}
-		there, err := remaining(ctx, kinds, k, r)
-		if err != nil {
-			return nil, err
-		}
 		kinds = append(kinds, &agentKind{a: agents{s.app}, p: p, want: w.Agents, servers: there})
 	}
+	kinds = append(kinds, s.app.eventKinds(p, &w, "", there, false)...)
 	steps, err := survey(ctx, kinds, r)
 	for i := range steps {
 		steps[i].Command = k.starts(&steps[i].Change)

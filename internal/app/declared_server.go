@@ -307,8 +307,9 @@ func (k *serverKind) remove(ctx context.Context, id string) error {
 	return k.s.takeAway(ctx, k.p.Tenant, id)
 }
 
-// CheckDeclared finds what is wrong with the servers of a file that reading it
-// cannot tell: references that can never be read, and rules that are none.
+// CheckDeclared finds what is wrong with what a file declares that reading it
+// cannot tell: references that can never be read, and rules, templates and times
+// that are none.
 func CheckDeclared(cfg *config.Config, dataDir string) (problems []config.Problem) {
 	reader := credential.Reader{DataDir: dataDir}
 	for _, s := range cfg.Declared().Servers {
@@ -323,5 +324,6 @@ func CheckDeclared(cfg *config.Config, dataDir string) (problems []config.Proble
 			}
 		}
 	}
-	return problems
+	d := cfg.Declared()
+	return append(problems, checkDeclaredEvents(&d, reader)...)
 }

@@ -154,7 +154,7 @@ func (h happenings) AddTrigger(ctx context.Context, p *junctor.Principal, t junc
 	}
 	t, err := h.app.store.For(p.Tenant).AddTrigger(ctx, t)
 	if err == nil {
-		err = h.app.servers.offerEvents(ctx, p.Tenant)
+		err = h.app.servers.offerEvents(ctx, p.Tenant, false)
 	}
 	return t, err
 }
@@ -299,7 +299,7 @@ func (h happenings) PutSchedule(ctx context.Context, p *junctor.Principal, s jun
 			return s, err
 		}
 	}
-	if err := h.app.intake.CheckSchedule(&s); err != nil {
+	if err := intake.CheckSchedule(&s, time.Now()); err != nil {
 		return s, err
 	}
 	return h.app.store.For(p.Tenant).PutSchedule(ctx, s)

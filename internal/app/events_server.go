@@ -72,8 +72,8 @@ func (a *App) eventsServer() (*builtin.Server, error) {
 }
 
 // offerEvents has the tenant's catalogue offer the built-in server, unless it was
-// removed.
-func (s *servers) offerEvents(ctx context.Context, tenant junctor.TenantID) error {
+// removed. still says that whoever attaches all is to come.
+func (s *servers) offerEvents(ctx context.Context, tenant junctor.TenantID, still bool) error {
 	b := s.builtin[eventsID]
 	if b == nil || tenant != junctor.DefaultTenant {
 		return nil
@@ -85,7 +85,7 @@ func (s *servers) offerEvents(ctx context.Context, tenant junctor.TenantID) erro
 	if err := rows.EnsureBuiltin(ctx, b.ID(), b.Title()); err != nil {
 		return err
 	}
-	if _, err := rows.Server(ctx, eventsID); err != nil { // it was removed once
+	if _, err := rows.Server(ctx, eventsID); err != nil || still { // it was removed once
 		return nil //nolint:nilerr // and stays away
 	}
 	return s.app.catalog.Attach(ctx, tenant, b.ID(), junctor.ModeBuiltin, b)

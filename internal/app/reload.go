@@ -132,7 +132,8 @@ func (f *file) force(ctx context.Context, cfg *config.Config, servers *serverKin
 	there, err := remaining(ctx, kinds, servers, r)
 	var steps []step
 	if err == nil {
-		steps, err = survey(ctx, append(kinds, f.app.declaredAgents(cfg, there)), r)
+		kinds = append(kinds, f.app.declaredAgents(cfg, there))
+		steps, err = survey(ctx, append(kinds, f.app.declaredEvents(cfg, there, servers.still)...), r)
 	}
 	if err != nil {
 		return f.refuse([]config.Problem{{Message: junctor.AsError(err).Message}})

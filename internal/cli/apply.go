@@ -25,12 +25,12 @@ type applying struct{ dry, prune, unseen, yes bool }
 func (c *cli) applyCommand() *cobra.Command {
 	var o applying
 	cmd := &cobra.Command{
-		Use: "apply FILE|-", Short: "Make an instance have the servers and agents of a file, and show what differs",
-		Long: "Make an instance have what a file declares under servers and agents, as a settings file has them and export\n" +
-			"writes them; - is standard input. What differs is shown first, credentials not. A server that is added, or whose\n" +
+		Use: "apply FILE|-", Short: "Make an instance have what a file declares, and show what differs",
+		Long: "Make an instance have what a file declares under servers, agents, sources, triggers and schedules, as a settings\n" +
+			"file has them and export writes them; - is standard input. What differs is shown first, credentials not. A server that is added, or whose\n" +
 			"connection changes, is reached before it is stored, and stored whole or not at all; one that fails keeps no other\n" +
 			"away. What is as the file says is not touched, so a second apply changes nothing. What the file does not have\n" +
-			"stays, unless --prune is given; without agents in the file, agents stay in any case. An agent that is added has no\n" +
+			"stays, unless --prune is given; kinds that the file does not speak of stay in any case. An agent that is added has no\n" +
 			"key until `junctor agent key` makes one. Settings in the file are checked and not used.\n\n" +
 			"Exits 0 when the instance is as the file says, also with --dry-run when it would be; 1 when something could not be\n" +
 			"done; 2 when the file is wrong.",
@@ -44,7 +44,7 @@ func (c *cli) applyCommand() *cobra.Command {
 		}),
 	}
 	cmd.Flags().BoolVar(&o.dry, "dry-run", false, "show what differs, and change nothing")
-	cmd.Flags().BoolVar(&o.prune, "prune", false, "remove servers that the file does not have, and agents where it has a list of them")
+	cmd.Flags().BoolVar(&o.prune, "prune", false, "remove what the file does not have, of the kinds that it speaks of")
 	cmd.Flags().BoolVar(&o.unseen, "no-check", false, "store servers without reaching them first")
 	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "run commands without asking")
 	c.remote(cmd)

@@ -13,8 +13,8 @@ import (
 func (c *cli) exportCommand() *cobra.Command {
 	var form string
 	cmd := &cobra.Command{
-		Use: "export", Short: "Write the servers and agents of an instance as a file that apply reads",
-		Long: "Write the servers and the agents of an instance in the form of a settings file, in a stable order:\n" +
+		Use: "export", Short: "Write what an instance has, as a file that apply reads",
+		Long: "Write the servers, agents, sources, triggers and schedules of an instance in the form of a settings file, in a stable order:\n" +
 			"the same is the same text every time. Keys of agents are not in it. References to credentials are written as they are. A credential that is\n" +
 			"sealed is not known to anybody: in its place is a variable to read it from, and those are named. The document of an API\n" +
 			"that did not come from an address is in the file, as text.",

@@ -15,7 +15,18 @@ import (
 // have it, and to lose what the file no longer has.
 type Declared struct {
 	Servers []Server // by id
-	Agents  []Agent  // by name; nil where the file says nothing of agents
+	Agents  []Agent  // by name; nil where the file says nothing of agents, as the others
+
+	Triggers  []Trigger
+	Sources   []Source // by id
+	Schedules []Schedule
+}
+
+// Empty says that it speaks of nothing: not even that there is none of a kind.
+func (d Declared) Empty() bool { return d.Servers == nil && d.nothingElse() }
+
+func (d Declared) nothingElse() bool {
+	return d.Agents == nil && d.Triggers == nil && d.Sources == nil && d.Schedules == nil
 }
 
 // Server is a server as a file declares it, checked: one that is brought, or one
@@ -87,7 +98,9 @@ func Read(name string, content *yaml.Node) (Declared, error) {
 // declarations are the keys of a file that are no settings, and what reads what
 // stands below them.
 func (l *loader) declarations() map[string]func(*document, *yaml.Node) {
-	return map[string]func(*document, *yaml.Node){"servers": l.servers, "agents": l.agents, "chains": l.chains}
+	return map[string]func(*document, *yaml.Node){
+		"servers": l.servers, "agents": l.agents, "chains": l.chains, "triggers": l.triggers, "sources": l.sources, "schedules": l.schedules,
+	}
 }
 
 // servers reads the map below servers.

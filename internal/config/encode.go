@@ -78,10 +78,14 @@ type fileOverride struct {
 type fileDeclared struct {
 	Servers *map[string]fileServer `json:"servers,omitempty" yaml:"servers,omitempty"`
 	Agents  *map[string]fileAgent  `json:"agents,omitempty"  yaml:"agents,omitempty"`
+
+	Triggers  *map[string]fileTrigger  `json:"triggers,omitempty"  yaml:"triggers,omitempty"`
+	Sources   *map[string]fileSource   `json:"sources,omitempty"   yaml:"sources,omitempty"`
+	Schedules *map[string]fileSchedule `json:"schedules,omitempty" yaml:"schedules,omitempty"`
 }
 
 func (d Declared) file() (out fileDeclared) {
-	if d.Servers != nil || d.Agents == nil {
+	if d.Servers != nil || d.nothingElse() {
 		servers := d.fileServers()
 		out.Servers = &servers
 	}
@@ -89,6 +93,7 @@ func (d Declared) file() (out fileDeclared) {
 		agents := d.fileAgents()
 		out.Agents = &agents
 	}
+	d.fileEvents(&out)
 	return out
 }
 
@@ -226,6 +231,11 @@ func (d Declared) variables() []Variable {
 			}
 			return text
 		})
+	}
+	for _, s := range d.Sources {
+		if name, ok := strings.CutPrefix(s.Secret(), "env:"); ok {
+			found[name] = append(found[name], placeOfSecret(s.ID))
+		}
 	}
 	out := make([]Variable, 0, len(found))
 	for _, name := range slices.Sorted(maps.Keys(found)) {

@@ -54,6 +54,12 @@ func (l *loader) readable(path string) {
 			return
 		}
 	}
+	for _, s := range l.config.declared.Sources {
+		if s.literal() {
+			l.warn(fmt.Sprintf("%s: the source %q has its secret as a value, and others can read the file: write env:NAME, file:/path or cmd:program instead, or chmod 600 it", s.Where, s.ID))
+			return
+		}
+	}
 }
 
 func readFile(path string) ([]byte, error) {

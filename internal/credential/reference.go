@@ -36,6 +36,10 @@ func isReference(place, text string) bool {
 	return strings.HasPrefix(text, fromEnv) || strings.HasPrefix(text, fromFile) || strings.HasPrefix(text, fromCommand)
 }
 
+// IsReference says whether a text that stands for a credential alone says where to
+// read it.
+func IsReference(text string) bool { return isReference("", text) }
+
 // IsCommand says whether a reference runs a program.
 func IsCommand(reference string) bool { return strings.HasPrefix(reference, fromCommand) }
 

@@ -271,7 +271,7 @@ func TestSchedules(t *testing.T) {
 	r := newRig(t)
 	r.trigger(junctor.Trigger{Name: "t", Match: junctor.Match{Source: "schedule:*"}, Action: junctor.Action{Server: "notes", Tool: "add"}})
 	s := junctor.Schedule{Name: "hourly", Cron: "@hourly", Type: "tick", Agent: "7"}
-	if err := r.in.CheckSchedule(&s); err != nil || !s.NextAt.Equal(time.Date(2026, 5, 4, 4, 0, 0, 0, time.UTC)) {
+	if err := intake.CheckSchedule(&s, r.clock.Now()); err != nil || !s.NextAt.Equal(time.Date(2026, 5, 4, 4, 0, 0, 0, time.UTC)) {
 		t.Fatalf("%s, %v", s.NextAt, err)
 	}
 	if _, err := r.store.For(junctor.DefaultTenant).PutSchedule(t.Context(), s); err != nil {

@@ -8,8 +8,8 @@ import (
 )
 
 // CheckSchedule refuses a schedule that makes no sense, and says when it comes
-// next.
-func (in *Intake) CheckSchedule(s *junctor.Schedule) error {
+// next after now.
+func CheckSchedule(s *junctor.Schedule, now time.Time) error {
 	if err := junctor.CheckScheduleName(s.Name); err != nil {
 		return err
 	}
@@ -21,7 +21,7 @@ func (in *Intake) CheckSchedule(s *junctor.Schedule) error {
 	if err := e.Check(); err != nil {
 		return err
 	}
-	s.NextAt = cron.Next(in.Now())
+	s.NextAt = cron.Next(now)
 	return nil
 }
 

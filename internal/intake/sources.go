@@ -147,6 +147,12 @@ func (in *Intake) forget(ctx context.Context, tenant junctor.TenantID, owner, na
 	return nil
 }
 
+// KnownBy says whether a secret is the one that is in force for a source.
+func (in *Intake) KnownBy(ctx context.Context, s *junctor.Source, secret seal.Secret) (bool, error) {
+	had, ok, err := in.Secrets.Get(ctx, s.Tenant, junctor.SourceOwner(s.ID), secretName(s))
+	return ok && had.Equal(secret.Reveal()), err
+}
+
 func secretName(s *junctor.Source) string {
 	if s.Pulled() {
 		return secretURL

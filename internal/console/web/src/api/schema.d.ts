@@ -130,7 +130,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make the instance have these servers and agents, or say what differs
+         * Make the instance have these servers, agents, sources, triggers and schedules, or say what differs
          * @description Needs the scope `servers:write`.
          */
         post: operations["apply"];
@@ -647,7 +647,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Write the servers and agents that are there as a file that can be applied
+         * Write what is there, servers, agents and what concerns events, as a file that can be applied
          * @description Needs the scope `tools:read`.
          */
         get: operations["export"];
@@ -2448,6 +2448,25 @@ export interface components {
              */
             views?: "on" | "off";
         };
+        AppliedSource: {
+            /** @description Where the agent is that an event concerns, such as data.agent_id. */
+            agent_field?: string;
+            disabled?: boolean;
+            /** @description With the style hmac: where the signature is; absent: X-Signature-256. */
+            header?: string;
+            /** @description With the styles redis and redis-stream: the list or stream; absent: action_jobs. */
+            key?: string;
+            /**
+             * Format: password
+             * @description What messages are signed with; with the styles redis and redis-stream the address, redis://user:password@host:6379/0.
+             */
+            secret?: string;
+            /** @enum {string} */
+            style: "standard" | "github" | "stripe" | "hmac" | "redis" | "redis-stream";
+            title?: string;
+            /** @description Where an event's type is, such as data.kind; absent: the style's own place. */
+            type_field?: string;
+        };
         ApplyBodyBody: {
             /** @description By name, whole: a member that is absent is empty. Needs agents:write. Absent: agents are left alone. */
             agents?: {
@@ -2455,13 +2474,25 @@ export interface components {
             };
             /** @description Say what would change, and change nothing. */
             dry_run?: boolean;
-            /** @description The text of a file that declares them, in YAML or JSON, in the place of servers and agents. Its settings are checked and not used. */
+            /** @description The text of a file that declares them, in YAML or JSON, in the place of all of these. Its settings are checked and not used. */
             file?: string;
-            /** @description Remove the servers, and where agents is there the agents, that are not named, but for those that a file declares. */
+            /** @description Remove the servers that are not named, and of the others those whose kind is there, but for those that a file declares. */
             prune?: boolean;
+            /** @description By name. */
+            schedules?: {
+                [key: string]: components["schemas"]["ScheduleBody"];
+            };
             /** @description By id. Absent beside agents: servers are left alone. */
             servers?: {
                 [key: string]: components["schemas"]["AppliedServer"];
+            };
+            /** @description By id. Needs admin, as the two below. Absent: sources are left alone. */
+            sources?: {
+                [key: string]: components["schemas"]["AppliedSource"];
+            };
+            /** @description By name, whole: a member that is absent is empty. */
+            triggers?: {
+                [key: string]: components["schemas"]["TriggerBody"];
             };
             /** @description Store servers without reaching them first. */
             unseen?: boolean;
@@ -2705,7 +2736,7 @@ export interface components {
             /** @description What differs, with *** for credentials. */
             fields?: components["schemas"]["FieldChange"][];
             id: string;
-            /** @description What it is about: server or agent. */
+            /** @description What it is about: server, agent, source, trigger or schedule. */
             kind: string;
             /** @description In the file: name, line and column. */
             where?: string;
@@ -3892,7 +3923,7 @@ export interface components {
             /** Format: date-time */
             updated_at: string;
         };
-        SchedulePutBody: {
+        ScheduleBody: {
             /** @description Whom the events concern. */
             agent?: string;
             /** @description Minute, hour, day, month, weekday: 0 9 * * mon-fri; or @hourly, @daily, @weekly, @monthly, @yearly. */
@@ -6640,7 +6671,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["SchedulePutBody"];
+                "application/json": components["schemas"]["ScheduleBody"];
             };
         };
         responses: {

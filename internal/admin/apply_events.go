@@ -1,0 +1,116 @@
+package admin
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/config"
+	"github.com/junctor-mcp/junctor/internal/seal"
+)
+
+// WantedTrigger is a trigger that is to be there. Who made it, and when, is not
+// wanted of it; so it is with the others.
+type WantedTrigger struct {
+	junctor.Trigger
+	Where string // in a file; "" where it came another way
+}
+
+// WantedSource is a source that is to be there.
+type WantedSource struct {
+	junctor.Source
+	Secret seal.Secret // itself, or a reference; zero: the one that is there
+	Where  string
+}
+
+// WantedSchedule is a schedule that is to be there.
+type WantedSchedule struct {
+	junctor.Schedule
+	Where string
+}
+
+// AppliedEvents is the part of a body that concerns events.
+type AppliedEvents struct {
+	Sources   map[string]AppliedSource `json:"sources,omitempty" doc:"By id. Needs admin, as the two below. Absent: sources are left alone."`
+	Triggers  map[string]TriggerBody   `json:"triggers,omitempty" doc:"By name, whole: a member that is absent is empty."`
+	Schedules map[string]ScheduleBody  `json:"schedules,omitempty" doc:"By name."`
+}
+
+// AppliedSource is a source in it.
+type AppliedSource struct {
+	Style junctor.SourceStyle `json:"style"`
+	SourceBody
+}
+
+func (b *AppliedEvents) some() bool {
+	return b.Sources != nil || b.Triggers != nil || b.Schedules != nil
+}
+
+func (b *AppliedEvents) wanted(w *Wanted) {
+	if b.Sources != nil {
+		w.Sources = []WantedSource{}
+	}
+	for _, id := range slices.Sorted(maps.Keys(b.Sources)) {
+		body := b.Sources[id]
+		s := junctor.Source{ID: id, Style: body.Style}
+		body.to(&s)
+		w.Sources = append(w.Sources, WantedSource{Source: s, Secret: body.Secret})
+	}
+	if b.Triggers != nil {
+		w.Triggers = []WantedTrigger{}
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.Triggers)) {
+		body := b.Triggers[name]
+		t := junctor.Trigger{Name: name}
+		body.to(&t)
+		w.Triggers = append(w.Triggers, WantedTrigger{Trigger: t})
+	}
+	if b.Schedules != nil {
+		w.Schedules = []WantedSchedule{}
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.Schedules)) {
+		body := b.Schedules[name]
+		w.Schedules = append(w.Schedules, WantedSchedule{Schedule: body.of(name)})
+	}
+}
+
+// DeclaredEvents takes what a file declares that concerns events.
+func (w *Wanted) DeclaredEvents(d *config.Declared) {
+	if d.Sources != nil {
+		w.Sources = []WantedSource{}
+	}
+	for _, s := range d.Sources {
+		w.Sources = append(w.Sources, WantedSource{Source: s.Source, Secret: seal.NewSecret(s.Secret()), Where: s.Where})
+	}
+	if d.Triggers != nil {
+		w.Triggers = []WantedTrigger{}
+	}
+	for _, t := range d.Triggers {
+		w.Triggers = append(w.Triggers, WantedTrigger{Trigger: t.Trigger, Where: t.Where})
+	}
+	if d.Schedules != nil {
+		w.Schedules = []WantedSchedule{}
+	}
+	for _, s := range d.Schedules {
+		w.Schedules = append(w.Schedules, WantedSchedule{Schedule: s.Schedule, Where: s.Where})
+	}
+}
+
+// exportEvents adds what concerns events, for those who could apply it.
+func (a *api) exportEvents(ctx context.Context, d *config.Declared) ([]config.Variable, error) {
+	p := caller(ctx)
+	if !p.Has(junctor.ScopeAdmin) {
+		return nil, nil
+	}
+	triggers, err := a.Events.Triggers(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	sources, err := a.Events.Sources(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	schedules, err := a.Events.Schedules(ctx, p)
+	return d.AddEvents(triggers, sources, schedules), err
+}
