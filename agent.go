@@ -35,6 +35,7 @@ type Agent struct {
 	Prompts   []Grant   `json:"prompts" nullable:"false"`
 	Tier      string    `json:"tier,omitempty"`   // "" is its owner's
 	Limits    *Limits   `json:"limits,omitempty"` // in place of the tier's
+	Brain     *Brain    `json:"brain,omitempty"`  // what it thinks with when somebody talks to it; nil where it cannot
 	Owner     string    `json:"owner,omitempty"`  // who made it, as Principal.ID says
 	Disabled  bool      `json:"disabled,omitempty"`
 	Declared  string    `json:"declared,omitempty"` // the file that declares it, where alone it can be changed

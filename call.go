@@ -32,6 +32,7 @@ const (
 	DoorAdmin Door = "admin" // admin API, and so the CLI and the console
 	DoorView  Door = "view"  // a View's own request, and the reading of its page
 
+	DoorTurn     Door = "turn"     // no door: an agent's own turn, which somebody talks to
 	DoorDelivery Door = "delivery" // no door: an event's delivery
 )
 

@@ -27,6 +27,12 @@ type Model struct {
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
+// ModelOwner is how rows name a model as their owner.
+func ModelOwner(name string) string { return "model:" + name }
+
+// ModelKeySecret is the name of the secret that is a model's key.
+const ModelKeySecret = "key"
+
 // ModelNamePattern is what a model's name looks like.
 const ModelNamePattern = `^[a-z][a-z0-9.-]{0,31}$`
 

@@ -158,6 +158,8 @@ type Options struct {
 	Tools        Tools
 	Tags         Tags
 	Agents       Agents
+	Models       Models
+	Talker       Talker
 	Runner       Runner
 	Apps         Apps
 	Views        Views
@@ -195,6 +197,8 @@ func New(o Options) (*Handler, error) {
 		{"Tools", o.Tools == nil},
 		{"Tags", o.Tags == nil},
 		{"Agents", o.Agents == nil},
+		{"Models", o.Models == nil},
+		{"Talker", o.Talker == nil},
 		{"Runner", o.Runner == nil},
 		{"Apps", o.Apps == nil},
 		{"Views", o.Views == nil},

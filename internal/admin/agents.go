@@ -37,7 +37,25 @@ type AgentBody struct {
 	Prompts   *[]string     `json:"prompts,omitempty" maxItems:"5000" doc:"What it may get: server/prompt or server/*."`
 	Tier      *string       `json:"tier,omitempty" maxLength:"40" doc:"How much it may do; absent or empty for its owner's."`
 	Limits    LimitsChange  `json:"limits,omitzero" doc:"In place of the tier's; null takes them away."`
+	Brain     BrainChange   `json:"brain,omitzero" doc:"What it thinks with when somebody talks to it: a model by name, or rules; null takes it away."`
 	Disabled  *bool         `json:"disabled,omitempty" doc:"Whether it opens no door."`
+}
+
+// BrainChange is a brain that may be taken away.
+type BrainChange struct {
+	Given bool
+	Brain *junctor.Brain // nil: none
+}
+
+// UnmarshalJSON is told of null too.
+func (c *BrainChange) UnmarshalJSON(text []byte) error {
+	c.Given = true
+	return strict.Unmarshal(text, &c.Brain, strict.RejectUnknownMembers(true))
+}
+
+// Schema is that of a brain.
+func (BrainChange) Schema(r huma.Registry) *huma.Schema {
+	return r.Schema(reflect.TypeFor[junctor.Brain](), true, "")
 }
 
 // LimitsChange is limits that may be taken away: null is not the same as absent.
@@ -58,13 +76,13 @@ func (LimitsChange) Schema(r huma.Registry) *huma.Schema {
 }
 
 func (b *AgentBody) empty() bool {
-	return b.Title == nil && b.Role == nil && b.Tools == nil && b.Resources == nil && b.Prompts == nil && b.Tier == nil && !b.Limits.Given && b.Disabled == nil
+	return b.Title == nil && b.Role == nil && b.Tools == nil && b.Resources == nil && b.Prompts == nil && b.Tier == nil && !b.Limits.Given && !b.Brain.Given && b.Disabled == nil
 }
 
 // whole is the agent that a body describes when it stands alone. Its grants are
 // written out: a name as doors show it depends on what is there.
 func (b *AgentBody) whole(name string) (junctor.Agent, error) {
-	a := junctor.Agent{Name: name, Role: junctor.RoleGeneral, Limits: b.Limits.Limits}
+	a := junctor.Agent{Name: name, Role: junctor.RoleGeneral, Limits: b.Limits.Limits, Brain: b.Brain.Brain}
 	if err := junctor.CheckAgentName(name); err != nil {
 		return a, err
 	}
@@ -94,6 +112,11 @@ func (b *AgentBody) whole(name string) (junctor.Agent, error) {
 		}
 		slices.SortFunc(*of.to, junctor.Grant.Compare)
 		*of.to = slices.Compact(*of.to)
+	}
+	if a.Brain != nil {
+		if err := a.Brain.Check(); err != nil {
+			return a, err
+		}
 	}
 	if a.Limits != nil {
 		return a, a.Limits.Check()

@@ -37,6 +37,7 @@ type world struct {
 	history *pastCalls
 	people  *people
 	staff   *staff
+	shed    *shed
 	stage   stage
 	tail    tail
 	run     func(ctx context.Context, name, version string, arguments []byte) (json.RawMessage, bool, error)
@@ -45,7 +46,7 @@ type world struct {
 func newWorld() *world {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	return &world{
-		secrets: &secrets{values: map[[3]string]seal.Secret{}}, mine: map[string]MyCredential{}, history: &pastCalls{}, events: &happenings{}, people: newPeople(), staff: newStaff(),
+		secrets: &secrets{values: map[[3]string]seal.Secret{}}, mine: map[string]MyCredential{}, history: &pastCalls{}, events: &happenings{}, people: newPeople(), staff: newStaff(), shed: newShed(),
 		servers: []junctor.Server{{ID: "demo", Tenant: "default", Mode: junctor.ModeBuiltin, State: junctor.StateActive, CreatedAt: at, UpdatedAt: at}},
 		calls: []junctor.Call{{
 			ID: "c1", Kind: junctor.KindTool, Door: junctor.DoorMCP, Server: "demo", Name: "echo", Issuer: "key", Subject: "k1",
@@ -223,7 +224,7 @@ func bearer(r *http.Request) (*junctor.Principal, error) {
 
 func (w *world) options() Options {
 	return Options{
-		Authenticate: bearer, Keys: w, Users: w.people, Logins: w.people, Consents: w.people, Chains: ledger{}, Tenants: w.people, Servers: w, Credentials: w, ServerLogins: w, Tools: w, Tags: w.staff, Agents: w.staff, Runner: w, Apps: &w.stage, Views: &w.stage, Calls: w, Secrets: w.secrets, History: w.history, Limits: &w.limits,
+		Authenticate: bearer, Keys: w, Users: w.people, Logins: w.people, Consents: w.people, Chains: ledger{}, Tenants: w.people, Servers: w, Credentials: w, ServerLogins: w, Tools: w, Tags: w.staff, Agents: w.staff, Models: w.shed, Talker: w.shed, Runner: w, Apps: &w.stage, Views: &w.stage, Calls: w, Secrets: w.secrets, History: w.history, Limits: &w.limits,
 		Applier: w, Events: w.events, Deliveries: noDeliveries{},
 		Journal:  w,
 		Settings: func() []Setting { return []Setting{{Name: "listen", Value: "127.0.0.1:8717", Source: "default"}} },

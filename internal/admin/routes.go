@@ -80,6 +80,8 @@ func register(o Options) *api {
 	a.viewRoutes()
 	a.tagRoutes()
 	a.agentRoutes()
+	a.modelRoutes()
+	a.talkRoutes()
 	a.keyRoutes()
 	a.userRoutes()
 	a.loginRoutes()

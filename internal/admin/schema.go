@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/agent"
 	"github.com/junctor-mcp/junctor/internal/seal"
 )
 
@@ -38,6 +39,13 @@ func describeTypes(r huma.Registry) {
 	alias[seal.Secret, secretText](r)
 	alias[junctor.SourceStyle, sourceStyle](r)
 	alias[junctor.JSON, anything](r)
+	alias[junctor.ModelKind, modelKind](r)
+	alias[agent.Message, turnMessage](r)
+	alias[agent.Call, turnCall](r)
+	alias[agent.Result, turnResult](r)
+	alias[agent.Tool, turnTool](r)
+	alias[agent.Usage, turnUsage](r)
+	alias[agent.Role, turnRole](r)
 }
 
 func alias[T, As any](r huma.Registry) {
@@ -134,7 +142,19 @@ func (kind) Schema(huma.Registry) *huma.Schema {
 type door string
 
 func (door) Schema(huma.Registry) *huma.Schema {
-	return words(junctor.DoorMCP, junctor.DoorSSE, junctor.DoorStdio, junctor.DoorPlain, junctor.DoorCall, junctor.DoorAdmin, junctor.DoorView)
+	return words(junctor.DoorMCP, junctor.DoorSSE, junctor.DoorStdio, junctor.DoorPlain, junctor.DoorCall, junctor.DoorAdmin, junctor.DoorView, junctor.DoorTurn, junctor.DoorDelivery)
+}
+
+type modelKind string
+
+func (modelKind) Schema(huma.Registry) *huma.Schema {
+	return words(junctor.ModelAnthropic, junctor.ModelOpenAI)
+}
+
+type turnRole string
+
+func (turnRole) Schema(huma.Registry) *huma.Schema {
+	return words(agent.RoleUser, agent.RoleAssistant, agent.RoleTool)
 }
 
 type status string

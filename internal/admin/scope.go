@@ -61,6 +61,13 @@ func scopes() map[string]junctor.Scope {
 		"get-tool":             anyone,
 		"call-tool":            anyone, // the pipeline judges, so that a refusal is on record
 		"run":                  anyone,
+		"run-agent":            anyone, // the agent's owner may, an admin, and it itself
+		"list-models":          junctor.ScopeAgentsWrite,
+		"get-model":            junctor.ScopeAgentsWrite,
+		"create-model":         junctor.ScopeAdmin,
+		"patch-model":          junctor.ScopeAdmin,
+		"delete-model":         junctor.ScopeAdmin,
+		"test-model":           junctor.ScopeAdmin,
 		"list-apps":            junctor.ScopeToolsRead,
 		"get-app":              anyone, // likewise
 		"approve-app":          junctor.ScopeServersWrite,

@@ -49,6 +49,9 @@ func (a agents) dress(p *junctor.Principal, one *junctor.Agent) {
 	if p.Agent != "" || p.Has(junctor.ScopeAdmin) || p.Is(one.Owner) {
 		return
 	}
+	if one.Brain != nil { // what it is told is its owner's
+		one.Brain = &junctor.Brain{Model: one.Brain.Model, Limits: one.Brain.Limits}
+	}
 	sh := a.shelf(p)
 	for _, list := range []*[]junctor.Grant{&one.Tools, &one.Resources, &one.Prompts} {
 		*list = slices.DeleteFunc(*list, func(g junctor.Grant) bool {
@@ -149,6 +152,12 @@ func (a agents) apply(ctx context.Context, p *junctor.Principal, one *junctor.Ag
 		if err := one.Limits.Check(); err != nil {
 			return junctor.Errorf(junctor.CodeInvalid, "limits: %w", err)
 		}
+	}
+	if in.Brain.Given {
+		if err := a.app.checkBrain(ctx, p.Tenant, in.Brain.Brain); err != nil {
+			return err
+		}
+		one.Brain = in.Brain.Brain
 	}
 	if in.Tier != nil && *in.Tier != "" {
 		if err := a.app.limits.knownTier(ctx, p.Tenant, *in.Tier); err != nil {

@@ -68,6 +68,7 @@ type App struct {
 	history   *history.History
 	servers   *servers
 	rights    *rights
+	models    *models
 	signIn    *signin.SignIn
 	authority *authority.Authority
 	tokens    *bearer.Bearer // nil where no tokens are taken
@@ -170,6 +171,8 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err := a.openIdentity(ctx); err != nil {
 		return err
 	}
+	a.models = &models{app: a}
+	a.onClose(func(context.Context) { a.models.close() })
 	a.servers = newServers(a)
 	a.onClose(func(context.Context) { a.servers.close() })
 	if err := a.openAuthority(); err != nil {

@@ -90,6 +90,9 @@ func (k *agentKind) fault(ctx context.Context, name string) error {
 			return err
 		}
 	}
+	if err := k.a.app.checkBrain(ctx, k.p.Tenant, want.Brain); err != nil {
+		return err
+	}
 	for _, g := range slices.Concat(want.Tools, want.Resources, want.Prompts) {
 		if !k.servers[g.Server] {
 			return junctor.Errorf(junctor.CodeInvalid, "%s cannot be given to an agent: there will be no server %q; declare it too, or take the grant out", g, g.Server)
@@ -127,6 +130,9 @@ func flatAgent(a *junctor.Agent) map[string]string {
 	out := map[string]string{"title": a.Title, "role": string(a.Role), "tier": a.Tier, "disabled": yes(a.Disabled)}
 	if a.Limits != nil {
 		out["limits"] = compact(a.Limits)
+	}
+	if a.Brain != nil {
+		out["brain"] = compact(a.Brain)
 	}
 	for field, list := range map[string][]junctor.Grant{"tools": a.Tools, "resources": a.Resources, "prompts": a.Prompts} {
 		if len(list) > 0 {

@@ -45,6 +45,10 @@ func (sh *Shelf) sought(p *junctor.Principal, v View) map[*Server]bool {
 	var out map[*Server]bool
 	var auto []weighed
 	tools, bytes := 0, 0
+	most := maxListedBytes
+	if v.Budget > 0 {
+		most = min(most, v.Budget)
+	}
 	for _, s := range sh.servers {
 		if v.Server != "" && s.ID != v.Server || sh.Visible(p, v, s, "", "") != "" {
 			continue
@@ -56,7 +60,7 @@ func (sh *Shelf) sought(p *junctor.Principal, v View) map[*Server]bool {
 				w.bytes += len(t.Default.JSON)
 			}
 		}
-		large := w.tools > maxListed || w.bytes > maxListedBytes
+		large := w.tools > maxListed || w.bytes > most
 		as := sh.exposure(v, s)
 		if w.tools > 0 && (as == junctor.ExposureSearch || as == junctor.ExposureAuto && large) {
 			if out == nil {
@@ -73,7 +77,7 @@ func (sh *Shelf) sought(p *junctor.Principal, v View) map[*Server]bool {
 	// Together they may be too many: the largest go first.
 	slices.SortStableFunc(auto, func(a, b weighed) int { return cmp.Compare(b.bytes, a.bytes) })
 	for _, w := range auto {
-		if tools <= maxListed && bytes <= maxListedBytes {
+		if tools <= maxListed && bytes <= most {
 			break
 		}
 		if out == nil {
@@ -90,6 +94,9 @@ func (sh *Shelf) sought(p *junctor.Principal, v View) map[*Server]bool {
 func (sh *Shelf) exposure(v View, s *Server) junctor.Exposure {
 	if s.Exposure != "" || v.Server != "" {
 		return s.Exposure
+	}
+	if v.Budget > 0 && sh.joined != junctor.ExposureSearch {
+		return junctor.ExposureAuto
 	}
 	return sh.joined
 }

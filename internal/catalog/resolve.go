@@ -16,6 +16,10 @@ type View struct {
 	// is seen.
 	Profile  junctor.Profile
 	Audience Audience // for whom it is
+
+	// Budget is how many bytes of tools are listed at most where a server does not
+	// say how it is shown: the others are found. 0 is no such bound, and what the settings say.
+	Budget int
 }
 
 // Item is what a name stands for.

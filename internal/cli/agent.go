@@ -15,7 +15,7 @@ import (
 
 func (c *cli) agentCommand() *cobra.Command {
 	cmd := noun("agent", "Add, list, show, change and remove agents", "junctor agent ls")
-	cmd.AddCommand(c.agentAdd(), c.agentList(), c.agentShow(), c.agentSet(), c.agentRemove(), c.agentKey(), c.agentToken())
+	cmd.AddCommand(c.agentAdd(), c.agentList(), c.agentShow(), c.agentSet(), c.agentRemove(), c.agentKey(), c.agentToken(), c.agentRun())
 	return cmd
 }
 
@@ -24,6 +24,7 @@ type agentFlags struct {
 	title, role, tier         string
 	tools, resources, prompts []string
 	limitFlags
+	brainFlags
 }
 
 func (c *cli) describeAgent(cmd *cobra.Command, f *agentFlags) {
@@ -34,7 +35,8 @@ func (c *cli) describeAgent(cmd *cobra.Command, f *agentFlags) {
 	flags.StringArrayVar(&f.prompts, "prompt", nil, "what it may get: `server/prompt` or server/*; may be given several times")
 	flags.StringVar(&f.title, "title", "", "its name for people")
 	flags.StringVar(&f.tier, "tier", "", "how much it may do: free, pro, unlimited, or one of the settings; without it its owner's")
-	f.add(cmd)
+	f.limitFlags.add(cmd)
+	f.brainFlags.add(c, cmd)
 	_ = cmd.RegisterFlagCompletionFunc("tool", c.completeGrants)
 	_ = cmd.RegisterFlagCompletionFunc("role", c.completeRoles)
 }
@@ -68,6 +70,13 @@ func (c *cli) agentAdd() *cobra.Command {
 		RunE: run(func(cmd *cobra.Command, args []string) error {
 			body := f.body(cmd)
 			body["name"] = args[0]
+			brain, err := f.brain(cmd, nil)
+			if err != nil {
+				return err
+			}
+			if brain != nil {
+				body["brain"] = brain
+			}
 			var a admin.CreatedAgent
 			if err := c.ask(cmd, http.MethodPost, "/agents", body, &a); err != nil {
 				return err
@@ -76,7 +85,7 @@ func (c *cli) agentAdd() *cobra.Command {
 				return c.printJSON(a)
 			}
 			c.say("agent %s for %s, at /mcp/a/%s; its key is shown this once:", a.Name, a.Role, a.Name)
-			_, err := fmt.Fprintln(c.out, a.Token)
+			_, err = fmt.Fprintln(c.out, a.Token)
 			return err
 		}),
 	}
@@ -142,14 +151,25 @@ func (c *cli) printAgent(a junctor.Agent, tools []junctor.Tool) error {
 	}
 	return c.facts("name", a.Name, "title", a.Title, "role", string(a.Role), "state", agentState(a), "door", "/mcp/a/"+a.Name,
 		"tools", joinGrants(a.Tools), "resources", joinGrants(a.Resources), "prompts", joinGrants(a.Prompts),
-		"can call", strings.Join(names, ", "), "tier", a.Tier, "limits", describeLimits(a.Limits), "declared", a.Declared, "owner", a.Owner,
+		"can call", strings.Join(names, ", "), "thinks with", thinksWith(a.Brain), "tier", a.Tier, "limits", describeLimits(a.Limits), "declared", a.Declared, "owner", a.Owner,
 		"created", moment(a.CreatedAt), "updated", moment(a.UpdatedAt))
+}
+
+// thinksWith names what an agent thinks with.
+func thinksWith(b *junctor.Brain) string {
+	switch {
+	case b == nil:
+		return ""
+	case b.Model != "":
+		return "the model " + b.Model
+	}
+	return "rules"
 }
 
 func (c *cli) agentSet() *cobra.Command {
 	var f agentFlags
 	var add, drop []string
-	var on, off, noLimits bool
+	var on, off, noLimits, noBrain bool
 	cmd := &cobra.Command{
 		Use: "set NAME", Short: "Change an agent",
 		Long: "Change what is named of an agent. --tool, --resource and --prompt replace the whole list ('' empties it);\n" +
@@ -165,6 +185,9 @@ func (c *cli) agentSet() *cobra.Command {
 					return usagef("--no-limits goes with no limit")
 				}
 				body["limits"] = nil
+			}
+			if err := c.setBrain(cmd, &f.brainFlags, args[0], noBrain, body); err != nil {
+				return err
 			}
 			if len(add)+len(drop) > 0 {
 				tools, err := c.editedTools(cmd, args[0], add, drop)
@@ -189,7 +212,11 @@ func (c *cli) agentSet() *cobra.Command {
 	cmd.Flags().BoolVar(&on, "on", false, "switch it on")
 	cmd.Flags().BoolVar(&off, "off", false, "switch it off: it opens no door")
 	cmd.Flags().BoolVar(&noLimits, "no-limits", false, "take its own limits away: those of its tier hold again")
+	cmd.Flags().BoolVar(&noBrain, "no-brain", false, "take away what it thinks with")
 	cmd.MarkFlagsMutuallyExclusive("on", "off")
+	cmd.MarkFlagsMutuallyExclusive("no-brain", "model")
+	cmd.MarkFlagsMutuallyExclusive("no-brain", "rules")
+	cmd.MarkFlagsMutuallyExclusive("no-brain", "instructions")
 	cmd.MarkFlagsMutuallyExclusive("tool", "add-tool")
 	cmd.MarkFlagsMutuallyExclusive("tool", "drop-tool")
 	_ = cmd.RegisterFlagCompletionFunc("add-tool", c.completeGrants)

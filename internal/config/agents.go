@@ -24,7 +24,7 @@ func FromAgents(rows []junctor.Agent) []Agent {
 	for i, a := range rows {
 		out[i].Agent = junctor.Agent{
 			Name: a.Name, Title: a.Title, Role: a.Role, Tools: a.Tools, Resources: a.Resources, Prompts: a.Prompts,
-			Tier: a.Tier, Limits: a.Limits, Disabled: a.Disabled,
+			Tier: a.Tier, Limits: a.Limits, Brain: a.Brain, Disabled: a.Disabled,
 		}
 	}
 	slices.SortFunc(out, byName)
@@ -65,6 +65,7 @@ func (d *document) agent(m member) Agent {
 		"prompts":   d.grants(&a.Prompts),
 		"tier":      d.text(&a.Tier),
 		"limits":    func(n *yaml.Node, path string) { a.Limits = d.limits(n, path) },
+		"brain":     func(n *yaml.Node, path string) { a.Brain = d.brain(n, path) },
 		"disabled":  d.truth(&a.Disabled),
 	})
 	return a
@@ -134,16 +135,41 @@ func (d *document) limits(n *yaml.Node, path string) *junctor.Limits {
 	return l
 }
 
+// brain reads what an agent thinks with. Whether its model is there, and its rules
+// can be read, is for the instance to say.
+func (d *document) brain(n *yaml.Node, path string) *junctor.Brain {
+	b := &junctor.Brain{}
+	before := len(d.l.problems)
+	d.object(n, path, fields{
+		"model": d.text(&b.Model), "instructions": d.text(&b.Instructions), "rules": d.text(&b.Rules),
+		"limits": func(n *yaml.Node, path string) {
+			b.Limits = &junctor.TurnLimits{}
+			d.object(n, path, fields{
+				"turns": d.number(&b.Limits.Turns), "calls": d.number(&b.Limits.Calls), "call_seconds": d.number(&b.Limits.CallSeconds),
+				"seconds": d.number(&b.Limits.Seconds), "tokens": d.number(&b.Limits.Tokens),
+			})
+		},
+	})
+	if len(d.l.problems) > before {
+		return b
+	}
+	if err := b.Check(); err != nil {
+		d.fault(n, "%s: %s", path, junctor.AsError(err).Message)
+	}
+	return b
+}
+
 // fileAgent is an agent as it is written to a file, in the order of its lines.
 type fileAgent struct {
-	Title     string       `json:"title,omitempty"     yaml:"title,omitempty"`
-	Role      junctor.Role `json:"role"                yaml:"role"`
-	Tools     []string     `json:"tools,omitempty"     yaml:"tools,omitempty"`
-	Resources []string     `json:"resources,omitempty" yaml:"resources,omitempty"`
-	Prompts   []string     `json:"prompts,omitempty"   yaml:"prompts,omitempty"`
-	Tier      string       `json:"tier,omitempty"      yaml:"tier,omitempty"`
-	Limits    *fileLimits  `json:"limits,omitempty"    yaml:"limits,omitempty"`
-	Disabled  bool         `json:"disabled,omitempty"  yaml:"disabled,omitempty"`
+	Title     string         `json:"title,omitempty"     yaml:"title,omitempty"`
+	Role      junctor.Role   `json:"role"                yaml:"role"`
+	Tools     []string       `json:"tools,omitempty"     yaml:"tools,omitempty"`
+	Resources []string       `json:"resources,omitempty" yaml:"resources,omitempty"`
+	Prompts   []string       `json:"prompts,omitempty"   yaml:"prompts,omitempty"`
+	Tier      string         `json:"tier,omitempty"      yaml:"tier,omitempty"`
+	Limits    *fileLimits    `json:"limits,omitempty"    yaml:"limits,omitempty"`
+	Brain     *junctor.Brain `json:"brain,omitempty"     yaml:"brain,omitempty"`
+	Disabled  bool           `json:"disabled,omitempty"  yaml:"disabled,omitempty"`
 }
 
 type fileLimits struct {
@@ -160,7 +186,7 @@ func (d Declared) fileAgents() map[string]fileAgent {
 	for _, a := range d.Agents {
 		f := fileAgent{
 			Title: a.Title, Role: a.Role, Tools: texts(a.Tools), Resources: texts(a.Resources), Prompts: texts(a.Prompts),
-			Tier: a.Tier, Disabled: a.Disabled,
+			Tier: a.Tier, Brain: a.Brain, Disabled: a.Disabled,
 		}
 		if a.Limits != nil {
 			l := fileLimits(*a.Limits)

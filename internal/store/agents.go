@@ -20,6 +20,7 @@ type agentConfig struct {
 	Title    string          `json:"title,omitempty"`
 	Limits   *junctor.Limits `json:"limits,omitempty"`
 	Declared string          `json:"declared,omitempty"`
+	Brain    *junctor.Brain  `json:"brain,omitempty"`
 }
 
 // Agents lists the tenant's agents by name, with what they may use.
@@ -222,7 +223,7 @@ func noAgent(name string) error {
 }
 
 func agentConfigOf(a *junctor.Agent) (string, error) {
-	config, err := json.Marshal(agentConfig{Title: a.Title, Limits: a.Limits, Declared: a.Declared})
+	config, err := json.Marshal(agentConfig{Title: a.Title, Limits: a.Limits, Declared: a.Declared, Brain: a.Brain})
 	if err != nil {
 		return "", junctor.Errorf(junctor.CodeInvalid, "the agent %q cannot be stored: %w", a.Name, err)
 	}
@@ -241,6 +242,6 @@ func scanAgent(row scanner) (junctor.Agent, error) {
 	if err := json.Unmarshal([]byte(text), &config); err != nil {
 		return a, fmt.Errorf("the config of the agent %q cannot be read: %w", a.Name, err)
 	}
-	a.Title, a.Limits, a.Declared = config.Title, config.Limits, config.Declared
+	a.Title, a.Limits, a.Declared, a.Brain = config.Title, config.Limits, config.Declared, config.Brain
 	return a, nil
 }

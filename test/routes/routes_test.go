@@ -160,6 +160,14 @@ GET /api/v1/agents/{agent}                    401     404     200     200     20
 PATCH /api/v1/agents/{agent}                  401     404     403     403     200     403     200     403     403
 DELETE /api/v1/agents/{agent}                 401     404     403     403     204     403     204     403     403
 GET /api/v1/agents/{agent}/tools              401     404     200     200     200     404     200     403     200
+POST /api/v1/agents/{agent}/runs              401     404     404     404     200     404     200     403     403
+
+GET /api/v1/models                            401     200     403     200     200     403     200     403     200
+POST /api/v1/models                           401     201     403     403     201     403     201     403     403
+GET /api/v1/models/{model}                    401     404     403     200     200     403     200     403     200
+PATCH /api/v1/models/{model}                  401     404     403     403     200     403     200     403     403
+DELETE /api/v1/models/{model}                 401     404     403     403     204     403     204     403     403
+POST /api/v1/models/{model}/test              401     404     403     403     200     403     200     403     403
 
 GET /api/v1/keys                              401     200     403     200     200     403     200     403     200
 POST /api/v1/keys                             401     201     403     201     201     403     201     403     403
@@ -334,6 +342,9 @@ func bodies() map[string]string {
 		"PUT /api/v1/tools/{tool}/tag":                  `{"roles":["General"]}`,
 		"POST /api/v1/agents":                           `{"name":"NEW"}`,
 		"PATCH /api/v1/agents/{agent}":                  `{"title":"` + within + `"}`,
+		"POST /api/v1/agents/{agent}/runs":              `{"message":"hello"}`,
+		"POST /api/v1/models":                           `{"name":"NEW","kind":"openai","model":"m","base_url":"http://127.0.0.1:1/v1"}`,
+		"PATCH /api/v1/models/{model}":                  `{"model":"` + within + `"}`,
 		"POST /api/v1/keys":                             `{"name":"x","scopes":["tools:read"]}`,
 		"POST /api/v1/keys (stronger)":                  `{"name":"x","scopes":["admin"]}`,
 		"POST /api/v1/keys/{key}/rotate":                `{}`,

@@ -43,7 +43,7 @@ func start(t *testing.T) *scene {
 		"egress-allow": "127.0.0.0/8", "pprof": "true", "oidc-issuer": idp, "oidc-client-id": "junctor", "oidc-domains": "*", "oauth-issuers": idp, "oauth-server": "on",
 	})
 	s.add("POST", "/servers", fmt.Sprintf(`{"id":"books","url":%q,"title":%q}`, s.peer, within))
-	s.add("POST", "/agents", `{"name":"clerk","title":"`+within+`","tools":["books/*"]}`)
+	s.add("POST", "/agents", `{"name":"clerk","title":"`+within+`","tools":["books/*"],"brain":{"rules":"fallback: `+within+`"}}`)
 
 	bearer := func(token string) []string { return []string{"Authorization: Bearer " + token} }
 	expired := s.add("POST", "/keys", `{"name":"short","scopes":["admin"],"expires_at":"`+time.Now().Add(time.Second).UTC().Format(time.RFC3339Nano)+`"}`)
@@ -175,7 +175,9 @@ func (s *scene) thing(kind string, fresh bool) string {
 		if !fresh {
 			return "clerk"
 		}
-		return s.add("POST", "/agents", fmt.Sprintf(`{"name":%q}`, s.name())).Name
+		return s.add("POST", "/agents", fmt.Sprintf(`{"name":%q,"brain":{"rules":"fallback: %s"}}`, s.name(), within)).Name
+	case "model":
+		return s.add("POST", "/models", fmt.Sprintf(`{"name":%q,"kind":"openai","model":%q,"base_url":%q}`, s.name(), within, s.peer)).Name
 	case "tool":
 		return "books__tag"
 	case "key":

@@ -1,0 +1,116 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/agent"
+)
+
+// Talker lets people talk to agents.
+type Talker interface {
+	// RunAgent gives an agent a turn with a story, as the principal that acts as
+	// it. An error is why there was none; how a turn went is in its End.
+	RunAgent(ctx context.Context, p *junctor.Principal, name string, story []agent.Message, emit func(agent.Event)) (agent.End, error)
+}
+
+// The document names the parts of a story apart from the calls and messages that
+// are stored.
+type (
+	turnMessage agent.Message
+	turnCall    agent.Call
+	turnResult  agent.Result
+	turnTool    agent.Tool
+	turnUsage   agent.Usage
+)
+
+// Talk is what is said to an agent.
+type Talk struct {
+	Message  string          `json:"message,omitempty" maxLength:"100000" doc:"What is said. It comes after messages, where both are given."`
+	Messages []agent.Message `json:"messages,omitempty" maxItems:"2000" doc:"The story so far, as former answers have it: send theirs again to go on."`
+	Stream   bool            `json:"stream,omitempty" doc:"Answer with events as they happen, and a TurnEnd as the last of them."`
+}
+
+// TurnEnd is how an agent's turn ended, and what it said.
+type TurnEnd struct {
+	Outcome  agent.Outcome   `json:"outcome" enum:"done,limit,cancelled,failed" doc:"limit: it stopped at one of its limits; go on by sending the story again."`
+	Reason   string          `json:"reason,omitempty"`
+	Text     string          `json:"text" doc:"Its last words."`
+	Messages []agent.Message `json:"messages" nullable:"false" doc:"What came to the story."`
+	Usage    agent.Usage     `json:"usage"`
+	Turns    int             `json:"turns" doc:"How often the model was asked."`
+	Calls    int             `json:"calls" doc:"How many calls were made."`
+}
+
+// TurnEvent is one thing that happens in a turn.
+type TurnEvent struct {
+	ID     string        `json:"id,omitempty"`
+	Text   string        `json:"text,omitempty"`
+	Call   *agent.Call   `json:"call,omitempty"`
+	Tool   *agent.Tool   `json:"tool,omitempty"`
+	Result *agent.Result `json:"result,omitempty"`
+	Usage  *agent.Usage  `json:"usage,omitempty"`
+	Step   int           `json:"step,omitempty"`
+	WaitMS int64         `json:"wait_ms,omitempty"`
+}
+
+type talkInput struct {
+	Name string `path:"name" maxLength:"32" doc:"The agent's name."`
+	Body Talk
+}
+
+// maxStory bounds what is sent to an agent.
+const maxStory = 8 << 20
+
+func (a *api) talkRoutes() {
+	turnEnd := &huma.MediaType{Schema: a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[TurnEnd](), true, "")}
+	stream := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
+	route(a, huma.Operation{
+		OperationID: "run-agent", Method: http.MethodPost, Path: "/agents/{name}/runs", Summary: "Talk to an agent, and have its answer", Tags: []string{"agents"},
+		MaxBodyBytes: maxStory, BodyReadTimeout: -1,
+		Responses: map[string]*huma.Response{"200": {
+			Description: "How the turn ended. With stream: events named step, text-start, text, text-end, thinking, call-start, call-args, call-end, result, usage and retry (TurnEvent), then end (TurnEnd). Closing the connection stops the turn.",
+			Content:     map[string]*huma.MediaType{"application/json": turnEnd, "text/event-stream": stream},
+		}},
+	}, func(ctx context.Context, in *talkInput) (*huma.StreamResponse, error) {
+		story := in.Body.Messages
+		if in.Body.Message != "" {
+			story = append(story, agent.Message{Role: agent.RoleUser, Text: in.Body.Message})
+		}
+		if len(story) == 0 {
+			return nil, junctor.Errorf(junctor.CodeInvalid, "say something: message is empty, and there are no messages")
+		}
+		return &huma.StreamResponse{Body: func(hctx huma.Context) { a.talk(ctx, hctx, in.Name, story, in.Body.Stream) }}, nil
+	})
+}
+
+func (a *api) talk(ctx context.Context, hctx huma.Context, name string, story []agent.Message, live bool) {
+	_, w := humago.Unwrap(hctx)
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
+	out := newEvents(w)
+	end, err := a.Talker.RunAgent(ctx, caller(ctx), name, story, func(e agent.Event) {
+		if live {
+			out.send(string(e.Kind), TurnEvent{ID: e.ID, Text: e.Text, Call: e.Call, Tool: e.Tool, Result: e.Result, Usage: e.Usage, Step: e.Step, WaitMS: e.Wait.Milliseconds()})
+		}
+	})
+	if err != nil {
+		writeProblem(w, a.problem(ctx, err)) // before anything was said
+		return
+	}
+	said := TurnEnd{Outcome: end.Outcome, Reason: end.Reason, Text: end.Text(), Messages: end.Messages, Usage: end.Usage, Turns: end.Turns, Calls: end.Calls}
+	if said.Messages == nil {
+		said.Messages = []agent.Message{}
+	}
+	if live {
+		out.send("end", said)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = format().Marshal(w, said) // who has gone away is noticed by the request's context
+}

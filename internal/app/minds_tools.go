@@ -1,0 +1,164 @@
+package app
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/agent"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/guard"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// maxToldResult is how much of a result a model reads.
+const maxToldResult = 64 << 10
+
+// tools is what an agent may use in a turn, by the one pipeline.
+type tools struct {
+	app   *App
+	p     *junctor.Principal
+	view  catalog.View
+	whole bool // every tool is listed, however many there are: it is no model that reads them
+}
+
+func (t *tools) shelf() *catalog.Shelf { return t.app.catalog.Snapshot().For(t.p.Tenant) }
+
+// List implements agent.Tools.
+func (t *tools) List(context.Context) ([]agent.Tool, error) {
+	if t.whole {
+		var out []agent.Tool
+		for _, d := range t.shelf().Describe(t.p, catalog.Filter{}) {
+			out = append(out, agent.Tool{
+				Name: d.Exposed, Title: d.Title, Description: d.Description, Schema: d.InputSchema, ReadOnly: readOnly(d.Annotations),
+				Server: d.Server, Own: d.Name, View: d.App,
+			})
+		}
+		return out, nil
+	}
+	list, err := t.app.guard.List(t.p, t.view, catalog.ListTools)
+	if err != nil {
+		return nil, err
+	}
+	sh := t.shelf()
+	var out []agent.Tool
+	for raw := range wire.Elements(wire.Get(list, "tools")) {
+		name, _ := wire.String(wire.Get(raw, "name"))
+		out = append(out, t.told(sh, name, raw))
+	}
+	return out, nil
+}
+
+// told is a tool by its definition, under the name that the view shows.
+func (t *tools) told(sh *catalog.Shelf, name string, definition []byte) agent.Tool {
+	one := agent.Tool{
+		Name: name, Schema: json.RawMessage(wire.Get(definition, "inputSchema")), ReadOnly: readOnly(wire.Get(definition, "annotations")),
+	}
+	one.Title, _ = wire.String(wire.Get(definition, "title"))
+	one.Description, _ = wire.String(wire.Get(definition, "description"))
+	if item, err := sh.Tool(t.p, t.view, name, ""); err == nil {
+		one.Server, one.Own, one.View = item.Server.ID, item.Name, item.Tool.Page()
+	} else {
+		one.Server, one.Own = junctor.CatalogServer, name // one that stands for others
+	}
+	return one
+}
+
+// readOnly says whether annotations say that a tool changes nothing.
+func readOnly(annotations []byte) bool {
+	return string(wire.Get(annotations, "readOnlyHint")) == "true"
+}
+
+// Resolve implements agent.Tools.
+func (t *tools) Resolve(_ context.Context, c agent.Call) (agent.Tool, error) {
+	sh := t.shelf()
+	name := c.Name
+	if meta, ok := sh.Meta(t.p, t.view, name); ok {
+		inner, _, isCall := catalog.Unwrap(c.Arguments)
+		if name != catalog.CallTool || !isCall {
+			return agent.Tool{Name: name, Server: meta.Server.ID, Own: name, ReadOnly: readOnly(wire.Get(meta.Tool.JSON, "annotations"))}, nil
+		}
+		name = inner
+	}
+	item, err := sh.Tool(t.p, t.view, name, "")
+	if err != nil {
+		return agent.Tool{}, err
+	}
+	return t.told(sh, name, item.Tool.JSON), nil
+}
+
+// Call implements agent.Tools.
+func (t *tools) Call(ctx context.Context, c agent.Call) agent.Result {
+	res := agent.Result{CallID: c.ID}
+	if err := wire.Check(c.Arguments); err != nil {
+		res.IsError, res.Text = true, "the arguments cannot be taken: "+err.Error()
+		return res
+	}
+	if real, err := t.Resolve(ctx, c); err == nil {
+		res.Server, res.Tool, res.View = real.Server, real.Own, real.View
+	}
+	params := append(append(wire.AppendString([]byte(`{"name":`), c.Name), `,"arguments":`...), c.Arguments...)
+	op := &guard.Op{
+		Principal: t.p, Door: junctor.DoorTurn, View: t.view, Kind: junctor.KindTool, Name: c.Name,
+		Params: append(params, '}'), Arguments: c.Arguments, Caller: catalog.Caller{Protocol: wire.Modern},
+	}
+	if until, ok := ctx.Deadline(); ok {
+		op.Timeout = max(time.Until(until), time.Millisecond)
+	}
+	out, err := t.app.guard.Do(ctx, op, silent{})
+	res.Record = op.CallID
+	switch {
+	case err != nil:
+		e := junctor.AsError(err)
+		res.IsError, res.Text = true, e.Message
+		if e.RetryAfter > 0 {
+			res.Text += fmt.Sprintf(" (in %s)", e.RetryAfter.Round(time.Second))
+		}
+	case out.Input:
+		res.IsError, res.Text = true, "the tool asks its caller for something, and nobody is there to answer: ask for it yourself, and call the tool with what you are told"
+	default:
+		res.Content, res.IsError, res.Text = json.RawMessage(out.Body), out.IsError, resultText(out.Body)
+	}
+	return res
+}
+
+// resultText is what a model reads of a result: its texts, or its data where it
+// has none, and what else there is by name.
+func resultText(body []byte) string {
+	var parts []string
+	for raw := range wire.Elements(wire.Get(body, "content")) {
+		kind, _ := wire.String(wire.Get(raw, "type"))
+		switch kind {
+		case "text":
+			text, _ := wire.String(wire.Get(raw, "text"))
+			parts = append(parts, text)
+		case "resource":
+			inner := wire.Get(raw, "resource")
+			uri, _ := wire.String(wire.Get(inner, "uri"))
+			text, ok := wire.String(wire.Get(inner, "text"))
+			if !ok {
+				text = "(not text)"
+			}
+			parts = append(parts, uri+":\n"+text)
+		case "resource_link":
+			uri, _ := wire.String(wire.Get(raw, "uri"))
+			parts = append(parts, "see "+uri)
+		default: // an image, a sound, or what is still to come
+			data, _ := wire.String(wire.Get(raw, "data"))
+			media, _ := wire.String(wire.Get(raw, "mimeType"))
+			parts = append(parts, strings.TrimSpace(fmt.Sprintf("(%s %s, %d bytes)", kind, media, base64.StdEncoding.DecodedLen(len(data)))))
+		}
+	}
+	if data := wire.Get(body, "structuredContent"); len(parts) == 0 && data != nil {
+		parts = append(parts, string(data))
+	}
+	text := strings.Join(parts, "\n")
+	if len(text) > maxToldResult {
+		text = strings.ToValidUTF8(text[:maxToldResult], "") + fmt.Sprintf("\n… (the first %d of %d bytes)", maxToldResult, len(text))
+	}
+	return text
+}

@@ -1,0 +1,92 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// modelRows reads models, with whether each has a key.
+const modelRows = `SELECT m.tenant_id, m.name, m.kind, m.base_url, m.model, m.created_at, m.updated_at,
+	(SELECT COUNT(*) FROM secrets s WHERE s.tenant_id = m.tenant_id AND s.owner = 'model:' || m.name AND s.name = '` + junctor.ModelKeySecret + `')
+	FROM models m WHERE m.tenant_id = ?`
+
+// Models lists the tenant's models by name.
+func (t *Tenant) Models(ctx context.Context) ([]junctor.Model, error) {
+	list, err := all(ctx, t.s, scanModel, modelRows+` ORDER BY m.name`, string(t.id))
+	if err != nil {
+		return nil, t.s.fail(ctx, err, "list the models")
+	}
+	return list, nil
+}
+
+// Model gives one; not_found when the tenant has none of that name.
+func (t *Tenant) Model(ctx context.Context, name string) (junctor.Model, error) {
+	m, err := one(ctx, t.s, scanModel, modelRows+` AND m.name = ?`, string(t.id), name)
+	if errors.Is(err, sql.ErrNoRows) {
+		return junctor.Model{}, noModel(name)
+	}
+	if err != nil {
+		return junctor.Model{}, t.s.fail(ctx, err, "read the model %q", name)
+	}
+	return m, nil
+}
+
+// AddModel stores a new model. Conflict when the name is taken.
+func (t *Tenant) AddModel(ctx context.Context, m junctor.Model) error {
+	now := micros(time.Now())
+	_, err := t.s.do(ctx, `INSERT INTO models (tenant_id, name, kind, base_url, model, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		string(t.id), m.Name, string(m.Kind), m.BaseURL, m.Model, now, now)
+	if err != nil {
+		return t.s.fail(ctx, err, "add the model %q", m.Name)
+	}
+	return nil
+}
+
+// UpdateModel stores what m says of a model; not_found when there is none of its
+// name.
+func (t *Tenant) UpdateModel(ctx context.Context, m junctor.Model) error {
+	n, err := t.s.do(ctx, `UPDATE models SET kind = ?, base_url = ?, model = ?, updated_at = ? WHERE tenant_id = ? AND name = ?`,
+		string(m.Kind), m.BaseURL, m.Model, micros(time.Now()), string(t.id), m.Name)
+	if err != nil {
+		return t.s.fail(ctx, err, "change the model %q", m.Name)
+	}
+	if n == 0 {
+		return noModel(m.Name)
+	}
+	return nil
+}
+
+// DeleteModel deletes a model with its key; not_found when there is none of that
+// name.
+func (t *Tenant) DeleteModel(ctx context.Context, name string) error {
+	err := t.s.tx(ctx, func(tx *sql.Tx) error {
+		if _, err := t.s.exec(ctx, tx, `DELETE FROM secrets WHERE tenant_id = ? AND owner = ?`, string(t.id), junctor.ModelOwner(name)); err != nil {
+			return err
+		}
+		n, err := t.s.exec(ctx, tx, `DELETE FROM models WHERE tenant_id = ? AND name = ?`, string(t.id), name)
+		if err == nil && n == 0 {
+			return noModel(name)
+		}
+		return err
+	})
+	if err != nil {
+		return t.s.fail(ctx, err, "delete the model %q", name)
+	}
+	return nil
+}
+
+func noModel(name string) error {
+	return missing("there is no model %q; junctor model ls lists them", name)
+}
+
+func scanModel(row scanner) (junctor.Model, error) {
+	var m junctor.Model
+	var created, updated, keys int64
+	err := row.Scan(&m.Tenant, &m.Name, &m.Kind, &m.BaseURL, &m.Model, &created, &updated, &keys)
+	m.CreatedAt, m.UpdatedAt, m.HasKey = fromMicros(created), fromMicros(updated), keys > 0
+	return m, err
+}

@@ -1,0 +1,55 @@
+package storetest
+
+import (
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/store"
+)
+
+func modelTests() map[string]func(*trial) {
+	small := junctor.Model{Tenant: junctor.DefaultTenant, Name: "small", Kind: junctor.ModelOpenAI, BaseURL: "http://127.0.0.1:11434/v1", Model: "qwen3:4b"}
+	times := cmpopts.IgnoreFields(junctor.Model{}, "CreatedAt", "UpdatedAt")
+	return map[string]func(*trial){
+		"models/are kept, changed and deleted with their keys": func(t *trial) {
+			st := t.open()
+			mine := st.For(junctor.DefaultTenant)
+			ok(t, st.EnsureTenant(t.Context(), "acme", "Acme"))
+			ok(t, mine.AddModel(t.Context(), small))
+			fails(t, mine.AddModel(t.Context(), small), junctor.CodeConflict)
+			got := must(t.open().For(junctor.DefaultTenant).Model(t.Context(), "small"))(t)
+			if diff := cmp.Diff(small, got, times); diff != "" || got.CreatedAt.IsZero() {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			ok(t, mine.PutSecret(t.Context(), store.Secret{SecretName: store.SecretName{Owner: junctor.ModelOwner("small"), Name: junctor.ModelKeySecret}, KeyID: "k"}))
+			big := small
+			big.Kind, big.BaseURL, big.Model, big.HasKey = junctor.ModelAnthropic, "", "claude", true
+			ok(t, mine.UpdateModel(t.Context(), big))
+			if diff := cmp.Diff([]junctor.Model{big}, must(mine.Models(t.Context()))(t), times); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			other := st.For("acme")
+			_, err := other.Model(t.Context(), "small")
+			fails(t, err, junctor.CodeNotFound)
+			fails(t, other.UpdateModel(t.Context(), big), junctor.CodeNotFound)
+			fails(t, other.DeleteModel(t.Context(), "small"), junctor.CodeNotFound)
+			ok(t, mine.DeleteModel(t.Context(), "small"))
+			fails(t, mine.DeleteModel(t.Context(), "small"), junctor.CodeNotFound)
+			_, err = mine.Secret(t.Context(), store.SecretName{Owner: junctor.ModelOwner("small"), Name: junctor.ModelKeySecret})
+			fails(t, err, junctor.CodeNotFound)
+		},
+		"agents/keep what they think with": func(t *trial) {
+			mine := t.open().For(junctor.DefaultTenant)
+			brain := &junctor.Brain{Model: "small", Instructions: "be kind", Limits: &junctor.TurnLimits{Turns: 3, Seconds: 9}}
+			a := must(mine.AddAgent(t.Context(), junctor.Agent{Name: "bot", Role: "QA", Brain: brain}))(t)
+			if diff := cmp.Diff(brain, a.Brain); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			a.Brain = nil
+			if a = must(mine.UpdateAgent(t.Context(), a))(t); a.Brain != nil {
+				t.Errorf("it still has %+v", a.Brain)
+			}
+		},
+	}
+}
