@@ -36,6 +36,8 @@ export const screens = {
   'agent-keys': '/agents/helper?tab=keys',
   'agent-limits': '/agents/helper?tab=limits',
   'agent-usage': '/agents/helper?tab=usage',
+  'agent-brain': '/agents/helper?tab=brain',
+  models: '/models',
   calls: '/calls',
   call: '/calls/NEWEST',
   usage: '/usage',

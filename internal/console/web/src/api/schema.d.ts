@@ -100,6 +100,23 @@ export interface paths {
         patch: operations["patch-agent"];
         trace?: never;
     };
+    "/agents/{name}/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Talk to an agent, and have its answer */
+        post: operations["run-agent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agents/{name}/tools": {
         parameters: {
             query?: never;
@@ -843,6 +860,78 @@ export interface paths {
         /** Choose whose tools my default door shows */
         put: operations["put-my-sources"];
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the language models that agents may think with
+         * @description Needs the scope `agents:write`.
+         */
+        get: operations["list-models"];
+        put?: never;
+        /**
+         * Add a language model
+         * @description Needs the scope `admin`.
+         */
+        post: operations["create-model"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/models/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a model
+         * @description Needs the scope `agents:write`.
+         */
+        get: operations["get-model"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a model with its key; not while an agent thinks with it
+         * @description Needs the scope `admin`.
+         */
+        delete: operations["delete-model"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a model, or its key
+         * @description Needs the scope `admin`.
+         */
+        patch: operations["patch-model"];
+        trace?: never;
+    };
+    "/models/{name}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask a model to say a word
+         * @description Needs the scope `admin`.
+         */
+        post: operations["test-model"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2245,6 +2334,7 @@ export interface components {
             servers: components["schemas"]["Server"][];
         };
         Agent: {
+            brain?: components["schemas"]["Brain"];
             /** Format: date-time */
             created_at: string;
             declared?: string;
@@ -2262,6 +2352,8 @@ export interface components {
             updated_at: string;
         };
         AgentBody: {
+            /** @description What it thinks with when somebody talks to it: a model by name, or rules; null takes it away. */
+            brain?: components["schemas"]["Brain"];
             /** @description Whether it opens no door. */
             disabled?: boolean;
             /** @description In place of the tier's; null takes them away. */
@@ -2609,6 +2701,12 @@ export interface components {
             /** @description Of basic. */
             username?: string;
         };
+        Brain: {
+            instructions?: string;
+            limits?: components["schemas"]["TurnLimits"];
+            model?: string;
+            rules?: string;
+        };
         Call: {
             agent?: string;
             /** Format: int64 */
@@ -2619,7 +2717,7 @@ export interface components {
             /** @enum {string} */
             code?: "unauthenticated" | "denied" | "not_found" | "invalid" | "conflict" | "limited" | "too_large" | "timeout" | "canceled" | "unreachable" | "upstream" | "unavailable" | "internal";
             /** @enum {string} */
-            door: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view";
+            door: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view" | "turn" | "delivery";
             /**
              * Format: int64
              * @description Nanoseconds.
@@ -2780,6 +2878,7 @@ export interface components {
             user: string;
         };
         CreatedAgent: {
+            brain?: components["schemas"]["Brain"];
             /** Format: date-time */
             created_at: string;
             declared?: string;
@@ -2928,7 +3027,7 @@ export interface components {
             /** @enum {string} */
             code?: "unauthenticated" | "denied" | "not_found" | "invalid" | "conflict" | "limited" | "too_large" | "timeout" | "canceled" | "unreachable" | "upstream" | "unavailable" | "internal";
             /** @enum {string} */
-            door: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view";
+            door: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view" | "turn" | "delivery";
             /**
              * Format: int64
              * @description Nanoseconds.
@@ -3212,6 +3311,41 @@ export interface components {
             /** @description The user that it is or acts for, by id. */
             user?: string;
         };
+        Model: {
+            base_url?: string;
+            /** Format: date-time */
+            created_at: string;
+            has_key: boolean;
+            /** @enum {string} */
+            kind: "anthropic" | "openai";
+            model: string;
+            name: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        ModelBody: {
+            /** @description Where it is; absent or empty for the maker's own service. */
+            base_url?: string;
+            /**
+             * Format: password
+             * @description The key for it. It is stored encrypted, and no route answers it.
+             */
+            key?: string;
+            /**
+             * @description How it is spoken to: anthropic, or openai for whatever speaks chat completions.
+             * @enum {string}
+             */
+            kind?: "anthropic" | "openai";
+            /** @description What the other side calls it. */
+            model?: string;
+        };
+        ModelTest: {
+            /** @description What it said, or why it said nothing. */
+            detail: string;
+            /** Format: int64 */
+            duration_ms: number;
+            ok: boolean;
+        };
         MyCredential: {
             auth?: components["schemas"]["Auth"];
             /** @description You have entered some. */
@@ -3247,6 +3381,8 @@ export interface components {
             sources: "auto-generated" | "bring-your-own" | "both";
         };
         NewAgentBody: {
+            /** @description What it thinks with when somebody talks to it: a model by name, or rules; null takes it away. */
+            brain?: components["schemas"]["Brain"];
             /** @description Whether it opens no door. */
             disabled?: boolean;
             /** @description In place of the tier's; null takes them away. */
@@ -3292,6 +3428,24 @@ export interface components {
             scopes: ("tools:read" | "tools:call" | "bridge:call" | "events:send" | "servers:write" | "agents:write" | "keys:write" | "audit:read" | "admin")[];
             /** @description The user whose key it is, by name or id. What their role has not, the key has not either. */
             user?: string;
+        };
+        NewModelBody: {
+            /** @description Where it is; absent or empty for the maker's own service. */
+            base_url?: string;
+            /**
+             * Format: password
+             * @description The key for it. It is stored encrypted, and no route answers it.
+             */
+            key?: string;
+            /**
+             * @description How it is spoken to: anthropic, or openai for whatever speaks chat completions.
+             * @enum {string}
+             */
+            kind?: "anthropic" | "openai";
+            /** @description What the other side calls it. */
+            model?: string;
+            /** @description A lower-case letter, then up to 31 lower-case letters, digits, dots or hyphens. */
+            name: string;
         };
         NewPasswordBody: {
             /**
@@ -3569,6 +3723,11 @@ export interface components {
         };
         PageLogin: {
             items: components["schemas"]["Login"][];
+            /** @description Send it as cursor to get the next page; absent on the last. */
+            next?: string;
+        };
+        PageModel: {
+            items: components["schemas"]["Model"][];
             /** @description Send it as cursor to get the next page; absent on the last. */
             next?: string;
         };
@@ -4244,6 +4403,14 @@ export interface components {
             /** @description The event's id; where it was sent before, that of the first. */
             id: string;
         };
+        Talk: {
+            /** @description What is said. It comes after messages, where both are given. */
+            message?: string;
+            /** @description The story so far, as former answers have it: send theirs again to go on. */
+            messages?: components["schemas"]["TurnMessage"][] | null;
+            /** @description Answer with events as they happen, and a TurnEnd as the last of them. */
+            stream?: boolean;
+        };
         Tenant: {
             /** Format: date-time */
             created_at: string;
@@ -4413,6 +4580,93 @@ export interface components {
             name?: string;
             title?: string;
         };
+        TurnCall: {
+            arguments?: {
+                [key: string]: unknown;
+            };
+            id: string;
+            name: string;
+        };
+        TurnEnd: {
+            /**
+             * Format: int64
+             * @description How many calls were made.
+             */
+            calls: number;
+            /** @description What came to the story. */
+            messages: components["schemas"]["TurnMessage"][];
+            /**
+             * @description limit: it stopped at one of its limits; go on by sending the story again.
+             * @enum {string}
+             */
+            outcome: "done" | "limit" | "cancelled" | "failed";
+            reason?: string;
+            /** @description Its last words. */
+            text: string;
+            /**
+             * Format: int64
+             * @description How often the model was asked.
+             */
+            turns: number;
+            usage: components["schemas"]["TurnUsage"];
+        };
+        TurnLimits: {
+            /**
+             * Format: int64
+             * @description How long one call may take; 60 unless it is given
+             */
+            call_seconds?: number;
+            /**
+             * Format: int64
+             * @description How many tools it may call; 16 unless it is given
+             */
+            calls?: number;
+            /**
+             * Format: int64
+             * @description How long all of it may take; 600 unless it is given
+             */
+            seconds?: number;
+            /**
+             * Format: int64
+             * @description How many tokens it may use in all; 200000 unless it is given
+             */
+            tokens?: number;
+            /**
+             * Format: int64
+             * @description How often the model may be asked; 8 unless it is given
+             */
+            turns?: number;
+        };
+        TurnMessage: {
+            calls?: components["schemas"]["TurnCall"][] | null;
+            name?: string;
+            results?: components["schemas"]["TurnResult"][] | null;
+            /** @enum {string} */
+            role: "user" | "assistant" | "tool";
+            text?: string;
+            thinking?: {
+                [key: string]: unknown;
+            };
+        };
+        TurnResult: {
+            call_id: string;
+            content?: {
+                [key: string]: unknown;
+            };
+            denied?: boolean;
+            is_error?: boolean;
+            record?: string;
+            server?: string;
+            text: string;
+            tool?: string;
+            view?: string;
+        };
+        TurnUsage: {
+            /** Format: int64 */
+            input: number;
+            /** Format: int64 */
+            output: number;
+        };
         Usage: {
             agent?: string;
             /** Format: int64 */
@@ -4424,7 +4678,7 @@ export interface components {
             /** Format: date-time */
             day?: string;
             /** @enum {string} */
-            door?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view";
+            door?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view" | "turn" | "delivery";
             /**
              * Format: int64
              * @description Nanoseconds.
@@ -4889,6 +5143,43 @@ export interface operations {
             };
         };
     };
+    "run-agent": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The agent's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Talk"];
+            };
+        };
+        responses: {
+            /** @description How the turn ended. With stream: events named step, text-start, text, text-end, thinking, call-start, call-args, call-end, result, usage and retry (TurnEvent), then end (TurnEnd). Closing the connection stops the turn. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TurnEnd"];
+                    "text/event-stream": string;
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "list-agent-tools": {
         parameters: {
             query?: never;
@@ -5158,7 +5449,7 @@ export interface operations {
                 /** @description Only calls by this caller: a user's id, an agent's name, or the id of a service's key. */
                 caller?: string;
                 /** @description Only calls that came in by this door. */
-                door?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view";
+                door?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view" | "turn" | "delivery";
                 /** @description Only calls that started at this time or later. Of sums: from the day of this time, in UTC. */
                 since?: string;
                 /** @description Only calls that ended so. */
@@ -5208,7 +5499,7 @@ export interface operations {
                 /** @description Only calls by this caller: a user's id, an agent's name, or the id of a service's key. */
                 caller?: string;
                 /** @description Only calls that came in by this door. */
-                door?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view";
+                door?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view" | "turn" | "delivery";
                 /** @description Only calls that started at this time or later. Of sums: from the day of this time, in UTC. */
                 since?: string;
                 /** @description Only calls of this kind. */
@@ -5263,7 +5554,7 @@ export interface operations {
                 /** @description Only calls by this caller: a user's id, an agent's name, or the id of a service's key. */
                 caller?: string;
                 /** @description Only calls that came in by this door. */
-                door?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view";
+                door?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view" | "turn" | "delivery";
                 /** @description Only calls that started at this time or later. Of sums: from the day of this time, in UTC. */
                 since?: string;
                 /** @description Only calls of this kind. */
@@ -6294,6 +6585,198 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["User"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageModel"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "create-model": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewModelBody"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Model"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-model": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The model's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Model"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "delete-model": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The model's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "patch-model": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The model's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ModelBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Model"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "test-model": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The model's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelTest"];
                 };
             };
             /** @description Error */
@@ -8512,7 +8995,7 @@ export interface operations {
                 /** @description Only calls by this caller: a user's id, an agent's name, or the id of a service's key. */
                 caller?: string;
                 /** @description Only calls that came in by this door. */
-                door?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view";
+                door?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view" | "turn" | "delivery";
                 /** @description Only calls that started at this time or later. Of sums: from the day of this time, in UTC. */
                 since?: string;
                 /** @description What is summed up. */

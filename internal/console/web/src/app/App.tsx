@@ -19,6 +19,7 @@ const Apps = lazy(() => import('../screens/Apps'));
 const AppPage = lazy(() => import('../screens/AppPage'));
 const Agents = lazy(() => import('../screens/Agents'));
 const AgentPage = lazy(() => import('../screens/AgentPage'));
+const Models = lazy(() => import('../screens/Models'));
 const Calls = lazy(() => import('../screens/Calls'));
 const CallPage = lazy(() => import('../screens/CallPage'));
 const Usage = lazy(() => import('../screens/Usage'));
@@ -67,6 +68,7 @@ export function App() {
             <Route path="/apps/:name">{(p) => <AppPage key={p.name} name={p.name} />}</Route>
             <Route path="/agents" component={Agents} />
             <Route path="/agents/:name">{(p) => <AgentPage key={p.name} name={p.name} />}</Route>
+            <Route path="/models" component={Models} />
             <Route path="/calls" component={Calls} />
             <Route path="/calls/:id">{(p) => <CallPage key={p.id} id={p.id} />}</Route>
             <Route path="/usage" component={Usage} />

@@ -12,6 +12,7 @@ import { home } from '../parts/doors';
 import { count, span, tokens } from '../parts/format';
 import { Empty, ErrorCard, Shown } from '../parts/states';
 import { useParam } from '../parts/url';
+import { Brain } from './agent/Brain';
 import { KeyRows } from './KeyRows';
 import { Picker } from './Picker';
 import { ToolRows } from './ToolRows';
@@ -29,7 +30,7 @@ function Page({ a }: { a: Agent }) {
   const cache = useQueryClient();
   const may = can(me, 'agents:write') && !a.declared;
   const change = useMutation({
-    mutationFn: (body: Partial<Agent>) => send('PATCH', `/agents/${a.name}`, body),
+    mutationFn: (body: Partial<Agent> | { brain: null }) => send('PATCH', `/agents/${a.name}`, body),
     onSettled: () => cache.invalidateQueries({ queryKey: ['agents'] }),
   });
   const door = `${home()}/mcp/a/${a.name}`;
@@ -61,6 +62,7 @@ function Page({ a }: { a: Agent }) {
         tabs={[
           ['can', `What it can do ${tools.data?.length ?? ''}`],
           ['list', 'Its list'],
+          ['brain', 'Brain'],
           ['keys', 'Keys'],
           ['limits', 'Limits'],
           ['usage', 'Usage'],
@@ -84,6 +86,15 @@ function Page({ a }: { a: Agent }) {
         </Panel>
       )}
       {tab === 'list' && <Grants key={a.updated_at} a={a} may={may} save={(t) => change.mutate({ tools: t })} busy={change.isPending} />}
+      {tab === 'brain' && (
+        <Brain
+          key={a.updated_at}
+          brain={a.brain}
+          may={may}
+          save={(b) => change.mutate(b ? { brain: b } : { brain: null })}
+          busy={change.isPending}
+        />
+      )}
       {tab === 'keys' && <Keys a={a} />}
       {tab === 'limits' && <Limits key={a.updated_at} a={a} may={may} save={(l) => change.mutate({ limits: l })} busy={change.isPending} />}
       {tab === 'usage' && <Usage a={a} />}

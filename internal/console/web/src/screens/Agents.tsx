@@ -26,6 +26,11 @@ export default function Agents() {
   return (
     <>
       <Head title="Agents" sub="Each has a role, a list of what it may use, and a door of its own.">
+        {may && (
+          <Button component={Link} href="/models" variant="default">
+            Models
+          </Button>
+        )}
         {make}
       </Head>
       <Panel>

@@ -93,7 +93,7 @@ function Row({ m, may }: { m: Model; may: boolean }) {
       </div>
       {test.data && (
         <p className="small pad" role="status" style={{ paddingTop: 0 }}>
-          <Tag tone={test.data.ok === false ? 'bad' : 'good'}>{test.data.ok === false ? 'it does not answer' : 'it answers'}</Tag>{' '}
+          <Tag tone={test.data.ok ? 'good' : 'bad'}>{test.data.ok ? 'it answers' : 'it does not answer'}</Tag>{' '}
           <span className="soft wrap">{test.data.detail}</span>
         </p>
       )}

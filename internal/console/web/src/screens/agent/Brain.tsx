@@ -34,9 +34,9 @@ export function Brain({
   brain: Thoughts | undefined;
   may: boolean;
   busy: boolean;
-  save: (b: Thoughts) => void;
+  save: (b: Thoughts | null) => void;
 }) {
-  const models = useModels();
+  const models = useModels(may);
   const [kind, setKind] = useState(brain?.rules ? 'rules' : 'model');
   const [b, setB] = useState<Thoughts>(brain ?? {});
   const names = models.data?.map((m) => m.name) ?? [];
@@ -137,6 +137,11 @@ export function Brain({
             <Button type="submit" disabled={!whole} loading={busy}>
               Save
             </Button>
+            {brain && (
+              <Button variant="default" disabled={busy} onClick={() => save(null)}>
+                Take it away
+              </Button>
+            )}
           </div>
         )}
       </form>

@@ -3,7 +3,6 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { get, type Page, type Schemas } from '../../api/client';
 import { useAgents, useMe } from '../../api/data';
-import { brainOf } from '../../api/models';
 import type { Member, Policy, RoomFields } from '../../api/rooms';
 import { can } from '../../app/may';
 import { Scroll, Tag } from '../../parts/bits';
@@ -50,7 +49,8 @@ export function RoomForm({
       className="stack"
       onSubmit={(e) => {
         e.preventDefault();
-        save({ ...r, name: r.name.trim(), members: r.members.map(({ agent, user }) => (agent ? { agent } : { user })) });
+        const members = r.members.map(({ agent, user }) => (agent ? { agent } : { user }));
+        save({ name: r.name.trim(), members, policy: r.policy, max_rounds: r.max_rounds, approvals: r.approvals });
       }}
     >
       <TextInput
@@ -77,7 +77,7 @@ export function RoomForm({
                         onChange={(e) => toggle({ agent: a.name }, e.currentTarget.checked)}
                       />
                       <span className="tiny soft cut grow">{a.title || a.role}</span>
-                      {!brainOf(a) && <Tag tone="warn">has nothing to answer with</Tag>}
+                      {!a.brain && <Tag tone="warn">has nothing to answer with</Tag>}
                       {a.disabled && <Tag tone="warn">off</Tag>}
                     </div>
                   ))}

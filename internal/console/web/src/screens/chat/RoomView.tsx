@@ -1,29 +1,16 @@
-import { ActionIcon, Button, Menu, Tooltip } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
-import { ArrowDown, ChevronLeft, Ellipsis, FileJson, FileText, Search as SearchIcon, Settings2, Wrench } from 'lucide-react';
-import { type ReactNode, useCallback, useLayoutEffect, useMemo, useRef, useState } from 'react';
-import { Link } from 'wouter';
+import { useCallback, useMemo, useRef, useState } from 'react';
 import { useMe } from '../../api/data';
-import {
-  type Decision,
-  decide,
-  exportRoom,
-  messagePage,
-  say,
-  stopRun,
-  useApprovals,
-  useInPlay,
-  useRoomInfo,
-  type Workspace,
-} from '../../api/rooms';
-import { counted } from '../../parts/format';
-import { save } from '../../parts/save';
+import { type Decision, decide, messagePage, say, stopRun, useApprovals, useRoomInfo, type Workspace } from '../../api/rooms';
 import { Empty, ErrorCard, Loading, Shown } from '../../parts/states';
 import { useKept } from '../../parts/store';
 import { InPlay, RoomSettings, Search } from './Aside';
 import type { Judge } from './CallCard';
 import { Composer } from './Composer';
+import { RoomHead } from './RoomHead';
 import { SaidBy } from './Said';
+import { Talk } from './Talk';
 import { useRoom } from './useRoom';
 
 export function RoomView({ id }: { id: string }) {
@@ -106,7 +93,7 @@ function Conversation({ info }: { info: Workspace }) {
   const trouble = send.error ?? stop.error ?? judged.error;
   return (
     <div className="room">
-      <Header info={info} live={live} open={setAside} />
+      <RoomHead info={info} live={live} open={setAside} />
       <Talk older={older} loadOlder={() => loadOlder(room.messages[0]?.id ?? '')}>
         {!loaded && <Loading rows={3} />}
         {error ? <ErrorCard error={error} retry={refresh} /> : null}
@@ -187,136 +174,6 @@ function Conversation({ info }: { info: Workspace }) {
       {aside === 'tools' && <InPlay room={info} close={() => setAside('')} />}
       {aside === 'search' && <Search id={info.id} close={() => setAside('')} go={reach} />}
       {aside === 'settings' && <RoomSettings room={info} close={() => setAside('')} />}
-    </div>
-  );
-}
-
-const mostNamed = 3; // agents
-
-function Header({ info, live, open }: { info: Workspace; live: boolean; open: (what: 'tools' | 'search' | 'settings') => void }) {
-  const tools = useInPlay(info.id);
-  const agents = info.members.flatMap((m) => m.agent ?? []);
-  const give = useMutation({
-    mutationFn: async (format: 'markdown' | 'json') => {
-      const file = info.name.replace(/[^\w-]+/g, '-').toLowerCase() || 'room';
-      save(
-        `${file}.${format === 'json' ? 'json' : 'md'}`,
-        await exportRoom(info.id, format),
-        format === 'json' ? 'application/json' : 'text/markdown',
-      );
-    },
-  });
-  return (
-    <>
-      <header className="room-head">
-        <Link href="/chat" className="room-back" aria-label="All rooms">
-          <ChevronLeft size={18} aria-hidden />
-        </Link>
-        <span className={`dot ${live ? 'good' : 'off'}`} title={live ? 'What is said appears by itself' : 'Connecting …'} />
-        <h1 className="cut">{info.name}</h1>
-        <Tooltip label="Who is here, and with which tools">
-          <button type="button" className="in-play" onClick={() => open('tools')}>
-            {agents.slice(0, mostNamed).map((a) => (
-              <span key={a} className="tag each">
-                {a}
-                <span className="num">
-                  <Wrench size={10} aria-hidden /> {tools.data?.find((t) => t.agent === a)?.tools.length ?? '–'}
-                </span>
-              </span>
-            ))}
-            {agents.length > mostNamed && <span className="tag each">+{agents.length - mostNamed}</span>}
-            {agents.length === 0 && <span className="tag each">no agents</span>}
-            <span className="tag together">{counted(agents.length, 'agent')}</span>
-          </button>
-        </Tooltip>
-        <ActionIcon aria-label="Search this room" onClick={() => open('search')}>
-          <SearchIcon size={16} />
-        </ActionIcon>
-        <Menu position="bottom-end">
-          <Menu.Target>
-            <ActionIcon aria-label="More about this room">
-              <Ellipsis size={16} />
-            </ActionIcon>
-          </Menu.Target>
-          <Menu.Dropdown>
-            <Menu.Item leftSection={<Wrench size={14} />} onClick={() => open('tools')}>
-              Tools in play
-            </Menu.Item>
-            <Menu.Item leftSection={<FileText size={14} />} onClick={() => give.mutate('markdown')}>
-              Export as Markdown
-            </Menu.Item>
-            <Menu.Item leftSection={<FileJson size={14} />} onClick={() => give.mutate('json')}>
-              Export as JSON
-            </Menu.Item>
-            <Menu.Divider />
-            <Menu.Item leftSection={<Settings2 size={14} />} onClick={() => open('settings')}>
-              Settings
-            </Menu.Item>
-          </Menu.Dropdown>
-        </Menu>
-      </header>
-      {give.error && <ErrorCard error={give.error} />}
-    </>
-  );
-}
-
-const near = 80; // pixels from the end that still count as there
-
-// Talk scrolls, and stays at the end while whoever reads is there.
-function Talk({ older, loadOlder, children }: { older: boolean; loadOlder: () => Promise<unknown>; children: ReactNode }) {
-  const box = useRef<HTMLElement>(null);
-  const inner = useRef<HTMLDivElement>(null);
-  const stays = useRef(true);
-  const [away, setAway] = useState(false);
-  const [busy, setBusy] = useState(false);
-  const down = useCallback(() => {
-    if (box.current) box.current.scrollTop = box.current.scrollHeight;
-  }, []);
-  useLayoutEffect(() => {
-    if (!inner.current) return;
-    const grown = new ResizeObserver(() => stays.current && down());
-    grown.observe(inner.current);
-    return () => grown.disconnect();
-  }, [down]);
-  const more = async () => {
-    const el = box.current;
-    if (!el) return;
-    setBusy(true);
-    const from = el.scrollHeight - el.scrollTop;
-    await loadOlder();
-    setBusy(false);
-    requestAnimationFrame(() => {
-      el.scrollTop = el.scrollHeight - from; // what was in view stays in view
-    });
-  };
-  return (
-    <div className="talk-box">
-      <section
-        className="talk"
-        aria-label="What was said"
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-        tabIndex={0}
-        ref={box}
-        onScroll={(e) => {
-          const el = e.currentTarget;
-          stays.current = el.scrollHeight - el.scrollTop - el.clientHeight < near;
-          setAway(!stays.current);
-        }}
-      >
-        <div className="talk-inner" ref={inner} role="log" aria-label="Conversation">
-          {older && (
-            <Button className="older" size="compact-sm" variant="subtle" loading={busy} onClick={more}>
-              What was said before
-            </Button>
-          )}
-          {children}
-        </div>
-      </section>
-      {away && (
-        <ActionIcon className="to-end" variant="default" radius="xl" size="lg" aria-label="To the newest" onClick={down}>
-          <ArrowDown size={16} />
-        </ActionIcon>
-      )}
     </div>
   );
 }
