@@ -13,18 +13,30 @@ export GOFLAGS="${GOFLAGS:-} -buildvcs=false"
 trap 'exit 130' INT TERM
 
 unit=() # packages whose tests need only Go
+counted=() # those of them that count allocations
 whole=() # whole-program tests
-while read -r p; do
+browsed=() # those of them that drive a browser, which wants the machine for itself
+while read -r p dir; do
 	case $p in
-	*/test/*) whole+=("$p") ;;
-	*) unit+=("$p") ;;
+	*/test/crosstalk) ;; # see below
+	*/test/*) if grep -qi chromium "$dir"/*_test.go; then browsed+=("$p"); else whole+=("$p"); fi ;;
+	*)
+		unit+=("$p")
+		if grep -q '^func Test.*Alloc' "$dir"/*_test.go; then counted+=("$p"); fi
+		;;
 	esac
-done < <(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./...)
+done < <(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}' ./...)
 
+# One binary for all whole-program tests: each would link its own.
+export JUNCTOR_TEST_BINARY="$PWD/bin/test/junctor"
+build_all() {
+	go build ./...
+	go build -o "$JUNCTOR_TEST_BINARY" ./cmd/junctor
+}
 vet_all() {
 	go vet ./...
-	GOOS=darwin go vet ./...
-	GOOS=windows go vet ./...
+	(cd tools && go vet ./vet && go build -o ../bin/test/vet ./vet)
+	bin/test/vet darwin windows
 }
 # tests FLAGS -- PACKAGES. A test that fails is run once more by itself, unless it
 # raced: what then passes is told at the end as shaky, what fails again fails.
@@ -34,7 +46,7 @@ tests() {
 	shift
 	rm -f "$shaky"
 	.cache/bin/gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary=skipped \
-		--rerun-fails=1 --rerun-fails-max-failures=3 --rerun-fails-run-root-test --rerun-fails-abort-on-data-race \
+		--rerun-fails=1 --rerun-fails-max-failures=5 --rerun-fails-run-root-test --rerun-fails-abort-on-data-race \
 		--rerun-fails-report "$shaky" --packages "$*" -- -count=1 -timeout=25m "${flags[@]}"
 	[[ ! -s $shaky ]] || steps_remarks+=("$(cat "$shaky")")
 }
@@ -42,15 +54,15 @@ tests() {
 step setup tools/install.sh gofumpt gotestsum golangci-lint node debian
 step format tools/lint.sh format
 step modules go mod tidy -diff
-step build go build ./...
+step build build_all
 step "vet, 3 systems" vet_all
 step console tools/console.sh check
 step "unit, race" tests -race -shuffle=on -- "${unit[@]}"
-step allocations tests -run Alloc -- "${unit[@]}"
+step allocations tests -run Alloc -- "${counted[@]}"
 step lint .cache/bin/golangci-lint run ./...
-for p in "${whole[@]}"; do
-	case $p in
-	*/test/crosstalk) step "${p##*/junctor/}, race" tests -race -- "$p" ;;
-	*) step "${p##*/junctor/}" tests -- "$p" ;;
-	esac
+step "test/crosstalk, race" tests -race -- ./test/crosstalk
+# These mostly wait, so two at a time.
+step "test, two at a time" tests -p=2 -- "${whole[@]}"
+for p in "${browsed[@]}"; do
+	step "${p##*/junctor/}" tests -- "$p"
 done

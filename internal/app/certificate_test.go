@@ -103,7 +103,7 @@ func TestCertificateIsReadAnew(t *testing.T) {
 // await waits for what happens within two looks at the files.
 func await(t *testing.T, happened func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !happened(); time.Sleep(200 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !happened(); time.Sleep(200 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("it did not happen")
 		}

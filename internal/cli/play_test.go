@@ -53,7 +53,7 @@ func urlof(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: urlof FILE")
 	}
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if b, err := os.ReadFile(ts.MkAbs(args[0])); err == nil {
 			ts.Setenv("URL", strings.TrimSpace(string(b)))
 			return

@@ -74,7 +74,7 @@ func conversation(t *testing.T, addr string, b []byte, cut int) (string, error) 
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
-	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(time.Minute))
 	if 0 < cut && cut < len(b) {
 		_, _ = c.Write(b[:cut])
 		time.Sleep(time.Millisecond)

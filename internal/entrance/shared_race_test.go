@@ -33,7 +33,7 @@ func TestHeadersStayAsTheyCame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+		_ = c.SetDeadline(time.Now().Add(time.Minute))
 		_, _ = io.WriteString(c, post(what, "X: 1")+post("nothing", "X: 1", "Connection: close"))
 		all, _ := io.ReadAll(c)
 		_ = c.Close()

@@ -69,7 +69,7 @@ func (s *eventStream) next(t testing.TB) answer {
 			if len(e.Data) > 0 {
 				return parse(t, string(e.Data))
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatal("no event")
 		}
 	}
@@ -87,7 +87,7 @@ func (s *eventStream) ends(t testing.TB) {
 			if len(e.Data) > 0 {
 				t.Fatalf("one message more: %s", e.Data)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatal("the stream does not end")
 		}
 	}
@@ -118,7 +118,7 @@ func messages(t testing.TB, r testkit.Reply) []answer {
 // status waits until the newest record of a tool is no longer running.
 func status(t testing.TB, i *testkit.Instance, tool string) string {
 	t.Helper()
-	for until := time.Now().Add(10 * time.Second); time.Now().Before(until); {
+	for until := time.Now().Add(time.Minute); time.Now().Before(until); {
 		r := i.Do(t, http.MethodGet, "/api/v1/calls?limit=1&tool="+tool, "")
 		var page struct{ Items []struct{ Status string } }
 		if err := json.Unmarshal([]byte(r.Body), &page); err != nil {

@@ -37,7 +37,7 @@ func (c *talk) nextText(t testing.TB) string {
 			t.Fatal("the server has hung up")
 		}
 		return m
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the server says nothing")
 	}
 	return ""

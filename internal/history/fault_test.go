@@ -137,7 +137,7 @@ func TestWritesByItself(t *testing.T) {
 		for round := range 3 {
 			c := call(round)
 			h.Record(&c, nil, nil)
-			for deadline := time.Now().Add(10 * time.Second); ; {
+			for deadline := time.Now().Add(time.Minute); ; {
 				if _, err := h.Get(t.Context(), "acme", c.ID); err == nil {
 					break
 				}

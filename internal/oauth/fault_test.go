@@ -263,7 +263,7 @@ func TestRenewal(t *testing.T) {
 		if token, _, err := l.Token(t.Context()); token != first || err != nil {
 			t.Errorf("a token that still serves is not given: %v", err)
 		}
-		for range 500 { // it is renewed beside that, and takes effect after it is traced
+		for range 6000 { // it is renewed beside that, and takes effect after it is traced
 			if token, _, _ := l.Token(t.Context()); token != first && len(traces()) > 0 {
 				break
 			}

@@ -22,7 +22,7 @@ import (
 )
 
 // soon is how long after a death whatever it leaves behind may still be there.
-const soon = 2 * time.Second
+const soon = 30 * time.Second
 
 // playReaped are the roles that only reapers are tested with.
 func playReaped(role string) int {
@@ -363,7 +363,7 @@ func TestReaperKeepsNoEndOfThePipes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Stop(0)
-	if err := r.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := r.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	expectNobody(t, bufio.NewReader(r))

@@ -47,7 +47,7 @@ func TestSubscriptionsAreTheirCallers(t *testing.T) {
 					select {
 					case e := <-events:
 						got[e.Party]++
-					case <-time.After(10 * time.Second):
+					case <-time.After(never):
 						t.Fatalf("heard by %v, want %v", got, want)
 					}
 				}

@@ -58,7 +58,7 @@ func TestNobodyWaitsForAnothersDeadline(t *testing.T) {
 	defer cancel()
 	select {
 	case <-call(hasty):
-	case <-time.After(20 * time.Second):
+	case <-time.After(never):
 		t.Error("a caller waits for another's deadline")
 	}
 	select {
@@ -105,7 +105,7 @@ func TestUseWakesAServer(t *testing.T) {
 	do(t, s, toolCall("a", `{"result":{"content":[]}}`))
 	select {
 	case <-events:
-	case <-time.After(20 * time.Second):
+	case <-time.After(never):
 		t.Fatal("nobody heard that it is back")
 	}
 	if o, _ := s.Offer(ctxFor(t)); len(o.Tools) != 1 {

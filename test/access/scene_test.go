@@ -31,7 +31,7 @@ var postgres pgtest.Pool
 
 func TestMain(m *testing.M) { os.Exit(postgres.Main(m)) }
 
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // The servers of a scene, and the tools that each of them has. Nothing about
 // them says what they are for.

@@ -23,11 +23,12 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
 
-// Bounds of what a fault may cost. A call is answered or refused within patience
-// whatever is away, and what was away counts as back within healing.
+// Bounds of what a fault may cost, with room for a machine that others keep busy.
+// A call is answered or refused within patience whatever is away, and what was
+// away counts as back within healing.
 const (
-	patience = 5 * time.Second
-	healing  = 10 * time.Second
+	patience = 30 * time.Second
+	healing  = time.Minute
 )
 
 // site is an instance under a fault, and those who call it.

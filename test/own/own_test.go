@@ -345,7 +345,7 @@ func (r *rig) sessions() int {
 
 func (r *rig) until(what string, holds func() bool) {
 	r.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			r.t.Fatal("not within 20 s: " + what)
 		}

@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -24,7 +26,7 @@ import (
 const AdminKey = "test-admin-key-0123456789"
 
 // readyLimit is far above what a start takes: it is here to end a broken test.
-const readyLimit = 30 * time.Second
+const readyLimit = 2 * time.Minute
 
 type build struct {
 	once sync.Once
@@ -47,10 +49,17 @@ func Main(m *testing.M) int {
 	return m.Run()
 }
 
+// binaryEnv names a binary that was built from this tree already: tools/test.sh
+// builds one for all its tests.
+const binaryEnv = "JUNCTOR_TEST_BINARY"
+
 // Binary is the path of the junctor binary, built from this tree the first time
-// it is asked for.
+// it is asked for, unless there is one for all tests.
 func Binary(t testing.TB) string {
 	t.Helper()
+	if path := os.Getenv(binaryEnv); path != "" {
+		return path
+	}
 	root := Root(t)
 	built.once.Do(func() {
 		built.dir, built.err = os.MkdirTemp("", "junctor-test-")
@@ -70,15 +79,21 @@ func Binary(t testing.TB) string {
 	return built.path
 }
 
-// FreeAddr is a loopback address that nobody listens on at this moment.
+// FreeAddr is a loopback address that nobody listens on at this moment. Its port
+// is none that the system gives to connections, which could have it a moment
+// later, and the next one is nobody's either: an instance takes both.
 func FreeAddr(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	const lowest, most = 10_000, 11_000 // below the ports of connections, on the systems that we test on
+	for range 1000 {
+		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(lowest+2*rand.IntN(most)))
+		if l, err := net.Listen("tcp", addr); err == nil {
+			l.Close()
+			return addr
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatal("no free port was found")
+	return ""
 }
 
 // Instance is a running junctor.

@@ -305,7 +305,7 @@ func (h *hunt) everything(in *program.Instance, run string) {
 	for _, call := range list.Items {
 		paths = append(paths, "/api/v1/calls/"+call.ID)
 	}
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) { // the history is written beside the calls
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) { // the history is written beside the calls
 		a, err := in.Request(h.t.Context(), http.MethodGet, "/api/v1/calls/"+list.Items[0].ID, "")
 		if err != nil || time.Now().After(end) {
 			h.t.Fatalf("the history has no %s: %v %s", list.Items[0].ID, err, a.Body)

@@ -179,7 +179,7 @@ func TestAServerIsAddedUsedChangedAndRemoved(t *testing.T) {
 // until waits for what happens beside the test.
 func until(t testing.TB, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if ok() {
 			return
 		}

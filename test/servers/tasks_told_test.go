@@ -135,7 +135,7 @@ type message struct {
 // next gives the next message that is wanted.
 func (e *ear) next(what string, wanted func(message) bool) message {
 	e.t.Helper()
-	late := time.After(20 * time.Second)
+	late := time.After(time.Minute)
 	for {
 		select {
 		case line, more := <-e.lines:

@@ -41,7 +41,7 @@ func TestDeclaredServers(t *testing.T) { //nolint:paralleltest // it has a netwo
 	// this machine are dialled beside that as well, whenever it is time, so others are
 	// never in one file with them.
 	try := func(id string, hosts []string, judge func(dialled string) (wrong bool)) {
-		for end := time.Now().Add(20 * time.Second); strings.Count(r.in.Do(t, "GET", "/api/v1/servers", "").Body, `"id":"`+id) < len(hosts); time.Sleep(20 * time.Millisecond) {
+		for end := time.Now().Add(time.Minute); strings.Count(r.in.Do(t, "GET", "/api/v1/servers", "").Body, `"id":"`+id) < len(hosts); time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatal(r.in.Do(t, "GET", "/api/v1/settings/file", "").Body)
 			}
