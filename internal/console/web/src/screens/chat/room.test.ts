@@ -226,6 +226,21 @@ test('an agent that another one asks answers aside, and a limit names who may go
   assert.equal(all(...begun, { type: 'CUSTOM', name: 'junctor.limit', value: { agent: 'math' } }, ...begun).limited, '');
 });
 
+test('calls of two agents that have the same id are two calls', () => {
+  const other: RoomEvent[] = [
+    { type: 'RUN_STARTED', runId: 'r2' },
+    { type: 'SUBAGENT_STARTED', subagentRunId: 's2', name: 'words' },
+    { type: 'TOOL_CALL_START', toolCallId: 'c1', toolCallName: 'notes__add', parentMessageId: 'm9', subagentRunId: 's2' },
+    { type: 'TOOL_CALL_END', toolCallId: 'c1' },
+    { type: 'TOOL_CALL_RESULT', messageId: 'm10', toolCallId: 'c1', content: 'kept' },
+  ];
+  const r = all(...begun, ...words, ...call, ...result, ...other);
+  assert.deepEqual(
+    r.messages.map((m) => m.calls.map((c) => [c.name, c.result_text])),
+    [[['demo__add', '5']], [['notes__add', 'kept']]],
+  );
+});
+
 test('events that say nothing, or too little, change nothing', () => {
   const r = all(...begun, ...words);
   for (const e of [

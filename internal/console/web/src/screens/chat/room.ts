@@ -140,8 +140,11 @@ function apply(room: Room, e: RoomEvent, at: string): Room {
       };
     case 'RUN_FINISHED': {
       const { kind, interrupts } = outcomeOf(e);
-      const waiting = new Set(interrupts.map((i) => i.toolCallId ?? ''));
-      return stopped({ ...room, messages: changeCalls(room.messages, waiting, (c) => ({ ...c, state: 'waiting' })) }, kind);
+      const waits = (r: Room, id: string | undefined) => changeCall(r, id, (c) => ({ ...c, state: 'waiting' }));
+      return stopped(
+        interrupts.reduce((r, i) => waits(r, i.toolCallId), room),
+        kind,
+      );
     }
     case 'RUN_ERROR':
       return { ...stopped(room, 'failed'), error: e.message ?? 'The run failed.' };
@@ -260,20 +263,26 @@ function called(room: Room, e: RoomEvent, at: string): Room {
   if (!id) return room;
   if (e.type === 'TOOL_CALL_CHUNK' && e.delta) room = { ...room, writing: { ...room.writing, [id]: written(room, e) } };
   // A call that waited for a person begins again, and is the same call.
-  if (room.messages.some((m) => m.calls.some((c) => c.id === id)))
-    return changeCall(room, id, (c) => (c.state === 'waiting' ? { ...c, state: 'running' } : c));
+  const known = e.parentMessageId
+    ? room.messages.some((m) => m.id === e.parentMessageId && m.calls.some((c) => c.id === id))
+    : holder(room.messages, id) >= 0;
+  if (known) return changeCall(room, id, (c) => (c.state === 'waiting' ? { ...c, state: 'running' } : c));
   const call: RoomCall = { id, name: e.toolCallName ?? '', state: 'running' };
   const parent = e.parentMessageId ?? `of ${id}`;
   const within = room.messages.some((m) => m.id === parent) ? room : { ...room, messages: [...room.messages, begin(room, e, parent, at)] };
   return change(within, parent, (m) => ({ ...m, calls: [...m.calls, call] }));
 }
 
-function changeCalls(messages: readonly Said[], ids: ReadonlySet<string>, f: (c: RoomCall) => RoomCall): readonly Said[] {
-  return messages.map((m) => (m.calls.some((c) => ids.has(c.id)) ? { ...m, calls: m.calls.map((c) => (ids.has(c.id) ? f(c) : c)) } : m));
-}
+// holder is the newest message that has a call: models of two agents may give
+// theirs the same id.
+const holder = (messages: readonly Said[], id: string) => messages.findLastIndex((m) => m.calls.some((c) => c.id === id));
 
-const changeCall = (room: Room, id: string | undefined, f: (c: RoomCall) => RoomCall): Room =>
-  id === undefined ? room : { ...room, messages: changeCalls(room.messages, new Set([id]), f) };
+function changeCall(room: Room, id: string | undefined, f: (c: RoomCall) => RoomCall): Room {
+  const at = id === undefined ? -1 : holder(room.messages, id);
+  if (at < 0) return room;
+  const messages = room.messages.map((m, i) => (i === at ? { ...m, calls: m.calls.map((c) => (c.id === id ? f(c) : c)) } : m));
+  return { ...room, messages };
+}
 
 const text = (v: unknown): string | undefined => (typeof v === 'string' && v !== '' ? v : undefined);
 
