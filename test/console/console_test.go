@@ -66,7 +66,7 @@ func (r *rig) server(name string) []string {
 // run runs a script; what it prints are the steps that it took.
 func (r *rig) run(t *testing.T, script string, args ...string) {
 	t.Helper()
-	out, err := r.node.Run(t, 6*time.Minute, script, args...)
+	out, err := r.node.Run(t, 10*time.Minute, script, args...)
 	t.Logf("%s", out)
 	if err != nil {
 		t.Fatalf("%s: %v", script, err)

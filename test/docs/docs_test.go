@@ -19,7 +19,7 @@ import (
 // documented is the address that the documents use.
 const documented = "http://127.0.0.1:8717"
 
-const limit = time.Minute
+const limit = 3 * time.Minute
 
 func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
 

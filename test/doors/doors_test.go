@@ -21,7 +21,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/testkit"
 )
 
-const limit = 30 * time.Second
+const limit = 2 * time.Minute
 
 // bench is an instance with a server `probe` whose one tool counts its runs.
 type bench struct {

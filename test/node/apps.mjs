@@ -103,7 +103,7 @@ async function walk(name) {
   // The farewell is a request that the View answers before it goes.
   await page.getByRole('button', { name: 'Close the App' }).click();
   const farewell = await heard('ui/resource-teardown', 'view');
-  for (const end = Date.now() + 20_000; !lines(page).some((m) => m.view === at.id && m.to === 'host' && m.id === farewell.id && !m.method); await page.waitForTimeout(50))
+  for (const end = Date.now() + 60_000; !lines(page).some((m) => m.view === at.id && m.to === 'host' && m.id === farewell.id && !m.method); await page.waitForTimeout(50))
     if (Date.now() > end) throw new Error(`${name}: the farewell is not answered`);
   await page.getByText('The App is closed.').waitFor();
   step(`walked ${name}`);

@@ -6,7 +6,7 @@ import { accessible as accessibleAt, open, signIn, watch } from './browser.mjs';
 const [what, link, ...rest] = process.argv.slice(2);
 const origin = new URL(link).origin;
 const { browser, context, page, faults } = await open();
-page.setDefaultTimeout(30_000);
+page.setDefaultTimeout(90_000);
 const begun = Date.now();
 const step = (name) => console.log(`${((Date.now() - begun) / 1000).toFixed(0).padStart(4)} s  ${name}`);
 const quiet = (when) => assert.deepEqual(faults, [], when);

@@ -5,7 +5,7 @@ import { open, signIn } from './browser.mjs';
 const [link, folder, url, api] = process.argv.slice(2);
 const origin = new URL(link).origin;
 const { browser, context, page, faults } = await open({ viewport: { width: 1200, height: 760 } });
-page.setDefaultTimeout(30_000);
+page.setDefaultTimeout(90_000);
 await signIn(page, link);
 const button = (name) => page.getByRole('button', { name, exact: true });
 const shoot = async (name, colorScheme) => {

@@ -7,7 +7,7 @@ import { addresses } from './screens.mjs';
 const [what, link, ...rest] = process.argv.slice(2);
 const origin = new URL(link).origin;
 const { browser, page, faults } = await open();
-page.setDefaultTimeout(30_000);
+page.setDefaultTimeout(90_000);
 const begun = Date.now();
 const step = (name) => console.log(`${((Date.now() - begun) / 1000).toFixed(0).padStart(4)} s  ${name}`);
 const quiet = (when) => assert.deepEqual(faults, [], when);

@@ -24,7 +24,7 @@ import (
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
-const limit = time.Minute
+const limit = 3 * time.Minute
 
 func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
 

@@ -17,7 +17,7 @@ import (
 func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
 
 // limit is for one walk; it takes some seconds.
-const limit = 2 * time.Minute
+const limit = 5 * time.Minute
 
 // The servers of npm.
 const (

@@ -35,7 +35,7 @@ type told struct {
 
 func runTasks(t *testing.T, door, tool, arguments string) told {
 	t.Helper()
-	out, err := program.FindNode(t).Run(t, 2*time.Minute, "tasks.mjs", door, testkit.AdminKey, tool, arguments)
+	out, err := program.FindNode(t).Run(t, 5*time.Minute, "tasks.mjs", door, testkit.AdminKey, tool, arguments)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
