@@ -171,6 +171,7 @@ type Options struct {
 	Applier      Applier
 	Journal      Journal
 	Deliveries   Deliveries
+	Rooms        Rooms
 	Settings     func() []Setting
 	Version      string
 	Log          *slog.Logger
@@ -210,6 +211,7 @@ func New(o Options) (*Handler, error) {
 		{"Applier", o.Applier == nil},
 		{"Journal", o.Journal == nil},
 		{"Deliveries", o.Deliveries == nil},
+		{"Rooms", o.Rooms == nil},
 		{"Settings", o.Settings == nil},
 	} {
 		if part.missing {

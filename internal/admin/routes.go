@@ -100,6 +100,7 @@ func register(o Options) *api {
 	a.journalRoutes()
 	a.deliveryRoutes()
 	a.endpointRoutes()
+	a.workspaceRoutes()
 	return a
 }
 

@@ -125,6 +125,26 @@ func (e *events) send(name string, v any) {
 	_ = e.rc.Flush()
 }
 
+// data sends events that have no name.
+func (e *events) data(texts ...json.RawMessage) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.begin()
+	for _, text := range texts {
+		_, _ = e.w.Write(slices.Concat([]byte("data: "), text, []byte("\n\n")))
+	}
+	_ = e.rc.Flush()
+}
+
+// still tells whoever reads that the stream goes on.
+func (e *events) still() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.begin()
+	_, _ = e.w.Write([]byte(": still here\n\n"))
+	_ = e.rc.Flush()
+}
+
 // Progress passes on how far a run is.
 func (e *events) Progress(params []byte) { e.send("progress", json.RawMessage(params)) }
 

@@ -46,6 +46,12 @@ func describeTypes(r huma.Registry) {
 	alias[agent.Tool, turnTool](r)
 	alias[agent.Usage, turnUsage](r)
 	alias[agent.Role, turnRole](r)
+	alias[junctor.TurnPolicy, turnPolicy](r)
+	alias[junctor.RoomApproval, roomApproval](r)
+	alias[junctor.AuthorKind, authorKind](r)
+	alias[junctor.SaidState, saidState](r)
+	alias[junctor.RunState, runState](r)
+	alias[junctor.CallWord, callWord](r)
 }
 
 func alias[T, As any](r huma.Registry) {
@@ -212,3 +218,33 @@ func (sourceStyle) Schema(huma.Registry) *huma.Schema { return words(junctor.Sou
 type anything json.RawMessage
 
 func (anything) Schema(huma.Registry) *huma.Schema { return &huma.Schema{} }
+
+type turnPolicy string
+
+func (turnPolicy) Schema(huma.Registry) *huma.Schema { return words(junctor.TurnPolicies()...) }
+
+type roomApproval string
+
+func (roomApproval) Schema(huma.Registry) *huma.Schema { return words(junctor.RoomApprovals()...) }
+
+type authorKind string
+
+func (authorKind) Schema(huma.Registry) *huma.Schema {
+	return words(junctor.AuthorUser, junctor.AuthorAgent, junctor.AuthorSystem)
+}
+
+type saidState string
+
+func (saidState) Schema(huma.Registry) *huma.Schema { return words(junctor.SaidStates()...) }
+
+type runState string
+
+func (runState) Schema(huma.Registry) *huma.Schema {
+	return words(junctor.RunRunning, junctor.RunWaiting, junctor.RunDone, junctor.RunFailed, junctor.RunCancelled, junctor.RunLost)
+}
+
+type callWord string
+
+func (callWord) Schema(huma.Registry) *huma.Schema {
+	return words(junctor.CallOpen, junctor.CallAllowed, junctor.CallDenied)
+}

@@ -34,6 +34,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/identity"
 	"github.com/junctor-mcp/junctor/internal/intake"
 	"github.com/junctor-mcp/junctor/internal/queue"
+	"github.com/junctor-mcp/junctor/internal/room"
 	"github.com/junctor-mcp/junctor/internal/seal"
 	"github.com/junctor-mcp/junctor/internal/signin"
 	"github.com/junctor-mcp/junctor/internal/store"
@@ -83,6 +84,7 @@ type App struct {
 	endpoints *endpoints
 	apps      *apps.Host
 	intake    *intake.Intake
+	rooms     *room.Rooms
 	cert      *certificate // nil where TLS is not ours to speak
 
 	adminKey string
@@ -191,7 +193,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err := a.openDeliveries(ctx); err != nil {
 		return err
 	}
-	if err := a.openEvents(); err != nil {
+	if err := errors.Join(a.openEvents(), a.openRooms()); err != nil {
 		return err
 	}
 	if err := errors.Join(a.gauges(), a.queueGauges()); err != nil { //nolint:contextcheck // they are read later

@@ -117,6 +117,7 @@ func (a *App) Run(ctx context.Context) error {
 		return errors.Join(err, closeAll(l.public, l.local, l.sandbox))
 	}
 	local, pages := a.localServer(mux), a.sandboxServer()
+	a.rooms.Begin(ctx)
 	failed := make(chan error, 3)
 	go func() { failed <- public.Serve(l.public) }()
 	go func() { failed <- local.Serve(l.local) }()
@@ -136,10 +137,16 @@ func (a *App) Run(ctx context.Context) error {
 		defer close(taking)
 		a.intake.Run(chores)
 	}()
+	talking := make(chan struct{})
+	go func() {
+		defer close(talking)
+		a.rooms.Run(chores)
+	}()
 	defer func() {
 		stopChores()
 		<-delivering
 		<-taking
+		<-talking
 	}()
 	if a.cfg.File() != "" {
 		watching := make(chan struct{})
@@ -159,6 +166,7 @@ func (a *App) Run(ctx context.Context) error {
 	}
 	// Streams would keep the servers open: end them first.
 	a.gateway.Close()
+	a.rooms.Close()
 	return errors.Join(notClosed(err), a.stop(context.WithoutCancel(ctx), public), a.stop(context.WithoutCancel(ctx), local), a.stop(context.WithoutCancel(ctx), pages), a.flush(context.WithoutCancel(ctx)))
 }
 

@@ -14,10 +14,13 @@ const (
 	silence = time.Minute
 )
 
-// Run marks what a killed process left behind, then keeps the runs of this one
-// alive in the eyes of others, until ctx ends.
+// Begin marks what a process of this node left behind that was killed. It comes
+// before anybody can say something: what runs afterwards is this one's.
+func (r *Rooms) Begin(ctx context.Context) { r.tend(ctx, r.recover(ctx, true)) }
+
+// Run keeps the runs of this process alive in the eyes of others, and marks
+// those of processes that are gone, until ctx ends.
 func (r *Rooms) Run(ctx context.Context) {
-	r.tend(ctx, r.Recover(ctx, true))
 	tick := time.NewTicker(beat)
 	defer tick.Stop()
 	looked := r.Now()
@@ -38,7 +41,7 @@ func (r *Rooms) Run(ctx context.Context) {
 		}
 		if r.Now().Sub(looked) > silence/2 {
 			looked = r.Now()
-			r.tend(ctx, r.Recover(ctx, false))
+			r.tend(ctx, r.recover(ctx, false))
 		}
 	}
 }

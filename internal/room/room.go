@@ -75,10 +75,11 @@ type Change struct {
 	Forget    bool // what was allowed for good
 }
 
-// View is a room as its members see it.
-type View struct {
+// Shown is a room as its members see it.
+type Shown struct {
 	junctor.Workspace
-	Run        *junctor.RoomRun `json:"run,omitempty"` // that runs, or waits
+	Run        string           `json:"run,omitempty"`      // that goes on
+	LastRun    *junctor.RoomRun `json:"last_run,omitempty"` // the newest, and how it ended
 	Remembered []Remembered     `json:"remembered" nullable:"false"`
 }
 
@@ -96,18 +97,21 @@ func (r *Rooms) Workspaces(ctx context.Context, p *junctor.Principal) ([]junctor
 }
 
 // Workspace shows one.
-func (r *Rooms) Workspace(ctx context.Context, p *junctor.Principal, id string) (View, error) {
+func (r *Rooms) Workspace(ctx context.Context, p *junctor.Principal, id string) (Shown, error) {
 	w, err := r.enter(ctx, p, id)
 	if err != nil {
-		return View{}, err
+		return Shown{}, err
 	}
-	v := View{Workspace: w, Remembered: []Remembered{}}
+	v := Shown{Workspace: w, Remembered: []Remembered{}}
 	runs, err := r.Store.For(p.Tenant).RoomRuns(ctx, id, 1)
 	if err != nil {
 		return v, err
 	}
-	if len(runs) > 0 && (runs[0].State == junctor.RunRunning || runs[0].State == junctor.RunWaiting) {
-		v.Run = &runs[0]
+	if len(runs) > 0 {
+		v.LastRun = &runs[0]
+		if runs[0].State == junctor.RunRunning {
+			v.Run = runs[0].ID
+		}
 	}
 	list, err := r.Store.For(p.Tenant).Remembered(ctx, id)
 	for _, a := range list {
@@ -164,20 +168,20 @@ func (r *Rooms) AddWorkspace(ctx context.Context, p *junctor.Principal, c Change
 }
 
 // ChangeWorkspace changes what c has.
-func (r *Rooms) ChangeWorkspace(ctx context.Context, p *junctor.Principal, id string, c Change) (View, error) {
+func (r *Rooms) ChangeWorkspace(ctx context.Context, p *junctor.Principal, id string, c Change) (Shown, error) {
 	w, err := r.keep(ctx, p, id)
 	if err == nil {
 		err = r.apply(ctx, p, &w, c)
 	}
 	if err != nil {
-		return View{}, err
+		return Shown{}, err
 	}
 	if _, err := r.Store.For(p.Tenant).UpdateWorkspace(ctx, w); err != nil {
-		return View{}, err
+		return Shown{}, err
 	}
 	if c.Forget {
 		if err := r.Store.For(p.Tenant).ForgetApprovals(ctx, id); err != nil {
-			return View{}, err
+			return Shown{}, err
 		}
 	}
 	return r.Workspace(ctx, p, id)

@@ -388,7 +388,7 @@ func TestApprovalRemembered(t *testing.T) {
 		t.Errorf("another agent: %s, %d writes", outcome(events), s.writes.Load())
 	}
 	v, err := h.Workspace(t.Context(), h.ada, id)
-	if err != nil || !slices.Equal(v.Remembered, []room.Remembered{{Agent: "writer", Server: "notes", Tool: "add"}}) || v.Run == nil || v.Run.State != junctor.RunWaiting {
+	if err != nil || !slices.Equal(v.Remembered, []room.Remembered{{Agent: "writer", Server: "notes", Tool: "add"}}) || v.Run != "" || v.LastRun.State != junctor.RunWaiting {
 		t.Errorf("%+v, %v", v, err)
 	}
 	if _, err := h.ChangeWorkspace(t.Context(), h.ada, id, room.Change{Forget: true}); err != nil {
@@ -473,14 +473,12 @@ func TestLost(t *testing.T) {
 	}
 	// As if the process were gone: another one starts on the same node.
 	again := h.rooms("node")
-	if err := again.Recover(t.Context(), true); err != nil {
-		t.Fatal(err)
-	}
+	again.Begin(t.Context())
 	if talk := h.talk(id); !strings.Contains(talk, "[notes__add lost]") || !strings.Contains(talk, "room: The instance ended") {
 		t.Errorf("the room has\n%s", talk)
 	}
-	if err := again.Recover(t.Context(), true); err != nil || strings.Count(h.talk(id), "room:") != 1 {
-		t.Errorf("said twice: %v\n%s", err, h.talk(id))
+	if again.Begin(t.Context()); strings.Count(h.talk(id), "room:") != 1 {
+		t.Errorf("said twice:\n%s", h.talk(id))
 	}
 	run, err := h.store.For(junctor.DefaultTenant).RoomRun(t.Context(), id, "run2")
 	if err != nil || run.State != junctor.RunLost {

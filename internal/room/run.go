@@ -235,15 +235,13 @@ func (r *Rooms) Listen(ctx context.Context, p *junctor.Principal, id string) (*F
 	return r.listen(place{p.Tenant, id}, nil), nil
 }
 
-// Stop stops a run that goes on or waits. One that has ended stays as it is.
+// Stop stops a run that goes on or waits. One that has ended, or never was,
+// stays as it is.
 func (r *Rooms) Stop(ctx context.Context, p *junctor.Principal, id, run string) error {
 	if _, err := r.enter(ctx, p, id); err != nil {
 		return err
 	}
 	rows := r.Store.For(p.Tenant)
-	if _, err := rows.RoomRun(ctx, id, run); err != nil {
-		return err
-	}
 	if _, err := rows.StopRun(ctx, id, run, p.ID(), r.Now()); err != nil {
 		return err
 	}
@@ -260,10 +258,10 @@ func (r *Rooms) note(ctx context.Context, w *junctor.Workspace, run, id, text st
 	})
 }
 
-// Recover marks runs that nobody runs any more, and says so in their rooms:
+// recover marks runs that nobody runs any more, and says so in their rooms:
 // those of this node, when it has just started, and those whose node was not
 // heard of for a while.
-func (r *Rooms) Recover(ctx context.Context, starting bool) error {
+func (r *Rooms) recover(ctx context.Context, starting bool) error {
 	node := ""
 	if starting {
 		node = r.Node

@@ -240,6 +240,20 @@ GET /api/v1/schedules/times?cron=@daily       401     200     200     200     20
 PUT /api/v1/schedules/{schedule}              401     200     403     403     200     403     200     403     403
 DELETE /api/v1/schedules/{schedule}           401     404     403     403     204     403     204     403     403
 
+GET /api/v1/workspaces                        401     200     200     200     200     200     200     403     200
+POST /api/v1/workspaces                       401     201     403     201     201     403     201     403     403
+GET /api/v1/workspaces/{room}                 401     404     404     404     200     404     200     403     200
+PATCH /api/v1/workspaces/{room}               401     404     403     404     200     404     200     403     403
+DELETE /api/v1/workspaces/{room}              401     404     403     404     204     404     204     403     403
+GET /api/v1/workspaces/{room}/messages        401     404     404     404     200     404     200     403     200
+GET /api/v1/workspaces/{room}/search?q=x      401     404     404     404     200     404     200     403     200
+GET /api/v1/workspaces/{room}/export          401     404     404     404     200     404     200     403     200
+GET /api/v1/workspaces/{room}/tools           401     404     404     404     200     404     200     403     200
+GET /api/v1/workspaces/{room}/approvals       401     404     404     404     200     404     200     403     200
+GET /api/v1/workspaces/{room}/stream          401     404     404     404     200     404     200     403     200
+POST /api/v1/workspaces/{room}/runs           401     404     403     404     200     404     200     403     403
+POST /api/v1/workspaces/{room}/runs/{run}/stop 401    404     403     404     204     404     204     403     403
+
 GET /api/v1/limits                            401     200     200     200     200     200     200     403     200
 PATCH /api/v1/limits                          401     200     403     403     200     403     200     403     403
 
@@ -364,6 +378,9 @@ func bodies() map[string]string {
 		"POST /api/v1/sources (redis)":                  `{"id":"NEW","style":"redis","secret":"redis://127.0.0.1:1","disabled":true}`,
 		"PATCH /api/v1/sources/{source}":                `{"title":"` + within + `"}`,
 		"PUT /api/v1/schedules/{schedule}":              `{"cron":"@yearly","type":"tick"}`,
+		"POST /api/v1/workspaces":                       `{"name":"NEW"}`,
+		"PATCH /api/v1/workspaces/{room}":               `{"max_rounds":4}`,
+		"POST /api/v1/workspaces/{room}/runs":           `{"threadId":"","runId":"NEW","messages":[{"id":"NEW","role":"user","content":"hi"}]}`,
 		"PATCH /api/v1/limits":                          `{}`,
 		"PUT /api/v1/secrets/{server}/{secret}":         `{"value":"` + within + `"}`,
 		"POST /api/v1/deliveries/actions":               `{"action":"hold","agent":"nobody"}`,
@@ -472,7 +489,7 @@ func TestMatrix(t *testing.T) {
 // cell asks as one caller.
 func (s *scene) cell(r row, column, want string) {
 	s.t.Helper()
-	fresh := r.method == http.MethodDelete || strings.HasSuffix(r.path, "/disable")
+	fresh := r.method == http.MethodDelete || strings.HasSuffix(r.path, "/disable") || strings.HasSuffix(r.path, "/runs")
 	ids := []string{"books"} // in bodies
 	path := placeholder.ReplaceAllStringFunc(r.path, func(p string) string {
 		id := s.thing(p[1:len(p)-1], fresh && !strings.Contains(r.path, "{secret}"))

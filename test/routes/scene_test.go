@@ -241,8 +241,10 @@ func (s *scene) thing(kind string, fresh bool) string {
 		}
 	case "view": // of nobody's session: whose it is, is a test of its own
 		return strings.Repeat("a", 26)
-	case "delivery":
+	case "delivery", "run":
 		return "none"
+	case "room":
+		return s.add("POST", "/workspaces", `{"name":"`+within+`"}`).ID
 	case "recipient":
 		name := s.name()
 		s.expect(200, "PUT", "/api/v1/agent-tokens/"+name, `{"url":"https://agent.example/mcp"}`)

@@ -1,0 +1,17 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/junctor-mcp/junctor/internal/room"
+)
+
+// openRooms joins the rooms in which people and agents talk.
+func (a *App) openRooms() (err error) {
+	a.rooms, err = room.New(room.Options{Store: a.store, Minds: minds{a}, Now: time.Now, NewID: newID, Node: a.node, Log: a.log})
+	if err == nil {
+		a.onClose(func(context.Context) { a.rooms.Close() })
+	}
+	return err
+}
