@@ -2173,6 +2173,194 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/workspaces": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the rooms that one is in */
+        get: operations["list-workspaces"];
+        put?: never;
+        /**
+         * Make a room for people and agents
+         * @description Needs the scope `tools:call`.
+         */
+        post: operations["create-workspace"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/workspaces/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a room */
+        get: operations["get-workspace"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a room and all that was said in it; the records of calls stay
+         * @description Needs the scope `tools:call`.
+         */
+        delete: operations["delete-workspace"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a room
+         * @description Needs the scope `tools:call`.
+         */
+        patch: operations["patch-workspace"];
+        trace?: never;
+    };
+    "/workspaces/{id}/approvals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the calls that wait for somebody's word */
+        get: operations["list-room-approvals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/workspaces/{id}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Export a room with all that was said in it */
+        get: operations["export-workspace"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/workspaces/{id}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read a room's newest messages, or those before one, oldest first */
+        get: operations["list-messages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/workspaces/{id}/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Say something in a room, or answer what a run waits for, and follow what comes of it
+         * @description Needs the scope `tools:call`.
+         */
+        post: operations["run-workspace"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/workspaces/{id}/runs/{run}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stop a run; one that has ended stays as it is
+         * @description Needs the scope `tools:call`.
+         */
+        post: operations["stop-run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/workspaces/{id}/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Search what was said in a room */
+        get: operations["search-messages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/workspaces/{id}/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Follow what happens in a room */
+        get: operations["stream-workspace"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/workspaces/{id}/tools": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List what the agents of a room may use */
+        get: operations["list-room-tools"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -2405,6 +2593,11 @@ export interface components {
             /** @description The agent's own MCP endpoint. The token goes to its origin and nowhere else. */
             url: string;
         };
+        AgentTools: {
+            agent: string;
+            fault?: string;
+            tools: components["schemas"]["ToolCard"][];
+        };
         Allowance: {
             /** Format: int64 */
             limit: number;
@@ -2596,6 +2789,15 @@ export interface components {
             digest?: string;
             state: string;
         };
+        AskedCall: {
+            arguments?: {
+                [key: string]: unknown;
+            };
+            id: string;
+            name: string;
+            server?: string;
+            tool?: string;
+        };
         Attempt: {
             /**
              * Format: int64
@@ -2701,6 +2903,12 @@ export interface components {
             /** @description Of basic. */
             username?: string;
         };
+        Author: {
+            id?: string;
+            /** @enum {string} */
+            kind: "user" | "agent" | "system";
+            name: string;
+        };
         Brain: {
             instructions?: string;
             limits?: components["schemas"]["TurnLimits"];
@@ -2739,6 +2947,20 @@ export interface components {
             user?: string;
             version?: string;
             view?: string;
+        };
+        CallApproval: {
+            agent: string;
+            /** Format: date-time */
+            at: string;
+            call: components["schemas"]["AskedCall"];
+            /** Format: date-time */
+            decided_at?: string;
+            decided_by?: string;
+            id: string;
+            remember?: boolean;
+            run: string;
+            /** @enum {string} */
+            state: "open" | "allowed" | "denied";
         };
         ChainAgent: {
             active: boolean;
@@ -3311,6 +3533,30 @@ export interface components {
             /** @description The user that it is or acts for, by id. */
             user?: string;
         };
+        Member: {
+            agent?: string;
+            name?: string;
+            user?: string;
+        };
+        MemberBody: {
+            /** @description An agent, by name. Its owner brings it into a room, or an admin. */
+            agent?: string;
+            /** @description Not looked at: what is read can be sent. */
+            name?: string;
+            /** @description Or a user, by id or name. */
+            user?: string;
+        };
+        Message: {
+            aside?: string;
+            /** Format: date-time */
+            at: string;
+            author: components["schemas"]["Author"];
+            calls?: components["schemas"]["SaidCall"][];
+            id: string;
+            outcome?: string;
+            run?: string;
+            text: string;
+        };
         Model: {
             base_url?: string;
             /** Format: date-time */
@@ -3666,6 +3912,11 @@ export interface components {
             /** @description Send it as cursor to get the next page; absent on the last. */
             next?: string;
         };
+        PageAgentTools: {
+            items: components["schemas"]["AgentTools"][];
+            /** @description Send it as cursor to get the next page; absent on the last. */
+            next?: string;
+        };
         PageApp: {
             items: components["schemas"]["App"][];
             /** @description Send it as cursor to get the next page; absent on the last. */
@@ -3673,6 +3924,11 @@ export interface components {
         };
         PageCall: {
             items: components["schemas"]["Call"][];
+            /** @description Send it as cursor to get the next page; absent on the last. */
+            next?: string;
+        };
+        PageCallApproval: {
+            items: components["schemas"]["CallApproval"][];
             /** @description Send it as cursor to get the next page; absent on the last. */
             next?: string;
         };
@@ -3723,6 +3979,11 @@ export interface components {
         };
         PageLogin: {
             items: components["schemas"]["Login"][];
+            /** @description Send it as cursor to get the next page; absent on the last. */
+            next?: string;
+        };
+        PageMessage: {
+            items: components["schemas"]["Message"][];
             /** @description Send it as cursor to get the next page; absent on the last. */
             next?: string;
         };
@@ -3818,6 +4079,11 @@ export interface components {
         };
         PageViewEntry: {
             items: components["schemas"]["ViewEntry"][];
+            /** @description Send it as cursor to get the next page; absent on the last. */
+            next?: string;
+        };
+        PageWorkspace: {
+            items: components["schemas"]["Workspace"][];
             /** @description Send it as cursor to get the next page; absent on the last. */
             next?: string;
         };
@@ -3998,6 +4264,11 @@ export interface components {
             /** @description Where to get the answer: an address, or words. */
             where?: string;
         };
+        Remembered: {
+            agent: string;
+            server: string;
+            tool: string;
+        };
         RemovedUser: {
             /** @description Agents that the caller owns now. Their keys work on: rotate those that the user knew. */
             agents: string[];
@@ -4012,6 +4283,21 @@ export interface components {
             name: string;
             /** @description The tenant added it; the others are always there. */
             own?: boolean;
+        };
+        RoomRun: {
+            /** Format: date-time */
+            begun_at: string;
+            by: string;
+            /** Format: date-time */
+            ended_at?: string;
+            id: string;
+            /** Format: int64 */
+            input_tokens: number;
+            /** Format: int64 */
+            output_tokens: number;
+            reason?: string;
+            /** @enum {string} */
+            state: "running" | "waiting" | "done" | "failed" | "cancelled" | "lost";
         };
         Rotation: {
             /** Format: int64 */
@@ -4051,6 +4337,23 @@ export interface components {
             server?: string;
             /** @description Which version of the tool; absent for the default. */
             version?: string;
+        };
+        SaidCall: {
+            arguments?: {
+                [key: string]: unknown;
+            };
+            id: string;
+            name: string;
+            record?: string;
+            result?: {
+                [key: string]: unknown;
+            };
+            result_text?: string;
+            server?: string;
+            /** @enum {string} */
+            state: "running" | "waiting" | "done" | "failed" | "denied" | "lost";
+            tool?: string;
+            view?: string;
         };
         SampleEvent: {
             agent?: string;
@@ -4330,6 +4633,25 @@ export interface components {
             source: string;
             value: string;
         };
+        Shown: {
+            /** @enum {string} */
+            approvals: "ask" | "never";
+            /** Format: date-time */
+            created_at: string;
+            id: string;
+            last_run?: components["schemas"]["RoomRun"];
+            /** Format: int64 */
+            max_rounds: number;
+            members: components["schemas"]["Member"][];
+            name: string;
+            owner?: string;
+            /** @enum {string} */
+            policy: "addressed" | "router" | "round-robin" | "all";
+            remembered: components["schemas"]["Remembered"][];
+            run?: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
         SignInLink: {
             /** Format: date-time */
             expires_at: string;
@@ -4468,6 +4790,13 @@ export interface components {
             };
             /** @description Which version of the tool; absent for the default. */
             version?: string;
+        };
+        ToolCard: {
+            has_view: boolean;
+            name: string;
+            read_only: boolean;
+            server: string;
+            title?: string;
         };
         ToolChange: {
             after?: {
@@ -4871,6 +5200,64 @@ export interface components {
             tenant: string;
             /** @description The user that it is or acts for, by id. */
             user?: string;
+        };
+        Workspace: {
+            /** @enum {string} */
+            approvals: "ask" | "never";
+            /** Format: date-time */
+            created_at: string;
+            id: string;
+            /** Format: int64 */
+            max_rounds: number;
+            members: components["schemas"]["Member"][];
+            name: string;
+            owner?: string;
+            /** @enum {string} */
+            policy: "addressed" | "router" | "round-robin" | "all";
+            /** Format: date-time */
+            updated_at: string;
+        };
+        WorkspaceBody: {
+            /**
+             * @description ask: a person allows each call of a tool that is not read-only. Absent in a new room: ask.
+             * @enum {string}
+             */
+            approvals?: "ask" | "never";
+            /**
+             * Format: int64
+             * @description How often agents may pass the floor after a message. Absent in a new room: 3.
+             */
+            max_rounds?: number;
+            /** @description Agents speak in this order. Who makes a room is in it. */
+            members?: components["schemas"]["MemberBody"][];
+            name?: string;
+            /**
+             * @description Who answers a message that names nobody with @: addressed is nobody, router who fits best, round-robin who is next, all each in turn. Absent in a new room: router.
+             * @enum {string}
+             */
+            policy?: "addressed" | "router" | "round-robin" | "all";
+        };
+        WorkspacePatchBody: {
+            /**
+             * @description ask: a person allows each call of a tool that is not read-only. Absent in a new room: ask.
+             * @enum {string}
+             */
+            approvals?: "ask" | "never";
+            /** @description Ask again for what was allowed for good. */
+            forget?: boolean;
+            /**
+             * Format: int64
+             * @description How often agents may pass the floor after a message. Absent in a new room: 3.
+             */
+            max_rounds?: number;
+            /** @description Agents speak in this order. Who makes a room is in it. */
+            members?: components["schemas"]["MemberBody"][];
+            name?: string;
+            /**
+             * @description Who answers a message that names nobody with @: addressed is nobody, router who fits best, round-robin who is next, all each in turn. Absent in a new room: router.
+             * @enum {string}
+             */
+            policy?: "addressed" | "router" | "round-robin" | "all";
         };
     };
     responses: never;
@@ -9535,6 +9922,443 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Whoami"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-workspaces": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageWorkspace"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "create-workspace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WorkspaceBody"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Workspace"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-workspace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The room's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Shown"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "delete-workspace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The room's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "patch-workspace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The room's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WorkspacePatchBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Shown"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-room-approvals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The room's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageCallApproval"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "export-workspace": {
+        parameters: {
+            query?: {
+                format?: "markdown" | "json";
+            };
+            header?: never;
+            path: {
+                /** @description The room's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The room, as Markdown, or with format json as JSON. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/markdown": string;
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-messages": {
+        parameters: {
+            query?: {
+                /** @description Only messages before this one, by id. */
+                before?: string;
+                /** @description How many at most. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The room's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageMessage"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "run-workspace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The room's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    [key: string]: unknown;
+                };
+            };
+        };
+        responses: {
+            /** @description Events of AG-UI 1.0. The body is its RunAgentInput, of which the last message counts, or resume; forwardedProps.agent picks who answers. The run goes on when the stream is closed. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "stop-run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The room's id. */
+                id: string;
+                /** @description The run's id. */
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "search-messages": {
+        parameters: {
+            query?: {
+                /** @description What to look for in what was said and what tools answered, in whatever case. */
+                q?: string;
+                /** @description Only messages before this one, by id. */
+                before?: string;
+                /** @description How many at most. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The room's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageMessage"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "stream-workspace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The room's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events of AG-UI 1.0, of every run: of one that goes on from its beginning, then as they happen, for as long as the caller is in the room. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-room-tools": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The room's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageAgentTools"];
                 };
             };
             /** @description Error */
