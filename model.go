@@ -23,6 +23,7 @@ type Model struct {
 	BaseURL   string    `json:"base_url,omitempty"` // "" is the maker's own
 	Model     string    `json:"model"`              // what the other side calls it
 	HasKey    bool      `json:"has_key"`            // the key itself is sealed, and never shown
+	Trusted   bool      `json:"-"`                  // the operator named its address
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
 }

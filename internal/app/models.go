@@ -63,9 +63,9 @@ func (m *models) provider(ctx context.Context, tenant junctor.TenantID, name str
 	if err != nil {
 		return nil, row, err
 	}
-	// Only admins add models. One on this machine may be reached while only this
+	// One that the operator put on this machine may be reached while only this
 	// machine reaches us, as it is with servers.
-	local := tenant == junctor.DefaultTenant && m.app.cfg.Loopback() && namesLoopback(row.BaseURL)
+	local := row.Trusted && m.app.cfg.Loopback() && namesLoopback(row.BaseURL)
 	p, err := model.New(model.Options{Kind: row.Kind, BaseURL: row.BaseURL, Key: key, Client: m.client(local)})
 	return p, row, err
 }
@@ -85,6 +85,7 @@ func (m *models) AddModel(ctx context.Context, p *junctor.Principal, row junctor
 	if err := row.Check(); err != nil {
 		return junctor.Model{}, err
 	}
+	row.Trusted = p.Issuer == junctor.IssuerLocal
 	rows := m.app.store.For(p.Tenant)
 	if err := rows.AddModel(ctx, row); err != nil {
 		return junctor.Model{}, err
@@ -115,6 +116,9 @@ func (m *models) ChangeModel(ctx context.Context, p *junctor.Principal, name str
 	change(&row)
 	if err := row.Check(); err != nil {
 		return junctor.Model{}, err
+	}
+	if row.BaseURL != had.BaseURL {
+		row.Trusted = p.Issuer == junctor.IssuerLocal
 	}
 	if had.HasKey && key.Reveal() == "" && (originOf(had) != originOf(row)) {
 		return junctor.Model{}, junctor.Errorf(junctor.CodeInvalid, "the key of the model %q was entered for %s: enter it again to send it elsewhere", name, originOf(had))

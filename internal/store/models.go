@@ -10,7 +10,7 @@ import (
 )
 
 // modelRows reads models, with whether each has a key.
-const modelRows = `SELECT m.tenant_id, m.name, m.kind, m.base_url, m.model, m.created_at, m.updated_at,
+const modelRows = `SELECT m.tenant_id, m.name, m.kind, m.base_url, m.model, m.trusted, m.created_at, m.updated_at,
 	(SELECT COUNT(*) FROM secrets s WHERE s.tenant_id = m.tenant_id AND s.owner = 'model:' || m.name AND s.name = '` + junctor.ModelKeySecret + `')
 	FROM models m WHERE m.tenant_id = ?`
 
@@ -38,8 +38,8 @@ func (t *Tenant) Model(ctx context.Context, name string) (junctor.Model, error) 
 // AddModel stores a new model. Conflict when the name is taken.
 func (t *Tenant) AddModel(ctx context.Context, m junctor.Model) error {
 	now := micros(time.Now())
-	_, err := t.s.do(ctx, `INSERT INTO models (tenant_id, name, kind, base_url, model, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		string(t.id), m.Name, string(m.Kind), m.BaseURL, m.Model, now, now)
+	_, err := t.s.do(ctx, `INSERT INTO models (tenant_id, name, kind, base_url, model, trusted, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+		string(t.id), m.Name, string(m.Kind), m.BaseURL, m.Model, flag(m.Trusted), now, now)
 	if err != nil {
 		return t.s.fail(ctx, err, "add the model %q", m.Name)
 	}
@@ -49,8 +49,8 @@ func (t *Tenant) AddModel(ctx context.Context, m junctor.Model) error {
 // UpdateModel stores what m says of a model; not_found when there is none of its
 // name.
 func (t *Tenant) UpdateModel(ctx context.Context, m junctor.Model) error {
-	n, err := t.s.do(ctx, `UPDATE models SET kind = ?, base_url = ?, model = ?, updated_at = ? WHERE tenant_id = ? AND name = ?`,
-		string(m.Kind), m.BaseURL, m.Model, micros(time.Now()), string(t.id), m.Name)
+	n, err := t.s.do(ctx, `UPDATE models SET kind = ?, base_url = ?, model = ?, trusted = ?, updated_at = ? WHERE tenant_id = ? AND name = ?`,
+		string(m.Kind), m.BaseURL, m.Model, flag(m.Trusted), micros(time.Now()), string(t.id), m.Name)
 	if err != nil {
 		return t.s.fail(ctx, err, "change the model %q", m.Name)
 	}
@@ -85,8 +85,8 @@ func noModel(name string) error {
 
 func scanModel(row scanner) (junctor.Model, error) {
 	var m junctor.Model
-	var created, updated, keys int64
-	err := row.Scan(&m.Tenant, &m.Name, &m.Kind, &m.BaseURL, &m.Model, &created, &updated, &keys)
-	m.CreatedAt, m.UpdatedAt, m.HasKey = fromMicros(created), fromMicros(updated), keys > 0
+	var trusted, created, updated, keys int64
+	err := row.Scan(&m.Tenant, &m.Name, &m.Kind, &m.BaseURL, &m.Model, &trusted, &created, &updated, &keys)
+	m.CreatedAt, m.UpdatedAt, m.HasKey, m.Trusted = fromMicros(created), fromMicros(updated), keys > 0, trusted != 0
 	return m, err
 }

@@ -149,7 +149,9 @@ func TestFaults(t *testing.T) {
 		{"milliseconds", func(junctor.ModelKind) reply {
 			return reply{status: 503, header: map[string]string{"Retry-After-Ms": "1500", "Retry-After": "9"}}
 		}, "(503)", true, 1500 * time.Millisecond},
-		{"a wrong key, said back", func(junctor.ModelKind) reply { return reply{status: 401, body: `{"error":{"message":"bad key sk-secret\n!"}}`} }, "does not take the key of the model (401): bad key (the key) !", false, 0},
+		{"a wrong key, said back", func(junctor.ModelKind) reply {
+			return reply{status: 401, body: `{"error":{"message":"bad key sk-secret\n!"}}`}
+		}, "does not take the key of the model (401): bad key (the key) !", false, 0},
 		{"no such model", func(junctor.ModelKind) reply { return reply{status: 404, body: `{"error":"model 'm' not found"}`} }, "has no such model, or nothing at", false, 0},
 		{"a bad request", func(junctor.ModelKind) reply { return reply{status: 400, body: `{"message":"too long"}`} }, "does not take the request (400): too long", false, 0},
 		{"a redirect that leads nowhere", func(junctor.ModelKind) reply { return reply{status: 304} }, "(304)", false, 0},

@@ -24,7 +24,7 @@ func modelTests() map[string]func(*trial) {
 			}
 			ok(t, mine.PutSecret(t.Context(), store.Secret{SecretName: store.SecretName{Owner: junctor.ModelOwner("small"), Name: junctor.ModelKeySecret}, KeyID: "k"}))
 			big := small
-			big.Kind, big.BaseURL, big.Model, big.HasKey = junctor.ModelAnthropic, "", "claude", true
+			big.Kind, big.BaseURL, big.Model, big.HasKey, big.Trusted = junctor.ModelAnthropic, "", "claude", true, true
 			ok(t, mine.UpdateModel(t.Context(), big))
 			if diff := cmp.Diff([]junctor.Model{big}, must(mine.Models(t.Context()))(t), times); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)

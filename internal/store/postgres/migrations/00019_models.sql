@@ -7,6 +7,7 @@ CREATE TABLE models (
     kind       TEXT COLLATE "C" NOT NULL,
     base_url   TEXT COLLATE "C" NOT NULL,
     model      TEXT COLLATE "C" NOT NULL,
+    trusted    BIGINT NOT NULL, -- the operator named its address
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
     PRIMARY KEY (tenant_id, name)

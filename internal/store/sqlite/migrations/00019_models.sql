@@ -7,6 +7,7 @@ CREATE TABLE models (
     kind       TEXT NOT NULL,
     base_url   TEXT NOT NULL,
     model      TEXT NOT NULL,
+    trusted    INTEGER NOT NULL, -- the operator named its address
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
     PRIMARY KEY (tenant_id, name)
