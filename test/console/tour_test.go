@@ -62,6 +62,8 @@ func (r *rig) furnish(t *testing.T) {
 		t.Fatalf("a login does not begin: %v %+v", err, a)
 	}
 	r.operate(t, "agent", "add", "helper", "--role", "QA", "--tool", "demo/echo", "--tool", "everything/*", "--per-second", "5")
+	r.operate(t, "trigger", "add", "hello", "--type", "greeting", "--server", "demo", "--tool", "echo", "--template", `{"text":"hello {{data.name}}"}`)
+	r.operate(t, "event", "send", "greeting", "--data", `{"name":"Ann"}`)
 	for i := range 12 {
 		r.operate(t, "tool", "call", "demo__add", "--arg", fmt.Sprintf("a=%d", i), "--arg", "b=40")
 		r.operate(t, "tool", "call", "everything__echo", "--json", `{"message":"hello"}`)

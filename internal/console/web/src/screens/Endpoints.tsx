@@ -1,12 +1,12 @@
-import { ActionIcon, Button, Menu } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { Ellipsis, Waypoints } from 'lucide-react';
+import { Waypoints } from 'lucide-react';
 import { Link } from 'wouter';
 import { send } from '../api/client';
 import { useMe } from '../api/data';
 import { type Endpoint, useEndpoints } from '../api/happenings';
 import { can } from '../app/may';
-import { Ago, Head, Panel, Scroll, Tag } from '../parts/bits';
+import { Ago, Head, Panel, Tag } from '../parts/bits';
 import { breakers } from '../parts/deliveries';
 import { count } from '../parts/format';
 import { Empty, ErrorCard, Shown } from '../parts/states';
@@ -39,32 +39,17 @@ export default function Endpoints() {
                 Every endpoint is in order, and everything was delivered.
               </Empty>
             ) : (
-              <Scroll label="Endpoints">
-                <table className="list">
-                  <thead>
-                    <tr>
-                      <th>Endpoint</th>
-                      <th>State</th>
-                      <th className="right">Waiting</th>
-                      <th className="right">Held</th>
-                      <th className="wide">Why</th>
-                      <th className="right wide">Since</th>
-                      {admin && <th className="right">&nbsp;</th>}
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {all.map((e) => (
-                      <Row
-                        key={e.lane}
-                        e={e}
-                        admin={admin}
-                        change={(to) => switched.mutate({ lane: e.lane, to })}
-                        release={() => release.mutate({ action: 'release', which: { endpoint: e.lane, state: 'held' } })}
-                      />
-                    ))}
-                  </tbody>
-                </table>
-              </Scroll>
+              <div className="rows">
+                {all.map((e) => (
+                  <Row
+                    key={e.lane}
+                    e={e}
+                    admin={admin}
+                    change={(to) => switched.mutate({ lane: e.lane, to })}
+                    release={() => release.mutate({ action: 'release', which: { endpoint: e.lane, state: 'held' } })}
+                  />
+                ))}
+              </div>
             )
           }
         </Shown>
@@ -79,70 +64,57 @@ function Row({ e, admin, change, release }: { e: Endpoint; admin: boolean; chang
   const at = `/deliveries?endpoint=${encodeURIComponent(e.lane)}`;
   const idle = e.state === 'open' || e.state === 'stopped';
   return (
-    <tr>
-      <td className="cut">
-        <Link href={at} className="mono link">
-          {e.lane}
-        </Link>
-      </td>
-      <td>
-        <Tag tone={s.tone} title={s.about}>
-          {s.name}
-        </Tag>
-        {e.state === 'open' && e.until && (
-          <div className="tiny soft">
-            tried <Ago at={e.until} />
-          </div>
-        )}
-      </td>
-      <td className="right num">{count(e.jobs - e.held)}</td>
-      <td className="right num">
+    <section className="override" aria-label={e.lane}>
+      <span className="grow" style={{ minWidth: '15rem' }}>
+        <span className="row">
+          <Link href={at} className="mono link">
+            {e.lane}
+          </Link>
+          <Tag tone={s.tone} title={s.about}>
+            {s.name}
+          </Tag>
+          {e.state === 'open' && e.until && (
+            <span className="tiny soft">
+              tried again <Ago at={e.until} />
+            </span>
+          )}
+        </span>
+        <span className="tiny soft cut" style={{ display: 'block' }} title={e.why}>
+          {e.why}
+          {e.why && e.changed_at && (
+            <>
+              , <Ago at={e.changed_at} />
+            </>
+          )}
+        </span>
+      </span>
+      <span className="small num">
+        {count(e.jobs - e.held)} waiting,{' '}
         {e.held > 0 ? (
           <Link href={`${at}&state=held`} className="link">
-            {count(e.held)}
+            {count(e.held)} held
           </Link>
         ) : (
-          0
+          '0 held'
         )}
-      </td>
-      <td className="wide tiny soft cut" title={e.why}>
-        {e.why}
-      </td>
-      <td className="right wide soft">{e.changed_at && <Ago at={e.changed_at} />}</td>
+      </span>
       {admin && (
-        <td className="right">
-          <span className="row plain" style={{ justifyContent: 'flex-end' }}>
-            {idle && (
-              <Button size="compact-sm" variant="default" onClick={() => change('start')}>
-                Start
-              </Button>
-            )}
-            {!idle && (
-              <Button size="compact-sm" variant="default" onClick={() => change('stop')}>
-                Stop
-              </Button>
-            )}
-            <Menu position="bottom-end">
-              <Menu.Target>
-                <ActionIcon aria-label={`What to do with ${e.lane}`}>
-                  <Ellipsis size={16} />
-                </ActionIcon>
-              </Menu.Target>
-              <Menu.Dropdown>
-                <Menu.Item disabled={e.held === 0} onClick={release}>
-                  Release what is held
-                </Menu.Item>
-                {idle && e.state === 'open' && (
-                  <Menu.Item onClick={() => change('stop')}>Leave it alone until somebody starts it</Menu.Item>
-                )}
-                <Menu.Item component={Link} href={at}>
-                  Its deliveries
-                </Menu.Item>
-              </Menu.Dropdown>
-            </Menu>
-          </span>
-        </td>
+        <span className="row plain">
+          {idle && (
+            <Button size="compact-sm" variant="default" onClick={() => change('start')}>
+              Start
+            </Button>
+          )}
+          {e.state !== 'stopped' && (
+            <Button size="compact-sm" variant="default" onClick={() => change('stop')}>
+              Stop
+            </Button>
+          )}
+          <Button size="compact-sm" variant="default" disabled={e.held === 0} onClick={release}>
+            Release
+          </Button>
+        </span>
       )}
-    </tr>
+    </section>
   );
 }

@@ -143,7 +143,7 @@ function Ready({ may }: { may: boolean }) {
                     href={`/triggers?new=${t.name}`}
                     size="compact-sm"
                     variant="default"
-                    aria-label={`Begin with ${t.name}`}
+                    aria-label={`Begin with it: ${t.name}`}
                   >
                     Begin with it
                   </Button>

@@ -70,7 +70,7 @@ export function Bulk({ filter, close }: { filter: Filter; close: () => void }) {
             ? 'There is none that this makes sense for.'
             : n > most
               ? `${many(n)} fit; the first ${count(most)} are taken at once.`
-              : `It is done with ${many(n)}.`}
+              : `It concerns ${many(n)}.`}
       </p>
       <div className="acts">
         <Button

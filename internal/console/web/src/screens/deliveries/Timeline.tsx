@@ -57,7 +57,13 @@ function Next({ d, endpoint }: { d: Delivery; endpoint: Endpoint | undefined }) 
   if (d.state !== 'held' && alone)
     return (
       <Step mark="open" title={breakers[alone.state]?.name === 'stopped' ? 'Its endpoint is stopped' : 'Its endpoint is left alone'}>
-        {alone.why} {alone.until && alone.state === 'open' && <>It is tried again {<Ago at={alone.until} />}.</>}{' '}
+        {alone.why}
+        {alone.until && alone.state === 'open' && (
+          <>
+            ; it is tried again <Ago at={alone.until} />
+          </>
+        )}
+        .{' '}
         <Link className="link" href="/endpoints">
           Endpoints
         </Link>

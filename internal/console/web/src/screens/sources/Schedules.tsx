@@ -65,6 +65,11 @@ export function Schedules() {
                     <span className="tiny soft" style={{ display: 'block' }}>
                       makes {s.type}
                       {s.agent && ` about ${s.agent}`}
+                      {s.next_at && !s.disabled && (
+                        <>
+                          , next <Ago at={s.next_at} />
+                        </>
+                      )}
                       {s.last_at && (
                         <>
                           , last <Ago at={s.last_at} />
@@ -72,7 +77,11 @@ export function Schedules() {
                       )}
                     </span>
                   </span>
-                  {!s.disabled && <Times cron={s.cron} timezone={s.timezone ?? ''} limit={3} />}
+                  {!s.disabled && (
+                    <span className="wide">
+                      <Times cron={s.cron} timezone={s.timezone ?? ''} limit={3} />
+                    </span>
+                  )}
                   {may && !s.declared && (
                     <Menu position="bottom-end">
                       <Menu.Target>

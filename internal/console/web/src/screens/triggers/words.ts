@@ -16,6 +16,6 @@ export function matchOf(m: Trigger['match']): string {
 }
 
 export function actionOf(a: Trigger['action']): string {
-  const where = a.server ? a.server : a.agent === 'event' ? 'the event’s agent' : a.agent ? `agent ${a.agent}` : `resolved by ${a.resolve}`;
-  return `${a.tool} on ${where}`;
+  if (a.resolve) return `${a.tool} where ${a.resolve} finds it`;
+  return `${a.tool} on ${a.server ? a.server : a.agent === 'event' ? 'the event’s agent' : `agent ${a.agent}`}`;
 }
