@@ -167,7 +167,7 @@ func (c *conn) usable() bool {
 		return false
 	}
 	_, err := c.raw.read(c.probe[:])
-	return errors.Is(err, errWouldWait)
+	return err == errWouldWait //nolint:errorlint // read gives it as it is
 }
 
 // ready says whether a connection can wait for its next request, or, when its

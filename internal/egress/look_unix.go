@@ -3,7 +3,6 @@
 package egress
 
 import (
-	"errors"
 	"io"
 	"syscall"
 )
@@ -33,7 +32,7 @@ func newRaw(c syscall.Conn) (*raw, error) {
 func again(call func(int, []byte) (int, error), fd int, p []byte) (int, error) {
 	for {
 		n, err := call(fd, p)
-		if !errors.Is(err, syscall.EINTR) {
+		if err != syscall.EINTR { //nolint:errorlint // the system's own number, and every call comes by here
 			return max(n, 0), err
 		}
 	}
@@ -47,7 +46,7 @@ func (w *raw) read(p []byte) (int, error) {
 	}
 	w.p = nil
 	switch {
-	case errors.Is(w.err, syscall.EAGAIN):
+	case w.err == syscall.EAGAIN: //nolint:errorlint // as above
 		return 0, errWouldWait
 	case w.err == nil && w.n == 0:
 		return 0, io.EOF
@@ -62,7 +61,7 @@ func (w *raw) write(p []byte) (int, error) {
 		return 0, err
 	}
 	w.p = nil
-	if errors.Is(w.err, syscall.EAGAIN) {
+	if w.err == syscall.EAGAIN { //nolint:errorlint // as above
 		return w.n, errWouldWait
 	}
 	return w.n, w.err
