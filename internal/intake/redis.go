@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strings"
 	"sync"
 	"time"
 
@@ -143,12 +144,13 @@ func pause(ctx context.Context, d time.Duration) {
 
 // readOnce reads a source while this process is the one that does and all goes
 // well.
-func (in *Intake) readOnce(ctx context.Context, src *junctor.Source) error {
+func (in *Intake) readOnce(ctx context.Context, src *junctor.Source) (err error) {
 	client, err := in.client(ctx, src)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
+	defer func() { err = hushed(err, client.Options().Password) }()
 	r := &reader{in: in, src: src, redis: client, key: src.Key, node: in.Node}
 	if r.key == "" {
 		r.key = DefaultKey
@@ -201,6 +203,15 @@ func (in *Intake) client(ctx context.Context, src *junctor.Source) (*redis.Clien
 	opts.Dialer = func(ctx context.Context, _, address string) (net.Conn, error) { return in.Dial(ctx, address, secure) }
 	opts.ReadTimeout, opts.MaxRetries, opts.PoolSize = 5*time.Second, -1, 2
 	return redis.NewClient(opts), nil
+}
+
+// hushed is an error without the password: some servers repeat a command that
+// they do not know, and one of the first has it.
+func hushed(err error, password string) error {
+	if err == nil || password == "" || !strings.Contains(err.Error(), password) {
+		return err
+	}
+	return errors.New(strings.ReplaceAll(err.Error(), password, junctor.Masked))
 }
 
 // reader takes the jobs of one list or stream.

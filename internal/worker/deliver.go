@@ -160,6 +160,9 @@ func (w *Worker) attempt(ctx context.Context, l *queue.Lease, order *junctor.Ord
 	if len(res.Body) > 0 {
 		out.answer = []byte(cut(scrub(string(res.Body))))
 	}
+	if out.kind == KindToolError && res.IsError { // what it says goes to the log and to whoever looks, not to its caller
+		out.err = junctor.Errorf(junctor.CodeUpstream, "%s", scrub(junctor.AsError(out.err).Message))
+	}
 	return out
 }
 
