@@ -38,6 +38,8 @@ export const screens = {
   'agent-usage': '/agents/helper?tab=usage',
   'agent-brain': '/agents/helper?tab=brain',
   models: '/models',
+  chat: '/chat',
+  'chat-new': '/chat?new=1',
   calls: '/calls',
   call: '/calls/NEWEST',
   usage: '/usage',

@@ -1,47 +1,17 @@
 import { useQuery } from '@tanstack/react-query';
 import type { RoomEvent } from '../screens/chat/agui';
 import type { Message } from '../screens/chat/room';
-import { ask, Failure, get, type Page, query, send } from './client';
+import { ask, Failure, get, type Page, query, type Schemas, send } from './client';
 import { stream } from './events';
 
 // Rooms, as the API has them.
 
-export type Policy = 'addressed' | 'router' | 'round-robin' | 'all';
-
-export interface Member {
-  agent?: string;
-  user?: string;
-  name?: string;
-}
-
-export interface RoomFields {
-  name: string;
-  members: Member[];
-  policy: Policy;
-  max_rounds: number;
-  approvals: 'ask' | 'never';
-}
-
-export interface Workspace extends RoomFields {
-  id: string;
-  owner?: string;
-  remembered?: { agent: string; server: string; tool: string }[]; // allowed for good
-  created_at: string;
-  updated_at: string;
-}
-
-export interface Approval {
-  id: string;
-  run: string;
-  agent: string;
-  call: { id: string; name: string; arguments?: unknown };
-  at: string;
-}
-
-export interface InPlay {
-  agent: string;
-  tools: { name: string; title?: string; read_only?: boolean; server?: string; has_view?: boolean }[];
-}
+export type Workspace = Schemas['Shown'];
+export type Member = Schemas['Member'];
+export type Policy = Workspace['policy'];
+export type RoomFields = Pick<Workspace, 'name' | 'members' | 'policy' | 'max_rounds' | 'approvals'>;
+export type Approval = Schemas['CallApproval'];
+export type InPlay = Schemas['AgentTools'];
 
 export interface Decision {
   allow: boolean;
@@ -53,7 +23,7 @@ const at = (id: string) => `/workspaces/${encodeURIComponent(id)}`;
 export const useRooms = (enabled = true) =>
   useQuery({
     queryKey: ['rooms'],
-    queryFn: ({ signal }) => get<Page<Workspace>>('/workspaces', signal),
+    queryFn: ({ signal }) => get<Page<Schemas['Workspace']>>('/workspaces', signal),
     select: (p) => p.items,
     refetchInterval: 15_000,
     enabled,
@@ -73,7 +43,7 @@ export const useApprovals = (id: string) =>
     select: (p) => p.items,
   });
 
-export const makeRoom = (fields: RoomFields) => send<Workspace>('POST', '/workspaces', fields);
+export const makeRoom = (fields: RoomFields) => send<Schemas['Workspace']>('POST', '/workspaces', fields);
 export const changeRoom = (id: string, fields: Partial<RoomFields>) => send<Workspace>('PATCH', at(id), fields);
 export const forgetAllowed = (id: string) => send<Workspace>('PATCH', at(id), { forget: true });
 export const removeRoom = (id: string) => send('DELETE', at(id));

@@ -20,6 +20,7 @@ const AppPage = lazy(() => import('../screens/AppPage'));
 const Agents = lazy(() => import('../screens/Agents'));
 const AgentPage = lazy(() => import('../screens/AgentPage'));
 const Models = lazy(() => import('../screens/Models'));
+const Chat = lazy(() => import('../screens/Chat'));
 const Calls = lazy(() => import('../screens/Calls'));
 const CallPage = lazy(() => import('../screens/CallPage'));
 const Usage = lazy(() => import('../screens/Usage'));
@@ -69,6 +70,10 @@ export function App() {
             <Route path="/agents" component={Agents} />
             <Route path="/agents/:name">{(p) => <AgentPage key={p.name} name={p.name} />}</Route>
             <Route path="/models" component={Models} />
+            <Route path="/chat">
+              <Chat />
+            </Route>
+            <Route path="/chat/:id">{(p) => <Chat id={p.id} />}</Route>
             <Route path="/calls" component={Calls} />
             <Route path="/calls/:id">{(p) => <CallPage key={p.id} id={p.id} />}</Route>
             <Route path="/usage" component={Usage} />

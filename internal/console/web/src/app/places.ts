@@ -20,6 +20,7 @@ export const places: Place[] = [
   { path: '/apps', name: 'Apps', about: 'Tools with a face of their own', needs: 'tools:read' },
   { path: '/agents', name: 'Agents', about: 'Who may use what', needs: 'tools:read' },
   { path: '/models', name: 'Models', about: 'What agents think with', needs: 'agents:write', aside: true },
+  { path: '/chat', name: 'Chat', about: 'Rooms of people and agents', needs: 'tools:call' },
   { path: '/calls', name: 'Calls', about: 'What happens, as it happens', needs: 'audit:read' },
   { path: '/usage', name: 'Usage', about: 'Sums by tool, agent and day', needs: 'audit:read' },
   { path: '/audit', name: 'Audit', about: 'What happened, with what was said', needs: 'audit:read' },

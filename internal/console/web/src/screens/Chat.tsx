@@ -3,7 +3,8 @@ import { Button, Modal } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { MessagesSquare, Plus } from 'lucide-react';
 import { Link, useLocation } from 'wouter';
-import { makeRoom, useRooms, type Workspace } from '../api/rooms';
+import type { Schemas } from '../api/client';
+import { makeRoom, useRooms } from '../api/rooms';
 import { Ago } from '../parts/bits';
 import { Empty, Shown } from '../parts/states';
 import { useParam } from '../parts/url';
@@ -66,7 +67,7 @@ export default function Chat({ id = '' }: { id?: string }) {
   );
 }
 
-const whoIsIn = (r: Workspace) => r.members.map((m) => m.agent ?? m.name ?? m.user).join(', ') || 'nobody yet';
+const whoIsIn = (r: Schemas['Workspace']) => r.members.map((m) => m.agent ?? m.name ?? m.user).join(', ') || 'nobody yet';
 
 function NewRoom({ close }: { close: () => void }) {
   const cache = useQueryClient();

@@ -49,6 +49,7 @@ export function InPlay({ room, close }: { room: Workspace; close: () => void }) 
                       </Tag>
                     }
                   >
+                    {a.fault && <p className="pad small called-fault">{a.fault}</p>}
                     {a.tools.length === 0 ? (
                       <p className="pad small soft">It only talks.</p>
                     ) : (
