@@ -180,7 +180,7 @@ func (a *anthropicAnswer) end(yield func(agent.Piece) bool) bool {
 }
 
 func anthropicRequest(r agent.Request) anthropic.MessageNewParams {
-	p := anthropic.MessageNewParams{Model: anthropic.Model(r.Model), MaxTokens: int64(r.MaxTokens), Messages: anthropicStory(r.Messages)}
+	p := anthropic.MessageNewParams{Model: r.Model, MaxTokens: int64(r.MaxTokens), Messages: anthropicStory(r.Messages)}
 	if r.Instructions != "" {
 		p.System = []anthropic.TextBlockParam{{Text: r.Instructions}}
 	}

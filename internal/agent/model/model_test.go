@@ -55,6 +55,7 @@ func hear(ctx context.Context, p agent.Provider, r agent.Request) (lines []strin
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, kind junctor.ModelKind) {
+		t.Helper()
 		s := serve(t, kind, reply{events: events(kind, said{
 			thinking: "hm", text: []string{"let ", "me"}, stop: "calls",
 			calls: []wanted{{"call_1", "a__b", []string{`{"n"`, `:1}`}}, {"call_2", "a__c", nil}},
@@ -82,6 +83,7 @@ func TestAnswers(t *testing.T) {
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, kind junctor.ModelKind) {
+		t.Helper()
 		s := serve(t, kind, reply{events: events(kind, said{text: []string{"ok"}, stop: "end"})})
 		r := question()
 		r.Messages = append(r.Messages,
@@ -168,6 +170,7 @@ func TestFaults(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			each(t, func(t *testing.T, kind junctor.ModelKind) {
+				t.Helper()
 				s := serve(t, kind, c.reply(kind))
 				got, err := hear(t.Context(), s.provider(t, "sk-secret"), question())
 				f, ok := errors.AsType[*agent.FaultError](err)
@@ -188,6 +191,7 @@ func TestFaults(t *testing.T) {
 func TestNobodyThere(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, kind junctor.ModelKind) {
+		t.Helper()
 		s := serve(t, kind)
 		p := s.provider(t, "")
 		s.Close()
@@ -201,6 +205,7 @@ func TestNobodyThere(t *testing.T) {
 func TestCancelReachesTheModel(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, kind junctor.ModelKind) {
+		t.Helper()
 		s := serve(t, kind, reply{events: events(kind, said{text: []string{"once upon"}, stop: "end"})[:5], hang: true})
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -237,6 +242,7 @@ func (c *counter) Call(_ context.Context, call agent.Call) agent.Result {
 func TestATurn(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, kind junctor.ModelKind) {
+		t.Helper()
 		s := serve(t, kind,
 			reply{status: 429, header: map[string]string{"Retry-After": "1"}},
 			reply{events: events(kind, said{calls: []wanted{{"1", "a__b", []string{`{"n": oops`}}, {"2", "a__no", []string{`{}`}}}, stop: "calls"})},
@@ -264,6 +270,7 @@ func TestATurn(t *testing.T) {
 func TestAnswersThatAreCutShort(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, kind junctor.ModelKind) {
+		t.Helper()
 		s := serve(t, kind, reply{events: events(kind, said{text: []string{"so"}, calls: []wanted{{"1", "a__b", []string{`{"n"`}}}, stop: "length"})})
 		tools := &counter{}
 		end := agent.Run(t.Context(), agent.Turn{Provider: s.provider(t, ""), Messages: question().Messages, Tools: tools}, func(agent.Event) {})
