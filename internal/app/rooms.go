@@ -15,3 +15,8 @@ func (a *App) openRooms() (err error) {
 	}
 	return err
 }
+
+// completions is the door for programs that speak chat completions to an agent.
+func (a *App) completions() *room.Completions {
+	return &room.Completions{Authenticate: a.authenticateDoor, Mind: minds{a}.MindFor, NewID: newID, MaxBody: a.cfg.MaxBody}
+}

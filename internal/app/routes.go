@@ -48,6 +48,9 @@ func (a *App) mux() *mux {
 	if a.cfg.IssuesTokens() {
 		a.authority.Routes(mux)
 	}
+	if a.cfg.DoorOn("plain") {
+		a.completions().Routes(mux)
+	}
 	if a.cfg.DoorOn("admin") {
 		if api, err := a.admin(); err != nil { // a part is missing: a fault in this package
 			a.log.Error("the admin API could not be made", "error", err)

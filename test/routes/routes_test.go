@@ -103,6 +103,8 @@ GET /mcp/a/{agent}/tools                      401     404     404     404     20
 POST /mcp/call                                401     400     403     200     200     200     401     401     401
 POST /mcp/call (endpoint)                     401     200     403     200     200     403     401     401     401
 POST /mcp/a/{agent}/call                      401     404     404     404     200     404     401     401     401
+POST /a/{agent}/v1/chat/completions           401     404     404     404     200     404     401     401     401
+GET /a/{agent}/v1/models                      401     404     404     404     200     404     401     401     401
 POST /mcp/a/{agent}/call (endpoint)           401     404     404     404     403     404     401     401     401
 GET /sse                                      401     200     200     200     200     200     401     401     401
 POST /messages                                401     404     404     404     404     404     401     401     401
@@ -334,6 +336,7 @@ func bodies() map[string]string {
 		"POST /mcp/call (endpoint)":           endpoint,
 		"POST /mcp/a/{agent}/call":            bridge,
 		"POST /mcp/a/{agent}/call (endpoint)": endpoint,
+		"POST /a/{agent}/v1/chat/completions": `{"model":"x","messages":[{"role":"user","content":"hello"}]}`,
 		"POST /messages":                      list,
 
 		"POST /api/v1/servers":                          `{"id":"NEW","url":"PEER"}`,

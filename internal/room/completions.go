@@ -1,0 +1,259 @@
+package room
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	strict "github.com/go-json-experiment/json"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/agent"
+)
+
+// Completions is the door for programs that speak chat completions: each agent
+// is a model at an address of its own. What it uses, it uses as whoever asks
+// could through the agent's MCP door, so nobody is asked for a word.
+type Completions struct {
+	// Authenticate names who is asking.
+	Authenticate func(*http.Request) (*junctor.Principal, error)
+	// Mind gives the agent to those who may act as it; to others it is not there.
+	Mind    func(ctx context.Context, p *junctor.Principal, name string) (agent.Turn, error)
+	NewID   func() string
+	MaxBody int64
+}
+
+// Mux is where routes are put.
+type Mux interface {
+	HandleFunc(pattern string, h func(http.ResponseWriter, *http.Request))
+}
+
+// Routes puts the door up.
+func (c *Completions) Routes(mux Mux) {
+	mux.HandleFunc("POST /a/{agent}/v1/chat/completions", c.complete)
+	mux.HandleFunc("GET /a/{agent}/v1/models", c.models)
+}
+
+type completionRequest struct {
+	Model    string `json:"model"`
+	Messages []struct {
+		Role    string          `json:"role"`
+		Name    string          `json:"name"`
+		Content json.RawMessage `json:"content"`
+	} `json:"messages"`
+	Stream        bool `json:"stream"`
+	StreamOptions struct {
+		IncludeUsage bool `json:"include_usage"`
+	} `json:"stream_options"`
+	Tools []json.RawMessage `json:"tools"`
+	N     int               `json:"n"`
+}
+
+type completionUsage struct {
+	Prompt     int `json:"prompt_tokens"`
+	Completion int `json:"completion_tokens"`
+	Total      int `json:"total_tokens"`
+}
+
+// mind is the agent that the path names, for whoever asks.
+func (c *Completions) mind(r *http.Request) (agent.Turn, error) {
+	p, err := c.Authenticate(r)
+	if err != nil {
+		return agent.Turn{}, err
+	}
+	if !p.Has(junctor.ScopeToolsCall) {
+		return agent.Turn{}, junctor.Errorf(junctor.CodeNotFound, "there is no agent %q; junctor agent ls lists them", r.PathValue("agent"))
+	}
+	return c.Mind(r.Context(), p, r.PathValue("agent"))
+}
+
+func (c *Completions) models(w http.ResponseWriter, r *http.Request) {
+	if _, err := c.mind(r); err != nil {
+		refuse(w, err)
+		return
+	}
+	answer(w, http.StatusOK, map[string]any{"object": "list", "data": []any{map[string]any{"id": r.PathValue("agent"), "object": "model", "created": 0, "owned_by": "junctor"}}})
+}
+
+func (c *Completions) complete(w http.ResponseWriter, r *http.Request) {
+	turn, err := c.mind(r)
+	var in completionRequest
+	if err == nil {
+		in, err = c.read(w, r, &turn)
+	}
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	id, name := "chatcmpl-"+c.NewID(), r.PathValue("agent")
+	if in.Stream {
+		stream(w, r, turn, id, name, in.StreamOptions.IncludeUsage)
+		return
+	}
+	end := agent.Run(r.Context(), turn, func(agent.Event) {})
+	if end.Outcome == agent.Failed || end.Outcome == agent.Cancelled {
+		refuse(w, junctor.Errorf(junctor.CodeUpstream, "%s", end.Reason))
+		return
+	}
+	answer(w, http.StatusOK, map[string]any{
+		"id": id, "object": "chat.completion", "created": 0, "model": name,
+		"choices": []any{map[string]any{"index": 0, "finish_reason": finish(end), "logprobs": nil, "message": map[string]any{"role": "assistant", "content": end.Text(), "refusal": nil}}},
+		"usage":   completionUsage{end.Usage.Input, end.Usage.Output, end.Usage.Total()},
+	})
+}
+
+// read puts the conversation of a request into a turn.
+func (c *Completions) read(w http.ResponseWriter, r *http.Request, turn *agent.Turn) (completionRequest, error) {
+	var in completionRequest
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, c.MaxBody))
+	if err != nil {
+		return in, junctor.Errorf(junctor.CodeTooLarge, "the body cannot be read, or is longer than %d bytes: %w", c.MaxBody, err)
+	}
+	if err := strict.Unmarshal(body, &in); err != nil {
+		return in, junctor.Errorf(junctor.CodeInvalid, "the body is no request for a chat completion: %w", err)
+	}
+	switch {
+	case len(in.Tools) > 0:
+		return in, junctor.Errorf(junctor.CodeInvalid, "tools: this agent has its own, and calls none of the client's; leave them out")
+	case in.N > 1:
+		return in, junctor.Errorf(junctor.CodeInvalid, "n: an agent gives one answer")
+	}
+	for _, m := range in.Messages {
+		text, err := partsOf(m.Content)
+		if err != nil {
+			return in, err
+		}
+		switch m.Role {
+		case "system", "developer":
+			turn.Instructions = strings.TrimSpace(turn.Instructions + "\n\n" + text)
+		case "user":
+			turn.Messages = append(turn.Messages, agent.Message{Role: agent.RoleUser, Name: m.Name, Text: text})
+		case "assistant":
+			if text != "" {
+				turn.Messages = append(turn.Messages, agent.Message{Role: agent.RoleAssistant, Text: text})
+			}
+		default:
+			return in, junctor.Errorf(junctor.CodeInvalid, "messages: the role is system, developer, user or assistant, not %q", m.Role)
+		}
+	}
+	if n := len(turn.Messages); n == 0 || turn.Messages[n-1].Role != agent.RoleUser {
+		return in, junctor.Errorf(junctor.CodeInvalid, "messages: the last one is to be of role user")
+	}
+	return in, nil
+}
+
+// partsOf reads a content: a text, null, or parts of text.
+func partsOf(content json.RawMessage) (string, error) {
+	if len(content) == 0 || string(content) == "null" {
+		return "", nil
+	}
+	var text string
+	if content[0] == '"' {
+		return text, strict.Unmarshal(content, &text)
+	}
+	var parts []struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	if err := strict.Unmarshal(content, &parts); err != nil {
+		return "", junctor.Errorf(junctor.CodeInvalid, "messages: the content is a text, or a list of parts of text: %w", err)
+	}
+	for _, p := range parts {
+		if p.Type != "text" {
+			return "", junctor.Errorf(junctor.CodeInvalid, "messages: a part of the content is of type %q; agents read text alone", p.Type)
+		}
+		text += p.Text
+	}
+	return text, nil
+}
+
+func finish(end agent.End) string {
+	if end.Outcome == agent.Limit {
+		return "length"
+	}
+	return "stop"
+}
+
+// stream tells an answer as it is given. What an agent says between its calls
+// is part of it, as there is no other place for it.
+func stream(w http.ResponseWriter, r *http.Request, turn agent.Turn, id, name string, usage bool) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Accel-Buffering", "no")
+	out := http.NewResponseController(w)
+	send := func(v any) {
+		text, err := json.Marshal(v)
+		if err != nil {
+			return // texts can always be written
+		}
+		// Who has gone away is noticed by the request's context.
+		_, _ = w.Write([]byte("data: " + string(text) + "\n\n"))
+		_ = out.Flush()
+	}
+	chunk := func(delta map[string]any, finish any) {
+		send(map[string]any{
+			"id": id, "object": "chat.completion.chunk", "created": 0, "model": name, "choices": []any{map[string]any{"index": 0, "delta": delta, "finish_reason": finish, "logprobs": nil}},
+		})
+	}
+	chunk(map[string]any{"role": "assistant", "content": ""}, nil)
+	said := false
+	end := agent.Run(r.Context(), turn, func(e agent.Event) {
+		switch {
+		case e.Kind == agent.EventTextStart && said:
+			chunk(map[string]any{"content": "\n\n"}, nil)
+		case e.Kind == agent.EventText:
+			said = true
+			chunk(map[string]any{"content": e.Text}, nil)
+		}
+	})
+	if end.Outcome == agent.Failed || end.Outcome == agent.Cancelled {
+		send(fault(junctor.Errorf(junctor.CodeUpstream, "%s", end.Reason)))
+		return
+	}
+	chunk(map[string]any{}, finish(end))
+	if usage {
+		send(map[string]any{"id": id, "object": "chat.completion.chunk", "created": 0, "model": name, "choices": []any{}, "usage": completionUsage{end.Usage.Input, end.Usage.Output, end.Usage.Total()}})
+	}
+	_, _ = w.Write([]byte("data: [DONE]\n\n"))
+	_ = out.Flush()
+}
+
+func answer(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // the client has gone, and with it who could be told
+}
+
+// fault is an error in the words of chat completions.
+func fault(err error) map[string]any {
+	e := junctor.AsError(err)
+	kind := "invalid_request_error"
+	switch e.Code { //nolint:exhaustive // the others are the request's
+	case junctor.CodeUpstream, junctor.CodeUnreachable, junctor.CodeUnavailable, junctor.CodeInternal, junctor.CodeTimeout:
+		kind = "server_error"
+	case junctor.CodeLimited:
+		kind = "rate_limit_error"
+	}
+	return map[string]any{"error": map[string]any{"message": e.Message, "type": kind, "param": nil, "code": e.Code}}
+}
+
+// refuse answers with an error.
+func refuse(w http.ResponseWriter, err error) {
+	status := http.StatusInternalServerError
+	var e *junctor.Error
+	if errors.As(err, &e) {
+		status = map[junctor.Code]int{
+			junctor.CodeUnauthenticated: http.StatusUnauthorized, junctor.CodeDenied: http.StatusForbidden, junctor.CodeNotFound: http.StatusNotFound, junctor.CodeInvalid: http.StatusBadRequest,
+			junctor.CodeLimited: http.StatusTooManyRequests, junctor.CodeTooLarge: http.StatusRequestEntityTooLarge, junctor.CodeUpstream: http.StatusBadGateway, junctor.CodeUnreachable: http.StatusBadGateway,
+			junctor.CodeUnavailable: http.StatusServiceUnavailable, junctor.CodeTimeout: http.StatusGatewayTimeout,
+		}[e.Code]
+	}
+	if status == 0 {
+		status = http.StatusInternalServerError
+	}
+	answer(w, status, fault(err))
+}
