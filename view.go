@@ -87,3 +87,20 @@ type ViewError struct {
 	Message string          `json:"message"`
 	Data    json.RawMessage `json:"data,omitempty"`
 }
+
+// ViewMail is something that a View is to be told or asked, for the page that
+// shows it to pass on.
+type ViewMail struct {
+	Seq    uint64          `json:"seq"`
+	View   string          `json:"view"`
+	Ask    string          `json:"ask,omitempty"` // set for a request: by this its answer is known
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params,omitempty"`
+}
+
+// ViewTool is a tool that a View has itself, for the agent that speaks with the
+// person who looks at it.
+type ViewTool struct {
+	Name       string          `json:"name"`
+	Definition json.RawMessage `json:"tool_definition"` // the MCP Tool, as the page wrote it
+}

@@ -103,6 +103,7 @@ type Calls interface {
 // CallFilter says which calls are wanted; zero members do not filter.
 type CallFilter struct {
 	CallsOf
+	View   string
 	Status junctor.Status
 	Limit  int
 	Cursor string

@@ -275,12 +275,12 @@ func TestCallFilter(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
 	h := w.handler(t)
-	ask(h, "audit:read", "GET", "/calls?tool=demo__echo&server=demo&user=gone&agent=qa&caller=k1&door=mcp&status=denied&since=2026-01-01T00:00:00Z&limit=7&cursor=abc", "")
+	ask(h, "audit:read", "GET", "/calls?tool=demo__echo&server=demo&user=gone&agent=qa&caller=k1&door=mcp&view=v1&status=denied&since=2026-01-01T00:00:00Z&limit=7&cursor=abc", "")
 	want := CallFilter{
 		CallsOf: CallsOf{
 			Tool: "demo__echo", Server: "demo", User: "gone", Agent: "qa", Caller: "k1", Door: junctor.DoorMCP, Since: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 		},
-		Status: junctor.StatusDenied, Limit: 7, Cursor: "abc",
+		View: "v1", Status: junctor.StatusDenied, Limit: 7, Cursor: "abc",
 	}
 	if diff := cmp.Diff(want, w.filter); diff != "" {
 		t.Error(diff)

@@ -44,6 +44,7 @@ func (a *api) userID(ctx context.Context, f *CallsOf) error {
 
 type callQuery struct {
 	CallsOf
+	View   string         `query:"view" maxLength:"40" doc:"Only calls that this View made, by its id."`
 	Status junctor.Status `query:"status" doc:"Only calls that ended so."`
 	Limit  int            `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"At most this many."`
 	Cursor string         `query:"cursor" maxLength:"500" doc:"The next of the page before."`

@@ -16,6 +16,7 @@ import (
 // HistoryFilter is what lists and exports of the history take.
 type HistoryFilter struct {
 	CallsOf
+	View   string         `query:"view" maxLength:"40" doc:"Only calls that this View made, by its id."`
 	Kind   junctor.Kind   `query:"kind" doc:"Only calls of this kind."`
 	Status junctor.Status `query:"status" doc:"Only calls that ended so."`
 	Until  time.Time      `query:"until" doc:"Only calls that started before this time."`
@@ -24,7 +25,7 @@ type HistoryFilter struct {
 
 func (f *HistoryFilter) filter() history.Filter {
 	return history.Filter{
-		Tool: f.Tool, Server: f.Server, User: f.User, Agent: f.Agent, Caller: f.Caller, Kind: f.Kind, Door: f.Door, Status: f.Status,
+		Tool: f.Tool, Server: f.Server, User: f.User, Agent: f.Agent, View: f.View, Caller: f.Caller, Kind: f.Kind, Door: f.Door, Status: f.Status,
 		Since: f.Since, Until: f.Until, Text: f.Text,
 	}
 }

@@ -77,6 +77,10 @@ func scopes() map[string]junctor.Scope {
 		"get-view":             anyone,
 		"close-view":           anyone,
 		"view-rpc":             anyone,
+		"view-mail":            anyone,
+		"answer-view-mail":     anyone,
+		"list-view-tools":      anyone, // of one's own Views
+		"call-view-tool":       anyone, // the pipeline judges
 		"add-view-log":         anyone,
 		"get-view-log":         anyone,
 		"put-tool-tag":         junctor.ScopeServersWrite,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -20,6 +21,13 @@ type Views interface {
 	Close(p *junctor.Principal, id string) error
 	// RPC does what a View asks for, through the one pipeline.
 	RPC(ctx context.Context, p *junctor.Principal, id, method string, params json.RawMessage) (junctor.ViewAnswer, error)
+	// Mail gives what Views of the session are to hear, and Answer takes what they
+	// say to it: the page that shows them carries both.
+	Mail(ctx context.Context, p *junctor.Principal, after uint64, wait time.Duration) []junctor.ViewMail
+	Answer(p *junctor.Principal, id, ask string, answer junctor.ViewAnswer) error
+	// OwnTools and CallOwn are for who acts for the person that looks at the View.
+	OwnTools(ctx context.Context, p *junctor.Principal, id string) ([]junctor.ViewTool, error)
+	CallOwn(ctx context.Context, p *junctor.Principal, id, tool string, arguments json.RawMessage) (result json.RawMessage, call string, err error)
 	AddLog(p *junctor.Principal, id string, entries []junctor.ViewEntry) error
 	Log(p *junctor.Principal, id string, after uint64) ([]junctor.ViewEntry, error)
 }
@@ -63,6 +71,25 @@ type viewRPC struct {
 	Body struct {
 		Method string          `json:"method" minLength:"1" maxLength:"200" doc:"What the View asks for, such as tools/call."`
 		Params json.RawMessage `json:"params,omitempty" doc:"As MCP has them, under the server's own names."`
+	}
+}
+
+type viewMailQuery struct {
+	After uint64 `query:"after" doc:"Only what came after the entry with this seq."`
+	Wait  int    `query:"wait" minimum:"0" maximum:"30" default:"0" doc:"How many seconds to wait for the first."`
+}
+
+type viewReply struct {
+	ID   string `path:"id" maxLength:"40" doc:"The View's id."`
+	Ask  string `path:"ask" maxLength:"40" doc:"What was asked, by the ask of the mail."`
+	Body junctor.ViewAnswer
+}
+
+type viewToolCall struct {
+	ID   string `path:"id" maxLength:"40" doc:"The View's id."`
+	Tool string `path:"tool" maxLength:"128" doc:"The tool, as the View calls it."`
+	Body struct {
+		Arguments json.RawMessage `json:"arguments,omitempty" doc:"A JSON object."`
 	}
 }
 
@@ -126,6 +153,30 @@ func (a *api) viewRoutes() {
 	}, func(ctx context.Context, in *viewRPC) (*viewAnswer, error) {
 		answer, err := a.Views.RPC(ctx, caller(ctx), in.ID, in.Body.Method, in.Body.Params)
 		return &viewAnswer{answer}, err
+	})
+	route(a, huma.Operation{
+		OperationID: "view-mail", Method: http.MethodGet, Path: "/views/mail", Summary: "What Views of this session are to be told and asked, for the page that shows them", Tags: tags,
+	}, func(ctx context.Context, in *viewMailQuery) (*pageOf[junctor.ViewMail], error) {
+		return newPage(a.Views.Mail(ctx, caller(ctx), in.After, time.Duration(in.Wait)*time.Second), ""), nil
+	})
+	route(a, huma.Operation{
+		OperationID: "answer-view-mail", Method: http.MethodPost, Path: "/views/{id}/answers/{ask}", Summary: "A View's answer to what it was asked", Tags: tags,
+		DefaultStatus: http.StatusNoContent, MaxBodyBytes: 2 * maxViewLog,
+	}, func(ctx context.Context, in *viewReply) (*none, error) {
+		return &none{}, a.Views.Answer(caller(ctx), in.ID, in.Ask, in.Body)
+	})
+	route(a, huma.Operation{
+		OperationID: "list-view-tools", Method: http.MethodGet, Path: "/views/{id}/tools", Summary: "The tools that an open View has itself", Tags: tags,
+	}, func(ctx context.Context, in *viewID) (*pageOf[junctor.ViewTool], error) {
+		tools, err := a.Views.OwnTools(ctx, caller(ctx), in.ID)
+		return newPage(tools, ""), err
+	})
+	route(a, huma.Operation{
+		OperationID: "call-view-tool", Method: http.MethodPost, Path: "/views/{id}/tools/{tool}/call", Summary: "Call a tool that an open View has itself", Tags: tags,
+		MaxBodyBytes: maxCallBody + 1, BodyReadTimeout: -1,
+	}, func(ctx context.Context, in *viewToolCall) (*callResult, error) {
+		result, _, err := a.Views.CallOwn(ctx, caller(ctx), in.ID, in.Tool, in.Body.Arguments)
+		return &callResult{mcpResult(result)}, err
 	})
 	a.viewLogRoutes(tags)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 )
@@ -79,6 +80,23 @@ func (s *stage) RPC(_ context.Context, _ *junctor.Principal, id, method string, 
 	return junctor.ViewAnswer{Error: &junctor.ViewError{Code: -32601, Message: "no"}}, s.find(id)
 }
 
+func (s *stage) Mail(_ context.Context, _ *junctor.Principal, after uint64, wait time.Duration) []junctor.ViewMail {
+	return []junctor.ViewMail{{Seq: after + 1, View: "demo", Method: "waited " + wait.String()}}
+}
+
+func (s *stage) Answer(_ *junctor.Principal, id, ask string, answer junctor.ViewAnswer) error {
+	s.asked = ask + string(answer.Result)
+	return s.find(id)
+}
+
+func (s *stage) OwnTools(_ context.Context, _ *junctor.Principal, id string) ([]junctor.ViewTool, error) {
+	return []junctor.ViewTool{{Name: "zoom", Definition: json.RawMessage(`{"name":"zoom"}`)}}, s.find(id)
+}
+
+func (s *stage) CallOwn(_ context.Context, _ *junctor.Principal, id, tool string, arguments json.RawMessage) (json.RawMessage, string, error) {
+	return json.RawMessage(`{"content":[],"structuredContent":{"` + tool + `":` + string(arguments) + `}}`), "c", s.find(id)
+}
+
 func (s *stage) AddLog(_ *junctor.Principal, id string, entries []junctor.ViewEntry) error {
 	s.noted = entries
 	return s.find(id)
@@ -116,6 +134,14 @@ func TestAppsAndViews(t *testing.T) {
 		{"note", "tools:call", "POST", "/views/demo/log", `{"entries":[{"kind":"sent","method":"ping","detail":{"a":1}}]}`, 204, ""},
 		{"note of an unknown kind", "tools:call", "POST", "/views/demo/log", `{"entries":[{"kind":"x"}]}`, 422, "kind"},
 		{"read the log", "tools:call", "GET", "/views/demo/log?after=4", "", 200, `"seq":5`},
+		{"mail", "tools:call", "GET", "/views/mail?after=4", "", 200, `{"seq":5,"view":"demo","method":"waited 0s"}`},
+		{"wait for mail", "tools:call", "GET", "/views/mail?wait=7", "", 200, `"method":"waited 7s"`},
+		{"wait for too long", "tools:call", "GET", "/views/mail?wait=31", "", 422, "wait"},
+		{"answer", "tools:call", "POST", "/views/demo/answers/x", `{"result":{}}`, 204, ""},
+		{"answer for another", "tools:call", "POST", "/views/v2/answers/x", `{"result":{}}`, 404, "no View"},
+		{"its own tools", "tools:call", "GET", "/views/demo/tools", "", 200, `{"name":"zoom","tool_definition":{"name":"zoom"}}`},
+		{"another's own tools", "tools:call", "GET", "/views/v2/tools", "", 404, "no View"},
+		{"call its own tool", "tools:call", "POST", "/views/demo/tools/zoom/call", `{"arguments":{"n":1}}`, 200, `{"zoom":{"n":1}}`},
 		{"close", "tools:call", "DELETE", "/views/demo", "", 204, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

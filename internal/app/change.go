@@ -261,6 +261,9 @@ func (s *servers) ChangeServer(ctx context.Context, p *junctor.Principal, id str
 	if former.Mode == junctor.ModeGenerated {
 		return s.changeGenerated(ctx, p, former, change)
 	}
+	if former.Mode == junctor.ModeBuiltin {
+		return s.changeBuiltin(ctx, former, change)
+	}
 	if former.Mode != junctor.ModeBYO {
 		return junctor.Server{}, junctor.Errorf(junctor.CodeInvalid, "the server %q is %s: only its state can be changed", id, former.Mode)
 	}

@@ -127,6 +127,7 @@ func (a *App) Run(ctx context.Context) error {
 	chores, stopChores := context.WithCancel(ctx)
 	defer stopChores()
 	go a.chores(chores)
+	go a.apps.Run(chores)
 	delivering := make(chan struct{})
 	go func() {
 		defer close(delivering)

@@ -103,8 +103,8 @@ func (s *servers) attach(ctx context.Context) error {
 	s.work.Go(s.poll)
 	return s.app.catalog.Together(func() error {
 		for _, row := range all {
-			if b := s.builtin[row.ID]; b != nil && row.Mode == junctor.ModeBuiltin && row.State != junctor.StateInactive {
-				if err := s.app.catalog.Attach(ctx, junctor.DefaultTenant, row.ID, row.Mode, b); err != nil {
+			if row.Mode == junctor.ModeBuiltin && row.State != junctor.StateInactive {
+				if err := s.attachBuiltin(ctx, &row); err != nil {
 					return err
 				}
 			}
@@ -209,7 +209,6 @@ func (s *servers) SetServerState(ctx context.Context, p *junctor.Principal, id s
 		return err
 	}
 	s.detach(p.Tenant, id)
-	b := s.builtin[id]
 	switch {
 	case state == junctor.StateInactive:
 		return nil
@@ -219,10 +218,8 @@ func (s *servers) SetServerState(ctx context.Context, p *junctor.Principal, id s
 		return s.raise(ctx, row)
 	case row.Mode == junctor.ModeFound:
 		return s.app.worker.Entered(ctx, p.Tenant, row.Found) // what was held meanwhile
-	case b == nil:
-		return nil
 	}
-	return s.app.catalog.Attach(ctx, p.Tenant, id, row.Mode, b)
+	return s.attachBuiltin(ctx, &row)
 }
 
 // Tools lists what the principal can see.
@@ -268,7 +265,7 @@ func (s *servers) Calls(_ context.Context, p *junctor.Principal, f admin.CallFil
 	q := audit.Query{Tenant: p.Tenant, Since: f.Since, Limit: f.Limit, Match: func(c *junctor.Call) bool {
 		return (f.Tool == "" || f.Tool == c.Name || f.Tool == catalog.Exposed(c.Server, c.Name, s.app.cfg.NameLimit)) &&
 			(f.Server == "" || f.Server == c.Server) && (f.User == "" || f.User == c.User) && (f.Agent == "" || f.Agent == c.Agent) &&
-			(f.Caller == "" || f.Caller == c.Subject) && (f.Door == "" || f.Door == c.Door) && (f.Status == "" || f.Status == c.Status)
+			(f.Caller == "" || f.Caller == c.Subject) && (f.Door == "" || f.Door == c.Door) && (f.View == "" || f.View == c.View) && (f.Status == "" || f.Status == c.Status)
 	}}
 	if f.Cursor != "" {
 		n, err := strconv.ParseUint(f.Cursor, 10, 64)

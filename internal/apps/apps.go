@@ -65,9 +65,12 @@ type Host struct {
 	o     Options
 	proxy *proxyPage
 
-	mu    sync.Mutex
-	views map[string]*view
-	held  int
+	mu     sync.Mutex
+	views  map[string]*view
+	held   int
+	seq    uint64             // of the last mail
+	mailed chan struct{}      // closed when there is more
+	asked  map[string]*asking // by what its answer is known by
 }
 
 // New makes a Host.
@@ -79,5 +82,5 @@ func New(o Options) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Host{o: o, proxy: proxy, views: map[string]*view{}}, nil
+	return &Host{o: o, proxy: proxy, views: map[string]*view{}, mailed: make(chan struct{}), asked: map[string]*asking{}}, nil
 }

@@ -6,9 +6,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -144,6 +146,16 @@ func (s *stage) rpc(t *testing.T, id, body string, header ...string) string {
 	return strings.TrimSpace(s.ok(t, http.StatusOK, "POST", "/views/"+id+"/rpc", body, header...))
 }
 
+// until waits for something to become true.
+func until(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("not within a minute: ", what)
+		}
+	}
+}
+
 func TestViewIsServedOnItsOwnOrigin(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil)
@@ -220,7 +232,22 @@ func TestViewAsksForWhatIsItsOwn(t *testing.T) {
 	}
 	calls := read[struct{ Items []junctor.Call }](t, s.ok(t, 200, "GET", "/calls?server=shop&tool=poll", ""))
 	if len(calls.Items) != 1 || calls.Items[0].Door != junctor.DoorView || calls.Items[0].View != v.ID {
-		t.Errorf("on record is %+v", calls.Items)
+		t.Fatalf("on record is %+v", calls.Items)
+	}
+	// The journal and the history know which calls are the View's own.
+	s.ok(t, 200, "POST", "/tools/shop__show/call", `{"arguments":{}}`)
+	other := s.open(t)
+	s.rpc(t, other.ID, `{"method":"tools/call","params":{"name":"poll"}}`)
+	for _, list := range []string{"/calls?view=", "/calls/history?view="} {
+		until(t, "the call is in "+list, func() bool {
+			mine := read[struct{ Items []junctor.Call }](t, s.ok(t, 200, "GET", list+v.ID, "")).Items
+			for _, c := range mine {
+				if c.View != v.ID {
+					t.Fatalf("%s: another's call: %+v", list, c)
+				}
+			}
+			return slices.ContainsFunc(mine, func(c junctor.Call) bool { return c.ID == calls.Items[0].ID })
+		})
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/junctor-mcp/junctor/internal/testkit"
 )
 
 // A client that declares the extension is told that it is spoken here, gets the
@@ -77,4 +79,52 @@ func TestViewActsAsAnAgent(t *testing.T) {
 	}
 	s.ok(t, 404, "POST", "/views", `{"tool":"shop__think","agent":"clerk"}`)
 	s.ok(t, 404, "POST", "/views", `{"tool":"shop__show","agent":"nobody"}`)
+}
+
+// Where tools are found instead of listed, a host has no definition of the tool
+// that was called: the result names its page. A client that shows none is told
+// nothing of it.
+func TestCallToolBringsThePage(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, testkit.Settings{"exposure": "search"})
+	call := func(caps, tool string) string {
+		body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"call_tool","arguments":{"name":"` + tool + `","arguments":{"n":1}},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":` + caps + `}}}`
+		return s.Do(t, "POST", "/mcp", body, "MCP-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", "Mcp-Name: call_tool").Body
+	}
+	const shows = `{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}}}`
+	for _, c := range []struct{ name, caps, tool, want string }{
+		{"a host", shows, "shop__show", `"_meta":{"ui":{"resourceUri":"ui://shop/shop/page.html"},"junctor/tool":"shop__show"`},
+		{"a client that shows no pages", "{}", "shop__show", ""},
+		{"a tool without a page", shows, "shop__think", ""},
+	} {
+		got := call(c.caps, c.tool)
+		if !strings.Contains(got, `"content":[{"type":"text"`) || c.want != "" && !strings.Contains(got, c.want) || c.want == "" && strings.Contains(got, "junctor/tool") {
+			t.Errorf("%s: %s", c.name, got)
+		}
+	}
+}
+
+// Servers inside the binary get Views when somebody says so, and nothing else of
+// them is changed.
+func TestViewsOfServersInside(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, nil)
+	has := func() bool { return strings.Contains(s.ok(t, 200, "GET", "/apps", ""), `"server":"demo"`) }
+	if has() {
+		t.Error("they have Views before anybody said so")
+	}
+	s.ok(t, 200, "PATCH", "/servers/demo", `{"views":"on"}`)
+	if !has() {
+		t.Errorf("no Views: %s", s.ok(t, 200, "GET", "/apps", ""))
+	}
+	s.ok(t, 200, "POST", "/servers/demo/disable", "")
+	s.ok(t, 200, "POST", "/servers/demo/enable", "")
+	if !has() {
+		t.Error("they are gone after the server was switched off and on")
+	}
+	s.ok(t, 422, "PATCH", "/servers/demo", `{"url":"https://example.com"}`)
+	s.ok(t, 200, "PATCH", "/servers/demo", `{"views":"off"}`)
+	if has() {
+		t.Error("they have Views after somebody said no")
+	}
 }

@@ -27,12 +27,15 @@ type view struct {
 	profile  junctor.AppProfile
 	approval junctor.Approval
 	opened   time.Time
+	gone     chan struct{} // closed when it is
 
 	// Under the host's lock.
 	used    time.Time
 	context json.RawMessage // what it last told the model
 	latest  string          // the digest that the server's page was last seen with
 	log     log
+	mail    []junctor.ViewMail
+	fetched time.Time // when somebody last asked for mail
 }
 
 func (v *view) permissions() []string { return permissions(v.page.Meta.Permissions) }
@@ -53,7 +56,7 @@ func (h *Host) Open(ctx context.Context, p *junctor.Principal, in junctor.OpenVi
 	if !strings.HasPrefix(t.uri, mcpapps.Scheme) {
 		return junctor.View{}, noApp(t)
 	}
-	v := &view{id: strings.ToLower(rand.Text()), owner: p, agent: in.Agent, call: in.Call, target: t, opened: h.o.Now()}
+	v := &view{id: strings.ToLower(rand.Text()), owner: p, agent: in.Agent, call: in.Call, target: t, opened: h.o.Now(), gone: make(chan struct{})}
 	if v.frames, err = h.o.Sandbox().place(v.id, in.Console, in.Isolation); err != nil {
 		return junctor.View{}, err
 	}
@@ -146,6 +149,7 @@ func (h *Host) Sweep() {
 func (h *Host) drop(v *view) {
 	if h.views[v.id] == v {
 		delete(h.views, v.id)
+		close(v.gone)
 		h.held -= len(v.page.HTML)
 	}
 }
@@ -282,7 +286,7 @@ func allow(v *view) string {
 func capabilities(v *view) json.RawMessage {
 	sandbox := &mcpapps.SandboxCapabilities{CSP: v.page.Meta.CSP.Allowed(), Permissions: v.page.Meta.Permissions}
 	text, err := json.Marshal(mcpapps.HostCapabilities{
-		ServerTools: &mcpapps.ListChanged{}, ServerResources: &mcpapps.ListChanged{}, Logging: true, Sandbox: sandbox,
+		ServerTools: &mcpapps.ListChanged{ListChanged: true}, ServerResources: &mcpapps.ListChanged{ListChanged: true}, Logging: true, Sandbox: sandbox,
 	})
 	if err != nil {
 		return json.RawMessage(`{}`)

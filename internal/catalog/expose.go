@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
+
+	"github.com/junctor-mcp/junctor/mcpapps"
 )
 
 // Exposed gives the name under which a door that joins servers shows a tool or
@@ -39,17 +41,16 @@ func nameRune(r rune) bool {
 // ExposedURI gives the URI under which a door that joins servers shows a
 // resource or template. A ui:// page keeps its scheme, which hosts look for.
 func ExposedURI(server, uri string) string {
-	if rest, ok := strings.CutPrefix(uri, "ui://"); ok {
-		return "ui://" + server + "/" + rest
+	if strings.HasPrefix(uri, mcpapps.Scheme) {
+		return mcpapps.Namespace(server, uri)
 	}
 	return server + "+" + uri
 }
 
 // splitURI reads an exposed URI: the server it names and that server's own URI.
 func splitURI(exposed string) (server, uri string, ok bool) {
-	if rest, isUI := strings.CutPrefix(exposed, "ui://"); isUI {
-		server, uri, ok = strings.Cut(rest, "/")
-		return server, "ui://" + uri, ok
+	if strings.HasPrefix(exposed, mcpapps.Scheme) {
+		return mcpapps.Denamespace(exposed)
 	}
 	return strings.Cut(exposed, "+")
 }

@@ -18,6 +18,22 @@ func (v *ToolVersion) paged() *ToolVersion {
 	return &changed
 }
 
+// WithPage gives a result that names the page of the tool that it is of: for hosts
+// that called another in its place, and so do not have its definition.
+func (v *ToolVersion) WithPage(body []byte, shown string) []byte {
+	page := v.Page()
+	if page == "" {
+		return body
+	}
+	meta := objectOf(wire.Get(body, "_meta"))
+	ui := objectOf(wire.Get(meta, "ui"))
+	if wire.Get(ui, "resourceUri") == nil { // else the server has named another
+		ui = wire.AppendObject(nil, ui, nil, member("resourceUri", page))
+	}
+	meta = wire.AppendObject(nil, meta, nil, wire.Member{Key: "ui", Value: ui}, member(wire.MetaJunctorTool, shown))
+	return wire.AppendObject(nil, body, nil, wire.Member{Key: "_meta", Value: meta})
+}
+
 func objectOf(raw []byte) []byte {
 	if len(raw) == 0 || raw[0] != '{' {
 		return []byte("{}")

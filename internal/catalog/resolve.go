@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"log/slog"
 	"strings"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -124,6 +125,19 @@ func (sh *Shelf) Resource(p *junctor.Principal, v View, uri string) (Item, error
 		return item, hide(why, unknown())
 	}
 	return item, nil
+}
+
+// Lone is a tool of a server that no list has, and that another backend runs. On
+// counters all of a server's share one name.
+func Lone(of *Server, runs Backend, def ToolDef) (Item, error) {
+	version := newToolVersion(def, nil, of.ID, &making{log: slog.New(slog.DiscardHandler)})
+	if version == nil {
+		return Item{}, junctor.Errorf(junctor.CodeInvalid, "the tool %q breaks the specification: its x-mcp-header marks are wrong", clip(def.Name))
+	}
+	return Item{
+		Server: &Server{ID: of.ID, Mode: of.Mode, Owner: of.Owner, Backend: runs, Offer: &Offer{}},
+		Name:   def.Name, Shown: of.ID + "__*", Tool: version,
+	}, nil
 }
 
 // MakesTasks says whether any server that p sees in the view may answer a call

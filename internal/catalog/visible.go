@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/mcpapps"
 )
 
 // Reason is why something may not be seen, for the record of a refusal; "" is
@@ -97,7 +98,7 @@ func (sh *Shelf) visibleTo(a *agent, s *Server, kind junctor.Kind, item string) 
 
 // bringsPage says whether a tool that the agent sees names the ui:// page.
 func (sh *Shelf) bringsPage(a *agent, s *Server, uri string) bool {
-	if !strings.HasPrefix(uri, "ui://") {
+	if !strings.HasPrefix(uri, mcpapps.Scheme) {
 		return false
 	}
 	for _, t := range s.pages[uri] {

@@ -19,7 +19,7 @@ func (c *cli) callCommand() *cobra.Command {
 
 func (c *cli) callList() *cobra.Command {
 	var of callsOf
-	var status, cursor string
+	var view, status, cursor string
 	var limit int
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List recent calls, newest first", Example: "  junctor call ls --status denied --since 24h", Args: cobra.NoArgs,
@@ -28,7 +28,7 @@ func (c *cli) callList() *cobra.Command {
 			if err := of.set(query, ""); err != nil {
 				return err
 			}
-			for name, value := range map[string]string{"status": status, "cursor": cursor} {
+			for name, value := range map[string]string{"view": view, "status": status, "cursor": cursor} {
 				if value != "" {
 					query.Set(name, value)
 				}
@@ -41,6 +41,7 @@ func (c *cli) callList() *cobra.Command {
 		}),
 	}
 	c.callsOf(cmd, &of)
+	cmd.Flags().StringVar(&view, "view", "", "only calls that this View made, by its `id`")
 	cmd.Flags().StringVar(&status, "status", "", "only calls that ended so, such as success, error or denied")
 	cmd.Flags().IntVar(&limit, "limit", 50, "at most this many")
 	cmd.Flags().StringVar(&cursor, "cursor", "", "go on where the page before ended")
@@ -60,7 +61,7 @@ func (c *cli) callsOf(cmd *cobra.Command, f *callsOf) {
 	flags.StringVar(&f.user, "user", "", "only calls by this user or for them, by agents of theirs too: a `name` or an id")
 	flags.StringVar(&f.agent, "agent", "", "only calls by this agent, or by somebody who acted as it")
 	flags.StringVar(&f.caller, "caller", "", "only calls by this caller: a user's id, an agent's name, or the `id` of a service's key")
-	flags.StringVar(&f.door, "door", "", "only calls by this door: mcp, sse, stdio, plain, call or admin")
+	flags.StringVar(&f.door, "door", "", "only calls by this door: mcp, sse, stdio, plain, call, admin or view")
 	flags.StringVar(&f.since, "since", "", "only calls since then: 15m, 7d, or a time such as 2026-01-31T00:00:00Z; sums are of whole days")
 	_ = cmd.RegisterFlagCompletionFunc("tool", c.completeTools)
 	_ = cmd.RegisterFlagCompletionFunc("server", c.completeServers)

@@ -23,7 +23,7 @@ func (c *cli) callShow() *cobra.Command {
 				return c.printJSON(e)
 			}
 			return c.facts("id", e.ID, "start", moment(e.Start), "kind", string(e.Kind), "server", e.Server, "name", e.Name, "version", e.Version,
-				"door", string(e.Door), "by", callerOf(&e.Call), "user", e.User, "agent", e.Agent, "status", string(e.Status), "code", string(e.Code), "reason", e.Reason,
+				"door", string(e.Door), "by", callerOf(&e.Call), "user", e.User, "agent", e.Agent, "view", e.View, "status", string(e.Status), "code", string(e.Code), "reason", e.Reason,
 				"took", e.Duration.String(), "parameters", string(e.Params), "result", string(e.Result))
 		}),
 	}
@@ -61,7 +61,7 @@ func (c *cli) callExport() *cobra.Command {
 		}),
 	}
 	for name, help := range map[string]string{
-		"status": "only calls that ended so, such as success, error or denied", "text": "only calls that have this text in parameters, result or reason",
+		"view": "only calls that this View made, by its `id`", "status": "only calls that ended so, such as success, error or denied", "text": "only calls that have this text in parameters, result or reason",
 	} {
 		filter[name] = cmd.Flags().String(name, "", help)
 	}

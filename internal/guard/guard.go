@@ -164,6 +164,9 @@ func (g *Guard) do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Resu
 	if err == nil && item.Tool != nil && op.View.Audience == catalog.AudienceModel && !res.Task {
 		res.Body = item.Tool.WithText(res.Body)
 	}
+	if err == nil && op.brings && !res.Task {
+		res.Body = item.Tool.WithPage(res.Body, item.Shown)
+	}
 	if err == nil && op.View.Server == "" && !res.Task {
 		res.Body = catalog.ExposeURIs(item.Server.ID, op.Kind, res.Body)
 	}
@@ -231,6 +234,15 @@ func (g *Guard) resolve(ctx context.Context, op *Op) (item catalog.Item, task *j
 	}
 	sh := g.o.Catalog.Snapshot().For(op.Principal.Tenant)
 	switch {
+	case op.Find != nil:
+		s, err := sh.Server(op.Principal, op.View.Server)
+		if err != nil {
+			return catalog.Item{}, nil, err
+		}
+		if item, err = op.Find(ctx); err != nil {
+			return catalog.Item{Server: s, Name: op.Name}, nil, err
+		}
+		return item, nil, nil
 	case isTask(op.Kind):
 		return g.task(ctx, op, sh)
 	case op.Kind == junctor.KindTool:
@@ -240,6 +252,7 @@ func (g *Guard) resolve(ctx context.Context, op *Op) (item catalog.Item, task *j
 				return meta, nil, nil
 			}
 			op.become(inner, arguments)
+			op.brings = op.View.Audience == catalog.AudienceHost
 			op.View.Audience = catalog.AudienceModel // who searched is one
 		}
 		item, err = sh.Tool(op.Principal, op.View, op.Name, op.Version)

@@ -43,6 +43,9 @@ type Op struct {
 	// endpoint whose tools nobody lists. It runs as the server that View names, and
 	// wants the scope bridge:call.
 	Adhoc catalog.Backend
+	// Find, when set, finds what is called in the place of the catalog: something
+	// of the server of View that no list has. The principal must see the server.
+	Find func(context.Context) (catalog.Item, error)
 	// Timeout is the caller's own; 0 is the tool's or the instance's.
 	Timeout time.Duration
 
@@ -56,7 +59,8 @@ type Op struct {
 	// CallID is set by Do: what the records know the call by.
 	CallID string
 
-	pass limit.Pass
+	brings bool // the result names the page of the tool that was called in its place
+	pass   limit.Pass
 }
 
 // become makes the operation the call of another tool: one that find_tools found

@@ -84,6 +84,7 @@ func (b *batch) add(h *History, e *entry) {
 	row.text(keep(c.Subject))
 	row.text(keep(c.User))
 	row.text(keep(c.Agent))
+	row.text(keep(c.View))
 	row.text(string(c.Status))
 	row.text(string(c.Code))
 	row.int(c.Duration.Microseconds())

@@ -75,14 +75,14 @@ func writeError(err error) error {
 
 func csvHead() []string {
 	return []string{
-		"id", "start", "kind", "door", "server", "name", "version", "issuer", "subject", "user", "agent", "status", "code", "reason",
+		"id", "start", "kind", "door", "server", "name", "version", "issuer", "subject", "user", "agent", "view", "status", "code", "reason",
 		"duration_us", "bytes_in", "bytes_out", "params", "result",
 	}
 }
 
 func csvRow(e Entry) []string {
 	row := []string{
-		e.ID, e.Start.Format(time.RFC3339Nano), string(e.Kind), string(e.Door), e.Server, e.Name, e.Version, e.Issuer, e.Subject, e.User, e.Agent,
+		e.ID, e.Start.Format(time.RFC3339Nano), string(e.Kind), string(e.Door), e.Server, e.Name, e.Version, e.Issuer, e.Subject, e.User, e.Agent, e.View,
 		string(e.Status), string(e.Code), e.Reason, strconv.FormatInt(e.Duration.Microseconds(), 10), strconv.Itoa(e.BytesIn),
 		strconv.Itoa(e.BytesOut), string(e.Params), string(e.Result),
 	}

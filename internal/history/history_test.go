@@ -116,6 +116,7 @@ func TestComesBackWhole(t *testing.T) {
 		}
 		bad := call(2)
 		bad.Status, bad.Code, bad.Reason = junctor.StatusError, junctor.CodeUpstream, "the server answered 500"
+		bad.Door, bad.View = junctor.DoorView, "v1"
 		odd := call(3)
 		odd.Name, odd.Subject, odd.Reason = "nul\x00", "bad\xff", "password=hunter2 is wrong"
 		params := []byte(`{"arguments":{"a":"b","password":"hunter2"}}`)
@@ -233,6 +234,7 @@ func TestQueryAgainstModel(t *testing.T) {
 			c.Server = []string{"demo", "files"}[n%2]
 			c.Subject = []string{"ann", "bob", "cy"}[n%5%3]
 			c.User, c.Agent = []string{"", "u1", "u2"}[n%3], []string{"", "qa"}[n%11%2]
+			c.View = []string{"", "v1", "v2"}[n%13%3]
 			c.Door = []junctor.Door{junctor.DoorMCP, junctor.DoorPlain}[n%7%2]
 			c.Status = []junctor.Status{junctor.StatusSuccess, junctor.StatusError, junctor.StatusDenied}[n%4%3]
 			c.Reason = texts[n%len(texts)]
@@ -251,7 +253,7 @@ func TestQueryAgainstModel(t *testing.T) {
 				return rapid.SampledFrom(append(values, "", "")).Draw(rt, name)
 			}
 			f := history.Filter{
-				Tool: pick("tool", "echo", "demo__sum", "read__me", "files__read__me", "none"), Server: pick("server", "demo"), Caller: pick("caller", "ann", "bob"), User: pick("user", "u1", "none"), Agent: pick("agent", "qa"),
+				Tool: pick("tool", "echo", "demo__sum", "read__me", "files__read__me", "none"), Server: pick("server", "demo"), Caller: pick("caller", "ann", "bob"), User: pick("user", "u1", "none"), Agent: pick("agent", "qa"), View: pick("view", "v1", "none"),
 				Door: junctor.Door(pick("door", "mcp")), Status: junctor.Status(pick("status", "error", "denied")), Text: pick("text", "ALPHA", "a_1", "%", "'S"),
 				Limit: rapid.IntRange(1, 60).Draw(rt, "limit"),
 			}
@@ -289,7 +291,7 @@ func TestQueryAgainstModel(t *testing.T) {
 
 func matches(c *junctor.Call, f history.Filter) bool {
 	tool := f.Tool == "" || c.Name == f.Tool || c.Server+"__"+c.Name == f.Tool
-	return tool && (f.Server == "" || c.Server == f.Server) && (f.Caller == "" || c.Subject == f.Caller) && (f.User == "" || c.User == f.User) && (f.Agent == "" || c.Agent == f.Agent) && (f.Door == "" || c.Door == f.Door) &&
+	return tool && (f.Server == "" || c.Server == f.Server) && (f.Caller == "" || c.Subject == f.Caller) && (f.User == "" || c.User == f.User) && (f.Agent == "" || c.Agent == f.Agent) && (f.View == "" || c.View == f.View) && (f.Door == "" || c.Door == f.Door) &&
 		(f.Status == "" || c.Status == f.Status) && !c.Start.Before(f.Since) && (f.Until.IsZero() || c.Start.Before(f.Until)) &&
 		strings.Contains(strings.ToLower(c.Reason), strings.ToLower(f.Text))
 }

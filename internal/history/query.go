@@ -26,6 +26,7 @@ type Filter struct {
 	Server string
 	User   string // by id
 	Agent  string // by name
+	View   string // that made them, by id
 	Caller string // the subject of whoever called: a user, an agent, a key
 	Kind   junctor.Kind
 	Door   junctor.Door
@@ -51,8 +52,8 @@ const (
 // callColumns end with what is redacted, in the order in which that must be
 // done; callKinds says for Dialect.SelectRows which are texts and which numbers.
 const (
-	callColumns = `tenant_id, id, at, kind, door, server, version, issuer, subject, user_id, agent, status, code, duration, bytes_in, bytes_out, admitted, connected, answered, attempts, params, result, name, reason`
-	callKinds   = "tti" + "tttttttttt" + "iii" + "iiit" + "tttt"
+	callColumns = `tenant_id, id, at, kind, door, server, version, issuer, subject, user_id, agent, view_id, status, code, duration, bytes_in, bytes_out, admitted, connected, answered, attempts, params, result, name, reason`
+	callKinds   = "tti" + "ttttttttttt" + "iii" + "iiit" + "tttt"
 )
 
 // Query gives a tenant's calls that match, newest first. Calls that end later
@@ -116,7 +117,7 @@ func (f Filter) where(tenant junctor.TenantID) (string, []any, error) {
 		and(cond, of...)
 	}
 	for column, value := range map[string]string{
-		"server": f.Server, "user_id": f.User, "agent": f.Agent, "subject": f.Caller, "kind": string(f.Kind), "door": string(f.Door), "status": string(f.Status),
+		"server": f.Server, "user_id": f.User, "agent": f.Agent, "view_id": f.View, "subject": f.Caller, "kind": string(f.Kind), "door": string(f.Door), "status": string(f.Status),
 	} {
 		if value != "" {
 			and(column+" = ?", value)
@@ -175,7 +176,7 @@ func scanEntry(row scanner) (Entry, error) {
 	var e Entry
 	var at, duration, admitted, connected, answered int64
 	var attempts, params, result string
-	err := row.Scan(&e.Tenant, &e.ID, &at, &e.Kind, &e.Door, &e.Server, &e.Version, &e.Issuer, &e.Subject, &e.User, &e.Agent, &e.Status, &e.Code,
+	err := row.Scan(&e.Tenant, &e.ID, &at, &e.Kind, &e.Door, &e.Server, &e.Version, &e.Issuer, &e.Subject, &e.User, &e.Agent, &e.View, &e.Status, &e.Code,
 		&duration, &e.BytesIn, &e.BytesOut, &admitted, &connected, &answered, &attempts, &params, &result, &e.Name, &e.Reason)
 	e.Start, e.Duration = time.UnixMicro(at).UTC(), time.Duration(duration)*time.Microsecond
 	e.Timing = junctor.Timing{

@@ -145,7 +145,9 @@ func (s *Server) refreshOnce(ctx context.Context, a access) (bool, error) {
 		return false, nil
 	}
 	s.offers.Store(newListed(offer, s.o.Now(), ttl))
-	s.pages.dropAll()
+	if old != nil && !sameItems(old.offer, offer) {
+		s.pages.dropAll()
+	}
 	return true, nil
 }
 

@@ -3,6 +3,7 @@ package upstream
 import (
 	"bytes"
 	"crypto/sha256"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -161,6 +162,13 @@ func (p *pages) dropURI(uri string) {
 	if strings.HasPrefix(uri, mcpapps.Scheme) {
 		p.drop(func(key pageKey, _ *page) bool { return key.uri == uri })
 	}
+}
+
+// sameItems says whether two offers have the same tools and resources: where they
+// differ in nothing else than what is known of them here, pages are as they were.
+func sameItems(a, b *catalog.Offer) bool {
+	return slices.EqualFunc(a.Tools, b.Tools, func(x, y catalog.ToolDef) bool { return x.Name == y.Name && bytes.Equal(x.JSON, y.JSON) }) &&
+		slices.EqualFunc(a.Resources, b.Resources, func(x, y catalog.ResourceDef) bool { return x.URI == y.URI && bytes.Equal(x.JSON, y.JSON) })
 }
 
 // readPage is send for a page: what is kept of it counts.

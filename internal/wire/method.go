@@ -64,6 +64,7 @@ const (
 	MetaJunctorVersion     = "junctor/version"   // which version of a tool is meant
 	MetaJunctorAwaited     = "junctor/awaited"   // in a list: the servers that have not answered yet, and so are not in it
 	MetaJunctorRoles       = "junctor/roles"     // in a tool's definition: the roles that it is for
+	MetaJunctorTool        = "junctor/tool"      // in the result of call_tool: the tool that was called, whose page comes along
 	MetaJunctorNextPage    = "junctor/next-page" // in a tool's result: what changes in the arguments for the next page of it
 
 	// W3C trace context, passed on.

@@ -6,7 +6,6 @@ package apps
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -16,50 +15,26 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
 
-// rig is an instance with somebody who may sign in.
-type rig struct {
-	*program.Instance
-	node *program.Node
-}
+// rig is a console that Apps are shown in.
+type rig struct{ *program.Console }
 
-func start(t *testing.T) *rig {
+func start(t *testing.T, flags ...string) *rig {
 	t.Helper()
-	node := program.FindNode(t)
-	if _, err := exec.LookPath("chromium"); err != nil {
-		program.Missing(t, "chromium; tools/install.sh debian installs it")
-	}
-	in := program.Start(t, program.FreeAddr(t), t.TempDir(), "--allow-commands", "--egress-allow", "127.0.0.0/8")
-	r := &rig{in, node}
-	r.operate(t, "user", "add", "ada", "--role", "admin")
-	return r
-}
-
-func (r *rig) operate(t *testing.T, args ...string) string {
-	t.Helper()
-	stdout, stderr, code := r.Operate(t, args...)
-	if code != 0 {
-		t.Fatalf("junctor %s: exit code %d\n%s", strings.Join(args, " "), code, stderr)
-	}
-	return strings.TrimSpace(stdout)
-}
-
-func (r *rig) link(t *testing.T) string {
-	t.Helper()
-	return r.operate(t, "login", "--user", "ada")
+	return &rig{program.StartConsole(t, append([]string{"--allow-commands"}, flags...)...)}
 }
 
 // add adds an official example server, which runs as a child.
 func (r *rig) add(t *testing.T, names ...string) {
 	t.Helper()
 	for _, name := range names {
-		r.operate(t, "server", "add", name, "--yes", "--", r.node.Bin(), r.node.Module("@modelcontextprotocol/server-"+name+"/dist/index.js"), "--stdio")
+		r.Tell(t, "server", "add", name, "--yes", "--", r.Node.Bin(), r.Node.Module("@modelcontextprotocol/server-"+name+"/dist/index.js"), "--stdio")
 	}
 }
 
 // run runs a script; what it prints are the steps that it took.
 func (r *rig) run(t *testing.T, script string, args ...string) string {
 	t.Helper()
-	out, err := r.node.Run(t, 10*time.Minute, script, args...)
+	out, err := r.Node.Run(t, 10*time.Minute, script, args...)
 	t.Logf("%s", out)
 	if err != nil {
 		t.Fatalf("%s: %v", script, err)
@@ -85,7 +60,7 @@ func chosen() []string {
 func TestRealApps(t *testing.T) {
 	r := start(t)
 	r.add(t, chosen()...)
-	out := r.run(t, "apps.mjs", "walk", r.link(t), strings.Join(chosen(), " "), r.node.Module("cesium/Build/Cesium"))
+	out := r.run(t, "apps.mjs", "walk", r.Link(t, "ada"), strings.Join(chosen(), " "), r.Node.Module("cesium/Build/Cesium"))
 	t.Logf("figure: %d official Apps begin, take input and result, call back, take their size and end in the console's sandbox, in Chromium", strings.Count(out, "walked "))
 }
 
@@ -98,7 +73,7 @@ func TestOfficialHost(t *testing.T) {
 		names = append(append([]string{}, short...), "customer-segmentation", "scenario-modeler", "shadertoy", "transcript")
 	}
 	r.add(t, names...)
-	modules, err := json.Marshal(map[string]string{"root": r.node.Module("")})
+	modules, err := json.Marshal(map[string]string{"root": r.Node.Module("")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +85,7 @@ func TestOfficialHost(t *testing.T) {
 func TestCapabilities(t *testing.T) {
 	r := start(t)
 	r.add(t, "debug", "transcript")
-	r.run(t, "apps.mjs", "capabilities", r.link(t))
+	r.run(t, "apps.mjs", "capabilities", r.Link(t, "ada"))
 }
 
 // TestTimes is a figure of the long form: how soon a View has begun, and whether
@@ -122,7 +97,7 @@ func TestTimes(t *testing.T) {
 	}
 	r := start(t)
 	r.add(t, "basic-vanillajs")
-	out := strings.TrimSpace(r.run(t, "apps.mjs", "times", r.link(t)))
+	out := strings.TrimSpace(r.run(t, "apps.mjs", "times", r.Link(t, "ada")))
 	var got struct{ Median, All, Click, Slowest int } // milliseconds
 	if err := json.Unmarshal([]byte(out[strings.LastIndex(out, "\n")+1:]), &got); err != nil {
 		t.Fatal(err)

@@ -83,8 +83,8 @@ func newStates(t *testing.T) (mcpURL, control string) {
 func TestStates(t *testing.T) {
 	r := start(t)
 	url, control := newStates(t)
-	r.operate(t, "server", "add", "states", url)
-	out := r.run(t, "apps.mjs", "states", r.link(t), control)
+	r.Tell(t, "server", "add", "states", url)
+	out := r.run(t, "apps.mjs", "states", r.Link(t, "ada"), control)
 	if !strings.Contains(out, "never begins") {
 		t.Error("not all states were seen")
 	}
@@ -95,6 +95,6 @@ func TestStates(t *testing.T) {
 func TestHostContext(t *testing.T) {
 	r := start(t)
 	url, _ := newStates(t)
-	r.operate(t, "server", "add", "states", url)
-	r.run(t, "apps.mjs", "context", r.link(t))
+	r.Tell(t, "server", "add", "states", url)
+	r.run(t, "apps.mjs", "context", r.Link(t, "ada"))
 }

@@ -121,5 +121,5 @@ func TestAPIs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r.run(t, "apis_console.mjs", r.link(t, "ada"), s.URL, shopKey, large(t), folder)
+	r.run(t, "apis_console.mjs", r.Link(t, "ada"), s.URL, shopKey, large(t), folder)
 }

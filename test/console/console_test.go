@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -26,47 +25,24 @@ var shots = flag.String("shots", "", "take pictures of every screen into this fo
 
 func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
 
-// rig is an instance with somebody who may sign in.
-type rig struct {
-	*program.Instance
-	node *program.Node
-}
+// rig is a console with people who may and may not change things.
+type rig struct{ *program.Console }
 
 func start(t *testing.T) *rig {
 	t.Helper()
-	node := program.FindNode(t)
-	if _, err := exec.LookPath("chromium"); err != nil {
-		program.Missing(t, "chromium; tools/install.sh debian installs it")
-	}
-	in := program.Start(t, program.FreeAddr(t), t.TempDir(), "--allow-commands", "--egress-allow", "127.0.0.0/8")
-	r := &rig{in, node}
-	r.operate(t, "user", "add", "ada", "--role", "admin")
-	r.operate(t, "user", "add", "vera", "--role", "viewer")
+	r := &rig{program.StartConsole(t, "--allow-commands")}
+	r.Tell(t, "user", "add", "vera", "--role", "viewer")
 	return r
 }
 
-func (r *rig) operate(t *testing.T, args ...string) string {
-	t.Helper()
-	stdout, stderr, code := r.Operate(t, args...)
-	if code != 0 {
-		t.Fatalf("junctor %s: exit code %d\n%s", strings.Join(args, " "), code, stderr)
-	}
-	return strings.TrimSpace(stdout)
-}
-
-func (r *rig) link(t *testing.T, user string) string {
-	t.Helper()
-	return r.operate(t, "login", "--user", user)
-}
-
 func (r *rig) server(name string) []string {
-	return []string{r.node.Bin(), r.node.Module("@modelcontextprotocol/server-" + name + "/dist/index.js")}
+	return []string{r.Node.Bin(), r.Node.Module("@modelcontextprotocol/server-" + name + "/dist/index.js")}
 }
 
 // run runs a script; what it prints are the steps that it took.
 func (r *rig) run(t *testing.T, script string, args ...string) {
 	t.Helper()
-	out, err := r.node.Run(t, 10*time.Minute, script, args...)
+	out, err := r.Node.Run(t, 10*time.Minute, script, args...)
 	t.Logf("%s", out)
 	if err != nil {
 		t.Fatalf("%s: %v", script, err)
@@ -81,12 +57,12 @@ func TestFlows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.run(t, "console.mjs", "flows", r.link(t, "ada"), strings.Join(r.server("everything"), " "), string(config))
+	r.run(t, "console.mjs", "flows", r.Link(t, "ada"), strings.Join(r.server("everything"), " "), string(config))
 }
 
 func TestViewer(t *testing.T) {
 	r := start(t)
-	r.run(t, "console.mjs", "viewer", r.link(t, "vera"))
+	r.run(t, "console.mjs", "viewer", r.Link(t, "vera"))
 }
 
 // hostile is what a server may say that wants to be more than text.
@@ -136,8 +112,8 @@ func newHostile(t *testing.T) string {
 
 func TestHostileServers(t *testing.T) {
 	r := start(t)
-	r.operate(t, "server", "add", "hostile", newHostile(t))
-	r.run(t, "console.mjs", "hostile", r.link(t, "ada"))
+	r.Tell(t, "server", "add", "hostile", newHostile(t))
+	r.run(t, "console.mjs", "hostile", r.Link(t, "ada"))
 }
 
 // With many tools, and with calls that come fast, the pages stay smooth: no task
@@ -156,7 +132,7 @@ func TestManyToolsAndCalls(t *testing.T) {
 		_ = s.Config.Close()
 		s.Close()
 	})
-	r.operate(t, "server", "add", "many", s.URL)
+	r.Tell(t, "server", "add", "many", s.URL)
 	ctx, stop := context.WithCancel(t.Context())
 	caller, done := program.NewCaller(t, program.Modern, r.URL, program.AdminKey), make(chan int)
 	go func() {
@@ -170,7 +146,7 @@ func TestManyToolsAndCalls(t *testing.T) {
 		}
 		done <- n
 	}()
-	r.run(t, "console.mjs", "many", r.link(t, "ada"))
+	r.run(t, "console.mjs", "many", r.Link(t, "ada"))
 	stop()
 	t.Logf("%d calls were made meanwhile", <-done)
 }
@@ -186,5 +162,5 @@ func TestShots(t *testing.T) {
 	}
 	r := start(t)
 	r.furnish(t)
-	r.run(t, "shots.mjs", append([]string{r.link(t, "ada"), folder}, flag.Args()...)...)
+	r.run(t, "shots.mjs", append([]string{r.Link(t, "ada"), folder}, flag.Args()...)...)
 }

@@ -78,7 +78,7 @@ func newTrader(t *testing.T) *trader {
 // order once the agent is repaired; dead letters are replayed.
 func TestEvents(t *testing.T) {
 	r := start(t)
-	args := []string{r.link(t, "ada"), newTrader(t).URL, traderToken}
+	args := []string{r.Link(t, "ada"), newTrader(t).URL, traderToken}
 	if *shots != "" {
 		folder, err := filepath.Abs(*shots)
 		if err != nil {

@@ -67,11 +67,11 @@ func TestGallery(t *testing.T) {
 	}
 	pack := `{pack: team, title: Team, summary: What the team uses., questions: [{name: token, title: Token, about: Lets you in., where: Ask Ada., secret: true}],
 servers: {notes: {title: Team notes, url: "` + newGuarded(t, "pack-canary") + `", auth: {type: bearer, token: "${token}"}}}}`
-	r.run(t, "gallery.mjs", r.link(t, "ada"), folder, filepath.Join(t.TempDir(), "memory.jsonl"), pack)
+	r.run(t, "gallery.mjs", r.Link(t, "ada"), folder, filepath.Join(t.TempDir(), "memory.jsonl"), pack)
 
 	// The same by the command line.
-	r.operate(t, "pack", "add", "everything", "--as", "everything=again", "--yes")
-	if got := r.operate(t, "tool", "call", "again__echo", "--arg", "message=hello"); got != "Echo: hello" {
+	r.Tell(t, "pack", "add", "everything", "--as", "everything=again", "--yes")
+	if got := r.Tell(t, "tool", "call", "again__echo", "--arg", "message=hello"); got != "Echo: hello" {
 		t.Errorf("%q", got)
 	}
 }

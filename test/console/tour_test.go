@@ -53,20 +53,20 @@ func (r *rig) listen(t *testing.T, env []string, command ...string) string {
 func (r *rig) furnish(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{"everything", "memory"} {
-		r.operate(t, append([]string{"server", "add", name, "--yes", "--"}, r.server(name)...)...)
+		r.Tell(t, append([]string{"server", "add", name, "--yes", "--"}, r.server(name)...)...)
 	}
-	r.operate(t, "server", "add", "shop", filepath.Join(program.Root(t), "test", "apis", "testdata", "shop-30.yaml"))
-	r.operate(t, "server", "add", "lazy", r.lazy(t), "--oauth", "--client-id", "junctor-test")
+	r.Tell(t, "server", "add", "shop", filepath.Join(program.Root(t), "test", "apis", "testdata", "shop-30.yaml"))
+	r.Tell(t, "server", "add", "lazy", r.lazy(t), "--oauth", "--client-id", "junctor-test")
 	// Somebody begins to log in, and does not go on.
 	if a, err := r.Request(t.Context(), "POST", "/api/v1/servers/lazy/login", `{}`); err != nil || a.Status != http.StatusCreated {
 		t.Fatalf("a login does not begin: %v %+v", err, a)
 	}
-	r.operate(t, "agent", "add", "helper", "--role", "QA", "--tool", "demo/echo", "--tool", "everything/*", "--per-second", "5")
-	r.operate(t, "trigger", "add", "hello", "--type", "greeting", "--server", "demo", "--tool", "echo", "--template", `{"text":"hello {{data.name}}"}`)
-	r.operate(t, "event", "send", "greeting", "--data", `{"name":"Ann"}`)
+	r.Tell(t, "agent", "add", "helper", "--role", "QA", "--tool", "demo/echo", "--tool", "everything/*", "--per-second", "5")
+	r.Tell(t, "trigger", "add", "hello", "--type", "greeting", "--server", "demo", "--tool", "echo", "--template", `{"text":"hello {{data.name}}"}`)
+	r.Tell(t, "event", "send", "greeting", "--data", `{"name":"Ann"}`)
 	for i := range 12 {
-		r.operate(t, "tool", "call", "demo__add", "--arg", fmt.Sprintf("a=%d", i), "--arg", "b=40")
-		r.operate(t, "tool", "call", "everything__echo", "--json", `{"message":"hello"}`)
+		r.Tell(t, "tool", "call", "demo__add", "--arg", fmt.Sprintf("a=%d", i), "--arg", "b=40")
+		r.Tell(t, "tool", "call", "everything__echo", "--json", `{"message":"hello"}`)
 	}
 	_, _, _ = r.Operate(t, "tool", "call", "demo__fail")
 	_, _, _ = r.Operate(t, "tool", "call", "demo__echo", "--json", `{}`)
@@ -93,7 +93,7 @@ func TestPictures(t *testing.T) {
 			time.Sleep(time.Duration(40+(i*37)%160) * time.Millisecond)
 		}
 	}()
-	r.run(t, "pictures.mjs", r.link(t, "ada"), folder, url, newShop(t).URL)
+	r.run(t, "pictures.mjs", r.Link(t, "ada"), folder, url, newShop(t).URL)
 	stop()
 	<-done
 }
@@ -101,23 +101,23 @@ func TestPictures(t *testing.T) {
 func TestEveryScreen(t *testing.T) {
 	r := start(t)
 	r.furnish(t)
-	r.run(t, "tour_console.mjs", "screens", r.link(t, "ada"))
+	r.run(t, "tour_console.mjs", "screens", r.Link(t, "ada"))
 }
 
 func TestByKeyboard(t *testing.T) {
 	r := start(t)
-	r.run(t, "tour_console.mjs", "keyboard", r.link(t, "ada"), strings.Join(r.server("everything"), " "))
+	r.run(t, "tour_console.mjs", "keyboard", r.Link(t, "ada"), strings.Join(r.server("everything"), " "))
 }
 
 func TestLogins(t *testing.T) {
 	r := start(t)
-	r.run(t, "tour_console.mjs", "login", r.link(t, "ada"), r.lazy(t))
+	r.run(t, "tour_console.mjs", "login", r.Link(t, "ada"), r.lazy(t))
 }
 
 func TestPlayground(t *testing.T) {
 	r := start(t)
-	r.operate(t, append([]string{"server", "add", "everything", "--yes", "--"}, r.server("everything")...)...)
-	r.run(t, "tour_console.mjs", "playground", r.link(t, "ada"))
+	r.Tell(t, append([]string{"server", "add", "everything", "--yes", "--"}, r.server("everything")...)...)
+	r.run(t, "tour_console.mjs", "playground", r.Link(t, "ada"))
 }
 
 var signInLink = regexp.MustCompile(`http://\S+/login\?token=\S+`)
@@ -145,6 +145,6 @@ func TestFirstSteps(t *testing.T) {
 	if link == "" {
 		t.Fatal("the demo prints no link to sign in with")
 	}
-	r := &rig{node: node}
+	r := &rig{&program.Console{Node: node}}
 	r.run(t, "tour_console.mjs", "first", link, "http://"+addr+"/mcp")
 }

@@ -13,7 +13,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -139,42 +138,20 @@ func ui(uri string, visibility ...string) mcp.Meta {
 	return mcp.Meta{"ui": m}
 }
 
-// rig is an instance with the hostile server and one with something to lose.
+// rig is a console with the hostile server and one with something to lose.
 type rig struct {
-	*program.Instance
-	node  *program.Node
+	*program.Console
 	world *world
 	calls *calls
 }
 
 func start(t *testing.T) *rig {
 	t.Helper()
-	node := program.FindNode(t)
-	if _, err := exec.LookPath("chromium"); err != nil {
-		program.Missing(t, "chromium; tools/install.sh debian installs it")
-	}
-	in := program.Start(t, program.FreeAddr(t), t.TempDir(), "--egress-allow", "127.0.0.0/8")
-	r := &rig{in, node, newWorld(t), &calls{made: map[string]int{}}}
-	for _, who := range []string{"ada", "vera"} {
-		r.operate(t, "user", "add", who, "--role", "admin")
-	}
-	r.operate(t, "server", "add", "hostile", serve(t, r.hostile(t)))
-	r.operate(t, "server", "add", "bank", serve(t, r.bank()))
+	r := &rig{program.StartConsole(t), newWorld(t), &calls{made: map[string]int{}}}
+	r.Tell(t, "user", "add", "vera", "--role", "admin")
+	r.Tell(t, "server", "add", "hostile", serve(t, r.hostile(t)))
+	r.Tell(t, "server", "add", "bank", serve(t, r.bank()))
 	return r
-}
-
-func (r *rig) operate(t *testing.T, args ...string) string {
-	t.Helper()
-	stdout, stderr, code := r.Operate(t, args...)
-	if code != 0 {
-		t.Fatalf("junctor %s: exit code %d\n%s", strings.Join(args, " "), code, stderr)
-	}
-	return strings.TrimSpace(stdout)
-}
-
-func (r *rig) link(t *testing.T, user string) string {
-	t.Helper()
-	return r.operate(t, "login", "--user", user)
 }
 
 // hostile is a server with two Apps: one that tries everything while it stays,
@@ -228,7 +205,7 @@ func (r *rig) bank() *mcp.Server {
 // run drives the browser; the last line that the script prints is what it saw.
 func (r *rig) run(t *testing.T, into any, args ...string) {
 	t.Helper()
-	out, err := r.node.Run(t, 8*time.Minute, "hostile.mjs", args...)
+	out, err := r.Node.Run(t, 8*time.Minute, "hostile.mjs", args...)
 	if err != nil {
 		t.Fatalf("hostile.mjs: %v\n%s", err, out)
 	}
@@ -247,7 +224,7 @@ func TestEscapes(t *testing.T) {
 		Policy string
 		Errors []string
 	}
-	r.run(t, &got, "escapes", r.link(t, "ada"))
+	r.run(t, &got, "escapes", r.Link(t, "ada"))
 	if len(got.Tried) < 60 {
 		t.Errorf("only %d ways out were tried", len(got.Tried))
 	}
@@ -297,7 +274,7 @@ func TestLeaving(t *testing.T) {
 	r := start(t)
 	r.world.leaks()
 	var got map[string]string
-	r.run(t, &got, "leave", r.link(t, "ada"))
+	r.run(t, &got, "leave", r.Link(t, "ada"))
 	for _, way := range []string{"navigate", "form", "meta", "window", "script"} {
 		if got[way] == "" {
 			t.Errorf("%s was not tried", way)
@@ -314,7 +291,7 @@ func TestLeaving(t *testing.T) {
 func TestApart(t *testing.T) {
 	r := start(t)
 	var got struct{ Seen []string }
-	r.run(t, &got, "apart", r.link(t, "ada"), r.link(t, "vera"))
+	r.run(t, &got, "apart", r.Link(t, "ada"), r.Link(t, "vera"))
 	for _, s := range got.Seen {
 		t.Error(s)
 	}

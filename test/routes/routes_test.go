@@ -177,6 +177,10 @@ GET /api/v1/views/{view}                      401     404     404     404     40
 DELETE /api/v1/views/{view}                   401     404     404     404     404     404     404     403     403
 POST /api/v1/views/{view}/rpc                 401     404     404     404     404     404     404     403     403
 POST /api/v1/views/{view}/log                 401     404     404     404     404     404     404     403     403
+POST /api/v1/views/{view}/answers/{ask}       401     404     404     404     404     404     404     403     403
+GET /api/v1/views/{view}/tools                401     404     404     404     404     404     404     403     404
+POST /api/v1/views/{view}/tools/{ask}/call    401     404     404     404     404     404     404     403     403
+GET /api/v1/views/mail                        401     200     200     200     200     200     200     403     200
 GET /api/v1/views/{view}/log                  401     404     404     404     404     404     404     403     404
 PUT /api/v1/tools/{tool}/tag                  401     404     403     403     200     403     200     403     403
 DELETE /api/v1/tools/{tool}/tag               401     404     403     403     200     403     200     403     403
@@ -386,6 +390,8 @@ func bodies() map[string]string {
 		"POST /api/v1/views":                            `{"tool":"books__tag"}`,
 		"POST /api/v1/views/{view}/rpc":                 `{"method":"ping"}`,
 		"POST /api/v1/views/{view}/log":                 `{"entries":[]}`,
+		"POST /api/v1/views/{view}/answers/{ask}":       `{"result":{}}`,
+		"POST /api/v1/views/{view}/tools/{ask}/call":    `{}`,
 		"PUT /api/v1/tools/{tool}/tag":                  `{"roles":["General"]}`,
 		"POST /api/v1/agents":                           `{"name":"NEW"}`,
 		"PATCH /api/v1/agents/{agent}":                  `{"title":"` + within + `"}`,

@@ -241,6 +241,8 @@ func (s *scene) thing(kind string, fresh bool) string {
 		}
 	case "view": // of nobody's session: whose it is, is a test of its own
 		return strings.Repeat("a", 26)
+	case "ask":
+		return "nothing"
 	case "delivery", "run":
 		return "none"
 	case "room":

@@ -2103,6 +2103,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/views/mail": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What Views of this session are to be told and asked, for the page that shows them */
+        get: operations["view-mail"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/views/{id}": {
         parameters: {
             query?: never;
@@ -2116,6 +2133,23 @@ export interface paths {
         post?: never;
         /** Close a View */
         delete: operations["close-view"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/views/{id}/answers/{ask}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A View's answer to what it was asked */
+        post: operations["answer-view-mail"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -2150,6 +2184,40 @@ export interface paths {
         put?: never;
         /** Do what a View asks for, on its own server */
         post: operations["view-rpc"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/views/{id}/tools": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The tools that an open View has itself */
+        get: operations["list-view-tools"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/views/{id}/tools/{tool}/call": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Call a tool that an open View has itself */
+        post: operations["call-view-tool"];
         delete?: never;
         options?: never;
         head?: never;
@@ -4082,6 +4150,16 @@ export interface components {
             /** @description Send it as cursor to get the next page; absent on the last. */
             next?: string;
         };
+        PageViewMail: {
+            items: components["schemas"]["ViewMail"][];
+            /** @description Send it as cursor to get the next page; absent on the last. */
+            next?: string;
+        };
+        PageViewTool: {
+            items: components["schemas"]["ViewTool"][];
+            /** @description Send it as cursor to get the next page; absent on the last. */
+            next?: string;
+        };
         PageWorkspace: {
             items: components["schemas"]["Workspace"][];
             /** @description Send it as cursor to get the next page; absent on the last. */
@@ -5173,11 +5251,33 @@ export interface components {
             kind: "sent" | "received" | "blocked" | "violation" | "note";
             method?: string;
         };
+        ViewMail: {
+            ask?: string;
+            method: string;
+            params?: {
+                [key: string]: unknown;
+            };
+            /** Format: int64 */
+            seq: number;
+            view: string;
+        };
         ViewRPCBody: {
             /** @description What the View asks for, such as tools/call. */
             method: string;
             /** @description As MCP has them, under the server's own names. */
             params?: {
+                [key: string]: unknown;
+            };
+        };
+        ViewTool: {
+            name: string;
+            tool_definition: {
+                [key: string]: unknown;
+            };
+        };
+        ViewToolCallBody: {
+            /** @description A JSON object. */
+            arguments?: {
                 [key: string]: unknown;
             };
         };
@@ -5839,6 +5939,8 @@ export interface operations {
                 door?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view" | "turn" | "delivery";
                 /** @description Only calls that started at this time or later. Of sums: from the day of this time, in UTC. */
                 since?: string;
+                /** @description Only calls that this View made, by its id. */
+                view?: string;
                 /** @description Only calls that ended so. */
                 status?: "running" | "success" | "error" | "timeout" | "canceled" | "denied" | "limited" | "invalid" | "lapsed";
                 /** @description At most this many. */
@@ -5889,6 +5991,8 @@ export interface operations {
                 door?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view" | "turn" | "delivery";
                 /** @description Only calls that started at this time or later. Of sums: from the day of this time, in UTC. */
                 since?: string;
+                /** @description Only calls that this View made, by its id. */
+                view?: string;
                 /** @description Only calls of this kind. */
                 kind?: "tool" | "resource" | "prompt" | "completion" | "subscription" | "task" | "task-update" | "task-cancel" | "server" | "agent";
                 /** @description Only calls that ended so. */
@@ -5944,6 +6048,8 @@ export interface operations {
                 door?: "mcp" | "sse" | "stdio" | "plain" | "call" | "admin" | "view" | "turn" | "delivery";
                 /** @description Only calls that started at this time or later. Of sums: from the day of this time, in UTC. */
                 since?: string;
+                /** @description Only calls that this View made, by its id. */
+                view?: string;
                 /** @description Only calls of this kind. */
                 kind?: "tool" | "resource" | "prompt" | "completion" | "subscription" | "task" | "task-update" | "task-cancel" | "server" | "agent";
                 /** @description Only calls that ended so. */
@@ -9736,6 +9842,40 @@ export interface operations {
             };
         };
     };
+    "view-mail": {
+        parameters: {
+            query?: {
+                /** @description Only what came after the entry with this seq. */
+                after?: number;
+                /** @description How many seconds to wait for the first. */
+                wait?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageViewMail"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "get-view": {
         parameters: {
             query?: {
@@ -9782,6 +9922,42 @@ export interface operations {
             cookie?: never;
         };
         requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "answer-view-mail": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The View's id. */
+                id: string;
+                /** @description What was asked, by the ask of the mail. */
+                ask: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ViewAnswer"];
+            };
+        };
         responses: {
             /** @description No Content */
             204: {
@@ -9893,6 +10069,87 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ViewAnswer"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-view-tools": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The View's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageViewTool"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "call-view-tool": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The View's id. */
+                id: string;
+                /** @description The tool, as the View calls it. */
+                tool: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ViewToolCallBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        _meta?: {
+                            [key: string]: unknown;
+                        };
+                        content?: {
+                            [key: string]: unknown;
+                        }[];
+                        isError?: boolean;
+                        structuredContent?: unknown;
+                    } & {
+                        [key: string]: unknown;
+                    };
                 };
             };
             /** @description Error */

@@ -5,7 +5,8 @@ import { Out } from '../parts/bits';
 import { ErrorCard } from '../parts/states';
 import { Asking } from './Asking';
 import { devices, type Switches } from './context';
-import type { Running, Snapshot } from './running';
+import type { Running } from './running';
+import type { Snapshot } from './state';
 
 export const useSnapshot = (r: Running): Snapshot => useSyncExternalStore(r.subscribe, r.look);
 

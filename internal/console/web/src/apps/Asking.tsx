@@ -1,6 +1,6 @@
 import { Button, Modal } from '@mantine/core';
 import { bytes } from '../parts/format';
-import type { Question } from './running';
+import type { Question } from './state';
 
 // Asking has the person decide what an App may not do by itself.
 export function Asking({

@@ -1,81 +1,13 @@
 import { Failure } from '../api/client';
-import { save } from '../parts/save';
-import { closeView, type LogItem, lookAt, type Opening, openView, readLog, rpc, type View, writeLog } from './api';
+import { closeView, lookAt, type Opening, openView, readLog, type View, writeLog } from './api';
 import { Bridge, type Phase, type Story } from './bridge';
 import { asItIs, changes, devices, type Switches, surroundings, variables, watch } from './context';
-import { fileOf, linkOf, mostBytes, mostFiles, type Offered } from './files';
 import { type Entry, Journal } from './journal';
-import { type AppInfo, codes, type HostCapabilities, type HostContext, isObject, type Mode, type Params, Refusal } from './protocol';
-
-// opening: Go is asked for a View. loading: its proxy comes. starting: the page
-// comes and greets. left: it went to another page. silent: it answers no more.
-export type State = 'opening' | 'loading' | 'starting' | 'ready' | 'failed' | 'left' | 'silent' | 'closed';
-
-export interface AppTool {
-  name: string;
-  title?: string;
-  description?: string;
-  inputSchema?: Params;
-  annotations?: { readOnlyHint?: boolean };
-}
-
-export type Question = { kind: 'link'; url: URL } | { kind: 'files'; files: Offered[] };
-
-export interface Snapshot {
-  state: State;
-  error?: unknown; // of failed
-  slow: boolean; // it takes longer than one likes to wait
-  view?: View;
-  app?: AppInfo;
-  mode: Mode;
-  modes: Mode[]; // that both sides know
-  height: number; // that the View wants
-  granted: string[];
-  question?: Question;
-  messages: { at: Date; content: Params[] }[];
-  model?: { at: Date; content?: Params[]; structured?: unknown };
-  tools: AppTool[];
-  trouble: string; // why the server did not answer last
-  page: 'open' | 'changed' | 'gone';
-  took?: number; // ms from opening to ready
-}
-
-export const optional = [
-  'openLinks',
-  'downloadFile',
-  'serverTools',
-  'serverResources',
-  'logging',
-  'message',
-  'updateModelContext',
-] as const;
-export type Optional = (typeof optional)[number];
-
-export interface Settings {
-  version: string;
-  small?: boolean; // a thumbnail: it is looked at, not used
-  off?: Optional[]; // capabilities that are switched off
-  allow?: string[]; // permissions that the person gave
-  switches?: Switches;
-}
-
-const limits = { proxy: 10_000, slow: 6_000, start: 30_000, farewell: 1_500, left: 1_500, ping: 4_000, pong: 4_000, tool: 30_000 };
-const features: Record<string, string> = {
-  camera: 'camera',
-  microphone: 'microphone',
-  geolocation: 'geolocation',
-  clipboardWrite: 'clipboard-write',
-};
-const blocks: Record<string, string> = {
-  text: 'text',
-  image: 'image',
-  audio: 'audio',
-  resource: 'resource',
-  resource_link: 'resourceLink',
-};
-const every = Object.fromEntries(Object.values(blocks).map((b) => [b, {}]));
-const mostHeight = 4000;
-const usualHeight = 320;
+import { answerMail, type Mail, onMail } from './mail';
+import { codes, type HostCapabilities, type HostContext, isObject, type Mode, type Params } from './protocol';
+import { Requests } from './requests';
+import { type AppTool, every, features, limits, mostHeight, type Settings, type Snapshot, usualHeight } from './state';
+import { inside, paramsOf, reasons, told } from './words';
 
 // Running is one View on the screen: the frame, the bridge, and what the person
 // is asked and told. The frame stands in a box that it is given, and is never
@@ -94,10 +26,18 @@ export class Running {
   private abort = new AbortController();
   private timers: ReturnType<typeof setTimeout>[] = [];
   private began = 0;
-  private reply?: (yes: boolean) => void;
   private last: HostContext = {};
   private unsent: { kind: string; method?: string; detail?: unknown }[] = [];
   private seq = 0;
+  private readonly requests = new Requests({
+    look: () => this.snapshot,
+    set: (change) => this.set(change),
+    capabilities: () => this.capabilities(),
+    show: (mode) => this.show(mode),
+    check: (id, trouble) => this.check(id, trouble),
+    refused: (method, why) => this.said('junctor', 'refused', method, why),
+    leave: () => this.leave(),
+  });
 
   constructor(opening: Opening, story: Story, settings: Settings) {
     this.opening = opening;
@@ -175,6 +115,8 @@ export class Running {
       if (signal.aborted || !this.box) return void closeView(view.id);
       this.set({ view, state: 'loading', modes: ['inline'] });
       this.seq = 0;
+      const stop = onMail(view.id, (m) => void this.mail(view, m));
+      signal.addEventListener('abort', stop);
       this.load(view, this.box);
     } catch (error) {
       if (!signal.aborted) this.set({ state: 'failed', error });
@@ -198,7 +140,7 @@ export class Running {
           this.last = this.context();
           return this.last;
         },
-        answer: (method, params, signal) => this.answer(method, params, signal),
+        answer: (method, params, signal) => this.requests.answer(method, params, signal),
         hear: (method, params) => this.hear(method, params),
         changed: (phase) => this.phase(phase),
         said: (line) => this.said(line.from, line.kind, line.method, line.body),
@@ -466,90 +408,6 @@ export class Running {
     return all;
   }
 
-  private need(name: Optional, method: string) {
-    if (!this.capabilities()[name]) throw new Refusal(codes.noMethod, `This host has no ${method}.`);
-  }
-
-  private async answer(method: string, params: Params, signal: AbortSignal): Promise<unknown> {
-    switch (method) {
-      case 'ui/open-link': {
-        this.need('openLinks', method);
-        const url = linkOf(params.url);
-        if (!url) return this.declined(method, 'Only addresses of the web are opened.');
-        if (!(await this.confirm({ kind: 'link', url }, signal))) return this.declined(method, 'The person did not want to go there.');
-        window.open(url.href, '_blank', 'noopener,noreferrer');
-        return {};
-      }
-      case 'ui/download-file': {
-        this.need('downloadFile', method);
-        const files = await this.files(params, signal);
-        if (typeof files === 'string') return this.declined(method, files);
-        if (!(await this.confirm({ kind: 'files', files }, signal))) return this.declined(method, 'The person did not want the files.');
-        for (const f of files) save(f.name, f.body, 'application/octet-stream');
-        return {};
-      }
-      case 'ui/message': {
-        this.need('message', method);
-        const content = contentOf(params.content);
-        if (!content || content.length === 0) return this.declined(method, 'It has no content that can be shown.');
-        await this.forward(method, { role: 'user', content }, signal);
-        this.set({ messages: [...this.snapshot.messages, { at: new Date(), content }].slice(-50) });
-        return {};
-      }
-      case 'ui/update-model-context': {
-        this.need('updateModelContext', method);
-        const content = params.content === undefined ? [] : contentOf(params.content);
-        if (!content) throw new Refusal(codes.invalidParams, 'The content has blocks that this host does not know.');
-        await this.forward(method, { ...params, ...(params.content === undefined ? {} : { content }) }, signal);
-        this.set({ model: { at: new Date(), content, structured: params.structuredContent } });
-        return {};
-      }
-      case 'ui/request-display-mode':
-        return { mode: this.show(params.mode as Mode) };
-      case 'tools/call':
-      case 'tools/list':
-        this.need('serverTools', method);
-        return this.forward(method, params, signal);
-      case 'resources/read':
-      case 'resources/list':
-      case 'resources/templates/list':
-        this.need('serverResources', method);
-        return this.forward(method, params, signal);
-      case 'prompts/list':
-      case 'prompts/get':
-      case 'completion/complete':
-        return this.forward(method, params, signal);
-      default:
-        throw new Refusal(codes.noMethod, `This host has no ${method}.`);
-    }
-  }
-
-  private declined(method: string, why: string) {
-    this.said('junctor', 'refused', method, why);
-    return { isError: true };
-  }
-
-  // forward has Go judge a request and do it.
-  private async forward(method: string, params: Params, signal: AbortSignal): Promise<unknown> {
-    const view = this.snapshot.view;
-    if (!view) throw new Refusal(codes.refused, 'The App is closed.');
-    try {
-      const { result, error } = await rpc(view.id, method, params, signal);
-      if (error) {
-        if (!/^unknown|not found/i.test(error.message)) void this.check(view.id, error.message);
-        throw new Refusal(error.code, error.message, error.data);
-      }
-      if (this.snapshot.trouble) this.set({ trouble: '' });
-      return result;
-    } catch (err) {
-      if (err instanceof Failure && (err.problem.code === 'not_found' || err.problem.code === 'unauthenticated')) {
-        this.leave();
-        throw new Refusal(codes.refused, 'The App was closed.');
-      }
-      throw err;
-    }
-  }
-
   // check looks whether the page is still what its server gives.
   async check(id: string, trouble = '') {
     const now = await lookAt(id).catch(() => undefined);
@@ -557,40 +415,23 @@ export class Running {
     this.set({ trouble, page: (now?.state as Snapshot['page'] | undefined) ?? this.snapshot.page });
   }
 
-  private async files(params: Params, signal: AbortSignal): Promise<Offered[] | string> {
-    const contents = Array.isArray(params.contents) ? params.contents : [];
-    if (contents.length === 0 || contents.length > mostFiles) return `Between one and ${mostFiles} files can be saved at once.`;
-    const out: Offered[] = [];
-    for (const c of contents as unknown[]) {
-      let resource: unknown = isObject(c) ? c.resource : undefined;
-      if (isObject(c) && c.type === 'resource_link') {
-        const read = (await this.forward('resources/read', { uri: c.uri }, signal)) as { contents?: unknown[] };
-        resource = read.contents?.[0];
-      }
-      const file = fileOf(resource);
-      if (!file) return 'What it wants to save cannot be read.';
-      out.push(file);
-    }
-    if (out.reduce((sum, f) => sum + f.size, 0) > mostBytes) return `More than ${mostBytes / 1024 / 1024} MiB are not saved.`;
-    return out;
+  decide(yes: boolean) {
+    this.requests.decide(yes);
   }
 
-  // confirm asks the person. One question stands at a time: who asks while it
-  // does is refused.
-  private confirm(question: Question, signal: AbortSignal): Promise<boolean> {
-    if (this.reply) return Promise.resolve(false);
-    return new Promise((done) => {
-      this.reply = (yes) => {
-        this.reply = undefined;
-        this.set({ question: undefined });
-        done(yes);
-      };
-      signal.addEventListener('abort', () => this.decide(false), { once: true });
-      this.set({ question });
-    });
-  }
-  decide(yes: boolean) {
-    this.reply?.(yes);
+  // mail is what Go has for the View: news of its server's lists, and what agents
+  // want of its own tools.
+  private async mail(view: View, m: Mail) {
+    const b = this.bridge;
+    if (!b || this.snapshot.view !== view) return;
+    const list = /^notifications\/(tools|resources|prompts)\/list_changed$/.exec(m.method)?.[1];
+    if (list) b.listChanged(list as 'tools' | 'resources' | 'prompts');
+    if (!m.ask) return;
+    const answer = await b.ask(m.method, (m.params ?? {}) as Params, limits.tool).then(
+      (result) => (isObject(result) ? { result } : { error: { code: codes.refused, message: 'The App has no such answer.' } }),
+      (err: Error) => ({ error: { code: codes.refused, message: err.message } }),
+    );
+    void answerMail(view.id, m.ask, answer);
   }
 
   private hear(method: string, params: Params) {
@@ -626,38 +467,3 @@ const deaf = {
   changed: () => {},
   said: () => {},
 };
-
-const reasons: Record<string, string> = {
-  reserved: 'It used a name that is the proxy’s.',
-  origin: 'A message came from another origin than its own.',
-  'too-large': 'A message was too large.',
-  flood: 'It said too much at once.',
-  form: 'It is not a JSON-RPC message.',
-};
-
-// told is what an entry says of something that was stopped; "" is none of that.
-function told(item: LogItem): string {
-  const d = isObject(item.detail) ? item.detail : {};
-  if (item.kind === 'violation') return `The policy stopped ${String(d.blocked || 'it')} (${String(d.directive ?? '')}).`;
-  return typeof d.refused === 'string' ? `Refused: ${d.refused}` : '';
-}
-
-const paramsOf = (m: unknown): Params => (isObject(m) && isObject(m.params) ? m.params : {});
-
-// inside says whether a window is somewhere below another.
-function inside(source: MessageEventSource | null, below: Window | null): boolean {
-  let w = source as Window | null;
-  for (let i = 0; w && 'parent' in w && i < 5; i++) {
-    if (w.parent === below) return true;
-    if (w.parent === w) return false;
-    w = w.parent;
-  }
-  return false;
-}
-
-// contentOf reads what an App says. The text of the protocol shows one block
-// where its schema has a list.
-function contentOf(content: unknown): Params[] | undefined {
-  const list = [content].flat().filter((c) => c !== undefined);
-  return list.every((c): c is Params => isObject(c) && typeof c.type === 'string' && c.type in blocks) ? list : undefined;
-}

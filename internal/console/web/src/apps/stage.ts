@@ -5,7 +5,8 @@ import { keyOf, lastArgs, type Target, useRun } from '../screens/playground/run'
 import type { Story } from './bridge';
 import { parts } from './files';
 import { isObject, type Params } from './protocol';
-import { Running, type Settings } from './running';
+import { Running } from './running';
+import type { Settings } from './state';
 
 // What was last called, and what it said, is kept while the tab lives, so that
 // an App can be shown as it was without a call.

@@ -1,9 +1,11 @@
 import { Button } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { RotateCcw } from 'lucide-react';
 import { Link } from 'wouter';
-import type { Call, Schemas } from '../api/client';
+import { type Call, get, type Schemas } from '../api/client';
 import { useCall, useWho } from '../api/data';
 import { useFeed } from '../api/feed';
+import type { View } from '../apps/api';
 import { Ago, Copy, Head, Panel, Status, Tag } from '../parts/bits';
 import { doorNames, shown, who } from '../parts/calls';
 import { absolute, bytes, span } from '../parts/format';
@@ -84,6 +86,32 @@ function Page({ c }: { c: Schemas['Entry'] | Call }) {
   );
 }
 
+// OfView leads to what else a View did, and to its App while it is open.
+function OfView({ id }: { id: string }) {
+  const open = useQuery({
+    queryKey: ['views', id],
+    queryFn: ({ signal }) => get<View>(`/views/${encodeURIComponent(id)}`, signal),
+    retry: false,
+  });
+  return (
+    <>
+      <dt>View</dt>
+      <dd className="row">
+        <Link className="link" href={`/calls?view=${encodeURIComponent(id)}`}>
+          <code>{id.slice(0, 8)}</code>
+        </Link>
+        {open.data ? (
+          <Link className="link" href={`/apps/${encodeURIComponent(open.data.name)}`}>
+            {open.data.title || open.data.name}
+          </Link>
+        ) : (
+          open.error && <span className="soft small">closed by now</span>
+        )}
+      </dd>
+    </>
+  );
+}
+
 function Facts({ c }: { c: Call }) {
   const name = useWho();
   return (
@@ -105,6 +133,7 @@ function Facts({ c }: { c: Call }) {
       )}
       <dt>Door</dt>
       <dd>{doorNames[c.door] ?? c.door}</dd>
+      {c.view && <OfView id={c.view} />}
       <dt>Server</dt>
       <dd>
         {c.server ? (

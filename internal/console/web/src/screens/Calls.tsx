@@ -24,6 +24,7 @@ export default function Calls() {
   const [door, setDoor] = useParam('door');
   const [server, setServer] = useParam('server');
   const [agent, setAgent] = useParam('agent');
+  const [view, setView] = useParam('view');
   const [paused, setPaused] = useState(false);
   const held = useRef<readonly Call[]>([]);
   if (!paused) held.current = feed.calls;
@@ -37,9 +38,10 @@ export default function Calls() {
           (!door || c.door === door) &&
           (!server || c.server === server) &&
           (!agent || who(c) === agent) &&
+          (!view || c.view === view) &&
           matches(q, shown(c), who(c), name(c), c.reason, c.id),
       ),
-    [calls, q, status, door, server, agent, name],
+    [calls, q, status, door, server, agent, view, name],
   );
   const waiting = paused ? feed.calls.findIndex((c) => c.id === calls[0]?.id) : 0;
   const filtered = [...params.keys()].length > 0;
@@ -86,6 +88,11 @@ export default function Calls() {
         {agent && (
           <Button variant="light" rightSection={<X size={13} />} onClick={() => setAgent('')}>
             {agent}
+          </Button>
+        )}
+        {view && (
+          <Button variant="light" rightSection={<X size={13} />} onClick={() => setView('')}>
+            View {view.slice(0, 8)}
           </Button>
         )}
         {filtered && (

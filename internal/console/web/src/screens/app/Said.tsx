@@ -1,4 +1,4 @@
-import type { Snapshot } from '../../apps/running';
+import type { Snapshot } from '../../apps/state';
 import { Ago, Panel } from '../../parts/bits';
 import { Json } from '../../parts/Json';
 import { Content } from '../../parts/Result';

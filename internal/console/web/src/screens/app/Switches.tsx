@@ -1,6 +1,6 @@
 import { NativeSelect, SegmentedControl, Switch } from '@mantine/core';
 import { asItIs, type Switches } from '../../apps/context';
-import { type Optional, optional } from '../../apps/running';
+import { type Optional, optional } from '../../apps/state';
 import { Panel } from '../../parts/bits';
 
 const locales = ['en-US', 'de-DE', 'fr-FR', 'ja-JP', 'ar-EG', 'he-IL', 'hi-IN', 'zh-CN'];

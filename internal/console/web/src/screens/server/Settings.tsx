@@ -35,7 +35,7 @@ export function Settings({ s, writes }: { s: ServerDetail; writes: boolean }) {
           <Parts s={s} may={writes} part="settings" />
         </Suspense>
       )}
-      {s.mode !== 'builtin' && s.mode !== 'discovered' && <ViewSwitch s={s} may={writes} />}
+      {s.mode !== 'discovered' && <ViewSwitch s={s} may={writes} />}
       {writes && <Remove s={s} />}
     </div>
   );

@@ -18,7 +18,7 @@ export function ViewSwitch({ s, may }: { s: ServerDetail; may: boolean }) {
         <Switch
           label="Draw what its tools answer"
           description="Tools without an App of their own get one: table, details, chart, map, and a form for the next call."
-          checked={s.views !== 'off'}
+          checked={s.mode === 'builtin' ? s.views === 'on' : s.views !== 'off'}
           disabled={!may || turn.isPending || !!s.declared}
           onChange={(e) => turn.mutate(e.currentTarget.checked ? 'on' : 'off')}
         />

@@ -1,0 +1,52 @@
+package app
+
+import (
+	"context"
+	"maps"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/autoview"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/credential"
+)
+
+// attachBuiltin shows a server inside the binary; one that this binary does not
+// have stays away. Its tools get Views where its row says so.
+func (s *servers) attachBuiltin(ctx context.Context, row *junctor.Server) error {
+	b := s.builtin[row.ID]
+	if b == nil {
+		return nil
+	}
+	var backend catalog.Backend = b
+	if row.Views == junctor.ViewsOn {
+		backend = autoview.With(b, false)
+	}
+	return s.app.catalog.Attach(ctx, row.Tenant, row.ID, row.Mode, backend)
+}
+
+// changeBuiltin changes the one thing, beside its state, that can be changed of a
+// server inside the binary: whether its tools get Views.
+func (s *servers) changeBuiltin(ctx context.Context, former junctor.Server, change func(*junctor.Server) (credential.Set, error)) (junctor.Server, error) {
+	row := former
+	entered, err := change(&row)
+	if err != nil {
+		return junctor.Server{}, err
+	}
+	views := row.Views
+	row.Transport = former.Transport // which is said for every row
+	same := sameConnection(&row.Connection, &former.Connection) && row.TimeoutMS == former.TimeoutMS && maps.Equal(row.Overrides, former.Overrides)
+	if !same || len(entered) > 0 || row.Title != former.Title || row.Private != former.Private {
+		return junctor.Server{}, junctor.Errorf(junctor.CodeInvalid, "the server %q is %s: only its state and views can be changed", former.ID, former.Mode)
+	}
+	if err := views.Check(); err != nil {
+		return junctor.Server{}, err
+	}
+	row = former
+	row.Views = views
+	stored, err := s.app.store.For(row.Tenant).UpdateServer(ctx, row)
+	if err != nil || stored.State == junctor.StateInactive || stored.Views == former.Views {
+		return stored, err
+	}
+	s.detach(stored.Tenant, stored.ID)
+	return stored, s.attachBuiltin(ctx, &stored)
+}

@@ -1,0 +1,130 @@
+package apps
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/guard"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// A View may have tools of its own, for the agent that speaks with the person who
+// looks at it. They run in that person's browser, and are called through the
+// pipeline like all others. On record they stand under the View's server, with
+// the View's id, as own: and their name.
+const ownPrefix = "own:"
+
+const (
+	maxOwnTools = 50
+	listOwn     = 10 * time.Second // that a View may take to say what it has
+)
+
+// theirs finds an open View for who may use its own tools: the session that shows
+// it, and whoever acts for the same person.
+func (h *Host) theirs(p *junctor.Principal, id string) (*view, error) {
+	h.mu.Lock()
+	v := h.views[id]
+	if v != nil && h.lives(v, h.o.Now()) && v.owner.Tenant == p.Tenant && v.owner.User != "" && v.owner.User == p.User {
+		h.mu.Unlock()
+		return v, nil
+	}
+	h.mu.Unlock()
+	return h.find(p, id)
+}
+
+// OwnTools lists the tools that an open View has itself, as it has them now. What
+// cannot be called is left out.
+func (h *Host) OwnTools(ctx context.Context, p *junctor.Principal, id string) ([]junctor.ViewTool, error) {
+	v, err := h.theirs(p, id)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, listOwn)
+	defer cancel()
+	return h.ownTools(ctx, v)
+}
+
+func (h *Host) ownTools(ctx context.Context, v *view) ([]junctor.ViewTool, error) {
+	list, err := h.ask(ctx, v, wire.MethodToolsList, []byte(`{}`))
+	if err != nil {
+		return nil, err
+	}
+	var out []junctor.ViewTool
+	seen := map[string]bool{}
+	for raw := range wire.Elements(wire.Get(list, "tools")) {
+		name, ok := wire.String(wire.Get(raw, "name"))
+		if !ok || name == "" || len(name) > 128 || seen[name] || len(out) == maxOwnTools {
+			continue
+		}
+		seen[name] = true
+		out = append(out, junctor.ViewTool{Name: name, Definition: append(json.RawMessage(nil), raw...)})
+	}
+	return out, nil
+}
+
+// CallOwn calls a tool that an open View has itself, for p, and gives what it
+// answered and what the records know the call by. It has the deadline of every
+// call; a View that nobody looks at is not waited for.
+func (h *Host) CallOwn(ctx context.Context, p *junctor.Principal, id, tool string, arguments json.RawMessage) (result json.RawMessage, call string, err error) {
+	v, err := h.theirs(p, id)
+	if err != nil {
+		return nil, "", err
+	}
+	if len(arguments) == 0 {
+		arguments = []byte(`{}`)
+	}
+	op := &guard.Op{
+		Principal: p, Door: junctor.DoorView, ViewID: v.id, View: catalog.View{Server: v.target.item.Server.ID, Audience: catalog.AudienceHost},
+		Kind: junctor.KindTool, Name: ownPrefix + tool, Arguments: arguments, Caller: caller(),
+		Params: append(append(wire.AppendString([]byte(`{"name":`), tool), `,"arguments":`...), append(arguments[:len(arguments):len(arguments)], '}')...),
+		Find:   func(ctx context.Context) (catalog.Item, error) { return h.findOwn(ctx, v, tool) },
+	}
+	res, err := h.o.Pipeline.Do(ctx, op, quiet{})
+	if err != nil {
+		result, err = wrongArguments(op.Kind, err)
+		return result, op.CallID, err
+	}
+	return res.Body, op.CallID, nil
+}
+
+// findOwn gives the item of a View's own tool.
+func (h *Host) findOwn(ctx context.Context, v *view, name string) (catalog.Item, error) {
+	ctx, cancel := context.WithTimeout(ctx, listOwn)
+	defer cancel()
+	defs, err := h.ownTools(ctx, v)
+	if err != nil {
+		return catalog.Item{}, err
+	}
+	names := make([]string, len(defs))
+	for i, def := range defs {
+		if names[i] = def.Name; def.Name == name {
+			return catalog.Lone(v.target.item.Server, &own{h, v}, catalog.ToolDef{Name: ownPrefix + name, JSON: def.Definition})
+		}
+	}
+	return catalog.Item{}, junctor.Errorf(junctor.CodeNotFound, "the App of %s has no tool %q of its own; it has: %s", v.target.name, clip(name), clip(strings.Join(names, ", ")))
+}
+
+// own is the backend of a View's own tools.
+type own struct {
+	h *Host
+	v *view
+}
+
+// Offer implements catalog.Backend: no list has them.
+func (o *own) Offer(context.Context) (*catalog.Offer, error) { return &catalog.Offer{}, nil }
+
+// Watch implements catalog.Backend.
+func (o *own) Watch(func(catalog.Event)) {}
+
+// Do implements catalog.Backend.
+func (o *own) Do(ctx context.Context, req *catalog.Request, _ catalog.Sink) (catalog.Result, error) {
+	body, err := o.h.ask(ctx, o.v, wire.MethodToolsCall, req.Params)
+	if err != nil {
+		return catalog.Result{}, err
+	}
+	return catalog.Result{Body: body, IsError: string(wire.Get(body, "isError")) == "true"}, nil
+}

@@ -1,0 +1,4 @@
+-- +goose Up
+-- The View that made a call, by its id.
+
+ALTER TABLE history_calls ADD COLUMN view_id TEXT NOT NULL DEFAULT '';
