@@ -98,9 +98,9 @@ func (c *chains) Content(ctx context.Context, tenant junctor.TenantID, o *juncto
 		return nil, "", refused(err)
 	}
 	if o.File.Verify && !file.Proved() {
-		return nil, "the file is not included: it came over https, and the chain has no hash of it", nil
+		return nil, worker.Unproved, nil
 	}
-	return file.Value(), "the file is proved by " + string(file.Proof), nil
+	return file.Value(), string(file.Proof), nil // of which none is worker.Unproved
 }
 
 // fileHash is the hash that the content must have; zero where it is not to be

@@ -25,7 +25,7 @@ import (
 // Screens are the first parts of the addresses that the pages have, beside the
 // root. The pages themselves know what is below each.
 func Screens() []string {
-	return []string{"start", "servers", "gallery", "tools", "playground", "apps", "agents", "models", "chat", "calls", "usage", "audit", "events", "triggers", "sources", "deliveries", "dead", "endpoints", "settings"}
+	return []string{"start", "servers", "gallery", "tools", "playground", "apps", "agents", "models", "chat", "calls", "usage", "audit", "events", "triggers", "sources", "deliveries", "dead", "endpoints", "chains", "chain-agents", "settings"}
 }
 
 // Options say how the pages are served.

@@ -209,7 +209,7 @@ func (w *Worker) arguments(ctx context.Context, l *queue.Lease, order *junctor.O
 	if w.o.Files == nil {
 		return nil, "", &outcome{class: queue.Fatal, kind: KindFileVerification, err: junctor.Errorf(junctor.CodeNotFound, "this instance fetches no files of events: leave include_file_content out")}
 	}
-	content, note, err := w.o.Files.Content(ctx, l.Tenant, order)
+	content, proof, err := w.o.Files.Content(ctx, l.Tenant, order)
 	if err != nil {
 		o := outcome{class: queue.Fatal, kind: KindFileVerification, err: err, after: junctor.AsError(err).RetryAfter}
 		switch junctor.CodeOf(err) {
@@ -219,10 +219,14 @@ func (w *Worker) arguments(ctx context.Context, l *queue.Lease, order *junctor.O
 			o.class = queue.Unbegun
 		default:
 		}
-		return nil, note, &o
+		return nil, "", &o
 	}
 	if content == nil {
-		return arguments, note, nil
+		return arguments, noteLeftOut, nil
+	}
+	note = noteProved + proof
+	if proof == Unproved {
+		note = noteUnproved
 	}
 	return wire.AppendObject(nil, arguments, nil, wire.Member{Key: "fileContent", Value: content}), note, nil
 }

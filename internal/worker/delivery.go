@@ -33,6 +33,7 @@ type Delivery struct {
 	EndedAt   time.Time         `json:"ended_at,omitzero"`
 	Arguments json.RawMessage   `json:"arguments,omitempty"`
 	Tried     []DeliveryAttempt `json:"tried,omitempty" nullable:"false" doc:"The attempts, first first."`
+	Verified  *Verification     `json:"verification,omitempty" doc:"Of the file that goes along, where one does; with the attempts."`
 }
 
 // DeliveryAttempt is one try to make a delivery.
@@ -75,6 +76,7 @@ func (w *Worker) Get(ctx context.Context, tenant junctor.TenantID, id string) (D
 	for _, a := range tried {
 		d.Tried = append(d.Tried, DeliveryAttempt(a))
 	}
+	d.Verified = verification(&j, tried)
 	return d, err
 }
 

@@ -49,9 +49,9 @@ type Targets interface {
 // Files gives the content of files that belong to events.
 type Files interface {
 	// Content gives the content of an order's file as JSON, or nil where the order
-	// goes without it; note says how it was proved. Unavailable, timeout and
-	// unreachable may pass, other errors do not.
-	Content(ctx context.Context, tenant junctor.TenantID, o *junctor.Order) (content json.RawMessage, note string, err error)
+	// goes without it; proof names what proved it, or is Unproved. Unavailable,
+	// timeout and unreachable may pass, other errors do not.
+	Content(ctx context.Context, tenant junctor.TenantID, o *junctor.Order) (content json.RawMessage, proof string, err error)
 }
 
 // Raiser takes the events that tools' answers become, in the transaction that

@@ -50,10 +50,11 @@ export const useServer = (id: string) =>
     queryFn: ({ signal }) => get<ServerDetail>(`/servers/${encodeURIComponent(id)}`, signal),
     refetchInterval: live,
   });
-export const useOffer = (id: string) =>
+export const useOffer = (id: string, enabled = true) =>
   useQuery({
     queryKey: ['servers', id, 'offer'],
     queryFn: ({ signal }) => get<Schemas['Offer']>(`/servers/${encodeURIComponent(id)}/offer`, signal),
+    enabled,
   });
 
 export const useTools = (server = '') =>

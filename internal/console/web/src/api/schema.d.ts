@@ -3254,6 +3254,8 @@ export interface components {
             /** @description The attempts, first first. */
             tried?: components["schemas"]["DeliveryAttempt"][];
             trigger?: string;
+            /** @description Of the file that goes along, where one does; with the attempts. */
+            verification?: components["schemas"]["Verification"];
         };
         DeliveryAttempt: {
             answer?: string;
@@ -5143,6 +5145,20 @@ export interface components {
         Variable: {
             name: string;
             places: string[];
+        };
+        Verification: {
+            /** @description That the file must have, as the event says. */
+            hash?: string;
+            /** @description What proved it: cid, its content identifier; keccak, the hash; cid+keccak, both; inline, it stands on the chain itself. */
+            proof?: string;
+            /**
+             * @description pending: it was not had yet, and is tried again; proved; unproved: it went along, which the trigger allows; left_out: the call was made without it; refused: it is not the one that was meant, and nothing was sent.
+             * @enum {string}
+             */
+            state: "pending" | "proved" | "unproved" | "left_out" | "refused";
+            uri: string;
+            /** @description Why it is refused, left out or not had yet. */
+            why?: string;
         };
         Version: {
             go: string;

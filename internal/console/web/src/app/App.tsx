@@ -34,6 +34,9 @@ const Deliveries = lazy(() => import('../screens/Deliveries'));
 const DeliveryPage = lazy(() => import('../screens/DeliveryPage'));
 const DeadLetters = lazy(() => import('../screens/DeadLetters'));
 const Endpoints = lazy(() => import('../screens/Endpoints'));
+const Chains = lazy(() => import('../screens/Chains'));
+const ChainAgents = lazy(() => import('../screens/ChainAgents'));
+const ChainAgentPage = lazy(() => import('../screens/ChainAgentPage'));
 const Settings = lazy(() => import('../screens/Settings'));
 
 export function App() {
@@ -87,6 +90,9 @@ export function App() {
             <Route path="/deliveries/:id">{(p) => <DeliveryPage key={p.id} id={p.id} />}</Route>
             <Route path="/dead" component={DeadLetters} />
             <Route path="/endpoints" component={Endpoints} />
+            <Route path="/chains" component={Chains} />
+            <Route path="/chain-agents" component={ChainAgents} />
+            <Route path="/chain-agents/one" component={ChainAgentPage} />
             <Route path="/settings" component={Settings} />
             <Route>
               <Empty title="There is nothing here">The address is not one of the console's. The menu leads to everything that is.</Empty>

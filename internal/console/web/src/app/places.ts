@@ -30,6 +30,8 @@ export const places: Place[] = [
   { path: '/deliveries', group: 'Events', name: 'Deliveries', about: 'The calls that events led to', needs: 'audit:read' },
   { path: '/dead', group: 'Events', name: 'Dead letters', about: 'Deliveries that were given up', needs: 'audit:read' },
   { path: '/endpoints', group: 'Events', name: 'Endpoints', about: 'Where deliveries go, and what is left alone', needs: 'audit:read' },
+  { path: '/chains', group: 'Events', name: 'Chains', about: 'Registries of agents that are followed', needs: 'audit:read' },
+  { path: '/chain-agents', group: 'Events', name: 'Agents on chains', about: 'What was found of them', needs: 'audit:read' },
   { path: '/settings', name: 'Settings', about: 'People, keys, limits, secrets' },
 ];
 

@@ -11,6 +11,7 @@ import { Json } from '../parts/Json';
 import { ErrorCard, Loading } from '../parts/states';
 import { useAct } from './deliveries/act';
 import { Timeline } from './deliveries/Timeline';
+import { Verification } from './deliveries/Verification';
 
 export default function DeliveryPage({ id }: { id: string }) {
   const delivery = useDelivery(id);
@@ -66,6 +67,11 @@ function Page({ d, endpoint }: { d: Delivery; endpoint: Endpoint | undefined }) 
           <Facts d={d} />
         </Panel>
       </div>
+      {d.verification && (
+        <Panel title="Its file" pad>
+          <Verification v={d.verification} />
+        </Panel>
+      )}
       <div className="columns">
         <Panel title="What is sent" pad>
           {d.arguments === undefined ? <p className="soft">No arguments.</p> : <Json value={d.arguments} />}

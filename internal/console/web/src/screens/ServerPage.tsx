@@ -29,7 +29,7 @@ function Page({ s }: { s: ServerDetail }) {
   const cache = useQueryClient();
   const [tab, setTab] = useParam('tab', 'tools');
   const tools = useTools(s.id);
-  const offer = useOffer(s.id);
+  const offer = useOffer(s.id, !s.found); // what a stranger's server offers is listed nowhere
   const changes = useToolChanges({ server: s.id });
   const d = s.diagnostics;
   const writes = can(me, 'servers:write') && !s.declared;
@@ -164,8 +164,12 @@ function Page({ s }: { s: ServerDetail }) {
                 ['document', 'Document'],
               ] as [string, string][])
             : []),
-          ['resources', `Resources ${offer.data ? offer.data.resources.length + offer.data.templates.length : ''}`],
-          ['prompts', `Prompts ${offer.data?.prompts.length ?? ''}`],
+          ...(s.found
+            ? []
+            : ([
+                ['resources', `Resources ${offer.data ? offer.data.resources.length + offer.data.templates.length : ''}`],
+                ['prompts', `Prompts ${offer.data?.prompts.length ?? ''}`],
+              ] as [string, string][])),
           ...(hasSignIn(s) ? ([['sign-in', 'Sign-in']] as [string, string][]) : []),
           ...(d ? ([['diagnostics', 'Diagnostics']] as [string, string][]) : []),
           ...(changes.data?.length ? ([['changes', `Changed ${changes.data.length}`]] as [string, string][]) : []),

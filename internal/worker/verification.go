@@ -1,0 +1,58 @@
+package worker
+
+import (
+	"strings"
+
+	"github.com/junctor-mcp/junctor/internal/queue"
+)
+
+// Unproved is the proof of a file that nothing proves.
+const Unproved = "none"
+
+// What attempts note of the file that goes along.
+const (
+	noteProved   = "the file is proved by "
+	noteUnproved = "the file went along, and nothing proves it"
+	noteLeftOut  = "the file is not included: it came over https, and the chain has no hash of it"
+)
+
+// Verification is whether the file that belongs to an event is the one that was
+// meant.
+type Verification struct {
+	URI   string `json:"uri"`
+	Hash  string `json:"hash,omitempty" doc:"That the file must have, as the event says."`
+	State string `json:"state" enum:"pending,proved,unproved,left_out,refused" doc:"pending: it was not had yet, and is tried again; proved; unproved: it went along, which the trigger allows; left_out: the call was made without it; refused: it is not the one that was meant, and nothing was sent."`
+	Proof string `json:"proof,omitempty" doc:"What proved it: cid, its content identifier; keccak, the hash; cid+keccak, both; inline, it stands on the chain itself."`
+	Why   string `json:"why,omitempty" doc:"Why it is refused, left out or not had yet."`
+}
+
+// verification is what the attempts of a job say of its file; nil where none goes
+// along.
+func verification(j *queue.Job, tried []queue.Attempt) *Verification {
+	order, err := orderOf(j)
+	if err != nil || order.File == nil || !order.File.Include {
+		return nil
+	}
+	v := &Verification{URI: order.File.URI, Hash: order.File.Hash, State: "pending"}
+	for i := len(tried) - 1; i >= 0; i-- {
+		a := &tried[i]
+		proof, proved := strings.CutPrefix(a.Note, noteProved)
+		switch {
+		case a.Kind == string(KindFileVerification):
+			v.Why = a.Error
+			if j.State == queue.Dead {
+				v.State = "refused"
+			}
+		case proved:
+			v.State, v.Proof = "proved", proof
+		case a.Note == noteUnproved:
+			v.State = "unproved"
+		case a.Note == noteLeftOut:
+			v.State, v.Why = "left_out", noteLeftOut
+		default:
+			continue // it was not come to
+		}
+		return v
+	}
+	return v
+}
