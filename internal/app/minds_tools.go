@@ -31,8 +31,9 @@ func (t *tools) shelf() *catalog.Shelf { return t.app.catalog.Snapshot().For(t.p
 // List implements agent.Tools.
 func (t *tools) List(context.Context) ([]agent.Tool, error) {
 	if t.whole {
-		var out []agent.Tool
-		for _, d := range t.shelf().Describe(t.p, catalog.Filter{}) {
+		all := t.shelf().Describe(t.p, catalog.Filter{})
+		out := make([]agent.Tool, 0, len(all))
+		for _, d := range all {
 			out = append(out, agent.Tool{
 				Name: d.Exposed, Title: d.Title, Description: d.Description, Schema: d.InputSchema, ReadOnly: readOnly(d.Annotations),
 				Server: d.Server, Own: d.Name, View: d.App,

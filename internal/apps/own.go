@@ -3,6 +3,7 @@ package apps
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -80,7 +81,7 @@ func (h *Host) CallOwn(ctx context.Context, p *junctor.Principal, id, tool strin
 	op := &guard.Op{
 		Principal: p, Door: junctor.DoorView, ViewID: v.id, View: catalog.View{Server: v.target.item.Server.ID, Audience: catalog.AudienceHost},
 		Kind: junctor.KindTool, Name: ownPrefix + tool, Arguments: arguments, Caller: caller(),
-		Params: append(append(wire.AppendString([]byte(`{"name":`), tool), `,"arguments":`...), append(arguments[:len(arguments):len(arguments)], '}')...),
+		Params: append(append(wire.AppendString([]byte(`{"name":`), tool), `,"arguments":`...), append(slices.Clip(arguments), '}')...),
 		Find:   func(ctx context.Context) (catalog.Item, error) { return h.findOwn(ctx, v, tool) },
 	}
 	res, err := h.o.Pipeline.Do(ctx, op, quiet{})

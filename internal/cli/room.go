@@ -33,7 +33,7 @@ func (c *cli) roomAdd() *cobra.Command {
 			"round-robin one after the other, all each of them. @all in a message is everybody.",
 		Example: "  junctor room add Kitchen --agent cook --agent waiter --policy router", Args: cobra.ExactArgs(1),
 		RunE: run(func(cmd *cobra.Command, args []string) error {
-			members := []junctor.Member{}
+			members := make([]junctor.Member, 0, len(agents)+len(users))
 			for _, a := range agents {
 				members = append(members, junctor.Member{Agent: a})
 			}

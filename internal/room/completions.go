@@ -244,8 +244,7 @@ func fault(err error) map[string]any {
 // refuse answers with an error.
 func refuse(w http.ResponseWriter, err error) {
 	status := http.StatusInternalServerError
-	var e *junctor.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*junctor.Error](err); ok {
 		status = map[junctor.Code]int{
 			junctor.CodeUnauthenticated: http.StatusUnauthorized, junctor.CodeDenied: http.StatusForbidden, junctor.CodeNotFound: http.StatusNotFound, junctor.CodeInvalid: http.StatusBadRequest,
 			junctor.CodeLimited: http.StatusTooManyRequests, junctor.CodeTooLarge: http.StatusRequestEntityTooLarge, junctor.CodeUpstream: http.StatusBadGateway, junctor.CodeUnreachable: http.StatusBadGateway,
