@@ -61,6 +61,11 @@ func (c *cli) serve(ctx context.Context, cfg *config.Config, s started) error {
 				return err
 			}
 		}
+		if s.demo {
+			if err := a.FurnishDemo(ctx); err != nil {
+				return err
+			}
+		}
 		if err := c.announce(s); err != nil {
 			return err
 		}

@@ -124,6 +124,7 @@ func (c *cli) announce(s started) error {
 	fmt.Fprintf(&b, "  junctor tool call demo__add --arg a=2 --arg b=40%s\n", s.flags)
 	if s.demo {
 		fmt.Fprintf(&b, "  junctor tool call dashboard__show%s\n", s.flags)
+		fmt.Fprintf(&b, "  junctor agent run clerk 'what is 2 plus 40?'%s\n", s.flags)
 	}
 	if key == "" {
 		fmt.Fprintf(&b, "  junctor key create my-agent%s\n", s.flags)
