@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/junctor-mcp/junctor/test/program"
 )
 
 const pageType = "text/html;profile=mcp-app"
@@ -97,4 +99,15 @@ func TestHostContext(t *testing.T) {
 	url, _ := newStates(t)
 	r.Tell(t, "server", "add", "states", url)
 	r.run(t, "apps.mjs", "context", r.Link(t, "ada"))
+}
+
+// TestBareAddress shows an App where Views have no names of their own: it gets no
+// origin, the person is told so, and it works all the same. It also hears what
+// happens at its server, and is asked for tools of its own.
+func TestBareAddress(t *testing.T) {
+	at := program.FreeAddr(t)
+	r := start(t, "--sandbox-listen", at, "--sandbox-url", "http://"+at)
+	url, control := newStates(t)
+	r.Tell(t, "server", "add", "states", url)
+	r.run(t, "apps.mjs", "bare", r.Link(t, "ada"), control)
 }

@@ -1,5 +1,5 @@
 // Real Apps in the console.
-// node apps.mjs walk LINK "APP…" CESIUM | capabilities LINK | states LINK CONTROL | context LINK | times LINK
+// node apps.mjs walk LINK "APP…" CESIUM | capabilities LINK | states LINK CONTROL | context LINK | bare LINK CONTROL | times LINK
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -429,6 +429,42 @@ const does = {
     await told('back', (x) => x.displayMode === 'inline' && x.containerDimensions.height === undefined);
     assert.equal((await mode('sideways')).result.mode, 'inline');
     assert.equal(await frame.evaluate(() => window.kept), 'state', 'the page was never loaded anew');
+  },
+
+  // An App without an origin: on a bare address, where Views have no names.
+  async bare() {
+    const { id, view, frame } = await opened(page, origin, 'states__asks');
+    assert.equal(view.isolation, 'opaque');
+    assert.equal(view.origin, 'null');
+    await page.locator('.view').getByText('runs without an origin').waitFor();
+    step('it is said on screen');
+    assert.equal(await frame.evaluate(() => window.origin), 'null');
+    const tried = await frame.evaluate(() =>
+      [() => localStorage.setItem('a', 'b'), () => document.cookie, () => parent.document.title, () => top.document.title].map((f) => {
+        try {
+          f();
+          return 'done';
+        } catch (e) {
+          return e.name;
+        }
+      }),
+    );
+    assert.deepEqual(tried, ['SecurityError', 'SecurityError', 'SecurityError', 'SecurityError']);
+    step('it keeps and reaches nothing');
+    await frame.evaluate(() => {
+      window.news = [];
+      addEventListener('message', (e) => e.data.method && window.news.push(e.data.method));
+    });
+    await frame.locator('#go').click();
+    await frame.locator('#text', { hasText: 'said without an App: asks' }).waitFor();
+    step('it calls its server');
+    assert.ok((await fetch(`${rest[0]}/change`)).ok);
+    for (const end = Date.now() + 90_000; !(await frame.evaluate(() => window.news)).includes('notifications/resources/list_changed'); await page.waitForTimeout(50))
+      assert.ok(Date.now() < end, 'it is not told that its server changed');
+    step('it hears that its server changed');
+    const own = await page.evaluate(async (v) => (await fetch(`/api/v1/views/${v}/tools`)).json(), id);
+    assert.deepEqual(own.items, []);
+    step('it is asked for its own tools, through Go and back');
   },
 };
 
