@@ -195,6 +195,11 @@ func populate(t testing.TB, in instance) {
 		`INSERT INTO job_lanes VALUES ('acme', 'deliveries', 'acme x', 'open', 5, 1, 'é', 6)`,
 		`INSERT INTO job_attempts VALUES ('acme', 'j', 1, 2, 3, 'timeout', '', 0, 'é', '', '', 'c')`,
 		`INSERT INTO agent_endpoints VALUES ('acme', '42', 'https://example.com', 'https://example.com/mcp', 'http', 'X-Agent-Token', 0, 1, 1, 2, 'é')`,
+		`INSERT INTO workspaces VALUES ('acme', 'room', 'é', '{"policy":"all"}', 'user:u', 1, 2)`,
+		`INSERT INTO workspace_members VALUES ('acme', 'room', 'agent', 'qa', 0)`,
+		`INSERT INTO workspace_messages VALUES ('acme', 'room', 'm', 1, 'r', 'user', 'zoë', 'user:u', '{"text":"é"}', 'é', 3)`,
+		`INSERT INTO workspace_runs VALUES ('acme', 'room', 'r', 'waiting', 'user:u', 'n', 'é', '{}', 0, 1, 2, 3, 4, NULL)`,
+		`INSERT INTO workspace_approvals VALUES ('acme', 'room', 'a', 'r', 'qa', '{"é":1}', 'open', 0, '', 5, NULL)`,
 		`INSERT INTO chain_blocks VALUES ('acme', 1, 7, '0xab', '0xaa', 5)`,
 		`INSERT INTO chain_events VALUES ('acme', 1, '0xab', 2, 7, 'NewFeedback', 'eip155:1:0xa/42', '{"é":1}', 'counted', 1, 0, 6)`,
 	} {

@@ -42,12 +42,17 @@ func (i *instance) ask(want int, method, path, body string) string {
 	return a.Body
 }
 
-func (i *instance) make(policy string) {
+// make makes the room, with its two agents and what others it is given.
+func (i *instance) make(policy string, others ...string) {
 	i.Helper()
 	i.ask(201, "POST", "/agents", adder)
 	i.ask(201, "POST", "/agents", parrot)
+	members := `{"agent":"adder"},{"agent":"parrot"}`
+	for _, one := range others {
+		members += `,{"agent":"` + one + `"}`
+	}
 	var made junctor.Workspace
-	if err := json.Unmarshal([]byte(i.ask(201, "POST", "/workspaces", `{"name":"Den","policy":"`+policy+`","members":[{"agent":"adder"},{"agent":"parrot"}]}`)), &made); err != nil {
+	if err := json.Unmarshal([]byte(i.ask(201, "POST", "/workspaces", `{"name":"Den","policy":"`+policy+`","members":[`+members+`]}`)), &made); err != nil {
 		i.Fatal(err)
 	}
 	i.room = made.ID
