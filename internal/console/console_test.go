@@ -153,7 +153,7 @@ func TestScreensAreThoseOfTheMenu(t *testing.T) {
 		t.Fatal(err)
 	}
 	var named []string
-	for _, m := range regexp.MustCompile(`path: '/(\w+)'`).FindAllStringSubmatch(string(places), -1) {
+	for _, m := range regexp.MustCompile(`path: '/([a-z-]+)'`).FindAllStringSubmatch(string(places), -1) {
 		named = append(named, m[1])
 	}
 	if got, want := strings.Join(named, " "), strings.Join(Screens(), " "); got != want {
