@@ -181,7 +181,7 @@ const tours = {
     await page.getByRole('button', { name: /five and six/ }).first().click();
     assert.match(await json.inputValue(), /"b": 6/);
     await button('Call it').click();
-    await page.getByText(/11/).first().waitFor();
+    await page.getByText(/is 11\./).first().waitFor();
     step('the same from elsewhere');
     await page.getByText('The same from elsewhere').click();
     for (const [name, want] of [['curl', 'tools/call'], ['junctor', 'junctor tool call'], ['Go', 'CallTool'], ['TypeScript', 'callTool']]) {
@@ -218,7 +218,7 @@ const tours = {
     step('what was tried is tried again');
     await page.getByRole('button', { name: 'Again: everything__get-sum' }).first().click();
     await page.waitForURL(/name=everything__get-sum/);
-    await page.getByText(/11/).first().waitFor();
+    await page.getByText(/is 11\./).first().waitFor();
     step('its story is told');
     await page.getByRole('link', { name: 'its story' }).click();
     await page.getByText('Is it within its limits?').waitFor();

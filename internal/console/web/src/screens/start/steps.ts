@@ -67,7 +67,7 @@ export function useFirstSteps(): FirstStep[] | undefined {
       to: '/agents?new=1',
       act: 'Make one',
       needs: 'agents:write',
-      done: (agents.data?.length ?? 0) > 0,
+      done: agents.data?.some((a) => a.owner !== 'local:demo') ?? false, // the demo's own are nobody's doing
     },
   ];
 }
