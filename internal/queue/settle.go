@@ -32,10 +32,11 @@ type settlement struct {
 
 // Settle notes the end of an attempt and gives the job's state after it, once
 // that is on disk. Conflict when the lease is no longer this one: then nothing
-// was changed, and the job is another's.
+// was changed, and the job is another's. What an attempt came to is written even
+// if ctx has ended.
 func (q *Queue) Settle(ctx context.Context, l *Lease, e End) (State, error) {
 	s := &settlement{lease: l, end: e, also: e.Also}
-	err := q.enter(ctx, &entry{settle: s, begun: context.WithoutCancel(ctx), done: make(chan error, 1)})
+	err := q.enter(context.WithoutCancel(ctx), &entry{settle: s, done: make(chan error, 1)})
 	return s.state, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -29,17 +30,25 @@ type Tx struct {
 type entry struct {
 	fn     func(context.Context, *Tx) error
 	settle *settlement
-	begun  context.Context //nolint:containedctx // whose caller may have gone before the write is begun
+	taken  atomic.Int32 // who has it: nobody yet, the writer, or its caller, who went before it was begun
 	err    error
 	done   chan error
 }
 
+// Who has an entry.
+const (
+	waits int32 = iota
+	begun
+	left
+)
+
 // Write runs fn in a transaction, shared with others that come at the same time,
 // and gives nil once it is on disk. An error of fn undoes what fn did, and
 // nobody else's. fn may run more than once, and must use tx alone; its context
-// is the transaction's. When ctx ends first it is not known what became of it.
+// is the transaction's. When ctx ends before fn is begun it never is; a write that
+// was begun is waited for, so that nothing of it runs after Write has returned.
 func (q *Queue) Write(ctx context.Context, fn func(ctx context.Context, tx *Tx) error) error {
-	return q.enter(ctx, &entry{fn: fn, begun: ctx, done: make(chan error, 1)})
+	return q.enter(ctx, &entry{fn: fn, done: make(chan error, 1)})
 }
 
 func (q *Queue) enter(ctx context.Context, e *entry) error {
@@ -50,12 +59,19 @@ func (q *Queue) enter(ctx context.Context, e *entry) error {
 	case <-ctx.Done():
 		return q.fail(ctx, ctx.Err(), "write a job")
 	}
+	var gone error
 	select {
 	case err := <-e.done:
 		return err
+	case <-q.stop:
+		gone = closed()
 	case <-ctx.Done():
-		return q.fail(ctx, ctx.Err(), "write a job")
+		gone = q.fail(ctx, ctx.Err(), "write a job")
 	}
+	if e.taken.CompareAndSwap(waits, left) {
+		return gone
+	}
+	return <-e.done
 }
 
 func closed() error {
@@ -108,8 +124,8 @@ func (q *Queue) run(group []*entry) {
 		tx := &Tx{q: q, tx: sqlTx, dialect: q.o.DB.Dialect, now: q.o.Now()}
 		var settles []*settlement
 		for _, e := range group {
-			if e.err = e.begun.Err(); e.err != nil {
-				continue
+			if !e.taken.CompareAndSwap(waits, begun) && e.taken.Load() == left {
+				continue // nobody waits for it
 			}
 			if e.settle != nil && e.settle.also == nil {
 				e.settle.err = nil
