@@ -15,11 +15,12 @@ trap 'exit 130' INT TERM
 unit=() # packages whose tests need only Go
 counted=() # those of them that count allocations
 whole=() # whole-program tests
-browsed=() # those of them that drive a browser, which wants the machine for itself
+alone=() # those of them that want the machine for themselves: they drive a browser, or a suite with short times of its own
 while read -r p dir; do
 	case $p in
 	*/test/crosstalk) ;; # see below
-	*/test/*) if grep -qi chromium "$dir"/*_test.go; then browsed+=("$p"); else whole+=("$p"); fi ;;
+	*/test/conformance) alone+=("$p") ;;
+	*/test/*) if grep -qiE 'chromium|StartConsole' "$dir"/*_test.go; then alone+=("$p"); else whole+=("$p"); fi ;;
 	*)
 		unit+=("$p")
 		if grep -q '^func Test.*Alloc' "$dir"/*_test.go; then counted+=("$p"); fi
@@ -63,6 +64,6 @@ step lint .cache/bin/golangci-lint run ./...
 step "test/crosstalk, race" tests -race -- ./test/crosstalk
 # These mostly wait, so two at a time.
 step "test, two at a time" tests -p=2 -- "${whole[@]}"
-for p in "${browsed[@]}"; do
+for p in "${alone[@]}"; do
 	step "${p##*/junctor/}" tests -- "$p"
 done
