@@ -74,7 +74,7 @@ func ReadInput(text []byte) (Input, error) {
 		if last.Role != "user" {
 			return in, junctor.Errorf(junctor.CodeInvalid, "messages: the last one is to be the person's, of role user, not %q", last.Role)
 		}
-		said, err := textOf(last.Content)
+		said, err := Text(last.Content)
 		if err != nil {
 			return in, err
 		}
@@ -119,23 +119,28 @@ func answerOf(id, status string, payload json.RawMessage) (Answer, error) {
 	return a, nil
 }
 
-// textOf reads a message's content: a text, or parts of which texts count.
-func textOf(content json.RawMessage) (string, error) {
-	var text string
-	if len(content) > 0 && content[0] == '"' {
-		return text, strict.Unmarshal(content, &text)
+// Text reads a message's content: a text, nothing, or parts of text. Chat
+// completions write it in the same way.
+func Text(content json.RawMessage) (string, error) {
+	if len(content) == 0 || string(content) == "null" {
+		return "", nil
+	}
+	if content[0] == '"' {
+		var text string
+		err := strict.Unmarshal(content, &text)
+		return text, err
 	}
 	var parts []struct {
 		Type string `json:"type"`
 		Text string `json:"text"`
 	}
 	if err := strict.Unmarshal(content, &parts); err != nil {
-		return "", junctor.Errorf(junctor.CodeInvalid, "messages: the content is a text, or a list of parts: %w", err)
+		return "", junctor.Errorf(junctor.CodeInvalid, "messages: the content is a text, or a list of parts of text: %w", err)
 	}
-	var texts []string
+	texts := make([]string, 0, len(parts))
 	for _, p := range parts {
 		if p.Type != "text" {
-			return "", junctor.Errorf(junctor.CodeInvalid, "messages: a part of the content is of type %q; rooms take text alone", p.Type)
+			return "", junctor.Errorf(junctor.CodeInvalid, "messages: a part of the content is of type %q; agents read text alone", p.Type)
 		}
 		texts = append(texts, p.Text)
 	}

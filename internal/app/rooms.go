@@ -18,5 +18,5 @@ func (a *App) openRooms() (err error) {
 
 // completions is the door for programs that speak chat completions to an agent.
 func (a *App) completions() *room.Completions {
-	return &room.Completions{Authenticate: a.authenticateDoor, Mind: minds{a}.MindFor, NewID: newID, MaxBody: a.cfg.MaxBody}
+	return &room.Completions{Authenticate: a.authenticateDoor, Mind: minds{a}.MindFor, Now: time.Now, NewID: newID, MaxBody: a.cfg.MaxBody}
 }

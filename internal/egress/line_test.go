@@ -201,9 +201,10 @@ func waitIdle(l *Line, wait bool) {
 		if c == nil {
 			return
 		}
-		alive := c.usable()
+		// One whose answer has not ended is neither: its end comes before the close.
+		closed := !c.usable() && (!c.pending || c.in.err != nil)
 		l.pool.putBack([]*conn{c})
-		if !alive {
+		if closed {
 			return
 		}
 		time.Sleep(time.Millisecond)

@@ -5,13 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"net/http"
+	"strconv"
 	"strings"
+	"time"
 
 	strict "github.com/go-json-experiment/json"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/agent"
+	"github.com/junctor-mcp/junctor/internal/agui"
 )
 
 // Completions is the door for programs that speak chat completions: each agent
@@ -22,6 +26,7 @@ type Completions struct {
 	Authenticate func(*http.Request) (*junctor.Principal, error)
 	// Mind gives the agent to those who may act as it; to others it is not there.
 	Mind    func(ctx context.Context, p *junctor.Principal, name string) (agent.Turn, error)
+	Now     func() time.Time
 	NewID   func() string
 	MaxBody int64
 }
@@ -52,10 +57,24 @@ type completionRequest struct {
 	N     int               `json:"n"`
 }
 
+// completion is an answer, or a piece of one.
+type completion struct {
+	ID      string           `json:"id"`
+	Object  string           `json:"object"`
+	Created int64            `json:"created"`
+	Model   string           `json:"model"`
+	Choices []any            `json:"choices"`
+	Usage   *completionUsage `json:"usage,omitempty"`
+}
+
 type completionUsage struct {
 	Prompt     int `json:"prompt_tokens"`
 	Completion int `json:"completion_tokens"`
 	Total      int `json:"total_tokens"`
+}
+
+func usageOf(end agent.End) *completionUsage {
+	return &completionUsage{end.Usage.Input, end.Usage.Output, end.Usage.Total()}
 }
 
 // mind is the agent that the path names, for whoever asks.
@@ -75,7 +94,7 @@ func (c *Completions) models(w http.ResponseWriter, r *http.Request) {
 		refuse(w, err)
 		return
 	}
-	answer(w, http.StatusOK, map[string]any{"object": "list", "data": []any{map[string]any{"id": r.PathValue("agent"), "object": "model", "created": 0, "owned_by": "junctor"}}})
+	answer(w, http.StatusOK, map[string]any{"object": "list", "data": []any{map[string]any{"id": r.PathValue("agent"), "object": "model", "created": c.Now().Unix(), "owned_by": "junctor"}}})
 }
 
 func (c *Completions) complete(w http.ResponseWriter, r *http.Request) {
@@ -88,9 +107,10 @@ func (c *Completions) complete(w http.ResponseWriter, r *http.Request) {
 		refuse(w, err)
 		return
 	}
-	id, name := "chatcmpl-"+c.NewID(), r.PathValue("agent")
+	head := completion{ID: "chatcmpl-" + c.NewID(), Object: "chat.completion", Created: c.Now().Unix(), Model: r.PathValue("agent")}
 	if in.Stream {
-		stream(w, r, turn, id, name, in.StreamOptions.IncludeUsage)
+		head.Object = "chat.completion.chunk"
+		stream(w, r, turn, head, in.StreamOptions.IncludeUsage)
 		return
 	}
 	end := agent.Run(r.Context(), turn, func(agent.Event) {})
@@ -98,11 +118,9 @@ func (c *Completions) complete(w http.ResponseWriter, r *http.Request) {
 		refuse(w, junctor.Errorf(junctor.CodeUpstream, "%s", end.Reason))
 		return
 	}
-	answer(w, http.StatusOK, map[string]any{
-		"id": id, "object": "chat.completion", "created": 0, "model": name,
-		"choices": []any{map[string]any{"index": 0, "finish_reason": finish(end), "logprobs": nil, "message": map[string]any{"role": "assistant", "content": end.Text(), "refusal": nil}}},
-		"usage":   completionUsage{end.Usage.Input, end.Usage.Output, end.Usage.Total()},
-	})
+	head.Choices = []any{map[string]any{"index": 0, "finish_reason": finish(end), "logprobs": nil, "message": map[string]any{"role": "assistant", "content": end.Text(), "refusal": nil}}}
+	head.Usage = usageOf(end)
+	answer(w, http.StatusOK, head)
 }
 
 // read puts the conversation of a request into a turn.
@@ -122,7 +140,7 @@ func (c *Completions) read(w http.ResponseWriter, r *http.Request, turn *agent.T
 		return in, junctor.Errorf(junctor.CodeInvalid, "n: an agent gives one answer")
 	}
 	for _, m := range in.Messages {
-		text, err := partsOf(m.Content)
+		text, err := agui.Text(m.Content)
 		if err != nil {
 			return in, err
 		}
@@ -145,31 +163,6 @@ func (c *Completions) read(w http.ResponseWriter, r *http.Request, turn *agent.T
 	return in, nil
 }
 
-// partsOf reads a content: a text, null, or parts of text.
-func partsOf(content json.RawMessage) (string, error) {
-	if len(content) == 0 || string(content) == "null" {
-		return "", nil
-	}
-	var text string
-	if content[0] == '"' {
-		return text, strict.Unmarshal(content, &text)
-	}
-	var parts []struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
-	}
-	if err := strict.Unmarshal(content, &parts); err != nil {
-		return "", junctor.Errorf(junctor.CodeInvalid, "messages: the content is a text, or a list of parts of text: %w", err)
-	}
-	for _, p := range parts {
-		if p.Type != "text" {
-			return "", junctor.Errorf(junctor.CodeInvalid, "messages: a part of the content is of type %q; agents read text alone", p.Type)
-		}
-		text += p.Text
-	}
-	return text, nil
-}
-
 func finish(end agent.End) string {
 	if end.Outcome == agent.Limit {
 		return "length"
@@ -179,7 +172,7 @@ func finish(end agent.End) string {
 
 // stream tells an answer as it is given. What an agent says between its calls
 // is part of it, as there is no other place for it.
-func stream(w http.ResponseWriter, r *http.Request, turn agent.Turn, id, name string, usage bool) {
+func stream(w http.ResponseWriter, r *http.Request, turn agent.Turn, head completion, usage bool) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no")
@@ -194,9 +187,9 @@ func stream(w http.ResponseWriter, r *http.Request, turn agent.Turn, id, name st
 		_ = out.Flush()
 	}
 	chunk := func(delta map[string]any, finish any) {
-		send(map[string]any{
-			"id": id, "object": "chat.completion.chunk", "created": 0, "model": name, "choices": []any{map[string]any{"index": 0, "delta": delta, "finish_reason": finish, "logprobs": nil}},
-		})
+		piece := head
+		piece.Choices = []any{map[string]any{"index": 0, "delta": delta, "finish_reason": finish, "logprobs": nil}}
+		send(piece)
 	}
 	chunk(map[string]any{"role": "assistant", "content": ""}, nil)
 	said := false
@@ -215,7 +208,8 @@ func stream(w http.ResponseWriter, r *http.Request, turn agent.Turn, id, name st
 	}
 	chunk(map[string]any{}, finish(end))
 	if usage {
-		send(map[string]any{"id": id, "object": "chat.completion.chunk", "created": 0, "model": name, "choices": []any{}, "usage": completionUsage{end.Usage.Input, end.Usage.Output, end.Usage.Total()}})
+		head.Choices, head.Usage = []any{}, usageOf(end)
+		send(head)
 	}
 	_, _ = w.Write([]byte("data: [DONE]\n\n"))
 	_ = out.Flush()
@@ -250,6 +244,9 @@ func refuse(w http.ResponseWriter, err error) {
 			junctor.CodeLimited: http.StatusTooManyRequests, junctor.CodeTooLarge: http.StatusRequestEntityTooLarge, junctor.CodeUpstream: http.StatusBadGateway, junctor.CodeUnreachable: http.StatusBadGateway,
 			junctor.CodeUnavailable: http.StatusServiceUnavailable, junctor.CodeTimeout: http.StatusGatewayTimeout,
 		}[e.Code]
+		if e.RetryAfter > 0 {
+			w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
+		}
 	}
 	if status == 0 {
 		status = http.StatusInternalServerError

@@ -3,6 +3,7 @@ package room
 import (
 	"context"
 	"encoding/json"
+	"strconv"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -78,7 +79,7 @@ func (c *recorder) take(e agent.Event) {
 		m := c.answer()
 		c.open = m.ID
 		if c.blocks++; c.blocks > 1 {
-			c.open = m.ID + "-" + string(rune('0'+c.blocks%10))
+			c.open = m.ID + "-" + strconv.Itoa(c.blocks)
 			m.Text += "\n\n"
 		}
 		c.part.Text(c.open, c.name)

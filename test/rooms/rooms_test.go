@@ -1,6 +1,7 @@
 // Package rooms talks with agents in rooms of a whole instance: agents that
-// answer by rules over the built-in servers, the official OpenAI client as one
-// of an agent's clients, and an instance that is killed in the middle.
+// answer by rules over the built-in servers, the official clients of AG-UI and of
+// chat completions, the demonstration's room, and an instance that is killed in
+// the middle.
 package rooms
 
 import (
