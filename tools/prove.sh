@@ -22,7 +22,7 @@ chapters() {
 		Real clients: clients
 		Real servers: servers
 		Every door: doors
-		Agents: agents
+		Agents: agents talk
 		Generated servers: apis
 		MCP Apps: apps hostile mcpapps
 		Properties: properties
