@@ -272,7 +272,8 @@ const does = {
     await page.getByRole('tab', { name: 'Capabilities' }).click();
     for (const [name, [method, params]] of Object.entries(tries)) {
       const next = page.waitForResponse((r) => r.request().method() === 'POST' && new URL(r.url()).pathname === '/api/v1/views');
-      await page.locator('label', { hasText: labels[name] }).click();
+      // By key: the App above it still takes its size, and a click may miss what moves.
+      await page.getByRole('switch', { name: labels[name] }).press('Space');
       const view = await (await next).json();
       await page.locator('.view[data-state=ready]').waitFor();
       const { result: again } = await answerTo(view.id, 'ui/initialize');
