@@ -199,49 +199,86 @@ func TestFailuresAreAttemptedAgainInOrder(t *testing.T) {
 	}
 }
 
-// A hundred endpoints, one of which never answers: it holds its own places and
-// no other's.
+// A hundred endpoints, one of which never answers. The others hold as many
+// places as when it answers, not one more or less, and it holds its own.
 func TestADeadEndpointTakesNoPlaceOfOthers(t *testing.T) {
 	t.Parallel()
+	alive, _ := placesOfOthers(t, false)
+	beside, held := placesOfOthers(t, true)
+	if want := 99 * 4; alive != want || beside != want || held != 4 {
+		t.Errorf("99 endpoints held %d places, and %d beside a dead one, which held %d; want %d, %d and 4", alive, beside, held, want, want)
+	}
+	t.Logf("figure: 1 of 100 endpoints dead: the other 99 held %d places at once, as without it (%d); it held its %d", beside, alive, held)
+}
+
+// placesOfOthers delivers to a hundred endpoints, more to each than it has places
+// for, and gives how many places the others than the first held together at once,
+// each no more than four, and how many the first holds in the end. No call of
+// the others ends before all of their places are taken.
+func placesOfOthers(t *testing.T, dead bool) (others, first int) {
+	t.Helper()
+	const endpoints, each, places = 100, 10, 4
+	var mu sync.Mutex
+	under, full := 0, make(chan struct{})
 	r := newRig(t, func(ctx context.Context, op *guard.Op, _ string, _ int) (catalog.Result, error) {
-		if op.View.Server == "dead" {
-			<-ctx.Done()
+		if op.View.Server == "s0" {
+			if dead {
+				<-ctx.Done()
+				return catalog.Result{}, ctx.Err()
+			}
+			return fine()
+		}
+		mu.Lock()
+		under++
+		others = max(others, under)
+		if under == (endpoints-1)*places {
+			select {
+			case <-full:
+			default:
+				close(full)
+			}
+		}
+		mu.Unlock()
+		defer func() {
+			mu.Lock()
+			under--
+			mu.Unlock()
+		}()
+		select {
+		case <-full:
+			return fine()
+		case <-ctx.Done():
 			return catalog.Result{}, ctx.Err()
 		}
-		return fine()
 	})
-	const others, each = 99, 5
 	var orders []junctor.Order
-	for range 50 {
-		o := order("dead", "")
-		orders = append(orders, o)
-	}
-	for n := range others {
-		for range each {
+	for range each {
+		for n := range endpoints {
 			orders = append(orders, order("s"+strconv.Itoa(n), ""))
 		}
 	}
-	ids := r.place(orders...)
+	r.place(orders...)
 	r.run()
+	left := 0
+	if dead {
+		left = each
+	}
 	r.until("all others are delivered", func() bool {
-		list, err := r.q.Stats(t.Context(), worker.Deliveries)
-		return err == nil && list.Counts[queue.Ready]+list.Counts[queue.Leased] == 50
+		s, err := r.q.Stats(t.Context(), worker.Deliveries)
+		return err == nil && s.Counts[queue.Ready]+s.Counts[queue.Leased] == left
 	})
-	held := 0
-	for _, id := range ids[:50] {
-		if r.state(id) == queue.Leased {
-			held++
+	for n := range endpoints {
+		if peak := r.w.Peak(tenant, "server:s"+strconv.Itoa(n)); peak > places || n > 0 && peak != places {
+			t.Errorf("endpoint %d held %d places, want %d", n, peak, places)
 		}
 	}
-	if peak := r.w.Peak(tenant, "server:dead"); peak != 4 || held != 4 {
-		t.Errorf("the dead endpoint held %d places, %d now; want 4", peak, held)
+	s, err := r.q.Stats(t.Context(), worker.Deliveries)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for n := range others {
-		if peak := r.w.Peak(tenant, "server:s"+strconv.Itoa(n)); peak > 4 {
-			t.Errorf("endpoint %d held %d places", n, peak)
-		}
-	}
-	t.Logf("figure: 1 of 100 endpoints dead: it held %d places of its own, and %d deliveries to the other 99 were made meanwhile", held, others*each)
+	mu.Lock()
+	defer mu.Unlock()
+	return others, s.Counts[queue.Leased]
 }
 
 // An endpoint that fails is left alone: its deliveries are held, with no attempt

@@ -1,0 +1,226 @@
+package river
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/queue"
+	"github.com/junctor-mcp/junctor/internal/store/pgtest"
+	"github.com/junctor-mcp/junctor/internal/store/postgres"
+)
+
+const (
+	batch   = 500  // jobs that are added together
+	atATime = 1000 // jobs under way
+	conns   = 12   // connections of either, as many as an instance has
+	goal    = 2.0  // times river's rate
+	patient = 5 * time.Minute
+)
+
+// TestRate measures both in turn, each time in a new database of one server that
+// waits for its disk, and the other one first every second time.
+func TestRate(t *testing.T) {
+	rounds, jobs := 1, 2000
+	prove := os.Getenv("JUNCTOR_PROVE") != ""
+	if prove {
+		rounds, jobs = 7, 20_000
+	}
+	s, err := pgtest.Start(pgtest.Options{Safe: true})
+	pgtest.Need(t, err)
+	defer s.Stop()
+	var ours, rivers, ratios []float64
+	for n := range rounds {
+		var a, b float64
+		measures := []func(){
+			func() { a = rateOfOurs(t, s.Database(t), jobs) },
+			func() { b = rateOfRiver(t, s.Database(t), jobs) },
+		}
+		if n%2 == 1 {
+			slices.Reverse(measures)
+		}
+		for _, measure := range measures {
+			measure()
+		}
+		t.Logf("round %d: %.0f and %.0f jobs a second, %.2f times", n+1, a, b, a/b)
+		ours, rivers, ratios = append(ours, a), append(rivers, b), append(ratios, a/b)
+	}
+	ratio := median(ratios)
+	t.Logf("figure: postgres: %.2f times (%.2f-%.2f) as many jobs a second as river, goal %.0f; %.0f and %.0f, %d rounds in turn of %d jobs, synchronous_commit and fsync on for both",
+		ratio, slices.Min(ratios), slices.Max(ratios), goal, median(ours), median(rivers), rounds, jobs)
+	if prove && ratio < goal {
+		t.Errorf("%.2f times river's rate, want %.0f", ratio, goal)
+	}
+}
+
+func median(list []float64) float64 {
+	list = slices.Sorted(slices.Values(list))
+	return (list[(len(list)-1)/2] + list[len(list)/2]) / 2
+}
+
+// onDisk holds that a commit waits for the disk.
+func onDisk(t *testing.T, ask func(setting string) (string, error)) {
+	t.Helper()
+	for _, setting := range []string{"synchronous_commit", "fsync", "full_page_writes"} {
+		if is, err := ask(setting); is != "on" || err != nil {
+			t.Fatalf("%s is %q, want on: %v", setting, is, err)
+		}
+	}
+}
+
+// rateOfOurs is that of package queue: its jobs are claimed, and their ends
+// noted with an attempt each.
+func rateOfOurs(t *testing.T, url string, jobs int) float64 {
+	t.Helper()
+	st, err := postgres.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	db := st.Database()
+	onDisk(t, func(setting string) (is string, err error) {
+		err = db.Write.QueryRowContext(t.Context(), "SHOW "+setting).Scan(&is)
+		return is, err
+	})
+	q, err := queue.New(queue.Options{DB: db, Owner: "a", Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
+	for range jobs / batch {
+		list := make([]queue.Job, batch)
+		for i := range list {
+			list[i] = queue.Job{Tenant: junctor.DefaultTenant, Queue: "q", Lane: "x", Payload: fmt.Appendf(nil, `{"n":%d}`, i)}
+		}
+		err := q.Write(t.Context(), func(ctx context.Context, tx *queue.Tx) error {
+			_, err := tx.Enqueue(ctx, list...)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	begin := time.Now()
+	slots := make(chan struct{}, atATime)
+	var work sync.WaitGroup
+	for done := 0; done < jobs; {
+		leases, _, err := q.Claim(t.Context(), "q", cap(slots)-len(slots), func(junctor.TenantID, string) int { return atATime })
+		if err != nil {
+			t.Fatal(err)
+		}
+		done += len(leases)
+		for _, l := range leases {
+			slots <- struct{}{}
+			work.Go(func() {
+				defer func() { <-slots }()
+				end := queue.End{Class: queue.Finished, Attempt: queue.Attempt{BegunAt: time.Now(), Outcome: "ok"}}
+				if _, err := q.Settle(t.Context(), l, end); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	work.Wait()
+	took := time.Since(begin)
+	var done int
+	if err := db.Read.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM jobs WHERE state = 'done'`).Scan(&done); err != nil || done != jobs {
+		t.Fatalf("%d of %d jobs are done: %v", done, jobs, err)
+	}
+	return float64(jobs) / took.Seconds()
+}
+
+type nothing struct {
+	N int `json:"n"`
+}
+
+func (nothing) Kind() string { return "nothing" }
+
+type worker struct{ river.WorkerDefaults[nothing] }
+
+func (*worker) Work(context.Context, *river.Job[nothing]) error { return nil }
+
+// rateOfRiver is river's, set to be fast: it looks for jobs far more often than
+// it does unless told. A job counts as done when its end is in the database.
+func rateOfRiver(t *testing.T, url string, jobs int) float64 {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patient)
+	defer cancel()
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.MaxConns = conns
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	onDisk(t, func(setting string) (is string, err error) {
+		err = pool.QueryRow(ctx, "SHOW "+setting).Scan(&is)
+		return is, err
+	})
+	log, driver := slog.New(slog.DiscardHandler), riverpgxv5.New(pool)
+	migrator, err := rivermigrate.New(driver, &rivermigrate.Config{Logger: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
+		t.Fatal(err)
+	}
+	workers := river.NewWorkers()
+	river.AddWorker(workers, &worker{})
+	client, err := river.NewClient(driver, &river.Config{
+		FetchCooldown: 2 * time.Millisecond, FetchPollInterval: 20 * time.Millisecond, Logger: log, Workers: workers,
+		Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: atATime}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range jobs / batch {
+		list := make([]river.InsertManyParams, batch)
+		for i := range list {
+			list[i].Args = nothing{i}
+		}
+		if _, err := client.InsertManyFast(ctx, list); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ends, leave := client.SubscribeConfig(&river.SubscribeConfig{ChanSize: jobs, Kinds: []river.EventKind{river.EventKindJobCompleted, river.EventKindJobFailed}})
+	defer leave()
+
+	begin := time.Now()
+	if err := client.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for range jobs {
+		select {
+		case end := <-ends:
+			if end.Kind != river.EventKindJobCompleted {
+				t.Fatalf("river says %s of a job", end.Kind)
+			}
+		case <-ctx.Done():
+			t.Fatal("river is not through")
+		}
+	}
+	took := time.Since(begin)
+	if err := client.Stop(ctx); err != nil {
+		t.Fatal(err)
+	}
+	var done int
+	if err := pool.QueryRow(ctx, `SELECT COUNT(*) FROM river_job WHERE state = 'completed'`).Scan(&done); err != nil || done != jobs {
+		t.Fatalf("%d of %d jobs of river are done: %v", done, jobs, err)
+	}
+	return float64(jobs) / took.Seconds()
+}
