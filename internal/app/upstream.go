@@ -14,6 +14,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/credential"
 	"github.com/junctor-mcp/junctor/internal/egress"
 	"github.com/junctor-mcp/junctor/internal/gateway"
+	"github.com/junctor-mcp/junctor/internal/proc"
 	"github.com/junctor-mcp/junctor/internal/seal"
 	"github.com/junctor-mcp/junctor/internal/upstream"
 	"github.com/junctor-mcp/junctor/internal/visit"
@@ -124,7 +125,11 @@ func (s *servers) connect(ctx context.Context, row *junctor.Server, literals vis
 		Version:    s.app.version, Logger: s.app.log, MaxBytes: maxMessage,
 	}
 	if row.Transport == junctor.TransportStdio {
-		o.Command = &upstream.Command{Path: row.Command[0], Args: row.Command[1:], MoreEnv: up.with.Env, Dir: row.Cwd}
+		path, err := programOf(row.Command[0])
+		if err != nil {
+			return reached{}, err
+		}
+		o.Command = &upstream.Command{Path: path, Args: row.Command[1:], MoreEnv: up.with.Env, Dir: row.Cwd}
 	} else {
 		var err error
 		if o.URL, err = up.with.URL(ctx); err != nil {
@@ -142,6 +147,15 @@ func (s *servers) connect(ctx context.Context, row *junctor.Server, literals vis
 	up.command = o.Command
 	up.Server, err = upstream.New(o)
 	return up, err
+}
+
+// programOf is the file that a command means. junctor is this program, wherever
+// its file lies: what it brings itself runs on every machine.
+func programOf(word string) (string, error) {
+	if word == "junctor" {
+		return proc.Self()
+	}
+	return word, nil
 }
 
 // Do is the upstream's, with a login where the server wants one.

@@ -59,11 +59,44 @@ func (p *Pack) Fill(answers, names map[string]string) (Filled, error) {
 // not among them has none.
 func (p *Pack) declared(name string, answers map[string]string) (config.Declared, error) {
 	content, _ := filled(p.content, answers)
+	p.leaveOut(content)
 	d, err := config.Read(name, content)
 	if err != nil {
 		err = junctor.Errorf(junctor.CodeInvalid, "%w", err)
 	}
 	return d, err
+}
+
+// leaveOut takes those servers out of a filled tree whose address has no answer,
+// and what agents were to have of them.
+func (p *Pack) leaveOut(content *yaml.Node) {
+	servers := member(content, "servers")
+	var gone []string
+	for id, s := range entries(member(p.content, "servers")) {
+		if member(s, "url").Kind != 0 && member(member(servers, id), "url").Kind == 0 {
+			gone = append(gone, id)
+		}
+	}
+	for _, id := range gone {
+		i := slices.IndexFunc(servers.Content, func(n *yaml.Node) bool { return n.Value == id })
+		servers.Content = slices.Delete(servers.Content, i, i+2)
+		for _, a := range entries(member(content, "agents")) {
+			for _, list := range []string{"tools", "resources", "prompts"} {
+				grants := member(a, list)
+				grants.Content = slices.DeleteFunc(grants.Content, func(n *yaml.Node) bool { return strings.HasPrefix(n.Value, id+"/") })
+			}
+		}
+	}
+}
+
+// member gives the value of a key; an empty node where there is none.
+func member(m *yaml.Node, key string) *yaml.Node {
+	for k, v := range entries(m) {
+		if k == key {
+			return v
+		}
+	}
+	return &yaml.Node{}
 }
 
 // filled gives a copy of a tree with the answers in their places, and whether

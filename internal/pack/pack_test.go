@@ -80,6 +80,36 @@ func TestFill(t *testing.T) {
 	}
 }
 
+// A server whose address nobody gives is left out, with what agents were to have
+// of it; the rest of the pack is as it would be.
+func TestAServerWithoutAnAddressIsLeftOut(t *testing.T) {
+	t.Parallel()
+	p := parse(t, `
+pack: trip
+title: Trip
+summary: Notes, and a map where there is one.
+questions:
+  - {name: map_url, title: Address of the map, example: "https://map.example/mcp", optional: true}
+  - {name: level, title: Level, optional: true}
+servers:
+  map: {url: "${map_url}", title: Map}
+  notes: {command: [notes, "${level}"]}
+agents:
+  guide: {tools: [map/geocode, "notes/*"], prompts: ["map/*"]}
+`)
+	f, err := p.Fill(nil, nil)
+	if err != nil || len(f.Missing) > 0 || len(f.Servers) != 1 || f.Servers[0].ID != "notes" {
+		t.Fatalf("%+v %v", f, err)
+	}
+	if a := f.Agents[0]; fmt.Sprint(a.Tools, a.Prompts) != "[notes/*] []" {
+		t.Errorf("%+v", a)
+	}
+	f, err = p.Fill(map[string]string{"map_url": "https://m.example/mcp"}, nil)
+	if err != nil || len(f.Servers) != 2 || fmt.Sprint(f.Agents[0].Tools, f.Agents[0].Prompts) != "[map/geocode notes/*] [map/*]" {
+		t.Errorf("%+v %v", f, err)
+	}
+}
+
 func TestParseRefuses(t *testing.T) {
 	t.Parallel()
 	for what, change := range map[string][2]string{
