@@ -278,6 +278,7 @@ func (s *servers) detach(tenant junctor.TenantID, id string) {
 		s.retire(b.current(), nil)
 	}
 	s.dropGenerated(key)
+	delete(s.inside, key)
 	delete(s.broken, key)
 }
 

@@ -9,7 +9,6 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/queue"
-	"github.com/junctor-mcp/junctor/internal/store/postgres"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 	"github.com/junctor-mcp/junctor/internal/worker"
 )
@@ -46,7 +45,7 @@ func (a *App) deliver(ctx context.Context) {
 		heard := make(chan struct{})
 		go func() {
 			defer close(heard)
-			postgres.Listen(ctx, a.cfg.DB.String(), a.queue.Poke)
+			a.listen(ctx)
 		}()
 		defer func() { <-heard }()
 	}

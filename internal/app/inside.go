@@ -21,7 +21,13 @@ func (s *servers) attachBuiltin(ctx context.Context, row *junctor.Server) error 
 	if row.Views == junctor.ViewsOn {
 		backend = autoview.With(b, false)
 	}
-	return s.app.catalog.Attach(ctx, row.Tenant, row.ID, row.Mode, backend)
+	if err := s.app.catalog.Attach(ctx, row.Tenant, row.ID, row.Mode, backend); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.inside[serverKey{row.Tenant, row.ID}] = *row
+	return nil
 }
 
 // changeBuiltin changes the one thing, beside its state, that can be changed of a

@@ -46,18 +46,23 @@ func openLimits(ctx context.Context, s *store.Store) (*quotas, error) {
 		used[i] = limit.DayCount(c)
 	}
 	q.book.Restore(used)
-	tenants, err := s.Tenants(ctx)
+	return q, q.load(ctx)
+}
+
+// load reads the policies of all tenants.
+func (q *quotas) load(ctx context.Context) error {
+	tenants, err := q.store.Tenants(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, t := range tenants {
 		policy, err := q.Limits(ctx, t.ID)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		q.change(t.ID, func(p *people) { p.policy = policy })
 	}
-	return q, nil
+	return nil
 }
 
 // change changes what a tenant's limits are made from.

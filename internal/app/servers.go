@@ -32,6 +32,7 @@ type servers struct {
 	mu       sync.Mutex // held over each change of what is attached
 	live     map[serverKey]*brought
 	made     map[serverKey]*generated // auto-generated servers that are attached
+	inside   map[serverKey]junctor.Server // built-in servers that are attached
 	broken   map[serverKey]string     // why an active server could not be attached
 	turns    map[serverKey]uint64     // counts the changes under each key
 	retiring map[*connected]struct{}
@@ -52,7 +53,7 @@ func newServers(a *App) *servers {
 	return &servers{
 		desk: a.newDesk(), ending: ending, end: end, turns: map[serverKey]uint64{},
 		app: a, builtin: map[string]*builtin.Server{}, public: a.newClients(), local: a.newClients(loopback()...),
-		live: map[serverKey]*brought{}, made: map[serverKey]*generated{}, broken: map[serverKey]string{}, retiring: map[*connected]struct{}{},
+		live: map[serverKey]*brought{}, made: map[serverKey]*generated{}, inside: map[serverKey]junctor.Server{}, broken: map[serverKey]string{}, retiring: map[*connected]struct{}{},
 	}
 }
 

@@ -7,18 +7,28 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// jobsChannel is where processes tell each other of new jobs.
-const jobsChannel = "junctor_jobs"
+// Channels by which processes tell each other something.
+const (
+	jobsChannel    = "junctor_jobs"    // there are new jobs
+	changesChannel = "junctor_changes" // a table changed: the payload names it
+)
 
 // listenPause is the time between attempts to listen.
-const listenPause = 2 * time.Second
+const listenPause = time.Second
 
-// Listen calls told whenever a process says that there are new jobs, over a
-// connection of its own, until ctx ends. It is a hint: while the server cannot
-// be reached nothing is heard, and told is called once it can be again.
-func Listen(ctx context.Context, url string, told func()) {
+// Listener is told what processes say that share a database, this one among
+// them. Its functions must not wait.
+type Listener struct {
+	Jobs    func()
+	Changed func(table string) // "" is any: something may have been missed
+}
+
+// Listen tells l over a connection of its own until ctx ends. It is a hint:
+// while the server cannot be reached nothing is heard, and once it can be again
+// l is told that anything may have happened.
+func Listen(ctx context.Context, url string, l Listener) {
 	for ctx.Err() == nil {
-		_ = listen(ctx, url, told) // whoever listens looks by itself as well
+		_ = listen(ctx, url, l) // whoever listens looks by itself as well
 		select {
 		case <-ctx.Done():
 		case <-time.After(listenPause):
@@ -26,19 +36,26 @@ func Listen(ctx context.Context, url string, told func()) {
 	}
 }
 
-func listen(ctx context.Context, url string, told func()) error {
+func listen(ctx context.Context, url string, l Listener) error {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
 		return err
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	if _, err := conn.Exec(ctx, "LISTEN "+jobsChannel); err != nil {
+	if _, err := conn.Exec(ctx, "LISTEN "+jobsChannel+"; LISTEN "+changesChannel); err != nil {
 		return err
 	}
+	l.Jobs()
+	l.Changed("")
 	for {
-		told()
-		if _, err := conn.WaitForNotification(ctx); err != nil {
+		n, err := conn.WaitForNotification(ctx)
+		if err != nil {
 			return err
+		}
+		if n.Channel == jobsChannel {
+			l.Jobs()
+		} else {
+			l.Changed(n.Payload)
 		}
 	}
 }

@@ -1,0 +1,205 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/store/postgres"
+	"github.com/junctor-mcp/junctor/internal/telemetry"
+)
+
+const (
+	// gather is how long what follows a first piece of news is waited for: one
+	// change touches several tables.
+	gather = 20 * time.Millisecond
+	// followAgain is when what could not be read is tried once more.
+	followAgain = time.Second
+)
+
+// follower keeps what this process holds in memory as the database has it, which
+// other processes change too. Calls never wait for it: each part is read beside
+// them, and published whole.
+type follower struct {
+	app *App
+
+	mu    sync.Mutex
+	dirty map[string]bool // tables that changed; "" is all of them
+	news  chan struct{}   // holds one
+}
+
+func newFollower(a *App) *follower {
+	return &follower{app: a, dirty: map[string]bool{}, news: make(chan struct{}, 1)}
+}
+
+// tell notes that a table changed.
+func (f *follower) tell(table string) {
+	f.mu.Lock()
+	f.dirty[table] = true
+	f.mu.Unlock()
+	select {
+	case f.news <- struct{}{}:
+	default:
+	}
+}
+
+func (f *follower) take() map[string]bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	taken := f.dirty
+	f.dirty = map[string]bool{}
+	return taken
+}
+
+// run follows until ctx ends.
+func (f *follower) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-f.news:
+		}
+		if !pause(ctx, gather) {
+			return
+		}
+		tables := f.take()
+		if err := f.follow(ctx, tables); err != nil && ctx.Err() == nil {
+			f.app.log.Warn("what another process changed could not be read; it is tried again in a second", telemetry.Err(err))
+			if !pause(ctx, followAgain) {
+				return
+			}
+			for table := range tables {
+				f.tell(table)
+			}
+		}
+	}
+}
+
+// pause waits; it says false where ctx ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// follow reads what is made of the tables that changed. The order is that of the
+// parts: what a server is granted to is read before it is attached.
+func (f *follower) follow(ctx context.Context, tables map[string]bool) error {
+	changed := func(names ...string) bool {
+		return tables[""] || slices.ContainsFunc(names, func(name string) bool { return tables[name] })
+	}
+	a := f.app
+	var errs []error
+	if changed("ring_keys") {
+		errs = append(errs, a.ring.Rotate(ctx))
+	}
+	if changed("settings", "tenants") {
+		errs = append(errs, a.limits.load(ctx))
+	}
+	if changed("agents", "agent_grants", "tool_tags", "tenants") {
+		errs = append(errs, a.rights.load(ctx))
+	}
+	if changed("keys", "users", "logins", "agents", "tenants") {
+		errs = append(errs, a.identity.Reload(ctx))
+	}
+	if changed("servers", "api_documents", "tenants") {
+		errs = append(errs, a.servers.follow(ctx, changed("api_documents")))
+	}
+	return errors.Join(errs...)
+}
+
+// listen hears what other processes say, until ctx ends.
+func (a *App) listen(ctx context.Context) {
+	follow := newFollower(a)
+	var work sync.WaitGroup
+	defer work.Wait()
+	work.Go(func() { follow.run(ctx) })
+	postgres.Listen(ctx, a.cfg.DB.String(), postgres.Listener{Jobs: a.queue.Poke, Changed: follow.tell})
+}
+
+// follow attaches, changes and detaches servers as the rows say that are stored
+// by now. documents says that those of generated servers may be others.
+func (s *servers) follow(ctx context.Context, documents bool) error {
+	tenants, err := s.app.store.Tenants(ctx)
+	if err != nil {
+		return err
+	}
+	gone := s.rowsAttached()
+	for _, tenant := range tenants {
+		rows, err := s.app.store.For(tenant.ID).Servers(ctx)
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			key := serverKey{row.Tenant, row.ID}
+			had, there := gone[key]
+			if row.State == junctor.StateInactive || row.Mode == junctor.ModeFound || there && had.Mode != row.Mode {
+				continue
+			}
+			delete(gone, key)
+			if there && !row.UpdatedAt.After(had.UpdatedAt) && (row.Mode != junctor.ModeGenerated || !documents) {
+				continue
+			}
+			s.followRow(ctx, row, there)
+		}
+	}
+	for key, had := range gone {
+		// It may have been added since the rows were read.
+		row, err := s.app.store.For(key.tenant).Server(ctx, key.id)
+		switch {
+		case err == nil && row.State != junctor.StateInactive && row.Mode == had.Mode:
+		case err == nil || junctor.CodeOf(err) == junctor.CodeNotFound:
+			s.detach(key.tenant, key.id)
+			if err == nil && row.State != junctor.StateInactive {
+				s.followRow(ctx, row, false)
+			}
+		default:
+			return err
+		}
+	}
+	return nil
+}
+
+// followRow has a server be as its row says. dress says what went wrong.
+func (s *servers) followRow(ctx context.Context, row junctor.Server, there bool) {
+	switch row.Mode {
+	case junctor.ModeBYO:
+		if there {
+			s.settle(ctx, row)
+			return
+		}
+		_ = s.bring(ctx, row, nil)
+	case junctor.ModeGenerated:
+		_ = s.raise(ctx, row)
+	case junctor.ModeBuiltin:
+		if there {
+			s.detach(row.Tenant, row.ID)
+		}
+		if err := s.attachBuiltin(ctx, &row); err != nil {
+			s.app.log.Warn("a server could not be attached", slog.String("server", row.ID), telemetry.Err(err))
+		}
+	case junctor.ModeFound: // attached when something is delivered to it
+	}
+}
+
+// rowsAttached gives the rows that are attached, as they were then.
+func (s *servers) rowsAttached() map[serverKey]junctor.Server {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	rows := maps.Clone(s.inside)
+	for key, b := range s.live {
+		rows[key] = b.current().row
+	}
+	for key, g := range s.made {
+		rows[key] = g.served()
+	}
+	return rows
+}
