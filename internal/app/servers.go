@@ -31,10 +31,10 @@ type servers struct {
 
 	mu       sync.Mutex // held over each change of what is attached
 	live     map[serverKey]*brought
-	made     map[serverKey]*generated // auto-generated servers that are attached
+	made     map[serverKey]*generated     // auto-generated servers that are attached
 	inside   map[serverKey]junctor.Server // built-in servers that are attached
-	broken   map[serverKey]string     // why an active server could not be attached
-	turns    map[serverKey]uint64     // counts the changes under each key
+	broken   map[serverKey]string         // why an active server could not be attached
+	turns    map[serverKey]uint64         // counts the changes under each key
 	retiring map[*connected]struct{}
 	work     sync.WaitGroup
 	closed   bool

@@ -127,7 +127,9 @@ func TestChangesAreSeenByAll(t *testing.T) {
 	p.change(t, "a server is switched off", "POST", "/api/v1/servers/peer/disable", ``, http.StatusOK, func() bool { return !p.has(t, admin, "peer__other") })
 	p.change(t, "and on", "POST", "/api/v1/servers/peer/enable", ``, http.StatusOK, func() bool { return p.has(t, admin, "peer__other") })
 	p.change(t, "one of the binary is switched off", "POST", "/api/v1/servers/ocr/disable", ``, http.StatusOK,
-		func() bool { return !slices.ContainsFunc(p.tools(t, admin), func(s string) bool { return strings.HasPrefix(s, "ocr__") }) })
+		func() bool {
+			return !slices.ContainsFunc(p.tools(t, admin), func(s string) bool { return strings.HasPrefix(s, "ocr__") })
+		})
 
 	// One that is made of a document.
 	text, _ := json.Marshal(fmt.Sprintf(document, "cats"))
