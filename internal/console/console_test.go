@@ -117,8 +117,9 @@ func TestNoForeignHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	loads := regexp.MustCompile(`(?:src|href)="https?://|@import|url\(["']?https?://|import\("https?://`)
+	links := regexp.MustCompile(`<a href="https?://`) // loads nothing until somebody follows it
 	for name, f := range c.files {
-		if found := loads.Find(f.body()); found != nil {
+		if found := loads.Find(links.ReplaceAll(f.body(), nil)); found != nil {
 			t.Errorf("%s loads from elsewhere: %s", name, found)
 		}
 	}

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { RoomEvent } from '../screens/chat/agui';
 import type { Message } from '../screens/chat/room';
+import type { Deed } from '../surface/actions';
 import { ask, Failure, get, type Page, query, type Schemas, send } from './client';
 import { stream } from './events';
 
@@ -86,6 +87,13 @@ export const say = (id: string, text: string, agent: string) =>
   startRun(id, {
     messages: [{ id: crypto.randomUUID(), role: 'user', content: text }],
     forwardedProps: agent ? { agent } : {},
+  });
+
+// press tells an agent what a person did on its surface.
+export const press = (id: string, agent: string, action: Deed) =>
+  startRun(id, {
+    messages: [{ id: crypto.randomUUID(), role: 'user', content: '' }],
+    forwardedProps: { agent, action },
   });
 
 export const decide = (id: string, decisions: Record<string, Decision>) =>

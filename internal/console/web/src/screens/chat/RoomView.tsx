@@ -2,14 +2,17 @@ import { Button } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useCallback, useMemo, useRef, useState } from 'react';
 import { useMe } from '../../api/data';
-import { type Decision, decide, messagePage, say, stopRun, useApprovals, useRoomInfo, type Workspace } from '../../api/rooms';
+import { type Decision, decide, messagePage, press, say, stopRun, useApprovals, useRoomInfo, type Workspace } from '../../api/rooms';
 import { Empty, ErrorCard, Loading, Shown } from '../../parts/states';
 import { useKept } from '../../parts/store';
+import type { Deed } from '../../surface/actions';
 import { InPlay, RoomSettings, Search } from './Aside';
 import type { Judge } from './CallCard';
 import { Composer } from './Composer';
 import { RoomHead } from './RoomHead';
+import { past } from './room';
 import { SaidBy } from './Said';
+import { SurfaceHost } from './SurfacePlace';
 import { Talk } from './Talk';
 import { useRoom } from './useRoom';
 
@@ -39,6 +42,10 @@ function Conversation({ info }: { info: Workspace }) {
       if (!more) setDraft('');
       await refresh();
     },
+  });
+  const pressed = useMutation({
+    mutationFn: ({ agent, deed }: { agent: string; deed: Deed }) => press(info.id, agent, deed),
+    onSettled: refresh,
   });
   const stop = useMutation({ mutationFn: () => stopRun(info.id, room.run), onSettled: refresh });
   const judged = useMutation({
@@ -77,6 +84,11 @@ function Conversation({ info }: { info: Workspace }) {
     return new Set(withApp.slice(-mostOpen).map((m) => m.id));
   }, [room.messages]);
 
+  const { mutate: pressOne, isPending: pressing } = pressed;
+  const busy = room.run !== '' || pressing || send.isPending || judging;
+  const host = useMemo(() => ({ busy, tell: (agent: string, deed: Deed) => pressOne({ agent, deed }) }), [busy, pressOne]);
+  const gone = useMemo(() => past(room.messages), [room.messages]);
+
   const reach = async (message: string) => {
     setAside('');
     setFound(message);
@@ -90,7 +102,7 @@ function Conversation({ info }: { info: Workspace }) {
     requestAnimationFrame(() => document.getElementById(`m-${message}`)?.scrollIntoView({ block: 'center' }));
   };
 
-  const trouble = send.error ?? stop.error ?? judged.error;
+  const trouble = send.error ?? pressed.error ?? stop.error ?? judged.error;
   return (
     <div className="room">
       <RoomHead info={info} live={live} open={setAside} />
@@ -104,29 +116,32 @@ function Conversation({ info }: { info: Workspace }) {
               : `${agents.length === 1 ? `${agents[0]} listens.` : `Name one with @: ${agents.map((a) => `@${a}`).join(', ')}.`}`}
           </Empty>
         )}
-        {room.messages.map((m, i) => {
-          const before = room.messages[i - 1];
-          return (
-            <SaidBy
-              key={m.id}
-              m={m}
-              mine={m.author.kind === 'user' && m.author.id === `${me?.issuer}:${me?.subject}`}
-              goesOn={
-                m.author.kind === 'agent' &&
-                before?.author.name === m.author.name &&
-                before.author.kind === 'agent' &&
-                before.aside === m.aside &&
-                before.run === m.run
-              }
-              members={agents}
-              judge={m.calls.some((c) => c.state === 'waiting') ? judge : undefined}
-              open={fresh.has(m.id)}
-              offer={offer}
-              writing={m.calls.some((c) => room.writing[c.id] !== undefined) ? room.writing : undefined}
-              found={m.id === found}
-            />
-          );
-        })}
+        <SurfaceHost.Provider value={host}>
+          {room.messages.map((m, i) => {
+            const before = room.messages[i - 1];
+            return (
+              <SaidBy
+                key={m.id}
+                m={m}
+                mine={m.author.kind === 'user' && m.author.id === `${me?.issuer}:${me?.subject}`}
+                goesOn={
+                  m.author.kind === 'agent' &&
+                  before?.author.name === m.author.name &&
+                  before.author.kind === 'agent' &&
+                  before.aside === m.aside &&
+                  before.run === m.run
+                }
+                members={agents}
+                judge={m.calls.some((c) => c.state === 'waiting') ? judge : undefined}
+                open={fresh.has(m.id)}
+                offer={offer}
+                writing={m.calls.some((c) => room.writing[c.id] !== undefined) ? room.writing : undefined}
+                past={gone.get(m.id)?.join('\n') ?? ''}
+                found={m.id === found}
+              />
+            );
+          })}
+        </SurfaceHost.Provider>
       </Talk>
       <footer className="room-foot">
         <div className="at-work small" role="status">
@@ -166,7 +181,7 @@ function Conversation({ info }: { info: Workspace }) {
           to={agents.includes(to) ? to : ''}
           setTo={setTo}
           running={room.run !== ''}
-          busy={send.isPending || judging}
+          busy={send.isPending || judging || pressing}
           send={() => send.mutate(undefined)}
           stop={() => stop.mutate()}
         />

@@ -3,6 +3,7 @@ import { Ago, Tag } from '../../parts/bits';
 import { Markdown } from '../../parts/Markdown';
 import { CallCard, type Judge } from './CallCard';
 import type { Said } from './room';
+import { SurfacePlace } from './SurfacePlace';
 
 // SaidBy is one message with the calls that were made for it. What the same one
 // says next in the same run stands under one name.
@@ -15,6 +16,7 @@ export const SaidBy = memo(function SaidBy({
   open,
   offer,
   writing,
+  past,
   found,
 }: {
   m: Said;
@@ -25,6 +27,7 @@ export const SaidBy = memo(function SaidBy({
   open: boolean; // its Apps are opened at once
   offer: (text: string) => void;
   writing: Readonly<Record<string, string>> | undefined;
+  past: string; // ids of its surfaces that were shown anew since, a line each
   found: boolean;
 }) {
   if (m.author.kind === 'system')
@@ -60,6 +63,9 @@ export const SaidBy = memo(function SaidBy({
         {m.live && <span className="caret" aria-hidden />}
         {m.calls.map((c) => (
           <CallCard key={c.id} call={c} agent={m.author.name} judge={judge} open={open} offer={offer} writing={writing?.[c.id]} />
+        ))}
+        {m.surfaces.map((s) => (
+          <SurfacePlace key={s.id} surface={s} agent={m.author.name} message={m.id} past={past.split('\n').includes(s.id)} />
         ))}
         {m.outcome && <p className="said-outcome small">{m.outcome}</p>}
       </div>

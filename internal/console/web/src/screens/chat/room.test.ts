@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RoomEvent } from './agui.ts';
-import { emptyRoom, type Happening, type Message, type Room, reduce } from './room.ts';
+import { emptyRoom, type Happening, type Message, past, type Room, reduce } from './room.ts';
 
 const at = '2026-01-01T00:00:05Z';
 const all = (...happenings: (Happening | RoomEvent)[]): Room =>
@@ -283,4 +283,49 @@ test('events in any order never break it, and never lose a message', () => {
       for (const m of r.messages) assert.equal(new Set(m.calls.map((c) => c.id)).size, m.calls.length, 'no call stands twice');
     }
   }
+});
+
+const surface = (id: string, words = 'hello') => ({ id, components: [{ id: 'root', component: 'Text', text: words }], data: {} });
+const shows = (id: string, message: string, words?: string): RoomEvent => ({
+  type: 'ACTIVITY_SNAPSHOT',
+  messageId: `ui-${id}-${message}`,
+  activityType: 'a2ui-surface',
+  content: { surface: surface(id, words), agent: 'math' },
+});
+
+test('a surface stands with the message that shows it, told or kept', () => {
+  const told = all(...begun, ...words, shows('s-1', 'm2'));
+  assert.deepEqual(told.messages[0]?.surfaces, [surface('s-1')]);
+  const kept = message('m2', 2, { text: 'It is five.', surfaces: [surface('s-1')] });
+  for (const r of [all(...begun, ...words, shows('s-1', 'm2'), loaded(kept)), all(loaded(kept), ...begun, shows('s-1', 'm2'))])
+    assert.deepEqual(
+      r.messages.map((m) => [m.id, m.surfaces]),
+      [['m2', [surface('s-1')]]],
+    );
+  // What is the same stays the same object: a person may be filling it in.
+  const again = all(...begun, ...words, shows('s-1', 'm2'));
+  const after = reduce(again, loaded(kept));
+  assert.equal(after.messages[0]?.surfaces[0], again.messages[0]?.surfaces[0]);
+  const other = reduce(again, { kind: 'events', events: [shows('s-1', 'm2', 'other')], at });
+  assert.deepEqual(other.messages[0]?.surfaces, [surface('s-1', 'other')]);
+});
+
+test('a surface may come before its words, and alone', () => {
+  const r = all(...begun, { ...shows('s', 'm2'), subagentRunId: 's1' });
+  assert.deepEqual(
+    r.messages.map((m) => [m.id, m.author.name, m.text, m.surfaces.length]),
+    [['m2', 'math', '', 1]],
+  );
+  assert.equal(all(...begun, { ...shows('s', 'm2'), content: { surface: { id: 's' } } }).messages.length, 0);
+});
+
+test('a surface that is shown anew is past where it was', () => {
+  const r = all(
+    loaded(
+      message('a', 1, { surfaces: [surface('main'), surface('other')] }),
+      message('b', 2, { surfaces: [surface('main')], author: { kind: 'agent', name: 'another' } }),
+      message('c', 3, { surfaces: [surface('main')] }),
+    ),
+  );
+  assert.deepEqual([...past(r.messages)], [['a', ['main']]]);
 });

@@ -1,3 +1,4 @@
+import { readSurface, type Surface } from '../../surface/tree.ts';
 import { type AppShown, isRecord, outcomeOf, type RoomEvent } from './agui.ts';
 
 // The state of a room as a person sees it: the messages that are kept, and on
@@ -28,11 +29,13 @@ export interface Message {
   calls?: RoomCall[];
   outcome?: string; // why the turn ended, where it did not end well
   aside?: string; // the call of another agent that it answers
+  surfaces?: unknown[]; // what it shows beside its text
 }
 
 // Said is a message on the screen.
-export interface Said extends Message {
+export interface Said extends Omit<Message, 'surfaces'> {
   calls: RoomCall[];
+  surfaces: Surface[];
   kept: boolean; // the room has it; until then it is known from events alone
   live: boolean; // more of it comes
   cut: boolean; // its beginning was missed, and comes with the kept message
@@ -102,7 +105,8 @@ export function merge(now: readonly Said[], page: readonly Message[]): readonly 
 }
 
 function join(had: Said | undefined, kept: Message): Said {
-  const said: Said = { ...kept, calls: kept.calls ?? [], kept: true, live: false, cut: false, heard: '', read: kept.text };
+  const surfaces = (kept.surfaces ?? []).flatMap((v) => readSurface(v) ?? []);
+  const said: Said = { ...kept, calls: kept.calls ?? [], surfaces, kept: true, live: false, cut: false, heard: '', read: kept.text };
   if (!had) return said;
   const before = new Map(had.calls.map((c) => [c.id, c]));
   said.calls = said.calls.map((c) => {
@@ -112,7 +116,16 @@ function join(had: Said | undefined, kept: Message): Said {
     return over(b.state) && !over(c.state) ? { ...c, ...b } : { ...b, ...c };
   });
   said.calls.push(...before.values());
+  said.surfaces = surfaces.reduce(withSurface, had.surfaces);
   return heard({ ...said, live: had.live, cut: had.cut, heard: had.heard });
+}
+
+// withSurface puts a surface in the place of one with its id. The same one again
+// is left as it is, with what a person has filled in.
+function withSurface(all: Surface[], s: Surface): Surface[] {
+  const had = all.find((h) => h.id === s.id);
+  if (!had) return [...all, s];
+  return JSON.stringify(had) === JSON.stringify(s) ? all : all.map((h) => (h === had ? s : h));
 }
 
 // heard gives a message the text that is to be seen: while more comes, the longer
@@ -193,7 +206,9 @@ function apply(room: Room, e: RoomEvent, at: string): Room {
       if (e.name === 'junctor.limit') return { ...room, limited: text(e.value.agent) ?? '' };
       return e.name === 'junctor.call' ? recorded(room, e.value) : room;
     case 'ACTIVITY_SNAPSHOT':
-      return e.activityType === 'mcp-apps' && isRecord(e.content) ? shown(room, e.content as unknown as AppShown) : room;
+      if (!isRecord(e.content)) return room;
+      if (e.activityType === 'a2ui-surface') return drawn(room, e, e.content, at);
+      return e.activityType === 'mcp-apps' ? shown(room, e.content as unknown as AppShown) : room;
     case 'REASONING_MESSAGE_START':
     case 'REASONING_START':
       return { ...room, thinking: '' };
@@ -251,6 +266,7 @@ const begin = (room: Room, e: RoomEvent, id: string, at: string): Said => ({
   ...(room.asides.includes(e.subagentRunId ?? '') ? { aside: 'live' } : {}),
   text: '',
   calls: [],
+  surfaces: [],
   kept: false,
   live: false,
   cut: false,
@@ -304,3 +320,28 @@ const shown = (room: Room, a: AppShown): Room =>
     arguments: a.toolInput ?? c.arguments,
     result: a.result ?? c.result,
   }));
+
+// drawn gives a message the surface that an event tells of, whose own id names
+// both.
+function drawn(room: Room, e: RoomEvent, content: Record<string, unknown>, at: string): Room {
+  const surface = readSurface(content.surface);
+  if (!surface) return room;
+  const before = `ui-${surface.id}-`;
+  const id = e.messageId?.startsWith(before) ? e.messageId.slice(before.length) : e.messageId;
+  const name = text(content.agent);
+  const of: RoomEvent = { ...e, messageId: id, role: 'assistant', ...(name ? { name } : {}) };
+  return say(room, of, at, (m) => ({ ...m, surfaces: withSurface(m.surfaces, surface) }));
+}
+
+// past are the surfaces that a later message shows anew, by the messages that
+// had them: an agent's surface is one thing, whatever is said in between.
+export function past(messages: readonly Said[]): ReadonlyMap<string, string[]> {
+  const seen = new Set<string>();
+  const found = new Map<string, string[]>();
+  for (const m of messages.toReversed()) {
+    const old = m.surfaces.filter((s) => seen.has(`${m.author.name}\n${s.id}`)).map((s) => s.id);
+    if (old.length > 0) found.set(m.id, old);
+    for (const s of m.surfaces) seen.add(`${m.author.name}\n${s.id}`);
+  }
+  return found;
+}

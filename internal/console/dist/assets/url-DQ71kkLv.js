@@ -1,1 +1,0 @@
-import{Qt as e,an as t,k as n}from"./states-BMW1XAti.js";var r=t(e(),1);function i(e,t=``){let[i,a]=n(),o=(0,r.useCallback)(n=>a(r=>{let i=new URLSearchParams(r);return n===t?i.delete(e):i.set(e,n),i},{replace:!0}),[e,t,a]);return[i.get(e)??t,o]}export{i as t};
