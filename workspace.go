@@ -133,17 +133,19 @@ type Author struct {
 
 // Message is what was said in a room, with the calls that were made for it.
 type Message struct {
-	Tenant    TenantID        `json:"-"`
-	Workspace string          `json:"-"`
-	ID        string          `json:"id"` // sorts by time
-	At        time.Time       `json:"at"`
-	Author    Author          `json:"author"`
-	Run       string          `json:"run,omitempty"`
-	Text      string          `json:"text"`
-	Calls     []SaidCall      `json:"calls,omitempty" nullable:"false"`
-	Outcome   string          `json:"outcome,omitempty"` // how the turn ended, where it was not well: why
-	Aside     string          `json:"aside,omitempty"`   // the call of another agent that it answers: the others do not hear it
-	Thinking  json.RawMessage `json:"-"`                 // what the model wants back
+	Tenant    TenantID          `json:"-"`
+	Workspace string            `json:"-"`
+	ID        string            `json:"id"` // sorts by time
+	At        time.Time         `json:"at"`
+	Author    Author            `json:"author"`
+	Run       string            `json:"run,omitempty"`
+	Text      string            `json:"text"`
+	Calls     []SaidCall        `json:"calls,omitempty" nullable:"false"`
+	Surfaces  []json.RawMessage `json:"surfaces,omitempty" nullable:"false"` // interface that was shown with it: id, catalogs, components, data
+	Action    json.RawMessage   `json:"action,omitempty"`                    // what a person did on a surface, where that is what was said: surfaceId, component, name, context
+	Outcome   string            `json:"outcome,omitempty"`                   // how the turn ended, where it was not well: why
+	Aside     string            `json:"aside,omitempty"`                     // the call of another agent that it answers: the others do not hear it
+	Thinking  json.RawMessage   `json:"-"`                                   // what the model wants back
 }
 
 // SaidState says how far a call in a message is.

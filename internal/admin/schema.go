@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/a2ui"
 	"github.com/junctor-mcp/junctor/internal/agent"
 	"github.com/junctor-mcp/junctor/internal/seal"
 )
@@ -46,6 +47,7 @@ func describeTypes(r huma.Registry) {
 	alias[agent.Tool, turnTool](r)
 	alias[agent.Usage, turnUsage](r)
 	alias[agent.Role, turnRole](r)
+	alias[a2ui.Action, surfaceAction](r)
 	alias[junctor.TurnPolicy, turnPolicy](r)
 	alias[junctor.RoomApproval, roomApproval](r)
 	alias[junctor.AuthorKind, authorKind](r)

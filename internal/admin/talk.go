@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/a2ui"
 	"github.com/junctor-mcp/junctor/internal/agent"
 )
 
@@ -28,11 +29,14 @@ type (
 	turnResult  agent.Result
 	turnTool    agent.Tool
 	turnUsage   agent.Usage
+
+	surfaceAction a2ui.Action
 )
 
 // Talk is what is said to an agent.
 type Talk struct {
 	Message  string          `json:"message,omitempty" maxLength:"100000" doc:"What is said. It comes after messages, where both are given."`
+	Action   *a2ui.Action    `json:"action,omitempty" doc:"What was done on a surface that the agent showed, beside message or instead of it."`
 	Messages []agent.Message `json:"messages,omitempty" maxItems:"2000" doc:"The story so far, as former answers have it: send theirs again to go on."`
 	Stream   bool            `json:"stream,omitempty" doc:"Answer with events as they happen, and a TurnEnd as the last of them."`
 }
@@ -42,6 +46,7 @@ type TurnEnd struct {
 	Outcome  agent.Outcome   `json:"outcome" enum:"done,limit,cancelled,failed" doc:"limit: it stopped at one of its limits; go on by sending the story again."`
 	Reason   string          `json:"reason,omitempty"`
 	Text     string          `json:"text" doc:"Its last words."`
+	Surfaces []a2ui.Surface  `json:"surfaces,omitempty" nullable:"false" doc:"Interface that it shows, of each id the last."`
 	Messages []agent.Message `json:"messages" nullable:"false" doc:"What came to the story."`
 	Usage    agent.Usage     `json:"usage"`
 	Turns    int             `json:"turns" doc:"How often the model was asked."`
@@ -50,14 +55,15 @@ type TurnEnd struct {
 
 // TurnEvent is one thing that happens in a turn.
 type TurnEvent struct {
-	ID     string        `json:"id,omitempty"`
-	Text   string        `json:"text,omitempty"`
-	Call   *agent.Call   `json:"call,omitempty"`
-	Tool   *agent.Tool   `json:"tool,omitempty"`
-	Result *agent.Result `json:"result,omitempty"`
-	Usage  *agent.Usage  `json:"usage,omitempty"`
-	Step   int           `json:"step,omitempty"`
-	WaitMS int64         `json:"wait_ms,omitempty"`
+	ID      string        `json:"id,omitempty"`
+	Text    string        `json:"text,omitempty"`
+	Call    *agent.Call   `json:"call,omitempty"`
+	Tool    *agent.Tool   `json:"tool,omitempty"`
+	Result  *agent.Result `json:"result,omitempty"`
+	Surface *a2ui.Surface `json:"surface,omitempty"`
+	Usage   *agent.Usage  `json:"usage,omitempty"`
+	Step    int           `json:"step,omitempty"`
+	WaitMS  int64         `json:"wait_ms,omitempty"`
 }
 
 type talkInput struct {
@@ -75,13 +81,18 @@ func (a *api) talkRoutes() {
 		OperationID: "run-agent", Method: http.MethodPost, Path: "/agents/{name}/runs", Summary: "Talk to an agent, and have its answer", Tags: []string{"agents"},
 		MaxBodyBytes: maxStory, BodyReadTimeout: -1,
 		Responses: map[string]*huma.Response{"200": {
-			Description: "How the turn ended. With stream: events named step, text-start, text, text-end, thinking, call-start, call-args, call-end, result, usage and retry (TurnEvent), then end (TurnEnd). Closing the connection stops the turn.",
+			Description: "How the turn ended. With stream: events named step, text-start, text, text-end, thinking, call-start, call-args, call-end, result, surface, usage and retry (TurnEvent), then end (TurnEnd). Closing the connection stops the turn.",
 			Content:     map[string]*huma.MediaType{"application/json": turnEnd, "text/event-stream": stream},
 		}},
 	}, func(ctx context.Context, in *talkInput) (*huma.StreamResponse, error) {
 		story := in.Body.Messages
-		if in.Body.Message != "" {
-			story = append(story, agent.Message{Role: agent.RoleUser, Text: in.Body.Message})
+		if in.Body.Action != nil {
+			if err := in.Body.Action.Check(); err != nil {
+				return nil, err
+			}
+		}
+		if in.Body.Message != "" || in.Body.Action != nil {
+			story = append(story, agent.Message{Role: agent.RoleUser, Text: in.Body.Message, Action: in.Body.Action})
 		}
 		if len(story) == 0 {
 			return nil, junctor.Errorf(junctor.CodeInvalid, "say something: message is empty, and there are no messages")
@@ -96,14 +107,14 @@ func (a *api) talk(ctx context.Context, hctx huma.Context, name string, story []
 	out := newEvents(w)
 	end, err := a.Talker.RunAgent(ctx, caller(ctx), name, story, func(e agent.Event) {
 		if live {
-			out.send(string(e.Kind), TurnEvent{ID: e.ID, Text: e.Text, Call: e.Call, Tool: e.Tool, Result: e.Result, Usage: e.Usage, Step: e.Step, WaitMS: e.Wait.Milliseconds()})
+			out.send(string(e.Kind), TurnEvent{ID: e.ID, Text: e.Text, Call: e.Call, Tool: e.Tool, Result: e.Result, Surface: e.Surface, Usage: e.Usage, Step: e.Step, WaitMS: e.Wait.Milliseconds()})
 		}
 	})
 	if err != nil {
 		writeProblem(w, a.problem(ctx, err)) // before anything was said
 		return
 	}
-	said := TurnEnd{Outcome: end.Outcome, Reason: end.Reason, Text: end.Text(), Messages: end.Messages, Usage: end.Usage, Turns: end.Turns, Calls: end.Calls}
+	said := TurnEnd{Outcome: end.Outcome, Reason: end.Reason, Text: end.Text(), Surfaces: end.Surfaces(), Messages: end.Messages, Usage: end.Usage, Turns: end.Turns, Calls: end.Calls}
 	if said.Messages == nil {
 		said.Messages = []agent.Message{}
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"regexp"
 	"time"
+
+	"github.com/junctor-mcp/junctor/internal/a2ui"
 )
 
 // What one answer may hold.
@@ -25,6 +27,7 @@ const (
 // answer is one that is being given.
 type answer struct {
 	text   []byte
+	shown  []a2ui.Surface
 	calls  []Call
 	opaque json.RawMessage
 	usage  *Usage // nil: it was not counted
@@ -37,10 +40,10 @@ type answer struct {
 	known  map[string]bool   // ids that calls of the story have
 }
 
-// message is what is kept of the answer. Of one that broke off it is the text
-// alone: nobody knows what else its calls would have said.
+// message is what is kept of the answer. Of one that broke off it is what people
+// saw: nobody knows what else its calls would have said.
 func (a *answer) message(whole bool) Message {
-	m := Message{Role: RoleAssistant, Text: string(a.text)}
+	m := Message{Role: RoleAssistant, Text: string(a.text), Surfaces: a.shown}
 	if whole {
 		m.Calls, m.Thinking = a.calls, a.opaque
 	}
@@ -58,9 +61,7 @@ func (r *run) ask(ctx context.Context, tools []Tool) (*answer, error) {
 	for tried := 0; ; tried++ {
 		a := &answer{open: map[string]string{}, known: knownIDs(r.story)}
 		err := r.listen(ctx, request, a)
-		if a.textID != "" {
-			r.emit(Event{Kind: EventTextEnd, ID: a.textID})
-		}
+		r.endText(a)
 		r.count(request, a, err)
 		fault, ok := errors.AsType[*FaultError](err)
 		if err == nil || !ok || !fault.Again || a.begun || tried == maxRetries || ctx.Err() != nil {
@@ -120,7 +121,9 @@ func (r *run) listen(ctx context.Context, request Request, a *answer) error {
 		case err != nil:
 			return err
 		}
-		r.take(ctx, piece, a, request.Tools)
+		if err := r.take(ctx, piece, a, request.Tools); err != nil {
+			return err
+		}
 		if a.bytes > maxAnswerBytes {
 			return fmt.Errorf("the model's answer is longer than %d MiB", maxAnswerBytes>>20)
 		}
@@ -132,7 +135,7 @@ func (r *run) listen(ctx context.Context, request Request, a *answer) error {
 }
 
 // take adds a piece to the answer, and tells of it.
-func (r *run) take(ctx context.Context, p Piece, a *answer, tools []Tool) {
+func (r *run) take(ctx context.Context, p Piece, a *answer, tools []Tool) error {
 	a.bytes += len(p.Text) + len(p.Thinking) + len(p.Opaque)
 	switch {
 	case p.Text != "":
@@ -169,12 +172,43 @@ func (r *run) take(ctx context.Context, p Piece, a *answer, tools []Tool) {
 			}
 		}
 		r.emit(told)
+	case p.Surface != nil:
+		return r.show(p.Surface, a)
 	case p.Usage != nil:
 		a.usage = p.Usage
 	case p.Opaque != nil:
 		a.opaque = p.Opaque
 	case p.Stop != "":
 		a.stop = p.Stop
+	}
+	return nil
+}
+
+// maxShown is how many surfaces one answer may have.
+const maxShown = 16
+
+// show adds a surface to the answer. One that cannot be drawn is an error: who
+// wrote it has to know.
+func (r *run) show(s *a2ui.Surface, a *answer) error {
+	if err := s.Fault(s.Check(nil), a2ui.Broken); err != nil {
+		return err
+	}
+	a.bytes += s.Size()
+	a.begun = true
+	r.endText(a)
+	a.shown = a2ui.Put(a.shown, *s)
+	if len(a.shown) > maxShown {
+		return fmt.Errorf("the answer has more than %d surfaces", maxShown)
+	}
+	r.emit(Event{Kind: EventSurface, Surface: s})
+	return nil
+}
+
+// endText ends the text that is open, if one is.
+func (r *run) endText(a *answer) {
+	if a.textID != "" {
+		r.emit(Event{Kind: EventTextEnd, ID: a.textID})
+		a.textID = ""
 	}
 }
 
@@ -185,10 +219,7 @@ func (r *run) begin(a *answer, given, name string) string {
 		return id
 	}
 	a.begun = true
-	if a.textID != "" {
-		r.emit(Event{Kind: EventTextEnd, ID: a.textID})
-		a.textID = ""
-	}
+	r.endText(a)
 	id := given
 	if a.known[id] || !callID.MatchString(id) {
 		id = newID("call")

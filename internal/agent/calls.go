@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/a2ui"
 	"github.com/junctor-mcp/junctor/internal/catalog"
 )
 
@@ -106,7 +107,8 @@ const (
 func (r *run) make(ctx context.Context, calls []Call, judge func(Call) (Result, verdict)) bool {
 	results := make([]*Result, len(calls))
 	var jobs []int
-	full := false
+	var shown []a2ui.Surface
+	full, told := false, 0
 	for i, c := range calls {
 		res, v := judge(c)
 		switch {
@@ -126,10 +128,15 @@ func (r *run) make(ctx context.Context, calls []Call, judge func(Call) (Result, 
 	}
 	for i, res := range r.together(ctx, calls, jobs) {
 		res.CallID = calls[i].ID
+		shown = append(shown, r.brought(&res)...)
 		results[i] = &res
 		r.emit(Event{Kind: EventResult, ID: res.CallID, Result: &res})
+		for j := range shown[told:] {
+			r.emit(Event{Kind: EventSurface, ID: res.CallID, Surface: &shown[told+j]})
+		}
+		told = len(shown)
 	}
-	m := Message{Role: RoleTool}
+	m := Message{Role: RoleTool, Surfaces: shown}
 	for _, res := range results {
 		if res != nil {
 			m.Results = append(m.Results, *res)
@@ -148,6 +155,19 @@ func (r *run) make(ctx context.Context, calls []Call, judge func(Call) (Result, 
 		return true
 	}
 	return false
+}
+
+// brought gives the surfaces that a result brings. What of them cannot be shown
+// the model is told.
+func (r *run) brought(res *Result) []a2ui.Surface {
+	if res.IsError {
+		return nil
+	}
+	list, err := a2ui.InResult(res.Content)
+	if err != nil {
+		res.Text = strings.TrimSpace(res.Text + "\n(its interface cannot be shown: " + err.Error() + ")")
+	}
+	return list[:min(len(list), maxShown)]
 }
 
 // together makes calls, some at a time, and gives each result as it comes.

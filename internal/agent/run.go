@@ -63,7 +63,7 @@ func (r *run) turn(ctx context.Context) {
 			return
 		}
 		a, err := r.ask(ctx, tools)
-		if m := a.message(err == nil); m.Text != "" || len(m.Calls) > 0 {
+		if m := a.message(err == nil); m.Text != "" || len(m.Calls) > 0 || len(m.Surfaces) > 0 {
 			r.add(m)
 		}
 		if err != nil {

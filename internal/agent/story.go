@@ -39,7 +39,7 @@ func settle(story []Message) []Message {
 		if m.Role == RoleTool {
 			continue // of a call that is not there
 		}
-		out = append(out, m)
+		out = append(out, inWords(m))
 		if m.Role != RoleAssistant || len(m.Calls) == 0 {
 			continue
 		}
@@ -51,6 +51,19 @@ func settle(story []Message) []Message {
 		i = end - 1
 	}
 	return out
+}
+
+// inWords gives a message that shows, or was done on a surface, a text: that is
+// all that models read.
+func inWords(m Message) Message {
+	switch {
+	case m.Text != "":
+	case m.Role == RoleUser && m.Action != nil:
+		m.Text = m.Action.Sentence()
+	case m.Role == RoleAssistant && len(m.Calls) == 0 && len(m.Surfaces) > 0:
+		m.Text = m.Surfaces[len(m.Surfaces)-1].Describe()
+	}
+	return m
 }
 
 // resultsOf gives the result of each call, in their order.

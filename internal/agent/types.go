@@ -8,6 +8,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/a2ui"
 )
 
 // Provider is a model, or what stands in for one.
@@ -44,6 +45,8 @@ type Message struct {
 	Text     string          `json:"text,omitempty"`
 	Calls    []Call          `json:"calls,omitempty"`    // of the assistant
 	Results  []Result        `json:"results,omitempty"`  // of tools
+	Surfaces []a2ui.Surface  `json:"surfaces,omitempty"` // of the assistant, or that results brought
+	Action   *a2ui.Action    `json:"action,omitempty"`   // of a user, on a surface; Text says it in words
 	Thinking json.RawMessage `json:"thinking,omitempty"` // what the provider wants back as it gave it
 }
 
@@ -85,6 +88,7 @@ type Piece struct {
 	Thinking string          // for people to see; not part of the answer
 	Args     *ArgsDelta      // of a call that is being written
 	Call     *Call           // whole
+	Surface  *a2ui.Surface   // to be shown
 	Usage    *Usage          // so far, in this answer
 	Stop     string          // why the model stopped: StopLength, or its own word
 	Opaque   json.RawMessage // to be kept with the message, as Message.Thinking
@@ -197,21 +201,23 @@ const (
 	EventCallArgs  EventKind = "call-args"  // Text is the next part of the arguments
 	EventCallEnd   EventKind = "call-end"   // Call is whole, Tool what it is for where that is known
 	EventResult    EventKind = "result"     // Result is set
+	EventSurface   EventKind = "surface"    // Surface is to be shown; ID is the call's whose result brought it
 	EventUsage     EventKind = "usage"      // Usage of the answer that just ended
 	EventRetry     EventKind = "retry"      // Text says why, Wait how long
 )
 
 // Event is one thing that happened.
 type Event struct {
-	Kind   EventKind
-	ID     string // of the message or call
-	Text   string
-	Call   *Call
-	Tool   *Tool
-	Result *Result
-	Usage  *Usage
-	Step   int
-	Wait   time.Duration
+	Kind    EventKind
+	ID      string // of the message or call
+	Text    string
+	Call    *Call
+	Tool    *Tool
+	Result  *Result
+	Surface *a2ui.Surface
+	Usage   *Usage
+	Step    int
+	Wait    time.Duration
 }
 
 // Outcome is how a run ended.
@@ -245,4 +251,15 @@ func (e End) Text() string {
 		}
 	}
 	return ""
+}
+
+// Surfaces is what the agent showed in the run: of each id the last.
+func (e End) Surfaces() []a2ui.Surface {
+	var out []a2ui.Surface
+	for _, m := range e.Messages {
+		for _, s := range m.Surfaces {
+			out = a2ui.Put(out, s)
+		}
+	}
+	return out
 }

@@ -7,6 +7,7 @@ import (
 	strict "github.com/go-json-experiment/json"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/a2ui"
 )
 
 // Input is what a client asks for: RunAgentInput, as far as it counts here.
@@ -17,6 +18,8 @@ type Input struct {
 	Message  Said     // the last message of a person; zero where there is none
 	Resume   []Answer // to what a run waits for
 	Agent    string   // who is to answer; "" leaves it to the room
+
+	Action *a2ui.Action // what the person did on a surface, where that is what is said
 }
 
 // Said is a message of a person.
@@ -85,12 +88,18 @@ func ReadInput(text []byte) (Input, error) {
 	}
 	if len(w.ForwardedProps) > 0 && w.ForwardedProps[0] == '{' {
 		var props struct {
-			Agent string `json:"agent"`
+			Agent  string       `json:"agent"`
+			Action *a2ui.Action `json:"action"`
 		}
 		if err := strict.Unmarshal(w.ForwardedProps, &props); err != nil {
-			return in, junctor.Errorf(junctor.CodeInvalid, "forwardedProps: agent is the name of who is to answer: %w", err)
+			return in, junctor.Errorf(junctor.CodeInvalid, "forwardedProps: agent is the name of who is to answer, action what was done on a surface: %w", err)
 		}
-		in.Agent = props.Agent
+		in.Agent, in.Action = props.Agent, props.Action
+		if in.Action != nil {
+			if err := in.Action.Check(); err != nil {
+				return in, junctor.Errorf(junctor.CodeInvalid, "forwardedProps: %w", err)
+			}
+		}
 	}
 	return in, nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/a2ui"
 	"github.com/junctor-mcp/junctor/internal/agent"
 	"github.com/junctor-mcp/junctor/internal/agui"
 )
@@ -105,6 +106,8 @@ func (c *recorder) take(e agent.Event) {
 		c.result(e.Result)
 	case agent.EventRetry:
 		c.part.Custom("junctor.retry", map[string]any{"agent": c.name, "reason": e.Text, "wait_ms": e.Wait.Milliseconds()})
+	case agent.EventSurface:
+		c.show(e)
 	case agent.EventUsage:
 	}
 }
@@ -119,6 +122,34 @@ func (c *recorder) answer() *junctor.Message {
 		c.rows = append(c.rows, c.now)
 	}
 	return c.now
+}
+
+// show keeps and tells a surface, with the answer that it is part of or with the
+// call that brought it.
+func (c *recorder) show(e agent.Event) {
+	m := c.calls[e.ID]
+	if m == nil {
+		m = c.answer()
+	}
+	text, err := json.Marshal(e.Surface)
+	if err != nil {
+		c.run.forgotten(err)
+		return
+	}
+	kept := m.Surfaces[:0:0]
+	for _, one := range m.Surfaces {
+		var former a2ui.Surface
+		if json.Unmarshal(one, &former) == nil && former.ID != e.Surface.ID {
+			kept = append(kept, one)
+		}
+	}
+	m.Surfaces = append(kept, text)
+	c.put(m)
+	content := map[string]any{"surface": json.RawMessage(text), "agent": c.name}
+	if messages, err := a2ui.Encode(e.Surface, a2ui.V09, a2ui.Options{}); err == nil {
+		content["messages"] = messages
+	}
+	c.part.Activity("ui-"+e.Surface.ID+"-"+m.ID, "a2ui-surface", content)
 }
 
 // put keeps a message as it is by now.
@@ -229,7 +260,7 @@ func (c *recorder) because(reason string) {
 		return
 	}
 	m := c.answer()
-	if len(c.rows) > 1 && m.Text == "" && len(m.Calls) == 0 {
+	if len(c.rows) > 1 && empty(m) {
 		m = c.rows[len(c.rows)-2]
 	}
 	m.Outcome = reason
@@ -243,7 +274,7 @@ func (c *recorder) rethink(messages []agent.Message) {
 		if m.Role != agent.RoleAssistant {
 			continue
 		}
-		for i < len(c.rows) && c.rows[i].Text == "" && len(c.rows[i].Calls) == 0 {
+		for i < len(c.rows) && empty(c.rows[i]) {
 			i++
 		}
 		if i < len(c.rows) && m.Thinking != nil && json.Valid(m.Thinking) {
@@ -252,6 +283,11 @@ func (c *recorder) rethink(messages []agent.Message) {
 		}
 		i++
 	}
+}
+
+// empty says whether nothing was said in a message.
+func empty(m *junctor.Message) bool {
+	return m.Text == "" && len(m.Calls) == 0 && len(m.Surfaces) == 0
 }
 
 // waits marks the calls that wait, and asks for them.

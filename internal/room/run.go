@@ -35,6 +35,15 @@ func (r *Rooms) Say(ctx context.Context, p *junctor.Principal, id string, in agu
 		return r.resume(ctx, p, &w, in)
 	}
 	text := strings.TrimSpace(in.Message.Text)
+	var action json.RawMessage
+	if in.Action != nil {
+		if text == "" {
+			text = in.Action.Sentence()
+		}
+		if action, err = json.Marshal(in.Action); err != nil {
+			return nil, junctor.Errorf(junctor.CodeInvalid, "forwardedProps: the action cannot be kept: %w", err)
+		}
+	}
 	switch {
 	case text == "":
 		return nil, junctor.Errorf(junctor.CodeInvalid, "messages: the last one says nothing")
@@ -45,7 +54,7 @@ func (r *Rooms) Say(ctx context.Context, p *junctor.Principal, id string, in agu
 		in.Message.ID = r.NewID()
 	}
 	said := junctor.Message{
-		Tenant: p.Tenant, Workspace: id, ID: in.Message.ID, At: r.Now(), Author: junctor.Author{Kind: junctor.AuthorUser, Name: nameOf(p), ID: p.ID()}, Run: in.RunID, Text: text,
+		Tenant: p.Tenant, Workspace: id, ID: in.Message.ID, At: r.Now(), Author: junctor.Author{Kind: junctor.AuthorUser, Name: nameOf(p), ID: p.ID()}, Run: in.RunID, Text: text, Action: action,
 	}
 	todo, err := r.first(ctx, &w, text, in.Agent)
 	if err != nil {

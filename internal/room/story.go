@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/a2ui"
 	"github.com/junctor-mcp/junctor/internal/agent"
 )
 
@@ -26,10 +27,10 @@ func story(messages []junctor.Message, name string) []agent.Message {
 		switch {
 		case m.Aside != "":
 		case m.Author.Kind == junctor.AuthorAgent && m.Author.Name == name:
-			if m.Text == "" && len(m.Calls) == 0 {
+			if empty(m) {
 				continue
 			}
-			own := agent.Message{Role: agent.RoleAssistant, Text: m.Text, Thinking: m.Thinking}
+			own := agent.Message{Role: agent.RoleAssistant, Text: m.Text, Surfaces: shown(m), Thinking: m.Thinking}
 			results := agent.Message{Role: agent.RoleTool}
 			for j := range m.Calls {
 				c := &m.Calls[j]
@@ -44,17 +45,41 @@ func story(messages []junctor.Message, name string) []agent.Message {
 			}
 		case m.Text == "" || m.Author.Kind == junctor.AuthorSystem:
 		default:
-			out = append(out, agent.Message{Role: agent.RoleUser, Name: m.Author.Name, Text: m.Text})
+			out = append(out, agent.Message{Role: agent.RoleUser, Name: m.Author.Name, Text: m.Text, Action: done(m)})
 		}
 	}
 	return out
+}
+
+// shown is what was shown with a message.
+func shown(m *junctor.Message) []a2ui.Surface {
+	var out []a2ui.Surface
+	for _, text := range m.Surfaces {
+		var s a2ui.Surface
+		if json.Unmarshal(text, &s) == nil {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// done is what somebody did on a surface; nil where they spoke.
+func done(m *junctor.Message) *a2ui.Action {
+	var a a2ui.Action
+	if len(m.Action) == 0 || json.Unmarshal(m.Action, &a) != nil {
+		return nil
+	}
+	return &a
 }
 
 // recent cuts a room's messages to what fits into a story, from its end.
 func recent(messages []junctor.Message) []junctor.Message {
 	size := 0
 	for i, m := range slices.Backward(messages) {
-		size += len(m.Text)
+		size += len(m.Text) + len(m.Action)
+		for _, s := range m.Surfaces {
+			size += len(s)
+		}
 		for _, c := range m.Calls {
 			size += len(c.Arguments) + len(c.ResultText)
 		}

@@ -20,6 +20,8 @@ type messageBody struct {
 	Calls    []junctor.SaidCall `json:"calls,omitempty"`
 	Outcome  string             `json:"outcome,omitempty"`
 	Aside    string             `json:"aside,omitempty"`
+	Surfaces []json.RawMessage  `json:"surfaces,omitempty"`
+	Action   json.RawMessage    `json:"action,omitempty"`
 	Thinking json.RawMessage    `json:"thinking,omitempty"`
 }
 
@@ -134,7 +136,7 @@ func (t *Tenant) settleCalls(ctx context.Context, tx *sql.Tx, workspace, run str
 
 // textOf is a message as it is stored, and as it is searched.
 func textOf(m *junctor.Message) (body, search string, err error) {
-	body, err = configText(messageBody{m.Text, m.Calls, m.Outcome, m.Aside, m.Thinking})
+	body, err = configText(messageBody{m.Text, m.Calls, m.Outcome, m.Aside, m.Surfaces, m.Action, m.Thinking})
 	parts := append(make([]string, 0, 2+2*len(m.Calls)), m.Author.Name, m.Text)
 	for _, c := range m.Calls {
 		parts = append(parts, c.Name, c.ResultText)
@@ -160,5 +162,6 @@ func scanMessage(row scanner) (junctor.Message, error) {
 		return m, fmt.Errorf("the message %q cannot be read: %w", m.ID, err)
 	}
 	m.Text, m.Calls, m.Outcome, m.Aside, m.Thinking, m.At = body.Text, body.Calls, body.Outcome, body.Aside, body.Thinking, fromMicros(said)
+	m.Surfaces, m.Action = body.Surfaces, body.Action
 	return m, nil
 }

@@ -98,6 +98,7 @@ func messagesInOrder(t *trial) {
 	}
 	ok(t, mine.PutMessage(t.Context(), new(said("attic", "z5", "r", "elsewhere"))))
 	want[1].Text, want[1].Outcome, want[1].Aside, want[1].Thinking = "nul \x00 and more", "why", "call", json.RawMessage(`{"sig":"x"}`)
+	want[1].Surfaces, want[1].Action = []json.RawMessage{json.RawMessage(`{"id":"s","components":[]}`)}, json.RawMessage(`{"surfaceId":"s","name":"go"}`)
 	want[1].Calls = []junctor.SaidCall{{ID: "c", Name: "notes__add", Server: "notes", Tool: "add", Arguments: json.RawMessage(`{"a":1}`), State: junctor.SaidDone, ResultText: "Needle", Record: "rec", View: "ui://x", Result: json.RawMessage(`{"content":[]}`)}}
 	ok(t, mine.PutMessage(t.Context(), &want[1]))
 	for _, c := range []struct {

@@ -3617,6 +3617,9 @@ export interface components {
             user?: string;
         };
         Message: {
+            action?: {
+                [key: string]: unknown;
+            };
             aside?: string;
             /** Format: date-time */
             at: string;
@@ -3625,6 +3628,9 @@ export interface components {
             id: string;
             outcome?: string;
             run?: string;
+            surfaces?: {
+                [key: string]: unknown;
+            }[];
             text: string;
         };
         Model: {
@@ -4795,6 +4801,25 @@ export interface components {
             updated_at: string;
             url: string;
         };
+        Surface: {
+            catalogs?: string[];
+            components: {
+                [key: string]: unknown;
+            }[];
+            data?: {
+                [key: string]: unknown;
+            };
+            id: string;
+        };
+        SurfaceAction: {
+            component?: string;
+            context?: {
+                [key: string]: unknown;
+            };
+            name: string;
+            surfaceId: string;
+            text?: string;
+        };
         Taken: {
             /** @description The calls that it leads to, by id. Those that wait for more events have none yet. */
             deliveries: string[];
@@ -4806,6 +4831,8 @@ export interface components {
             id: string;
         };
         Talk: {
+            /** @description What was done on a surface that the agent showed, beside message or instead of it. */
+            action?: components["schemas"]["SurfaceAction"];
             /** @description What is said. It comes after messages, where both are given. */
             message?: string;
             /** @description The story so far, as former answers have it: send theirs again to go on. */
@@ -5010,6 +5037,8 @@ export interface components {
              */
             outcome: "done" | "limit" | "cancelled" | "failed";
             reason?: string;
+            /** @description Interface that it shows, of each id the last. */
+            surfaces?: components["schemas"]["Surface"][];
             /** @description Its last words. */
             text: string;
             /**
@@ -5047,11 +5076,13 @@ export interface components {
             turns?: number;
         };
         TurnMessage: {
+            action?: components["schemas"]["SurfaceAction"];
             calls?: components["schemas"]["TurnCall"][] | null;
             name?: string;
             results?: components["schemas"]["TurnResult"][] | null;
             /** @enum {string} */
             role: "user" | "assistant" | "tool";
+            surfaces?: components["schemas"]["Surface"][] | null;
             text?: string;
             thinking?: {
                 [key: string]: unknown;
@@ -5662,7 +5693,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description How the turn ended. With stream: events named step, text-start, text, text-end, thinking, call-start, call-args, call-end, result, usage and retry (TurnEvent), then end (TurnEnd). Closing the connection stops the turn. */
+            /** @description How the turn ended. With stream: events named step, text-start, text, text-end, thinking, call-start, call-args, call-end, result, surface, usage and retry (TurnEvent), then end (TurnEnd). Closing the connection stops the turn. */
             200: {
                 headers: {
                     [name: string]: unknown;

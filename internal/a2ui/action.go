@@ -1,0 +1,161 @@
+package a2ui
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	strict "github.com/go-json-experiment/json"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// Action is what a person did on a surface.
+type Action struct {
+	Surface   string          `json:"surfaceId"`
+	Component string          `json:"component,omitempty"` // its id
+	Name      string          `json:"name"`
+	Context   json.RawMessage `json:"context,omitempty"` // a JSON object
+	Text      string          `json:"text,omitempty"`    // what was done, in words, where the client says
+}
+
+// MostContext is how much an action may tell, in bytes.
+const MostContext = 64 << 10
+
+// Check refuses an action that cannot be.
+func (a *Action) Check() error {
+	switch {
+	case a.Surface == "" || a.Name == "":
+		return junctor.Errorf(junctor.CodeInvalid, "action: it names the surface and what was done, as surfaceId and name")
+	case len(a.Surface) > mostID || len(a.Component) > mostID || len(a.Name) > mostID:
+		return junctor.Errorf(junctor.CodeInvalid, "action: surfaceId, component and name have %d characters at most", mostID)
+	case len(a.Context)+len(a.Text) > MostContext:
+		return junctor.Errorf(junctor.CodeInvalid, "action: its context has %d KiB at most", MostContext>>10)
+	}
+	if len(a.Context) > 0 {
+		var members map[string]json.RawMessage
+		if err := strict.Unmarshal(a.Context, &members); err != nil || members == nil {
+			return junctor.Errorf(junctor.CodeInvalid, "action: its context is a JSON object with each name once")
+		}
+	}
+	return nil
+}
+
+// Sentence is the action in words, for who reads text.
+func (a *Action) Sentence() string {
+	if text := strings.TrimSpace(a.Text); text != "" {
+		return text
+	}
+	text := "pressed " + a.Name
+	if len(a.Context) > 2 {
+		text += " " + string(a.Context)
+	}
+	return text
+}
+
+// ReportError is what a client says it could not do with a surface.
+type ReportError struct {
+	Code    string `json:"code,omitempty"`
+	Surface string `json:"surfaceId,omitempty"`
+	Path    string `json:"path,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+func (r *ReportError) Error() string {
+	where := ""
+	if r.Path != "" {
+		where = " at " + r.Path
+	}
+	return strings.TrimSuffix(fmt.Sprintf("the client could not show the surface %q%s: %s: %s", r.Surface, where, r.Code, r.Message), ": ")
+}
+
+// fromClient is a message of a client, of any version.
+type fromClient struct {
+	Version    string          `json:"version"`
+	UserAction *clientAction   `json:"userAction"` // v0.8
+	Action     *clientAction   `json:"action"`     // since v0.9
+	Error      json.RawMessage `json:"error"`
+}
+
+type clientAction struct {
+	Name      string          `json:"name"`
+	Surface   string          `json:"surfaceId"`
+	Component string          `json:"sourceComponentId"`
+	Context   json.RawMessage `json:"context"`
+	Text      string          `json:"userMessage"` // v1.0
+}
+
+// ReadAction reads what a person did, of any version. Where the message is that
+// something could not be shown, the error is a *ReportError.
+func ReadAction(text []byte) (Action, error) {
+	var m fromClient
+	if err := strict.Unmarshal(text, &m); err != nil {
+		return Action{}, junctor.Errorf(junctor.CodeInvalid, "it is no message of an A2UI client: %w", err)
+	}
+	switch v := Version(m.Version); v {
+	case "", V08, V09, V10, "v0.9.1":
+	default:
+		return Action{}, junctor.Errorf(junctor.CodeInvalid, "A2UI %q is not spoken here; v0.8, v0.9 and v1.0 are", clip(m.Version))
+	}
+	said := m.UserAction
+	if said == nil {
+		said = m.Action
+	}
+	switch {
+	case said != nil && m.Error == nil && (m.UserAction == nil || m.Action == nil):
+		a := Action{Surface: said.Surface, Component: said.Component, Name: said.Name, Context: said.Context, Text: said.Text}
+		if string(a.Context) == "null" {
+			a.Context = nil
+		}
+		return a, a.Check()
+	case said == nil && m.Error != nil:
+		return Action{}, reportOf(m.Error)
+	}
+	return Action{}, junctor.Errorf(junctor.CodeInvalid, "a message of an A2UI client is an action or an error, and one of them")
+}
+
+// reportOf reads an error of a client. In v0.8 it may look like anything.
+func reportOf(raw json.RawMessage) *ReportError {
+	var r ReportError
+	if strict.Unmarshal(raw, &r) != nil || r == (ReportError{}) {
+		r = ReportError{Message: clip(string(raw))}
+	}
+	for _, text := range []*string{&r.Code, &r.Surface, &r.Path} {
+		*text = clip(*text)
+	}
+	if len(r.Message) > 1000 {
+		r.Message = strings.ToValidUTF8(r.Message[:1000], "") + "…"
+	}
+	return &r
+}
+
+// mostMessages is how many messages of a client come at once.
+const mostMessages = 100
+
+// ReadActions reads the data of a part: one message, or a list of them.
+func ReadActions(data []byte) (actions []Action, reports []*ReportError, err error) {
+	list := []json.RawMessage{data}
+	if text := strings.TrimSpace(string(data)); strings.HasPrefix(text, "[") {
+		list = nil
+		if err := strict.Unmarshal(data, &list); err != nil {
+			return nil, nil, junctor.Errorf(junctor.CodeInvalid, "it is no list of messages of an A2UI client: %w", err)
+		}
+	}
+	if len(list) > mostMessages {
+		return nil, nil, junctor.Errorf(junctor.CodeInvalid, "%d messages of an A2UI client come at once; %d may", len(list), mostMessages)
+	}
+	for _, one := range list {
+		a, err := ReadAction(one)
+		report, reported := errors.AsType[*ReportError](err)
+		switch {
+		case reported:
+			reports = append(reports, report)
+		case err != nil:
+			return nil, nil, err
+		default:
+			actions = append(actions, a)
+		}
+	}
+	return actions, reports, nil
+}

@@ -1,0 +1,309 @@
+package a2ui
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	strict "github.com/go-json-experiment/json"
+)
+
+// InResult gives the surfaces that a tool's result brings: embedded resources
+// whose type is MimeType, with messages of any version. The error says what of
+// them cannot be shown; what can is given all the same.
+func InResult(result json.RawMessage) ([]Surface, error) {
+	if !bytes.Contains(result, []byte("a2ui")) {
+		return nil, nil
+	}
+	var r struct {
+		Content []struct {
+			Type     string `json:"type"`
+			Resource struct {
+				MimeType string `json:"mimeType"`
+				Text     string `json:"text"`
+				Blob     string `json:"blob"`
+			} `json:"resource"`
+		} `json:"content"`
+	}
+	if json.Unmarshal(result, &r) != nil {
+		return nil, nil // no result of a tool: others say so
+	}
+	var out []Surface
+	var errs []error
+	for _, c := range r.Content {
+		kind, _, _ := strings.Cut(c.Resource.MimeType, ";")
+		if c.Type != "resource" || !IsMimeType(strings.TrimSpace(kind)) {
+			continue
+		}
+		text := []byte(c.Resource.Text)
+		if c.Resource.Blob != "" {
+			var err error
+			if text, err = base64.StdEncoding.DecodeString(c.Resource.Blob); err != nil {
+				errs = append(errs, errors.New("the blob is no base64"))
+				continue
+			}
+		}
+		list, err := Read(text)
+		errs = append(errs, err)
+		for _, s := range list {
+			out = Put(out, s)
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+// Read makes surfaces of messages of any version: one message, or a list of
+// them, which are taken in their order. A list is no transaction: a message that
+// is bad is told in the error, and the others count. A surface that is broken in
+// the end is told too, and not given.
+func Read(text []byte) ([]Surface, error) {
+	if len(text) > 2*MostBytes {
+		return nil, fmt.Errorf("the messages have %d KiB; %d are the most", len(text)>>10, 2*MostBytes>>10)
+	}
+	var list []json.RawMessage
+	if trimmed := bytes.TrimSpace(text); len(trimmed) > 0 && trimmed[0] == '[' {
+		if err := strict.Unmarshal(text, &list); err != nil {
+			return nil, fmt.Errorf("it is no list of A2UI messages: %w", err)
+		}
+	} else {
+		list = []json.RawMessage{text}
+	}
+	if len(list) > MostComponents {
+		return nil, fmt.Errorf("%d messages come at once; %d may", len(list), MostComponents)
+	}
+	var r reader
+	var errs []error
+	for i, one := range list {
+		if err := r.take(one); err != nil {
+			errs = append(errs, fmt.Errorf("message %d: %w", i+1, err))
+		}
+	}
+	var out []Surface
+	for _, b := range r.surfaces {
+		s, err := b.surface()
+		if err == nil {
+			err = s.Fault(s.Check(nil), Broken)
+		}
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		out = append(out, s)
+	}
+	return out, errors.Join(errs...)
+}
+
+// message is one to a client, of any version.
+type message struct {
+	Version string `json:"version"`
+	Create  *struct {
+		Surface    string            `json:"surfaceId"`
+		Catalog    string            `json:"catalogId"`
+		Components []json.RawMessage `json:"components"`
+		Data       json.RawMessage   `json:"dataModel"`
+	} `json:"createSurface"`
+	Update *struct {
+		Surface    string            `json:"surfaceId"`
+		Components []json.RawMessage `json:"components"`
+	} `json:"updateComponents"`
+	Data *struct {
+		Surface string          `json:"surfaceId"`
+		Path    string          `json:"path"`
+		Value   json.RawMessage `json:"value"`
+	} `json:"updateDataModel"`
+	Delete *struct {
+		Surface string `json:"surfaceId"`
+	} `json:"deleteSurface"`
+
+	message08
+}
+
+// reader holds surfaces on their way.
+type reader struct{ surfaces []*building }
+
+type building struct {
+	id         string
+	catalogs   []string
+	components []json.RawMessage
+	index      map[string]int
+	data       any
+	root       string // of v0.8
+}
+
+func (r *reader) find(id string) *building {
+	for _, b := range r.surfaces {
+		if b.id == id {
+			return b
+		}
+	}
+	return nil
+}
+
+// open gives a surface, new where there is none.
+func (r *reader) open(id string) *building {
+	b := r.find(id)
+	if b == nil {
+		b = &building{id: id, index: map[string]int{}, data: map[string]any{}}
+		r.surfaces = append(r.surfaces, b)
+	}
+	return b
+}
+
+func (r *reader) close(id string) {
+	r.surfaces = slices.DeleteFunc(r.surfaces, func(b *building) bool { return b.id == id })
+}
+
+func (r *reader) take(raw json.RawMessage) error {
+	var m message
+	if err := strict.Unmarshal(raw, &m); err != nil {
+		return fmt.Errorf("it is no message of A2UI: %w", err)
+	}
+	switch {
+	case m.Create != nil:
+		r.close(m.Create.Surface)
+		b := r.open(m.Create.Surface)
+		b.of(m.Create.Catalog)
+		if len(m.Create.Data) > 0 {
+			if err := b.set("", m.Create.Data); err != nil {
+				return err
+			}
+		}
+		return b.put(m.Create.Components)
+	case m.Update != nil:
+		return r.open(m.Update.Surface).put(m.Update.Components)
+	case m.Data != nil:
+		return r.open(m.Data.Surface).set(m.Data.Path, m.Data.Value)
+	case m.Delete != nil:
+		r.close(m.Delete.Surface)
+		return nil
+	}
+	return r.take08(&m.message08)
+}
+
+// of notes a catalogue that the surface is of.
+func (b *building) of(id string) {
+	if id != "" && !slices.Contains(basic().Aliases, id) && id != BasicCatalog(V09) && !slices.Contains(b.catalogs, id) {
+		b.catalogs = append(b.catalogs, id)
+	}
+}
+
+// put adds components; one of the same id is replaced.
+func (b *building) put(components []json.RawMessage) error {
+	for _, raw := range components {
+		var c map[string]json.RawMessage
+		if err := strict.Unmarshal(raw, &c); err != nil {
+			return fmt.Errorf("a component is no JSON object: %w", err)
+		}
+		var id, catalog string
+		if err := strict.Unmarshal(orNull(c["id"]), &id); err != nil {
+			return fmt.Errorf("a component's id is no text: %w", err)
+		}
+		if strict.Unmarshal(orNull(c["catalogId"]), &catalog) == nil {
+			b.of(catalog)
+		}
+		delete(c, "catalogId") // of v1.0; the surface says it here
+		delete(c, "metadata")
+		text, err := json.Marshal(c)
+		if err != nil {
+			return err
+		}
+		if len(b.index) >= MostComponents {
+			return fmt.Errorf("a surface has %d components at most", MostComponents)
+		}
+		if at, ok := b.index[id]; ok {
+			b.components[at] = text
+			continue
+		}
+		b.index[id] = len(b.components)
+		b.components = append(b.components, text)
+	}
+	return nil
+}
+
+// set puts a value into the data. Without one, what is there goes.
+func (b *building) set(path string, raw json.RawMessage) error {
+	var value any
+	if len(raw) > 0 {
+		var err error
+		if value, err = numbers(raw); err != nil {
+			return err
+		}
+	}
+	steps, err := stepsOf(path)
+	if err != nil {
+		return err
+	}
+	b.data = setAt(b.data, steps, value)
+	return nil
+}
+
+// mostSteps is how deep a path may lead.
+const mostSteps = 64
+
+func stepsOf(path string) ([]string, error) {
+	path = strings.Trim(path, "/")
+	if path == "" {
+		return nil, nil
+	}
+	steps := strings.Split(path, "/")
+	if len(steps) > mostSteps {
+		return nil, fmt.Errorf("a path has %d steps at most", mostSteps)
+	}
+	for i := range steps {
+		steps[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(steps[i])
+	}
+	return steps, nil
+}
+
+// setAt gives v with another value at a place; nil takes away what is there.
+// What is missing on the way is made, as objects.
+func setAt(v any, steps []string, value any) any {
+	if len(steps) == 0 {
+		return value
+	}
+	if list, ok := v.([]any); ok {
+		i, err := strconv.Atoi(steps[0])
+		switch {
+		case err == nil && i >= 0 && i < len(list):
+			list[i] = setAt(list[i], steps[1:], value)
+		case err == nil && i == len(list):
+			list = append(list, setAt(nil, steps[1:], value))
+		}
+		return list
+	}
+	o, ok := v.(map[string]any)
+	if !ok {
+		o = map[string]any{}
+	}
+	if value == nil && len(steps) == 1 {
+		delete(o, steps[0])
+		return o
+	}
+	o[steps[0]] = setAt(o[steps[0]], steps[1:], value)
+	return o
+}
+
+// surface is what came of it.
+func (b *building) surface() (Surface, error) {
+	s := Surface{ID: b.id, Catalogs: b.catalogs, Components: b.components}
+	if o, ok := b.data.(map[string]any); !ok || len(o) > 0 {
+		text, err := json.Marshal(b.data)
+		if err != nil {
+			return s, err
+		}
+		s.Data = text
+	}
+	if _, ok := b.index[Root]; !ok && b.root != "" {
+		text, err := json.Marshal(map[string]any{"id": Root, "component": "Column", "children": []string{b.root}})
+		if err != nil {
+			return s, err
+		}
+		s.Components = append(s.Components, text)
+	}
+	return s, nil
+}

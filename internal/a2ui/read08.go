@@ -1,0 +1,216 @@
+package a2ui
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// message08 is what messages of v0.8 hold.
+type message08 struct {
+	Surface *struct {
+		Surface    string        `json:"surfaceId"`
+		Components []component08 `json:"components"`
+	} `json:"surfaceUpdate"`
+	Model *struct {
+		Surface  string    `json:"surfaceId"`
+		Path     string    `json:"path"`
+		Contents []entry08 `json:"contents"`
+	} `json:"dataModelUpdate"`
+	Begin *struct {
+		Surface string `json:"surfaceId"`
+		Catalog string `json:"catalogId"`
+		Root    string `json:"root"`
+	} `json:"beginRendering"`
+}
+
+type component08 struct {
+	ID        string                     `json:"id"`
+	Weight    json.RawMessage            `json:"weight"`
+	Component map[string]json.RawMessage `json:"component"`
+}
+
+type entry08 struct {
+	Key     string          `json:"key"`
+	Text    *string         `json:"valueString"`
+	Number  json.RawMessage `json:"valueNumber"`
+	Flag    *bool           `json:"valueBoolean"`
+	Members []entry08       `json:"valueMap"`
+}
+
+func (r *reader) take08(m *message08) error {
+	switch {
+	case m.Surface != nil:
+		b := r.open(m.Surface.Surface)
+		list := make([]json.RawMessage, 0, len(m.Surface.Components))
+		for _, c := range m.Surface.Components {
+			text, err := c.flat()
+			if err != nil {
+				return err
+			}
+			list = append(list, text)
+		}
+		return b.put(list)
+	case m.Model != nil:
+		steps, err := stepsOf(m.Model.Path)
+		if err != nil {
+			return err
+		}
+		b := r.open(m.Model.Surface)
+		b.data = setAt(b.data, steps, entries(m.Model.Contents))
+		return nil
+	case m.Begin != nil:
+		b := r.open(m.Begin.Surface)
+		b.of(m.Begin.Catalog)
+		b.root = m.Begin.Root
+		return nil
+	}
+	return errors.New("it creates, updates and deletes nothing")
+}
+
+func entries(list []entry08) map[string]any {
+	out := map[string]any{}
+	for _, e := range list {
+		switch {
+		case e.Text != nil:
+			out[e.Key] = *e.Text
+		case e.Number != nil:
+			out[e.Key] = json.Number(e.Number)
+		case e.Flag != nil:
+			out[e.Key] = *e.Flag
+		case e.Members != nil:
+			out[e.Key] = entries(e.Members)
+		}
+	}
+	return out
+}
+
+// flat gives the component in the form of later versions.
+func (c *component08) flat() (json.RawMessage, error) {
+	if len(c.Component) != 1 {
+		return nil, fmt.Errorf("the component %q is to have one kind", clip(c.ID))
+	}
+	name := sortedKeys(c.Component)[0]
+	v, err := numbers(c.Component[name])
+	props, ok := v.(map[string]any)
+	if err != nil || !ok {
+		return nil, fmt.Errorf("the component %q has no properties", clip(c.ID))
+	}
+	out := map[string]any{}
+	for key, v := range props {
+		to, value, keep := renameFrom08(name, key, v)
+		if keep {
+			out[to] = later(to, value)
+		}
+	}
+	if name == "MultipleChoice" {
+		name = "ChoicePicker"
+		if props["maxAllowedSelections"] != json.Number("1") {
+			out["variant"] = "multipleSelection"
+		}
+	}
+	out["id"], out["component"] = c.ID, name
+	if len(c.Weight) > 0 {
+		out["weight"] = c.Weight
+	}
+	return json.Marshal(out)
+}
+
+// renameFrom08 is the way back of rename08.
+func renameFrom08(component, property string, v any) (string, any, bool) {
+	switch component + "." + property {
+	case "Text.usageHint", "Image.usageHint":
+		return "variant", v, true
+	case "Image.fit":
+		if v == "scale-down" {
+			v = "scaleDown"
+		}
+	case "Image.altText", "MultipleChoice.maxAllowedSelections":
+		return "", nil, false
+	case "Row.distribution", "Column.distribution":
+		return "justify", v, true
+	case "Row.alignment", "Column.alignment", "List.alignment":
+		return "align", v, true
+	case "Tabs.tabItems":
+		return "tabs", v, true
+	case "Modal.entryPointChild":
+		return "trigger", v, true
+	case "Modal.contentChild":
+		return "content", v, true
+	case "Button.primary":
+		return "variant", "primary", v == true
+	case "TextField.text":
+		return "value", v, true
+	case "TextField.textFieldType":
+		return "variant", v, v != "date"
+	case "MultipleChoice.selections":
+		return "value", v, true
+	case "MultipleChoice.variant":
+		return "displayStyle", v, true
+	case "Slider.minValue":
+		return "min", v, true
+	case "Slider.maxValue":
+		return "max", v, true
+	}
+	return property, v, true
+}
+
+// later gives a value of v0.8 as later versions write it.
+func later(property string, v any) any {
+	if list, ok := v.([]any); ok && slices.Contains([]string{"tabs", "options"}, property) {
+		for _, one := range list {
+			if o, ok := one.(map[string]any); ok {
+				for _, name := range []string{"title", "label"} {
+					if text, ok := o[name]; ok {
+						o[name] = literal(text)
+					}
+				}
+			}
+		}
+		return list
+	}
+	o, ok := v.(map[string]any)
+	switch {
+	case !ok:
+		return v
+	case o["explicitList"] != nil:
+		return o["explicitList"]
+	case o["template"] != nil:
+		t, _ := o["template"].(map[string]any)
+		return map[string]any{"componentId": t["componentId"], "path": t["dataBinding"]}
+	case isText(o["name"]) && strings.HasSuffix(strings.ToLower(property), "action"):
+		event := map[string]any{"name": o["name"]}
+		if list, ok := o["context"].([]any); ok {
+			context := map[string]any{}
+			for _, one := range list {
+				if pair, ok := one.(map[string]any); ok {
+					key, _ := pair["key"].(string)
+					context[key] = literal(pair["value"])
+				}
+			}
+			event["context"] = context
+		}
+		return map[string]any{"event": event}
+	}
+	return literal(v)
+}
+
+// literal unwraps {"literalString": …} and the like. Where there is a path too,
+// the literal is what stands there at first: the path counts.
+func literal(v any) any {
+	o, ok := v.(map[string]any)
+	if !ok {
+		return v
+	}
+	if path, ok := o["path"]; ok {
+		return map[string]any{"path": path}
+	}
+	for _, name := range []string{"literalString", "literalNumber", "literalBoolean", "literalArray"} {
+		if value, ok := o[name]; ok && len(o) == 1 {
+			return value
+		}
+	}
+	return v
+}
