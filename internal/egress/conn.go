@@ -11,6 +11,10 @@ import (
 // errWouldWait says that a socket has nothing to read, or no room to write.
 var errWouldWait = errors.New("the socket would have to be waited for")
 
+// errStale says that an idle connection cannot take a request: the other side
+// closed it, or said something on it that nobody asked for.
+var errStale = errors.New("the connection was closed, or something unasked was said on it")
+
 const (
 	// oneWrite is up to where a request is sent in one piece. An idle socket has
 	// room for it, so that sending never waits for the other side.
@@ -86,11 +90,12 @@ func (c *conn) tie() {
 	}
 }
 
-// send writes a request. Where the other side does
-// not take all of it at once, the rest is sent beside the reading: it may answer
-// before it has read everything, or without ever doing so. The parts must stay
-// as they are until finishWriting.
-func (c *conn) send(q *request) error {
+// send writes a request, on a connection that was used before only if that is as
+// it was left: else it gives errStale. The first of the answer may be read with it.
+// Where the other side does not take all of it at once, the rest is sent beside the
+// reading: it may answer before it has read everything, or without ever doing so.
+// The parts must stay as they are until finishWriting.
+func (c *conn) send(q *request, reused bool) error {
 	c.sent, c.writing = false, nil
 	c.out = q.appendHead(c.out[:0])
 	parts := q.parts
@@ -103,17 +108,39 @@ func (c *conn) send(q *request) error {
 		}
 		c.out = append(c.out, parts[0][:room]...)
 		rest := parts[0][room:]
-		return c.sendLarge(rest, parts[1:])
+		return c.sendLarge(reused, rest, parts[1:])
 	}
 	if len(parts) > 0 {
-		return c.sendLarge(nil, parts)
+		return c.sendLarge(reused, nil, parts)
 	}
-	n, err := c.Write(c.out)
-	c.sent = n > 0
+	out := c.out
+	if reused {
+		n, err := c.ask(out)
+		if out = out[n:]; err != nil || len(out) == 0 {
+			return err
+		}
+	}
+	n, err := c.Write(out)
+	c.sent = c.sent || n > 0
 	return err
 }
 
-func (c *conn) sendLarge(rest []byte, parts [][]byte) error {
+// ask sends a request on an idle connection and reads the first of the answer. The
+// error is that of sending; one of reading is found by who reads on.
+func (c *conn) ask(out []byte) (sent int, err error) {
+	sent, n, err := c.raw.ask(out, c.in.buf)
+	c.sent, c.in.w = sent > 0, n
+	if sent == len(out) {
+		c.in.failed = err
+		return sent, nil
+	}
+	return sent, err
+}
+
+func (c *conn) sendLarge(reused bool, rest []byte, parts [][]byte) error {
+	if reused && !c.silent() {
+		return errStale
+	}
 	all := append(net.Buffers{c.out, rest}, parts...)
 	for len(all) > 0 {
 		if len(all[0]) == 0 {
@@ -159,13 +186,11 @@ func (c *conn) finishWriting() {
 	c.writing = nil
 }
 
-// usable says whether an idle connection can take a request. It does not wait:
-// a connection that the other side closed, or on which it said something that
-// nobody asked for, is none.
-func (c *conn) usable() bool {
-	if c.pending && !c.settle() {
-		return false
-	}
+// usable says whether an idle connection may be asked: its last answer has ended.
+func (c *conn) usable() bool { return !c.pending || c.settle() }
+
+// silent says whether an idle connection is as it was left. It does not wait.
+func (c *conn) silent() bool {
 	_, err := c.raw.read(c.probe[:])
 	return err == errWouldWait //nolint:errorlint // read gives it as it is
 }

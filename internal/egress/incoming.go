@@ -34,6 +34,7 @@ type incoming struct {
 	inChunk bool  // a chunk was begun: its CRLF is still to come
 	ending  bool  // the last chunk was there: only trailers follow
 	trailed int   // bytes of them
+	failed  error // of a read that was made before the head was wanted
 	err     error // of the body; io.EOF is its end
 }
 
@@ -57,6 +58,9 @@ func (in *incoming) begin() {
 
 // fill reads more behind what is there.
 func (in *incoming) fill() error {
+	if in.failed != nil {
+		return in.failed
+	}
 	n, err := in.src.Read(in.buf[in.w:])
 	in.w += n
 	if n > 0 {

@@ -170,7 +170,8 @@ func (l *Line) exchange(ctx context.Context, r *Reply, q request) error {
 		if !r.hold(c) {
 			return errBroken
 		}
-		err := c.send(&q)
+		c.in.begin()
+		err := c.send(&q, reused)
 		if err != nil && !c.sent {
 			r.drop()
 			if reused && !r.isBroken() {
@@ -180,7 +181,6 @@ func (l *Line) exchange(ctx context.Context, r *Reply, q request) error {
 		}
 		// A server that answers early may close before it has read all.
 		c.spoilt = err != nil
-		c.in.begin()
 		headErr := c.in.readHead()
 		if trace := httptrace.ContextClientTrace(ctx); trace != nil && trace.GotFirstResponseByte != nil && c.in.w > 0 {
 			trace.GotFirstResponseByte()

@@ -165,6 +165,10 @@ func TestLineDialsAnew(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]func(net.Conn, int, string) bool{
 		"closed by the server": func(c net.Conn, _ int, body string) bool { reply(c, sized(body)); return false },
+		"closed to us alone": func(c net.Conn, _ int, body string) bool {
+			half, _ := c.(*net.TCPConn)
+			return reply(c, sized(body)) && half.CloseWrite() == nil // what is sent would still be taken
+		},
 		"announced close": func(c net.Conn, _ int, body string) bool {
 			return reply(c, strings.Replace(sized(body), "\r\n", "\r\nConnection: close\r\n", 1))
 		},
@@ -185,7 +189,7 @@ func TestLineDialsAnew(t *testing.T) {
 				if got := must(t, l, text); got != text {
 					t.Fatalf("%q", got)
 				}
-				waitIdle(l, name == "closed by the server")
+				waitIdle(l, strings.HasPrefix(name, "closed"))
 			}
 			if n := s.conns.Load(); n != 5 {
 				t.Errorf("%d connections for 5 calls", n)
@@ -202,7 +206,10 @@ func waitIdle(l *Line, wait bool) {
 			return
 		}
 		// One whose answer has not ended is neither: its end comes before the close.
-		closed := !c.usable() && (!c.pending || c.in.err != nil)
+		closed := !c.silent()
+		if c.pending {
+			closed = !c.usable() && c.in.err != nil || !c.pending && !c.silent()
+		}
 		l.pool.putBack([]*conn{c})
 		if closed {
 			return

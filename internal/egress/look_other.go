@@ -13,3 +13,5 @@ func newRaw(syscall.Conn) (*raw, error) { return &raw{}, nil }
 func (*raw) read([]byte) (int, error) { return 0, errWouldWait }
 
 func (*raw) write([]byte) (int, error) { return 0, errWouldWait }
+
+func (*raw) ask([]byte, []byte) (sent, n int, err error) { return 0, 0, nil }

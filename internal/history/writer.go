@@ -12,10 +12,13 @@ import (
 
 // One goroutine writes. It takes what waits in batches, a transaction each, and
 // rests between them, so that it never has more than a sixteenth of a processor:
-// calls matter more than their history. Within a batch it yields every millisecond
-// or two, since calls that wait for its processor would wait for all of it.
+// calls matter more than their history. Where more come than that is enough for, most
+// are dropped in any case, and it leaves them half of it. Within a batch it yields
+// every millisecond or two, since calls that wait for its processor would wait for
+// all of it.
 const (
 	restFactor = 15
+	restFuller = 31 // while calls are dropped
 	yieldEvery = 32 // calls that are made rows
 	mostRest   = time.Second
 	firstRetry = 100 * time.Millisecond
@@ -27,6 +30,7 @@ func (h *History) write() {
 	b := newBatch(h.o.Max)
 	timer := time.NewTimer(0)
 	<-timer.C
+	dropped := uint64(0)
 	for {
 		select {
 		case <-h.begun:
@@ -44,7 +48,12 @@ func (h *History) write() {
 		if h.batch(context.Background(), b) != nil {
 			continue
 		}
-		timer.Reset(min(restFactor*time.Since(begin), mostRest))
+		took := time.Since(begin)
+		rest := restFactor * took
+		if now := h.dropped.Load(); now != dropped {
+			rest, dropped = restFuller*took, now
+		}
+		timer.Reset(min(rest, mostRest))
 		h.pause(timer, nil, b)
 		if h.waiting.Load() > 0 {
 			poke(h.begun)
