@@ -41,6 +41,7 @@ const (
 	serialization       = "40001"
 	deadlock            = "40P01"
 	readOnly            = "25006"
+	idleInTransaction   = "25P03"
 	noDatabase          = "3D000"
 	noPrivilege         = "42501"
 )
@@ -79,7 +80,7 @@ func (dialect) Code(err error) junctor.Code {
 		return junctor.CodeNotFound
 	case untranslatable, badCharacter:
 		return junctor.CodeInvalid
-	case serialization, deadlock, readOnly, noPrivilege:
+	case serialization, deadlock, readOnly, idleInTransaction, noPrivilege:
 		return junctor.CodeUnavailable
 	}
 	switch e.Code[:2] {

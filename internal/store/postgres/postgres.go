@@ -9,6 +9,7 @@ import (
 	"embed"
 	"errors"
 	"io/fs"
+	"strings"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -29,10 +30,18 @@ const (
 	historyConns = 3
 )
 
-// lockTimeout bounds how long a statement waits for another writer: as long as
-// package store is patient with other databases. It is no parameter of the
-// connection, as poolers do not know it.
-const lockTimeout = `SET lock_timeout = '5s'`
+// What connections are told, unless the URL says otherwise. It is no parameter of
+// the connection, as poolers do not know it.
+const (
+	// lockTimeout bounds how long a statement waits for another writer: as long
+	// as package store is patient with other databases.
+	lockTimeout = "5s"
+	// idleTimeout bounds how long a process that stands still in the middle of a
+	// transaction keeps what it holds from others: for less than a lease of
+	// package queue lasts. When it goes on, its transaction is undone.
+	idleTimeout = "10s"
+	noTimeout   = "0"
+)
 
 // migrationLock is the key of the advisory lock that a migrating instance
 // holds: "junctor" in ASCII.
@@ -58,7 +67,7 @@ func OpenHistory(ctx context.Context, url string) (store.Database, error) {
 }
 
 func openDatabase(ctx context.Context, url string, conns int, schema store.Schema) (store.Database, error) {
-	db, err := pool(url, conns)
+	db, err := pool(url, conns, idleTimeout)
 	if err != nil {
 		return store.Database{}, err
 	}
@@ -68,8 +77,9 @@ func openDatabase(ctx context.Context, url string, conns int, schema store.Schem
 	return store.Database{Write: db, Read: db, Dialect: dialect{}}, nil
 }
 
-// pool opens a pool of connections; none is made until the first use.
-func pool(url string, conns int) (*sql.DB, error) {
+// pool opens a pool of connections; none is made until the first use. idle is how
+// long one of them may do nothing within a transaction.
+func pool(url string, conns int, idle string) (*sql.DB, error) {
 	cfg, err := pgx.ParseConfig(url)
 	if err != nil {
 		// The parser's own words can quote parts of the URL.
@@ -82,11 +92,14 @@ func pool(url string, conns int) (*sql.DB, error) {
 	if cfg.ConnectTimeout == 0 {
 		cfg.ConnectTimeout = 5 * time.Second
 	}
-	db := stdlib.OpenDB(*cfg, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
-		if cfg.RuntimeParams["lock_timeout"] != "" {
-			return nil
+	var tell strings.Builder
+	for _, one := range [][2]string{{"lock_timeout", lockTimeout}, {"idle_in_transaction_session_timeout", idle}} {
+		if cfg.RuntimeParams[one[0]] == "" {
+			tell.WriteString("SET " + one[0] + " = '" + one[1] + "';")
 		}
-		_, err := conn.Exec(ctx, lockTimeout)
+	}
+	db := stdlib.OpenDB(*cfg, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, tell.String())
 		return err
 	}))
 	db.SetMaxOpenConns(conns)
@@ -115,8 +128,8 @@ func lock(ctx context.Context, db *sql.DB) (release func(), err error) {
 		return nil, err
 	}
 	release = func() { _ = tx.Rollback() } // it has nothing to keep
-	// A migration takes what it takes.
-	if _, err := tx.ExecContext(ctx, `SET LOCAL lock_timeout = 0`); err != nil {
+	// A migration takes what it takes, and this transaction waits for it.
+	if _, err := tx.ExecContext(ctx, `SET LOCAL lock_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0`); err != nil {
 		release()
 		return nil, err
 	}

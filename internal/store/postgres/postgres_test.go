@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -216,6 +217,50 @@ func TestLockedByAnother(t *testing.T) {
 	}
 	if err := <-done; err != nil {
 		t.Errorf("a write once the lock was gone: %v", err)
+	}
+}
+
+// A process that stands still in the middle of a transaction, as one does that is
+// stopped, holds up the others for a while and not for good. It hears of that
+// when it goes on, and what it began is undone.
+func TestStandsStillInATransaction(t *testing.T) {
+	t.Parallel()
+	url := server.Database(t)
+	others := open(t, url)
+	var lock, idle string
+	if err := errors.Join(others.Database().Read.QueryRowContext(t.Context(), `SHOW lock_timeout`).Scan(&lock),
+		others.Database().Read.QueryRowContext(t.Context(), `SHOW idle_in_transaction_session_timeout`).Scan(&idle)); err != nil || lock != "5s" || idle != "10s" {
+		t.Errorf("lock_timeout %s, idle_in_transaction_session_timeout %s: %v", lock, idle, err)
+	}
+	put := func(value string) error {
+		return others.For(junctor.DefaultTenant).PutSetting(t.Context(), "a", json.RawMessage(value))
+	}
+	if err := put(`1`); err != nil {
+		t.Fatal(err)
+	}
+	db := open(t, url+"&idle_in_transaction_session_timeout=2000").Database()
+	held := false
+	var err error
+	for try := 0; try < 10 && !held; try++ { // a slow machine stands still before it holds anything
+		err = db.Durably(t.Context(), func(tx *sql.Tx) error {
+			if _, err := tx.ExecContext(t.Context(), `SELECT 1 FROM settings FOR UPDATE`); err != nil {
+				return err
+			}
+			held = true
+			for end := time.Now().Add(time.Minute); put(`2`) != nil; {
+				if time.Now().After(end) {
+					t.Fatal("it holds up the others for good")
+				}
+			}
+			_, err := tx.ExecContext(t.Context(), `UPDATE settings SET value = '3'`)
+			return err
+		})
+	}
+	if err = db.Fail(t.Context(), err, "write"); !held || junctor.CodeOf(err) != junctor.CodeUnavailable {
+		t.Errorf("it held something: %t; then it heard %q: %v (cause %v)", held, junctor.CodeOf(err), err, junctor.AsError(err).Cause)
+	}
+	if got, err := others.For(junctor.DefaultTenant).Setting(t.Context(), "a"); err != nil || string(got.Value) != "2" {
+		t.Errorf("the setting is %s, %v", got.Value, err)
 	}
 }
 

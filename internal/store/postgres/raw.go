@@ -21,7 +21,8 @@ func RawHistory(ctx context.Context, url string) (*store.Raw, error) {
 }
 
 func raw(ctx context.Context, url string, schema store.Schema) (*store.Raw, error) {
-	db, err := pool(url, historyConns)
+	// Whoever copies a database reads or writes it at the pace of the other side.
+	db, err := pool(url, historyConns, noTimeout)
 	if err != nil {
 		return nil, err
 	}
