@@ -70,7 +70,7 @@ func basic() Catalog {
 			one("ChoicePicker", opt("label", BoundText), choice("variant", "multipleSelection", "mutuallyExclusive"), req("options", OptionList), req("value", BoundTexts),
 				choice("displayStyle", "checkbox", "chips"), opt("filterable", PlainFlag), checks),
 			one("Slider", opt("label", BoundText), opt("min", PlainNumber), req("max", PlainNumber), req("value", BoundNumber), checks),
-			one("DateTimeInput", req("value", BoundText), opt("enableDate", PlainFlag), opt("enableTime", PlainFlag), opt("min", BoundText), opt("max", BoundText), opt("label", BoundText), checks),
+			one("DateTimeInput", req("value", BoundText), opt("enableDate", PlainFlag), opt("enableTime", PlainFlag), opt("min", BoundDate), opt("max", BoundDate), opt("label", BoundText), checks),
 		},
 	}
 }
@@ -91,7 +91,7 @@ func banking() Catalog {
 			one("TransactionList", req("items", BoundValue), opt("title", BoundText), opt("currency", BoundText), opt("empty", BoundText), opt("action", OnAction)),
 			one("CreditCardSummary", req("name", BoundText), req("balance", BoundValue), opt("number", BoundText), opt("limit", BoundValue), opt("available", BoundValue), opt("minimumPayment", BoundValue),
 				opt("dueDate", BoundText), opt("currency", BoundText)),
-			one("MortgageDetail", req("balance", BoundValue), opt("property", BoundText), opt("rate", BoundValue), opt("rateType", BoundText), opt("monthlyPayment", BoundValue), opt("nextPayment", BoundText),
+			one("MortgageDetail", req("balance", BoundValue), opt("name", BoundText), opt("property", BoundText), opt("rate", BoundValue), opt("rateType", BoundText), opt("monthlyPayment", BoundValue), opt("nextPayment", BoundText),
 				opt("endDate", BoundText), opt("term", BoundText), opt("currency", BoundText)),
 			one("SavingsSummary", req("name", BoundText), req("balance", BoundValue), opt("number", BoundText), opt("rate", BoundValue), opt("interest", BoundValue), opt("goal", BoundValue), opt("currency", BoundText)),
 		},

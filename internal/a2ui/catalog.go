@@ -49,6 +49,7 @@ const (
 	BoundTexts                  // a list of texts, bound
 	BoundValue                  // anything, bound
 	BoundObject                 // a JSON object whose members are bound
+	BoundDate                   // a date, a time with its offset or both, as RFC 3339 writes them, bound
 	PlainText                   // a text
 	PlainNumber                 // a number
 	PlainFlag                   // true or false

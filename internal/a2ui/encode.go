@@ -33,7 +33,7 @@ func Encode(s *Surface, v Version, o Options) ([]json.RawMessage, error) {
 	case V08:
 		err = e.v08()
 	case V09:
-		err = e.v09()
+		e.v09()
 	case V10:
 		err = e.v10()
 	default:
@@ -86,12 +86,11 @@ func (e *encoder) data() json.RawMessage {
 }
 
 // v09 has the form that surfaces have here.
-func (e *encoder) v09() error {
+func (e *encoder) v09() {
 	s := e.surface
 	e.message(V09, "createSurface", map[string]any{"surfaceId": s.ID, "catalogId": e.catalog(V09)})
 	e.message(V09, "updateComponents", map[string]any{"surfaceId": s.ID, "components": s.Components})
 	e.message(V09, "updateDataModel", map[string]any{"surfaceId": s.ID, "path": "/", "value": e.data()})
-	return nil
 }
 
 // v10 has it all in one message. Its components say of which catalogue they
@@ -202,6 +201,11 @@ func heading(props map[string]any) {
 	case map[string]any:
 		if path, ok := text["path"].(string); ok {
 			props["text"] = map[string]any{"call": "formatString", "args": map[string]any{"value": marks + "${" + path + "}"}}
+			return
+		}
+		args, _ := text["args"].(map[string]any)
+		if format, ok := args["value"].(string); ok && text["call"] == "formatString" {
+			args["value"] = marks + format
 		}
 	}
 }

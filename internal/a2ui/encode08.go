@@ -100,12 +100,12 @@ func (e *encoder) dataAt(path string, v any) {
 func membersOf(v any) (keys []string, values []any) {
 	switch v := v.(type) {
 	case map[string]any:
-		keys, values = []string{}, []any{}
+		keys, values = make([]string, 0, len(v)), make([]any, 0, len(v))
 		for _, key := range slices.Sorted(maps.Keys(v)) {
 			keys, values = append(keys, key), append(values, v[key])
 		}
 	case []any:
-		keys, values = []string{}, v
+		keys, values = make([]string, 0, len(v)), v
 		for i := range v {
 			keys = append(keys, strconv.Itoa(i))
 		}
@@ -195,9 +195,7 @@ func rename08(component, property string, v any) (string, any, bool) {
 		return "textFieldType", v, true
 	case "ChoicePicker.value":
 		return "selections", v, true
-	case "ChoicePicker.displayStyle":
-		return "variant", v, true
-	case "ChoicePicker.variant", "ChoicePicker.label", "DateTimeInput.min", "DateTimeInput.max", "DateTimeInput.label":
+	case "ChoicePicker.variant", "ChoicePicker.label", "ChoicePicker.displayStyle", "ChoicePicker.filterable", "DateTimeInput.min", "DateTimeInput.max", "DateTimeInput.label":
 		return "", nil, false
 	case "Slider.min":
 		return "minValue", v, true
@@ -226,7 +224,7 @@ func icon08(v any) any {
 // value08 writes a value as v0.8 does.
 func (e *encoder) value08(p Property, v any) (any, error) {
 	switch p.Kind {
-	case BoundText, BoundNumber, BoundFlag, BoundTexts, BoundValue, IconName:
+	case BoundText, BoundDate, BoundNumber, BoundFlag, BoundTexts, BoundValue, IconName:
 		return e.bound08(v)
 	case Children:
 		if o, ok := v.(map[string]any); ok {

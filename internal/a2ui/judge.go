@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	strict "github.com/go-json-experiment/json"
 )
@@ -28,6 +29,8 @@ func (p *Property) judge(raw json.RawMessage) (refs []string, err error) {
 		return nil, bound(v, isTexts, "a list of texts")
 	case BoundValue:
 		return nil, bound(v, isValue, "a text, a number, true, false or a list")
+	case BoundDate:
+		return nil, bound(v, isDate, "a date or a time as RFC 3339 writes them")
 	case BoundObject:
 		return nil, members(v)
 	case PlainText:
@@ -135,6 +138,14 @@ func isText(v any) bool { _, ok := v.(string); return ok }
 func isNumber(v any) bool { _, ok := v.(float64); return ok }
 
 func isFlag(v any) bool { _, ok := v.(bool); return ok }
+
+func isDate(v any) bool {
+	text, _ := v.(string)
+	return slices.ContainsFunc([]string{time.DateOnly, time.RFC3339, "15:04:05Z07:00"}, func(form string) bool {
+		_, err := time.Parse(form, text)
+		return err == nil
+	})
+}
 
 func isTexts(v any) bool {
 	list, ok := v.([]any)

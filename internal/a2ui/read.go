@@ -30,8 +30,8 @@ func InResult(result json.RawMessage) ([]Surface, error) {
 			} `json:"resource"`
 		} `json:"content"`
 	}
-	if json.Unmarshal(result, &r) != nil {
-		return nil, nil // no result of a tool: others say so
+	if err := json.Unmarshal(result, &r); err != nil {
+		return nil, fmt.Errorf("it is no result of a tool: %w", err)
 	}
 	var out []Surface
 	var errs []error

@@ -200,7 +200,7 @@ func (c *check) component(one component) []string {
 		c.add(Unknown, one.id, "", "%s", c.known.unknown(one.name))
 		return nil
 	}
-	if !catalog.Basic && !slices.ContainsFunc(c.surface.Catalogs, func(id string) bool { return catalog.Is(id) }) {
+	if !catalog.Basic && !slices.ContainsFunc(c.surface.Catalogs, catalog.Is) {
 		c.add(Wrong, one.id, "", "%s is of the catalogue %s, which the surface does not name", one.name, catalog.ID)
 	}
 	var refs []string

@@ -123,6 +123,7 @@ func TestCheckSaysWhatIsNotRight(t *testing.T) {
 		"one that it does not have":  {surface("", `{"id":"root","component":"Text","text":"a","onclick":"alert(1)"}`), a2ui.Wrong, "root.onclick: Text has no such property"},
 		"a word that is none":        {surface("", `{"id":"root","component":"Text","text":"a","variant":"h9"}`), a2ui.Wrong, "one of h1"},
 		"a number as text":           {surface("", `{"id":"root","component":"Text","text":1}`), a2ui.Wrong, "a text"},
+		"a date that is none":        {surface("", `{"id":"root","component":"DateTimeInput","value":"","min":"soon"}`), a2ui.Wrong, "a date or a time"},
 		"an action without a name":   {surface("", `{"id":"root","component":"Button","child":"t","action":{"event":{}}}`, title), a2ui.Wrong, "event"},
 		"a catalogue not named":      {surface("", `{"id":"root","component":"googlemaps:MapView","latitude":1,"longitude":2}`), a2ui.Wrong, "does not name"},
 		"an unknown component":       {surface("", `{"id":"root","component":"Chart"}`), a2ui.Unknown, "no component Chart"},

@@ -170,12 +170,13 @@ func appendMember(dst []byte, key, text string, raw []byte) []byte {
 	return wire.AppendString(dst, text)
 }
 
-// Every server is told that pages of MCP Apps are shown here, whoever asks: a
-// server that brings them only to those who say so would else hide them from
-// all, since all share what is listed, and a link of the older era is declared
-// for once. Clients that show none are given the text (guard).
+// Every server is told that pages of MCP Apps are shown here, and A2UI in
+// results, whoever asks: a server that brings them only to those who say so
+// would else hide them from all, since all share what is listed, and a link of
+// the older era is declared for once. Clients that show none are given the text
+// (guard).
 const (
-	showsPages = `"` + wire.ExtensionUI + `":{"mimeTypes":["` + wire.MediaTypeApp + `"]}`
+	showsPages = `"` + wire.ExtensionUI + `":{"mimeTypes":["` + wire.MediaTypeApp + `","application/a2ui+json"]}`
 	takesTasks = `"` + wire.ExtensionTasks + `":{}`
 )
 
