@@ -4,8 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -24,32 +22,17 @@ type scheduleConfig struct {
 
 // Schedules lists the tenant's schedules by name.
 func (t *Tenant) Schedules(ctx context.Context) ([]junctor.Schedule, error) {
-	list, err := all(ctx, t.s, scanSchedule, `SELECT `+scheduleColumns+` FROM schedules WHERE tenant_id = ? ORDER BY name`, string(t.id))
-	if err != nil {
-		return nil, t.s.fail(ctx, err, "list the schedules")
-	}
-	return list, nil
+	return list(ctx, t.s, aSchedule, scanSchedule, `SELECT `+scheduleColumns+` FROM schedules WHERE tenant_id = ? ORDER BY name`, string(t.id))
 }
 
 // DueSchedules lists those of all tenants whose time has come.
 func (s *Store) DueSchedules(ctx context.Context, now time.Time) ([]junctor.Schedule, error) {
-	list, err := all(ctx, s, scanSchedule, `SELECT `+scheduleColumns+` FROM schedules WHERE disabled = 0 AND next_at <= ? ORDER BY next_at, tenant_id, name LIMIT 100`, micros(now))
-	if err != nil {
-		return nil, s.fail(ctx, err, "list the schedules that are due")
-	}
-	return list, nil
+	return list(ctx, s, aSchedule, scanSchedule, `SELECT `+scheduleColumns+` FROM schedules WHERE disabled = 0 AND next_at <= ? ORDER BY next_at, tenant_id, name LIMIT 100`, micros(now))
 }
 
 // Schedule gives one; not_found when the tenant has none of that name.
 func (t *Tenant) Schedule(ctx context.Context, name string) (junctor.Schedule, error) {
-	sch, err := one(ctx, t.s, scanSchedule, `SELECT `+scheduleColumns+` FROM schedules WHERE tenant_id = ? AND name = ?`, string(t.id), name)
-	if errors.Is(err, sql.ErrNoRows) {
-		return sch, missing("there is no schedule %q; junctor schedule ls lists them", name)
-	}
-	if err != nil {
-		return sch, t.s.fail(ctx, err, "read the schedule %q", name)
-	}
-	return sch, nil
+	return named(ctx, t, aSchedule, name, scanSchedule, `SELECT `+scheduleColumns+` FROM schedules WHERE tenant_id = ? AND name = ?`)
 }
 
 // PutSchedule stores a schedule, in place of one of its name, and gives it back.
@@ -82,14 +65,7 @@ func (t *Tenant) MoveSchedule(ctx context.Context, on Statements, name string, d
 
 // DeleteSchedule forgets a schedule; not_found where there is none of that name.
 func (t *Tenant) DeleteSchedule(ctx context.Context, name string) error {
-	n, err := t.s.do(ctx, `DELETE FROM schedules WHERE tenant_id = ? AND name = ?`, string(t.id), name)
-	if err == nil && n == 0 {
-		err = missing("there is no schedule %q; junctor schedule ls lists them", name)
-	}
-	if err != nil {
-		return t.s.fail(ctx, err, "delete the schedule %q", name)
-	}
-	return nil
+	return t.change(ctx, "delete", aSchedule, name, `DELETE FROM schedules WHERE tenant_id = ? AND name = ?`, string(t.id), name)
 }
 
 func scanSchedule(row scanner) (junctor.Schedule, error) {
@@ -101,8 +77,8 @@ func scanSchedule(row scanner) (junctor.Schedule, error) {
 		return s, err
 	}
 	var c scheduleConfig
-	if err := json.Unmarshal([]byte(text), &c); err != nil {
-		return s, fmt.Errorf("the config of the schedule %q cannot be read: %w", s.Name, err)
+	if err := aSchedule.read(s.Name, text, &c); err != nil {
+		return s, err
 	}
 	s.Cron, s.Timezone, s.Type, s.Agent, s.Data = c.Cron, c.Timezone, c.Type, c.Agent, c.Data
 	s.Disabled, s.NextAt, s.LastAt = disabled != 0, fromMicros(next), fromMaybeMicros(last)

@@ -3,9 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -29,11 +27,7 @@ func sourceText(s *junctor.Source) (string, error) {
 
 // AllSources lists the sources of every tenant by id: their doors name no tenant.
 func (s *Store) AllSources(ctx context.Context) ([]junctor.Source, error) {
-	list, err := all(ctx, s, scanSource, `SELECT `+sourceColumns+` FROM sources ORDER BY id`)
-	if err != nil {
-		return nil, s.fail(ctx, err, "list the sources")
-	}
-	return list, nil
+	return list(ctx, s, aSource, scanSource, `SELECT `+sourceColumns+` FROM sources ORDER BY id`)
 }
 
 // SourceAt gives the source with an id, whosever it is; not_found where there is none.
@@ -50,23 +44,12 @@ func (s *Store) SourceAt(ctx context.Context, id string) (junctor.Source, error)
 
 // Sources lists the tenant's sources by id.
 func (t *Tenant) Sources(ctx context.Context) ([]junctor.Source, error) {
-	list, err := all(ctx, t.s, scanSource, `SELECT `+sourceColumns+` FROM sources WHERE tenant_id = ? ORDER BY id`, string(t.id))
-	if err != nil {
-		return nil, t.s.fail(ctx, err, "list the sources")
-	}
-	return list, nil
+	return list(ctx, t.s, aSource, scanSource, `SELECT `+sourceColumns+` FROM sources WHERE tenant_id = ? ORDER BY id`, string(t.id))
 }
 
 // Source gives one; not_found when the tenant has none with that id.
 func (t *Tenant) Source(ctx context.Context, id string) (junctor.Source, error) {
-	src, err := one(ctx, t.s, scanSource, `SELECT `+sourceColumns+` FROM sources WHERE tenant_id = ? AND id = ?`, string(t.id), id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return src, missing("there is no source %q; junctor source ls lists them", id)
-	}
-	if err != nil {
-		return src, t.s.fail(ctx, err, "read the source %q", id)
-	}
-	return src, nil
+	return named(ctx, t, aSource, id, scanSource, `SELECT `+sourceColumns+` FROM sources WHERE tenant_id = ? AND id = ?`)
 }
 
 // AddSource stores a new source and gives it back; conflict where the id is
@@ -95,28 +78,14 @@ func (t *Tenant) UpdateSource(ctx context.Context, src junctor.Source) (junctor.
 	if err != nil {
 		return src, err
 	}
-	n, err := t.s.do(ctx, `UPDATE sources SET config = ?, disabled = ?, declared = ?, updated_at = ? WHERE tenant_id = ? AND id = ?`,
+	return src, t.change(ctx, "change", aSource, src.ID, `UPDATE sources SET config = ?, disabled = ?, declared = ?, updated_at = ? WHERE tenant_id = ? AND id = ?`,
 		config, number(src.Disabled), src.Declared, micros(now), string(t.id), src.ID)
-	if err == nil && n == 0 {
-		err = missing("there is no source %q; junctor source ls lists them", src.ID)
-	}
-	if err != nil {
-		return src, t.s.fail(ctx, err, "change the source %q", src.ID)
-	}
-	return src, nil
 }
 
 // DeleteSource forgets a source; its events stay. not_found where the tenant has
 // none with that id.
 func (t *Tenant) DeleteSource(ctx context.Context, id string) error {
-	n, err := t.s.do(ctx, `DELETE FROM sources WHERE tenant_id = ? AND id = ?`, string(t.id), id)
-	if err == nil && n == 0 {
-		err = missing("there is no source %q; junctor source ls lists them", id)
-	}
-	if err != nil {
-		return t.s.fail(ctx, err, "delete the source %q", id)
-	}
-	return nil
+	return t.change(ctx, "delete", aSource, id, `DELETE FROM sources WHERE tenant_id = ? AND id = ?`, string(t.id), id)
 }
 
 func scanSource(row scanner) (junctor.Source, error) {
@@ -127,8 +96,8 @@ func scanSource(row scanner) (junctor.Source, error) {
 		return s, err
 	}
 	var c sourceConfig
-	if err := json.Unmarshal([]byte(text), &c); err != nil {
-		return s, fmt.Errorf("the config of the source %q cannot be read: %w", s.ID, err)
+	if err := aSource.read(s.ID, text, &c); err != nil {
+		return s, err
 	}
 	s.Style, s.Title, s.Header, s.TypeField, s.AgentField, s.Key = c.Style, c.Title, c.Header, c.TypeField, c.AgentField, c.Key
 	s.Disabled, s.CreatedAt, s.UpdatedAt = disabled != 0, fromMicros(created), fromMicros(updated)

@@ -2,10 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -23,23 +19,12 @@ type triggerConfig struct {
 
 // Triggers lists the tenant's triggers by name.
 func (t *Tenant) Triggers(ctx context.Context) ([]junctor.Trigger, error) {
-	list, err := all(ctx, t.s, scanTrigger, `SELECT `+triggerColumns+` FROM triggers WHERE tenant_id = ? ORDER BY name`, string(t.id))
-	if err != nil {
-		return nil, t.s.fail(ctx, err, "list the triggers")
-	}
-	return list, nil
+	return list(ctx, t.s, aTrigger, scanTrigger, `SELECT `+triggerColumns+` FROM triggers WHERE tenant_id = ? ORDER BY name`, string(t.id))
 }
 
 // Trigger gives one; not_found when the tenant has none of that name.
 func (t *Tenant) Trigger(ctx context.Context, name string) (junctor.Trigger, error) {
-	trigger, err := one(ctx, t.s, scanTrigger, `SELECT `+triggerColumns+` FROM triggers WHERE tenant_id = ? AND name = ?`, string(t.id), name)
-	if errors.Is(err, sql.ErrNoRows) {
-		return trigger, missing("there is no trigger %q; junctor trigger ls lists them", name)
-	}
-	if err != nil {
-		return trigger, t.s.fail(ctx, err, "read the trigger %q", name)
-	}
-	return trigger, nil
+	return named(ctx, t, aTrigger, name, scanTrigger, `SELECT `+triggerColumns+` FROM triggers WHERE tenant_id = ? AND name = ?`)
 }
 
 // AddTrigger stores a new trigger and gives it back; conflict where the name is
@@ -68,27 +53,13 @@ func (t *Tenant) UpdateTrigger(ctx context.Context, trigger junctor.Trigger) (ju
 	if err != nil {
 		return trigger, err
 	}
-	n, err := t.s.do(ctx, `UPDATE triggers SET config = ?, disabled = ?, declared = ?, updated_at = ? WHERE tenant_id = ? AND name = ?`,
+	return trigger, t.change(ctx, "change", aTrigger, trigger.Name, `UPDATE triggers SET config = ?, disabled = ?, declared = ?, updated_at = ? WHERE tenant_id = ? AND name = ?`,
 		config, number(trigger.Disabled), trigger.Declared, micros(now), string(t.id), trigger.Name)
-	if err == nil && n == 0 {
-		err = missing("there is no trigger %q; junctor trigger ls lists them", trigger.Name)
-	}
-	if err != nil {
-		return trigger, t.s.fail(ctx, err, "change the trigger %q", trigger.Name)
-	}
-	return trigger, nil
 }
 
 // DeleteTrigger forgets a trigger; not_found where there is none of that name.
 func (t *Tenant) DeleteTrigger(ctx context.Context, name string) error {
-	n, err := t.s.do(ctx, `DELETE FROM triggers WHERE tenant_id = ? AND name = ?`, string(t.id), name)
-	if err == nil && n == 0 {
-		err = missing("there is no trigger %q; junctor trigger ls lists them", name)
-	}
-	if err != nil {
-		return t.s.fail(ctx, err, "delete the trigger %q", name)
-	}
-	return nil
+	return t.change(ctx, "delete", aTrigger, name, `DELETE FROM triggers WHERE tenant_id = ? AND name = ?`, string(t.id), name)
 }
 
 func scanTrigger(row scanner) (junctor.Trigger, error) {
@@ -99,20 +70,12 @@ func scanTrigger(row scanner) (junctor.Trigger, error) {
 		return t, err
 	}
 	var config triggerConfig
-	if err := json.Unmarshal([]byte(text), &config); err != nil {
-		return t, fmt.Errorf("the config of the trigger %q cannot be read: %w", t.Name, err)
+	if err := aTrigger.read(t.Name, text, &config); err != nil {
+		return t, err
 	}
 	t.Title, t.Owner, t.Match, t.Action = config.Title, config.Owner, config.Match, config.Action
 	t.Disabled, t.CreatedAt, t.UpdatedAt = disabled != 0, fromMicros(created), fromMicros(updated)
 	return t, nil
-}
-
-func configText(v any) (string, error) {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return "", junctor.Errorf(junctor.CodeInvalid, "it cannot be stored: %w", err)
-	}
-	return string(text), nil
 }
 
 // number is how a truth is stored.
