@@ -48,9 +48,9 @@ func TestStream(t *testing.T) {
 		}
 	}
 	add(20)
-	for deadline := time.Now().Add(patient); len(r.seen()) < 10; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(patient); r.came() < 10; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%d came\n%s", len(r.seen()), in.Log())
+			t.Fatalf("%d came\n%s", r.came(), in.Log())
 		}
 	}
 	in.Kill()
