@@ -242,7 +242,7 @@ func TestTemplatesAreValid(t *testing.T) {
 		if err := os.WriteFile(file, work, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		out, err := o.node.Run(t, 2*time.Minute, "a2ui_schemas.mjs", file)
+		out, err := o.node.Run(t, 5*time.Minute, "a2ui_schemas.mjs", file)
 		if err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}

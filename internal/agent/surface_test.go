@@ -98,3 +98,30 @@ func TestModelsReadWhatWasDoneAndShown(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestModelsShowSurfaces(t *testing.T) {
+	t.Parallel()
+	p := &script{steps: []step{
+		{pieces: []Piece{call("c1", "show_surface", `{"id":"s","components":[{"id":"root","component":"Card","child":"gone"}]}`)}},
+		{pieces: []Piece{call("c2", "show_surface", `{"id":"s","components":[{"id":"root","component":"Text","text":{"path":"/a"}}],"data":{"a":"hi"}}`), call("c3", "read", `{}`)}},
+		{pieces: []Piece{text("there")}},
+	}}
+	tools := named("read")
+	end := Run(t.Context(), Turn{Provider: p, Tools: WithSurfaces(tools), Messages: []Message{user("hi")}, NeedsApproval: func(t Tool, _ Call) bool { return !t.ReadOnly }}, func(Event) {})
+	if end.Outcome != Done {
+		t.Fatalf("%s %q", end.Outcome, end.Reason)
+	}
+	if told := p.asked[1].Messages[2].Results[0]; !told.IsError || !strings.Contains(told.Text, `root.child: there is no component "gone"`) {
+		t.Errorf("the model is told what is wrong, but reads %+v", told)
+	}
+	if list := end.Surfaces(); len(list) != 1 || list[0].ID != "s" || string(list[0].Data) != `{"a":"hi"}` {
+		t.Errorf("surfaces %+v", list)
+	}
+	if made := tools.calls(); len(made) != 1 || made[0] != "read" {
+		t.Errorf("other tools are called as ever, but %v were", made)
+	}
+	offered := p.asked[0].Tools[1]
+	if offered.Name != "show_surface" || !strings.Contains(offered.Description, "googlemaps:MapView(latitude, longitude; label, zoom)") || !json.Valid(offered.Schema) {
+		t.Errorf("offered %+v", offered)
+	}
+}

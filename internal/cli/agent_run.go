@@ -114,7 +114,7 @@ func (c *cli) agentRun() *cobra.Command {
 	return cmd
 }
 
-// sayCalls tells which calls a turn made, each in a line.
+// sayCalls tells which calls a turn made and what it showed, each in a line.
 func (c *cli) sayCalls(story []agent.Message) {
 	results := map[string]agent.Result{}
 	for _, m := range story {
@@ -129,6 +129,9 @@ func (c *cli) sayCalls(story []agent.Message) {
 				state = "failed: " + firstLine(results[call.ID].Text, 100)
 			}
 			c.say("%s %s: %s", call.Name, firstLine(string(call.Arguments), 100), state)
+		}
+		for i := range m.Surfaces {
+			c.say("%s", m.Surfaces[i].Describe())
 		}
 	}
 }

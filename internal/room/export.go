@@ -47,6 +47,9 @@ func (e *Exported) Markdown() string {
 		if m.Text != "" {
 			fmt.Fprintf(&b, "\n%s\n", m.Text)
 		}
+		for _, s := range shown(m) {
+			fmt.Fprintf(&b, "\n*%s*\n", s.Describe())
+		}
 		for j := range m.Calls {
 			c := &m.Calls[j]
 			fmt.Fprintf(&b, "\n- `%s` %s", c.Name, c.State)

@@ -136,14 +136,15 @@ func (c *recorder) show(e agent.Event) {
 		c.run.forgotten(err)
 		return
 	}
-	kept := m.Surfaces[:0:0]
+	kept := make([]json.RawMessage, 0, len(m.Surfaces)+1)
 	for _, one := range m.Surfaces {
 		var former a2ui.Surface
 		if json.Unmarshal(one, &former) == nil && former.ID != e.Surface.ID {
 			kept = append(kept, one)
 		}
 	}
-	m.Surfaces = append(kept, text)
+	kept = append(kept, text)
+	m.Surfaces = kept
 	c.put(m)
 	content := map[string]any{"surface": json.RawMessage(text), "agent": c.name}
 	if messages, err := a2ui.Encode(e.Surface, a2ui.V09, a2ui.Options{}); err == nil {

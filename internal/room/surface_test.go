@@ -62,6 +62,10 @@ func TestSurfacesAreKeptToldAndAnswered(t *testing.T) {
 	if got == nil || got.Surface != "s" || got.Component != "root" || got.Name != "more" {
 		t.Errorf("the agent was told %+v", got)
 	}
+	whole, err := h.Export(h.Context(), h.ada, id)
+	if text := whole.Markdown(); err != nil || !strings.Contains(text, "(an interface was shown: s, of Button, Text)") {
+		t.Errorf("%v; who reads the room as a text is told of the surface, but reads\n%s", err, text)
+	}
 	if m := h.messages(id)[2]; !strings.Contains(string(m.Action), `"surfaceId":"s"`) {
 		t.Errorf("kept of the action: %s", m.Action)
 	}

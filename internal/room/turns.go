@@ -143,6 +143,9 @@ func (r *run) turn(ctx, keep context.Context, name string) (junctor.RunState, []
 		return "", nil, ""
 	}
 	rec.know(before, r.words)
+	if mind.Model != "" { // rules have surfaces of their own
+		mind.Tools = agent.WithSurfaces(orNone(mind.Tools))
+	}
 	if others := r.others(name); len(others) > 0 {
 		mind.Tools = &roomTools{Tools: orNone(mind.Tools), run: r, keep: keep, part: rec.part, self: name, others: others}
 		mind.Instructions += instructions(name, others)

@@ -1,0 +1,107 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	strict "github.com/go-json-experiment/json"
+
+	"github.com/junctor-mcp/junctor/internal/a2ui"
+)
+
+// showSurface is the tool with which a model answers with interface. Names of
+// tools from servers have two underscores, so it is no other's.
+const showSurface = "show_surface"
+
+// WithSurfaces is tools, and one with which a model shows a surface: for who
+// talks to a model and can draw what it shows.
+func WithSurfaces(t Tools) Tools { return &withSurfaces{t} }
+
+type withSurfaces struct{ Tools }
+
+func (w *withSurfaces) own() Tool {
+	return Tool{
+		Name: showSurface, Own: showSurface, Title: "Show interface", ReadOnly: true, Description: surfaceHelp(),
+		Schema: json.RawMessage(`{"type":"object","additionalProperties":false,"required":["id","components"],"properties":{` +
+			`"id":{"type":"string","description":"a short name; showing it again replaces what was shown under it"},` +
+			`"catalogs":{"type":"array","items":{"type":"string"},"description":"ids of catalogues beside the basic one"},` +
+			`"components":{"type":"array","minItems":1,"items":{"type":"object","required":["id","component"]},"description":"flat, each {\"id\":…,\"component\":…, its properties}; one has the id root"},` +
+			`"data":{"type":"object","description":"what {\"path\":\"/a/b\"} in properties refers to"}}}`),
+	}
+}
+
+// surfaceHelp tells a model what there is to show with.
+func surfaceHelp() string {
+	var b strings.Builder
+	b.WriteString("Show the person interface beside your words: cards, lists, forms, buttons, maps (A2UI v0.9, flat components). A child is named by its id. A text, number or flag may be bound to the data " +
+		`by {"path":"/a/b"}; children may be {"componentId":…,"path":"/list"}, one for each member of a list, with paths inside it relative. A button's action is {"event":{"name":…,"context":{…}}}: its press comes ` +
+		"back as the person's next message. Components (what is needed stands before the semicolon): ")
+	for _, catalog := range a2ui.Builtin().All() {
+		if !catalog.Basic {
+			fmt.Fprintf(&b, "Of the catalogue %s: ", catalog.ID)
+		}
+		for _, c := range catalog.Components {
+			var needed, other []string
+			for _, p := range c.Properties {
+				if p.Required {
+					needed = append(needed, p.Name)
+				} else {
+					other = append(other, p.Name)
+				}
+			}
+			fmt.Fprintf(&b, "%s(%s; %s). ", c.Name, strings.Join(needed, ", "), strings.Join(other, ", "))
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// List gives both.
+func (w *withSurfaces) List(ctx context.Context) ([]Tool, error) {
+	list, err := w.Tools.List(ctx)
+	return append(slices.Clone(list), w.own()), err
+}
+
+// Resolve knows both.
+func (w *withSurfaces) Resolve(ctx context.Context, c Call) (Tool, error) {
+	if c.Name == showSurface {
+		return w.own(), nil
+	}
+	return w.Tools.Resolve(ctx, c)
+}
+
+// Call makes either. A surface comes in the result as a server's would, so it is
+// shown in the same way.
+func (w *withSurfaces) Call(ctx context.Context, c Call) Result {
+	if c.Name != showSurface {
+		return w.Tools.Call(ctx, c)
+	}
+	content, err := surfaceResult(c.Arguments)
+	if err != nil {
+		return Result{CallID: c.ID, IsError: true, Text: "nothing was shown: " + err.Error()}
+	}
+	return Result{CallID: c.ID, Text: "it is shown", Content: content}
+}
+
+func surfaceResult(arguments json.RawMessage) (json.RawMessage, error) {
+	var s a2ui.Surface
+	if err := strict.Unmarshal(arguments, &s, strict.RejectUnknownMembers(true)); err != nil {
+		return nil, fmt.Errorf("the arguments are no surface: %w", err)
+	}
+	if err := s.Fault(s.Check(nil), a2ui.Broken, a2ui.Wrong, a2ui.Unknown); err != nil {
+		return nil, err
+	}
+	messages, err := a2ui.Encode(&s, a2ui.V09, a2ui.Options{})
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(messages)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(map[string]any{"content": []any{
+		map[string]any{"type": "resource", "resource": map[string]any{"uri": "a2ui://" + s.ID, "mimeType": a2ui.MimeType, "text": string(text)}},
+	}})
+}
