@@ -148,17 +148,33 @@ func TestLineUsesAConnectionAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newScript(t, answer)
 			l := lineTo(t, s.url)
+			g := gaps{most: idleFor}
 			for i := range 50 {
 				text := fmt.Sprint("call ", i)
 				if got := must(t, l, text); got != text {
 					t.Fatalf("%q", got)
 				}
+				g.note()
 			}
-			if n := s.conns.Load(); n != 1 {
+			if n := s.conns.Load(); n != 1 && !g.seen {
 				t.Errorf("%d connections for 50 calls", n)
 			}
 		})
 	}
+}
+
+// gaps sees whether the machine stood still for so long that connections are not
+// kept; then it cannot be said how many there are.
+type gaps struct {
+	most time.Duration
+	last time.Time
+	seen bool
+}
+
+func (g *gaps) note() {
+	now := time.Now()
+	g.seen = g.seen || !g.last.IsZero() && now.Sub(g.last) > g.most/2
+	g.last = now
 }
 
 func TestLineDialsAnew(t *testing.T) {
@@ -354,32 +370,36 @@ func TestLineIsJudged(t *testing.T) {
 
 func TestLineEndsWithItsContext(t *testing.T) {
 	leaksNothing(t)
-	heard := make(chan struct{}, 1)
+	heard := make(chan string, 8)
 	s := newScript(t, func(c net.Conn, n int, body string) bool {
 		if strings.HasPrefix(body, "begin") {
 			reply(c, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n")
 		}
 		if body != "answer" {
-			heard <- struct{}{}
+			heard <- body
 			_, _ = c.Read(make([]byte, 1)) // until we hang up
 			return false
 		}
 		return echoes(c, n, body)
 	})
 	l := lineTo(t, s.url)
+	// One that ends by its deadline may come late, or never get there.
+	until := func(body string, then func()) {
+		for <-heard != body {
+		}
+		then()
+	}
 	for _, text := range []string{"wait", "begin"} {
 		for name, want := range map[string]junctor.Code{"cancel": junctor.CodeCanceled, "deadline": junctor.CodeTimeout} {
 			ctx, cancel := context.WithCancel(t.Context())
 			if name == "deadline" {
 				ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
 			}
-			go func() {
-				<-heard
-				if name == "cancel" {
-					cancel()
-				}
-			}()
-			_, _, err := say(ctx, l, text)
+			body := text + " for the " + name
+			if name == "cancel" {
+				go until(body, cancel)
+			}
+			_, _, err := say(ctx, l, body)
 			cancel()
 			if junctor.CodeOf(err) != want {
 				t.Errorf("%s, %s: %v", text, name, err)
@@ -387,9 +407,9 @@ func TestLineEndsWithItsContext(t *testing.T) {
 		}
 	}
 	r := &Reply{}
-	go func() { <-heard; r.Break() }()
+	go until("wait for the break", r.Break)
 	h, _ := l.Head(nil)
-	if err := l.Post(t.Context(), r, h, nil, []byte("wait")); err == nil {
+	if err := l.Post(t.Context(), r, h, nil, []byte("wait for the break")); err == nil {
 		t.Error("broken off, and no error")
 	}
 	if got := must(t, l, "answer"); got != "answer" {
@@ -443,14 +463,18 @@ func TestLineCarriesLargeBodies(t *testing.T) {
 	t.Parallel()
 	s := newScript(t, echoes)
 	l := lineTo(t, s.url)
+	g := gaps{most: idleFor}
 	for _, size := range []int{oneWrite - 1000, oneWrite - 1, oneWrite, oneWrite + 1, 64 << 10, 1 << 20, 8 << 20} {
 		text := strings.Repeat("0123456789abcdef", size/16) + strings.Repeat("z", size%16)
 		if got := must(t, l, text); got != text {
 			t.Errorf("%d bytes came back as %d", size, len(got))
 		}
-	}
-	if n := s.conns.Load(); n != 1 {
-		t.Errorf("%d connections", n)
+		g.note()
+		// Behind more than a socket takes at once, who sent it may not be done
+		// when the answer is there: then the connection is not kept.
+		if n := s.conns.Load(); n != 1 && !g.seen && size <= 64<<10 {
+			t.Errorf("%d connections", n)
+		}
 	}
 }
 
@@ -482,7 +506,9 @@ func TestLineLeavesAStream(t *testing.T) {
 		r.Leave()
 		<-ended
 	}
+	g := gaps{most: leaveFor}
 	for range 20 {
+		g.note()
 		leave()
 		for range 200 { // until the end has arrived
 			if c := l.pool.take(); c != nil {
@@ -492,14 +518,16 @@ func TestLineLeavesAStream(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 	}
-	if n := s.conns.Load(); n != 1 {
-		t.Errorf("%d connections", n)
+	g.note()
+	one := s.conns.Load()
+	if one != 1 && !g.seen {
+		t.Errorf("%d connections", one)
 	}
 	endless = true
 	leave()
 	leave()
-	if n := s.conns.Load(); n != 2 {
-		t.Errorf("%d connections: a stream that goes on is not to be used", n)
+	if g.note(); s.conns.Load() != one+1 && !g.seen {
+		t.Errorf("%d connections: a stream that goes on is not to be used", s.conns.Load())
 	}
 }
 

@@ -47,7 +47,7 @@ func TestIdleAndSlowHeads(t *testing.T) {
 				}()
 			}
 			conn.ends()
-			if took := time.Since(begun); took < c.least || took > c.least+3*time.Second {
+			if took := time.Since(begun); took < c.least || took > c.least+patience {
 				t.Errorf("it ended after %s", took)
 			}
 		})
@@ -184,6 +184,9 @@ func TestShutdownUnderLoad(t *testing.T) {
 					answered.Add(1)
 				}
 			})
+		}
+		for answered.Load() == 0 { // a slow machine takes its time to begin
+			time.Sleep(time.Millisecond)
 		}
 		time.Sleep(20 * time.Millisecond)
 		if err := s.Shutdown(t.Context()); err != nil {

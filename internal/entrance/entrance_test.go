@@ -28,7 +28,7 @@ type begun struct {
 }
 
 func limits(h http.Handler) *http.Server {
-	return &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 5 * time.Second, MaxHeaderBytes: 32 << 10, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
+	return &http.Server{Handler: h, ReadHeaderTimeout: time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: 32 << 10, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
 }
 
 func start(t testing.TB, s *http.Server) *begun {
@@ -56,6 +56,9 @@ func ours(w http.ResponseWriter) bool {
 	_, theirs := w.(http.Hijacker)
 	return !theirs
 }
+
+// patience is longer than anything takes that comes at all, on a busy machine.
+const patience = 30 * time.Second
 
 // client is one connection.
 type client struct {
@@ -306,7 +309,7 @@ func TestClientLeaves(t *testing.T) {
 			}
 			left := time.Now()
 			leave(c.Conn.(*net.TCPConn))
-			if took := (<-ended).Sub(left); took > time.Second {
+			if took := (<-ended).Sub(left); took > patience {
 				t.Errorf("%s after %s: %s", name, after, took)
 			} else {
 				t.Logf("%s after %s: %s", name, after, took)

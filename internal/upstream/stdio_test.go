@@ -327,7 +327,7 @@ func TestStdioCancel(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	call, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	call, cancel := context.WithTimeout(t.Context(), time.Second) // enough for it to be sent
 	defer cancel()
 	_, err := l.roundTrip(call, "hang", nil, nil)
 	if junctor.CodeOf(err) != junctor.CodeTimeout {
@@ -507,11 +507,16 @@ func TestStdioOpeningEnds(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "plain")
 	r.Command.Path, r.Command.Args = "sh", []string{"-c", "echo waiting for the moon >&2; cat >/dev/null"}
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-	defer cancel()
-	_, err := openStdio(ctx, r.Options, opening{})
-	if junctor.CodeOf(err) != junctor.CodeTimeout || !strings.Contains(err.Error(), "waiting for the moon") {
-		t.Errorf("open = %v (%s)", err, junctor.CodeOf(err))
+	for wait := 2 * time.Second; ; wait *= 4 { // a shell takes its time to start on a busy machine
+		ctx, cancel := context.WithTimeout(t.Context(), wait)
+		_, err := openStdio(ctx, r.Options, opening{})
+		cancel()
+		if junctor.CodeOf(err) == junctor.CodeTimeout && strings.Contains(err.Error(), "waiting for the moon") {
+			return
+		}
+		if junctor.CodeOf(err) != junctor.CodeTimeout || wait > 20*time.Second {
+			t.Fatalf("open = %v (%s)", err, junctor.CodeOf(err))
+		}
 	}
 }
 
