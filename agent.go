@@ -33,10 +33,11 @@ type Agent struct {
 	Tools     []Grant   `json:"tools" nullable:"false"`
 	Resources []Grant   `json:"resources" nullable:"false"`
 	Prompts   []Grant   `json:"prompts" nullable:"false"`
-	Tier      string    `json:"tier,omitempty"`   // "" is its owner's
-	Limits    *Limits   `json:"limits,omitempty"` // in place of the tier's
-	Brain     *Brain    `json:"brain,omitempty"`  // what it thinks with when somebody talks to it; nil where it cannot
-	Owner     string    `json:"owner,omitempty"`  // who made it, as Principal.ID says
+	Tier      string    `json:"tier,omitempty"`      // "" is its owner's
+	Limits    *Limits   `json:"limits,omitempty"`    // in place of the tier's
+	Brain     *Brain    `json:"brain,omitempty"`     // what it thinks with when somebody talks to it; nil where it cannot
+	Owner     string    `json:"owner,omitempty"`     // who made it, as Principal.ID says
+	Published bool      `json:"published,omitempty"` // other agents reach it by A2A, under its name
 	Disabled  bool      `json:"disabled,omitempty"`
 	Declared  string    `json:"declared,omitempty"` // the file that declares it, where alone it can be changed
 	CreatedAt time.Time `json:"created_at"`
@@ -50,6 +51,14 @@ func (a *Agent) OwnerUser() string {
 		return ""
 	}
 	return id
+}
+
+// CheckPublished refuses to publish an agent that could not answer.
+func (a *Agent) CheckPublished() error {
+	if a.Published && a.Brain == nil {
+		return Errorf(CodeInvalid, "the agent %q cannot be published: it has nothing to answer with; give it a model or rules", a.Name)
+	}
+	return nil
 }
 
 // AgentNamePattern is what an agent's name looks like.

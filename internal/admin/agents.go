@@ -38,6 +38,7 @@ type AgentBody struct {
 	Tier      *string       `json:"tier,omitempty" maxLength:"40" doc:"How much it may do; absent or empty for its owner's."`
 	Limits    LimitsChange  `json:"limits,omitzero" doc:"In place of the tier's; null takes them away."`
 	Brain     BrainChange   `json:"brain,omitzero" doc:"What it thinks with when somebody talks to it: a model by name, or rules; null takes it away."`
+	Published *bool         `json:"published,omitempty" doc:"Whether other agents reach it by A2A, at /a2a/{name}. It needs a brain."`
 	Disabled  *bool         `json:"disabled,omitempty" doc:"Whether it opens no door."`
 }
 
@@ -76,7 +77,7 @@ func (LimitsChange) Schema(r huma.Registry) *huma.Schema {
 }
 
 func (b *AgentBody) empty() bool {
-	return b.Title == nil && b.Role == nil && b.Tools == nil && b.Resources == nil && b.Prompts == nil && b.Tier == nil && !b.Limits.Given && !b.Brain.Given && b.Disabled == nil
+	return b.Title == nil && b.Role == nil && b.Tools == nil && b.Resources == nil && b.Prompts == nil && b.Tier == nil && !b.Limits.Given && !b.Brain.Given && b.Published == nil && b.Disabled == nil
 }
 
 // whole is the agent that a body describes when it stands alone. Its grants are
@@ -96,6 +97,7 @@ func (b *AgentBody) whole(name string) (junctor.Agent, error) {
 		a.Tier = *b.Tier
 	}
 	a.Disabled = b.Disabled != nil && *b.Disabled
+	a.Published = b.Published != nil && *b.Published
 	for _, of := range []struct {
 		to    *[]junctor.Grant
 		given *[]string

@@ -145,6 +145,7 @@ func (a agents) apply(ctx context.Context, p *junctor.Principal, one *junctor.Ag
 	put(&one.Role, in.Role)
 	put(&one.Tier, in.Tier)
 	put(&one.Disabled, in.Disabled)
+	put(&one.Published, in.Published)
 	if in.Limits.Given {
 		one.Limits = in.Limits.Limits
 	}
@@ -158,6 +159,9 @@ func (a agents) apply(ctx context.Context, p *junctor.Principal, one *junctor.Ag
 			return err
 		}
 		one.Brain = in.Brain.Brain
+	}
+	if err := one.CheckPublished(); err != nil {
+		return err
 	}
 	if in.Tier != nil && *in.Tier != "" {
 		if err := a.app.limits.knownTier(ctx, p.Tenant, *in.Tier); err != nil {

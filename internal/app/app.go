@@ -19,6 +19,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/a2a"
 	"github.com/junctor-mcp/junctor/internal/apps"
 	"github.com/junctor-mcp/junctor/internal/audit"
 	"github.com/junctor-mcp/junctor/internal/authority"
@@ -85,6 +86,7 @@ type App struct {
 	apps      *apps.Host
 	intake    *intake.Intake
 	rooms     *room.Rooms
+	a2a       *a2a.Server
 	cert      *certificate // nil where TLS is not ours to speak
 
 	adminKey string
@@ -193,7 +195,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err := a.openDeliveries(ctx); err != nil {
 		return err
 	}
-	if err := errors.Join(a.openEvents(), a.openRooms()); err != nil {
+	if err := errors.Join(a.openEvents(), a.openRooms(), a.openA2A()); err != nil {
 		return err
 	}
 	if err := errors.Join(a.gauges(), a.queueGauges()); err != nil { //nolint:contextcheck // they are read later

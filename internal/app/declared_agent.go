@@ -93,6 +93,9 @@ func (k *agentKind) fault(ctx context.Context, name string) error {
 	if err := k.a.app.checkBrain(ctx, k.p.Tenant, want.Brain); err != nil {
 		return err
 	}
+	if err := want.CheckPublished(); err != nil {
+		return err
+	}
 	for _, g := range slices.Concat(want.Tools, want.Resources, want.Prompts) {
 		if !k.servers[g.Server] {
 			return junctor.Errorf(junctor.CodeInvalid, "%s cannot be given to an agent: there will be no server %q; declare it too, or take the grant out", g, g.Server)
@@ -127,7 +130,7 @@ func differences(from, to map[string]string) (out []admin.FieldChange) {
 
 // flatAgent is what somebody can want of an agent, by member.
 func flatAgent(a *junctor.Agent) map[string]string {
-	out := map[string]string{"title": a.Title, "role": string(a.Role), "tier": a.Tier, "disabled": yes(a.Disabled)}
+	out := map[string]string{"title": a.Title, "role": string(a.Role), "tier": a.Tier, "published": yes(a.Published), "disabled": yes(a.Disabled)}
 	if a.Limits != nil {
 		out["limits"] = compact(a.Limits)
 	}

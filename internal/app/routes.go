@@ -51,6 +51,9 @@ func (a *App) mux() *mux {
 	if a.cfg.DoorOn("plain") {
 		a.completions().Routes(mux)
 	}
+	if a.cfg.DoorOn("a2a") {
+		a.a2a.Routes(mux)
+	}
 	if a.cfg.DoorOn("admin") {
 		if api, err := a.admin(); err != nil { // a part is missing: a fault in this package
 			a.log.Error("the admin API could not be made", "error", err)

@@ -118,6 +118,7 @@ func (a *App) Run(ctx context.Context) error {
 	}
 	local, pages := a.localServer(mux), a.sandboxServer()
 	a.rooms.Begin(ctx)
+	a.a2a.Begin(ctx)
 	failed := make(chan error, 3)
 	go func() { failed <- public.Serve(l.public) }()
 	go func() { failed <- local.Serve(l.local) }()
@@ -143,11 +144,17 @@ func (a *App) Run(ctx context.Context) error {
 		defer close(talking)
 		a.rooms.Run(chores)
 	}()
+	serving := make(chan struct{})
+	go func() {
+		defer close(serving)
+		a.a2a.Run(chores)
+	}()
 	defer func() {
 		stopChores()
 		<-delivering
 		<-taking
 		<-talking
+		<-serving
 	}()
 	if a.cfg.File() != "" {
 		watching := make(chan struct{})
@@ -168,6 +175,7 @@ func (a *App) Run(ctx context.Context) error {
 	// Streams would keep the servers open: end them first.
 	a.gateway.Close()
 	a.rooms.Close()
+	a.a2a.Close()
 	return errors.Join(notClosed(err), a.stop(context.WithoutCancel(ctx), public), a.stop(context.WithoutCancel(ctx), local), a.stop(context.WithoutCancel(ctx), pages), a.flush(context.WithoutCancel(ctx)))
 }
 

@@ -200,6 +200,9 @@ func populate(t testing.TB, in instance) {
 		`INSERT INTO workspace_messages VALUES ('acme', 'room', 'm', 1, 'r', 'user', 'zoë', 'user:u', '{"text":"é"}', 'é', 3)`,
 		`INSERT INTO workspace_runs VALUES ('acme', 'room', 'r', 'waiting', 'user:u', 'n', 'é', '{}', 0, 1, 2, 3, 4, NULL)`,
 		`INSERT INTO workspace_approvals VALUES ('acme', 'room', 'a', 'r', 'qa', '{"é":1}', 'open', 0, '', 5, NULL)`,
+		`INSERT INTO published_agents VALUES ('qa', 'acme', 1)`,
+		`INSERT INTO agent_tasks VALUES ('acme', 't', 'qa', 'user:u', 'c', 'TASK_STATE_COMPLETED', 0, 2, '{"é":1}', '[]', 'n', 0, 1, 2, 3)`,
+		`INSERT INTO agent_task_pushes VALUES ('acme', 't', 'p', '{"url":"https://example.com/é"}')`,
 		`INSERT INTO chain_blocks VALUES ('acme', 1, 7, '0xab', '0xaa', 5)`,
 		`INSERT INTO chain_events VALUES ('acme', 1, '0xab', 2, 7, 'NewFeedback', 'eip155:1:0xa/42', '{"é":1}', 'counted', 1, 0, 6)`,
 	} {

@@ -22,6 +22,7 @@ func (c *cli) agentCommand() *cobra.Command {
 // agentFlags are what describes an agent on the command line.
 type agentFlags struct {
 	title, role, tier         string
+	publish                   bool
 	tools, resources, prompts []string
 	limitFlags
 	brainFlags
@@ -35,6 +36,7 @@ func (c *cli) describeAgent(cmd *cobra.Command, f *agentFlags) {
 	flags.StringArrayVar(&f.prompts, "prompt", nil, "what it may get: `server/prompt` or server/*; may be given several times")
 	flags.StringVar(&f.title, "title", "", "its name for people")
 	flags.StringVar(&f.tier, "tier", "", "how much it may do: free, pro, unlimited, or one of the settings; without it its owner's")
+	flags.BoolVar(&f.publish, "publish", false, "let other agents reach it by A2A, at /a2a/NAME/")
 	f.limitFlags.add(cmd)
 	f.brainFlags.add(c, cmd)
 	_ = cmd.RegisterFlagCompletionFunc("tool", c.completeGrants)
@@ -53,6 +55,9 @@ func (f *agentFlags) body(cmd *cobra.Command) map[string]any {
 		if cmd.Flags().Changed(flag) {
 			body[flag+"s"] = slices.DeleteFunc(list, func(s string) bool { return s == "" }) // --tool '' empties the list
 		}
+	}
+	if f.publish {
+		body["published"] = true
 	}
 	if f.given(cmd) {
 		body["limits"] = f.limits()
@@ -149,10 +154,18 @@ func (c *cli) printAgent(a junctor.Agent, tools []junctor.Tool) error {
 	for i, t := range tools {
 		names[i] = t.Exposed
 	}
-	return c.facts("name", a.Name, "title", a.Title, "role", string(a.Role), "state", agentState(a), "door", "/mcp/a/"+a.Name,
+	return c.facts("name", a.Name, "title", a.Title, "role", string(a.Role), "state", agentState(a), "door", "/mcp/a/"+a.Name, "published", publishedAt(a),
 		"tools", joinGrants(a.Tools), "resources", joinGrants(a.Resources), "prompts", joinGrants(a.Prompts),
 		"can call", strings.Join(names, ", "), "thinks with", thinksWith(a.Brain), "tier", a.Tier, "limits", describeLimits(a.Limits), "declared", a.Declared, "owner", a.Owner,
 		"created", moment(a.CreatedAt), "updated", moment(a.UpdatedAt))
+}
+
+// publishedAt is where other agents reach an agent; "" where they do not.
+func publishedAt(a junctor.Agent) string {
+	if !a.Published {
+		return ""
+	}
+	return "/a2a/" + a.Name + "/"
 }
 
 // thinksWith names what an agent thinks with.
@@ -169,7 +182,7 @@ func thinksWith(b *junctor.Brain) string {
 func (c *cli) agentSet() *cobra.Command {
 	var f agentFlags
 	var add, drop []string
-	var on, off, noLimits, noBrain bool
+	var on, off, noLimits, noBrain, unpublish bool
 	cmd := &cobra.Command{
 		Use: "set NAME", Short: "Change an agent",
 		Long: "Change what is named of an agent. --tool, --resource and --prompt replace the whole list ('' empties it);\n" +
@@ -179,6 +192,9 @@ func (c *cli) agentSet() *cobra.Command {
 			body := f.body(cmd)
 			if on || off {
 				body["disabled"] = off
+			}
+			if unpublish {
+				body["published"] = false
 			}
 			if noLimits {
 				if f.given(cmd) {
@@ -213,7 +229,9 @@ func (c *cli) agentSet() *cobra.Command {
 	cmd.Flags().BoolVar(&off, "off", false, "switch it off: it opens no door")
 	cmd.Flags().BoolVar(&noLimits, "no-limits", false, "take its own limits away: those of its tier hold again")
 	cmd.Flags().BoolVar(&noBrain, "no-brain", false, "take away what it thinks with")
+	cmd.Flags().BoolVar(&unpublish, "no-publish", false, "let no other agent reach it")
 	cmd.MarkFlagsMutuallyExclusive("on", "off")
+	cmd.MarkFlagsMutuallyExclusive("publish", "no-publish")
 	cmd.MarkFlagsMutuallyExclusive("no-brain", "model")
 	cmd.MarkFlagsMutuallyExclusive("no-brain", "rules")
 	cmd.MarkFlagsMutuallyExclusive("no-brain", "instructions")

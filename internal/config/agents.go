@@ -24,7 +24,7 @@ func FromAgents(rows []junctor.Agent) []Agent {
 	for i, a := range rows {
 		out[i].Agent = junctor.Agent{
 			Name: a.Name, Title: a.Title, Role: a.Role, Tools: a.Tools, Resources: a.Resources, Prompts: a.Prompts,
-			Tier: a.Tier, Limits: a.Limits, Brain: a.Brain, Disabled: a.Disabled,
+			Tier: a.Tier, Limits: a.Limits, Brain: a.Brain, Published: a.Published, Disabled: a.Disabled,
 		}
 	}
 	slices.SortFunc(out, byName)
@@ -66,6 +66,7 @@ func (d *document) agent(m member) Agent {
 		"tier":      d.text(&a.Tier),
 		"limits":    func(n *yaml.Node, path string) { a.Limits = d.limits(n, path) },
 		"brain":     func(n *yaml.Node, path string) { a.Brain = d.brain(n, path) },
+		"published": d.truth(&a.Published),
 		"disabled":  d.truth(&a.Disabled),
 	})
 	return a
@@ -169,6 +170,7 @@ type fileAgent struct {
 	Tier      string         `json:"tier,omitempty"      yaml:"tier,omitempty"`
 	Limits    *fileLimits    `json:"limits,omitempty"    yaml:"limits,omitempty"`
 	Brain     *junctor.Brain `json:"brain,omitempty"     yaml:"brain,omitempty"`
+	Published bool           `json:"published,omitempty" yaml:"published,omitempty"`
 	Disabled  bool           `json:"disabled,omitempty"  yaml:"disabled,omitempty"`
 }
 
@@ -186,7 +188,7 @@ func (d Declared) fileAgents() map[string]fileAgent {
 	for _, a := range d.Agents {
 		f := fileAgent{
 			Title: a.Title, Role: a.Role, Tools: texts(a.Tools), Resources: texts(a.Resources), Prompts: texts(a.Prompts),
-			Tier: a.Tier, Brain: a.Brain, Disabled: a.Disabled,
+			Tier: a.Tier, Brain: a.Brain, Published: a.Published, Disabled: a.Disabled,
 		}
 		if a.Limits != nil {
 			l := fileLimits(*a.Limits)

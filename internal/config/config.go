@@ -141,5 +141,5 @@ func (c *Config) Values() []Value {
 
 // Doors lists the doors that doors-off can name.
 func Doors() []string {
-	return []string{"mcp", "plain", "call", "sse", "stdio", "admin", "metrics", "hooks"}
+	return []string{"mcp", "plain", "call", "sse", "stdio", "admin", "metrics", "hooks", "a2a"}
 }

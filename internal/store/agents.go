@@ -21,6 +21,9 @@ type agentConfig struct {
 	Limits   *junctor.Limits `json:"limits,omitempty"`
 	Declared string          `json:"declared,omitempty"`
 	Brain    *junctor.Brain  `json:"brain,omitempty"`
+	// Published is told by a row of published_agents too, for those who know
+	// nothing but the name.
+	Published bool `json:"published,omitempty"`
 }
 
 // Agents lists the tenant's agents by name, with what they may use.
@@ -114,6 +117,9 @@ func (t *Tenant) AddAgent(ctx context.Context, a junctor.Agent) (junctor.Agent, 
 			string(t.id), a.Name, string(a.Role), a.Tier, a.Owner, flag(a.Disabled), config, now, now); err != nil {
 			return err
 		}
+		if err := t.publish(ctx, tx, &a, now); err != nil {
+			return err
+		}
 		return t.insertGrants(ctx, tx, &a)
 	})
 	if err != nil {
@@ -147,6 +153,9 @@ func (t *Tenant) UpdateAgent(ctx context.Context, a junctor.Agent) (junctor.Agen
 			return t.agentMoved(ctx, tx, a.Name)
 		}
 		if _, err := t.s.exec(ctx, tx, `DELETE FROM agent_grants WHERE tenant_id = ? AND agent = ?`, string(t.id), a.Name); err != nil {
+			return err
+		}
+		if err := t.publish(ctx, tx, &a, now); err != nil {
 			return err
 		}
 		return t.insertGrants(ctx, tx, &a)
@@ -223,7 +232,7 @@ func noAgent(name string) error {
 }
 
 func agentConfigOf(a *junctor.Agent) (string, error) {
-	config, err := json.Marshal(agentConfig{Title: a.Title, Limits: a.Limits, Declared: a.Declared, Brain: a.Brain})
+	config, err := json.Marshal(agentConfig{Title: a.Title, Limits: a.Limits, Declared: a.Declared, Brain: a.Brain, Published: a.Published})
 	if err != nil {
 		return "", junctor.Errorf(junctor.CodeInvalid, "the agent %q cannot be stored: %w", a.Name, err)
 	}
@@ -242,6 +251,6 @@ func scanAgent(row scanner) (junctor.Agent, error) {
 	if err := json.Unmarshal([]byte(text), &config); err != nil {
 		return a, fmt.Errorf("the config of the agent %q cannot be read: %w", a.Name, err)
 	}
-	a.Title, a.Limits, a.Declared, a.Brain = config.Title, config.Limits, config.Declared, config.Brain
+	a.Title, a.Limits, a.Declared, a.Brain, a.Published = config.Title, config.Limits, config.Declared, config.Brain, config.Published
 	return a, nil
 }

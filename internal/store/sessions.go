@@ -121,7 +121,11 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) (int64, error) {
 		}
 		swept += n
 	}
-	return swept, nil
+	n, err := s.sweepAgentTasks(ctx, now)
+	if err != nil {
+		return swept, s.fail(ctx, err, "sweep old tasks of agents")
+	}
+	return swept + n, nil
 }
 
 func scanSession(row scanner) (Session, error) {

@@ -126,6 +126,11 @@ POST /mcp/a/{agent}/call                      401     404     404     404     20
 POST /a/{agent}/v1/chat/completions           401     404     404     404     200     404     401     401     401
 GET /a/{agent}/v1/models                      401     404     404     404     200     404     401     401     401
 POST /mcp/a/{agent}/call (endpoint)           401     404     404     404     403     404     401     401     401
+GET /a2a/{published}/.well-known/agent-card.json     200     200     200     200     200     200     200     200     200
+GET /.well-known/agent-card.json              200     200     200     200     200     200     200     200     200
+POST /a2a/{published}                         401     404     403     200     200     200     401     401     401
+POST /a2a/{published}/                        401     404     403     200     200     200     401     401     401
+GET /a2a/{published}/rest/{path...}           401     404     403     400     400     400     401     401     401
 GET /sse                                      401     200     200     200     200     200     401     401     401
 POST /messages                                401     404     404     404     404     404     401     401     401
 
@@ -336,6 +341,7 @@ func bodies() map[string]string {
 		own      = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tag","arguments":{"nonce":"n"},` + meta + `}}`
 		bridge   = `{"endpoint":{"server":"books"},"tool_name":"tag","arguments":{"nonce":"n"}}`
 		endpoint = `{"endpoint":{"url":"PEER"},"tool_name":"tag","arguments":{"nonce":"n"}}`
+		task     = `{"jsonrpc":"2.0","id":1,"method":"message/send","params":{"message":{"kind":"message","messageId":"m","role":"user","parts":[{"kind":"text","text":"hello"}]}}}`
 	)
 	return map[string]string{
 		"POST /login":  "name=NEW&password=NEW",
@@ -362,6 +368,8 @@ func bodies() map[string]string {
 		"POST /mcp/a/{agent}/call (endpoint)": endpoint,
 		"POST /a/{agent}/v1/chat/completions": `{"model":"x","messages":[{"role":"user","content":"hello"}]}`,
 		"POST /messages":                      list,
+		"POST /a2a/{published}":               task,
+		"POST /a2a/{published}/":              task,
 
 		"POST /api/v1/servers":                          `{"id":"NEW","url":"PEER"}`,
 		"POST /api/v1/servers/{guarded}/login":          `{}`,

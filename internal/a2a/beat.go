@@ -1,0 +1,80 @@
+package a2a
+
+import (
+	"context"
+	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// beat is how often a process says that it works on its tasks, and asks which to
+// stop; after silence they are taken for lost.
+const (
+	beat    = 2 * time.Second
+	silence = time.Minute
+)
+
+// Begin marks what a process of this node left behind that was killed. It comes
+// before anybody can ask: what runs afterwards is this one's.
+func (s *Server) Begin(ctx context.Context) { s.tend(ctx, s.lose(ctx, s.Node)) }
+
+// Run keeps the tasks of this process alive in the eyes of others, and marks
+// those of processes that are gone, until ctx ends.
+func (s *Server) Run(ctx context.Context) {
+	tick := time.NewTicker(beat)
+	defer tick.Stop()
+	looked := s.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		s.mu.Lock()
+		busy := len(s.tasks) > 0
+		s.mu.Unlock()
+		if busy {
+			stop, err := s.Store.BeatAgentTasks(ctx, s.Node, s.Now())
+			s.tend(ctx, err)
+			for i := range stop {
+				if l := s.running(stop[i].Tenant, stop[i].ID); l != nil {
+					l.cancel()
+				}
+			}
+		}
+		if s.Now().Sub(looked) > silence/2 {
+			looked = s.Now()
+			s.tend(ctx, s.lose(ctx, ""))
+		}
+	}
+}
+
+// lose marks tasks that nobody works on any more. They are not begun again:
+// whether their last call took effect is not known.
+func (s *Server) lose(ctx context.Context, node string) error {
+	rows, err := s.Store.LostAgentTasks(ctx, node, s.Now().Add(-silence))
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		t, err := stored(&rows[i])
+		if err != nil {
+			return err
+		}
+		why := a2a.NewMessageForTask(a2a.MessageRoleAgent, t, a2a.NewTextPart("the instance ended in the middle of it; send the message again to go on"))
+		ended := applied(*t, s.status(t, a2a.TaskStateFailed, why))
+		if err := s.keep(ctx, &rows[i], &ended, false); err != nil && junctor.CodeOf(err) != junctor.CodeConflict {
+			return err
+		}
+	}
+	return nil
+}
+
+// tend logs what went wrong; it is tried again with the next beat.
+func (s *Server) tend(ctx context.Context, err error) {
+	if err != nil && ctx.Err() == nil {
+		s.Log.Warn("a2a: the tasks of this instance could not be looked after", "error", err, "cause", junctor.AsError(err).Cause)
+	}
+}
