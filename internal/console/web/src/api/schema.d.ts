@@ -2599,6 +2599,7 @@ export interface components {
             name: string;
             owner?: string;
             prompts: string[];
+            published?: boolean;
             resources: string[];
             role: string;
             tier?: string;
@@ -2616,6 +2617,8 @@ export interface components {
             limits?: components["schemas"]["Limits"];
             /** @description What it may get: server/prompt or server/*. */
             prompts?: string[];
+            /** @description Whether other agents reach it by A2A, at /a2a/{name}. It needs a brain. */
+            published?: boolean;
             /** @description What it may read: server/uri, server/template or server/*. A ui:// page comes with a tool that names it. */
             resources?: string[];
             /** @description The work that the agent does: it is given tools of this role, and those for all. Absent in a new agent: General. */
@@ -3181,6 +3184,7 @@ export interface components {
             name: string;
             owner?: string;
             prompts: string[];
+            published?: boolean;
             resources: string[];
             role: string;
             tier?: string;
@@ -3713,6 +3717,8 @@ export interface components {
             name: string;
             /** @description What it may get: server/prompt or server/*. */
             prompts?: string[];
+            /** @description Whether other agents reach it by A2A, at /a2a/{name}. It needs a brain. */
+            published?: boolean;
             /** @description What it may read: server/uri, server/template or server/*. A ui:// page comes with a tool that names it. */
             resources?: string[];
             /** @description The work that the agent does: it is given tools of this role, and those for all. Absent in a new agent: General. */
