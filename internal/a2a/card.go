@@ -15,6 +15,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/a2ui"
 )
 
 // cardAge is how long a card may be used again, in seconds.
@@ -79,9 +80,9 @@ func (s *Server) card(a *junctor.Agent) *a2a.AgentCard {
 			face(at, a2a.TransportProtocolJSONRPC, v10), face(at+"rest", a2a.TransportProtocolHTTPJSON, v10),
 			face(at, a2a.TransportProtocolJSONRPC, v03), face(at+"rest", a2a.TransportProtocolHTTPJSON, v03),
 		},
-		Capabilities:         a2a.AgentCapabilities{Streaming: true, PushNotifications: true, ExtendedAgentCard: true},
+		Capabilities:         a2a.AgentCapabilities{Streaming: true, PushNotifications: true, ExtendedAgentCard: true, Extensions: extensions()},
 		DefaultInputModes:    []string{mediaText, mediaJSON},
-		DefaultOutputModes:   []string{mediaText, mediaJSON},
+		DefaultOutputModes:   []string{mediaText, mediaJSON, a2ui.MimeType},
 		SecuritySchemes:      a2a.NamedSecuritySchemes{keyScheme: a2a.HTTPAuthSecurityScheme{Scheme: "Bearer", Description: "A key with the scope tools:call"}},
 		SecurityRequirements: a2a.SecurityRequirementsOptions{{keyScheme: {}}},
 		Skills: []a2a.AgentSkill{{

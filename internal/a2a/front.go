@@ -26,9 +26,10 @@ const (
 
 // caller is who asks, and of which agent.
 type caller struct {
-	p       *junctor.Principal
-	agent   junctor.Agent
-	version string
+	p          *junctor.Principal
+	agent      junctor.Agent
+	version    string
+	extensions []string // that the client activates, by their URIs
 }
 
 type callerKey struct{}
@@ -78,6 +79,7 @@ func (s *Server) within(r *http.Request, c *caller) (*http.Request, context.Canc
 	}
 	r.Header.Del("X-" + a2a.SvcParamExtensions)
 	r.Header[http.CanonicalHeaderKey(a2a.SvcParamExtensions)] = wanted
+	c.extensions = wanted
 	return r, func() { stop(); cancel() }
 }
 

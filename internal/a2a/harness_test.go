@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/a2ui"
 	"github.com/junctor-mcp/junctor/internal/agent"
 	"github.com/junctor-mcp/junctor/internal/seal"
 	"github.com/junctor-mcp/junctor/internal/store"
@@ -62,6 +63,10 @@ func (p *parrot) Stream(ctx context.Context, r agent.Request) iter.Seq2[agent.Pi
 				<-ctx.Done()
 				yield(agent.Piece{}, ctx.Err())
 			}
+		case last.Text == "show":
+			yield(agent.Piece{Surface: &a2ui.Surface{ID: "card", Components: []json.RawMessage{json.RawMessage(`{"id":"root","component":"Text","text":{"path":"/word"}}`)}, Data: json.RawMessage(`{"word":"hello"}`)}}, nil)
+		case last.Action != nil:
+			yield(agent.Piece{Text: "pressed " + last.Action.Name + " of " + last.Action.Surface + " " + string(last.Action.Context)}, nil)
 		case last.Text == "fail":
 			yield(agent.Piece{}, &agent.FaultError{Message: "the parrot is tired"})
 		case last.Text == "write":

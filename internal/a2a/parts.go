@@ -27,6 +27,7 @@ type heard struct {
 	said  agent.Message
 	words map[string]agent.Decision // on calls, by their id; nil where it has none
 	plain string                    // its texts alone
+	done  []string                  // what a person did on surfaces, in words
 }
 
 // read makes what an agent hears of a message.
@@ -45,6 +46,13 @@ func read(m *a2a.Message) (heard, error) {
 				h.words = words
 				continue
 			}
+			acted, err := h.acted(p, content.Value)
+			if err != nil {
+				return h, problem(a2a.ErrInvalidParams, fmt.Sprintf("parts[%d]: %s", i, junctor.AsError(err).Message))
+			}
+			if acted {
+				continue
+			}
 			text, err := json.Marshal(content.Value)
 			if err != nil {
 				return h, problem(a2a.ErrInvalidParams, fmt.Sprintf("parts[%d]: the data cannot be read", i))
@@ -59,6 +67,9 @@ func read(m *a2a.Message) (heard, error) {
 		default:
 			return h, problem(a2a.ErrUnsupportedContentType, fmt.Sprintf("parts[%d] is an address: this agent fetches none; send its text", i))
 		}
+	}
+	if len(all) == 0 { // a person's own words say it better
+		all = h.done
 	}
 	h.plain, h.said.Text = strings.Join(texts, "\n"), strings.Join(all, "\n")
 	if len(h.said.Text) > maxMessage {

@@ -68,7 +68,7 @@ func (d *desk) begin(ctx context.Context, in *a2a.SendMessageRequest) (*live, *a
 		}
 	}
 	before := l.snapshot()
-	go d.run(l, c, turn, said.said)
+	go d.run(l, c, turn, said.said, screenOf(c, in, turn.Messages))
 	return l, before, nil
 }
 
@@ -176,11 +176,11 @@ func (d *desk) recall(ctx context.Context, row *junctor.AgentTask, said *heard, 
 }
 
 // run has the agent work on a task until there is an end.
-func (d *desk) run(l *live, c *caller, turn agent.Turn, said agent.Message) {
+func (d *desk) run(l *live, c *caller, turn agent.Turn, said agent.Message, to *screen) {
 	defer d.leave(l, c.p.Party())
 	defer l.stop()
 	d.tell(l, d.status(l.snapshot(), a2a.TaskStateWorking, nil))
-	rec := &recorder{desk: d, live: l}
+	rec := &recorder{desk: d, live: l, screen: to}
 	end := agent.Run(l.ctx, turn, rec.take)
 	if len(turn.Decisions) == 0 {
 		end.Messages = append([]agent.Message{said}, end.Messages...)
@@ -267,11 +267,12 @@ func stamp(at time.Time) *time.Time { return new(at.UTC().Truncate(time.Microsec
 // recorder makes events of the protocol of what happens in a turn: each text of
 // the agent is an artifact. The last piece of a text says so, so one is held back.
 type recorder struct {
-	desk *desk
-	live *live
-	id   a2a.ArtifactID
-	sent bool
-	held string
+	desk   *desk
+	live   *live
+	screen *screen
+	id     a2a.ArtifactID
+	sent   bool
+	held   string
 }
 
 func (r *recorder) take(e agent.Event) {
@@ -284,6 +285,11 @@ func (r *recorder) take(e agent.Event) {
 		r.held = e.Text
 	case agent.EventTextEnd:
 		r.flush(true)
+	case agent.EventSurface:
+		r.flush(true)
+		if a := r.screen.artifact(e.Surface); a != nil {
+			r.desk.tell(r.live, &a2a.TaskArtifactUpdateEvent{TaskID: r.live.task.ID, ContextID: r.live.task.ContextID, Artifact: a, LastChunk: true})
+		}
 	}
 }
 

@@ -1,0 +1,62 @@
+package a2a
+
+import (
+	"strings"
+	"testing"
+)
+
+// What an agent shows reaches a client in the version that it draws, and one that
+// draws nothing as text alone.
+func TestSurfaces(t *testing.T) {
+	t.Parallel()
+	p := open(t)
+	const at = "https://a2ui.org/a2a-extension/a2ui/"
+	for name, c := range map[string]struct{ header, more, kind, has, not string }{
+		"nothing said":           {"", "", "", "", `"data"`},
+		"v0.9.1":                 {"A2A-Extensions: " + at + "v0.9.1", "", "application/a2ui+json", `"data":[{"createSurface"`, ""},
+		"v0.9, by the old name":  {"X-A2A-Extensions: https://other.example, " + at + "v0.9", "", "application/json+a2ui", `"data":[{"createSurface"`, ""},
+		"v1.0":                   {"A2A-Extensions: " + at + "v1.0", "", "application/a2ui+json", `"version":"v1.0"`, ""},
+		"v0.8":                   {"A2A-Extensions: " + at + "v0.8", "", "application/json+a2ui", `"data":{"beginRendering"`, `"data":[`},
+		"by capabilities":        {"", `,"metadata":{"a2uiClientCapabilities":{"v0.9":{"supportedCatalogIds":["https://a2ui.org/specification/v0_9/catalogs/basic/catalog.json"]}}}`, "application/a2ui+json", `"createSurface"`, ""},
+		"other catalogues alone": {"", `,"metadata":{"a2uiClientCapabilities":{"v0.9":{"supportedCatalogIds":["https://other.example/catalog.json"]}}}`, "", "", `"data"`},
+	} {
+		a := p.call("SendMessage", said("show", c.more), c.header)
+		text := string(a.Result)
+		if a.Error != nil || !strings.Contains(text, "TASK_STATE_COMPLETED") || !strings.Contains(text, c.has) || c.not != "" && strings.Contains(text, c.not) || c.kind != "" && !strings.Contains(text, `"mimeType":"`+c.kind+`"`) {
+			t.Errorf("%s: %+v %s", name, a.Error, text)
+		}
+	}
+	r := p.send("POST", "/a2a/parrot", `{"jsonrpc":"2.0","id":1,"method":"message/send","params":{"message":{"kind":"message","messageId":"m","role":"user","parts":[{"kind":"text","text":"show"}]}}}`,
+		"A2A-Version: -", "X-A2A-Extensions: "+at+"v0.9")
+	if strings.Contains(r.body, `"value":[`) || strings.Count(r.body, `"kind":"data"`) < 2 {
+		t.Errorf("version 0.3 has no lists in data: %s", r.body)
+	}
+	first := p.say("show", `},"configuration":{}`, "A2A-Extensions: "+at+"v0.9")
+	a := p.call("SendMessage", said("show", `,"contextId":"`+first.ContextID+`"`), "A2A-Extensions: "+at+"v0.9")
+	if !strings.Contains(string(a.Result), "deleteSurface") {
+		t.Errorf("a surface that is there is not replaced: %s", a.Result)
+	}
+}
+
+// What a person does on a surface comes to the agent, whatever the version.
+func TestActions(t *testing.T) {
+	t.Parallel()
+	p := open(t)
+	for name, part := range map[string]string{
+		"v0.8":           `{"data":{"userAction":{"surfaceId":"card","sourceComponentId":"b","name":"press","timestamp":"2026-01-01T00:00:00Z","context":{"id":7}}},"metadata":{"mimeType":"application/json+a2ui"}}`,
+		"v0.8, unmarked": `{"data":{"userAction":{"surfaceId":"card","sourceComponentId":"b","name":"press","timestamp":"2026-01-01T00:00:00Z","context":{"id":7}}}}`,
+		"v0.9":           `{"data":[{"version":"v0.9","action":{"surfaceId":"card","sourceComponentId":"b","name":"press","timestamp":"2026-01-01T00:00:00Z","context":{"id":7}}}],"metadata":{"mimeType":"application/a2ui+json"}}`,
+	} {
+		a := p.call("SendMessage", `{"message":{"messageId":"m","role":"ROLE_USER","parts":[`+part+`]}}`)
+		if a.Error != nil || !strings.Contains(string(a.Result), "pressed press of card") || !strings.Contains(string(a.Result), `7`) {
+			t.Errorf("%s: %+v %s", name, a.Error, a.Result)
+		}
+	}
+	if a := p.call("SendMessage", `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"data":{"action":5},"metadata":{"mimeType":"application/a2ui+json"}}]}}`); a.code() != -32602 {
+		t.Errorf("no action: %+v", a)
+	}
+	a := p.call("SendMessage", `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"data":{"version":"v0.9","error":{"code":"UNKNOWN_COMPONENT","surfaceId":"card","path":"/x","message":"no Foo here"}},"metadata":{"mimeType":"application/a2ui+json"}}]}}`)
+	if !strings.Contains(string(a.Result), "no Foo here") {
+		t.Errorf("what could not be shown is not told: %+v %s", a.Error, a.Result)
+	}
+}
