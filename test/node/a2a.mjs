@@ -2,7 +2,7 @@
 // BASE is the agent's base address. The same is done over JSON-RPC and HTTP+JSON
 // of version 1.0, and over JSON-RPC of 0.3. Prints what was done.
 import assert from 'node:assert/strict';
-import { ClientFactory, ClientFactoryOptions, DefaultAgentCardResolver, JsonRpcTransportFactory, RestTransportFactory } from '@a2a-js/sdk/client';
+import { ClientFactory, DefaultAgentCardResolver, JsonRpcTransportFactory, RestTransportFactory } from '@a2a-js/sdk/client';
 
 const [base, key] = process.argv.slice(2);
 const fetchImpl = (url, init = {}) => {
@@ -25,7 +25,7 @@ const [COMPLETED, CANCELED] = [3, 5];
 async function talk(name, options, old) {
   const card = await new DefaultAgentCardResolver({ fetchImpl: fetch }).resolve(base);
   if (old) card.supportedInterfaces = card.supportedInterfaces.filter((i) => i.protocolVersion === '0.3');
-  const client = await new ClientFactory(ClientFactoryOptions.createFrom(ClientFactoryOptions.default, options)).createFromAgentCard(card);
+  const client = await new ClientFactory(options).createFromAgentCard(card);
   assert.equal(client.protocolVersion?.startsWith('0.3'), Boolean(old), `${name} speaks ${client.protocolVersion}`);
   const done = await client.sendMessage(message('what are 2 and 40?'));
   assert.equal(texts(done), 'It is 42.', name);
