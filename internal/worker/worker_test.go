@@ -213,19 +213,22 @@ func TestADeadEndpointTakesNoPlaceOfOthers(t *testing.T) {
 
 // placesOfOthers delivers to a hundred endpoints, more to each than it has places
 // for, and gives how many places the others than the first held together at once,
-// each no more than four, and how many the first holds in the end. No call of
+// each no more than four, and how many the first held at most. No call of
 // the others ends before all of their places are taken.
 func placesOfOthers(t *testing.T, dead bool) (others, first int) {
 	t.Helper()
 	const endpoints, each, places = 100, 10, 4
 	var mu sync.Mutex
-	under, full := 0, make(chan struct{})
+	under, answered, full := 0, 0, make(chan struct{})
 	r := newRig(t, func(ctx context.Context, op *guard.Op, _ string, _ int) (catalog.Result, error) {
 		if op.View.Server == "s0" {
 			if dead {
 				<-ctx.Done()
 				return catalog.Result{}, ctx.Err()
 			}
+			mu.Lock()
+			defer mu.Unlock()
+			answered++
 			return fine()
 		}
 		mu.Lock()
@@ -246,6 +249,9 @@ func placesOfOthers(t *testing.T, dead bool) (others, first int) {
 		}()
 		select {
 		case <-full:
+			mu.Lock()
+			defer mu.Unlock()
+			answered++
 			return fine()
 		case <-ctx.Done():
 			return catalog.Result{}, ctx.Err()
@@ -264,21 +270,18 @@ func placesOfOthers(t *testing.T, dead bool) (others, first int) {
 		left = each
 	}
 	r.until("all others are delivered", func() bool {
-		s, err := r.q.Stats(t.Context(), worker.Deliveries)
-		return err == nil && s.Counts[queue.Ready]+s.Counts[queue.Leased] == left
+		mu.Lock()
+		defer mu.Unlock()
+		return answered == endpoints*each-left
 	})
 	for n := range endpoints {
 		if peak := r.w.Peak(tenant, "server:s"+strconv.Itoa(n)); peak > places || n > 0 && peak != places {
 			t.Errorf("endpoint %d held %d places, want %d", n, peak, places)
 		}
 	}
-	s, err := r.q.Stats(t.Context(), worker.Deliveries)
-	if err != nil {
-		t.Fatal(err)
-	}
 	mu.Lock()
 	defer mu.Unlock()
-	return others, s.Counts[queue.Leased]
+	return others, r.w.Peak(tenant, "server:s0")
 }
 
 // An endpoint that fails is left alone: its deliveries are held, with no attempt
