@@ -1,5 +1,7 @@
 // Package packs holds the packs that come with the program, a file each:
-// internal/pack reads them, and the gallery shows them.
+// internal/pack reads them, and the gallery shows them. What a pack needs beside
+// its file is in a folder of its name: the surfaces of its agents, for
+// internal/agent/rules, in templates.
 package packs
 
 import "embed"
@@ -8,3 +10,8 @@ import "embed"
 //
 //go:embed *.yaml
 var Files embed.FS
+
+// Templates are the surfaces that rules may name, as PACK/templates/NAME.json.
+//
+//go:embed */templates/*.json
+var Templates embed.FS

@@ -12,11 +12,12 @@ import (
 //go:embed demo/*.yaml
 var demoRules embed.FS
 
-// FurnishDemo makes a room with two agents that think by rules, so that there is
-// somebody to talk to with no model and no network. Where there are agents or
-// rooms already it makes nothing: what a person took away stays away as long as
-// anything is left.
-func (a *App) FurnishDemo(ctx context.Context) error {
+// FurnishDemo makes a room with three agents that think by rules, so that there is
+// somebody to talk to with no model and no network; one of them is the bank, whose
+// map is the server at mapURL, or a stand-in where that is empty. Where there are
+// agents or rooms already it makes nothing: what a person took away stays away as
+// long as anything is left.
+func (a *App) FurnishDemo(ctx context.Context, mapURL string) error {
 	operator := *a.identity.Local()
 	operator.Subject = "demo" // its agents are nobody's doing: the console's first steps do not count them
 	p := &operator
@@ -43,6 +44,11 @@ func (a *App) FurnishDemo(ctx context.Context) error {
 		}
 		members = append(members, junctor.Member{Agent: one.name})
 	}
+	bank, err := a.furnishBank(ctx, p, mapURL)
+	if err != nil {
+		return err
+	}
+	members = append(members, junctor.Member{Agent: bank})
 	_, err = a.rooms.AddWorkspace(ctx, p, room.Change{Name: new("Lobby"), Members: &members})
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/agent"
 	"github.com/junctor-mcp/junctor/internal/agent/rules"
 	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/packs"
 )
 
 // toolBudget is how many bytes of tools a model is told of: some 16,000 tokens.
@@ -56,7 +57,7 @@ func (m minds) turn(ctx context.Context, p *junctor.Principal, one junctor.Agent
 		t.Limits = *one.Brain.Limits
 	}
 	if one.Brain.Rules != "" {
-		r, err := rules.Parse(one.Brain.Rules)
+		r, err := rules.Parse(one.Brain.Rules, packs.Templates)
 		t.Provider, t.Tools = r, &tools{app: m.app, p: p, whole: true}
 		return t, err
 	}
@@ -91,7 +92,7 @@ func (a *App) checkBrain(ctx context.Context, tenant junctor.TenantID, b *juncto
 		return err
 	}
 	if b.Rules != "" {
-		_, err := rules.Parse(b.Rules)
+		_, err := rules.Parse(b.Rules, packs.Templates)
 		return err
 	}
 	_, err := a.store.For(tenant).Model(ctx, b.Model)

@@ -62,7 +62,7 @@ func (c *cli) serve(ctx context.Context, cfg *config.Config, s started) error {
 			}
 		}
 		if s.demo {
-			if err := a.FurnishDemo(ctx); err != nil {
+			if err := a.FurnishDemo(ctx, c.getenv("MAP_SERVER_URL")); err != nil {
 				return err
 			}
 		}

@@ -49,8 +49,9 @@ func (c *cli) demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "demo", Short: "Start an instance to try things on, with a server of its own",
 		Long: "Start an instance in a data directory of its own, below the usual one, and print commands to try. It has an\n" +
-			"App, the dashboard, and a room with two agents to talk to, and needs no model and no network. Its admin key is\n" +
-			"new at each start. Ctrl-C ends it.",
+			"App, the dashboard, and a room with three agents to talk to, and needs no model and no network: the map of the\n" +
+			"bank is a stand-in, unless MAP_SERVER_URL names a map server at the first start. Its admin key is new at each\n" +
+			"start. Ctrl-C ends it.",
 		Example: "  junctor demo", Args: cobra.NoArgs,
 		RunE: run(func(cmd *cobra.Command, _ []string) error {
 			cfg, key, err := c.demoConfig(cmd)

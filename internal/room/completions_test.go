@@ -16,7 +16,7 @@ import (
 // An agent speaks chat completions: what is asked wrongly is refused in their words.
 func TestCompletions(t *testing.T) {
 	t.Parallel()
-	mind, err := rules.Parse("intents:\n  - match: 'add'\n    calls: [{tool: demo__add}]\n    say: added\n    failed: 'no: {{error}}'\nfallback: 'heard {{message}}'\n")
+	mind, err := rules.Parse("intents:\n  - match: 'add'\n    calls: [{tool: demo__add}]\n    say: added\n    failed: 'no: {{error}}'\nfallback: 'heard {{message}}'\n", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"io/fs"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,7 +22,10 @@ const (
 )
 
 // reader reads a file and notes what is wrong with it, with the line.
-type reader struct{ problems []string }
+type reader struct {
+	problems  []string
+	templates fs.FS // surfaces that rules may name
+}
 
 func (r *reader) fault(n *yaml.Node, format string, args ...any) {
 	if len(r.problems) < maxProblems {
@@ -29,8 +33,10 @@ func (r *reader) fault(n *yaml.Node, format string, args ...any) {
 	}
 }
 
-// Parse reads rules. An error is invalid, and says what is wrong in which lines.
-func Parse(text string) (*Rules, error) {
+// Parse reads rules. templates hold the surfaces that come with the program and
+// that rules may name as PACK/NAME, in PACK/templates/NAME.json; nil where there
+// are none. An error is invalid, and says what is wrong in which lines.
+func Parse(text string, templates fs.FS) (*Rules, error) {
 	if len(text) > junctor.MaxRules {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "rules: longer than %d KiB", junctor.MaxRules>>10)
 	}
@@ -41,7 +47,7 @@ func Parse(text string) (*Rules, error) {
 	if len(doc.Content) == 0 {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "rules: there are none: write intents and a fallback")
 	}
-	r := &reader{}
+	r := &reader{templates: templates}
 	out := r.rules(doc.Content[0])
 	if len(r.problems) > 0 {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "rules: %s", strings.Join(r.problems, "; "))
@@ -73,7 +79,7 @@ func (r *reader) rules(n *yaml.Node) *Rules {
 
 func (r *reader) intent(n *yaml.Node) intent {
 	in := intent{failed: template{{literal: "That did not work: "}, {name: "error"}}}
-	var calls, say, failed *yaml.Node
+	var calls, failed, answers *yaml.Node
 	known := []string{"message", "speaker"}
 	given := r.object(n, "an intent", func(key, v *yaml.Node) bool {
 		switch key.Value {
@@ -82,34 +88,41 @@ func (r *reader) intent(n *yaml.Node) intent {
 		case "match":
 			in.match = r.patterns(v)
 			known = append(known, groups(in.match)...)
+		case "action":
+			in.action = r.text(v)
+		case "context":
+			for _, one := range r.list(v, "context", maxPatterns) {
+				in.context = append(in.context, r.name(one))
+			}
+			known = append(known, in.context...)
 		case "calls":
 			calls = v
-		case "say":
-			say = v
 		case "failed":
 			failed = v
+		case "answers":
+			answers = v
+		case "say", "surface", "with":
 		default:
 			return false
 		}
 		return true
-	}, "name", "match", "calls", "say", "failed")
-	if !given["match"] {
-		r.fault(n, "match is missing: a pattern for what people say, or a list of some")
+	}, "name", "match", "action", "context", "calls", "say", "surface", "with", "answers", "failed")
+	if !given["match"] && in.action == "" {
+		r.fault(n, "match is missing: a pattern for what people say, or a list of some; or the name of an action")
+	}
+	if given["context"] && in.action == "" {
+		r.fault(n, "context is what comes with an action, and there is none")
 	}
 	if calls != nil { // what they give is known to the answer, wherever it stands
-		for i, one := range r.list(calls, "calls", maxSteps) {
-			var s step
-			s, known = r.step(one, known)
-			if i == 0 && s.also {
-				r.fault(one, "also is for a call that is made together with the one before; this is the first")
-			}
-			in.steps = append(in.steps, s)
-		}
+		in.steps, known = r.steps(calls, known)
 	}
-	if say == nil {
-		r.fault(n, "say is missing: the answer")
-	} else {
-		in.say = r.template(say, known)
+	switch {
+	case answers == nil:
+		in.answers = []answer{r.answer(n, known, false)}
+	case given["say"] || given["surface"] || given["with"]:
+		r.fault(answers, "an intent has answers, or say and surface, not both")
+	default:
+		in.answers = r.answers(answers, known)
 	}
 	if failed != nil {
 		in.failed = r.template(failed, append(slices.Clone(known), "error"))
@@ -117,59 +130,77 @@ func (r *reader) intent(n *yaml.Node) intent {
 	return in
 }
 
-func (r *reader) step(n *yaml.Node, known []string) (step, []string) {
-	s := step{args: value{kind: 'o'}}
-	gives := []string{"result"}
-	given := r.object(n, "a call", func(key, v *yaml.Node) bool {
-		switch key.Value {
-		case "tool":
-			s.tool = r.text(v)
-		case "arguments":
-			if s.args = r.value(v, known, 0); s.args.kind != 'o' {
-				r.fault(v, "arguments are names and values")
-			}
-		case "also":
-			if s.also = v.Value == "true"; v.Kind != yaml.ScalarNode || v.Tag != "!!bool" {
-				r.fault(v, "also is true or false")
-			}
-		case "when":
-			t := r.template(v, known)
-			s.when = &t
-		case "as":
-			s.as = r.name(v)
-			gives = append(gives, s.as)
-		case "find":
-			s.find = r.patterns(v)
-			if gives = append(gives, groups(s.find)...); len(groups(s.find)) == 0 {
-				r.fault(v, "find names what it finds: (?P<name>…)")
-			}
-		case "take":
-			s.take = r.takes(v)
-			for _, t := range s.take {
-				gives = append(gives, t.name)
-			}
-		default:
-			return false
+// answers reads a list of which the first that holds is given, so the last one
+// holds always.
+func (r *reader) answers(n *yaml.Node, known []string) []answer {
+	list := r.list(n, "answers", maxSteps)
+	out := make([]answer, 0, len(list)+1)
+	for i, one := range list {
+		a := r.answer(one, known, true)
+		if last := i == len(list)-1; last && (len(a.cond.when) > 0 || len(a.cond.unless) > 0) {
+			r.fault(one, "the last of the answers has a when or an unless: one must be left for all other cases")
 		}
-		return true
-	}, "tool", "arguments", "also", "when", "as", "find", "take")
-	if !given["tool"] {
-		r.fault(n, "tool is missing: its name as the agent sees it, such as demo__echo")
+		out = append(out, a)
 	}
-	return s, append(slices.Clone(known), gives...)
+	if len(out) == 0 {
+		r.fault(n, "answers has none")
+		out = append(out, answer{})
+	}
+	return out
 }
 
-func (r *reader) takes(n *yaml.Node) []taken {
-	var out []taken
-	r.object(n, "take", func(key, v *yaml.Node) bool {
-		p, err := parsePath(r.text(v))
-		if err != nil {
-			r.fault(v, "%v", err)
+// answer reads an answer; own is false where it stands among an intent's other
+// members.
+func (r *reader) answer(n *yaml.Node, known []string, own bool) answer {
+	var a answer
+	var shown, with *yaml.Node
+	given := r.object(n, "an answer", func(key, v *yaml.Node) bool {
+		switch key.Value {
+		case "say":
+			a.say = r.template(v, known)
+		case "surface":
+			shown = v
+		case "with":
+			with = v
+		case "when", "unless":
+			if !own {
+				return true // the intent has said that it has none
+			}
+			r.condition(&a.cond, key, v, known)
+		default:
+			return !own
 		}
-		out = append(out, taken{r.name(key), p})
 		return true
-	})
-	return out
+	}, "when", "unless", "say", "surface", "with")
+	if !given["say"] {
+		r.fault(n, "say is missing: the answer")
+	}
+	if with != nil && shown == nil {
+		r.fault(with, "with is for a surface, and there is none")
+	}
+	if shown != nil {
+		a.surface = r.surface(shown, with, known)
+	}
+	return a
+}
+
+// condition reads when or unless: a text, or a list of some.
+func (r *reader) condition(c *condition, key, v *yaml.Node, known []string) {
+	list := []*yaml.Node{v}
+	if v.Kind == yaml.SequenceNode {
+		list = r.list(v, key.Value, maxSteps)
+	}
+	for _, one := range list {
+		t := r.template(one, known)
+		if len(t.names()) == 0 {
+			r.fault(one, "%s asks whether something is known, such as \"{{name}}\"", key.Value)
+		}
+		if key.Value == "when" {
+			c.when = append(c.when, t)
+		} else {
+			c.unless = append(c.unless, t)
+		}
+	}
 }
 
 // patterns reads one pattern, or several. They do not tell large letters from

@@ -1,11 +1,12 @@
 // Package rules is a provider that needs no model: an agent whose answers follow
-// from rules that somebody wrote down. A file lists intents; the first whose
-// pattern fits what was said makes its calls, takes what it wants from their
-// results, and answers with a text. The same words lead to the same answer.
+// from rules that somebody wrote down. A file lists intents; the first that fits
+// what was said, or what was pressed, makes its calls, takes what it wants from
+// their results, and answers with a text and perhaps a surface. The same words
+// lead to the same answer.
 //
 // agent asks it as it asks a model, so calls pass the same limits, approvals and
-// pipeline. It is also what the demonstrations run on. docs/talking.md says how
-// rules are written.
+// pipeline; a2ui has the form of surfaces. It is also what the demonstrations
+// and the bank of packs run on. docs/talking.md says how rules are written.
 package rules
 
 import (
@@ -16,6 +17,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junctor-mcp/junctor/internal/a2ui"
 	"github.com/junctor-mcp/junctor/internal/agent"
 )
 
@@ -27,28 +29,20 @@ type Rules struct {
 
 // intent is something that people may want.
 type intent struct {
-	name   string
-	match  []*regexp.Regexp
-	steps  []step
-	say    template
-	failed template
+	name    string
+	match   []*regexp.Regexp
+	action  string   // the name of what is pressed; "" for none
+	context []string // what comes with it, by name
+	steps   []step
+	answers []answer // the first that holds is given
+	failed  template
 }
 
-// step is a call, and what is taken from its result.
-type step struct {
-	tool string
-	args value
-	also bool // made together with the one before
-	when *template
-	as   string // the name of what the result says
-	take []taken
-	find []*regexp.Regexp // groups name what is found in the text
-}
-
-// taken is a value by its path.
-type taken struct {
-	name string
-	path path
+// answer is what is said, and shown beside it.
+type answer struct {
+	cond    condition
+	say     template
+	surface *surface // nil where words are enough
 }
 
 // Stream implements agent.Provider. What is to come next follows from the story
@@ -59,7 +53,7 @@ func (r *Rules) Stream(ctx context.Context, q agent.Request) iter.Seq2[agent.Pie
 			yield(agent.Piece{}, ctx.Err())
 			return
 		}
-		calls, text := r.next(q.Messages)
+		calls, text, shown := r.next(q.Messages)
 		for i := range calls {
 			if !yield(agent.Piece{Call: &calls[i]}, nil) {
 				return
@@ -70,12 +64,15 @@ func (r *Rules) Stream(ctx context.Context, q agent.Request) iter.Seq2[agent.Pie
 				return
 			}
 		}
+		if shown != nil && !yield(agent.Piece{Surface: shown}, nil) {
+			return
+		}
 		yield(agent.Piece{Usage: &agent.Usage{}}, nil) // nothing was paid for
 	}
 }
 
 // next gives the calls to make now, or the answer.
-func (r *Rules) next(story []agent.Message) ([]agent.Call, string) {
+func (r *Rules) next(story []agent.Message) ([]agent.Call, string, *a2ui.Surface) {
 	last := -1
 	for i, m := range slices.Backward(story) {
 		if m.Role == agent.RoleUser {
@@ -84,15 +81,57 @@ func (r *Rules) next(story []agent.Message) ([]agent.Call, string) {
 		}
 	}
 	vars := values{}
-	if last >= 0 {
-		vars["message"], vars["speaker"] = story[last].Text, story[last].Name
-		for _, in := range r.intents {
-			if in.fits(story[last].Text, vars) {
-				return in.next(story[last+1:], vars)
+	if last < 0 {
+		return nil, r.fallback.text(vars), nil
+	}
+	said := &story[last]
+	vars["message"], vars["speaker"] = said.Text, said.Name
+	in := r.meant(said, vars)
+	if in == nil {
+		return nil, r.fallback.text(vars), nil
+	}
+	calls, a := in.next(story[last+1:], vars)
+	switch {
+	case len(calls) > 0:
+		return calls, "", nil
+	case a == nil:
+		return nil, in.failed.text(vars), nil
+	}
+	text := a.say.text(vars)
+	if a.surface == nil {
+		return nil, text, nil
+	}
+	return nil, text, a.surface.show(vars, idOf(a.surface.name, story[:last+1]))
+}
+
+// meant gives the intent that a message is for, and notes what it names. What
+// was pressed leads to the intent of its name; where there is none, its words
+// are read like any.
+func (r *Rules) meant(said *agent.Message, vars values) *intent {
+	if act := said.Action; act != nil {
+		for i := range r.intents {
+			if in := &r.intents[i]; in.action != "" && in.action == act.Name {
+				in.pressed(act.Context, vars)
+				return in
 			}
 		}
 	}
-	return nil, r.fallback.text(vars)
+	for i := range r.intents {
+		if in := &r.intents[i]; in.fits(said.Text, vars) {
+			return in
+		}
+	}
+	return nil
+}
+
+// pressed notes those members of an action's context that the intent names.
+func (in *intent) pressed(context json.RawMessage, vars values) {
+	members, _ := decode(context).(map[string]any)
+	for _, name := range in.context {
+		if v, ok := members[name]; ok && v != nil && v != "" {
+			vars[name] = v
+		}
+	}
 }
 
 // fits says whether the intent is meant, and notes what its pattern names.
@@ -115,37 +154,48 @@ func note(vars values, re *regexp.Regexp, groups []string) {
 	}
 }
 
-// next walks through the steps with the results that there are.
-func (in *intent) next(since []agent.Message, vars values) ([]agent.Call, string) {
+// next walks through the steps with the results that there are. It gives calls to
+// make, or the answer; neither where a call failed that must not.
+func (in *intent) next(since []agent.Message, vars values) ([]agent.Call, *answer) {
 	results := made(since)
 	var now []agent.Call
-	for _, s := range in.steps {
+	for i := range in.steps {
+		s := &in.steps[i]
 		if len(now) > 0 && !s.also {
-			return now, "" // the rest follows from what these say
+			return now, nil // the rest follows from what these say
 		}
-		if s.when != nil && s.when.text(vars) == "" {
+		if !s.cond.holds(vars) {
+			continue
+		}
+		if s.tool == "" {
+			s.do.work(vars)
 			continue
 		}
 		if len(results) == 0 {
-			arguments, err := json.Marshal(s.args.fill(vars))
-			if err != nil {
-				arguments = []byte("{}")
-			}
-			now = append(now, agent.Call{Name: s.tool, Arguments: arguments})
+			now = append(now, s.call(vars))
 			continue
 		}
 		res := results[0]
 		results = results[1:]
-		if res.IsError {
+		switch {
+		case !res.IsError:
+			s.learn(res, vars)
+		case s.mayFail:
 			vars["error"] = res.Text
-			return nil, in.failed.text(vars)
+		default:
+			vars["error"] = res.Text
+			return nil, nil
 		}
-		s.learn(res, vars)
 	}
 	if len(now) > 0 {
-		return now, ""
+		return now, nil
 	}
-	return nil, in.say.text(vars)
+	for i := range in.answers {
+		if a := &in.answers[i]; a.cond.holds(vars) {
+			return nil, a
+		}
+	}
+	return nil, &in.answers[len(in.answers)-1] // which has no condition
 }
 
 // made gives the results of the calls since, in the order of the calls.
@@ -165,45 +215,4 @@ func made(since []agent.Message) []agent.Result {
 		}
 	}
 	return out
-}
-
-// learn takes from a result what the step wants.
-func (s *step) learn(res agent.Result, vars values) {
-	vars["result"] = res.Text
-	if s.as != "" {
-		vars[s.as] = res.Text
-	}
-	for _, re := range s.find {
-		if groups := re.FindStringSubmatch(res.Text); groups != nil {
-			note(vars, re, groups)
-		}
-	}
-	if len(s.take) == 0 {
-		return
-	}
-	data := dataOf(res)
-	for _, t := range s.take {
-		if v, ok := t.path.in(data); ok {
-			vars[t.name] = v
-		}
-	}
-}
-
-// dataOf is a result as data: what it has as such, or its text where that is
-// JSON.
-func dataOf(res agent.Result) any {
-	var content struct {
-		Structured json.RawMessage `json:"structuredContent"`
-	}
-	text := []byte(res.Text)
-	if json.Unmarshal(res.Content, &content) == nil && len(content.Structured) > 0 {
-		text = content.Structured
-	}
-	d := json.NewDecoder(strings.NewReader(string(text)))
-	d.UseNumber()
-	var data any
-	if d.Decode(&data) != nil {
-		return nil
-	}
-	return data
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -88,7 +90,7 @@ func talk(t *testing.T, r *Rules, said string, with *tools) (agent.End, []string
 
 func TestRules(t *testing.T) {
 	t.Parallel()
-	r, err := Parse(weather)
+	r, err := Parse(weather, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +146,7 @@ func TestRules(t *testing.T) {
 
 func TestTheSameWordsLeadToTheSameAnswer(t *testing.T) {
 	t.Parallel()
-	r, err := Parse(weather)
+	r, err := Parse(weather, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,6 +155,22 @@ func TestTheSameWordsLeadToTheSameAnswer(t *testing.T) {
 		if _, again := talk(t, r, "weather in Oslo for 2 days", &tools{answers: answers()}); !cmp.Equal(first, again) {
 			t.Fatalf("%v, then %v", first, again)
 		}
+	}
+}
+
+// doing is a file with an intent that does this.
+func doing(text string) string {
+	return "fallback: x\nintents:\n  - match: a\n    say: b\n    calls:\n      - " + text
+}
+
+// templates come with the program.
+func templates() fs.FS {
+	return fstest.MapFS{
+		"try/templates/card.json": {Data: []byte(`{"id": "card", "components": [
+  {"id": "root", "component": "Column", "children": ["a", "{{extra}}"]},
+  {"id": "a", "component": "Text", "text": "{{title}}"}],
+  "data": {"n": "{{n}}", "many": "{{many}}", "said": "{{message}}!"}}`)},
+		"try/templates/bad.json": {Data: []byte(`{"id`)},
 	}
 }
 
@@ -179,12 +197,47 @@ func TestFaultsOfAFile(t *testing.T) {
 		{"a name twice", "fallback: x\nfallback: y", "twice"},
 		{"an alias", "fallback: &a x\nintents: *a", "anchors and aliases are not taken"},
 		{"a date", "fallback: x\nintents:\n  - match: a\n    say: b\n    calls:\n      - tool: a__b\n        arguments: {when: 2026-01-01}", "put it in quotes"},
+		{"neither pattern nor action", "fallback: x\nintents:\n  - say: hi\n    context: [a]", "line 3: context is what comes with an action"},
+		{"two kinds of step", doing("from: '{{message}}'\n        set: {a: b}\n        as: c"), "line 7: a step does one thing: from or set"},
+		{"also behind no call", doing("set: {a: b}\n      - tool: a__b\n        also: true"), "line 7: also is for a call"},
+		{"may_fail", doing("tool: a__b\n        may_fail: perhaps"), "line 7: may_fail is true or false"},
+		{"a condition that asks nothing", doing("tool: a__b\n        when: always"), "line 7: when asks whether something is known"},
+		{"an unless of what nothing gives", doing("tool: a__b\n        unless: ['{{message}}', '{{b}}']"), "line 7: nothing gives {{b}}"},
+		{"from no list", doing("from: message\n        as: a"), "line 6: from is a list that is known"},
+		{"from for nothing", doing("from: '{{message}}'"), "line 6: nothing is made of the list"},
+		{"words of nothing", doing("from: '{{message}}'\n        as: a\n        words: {in: b}"), "line 8: words has of"},
+		{"words that it has not", doing("from: '{{message}}'\n        as: a\n        words: {of: b, in: b, to: c}"), `line 8: words has no "to"; it has of, in, as`},
+		{"sort by nothing", doing("from: '{{message}}'\n        as: a\n        sort: '-'"), "line 8: sort is the name of a member"},
+		{"a limit of none", doing("from: '{{message}}'\n        as: a\n        limit: 0"), "line 8: limit is a number from 1 on"},
+		{"prefer what nothing gives", doing("from: '{{message}}'\n        as: a\n        prefer: {id: '{{b}}'}"), "line 8: nothing gives {{b}}"},
+		{"where it is what nothing gives", doing("from: '{{message}}'\n        as: a\n        where: {id: '{{b}}'}"), "line 8: nothing gives {{b}}"},
+		{"a member that a list has not", doing("from: '{{message}}'\n        as: a\n        near: b"), `line 8: a choice from a list has no "near"; it has from, where, words, sort, prefer, limit, as, first, rest, when, unless`},
+		{"a search for nothing", doing("in: '{{message}}'"), "line 6: find is missing"},
+		{"a search that names nothing", doing("in: '{{message}}'\n        find: 'a+'"), "line 7: find names what it finds"},
+		{"set a name that is none", doing("set: {'a b': c}"), `line 6: "a b" is no name`},
+		{"numbers of what nothing gives", doing("numbers: {a: [1, 2]}"), "line 6: nothing gives {{a}}"},
+		{"numbers without bounds", doing("numbers: {message: 1}"), "line 6: here stands the least and the most"},
+		{"numbers the wrong way round", doing("numbers: {message: [2, 1]}"), "line 6: message: the least and the most are numbers, the least first"},
+		{"the middle of one", doing("middle: {a: [message]}"), "line 6: here stands two names"},
+		{"the middle of what nothing gives", doing("middle: {a: [message, b]}"), "line 6: nothing gives {{b}}"},
+		{"answers and say", "fallback: x\nintents:\n  - match: a\n    say: b\n    answers:\n      - say: c", "line 6: an intent has answers, or say and surface, not both"},
+		{"no answers", "fallback: x\nintents:\n  - match: a\n    answers: []", "line 4: answers has none"},
+		{"an answer without words", "fallback: x\nintents:\n  - match: a\n    answers:\n      - surface: try/card", "line 5: say is missing"},
+		{"the last answer holds not always", "fallback: x\nintents:\n  - match: a\n    answers:\n      - {say: b, when: '{{message}}'}", "line 5: the last of the answers has a when"},
+		{"with for no surface", "fallback: x\nintents:\n  - match: a\n    say: b\n    with: {a: b}", "line 5: with is for a surface"},
+		{"a surface that nobody has", "fallback: x\nintents:\n  - match: a\n    say: b\n    surface: try/cart", `line 5: no surface "try/cart" comes with the program; write it out, or name one of try/bad, try/card`},
+		{"a surface that cannot be read", "fallback: x\nintents:\n  - match: a\n    say: b\n    surface: try/bad", `line 5: the surface "try/bad" cannot be read`},
+		{"a surface that wants more than is known", "fallback: x\nintents:\n  - match: a\n    say: b\n    surface: try/card", `line 5: the surface "try/card": line 2: nothing gives {{extra}} here`},
+		{"a surface without components", "fallback: x\nintents:\n  - match: a\n    say: b\n    surface: {data: {}}", "line 5: a surface has components"},
+		{"a surface whose data are a list", "fallback: x\nintents:\n  - match: a\n    say: b\n    surface: {components: [], data: []}", "line 5: the data of a surface are names and values"},
+		{"a surface without a root", "fallback: x\nintents:\n  - match: a\n    say: b\n    surface: {components: [{id: a, component: Text, text: b}]}", `line 5: it cannot be drawn: no component has the id "root"`},
+		{"a surface that is a list", "fallback: x\nintents:\n  - match: a\n    say: b\n    surface: []", "line 5: a surface has components and data"},
 		{"several at once", "intents:\n  - {}\n", "line 2: match is missing"},
 		{"too long", "fallback: " + strings.Repeat("x", junctor.MaxRules), "longer than 256 KiB"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := Parse(c.text)
+			_, err := Parse(c.text, templates())
 			if err == nil || junctor.AsError(err).Code != junctor.CodeInvalid || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("%v, not %q", err, c.says)
 			}
@@ -236,9 +289,11 @@ func FuzzParse(f *testing.F) {
 	f.Add(weather, "weather in Rome", `{"structuredContent":{"hits":[]}}`)
 	f.Add("fallback: '{{message|json}}'", "x", "")
 	f.Add("fallback: &a [*a]\n", "", "")
+	f.Add(shops, "where was Tesco?", `{"structuredContent":{"items":[{"id":1,"name":"Tesco","date":"2026-02-14"},{"id":2,"name":"Tesco","date":7}]}}`)
+	f.Add(shops, "tesco", "1. Tesco\n Coordinates: 1, -200\n Bounding box: 1 2")
 	f.Add("intents:\n - match: ''\n   say: a\n   calls: [{tool: a, arguments: {a: [1.5, null, {b: '{{message|number}}'}]}, take: {x: '$[*]'}}]\nfallback: z", "1e999", "[[1],2]")
 	f.Fuzz(func(t *testing.T, text, said, content string) {
-		r, err := Parse(text)
+		r, err := Parse(text, templates())
 		if err != nil {
 			if junctor.AsError(err).Code != junctor.CodeInvalid {
 				t.Fatalf("%v", err)
@@ -247,9 +302,12 @@ func FuzzParse(f *testing.F) {
 		}
 		story := []agent.Message{{Role: agent.RoleUser, Text: said}}
 		for range maxSteps + 1 {
-			calls, answer := r.next(story)
+			calls, answer, shown := r.next(story)
 			if len(calls) == 0 {
 				_ = answer
+				if shown != nil && (shown.ID == "" || len(shown.Data) > 0 && shown.Data[0] != '{') {
+					t.Fatalf("the surface %+v", shown)
+				}
 				return
 			}
 			m, res := agent.Message{Role: agent.RoleAssistant}, agent.Message{Role: agent.RoleTool}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // values are what is known while an intent is worked on.
@@ -20,17 +21,18 @@ type template []piece
 type piece struct {
 	literal string
 	name    string // "" for plain text
+	path    path   // into what has the name
 	as      string
 }
 
 var (
 	placeholder = regexp.MustCompile(`\{\{([^{}]*)\}\}`)
-	inside      = regexp.MustCompile(`^\s*([A-Za-z_][A-Za-z0-9_]*)\s*(?:\|\s*([a-z]+)\s*)?$`)
+	inside      = regexp.MustCompile(`^\s*([A-Za-z_][A-Za-z0-9_]*)((?:\.[A-Za-z_][A-Za-z0-9_]*|\[-?[0-9]+\])*)\s*(?:\|\s*([a-z]+)\s*)?$`)
 )
 
 // forms are what may stand behind the bar.
 func forms() []string {
-	return []string{"text", "number", "integer", "lower", "upper", "json", "list", "count"}
+	return []string{"text", "number", "integer", "lower", "upper", "json", "list", "count", "day"}
 }
 
 // parseTemplate reads a text with placeholders.
@@ -44,12 +46,16 @@ func parseTemplate(text string) (template, error) {
 		rest = at[1]
 		parts := inside.FindStringSubmatch(text[at[2]:at[3]])
 		if parts == nil {
-			return nil, fmt.Errorf("%q is no placeholder: write {{name}} or {{name|%s}}", clip(text[at[0]:at[1]]), strings.Join(forms(), " or "))
+			return nil, fmt.Errorf("%q is no placeholder: write {{name}}, {{name.member}} or {{name|%s}}", clip(text[at[0]:at[1]]), strings.Join(forms(), " or "))
 		}
-		if parts[2] != "" && !slices.Contains(forms(), parts[2]) {
+		if parts[3] != "" && !slices.Contains(forms(), parts[3]) {
 			return nil, fmt.Errorf("%q: behind the bar stands one of %s", clip(text[at[0]:at[1]]), strings.Join(forms(), ", "))
 		}
-		t = append(t, piece{name: parts[1], as: parts[2]})
+		way, err := parsePath("$" + parts[2])
+		if err != nil {
+			return nil, err
+		}
+		t = append(t, piece{name: parts[1], path: way, as: parts[3]})
 	}
 	if rest < len(text) {
 		t = append(t, piece{literal: text[rest:]})
@@ -93,6 +99,9 @@ func (t template) value(vars values) any {
 // of gives what a placeholder stands for, in the form that it asks for.
 func (p piece) of(vars values) any {
 	v, known := vars[p.name]
+	if known {
+		v, known = p.path.in(v)
+	}
 	if !known {
 		if p.as == "count" {
 			return json.Number("0")
@@ -122,6 +131,8 @@ func (p piece) of(vars values) any {
 		return strings.Join(lines, "\n")
 	case "count":
 		return json.Number(strconv.Itoa(len(listOf(v))))
+	case "day":
+		return dayOf(textOf(v))
 	}
 	return v
 }
@@ -137,6 +148,16 @@ func number(text string, whole bool) any {
 		f = math.Trunc(f)
 	}
 	return json.Number(strconv.FormatFloat(f, 'f', -1, 64))
+}
+
+// dayOf writes a date for people; what is none stays as it is.
+func dayOf(text string) string {
+	date, _, _ := strings.Cut(text, "T")
+	t, err := time.Parse(time.DateOnly, date)
+	if err != nil {
+		return text
+	}
+	return t.Format("Jan 2")
 }
 
 func listOf(v any) []any {
@@ -186,6 +207,16 @@ type value struct {
 type member struct {
 	name  string
 	value value
+}
+
+// member gives one of an object's; nil where it has none of the name.
+func (v *value) member(name string) *value {
+	for i := range v.object {
+		if v.object[i].name == name {
+			return &v.object[i].value
+		}
+	}
+	return nil
 }
 
 // fill makes JSON of it. Members and elements that a single placeholder stands

@@ -50,7 +50,7 @@ export function useFirstSteps(): FirstStep[] | undefined {
       to: '/servers/add',
       act: 'Add one',
       needs: 'servers:write',
-      done: servers.data.some((s) => s.mode !== 'builtin'),
+      done: servers.data.some((s) => s.mode !== 'builtin' && s.owner !== 'local:demo'), // the demo's own are nobody's doing
     },
     {
       key: 'client',
@@ -67,7 +67,7 @@ export function useFirstSteps(): FirstStep[] | undefined {
       to: '/agents?new=1',
       act: 'Make one',
       needs: 'agents:write',
-      done: agents.data?.some((a) => a.owner !== 'local:demo') ?? false, // the demo's own are nobody's doing
+      done: agents.data?.some((a) => a.owner !== 'local:demo') ?? false,
     },
   ];
 }

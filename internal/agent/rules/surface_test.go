@@ -1,0 +1,277 @@
+package rules
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/junctor-mcp/junctor/internal/a2ui"
+	"github.com/junctor-mcp/junctor/internal/agent"
+)
+
+const shops = `
+intents:
+  - name: where
+    match: '\bwhere\b'
+    action: show
+    context: [id, query]
+    calls:
+      - tool: geo__find
+        take: {items: $.items}
+      - from: "{{items}}"
+        where: {id: "{{id}}"}
+        first: pressed
+      - set: {query: "{{pressed.name}}"}
+        unless: "{{query}}"
+      - set: {query: "{{message}}"}
+        unless: "{{query}}"
+      - from: "{{items}}"
+        words: {of: "{{query}}", in: name, as: shop}
+        sort: -date
+        prefer: {id: "{{id}}"}
+        limit: 3
+        as: matches
+        first: item
+        rest: others
+      - tool: sky__now
+        when: "{{item}}"
+        arguments: {query: "{{item.name}}"}
+        may_fail: true
+        find: '(?s)\A1\. (?P<label>[^\n]+)(?P<place>.*?)(?:\n\n|\z)'
+      - in: "{{place}}"
+        find: ['Coordinates: (?P<all>[^\n]+)', 'Coordinates: (?P<lat>[-\d.]+), (?P<lon>[-\d.]+)', 'Box: (?P<south>[-\d.]+) (?P<north>[-\d.]+)']
+      - numbers: {lat: [-90, 90], lon: [-180, 180], south: [-90, 90], north: [-90, 90]}
+      - middle: {lat: [south, north]}
+        unless: "{{all}}"
+    answers:
+      - unless: "{{item}}"
+        say: no such shop
+      - when: "{{error}}"
+        say: "no map: {{error}}"
+      - unless: "{{lat}}"
+        say: nowhere
+      - when: ["{{others}}", "{{lat}}"]
+        say: "the last {{shop}} of {{matches|count}}, {{item.date|day}}"
+        surface: try/card
+        with: {title: "{{label}}", n: "{{lat}}", many: "{{others}}", extra: "{{message}}"}
+      - say: "{{shop}}"
+        surface: {components: [{id: root, component: Text, text: "{{label}}"}], data: {lat: "{{lat}}", item: "{{item}}"}}
+  - name: else
+    match: pressed
+    say: "what was {{message}}?"
+fallback: hm
+`
+
+// list is what geo__find gives.
+const list = `{"items":[{"id":"a","name":"Tesco Express","date":"2026-02-09"},{"id":"b","name":"Tesco Superstore","date":"2026-02-14"},
+ {"id":"c","name":"Tesco Extra","date":"2026-01-31"},{"id":"d","name":"Costa","date":"2026-02-16"},{"id":"e","name":"Tesco Metro","date":"2025-01-01"},{"id":"f","name":"To Go","date":"2026-01-01"}]}`
+
+func TestSteps(t *testing.T) {
+	t.Parallel()
+	r, err := Parse(shops, templates())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const here = "1. Isleworth\n Coordinates: 51.5, -0.50\n Box: 1 2\n\n2. Elsewhere\n Coordinates: 7, 7"
+	for _, c := range []struct {
+		name, said string
+		action     *a2ui.Action
+		place      agent.Result
+		asked      string // what the map is asked for
+		answer     string
+		surface    string // its data
+	}{
+		{
+			name: "the last of several, and the others", said: "Where was TESCO?", place: agent.Result{Text: here}, asked: "Tesco Superstore", answer: "the last Tesco of 3, Feb 14",
+			surface: `{"many":[{"date":"2026-02-09","id":"a","name":"Tesco Express"},{"date":"2026-01-31","id":"c","name":"Tesco Extra"}],"n":51.5,"said":"Where was TESCO?!"}`,
+		},
+		{
+			name: "most of the words", said: "where was my tesco extra shop", place: agent.Result{Text: here}, asked: "Tesco Extra", answer: "Tesco Extra",
+			surface: `{"item":{"date":"2026-01-31","id":"c","name":"Tesco Extra"},"lat":51.5}`,
+		},
+		{
+			name: "what was pressed comes first", said: "pressed show", action: &a2ui.Action{Surface: "card-1", Name: "show", Context: json.RawMessage(`{"id":"a","query":"tesco"}`)},
+			place: agent.Result{Text: here}, asked: "Tesco Express", answer: "the last Tesco of 3, Feb 9",
+			surface: `{"many":[{"date":"2026-02-14","id":"b","name":"Tesco Superstore"},{"date":"2026-01-31","id":"c","name":"Tesco Extra"}],"n":51.5,"said":"pressed show!"}`,
+		},
+		{
+			name: "what was pressed is found by its id", said: "pressed show", action: &a2ui.Action{Name: "show", Context: json.RawMessage(`{"id":"d","query":""}`)},
+			place: agent.Result{Text: here}, asked: "Costa", answer: "Costa", surface: `{"item":{"date":"2026-02-16","id":"d","name":"Costa"},"lat":51.5}`,
+		},
+		{name: "an id that is not there", said: "pressed show", action: &a2ui.Action{Name: "show", Context: json.RawMessage(`{"id":"z"}`)}, answer: "no such shop"},
+		{name: "a context that is none", said: "where", action: &a2ui.Action{Name: "show", Context: json.RawMessage(`[1`)}, answer: "no such shop"},
+		{name: "an action that nobody knows is read like words", said: "pressed sing", action: &a2ui.Action{Name: "sing"}, answer: "what was pressed sing?"},
+		{name: "short words mean nothing", said: "where to go", answer: "no such shop"},
+		{name: "none", said: "where was Waitrose?", answer: "no such shop"},
+		{name: "a call that may fail", said: "where was costa?", place: agent.Result{IsError: true, Text: "asleep"}, asked: "Costa", answer: "no map: asleep"},
+		{
+			name: "the middle of the box", said: "where was costa?", place: agent.Result{Text: "1. Here\n Box: -10 20"}, asked: "Costa", answer: "Costa",
+			surface: `{"item":{"date":"2026-02-16","id":"d","name":"Costa"},"lat":5}`,
+		},
+		{
+			name: "zero is a place", said: "where was costa?", place: agent.Result{Text: "1. Here\n Coordinates: -0.0, 0"}, asked: "Costa", answer: "Costa",
+			surface: `{"item":{"date":"2026-02-16","id":"d","name":"Costa"},"lat":0}`,
+		},
+		{name: "coordinates out of bounds have no middle", said: "where was costa?", place: agent.Result{Text: "1. Here\n Coordinates: 90.1, 0\n Box: 1 2"}, asked: "Costa", answer: "nowhere"},
+		{name: "coordinates that are no numbers", said: "where was costa?", place: agent.Result{Text: "1. Here\n Coordinates: NaN, NaN\n Box: 1 2"}, asked: "Costa", answer: "nowhere"},
+		{name: "two dots", said: "where was costa?", place: agent.Result{Text: "1. Here\n Coordinates: 1.2.3, 0\n Box: 1 2"}, asked: "Costa", answer: "nowhere"},
+		{name: "a box that is upside down", said: "where was costa?", place: agent.Result{Text: "1. Here\n Box: 20 -10"}, asked: "Costa", answer: "nowhere"},
+		{name: "a box beyond the poles", said: "where was costa?", place: agent.Result{Text: "1. Here\n Box: -1000 1000"}, asked: "Costa", answer: "nowhere"},
+		{name: "the second result is not asked", said: "where was costa?", place: agent.Result{Text: "1. Here\n\n2. There\n Coordinates: 1, 1"}, asked: "Costa", answer: "nowhere"},
+		{name: "no result at all", said: "where was costa?", place: agent.Result{Text: "sorry"}, asked: "Costa", answer: "nowhere"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			with := &tools{answers: map[string]agent.Result{"geo__find": {Text: list}, "sky__now": c.place}}
+			story := []agent.Message{{Role: agent.RoleUser, Text: c.said, Action: c.action}}
+			var asked string
+			calls, text, shown := r.next(story)
+			for len(calls) > 0 {
+				m, res := agent.Message{Role: agent.RoleAssistant}, agent.Message{Role: agent.RoleTool}
+				for i, one := range calls {
+					one.ID = fmt.Sprint(len(story), i)
+					if one.Name == "sky__now" {
+						asked = string(one.Arguments)
+					}
+					result := with.Call(t.Context(), one)
+					result.CallID = one.ID
+					m.Calls, res.Results = append(m.Calls, one), append(res.Results, result)
+				}
+				story = append(story, m, res)
+				calls, text, shown = r.next(story)
+			}
+			if c.asked != "" {
+				c.asked = `{"query":"` + c.asked + `"}`
+			}
+			if text != c.answer || asked != c.asked {
+				t.Errorf("%q, and the map was asked %s", text, asked)
+			}
+			data := ""
+			if shown != nil {
+				data = string(shown.Data)
+			}
+			if d := cmp.Diff(c.surface, data); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestSurfaces(t *testing.T) {
+	t.Parallel()
+	r, err := Parse(shops, templates())
+	if err != nil {
+		t.Fatal(err)
+	}
+	show := func(story ...agent.Message) *a2ui.Surface {
+		for i, text := range []string{list, "1. Isleworth\n Coordinates: 1, 2"} {
+			id := fmt.Sprint("call", len(story), i)
+			story = append(story, agent.Message{Role: agent.RoleAssistant, Calls: []agent.Call{{ID: id}}}, agent.Message{Role: agent.RoleTool, Results: []agent.Result{{CallID: id, Text: text}}})
+		}
+		_, _, shown := r.next(story)
+		if shown == nil {
+			t.Fatal("there is no surface")
+		}
+		return shown
+	}
+	ask := agent.Message{Role: agent.RoleUser, Text: "where was tesco?"}
+	first := show(ask)
+	if !strings.HasPrefix(first.ID, "card-") || first.ID != show(ask).ID {
+		t.Errorf("the same story has another surface: %s", first.ID)
+	}
+	if d := cmp.Diff([]string{`{"children":["a","where was tesco?"],"component":"Column","id":"root"}`, `{"component":"Text","id":"a","text":"Isleworth"}`}, texts(first.Components)); d != "" {
+		t.Error(d)
+	}
+	if again := show(ask, agent.Message{Role: agent.RoleAssistant, Text: "there"}, ask); again.ID == first.ID {
+		t.Errorf("another question has the same surface %s", again.ID)
+	}
+	pressed := func(surface string) agent.Message {
+		return agent.Message{Role: agent.RoleUser, Action: &a2ui.Action{Surface: surface, Name: "show", Context: json.RawMessage(`{"id":"a","query":"tesco"}`)}}
+	}
+	if moved := show(ask, pressed(first.ID)); moved.ID != first.ID {
+		t.Errorf("what was pressed on %s shows %s", first.ID, moved.ID)
+	}
+	if other := show(ask, pressed("list-1")); !strings.HasPrefix(other.ID, "card-") || other.ID == first.ID {
+		t.Errorf("what was pressed elsewhere shows %s", other.ID)
+	}
+}
+
+// An agent of rules gives its surface behind its words, and a run keeps it.
+func TestARunShowsSurfaces(t *testing.T) {
+	t.Parallel()
+	r, err := Parse(shops, templates())
+	if err != nil {
+		t.Fatal(err)
+	}
+	end, _ := talk(t, r, "where was costa?", &tools{answers: map[string]agent.Result{"geo__find": {Text: list}, "sky__now": {Text: "1. Here\n Coordinates: 1, 2"}}})
+	last := end.Messages[len(end.Messages)-1]
+	if end.Text() != "Costa" || len(last.Surfaces) != 1 || !strings.HasPrefix(last.Surfaces[0].ID, "surface-") {
+		t.Errorf("%s %s: %+v", end.Outcome, end.Reason, last)
+	}
+}
+
+func texts(list []json.RawMessage) []string {
+	out := make([]string, len(list))
+	for i, one := range list {
+		out[i] = string(one)
+	}
+	return out
+}
+
+// Choosing invents nothing and loses nothing: what is first and the rest are the
+// whole, in order, and all of it was there.
+func TestListsKeepWhatTheyHave(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		names := rapid.SliceOfN(rapid.SampledFrom([]string{"Tesco Extra", "Tesco", "Costa Coffee", "", "für immer"}), 0, 12).Draw(t, "names")
+		items := make([]any, len(names))
+		for i, n := range names {
+			items[i] = map[string]any{"id": json.Number(fmt.Sprint(i)), "name": n, "n": json.Number(fmt.Sprint(rapid.IntRange(-3, 3).Draw(t, "n")))}
+		}
+		l := &lister{
+			from: template{{name: "items"}}, sort: "n", last: rapid.Bool().Draw(t, "last"), limit: rapid.IntRange(0, 5).Draw(t, "limit"),
+			prefer: []member{{"id", value{kind: 't', text: template{{name: "id"}}}}}, as: "all", first: "first", rest: "rest",
+		}
+		if rapid.Bool().Draw(t, "words") {
+			l.words = &wording{of: template{{name: "said"}}, in: "name", as: "shared"}
+		}
+		vars := values{"items": items, "said": rapid.SampledFrom([]string{"tesco extra", "costa", "IMMER", "x"}).Draw(t, "said"), "first": "old", "rest": "old"}
+		if rapid.Bool().Draw(t, "prefers") {
+			vars["id"] = fmt.Sprint(rapid.IntRange(0, 12).Draw(t, "id"))
+		}
+		if rapid.Bool().Draw(t, "filters") {
+			l.where = []member{{"name", value{kind: 't', text: template{{literal: "Tesco"}}}}}
+		}
+		l.work(vars)
+		if l.where != nil && slices.ContainsFunc(listOf(vars["all"]), func(x any) bool { return memberOf(x, "name") != "Tesco" }) {
+			t.Fatalf("%v", vars["all"])
+		}
+		all := listOf(vars["all"])
+		if l.limit > 0 && len(all) > l.limit {
+			t.Fatalf("%d of %d", len(all), l.limit)
+		}
+		var joined []any
+		if vars["first"] != nil {
+			joined = append([]any{vars["first"]}, listOf(vars["rest"])...)
+		}
+		if !cmp.Equal(all, joined) {
+			t.Fatalf("%v is not %v", joined, all)
+		}
+		for i, one := range all {
+			if !slices.ContainsFunc(items, func(x any) bool { return cmp.Equal(x, one) }) {
+				t.Fatalf("%v comes from nowhere", one)
+			}
+			if i > 1 { // the one before it is none that was preferred
+				n := compare(memberOf(all[i-1], "n"), memberOf(one, "n"))
+				if n > 0 && !l.last || n < 0 && l.last {
+					t.Fatalf("%v is out of order", all)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,194 @@
+package bank
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/test/program"
+)
+
+const (
+	question = "Where was my Tesco transaction?"
+	noMap    = "I couldn't load the map. Here are the transaction details."
+	recent   = "Here is where your most recent Tesco transaction occurred (Feb 14)."
+)
+
+// The agent, its bank and the map server that people run: what the geocoder says
+// is on the map, or there is none and a sentence that says why.
+func TestTheMap(t *testing.T) {
+	t.Parallel()
+	geocoder := newNominatim(t)
+	addr := program.FreeAddr(t)
+	server := mapServer(t, addr, geocoder)
+	s := open(t, "map_server_url=http://"+addr+"/mcp")
+
+	geocoder.answers(places(at("Tesco Extra, Mogden Lane, Isleworth, TW7 7JY", "51.4590070", "-0.3374180"), at("Elsewhere", "1", "2")))
+	text, shown := s.ask(says(question))
+	got := dataOf(t, shown)
+	if text != recent || kindOf(shown) != "transaction_location" || got.Transaction != (transaction{"tx_acc_current_001_003", "2026-02-14", "Tesco Superstore", "45.32", "debit"}) {
+		t.Errorf("%s %+v", text, got)
+	}
+	if got.Location == nil || *got.Location != (location{51.459007, -0.337418, "Tesco Extra, Mogden Lane, Isleworth, TW7 7JY"}) || !slices.Equal(geocoder.questions(), []string{"Tesco Superstore"}) {
+		t.Errorf("%+v, asked for %q", got.Location, geocoder.questions())
+	}
+	s.recorded(t, "map/geocode", "bank/get_transactions")
+
+	geocoder.answers(places(at("Tesco Express, Goodge Street, London", "51.51956", "-0.13432")))
+	text, moved := s.ask(says(question), presses(shown, "show_transaction", fmt.Sprintf(`{"id":%q,"query":%q}`, got.Others[0].ID, question)))
+	got = dataOf(t, moved)
+	if text != "Here is where your Tesco Express transaction occurred (Feb 9)." || moved.ID != shown.ID || got.Location == nil || got.Location.Latitude != 51.51956 || len(got.Others) != 2 {
+		t.Errorf("%s %+v", text, got)
+	}
+
+	for _, c := range []struct {
+		name   string
+		say    func(http.ResponseWriter, *http.Request)
+		answer string
+		rows   int
+	}{
+		{"nothing is found", places(), "This transaction doesn't have a physical location", 1},
+		{"the geocoder fails", raw(http.StatusServiceUnavailable, "no"), noMap, 3},
+		{"it answers with no JSON", raw(http.StatusOK, "<html>"), noMap, 3},
+		{"it answers with no list", raw(http.StatusOK, `{"error":"odd"}`), noMap, 3},
+		{"a latitude that is none", places(at("X", "north", "0.1")), noMap, 3},
+		{"coordinates that are null", places(at("X", nil, nil)), noMap, 3},
+		{"a latitude beyond the pole", places(at("X", "951.4", "0.1")), noMap, 3},
+		{"a longitude beyond the line", places(at("X", "51.4", "-180.1")), noMap, 3},
+		{"a place without a box", raw(http.StatusOK, `[{"display_name":"X","lat":"1","lon":"1"}]`), noMap, 3},
+	} {
+		geocoder.answers(c.say)
+		text, shown := s.ask(says(question))
+		rows := dataOf(t, shown)
+		if !strings.HasPrefix(text, c.answer) || kindOf(shown) != "transaction_list" || rows.Location != nil || len(rows.Transactions) != c.rows {
+			t.Errorf("%s: %s %s", c.name, text, shown.Data)
+		}
+	}
+
+	// A geocoder that is slow costs this question its map, and nobody else anything.
+	geocoder.answers(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	slow := make(chan string, 1)
+	began := time.Now()
+	go func() {
+		text, shown := s.ask(says(question))
+		slow <- text + " " + kindOf(shown)
+	}()
+	for len(geocoder.questions()) == 0 && time.Since(began) < patience {
+		time.Sleep(10 * time.Millisecond) // another process: nothing to wait on but what it asks
+	}
+	if text, shown := s.ask(says("show my accounts")); kindOf(shown) != "account_overview" {
+		t.Errorf("while the map is slow: %s", text)
+	}
+	select {
+	case text := <-slow:
+		t.Errorf("the slow map was not waited for: %s", text)
+	default:
+	}
+	if text := <-slow; text != noMap+" transaction_list" {
+		t.Errorf("slow: %s", text)
+	}
+
+	server.Kill()
+	if text, shown := s.ask(says(question)); text != noMap || kindOf(shown) != "transaction_list" {
+		t.Errorf("stopped: %s", text)
+	}
+	geocoder.answers(places(at("Tesco Extra", "51.459", "-0.3374")))
+	mapServer(t, addr, geocoder)
+	for began := time.Now(); text != recent; {
+		if text, _ = s.ask(says(question)); text != recent && time.Since(began) > patience {
+			t.Fatalf("the map server is back, and the bank says: %s", text)
+		}
+	}
+	t.Log("figure: server-map 2.0.3 through the gateway: found, moved, not found, failing, nine kinds of nonsense, slow, stopped and back; no answer was missing")
+}
+
+// recorded holds that the newest calls of the agent are these, the last first.
+func (s *scene) recorded(t *testing.T, want ...string) {
+	t.Helper()
+	got, err := s.Request(t.Context(), http.MethodGet, "/api/v1/calls?agent=bank&limit=2", "")
+	var page struct{ Items []junctor.Call }
+	if err == nil {
+		err = json.Unmarshal([]byte(got.Body), &page)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var calls []string
+	for _, c := range page.Items {
+		calls = append(calls, c.Server+"/"+c.Name)
+		if c.Status != junctor.StatusSuccess || c.Door != junctor.DoorTurn {
+			t.Errorf("%+v", c)
+		}
+	}
+	if !slices.Equal(calls, want) {
+		t.Errorf("on record are %q", calls)
+	}
+}
+
+// Without a map there is no map: all else of the bank works.
+func TestWithoutAMap(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	text, shown := s.ask(says(question))
+	if rows := dataOf(t, shown).Transactions; text != noMap || kindOf(shown) != "transaction_list" || len(rows) != 3 {
+		t.Errorf("%s %+v", text, rows)
+	}
+	text, shown = s.ask(says("Where was my Aldi transaction?"))
+	if rows := dataOf(t, shown).Transactions; !strings.HasPrefix(text, "I could not find a transaction that fits that.") || len(rows) != 10 {
+		t.Errorf("%s %+v", text, rows)
+	}
+	for said, want := range map[string]string{
+		"show my accounts":      "account_overview",
+		"my everyday account":   "account_detail",
+		"my credit card":        "credit_card_statement",
+		"how is my mortgage?":   "mortgage_summary",
+		"how much have I saved": "savings_summary",
+		"my transactions":       "transaction_list",
+		"sing":                  "",
+	} {
+		if text, shown := s.ask(says(said)); kindOf(shown) != want || text == "" {
+			t.Errorf("%q: %s %q", said, text, kindOf(shown))
+		}
+	}
+	_, list := s.ask(says("show my accounts"))
+	text, shown = s.ask(says("show my accounts"), presses(list, "show_account", `{"id":"acc_savings_001"}`))
+	if kindOf(shown) != "account_detail" || !strings.Contains(text, "Rainy day savings") {
+		t.Errorf("%s %+v", text, shown)
+	}
+}
+
+// The demonstration has the bank, with a stand-in for the map that says what it is.
+func TestDemo(t *testing.T) {
+	t.Parallel()
+	addr, dir := program.FreeAddr(t), t.TempDir()
+	program.Serve(t, addr, []string{"JUNCTOR_ADMIN_KEY=" + program.AdminKey}, program.Binary(t), "demo", "--listen", addr, "--data-dir", dir)
+	run := func(args ...string) string {
+		cmd := exec.CommandContext(t.Context(), program.Binary(t), append(args, "--data-dir", filepath.Join(dir, "demo"))...)
+		cmd.Env = program.Env()
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Errorf("junctor %q: %v\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	for said, answer := range map[string]string{
+		question:                                 "bank: " + recent,
+		"Where was my Direct Debit transaction?": "bank: This transaction doesn't have a physical location",
+		"@bank how is my mortgage?":              "bank: You owe £164250.90",
+		"@clerk what is 2 plus 40?":              "clerk: That makes **42**.",
+	} {
+		if out := run("room", "say", "Lobby", said); !strings.Contains(out, answer) {
+			t.Errorf("%q: %s\nwant %q", said, out, answer)
+		}
+	}
+	if out := run("server", "show", "map"); !strings.Contains(out, "stand-in") {
+		t.Errorf("the map does not say what it is:\n%s", out)
+	}
+}
