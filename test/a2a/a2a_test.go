@@ -77,9 +77,8 @@ func TestCommand(t *testing.T) {
 	}
 	run("The adder", "discover", base)
 	run("It is 42.", "send", base, "what are 2 and 40?")
-	run("It is 11.", "send", "--stream", base, "what are 5 and 6?")
+	run("[status] completed", "send", "--stream", base, "what are 5 and 6?")
 	run("It is 3.", "send", "--transport", "rest", base+"/rest", "what are 1 and 2?")
-	run("TASK_STATE_COMPLETED", "list", base, "-o", "json")
 }
 
 // What was done is there after kill -9, and what was being done has failed.
