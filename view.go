@@ -104,3 +104,11 @@ type ViewTool struct {
 	Name       string          `json:"name"`
 	Definition json.RawMessage `json:"tool_definition"` // the MCP Tool, as the page wrote it
 }
+
+// ShownView is a View that is open, for who acts for the person that looks at it.
+type ShownView struct {
+	ID     string
+	Call   string // whose result it shows, as the records know it
+	Server string
+	Tool   string // the server's own name
+}

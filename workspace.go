@@ -224,6 +224,7 @@ type CallApproval struct {
 	Remember  bool      `json:"remember,omitempty"`   // the same agent may use the tool again in this room
 	DecidedBy string    `json:"decided_by,omitempty"` // as Principal.ID says
 	DecidedAt time.Time `json:"decided_at,omitzero"`
+	Reason    string    `json:"reason,omitempty"` // of a no
 }
 
 // AskedCall is the call that somebody is asked about.

@@ -69,6 +69,7 @@ type Servers interface {
 	Document(ctx context.Context, p *junctor.Principal, id string) (junctor.APIDocument, error)
 	// ValidateServer reads it again and says what could be better.
 	ValidateServer(ctx context.Context, p *junctor.Principal, id string) (junctor.APIPreview, error)
+	Suggester
 	// ServerStatus is nil for a server that is not connected to anything.
 	ServerStatus(p *junctor.Principal, id string) *junctor.ServerStatus
 	// Offer lists what a server has beside its tools.

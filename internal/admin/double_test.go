@@ -314,6 +314,18 @@ func (w *world) Document(context.Context, *junctor.Principal, string) (junctor.A
 	return junctor.APIDocument{}, nil
 }
 
+func (w *world) Suggest(context.Context, *junctor.Principal, string, Suggest) (Suggested, error) {
+	return Suggested{}, nil
+}
+
+func (w *world) Suggestions(context.Context, *junctor.Principal, string) ([]junctor.ToolSuggestion, error) {
+	return nil, nil
+}
+
+func (w *world) DecideSuggestions(context.Context, *junctor.Principal, string, []string, bool) ([]junctor.ToolSuggestion, error) {
+	return nil, nil
+}
+
 func (w *world) ValidateServer(context.Context, *junctor.Principal, string) (junctor.APIPreview, error) {
 	return emptyPreview(), nil
 }

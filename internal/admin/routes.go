@@ -72,6 +72,7 @@ func register(o Options) *api {
 	a.credentialRoutes()
 	a.offerRoutes()
 	a.documentRoutes()
+	a.suggestionRoutes()
 	a.serverLoginRoutes()
 	a.chainRoutes()
 	a.toolRoutes()

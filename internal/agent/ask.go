@@ -221,7 +221,7 @@ func (r *run) begin(a *answer, given, name string) string {
 	a.begun = true
 	r.endText(a)
 	id := given
-	if a.known[id] || !callID.MatchString(id) {
+	if r.FreshIDs || a.known[id] || !callID.MatchString(id) {
 		id = newID("call")
 	}
 	a.open[given], a.known[id] = id, true

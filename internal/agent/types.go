@@ -173,6 +173,10 @@ type Turn struct {
 	Messages  []Message
 	Decisions map[string]Decision // by call id
 
+	// FreshIDs gives every call an id of our own: a provider's may be one that a
+	// call beyond this story has.
+	FreshIDs bool
+
 	// NeedsApproval says whether a person must allow a call first. It is told
 	// which tool the call is really for. nil: never.
 	NeedsApproval func(Tool, Call) bool

@@ -24,7 +24,7 @@ paths:
     get: {operationId: old, deprecated: true, responses: {'200': {description: ok}}}
 `
 
-func made(t *testing.T, text string) *apigen.Made {
+func made(t testing.TB, text string) *apigen.Made {
 	t.Helper()
 	m, err := apigen.Make(t.Context(), doc.Source{Name: "it", Text: []byte(text)}, nil, "pets", "https://pets.example.com", nil)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 
 // openRooms joins the rooms in which people and agents talk.
 func (a *App) openRooms() (err error) {
-	a.rooms, err = room.New(room.Options{Store: a.store, Minds: minds{a}, Now: time.Now, NewID: newID, Node: a.node, Log: a.log})
+	a.rooms, err = room.New(room.Options{Store: a.store, Minds: minds{a}, Views: viewTools{a}, Now: time.Now, NewID: newID, Node: a.node, Log: a.log})
 	if err == nil {
 		a.onClose(func(context.Context) { a.rooms.Close() })
 	}

@@ -29,15 +29,16 @@ type servers struct {
 	local   clients // for servers that the operator put on this machine
 	desk    *visit.Desk
 
-	mu       sync.Mutex // held over each change of what is attached
-	live     map[serverKey]*brought
-	made     map[serverKey]*generated     // auto-generated servers that are attached
-	inside   map[serverKey]junctor.Server // built-in servers that are attached
-	broken   map[serverKey]string         // why an active server could not be attached
-	turns    map[serverKey]uint64         // counts the changes under each key
-	retiring map[*connected]struct{}
-	work     sync.WaitGroup
-	closed   bool
+	mu         sync.Mutex // held over each change of what is attached
+	live       map[serverKey]*brought
+	made       map[serverKey]*generated     // auto-generated servers that are attached
+	inside     map[serverKey]junctor.Server // built-in servers that are attached
+	broken     map[serverKey]string         // why an active server could not be attached
+	turns      map[serverKey]uint64         // counts the changes under each key
+	retiring   map[*connected]struct{}
+	suggesting map[serverKey]bool // a model is being asked about them
+	work       sync.WaitGroup
+	closed     bool
 
 	ending context.Context // ends with close
 	end    context.CancelFunc
@@ -53,7 +54,7 @@ func newServers(a *App) *servers {
 	return &servers{
 		desk: a.newDesk(), ending: ending, end: end, turns: map[serverKey]uint64{},
 		app: a, builtin: map[string]*builtin.Server{}, public: a.newClients(), local: a.newClients(loopback()...),
-		live: map[serverKey]*brought{}, made: map[serverKey]*generated{}, inside: map[serverKey]junctor.Server{}, broken: map[serverKey]string{}, retiring: map[*connected]struct{}{},
+		live: map[serverKey]*brought{}, made: map[serverKey]*generated{}, inside: map[serverKey]junctor.Server{}, broken: map[serverKey]string{}, retiring: map[*connected]struct{}{}, suggesting: map[serverKey]bool{},
 	}
 }
 

@@ -1,6 +1,7 @@
 package apps
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -17,7 +18,7 @@ import (
 // looks at it. They run in that person's browser, and are called through the
 // pipeline like all others. On record they stand under the View's server, with
 // the View's id, as own: and their name.
-const ownPrefix = "own:"
+const OwnPrefix = "own:"
 
 const (
 	maxOwnTools = 50
@@ -35,6 +36,26 @@ func (h *Host) theirs(p *junctor.Principal, id string) (*view, error) {
 	}
 	h.mu.Unlock()
 	return h.find(p, id)
+}
+
+// Shown lists the open Views of a person that show results of an agent's calls,
+// the last opened first.
+func (h *Host) Shown(tenant junctor.TenantID, user, agent string) []junctor.ShownView {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := h.o.Now()
+	var found []*view
+	for _, v := range h.views {
+		if user != "" && v.owner.Tenant == tenant && v.owner.User == user && v.agent == agent && v.call != "" && h.lives(v, now) {
+			found = append(found, v)
+		}
+	}
+	slices.SortFunc(found, func(a, b *view) int { return cmp.Or(b.opened.Compare(a.opened), strings.Compare(a.id, b.id)) })
+	out := make([]junctor.ShownView, len(found))
+	for i, v := range found {
+		out[i] = junctor.ShownView{ID: v.id, Call: v.call, Server: v.target.item.Server.ID, Tool: v.target.item.Name}
+	}
+	return out
 }
 
 // OwnTools lists the tools that an open View has itself, as it has them now. What
@@ -80,7 +101,7 @@ func (h *Host) CallOwn(ctx context.Context, p *junctor.Principal, id, tool strin
 	}
 	op := &guard.Op{
 		Principal: p, Door: junctor.DoorView, ViewID: v.id, View: catalog.View{Server: v.target.item.Server.ID, Audience: catalog.AudienceHost},
-		Kind: junctor.KindTool, Name: ownPrefix + tool, Arguments: arguments, Caller: caller(),
+		Kind: junctor.KindTool, Name: OwnPrefix + tool, Arguments: arguments, Caller: caller(),
 		Params: append(append(wire.AppendString([]byte(`{"name":`), tool), `,"arguments":`...), append(slices.Clip(arguments), '}')...),
 		Find:   func(ctx context.Context) (catalog.Item, error) { return h.findOwn(ctx, v, tool) },
 	}
@@ -103,7 +124,7 @@ func (h *Host) findOwn(ctx context.Context, v *view, name string) (catalog.Item,
 	names := make([]string, len(defs))
 	for i, def := range defs {
 		if names[i] = def.Name; def.Name == name {
-			return catalog.Lone(v.target.item.Server, &own{h, v}, catalog.ToolDef{Name: ownPrefix + name, JSON: def.Definition})
+			return catalog.Lone(v.target.item.Server, &own{h, v}, catalog.ToolDef{Name: OwnPrefix + name, JSON: def.Definition})
 		}
 	}
 	return catalog.Item{}, junctor.Errorf(junctor.CodeNotFound, "the App of %s has no tool %q of its own; it has: %s", v.target.name, clip(name), clip(strings.Join(names, ", ")))

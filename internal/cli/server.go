@@ -17,7 +17,7 @@ import (
 
 func (c *cli) serverCommand() *cobra.Command {
 	cmd := noun("server", "Add, list, show, change, test, switch and remove servers", "junctor server ls")
-	cmd.AddCommand(c.serverAdd(), c.serverProbe(), c.serverTest(), c.serverImport(), c.serverReimport(), c.serverValidate(), c.serverSet(), c.serverCredential(), c.serverList(), c.serverShow(), c.serverRemove(), c.serverLogin(), c.serverLogout(), c.serverTrace(),
+	cmd.AddCommand(c.serverAdd(), c.serverProbe(), c.serverTest(), c.serverImport(), c.serverReimport(), c.serverValidate(), c.serverSuggest(), c.serverSuggestions(), c.serverSet(), c.serverCredential(), c.serverList(), c.serverShow(), c.serverRemove(), c.serverLogin(), c.serverLogout(), c.serverTrace(),
 		c.serverSwitch("enable", "Switch a server on", junctor.StateActive),
 		c.serverSwitch("disable", "Switch a server off: its tools are not listed and cannot be called", junctor.StateInactive))
 	return cmd

@@ -3,6 +3,7 @@ package room
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"time"
 
@@ -66,6 +67,23 @@ func (c *recorder) know(before []junctor.Message, words map[string]agent.Decisio
 		if m.Run == c.run.row.ID && len(m.Calls) > 0 {
 			c.put(m)
 		}
+	}
+}
+
+// made says of a record whether it is that of a call of this agent in this room,
+// before this turn or in it.
+func (c *recorder) made(before []junctor.Message) func(record string) bool {
+	return func(record string) bool {
+		c.run.mu.Lock()
+		defer c.run.mu.Unlock()
+		for _, m := range c.rows {
+			if slices.ContainsFunc(m.Calls, func(call junctor.SaidCall) bool { return call.Record == record }) {
+				return true
+			}
+		}
+		return slices.ContainsFunc(before, func(m junctor.Message) bool {
+			return m.Author.Kind == junctor.AuthorAgent && m.Author.Name == c.name && slices.ContainsFunc(m.Calls, func(call junctor.SaidCall) bool { return call.Record == record })
+		})
 	}
 }
 

@@ -21,10 +21,19 @@ type Minds interface {
 	Mind(ctx context.Context, tenant junctor.TenantID, name string) (agent.Turn, error)
 }
 
+// Views is what people look at in rooms.
+type Views interface {
+	// Beside gives an agent its tools, and those that the Apps have themselves
+	// that a person looks at: Apps of the agent's calls that shows knows, by their
+	// records. They are there for as long as the App is.
+	Beside(tools agent.Tools, tenant junctor.TenantID, user, name string, shows func(record string) bool) agent.Tools
+}
+
 // Options are the parts that rooms stand on. All are needed.
 type Options struct {
 	Store *store.Store
 	Minds Minds
+	Views Views
 	Now   func() time.Time
 	NewID func() string // ids that sort by time
 	Node  string        // this process among those that share a database
@@ -51,8 +60,8 @@ type place struct {
 
 // New checks the options.
 func New(o Options) (*Rooms, error) {
-	if o.Store == nil || o.Minds == nil || o.Now == nil || o.NewID == nil || o.Node == "" || o.Log == nil {
-		return nil, junctor.Errorf(junctor.CodeInternal, "room needs Store, Minds, Now, NewID, Node and Log")
+	if o.Store == nil || o.Minds == nil || o.Views == nil || o.Now == nil || o.NewID == nil || o.Node == "" || o.Log == nil {
+		return nil, junctor.Errorf(junctor.CodeInternal, "room needs Store, Minds, Views, Now, NewID, Node and Log")
 	}
 	r := &Rooms{Options: o, halls: map[place]*hall{}}
 	r.whole, r.cancel = context.WithCancel(context.Background())

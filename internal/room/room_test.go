@@ -104,12 +104,60 @@ func (m *minds) Mind(_ context.Context, _ junctor.TenantID, name string) (agent.
 	return t, nil
 }
 
+// views is the Apps that ada looks at: one of each call of the agents, with a tool
+// of its own, while it is open.
+type views struct {
+	sync.Mutex
+	open   string // the record that it shows; "" is none
+	called []string
+}
+
+func (v *views) Beside(tools agent.Tools, _ junctor.TenantID, user, name string, shows func(string) bool) agent.Tools {
+	return &glass{Tools: tools, views: v, user: user, name: name, shows: shows}
+}
+
+// glass is an agent's tools and the App's.
+type glass struct {
+	agent.Tools
+	views      *views
+	user, name string
+	shows      func(string) bool
+}
+
+func (g *glass) List(ctx context.Context) ([]agent.Tool, error) {
+	list, err := g.Tools.List(ctx)
+	g.views.Lock()
+	defer g.views.Unlock()
+	if g.user == "u1" && g.views.open != "" && g.shows(g.views.open) {
+		list = append(slices.Clone(list), agent.Tool{Name: "view_turn", Server: "notes", Own: "own:turn", ReadOnly: true})
+	}
+	return list, err
+}
+
+func (g *glass) Resolve(ctx context.Context, c agent.Call) (agent.Tool, error) {
+	if c.Name == "view_turn" {
+		return agent.Tool{Name: "view_turn", Server: "notes", Own: "own:turn", ReadOnly: true}, nil
+	}
+	return g.Tools.Resolve(ctx, c)
+}
+
+func (g *glass) Call(ctx context.Context, c agent.Call) agent.Result {
+	if c.Name != "view_turn" {
+		return g.Tools.Call(ctx, c)
+	}
+	g.views.Lock()
+	defer g.views.Unlock()
+	g.views.called = append(g.views.called, g.name)
+	return agent.Result{CallID: c.ID, Text: "turned", Record: "rec-" + c.ID, Server: "notes", Tool: "own:turn"}
+}
+
 // house is rooms over a database, with people.
 type house struct {
 	*testing.T
 	*room.Rooms
 	store *store.Store
 	minds *minds
+	views *views
 	admin *junctor.Principal
 	ada   *junctor.Principal // in the rooms
 	bob   *junctor.Principal // not
@@ -122,7 +170,7 @@ func newHouse(t *testing.T, agents map[string]agent.Turn) *house {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = st.Close() })
-	h := &house{T: t, store: st, minds: &minds{of: agents}}
+	h := &house{T: t, store: st, minds: &minds{of: agents}, views: &views{}}
 	h.admin = &junctor.Principal{Tenant: junctor.DefaultTenant, Issuer: junctor.IssuerLocal, Subject: "local", Name: "operator", Scopes: []junctor.Scope{junctor.ScopeAdmin}}
 	person := func(id, name string) *junctor.Principal {
 		if err := st.For(junctor.DefaultTenant).CreateUser(t.Context(), junctor.User{ID: id, Name: name, Role: junctor.UserDeveloper, Sources: junctor.SourcesBoth}); err != nil {
@@ -145,7 +193,7 @@ func (h *house) rooms(node string) *room.Rooms {
 	h.Helper()
 	var n atomic.Int64
 	r, err := room.New(room.Options{
-		Store: h.store, Minds: h.minds, Now: time.Now, Node: node, Log: slog.New(slog.DiscardHandler),
+		Store: h.store, Minds: h.minds, Views: h.views, Now: time.Now, Node: node, Log: slog.New(slog.DiscardHandler),
 		NewID: func() string { return fmt.Sprintf("%s-%d-%06d", node, time.Now().UnixNano(), n.Add(1)) },
 	})
 	if err != nil {
@@ -316,6 +364,43 @@ func TestTalk(t *testing.T) {
 	}
 }
 
+// TestOwnToolsOfApps: an agent is told of the tools that the App of its own call
+// has, when who looks at it speaks, and for as long as it is open.
+func TestOwnToolsOfApps(t *testing.T) {
+	t.Parallel()
+	s := &shed{}
+	turns := agent.Turn{Tools: s, Provider: script(func(_ context.Context, r agent.Request) ([]agent.Piece, error) {
+		said := lastly(r)
+		switch {
+		case said.Role == agent.RoleTool:
+			return says("it says: " + said.Results[0].Text), nil
+		case strings.Contains(said.Text, "show"):
+			return calls("c", "notes__list", `{}`), nil
+		}
+		return calls("c", "view_turn", `{}`), nil
+	})}
+	h := newHouse(t, map[string]agent.Turn{"writer": turns, "other": turns})
+	id := h.room(junctor.PolicyAddressed, "writer", "other")
+	h.say(id, "@writer show it")
+	h.views.open = h.messages(id)[1].Calls[0].Record
+	h.say(id, "@writer turn it")
+	h.say(id, "@other turn it") // that is not its App
+	h.views.open = ""
+	h.say(id, "@writer turn it again")
+	if !slices.Equal(h.views.called, []string{"writer"}) {
+		t.Errorf("called for %v", h.views.called)
+	}
+	list := h.messages(id)
+	if call := list[4].Calls[0]; call.State != junctor.SaidDone || call.Tool != "own:turn" || call.Record == "" {
+		t.Errorf("%+v", call)
+	}
+	for _, i := range []int{7, 10} {
+		if call := list[i].Calls[0]; call.State != junctor.SaidFailed || call.Record != "" {
+			t.Errorf("message %d: %+v", i, call)
+		}
+	}
+}
+
 func TestApproval(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -365,14 +450,62 @@ func TestApprovalsOneByOne(t *testing.T) {
 	if len(ids) != 2 || s.reads.Load() != 1 {
 		t.Fatalf("%v, %d reads", ids, s.reads.Load())
 	}
-	events := h.answer(id, agui.Answer{Interrupt: ids[1], Allow: true})
-	if left := waiting(events); !slices.Equal(left, ids[:1]) || s.writes.Load() != 0 {
+	// Who says no first, and why, is not forgotten when the other word comes.
+	events := h.answer(id, agui.Answer{Interrupt: ids[0], Reason: "no milk"})
+	if left := waiting(events); !slices.Equal(left, ids[1:]) || s.writes.Load() != 0 {
 		t.Errorf("left %v of %v, %d writes", left, ids, s.writes.Load())
 	}
-	if events := h.answer(id, agui.Answer{Interrupt: ids[0]}); outcome(events) != agui.Success || s.writes.Load() != 1 {
+	if events := h.answer(id, agui.Answer{Interrupt: ids[1], Allow: true}); outcome(events) != agui.Success || s.writes.Load() != 1 {
 		t.Errorf("%s, %d writes", outcome(events), s.writes.Load())
 	}
-	h.expect(id, "ada: add both\nwriter: let me see [notes__add denied] [notes__add done] [notes__list done]\nwriter: it says: the person did not allow this call, so it was not made")
+	h.expect(id, "ada: add both\nwriter: let me see [notes__add denied] [notes__add done] [notes__list done]\nwriter: it says: the person did not allow this call, so it was not made: no milk")
+}
+
+// TestManyTexts: each text of an answer has an id of its own, however many there
+// are; and so has each call, whatever the provider calls it.
+func TestManyTexts(t *testing.T) {
+	t.Parallel()
+	const most = 12
+	s := &shed{}
+	chatty := agent.Turn{Tools: s, Provider: script(func(_ context.Context, r agent.Request) ([]agent.Piece, error) {
+		if lastly(r).Role == agent.RoleTool {
+			return says("done"), nil
+		}
+		var out []agent.Piece
+		for n := range most {
+			out = append(out, agent.Piece{Text: fmt.Sprint("text ", n)}, agent.Piece{Call: &agent.Call{ID: fmt.Sprint("call_", n), Name: "notes__list", Arguments: json.RawMessage(`{}`)}})
+		}
+		return out, nil
+	})}
+	h := newHouse(t, map[string]agent.Turn{"writer": chatty, "other": chatty})
+	id := h.room(junctor.PolicyAddressed, "writer", "other")
+	texts, cards := map[string]bool{}, map[string]bool{}
+	for round, name := range []string{"writer", "other", "writer"} {
+		for _, e := range h.say(id, "@"+name+" go on") {
+			switch e.Type { //nolint:exhaustive // the others have no part in this
+			case agui.TextStart:
+				if texts[e.MessageID] {
+					t.Errorf("round %d: two texts are called %s", round, e.MessageID)
+				}
+				texts[e.MessageID] = true
+			case agui.CallStart:
+				if cards[e.ToolCallID] {
+					t.Errorf("round %d: two calls are called %s", round, e.ToolCallID)
+				}
+				cards[e.ToolCallID] = true
+			}
+		}
+	}
+	if len(texts) != 3*(most+1) || len(cards) != 3*most || s.reads.Load() != 3*most {
+		t.Errorf("%d texts, %d calls, %d made", len(texts), len(cards), s.reads.Load())
+	}
+	for _, m := range h.messages(id) {
+		for _, call := range m.Calls {
+			if call.State != junctor.SaidDone || !cards[call.ID] {
+				t.Errorf("%+v", call)
+			}
+		}
+	}
 }
 
 func TestApprovalRemembered(t *testing.T) {

@@ -18,6 +18,9 @@ import (
 // mostText is how long a message of a person may be.
 const mostText = 64 << 10
 
+// mostReason is how long the reason of a no may be.
+const mostReason = 2 << 10
+
 // Say begins a run: with a message, or with words on calls that wait. It gives
 // the events of the run, which goes on whether anybody listens or not.
 func (r *Rooms) Say(ctx context.Context, p *junctor.Principal, id string, in agui.Input) (*Feed, error) {
@@ -139,7 +142,7 @@ func (r *Rooms) resume(ctx context.Context, p *junctor.Principal, w *junctor.Wor
 	}
 	for _, answer := range in.Resume {
 		a := byID[answer.Interrupt]
-		a.State, a.Remember, a.DecidedBy, a.DecidedAt = junctor.CallDenied, answer.Remember, p.ID(), r.Now()
+		a.State, a.Remember, a.DecidedBy, a.DecidedAt, a.Reason = junctor.CallDenied, answer.Remember, p.ID(), r.Now(), cut(answer.Reason, mostReason)
 		if answer.Allow {
 			a.State = junctor.CallAllowed
 		}
@@ -157,7 +160,7 @@ func (r *Rooms) resume(ctx context.Context, p *junctor.Principal, w *junctor.Wor
 		if a.State == junctor.CallOpen {
 			left = append(left, a)
 		}
-		words[a.Call.ID] = agent.Decision{Allow: a.State == junctor.CallAllowed, Reason: reasonOf(in.Resume, a.ID)}
+		words[a.Call.ID] = agent.Decision{Allow: a.State == junctor.CallAllowed, Reason: a.Reason}
 	}
 	if len(left) > 0 {
 		return r.stillWaits(p, w, in.RunID, left), nil
@@ -171,15 +174,6 @@ func (r *Rooms) resume(ctx context.Context, p *junctor.Principal, w *junctor.Wor
 		return nil, junctor.Errorf(junctor.CodeInternal, "the run %q cannot go on: what was left to do cannot be read: %w", run, err)
 	}
 	return r.begin(ctx, p, w, in.RunID, nil, run, todo, words)
-}
-
-func reasonOf(answers []agui.Answer, id string) string {
-	for _, a := range answers {
-		if a.Interrupt == id {
-			return a.Reason
-		}
-	}
-	return ""
 }
 
 // stillWaits answers who has answered a part of what is asked: with the rest.
@@ -225,7 +219,7 @@ func (r *Rooms) begin( //nolint:contextcheck // a run outlives the request that 
 	if said != nil {
 		echo = &agui.EchoMessage{ID: said.ID, Role: "user", Name: said.Author.Name, Content: said.Text}
 	}
-	one := &run{rooms: r, room: *w, row: row, live: l, todo: todo, words: words, from: from, stream: agui.NewStream(w.ID, id, echo, r.Now, l.tell)}
+	one := &run{rooms: r, room: *w, row: row, user: p.User, live: l, todo: todo, words: words, from: from, stream: agui.NewStream(w.ID, id, echo, r.Now, l.tell)}
 	r.open(at, l)
 	feed := r.listen(at, l)
 	r.runs.Go(func() {

@@ -19,6 +19,7 @@ type run struct {
 	rooms *Rooms
 	room  junctor.Workspace
 	row   junctor.RoomRun
+	user  string // who began it, where that is a user
 	live  *live
 	from  string                    // the run that waited, which this one goes on with
 	words map[string]agent.Decision // on its calls
@@ -143,11 +144,12 @@ func (r *run) turn(ctx, keep context.Context, name string) (junctor.RunState, []
 		return "", nil, ""
 	}
 	rec.know(before, r.words)
+	mind.Tools = r.rooms.Views.Beside(orNone(mind.Tools), r.row.Tenant, r.user, name, rec.made(before))
 	if mind.Model != "" { // rules have surfaces of their own
-		mind.Tools = agent.WithSurfaces(orNone(mind.Tools))
+		mind.Tools = agent.WithSurfaces(mind.Tools)
 	}
 	if others := r.others(name); len(others) > 0 {
-		mind.Tools = &roomTools{Tools: orNone(mind.Tools), run: r, keep: keep, part: rec.part, self: name, others: others}
+		mind.Tools = &roomTools{Tools: mind.Tools, run: r, keep: keep, part: rec.part, self: name, others: others}
 		mind.Instructions += instructions(name, others)
 	}
 	mind.NeedsApproval = r.asks(ctx, name)
@@ -183,8 +185,8 @@ func (r *run) mind(ctx context.Context, name string) (agent.Turn, []junctor.Mess
 		return mind, nil, err
 	}
 	list = recent(list)
-	mind.Agent, mind.Messages = name, story(list, name)
-	if len(r.words) > 0 { // what others said meanwhile stands before the calls that wait
+	mind.Agent, mind.Messages, mind.FreshIDs = name, story(list, name), true // cards of calls are known by their ids, in the whole room
+	if len(r.words) > 0 {                                                    // what others said meanwhile stands before the calls that wait
 		mind.Messages = waitingLast(mind.Messages, r.words)
 	}
 	return mind, list, nil

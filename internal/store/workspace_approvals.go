@@ -9,7 +9,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-const approvalColumns = `tenant_id, workspace_id, id, run_id, agent, call, state, remember, decided_by, asked_at, decided_at`
+const approvalColumns = `tenant_id, workspace_id, id, run_id, agent, call, state, remember, decided_by, asked_at, decided_at, reason`
 
 // CallApprovals lists the calls of a run that were asked for, in their order;
 // of all runs that wait where run is "".
@@ -44,9 +44,9 @@ func (t *Tenant) ForgetApprovals(ctx context.Context, workspace string) error {
 // DecideCall is a person's word on a call, of which there is one: conflict for
 // whoever comes later.
 func (t *Tenant) DecideCall(ctx context.Context, a *junctor.CallApproval) error {
-	n, err := t.s.do(ctx, `UPDATE workspace_approvals SET state = ?, remember = ?, decided_by = ?, decided_at = ?
+	n, err := t.s.do(ctx, `UPDATE workspace_approvals SET state = ?, remember = ?, decided_by = ?, decided_at = ?, reason = ?
 		WHERE tenant_id = ? AND workspace_id = ? AND id = ? AND state = 'open'`,
-		string(a.State), number(a.Remember), a.DecidedBy, micros(a.DecidedAt), string(t.id), a.Workspace, a.ID)
+		string(a.State), number(a.Remember), a.DecidedBy, micros(a.DecidedAt), a.Reason, string(t.id), a.Workspace, a.ID)
 	if err == nil && n == 0 {
 		err = junctor.Errorf(junctor.CodeConflict, "nothing waits under %q any more: somebody else has answered, or the run was left", a.ID)
 	}
@@ -61,7 +61,7 @@ func (t *Tenant) addApproval(ctx context.Context, tx *sql.Tx, a *junctor.CallApp
 	if err != nil {
 		return err
 	}
-	_, err = t.s.exec(ctx, tx, `INSERT INTO workspace_approvals (`+approvalColumns+`) VALUES (?, ?, ?, ?, ?, ?, 'open', 0, '', ?, NULL)`,
+	_, err = t.s.exec(ctx, tx, `INSERT INTO workspace_approvals (`+approvalColumns+`) VALUES (?, ?, ?, ?, ?, ?, 'open', 0, '', ?, NULL, '')`,
 		string(t.id), a.Workspace, a.ID, a.Run, a.Agent, call, micros(a.At))
 	return err
 }
@@ -71,7 +71,7 @@ func scanCallApproval(row scanner) (junctor.CallApproval, error) {
 	var call string
 	var remember, asked int64
 	var decided sql.NullInt64
-	if err := row.Scan(&a.Tenant, &a.Workspace, &a.ID, &a.Run, &a.Agent, &call, &a.State, &remember, &a.DecidedBy, &asked, &decided); err != nil {
+	if err := row.Scan(&a.Tenant, &a.Workspace, &a.ID, &a.Run, &a.Agent, &call, &a.State, &remember, &a.DecidedBy, &asked, &decided, &a.Reason); err != nil {
 		return a, err
 	}
 	if err := json.Unmarshal([]byte(call), &a.Call); err != nil {

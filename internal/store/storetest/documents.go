@@ -34,5 +34,32 @@ func documentTests() map[string]func(*trial) {
 			_, err = mine.Document(t.Context(), "pets")
 			fails(t, err, junctor.CodeNotFound)
 		},
+		"suggestions/the last one for a tool is kept until it is decided on": func(t *trial) {
+			st := t.open()
+			mine := st.For(junctor.DefaultTenant)
+			server := brought("pets")
+			server.Mode, server.API = junctor.ModeGenerated, &junctor.API{}
+			must(mine.AddServer(t.Context(), server))(t)
+			say := func(id, tool, text string) junctor.ToolSuggestion {
+				return junctor.ToolSuggestion{ID: id, Tool: tool, To: junctor.ToolFace{Description: text, Roles: []junctor.Role{"QA"}}, Model: "small", MadeAt: moment(3)}
+			}
+			ok(t, mine.PutSuggestions(t.Context(), "pets", []junctor.ToolSuggestion{say("1", "get", "é"), say("2", "add", "Adds.")}))
+			ok(t, mine.PutSuggestions(t.Context(), "pets", []junctor.ToolSuggestion{say("3", "get", "Gets.")}))
+			want := []junctor.ToolSuggestion{say("2", "add", "Adds."), say("3", "get", "Gets.")}
+			if diff := cmp.Diff(want, must(t.open().For(junctor.DefaultTenant).Suggestions(t.Context(), "pets"))(t)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			fails(t, mine.PutSuggestions(t.Context(), "never", want), junctor.CodeNotFound)
+			fails(t, st.For("acme").PutSuggestions(t.Context(), "pets", want), junctor.CodeNotFound)
+			ok(t, st.For("acme").DeleteSuggestions(t.Context(), "pets", []string{"2"}))
+			ok(t, mine.DeleteSuggestions(t.Context(), "pets", []string{"1", "2"})) // 1 has made room for 3
+			if diff := cmp.Diff(want[1:], must(mine.Suggestions(t.Context(), "pets"))(t)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			ok(t, mine.RemoveServer(t.Context(), "pets"))
+			if left := must(mine.Suggestions(t.Context(), "pets"))(t); len(left) != 0 {
+				t.Errorf("the server is gone, and there is %v", left)
+			}
+		},
 	}
 }

@@ -1553,6 +1553,90 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/servers/{id}/suggestions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what models suggest for a server's tools, beside what is
+         * @description Needs the scope `servers:write`.
+         */
+        get: operations["list-suggestions"];
+        put?: never;
+        /**
+         * Have a model suggest names, descriptions and roles for the tools of an auto-generated server
+         * @description Needs the scope `servers:write`.
+         */
+        post: operations["make-suggestions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/servers/{id}/suggestions/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Show tools as was suggested
+         * @description Needs the scope `servers:write`.
+         */
+        post: operations["approve-suggestions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/servers/{id}/suggestions/reject": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Forget what was suggested
+         * @description Needs the scope `servers:write`.
+         */
+        post: operations["reject-suggestions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/servers/{id}/suggestions/steps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The same, followed step by step: how many tools the model was asked about
+         * @description Needs the scope `servers:write`.
+         */
+        post: operations["follow-suggestions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/servers/{id}/test": {
         parameters: {
             query?: never;
@@ -3028,6 +3112,7 @@ export interface components {
             decided_at?: string;
             decided_by?: string;
             id: string;
+            reason?: string;
             remember?: boolean;
             run: string;
             /** @enum {string} */
@@ -3219,6 +3304,10 @@ export interface components {
             created_at: string;
             id: string;
             name: string;
+        };
+        DecideInputBody: {
+            /** @description Of the suggestions that were looked at. One that was decided on, or that made room for another, is not found, and nothing is done. */
+            ids: string[];
         };
         Delivery: {
             agent?: string;
@@ -3515,6 +3604,10 @@ export interface components {
         LaneNameBody: {
             /** @description The endpoint, as a delivery names it. */
             endpoint: string;
+        };
+        LeftOut: {
+            reason: string;
+            tool: string;
         };
         LimitPatchBody: {
             /** @description Tiers, and tools as server/tool, whose limits go. A tier that every instance has goes back to what it was. */
@@ -4131,6 +4224,11 @@ export interface components {
         };
         PageToolChange: {
             items: components["schemas"]["ToolChange"][];
+            /** @description Send it as cursor to get the next page; absent on the last. */
+            next?: string;
+        };
+        PageToolSuggestion: {
+            items: components["schemas"]["ToolSuggestion"][];
             /** @description Send it as cursor to get the next page; absent on the last. */
             next?: string;
         };
@@ -4807,6 +4905,21 @@ export interface components {
             updated_at: string;
             url: string;
         };
+        Suggest: {
+            /** @description Which model is asked; absent: the only one. */
+            model?: string;
+            /** @description By the server's own names; absent: all that it offers, up to 400. */
+            tools?: string[];
+        };
+        Suggested: {
+            /** @description New ones. What it suggested for tools that are good as they are is not among them. */
+            items: components["schemas"]["ToolSuggestion"][];
+            /** @description What it said and what cannot be, the first 50. */
+            left_out: components["schemas"]["LeftOut"][];
+            model: string;
+            /** @description Tokens. */
+            usage: components["schemas"]["TurnUsage"];
+        };
         Surface: {
             catalogs?: string[];
             components: {
@@ -4927,11 +5040,27 @@ export interface components {
             tool: string;
             what?: string[];
         };
+        ToolFace: {
+            category?: string;
+            description?: string;
+            name?: string;
+            roles?: string[] | null;
+        };
         ToolPreview: {
             description?: string;
             name: string;
             /** Format: int64 */
             tokens: number;
+        };
+        ToolSuggestion: {
+            id: string;
+            key: string;
+            /** Format: date-time */
+            made_at: string;
+            model: string;
+            now: components["schemas"]["ToolFace"];
+            to: components["schemas"]["ToolFace"];
+            tool: string;
         };
         ToolTag: {
             category?: string;
@@ -8634,6 +8763,182 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Offer"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-suggestions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The server's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageToolSuggestion"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "make-suggestions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The server's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Suggest"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Suggested"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "approve-suggestions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The server's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DecideInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageToolSuggestion"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "reject-suggestions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The server's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DecideInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageToolSuggestion"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "follow-suggestions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The server's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Suggest"];
+            };
+        };
+        responses: {
+            /** @description Events: step (ProbeStep) for each that has passed, then one result (Suggested) or error (Problem). */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
                 };
             };
             /** @description Error */

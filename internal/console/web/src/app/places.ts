@@ -19,7 +19,7 @@ export const places: Place[] = [
   { path: '/playground', name: 'Playground', about: 'Try a tool, a resource or a prompt' },
   { path: '/apps', name: 'Apps', about: 'Tools with a face of their own', needs: 'tools:read' },
   { path: '/agents', name: 'Agents', about: 'Who may use what', needs: 'tools:read' },
-  { path: '/models', name: 'Models', about: 'What agents think with', needs: 'agents:write', aside: true },
+  { path: '/models', name: 'Models', about: 'What agents think with', needs: 'agents:write' },
   { path: '/chat', name: 'Chat', about: 'Rooms of people and agents', needs: 'tools:call' },
   { path: '/calls', name: 'Calls', about: 'What happens, as it happens', needs: 'audit:read' },
   { path: '/usage', name: 'Usage', about: 'Sums by tool, agent and day', needs: 'audit:read' },

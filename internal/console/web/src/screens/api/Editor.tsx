@@ -12,6 +12,7 @@ import { Empty, ErrorCard, Shown } from '../../parts/states';
 import { useParam } from '../../parts/url';
 import { clean, type Overrides } from '../server/Overrides';
 import { Verb } from './Found';
+import { Suggested } from './Suggested';
 
 type Endpoint = Schemas['APIEndpoint'];
 type Override = Overrides[string];
@@ -59,6 +60,7 @@ function Tools({ s, may, preview }: { s: ServerDetail; may: boolean; preview: AP
   const suggestions = preview.problems.filter((p): p is Suggestion => p.edit !== undefined);
   return (
     <>
+      {may && <Suggested s={s} />}
       {suggestions.length > 0 && <Suggestions s={s} may={may} all={suggestions} open={setOwn} />}
       <div className="columns beside">
         <Panel

@@ -1,0 +1,362 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admin"
+	"github.com/junctor-mcp/junctor/internal/agent"
+	"github.com/junctor-mcp/junctor/internal/apigen"
+	"github.com/junctor-mcp/junctor/internal/credential"
+)
+
+// How much a model is asked for suggestions: tools in all, tools at once, and
+// within which limits each time. It is told of no tool that it could call.
+const (
+	maxSuggested    = 400
+	suggestedAtOnce = 16
+	maxLeftOut      = 50
+)
+
+func suggestLimits() agent.Limits {
+	return agent.Limits{Turns: 1, Calls: 1, Seconds: 300, Tokens: 100_000}
+}
+
+// operations are the tools of a generated server that something can be suggested
+// for, as they are shown now.
+func (s *servers) operations(ctx context.Context, row *junctor.Server) ([]apigen.Operation, error) {
+	rows := s.app.store.For(row.Tenant)
+	stored, err := rows.Document(ctx, row.ID)
+	if err != nil {
+		return nil, err
+	}
+	tools, err := apigen.Decode(stored.Tools)
+	if err != nil {
+		return nil, err
+	}
+	filter, err := apigen.NewFilter(row.API)
+	if err != nil {
+		return nil, err
+	}
+	all, err := rows.Tags(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tags := map[string]junctor.ToolTag{}
+	for _, t := range all {
+		if t.Server == row.ID {
+			tags[t.Tool] = t
+		}
+	}
+	return apigen.Operations(tools, filter, row.Overrides, tags, func(definition []byte, topic string) junctor.Class {
+		return s.app.catalog.Classify(row.ID, definition, topic)
+	}), nil
+}
+
+// Suggestions implements admin.Suggester.
+func (s *servers) Suggestions(ctx context.Context, p *junctor.Principal, id string) ([]junctor.ToolSuggestion, error) {
+	row, err := s.ownGenerated(ctx, p, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.suggestionsOf(ctx, &row)
+}
+
+// suggestionsOf gives those for tools that are there still.
+func (s *servers) suggestionsOf(ctx context.Context, row *junctor.Server) ([]junctor.ToolSuggestion, error) {
+	list, err := s.app.store.For(row.Tenant).Suggestions(ctx, row.ID)
+	if err != nil || len(list) == 0 {
+		return list, err
+	}
+	operations, err := s.operations(ctx, row)
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]*apigen.Operation{}
+	for i := range operations {
+		known[operations[i].Tool.Name] = &operations[i]
+	}
+	out := []junctor.ToolSuggestion{}
+	for _, one := range list {
+		if op := known[one.Tool]; op != nil {
+			one.Key, one.Now = op.Tool.Key, op.Now
+			out = append(out, one)
+		}
+	}
+	return out, nil
+}
+
+// Suggest implements admin.Suggester.
+func (s *servers) Suggest(ctx context.Context, p *junctor.Principal, id string, in admin.Suggest) (admin.Suggested, error) {
+	row, err := s.ownGenerated(ctx, p, id)
+	if err != nil {
+		return admin.Suggested{}, err
+	}
+	if !p.Has(junctor.ScopeAgentsWrite) {
+		return admin.Suggested{}, junctor.Errorf(junctor.CodeDenied, "asking a model needs the scope %s", junctor.ScopeAgentsWrite)
+	}
+	operations, err := s.operations(ctx, &row)
+	if err != nil {
+		return admin.Suggested{}, err
+	}
+	taken := map[string]bool{}
+	for _, op := range operations {
+		taken[op.Now.Name], taken[op.Tool.Name] = true, true
+	}
+	if operations, err = chosen(operations, in.Tools); err != nil {
+		return admin.Suggested{}, err
+	}
+	name, err := s.app.models.only(ctx, p.Tenant, in.Model)
+	if err != nil {
+		return admin.Suggested{}, err
+	}
+	provider, model, err := s.app.models.provider(ctx, p.Tenant, name)
+	if err != nil {
+		return admin.Suggested{}, err
+	}
+	roles, err := s.roleNames(ctx, p)
+	if err != nil {
+		return admin.Suggested{}, err
+	}
+	done, err := s.turnToSuggest(serverKey{row.Tenant, row.ID})
+	if err != nil {
+		return admin.Suggested{}, err
+	}
+	defer done()
+	out := admin.Suggested{Model: name, Items: []junctor.ToolSuggestion{}, LeftOut: []junctor.LeftOut{}}
+	asked := 0
+	for batch := range slices.Chunk(operations, suggestedAtOnce) {
+		q := question{provider: provider, model: model.Model, title: row.API.Title, operations: batch, roles: roles, taken: taken}
+		list, left, err := q.ask(ctx, &out.Usage)
+		if err != nil {
+			return admin.Suggested{}, junctor.Errorf(junctor.CodeOf(err), "the model %q was of no help after %d of %d tools (what it suggested before is kept): %s", name, asked, len(operations), junctor.AsError(err).Message)
+		}
+		for i := range list {
+			list[i].ID, list[i].Model, list[i].MadeAt = newID(), name, time.Now()
+			if to := list[i].To.Name; to != "" {
+				taken[to] = true
+			}
+		}
+		if err := s.app.store.For(row.Tenant).PutSuggestions(ctx, row.ID, list); err != nil {
+			return admin.Suggested{}, err
+		}
+		out.Items = append(out.Items, list...)
+		out.LeftOut = append(out.LeftOut, left...)
+		out.LeftOut = out.LeftOut[:min(maxLeftOut, len(out.LeftOut))]
+		asked += len(batch)
+		junctor.StepPassed(ctx, fmt.Sprintf("%d of %d", asked, len(operations)))
+	}
+	return out, nil
+}
+
+// chosen are the operations of the tools that are named, or all.
+func chosen(operations []apigen.Operation, tools []string) ([]apigen.Operation, error) {
+	if len(tools) > 0 {
+		for _, name := range tools {
+			if !slices.ContainsFunc(operations, func(op apigen.Operation) bool { return op.Tool.Name == name }) {
+				return nil, junctor.Errorf(junctor.CodeNotFound, "the server offers no tool %q, by its own name", name)
+			}
+		}
+		operations = slices.DeleteFunc(operations, func(op apigen.Operation) bool { return !slices.Contains(tools, op.Tool.Name) })
+	}
+	switch {
+	case len(operations) == 0:
+		return nil, junctor.Errorf(junctor.CodeInvalid, "the server offers no tools to suggest something for")
+	case len(operations) > maxSuggested:
+		return nil, junctor.Errorf(junctor.CodeInvalid, "the server offers %d tools, and a model is asked about %d at most: name some in tools", len(operations), maxSuggested)
+	}
+	return operations, nil
+}
+
+// turnToSuggest lets one request at a time ask about a server.
+func (s *servers) turnToSuggest(key serverKey) (done func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.suggesting[key] {
+		return nil, junctor.Errorf(junctor.CodeConflict, "a model is being asked about the server %q already", key.id)
+	}
+	s.suggesting[key] = true
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.suggesting, key)
+	}, nil
+}
+
+func (s *servers) roleNames(ctx context.Context, p *junctor.Principal) ([]junctor.Role, error) {
+	list, err := agents{s.app}.Roles(ctx, p)
+	out := make([]junctor.Role, len(list))
+	for i, r := range list {
+		out[i] = r.Name
+	}
+	return out, err
+}
+
+// only gives the model that is named, or the only one.
+func (m *models) only(ctx context.Context, tenant junctor.TenantID, name string) (string, error) {
+	if name != "" {
+		return name, nil
+	}
+	all, err := m.app.store.For(tenant).Models(ctx)
+	if err != nil {
+		return "", err
+	}
+	names := make([]string, len(all))
+	for i, one := range all {
+		names[i] = one.Name
+	}
+	switch len(names) {
+	case 0:
+		return "", junctor.Errorf(junctor.CodeInvalid, "there is no model to ask: an admin adds one with junctor model add")
+	case 1:
+		return names[0], nil
+	}
+	return "", junctor.Errorf(junctor.CodeInvalid, "there are several models: name one of %s", strings.Join(names, ", "))
+}
+
+// question is what a model is asked about some tools.
+type question struct {
+	provider   agent.Provider
+	model      string
+	title      string
+	operations []apigen.Operation
+	roles      []junctor.Role
+	taken      map[string]bool
+}
+
+// ask asks, once more where the answer was not of the form that was asked for.
+func (q *question) ask(ctx context.Context, usage *agent.Usage) ([]junctor.ToolSuggestion, []junctor.LeftOut, error) {
+	instructions, text, err := apigen.Question(q.title, q.operations, q.roles)
+	if err != nil {
+		return nil, nil, err
+	}
+	story := []agent.Message{{Role: agent.RoleUser, Text: text}}
+	for again := false; ; again = true {
+		end := agent.Run(ctx, agent.Turn{Provider: q.provider, Model: q.model, Instructions: instructions, Limits: suggestLimits(), Messages: story}, func(agent.Event) {})
+		usage.Add(end.Usage)
+		if ctx.Err() != nil {
+			return nil, nil, junctor.AsError(ctx.Err())
+		}
+		if end.Outcome != agent.Done {
+			return nil, nil, junctor.Errorf(junctor.CodeUpstream, "%s", cmp.Or(end.Reason, "it did not answer"))
+		}
+		list, left, err := apigen.Suggested(end.Text(), q.operations, q.roles, q.taken)
+		if err == nil {
+			return list, left, nil
+		}
+		if again {
+			return nil, nil, junctor.Errorf(junctor.CodeUpstream, "%s", clipped(err.Error(), 300))
+		}
+		story = append(slices.Concat(story, end.Messages), agent.Message{Role: agent.RoleUser, Text: "That cannot be read: " + clipped(err.Error(), 300) + ". Answer with the JSON object alone."})
+	}
+}
+
+// DecideSuggestions implements admin.Suggester.
+func (s *servers) DecideSuggestions(ctx context.Context, p *junctor.Principal, id string, ids []string, approve bool) ([]junctor.ToolSuggestion, error) {
+	row, err := s.ownGenerated(ctx, p, id)
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.suggestionsOf(ctx, &row)
+	if err != nil {
+		return nil, err
+	}
+	list := slices.DeleteFunc(slices.Clone(all), func(one junctor.ToolSuggestion) bool { return !slices.Contains(ids, one.ID) })
+	for _, want := range ids {
+		if !slices.ContainsFunc(list, func(one junctor.ToolSuggestion) bool { return one.ID == want }) {
+			return nil, junctor.Errorf(junctor.CodeNotFound, "there is no suggestion %q for the server %q: it was decided on, or another took its place; look at them again", want, id)
+		}
+	}
+	if approve {
+		if err := s.takeOver(ctx, p, &row, list); err != nil {
+			return nil, err
+		}
+	}
+	return list, s.app.store.For(row.Tenant).DeleteSuggestions(context.WithoutCancel(ctx), row.ID, ids)
+}
+
+// takeOver shows tools as was suggested, as if the person had written it.
+func (s *servers) takeOver(ctx context.Context, p *junctor.Principal, row *junctor.Server, list []junctor.ToolSuggestion) error {
+	if err := s.freeNames(ctx, row, list); err != nil {
+		return err
+	}
+	for _, one := range list {
+		for _, role := range one.To.Roles {
+			if err := (agents{s.app}).known(ctx, p.Tenant, role); err != nil {
+				return err
+			}
+		}
+	}
+	if slices.ContainsFunc(list, func(one junctor.ToolSuggestion) bool { return one.To.Name+one.To.Description != "" }) {
+		_, err := s.ChangeServer(ctx, p, row.ID, func(now *junctor.Server) (credential.Set, error) {
+			overrides := map[string]junctor.Override{}
+			maps.Copy(overrides, now.Overrides)
+			for _, one := range list {
+				o := overrides[one.Tool]
+				o.Name, o.Description = cmp.Or(one.To.Name, o.Name), cmp.Or(one.To.Description, o.Description)
+				overrides[one.Tool] = o
+			}
+			now.Overrides = overrides
+			return nil, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return s.tagAll(ctx, p, row, list)
+}
+
+// freeNames refuses names that tools have got since they were suggested.
+func (s *servers) freeNames(ctx context.Context, row *junctor.Server, list []junctor.ToolSuggestion) error {
+	operations, err := s.operations(ctx, row)
+	if err != nil {
+		return err
+	}
+	by := map[string]string{}
+	for _, op := range operations {
+		by[op.Now.Name] = op.Tool.Name
+	}
+	for _, one := range list {
+		if owner, ok := by[one.To.Name]; ok && owner != one.Tool {
+			return junctor.Errorf(junctor.CodeConflict, "another tool is called %q by now: reject the suggestion for %q", one.To.Name, one.Tool)
+		}
+	}
+	return nil
+}
+
+// tagAll says what tools are for, as was suggested; what is not said of one stays.
+func (s *servers) tagAll(ctx context.Context, p *junctor.Principal, row *junctor.Server, list []junctor.ToolSuggestion) error {
+	rows := s.app.store.For(row.Tenant)
+	all, err := rows.Tags(ctx)
+	if err != nil {
+		return err
+	}
+	said := false
+	for _, one := range list {
+		if len(one.To.Roles) == 0 && one.To.Category == "" {
+			continue
+		}
+		tag := junctor.ToolTag{Server: row.ID, Tool: cmp.Or(one.To.Name, one.Now.Name)}
+		if i := slices.IndexFunc(all, func(t junctor.ToolTag) bool { return t.Server == tag.Server && t.Tool == tag.Tool }); i >= 0 {
+			tag = all[i]
+		}
+		if len(one.To.Roles) > 0 {
+			tag.Roles = one.To.Roles
+		}
+		tag.Category, tag.By, tag.At = cmp.Or(one.To.Category, tag.Category), p.ID(), time.Now()
+		if err := rows.PutTag(ctx, tag); err != nil {
+			return err
+		}
+		said = true
+	}
+	if !said {
+		return nil
+	}
+	return s.app.rights.reload(context.WithoutCancel(ctx), row.Tenant)
+}
