@@ -168,14 +168,14 @@ func Suggested(answer string, operations []Operation, roles []junctor.Role, take
 	for _, one := range *said.Tools {
 		op, ok := known[one.Tool]
 		if !ok {
-			left = append(left, junctor.LeftOut{clip(one.Tool, 64), "it is none of the operations that were asked about, or it was named twice"})
+			left = append(left, junctor.LeftOut{Tool: clip(one.Tool, 64), Reason: "it is none of the operations that were asked about, or it was named twice"})
 			continue
 		}
 		delete(known, one.Tool)
 		to, err := one.face(op.Now, roles, names)
 		switch {
 		case err != nil:
-			left = append(left, junctor.LeftOut{one.Tool, err.Error()})
+			left = append(left, junctor.LeftOut{Tool: one.Tool, Reason: err.Error()})
 		case to.Name != "" || to.Description != "" || len(to.Roles) > 0 || to.Category != "":
 			if to.Name != "" {
 				names[to.Name] = true
