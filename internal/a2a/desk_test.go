@@ -62,15 +62,7 @@ func TestRules(t *testing.T) {
 			}
 			find := func(body string) task {
 				t.Helper()
-				var any struct {
-					Task   task
-					Result struct {
-						Task task
-						task
-					}
-					task
-				}
-				any = decode[struct {
+				any := decode[struct {
 					Task   task
 					Result struct {
 						Task task
@@ -256,7 +248,7 @@ func TestOthersTasks(t *testing.T) {
 // lines reads the events of a stream as they come.
 func (p *post) lines(ctx context.Context, method, params string) <-chan string {
 	p.Helper()
-	r, err := http.NewRequestWithContext(ctx, "POST", p.web.URL+"/a2a/parrot", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.web.URL+"/a2a/parrot", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`))
 	ok(p, err)
 	for name, value := range map[string]string{"Authorization": "Bearer ann", "Content-Type": "application/json", "A2A-Version": "1.0"} {
 		r.Header.Set(name, value)

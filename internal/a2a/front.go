@@ -66,7 +66,7 @@ func (s *Server) admit(r *http.Request) (*caller, error) {
 // ends with the server, and extensions go by their name of today.
 func (s *Server) within(r *http.Request, c *caller) (*http.Request, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.WithValue(r.Context(), callerKey{}, c))
-	stop := context.AfterFunc(s.whole, cancel)
+	stop := context.AfterFunc(s.whole, cancel) //nolint:contextcheck // ends with the server too
 	r = r.WithContext(ctx)
 	r.Header = r.Header.Clone()
 	var wanted []string
@@ -142,7 +142,7 @@ func (s *Server) serveRPC(w http.ResponseWriter, r *http.Request) {
 	defer end()
 	if err == nil && q.watches() {
 		id, _ := wire.String(wire.Get(q.params, "id"))
-		err = (&desk{s}).mayWatch(r.Context(), id)
+		err = (&desk{s}).mayWatch(r.Context(), id) //nolint:contextcheck // that of the request, as within made it
 	}
 	if err != nil {
 		refuseRPC(w, http.StatusOK, q.id, err)
@@ -251,7 +251,7 @@ func (s *Server) serveREST(w http.ResponseWriter, r *http.Request) {
 	r, end := s.within(r, c)
 	defer end()
 	if id, watches := strings.CutSuffix(strings.TrimPrefix(strings.TrimPrefix(path, "/v1"), "/tasks/"), ":subscribe"); err == nil && watches {
-		err = (&desk{s}).mayWatch(r.Context(), id)
+		err = (&desk{s}).mayWatch(r.Context(), id) //nolint:contextcheck // that of the request, as within made it
 	}
 	if err != nil {
 		refuseREST(w, status, err)

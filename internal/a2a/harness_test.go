@@ -167,7 +167,7 @@ func (p *post) start() {
 
 // end stops the server as an instance does; it may be called twice.
 func (p *post) end() {
-	p.Server.Close()
+	p.Close()
 	p.web.Close()
 	_ = p.store.Close()
 }
@@ -279,16 +279,6 @@ func (p *post) say(text, more string, header ...string) task {
 		p.Fatalf("%+v", a.Error)
 	}
 	return decode[struct{ Task task }](p, a.Result).Task
-}
-
-// eventually waits for a condition.
-func eventually(t testing.TB, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !is(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%s: not within a minute", what)
-		}
-	}
 }
 
 func ok(t testing.TB, err error) {

@@ -116,8 +116,7 @@ func (h *heard) decisions(waiting []agent.Call) map[string]agent.Decision {
 
 // asking is the message that asks an owner for a word on calls.
 func asking(of a2a.TaskInfoProvider, calls []agent.Call) *a2a.Message {
-	var names []string
-	list := []any{}
+	names, list := make([]string, 0, len(calls)), make([]any, 0, len(calls))
 	for _, c := range calls {
 		names = append(names, c.Name)
 		var arguments any

@@ -40,7 +40,7 @@ func spelledLike(value []byte, where string, known []string) error {
 			if i := slices.IndexFunc(known, func(k string) bool { return strings.EqualFold(k, name) }); i >= 0 && known[i] != name {
 				return problem(a2a.ErrInvalidParams, fmt.Sprintf("%q in %s: it is written %q", name, where, known[i]))
 			}
-			if strings.Contains(" "+free+" ", " "+name+" ") {
+			if slices.Contains(strings.Fields(free), name) {
 				continue
 			}
 			if err := spelledLike(inner, where+"."+name, known); err != nil {

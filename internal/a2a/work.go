@@ -3,6 +3,7 @@ package a2a
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -62,13 +63,13 @@ func (d *desk) begin(ctx context.Context, in *a2a.SendMessageRequest) (*live, *a
 	if push != nil {
 		if _, err := d.savePush(ctx, c, &l.row, push); err != nil {
 			l.stop()
-			d.finish(l, nil, agent.End{Outcome: agent.Failed, Reason: junctor.AsError(err).Message})
+			d.finish(l, nil, agent.End{Outcome: agent.Failed, Reason: junctor.AsError(err).Message}) //nolint:contextcheck // it is kept whoever has gone
 			d.leave(l, c.p.Party())
 			return nil, nil, err
 		}
 	}
 	before := l.snapshot()
-	go d.run(l, c, turn, said.said, screenOf(c, in, turn.Messages))
+	go d.run(l, c, turn, said.said, screenOf(c, in, turn.Messages)) //nolint:contextcheck // it outlives the request
 	return l, before, nil
 }
 
@@ -146,8 +147,8 @@ func (d *desk) recall(ctx context.Context, row *junctor.AgentTask, said *heard, 
 		return err
 	}
 	size := 0
-	for i := len(list) - 1; i >= 0; i-- {
-		if size += len(list[i].Story); size > storyBytes {
+	for i, one := range slices.Backward(list) {
+		if size += len(one.Story); size > storyBytes {
 			list = list[i+1:]
 			break
 		}

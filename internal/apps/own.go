@@ -17,7 +17,9 @@ import (
 // A View may have tools of its own, for the agent that speaks with the person who
 // looks at it. They run in that person's browser, and are called through the
 // pipeline like all others. On record they stand under the View's server, with
-// the View's id, as own: and their name.
+// the View's id, as OwnPrefix and their name.
+
+// OwnPrefix is before the names of Views' own tools on record.
 const OwnPrefix = "own:"
 
 const (

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -221,6 +223,9 @@ func (c *cli) question(q pack.Question) (string, error) {
 		fmt.Fprintf(c.err, "%s%s: ", q.Name, hint)
 	}
 	line, err := readLine(c.in)
+	if errors.Is(err, io.EOF) { // nobody is there; what is missing is said of all questions
+		err = nil
+	}
 	line = strings.TrimSpace(line)
 	if err != nil || !q.Secret || line == "" {
 		return line, err

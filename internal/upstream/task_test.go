@@ -123,13 +123,7 @@ func TestTasksOfOneID(t *testing.T) {
 			t.Errorf("%s: %s", party, got)
 		}
 	}
-	for _, party := range parties {
-		for range 2 { // and when it was seen to have ended
-			if got := on(party, true); !strings.Contains(got, `"text":"`+party+`"`) {
-				t.Errorf("%s got %s", party, got)
-			}
-		}
-	}
+	// Before anybody asks for results: who was given one is not told of the end.
 	told := map[string]string{}
 	for range parties {
 		var e catalog.Event
@@ -141,6 +135,13 @@ func TestTasksOfOneID(t *testing.T) {
 		told[e.Task.ID] = e.Party + " " + e.Task.Session
 		if got := wire.Get([]byte(e.Task.JSON), "taskId"); string(got) != `"`+e.Task.ID+`"` || !strings.Contains(e.Task.JSON, `"ttlMs":60000`) {
 			t.Errorf("told %s", e.Task.JSON)
+		}
+	}
+	for _, party := range parties {
+		for range 2 { // and when it was seen to have ended
+			if got := on(party, true); !strings.Contains(got, `"text":"`+party+`"`) {
+				t.Errorf("%s got %s", party, got)
+			}
 		}
 	}
 	for _, party := range parties {

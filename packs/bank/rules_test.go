@@ -210,7 +210,7 @@ func TestWhereATransactionWas(t *testing.T) {
 
 	// One alone has no others to offer.
 	text, shown = c.ask(r, says("Where was my Dishoom transaction?"))
-	if text != "Here is where your Dishoom transaction occurred." || strings.Contains(fmt.Sprintf("%s", shown.Components[0]), "more") {
+	if text != "Here is where your Dishoom transaction occurred." || strings.Contains(string(shown.Components[0]), "more") {
 		t.Errorf("%s %s", text, shown.Components[0])
 	}
 	// Most words that are shared decide.

@@ -90,7 +90,10 @@ func peer(t *testing.T, names ...string) string {
 		})
 	}
 	server := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
-	t.Cleanup(server.Close)
+	t.Cleanup(func() {
+		server.CloseClientConnections() // replicas still listen
+		server.Close()
+	})
 	return server.URL
 }
 

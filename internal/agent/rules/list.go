@@ -114,12 +114,11 @@ func off(item any, wanted map[string]string) int {
 // mostShared keeps those items whose member has most of the words that were said,
 // in their order; none where none has any.
 func mostShared(items []any, in string, said map[string]bool) []any {
-	var out []any
-	most := 1
+	out, most := make([]any, 0, len(items)), 1
 	for _, item := range items {
 		switch n := len(sharedOf(item, in, said)); {
 		case n > most:
-			out, most = []any{item}, n
+			out, most = append(out[:0], item), n
 		case n == most:
 			out = append(out, item)
 		}

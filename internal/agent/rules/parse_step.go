@@ -14,8 +14,9 @@ func kinds() []string { return []string{"tool", "from", "in", "set", "numbers", 
 
 // steps reads what an intent does, and gives what is known after it.
 func (r *reader) steps(n *yaml.Node, known []string) ([]step, []string) {
-	var out []step
-	for _, one := range r.list(n, "calls", maxSteps) {
+	list := r.list(n, "calls", maxSteps)
+	out := make([]step, 0, len(list))
+	for _, one := range list {
 		var s step
 		s, known = r.step(one, known)
 		if s.also && (len(out) == 0 || out[len(out)-1].tool == "") {
@@ -48,7 +49,7 @@ func (r *reader) step(n *yaml.Node, known []string) (step, []string) {
 	case "set":
 		s.do, gives = r.setter(n, &s.cond, known)
 	case "numbers":
-		s.do, gives = r.bounder(n, &s.cond, known)
+		s.do = r.bounder(n, &s.cond, known)
 	case "middle":
 		s.do, gives = r.middler(n, &s.cond, known)
 	default: // also where it has none of them: a call is what is missing mostly
@@ -203,7 +204,7 @@ func (r *reader) setter(n *yaml.Node, c *condition, known []string) (s setter, g
 	return s, gives
 }
 
-func (r *reader) bounder(n *yaml.Node, c *condition, known []string) (b bounder, gives []string) {
+func (r *reader) bounder(n *yaml.Node, c *condition, known []string) (b bounder) {
 	r.work(n, "numbers", c, known, func(key, v *yaml.Node) bool {
 		if key.Value != "numbers" {
 			return false
@@ -223,7 +224,7 @@ func (r *reader) bounder(n *yaml.Node, c *condition, known []string) (b bounder,
 		})
 		return true
 	}, "numbers")
-	return b, nil
+	return b
 }
 
 func (r *reader) middler(n *yaml.Node, c *condition, known []string) (m middler, gives []string) {

@@ -138,7 +138,7 @@ func tasksInPages(t *trial) {
 		}
 		ok(t, mine.AddAgentTask(t.Context(), &one))
 	}
-	var seen []string
+	seen := make([]string, 0, 9)
 	f := store.AgentTaskFilter{Agent: "bank", Owner: "user:u1", Limit: 3}
 	for range 3 {
 		list, total, err := mine.AgentTasks(t.Context(), f)
