@@ -35,6 +35,11 @@ type neighbours struct {
 	most  int
 }
 
+// always has an agent do again what it did before.
+type always struct{}
+
+func (always) Once(_ context.Context, _ string, do func() error) (bool, error) { return true, do() }
+
 type numbered struct {
 	Name string `json:"name"`
 }

@@ -39,11 +39,6 @@ type busy struct {
 	gate chan struct{} // calls that come in now wait until it is closed
 }
 
-// always has an agent do again what it did before.
-type always struct{}
-
-func (always) Once(_ context.Context, _ string, do func() error) (bool, error) { return true, do() }
-
 func newBusy(t *testing.T) *busy {
 	t.Helper()
 	b := &busy{gate: make(chan struct{})}
