@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -41,6 +42,7 @@ func mind(t *testing.T) *rules.Rules {
 // counter is what the agent uses: the bank as it is, and a map that a test speaks
 // for.
 type counter struct {
+	mu      sync.Mutex // calls come together
 	t       *testing.T
 	bank    *mcp.ClientSession
 	geocode func(query string) agent.Result // nil: there is no map
@@ -83,7 +85,9 @@ func (c *counter) Resolve(_ context.Context, call agent.Call) (agent.Tool, error
 }
 
 func (c *counter) Call(ctx context.Context, call agent.Call) agent.Result {
+	c.mu.Lock()
 	c.calls = append(c.calls, call.Name+" "+string(call.Arguments))
+	c.mu.Unlock()
 	if call.Name == "map__geocode" {
 		var in struct{ Query string }
 		_ = json.Unmarshal(call.Arguments, &in)

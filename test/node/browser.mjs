@@ -29,7 +29,7 @@ export async function open(options = {}) {
 
 export function watch(page, faults) {
   page.on('console', (m) => {
-    if (m.type() === 'error' || m.type() === 'warning') faults.push(`${page.url()}: ${m.type()}: ${m.text()}`);
+    if (m.type() === 'error' || m.type() === 'warning') faults.push(`${page.url()}: ${m.type()}: ${m.text()} (${m.location().url})`);
   });
   page.on('pageerror', (e) => faults.push(`${page.url()}: ${e.message}`));
   page.on('dialog', (d) => {
