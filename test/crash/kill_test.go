@@ -79,7 +79,7 @@ func killUnderLoad(t *testing.T, name string, rounds int, args ...string) (data 
 			for _, wrong := range load.wrong {
 				t.Errorf("kill %d: %s", round, wrong)
 			}
-			if in.Ready > readyAgain {
+			if in.Ready > atMost() {
 				t.Errorf("kill %d: ready again after %v, promised %v", round, in.Ready, readyAgain)
 			}
 		},
