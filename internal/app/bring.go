@@ -61,6 +61,7 @@ func (s *servers) settle(ctx context.Context, row junctor.Server) {
 				}
 			}
 		}
+		defer s.hold(row.Tenant, row.ID)()
 		_ = s.bringIn(ctx, turn, row, begun)
 	})
 }

@@ -108,6 +108,7 @@ func (s *servers) AddServer(ctx context.Context, p *junctor.Principal, in admin.
 	if err != nil {
 		return junctor.Server{}, err
 	}
+	defer s.hold(row.Tenant, row.ID)()
 	stored, err := s.store(ctx, row, in.Credentials, nil)
 	if up != nil && (err != nil || stored.State == junctor.StateInactive) {
 		up.Close()
@@ -284,6 +285,7 @@ func (s *servers) ChangeServer(ctx context.Context, p *junctor.Principal, id str
 		if err := s.check(ctx, p, &row, &former.Connection); err != nil {
 			return junctor.Server{}, err
 		}
+		defer s.hold(row.Tenant, row.ID)()
 		stored, err := rows.UpdateServer(ctx, row)
 		if err != nil {
 			return stored, err
@@ -303,6 +305,7 @@ func (s *servers) ChangeServer(ctx context.Context, p *junctor.Principal, id str
 	if err != nil {
 		return junctor.Server{}, err
 	}
+	defer s.hold(row.Tenant, row.ID)()
 	stored, err := s.store(ctx, row, set, &former)
 	if err == nil {
 		s.renamed(ctx, &former, &stored)

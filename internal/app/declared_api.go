@@ -139,13 +139,14 @@ func (k *serverKind) make(ctx context.Context, g *generation, row junctor.Server
 	if err := k.s.check(ctx, k.p, &row, had); err != nil {
 		return err
 	}
+	defer k.s.hold(row.Tenant, row.ID)()
 	stored, err := k.s.store(ctx, row, set, former)
 	if err != nil {
 		return err
 	}
 	if err := k.s.keepDocument(ctx, &stored, g.made, g.got); err != nil {
 		if former == nil {
-			_ = k.s.takeAway(ctx, stored.Tenant, stored.ID)
+			_ = k.s.drop(ctx, stored.Tenant, stored.ID)
 		}
 		return err
 	}

@@ -269,6 +269,7 @@ func (k *serverKind) place(ctx context.Context, row junctor.Server, set credenti
 			return err
 		}
 	}
+	defer k.s.hold(row.Tenant, row.ID)()
 	var stored junctor.Server
 	var err error
 	if same {

@@ -132,7 +132,7 @@ func (s *servers) follow(ctx context.Context, documents bool) error {
 	if err != nil {
 		return err
 	}
-	gone := s.rowsAttached()
+	rest := s.rowsAttached()
 	for _, tenant := range tenants {
 		rows, err := s.app.store.For(tenant.ID).Servers(ctx)
 		if err != nil {
@@ -140,30 +140,54 @@ func (s *servers) follow(ctx context.Context, documents bool) error {
 		}
 		for _, row := range rows {
 			key := serverKey{row.Tenant, row.ID}
-			had, there := gone[key]
-			if row.State == junctor.StateInactive || row.Mode == junctor.ModeFound || there && had.Mode != row.Mode {
+			had, there := rest[key]
+			delete(rest, key)
+			if !there && !attachable(&row) || there && !differs(&had, &row, documents) {
 				continue
 			}
-			delete(gone, key)
-			if there && !row.UpdatedAt.After(had.UpdatedAt) && (row.Mode != junctor.ModeGenerated || !documents) {
-				continue
+			if err := s.followOne(ctx, key, documents); err != nil {
+				return err
 			}
-			s.followRow(ctx, row, there)
 		}
 	}
-	for key, had := range gone {
-		// It may have been added since the rows were read.
-		row, err := s.app.store.For(key.tenant).Server(ctx, key.id)
-		switch {
-		case err == nil && row.State != junctor.StateInactive && row.Mode == had.Mode:
-		case err == nil || junctor.CodeOf(err) == junctor.CodeNotFound:
-			s.detach(key.tenant, key.id)
-			if err == nil && row.State != junctor.StateInactive {
-				s.followRow(ctx, row, false)
-			}
-		default:
+	for key := range rest {
+		if err := s.followOne(ctx, key, documents); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// attachable says whether a row is of a server that is attached for its own sake:
+// one that was found is so when something is delivered to it.
+func attachable(row *junctor.Server) bool {
+	return row.State != junctor.StateInactive && row.Mode != junctor.ModeFound
+}
+
+// differs says whether what is attached may not be what is stored.
+func differs(had, row *junctor.Server, documents bool) bool {
+	return !attachable(row) || had.Mode != row.Mode || !row.UpdatedAt.Equal(had.UpdatedAt) || documents && row.Mode == junctor.ModeGenerated
+}
+
+// followOne has one server be as its row says. The row is read while nobody else
+// changes it: what was read before may be older than what is attached.
+func (s *servers) followOne(ctx context.Context, key serverKey, documents bool) error {
+	defer s.hold(key.tenant, key.id)()
+	row, err := s.app.store.For(key.tenant).Server(ctx, key.id)
+	if err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
+		return err
+	}
+	wanted := err == nil && attachable(&row)
+	had, there := s.rowsAttached()[key]
+	switch {
+	case there && wanted && !differs(&had, &row, documents):
+		return nil
+	case there && (!wanted || had.Mode != row.Mode):
+		s.detach(key.tenant, key.id)
+		there = false
+	}
+	if wanted {
+		s.followRow(ctx, row, there)
 	}
 	return nil
 }

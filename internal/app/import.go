@@ -283,12 +283,13 @@ func (s *servers) addGenerated(ctx context.Context, p *junctor.Principal, in adm
 	if err := s.check(ctx, p, row, nil); err != nil {
 		return junctor.Server{}, err
 	}
+	defer s.hold(row.Tenant, row.ID)()
 	stored, err := s.store(ctx, *row, in.Credentials, nil)
 	if err != nil {
 		return junctor.Server{}, err
 	}
 	if err := s.keepDocument(ctx, &stored, made, got); err != nil {
-		_ = s.takeAway(ctx, stored.Tenant, stored.ID)
+		_ = s.drop(ctx, stored.Tenant, stored.ID)
 		return junctor.Server{}, err
 	}
 	if stored.State == junctor.StateInactive {

@@ -49,6 +49,7 @@ func (s *servers) changeBuiltin(ctx context.Context, former junctor.Server, chan
 	}
 	row = former
 	row.Views = views
+	defer s.hold(row.Tenant, row.ID)()
 	stored, err := s.app.store.For(row.Tenant).UpdateServer(ctx, row)
 	if err != nil || stored.State == junctor.StateInactive || stored.Views == former.Views {
 		return stored, err

@@ -76,6 +76,7 @@ func (s *servers) reimport(ctx context.Context, p *junctor.Principal, former jun
 		return out, got, nil
 	}
 	api.Title, api.Version = made.Document.Title, made.Document.Edition
+	defer s.hold(row.Tenant, row.ID)()
 	if row, err = rows.UpdateServer(ctx, row); err != nil {
 		return out, got, err
 	}
@@ -142,6 +143,7 @@ func (s *servers) changeGenerated(ctx context.Context, p *junctor.Principal, for
 	if err := s.check(ctx, p, &row, &former.Connection); err != nil {
 		return junctor.Server{}, err
 	}
+	defer s.hold(row.Tenant, row.ID)()
 	var stored junctor.Server
 	if len(entered) == 0 && sameConnection(&row.Connection, &former.Connection) {
 		stored, err = s.app.store.For(row.Tenant).UpdateServer(ctx, row)

@@ -35,6 +35,7 @@ type servers struct {
 	inside     map[serverKey]junctor.Server // built-in servers that are attached
 	broken     map[serverKey]string         // why an active server could not be attached
 	turns      map[serverKey]uint64         // counts the changes under each key
+	changing   map[serverKey]*sync.Mutex    // held over each change of a row and of what is attached of it
 	retiring   map[*connected]struct{}
 	suggesting map[serverKey]bool // a model is being asked about them
 	work       sync.WaitGroup
@@ -52,10 +53,26 @@ type serverKey struct {
 func newServers(a *App) *servers {
 	ending, end := context.WithCancel(context.Background())
 	return &servers{
-		desk: a.newDesk(), ending: ending, end: end, turns: map[serverKey]uint64{},
+		desk: a.newDesk(), ending: ending, end: end, turns: map[serverKey]uint64{}, changing: map[serverKey]*sync.Mutex{},
 		app: a, builtin: map[string]*builtin.Server{}, public: a.newClients(), local: a.newClients(loopback()...),
 		live: map[serverKey]*brought{}, made: map[serverKey]*generated{}, inside: map[serverKey]junctor.Server{}, broken: map[serverKey]string{}, retiring: map[*connected]struct{}{}, suggesting: map[serverKey]bool{},
 	}
+}
+
+// hold keeps everybody else from changing a server, until release is called: a row
+// that is stored is attached before the next one is stored, or read by a follower.
+// It is never held over a visit to the server itself.
+func (s *servers) hold(tenant junctor.TenantID, id string) (release func()) {
+	key := serverKey{tenant, id}
+	s.mu.Lock()
+	one := s.changing[key]
+	if one == nil {
+		one = &sync.Mutex{}
+		s.changing[key] = one
+	}
+	s.mu.Unlock()
+	one.Lock()
+	return one.Unlock
 }
 
 // attach brings in the servers that the binary holds, as their rows say.
@@ -185,6 +202,12 @@ func (s *servers) RemoveServer(ctx context.Context, p *junctor.Principal, id str
 // takeAway removes a server with its credentials. Calls that run go on to their
 // end.
 func (s *servers) takeAway(ctx context.Context, tenant junctor.TenantID, id string) error {
+	defer s.hold(tenant, id)()
+	return s.drop(ctx, tenant, id)
+}
+
+// drop is takeAway for who holds the server.
+func (s *servers) drop(ctx context.Context, tenant junctor.TenantID, id string) error {
 	if err := s.app.store.For(tenant).RemoveServer(ctx, id); err != nil {
 		return err
 	}
@@ -207,7 +230,12 @@ func (s *servers) SetServerState(ctx context.Context, p *junctor.Principal, id s
 	if err := s.app.ours("server", id, row.Declared); err != nil {
 		return err
 	}
-	if err := s.app.store.For(p.Tenant).SetServerState(ctx, id, state, ""); err != nil {
+	defer s.hold(p.Tenant, id)()
+	rows := s.app.store.For(p.Tenant)
+	if err := rows.SetServerState(ctx, id, state, ""); err != nil {
+		return err
+	}
+	if row, err = rows.Server(ctx, id); err != nil {
 		return err
 	}
 	s.detach(p.Tenant, id)

@@ -112,6 +112,7 @@ func (h hosts) Arrived(ctx context.Context, row *junctor.Server) {
 		s.app.log.Warn("a server could not be reached with its new login", slog.String("server", row.ID), telemetry.Err(err))
 		return
 	}
+	defer s.hold(row.Tenant, row.ID)()
 	if err := s.bring(ctx, *row, &up); err != nil {
 		s.app.log.Warn("a server could not be attached with its new login", slog.String("server", row.ID), telemetry.Err(err))
 	}

@@ -168,3 +168,24 @@ func TestChangesAreSeenByAll(t *testing.T) {
 	p.change(t, "a server is added after a restart of the database", "POST", "/api/v1/servers", fmt.Sprintf(`{"id":"peer","url":%q}`, at), http.StatusCreated,
 		func() bool { return p.has(t, admin, "peer__look") })
 }
+
+// TestSwitchedOffAndOn has one replica hear of its own changes while it makes the
+// next: a server that was switched on is there when the answer comes, and stays.
+func TestSwitchedOffAndOn(t *testing.T) {
+	p, _ := start(t)
+	p.change(t, "a server is added", "POST", "/api/v1/servers", fmt.Sprintf(`{"id":"peer","url":%q}`, peer(t, "look")), http.StatusCreated, func() bool { return true })
+	const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+	for n := range 60 {
+		for _, state := range []string{"disable", "enable"} {
+			if got := p.here.Do(t, "POST", "/api/v1/servers/peer/"+state, ""); got.Status != http.StatusOK {
+				t.Fatalf("%s %d: %d %s", state, n, got.Status, got.Body)
+			}
+		}
+		for wait := range 4 {
+			if got := p.here.Do(t, "POST", "/mcp/request", list, "Content-Type: application/json"); !strings.Contains(got.Body, `"peer__look"`) {
+				t.Fatalf("round %d: the server that was switched on is gone at look %d: %s", n, wait, got.Body)
+			}
+			time.Sleep(time.Duration(n%11) * time.Millisecond)
+		}
+	}
+}
