@@ -17,6 +17,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/agui"
+	"github.com/junctor-mcp/junctor/internal/store/pgtest"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -141,8 +142,19 @@ func TestRoom(t *testing.T) {
 // What the instance was killed in the middle of is marked as lost, and nothing
 // is answered twice.
 func TestKilled(t *testing.T) {
+	t.Run("sqlite", func(t *testing.T) { killed(t) })
+	t.Run("postgres", func(t *testing.T) {
+		pg, err := pgtest.Start(pgtest.Options{})
+		pgtest.Need(t, err)
+		t.Cleanup(pg.Stop)
+		killed(t, "--db", pg.Database(t))
+	})
+}
+
+func killed(t *testing.T, args ...string) {
+	t.Helper()
 	addr, data := program.FreeAddr(t), t.TempDir()
-	i := &instance{T: t, Instance: program.Start(t, addr, data)}
+	i := &instance{T: t, Instance: program.Start(t, addr, data, args...)}
 	i.make("addressed")
 	go func() { // it is cut off
 		_, _ = i.Request(t.Context(), "POST", "/api/v1/workspaces/"+i.room+"/runs", `{"threadId":"","runId":"r1","messages":[{"id":"m1","role":"user","content":"@adder take your time"}]}`)
@@ -154,7 +166,7 @@ func TestKilled(t *testing.T) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	i.Kill()
-	i.Instance = program.Start(t, addr, data)
+	i.Instance = program.Start(t, addr, data, args...)
 	said := i.messages()
 	if !strings.Contains(said, "@adder take your time") || !strings.Contains(said, "[demo__slow lost]") || !strings.Contains(said, "room: The instance ended in the middle") {
 		t.Errorf("the room has\n%s", said)
