@@ -164,6 +164,7 @@ func scopes() map[string]junctor.Scope {
 		"run-workspace":        junctor.ScopeToolsCall, // what agents do follows from what is said
 		"stream-workspace":     anyone,
 		"stop-run":             junctor.ScopeToolsCall,
+		"report-surface":       junctor.ScopeToolsCall,
 		"list-secrets":         junctor.ScopeServersWrite,
 		"get-secret":           junctor.ScopeServersWrite,
 		"put-secret":           junctor.ScopeServersWrite,

@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/a2ui"
 	"github.com/junctor-mcp/junctor/internal/agui"
 	"github.com/junctor-mcp/junctor/internal/room"
 	"github.com/junctor-mcp/junctor/internal/store"
@@ -31,6 +32,7 @@ type Rooms interface {
 	Say(ctx context.Context, p *junctor.Principal, id string, in agui.Input) (*room.Feed, error)
 	Listen(ctx context.Context, p *junctor.Principal, id string) (*room.Feed, error)
 	Stop(ctx context.Context, p *junctor.Principal, id, run string) error
+	Report(ctx context.Context, p *junctor.Principal, id, message string, reports []a2ui.ReportError) error
 }
 
 // WorkspaceBody is what describes a room. Members that are absent are not
@@ -72,6 +74,31 @@ type workspacePatch struct {
 		WorkspaceBody
 		Forget bool `json:"forget,omitempty" doc:"Ask again for what was allowed for good."`
 	}
+}
+
+type surfaceReport struct {
+	ID      string `path:"id" maxLength:"32" doc:"The room's id."`
+	Message string `path:"message" maxLength:"100" doc:"The message's id."`
+	Body    reportBody
+}
+
+type reportBody struct {
+	Errors []surfaceError `json:"errors" minItems:"1" maxItems:"50" nullable:"false"`
+}
+
+type surfaceError struct {
+	Surface string `json:"surfaceId" maxLength:"200" doc:"Of which surface."`
+	Code    string `json:"code,omitempty" maxLength:"100" doc:"What kind of thing, such as UNKNOWN_COMPONENT."`
+	Path    string `json:"path,omitempty" maxLength:"500" doc:"Where in the surface, as a JSON pointer."`
+	Message string `json:"message" minLength:"1" maxLength:"500" doc:"What, in words."`
+}
+
+func (b *reportBody) reports() []a2ui.ReportError {
+	out := make([]a2ui.ReportError, len(b.Errors))
+	for i, e := range b.Errors {
+		out[i] = a2ui.ReportError{Code: e.Code, Surface: e.Surface, Path: e.Path, Message: e.Message}
+	}
+	return out
 }
 
 type messagesQuery struct {
@@ -241,6 +268,12 @@ func (a *api) roomRunRoutes(tags []string) {
 		OperationID: "stop-run", Method: http.MethodPost, Path: "/workspaces/{id}/runs/{run}/stop", Summary: "Stop a run; one that has ended stays as it is", Tags: tags, DefaultStatus: http.StatusNoContent,
 	}, func(ctx context.Context, in *runID) (*none, error) {
 		return &none{}, a.Rooms.Stop(ctx, caller(ctx), in.ID, in.Run)
+	})
+	route(a, huma.Operation{
+		OperationID: "report-surface", Method: http.MethodPost, Path: "/workspaces/{id}/messages/{message}/report", Summary: "Tell what could not be shown of a message's surfaces", Tags: tags, DefaultStatus: http.StatusNoContent,
+		Description: "The room says so once, and the agent that showed it hears of it with what is said to it next.",
+	}, func(ctx context.Context, in *surfaceReport) (*none, error) {
+		return &none{}, a.Rooms.Report(ctx, caller(ctx), in.ID, in.Message, in.Body.reports())
 	})
 }
 

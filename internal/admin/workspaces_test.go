@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/a2ui"
 	"github.com/junctor-mcp/junctor/internal/agui"
 	"github.com/junctor-mcp/junctor/internal/room"
 	"github.com/junctor-mcp/junctor/internal/store"
@@ -69,3 +70,7 @@ func (noRooms) Listen(_ context.Context, _ *junctor.Principal, id string) (*room
 }
 
 func (noRooms) Stop(_ context.Context, _ *junctor.Principal, id, _ string) error { return noRoom(id) }
+
+func (noRooms) Report(_ context.Context, _ *junctor.Principal, id, _ string, _ []a2ui.ReportError) error {
+	return noRoom(id)
+}

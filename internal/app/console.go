@@ -14,6 +14,7 @@ import (
 // openConsole joins the pages that people look at.
 func (a *App) openConsole() error {
 	o := console.Options{Plain: http.HandlerFunc(a.welcome), Frames: func(origin string) []string { return a.sandbox().FrameSources(origin) }}
+	o.Tiles = a.cfg.MapTiles
 	if dev := a.cfg.ConsoleDev; dev != nil {
 		client, err := egress.Remote(dev) // the operator named it
 		if err != nil {

@@ -121,6 +121,21 @@ func parseOriginText(s string) (string, error) {
 	return u.String(), nil
 }
 
+// parseTiles takes the address of a map's tiles, and after a space whom they
+// are of. Browsers are sent there, and nowhere else: the host stands as it is.
+func parseTiles(s string) (string, error) {
+	address, credit, _ := strings.Cut(strings.TrimSpace(s), " ")
+	u, err := url.Parse(address)
+	places := strings.Contains(address, "{z}") && strings.Contains(address, "{x}") && strings.Contains(address, "{y}")
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || !isHost(u.Hostname()) || !portOrNone(u.Port()) || u.User != nil || u.Fragment != "" || !places {
+		return "", errors.New("must be an http:// or https:// URL with {z}, {x} and {y} behind its host, such as https://tiles.example.com/{z}/{x}/{y}.png")
+	}
+	if credit = strings.TrimSpace(credit); credit == "" {
+		return address, nil
+	}
+	return address + " " + credit, nil
+}
+
 func parseEndpoint(s string) (string, error) {
 	u, err := url.Parse(s)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || !isHost(u.Hostname()) || !portOrNone(u.Port()) ||

@@ -22,6 +22,7 @@ type Config struct {
 	SandboxListen  string   // "": beside Listen
 	SandboxURL     *url.URL // nil: where SandboxListen is; a host that begins with *. is every name below it
 	ConsoleDev     *url.URL // nil: the console is what the binary holds
+	MapTiles       string   // an address with {z}, {x} and {y}, and after a space whom the map is of; "": outlines
 	DataDir        string
 	DB             *url.URL // nil: SQLite in the data directory
 	SealKeyFile    string   // "": seal.key in the data directory

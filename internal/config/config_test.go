@@ -132,6 +132,7 @@ func TestEverySettingFromEverySource(t *testing.T) {
 		"log-format":      {text: "json"},
 		"otel-endpoint":   {text: "http://127.0.0.1:4318"},
 		"pprof":           {text: "true", yaml: "true"},
+		"map-tiles":       {text: "https://tiles.example.com:8443/{z}/{x}/{y}.png?key=1  © Example, and others", shown: "https://tiles.example.com:8443/{z}/{x}/{y}.png?key=1 © Example, and others"},
 		"console-dev":     {text: "http://127.0.0.1:5173"},
 
 		"oidc-issuer":        {text: "https://idp.example.com/realms/x"},

@@ -124,6 +124,7 @@ func TestValueProblems(t *testing.T) {
 		"log-format":      {"must be one of", []string{"", "xml"}},
 		"otel-endpoint":   {"must be", []string{"", "127.0.0.1:4318", "grpc://x", "http://u:p@x", "http://x?key=1"}},
 		"pprof":           {"true or false", []string{"on"}},
+		"map-tiles":       {"must be", []string{"tiles", "https://x/", "ftp://x/{z}/{x}/{y}", "https://u:p@x/{z}/{x}/{y}", "https://{s}.x/{z}/{x}/{y}", "https://x;img-src *;/{z}/{x}/{y}"}},
 		"console-dev":     {"must be", []string{"5173", "ftp://x"}},
 
 		"oidc-issuer":        {"must be", []string{"", "idp", "ftp://x", "https://u:p@x", "https://x?a"}},

@@ -264,6 +264,12 @@ func commonSettings() []Setting {
 			show: func(c *Config) string { return strconv.FormatBool(c.Pprof) },
 		},
 		{
+			Name: "map-tiles", Kind: KindText,
+			Help: "tiles for maps in the console, and after a space whom they are of, such as 'https://tiles.example.com/{z}/{x}/{y}.png © Example'; none: outlines that are inside",
+			set:  func(c *Config, s string) (err error) { c.MapTiles, err = parseTiles(s); return err },
+			show: func(c *Config) string { return c.MapTiles },
+		},
+		{
 			Name: "console-dev", Kind: KindText,
 			Help: "Vite to take the console from while it is worked on, such as http://127.0.0.1:5173",
 			set:  func(c *Config, s string) (err error) { c.ConsoleDev, err = parseOrigin(s); return err },

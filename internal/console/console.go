@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/rand"
+	"html"
 	"io/fs"
 	"mime"
 	"net/http"
@@ -39,6 +40,9 @@ type Options struct {
 	// Frames gives the sources that a page of the console at an origin may show in
 	// frames: where the pages of Apps are. nil is none.
 	Frames func(origin string) []string
+	// Tiles is where maps have their pictures from: an address with {z}, {x} and
+	// {y}, and after a space whom they are of. "" is nowhere: maps are outlines.
+	Tiles string
 }
 
 // Console serves the pages.
@@ -57,8 +61,12 @@ type file struct {
 	mediaType    string
 }
 
-// placeholder stands in index.html for what is new with each answer.
-const placeholder = "__NONCE__"
+// What stands in index.html for what is new with each answer, and for what maps
+// are made of.
+const (
+	placeholder = "__NONCE__"
+	tilesHere   = "__TILES__"
+)
 
 // New reads the build.
 func New(o Options) (*Console, error) {
@@ -79,7 +87,8 @@ func New(o Options) (*Console, error) {
 			return err
 		}
 		if name == "index.html" {
-			c.page, err = fs.ReadFile(build, name)
+			page, err := fs.ReadFile(build, name)
+			c.page = bytes.ReplaceAll(page, []byte(tilesHere), []byte(html.EscapeString(o.Tiles)))
 			return err
 		}
 		body := sync.OnceValue(func() []byte {
@@ -159,7 +168,7 @@ func (c *Console) index(w http.ResponseWriter, r *http.Request) {
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Referrer-Policy", "same-origin") // with none at all, the form that signs out would have no origin, and be refused
-		h.Set("Content-Security-Policy", policy(nonce, c.frames(r)))
+		h.Set("Content-Security-Policy", policy(nonce, c.frames(r), c.tiles()))
 		_, _ = w.Write(bytes.ReplaceAll(c.page, []byte(placeholder), []byte(nonce)))
 	}
 }
@@ -167,9 +176,19 @@ func (c *Console) index(w http.ResponseWriter, r *http.Request) {
 // policy lets the page run and show nothing but what is ours. Attributes may
 // carry styles, since elements are placed by them; an attribute loads nothing,
 // as images and fonts have rules of their own.
-func policy(nonce, frames string) string {
-	return "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-" + nonce + "'; style-src-attr 'unsafe-inline'; img-src 'self' data:; " +
+func policy(nonce, frames, tiles string) string {
+	return "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-" + nonce + "'; style-src-attr 'unsafe-inline'; img-src 'self' data:" + tiles + "; " +
 		"media-src data:; font-src 'self'; connect-src 'self'; frame-src " + frames + "; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+}
+
+// tiles is the source of pictures that maps are made of, with a space before it.
+func (c *Console) tiles() string {
+	address, _, _ := strings.Cut(c.o.Tiles, " ")
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return ""
+	}
+	return " " + u.Scheme + "://" + u.Host
 }
 
 // frames are the sources of frames for the page that a request asks for.

@@ -128,6 +128,28 @@ func TestNoForeignHost(t *testing.T) {
 	}
 }
 
+// Maps have their pictures from where the operator says, and from nowhere else.
+func TestTiles(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct{ tiles, source, content string }{
+		"none":          {"", "img-src 'self' data:;", `content=""`},
+		"an address":    {"https://t.example:8443/{z}/{x}/{y}.png", "img-src 'self' data: https://t.example:8443;", `content="https://t.example:8443/{z}/{x}/{y}.png"`},
+		"with a credit": {`http://t.example/{z}/{x}/{y} "A" & <b>`, "img-src 'self' data: http://t.example;", `content="http://t.example/{z}/{x}/{y} &#34;A&#34; &amp; &lt;b&gt;"`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := ask(serve(t, Options{Tiles: tt.tiles}), "/chat", "Accept", "text/html")
+			if policy := w.Header().Get("Content-Security-Policy"); !strings.Contains(policy, tt.source) {
+				t.Errorf("policy %s lacks %s", policy, tt.source)
+			}
+			if !strings.Contains(w.Body.String(), `name="map-tiles" `+tt.content) {
+				t.Errorf("the page lacks %s:\n%s", tt.content, w.Body)
+			}
+		})
+	}
+}
+
 func TestDevelopment(t *testing.T) {
 	t.Parallel()
 	vite := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

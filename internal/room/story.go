@@ -43,9 +43,9 @@ func story(messages []junctor.Message, name string) []agent.Message {
 			if len(results.Results) > 0 {
 				out = append(out, results)
 			}
-		case m.Text == "" || m.Author.Kind == junctor.AuthorSystem:
+		case m.Text == "" || m.Author.Kind == junctor.AuthorSystem && !reportedTo(m, name):
 		default:
-			out = append(out, agent.Message{Role: agent.RoleUser, Name: m.Author.Name, Text: m.Text, Action: done(m)})
+			out = append(out, agent.Message{Role: agent.RoleUser, Name: m.Author.Name, Text: m.Text, Action: acted(m)})
 		}
 	}
 	return out
@@ -61,6 +61,14 @@ func shown(m *junctor.Message) []a2ui.Surface {
 		}
 	}
 	return out
+}
+
+// acted is what a person did; a note of the room is none of theirs.
+func acted(m *junctor.Message) *a2ui.Action {
+	if m.Author.Kind == junctor.AuthorSystem {
+		return nil
+	}
+	return done(m)
 }
 
 // done is what somebody did on a surface; nil where they spoke.

@@ -245,7 +245,7 @@ func (s *scene) thing(kind string, fresh bool) string {
 		return strings.Repeat("a", 26)
 	case "ask":
 		return "nothing"
-	case "delivery", "run":
+	case "delivery", "run", "message":
 		return "none"
 	case "room":
 		return s.add("POST", "/workspaces", `{"name":"`+within+`"}`).ID

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { RoomEvent } from '../screens/chat/agui';
 import type { Message } from '../screens/chat/room';
 import type { Deed } from '../surface/actions';
+import type { Problem } from '../surface/tree';
 import { ask, Failure, get, type Page, query, type Schemas, send } from './client';
 import { stream } from './events';
 
@@ -94,6 +95,12 @@ export const press = (id: string, agent: string, action: Deed) =>
   startRun(id, {
     messages: [{ id: crypto.randomUUID(), role: 'user', content: '' }],
     forwardedProps: { agent, action },
+  });
+
+// report tells what could not be shown of a message's surface.
+export const report = (id: string, message: string, surfaceId: string, problems: Problem[]) =>
+  send('POST', `${at(id)}/messages/${encodeURIComponent(message)}/report`, {
+    errors: problems.slice(0, 50).map((p) => ({ surfaceId, code: p.code, path: p.path, message: p.message.slice(0, 500) })),
   });
 
 export const decide = (id: string, decisions: Record<string, Decision>) =>

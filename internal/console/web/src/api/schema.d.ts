@@ -2422,6 +2422,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/workspaces/{id}/messages/{message}/report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Tell what could not be shown of a message's surfaces
+         * @description Needs the scope `tools:call`.
+         */
+        post: operations["report-surface"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/workspaces/{id}/runs": {
         parameters: {
             query?: never;
@@ -4469,6 +4489,9 @@ export interface components {
             /** @description The user's id. */
             user: string;
         };
+        ReportBody: {
+            errors: components["schemas"]["SurfaceError"][];
+        };
         RoleInfo: {
             name: string;
             /** @description The tenant added it; the others are always there. */
@@ -4938,6 +4961,16 @@ export interface components {
             name: string;
             surfaceId: string;
             text?: string;
+        };
+        SurfaceError: {
+            /** @description What kind of thing, such as UNKNOWN_COMPONENT. */
+            code?: string;
+            /** @description What, in words. */
+            message: string;
+            /** @description Where in the surface, as a JSON pointer. */
+            path?: string;
+            /** @description Of which surface. */
+            surfaceId: string;
         };
         Taken: {
             /** @description The calls that it leads to, by id. Those that wait for more events have none yet. */
@@ -10802,6 +10835,42 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["PageMessage"];
                 };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "report-surface": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The room's id. */
+                id: string;
+                /** @description The message's id. */
+                message: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReportBody"];
+            };
+        };
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Error */
             default: {

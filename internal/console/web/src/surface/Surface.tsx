@@ -79,8 +79,8 @@ export default function Surface({
       busy,
       data: state.data,
       set: (path, value) => setState((s) => ({ ...s, data: put(s.data, path, value) })),
-      act: (action, component, world, more) => {
-        const act = actOf(action, surface, component, world, more);
+      act: (action, component, world, how) => {
+        const act = actOf(action, surface, component, world, how);
         if (act.kind === 'tell') tell(act.deed);
         if (act.kind === 'open') window.open(act.url, '_blank', 'noopener,noreferrer');
       },
@@ -115,7 +115,7 @@ function Unknown({ name }: { name: string }) {
     <div className="sf-unknown" role="note" data-unknown={name}>
       <Puzzle size={16} aria-hidden />
       <span>
-        <b>{own}</b> {namespace && <span className="soft">of {namespace}</span>} cannot be shown here.
+        <b>{own}</b> {namespace && <span className="soft">of {namespace}</span>} cannot be shown here. The agent is told.
       </span>
     </div>
   );

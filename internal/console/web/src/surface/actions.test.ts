@@ -22,11 +22,16 @@ test('an event carries the data of the moment, from where it was pressed', () =>
 
 test('what a row adds is told, unless the action says otherwise', () => {
   const told = (context: unknown) => {
-    const a = actOf({ event: { name: 'pick', context } }, surface, 'b', world, { id: 'row' });
+    const a = actOf({ event: { name: 'pick', context } }, surface, 'b', world, { more: { id: 'row' } });
     return a.kind === 'tell' ? a.deed.context : undefined;
   };
   assert.deepEqual(told(undefined), { id: 'row' });
   assert.deepEqual(told({ id: { path: 'id' }, x: 1 }), { id: 'tx1', x: 1 });
+});
+
+test('what stood on it is said in words', () => {
+  const a = actOf({ event: { name: 'pick' } }, surface, 'b', world, { label: ' Tesco\n  £4.50 ' });
+  assert.equal(a.kind === 'tell' && a.deed.text, 'pressed “Tesco £4.50”');
 });
 
 test('a browser opens the web and nothing else', () => {

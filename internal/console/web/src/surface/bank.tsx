@@ -72,7 +72,7 @@ function Line({
     <UnstyledButton
       className={`${className} sf-press`}
       disabled={stage.busy}
-      onClick={() => stage.act(action, id, world, row ? { id: row } : {})}
+      onClick={(e) => stage.act(action, id, world, { label: e.currentTarget.innerText, ...(row ? { more: { id: row } } : {}) })}
     >
       {children}
     </UnstyledButton>

@@ -1,5 +1,5 @@
 import { Button as Plate, UnstyledButton } from '@mantine/core';
-import { useContext } from 'react';
+import { type MouseEvent, useContext } from 'react';
 import { Out } from '../parts/bits';
 import { Markdown } from '../parts/Markdown';
 import { asText, isRecord } from './data';
@@ -95,7 +95,8 @@ export function Button({ b }: Place) {
     title: fault || undefined,
     disabled: fault !== '' || (stage.busy && !instead),
     'data-component': b.of.id,
-    onClick: () => (instead ? instead() : stage.act(b.of.action, b.of.id, world)),
+    onClick: (e: MouseEvent<HTMLElement>) =>
+      instead ? instead() : stage.act(b.of.action, b.of.id, world, { label: label ?? e.currentTarget.innerText }),
   };
   // A dialog has buttons of its own.
   const inside = child && (

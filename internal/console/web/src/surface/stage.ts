@@ -1,4 +1,5 @@
 import { createContext, type ReactNode, useContext, useState } from 'react';
+import type { How } from './actions';
 import { at } from './data';
 import type { Branch, Surface } from './tree';
 import { boundTo, resolve, textOf, type World } from './values';
@@ -9,7 +10,7 @@ export interface Stage {
   agent: string; // whose surface it is
   data: unknown;
   set: (path: string, value: unknown) => void;
-  act: (action: unknown, component: string, world: World, more?: Record<string, unknown>) => void;
+  act: (action: unknown, component: string, world: World, how?: How) => void;
   busy: boolean; // something is going on; nothing can be pressed
   draw: (b: Branch) => ReactNode;
 }

@@ -2,15 +2,27 @@ import { Button } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useCallback, useMemo, useRef, useState } from 'react';
 import { useMe } from '../../api/data';
-import { type Decision, decide, messagePage, press, say, stopRun, useApprovals, useRoomInfo, type Workspace } from '../../api/rooms';
+import {
+  type Decision,
+  decide,
+  messagePage,
+  press,
+  report,
+  say,
+  stopRun,
+  useApprovals,
+  useRoomInfo,
+  type Workspace,
+} from '../../api/rooms';
 import { Empty, ErrorCard, Loading, Shown } from '../../parts/states';
 import { useKept } from '../../parts/store';
 import type { Deed } from '../../surface/actions';
+import type { Problem } from '../../surface/tree';
 import { InPlay, RoomSettings, Search } from './Aside';
 import type { Judge } from './CallCard';
 import { Composer } from './Composer';
 import { RoomHead } from './RoomHead';
-import { past } from './room';
+import { past, reported } from './room';
 import { SaidBy } from './Said';
 import { SurfaceHost } from './SurfacePlace';
 import { Talk } from './Talk';
@@ -86,7 +98,23 @@ function Conversation({ info }: { info: Workspace }) {
 
   const { mutate: pressOne, isPending: pressing } = pressed;
   const busy = room.run !== '' || pressing || send.isPending || judging;
-  const host = useMemo(() => ({ busy, tell: (agent: string, deed: Deed) => pressOne({ agent, deed }) }), [busy, pressOne]);
+  // What could not be shown is told once: by whoever sees it first.
+  const now = useRef(room.messages);
+  now.current = room.messages;
+  const told = useRef(new Set<string>());
+  const tellRoom = useCallback(
+    (message: string, surface: string, problems: Problem[]) => {
+      const key = `${message} ${surface}`;
+      if (told.current.has(key) || reported(now.current, message, surface)) return;
+      told.current.add(key);
+      report(info.id, message, surface, problems).then(refresh, () => undefined); // it is a courtesy
+    },
+    [info.id, refresh],
+  );
+  const host = useMemo(
+    () => ({ busy, tell: (agent: string, deed: Deed) => pressOne({ agent, deed }), report: tellRoom }),
+    [busy, pressOne, tellRoom],
+  );
   const gone = useMemo(() => past(room.messages), [room.messages]);
 
   const reach = async (message: string) => {

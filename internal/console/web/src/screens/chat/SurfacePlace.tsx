@@ -11,10 +11,10 @@ const Surface = lazy(() => import('../../surface/Surface'));
 export interface Hosting {
   busy: boolean;
   tell: (agent: string, deed: Deed) => void;
-  report?: (message: string, surface: string, problems: Problem[]) => void;
+  report: (message: string, surface: string, problems: Problem[]) => void;
 }
 
-export const SurfaceHost = createContext<Hosting>({ busy: true, tell: () => undefined });
+export const SurfaceHost = createContext<Hosting>({ busy: true, tell: () => undefined, report: () => undefined });
 
 // SurfacePlace is where a surface stands in a conversation. One that was shown
 // anew since is put away: it is one thing, and its newest state is below.
@@ -23,7 +23,7 @@ export function SurfacePlace({ surface, agent, message, past }: { surface: Sent;
   const [open, setOpen] = useState(false);
   const { tell, report } = host;
   const tellIt = useCallback((d: Deed) => tell(agent, d), [tell, agent]);
-  const reportIt = useCallback((p: Problem[]) => report?.(message, surface.id, p), [report, message, surface.id]);
+  const reportIt = useCallback((p: Problem[]) => report(message, surface.id, p), [report, message, surface.id]);
   if (past && !open)
     return (
       <Button className="sf-earlier" size="compact-xs" variant="subtle" leftSection={<History size={13} />} onClick={() => setOpen(true)}>

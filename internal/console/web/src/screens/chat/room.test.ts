@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RoomEvent } from './agui.ts';
-import { emptyRoom, type Happening, type Message, past, type Room, reduce } from './room.ts';
+import { emptyRoom, type Happening, type Message, past, type Room, reduce, reported } from './room.ts';
 
 const at = '2026-01-01T00:00:05Z';
 const all = (...happenings: (Happening | RoomEvent)[]): Room =>
@@ -317,6 +317,18 @@ test('a surface may come before its words, and alone', () => {
     [['m2', 'math', '', 1]],
   );
   assert.equal(all(...begun, { ...shows('s', 'm2'), content: { surface: { id: 's' } } }).messages.length, 0);
+});
+
+test('what could not be shown is reported until the room knows', () => {
+  const shown = message('a', 1, { surfaces: [surface('main')] });
+  const note = message('n', 2, { author: { kind: 'system', name: 'room' }, action: { surfaceId: 'main', name: 'error' } });
+  const anew = message('b', 3, { surfaces: [surface('main')] });
+  const r = all(loaded(shown, note, anew));
+  assert.deepEqual(
+    ['a', 'b'].map((m) => reported(r.messages, m, 'main')),
+    [true, false],
+  );
+  assert.equal(reported(r.messages, 'a', 'other'), false);
 });
 
 test('a surface that is shown anew is past where it was', () => {

@@ -30,6 +30,7 @@ export interface Message {
   outcome?: string; // why the turn ended, where it did not end well
   aside?: string; // the call of another agent that it answers
   surfaces?: unknown[]; // what it shows beside its text
+  action?: unknown; // what was done on a surface, where that is what was said
 }
 
 // Said is a message on the screen.
@@ -331,6 +332,15 @@ function drawn(room: Room, e: RoomEvent, content: Record<string, unknown>, at: s
   const name = text(content.agent);
   const of: RoomEvent = { ...e, messageId: id, role: 'assistant', ...(name ? { name } : {}) };
   return say(room, of, at, (m) => ({ ...m, surfaces: withSurface(m.surfaces, surface) }));
+}
+
+// reported says whether the room knows that a surface of a message could not be
+// shown as it is.
+export function reported(messages: readonly Said[], message: string, surface: string): boolean {
+  const from = messages.findIndex((m) => m.id === message);
+  return messages.some(
+    (m, i) => i > from && m.author.kind === 'system' && isRecord(m.action) && m.action.name === 'error' && m.action.surfaceId === surface,
+  );
 }
 
 // past are the surfaces that a later message shows anew, by the messages that

@@ -1,0 +1,77 @@
+package room
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/a2ui"
+	"github.com/junctor-mcp/junctor/internal/store"
+)
+
+// reported is the name of the action that a note of the room carries: a client
+// could not show something. Its context says whose surface it was.
+const reported = "error"
+
+// Report takes down what a client could not show of a surface. The room says so,
+// once for each surface of a message however many clients tell, and the agent
+// that showed it hears of it with what is said to it next.
+func (r *Rooms) Report(ctx context.Context, p *junctor.Principal, id, message string, reports []a2ui.ReportError) error {
+	w, err := r.enter(ctx, p, id)
+	if err != nil {
+		return err
+	}
+	messages, err := r.Store.For(p.Tenant).Messages(ctx, id, store.MessageFilter{Limit: storyLength})
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(messages, func(m junctor.Message) bool { return m.ID == message && m.Author.Kind == junctor.AuthorAgent })
+	if at < 0 {
+		return junctor.Errorf(junctor.CodeNotFound, "no agent said %q in this room, or long ago", message)
+	}
+	by := messages[at].Author.Name
+	for _, s := range shown(&messages[at]) {
+		var told []string
+		for _, one := range reports {
+			if one.Surface == s.ID && one.Message != "" {
+				told = append(told, one.Message)
+			}
+		}
+		if len(told) == 0 {
+			continue
+		}
+		slices.Sort(told)
+		told = slices.Compact(told)
+		context, err := json.Marshal(map[string]any{"agent": by, "errors": told})
+		if err != nil {
+			return err
+		}
+		action, err := json.Marshal(a2ui.Action{Surface: s.ID, Name: reported, Context: context})
+		if err != nil {
+			return err
+		}
+		sum := sha256.Sum256([]byte(message + "\x00" + s.ID))
+		err = r.Store.For(w.Tenant).PutMessage(ctx, &junctor.Message{
+			Tenant: w.Tenant, Workspace: w.ID, ID: "report-" + hex.EncodeToString(sum[:12]), At: r.Now(), Author: junctor.Author{Kind: junctor.AuthorSystem, Name: "room"},
+			Text: fmt.Sprintf("Not all that %s shows can be shown: %s.", by, strings.Join(told, "; ")), Action: action,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reportedTo says whether a note of the room is for an agent to hear.
+func reportedTo(m *junctor.Message, name string) bool {
+	a := done(m)
+	var context struct {
+		Agent string `json:"agent"`
+	}
+	return a != nil && a.Name == reported && json.Unmarshal(a.Context, &context) == nil && context.Agent == name
+}
