@@ -20,7 +20,8 @@ const reported = "error"
 
 // Report takes down what a client could not show of a surface. The room says so,
 // once for each surface of a message however many clients tell, and the agent
-// that showed it hears of it with what is said to it next.
+// that showed it hears of it with what is said to it next. What is not there to
+// be told of is passed by.
 func (r *Rooms) Report(ctx context.Context, p *junctor.Principal, id, message string, reports []a2ui.ReportError) error {
 	w, err := r.enter(ctx, p, id)
 	if err != nil {
@@ -32,7 +33,7 @@ func (r *Rooms) Report(ctx context.Context, p *junctor.Principal, id, message st
 	}
 	at := slices.IndexFunc(messages, func(m junctor.Message) bool { return m.ID == message && m.Author.Kind == junctor.AuthorAgent })
 	if at < 0 {
-		return junctor.Errorf(junctor.CodeNotFound, "no agent said %q in this room, or long ago", message)
+		return nil // what no agent said here, or so long ago that none reads it
 	}
 	by := messages[at].Author.Name
 	for _, s := range shown(&messages[at]) {

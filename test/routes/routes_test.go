@@ -289,7 +289,7 @@ GET /api/v1/workspaces/{room}/approvals       401     404     404     404     20
 GET /api/v1/workspaces/{room}/stream          401     404     404     404     200     404     200     403     200
 POST /api/v1/workspaces/{room}/runs           401     404     403     404     200     404     200     403     403
 POST /api/v1/workspaces/{room}/runs/{run}/stop 401    404     403     404     204     404     204     403     403
-POST /api/v1/workspaces/{room}/messages/{message}/report 401 404 403  404     404     404     404     403     403
+POST /api/v1/workspaces/{room}/messages/{message}/report 401 404 403  404     204     404     204     403     403
 
 GET /api/v1/limits                            401     200     200     200     200     200     200     403     200
 PATCH /api/v1/limits                          401     200     403     403     200     403     200     403     403

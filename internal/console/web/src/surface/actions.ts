@@ -20,6 +20,12 @@ export interface How {
 
 const mostWords = 200;
 
+// labelOf is what stands on something, as it is seen: its parts in lines of their own.
+export function labelOf(e: HTMLElement): string {
+  // biome-ignore lint/performance/useDomNodeTextContent: the text of parts beside each other would run together
+  return e.innerText;
+}
+
 function wordsOf(label: string | undefined): { text?: string } {
   const words = label?.replace(/\s+/g, ' ').trim() ?? '';
   return words ? { text: `pressed “${words.slice(0, mostWords)}”` } : {};

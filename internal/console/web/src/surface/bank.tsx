@@ -2,6 +2,7 @@ import { UnstyledButton } from '@mantine/core';
 import { ArrowDownLeft, ArrowUpRight, CreditCard, House, PiggyBank, Wallet } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { Tag } from '../parts/bits';
+import { labelOf } from './actions';
 import { asNumber, asText, isRecord } from './data';
 import { day, money, number } from './formats';
 import { type Place, useProps, useStage } from './stage';
@@ -72,7 +73,7 @@ function Line({
     <UnstyledButton
       className={`${className} sf-press`}
       disabled={stage.busy}
-      onClick={(e) => stage.act(action, id, world, { label: e.currentTarget.innerText, ...(row ? { more: { id: row } } : {}) })}
+      onClick={(e) => stage.act(action, id, world, { label: labelOf(e.currentTarget), ...(row ? { more: { id: row } } : {}) })}
     >
       {children}
     </UnstyledButton>

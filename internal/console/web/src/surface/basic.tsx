@@ -2,6 +2,7 @@ import { Button as Plate, UnstyledButton } from '@mantine/core';
 import { type MouseEvent, useContext } from 'react';
 import { Out } from '../parts/bits';
 import { Markdown } from '../parts/Markdown';
+import { labelOf } from './actions';
 import { asText, isRecord } from './data';
 import { icons } from './icons';
 import { Instead, type Place, Pressed, useProps } from './stage';
@@ -96,7 +97,7 @@ export function Button({ b }: Place) {
     disabled: fault !== '' || (stage.busy && !instead),
     'data-component': b.of.id,
     onClick: (e: MouseEvent<HTMLElement>) =>
-      instead ? instead() : stage.act(b.of.action, b.of.id, world, { label: label ?? e.currentTarget.innerText }),
+      instead ? instead() : stage.act(b.of.action, b.of.id, world, { label: label ?? labelOf(e.currentTarget) }),
   };
   // A dialog has buttons of its own.
   const inside = child && (
