@@ -21,8 +21,8 @@ var shots = flag.String("shots", "", "take pictures of the rooms into this folde
 func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
 
 // TestRoom: two agents with different tools, neither can use the other's; a call
-// that a person denies is not made; a tool's App stands in the conversation; stop
-// stops.
+// that a person denies is not made; a tool's App stands in the conversation, and
+// the agent uses the tools that it has itself while it is looked at; stop stops.
 func TestRoom(t *testing.T) {
 	node := program.FindNode(t)
 	if _, err := exec.LookPath("chromium"); err != nil {
@@ -41,6 +41,8 @@ func TestRoom(t *testing.T) {
 	operate("user", "add", "ada", "--role", "admin")
 	operate("server", "add", "shed", s.tools)
 	operate("server", "add", "clock", "--yes", "--", node.Bin(), node.Module("@modelcontextprotocol/server-basic-vanillajs/dist/index.js"), "--stdio")
+	operate("server", "add", "budget", "--yes", "--", node.Bin(), node.Module("@modelcontextprotocol/server-budget-allocator/dist/index.js"), "--stdio")
+	operate("agent", "add", "planner", "--role", "Finance", "--tool", "budget/*")
 	operate("agent", "add", "keeper", "--tool", "shed/*")
 	operate("agent", "add", "teller", "--tool", "clock/*")
 	operate("agent", "add", "adder", "--tool", "demo/add")

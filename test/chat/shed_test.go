@@ -128,6 +128,9 @@ var wishes = []struct{ words, tool, args string }{
 	{"burn", "shed__burn", `{"what":"the shed"}`},
 	{"wait", "shed__wait", `{}`},
 	{"time", "clock__get-time", `{}`},
+	{"budget", "budget__get-budget-data", `{}`},
+	{"total", "view_set-total-budget", `{"amount":123456}`},
+	{"allocations", "view_get-allocations", `{}`},
 }
 
 const story = "**One** thing, then <img src=x onerror=\"window.__xss=1\"> "

@@ -195,6 +195,56 @@ try {
   assert.equal((await counts()).asked, thought + 1, 'what was stopped does not go on');
   step('stop stops');
 
+  // An App has tools of its own: the agent whose call it shows uses them while it
+  // is looked at.
+  const api = (method, path, body) =>
+    page.evaluate(
+      async ([m, p, b]) => {
+        const r = await fetch(`/api/v1${p}`, { method: m, headers: { 'X-Junctor-Console': '1', ...(b ? { 'Content-Type': 'application/json' } : {}) }, ...(b ? { body: JSON.stringify(b) } : {}) });
+        return { status: r.status, text: await r.text() };
+      },
+      [method, path, body],
+    );
+  const must = async (...args) => {
+    const { status, text } = await api(...args);
+    assert.ok(status < 300, `${args[0]} ${args[1]}: ${status} ${text}`);
+    return JSON.parse(text);
+  };
+  await must('PATCH', '/agents/planner', { brain: { model: 'local' } });
+  const plan = await must('POST', '/workspaces', { name: 'The plan', members: [{ agent: 'planner' }], policy: 'addressed', approvals: 'never' });
+  await page.goto(`${origin}/chat/${plan.id}`);
+  await page.getByRole('heading', { name: 'The plan' }).waitFor();
+  opens = page.waitForResponse((r) => r.request().method() === 'POST' && new URL(r.url()).pathname === '/api/v1/views');
+  opens.catch(() => undefined); // what is awaited first says what is wrong
+  await say('@planner show me the budget');
+  await card(page, 'budget__get-budget-data', 'done').waitFor();
+  view = await (await opens).json();
+  await page.locator('.said .view[data-state=ready]').waitFor();
+  await until('tools of its own', async () => (await must('GET', `/views/${view.id}/tools`)).items.some((t) => t.name === 'set-total-budget'));
+  await idle(page);
+  await say('@planner set the total');
+  await card(page, 'view_set-total-budget', 'done').waitFor();
+  await idle(page);
+  await say('@planner tell me the allocations');
+  await card(page, 'view_get-allocations', 'done').waitFor();
+  await last(page, '"totalBudget": 123456').waitFor();
+  await idle(page);
+  const own = (await must('GET', `/calls?view=${view.id}`)).items.find((c) => c.name === 'own:set-total-budget');
+  assert.equal(own?.agent, 'planner', 'it is on record as the agent’s');
+  assert.equal(own?.server, 'budget');
+  // Closed with the page that showed it, its tools are gone.
+  await page.locator('.rail a[href="/models"]').click();
+  await page.getByRole('heading', { name: 'Models', level: 1 }).waitFor();
+  await until('the App to be closed', async () => (await must('GET', '/views')).items.every((v) => v.id !== view.id));
+  const run = await api('POST', `/workspaces/${plan.id}/runs`, { threadId: plan.id, runId: 'after', messages: [{ id: 'after-1', role: 'user', content: '@planner tell me the allocations' }] });
+  assert.equal(run.status, 200, run.text);
+  const told = (await must('GET', `/workspaces/${plan.id}/messages?limit=100`)).items.findLast((m) => m.calls?.length > 0);
+  assert.equal(told.calls[0].state, 'failed', JSON.stringify(told));
+  assert.match(told.calls[0].result_text, /no tool/);
+  await page.goto(room);
+  await page.getByRole('heading', { name: 'The shed' }).waitFor();
+  step('the agent uses the tools of an App that is looked at, and no longer');
+
   // Search and export.
   await page.getByRole('button', { name: 'Search this room' }).click();
   await page.getByLabel('Words to search for').fill('slowly');
@@ -229,6 +279,9 @@ try {
   assert.equal(await page.evaluate(() => window.__xss), undefined);
   assert.deepEqual(faults, []);
   if (shots) await pictures(state, room);
+} catch (err) {
+  console.log(`at ${page.url()}:\n${await page.locator('main').innerText().catch(() => '')}\n${faults.join('\n')}`);
+  throw err;
 } finally {
   await browser.close();
 }
