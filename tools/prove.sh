@@ -25,6 +25,7 @@ chapters() {
 		Agents: agents talk
 		Generated servers: apis
 		MCP Apps: apps hostile mcpapps
+		The console: console
 		Properties: properties
 		Denied as a model says: denial
 		Kill -9: crash-sessions crash-sqlite crash-postgres crash-strict
@@ -63,6 +64,7 @@ run() {
 	talk) tests "$log" ./internal/agent ./test/talk -rapid.checks=1000 && figures "$log" ;;
 	apps) tests "$log" ./test/apps && figures "$log" && peer Node && peer Chromium ;;
 	chains) tests "$log" ./test/chain && figures "$log" && peer Node && module "$log" evm -rapid.checks=5000 && figures "$log" ;;
+	console) tests "$log" ./test/console && figures "$log" && peer Node && peer Chromium ;;
 	hostile) tests "$log" ./test/hostile && figures "$log" && peer Chromium ;;
 	mcpapps) tests "$log" ./mcpapps ./test/mcpapps -rapid.checks=1000 && figures "$log" && peer Node ;;
 	apis)

@@ -13,6 +13,7 @@ export GOFLAGS="${GOFLAGS:-} -buildvcs=false"
 trap 'exit 130' INT TERM
 
 unit=() # packages whose tests need only Go
+plain=() # those of them that start whole programs, which are slow where they race, and race in the tests of their parts
 counted=() # those of them that count allocations
 whole=() # whole-program tests
 alone=() # those of them that want the machine for themselves: they drive a browser, or a suite with short times of its own
@@ -21,6 +22,7 @@ while read -r p dir; do
 	*/test/crosstalk) ;; # see below
 	*/test/conformance) alone+=("$p") ;;
 	*/test/*) if grep -qiE 'chromium|StartConsole' "$dir"/*_test.go; then alone+=("$p"); else whole+=("$p"); fi ;;
+	*/internal/bench | */internal/cli) plain+=("$p") ;;
 	*)
 		unit+=("$p")
 		if grep -q '^func Test.*Alloc' "$dir"/*_test.go; then counted+=("$p"); fi
@@ -48,7 +50,7 @@ tests() {
 	rm -f "$shaky"
 	.cache/bin/gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary=skipped \
 		--rerun-fails=1 --rerun-fails-max-failures=5 --rerun-fails-run-root-test --rerun-fails-abort-on-data-race \
-		--rerun-fails-report "$shaky" --packages "$*" -- -count=1 -timeout=25m "${flags[@]}"
+		--rerun-fails-report "$shaky" --packages "$*" -- -count=1 -timeout=40m "${flags[@]}"
 	[[ ! -s $shaky ]] || steps_remarks+=("$(cat "$shaky")")
 }
 
@@ -59,6 +61,7 @@ step build build_all
 step "vet, 3 systems" vet_all
 step console tools/console.sh check
 step "unit, race" tests -race -shuffle=on -- "${unit[@]}"
+step "unit, whole programs" tests -shuffle=on -- "${plain[@]}"
 step allocations tests -run Alloc -- "${counted[@]}"
 step lint .cache/bin/golangci-lint run ./...
 step "test/crosstalk, race" tests -race -- ./test/crosstalk

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,6 +22,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/seal"
 	"github.com/junctor-mcp/junctor/internal/store"
 	"github.com/junctor-mcp/junctor/internal/store/sqlite"
+	"github.com/junctor-mcp/junctor/internal/store/storetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -114,7 +114,7 @@ type post struct {
 
 func open(t testing.TB) *post {
 	t.Helper()
-	p := &post{TB: t, mind: &parrot{}, quill: &quill{}, path: filepath.Join(t.TempDir(), "j.db")}
+	p := &post{TB: t, mind: &parrot{}, quill: &quill{}, path: storetest.Fresh(t)}
 	p.start()
 	ok(t, p.store.EnsureTenant(t.Context(), "acme", "Acme"))
 	p.publish("parrot")

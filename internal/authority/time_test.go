@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +20,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/identity"
 	"github.com/junctor-mcp/junctor/internal/store"
 	"github.com/junctor-mcp/junctor/internal/store/sqlite"
+	"github.com/junctor-mcp/junctor/internal/store/storetest"
 )
 
 // open is a sealer that seals nothing: who may answer is tested elsewhere.
@@ -50,7 +50,7 @@ func newClocked(t testing.TB) *clocked {
 	t.Helper()
 	c := &clocked{t: t, mux: http.NewServeMux(), now: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)}
 	var err error
-	if c.store, err = sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "j.db")); err != nil {
+	if c.store, err = sqlite.Open(t.Context(), storetest.Fresh(t)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.store.Close() })

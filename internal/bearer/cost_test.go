@@ -9,6 +9,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/bearer"
 	"github.com/junctor-mcp/junctor/internal/identity"
 	"github.com/junctor-mcp/junctor/internal/store/sqlite"
+	"github.com/junctor-mcp/junctor/internal/store/storetest"
 	"github.com/junctor-mcp/junctor/internal/testkit/authority"
 )
 
@@ -16,7 +17,7 @@ import (
 // neither a signature nor memory.
 func TestKnownTokenCostsNothing(t *testing.T) {
 	a := authority.Start(t)
-	st, err := sqlite.Open(t.Context(), t.TempDir()+"/db")
+	st, err := sqlite.Open(t.Context(), storetest.Fresh(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store/pgtest"
 	"github.com/junctor-mcp/junctor/internal/store/postgres"
 	"github.com/junctor-mcp/junctor/internal/store/sqlite"
+	"github.com/junctor-mcp/junctor/internal/store/storetest"
 )
 
 var server pgtest.Pool
@@ -61,7 +61,7 @@ func onBoth(t *testing.T, test func(t *testing.T, db store.Database)) {
 		test(t, st.Database())
 	}
 	t.Run("sqlite", func(t *testing.T) {
-		path := filepath.Join(t.TempDir(), "junctor.db")
+		path := storetest.Fresh(t)
 		run(t, func(ctx context.Context) (*store.Store, error) { return sqlite.Open(ctx, path) })
 	})
 	t.Run("postgres", func(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/identity"
 	"github.com/junctor-mcp/junctor/internal/store"
 	"github.com/junctor-mcp/junctor/internal/store/sqlite"
+	"github.com/junctor-mcp/junctor/internal/store/storetest"
 )
 
 // clock stands still until a test moves it.
@@ -47,7 +47,7 @@ func setup(t testing.TB, change ...func(*identity.Config)) *bundle {
 	t.Helper()
 	b := &bundle{
 		clock: &clock{now: time.Date(2026, 5, 4, 3, 2, 1, 987654321, time.FixedZone("", 7200))},
-		log:   new(bytes.Buffer), path: filepath.Join(t.TempDir(), "junctor.db"),
+		log:   new(bytes.Buffer), path: storetest.Fresh(t),
 	}
 	var err error
 	if b.store, err = sqlite.Open(t.Context(), b.path); err != nil {

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +21,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/seal"
 	"github.com/junctor-mcp/junctor/internal/store"
 	"github.com/junctor-mcp/junctor/internal/store/sqlite"
+	"github.com/junctor-mcp/junctor/internal/store/storetest"
 	"github.com/junctor-mcp/junctor/internal/testkit/clock"
 	"github.com/junctor-mcp/junctor/internal/worker"
 )
@@ -70,7 +70,7 @@ type rig struct {
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "junctor.db"))
+	st, err := sqlite.Open(t.Context(), storetest.Fresh(t))
 	if err != nil {
 		t.Fatal(err)
 	}

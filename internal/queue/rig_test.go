@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store/pgtest"
 	"github.com/junctor-mcp/junctor/internal/store/postgres"
 	"github.com/junctor-mcp/junctor/internal/store/sqlite"
+	"github.com/junctor-mcp/junctor/internal/store/storetest"
 
 	"go.uber.org/goleak"
 )
@@ -65,7 +65,7 @@ func each(t *testing.T, test func(r *rig)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		path := filepath.Join(t.TempDir(), "junctor.db")
+		path := storetest.Fresh(t)
 		test(newRig(t, func(ctx context.Context) (*store.Store, error) { return sqlite.Open(ctx, path) }))
 	})
 	t.Run("postgres", func(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +19,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/room"
 	"github.com/junctor-mcp/junctor/internal/store"
 	"github.com/junctor-mcp/junctor/internal/store/sqlite"
+	"github.com/junctor-mcp/junctor/internal/store/storetest"
 )
 
 // script is a provider that says what a function makes of the request.
@@ -165,7 +165,7 @@ type house struct {
 
 func newHouse(t *testing.T, agents map[string]agent.Turn) *house {
 	t.Helper()
-	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "junctor.db"))
+	st, err := sqlite.Open(t.Context(), storetest.Fresh(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/identity"
 	"github.com/junctor-mcp/junctor/internal/signin"
 	"github.com/junctor-mcp/junctor/internal/store/sqlite"
+	"github.com/junctor-mcp/junctor/internal/store/storetest"
 )
 
 // open seals nothing: no flow of an identity provider begins here.
@@ -30,7 +30,7 @@ func (open) Open(string, string) ([]byte, error) {
 // no difference.
 func TestTries(t *testing.T) {
 	t.Parallel()
-	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "junctor.db"))
+	st, err := sqlite.Open(t.Context(), storetest.Fresh(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/junctor-mcp/junctor/internal/app"
 	"github.com/junctor-mcp/junctor/internal/config"
+	"github.com/junctor-mcp/junctor/internal/store/storetest"
 )
 
 // AdminKey is the admin key of every test instance.
@@ -41,6 +43,7 @@ func Start(t testing.TB, s Settings, opts ...app.Option) *Instance {
 	flags := map[string]string{"listen": "127.0.0.1:0", "rate-limit": "0"}
 	if s["data-dir"] == "" {
 		flags["data-dir"] = t.TempDir()
+		storetest.Seed(t, filepath.Join(flags["data-dir"], "junctor.db"))
 	}
 	maps.Copy(flags, s)
 	env := map[string]string{"JUNCTOR_ADMIN_KEY": AdminKey}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/guard"
 	"github.com/junctor-mcp/junctor/internal/queue"
 	"github.com/junctor-mcp/junctor/internal/store/sqlite"
+	"github.com/junctor-mcp/junctor/internal/store/storetest"
 	"github.com/junctor-mcp/junctor/internal/wire"
 	"github.com/junctor-mcp/junctor/internal/worker"
 
@@ -99,7 +99,7 @@ type rig struct {
 
 func newRig(t *testing.T, answer func(ctx context.Context, op *guard.Op, id string, attempt int) (catalog.Result, error)) *rig {
 	t.Helper()
-	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "junctor.db"))
+	st, err := sqlite.Open(t.Context(), storetest.Fresh(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t testing.TB) storetest.Opener {
 		t.Helper()
-		path := filepath.Join(t.TempDir(), "junctor.db")
+		path := storetest.Fresh(t)
 		return func(t testing.TB) *store.Store {
 			t.Helper()
 			return open(t, path)
