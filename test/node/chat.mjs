@@ -113,6 +113,34 @@ try {
   assert.equal(await page.locator('.said img').count(), 0);
   step('words are seen as they come');
 
+  // Sent twice at once it is said once; what is written before it has gone out stays.
+  let asks = 0;
+  let goOut;
+  const held = new Promise((done) => (goOut = done));
+  const runs = (url) => /\/api\/v1\/workspaces\/[^/]+\/runs$/.test(url.pathname);
+  await page.route(runs, async (route) => {
+    asks++;
+    await held;
+    await route.continue();
+  });
+  await field(page).fill('@keeper good morning');
+  await page.evaluate(() => {
+    const form = document.querySelector('form.composer');
+    form.requestSubmit();
+    form.requestSubmit();
+  });
+  await until('the request', () => asks > 0);
+  await field(page).fill('and then');
+  goOut();
+  await page.locator('.said.mine').filter({ hasText: 'good morning' }).waitFor();
+  await last(page, 'hello').waitFor();
+  await idle(page);
+  await page.locator('button[aria-label=Send]:not([data-loading])').waitFor();
+  assert.equal(await field(page).inputValue(), 'and then');
+  assert.equal(asks, 1);
+  await page.unroute(runs);
+  step('what is written stays, what is sent goes once');
+
   // Each has its own tools, and a call of the other's is not made.
   await page.locator('.in-play').click();
   const drawer = page.getByRole('dialog');

@@ -41,25 +41,37 @@ function Conversation({ info }: { info: Workspace }) {
   const { room, live, loaded, error, older, loadOlder, refresh } = useRoom(info.id);
   const approvals = useApprovals(info.id);
   const [draft, setDraft] = useKept(sessionStorage, `junctor-chat ${info.id}`, '');
+  const draftNow = useRef(draft);
+  draftNow.current = draft;
   const [to, setTo] = useState('');
   const [aside, setAside] = useState<'' | 'tools' | 'search' | 'settings'>('');
   const [found, setFound] = useState('');
   const [decided, setDecided] = useState<Record<string, Decision>>({});
   const agents = useMemo(() => info.members.flatMap((m) => m.agent ?? []), [info.members]);
 
+  // What is sent is what stood there when it was sent, once however often it is
+  // asked for; what was written since stays.
+  const sending = useRef(false);
   const send = useMutation({
-    mutationFn: (more: { text: string; to: string } | undefined) =>
-      more ? say(info.id, more.text, more.to) : say(info.id, draft.trim(), agents.includes(to) ? to : ''),
-    onSuccess: async (_, more) => {
-      if (!more) setDraft('');
+    mutationFn: (what: { text: string; to: string }) => say(info.id, what.text, what.to),
+    onSuccess: async (_, what) => {
+      if (draftNow.current.trim() === what.text) setDraft('');
       await refresh();
     },
+    onSettled: () => {
+      sending.current = false;
+    },
   });
+  const speak = (text: string, agent: string) => {
+    if (sending.current) return; // before the page shows that it is busy
+    sending.current = true;
+    send.mutate({ text, to: agent });
+  };
   const pressed = useMutation({
     mutationFn: ({ agent, deed }: { agent: string; deed: Deed }) => press(info.id, agent, deed),
     onSettled: refresh,
   });
-  const stop = useMutation({ mutationFn: () => stopRun(info.id, room.run), onSettled: refresh });
+  const stop = useMutation({ mutationFn: (run: string) => stopRun(info.id, run), onSettled: refresh });
   const judged = useMutation({
     mutationFn: (all: Record<string, Decision>) => decide(info.id, all),
     onSettled: async () => {
@@ -86,8 +98,6 @@ function Conversation({ info }: { info: Workspace }) {
       },
     [open, decided, judging, judgeAll],
   );
-  const draftNow = useRef(draft);
-  draftNow.current = draft;
   const offer = useCallback((text: string) => setDraft(draftNow.current ? `${draftNow.current}\n${text}` : text), [setDraft]);
 
   // The newest Apps open by themselves.
@@ -189,12 +199,7 @@ function Conversation({ info }: { info: Workspace }) {
           {!room.run && room.limited && (
             <>
               <span className="grow">{room.limited} reached a limit.</span>
-              <Button
-                size="compact-xs"
-                variant="default"
-                loading={send.isPending}
-                onClick={() => send.mutate({ text: 'Go on.', to: room.limited })}
-              >
+              <Button size="compact-xs" variant="default" loading={send.isPending} onClick={() => speak('Go on.', room.limited)}>
                 Let it go on
               </Button>
             </>
@@ -210,8 +215,8 @@ function Conversation({ info }: { info: Workspace }) {
           setTo={setTo}
           running={room.run !== ''}
           busy={send.isPending || judging || pressing}
-          send={() => send.mutate(undefined)}
-          stop={() => stop.mutate()}
+          send={() => speak(draft.trim(), agents.includes(to) ? to : '')}
+          stop={() => stop.mutate(room.run)}
         />
       </footer>
       {aside === 'tools' && <InPlay room={info} close={() => setAside('')} />}
