@@ -85,6 +85,27 @@ func (e *encoder) data() json.RawMessage {
 	return e.surface.Data
 }
 
+// components reads each of the surface's, and has it written.
+func (e *encoder) components(write func(c component, props map[string]any) (map[string]any, error)) ([]map[string]any, error) {
+	out := make([]map[string]any, 0, len(e.surface.Components))
+	for _, raw := range e.surface.Components {
+		c, err := readComponent(raw)
+		if err != nil {
+			return nil, err
+		}
+		props, err := decoded(c.props)
+		if err != nil {
+			return nil, err
+		}
+		written, err := write(c, props)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", c.id, err)
+		}
+		out = append(out, written)
+	}
+	return out, nil
+}
+
 // v09 has the form that surfaces have here.
 func (e *encoder) v09() {
 	s := e.surface
@@ -98,16 +119,7 @@ func (e *encoder) v09() {
 // literal.
 func (e *encoder) v10() error {
 	s := e.surface
-	components := make([]map[string]any, 0, len(s.Components))
-	for _, raw := range s.Components {
-		c, err := readComponent(raw)
-		if err != nil {
-			return err
-		}
-		props, err := decoded(c.props)
-		if err != nil {
-			return err
-		}
+	components, err := e.components(func(c component, props map[string]any) (map[string]any, error) {
 		out := newer(c.name, props)
 		out["id"], out["component"] = c.id, c.name
 		if _, of, ok := e.known.Component(c.name); ok {
@@ -118,7 +130,10 @@ func (e *encoder) v10() error {
 				out["catalogId"] = id
 			}
 		}
-		components = append(components, out)
+		return out, nil
+	})
+	if err != nil {
+		return err
 	}
 	e.message(V10, "createSurface", map[string]any{"surfaceId": s.ID, "catalogId": e.catalog(V10), "components": components, "dataModel": e.data()})
 	return nil

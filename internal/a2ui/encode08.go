@@ -12,25 +12,19 @@ import (
 // v08 has the components first, then the data, then the word to draw.
 func (e *encoder) v08() error {
 	s := e.surface
-	components := make([]map[string]any, 0, len(s.Components))
-	for _, raw := range s.Components {
-		c, err := readComponent(raw)
-		if err != nil {
-			return err
-		}
-		props, err := decoded(c.props)
-		if err != nil {
-			return err
-		}
+	components, err := e.components(func(c component, props map[string]any) (map[string]any, error) {
 		name, older, err := e.older(c.name, props)
 		if err != nil {
-			return fmt.Errorf("%s: %w", c.id, err)
+			return nil, err
 		}
 		out := map[string]any{"id": c.id, "component": map[string]any{name: older}}
 		if weight, ok := props["weight"]; ok {
 			out["weight"] = weight
 		}
-		components = append(components, out)
+		return out, nil
+	})
+	if err != nil {
+		return err
 	}
 	e.message(V08, "surfaceUpdate", map[string]any{"surfaceId": s.ID, "components": components})
 	if err := e.data08(); err != nil {

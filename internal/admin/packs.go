@@ -278,7 +278,7 @@ func bodyOfAgent(a *junctor.Agent) AgentBody {
 	}
 	return AgentBody{
 		Title: &a.Title, Role: &a.Role, Tools: texts(a.Tools), Resources: texts(a.Resources), Prompts: texts(a.Prompts), Tier: &a.Tier,
-		Limits: LimitsChange{Given: a.Limits != nil, Limits: a.Limits}, Brain: BrainChange{Given: a.Brain != nil, Brain: a.Brain}, Disabled: &a.Disabled,
+		Limits: LimitsChange{Given: a.Limits != nil, Limits: a.Limits}, Brain: BrainChange{Given: a.Brain != nil, Brain: a.Brain}, Published: &a.Published, Disabled: &a.Disabled,
 	}
 }
 

@@ -164,6 +164,55 @@ func TestWithoutAMap(t *testing.T) {
 	}
 }
 
+// The agent is published: its card, which needs no key, names the catalogues for
+// each version of A2UI, and reads as a card of today and as one of before.
+func TestTheCard(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	for _, path := range []string{"/.well-known/agent-card.json", "/a2a/bank/.well-known/agent-card.json"} {
+		got, err := s.Request(t.Context(), http.MethodGet, path, "", "Authorization:")
+		if err != nil || got.Status != http.StatusOK {
+			t.Fatalf("%s: %d %s %v", path, got.Status, got.Body, err)
+		}
+		var card struct {
+			Name                string
+			SupportedInterfaces []struct{ URL, ProtocolBinding, ProtocolVersion string }
+			ProtocolVersion     string
+			URL                 string
+			PreferredTransport  string
+			Capabilities        struct {
+				Extensions []struct {
+					URI    string
+					Params struct{ SupportedCatalogIDs []string }
+				}
+			}
+		}
+		if err := json.Unmarshal([]byte(got.Body), &card); err != nil {
+			t.Fatal(err)
+		}
+		if len(card.SupportedInterfaces) == 0 || card.SupportedInterfaces[0].ProtocolVersion != "1.0" || !strings.HasSuffix(card.SupportedInterfaces[0].URL, "/a2a/bank/") {
+			t.Errorf("%s, as a card of today: %s", path, got.Body)
+		}
+		if !strings.HasPrefix(card.ProtocolVersion, "0.3") || !strings.HasSuffix(card.URL, "/a2a/bank/") || card.PreferredTransport != "JSONRPC" {
+			t.Errorf("%s, as a card of before: %s", path, got.Body)
+		}
+		catalogs := map[string][]string{}
+		for _, e := range card.Capabilities.Extensions {
+			catalogs[e.URI] = e.Params.SupportedCatalogIDs
+		}
+		for version, basic := range map[string]string{
+			"v0.8": "v0_8/standard_catalog_definition.json",
+			"v0.9": "v0_9/catalogs/basic/catalog.json",
+			"v1.0": "v1_0/catalogs/basic/catalog.json",
+		} {
+			want := []string{"https://a2ui.org/specification/" + basic, "https://aibank.local/catalogs/banking-v1.json", "https://aibank.local/catalogs/googlemaps-v1.json"}
+			if got := catalogs["https://a2ui.org/a2a-extension/a2ui/"+version]; !slices.Equal(got, want) {
+				t.Errorf("%s, A2UI %s: %q", path, version, got)
+			}
+		}
+	}
+}
+
 // The demonstration has the bank, with a stand-in for the map that says what it is.
 func TestDemo(t *testing.T) {
 	t.Parallel()

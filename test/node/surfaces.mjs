@@ -65,13 +65,13 @@ async function markerIs(place) {
   await page.locator('.sf-pin-label').filter({ hasText: place.label }).last().waitFor();
 }
 
-async function picture(name) {
+async function picture(name, seen = last()) {
   if (!shots) return;
   for (const [width, height] of [[1440, 900], [390, 844]])
     for (const colorScheme of ['light', 'dark']) {
       await page.setViewportSize({ width, height });
       await page.emulateMedia({ colorScheme });
-      await last().evaluate((e) => e.scrollIntoView({ block: 'end' }));
+      await seen.evaluate((e) => e.scrollIntoView({ block: 'end' }));
       await page.waitForTimeout(400);
       await page.screenshot({ path: `${shots}/${name}-${width}-${colorScheme}.png` });
     }
@@ -167,6 +167,21 @@ try {
   await page.getByText('Grace has cake, extras hot, agreed true.').waitFor();
   await idle();
   step('an unknown component has its place, and the rest works');
+
+  // An agent is published by a switch, and its card is where the page says.
+  await page.goto(`${origin}/agents/odd?tab=published`);
+  const published = page.getByRole('switch', { name: 'Published' });
+  await published.waitFor();
+  const cardOf = (path) => fetch(`http://127.0.0.1:${new URL(origin).port}${path}`); // as another party would: with no key
+  assert.equal((await cardOf('/a2a/odd/.well-known/agent-card.json')).status, 404);
+  await published.click();
+  const card = page.getByRole('link', { name: '/a2a/odd/.well-known/agent-card.json' });
+  await card.waitFor();
+  const read = await (await cardOf(new URL(await card.getAttribute('href')).pathname)).json();
+  assert.equal(read.name, 'odd');
+  await accessible(page, 'a published agent');
+  await picture('published', page.locator('main'));
+  step('an agent is published');
 
   assert.deepEqual(foreign, [], 'nothing was fetched from anywhere else');
   assert.deepEqual(faults, []);

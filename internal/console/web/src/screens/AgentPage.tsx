@@ -13,6 +13,7 @@ import { count, span, tokens } from '../parts/format';
 import { Empty, ErrorCard, Shown } from '../parts/states';
 import { useParam } from '../parts/url';
 import { Brain } from './agent/Brain';
+import { Published } from './agent/Published';
 import { KeyRows } from './KeyRows';
 import { Picker } from './Picker';
 import { ToolRows } from './ToolRows';
@@ -63,6 +64,7 @@ function Page({ a }: { a: Agent }) {
           ['can', `What it can do ${tools.data?.length ?? ''}`],
           ['list', 'Its list'],
           ['brain', 'Brain'],
+          ['published', 'Other agents'],
           ['keys', 'Keys'],
           ['limits', 'Limits'],
           ['usage', 'Usage'],
@@ -95,6 +97,7 @@ function Page({ a }: { a: Agent }) {
           busy={change.isPending}
         />
       )}
+      {tab === 'published' && <Published a={a} may={may} save={(published) => change.mutate({ published })} busy={change.isPending} />}
       {tab === 'keys' && <Keys a={a} />}
       {tab === 'limits' && <Limits key={a.updated_at} a={a} may={may} save={(l) => change.mutate({ limits: l })} busy={change.isPending} />}
       {tab === 'usage' && <Usage a={a} />}
