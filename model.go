@@ -13,6 +13,7 @@ type ModelKind string
 const (
 	ModelAnthropic ModelKind = "anthropic" // the Messages API
 	ModelOpenAI    ModelKind = "openai"    // chat completions, by whomever serves them
+	ModelA2A       ModelKind = "a2a"       // an agent elsewhere, which thinks for itself
 )
 
 // Model is a language model that agents may think with, and where it is.
@@ -21,7 +22,7 @@ type Model struct {
 	Name      string    `json:"name"` // its id too
 	Kind      ModelKind `json:"kind"`
 	BaseURL   string    `json:"base_url,omitempty"` // "" is the maker's own
-	Model     string    `json:"model"`              // what the other side calls it
+	Model     string    `json:"model"`              // what the other side calls it; "" with a2a
 	HasKey    bool      `json:"has_key"`            // the key itself is sealed, and never shown
 	Trusted   bool      `json:"-"`                  // the operator named its address
 	CreatedAt time.Time `json:"created_at"`
@@ -42,13 +43,16 @@ func (m *Model) Check() error {
 	if ok, _ := regexp.MatchString(ModelNamePattern, m.Name); !ok {
 		return Errorf(CodeInvalid, "%q is not a model's name here: use a lower-case letter, then up to 31 lower-case letters, digits, dots or hyphens", m.Name)
 	}
-	if m.Kind != ModelAnthropic && m.Kind != ModelOpenAI {
-		return Errorf(CodeInvalid, "%q is not a kind of model: use anthropic, or openai for whatever speaks chat completions", string(m.Kind))
-	}
-	if m.Model == "" || len(m.Model) > 200 {
+	switch {
+	case m.Kind != ModelAnthropic && m.Kind != ModelOpenAI && m.Kind != ModelA2A:
+		return Errorf(CodeInvalid, "%q is not a kind of model: use anthropic, openai for whatever speaks chat completions, or a2a for an agent elsewhere", string(m.Kind))
+	case m.Kind == ModelA2A && m.Model != "":
+		return Errorf(CodeInvalid, "an agent elsewhere is known by its address alone: leave model out")
+	case m.Kind == ModelA2A && m.BaseURL == "":
+		return Errorf(CodeInvalid, "say with base_url where the agent is: its address, or that of its card")
+	case m.Kind != ModelA2A && m.Model == "" || len(m.Model) > 200:
 		return Errorf(CodeInvalid, "say with model which one the other side is to use, by its name there (200 characters at most)")
-	}
-	if m.BaseURL == "" {
+	case m.BaseURL == "":
 		return nil
 	}
 	u, err := url.Parse(m.BaseURL)

@@ -34,9 +34,9 @@ type ModelTest struct {
 
 // ModelBody is what describes a model. Members that are absent are not changed.
 type ModelBody struct {
-	Kind    *junctor.ModelKind `json:"kind,omitempty" doc:"How it is spoken to: anthropic, or openai for whatever speaks chat completions."`
-	BaseURL *string            `json:"base_url,omitempty" maxLength:"2000" doc:"Where it is; absent or empty for the maker's own service."`
-	Model   *string            `json:"model,omitempty" maxLength:"200" doc:"What the other side calls it."`
+	Kind    *junctor.ModelKind `json:"kind,omitempty" doc:"How it is spoken to: anthropic, openai for whatever speaks chat completions, or a2a for an agent elsewhere, which takes a model's place."`
+	BaseURL *string            `json:"base_url,omitempty" maxLength:"2000" doc:"Where it is; absent or empty for the maker's own service. With a2a the agent's address, or that of its card."`
+	Model   *string            `json:"model,omitempty" maxLength:"200" doc:"What the other side calls it; absent with a2a."`
 	Key     seal.Secret        `json:"key,omitzero" doc:"The key for it. It is stored encrypted, and no route answers it."`
 }
 

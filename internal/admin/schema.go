@@ -156,7 +156,7 @@ func (door) Schema(huma.Registry) *huma.Schema {
 type modelKind string
 
 func (modelKind) Schema(huma.Registry) *huma.Schema {
-	return words(junctor.ModelAnthropic, junctor.ModelOpenAI)
+	return words(junctor.ModelAnthropic, junctor.ModelOpenAI, junctor.ModelA2A)
 }
 
 type turnRole string

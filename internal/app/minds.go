@@ -65,7 +65,10 @@ func (m minds) turn(ctx context.Context, p *junctor.Principal, one junctor.Agent
 	if err != nil {
 		return agent.Turn{}, err
 	}
-	t.Provider, t.Model, t.Tools = provider, row.Model, &tools{app: m.app, p: p, view: catalog.View{Audience: catalog.AudienceModel, Budget: toolBudget}}
+	t.Provider, t.Model = provider, row.Model
+	if row.Kind != junctor.ModelA2A { // an agent elsewhere has tools of its own
+		t.Tools = &tools{app: m.app, p: p, view: catalog.View{Audience: catalog.AudienceModel, Budget: toolBudget}}
+	}
 	return t, nil
 }
 
@@ -95,9 +98,12 @@ func (a *App) checkBrain(ctx context.Context, tenant junctor.TenantID, b *juncto
 		_, err := rules.Parse(b.Rules, packs.Templates)
 		return err
 	}
-	_, err := a.store.For(tenant).Model(ctx, b.Model)
-	if junctor.CodeOf(err) == junctor.CodeNotFound {
+	row, err := a.store.For(tenant).Model(ctx, b.Model)
+	switch {
+	case junctor.CodeOf(err) == junctor.CodeNotFound:
 		return junctor.Errorf(junctor.CodeInvalid, "there is no model %q to think with; junctor model ls lists them", b.Model)
+	case err == nil && row.Kind == junctor.ModelA2A && b.Instructions != "":
+		return junctor.Errorf(junctor.CodeInvalid, "%q is an agent elsewhere, which has instructions of its own: leave them out", b.Model)
 	}
 	return err
 }

@@ -24,9 +24,9 @@ type modelFlags struct {
 
 func (f *modelFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.kind, "kind", "", "how it is spoken to: `anthropic`, or openai for whatever speaks chat completions")
+	flags.StringVar(&f.kind, "kind", "", "how it is spoken to: `anthropic`, openai for whatever speaks chat completions, or a2a for an agent elsewhere")
 	flags.StringVar(&f.url, "url", "", "where it is, such as http://127.0.0.1:11434/v1; without it the maker's own service")
-	flags.StringVar(&f.model, "model", "", "what the other side calls it")
+	flags.StringVar(&f.model, "model", "", "what the other side calls it; not for an agent elsewhere")
 	flags.BoolVar(&f.key, "key", false, "read its key from standard input")
 	flags.StringVar(&f.keyFile, "key-file", "", "read its key from this `file`")
 	cmd.MarkFlagsMutuallyExclusive("key", "key-file")
@@ -57,7 +57,8 @@ func (c *cli) modelAdd() *cobra.Command {
 		Long: "Add a language model for agents to think with. Its key is read from standard input or a file, never from the\n" +
 			"command line, and stored encrypted; a local model mostly needs none.",
 		Example: "  junctor model add local --kind openai --url http://127.0.0.1:11434/v1 --model qwen3:8b\n" +
-			"  junctor model add claude --kind anthropic --model MODEL --key-file key.txt",
+			"  junctor model add claude --kind anthropic --model MODEL --key-file key.txt\n" +
+			"  junctor model add clerk --kind a2a --url https://agents.example/a2a/clerk/ --key-file key.txt",
 		Args: cobra.ExactArgs(1),
 		RunE: run(func(cmd *cobra.Command, args []string) error {
 			body, err := f.body(c, cmd)

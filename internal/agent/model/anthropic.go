@@ -81,7 +81,8 @@ type kept struct {
 
 // thoughts is what Message.Thinking holds, of whatever provider.
 type thoughts struct {
-	Anthropic []kept `json:"anthropic,omitempty"`
+	Anthropic []kept  `json:"anthropic,omitempty"`
+	A2A       *thread `json:"a2a,omitempty"`
 }
 
 // anthropicAnswer puts an answer together.

@@ -1,6 +1,7 @@
 // Package model is the providers behind an API: those that speak the Messages
 // API of Anthropic, and those that speak the chat completions of OpenAI, which
-// many servers do, local ones too. Each stands on its maker's SDK.
+// many servers do, local ones too. Each stands on its maker's SDK. An agent
+// elsewhere, spoken to by A2A, takes a model's place in the same way.
 //
 // agent asks them; app makes one for each stored model, with a client of egress
 // and the sealed key. The SDKs are told all there is to know: nothing is taken
@@ -45,6 +46,8 @@ func New(o Options) (agent.Provider, error) {
 		return newAnthropic(o), nil
 	case junctor.ModelOpenAI:
 		return newOpenAI(o), nil
+	case junctor.ModelA2A:
+		return newRemote(o)
 	}
 	return nil, junctor.Errorf(junctor.CodeInvalid, "%q is not a kind of model", string(o.Kind))
 }

@@ -3756,14 +3756,14 @@ export interface components {
             created_at: string;
             has_key: boolean;
             /** @enum {string} */
-            kind: "anthropic" | "openai";
+            kind: "anthropic" | "openai" | "a2a";
             model: string;
             name: string;
             /** Format: date-time */
             updated_at: string;
         };
         ModelBody: {
-            /** @description Where it is; absent or empty for the maker's own service. */
+            /** @description Where it is; absent or empty for the maker's own service. With a2a the agent's address, or that of its card. */
             base_url?: string;
             /**
              * Format: password
@@ -3771,11 +3771,11 @@ export interface components {
              */
             key?: string;
             /**
-             * @description How it is spoken to: anthropic, or openai for whatever speaks chat completions.
+             * @description How it is spoken to: anthropic, openai for whatever speaks chat completions, or a2a for an agent elsewhere, which takes a model's place.
              * @enum {string}
              */
-            kind?: "anthropic" | "openai";
-            /** @description What the other side calls it. */
+            kind?: "anthropic" | "openai" | "a2a";
+            /** @description What the other side calls it; absent with a2a. */
             model?: string;
         };
         ModelTest: {
@@ -3871,7 +3871,7 @@ export interface components {
             user?: string;
         };
         NewModelBody: {
-            /** @description Where it is; absent or empty for the maker's own service. */
+            /** @description Where it is; absent or empty for the maker's own service. With a2a the agent's address, or that of its card. */
             base_url?: string;
             /**
              * Format: password
@@ -3879,11 +3879,11 @@ export interface components {
              */
             key?: string;
             /**
-             * @description How it is spoken to: anthropic, or openai for whatever speaks chat completions.
+             * @description How it is spoken to: anthropic, openai for whatever speaks chat completions, or a2a for an agent elsewhere, which takes a model's place.
              * @enum {string}
              */
-            kind?: "anthropic" | "openai";
-            /** @description What the other side calls it. */
+            kind?: "anthropic" | "openai" | "a2a";
+            /** @description What the other side calls it; absent with a2a. */
             model?: string;
             /** @description A lower-case letter, then up to 31 lower-case letters, digits, dots or hyphens. */
             name: string;

@@ -12,6 +12,7 @@ import { useParam } from '../parts/url';
 const kinds: { value: Model['kind']; label: string }[] = [
   { value: 'openai', label: 'Chat completions (OpenAI, Ollama, vLLM, llama.cpp …)' },
   { value: 'anthropic', label: 'Messages (Anthropic)' },
+  { value: 'a2a', label: 'An agent elsewhere (A2A)' },
 ];
 
 export default function Models() {
@@ -67,7 +68,7 @@ function Row({ m, may }: { m: Model; may: boolean }) {
       <div className="row pad">
         <span className="grow stack tight">
           <span className="row">
-            <b>{m.name}</b> <Tag>{m.kind}</Tag> <code className="soft">{m.model}</code>
+            <b>{m.name}</b> <Tag>{m.kind}</Tag> {m.model && <code className="soft">{m.model}</code>}
             {!m.has_key && <Tag>no key</Tag>}
           </span>
           <span className="small soft wrap">
@@ -114,7 +115,7 @@ function Add({ close }: { close: () => void }) {
       addModel({
         name: m.name,
         kind: m.kind,
-        model: m.model,
+        model: m.kind === 'a2a' ? '' : m.model,
         ...(m.base_url ? { base_url: m.base_url } : {}),
         ...(m.key ? { key: m.key } : {}),
       }),
@@ -145,17 +146,19 @@ function Add({ close }: { close: () => void }) {
         data={kinds}
         onChange={(e) => setM({ ...m, kind: e.currentTarget.value as Model['kind'] })}
       />
-      <TextInput
-        label="Model"
-        description="Its name at the other side."
-        placeholder={m.kind === 'anthropic' ? 'claude-sonnet-4-5' : 'qwen3:8b'}
-        value={m.model}
-        onChange={(e) => setM({ ...m, model: e.currentTarget.value })}
-      />
+      {m.kind !== 'a2a' && (
+        <TextInput
+          label="Model"
+          description="Its name at the other side."
+          placeholder={m.kind === 'anthropic' ? 'claude-sonnet-4-5' : 'qwen3:8b'}
+          value={m.model}
+          onChange={(e) => setM({ ...m, model: e.currentTarget.value })}
+        />
+      )}
       <TextInput
         label="Address"
-        description="Leave it out for its maker’s own. One on this machine must be allowed under Settings, Egress."
-        placeholder="http://127.0.0.1:11434/v1"
+        description={`${m.kind === 'a2a' ? 'The agent’s, or that of its card.' : 'Leave it out for its maker’s own.'} One on this machine must be allowed under Settings, Egress.`}
+        placeholder={m.kind === 'a2a' ? 'https://agents.example/a2a/clerk/' : 'http://127.0.0.1:11434/v1'}
         value={m.base_url}
         onChange={(e) => setM({ ...m, base_url: e.currentTarget.value })}
       />
@@ -168,7 +171,7 @@ function Add({ close }: { close: () => void }) {
       />
       {add.error && <ErrorCard error={add.error} />}
       <div className="acts">
-        <Button type="submit" disabled={!m.name || !m.model} loading={add.isPending}>
+        <Button type="submit" disabled={!m.name || !(m.kind === 'a2a' ? m.base_url : m.model)} loading={add.isPending}>
           Add it
         </Button>
       </div>

@@ -1,0 +1,150 @@
+package a2a
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/junctor-mcp/junctor/test/program"
+)
+
+// local lets an instance reach others on this machine.
+var local = []string{"--egress-allow", "127.0.0.0/8"}
+
+// adopt adds an agent elsewhere as one of the instance's own.
+func (i *instance) adopt(name, url, key, more string) {
+	i.Helper()
+	if key != "" {
+		key = fmt.Sprintf(`,"key":%q`, key)
+	}
+	i.ask(201, "POST", "/api/v1/models", fmt.Sprintf(`{"name":%q,"kind":"a2a","base_url":%q%s}`, name, url, key))
+	i.ask(201, "POST", "/api/v1/agents", fmt.Sprintf(`{"name":%q,"brain":{"model":%q}%s}`, name, name, more))
+}
+
+// room makes a room of agents.
+func (i *instance) room(agents ...string) (id string) {
+	i.Helper()
+	members := `{"agent":"` + strings.Join(agents, `"},{"agent":"`) + `"}`
+	var made struct{ ID string }
+	if err := json.Unmarshal([]byte(i.ask(201, "POST", "/api/v1/workspaces", `{"name":"Den","policy":"router","members":[`+members+`]}`)), &made); err != nil {
+		i.Fatal(err)
+	}
+	return made.ID
+}
+
+// say says something in a room, and gives what came of it.
+func (i *instance) say(room, run, text string) string {
+	i.Helper()
+	return i.ask(200, "POST", "/api/v1/workspaces/"+room+"/runs", fmt.Sprintf(`{"threadId":%q,"runId":%q,"messages":[{"id":"m-%s","role":"user","content":%q}]}`, room, run, run, text))
+}
+
+// words are the last message of a room.
+func (i *instance) words(room string) string {
+	i.Helper()
+	var page struct {
+		Items []struct{ Text, Outcome string }
+	}
+	if err := json.Unmarshal([]byte(i.ask(200, "GET", "/api/v1/workspaces/"+room+"/messages", "")), &page); err != nil || len(page.Items) == 0 {
+		i.Fatalf("%v: %+v", err, page)
+	}
+	return page.Items[len(page.Items)-1].Text
+}
+
+// An instance has another's agent in its rooms.
+func TestAgentOfAnotherInstance(t *testing.T) {
+	there := start(t, t.TempDir())
+	there.ask(201, "POST", "/api/v1/agents", adder)
+	here := start(t, t.TempDir(), local...)
+	here.adopt("adder", there.URL+"/a2a/adder/", program.AdminKey, "")
+	if out := here.ask(200, "POST", "/api/v1/models/adder/test", ""); !strings.Contains(out, "Give me two numbers.") {
+		t.Errorf("tested: %s", out)
+	}
+	room := here.room("adder")
+	if out := here.say(room, "r1", "what are 2 and 40?"); here.words(room) != "It is 42." {
+		t.Errorf("%s", out)
+	}
+	here.say(room, "r2", "what are 5 and 6?")
+	tasks := func() (list []struct {
+		ContextID string
+		Status    struct{ State string }
+	},
+	) {
+		t.Helper()
+		var page struct {
+			Tasks []struct {
+				ContextID string
+				Status    struct{ State string }
+			}
+		}
+		if err := json.Unmarshal([]byte(there.ask(200, "GET", "/a2a/adder/rest/tasks?A2A-Version=1.0", "")), &page); err != nil {
+			t.Fatal(err)
+		}
+		return page.Tasks
+	}
+	if list := tasks(); here.words(room) != "It is 11." || len(list) != 3 || list[0].ContextID != list[1].ContextID || list[1].ContextID == list[2].ContextID {
+		t.Errorf("%s, %+v", here.words(room), list)
+	}
+
+	// Who stops the run stops the task.
+	ended := make(chan string, 1)
+	go func() {
+		a, err := here.Request(t.Context(), "POST", "/api/v1/workspaces/"+room+"/runs", fmt.Sprintf(`{"threadId":%q,"runId":"r3","messages":[{"id":"m-r3","role":"user","content":"take your time"}]}`, room))
+		ended <- fmt.Sprint(a.Status, err, a.Body)
+	}()
+	until(t, "the task works", func() bool { list := tasks(); return len(list) == 4 && list[0].Status.State == "TASK_STATE_WORKING" })
+	here.ask(204, "POST", "/api/v1/workspaces/"+room+"/runs/r3/stop", "")
+	select {
+	case out := <-ended:
+		if !strings.Contains(out, "cancelled") {
+			t.Errorf("stopped: %s", out)
+		}
+	case <-time.After(90 * time.Second):
+		t.Fatal("the run goes on")
+	}
+	until(t, "the task is cancelled", func() bool { return tasks()[0].Status.State == "TASK_STATE_CANCELED" })
+
+	// Without a word from the operator nothing on this machine is reached.
+	shut := start(t, t.TempDir())
+	shut.adopt("adder", there.URL+"/a2a/adder/", program.AdminKey, "")
+	if out := shut.ask(200, "POST", "/api/v1/models/adder/test", ""); !strings.Contains(out, `"ok":false`) || !strings.Contains(out, "is not allowed") {
+		t.Errorf("reached: %s", out)
+	}
+}
+
+// until waits until something is so.
+func until(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	for begun := time.Now(); !so(); time.Sleep(100 * time.Millisecond) {
+		if time.Since(begun) > 90*time.Second {
+			t.Fatalf("not seen: %s", what)
+		}
+	}
+}
+
+// Agents on the official server are spoken to on three wires.
+func TestAgentOnTheOfficialServer(t *testing.T) {
+	node := program.FindNode(t)
+	addr := program.FreeAddr(t)
+	_, port, _ := strings.Cut(addr, ":")
+	program.Serve(t, addr, nil, node.Bin(), node.Script(t, "a2a_server.mjs"), port)
+	here := start(t, t.TempDir(), local...)
+	for _, name := range []string{"new", "rest", "old"} {
+		here.adopt(name, "http://"+addr+"/"+name, "", "")
+		room := here.room(name)
+		here.say(room, "1"+name, "hello")
+		first, found := strings.CutPrefix(here.words(room), "Heard hello in ")
+		if !found || first == "" {
+			t.Fatalf("%s: %q", name, here.words(room))
+		}
+		here.say(room, "2"+name, "book")
+		if got := here.words(room); got != "For which day?" {
+			t.Errorf("%s: %q", name, got)
+		}
+		here.say(room, "3"+name, "Monday")
+		if got := here.words(room); got != "Heard Monday in "+first {
+			t.Errorf("%s: %q, the conversation is %s", name, got, first)
+		}
+	}
+}
