@@ -1,6 +1,7 @@
 package console
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -54,9 +55,22 @@ func newShop(t *testing.T) *shop {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = fmt.Fprintf(w, `{"day":%q,"open":"9 to 5"}`, r.PathValue("day"))
 	})
+	mux.HandleFunc("POST /model/chat/completions", suggest)
 	s.Server = httptest.NewServer(mux)
 	t.Cleanup(s.Close)
 	return s
+}
+
+// suggest answers as chat completions do, with what a model may think of the
+// shop's tools.
+func suggest(w http.ResponseWriter, _ *http.Request) {
+	text, _ := json.Marshal(`{"tools":[
+		{"tool":"get_item","name":"look_at_item","description":"Look at one item of the shop: its name, what it costs, and how many there are.","roles":["Finance"],"category":"Goods"},
+		{"tool":"search","name":"find_everything","description":"Find <b>anything</b>."},
+		{"tool":"nowhere","description":"There is no such tool."}]}`)
+	w.Header().Set("Content-Type", "text/event-stream")
+	const piece = `data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":%s,"finish_reason":%s}]}` + "\n\n"
+	_, _ = fmt.Fprintf(w, piece+piece+"data: [DONE]\n\n", `{"role":"assistant","content":`+string(text)+`}`, "null", `{}`, `"stop"`)
 }
 
 // replaced is a text with another piece in it, which has to be there.
@@ -121,5 +135,6 @@ func TestAPIs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	r.Tell(t, "model", "add", "local", "--kind", "openai", "--model", "m", "--url", s.URL+"/model")
 	r.run(t, "apis_console.mjs", r.Link(t, "ada"), s.URL, shopKey, large(t), folder)
 }

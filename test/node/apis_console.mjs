@@ -100,6 +100,21 @@ try {
   await page.getByText('People said so.').waitFor();
   await look('api-edit');
 
+  step('a model suggests, and a person decides');
+  await button('Ask a model').click();
+  await page.getByText('It suggests something for 2 tools. 1 suggestion could not be taken').waitFor();
+  await page.getByRole('heading', { name: '2 suggestions of a model' }).waitFor();
+  await page.getByText('Find <b>anything</b>.').waitFor();
+  await look('api-suggested');
+  await button('Reject search').click();
+  await button('Reject search').waitFor({ state: 'detached' });
+  await button('Approve get_item').click();
+  await button('Approve get_item').waitFor({ state: 'detached' });
+  await page.getByLabel('Find a tool').fill('look_at_item');
+  await page.getByRole('region', { name: 'Tools to edit' }).getByRole('button', { name: /look_at_item/ }).waitFor();
+  await page.getByLabel('Find a tool').fill('all_goods');
+  quiet('while a model was asked');
+
   step('it is called in the playground');
   await page.getByRole('link', { name: 'Try it' }).click();
   await page.waitForURL(/playground/);

@@ -111,8 +111,8 @@ export function Suggested({ s }: { s: ServerDetail }) {
       {list.length > 0 && (
         <Scroll label="Suggestions of a model" className="rows" height="22rem">
           {list.map((one) => (
-            <div key={one.id} style={{ alignItems: 'flex-start' }}>
-              <span className="grow stack tight">
+            <div key={one.id} style={{ alignItems: 'flex-start', flexWrap: 'wrap' }}>
+              <span className="stack tight" style={{ flex: '1 1 18rem' }}>
                 <span className="row">
                   <span className="mono" style={{ fontWeight: 550 }}>
                     {one.tool}
