@@ -43,9 +43,9 @@ const call = async () => page.getByRole('button', { name: 'Call it' }).click();
 
 // What each App is: its tool, and how it calls back.
 const apps = {
-  'basic-vanillajs': { tool: 'get-time', back: (f) => f.getByRole('button', { name: 'Get Server Time' }).click(), asks: 'tools/call' },
-  'basic-react': { tool: 'get-time', back: (f) => f.getByRole('button', { name: 'Get Server Time' }).click(), asks: 'tools/call' },
-  debug: { tool: 'debug-tool', back: (f) => f.locator('#update-context-text-btn').click(), asks: 'ui/update-model-context' },
+  'basic-vanillajs': { tool: 'get-time', back: (f) => f.getByRole('button', { name: 'Get Server Time' }).press('Enter'), asks: 'tools/call' },
+  'basic-react': { tool: 'get-time', back: (f) => f.getByRole('button', { name: 'Get Server Time' }).press('Enter'), asks: 'tools/call' },
+  debug: { tool: 'debug-tool', back: (f) => f.locator('#update-context-text-btn').press('Enter'), asks: 'ui/update-model-context' },
   'system-monitor': { tool: 'get-system-info', asks: 'tools/call', itself: true }, // its button would stop it
   'budget-allocator': { tool: 'get-budget-data', own: true },
   'cohort-heatmap': { tool: 'get-cohort-data', back: (f) => f.locator('select, button').first().click(), asks: 'tools/call', itself: true },
