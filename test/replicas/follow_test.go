@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -169,21 +170,34 @@ func TestChangesAreSeenByAll(t *testing.T) {
 		func() bool { return p.has(t, admin, "peer__look") })
 }
 
-// TestSwitchedOffAndOn has one replica hear of its own changes while it makes the
-// next: a server that was switched on is there when the answer comes, and stays.
+// TestSwitchedOffAndOn has a replica hear of its own changes, and of another's,
+// while it makes the next: a server that was switched on is there when the answer
+// comes, and stays.
 func TestSwitchedOffAndOn(t *testing.T) {
 	p, _ := start(t)
-	p.change(t, "a server is added", "POST", "/api/v1/servers", fmt.Sprintf(`{"id":"peer","url":%q}`, peer(t, "look")), http.StatusCreated, func() bool { return true })
+	at := peer(t, "look")
+	for _, id := range []string{"peer", "other"} {
+		p.change(t, "a server is added", "POST", "/api/v1/servers", fmt.Sprintf(`{"id":%q,"url":%q}`, id, at), http.StatusCreated, func() bool { return p.has(t, testkit.AdminKey, id+"__look") })
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var news sync.WaitGroup
+	defer news.Wait()
+	defer stop()
+	news.Go(func() {
+		for n := 0; ctx.Err() == nil; n++ {
+			p.there.Do(t, "PATCH", "/api/v1/servers/other", fmt.Sprintf(`{"title":"Number %d"}`, n), "Content-Type: application/json")
+		}
+	})
 	const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
-	for n := range 60 {
+	for n := range 150 {
 		for _, state := range []string{"disable", "enable"} {
 			if got := p.here.Do(t, "POST", "/api/v1/servers/peer/"+state, ""); got.Status != http.StatusOK {
 				t.Fatalf("%s %d: %d %s", state, n, got.Status, got.Body)
 			}
 		}
-		for wait := range 4 {
+		for look := range 3 {
 			if got := p.here.Do(t, "POST", "/mcp/request", list, "Content-Type: application/json"); !strings.Contains(got.Body, `"peer__look"`) {
-				t.Fatalf("round %d: the server that was switched on is gone at look %d: %s", n, wait, got.Body)
+				t.Fatalf("round %d: the server that was switched on is gone at look %d: %s", n, look, got.Body)
 			}
 			time.Sleep(time.Duration(n%11) * time.Millisecond)
 		}
