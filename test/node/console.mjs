@@ -118,6 +118,24 @@ const flows = {
     await second.waitForURL(/calls\/\w+/);
     await second.getByText('What was asked').waitFor();
     await second.getByText('seen in the tail').first().waitFor();
+
+    step('a page that nobody sees holds no stream, and knows all when it is seen');
+    await second.goto(`${origin}/calls`);
+    await second.getByText('live', { exact: true }).waitFor();
+    const shown = (how) =>
+      second.evaluate((how) => {
+        Object.defineProperty(document, 'visibilityState', { value: how, configurable: true });
+        document.dispatchEvent(new Event('visibilitychange'));
+      }, how);
+    await shown('hidden');
+    await second.getByText('live', { exact: true }).waitFor({ state: 'detached' });
+    const known = await second.getByText('demo__echo').count();
+    const answered = page.waitForResponse((r) => new URL(r.url()).pathname === '/api/v1/run');
+    await page.getByRole('button', { name: 'Call it' }).click();
+    await (await answered).finished();
+    assert.equal(await second.getByText('demo__echo').count(), known);
+    await shown('visible');
+    await second.getByText('demo__echo').nth(known).waitFor();
     await second.close();
     await page.bringToFront();
 

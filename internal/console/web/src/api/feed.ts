@@ -61,7 +61,7 @@ function open() {
       close();
       if (users > 0) {
         void load(); // says why
-        setTimeout(() => users > 0 && !source && open(), 3000);
+        setTimeout(() => users > 0 && !source && seen() && open(), 3000);
       }
     }
   };
@@ -77,6 +77,19 @@ function close() {
 }
 onEnded(close);
 
+// A page that nobody sees holds no stream: a browser has six connections for a
+// host, and what was missed is loaded when the page is looked at again.
+const seen = () => document.visibilityState === 'visible';
+if (typeof document !== 'undefined')
+  document.addEventListener('visibilitychange', () => {
+    if (seen()) {
+      if (users > 0 && !source) open();
+      return;
+    }
+    close();
+    set({ live: false });
+  });
+
 const subscribe = (l: () => void) => {
   listeners.add(l);
   return () => listeners.delete(l);
@@ -86,7 +99,7 @@ export function useFeed(wanted = true): Feed {
   useEffect(() => {
     if (!wanted) return;
     users++;
-    if (!source) open();
+    if (!source && seen()) open();
     return () => {
       users--;
       // The next screen may want it too.
