@@ -10,7 +10,6 @@ import (
 // Order is what a trigger hands over: which tool of whom is to be called, with
 // what, and how hard to try. It holds no secret.
 type Order struct {
-	ID        string          `json:"id,omitempty"`         // of the delivery; "" is given one
 	Event     string          `json:"event,omitempty"`      // the event's id, of several the first
 	EventType string          `json:"event_type,omitempty"` // as the event says
 	Source    string          `json:"source,omitempty"`

@@ -73,8 +73,8 @@ func (q *Queue) change(ctx context.Context, tenant junctor.TenantID, f Filter, c
 				args = append(args, micros(tx.now))
 			}
 		}
-		args = append(append(args, filterArgs...), maxChange)
-		rows, err := tx.Query(ctx, `UPDATE jobs SET `+set+` WHERE id IN (SELECT id FROM jobs WHERE `+where+` ORDER BY seq LIMIT ?`+tx.dialect.Wait()+`) RETURNING tenant_id, queue, order_key`, args...)
+		args = append(append(append(args, string(tenant)), filterArgs...), maxChange)
+		rows, err := tx.Query(ctx, `UPDATE jobs SET `+set+` WHERE tenant_id = ? AND id IN (SELECT id FROM jobs WHERE `+where+` ORDER BY seq LIMIT ?`+tx.dialect.Wait()+`) RETURNING tenant_id, queue, order_key`, args...)
 		if err != nil {
 			return err
 		}
@@ -136,8 +136,8 @@ func both(a, b []State) (list []State) {
 func (q *Queue) Prune(ctx context.Context, queue string, before, deadBefore time.Time) (gone int64, err error) {
 	const some = 500
 	err = q.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		n, err := tx.Exec(ctx, `DELETE FROM jobs WHERE id IN (SELECT id FROM jobs
-			WHERE queue = ? AND ended_at IS NOT NULL AND ended_at < ? AND (state <> 'dead' OR ended_at < ?) LIMIT ?)`, queue, micros(before), micros(deadBefore), some)
+		n, err := tx.Exec(ctx, `DELETE FROM jobs WHERE `+tx.dialect.Among(`SELECT `+tx.dialect.Row()+` FROM jobs
+			WHERE queue = ? AND ended_at IS NOT NULL AND ended_at < ? AND (state <> 'dead' OR ended_at < ?) LIMIT ?`), queue, micros(before), micros(deadBefore), some)
 		if err != nil {
 			return err
 		}

@@ -35,6 +35,9 @@ type laneView struct {
 func (q *Queue) Claim(ctx context.Context, queue string, most int, room func(tenant junctor.TenantID, lane string) int) (leases []*Lease, next time.Time, err error) {
 	now := q.o.Now()
 	next = now.Add(maxIdle)
+	if most <= 0 {
+		return nil, next, nil
+	}
 	lanes, err := q.lanes(ctx, queue)
 	if err != nil {
 		return nil, next, q.fail(ctx, err, "look for jobs")
@@ -81,16 +84,19 @@ func (q *Queue) Claim(ctx context.Context, queue string, most int, room func(ten
 		left -= l.take
 		wanted = append(wanted, l)
 	}
-	if len(wanted) == 0 && (runsOut == 0 || runsOut > micros(now)) {
+	late := runsOut > 0 && runsOut <= micros(now)
+	if len(wanted) == 0 && !late {
 		return nil, next, nil
 	}
-	err = q.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		n, err := tx.takeBack(ctx, queue)
-		if err != nil {
-			return err
-		}
-		if n > 0 {
-			next = now
+	err = q.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
+		if late {
+			n, err := tx.takeBack(ctx, queue)
+			if err != nil {
+				return err
+			}
+			if n > 0 {
+				next = now
+			}
 		}
 		leases, err = tx.lease(ctx, queue, wanted)
 		return err
@@ -102,13 +108,14 @@ func (q *Queue) Claim(ctx context.Context, queue string, most int, room func(ten
 }
 
 // lanes looks which lanes have jobs that are ready, stepping from lane to lane
-// over the index: what waits in one costs the others nothing.
+// over the index: what waits in one costs the others nothing. It asks for the
+// first and not for a minimum, for which PostgreSQL may read all that is ready.
 func (q *Queue) lanes(ctx context.Context, queue string) ([]laneView, error) {
 	rows, err := q.o.DB.Read.QueryContext(ctx, q.o.DB.Dialect.Bind(`WITH RECURSIVE l(lane) AS (
-			SELECT (SELECT MIN(j.lane) FROM jobs j WHERE j.queue = ? AND j.state = 'ready')
+			SELECT (SELECT j.lane FROM jobs j WHERE j.queue = ? AND j.state = 'ready' ORDER BY j.lane LIMIT 1)
 			UNION ALL
-			SELECT (SELECT MIN(j.lane) FROM jobs j WHERE j.queue = ? AND j.state = 'ready' AND j.lane > l.lane) FROM l WHERE l.lane IS NOT NULL)
-		SELECT l.lane, (SELECT MIN(j.run_at) FROM jobs j WHERE j.queue = ? AND j.state = 'ready' AND j.lane = l.lane), COALESCE(s.state, 'closed'), COALESCE(s.until, 0)
+			SELECT (SELECT j.lane FROM jobs j WHERE j.queue = ? AND j.state = 'ready' AND j.lane > l.lane ORDER BY j.lane LIMIT 1) FROM l WHERE l.lane IS NOT NULL)
+		SELECT l.lane, (SELECT j.run_at FROM jobs j WHERE j.queue = ? AND j.state = 'ready' AND j.lane = l.lane ORDER BY j.run_at LIMIT 1), COALESCE(s.state, 'closed'), COALESCE(s.until, 0)
 		FROM l LEFT JOIN job_lanes s ON s.queue = ? AND s.lane = l.lane WHERE l.lane IS NOT NULL`), queue, queue, queue, queue)
 	if err != nil {
 		return nil, err
@@ -131,14 +138,14 @@ func (q *Queue) lanes(ctx context.Context, queue string) ([]laneView, error) {
 // runsOut is when the first lease does; 0 where there is none.
 func (q *Queue) runsOut(ctx context.Context, queue string) (int64, error) {
 	var at sql.NullInt64
-	err := q.o.DB.Read.QueryRowContext(ctx, q.o.DB.Dialect.Bind(`SELECT MIN(lease_until) FROM jobs WHERE queue = ? AND state = 'leased'`), queue).Scan(&at)
+	err := q.o.DB.Read.QueryRowContext(ctx, q.o.DB.Dialect.Bind(`SELECT (SELECT lease_until FROM jobs WHERE queue = ? AND state = 'leased' ORDER BY lease_until LIMIT 1)`), queue).Scan(&at)
 	return at.Int64, err
 }
 
 // takeBack makes jobs ready whose leases ran out.
 func (tx *Tx) takeBack(ctx context.Context, queue string) (int64, error) {
 	return tx.Exec(ctx, `UPDATE jobs SET state = CASE WHEN held = '' THEN 'ready' ELSE 'held' END, run_at = ?, lease_until = 0, owner = '', lost = lost + 1
-		WHERE id IN (SELECT id FROM jobs WHERE queue = ? AND state = 'leased' AND lease_until <= ?`+tx.dialect.Skip()+`)`,
+		WHERE `+tx.dialect.Among(`SELECT `+tx.dialect.Row()+` FROM jobs WHERE queue = ? AND state = 'leased' AND lease_until <= ?`+tx.dialect.Skip()),
 		micros(tx.now), queue, micros(tx.now))
 }
 
@@ -159,16 +166,15 @@ func (tx *Tx) lease(ctx context.Context, queue string, lanes []laneView) ([]*Lea
 		if pick.Len() > 0 {
 			pick.WriteString(" UNION ALL ")
 		}
-		pick.WriteString(`SELECT id FROM (SELECT id FROM jobs WHERE queue = ? AND lane = ? AND state = 'ready' AND run_at <= ? ORDER BY run_at, seq LIMIT ?` + tx.dialect.Skip() + `) AS one`)
+		pick.WriteString(`SELECT place FROM (SELECT ` + tx.dialect.Row() + ` AS place FROM jobs WHERE queue = ? AND lane = ? AND state = 'ready' AND run_at <= ? ORDER BY run_at, seq LIMIT ?` + tx.dialect.Skip() + `) AS one`)
 		args = append(args, queue, l.lane, micros(tx.now), l.take)
 	}
 	if len(args) == 0 {
 		return nil, nil
 	}
 	until := tx.now.Add(tx.q.o.Lease)
-	args = append(args, micros(until), tx.q.o.Owner)
-	rows, err := tx.Query(ctx, `WITH pick(job) AS MATERIALIZED (`+pick.String()+`)
-		UPDATE jobs SET state = 'leased', lease = lease + 1, lease_until = ?, owner = ? FROM pick WHERE id = job RETURNING `+jobColumns, args...)
+	args = append([]any{micros(until), tx.q.o.Owner}, args...)
+	rows, err := tx.Query(ctx, `UPDATE jobs SET state = 'leased', lease = lease + 1, lease_until = ?, owner = ? WHERE `+tx.dialect.Among(pick.String())+` RETURNING `+jobColumns, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -185,21 +191,29 @@ func (tx *Tx) lease(ctx context.Context, queue string, lanes []laneView) ([]*Lea
 	return leases, rows.Err()
 }
 
+// isLeased says that a job is leased so that no index is taken for it: the job is
+// found by its id, and not among all that are leased or were.
+const isLeased = `COALESCE(state, '') = 'leased'`
+
 // Extend makes leases last from now on. Those that are no longer this process's
 // come back: their work should end.
 func (q *Queue) Extend(ctx context.Context, leases []*Lease) (lost []*Lease, err error) {
-	rows := make([][]any, len(leases))
-	for i, l := range leases {
-		rows[i] = []any{l.ID, l.lease}
+	if len(leases) == 0 {
+		return nil, nil
 	}
-	text, err := rowsText(rows)
-	if err != nil || len(leases) == 0 {
-		return nil, err
+	tenants, ids, tokens := make([]string, len(leases)), make([]string, len(leases)), make([]int64, len(leases))
+	for i, l := range leases {
+		tenants[i], ids[i], tokens[i] = string(l.Tenant), l.ID, l.lease
+	}
+	rows, args, err := q.o.DB.Dialect.Zip(tenants, ids, tokens)
+	if err != nil {
+		return nil, q.fail(ctx, err, "extend leases")
 	}
 	err = q.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		until := tx.now.Add(q.o.Lease)
-		found, err := tx.Query(ctx, `WITH r(job, token) AS (`+tx.dialect.SelectRows("ti")+`)
-			UPDATE jobs SET lease_until = ? FROM r WHERE id = job AND lease = token AND state = 'leased' RETURNING id, lease`, text, micros(until))
+		found, err := tx.Query(ctx, `WITH r(whose, job, token) AS (`+rows+`)
+			UPDATE jobs SET lease_until = ? FROM r WHERE tenant_id = whose AND id = job AND lease = token AND `+isLeased+` RETURNING id, lease`,
+			append(slices.Clone(args), micros(until))...)
 		if err != nil {
 			return err
 		}

@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"slices"
 	"time"
 
@@ -48,10 +47,7 @@ func (tx *Tx) add(ctx context.Context, j *Job) (added bool, id string, err error
 			return false, "", err
 		}
 	}
-	id = j.ID
-	if id == "" {
-		id = newID(tx.now)
-	}
+	id = newID(tx.now)
 	runAt := j.RunAt
 	if runAt.IsZero() {
 		runAt = tx.now
@@ -69,9 +65,6 @@ func (tx *Tx) add(ctx context.Context, j *Job) (added bool, id string, err error
 		return n == 1, id, err
 	}
 	err = tx.QueryRow(ctx, `SELECT id FROM jobs WHERE tenant_id = ? AND queue = ? AND dedupe_key = ?`, string(j.Tenant), j.Queue, j.Dedupe).Scan(&id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, "", junctor.Errorf(junctor.CodeConflict, "there is a job with the id %s already", id)
-	}
 	return false, id, err
 }
 
@@ -81,41 +74,38 @@ type line struct {
 	queue, key string
 }
 
-// rowsOfLines is lines as the parameter of SelectRows, each once and always in the
-// same order, so that two who hold several do not wait for each other.
-func rowsOfLines(lines []line) (rows [][]any) {
-	slices.SortFunc(lines, func(a, b line) int {
-		return slices.Compare([]string{string(a.tenant), a.queue, a.key}, []string{string(b.tenant), b.queue, b.key})
-	})
-	for _, l := range slices.Compact(lines) {
-		rows = append(rows, []any{string(l.tenant), l.queue, l.key})
-	}
-	return rows
-}
-
 // advance lets the oldest job of each line move where none does.
 func (tx *Tx) advance(ctx context.Context, lines []line) error {
 	if len(lines) == 0 {
 		return nil
 	}
-	rows, err := rowsText(rowsOfLines(lines))
+	// Always in the same order, so that two who hold several do not wait for each other.
+	slices.SortFunc(lines, func(a, b line) int {
+		return slices.Compare([]string{string(a.tenant), a.queue, a.key}, []string{string(b.tenant), b.queue, b.key})
+	})
+	var tenants, queues, keys []string
+	for _, l := range slices.Compact(lines) {
+		tenants, queues, keys = append(tenants, string(l.tenant)), append(queues, l.queue), append(keys, l.key)
+	}
+	rows, args, err := tx.dialect.Zip(tenants, queues, keys)
 	if err != nil {
 		return err
 	}
-	with := `WITH r(tenant_id, queue, order_key) AS (` + tx.dialect.SelectRows("ttt") + `) `
+	with := `WITH r(tenant_id, queue, order_key) AS (` + rows + `)`
 	if wait := tx.dialect.Wait(); wait != "" {
 		// A statement sees what was committed before it began: hold first, then look.
-		_, err := tx.Exec(ctx, with+`SELECT 1 FROM job_lines l JOIN r ON l.tenant_id = r.tenant_id AND l.queue = r.queue AND l.order_key = r.order_key
-			ORDER BY l.tenant_id, l.queue, l.order_key`+wait+` OF l`, rows)
+		_, err := tx.Exec(ctx, with+` SELECT 1 FROM job_lines l JOIN r ON l.tenant_id = r.tenant_id AND l.queue = r.queue AND l.order_key = r.order_key
+			ORDER BY l.tenant_id, l.queue, l.order_key`+wait+` OF l`, args...)
 		if err != nil {
 			return err
 		}
 	}
-	_, err = tx.Exec(ctx, with+`UPDATE jobs SET state = CASE WHEN held = '' THEN 'ready' ELSE 'held' END WHERE id IN (
-			SELECT (SELECT j.id FROM jobs j WHERE j.tenant_id = r.tenant_id AND j.queue = r.queue AND j.order_key = r.order_key AND j.blocks = 1 AND j.state = 'waiting'
+	_, err = tx.Exec(ctx, with+`, oldest(whose, job) AS (
+			SELECT r.tenant_id, (SELECT j.id FROM jobs j WHERE j.tenant_id = r.tenant_id AND j.queue = r.queue AND j.order_key = r.order_key AND j.blocks = 1 AND j.state = 'waiting'
 				ORDER BY j.seq LIMIT 1)
 			FROM r WHERE NOT EXISTS (SELECT 1 FROM jobs m
-				WHERE m.tenant_id = r.tenant_id AND m.queue = r.queue AND m.order_key = r.order_key AND m.blocks = 1 AND m.state <> 'waiting'))`, rows)
+				WHERE m.tenant_id = r.tenant_id AND m.queue = r.queue AND m.order_key = r.order_key AND m.blocks = 1 AND m.state <> 'waiting'))
+		UPDATE jobs SET state = CASE WHEN held = '' THEN 'ready' ELSE 'held' END FROM oldest WHERE tenant_id = whose AND id = job`, args...)
 	return err
 }
 

@@ -29,7 +29,7 @@ const HeldByHand = "by hand"
 // Job is a piece of work.
 type Job struct {
 	Tenant junctor.TenantID
-	ID     string // "" when it is added: it gets one, for good
+	ID     string // given when it is added; ids sort by time
 	Queue  string
 	Lane   string // what shares fate
 	Key    string // order key; "" has no order

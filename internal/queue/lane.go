@@ -92,8 +92,10 @@ func (tx *Tx) sendAhead(ctx context.Context, queue, lane string) (bool, error) {
 	if err != nil || n == 0 {
 		return false, err
 	}
+	tenant, _, _ := strings.Cut(lane, " ")
 	_, err = tx.Exec(ctx, `UPDATE jobs SET run_at = CASE WHEN run_at < ? THEN run_at ELSE ? END
-		WHERE id = (SELECT id FROM jobs WHERE queue = ? AND lane = ? AND state = 'ready' ORDER BY seq LIMIT 1)`, micros(tx.now), micros(tx.now), queue, lane)
+		WHERE tenant_id = ? AND id = (SELECT id FROM jobs WHERE queue = ? AND lane = ? AND state = 'ready' ORDER BY seq LIMIT 1)`,
+		micros(tx.now), micros(tx.now), tenant, queue, lane)
 	return true, err
 }
 

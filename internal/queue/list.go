@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"strconv"
 	"strings"
 	"time"
 
@@ -67,10 +66,10 @@ func (f *Filter) where(tenant junctor.TenantID) (string, []any) {
 		add("lane = ?", laneOf(tenant, f.Lane))
 	}
 	if !f.From.IsZero() {
-		add("created_at >= ?", micros(f.From))
+		add("id >= ?", firstID(f.From))
 	}
 	if !f.To.IsZero() {
-		add("created_at < ?", micros(f.To))
+		add("id < ?", firstID(f.To))
 	}
 	in := func(column string, values []string) {
 		marks := strings.TrimSuffix(strings.Repeat("?, ", len(values)), ", ")
@@ -96,27 +95,22 @@ func (f *Filter) where(tenant junctor.TenantID) (string, []any) {
 // After for those that follow.
 func (q *Queue) List(ctx context.Context, tenant junctor.TenantID, f Filter) (jobs []Job, next string, err error) {
 	where, args := f.where(tenant)
-	if at, id, ok := strings.Cut(f.After, "."); ok {
-		us, err := strconv.ParseInt(at, 10, 64)
-		if err != nil {
-			return nil, "", junctor.Errorf(junctor.CodeInvalid, "this is no place in a list; take it from a list's next")
-		}
-		where += " AND (created_at < ? OR created_at = ? AND id < ?)"
-		args = append(args, us, us, id)
+	if f.After != "" {
+		where += " AND id < ?"
+		args = append(args, f.After)
 	}
 	limit := min(max(f.Limit, 0), maxList)
 	if limit == 0 {
 		limit = 100
 	}
-	rows, err := q.o.DB.Read.QueryContext(ctx, q.o.DB.Dialect.Bind(`SELECT `+jobColumns+` FROM jobs WHERE `+where+` ORDER BY created_at DESC, id DESC LIMIT ?`), append(args, limit+1)...)
+	rows, err := q.o.DB.Read.QueryContext(ctx, q.o.DB.Dialect.Bind(`SELECT `+jobColumns+` FROM jobs WHERE `+where+` ORDER BY id DESC LIMIT ?`), append(args, limit+1)...)
 	if err != nil {
 		return nil, "", q.fail(ctx, err, "list jobs")
 	}
 	defer rows.Close() // Err tells what went wrong
 	for rows.Next() {
 		if len(jobs) == limit {
-			last := jobs[limit-1]
-			next = strconv.FormatInt(micros(last.CreatedAt), 10) + "." + last.ID
+			next = jobs[limit-1].ID
 			break
 		}
 		var j Job
@@ -138,25 +132,19 @@ func (q *Queue) Get(ctx context.Context, tenant junctor.TenantID, id string) (Jo
 	return j, q.fail(ctx, err, "read a job")
 }
 
-// Attempts lists the attempts of a job that ended, first first.
+// Attempts lists the attempts of a job that ended, first first; none where there
+// is no such job.
 func (q *Queue) Attempts(ctx context.Context, tenant junctor.TenantID, id string) ([]Attempt, error) {
-	rows, err := q.o.DB.Read.QueryContext(ctx, q.o.DB.Dialect.Bind(`SELECT n, begun_at, ms, outcome, kind, status, error, answer, note, call_id FROM job_attempts
-		WHERE tenant_id = ? AND job = ? ORDER BY n`), string(tenant), id)
-	if err != nil {
+	var lines string
+	err := q.o.DB.Read.QueryRowContext(ctx, q.o.DB.Dialect.Bind(`SELECT tried FROM jobs WHERE tenant_id = ? AND id = ?`), string(tenant), id).Scan(&lines)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, q.fail(ctx, err, "list attempts")
 	}
-	defer rows.Close() // Err tells what went wrong
-	list := []Attempt{}
-	for rows.Next() {
-		var a Attempt
-		var begun int64
-		if err := rows.Scan(&a.N, &begun, &a.MS, &a.Outcome, &a.Kind, &a.Status, &a.Error, &a.Answer, &a.Note, &a.Call); err != nil {
-			return nil, q.fail(ctx, err, "list attempts")
-		}
-		a.BegunAt = fromMicros(begun)
-		list = append(list, a)
+	list, err := readTried(lines)
+	if err != nil {
+		return nil, junctor.Errorf(junctor.CodeInternal, "the attempts of the job %s cannot be read: %w", id, err)
 	}
-	return list, q.fail(ctx, rows.Err(), "list attempts")
+	return list, nil
 }
 
 // Stats is how a queue stands, all tenants together.

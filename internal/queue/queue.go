@@ -104,6 +104,14 @@ func newID(now time.Time) string {
 	return hex.EncodeToString(b[:])
 }
 
+// firstID is before all ids that are made in the microsecond of a time, and after
+// those that were made before it.
+func firstID(t time.Time) string {
+	var b [8]byte
+	binary.BigEndian.PutUint64(b[:], uint64(t.Truncate(time.Microsecond).UnixNano()))
+	return hex.EncodeToString(b[:])
+}
+
 func micros(t time.Time) int64 { return t.UnixMicro() }
 
 func fromMicros(us int64) time.Time { return time.UnixMicro(us).UTC() }

@@ -75,10 +75,12 @@ func rate(t *testing.T, st *store.Store, long bool, goal float64) {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, 1000)
 	for done < jobs {
-		leases, _, err := q.Claim(t.Context(), "q", cap(slots)-len(slots), plenty)
+		slots <- struct{}{} // until there is room for one
+		leases, _, err := q.Claim(t.Context(), "q", 1+cap(slots)-len(slots), plenty)
 		if err != nil {
 			t.Fatal(err)
 		}
+		<-slots
 		done += len(leases)
 		for _, l := range leases {
 			slots <- struct{}{}

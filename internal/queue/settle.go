@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 	"time"
 
@@ -24,9 +23,7 @@ type settlement struct {
 	lease *Lease
 	end   End
 	also  func(ctx context.Context, tx *Tx) error
-	row   []any
 	state State
-	n     int // the attempt's number
 	err   error
 }
 
@@ -45,9 +42,15 @@ func fenced(id string) error {
 	return junctor.Errorf(junctor.CodeConflict, "the lease of the job %s is over: another has it, or it was ended", id)
 }
 
-// decide says what the job's row becomes.
-func (s *settlement) decide(now time.Time, spread func() float64) {
-	l, counted := s.lease, 1
+// became is what jobs' rows become, column by column.
+type became struct {
+	tenants, ids, states, held, problems, tried []string
+	tokens, runAt, counted                      []int64
+}
+
+// add decides what becomes of one job.
+func (b *became) add(s *settlement, now time.Time, spread func() float64) error {
+	l := s.lease
 	state, runAt, held, problem := Ready, now, "", s.end.Attempt.Error
 	switch s.end.Class {
 	case Finished:
@@ -63,12 +66,23 @@ func (s *settlement) decide(now time.Time, spread func() float64) {
 	case Fatal:
 		state = Dead
 	case Unbegun:
-		counted, runAt, problem = 0, l.RunAt, l.Error
+		runAt, problem = l.RunAt, l.Error
 		if s.end.After > 0 {
 			runAt = now.Add(s.end.After)
 		}
 	}
-	s.row = []any{l.ID, l.lease, string(state), micros(runAt), clean(held), clean(problem), counted, micros(now)}
+	tried, counted := "", int64(0)
+	if s.end.Class != Unbegun {
+		line, err := triedLine(l.Attempts+1, &s.end.Attempt)
+		if err != nil {
+			return err
+		}
+		tried, counted = line, 1
+	}
+	b.tenants, b.ids, b.tokens = append(b.tenants, string(l.Tenant)), append(b.ids, l.ID), append(b.tokens, l.lease)
+	b.states, b.runAt, b.held = append(b.states, string(state)), append(b.runAt, micros(runAt)), append(b.held, clean(held))
+	b.problems, b.counted, b.tried = append(b.problems, clean(problem)), append(b.counted, counted), append(b.tried, tried)
+	return nil
 }
 
 // settle notes the ends of many attempts, each where its lease still counts.
@@ -77,41 +91,39 @@ func (tx *Tx) settle(ctx context.Context, all []*settlement) error {
 		return nil
 	}
 	byID := make(map[string]*settlement, len(all))
-	rows := make([][]any, 0, len(all))
+	var rows became
 	for _, s := range all {
 		s.err = fenced(s.lease.ID)
 		if byID[s.lease.ID] != nil {
 			continue
 		}
 		byID[s.lease.ID] = s
-		s.decide(tx.now, tx.q.o.Spread)
-		rows = append(rows, s.row)
+		if err := rows.add(s, tx.now, tx.q.o.Spread); err != nil {
+			return err
+		}
 	}
-	text, err := rowsText(rows)
+	lines, err := tx.ended(ctx, &rows, byID)
 	if err != nil {
-		return err
-	}
-	lines, err := tx.ended(ctx, text, byID)
-	if err != nil {
-		return err
-	}
-	if err := tx.addAttempts(ctx, all); err != nil {
 		return err
 	}
 	return tx.advance(ctx, lines)
 }
 
-// ended writes the rows of settlements, and gives the lines that may move on.
-func (tx *Tx) ended(ctx context.Context, text string, byID map[string]*settlement) ([]line, error) {
-	found, err := tx.Query(ctx, `WITH r(job, token, became, at, why, problem, counted, noted) AS (`+tx.dialect.SelectRows("tit"+"itt"+"ii")+`)
+// ended writes what jobs became, and gives the lines that may move on.
+func (tx *Tx) ended(ctx context.Context, b *became, byID map[string]*settlement) ([]line, error) {
+	rows, args, err := tx.dialect.Zip(b.tenants, b.ids, b.tokens, b.states, b.runAt, b.held, b.problems, b.counted, b.tried)
+	if err != nil {
+		return nil, err
+	}
+	found, err := tx.Query(ctx, `WITH r(whose, job, token, became, at, why, problem, counted, said) AS (`+rows+`)
 		UPDATE jobs SET
 			state = CASE WHEN became = 'ready' AND held <> '' THEN 'held' ELSE became END,
 			held = CASE became WHEN 'held' THEN why WHEN 'ready' THEN held ELSE '' END,
-			run_at = at, error = problem, attempt = attempt + counted, lease_until = 0, owner = '',
-			ended_at = CASE WHEN became IN ('done', 'dead') THEN noted END,
+			run_at = at, error = problem, attempt = attempt + counted, tried = tried || said, lease_until = 0, owner = '',
+			ended_at = CASE WHEN became IN ('done', 'dead') THEN CAST(? AS BIGINT) END,
 			blocks = CASE WHEN became IN ('done', 'dead') OR skip_after > 0 AND attempt - base + counted >= skip_after THEN 0 ELSE blocks END
-		FROM r WHERE id = job AND lease = token AND state = 'leased'
-		RETURNING id, tenant_id, queue, order_key, attempt, state, blocks`, text)
+		FROM r WHERE tenant_id = whose AND id = job AND lease = token AND `+isLeased+`
+		RETURNING id, state, blocks`, append(args, micros(tx.now))...)
 	if err != nil {
 		return nil, err
 	}
@@ -119,15 +131,14 @@ func (tx *Tx) ended(ctx context.Context, text string, byID map[string]*settlemen
 	var lines []line
 	for found.Next() {
 		var id, state string
-		var l line
-		var n, blocks int
-		if err := found.Scan(&id, &l.tenant, &l.queue, &l.key, &n, &state, &blocks); err != nil {
+		var blocks int
+		if err := found.Scan(&id, &state, &blocks); err != nil {
 			return nil, err
 		}
 		s := byID[id]
-		s.err, s.state, s.n = nil, State(state), n
-		if l.key != "" && blocks == 0 {
-			lines = append(lines, l)
+		s.err, s.state = nil, State(state)
+		if s.lease.Key != "" && blocks == 0 {
+			lines = append(lines, line{s.lease.Tenant, s.lease.Queue, s.lease.Key})
 			tx.told = true
 		}
 	}
@@ -143,36 +154,6 @@ func (tx *Tx) settleAlso(ctx context.Context, s *settlement) error {
 		return s.err
 	}
 	return s.also(ctx, tx)
-}
-
-// addAttempts keeps what happened in attempts that count.
-func (tx *Tx) addAttempts(ctx context.Context, all []*settlement) error {
-	var rows [][]any
-	for _, s := range all {
-		if s.err != nil || s.end.Class == Unbegun {
-			continue
-		}
-		a := s.end.Attempt
-		rows = append(rows, []any{
-			string(s.lease.Tenant), s.lease.ID, s.n, micros(a.BegunAt), a.MS, clean(a.Outcome), clean(a.Kind), a.Status, clean(a.Error), clean(a.Answer), clean(a.Note), a.Call,
-		})
-	}
-	if len(rows) == 0 {
-		return nil
-	}
-	text, err := rowsText(rows)
-	if err != nil {
-		return err
-	}
-	_, err = tx.Exec(ctx, `INSERT INTO job_attempts (tenant_id, job, n, begun_at, ms, outcome, kind, status, error, answer, note, call_id) `+
-		tx.dialect.SelectRows("tt"+"iii"+"tt"+"i"+"tttt")+` ON CONFLICT (job, n) DO NOTHING`, text)
-	return err
-}
-
-// rowsText is rows as the parameter of Dialect.SelectRows.
-func rowsText(rows [][]any) (string, error) {
-	b, err := json.Marshal(rows)
-	return string(b), err
 }
 
 // clean takes out what a database cannot keep in a text.

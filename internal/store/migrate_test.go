@@ -51,12 +51,17 @@ func (calm) Code(error) junctor.Code  { return "" }
 func (calm) Busy(error) bool          { return false }
 
 func (calm) SelectRows(string) string { return "" }
-func (calm) Sync() string             { return "" }
-func (calm) Durably() (_, _ string)   { return "", "" }
-func (calm) Skip() string             { return "" }
-func (calm) Wait() string             { return "" }
-func (calm) Notify() string           { return "" }
-func (calm) Writers() int             { return 1 }
+
+func (calm) Zip(...any) (string, []any, error) { return "", nil, nil }
+
+func (calm) Sync() string           { return "" }
+func (calm) Durably() (_, _ string) { return "", "" }
+func (calm) Skip() string           { return "" }
+func (calm) Wait() string           { return "" }
+func (calm) Row() string            { return "" }
+func (calm) Among(string) string    { return "" }
+func (calm) Notify() string         { return "" }
+func (calm) Writers() int           { return 1 }
 
 func database(t *testing.T, path string) (*sql.DB, *atomic.Int64) {
 	t.Helper()

@@ -25,6 +25,9 @@ type Dialect interface {
 	// SelectRows is a SELECT that reads rows from one parameter, a list of lists
 	// in JSON: t stands for a column of text, i for one of whole numbers.
 	SelectRows(columns string) string
+	// Zip is a SELECT that reads rows from columns of the same length, each a
+	// []string or an []int64, and its arguments.
+	Zip(columns ...any) (query string, args []any, err error)
 	// Sync is the statement after which what was committed outlasts a power
 	// cut; "" where that holds anyway.
 	Sync() string
@@ -36,6 +39,11 @@ type Dialect interface {
 	// writer.
 	Skip() string
 	Wait() string
+	// Row is the column that says where a row lies, while nobody changes it; Among
+	// is the condition that a row is one of those that a SELECT of it gives, which
+	// never makes a database read the rest.
+	Row() string
+	Among(rows string) string
 	// Notify is a statement that tells other processes of new jobs once its
 	// transaction is committed; "" where there are none.
 	Notify() string

@@ -32,7 +32,7 @@ func Place(ctx context.Context, tx *queue.Tx, tenant junctor.TenantID, orders ..
 			return nil, junctor.Errorf(junctor.CodeInvalid, "the delivery cannot be written as JSON: %w", err)
 		}
 		jobs[i] = queue.Job{
-			Tenant: tenant, ID: o.ID, Queue: Deliveries, Lane: o.Lane(), Key: o.Key, Dedupe: o.Dedupe,
+			Tenant: tenant, Queue: Deliveries, Lane: o.Lane(), Key: o.Key, Dedupe: o.Dedupe,
 			Event: o.Event, Trigger: o.Trigger, Agent: o.Agent, Tool: o.Tool, Payload: payload, MaxAttempts: o.MaxAttempts, SkipAfter: o.SkipAfter,
 		}
 	}

@@ -116,10 +116,13 @@ func rateOfOurs(t *testing.T, url string, jobs int) float64 {
 	slots := make(chan struct{}, atATime)
 	var work sync.WaitGroup
 	for done := 0; done < jobs; {
-		leases, _, err := q.Claim(t.Context(), "q", cap(slots)-len(slots), func(junctor.TenantID, string) int { return atATime })
+		slots <- struct{}{} // until there is room for one
+		free := 1 + cap(slots) - len(slots)
+		leases, _, err := q.Claim(t.Context(), "q", free, func(junctor.TenantID, string) int { return atATime })
 		if err != nil {
 			t.Fatal(err)
 		}
+		<-slots
 		done += len(leases)
 		for _, l := range leases {
 			slots <- struct{}{}

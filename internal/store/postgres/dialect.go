@@ -58,6 +58,13 @@ func (dialect) Skip() string { return " FOR UPDATE SKIP LOCKED" }
 // Wait implements store.Dialect.
 func (dialect) Wait() string { return " FOR UPDATE" }
 
+// Row implements store.Dialect.
+func (dialect) Row() string { return "ctid" }
+
+// Among implements store.Dialect. Of an array PostgreSQL expects few elements; a
+// join it may plan as a look at the whole table.
+func (dialect) Among(rows string) string { return "ctid = ANY (ARRAY(" + rows + "))" }
+
 // Notify implements store.Dialect; Listen hears it.
 func (dialect) Notify() string { return "SELECT pg_notify('" + jobsChannel + "', '')" }
 

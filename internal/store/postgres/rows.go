@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -21,4 +22,24 @@ func (dialect) SelectRows(columns string) string {
 		b.WriteString(column)
 	}
 	return b.String() + " FROM jsonb_array_elements(?::jsonb) AS t(r) WHERE true"
+}
+
+// Zip implements store.Dialect: a column is an array.
+func (dialect) Zip(columns ...any) (string, []any, error) {
+	var b strings.Builder
+	b.WriteString("SELECT * FROM unnest(")
+	for i, column := range columns {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		switch column.(type) {
+		case []string:
+			b.WriteString("?::text[]")
+		case []int64:
+			b.WriteString("?::bigint[]")
+		default:
+			return "", nil, fmt.Errorf("a column of %T cannot be sent", column)
+		}
+	}
+	return b.String() + ") AS t", columns, nil
 }

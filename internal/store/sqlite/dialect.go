@@ -57,6 +57,12 @@ func (dialect) Skip() string { return "" }
 // Wait implements store.Dialect.
 func (dialect) Wait() string { return "" }
 
+// Row implements store.Dialect.
+func (dialect) Row() string { return "rowid" }
+
+// Among implements store.Dialect.
+func (dialect) Among(rows string) string { return "rowid IN (" + rows + ")" }
+
 // Notify implements store.Dialect: processes that share the file look now and then.
 func (dialect) Notify() string { return "" }
 

@@ -1,0 +1,47 @@
+package queue
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+)
+
+// tried is an attempt as it lies with its job, a line of JSON.
+type tried struct {
+	N       int    `json:"n"`
+	Begun   int64  `json:"begun"` // microseconds
+	MS      int64  `json:"ms"`
+	Outcome string `json:"outcome"`
+	Kind    string `json:"kind,omitempty"`
+	Status  int    `json:"status,omitempty"`
+	Error   string `json:"error,omitempty"`
+	Answer  string `json:"answer,omitempty"`
+	Note    string `json:"note,omitempty"`
+	Call    string `json:"call,omitempty"`
+}
+
+// triedLine is the line of the nth attempt.
+func triedLine(n int, a *Attempt) (string, error) {
+	line, err := json.Marshal(tried{
+		n, micros(a.BegunAt), a.MS, clean(a.Outcome), clean(a.Kind), a.Status, clean(a.Error), clean(a.Answer), clean(a.Note), clean(a.Call),
+	})
+	return string(line) + "\n", err
+}
+
+// readTried reads the lines of a job, first first.
+func readTried(lines string) ([]Attempt, error) {
+	list := []Attempt{}
+	for d := json.NewDecoder(strings.NewReader(lines)); ; {
+		var t tried
+		switch err := d.Decode(&t); {
+		case errors.Is(err, io.EOF):
+			return list, nil
+		case err != nil:
+			return nil, err
+		}
+		list = append(list, Attempt{
+			N: t.N, BegunAt: fromMicros(t.Begun), MS: t.MS, Outcome: t.Outcome, Kind: t.Kind, Status: t.Status, Error: t.Error, Answer: t.Answer, Note: t.Note, Call: t.Call,
+		})
+	}
+}
