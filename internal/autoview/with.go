@@ -1,7 +1,6 @@
 package autoview
 
 import (
-	"bytes"
 	"context"
 	"slices"
 	"sync"
@@ -80,7 +79,7 @@ func (v *viewed) Do(ctx context.Context, req *catalog.Request, sink catalog.Sink
 // learn gives a tool its page once it has answered data without having said that
 // it would.
 func (v *viewed) learn(tool string, body []byte) {
-	if !bytes.Contains(body, []byte(`"structuredContent"`)) {
+	if !wire.Mentions(body, `structuredContent"`) {
 		return
 	}
 	v.mu.Lock()

@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"bytes"
 	"slices"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -12,7 +11,7 @@ import (
 // shows them, so that a client can read what a tool or prompt pointed it to.
 // All other bytes stay as they are; a result without URIs is returned as it is.
 func ExposeURIs(server string, kind junctor.Kind, body []byte) []byte {
-	if !bytes.Contains(body, []byte(`"uri"`)) && !bytes.Contains(body, []byte(`"ui://`)) {
+	if !wire.Mentions(body, `uri"`, "ui://") {
 		return body
 	}
 	e := editor{server: server, body: body}
@@ -37,7 +36,7 @@ func ExposeURIs(server string, kind junctor.Kind, body []byte) []byte {
 // exposePages gives a tool whose definition names its pages as a joined view shows
 // them, in both places where a definition may: hosts read what they find there.
 func exposePages(server string, def *ToolVersion) *ToolVersion {
-	if !bytes.Contains(def.JSON, []byte(`"ui://`)) {
+	if !wire.Mentions(def.JSON, "ui://") {
 		return def
 	}
 	e := editor{server: server, body: def.JSON}

@@ -84,6 +84,24 @@ func Get(obj []byte, key string) []byte {
 	}
 }
 
+// Mentions says whether a quote in b is followed by one of these words, so that
+// what cannot be of interest is passed over unread. It goes from quote to quote:
+// a long text has few of them, and a search for the words would look at all of it.
+func Mentions(b []byte, words ...string) bool {
+	for {
+		i := bytes.IndexByte(b, '"')
+		if i < 0 {
+			return false
+		}
+		b = b[i+1:]
+		for _, w := range words {
+			if len(b) >= len(w) && string(b[:len(w)]) == w {
+				return true
+			}
+		}
+	}
+}
+
 // isKey says whether the raw key, as Members gives it, means key.
 func isKey(raw []byte, key string) bool {
 	if string(raw) == key {

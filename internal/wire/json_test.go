@@ -251,3 +251,20 @@ func TestMembersKeepOrderAndStop(t *testing.T) {
 		break
 	}
 }
+
+func TestMentions(t *testing.T) {
+	for text, want := range map[string]bool{
+		``:                               false,
+		`"`:                              false,
+		`{"text":"a uri\" b"}`:           false,
+		`{"uri":"file:///a"}`:            true,
+		`{"text":"it is \"uri\" there"}`: false,
+		`{"page":"ui://a"}`:              true,
+		`{"page":"gui://a"}`:             false,
+		`{"a":"` + strings.Repeat("x", 1<<16) + `","uri":1}`: true,
+	} {
+		if got := Mentions([]byte(text), `uri"`, "ui://"); got != want {
+			t.Errorf("%.60s: %t", text, got)
+		}
+	}
+}
