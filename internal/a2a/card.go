@@ -24,20 +24,21 @@ const cardAge = 60
 // firstCard is the card of the agent that those meet who know no name.
 func (s *Server) firstCard(w http.ResponseWriter, r *http.Request) {
 	a, err := s.Store.FirstPublished(r.Context())
-	s.showCard(w, r, a, err)
+	s.showCard(w, r, a, a.Name, err)
 }
 
 // namedCard is the card of one agent. It is for everybody: it says which key to
 // bring.
 func (s *Server) namedCard(w http.ResponseWriter, r *http.Request) {
-	a, err := s.Store.PublishedAgent(r.Context(), r.PathValue("agent"))
-	s.showCard(w, r, a, err)
+	address := r.PathValue("agent")
+	a, err := s.Store.PublishedAgent(r.Context(), address)
+	s.showCard(w, r, a, address, err)
 }
 
-func (s *Server) showCard(w http.ResponseWriter, r *http.Request, a junctor.Agent, err error) {
+func (s *Server) showCard(w http.ResponseWriter, r *http.Request, a junctor.Agent, address string, err error) {
 	var text []byte
 	if err == nil {
-		text, err = s.cardText(&a)
+		text, err = s.cardText(&a, address)
 	}
 	switch {
 	case junctor.CodeOf(err) == junctor.CodeNotFound:
@@ -67,9 +68,14 @@ func (s *Server) showCard(w http.ResponseWriter, r *http.Request, a junctor.Agen
 // keyScheme is the name of the one way in.
 const keyScheme = "key"
 
-// card is what an agent says of itself.
-func (s *Server) card(a *junctor.Agent) *a2a.AgentCard {
-	at := strings.TrimSuffix(s.URL(), "/") + "/a2a/" + a.Name + "/"
+// door is where an agent is met that was found by an address.
+func (s *Server) door(address string) string {
+	return strings.TrimSuffix(s.URL(), "/") + "/a2a/" + address + "/"
+}
+
+// card is what an agent says of itself, to who found it by an address.
+func (s *Server) card(a *junctor.Agent, address string) *a2a.AgentCard {
+	at := s.door(address)
 	face := func(url string, by a2a.TransportProtocol, version string) *a2a.AgentInterface {
 		return &a2a.AgentInterface{URL: url, ProtocolBinding: by, ProtocolVersion: a2a.ProtocolVersion(version)}
 	}
@@ -93,8 +99,8 @@ func (s *Server) card(a *junctor.Agent) *a2a.AgentCard {
 
 // cardText is a card as both versions read it: members of the former one stand
 // beside those of today's.
-func (s *Server) cardText(a *junctor.Agent) ([]byte, error) {
-	text, err := json.Marshal(s.card(a))
+func (s *Server) cardText(a *junctor.Agent, address string) ([]byte, error) {
+	text, err := json.Marshal(s.card(a, address))
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +108,7 @@ func (s *Server) cardText(a *junctor.Agent) ([]byte, error) {
 	if err := json.Unmarshal(text, &all); err != nil {
 		return nil, err
 	}
-	at := strings.TrimSuffix(s.URL(), "/") + "/a2a/" + a.Name + "/"
+	at := s.door(address)
 	maps.Copy(all, map[string]any{
 		"protocolVersion": "0.3.0", "url": at, "preferredTransport": string(a2a.TransportProtocolJSONRPC),
 		"additionalInterfaces": []any{
@@ -126,7 +132,7 @@ func (d *desk) GetExtendedAgentCard(ctx context.Context, _ *a2a.GetExtendedAgent
 	if err != nil {
 		return nil, err
 	}
-	card := d.card(&c.agent)
+	card := d.card(&c.agent, c.address)
 	tools, err := d.Tools(ctx, &c.agent)
 	if err != nil {
 		return nil, protocolError(err)

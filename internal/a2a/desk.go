@@ -209,7 +209,8 @@ func (d *desk) pause(ctx context.Context) error {
 	}
 }
 
-// mayWatch says whether there is something to watch, before a stream is begun.
+// mayWatch says whether there is something to watch. The front asks before a
+// stream is begun: an error inside of one is read by few.
 func (d *desk) mayWatch(ctx context.Context, id string) error {
 	_, row, err := d.row(ctx, a2a.TaskID(id))
 	if err == nil && a2a.TaskState(row.State).Terminal() {
@@ -218,15 +219,12 @@ func (d *desk) mayWatch(ctx context.Context, id string) error {
 	return err
 }
 
-// SubscribeToTask implements a2asrv.RequestHandler.
+// SubscribeToTask implements a2asrv.RequestHandler. The task comes first, also
+// where it ended since the front looked.
 func (d *desk) SubscribeToTask(ctx context.Context, in *a2a.SubscribeToTaskRequest) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
-		if err := d.mayWatch(ctx, string(in.ID)); err != nil {
-			yield(nil, err)
-			return
-		}
 		_, row, err := d.row(ctx, in.ID)
-		for seen := int64(0); err == nil; {
+		for seen := int64(-1); err == nil; {
 			if l := d.running(row.Tenant, row.ID); l != nil {
 				t, at := l.watch()
 				if yield(t, nil) {

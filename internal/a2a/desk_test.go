@@ -10,6 +10,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/store"
 )
 
 // wires are the two ways to ask for the same.
@@ -297,6 +302,31 @@ func TestWatching(t *testing.T) {
 	}
 }
 
+// Who comes at the moment at which a task is stopped sees the task as it ended:
+// the front had let them in.
+func TestWatchingWhatJustEnded(t *testing.T) {
+	t.Parallel()
+	p := open(t)
+	done := p.say("hello", "}")
+	a, err := p.store.PublishedAgent(t.Context(), "parrot")
+	ok(t, err)
+	ctx := context.WithValue(t.Context(), callerKey{}, &caller{
+		p: &junctor.Principal{Tenant: junctor.DefaultTenant, Issuer: junctor.IssuerUser, Subject: "ann", Scopes: []junctor.Scope{junctor.ScopeToolsCall}}, agent: a, version: v10,
+	})
+	var seen []string
+	for e, err := range (&desk{p.Server}).SubscribeToTask(ctx, &a2a.SubscribeToTaskRequest{ID: a2a.TaskID(done.ID)}) {
+		ok(t, err)
+		one, is := e.(*a2a.Task)
+		seen = append(seen, fmt.Sprint(is, " ", one.Status.State))
+	}
+	if want := []string{"true TASK_STATE_COMPLETED"}; !slices.Equal(seen, want) {
+		t.Errorf("seen are %q", seen)
+	}
+	if got := p.call("SubscribeToTask", `{"id":"`+done.ID+`"}`); got.code() == 0 {
+		t.Errorf("the front lets in who comes later: %s", got.Result)
+	}
+}
+
 // A client that wants to be asked is; the call is made once it says yes.
 func TestApprovals(t *testing.T) {
 	t.Parallel()
@@ -397,5 +427,40 @@ func TestCard(t *testing.T) {
 	}
 	if a := p.send("POST", "/a2a/parrot", `{}`); a.status != http.StatusNotFound {
 		t.Errorf("its door: %d", a.status)
+	}
+}
+
+// Two tenants have an agent of the same name: each meets its own, and each has a
+// card.
+func TestTenantsWithTheSameName(t *testing.T) {
+	t.Parallel()
+	p := open(t)
+	_, err := p.store.For("acme").AddAgent(t.Context(), junctor.Agent{Name: "parrot", Title: "Coco", Role: "Support", Owner: "user:u", Published: true, Brain: &junctor.Brain{Rules: "x"}})
+	ok(t, err)
+	for path, want := range map[string]string{
+		"/.well-known/agent-card.json":                    `"name":"Polly"`,
+		"/a2a/parrot/.well-known/agent-card.json":         `"name":"Polly"`,
+		"/a2a/default.parrot/.well-known/agent-card.json": `"url":"https://junctor.example/a2a/default.parrot/"`,
+		"/a2a/acme.parrot/.well-known/agent-card.json":    `"name":"Coco"`,
+	} {
+		if r := p.send("GET", path, "", "Authorization: -"); r.status != http.StatusOK || !strings.Contains(r.body, want) {
+			t.Errorf("%s: %d %s", path, r.status, r.body)
+		}
+	}
+	if r := p.send("GET", "/a2a/acme.parrot/.well-known/agent-card.json", "", "Authorization: -"); !strings.Contains(r.body, `"url":"https://junctor.example/a2a/acme.parrot/rest"`) || strings.Contains(r.body, "/a2a/parrot") {
+		t.Errorf("the card leads elsewhere: %s", r.body)
+	}
+	hello := func(address, key string) int {
+		return p.send("POST", "/a2a/"+address+"/rest/message:send", said("hello", ""), "Authorization: Bearer "+key).status
+	}
+	for address, want := range map[string][2]int{"parrot": {200, 200}, "default.parrot": {200, 404}, "acme.parrot": {404, 200}, "acme.acme.parrot": {404, 404}} {
+		if got := [2]int{hello(address, "ann"), hello(address, "cat")}; got != want {
+			t.Errorf("%s: Ann and Cat are answered %v, not %v", address, got, want)
+		}
+	}
+	cat := &junctor.Principal{Tenant: "acme", Issuer: junctor.IssuerUser, Subject: "cat"}
+	rows, _, err := p.store.For("acme").AgentTasks(t.Context(), store.AgentTaskFilter{Agent: "parrot", Owner: cat.ID(), Limit: 10})
+	if ok(t, err); len(rows) != 2 {
+		t.Errorf("Cat has %d tasks in her tenant", len(rows))
 	}
 }

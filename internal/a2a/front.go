@@ -28,6 +28,7 @@ const (
 type caller struct {
 	p          *junctor.Principal
 	agent      junctor.Agent
+	address    string // by which it was found
 	version    string
 	extensions []string // that the client activates, by their URIs
 }
@@ -42,24 +43,25 @@ func callerOf(ctx context.Context) (*caller, error) {
 	return c, nil
 }
 
-// admit names who asks and finds the agent. A party of another tenant is told
-// the same as where there is none.
+// admit names who asks and finds the agent, which is one of their own tenant. A
+// party of another tenant is told the same as where there is none.
 func (s *Server) admit(r *http.Request) (*caller, error) {
 	p, err := s.Authenticate(r)
 	if err != nil {
 		return nil, protocolError(err)
 	}
-	name := r.PathValue("agent")
-	a, err := s.Store.PublishedAgent(r.Context(), name)
+	address := r.PathValue("agent")
+	name := strings.TrimPrefix(address, string(p.Tenant)+".")
+	a, err := s.Store.For(p.Tenant).PublishedAgent(r.Context(), name)
 	switch {
-	case junctor.CodeOf(err) == junctor.CodeNotFound || err == nil && a.Tenant != p.Tenant:
-		return nil, problem(a2a.ErrMethodNotFound, fmt.Sprintf("there is no published agent %q here", name))
+	case junctor.CodeOf(err) == junctor.CodeNotFound:
+		return nil, problem(a2a.ErrMethodNotFound, fmt.Sprintf("there is no published agent %q here", address))
 	case err != nil:
 		return nil, protocolError(err)
 	case !p.Has(junctor.ScopeToolsCall):
 		return nil, problem(a2a.ErrUnauthorized, "talking to an agent needs the scope "+string(junctor.ScopeToolsCall))
 	}
-	return &caller{p: p, agent: a}, nil
+	return &caller{p: p, agent: a, address: address}, nil
 }
 
 // within is the request as the desk sees it: who asks is in its context, which

@@ -4,14 +4,30 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// PublishedAgent gives the agent that other parties reach under a name, whatever
-// its tenant; not_found where none is published or it is switched off.
-func (s *Store) PublishedAgent(ctx context.Context, name string) (junctor.Agent, error) {
-	return s.published(ctx, `SELECT tenant_id, name FROM published_agents WHERE name = ?`, name)
+// PublishedAgent gives the agent that those find who know nothing but an address:
+// its name, or TENANT.NAME. Of several tenants' agents the one that was published
+// first has the bare name. not_found where none is published or it is switched
+// off.
+func (s *Store) PublishedAgent(ctx context.Context, address string) (junctor.Agent, error) {
+	if tenant, name, ok := strings.Cut(address, "."); ok {
+		return s.For(junctor.TenantID(tenant)).PublishedAgent(ctx, name)
+	}
+	return s.published(ctx, `SELECT tenant_id, name FROM published_agents WHERE name = ?`, address)
+}
+
+// PublishedAgent gives an agent of the tenant that other parties reach; not_found
+// where it is not published, or is switched off.
+func (t *Tenant) PublishedAgent(ctx context.Context, name string) (junctor.Agent, error) {
+	a, err := t.Agent(ctx, name)
+	if err == nil && (!a.Published || a.Disabled) {
+		return junctor.Agent{}, missing("there is no published agent of that name")
+	}
+	return a, err
 }
 
 // FirstPublished gives the agent of the default tenant that was published first,
@@ -33,26 +49,16 @@ func (s *Store) published(ctx context.Context, query, arg string) (junctor.Agent
 	if err != nil {
 		return junctor.Agent{}, s.fail(ctx, err, "look for a published agent")
 	}
-	a, err := s.For(at.tenant).Agent(ctx, at.name)
-	if err == nil && a.Disabled {
-		err = missing("there is no published agent of that name")
-	}
-	return a, err
+	return s.For(at.tenant).PublishedAgent(ctx, at.name)
 }
 
-// publish makes an agent one that other parties reach by its name, or takes it
-// back. Conflict where another tenant's has the name.
+// publish makes an agent one that other parties reach, or takes it back. Its bare
+// name is its own unless another tenant's agent has it already.
 func (t *Tenant) publish(ctx context.Context, tx *sql.Tx, a *junctor.Agent, at int64) error {
 	if !a.Published {
 		_, err := t.s.exec(ctx, tx, `DELETE FROM published_agents WHERE tenant_id = ? AND name = ?`, string(t.id), a.Name)
 		return err
 	}
-	if _, err := t.s.exec(ctx, tx, `INSERT INTO published_agents (name, tenant_id, since) VALUES (?, ?, ?) ON CONFLICT (name) DO NOTHING`, a.Name, string(t.id), at); err != nil {
-		return err
-	}
-	n, err := scanCount(tx.QueryRowContext(ctx, t.s.dialect.Bind(`SELECT COUNT(*) FROM published_agents WHERE tenant_id = ? AND name = ?`), string(t.id), a.Name))
-	if err == nil && n == 0 {
-		err = junctor.Errorf(junctor.CodeConflict, "an agent %q is published already, by another tenant: the names of published agents are for all; give this one another name", a.Name)
-	}
+	_, err := t.s.exec(ctx, tx, `INSERT INTO published_agents (name, tenant_id, since) VALUES (?, ?, ?) ON CONFLICT (name) DO NOTHING`, a.Name, string(t.id), at)
 	return err
 }

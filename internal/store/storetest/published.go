@@ -11,7 +11,7 @@ import (
 
 func publishedTests() map[string]func(*trial) {
 	return map[string]func(*trial){
-		"published/names are for all tenants":         publishedNames,
+		"published/each tenant has its names":         publishedNames,
 		"published/tasks are their owner's":           tasksOfOwners,
 		"published/a change counts once":              taskChangesOnce,
 		"published/listed page by page":               tasksInPages,
@@ -41,14 +41,23 @@ func publishedNames(t *trial) {
 	if !bank.Published {
 		t.Error("it is not published")
 	}
-	fails(t, errorOf(acme.AddAgent(t.Context(), helper("bank"))), junctor.CodeConflict)
 	hidden := helper("bank")
 	hidden.Published = false
 	theirs := must(acme.AddAgent(t.Context(), hidden))(t)
+	fails(t, errorOf(st.PublishedAgent(t.Context(), "acme.bank")), junctor.CodeNotFound)
+	fails(t, errorOf(acme.PublishedAgent(t.Context(), "bank")), junctor.CodeNotFound)
 	theirs.Published = true
-	fails(t, errorOf(acme.UpdateAgent(t.Context(), theirs)), junctor.CodeConflict)
-	if got := must(st.PublishedAgent(t.Context(), "bank"))(t); got.Tenant != junctor.DefaultTenant {
+	theirs = must(acme.UpdateAgent(t.Context(), theirs))(t)
+	for address, want := range map[string]junctor.TenantID{"bank": junctor.DefaultTenant, "default.bank": junctor.DefaultTenant, "acme.bank": "acme"} {
+		if got := must(st.PublishedAgent(t.Context(), address))(t); got.Tenant != want {
+			t.Errorf("%s is the agent of %s", address, got.Tenant)
+		}
+	}
+	if got := must(acme.PublishedAgent(t.Context(), "bank"))(t); got.Tenant != "acme" {
 		t.Errorf("the agent of %s", got.Tenant)
+	}
+	for _, none := range []string{"acme.atm", "other.bank", ".bank", "acme.", "acme.bank.", "."} {
+		fails(t, errorOf(st.PublishedAgent(t.Context(), none)), junctor.CodeNotFound)
 	}
 	must(mine.AddAgent(t.Context(), helper("atm")))(t)
 	if got := must(st.FirstPublished(t.Context()))(t); got.Name != "bank" {
@@ -63,9 +72,10 @@ func publishedNames(t *trial) {
 	bank.Disabled, bank.Published = false, false
 	must(mine.UpdateAgent(t.Context(), bank))(t)
 	fails(t, errorOf(st.PublishedAgent(t.Context(), "bank")), junctor.CodeNotFound)
-	theirs = must(acme.Agent(t.Context(), "bank"))(t)
-	theirs.Published = true
-	must(acme.UpdateAgent(t.Context(), theirs))(t)
+	must(acme.UpdateAgent(t.Context(), theirs))(t) // which has the name now
+	if got := must(st.PublishedAgent(t.Context(), "bank"))(t); got.Tenant != "acme" {
+		t.Errorf("the agent of %s", got.Tenant)
+	}
 	ok(t, acme.DeleteAgent(t.Context(), "bank", moment(1)))
 	fails(t, errorOf(st.PublishedAgent(t.Context(), "bank")), junctor.CodeNotFound)
 }
