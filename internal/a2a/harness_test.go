@@ -65,6 +65,10 @@ func (p *parrot) Stream(ctx context.Context, r agent.Request) iter.Seq2[agent.Pi
 			}
 		case last.Text == "show":
 			yield(agent.Piece{Surface: &a2ui.Surface{ID: "card", Components: []json.RawMessage{json.RawMessage(`{"id":"root","component":"Text","text":{"path":"/word"}}`)}, Data: json.RawMessage(`{"word":"hello"}`)}}, nil)
+		case last.Text == "app" && r.Apps:
+			yield(agent.Piece{Surface: &a2ui.Surface{
+				ID: "app", Catalogs: []string{a2ui.AppsCatalog}, Components: []json.RawMessage{json.RawMessage(`{"id":"root","component":"mcp:AppFrame","server":"map","resourceUri":"ui://a/b","toolName":"show","toolInput":{"n":1}}`)},
+			}}, nil)
 		case last.Action != nil:
 			yield(agent.Piece{Text: "pressed " + last.Action.Name + " of " + last.Action.Surface + " " + string(last.Action.Context)}, nil)
 		case last.Text == "fail":

@@ -3,7 +3,9 @@ package a2a
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
@@ -19,11 +21,12 @@ type screen struct {
 	client a2ui.Client
 	shown  []string // ids of surfaces that it has
 	whole  bool     // data may be a list, as it may not in version 0.3
+	at     string   // where clients reach us
 }
 
 // screenOf reads what a client can draw; nil where it is to be answered with text
 // alone.
-func screenOf(c *caller, in *a2a.SendMessageRequest, before []agent.Message) *screen {
+func (s *Server) screenOf(c *caller, in *a2a.SendMessageRequest, before []agent.Message) *screen {
 	metadata := map[string]json.RawMessage{}
 	for _, of := range []map[string]any{in.Metadata, in.Message.Metadata} {
 		for name, value := range of {
@@ -36,19 +39,55 @@ func screenOf(c *caller, in *a2a.SendMessageRequest, before []agent.Message) *sc
 	if !ok {
 		return nil
 	}
-	s := &screen{client: client, whole: c.version == v10}
+	out := &screen{client: client, whole: c.version == v10, at: strings.TrimSuffix(s.URL(), "/")}
 	for _, m := range before {
 		for i := range m.Surfaces {
-			s.shown = append(s.shown, m.Surfaces[i].ID)
+			out.shown = append(out.shown, m.Surfaces[i].ID)
 		}
 	}
-	return s
+	return out
+}
+
+// apps says whether the client shows Apps: only one that names their catalogue
+// does, which no card lists.
+func (s *screen) apps() bool {
+	return s != nil && s.client.Names(a2ui.AppsCatalog, a2ui.Builtin())
+}
+
+// outside is a surface for who does not know our servers by their names: Apps
+// have the addresses of theirs.
+func (s *screen) outside(surface *a2ui.Surface) (*a2ui.Surface, error) {
+	if !slices.Contains(surface.Catalogs, a2ui.AppsCatalog) {
+		return surface, nil
+	}
+	out := *surface
+	out.Components = slices.Clone(surface.Components)
+	for i, text := range out.Components {
+		var c map[string]any
+		if err := json.Unmarshal(text, &c); err != nil {
+			return nil, err
+		}
+		server, _ := c["server"].(string)
+		if c["component"] != a2ui.AppFrame || server == "" || c["mcpEndpointUrl"] != nil {
+			continue
+		}
+		c["mcpEndpointUrl"] = s.at + "/mcp/s/" + url.PathEscape(server)
+		var err error
+		if out.Components[i], err = json.Marshal(c); err != nil {
+			return nil, err
+		}
+	}
+	return &out, nil
 }
 
 // artifact is a surface as the client takes it; nil where it cannot draw it, or
 // its version has no words for it.
 func (s *screen) artifact(surface *a2ui.Surface) *a2a.Artifact {
 	if s == nil || !s.client.Draws(surface, a2ui.Builtin()) {
+		return nil
+	}
+	surface, err := s.outside(surface)
+	if err != nil {
 		return nil
 	}
 	messages, err := a2ui.Encode(surface, s.client.Version, a2ui.Options{Replaces: slices.Contains(s.shown, surface.ID)})

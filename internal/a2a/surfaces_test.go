@@ -38,6 +38,28 @@ func TestSurfaces(t *testing.T) {
 	}
 }
 
+// A client that names the catalogue of Apps is shown Apps, by the addresses of
+// their servers; others are not.
+func TestAppsOutside(t *testing.T) {
+	t.Parallel()
+	p := open(t)
+	const basic, apps = "https://a2ui.org/specification/v0_9/catalogs/basic/catalog.json", "https://aibank.local/catalogs/mcp-v1.json"
+	for name, c := range map[string]struct {
+		more  string
+		shown bool
+	}{
+		"it names it":    {`,"metadata":{"a2uiClientCapabilities":{"v0.9":{"supportedCatalogIds":["` + basic + `","` + apps + `"]}}}`, true},
+		"it names none":  {`,"extensions":["https://a2ui.org/a2a-extension/a2ui/v0.9"]`, false},
+		"it names other": {`,"metadata":{"a2uiClientCapabilities":{"v0.9":{"supportedCatalogIds":["` + basic + `"]}}}`, false},
+		"it says none":   {"", false},
+	} {
+		text := string(p.call("SendMessage", said("app", c.more)).Result)
+		if !strings.Contains(text, "TASK_STATE_COMPLETED") || strings.Contains(text, `"mcpEndpointUrl":"https://junctor.example/mcp/s/map"`) != c.shown || strings.Contains(text, "Polly heard app") == c.shown {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+}
+
 // What a person does on a surface comes to the agent, whatever the version.
 func TestActions(t *testing.T) {
 	t.Parallel()

@@ -68,8 +68,9 @@ func (d *desk) begin(ctx context.Context, in *a2a.SendMessageRequest) (*live, *a
 			return nil, nil, err
 		}
 	}
-	before := l.snapshot()
-	go d.run(l, c, turn, said.said, screenOf(c, in, turn.Messages)) //nolint:contextcheck // it outlives the request
+	before, to := l.snapshot(), d.screenOf(c, in, turn.Messages)
+	turn.Apps = to.apps()
+	go d.run(l, c, turn, said.said, to) //nolint:contextcheck // it outlives the request
 	return l, before, nil
 }
 

@@ -106,13 +106,16 @@ func places() Catalog {
 	}
 }
 
+// AppFrame is the component that is an App.
+const AppFrame = "mcp:AppFrame"
+
 // apps is the page that a tool brings, in a frame: of a server that is connected
 // here, or at an address.
 func apps() Catalog {
 	return Catalog{
 		ID: AppsCatalog, Namespace: "mcp",
 		Components: []Component{
-			one("mcp:AppFrame", opt("server", PlainText), opt("mcpEndpointUrl", PlainText), req("resourceUri", PlainText), req("toolName", PlainText), opt("toolInput", BoundObject)),
+			one(AppFrame, opt("server", PlainText), opt("mcpEndpointUrl", PlainText), req("resourceUri", PlainText), req("toolName", PlainText), opt("toolInput", BoundObject)),
 		},
 	}
 }

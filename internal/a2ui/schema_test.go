@@ -305,7 +305,7 @@ func samples(t *testing.T) map[string]*a2ui.Surface {
 		}
 		out[filepath.Base(file)] = &s
 	}
-	for _, name := range []string{"account_detail", "account_overview", "credit_card_statement", "mortgage_summary", "savings_summary", "transaction_list", "transaction_location"} {
+	for _, name := range []string{"account_detail", "account_overview", "credit_card_statement", "mortgage_summary", "savings_summary", "transaction_app", "transaction_list", "transaction_location"} {
 		if out[name+".json"] == nil {
 			t.Fatalf("the bank has no template %s", name)
 		}

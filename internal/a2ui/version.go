@@ -99,15 +99,18 @@ func (c Client) Draws(s *Surface, known *Catalogs) bool {
 	if c.Catalogs == nil {
 		return true
 	}
-	has := func(id string) bool {
-		one, ok := known.Catalog(id)
-		return slices.ContainsFunc(c.Catalogs, func(said string) bool { return said == id || ok && one.Is(said) })
-	}
+	has := func(id string) bool { return c.Names(id, known) }
 	// Who has a catalogue that stands beside the basic one has that too.
 	if len(s.Catalogs) == 0 {
 		return has(BasicCatalog(c.Version))
 	}
 	return !slices.ContainsFunc(s.Catalogs, func(id string) bool { return !has(id) })
+}
+
+// Names says whether the client named a catalogue among those that it has.
+func (c Client) Names(id string, known *Catalogs) bool {
+	one, ok := known.Catalog(id)
+	return slices.ContainsFunc(c.Catalogs, func(said string) bool { return said == id || ok && one.Is(said) })
 }
 
 // MimeType is what the client takes A2UI in data parts to be.

@@ -55,7 +55,7 @@ func (r *run) ask(ctx context.Context, tools []Tool) (*answer, error) {
 	r.end.Turns++
 	r.emit(Event{Kind: EventStep, Step: r.end.Turns})
 	request := Request{
-		Instructions: r.Instructions, Messages: settle(r.story), Tools: tools, MaxTokens: r.room(), Model: r.Model,
+		Instructions: r.Instructions, Messages: settle(r.story), Tools: tools, MaxTokens: r.room(), Model: r.Model, Apps: r.Apps,
 	}
 	pause := firstPause
 	for tried := 0; ; tried++ {

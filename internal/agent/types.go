@@ -26,6 +26,7 @@ type Request struct {
 	Tools        []Tool
 	MaxTokens    int    // of the answer, at most
 	Model        string // what the other side calls it
+	Apps         bool   // as in Turn
 }
 
 // Role is who says a message.
@@ -176,6 +177,9 @@ type Turn struct {
 	// FreshIDs gives every call an id of our own: a provider's may be one that a
 	// call beyond this story has.
 	FreshIDs bool
+
+	// Apps says that whoever listens shows the pages that tools bring, in frames.
+	Apps bool
 
 	// NeedsApproval says whether a person must allow a call first. It is told
 	// which tool the call is really for. nil: never.

@@ -152,7 +152,7 @@ func (r *run) turn(ctx, keep context.Context, name string) (junctor.RunState, []
 		mind.Tools = &roomTools{Tools: mind.Tools, run: r, keep: keep, part: rec.part, self: name, others: others}
 		mind.Instructions += instructions(name, others)
 	}
-	mind.NeedsApproval = r.asks(ctx, name)
+	mind.NeedsApproval, mind.Apps = r.asks(ctx, name), true // the console shows them
 	mind.Decisions, r.words = r.words, nil
 	end := agent.Run(ctx, mind, rec.take)
 	waits := rec.end(end)

@@ -46,6 +46,8 @@ type counter struct {
 	t       *testing.T
 	bank    *mcp.ClientSession
 	geocode func(query string) agent.Result // nil: there is no map
+	globe   string                          // the page of the map's own App; "" for none
+	apps    bool                            // who listens shows Apps
 	calls   []string
 }
 
@@ -75,7 +77,7 @@ func (c *counter) List(context.Context) ([]agent.Tool, error) {
 		out = append(out, agent.Tool{Name: "bank__" + name})
 	}
 	if c.geocode != nil {
-		out = append(out, agent.Tool{Name: "map__geocode"})
+		out = append(out, agent.Tool{Name: "map__geocode", Server: "map", Own: "geocode"}, agent.Tool{Name: "map__show-map", Server: "map", Own: "show-map", View: c.globe})
 	}
 	return out, nil
 }
@@ -105,7 +107,7 @@ func (c *counter) Call(ctx context.Context, call agent.Call) agent.Result {
 func (c *counter) ask(r *rules.Rules, story ...agent.Message) (string, *a2ui.Surface) {
 	c.t.Helper()
 	c.calls = nil
-	end := agent.Run(c.t.Context(), agent.Turn{Provider: r, Tools: c, Messages: story}, func(agent.Event) {})
+	end := agent.Run(c.t.Context(), agent.Turn{Provider: r, Tools: c, Messages: story, Apps: c.apps}, func(agent.Event) {})
 	if end.Outcome != agent.Done {
 		c.t.Errorf("%s: %s", end.Outcome, end.Reason)
 	}
@@ -220,6 +222,46 @@ func TestWhereATransactionWas(t *testing.T) {
 	// Most words that are shared decide.
 	if text, _ = c.ask(r, says("where was my tesco extra purchase")); text != "Here is where your Tesco Extra transaction occurred." {
 		t.Error(text)
+	}
+}
+
+// Who shows Apps gets the map's own, where the map has one; all others a map that
+// is drawn from data. Nothing else of the answer differs.
+func TestTheMapsOwnApp(t *testing.T) {
+	t.Parallel()
+	const page = "ui://cesium-map/mcp-app.html"
+	r, c := mind(t), open(t, found(isleworth))
+	for _, one := range []struct {
+		name, page string
+		apps       bool
+		want       string
+	}{
+		{"who listens shows none", page, false, `"component":"googlemaps:MapView"`},
+		{"the map has none", "", true, `"component":"googlemaps:MapView"`},
+		{"the map has another", "ui://other/page.html", true, `"component":"googlemaps:MapView"`},
+		{"both", page, true, `"component":"mcp:AppFrame","id":"map","resourceUri":"ui://cesium-map/mcp-app.html","server":"map",` +
+			`"toolInput":{"east":-0.3367,"label":"Tesco Extra, Mogden Lane, Isleworth, TW7 7JY","north":51.4597,"south":51.4585,"west":-0.3384},"toolName":"show-map"`},
+	} {
+		c.globe, c.apps = one.page, one.apps
+		text, shown := c.ask(r, says("Where was my Tesco transaction?"))
+		all := fmt.Sprintf("%s", shown.Components)
+		if text != "Here is where your most recent Tesco transaction occurred (Feb 14)." || kindOf(shown) != "transaction_location" || !strings.Contains(all, one.want) || len(c.calls) != 2 {
+			t.Errorf("%s: %s\n%s\n%q", one.name, text, all, c.calls)
+		}
+		if strings.Contains(all, "AppFrame") && strings.Contains(all, "MapView") || dataOf(t, shown).Location.Label == "" || len(dataOf(t, shown).Others) != 2 {
+			t.Errorf("%s: %s %s", one.name, all, shown.Data)
+		}
+	}
+
+	// A place that has no box is looked at from a little above.
+	c.geocode = found("1. Here\n   Coordinates: 51.5, -0.25")
+	if _, shown := c.ask(r, says("Where was my Dishoom transaction?")); !strings.Contains(fmt.Sprintf("%s", shown.Components), `"toolInput":{"east":-0.24,"label":"Here","north":51.51,"south":51.49,"west":-0.26}`) {
+		t.Errorf("%s", shown.Components)
+	}
+	// Without a place there is nothing to look at.
+	c.geocode = found("1. Here\n   Coordinates: 951.5, -0.25")
+	if text, shown := c.ask(r, says("Where was my Dishoom transaction?")); text != noMap || kindOf(shown) != "transaction_list" {
+		t.Errorf("%s %s", text, shown.Components)
 	}
 }
 

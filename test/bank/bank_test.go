@@ -230,7 +230,7 @@ func TestDemo(t *testing.T) {
 	for said, answer := range map[string]string{
 		question:                                 "bank: " + recent,
 		"Where was my Direct Debit transaction?": "bank: This transaction doesn't have a physical location",
-		"@bank how is my mortgage?":              "bank: You owe £164250.90",
+		"@bank how is my mortgage?":              "bank: You owe £164,250.90",
 		"@clerk what is 2 plus 40?":              "clerk: That makes **42**.",
 	} {
 		if out := run("room", "say", "Lobby", said); !strings.Contains(out, answer) {

@@ -225,11 +225,11 @@ func (m *meeting) request(id string, th thread, unsaid []agent.Message) *a2a.Sen
 	return &a2a.SendMessageRequest{Message: out}
 }
 
-// draw says what can be drawn here.
+// draw says what can be drawn here: not Apps, which are on servers of theirs.
 func (m *meeting) draw() map[string]any {
 	ids := []any{a2ui.BasicCatalog(m.screen.Version)}
 	for _, c := range a2ui.Builtin().All() {
-		if !c.Basic {
+		if !c.Basic && c.ID != a2ui.AppsCatalog {
 			ids = append(ids, c.ID)
 		}
 	}

@@ -65,3 +65,23 @@ func (m middler) work(vars values) {
 		}
 	}
 }
+
+// beside is a number at a distance from another.
+type beside struct {
+	name, of string
+	by       float64
+}
+
+// arounder makes known what is not yet: numbers at a distance from known ones.
+type arounder []beside
+
+func (a arounder) work(vars values) {
+	for _, one := range a {
+		if _, known := vars[one.name]; known {
+			continue
+		}
+		if f, ok := plainNumber(vars[one.of]); ok {
+			vars[one.name] = numeral(f + one.by)
+		}
+	}
+}

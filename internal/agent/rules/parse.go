@@ -179,7 +179,7 @@ func (r *reader) answer(n *yaml.Node, known []string, own bool) answer {
 		r.fault(with, "with is for a surface, and there is none")
 	}
 	if shown != nil {
-		a.surface = r.surface(shown, with, known)
+		a.surfaces = r.surfaces(shown, with, known)
 	}
 	return a
 }

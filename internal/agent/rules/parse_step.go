@@ -10,7 +10,7 @@ import (
 )
 
 // kinds are the members of which a step has one: it says what the step does.
-func kinds() []string { return []string{"tool", "from", "in", "set", "numbers", "middle"} }
+func kinds() []string { return []string{"tool", "from", "in", "set", "numbers", "middle", "around"} }
 
 // steps reads what an intent does, and gives what is known after it.
 func (r *reader) steps(n *yaml.Node, known []string) ([]step, []string) {
@@ -52,6 +52,8 @@ func (r *reader) step(n *yaml.Node, known []string) (step, []string) {
 		s.do = r.bounder(n, &s.cond, known)
 	case "middle":
 		s.do, gives = r.middler(n, &s.cond, known)
+	case "around":
+		s.do, gives = r.arounder(n, &s.cond, known)
 	default: // also where it has none of them: a call is what is missing mostly
 		s, gives = r.call(n, known)
 	}
@@ -242,6 +244,27 @@ func (r *reader) middler(n *yaml.Node, c *condition, known []string) (m middler,
 		return true
 	}, "middle")
 	return m, gives
+}
+
+func (r *reader) arounder(n *yaml.Node, c *condition, known []string) (a arounder, gives []string) {
+	r.work(n, "around", c, known, func(key, v *yaml.Node) bool {
+		if key.Value != "around" {
+			return false
+		}
+		r.object(v, "around", func(key, v *yaml.Node) bool {
+			pair := r.pair(v, "a name and a distance, such as [latitude, 0.01]")
+			r.uses(v, pair[:1], known)
+			by, ok := plainNumber(pair[1])
+			if !ok {
+				r.fault(v, "%s: the distance is a number", clip(key.Value))
+			}
+			a = append(a, beside{r.name(key), pair[0], by})
+			gives = append(gives, key.Value)
+			return true
+		})
+		return true
+	}, "around")
+	return a, gives
 }
 
 // pair reads a list of two.

@@ -40,9 +40,9 @@ type intent struct {
 
 // answer is what is said, and shown beside it.
 type answer struct {
-	cond    condition
-	say     template
-	surface *surface // nil where words are enough
+	cond     condition
+	say      template
+	surfaces []*surface // the first that can be shown is; none where words are enough
 }
 
 // Stream implements agent.Provider. What is to come next follows from the story
@@ -53,7 +53,7 @@ func (r *Rules) Stream(ctx context.Context, q agent.Request) iter.Seq2[agent.Pie
 			yield(agent.Piece{}, ctx.Err())
 			return
 		}
-		calls, text, shown := r.next(q.Messages)
+		calls, text, shown := r.next(q)
 		for i := range calls {
 			if !yield(agent.Piece{Call: &calls[i]}, nil) {
 				return
@@ -72,8 +72,8 @@ func (r *Rules) Stream(ctx context.Context, q agent.Request) iter.Seq2[agent.Pie
 }
 
 // next gives the calls to make now, or the answer.
-func (r *Rules) next(story []agent.Message) ([]agent.Call, string, *a2ui.Surface) {
-	last := -1
+func (r *Rules) next(q agent.Request) ([]agent.Call, string, *a2ui.Surface) {
+	story, last := q.Messages, -1
 	for i, m := range slices.Backward(story) {
 		if m.Role == agent.RoleUser {
 			last = i
@@ -98,10 +98,13 @@ func (r *Rules) next(story []agent.Message) ([]agent.Call, string, *a2ui.Surface
 		return nil, in.failed.text(vars), nil
 	}
 	text := a.say.text(vars)
-	if a.surface == nil {
-		return nil, text, nil
+	for i, s := range a.surfaces {
+		shown := s.show(vars, idOf(s.name, story[:last+1]))
+		if i == len(a.surfaces)-1 || shown != nil && hosted(shown, q) {
+			return nil, text, shown
+		}
 	}
-	return nil, text, a.surface.show(vars, idOf(a.surface.name, story[:last+1]))
+	return nil, text, nil
 }
 
 // meant gives the intent that a message is for, and notes what it names. What

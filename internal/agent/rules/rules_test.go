@@ -231,7 +231,7 @@ func TestFaultsOfAFile(t *testing.T) {
 		{"a surface without components", "fallback: x\nintents:\n  - match: a\n    say: b\n    surface: {data: {}}", "line 5: a surface has components"},
 		{"a surface whose data are a list", "fallback: x\nintents:\n  - match: a\n    say: b\n    surface: {components: [], data: []}", "line 5: the data of a surface are names and values"},
 		{"a surface without a root", "fallback: x\nintents:\n  - match: a\n    say: b\n    surface: {components: [{id: a, component: Text, text: b}]}", `line 5: it cannot be drawn: no component has the id "root"`},
-		{"a surface that is a list", "fallback: x\nintents:\n  - match: a\n    say: b\n    surface: []", "line 5: a surface has components and data"},
+		{"a list of no surface", "fallback: x\nintents:\n  - match: a\n    say: b\n    surface: []", "line 5: surface is one, or a list of which the first"},
 		{"several at once", "intents:\n  - {}\n", "line 2: match is missing"},
 		{"too long", "fallback: " + strings.Repeat("x", junctor.MaxRules), "longer than 256 KiB"},
 	} {
@@ -302,7 +302,7 @@ func FuzzParse(f *testing.F) {
 		}
 		story := []agent.Message{{Role: agent.RoleUser, Text: said}}
 		for range maxSteps + 1 {
-			calls, answer, shown := r.next(story)
+			calls, answer, shown := r.next(agent.Request{Messages: story})
 			if len(calls) == 0 {
 				_ = answer
 				if shown != nil && (shown.ID == "" || len(shown.Data) > 0 && shown.Data[0] != '{') {

@@ -44,6 +44,26 @@ func (s *surface) show(vars values, id string) *a2ui.Surface {
 	return out
 }
 
+// hosted says whether the Apps in a surface can be shown: whoever listens does
+// that, and the tools that bring them are ones that the agent has.
+func hosted(s *a2ui.Surface, q agent.Request) bool {
+	for _, text := range s.Components {
+		var c struct {
+			Component   string `json:"component"`
+			Server      string `json:"server"`
+			ToolName    string `json:"toolName"`
+			ResourceURI string `json:"resourceUri"`
+		}
+		if json.Unmarshal(text, &c) != nil || c.Component != a2ui.AppFrame {
+			continue
+		}
+		if !q.Apps || !slices.ContainsFunc(q.Tools, func(t agent.Tool) bool { return t.Server == c.Server && t.Own == c.ToolName && t.View == c.ResourceURI }) {
+			return false
+		}
+	}
+	return true
+}
+
 // idOf is what a surface is called: the same as the one that was acted on, where
 // that is of the same kind, so that it takes its place; else a name that no other
 // answer to the story has.
@@ -60,6 +80,22 @@ func idOf(name string, story []agent.Message) string {
 		}
 	}
 	return name + "-" + hex.EncodeToString(h.Sum(nil)[:4])
+}
+
+// surfaces reads one surface, or several of which the first that can be shown is
+// meant.
+func (r *reader) surfaces(n, with *yaml.Node, known []string) []*surface {
+	list := []*yaml.Node{n}
+	if n.Kind == yaml.SequenceNode {
+		if list = r.list(n, "surface", maxSteps); len(list) == 0 {
+			r.fault(n, "surface is one, or a list of which the first that can be shown is")
+		}
+	}
+	out := make([]*surface, 0, len(list))
+	for _, one := range list {
+		out = append(out, r.surface(one, with, known))
+	}
+	return out
 }
 
 // surface reads a surface: the name of one that comes with the program, or one

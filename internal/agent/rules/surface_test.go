@@ -130,7 +130,7 @@ func TestSteps(t *testing.T) {
 			with := &tools{answers: map[string]agent.Result{"geo__find": {Text: list}, "sky__now": c.place}}
 			story := []agent.Message{{Role: agent.RoleUser, Text: c.said, Action: c.action}}
 			var asked string
-			calls, text, shown := r.next(story)
+			calls, text, shown := r.next(agent.Request{Messages: story})
 			for len(calls) > 0 {
 				m, res := agent.Message{Role: agent.RoleAssistant}, agent.Message{Role: agent.RoleTool}
 				for i, one := range calls {
@@ -143,7 +143,7 @@ func TestSteps(t *testing.T) {
 					m.Calls, res.Results = append(m.Calls, one), append(res.Results, result)
 				}
 				story = append(story, m, res)
-				calls, text, shown = r.next(story)
+				calls, text, shown = r.next(agent.Request{Messages: story})
 			}
 			if c.asked != "" {
 				c.asked = `{"query":"` + c.asked + `"}`
@@ -173,7 +173,7 @@ func TestSurfaces(t *testing.T) {
 			id := fmt.Sprint("call", len(story), i)
 			story = append(story, agent.Message{Role: agent.RoleAssistant, Calls: []agent.Call{{ID: id}}}, agent.Message{Role: agent.RoleTool, Results: []agent.Result{{CallID: id, Text: text}}})
 		}
-		_, _, shown := r.next(story)
+		_, _, shown := r.next(agent.Request{Messages: story})
 		if shown == nil {
 			t.Fatal("there is no surface")
 		}
@@ -198,6 +198,60 @@ func TestSurfaces(t *testing.T) {
 	}
 	if other := show(ask, pressed("list-1")); !strings.HasPrefix(other.ID, "card-") || other.ID == first.ID {
 		t.Errorf("what was pressed elsewhere shows %s", other.ID)
+	}
+}
+
+// Of several surfaces the first is shown whose Apps can be: by who listens, and of
+// tools that the agent has.
+func TestOneOfSeveralSurfaces(t *testing.T) {
+	t.Parallel()
+	r, err := Parse(`
+intents:
+  - match: show
+    calls:
+      - set: {n: 1, far: 7}
+      - around: {low: [n, -0.5], high: [n, 0.5], far: [n, 2], lost: [message, 1]}
+    say: shown
+    surface:
+      - catalogs: [https://aibank.local/catalogs/mcp-v1.json]
+        components: [{id: root, component: mcp:AppFrame, server: map, resourceUri: ui://a/b, toolName: show, toolInput: {low: "{{low}}", high: "{{high}}", far: "{{far}}", lost: "{{lost}}"}}]
+      - {components: [{id: root, component: Text, text: words}]}
+fallback: hm
+`, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	show := agent.Tool{Name: "map__show", Server: "map", Own: "show", View: "ui://a/b"}
+	for name, c := range map[string]struct {
+		apps  bool
+		tools []agent.Tool
+		frame bool
+	}{
+		"the App":                    {true, []agent.Tool{{Name: "x"}, show}, true},
+		"nobody shows Apps":          {false, []agent.Tool{show}, false},
+		"the tool is not the agents": {true, []agent.Tool{{Name: "x"}}, false},
+		"the tool of another server": {true, []agent.Tool{{Server: "other", Own: "show", View: "ui://a/b"}}, false},
+		"the tool has no page":       {true, []agent.Tool{{Server: "map", Own: "show"}}, false},
+	} {
+		_, _, shown := r.next(agent.Request{Messages: []agent.Message{{Role: agent.RoleUser, Text: "show"}}, Apps: c.apps, Tools: c.tools})
+		want := `{"component":"Text","id":"root","text":"words"}`
+		if c.frame {
+			want = `{"component":"mcp:AppFrame","id":"root","resourceUri":"ui://a/b","server":"map","toolInput":{"far":7,"high":1.5,"low":0.5},"toolName":"show"}`
+		}
+		if d := cmp.Diff([]string{want}, texts(shown.Components)); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
+func TestThousands(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"": "", "0": "0", "12": "12", "123": "123", "1234": "1,234", "-123": "-123", "-1234.5": "-1,234.5", "+123456": "+123,456", "1234567.8901": "1,234,567.8901", ".5": ".5", "1e9": "1e9", "1,234": "1,234", "words": "words",
+	} {
+		if got := thousands(in); got != want {
+			t.Errorf("%q is written %q, not %q", in, got, want)
+		}
 	}
 }
 

@@ -32,7 +32,7 @@ var (
 
 // forms are what may stand behind the bar.
 func forms() []string {
-	return []string{"text", "number", "integer", "lower", "upper", "json", "list", "count", "day"}
+	return []string{"text", "number", "integer", "lower", "upper", "json", "list", "count", "day", "thousands"}
 }
 
 // parseTemplate reads a text with placeholders.
@@ -133,6 +133,8 @@ func (p piece) of(vars values) any {
 		return json.Number(strconv.Itoa(len(listOf(v))))
 	case "day":
 		return dayOf(textOf(v))
+	case "thousands":
+		return thousands(textOf(v))
 	}
 	return v
 }
@@ -158,6 +160,23 @@ func dayOf(text string) string {
 		return text
 	}
 	return t.Format("Jan 2")
+}
+
+// thousands writes a number with a comma before every third digit; what is none
+// stays as it is.
+func thousands(text string) string {
+	if !plain.MatchString(text) {
+		return text
+	}
+	whole, part, point := strings.Cut(text, ".")
+	sign := strings.TrimRight(whole, "0123456789")
+	for at := len(whole) - 3; at > len(sign); at -= 3 {
+		whole = whole[:at] + "," + whole[at:]
+	}
+	if point {
+		return whole + "." + part
+	}
+	return whole
 }
 
 func listOf(v any) []any {
