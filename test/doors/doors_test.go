@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -114,6 +115,29 @@ func (b *bench) doors() map[string]func(t *testing.T, key string) string {
 	}
 }
 
+// agents are the ways to have a published agent call probe/hit, which it does as
+// itself: what a key may do there is talk to it.
+func (b *bench) agents(t *testing.T) map[string]func(t *testing.T, key string) string {
+	t.Helper()
+	r := b.Do(t, http.MethodPost, "/api/v1/agents", `{"name":"hitter","published":true,"tools":["probe/hit"],"brain":{"rules":"intents:\n  - match: '.'\n    calls: [{tool: probe__hit}]\n    say: '{{result}}'\nfallback: hm\n"}}`)
+	if r.Status != http.StatusCreated {
+		t.Fatalf("%d %s", r.Status, r.Body)
+	}
+	const message = `{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"go"}]}}`
+	post := func(path, body string, header ...string) func(*testing.T, string) string {
+		return func(t *testing.T, key string) string {
+			t.Helper()
+			return b.Do(t, http.MethodPost, "/a2a/hitter/"+path, body, append(header, "Authorization: Bearer "+key)...).Body
+		}
+	}
+	return map[string]func(*testing.T, string) string{
+		"A2A, JSON-RPC":         post("", `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":`+message+`}`, "A2A-Version: 1.0"),
+		"A2A, JSON-RPC, stream": post("", `{"jsonrpc":"2.0","id":1,"method":"SendStreamingMessage","params":`+message+`}`, "A2A-Version: 1.0"),
+		"A2A, HTTP+JSON":        post("rest/message:send", message, "A2A-Version: 1.0"),
+		"A2A 0.3, JSON-RPC":     post("", `{"jsonrpc":"2.0","id":1,"method":"message/send","params":{"message":{"kind":"message","messageId":"m","role":"user","parts":[{"kind":"text","text":"go"}]}}}`),
+	}
+}
+
 // stdio is `junctor stdio` inside this process.
 func (b *bench) stdio(key string) mcp.Transport {
 	inR, inW := io.Pipe()
@@ -148,7 +172,9 @@ func TestDeniedNeverReachesABackend(t *testing.T) {
 	t.Parallel()
 	b := start(t)
 	looks, calls, revoked := b.key(t, `"tools:read","audit:read"`), b.key(t, `"tools:read","tools:call"`), "not-a-key-of-this-instance"
-	for name, call := range b.doors() {
+	all := b.doors()
+	maps.Copy(all, b.agents(t))
+	for name, call := range all {
 		for _, key := range []string{looks, revoked} {
 			before := b.runs.Load()
 			if said := call(t, key); strings.Contains(said, `"text":"hit"`) {
@@ -188,6 +214,31 @@ func TestRecordComesBeforeTheBackend(t *testing.T) {
 		all = b.Do(t, http.MethodGet, "/api/v1/calls?limit=1", "").Body
 		if r := records(t, all); len(r) != 1 || r[0].Status != "denied" || r[0].Reason == "" {
 			t.Errorf("%s: the record of a refusal is %s", name, all)
+		}
+	}
+}
+
+// TestRecordOfAnAgentsCall is the same for agents that are talked to: the call is
+// on record as the agent's own before the tool runs.
+func TestRecordOfAnAgentsCall(t *testing.T) {
+	t.Parallel()
+	b := start(t)
+	calls := b.key(t, `"tools:read","tools:call"`)
+	var during string
+	b.seen = func() {
+		during = b.Do(t, http.MethodGet, "/api/v1/calls?tool=probe__hit&agent=hitter&status=running", "").Body
+	}
+	for name, call := range b.agents(t) {
+		during = ""
+		if said := call(t, calls); !strings.Contains(said, `"hit"`) {
+			t.Errorf("%s: %s", name, said)
+		}
+		if n := len(records(t, during)); n != 1 {
+			t.Errorf("%s: while the tool ran there were %d records of it: %s", name, n, during)
+		}
+		after := b.Do(t, http.MethodGet, "/api/v1/calls?tool=probe__hit&limit=1", "").Body
+		if r := records(t, after); len(r) != 1 || r[0].Status != "success" || r[0].Door != "turn" {
+			t.Errorf("%s: afterwards the record is %s", name, after)
 		}
 	}
 }
