@@ -16,6 +16,7 @@ type rights struct {
 	store   *store.Store
 	catalog *catalog.Catalog
 	limits  *quotas
+	tools   *elsewhere // that agents are
 	mu      sync.Mutex
 }
 
@@ -48,5 +49,5 @@ func (r *rights) reload(ctx context.Context, tenant junctor.TenantID) error {
 	r.catalog.SetTags(tenant, tags)
 	r.catalog.SetAgents(tenant, agents)
 	r.limits.agentsChanged(tenant, agents)
-	return nil
+	return r.tools.changed(ctx, tenant, agents)
 }

@@ -70,6 +70,7 @@ type App struct {
 	history   *history.History
 	servers   *servers
 	rights    *rights
+	elsewhere *elsewhere
 	models    *models
 	signIn    *signin.SignIn
 	authority *authority.Authority
@@ -162,7 +163,8 @@ func (a *App) open(ctx context.Context) (err error) {
 	}
 	a.catalog = catalog.New(catalog.Options{NameLimit: a.cfg.NameLimit, Exposure: junctor.Exposure(a.cfg.Exposure), Logger: a.log})
 	a.onClose(func(context.Context) { a.catalog.Close() })
-	a.rights = &rights{store: a.store, catalog: a.catalog, limits: a.limits}
+	a.elsewhere = newElsewhere(a)
+	a.rights = &rights{store: a.store, catalog: a.catalog, limits: a.limits, tools: a.elsewhere}
 	if err := a.rights.load(ctx); err != nil {
 		return err
 	}

@@ -14,6 +14,9 @@ import (
 // have stays away. Its tools get Views where its row says so.
 func (s *servers) attachBuiltin(ctx context.Context, row *junctor.Server) error {
 	b := s.builtin[row.ID]
+	if row.ID == agentsID {
+		b = s.app.elsewhere.server(row.Tenant)
+	}
 	if b == nil {
 		return nil
 	}

@@ -128,7 +128,10 @@ func (s *servers) attach(ctx context.Context) error {
 				}
 			}
 		}
-		return s.bringAll(ctx)
+		if err := s.bringAll(ctx); err != nil {
+			return err
+		}
+		return s.app.elsewhere.begin(ctx)
 	})
 }
 

@@ -131,7 +131,10 @@ func TestAgentOnTheOfficialServer(t *testing.T) {
 	program.Serve(t, addr, nil, node.Bin(), node.Script(t, "a2a_server.mjs"), port)
 	here := start(t, t.TempDir(), local...)
 	for _, name := range []string{"new", "rest", "old"} {
-		here.adopt(name, "http://"+addr+"/"+name, "", "")
+		here.adopt(name, "http://"+addr+"/"+name, "", `,"published":true`)
+		if out := here.ask(200, "POST", "/api/v1/tools/agents__"+name+"/call", `{"arguments":{"message":"hello"}}`); !strings.Contains(out, "Heard hello in ") {
+			t.Errorf("%s, as a tool: %s", name, out)
+		}
 		room := here.room(name)
 		here.say(room, "1"+name, "hello")
 		first, found := strings.CutPrefix(here.words(room), "Heard hello in ")
@@ -147,4 +150,76 @@ func TestAgentOnTheOfficialServer(t *testing.T) {
 			t.Errorf("%s: %q, the conversation is %s", name, got, first)
 		}
 	}
+}
+
+// A published agent elsewhere is a tool, called through the one pipeline.
+func TestAgentElsewhereAsATool(t *testing.T) {
+	there := start(t, t.TempDir())
+	there.ask(201, "POST", "/api/v1/agents", adder)
+	dir := t.TempDir()
+	here := start(t, dir, local...)
+	here.ask(404, "GET", "/api/v1/servers/agents", "") // nothing is offered before there is one
+	here.adopt("sums", there.URL+"/a2a/adder/", program.AdminKey, `,"title":"Somebody who adds","published":true`)
+	here.adopt("hidden", there.URL+"/a2a/adder/", program.AdminKey, "")
+	const call = `{"arguments":{"message":"what are 2 and 40?"}}`
+	if out := here.ask(200, "POST", "/api/v1/tools/agents__sums/call", call); !strings.Contains(out, "It is 42.") {
+		t.Errorf("%s", out)
+	}
+	here.ask(404, "POST", "/api/v1/tools/agents__hidden/call", call)
+	if out := here.ask(200, "GET", "/api/v1/calls?server=agents&limit=1", ""); !strings.Contains(out, `"name":"sums"`) || !strings.Contains(out, `"status":"success"`) {
+		t.Errorf("on record is %s", out)
+	}
+	tasks := func() int {
+		return strings.Count(there.ask(200, "GET", "/a2a/adder/rest/tasks?A2A-Version=1.0", ""), `"contextId"`)
+	}
+	begun := tasks()
+
+	// Who may not call it does not reach the agent, by whatever door.
+	var looks struct{ Key string }
+	if err := json.Unmarshal([]byte(here.ask(201, "POST", "/api/v1/keys", `{"name":"k","scopes":["tools:read"]}`)), &looks); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/api/v1/tools/agents__sums/call", "/mcp/request"} {
+		body := call
+		if path == "/mcp/request" {
+			body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"agents__sums",` + call[1:] + `}`
+		}
+		if a, err := here.Request(t.Context(), "POST", path, body, "Authorization: Bearer "+looks.Key); err != nil || strings.Contains(a.Body, "It is 42.") {
+			t.Errorf("%s: %d %s %v", path, a.Status, a.Body, err)
+		}
+	}
+	if n := tasks(); n != begun {
+		t.Errorf("what was refused became %d tasks", n-begun)
+	}
+
+	// An agent uses it where its list says so.
+	const clerk = `{"name":%q,"tools":[%q],"brain":{"rules":"intents:\n  - match: '.'\n    calls:\n      - tool: agents__sums\n        arguments: {message: '{{message}}'}\n    say: 'They say: {{result}}'\n    failed: 'no: {{error}}'\nfallback: hm\n"}}`
+	for name, list := range map[string]string{"clerk": "agents/sums", "other": "demo/add"} {
+		here.ask(201, "POST", "/api/v1/agents", fmt.Sprintf(clerk, name, list))
+		out := here.ask(200, "POST", "/api/v1/agents/"+name+"/runs", `{"message":"what are 5 and 6?"}`)
+		if strings.Contains(out, "They say: It is 11.") != (name == "clerk") {
+			t.Errorf("%s: %s", name, out)
+		}
+	}
+
+	// It is there after a restart, and goes with what it is made of.
+	here.Stop(t, time.Minute)
+	here = start(t, dir, local...)
+	if out := here.ask(200, "POST", "/api/v1/tools/agents__sums/call", call); !strings.Contains(out, "It is 42.") {
+		t.Errorf("after a restart: %s", out)
+	}
+	there.Kill()
+	if out := here.ask(200, "POST", "/api/v1/tools/agents__sums/call", call); !strings.Contains(out, `"isError":true`) || strings.Contains(out, program.AdminKey) {
+		t.Errorf("while nobody is there: %s", out)
+	}
+	here.ask(200, "PATCH", "/api/v1/agents/sums", `{"published":false}`)
+	here.ask(404, "POST", "/api/v1/tools/agents__sums/call", call)
+	here.ask(200, "PATCH", "/api/v1/agents/sums", `{"published":true}`)
+	if out := here.ask(200, "GET", "/api/v1/tools/agents__sums", ""); !strings.Contains(out, "Somebody who adds") {
+		t.Errorf("%s", out)
+	}
+	here.ask(204, "DELETE", "/api/v1/servers/agents", "")
+	here.ask(404, "POST", "/api/v1/tools/agents__sums/call", call)
+	here.ask(200, "PATCH", "/api/v1/agents/sums", `{"title":"Again"}`)
+	here.ask(404, "GET", "/api/v1/servers/agents", "") // what was removed stays away
 }
