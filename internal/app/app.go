@@ -81,6 +81,7 @@ type App struct {
 	console   *console.Console
 	chains    *chains
 	node      string // this one's name
+	peers     *peers // nil where this process is alone
 	queue     *queue.Queue
 	worker    *worker.Worker
 	endpoints *endpoints
@@ -160,6 +161,10 @@ func (a *App) open(ctx context.Context) (err error) {
 	}
 	if err := a.openJournal(ctx); err != nil {
 		return err
+	}
+	if a.cfg.DB != nil {
+		a.peers = newPeers(a)
+		a.onClose(func(context.Context) { a.peers.close() })
 	}
 	a.catalog = catalog.New(catalog.Options{NameLimit: a.cfg.NameLimit, Exposure: junctor.Exposure(a.cfg.Exposure), Logger: a.log})
 	a.onClose(func(context.Context) { a.catalog.Close() })
@@ -296,7 +301,7 @@ func (a *App) openGuard(ctx context.Context) error {
 	}
 	a.guard, err = guard.New(guard.Options{
 		Catalog: a.catalog, Limiter: newLimiter(a.cfg, a.limits.book), Journal: a.record(), Recorder: a.recorder(), Sealer: sealer{a.ring}, States: states{a.store}, Tasks: tasks{a.store},
-		Meter: newMeter(a.metrics), Logger: a.log, Now: time.Now, NewID: newID, Timeout: a.cfg.CallTimeout, Park: parkFor, Trace: trace,
+		Meter: newMeter(a.metrics), Logger: a.log, Now: time.Now, NewID: newID, Timeout: a.cfg.CallTimeout, Park: parkFor, Node: a.peers.Self(), Trace: trace,
 	})
 	if err != nil {
 		return err
@@ -346,7 +351,12 @@ func (a *App) openIdentity(ctx context.Context) (err error) {
 }
 
 func (a *App) openGateway() (err error) {
+	var others gateway.Peers
+	if a.peers != nil {
+		others = a.peers
+	}
 	a.gateway, err = gateway.New(gateway.Options{
+		Peers:    others,
 		Pipeline: a.pipeline(), Catalog: a.catalog, Authenticate: a.authenticateDoor, Challenger: a.challenger(), Sealer: sealer{a.ring}, Sessions: sessions{a.store},
 		Info: gateway.Info{Name: "junctor", Title: "Junctor", Version: a.version},
 		Doors: gateway.Doors{

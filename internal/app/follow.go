@@ -110,6 +110,12 @@ func (f *follower) follow(ctx context.Context, tables map[string]bool) error {
 	if changed("keys", "users", "logins", "agents", "tenants") {
 		errs = append(errs, a.identity.Reload(ctx))
 	}
+	if changed("nodes") {
+		errs = append(errs, a.peers.look(ctx))
+	}
+	if tables[""] { // what was said of sessions may have been missed
+		errs = append(errs, a.gateway.Recheck(ctx))
+	}
 	if changed("servers", "api_documents", "tenants") {
 		errs = append(errs, a.servers.follow(ctx, changed("api_documents")))
 	}
@@ -122,7 +128,12 @@ func (a *App) listen(ctx context.Context) {
 	var work sync.WaitGroup
 	defer work.Wait()
 	work.Go(func() { follow.run(ctx) })
-	postgres.Listen(ctx, a.cfg.DB.String(), postgres.Listener{Jobs: a.queue.Poke, Changed: follow.tell})
+	work.Go(func() { a.peers.hear(ctx) })
+	postgres.Listen(ctx, a.cfg.DB.String(), postgres.Listener{Jobs: a.queue.Poke, Changed: follow.tell, Said: func(text string) {
+		if !a.peers.said(text) {
+			follow.tell("") // more than can be taken in: all is looked at instead
+		}
+	}})
 }
 
 // follow attaches, changes and detaches servers as the rows say that are stored

@@ -119,6 +119,7 @@ func (a *App) Run(ctx context.Context) error {
 	local, pages := a.localServer(mux), a.sandboxServer()
 	a.rooms.Begin(ctx)
 	a.a2a.Begin(ctx)
+	a.peers.begin(ctx, a.peerURL())
 	failed := make(chan error, 3)
 	go func() { failed <- public.Serve(l.public) }()
 	go func() { failed <- local.Serve(l.local) }()
@@ -144,6 +145,11 @@ func (a *App) Run(ctx context.Context) error {
 		defer close(talking)
 		a.rooms.Run(chores)
 	}()
+	meeting := make(chan struct{})
+	go func() {
+		defer close(meeting)
+		a.peers.run(chores)
+	}()
 	serving := make(chan struct{})
 	go func() {
 		defer close(serving)
@@ -155,6 +161,7 @@ func (a *App) Run(ctx context.Context) error {
 		<-taking
 		<-talking
 		<-serving
+		<-meeting
 	}()
 	if a.cfg.File() != "" {
 		watching := make(chan struct{})
@@ -223,7 +230,7 @@ func newServer(h http.Handler) *http.Server {
 // publicServer serves the address that clients reach.
 func (a *App) publicServer(h http.Handler) (server, error) {
 	front, err := gateway.NewFront(gateway.FrontOptions{
-		Addr: a.Addr(), PublicURL: a.cfg.PublicURL, Hosts: a.cfg.AllowedHosts, Origins: a.cfg.AllowedOrigins, Proxies: a.cfg.TrustedProxy, Log: a.log,
+		Addr: a.Addr(), PublicURL: a.cfg.PublicURL, Hosts: a.hosts(), Origins: a.cfg.AllowedOrigins, Proxies: a.cfg.TrustedProxy, Log: a.log,
 	})
 	if err != nil {
 		return nil, err

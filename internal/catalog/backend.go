@@ -143,6 +143,7 @@ type Result struct {
 	Body    []byte
 	IsError bool // a tool ran and failed; Body says "isError":true as well
 	Input   bool // input_required: Body holds inputRequests and, or, requestState
+	Held    bool // of input_required: the call waits in this process, and goes on nowhere else
 	Task    bool // a tool call became a task: Body is a Task of the modern form, with ttlMs, under the server's own id
 	TTL     time.Duration
 	Public  bool // may be cached across callers

@@ -21,6 +21,8 @@ type Change struct {
 	Agent string // for this agent alone, by name
 	User  string // for this person alone, by id
 	Tags  bool   // what the server's tools are for: agents alone see a difference
+
+	Far bool // another process told of it, whose servers they are too
 }
 
 // Concerns says whether a change is of something that p sees through the view.
@@ -72,6 +74,15 @@ func (c *Catalog) Watch() *Watcher {
 	}
 	c.hub.watchers[w] = struct{}{}
 	return w
+}
+
+// Tell passes on what another process with the same servers has heard of one of
+// them: a resource with new content, or how a task is doing.
+func (c *Catalog) Tell(ch Change) {
+	ch.Far = true
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.announce(ch)
 }
 
 // Ready is signalled when Take has something to give.

@@ -19,6 +19,7 @@ import (
 type Config struct {
 	Listen         string
 	PublicURL      *url.URL // nil: the listen address is the public one
+	PeerURL        *url.URL // nil: where it listens
 	SandboxListen  string   // "": beside Listen
 	SandboxURL     *url.URL // nil: where SandboxListen is; a host that begins with *. is every name below it
 	ConsoleDev     *url.URL // nil: the console is what the binary holds

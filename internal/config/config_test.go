@@ -105,6 +105,7 @@ func TestEverySettingFromEverySource(t *testing.T) {
 		"sandbox-url":     {text: "https://*.Views.example.com/", shown: "https://*.views.example.com"},
 		"data-dir":        {text: "/var/lib/junctor"},
 		"db":              {text: "postgres://junctor:hunter2@127.0.0.1/junctor", shown: "postgres://junctor:xxxxx@127.0.0.1/junctor"},
+		"peer-url":        {text: "http://10.0.0.7:8717/", shown: "http://10.0.0.7:8717"},
 		"seal-key-file":   {text: "/etc/junctor/seal.key"},
 		"journal":         {text: "strict"},
 		"audit-days":      {text: "7", yaml: "7"},

@@ -97,6 +97,7 @@ func TestValueProblems(t *testing.T) {
 		"sandbox-url":     {"", []string{"", "views.example.com", "https://*.10.0.0.1", "https://*", "https://a.*.example.com", "https://*.*.x.example", "https://*.x/path", "ftp://*.x"}},
 		"data-dir":        {"", []string{"", "~", "~/junctor", "a\x00b"}},
 		"db":              {"PostgreSQL", []string{"mysql://h/x", "postgres://h", "junctor.db"}},
+		"peer-url":        {"must be", []string{"", "10.0.0.7:8717", "ftp://x", "https://x/path"}},
 		"seal-key-file":   {"", []string{"~/seal.key"}},
 		"journal":         {"must be one of", []string{"slow", "STRICT"}},
 		"audit-days":      {"whole number", []string{"-1", "1.5", "36501"}},

@@ -84,6 +84,12 @@ func commonSettings() []Setting {
 			show: func(c *Config) string { return showDB(c.DB) },
 		},
 		{
+			Name: "peer-url", Kind: KindText,
+			Help: "URL under which instances with the same --db reach this one (default where it listens, unless that is every address)",
+			set:  func(c *Config, s string) (err error) { c.PeerURL, err = parseOrigin(s); return err },
+			show: func(c *Config) string { return showURL(c.PeerURL) },
+		},
+		{
 			Name: "seal-key-file", Kind: KindText,
 			Help: "file with the keys that wrap secrets (default seal.key in the data folder)",
 			set:  func(c *Config, s string) (err error) { c.SealKeyFile, err = parsePath(s); return err },

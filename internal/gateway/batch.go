@@ -34,7 +34,7 @@ func (g *Gateway) postBatch(w http.ResponseWriter, r *http.Request, p *junctor.P
 // batched handles one message of a legacy batch.
 func (g *Gateway) batched(ctx context.Context, p *junctor.Principal, door junctor.Door, view catalog.View, s *session, m *wire.Message) []byte {
 	if m.Kind != wire.Request {
-		g.hear(p, s, m)
+		g.hear(ctx, p, s, m)
 		return nil
 	}
 	if m.Method == wire.MethodInitialize {

@@ -26,6 +26,8 @@ type Pipeline interface {
 	HearsOfTask(ctx context.Context, p *junctor.Principal, v catalog.View, id string, state []byte) bool
 	// GiveUp ends a call whose client was asked for input and will not give it.
 	GiveUp(ctx context.Context, op *guard.Op, why error)
+	// HeldBy is the process that a call waits in; "" where any may go on with it.
+	HeldBy(requestState string) string
 }
 
 // Sealer makes the text of session ids.
@@ -63,6 +65,7 @@ type Options struct {
 	Challenger   Challenger // nil: the doors take keys alone
 	Sealer       Sealer
 	Sessions     SessionStore
+	Peers        Peers // nil: this process is alone
 	Info         Info
 	Doors        Doors
 	Bridge       Bridge                                        // nil: the bridge calls registered servers only

@@ -33,10 +33,14 @@ func (g *Gateway) postLegacy(w http.ResponseWriter, r *http.Request, p *junctor.
 		return
 	}
 	if m.Kind == wire.Request {
-		g.requestLegacy(w, r, g.legacyExchange(p, junctor.DoorMCP, view, m, s), in, streamFirst)
+		g.requestLegacy(w, r, g.legacyExchange(p, junctor.DoorMCP, view, m, s), in, streamFirst) //nolint:contextcheck // a legacy call outlives its request
 		return
 	}
-	g.hear(p, s, m)
+	if g.elsewhere(w, r, g.askedBy(m), m.ID, in.body) {
+		g.release(in)
+		return
+	}
+	g.hear(r.Context(), p, s, m)
 	g.release(in)
 	w.WriteHeader(http.StatusAccepted)
 }
@@ -149,7 +153,11 @@ func (x *exchange) save(ctx context.Context) error {
 	if x.s.text == "" {
 		return nil
 	}
-	return x.g.o.Sessions.SaveSession(ctx, x.p.Tenant, x.s.saved())
+	err := x.g.o.Sessions.SaveSession(ctx, x.p.Tenant, x.s.saved())
+	if err == nil {
+		x.g.tell(ctx, News{Kind: newsSaved, Tenant: x.p.Tenant, Session: x.s.id})
+	}
+	return err
 }
 
 // answerLegacy runs a legacy request and appends the whole answer to dst.

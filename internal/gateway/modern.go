@@ -37,6 +37,9 @@ func (g *Gateway) postModern(w http.ResponseWriter, r *http.Request, p *junctor.
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
+	if m.HasRequestState && g.elsewhere(w, r, g.heldBy(m.RequestState), m.ID, in.body) {
+		return
+	}
 	rep := &reply{g: g, w: w, streamFirst: streamFirst}
 	x := g.modernExchange(p, junctor.DoorMCP, view, m, rep)
 	x.header, x.room = r.Header, &in.result

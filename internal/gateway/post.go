@@ -38,7 +38,7 @@ func (g *Gateway) serveMCP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch r.Method {
 	case http.MethodPost:
-		g.post(w, r, p, view) //nolint:contextcheck // a legacy call outlives its request
+		g.post(w, r, p, view)
 	case http.MethodGet, http.MethodDelete:
 		switch {
 		case wire.IsModern(r.Header.Get(headerVersion)):

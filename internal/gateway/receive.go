@@ -32,7 +32,7 @@ func (c *pipe) receive(p *junctor.Principal, body []byte) {
 	case m.Kind == wire.Notification && m.Method == wire.NoteInitialized:
 		c.pumps.Do(c.startPump)
 	default:
-		c.g.hear(p, c.s, m)
+		c.g.hear(c.ctx, p, c.s, m)
 	}
 }
 

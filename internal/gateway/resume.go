@@ -24,16 +24,20 @@ func (g *Gateway) resume(w http.ResponseWriter, r *http.Request, p *junctor.Prin
 	if s == nil {
 		return
 	}
+	last := r.Header.Get(headerResume)
+	id, num, ok := parseEventID(last)
+	if ok && s.stream(id) == nil && g.forwarded(w, r, g.streamedBy(id), nil) {
+		return
+	}
 	st, n := g.notes(p, view, s), -1 //nolint:contextcheck // the notes of a session outlive its streams
-	if last := r.Header.Get(headerResume); last != "" {
-		id, num, ok := parseEventID(last)
+	if last != "" {
 		switch lost := s.stream(id); {
 		case ok && lost != nil:
 			st, n = lost, num
 		case ok && strings.HasPrefix(id, "n"):
 			// Notes of another process: only news can be had.
 		default:
-			g.refuse(w, http.StatusBadRequest, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: "Last-Event-ID names a stream that is not kept any more"})
+			g.refuse(w, http.StatusBadRequest, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: "Last-Event-ID names a stream that is not kept any more; send the request again that it was the answer to"})
 			return
 		}
 	}

@@ -123,24 +123,16 @@ func (s *session) done(id []byte, r *running) {
 	}
 }
 
-// hear takes what concerns the session alone: a response, or a cancellation.
-func (s *session) hear(m *wire.Message) {
-	switch {
-	case m.Kind == wire.Response:
-		s.answer(m)
-	case m.Method == wire.NoteCancelled && m.RequestID != nil:
-		s.cancelCall(m.RequestID)
-	}
-}
-
-// cancelCall ends the request that a client no longer wants.
-func (s *session) cancelCall(id []byte) {
+// cancelCall ends the request that a client no longer wants; false where it does
+// not run here.
+func (s *session) cancelCall(id []byte) bool {
 	s.mu.Lock()
 	r := s.calls[string(id)]
 	s.mu.Unlock()
 	if r != nil {
 		r.cancel()
 	}
+	return r != nil
 }
 
 // interest is what the session wants to hear of, now.

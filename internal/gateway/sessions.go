@@ -111,10 +111,15 @@ func (g *Gateway) createSession(ctx context.Context, p *junctor.Principal, view 
 	return g.sessions.put(s), nil
 }
 
-// bootID tells the streams of one opening of a session from those of another.
+// bootID tells the streams of one opening of a session from those of another. It
+// begins with the process where there are several: nodeOf reads that.
 func (g *Gateway) bootID() string {
 	id := g.o.NewID()
-	return id[max(len(id)-8, 0):] + "."
+	id = id[max(len(id)-8, 0):]
+	if g.o.Peers == nil {
+		return id + "."
+	}
+	return g.o.Peers.Self() + "." + id + "."
 }
 
 // session finds the session that a request names, in memory or by its id alone.
@@ -180,12 +185,17 @@ func (g *Gateway) ended(p *junctor.Principal, s *session) {
 }
 
 // hear takes what a client says without wanting an answer.
-func (g *Gateway) hear(p *junctor.Principal, s *session, m *wire.Message) {
-	if m.Kind == wire.Notification && m.Method == wire.NoteRootsListChanged && g.o.RootsChanged != nil {
+func (g *Gateway) hear(ctx context.Context, p *junctor.Principal, s *session, m *wire.Message) {
+	switch {
+	case m.Kind == wire.Response:
+		s.answer(m)
+	case m.Method == wire.NoteRootsListChanged && g.o.RootsChanged != nil:
 		g.o.RootsChanged(p, s.id)
-		return
+	case m.Method == wire.NoteCancelled && m.RequestID != nil:
+		if !s.cancelCall(m.RequestID) && s.text != "" { // it may run elsewhere
+			g.tell(ctx, News{Kind: newsCancelled, Tenant: p.Tenant, Session: s.id, Request: string(m.RequestID)})
+		}
 	}
-	s.hear(m)
 }
 
 // endSession serves DELETE.
@@ -202,5 +212,6 @@ func (g *Gateway) endSession(w http.ResponseWriter, r *http.Request, p *junctor.
 	g.sessions.remove(s.text)
 	s.close()
 	g.ended(p, s)
+	g.tell(r.Context(), News{Kind: newsEnded, Tenant: p.Tenant, Session: s.id})
 	w.WriteHeader(http.StatusNoContent)
 }

@@ -69,6 +69,9 @@ func (g *Gateway) serveSSE(w http.ResponseWriter, r *http.Request) {
 	})
 	c.view.Profile = profile
 	id := g.o.NewID()
+	if g.o.Peers != nil {
+		id = g.o.Peers.Self() + "." + id
+	}
 	g.pipes.put(id, c) // before the client can know the id
 	defer c.close()
 	defer g.pipes.remove(id)
@@ -105,7 +108,11 @@ func (g *Gateway) serveMessages(w http.ResponseWriter, r *http.Request) {
 	if p == nil {
 		return
 	}
-	c := g.pipes.get(r.URL.Query().Get("session"))
+	id := r.URL.Query().Get("session")
+	c := g.pipes.get(id)
+	if c == nil && g.forwarded(w, r, g.nodeOf(id), nil) {
+		return
+	}
 	if c == nil || !c.p.Same(p) {
 		g.refuse(w, http.StatusNotFound, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: "this session does not exist or has ended; open /sse for another"})
 		return

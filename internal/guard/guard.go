@@ -27,6 +27,7 @@ type Options struct {
 	NewID    func() string
 	Timeout  time.Duration // while a backend works, unless the tool says otherwise
 	Park     time.Duration // how long a call may wait for its client's input
+	Node     string        // this process, where others share its keys: calls that wait in it say so
 
 	// Trace starts a span for an operation and gives back what ends it.
 	Trace func(ctx context.Context, op *Op) (context.Context, func(error))

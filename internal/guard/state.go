@@ -33,6 +33,7 @@ type state struct {
 	Digest  []byte    `json:"d"` // of what was asked for
 	Round   int       `json:"r"`
 	Inner   string    `json:"n,omitempty"`
+	Node    string    `json:"h,omitempty"` // the process that the call waits in
 }
 
 // errState is the one answer to every state that is not good: what is wrong
@@ -74,6 +75,9 @@ func (g *Guard) park(op *Op, call *junctor.Call, item catalog.Item, from *state,
 		return junctor.Errorf(junctor.CodeUpstream, "%s asked for input more than %d times in one call", item.Server.ID, maxRounds)
 	}
 	st.Inner, _ = wire.String(wire.Get(res.Body, "requestState"))
+	if res.Held {
+		st.Node = g.o.Node
+	}
 	plain, err := json.Marshal(st)
 	if err != nil {
 		return err
@@ -82,6 +86,20 @@ func (g *Guard) park(op *Op, call *junctor.Call, item catalog.Item, from *state,
 	res.Body = wire.AppendObject(nil, res.Body, nil, wire.Member{Key: "requestState", Value: wire.AppendString(nil, sealed)})
 	g.parked.add(waiting{call: *call, shown: item.Shown, state: st.ID, expires: st.Expires}, g.o.Park)
 	return nil
+}
+
+// HeldBy is the process that a call waits in whose client comes back with this
+// state; "" where any may go on with it, or the state is not good.
+func (g *Guard) HeldBy(requestState string) string {
+	plain, err := g.o.Sealer.Open(purposeState, requestState)
+	if err != nil {
+		return ""
+	}
+	var st state
+	if json.Unmarshal(plain, &st) != nil || !g.o.Now().Before(st.Expires) {
+		return ""
+	}
+	return st.Node
 }
 
 // resume opens a requestState and takes the call it belongs to out of waiting.

@@ -62,6 +62,8 @@ func (calm) Row() string            { return "" }
 func (calm) Among(string) string    { return "" }
 func (calm) Notify() string         { return "" }
 func (calm) Writers() int           { return 1 }
+func (calm) Tell() string           { return "" }
+func (calm) Now() string            { return "0" }
 
 func database(t *testing.T, path string) (*sql.DB, *atomic.Int64) {
 	t.Helper()

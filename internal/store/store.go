@@ -47,6 +47,12 @@ type Dialect interface {
 	// Notify is a statement that tells other processes of new jobs once its
 	// transaction is committed; "" where there are none.
 	Notify() string
+	// Tell is a statement that tells other processes its one parameter, a text of
+	// less than 8000 bytes; "" where there are none.
+	Tell() string
+	// Now is an expression for the database's own time, in microseconds: processes
+	// with clocks of their own agree on it.
+	Now() string
 	// Writers is how many transactions write at a time.
 	Writers() int
 }

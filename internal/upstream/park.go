@@ -249,7 +249,7 @@ func (s *Server) park(c *call, requests []byte) (catalog.Result, error) {
 	body := wire.AppendObject(nil, nil, nil,
 		wire.Member{Key: "inputRequests", Value: requests},
 		wire.Member{Key: "requestState", Value: wire.AppendString(nil, stateParked+handle)})
-	return catalog.Result{Body: body, Input: true}, nil
+	return catalog.Result{Body: body, Input: true, Held: true}, nil
 }
 
 // unpark takes a waiting call; nil when there is none.

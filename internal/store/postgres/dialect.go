@@ -68,6 +68,12 @@ func (dialect) Among(rows string) string { return "ctid = ANY (ARRAY(" + rows + 
 // Notify implements store.Dialect; Listen hears it.
 func (dialect) Notify() string { return "SELECT pg_notify('" + jobsChannel + "', '')" }
 
+// Tell implements store.Dialect; Listen hears it.
+func (dialect) Tell() string { return "SELECT pg_notify('" + peersChannel + "', ?)" }
+
+// Now implements store.Dialect.
+func (dialect) Now() string { return "(extract(epoch from clock_timestamp()) * 1000000)::bigint" }
+
 // Writers implements store.Dialect.
 func (dialect) Writers() int { return 4 }
 

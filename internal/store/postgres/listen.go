@@ -11,6 +11,7 @@ import (
 const (
 	jobsChannel    = "junctor_jobs"    // there are new jobs
 	changesChannel = "junctor_changes" // a table changed: the payload names it
+	peersChannel   = "junctor_peers"   // what processes say to each other by Store.Tell
 )
 
 // listenPause is the time between attempts to listen.
@@ -21,6 +22,7 @@ const listenPause = time.Second
 type Listener struct {
 	Jobs    func()
 	Changed func(table string) // "" is any: something may have been missed
+	Said    func(text string)
 }
 
 // Listen tells l over a connection of its own until ctx ends. It is a hint:
@@ -42,7 +44,7 @@ func listen(ctx context.Context, url string, l Listener) error {
 		return err
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	if _, err := conn.Exec(ctx, "LISTEN "+jobsChannel+"; LISTEN "+changesChannel); err != nil {
+	if _, err := conn.Exec(ctx, "LISTEN "+jobsChannel+"; LISTEN "+changesChannel+"; LISTEN "+peersChannel); err != nil {
 		return err
 	}
 	l.Jobs()
@@ -52,10 +54,13 @@ func listen(ctx context.Context, url string, l Listener) error {
 		if err != nil {
 			return err
 		}
-		if n.Channel == jobsChannel {
+		switch n.Channel {
+		case jobsChannel:
 			l.Jobs()
-		} else {
+		case changesChannel:
 			l.Changed(n.Payload)
+		default:
+			l.Said(n.Payload)
 		}
 	}
 }

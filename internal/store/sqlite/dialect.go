@@ -66,6 +66,12 @@ func (dialect) Among(rows string) string { return "rowid IN (" + rows + ")" }
 // Notify implements store.Dialect: processes that share the file look now and then.
 func (dialect) Notify() string { return "" }
 
+// Tell implements store.Dialect: one process has the file.
+func (dialect) Tell() string { return "" }
+
+// Now implements store.Dialect.
+func (dialect) Now() string { return "CAST(unixepoch('subsec') * 1000000 AS INTEGER)" }
+
 // Writers implements store.Dialect.
 func (dialect) Writers() int { return 1 }
 

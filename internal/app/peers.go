@@ -1,0 +1,300 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/egress"
+	"github.com/junctor-mcp/junctor/internal/gateway"
+	"github.com/junctor-mcp/junctor/internal/store"
+	"github.com/junctor-mcp/junctor/internal/telemetry"
+)
+
+const (
+	beatEvery = 2 * time.Second
+	// goneAfter is for how long a process may be silent.
+	goneAfter = 3 * beatEvery
+	// lookAgain is how soon the list is read again for somebody who is not on it.
+	lookAgain = 250 * time.Millisecond
+	// maxTold is what PostgreSQL carries in one notification, and a little less.
+	maxTold = 7900
+	// heardAhead is how much of what others say may wait.
+	heardAhead = 1024
+)
+
+// peers are the processes that share our database: each says now and then that it
+// lives, answers requests that others have no answer to, and tells the others what
+// they cannot read in the database. A nil one is alone.
+type peers struct {
+	app  *App
+	self store.Node
+
+	others atomic.Pointer[map[string]*peer] // by id; those that live and can be reached
+	heard  chan string
+	silent atomic.Bool // the database could not be told that this process lives
+
+	mu     sync.Mutex
+	looked time.Time
+}
+
+// peer is another process.
+type peer struct {
+	url    *url.URL
+	client *http.Client
+}
+
+// newPeers names this process anew: what others know of the one before it is gone.
+func newPeers(a *App) *peers {
+	p := &peers{app: a, heard: make(chan string, heardAhead)}
+	p.self = store.Node{ID: strings.ToLower(rand.Text()[:10]), Name: a.node, Version: a.version}
+	p.others.Store(&map[string]*peer{})
+	return p
+}
+
+// Self implements gateway.Peers.
+func (p *peers) Self() string {
+	if p == nil {
+		return ""
+	}
+	return p.self.ID
+}
+
+// peerURL is where other processes reach this one; "" where nobody knows.
+func (a *App) peerURL() string {
+	if a.cfg.PeerURL != nil {
+		return a.cfg.PeerURL.String()
+	}
+	addr, err := netip.ParseAddrPort(a.Addr())
+	if err != nil || addr.Addr().IsUnspecified() {
+		return ""
+	}
+	u := url.URL{Scheme: "http", Host: addr.String()}
+	if a.cfg.TLSCert != "" {
+		u.Scheme = "https"
+	}
+	return u.String()
+}
+
+// hosts are the names that the instance answers to beside its own.
+func (a *App) hosts() []string {
+	if a.cfg.PeerURL == nil {
+		return a.cfg.AllowedHosts
+	}
+	return append(slices.Clone(a.cfg.AllowedHosts), a.cfg.PeerURL.Host)
+}
+
+// begin makes this process known, and gets to know the others, before it serves.
+func (p *peers) begin(ctx context.Context, at string) {
+	if p == nil {
+		return
+	}
+	if p.self.URL = at; at == "" {
+		p.app.log.Warn("other instances with this database cannot reach this one, which listens on every address: set --peer-url")
+	}
+	p.beat(ctx)
+}
+
+// run says that this process lives, and tells what others cannot know, until ctx
+// ends.
+func (p *peers) run(ctx context.Context) {
+	if p == nil {
+		return
+	}
+	var work sync.WaitGroup
+	defer work.Wait()
+	work.Go(func() { p.relay(ctx) })
+	tick := time.NewTicker(beatEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			p.leave(context.WithoutCancel(ctx))
+			return
+		case <-tick.C:
+			p.beat(ctx)
+		}
+	}
+}
+
+func (p *peers) leave(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, beatEvery)
+	defer cancel()
+	if err := p.app.store.LeaveNode(ctx, p.self.ID); err != nil {
+		p.app.log.Warn("the others find out by themselves that this process ends", telemetry.Err(err))
+	}
+}
+
+func (p *peers) beat(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, beatEvery)
+	defer cancel()
+	all, err := p.app.store.SeeNode(ctx, p.self)
+	if was := p.silent.Swap(err != nil); err != nil {
+		if !was && ctx.Err() == nil {
+			p.app.log.Warn("other processes could not be told that this one lives; it is tried again", telemetry.Err(err))
+		}
+		return
+	}
+	p.meet(all)
+}
+
+// look reads the list of processes again.
+func (p *peers) look(ctx context.Context) error {
+	all, err := p.app.store.Nodes(ctx)
+	if err == nil {
+		p.meet(all)
+	}
+	return err
+}
+
+// meet takes the list of processes.
+func (p *peers) meet(all []store.Node) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	former, next := *p.others.Load(), map[string]*peer{}
+	for _, n := range all {
+		if n.ID == p.self.ID || n.URL == "" || n.Silent > goneAfter {
+			continue
+		}
+		if old := former[n.ID]; old != nil && old.url.String() == n.URL {
+			next[n.ID] = old
+			continue
+		}
+		u, err := url.Parse(n.URL)
+		if err != nil {
+			continue
+		}
+		client, err := egress.Remote(u)
+		if err != nil {
+			p.app.log.Warn("another process cannot be reached", slog.String("url", n.URL), telemetry.Err(err))
+			continue
+		}
+		next[n.ID] = &peer{url: u, client: client}
+	}
+	p.others.Store(&next)
+	for id, old := range former {
+		if next[id] != old {
+			old.client.CloseIdleConnections()
+		}
+	}
+}
+
+// find gives a process by its id; nil where it is gone. One that came a moment ago
+// is looked for.
+func (p *peers) find(ctx context.Context, id string) *peer {
+	if found := (*p.others.Load())[id]; found != nil {
+		return found
+	}
+	p.mu.Lock()
+	soon := time.Since(p.looked) < lookAgain
+	if !soon {
+		p.looked = time.Now()
+	}
+	p.mu.Unlock()
+	if soon || p.look(ctx) != nil {
+		return nil
+	}
+	return (*p.others.Load())[id]
+}
+
+// close lets connections go.
+func (p *peers) close() {
+	for one := range maps.Values(*p.others.Load()) {
+		one.client.CloseIdleConnections()
+	}
+}
+
+// told is what one process says to all others.
+type told struct {
+	From    string           `json:"from"`
+	Session *gateway.News    `json:"session,omitempty"`
+	Changes []catalog.Change `json:"changes,omitempty"`
+}
+
+// Tell implements gateway.Peers. What cannot be told is logged: nobody can do
+// more about it.
+func (p *peers) Tell(ctx context.Context, n gateway.News) { p.tell(ctx, told{Session: &n}) }
+
+func (p *peers) tell(ctx context.Context, what told) {
+	if len(*p.others.Load()) == 0 {
+		return
+	}
+	what.From = p.self.ID
+	text, err := json.Marshal(what)
+	if err == nil && len(text) > maxTold {
+		err = junctor.Errorf(junctor.CodeTooLarge, "it has %d bytes", len(text))
+	}
+	if err == nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), beatEvery)
+		defer cancel()
+		err = p.app.store.Tell(ctx, string(text))
+	}
+	if err != nil {
+		p.app.log.Warn("other processes could not be told of something", telemetry.Err(err))
+	}
+}
+
+// said takes what another process says; false where too much waits.
+func (p *peers) said(text string) bool {
+	select {
+	case p.heard <- text:
+		return true
+	default:
+		return false
+	}
+}
+
+// hear acts on what others say until ctx ends.
+func (p *peers) hear(ctx context.Context) {
+	for {
+		var text string
+		select {
+		case <-ctx.Done():
+			return
+		case text = <-p.heard:
+		}
+		var what told
+		if err := json.Unmarshal([]byte(text), &what); err != nil || what.From == p.self.ID {
+			continue // of a newer version, or our own
+		}
+		if what.Session != nil {
+			if err := p.app.gateway.Hear(ctx, *what.Session); err != nil && ctx.Err() == nil {
+				p.app.log.Warn("what another process says of a session could not be followed", telemetry.Err(err))
+			}
+		}
+		for _, ch := range what.Changes {
+			p.app.catalog.Tell(ch)
+		}
+	}
+}
+
+// relay tells the others what servers say to this process alone: each has
+// connections of its own, and a client that subscribed here may listen there.
+func (p *peers) relay(ctx context.Context) {
+	watch := p.app.catalog.Watch()
+	defer watch.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-watch.Ready():
+		}
+		for _, ch := range watch.Take() {
+			if !ch.Far && (ch.URI != "" || ch.Task.ID != "") {
+				p.tell(ctx, told{Changes: []catalog.Change{ch}})
+			}
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package storetest
+
+import (
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/junctor-mcp/junctor/internal/store"
+)
+
+func nodeTests() map[string]func(*trial) {
+	return map[string]func(*trial){
+		"nodes/come, are seen and go": func(t *trial) {
+			st, ctx := t.open(), t.Context()
+			a := store.Node{ID: "a", Name: "one", URL: "http://127.0.0.1:1", Version: "1"}
+			if all := must(st.SeeNode(ctx, a))(t); len(all) != 1 || all[0].URL != a.URL || all[0].Name != "one" || all[0].Version != "1" || all[0].StartedAt.IsZero() {
+				t.Fatalf("%+v", all)
+			}
+			a.URL = "http://127.0.0.1:2"
+			must(st.SeeNode(ctx, store.Node{ID: "b", Name: "two"}))(t)
+			all := must(t.open().SeeNode(ctx, a))(t)
+			if len(all) != 2 || all[0].ID != "a" || all[0].URL != a.URL || all[1].ID != "b" {
+				t.Fatalf("%+v", all)
+			}
+			if all[0].Silent < 0 || all[0].Silent > 30*time.Second {
+				t.Errorf("who was seen just now is silent for %v", all[0].Silent)
+			}
+			ok(t, st.LeaveNode(ctx, "a"))
+			if all := must(st.Nodes(ctx))(t); len(all) != 1 || all[0].ID != "b" {
+				t.Errorf("%+v", all)
+			}
+		},
+		"leases/one has it, until it ends": func(t *trial) {
+			st, ctx := t.open(), t.Context()
+			take := func(node string, life time.Duration) (int64, bool) {
+				t.Helper()
+				fence, held, err := st.TakeLease(ctx, "work", node, life)
+				ok(t, err)
+				return fence, held
+			}
+			if fence, held := take("a", time.Hour); !held || fence != 1 {
+				t.Fatalf("the first: %d %t", fence, held)
+			}
+			if _, held := take("b", time.Hour); held {
+				t.Fatal("two have it")
+			}
+			if fence, held := take("a", time.Hour); !held || fence != 1 {
+				t.Fatalf("kept: %d %t", fence, held)
+			}
+			ok(t, st.DropLease(ctx, "work", "b")) // not its own
+			if _, held := take("b", time.Hour); held {
+				t.Fatal("somebody gave back what another has")
+			}
+			ok(t, st.DropLease(ctx, "work", "a"))
+			if fence, held := take("b", 0); !held || fence != 2 {
+				t.Fatalf("given back: %d %t", fence, held)
+			}
+			if fence, held := take("a", time.Hour); !held || fence != 3 { // b's has run out
+				t.Fatalf("run out: %d %t", fence, held)
+			}
+		},
+		"leases/of many who want it one has it": func(t *trial) {
+			stores := []*store.Store{t.open(), t.open()}
+			var held atomic.Int64
+			var work sync.WaitGroup
+			for n := range 16 {
+				work.Go(func() {
+					_, got, err := stores[n%2].TakeLease(t.Context(), "work", strconv.Itoa(n), time.Hour)
+					if err != nil {
+						t.Errorf("TakeLease: %v", err)
+					}
+					if got {
+						held.Add(1)
+					}
+				})
+			}
+			work.Wait()
+			if held.Load() != 1 {
+				t.Errorf("%d have it", held.Load())
+			}
+		},
+	}
+}
