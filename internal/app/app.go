@@ -82,6 +82,7 @@ type App struct {
 	chains    *chains
 	node      string // this one's name
 	peers     *peers // nil where this process is alone
+	turns     turns
 	queue     *queue.Queue
 	worker    *worker.Worker
 	endpoints *endpoints
@@ -166,6 +167,7 @@ func (a *App) open(ctx context.Context) (err error) {
 		a.peers = newPeers(a)
 		a.onClose(func(context.Context) { a.peers.close() })
 	}
+	a.turns = turns{schedules: a.newTurn("schedules"), documents: a.newTurn("documents"), retention: a.newTurn("retention")}
 	a.catalog = catalog.New(catalog.Options{NameLimit: a.cfg.NameLimit, Exposure: junctor.Exposure(a.cfg.Exposure), Logger: a.log})
 	a.onClose(func(context.Context) { a.catalog.Close() })
 	a.elsewhere = newElsewhere(a)

@@ -33,6 +33,9 @@ func (s *servers) poll() {
 		case <-s.ending.Done():
 			return
 		case now := <-ticker.C:
+			if !s.app.turns.documents.mine() {
+				continue
+			}
 			for _, row := range s.due(now, all) {
 				ctx, cancel := context.WithTimeout(s.ending, 2*documentTime)
 				s.look(ctx, row, all[serverKey{row.Tenant, row.ID}])

@@ -150,6 +150,11 @@ func (a *App) Run(ctx context.Context) error {
 		defer close(meeting)
 		a.peers.run(chores)
 	}()
+	turning := make(chan struct{})
+	go func() {
+		defer close(turning)
+		a.turns.run(chores)
+	}()
 	serving := make(chan struct{})
 	go func() {
 		defer close(serving)
@@ -162,6 +167,7 @@ func (a *App) Run(ctx context.Context) error {
 		<-talking
 		<-serving
 		<-meeting
+		<-turning
 	}()
 	if a.cfg.File() != "" {
 		watching := make(chan struct{})
@@ -287,6 +293,9 @@ func (a *App) chores(ctx context.Context) {
 			a.log.Warn("housekeeping failed; it is tried again in a minute", telemetry.Err(err))
 		}
 		a.apps.Sweep()
+		if !a.turns.retention.mine() {
+			continue
+		}
 		_, err := a.store.Sweep(ctx, time.Now())
 		if err = errors.Join(err, a.pruneHistory(ctx), a.pruneDeliveries(ctx)); err != nil && ctx.Err() == nil {
 			a.log.Warn("what has expired could not be removed; it is tried again in a minute", telemetry.Err(err))

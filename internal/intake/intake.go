@@ -41,6 +41,9 @@ type Options struct {
 	NewID   func() string // ids that sort by time
 	Node    string        // this process among those that share a database
 	Log     *slog.Logger
+	// Turn says whether schedules and forgetting are this process's to do now; nil
+	// is always.
+	Turn func() bool
 
 	// Dial reaches a Redis that the operator named.
 	Dial Dialer
@@ -296,9 +299,12 @@ func (in *Intake) Run(ctx context.Context) {
 	defer tick.Stop()
 	pruned := time.Time{}
 	for ctx.Err() == nil {
-		in.due(ctx)
+		mine := in.Turn == nil || in.Turn()
+		if mine {
+			in.due(ctx)
+		}
 		next := in.gather(ctx)
-		if now := in.Now(); now.Sub(pruned) > time.Hour {
+		if now := in.Now(); mine && now.Sub(pruned) > time.Hour {
 			pruned = now
 			if _, err := in.Store.PruneEvents(ctx, now.Add(-keepEvents)); err != nil && ctx.Err() == nil {
 				in.Log.WarnContext(ctx, "old events could not be forgotten", "error", err.Error())

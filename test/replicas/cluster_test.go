@@ -32,6 +32,7 @@ type cluster struct {
 	url   string
 	nodes []*program.Instance
 	pg    *pgtest.Server
+	db    string // its URL
 	specs []program.Spec
 
 	mu   sync.Mutex
@@ -52,6 +53,7 @@ func startCluster(t *testing.T, args ...string) *cluster {
 	})
 	c.url = front.URL
 	db, seal := pg.Database(t), filepath.Join(t.TempDir(), "seal.key")
+	c.db = db
 	host := strings.TrimPrefix(front.URL, "http://")
 	for range 3 {
 		spec := program.Spec{Addr: program.FreeAddr(t), DataDir: t.TempDir(), Args: append([]string{
