@@ -187,13 +187,15 @@ func (m *meter) add(name string) *telemetry.Route {
 }
 
 // traceCalls makes a span of every operation, as part of the trace that its
-// caller names in _meta.
+// caller names in _meta, or in the headers of its request, and names that span to
+// whom the operation reaches.
 func traceCalls(tracer trace.Tracer) func(context.Context, *guard.Op) (context.Context, func(error)) {
 	return func(ctx context.Context, op *guard.Op) (context.Context, func(error)) {
 		parent, _ := wire.String(wire.Get(op.Meta, wire.MetaTraceparent))
 		state, _ := wire.String(wire.Get(op.Meta, wire.MetaTracestate))
 		ctx, span := tracer.Start(telemetry.Extract(ctx, parent, state), "junctor "+string(op.Kind), trace.WithSpanKind(trace.SpanKindServer),
 			trace.WithAttributes(attribute.String("mcp.name", op.Name), attribute.String("junctor.door", string(op.Door))))
+		op.Meta = handOn(ctx, op.Meta)
 		return ctx, func(err error) {
 			if err != nil {
 				span.SetStatus(codes.Error, string(junctor.CodeOf(err)))
@@ -201,4 +203,17 @@ func traceCalls(tracer trace.Tracer) func(context.Context, *guard.Op) (context.C
 			span.End()
 		}
 	}
+}
+
+// handOn puts the trace that ctx is part of in the place of the one in meta.
+func handOn(ctx context.Context, meta []byte) []byte {
+	parent, state := telemetry.Inject(ctx)
+	if parent == "" {
+		return meta
+	}
+	members := []wire.Member{{Key: wire.MetaTraceparent, Value: wire.AppendString(nil, parent)}}
+	if state != "" {
+		members = append(members, wire.Member{Key: wire.MetaTracestate, Value: wire.AppendString(nil, state)})
+	}
+	return wire.AppendObject(nil, meta, []string{wire.MetaTracestate}, members...)
 }

@@ -28,12 +28,14 @@ import (
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/config"
 	"github.com/junctor-mcp/junctor/internal/console"
+	"github.com/junctor-mcp/junctor/internal/credential"
 	"github.com/junctor-mcp/junctor/internal/egress"
 	"github.com/junctor-mcp/junctor/internal/gateway"
 	"github.com/junctor-mcp/junctor/internal/guard"
 	"github.com/junctor-mcp/junctor/internal/history"
 	"github.com/junctor-mcp/junctor/internal/identity"
 	"github.com/junctor-mcp/junctor/internal/intake"
+	"github.com/junctor-mcp/junctor/internal/limit"
 	"github.com/junctor-mcp/junctor/internal/queue"
 	"github.com/junctor-mcp/junctor/internal/room"
 	"github.com/junctor-mcp/junctor/internal/seal"
@@ -76,6 +78,7 @@ type App struct {
 	authority *authority.Authority
 	tokens    *bearer.Bearer // nil where no tokens are taken
 	limits    *quotas
+	pool      *pool // nil where limits are not shared
 	file      *file
 	tails     tails
 	console   *console.Console
@@ -96,6 +99,7 @@ type App struct {
 	closers  []func(context.Context) // run last to first
 
 	listening atomic.Pointer[listeners]
+	draining  atomic.Bool // told to end
 }
 
 // Option changes how an App is made.
@@ -225,7 +229,7 @@ func (a *App) openStore(ctx context.Context) error {
 			a.log.Error("the database could not be closed", telemetry.Err(err))
 		}
 	})
-	keys, err := a.keyring()
+	keys, err := a.keyring(ctx)
 	if err != nil {
 		return err
 	}
@@ -235,7 +239,14 @@ func (a *App) openStore(ctx context.Context) error {
 	if a.vault, err = seal.NewVault(keys, secretStore{st}, ringStore{st}); err != nil {
 		return err
 	}
-	a.limits, err = openLimits(ctx, st)
+	var shared limit.Pool
+	if a.cfg.Redis != nil {
+		if a.pool, err = a.openPool(); err != nil {
+			return err
+		}
+		shared = a.pool
+	}
+	a.limits, err = openLimits(ctx, st, shared)
 	return err
 }
 
@@ -247,8 +258,18 @@ func (a *App) database(ctx context.Context) (*store.Store, error) {
 	return sqlite.Open(ctx, filepath.Join(a.cfg.DataDir, "junctor.db"))
 }
 
-func (a *App) keyring() (*seal.Keyring, error) {
+// keyring opens the sealing keys: those in the environment, or where that says
+// that they are (a file that another program keeps, or what a command prints, such
+// as that of a key management service), or those of our own file.
+func (a *App) keyring(ctx context.Context) (*seal.Keyring, error) {
 	if text := a.cfg.SealKey(); text != "" {
+		if credential.IsReference(text) {
+			keys, err := credential.Reader{Lookup: os.LookupEnv, DataDir: a.cfg.DataDir}.Read(ctx, text)
+			if err != nil {
+				return nil, junctor.Errorf(junctor.CodeOf(err), "JUNCTOR_SEAL_KEY: %w", err)
+			}
+			text = keys.Reveal()
+		}
 		return seal.KeyringFromEnv(text)
 	}
 	return seal.OpenKeyring(cmp.Or(a.cfg.SealKeyFile, filepath.Join(a.cfg.DataDir, "seal.key")))
@@ -312,9 +333,12 @@ func (a *App) openGuard(ctx context.Context) error {
 	return nil
 }
 
+// traced says whether calls are traced.
+func (a *App) traced() bool { return a.cfg.OTelEndpoint != "" }
+
 // tracing gives what starts a span for each call; nil when no collector is set.
 func (a *App) tracing(ctx context.Context) (func(context.Context, *guard.Op) (context.Context, func(error)), error) {
-	if a.cfg.OTelEndpoint == "" {
+	if !a.traced() {
 		return nil, nil
 	}
 	endpoint, err := url.Parse(a.cfg.OTelEndpoint)
@@ -357,6 +381,10 @@ func (a *App) openGateway() (err error) {
 	if a.peers != nil {
 		others = a.peers
 	}
+	var carry func(from, ctx context.Context) context.Context
+	if a.traced() {
+		carry = telemetry.Carry
+	}
 	a.gateway, err = gateway.New(gateway.Options{
 		Peers:    others,
 		Pipeline: a.pipeline(), Catalog: a.catalog, Authenticate: a.authenticateDoor, Challenger: a.challenger(), Sealer: sealer{a.ring}, Sessions: sessions{a.store},
@@ -364,7 +392,7 @@ func (a *App) openGateway() (err error) {
 		Doors: gateway.Doors{
 			MCP: a.cfg.DoorOn("mcp"), SSE: a.cfg.DoorOn("sse"), Plain: a.cfg.DoorOn("plain"), Call: a.cfg.DoorOn("call"), Stdio: a.cfg.DoorOn("stdio"),
 		},
-		Bridge: a.servers.bridge, Ended: a.servers.endSession, RootsChanged: a.servers.rootsChanged, Logger: a.log, Now: time.Now, NewID: newID, MaxBody: a.cfg.MaxBody, PollAfter: a.opts.pollAfter,
+		Bridge: a.servers.bridge, Ended: a.servers.endSession, RootsChanged: a.servers.rootsChanged, Logger: a.log, Now: time.Now, NewID: newID, MaxBody: a.cfg.MaxBody, PollAfter: a.opts.pollAfter, Carry: carry,
 	})
 	if err != nil {
 		return err

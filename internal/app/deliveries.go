@@ -36,8 +36,9 @@ func (a *App) openDeliveries(ctx context.Context) (err error) {
 	return err
 }
 
-// deliver works on deliveries until ctx ends.
-func (a *App) deliver(ctx context.Context) {
+// deliver works on deliveries until work ends, and follows what others do until
+// ctx does.
+func (a *App) deliver(ctx, work context.Context) {
 	if err := a.queue.TakeBack(ctx, a.node); err != nil && ctx.Err() == nil { // from a process of this node that was killed
 		a.log.Warn("deliveries that were under way are taken up when their leases have run out", telemetry.Err(err))
 	}
@@ -55,7 +56,8 @@ func (a *App) deliver(ctx context.Context) {
 		a.chains.run(ctx, a.log)
 	}()
 	defer func() { <-followed }()
-	a.worker.Run(ctx)
+	a.worker.Run(work)
+	<-ctx.Done()
 }
 
 // pruneDeliveries forgets deliveries that ended long ago, and servers that were

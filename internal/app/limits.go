@@ -34,9 +34,10 @@ type people struct {
 	agents []junctor.Agent
 }
 
-// openLimits reads the policies, and what was used of today's limits.
-func openLimits(ctx context.Context, s *store.Store) (*quotas, error) {
-	q := &quotas{book: limit.NewBook(), store: s, people: map[junctor.TenantID]*people{}}
+// openLimits reads the policies, and what was used of today's limits. shared is
+// what is shared with other replicas; nil where nothing is.
+func openLimits(ctx context.Context, s *store.Store, shared limit.Pool) (*quotas, error) {
+	q := &quotas{book: limit.NewBook(shared), store: s, people: map[junctor.TenantID]*people{}}
 	counts, err := s.DayCounts(ctx, limit.Day(time.Now()))
 	if err != nil {
 		return nil, err

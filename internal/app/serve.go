@@ -126,14 +126,19 @@ func (a *App) Run(ctx context.Context) error {
 	if l.sandbox != nil {
 		go func() { failed <- pages.Serve(l.sandbox) }()
 	}
-	chores, stopChores := context.WithCancel(ctx)
+	// Told to end, it goes on until it is drained; only deliveries are not begun
+	// any more: others take them.
+	chores, stopChores := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopChores()
+	work, stopWork := context.WithCancel(chores)
+	defer stopWork()
+	defer context.AfterFunc(ctx, stopWork)()
 	go a.chores(chores)
 	go a.apps.Run(chores)
 	delivering := make(chan struct{})
 	go func() {
 		defer close(delivering)
-		a.deliver(chores)
+		a.deliver(chores, work)
 	}()
 	taking := make(chan struct{})
 	go func() {
@@ -184,7 +189,9 @@ func (a *App) Run(ctx context.Context) error {
 	select {
 	case err = <-failed:
 	case <-ctx.Done():
+		err = a.drain(failed)
 	}
+	stopChores()
 	// Streams would keep the servers open: end them first.
 	a.gateway.Close()
 	a.rooms.Close()
@@ -241,7 +248,10 @@ func (a *App) publicServer(h http.Handler) (server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := newServer(front.Wrap(h))
+	if a.traced() {
+		h = telemetry.Received(h)
+	}
+	s := newServer(front.Wrap(a.leaving(h)))
 	if a.cert != nil {
 		s.TLSConfig = a.cert.config()
 		return tlsServer{s}, nil
@@ -334,8 +344,13 @@ func (a *App) authenticate(r *http.Request) (*junctor.Principal, error) {
 }
 
 // ready says whether calls can be served: the store answers, and the journal
-// takes records, without which no call is made.
+// takes records, without which no call is made. An instance that was told to end
+// is not ready, whatever it still does.
 func (a *App) ready(w http.ResponseWriter, r *http.Request) {
+	if a.draining.Load() {
+		http.Error(w, "this instance is stopping", http.StatusServiceUnavailable)
+		return
+	}
 	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
 	defer cancel()
 	if _, err := a.store.Tenants(ctx); err != nil {

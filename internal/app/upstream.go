@@ -122,7 +122,7 @@ func (s *servers) connect(ctx context.Context, row *junctor.Server, literals vis
 		Known: known, Isolation: row.Isolation, MaxSessions: row.MaxSessions, Isolated: isolated,
 		OnIsolated: func(string) { s.isolated(serverKey{row.Tenant, row.ID}) }, //nolint:contextcheck // it happens later
 		Scrub:      up.with.Scrub,
-		Version:    s.app.version, Logger: s.app.log, MaxBytes: maxMessage,
+		Version:    s.app.version, Logger: s.app.log, MaxBytes: maxMessage, Traced: s.app.traced(),
 	}
 	if row.Transport == junctor.TransportStdio {
 		path, err := programOf(row.Command[0])
@@ -179,7 +179,7 @@ func (s *servers) bridge(e gateway.Endpoint) (catalog.Backend, func(), error) {
 	up, err := upstream.New(upstream.Options{
 		ID: junctor.AdhocServer, Transport: upstream.Transport(e.Transport), URL: u, Client: s.public.plain, Stream: s.public.stream,
 		Header:  func(context.Context, *junctor.Principal) (http.Header, error) { return e.Header, nil },
-		Version: s.app.version, Logger: s.app.log, MaxBytes: maxMessage, Scrub: given.Scrub,
+		Version: s.app.version, Logger: s.app.log, MaxBytes: maxMessage, Scrub: given.Scrub, Traced: s.app.traced(),
 	})
 	if err != nil {
 		return nil, nil, err

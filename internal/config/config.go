@@ -44,6 +44,8 @@ type Config struct {
 	RateLimit      float64 // per second; 0 is no limit
 	RateBurst      int
 	CallTimeout    time.Duration
+	Redis          *url.URL      // nil: limits are not shared
+	Drain          time.Duration // after being told to end, while /readyz says no; 0 is none
 	NameLimit      int
 	Exposure       string // auto, all or search
 	AllowCommands  bool

@@ -124,6 +124,8 @@ func TestEverySettingFromEverySource(t *testing.T) {
 		"rate-limit":      {text: "0.5", yaml: "0.5"},
 		"rate-burst":      {text: "17", yaml: "17"},
 		"call-timeout":    {text: "1m30s"},
+		"drain":           {text: "10s"},
+		"redis":           {text: "redis://u:hunter2@127.0.0.1:6379/0", shown: "redis://u:xxxxx@127.0.0.1:6379/0"},
 		"name-limit":      {text: "50", yaml: "50"},
 		"exposure":        {text: "search"},
 		"allow-commands":  {text: "true", yaml: "true"},

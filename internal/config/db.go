@@ -15,6 +15,15 @@ func parseDB(s string) (*url.URL, error) {
 	return u, nil
 }
 
+// parseRedis takes the URL of a Redis.
+func parseRedis(s string) (*url.URL, error) {
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "redis" && u.Scheme != "rediss" || u.Hostname() == "" || u.RawQuery != "" {
+		return nil, errors.New("must be the URL of a Redis, such as redis://127.0.0.1:6379/0, or rediss:// for TLS")
+	}
+	return u, nil
+}
+
 // showDB shows the URL without its password.
 func showDB(u *url.URL) string {
 	if u == nil {

@@ -116,6 +116,8 @@ func TestValueProblems(t *testing.T) {
 		"rate-limit":      {"must be a number", []string{"", "-1", "NaN", "Inf", "1e7", "fast"}},
 		"rate-burst":      {"must be a whole number", []string{"", "0", "1.5", "1000001"}},
 		"call-timeout":    {"must be", []string{"", "30", "0s", "-1s", "25h", "soon"}},
+		"redis":           {"must be", []string{"", "127.0.0.1:6379", "http://x", "redis://", "redis://x?a=b"}},
+		"drain":           {"must be", []string{"", "30", "-1s", "2h", "soon"}},
 		"name-limit":      {"must be a whole number", []string{"47", "129", "x"}},
 		"exposure":        {"must be one of", []string{"", "some", "ALL"}},
 		"allow-commands":  {"true or false", []string{"yes"}},

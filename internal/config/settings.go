@@ -90,6 +90,12 @@ func commonSettings() []Setting {
 			show: func(c *Config) string { return showURL(c.PeerURL) },
 		},
 		{
+			Name: "redis", Kind: KindText,
+			Help: "Redis that replicas share limits through, such as redis://127.0.0.1:6379/0; without it, and while it is away, each counts for itself",
+			set:  func(c *Config, s string) (err error) { c.Redis, err = parseRedis(s); return err },
+			show: func(c *Config) string { return showDB(c.Redis) },
+		},
+		{
 			Name: "seal-key-file", Kind: KindText,
 			Help: "file with the keys that wrap secrets (default seal.key in the data folder)",
 			set:  func(c *Config, s string) (err error) { c.SealKeyFile, err = parsePath(s); return err },
@@ -205,6 +211,15 @@ func commonSettings() []Setting {
 				return err
 			},
 			show: func(c *Config) string { return c.CallTimeout.String() },
+		},
+		{
+			Name: "drain", Kind: KindDuration, Default: "0s",
+			Help: "how long to go on serving after SIGTERM while /readyz says no, so that load balancers turn away first; calls then have --call-timeout to end",
+			set: func(c *Config, s string) (err error) {
+				c.Drain, err = parseDuration(s, 0, time.Hour)
+				return err
+			},
+			show: func(c *Config) string { return c.Drain.String() },
 		},
 		{
 			Name: "name-limit", Kind: KindNumber, Default: "64",

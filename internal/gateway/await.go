@@ -34,7 +34,11 @@ func (g *Gateway) requestLegacy(w http.ResponseWriter, r *http.Request, x *excha
 		return
 	}
 	defer g.work.leave()
-	ctx, cancel := brief.WithCancel(g.ctx)
+	base := g.ctx //nolint:contextcheck // the call outlives its request
+	if g.o.Carry != nil {
+		base = g.o.Carry(r.Context(), base)
+	}
+	ctx, cancel := brief.WithCancel(base)
 	defer cancel()
 	x.room = &in.result
 	v := g.voice(w, r, x)

@@ -68,9 +68,10 @@ type Options struct {
 	Peers        Peers // nil: this process is alone
 	Info         Info
 	Doors        Doors
-	Bridge       Bridge                                        // nil: the bridge calls registered servers only
-	Ended        func(tenant junctor.TenantID, session string) // told when a client has ended its session; may be nil
-	RootsChanged func(p *junctor.Principal, session string)    // told when a client says that its roots changed; may be nil
+	Bridge       Bridge                                          // nil: the bridge calls registered servers only
+	Ended        func(tenant junctor.TenantID, session string)   // told when a client has ended its session; may be nil
+	RootsChanged func(p *junctor.Principal, session string)      // told when a client says that its roots changed; may be nil
+	Carry        func(from, ctx context.Context) context.Context // gives a call that outlives its request what belongs to both; may be nil
 	Logger       *slog.Logger
 	Now          func() time.Time
 	NewID        func() string

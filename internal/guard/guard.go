@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -37,6 +38,7 @@ type Options struct {
 type Guard struct {
 	o      Options
 	parked parking
+	flying atomic.Int64 // operations under way
 }
 
 // New makes a Guard, or says which part is missing.
@@ -56,6 +58,10 @@ func New(o Options) (*Guard, error) {
 // Close forgets the calls that wait for input; their end is not recorded, as
 // their client may still come back to another process.
 func (g *Guard) Close() { g.parked.close() }
+
+// InFlight is how many operations are under way. One that waits for its client's
+// input is not.
+func (g *Guard) InFlight() int64 { return g.flying.Load() }
 
 // List gives a list as the principal sees it. Looking is no call: it is not
 // recorded.
@@ -90,6 +96,8 @@ func (g *Guard) Refuse(ctx context.Context, p *junctor.Principal, door junctor.D
 // Do takes an operation through the pipeline. Errors are *junctor.Error. A tool
 // that ran and failed is a Result with IsError, not an error.
 func (g *Guard) Do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Result, error) {
+	g.flying.Add(1)
+	defer g.flying.Add(-1)
 	if g.o.Trace == nil {
 		return g.do(ctx, op, sink)
 	}

@@ -15,6 +15,7 @@ import (
 type Account struct {
 	whole atomic.Int64 // when nothing of the burst is used any more, in nanoseconds since 1970
 	today atomic.Int64 // the day, shifted by dayShift, and the calls on it
+	lease *lease       // what is taken from the pool; nil where there is none
 
 	mu      sync.Mutex
 	most    int // calls at a time, as whoever came last was told
@@ -48,6 +49,14 @@ func (a *Account) countDay(most int, now time.Time) (left int, ok bool) {
 			return most - int(calls) - 1, true
 		}
 	}
+}
+
+// used is how many calls of today were counted here.
+func (a *Account) used(now time.Time) int64 {
+	if v := a.today.Load(); v>>dayShift == Day(now) {
+		return v & dayMask
+	}
+	return 0
 }
 
 // uncountDay takes back what countDay counted.

@@ -15,6 +15,7 @@ import (
 // reads an immutable page; a change of a tenant's people or policy makes a new
 // one, and what was used stays.
 type Book struct {
+	pool     Pool // nil: this replica counts for itself
 	mu       sync.Mutex
 	accounts map[party]*Account
 	pages    atomic.Pointer[map[junctor.TenantID]*page]
@@ -42,9 +43,10 @@ type page struct {
 
 type tool struct{ server, name string }
 
-// NewBook makes a book without limits.
-func NewBook() *Book {
-	b := &Book{accounts: map[party]*Account{}}
+// NewBook makes a book without limits. pool is what replicas share; nil where
+// there is but one.
+func NewBook(pool Pool) *Book {
+	b := &Book{pool: pool, accounts: map[party]*Account{}}
 	b.pages.Store(&map[junctor.TenantID]*page{})
 	return b
 }
@@ -122,6 +124,9 @@ func (b *Book) account(p party) *Account {
 	a := b.accounts[p]
 	if a == nil {
 		a = &Account{}
+		if b.pool != nil {
+			a.lease = &lease{pool: b.pool, key: string(p.tenant) + "/" + p.who + "/" + p.name}
+		}
 		b.accounts[p] = a
 	}
 	return a

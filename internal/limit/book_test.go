@@ -29,7 +29,7 @@ func TestBook(t *testing.T) {
 		Tools: map[string]junctor.Limits{"notes/search": {PerDay: 1}},
 	}
 	fresh := func() *limit.Book {
-		b := limit.NewBook()
+		b := limit.NewBook(nil)
 		b.Set("t", policy, users, agents)
 		return b
 	}

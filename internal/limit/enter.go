@@ -39,7 +39,7 @@ func (p *Pass) Leave() {
 // limited, and says when to come back, or canceled.
 func Enter(ctx context.Context, bounds []Bound, now time.Time) (Pass, error) {
 	e := entry{bounds: bounds, now: now}
-	if err := e.count(); err != nil {
+	if err := e.count(ctx); err != nil {
 		e.undo()
 		return Pass{}, err
 	}
@@ -63,13 +63,15 @@ type entry struct {
 	bounds      []Bound
 	now         time.Time
 	days, rates int
+	leased      [maxBounds]struct{ day, rate bool } // from the pool, too
 	wait        time.Duration
 	pass        Pass
 	least       bool // pass.Allowance is set
 }
 
-// count takes a call of the day and a token of the rate from every bound.
-func (e *entry) count() error {
+// count takes a call of the day and a token of the rate from every bound, as this
+// replica counts them, and where there is a pool, as all of them do together.
+func (e *entry) count(ctx context.Context) error {
 	for i := range e.bounds {
 		b := &e.bounds[i]
 		if most := b.Limits.PerDay; most > 0 {
@@ -81,6 +83,9 @@ func (e *entry) count() error {
 			}
 		}
 		e.days++
+		if err := e.shareDay(ctx, i); err != nil {
+			return err
+		}
 	}
 	for i := range e.bounds {
 		b := &e.bounds[i]
@@ -94,7 +99,51 @@ func (e *entry) count() error {
 			e.wait = max(e.wait, wait)
 		}
 		e.rates++
+		if err := e.shareRate(ctx, i); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// shareDay takes a call of the day from the pool. One that is away refuses
+// nothing.
+func (e *entry) shareDay(ctx context.Context, i int) error {
+	b := &e.bounds[i]
+	most := b.Limits.PerDay
+	if b.Account.lease == nil || most <= 0 {
+		return nil
+	}
+	left, ok, err := b.Account.lease.call(ctx, most, b.Account.used(e.now)-1, e.now)
+	if err != nil {
+		return nil //nolint:nilerr // the pool tells of it
+	}
+	end := endOfDay(e.now)
+	e.note(b, "-per-day", most, left, end)
+	if !ok {
+		return e.refuse(b, "calls on one day", end.Sub(e.now))
+	}
+	e.leased[i].day = true
+	return nil
+}
+
+// shareRate takes a token of the rate from the pool.
+func (e *entry) shareRate(ctx context.Context, i int) error {
+	b := &e.bounds[i]
+	if b.Account.lease == nil || b.Limits.PerSecond <= 0 {
+		return nil
+	}
+	r := rateOf(b.Limits)
+	wait, left, whole, ok, err := b.Account.lease.token(ctx, r, b.Limits.Wait(), e.now)
+	if err != nil {
+		return nil //nolint:nilerr // the pool tells of it
+	}
+	e.note(b, "-per-second", r.Burst, left, whole)
+	if !ok {
+		return e.refuse(b, "calls a second", wait)
+	}
+	e.leased[i].rate = true
+	e.wait = max(e.wait, wait)
 	return nil
 }
 
@@ -135,6 +184,12 @@ func (e *entry) undo() {
 		}
 		if i < e.rates && b.Limits.PerSecond > 0 {
 			b.Account.giveBack(rateOf(b.Limits))
+		}
+		if e.leased[i].day {
+			b.Account.lease.uncall(e.now)
+		}
+		if e.leased[i].rate {
+			b.Account.lease.untoken()
 		}
 	}
 }

@@ -69,6 +69,30 @@ func Extract(ctx context.Context, traceparent, tracestate string) context.Contex
 	})
 }
 
+// Inject gives the trace that ctx is part of as Extract takes it; "" and "" where
+// there is none.
+func Inject(ctx context.Context) (traceparent, tracestate string) {
+	carrier := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, carrier)
+	return carrier["traceparent"], carrier["tracestate"]
+}
+
+// Carry gives ctx the trace that from is part of, and nothing else of it.
+func Carry(from, ctx context.Context) context.Context {
+	return trace.ContextWithSpanContext(ctx, trace.SpanContextFromContext(from))
+}
+
+// Received takes the trace that a caller is part of from the headers of its
+// requests, for those that name none in _meta.
+func Received(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if parent := r.Header.Get("Traceparent"); parent != "" {
+			r = r.WithContext(Extract(r.Context(), parent, r.Header.Get("Tracestate")))
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 // off is the tracer for when nobody looks. Unlike the library's own it leaves
 // the context as it is, and so allocates nothing.
 type off struct{ noop.Tracer }

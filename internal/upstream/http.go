@@ -89,6 +89,9 @@ func (l *httpLink) headers(method string, params []byte) http.Header {
 
 // fields appends the header fields that one POST has beside those of all.
 func (l *httpLink) fields(dst []egress.Field, method string, params []byte) []egress.Field {
+	if l.o.Traced {
+		dst = appendTrace(dst, params)
+	}
 	if !l.isModern {
 		return dst
 	}
@@ -106,6 +109,19 @@ func (l *httpLink) fields(dst []egress.Field, method string, params []byte) []eg
 	case wire.MethodResourcesRead:
 		uri, _ := wire.String(wire.Get(params, "uri"))
 		dst = append(dst, egress.Field{Name: wire.HeaderName, Value: wire.EncodeHeader(uri)})
+	}
+	return dst
+}
+
+// appendTrace appends the trace that a call is part of, for servers that look for
+// it in headers alone.
+func appendTrace(dst []egress.Field, params []byte) []egress.Field {
+	meta := wire.Get(params, "_meta")
+	for _, f := range [...]struct{ key, name string }{{wire.MetaTraceparent, "Traceparent"}, {wire.MetaTracestate, "Tracestate"}} {
+		value, _ := wire.String(wire.Get(meta, f.key))
+		if value != "" && wire.EncodeHeader(value) == value { // nothing that a header cannot hold
+			dst = append(dst, egress.Field{Name: f.name, Value: value})
+		}
 	}
 	return dst
 }

@@ -69,6 +69,7 @@ type Options struct {
 	// that is shown, logged or kept; nil leaves it.
 	Scrub func(string) string
 
+	Traced   bool   // what _meta says of the trace of a call is sent as headers too
 	Version  string // of this program, told to servers
 	Logger   *slog.Logger
 	Now      func() time.Time // nil is time.Now

@@ -1,0 +1,133 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"math"
+	"net"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/egress"
+	"github.com/junctor-mcp/junctor/internal/limit"
+	"github.com/junctor-mcp/junctor/internal/telemetry"
+)
+
+const (
+	// answersWithin is how long a call waits for the Redis that limits are shared
+	// through, at most: then it goes on without.
+	answersWithin = 250 * time.Millisecond
+	// tryAgain is how long a Redis that did not answer is left alone.
+	tryAgain = time.Second
+	// keepDay is for how long the count of a day is kept: clocks differ.
+	keepDay = 25 * time.Hour
+
+	limitKey = "junctor:limit:"
+)
+
+// takeTokens is the generic cell rate algorithm of limit.Account, with times in
+// microseconds on the Redis's own clock, for several tokens at once.
+//
+//nolint:gosec // G101: tokens of a rate
+const takeTokens = `
+local t = redis.call('TIME')
+local now = t[1] * 1000000 + t[2]
+local interval, window, most, patience = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local from = math.min(math.max(tonumber(redis.call('GET', KEYS[1]) or '0'), now), now + window + patience)
+local n, wait = math.min(math.floor((now + window - from) / interval), most), 0
+if n < 1 then
+  n, wait = 1, from + interval - window - now
+  if wait > patience then return {0, math.ceil(wait), 0, math.ceil(from - now)} end
+end
+local whole = from + n * interval
+redis.call('SET', KEYS[1], string.format('%.3f', whole), 'PX', math.ceil((whole - now) / 1000) + 1000)
+return {n, math.ceil(math.max(wait, 0)), math.max(0, math.floor((now + window - whole) / interval)), math.ceil(whole - now)}`
+
+// takeCalls takes calls of a day.
+const takeCalls = `
+local limit, most, known = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local used = math.max(tonumber(redis.call('GET', KEYS[1]) or ARGV[3]), 0)
+local n = math.max(0, math.min(most, limit - used))
+redis.call('SET', KEYS[1], string.format('%d', used + n), 'EX', ARGV[4])
+return {n, math.max(0, limit - used - n)}`
+
+// pool shares limits with the other replicas, through a Redis. While that is away
+// it says so, once, and each replica counts for itself.
+type pool struct {
+	redis  *redis.Client
+	tokens *redis.Script
+	calls  *redis.Script
+	log    *slog.Logger
+	until  atomic.Int64 // in nanoseconds since 1970: when it is asked again
+	away   atomic.Bool
+}
+
+// openPool makes what limits are shared with. Its Redis need not answer yet.
+func (a *App) openPool() (*pool, error) {
+	o, err := redis.ParseURL(a.cfg.Redis.String())
+	if err != nil {
+		return nil, junctor.Errorf(junctor.CodeInvalid, "redis is no address of a Redis; write it like redis://127.0.0.1:6379/0")
+	}
+	secure := o.TLSConfig != nil
+	o.TLSConfig = nil // what dials sees to it
+	o.Dialer = func(ctx context.Context, _, address string) (net.Conn, error) {
+		return egress.DialNamed(ctx, address, secure)
+	}
+	o.MaxRetries, o.DialTimeout, o.ReadTimeout, o.WriteTimeout = -1, answersWithin, answersWithin, answersWithin
+	o.DisableIdentity = true
+	p := &pool{redis: redis.NewClient(o), tokens: redis.NewScript(takeTokens), calls: redis.NewScript(takeCalls), log: a.log}
+	a.onClose(func(context.Context) { _ = p.redis.Close() })
+	return p, nil
+}
+
+// Tokens implements limit.Pool.
+func (p *pool) Tokens(ctx context.Context, key string, r limit.Rate, most int, patience time.Duration) (limit.Grant, error) {
+	interval := 1e6 / r.PerSecond
+	got, err := p.run(ctx, p.tokens, key, micros(interval), micros(interval*math.Max(float64(r.Burst), 1)), most, patience.Microseconds())
+	if err != nil || len(got) != 4 {
+		return limit.Grant{}, err
+	}
+	return limit.Grant{N: int(got[0]), Wait: time.Duration(got[1]) * time.Microsecond, Left: int(got[2]), Whole: time.Duration(got[3]) * time.Microsecond}, nil
+}
+
+func micros(f float64) string { return strconv.FormatFloat(f, 'f', 6, 64) }
+
+// Calls implements limit.Pool.
+func (p *pool) Calls(ctx context.Context, key string, day int64, most, block int, used int64) (limit.Grant, error) {
+	got, err := p.run(ctx, p.calls, key+":"+strconv.FormatInt(day, 10), most, block, used, int(keepDay.Seconds()))
+	if err != nil || len(got) != 2 {
+		return limit.Grant{}, err
+	}
+	return limit.Grant{N: int(got[0]), Left: int(got[1])}, nil
+}
+
+// run runs a script, unless the Redis did not answer a moment ago.
+func (p *pool) run(ctx context.Context, s *redis.Script, key string, args ...any) ([]int64, error) {
+	now := time.Now()
+	if now.UnixNano() < p.until.Load() {
+		return nil, errPoolAway
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answersWithin)
+	defer cancel()
+	got, err := s.Run(ctx, p.redis, []string{limitKey + key}, args...).Int64Slice()
+	if err != nil {
+		p.until.Store(now.Add(tryAgain).UnixNano())
+		if !p.away.Swap(true) {
+			p.log.Warn("the Redis that limits are shared through does not answer: each replica counts for itself until it does", telemetry.Err(err))
+		}
+		return nil, err
+	}
+	if p.away.Swap(false) {
+		p.log.Info("the Redis that limits are shared through is back")
+	}
+	return got, nil
+}
+
+var errPoolAway = junctor.Errorf(junctor.CodeUnavailable, "the Redis that limits are shared through is away")
+
+// shared says whether limits are counted together with other replicas now.
+func (p *pool) shared() bool { return p != nil && !p.away.Load() }

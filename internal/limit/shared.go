@@ -1,0 +1,110 @@
+package limit
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// blocks is into how many parts a limit is cut that replicas share: each takes a
+// part at a time. So with n replicas up to n parts may lie unused while a caller
+// is refused, and as many tokens of a rate may be used later than they came.
+const blocks = 20
+
+// Pool is what replicas share: there they count what parties use, and take from
+// it in blocks. An error means that it is away; then each replica counts for
+// itself.
+type Pool interface {
+	// Tokens takes up to most tokens of a rate that are there, or else one that
+	// will be within patience.
+	Tokens(ctx context.Context, key string, r Rate, most int, patience time.Duration) (Grant, error)
+	// Calls takes up to most calls of what a day has, which is limit. used is what
+	// this replica knows to be used, for a pool that has forgotten.
+	Calls(ctx context.Context, key string, day int64, limit, most int, used int64) (Grant, error)
+}
+
+// Grant is what was taken from a Pool.
+type Grant struct {
+	N     int           // how many; 0 is that there are none
+	Wait  time.Duration // until it may be used, or until there is one
+	Left  int           // how many more could be taken
+	Whole time.Duration // until all could be
+}
+
+// lease is what this replica has taken from the pool for one account, and has not
+// used yet.
+type lease struct {
+	pool Pool
+	key  string
+
+	mu     sync.Mutex
+	tokens int
+	left   int // in the pool, when tokens were last taken
+	whole  time.Time
+
+	calls   int
+	day     int64
+	dayLeft int
+}
+
+func block(limit int) int { return max(1, limit/blocks) }
+
+// token uses one token of a rate. ok is false where there is none, and then wait
+// is when there will be one. An error is that the pool is away.
+func (l *lease) token(ctx context.Context, r Rate, patience time.Duration, now time.Time) (wait time.Duration, left int, whole time.Time, ok bool, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	most := block(r.Burst)
+	l.tokens = min(l.tokens, most) // the limit may be less than it was
+	if l.tokens == 0 {
+		g, err := l.pool.Tokens(ctx, l.key, r, most, patience)
+		if err != nil {
+			return 0, 0, time.Time{}, false, err
+		}
+		l.tokens, l.left, l.whole, wait = g.N, g.Left, now.Add(g.Whole), g.Wait
+		if g.N == 0 {
+			return wait, 0, l.whole, false, nil
+		}
+	}
+	l.tokens--
+	return wait, l.tokens + l.left, l.whole, true, nil
+}
+
+// untoken gives back what token gave.
+func (l *lease) untoken() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tokens++
+}
+
+// call uses one call of a day's, of which this replica knows used.
+func (l *lease) call(ctx context.Context, limit int, used int64, now time.Time) (left int, ok bool, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if day := Day(now); l.day != day {
+		l.day, l.calls, l.dayLeft = day, 0, 0
+	}
+	most := block(limit)
+	l.calls = min(l.calls, most)
+	if l.calls == 0 {
+		g, err := l.pool.Calls(ctx, l.key, l.day, limit, most, used)
+		if err != nil {
+			return 0, false, err
+		}
+		l.calls, l.dayLeft = g.N, g.Left
+		if g.N == 0 {
+			return 0, false, nil
+		}
+	}
+	l.calls--
+	return l.calls + l.dayLeft, true, nil
+}
+
+// uncall gives back what call gave.
+func (l *lease) uncall(now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.day == Day(now) {
+		l.calls++
+	}
+}
