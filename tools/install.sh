@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the tools named on the command line into .cache/bin, at the versions
-# that tools/go.mod pins, fetches Node and its packages into .cache/node for the
+# that tools/go.mod pins (nfpm: tools/deploy/go.mod), fetches Node and its packages into .cache/node for the
 # name `node`, and installs Debian's packages of servers and engines that tests
 # use for the name `debian`. What is there and up to date stays.
 set -euo pipefail
@@ -11,13 +11,13 @@ mkdir -p .cache/bin .cache/node
 # stamp FILE... is a digest of the files, to see whether an installation is old.
 stamp() { cat "$@" | sha256sum | cut -d' ' -f1; }
 
-build() { # build NAME PACKAGE
-	local want have
-	want=$(stamp tools/go.mod tools/go.sum)-$(go env GOVERSION)
+build() { # build NAME PACKAGE [FOLDER]: of the module in that folder, or of tools
+	local want have dir=${3:-tools}
+	want=$(stamp "$dir"/go.mod "$dir"/go.sum)-$(go env GOVERSION)
 	have=$(cat ".cache/bin/.$1" 2>/dev/null || true)
 	[[ -x .cache/bin/$1 && $want == "$have" ]] && return
 	echo "building $1"
-	(cd tools && go build -o "$root/.cache/bin/$1" "$2")
+	(cd "$dir" && go build -o "$root/.cache/bin/$1" "$2")
 	echo "$want" >".cache/bin/.$1"
 }
 
@@ -40,6 +40,9 @@ debian() {
 	fi
 	command -v redis-server >/dev/null || missing+=(redis-server)
 	command -v ip >/dev/null || missing+=(iproute2)
+	command -v rpm >/dev/null || missing+=(rpm)
+	command -v haproxy >/dev/null || missing+=(haproxy)
+	command -v systemd-analyze >/dev/null || missing+=(systemd)
 	command -v chromium >/dev/null || missing+=(chromium)
 	[[ ${#missing[@]} -eq 0 ]] || apt "${missing[@]}"
 }
@@ -63,6 +66,7 @@ for name in "$@"; do
 	gofumpt) build gofumpt mvdan.cc/gofumpt ;;
 	gotestsum) build gotestsum gotest.tools/gotestsum ;;
 	golangci-lint) build golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint ;;
+	nfpm) build nfpm github.com/goreleaser/nfpm/v2/cmd/nfpm tools/deploy ;;
 	node) node ;;
 	debian) debian ;;
 	*) echo "install.sh: unknown tool $name" >&2; exit 2 ;;

@@ -54,7 +54,7 @@ tests() {
 	[[ ! -s $shaky ]] || steps_remarks+=("$(cat "$shaky")")
 }
 
-step setup tools/install.sh gofumpt gotestsum golangci-lint node debian
+step setup tools/install.sh gofumpt gotestsum golangci-lint nfpm node debian
 step format tools/lint.sh format
 step modules go mod tidy -diff
 step build build_all

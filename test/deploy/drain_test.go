@@ -1,0 +1,147 @@
+//go:build linux
+
+package deploy
+
+import (
+	"bufio"
+	"context"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/junctor-mcp/junctor/test/program"
+)
+
+// patience is far above what anything here takes.
+const patience = 90 * time.Second
+
+// await waits until something holds.
+func await(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for begun := time.Now(); !holds(); time.Sleep(10 * time.Millisecond) {
+		if time.Since(begun) > patience {
+			t.Fatalf("%s: not within %v", what, patience)
+		}
+	}
+}
+
+// metric is the line of a metric without labels; "" where there is none.
+func metric(t *testing.T, in *program.Instance, name string) string {
+	t.Helper()
+	a, err := in.Request(t.Context(), http.MethodGet, "/metrics", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(a.Body) {
+		if value, ok := strings.CutPrefix(line, name+" "); ok {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// TestDrained tells an instance to end while a call is under way and a stream is
+// open. It is not ready from then on and serves all the same, with connections
+// that end; the call is answered, the stream is told, and the exit is clean.
+func TestDrained(t *testing.T) {
+	t.Parallel()
+	in := program.Start(t, program.FreeAddr(t), t.TempDir(), "--drain", "8s")
+	heard := listen(t, in)
+	slow := make(chan program.Answer, 1)
+	go func() {
+		c := program.NewCaller(t, program.Plain, in.URL, program.AdminKey)
+		a, err := c.Call(t.Context(), "demo__slow", `{"steps":11,"delay_ms":1000}`)
+		if err != nil {
+			t.Errorf("the call that was under way: %v", err)
+		}
+		slow <- a
+	}()
+	await(t, "a call is under way", func() bool { return metric(t, in, "junctor_calls_in_flight") == "1" })
+
+	in.Signal(t, syscall.SIGTERM)
+	var ready program.Answer
+	await(t, "it is not ready any more", func() bool {
+		var err error
+		if ready, err = in.Request(t.Context(), http.MethodGet, "/readyz", ""); err != nil {
+			t.Fatal(err)
+		}
+		return ready.Status != http.StatusOK
+	})
+	if ready.Status != http.StatusServiceUnavailable || !strings.Contains(ready.Body, "stopping") {
+		t.Errorf("/readyz: %d %s", ready.Status, ready.Body)
+	}
+	if got := metric(t, in, "junctor_draining"); got != "1" {
+		t.Errorf("junctor_draining is %q", got)
+	}
+	for _, era := range program.Eras() {
+		c := program.NewCaller(t, era, in.URL, program.AdminKey)
+		a, err := c.Call(t.Context(), "demo__echo", `{"text":"still here"}`)
+		if err != nil || a.Text != "still here" {
+			t.Errorf("%s: a call while it drains: %v %+v", era, err, a)
+		}
+	}
+	select {
+	case a := <-slow:
+		if !a.OK {
+			t.Errorf("the call that was under way: %d %s", a.Status, a.Body)
+		}
+	case <-time.After(patience):
+		t.Fatal("the call that was under way got no answer")
+	}
+	if code, ok := in.Wait(patience); !ok || code != 0 {
+		t.Errorf("it ended: %v, with %d", ok, code)
+	}
+	select {
+	case text := <-heard:
+		if !strings.Contains(text, "notifications/cancelled") || !strings.Contains(text, "the server is stopping") {
+			t.Errorf("the stream was not told: %s", text)
+		}
+	case <-time.After(patience):
+		t.Error("the stream goes on")
+	}
+}
+
+// listen opens a subscription and gives what it said, once it has ended.
+func listen(t *testing.T, in *program.Instance) <-chan string {
+	t.Helper()
+	const body = `{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},` +
+		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*patience)
+	t.Cleanup(cancel)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, in.URL+"/mcp", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{
+		"Authorization": "Bearer " + program.AdminKey, "Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+		"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "subscriptions/listen",
+	} {
+		req.Header.Set(name, value)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(res.Body)
+	var said strings.Builder
+	for lines.Scan() { // until it is known to listen
+		said.WriteString(lines.Text())
+		if strings.Contains(lines.Text(), "acknowledged") {
+			break
+		}
+	}
+	if !strings.Contains(said.String(), "acknowledged") {
+		t.Fatalf("subscriptions/listen: %d %s", res.StatusCode, said.String())
+	}
+	heard := make(chan string, 1)
+	go func() {
+		defer res.Body.Close()
+		for lines.Scan() {
+			said.WriteString(lines.Text() + "\n")
+		}
+		heard <- said.String()
+	}()
+	return heard
+}
