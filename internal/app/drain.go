@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// lookAgain is how often it is looked whether calls have ended.
-const lookAgain = 20 * time.Millisecond
+// seeEvery is how often it is looked whether calls have ended.
+const seeEvery = 20 * time.Millisecond
 
 // drain is what an instance does between being told to end and ending: it says
 // that it is not ready, serves on until balancers have seen that, and then lets
@@ -29,7 +29,7 @@ func (a *App) drain(failed <-chan error) error {
 	}
 	late := time.NewTimer(a.cfg.CallTimeout)
 	defer late.Stop()
-	look := time.NewTicker(lookAgain)
+	look := time.NewTicker(seeEvery)
 	defer look.Stop()
 	for a.guard.InFlight() > 0 {
 		select {

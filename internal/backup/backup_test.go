@@ -145,6 +145,10 @@ func populate(t testing.TB, in instance) {
 	ok(t, st.EnsureTenant(ctx, "acme", "Acme, é \u2028 <&>"))
 	_, err := st.Instance(ctx)
 	ok(t, err)
+	_, err = st.SeeNode(ctx, store.Node{ID: "run", Name: "node", URL: "http://127.0.0.1:1", Version: "1"})
+	ok(t, err)
+	_, _, err = st.TakeLease(ctx, "schedules", "run", time.Second)
+	ok(t, err)
 	acme := st.For("acme")
 	k := junctor.Key{ID: "k", Name: "one", Prefix: "jct_x", CreatedAt: time.UnixMicro(1<<53 + 1)} // more than a float holds
 	k.Hash[0], k.Hash[31] = 0xff, 1
