@@ -2,6 +2,7 @@ package replicas
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -74,10 +75,17 @@ func (c *cluster) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	to, err := url.Parse(c.nodes[c.last].URL)
 	c.mu.Unlock()
+	var body []byte
+	if err == nil {
+		// Whole, before it is sent on: an answer that begins before the end of the
+		// body was read would cut it off (golang/go#40747).
+		body, err = io.ReadAll(r.Body)
+	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadGateway)
 		return
 	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
 	proxy := httputil.ReverseProxy{
 		FlushInterval: -1,
 		Rewrite: func(p *httputil.ProxyRequest) {
