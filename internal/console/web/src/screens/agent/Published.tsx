@@ -1,11 +1,14 @@
 import { Switch } from '@mantine/core';
 import type { Agent } from '../../api/client';
+import { useMe } from '../../api/data';
 import { Copy, Out, Panel } from '../../parts/bits';
 import { home } from '../../parts/doors';
 
 // Published is whether agents of other parties reach this one, and where.
 export function Published({ a, may, save, busy }: { a: Agent; may: boolean; save: (published: boolean) => void; busy: boolean }) {
-  const base = `${home()}/a2a/${a.name}/`;
+  const tenant = useMe().data?.tenant ?? 'default';
+  // Its name alone is that of whoever published one first.
+  const base = `${home()}/a2a/${tenant === 'default' ? '' : `${tenant}.`}${a.name}/`;
   const card = `${base}.well-known/agent-card.json`;
   const on = a.published === true;
   return (
