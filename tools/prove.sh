@@ -22,7 +22,7 @@ chapters() {
 		Real clients: clients
 		Real servers: servers
 		Every door: doors
-		Agents: agents talk
+		Agents: agents talk bank
 		Generated servers: apis
 		MCP Apps: apps hostile mcpapps
 		The console: console
@@ -62,6 +62,7 @@ run() {
 			tests "$log" -run 'TestClassify|TestListsAgree' ./internal/catalog -rapid.checks=1000 && figures "$log"
 		;;
 	talk) tests "$log" ./internal/agent ./test/talk -rapid.checks=1000 && figures "$log" ;;
+	bank) tests "$log" ./test/bank && figures "$log" && peer Node && peer Chromium ;;
 	apps) tests "$log" ./test/apps && figures "$log" && peer Node && peer Chromium ;;
 	chains) tests "$log" ./test/chain && figures "$log" && peer Node && module "$log" evm -rapid.checks=5000 && figures "$log" ;;
 	console) tests "$log" ./test/console && figures "$log" && peer Node && peer Chromium ;;

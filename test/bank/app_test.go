@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/junctor-mcp/junctor/internal/a2ui"
 	"github.com/junctor-mcp/junctor/test/program"
@@ -49,6 +52,10 @@ func TestTheMapsOwnApp(t *testing.T) {
 		t.Errorf("the App is not opened as the agent: %+v", view)
 	}
 
+	if program.Long() { // it draws a globe, which takes a machine that is not busy
+		shown(t, s)
+	}
+
 	var answer struct {
 		Result struct {
 			Task struct{ Artifacts json.RawMessage }
@@ -78,4 +85,20 @@ func (s *scene) post(t *testing.T, want int, path, body string, out any, header 
 	if err != nil || got.Status != want {
 		t.Fatalf("POST %s: %d %v\n%s", path, got.Status, err, got.Body)
 	}
+}
+
+// shown has the App run in the page of a room, as the operator approved it.
+func shown(t *testing.T, s *scene) {
+	t.Helper()
+	if _, err := exec.LookPath("chromium"); err != nil {
+		program.Missing(t, "chromium; tools/install.sh debian installs it")
+	}
+	c := &program.Console{Instance: s.Instance, Node: program.FindNode(t)}
+	c.Tell(t, "user", "add", "ada", "--role", "admin")
+	c.Tell(t, "app", "approve", "map__show-map")
+	out, err := c.Node.Run(t, 5*time.Minute, "bank_app.mjs", c.Link(t, "ada"), question, c.Node.Module("cesium/Build/Cesium"), os.Getenv("JUNCTOR_PICTURE"))
+	if err != nil || !strings.Contains(string(out), `"east":-0.3367`) {
+		t.Fatalf("in the room's page: %v\n%s", err, out)
+	}
+	t.Log("figure: in a room of the console, in Chromium, the npm map's own App begins and is told the box of the place")
 }

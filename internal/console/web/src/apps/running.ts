@@ -192,7 +192,7 @@ export class Running {
         if (this.snapshot.state === 'starting')
           this.fail(
             'The App has not begun',
-            'It did not say ui/initialize within 30 s. Its log below may tell why; what the tool said is there without it.',
+            'It did not say ui/initialize within 30 s. Its log may tell why: a page that makes code of text (eval) begins only once it is approved, under Apps. What the tool said is there without it.',
           );
       });
     } else if (method === 'ui/notifications/sandbox-refused') {
