@@ -33,7 +33,7 @@ func (g *Gateway) postLegacy(w http.ResponseWriter, r *http.Request, p *junctor.
 		return
 	}
 	if m.Kind == wire.Request {
-		g.requestLegacy(w, r, g.legacyExchange(p, junctor.DoorMCP, view, m, s), in, streamFirst) //nolint:contextcheck // a legacy call outlives its request
+		g.requestLegacy(w, r, g.legacyExchange(p, junctor.DoorMCP, view, m, s), in, streamFirst)
 		return
 	}
 	if g.elsewhere(w, r, g.askedBy(m), m.ID, in.body) {
