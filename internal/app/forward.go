@@ -31,6 +31,9 @@ func (p *peers) Forward(w http.ResponseWriter, r *http.Request, node string, bod
 	}
 	out := r.Clone(r.Context())
 	if body != nil {
+		// A copy: what sends it may still read when the answer is there, and the
+		// caller's buffer is another request's by then.
+		body = bytes.Clone(body)
 		out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	}
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // it may be a stream

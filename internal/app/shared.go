@@ -87,8 +87,8 @@ func (a *App) openPool() (*pool, error) {
 // Tokens implements limit.Pool.
 func (p *pool) Tokens(ctx context.Context, key string, r limit.Rate, most int, patience time.Duration) (limit.Grant, error) {
 	interval := 1e6 / r.PerSecond
-	got, err := p.run(ctx, p.tokens, key, micros(interval), micros(interval*math.Max(float64(r.Burst), 1)), most, patience.Microseconds())
-	if err != nil || len(got) != 4 {
+	got, err := p.run(ctx, p.tokens, key, 4, micros(interval), micros(interval*math.Max(float64(r.Burst), 1)), most, patience.Microseconds())
+	if err != nil {
 		return limit.Grant{}, err
 	}
 	return limit.Grant{N: int(got[0]), Wait: time.Duration(got[1]) * time.Microsecond, Left: int(got[2]), Whole: time.Duration(got[3]) * time.Microsecond}, nil
@@ -98,15 +98,16 @@ func micros(f float64) string { return strconv.FormatFloat(f, 'f', 6, 64) }
 
 // Calls implements limit.Pool.
 func (p *pool) Calls(ctx context.Context, key string, day int64, most, block int, used int64) (limit.Grant, error) {
-	got, err := p.run(ctx, p.calls, key+":"+strconv.FormatInt(day, 10), most, block, used, int(keepDay.Seconds()))
-	if err != nil || len(got) != 2 {
+	got, err := p.run(ctx, p.calls, key+":"+strconv.FormatInt(day, 10), 2, most, block, used, int(keepDay.Seconds()))
+	if err != nil {
 		return limit.Grant{}, err
 	}
 	return limit.Grant{N: int(got[0]), Left: int(got[1])}, nil
 }
 
-// run runs a script, unless the Redis did not answer a moment ago.
-func (p *pool) run(ctx context.Context, s *redis.Script, key string, args ...any) ([]int64, error) {
+// run runs a script that answers n numbers, unless the Redis did not answer a
+// moment ago.
+func (p *pool) run(ctx context.Context, s *redis.Script, key string, n int, args ...any) ([]int64, error) {
 	now := time.Now()
 	if now.UnixNano() < p.until.Load() {
 		return nil, errPoolAway
@@ -114,6 +115,9 @@ func (p *pool) run(ctx context.Context, s *redis.Script, key string, args ...any
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answersWithin)
 	defer cancel()
 	got, err := s.Run(ctx, p.redis, []string{limitKey + key}, args...).Int64Slice()
+	if err == nil && len(got) != n {
+		err = junctor.Errorf(junctor.CodeUnavailable, "it answered %d numbers where %d are asked for", len(got), n)
+	}
 	if err != nil {
 		p.until.Store(now.Add(tryAgain).UnixNano())
 		if !p.away.Swap(true) {
