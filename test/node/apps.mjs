@@ -1,10 +1,9 @@
 // Real Apps in the console.
 // node apps.mjs walk LINK "APP…" CESIUM | capabilities LINK | states LINK CONTROL | context LINK | bare LINK CONTROL | times LINK
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { chromium } from 'playwright-core';
-import { frameOf, launch, lines, opened, watchMessages } from './apps_host.mjs';
+import { frameOf, launch, lines, opened, serveCesium, watchMessages } from './apps_host.mjs';
 import { signIn } from './browser.mjs';
 
 const [what, link, ...rest] = process.argv.slice(2);
@@ -65,7 +64,7 @@ const apps = {
 
 async function walk(name) {
   const a = apps[name];
-  if (a.cesium) await serveCesium();
+  if (a.cesium) await serveCesium(context, rest[1]);
   const full = `${name}__${a.tool}`;
   await opened(page, origin, full, a.compatible ? 'any' : 'ready');
   if (a.compatible) {
@@ -115,21 +114,6 @@ async function walk(name) {
   await page.getByText('The App is closed.').waitFor();
   ending = false;
   step(`walked ${name}`);
-}
-
-// serveCesium answers in the place of the network.
-async function serveCesium() {
-  const root = rest[1];
-  await context.route(/^https:\/\//, (route) => {
-    const at = new URL(route.request().url());
-    const file = join(root, at.pathname.replace(/^.*\/Build\/Cesium\//, ''));
-    if (/cesium/.test(at.host) && existsSync(file)) return route.fulfill({ path: file, headers: { 'Access-Control-Allow-Origin': '*' } });
-    return route.fulfill({
-      contentType: 'image/svg+xml',
-      headers: { 'Access-Control-Allow-Origin': '*' },
-      body: '<svg xmlns="http://www.w3.org/2000/svg" width="256" height="256"><rect width="256" height="256" fill="#9cc"/></svg>',
-    });
-  });
 }
 
 const does = {

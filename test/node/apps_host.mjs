@@ -1,5 +1,8 @@
 // What tests of Apps have in common: a browser that can draw, and a View in the
 // console that has begun.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+
 export const launch = {
   executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
   args: ['--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'],
@@ -40,6 +43,21 @@ export async function watchMessages(page) {
       const { id, method, params, result, error } = e.data ?? {};
       const of = view ?? idIn(e.origin);
       if (of) void window.heard({ to: view ? 'view' : 'host', view: of, at: performance.timeOrigin + performance.now(), id, method, params, result, error });
+    });
+  });
+}
+
+// serveCesium answers in the place of the network: the library from its package,
+// and tiles of one colour.
+export async function serveCesium(context, root) {
+  await context.route(/^https:\/\//, (route) => {
+    const at = new URL(route.request().url());
+    const file = join(root, at.pathname.replace(/^.*\/Build\/Cesium\//, ''));
+    if (/cesium/.test(at.host) && existsSync(file)) return route.fulfill({ path: file, headers: { 'Access-Control-Allow-Origin': '*' } });
+    return route.fulfill({
+      contentType: 'image/svg+xml',
+      headers: { 'Access-Control-Allow-Origin': '*' },
+      body: '<svg xmlns="http://www.w3.org/2000/svg" width="256" height="256"><rect width="256" height="256" fill="#9cc"/></svg>',
     });
   });
 }

@@ -1,9 +1,7 @@
 // The map's own App where the bank answers, in a room of the console.
 // node bank_app.mjs LINK QUESTION CESIUM [PICTURE]: the last line is what the App was told.
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { chromium } from 'playwright-core';
-import { launch, lines, watchMessages } from './apps_host.mjs';
+import { launch, lines, serveCesium, watchMessages } from './apps_host.mjs';
 import { signIn } from './browser.mjs';
 
 const [link, question, cesium, picture] = process.argv.slice(2);
@@ -11,14 +9,7 @@ const origin = new URL(link).origin;
 const browser = await chromium.launch(launch);
 try {
   const context = await browser.newContext({ viewport: { width: 1440, height: 1000 }, reducedMotion: 'reduce' });
-  // In the place of the network: the library from its package, tiles of one colour.
-  await context.route(/^https:\/\//, (route) => {
-    const at = new URL(route.request().url());
-    const file = join(cesium, at.pathname.replace(/^.*\/Build\/Cesium\//, ''));
-    if (/cesium/.test(at.host) && existsSync(file)) return route.fulfill({ path: file, headers: { 'Access-Control-Allow-Origin': '*' } });
-    const body = '<svg xmlns="http://www.w3.org/2000/svg" width="256" height="256"><rect width="256" height="256" fill="#9cc"/></svg>';
-    return route.fulfill({ contentType: 'image/svg+xml', headers: { 'Access-Control-Allow-Origin': '*' }, body });
-  });
+  await serveCesium(context, cesium);
   const page = await context.newPage();
   page.setDefaultTimeout(90_000);
   await watchMessages(page);
