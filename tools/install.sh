@@ -2,7 +2,7 @@
 # Builds the tools named on the command line into .cache/bin, at the versions
 # that tools/go.mod pins (nfpm: tools/deploy/go.mod), fetches Node and its packages into .cache/node for the
 # name `node`, and installs Debian's packages of servers and engines that tests
-# use for the name `debian`. What is there and up to date stays.
+# use for the name `debian`, and those of the A2A test kit for `a2a-kit`. What is there and up to date stays.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -61,6 +61,10 @@ node() {
 	echo "$want" >.cache/node/.stamp
 }
 
+kit() { # what the A2A test kit runs on: Debian's own Python has it
+	/usr/bin/python3 -c 'import pytest, httpx, jsonschema' 2>/dev/null || apt python3-pytest python3-httpx python3-jsonschema
+}
+
 for name in "$@"; do
 	case $name in
 	gofumpt) build gofumpt mvdan.cc/gofumpt ;;
@@ -69,6 +73,7 @@ for name in "$@"; do
 	nfpm) build nfpm github.com/goreleaser/nfpm/v2/cmd/nfpm tools/deploy ;;
 	node) node ;;
 	debian) debian ;;
+	a2a-kit) kit ;;
 	*) echo "install.sh: unknown tool $name" >&2; exit 2 ;;
 	esac
 done

@@ -38,7 +38,13 @@ func (s *Server) namedCard(w http.ResponseWriter, r *http.Request) {
 func (s *Server) showCard(w http.ResponseWriter, r *http.Request, a junctor.Agent, address string, err error) {
 	var text []byte
 	if err == nil {
-		text, err = s.cardText(&a, address)
+		// Who says today's version gets its card and nothing beside it; others may
+		// be of the former one, whose clients say nothing.
+		if version, verr := versionOf(r); verr == nil && version == v10 {
+			text, err = s.todaysText(&a, address)
+		} else {
+			text, err = s.cardText(&a, address)
+		}
 	}
 	switch {
 	case junctor.CodeOf(err) == junctor.CodeNotFound:
@@ -54,6 +60,7 @@ func (s *Server) showCard(w http.ResponseWriter, r *http.Request, a junctor.Agen
 	h := w.Header()
 	h.Set("ETag", tag)
 	h.Set("Cache-Control", fmt.Sprintf("public, max-age=%d", cardAge))
+	h.Set("Vary", a2a.SvcParamVersion)
 	h.Set("Last-Modified", a.UpdatedAt.UTC().Format(http.TimeFormat))
 	for known := range strings.SplitSeq(r.Header.Get("If-None-Match"), ",") {
 		if known = strings.TrimPrefix(strings.TrimSpace(known), "W/"); known == tag || known == "*" {
@@ -97,6 +104,15 @@ func (s *Server) card(a *junctor.Agent, address string) *a2a.AgentCard {
 	}
 }
 
+// todaysText is a card as today's version has it. What is to be brought is written
+// as the protocol wants it, which the library, on either side, does not know.
+func (s *Server) todaysText(a *junctor.Agent, address string) ([]byte, error) {
+	return json.Marshal(struct {
+		*a2a.AgentCard
+		SecurityRequirements any `json:"securityRequirements"`
+	}{s.card(a, address), []any{map[string]any{"schemes": map[string]any{keyScheme: map[string]any{"list": []any{}}}}}})
+}
+
 // cardText is a card as both versions read it: members of the former one stand
 // beside those of today's.
 func (s *Server) cardText(a *junctor.Agent, address string) ([]byte, error) {
@@ -133,6 +149,7 @@ func (d *desk) GetExtendedAgentCard(ctx context.Context, _ *a2a.GetExtendedAgent
 		return nil, err
 	}
 	card := d.card(&c.agent, c.address)
+	card.SecurityRequirements = nil // they brought it; and see todaysText
 	tools, err := d.Tools(ctx, &c.agent)
 	if err != nil {
 		return nil, protocolError(err)

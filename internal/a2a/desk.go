@@ -276,14 +276,32 @@ func (d *desk) SendMessage(ctx context.Context, in *a2a.SendMessageRequest) (a2a
 	if err != nil {
 		return nil, protocolError(err)
 	}
-	if in.Config == nil || !in.Config.ReturnImmediately {
-		select {
-		case <-l.done:
-		case <-ctx.Done():
-			return nil, protocolError(ctx.Err())
-		}
+	if in.Config != nil && in.Config.ReturnImmediately {
+		return shortened(l.snapshot(), most), nil
 	}
-	return shortened(l.snapshot(), most), nil
+	select {
+	case <-l.done:
+	case <-ctx.Done():
+		return nil, protocolError(ctx.Err())
+	}
+	t := l.snapshot()
+	if m := inWords(t); m != nil && says(in, answerKey, answerMessage) {
+		return m, nil
+	}
+	return shortened(t, most), nil
+}
+
+// inWords is what came of a task as one message, for who wants no task; nil where
+// there is more to know than was said.
+func inWords(t *a2a.Task) *a2a.Message {
+	var parts a2a.ContentParts
+	for _, a := range t.Artifacts {
+		parts = append(parts, a.Parts...)
+	}
+	if t.Status.State != a2a.TaskStateCompleted || len(parts) == 0 {
+		return nil
+	}
+	return a2a.NewMessageForTask(a2a.MessageRoleAgent, t, parts...)
 }
 
 // SendStreamingMessage implements a2asrv.RequestHandler.
@@ -292,6 +310,20 @@ func (d *desk) SendStreamingMessage(ctx context.Context, in *a2a.SendMessageRequ
 		l, t, err := d.begin(ctx, in)
 		if err != nil {
 			yield(nil, protocolError(err))
+			return
+		}
+		if says(in, answerKey, answerMessage) { // which is all that the stream has then
+			select {
+			case <-l.done:
+			case <-ctx.Done():
+				return
+			}
+			t = l.snapshot()
+			if m := inWords(t); m != nil {
+				yield(m, nil)
+				return
+			}
+			yield(t, nil)
 			return
 		}
 		if yield(t, nil) {

@@ -146,7 +146,7 @@ func TestRules(t *testing.T) {
 			if strings.Contains(list, `"artifacts"`) || !strings.Contains(list, `"nextPageToken":""`) {
 				t.Errorf("the list: %s", list)
 			}
-			if card := whole("GetExtendedAgentCard", "", "{}"); !strings.Contains(card, `"notes__write"`) {
+			if card := whole("GetExtendedAgentCard", "", "{}"); !strings.Contains(card, `"notes__write"`) || strings.Contains(card, `"securityRequirements":[{"schemes":{"key":[]`) {
 				t.Errorf("the card: %s", card)
 			}
 			if r := ask(p, "GetExtendedAgentCard", "", "{}", "Authorization: -"); r.status != http.StatusUnauthorized {
@@ -408,7 +408,7 @@ func TestCard(t *testing.T) {
 			card.URL != card.SupportedInterfaces[0].URL || card.PreferredTransport != "JSONRPC" || len(card.Skills) == 0 || !card.Capabilities.Streaming {
 			t.Errorf("%+v", card)
 		}
-		if r := p.send("GET", path, "", "If-None-Match: "+tag); r.status != http.StatusNotModified || r.body != "" {
+		if r := p.send("GET", path, "", "A2A-Version: -", "If-None-Match: "+tag); r.status != http.StatusNotModified || r.body != "" {
 			t.Errorf("once more: %d %s", r.status, r.body)
 		}
 	}

@@ -140,6 +140,9 @@ func (s *Server) serveRPC(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		c.version, err = versionOf(r)
 	}
+	if err == nil && c.version == v10 {
+		body, err = q.rename(body)
+	}
 	r, end := s.within(r, c)
 	defer end()
 	if err == nil && q.watches() {
@@ -184,6 +187,18 @@ func (s *Server) forget(w http.ResponseWriter, r *http.Request, q request, versi
 type request struct {
 	id, params json.RawMessage
 	method     string
+}
+
+// rename has the parameters under the names that JSON has for them, in the body
+// too.
+func (q *request) rename(body []byte) ([]byte, error) {
+	params, err := named(q.params, "params")
+	if err != nil {
+		return nil, err
+	}
+	body = wire.AppendReplaced(nil, body, q.params, params)
+	q.params = params
+	return body, nil
 }
 
 func (q *request) watches() bool {
@@ -247,7 +262,9 @@ func (s *Server) serveREST(w http.ResponseWriter, r *http.Request) {
 	var body []byte
 	if err == nil && r.Method != http.MethodGet && r.Method != http.MethodDelete && r.ContentLength != 0 {
 		if body, status, err = s.body(w, r); err == nil && !old { // that one is read by other rules
-			err = spelled(body, "the body")
+			if err = spelled(body, "the body"); err == nil {
+				body, err = named(body, "the body")
+			}
 		}
 	}
 	r, end := s.within(r, c)

@@ -2,6 +2,7 @@ package a2a
 
 import (
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -133,16 +134,100 @@ func TestSpelling(t *testing.T) {
 	}
 }
 
+// The names of the protocol's definition are read as those of JSON are, on both
+// wires of today's version, and what is the sender's own keeps its names.
+func TestNamesOfTheDefinition(t *testing.T) {
+	t.Parallel()
+	p := open(t)
+	done := p.say("hello", `,"contextId":"mine"}`)
+	made := p.call("CreateTaskPushNotificationConfig", `{"task_id":"`+done.ID+`","id":"hook","url":"https://example.com/hook"}`)
+	if made.Error != nil || !strings.Contains(string(made.Result), done.ID) {
+		t.Errorf("made: %+v %s", made.Error, made.Result)
+	}
+	for _, method := range []string{"GetTaskPushNotificationConfig", "ListTaskPushNotificationConfigs"} {
+		if a := p.call(method, `{"task_id":"`+done.ID+`","id":"hook"}`); a.Error != nil || !strings.Contains(string(a.Result), "https://example.com/hook") {
+			t.Errorf("%s: %+v %s", method, a.Error, a.Result)
+		}
+	}
+	if a := p.call("DeleteTaskPushNotificationConfig", `{"task\u005fid":"`+done.ID+`","id":"hook"}`); a.Error != nil {
+		t.Errorf("deleted: %+v", a.Error)
+	}
+	if a := p.call("GetTaskPushNotificationConfig", `{"taskId":"`+done.ID+`","id":"hook"}`); a.Error == nil {
+		t.Errorf("it is still there: %s", a.Result)
+	}
+	for params, want := range map[string]string{
+		`{"context_id":"mine","page_size":1}`: `"pageSize":1`, `{"context_id":"another"}`: `"tasks":[]`, `{"history_length":0,"include_artifacts":true}`: "Polly heard hello",
+	} {
+		if a := p.call("ListTasks", params); a.Error != nil || !strings.Contains(string(a.Result), want) {
+			t.Errorf("ListTasks %s: %+v %s", params, a.Error, a.Result)
+		}
+	}
+	for name, ask := range wires() {
+		body := `{"message":{"message_id":"m","context_id":"mine","role":"ROLE_USER","parts":[{"text":"hello","media_type":"text/plain"}],"metadata":{"task_id":"x"}},"configuration":{"history_length":1}}`
+		if r := ask(p, "SendMessage", "", body); !strings.Contains(r.body, `"contextId":"mine"`) || !strings.Contains(r.body, `"metadata":{"task_id":"x"}`) || !strings.Contains(r.body, `"messageId":"m"`) {
+			t.Errorf("%s: %d %s", name, r.status, r.body)
+		}
+		twice := `{"message":{"messageId":"m","message_id":"n","role":"ROLE_USER","parts":[{"text":"hello"}]}}`
+		if r := ask(p, "SendMessage", "", twice); !strings.Contains(r.body, "under both of its names") {
+			t.Errorf("%s, a member under both names: %d %s", name, r.status, r.body)
+		}
+	}
+	// The former version has but one name for each.
+	r := p.send("POST", "/a2a/parrot", `{"jsonrpc":"2.0","id":1,"method":"tasks/pushNotificationConfig/list","params":{"task_id":"`+done.ID+`"}}`, "A2A-Version: 0.3")
+	if !strings.Contains(r.body, `"error"`) {
+		t.Errorf("0.3 takes it: %s", r.body)
+	}
+}
+
+// Renaming changes names and nothing else.
+func TestNamed(t *testing.T) {
+	t.Parallel()
+	names := strings.Fields(members)
+	rapid.Check(t, func(rt *rapid.T) {
+		want := map[string]any{}
+		var given []string
+		for _, name := range rapid.SliceOfNDistinct(rapid.SampledFrom(names), 1, 6, rapid.ID[string]).Draw(rt, "names") {
+			value := rapid.SampledFrom([]string{`1`, `"a_b"`, `null`, `[]`, `{}`, `[{"x_y":"\u005f"}]`}).Draw(rt, "value")
+			text := name
+			if rapid.Bool().Draw(rt, "snake") {
+				text = snake(name)
+			}
+			given = append(given, `"`+text+`" : `+value)
+			want[name] = decode[any](t, []byte(value))
+		}
+		out, err := named([]byte(` { `+strings.Join(given, " ,\n")+` } `), "x")
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if got := decode[map[string]any](t, out); !reflect.DeepEqual(got, want) {
+			rt.Fatalf("%v became %s", given, out)
+		}
+		if again, err := named(out, "x"); err != nil || !reflect.DeepEqual(decode[map[string]any](t, again), want) {
+			rt.Fatalf("twice: %s %v", again, err)
+		}
+	})
+}
+
 func FuzzReadRPC(f *testing.F) {
 	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"x"}}`))
 	f.Add([]byte(`{"jsonrpc":"2.0","id":"\u0041","m\u0065thod":"GetTask","params":null}`))
+	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"task_id":"x","metadata":{"task_id":[{}]}}}`))
 	f.Add([]byte(`{"id":-0}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		if wire.Check(body) != nil {
 			return
 		}
-		if q, err := readRPC(body); err == nil && (q.method == "" || len(q.id) == 0) {
+		q, err := readRPC(body)
+		if err != nil {
+			return
+		}
+		if q.method == "" || len(q.id) == 0 {
 			t.Errorf("%s passes as %+v", body, q)
+		}
+		if out, err := q.rename(body); err == nil {
+			if err := wire.Check(out); err != nil {
+				t.Errorf("%s became %s: %v", body, out, err)
+			}
 		}
 	})
 }

@@ -89,7 +89,10 @@ func (p *parrot) Stream(ctx context.Context, r agent.Request) iter.Seq2[agent.Pi
 }
 
 // quill is the parrot's one tool.
-type quill struct{ uses atomic.Int64 }
+type quill struct {
+	uses   atomic.Int64
+	result json.RawMessage // beside its text
+}
 
 func (q *quill) List(context.Context) ([]agent.Tool, error) {
 	return []agent.Tool{{Name: "notes__write", Server: "notes", Own: "write"}}, nil
@@ -101,7 +104,7 @@ func (q *quill) Resolve(context.Context, agent.Call) (agent.Tool, error) {
 
 func (q *quill) Call(_ context.Context, c agent.Call) agent.Result {
 	q.uses.Add(1)
-	return agent.Result{CallID: c.ID, Text: "done"}
+	return agent.Result{CallID: c.ID, Text: "done", Content: q.result, Server: "notes", Tool: "write"}
 }
 
 // post is a server with a published agent "parrot", and people with keys ann, ben

@@ -58,3 +58,73 @@ func spelledLike(value []byte, where string, known []string) error {
 	}
 	return nil
 }
+
+// named gives a value of today's version with the names that JSON has for its
+// members: those that the protocol's definition has (task_id for taskId) are read
+// as well, but no member may be there under both.
+func named(value []byte, where string) ([]byte, error) {
+	if !bytes.ContainsAny(value, "_\\") {
+		return value, nil
+	}
+	ours := map[string]string{}
+	for name := range strings.FieldsSeq(members) {
+		ours[snake(name)] = name
+	}
+	return namedLike(value, where, ours)
+}
+
+func namedLike(value []byte, where string, ours map[string]string) ([]byte, error) {
+	value = bytes.TrimSpace(value)
+	switch {
+	case len(value) > 0 && value[0] == '{':
+		out, seen := []byte{'{'}, map[string]bool{}
+		for key, inner := range wire.Members(value) {
+			name := wire.Unescape(key)
+			if own, ok := ours[name]; ok {
+				name = own
+			}
+			if seen[name] {
+				return nil, problem(a2a.ErrInvalidParams, fmt.Sprintf("%q in %s is there twice, under both of its names", name, where))
+			}
+			seen[name] = true
+			if !slices.Contains(strings.Fields(free), name) {
+				var err error
+				if inner, err = namedLike(inner, where+"."+name, ours); err != nil {
+					return nil, err
+				}
+			}
+			if len(out) > 1 {
+				out = append(out, ',')
+			}
+			out = append(append(wire.AppendString(out, name), ':'), inner...)
+		}
+		return append(out, '}'), nil
+	case len(value) > 0 && value[0] == '[':
+		out := []byte{'['}
+		for inner := range wire.Elements(value) {
+			inner, err := namedLike(inner, where, ours)
+			if err != nil {
+				return nil, err
+			}
+			if len(out) > 1 {
+				out = append(out, ',')
+			}
+			out = append(out, inner...)
+		}
+		return append(out, ']'), nil
+	}
+	return value, nil
+}
+
+// snake is a name as the protocol's definition writes it.
+func snake(name string) string {
+	var out strings.Builder
+	for _, r := range name {
+		if r >= 'A' && r <= 'Z' {
+			out.WriteByte('_')
+			r += 'a' - 'A'
+		}
+		out.WriteRune(r)
+	}
+	return out.String()
+}

@@ -19,12 +19,20 @@ const (
 	storyBytes = 256 << 10
 )
 
-// approvalsKey is the member of a request's metadata with which a client says
-// that it wants to be asked before tools change something.
+// Members of a request's metadata: with one a client says that it wants to be
+// asked before tools change something, with the other that a message is answer
+// enough, and not a task.
 const (
-	approvalsKey = "approvals"
-	approvalsAsk = "ask"
+	approvalsKey  = "approvals"
+	approvalsAsk  = "ask"
+	answerKey     = "answer"
+	answerMessage = "message"
 )
+
+// says tells whether a request's metadata, or its message's, has a word.
+func says(in *a2a.SendMessageRequest, key, word string) bool {
+	return in.Metadata[key] == word || in.Message != nil && in.Message.Metadata[key] == word
+}
 
 // begin takes a message: it is a task of its own, or goes on with one that waits.
 // It gives the task as it is at that moment, before its first event.
@@ -53,7 +61,7 @@ func (d *desk) begin(ctx context.Context, in *a2a.SendMessageRequest) (*live, *a
 	if err != nil {
 		return nil, nil, err
 	}
-	if in.Metadata[approvalsKey] == approvalsAsk || in.Message.Metadata[approvalsKey] == approvalsAsk {
+	if says(in, approvalsKey, approvalsAsk) {
 		turn.NeedsApproval = func(t agent.Tool, _ agent.Call) bool { return !t.ReadOnly }
 	}
 	l, err := d.open(ctx, c, in.Message, &said, &turn)
@@ -290,9 +298,19 @@ func (r *recorder) take(e agent.Event) {
 	case agent.EventSurface:
 		r.flush(true)
 		if a := r.screen.artifact(e.Surface); a != nil {
-			r.desk.tell(r.live, &a2a.TaskArtifactUpdateEvent{TaskID: r.live.task.ID, ContextID: r.live.task.ContextID, Artifact: a, LastChunk: true})
+			r.give(a)
+		}
+	case agent.EventResult:
+		for _, a := range handed(e.Result) {
+			r.flush(true)
+			r.give(a)
 		}
 	}
+}
+
+// give tells an artifact that is whole.
+func (r *recorder) give(a *a2a.Artifact) {
+	r.desk.tell(r.live, &a2a.TaskArtifactUpdateEvent{TaskID: r.live.task.ID, ContextID: r.live.task.ContextID, Artifact: a, LastChunk: true})
 }
 
 // flush tells what is held back.

@@ -142,30 +142,44 @@ func (c *cli) agentShow() *cobra.Command {
 			if err := c.ask(cmd, http.MethodGet, path("agents", args[0], "tools"), nil, &tools); err != nil {
 				return err
 			}
-			return c.printAgent(a, tools.Items)
+			at, err := c.publishedAt(cmd, a)
+			if err != nil {
+				return err
+			}
+			return c.printAgent(a, at, tools.Items)
 		}),
 	}
 	c.remote(cmd)
 	return cmd
 }
 
-func (c *cli) printAgent(a junctor.Agent, tools []junctor.Tool) error {
+func (c *cli) printAgent(a junctor.Agent, published string, tools []junctor.Tool) error {
 	names := make([]string, len(tools))
 	for i, t := range tools {
 		names[i] = t.Exposed
 	}
-	return c.facts("name", a.Name, "title", a.Title, "role", string(a.Role), "state", agentState(a), "door", "/mcp/a/"+a.Name, "published", publishedAt(a),
+	return c.facts("name", a.Name, "title", a.Title, "role", string(a.Role), "state", agentState(a), "door", "/mcp/a/"+a.Name, "published", published,
 		"tools", joinGrants(a.Tools), "resources", joinGrants(a.Resources), "prompts", joinGrants(a.Prompts),
 		"can call", strings.Join(names, ", "), "thinks with", thinksWith(a.Brain), "tier", a.Tier, "limits", describeLimits(a.Limits), "declared", a.Declared, "owner", a.Owner,
 		"created", moment(a.CreatedAt), "updated", moment(a.UpdatedAt))
 }
 
-// publishedAt is where other agents reach an agent; "" where they do not.
-func publishedAt(a junctor.Agent) string {
+// publishedAt is where other agents reach an agent; "" where they do not. Its name
+// alone is that of whoever published one first.
+func (c *cli) publishedAt(cmd *cobra.Command, a junctor.Agent) (string, error) {
 	if !a.Published {
-		return ""
+		return "", nil
 	}
-	return "/a2a/" + a.Name + "/"
+	var me struct {
+		Tenant junctor.TenantID `json:"tenant"`
+	}
+	if err := c.ask(cmd, http.MethodGet, "/me", nil, &me); err != nil {
+		return "", err
+	}
+	if me.Tenant == junctor.DefaultTenant {
+		return "/a2a/" + a.Name + "/", nil
+	}
+	return "/a2a/" + string(me.Tenant) + "." + a.Name + "/", nil
 }
 
 // thinksWith names what an agent thinks with.

@@ -155,3 +155,31 @@ func TestPushes(t *testing.T) {
 	case <-time.After(2 * time.Second):
 	}
 }
+
+// The command says where an agent is found by its name alone, which in other
+// tenants is not it.
+func TestWhereItIsPublished(t *testing.T) {
+	i := start(t, t.TempDir())
+	i.ask(201, "POST", "/api/v1/agents", adder)
+	var made struct {
+		AdminKey struct{ Key string } `json:"admin_key"`
+	}
+	if err := json.Unmarshal([]byte(i.ask(201, "POST", "/api/v1/tenants", `{"id":"acme"}`)), &made); err != nil || made.AdminKey.Key == "" {
+		t.Fatal(err)
+	}
+	other := "Authorization: Bearer " + made.AdminKey.Key
+	if a, err := i.Request(t.Context(), "POST", "/api/v1/agents", `{"name":"adder","title":"Another adder","published":true,"brain":{"rules":"fallback: 'I am of acme.'\n"}}`, other); err != nil || a.Status != 201 {
+		t.Fatalf("%d %v %s", a.Status, err, a.Body)
+	}
+	for door, who := range map[string]struct{ key, name string }{"/a2a/adder/": {program.AdminKey, "The adder"}, "/a2a/acme.adder/": {made.AdminKey.Key, "Another adder"}} {
+		show := exec.CommandContext(t.Context(), program.Binary(t), "agent", "show", "adder")
+		show.Env = program.Env("JUNCTOR_URL="+i.URL, "JUNCTOR_KEY="+who.key)
+		out, err := show.CombinedOutput()
+		if !strings.Contains(string(out), door+"\n") || err != nil {
+			t.Errorf("%s is not said: %v\n%s", door, err, out)
+		}
+		if card := i.ask(200, "GET", door+".well-known/agent-card.json", ""); !strings.Contains(card, `"name":"`+who.name+`"`) {
+			t.Errorf("%s leads to %s", door, card)
+		}
+	}
+}

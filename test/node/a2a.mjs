@@ -45,16 +45,15 @@ async function talk(name, options, old) {
   const long = client.sendMessageStream(message('take your time'));
   const { value: first } = await long.next();
   const id = first.payload.value.id;
-  const watching = (async () => {
-    const events = [];
-    for await (const e of client.resubscribeTask({ tenant: '', id })) events.push(e.payload);
-    return events;
-  })();
-  await long.next(); // that it works
+  const watching = client.resubscribeTask({ tenant: '', id });
+  const { value: begun } = await watching.next();
+  assert.equal(begun?.payload.$case, 'task', `${name}: who watches sees the task first`);
+  assert.equal(begun.payload.value.id, id, name);
   const gone = await client.cancelTask({ tenant: '', id, metadata: {} });
   assert.equal(state(gone), CANCELED, name);
-  const watched = await watching.catch((err) => err); // it may have come too late
-  if (Array.isArray(watched) && watched.length > 0) assert.equal(watched[0].$case, 'task', name);
+  const watched = [];
+  for await (const e of watching) watched.push(e.payload);
+  assert.equal(state(watched.at(-1).value), CANCELED, `${name}: and how it ended last`);
   for await (const _ of long);
 
   if (!old) {

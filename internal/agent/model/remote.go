@@ -158,6 +158,27 @@ func (r *remote) meet(ctx context.Context) (*meeting, error) {
 	return m, nil
 }
 
+// readable is a card without the lists of what is to be brought: the schemes say
+// how a key is, and the library does not read those lists as the protocol writes
+// them.
+func readable(body []byte) []byte {
+	var card map[string]any
+	if json.Unmarshal(body, &card) != nil {
+		return body
+	}
+	delete(card, "securityRequirements")
+	skills, _ := card["skills"].([]any)
+	for _, s := range skills {
+		if skill, ok := s.(map[string]any); ok {
+			delete(skill, "securityRequirements")
+		}
+	}
+	if out, err := json.Marshal(card); err == nil {
+		return out
+	}
+	return body
+}
+
 // card gets the agent's card, of either version.
 func (r *remote) card(whole context.Context, client *http.Client) (*a2a.AgentCard, error) {
 	ctx, cancel := context.WithTimeout(whole, cardWithin)
@@ -184,7 +205,7 @@ func (r *remote) card(whole context.Context, client *http.Client) (*a2a.AgentCar
 	if resp.StatusCode != http.StatusOK {
 		return nil, none
 	}
-	card, err := a2av0.NewAgentCardParser()(body)
+	card, err := a2av0.NewAgentCardParser()(readable(body))
 	if err != nil || card.Name == "" {
 		none.Cause = err
 		return nil, none

@@ -348,6 +348,17 @@ func TestKeyOfAnAgentElsewhere(t *testing.T) {
 			t.Errorf("%+v", end)
 		}
 	})
+	t.Run("that the card wants as the protocol writes it", func(t *testing.T) {
+		t.Parallel()
+		e := appear(t, face)
+		e.card["securitySchemes"] = map[string]any{"k": map[string]any{"httpAuthSecurityScheme": map[string]any{"scheme": "Bearer"}}}
+		wanted := []any{map[string]any{"schemes": map[string]any{"k": map[string]any{"list": []any{"talk"}}}}}
+		e.card["securityRequirements"] = wanted
+		e.card["skills"] = []any{map[string]any{"id": "s", "name": "s", "description": "s", "tags": []any{"s"}, "securityRequirements": wanted}}
+		if _, end := say(t, e.provider(t, "the-key"), nil, "hello"); end.Outcome != agent.Done {
+			t.Errorf("%+v", end)
+		}
+	})
 	t.Run("never to where the card leads", func(t *testing.T) {
 		t.Parallel()
 		thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("asked: %s %v", r.URL, r.Header) }))
