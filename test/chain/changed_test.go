@@ -121,6 +121,9 @@ func TestEachChangedByteIsFound(t *testing.T) {
 	for i, block := range blocks {
 		what := fmt.Sprintf("registration, block %d", i)
 		r.gateway.spoilBlock(block)
+		if i > 0 { // what the round before found is forgotten, while the block is already spoilt: it may be looked up again at once
+			e.emit(t, identityRegistry, metadataSet, 43, "look", "look", "anew")
+		}
 		told := tell(43, "", erc8004.Word{})
 		says(what, 43, "registration", "not what its identifier says")
 		if len(a.got()) != told {
@@ -129,7 +132,6 @@ func TestEachChangedByteIsFound(t *testing.T) {
 		r.gateway.spoilBlock("")
 		e.emit(t, identityRegistry, metadataSet, 43, "look", "look", "again")
 		eventually(t, what+", as it was", func() bool { return len(a.got()) == told+1 })
-		e.emit(t, identityRegistry, metadataSet, 43, "look", "look", "anew") // for the next round
 		changes++
 	}
 	metrics, err := r.Request(t.Context(), "GET", "/metrics", "")

@@ -29,6 +29,7 @@ func (c *conn) huge() {
 	const open, end = `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"`, `"}]}}`
 	c.say(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", HugeSize, open))
 	block := bytes.Repeat([]byte("x"), 256<<10)
+	c.shallow()
 	for left := HugeSize - len(open) - len(end); left > 0; left -= len(block) {
 		if _, err := c.client.Write(block[:min(left, len(block))]); err != nil {
 			return
@@ -37,12 +38,23 @@ func (c *conn) huge() {
 	c.say(end)
 }
 
+// shallow keeps the kernel from taking megabytes that the other side never reads:
+// that would cost the machine more than it costs whoever is tested.
+func (c *conn) shallow() { _ = c.client.SetWriteBuffer(64 << 10) }
+
 // headers writes a head that goes on for long.
 func (c *conn) headers() {
 	c.say("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n")
-	line := strings.Repeat("x", 1<<10)
-	for n := range HeadersSize >> 10 {
-		if !c.say(fmt.Sprintf("X-Fill-%d: %s\r\n", n, line)) {
+	// In large blocks: the fault is that it is long, not that its sender is busy.
+	const lines = 64
+	c.shallow()
+	fill := strings.Repeat("x", 1<<10)
+	for n := 0; n < HeadersSize>>10; n += lines {
+		var block strings.Builder
+		for i := range lines {
+			fmt.Fprintf(&block, "X-Fill-%d: %s\r\n", n+i, fill)
+		}
+		if !c.say(block.String()) {
 			return
 		}
 	}
