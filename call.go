@@ -80,7 +80,7 @@ type Call struct {
 	BytesOut int           `json:"bytes_out,omitempty"`
 	Timing   Timing        `json:"timing,omitzero"` // once it has ended; kept with what was said, not in the journal
 
-	// SHA-256 of the arguments, and of what DigestedResult says of the result; zero
+	// BLAKE3 of the arguments, and of what DigestedResult says of the result; zero
 	// where there is none.
 	ArgsDigest   [32]byte `json:"-"`
 	ResultDigest [32]byte `json:"-"`

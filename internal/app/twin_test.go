@@ -33,7 +33,7 @@ func TestTwinRecordsNothing(t *testing.T) {
 			i.Stop()
 			for what, got := range map[string]bool{
 				"journal":  holds(t, i.Dir, app.JournalDir+"/*", `"echo"`),
-				"its copy": holds(t, i.Dir, "junctor.db*", `"args":"`), // of a record's line
+				"its copy": holds(t, i.Dir, "junctor.db*", `"args_b3":"`), // of a record's line
 				"history":  holds(t, i.Dir, "history.db*", "said-once"),
 			} {
 				if got != c.want {

@@ -159,7 +159,7 @@ func TestRecordsOfACall(t *testing.T) {
 	}
 	want := `{"seq":3,"node":"n1","time":"2026-03-04T04:06:07.089012Z","phase":"end","call":"a","tenant":"default","kind":"tool","door":"mcp",` +
 		`"server":"echo","name":"say","version":"1.0.0","issuer":"junctor","subject":"alice","status":"success","duration_us":1500,"bytes_in":200,"bytes_out":300,` +
-		`"args":"0102030000000000000000000000000000000000000000000000000000000000","result":"0405060000000000000000000000000000000000000000000000000000000000"}`
+		`"args_b3":"0102030000000000000000000000000000000000000000000000000000000000","result_b3":"0405060000000000000000000000000000000000000000000000000000000000"}`
 	if got[1].Line != want {
 		t.Errorf("end record\n got %s\nwant %s", got[1].Line, want)
 	}

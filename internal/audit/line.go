@@ -37,8 +37,8 @@ type entry struct {
 	DurationUS int64            `json:"duration_us"`
 	BytesIn    int              `json:"bytes_in"`
 	BytesOut   int              `json:"bytes_out"`
-	Args       string           `json:"args"`
-	Result     string           `json:"result"`
+	Args       string           `json:"args_b3"`
+	Result     string           `json:"result_b3"`
 
 	Prev    string `json:"prev"`    // segment, break: the hash before
 	Dropped int64  `json:"dropped"` // recover: bytes

@@ -176,8 +176,8 @@ func (e *encoder) call(c *junctor.Call) {
 	e.number("duration_us", c.Duration.Microseconds())
 	e.number("bytes_in", int64(c.BytesIn))
 	e.number("bytes_out", int64(c.BytesOut))
-	e.digest("args", &c.ArgsDigest)
-	e.digest("result", &c.ResultDigest)
+	e.digest("args_b3", &c.ArgsDigest)
+	e.digest("result_b3", &c.ResultDigest)
 }
 
 // seal ends the record, chains it to prev and gives the line and its hash. The

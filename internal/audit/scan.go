@@ -145,9 +145,9 @@ func (e *entry) set(key, value string, text bool) (bit uint32, ok bool) {
 		e.Code, bit = junctor.Code(value), 1<<13
 	case "reason":
 		e.Reason, bit = value, 1<<14
-	case "args":
+	case "args_b3":
 		e.Args, bit = value, 1<<15
-	case "result":
+	case "result_b3":
 		e.Result, bit = value, 1<<16
 	case "user":
 		e.User, bit = value, 1<<25

@@ -2,7 +2,6 @@ package guard_test
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/zeebo/blake3"
 	"pgregory.net/rapid"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -59,7 +59,7 @@ func TestDigests(t *testing.T) {
 		}
 		covered := r.backend.answer[:min(size+2, junctor.DigestedResult)]
 		start, end := r.calls[0], r.calls[1]
-		if start.ArgsDigest != sha256.Sum256(op.Arguments) || end.ResultDigest != sha256.Sum256(covered) || end.BytesOut != size+2 {
+		if start.ArgsDigest != blake3.Sum256(op.Arguments) || end.ResultDigest != blake3.Sum256(covered) || end.BytesOut != size+2 {
 			t.Errorf("%d bytes: %x and %x of %d", size, start.ArgsDigest, end.ResultDigest, end.BytesOut)
 		}
 	}

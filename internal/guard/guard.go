@@ -2,7 +2,6 @@ package guard
 
 import (
 	"context"
-	"crypto/sha256"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -36,9 +35,10 @@ type Options struct {
 
 // Guard runs operations.
 type Guard struct {
-	o      Options
-	parked parking
-	flying atomic.Int64 // operations under way
+	o       Options
+	parked  parking
+	digests digests
+	flying  atomic.Int64 // operations under way
 }
 
 // New makes a Guard, or says which part is missing.
@@ -121,7 +121,7 @@ func (g *Guard) do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Resu
 		return catalog.Result{}, err
 	}
 	if op.Arguments != nil {
-		call.ArgsDigest = sha256.Sum256(op.Arguments)
+		call.ArgsDigest = g.digests.of(op.Arguments)
 	}
 	if resumed == nil {
 		call.ID, call.Status = g.o.NewID(), junctor.StatusRunning

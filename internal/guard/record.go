@@ -2,7 +2,6 @@ package guard
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"strconv"
 	"strings"
@@ -83,7 +82,7 @@ func refusal(c junctor.Code) junctor.Status {
 func (g *Guard) finish(ctx context.Context, op *Op, call *junctor.Call, item catalog.Item, res catalog.Result, err error) error {
 	call.Status = junctor.StatusSuccess
 	if call.BytesOut = len(res.Body); call.BytesOut > 0 {
-		call.ResultDigest = sha256.Sum256(res.Body[:min(call.BytesOut, junctor.DigestedResult)])
+		call.ResultDigest = g.digests.of(res.Body[:min(call.BytesOut, junctor.DigestedResult)])
 	}
 	call.Duration = g.o.Now().Sub(call.Start)
 	var e *junctor.Error
