@@ -59,7 +59,7 @@ func (s Schema) migrate(ctx context.Context, db *sql.DB, dialect Dialect, target
 		}
 		if version > target {
 			return junctor.Errorf(junctor.CodeConflict,
-				"the database has schema version %d, and this Junctor knows %d at most: start the newer Junctor that wrote it, or another data directory", version, target)
+				"the database has schema version %d, which a newer Junctor gave it, and this one knows %d at most: start that newer Junctor; to go back, restore a backup from before the upgrade, or name another data directory or database", version, target)
 		}
 		err := untilFree(ctx, dialect, func() error { return s.up(ctx, db, target) })
 		if err == nil {
