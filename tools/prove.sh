@@ -33,6 +33,7 @@ chapters() {
 		Events: events-model events-rate events-isolation events-killed events-shared
 		Chains: chains
 		Faults: faults
+		Replicas: upgrade cluster-cpu
 		Bad servers: matrix
 		Crosstalk: crosstalk
 		Addresses within: ssrf
@@ -107,6 +108,8 @@ run() {
 		tests "$log" -run 'TestADeadEndpoint' ./internal/worker ./test/deliveries && figures "$log"
 		;;
 	faults) tests "$log" ./test/faults && passed "$log" && peer PostgreSQL ;;
+	upgrade) tests "$log" ./test/upgrade && figures "$log" && peer PostgreSQL ;;
+	cluster-cpu) tests "$log" -run 'TestCostOfSharing|TestWarmCallsAskNobody' ./test/operate && figures "$log" && peer PostgreSQL ;;
 	matrix) tests "$log" ./test/matrix && figures "$log" ;;
 	crosstalk) tests "$log" ./test/crosstalk && figures "$log" ;;
 	ssrf) tests "$log" ./test/ssrf && figures "$log" ;;

@@ -172,6 +172,7 @@ type Options struct {
 	Events       Events
 	Applier      Applier
 	Journal      Journal
+	Cluster      Cluster
 	Deliveries   Deliveries
 	Rooms        Rooms
 	Settings     func() []Setting
@@ -212,6 +213,7 @@ func New(o Options) (*Handler, error) {
 		{"Events", o.Events == nil},
 		{"Applier", o.Applier == nil},
 		{"Journal", o.Journal == nil},
+		{"Cluster", o.Cluster == nil},
 		{"Deliveries", o.Deliveries == nil},
 		{"Rooms", o.Rooms == nil},
 		{"Settings", o.Settings == nil},

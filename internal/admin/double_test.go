@@ -222,11 +222,18 @@ func bearer(r *http.Request) (*junctor.Principal, error) {
 	return p, nil
 }
 
+// alone is a process that shares its database with nobody.
+type alone struct{}
+
+func (alone) Cluster(context.Context) (ClusterState, error) {
+	return ClusterState{Schema: 1, Nodes: []NodeState{{Name: "n", Asked: true, Reachable: true}}, Leases: []LeaseState{}, Journals: []JournalState{}}, nil
+}
+
 func (w *world) options() Options {
 	return Options{
 		Authenticate: bearer, Keys: w, Users: w.people, Logins: w.people, Consents: w.people, Chains: ledger{}, Tenants: w.people, Servers: w, Credentials: w, ServerLogins: w, Tools: w, Tags: w.staff, Agents: w.staff, Models: w.shed, Talker: w.shed, Runner: w, Apps: &w.stage, Views: &w.stage, Calls: w, Secrets: w.secrets, History: w.history, Limits: &w.limits,
 		Applier: w, Events: w.events, Deliveries: noDeliveries{}, Rooms: noRooms{},
-		Journal:  w,
+		Journal: w, Cluster: alone{},
 		Settings: func() []Setting { return []Setting{{Name: "listen", Value: "127.0.0.1:8717", Source: "default"}} },
 		Version:  "v0.0.0-test",
 	}

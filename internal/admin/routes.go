@@ -99,6 +99,7 @@ func register(o Options) *api {
 	a.applyRoutes()
 	a.packRoutes()
 	a.journalRoutes()
+	a.clusterRoutes()
 	a.deliveryRoutes()
 	a.endpointRoutes()
 	a.workspaceRoutes()

@@ -183,6 +183,7 @@ func scopes() map[string]junctor.Scope {
 		"verify-journal":       operator,
 		"export-journal":       operator,
 		"get-whoami":           anyone,
+		"get-cluster":          operator,
 		"get-version":          anyone,
 		"get-openapi":          anyone,
 	}

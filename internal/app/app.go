@@ -294,6 +294,7 @@ func (a *App) openJournal(ctx context.Context) error {
 		if err := a.journal.Close(ctx); err != nil {
 			a.log.Error("the journal could not be closed", telemetry.Err(err))
 		}
+		a.stateJournal(ctx)
 	})
 	return nil
 }

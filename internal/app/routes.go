@@ -78,6 +78,9 @@ func (a *App) mux() *mux {
 	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
 	mux.HandleFunc("GET /readyz", a.ready)
+	if a.peers != nil {
+		mux.HandleFunc("GET "+statePath, a.tellState)
+	}
 	mux.HandleFunc("GET /stdio", a.relay)
 	return mux
 }

@@ -294,6 +294,7 @@ func (a *App) chores(ctx context.Context) {
 	tick := time.NewTicker(chore)
 	defer tick.Stop()
 	for {
+		a.stateJournal(ctx)
 		select {
 		case <-ctx.Done():
 			return

@@ -319,7 +319,7 @@ func (a *App) admin() (*admin.Handler, error) {
 	people := directory{a.identity, a}
 	return admin.New(admin.Options{
 		Authenticate: a.authenticatePerson, Keys: people, Users: people, Logins: people, Consents: a.authority, Chains: a.chains, Tenants: people, Servers: a.servers, Credentials: counter{a.servers.desk}, ServerLogins: counter{a.servers.desk}, Tools: a.servers, Tags: agents{a}, Agents: agents{a}, Models: a.models, Talker: minds{a}, Runner: a.servers, Apps: a.apps, Views: a.apps, Calls: a.servers, Secrets: entrusted{a.vault, a.servers}, History: a.history,
-		Limits: a.limits, Events: happenings{a}, Deliveries: couriers{a.worker, a}, Rooms: a.rooms, Applier: applier{a.servers, a.file}, Journal: proof{a, &sync.Mutex{}}, Settings: a.settings, Version: a.version, Log: a.log,
+		Limits: a.limits, Events: happenings{a}, Deliveries: couriers{a.worker, a}, Rooms: a.rooms, Applier: applier{a.servers, a.file}, Journal: proof{a, &sync.Mutex{}}, Cluster: cluster{a}, Settings: a.settings, Version: a.version, Log: a.log,
 	})
 }
 

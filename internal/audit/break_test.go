@@ -241,3 +241,29 @@ func TestForeignCopy(t *testing.T) {
 		t.Error("nothing to hold it against, and no word of it")
 	}
 }
+
+// What its node said last convicts a copy that has lost its end, or all.
+func TestForeignCopyAgainstAStatement(t *testing.T) {
+	t.Parallel()
+	m := &memory{}
+	j := open(t, Options{Dir: place(t), Ship: m})
+	run(t, j, "a", 5)
+	closed(t, j)
+	head, key := j.Signed()
+	if head.Seq == 0 || head.Shipped != head.Seq || !head.Closed {
+		t.Fatalf("%+v", head)
+	}
+	o := VerifyOptions{Foreign: true, Node: head.Node, Key: key, Heads: []Head{head}}
+	if r, err := VerifyRecords(context.Background(), m.all(), o); err != nil || !r.OK {
+		t.Errorf("whole: %+v, %v", r, err)
+	}
+	for name, records := range map[string][]Record{"the end": m.records[:5], "all": nil} {
+		if r, err := VerifyRecords(context.Background(), each(records), o); err != nil || r.OK || r.Bad.Seq != uint64(len(records))+1 {
+			t.Errorf("without %s: %+v, %v", name, r, err)
+		}
+	}
+	o.Heads[0].Seq++
+	if _, err := VerifyRecords(context.Background(), m.all(), o); err == nil {
+		t.Error("a statement that nobody signed was believed")
+	}
+}

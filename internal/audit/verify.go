@@ -19,7 +19,7 @@ type VerifyOptions struct {
 	Node     string            // default: the node that the first record names
 	Key      ed25519.PublicKey // a key that was kept elsewhere; default: the one in HeadsDir
 	Heads    []Head            // signed heads that were kept elsewhere, such as in an export
-	Foreign  bool              // the node's signed statements are on another machine: the chain alone is checked
+	Foreign  bool              // the node's signed statements are on another machine: the chain is checked, against Heads where Key is known
 	Dir      string            // for VerifyRecords: the journal's folder, to compare with; "" compares with none
 
 	// Progress is told now and then how far Verify is; nil is fine. Where retention
@@ -99,8 +99,11 @@ type proofs struct {
 
 func readProofs(dir, node string, o VerifyOptions) (*proofs, error) {
 	p := &proofs{dir: dir, node: node, key: o.Key, hashes: map[uint64]string{}, foreign: o.Foreign}
-	if p.foreign {
+	if p.foreign && p.key == nil {
 		return p, nil
+	}
+	if p.foreign {
+		return p, p.hold(o.Heads)
 	}
 	if p.key == nil {
 		key, err := publicKey(dir)
@@ -129,16 +132,21 @@ func readProofs(dir, node string, o VerifyOptions) (*proofs, error) {
 	if p.head != nil {
 		p.hashes[p.head.Seq] = p.head.Hash
 	}
-	for _, h := range o.Heads {
-		if h.Node != node || !ed25519.Verify(p.key, h.signed(), h.Signature) {
-			return nil, junctor.Errorf(junctor.CodeInvalid, "the head of record %d that was given is not signed by this journal's key", h.Seq)
+	return p, p.hold(o.Heads)
+}
+
+// hold takes heads that were kept elsewhere.
+func (p *proofs) hold(heads []Head) error {
+	for _, h := range heads {
+		if h.Node != p.node || !ed25519.Verify(p.key, h.signed(), h.Signature) {
+			return junctor.Errorf(junctor.CodeInvalid, "the head of record %d that was given is not signed by this journal's key", h.Seq)
 		}
 		p.hashes[h.Seq] = h.Hash
-		if p.head != nil && h.Seq > p.head.Seq {
+		if p.foreign && p.head == nil || p.head != nil && h.Seq > p.head.Seq {
 			p.head = &h
 		}
 	}
-	return p, nil
+	return nil
 }
 
 // moved is errMoved when there is a later checkpoint than those of p.

@@ -30,7 +30,14 @@ func VerifyRecords(ctx context.Context, records iter.Seq2[Record, error], o Veri
 		}
 	}
 	var p *proofs
+	if r.Node != "" { // before the records: a copy that grows is ahead of what was signed
+		var err error
+		if p, err = readProofs(heads, r.Node, o); err != nil {
+			return r, err
+		}
+	}
 	var c chain
+	begun := false
 	for rec, err := range records {
 		if err == nil {
 			err = ctx.Err()
@@ -39,12 +46,13 @@ func VerifyRecords(ctx context.Context, records iter.Seq2[Record, error], o Veri
 			return r, err
 		}
 		if p == nil {
-			if r.Node == "" {
-				r.Node = rec.Node
-			}
+			r.Node = rec.Node
 			if p, err = readProofs(heads, r.Node, o); err != nil {
 				return r, err
 			}
+		}
+		if !begun {
+			begun = true
 			if c, r.Bad = p.begin(max(rec.Seq, 1)); r.Bad != nil {
 				return r, nil
 			}
@@ -61,7 +69,7 @@ func VerifyRecords(ctx context.Context, records iter.Seq2[Record, error], o Veri
 			break
 		}
 	}
-	if p == nil {
+	if !begun {
 		return r, r.noRecords(heads, o)
 	}
 	r.Records, r.First = c.records, c.first
@@ -71,8 +79,11 @@ func VerifyRecords(ctx context.Context, records iter.Seq2[Record, error], o Veri
 	if r.Bad == nil {
 		r.Bad = p.endOfCopy(r.Last)
 	}
-	if o.Foreign {
+	switch {
+	case o.Foreign && p.head == nil:
 		r.note("the node's signed heads are on another machine: a missing beginning or end would not show")
+	case o.Foreign:
+		r.note("the node's journal is on another machine: what follows record %d, up to which it said that all was copied, could be missing", p.head.Shipped)
 	}
 	r.OK = r.Bad == nil
 	return r, nil
@@ -103,7 +114,7 @@ func (r *Report) noRecords(heads string, o VerifyOptions) error {
 // endOfCopy holds the end of a copy against the head.
 func (p *proofs) endOfCopy(last uint64) *Bad {
 	switch {
-	case p.foreign:
+	case p.foreign && p.head == nil:
 		return nil
 	case p.bad != nil:
 		return p.bad

@@ -22,7 +22,7 @@ import (
 
 func (c *cli) auditCommand() *cobra.Command {
 	cmd := noun("audit", "Read and verify the journal of calls", "junctor audit verify")
-	cmd.AddCommand(c.auditList(), c.auditVerify(), c.auditExport())
+	cmd.AddCommand(c.auditList(), c.auditVerify(), c.auditExport(), c.auditShip())
 	return cmd
 }
 
@@ -126,15 +126,20 @@ func (c *cli) printRecords(records []audit.Record, limit int) error {
 
 func (c *cli) auditVerify() *cobra.Command {
 	var exports []string
-	var inDatabase bool
+	var inDatabase, all bool
 	cmd := &cobra.Command{
 		Use: "verify", Short: "Verify that no record of the journal was changed, moved or removed",
 		Long: "Read the whole journal against its chain of hashes and against what was signed. The first record that does not\n" +
-			"hold is named, and the exit code is 1. An export from earlier, kept elsewhere, convicts even who could sign.",
+			"hold is named, and the exit code is 1. An export from earlier, kept elsewhere, convicts even who could sign.\n" +
+			"With --all, the journals of all nodes that share the database: this one's, and the copy of each, which must\n" +
+			"have all that its node once said it had.",
 		Example: "  junctor audit verify --against audit-2026-01.jsonl", Args: cobra.NoArgs,
 		RunE: run(func(cmd *cobra.Command, _ []string) error {
 			if _, err := c.journal(cmd); err != nil {
 				return err
+			}
+			if all {
+				return c.verifyAll(cmd)
 			}
 			var o audit.VerifyOptions
 			for _, file := range exports {
@@ -154,6 +159,9 @@ func (c *cli) auditVerify() *cobra.Command {
 	cmd.Flags().StringSliceVar(&exports, "against", nil, "an export from earlier, whose signed head must hold; may be given several times")
 	_ = cmd.MarkFlagFilename("against", "jsonl")
 	cmd.Flags().BoolVar(&inDatabase, "copy", false, "verify the copy in the database instead, against the journal")
+	cmd.Flags().BoolVar(&all, "all", false, "verify the journal here, and the copies of all nodes in the database")
+	cmd.MarkFlagsMutuallyExclusive("all", "copy")
+	cmd.MarkFlagsMutuallyExclusive("all", "against")
 	c.settings(cmd, "data-dir", "db")
 	return cmd
 }

@@ -42,10 +42,11 @@ type finding struct {
 type patient struct {
 	dataDir string
 	listen  string
-	running func(context.Context) (address string, err error) // asks the instance on this data directory
-	open    func(context.Context) error                       // opens the database, and closes it
-	file    func(context.Context) (admin.FileState, error)    // asks the instance for its settings file
-	exposed func(context.Context, bool) (*exposure, error)    // what decides how safe it is, asked of the instance where one runs
+	running func(context.Context) (address string, err error)  // asks the instance on this data directory
+	open    func(context.Context) error                        // opens the database, and closes it
+	file    func(context.Context) (admin.FileState, error)     // asks the instance for its settings file
+	exposed func(context.Context, bool) (*exposure, error)     // what decides how safe it is, asked of the instance where one runs
+	cluster func(context.Context) (*admin.ClusterState, error) // asks the instance for all that share its database; nil is not asked
 	now     time.Time
 }
 
@@ -53,23 +54,30 @@ func (c *cli) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check that an instance can run here, or does", Example: "  junctor doctor --format json", Args: cobra.NoArgs,
 		Long: "Check settings, data directory, files, database, port, address, clock and disk, whether the running\n" +
-			"instance answers, and what is unsafe about it: its own settings count where one runs. Every check is\n" +
-			"printed, with what to do; the command exits 1 if any fails.",
+			"instance answers, and what is unsafe about it: its own settings count where one runs. Of an instance on\n" +
+			"PostgreSQL, all that share the database are looked at: whether they reach each other, their versions,\n" +
+			"clocks, sealing keys, Redis, journals and leases. Every check is printed, with what to do; the command\n" +
+			"exits 1 if any fails.",
 		RunE: run(func(cmd *cobra.Command, _ []string) error {
 			findings := []finding{}
 			p, first := c.patient(cmd)
 			findings = append(findings, first)
+			var cluster *admin.ClusterState
 			if p != nil {
-				findings = append(findings, p.examine(cmd.Context())...)
+				var more []finding
+				more, cluster = p.examine(cmd.Context())
+				findings = append(findings, more...)
 			}
-			return c.printFindings(findings)
+			return c.printFindings(findings, cluster)
 		}),
 	}
 	c.settings(cmd)
 	return cmd
 }
 
-func (c *cli) printFindings(findings []finding) error {
+// printFindings prints what was found, and for programs the cluster as well; it may
+// be nil.
+func (c *cli) printFindings(findings []finding, cluster *admin.ClusterState) error {
 	failed := 0
 	for _, f := range findings {
 		if f.State == bad {
@@ -77,7 +85,11 @@ func (c *cli) printFindings(findings []finding) error {
 		}
 	}
 	if c.json() {
-		if err := c.printJSON(map[string]any{"ok": failed == 0, "checks": findings}); err != nil {
+		all := map[string]any{"ok": failed == 0, "checks": findings}
+		if cluster != nil {
+			all["cluster"] = cluster
+		}
+		if err := c.printJSON(all); err != nil {
 			return err
 		}
 	} else {
@@ -95,21 +107,33 @@ func (c *cli) printFindings(findings []finding) error {
 	return nil
 }
 
-// examine makes every check, whatever the others found.
-func (p *patient) examine(ctx context.Context) []finding {
+// examine makes every check, whatever the others found. cluster is nil where the
+// database is nobody else's.
+func (p *patient) examine(ctx context.Context) (found []finding, cluster *admin.ClusterState) {
 	address, err := p.running(ctx)
 	e, unknown := p.exposed(ctx, address != "")
 	if unknown != nil {
 		e = &exposure{}
 	}
-	found := []finding{
+	found = []finding{
 		p.directory(), p.files(), p.database(ctx), p.instance(address, err), p.settingsFile(ctx, address),
 		p.port(ctx, address), p.bind(e), p.clock(), p.disk(),
 	}
 	if unknown != nil {
-		return append(found, finding{"safety", bad, unknown.Error(), "junctor doctor asks the instance through its socket: is it of this version?"})
+		return append(found, finding{"safety", bad, unknown.Error(), "junctor doctor asks the instance through its socket: is it of this version?"}), nil
 	}
-	return append(found, e.judge(p.dataDir)...)
+	found = append(found, e.judge(p.dataDir)...)
+	if address == "" || p.cluster == nil {
+		return found, nil
+	}
+	cluster, err = p.cluster(ctx)
+	switch {
+	case err != nil:
+		return append(found, finding{"cluster", bad, err.Error(), "see whether the instance reaches its database, and is of this version"}), nil
+	case !cluster.Shared:
+		return found, nil
+	}
+	return append(found, judgeCluster(cluster)...), cluster
 }
 
 // directory must be there and writable, or possible to make.

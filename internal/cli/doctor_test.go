@@ -55,7 +55,8 @@ func TestExamine(t *testing.T) {
 				exposed: func(context.Context, bool) (*exposure, error) { return &exposure{now: time.Now()}, nil },
 			}
 			tt.change(p)
-			for _, f := range p.examine(t.Context()) {
+			found, _ := p.examine(t.Context())
+			for _, f := range found {
 				if f.Check == tt.check {
 					if f.State != tt.want || !strings.Contains(f.Detail+" "+f.Fix, tt.says) {
 						t.Errorf("%+v, want %s with %q", f, tt.want, tt.says)

@@ -226,6 +226,10 @@ func (c *cli) patient(cmd *cobra.Command) (*patient, finding) {
 			return state, localClient(cfg.DataDir).get(ctx, "/settings/file", &state)
 		},
 		exposed: func(ctx context.Context, runs bool) (*exposure, error) { return exposureOf(ctx, cfg, runs) },
+		cluster: func(ctx context.Context) (*admin.ClusterState, error) {
+			state := new(admin.ClusterState)
+			return state, localClient(cfg.DataDir).get(ctx, "/cluster", state)
+		},
 	}, found
 }
 

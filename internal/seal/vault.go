@@ -138,6 +138,17 @@ func (r StoredSecret) info() SecretInfo {
 	return SecretInfo{Owner: r.Owner, Name: r.Name, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
 }
 
+// Keys names the key that secrets are sealed under now, and all that they are opened
+// with. Names say nothing of the keys, and are the same wherever a key is.
+func (v *Vault) Keys(ctx context.Context) (current string, all []string, err error) {
+	release, err := v.keys.Hold(ctx) // as others have left the file
+	if err != nil {
+		return "", nil, err
+	}
+	defer release()
+	return v.keys.CurrentID(), v.keys.IDs(), nil
+}
+
 // Rotate gives the keyring a new current key and wraps everything with it.
 func (v *Vault) Rotate(ctx context.Context) (Rotation, error) {
 	return v.keys.Rotate(ctx, v.store, v.ring)

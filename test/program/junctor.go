@@ -178,6 +178,9 @@ func (in *Instance) WaitReady(t testing.TB) {
 	}
 }
 
+// PID is the number of the process.
+func (in *Instance) PID() int { return in.cmd.Process.Pid }
+
 // Log is what the instance has written to stdout and stderr so far.
 func (in *Instance) Log() string { return in.log.String() }
 

@@ -300,6 +300,7 @@ PUT /api/v1/secrets/{server}/{secret}         401     200     403     403     20
 DELETE /api/v1/secrets/{server}/{secret}      401     404     403     403     204     403     204     403     403
 POST /api/v1/secrets/rotate                   401     403     403     403     200     403     200     403     403
 
+GET /api/v1/cluster                           401     403     403     403     200     403     200     403     200
 GET /api/v1/settings                          401     403     403     403     200     403     200     403     200
 GET /api/v1/settings/file                     401     403     403     403     200     403     200     403     200
 

@@ -60,6 +60,32 @@ func nodeTests() map[string]func(*trial) {
 				t.Fatalf("run out: %d %t", fence, held)
 			}
 		},
+		"leases/are listed": func(t *trial) {
+			st, ctx := t.open(), t.Context()
+			for _, name := range []string{"work", "play"} {
+				if _, held, err := st.TakeLease(ctx, name, "a", time.Hour); err != nil || !held {
+					t.Fatalf("%s: %t %v", name, held, err)
+				}
+			}
+			ok(t, st.DropLease(ctx, "play", "a"))
+			all := must(st.Leases(ctx))(t)
+			if len(all) != 2 || all[0] != (store.Lease{Name: "play", Node: "a", Fence: 1}) {
+				t.Fatalf("%+v", all)
+			}
+			if l := all[1]; l.Name != "work" || l.Node != "a" || l.Fence != 1 || l.Left <= time.Minute || l.Left > time.Hour {
+				t.Errorf("%+v", l)
+			}
+		},
+		"cluster/the clock and the schema of the database": func(t *trial) {
+			st, ctx := t.open(), t.Context()
+			before, now := time.Now(), must(st.Clock(ctx))(t)
+			if off := now.Sub(before); off < -time.Minute || off > time.Minute { // the same machine's
+				t.Errorf("its clock is %v off", off)
+			}
+			if version := must(st.SchemaVersion(ctx))(t); version < 27 {
+				t.Errorf("its schema has version %d", version)
+			}
+		},
 		"leases/of many who want it one has it": func(t *trial) {
 			stores := []*store.Store{t.open(), t.open()}
 			var held atomic.Int64

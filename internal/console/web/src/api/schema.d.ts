@@ -438,6 +438,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/cluster": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Say how all processes are that share the database
+         * @description Needs the scope `admin` in the default tenant.
+         */
+        get: operations["get-cluster"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/consents": {
         parameters: {
             query?: never;
@@ -3255,6 +3275,26 @@ export interface components {
             roles: string[];
             tag?: components["schemas"]["ToolTag"];
         };
+        ClusterState: {
+            /**
+             * Format: int64
+             * @description How far the database's clock is ahead of the asked process's.
+             */
+            database_clock_ms: number;
+            /** @description Every journal of which the database has records, and those of the nodes. */
+            journals: components["schemas"]["JournalState"][];
+            /** @description Work that one does for all. */
+            leases: components["schemas"]["LeaseState"][];
+            /** @description Every process that was seen in the last minute. */
+            nodes: components["schemas"]["NodeState"][];
+            /**
+             * Format: int64
+             * @description The newest migration of the database.
+             */
+            schema: number;
+            /** @description Whether others can share the database: it is a PostgreSQL. */
+            shared: boolean;
+        };
         Condition: {
             field: string;
             op: string;
@@ -3588,6 +3628,30 @@ export interface components {
             tried: components["schemas"]["APIAttempt"][];
             version?: string;
         };
+        JournalState: {
+            /**
+             * Format: int64
+             * @description The last record that the database has.
+             */
+            copied: number;
+            /**
+             * Format: int64
+             * @description Records that the database does not have yet.
+             */
+            lag: number;
+            /** @description The name of the node that writes it. */
+            node: string;
+            /** @description Records are being written; where the node does not run, nothing is known to be wrong. */
+            ok: boolean;
+            problems?: string[];
+            /**
+             * Format: int64
+             * @description The last record, where the node runs.
+             */
+            records?: number;
+            /** @description The node runs, and said how its journal is doing. */
+            writing: boolean;
+        };
         Key: {
             agent?: string;
             /** Format: date-time */
@@ -3624,6 +3688,21 @@ export interface components {
         LaneNameBody: {
             /** @description The endpoint, as a delivery names it. */
             endpoint: string;
+        };
+        LeaseState: {
+            /**
+             * Format: int64
+             * @description Grows whenever another takes it.
+             */
+            fence: number;
+            /**
+             * Format: int64
+             * @description For how long, unless it is renewed.
+             */
+            left_ms: number;
+            name: string;
+            /** @description The id of the process; absent where nobody has it now. */
+            node?: string;
         };
         LeftOut: {
             reason: string;
@@ -4045,6 +4124,42 @@ export interface components {
             sources?: "auto-generated" | "bring-your-own" | "both";
             /** @description How much the user may do; absent for free. */
             tier?: string;
+        };
+        NodeState: {
+            /** @description It is the one that was asked. */
+            asked: boolean;
+            /**
+             * Format: int64
+             * @description How far its clock is ahead of the asked process's.
+             */
+            clock_ms: number;
+            /** @description Of this run. */
+            id: string;
+            /** @description Of its data directory, and so of its journal. */
+            name: string;
+            /** @description Why it did not. */
+            problem?: string;
+            /** @description It answered the asked process. */
+            reachable: boolean;
+            /**
+             * @description The Redis that limits are shared through; absent where it uses none.
+             * @enum {string}
+             */
+            redis?: "ok" | "away";
+            /** @description The name of the key that it seals with. */
+            seal_key?: string;
+            /** @description The names of all keys that it opens with. */
+            seal_keys?: string[];
+            /**
+             * Format: int64
+             * @description Since when it was not seen, by the clock of the database.
+             */
+            silent_ms: number;
+            /** Format: date-time */
+            started_at: string;
+            /** @description Where the others reach it; absent where nobody knows. */
+            url?: string;
+            version: string;
         };
         Offer: {
             prompts: {
@@ -6481,6 +6596,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PageChainEvent"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-cluster": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClusterState"];
                 };
             };
             /** @description Error */
