@@ -3,6 +3,7 @@ package apigen
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -157,7 +158,7 @@ func (s *Server) call(ctx context.Context, req *catalog.Request) (catalog.Result
 	if arguments, err = s.files(ctx, plan, req, arguments); err != nil {
 		return catalog.Result{}, err
 	}
-	answer, err := s.sender.Send(ctx, plan, arguments, req.Principal, t.again)
+	answer, err := s.sender.Send(ctx, plan, arguments, req.Principal, t.again, traced(req.Meta))
 	if err != nil {
 		return catalog.Result{}, err
 	}
@@ -167,6 +168,26 @@ func (s *Server) call(ctx context.Context, req *catalog.Request) (catalog.Result
 	}
 	body, isError := shape.Result(answer)
 	return catalog.Result{Body: body, IsError: isError}, nil
+}
+
+// traced are the headers that name the trace a call is part of; nil where it is part
+// of none.
+func traced(meta []byte) http.Header {
+	if len(meta) == 0 {
+		return nil
+	}
+	var h http.Header
+	for _, f := range [...]struct{ key, name string }{{wire.MetaTraceparent, "Traceparent"}, {wire.MetaTracestate, "Tracestate"}} {
+		value, _ := wire.String(wire.Get(meta, f.key))
+		if value == "" || wire.EncodeHeader(value) != value { // what a header cannot hold
+			continue
+		}
+		if h == nil {
+			h = http.Header{}
+		}
+		h.Set(f.name, value)
+	}
+	return h
 }
 
 func party(p *junctor.Principal) string {

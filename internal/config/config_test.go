@@ -289,3 +289,27 @@ func TestUnknownEnv(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestCollectorOfOpenTelemetry(t *testing.T) {
+	t.Parallel()
+	const whole, base, own = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT", "JUNCTOR_OTEL_ENDPOINT"
+	for _, tt := range []struct {
+		name string
+		env  []string
+		want string
+	}{
+		{"none", nil, ""},
+		{"a collector", []string{base, "http://127.0.0.1:4318"}, "http://127.0.0.1:4318"},
+		{"the same, with a slash", []string{base, "http://127.0.0.1:4318/"}, "http://127.0.0.1:4318/"},
+		{"one below a path", []string{base, "https://otel.example.com/team/"}, "https://otel.example.com/team/v1/traces"},
+		{"one for traces", []string{base, "http://127.0.0.1:1", whole, "http://127.0.0.1:4318/mine"}, "http://127.0.0.1:4318/mine"},
+		{"our own comes first", []string{base, "http://127.0.0.1:1", whole, "http://127.0.0.1:2", own, "http://127.0.0.1:3"}, "http://127.0.0.1:3"},
+	} {
+		if got := mustLoad(t, config.Sources{Env: env(tt.env...)}).OTelEndpoint; got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+	if _, err := config.Load(config.Sources{Env: env(base, "nowhere")}); err == nil {
+		t.Error("an address that is none was accepted")
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"strings"
 )
 
 // Sources is where settings come from. A flag wins over the environment, the
@@ -84,6 +85,7 @@ func (l *loader) defaults() {
 }
 
 func (l *loader) environment() {
+	l.collector()
 	for _, s := range Settings() {
 		// An empty variable counts as absent: compose files and unit files
 		// pass on variables that are not set in that form.
@@ -99,6 +101,25 @@ func (l *loader) environment() {
 	}
 	if key, _ := l.src.Env(envSealKey); key != "" {
 		l.config.secrets.sealKey = key
+	}
+}
+
+// collector takes the address of a collector from the variables that OpenTelemetry
+// has for it. Our own come before them.
+func (l *loader) collector() {
+	const whole, base = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"
+	for _, s := range Settings() {
+		if s.Name != "otel-endpoint" {
+			continue
+		}
+		if value, _ := l.src.Env(whole); value != "" {
+			l.set(s, value, whole)
+		} else if value, _ := l.src.Env(base); value != "" {
+			if path := strings.TrimRight(value, "/"); strings.Count(path, "/") > 2 { // below a path of its own
+				value = path + "/v1/traces"
+			}
+			l.set(s, value, base)
+		}
 	}
 }
 

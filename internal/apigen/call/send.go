@@ -81,8 +81,9 @@ type Answer struct {
 // cannot have run is sent again: where no connection came about, or the API says
 // 503 and when to come back; and, where again is set, since the tool only reads
 // or may run twice, what broke off, was refused for now (429) or failed on the
-// way (502, 503, 504).
-func (s *Sender) Send(ctx context.Context, plan *Plan, arguments []byte, p *junctor.Principal, again bool) (*Answer, error) {
+// way (502, 503, 504). more are headers of the call itself, such as its trace: what
+// the plan or a credential says stands before them.
+func (s *Sender) Send(ctx context.Context, plan *Plan, arguments []byte, p *junctor.Principal, again bool, more http.Header) (*Answer, error) {
 	own, err := s.credentials(ctx, plan, p)
 	if err != nil {
 		return nil, err
@@ -92,6 +93,11 @@ func (s *Sender) Send(ctx context.Context, plan *Plan, arguments []byte, p *junc
 		req, err = plan.Build(s.o.Base, arguments, func(string) (string, bool) { return own.Secret, own.Secret != "" })
 		if err == nil {
 			own.put(req)
+			for name, values := range more {
+				if req.Header[name] == nil {
+					req.Header[name] = values
+				}
+			}
 		}
 		return err
 	}

@@ -59,7 +59,7 @@ func TestRetries(t *testing.T) {
 			})
 			s := call.NewSender(call.Options{Base: base, Client: http.DefaultClient})
 			plan := &call.Plan{Method: "POST", Path: "/a", Body: &call.Body{Media: "application/json"}, Args: []call.Arg{{Name: "a", Key: "a", Place: call.Field}}}
-			a, err := s.Send(t.Context(), plan, []byte(`{"a":1}`), nil, c.again)
+			a, err := s.Send(t.Context(), plan, []byte(`{"a":1}`), nil, c.again, nil)
 			if err != nil || a.Status != c.status || n.Load() != c.want {
 				t.Errorf("%+v, %v after %d requests, want %d", a, err, n.Load(), c.want)
 			}
@@ -97,7 +97,7 @@ func TestCredentials(t *testing.T) {
 	} {
 		plan := c.plan
 		plan.Method, plan.Path, plan.Args = "GET", "/a", args
-		a, err := s.Send(t.Context(), &plan, []byte(`{"x":"mine","key":"mine","c":"1"}`), nil, true)
+		a, err := s.Send(t.Context(), &plan, []byte(`{"x":"mine","key":"mine","c":"1"}`), nil, true, nil)
 		if err != nil || string(a.Body) != c.want {
 			t.Errorf("%+v: %q, %v, want %q", c.plan, a.Body, err, c.want)
 		}
@@ -120,11 +120,11 @@ func TestRenewal(t *testing.T) {
 		}}
 	}
 	plan := &call.Plan{Method: "POST", Path: "/a"}
-	if a, err := call.NewSender(give(1)).Send(t.Context(), plan, nil, nil, false); err != nil || a.Status != 200 || n.Load() != 2 {
+	if a, err := call.NewSender(give(1)).Send(t.Context(), plan, nil, nil, false, nil); err != nil || a.Status != 200 || n.Load() != 2 {
 		t.Errorf("%+v, %v, %d requests", a, err, n.Load())
 	}
 	n.Store(0)
-	if a, err := call.NewSender(give(0)).Send(t.Context(), plan, nil, nil, false); err != nil || a.Status != 401 || n.Load() != 1 {
+	if a, err := call.NewSender(give(0)).Send(t.Context(), plan, nil, nil, false, nil); err != nil || a.Status != 401 || n.Load() != 1 {
 		t.Errorf("%+v, %v, %d requests", a, err, n.Load())
 	}
 }
@@ -142,7 +142,7 @@ func TestPace(t *testing.T) {
 	plan := &call.Plan{Method: "POST", Path: "/a"}
 	begin := time.Now()
 	for range 3 {
-		if _, err := s.Send(t.Context(), plan, nil, nil, false); err != nil {
+		if _, err := s.Send(t.Context(), plan, nil, nil, false, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -151,7 +151,7 @@ func TestPace(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
-	_, err := s.Send(ctx, plan, nil, nil, false)
+	_, err := s.Send(ctx, plan, nil, nil, false, nil)
 	if e := junctor.AsError(err); e == nil || e.Code != junctor.CodeLimited || e.RetryAfter < 50*time.Second || n.Load() != 3 {
 		t.Errorf("after a 429: %v, %d requests", err, n.Load())
 	}
@@ -176,14 +176,14 @@ func TestFlood(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var group sync.WaitGroup
 	for range 200 {
-		group.Go(func() { _, _ = flooded.Send(ctx, plan, nil, nil, false) })
+		group.Go(func() { _, _ = flooded.Send(ctx, plan, nil, nil, false, nil) })
 	}
 	for now.Load() < 4 {
 		time.Sleep(time.Millisecond)
 	}
 	for range 50 {
 		quickly, done := context.WithTimeout(t.Context(), 5*time.Second)
-		if a, err := calm.Send(quickly, plan, nil, nil, false); err != nil || string(a.Body) != "ok" {
+		if a, err := calm.Send(quickly, plan, nil, nil, false, nil); err != nil || string(a.Body) != "ok" {
 			t.Fatalf("%v", err)
 		}
 		done()
@@ -201,7 +201,7 @@ func TestUnreachable(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 	s := call.NewSender(call.Options{Base: gone.URL, Client: http.DefaultClient})
-	_, err := s.Send(t.Context(), &call.Plan{Method: "GET", Path: "/secret-in-path"}, nil, nil, false)
+	_, err := s.Send(t.Context(), &call.Plan{Method: "GET", Path: "/secret-in-path"}, nil, nil, false, nil)
 	if err == nil || strings.Contains(err.Error(), "secret") {
 		t.Error(err)
 	}
