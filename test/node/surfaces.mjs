@@ -133,6 +133,29 @@ try {
   }
   step('every template is drawn');
 
+  // What grows at the end, as Apps do when they are told how high they are, is
+  // followed by who reads there, and by nobody who went up.
+  const talk = page.locator('.talk');
+  const grow = () =>
+    last().evaluate(async (e) => {
+      const app = e.appendChild(document.createElement('div'));
+      for (let height = 0; height <= 1200; height += 120) {
+        app.style.height = `${height}px`;
+        await new Promise((done) => requestAnimationFrame(done));
+      }
+    });
+  const below = () => talk.evaluate((e) => e.scrollHeight - e.scrollTop - e.clientHeight);
+  await until('the end', async () => (await below()) < 2);
+  await grow();
+  await until('what grew is followed', async () => (await below()) < 2);
+  await talk.evaluate((e) => e.scrollBy(0, -400));
+  await page.getByRole('button', { name: 'To the newest' }).waitFor();
+  await grow();
+  assert.ok((await below()) > 1200, 'who reads above is left there');
+  await page.getByRole('button', { name: 'To the newest' }).click();
+  await until('the end again', async () => (await below()) < 2);
+  step('what grows is followed');
+
   // What is not known has its place, is told once, and the rest works.
   const odd = await api('POST', '/workspaces', { name: 'Odd things', members: [{ agent: 'odd' }] });
   await page.goto(`${origin}/chat/${odd.id}`);
@@ -182,6 +205,28 @@ try {
   await accessible(page, 'a published agent');
   await picture('published', page.locator('main'));
   step('an agent is published');
+
+  // An agent elsewhere takes a model's place.
+  await page.goto(`${origin}/models?new=1`);
+  const adding = page.getByRole('dialog', { name: 'Add a model' });
+  await adding.getByLabel('Name', { exact: true }).fill('clerk');
+  await adding.getByLabel('Model', { exact: true }).waitFor();
+  await adding.getByLabel('How it is spoken to').selectOption('a2a');
+  await adding.getByLabel('Model', { exact: true }).waitFor({ state: 'detached' });
+  const add = adding.getByRole('button', { name: 'Add it' });
+  assert.ok(await add.isDisabled(), 'an agent elsewhere has an address');
+  await accessible(page, 'an agent elsewhere is added');
+  await picture('elsewhere', adding);
+  await adding.getByLabel('Address', { exact: true }).fill('http://127.0.0.1:1/a2a/clerk/');
+  await add.click();
+  await adding.waitFor({ state: 'detached' });
+  const row = page.locator('.line').filter({ hasText: 'http://127.0.0.1:1/a2a/clerk/' });
+  await row.getByText('a2a', { exact: true }).waitFor();
+  await row.getByRole('button', { name: 'Test' }).click();
+  await row.getByText('it does not answer').waitFor(); // nobody allowed that address
+  await accessible(page, 'models');
+  await picture('models', page.locator('main'));
+  step('an agent elsewhere is a model');
 
   assert.deepEqual(foreign, [], 'nothing was fetched from anywhere else');
   assert.deepEqual(faults, []);

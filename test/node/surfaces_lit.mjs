@@ -19,8 +19,8 @@ const ask = async (path, body) => {
   assert.ok(r.ok, `${path}: ${r.status}`);
   return r;
 };
-async function shown(room, text) {
-  const r = await ask(`/workspaces/${room}/runs`, { threadId: room, runId: crypto.randomUUID(), messages: [{ id: crypto.randomUUID(), role: 'user', content: text }], forwardedProps: { agent: 'bank' } });
+async function shown(room, text, agent = 'bank') {
+  const r = await ask(`/workspaces/${room}/runs`, { threadId: room, runId: crypto.randomUUID(), messages: [{ id: crypto.randomUUID(), role: 'user', content: text }], forwardedProps: { agent } });
   const events = (await r.text())
     .split('\n\n')
     .flatMap((e) => e.split('\n').filter((l) => l.startsWith('data:')).map((l) => l.slice(5)))
@@ -44,6 +44,9 @@ for (const [template, text] of Object.entries(questions)) {
   assert.ok(one?.surface.id.startsWith(template), `${text}: ${one?.surface.id} is no ${template}`);
   surfaces[template] = one;
 }
+// The map of the demonstration has no App, so another agent names that template.
+const apart = await (await ask('/workspaces', { name: 'Apart', members: [{ agent: 'odd' }] })).json();
+[surfaces.transaction_app] = await shown(apart.id, 'The App of the map', 'odd');
 step(`${Object.keys(surfaces).length} templates`);
 
 // A module is served as it is, with the names in it resolved as Node would.
@@ -78,7 +81,7 @@ import { z } from 'zod';
 window.show = (messages, own) => {
   const components = [...basicCatalog.components.values()];
   for (const [name, properties] of Object.entries(own)) {
-    const schema = z.object(Object.fromEntries(properties.map((p) => [p, (p === 'action' ? CommonSchemas.Action : CommonSchemas.DynamicValue).optional()])));
+    const schema = z.object(Object.fromEntries(properties.map((p) => [p, (p === 'action' ? CommonSchemas.Action : p === 'toolInput' ? z.any() : CommonSchemas.DynamicValue).optional()])));
     const api = { name, schema };
     const tag = 'own-' + name.toLowerCase().replace(/[^a-z]/g, '-');
     if (!customElements.get(tag))
@@ -157,6 +160,7 @@ try {
       credit_card_statement: [surface.data.card?.name],
       mortgage_summary: [surface.data.mortgage?.address],
       savings_summary: surface.data.savings?.map((a) => a.name),
+      transaction_app: [surface.data.transaction?.description, surface.data.others?.[0].date, 'ui://cesium-map/mcp-app.html', 'show-map', '1, High Street'],
       transaction_list: [surface.data.title, surface.data.transactions?.[0]?.description],
     }[template];
     assert.ok(words.length > 0 && words.every((w) => w !== undefined && w !== ''), `${template}: ${JSON.stringify(surface.data).slice(0, 300)}`);

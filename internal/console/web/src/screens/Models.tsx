@@ -164,7 +164,7 @@ function Add({ close }: { close: () => void }) {
       />
       <PasswordInput
         label="Key"
-        description="Sealed at once, and never shown again. Many that run locally want none."
+        description={`Sealed at once, and never shown again. ${m.kind === 'a2a' ? 'Only where the agent wants one.' : 'Many that run locally want none.'}`}
         autoComplete="off"
         value={m.key}
         onChange={(e) => setM({ ...m, key: e.currentTarget.value })}

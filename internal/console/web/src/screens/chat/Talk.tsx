@@ -9,15 +9,17 @@ export function Talk({ older, loadOlder, children }: { older: boolean; loadOlder
   const box = useRef<HTMLElement>(null);
   const inner = useRef<HTMLDivElement>(null);
   const stays = useRef(true);
+  const top = useRef(0); // where it was scrolled to last
   const [away, setAway] = useState(false);
   const [busy, setBusy] = useState(false);
   const down = useCallback(() => {
     if (box.current) box.current.scrollTop = box.current.scrollHeight;
   }, []);
   useLayoutEffect(() => {
-    if (!inner.current) return;
+    if (!inner.current || !box.current) return;
     const grown = new ResizeObserver(() => stays.current && down());
     grown.observe(inner.current);
+    grown.observe(box.current);
     return () => grown.disconnect();
   }, [down]);
   const more = async () => {
@@ -41,7 +43,10 @@ export function Talk({ older, loadOlder, children }: { older: boolean; loadOlder
         ref={box}
         onScroll={(e) => {
           const el = e.currentTarget;
-          stays.current = el.scrollHeight - el.scrollTop - el.clientHeight < near;
+          // Only who goes up leaves the end: what has grown since, as Apps do, is followed.
+          if (el.scrollHeight - el.scrollTop - el.clientHeight < near) stays.current = true;
+          else if (el.scrollTop < top.current) stays.current = false;
+          top.current = el.scrollTop;
           setAway(!stays.current);
         }}
       >
