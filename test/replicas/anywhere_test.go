@@ -139,7 +139,7 @@ func asking(t *testing.T) string {
 	})
 	srv := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return sdk }, nil))
 	t.Cleanup(func() {
-		srv.CloseClientConnections() // replicas still listen
+		_ = srv.Config.Close() // replicas still listen
 		srv.Close()
 	})
 	return srv.URL
