@@ -158,11 +158,11 @@ func statements(text string) (all []statement) {
 		if m := unusedSince.FindStringSubmatch(line); m != nil {
 			unused, _ = strconv.Atoi(m[1])
 		}
-		switch {
-		case line == "-- +goose StatementBegin":
+		switch line {
+		case "-- +goose StatementBegin":
 			whole = true
 			continue
-		case line == "-- +goose StatementEnd":
+		case "-- +goose StatementEnd":
 			whole = false
 			end()
 			continue
