@@ -196,6 +196,7 @@ func populate(t testing.TB, in instance) {
 		`INSERT INTO sources VALUES ('github', 'acme', '{"style":"github"}', 0, '', 1, 2)`,
 		`INSERT INTO schedules VALUES ('acme', 's', '{"cron":"@daily"}', 0, '', 5, NULL, 1, 2)`,
 		`INSERT INTO jobs VALUES ('acme', 'j', 'deliveries', 'acme x', 'k', 1, 1, NULL, 'e', 't', 'a', 'tool', '{"é":1}', 'ready', '', 2, 3, 0, '', 0, 1, 0, 0, 0, 'é', 4, NULL, '{"n":1}')`,
+		`INSERT INTO job_claims VALUES ('acme', 'c', 'deliveries', 'é', 5, '{"j":3}')`,
 		`INSERT INTO job_lines VALUES ('acme', 'deliveries', 'k', 1)`,
 		`INSERT INTO job_lanes VALUES ('acme', 'deliveries', 'acme x', 'open', 5, 1, 'é', 6)`,
 		`INSERT INTO agent_endpoints VALUES ('acme', '42', 'https://example.com', 'https://example.com/mcp', 'http', 'X-Agent-Token', 0, 1, 1, 2, 'é')`,
