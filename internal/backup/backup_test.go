@@ -150,6 +150,8 @@ func populate(t testing.TB, in instance) {
 	_, _, err = st.TakeLease(ctx, "schedules", "run", time.Second)
 	ok(t, err)
 	acme := st.For("acme")
+	_, err = acme.Home(ctx, "server:x", "run", time.Second)
+	ok(t, err)
 	k := junctor.Key{ID: "k", Name: "one", Prefix: "jct_x", CreatedAt: time.UnixMicro(1<<53 + 1)} // more than a float holds
 	k.Hash[0], k.Hash[31] = 0xff, 1
 	ok(t, acme.CreateKey(ctx, k))
