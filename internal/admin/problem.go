@@ -170,6 +170,9 @@ func transform(_ huma.Context, _ string, v any) (any, error) {
 	return v, nil
 }
 
+// Refuse answers with an error, as the API does, for who stands before it.
+func Refuse(w http.ResponseWriter, err error) { writeProblem(w, problemOf(err)) }
+
 // writeProblem answers outside of huma.
 func writeProblem(w http.ResponseWriter, p *Problem) {
 	maps.Copy(w.Header(), p.GetHeaders())

@@ -171,7 +171,7 @@ func (a *App) open(ctx context.Context) (err error) {
 		a.peers = newPeers(a)
 		a.onClose(func(context.Context) { a.peers.close() })
 	}
-	a.turns = turns{schedules: a.newTurn("schedules"), documents: a.newTurn("documents"), retention: a.newTurn("retention")}
+	a.turns = turns{schedules: a.newTurn("schedules"), documents: a.newTurn("documents"), retention: a.newTurn("retention"), chains: a.newTurn("chains")}
 	a.catalog = catalog.New(catalog.Options{NameLimit: a.cfg.NameLimit, Exposure: junctor.Exposure(a.cfg.Exposure), Logger: a.log})
 	a.onClose(func(context.Context) { a.catalog.Close() })
 	a.elsewhere = newElsewhere(a)

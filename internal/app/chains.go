@@ -78,7 +78,7 @@ func (a *App) openChains(ctx context.Context) error {
 		if err := a.chains.bind(a.cfg.Chains[i], c); err != nil {
 			return err
 		}
-		a.chains.list = append(a.chains.list, &chainWatch{a.cfg.Chains[i], erc8004.NewWatcher(c, nodes[c.ID], a.chains.records, a.log)})
+		a.chains.list = append(a.chains.list, &chainWatch{a.cfg.Chains[i], erc8004.NewWatcher(c, nodes[c.ID], a.chains.records, a.turns.chains.mine, a.log)})
 	}
 	return nil
 }
@@ -232,15 +232,24 @@ func (c *chains) gauges(set func(name, help, label, value string, number float64
 func (a *App) chainTold(e erc8004.Seen) {
 	switch e.Kind {
 	case erc8004.KindRegistered, erc8004.KindURIUpdated, erc8004.KindMetadata:
-		a.chains.resolver.Forget(e.Of())
+		a.forgetAgent(e.Of())
 		a.chains.tell(news{agent: e.Of()})
 	case erc8004.KindTransfer:
-		a.chains.resolver.Forget(e.Of())
+		a.forgetAgent(e.Of())
 		a.chains.tell(news{agent: e.Of(), gone: e.Owner.IsZero()})
 		if !e.From.IsZero() { // a token that was minted had nobody before
 			a.suspend(e.Of().String(), "the agent was transferred to "+e.Owner.String())
 		}
 	case erc8004.KindFeedback, erc8004.KindFeedbackRevoked, erc8004.KindFeedbackResponse, erc8004.KindValidationRequest, erc8004.KindValidationResponse:
+	}
+}
+
+// forgetAgent has an agent be asked for again, here and by the processes that do
+// not follow the chain.
+func (a *App) forgetAgent(agent erc8004.Agent) {
+	a.chains.resolver.Forget(agent)
+	if a.peers != nil {
+		a.peers.tell(context.Background(), told{Agent: agent.String()})
 	}
 }
 

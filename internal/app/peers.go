@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -18,6 +19,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/egress"
+	"github.com/junctor-mcp/junctor/internal/erc8004"
 	"github.com/junctor-mcp/junctor/internal/gateway"
 	"github.com/junctor-mcp/junctor/internal/store"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
@@ -132,7 +134,7 @@ func (p *peers) run(ctx context.Context) {
 func (p *peers) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, beatEvery)
 	defer cancel()
-	if err := p.app.store.LeaveNode(ctx, p.self.ID); err != nil {
+	if err := errors.Join(p.app.store.LeaveNode(ctx, p.self.ID), p.app.store.LeaveHomes(ctx, p.self.ID)); err != nil {
 		p.app.log.Warn("the others find out by themselves that this process ends", telemetry.Err(err))
 	}
 }
@@ -221,6 +223,7 @@ type told struct {
 	From    string           `json:"from"`
 	Session *gateway.News    `json:"session,omitempty"`
 	Changes []catalog.Change `json:"changes,omitempty"`
+	Agent   string           `json:"agent,omitempty"` // of a chain, whose registration may be another now
 }
 
 // Tell implements gateway.Peers. What cannot be told is logged: nobody can do
@@ -276,6 +279,9 @@ func (p *peers) hear(ctx context.Context) {
 		}
 		for _, ch := range what.Changes {
 			p.app.catalog.Tell(ch)
+		}
+		if agent, err := erc8004.ParseAgent(what.Agent); err == nil {
+			p.app.chains.resolver.Forget(agent)
 		}
 	}
 }

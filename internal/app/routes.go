@@ -58,7 +58,7 @@ func (a *App) mux() *mux {
 		if api, err := a.admin(); err != nil { // a part is missing: a fault in this package
 			a.log.Error("the admin API could not be made", "error", err)
 		} else {
-			mux.ServeMux.Handle(admin.Prefix+"/", api)
+			mux.ServeMux.Handle(admin.Prefix+"/", a.peers.atHome(api))
 			mux.api = api
 		}
 		a.signIn.Routes(mux)

@@ -251,7 +251,7 @@ func (a *App) publicServer(h http.Handler) (server, error) {
 	if a.traced() {
 		h = telemetry.Received(h)
 	}
-	s := newServer(front.Wrap(a.leaving(h)))
+	s := newServer(front.Wrap(a.leaving(a.peers.arriving(h))))
 	if a.cert != nil {
 		s.TLSConfig = a.cert.config()
 		return tlsServer{s}, nil

@@ -35,12 +35,13 @@ type turns struct {
 	schedules *turn // events whose time has come, and old ones that are forgotten
 	documents *turn // of generated servers, that are looked at again
 	retention *turn // what has expired is removed
+	chains    *turn // chains are followed
 }
 
 // run keeps what is this process's until ctx ends.
 func (t turns) run(ctx context.Context) {
 	var work sync.WaitGroup
-	for _, one := range []*turn{t.schedules, t.documents, t.retention} {
+	for _, one := range []*turn{t.schedules, t.documents, t.retention, t.chains} {
 		work.Go(func() { one.run(ctx) })
 	}
 	work.Wait()

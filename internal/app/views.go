@@ -15,7 +15,7 @@ import (
 // openApps joins the host of MCP Apps.
 func (a *App) openApps() (err error) {
 	a.apps, err = apps.New(apps.Options{
-		Pipeline: a.guard, Catalog: a.catalog, Approvals: approvals{a.store}, Stands: a.identity.Stands, MayChange: a.servers.mayChange, Sandbox: a.sandbox, Logger: a.log, Now: time.Now,
+		Pipeline: a.guard, Catalog: a.catalog, Approvals: approvals{a.store}, Stands: a.identity.Stands, MayChange: a.servers.mayChange, Sandbox: a.sandbox, Node: a.peers.Self(), Logger: a.log, Now: time.Now,
 	})
 	return err
 }
@@ -78,7 +78,7 @@ func (a *App) fixedPort() bool {
 
 // sandboxServer serves the pages of Apps.
 func (a *App) sandboxServer() server {
-	s := newServer(a.apps)
+	s := newServer(a.peers.showing(a.apps))
 	if a.cert != nil {
 		s.TLSConfig = a.cert.config()
 		return tlsServer{s}

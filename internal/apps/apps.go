@@ -34,7 +34,7 @@ type Approvals interface {
 	DeleteApproval(ctx context.Context, tenant junctor.TenantID, server, resource string) error
 }
 
-// Options of a Host. All must be set.
+// Options of a Host. All but Node must be set.
 type Options struct {
 	Pipeline  Pipeline
 	Catalog   *catalog.Catalog
@@ -46,8 +46,11 @@ type Options struct {
 	MayChange func(ctx context.Context, p *junctor.Principal, server string) error
 	// Sandbox says where pages are shown.
 	Sandbox func() Sandbox
-	Logger  *slog.Logger
-	Now     func() time.Time
+	// Node is the process, of those that share a database: the ids of its Views
+	// begin with it. It has nodeLength of the letters that ids have, or none.
+	Node   string
+	Logger *slog.Logger
+	Now    func() time.Time
 }
 
 // Bounds of what is held.
@@ -58,6 +61,7 @@ const (
 	idleFor    = time.Hour      // a View that nothing is heard of is closed
 	liveFor    = 12 * time.Hour // and every View after this
 	maxContext = 256 << 10      // bytes of what a View tells the model
+	nodeLength = 10             // of the id of a process
 )
 
 // Host runs Views.
@@ -77,6 +81,9 @@ type Host struct {
 func New(o Options) (*Host, error) {
 	if o.Pipeline == nil || o.Catalog == nil || o.Approvals == nil || o.Stands == nil || o.MayChange == nil || o.Sandbox == nil || o.Logger == nil || o.Now == nil {
 		return nil, junctor.Errorf(junctor.CodeInternal, "apps: a part of Options is missing")
+	}
+	if o.Node != "" && len(o.Node) != nodeLength {
+		return nil, junctor.Errorf(junctor.CodeInternal, "apps: a process is named by %d letters, not by %q", nodeLength, o.Node)
 	}
 	proxy, err := newProxyPage()
 	if err != nil {

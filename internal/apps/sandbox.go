@@ -75,19 +75,25 @@ func (h *Host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// shown finds the View that a request names; nil where there is none that goes on.
-func (h *Host) shown(r *http.Request) *view {
+// ViewOf is the id of the View whose page a request asks for; "" where it names
+// none.
+func ViewOf(r *http.Request) string {
 	pattern := idPattern()
 	found := pattern.FindStringSubmatch(r.Host)
 	if found == nil {
 		found = pattern.FindStringSubmatch(r.URL.EscapedPath())
 	}
 	if found == nil {
-		return nil
+		return ""
 	}
+	return found[1]
+}
+
+// shown finds the View that a request names; nil where there is none that goes on.
+func (h *Host) shown(r *http.Request) *view {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	v := h.views[found[1]]
+	v := h.views[ViewOf(r)]
 	if v == nil {
 		return nil
 	}

@@ -56,7 +56,7 @@ func (h *Host) Open(ctx context.Context, p *junctor.Principal, in junctor.OpenVi
 	if !strings.HasPrefix(t.uri, mcpapps.Scheme) {
 		return junctor.View{}, noApp(t)
 	}
-	v := &view{id: strings.ToLower(rand.Text()), owner: p, agent: in.Agent, call: in.Call, target: t, opened: h.o.Now(), gone: make(chan struct{})}
+	v := &view{id: h.newID(), owner: p, agent: in.Agent, call: in.Call, target: t, opened: h.o.Now(), gone: make(chan struct{})}
 	if v.frames, err = h.o.Sandbox().place(v.id, in.Console, in.Isolation); err != nil {
 		return junctor.View{}, err
 	}
@@ -73,6 +73,21 @@ func (h *Host) Open(ctx context.Context, p *junctor.Principal, in junctor.OpenVi
 	}
 	h.note(v, sourceGateway, kindNote, "", map[string]any{"opened": t.name, "digest": v.digest, "profile": v.profile, "isolation": v.frames.isolation})
 	return h.show(v), nil
+}
+
+// newID makes the id of a View: 26 letters and digits of base32, of which 16 are
+// chance at the least.
+func (h *Host) newID() string {
+	return h.o.Node + strings.ToLower(rand.Text())[len(h.o.Node):]
+}
+
+// NodeOf is the process that a View would be of, by its id; "" where it is none.
+// Whether there is such a process is for the caller to know.
+func NodeOf(id string) string {
+	if len(id) <= nodeLength {
+		return ""
+	}
+	return id[:nodeLength]
 }
 
 // acting is whom a request is judged as.

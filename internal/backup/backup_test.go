@@ -150,6 +150,8 @@ func populate(t testing.TB, in instance) {
 	_, _, err = st.TakeLease(ctx, "schedules", "run", time.Second)
 	ok(t, err)
 	acme := st.For("acme")
+	_, err = acme.Home(ctx, "server:x", "run", time.Second)
+	ok(t, err)
 	k := junctor.Key{ID: "k", Name: "one", Prefix: "jct_x", CreatedAt: time.UnixMicro(1<<53 + 1)} // more than a float holds
 	k.Hash[0], k.Hash[31] = 0xff, 1
 	ok(t, acme.CreateKey(ctx, k))
@@ -196,6 +198,7 @@ func populate(t testing.TB, in instance) {
 		`INSERT INTO sources VALUES ('github', 'acme', '{"style":"github"}', 0, '', 1, 2)`,
 		`INSERT INTO schedules VALUES ('acme', 's', '{"cron":"@daily"}', 0, '', 5, NULL, 1, 2)`,
 		`INSERT INTO jobs VALUES ('acme', 'j', 'deliveries', 'acme x', 'k', 1, 1, NULL, 'e', 't', 'a', 'tool', '{"é":1}', 'ready', '', 2, 3, 0, '', 0, 1, 0, 0, 0, 'é', 4, NULL, '{"n":1}')`,
+		`INSERT INTO job_claims VALUES ('acme', 'c', 'deliveries', 'é', 5, '{"j":3}')`,
 		`INSERT INTO job_lines VALUES ('acme', 'deliveries', 'k', 1)`,
 		`INSERT INTO job_lanes VALUES ('acme', 'deliveries', 'acme x', 'open', 5, 1, 'é', 6)`,
 		`INSERT INTO agent_endpoints VALUES ('acme', '42', 'https://example.com', 'https://example.com/mcp', 'http', 'X-Agent-Token', 0, 1, 1, 2, 'é')`,

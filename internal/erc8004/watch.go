@@ -17,6 +17,7 @@ const (
 	maxPause     = time.Minute
 	lookTimeout  = 2 * time.Minute
 	defaultPause = 2 * time.Second
+	idlePause    = time.Second // until it is asked again whose turn it is
 )
 
 // Chain is what is followed.
@@ -152,6 +153,7 @@ type Watcher struct {
 	ledger  Ledger
 	decoder *Decoder
 	log     *slog.Logger
+	turn    func() bool // whether the chain is this watcher's to follow now; nil is always
 
 	checked bool // the node follows the chain that it should
 	loaded  bool
@@ -162,9 +164,12 @@ type Watcher struct {
 	status Status
 }
 
-// NewWatcher makes a watcher; Run makes it follow.
-func NewWatcher(chain Chain, node *Node, ledger Ledger, log *slog.Logger) *Watcher {
-	return newWatcher(chain, node, ledger, log)
+// NewWatcher makes a watcher; Run makes it follow. turn says whether the chain is
+// its to follow now: of several that share a ledger, one does at a time.
+func NewWatcher(chain Chain, node *Node, ledger Ledger, turn func() bool, log *slog.Logger) *Watcher {
+	w := newWatcher(chain, node, ledger, log)
+	w.turn = turn
+	return w
 }
 
 func newWatcher(chain Chain, node source, ledger Ledger, log *slog.Logger) *Watcher {
@@ -179,7 +184,7 @@ func (w *Watcher) Status() Status {
 }
 
 // Run follows the chain until ctx ends. What fails is tried again, with the next
-// node and longer pauses.
+// node and longer pauses. While it is another's turn nothing is asked of a node.
 func (w *Watcher) Run(ctx context.Context) {
 	usual := w.chain.Pause
 	if usual <= 0 {
@@ -187,6 +192,13 @@ func (w *Watcher) Run(ctx context.Context) {
 	}
 	pause := usual
 	for ctx.Err() == nil {
+		if w.turn != nil && !w.turn() {
+			w.idle(ctx)
+			if !rest(ctx, min(usual, idlePause)) {
+				return
+			}
+			continue
+		}
 		more, err := w.look(ctx)
 		switch {
 		case ctx.Err() != nil:
@@ -205,11 +217,34 @@ func (w *Watcher) Run(ctx context.Context) {
 		default:
 			pause = usual
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
+		if !rest(ctx, pause) {
+			return
 		}
 	}
+}
+
+// rest lets a while pass; false where ctx ends before.
+func rest(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// idle tells how far somebody else has read, and forgets what was known: it goes
+// on from there when its turn comes.
+func (w *Watcher) idle(ctx context.Context) {
+	w.loaded, w.checked = false, false
+	known, err := w.ledger.Blocks(ctx, w.chain.ID, 1)
+	if err != nil || len(known) == 0 {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.status.Read = known[0].Number
+	w.status.Head, w.status.Node, w.status.Error = w.status.Read, "", ""
 }
 
 // look takes one step. more says that the chain goes on beyond it.

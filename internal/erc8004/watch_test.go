@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -333,4 +335,48 @@ func TestALaggingNodeTakesNothingBack(t *testing.T) {
 			t.Errorf("an event of block %d is %s", r.Block, r.state)
 		}
 	}
+}
+
+// A watcher whose turn it is not asks nothing of a node, tells how far another has
+// read, and goes on from there when its turn comes.
+func TestOneOfTwoFollows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newModelChain()
+		for range 5 {
+			c.mine(1)
+		}
+		asked := 0
+		c.before = func(*modelChain) { asked++ }
+		l := &modelLedger{counted: func(Seen) {}}
+		if _, err := newWatcher(testChain(0), c, l, quiet()).look(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		asked = 0
+		mine := false
+		w := newWatcher(testChain(0), c, l, quiet())
+		w.turn = func() bool { return mine }
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			w.Run(ctx)
+		}()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if asked != 0 {
+			t.Errorf("a node was asked %d times", asked)
+		}
+		if s := w.Status(); s.Read != 5 || s.Head != 5 {
+			t.Errorf("it tells %+v", s)
+		}
+		c.mine(1)
+		mine = true
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if s := w.Status(); s.Read != 6 || len(l.rows) != 6 {
+			t.Errorf("it went on to %+v, with %d events", s, len(l.rows))
+		}
+		cancel()
+		<-ended
+	})
 }

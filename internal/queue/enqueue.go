@@ -104,7 +104,7 @@ func (tx *Tx) advance(ctx context.Context, lines []line) error {
 			SELECT r.tenant_id, (SELECT j.id FROM jobs j WHERE j.tenant_id = r.tenant_id AND j.queue = r.queue AND j.order_key = r.order_key AND j.blocks = 1 AND j.state = 'waiting'
 				ORDER BY j.seq LIMIT 1)
 			FROM r WHERE NOT EXISTS (SELECT 1 FROM jobs m
-				WHERE m.tenant_id = r.tenant_id AND m.queue = r.queue AND m.order_key = r.order_key AND m.blocks = 1 AND m.state <> 'waiting'))
+				WHERE m.tenant_id = r.tenant_id AND m.queue = r.queue AND m.order_key = r.order_key AND m.blocks = 1 AND m.phase <> 0))
 		UPDATE jobs SET state = CASE WHEN held = '' THEN 'ready' ELSE 'held' END FROM oldest WHERE tenant_id = whose AND id = job`, args...)
 	return err
 }

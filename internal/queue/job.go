@@ -60,6 +60,7 @@ type Job struct {
 type Lease struct {
 	Job
 	Until time.Time
+	claim *claim
 }
 
 // Token is the fencing token of the lease: greater than that of every lease of

@@ -78,7 +78,7 @@ func (q *Queue) CloseLane(ctx context.Context, queue string, tenant junctor.Tena
 			return err
 		}
 		tx.told = true
-		_, err = tx.Exec(ctx, `UPDATE jobs SET run_at = ? WHERE queue = ? AND lane = ? AND state = 'ready' AND run_at > ?`,
+		_, err = tx.Exec(ctx, `UPDATE jobs SET run_at = ? WHERE queue = ? AND lane = ? AND `+isFree+` AND run_at > ?`,
 			micros(tx.now), queue, laneOf(tenant, lane), micros(tx.now))
 		return err
 	})
@@ -94,7 +94,7 @@ func (tx *Tx) sendAhead(ctx context.Context, queue, lane string) (bool, error) {
 	}
 	tenant, _, _ := strings.Cut(lane, " ")
 	_, err = tx.Exec(ctx, `UPDATE jobs SET run_at = CASE WHEN run_at < ? THEN run_at ELSE ? END
-		WHERE tenant_id = ? AND id = (SELECT id FROM jobs WHERE queue = ? AND lane = ? AND state = 'ready' ORDER BY seq LIMIT 1)`,
+		WHERE tenant_id = ? AND id = (SELECT id FROM jobs WHERE queue = ? AND lane = ? AND `+isFree+` ORDER BY seq LIMIT 1)`,
 		micros(tx.now), micros(tx.now), tenant, queue, lane)
 	return true, err
 }

@@ -87,6 +87,9 @@ func (f *Filter) where(tenant junctor.TenantID) (string, []any) {
 			states[i] = string(s)
 		}
 		in("state", states)
+		if len(both(f.States, []State{Held, Dead})) == len(f.States) {
+			text = append(text, "phase IN (2, 3)") // there is an index of those
+		}
 	}
 	return strings.Join(text, " AND "), args
 }
@@ -158,8 +161,8 @@ type Stats struct {
 func (q *Queue) Stats(ctx context.Context, queue string) (Stats, error) {
 	s := Stats{Counts: map[State]int{}, Lanes: map[LaneState]int{}}
 	for state, condition := range map[State]string{
-		Ready: "state = 'ready'", Leased: "state = 'leased'", Waiting: "blocks = 1 AND state = 'waiting'",
-		Held: "state IN ('held', 'dead') AND state = 'held'", Dead: "state IN ('held', 'dead') AND state = 'dead'",
+		Ready: isFree, Leased: isLeased, Waiting: "blocks = 1 AND state = 'waiting'",
+		Held: "phase IN (2, 3) AND phase = 2", Dead: "phase IN (2, 3) AND phase = 3",
 	} {
 		var n int
 		if err := q.o.DB.Read.QueryRowContext(ctx, q.o.DB.Dialect.Bind(`SELECT COUNT(*) FROM jobs WHERE queue = ? AND `+condition), queue).Scan(&n); err != nil {
@@ -168,7 +171,7 @@ func (q *Queue) Stats(ctx context.Context, queue string) (Stats, error) {
 		s.Counts[state] = n
 	}
 	var oldest sql.NullInt64
-	err := q.o.DB.Read.QueryRowContext(ctx, q.o.DB.Dialect.Bind(`SELECT MIN(run_at) FROM jobs WHERE queue = ? AND state = 'ready' AND run_at <= ?`), queue, micros(q.o.Now())).Scan(&oldest)
+	err := q.o.DB.Read.QueryRowContext(ctx, q.o.DB.Dialect.Bind(`SELECT MIN(run_at) FROM jobs WHERE queue = ? AND `+isFree+` AND run_at <= ?`), queue, micros(q.o.Now())).Scan(&oldest)
 	if oldest.Valid {
 		s.OldestReady = fromMicros(oldest.Int64)
 	}

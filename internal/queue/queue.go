@@ -32,13 +32,16 @@ const DefaultLease = 15 * time.Second
 // several processes too.
 type Queue struct {
 	o     Options
-	in    chan *entry
+	in    chan *entry // writes
+	takes chan *entry // claims, which wait for no other write where several are made at once
 	stop  chan struct{}
 	once  sync.Once
 	ended sync.WaitGroup
 
 	mu     sync.Mutex
 	wakers []chan<- struct{}
+	over   []*claim             // none of their leases is left
+	looked map[string]time.Time // when strays were looked for, by queue
 
 	groups, grouped atomic.Int64 // commits, and what they held
 }
@@ -57,9 +60,14 @@ func New(o Options) (*Queue, error) {
 	if o.Lease <= 0 {
 		o.Lease = DefaultLease
 	}
-	q := &Queue{o: o, in: make(chan *entry, maxGroup), stop: make(chan struct{})}
-	for range o.DB.Dialect.Writers() {
-		q.ended.Go(q.commit)
+	q := &Queue{o: o, in: make(chan *entry, maxGroup), stop: make(chan struct{}), looked: map[string]time.Time{}}
+	writers := o.DB.Dialect.Writers()
+	for range writers {
+		q.ended.Go(func() { q.commit(q.in) })
+	}
+	if q.takes = q.in; writers > 1 {
+		q.takes = make(chan *entry)
+		q.ended.Go(func() { q.commit(q.takes) })
 	}
 	return q, nil
 }

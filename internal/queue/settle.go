@@ -33,7 +33,7 @@ type settlement struct {
 // if ctx has ended.
 func (q *Queue) Settle(ctx context.Context, l *Lease, e End) (State, error) {
 	s := &settlement{lease: l, end: e, also: e.Also}
-	err := q.enter(context.WithoutCancel(ctx), &entry{settle: s, done: make(chan error, 1)})
+	err := q.enter(context.WithoutCancel(ctx), q.in, &entry{settle: s, done: make(chan error, 1)})
 	return s.state, err
 }
 
@@ -122,7 +122,7 @@ func (tx *Tx) ended(ctx context.Context, b *became, byID map[string]*settlement)
 			run_at = at, error = problem, attempt = attempt + counted, tried = tried || said, lease_until = 0, owner = '',
 			ended_at = CASE WHEN became IN ('done', 'dead') THEN CAST(? AS BIGINT) END,
 			blocks = CASE WHEN became IN ('done', 'dead') OR skip_after > 0 AND attempt - base + counted >= skip_after THEN 0 ELSE blocks END
-		FROM r WHERE tenant_id = whose AND id = job AND lease = token AND `+isLeased+`
+		FROM r WHERE tenant_id = whose AND id = job AND lease = token AND `+isHeld+`
 		RETURNING id, state, blocks`, append(args, micros(tx.now))...)
 	if err != nil {
 		return nil, err

@@ -48,12 +48,12 @@ const (
 // is the transaction's. When ctx ends before fn is begun it never is; a write that
 // was begun is waited for, so that nothing of it runs after Write has returned.
 func (q *Queue) Write(ctx context.Context, fn func(ctx context.Context, tx *Tx) error) error {
-	return q.enter(ctx, &entry{fn: fn, done: make(chan error, 1)})
+	return q.enter(ctx, q.in, &entry{fn: fn, done: make(chan error, 1)})
 }
 
-func (q *Queue) enter(ctx context.Context, e *entry) error {
+func (q *Queue) enter(ctx context.Context, in chan<- *entry, e *entry) error {
 	select {
-	case q.in <- e:
+	case in <- e:
 	case <-q.stop:
 		return closed()
 	case <-ctx.Done():
@@ -79,21 +79,21 @@ func closed() error {
 }
 
 // commit takes what waits, group by group, until the queue is closed.
-func (q *Queue) commit() {
+func (q *Queue) commit(in <-chan *entry) {
 	group := make([]*entry, 0, maxGroup)
 	for {
 		group = group[:0]
 		select {
-		case e := <-q.in:
+		case e := <-in:
 			group = append(group, e)
 		case <-q.stop:
-			q.refuse()
+			refuse(in)
 			return
 		}
 	gather:
 		for len(group) < maxGroup {
 			select {
-			case e := <-q.in:
+			case e := <-in:
 				group = append(group, e)
 			default:
 				break gather
@@ -104,10 +104,10 @@ func (q *Queue) commit() {
 }
 
 // refuse answers those who came too late.
-func (q *Queue) refuse() {
+func refuse(in <-chan *entry) {
 	for {
 		select {
-		case e := <-q.in:
+		case e := <-in:
 			e.done <- closed()
 		default:
 			return
@@ -150,8 +150,11 @@ func (q *Queue) run(group []*entry) {
 	})
 	q.groups.Add(1)
 	q.grouped.Add(int64(len(group)))
-	if err == nil && told {
-		q.Poke()
+	if err == nil {
+		q.settled(group)
+		if told {
+			q.Poke()
+		}
 	}
 	for _, e := range group {
 		final := err

@@ -157,7 +157,7 @@ func shelf(t *testing.T) *httptest.Server {
 	}
 	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return sdk }, nil))
 	t.Cleanup(func() {
-		web.CloseClientConnections()
+		_ = web.Config.Close()
 		web.Close()
 	})
 	return web

@@ -53,7 +53,11 @@ func (j *journal) update() {
 func (j *journal) line(b []byte) {
 	j.t.Helper()
 	_, text, _ := bytes.Cut(b, []byte(" "))
-	var r struct{ Phase, Args, Status string }
+	var r struct {
+		Phase  string
+		Args   string `json:"args_b3"`
+		Status string
+	}
 	if err := json.Unmarshal(text, &r); err != nil {
 		j.t.Fatalf("a line that is no record: %q", b)
 	}

@@ -2,11 +2,12 @@ package crash
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"sync"
 	"testing"
+
+	"github.com/zeebo/blake3"
 
 	"github.com/junctor-mcp/junctor/test/program"
 )
@@ -81,7 +82,7 @@ func (c *callers) echo(ctx context.Context, one *caller) error {
 		c.wrong = append(c.wrong, fmt.Sprintf("%q was answered %d %s", text, answer.Status, answer.Body))
 		return nil
 	}
-	sum := sha256.Sum256([]byte(arguments))
+	sum := blake3.Sum256([]byte(arguments))
 	c.answered = append(c.answered, hex.EncodeToString(sum[:]))
 	return nil
 }

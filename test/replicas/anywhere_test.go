@@ -114,9 +114,10 @@ func TestTwoHalvesAnywhere(t *testing.T) {
 }
 
 // asking is a server of the legacy era: its tool asks the client, and it has a
-// resource that its tool touch changes.
+// resource that its tool touch changes, which has an App.
 func asking(t *testing.T) string {
 	t.Helper()
+	const page = "ui://asking/page.html"
 	fine := func(text string) *mcp.CallToolResult {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 	}
@@ -131,15 +132,18 @@ func asking(t *testing.T) string {
 		}
 		return fine("it was said: " + res.Action), nil, nil
 	})
-	mcp.AddTool(sdk, &mcp.Tool{Name: "touch"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+	mcp.AddTool(sdk, &mcp.Tool{Name: "touch", Meta: mcp.Meta{"ui": map[string]any{"resourceUri": page}}}, func(ctx context.Context, _ *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
 		return fine("touched"), nil, sdk.ResourceUpdated(ctx, &mcp.ResourceUpdatedNotificationParams{URI: "note://a"})
 	})
 	sdk.AddResource(&mcp.Resource{URI: "note://a", Name: "a"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: "note://a", Text: "a"}}}, nil
 	})
+	sdk.AddResource(&mcp.Resource{URI: page, Name: "page", MIMEType: "text/html;profile=mcp-app"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: page, MIMEType: "text/html;profile=mcp-app", Text: "<!doctype html><script>1</script>"}}}, nil
+	})
 	srv := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return sdk }, nil))
 	t.Cleanup(func() {
-		srv.CloseClientConnections() // replicas still listen
+		_ = srv.Config.Close() // replicas still listen
 		srv.Close()
 	})
 	return srv.URL

@@ -43,6 +43,12 @@ type cluster struct {
 
 func startCluster(t *testing.T, args ...string) *cluster {
 	t.Helper()
+	return launchCluster(t, func(int) []string { return args })
+}
+
+// launchCluster is startCluster with arguments for each replica.
+func launchCluster(t *testing.T, args func(n int) []string) *cluster {
+	t.Helper()
 	pg, err := pgtest.Start(pgtest.Options{})
 	pgtest.Need(t, err)
 	t.Cleanup(pg.Stop)
@@ -56,10 +62,10 @@ func startCluster(t *testing.T, args ...string) *cluster {
 	db, seal := pg.Database(t), filepath.Join(t.TempDir(), "seal.key")
 	c.db = db
 	host := strings.TrimPrefix(front.URL, "http://")
-	for range 3 {
+	for n := range 3 {
 		spec := program.Spec{Addr: program.FreeAddr(t), DataDir: t.TempDir(), Args: append([]string{
 			"--db", db, "--seal-key-file", seal, "--allowed-hosts", host, "--egress-allow", "127.0.0.0/8", "--rate-limit", "0", "--call-timeout", "10m",
-		}, args...)}
+		}, args(n)...)}
 		in := program.Launch(t, spec)
 		in.WaitReady(t)
 		c.nodes, c.specs = append(c.nodes, in), append(c.specs, spec)

@@ -45,7 +45,7 @@ func TestWorkMoves(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	work := []string{"schedules", "documents", "retention"}
+	work := []string{"schedules", "documents", "retention", "chains"}
 	c.until("somebody does all work", func() bool {
 		holders, _ := c.held(db)
 		for _, name := range work {

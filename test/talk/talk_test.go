@@ -92,7 +92,6 @@ func TestAModelNeverGoesBeyondTheList(t *testing.T) {
 // may not use is not found, and not called by that way either.
 func TestManyToolsAreFound(t *testing.T) {
 	t.Parallel()
-	s := start(t)
 	sdk := mcp.NewServer(&mcp.Implementation{Name: "many", Version: "1"}, nil)
 	for i := range 120 {
 		about := "is one of many"
@@ -105,7 +104,8 @@ func TestManyToolsAreFound(t *testing.T) {
 			})
 	}
 	peer := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return sdk }, nil))
-	t.Cleanup(peer.Close)
+	t.Cleanup(peer.Close) // waits for the streams of the instance, which ends before it
+	s := start(t)
 	s.expect(201, "POST", "/servers", fmt.Sprintf(`{"id":"many","url":%q}`, peer.URL), nil)
 	s.expect(201, "POST", "/agents", `{"name":"bot","tools":["many/*"],"brain":{"model":"oracle"}}`, nil)
 	s.model.answers(func(asked request) (string, []call) {

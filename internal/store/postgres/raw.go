@@ -8,7 +8,7 @@ import (
 )
 
 const catalog = `SELECT t.relname, c.attname, COALESCE(array_position(k.indkey::int2[], c.attnum) + 1, 0)
-	FROM pg_class t JOIN pg_attribute c ON c.attrelid = t.oid AND c.attnum > 0 AND NOT c.attisdropped
+	FROM pg_class t JOIN pg_attribute c ON c.attrelid = t.oid AND c.attnum > 0 AND NOT c.attisdropped AND c.attgenerated = ''
 	LEFT JOIN pg_index k ON k.indrelid = t.oid AND k.indisprimary
 	WHERE t.relkind = 'r' AND t.relnamespace = current_schema()::regnamespace ORDER BY t.oid, c.attnum`
 

@@ -24,7 +24,9 @@ func (dialect) SelectRows(columns string) string {
 	return b.String() + " FROM jsonb_array_elements(?::jsonb) AS t(r) WHERE true"
 }
 
-// Zip implements store.Dialect: a column is an array.
+// Zip implements store.Dialect: a column is an array. Behind a SELECT the planner
+// does not see how many elements it has and expects few, so that it looks up the
+// rows of a table that they are joined with, and never reads it whole.
 func (dialect) Zip(columns ...any) (string, []any, error) {
 	var b strings.Builder
 	b.WriteString("SELECT * FROM unnest(")
@@ -34,9 +36,9 @@ func (dialect) Zip(columns ...any) (string, []any, error) {
 		}
 		switch column.(type) {
 		case []string:
-			b.WriteString("?::text[]")
+			b.WriteString("(SELECT ?::text[])")
 		case []int64:
-			b.WriteString("?::bigint[]")
+			b.WriteString("(SELECT ?::bigint[])")
 		default:
 			return "", nil, fmt.Errorf("a column of %T cannot be sent", column)
 		}

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/store"
 )
 
@@ -29,6 +30,62 @@ func nodeTests() map[string]func(*trial) {
 			ok(t, st.LeaveNode(ctx, "a"))
 			if all := must(st.Nodes(ctx))(t); len(all) != 1 || all[0].ID != "b" {
 				t.Errorf("%+v", all)
+			}
+		},
+		"homes/who lives keeps what it holds": func(t *trial) {
+			st, ctx := t.open(), t.Context()
+			ok(t, st.EnsureTenant(ctx, "acme", "Acme"))
+			for _, id := range []string{"a", "b"} {
+				must(st.SeeNode(ctx, store.Node{ID: id, Name: id}))(t)
+			}
+			acme, other := st.For("acme"), st.For(junctor.DefaultTenant)
+			hold := func(rows *store.Tenant, name, node string, gone time.Duration) string {
+				t.Helper()
+				return must(rows.Home(ctx, name, node, gone))(t)
+			}
+			if got := hold(acme, "x", "a", time.Hour); got != "a" {
+				t.Fatalf("the first who asks holds it, not %s", got)
+			}
+			if got := hold(acme, "x", "b", time.Hour); got != "a" {
+				t.Fatalf("%s took it from one who lives", got)
+			}
+			if got := hold(other, "x", "b", time.Hour); got != "b" {
+				t.Fatalf("another tenant's is held by %s", got)
+			}
+			ok(t, st.LeaveNode(ctx, "a"))
+			if got := hold(acme, "x", "b", time.Hour); got != "b" {
+				t.Fatalf("who is gone still holds it: %s", got)
+			}
+			must(st.SeeNode(ctx, store.Node{ID: "c", Name: "c"}))(t)
+			if got := hold(acme, "x", "c", -time.Hour); got != "c" { // b was not seen in the next hour
+				t.Fatalf("who is silent still holds it: %s", got)
+			}
+			ok(t, st.LeaveHomes(ctx, "c"))
+			if got := hold(acme, "x", "b", time.Hour); got != "b" {
+				t.Fatalf("what was let go of is held by %s", got)
+			}
+		},
+		"homes/of many who want it one has it": func(t *trial) {
+			stores := []*store.Store{t.open(), t.open()}
+			for n := range 16 {
+				must(stores[0].SeeNode(t.Context(), store.Node{ID: strconv.Itoa(n)}))(t)
+			}
+			var got [16]string
+			var work sync.WaitGroup
+			for n := range 16 {
+				work.Go(func() {
+					home, err := stores[n%2].For(junctor.DefaultTenant).Home(t.Context(), "x", strconv.Itoa(n), time.Hour)
+					if err != nil {
+						t.Errorf("Home: %v", err)
+					}
+					got[n] = home
+				})
+			}
+			work.Wait()
+			for _, home := range got {
+				if home == "" || home != got[0] {
+					t.Errorf("they do not agree: %q", got)
+				}
 			}
 		},
 		"leases/one has it, until it ends": func(t *trial) {

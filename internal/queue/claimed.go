@@ -1,0 +1,311 @@
+package queue
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// claim is what was leased together of a tenant, written down once. It says when
+// to look whether leases ran out, and at which; whether one did the job says.
+type claim struct {
+	tenant junctor.TenantID
+	id     string
+	left   atomic.Int64 // leases whose jobs are not known to have been settled
+}
+
+const (
+	maxLate   = 64          // claims that are looked at together
+	lookAgain = time.Minute // between looks for strays
+)
+
+// writeDown notes what was leased, so that it is found when it runs out.
+func (tx *Tx) writeDown(ctx context.Context, queue string, leases []*Lease) error {
+	tokens := map[junctor.TenantID]map[string]int64{}
+	claims := map[junctor.TenantID]*claim{}
+	for _, l := range leases {
+		if claims[l.Tenant] == nil {
+			claims[l.Tenant], tokens[l.Tenant] = &claim{tenant: l.Tenant, id: newID(tx.now)}, map[string]int64{}
+		}
+		l.claim = claims[l.Tenant]
+		l.claim.left.Add(1)
+		tokens[l.Tenant][l.ID] = l.lease
+	}
+	for tenant, c := range claims {
+		jobs, err := json.Marshal(tokens[tenant])
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `INSERT INTO job_claims (tenant_id, id, queue, owner, until, jobs) VALUES (?, ?, ?, ?, ?, ?)`,
+			string(tenant), c.id, queue, tx.q.o.Owner, micros(tx.now.Add(tx.q.o.Lease)), string(jobs))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settled is told of writes that are on disk, and keeps in mind which claims have
+// no lease left.
+func (q *Queue) settled(group []*entry) {
+	for _, e := range group {
+		if e.settle == nil || e.settle.err != nil || e.err != nil || e.settle.state == "" {
+			continue
+		}
+		if c := e.settle.lease.claim; c != nil && c.left.Add(-1) == 0 {
+			q.mu.Lock()
+			q.over = append(q.over, c)
+			q.mu.Unlock()
+		}
+	}
+}
+
+// takeOver gives the claims that have no lease left, once.
+func (q *Queue) takeOver() []*claim {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	over := q.over
+	q.over = nil
+	return over
+}
+
+// forget takes claims out that have no lease left. Those of a process that ended
+// before are found when they would have run out.
+func (tx *Tx) forget(ctx context.Context, over []*claim) error {
+	if len(over) == 0 {
+		return nil
+	}
+	tenants, ids := make([]string, len(over)), make([]string, len(over))
+	for i, c := range over {
+		tenants[i], ids[i] = string(c.tenant), c.id
+	}
+	rows, args, err := tx.dialect.Zip(tenants, ids)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `WITH r(whose, claim) AS (`+rows+`) DELETE FROM job_claims WHERE (tenant_id, id) IN (SELECT whose, claim FROM r)`, args...)
+	return err
+}
+
+// runsOut is when to look for leases that ran out; 0 where there is none.
+func (q *Queue) runsOut(ctx context.Context, queue string) (int64, error) {
+	var at sql.NullInt64
+	err := q.o.DB.Read.QueryRowContext(ctx, q.o.DB.Dialect.Bind(`SELECT (SELECT until FROM job_claims WHERE queue = ? ORDER BY until LIMIT 1)`), queue).Scan(&at)
+	return at.Int64, err
+}
+
+// strays says whether leases ran out that nobody may have written down: replicas of
+// a version before claims were, while they are replaced one by one, do not. It
+// reads all jobs that are ready, so it looks seldom.
+func (q *Queue) strays(ctx context.Context, queue string, now time.Time) (found bool, err error) {
+	q.mu.Lock()
+	since := now.Sub(q.looked[queue])
+	if since >= 0 && since < lookAgain {
+		q.mu.Unlock()
+		return false, nil
+	}
+	q.looked[queue] = now
+	q.mu.Unlock()
+	err = q.o.DB.Read.QueryRowContext(ctx, q.o.DB.Dialect.Bind(`SELECT EXISTS (SELECT 1 FROM jobs WHERE queue = ? AND `+isLeased+` AND lease_until <= ?)`), queue, micros(now)).Scan(&found)
+	return found, err
+}
+
+// free is what becomes of a job whose lease is over and which has no end.
+const free = `UPDATE jobs SET state = CASE WHEN held = '' THEN 'ready' ELSE 'held' END, run_at = ?, lease_until = 0, owner = '', lost = lost + 1 WHERE `
+
+// takeBackLate makes jobs ready whose leases ran out, strays too if asked to; again
+// says that there are more to look at, or that there is something to lease.
+func (tx *Tx) takeBackLate(ctx context.Context, queue string, strays bool) (again bool, err error) {
+	var alone int64
+	if strays {
+		alone, err = tx.Exec(ctx, free+tx.dialect.Among(`SELECT `+tx.dialect.Row()+` FROM jobs WHERE queue = ? AND `+isLeased+` AND lease_until <= ?`+tx.dialect.Skip()),
+			micros(tx.now), queue, micros(tx.now))
+		if err != nil {
+			return false, err
+		}
+	}
+	found, err := tx.claimed(ctx, `queue = ? AND until <= ? ORDER BY until LIMIT ?`+tx.dialect.Skip(), queue, micros(tx.now), maxLate)
+	if err != nil {
+		return false, err
+	}
+	n, err := tx.takeBack(ctx, found, ` AND j.lease_until <= ?`, micros(tx.now))
+	return alone+n > 0 || len(found) == maxLate, err
+}
+
+// TakeBack ends all leases of an owner that is known to be gone: this node's own,
+// when it starts.
+func (q *Queue) TakeBack(ctx context.Context, owner string) error {
+	if owner == "" {
+		return errors.New("nobody's leases cannot be taken back")
+	}
+	return q.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		found, err := tx.claimed(ctx, `owner = ? ORDER BY until`+tx.dialect.Wait(), owner)
+		if err != nil {
+			return err
+		}
+		tx.told = true
+		_, err = tx.takeBack(ctx, found, "")
+		return err
+	})
+}
+
+// written is a claim as it is stored.
+type written struct {
+	tenant, id string
+	jobs       map[string]int64
+}
+
+// claimed reads claims, and holds them until the end of the transaction.
+func (tx *Tx) claimed(ctx context.Context, which string, args ...any) ([]written, error) {
+	rows, err := tx.Query(ctx, `SELECT tenant_id, id, jobs FROM job_claims WHERE `+which, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() // Err tells what went wrong
+	var found []written
+	for rows.Next() {
+		var w written
+		var jobs string
+		if err := rows.Scan(&w.tenant, &w.id, &jobs); err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal([]byte(jobs), &w.jobs); err != nil {
+			return nil, fmt.Errorf("what was leased under %s cannot be read: %w", w.id, err)
+		}
+		found = append(found, w)
+	}
+	return found, rows.Err()
+}
+
+// takeBack makes those jobs of claims ready that are still leased under them, and
+// of which a condition holds. It gives how many; of the claims what is left stays.
+func (tx *Tx) takeBack(ctx context.Context, found []written, condition string, args ...any) (int64, error) {
+	if len(found) == 0 {
+		return 0, nil
+	}
+	var tenants, ids []string
+	var tokens, claims []int64
+	for i, w := range found {
+		for id, token := range w.jobs {
+			tenants, ids, tokens, claims = append(tenants, w.tenant), append(ids, id), append(tokens, token), append(claims, int64(i))
+		}
+	}
+	rows, listed, err := tx.dialect.Zip(tenants, ids, tokens, claims)
+	if err != nil {
+		return 0, err
+	}
+	leased := func(columns string) string {
+		return `WITH r(whose, job, token, claim) AS (` + rows + `) SELECT ` + columns + ` FROM r JOIN jobs j ON j.tenant_id = whose AND j.id = job WHERE j.lease = token AND ` + isHeld
+	}
+	n, err := tx.Exec(ctx, free+tx.dialect.Among(leased("j."+tx.dialect.Row())+condition+tx.dialect.Skip()),
+		slices.Concat([]any{micros(tx.now)}, listed, args)...)
+	if err != nil {
+		return n, err
+	}
+	left, err := tx.Query(ctx, leased("claim, job, token, j.lease_until"), listed...)
+	if err != nil {
+		return n, err
+	}
+	defer left.Close() // Err tells what went wrong
+	jobs, until := make([]map[string]int64, len(found)), make([]int64, len(found))
+	for left.Next() {
+		var claim, token, at int64
+		var job string
+		if err := left.Scan(&claim, &job, &token, &at); err != nil {
+			return n, err
+		}
+		if jobs[claim] == nil {
+			jobs[claim], until[claim] = map[string]int64{}, at
+		}
+		jobs[claim][job], until[claim] = token, min(until[claim], at)
+	}
+	if err := left.Err(); err != nil {
+		return n, err
+	}
+	_ = left.Close() // PostgreSQL takes one statement at a time
+	return n, tx.rewrite(ctx, found, jobs, until)
+}
+
+// rewrite keeps of claims the jobs that are left.
+func (tx *Tx) rewrite(ctx context.Context, found []written, jobs []map[string]int64, until []int64) error {
+	var over []*claim
+	for i, w := range found {
+		if jobs[i] == nil {
+			over = append(over, &claim{tenant: junctor.TenantID(w.tenant), id: w.id})
+			continue
+		}
+		list, err := json.Marshal(jobs[i])
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `UPDATE job_claims SET until = ?, jobs = ? WHERE tenant_id = ? AND id = ?`, until[i], string(list), w.tenant, w.id); err != nil {
+			return err
+		}
+	}
+	return tx.forget(ctx, over)
+}
+
+// Extend makes leases last from now on. Those that are no longer this process's
+// come back: their work should end.
+func (q *Queue) Extend(ctx context.Context, leases []*Lease) (lost []*Lease, err error) {
+	if len(leases) == 0 {
+		return nil, nil
+	}
+	tenants, ids, tokens, claims := make([]string, len(leases)), make([]string, len(leases)), make([]int64, len(leases)), make([]string, len(leases))
+	for i, l := range leases {
+		tenants[i], ids[i], tokens[i], claims[i] = string(l.Tenant), l.ID, l.lease, l.claim.id
+	}
+	rows, args, err := q.o.DB.Dialect.Zip(tenants, ids, tokens)
+	if err != nil {
+		return nil, q.fail(ctx, err, "extend leases")
+	}
+	under, underArgs, err := q.o.DB.Dialect.Zip(tenants, claims)
+	if err != nil {
+		return nil, q.fail(ctx, err, "extend leases")
+	}
+	err = q.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		until := micros(tx.now.Add(q.o.Lease))
+		kept, err := tx.extend(ctx, rows, append(slices.Clone(args), until))
+		if err != nil {
+			return err
+		}
+		lost = lost[:0]
+		for _, l := range leases {
+			if kept[l.ID] != l.lease {
+				lost = append(lost, l)
+			}
+		}
+		// Where the clock was set back, leases now run out before they did.
+		_, err = tx.Exec(ctx, `WITH r(whose, claim) AS (`+under+`) UPDATE job_claims SET until = ? WHERE until > ? AND (tenant_id, id) IN (SELECT whose, claim FROM r)`,
+			append(slices.Clone(underArgs), until, until)...)
+		return err
+	})
+	return lost, err
+}
+
+// extend gives the tokens of the leases that now last, by their jobs' ids.
+func (tx *Tx) extend(ctx context.Context, rows string, args []any) (map[string]int64, error) {
+	found, err := tx.Query(ctx, `WITH r(whose, job, token) AS (`+rows+`)
+		UPDATE jobs SET lease_until = ? FROM r WHERE tenant_id = whose AND id = job AND lease = token AND `+isHeld+` RETURNING id, lease`, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer found.Close() // Err tells what went wrong
+	kept := map[string]int64{}
+	for found.Next() {
+		var id string
+		var token int64
+		if err := found.Scan(&id, &token); err != nil {
+			return nil, err
+		}
+		kept[id] = token
+	}
+	return kept, found.Err()
+}

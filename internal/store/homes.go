@@ -1,0 +1,47 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// Home gives the process that holds something for all processes, by a name, for as
+// long as it lives. Where nobody does, or who did was not seen for as long as gone,
+// it is node from now on.
+func (t *Tenant) Home(ctx context.Context, name, node string, gone time.Duration) (string, error) {
+	alive := `SELECT 1 FROM nodes WHERE nodes.tenant_id = ? AND nodes.id = homes.node AND nodes.seen_at > ` + t.s.dialect.Now() + ` - ?`
+	text := func(row scanner) (home string, err error) { return home, row.Scan(&home) }
+	for range 3 {
+		home, err := one(ctx, t.s, text, `SELECT node FROM homes WHERE tenant_id = ? AND name = ? AND EXISTS (`+alive+`)`,
+			string(t.id), name, string(junctor.DefaultTenant), gone.Microseconds())
+		if err == nil {
+			return home, nil
+		}
+		if errors.Is(err, sql.ErrNoRows) {
+			var taken int64
+			taken, err = t.s.do(ctx, `INSERT INTO homes (tenant_id, name, node) VALUES (?, ?, ?)
+				ON CONFLICT (tenant_id, name) DO UPDATE SET node = excluded.node WHERE NOT EXISTS (`+alive+`)`,
+				string(t.id), name, node, string(junctor.DefaultTenant), gone.Microseconds())
+			if err == nil && taken > 0 {
+				return node, nil
+			}
+		}
+		if err != nil {
+			return "", t.s.fail(ctx, err, "find who holds %q", name)
+		}
+		// Another has taken it a moment ago.
+	}
+	return "", junctor.Errorf(junctor.CodeUnavailable, "who holds %q changes again and again; try again", name)
+}
+
+// LeaveHomes lets go of all that a process holds.
+func (s *Store) LeaveHomes(ctx context.Context, node string) error {
+	if _, err := s.do(ctx, `DELETE FROM homes WHERE node = ?`, node); err != nil {
+		return s.fail(ctx, err, "let go of what this process holds")
+	}
+	return nil
+}
