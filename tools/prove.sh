@@ -28,6 +28,7 @@ chapters() {
 		The console: console
 		Properties: properties
 		Denied as a model says: denial
+		Several replicas: cluster-killed cluster-faults
 		Kill -9: crash-sessions crash-sqlite crash-postgres crash-strict
 		The journal: audit
 		Events: events-model events-rate events-isolation events-killed events-shared
@@ -82,6 +83,8 @@ run() {
 		tests "$log" -run '/sqlite' ./test/denial -rapid.checks=10000 && figures "$log" &&
 			tests "$log" -run '/postgres' ./test/denial -rapid.checks=500 && figures "$log" && peer PostgreSQL
 		;;
+	cluster-killed) tests "$log" -run 'TestKilled' ./test/cluster && figures "$log" && peer PostgreSQL ;;
+	cluster-faults) tests "$log" -run 'TestFaults|TestClocksApart|TestNetworkCut' ./test/cluster && figures "$log" && peer PostgreSQL ;;
 	crash-sessions) tests "$log" -run 'TestSessionsGoOn' ./test/crash && figures "$log" ;;
 	crash-postgres) tests "$log" -run 'TestKillUnderLoad/postgres' ./test/crash && figures "$log" && peer PostgreSQL ;;
 	crash-*) tests "$log" -run "TestKillUnderLoad/${1#crash-}" ./test/crash && figures "$log" ;;

@@ -18,7 +18,7 @@ func (a *App) openA2A() (err error) {
 	client := a.egress.Client(egress.ClientOptions{Timeout: pushTimeout, MaxBytes: 64 << 10})
 	a.a2a, err = a2a.New(a2a.Options{
 		Store: a.store, Vault: a.vault, Mind: minds{a}.Mind, Tools: a.publishedTools, Authenticate: a.authenticateDoor, Client: client,
-		URL: a.URL, Now: time.Now, Node: a.node, MaxBody: a.cfg.MaxBody, Log: a.log,
+		URL: a.URL, Now: a.clock.Now, Node: a.node, MaxBody: a.cfg.MaxBody, Log: a.log,
 	})
 	if err == nil {
 		a.onClose(func(context.Context) {

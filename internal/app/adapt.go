@@ -111,7 +111,7 @@ func (s sessions) SaveSession(ctx context.Context, tenant junctor.TenantID, row 
 }
 
 func (s sessions) LoadSession(ctx context.Context, tenant junctor.TenantID, id string) (gateway.SavedSession, bool, error) {
-	row, err := s.store.For(tenant).Session(ctx, id)
+	row, err := soon(ctx, func(ctx context.Context) (store.Session, error) { return s.store.For(tenant).Session(ctx, id) })
 	if junctor.CodeOf(err) == junctor.CodeNotFound {
 		return gateway.SavedSession{}, false, nil
 	}
@@ -126,7 +126,22 @@ func (s sessions) RevokeSession(ctx context.Context, tenant junctor.TenantID, id
 }
 
 func (s sessions) SessionRevoked(ctx context.Context, tenant junctor.TenantID, id string) (bool, error) {
-	return s.store.For(tenant).Revoked(ctx, id)
+	return soon(ctx, func(ctx context.Context) (bool, error) { return s.store.For(tenant).Revoked(ctx, id) })
+}
+
+// storeTime is how long a client waits for a database that says nothing.
+const storeTime = 5 * time.Second
+
+// soon asks the database for what a client waits for. One that is cut off without
+// a word would keep it waiting for minutes.
+func soon[T any](ctx context.Context, ask func(context.Context) (T, error)) (T, error) {
+	bound, cancel := context.WithTimeout(ctx, storeTime)
+	defer cancel()
+	answer, err := ask(bound)
+	if err != nil && bound.Err() != nil && ctx.Err() == nil {
+		err = &junctor.Error{Code: junctor.CodeUnavailable, Message: "the database does not answer; try again", RetryAfter: time.Second, Cause: err}
+	}
+	return answer, err
 }
 
 // limiter applies the configured rate to every party, and then their own limits.

@@ -84,6 +84,7 @@ type App struct {
 	console   *console.Console
 	chains    *chains
 	node      string // this one's name
+	clock     *clock
 	peers     *peers // nil where this process is alone
 	turns     turns
 	queue     *queue.Queue
@@ -107,6 +108,7 @@ type Option func(*options)
 
 type options struct {
 	logTo      io.Writer
+	now        func() time.Time
 	servers    []*builtin.Server
 	pollAfter  time.Duration
 	unrecorded bool
@@ -124,6 +126,9 @@ func AsItIs() Option { return func(o *options) { o.undeclared = true } }
 // WithLog sends the log somewhere else than standard error.
 func WithLog(w io.Writer) Option { return func(o *options) { o.logTo = w } }
 
+// WithClock has the machine's clock show another time.
+func WithClock(now func() time.Time) Option { return func(o *options) { o.now = now } }
+
 // WithServer attaches one more built-in server.
 func WithServer(s *builtin.Server) Option {
 	return func(o *options) { o.servers = append(o.servers, s) }
@@ -139,10 +144,11 @@ func WithStatements(f func(context.Context)) Option { return func(o *options) { 
 
 // New opens the store and joins all parts. Close gives everything back.
 func New(ctx context.Context, cfg *config.Config, version string, opts ...Option) (*App, error) {
-	a := &App{cfg: cfg, version: version, opts: options{logTo: os.Stderr}}
+	a := &App{cfg: cfg, version: version, opts: options{logTo: os.Stderr, now: time.Now}}
 	for _, o := range opts {
 		o(&a.opts)
 	}
+	a.clock = &clock{local: a.opts.now}
 	if err := a.open(ctx); err != nil {
 		_ = a.Close() //nolint:contextcheck // what was opened is closed whatever became of ctx
 		return nil, err
@@ -229,11 +235,16 @@ func (a *App) openStore(ctx context.Context) error {
 			a.log.Error("the database could not be closed", telemetry.Err(err))
 		}
 	})
+	if a.cfg.DB != nil {
+		if err := a.agree(ctx); err != nil {
+			return err
+		}
+	}
 	keys, err := a.keyring(ctx)
 	if err != nil {
 		return err
 	}
-	if a.ring, err = seal.OpenRing(ctx, ringStore{st}, keys, seal.RingOptions{}); err != nil {
+	if a.ring, err = seal.OpenRing(ctx, ringStore{st}, keys, seal.RingOptions{Now: a.clock.Now}); err != nil {
 		return err
 	}
 	if a.vault, err = seal.NewVault(keys, secretStore{st}, ringStore{st}); err != nil {
@@ -285,7 +296,7 @@ func (a *App) openJournal(ctx context.Context) error {
 	a.node = node
 	a.journal, err = audit.Open(ctx, audit.Options{
 		Dir: filepath.Join(a.cfg.DataDir, JournalDir), Node: node, Strict: a.cfg.Journal == "strict",
-		Keep: time.Duration(a.cfg.AuditDays) * 24 * time.Hour, Ship: &shipper{store: a.store}, Logger: a.log,
+		Keep: time.Duration(a.cfg.AuditDays) * 24 * time.Hour, Ship: &shipper{store: a.store}, Logger: a.log, Now: a.clock.Now,
 	})
 	if err != nil {
 		return err
@@ -325,7 +336,7 @@ func (a *App) openGuard(ctx context.Context) error {
 	}
 	a.guard, err = guard.New(guard.Options{
 		Catalog: a.catalog, Limiter: newLimiter(a.cfg, a.limits.book), Journal: a.record(), Recorder: a.recorder(), Sealer: sealer{a.ring}, States: states{a.store}, Tasks: tasks{a.store},
-		Meter: newMeter(a.metrics), Logger: a.log, Now: time.Now, NewID: newID, Timeout: a.cfg.CallTimeout, Park: parkFor, Node: a.peers.Self(), Trace: trace,
+		Meter: newMeter(a.metrics), Logger: a.log, Now: a.clock.Now, NewID: newID, Timeout: a.cfg.CallTimeout, Park: parkFor, Node: a.peers.Self(), Trace: trace,
 	})
 	if err != nil {
 		return err
@@ -362,7 +373,7 @@ func (a *App) tracing(ctx context.Context) (func(context.Context, *guard.Op) (co
 
 func (a *App) openIdentity(ctx context.Context) (err error) {
 	a.identity, err = identity.New(ctx, identity.Config{
-		Store: a.store, Logger: a.log, Open: a.cfg.Open, Changed: a.usersChanged(),
+		Store: a.store, Logger: a.log, Open: a.cfg.Open, Changed: a.usersChanged(), Now: a.clock.Now,
 	})
 	if err != nil {
 		return err
@@ -393,7 +404,7 @@ func (a *App) openGateway() (err error) {
 		Doors: gateway.Doors{
 			MCP: a.cfg.DoorOn("mcp"), SSE: a.cfg.DoorOn("sse"), Plain: a.cfg.DoorOn("plain"), Call: a.cfg.DoorOn("call"), Stdio: a.cfg.DoorOn("stdio"),
 		},
-		Bridge: a.servers.bridge, Ended: a.servers.endSession, RootsChanged: a.servers.rootsChanged, Logger: a.log, Now: time.Now, NewID: newID, MaxBody: a.cfg.MaxBody, PollAfter: a.opts.pollAfter, Carry: carry,
+		Bridge: a.servers.bridge, Ended: a.servers.endSession, RootsChanged: a.servers.rootsChanged, Logger: a.log, Now: a.clock.Now, NewID: newID, MaxBody: a.cfg.MaxBody, PollAfter: a.opts.pollAfter, Carry: carry,
 	})
 	if err != nil {
 		return err

@@ -18,7 +18,7 @@ func (a *App) openAuthority() (err error) {
 	a.onClose(func(context.Context) { client.CloseIdleConnections() })
 	o := authority.Options{
 		Identity: a.identity, Store: a.store, Sealer: sealer{a.ring}, URL: a.URL, Client: client,
-		Address: gateway.Proxies(a.cfg.TrustedProxy).Client, Ended: a.consentEnded, Log: a.log,
+		Address: gateway.Proxies(a.cfg.TrustedProxy).Client, Ended: a.consentEnded, Now: a.clock.Now, Log: a.log,
 	}
 	for _, s := range a.cfg.OAuth.Scopes {
 		o.Scopes = append(o.Scopes, authority.Scope{Name: s.Name, Means: s.Scope})

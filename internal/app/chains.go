@@ -72,7 +72,7 @@ func (a *App) openChains(ctx context.Context) error {
 		meter: a.metrics.FileFailed, servers: foundServers{a, junctor.DefaultTenant}, news: make(chan news, 1024),
 	}
 	a.chains.records = &erc8004.Records{
-		Tenant: junctor.DefaultTenant, DB: a.store.Database(), Queue: a.queue, Names: names, Told: a.chainTold, Now: time.Now,
+		Tenant: junctor.DefaultTenant, DB: a.store.Database(), Queue: a.queue, Names: names, Told: a.chainTold, Now: a.clock.Now,
 	}
 	for i, c := range all {
 		if err := a.chains.bind(a.cfg.Chains[i], c); err != nil {

@@ -21,7 +21,7 @@ const (
 
 // openDeliveries makes the queue and who works on it.
 func (a *App) openDeliveries(ctx context.Context) (err error) {
-	if a.queue, err = queue.New(queue.Options{DB: a.store.Database(), Owner: a.node, Logger: a.log}); err != nil {
+	if a.queue, err = queue.New(queue.Options{DB: a.store.Database(), Owner: a.node, Logger: a.log, Now: a.clock.Now}); err != nil {
 		return err
 	}
 	a.onClose(func(context.Context) { a.queue.Close() })
@@ -31,7 +31,7 @@ func (a *App) openDeliveries(ctx context.Context) (err error) {
 		return err
 	}
 	a.worker, err = worker.New(worker.Options{
-		Queue: a.queue, Pipeline: a.guard, Endpoints: a.endpoints, Targets: a.chains, Files: a.chains, Meter: a.metrics, Logger: a.log,
+		Queue: a.queue, Pipeline: a.guard, Endpoints: a.endpoints, Targets: a.chains, Files: a.chains, Meter: a.metrics, Logger: a.log, Now: a.clock.Now,
 	})
 	return err
 }
@@ -63,7 +63,7 @@ func (a *App) deliver(ctx, work context.Context) {
 // pruneDeliveries forgets deliveries that ended long ago, and servers that were
 // found for them.
 func (a *App) pruneDeliveries(ctx context.Context) error {
-	now := time.Now()
+	now := a.clock.Now()
 	return errors.Join(a.worker.Prune(ctx, now.Add(-keepDelivered), now.Add(-keepDead)), a.chains.servers.sweep(ctx, a.chains))
 }
 

@@ -20,7 +20,7 @@ import (
 // openEvents joins intake with the queue, whose transactions it books in.
 func (a *App) openEvents() (err error) {
 	a.intake, err = intake.New(intake.Options{
-		Store: a.store, Secrets: a.vault, Now: time.Now, NewID: newID, Node: a.node, Log: a.log, Turn: a.turns.schedules.mine,
+		Store: a.store, Secrets: a.vault, Now: a.clock.Now, NewID: newID, Node: a.node, Log: a.log, Turn: a.turns.schedules.mine,
 		Write: func(ctx context.Context, fn func(context.Context, intake.Booking) error) error {
 			return a.queue.Write(ctx, func(ctx context.Context, tx *queue.Tx) error { return fn(ctx, booking{tx}) })
 		},

@@ -68,7 +68,11 @@ func (f *follower) run(ctx context.Context) {
 			return
 		}
 		tables := f.take()
-		if err := f.follow(ctx, tables); err != nil && ctx.Err() == nil {
+		err := f.follow(ctx, tables)
+		if err == nil {
+			f.app.log.Debug("what another process may have changed was read", slog.Any("tables", slices.Sorted(maps.Keys(tables))))
+		}
+		if err != nil && ctx.Err() == nil {
 			f.app.log.Warn("what another process changed could not be read; it is tried again in a second", telemetry.Err(err))
 			if !pause(ctx, followAgain) {
 				return

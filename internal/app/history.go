@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"path/filepath"
-	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
@@ -58,7 +57,7 @@ func (unrecorded) Record(*junctor.Call, []byte, []byte) {}
 
 // pruneHistory removes what is older than the settings keep.
 func (a *App) pruneHistory(ctx context.Context) error {
-	_, err := a.history.Prune(ctx, time.Now().AddDate(0, 0, -a.cfg.HistoryDays))
+	_, err := a.history.Prune(ctx, a.clock.Now().AddDate(0, 0, -a.cfg.HistoryDays))
 	return err
 }
 

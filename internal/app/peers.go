@@ -150,6 +150,9 @@ func (p *peers) beat(ctx context.Context) {
 		return
 	}
 	p.meet(all)
+	if err := p.app.agree(ctx); err != nil && ctx.Err() == nil {
+		p.app.log.Warn("the clock of the database could not be read; it is tried again", telemetry.Err(err))
+	}
 }
 
 // look reads the list of processes again.

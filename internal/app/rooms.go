@@ -2,14 +2,13 @@ package app
 
 import (
 	"context"
-	"time"
 
 	"github.com/junctor-mcp/junctor/internal/room"
 )
 
 // openRooms joins the rooms in which people and agents talk.
 func (a *App) openRooms() (err error) {
-	a.rooms, err = room.New(room.Options{Store: a.store, Minds: minds{a}, Views: viewTools{a}, Now: time.Now, NewID: newID, Node: a.node, Log: a.log})
+	a.rooms, err = room.New(room.Options{Store: a.store, Minds: minds{a}, Views: viewTools{a}, Now: a.clock.Now, NewID: newID, Node: a.node, Log: a.log})
 	if err == nil {
 		a.onClose(func(context.Context) { a.rooms.Close() })
 	}
@@ -18,5 +17,5 @@ func (a *App) openRooms() (err error) {
 
 // completions is the door for programs that speak chat completions to an agent.
 func (a *App) completions() *room.Completions {
-	return &room.Completions{Authenticate: a.authenticateDoor, Mind: minds{a}.MindFor, Now: time.Now, NewID: newID, MaxBody: a.cfg.MaxBody}
+	return &room.Completions{Authenticate: a.authenticateDoor, Mind: minds{a}.MindFor, Now: a.clock.Now, NewID: newID, MaxBody: a.cfg.MaxBody}
 }

@@ -307,7 +307,7 @@ func (a *App) chores(ctx context.Context) {
 		if !a.turns.retention.mine() {
 			continue
 		}
-		_, err := a.store.Sweep(ctx, time.Now())
+		_, err := a.store.Sweep(ctx, a.clock.Now())
 		if err = errors.Join(err, a.pruneHistory(ctx), a.pruneDeliveries(ctx)); err != nil && ctx.Err() == nil {
 			a.log.Warn("what has expired could not be removed; it is tried again in a minute", telemetry.Err(err))
 		}

@@ -13,7 +13,7 @@ import (
 // settings name issuers, and of our own.
 func (a *App) openTokens() (err error) {
 	c := a.cfg.OAuth
-	o := bearer.Options{Identity: a.identity, URL: a.URL, Audiences: c.Audiences, Log: a.log}
+	o := bearer.Options{Identity: a.identity, URL: a.URL, Audiences: c.Audiences, Log: a.log, Now: a.clock.Now}
 	if a.cfg.IssuesTokens() {
 		o.Own = a.authority
 	} else if len(c.Issuers) == 0 {

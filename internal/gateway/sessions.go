@@ -124,7 +124,8 @@ func (g *Gateway) bootID() string {
 
 // session finds the session that a request names, in memory or by its id alone.
 // It answers 400 for a request without one and 404 for one that is unknown,
-// ended, expired, or somebody else's: all the same to the client.
+// ended, expired, or somebody else's: all the same to the client. Where nobody can
+// tell just now it answers 503: a client that is told 404 gives its session up.
 func (g *Gateway) session(w http.ResponseWriter, r *http.Request, p *junctor.Principal, view catalog.View, id []byte) *session {
 	text := r.Header.Get(headerSession)
 	if text == "" {
@@ -133,7 +134,16 @@ func (g *Gateway) session(w http.ResponseWriter, r *http.Request, p *junctor.Pri
 	}
 	s := g.sessions.get(text)
 	if s == nil {
-		s = g.openSession(r.Context(), text)
+		var err error
+		if s, err = g.openSession(r.Context(), text); err != nil {
+			f := asFault(&junctor.Error{
+				Code: junctor.CodeUnavailable, RetryAfter: time.Second, Cause: err,
+				Message: "whether this session goes on cannot be found out just now; send the request again in a moment",
+			}, true, "")
+			setRetry(w.Header(), f.retryAfter)
+			g.refuse(w, f.status, id, f.wire)
+			return nil
+		}
 	}
 	if s == nil || s.sealed.Tenant != p.Tenant || s.sealed.Issuer != p.Issuer || s.sealed.Subject != p.Subject || s.sealed.Server != view.Server ||
 		s.sealed.Agent != p.Agent {
@@ -147,23 +157,23 @@ func (g *Gateway) session(w http.ResponseWriter, r *http.Request, p *junctor.Pri
 }
 
 // openSession brings a session back into memory from its sealed id; nil when it
-// is not good.
-func (g *Gateway) openSession(ctx context.Context, text string) *session {
+// is not good, and an error when that cannot be known.
+func (g *Gateway) openSession(ctx context.Context, text string) (*session, error) {
 	plain, err := g.o.Sealer.Open(purposeSession, text)
 	if err != nil {
-		return nil
+		return nil, nil //nolint:nilerr // it is not one of ours
 	}
 	var sealed sealedSession
 	if json.Unmarshal(plain, &sealed) != nil || g.o.Now().Unix() >= sealed.Expires {
-		return nil
+		return nil, nil //nolint:nilerr // nor is that
 	}
 	revoked, err := g.o.Sessions.SessionRevoked(ctx, sealed.Tenant, sealed.ID)
 	if err != nil || revoked {
-		return nil
+		return nil, err
 	}
 	row, saved, err := g.o.Sessions.LoadSession(ctx, sealed.Tenant, sealed.ID)
 	if err != nil || sealed.Stored && !saved {
-		return nil
+		return nil, err
 	}
 	caps := []byte(sealed.Caps)
 	if sealed.Stored {
@@ -174,7 +184,7 @@ func (g *Gateway) openSession(ctx context.Context, text string) *session {
 	for _, uri := range row.Subscriptions {
 		s.subs[uri] = true
 	}
-	return g.sessions.put(s)
+	return g.sessions.put(s), nil
 }
 
 // ended tells those who keep something for a session that its client is gone.

@@ -92,7 +92,7 @@ type Reply struct {
 // empty value takes a header away.
 func (i *Instance) Do(t testing.TB, method, path, body string, header ...string) Reply {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 	defer cancel()
 	resp := i.Open(ctx, t, method, path, body, header...)
 	defer func() { _ = resp.Body.Close() }()

@@ -37,8 +37,8 @@ func (w *Worker) fly(ctx context.Context, f *flight) {
 		o = w.attempt(ctx, l, &order)
 	}
 	took := w.o.Now().Sub(begin)
-	if errors.Is(context.Cause(ctx), errLost) {
-		log.Warn("a delivery was taken away", slog.Int64("duration_ms", took.Milliseconds()))
+	if why := context.Cause(ctx); errors.Is(why, errLost) || errors.Is(why, errAlone) {
+		log.Warn("a delivery was taken away", slog.Int64("duration_ms", took.Milliseconds()), telemetry.Err(why))
 		return
 	}
 	state, err := w.settle(ctx, l, &order, &o, begin, took)

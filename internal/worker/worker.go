@@ -114,6 +114,7 @@ type laneKey struct {
 type flight struct {
 	lease  *queue.Lease
 	cancel context.CancelCauseFunc
+	alone  *time.Timer // ends it before the lease does that nobody could extend
 }
 
 // New makes a Worker.
@@ -162,8 +163,8 @@ func (w *Worker) Run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for ctx.Err() == nil {
-		next := w.take(ctx, func(l *queue.Lease) {
-			f := w.begin(attempts, l)
+		next := w.take(ctx, func(l *queue.Lease, since time.Time) {
+			f := w.begin(attempts, l, since)
 			flights.Go(func() { w.fly(f.ctx, f.flight) })
 		})
 		timer.Reset(max(next.Sub(w.o.Now()), time.Millisecond))
@@ -183,20 +184,21 @@ func (w *Worker) Run(ctx context.Context) {
 var errStopping = junctor.Errorf(junctor.CodeCanceled, "this instance is stopping")
 
 // take leases what there is room for and starts it; next is when to come again.
-func (w *Worker) take(ctx context.Context, start func(*queue.Lease)) time.Time {
+func (w *Worker) take(ctx context.Context, start func(l *queue.Lease, since time.Time)) time.Time {
 	w.mu.Lock()
 	free := w.o.Most - len(w.running)
 	w.mu.Unlock()
 	if free <= 0 {
 		return w.o.Now().Add(time.Second) // the end of one wakes earlier
 	}
+	since := time.Now()
 	leases, next, err := w.o.Queue.Claim(ctx, Deliveries, free, w.room)
 	if err != nil && ctx.Err() == nil {
 		w.o.Logger.Warn("deliveries cannot be taken from the database just now", telemetry.Err(err))
 		return w.o.Now().Add(time.Second)
 	}
 	for _, l := range leases {
-		start(l)
+		start(l, since)
 	}
 	return next
 }
@@ -206,10 +208,11 @@ type begun struct {
 	ctx context.Context //nolint:containedctx // the attempt's own, which others end
 }
 
-// begin takes a place for an attempt.
-func (w *Worker) begin(ctx context.Context, l *queue.Lease) begun {
+// begin takes a place for an attempt, whose lease was asked for at since.
+func (w *Worker) begin(ctx context.Context, l *queue.Lease, since time.Time) begun {
 	ctx, cancel := context.WithCancelCause(ctx)
 	f := &flight{lease: l, cancel: cancel}
+	f.alone = time.AfterFunc(w.sure(since), func() { cancel(errAlone) })
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.running[f] = struct{}{}
@@ -217,8 +220,17 @@ func (w *Worker) begin(ctx context.Context, l *queue.Lease) begun {
 	return begun{f, ctx}
 }
 
+// sure is for how long from now on a lease that was asked for at since can be relied
+// on: by the clock of this process alone, and with time to let go of what is under
+// way before another takes it up.
+func (w *Worker) sure(since time.Time) time.Duration {
+	lease := w.o.Queue.LeaseTime()
+	return lease - lease/5 - time.Since(since)
+}
+
 // end gives the place back.
 func (w *Worker) end(f *flight) {
+	f.alone.Stop()
 	f.cancel(nil)
 	w.mu.Lock()
 	delete(w.running, f)
@@ -248,14 +260,28 @@ func (w *Worker) beat(ctx context.Context) {
 			leases = append(leases, f.lease)
 		}
 		w.mu.Unlock()
-		lost, err := w.o.Queue.Extend(ctx, leases)
-		if err != nil && ctx.Err() == nil {
-			w.o.Logger.Warn("leases of deliveries cannot be extended just now", telemetry.Err(err))
+		since := time.Now()
+		asking, cancel := context.WithTimeout(ctx, w.o.Queue.LeaseTime()/3) // a database that says nothing is asked again
+		lost, err := w.o.Queue.Extend(asking, leases)
+		cancel()
+		if err != nil {
+			if ctx.Err() == nil {
+				w.o.Logger.Warn("leases of deliveries cannot be extended just now", telemetry.Err(err))
+			}
+			continue
 		}
 		for _, l := range lost {
 			byLease[l].cancel(errLost)
+			delete(byLease, l)
+		}
+		for _, f := range byLease {
+			f.alone.Reset(w.sure(since)) // one that has ended is cancelled already
 		}
 	}
 }
+
+// errAlone ends an attempt of a process that the database does not hear: another
+// may soon have the delivery.
+var errAlone = junctor.Errorf(junctor.CodeCanceled, "the lease of the delivery could not be extended in time")
 
 var errLost = junctor.Errorf(junctor.CodeCanceled, "another process has the delivery now, or it was dropped")

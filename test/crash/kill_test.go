@@ -55,7 +55,7 @@ func killUnderLoad(t *testing.T, name string, rounds int, args ...string) (data 
 	args = append([]string{"--rate-limit", "0"}, args...)
 	var in *program.Instance
 	var load *callers
-	records := newJournal(t, data)
+	records := program.NewJournal(t, data)
 	report := kill.Loop{
 		Rounds: rounds,
 		Least:  20 * time.Millisecond, Most: 400 * time.Millisecond,
@@ -68,8 +68,8 @@ func killUnderLoad(t *testing.T, name string, rounds int, args ...string) (data 
 		},
 		Load: func(ctx context.Context, _ int) { load.run(ctx) },
 		Check: func(round int) {
-			records.update()
-			if starts, ends := records.missing(load.answered); starts+ends > 0 {
+			records.Update()
+			if starts, ends := records.Missing(load.answered); starts+ends > 0 {
 				t.Errorf("kill %d: of %d answered calls %d have no record of their start, %d none of their end", round, len(load.answered), starts, ends)
 			}
 			if stdout, stderr, code := in.CLI(t, "audit", "verify"); code != 0 {

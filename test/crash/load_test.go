@@ -2,12 +2,9 @@ package crash
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
 	"sync"
 	"testing"
-
-	"github.com/zeebo/blake3"
 
 	"github.com/junctor-mcp/junctor/test/program"
 )
@@ -82,7 +79,6 @@ func (c *callers) echo(ctx context.Context, one *caller) error {
 		c.wrong = append(c.wrong, fmt.Sprintf("%q was answered %d %s", text, answer.Status, answer.Body))
 		return nil
 	}
-	sum := blake3.Sum256([]byte(arguments))
-	c.answered = append(c.answered, hex.EncodeToString(sum[:]))
+	c.answered = append(c.answered, program.Digest(arguments))
 	return nil
 }

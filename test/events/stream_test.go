@@ -15,7 +15,7 @@ import (
 // it ended, those that waited, and those that come in around a kill. Each is
 // delivered, in order, and none stays unacknowledged.
 func TestStream(t *testing.T) {
-	r, q := newReceiver(t), startRedis(t)
+	r, q := program.NewReceiver(t), startRedis(t)
 	const stream = "stream_jobs"
 	taken, n := map[string]bool{}, 0
 	add := func(count int) {
@@ -40,7 +40,7 @@ func TestStream(t *testing.T) {
 	addr, data := program.FreeAddr(t), t.TempDir()
 	in := program.Start(t, addr, data, "--rate-limit", "0", "--egress-allow", "127.0.0.0/8")
 	for _, one := range []struct{ path, body string }{
-		{"/servers", fmt.Sprintf(`{"id":"bot","url":%q}`, r.url)},
+		{"/servers", fmt.Sprintf(`{"id":"bot","url":%q}`, r.URL)},
 		{"/sources", fmt.Sprintf(`{"id":"jobs","style":"redis-stream","key":%q,"secret":%q}`, stream, q.url)},
 	} {
 		if a, err := in.Request(t.Context(), http.MethodPost, "/api/v1"+one.path, one.body); err != nil || a.Status != http.StatusCreated {
@@ -48,9 +48,9 @@ func TestStream(t *testing.T) {
 		}
 	}
 	add(20)
-	for deadline := time.Now().Add(patient); r.came() < 10; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(patient); r.Came() < 10; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%d came\n%s", r.came(), in.Log())
+			t.Fatalf("%d came\n%s", r.Came(), in.Log())
 		}
 	}
 	in.Kill()
@@ -59,7 +59,7 @@ func TestStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	in = program.Start(t, addr, data, "--rate-limit", "0", "--egress-allow", "127.0.0.0/8")
-	r.check(t, taken)
+	r.Check(t, taken)
 	for deadline := time.Now().Add(patient); ; time.Sleep(50 * time.Millisecond) {
 		pending, err := q.XPending(t.Context(), stream, "junctor").Result()
 		if err != nil {

@@ -10,39 +10,15 @@ import (
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
-// smallDisk is a folder on a disk of its own, of the size that mount takes.
+// smallDisk is a folder on a disk of its own. Where there can be none the test is
+// skipped.
 func smallDisk(t *testing.T, size string) string {
 	t.Helper()
-	if os.Getuid() != 0 {
-		t.Skip("a disk of limited size needs root: mount -t tmpfs")
-	}
-	dir := t.TempDir()
-	if err := run(t, "mount", "-t", "tmpfs", "-o", "size="+size, "tmpfs", dir); err != nil {
-		t.Skipf("a disk of limited size cannot be mounted here: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := run(t, "umount", "--lazy", dir); err != nil {
-			t.Error(err)
-		}
-	})
-	return dir
-}
-
-// fill takes all the room that is left on a disk.
-func fill(t *testing.T, path string) {
-	t.Helper()
-	f, err := os.Create(path)
+	dir, err := program.SmallDisk(t, size)
 	if err != nil {
-		t.Fatal(err)
+		t.Skip(err)
 	}
-	defer f.Close()
-	for size := 1 << 20; size > 0; size /= 2 {
-		for {
-			if _, err := f.Write(make([]byte, size)); err != nil {
-				break
-			}
-		}
-	}
+	return dir
 }
 
 // TestDiskFull fills the disk of the data directory under a running instance,
@@ -54,7 +30,7 @@ func TestDiskFull(t *testing.T) {
 	s := newSite(t, in)
 	s.well("before")
 	ballast := filepath.Join(data, "ballast")
-	fill(t, ballast)
+	program.Fill(t, ballast)
 
 	// The last page of the journal has room for some more.
 	var refused []program.Answer
@@ -91,7 +67,7 @@ func TestDiskFullAtStart(t *testing.T) {
 	t.Parallel()
 	data := smallDisk(t, "24m")
 	ballast := filepath.Join(data, "ballast")
-	fill(t, ballast)
+	program.Fill(t, ballast)
 	addr := program.FreeAddr(t)
 	in := program.Launch(t, program.Spec{Addr: addr, DataDir: data})
 	code, ended := in.Wait(healing)

@@ -5,14 +5,11 @@ package faults
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -62,8 +59,7 @@ func (s *site) round() (refused []program.Answer) {
 		case err != nil:
 			s.t.Fatalf("%s call %d: no answer within %v: %v\n%s", c.Era, s.n, patience, err, s.in.Log())
 		case a.OK && a.Text == fmt.Sprintf("call %d", s.n):
-			sum := sha256.Sum256([]byte(arguments))
-			s.answers = append(s.answers, hex.EncodeToString(sum[:]))
+			s.answers = append(s.answers, program.Digest(arguments))
 		default:
 			refused = append(refused, a)
 			if a.Status == http.StatusNotFound {
@@ -136,8 +132,9 @@ func (s *site) sound() {
 		}
 		for line := range strings.Lines(string(b)) {
 			var r struct {
-				Phase, Args string
-				Ends        int
+				Phase string
+				Args  string `json:"args_b3"`
+				Ends  int
 			}
 			if _, text, _ := strings.Cut(line, " "); json.Unmarshal([]byte(text), &r) != nil {
 				s.t.Fatalf("a line that is no record: %q", line)
@@ -162,14 +159,4 @@ func (s *site) sound() {
 	if stdout, stderr, code := s.in.CLI(s.t, "audit", "verify"); code != 0 {
 		s.t.Errorf("audit verify: exit code %d\n%s%s", code, stdout, stderr)
 	}
-}
-
-// run runs a program of the system that a fault needs.
-func run(t *testing.T, name string, args ...string) error {
-	t.Helper()
-	out, err := exec.Command(name, args...).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, out)
-	}
-	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -32,22 +31,12 @@ func start(t *testing.T, replicas int) *site {
 	pgtest.Need(t, err)
 	t.Cleanup(pg.Stop)
 	s := &site{addr: program.FreeAddr(t)}
-	s.startRedis(t)
+	s.redis = program.RedisAt(t, s.addr)
 	url, seal := pg.Database(t), filepath.Join(t.TempDir(), "seal.key")
 	for range replicas {
 		s.replicas = append(s.replicas, testkit.Start(t, testkit.Settings{"db": url, "seal-key-file": seal, "redis": "redis://" + s.addr + "/0"}))
 	}
 	return s
-}
-
-func (s *site) startRedis(t *testing.T) {
-	t.Helper()
-	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		program.Missing(t, "redis-server; tools/install.sh debian installs it")
-	}
-	host, port, _ := strings.Cut(s.addr, ":")
-	s.redis = program.Serve(t, s.addr, nil, path, "--port", port, "--bind", host, "--save", "", "--appendonly", "no", "--dir", t.TempDir())
 }
 
 // agent makes an agent with limits, waits until every replica knows it, and gives
@@ -170,7 +159,7 @@ func TestRedisAway(t *testing.T) {
 	if got := s.shared(t, 0); got != "0" || !strings.Contains(s.replicas[0].Log.String(), "each replica counts for itself") {
 		t.Errorf("junctor_limits_shared is %q; log:\n%s", got, s.replicas[0].Log)
 	}
-	s.startRedis(t)
+	s.redis = program.RedisAt(t, s.addr)
 	other := s.agent(t, "other", `{"per_day":1000}`)
 	await(t, "limits are shared again", func() bool {
 		s.call(t, 0, other)

@@ -105,7 +105,7 @@ type Instance struct {
 	key   string
 	began time.Time
 	cmd   *exec.Cmd
-	log   log
+	log   logged
 	done  chan struct{}
 	err   error
 }
@@ -157,6 +157,10 @@ func Launch(t testing.TB, s Spec) *Instance {
 	})
 	return in
 }
+
+// At is an instance that something else has started, with AdminKey: it takes
+// requests.
+func At(url string) *Instance { return &Instance{URL: url, key: AdminKey} }
 
 // WaitReady waits until the instance is ready, and fails the test where it ends
 // before.

@@ -5,26 +5,26 @@ import (
 	"sync"
 )
 
-// log keeps what a process writes, to be read while it runs.
-type log struct {
+// logged keeps what a process writes, to be read while it runs.
+type logged struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-func (l *log) Write(p []byte) (int, error) {
+func (l *logged) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.Write(p)
 }
 
-func (l *log) String() string {
+func (l *logged) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
 }
 
 // tail is the end of a log, as much as a failed test should show.
-func (l *log) tail() string {
+func (l *logged) tail() string {
 	const limit = 20_000
 	s := l.String()
 	if len(s) > limit {

@@ -25,7 +25,7 @@ func Build(t testing.TB, pkg string) string {
 // Process is a running peer: a server that Junctor is tested against.
 type Process struct {
 	cmd  *exec.Cmd
-	log  log
+	log  logged
 	done chan struct{}
 	err  error
 }

@@ -10,12 +10,18 @@ import (
 // address.
 func Redis(t testing.TB) string {
 	t.Helper()
+	addr := FreeAddr(t)
+	RedisAt(t, addr)
+	return addr
+}
+
+// RedisAt is Redis on an address, for tests that end it and start another there.
+func RedisAt(t testing.TB, addr string) *Process {
+	t.Helper()
 	path, err := exec.LookPath("redis-server")
 	if err != nil {
 		Missing(t, "redis-server; tools/install.sh debian installs it")
 	}
-	addr := FreeAddr(t)
 	host, port, _ := strings.Cut(addr, ":")
-	Serve(t, addr, nil, path, "--port", port, "--bind", host, "--save", "", "--appendonly", "no", "--dir", t.TempDir())
-	return addr
+	return Serve(t, addr, nil, path, "--port", port, "--bind", host, "--save", "", "--appendonly", "no", "--dir", t.TempDir())
 }

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -136,8 +137,9 @@ func (s *Server) count(c net.Conn, state http.ConnState) {
 // Tag are the arguments of the tool tag.
 type Tag struct {
 	Nonce string `json:"nonce"`
-	Steps int    `json:"steps,omitempty"` // progress notifications before the answer, which say "<nonce>/<step>"
-	Hold  bool   `json:"hold,omitempty"`  // then no answer, until the call is cancelled
+	Steps int    `json:"steps,omitempty"`    // progress notifications before the answer, which say "<nonce>/<step>"
+	Hold  bool   `json:"hold,omitempty"`     // then no answer, until the call is cancelled
+	Pause int    `json:"pause_ms,omitempty"` // after each of them, in milliseconds
 }
 
 // New makes the server without a transport; calls that it holds end with gone. Its tool tag answers with the nonce
@@ -152,6 +154,10 @@ func New(seen *Counts, gone <-chan struct{}) *mcp.Server {
 			})
 			if err != nil {
 				return nil, nil, err
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Duration(in.Pause) * time.Millisecond):
 			}
 		}
 		if in.Hold {

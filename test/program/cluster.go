@@ -1,0 +1,88 @@
+package program
+
+import (
+	"cmp"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/junctor-mcp/junctor/internal/store/pgtest"
+)
+
+// Cluster is replicas of the program on one PostgreSQL and one Redis, with one
+// sealing key, behind a Balancer.
+type Cluster struct {
+	*Balancer
+	PG        *pgtest.Server
+	DB        string // URL of the database
+	Redis     *Process
+	RedisAddr string
+
+	t     testing.TB
+	mu    sync.Mutex
+	nodes []*Instance
+	specs []Spec
+}
+
+// ClusterOptions change what a cluster is made of.
+type ClusterOptions struct {
+	Replicas int      // 3 unless it is said
+	Args     []string // further arguments of each `junctor up`
+	// Spec changes how the replica of a number is started.
+	Spec func(c *Cluster, n int, s *Spec)
+}
+
+// StartCluster starts everything, and waits until all replicas are ready.
+func StartCluster(t testing.TB, o ClusterOptions) *Cluster {
+	t.Helper()
+	pg, err := pgtest.Start(pgtest.Options{})
+	pgtest.Need(t, err)
+	t.Cleanup(pg.Stop)
+	c := &Cluster{t: t, PG: pg, DB: pg.Database(t), RedisAddr: FreeAddr(t)}
+	c.Redis = RedisAt(t, c.RedisAddr)
+	c.Balancer = NewBalancer(t)
+	seal := filepath.Join(t.TempDir(), "seal.key")
+	for n := range cmp.Or(o.Replicas, 3) {
+		s := Spec{Addr: FreeAddr(t), DataDir: t.TempDir(), Args: append([]string{
+			"--db", c.DB, "--redis", "redis://" + c.RedisAddr + "/0", "--seal-key-file", seal, "--allowed-hosts", strings.TrimPrefix(c.URL, "http://"),
+			"--egress-allow", "127.0.0.0/8", "--rate-limit", "0",
+		}, o.Args...)}
+		if o.Spec != nil {
+			o.Spec(c, n, &s)
+		}
+		in := Launch(t, s)
+		in.WaitReady(t)
+		c.nodes, c.specs = append(c.nodes, in), append(c.specs, s)
+		c.Send(in.URL)
+	}
+	return c
+}
+
+// Node is the replica of a number, as it runs now.
+func (c *Cluster) Node(n int) *Instance {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.nodes[n]
+}
+
+// Nodes are all replicas, as they run now.
+func (c *Cluster) Nodes() []*Instance {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]*Instance(nil), c.nodes...)
+}
+
+// Specs says how each of them was started.
+func (c *Cluster) Specs() []Spec { return append([]Spec(nil), c.specs...) }
+
+// Restart starts a replica that has ended again, on what it left behind, and waits
+// until it is ready.
+func (c *Cluster) Restart(n int) {
+	c.t.Helper()
+	in := Launch(c.t, c.specs[n])
+	c.mu.Lock()
+	c.nodes[n] = in
+	c.mu.Unlock()
+	in.WaitReady(c.t)
+}
