@@ -30,7 +30,7 @@ func TestSentOnAsItCame(t *testing.T) {
 	t.Cleanup(first.Close)
 	ask := func(to string, header ...string) (got seen) {
 		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), "POST", to+"/x", strings.NewReader("hello"))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, to+"/x", strings.NewReader("hello"))
 		if err != nil {
 			t.Fatal(err)
 		}
