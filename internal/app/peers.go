@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"maps"
@@ -16,11 +15,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/egress"
-	"github.com/junctor-mcp/junctor/internal/erc8004"
-	"github.com/junctor-mcp/junctor/internal/gateway"
 	"github.com/junctor-mcp/junctor/internal/store"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 )
@@ -31,8 +27,6 @@ const (
 	goneAfter = 3 * beatEvery
 	// lookAgain is how soon the list is read again for somebody who is not on it.
 	lookAgain = 250 * time.Millisecond
-	// maxTold is what PostgreSQL carries in one notification, and a little less.
-	maxTold = 7900
 	// heardAhead is how much of what others say may wait.
 	heardAhead = 1024
 )
@@ -218,74 +212,6 @@ func (p *peers) find(ctx context.Context, id string) *peer {
 func (p *peers) close() {
 	for one := range maps.Values(*p.others.Load()) {
 		one.client.CloseIdleConnections()
-	}
-}
-
-// told is what one process says to all others.
-type told struct {
-	From    string           `json:"from"`
-	Session *gateway.News    `json:"session,omitempty"`
-	Changes []catalog.Change `json:"changes,omitempty"`
-	Agent   string           `json:"agent,omitempty"` // of a chain, whose registration may be another now
-}
-
-// Tell implements gateway.Peers. What cannot be told is logged: nobody can do
-// more about it.
-func (p *peers) Tell(ctx context.Context, n gateway.News) { p.tell(ctx, told{Session: &n}) }
-
-func (p *peers) tell(ctx context.Context, what told) {
-	if len(*p.others.Load()) == 0 {
-		return
-	}
-	what.From = p.self.ID
-	text, err := json.Marshal(what)
-	if err == nil && len(text) > maxTold {
-		err = junctor.Errorf(junctor.CodeTooLarge, "it has %d bytes", len(text))
-	}
-	if err == nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), beatEvery)
-		defer cancel()
-		err = p.app.store.Tell(ctx, string(text))
-	}
-	if err != nil {
-		p.app.log.Warn("other processes could not be told of something", telemetry.Err(err))
-	}
-}
-
-// said takes what another process says; false where too much waits.
-func (p *peers) said(text string) bool {
-	select {
-	case p.heard <- text:
-		return true
-	default:
-		return false
-	}
-}
-
-// hear acts on what others say until ctx ends.
-func (p *peers) hear(ctx context.Context) {
-	for {
-		var text string
-		select {
-		case <-ctx.Done():
-			return
-		case text = <-p.heard:
-		}
-		var what told
-		if err := json.Unmarshal([]byte(text), &what); err != nil || what.From == p.self.ID {
-			continue // of a newer version, or our own
-		}
-		if what.Session != nil {
-			if err := p.app.gateway.Hear(ctx, *what.Session); err != nil && ctx.Err() == nil {
-				p.app.log.Warn("what another process says of a session could not be followed", telemetry.Err(err))
-			}
-		}
-		for _, ch := range what.Changes {
-			p.app.catalog.Tell(ch)
-		}
-		if agent, err := erc8004.ParseAgent(what.Agent); err == nil {
-			p.app.chains.resolver.Forget(agent)
-		}
 	}
 }
 

@@ -80,6 +80,7 @@ func (a *App) mux() *mux {
 	mux.HandleFunc("GET /readyz", a.ready)
 	if a.peers != nil {
 		mux.HandleFunc("GET "+statePath, a.tellState)
+		mux.HandleFunc("POST "+tellPath, a.peers.told)
 	}
 	mux.HandleFunc("GET /stdio", a.relay)
 	return mux

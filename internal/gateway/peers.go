@@ -20,7 +20,7 @@ type Peers interface {
 	// Forward has another process answer a request, whose body is body where that
 	// was read already. An error says that nothing was answered: it is gone.
 	Forward(w http.ResponseWriter, r *http.Request, node string, body []byte) error
-	// Tell tells all others, where there are any.
+	// Tell tells all others, where there are any, and comes back when they have heard.
 	Tell(ctx context.Context, n News)
 }
 

@@ -1,0 +1,167 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/erc8004"
+	"github.com/junctor-mcp/junctor/internal/gateway"
+	"github.com/junctor-mcp/junctor/internal/telemetry"
+)
+
+const (
+	// tellPath is where a process hears what another tells it.
+	tellPath    = "/peer/tell"
+	purposeTell = "peer tell"
+	// heardWithin is how long another process is waited for.
+	heardWithin = time.Second
+	// maxTold is what PostgreSQL carries in one notification, and a little less.
+	maxTold = 7900
+)
+
+// told is what one process says to all others.
+type told struct {
+	From    string           `json:"from"`
+	Session *gateway.News    `json:"session,omitempty"`
+	Changes []catalog.Change `json:"changes,omitempty"`
+	Agent   string           `json:"agent,omitempty"` // of a chain, whose registration may be another now
+}
+
+// Tell implements gateway.Peers. Each that can be reached has heard when it comes
+// back, so that a client that is answered finds the same everywhere. Who cannot
+// be, or came a moment ago, hears by way of the database.
+func (p *peers) Tell(ctx context.Context, n gateway.News) {
+	what := told{Session: &n}
+	p.tellEach(ctx, what)
+	p.tell(ctx, what)
+}
+
+// tellEach has each process that lives hear at once.
+func (p *peers) tellEach(ctx context.Context, what told) {
+	text, err := p.say(what)
+	if err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), heardWithin)
+	defer cancel()
+	sealed := sealer{p.app.ring}.Seal(purposeTell, text)
+	var all sync.WaitGroup
+	for _, one := range *p.others.Load() {
+		all.Go(func() {
+			if err := one.tell(ctx, sealed); err != nil {
+				p.app.log.Debug("another process did not hear at once", telemetry.Err(err))
+			}
+		})
+	}
+	all.Wait()
+}
+
+func (p *peer) tell(ctx context.Context, sealed string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.below(tellPath).String(), strings.NewReader(sealed))
+	if err != nil {
+		return err
+	}
+	resp, err := p.client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusNoContent {
+		return junctor.Errorf(junctor.CodeUnavailable, "it answers %d", resp.StatusCode)
+	}
+	return nil
+}
+
+// told hears another process, which shows by the seal that it has our keys.
+func (p *peers) told(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 2*maxTold))
+	if err == nil {
+		body, err = sealer{p.app.ring}.Open(purposeTell, string(body)) //nolint:contextcheck // a key that is not known yet is looked for in a time of its own
+	}
+	if err != nil {
+		http.NotFound(w, r)
+		return
+	}
+	if err := p.act(r.Context(), string(body)); err != nil {
+		http.Error(w, junctor.AsError(err).Message, http.StatusServiceUnavailable)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// say puts what is told into words.
+func (p *peers) say(what told) ([]byte, error) {
+	what.From = p.self.ID
+	text, err := json.Marshal(what)
+	if err == nil && len(text) > maxTold {
+		err = junctor.Errorf(junctor.CodeTooLarge, "it has %d bytes", len(text))
+	}
+	return text, err
+}
+
+// tell tells all others by way of the database. What cannot be told is logged:
+// nobody can do more about it.
+func (p *peers) tell(ctx context.Context, what told) {
+	if len(*p.others.Load()) == 0 {
+		return
+	}
+	text, err := p.say(what)
+	if err == nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), beatEvery)
+		defer cancel()
+		err = p.app.store.Tell(ctx, string(text))
+	}
+	if err != nil {
+		p.app.log.Warn("other processes could not be told of something", telemetry.Err(err))
+	}
+}
+
+// said takes what another process says; false where too much waits.
+func (p *peers) said(text string) bool {
+	select {
+	case p.heard <- text:
+		return true
+	default:
+		return false
+	}
+}
+
+// hear acts on what others say until ctx ends.
+func (p *peers) hear(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case text := <-p.heard:
+			if err := p.act(ctx, text); err != nil && ctx.Err() == nil {
+				p.app.log.Warn("what another process says of a session could not be followed", telemetry.Err(err))
+			}
+		}
+	}
+}
+
+// act does what follows from what another process says. To hear it twice is no harm.
+func (p *peers) act(ctx context.Context, text string) error {
+	var what told
+	if err := json.Unmarshal([]byte(text), &what); err != nil || what.From == p.self.ID {
+		return nil //nolint:nilerr // of a newer version, or our own
+	}
+	var err error
+	if what.Session != nil {
+		err = p.app.gateway.Hear(ctx, *what.Session)
+	}
+	for _, ch := range what.Changes {
+		p.app.catalog.Tell(ch)
+	}
+	if agent, bad := erc8004.ParseAgent(what.Agent); bad == nil {
+		p.app.chains.resolver.Forget(agent)
+	}
+	return err
+}
