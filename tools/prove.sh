@@ -18,7 +18,7 @@ fuzztime=${FUZZTIME:-30s} # and BENCH holds flags of junctor bench
 # Parts by chapter, in the order of the document.
 chapters() {
 	cat <<-END
-		Conformance: conformance
+		Conformance: conformance replicas
 		Real clients: clients
 		Real servers: servers
 		Every door: doors
@@ -55,7 +55,8 @@ parts() { chapters | sed 's/.*: //' | tr ' ' '\n'; }
 run() {
 	local log=$work/$1.log
 	case $1 in
-	conformance) tests "$log" ./test/conformance && figures "$log" && peer Node ;;
+	conformance) tests "$log" -skip 'TestReplicas' ./test/conformance && figures "$log" && peer Node ;;
+	replicas) tests "$log" -run 'TestReplicas' ./test/conformance && figures "$log" && peer Node && peer PostgreSQL ;;
 	clients) tests "$log" ./test/clients && figures "$log" && peer Node ;;
 	servers) tests "$log" ./test/real && figures "$log" && peer Node ;;
 	doors) tests "$log" ./test/doors ./test/routes && passed "$log" && figures "$log" ;;
