@@ -8,6 +8,7 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -345,16 +346,16 @@ func TestOneOfTwoFollows(t *testing.T) {
 		for range 5 {
 			c.mine(1)
 		}
-		asked := 0
-		c.before = func(*modelChain) { asked++ }
+		var asked atomic.Int32
+		c.before = func(*modelChain) { asked.Add(1) }
 		l := &modelLedger{counted: func(Seen) {}}
 		if _, err := newWatcher(testChain(0), c, l, quiet()).look(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		asked = 0
-		mine := false
+		asked.Store(0)
+		var mine atomic.Bool
 		w := newWatcher(testChain(0), c, l, quiet())
-		w.turn = func() bool { return mine }
+		w.turn = func() bool { return mine.Load() }
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() {
@@ -363,14 +364,14 @@ func TestOneOfTwoFollows(t *testing.T) {
 		}()
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if asked != 0 {
-			t.Errorf("a node was asked %d times", asked)
+		if n := asked.Load(); n != 0 {
+			t.Errorf("a node was asked %d times", n)
 		}
 		if s := w.Status(); s.Read != 5 || s.Head != 5 {
 			t.Errorf("it tells %+v", s)
 		}
 		c.mine(1)
-		mine = true
+		mine.Store(true)
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if s := w.Status(); s.Read != 6 || len(l.rows) != 6 {

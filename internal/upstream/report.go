@@ -148,6 +148,7 @@ func (s *Server) adopt(a access, l link, known *listed, took time.Duration) {
 	if spare {
 		_ = l.close()
 	}
+	s.wakeUp() // what changes from now on is heard of
 }
 
 // probeError is err as an Error whose message holds what the server said.

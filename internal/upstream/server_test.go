@@ -378,6 +378,33 @@ func TestListsAreReadAgainWhenTheyChange(t *testing.T) {
 	}
 }
 
+// A server that has just been added is followed from then on, and not only once
+// its list is old.
+func TestAddedServersAreFollowed(t *testing.T) {
+	t.Parallel()
+	for name, way := range ways() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPeer()
+			s := newServer(t, way(t, p))
+			if _, err := s.Begin(ctxFor(t)); err != nil {
+				t.Fatal(err)
+			}
+			s.Watch(func(catalog.Event) {})
+			p.AddTool(&mcp.Tool{Name: "new", InputSchema: map[string]any{"type": "object"}}, nil)
+			for end := time.Now().Add(never); ; time.Sleep(10 * time.Millisecond) {
+				o, err := s.Offer(ctxFor(t))
+				if err == nil && slices.ContainsFunc(o.Tools, func(d catalog.ToolDef) bool { return d.Name == "new" }) {
+					return
+				}
+				if time.Now().After(end) {
+					t.Fatalf("nobody heard of the change: %v", err)
+				}
+			}
+		})
+	}
+}
+
 func TestEndedSessionIsOpenedAgain(t *testing.T) {
 	t.Parallel()
 	p := newPeer()
