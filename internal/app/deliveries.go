@@ -21,7 +21,7 @@ const (
 
 // openDeliveries makes the queue and who works on it.
 func (a *App) openDeliveries(ctx context.Context) (err error) {
-	if a.queue, err = queue.New(queue.Options{DB: a.store.Database(), Owner: a.node, Logger: a.log, Now: a.clock.Now}); err != nil {
+	if a.queue, err = queue.New(queue.Options{DB: a.store.Database(), Owner: a.node, Logger: a.log, Now: a.clock.Now}); err != nil { //nolint:contextcheck // what writes lives as long as the queue
 		return err
 	}
 	a.onClose(func(context.Context) { a.queue.Close() })

@@ -355,7 +355,7 @@ func TestOneOfTwoFollows(t *testing.T) {
 		asked.Store(0)
 		var mine atomic.Bool
 		w := newWatcher(testChain(0), c, l, quiet())
-		w.turn = func() bool { return mine.Load() }
+		w.turn = mine.Load
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() {

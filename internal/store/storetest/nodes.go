@@ -39,29 +39,29 @@ func nodeTests() map[string]func(*trial) {
 				must(st.SeeNode(ctx, store.Node{ID: id, Name: id}))(t)
 			}
 			acme, other := st.For("acme"), st.For(junctor.DefaultTenant)
-			hold := func(rows *store.Tenant, name, node string, gone time.Duration) string {
+			hold := func(rows *store.Tenant, node string, gone time.Duration) string {
 				t.Helper()
-				return must(rows.Home(ctx, name, node, gone))(t)
+				return must(rows.Home(ctx, "x", node, gone))(t)
 			}
-			if got := hold(acme, "x", "a", time.Hour); got != "a" {
+			if got := hold(acme, "a", time.Hour); got != "a" {
 				t.Fatalf("the first who asks holds it, not %s", got)
 			}
-			if got := hold(acme, "x", "b", time.Hour); got != "a" {
+			if got := hold(acme, "b", time.Hour); got != "a" {
 				t.Fatalf("%s took it from one who lives", got)
 			}
-			if got := hold(other, "x", "b", time.Hour); got != "b" {
+			if got := hold(other, "b", time.Hour); got != "b" {
 				t.Fatalf("another tenant's is held by %s", got)
 			}
 			ok(t, st.LeaveNode(ctx, "a"))
-			if got := hold(acme, "x", "b", time.Hour); got != "b" {
+			if got := hold(acme, "b", time.Hour); got != "b" {
 				t.Fatalf("who is gone still holds it: %s", got)
 			}
 			must(st.SeeNode(ctx, store.Node{ID: "c", Name: "c"}))(t)
-			if got := hold(acme, "x", "c", -time.Hour); got != "c" { // b was not seen in the next hour
+			if got := hold(acme, "c", -time.Hour); got != "c" { // b was not seen in the next hour
 				t.Fatalf("who is silent still holds it: %s", got)
 			}
 			ok(t, st.LeaveHomes(ctx, "c"))
-			if got := hold(acme, "x", "b", time.Hour); got != "b" {
+			if got := hold(acme, "b", time.Hour); got != "b" {
 				t.Fatalf("what was let go of is held by %s", got)
 			}
 		},
