@@ -35,7 +35,7 @@ const kitFolder = "JUNCTOR_A2A_KIT"
 func TestKit(t *testing.T) {
 	kit := os.Getenv(kitFolder)
 	if kit == "" {
-		t.Skip(kitFolder + " names no folder of the A2A test kit; tools/prove.sh kit runs it")
+		t.Skip(kitFolder + " names no folder of the A2A test kit; tools/prove.sh a2a runs it")
 	}
 	rules, err := os.ReadFile("testdata/kit.yaml")
 	if err != nil {

@@ -30,7 +30,7 @@ func newNetwork(t *testing.T) *network {
 	n := os.Getpid() % 250
 	w := &network{t: t, name: "junctor" + strconv.Itoa(n), front: fmt.Sprintf("10.213.%d.1", n), own: fmt.Sprintf("10.213.%d.2", n), back: fmt.Sprintf("10.214.%d.1", n), cable: fmt.Sprintf("jb%d", n)}
 	if out, err := exec.Command("ip", "netns", "add", w.name).CombinedOutput(); err != nil {
-		t.Skipf("a network of its own needs root and ip: %v %s", err, out)
+		program.Missing(t, fmt.Sprintf("a network of its own, which needs root and ip: %v %s", err, out))
 	}
 	t.Cleanup(func() { w.ip("netns", "del", w.name) })
 	w.ip("-n", w.name, "link", "set", "lo", "up")
@@ -76,7 +76,7 @@ func TestNetworkCut(t *testing.T) {
 		s.Addr = net.JoinHostPort(w.own, port)
 		s.Prefix = []string{"ip", "netns", "exec", w.name, program.Binary(t)}
 		db.Host, s.Args = newCable(t, w.back, db.Host).Addr, append(s.Args, "--redis", "redis://"+newCable(t, w.back, c.RedisAddr).Addr+"/0")
-		s.Args = append(s.Args, "--db", db.String())
+		s.Args = append(s.Args, "--db", db.String(), "--public-url", c.URL) // it listens where others could reach it
 	}})
 	c.Watch(t, pace)
 	s := &site{load: &load{t: t, c: c}}

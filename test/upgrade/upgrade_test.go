@@ -165,7 +165,7 @@ func repeater(t *testing.T) string {
 	})
 	server := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
 	t.Cleanup(func() {
-		server.CloseClientConnections() // replicas still listen
+		_ = server.Config.Close() // replicas still listen
 		server.Close()
 	})
 	return server.URL
