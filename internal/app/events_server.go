@@ -78,6 +78,7 @@ func (s *servers) offerEvents(ctx context.Context, tenant junctor.TenantID, stil
 	if b == nil || tenant != junctor.DefaultTenant {
 		return nil
 	}
+	defer s.hold(tenant, eventsID)() // who follows the rows attaches it, too
 	rows := s.app.store.For(tenant)
 	if _, err := rows.Server(ctx, eventsID); junctor.CodeOf(err) != junctor.CodeNotFound {
 		return err
@@ -85,8 +86,9 @@ func (s *servers) offerEvents(ctx context.Context, tenant junctor.TenantID, stil
 	if err := rows.EnsureBuiltin(ctx, b.ID(), b.Title()); err != nil {
 		return err
 	}
-	if _, err := rows.Server(ctx, eventsID); err != nil || still { // it was removed once
-		return nil //nolint:nilerr // and stays away
+	row, err := rows.Server(ctx, eventsID)
+	if err != nil || still { // it was removed once, and stays away
+		return nil
 	}
-	return s.app.catalog.Attach(ctx, tenant, b.ID(), junctor.ModeBuiltin, b)
+	return s.attachBuiltin(ctx, &row)
 }
