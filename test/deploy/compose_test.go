@@ -68,28 +68,38 @@ func filled(text string, given map[string]string) string {
 	})
 }
 
+// project is the compose file.
+type project struct {
+	Name     string
+	Template any `yaml:"x-junctor"`
+	Services map[string]service
+	Volumes  map[string]any
+	Networks map[string]struct {
+		Ipam struct{ Config []struct{ Subnet string } }
+	}
+}
+
+// composed reads the compose file strictly, as an operator has filled it in; text
+// is how it is written.
+func composed(t *testing.T) (p project, text string) {
+	t.Helper()
+	given := map[string]string{
+		"JUNCTOR_ADMIN_KEY": program.AdminKey, "POSTGRES_PASSWORD": "not-a-real-one", "JUNCTOR_SEAL_KEY": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+	}
+	text = file(t, "compose", "compose.yaml")
+	d := yaml.NewDecoder(strings.NewReader(filled(text, given)))
+	d.KnownFields(true)
+	if err := d.Decode(&p); err != nil {
+		t.Fatal(err)
+	}
+	return p, text
+}
+
 // TestCompose reads the compose file strictly, and has the binary and HAProxy read
 // what they are given there.
 func TestCompose(t *testing.T) {
 	t.Parallel()
-	given := map[string]string{
-		"JUNCTOR_ADMIN_KEY": "0123456789abcdef0123", "POSTGRES_PASSWORD": "not-a-real-one", "JUNCTOR_SEAL_KEY": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
-	}
-	var project struct {
-		Name     string
-		Template any `yaml:"x-junctor"`
-		Services map[string]service
-		Volumes  map[string]any
-		Networks map[string]struct {
-			Ipam struct{ Config []struct{ Subnet string } }
-		}
-	}
-	text := file(t, "compose", "compose.yaml")
-	d := yaml.NewDecoder(strings.NewReader(filled(text, given)))
-	d.KnownFields(true)
-	if err := d.Decode(&project); err != nil {
-		t.Fatal(err)
-	}
+	project, text := composed(t)
 	disks := map[string]string{}
 	for _, name := range []string{"one", "two"} {
 		s, ok := project.Services[name]

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"testing"
 )
@@ -107,6 +108,14 @@ func (c *Caller) Send(ctx context.Context, body, tool string) (Answer, error) {
 
 // Key is the key that the caller shows.
 func (c *Caller) Key() string { return c.key }
+
+// From has the caller's connections come from an address of this machine, from now
+// on.
+func (c *Caller) From(ip string) {
+	c.http.CloseIdleConnections()
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(ip)}}
+	c.http.Transport = &http.Transport{DialContext: d.DialContext}
+}
 
 // CloseIdle closes the connections that nobody uses now.
 func (c *Caller) CloseIdle() { c.http.CloseIdleConnections() }
