@@ -10,76 +10,122 @@ import (
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
-// smallDisk is a folder on a disk of its own. Where there can be none the test is
-// skipped.
-func smallDisk(t *testing.T, size string) string {
-	t.Helper()
-	dir, err := program.SmallDisk(t, size)
-	if err != nil {
-		t.Skip(err)
-	}
-	return dir
+// shortage is a way to be without room for another byte.
+type shortage struct {
+	dir   func(t *testing.T) string                                     // a data directory; the test is skipped where there can be none
+	begin func(t *testing.T, in *program.Instance) (end func())         // under an instance that runs there
+	start func(t *testing.T, data string) (prefix []string, end func()) // before one is started there, with this prefix
 }
 
-// TestDiskFull fills the disk of the data directory under a running instance,
-// and empties it again.
-func TestDiskFull(t *testing.T) {
-	t.Parallel()
-	data := smallDisk(t, "24m")
-	in := program.Start(t, program.FreeAddr(t), data, "--rate-limit", "0")
-	s := newSite(t, in)
-	s.well("before")
-	ballast := filepath.Join(data, "ballast")
-	program.Fill(t, ballast)
-
-	// The last page of the journal has room for some more.
-	var refused []program.Answer
-	s.eventually("a call is refused", healing, func() bool { refused = append(refused, s.round()...); return len(refused) > 0 })
-	for range 5 {
-		refused = append(refused, s.round()...)
+// shortages are a disk that is full, which needs root, and files that may not be
+// written, which needs nothing.
+func shortages() map[string]shortage {
+	return map[string]shortage{
+		"a full disk": {
+			dir: func(t *testing.T) string {
+				t.Helper()
+				dir, err := program.SmallDisk(t, "24m")
+				if err != nil {
+					t.Skip(err)
+				}
+				return dir
+			},
+			begin: func(t *testing.T, in *program.Instance) func() {
+				t.Helper()
+				return filled(t, in.DataDir)
+			},
+			start: func(t *testing.T, data string) ([]string, func()) {
+				t.Helper()
+				return nil, filled(t, data)
+			},
+		},
+		"no file may be written": {
+			dir: func(t *testing.T) string { t.Helper(); return t.TempDir() },
+			begin: func(t *testing.T, in *program.Instance) func() {
+				t.Helper()
+				return in.NoRoom(t)
+			},
+			start: func(t *testing.T, _ string) ([]string, func()) {
+				t.Helper()
+				return program.Roomless(t), func() {}
+			},
+		},
 	}
-	for _, a := range refused {
-		if !strings.Contains(a.Body, "recorded") {
-			t.Errorf("a refusal does not say that the call could not be recorded: %d %s", a.Status, a.Body)
+}
+
+// filled fills the disk of a folder until end is called.
+func filled(t *testing.T, dir string) (end func()) {
+	t.Helper()
+	ballast := filepath.Join(dir, "ballast")
+	program.Fill(t, ballast)
+	return func() {
+		if err := os.Remove(ballast); err != nil {
+			t.Fatal(err)
 		}
 	}
-	if status, body := s.get("/readyz"); status != http.StatusServiceUnavailable || !strings.Contains(body, "journal") {
-		t.Errorf("/readyz on a full disk: %d %s", status, body)
-	}
-	if status, body := s.get("/healthz"); status != http.StatusOK {
-		t.Errorf("/healthz on a full disk: %d %s", status, body)
-	}
-	s.said("the journal cannot be written")
-
-	if err := os.Remove(ballast); err != nil {
-		t.Fatal(err)
-	}
-	s.eventually("ready again without a call", healing, s.ready)
-	s.said("the journal is written again")
-	for range 10 {
-		s.well("after")
-	}
-	s.sound()
 }
 
-// TestDiskFullAtStart starts on a disk that has no room, and again when it has.
+// TestDiskFull takes the room for what an instance writes while it runs, and gives
+// it back.
+func TestDiskFull(t *testing.T) {
+	t.Parallel()
+	for name, way := range shortages() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in := program.Start(t, program.FreeAddr(t), way.dir(t), "--rate-limit", "0")
+			s := newSite(t, in)
+			s.well("before")
+			end := way.begin(t, in)
+
+			// The last page of the journal may have room for some more.
+			var refused []program.Answer
+			s.eventually("a call is refused", healing, func() bool { refused = append(refused, s.round()...); return len(refused) > 0 })
+			for range 5 {
+				refused = append(refused, s.round()...)
+			}
+			for _, a := range refused {
+				if !strings.Contains(a.Body, "recorded") {
+					t.Errorf("a refusal does not say that the call could not be recorded: %d %s", a.Status, a.Body)
+				}
+			}
+			if status, body := s.get("/readyz"); status != http.StatusServiceUnavailable || !strings.Contains(body, "journal") {
+				t.Errorf("/readyz without room: %d %s", status, body)
+			}
+			if status, body := s.get("/healthz"); status != http.StatusOK {
+				t.Errorf("/healthz without room: %d %s", status, body)
+			}
+			s.said("the journal cannot be written")
+
+			end()
+			s.eventually("ready again without a call", healing, s.ready)
+			s.said("the journal is written again")
+			for range 10 {
+				s.well("after")
+			}
+			s.sound()
+		})
+	}
+}
+
+// TestDiskFullAtStart starts where there is no room, and again when there is some.
 func TestDiskFullAtStart(t *testing.T) {
 	t.Parallel()
-	data := smallDisk(t, "24m")
-	ballast := filepath.Join(data, "ballast")
-	program.Fill(t, ballast)
-	addr := program.FreeAddr(t)
-	in := program.Launch(t, program.Spec{Addr: addr, DataDir: data})
-	code, ended := in.Wait(healing)
-	if !ended || code != 1 || !strings.Contains(in.Log(), data) {
-		t.Errorf("on a full disk: ended %t with exit code %d:\n%s", ended, code, in.Log())
+	for name, way := range shortages() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			data, addr := way.dir(t), program.FreeAddr(t)
+			prefix, end := way.start(t, data)
+			in := program.Launch(t, program.Spec{Addr: addr, DataDir: data, Prefix: prefix})
+			code, ended := in.Wait(healing)
+			if !ended || code != 1 || !strings.Contains(in.Log(), data) {
+				t.Errorf("without room: ended %t with exit code %d:\n%s", ended, code, in.Log())
+			}
+			in.Kill()
+			end()
+			in = program.Start(t, addr, data)
+			s := newSite(t, in)
+			s.well("with room again")
+			s.sound()
+		})
 	}
-	in.Kill()
-	if err := os.Remove(ballast); err != nil {
-		t.Fatal(err)
-	}
-	in = program.Start(t, addr, data)
-	s := newSite(t, in)
-	s.well("with room again")
-	s.sound()
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"testing"
 )
 
@@ -39,4 +40,37 @@ func Fill(t testing.TB, path string) {
 			}
 		}
 	}
+}
+
+// NoRoom has every write of the instance to a file fail, from now on until room is
+// called: the bound on the size of its files is 0. That needs no root; the error
+// is another one than that of a full disk.
+func (in *Instance) NoRoom(t testing.TB) (room func()) {
+	t.Helper()
+	in.filesUpTo(t, "0")
+	return func() { in.filesUpTo(t, "unlimited") }
+}
+
+// filesUpTo bounds the size of the files that the instance may write.
+func (in *Instance) filesUpTo(t testing.TB, bytes string) {
+	t.Helper()
+	out, err := exec.Command(prlimit(t), "--pid", strconv.Itoa(in.PID()), "--fsize="+bytes+":").CombinedOutput()
+	if err != nil {
+		t.Fatalf("prlimit: %v: %s", err, out)
+	}
+}
+
+// Roomless is the prefix of an instance that can write to no file from its start.
+func Roomless(t testing.TB) []string {
+	t.Helper()
+	return []string{prlimit(t), "--fsize=0", "--", Binary(t)}
+}
+
+func prlimit(t testing.TB) string {
+	t.Helper()
+	path, err := exec.LookPath("prlimit")
+	if err != nil {
+		Missing(t, "prlimit, of util-linux")
+	}
+	return path
 }
