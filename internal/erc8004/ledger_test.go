@@ -65,7 +65,7 @@ func onBoth(t *testing.T, test func(t *testing.T, db store.Database)) {
 		run(t, func(ctx context.Context) (*store.Store, error) { return sqlite.Open(ctx, path) })
 	})
 	t.Run("postgres", func(t *testing.T) {
-		url := server.Database(t)
+		url := pgtest.Seeded(t, &server, postgres.Open)
 		run(t, func(ctx context.Context) (*store.Store, error) { return postgres.Open(ctx, url) })
 	})
 }

@@ -70,7 +70,7 @@ func each(t *testing.T, test func(r *rig)) {
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		url := server.Database(t)
+		url := pgtest.Seeded(t, &server, postgres.Open)
 		test(newRig(t, func(ctx context.Context) (*store.Store, error) { return postgres.Open(ctx, url) }))
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/url"
 	"os"
@@ -242,22 +243,35 @@ func (s *Server) Stop() {
 // test ends.
 func (s *Server) Database(t testing.TB) string {
 	t.Helper()
-	db, err := sql.Open("pgx", s.admin)
+	return s.copied(t, "template0")
+}
+
+// copied makes a database like another one, which nobody may be connected to.
+func (s *Server) copied(t testing.TB, from string) string {
+	t.Helper()
+	name, at, err := s.create(t.Context(), from)
 	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	name := fmt.Sprintf("junctor_%d_%d", os.Getpid(), s.made.Add(1))
-	if _, err := db.ExecContext(t.Context(), `CREATE DATABASE `+name+` TEMPLATE template0`); err != nil {
 		t.Fatalf("make a database: %v", err)
 	}
 	t.Cleanup(func() { drop(s.admin, name) })
+	return at
+}
+
+// create makes a database like another one, and gives its name and URL.
+func (s *Server) create(ctx context.Context, from string) (name, at string, err error) {
 	u, err := url.Parse(s.admin)
 	if err != nil {
-		t.Fatal(err)
+		return "", "", err
 	}
+	db, err := sql.Open("pgx", s.admin)
+	if err != nil {
+		return "", "", err
+	}
+	defer db.Close()
+	name = fmt.Sprintf("junctor_%d_%d", os.Getpid(), s.made.Add(1))
 	u.Path = "/" + name
-	return u.String()
+	_, err = db.ExecContext(ctx, `CREATE DATABASE `+name+` TEMPLATE `+from)
+	return name, u.String(), err
 }
 
 func drop(admin, name string) {
@@ -275,11 +289,18 @@ type Pool struct {
 	once   sync.Once
 	server *Server
 	err    error
+
+	seeding sync.Once
+	seed    string // the database that Seeded copies
+	seedErr error
 }
 
 // Main runs the tests of a binary and ends the server that they used.
 func (p *Pool) Main(m *testing.M) int {
 	code := m.Run()
+	if p.server != nil && p.seed != "" {
+		drop(p.server.admin, p.seed)
+	}
 	if p.server != nil && p.server.dir != "" {
 		p.server.Stop()
 	}
@@ -290,6 +311,11 @@ func (p *Pool) Main(m *testing.M) int {
 // Where there is no PostgreSQL the test is skipped, and fails where CI is set.
 func (p *Pool) Database(t testing.TB) string {
 	t.Helper()
+	return p.started(t).Database(t)
+}
+
+func (p *Pool) started(t testing.TB) *Server {
+	t.Helper()
 	p.once.Do(func() {
 		if named := os.Getenv(Variable); named != "" {
 			p.server = &Server{admin: named}
@@ -298,7 +324,28 @@ func (p *Pool) Database(t testing.TB) string {
 		p.server, p.err = Start(Options{})
 	})
 	Need(t, p.err)
-	return p.server.Database(t)
+	return p.server
+}
+
+// Seeded is Database after open has opened it once, and closed it: a copy, since
+// making a schema takes most of the time of a test. A pool has one open.
+func Seeded[S io.Closer](t testing.TB, p *Pool, open func(ctx context.Context, url string) (S, error)) string {
+	t.Helper()
+	server := p.started(t)
+	p.seeding.Do(func() {
+		var at string
+		if p.seed, at, p.seedErr = server.create(context.Background(), "template0"); p.seedErr != nil {
+			return
+		}
+		var opened S
+		if opened, p.seedErr = open(context.Background(), at); p.seedErr == nil {
+			p.seedErr = opened.Close()
+		}
+	})
+	if p.seedErr != nil {
+		t.Fatalf("make a database to copy: %v", p.seedErr)
+	}
+	return server.copied(t, p.seed)
 }
 
 // Need ends a test for which no server could be started: skipped where

@@ -27,7 +27,7 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t testing.TB) storetest.Opener {
 		t.Helper()
-		url := server.Database(t)
+		url := pgtest.Seeded(t, &server, postgres.Open)
 		return func(t testing.TB) *store.Store {
 			t.Helper()
 			return open(t, url)
