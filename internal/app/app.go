@@ -78,7 +78,8 @@ type App struct {
 	authority *authority.Authority
 	tokens    *bearer.Bearer // nil where no tokens are taken
 	limits    *quotas
-	pool      *pool // nil where limits are not shared
+	pool      *pool   // nil where limits are not shared
+	replay    *replay // nil where streams are gone with this process
 	file      *file
 	tails     tails
 	console   *console.Console
@@ -176,6 +177,9 @@ func (a *App) open(ctx context.Context) (err error) {
 	if a.cfg.DB != nil {
 		a.peers = newPeers(a)
 		a.onClose(func(context.Context) { a.peers.close() })
+		if err := a.openReplay(); err != nil {
+			return err
+		}
 	}
 	a.turns = turns{schedules: a.newTurn("schedules"), documents: a.newTurn("documents"), retention: a.newTurn("retention"), chains: a.newTurn("chains")}
 	a.catalog = catalog.New(catalog.Options{NameLimit: a.cfg.NameLimit, Exposure: junctor.Exposure(a.cfg.Exposure), Logger: a.log})
@@ -393,12 +397,16 @@ func (a *App) openGateway() (err error) {
 	if a.peers != nil {
 		others = a.peers
 	}
+	var kept gateway.Replay
+	if a.replay != nil {
+		kept = a.replay
+	}
 	var carry func(from, ctx context.Context) context.Context
 	if a.traced() {
 		carry = telemetry.Carry
 	}
 	a.gateway, err = gateway.New(gateway.Options{
-		Peers:    others,
+		Peers: others, Replay: kept,
 		Pipeline: a.pipeline(), Catalog: a.catalog, Authenticate: a.authenticateDoor, Challenger: a.challenger(), Sealer: sealer{a.ring}, Sessions: sessions{a.store},
 		Info: gateway.Info{Name: "junctor", Title: "Junctor", Version: a.version},
 		Doors: gateway.Doors{

@@ -160,6 +160,14 @@ func (a *App) Run(ctx context.Context) error {
 		defer close(turning)
 		a.turns.run(chores)
 	}()
+	// What streams say at their end is kept, too.
+	streams, stopKeeping := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopKeeping()
+	keeping := make(chan struct{})
+	go func() {
+		defer close(keeping)
+		a.replay.run(streams)
+	}()
 	serving := make(chan struct{})
 	go func() {
 		defer close(serving)
@@ -173,6 +181,8 @@ func (a *App) Run(ctx context.Context) error {
 		<-serving
 		<-meeting
 		<-turning
+		stopKeeping()
+		<-keeping
 	}()
 	if a.cfg.File() != "" {
 		watching := make(chan struct{})

@@ -66,8 +66,9 @@ type pool struct {
 	away   atomic.Bool
 }
 
-// openPool makes what limits are shared with. Its Redis need not answer yet.
-func (a *App) openPool() (*pool, error) {
+// openRedis makes a client of the Redis that replicas share, which need not answer
+// yet, but is to answer within a time.
+func (a *App) openRedis(within time.Duration) (*redis.Client, error) {
 	o, err := redis.ParseURL(a.cfg.Redis.String())
 	if err != nil {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "redis is no address of a Redis; write it like redis://127.0.0.1:6379/0")
@@ -77,11 +78,20 @@ func (a *App) openPool() (*pool, error) {
 	o.Dialer = func(ctx context.Context, _, address string) (net.Conn, error) {
 		return egress.DialNamed(ctx, address, secure)
 	}
-	o.MaxRetries, o.DialTimeout, o.ReadTimeout, o.WriteTimeout = -1, answersWithin, answersWithin, answersWithin
+	o.MaxRetries, o.DialTimeout, o.ReadTimeout, o.WriteTimeout = -1, within, within, within
 	o.DisableIdentity = true
-	p := &pool{redis: redis.NewClient(o), tokens: redis.NewScript(takeTokens), calls: redis.NewScript(takeCalls), log: a.log}
-	a.onClose(func(context.Context) { _ = p.redis.Close() })
-	return p, nil
+	client := redis.NewClient(o)
+	a.onClose(func(context.Context) { _ = client.Close() })
+	return client, nil
+}
+
+// openPool makes what limits are shared with.
+func (a *App) openPool() (*pool, error) {
+	client, err := a.openRedis(answersWithin)
+	if err != nil {
+		return nil, err
+	}
+	return &pool{redis: client, tokens: redis.NewScript(takeTokens), calls: redis.NewScript(takeCalls), log: a.log}, nil
 }
 
 // Tokens implements limit.Pool.

@@ -91,7 +91,7 @@ func commonSettings() []Setting {
 		},
 		{
 			Name: "redis", Kind: KindText,
-			Help: "Redis that replicas share limits through, such as redis://127.0.0.1:6379/0; without it, and while it is away, each counts for itself",
+			Help: "Redis that replicas share limits through and keep streams in, such as redis://127.0.0.1:6379/0; without it, and while it is away, each counts for itself",
 			set:  func(c *Config, s string) (err error) { c.Redis, err = parseRedis(s); return err },
 			show: func(c *Config) string { return showDB(c.Redis) },
 		},

@@ -65,7 +65,8 @@ type Options struct {
 	Challenger   Challenger // nil: the doors take keys alone
 	Sealer       Sealer
 	Sessions     SessionStore
-	Peers        Peers // nil: this process is alone
+	Peers        Peers  // nil: this process is alone
+	Replay       Replay // nil: what was sent on streams is gone with the process
 	Info         Info
 	Doors        Doors
 	Bridge       Bridge                                          // nil: the bridge calls registered servers only

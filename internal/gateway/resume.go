@@ -30,12 +30,17 @@ func (g *Gateway) resume(w http.ResponseWriter, r *http.Request, p *junctor.Prin
 		return
 	}
 	st, n := g.notes(p, view, s), -1 //nolint:contextcheck // the notes of a session outlive its streams
+	var missed []byte
 	if last != "" {
 		switch lost := s.stream(id); {
 		case ok && lost != nil:
 			st, n = lost, num
 		case ok && strings.HasPrefix(id, "n"):
-			// Notes of another process: only news can be had.
+			// Notes of another process: what is kept of them, and news.
+			got, _ := g.sent(r, s, id, num)
+			missed = appendReplayed(nil, id, num, got.Messages)
+		case ok && g.replay(w, r, p, s, id, num):
+			return
 		default:
 			g.refuse(w, http.StatusBadRequest, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: "Last-Event-ID names a stream that is not kept any more; send the request again that it was the answer to"})
 			return
@@ -50,6 +55,9 @@ func (g *Gateway) resume(w http.ResponseWriter, r *http.Request, p *junctor.Prin
 		n = st.last()
 	}
 	g.startSSE(w)
+	if len(missed) > 0 {
+		write(w, missed)
+	}
 	polls := s.version >= wire.V20251125
 	if polls && n == 0 {
 		g.prime(w, st)
@@ -81,6 +89,7 @@ func (g *Gateway) notes(p *junctor.Principal, view catalog.View, s *session) *st
 	defer s.mu.Unlock()
 	if s.notes == nil {
 		s.notes = newStream("n"+s.boot, 0, g.o.Now)
+		g.duplicate(s, s.notes, nil)
 		ctx, cancel := context.WithCancel(g.ctx)
 		s.end = cancel
 		x := &exchange{g: g, p: p, view: view, s: s, out: s.notes}

@@ -33,6 +33,9 @@ type stream struct {
 	reader  int           // who reads: a newer one ends the former
 	reading bool
 
+	answered bool    // the last event is the answer
+	copied   *copied // where messages are kept as well; nil is nowhere
+
 	spoken func() // called when something was sent; nil is nobody
 }
 
@@ -60,18 +63,31 @@ func (s *stream) send(message []byte) {
 
 // finish adds the last message, which it keeps, and ends the stream.
 func (s *stream) finish(message []byte) {
-	s.add(message)
-	s.end()
-}
-
-func (s *stream) add(message []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.done {
 		return
 	}
+	s.answered = true
+	s.put(message)
+	s.done, s.doneAt = true, s.now()
+}
+
+func (s *stream) add(message []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.done {
+		s.put(message)
+	}
+}
+
+// put adds a message. The caller holds the lock.
+func (s *stream) put(message []byte) {
 	s.events = append(s.events, message)
 	s.size += len(message)
+	if s.copied != nil {
+		s.copied.message(s.dropped+len(s.events), message, s.answered)
+	}
 	for s.size > maxStreamBytes && len(s.events) > 1 {
 		s.size -= len(s.events[0])
 		s.events, s.dropped = s.events[1:], s.dropped+1

@@ -15,7 +15,7 @@ type voice struct {
 	g  *Gateway
 	w  http.ResponseWriter
 	r  *http.Request
-	s  *session
+	x  *exchange
 	st *stream
 
 	late   *time.Timer // a client should not wait longer than this without a sign
@@ -26,7 +26,7 @@ type voice struct {
 
 // voice gives the call of an exchange its stream.
 func (g *Gateway) voice(w http.ResponseWriter, r *http.Request, x *exchange) *voice {
-	v := &voice{g: g, w: w, r: r, s: x.s}
+	v := &voice{g: g, w: w, r: r, x: x}
 	v.st = x.s.newPost(g.o.Now, v.speak)
 	x.out = v.st
 	v.late = time.AfterFunc(min(g.o.KeepAlive, g.o.PollAfter), v.speak)
@@ -52,8 +52,10 @@ func (v *voice) speak() {
 
 // serve writes the stream to the answer of its POST.
 func (v *voice) serve() {
-	polls := v.s.version >= wire.V20251125
-	v.s.keep(v.st)
+	s := v.x.s
+	polls := s.version >= wire.V20251125
+	s.keep(v.st)
+	v.g.duplicate(s, v.st, v.x.m.ID)
 	v.g.startSSE(v.w)
 	if polls {
 		v.g.prime(v.w, v.st)

@@ -43,6 +43,11 @@ func (r *Ring) Open(purpose, text string) ([]byte, error) {
 	if len(text) > maxSealed {
 		return nil, notSealed()
 	}
+	return r.OpenLong(purpose, text)
+}
+
+// OpenLong is Open for what is long, and comes from where not everybody writes.
+func (r *Ring) OpenLong(purpose, text string) ([]byte, error) {
 	// One text for one plaintext: strict about the last bits, and about line
 	// breaks, which the decoder would skip.
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)

@@ -91,6 +91,26 @@ func mustRefuse(t testing.TB, r *seal.Ring, purpose, text string) {
 	}
 }
 
+// What is long is opened by who says that it may be, for its purpose alone.
+func TestRingOpensLong(t *testing.T) {
+	t.Parallel()
+	b := newRing(t)
+	want := strings.Repeat("x", 1<<20)
+	text := string(b.Seal(nil, "p", []byte(want)))
+	mustRefuse(t, b.Ring, "p", text)
+	if got, err := b.OpenLong("p", text); err != nil || string(got) != want {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	for _, bad := range []string{"", text[1:], text[:len(text)-1] + "_", "A" + text[1:]} {
+		if _, err := b.OpenLong("p", bad); junctor.CodeOf(err) != junctor.CodeInvalid && bad != text {
+			t.Errorf("what was changed is opened: %v", err)
+		}
+	}
+	if _, err := b.OpenLong("q", text); junctor.CodeOf(err) != junctor.CodeInvalid {
+		t.Errorf("for another purpose: %v", err)
+	}
+}
+
 func TestRingRoundTrip(t *testing.T) {
 	t.Parallel()
 	b := newRing(t)

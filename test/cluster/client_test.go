@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -37,7 +36,9 @@ type loss struct {
 	replica    int // that it was sent to
 	begun, end time.Time
 	how        string
-	event      string // the last that came of its stream
+	event      string  // the last that came of its stream
+	heard      hearing // what came of it
+	digest     string  // of its arguments
 }
 
 // The ways in which a call may be lost. Each says to the client that it may call
@@ -111,9 +112,13 @@ func (c *client) call(ctx context.Context) {
 		}
 		c.l.lose(*lost)
 		rest(ctx, pace/4)
-		if lost.event != "" {
-			if err := c.resume(ctx, *lost, nonce); err != nil {
+		if lost.how == cut && lost.event != "" {
+			answered, err := c.resume(ctx, lost)
+			if err != nil {
 				c.l.wrong("%s, resumed: %v", nonce, err)
+			}
+			if answered {
+				return
 			}
 		}
 	}
@@ -153,6 +158,7 @@ func (c *client) try(ctx context.Context, nonce string) (*loss, error) {
 		if err = h.read(resp); err != nil {
 			return nil, fmt.Errorf("replica %d: %w", lost.replica, err)
 		}
+		lost.heard, lost.digest = h, program.Digest(arguments)
 		if lost.event = h.event; h.away {
 			lost.how = unavailable
 		} else if !h.answered {
@@ -236,29 +242,44 @@ func (h *hearing) take(b []byte) error {
 	return nil
 }
 
-// resume asks for the rest of a stream whose replica was killed. It cannot be had;
-// the client is told to send the request again, and hears nothing of others.
-func (c *client) resume(ctx context.Context, l loss, nonce string) error {
+// resume asks for the rest of a stream whose replica was killed, and says whether the
+// answer was there: the client hears what it missed, nothing twice and nothing of
+// others. Where the answer was never given it is told so, and where not all is kept
+// it is told to send the request again.
+func (c *client) resume(ctx context.Context, l *loss) (answered bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.l.c.URL+"/mcp", http.NoBody)
 	if err != nil {
-		return err
+		return false, err
 	}
 	c.dress(req)
 	req.Header.Set("Last-Event-Id", l.event)
 	resp, err := c.l.http.Do(req)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusOK {
+		h := l.heard
+		if err := h.read(resp); err != nil {
+			return false, err
+		}
+		if h.answered {
+			c.l.answer(l.digest, l.replica)
+		}
+		if h.answered || h.away {
+			c.l.resumed(h.answered)
+		}
+		return h.answered, nil // or that one was killed, too
+	}
 	b, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	switch {
 	case resp.StatusCode == http.StatusBadGateway, err != nil: // killed again
-		return nil
+		return false, nil
 	case resp.StatusCode == http.StatusBadRequest && strings.Contains(string(b), "send the request again"):
 		c.l.told()
-		return nil
+		return false, nil
 	}
-	return errors.Join(fmt.Errorf("%s %s", resp.Status, b), err)
+	return false, fmt.Errorf("%s %s", resp.Status, b)
 }

@@ -41,6 +41,8 @@ type load struct {
 	lost     []loss
 	faults   []string // what nothing explains
 	again    int      // clients that were told to send a request again
+	rest     int      // streams that were resumed to their answer
+	over     int      // and those that were told that there is none
 }
 
 // newLoad adds servers, and makes clients that each have one of several keys.
@@ -139,6 +141,17 @@ func (l *load) told() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.again++
+}
+
+// resumed notes that the rest of a stream was had, with its answer or without.
+func (l *load) resumed(answered bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if answered {
+		l.rest++
+	} else {
+		l.over++
+	}
 }
 
 // right holds that nothing was answered wrongly.
