@@ -37,11 +37,7 @@ func (q *Queue) Claim(ctx context.Context, queue string, most int, room func(ten
 	if most <= 0 {
 		return nil, next, nil
 	}
-	lanes, err := q.lanes(ctx, queue)
-	if err != nil {
-		return nil, next, q.fail(ctx, err, "look for jobs")
-	}
-	runsOut, err := q.runsOut(ctx, queue)
+	lanes, runsOut, err := q.look(ctx, queue)
 	if err != nil {
 		return nil, next, q.fail(ctx, err, "look for jobs")
 	}
@@ -126,32 +122,33 @@ const (
 	isHeld = `COALESCE(state, '') = 'leased'`
 )
 
-// lanes looks which lanes have jobs that are ready, stepping from lane to lane
+// look finds the lanes that have jobs which are ready, stepping from lane to lane
 // over the index: what waits in one costs the others nothing. It asks for the
 // first and not for a minimum, for which PostgreSQL may read all that is ready.
-func (q *Queue) lanes(ctx context.Context, queue string) ([]laneView, error) {
+// runsOut is when to look for leases that ran out; 0 where there is none.
+func (q *Queue) look(ctx context.Context, queue string) (lanes []laneView, runsOut int64, err error) {
 	rows, err := q.o.DB.Read.QueryContext(ctx, q.o.DB.Dialect.Bind(`WITH RECURSIVE l(lane) AS (
 			SELECT (SELECT j.lane FROM jobs j WHERE j.queue = ? AND j.phase = 1 ORDER BY j.lane LIMIT 1)
 			UNION ALL
-			SELECT (SELECT j.lane FROM jobs j WHERE j.queue = ? AND j.phase = 1 AND j.lane > l.lane ORDER BY j.lane LIMIT 1) FROM l WHERE l.lane IS NOT NULL)
-		SELECT l.lane, (SELECT j.run_at FROM jobs j WHERE j.queue = ? AND j.phase = 1 AND j.state = 'ready' AND j.lane = l.lane ORDER BY j.run_at LIMIT 1), COALESCE(s.state, 'closed'), COALESCE(s.until, 0)
-		FROM l LEFT JOIN job_lanes s ON s.queue = ? AND s.lane = l.lane WHERE l.lane IS NOT NULL`), queue, queue, queue, queue)
+			SELECT (SELECT j.lane FROM jobs j WHERE j.queue = ? AND j.phase = 1 AND j.lane > l.lane ORDER BY j.lane LIMIT 1) FROM l WHERE l.lane IS NOT NULL),
+		first(until) AS (SELECT (SELECT c.until FROM job_claims c WHERE c.queue = ? ORDER BY c.until LIMIT 1))
+		SELECT COALESCE(first.until, 0), COALESCE(l.lane, ''), (SELECT j.run_at FROM jobs j WHERE j.queue = ? AND j.phase = 1 AND j.state = 'ready' AND j.lane = l.lane ORDER BY j.run_at LIMIT 1), COALESCE(s.state, 'closed'), COALESCE(s.until, 0)
+		FROM first CROSS JOIN l LEFT JOIN job_lanes s ON s.queue = ? AND s.lane = l.lane`), queue, queue, queue, queue, queue)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer rows.Close() // Err tells what went wrong
-	var list []laneView
-	for rows.Next() {
+	for rows.Next() {  // the last one is of no lane
 		var l laneView
 		var due sql.NullInt64
-		if err := rows.Scan(&l.lane, &due, &l.state, &l.until); err != nil {
-			return nil, err
+		if err := rows.Scan(&runsOut, &l.lane, &due, &l.state, &l.until); err != nil {
+			return nil, 0, err
 		}
 		if l.due = due.Int64; due.Valid {
-			list = append(list, l)
+			lanes = append(lanes, l)
 		}
 	}
-	return list, rows.Err()
+	return lanes, runsOut, rows.Err()
 }
 
 // lease takes jobs of lanes.

@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -92,13 +91,6 @@ func (tx *Tx) forget(ctx context.Context, over []*claim) error {
 	}
 	_, err = tx.Exec(ctx, `WITH r(whose, claim) AS (`+rows+`) DELETE FROM job_claims WHERE (tenant_id, id) IN (SELECT whose, claim FROM r)`, args...)
 	return err
-}
-
-// runsOut is when to look for leases that ran out; 0 where there is none.
-func (q *Queue) runsOut(ctx context.Context, queue string) (int64, error) {
-	var at sql.NullInt64
-	err := q.o.DB.Read.QueryRowContext(ctx, q.o.DB.Dialect.Bind(`SELECT (SELECT until FROM job_claims WHERE queue = ? ORDER BY until LIMIT 1)`), queue).Scan(&at)
-	return at.Int64, err
 }
 
 // strays says whether leases ran out that nobody may have written down: replicas of

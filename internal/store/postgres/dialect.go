@@ -75,7 +75,7 @@ func (dialect) Tell() string { return "SELECT pg_notify('" + peersChannel + "', 
 func (dialect) Now() string { return "(extract(epoch from clock_timestamp()) * 1000000)::bigint" }
 
 // Writers implements store.Dialect.
-func (dialect) Writers() int { return 4 }
+func (dialect) Writers() int { return 3 }
 
 // Code implements store.Dialect.
 func (dialect) Code(err error) junctor.Code {
