@@ -28,7 +28,7 @@ chapters() {
 		The console: console
 		Properties: properties
 		Denied as a model says: denial
-		Several replicas: cluster-killed cluster-faults
+		Several replicas: cluster-killed cluster-faults cluster-isolation
 		Kill -9: crash-sessions crash-sqlite crash-postgres crash-strict
 		The journal: audit
 		Events: events-model events-rate events-isolation events-killed events-shared
@@ -61,7 +61,7 @@ run() {
 	servers) tests "$log" ./test/real && figures "$log" && peer Node ;;
 	doors) tests "$log" ./test/doors ./test/routes && passed "$log" && figures "$log" ;;
 	agents)
-		tests "$log" ./test/access -rapid.checks=1000 && figures "$log" && peer PostgreSQL &&
+		tests "$log" -skip '/replicas' ./test/access -rapid.checks=1000 && figures "$log" && peer PostgreSQL &&
 			tests "$log" -run 'TestClassify|TestListsAgree' ./internal/catalog -rapid.checks=1000 && figures "$log"
 		;;
 	talk) tests "$log" ./internal/agent ./test/talk -rapid.checks=1000 && figures "$log" ;;
@@ -86,6 +86,12 @@ run() {
 		;;
 	cluster-killed) tests "$log" -run 'TestKilled' ./test/cluster && figures "$log" && peer PostgreSQL ;;
 	cluster-faults) tests "$log" -run 'TestFaults|TestClocksApart|TestNetworkCut' ./test/cluster && figures "$log" && peer PostgreSQL ;;
+	cluster-isolation)
+		tests "$log" -run '/replicas' ./test/crosstalk && figures "$log" &&
+			tests "$log" -run '/replicas' ./test/denial -rapid.checks=500 && figures "$log" &&
+			tests "$log" -run 'Test(WhoMayChangeAnAgent|ADeletedAgentIsGoneEverywhere|Property4AllowedListOnly)/replicas' ./test/access -rapid.checks=100 && passed "$log" && figures "$log" &&
+			tests "$log" -run 'Test(WhatIsOnesOwn|WhatAnotherBegan|TenantsApart|RevokedKeyEndsWhatIsOpen)/replicas' ./test/people && passed "$log" && peer PostgreSQL
+		;;
 	crash-sessions) tests "$log" -run 'TestSessionsGoOn' ./test/crash && figures "$log" ;;
 	crash-postgres) tests "$log" -run 'TestKillUnderLoad/postgres' ./test/crash && figures "$log" && peer PostgreSQL ;;
 	crash-*) tests "$log" -run "TestKillUnderLoad/${1#crash-}" ./test/crash && figures "$log" ;;
@@ -115,7 +121,7 @@ run() {
 	upgrade) tests "$log" ./test/upgrade && figures "$log" && peer PostgreSQL ;;
 	cluster-cpu) tests "$log" -run 'TestCostOfSharing|TestWarmCallsAskNobody' ./test/operate && figures "$log" && peer PostgreSQL ;;
 	matrix) tests "$log" ./test/matrix && figures "$log" ;;
-	crosstalk) tests "$log" ./test/crosstalk && figures "$log" ;;
+	crosstalk) tests "$log" -skip '/replicas' ./test/crosstalk && figures "$log" ;;
 	ssrf) tests "$log" ./test/ssrf && figures "$log" ;;
 	secrets) tests "$log" ./test/secrets && figures "$log" ;;
 	store)

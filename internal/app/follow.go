@@ -112,7 +112,7 @@ func (f *follower) follow(ctx context.Context, tables map[string]bool) error {
 		errs = append(errs, a.rights.load(ctx))
 	}
 	if changed("keys", "users", "logins", "agents", "tenants") {
-		errs = append(errs, a.identity.Reload(ctx))
+		errs = append(errs, f.people(ctx))
 	}
 	if changed("nodes") {
 		errs = append(errs, a.peers.look(ctx))
@@ -124,6 +124,30 @@ func (f *follower) follow(ctx context.Context, tables map[string]bool) error {
 		errs = append(errs, a.servers.follow(ctx, changed("api_documents")))
 	}
 	return errors.Join(errs...)
+}
+
+// people reads who is who, and ends what is open here by credentials that are not
+// good any more.
+func (f *follower) people(ctx context.Context) error {
+	a := f.app
+	rotated, err := a.identity.Follow(ctx)
+	if err != nil {
+		return err
+	}
+	for n := range rotated {
+		a.gateway.Rotated(&rotated[n])
+	}
+	a.gateway.EndStreams(func(q *junctor.Principal) bool {
+		if !a.identity.Stands(q) {
+			return true
+		}
+		if q.Agent == "" {
+			return false
+		}
+		_, err := a.catalog.Snapshot().For(q.Tenant).Acting(q, q.Agent)
+		return err != nil
+	})
+	return nil
 }
 
 // listen hears what other processes say, until ctx ends.
@@ -211,11 +235,11 @@ func (s *servers) followOne(ctx context.Context, key serverKey, documents bool) 
 func (s *servers) followRow(ctx context.Context, row junctor.Server, there bool) {
 	switch row.Mode {
 	case junctor.ModeBYO:
-		if there {
-			s.settle(ctx, row)
+		if there && !s.has(&row) {
+			s.settle(ctx, row) // another place has to be reached first
 			return
 		}
-		_ = s.bring(ctx, row, nil)
+		_ = s.bring(ctx, row, nil) // who sees it, and under which names, is so when this returns
 	case junctor.ModeGenerated:
 		_ = s.raise(ctx, row)
 	case junctor.ModeBuiltin:

@@ -134,6 +134,13 @@ func (g *Gateway) EndOf(ctx context.Context, match func(*junctor.Principal) bool
 		g.sessions.remove(s.text)
 		s.close()
 	}
+	g.EndStreams(match)
+	return failed
+}
+
+// EndStreams is EndOf for streams alone: a session is its party's, whose other keys
+// open it too.
+func (g *Gateway) EndStreams(match func(*junctor.Principal) bool) {
 	g.streams.mu.Lock()
 	defer g.streams.mu.Unlock()
 	for _, of := range g.streams.open {
@@ -143,5 +150,4 @@ func (g *Gateway) EndOf(ctx context.Context, match func(*junctor.Principal) bool
 			}
 		}
 	}
-	return failed
 }

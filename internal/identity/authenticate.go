@@ -71,14 +71,22 @@ func (i *Identity) Session(cookie string) (*junctor.Principal, error) {
 }
 
 // Stands says whether what a principal came in by still lets it in: its login has
-// not ended, its key not expired nor been revoked. It uses neither.
+// not ended, its key or token not expired, the key not been revoked, and whose they
+// are may act. It uses neither.
 func (i *Identity) Stands(p *junctor.Principal) bool {
 	now := i.now()
 	id := cmp.Or(p.Login, p.Key)
-	if id == "" {
+	known := i.snapshot.Load()
+	if id == "" { // a token, or nothing
+		if p.Issuer == junctor.IssuerUser {
+			u := known.userOf[ref{p.Tenant, p.Subject}]
+			if u == nil || u.Disabled {
+				return false
+			}
+		}
 		return p.Expires.IsZero() || now.Before(p.Expires)
 	}
-	e := i.snapshot.Load().stands[ref{p.Tenant, id}]
+	e := known.stands[ref{p.Tenant, id}]
 	if e == nil || !e.principal.Same(p) || !e.expires.IsZero() && !now.Before(e.expires) {
 		return false
 	}

@@ -88,6 +88,33 @@ func (i *Identity) Reload(ctx context.Context) error {
 	return i.reload(ctx)
 }
 
+// Follow is Reload, and gives the keys that have a new token since the last time, as
+// another process gave it to them. FormerUntil says how long that is taken which was
+// known here.
+func (i *Identity) Follow(ctx context.Context) (rotated []junctor.Key, err error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	former := i.snapshot.Load()
+	if err := i.reload(ctx); err != nil {
+		return nil, err
+	}
+	had := make(map[ref][32]byte, len(former.keys))
+	for n := range former.keys {
+		had[ref{former.keys[n].Tenant, former.keys[n].ID}] = former.keys[n].Hash
+	}
+	for _, k := range i.snapshot.Load().keys {
+		known, ok := had[ref{k.Tenant, k.ID}]
+		if !ok || known == k.Hash {
+			continue
+		}
+		if known != k.Former { // it was rotated more than once
+			k.FormerUntil = time.Time{}
+		}
+		rotated = append(rotated, k)
+	}
+	return rotated, nil
+}
+
 func (i *Identity) reload(ctx context.Context) (err error) {
 	var r rows
 	if r.keys, err = i.store.Keys(ctx); err != nil {

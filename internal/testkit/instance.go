@@ -78,6 +78,12 @@ func Start(t testing.TB, s Settings, opts ...app.Option) *Instance {
 	return i
 }
 
+// At is an instance that something else runs, with AdminKey, on a data directory: it
+// takes requests.
+func At(url, dir string) *Instance {
+	return &Instance{URL: url, Dir: dir, Log: &Log{}, stop: func() {}}
+}
+
 // Stop ends the instance; the test's end does so too.
 func (i *Instance) Stop() { i.stop() }
 

@@ -37,7 +37,12 @@ func (s *scene) expect(status int, method, path, body string, header ...string) 
 
 func TestWhoMayChangeAnAgent(t *testing.T) {
 	t.Parallel()
-	s := start(t, testkit.Settings{})
+	onAll(t, whoMayChangeAnAgent)
+}
+
+func whoMayChangeAnAgent(s *scene) {
+	t := s.t
+	t.Helper()
 	ann, bob, eve := s.user("ann", junctor.UserDeveloper), s.user("bob", junctor.UserDeveloper), s.user("eve", junctor.UserViewer)
 	const at = "/api/v1/agents"
 	made := s.expect(201, "POST", at, `{"name":"hers","role":"QA","tools":["alpha/one"]}`, ann)
@@ -85,12 +90,11 @@ func TestWhoMayChangeAnAgent(t *testing.T) {
 	if strings.ReplaceAll(hidden.Body, "hers", "none") != absent.Body {
 		t.Errorf("another's agent answers %s, and none %s", hidden.Body, absent.Body)
 	}
-	var page struct{ Items []junctor.Call }
-	s.api("GET", "/calls?limit=2", "", 200, &page)
-	if c := page.Items[1]; c.Kind != junctor.KindAgent || c.Name != "hers" || c.Status != junctor.StatusDenied || !strings.Contains(c.Reason, "another party") {
+	calls := s.Calls(t, "limit=2")
+	if c := calls[1]; c.Kind != junctor.KindAgent || c.Name != "hers" || c.Status != junctor.StatusDenied || !strings.Contains(c.Reason, "another party") {
 		t.Errorf("on record: %+v", c)
 	}
-	if c := page.Items[0]; c.Kind != junctor.KindAgent || c.Status != junctor.StatusInvalid {
+	if c := calls[0]; c.Kind != junctor.KindAgent || c.Status != junctor.StatusInvalid {
 		t.Errorf("on record: %+v", c)
 	}
 	for _, path := range []string{"/mcp/a/hers/request", "/mcp/a/hers/tools", "/mcp/a/hers/call"} {
@@ -115,7 +119,7 @@ func TestWhoMayChangeAnAgent(t *testing.T) {
 
 func TestADeletedAgentIsGoneEverywhere(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(s *scene) {
+	onAll(t, func(s *scene) {
 		t := s.t
 		key := s.agent(`{"name":"x","role":"Dev","tools":["alpha/*"]}`)
 		auth := "Authorization: Bearer " + key
@@ -162,10 +166,8 @@ func TestADeletedAgentIsGoneEverywhere(t *testing.T) {
 			t.Error("a stream of a deleted agent stays open")
 		}
 		// Its records stay, and a new agent of its name has none of its keys.
-		var page struct{ Items []junctor.Call }
-		s.api("GET", "/calls?agent=x&status=success", "", 200, &page)
-		if len(page.Items) < 2 {
-			t.Errorf("%d records are left", len(page.Items))
+		if calls := s.Calls(t, "agent=x&status=success"); len(calls) < 2 {
+			t.Errorf("%d records are left", len(calls))
 		}
 		again := s.agent(`{"name":"x","role":"Dev"}`)
 		s.expect(401, "GET", "/mcp/tools", "", auth)

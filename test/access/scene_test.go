@@ -1,6 +1,6 @@
 // Package access holds what is promised of agents against whole instances, on
-// both engines and through every door: who sees what, who can call what, and
-// what is on record.
+// both engines and on replicas, and through every door: who sees what, who can call
+// what, and what is on record.
 package access
 
 import (
@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,11 +26,16 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store/pgtest"
 	"github.com/junctor-mcp/junctor/internal/testkit"
 	"github.com/junctor-mcp/junctor/test/program"
+	"github.com/junctor-mcp/junctor/test/several"
 )
 
 var postgres pgtest.Pool
 
-func TestMain(m *testing.M) { os.Exit(postgres.Main(m)) }
+func TestMain(m *testing.M) {
+	code := postgres.Main(m)
+	program.Clean()
+	os.Exit(code)
+}
 
 const patience = time.Minute
 
@@ -38,9 +44,9 @@ const patience = time.Minute
 func servers() []string { return []string{"alpha", "beta", "gamma"} }
 func tools() []string   { return []string{"one", "two", "three"} }
 
-// scene is an instance whose tools count how often they run.
+// scene is an instance, or replicas, whose tools count how often they run.
 type scene struct {
-	*testkit.Instance
+	*several.Site
 	t *testing.T
 
 	mu  sync.Mutex
@@ -60,6 +66,16 @@ func onBoth(t *testing.T, test func(*scene)) {
 	})
 }
 
+// onAll is onBoth, and on replicas that are asked in turn.
+func onAll(t *testing.T, test func(*scene)) {
+	t.Helper()
+	onBoth(t, test)
+	t.Run("replicas", func(t *testing.T) {
+		t.Parallel()
+		test(startReplicas(t))
+	})
+}
+
 func start(t *testing.T, settings testkit.Settings) *scene {
 	t.Helper()
 	s := &scene{t: t, ran: map[string]int{}}
@@ -72,10 +88,7 @@ func start(t *testing.T, settings testkit.Settings) *scene {
 		for _, name := range tools() {
 			err := b.AddRawTool(builtin.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)},
 				func(_ context.Context, _ *builtin.Call, arguments []byte) (builtin.Result, error) {
-					s.mu.Lock()
-					defer s.mu.Unlock()
-					s.ran[id+"/"+name]++
-					return builtin.TextResult(id + " " + name + " heard " + string(arguments)), nil
+					return builtin.TextResult(s.run(id, name, arguments)), nil
 				})
 			if err != nil {
 				t.Fatal(err)
@@ -83,8 +96,37 @@ func start(t *testing.T, settings testkit.Settings) *scene {
 		}
 		opts = append(opts, app.WithServer(b))
 	}
-	s.Instance = testkit.Start(t, settings, opts...)
+	s.Site = several.One(testkit.Start(t, settings, opts...))
 	return s
+}
+
+// startReplicas is start for replicas: the servers stand beside them.
+func startReplicas(t *testing.T) *scene {
+	t.Helper()
+	s := &scene{t: t, ran: map[string]int{}, Site: several.Replicas(t, nil)}
+	for _, id := range servers() {
+		sdk := mcp.NewServer(&mcp.Implementation{Name: id, Version: "1"}, nil)
+		for _, name := range tools() {
+			sdk.AddTool(&mcp.Tool{Name: name, InputSchema: map[string]any{"type": "object"}}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s.run(id, name, r.Params.Arguments)}}}, nil
+			})
+		}
+		web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return sdk }, &mcp.StreamableHTTPOptions{Stateless: true}))
+		t.Cleanup(func() {
+			_ = web.Config.Close() // streams too
+			web.Close()
+		})
+		s.api("POST", "/servers", fmt.Sprintf(`{"id":%q,"url":%q}`, id, web.URL), http.StatusCreated, nil)
+	}
+	return s
+}
+
+// run is what a tool does.
+func (s *scene) run(server, tool string, arguments []byte) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ran[server+"/"+tool]++
+	return server + " " + tool + " heard " + string(arguments)
 }
 
 func (s *scene) count(server, tool string) int {

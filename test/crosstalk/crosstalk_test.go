@@ -1,6 +1,7 @@
 // Package crosstalk lets many clients of both eras use servers of every
-// transport at once, with the same ids and progress tokens, and holds that each
-// hears what belongs to its own calls, all of it, and nothing else.
+// transport at once, with the same ids and progress tokens, through one instance and
+// through replicas, and holds that each hears what belongs to its own calls, all of
+// it, and nothing else.
 package crosstalk
 
 import (
@@ -9,7 +10,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -19,6 +19,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/testkit"
 	"github.com/junctor-mcp/junctor/internal/testkit/peers"
 	"github.com/junctor-mcp/junctor/test/program"
+	"github.com/junctor-mcp/junctor/test/several"
 )
 
 // TestMain lets this binary be a server over stdio, and the guard of one.
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	os.Exit(program.Main(m))
 }
 
 // stdio is the server that is a command, beside those of peers.Ways.
@@ -41,10 +42,10 @@ const stdio = "stdio"
 // patience is far above what a call takes: it is here to end a broken test.
 const patience = time.Minute
 
-// start runs an instance with one server of each way and gives their ids.
-func start(t *testing.T) (*testkit.Instance, []string) {
+// serve puts one server of each way behind an instance or replicas, and gives their
+// ids.
+func serve(t *testing.T, in *several.Site) []string {
 	t.Helper()
-	in := testkit.Start(t, testkit.Settings{"egress-allow": "127.0.0.0/8", "allow-commands": "true"})
 	var ids []string
 	add := func(id, more string) {
 		if r := in.Do(t, "POST", "/api/v1/servers", fmt.Sprintf(`{"id":%q,"timeout_ms":%d,%s}`, id, patience.Milliseconds(), more)); r.Status != http.StatusCreated {
@@ -61,10 +62,10 @@ func start(t *testing.T) (*testkit.Instance, []string) {
 		t.Fatal(err)
 	}
 	add(stdio, fmt.Sprintf(`"transport":"stdio","command":[%q],"env":{"PLAY_SERVER":"1"}`, self))
-	return in, ids
+	return ids
 }
 
-func newKey(t *testing.T, in *testkit.Instance) string {
+func newKey(t *testing.T, in *several.Site) string {
 	t.Helper()
 	var made struct{ Key string }
 	r := in.Do(t, "POST", "/api/v1/keys", `{"name":"k","scopes":["tools:call"]}`)
@@ -76,11 +77,30 @@ func newKey(t *testing.T, in *testkit.Instance) string {
 
 func TestNoAnswerGoesAstray(t *testing.T) {
 	t.Parallel()
-	clients, calls := 64, 100
-	if program.Long() {
-		clients, calls = 200, 500
-	}
-	in, servers := start(t)
+	settings := testkit.Settings{"egress-allow": "127.0.0.0/8", "allow-commands": "true"}
+	t.Run("one", func(t *testing.T) {
+		t.Parallel()
+		clients, calls := 64, 100
+		if program.Long() {
+			clients, calls = 200, 500
+		}
+		noneAstray(t, several.One(testkit.Start(t, settings)), clients, calls)
+	})
+	// Each request of a client reaches another replica than the one before, also the
+	// one that cancels a call.
+	t.Run("replicas", func(t *testing.T) {
+		t.Parallel()
+		clients, calls := 24, 40
+		if program.Long() {
+			clients, calls = 64, 200
+		}
+		noneAstray(t, several.Replicas(t, settings), clients, calls)
+	})
+}
+
+func noneAstray(t *testing.T, in *several.Site, clients, calls int) {
+	t.Helper()
+	servers := serve(t, in)
 	keys := []string{newKey(t, in), newKey(t, in), newKey(t, in)}
 	// net/http dials ahead of its need, and a server gives a connection on which
 	// nothing was sent 10 s: a POST on one that is just being closed fails. So this
@@ -134,28 +154,34 @@ func TestNoAnswerGoesAstray(t *testing.T) {
 	if n := sums.answers.Load() + sums.cancelled.Load(); n != int64(clients*calls) {
 		t.Errorf("%d of %d calls are accounted for", n, clients*calls)
 	}
-	t.Logf("figure: %d clients of both eras, %d calls each, servers over %v and stdio: %d answers, %d progress notes, %d calls cancelled; none astray, none missing, none twice",
-		clients, calls, peers.Ways(), sums.answers.Load(), sums.notes.Load(), sums.cancelled.Load())
+	t.Logf("figure: %d clients of both eras, %d calls each through %d of the program, servers over %v and stdio: %d answers, %d progress notes, %d calls cancelled; none astray, none missing, none twice",
+		clients, calls, len(in.Each), peers.Ways(), sums.answers.Load(), sums.notes.Load(), sums.cancelled.Load())
 }
 
 // sums is what all clients together met.
 type sums struct{ answers, notes, cancelled atomic.Int64 }
 
-// seen adds up what the servers count.
-func seen(t *testing.T, in *testkit.Instance, servers []string) string {
+// seen adds up what the servers count. A command may run at each replica.
+func seen(t *testing.T, in *several.Site, servers []string) string {
 	t.Helper()
 	var calls, cancelled int
 	for _, id := range servers {
-		r := in.Do(t, "POST", "/api/v1/tools/"+id+"__seen/call", `{"arguments":{}}`)
-		var res struct{ Content []struct{ Text string } }
-		if err := json.Unmarshal([]byte(r.Body), &res); err != nil || len(res.Content) != 1 {
-			t.Fatalf("%s: %d %s", id, r.Status, r.Body)
+		counted := map[int]bool{} // by process
+		for _, one := range in.Each {
+			r := one.Do(t, "POST", "/api/v1/tools/"+id+"__seen/call", `{"arguments":{}}`)
+			var res struct{ Content []struct{ Text string } }
+			if err := json.Unmarshal([]byte(r.Body), &res); err != nil || len(res.Content) != 1 {
+				t.Fatalf("%s: %d %s", id, r.Status, r.Body)
+			}
+			var a, b, process int
+			if _, err := fmt.Sscan(res.Content[0].Text, &a, &b, &process); err != nil {
+				t.Fatalf("%s: %q", id, res.Content[0].Text)
+			}
+			if !counted[process] {
+				calls, cancelled = calls+a, cancelled+b
+			}
+			counted[process] = true
 		}
-		var a, b int
-		if _, err := fmt.Sscan(strings.TrimSpace(res.Content[0].Text), &a, &b); err != nil {
-			t.Fatalf("%s: %q", id, res.Content[0].Text)
-		}
-		calls, cancelled = calls+a, cancelled+b
 	}
 	return fmt.Sprint(calls, " ", cancelled)
 }

@@ -18,6 +18,8 @@ import (
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/store/pgtest"
 	"github.com/junctor-mcp/junctor/internal/testkit"
+	"github.com/junctor-mcp/junctor/test/program"
+	"github.com/junctor-mcp/junctor/test/several"
 )
 
 var postgres pgtest.Pool
@@ -27,7 +29,9 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.shrinktime", "0s"); err != nil {
 		panic(err)
 	}
-	os.Exit(postgres.Main(m))
+	code := postgres.Main(m)
+	program.Clean()
+	os.Exit(code)
 }
 
 // tally counts what was seen, to say at the end that it was not little.
@@ -42,17 +46,21 @@ func TestDeniedAsTheModelSays(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		check(t, testkit.Settings{"egress-allow": "127.0.0.0/8"}, "sqlite")
+		check(t, several.One(testkit.Start(t, testkit.Settings{"egress-allow": "127.0.0.0/8"})), "sqlite")
 	})
 	t.Run("postgres", func(t *testing.T) { // the same decisions on other storage: some hundred do
 		t.Parallel()
-		check(t, testkit.Settings{"egress-allow": "127.0.0.0/8", "db": postgres.Database(t)}, "postgres")
+		check(t, several.One(testkit.Start(t, testkit.Settings{"egress-allow": "127.0.0.0/8", "db": postgres.Database(t)})), "postgres")
+	})
+	t.Run("replicas", func(t *testing.T) { // and whichever of three is asked
+		t.Parallel()
+		check(t, several.Replicas(t, nil), "three replicas")
 	})
 }
 
-func check(t *testing.T, settings testkit.Settings, engine string) {
+func check(t *testing.T, site *several.Site, on string) {
 	t.Helper()
-	w := newWorld(t, settings, 4)
+	w := newWorld(t, site, 4)
 	all := doors()
 	n := tally{refused: map[catalog.Reason]int{}}
 	cases := 0
@@ -74,7 +82,7 @@ func check(t *testing.T, settings testkit.Settings, engine string) {
 		reasons = append(reasons, fmt.Sprintf("%d “%s”", n.refused[why], strings.SplitN(string(why), ";", 2)[0]))
 	}
 	t.Logf("figure: denial on %s: %d cases with %d changes of servers, users, agents, lists, tags and keys in %d tenants; %d lists of tools, prompts and resources as the model has them, %d calls let through, %d refused that reached no server and whose records say why (%s), %d of strangers, by %d doors",
-		engine, cases, n.changes, len(w.tenants), n.lists, n.let, refused, strings.Join(reasons, ", "), n.strangers, len(all))
+		on, cases, n.changes, len(w.tenants), n.lists, n.let, refused, strings.Join(reasons, ", "), n.strangers, len(all))
 	if cases > 90 && (n.let < cases/10 || refused < cases/10 || n.strangers == 0) || cases > 900 && len(n.refused) < 9 {
 		t.Errorf("the cases are one-sided: %+v", n)
 	}
@@ -189,12 +197,11 @@ func (w *world) told(rt *turn, t *tenant, p *principal, v verdict, g target, a a
 
 // recorded holds that the newest record is that of the refusal, and says why.
 func (w *world) recorded(rt *turn, t *tenant, p *principal, v verdict, g target, a answer, where string) {
-	var page struct{ Items []junctor.Call }
-	w.do(rt, t, http.StatusOK, "GET", "/calls?limit=1", "", &page)
-	if len(page.Items) != 1 {
+	calls := w.Calls(w.t, "limit=1", "Authorization: Bearer "+t.admin.token)
+	if len(calls) == 0 {
 		rt.Fatalf("%s: no record", where)
 	}
-	c := page.Items[0]
+	c := calls[0]
 	name := map[string]string{g.kind: g.tool, "server": g.server, "agent": g.agent}[v.kind]
 	good := string(c.Kind) == v.kind
 	switch {

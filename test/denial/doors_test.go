@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/app"
 	"github.com/junctor-mcp/junctor/internal/catalog"
 )
 
@@ -128,7 +129,7 @@ func callRequest(kind, name string) string {
 
 // overSSE sends a request over a new HTTP+SSE connection.
 func overSSE(w *world, token, request string) answer {
-	ctx, cancel := context.WithTimeout(w.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
 	header := "Authorization:"
 	if token != "" {
@@ -163,21 +164,27 @@ func overSSE(w *world, token, request string) answer {
 	return answer{}
 }
 
-// overStdio sends a request over pipes, as junctor stdio does.
+// overStdio sends a request over pipes, as junctor stdio does: through the socket of
+// an instance, of replicas each in turn.
 func overStdio(w *world, token, request string) answer {
 	if token == "" {
 		token = "none" // without any, whoever started the program is asking
 	}
-	ctx, cancel := context.WithTimeout(w.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
+	w.pipes++
+	socket := filepath.Join(w.Each[w.pipes%len(w.Each)].Dir, app.SocketName)
+	// It stays open until the answer is there: what is asked has all its time.
+	asked, ask := io.Pipe()
 	out, in := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- w.App.ServeStdio(ctx, strings.NewReader(request+"\n"), in, token)
-		_ = in.Close()
+		ended <- app.RelayStdio(ctx, socket, asked, in, token)
+		_, _ = asked.Close(), in.Close()
 	}()
+	go func() { _, _ = io.WriteString(ask, request+"\n") }()
 	line, _ := bufio.NewReader(out).ReadString('\n')
-	_ = out.Close()
+	_, _ = ask.Close(), out.Close()
 	if err := <-ended; junctor.CodeOf(err) == junctor.CodeUnauthenticated {
 		return answer{status: http.StatusUnauthorized}
 	}

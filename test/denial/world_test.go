@@ -1,5 +1,5 @@
-// Package denial holds a whole instance with several tenants to a small model of
-// who may see and call what: while users, agents, lists, servers and keys come,
+// Package denial holds a whole instance, and replicas, with several tenants to a
+// small model of who may see and call what: while users, agents, lists, servers and keys come,
 // change and go, every door has to agree with the model, what is refused must
 // reach no server, and the record has to say why.
 package denial
@@ -21,6 +21,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/junctor-mcp/junctor/internal/testkit"
+	"github.com/junctor-mcp/junctor/test/several"
 )
 
 // The names that things have in every tenant.
@@ -29,10 +30,14 @@ func toolNames() []string   { return []string{"one", "two", "three"} }
 func userNames() []string   { return []string{"ann", "bob"} }
 func agentNames() []string  { return []string{"xeno", "yuri"} }
 
+// patience is far above what an answer takes: it is here to end a broken test.
+const patience = 90 * time.Second
+
 // world is the instance, and the servers behind it.
 type world struct {
-	*testkit.Instance
+	*several.Site
 	t       *testing.T
+	pipes   int // that were opened
 	client  http.Client
 	tenants []*tenant
 	calls   atomic.Int64 // that reached a server, of any tenant
@@ -42,12 +47,11 @@ type world struct {
 	peer string
 }
 
-func newWorld(t *testing.T, settings testkit.Settings, tenants int) *world {
+func newWorld(t *testing.T, site *several.Site, tenants int) *world {
 	t.Helper()
-	w := &world{t: t, ran: map[string]int{}, client: http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}}}
+	w := &world{t: t, Site: site, ran: map[string]int{}, client: http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}}}
 	t.Cleanup(w.client.CloseIdleConnections)
 	w.serve()
-	w.Instance = testkit.Start(t, settings)
 	for n := range tenants {
 		tn := &tenant{id: fmt.Sprintf("t%d", n), servers: map[string]*server{}, users: map[string]*user{}, agents: map[string]*agent{}, tags: map[string][]string{}}
 		var made struct {
@@ -56,6 +60,7 @@ func newWorld(t *testing.T, settings testkit.Settings, tenants int) *world {
 		w.must(t, http.StatusCreated, w.api(testkit.AdminKey, "POST", "/tenants", fmt.Sprintf(`{"id":%q}`, tn.id)), &made)
 		tn.admin = &credential{token: made.AdminKey.Key, party: admins, scopes: []string{"admin"}}
 		tn.keys = []*credential{tn.admin}
+		w.Witness(tn.admin.token)
 		w.tenants = append(w.tenants, tn)
 	}
 	return w
@@ -118,7 +123,7 @@ type answer struct {
 // send asks with a token; "" is none. header lines are "Name: value".
 func (w *world) send(token, method, path, body string, header ...string) answer {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, w.URL+path, strings.NewReader(body))
 	if err != nil {

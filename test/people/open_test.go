@@ -14,6 +14,7 @@ import (
 
 	"github.com/junctor-mcp/junctor/internal/app"
 	"github.com/junctor-mcp/junctor/internal/testkit"
+	"github.com/junctor-mcp/junctor/test/several"
 )
 
 const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
@@ -88,7 +89,7 @@ func reading(t *testing.T, i *testkit.Instance, method, path, body, key string, 
 	}}
 }
 
-// doors opens one on every door.
+// doors opens one on every door; of replicas that is none inside the process.
 func doors(t *testing.T, i *testkit.Instance, key string) map[string]open {
 	t.Helper()
 	hello := i.Do(t, "POST", "/mcp", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`, as(key))
@@ -100,6 +101,9 @@ func doors(t *testing.T, i *testkit.Instance, key string) map[string]open {
 			"MCP-Protocol-Version: 2026-07-28", "Mcp-Method: subscriptions/listen"),
 	}
 	for name, relayed := range map[string]bool{"stdio": false, "stdio, through the socket": true} {
+		if !relayed && i.App == nil {
+			continue
+		}
 		w := stdio(t, i, key, relayed)
 		if got, err := w.call(); err != nil || !strings.Contains(got, "hello") {
 			t.Fatalf("%s: %v %s", name, err, got)
@@ -116,11 +120,15 @@ func doors(t *testing.T, i *testkit.Instance, key string) map[string]open {
 // of the same user opened goes on.
 func TestRevokedKeyEndsWhatIsOpen(t *testing.T) {
 	t.Parallel()
-	i := start(t, nil)
+	onBoth(t, revokedKeyEnds)
+}
+
+func revokedKeyEnds(t *testing.T, i *several.Site) {
+	t.Helper()
 	_, other := member(t, i, "ann", "developer", "tools:read,tools:call")
 	made := ask(t, i, "POST", "/keys", `{"name":"going","user":"ann","scopes":["tools:read","tools:call"]}`, 201)
-	going := doors(t, i, made.Key)
-	stays := stdio(t, i, other, true)
+	going := doors(t, i.Instance, made.Key)
+	stays := stdio(t, i.Instance, other, true)
 	if _, err := stays.call(); err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +163,12 @@ func TestExpiredKeyEndsWhatIsOpen(t *testing.T) {
 // grace, and at once where the key is rotated again. What the new one opens stays.
 func TestRotatedKeyEndsWhatIsOpen(t *testing.T) {
 	t.Parallel()
-	i := start(t, nil)
+	onBoth(t, rotatedKeyEnds)
+}
+
+func rotatedKeyEnds(t *testing.T, site *several.Site) {
+	t.Helper()
+	i := site.Instance
 	made := ask(t, i, "POST", "/keys", `{"name":"turning","scopes":["tools:read","tools:call"]}`, 201)
 	rotate := func(seconds int) string {
 		return ask(t, i, "POST", "/keys/"+made.ID+"/rotate", fmt.Sprintf(`{"grace_seconds":%d}`, seconds), 200).Key
@@ -252,12 +265,24 @@ func TestOpenConnectionsFollow(t *testing.T) {
 // and their keys open nothing until the user is switched on again.
 func TestAgentsOfADisabledUserEnd(t *testing.T) {
 	t.Parallel()
-	i := start(t, nil)
+	onBoth(t, agentsOfADisabledUserEnd)
+}
+
+func agentsOfADisabledUserEnd(t *testing.T, site *several.Site) {
+	t.Helper()
+	i := site.Instance
 	id, key := member(t, i, "ann", "developer", "tools:read,tools:call,agents:write")
 	if r := i.Do(t, "POST", "/api/v1/agents", `{"name":"bot","tools":["demo/echo"]}`, as(key)); r.Status != http.StatusCreated {
 		t.Fatalf("%d %s", r.Status, r.Body)
 	}
 	bot := ask(t, i, "POST", "/keys", `{"name":"bots","agent":"bot","scopes":["tools:read","tools:call"]}`, 201).Key
+	for range site.Each { // one at each
+		defer func(o open) {
+			if err := o.over(); err != nil {
+				t.Errorf("a stream of the agent: %v", err)
+			}
+		}(reading(t, i, "GET", "/sse", "", bot))
+	}
 	w := stdio(t, i, bot, true)
 	if got, err := w.call(); err != nil || !strings.Contains(got, "hello") {
 		t.Fatalf("%v %s", err, got)

@@ -1,6 +1,7 @@
 // Package people holds the story of users, their keys and tenants to the whole
-// program: what they choose stays, what is taken from them is gone everywhere,
-// and nobody meets anybody of another tenant.
+// program, and to replicas of it: what they choose stays, what is taken from them is
+// gone everywhere, what one of them began nobody else goes on with, and nobody meets
+// anybody of another tenant.
 package people
 
 import (
@@ -10,10 +11,12 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"pgregory.net/rapid"
@@ -22,14 +25,27 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store/pgtest"
 	"github.com/junctor-mcp/junctor/internal/testkit"
 	"github.com/junctor-mcp/junctor/test/program"
+	"github.com/junctor-mcp/junctor/test/several"
 )
 
-// newPeer starts an MCP server of the official SDK.
+func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
+
+// patience is far above what anything here takes: it is here to end a broken test.
+const patience = 90 * time.Second
+
+// newPeer starts an MCP server of the official SDK. Its tool ask asks its client.
 func newPeer(t *testing.T) string {
 	t.Helper()
 	sdk := mcp.NewServer(&mcp.Implementation{Name: "peer", Version: "1"}, nil)
 	mcp.AddTool(sdk, &mcp.Tool{Name: "find"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "found"}}}, nil, nil
+	})
+	mcp.AddTool(sdk, &mcp.Tool{Name: "ask"}, func(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+		said, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: "?", RequestedSchema: map[string]any{"type": "object"}})
+		if err != nil {
+			return nil, nil, err
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "it was said: " + said.Action}}}, nil, nil
 	})
 	s := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return sdk }, nil))
 	t.Cleanup(func() {
@@ -46,7 +62,18 @@ func start(t *testing.T, s testkit.Settings) *testkit.Instance {
 	return testkit.Start(t, all)
 }
 
+// onBoth runs a test on one instance and on replicas.
+func onBoth(t *testing.T, test func(t *testing.T, i *several.Site)) {
+	t.Helper()
+	several.Both(t, testkit.Settings{"egress-allow": "127.0.0.0/8", "call-timeout": "10m"}, test)
+}
+
 func as(key string) string { return "Authorization: Bearer " + key }
+
+// asked is an instance, or replicas.
+type asked interface {
+	Do(t testing.TB, method, path, body string, header ...string) testkit.Reply
+}
 
 // answer is what tests look at in answers of the admin API.
 type answer struct {
@@ -59,7 +86,7 @@ type answer struct {
 }
 
 // ask asks the admin API and fails the test where it answers otherwise.
-func ask(t testing.TB, i *testkit.Instance, method, path, body string, want int, header ...string) (out answer) {
+func ask(t testing.TB, i asked, method, path, body string, want int, header ...string) (out answer) {
 	t.Helper()
 	r := i.Do(t, method, "/api/v1"+path, body, header...)
 	if r.Status != want {
@@ -74,7 +101,7 @@ func ask(t testing.TB, i *testkit.Instance, method, path, body string, want int,
 }
 
 // member adds a user and makes a key of theirs.
-func member(t testing.TB, i *testkit.Instance, name, role, scopes string) (id, key string) {
+func member(t testing.TB, i asked, name, role, scopes string) (id, key string) {
 	t.Helper()
 	id = ask(t, i, "POST", "/users", `{"name":"`+name+`","role":"`+role+`"}`, 201).ID
 	made := ask(t, i, "POST", "/keys", `{"name":"k","user":"`+name+`","scopes":["`+strings.ReplaceAll(scopes, ",", `","`)+`"]}`, 201)
@@ -270,7 +297,11 @@ func TestDeletedUser(t *testing.T) {
 // changes nothing. A key that was revoked holds nothing open.
 func TestWhatIsOnesOwn(t *testing.T) {
 	t.Parallel()
-	i := start(t, nil)
+	onBoth(t, onesOwn)
+}
+
+func onesOwn(t *testing.T, i *several.Site) {
+	t.Helper()
 	url := newPeer(t)
 	const scopes = "tools:read,tools:call,servers:write,agents:write,keys:write"
 	_, ann := member(t, i, "ann", "developer", scopes)
@@ -294,9 +325,11 @@ func TestWhatIsOnesOwn(t *testing.T) {
 
 	made := ask(t, i, "POST", "/keys", `{"name":"stream","scopes":["tools:read"]}`, 201, as(ann))
 	ask(t, i, "DELETE", "/keys/"+made.ID, "", 404, as(bob))
-	stream := i.Open(t.Context(), t, "GET", "/sse", "", as(made.Key))
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	stream := i.Open(ctx, t, "GET", "/sse", "", as(made.Key))
 	defer stream.Body.Close()
-	other := i.Open(t.Context(), t, "GET", "/sse", "", as(ann))
+	other := i.Open(ctx, t, "GET", "/sse", "", as(ann))
 	defer other.Body.Close()
 	ask(t, i, "DELETE", "/keys/"+made.ID, "", 204, as(ann))
 	buf := make([]byte, 4096)
@@ -304,6 +337,9 @@ func TestWhatIsOnesOwn(t *testing.T) {
 		if _, err := stream.Body.Read(buf); err != nil {
 			break
 		}
+	}
+	if ctx.Err() != nil {
+		t.Fatal("the stream of a key that was revoked stays open")
 	}
 	if _, err := other.Body.Read(buf); err != nil { // its greeting is still there to be read
 		t.Errorf("the stream of another key: %v", err)
@@ -315,7 +351,11 @@ func TestWhatIsOnesOwn(t *testing.T) {
 // sees or changes anything of the other.
 func TestTenantsApart(t *testing.T) {
 	t.Parallel()
-	i := start(t, nil)
+	onBoth(t, tenantsApart)
+}
+
+func tenantsApart(t *testing.T, i *several.Site) {
+	t.Helper()
 	url := newPeer(t)
 	admins := map[string]string{"default": testkit.AdminKey}
 	for _, tenant := range []string{"acme", "beta"} {

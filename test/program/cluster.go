@@ -10,8 +10,8 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store/pgtest"
 )
 
-// Cluster is replicas of the program on one PostgreSQL and one Redis, with one
-// sealing key, behind a Balancer.
+// Cluster is replicas of the program on one PostgreSQL and, unless it is left out,
+// one Redis, with one sealing key, behind a Balancer.
 type Cluster struct {
 	*Balancer
 	PG        *pgtest.Server
@@ -19,16 +19,22 @@ type Cluster struct {
 	Redis     *Process
 	RedisAddr string
 
-	t     testing.TB
-	mu    sync.Mutex
-	nodes []*Instance
-	specs []Spec
+	t       testing.TB
+	settles *settling // nil where changes are not waited for
+	mu      sync.Mutex
+	nodes   []*Instance
+	specs   []Spec
 }
 
 // ClusterOptions change what a cluster is made of.
 type ClusterOptions struct {
 	Replicas int      // 3 unless it is said
 	Args     []string // further arguments of each `junctor up`
+	NoRedis  bool
+	// Settled has a change by the API be answered only once all replicas follow it,
+	// which takes less than a second: what is asked next has the answer that it has
+	// of one instance.
+	Settled bool
 	// Spec changes how the replica of a number is started.
 	Spec func(c *Cluster, n int, s *Spec)
 }
@@ -39,15 +45,22 @@ func StartCluster(t testing.TB, o ClusterOptions) *Cluster {
 	pg, err := pgtest.Start(pgtest.Options{})
 	pgtest.Need(t, err)
 	t.Cleanup(pg.Stop)
-	c := &Cluster{t: t, PG: pg, DB: pg.Database(t), RedisAddr: FreeAddr(t)}
-	c.Redis = RedisAt(t, c.RedisAddr)
-	c.Balancer = NewBalancer(t)
+	c := &Cluster{t: t, PG: pg, DB: pg.Database(t), Balancer: NewBalancer(t)}
+	args := o.Args
+	if !o.NoRedis {
+		c.RedisAddr = FreeAddr(t)
+		c.Redis = RedisAt(t, c.RedisAddr)
+		args = append([]string{"--redis", "redis://" + c.RedisAddr + "/0"}, args...)
+	}
+	if o.Settled {
+		args = append([]string{"--log-level", "debug"}, args...) // which says what was read
+	}
 	seal := filepath.Join(t.TempDir(), "seal.key")
 	for n := range cmp.Or(o.Replicas, 3) {
 		s := Spec{Addr: FreeAddr(t), DataDir: t.TempDir(), Args: append([]string{
-			"--db", c.DB, "--redis", "redis://" + c.RedisAddr + "/0", "--seal-key-file", seal, "--allowed-hosts", strings.TrimPrefix(c.URL, "http://"),
+			"--db", c.DB, "--seal-key-file", seal, "--allowed-hosts", strings.TrimPrefix(c.URL, "http://"),
 			"--egress-allow", "127.0.0.0/8", "--rate-limit", "0",
-		}, o.Args...)}
+		}, args...)}
 		if o.Spec != nil {
 			o.Spec(c, n, &s)
 		}
@@ -55,6 +68,10 @@ func StartCluster(t testing.TB, o ClusterOptions) *Cluster {
 		in.WaitReady(t)
 		c.nodes, c.specs = append(c.nodes, in), append(c.specs, s)
 		c.Send(in.URL)
+	}
+	if o.Settled {
+		c.settles = newSettling(c)
+		c.After(c.settles.wait)
 	}
 	return c
 }
@@ -74,13 +91,27 @@ func (c *Cluster) Nodes() []*Instance {
 }
 
 // Specs says how each of them was started.
-func (c *Cluster) Specs() []Spec { return append([]Spec(nil), c.specs...) }
+func (c *Cluster) Specs() []Spec {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]Spec(nil), c.specs...)
+}
 
 // Restart starts a replica that has ended again, on what it left behind, and waits
 // until it is ready.
 func (c *Cluster) Restart(n int) {
 	c.t.Helper()
-	in := Launch(c.t, c.specs[n])
+	c.Replace(n, func(*Spec) {})
+}
+
+// Replace is Restart in another way than before.
+func (c *Cluster) Replace(n int, change func(*Spec)) {
+	c.t.Helper()
+	c.mu.Lock()
+	change(&c.specs[n])
+	spec := c.specs[n]
+	c.mu.Unlock()
+	in := Launch(c.t, spec)
 	c.mu.Lock()
 	c.nodes[n] = in
 	c.mu.Unlock()

@@ -41,12 +41,16 @@ var built build
 // Main runs the tests of a package and removes the binary that they built. Call
 // it in TestMain.
 func Main(m *testing.M) int {
-	defer func() {
-		if built.dir != "" {
-			os.RemoveAll(built.dir)
-		}
-	}()
+	defer Clean()
 	return m.Run()
+}
+
+// Clean removes the binary that tests built, for a TestMain that has more to do
+// than Main.
+func Clean() {
+	if built.dir != "" {
+		os.RemoveAll(built.dir)
+	}
 }
 
 // binaryEnv names a binary that was built from this tree already: tools/test.sh

@@ -23,6 +23,13 @@ func (l *logged) String() string {
 	return l.b.String()
 }
 
+// from is what was written behind the first n bytes.
+func (l *logged) from(n int) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return string(l.b.Bytes()[n:]) // nothing is ever taken out
+}
+
 // tail is the end of a log, as much as a failed test should show.
 func (l *logged) tail() string {
 	const limit = 20_000

@@ -2,22 +2,15 @@ package replicas
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/junctor-mcp/junctor/internal/store/pgtest"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -26,19 +19,15 @@ func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
 // patience is far above what anything here takes.
 const patience = 90 * time.Second
 
-// cluster is three replicas of the program behind a proxy that sends every request
-// to another one than the request before.
+// cluster is three replicas of the program behind a balancer that sends every
+// request to another one than the request before.
 type cluster struct {
 	*testing.T
-	url   string
+	front *program.Balancer
+	url   string // of it
 	nodes []*program.Instance
-	pg    *pgtest.Server
-	db    string // its URL
-	specs []program.Spec
-
-	mu   sync.Mutex
-	last int // the node that the last request went to
-	dead map[int]bool
+	db    string // the URL of their database
+	dead  map[int]bool
 }
 
 func startCluster(t *testing.T, args ...string) *cluster {
@@ -49,81 +38,27 @@ func startCluster(t *testing.T, args ...string) *cluster {
 // launchCluster is startCluster with arguments for each replica.
 func launchCluster(t *testing.T, args func(n int) []string) *cluster {
 	t.Helper()
-	pg, err := pgtest.Start(pgtest.Options{})
-	pgtest.Need(t, err)
-	t.Cleanup(pg.Stop)
-	c := &cluster{T: t, pg: pg, last: -1, dead: map[int]bool{}}
-	front := httptest.NewServer(http.HandlerFunc(c.serve))
-	t.Cleanup(func() {
-		front.CloseClientConnections() // streams
-		front.Close()
-	})
-	c.url = front.URL
-	db, seal := pg.Database(t), filepath.Join(t.TempDir(), "seal.key")
-	c.db = db
-	host := strings.TrimPrefix(front.URL, "http://")
-	for n := range 3 {
-		spec := program.Spec{Addr: program.FreeAddr(t), DataDir: t.TempDir(), Args: append([]string{
-			"--db", db, "--seal-key-file", seal, "--allowed-hosts", host, "--egress-allow", "127.0.0.0/8", "--rate-limit", "0", "--call-timeout", "10m",
-		}, args(n)...)}
-		in := program.Launch(t, spec)
-		in.WaitReady(t)
-		c.nodes, c.specs = append(c.nodes, in), append(c.specs, spec)
-	}
-	return c
-}
-
-// serve sends a request to the next replica that lives.
-func (c *cluster) serve(w http.ResponseWriter, r *http.Request) {
-	c.mu.Lock()
-	for c.last = (c.last + 1) % len(c.nodes); c.dead[c.last]; {
-		c.last = (c.last + 1) % len(c.nodes)
-	}
-	to, err := url.Parse(c.nodes[c.last].URL)
-	c.mu.Unlock()
-	var body []byte
-	if err == nil {
-		// Whole, before it is sent on: an answer that begins before the end of the
-		// body was read would cut it off (golang/go#40747).
-		body, err = io.ReadAll(r.Body)
-	}
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadGateway)
-		return
-	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	proxy := httputil.ReverseProxy{
-		FlushInterval: -1,
-		Rewrite: func(p *httputil.ProxyRequest) {
-			p.SetURL(to)
-			p.Out.Host = p.In.Host
-		},
-		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
-			http.Error(w, err.Error(), http.StatusBadGateway)
-		},
-	}
-	proxy.ServeHTTP(w, r)
+	all := program.StartCluster(t, program.ClusterOptions{NoRedis: true, Args: []string{"--call-timeout", "10m"}, Spec: func(_ *program.Cluster, n int, s *program.Spec) {
+		s.Args = append(s.Args, args(n)...)
+	}})
+	return &cluster{T: t, front: all.Balancer, url: all.URL, nodes: all.Nodes(), db: all.DB, dead: map[int]bool{}}
 }
 
 // at is the replica that had the last request.
-func (c *cluster) at() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.last
-}
+func (c *cluster) at() int { return c.front.At() }
 
 // skip has the next request miss a replica.
-func (c *cluster) skip() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.last = (c.last + 1) % len(c.nodes)
+func (c *cluster) skip() { c.front.Skip() }
+
+// leave has a replica that ends get no more requests.
+func (c *cluster) leave(n int) {
+	c.dead[n] = true
+	c.front.Out(n, true)
 }
 
 // kill ends a replica the hard way.
 func (c *cluster) kill(n int) {
-	c.mu.Lock()
-	c.dead[n] = true
-	c.mu.Unlock()
+	c.leave(n)
 	c.nodes[n].Kill()
 }
 

@@ -61,9 +61,7 @@ func TestWorkMoves(t *testing.T) {
 	}{
 		{"killed", c.kill},
 		{"stopped", func(n int) {
-			c.mu.Lock()
-			c.dead[n] = true
-			c.mu.Unlock()
+			c.leave(n)
 			c.nodes[n].Stop(t, patience)
 		}},
 	} {

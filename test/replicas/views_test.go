@@ -7,36 +7,19 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
 	"net/url"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
+
+	"github.com/junctor-mcp/junctor/test/program"
 )
 
-// stage is a balancer before the listeners of three replicas that show the pages of
-// Views: as the other one, it sends every request to another replica.
+// stage is a cluster with a balancer before the listeners that show the pages of
+// Views too.
 type stage struct {
 	*cluster
-	addr string
-	turn atomic.Uint64
-}
-
-func (s *stage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	at := s.nodes[s.turn.Add(1)%uint64(len(s.nodes))].URL
-	to, err := url.Parse(at)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadGateway)
-		return
-	}
-	to.Host = nextPort(to.Host)
-	proxy := httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) {
-		p.SetURL(to)
-		p.Out.Host = p.In.Host
-	}}
-	proxy.ServeHTTP(w, r)
+	addr string // of that
 }
 
 // nextPort is the address beside another: where pages of Views are shown.
@@ -74,12 +57,13 @@ func (s *stage) page(address, method, body string) (status int, text string, h h
 // asks it at the others.
 func TestViewsAnywhere(t *testing.T) {
 	t.Parallel()
-	s := &stage{}
-	front := httptest.NewServer(s)
-	t.Cleanup(front.Close)
-	s.addr = strings.TrimPrefix(front.URL, "http://")
+	pages := program.NewBalancer(t)
+	s := &stage{addr: strings.TrimPrefix(pages.URL, "http://")}
 	_, port, _ := strings.Cut(s.addr, ":")
 	s.cluster = startCluster(t, "--sandbox-url", "http://*.views.localhost:"+port)
+	for _, in := range s.nodes {
+		pages.Send("http://" + nextPort(strings.TrimPrefix(in.URL, "http://")))
+	}
 	s.add("asking", asking(t))
 
 	var view struct{ ID, Proxy, Page, Origin string }

@@ -17,7 +17,7 @@ const pace = 25 * time.Millisecond
 
 // load is callers of every kind, who note what fails.
 type load struct {
-	b     *balancer
+	c     *client
 	calls atomic.Int64 // that were answered right
 
 	mu     sync.Mutex
@@ -31,17 +31,17 @@ func (l *load) run(ctx context.Context, session string) {
 	for n := range 2 {
 		all.Go(func() {
 			l.repeat(ctx, fmt.Sprintf("plain-%d", n), func(want string) (answer, error) {
-				return l.b.send(whole, http.MethodPost, "/mcp/request", call("demo__echo", want))
+				return l.c.send(whole, http.MethodPost, "/mcp/request", call("demo__echo", want))
 			})
 		})
 		all.Go(func() {
 			l.repeat(ctx, fmt.Sprintf("session-%d", n), func(want string) (answer, error) {
-				return l.b.send(whole, http.MethodPost, "/mcp", call("demo__echo", want), "Mcp-Session-Id: "+session, "Mcp-Protocol-Version: 2025-11-25")
+				return l.c.send(whole, http.MethodPost, "/mcp", call("demo__echo", want), "Mcp-Session-Id: "+session, "Mcp-Protocol-Version: 2025-11-25")
 			})
 		})
 		all.Go(func() {
 			l.repeat(ctx, fmt.Sprintf("peer-%d", n), func(want string) (answer, error) {
-				return l.b.send(whole, http.MethodPost, "/mcp/request", call("peer__repeat", want))
+				return l.c.send(whole, http.MethodPost, "/mcp/request", call("peer__repeat", want))
 			})
 		})
 	}
@@ -64,7 +64,7 @@ func (l *load) repeat(ctx context.Context, who string, ask func(want string) (an
 		case err != nil:
 			l.fail("%s: %v", want, err)
 		case got.status >= 300 || !strings.Contains(got.body, want):
-			l.fail("%s: %s answered %d %s", want, got.place.url, got.status, got.body)
+			l.fail("%s: replica %s answered %d %s", want, got.replica, got.status, got.body)
 		default:
 			l.calls.Add(1)
 		}
@@ -89,7 +89,7 @@ func (l *load) failures() []string {
 
 // change makes a key and takes it back, at whichever replicas it comes to.
 func (l *load) change(ctx context.Context, name string) (answer, error) {
-	made, err := l.b.send(ctx, http.MethodPost, "/api/v1/keys", fmt.Sprintf(`{"name":%q,"scopes":["tools:read"]}`, name))
+	made, err := l.c.send(ctx, http.MethodPost, "/api/v1/keys", fmt.Sprintf(`{"name":%q,"scopes":["tools:read"]}`, name))
 	if err != nil || made.status >= 300 {
 		return made, err
 	}
@@ -97,7 +97,7 @@ func (l *load) change(ctx context.Context, name string) (answer, error) {
 	if err := json.Unmarshal([]byte(made.body), &key); err != nil || key.ID == "" {
 		return made, fmt.Errorf("no id in %s: %w", made.body, err)
 	}
-	gone, err := l.b.send(ctx, http.MethodDelete, "/api/v1/keys/"+key.ID, "")
+	gone, err := l.c.send(ctx, http.MethodDelete, "/api/v1/keys/"+key.ID, "")
 	if err != nil || gone.status >= 300 {
 		return gone, err
 	}
@@ -107,12 +107,12 @@ func (l *load) change(ctx context.Context, name string) (answer, error) {
 // session begins one of a legacy client, which all replicas serve.
 func (l *load) session(t *testing.T) string {
 	t.Helper()
-	got, err := l.b.send(t.Context(), http.MethodPost, "/mcp",
+	got, err := l.c.send(t.Context(), http.MethodPost, "/mcp",
 		`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"stayer","version":"1"}}}`)
 	if err != nil || got.status != http.StatusOK || got.session == "" {
 		t.Fatalf("initialize: %v %d %s", err, got.status, got.body)
 	}
-	told, err := l.b.send(t.Context(), http.MethodPost, "/mcp", `{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+	told, err := l.c.send(t.Context(), http.MethodPost, "/mcp", `{"jsonrpc":"2.0","method":"notifications/initialized"}`,
 		"Mcp-Session-Id: "+got.session, "Mcp-Protocol-Version: 2025-11-25")
 	if err != nil || told.status != http.StatusAccepted {
 		t.Fatalf("initialized: %v %d %s", err, told.status, told.body)

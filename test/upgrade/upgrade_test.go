@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,7 +15,6 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // opens the database
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/junctor-mcp/junctor/internal/store/pgtest"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -30,49 +28,24 @@ const patience = 90 * time.Second
 // the others still work. Nobody notices.
 func TestRollingUpgrade(t *testing.T) {
 	next, version := nextVersion(t)
-	pg, err := pgtest.Start(pgtest.Options{})
-	pgtest.Need(t, err)
-	t.Cleanup(pg.Stop)
-	url := pg.Database(t)
-	db, err := sql.Open("pgx", url)
+	c := program.StartCluster(t, program.ClusterOptions{NoRedis: true, Args: []string{"--drain", drain.String(), "--call-timeout", callWithin.String()}})
+	db, err := sql.Open("pgx", c.DB)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-
-	seal := filepath.Join(t.TempDir(), "seal.key")
-	var specs []program.Spec
-	var running []*program.Instance
-	var addresses []string
-	for range 3 {
-		spec := program.Spec{Addr: program.FreeAddr(t), DataDir: t.TempDir(), Args: []string{
-			"--db", url, "--seal-key-file", seal, "--egress-allow", "127.0.0.0/8", "--rate-limit", "0", "--drain", drain.String(), "--call-timeout", callWithin.String(),
-		}}
-		in := program.Launch(t, spec)
-		in.WaitReady(t)
-		specs, running, addresses = append(specs, spec), append(running, in), append(addresses, spec.Addr)
+	c.Node(0).Add(t, "peer", repeater(t))
+	for n, in := range c.Nodes() {
+		until(t, fmt.Sprintf("replica %d has the server", n), func() bool {
+			got, err := in.Request(t.Context(), http.MethodPost, "/mcp/request", call("peer__repeat", "warm"))
+			return err == nil && strings.Contains(got.Body, "warm")
+		})
 	}
-	running[0].Add(t, "peer", repeater(t))
-
-	b := newBalancer(addresses)
-	ctx, cancel := context.WithCancel(t.Context())
-	watched, loaded := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(watched)
-		b.watch(ctx)
-	}()
-	until(t, "all are ready, and have the server", func() bool {
-		for _, p := range b.places {
-			got, err := b.ask(t.Context(), p, http.MethodPost, "/mcp/request", call("peer__repeat", "warm"), nil)
-			if !p.ready.Load() || err != nil || !strings.Contains(got.body, "warm") {
-				return false
-			}
-		}
-		return true
-	})
-	l := &load{b: b}
+	c.Watch(t, lookEvery)
+	l := &load{c: newClient(c)}
 	session := l.session(t)
 	loading, stop := context.WithCancel(t.Context())
+	loaded := make(chan struct{})
 	go func() {
 		defer close(loaded)
 		l.run(loading, session)
@@ -80,25 +53,20 @@ func TestRollingUpgrade(t *testing.T) {
 	t.Cleanup(func() {
 		stop()
 		<-loaded
-		cancel()
-		<-watched
 	})
 
-	l.goesOn(t, b.places...)
-	for n := range running {
-		running[n].Signal(t, syscall.SIGTERM)
-		if code, ok := running[n].Wait(patience); !ok || code != 0 {
+	l.c.goesOn(t)
+	for n, in := range c.Nodes() {
+		in.Signal(t, syscall.SIGTERM)
+		if code, ok := in.Wait(patience); !ok || code != 0 {
 			t.Fatalf("replica %d, told to end: exit code %d, ended %t", n, code, ok)
 		}
-		spec := specs[n]
-		spec.Prefix = []string{next}
-		running[n] = program.Launch(t, spec)
-		running[n].WaitReady(t)
+		c.Replace(n, func(s *program.Spec) { s.Prefix = []string{next} })
 		if got := schemaOf(t, db); got != version {
 			t.Fatalf("the schema has version %d, and %d is the next", got, version)
 		}
 		// Those of the former version serve on, on the newer schema, beside the new.
-		l.goesOn(t, b.places...)
+		l.c.goesOn(t)
 	}
 	stop()
 	<-loaded
@@ -107,7 +75,7 @@ func TestRollingUpgrade(t *testing.T) {
 	}
 	t.Logf("figure: three replicas replaced one by one across a migration, under load: %d calls and changes, %d failed", l.calls.Load(), len(l.failures()))
 
-	for n, in := range running {
+	for n, in := range c.Nodes() {
 		if out, errs, code := in.Operate(t, "audit", "verify"); code != 0 {
 			t.Errorf("the journal of replica %d: %d %s%s", n, code, out, errs)
 		}
@@ -115,7 +83,7 @@ func TestRollingUpgrade(t *testing.T) {
 
 	// The former version is not started on what the next one made: it says why, and
 	// what to do.
-	spec := program.Spec{Addr: program.FreeAddr(t), DataDir: t.TempDir(), Args: specs[0].Args}
+	spec := program.Spec{Addr: program.FreeAddr(t), DataDir: t.TempDir(), Args: c.Specs()[0].Args}
 	former := program.Launch(t, spec)
 	if code, ok := former.Wait(patience); !ok || code == 0 {
 		t.Fatalf("the former version on the newer schema: exit code %d, ended %t", code, ok)
@@ -124,15 +92,6 @@ func TestRollingUpgrade(t *testing.T) {
 		if !strings.Contains(former.Log(), says) {
 			t.Errorf("the former version does not say %q: %s", says, former.Log())
 		}
-	}
-}
-
-// goesOn waits until each replica has answered some more.
-func (l *load) goesOn(t *testing.T, places ...*place) {
-	t.Helper()
-	for _, p := range places {
-		from := p.served.Load()
-		until(t, p.url+" answers", func() bool { return p.served.Load() >= from+20 })
 	}
 }
 

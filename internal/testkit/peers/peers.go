@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -143,7 +144,8 @@ type Tag struct {
 }
 
 // New makes the server without a transport; calls that it holds end with gone. Its tool tag answers with the nonce
-// it was called with, its tool seen with how many calls there were.
+// it was called with, its tool seen with how many calls there were, how many were
+// cancelled, and its process.
 func New(seen *Counts, gone <-chan struct{}) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "peer", Version: "1"}, nil)
 	mcp.AddTool(s, &mcp.Tool{Name: "tag", Description: "says the nonce again"}, func(ctx context.Context, r *mcp.CallToolRequest, in Tag) (*mcp.CallToolResult, any, error) {
@@ -171,7 +173,7 @@ func New(seen *Counts, gone <-chan struct{}) *mcp.Server {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: in.Nonce}}}, nil, nil
 	})
 	mcp.AddTool(s, &mcp.Tool{Name: "seen"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprint(seen.Calls.Load(), " ", seen.Cancelled.Load())}}}, nil, nil
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprint(seen.Calls.Load(), " ", seen.Cancelled.Load(), " ", os.Getpid())}}}, nil, nil
 	})
 	return s
 }
