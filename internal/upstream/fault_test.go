@@ -29,54 +29,66 @@ func TestEveryFaultEndsInTime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			target := strings.TrimPrefix(way(t, newPeer()), "http://")
+			// They wait for most of their time: more at once than there are processors.
+			var all sync.WaitGroup
+			places := make(chan struct{}, 6)
 			for _, kind := range fault.Kinds() {
-				t.Run(kind.String(), func(t *testing.T) {
-					t.Parallel()
-					proxy := fault.New(t, target)
-					s := newServer(t, proxy.URL, func(o *Options) { o.Timeouts.Connect = time.Second })
-					await(t, func() bool { // a busy machine may need a second try
-						_, err := s.Do(ctxFor(t), toolCall("echo", `{}`), &notes{})
-						return err == nil
-					})
-					proxy.Set(kind)
-					for late, calls := 0, 2; calls > 0; calls-- {
-						ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
-						begun := time.Now()
-						_, err := s.Do(ctx, toolCall("echo", `{"some":"arguments that make it longer than a few bytes"}`), &notes{})
-						cancel()
-						if took := time.Since(begun); took > 1500*time.Millisecond {
-							// A busy machine is late now and then; who does not keep
-							// his time is late always.
-							if late++; late == 8 {
-								t.Errorf("it took %v", took)
-								break
-							}
-							calls++
-						}
-						switch code := junctor.CodeOf(err); code {
-						case "", junctor.CodeTimeout, junctor.CodeUpstream, junctor.CodeUnreachable, junctor.CodeUnavailable, junctor.CodeTooLarge:
-						default:
-							t.Errorf("code %s: %v", code, err)
-						}
-					}
-					proxy.Set(fault.None)
-					if name == "sse" || kind == fault.EndlessSSE {
-						return // the breaker may still be open
-					}
-					for range 100 {
-						ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-						_, err := s.Do(ctx, toolCall("echo", `{}`), &notes{})
-						cancel()
-						if err == nil {
-							return
-						}
-						time.Sleep(100 * time.Millisecond)
-					}
-					t.Error("the server is back, and nobody sees it")
+				all.Go(func() {
+					places <- struct{}{}
+					defer func() { <-places }()
+					t.Run(kind.String(), func(t *testing.T) { endsInTime(t, name, target, kind) })
 				})
 			}
+			all.Wait()
 		})
 	}
+}
+
+// endsInTime has a server that is reached in a way fail in one way, and be well
+// again.
+func endsInTime(t *testing.T, way, target string, kind fault.Kind) {
+	t.Helper()
+	proxy := fault.New(t, target)
+	s := newServer(t, proxy.URL, func(o *Options) { o.Timeouts.Connect = time.Second })
+	await(t, func() bool { // a busy machine may need a second try
+		_, err := s.Do(ctxFor(t), toolCall("echo", `{}`), &notes{})
+		return err == nil
+	})
+	proxy.Set(kind)
+	for late, calls := 0, 2; calls > 0; calls-- {
+		ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+		begun := time.Now()
+		_, err := s.Do(ctx, toolCall("echo", `{"some":"arguments that make it longer than a few bytes"}`), &notes{})
+		cancel()
+		if took := time.Since(begun); took > 1500*time.Millisecond {
+			// A busy machine is late now and then; who does not keep his time is
+			// late always.
+			if late++; late == 8 {
+				t.Errorf("it took %v", took)
+				break
+			}
+			calls++
+		}
+		switch code := junctor.CodeOf(err); code {
+		case "", junctor.CodeTimeout, junctor.CodeUpstream, junctor.CodeUnreachable, junctor.CodeUnavailable, junctor.CodeTooLarge:
+		default:
+			t.Errorf("code %s: %v", code, err)
+		}
+	}
+	proxy.Set(fault.None)
+	if way == "sse" || kind == fault.EndlessSSE {
+		return // the breaker may still be open
+	}
+	for range 100 {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		_, err := s.Do(ctx, toolCall("echo", `{}`), &notes{})
+		cancel()
+		if err == nil {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Error("the server is back, and nobody sees it")
 }
 
 func TestDeadServerKeepsItsList(t *testing.T) {
