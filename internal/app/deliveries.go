@@ -32,8 +32,37 @@ func (a *App) openDeliveries(ctx context.Context) (err error) {
 	}
 	a.worker, err = worker.New(worker.Options{
 		Queue: a.queue, Pipeline: a.guard, Endpoints: a.endpoints, Targets: a.chains, Files: a.chains, Meter: a.metrics, Logger: a.log, Now: a.clock.Now,
+		Unknown: func(ctx context.Context, tenant junctor.TenantID, server string) queue.Class {
+			return a.servers.unknown(ctx, tenant, server)
+		},
 	})
 	return err
+}
+
+// unknown says what becomes of a delivery whose tool is not known here. Where
+// others share the database, one of them may have added the server, or changed it,
+// a moment ago: then the delivery waits. A server that has not said yet what it has
+// is tried again.
+func (s *servers) unknown(ctx context.Context, tenant junctor.TenantID, id string) queue.Class {
+	if s.app.cfg.DB == nil {
+		return queue.Fatal
+	}
+	key := serverKey{tenant, id}
+	row, err := s.app.store.For(tenant).Server(ctx, id)
+	had, there := s.rowsAttached()[key]
+	s.mu.Lock()
+	_, broken := s.broken[key]
+	s.mu.Unlock()
+	switch {
+	case junctor.CodeOf(err) == junctor.CodeNotFound || err == nil && !attachable(&row) || broken:
+		return queue.Fatal
+	case err != nil || !there || differs(&had, &row, false):
+		return queue.Unbegun
+	}
+	if at, err := s.app.catalog.Snapshot().For(tenant).Server(s.app.identity.Local(), id); err == nil && at.Offer.Awaited {
+		return queue.Retry
+	}
+	return queue.Fatal
 }
 
 // deliver works on deliveries until work ends, and follows what others do until

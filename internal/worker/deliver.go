@@ -154,6 +154,11 @@ func (w *Worker) attempt(ctx context.Context, l *queue.Lease, order *junctor.Ord
 	}
 	res, err := w.o.Pipeline.Do(ctx, op, quiet{})
 	out := w.judge(ctx, op, order, res, err)
+	if out.kind == KindToolNotFound && !op.Ran && to.Server != "" && w.o.Unknown != nil {
+		if out.class = w.o.Unknown(ctx, l.Tenant, to.Server); out.class != queue.Fatal {
+			out.kind = KindBridgeUnavailable
+		}
+	}
 	done(out.kind == "" || out.kind == KindToolError || out.kind == KindInvalidArguments)
 	out.call, out.note = op.CallID, note
 	scrub := func(text string) string { return w.o.Endpoints.Scrub(l.Tenant, to.Server, op.Adhoc, text) }

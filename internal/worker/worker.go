@@ -73,10 +73,13 @@ type Options struct {
 	Targets   Targets // nil: nothing is resolved
 	Files     Files   // nil: no files
 	Raiser    Raiser  // nil: answers raise nothing
-	Meter     Meter
-	Logger    *slog.Logger
-	Now       func() time.Time // nil is time.Now
-	NewID     func() string
+	// Unknown says what becomes of an order whose tool this process does not know:
+	// another one may know more of the server. nil: it is given up.
+	Unknown func(ctx context.Context, tenant junctor.TenantID, server string) queue.Class
+	Meter   Meter
+	Logger  *slog.Logger
+	Now     func() time.Time // nil is time.Now
+	NewID   func() string
 
 	Places int // attempts on one endpoint at a time; 0 is 4
 	Most   int // attempts at a time in all; 0 is 1024

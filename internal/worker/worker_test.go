@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -167,6 +168,50 @@ func fine() (catalog.Result, error) {
 
 func away() (catalog.Result, error) {
 	return catalog.Result{}, junctor.Errorf(junctor.CodeUnreachable, "nobody is there")
+}
+
+// A tool that this process does not know may be known to another: what was asked of
+// its server decides, and waiting for it is no attempt.
+func TestToolsThatOthersKnow(t *testing.T) {
+	t.Parallel()
+	var known atomic.Bool
+	r := newRig(t, func(_ context.Context, op *guard.Op, _ string, _ int) (catalog.Result, error) {
+		if known.Load() {
+			return fine()
+		}
+		op.Ran = false
+		return catalog.Result{}, junctor.Errorf(junctor.CodeNotFound, "unknown tool")
+	})
+	var asked atomic.Value
+	w, err := worker.New(worker.Options{
+		Queue: r.q, Pipeline: r.p, Endpoints: bare{}, Meter: meter{}, Logger: slog.New(slog.DiscardHandler),
+		Unknown: func(_ context.Context, of junctor.TenantID, server string) queue.Class {
+			asked.Store(string(of) + " " + server)
+			if server == "gone" {
+				return queue.Fatal
+			}
+			known.Store(true) // as soon as it was asked for once
+			return queue.Unbegun
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.w = w
+	r.run()
+	gone := r.place(order("gone", "a"))[0]
+	r.until("what nobody knows is given up", func() bool { return r.state(gone) == queue.Dead })
+	if got := asked.Load(); got != string(tenant)+" gone" {
+		t.Errorf("asked for %v", got)
+	}
+	id := r.place(order("new", "a"))[0]
+	r.until("it is delivered when it is known", func() bool { return r.state(id) == queue.Done })
+	if got := asked.Load(); got != string(tenant)+" new" {
+		t.Errorf("asked for %v", got)
+	}
+	if d, err := r.w.Get(t.Context(), tenant, id); err != nil || d.Attempts != 1 {
+		t.Errorf("%d attempts, %v", d.Attempts, err)
+	}
 }
 
 func TestFailuresAreAttemptedAgainInOrder(t *testing.T) {

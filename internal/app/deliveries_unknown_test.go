@@ -1,0 +1,61 @@
+package app
+
+import (
+	"io"
+	"testing"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/config"
+	"github.com/junctor-mcp/junctor/internal/queue"
+	"github.com/junctor-mcp/junctor/internal/store/pgtest"
+)
+
+// TestUnknownToolsOfServersThatOthersAdded: a delivery waits while what another
+// process did to a server is still to be read, and is given up where nothing is to
+// come.
+func TestUnknownToolsOfServersThatOthersAdded(t *testing.T) {
+	t.Parallel()
+	pg, err := pgtest.Start(pgtest.Options{})
+	pgtest.Need(t, err)
+	t.Cleanup(pg.Stop)
+	cfg, err := config.Load(config.Sources{Flags: map[string]string{"data-dir": t.TempDir(), "listen": "127.0.0.1:0", "db": pg.Database(t), "egress-allow": "127.0.0.0/8"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := New(t.Context(), cfg, "test", WithLog(io.Discard), WithoutServers())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = a.Close() })
+	rows := a.store.For(junctor.DefaultTenant)
+	follow := func() error { return a.servers.follow(t.Context(), false) }
+	for _, step := range []struct {
+		what string
+		do   func() error
+		want queue.Class
+	}{
+		{"there is no such server", func() error { return nil }, queue.Fatal},
+		{"another process added it", func() error {
+			_, err := rows.AddServer(t.Context(), junctor.Server{ID: "bot", Mode: junctor.ModeBYO, State: junctor.StateActive, Connection: junctor.Connection{URL: "http://127.0.0.1:1/mcp", Transport: junctor.TransportHTTP}})
+			return err
+		}, queue.Unbegun},
+		{"it was read, and has not answered yet", follow, queue.Retry},
+		{"another process changed it", func() error {
+			row, err := rows.Server(t.Context(), "bot")
+			if err == nil {
+				row.Title = "Bot"
+				_, err = rows.UpdateServer(t.Context(), row)
+			}
+			return err
+		}, queue.Unbegun},
+		{"another process switched it off", func() error { return rows.SetServerState(t.Context(), "bot", junctor.StateInactive, "") }, queue.Fatal},
+		{"and this one knows", follow, queue.Fatal},
+	} {
+		if err := step.do(); err != nil {
+			t.Fatalf("%s: %v", step.what, err)
+		}
+		if got := a.servers.unknown(t.Context(), junctor.DefaultTenant, "bot"); got != step.want {
+			t.Errorf("%s: %v, want %v", step.what, got, step.want)
+		}
+	}
+}
