@@ -57,7 +57,7 @@ func TestClocksApart(t *testing.T) {
 	agent := program.NewReceiver(t)
 	agent.Hold = func(int) time.Duration { return 500 * time.Millisecond }
 	program.At(replicas[0].URL).Events(t, agent.URL)
-	events := program.NewSender(front.URL, 100*time.Millisecond)
+	events := program.NewSender(front.URL, 600*time.Millisecond) // about as fast as they are delivered
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {

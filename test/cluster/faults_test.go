@@ -90,7 +90,7 @@ func TestFaults(t *testing.T) {
 	}
 	disk := "a full disk"
 	if s.disk == "" {
-		disk = "no full disk (it needs root)"
+		disk = "files that could not be written (a full disk needs root)"
 	}
 	t.Logf("figure: Redis killed, PostgreSQL restarted, a replica cut off from both, %s, %d times each under load: %d calls answered, %d lost (%v), all well again by themselves",
 		disk, rounds, len(s.answered), len(s.lost), how)
@@ -100,7 +100,7 @@ func startSite(t *testing.T) *site {
 	t.Helper()
 	disk, err := program.SmallDisk(t, "32m")
 	if err != nil {
-		t.Logf("no disk is filled: %v", err)
+		t.Logf("no disk is filled, and one replica's files are not written instead: %v", err)
 	}
 	s := &site{disk: disk}
 	c := program.StartCluster(t, program.ClusterOptions{Spec: func(c *program.Cluster, n int, spec *program.Spec) {
@@ -280,20 +280,30 @@ func (s *site) works(n int) bool {
 // ready.
 func (s *site) diskFull(hold time.Duration) {
 	s.t.Helper()
-	if s.disk == "" {
-		return
-	}
 	over := s.during("disk full", func(l loss) bool { return l.replica == onDisk && l.how == unavailable })
-	ballast := filepath.Join(s.disk, "ballast")
-	program.Fill(s.t, ballast)
+	room := s.noRoom()
 	s.untilReady(onDisk, false, "journal")
 	s.served(plain)
 	s.served(onWire)
 	rest(s.t.Context(), hold)
-	if err := os.Remove(ballast); err != nil {
-		s.t.Fatal(err)
-	}
+	room()
 	s.untilReady(onDisk, true, "")
 	s.served(onDisk)
 	over()
+}
+
+// noRoom takes the room for what a replica writes, until the function that it gives
+// is called.
+func (s *site) noRoom() (room func()) {
+	s.t.Helper()
+	if s.disk == "" {
+		return s.c.Node(onDisk).NoRoom(s.t)
+	}
+	ballast := filepath.Join(s.disk, "ballast")
+	program.Fill(s.t, ballast)
+	return func() {
+		if err := os.Remove(ballast); err != nil {
+			s.t.Fatal(err)
+		}
+	}
 }
