@@ -31,6 +31,7 @@ type order struct {
 	server string
 	nonce  string
 	steps  int
+	pause  int  // after each of them, in milliseconds
 	cancel bool // once the first progress is there
 	json   bool // the server answers with JSON, so that progress may come late or not at all
 }
@@ -94,8 +95,8 @@ func (c *client) run(ctx context.Context, o order) error {
 		header.Set(wire.HeaderMethod, wire.MethodToolsCall)
 		header.Set(wire.HeaderName, o.server+"__tag")
 	}
-	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"%s__tag","arguments":{"nonce":%q,"steps":%d,"hold":%t},"_meta":{%s}}}`,
-		o.id, o.server, o.nonce, o.steps, o.cancel, meta)
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"%s__tag","arguments":{"nonce":%q,"steps":%d,"pause_ms":%d,"hold":%t},"_meta":{%s}}}`,
+		o.id, o.server, o.nonce, o.steps, o.pause, o.cancel, meta)
 	calling, cancel := context.WithCancel(ctx)
 	defer cancel()
 	resp, err := c.post(calling, body, header)

@@ -109,12 +109,21 @@ func noneAstray(t *testing.T, in *several.Site, clients, calls int) {
 	t.Cleanup(transport.CloseIdleConnections)
 	var sums sums
 	var wg sync.WaitGroup
+	all, failed := context.WithCancel(t.Context())
+	defer failed()
+	meetings := map[int]*meeting{}
+	for k := range calls {
+		if k%17 == 11 {
+			meetings[k] = &meeting{missing: clients, begun: make(chan struct{})}
+		}
+	}
 	begun := time.Now()
 	for n := range clients {
 		c := &client{url: in.URL, key: keys[n%len(keys)], http: &http.Client{Transport: transport}, modern: n%2 == 0, sums: &sums}
 		wg.Go(func() {
-			if err := c.open(t.Context()); err != nil {
+			if err := c.open(all); err != nil {
 				t.Error(err)
+				failed()
 				return
 			}
 			for k := range calls {
@@ -124,14 +133,23 @@ func noneAstray(t *testing.T, in *several.Site, clients, calls int) {
 					id: k + 1, server: server, nonce: fmt.Sprintf("c%d-%d-%s", n, k, server), steps: k % 4,
 					json: server == "peer1",
 				}
-				if k%17 == 11 && !o.json { // it is cancelled at its first progress
-					o.cancel, o.steps = true, 1
+				if m := meetings[k]; m != nil {
+					// All call at once. Half of them cancel, at their first progress, while the
+					// calls of the others with the same id are under way.
+					if o.steps, o.pause = 3, 100; n%4 < 2 && !o.json {
+						o.cancel, o.steps, o.pause = true, 1, 0
+					}
+					m.wait(all)
 				}
-				ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+				ctx, cancel := context.WithTimeout(all, 2*patience)
 				err := c.run(ctx, o)
 				cancel()
+				if all.Err() != nil {
+					return // somebody else said why
+				}
 				if err != nil {
 					t.Errorf("%s, after %v: %v", o.nonce, time.Since(begun).Round(time.Second), err)
+					failed()
 					return
 				}
 			}
@@ -156,6 +174,25 @@ func noneAstray(t *testing.T, in *several.Site, clients, calls int) {
 	}
 	t.Logf("figure: %d clients of both eras, %d calls each through %d of the program, servers over %v and stdio: %d answers, %d progress notes, %d calls cancelled; none astray, none missing, none twice",
 		clients, calls, len(in.Each), peers.Ways(), sums.answers.Load(), sums.notes.Load(), sums.cancelled.Load())
+}
+
+// meeting is where clients wait for each other.
+type meeting struct {
+	mu      sync.Mutex
+	missing int
+	begun   chan struct{} // closed when all are there
+}
+
+func (m *meeting) wait(ctx context.Context) {
+	m.mu.Lock()
+	if m.missing--; m.missing == 0 {
+		close(m.begun)
+	}
+	m.mu.Unlock()
+	select {
+	case <-m.begun:
+	case <-ctx.Done():
+	}
 }
 
 // sums is what all clients together met.
