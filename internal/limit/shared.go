@@ -11,6 +11,11 @@ import (
 // is refused, and as many tokens of a rate may be used later than they came.
 const blocks = 20
 
+// firstCalls of a day are taken at first. Tokens of a rate come again, calls of a day
+// do not: those that a replica has in hand are lost when it is killed, so that it
+// takes about as many as it uses in a second, and never more than a block.
+const firstCalls = 16
+
 // Pool is what replicas share: there they count what parties use, and take from
 // it in blocks. An error means that it is away; then each replica counts for
 // itself.
@@ -45,6 +50,8 @@ type lease struct {
 	calls   int
 	day     int64
 	dayLeft int
+	most    int       // calls that are taken at once
+	took    time.Time // when they were
 }
 
 func block(limit int) int { return max(1, limit/blocks) }
@@ -84,10 +91,9 @@ func (l *lease) call(ctx context.Context, limit int, used int64, now time.Time) 
 	if day := Day(now); l.day != day {
 		l.day, l.calls, l.dayLeft = day, 0, 0
 	}
-	most := block(limit)
-	l.calls = min(l.calls, most)
+	l.calls = min(l.calls, block(limit)) // the limit may be less than it was
 	if l.calls == 0 {
-		g, err := l.pool.Calls(ctx, l.key, l.day, limit, most, used)
+		g, err := l.pool.Calls(ctx, l.key, l.day, limit, l.mostCalls(limit, now), used)
 		if err != nil {
 			return 0, false, err
 		}
@@ -98,6 +104,21 @@ func (l *lease) call(ctx context.Context, limit int, used int64, now time.Time) 
 	}
 	l.calls--
 	return l.calls + l.dayLeft, true, nil
+}
+
+// mostCalls is how many calls to take, now that those of before are used up: twice as
+// many where they lasted for less than a second, and half where for long.
+func (l *lease) mostCalls(limit int, now time.Time) int {
+	switch lasted := now.Sub(l.took); {
+	case l.took.IsZero():
+		l.most = firstCalls
+	case lasted < time.Second:
+		l.most *= 2
+	case lasted > 2*time.Second:
+		l.most /= 2
+	}
+	l.took, l.most = now, min(max(l.most, firstCalls), block(limit))
+	return l.most
 }
 
 // uncall gives back what call gave.
