@@ -45,6 +45,12 @@ func (c *Connection) Check() error {
 	if err := c.Views.Check(); err != nil {
 		return err
 	}
+	if !slices.Contains([]Home{"", HomeEach, HomeOne}, c.Home) {
+		return fault("unknown home %q; use each or one", string(c.Home))
+	}
+	if c.Home == HomeOne && c.Transport != TransportStdio {
+		return fault("home one is for the transport stdio: a server at a URL runs where it is")
+	}
 	if c.MaxSessions < 0 || c.MaxSessions > maxSessions {
 		return fault("max_sessions is between 0 and %d", maxSessions)
 	}

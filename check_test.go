@@ -37,6 +37,8 @@ func TestConnections(t *testing.T) {
 		"odd variable":     {junctor.Connection{Transport: "stdio", Command: []string{"a"}, Env: map[string]string{"A=B": "x"}}, "environment variable"},
 		"odd header":       {web(func(c *junctor.Connection) { c.Headers = map[string]string{"a b": "x"} }), "header"},
 		"our header":       {web(func(c *junctor.Connection) { c.Headers = map[string]string{"MCP-Session-Id": "x"} }), "header"},
+		"odd home":         {web(func(c *junctor.Connection) { c.Home = "some" }), "home"},
+		"a URL's home":     {web(func(c *junctor.Connection) { c.Home = junctor.HomeOne }), "home"},
 		"odd views":        {web(func(c *junctor.Connection) { c.Views = "maybe" }), "views"},
 		"odd isolation":    {web(func(c *junctor.Connection) { c.Isolation = "none" }), "isolation"},
 		"long":             {web(func(c *junctor.Connection) { c.TimeoutMS = 1 << 40 }), "timeout_ms"},

@@ -62,6 +62,15 @@ func (v Views) Check() error {
 	return nil
 }
 
+// Home says where the command of a server runs, of several replicas.
+type Home string
+
+// Where it runs.
+const (
+	HomeEach Home = "each" // on each of them that is asked for it
+	HomeOne  Home = "one"  // on one, which the others send calls on to
+)
+
 // Masked stands where a credential is kept apart, sealed. Sent back in a
 // change, it means the one that is kept.
 const Masked = "***"
@@ -82,6 +91,7 @@ type Connection struct {
 	MaxSessions int                 `json:"max_sessions,omitempty"` // connections, and so processes, at a time; 0 is the usual number
 	TimeoutMS   int                 `json:"timeout_ms,omitempty"`   // of a call; 0 is the instance's own
 	Views       Views               `json:"views,omitempty"`        // generated Views; "" is on
+	Home        Home                `json:"home,omitempty"`         // with stdio, of several replicas; "" is each
 	Overrides   map[string]Override `json:"overrides,omitempty"`    // by the tool's own name
 }
 

@@ -51,6 +51,7 @@ type ServerBody struct {
 	MaxSessions *int                        `json:"max_sessions,omitempty" minimum:"0" maximum:"10000" doc:"Connections, and so processes of a command, at a time; 0 is the usual number."`
 	TimeoutMS   *int                        `json:"timeout_ms,omitempty" minimum:"0" maximum:"86400000" doc:"How long a call may take; 0 is the instance's own limit."`
 	Views       *junctor.Views              `json:"views,omitempty" enum:"on,off" doc:"Whether tools without an App of their own are given one, which draws what they answer; on where it is absent."`
+	Home        *junctor.Home               `json:"home,omitempty" enum:"each,one" doc:"With stdio, of several replicas: whether the command runs on each of them, or on one, which the others send calls on to; each where it is absent."`
 	Overrides   map[string]junctor.Override `json:"overrides,omitempty" doc:"By the tool's own name: hide it, or show it under another name or description."`
 	Document    *string                     `json:"document,omitempty" doc:"Of an auto-generated server: the text of the API's documentation, OpenAPI, GraphQL or another format."`
 	DocumentURL *string                     `json:"document_url,omitempty" maxLength:"4096" doc:"Of an auto-generated server: where its documentation is, in place of document."`
@@ -126,6 +127,7 @@ func (b *ServerBody) apply(row *junctor.Server) (credential.Set, error) {
 	set(&c.MaxSessions, b.MaxSessions)
 	set(&c.TimeoutMS, b.TimeoutMS)
 	set(&c.Views, b.Views)
+	set(&c.Home, b.Home)
 	set(&row.Title, b.Title)
 	set(&row.Private, b.Private)
 	if row.Mode == junctor.ModeGenerated {

@@ -198,6 +198,6 @@ func (a *api) patchServer(ctx context.Context, in *serverPatch) (*oneServer, err
 // something says whether the body asks for any change.
 func (b *ServerBody) something() bool {
 	return b.document() || b.Command != nil || b.Env != nil || b.Headers != nil || b.Overrides != nil || slices.Contains([]bool{
-		b.Transport != nil, b.URL != nil, b.Cwd != nil, b.Auth != nil, b.Credentials != nil, b.Isolation != nil, b.MaxSessions != nil, b.TimeoutMS != nil, b.Views != nil, b.Title != nil, b.Private != nil,
+		b.Transport != nil, b.URL != nil, b.Cwd != nil, b.Auth != nil, b.Credentials != nil, b.Isolation != nil, b.MaxSessions != nil, b.TimeoutMS != nil, b.Views != nil, b.Home != nil, b.Title != nil, b.Private != nil,
 	}, true)
 }

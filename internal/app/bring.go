@@ -36,6 +36,10 @@ func (s *servers) bringAll(ctx context.Context) error {
 			if row.Mode != junctor.ModeBYO {
 				continue
 			}
+			if s.homely(&row) {
+				s.wants(&row) // its home is found once others know this process
+				continue
+			}
 			_ = s.bring(ctx, row, nil) // dress says what went wrong
 		}
 	}
@@ -52,7 +56,7 @@ func (s *servers) settle(ctx context.Context, row junctor.Server) {
 		stop := context.AfterFunc(s.ending, cancel) //nolint:contextcheck // ends with the instance too
 		defer stop()
 		var begun *reached
-		if !s.has(&row) {
+		if !s.homely(&row) && !s.has(&row) { // one that is to run once is not tried beside itself
 			if up, err := s.connect(ctx, &row, s.desk.Stored(row), nil, ""); err == nil {
 				if _, err := s.reach(ctx, up, up.Begin); err == nil {
 					begun, _ = s.rested(ctx, &row, s.desk.Stored(row), up)
@@ -84,6 +88,7 @@ func (s *servers) bring(ctx context.Context, row junctor.Server, up *reached) er
 
 func (s *servers) bringIn(ctx context.Context, turn uint64, row junctor.Server, up *reached) error {
 	key := serverKey{row.Tenant, row.ID}
+	s.wants(&row)
 	err := s.attachRow(ctx, key, turn, row, up)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,14 +115,15 @@ func (s *servers) has(row *junctor.Server) bool {
 // one that is attached where the row leads to the same place, or of a new one,
 // which offers what the server was last seen with until it has answered.
 func (s *servers) prepare(ctx context.Context, row *junctor.Server, up *reached) (*connected, error) {
+	home, err := s.homeOf(ctx, row)
+	if err != nil || home != "" {
+		return s.prepareAfar(ctx, row, up, home, err)
+	}
 	if up != nil {
 		return newConnected(*up, row), nil
 	}
-	s.mu.Lock()
-	b := s.live[serverKey{row.Tenant, row.ID}]
-	s.mu.Unlock()
-	if b != nil {
-		if now := b.current(); now.serves(row) {
+	if b := s.attached(serverKey{row.Tenant, row.ID}); b != nil {
+		if now := b.current(); now.serves(row) && now.home == "" {
 			next := now.like(row)
 			_, _ = next.backend.Offer(ctx) // it knows its tools' names before the first call
 			return next, nil
@@ -140,17 +146,50 @@ func (s *servers) prepare(ctx context.Context, row *junctor.Server, up *reached)
 	return next, nil
 }
 
+// prepareAfar is prepare for a server whose home is another process, or is not known,
+// for a reason. up is closed: it was tried here, and runs elsewhere.
+func (s *servers) prepareAfar(ctx context.Context, row *junctor.Server, up *reached, home string, why error) (*connected, error) {
+	if up != nil {
+		defer up.Close()
+	}
+	if why != nil {
+		return nil, why
+	}
+	key := serverKey{row.Tenant, row.ID}
+	var known *catalog.Offer
+	if b := s.attached(key); b != nil {
+		now := b.current()
+		if now.serves(row) && now.home == home {
+			return now.like(row), nil
+		}
+		known, _ = now.up.Offer(ctx)
+	} else if up != nil {
+		known, _ = up.Offer(ctx)
+	} else if seen, err := s.app.store.For(row.Tenant).SeenServer(ctx, row.ID); err == nil {
+		known, _ = catalog.DecodeOffer(seen.Offer)
+	}
+	if known == nil {
+		known = &catalog.Offer{Awaited: true}
+	}
+	next := newConnected(reached{way: s.newAfar(key, home, known), with: s.desk.Server(row, s.desk.Stored(*row))}, row)
+	next.home = home
+	return next, nil
+}
+
 func (s *servers) attachRow(ctx context.Context, key serverKey, turn uint64, row junctor.Server, up *reached) error {
 	next, err := s.prepare(ctx, &row, up)
 	if err != nil {
 		return err
 	}
 	b, attached, err := s.install(key, turn, next)
-	if b != nil && up != nil {
+	if b != nil && up != nil && next.home == "" {
 		b.remember(ctx, next) // it has been reached, and a restart may come before the next time
 	}
 	if err != nil {
 		return err
+	}
+	if b != nil && next.home != "" {
+		defer b.announce() // its home is asked what it offers, once nobody waits for that
 	}
 	if attached { // a tool that was hidden is so when this returns
 		return s.app.catalog.Refresh(ctx, row.Tenant, row.ID)
@@ -240,12 +279,12 @@ func (s *servers) install(key serverKey, turn uint64, next *connected) (b *broug
 		if former != nil {
 			s.app.catalog.Detach(key.tenant, key.id)
 		}
-		if former != nil && former.up.Server != next.up.Server {
+		if former != nil && former.up.way != next.up.way {
 			b.former = []*connected{former}
 		}
 		s.live[key] = b
 	}
-	if former != nil && former.up.Server != next.up.Server {
+	if former != nil && former.up.way != next.up.way {
 		s.retire(former, b)
 	}
 	return b, attached, nil
@@ -281,6 +320,7 @@ func (s *servers) detach(tenant junctor.TenantID, id string) {
 	s.dropGenerated(key)
 	delete(s.inside, key)
 	delete(s.broken, key)
+	delete(s.homes, key)
 }
 
 // close ends every connection, and the calls on them.

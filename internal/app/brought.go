@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"log/slog"
 	"slices"
 	"sync"
@@ -40,6 +41,7 @@ type connected struct {
 	backend  catalog.Backend // up, with its tools changed
 	calls    *atomic.Int64
 	borrowed bool              // another has the same upstream
+	home     string            // the other process that runs it; "" where this one leads there
 	kept     [sha256.Size]byte // of what is stored of it; zero where that is not known
 }
 
@@ -49,7 +51,7 @@ func newConnected(up reached, row *junctor.Server) *connected {
 
 // like is the same upstream with its tools changed in another way.
 func (c *connected) like(row *junctor.Server) *connected {
-	return &connected{up: c.up, row: *row, backend: changed(c.up, row), calls: c.calls, borrowed: true}
+	return &connected{up: c.up, row: *row, backend: changed(c.up, row), calls: c.calls, borrowed: true, home: c.home}
 }
 
 // serves says whether a row leads where this connection does.
@@ -130,7 +132,7 @@ func (b *brought) put(next *connected) *connected {
 	b.now = next
 	next.up.with.After(former.up.with)
 	b.with.Store(next.up.with)
-	if former.up.Server != next.up.Server {
+	if former.up.way != next.up.way {
 		b.former = append(b.former, former)
 	}
 	b.mu.Unlock()
@@ -169,10 +171,20 @@ func (b *brought) Offer(ctx context.Context) (*catalog.Offer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.up.State().Connected {
+	if c.home == "" && c.up.State().Connected { // else its home does so
 		b.remember(ctx, c)
 	}
 	return offer, nil
+}
+
+// announce has what the server offers be read again.
+func (b *brought) announce() {
+	b.mu.Lock()
+	notify := b.notify
+	b.mu.Unlock()
+	if notify != nil {
+		notify(catalog.Event{Kind: catalog.EventChanged})
+	}
 }
 
 // markOf tells what is stored of a server from anything else.
@@ -214,7 +226,34 @@ func (b *brought) Do(ctx context.Context, req *catalog.Request, sink catalog.Sin
 		c = b.resume(req.Input.State)
 	}
 	defer c.calls.Add(-1)
-	return c.backend.Do(ctx, req, sink)
+	res, err := c.backend.Do(ctx, req, sink)
+	if c.home != "" && errors.Is(err, errMoved) {
+		return b.follow(ctx, req, sink, err)
+	}
+	return res, err
+}
+
+// follow is Do for a call that found nobody at home, so that nothing was done: it
+// waits for a while for the next home.
+func (b *brought) follow(ctx context.Context, req *catalog.Request, sink catalog.Sink, err error) (catalog.Result, error) {
+	over := time.NewTimer(moveTime)
+	defer over.Stop()
+	for {
+		select {
+		case <-over.C:
+			return catalog.Result{}, err
+		case <-ctx.Done():
+			return catalog.Result{}, err
+		case <-time.After(moveLook):
+		}
+		c := b.take()
+		var res catalog.Result
+		res, err = c.backend.Do(ctx, req, sink)
+		c.calls.Add(-1)
+		if !errors.Is(err, errMoved) {
+			return res, err
+		}
+	}
 }
 
 // Secrets implements junctor.Keeper.

@@ -340,5 +340,6 @@ func sameConnection(a, b *junctor.Connection) bool {
 		return *c.Auth
 	}
 	return a.Transport == b.Transport && a.URL == b.URL && slices.Equal(a.Command, b.Command) && a.Cwd == b.Cwd && equalMaps(a.Env, b.Env) &&
-		equalMaps(a.Headers, b.Headers) && auth(a) == auth(b) && a.PerUser() == b.PerUser() && a.Isolation == b.Isolation && a.MaxSessions == b.MaxSessions
+		equalMaps(a.Headers, b.Headers) && auth(a) == auth(b) && a.PerUser() == b.PerUser() && a.Isolation == b.Isolation && a.MaxSessions == b.MaxSessions &&
+		(a.Home == junctor.HomeOne) == (b.Home == junctor.HomeOne)
 }

@@ -142,7 +142,7 @@ func fieldOf(place string) string {
 func flat(row *junctor.Server) map[string]string {
 	c := &row.Connection
 	out := map[string]string{
-		"title": row.Title, "transport": string(c.Transport), "url": c.URL, "cwd": c.Cwd, "credentials": string(c.Credentials), "isolation": string(c.Isolation), "views": string(c.Views),
+		"title": row.Title, "transport": string(c.Transport), "url": c.URL, "cwd": c.Cwd, "credentials": string(c.Credentials), "isolation": string(c.Isolation), "views": string(c.Views), "home": string(c.Home),
 		"private": yes(row.Private), "disabled": yes(row.State == junctor.StateInactive),
 	}
 	if c.TimeoutMS != 0 {

@@ -41,6 +41,10 @@ type peers struct {
 	others atomic.Pointer[map[string]*peer] // by id; those that live and can be reached
 	heard  chan string
 	silent atomic.Bool // the database could not be told that this process lives
+	begun  atomic.Bool // the others know this process
+	left   atomic.Bool // and it has told them that it ends
+	seen   atomic.Pointer[time.Time]
+	moved  chan struct{} // holds one: a process came or went
 
 	mu     sync.Mutex
 	looked time.Time
@@ -54,7 +58,7 @@ type peer struct {
 
 // newPeers names this process anew: what others know of the one before it is gone.
 func newPeers(a *App) *peers {
-	p := &peers{app: a, heard: make(chan string, heardAhead)}
+	p := &peers{app: a, heard: make(chan string, heardAhead), moved: make(chan struct{}, 1)}
 	p.self = store.Node{ID: strings.ToLower(rand.Text()[:10]), Name: a.node, Version: a.version}
 	p.others.Store(&map[string]*peer{})
 	return p
@@ -101,6 +105,15 @@ func (p *peers) begin(ctx context.Context, at string) {
 		p.app.log.Warn("other instances with this database cannot reach this one, which listens on every address: set --peer-url")
 	}
 	p.beat(ctx)
+	p.begun.Store(true)
+	p.app.servers.findHomes(ctx)
+}
+
+// sure says whether the others count this process among the living, and will for the
+// next moment.
+func (p *peers) sure() bool {
+	seen := p.seen.Load()
+	return seen != nil && time.Since(*seen) < goneAfter-turnSpare && !p.left.Load()
 }
 
 // run says that this process lives, and tells what others cannot know, until ctx
@@ -112,6 +125,7 @@ func (p *peers) run(ctx context.Context) {
 	var work sync.WaitGroup
 	defer work.Wait()
 	work.Go(func() { p.relay(ctx) })
+	work.Go(func() { p.app.servers.keepHomes(ctx) })
 	tick := time.NewTicker(beatEvery)
 	defer tick.Stop()
 	for {
@@ -126,6 +140,8 @@ func (p *peers) run(ctx context.Context) {
 }
 
 func (p *peers) leave(ctx context.Context) {
+	p.left.Store(true)
+	p.app.servers.part(ctx, homeEnd) // before another begins it
 	ctx, cancel := context.WithTimeout(ctx, beatEvery)
 	defer cancel()
 	if err := errors.Join(p.app.store.LeaveNode(ctx, p.self.ID), p.app.store.LeaveHomes(ctx, p.self.ID)); err != nil {
@@ -136,6 +152,7 @@ func (p *peers) leave(ctx context.Context) {
 func (p *peers) beat(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, beatEvery)
 	defer cancel()
+	asked := time.Now()
 	all, err := p.app.store.SeeNode(ctx, p.self)
 	if was := p.silent.Swap(err != nil); err != nil {
 		if !was && ctx.Err() == nil {
@@ -143,6 +160,7 @@ func (p *peers) beat(ctx context.Context) {
 		}
 		return
 	}
+	p.seen.Store(&asked)
 	p.meet(all)
 	if err := p.app.agree(ctx); err != nil && ctx.Err() == nil {
 		p.app.log.Warn("the clock of the database could not be read; it is tried again", telemetry.Err(err))
@@ -188,6 +206,12 @@ func (p *peers) meet(all []store.Node) {
 			old.client.CloseIdleConnections()
 		}
 	}
+	if !maps.Equal(former, next) {
+		select {
+		case p.moved <- struct{}{}:
+		default:
+		}
+	}
 }
 
 // find gives a process by its id; nil where it is gone. One that came a moment ago
@@ -229,6 +253,9 @@ func (p *peers) relay(ctx context.Context) {
 		for _, ch := range watch.Take() {
 			if !ch.Far && (ch.URI != "" || ch.Task.ID != "") {
 				p.tell(ctx, told{Changes: []catalog.Change{ch}})
+			}
+			if p.app.servers.listed(&ch) {
+				p.tell(ctx, told{Listed: &listed{ch.Tenant, ch.Server}})
 			}
 		}
 	}

@@ -81,6 +81,7 @@ func (a *App) mux() *mux {
 	if a.peers != nil {
 		mux.HandleFunc("GET "+statePath, a.tellState)
 		mux.HandleFunc("POST "+tellPath, a.peers.told)
+		mux.HandleFunc("POST "+errandPath, a.peers.errand)
 	}
 	mux.HandleFunc("GET /stdio", a.relay)
 	return mux

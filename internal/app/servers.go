@@ -34,6 +34,7 @@ type servers struct {
 	made       map[serverKey]*generated     // auto-generated servers that are attached
 	inside     map[serverKey]junctor.Server // built-in servers that are attached
 	broken     map[serverKey]string         // why an active server could not be attached
+	homes      map[serverKey]junctor.Server // servers that run on one process, wherever that is (home.go)
 	turns      map[serverKey]uint64         // counts the changes under each key
 	changing   map[serverKey]*sync.Mutex    // held over each change of a row and of what is attached of it
 	retiring   map[*connected]struct{}
@@ -55,7 +56,7 @@ func newServers(a *App) *servers {
 	return &servers{
 		desk: a.newDesk(), ending: ending, end: end, turns: map[serverKey]uint64{}, changing: map[serverKey]*sync.Mutex{},
 		app: a, builtin: map[string]*builtin.Server{}, public: a.newClients(), local: a.newClients(loopback()...),
-		live: map[serverKey]*brought{}, made: map[serverKey]*generated{}, inside: map[serverKey]junctor.Server{}, broken: map[serverKey]string{}, retiring: map[*connected]struct{}{}, suggesting: map[serverKey]bool{},
+		live: map[serverKey]*brought{}, made: map[serverKey]*generated{}, inside: map[serverKey]junctor.Server{}, broken: map[serverKey]string{}, homes: map[serverKey]junctor.Server{}, retiring: map[*connected]struct{}{}, suggesting: map[serverKey]bool{},
 	}
 }
 

@@ -35,6 +35,7 @@ func (a *App) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, key s
 	if err != nil {
 		return err
 	}
+	a.servers.findHomes(ctx) // they are here: nobody else reaches this process
 	local := a.localServer(a.mux())
 	served := make(chan error, 1)
 	go func() { served <- local.Serve(sock) }()

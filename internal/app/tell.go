@@ -31,7 +31,14 @@ type told struct {
 	From    string           `json:"from"`
 	Session *gateway.News    `json:"session,omitempty"`
 	Changes []catalog.Change `json:"changes,omitempty"`
-	Agent   string           `json:"agent,omitempty"` // of a chain, whose registration may be another now
+	Agent   string           `json:"agent,omitempty"`  // of a chain, whose registration may be another now
+	Listed  *listed          `json:"listed,omitempty"` // that this process runs for all, and that offers something else now
+}
+
+// listed names a server.
+type listed struct {
+	Tenant junctor.TenantID `json:"tenant"`
+	Server string           `json:"server"`
 }
 
 // Tell implements gateway.Peers. Each that can be reached has heard when it comes
@@ -159,6 +166,9 @@ func (p *peers) act(ctx context.Context, text string) error {
 	}
 	for _, ch := range what.Changes {
 		p.app.catalog.Tell(ch)
+	}
+	if what.Listed != nil {
+		p.app.servers.listAgain(what.Listed.Tenant, what.Listed.Server)
 	}
 	if agent, bad := erc8004.ParseAgent(what.Agent); bad == nil {
 		p.app.chains.resolver.Forget(agent)

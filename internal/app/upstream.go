@@ -84,16 +84,30 @@ func (a *App) reader() credential.Reader {
 	return credential.Reader{Lookup: os.LookupEnv, DataDir: a.cfg.DataDir}
 }
 
-// reached is an upstream, and what its command says when it has one.
+// way leads to a server: an upstream does, and another process that has one (afar).
+type way interface {
+	visit.Backend
+	Watch(notify func(catalog.Event))
+	Begin(ctx context.Context) (upstream.Report, error)
+	Probe(ctx context.Context) (upstream.Report, error)
+	State() upstream.State
+	Holds(state string) bool
+	EndSession(client string)
+	EndUser(user string)
+	RootsChanged(p *junctor.Principal, client string)
+	Close()
+}
+
+// reached is a way to a server, and what its command says when it has one here.
 type reached struct {
-	*upstream.Server
-	command *upstream.Command // nil for a URL
+	way
+	command *upstream.Command // nil for a URL, and for one that runs elsewhere
 	with    *visit.Server
 }
 
 // Close ends the upstream, and the connections of its users.
 func (r reached) Close() {
-	r.Server.Close()
+	r.way.Close()
 	r.with.Close()
 }
 
@@ -145,7 +159,7 @@ func (s *servers) connect(ctx context.Context, row *junctor.Server, literals vis
 	}
 	var err error
 	up.command = o.Command
-	up.Server, err = upstream.New(o)
+	up.way, err = upstream.New(o)
 	return up, err
 }
 
@@ -160,12 +174,12 @@ func programOf(word string) (string, error) {
 
 // Do is the upstream's, with a login where the server wants one.
 func (r reached) Do(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
-	return r.with.Do(ctx, r.Server, req, sink)
+	return r.with.Do(ctx, r.way, req, sink)
 }
 
 // Offer is the upstream's, with the server's own login where there is one.
 func (r reached) Offer(ctx context.Context) (*catalog.Offer, error) {
-	return r.with.Offer(ctx, r.Server)
+	return r.with.Offer(ctx, r.way)
 }
 
 // bridge makes the backend of an endpoint that is no registered server, for one

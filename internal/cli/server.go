@@ -67,7 +67,7 @@ func (c *cli) printServer(s admin.ServerDetail) error {
 		"id", s.ID, "title", s.Title, "mode", string(s.Mode), "state", string(s.State), "last error", s.LastError,
 		"transport", string(s.Transport), "url", s.URL, "command", shown(s.Command), "directory", s.Cwd, "auth", authOf(s.Auth),
 		"headers", strings.Join(slices.Sorted(maps.Keys(s.Headers)), ", "), "variables", strings.Join(slices.Sorted(maps.Keys(s.Env)), ", "),
-		"credentials", string(s.Credentials), "isolation", isolationOf(&s), "views", string(s.Views), "declared", s.Declared, "found for", s.Found, "owner", s.Owner, "private", private, "created", moment(s.CreatedAt), "updated", moment(s.UpdatedAt),
+		"credentials", string(s.Credentials), "isolation", isolationOf(&s), "views", string(s.Views), "home", string(s.Home), "declared", s.Declared, "found for", s.Found, "owner", s.Owner, "private", private, "created", moment(s.CreatedAt), "updated", moment(s.UpdatedAt),
 	}
 	if d := s.Diagnostics; d != nil {
 		facts = append(facts, "protocol", protocol(*d), "server", strings.TrimSpace(d.Name+" "+d.Release), "latency", latency(*d),

@@ -104,6 +104,7 @@ type serverChange struct {
 	Isolation   *string           `json:"isolation,omitempty"`
 	MaxSessions *int              `json:"max_sessions,omitempty"`
 	Views       *string           `json:"views,omitempty"`
+	Home        *string           `json:"home,omitempty"`
 	Title       *string           `json:"title,omitempty"`
 	Private     *bool             `json:"private,omitempty"`
 	URL         *string           `json:"url,omitempty"`
@@ -132,6 +133,7 @@ func (c *cli) serverSet() *cobra.Command {
 			some = change(&s.Isolation, &f.isolation, given("isolation")) || some
 			some = change(&s.MaxSessions, &f.maxSessions, given("max-sessions")) || some
 			some = change(&s.Views, &f.views, given("views")) || some
+			some = change(&s.Home, &f.home, given("home")) || some
 			some = change(&s.Title, &f.title, given("title")) || some
 			some = change(&s.Private, &f.private, given("private")) || some
 			some = change(&s.URL, &url, given("url")) || some

@@ -144,7 +144,7 @@ func (d *document) server(m member) Server {
 	c := &junctor.Connection{}
 	s := Server{ID: m.key.Value, Where: d.at(m.key), connection: c}
 	path := "servers." + s.ID
-	var transport, isolation, credentials, views, mode string
+	var transport, isolation, credentials, views, home, mode string
 	api := d.api(&s)
 	d.object(m.value, path, merged(api.fields, fields{
 		"mode":         d.choice(&mode, string(junctor.ModeBYO), string(junctor.ModeGenerated)),
@@ -163,10 +163,12 @@ func (d *document) server(m member) Server {
 		"max_sessions": d.number(&c.MaxSessions),
 		"timeout_ms":   d.number(&c.TimeoutMS),
 		"views":        d.choice(&views, string(junctor.ViewsOn), string(junctor.ViewsOff)),
+		"home":         d.choice(&home, string(junctor.HomeEach), string(junctor.HomeOne)),
 		"overrides":    d.overrides(&c.Overrides),
 	}))
 	api.settle(d, m, &s, junctor.Mode(mode))
 	c.Transport, c.Isolation, c.Credentials, c.Views = junctor.Transport(transport), junctor.Isolation(isolation), junctor.Credentials(credentials), junctor.Views(views)
+	c.Home = junctor.Home(home)
 	if c.Transport == "" {
 		c.Transport = junctor.TransportHTTP
 		if len(c.Command) > 0 {

@@ -34,6 +34,7 @@ servers:
     env: {TOKEN: "env:FILES_TOKEN", PORT: 0123}
     isolation: session
     max_sessions: 3
+    home: one
     disabled: true
   old: {transport: sse, url: "https://old.example.com/sse", auth: {type: none}}
 `
@@ -58,7 +59,7 @@ func TestServers(t *testing.T) {
 	}
 	want := []junctor.Server{
 		{ID: "files", State: junctor.StateInactive, Connection: junctor.Connection{
-			Transport: "stdio", Command: []string{"npx", "-y", "files", "8080"}, Cwd: "/srv", Env: map[string]string{"TOKEN": "env:FILES_TOKEN", "PORT": "0123"}, Isolation: "session", MaxSessions: 3,
+			Transport: "stdio", Command: []string{"npx", "-y", "files", "8080"}, Cwd: "/srv", Env: map[string]string{"TOKEN": "env:FILES_TOKEN", "PORT": "0123"}, Isolation: "session", MaxSessions: 3, Home: "one",
 		}},
 		{ID: "notes", Title: "The notes", Private: true, Connection: junctor.Connection{
 			Transport: "http", URL: "https://notes.example.com/mcp?key=query-canary", Auth: &junctor.Auth{Type: "bearer", Secret: "token-canary"},
@@ -106,6 +107,7 @@ func TestServerProblems(t *testing.T) {
 		{"time", "servers: {a: {url: 'https://x', timeout_ms: 5s}}", `servers.a.timeout_ms must be a whole number`},
 		{"too long", "servers: {a: {url: 'https://x', timeout_ms: 99999999999}}", `timeout_ms is between`},
 		{"views", "servers: {a: {url: 'https://x', views: of}}", `servers.a.views must be one of on, off`},
+		{"home", "servers: {a: {command: [x], home: two}}", `servers.a.home must be one of each, one`},
 		{"transport", "servers: {a: {url: 'https://x', transport: htpt}}", `must be one of http, sse, stdio; did you mean http?`},
 		{"credentials", "servers: {a: {url: 'https://x', credentials: per-usr}}", `did you mean per-user?`},
 		{"credentials of a command", "servers: {a: {command: [x], credentials: per-user}}", `a command has the same variables for everybody`},

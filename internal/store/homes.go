@@ -38,6 +38,26 @@ func (t *Tenant) Home(ctx context.Context, name, node string, gone time.Duration
 	return "", junctor.Errorf(junctor.CodeUnavailable, "who holds %q changes again and again; try again", name)
 }
 
+// Held is something that a process holds for all of them.
+type Held struct {
+	Tenant     junctor.TenantID
+	Name, Node string
+}
+
+// Homes lists what processes that live hold, of all tenants, by the beginning of its
+// name.
+func (s *Store) Homes(ctx context.Context, prefix string, gone time.Duration) ([]Held, error) {
+	found, err := all(ctx, s, func(row scanner) (h Held, err error) {
+		return h, row.Scan(&h.Tenant, &h.Name, &h.Node)
+	}, `SELECT tenant_id, name, node FROM homes WHERE substr(name, 1, ?) = ? AND EXISTS (
+			SELECT 1 FROM nodes WHERE nodes.tenant_id = ? AND nodes.id = homes.node AND nodes.seen_at > `+s.dialect.Now()+` - ?)`,
+		len(prefix), prefix, string(junctor.DefaultTenant), gone.Microseconds())
+	if err != nil {
+		return nil, s.fail(ctx, err, "list what processes hold")
+	}
+	return found, nil
+}
+
 // LeaveHomes lets go of all that a process holds.
 func (s *Store) LeaveHomes(ctx context.Context, node string) error {
 	if _, err := s.do(ctx, `DELETE FROM homes WHERE node = ?`, node); err != nil {

@@ -14,7 +14,12 @@ import (
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
-func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], playing) {
+		os.Exit(play())
+	}
+	os.Exit(program.Main(m))
+}
 
 // patience is far above what anything here takes.
 const patience = 90 * time.Second

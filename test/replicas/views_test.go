@@ -142,15 +142,27 @@ func TestViewsAnywhere(t *testing.T) {
 // holder is the replica that a View is of: its id begins with the name of one.
 func (c *cluster) holder(view string) int {
 	c.Helper()
+	var at string
+	if err := c.query(`SELECT url FROM nodes WHERE $1 LIKE id || '%'`, view).Scan(&at); err != nil {
+		c.Fatalf("no replica holds %s: %v", view, err)
+	}
+	return c.replica(at)
+}
+
+// query asks the database for one row.
+func (c *cluster) query(text string, args ...any) *sql.Row {
+	c.Helper()
 	db, err := sql.Open("pgx", c.db)
 	if err != nil {
 		c.Fatal(err)
 	}
-	defer db.Close()
-	var at string
-	if err := db.QueryRowContext(c.Context(), `SELECT url FROM nodes WHERE $1 LIKE id || '%'`, view).Scan(&at); err != nil {
-		c.Fatalf("no replica holds %s: %v", view, err)
-	}
+	c.Cleanup(func() { _ = db.Close() })
+	return db.QueryRowContext(c.Context(), text, args...)
+}
+
+// replica is the number of one, by its address.
+func (c *cluster) replica(at string) int {
+	c.Helper()
 	for n, in := range c.nodes {
 		if in.URL == at {
 			return n

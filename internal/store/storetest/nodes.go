@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"maps"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -63,6 +64,36 @@ func nodeTests() map[string]func(*trial) {
 			ok(t, st.LeaveHomes(ctx, "c"))
 			if got := hold(acme, "b", time.Hour); got != "b" {
 				t.Fatalf("what was let go of is held by %s", got)
+			}
+		},
+		"homes/what the living hold is listed": func(t *trial) {
+			st, ctx := t.open(), t.Context()
+			ok(t, st.EnsureTenant(ctx, "acme", "Acme"))
+			for _, id := range []string{"a", "b"} {
+				must(st.SeeNode(ctx, store.Node{ID: id, Name: id}))(t)
+			}
+			for name, node := range map[string]string{"server:x": "a", "server:y": "b", "serve": "a", "party:server:x": "a"} {
+				must(st.For("acme").Home(ctx, name, node, time.Hour))(t)
+			}
+			must(st.For(junctor.DefaultTenant).Home(ctx, "server:x", "b", time.Hour))(t)
+			listed := func(gone time.Duration) map[store.Held]bool {
+				t.Helper()
+				all := map[store.Held]bool{}
+				for _, one := range must(st.Homes(ctx, "server:", gone))(t) {
+					all[one] = true
+				}
+				return all
+			}
+			want := map[store.Held]bool{{Tenant: "acme", Name: "server:x", Node: "a"}: true, {Tenant: "acme", Name: "server:y", Node: "b"}: true, {Tenant: junctor.DefaultTenant, Name: "server:x", Node: "b"}: true}
+			if got := listed(time.Hour); !maps.Equal(got, want) {
+				t.Errorf("held: %v", got)
+			}
+			ok(t, st.LeaveNode(ctx, "b"))
+			if got := listed(time.Hour); !maps.Equal(got, map[store.Held]bool{{Tenant: "acme", Name: "server:x", Node: "a"}: true}) {
+				t.Errorf("held by who lives: %v", got)
+			}
+			if got := listed(-time.Hour); len(got) != 0 {
+				t.Errorf("held by who is silent: %v", got)
 			}
 		},
 		"homes/of many who want it one has it": func(t *trial) {

@@ -2871,6 +2871,11 @@ export interface components {
             headers?: {
                 [key: string]: string;
             };
+            /**
+             * @description With stdio, of several replicas: whether the command runs on each of them, or on one, which the others send calls on to; each where it is absent.
+             * @enum {string}
+             */
+            home?: "each" | "one";
             /** @description Of an auto-generated server: which operations become tools: GET, /pets/**, GET /pets/*, tag:pets, op:list*, deprecated, ~expression; with ! before it, which do not. The first that fits decides; without any it is all but deprecated ones. */
             include?: string[];
             /**
@@ -4013,6 +4018,11 @@ export interface components {
             headers?: {
                 [key: string]: string;
             };
+            /**
+             * @description With stdio, of several replicas: whether the command runs on each of them, or on one, which the others send calls on to; each where it is absent.
+             * @enum {string}
+             */
+            home?: "each" | "one";
             /** @description A lower-case letter, then up to 31 lower-case letters, digits or hyphens. */
             id: string;
             /** @description Of an auto-generated server: which operations become tools: GET, /pets/**, GET /pets/*, tag:pets, op:list*, deprecated, ~expression; with ! before it, which do not. The first that fits decides; without any it is all but deprecated ones. */
@@ -4482,6 +4492,11 @@ export interface components {
             headers?: {
                 [key: string]: string;
             };
+            /**
+             * @description With stdio, of several replicas: whether the command runs on each of them, or on one, which the others send calls on to; each where it is absent.
+             * @enum {string}
+             */
+            home?: "each" | "one";
             /** @description What it would be called, for messages. */
             id?: string;
             /** @description Of an auto-generated server: which operations become tools: GET, /pets/**, GET /pets/*, tag:pets, op:list*, deprecated, ~expression; with ! before it, which do not. The first that fits decides; without any it is all but deprecated ones. */
@@ -4752,6 +4767,7 @@ export interface components {
             headers?: {
                 [key: string]: string;
             };
+            home?: string;
             id: string;
             /** @enum {string} */
             isolation?: "shared" | "session" | "user";
@@ -4798,6 +4814,7 @@ export interface components {
             headers?: {
                 [key: string]: string;
             };
+            home?: string;
             id: string;
             /** @enum {string} */
             isolation?: "shared" | "session" | "user";
@@ -4871,6 +4888,11 @@ export interface components {
             headers?: {
                 [key: string]: string;
             };
+            /**
+             * @description With stdio, of several replicas: whether the command runs on each of them, or on one, which the others send calls on to; each where it is absent.
+             * @enum {string}
+             */
+            home?: "each" | "one";
             /** @description Of an auto-generated server: which operations become tools: GET, /pets/**, GET /pets/*, tag:pets, op:list*, deprecated, ~expression; with ! before it, which do not. The first that fits decides; without any it is all but deprecated ones. */
             include?: string[];
             /**

@@ -102,6 +102,7 @@ function Change({ s, may }: { s: ServerDetail; may: boolean }) {
   const [auth, setAuth] = useState<Draft>(draftOf(s));
   const [credentials, setCredentials] = useState(s.credentials || 'shared');
   const [isolation, setIsolation] = useState(s.isolation || 'shared');
+  const [home, setHome] = useState<'each' | 'one'>(s.home === 'one' ? 'one' : 'each');
   const [sessions, setSessions] = useState(s.max_sessions ?? 0);
   const [timeout, setTimeout] = useState((s.timeout_ms ?? 0) / 1000);
   const [agreed, setAgreed] = useState(false);
@@ -121,6 +122,7 @@ function Change({ s, may }: { s: ServerDetail; may: boolean }) {
   if (!command && JSON.stringify(authOf(auth)) !== JSON.stringify(authOf(draftOf(s)))) patch.auth = authOf(auth);
   if (credentials !== (s.credentials || 'shared')) patch.credentials = credentials;
   if (isolation !== (s.isolation || 'shared')) patch.isolation = isolation;
+  if (command && home !== (s.home || 'each')) patch.home = home;
   if (sessions !== (s.max_sessions ?? 0)) patch.max_sessions = sessions;
   if (timeout * 1000 !== (s.timeout_ms ?? 0)) patch.timeout_ms = Math.round(timeout * 1000);
 
@@ -246,6 +248,18 @@ function Change({ s, may }: { s: ServerDetail; may: boolean }) {
               ]}
               onChange={(e) => setIsolation(e.currentTarget.value as typeof isolation)}
             />
+            {command && (
+              <NativeSelect
+                label="Of several replicas it runs on"
+                value={home}
+                disabled={lock}
+                data={[
+                  { value: 'each', label: 'each that is asked for it' },
+                  { value: 'one', label: 'one, for all of them' },
+                ]}
+                onChange={(e) => setHome(e.currentTarget.value as typeof home)}
+              />
+            )}
             <NumberInput
               label={command ? 'Processes at a time' : 'Connections at a time'}
               description="0 is the usual number."

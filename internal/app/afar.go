@@ -1,0 +1,226 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/gob"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/telemetry"
+	"github.com/junctor-mcp/junctor/internal/upstream"
+)
+
+const (
+	// offerTime is how long the home of a server may take to say what it offers.
+	offerTime = 5 * time.Second
+	// moveTime is how long a call waits for a server that has no home to find one.
+	moveTime = 20 * time.Second
+	// moveLook is how often it looks.
+	moveLook = 250 * time.Millisecond
+)
+
+// moved is the cause of an error that says that a server is not where it was, and
+// that nothing was done.
+type moved string
+
+func (m moved) Error() string { return string(m) }
+
+const errMoved moved = "the home of the server is another now"
+
+// afar is the way to a server that another process runs. Who may call it is judged
+// here; what it is asked for is done there.
+type afar struct {
+	peers *peers
+	key   serverKey
+	home  string      // that process, or nowhere
+	stale atomic.Bool // what it offers is not known for sure
+	asked atomic.Bool
+
+	mu    sync.Mutex
+	known *catalog.Offer // never nil
+	state upstream.State
+}
+
+var _ way = (*afar)(nil)
+
+func (s *servers) newAfar(key serverKey, home string, known *catalog.Offer) *afar {
+	return &afar{peers: s.app.peers, key: key, home: home, known: known}
+}
+
+// Do implements catalog.Backend.
+func (f *afar) Do(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
+	got, err := f.ask(ctx, errand{What: errandDo, Principal: req.Principal, Request: asked{
+		Door: req.Door, CallID: req.CallID, Kind: req.Kind, Name: req.Name, Version: req.Version, Params: req.Params, Arguments: req.Arguments, Meta: req.Meta,
+		Unsubscribe: req.Unsubscribe, Task: req.Task, Fresh: req.Fresh, Wait: req.Wait, Watch: req.Watch, Input: req.Input, Caller: req.Caller,
+	}}, sink)
+	if err != nil {
+		return catalog.Result{}, err
+	}
+	got.Result.Held = false // every process finds it there
+	return got.Result, nil
+}
+
+// Offer implements catalog.Backend. While the home does not answer, and the first
+// time, for which somebody may wait, it is what the server was last seen with.
+func (f *afar) Offer(ctx context.Context) (*catalog.Offer, error) {
+	if !f.asked.Swap(true) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.stale.Store(true)
+		return f.known, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, offerTime)
+	defer cancel()
+	got, err := f.ask(ctx, errand{What: errandOffer}, nil)
+	var offer *catalog.Offer
+	if err == nil {
+		offer, err = catalog.DecodeOffer(got.Offer)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stale.Store(err != nil)
+	if err != nil {
+		f.state.Connected, f.state.LastError = false, junctor.AsError(err).Message
+		return f.known, nil
+	}
+	f.known, f.state = offer, got.State
+	f.state.Parked = 0 // they wait there
+	return offer, nil
+}
+
+// Watch implements catalog.Backend: what the server says its home tells all.
+func (f *afar) Watch(func(catalog.Event)) {}
+
+// Probe has the home reach the server anew.
+func (f *afar) Probe(ctx context.Context) (upstream.Report, error) {
+	got, err := f.ask(ctx, errand{What: errandProbe}, nil)
+	if err != nil && got == nil {
+		return upstream.Report{Failed: upstream.StepAddress, Reason: junctor.AsError(err).Message}, err
+	}
+	return got.Report, err
+}
+
+// Begin is Probe: what the home has goes on.
+func (f *afar) Begin(ctx context.Context) (upstream.Report, error) { return f.Probe(ctx) }
+
+// State is how the server was doing when its home last said so.
+func (f *afar) State() upstream.State {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.state
+}
+
+// Holds says that no call waits here.
+func (f *afar) Holds(string) bool { return false }
+
+// EndSession does nothing: its home hears of sessions that end, too.
+func (f *afar) EndSession(string) {}
+
+// EndUser does nothing: a command has the same variables for everybody.
+func (f *afar) EndUser(string) {}
+
+// RootsChanged has the home tell the server.
+func (f *afar) RootsChanged(p *junctor.Principal, client string) {
+	f.tell(errand{What: errandRoots, Principal: p, Session: client})
+}
+
+// tell is ask for what nobody waits for.
+func (f *afar) tell(e errand) {
+	s := f.peers.app.servers
+	s.work.Go(func() {
+		ctx, cancel := context.WithTimeout(s.ending, offerTime)
+		defer cancel()
+		if _, err := f.ask(ctx, e, nil); err != nil && ctx.Err() == nil {
+			f.peers.app.log.Warn("the replica that runs a server could not be told of something", slog.String("server", f.key.id), telemetry.Err(err))
+		}
+	})
+}
+
+// Close does nothing: connections are those to the process.
+func (f *afar) Close() {}
+
+// away is the error of what was not done.
+func (f *afar) away() error {
+	return &junctor.Error{
+		Code: junctor.CodeUnavailable, RetryAfter: time.Second, Cause: errMoved,
+		Message: "the replica that runs the server " + f.key.id + " is gone or cannot be reached, and no other has taken its place yet; try again in a moment",
+	}
+}
+
+// ask has the home do something. What it says meanwhile goes to sink.
+func (f *afar) ask(ctx context.Context, e errand, sink catalog.Sink) (*said, error) {
+	if f.home == nowhere {
+		return nil, f.away()
+	}
+	to := f.peers.find(ctx, f.home)
+	if to == nil {
+		return nil, f.away()
+	}
+	e.To, e.Until, e.Tenant, e.Server = f.home, f.peers.app.clock.Now().Add(errandLife), f.key.tenant, f.key.id
+	var plain bytes.Buffer
+	if err := gob.NewEncoder(&plain).Encode(e); err != nil {
+		return nil, err
+	}
+	body := f.peers.app.ring.Seal(nil, purposeErrand, plain.Bytes())
+	resp, err := to.post(ctx, errandPath, body)
+	switch {
+	case err == nil:
+	case junctor.CodeOf(err) == junctor.CodeUnreachable: // nobody heard it
+		return nil, f.away()
+	default:
+		return nil, f.lost(ctx, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK { // it is of an older version, or has other keys
+		return nil, f.away()
+	}
+	frames := gob.NewDecoder(io.LimitReader(resp.Body, 4*maxMessage))
+	for {
+		var got said
+		if err := frames.Decode(&got); err != nil {
+			return nil, f.lost(ctx, err)
+		}
+		switch {
+		case got.Moved:
+			return nil, f.away()
+		case got.Done:
+			return &got, got.Failure.err()
+		case sink == nil:
+		case got.Progress != nil:
+			sink.Progress(got.Progress)
+		case got.Log != nil:
+			sink.Log(got.Level, got.Log)
+		}
+	}
+}
+
+// lost is the error of what may have been done.
+func (f *afar) lost(ctx context.Context, err error) error {
+	if own, ok := errors.AsType[*junctor.Error](context.Cause(ctx)); ok {
+		return own
+	}
+	if ctx.Err() != nil {
+		return junctor.AsError(ctx.Err())
+	}
+	return &junctor.Error{
+		Code: junctor.CodeUpstream, Cause: err,
+		Message: "the replica that runs the server " + f.key.id + " broke off, and whether the call came to its end is not known; make the call again where that does no harm",
+	}
+}
+
+// post sends the process something.
+func (p *peer) post(ctx context.Context, path string, body []byte) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.below(path).String(), bytes.NewReader(body)) //nolint:gosec // G704: of a replica, which the operator started
+	if err != nil {
+		return nil, err
+	}
+	return p.client.Do(req) //nolint:gosec // likewise
+}

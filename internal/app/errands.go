@@ -1,0 +1,196 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/gob"
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/upstream"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+const (
+	// errandPath is where the home of a server does what other processes ask for.
+	errandPath    = "/peer/errand"
+	purposeErrand = "peer errand"
+	// errandLife is for how long what is asked may be begun: clocks agree with that of
+	// the database.
+	errandLife = 30 * time.Second
+)
+
+// What may be asked for.
+const (
+	errandDo    = "do"
+	errandOffer = "offer"
+	errandProbe = "probe"
+	errandRoots = "roots"
+)
+
+// errand is what a process asks of another that is the home of a server. It is sealed
+// whole: who sends it has our keys, and has judged the call that it is for. It is for
+// one run of one process, and not for long.
+type errand struct {
+	To     string // the process
+	Until  time.Time
+	Tenant junctor.TenantID
+	Server string
+	What   string
+
+	Principal *junctor.Principal
+	Request   asked
+	Session   string // of errandRoots
+}
+
+// asked is a catalog.Request on its way.
+type asked struct {
+	Door                            junctor.Door
+	CallID                          string
+	Kind                            junctor.Kind
+	Name, Version                   string
+	Params, Arguments, Meta         []byte
+	Unsubscribe, Fresh, Wait, Watch bool
+	Task                            string
+	Input                           catalog.Input
+	Caller                          catalog.Caller
+}
+
+// said is what the home says: how the call is doing, and once how it ended.
+type said struct {
+	Progress []byte
+	Log      []byte
+	Level    string // of Log
+
+	Done    bool // it is the last
+	Moved   bool // this is not the server's home: nothing was done
+	Failure *failure
+	Result  catalog.Result
+	Offer   []byte
+	State   upstream.State
+	Report  upstream.Report
+}
+
+// failure is a junctor.Error on its way.
+type failure struct {
+	Code       junctor.Code
+	Message    string
+	RetryAfter time.Duration
+	Violations []junctor.Violation
+	Own        *wire.Error // of the server itself
+}
+
+func failureOf(err error) *failure {
+	if err == nil {
+		return nil
+	}
+	e := junctor.AsError(err)
+	f := &failure{Code: e.Code, Message: e.Message, RetryAfter: e.RetryAfter, Violations: e.Violations}
+	f.Own, _ = errors.AsType[*wire.Error](err)
+	return f
+}
+
+func (f *failure) err() error {
+	if f == nil {
+		return nil
+	}
+	e := &junctor.Error{Code: f.Code, Message: f.Message, RetryAfter: f.RetryAfter, Violations: f.Violations}
+	if f.Own != nil {
+		e.Cause = f.Own
+	}
+	return e
+}
+
+// errand serves errandPath.
+func (p *peers) errand(w http.ResponseWriter, r *http.Request) {
+	e, err := p.openErrand(w, r) //nolint:contextcheck // a key that is not known yet is looked for in a time of its own
+	if err != nil || !p.app.clock.Now().Before(e.Until) {
+		http.NotFound(w, r)
+		return
+	}
+	rc := http.NewResponseController(w)
+	_ = rc.SetWriteDeadline(time.Time{}) // it may take as long as its caller waits
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.WriteHeader(http.StatusOK)
+	_ = rc.Flush() // who asks knows that it was heard
+	out := &teller{to: gob.NewEncoder(w), flush: rc.Flush}
+	var c *connected
+	if e.To == p.self.ID {
+		c = p.app.servers.atHome(serverKey{e.Tenant, e.Server}, e.Request.Input.State)
+	}
+	if c == nil {
+		out.say(&said{Done: true, Moved: true})
+		return
+	}
+	defer c.calls.Add(-1)
+	out.say(e.run(r.Context(), c, out))
+}
+
+func (p *peers) openErrand(w http.ResponseWriter, r *http.Request) (*errand, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 2*maxMessage))
+	if err != nil {
+		return nil, err
+	}
+	plain, err := p.app.ring.OpenLong(purposeErrand, string(body))
+	if err != nil {
+		return nil, err
+	}
+	e := &errand{}
+	return e, gob.NewDecoder(bytes.NewReader(plain)).Decode(e)
+}
+
+// run does what is asked of the server itself: how a row changes its tools is
+// for who asks.
+func (e *errand) run(ctx context.Context, c *connected, out *teller) *said {
+	last := &said{Done: true}
+	var err error
+	switch e.What {
+	case errandDo:
+		q := &e.Request
+		last.Result, err = c.up.Do(ctx, &catalog.Request{
+			Door: q.Door, CallID: q.CallID, Kind: q.Kind, Name: q.Name, Version: q.Version, Params: q.Params, Arguments: q.Arguments, Meta: q.Meta,
+			Unsubscribe: q.Unsubscribe, Task: q.Task, Fresh: q.Fresh, Wait: q.Wait, Watch: q.Watch, Input: q.Input, Caller: q.Caller, Principal: e.Principal,
+		}, out)
+	case errandOffer:
+		var offer *catalog.Offer
+		if offer, err = c.up.Offer(ctx); err == nil {
+			last.Offer, err = catalog.EncodeOffer(offer)
+		}
+		last.State = c.up.State()
+	case errandProbe:
+		last.Report, err = c.up.Probe(ctx)
+	case errandRoots:
+		c.up.RootsChanged(e.Principal, e.Session)
+	default:
+		err = junctor.Errorf(junctor.CodeUnavailable, "the replica that runs the server %s is of another version; upgrade all of them", e.Server)
+	}
+	last.Failure = failureOf(err)
+	return last
+}
+
+// teller sends what a call says to whoever asked for it.
+type teller struct {
+	mu    sync.Mutex
+	to    *gob.Encoder
+	flush func() error
+}
+
+// say sends something. One who went away ends the call by that.
+func (t *teller) say(what *said) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.to.Encode(what) == nil {
+		_ = t.flush()
+	}
+}
+
+// Progress implements catalog.Sink.
+func (t *teller) Progress(params []byte) { t.say(&said{Progress: params}) }
+
+// Log implements catalog.Sink.
+func (t *teller) Log(level string, params []byte) { t.say(&said{Level: level, Log: params}) }

@@ -1,0 +1,216 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"strings"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/telemetry"
+)
+
+// A server whose command is to run once for all processes has a home: whoever was
+// asked for it first. The home starts the command; the others have it do what they
+// are asked for (afar.go), by a door that processes have for each other (errands.go).
+// When the home is gone, whoever looks first is the next.
+
+const (
+	heldServer = "server:"
+	// nowhere is the home of a server while this process cannot tell.
+	nowhere = "?"
+	// homeLook is how often it is looked whether this process may still be a home.
+	homeLook = 250 * time.Millisecond
+	// homeLeave is how long calls may take that are under way when it may not, and
+	// homeEnd when it ends.
+	homeLeave = 250 * time.Millisecond
+	homeEnd   = 2 * time.Second
+)
+
+// homely says whether a server has a home.
+func (s *servers) homely(row *junctor.Server) bool {
+	return s.app.peers != nil && row.Mode == junctor.ModeBYO && row.Transport == junctor.TransportStdio && row.Home == junctor.HomeOne
+}
+
+// homeOf is the other process that is a server's home; "" where that is this one,
+// or the server has none.
+func (s *servers) homeOf(ctx context.Context, row *junctor.Server) (string, error) {
+	p := s.app.peers
+	switch {
+	case !s.homely(row), !p.begun.Load(): // a process that serves one client over stdio is nobody's home
+		return "", nil
+	case !p.sure():
+		return nowhere, nil
+	}
+	home, err := s.app.store.For(row.Tenant).Home(ctx, heldServer+row.ID, p.Self(), goneAfter)
+	if home == p.Self() {
+		home = ""
+	}
+	return home, err
+}
+
+// wants notes that a server is to be attached, for those that have a home: where
+// that is may change.
+func (s *servers) wants(row *junctor.Server) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if key := (serverKey{row.Tenant, row.ID}); s.homely(row) {
+		s.homes[key] = *row
+	} else {
+		delete(s.homes, key)
+	}
+}
+
+// keepHomes has servers be reached where their homes are now, until ctx ends: it
+// looks with every beat, and whenever a process comes or goes. What this process may
+// not be sure of any more it ends, before another can begin it.
+func (s *servers) keepHomes(ctx context.Context) {
+	p := s.app.peers
+	look := time.NewTicker(homeLook)
+	defer look.Stop()
+	var looked time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+			if !p.sure() {
+				s.part(ctx, homeLeave)
+				continue
+			}
+			if time.Since(looked) < beatEvery {
+				continue
+			}
+		case <-p.moved:
+		}
+		looked = time.Now()
+		s.findHomes(ctx)
+	}
+}
+
+// findHomes looks once. What fails is tried with the next look.
+func (s *servers) findHomes(ctx context.Context) {
+	s.mu.Lock()
+	wanted := maps.Clone(s.homes)
+	s.mu.Unlock()
+	if len(wanted) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeTime)
+	defer cancel()
+	all, err := s.app.store.Homes(ctx, heldServer, goneAfter)
+	if err != nil {
+		if ctx.Err() == nil {
+			s.app.log.Warn("where servers run could not be read; it is tried again", telemetry.Err(err))
+		}
+		return
+	}
+	homes := map[serverKey]string{}
+	for _, one := range all {
+		home := one.Node
+		if home == s.app.peers.Self() {
+			home = ""
+		}
+		homes[serverKey{one.Tenant, strings.TrimPrefix(one.Name, heldServer)}] = home
+	}
+	for key := range wanted {
+		home, held := homes[key]
+		if b := s.attached(key); b != nil && held && b.current().home == home {
+			if far, ok := b.current().up.way.(*afar); ok && far.stale.Load() {
+				b.announce()
+			}
+			continue
+		}
+		s.findHome(ctx, key)
+	}
+}
+
+// findHome attaches a server where its home is now.
+func (s *servers) findHome(ctx context.Context, key serverKey) {
+	defer s.hold(key.tenant, key.id)()
+	row, err := s.app.store.For(key.tenant).Server(ctx, key.id)
+	if err != nil || row.State == junctor.StateInactive || !s.homely(&row) {
+		return // it was changed a moment ago, and whoever did that sees to it
+	}
+	if err := s.bring(ctx, row, nil); err != nil {
+		return // that is said
+	}
+	if b := s.attached(key); b != nil {
+		home := b.current().home
+		s.app.log.Info("a server has another home", slog.String("server", key.id), slog.Bool("here", home == ""), slog.String("home", home))
+	}
+}
+
+// part ends what runs here of servers that have a home, once calls have ended or the
+// time is up.
+func (s *servers) part(ctx context.Context, within time.Duration) {
+	s.mu.Lock()
+	here := map[serverKey]*connected{}
+	for key := range s.homes {
+		if b := s.live[key]; b != nil && b.current().home == "" {
+			here[key] = b.current()
+		}
+	}
+	s.mu.Unlock()
+	if len(here) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeTime)
+	defer cancel()
+	for key, c := range here {
+		s.app.log.Info("this process is not a server's home any more, or cannot tell: what runs of it here is ended", slog.String("server", key.id))
+		release := s.hold(key.tenant, key.id)
+		_ = s.bring(ctx, c.row, nil) // homeOf knows no other for now; dress says what went wrong
+		release()
+	}
+	for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(retiredLook) {
+		busy := false
+		for _, c := range here {
+			busy = busy || c.calls.Load() > 0
+		}
+		if !busy {
+			break
+		}
+	}
+	for _, c := range here {
+		c.up.Close()
+	}
+}
+
+// atHome gives a server to another process that asks for it; nil where this one is
+// not its home.
+func (s *servers) atHome(key serverKey, state string) *connected {
+	b := s.attached(key)
+	if b == nil || !s.app.peers.sure() {
+		return nil
+	}
+	c := b.resume(state)
+	if c.home != "" || !s.homely(&c.row) {
+		c.calls.Add(-1)
+		return nil
+	}
+	return c
+}
+
+// listed says whether others have to hear of a change of a server's lists: they have
+// no connection to it.
+func (s *servers) listed(ch *catalog.Change) bool {
+	if ch.Far || !ch.Tools && !ch.Prompts && !ch.Resources {
+		return false
+	}
+	b := s.attached(serverKey{ch.Tenant, ch.Server})
+	if b == nil {
+		return false
+	}
+	c := b.current()
+	return c.home == "" && s.homely(&c.row)
+}
+
+// listAgain reads the lists of a server again that another process runs.
+func (s *servers) listAgain(tenant junctor.TenantID, id string) {
+	if b := s.attached(serverKey{tenant, id}); b != nil && b.current().home != "" {
+		b.announce()
+	}
+}
