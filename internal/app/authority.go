@@ -34,6 +34,31 @@ func (a *App) consentEnded(ctx context.Context, tenant junctor.TenantID, consent
 	}))
 }
 
+// followConsents ends what is open here by consents that are not there any more.
+func (a *App) followConsents(ctx context.Context) error {
+	type consent struct {
+		tenant junctor.TenantID
+		id     string
+	}
+	there := map[consent]bool{}
+	tenants, err := a.store.Tenants(ctx)
+	if err != nil {
+		return err
+	}
+	for _, tenant := range tenants {
+		list, err := a.authority.ListConsents(ctx, tenant.ID, "")
+		if err != nil {
+			return err
+		}
+		for _, c := range list {
+			there[consent{tenant.ID, c.ID}] = true
+		}
+	}
+	err = a.recheckTokens(ctx)
+	a.gateway.EndStreams(func(q *junctor.Principal) bool { return q.Consent != "" && !there[consent{q.Tenant, q.Consent}] })
+	return err
+}
+
 // recheckTokens forgets tokens that are not good any more.
 func (a *App) recheckTokens(ctx context.Context) error {
 	if a.tokens == nil {

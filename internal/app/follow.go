@@ -112,7 +112,10 @@ func (f *follower) follow(ctx context.Context, tables map[string]bool) error {
 		errs = append(errs, a.rights.load(ctx))
 	}
 	if changed("keys", "users", "logins", "agents", "tenants") {
-		errs = append(errs, f.people(ctx))
+		errs = append(errs, a.people(ctx))
+	}
+	if changed("consents", "consent_tokens") {
+		errs = append(errs, a.followConsents(ctx))
 	}
 	if changed("nodes") {
 		errs = append(errs, a.peers.look(ctx))
@@ -128,8 +131,7 @@ func (f *follower) follow(ctx context.Context, tables map[string]bool) error {
 
 // people reads who is who, and ends what is open here by credentials that are not
 // good any more.
-func (f *follower) people(ctx context.Context) error {
-	a := f.app
+func (a *App) people(ctx context.Context) error {
 	rotated, err := a.identity.Follow(ctx)
 	if err != nil {
 		return err

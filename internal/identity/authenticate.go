@@ -46,8 +46,11 @@ func (i *Identity) Authenticate(r *http.Request) (*junctor.Principal, error) {
 // Authenticate.
 func (i *Identity) Token(token string) (*junctor.Principal, error) {
 	if len(token) <= maxToken {
-		now := i.now()
-		e := i.snapshot.Load().byHash[hash(token)]
+		now, sum := i.now(), hash(token)
+		e := i.snapshot.Load().byHash[sum]
+		if e == nil && prefixOf(token) != "" && i.missed(sum) {
+			e = i.snapshot.Load().byHash[sum]
+		}
 		if e != nil && (e.expires.IsZero() || now.Before(e.expires)) {
 			e.usage.mark(now.UnixMicro())
 			return e.principal, nil
@@ -60,8 +63,11 @@ func (i *Identity) Token(token string) (*junctor.Principal, error) {
 // Authenticate.
 func (i *Identity) Session(cookie string) (*junctor.Principal, error) {
 	if len(cookie) <= maxToken {
-		now := i.now()
-		e := i.snapshot.Load().cookies[hash(cookie)]
+		now, sum := i.now(), hash(cookie)
+		e := i.snapshot.Load().cookies[sum]
+		if e == nil && strings.HasPrefix(cookie, cookieMark) && i.missed(sum) {
+			e = i.snapshot.Load().cookies[sum]
+		}
 		if e != nil && now.Before(e.expires) && now.Before(time.UnixMicro(e.usage.last.Load()).Add(junctor.LoginIdle)) {
 			e.usage.mark(now.UnixMicro())
 			return e.principal, nil

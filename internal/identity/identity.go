@@ -24,6 +24,11 @@ type Config struct {
 	// Changed, where it is set, is told all users whenever one of them, or
 	// what they chose, may have changed. It must not call back.
 	Changed func([]junctor.User)
+
+	// Missed, where it is set, is told the hash of a token or cookie that has the form
+	// of ours and is not known here: another process may just have given it. It says
+	// whether to look once more.
+	Missed func(sum [32]byte) bool
 }
 
 // Identity knows the keys, the users and their logins. It is safe for
@@ -33,6 +38,7 @@ type Identity struct {
 	now     func() time.Time
 	log     *slog.Logger
 	changed func([]junctor.User)
+	missed  func(sum [32]byte) bool
 
 	anonymous *junctor.Principal // nil unless open
 	local     *junctor.Principal
@@ -60,8 +66,11 @@ func New(ctx context.Context, c Config) (*Identity, error) {
 	if c.Changed == nil {
 		c.Changed = func([]junctor.User) {}
 	}
+	if c.Missed == nil {
+		c.Missed = func([32]byte) bool { return false }
+	}
 	i := &Identity{
-		store: c.Store, now: c.Now, log: c.Logger, changed: c.Changed, cost: commonCost(), hashing: make(chan struct{}, maxHashing),
+		store: c.Store, now: c.Now, log: c.Logger, changed: c.Changed, missed: c.Missed, cost: commonCost(), hashing: make(chan struct{}, maxHashing),
 		local: &junctor.Principal{
 			Tenant: junctor.DefaultTenant, Issuer: junctor.IssuerLocal, Subject: "operator", Name: "operator",
 			Scopes: []junctor.Scope{junctor.ScopeAdmin},
