@@ -215,12 +215,12 @@ func TestOthersTasks(t *testing.T) {
 	t.Parallel()
 	p := open(t)
 	p.publish("other")
-	mine := p.say("my secret is 42", `,"contextId":"c"}`)
+	mine := p.say("my secret is ossifrage", `,"contextId":"c"}`)
 	waits := decode[struct{ Task task }](t, p.call("SendMessage", strings.TrimSuffix(said("wait", ""), "}")+`,"configuration":{"returnImmediately":true}}`).Result).Task
 	p.call("CreateTaskPushNotificationConfig", `{"taskId":"`+mine.ID+`","id":"p","url":"https://example.com/hook"}`)
 	for _, id := range []string{mine.ID, waits.ID} {
 		for _, method := range []string{"GetTask", "CancelTask", "SubscribeToTask"} {
-			if a := p.call(method, `{"id":"`+id+`"}`, "Authorization: Bearer ben"); a.code() != -32001 || strings.Contains(a.Error.Message, "42") {
+			if a := p.call(method, `{"id":"`+id+`"}`, "Authorization: Bearer ben"); a.code() != -32001 || strings.Contains(a.Error.Message, "ossifrage") {
 				t.Errorf("%s of another's: %+v", method, a.Error)
 			}
 		}
