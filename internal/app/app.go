@@ -378,7 +378,7 @@ func (a *App) tracing(ctx context.Context) (func(context.Context, *guard.Op) (co
 func (a *App) openIdentity(ctx context.Context) (err error) {
 	c := identity.Config{Store: a.store, Logger: a.log, Open: a.cfg.Open, Changed: a.usersChanged(), Now: a.clock.Now}
 	if a.cfg.DB != nil {
-		c.Missed = newLate(func(ctx context.Context) error { return a.people(ctx) }).missed
+		c.Missed = newLate(a.people).missed
 	}
 	a.identity, err = identity.New(ctx, c)
 	if err != nil {

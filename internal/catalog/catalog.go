@@ -30,7 +30,6 @@ type Catalog struct {
 	mu      sync.Mutex // serialises changes; readers use snap
 	servers map[serverKey]*attached
 	access  map[junctor.TenantID]*access
-	order   uint64
 	snap    atomic.Pointer[Snapshot]
 	renders atomic.Int64
 	held    int      // of Together: above zero, changes wait
@@ -54,7 +53,6 @@ type attached struct {
 	mode     junctor.Mode
 	owner    string
 	exposure junctor.Exposure
-	order    uint64 // of attachment: lists keep it
 	backend  Backend
 	offer    *Offer // nil while it is being attached: its id is taken, and nobody sees it
 
@@ -111,8 +109,7 @@ func (c *Catalog) Attach(ctx context.Context, tenant junctor.TenantID, id string
 		c.mu.Unlock()
 		return junctor.Errorf(junctor.CodeConflict, "a server with the id %q is attached already", id)
 	}
-	c.order++
-	s := &attached{key: key, mode: mode, order: c.order, backend: b}
+	s := &attached{key: key, mode: mode, backend: b}
 	for _, o := range opts {
 		o(s)
 	}

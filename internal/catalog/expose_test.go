@@ -190,7 +190,7 @@ func TestPlainView(t *testing.T) {
 	attach(t, c, "one", junctor.ModeBuiltin, server(t, "one", "echo", "both", "two__add"))
 	attach(t, c, "two", junctor.ModeBuiltin, server(t, "two", "add", "both"))
 	attach(t, c, "far", junctor.ModeBYO, server(t, "far", "echo", "remote"))
-	want := []string{"echo", "one__both", "one__two__add", "add", "two__both", "far__echo", "far__remote"}
+	want := []string{"far__echo", "far__remote", "echo", "one__both", "one__two__add", "add", "two__both"}
 	plain := catalog.View{Plain: true}
 	if got := toolNames(t, c, plain); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
@@ -237,7 +237,7 @@ func TestServerView(t *testing.T) {
 	attach(t, c, "other", junctor.ModeBYO, &scripted{offer: toolOffer("c")})
 	p, own := reader("r"), catalog.View{Server: "s"}
 	for kind, want := range map[catalog.ListKind][2]string{
-		catalog.ListTools:     {"[a.b c]", "[" + catalog.Exposed("s", "a.b", 64) + " s__c other__c]"},
+		catalog.ListTools:     {"[a.b c]", "[other__c " + catalog.Exposed("s", "a.b", 64) + " s__c]"},
 		catalog.ListPrompts:   {"[p q]", "[" + catalog.Exposed("s", "p q", 64) + "]"},
 		catalog.ListResources: {"[file:///x]", "[s+file:///x]"},
 		catalog.ListTemplates: {"[file:///{n}]", "[s+file:///{n}]"},

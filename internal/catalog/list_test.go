@@ -68,19 +68,21 @@ func TestListsAllocateNothing(t *testing.T) { // not parallel: allocations are c
 func TestListsKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	c := newCatalog(t, catalog.Options{})
-	var want []string
 	for i := range 9 {
 		id := fmt.Sprintf("s%d", (i*7)%9)
 		attach(t, c, id, junctor.ModeBuiltin, server(t, id, "z", "a", "m"))
-		want = append(want, id+"__z", id+"__a", id+"__m")
+	}
+	var want []string
+	for i := range 9 {
+		want = append(want, fmt.Sprintf("s%d__z", i), fmt.Sprintf("s%d__a", i), fmt.Sprintf("s%d__m", i))
 	}
 	for i := range 5 {
 		if got := toolNames(t, c, catalog.View{}); !slices.Equal(got, want) {
 			t.Fatalf("%q, want %q", got, want)
 		}
-		id := fmt.Sprintf("extra%d", i)
+		id := fmt.Sprintf("r%d", 9-i) // before all that are there
 		attach(t, c, id, junctor.ModeBuiltin, server(t, id, "t"))
-		want = append(want, id+"__t")
+		want = slices.Insert(want, 0, id+"__t")
 	}
 }
 

@@ -34,7 +34,7 @@ func (s *Snapshot) For(tenant junctor.TenantID) *Shelf {
 
 // Shelf is what one tenant has, and who may see it.
 type Shelf struct {
-	servers []*Server // in the order they were attached
+	servers []*Server // in the order of their ids
 	byID    map[string]*Server
 	tools   map[string]*Tool   // by exposed name
 	prompts map[string]*Prompt // by exposed name
@@ -122,7 +122,9 @@ func build(servers map[serverKey]*attached, who map[junctor.TenantID]*access, ol
 			sorted = append(sorted, a)
 		}
 	}
-	slices.SortFunc(sorted, func(a, b *attached) int { return cmp.Compare(a.order, b.order) })
+	// By id, and not as they came: so every replica has the same order, and has it
+	// again after a restart, and pages of a list fit together wherever they are asked for.
+	slices.SortFunc(sorted, func(a, b *attached) int { return cmp.Compare(a.key.id, b.key.id) })
 	shown := map[junctor.TenantID][]*Server{}
 	for tenant := range who {
 		shown[tenant] = nil

@@ -134,6 +134,5 @@ func toolsOf(ctx context.Context, in *Instance, who string) string {
 	if err := json.Unmarshal([]byte(a.Body), &page); err != nil {
 		return a.Body
 	}
-	slices.SortFunc(page.Items, func(a, b struct{ Exposed string }) int { return strings.Compare(a.Exposed, b.Exposed) }) // each has them in the order in which it met their servers
 	return fmt.Sprint(a.Status, page.Items)
 }
