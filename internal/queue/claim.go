@@ -176,15 +176,15 @@ func (tx *Tx) lease(ctx context.Context, queue string, lanes []laneView) ([]*Lea
 	}
 	until := tx.now.Add(tx.q.o.Lease)
 	args = append([]any{micros(until), tx.q.o.Owner}, args...)
-	rows, err := tx.Query(ctx, `UPDATE jobs SET state = 'leased', lease = lease + 1, lease_until = ?, owner = ? WHERE `+tx.dialect.Among(pick.String())+` RETURNING `+jobColumns, args...)
+	rows, err := tx.Query(ctx, `UPDATE jobs SET state = 'leased', lease = lease + 1, lease_until = ?, owner = ? WHERE `+tx.dialect.Among(pick.String())+` RETURNING `+leaseColumns, args...)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close() // Err tells what went wrong
 	var leases []*Lease
 	for rows.Next() {
-		l := &Lease{Until: until}
-		if err := scanJob(rows, &l.Job); err != nil {
+		l := &Lease{Job: Job{Queue: queue, State: Leased}, Until: until}
+		if err := scanLease(rows, &l.Job); err != nil {
 			return nil, err
 		}
 		leases = append(leases, l)

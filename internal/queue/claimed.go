@@ -27,23 +27,19 @@ const (
 
 // writeDown notes what was leased, so that it is found when it runs out.
 func (tx *Tx) writeDown(ctx context.Context, queue string, leases []*Lease) error {
-	tokens := map[junctor.TenantID]map[string]int64{}
+	jobs := map[junctor.TenantID][]byte{} // of the JSON: a member for each, with a comma before it
 	claims := map[junctor.TenantID]*claim{}
 	for _, l := range leases {
 		if claims[l.Tenant] == nil {
-			claims[l.Tenant], tokens[l.Tenant] = &claim{tenant: l.Tenant, id: newID(tx.now)}, map[string]int64{}
+			claims[l.Tenant] = &claim{tenant: l.Tenant, id: tx.newID()}
 		}
 		l.claim = claims[l.Tenant]
 		l.claim.left.Add(1)
-		tokens[l.Tenant][l.ID] = l.lease
+		jobs[l.Tenant] = fmt.Appendf(jobs[l.Tenant], `,%q:%d`, l.ID, l.lease)
 	}
 	for tenant, c := range claims {
-		jobs, err := json.Marshal(tokens[tenant])
-		if err != nil {
-			return err
-		}
-		_, err = tx.Exec(ctx, `INSERT INTO job_claims (tenant_id, id, queue, owner, until, jobs) VALUES (?, ?, ?, ?, ?, ?)`,
-			string(tenant), c.id, queue, tx.q.o.Owner, micros(tx.now.Add(tx.q.o.Lease)), string(jobs))
+		_, err := tx.Exec(ctx, `INSERT INTO job_claims (tenant_id, id, queue, owner, until, jobs) VALUES (?, ?, ?, ?, ?, ?)`,
+			string(tenant), c.id, queue, tx.q.o.Owner, micros(tx.now.Add(tx.q.o.Lease)), "{"+string(jobs[tenant][1:])+"}")
 		if err != nil {
 			return err
 		}
@@ -55,7 +51,7 @@ func (tx *Tx) writeDown(ctx context.Context, queue string, leases []*Lease) erro
 // no lease left.
 func (q *Queue) settled(group []*entry) {
 	for _, e := range group {
-		if e.settle == nil || e.settle.err != nil || e.err != nil || e.settle.state == "" {
+		if e.settle == nil || e.err != nil || e.settle.state == "" {
 			continue
 		}
 		if c := e.settle.lease.claim; c != nil && c.left.Add(-1) == 0 {

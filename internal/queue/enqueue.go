@@ -47,7 +47,7 @@ func (tx *Tx) add(ctx context.Context, j *Job) (added bool, id string, err error
 			return false, "", err
 		}
 	}
-	id = newID(tx.now)
+	id = tx.newID()
 	runAt := j.RunAt
 	if runAt.IsZero() {
 		runAt = tx.now

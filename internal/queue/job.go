@@ -56,7 +56,8 @@ type Job struct {
 	seq   int64
 }
 
-// Lease is a job that this process has for a while.
+// Lease is a job that this process has for a while. It does not say of the job why it
+// is to be held, or what its dedupe key is.
 type Lease struct {
 	Job
 	Until time.Time

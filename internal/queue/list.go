@@ -28,22 +28,39 @@ const (
 	maxChange = 10000
 )
 
-const jobColumns = `tenant_id, id, queue, lane, order_key, seq, dedupe_key, event, trigger_id, agent, tool, payload, state, held, run_at, lease, attempt, base, lost, max_attempts, skip_after, error, created_at, ended_at`
+// Columns of a lease, and of a job that is looked at: of one that is being leased
+// the others are known.
+const (
+	leaseColumns = `tenant_id, id, lane, order_key, seq, event, trigger_id, agent, tool, payload, run_at, lease, attempt, base, lost, max_attempts, skip_after, error, created_at`
+	jobColumns   = leaseColumns + `, queue, dedupe_key, state, held, ended_at`
+)
 
 type scanner interface{ Scan(dest ...any) error }
 
-func scanJob(row scanner, j *Job) error {
-	var payload string
-	var dedupe sql.NullString
-	var runAt, created int64
-	var ended sql.NullInt64
-	err := row.Scan(&j.Tenant, &j.ID, &j.Queue, &j.Lane, &j.Key, &j.seq, &dedupe, &j.Event, &j.Trigger, &j.Agent, &j.Tool, &payload,
-		&j.State, &j.Held, &runAt, &j.lease, &j.Attempts, &j.Base, &j.Lost, &j.MaxAttempts, &j.SkipAfter, &j.Error, &created, &ended)
+// scanLease reads leaseColumns and more. Into a type of its own, or an int, a driver's
+// value comes by way of reflection or of a text: that would be most of the time.
+func scanLease(row scanner, j *Job, more ...any) error {
+	var runAt, created, attempts, base, lost, most, skip int64
+	err := row.Scan(append([]any{
+		(*string)(&j.Tenant), &j.ID, &j.Lane, &j.Key, &j.seq, &j.Event, &j.Trigger, &j.Agent, &j.Tool, &j.Payload,
+		&runAt, &j.lease, &attempts, &base, &lost, &most, &skip, &j.Error, &created,
+	}, more...)...)
 	if err != nil {
 		return err
 	}
-	j.Lane, j.Dedupe, j.Payload = strings.TrimPrefix(j.Lane, laneOf(j.Tenant, "")), dedupe.String, []byte(payload)
+	j.Lane = strings.TrimPrefix(j.Lane, laneOf(j.Tenant, ""))
 	j.RunAt, j.CreatedAt = fromMicros(runAt), fromMicros(created)
+	j.Attempts, j.Base, j.Lost, j.MaxAttempts, j.SkipAfter = int(attempts), int(base), int(lost), int(most), int(skip)
+	return nil
+}
+
+func scanJob(row scanner, j *Job) error {
+	var dedupe sql.NullString
+	var ended sql.NullInt64
+	if err := scanLease(row, j, &j.Queue, &dedupe, (*string)(&j.State), &j.Held, &ended); err != nil {
+		return err
+	}
+	j.Dedupe = dedupe.String
 	if ended.Valid {
 		j.EndedAt = fromMicros(ended.Int64)
 	}

@@ -28,6 +28,9 @@ type Options struct {
 // DefaultLease is how long a job stays with a process that says nothing more.
 const DefaultLease = 15 * time.Second
 
+// takers is how many claims are made at once where several writes are.
+const takers = 2
+
 // Queue is the queues of one database. It is safe for concurrent use, by
 // several processes too.
 type Queue struct {
@@ -67,7 +70,9 @@ func New(o Options) (*Queue, error) {
 	}
 	if q.takes = q.in; writers > 1 {
 		q.takes = make(chan *entry)
-		q.ended.Go(func() { q.commit(q.takes) })
+		for range takers {
+			q.ended.Go(func() { q.commit(q.takes) })
+		}
 	}
 	return q, nil
 }
@@ -104,11 +109,14 @@ func (q *Queue) Poke() {
 	}
 }
 
-// newID makes an id that sorts by time.
-func newID(now time.Time) string {
+// newID makes an id that sorts by time, and by the order in which a transaction
+// makes them: an index then grows at its end.
+func (tx *Tx) newID() string {
 	var b [16]byte
-	binary.BigEndian.PutUint64(b[:8], uint64(now.UnixNano()))
-	_, _ = rand.Read(b[8:]) // never fails
+	binary.BigEndian.PutUint64(b[:8], uint64(tx.now.UnixNano()))
+	binary.BigEndian.PutUint16(b[8:10], tx.made)
+	_, _ = rand.Read(b[10:]) // never fails
+	tx.made++
 	return hex.EncodeToString(b[:])
 }
 

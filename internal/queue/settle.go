@@ -23,8 +23,7 @@ type settlement struct {
 	lease *Lease
 	end   End
 	also  func(ctx context.Context, tx *Tx) error
-	state State
-	err   error
+	state State // after it; "" where the lease no longer counts
 }
 
 // Settle notes the end of an attempt and gives the job's state after it, once
@@ -42,25 +41,102 @@ func fenced(id string) error {
 	return junctor.Errorf(junctor.CodeConflict, "the lease of the job %s is over: another has it, or it was ended", id)
 }
 
-// became is what jobs' rows become, column by column.
+// settle notes the ends of many attempts, each where its lease still counts.
+func (tx *Tx) settle(ctx context.Context, all []*settlement) error {
+	if len(all) == 0 {
+		return nil
+	}
+	byID := make(map[string]*settlement, len(all))
+	var finished done
+	var others became
+	for _, s := range all {
+		s.state = ""
+		if byID[s.lease.ID] != nil {
+			continue
+		}
+		byID[s.lease.ID] = s
+		add := others.add
+		if s.end.Class == Finished {
+			add = finished.add
+		}
+		if err := add(s, tx); err != nil {
+			return err
+		}
+	}
+	lines, err := tx.finish(ctx, &finished, byID)
+	if err != nil {
+		return err
+	}
+	more, err := tx.become(ctx, &others, byID)
+	if err != nil {
+		return err
+	}
+	return tx.advance(ctx, append(lines, more...))
+}
+
+// done is jobs that are finished, column by column. They are most of what ends, and
+// all come to the same, which is less to say.
+type done struct {
+	tenants, ids, tried []string
+	tokens              []int64
+}
+
+func (d *done) add(s *settlement, _ *Tx) error {
+	l := s.lease
+	line, err := triedLine(l.Attempts+1, &s.end.Attempt)
+	if err != nil {
+		return err
+	}
+	d.tenants, d.ids, d.tokens, d.tried = append(d.tenants, string(l.Tenant)), append(d.ids, l.ID), append(d.tokens, l.lease), append(d.tried, line)
+	return nil
+}
+
+// finish writes that jobs are done, and gives the lines that may move on.
+func (tx *Tx) finish(ctx context.Context, d *done, byID map[string]*settlement) ([]line, error) {
+	if len(d.ids) == 0 {
+		return nil, nil
+	}
+	rows, args, err := tx.dialect.Zip(d.tenants, d.ids, d.tokens, d.tried)
+	if err != nil {
+		return nil, err
+	}
+	now := micros(tx.now)
+	found, err := tx.Query(ctx, `WITH r(whose, job, token, said) AS (`+rows+`)
+		UPDATE jobs SET state = 'done', held = '', run_at = ?, error = '', attempt = attempt + 1, tried = tried || said, lease_until = 0, owner = '', ended_at = ?, blocks = 0
+		FROM r WHERE tenant_id = whose AND id = job AND lease = token AND `+isHeld+`
+		RETURNING id`, append(args, now, now)...)
+	if err != nil {
+		return nil, err
+	}
+	defer found.Close() // Err tells what went wrong
+	var lines []line
+	for found.Next() {
+		var id string
+		if err := found.Scan(&id); err != nil {
+			return nil, err
+		}
+		lines = tx.noted(lines, byID[id], Done, 0)
+	}
+	return lines, found.Err()
+}
+
+// became is what other jobs' rows become, column by column.
 type became struct {
 	tenants, ids, states, held, problems, tried []string
 	tokens, runAt, counted                      []int64
 }
 
 // add decides what becomes of one job.
-func (b *became) add(s *settlement, now time.Time, spread func() float64) error {
+func (b *became) add(s *settlement, tx *Tx) error {
 	l := s.lease
-	state, runAt, held, problem := Ready, now, "", s.end.Attempt.Error
+	state, runAt, held, problem := Ready, tx.now, "", s.end.Attempt.Error
 	switch s.end.Class {
-	case Finished:
-		state, problem = Done, ""
 	case Retry:
-		wait, again := Again(l.Attempts+1-l.Base, l.MaxAttempts, s.end.After, spread())
+		wait, again := Again(l.Attempts+1-l.Base, l.MaxAttempts, s.end.After, tx.q.o.Spread())
 		if !again {
 			state = Dead
 		}
-		runAt = now.Add(wait)
+		runAt = tx.now.Add(wait)
 	case Hold:
 		state, held = Held, s.end.Why
 	case Fatal:
@@ -68,7 +144,7 @@ func (b *became) add(s *settlement, now time.Time, spread func() float64) error 
 	case Unbegun:
 		runAt, problem = l.RunAt, l.Error
 		if s.end.After > 0 {
-			runAt = now.Add(s.end.After)
+			runAt = tx.now.Add(s.end.After)
 		}
 	}
 	tried, counted := "", int64(0)
@@ -85,32 +161,11 @@ func (b *became) add(s *settlement, now time.Time, spread func() float64) error 
 	return nil
 }
 
-// settle notes the ends of many attempts, each where its lease still counts.
-func (tx *Tx) settle(ctx context.Context, all []*settlement) error {
-	if len(all) == 0 {
-		return nil
+// become writes what jobs became that are not finished, and gives the lines that may move on.
+func (tx *Tx) become(ctx context.Context, b *became, byID map[string]*settlement) ([]line, error) {
+	if len(b.ids) == 0 {
+		return nil, nil
 	}
-	byID := make(map[string]*settlement, len(all))
-	var rows became
-	for _, s := range all {
-		s.err = fenced(s.lease.ID)
-		if byID[s.lease.ID] != nil {
-			continue
-		}
-		byID[s.lease.ID] = s
-		if err := rows.add(s, tx.now, tx.q.o.Spread); err != nil {
-			return err
-		}
-	}
-	lines, err := tx.ended(ctx, &rows, byID)
-	if err != nil {
-		return err
-	}
-	return tx.advance(ctx, lines)
-}
-
-// ended writes what jobs became, and gives the lines that may move on.
-func (tx *Tx) ended(ctx context.Context, b *became, byID map[string]*settlement) ([]line, error) {
 	rows, args, err := tx.dialect.Zip(b.tenants, b.ids, b.tokens, b.states, b.runAt, b.held, b.problems, b.counted, b.tried)
 	if err != nil {
 		return nil, err
@@ -120,8 +175,8 @@ func (tx *Tx) ended(ctx context.Context, b *became, byID map[string]*settlement)
 			state = CASE WHEN became = 'ready' AND held <> '' THEN 'held' ELSE became END,
 			held = CASE became WHEN 'held' THEN why WHEN 'ready' THEN held ELSE '' END,
 			run_at = at, error = problem, attempt = attempt + counted, tried = tried || said, lease_until = 0, owner = '',
-			ended_at = CASE WHEN became IN ('done', 'dead') THEN CAST(? AS BIGINT) END,
-			blocks = CASE WHEN became IN ('done', 'dead') OR skip_after > 0 AND attempt - base + counted >= skip_after THEN 0 ELSE blocks END
+			ended_at = CASE WHEN became = 'dead' THEN CAST(? AS BIGINT) END,
+			blocks = CASE WHEN became = 'dead' OR skip_after > 0 AND attempt - base + counted >= skip_after THEN 0 ELSE blocks END
 		FROM r WHERE tenant_id = whose AND id = job AND lease = token AND `+isHeld+`
 		RETURNING id, state, blocks`, append(args, micros(tx.now))...)
 	if err != nil {
@@ -135,14 +190,19 @@ func (tx *Tx) ended(ctx context.Context, b *became, byID map[string]*settlement)
 		if err := found.Scan(&id, &state, &blocks); err != nil {
 			return nil, err
 		}
-		s := byID[id]
-		s.err, s.state = nil, State(state)
-		if s.lease.Key != "" && blocks == 0 {
-			lines = append(lines, line{s.lease.Tenant, s.lease.Queue, s.lease.Key})
-			tx.told = true
-		}
+		lines = tx.noted(lines, byID[id], State(state), blocks)
 	}
 	return lines, found.Err()
+}
+
+// noted keeps in mind that an end is written, and its line, where that may move on.
+func (tx *Tx) noted(lines []line, s *settlement, state State, blocks int) []line {
+	s.state = state
+	if s.lease.Key == "" || blocks != 0 {
+		return lines
+	}
+	tx.told = true
+	return append(lines, line{s.lease.Tenant, s.lease.Queue, s.lease.Key})
 }
 
 // settleAlso notes one end, and runs what belongs to it.
@@ -150,8 +210,8 @@ func (tx *Tx) settleAlso(ctx context.Context, s *settlement) error {
 	if err := tx.settle(ctx, []*settlement{s}); err != nil {
 		return err
 	}
-	if s.err != nil {
-		return s.err
+	if s.state == "" {
+		return fenced(s.lease.ID)
 	}
 	return s.also(ctx, tx)
 }

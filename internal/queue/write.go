@@ -23,7 +23,8 @@ type Tx struct {
 	tx      *sql.Tx
 	dialect store.Dialect
 	now     time.Time
-	told    bool // others are to hear of new jobs
+	made    uint16 // ids
+	told    bool   // others are to hear of new jobs
 }
 
 // entry is a write that waits for its group: a function, or an attempt's end.
@@ -128,7 +129,6 @@ func (q *Queue) run(group []*entry) {
 				continue // nobody waits for it
 			}
 			if e.settle != nil && e.settle.also == nil {
-				e.settle.err = nil
 				settles = append(settles, e.settle)
 				continue
 			}
@@ -159,8 +159,8 @@ func (q *Queue) run(group []*entry) {
 	for _, e := range group {
 		final := err
 		if final == nil {
-			if final = e.err; final == nil && e.settle != nil {
-				final = e.settle.err
+			if final = e.err; final == nil && e.settle != nil && e.settle.state == "" {
+				final = fenced(e.settle.lease.ID)
 			}
 		}
 		e.done <- q.fail(ctx, final, "write a job")

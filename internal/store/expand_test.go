@@ -39,7 +39,8 @@ func TestMigrationsThatContract(t *testing.T) {
 		{"a column with a default", "ALTER TABLE a -- more\n ADD COLUMN x TEXT NOT NULL DEFAULT '';", ""},
 		{"what only makes reading faster", `DROP INDEX a_x; CREATE INDEX a_y ON a (y);`, ""},
 		{"a function, and who calls it", "-- +goose StatementBegin\nCREATE FUNCTION f() RETURNS trigger AS $$ BEGIN DELETE FROM x; RETURN NULL; END $$;\n-- +goose StatementEnd\nCREATE TRIGGER f AFTER INSERT ON a EXECUTE FUNCTION f();", ""},
-		{"how rows lie on pages", `ALTER TABLE a SET (fillfactor = 50);`, ""},
+		{"how rows lie on pages", `ALTER TABLE a SET (fillfactor = 50); ALTER INDEX a_x SET (fillfactor = 50);`, ""},
+		{"how long texts lie beside them", `ALTER TABLE a ALTER COLUMN x SET STORAGE EXTERNAL;`, ""},
 		{"a condition that is written anew", `DROP INDEX a_x; CREATE UNIQUE INDEX a_x ON a (x) WHERE y <> 0;`, ""},
 		{"what is there is written again", `UPDATE a SET x = 'drop table';`, ""},
 		{"a column that the last version but one stopped using", "-- contract: unused since 00002\nALTER TABLE a DROP COLUMN x;", ""},
@@ -77,7 +78,7 @@ var (
 	dropIndex   = regexp.MustCompile(`(?i)^DROP INDEX (\w+)`)
 	alterTable  = regexp.MustCompile(`^ALTER TABLE \w+ (.*)$`)
 	changes     = regexp.MustCompile(`\b(DROP|RENAME|ALTER|CONSTRAINT|UNIQUE)\b`)
-	harmless    = regexp.MustCompile(`(?i)^(CREATE TABLE|CREATE INDEX|CREATE FUNCTION|CREATE TRIGGER|DROP INDEX|INSERT INTO|UPDATE|SELECT|ALTER TABLE \w+ SET \(fillfactor) `)
+	harmless    = regexp.MustCompile(`(?i)^(CREATE TABLE|CREATE INDEX|CREATE FUNCTION|CREATE TRIGGER|DROP INDEX|INSERT INTO|UPDATE|SELECT|ALTER (?:TABLE|INDEX) \w+ SET \(fillfactor|ALTER TABLE \w+ ALTER COLUMN \w+ SET STORAGE) `)
 	unusedSince = regexp.MustCompile(`^-- contract: unused since (\d+)$`)
 )
 

