@@ -8,6 +8,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/guard"
 	"github.com/junctor-mcp/junctor/internal/queue"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 	"github.com/junctor-mcp/junctor/internal/worker"
@@ -32,21 +33,20 @@ func (a *App) openDeliveries(ctx context.Context) (err error) {
 	}
 	a.worker, err = worker.New(worker.Options{
 		Queue: a.queue, Pipeline: a.guard, Endpoints: a.endpoints, Targets: a.chains, Files: a.chains, Meter: a.metrics, Logger: a.log, Now: a.clock.Now,
-		Unknown: func(ctx context.Context, tenant junctor.TenantID, server string) queue.Class {
-			return a.servers.unknown(ctx, tenant, server)
-		},
+		Unknown: func(ctx context.Context, op *guard.Op) queue.Class { return a.servers.unknown(ctx, op) },
 	})
 	return err
 }
 
-// unknown says what becomes of a delivery whose tool is not known here. Where
+// unknown says what becomes of a delivery whose tool was not known here. Where
 // others share the database, one of them may have added the server, or changed it,
 // a moment ago: then the delivery waits. A server that has not said yet what it has
-// is tried again.
-func (s *servers) unknown(ctx context.Context, tenant junctor.TenantID, id string) queue.Class {
+// is tried again, and so is one of which that has just been heard.
+func (s *servers) unknown(ctx context.Context, op *guard.Op) queue.Class {
 	if s.app.cfg.DB == nil {
 		return queue.Fatal
 	}
+	tenant, id := op.Principal.Tenant, op.View.Server
 	key := serverKey{tenant, id}
 	row, err := s.app.store.For(tenant).Server(ctx, id)
 	had, there := s.rowsAttached()[key]
@@ -59,7 +59,11 @@ func (s *servers) unknown(ctx context.Context, tenant junctor.TenantID, id strin
 	case err != nil || !there || differs(&had, &row, false):
 		return queue.Unbegun
 	}
-	if at, err := s.app.catalog.Snapshot().For(tenant).Server(s.app.identity.Local(), id); err == nil && at.Offer.Awaited {
+	shelf := s.app.catalog.Snapshot().For(tenant)
+	if at, err := shelf.Server(s.app.identity.Local(), id); err == nil && at.Offer.Awaited {
+		return queue.Retry
+	}
+	if _, err := shelf.Tool(op.Principal, op.View, op.Name, ""); err == nil {
 		return queue.Retry
 	}
 	return queue.Fatal

@@ -3,12 +3,24 @@ package app
 import (
 	"io"
 	"testing"
+	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/config"
+	"github.com/junctor-mcp/junctor/internal/guard"
 	"github.com/junctor-mcp/junctor/internal/queue"
 	"github.com/junctor-mcp/junctor/internal/store/pgtest"
+	others "github.com/junctor-mcp/junctor/internal/testkit/peers"
 )
+
+// delivers is the call of a delivery.
+func delivers(server, tool string) *guard.Op {
+	return &guard.Op{
+		Principal: &junctor.Principal{Tenant: junctor.DefaultTenant, Issuer: junctor.IssuerTrigger, Subject: "t", Scopes: []junctor.Scope{junctor.ScopeToolsCall}},
+		View:      catalog.View{Server: server}, Kind: junctor.KindTool, Name: tool,
+	}
+}
 
 // TestUnknownToolsOfServersThatOthersAdded: a delivery waits while what another
 // process did to a server is still to be read, and is given up where nothing is to
@@ -54,8 +66,31 @@ func TestUnknownToolsOfServersThatOthersAdded(t *testing.T) {
 		if err := step.do(); err != nil {
 			t.Fatalf("%s: %v", step.what, err)
 		}
-		if got := a.servers.unknown(t.Context(), junctor.DefaultTenant, "bot"); got != step.want {
+		if got := a.servers.unknown(t.Context(), delivers("bot", "receive")); got != step.want {
 			t.Errorf("%s: %v, want %v", step.what, got, step.want)
+		}
+	}
+
+	// What a server has may be heard of after the call, and before it is asked why the tool was unknown.
+	if _, err := rows.AddServer(t.Context(), junctor.Server{
+		ID: "heard", Mode: junctor.ModeBYO, State: junctor.StateActive, Connection: junctor.Connection{URL: others.Start(t, others.Modern).URL, Transport: junctor.TransportHTTP},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := follow(); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		if at, err := a.catalog.Snapshot().For(junctor.DefaultTenant).Server(a.identity.Local(), "heard"); err == nil && !at.Offer.Awaited {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("the server says nothing")
+		}
+	}
+	for tool, want := range map[string]queue.Class{"tag": queue.Retry, "nothing": queue.Fatal} {
+		if got := a.servers.unknown(t.Context(), delivers("heard", tool)); got != want {
+			t.Errorf("%s: %v, want %v", tool, got, want)
 		}
 	}
 }

@@ -50,7 +50,7 @@ type lease struct {
 	calls   int
 	day     int64
 	dayLeft int
-	most    int       // calls that are taken at once
+	most    int       // calls that were taken last
 	took    time.Time // when they were
 }
 
@@ -93,7 +93,8 @@ func (l *lease) call(ctx context.Context, limit int, used int64, now time.Time) 
 	}
 	l.calls = min(l.calls, block(limit)) // the limit may be less than it was
 	if l.calls == 0 {
-		g, err := l.pool.Calls(ctx, l.key, l.day, limit, l.mostCalls(limit, now), used)
+		most := l.mostCalls(limit, now)
+		g, err := l.pool.Calls(ctx, l.key, l.day, limit, most, used)
 		if err != nil {
 			return 0, false, err
 		}
@@ -101,6 +102,7 @@ func (l *lease) call(ctx context.Context, limit int, used int64, now time.Time) 
 		if g.N == 0 {
 			return 0, false, nil
 		}
+		l.most, l.took = most, now
 	}
 	l.calls--
 	return l.calls + l.dayLeft, true, nil
@@ -109,16 +111,14 @@ func (l *lease) call(ctx context.Context, limit int, used int64, now time.Time) 
 // mostCalls is how many calls to take, now that those of before are used up: twice as
 // many where they lasted for less than a second, and half where for long.
 func (l *lease) mostCalls(limit int, now time.Time) int {
+	most := l.most
 	switch lasted := now.Sub(l.took); {
-	case l.took.IsZero():
-		l.most = firstCalls
 	case lasted < time.Second:
-		l.most *= 2
+		most *= 2
 	case lasted > 2*time.Second:
-		l.most /= 2
+		most /= 2
 	}
-	l.took, l.most = now, min(max(l.most, firstCalls), block(limit))
-	return l.most
+	return min(max(most, firstCalls), block(limit))
 }
 
 // uncall gives back what call gave.

@@ -2,6 +2,7 @@ package limit
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 )
@@ -88,5 +89,40 @@ func TestBlocksOfADayShrink(t *testing.T) {
 	}
 	if left := p.taken - used; left > 16 {
 		t.Errorf("%d calls are in hand, want at most 16", left)
+	}
+}
+
+// away is a pool that does not answer until it is back.
+type away struct {
+	counted
+	back bool
+}
+
+func (a *away) Calls(ctx context.Context, key string, day int64, limit, most int, used int64) (Grant, error) {
+	if !a.back {
+		return Grant{}, errors.New("away")
+	}
+	return a.counted.Calls(ctx, key, day, limit, most, used)
+}
+
+// Calls that are made while the pool is away do not count for what is taken when it is
+// back.
+func TestBlocksOfADayAfterThePoolWasAway(t *testing.T) {
+	t.Parallel()
+	p := &away{}
+	l := &lease{pool: p, key: "k"}
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	for range 100 {
+		now = now.Add(100 * time.Millisecond)
+		if _, _, err := l.call(t.Context(), 1_000_000, 0, now); err == nil {
+			t.Fatal("the pool is away, and nobody says so")
+		}
+	}
+	p.back = true
+	if _, ok, err := l.call(t.Context(), 1_000_000, 0, now); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	if p.taken != firstCalls {
+		t.Errorf("%d calls are taken, want %d", p.taken, firstCalls)
 	}
 }

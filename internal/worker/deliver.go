@@ -155,7 +155,7 @@ func (w *Worker) attempt(ctx context.Context, l *queue.Lease, order *junctor.Ord
 	res, err := w.o.Pipeline.Do(ctx, op, quiet{})
 	out := w.judge(ctx, op, order, res, err)
 	if out.kind == KindToolNotFound && !op.Ran && to.Server != "" && w.o.Unknown != nil {
-		if out.class = w.o.Unknown(ctx, l.Tenant, to.Server); out.class != queue.Fatal {
+		if out.class = w.o.Unknown(ctx, op); out.class != queue.Fatal {
 			out.kind = KindBridgeUnavailable
 		}
 	}

@@ -73,9 +73,9 @@ type Options struct {
 	Targets   Targets // nil: nothing is resolved
 	Files     Files   // nil: no files
 	Raiser    Raiser  // nil: answers raise nothing
-	// Unknown says what becomes of an order whose tool this process does not know:
-	// another one may know more of the server. nil: it is given up.
-	Unknown func(ctx context.Context, tenant junctor.TenantID, server string) queue.Class
+	// Unknown says what becomes of an order whose tool this process did not know when
+	// it was called: another one may know more of the server. nil: it is given up.
+	Unknown func(ctx context.Context, op *guard.Op) queue.Class
 	Meter   Meter
 	Logger  *slog.Logger
 	Now     func() time.Time // nil is time.Now

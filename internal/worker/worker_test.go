@@ -185,9 +185,9 @@ func TestToolsThatOthersKnow(t *testing.T) {
 	var asked atomic.Value
 	w, err := worker.New(worker.Options{
 		Queue: r.q, Pipeline: r.p, Endpoints: bare{}, Meter: meter{}, Logger: slog.New(slog.DiscardHandler),
-		Unknown: func(_ context.Context, of junctor.TenantID, server string) queue.Class {
-			asked.Store(string(of) + " " + server)
-			if server == "gone" {
+		Unknown: func(_ context.Context, op *guard.Op) queue.Class {
+			asked.Store(string(op.Principal.Tenant) + " " + op.View.Server)
+			if op.View.Server == "gone" {
 				return queue.Fatal
 			}
 			known.Store(true) // as soon as it was asked for once
