@@ -95,6 +95,12 @@ func (ls *lines) next() ([]byte, error) {
 	return nil, err
 }
 
+// piece says that only the beginning of the next line was read ahead.
+func (ls *lines) piece() bool {
+	b, _ := ls.r.Peek(ls.r.Buffered()) // no more than is there: it does not fail
+	return len(b) > 0 && bytes.IndexByte(b, '\n') < 0
+}
+
 // skip passes over a line that is too long to be one. Without an end it is
 // what a power cut can leave: a stretch of nothing behind the last record.
 func (ls *lines) skip(read int64) error {

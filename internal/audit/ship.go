@@ -224,6 +224,13 @@ func (t *tail) read(upTo uint64, n int) ([]Record, error) {
 				return t.batch, err
 			}
 		}
+		if t.ls.piece() {
+			// It was read before the line was known to be written: if it could not be, the
+			// piece was taken back, and something else stands in its place.
+			if err := t.use(t.seg, t.ls.off); err != nil {
+				return t.batch, err
+			}
+		}
 		off := t.ls.off
 		b, err := t.ls.next()
 		switch {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -374,5 +375,39 @@ func TestListAndExport(t *testing.T) {
 	r, err := Verify(ctx, dir, VerifyOptions{HeadsDir: filepath.Join(filepath.Dir(dir), "others"), Key: mustKey(t, headsDir(dir, "")), Heads: []Head{head.Head}})
 	if err != nil || r.OK {
 		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// A piece of a line that could not be written whole is taken back. Whoever read ahead
+// and has it must not put it before what is written in its place.
+func TestShippingPastATornLine(t *testing.T) {
+	t.Parallel()
+	for _, partial := range []int{1, 70, 300} {
+		dir, f := place(t), &faults{}
+		j := open(t, Options{Dir: dir, open: f.opener})
+		run(t, j, "a", 10)
+		copied := &memory{}
+		tl := &tail{dir: dir, next: 1}
+		defer tl.close()
+		ship := func(upTo uint64, n int) {
+			batch, err := tl.read(upTo, n)
+			if err == nil {
+				err = copied.Ship(t.Context(), batch)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		upTo := j.State().Seq
+		f.set(func(f *faults) { f.write, f.partial, f.truncate = syscall.ENOSPC, partial, syscall.EIO })
+		refused(t, j, started("b"))
+		ship(upTo, 5)
+		f.set(func(f *faults) { f.write, f.truncate = nil, nil })
+		run(t, j, "c", 10)
+		closed(t, j)
+		ship(j.State().Seq, 100)
+		if r, err := VerifyRecords(t.Context(), copied.all(), VerifyOptions{Dir: dir}); err != nil || !r.OK || r.Last != j.State().Seq {
+			t.Errorf("%d bytes of a line: %+v, %v", partial, r, err)
+		}
 	}
 }
