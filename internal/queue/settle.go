@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -131,6 +132,8 @@ func (b *became) add(s *settlement, tx *Tx) error {
 	l := s.lease
 	state, runAt, held, problem := Ready, tx.now, "", s.end.Attempt.Error
 	switch s.end.Class {
+	case Finished:
+		return errors.New("queue: what is finished becomes nothing else")
 	case Retry:
 		wait, again := Again(l.Attempts+1-l.Base, l.MaxAttempts, s.end.After, tx.q.o.Spread())
 		if !again {
