@@ -60,8 +60,8 @@ func (s *servers) unknown(ctx context.Context, op *guard.Op) queue.Class {
 		return queue.Unbegun
 	}
 	shelf := s.app.catalog.Snapshot().For(tenant)
-	if at, err := shelf.Server(s.app.identity.Local(), id); err == nil && at.Offer.Awaited {
-		return queue.Retry
+	if at, err := shelf.Server(s.app.identity.Local(), id); err != nil || at.Offer.Awaited {
+		return queue.Retry // it is just being attached, or has not answered
 	}
 	if _, err := shelf.Tool(op.Principal, op.View, op.Name, ""); err == nil {
 		return queue.Retry

@@ -93,4 +93,9 @@ func TestUnknownToolsOfServersThatOthersAdded(t *testing.T) {
 			t.Errorf("%s: %v, want %v", tool, got, want)
 		}
 	}
+	// It is connected before lists have it.
+	a.catalog.Detach(junctor.DefaultTenant, "heard")
+	if got := a.servers.unknown(t.Context(), delivers("heard", "tag")); got != queue.Retry {
+		t.Errorf("connected, and in no list: %v", got)
+	}
 }
