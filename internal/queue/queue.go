@@ -28,9 +28,6 @@ type Options struct {
 // DefaultLease is how long a job stays with a process that says nothing more.
 const DefaultLease = 15 * time.Second
 
-// takers is how many claims are made at once where several writes are.
-const takers = 2
-
 // Queue is the queues of one database. It is safe for concurrent use, by
 // several processes too.
 type Queue struct {
@@ -70,9 +67,7 @@ func New(o Options) (*Queue, error) {
 	}
 	if q.takes = q.in; writers > 1 {
 		q.takes = make(chan *entry)
-		for range takers {
-			q.ended.Go(func() { q.commit(q.takes) })
-		}
+		q.ended.Go(func() { q.commit(q.takes) })
 	}
 	return q, nil
 }

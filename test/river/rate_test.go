@@ -7,11 +7,9 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
@@ -27,7 +25,6 @@ const (
 	batch   = 500  // jobs that are added together
 	atATime = 1000 // jobs under way
 	maxEnds = 3000 // of ours, jobs whose ends are being noted
-	fetch   = 2    // who look for jobs, of either
 	conns   = 12   // connections of either, as many as an instance has
 	goal    = 2.0  // times river's rate
 	patient = 5 * time.Minute
@@ -118,32 +115,25 @@ func rateOfOurs(t *testing.T, url string, jobs int) float64 {
 
 	begin := time.Now()
 	var ends waiting
-	var work, fetching sync.WaitGroup
-	var fetched atomic.Int64
-	for range fetch {
-		fetching.Go(func() {
-			for fetched.Load() < int64(jobs) {
-				ends.below(maxEnds - atATime)
-				leases, _, err := q.Claim(t.Context(), "q", atATime, func(junctor.TenantID, string) int { return atATime })
-				if err != nil {
+	var work sync.WaitGroup
+	for done := 0; done < jobs; {
+		ends.below(maxEnds - atATime)
+		leases, _, err := q.Claim(t.Context(), "q", atATime, func(junctor.TenantID, string) int { return atATime })
+		if err != nil {
+			t.Fatal(err)
+		}
+		done += len(leases)
+		ends.add(len(leases))
+		for _, l := range leases {
+			work.Go(func() {
+				defer ends.add(-1)
+				end := queue.End{Class: queue.Finished, Attempt: queue.Attempt{BegunAt: time.Now(), Outcome: "ok"}}
+				if _, err := q.Settle(t.Context(), l, end); err != nil {
 					t.Error(err)
-					return
 				}
-				fetched.Add(int64(len(leases)))
-				ends.add(len(leases))
-				for _, l := range leases {
-					work.Go(func() {
-						defer ends.add(-1)
-						end := queue.End{Class: queue.Finished, Attempt: queue.Attempt{BegunAt: time.Now(), Outcome: "ok"}}
-						if _, err := q.Settle(t.Context(), l, end); err != nil {
-							t.Error(err)
-						}
-					})
-				}
-			}
-		})
+			})
+		}
 	}
-	fetching.Wait()
 	work.Wait()
 	took := time.Since(begin)
 	var done int
@@ -227,39 +217,28 @@ func rateOfRiver(t *testing.T, url string, jobs int) float64 {
 	}
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &worker{})
-	clients := make([]*river.Client[pgx.Tx], fetch)
-	ends := make(chan *river.Event, jobs)
-	for i := range clients {
-		clients[i], err = river.NewClient(driver, &river.Config{
-			ID: fmt.Sprint(i), FetchCooldown: 2 * time.Millisecond, FetchPollInterval: 20 * time.Millisecond, Logger: log, Workers: workers,
-			Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: atATime}},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		some, leave := clients[i].SubscribeConfig(&river.SubscribeConfig{ChanSize: jobs, Kinds: []river.EventKind{river.EventKindJobCompleted, river.EventKindJobFailed}})
-		go func() {
-			for end := range some {
-				ends <- end
-			}
-		}()
-		defer leave()
+	client, err := river.NewClient(driver, &river.Config{
+		FetchCooldown: 2 * time.Millisecond, FetchPollInterval: 20 * time.Millisecond, Logger: log, Workers: workers,
+		Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: atATime}},
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	for range jobs / batch {
 		list := make([]river.InsertManyParams, batch)
 		for i := range list {
 			list[i].Args = nothing{i}
 		}
-		if _, err := clients[0].InsertManyFast(ctx, list); err != nil {
+		if _, err := client.InsertManyFast(ctx, list); err != nil {
 			t.Fatal(err)
 		}
 	}
+	ends, leave := client.SubscribeConfig(&river.SubscribeConfig{ChanSize: jobs, Kinds: []river.EventKind{river.EventKindJobCompleted, river.EventKindJobFailed}})
+	defer leave()
 
 	begin := time.Now()
-	for _, c := range clients {
-		if err := c.Start(ctx); err != nil {
-			t.Fatal(err)
-		}
+	if err := client.Start(ctx); err != nil {
+		t.Fatal(err)
 	}
 	for range jobs {
 		select {
@@ -272,10 +251,8 @@ func rateOfRiver(t *testing.T, url string, jobs int) float64 {
 		}
 	}
 	took := time.Since(begin)
-	for _, c := range clients {
-		if err := c.Stop(ctx); err != nil {
-			t.Fatal(err)
-		}
+	if err := client.Stop(ctx); err != nil {
+		t.Fatal(err)
 	}
 	var done int
 	if err := pool.QueryRow(ctx, `SELECT COUNT(*) FROM river_job WHERE state = 'completed'`).Scan(&done); err != nil || done != jobs {
