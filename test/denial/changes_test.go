@@ -1,6 +1,7 @@
 package denial
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -154,8 +155,24 @@ func (w *world) serverChange(rt *turn, t *tenant, kind string) {
 			overrides[tool] = map[string]any{"name": "other"}
 		}
 		w.do(rt, t, http.StatusOK, "PATCH", "/servers/"+name, `{"overrides":`+quote(overrides)+`}`, nil)
+		t.rename(name, s.shown, shown)
 		s.shown = shown
 	}
+}
+
+// rename takes what is said of tools to the names that they have now. A hidden
+// one has its own.
+func (t *tenant) rename(server string, former, shown map[string]string) {
+	tags := maps.Clone(t.tags)
+	for _, own := range toolNames() {
+		delete(tags, server+"/"+cmp.Or(former[own], own))
+	}
+	for _, own := range toolNames() {
+		if tagged, ok := t.tags[server+"/"+cmp.Or(former[own], own)]; ok {
+			tags[server+"/"+cmp.Or(shown[own], own)] = tagged
+		}
+	}
+	t.tags = tags
 }
 
 // user adds a user, or deletes one: servers that they alone saw go with them,
