@@ -160,13 +160,19 @@ func (s *Server) opened(sess *session, a access, id string, task []byte) *opened
 	return t
 }
 
-// closedTask notes that a task has ended, and that somebody knows.
-func (s *Server) closedTask(id string) {
+// closedTask notes that a task has ended, and that somebody knows: others who
+// listen are told.
+func (s *Server) closedTask(id string, task []byte) {
+	s.mu.Lock()
+	t := s.openedTasks[id]
+	s.mu.Unlock()
+	if t == nil {
+		return
+	}
+	s.taskIs(t, task)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if t := s.openedTasks[id]; t != nil {
-		t.over, t.seen = true, true
-	}
+	t.over, t.seen = true, true
 }
 
 // forgetTask lets go of a task; mu is held.
@@ -233,7 +239,7 @@ func (s *Server) task(ctx context.Context, req *catalog.Request) (catalog.Result
 		return catalog.Result{}, err
 	}
 	if ended(statusOfTask(body)) {
-		s.closedTask(req.Task)
+		s.closedTask(req.Task, body)
 	}
 	return catalog.Result{Body: body}, nil
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -11,6 +13,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/testkit/peers"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -123,7 +126,7 @@ func TestTasksOfOneID(t *testing.T) {
 			t.Errorf("%s: %s", party, got)
 		}
 	}
-	// Before anybody asks for results: who was given one is not told of the end.
+	// Before anybody asks for results, as a client that listens.
 	told := map[string]string{}
 	for range parties {
 		var e catalog.Event
@@ -152,5 +155,56 @@ func TestTasksOfOneID(t *testing.T) {
 	}
 	if len(events) > 0 {
 		t.Errorf("told again: %+v", <-events)
+	}
+}
+
+// What happens to a task while the stream that tells of it is being opened is told
+// once that is open.
+func TestTaskEndsBeforeItsStream(t *testing.T) {
+	t.Parallel()
+	at, err := url.Parse(peers.Tasks(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	proxy := httputil.NewSingleHostReverseProxy(at)
+	proxy.FlushInterval = -1
+	s := newServer(t, serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get(wire.HeaderMethod) == wire.MethodSubscriptionsListen {
+			<-ended
+		}
+		proxy.ServeHTTP(w, r)
+	})))
+	told := make(chan string, 64)
+	s.Watch(func(e catalog.Event) {
+		if e.Kind == catalog.EventTask {
+			told <- e.Task.JSON
+		}
+	})
+	req := callerOf("a", "a session")
+	req.Name, req.CallID, req.Caller.Tasks = "confirm_delete", "the task", true
+	req.Params = []byte(`{"name":"confirm_delete","arguments":{"filename":"f"}}`)
+	req.Arguments = wire.Get(req.Params, "arguments")
+	own, _ := wire.String(wire.Get(do(t, s, req).Body, "taskId"))
+	on := func(kind junctor.Kind) *catalog.Request {
+		r := callerOf("a", "a session")
+		r.Kind, r.Name, r.Task, r.Params, r.Arguments = kind, own, "the task", nil, nil
+		r.Caller.Tasks = true
+		return r
+	}
+	watch := on(junctor.KindTask)
+	watch.Watch = true
+	do(t, s, watch)
+	answer := on(junctor.KindTaskUpdate)
+	answer.Input.Responses = []byte(`{"confirm":{"action":"accept","content":{"answer":"yes"}}}`)
+	do(t, s, answer)
+	close(ended)
+	select {
+	case got := <-told:
+		if statusOfTask([]byte(got)) != wire.TaskCompleted {
+			t.Errorf("told %s", got)
+		}
+	case <-time.After(never):
+		t.Error("nobody was told of its end")
 	}
 }

@@ -53,7 +53,7 @@ func (s *Server) followTask(t *openedTask) {
 	params := s.o.paramsOf(oursTasks,
 		wire.Member{Key: "notifications", Value: wire.AppendObject(nil, nil, nil, wire.Member{Key: "taskIds", Value: ids})})
 	for failures := range maxResumes {
-		err := t.sess.link.listen(ctx, params, &taskEar{s: s, t: t, stop: cancel})
+		err := t.sess.link.listen(ctx, params, &taskEar{ctx: ctx, s: s, t: t, stop: cancel})
 		if errors.Is(err, errSilent) || ctx.Err() != nil || s.isGone(t.sess) || pause(ctx, jitter(backoff(firstFollow, mostFollow, failures))) != nil {
 			break
 		}
@@ -67,6 +67,7 @@ func (s *Server) followTask(t *openedTask) {
 // taskEar is the peer of a task's stream.
 type taskEar struct {
 	deaf
+	ctx  context.Context //nolint:containedctx // it is the stream's
 	s    *Server
 	t    *openedTask
 	stop func()
@@ -82,7 +83,21 @@ func (e *taskEar) note(method string, params []byte) {
 		granted := slices.Collect(wire.Elements(wire.Get(wire.Get(params, "notifications"), "taskIds")))
 		if !slices.ContainsFunc(granted, func(raw []byte) bool { own, _ := wire.String(raw); return own == e.t.own }) {
 			e.stop()
+			return
 		}
+		e.s.jobs.start(e.look)
+	}
+}
+
+// look asks how the task is: it may have changed while nobody listened.
+func (e *taskEar) look() {
+	params := e.s.o.paramsOf(oursTasks, wire.Member{Key: "taskId", Value: wire.AppendString(nil, e.t.own)})
+	task, err := e.t.sess.link.roundTrip(e.ctx, wire.MethodTasksGet, params, nil)
+	if err != nil {
+		return // whatever is told from now on is heard
+	}
+	if e.s.taskIs(e.t, task); e.s.isOver(e.t) {
+		e.stop()
 	}
 }
 
@@ -92,30 +107,34 @@ func (s *Server) isOver(t *openedTask) bool {
 	return t.over
 }
 
-// taskNoted takes what a server says of a task of a session, in the form of its
-// era, and tells it once.
+// taskNoted takes what a server says of a task of a session, in the form of its era.
 func (s *Server) taskNoted(sess *session, params []byte) {
-	if len(params) > maxTaskState {
-		return
-	}
 	if !sess.link.modern() {
 		params = modernTask(params)
 	}
 	own, _ := wire.String(wire.Get(params, "taskId"))
-	status := statusOfTask(params)
-	if !ended(status) && status != wire.TaskWorking && status != wire.TaskInputRequired {
+	s.mu.Lock()
+	t := sess.tasks[own]
+	s.mu.Unlock()
+	s.taskIs(t, params)
+}
+
+// taskIs tells the state of a task, in modern form, unless that was told. t may be nil.
+func (s *Server) taskIs(t *openedTask, task []byte) {
+	status := statusOfTask(task)
+	if t == nil || !ended(status) && status != wire.TaskWorking && status != wire.TaskInputRequired {
+		return
+	}
+	state := string(wire.AppendObject(nil, task, []string{"result", "error", "inputRequests", "requestState", "_meta"},
+		wire.Member{Key: "taskId", Value: wire.AppendString(nil, t.id)}))
+	if len(state) > maxTaskState {
 		return
 	}
 	s.mu.Lock()
-	t := sess.tasks[own]
-	if t == nil || t.over {
-		s.mu.Unlock()
-		return
+	news := !t.over && state != t.said
+	if news {
+		t.said, t.over = state, ended(status)
 	}
-	state := string(wire.AppendObject(nil, params, []string{"result", "error", "inputRequests", "requestState", "_meta"},
-		wire.Member{Key: "taskId", Value: wire.AppendString(nil, t.id)}))
-	news := state != t.said
-	t.said, t.over = state, ended(status)
 	s.mu.Unlock()
 	if news {
 		s.tell(catalog.Event{Kind: catalog.EventTask, Party: t.party, Task: catalog.TaskState{ID: t.id, Session: t.client, JSON: state}})

@@ -31,16 +31,23 @@ func taskServers(t *testing.T) string {
 		node.Bin(), everything, addr, peers.Tasks(t))
 }
 
+// untilKnown waits for the servers of taskServers: what is declared is heard of in
+// its own time.
+func untilKnown(t *testing.T, i *testkit.Instance) {
+	t.Helper()
+	until(t, func() bool {
+		tools := i.Do(t, "GET", "/mcp/tools", "").Body
+		return strings.Contains(tools, `"pipe__simulate`) && strings.Contains(tools, `"http__simulate`) && strings.Contains(tools, `"tasks__slow`)
+	})
+}
+
 // stdioDoor is the command of a door over stdio, with servers that are known: what
 // is declared is not waited for.
 func stdioDoor(t *testing.T, file *settings) []string {
 	t.Helper()
 	dir := t.TempDir()
 	i := start(t, testkit.Settings{"config": file.path, "data-dir": dir})
-	until(t, func() bool {
-		tools := i.Do(t, "GET", "/mcp/tools", "").Body
-		return strings.Contains(tools, `"pipe__simulate`) && strings.Contains(tools, `"http__simulate`) && strings.Contains(tools, `"tasks__slow`)
-	})
+	untilKnown(t, i)
 	i.Stop()
 	return []string{program.Binary(t), "stdio", "--data-dir", dir, "--config", file.path, "--egress-allow", "127.0.0.0/8"}
 }
@@ -51,6 +58,7 @@ func TestLegacyClientsHearOfTasks(t *testing.T) {
 	t.Parallel()
 	file := newSettings(t, taskServers(t))
 	i := start(t, testkit.Settings{"config": file.path})
+	untilKnown(t, i)
 	stdio := func(t *testing.T) string {
 		t.Helper()
 		command, _ := json.Marshal(stdioDoor(t, file))
@@ -169,6 +177,7 @@ func (e *ear) hears(id, status string) message {
 func TestModernClientsHearOfTasks(t *testing.T) {
 	t.Parallel()
 	i := start(t, testkit.Settings{"config": newSettings(t, taskServers(t)).path})
+	untilKnown(t, i)
 	mine, theirs := key(t, i, "tools:call"), key(t, i, "tools:call")
 	for server, c := range map[string]struct{ tool, arguments, answer, says string }{
 		"pipe":  {"simulate-research-query", `{"topic":"python","ambiguous":true}`, `{"interpretation":"snake"}`, "(snake)"},
