@@ -52,7 +52,7 @@ tests() {
 	shift
 	rm -f "$shaky"
 	.cache/bin/gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary=skipped \
-		--rerun-fails=1 --rerun-fails-max-failures=5 --rerun-fails-run-root-test --rerun-fails-abort-on-data-race \
+		--rerun-fails=1 --rerun-fails-max-failures=12 --rerun-fails-run-root-test --rerun-fails-abort-on-data-race \
 		--rerun-fails-report "$shaky" --packages "$*" -- -count=1 -vet=off -timeout=40m "${flags[@]}"
 	[[ ! -s $shaky ]] || steps_remarks+=("$(cat "$shaky")")
 }

@@ -1,7 +1,8 @@
 // Package authority is an OAuth 2.1 authorization server for tests: metadata of
 // both kinds, registration of clients, authorization codes with PKCE whose
-// person always consents, refresh tokens that are good once, and access tokens
-// that are really signed. Only tests import it.
+// person always consents, refresh tokens that are good once (and, as with many such
+// servers, again at once: a client's stream and its call may both renew), and access
+// tokens that are really signed. Only tests import it.
 package authority
 
 import (
@@ -45,7 +46,12 @@ type Authority struct {
 }
 
 // flow is what a client has asked for.
-type flow struct{ client, redirect, challenge, resource, scope string }
+type flow struct {
+	client, redirect, challenge, resource, scope string
+	renewed                                      time.Time // when its refresh token was used first
+}
+
+const reuse = 10 * time.Second // of a refresh token
 
 // Start starts one that vouches for ann@example.com. It ends with the test.
 func Start(t testing.TB) *Authority {
@@ -226,7 +232,7 @@ func (a *Authority) register(w http.ResponseWriter, r *http.Request) {
 
 func (a *Authority) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	f := flow{q.Get("client_id"), q.Get("redirect_uri"), q.Get("code_challenge"), q.Get("resource"), q.Get("scope")}
+	f := flow{client: q.Get("client_id"), redirect: q.Get("redirect_uri"), challenge: q.Get("code_challenge"), resource: q.Get("resource"), scope: q.Get("scope")}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if q.Get("response_type") != "code" || q.Get("code_challenge_method") != "S256" || f.challenge == "" || f.resource == "" || !slices.Contains(a.clients[f.client], f.redirect) {
@@ -254,8 +260,15 @@ func (a *Authority) token(w http.ResponseWriter, r *http.Request) {
 		sum := sha256.Sum256([]byte(r.FormValue("code_verifier")))
 		ok = ok && f.redirect == r.FormValue("redirect_uri") && f.challenge == base64.RawURLEncoding.EncodeToString(sum[:])
 	case "refresh_token":
-		f, ok = a.refresh[r.FormValue("refresh_token")]
-		delete(a.refresh, r.FormValue("refresh_token"))
+		token := r.FormValue("refresh_token")
+		if f, ok = a.refresh[token]; ok {
+			if f.renewed.IsZero() {
+				f.renewed = time.Now()
+				a.refresh[token] = f
+			}
+			ok = time.Since(f.renewed) < reuse
+			f.renewed = time.Time{}
+		}
 	}
 	// Every request says for which resource it is (RFC 8707), and stays with it.
 	if !ok || f.client != r.FormValue("client_id") || f.resource != r.FormValue("resource") {
