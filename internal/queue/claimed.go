@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -35,7 +36,8 @@ func (tx *Tx) writeDown(ctx context.Context, queue string, leases []*Lease) erro
 		}
 		l.claim = claims[l.Tenant]
 		l.claim.left.Add(1)
-		jobs[l.Tenant] = fmt.Appendf(jobs[l.Tenant], `,%q:%d`, l.ID, l.lease)
+		list := append(append(jobs[l.Tenant], `,"`...), l.ID...) // hexadecimal: nothing to escape
+		jobs[l.Tenant] = strconv.AppendInt(append(list, `":`...), l.lease, 10)
 	}
 	for tenant, c := range claims {
 		_, err := tx.Exec(ctx, `INSERT INTO job_claims (tenant_id, id, queue, owner, until, jobs) VALUES (?, ?, ?, ?, ?, ?)`,

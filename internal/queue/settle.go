@@ -33,7 +33,7 @@ type settlement struct {
 // if ctx has ended.
 func (q *Queue) Settle(ctx context.Context, l *Lease, e End) (State, error) {
 	s := &settlement{lease: l, end: e, also: e.Also}
-	err := q.enter(context.WithoutCancel(ctx), q.in, &entry{settle: s, done: make(chan error, 1)})
+	err := q.enter(ctx, q.in, &entry{settle: s, done: make(chan error, 1)})
 	return s.state, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 )
 
 const (
-	maxGroup  = 512              // writes that share a commit
+	maxGroup  = 1024             // writes that share a commit
 	groupTime = 20 * time.Second // within which a commit has to be through
 )
 
@@ -40,7 +41,7 @@ type entry struct {
 const (
 	waits int32 = iota
 	begun
-	left
+	dropped
 )
 
 // Write runs fn in a transaction, shared with others that come at the same time,
@@ -53,11 +54,15 @@ func (q *Queue) Write(ctx context.Context, fn func(ctx context.Context, tx *Tx) 
 }
 
 func (q *Queue) enter(ctx context.Context, in chan<- *entry, e *entry) error {
+	left := ctx.Done()
+	if e.settle != nil {
+		left = nil // what an attempt came to is written in any case
+	}
 	select {
 	case in <- e:
 	case <-q.stop:
 		return closed()
-	case <-ctx.Done():
+	case <-left:
 		return q.fail(ctx, ctx.Err(), "write a job")
 	}
 	var gone error
@@ -66,10 +71,10 @@ func (q *Queue) enter(ctx context.Context, in chan<- *entry, e *entry) error {
 		return err
 	case <-q.stop:
 		gone = closed()
-	case <-ctx.Done():
+	case <-left:
 		gone = q.fail(ctx, ctx.Err(), "write a job")
 	}
-	if e.taken.CompareAndSwap(waits, left) {
+	if e.taken.CompareAndSwap(waits, dropped) {
 		return gone
 	}
 	return <-e.done
@@ -91,6 +96,7 @@ func (q *Queue) commit(in <-chan *entry) {
 			refuse(in)
 			return
 		}
+		runtime.Gosched() // others that are about to come are in before the group is closed
 	gather:
 		for len(group) < maxGroup {
 			select {
@@ -125,7 +131,7 @@ func (q *Queue) run(group []*entry) {
 		tx := &Tx{q: q, tx: sqlTx, dialect: q.o.DB.Dialect, now: q.o.Now()}
 		var settles []*settlement
 		for _, e := range group {
-			if !e.taken.CompareAndSwap(waits, begun) && e.taken.Load() == left {
+			if !e.taken.CompareAndSwap(waits, begun) && e.taken.Load() == dropped {
 				continue // nobody waits for it
 			}
 			if e.settle != nil && e.settle.also == nil {

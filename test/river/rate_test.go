@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -27,7 +30,10 @@ const (
 	maxEnds = 3000 // of ours, jobs whose ends are being noted
 	conns   = 12   // connections of either, as many as an instance has
 	goal    = 2.0  // times river's rate
-	patient = 5 * time.Minute
+	// disturbed is what the host may take of the processors: a round in which it took
+	// more, from either, says how busy others are.
+	disturbed = 0.05
+	patient   = 5 * time.Minute
 )
 
 // TestRate measures both in turn, each time in a new database of one server that
@@ -41,9 +47,9 @@ func TestRate(t *testing.T) {
 	s, err := pgtest.Start(pgtest.Options{Safe: true})
 	pgtest.Need(t, err)
 	defer s.Stop()
-	var ours, rivers, ratios []float64
-	for n := range rounds {
-		var a, b float64
+	var ours, rivers, ratios, all []float64
+	for n := 0; len(ratios) < rounds; n++ {
+		var a, b rate
 		measures := []func(){
 			func() { a = rateOfOurs(t, s.Database(t), jobs) },
 			func() { b = rateOfRiver(t, s.Database(t), jobs) },
@@ -54,12 +60,18 @@ func TestRate(t *testing.T) {
 		for _, measure := range measures {
 			measure()
 		}
-		t.Logf("round %d: %.0f and %.0f jobs a second, %.2f times", n+1, a, b, a/b)
-		ours, rivers, ratios = append(ours, a), append(rivers, b), append(ratios, a/b)
+		ratio, stolen := a.perSecond/b.perSecond, max(a.stolen, b.stolen)
+		t.Logf("round %d: %.0f and %.0f jobs a second, %.2f times; the host took %.0f%% and %.0f%% of the processors", n+1, a.perSecond, b.perSecond, ratio, 100*a.stolen, 100*b.stolen)
+		if all = append(all, ratio); stolen > disturbed && len(all) <= rounds {
+			continue // once more for each at most
+		}
+		ours, rivers, ratios = append(ours, a.perSecond), append(rivers, b.perSecond), append(ratios, ratio)
 	}
 	ratio := median(ratios)
 	t.Logf("figure: postgres: %.2f times (%.2f-%.2f) as many jobs a second as river, goal %.0f; %.0f and %.0f, %d rounds in turn of %d jobs, synchronous_commit and fsync on for both",
 		ratio, slices.Min(ratios), slices.Max(ratios), goal, median(ours), median(rivers), rounds, jobs)
+	t.Logf("figure: postgres: of %d rounds in all %d were left out, in which the host took more than %.0f%% of the processors; with them it is %.2f times",
+		len(all), len(all)-rounds, 100*disturbed, median(all))
 	if prove && ratio < goal {
 		t.Errorf("%.2f times river's rate, want %.0f", ratio, goal)
 	}
@@ -68,6 +80,34 @@ func TestRate(t *testing.T) {
 func median(list []float64) float64 {
 	list = slices.Sorted(slices.Values(list))
 	return (list[(len(list)-1)/2] + list[len(list)/2]) / 2
+}
+
+// rate is what was measured once.
+type rate struct {
+	perSecond float64
+	stolen    float64 // of the time of all processors, by the host
+}
+
+// measure gives the rate of so many jobs since now.
+func measure(jobs int) (rateNow func() rate) {
+	begin, before := time.Now(), stolen()
+	return func() rate {
+		took := time.Since(begin)
+		return rate{float64(jobs) / took.Seconds(), (stolen() - before).Seconds() / took.Seconds() / float64(runtime.NumCPU())}
+	}
+}
+
+// stolen is the time that the host took from this machine's processors so far; 0
+// where nobody says.
+func stolen() time.Duration {
+	b, _ := os.ReadFile("/proc/stat")
+	line, _, _ := strings.Cut(string(b), "\n")
+	fields := strings.Fields(line) // cpu user nice system idle iowait irq softirq steal
+	if len(fields) < 9 {
+		return 0
+	}
+	ticks, _ := strconv.Atoi(fields[8])
+	return time.Duration(ticks) * 10 * time.Millisecond
 }
 
 // onDisk holds that a commit waits for the disk.
@@ -82,7 +122,7 @@ func onDisk(t *testing.T, ask func(setting string) (string, error)) {
 
 // rateOfOurs is that of package queue: its jobs are claimed, and their ends
 // noted with an attempt each.
-func rateOfOurs(t *testing.T, url string, jobs int) float64 {
+func rateOfOurs(t *testing.T, url string, jobs int) rate {
 	t.Helper()
 	st, err := postgres.Open(t.Context(), url)
 	if err != nil {
@@ -113,7 +153,7 @@ func rateOfOurs(t *testing.T, url string, jobs int) float64 {
 		}
 	}
 
-	begin := time.Now()
+	rateNow := measure(jobs)
 	var ends waiting
 	var work sync.WaitGroup
 	for done := 0; done < jobs; {
@@ -135,12 +175,12 @@ func rateOfOurs(t *testing.T, url string, jobs int) float64 {
 		}
 	}
 	work.Wait()
-	took := time.Since(begin)
+	is := rateNow()
 	var done int
 	if err := db.Read.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM jobs WHERE state = 'done'`).Scan(&done); err != nil || done != jobs {
 		t.Fatalf("%d of %d jobs are done: %v", done, jobs, err)
 	}
-	return float64(jobs) / took.Seconds()
+	return is
 }
 
 // waiting counts jobs that were done, and whose ends are not in the database yet.
@@ -189,7 +229,7 @@ func (*worker) Work(context.Context, *river.Job[nothing]) error { return nil }
 
 // rateOfRiver is river's, set to be fast: it looks for jobs far more often than
 // it does unless told. A job counts as done when its end is in the database.
-func rateOfRiver(t *testing.T, url string, jobs int) float64 {
+func rateOfRiver(t *testing.T, url string, jobs int) rate {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patient)
 	defer cancel()
@@ -236,7 +276,7 @@ func rateOfRiver(t *testing.T, url string, jobs int) float64 {
 	ends, leave := client.SubscribeConfig(&river.SubscribeConfig{ChanSize: jobs, Kinds: []river.EventKind{river.EventKindJobCompleted, river.EventKindJobFailed}})
 	defer leave()
 
-	begin := time.Now()
+	rateNow := measure(jobs)
 	if err := client.Start(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +290,7 @@ func rateOfRiver(t *testing.T, url string, jobs int) float64 {
 			t.Fatal("river is not through")
 		}
 	}
-	took := time.Since(begin)
+	is := rateNow()
 	if err := client.Stop(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -258,5 +298,5 @@ func rateOfRiver(t *testing.T, url string, jobs int) float64 {
 	if err := pool.QueryRow(ctx, `SELECT COUNT(*) FROM river_job WHERE state = 'completed'`).Scan(&done); err != nil || done != jobs {
 		t.Fatalf("%d of %d jobs of river are done: %v", done, jobs, err)
 	}
-	return float64(jobs) / took.Seconds()
+	return is
 }

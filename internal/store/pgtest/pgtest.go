@@ -50,7 +50,7 @@ type Server struct {
 
 // Options change how a server of one's own runs.
 type Options struct {
-	Safe bool // wait for the disk, as in earnest; else a crash of the machine may cost everything
+	Safe bool // wait for the disk, with the memory of a server in earnest; else a crash of the machine may cost everything
 }
 
 // Start runs a server in a folder of its own, below the system's temporary
@@ -149,10 +149,10 @@ func (s *Server) run() error {
 	}
 	args := []string{
 		"-D", filepath.Join(s.dir, "data"), "-k", s.dir, "-p", strconv.Itoa(s.port),
-		"-c", "listen_addresses=127.0.0.1", "-c", "max_connections=400", "-c", "shared_buffers=32MB", "-c", "logging_collector=off",
+		"-c", "listen_addresses=127.0.0.1", "-c", "max_connections=400", "-c", "logging_collector=off",
 	}
 	if !s.safe {
-		args = append(args, "-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off")
+		args = append(args, "-c", "shared_buffers=32MB", "-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off")
 	}
 	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
