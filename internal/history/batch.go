@@ -12,11 +12,14 @@ import (
 // it again and again: a call costs next to no memory here.
 type batch struct {
 	entries []*entry // that are being added
+	groups  []group  // of calls that are written together
+	grouped map[common]int
 	redact  *redactor
 
 	calls  uint64
-	rows   rows // of calls
-	sums   rows // of usage, once it is closed
+	rows   rows  // of calls
+	args   []any // of a statement
+	sums   rows  // of usage, once it is closed
 	tenant junctor.TenantID
 	id     string // of the first call
 	tried  bool
@@ -24,6 +27,18 @@ type batch struct {
 	usage map[usageKey]int // where in total
 	total []total
 	ways  map[toolKey]ways
+}
+
+// common is what calls have in common that are of one server and one agent, and
+// ended alike, in the order of commonColumns. It is parameters of the statement that
+// writes them all: every column that a row brings of its own costs, and these would
+// be most of it.
+type common [13]string
+
+// group is calls that have much in common.
+type group struct {
+	common
+	lists int // of rows, with those of the groups before
 }
 
 // total is a row of usage.
@@ -36,7 +51,7 @@ type total struct {
 type toolKey struct{ server, name, version string }
 
 func newBatch(most int) *batch {
-	return &batch{redact: newRedactor(most), usage: map[usageKey]int{}, ways: map[toolKey]ways{}}
+	return &batch{redact: newRedactor(most), grouped: map[common]int{}, usage: map[usageKey]int{}, ways: map[toolKey]ways{}}
 }
 
 // begin empties the batch, but for what was summed up of calls that are lost.
@@ -47,6 +62,8 @@ func (b *batch) begin(missed map[usageKey]*sums) {
 	b.rows.reset()
 	b.sums.reset()
 	b.calls, b.tried, b.total = 0, false, b.total[:0]
+	b.groups = b.groups[:0]
+	clear(b.grouped)
 	clear(b.usage)
 	clear(b.ways) // a tool may have come to have another schema
 	for k, s := range missed {
@@ -65,7 +82,33 @@ func (b *batch) at(k usageKey) *sums {
 	return &b.total[i].sums
 }
 
-// add makes a row of a call. Nothing of e is kept but strings.
+// group brings together the calls that have much in common.
+func (b *batch) group() {
+	last := -1
+	for _, e := range b.entries {
+		k := commonOf(&e.call)
+		if last < 0 || b.groups[last].common != k {
+			var ok bool
+			if last, ok = b.grouped[k]; !ok {
+				last = len(b.groups)
+				b.grouped[k] = last
+				b.groups = append(b.groups, group{common: k})
+			}
+		}
+		e.group = last
+	}
+	slices.SortStableFunc(b.entries, func(x, y *entry) int { return cmp.Compare(x.group, y.group) })
+}
+
+func commonOf(c *junctor.Call) common {
+	return common{
+		string(c.Tenant), string(c.Kind), string(c.Door), keep(c.Server), keep(c.Version), keep(c.Issuer), keep(c.Subject),
+		keep(c.User), keep(c.Agent), keep(c.View), string(c.Status), string(c.Code), attempts(c.Timing.Failed),
+	}
+}
+
+// add makes a row of a call, those of a group one after another. Nothing of e is
+// kept but strings.
 func (b *batch) add(h *History, e *entry) {
 	c, r := &e.call, b.redact
 	b.at(keyOf(c)).add(c)
@@ -73,27 +116,14 @@ func (b *batch) add(h *History, e *entry) {
 		b.tenant, b.id = c.Tenant, keep(c.ID)
 	}
 	row := &b.rows
-	row.text(string(c.Tenant))
 	row.text(keep(c.ID))
 	row.int(c.Start.UnixMicro())
-	row.text(string(c.Kind))
-	row.text(string(c.Door))
-	row.text(keep(c.Server))
-	row.text(keep(c.Version))
-	row.text(keep(c.Issuer))
-	row.text(keep(c.Subject))
-	row.text(keep(c.User))
-	row.text(keep(c.Agent))
-	row.text(keep(c.View))
-	row.text(string(c.Status))
-	row.text(string(c.Code))
 	row.int(c.Duration.Microseconds())
 	row.int(int64(c.BytesIn))
 	row.int(int64(c.BytesOut))
 	row.int(c.Timing.Admitted.Microseconds())
 	row.int(c.Timing.Connected.Microseconds())
 	row.int(c.Timing.Answered.Microseconds())
-	row.text(attempts(c.Timing.Failed))
 	r.begin()
 	if c.Keeper != nil {
 		for _, secret := range c.Keeper.Secrets() {
@@ -111,6 +141,24 @@ func (b *batch) add(h *History, e *entry) {
 	row.bytes(keepBytes(r.text(c.Name)))
 	row.bytes(keepBytes(r.text(c.Reason)))
 	row.end()
+}
+
+// closeGroup ends the rows of a group.
+func (b *batch) closeGroup(n int) {
+	b.rows.close()
+	b.groups[n].lists = len(b.rows.ends)
+}
+
+// each gives the lists of rows of calls, and what the calls of each have in common,
+// until one fails.
+func (b *batch) each(use func(c *common, list string) error) error {
+	n, lists := 0, 0
+	return b.rows.each(func(list string) error {
+		if lists++; lists > b.groups[n].lists {
+			n++ // no group is without a list
+		}
+		return use(&b.groups[n].common, list)
+	})
 }
 
 // attempts are those that failed, as JSON; most calls have none.
@@ -159,7 +207,6 @@ func (b *batch) close() {
 		row.end()
 	}
 	b.sums.close()
-	b.rows.close()
 }
 
 func (k usageKey) compare(other usageKey) int {

@@ -96,6 +96,7 @@ type entry struct {
 	cutR   bool   // likewise of result
 	sizeR  int    // of the whole result
 	sizeP  int
+	group  int // in its batch
 }
 
 // New starts a history over an open database. Close ends it.

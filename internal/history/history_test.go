@@ -105,6 +105,38 @@ func call(n int) junctor.Call {
 	}
 }
 
+// Calls that have much in common are written together; each keeps what is its own,
+// and none gets what is another's.
+func TestMixedCallsComeBackWhole(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *trial) {
+		h := t.open(t, history.Options{})
+		long := []byte(`{"arguments":{"text":"` + strings.Repeat("so on ", 300) + `"}}`) // a group of them is several lists of rows
+		var want []history.Entry
+		for n := range 240 {
+			c := call(n)
+			c.Server, c.Agent, c.Name = fmt.Sprint("server", n%3), fmt.Sprint("agent", n%5), fmt.Sprint("tool", n%7)
+			c.Duration, c.BytesIn = time.Duration(n)*time.Millisecond, n
+			if n%11 == 0 {
+				c.Status, c.Code, c.Reason = junctor.StatusError, junctor.CodeUpstream, fmt.Sprint("reason ", n)
+			}
+			params := fmt.Appendf(nil, `{"arguments":{"n":%d}}`, n)
+			if n%2 == 0 {
+				params = long
+			}
+			h.Record(&c, params, nil)
+			want = append(want, history.Entry{Call: c, Params: json.RawMessage(params)})
+		}
+		ok(t, h.Flush(t.Context()))
+		slices.Reverse(want)
+		page, err := h.Query(t.Context(), "acme", history.Filter{Limit: 1000})
+		ok(t, err)
+		if diff := cmp.Diff(want, page.Calls); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
 func TestComesBackWhole(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *trial) {

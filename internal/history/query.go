@@ -49,11 +49,14 @@ const (
 	mostLimit    = 1000
 )
 
-// callColumns end with what is redacted, in the order in which that must be
-// done; callKinds says for Dialect.SelectRows which are texts and which numbers.
+// Columns of a call: those that others have in common with it, and its own, which
+// end with what is redacted, in the order in which that must be done. ownKinds
+// says for Dialect.SelectRows which of them are texts and which numbers.
 const (
-	callColumns = `tenant_id, id, at, kind, door, server, version, issuer, subject, user_id, agent, view_id, status, code, duration, bytes_in, bytes_out, admitted, connected, answered, attempts, params, result, name, reason`
-	callKinds   = "tti" + "ttttttttttt" + "iii" + "iiit" + "tttt"
+	callColumns   = commonColumns + `, ` + ownColumns
+	commonColumns = `tenant_id, kind, door, server, version, issuer, subject, user_id, agent, view_id, status, code, attempts`
+	ownColumns    = `id, at, duration, bytes_in, bytes_out, admitted, connected, answered, params, result, name, reason`
+	ownKinds      = "tiiiiiii" + "tttt"
 )
 
 // Query gives a tenant's calls that match, newest first. Calls that end later
@@ -176,8 +179,8 @@ func scanEntry(row scanner) (Entry, error) {
 	var e Entry
 	var at, duration, admitted, connected, answered int64
 	var attempts, params, result string
-	err := row.Scan(&e.Tenant, &e.ID, &at, &e.Kind, &e.Door, &e.Server, &e.Version, &e.Issuer, &e.Subject, &e.User, &e.Agent, &e.View, &e.Status, &e.Code,
-		&duration, &e.BytesIn, &e.BytesOut, &admitted, &connected, &answered, &attempts, &params, &result, &e.Name, &e.Reason)
+	err := row.Scan(&e.Tenant, &e.Kind, &e.Door, &e.Server, &e.Version, &e.Issuer, &e.Subject, &e.User, &e.Agent, &e.View, &e.Status, &e.Code, &attempts,
+		&e.ID, &at, &duration, &e.BytesIn, &e.BytesOut, &admitted, &connected, &answered, &params, &result, &e.Name, &e.Reason)
 	e.Start, e.Duration = time.UnixMicro(at).UTC(), time.Duration(duration)*time.Microsecond
 	e.Timing = junctor.Timing{
 		Admitted: time.Duration(admitted) * time.Microsecond, Connected: time.Duration(connected) * time.Microsecond,

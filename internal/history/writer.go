@@ -13,12 +13,12 @@ import (
 // One goroutine writes. It takes what waits in batches, a transaction each, and
 // rests between them, so that it never has more than a sixteenth of a processor:
 // calls matter more than their history. Where more come than that is enough for, most
-// are dropped in any case, and it leaves them half of it. Within a batch it yields
+// are dropped in any case, and it leaves them two thirds of it. Within a batch it yields
 // every millisecond or two, since calls that wait for its processor would wait for
 // all of it.
 const (
 	restFactor = 15
-	restFuller = 31 // while calls are dropped
+	restFuller = 47 // while calls are dropped
 	yieldEvery = 32 // calls that are made rows
 	mostRest   = time.Second
 	firstRetry = 100 * time.Millisecond
@@ -128,8 +128,12 @@ func (h *History) batch(ctx context.Context, b *batch) error {
 		return nil
 	}
 	b.begin(missed)
+	b.group()
 	for i, e := range b.entries {
 		b.add(h, e)
+		if i+1 == len(b.entries) || b.entries[i+1].group != e.group {
+			b.closeGroup(e.group)
+		}
 		h.bytes.Add(-int64(len(e.buf)))
 		h.pool.Put(e)
 		b.entries[i] = nil
@@ -204,23 +208,28 @@ func (h *History) attempt(ctx context.Context, b *batch) error {
 		}
 	}
 	b.tried = true
-	if err := run(ctx, tx, h.insert, &b.rows); err != nil {
+	insert, sum := tx.StmtContext(ctx, h.insert), tx.StmtContext(ctx, h.sum) // they end with the transaction
+	err = b.each(func(c *common, list string) error {
+		b.args = b.args[:0]
+		for i := range c {
+			b.args = append(b.args, &c[i]) // no copy, as a string would be
+		}
+		return run(ctx, insert, append(b.args, list)...)
+	})
+	if err != nil {
 		return err
 	}
-	if err := run(ctx, tx, h.sum, &b.sums); err != nil {
+	if err := b.sums.each(func(list string) error { return run(ctx, sum, list) }); err != nil {
 		return err
 	}
 	return tx.Commit()
 }
 
-// run executes a statement on each list of rows.
-func run(ctx context.Context, tx *sql.Tx, stmt *sql.Stmt, on *rows) error {
-	stmt = tx.StmtContext(ctx, stmt) // ends with the transaction
-	return on.each(func(list string) error {
-		_, err := stmt.ExecContext(ctx, list)
-		runtime.Gosched()
-		return err
-	})
+// run executes a statement, and lets others have the processor.
+func run(ctx context.Context, stmt *sql.Stmt, args ...any) error {
+	_, err := stmt.ExecContext(ctx, args...)
+	runtime.Gosched()
+	return err
 }
 
 // prepare makes the two statements. They are kept: to parse one costs as much as
@@ -228,7 +237,7 @@ func run(ctx context.Context, tx *sql.Tx, stmt *sql.Stmt, on *rows) error {
 func (h *History) prepare(ctx context.Context) (err error) {
 	if h.insert == nil {
 		h.insert, err = h.o.Write.PrepareContext(ctx, h.o.Dialect.Bind(
-			`INSERT INTO history_calls (`+callColumns+`) `+h.o.Dialect.SelectRows(callKinds)+` ON CONFLICT (tenant_id, id) DO NOTHING`))
+			`INSERT INTO history_calls (`+callColumns+`) SELECT `+strings.Repeat("?, ", len(common{}))+`own.* FROM (`+h.o.Dialect.SelectRows(ownKinds)+`) AS own WHERE true ON CONFLICT (tenant_id, id) DO NOTHING`))
 	}
 	if err == nil && h.sum == nil {
 		h.sum, err = h.o.Write.PrepareContext(ctx, h.o.Dialect.Bind(sumQuery(h.o.Dialect)))
