@@ -95,9 +95,9 @@ func (a *App) Listen(ctx context.Context) error {
 
 // collectAt is how far the heap of a serving process grows, in percent of what
 // lives, before it is collected. What lives is small beside the program itself,
-// so the usual 100 saves a few megabytes for a tenth of the processor time of a
+// so the usual 100 saves a few megabytes for a part of the processor time of a
 // busy instance.
-const collectAt = 150
+const collectAt = 125
 
 // Run serves until ctx ends, then lets what runs come to its end. It listens
 // first where Listen was not called.

@@ -70,26 +70,41 @@ func (c *cli) serve(ctx context.Context, cfg *config.Config, s started) error {
 			return err
 		}
 		defer reloadOnHangup(ctx, cfg, a)()
-		defer releaseOnceStarted()()
+		defer release()()
 		return a.Run(ctx)
 	}, opts...)
 }
 
 // releaseSoon and releaseAgain are how long after its start an instance gives back what
 // only the start needed: soon, for one that is left alone, and again when servers
-// that answer slowly have been asked what they offer.
+// that answer slowly have been asked what they offer. releaseEvery is how often it
+// gives back the code that only a person who looked at it needed, or a change.
 const (
 	releaseSoon  = 300 * time.Millisecond
 	releaseAgain = 15 * time.Second
+	releaseEvery = 10 * time.Second
 )
 
-// releaseOnceStarted gives back what only the start needed: most of what lies in
-// memory then is code that never runs again.
-func releaseOnceStarted() (stop func()) {
+// release gives back what is no longer needed until stop is called: most of what
+// lies in memory after the start is code that never runs again.
+func release() (stop func()) {
 	soon, again := time.AfterFunc(releaseSoon, proc.Release), time.AfterFunc(releaseAgain, proc.Release)
+	every, ended := time.NewTicker(releaseEvery), make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-every.C:
+				proc.ReleaseProgram()
+			case <-ended:
+				return
+			}
+		}
+	}()
 	return func() {
 		soon.Stop()
 		again.Stop()
+		every.Stop()
+		close(ended)
 	}
 }
 
@@ -149,7 +164,7 @@ func (c *cli) twin(ctx context.Context, missing app.Option) error {
 			_, _ = io.Copy(io.Discard, c.in)
 			cancel()
 		}()
-		defer releaseOnceStarted()()
+		defer release()()
 		return a.Run(ctx)
 	}, missing)
 }
@@ -192,7 +207,7 @@ func (c *cli) stdio(ctx context.Context, cfg *config.Config) error {
 		// A socket that a dead process left behind: nothing was read yet.
 	}
 	return c.with(ctx, cfg, func(a *app.App) error {
-		defer releaseOnceStarted()()
+		defer release()()
 		return a.ServeStdio(ctx, c.in, c.out, key)
 	})
 }
