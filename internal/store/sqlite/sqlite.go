@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/store"
@@ -117,6 +118,11 @@ func private(path string) error {
 	return nil
 }
 
+// keepIdle is how long one of several connections is kept that nobody uses: each
+// holds about a megabyte, and one that is missed is open again in a millisecond or
+// two. A single one stays: with the last one SQLite takes its side files away.
+const keepIdle = 20 * time.Second
+
 // pool opens a pool of connections; none is made until the first use.
 func pool(path string, size int, params url.Values) (*sql.DB, error) {
 	params.Set("_busy_timeout", busyTimeout)
@@ -138,6 +144,9 @@ func pool(path string, size int, params url.Values) (*sql.DB, error) {
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(size)
 	db.SetMaxIdleConns(size)
+	if size > 1 {
+		db.SetConnMaxIdleTime(keepIdle)
+	}
 	return db, nil
 }
 
