@@ -66,6 +66,7 @@ type Journal struct {
 
 	mu       sync.Mutex // writing: chain order is lock order
 	enc      *encoder
+	lines    []byte // of records that are written together
 	file     file
 	path     string
 	off      int64  // where the next line goes

@@ -186,7 +186,7 @@ func (j *Journal) reopen(last segment, e ending) error {
 	j.o.Logger.Warn("the last record of the journal was half-written and was dropped", "file", j.path, "bytes", e.torn)
 	j.enc.begin(j.seq+1, j.o.Now(), PhaseRecover)
 	j.enc.number("dropped", e.torn)
-	return j.put()
+	return j.putOne()
 }
 
 // refill brings the newest calls back into memory.

@@ -1,15 +1,21 @@
 package audit
 
 import (
+	"runtime"
 	"slices"
 	"sync"
 
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// maxRounds is how often a caller writes what others have brought meanwhile, before
-// one of them has to do it.
-const maxRounds = 4
+const (
+	// maxRounds is how often a caller writes what others have brought meanwhile,
+	// before one of them has to do it.
+	maxRounds = 4
+	// maxAlone is how often in a row nobody comes to share a write before others are
+	// no longer waited for, and askAgain how many writes later they are, once.
+	maxAlone, askAgain = 4, 64
+)
 
 // note is a record that is to be written.
 type note struct {
@@ -30,6 +36,7 @@ type turn struct {
 	taken   bool
 	waiting []*note
 	others  []*note // that are being written; of the one whose turn it is
+	alone   int     // how often nobody came to share a write, in a row; likewise
 }
 
 // wait gives the turn to a note, or comes back when another has written it.
@@ -43,6 +50,23 @@ func (t *turn) wait(n *note) (mine bool) {
 	t.waiting = append(t.waiting, n)
 	t.mu.Unlock()
 	return !<-n.told
+}
+
+// gather gives a note whose turn it is, and those that came with it: while many
+// call, others who are about to write are let come first.
+func (t *turn) gather(n *note) []*note {
+	if t.alone < maxAlone || t.alone%askAgain == 0 {
+		runtime.Gosched()
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.others = append(append(t.others[:0], n), t.waiting...)
+	clear(t.waiting)
+	t.waiting = t.waiting[:0]
+	if t.alone++; len(t.others) > 1 {
+		t.alone = 0
+	}
+	return t.others
 }
 
 // meanwhile gives the notes that have come since the last time; with none, the turn
@@ -71,23 +95,25 @@ func (j *Journal) write(n *note) {
 	if !j.turn.wait(n) {
 		return
 	}
-	j.writeNow(n)
+	j.writeAll(j.turn.gather(n), n)
 	for range maxRounds {
 		others := j.turn.meanwhile()
 		if len(others) == 0 {
 			return
 		}
-		for _, other := range others {
-			j.writeNow(other)
-			other.told <- true
-		}
+		j.writeAll(others, n)
 	}
 	j.turn.pass()
 }
 
-func (j *Journal) writeNow(n *note) {
+// writeAll writes notes, and tells all but one of them.
+func (j *Journal) writeAll(notes []*note, mine *note) {
 	j.mu.Lock()
-	defer j.mu.Unlock()
-	n.err = j.append(n.call, n.said.buf)
-	n.seq = j.seq
+	j.append(notes)
+	j.mu.Unlock()
+	for _, n := range notes {
+		if n != mine {
+			n.told <- true
+		}
+	}
 }

@@ -1,9 +1,11 @@
 package audit
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 )
@@ -99,4 +101,64 @@ func TestCrowd(t *testing.T) {
 		t.Errorf("%d records of %d calls, %v; want one of each of %d", len(all), len(calls), err, callers+1)
 	}
 	clean(t, dir)
+}
+
+// narrow is a disk that has no room for more than one record at a time.
+type narrow struct {
+	*os.File
+	writes *int
+}
+
+func (w *narrow) WriteAt(b []byte, off int64) (int, error) {
+	if *w.writes++; bytes.Count(b, []byte{'\n'}) > 1 {
+		return 0, syscall.ENOSPC
+	}
+	return w.File.WriteAt(b, off)
+}
+
+// Records that come together are written in one go, or, where that fails, one by one.
+func TestWrittenTogether(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		writes int
+		wrap   func(*os.File, *int) file
+	}{
+		"room for all": {1, func(f *os.File, writes *int) file {
+			return &crowded{f, new(func() { *writes++ })}
+		}},
+		"room for one": {1 + 3, func(f *os.File, writes *int) file { return &narrow{f, writes} }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, writes := place(t), 0
+			j := open(t, Options{Dir: dir, open: func(path string, fresh bool) (file, error) {
+				f, err := openFile(path, fresh)
+				if err != nil {
+					return nil, err
+				}
+				return c.wrap(f.(*os.File), &writes), nil
+			}})
+			var notes []*note
+			for _, id := range []string{"a", "b", "c"} {
+				n := &note{call: ended(id)}
+				n.said.call(n.call)
+				notes = append(notes, n)
+			}
+			j.mu.Lock()
+			first, before := j.seq+1, writes
+			j.append(notes)
+			took := writes - before
+			j.mu.Unlock()
+			for i, n := range notes {
+				if n.err != nil || n.seq != first+uint64(i) {
+					t.Errorf("%s: record %d, %v; want %d", n.call.ID, n.seq, n.err, first+uint64(i))
+				}
+			}
+			if took != c.writes {
+				t.Errorf("%d writes, want %d", took, c.writes)
+			}
+			closed(t, j)
+			clean(t, dir)
+		})
+	}
 }

@@ -14,30 +14,52 @@ import (
 // before the next try.
 const rollPause = time.Second
 
-// append writes the record of a call, about which said is to be said. The lock is
-// held.
-func (j *Journal) append(c *junctor.Call, said []byte) error {
+const keptLines = 1 << 20 // of the buffer for lines
+
+// append writes records in one go. Those that cannot be written together are
+// written one by one, so that none is lost for another. The lock is held.
+func (j *Journal) append(notes []*note) {
 	if j.closed {
-		return unavailable(errClosed)
+		for _, n := range notes {
+			n.err = unavailable(errClosed)
+		}
+		return
 	}
 	now := j.o.Now()
-	if j.err != nil || j.gone != "" || j.off >= j.o.SegmentBytes {
-		if err := j.prepare(now); err != nil {
-			return j.miss(c, err)
-		}
+	if err := j.prepare(now); err != nil {
+		j.miss(notes, err)
+		return
 	}
-	j.enc.begin(j.seq+1, now, phaseOf(c))
-	j.enc.buf = append(j.enc.buf, said...)
-	if err := j.put(); err != nil {
-		return j.miss(c, err)
+	seq, prev := j.seq, j.prev
+	j.lines = j.lines[:0]
+	for _, n := range notes {
+		j.enc.begin(j.seq+1, now, phaseOf(n.call))
+		j.enc.buf = append(j.enc.buf, n.said.buf...)
+		line, hash := j.enc.seal(&j.prev)
+		j.lines = append(j.lines, line...)
+		j.seq, j.prev = j.seq+1, hash
+		n.seq, n.err = j.seq, nil
+	}
+	if err := j.put(j.lines); err != nil {
+		j.seq, j.prev = seq, prev
+		if len(notes) == 1 || j.torn {
+			j.miss(notes, err)
+			return
+		}
+		for i := range notes {
+			j.append(notes[i : i+1])
+		}
+		return
+	}
+	if cap(j.lines) > keptLines {
+		j.lines = nil
 	}
 	if j.o.Ship != nil {
 		poke(j.wake)
 	}
-	if j.seq%j.o.HeadRecords == 0 {
+	if j.seq/j.o.HeadRecords != seq/j.o.HeadRecords {
 		poke(j.headNow)
 	}
-	return nil
 }
 
 // prepare does what must be done before the next record.
@@ -65,34 +87,43 @@ func (j *Journal) prepare(now time.Time) error {
 	return nil
 }
 
-// put chains and writes the record in the encoder's buffer.
-func (j *Journal) put() error {
+// putOne chains and writes the record in the encoder's buffer.
+func (j *Journal) putOne() error {
 	line, hash := j.enc.seal(&j.prev)
-	if n, err := j.file.WriteAt(line, j.off); err != nil {
-		// Half a line would tear the chain: take it back, at the latest before
-		// the next write.
-		j.torn = n > 0 && j.file.Truncate(j.off) != nil
+	if err := j.put(line); err != nil {
 		return err
 	}
-	j.off += int64(len(line))
 	j.seq++
 	j.prev = hash
 	return nil
 }
 
-// miss counts a record that could not be written.
-func (j *Journal) miss(c *junctor.Call, err error) error {
-	if c.Status == junctor.StatusRunning {
-		j.starts++
-	} else {
-		j.ends++
-		j.lost++
+// put writes lines, or none of them.
+func (j *Journal) put(lines []byte) error {
+	if n, err := j.file.WriteAt(lines, j.off); err != nil {
+		// Half a line would tear the chain: take it back, at the latest before
+		// the next write.
+		j.torn = n > 0 && j.file.Truncate(j.off) != nil
+		return err
 	}
+	j.off += int64(len(lines))
+	return nil
+}
+
+// miss counts records that could not be written.
+func (j *Journal) miss(notes []*note, err error) {
 	if j.err == nil {
 		j.o.Logger.Error("the journal cannot be written: calls are refused until it can", "file", j.path, "error", err)
 	}
 	j.err = err
-	return unavailable(err)
+	for _, n := range notes {
+		if n.err = unavailable(err); n.call.Status == junctor.StatusRunning {
+			j.starts++
+		} else {
+			j.ends++
+			j.lost++
+		}
+	}
 }
 
 // heal tries to write again after a failure. What was lost meanwhile is the
@@ -107,7 +138,7 @@ func (j *Journal) heal(now time.Time) error {
 	j.enc.begin(j.seq+1, now, PhaseLost)
 	j.enc.number("starts", j.starts)
 	j.enc.number("ends", j.ends)
-	if err := j.put(); err != nil {
+	if err := j.putOne(); err != nil {
 		return err
 	}
 	j.o.Logger.Info("the journal is written again", "file", j.path, "calls_refused", j.starts, "ends_lost", j.ends)
@@ -133,7 +164,7 @@ func (j *Journal) roll(now time.Time, reason string) error {
 	j.enc.text("prev", hex.EncodeToString(j.prev[:]), hexSize)
 	j.enc.text("reason", reason, maxReason)
 	torn := j.torn
-	if err := j.put(); err != nil {
+	if err := j.putOne(); err != nil {
 		f.Close()
 		os.Remove(path)
 		j.file, j.path, j.off, j.torn = old, oldPath, oldOff, torn
