@@ -159,9 +159,19 @@ func TestTasksOfOneID(t *testing.T) {
 }
 
 // What happens to a task while the stream that tells of it is being opened is told
-// once that is open.
+// once that is open, or once somebody has asked for it.
 func TestTaskEndsBeforeItsStream(t *testing.T) {
 	t.Parallel()
+	for name, asks := range map[string]bool{"the stream opens": false, "somebody asks": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			endsBeforeItsStream(t, asks)
+		})
+	}
+}
+
+func endsBeforeItsStream(t *testing.T, asks bool) {
+	t.Helper()
 	at, err := url.Parse(peers.Tasks(t))
 	if err != nil {
 		t.Fatal(err)
@@ -198,7 +208,12 @@ func TestTaskEndsBeforeItsStream(t *testing.T) {
 	answer := on(junctor.KindTaskUpdate)
 	answer.Input.Responses = []byte(`{"confirm":{"action":"accept","content":{"answer":"yes"}}}`)
 	do(t, s, answer)
-	close(ended)
+	if asks {
+		defer close(ended) // the stream is not open before
+		do(t, s, on(junctor.KindTask))
+	} else {
+		close(ended)
+	}
 	select {
 	case got := <-told:
 		if statusOfTask([]byte(got)) != wire.TaskCompleted {
