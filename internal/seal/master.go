@@ -32,6 +32,7 @@ const idSize = 8
 type Master struct {
 	id   [idSize]byte
 	aead cipher.AEAD
+	mac  []byte // authenticates; derived apart from what encrypts
 }
 
 // FromEnv makes the master key from the text of an environment variable, as
@@ -67,11 +68,15 @@ func newMaster(key []byte) (*Master, error) {
 	if err != nil {
 		return nil, fault(err)
 	}
+	mac, err := hkdf.Expand(sha256.New, key, "junctor seal v1: authenticate", keySize)
+	if err != nil {
+		return nil, fault(err)
+	}
 	aead, err := newAEAD(sub)
 	if err != nil {
 		return nil, err
 	}
-	return &Master{id: [idSize]byte(id), aead: aead}, nil
+	return &Master{id: [idSize]byte(id), aead: aead, mac: mac}, nil
 }
 
 // newAEAD is AES-256-GCM that puts a random nonce in front of what it seals.

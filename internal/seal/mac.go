@@ -1,0 +1,59 @@
+package seal
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// Authenticate gives the message authentication code of a message for a purpose,
+// under a key that is derived from the current master key for nothing else, and the
+// master key's id. The purpose is part of what is authenticated: a code for one is
+// none for another.
+func (k *Keyring) Authenticate(purpose string, message []byte) (keyID string, mac []byte) {
+	m := k.set.Load().current
+	return m.ID(), m.authenticate(purpose, message)
+}
+
+// CheckMAC is nil when any of the keys gave this code for this message and purpose.
+// Otherwise the error is CodeInvalid, and says which key is needed where it is not
+// known.
+func (k *Keyring) CheckMAC(purpose, keyID string, message, mac []byte) error {
+	id, err := hex.DecodeString(keyID)
+	if err != nil || len(id) != idSize {
+		return junctor.Errorf(junctor.CodeInvalid, "%q is not the id of a sealing key", keyID)
+	}
+	m := k.find(id)
+	if m == nil {
+		return junctor.Errorf(junctor.CodeInvalid,
+			"the sealing key with the id %s is needed, and the ids of those here are %s: use the key file or JUNCTOR_SEAL_KEY that was in use then", keyID, strings.Join(k.IDs(), ", "))
+	}
+	if !hmac.Equal(mac, m.authenticate(purpose, message)) {
+		return junctor.Errorf(junctor.CodeInvalid, "the authentication code under the key %s is wrong: it was changed after it was made", keyID)
+	}
+	return nil
+}
+
+// authenticate separates purpose and message by a byte that no purpose has.
+func (m *Master) authenticate(purpose string, message []byte) []byte {
+	h := hmac.New(sha256.New, m.mac)
+	h.Write([]byte(purpose))
+	h.Write([]byte{0})
+	h.Write(message)
+	return h.Sum(nil)
+}
+
+// OpenExistingKeyring is OpenKeyring for a file that must be there: unlike that, it
+// never makes a key. not_found says that there is none.
+func OpenExistingKeyring(path string) (*Keyring, error) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, junctor.Errorf(junctor.CodeNotFound, "there is no sealing key at %s", path)
+	}
+	return OpenKeyring(path)
+}
