@@ -27,6 +27,10 @@ const soon = 30 * time.Second
 // playReaped are the roles that only reapers are tested with.
 func playReaped(role string) int {
 	switch role {
+	case "secretive", "talkative": // what others can read of a process, with and without protection
+		return playSecretive(role == "secretive")
+	case "snoop":
+		playSnoop(os.Args[2])
 	case "host": // starts the rest of the command line reaped and waits to be killed
 		_, err := proc.StartReaped(context.Background(), proc.Command{
 			Path: os.Args[2], Args: os.Args[3:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,

@@ -42,6 +42,8 @@ func Reap(args []string) int {
 		_, _ = fmt.Fprintln(os.Stderr, "this is no command for people: Junctor starts it to guard the processes of servers")
 		return reapUsage
 	}
+	// What it guards must not attach to it and make it let go.
+	_ = Protect()
 	// The command is to die with this thread, should somebody kill the reaper.
 	runtime.LockOSThread()
 	unix.CloseOnExec(lifeFD)
