@@ -21,8 +21,8 @@ func (s Seen) Of() Agent { return Agent{Chain: s.Chain, Registry: s.Registry, ID
 // not every reader of JSON can keep are texts; an agent's number always is one.
 func (s Seen) Data() (json.RawMessage, error) {
 	out := map[string]any{
-		"chain_id": s.Chain, "registry": s.Registry, "contract": s.Contract, "agent_id": s.Agent, "agent": s.Of().String(),
-		"block_number": s.Block, "block_hash": s.BlockHash, "transaction_hash": s.Transaction, "log_index": s.LogIndex,
+		"chain_id": whole(s.Chain), "registry": s.Registry, "contract": s.Contract, "agent_id": s.Agent, "agent": s.Of().String(),
+		"block_number": whole(s.Block), "block_hash": s.BlockHash, "transaction_hash": s.Transaction, "log_index": whole(s.LogIndex),
 		"signature": s.Signature,
 	}
 	put := func(name string, v any, there bool) {
@@ -30,7 +30,7 @@ func (s Seen) Data() (json.RawMessage, error) {
 			out[name] = v
 		}
 	}
-	put("timestamp", s.Time, s.Time != 0)
+	put("timestamp", whole(s.Time), s.Time != 0)
 	switch s.Kind {
 	case KindFeedback:
 		s.feedback(put)

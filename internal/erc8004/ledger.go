@@ -55,7 +55,7 @@ func (q reading) Query(ctx context.Context, query string, args ...any) (*sql.Row
 }
 
 func (r *Records) blocks(ctx context.Context, on asked, chain uint64, limit int) ([]Block, error) {
-	rows, err := on.Query(ctx, `SELECT number, hash, parent, mined_at FROM chain_blocks WHERE tenant_id = ? AND chain = ? ORDER BY number DESC LIMIT ?`,
+	rows, err := on.Query(ctx, `SELECT number, hash, parent, mined_at FROM chain_blocks WHERE tenant_id = ? AND chain = ? AND number >= 0 ORDER BY number DESC LIMIT ?`,
 		string(r.Tenant), int64(chain), limit) //nolint:gosec // a chain's number is checked when it is declared
 	if err != nil {
 		return nil, err
@@ -80,6 +80,7 @@ var errElsewhere = errors.New("another process has read on in this chain")
 
 // Take is Ledger's.
 func (r *Records) Take(ctx context.Context, s Step) error {
+	var fresh []Seen
 	err := r.Queue.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
 		top, err := r.blocks(ctx, tx, s.Chain, 1)
 		if err != nil {
@@ -88,29 +89,94 @@ func (r *Records) Take(ctx context.Context, s Step) error {
 		if len(top) == 0 != (s.After == Block{}) || len(top) > 0 && top[0] != s.After {
 			return errElsewhere
 		}
+		if s.Forked || s.Rewound {
+			if err := r.forget(ctx, tx, s.Chain, s.Keep); err != nil {
+				return err
+			}
+		}
 		if s.Forked {
 			if err := r.orphan(ctx, tx, s); err != nil {
 				return err
 			}
 		}
-		if err := r.add(ctx, tx, s); err != nil {
+		if err := r.orphanAbsent(ctx, tx, s); err != nil {
+			return err
+		}
+		if fresh, err = r.add(ctx, tx, s); err != nil {
 			return err
 		}
 		return r.count(ctx, tx, s)
 	})
 	if err == nil && r.Told != nil {
-		for _, e := range s.Events {
+		for _, e := range fresh {
 			r.Told(e)
 		}
 	}
 	return err
 }
 
-// orphan takes back what stood above the fork.
-func (r *Records) orphan(ctx context.Context, tx *queue.Tx, s Step) error {
-	if _, err := tx.Exec(ctx, `DELETE FROM chain_blocks WHERE tenant_id = ? AND chain = ? AND number > ?`, string(r.Tenant), int64(s.Chain), int64(s.Keep)); err != nil { //nolint:gosec // numbers of blocks
+// Rewind has a chain be read again above a block. Events that are stored stay as
+// they are: those that count are not raised again, those that are not found again
+// are orphaned when their blocks were read.
+func (r *Records) Rewind(ctx context.Context, chain uint64, to Block) error {
+	return r.Queue.Write(ctx, func(ctx context.Context, tx *queue.Tx) error {
+		top, err := r.blocks(ctx, tx, chain, 1)
+		if err != nil {
+			return err
+		}
+		if len(top) == 0 || top[0].Number <= to.Number {
+			return junctor.Errorf(junctor.CodeInvalid, "the chain was not read beyond block %d: there is nothing to read again", to.Number)
+		}
+		if err := r.forget(ctx, tx, chain, to.Number); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `INSERT INTO chain_blocks (tenant_id, chain, number, hash, parent, mined_at) VALUES (?, ?, ?, ?, ?, ?)
+			ON CONFLICT (tenant_id, chain, number) DO UPDATE SET hash = excluded.hash, parent = excluded.parent, mined_at = excluded.mined_at`,
+			string(r.Tenant), int64(chain), int64(to.Number), to.Hash.String(), to.Parent.String(), int64(to.Time)) //nolint:gosec // numbers of blocks
+		return err
+	})
+}
+
+// forget removes remembered blocks above one, and those whose number no block has.
+func (r *Records) forget(ctx context.Context, tx *queue.Tx, chain, above uint64) error {
+	_, err := tx.Exec(ctx, `DELETE FROM chain_blocks WHERE tenant_id = ? AND chain = ? AND (number > ? OR number < 0)`, string(r.Tenant), int64(chain), int64(above)) //nolint:gosec // numbers of blocks
+	return err
+}
+
+// orphanAbsent takes back events of the blocks that were read which are not there.
+// There are such only where blocks are read a second time.
+func (r *Records) orphanAbsent(ctx context.Context, tx *queue.Tx, s Step) error {
+	if s.From > s.To {
+		return nil
+	}
+	stored, err := r.events(ctx, tx, `state <> 'orphaned' AND chain = ? AND number >= ? AND number <= ? ORDER BY number DESC, log_index DESC`, int64(s.Chain), int64(s.From), int64(s.To)) //nolint:gosec // numbers of blocks
+	if err != nil || len(stored) == 0 {
 		return err
 	}
+	there := map[string]bool{}
+	for _, e := range s.Events {
+		there[e.ID()] = true
+	}
+	for _, e := range stored {
+		if there[e.ID()] {
+			continue
+		}
+		if e.State == "counted" {
+			if err := r.raise(ctx, tx, e, Retracted); err != nil {
+				return err
+			}
+		}
+		_, err := tx.Exec(ctx, `UPDATE chain_events SET retracted = retracted + CASE WHEN state = 'counted' THEN 1 ELSE 0 END, state = 'orphaned'
+			WHERE tenant_id = ? AND chain = ? AND block_hash = ? AND log_index = ?`, string(r.Tenant), int64(s.Chain), e.BlockHash.String(), int64(e.LogIndex)) //nolint:gosec // numbers of blocks
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// orphan takes back what stood above the fork.
+func (r *Records) orphan(ctx context.Context, tx *queue.Tx, s Step) error {
 	gone, err := r.events(ctx, tx, `state = 'counted' AND chain = ? AND number > ? ORDER BY number DESC, log_index DESC`, int64(s.Chain), int64(s.Keep)) //nolint:gosec // numbers of blocks
 	if err != nil {
 		return err
@@ -125,13 +191,13 @@ func (r *Records) orphan(ctx context.Context, tx *queue.Tx, s Step) error {
 	return err
 }
 
-// add remembers blocks and events.
-func (r *Records) add(ctx context.Context, tx *queue.Tx, s Step) error {
+// add remembers blocks and events, and gives the events that were not there.
+func (r *Records) add(ctx context.Context, tx *queue.Tx, s Step) (fresh []Seen, err error) {
 	for _, b := range s.Blocks {
 		_, err := tx.Exec(ctx, `INSERT INTO chain_blocks (tenant_id, chain, number, hash, parent, mined_at) VALUES (?, ?, ?, ?, ?, ?)`,
 			string(r.Tenant), int64(s.Chain), int64(b.Number), b.Hash.String(), b.Parent.String(), int64(b.Time)) //nolint:gosec // numbers of blocks
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if len(s.Blocks) > 0 {
@@ -139,24 +205,27 @@ func (r *Records) add(ctx context.Context, tx *queue.Tx, s Step) error {
 			SELECT number FROM chain_blocks WHERE tenant_id = ? AND chain = ? ORDER BY number DESC LIMIT 1 OFFSET ?)`,
 			string(r.Tenant), int64(s.Chain), string(r.Tenant), int64(s.Chain), remembered) //nolint:gosec // numbers of chains
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
 	now := r.Now().UnixMicro()
 	for _, e := range s.Events {
 		body, err := json.Marshal(e)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		_, err = tx.Exec(ctx, `INSERT INTO chain_events (tenant_id, chain, block_hash, log_index, number, kind, agent, body, state, counted, retracted, seen_at)
+		stored, err := tx.Exec(ctx, `INSERT INTO chain_events (tenant_id, chain, block_hash, log_index, number, kind, agent, body, state, counted, retracted, seen_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'seen', 0, 0, ?)
 			ON CONFLICT (tenant_id, chain, block_hash, log_index) DO UPDATE SET state = 'seen' WHERE chain_events.state = 'orphaned'`,
 			string(r.Tenant), int64(s.Chain), e.BlockHash.String(), int64(e.LogIndex), int64(e.Block), string(e.Kind), e.Of().String(), string(body), now) //nolint:gosec // numbers of blocks
 		if err != nil {
-			return err
+			return nil, err
+		}
+		if stored > 0 {
+			fresh = append(fresh, e)
 		}
 	}
-	return nil
+	return fresh, nil
 }
 
 // count raises what lies deep enough now.

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/junctor-mcp/junctor/internal/ipfs"
@@ -87,7 +88,7 @@ func (f *NodeError) tooWide() bool {
 
 // Name is what is asked now, without a key that its URL may hold.
 func (n *Node) Name() string {
-	u := n.urls[n.at.Load()%uint64(len(n.urls))]
+	u := n.urls[n.current()]
 	scheme, rest, _ := strings.Cut(u, "://")
 	host, _, _ := strings.Cut(rest, "/")
 	if _, bare, ok := strings.Cut(host, "@"); ok {
@@ -99,9 +100,19 @@ func (n *Node) Name() string {
 // Next passes on to the next address: the one that was asked failed.
 func (n *Node) Next() { n.at.Add(1) }
 
+// Count is how many nodes there are.
+func (n *Node) Count() int { return len(n.urls) }
+
+// current is the index of the node that is asked now.
+func (n *Node) current() int { return int(n.at.Load() % uint64(len(n.urls))) } //nolint:gosec // below the number of nodes
+
 // call asks the current address once. Failing over is its caller's, since the
 // answers of two nodes must not be mixed in one look at the chain.
 func (n *Node) call(ctx context.Context, method string, out any, params ...any) error {
+	return n.callAt(ctx, n.current(), method, out, params...)
+}
+
+func (n *Node) callAt(ctx context.Context, index int, method string, out any, params ...any) error {
 	if params == nil {
 		params = []any{}
 	}
@@ -109,7 +120,7 @@ func (n *Node) call(ctx context.Context, method string, out any, params ...any) 
 	if err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, n.urls[n.at.Load()%uint64(len(n.urls))], bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, n.urls[index], bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -176,17 +187,60 @@ func (n *Node) Finalized(ctx context.Context) (number uint64, ok bool, err error
 
 // At is a block by its number; nil where the chain is shorter.
 func (n *Node) At(ctx context.Context, number uint64) (*Block, error) {
-	return n.block(ctx, quantity(number).String())
+	return n.numbered(ctx, n.current(), number)
+}
+
+// Answer is what one node says of a block: Block is nil where it has none.
+type Answer struct {
+	Block *Block
+	Err   error
+}
+
+// Others asks all nodes but the current one for a block.
+func (n *Node) Others(ctx context.Context, number uint64) []Answer {
+	return n.askAll(ctx, number, n.current())
+}
+
+// All asks every node for a block.
+func (n *Node) All(ctx context.Context, number uint64) []Answer { return n.askAll(ctx, number, -1) }
+
+func (n *Node) askAll(ctx context.Context, number uint64, but int) []Answer {
+	answers := make([]Answer, len(n.urls))
+	var asked sync.WaitGroup
+	for i := range n.urls {
+		if i != but {
+			asked.Go(func() { answers[i].Block, answers[i].Err = n.numbered(ctx, i, number) })
+		}
+	}
+	asked.Wait()
+	if but >= 0 {
+		answers = append(answers[:but], answers[but+1:]...)
+	}
+	return answers
+}
+
+// numbered refuses a block with another number than the one asked for: the place
+// to read on from would follow it.
+func (n *Node) numbered(ctx context.Context, index int, number uint64) (*Block, error) {
+	b, err := n.blockAt(ctx, index, quantity(number).String())
+	if err == nil && b != nil && b.Number != number {
+		return nil, fmt.Errorf("the node was asked for block %d and answered with block %d", number, b.Number)
+	}
+	return b, err
 }
 
 func (n *Node) block(ctx context.Context, which string) (*Block, error) {
+	return n.blockAt(ctx, n.current(), which)
+}
+
+func (n *Node) blockAt(ctx context.Context, index int, which string) (*Block, error) {
 	var b *struct {
 		Number     quantity `json:"number"`
 		Hash       Word     `json:"hash"`
 		ParentHash Word     `json:"parentHash"`
 		Timestamp  quantity `json:"timestamp"`
 	}
-	if err := n.call(ctx, "eth_getBlockByNumber", &b, which, false); err != nil || b == nil {
+	if err := n.callAt(ctx, index, "eth_getBlockByNumber", &b, which, false); err != nil || b == nil {
 		return nil, err
 	}
 	return &Block{Number: uint64(b.Number), Hash: b.Hash, Parent: b.ParentHash, Time: uint64(b.Timestamp)}, nil
@@ -270,8 +324,11 @@ func (n *Node) view(ctx context.Context, contract Address, function string, args
 	return out, err
 }
 
-// quantity is a number in JSON-RPC: 0x and digits.
+// quantity is a number in JSON-RPC: 0x and digits. A larger one than maxQuantity
+// is refused, so that sums of two fit, and the database can hold each.
 type quantity uint64
+
+const maxQuantity = 1 << 62
 
 func (q quantity) String() string { return "0x" + strconv.FormatUint(uint64(q), 16) }
 
@@ -280,6 +337,9 @@ func (q *quantity) UnmarshalText(b []byte) error {
 	v, err := strconv.ParseUint(digits, 16, 64)
 	if !ok || err != nil {
 		return fmt.Errorf("%q is no number", ipfs.Brief(string(b)))
+	}
+	if v > maxQuantity {
+		return fmt.Errorf("%s is too large a number", ipfs.Brief(string(b)))
 	}
 	*q = quantity(v)
 	return nil

@@ -101,12 +101,16 @@ type Seen struct {
 // Step is one step along the chain, to be taken whole or not at all.
 type Step struct {
 	Chain  uint64
-	After  Block   // the newest that was remembered when it was begun; zero: none
-	Keep   uint64  // what stands above this block is no longer part of the chain
-	Forked bool    // whether anything may stand there
-	Blocks []Block // to be remembered, oldest first
-	Events []Seen  // of the blocks above Keep, in the chain's order
-	Final  uint64  // events up to this block count from now on
+	After  Block  // the newest that was remembered when it was begun; zero: none
+	Keep   uint64 // what stands above this block is no longer part of the chain
+	Forked bool   // whether anything may stand there
+	// Rewound says that blocks above Keep are forgotten so that they are read again.
+	// Their events stay as they are until the blocks were read.
+	Rewound  bool
+	From, To uint64  // the blocks that were read, both ends included; none where From is greater
+	Blocks   []Block // to be remembered, oldest first
+	Events   []Seen  // of the blocks above Keep, in the chain's order
+	Final    uint64  // events up to this block count from now on
 }
 
 // Ledger remembers where a chain was read to, and what was read.
@@ -115,8 +119,8 @@ type Ledger interface {
 	Blocks(ctx context.Context, chain uint64, limit int) ([]Block, error)
 	// Take takes a step in one transaction, or refuses it: where After is not the
 	// newest block, somebody else has gone on. Events that stood above Keep are
-	// orphaned: those that counted already are retracted. An event that is there
-	// (by its chain, block hash and log index) is not added again. Events up to
+	// orphaned: those that counted already are retracted; where Rewound is set, only
+	// those that are not found again between From and To. An event that is there (by its chain, block hash and log index) is not added again. Events up to
 	// Final that did not count yet do from now on, in the chain's order.
 	Take(ctx context.Context, step Step) error
 }
@@ -129,6 +133,9 @@ type source interface {
 	Logs(ctx context.Context, from, to uint64, contracts []Address, topics []Word) ([]Log, error)
 	Chain(ctx context.Context) (uint64, error)
 	IdentityOf(ctx context.Context, registry Address) (Address, error)
+	Count() int
+	Others(ctx context.Context, number uint64) []Answer
+	All(ctx context.Context, number uint64) []Answer
 	Name() string
 	Next()
 }
@@ -154,11 +161,14 @@ type Watcher struct {
 	decoder *Decoder
 	log     *slog.Logger
 	turn    func() bool // whether the chain is this watcher's to follow now; nil is always
+	now     func() time.Time
 
 	checked bool // the node follows the chain that it should
 	loaded  bool
 	known   []Block // oldest first
 	width   uint64
+	head    Block  // the newest that was believed
+	behind  behind // nodes that do not know what was read
 
 	mu     sync.Mutex
 	status Status
@@ -173,7 +183,7 @@ func NewWatcher(chain Chain, node *Node, ledger Ledger, turn func() bool, log *s
 }
 
 func newWatcher(chain Chain, node source, ledger Ledger, log *slog.Logger) *Watcher {
-	return &Watcher{chain: chain, node: node, ledger: ledger, decoder: NewDecoder(), log: log.With("chain", chain.ID), width: widest}
+	return &Watcher{chain: chain, node: node, ledger: ledger, decoder: NewDecoder(), log: log.With("chain", chain.ID), now: time.Now, width: widest}
 }
 
 // Status tells how it is doing.
@@ -237,6 +247,7 @@ func rest(ctx context.Context, d time.Duration) bool {
 // on from there when its turn comes.
 func (w *Watcher) idle(ctx context.Context) {
 	w.loaded, w.checked = false, false
+	w.head, w.behind = Block{}, behind{}
 	known, err := w.ledger.Blocks(ctx, w.chain.ID, 1)
 	if err != nil || len(known) == 0 {
 		return
@@ -251,7 +262,7 @@ func (w *Watcher) idle(ctx context.Context) {
 func (w *Watcher) look(ctx context.Context) (more bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	defer func() { w.note(err) }()
+	defer func() { w.note(err); w.behind.note(err) }()
 	if err := w.prepare(ctx); err != nil {
 		return false, err
 	}
@@ -259,11 +270,14 @@ func (w *Watcher) look(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	kept, forked, err := w.fork(ctx, head)
+	if err := w.believe(ctx, head); err != nil {
+		return false, err
+	}
+	step := Step{Chain: w.chain.ID}
+	kept, err := w.fork(ctx, head, &step)
 	if err != nil {
 		return false, err
 	}
-	step := Step{Chain: w.chain.ID, Forked: forked}
 	if n := len(w.known); n > 0 {
 		step.After = w.known[n-1]
 	}
@@ -275,8 +289,10 @@ func (w *Watcher) look(ctx context.Context) (more bool, err error) {
 		step.Keep = from - 1
 	}
 	to := step.Keep
+	step.From, step.To = from, to
 	if head.Number >= from {
 		to = min(head.Number, from+w.width-1)
+		step.To = to
 		if err := w.read(ctx, &step, from, to); err != nil {
 			return false, err
 		}
@@ -348,30 +364,43 @@ func (w *Watcher) pairs(ctx context.Context) error {
 	return nil
 }
 
-// fork gives the remembered blocks that are still part of the chain. What stands
-// above the head says nothing: a node that lags behind has no block there yet,
-// and the chain is waited for rather than taken back.
-func (w *Watcher) fork(ctx context.Context, head Block) (kept []Block, forked bool, err error) {
+// fork gives the remembered blocks that are still part of the chain, and notes in
+// the step what becomes of the others. What stands above the head says nothing: a
+// node that lags behind has no block there yet, and the chain is waited for rather
+// than taken back, for a while.
+func (w *Watcher) fork(ctx context.Context, head Block, step *Step) (kept []Block, err error) {
 	kept = w.known
 	for len(kept) > 0 && kept[len(kept)-1].Number > head.Number {
 		kept = kept[:len(kept)-1]
 	}
-	behind := len(kept) < len(w.known)
+	above := len(kept) < len(w.known)
 	for len(kept) > 0 {
 		top := kept[len(kept)-1]
 		b, err := w.node.At(ctx, top.Number)
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
 		if b != nil && b.Hash == top.Hash {
 			break
 		}
-		kept, forked = kept[:len(kept)-1], true
+		kept, step.Forked = kept[:len(kept)-1], true
 	}
-	if behind && !forked {
-		return nil, false, fmt.Errorf("the node is at block %d, and %d was read: it lags behind", head.Number, w.known[len(w.known)-1].Number)
+	switch {
+	case step.Forked && len(kept) == 0:
+		// Where the fork began is not remembered: blocks are read again from the start,
+		// and only what is not found again is taken back.
+		step.Forked, step.Rewound = false, true
+	case step.Forked:
+		return kept, w.witnessFork(ctx, head, kept)
+	case above:
+		if err := w.behind.wait(w.now(), w.node.Count(), head.Number, w.known[len(w.known)-1].Number); err != nil {
+			return nil, err
+		}
+		w.log.WarnContext(ctx, "no node knows the block that the chain was read to: it is read again from where they are", "read", w.known[len(w.known)-1].Number, "head", head.Number)
+		step.Rewound = true
+		return w.agreed(ctx, kept), nil
 	}
-	return kept, forked, nil
+	return kept, nil
 }
 
 // read fills a step with what a range of blocks holds. The range's last block is
@@ -496,9 +525,11 @@ func (w *Watcher) final(ctx context.Context, head Block, read uint64) (uint64, e
 // taken remembers a step that the ledger took.
 func (w *Watcher) taken(step Step, kept []Block, head Block, to uint64) {
 	var depth uint64
-	if step.Forked && len(w.known) > 0 {
-		depth = w.known[len(w.known)-1].Number - step.Keep
+	forked := step.Forked || step.Rewound
+	if n := len(w.known); forked && n > 0 && w.known[n-1].Number > step.Keep {
+		depth = w.known[n-1].Number - step.Keep
 	}
+	w.head = head
 	w.known = slices.Concat(kept, step.Blocks)
 	if n := len(w.known); n > remembered {
 		w.known = slices.Clone(w.known[n-remembered:])
@@ -506,7 +537,7 @@ func (w *Watcher) taken(step Step, kept []Block, head Block, to uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.status.Head, w.status.Read, w.status.Final = head.Number, to, step.Final
-	if step.Forked {
+	if forked {
 		w.status.Reorgs++
 		w.status.Deepest = max(w.status.Deepest, depth)
 		w.log.Info("the chain was reorganised", "from", step.Keep+1, "depth", depth)

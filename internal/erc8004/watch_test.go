@@ -117,6 +117,14 @@ func (c *modelChain) Chain(context.Context) (uint64, error) { return c.id, nil }
 func (c *modelChain) IdentityOf(context.Context, Address) (Address, error) {
 	return identityAt, nil
 }
+
+// Count, Others and All are those of a node that is alone.
+func (c *modelChain) Count() int                              { return 1 }
+func (c *modelChain) Others(context.Context, uint64) []Answer { return nil }
+func (c *modelChain) All(ctx context.Context, n uint64) []Answer {
+	b, err := c.At(ctx, n)
+	return []Answer{{Block: b, Err: err}}
+}
 func (c *modelChain) Name() string { return "model" }
 func (c *modelChain) Next()        {}
 
@@ -145,17 +153,20 @@ func (l *modelLedger) Take(_ context.Context, s Step) error {
 	if l.lost != nil && l.lost() {
 		return errors.New("the database is away")
 	}
-	if s.Forked {
+	if s.Forked || s.Rewound {
 		l.blocks = slices.DeleteFunc(l.blocks, func(b Block) bool { return b.Number > s.Keep })
-		for _, r := range l.rows {
-			if r.Block <= s.Keep {
-				continue
-			}
-			if r.state == "counted" {
-				r.retracted++
-			}
-			r.state = "orphaned"
+	}
+	for _, r := range l.rows {
+		found := slices.ContainsFunc(s.Events, func(e Seen) bool { return e.ID() == r.ID() })
+		forked := s.Forked && r.Block > s.Keep
+		absent := r.Block >= s.From && r.Block <= s.To && !found
+		if r.state == "orphaned" || !forked && !absent {
+			continue
 		}
+		if r.state == "counted" {
+			r.retracted++
+		}
+		r.state = "orphaned"
 	}
 	l.blocks = append(l.blocks, s.Blocks...)
 	for _, e := range s.Events {

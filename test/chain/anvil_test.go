@@ -8,6 +8,7 @@ import (
 	"math/big"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -41,7 +42,10 @@ func anvil(t testing.TB) *evm {
 	addr := program.FreeAddr(t)
 	host, port, _ := strings.Cut(addr, ":")
 	e := &evm{url: "http://" + addr}
-	e.process = program.Serve(t, addr, nil, bin, "--host", host, "--port", port, "--silent")
+	e.process = program.Serve(t, addr, nil, bin, "--host", host, "--port", port, "--silent",
+		// A block is dated a second after the one before it, however fast they are made:
+		// begun yesterday, they are never of the future.
+		"--timestamp", strconv.FormatInt(time.Now().Add(-24*time.Hour).Unix(), 10))
 	var accounts []string
 	deadline := time.Now().Add(time.Minute)
 	for {
