@@ -13,8 +13,12 @@ import (
 	"github.com/junctor-mcp/junctor/internal/event"
 )
 
-// HookPath is where the messages of a source come in.
-const HookPath = "/hooks/{source}"
+// Where the messages of a source come in: one of the default tenant, and one of
+// another.
+const (
+	HookPath       = "/hooks/{source}"
+	TenantHookPath = "/hooks/{tenant}/{source}"
+)
 
 // Handler is what the door is registered with.
 type Handler interface {
@@ -22,7 +26,18 @@ type Handler interface {
 }
 
 // Routes registers the door.
-func (in *Intake) Routes(mux Handler) { mux.HandleFunc("POST "+HookPath, in.hook) }
+func (in *Intake) Routes(mux Handler) {
+	mux.HandleFunc("POST "+HookPath, in.hook)
+	mux.HandleFunc("POST "+TenantHookPath, in.hook)
+}
+
+// sourcePath is what a request names below /hooks/.
+func sourcePath(r *http.Request) string {
+	if tenant := r.PathValue("tenant"); tenant != "" {
+		return tenant + "/" + r.PathValue("source")
+	}
+	return r.PathValue("source")
+}
 
 // hook takes a message. It answers 202 when the event is stored, and not before;
 // for a message that came before it is the same answer.
@@ -43,7 +58,7 @@ func (in *Intake) receive(w http.ResponseWriter, r *http.Request) (junctor.Taken
 		}
 		return junctor.Taken{}, junctor.Errorf(junctor.CodeInvalid, "the message broke off: %w", err)
 	}
-	e, err := in.authentic(r.Context(), r.PathValue("source"), r.Header, body)
+	e, err := in.authentic(r.Context(), sourcePath(r), r.Header, body)
 	if err != nil {
 		return junctor.Taken{}, err
 	}
@@ -55,7 +70,8 @@ func (in *Intake) receive(w http.ResponseWriter, r *http.Request) (junctor.Taken
 func (in *Intake) authentic(ctx context.Context, id string, h http.Header, body []byte) (junctor.Event, error) {
 	src, err := in.Store.SourceAt(ctx, id)
 	if junctor.CodeOf(err) == junctor.CodeNotFound {
-		return junctor.Event{}, refused()
+		// As much is done as for a source that there is.
+		src, err = junctor.Source{Tenant: junctor.DefaultTenant, ID: id}, nil
 	}
 	if err != nil {
 		return junctor.Event{}, err
@@ -78,7 +94,7 @@ func (in *Intake) authentic(ctx context.Context, id string, h http.Header, body 
 	if !json.Valid(body) {
 		return junctor.Event{}, junctor.Errorf(junctor.CodeInvalid, "the message must be JSON")
 	}
-	e := junctor.Event{Tenant: src.Tenant, Source: src.ID, Type: m.typ, DedupeKey: m.key, Data: body}
+	e := junctor.Event{Tenant: src.Tenant, Source: src.ID, Type: m.typ, TypeUnsigned: m.unsigned, DedupeKey: m.key, Data: body}
 	return e, in.label(&src, &e)
 }
 
@@ -96,8 +112,12 @@ func (in *Intake) label(src *junctor.Source, e *junctor.Event) error {
 		if err != nil {
 			return err
 		}
-		if text != "" {
-			*one.to = text
+		if text == "" {
+			continue
+		}
+		*one.to = text
+		if one.to == &e.Type {
+			e.TypeUnsigned = false // the data is signed
 		}
 	}
 	if e.Type == "" {
@@ -111,7 +131,7 @@ func (in *Intake) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	e := junctor.AsError(err)
 	status := statusOf(e.Code)
 	if status == http.StatusInternalServerError {
-		in.Log.ErrorContext(r.Context(), "a message could not be taken", "source", r.PathValue("source"), "error", err.Error(), "cause", e.Cause)
+		in.Log.ErrorContext(r.Context(), "a message could not be taken", "source", sourcePath(r), "error", err.Error(), "cause", e.Cause)
 	}
 	if status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", strconv.Itoa(int(max(1, math.Ceil(e.RetryAfter.Seconds())))))

@@ -2,6 +2,7 @@ package intake
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -59,6 +60,7 @@ type Intake struct {
 	rules sync.Map // tenant and name -> *event.Rule, as it was when last read
 	poke  chan struct{}
 	pulls pulls
+	decoy string // a secret that nobody knows
 }
 
 // New checks the options.
@@ -66,7 +68,7 @@ func New(o Options) (*Intake, error) {
 	if o.Store == nil || o.Write == nil || o.Secrets == nil || o.Now == nil || o.NewID == nil || o.Log == nil || o.Node == "" {
 		return nil, junctor.Errorf(junctor.CodeInternal, "intake needs Store, Write, Secrets, Now, NewID, Node and Log")
 	}
-	return &Intake{Options: o, poke: make(chan struct{}, 1)}, nil
+	return &Intake{Options: o, poke: make(chan struct{}, 1), decoy: rand.Text() + rand.Text()}, nil
 }
 
 // Take stores an event with the deliveries that its triggers make of it. When it

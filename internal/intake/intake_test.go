@@ -134,7 +134,7 @@ func TestHooks(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.trigger(junctor.Trigger{Name: "t", Match: junctor.Match{Type: "paid"}, Action: junctor.Action{Server: "notes", Tool: "add", Template: json.RawMessage(`{"n":"{{data.n}}"}`)}})
-	if _, err := r.in.AddSource(t.Context(), junctor.DefaultTenant, junctor.Source{ID: "shop", Style: junctor.StyleStandard, AgentField: "data.who"}, seal.NewSecret("a fine secret")); err != nil {
+	if _, err := r.in.AddSource(t.Context(), junctor.DefaultTenant, junctor.Source{ID: "shop", Style: junctor.StyleStandard, AgentField: "data.who"}, seal.NewSecret("a fine long secret")); err != nil {
 		t.Fatal(err)
 	}
 	mux := http.NewServeMux()
@@ -151,25 +151,25 @@ func TestHooks(t *testing.T) {
 		return rec.Code, taken
 	}
 	const body = `{"type":"paid","who":"42","n":7}`
-	status, first := post("shop", "a fine secret", "m1", body)
+	status, first := post("shop", "a fine long secret", "m1", body)
 	if status != 202 || len(first.Deliveries) != 1 {
 		t.Fatalf("%d %+v", status, first)
 	}
-	if status, again := post("shop", "a fine secret", "m1", body); status != 202 || again.ID != first.ID || !again.Duplicate {
+	if status, again := post("shop", "a fine long secret", "m1", body); status != 202 || again.ID != first.ID || !again.Duplicate {
 		t.Errorf("the same message again: %d %+v", status, again)
 	}
 	for name, status := range map[string]int{
-		"another secret": first2(post("shop", "another secret", "m2", body)),
-		"another source": first2(post("none", "a fine secret", "m2", body)),
+		"another secret": first2(post("shop", "another secret of a test", "m2", body)),
+		"another source": first2(post("none", "a fine long secret", "m2", body)),
 	} {
 		if status != 401 {
 			t.Errorf("%s: %d", name, status)
 		}
 	}
-	if status := first2(post("shop", "a fine secret", "m3", "no JSON")); status != 400 {
+	if status := first2(post("shop", "a fine long secret", "m3", "no JSON")); status != 400 {
 		t.Errorf("no JSON: %d", status)
 	}
-	if status := first2(post("shop", "a fine secret", "m4", `"`+strings.Repeat("x", junctor.MaxEventData)+`"`)); status != 413 {
+	if status := first2(post("shop", "a fine long secret", "m4", `"`+strings.Repeat("x", junctor.MaxEventData)+`"`)); status != 413 {
 		t.Errorf("too large: %d", status)
 	}
 	orders := r.orders()
@@ -182,12 +182,12 @@ func TestHooks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, next := range []string{"the second one", "the third one"} {
+	for i, next := range []string{"the second one of all", "the third one of all"} {
 		if _, err := r.in.ChangeSource(t.Context(), junctor.DefaultTenant, src, seal.NewSecret(next), false); err != nil {
 			t.Fatal(err)
 		}
 		want := map[bool]int{true: 202, false: 401}[i == 0]
-		if status := first2(post("shop", "a fine secret", fmt.Sprint("r", i), body)); status != want {
+		if status := first2(post("shop", "a fine long secret", fmt.Sprint("r", i), body)); status != want {
 			t.Errorf("the first secret after %d rotations: %d", i+1, status)
 		}
 		if status := first2(post("shop", next, fmt.Sprint("s", i), body)); status != 202 {

@@ -19,6 +19,8 @@ func mac(secret, text string) []byte {
 	return m.Sum(nil)
 }
 
+const first, second = "the first secret of a test", "the second secret of a test"
+
 func TestStyles(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_800_000_000, 0)
@@ -27,36 +29,36 @@ func TestStyles(t *testing.T) {
 	const body = `{"id":"evt_1","type":"charge.failed","action":"opened"}`
 	sum := sha256.Sum256([]byte(body))
 	github := func(secret string) http.Header {
-		return http.Header{"X-Hub-Signature-256": {"sha256=" + hex.EncodeToString(mac(secret, body))}, "X-Github-Delivery": {"guid"}, "X-Github-Event": {"issues"}}
+		return http.Header{"X-Hub-Signature-256": {"sha256=" + hex.EncodeToString(mac(secret, body))}, "X-Github-Delivery": {"guid"}, "X-Github-Event": {"sponsorship"}}
 	}
 	stripe := func(stamp, signatures string) http.Header {
 		return http.Header{"Stripe-Signature": {"t=" + stamp + signatures}}
 	}
-	good := ",v1=" + hex.EncodeToString(mac("s2", stamp+"."+body))
+	good := ",v1=" + hex.EncodeToString(mac(second, stamp+"."+body))
 	for name, c := range map[string]struct {
 		source junctor.Source
 		header http.Header
 		want   message
 		code   junctor.Code
 	}{
-		"github":                             {junctor.Source{Style: junctor.StyleGitHub}, github("s1"), message{"guid", "issues.opened"}, ""},
-		"github, another secret":             {junctor.Source{Style: junctor.StyleGitHub}, github("s3"), message{}, junctor.CodeUnauthenticated},
+		"github":                             {junctor.Source{Style: junctor.StyleGitHub}, github(first), message{key: hex.EncodeToString(sum[:]), typ: "sponsorship.opened", unsigned: true}, ""},
+		"github, another secret":             {junctor.Source{Style: junctor.StyleGitHub}, github("somebody else's secret"), message{}, junctor.CodeUnauthenticated},
 		"github, no signature":               {junctor.Source{Style: junctor.StyleGitHub}, http.Header{}, message{}, junctor.CodeUnauthenticated},
-		"github, nobody's delivery":          {junctor.Source{Style: junctor.StyleGitHub}, http.Header{"X-Hub-Signature-256": github("s1")["X-Hub-Signature-256"]}, message{}, junctor.CodeInvalid},
-		"stripe, the second secret":          {junctor.Source{Style: junctor.StyleStripe}, stripe(stamp, good), message{"evt_1", "charge.failed"}, ""},
-		"stripe, the second signature":       {junctor.Source{Style: junctor.StyleStripe}, stripe(stamp, ",v1=00,v0=11"+good), message{"evt_1", "charge.failed"}, ""},
-		"stripe, signed long ago":            {junctor.Source{Style: junctor.StyleStripe}, stripe(old, ",v1="+hex.EncodeToString(mac("s1", old+"."+body))), message{}, junctor.CodeUnauthenticated},
+		"github, no event":                   {junctor.Source{Style: junctor.StyleGitHub}, http.Header{"X-Hub-Signature-256": github(first)["X-Hub-Signature-256"]}, message{}, junctor.CodeInvalid},
+		"stripe, the second secret":          {junctor.Source{Style: junctor.StyleStripe}, stripe(stamp, good), message{key: "evt_1", typ: "charge.failed"}, ""},
+		"stripe, the second signature":       {junctor.Source{Style: junctor.StyleStripe}, stripe(stamp, ",v1=00,v0=11"+good), message{key: "evt_1", typ: "charge.failed"}, ""},
+		"stripe, signed long ago":            {junctor.Source{Style: junctor.StyleStripe}, stripe(old, ",v1="+hex.EncodeToString(mac(first, old+"."+body))), message{}, junctor.CodeUnauthenticated},
 		"stripe, another time":               {junctor.Source{Style: junctor.StyleStripe}, stripe(strconv.FormatInt(now.Unix()+1, 10), good), message{}, junctor.CodeUnauthenticated},
 		"stripe, nothing signed":             {junctor.Source{Style: junctor.StyleStripe}, stripe(stamp, ""), message{}, junctor.CodeUnauthenticated},
-		"hmac in hex":                        {junctor.Source{Style: junctor.StyleHMAC}, http.Header{"X-Signature-256": {hex.EncodeToString(mac("s1", body))}}, message{hex.EncodeToString(sum[:]), "charge.failed"}, ""},
-		"hmac in base64, in its own header":  {junctor.Source{Style: junctor.StyleHMAC, Header: "X-Own"}, http.Header{"X-Own": {base64.StdEncoding.EncodeToString(mac("s1", body))}}, message{hex.EncodeToString(sum[:]), "charge.failed"}, ""},
-		"hmac, in another header":            {junctor.Source{Style: junctor.StyleHMAC, Header: "X-Own"}, http.Header{"X-Signature-256": {hex.EncodeToString(mac("s1", body))}}, message{}, junctor.CodeUnauthenticated},
+		"hmac in hex":                        {junctor.Source{Style: junctor.StyleHMAC}, http.Header{"X-Signature-256": {hex.EncodeToString(mac(first, body))}}, message{key: hex.EncodeToString(sum[:]), typ: "charge.failed"}, ""},
+		"hmac in base64, in its own header":  {junctor.Source{Style: junctor.StyleHMAC, Header: "X-Own"}, http.Header{"X-Own": {base64.StdEncoding.EncodeToString(mac(first, body))}}, message{key: hex.EncodeToString(sum[:]), typ: "charge.failed"}, ""},
+		"hmac, in another header":            {junctor.Source{Style: junctor.StyleHMAC, Header: "X-Own"}, http.Header{"X-Signature-256": {hex.EncodeToString(mac(first, body))}}, message{}, junctor.CodeUnauthenticated},
 		"hmac with an empty secret":          {junctor.Source{Style: junctor.StyleHMAC}, http.Header{"X-Signature-256": {hex.EncodeToString(mac("", body))}}, message{}, junctor.CodeUnauthenticated},
-		"a source that is taken from itself": {junctor.Source{Style: junctor.StyleRedis}, http.Header{"X-Signature-256": {hex.EncodeToString(mac("s1", body))}}, message{}, junctor.CodeUnauthenticated},
+		"a source that is taken from itself": {junctor.Source{Style: junctor.StyleRedis}, http.Header{"X-Signature-256": {hex.EncodeToString(mac(first, body))}}, message{}, junctor.CodeUnauthenticated},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := verify(&c.source, []string{"s1", "s2", ""}, c.header, []byte(body), now)
+			got, err := verify(&c.source, []string{first, second, ""}, c.header, []byte(body), now)
 			if junctor.CodeOf(err) != c.code || c.code == "" && got != c.want {
 				t.Errorf("%+v, %v", got, err)
 			}

@@ -20,9 +20,6 @@ const (
 	secretURL    = "url"
 )
 
-// minSecret is how long a secret is at least.
-const minSecret = 8
-
 // CheckSource refuses a source that makes no sense. secret is what was entered;
 // it may be zero for one that has its secret already.
 func CheckSource(s *junctor.Source, secret seal.Secret) error {
@@ -54,10 +51,18 @@ func CheckSource(s *junctor.Source, secret seal.Secret) error {
 	if s.Pulled() {
 		return checkRedisURL(secret)
 	}
-	if len(secret.Reveal()) < minSecret {
-		return fault("the secret has at least %d characters", minSecret)
+	if err := checkSecret(s, secret.Reveal()); err != nil {
+		return fault("%s", junctor.AsError(err).Message)
 	}
 	return nil
+}
+
+// checkSecret refuses a secret that messages of the source are never checked with.
+func checkSecret(s *junctor.Source, secret string) error {
+	if s.Style == junctor.StyleStandard {
+		return junctor.CheckWebhookSecret(secret)
+	}
+	return junctor.CheckSigningSecret(secret)
 }
 
 // checkRedisURL does not repeat the address: it may hold a password.
@@ -80,8 +85,8 @@ func (in *Intake) AddSource(ctx context.Context, tenant junctor.TenantID, s junc
 	if s.Pulled() && in.Dial == nil {
 		return s, junctor.Errorf(junctor.CodeInvalid, "source: this instance reads no Redis")
 	}
-	if _, err := in.Store.SourceAt(ctx, s.ID); err == nil {
-		return s, junctor.Errorf(junctor.CodeConflict, "the source id %q is taken; ids are one for all tenants", s.ID)
+	if _, err := in.Store.For(tenant).Source(ctx, s.ID); err == nil {
+		return s, junctor.Errorf(junctor.CodeConflict, "the source id %q is taken", s.ID)
 	}
 	// The secret first: a source without one would refuse everything.
 	if err := in.Secrets.Put(ctx, tenant, junctor.SourceOwner(s.ID), secretName(&s), secret); err != nil {
@@ -102,7 +107,11 @@ func (in *Intake) ChangeSource(ctx context.Context, tenant junctor.TenantID, s j
 		return s, err
 	}
 	owner := junctor.SourceOwner(s.ID)
-	if !secret.IsZero() {
+	if secret.IsZero() {
+		if err := in.checkStyle(ctx, tenant, &s); err != nil {
+			return s, err
+		}
+	} else {
 		former, had, err := in.Secrets.Get(ctx, tenant, owner, secretNow)
 		if err != nil {
 			return s, err
@@ -124,6 +133,22 @@ func (in *Intake) ChangeSource(ctx context.Context, tenant junctor.TenantID, s j
 	stored, err := in.Store.For(tenant).UpdateSource(ctx, s)
 	in.pulls.changed()
 	return stored, err
+}
+
+// checkStyle refuses another style for a source whose secret is none there.
+func (in *Intake) checkStyle(ctx context.Context, tenant junctor.TenantID, s *junctor.Source) error {
+	had, err := in.Store.For(tenant).Source(ctx, s.ID)
+	if err != nil || had.Style == s.Style || s.Pulled() {
+		return err
+	}
+	secret, ok, err := in.Secrets.Get(ctx, tenant, junctor.SourceOwner(s.ID), secretNow)
+	if err != nil || !ok {
+		return err
+	}
+	if err := checkSecret(s, secret.Reveal()); err != nil {
+		return junctor.Errorf(junctor.CodeInvalid, "source: the style %s needs another secret: %s", s.Style, junctor.AsError(err).Message)
+	}
+	return nil
 }
 
 // RemoveSource forgets a source and its secrets. Its events stay.
@@ -161,6 +186,8 @@ func secretName(s *junctor.Source) string {
 }
 
 // secretsOf gives the secrets that a message of the source may be signed with.
+// There are always as many, so that checking takes as long: in the place of those
+// that a source has not stands one that nobody knows.
 func (in *Intake) secretsOf(ctx context.Context, s *junctor.Source) ([]string, error) {
 	var out []string
 	for _, name := range []string{secretNow, secretFormer} {
@@ -168,9 +195,16 @@ func (in *Intake) secretsOf(ctx context.Context, s *junctor.Source) ([]string, e
 		if err != nil {
 			return nil, err
 		}
-		if ok {
-			out = append(out, secret.Reveal())
+		if !ok {
+			out = append(out, in.decoy)
+			continue
 		}
+		if err := checkSecret(s, secret.Reveal()); err != nil {
+			in.Log.WarnContext(ctx, "a source's secret is not used: enter another with junctor source rotate", "source", s.ID, "name", name, "error", err.Error())
+			out = append(out, in.decoy)
+			continue
+		}
+		out = append(out, secret.Reveal())
 	}
 	return out, nil
 }

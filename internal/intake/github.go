@@ -1,0 +1,112 @@
+package intake
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// githubShape tells one kind of GitHub's events by the members of its message:
+// all of has are there, none of hasNot is.
+type githubShape struct {
+	event       string
+	has, hasNot []string
+}
+
+// githubShapes are the events that a message's members tell apart. The first that
+// fits is the one, so that shapes with more members come before those with less.
+func githubShapes() []githubShape {
+	return []githubShape{
+		{"ping", []string{"zen", "hook_id"}, nil},
+		{"meta", []string{"hook", "hook_id"}, nil},
+		{"push", []string{"ref", "before", "after", "commits"}, nil},
+		{"create", []string{"ref", "ref_type", "master_branch"}, nil},
+		{"delete", []string{"ref", "ref_type", "pusher_type"}, nil},
+		{"issue_comment", []string{"issue", "comment"}, nil},
+		{"sub_issues", []string{"sub_issue"}, nil},
+		{"issue_dependencies", []string{"blocked_issue"}, nil},
+		{"issues", []string{"action", "issue"}, nil},
+		{"pull_request_review_comment", []string{"pull_request", "comment"}, nil},
+		{"pull_request_review_thread", []string{"pull_request", "thread"}, nil},
+		{"pull_request_review", []string{"pull_request", "review"}, nil},
+		{"pull_request", []string{"action", "number", "pull_request"}, nil},
+		{"discussion_comment", []string{"discussion", "comment"}, nil},
+		{"discussion", []string{"action", "discussion"}, nil},
+		{"commit_comment", []string{"action", "comment"}, nil},
+		{"deployment_protection_rule", []string{"deployment_callback_url"}, nil},
+		{"deployment_status", []string{"deployment_status", "deployment"}, nil},
+		{"deployment_review", []string{"workflow_run", "since"}, nil},
+		{"workflow_job", []string{"action", "workflow_job"}, nil},
+		{"deployment", []string{"action", "deployment"}, nil},
+		{"workflow_run", []string{"action", "workflow_run"}, nil},
+		{"workflow_dispatch", []string{"inputs", "ref", "workflow"}, nil},
+		{"repository_dispatch", []string{"branch", "client_payload"}, nil},
+		{"check_run", []string{"action", "check_run"}, nil},
+		{"check_suite", []string{"action", "check_suite"}, nil},
+		{"status", []string{"sha", "state", "context", "branches"}, nil},
+		{"release", []string{"action", "release"}, nil},
+		{"fork", []string{"forkee"}, []string{"action"}},
+		{"gollum", []string{"pages"}, nil},
+		{"page_build", []string{"build", "id"}, nil},
+		{"star", []string{"action", "starred_at"}, nil},
+		{"merge_group", []string{"action", "merge_group"}, nil},
+		{"membership", []string{"member", "team", "scope"}, nil},
+		{"member", []string{"action", "member"}, nil},
+		{"organization", []string{"action", "membership"}, nil},
+		{"repository_advisory", []string{"action", "repository_advisory"}, nil},
+		{"security_advisory", []string{"action", "security_advisory"}, nil},
+		{"registry_package", []string{"action", "registry_package"}, nil},
+		{"package", []string{"action", "package"}, nil},
+		{"branch_protection_rule", []string{"action", "rule"}, nil},
+	}
+}
+
+// githubMessage says what a message of GitHub is. Its signature covers the body
+// alone: the headers X-GitHub-Delivery and X-GitHub-Event are whatever the one who
+// sent it wrote there. So it is known again by its bytes, and its type is that of
+// its members; where they do not tell, the header's word is taken and marked.
+func githubMessage(h http.Header, body []byte) (message, error) {
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal(body, &members) // what is no object has no members
+	m := message{key: bodyKey(body), typ: githubType(members)}
+	if m.typ == "" {
+		m.typ, m.unsigned = h.Get("X-GitHub-Event"), true
+		if m.typ == "" {
+			return message{}, junctor.Errorf(junctor.CodeInvalid, "the header X-GitHub-Event is needed")
+		}
+		for _, s := range githubShapes() {
+			if s.event == m.typ {
+				return message{}, junctor.Errorf(junctor.CodeInvalid, "the header X-GitHub-Event says %s, and the message is none: it has not the members of one", s.event)
+			}
+		}
+	}
+	if action := bodyField(body, "action"); action != "" {
+		m.typ += "." + action
+	}
+	return m, nil
+}
+
+// githubType is the event that the members of a message are of; "" where they do
+// not tell.
+func githubType(members map[string]json.RawMessage) string {
+	there := func(name string) bool {
+		_, ok := members[name]
+		return ok
+	}
+	for _, s := range githubShapes() {
+		fits := true
+		for _, name := range s.has {
+			// A star that is taken away has no time; all else that is null is absent.
+			fits = fits && there(name) && (name == "starred_at" || name == "inputs" || !bytes.Equal(members[name], []byte("null")))
+		}
+		for _, name := range s.hasNot {
+			fits = fits && !there(name)
+		}
+		if fits {
+			return s.event
+		}
+	}
+	return ""
+}
