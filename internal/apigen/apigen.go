@@ -35,30 +35,22 @@ type Options struct {
 type Server struct {
 	o      Options
 	sender *call.Sender
-	tools  map[string]*ready
+	tools  map[string]*tool.Tool
 	offer  *catalog.Offer
 	kept   *kept
 	choice chooser
 }
 
-// ready is a tool that can be called.
-type ready struct {
-	*tool.Tool
-	again bool // it only reads, or may run twice
-}
-
 // New makes the backend of an API.
 func New(o Options) *Server {
-	s := &Server{o: o, sender: call.NewSender(o.Send), tools: map[string]*ready{}, kept: newKept(), choice: chooser{document: o.Document}}
+	s := &Server{o: o, sender: call.NewSender(o.Send), tools: map[string]*tool.Tool{}, kept: newKept(), choice: chooser{document: o.Document}}
 	s.offer = &catalog.Offer{Instructions: o.Instructions, Templates: []catalog.ResourceDef{answers()}}
 	for i := range o.Tools {
 		t := &o.Tools[i]
 		if len(t.Incomplete) > 0 || !o.Filter.Takes(t) {
 			continue
 		}
-		hint := func(name string) bool { return string(wire.Get(t.Annotations, name)) == "true" }
-		r := &ready{Tool: t, again: hint("readOnlyHint") || hint("idempotentHint")}
-		s.tools[t.Name] = r
+		s.tools[t.Name] = t
 		s.offer.Tools = append(s.offer.Tools, offered(t, o.Bound))
 	}
 	return s
@@ -158,7 +150,7 @@ func (s *Server) call(ctx context.Context, req *catalog.Request) (catalog.Result
 	if arguments, err = s.files(ctx, plan, req, arguments); err != nil {
 		return catalog.Result{}, err
 	}
-	answer, err := s.sender.Send(ctx, plan, arguments, req.Principal, t.again, traced(req.Meta))
+	answer, err := s.sender.Send(ctx, plan, arguments, req.Principal, req.Repeatable, traced(req.Meta))
 	if err != nil {
 		return catalog.Result{}, err
 	}

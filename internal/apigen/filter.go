@@ -54,6 +54,9 @@ func ruleOf(text string) (func(*tool.Tool) bool, error) {
 	case text == "deprecated":
 		return func(t *tool.Tool) bool { return t.Deprecated }, nil
 	case strings.HasPrefix(text, "~"):
+		if len(text) > maxExpression {
+			return nil, junctor.Errorf(junctor.CodeInvalid, "an expression of include may have %d characters", maxExpression-1)
+		}
 		expression, err := regexp.Compile(text[1:])
 		if err != nil {
 			return nil, bad()
@@ -101,21 +104,38 @@ func isGlob(text string) bool {
 	return true
 }
 
+// maxExpression bounds an expression of include, which is compiled.
+const maxExpression = 500
+
 // globPath compares paths part by part: * is one part, ** any number of them.
 func globPath(pattern, text string) bool {
 	return globParts(strings.Split(strings.Trim(pattern, "/"), "/"), strings.Split(strings.Trim(text, "/"), "/"))
 }
 
+// globParts goes back to the last ** alone, which is enough: it takes time with
+// the product of both lengths.
 func globParts(pattern, parts []string) bool {
-	switch {
-	case len(pattern) == 0:
-		return len(parts) == 0
-	case pattern[0] == "**":
-		return globParts(pattern[1:], parts) || len(parts) > 0 && globParts(pattern, parts[1:])
-	case len(parts) == 0:
-		return false
+	p, i := 0, 0
+	star, from := -1, 0 // the last **, and where the parts behind it begin
+	for i < len(parts) {
+		switch {
+		case p < len(pattern) && pattern[p] == "**":
+			star, from = p, i
+			p++
+		case p < len(pattern) && glob(pattern[p], parts[i]):
+			p++
+			i++
+		case star >= 0:
+			from++
+			p, i = star+1, from
+		default:
+			return false
+		}
 	}
-	return glob(pattern[0], parts[0]) && globParts(pattern[1:], parts[1:])
+	for p < len(pattern) && pattern[p] == "**" {
+		p++
+	}
+	return p == len(pattern)
 }
 
 // Takes says whether an operation is to be a tool.

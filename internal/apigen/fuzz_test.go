@@ -8,6 +8,7 @@ import (
 
 	"github.com/junctor-mcp/junctor/internal/apigen"
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
+	"github.com/junctor-mcp/junctor/internal/testkit/hostile"
 )
 
 // FuzzMake makes tools of texts of any kind, by whichever reader takes them:
@@ -28,6 +29,11 @@ func FuzzMake(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 		f.Add([]byte(strings.Repeat(seed, 3)))
+	}
+	for _, c := range hostile.Documents() { // one of each family
+		if strings.HasSuffix(c.Name, " 50") && len(c.Text) < 6000 {
+			f.Add([]byte(c.Text))
+		}
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		begin := time.Now()

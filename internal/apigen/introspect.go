@@ -4,17 +4,21 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"io"
 	"maps"
 	"net/http"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/apigen/graphql"
+	"github.com/junctor-mcp/junctor/internal/limit"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// Introspect asks a GraphQL endpoint what it offers.
-func Introspect(ctx context.Context, client *http.Client, address string, header http.Header) ([]byte, error) {
+// documentsIssuer is the party whose bytes those of fetched documents are.
+const documentsIssuer = "documents"
+
+// Introspect asks a GraphQL endpoint what it offers. What it answers is counted in
+// bytesInFlight, which may be nil.
+func Introspect(ctx context.Context, client *http.Client, address string, header http.Header, bytesInFlight *limit.ByteBudget) ([]byte, error) {
 	body, err := json.Marshal(map[string]string{"query": graphql.Introspection})
 	if err != nil {
 		return nil, junctor.Errorf(junctor.CodeInternal, "the question cannot be written: %w", err)
@@ -31,7 +35,7 @@ func Introspect(ctx context.Context, client *http.Client, address string, header
 		return nil, junctor.AsError(err)
 	}
 	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
+	text, err := bytesInFlight.ReadAll(ctx, limit.Party{Issuer: documentsIssuer}, nil, resp.Body, resp.ContentLength, maxFiles)
 	if err != nil {
 		return nil, junctor.AsError(err)
 	}

@@ -40,7 +40,7 @@ func TestIntrospect(t *testing.T) {
 	}))
 	defer server.Close()
 	header := http.Header{"Authorization": {"Bearer ours"}, "Content-Type": {"text/plain"}}
-	text, err := apigen.Introspect(t.Context(), server.Client(), server.URL, header)
+	text, err := apigen.Introspect(t.Context(), server.Client(), server.URL, header, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestIntrospect(t *testing.T) {
 	if header.Get("Content-Type") != "text/plain" {
 		t.Error("the headers of whoever asks were changed")
 	}
-	if _, err := apigen.Introspect(t.Context(), server.Client(), server.URL, nil); junctor.CodeOf(err) != junctor.CodeUpstream {
+	if _, err := apigen.Introspect(t.Context(), server.Client(), server.URL, nil, nil); junctor.CodeOf(err) != junctor.CodeUpstream {
 		t.Errorf("without credentials: %v", err)
 	}
 }
@@ -65,11 +65,11 @@ func TestIntrospectRefused(t *testing.T) {
 	t.Parallel()
 	for _, answer := range []string{"", "<html>__schema", "[]", `"data"`, `{"data":null}`, `{"data":{"__schema":null}}`, `{"data":[{"__schema":{}}]}`, `{"errors":[{"message":"introspection is disabled"}]}`} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, answer) }))
-		if text, err := apigen.Introspect(t.Context(), server.Client(), server.URL, nil); junctor.CodeOf(err) != junctor.CodeUpstream {
+		if text, err := apigen.Introspect(t.Context(), server.Client(), server.URL, nil, nil); junctor.CodeOf(err) != junctor.CodeUpstream {
 			t.Errorf("%q is taken: %s, %v", answer, text, err)
 		}
 		server.Close()
-		if _, err := apigen.Introspect(t.Context(), server.Client(), server.URL, nil); err == nil {
+		if _, err := apigen.Introspect(t.Context(), server.Client(), server.URL, nil, nil); err == nil {
 			t.Error("a server that is gone answers")
 		}
 	}

@@ -27,11 +27,15 @@ type Made struct {
 // had before. A document that no reader takes is an error, with what was found.
 func Make(ctx context.Context, source doc.Source, fetch doc.Fetch, server, base string, names map[string]string) (*Made, error) {
 	source.Name = cmp.Or(source.Name, source.URL, "document")
+	ctx, meter := doc.WithMeter(ctx)
 	d, err := Read(ctx, source, fetch)
 	junctor.StepPassed(ctx, "read")
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, junctor.AsError(ctx.Err())
+		}
+		if junctor.CodeOf(err) == junctor.CodeTooLarge {
+			return &Made{Document: d, Problems: d.Problems, File: source.Name}, junctor.AsError(err)
 		}
 		return &Made{Document: d, Problems: d.Problems, File: source.Name}, junctor.Errorf(junctor.CodeInvalid, "%s", err.Error())
 	}
@@ -43,7 +47,11 @@ func Make(ctx context.Context, source doc.Source, fetch doc.Fetch, server, base 
 		m.Base = ""
 	}
 	var more []doc.Problem
-	m.Tools, more = tool.Build(d, tool.Options{Server: server, Names: names, Base: m.Base})
+	if err := meter.Run(func() {
+		m.Tools, more = tool.Build(d, tool.Options{Server: server, Names: names, Base: m.Base, Meter: meter})
+	}); err != nil {
+		return &Made{Document: d, Problems: d.Problems, Base: m.Base, File: source.Name}, err
+	}
 	junctor.StepPassed(ctx, "tools")
 	m.Problems = slices.DeleteFunc(slices.Concat(d.Problems, more), func(p doc.Problem) bool { return p.Code == doc.NoServer && m.Base != "" }) // somebody said where
 	slices.SortStableFunc(m.Problems, func(a, b doc.Problem) int {

@@ -38,6 +38,7 @@ type Offer struct {
 	Logging      bool // sends notifications/message
 	Tasks        bool // may answer a tool call with a task
 	Awaited      bool // the server has not answered yet: nobody knows what it has
+	Believed     bool // annotations of its tools count; only Believe and built-in servers set it
 }
 
 // ToolDef is one version of a tool. Versions of one tool stand next to each
@@ -89,6 +90,7 @@ type Request struct {
 	Unsubscribe bool   // with KindSubscription: end it
 	Task        string // with operations on a task: its id, as its principal knows it
 	Fresh       bool   // with KindResource: as it is now, whatever is kept of it
+	Repeatable  bool   // with KindTool: running it twice does no harm, as a server says that is believed
 	Wait        bool   // with KindTask: until it ends, or asks for input
 	Watch       bool   // with KindTask: its changes are told from now on, by EventTask
 	Input       Input

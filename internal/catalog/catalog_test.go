@@ -2,6 +2,7 @@ package catalog_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -267,7 +268,7 @@ func TestToolsThatAreLeftOut(t *testing.T) {
 		t.Errorf("%+v, %v", item.Tool, err)
 	}
 	item, err = shelf(c).Tool(reader("r"), catalog.View{}, "s__bare", "")
-	if err != nil || !item.Tool.ReadOnly || item.Tool.Idempotent || item.Tool.Input.Check([]byte(`{"any":1}`)) != nil || item.Tool.Input.Check([]byte(`[]`)) == nil {
+	if err != nil || item.Tool.ReadOnly || item.Tool.Idempotent || item.Tool.Input.Check(t.Context(), []byte(`{"any":1}`)) != nil || item.Tool.Input.Check(t.Context(), []byte(`[]`)) == nil {
 		t.Errorf("a tool without schema takes any object: %+v, %v", item.Tool, err)
 	}
 }
@@ -395,7 +396,7 @@ func TestSnapshotsNeverChange(t *testing.T) {
 						t.Errorf("listed, and not found in the same snapshot: %v", err)
 					}
 				}
-				if item, err := held.For(tenant).Tool(p, catalog.View{}, "s__a", ""); err != nil || item.Tool.Input.Check([]byte(`{}`)) != nil {
+				if item, err := held.For(tenant).Tool(p, catalog.View{}, "s__a", ""); err != nil || item.Tool.Input.Check(t.Context(), []byte(`{}`)) != nil {
 					t.Error(err)
 				}
 				held.For(tenant).List(p, catalog.View{Plain: true}, catalog.ListTools)
@@ -470,4 +471,72 @@ func (h *heldOffer) Offer(ctx context.Context) (*catalog.Offer, error) {
 		<-h.release
 	}
 	return offer, err
+}
+
+// A tool whose schema explodes is left out, and the server's problems say why;
+// its other tools are listed.
+func TestExplosiveToolsAreLeftOut(t *testing.T) {
+	t.Parallel()
+	var defs strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&defs, `"a%d":{"allOf":[{"$ref":"#/$defs/a%d"},{"$ref":"#/$defs/a%d"}]},`, i, i+1, i+1)
+	}
+	explosive := json.RawMessage(`{"type":"object","properties":{"x":{"$ref":"#/$defs/a0"}},"$defs":{` + defs.String() + `"a40":{}}}`)
+	s := server(t, "s", "first", "last")
+	addTool(t, s, builtin.Tool{Name: "boom", InputSchema: explosive})
+	addTool(t, s, builtin.Tool{Name: "bang", OutputSchema: explosive})
+	c := newCatalog(t, catalog.Options{})
+	attach(t, c, "s", junctor.ModeBYO, s)
+	p := reader("a")
+	shelf := c.Snapshot().For(tenant)
+	var names []string
+	for _, tool := range shelf.Describe(p, catalog.Filter{Server: "s"}) {
+		names = append(names, tool.Name)
+	}
+	if slices.Sort(names); !slices.Equal(names, []string{"first", "last"}) {
+		t.Errorf("listed: %q", names)
+	}
+	of, err := shelf.Server(p, "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(of.Problems) != 2 || of.Problems[0].Tool != "boom" || !strings.Contains(of.Problems[0].Reason, "inputSchema") ||
+		of.Problems[1].Tool != "bang" || !strings.Contains(of.Problems[1].Reason, "outputSchema") {
+		t.Errorf("problems: %+v", of.Problems)
+	}
+}
+
+// TestAnnotationsCountForBelievedServers has three servers claim the same of their
+// tools: the built-in one and the one that is believed are taken at their word.
+func TestAnnotationsCountForBelievedServers(t *testing.T) {
+	t.Parallel()
+	c := newCatalog(t, catalog.Options{})
+	claims := func() *scripted {
+		return &scripted{offer: &catalog.Offer{Tools: []catalog.ToolDef{
+			{Name: "reads", JSON: []byte(`{"name":"reads","annotations":{"readOnlyHint":true}}`)},
+			{Name: "again", JSON: []byte(`{"name":"again","annotations":{"idempotentHint":true}}`)},
+			{Name: "silent", JSON: []byte(`{"name":"silent"}`)},
+		}}}
+	}
+	attach(t, c, "own", junctor.ModeBuiltin, claims())
+	attach(t, c, "liar", junctor.ModeBYO, claims())
+	attach(t, c, "made", junctor.ModeGenerated, claims())
+	attach(t, c, "known", junctor.ModeBYO, catalog.Believe(claims()))
+	for server, believed := range map[string]bool{"own": true, "liar": false, "made": false, "known": true} {
+		if got := shelf(c).Believes(server); got != believed {
+			t.Errorf("%s is believed: %v", server, got)
+		}
+		for tool, want := range map[string][2]bool{"reads": {believed, false}, "again": {false, believed}, "silent": {}} {
+			item, err := shelf(c).Tool(reader("r"), catalog.View{}, server+"__"+tool, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := [2]bool{item.Tool.ReadOnly, item.Tool.Idempotent}; got != want {
+				t.Errorf("%s of %s: read-only and idempotent are %v, want %v", tool, server, got, want)
+			}
+		}
+	}
+	if shelf(c).Believes("nobody") {
+		t.Error("a server that is not there is believed")
+	}
 }

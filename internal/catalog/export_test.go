@@ -9,4 +9,10 @@ func Paged(definition []byte, page string) []byte {
 }
 
 // Version makes a version of a tool as a snapshot does.
-func Version(def ToolDef) *ToolVersion { return newToolVersion(def, nil, "s", &making{}) }
+func Version(def ToolDef) *ToolVersion {
+	v, err := newToolVersion(def, nil, "s", false, &making{})
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

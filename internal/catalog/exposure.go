@@ -110,7 +110,10 @@ func (sh *Shelf) Meta(p *junctor.Principal, v View, name string) (item Item, ok 
 	}
 	def := metaTools()[i]
 	v.Audience = AudienceModel // who searches is one
-	version := newToolVersion(def, nil, junctor.CatalogServer, &making{})
+	version, err := newToolVersion(def, nil, junctor.CatalogServer, true, &making{})
+	if err != nil {
+		return Item{}, false
+	}
 	return Item{
 		Server: &Server{ID: junctor.CatalogServer, Mode: junctor.ModeBuiltin, Backend: &finder{sh, v}, Offer: &Offer{}},
 		Name:   name, Shown: name, Tool: version,

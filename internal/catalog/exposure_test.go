@@ -122,7 +122,7 @@ func TestMetaTools(t *testing.T) {
 		if !ok {
 			t.Fatalf("no %s", name)
 		}
-		if err := item.Tool.Input.Check([]byte(arguments)); err != nil {
+		if err := item.Tool.Input.Check(t.Context(), []byte(arguments)); err != nil {
 			return "", err
 		}
 		res, err := item.Server.Backend.Do(context.Background(), &catalog.Request{Name: name, Kind: junctor.KindTool, Arguments: []byte(arguments), Principal: reader("r")}, nil)

@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"unicode/utf8"
 
@@ -20,7 +19,7 @@ type shape struct {
 	high    *bound
 
 	minLength, maxLength int
-	pattern              *regexp.Regexp
+	pattern              *pattern
 
 	items              *shape // nil: anything
 	minItems, maxItems int
@@ -198,7 +197,7 @@ func (s *shape) fitsText(inside []byte, end int) int {
 			return ask
 		}
 	}
-	if s.pattern != nil && !s.pattern.Match(inside) {
+	if s.pattern != nil && (!s.pattern.isQuick(len(inside)) || !s.pattern.Match(inside)) {
 		return ask
 	}
 	return end

@@ -96,6 +96,22 @@ func (c *changed) Do(ctx context.Context, req *Request, sink Sink) (Result, erro
 	return c.Backend.Do(ctx, req, sink)
 }
 
+// Believe makes the annotations of a backend's tools count. Without it they are
+// shown to clients and decide nothing here.
+func Believe(b Backend) Backend { return believed{b} }
+
+type believed struct{ Backend }
+
+func (b believed) Offer(ctx context.Context) (*Offer, error) {
+	offer, err := b.Backend.Offer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	next := *offer
+	next.Believed = true
+	return &next, nil
+}
+
 // EncodeOffer writes an offer so that it can be kept, byte for byte.
 func EncodeOffer(o *Offer) ([]byte, error) {
 	var b bytes.Buffer

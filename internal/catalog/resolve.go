@@ -130,9 +130,9 @@ func (sh *Shelf) Resource(p *junctor.Principal, v View, uri string) (Item, error
 // Lone is a tool of a server that no list has, and that another backend runs. On
 // counters all of a server's share one name.
 func Lone(of *Server, runs Backend, def ToolDef) (Item, error) {
-	version := newToolVersion(def, nil, of.ID, &making{log: slog.New(slog.DiscardHandler)})
-	if version == nil {
-		return Item{}, junctor.Errorf(junctor.CodeInvalid, "the tool %q breaks the specification: its x-mcp-header marks are wrong", clip(def.Name))
+	version, err := newToolVersion(def, nil, of.ID, false, &making{log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return Item{}, junctor.Errorf(junctor.CodeInvalid, "the tool %q cannot be used: %w", clip(def.Name), err)
 	}
 	return Item{
 		Server: &Server{ID: of.ID, Mode: of.Mode, Owner: of.Owner, Backend: runs, Offer: &Offer{}},
@@ -149,6 +149,12 @@ func (sh *Shelf) MakesTasks(p *junctor.Principal, v View) bool {
 		}
 	}
 	return false
+}
+
+// Believes says whether annotations of a server's tools count.
+func (sh *Shelf) Believes(id string) bool {
+	s := sh.byID[id]
+	return s != nil && s.believed
 }
 
 // Server finds a server that p may see under its own names.

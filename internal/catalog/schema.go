@@ -2,12 +2,14 @@ package catalog
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"math/big"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"weak"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
@@ -23,46 +25,86 @@ import (
 const (
 	maxViolations = 20
 	maxViolation  = 1 << 10
+	maxWorded     = 200 // violations that are put into words to choose among them
+	maxNamed      = 100 // values that one violation lists
 )
 
 // Schema checks arguments. It is compiled when first used, so that a catalog of
 // thousands of tools starts at once.
 type Schema struct {
-	compile func() (compiled, error)
+	compile func() (*compiled, error)
 }
 
 // compiled is a schema in both its forms.
 type compiled struct {
 	shape *shape // nil where the schema has more than the common keywords
 	full  *jsonschema.Schema
+
+	unevaluated        bool               // the schema has unevaluatedItems or unevaluatedProperties
+	meta2019, meta2020 *jsonschema.Schema // the dialects that it may refer to
 }
+
+// largeSchema is the length above which the compiled form of a schema is not kept
+// for good: it takes many times the memory of its text, and a server may list many
+// that are never used again.
+const largeSchema = 16 << 10
 
 func newSchema(raw []byte) *Schema {
-	return &Schema{compile: sync.OnceValues(func() (compiled, error) { return compileSchema(raw) })}
+	if len(raw) <= largeSchema {
+		return &Schema{compile: sync.OnceValues(func() (*compiled, error) { return compileSchema(raw) })}
+	}
+	var mu sync.Mutex
+	var kept weak.Pointer[compiled] // until the garbage collector takes it
+	return &Schema{compile: func() (*compiled, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if c := kept.Value(); c != nil {
+			return c, nil
+		}
+		c, err := compileSchema(raw)
+		if err == nil {
+			kept = weak.Make(c)
+		}
+		return c, err
+	}}
 }
 
-func compileSchema(raw []byte) (compiled, error) {
+func compileSchema(raw []byte) (*compiled, error) {
 	doc, err := wire.Value(raw)
 	if err != nil {
-		return compiled{}, err
+		return nil, err
 	}
 	if number, found := tooLarge(raw); found {
-		return compiled{}, errors.New("it holds a number beyond all use: " + clip(string(number)))
+		return nil, errors.New("it holds a number beyond all use: " + clip(string(number)))
+	}
+	graph, err := newSchemaGraph(doc)
+	if err != nil {
+		return nil, err
 	}
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.UseLoader(noLoader{})
+	c.UseRegexpEngine(patternEngine)
 	// A relative $ref needs a path to be relative to, or it would mean this
 	// document itself.
-	const here = "junctor://tool/schema"
+	const here = schemaBase
 	if err := c.AddResource(here, doc); err != nil {
-		return compiled{}, err
+		return nil, err
 	}
 	full, err := c.Compile(here)
 	if err != nil {
-		return compiled{}, err
+		return nil, err
 	}
-	return compiled{shape: newShape(doc), full: full}, nil
+	made := &compiled{shape: newShape(doc), full: full, unevaluated: graph.unseen}
+	if graph.dialects {
+		if made.meta2019, err = c.Compile(dialect2019 + "schema"); err != nil {
+			return nil, err
+		}
+		if made.meta2020, err = c.Compile(dialect2020 + "schema"); err != nil {
+			return nil, err
+		}
+	}
+	return made, nil
 }
 
 // noLoader keeps $ref inside the document: a schema never makes us fetch.
@@ -75,8 +117,9 @@ func (noLoader) Load(url string) (any, error) {
 // Check gives every violation of the schema by the arguments, which wire has
 // found to be good JSON; nil arguments count as an empty object. A schema that
 // cannot be compiled is the server's fault, not the caller's, and is reported as
-// an upstream error.
-func (s *Schema) Check(arguments []byte) error {
+// an upstream error. Checking ends with ctx, and costs a bounded number of
+// steps whatever the schema and the arguments are.
+func (s *Schema) Check(ctx context.Context, arguments []byte) error {
 	c, err := s.compile()
 	if err != nil {
 		return junctor.Errorf(junctor.CodeUpstream, "the tool's input schema is not a valid JSON Schema, so its arguments cannot be checked: %w", err)
@@ -87,20 +130,21 @@ func (s *Schema) Check(arguments []byte) error {
 	if c.shape != nil && c.shape.accepts(arguments) {
 		return nil
 	}
-	return checkFully(c.full, arguments)
+	return c.checkFully(ctx, arguments)
 }
 
 // CheckArguments is Check for a schema that is used this once.
-func CheckArguments(schema, arguments []byte) error {
+func CheckArguments(ctx context.Context, schema, arguments []byte) error {
 	if len(schema) == 0 {
 		return nil
 	}
-	return newSchema(schema).Check(arguments)
+	return newSchema(schema).Check(ctx, arguments)
 }
 
 // checkFully asks the library, which compares numbers with arithmetic of any
-// length: it gets none that would keep it busy for long.
-func checkFully(full *jsonschema.Schema, arguments []byte) error {
+// length: it gets none that would keep it busy for long, and no value that
+// takes many steps.
+func (c *compiled) checkFully(ctx context.Context, arguments []byte) error {
 	value, err := wire.Value(arguments)
 	if err != nil {
 		return junctor.Errorf(junctor.CodeInvalid, "arguments are not valid JSON: %w", err)
@@ -109,8 +153,15 @@ func checkFully(full *jsonschema.Schema, arguments []byte) error {
 		return junctor.Errorf(junctor.CodeInvalid, "the arguments hold a number that is too large to be checked: %s; at most %d characters and exponents up to %d",
 			clip(string(number)), maxNumberLength, maxExponent)
 	}
+	if !c.fitsLibrary(value) {
+		found, err := c.evaluate(ctx, value)
+		if err != nil || len(found) == 0 {
+			return err
+		}
+		return violationError(found)
+	}
 	var bad *jsonschema.ValidationError
-	switch err := full.Validate(value); {
+	switch err := c.full.Validate(value); {
 	case err == nil:
 		return nil
 	case errors.As(err, &bad):
@@ -120,23 +171,39 @@ func checkFully(full *jsonschema.Schema, arguments []byte) error {
 	}
 }
 
+// violations names the first violations by their place. Of those at one place
+// the first by their words are named: the library goes through members in no
+// order. Only as many are put into words as may be named.
 func violations(bad *jsonschema.ValidationError) error {
-	e := &junctor.Error{Code: junctor.CodeInvalid}
-	printer := message.NewPrinter(language.English)
+	type leaf struct {
+		at  string
+		why jsonschema.ErrorKind
+	}
+	var leaves []leaf
 	var walk func(v *jsonschema.ValidationError)
 	walk = func(v *jsonschema.ValidationError) {
 		if len(v.Causes) == 0 {
-			e.Violations = append(e.Violations, junctor.Violation{
-				Pointer: pointer(v.InstanceLocation),
-				Message: clipTo(wording(v.ErrorKind, printer), maxViolation),
-			})
+			leaves = append(leaves, leaf{pointer(v.InstanceLocation), v.ErrorKind})
 		}
 		for _, c := range v.Causes {
 			walk(c)
 		}
 	}
 	walk(bad)
-	// The library goes through members in no order.
+	slices.SortStableFunc(leaves, func(a, b leaf) int { return cmp.Compare(a.at, b.at) })
+	printer := message.NewPrinter(language.English)
+	var found []junctor.Violation
+	for i, one := range leaves {
+		if i >= maxViolations && one.at != leaves[i-1].at || i >= maxWorded {
+			break
+		}
+		found = append(found, junctor.Violation{Pointer: one.at, Message: clipTo(wording(one.why, printer), maxViolation)})
+	}
+	return violationError(found)
+}
+
+func violationError(found []junctor.Violation) error {
+	e := &junctor.Error{Code: junctor.CodeInvalid, Violations: found}
 	slices.SortStableFunc(e.Violations, func(a, b junctor.Violation) int {
 		return cmp.Or(cmp.Compare(a.Pointer, b.Pointer), cmp.Compare(a.Message, b.Message))
 	})
@@ -163,6 +230,18 @@ func violations(bad *jsonschema.ValidationError) error {
 func wording(k jsonschema.ErrorKind, printer *message.Printer) string {
 	number := func(r *big.Rat) string { f, _ := r.Float64(); return strconv.FormatFloat(f, 'g', -1, 64) }
 	switch k := k.(type) {
+	case *kind.Enum:
+		if len(k.Want) > maxNamed {
+			return "is none of the " + strconv.Itoa(len(k.Want)) + " values that are allowed"
+		}
+	case *kind.Required:
+		if len(k.Missing) > maxNamed {
+			return "misses " + strconv.Itoa(len(k.Missing)) + " properties, the first of them " + strconv.Quote(clip(k.Missing[0]))
+		}
+	case *kind.AdditionalProperties:
+		if len(k.Properties) > maxNamed {
+			return "has " + strconv.Itoa(len(k.Properties)) + " properties that are not allowed"
+		}
 	case *kind.Pattern:
 		return "does not match the pattern " + strconv.Quote(k.Want)
 	case *kind.Format:

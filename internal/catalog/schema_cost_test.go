@@ -25,10 +25,10 @@ func workloads() []workload {
 func TestCheckAllocatesNothing(t *testing.T) {
 	for _, w := range workloads() {
 		s, raw := newSchema([]byte(w.schema)), []byte(w.arguments)
-		if err := s.Check(raw); err != nil {
+		if err := s.Check(t.Context(), raw); err != nil {
 			t.Fatal(w.name, err)
 		}
-		if n := testing.AllocsPerRun(100, func() { _ = s.Check(raw) }); n != 0 {
+		if n := testing.AllocsPerRun(100, func() { _ = s.Check(t.Context(), raw) }); n != 0 {
 			t.Errorf("%s: %v allocations", w.name, n)
 		}
 	}
@@ -45,8 +45,8 @@ func BenchmarkSchemaCheck(b *testing.B) {
 			name  string
 			check func([]byte) error
 		}{
-			{"shortcut", s.Check},
-			{"library", func(raw []byte) error { return checkFully(c.full, raw) }},
+			{"shortcut", func(raw []byte) error { return s.Check(b.Context(), raw) }},
+			{"library", func(raw []byte) error { return c.checkFully(b.Context(), raw) }},
 		} {
 			b.Run(fmt.Sprintf("%s/%s", w.name, way.name), func(b *testing.B) {
 				b.SetBytes(int64(len(raw)))

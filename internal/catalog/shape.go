@@ -3,7 +3,6 @@ package catalog
 import (
 	"encoding/json"
 	"math"
-	"regexp"
 	"strings"
 )
 
@@ -216,7 +215,7 @@ func (s *shape) setPattern(value any) bool {
 		return false
 	}
 	var err error
-	s.pattern, err = regexp.Compile(text) // as the library does
+	s.pattern, err = compilePattern(text) // as the library does
 	return err == nil
 }
 

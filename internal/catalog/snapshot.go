@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -55,12 +56,34 @@ type Server struct {
 	Backend  Backend
 	Offer    *Offer
 
+	// Problems says which of the tools that it lists were left out, and why: at
+	// most maxProblems.
+	Problems []ToolProblem
+
+	believed  bool // annotations of its tools count
 	tools     []*Tool
 	toolsBy   map[string]*Tool // by the server's own name
 	prompts   []*Prompt
 	promptsBy map[string]*Prompt
 	resources map[string]struct{}
 	pages     map[string][]*Tool // by the ui:// resource that they name
+}
+
+// ToolProblem is why a tool that a server lists is not in the catalog.
+type ToolProblem struct {
+	Tool   string `json:"tool"`
+	Reason string `json:"reason"`
+}
+
+// maxProblems bounds how many tools a server's problems name.
+const maxProblems = 100
+
+// leaveOut notes that a tool is not in the catalog.
+func (s *Server) leaveOut(tool string, why error, log *slog.Logger) {
+	log.Warn("a tool was left out", "server", s.ID, "tool", clip(tool), "error", why)
+	if len(s.Problems) < maxProblems {
+		s.Problems = append(s.Problems, ToolProblem{Tool: clip(tool), Reason: why.Error()})
+	}
 }
 
 // Tool is a tool with all its versions.
@@ -81,9 +104,9 @@ type ToolVersion struct {
 	JSON       []byte // the MCP Tool object under the server's own name
 	Input      *Schema
 	Headers    []wire.ParamHeader // arguments that a modern client repeats as headers
-	ReadOnly   bool               // annotated so by its server
-	Idempotent bool
-	Digest     string // SHA-256 of JSON, hex
+	ReadOnly   bool               // annotated so by its server, which is believed
+	Idempotent bool               // likewise
+	Digest     string             // SHA-256 of JSON, hex
 
 	own     string // the page that its JSON names
 	page    string // as in ToolDef
@@ -174,11 +197,11 @@ func newServer(a *attached, former *Server, in *making) *Server {
 		return former
 	}
 	s := &Server{
-		ID: a.key.id, Mode: a.mode, Owner: a.owner, Exposure: a.exposure, Backend: a.backend, Offer: a.offer,
+		ID: a.key.id, Mode: a.mode, Owner: a.owner, Exposure: a.exposure, Backend: a.backend, Offer: a.offer, believed: a.mode == junctor.ModeBuiltin || a.offer.Believed,
 		tools: make([]*Tool, 0, len(a.offer.Tools)), toolsBy: make(map[string]*Tool, len(a.offer.Tools)), promptsBy: map[string]*Prompt{}, resources: map[string]struct{}{}, pages: map[string][]*Tool{},
 	}
 	kept := map[string]*ToolVersion{}
-	if former != nil {
+	if former != nil && former.believed == s.believed {
 		for _, t := range former.tools {
 			for _, v := range t.Versions {
 				kept[v.Digest] = v
@@ -186,8 +209,9 @@ func newServer(a *attached, former *Server, in *making) *Server {
 		}
 	}
 	for _, def := range a.offer.Tools {
-		v := newToolVersion(def, kept, s.ID, in)
-		if v == nil {
+		v, err := newToolVersion(def, kept, s.ID, s.believed, in)
+		if err != nil {
+			s.leaveOut(def.Name, err, in.log)
 			continue
 		}
 		t := s.toolsBy[def.Name]
@@ -223,22 +247,26 @@ func newServer(a *attached, former *Server, in *making) *Server {
 	return s
 }
 
-func newToolVersion(def ToolDef, kept map[string]*ToolVersion, server string, in *making) *ToolVersion {
+// newToolVersion compiles a definition. Unless its server is believed, its
+// annotations decide nothing.
+func newToolVersion(def ToolDef, kept map[string]*ToolVersion, server string, believed bool, in *making) (*ToolVersion, error) {
 	sum := sha256.Sum256(def.JSON)
 	digest := hex.EncodeToString(sum[:])
 	if v := kept[digest]; v != nil && v.Version == def.Version && v.Timeout == def.Timeout && v.page == def.Page && v.topic == def.Topic {
-		return v
+		return v, nil
 	}
 	parts := partsOf(def.JSON)
 	headers, err := wire.ParamHeaders(parts.schema)
 	if err != nil {
-		in.log.Warn("a tool was left out: its x-mcp-header marks break the specification", "server", server, "tool", def.Name, "error", err)
-		return nil
+		return nil, fmt.Errorf("its x-mcp-header marks break the specification: %w", err)
+	}
+	if err := checkToolCost(def.JSON, parts.schema); err != nil {
+		return nil, err
 	}
 	v := &ToolVersion{
 		Version: def.Version, Timeout: def.Timeout, JSON: def.JSON, Input: newSchema(parts.schema), Headers: headers, Digest: digest,
-		ReadOnly:   string(wire.Get(parts.annotations, "readOnlyHint")) == "true",
-		Idempotent: string(wire.Get(parts.annotations, "idempotentHint")) == "true",
+		ReadOnly:   believed && string(wire.Get(parts.annotations, "readOnlyHint")) == "true",
+		Idempotent: believed && string(wire.Get(parts.annotations, "idempotentHint")) == "true",
 		own:        pageOf(def.JSON),
 		page:       def.Page,
 		topic:      def.Topic,
@@ -250,7 +278,7 @@ func newToolVersion(def ToolDef, kept map[string]*ToolVersion, server string, in
 	if def.As != nil {
 		v.as, v.take, v.shaped = def.As, def.Take, &sync.Map{}
 	}
-	return v
+	return v, nil
 }
 
 // toolParts are the members of a tool that the catalog looks at.

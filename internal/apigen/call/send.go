@@ -15,6 +15,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/limit"
 )
 
 const (
@@ -46,6 +47,9 @@ type Options struct {
 	// a login, or another; nil is that such an answer is a result like others.
 	Login func(a *Answer) error
 
+	Bytes    *limit.ByteBudget // bounds the bytes of answers in flight; nil does not
+	MaxBytes int64             // of one answer; 0 is no bound but the client's
+
 	Rate    float64 // requests a second that the API is sent at most; 0 is no bound
 	AtOnce  int     // requests that are under way at a time; 0 is 32
 	Agent   string  // what User-Agent says
@@ -64,6 +68,9 @@ type Sender struct {
 func NewSender(o Options) *Sender {
 	if o.AtOnce <= 0 {
 		o.AtOnce = atOnce
+	}
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = 1 << 40
 	}
 	return &Sender{o: o, slots: make(chan struct{}, o.AtOnce), pace: pace{rate: o.Rate}}
 }
@@ -106,7 +113,7 @@ func (s *Sender) Send(ctx context.Context, plan *Plan, arguments []byte, p *junc
 	}
 	renewed := false
 	for try := 1; ; try++ {
-		answer, err := s.once(ctx, plan, req)
+		answer, err := s.once(ctx, plan, req, limit.PartyOf(p))
 		if s.o.Login != nil && answer.wantsLogin() {
 			return nil, s.o.Login(answer)
 		}
@@ -194,7 +201,7 @@ func (c Credentials) same(d Credentials) bool {
 }
 
 // once sends a request and reads its answer, when it is its turn.
-func (s *Sender) once(ctx context.Context, plan *Plan, r *Request) (*Answer, error) {
+func (s *Sender) once(ctx context.Context, plan *Plan, r *Request, who limit.Party) (*Answer, error) {
 	if err := s.pace.wait(ctx); err != nil {
 		return nil, err
 	}
@@ -222,13 +229,25 @@ func (s *Sender) once(ctx context.Context, plan *Plan, r *Request) (*Answer, err
 	}
 	defer resp.Body.Close()
 	a := &Answer{Method: r.Method, Path: plan.Path, Status: resp.StatusCode, Header: resp.Header}
-	if a.Body, err = io.ReadAll(resp.Body); err != nil {
-		return nil, sendError(ctx, err)
+	if a.Body, err = s.o.Bytes.ReadAll(ctx, who, nil, resp.Body, resp.ContentLength, s.o.MaxBytes); err != nil {
+		return nil, readError(ctx, err, s.o.MaxBytes)
 	}
 	if a.Status == http.StatusTooManyRequests && !s.o.PerUser {
 		s.pace.hold(a.retryAfter())
 	}
 	return a, nil
+}
+
+// readError is why an answer was not read. The call ran: nobody may take the error
+// for one after which it is made again.
+func readError(ctx context.Context, err error, most int64) error {
+	if errors.Is(err, limit.ErrTooLong) {
+		return junctor.Errorf(junctor.CodeTooLarge, "the API's answer is larger than the %d bytes that are taken; --max-result sets the limit", most)
+	}
+	if e, ok := errors.AsType[*junctor.Error](err); ok && (e.Code == junctor.CodeLimited || e.Code == junctor.CodeUnavailable) {
+		return &junctor.Error{Code: junctor.CodeTooLarge, RetryAfter: e.RetryAfter, Message: "the API answered, but the answer was not read: " + e.Message}
+	}
+	return sendError(ctx, err)
 }
 
 // sendError is what egress says, without the URL that http puts before it: it
@@ -246,8 +265,8 @@ func sendError(ctx context.Context, err error) error {
 // retryAfter is when the API says to come back; 0 where it does not.
 func (a *Answer) retryAfter() time.Duration {
 	text := strings.TrimSpace(a.Header.Get("Retry-After"))
-	if seconds, err := strconv.Atoi(text); err == nil && seconds >= 0 {
-		return min(time.Duration(seconds)*time.Second, 24*time.Hour)
+	if seconds, err := strconv.ParseUint(text, 10, 64); err == nil {
+		return junctor.BoundDuration(float64(seconds), time.Second, 24*time.Hour)
 	}
 	if at, err := http.ParseTime(text); err == nil {
 		return min(max(time.Until(at), 0), 24*time.Hour)

@@ -19,6 +19,7 @@ const maxFiles = 200
 // references name and gathers problems.
 type bundle struct {
 	ctx      context.Context // ends with reading: afterwards nothing is fetched
+	meter    *Meter
 	fetch    Fetch
 	main     *file
 	files    map[string]*file // by name; one that could not be had is there without a root
@@ -49,7 +50,7 @@ type lookup struct{ file, ref string }
 func newBundle(ctx context.Context, in *Input, root *Node) *bundle {
 	main := &file{name: in.Name, url: in.URL, root: root}
 	return &bundle{
-		ctx: ctx, fetch: in.fetch, main: main, files: map[string]*file{in.Name: main}, size: len(in.Text),
+		ctx: ctx, meter: MeterOf(ctx), fetch: in.fetch, main: main, files: map[string]*file{in.Name: main}, size: len(in.Text),
 		found: map[lookup]*Node{}, anchors: map[string]map[string]*Node{}, around: map[*Node]*Node{}, seen: map[string]bool{},
 	}
 }
@@ -93,7 +94,10 @@ var (
 
 // Resolve finds what a reference names. It is safe for use by several once the
 // document was read.
-func (b *bundle) Resolve(ref string, from *Node) (*Node, error) {
+func (b *bundle) Resolve(ref string, from *Node) (*Node, error) { return b.resolve(ref, from, 0) }
+
+// resolve is Resolve; hops counts the references that were followed on the way.
+func (b *bundle) resolve(ref string, from *Node, hops int) (*Node, error) {
 	if n := b.around[from]; n != nil {
 		return n, nil
 	}
@@ -116,7 +120,7 @@ func (b *bundle) Resolve(ref string, from *Node) (*Node, error) {
 		}
 		f = other
 	}
-	n, err := b.at(f, fragment, 0)
+	n, err := b.at(f, fragment, hops)
 	if err == nil && b.ctx != nil {
 		b.found[key] = n
 	}
@@ -147,11 +151,14 @@ func (b *bundle) at(f *file, fragment string, hops int) (*Node, error) {
 		if fragment == "" || fragment == "/" {
 			break
 		}
+		if b.ctx != nil {
+			b.meter.Spend(1 + len(n.Members)/16)
+		}
 		next := step(n, segment)
 		for next == nil && hops < 32 && n.Get("$ref") != nil {
 			hops++
 			var err error
-			if n, err = b.Resolve(n.Get("$ref").Str(), n); err != nil {
+			if n, err = b.resolve(n.Get("$ref").Str(), n, hops); err != nil {
 				return nil, err
 			}
 			next = step(n, segment)

@@ -41,7 +41,12 @@ type Source struct {
 	// Saved are GraphQL operations, or manifests of persisted ones, that somebody
 	// wrote for the API: they become operations as they are.
 	Saved []Source
+
+	meter *Meter
 }
+
+// Meter bounds the work on the document; nil does not.
+func (s *Source) Meter() *Meter { return s.meter }
 
 // Fetch brings another file of the same document. It decides what may be
 // fetched at all; its error becomes a Problem.

@@ -100,6 +100,8 @@ func splitPath(key string) (path, query string) {
 func (r *paths) operation(m Member, item *Node, o Member, method string, w *where) {
 	n := o.Value
 	r.key = method + " " + m.Key
+	r.meter.At(r.key)
+	r.meter.Spend(10)
 	defer func() { r.key = "" }()
 	if n.Get("$ref") != nil {
 		if n = r.deref(n, w); n == nil {
@@ -137,6 +139,11 @@ func (r *paths) operation(m Member, item *Node, o Member, method string, w *wher
 	}
 	r.parameters(op, item, n, w)
 	r.dialect.body(n, w, op)
+	if why := op.TooLarge(); why != "" {
+		r.report(o.At, w, Error, TooLarge, "The operation is passed over. "+why, "Take parameters out, or pass them in the body.")
+		r.leave(Member{Key: clip(m.Key, maxPath), At: m.At, Value: m.Value}, method, TooLarge)
+		return
+	}
 	r.pathParams(op, m, w)
 	r.responses(op, n, w)
 	r.security(op, n, w)
@@ -238,6 +245,9 @@ func (r *paths) parameter(op *Operation, one *Node, w *where) {
 	}
 	if p.In == InHeader && slices.ContainsFunc([]string{"Accept", "Content-Type", "Authorization"}, func(s string) bool { return strings.EqualFold(s, p.Name) }) {
 		return // OpenAPI: such parameters are ignored
+	}
+	if r.meter.Spend(1 + len(op.Params)/32); len(op.Params) > maxParameters {
+		return // the operation is passed over
 	}
 	i := slices.IndexFunc(op.Params, func(o Param) bool { return o.Name == p.Name && o.In == p.In })
 	if i < 0 {

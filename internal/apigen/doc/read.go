@@ -68,7 +68,13 @@ func Read(ctx context.Context, source Source, fetch Fetch, more ...Reader) (*Doc
 		none.Problems = []Problem{p}
 		return none, fmt.Errorf("%s: %s %s", source.Name, p.Message, p.Remedy)
 	}
-	return read(ctx, &Input{Source: source, fetch: fetch, more: more})
+	ctx, meter := WithMeter(ctx)
+	var d *Document
+	var err error
+	if ended := meter.Run(func() { d, err = read(ctx, &Input{Source: source, fetch: fetch, more: more}) }); ended != nil {
+		return none, ended
+	}
+	return d, err
 }
 
 // Fetch brings another file that the text names, where that is allowed.
@@ -90,6 +96,7 @@ func (in *Input) Within(ctx context.Context, source Source) (*Document, error) {
 }
 
 func read(ctx context.Context, in *Input) (*Document, error) {
+	in.meter = MeterOf(ctx)
 	source, none := in.Source, &Document{}
 	var tried []Attempt
 	for _, r := range append(readers(), in.more...) {

@@ -28,6 +28,7 @@ func (b *bundle) plain(n *Node, w *where, around *Node) {
 		return
 	}
 	n.plain = true
+	b.meter.Spend(1 + len(n.Members)/4)
 	if n.Kind != Object {
 		if n.Kind != Bool {
 			b.report(n.At, w, Warning, WrongType, "A schema is expected here; anything is taken.", "Write a schema, such as {type: string}.")

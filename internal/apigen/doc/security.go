@@ -77,6 +77,9 @@ func oauthFlows(s *Scheme, one *Node) {
 	slices.Sort(s.Flows)
 }
 
+// maxAlternatives bounds the ways to authenticate that one operation has.
+const maxAlternatives = 64
+
 // security reads what an operation needs: its own, or the document's.
 func (r *paths) security(op *Operation, n *Node, w *where) {
 	list := n.Get("security")
@@ -88,6 +91,11 @@ func (r *paths) security(op *Operation, n *Node, w *where) {
 	}
 	op.Secured = true
 	for i, alternative := range list.Items {
+		if i == maxAlternatives {
+			r.report(list.At, w.to("security"), Warning, TooLarge, fmt.Sprintf("There are more than %d ways to authenticate; the others are passed over.", maxAlternatives), "Take out those that nobody uses.")
+			break
+		}
+		r.meter.Spend(1 + len(alternative.Members))
 		needs := []Requirement{}
 		for _, m := range alternative.Members {
 			if _, ok := r.doc.Schemes[m.Key]; !ok {

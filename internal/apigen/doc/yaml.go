@@ -11,7 +11,7 @@ import (
 )
 
 // maxExpanded bounds how many nodes the aliases of a YAML text may expand to.
-const maxExpanded = 1 << 20
+const maxExpanded = 1 << 18
 
 // maxYAML bounds the parts of a YAML text, counted by what can begin one, before
 // the library makes a tree of them.
@@ -247,9 +247,17 @@ func (y *yamlReader) members(out *Node, n *yaml.Node, depth int) {
 		at := Position{File: y.file, Line: int32(key.Line), Column: int32(key.Column)} //nolint:gosec // at most 32 MB
 		out.Members = append(out.Members, Member{Key: key.Value, At: at, Value: value})
 	}
+	if len(merged) == 0 {
+		return
+	}
+	there := make(map[string]bool, len(out.Members))
+	for _, m := range out.Members {
+		there[m.Key] = true
+	}
 	for _, from := range merged {
 		for _, m := range from.Members {
-			if out.Get(m.Key) == nil {
+			if !there[m.Key] {
+				there[m.Key] = true
 				out.Members = append(out.Members, m)
 			}
 		}

@@ -33,6 +33,7 @@ type Schema struct {
 	reads    map[string]bool              // the types that a query can lead to
 	file     string
 	problems []doc.Problem
+	meter    *doc.Meter // while the document is read
 }
 
 func (s *Schema) problem(at *ast.Position, pointer string, severity doc.Severity, code doc.Code, key, message, remedy string) {

@@ -31,7 +31,7 @@ func introspected(src doc.Source, root *doc.Node) (*Schema, error) {
 	if schema == nil {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "this is no introspection of a GraphQL API: it has no __schema")
 	}
-	s := &Schema{file: src.Name}
+	s := &Schema{file: src.Name, meter: src.Meter()}
 	d := &ast.SchemaDocument{}
 	def := &ast.SchemaDefinition{}
 	for o, key := range map[ast.Operation]string{ast.Query: "queryType", ast.Mutation: "mutationType", ast.Subscription: "subscriptionType"} {

@@ -40,6 +40,7 @@ func (s *Schema) operations() []*doc.Operation {
 // below gives the operation at the end of a path, or those below it where it
 // leads to a namespace. within holds the namespaces around it.
 func (s *Schema) below(kind ast.Operation, path []*ast.FieldDefinition, within []*ast.Definition) []*doc.Operation {
+	s.meter.Spend(50)
 	last := path[len(path)-1]
 	def := s.types[last.Type.Name()]
 	if kind != ast.Mutation || !s.namespace(def) || last.Type.Elem != nil {

@@ -22,7 +22,7 @@ func Read(src doc.Source) (*doc.Document, error) {
 }
 
 func written(src doc.Source) (*Schema, error) {
-	s := &Schema{file: src.Name}
+	s := &Schema{file: src.Name, meter: src.Meter()}
 	parsed := s.parse(string(src.Text))
 	if len(parsed.Definitions)+len(parsed.Extensions) == 0 {
 		return nil, notGraphQL(s.problems)
@@ -74,5 +74,6 @@ func (s *Schema) document(format doc.Format, src doc.Source) (*doc.Document, err
 		d.Models = append(d.Models, m)
 	}
 	d.Problems = s.problems
+	s.meter = nil
 	return d, nil
 }

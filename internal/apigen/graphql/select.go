@@ -22,21 +22,30 @@ func (s *Schema) selection(t *ast.Type) string {
 	if def == nil || def.IsLeafType() {
 		return ""
 	}
-	c := chooser{s: s, left: maxLeaves}
+	visits := maxVisits
+	c := chooser{s: s, left: maxLeaves, visits: &visits}
 	return c.object(def, maxDepth, nil)
 }
 
 type chooser struct {
 	s    *Schema
 	left int // leaves that may still be chosen
+
+	// visits is how many types may still be looked at, by all choosers of one
+	// selection: types without leaves use up none of the leaves.
+	visits *int
 }
+
+// maxVisits bounds the types that one selection looks at.
+const maxVisits = 2000
 
 // object chooses from one type. path holds the types around it: none is chosen
 // within itself.
 func (c *chooser) object(def *ast.Definition, depth int, path []*ast.Definition) string {
-	if slices.Contains(path, def) {
+	if *c.visits--; *c.visits < 0 || slices.Contains(path, def) {
 		return ""
 	}
+	c.s.meter.Spend(1 + len(def.Fields))
 	path = append(slices.Clip(path), def)
 	var parts []string
 	switch {
@@ -134,7 +143,7 @@ func (c *chooser) abstract(def *ast.Definition, depth int, path []*ast.Definitio
 			continue
 		}
 		part := c.left / (len(possible) - n) // no type takes what the others need
-		share := chooser{c.s, part}
+		share := chooser{c.s, part, c.visits}
 		chosen := share.fields(member, depth, append(slices.Clip(path), member))
 		c.left -= part - share.left
 		var inner []string

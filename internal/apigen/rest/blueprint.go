@@ -31,6 +31,7 @@ func readBlueprint(in *doc.Input) (*doc.Document, string) {
 	}
 	b := &blueprint{in: in}
 	for n, line := range strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n") {
+		in.Meter().Spend(5 + len(line)/32)
 		b.line(line, n+1)
 	}
 	b.flush()

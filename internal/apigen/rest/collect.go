@@ -3,6 +3,7 @@ package rest
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -10,11 +11,24 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
+// maxSegments bounds the parts of a request's path.
+const maxSegments = 100
+
 // document joins requests of one method and path into operations.
 func document(format doc.Format, title string, requests []*request, problems []doc.Problem) *doc.Document {
 	d := &doc.Document{Format: format, Title: title, Schemas: none{}, Schemes: map[string]doc.Scheme{}, Problems: problems}
 	groups := map[string][]*request{}
 	var order []string
+	requests = slices.DeleteFunc(requests, func(r *request) bool {
+		if len(r.path) <= maxSegments {
+			return false
+		}
+		d.Problems = append(d.Problems, doc.Problem{
+			At: r.at, Severity: doc.Error, Code: doc.TooLarge,
+			Message: fmt.Sprintf("The path of this request has %d parts, and at most %d are taken; it is passed over.", len(r.path), maxSegments), Remedy: "Take it out, or shorten its path.",
+		})
+		return true
+	})
 	for _, r := range requests {
 		if len(r.method) == 0 {
 			r.method = "GET"

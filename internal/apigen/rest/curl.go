@@ -21,6 +21,7 @@ func readCurl(in *doc.Input) (*doc.Document, string) {
 	var requests []*request
 	var problems []doc.Problem
 	for _, c := range all {
+		in.Meter().Spend(50)
 		at := doc.Position{File: in.Name, Line: int32(c.line + 1), Column: 1} //nolint:gosec // at most 32 MB
 		switch r := curl(c, at); {
 		case r != nil:

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
@@ -16,6 +17,7 @@ func readHAR(_ context.Context, in *doc.Input) (*doc.Document, string) {
 	var requests []*request
 	title := ""
 	for _, e := range entries {
+		in.Meter().Spend(50)
 		if r := recorded(e); r != nil {
 			requests = append(requests, r)
 			_, title, _ = strings.Cut(r.base, "://")
@@ -107,6 +109,7 @@ func parameterise(requests []*request) {
 		}
 		return b.String()
 	}
+	requests = slices.DeleteFunc(slices.Clone(requests), func(r *request) bool { return len(r.path) > maxSegments })
 	for _, r := range requests {
 		for i, s := range r.path {
 			if len(s.params) == 0 {

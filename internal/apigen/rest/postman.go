@@ -13,6 +13,45 @@ type postman struct {
 	vars     map[string]string // of the collection, by name; those that look secret are left out
 	requests []*request
 	problems []doc.Problem
+	meter    *doc.Meter
+}
+
+// maxHost bounds what a host with variables becomes: their values name others.
+const maxHost = 2 << 10
+
+// fill puts the values of variables in their places, and of those that the
+// values name, a few levels deep.
+func (p *postman) fill(host string) string {
+	for range 4 {
+		if !strings.Contains(host, "{{") || len(host) > maxHost {
+			break
+		}
+		var b strings.Builder
+		for rest := host; rest != ""; {
+			before, after, found := strings.Cut(rest, "{{")
+			b.WriteString(before)
+			if !found {
+				break
+			}
+			name, behind, closed := strings.Cut(after, "}}")
+			value, known := p.vars[name]
+			switch {
+			case !closed:
+				b.WriteString("{{" + after)
+				behind = ""
+			case known && b.Len()+len(value) <= maxHost:
+				b.WriteString(value)
+			default:
+				b.WriteString("{{" + name + "}}")
+			}
+			rest = behind
+		}
+		if b.String() == host {
+			break
+		}
+		host = b.String()
+	}
+	return host
 }
 
 func readPostman(_ context.Context, in *doc.Input) (*doc.Document, string) {
@@ -24,7 +63,7 @@ func readPostman(_ context.Context, in *doc.Input) (*doc.Document, string) {
 	if !strings.Contains(info.Get("schema").Str(), "/collection/v2") && (info.Get("_postman_id") == nil || root.Get("item") == nil) {
 		return nil, "it has no info.schema of a Postman collection v2"
 	}
-	p := &postman{vars: map[string]string{}, problems: problems}
+	p := &postman{vars: map[string]string{}, problems: problems, meter: in.Meter()}
 	for _, v := range root.List("variable") {
 		if key := v.Get("key").Str(); key != "" && !pattern().sensitive.MatchString(key) && v.Get("type").Str() != "secret" {
 			p.vars[key] = v.Get("value").Str()
@@ -46,6 +85,7 @@ func (p *postman) folder(n *doc.Node, tags []string, auth *doc.Node, depth int) 
 		return
 	}
 	for _, item := range n.List("item") {
+		p.meter.Spend(50)
 		within := auth
 		if own := item.Get("auth"); own != nil {
 			within = own
@@ -115,9 +155,7 @@ func (p *postman) url(r *request, n *doc.Node) {
 		scheme, rest = "", raw
 	}
 	host, path, _ := strings.Cut(rest, "/")
-	for key, value := range p.vars {
-		host = strings.ReplaceAll(host, "{{"+key+"}}", value)
-	}
+	host = p.fill(host)
 	switch {
 	case strings.Contains(host, "{{") || host == "":
 	case strings.Contains(host, "://"):

@@ -32,6 +32,7 @@ func readProse(in *doc.Input, format doc.Format, blocks []block) (*doc.Document,
 		}
 	}
 	for _, b := range blocks {
+		in.Meter().Spend(20 + len(b.text)/16)
 		p.read(b)
 	}
 	if len(p.all) == 0 {

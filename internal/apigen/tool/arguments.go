@@ -186,6 +186,7 @@ func (b *builder) property(n *doc.Node, name string) *doc.Node {
 
 // tokenOf names the scheme that a parameter is the token of, "" where it is none.
 func (b *builder) tokenOf(op *doc.Operation, in doc.Place, name string) string {
+	b.meter.Spend(1 + len(b.doc.Schemes)/2)
 	for _, id := range sortedKeys(b.doc.Schemes) {
 		if s := b.doc.Schemes[id]; s.Type == "apiKey" && s.In == in && strings.EqualFold(s.Name, name) {
 			return id
@@ -210,7 +211,7 @@ func (a *arguments) name() {
 		a.list[i].plan.Name = argumentName(a.list[i].plan.Key)
 		count[a.list[i].plan.Name]++
 	}
-	taken := map[string]bool{}
+	taken, next := map[string]bool{}, map[string]int{}
 	for i := range a.list {
 		p := &a.list[i].plan
 		if count[p.Name] > 1 && p.Place != call.Whole {
@@ -221,8 +222,9 @@ func (a *arguments) name() {
 			p.Name = shortened(p.Name, 64-2-len(place)) + "__" + place
 		}
 		base := p.Name
-		for n := 2; taken[p.Name]; n++ {
-			p.Name = shortened(base, 60) + "_" + strconv.Itoa(n)
+		for taken[p.Name] {
+			next[base]++ // the first is 2
+			p.Name = shortened(base, 60) + "_" + strconv.Itoa(next[base]+1)
 		}
 		taken[p.Name] = true
 	}

@@ -17,6 +17,7 @@ type schema = map[string]any
 // compiler makes canonical schemas: acyclic references are put in place, those
 // of cycles lead to $defs, allOf is merged, and what no model reads is left out.
 type compiler struct {
+	meter   *doc.Meter
 	schemas doc.Schemas
 	cycles  *cycles
 	cleaned cleaner
@@ -25,6 +26,8 @@ type compiler struct {
 
 	defs      map[string]any
 	names     map[*doc.Node]string
+	taken     map[string]bool // names of definitions
+	next      map[string]int  // by name, how many were tried beside it
 	waiting   []*doc.Node
 	inside    []*doc.Node // references that are being followed
 	nodes     int
@@ -56,6 +59,7 @@ func (c *compiler) one(n *doc.Node, depth int) schema {
 		return schema{}
 	}
 	c.nodes++
+	c.meter.Spend(4)
 	if n.Kind != doc.Object {
 		if n.Kind == doc.Bool && n.Text == "false" {
 			return schema{"not": schema{}}
@@ -127,25 +131,17 @@ func (c *compiler) def(to *doc.Node, ref string) string {
 	if name = strings.Trim(name, "_"); name == "" {
 		name = "value"
 	}
-	unique := name
-	for i := 2; c.taken(unique); i++ {
-		unique = name + "_" + strconv.Itoa(i)
-	}
 	if c.names == nil {
-		c.names, c.defs = map[*doc.Node]string{}, map[string]any{}
+		c.names, c.defs, c.taken, c.next = map[*doc.Node]string{}, map[string]any{}, map[string]bool{}, map[string]int{}
 	}
-	c.names[to] = unique
+	unique := name
+	for c.taken[unique] {
+		c.next[name]++ // the first is 2
+		unique = name + "_" + strconv.Itoa(c.next[name]+1)
+	}
+	c.names[to], c.taken[unique] = unique, true
 	c.waiting = append(c.waiting, to)
 	return unique
-}
-
-func (c *compiler) taken(name string) bool {
-	for _, n := range c.names {
-		if n == name {
-			return true
-		}
-	}
-	return false
 }
 
 // finish compiles the definitions that were named, and those they name.
@@ -159,29 +155,50 @@ func (c *compiler) finish() {
 		}
 		c.defs[c.names[n]] = complete(def)
 	}
+	state := map[string]requirement{}
 	for _, name := range sortedKeys(c.defs) {
-		c.satisfiable(c.defs[name].(schema), []string{name})
+		c.satisfiableDef(name, state)
 	}
+}
+
+// requirement is how far satisfiable has come with a definition.
+type requirement int
+
+const (
+	requirementUnknown requirement = iota
+	requirementOpen                // it is being looked at: whoever requires it leads back
+	requirementDone
+)
+
+// satisfiableDef is satisfiable for a definition, each of which is looked at
+// once.
+func (c *compiler) satisfiableDef(name string, state map[string]requirement) {
+	def, ok := c.defs[name].(schema)
+	if !ok || state[name] != requirementUnknown {
+		return
+	}
+	state[name] = requirementOpen
+	c.satisfiable(def, state)
+	state[name] = requirementDone
 }
 
 // satisfiable makes optional what is required without end: an object that
 // requires itself, through whatever others, cannot be written.
-func (c *compiler) satisfiable(s schema, inside []string) {
+func (c *compiler) satisfiable(s schema, state map[string]requirement) {
+	c.meter.Spend(1)
 	props, _ := s["properties"].(schema)
 	kept := slices.DeleteFunc(slices.Clone(required(s)), func(name string) bool {
 		p, _ := props[name].(schema)
 		ref, isRef := p["$ref"].(string)
 		if !isRef {
-			c.satisfiable(p, inside)
+			c.satisfiable(p, state)
 			return false
 		}
 		def := strings.TrimPrefix(ref, "#/$defs/")
-		if slices.Contains(inside, def) {
+		if state[def] == requirementOpen {
 			return true
 		}
-		if to, ok := c.defs[def].(schema); ok {
-			c.satisfiable(to, append(slices.Clone(inside), def))
-		}
+		c.satisfiableDef(def, state)
 		return false
 	})
 	if len(kept) == len(required(s)) {

@@ -12,10 +12,11 @@ type cycles struct {
 	stack   []*doc.Node
 	on      map[*doc.Node]bool // the stack
 	cyclic  map[*doc.Node]bool
+	meter   *doc.Meter
 }
 
-func newCycles(schemas doc.Schemas) *cycles {
-	return &cycles{schemas: schemas, number: map[*doc.Node]int{}, lowest: map[*doc.Node]int{}, on: map[*doc.Node]bool{}, cyclic: map[*doc.Node]bool{}}
+func newCycles(schemas doc.Schemas, meter *doc.Meter) *cycles {
+	return &cycles{meter: meter, schemas: schemas, number: map[*doc.Node]int{}, lowest: map[*doc.Node]int{}, on: map[*doc.Node]bool{}, cyclic: map[*doc.Node]bool{}}
 }
 
 // has says whether a schema contains itself.
@@ -60,6 +61,7 @@ func (c *cycles) targets(n *doc.Node, found []*doc.Node) []*doc.Node {
 	if n == nil || n.Kind != doc.Object {
 		return found
 	}
+	c.meter.Spend(1 + len(n.Members)/8)
 	for _, m := range n.Members {
 		switch m.Key {
 		case "$ref":

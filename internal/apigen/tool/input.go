@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/junctor-mcp/junctor/internal/apigen/call"
+	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
 // full is everything that the document says.
@@ -29,7 +30,7 @@ func levels() []limits {
 }
 
 func (b *builder) compiler(l limits) *compiler {
-	return &compiler{schemas: b.doc.Schemas, cycles: b.cycles, cleaned: b.cleaned, limits: l, most: maxTool / 4}
+	return &compiler{meter: b.meter, schemas: b.doc.Schemas, cycles: b.cycles, cleaned: b.cleaned, limits: l, most: maxTool / 4}
 }
 
 // input is the schema of a tool's arguments, of at most so many bytes.
@@ -49,10 +50,10 @@ func (b *builder) input(a *arguments, budget int) (schema, bool) {
 	c := b.compiler(levels()[level])
 	c.most = 2 * maxTool
 	s := b.inputAt(a, c, level)
-	if !c.over() && prune(s, budget) {
+	if !c.over() && prune(s, budget, b.meter) {
 		return s, true
 	}
-	return spare(s, a, budget), true
+	return spare(s, a, budget, b.meter), true
 }
 
 // inputAt makes the schema within limits. The root is an object, and nothing
@@ -192,35 +193,44 @@ func fileSchema(s schema) schema {
 
 // spare leaves optional arguments undescribed until the rest fits; they are
 // still taken.
-func spare(s schema, a *arguments, budget int) schema {
+func spare(s schema, a *arguments, budget int, meter *doc.Meter) schema {
 	s = maps.Clone(s)
 	props, _ := s["properties"].(schema)
 	props = maps.Clone(props)
 	s["properties"] = props
 	delete(s, "$defs")
 	delete(s, "additionalProperties")
-	fits := func() bool {
-		raw, err := json.Marshal(s)
-		return err == nil && len(raw) <= budget
+	// The whole is measured once, and then the parts that change.
+	size := sizeOf(s)
+	meter.Spend(size / 16)
+	change := func(name string, to schema) {
+		was := sizeOf(schema{name: props[name]}) - 1
+		if meter.Spend(was / 16); to == nil {
+			delete(props, name)
+			size -= was
+			return
+		}
+		props[name] = to
+		size += sizeOf(schema{name: to}) - 1 - was
 	}
 	for _, required := range []bool{false, true} {
 		for _, one := range slices.Backward(a.list) {
-			if fits() {
+			if size <= budget {
 				return s
 			}
 			if one.required == required {
 				if p, ok := props[one.plan.Name].(schema); ok {
-					props[one.plan.Name] = kindsOnly(p)
+					change(one.plan.Name, kindsOnly(p))
 				}
 			}
 		}
 	}
 	for _, one := range slices.Backward(a.list) {
-		if fits() {
+		if size <= budget {
 			return s
 		}
-		if !one.required {
-			delete(props, one.plan.Name)
+		if _, there := props[one.plan.Name]; there && !one.required {
+			change(one.plan.Name, nil)
 		}
 	}
 	return s

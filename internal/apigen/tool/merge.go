@@ -22,6 +22,7 @@ func (c *compiler) merge(a, b schema) schema {
 	if a["$ref"] != nil || b["$ref"] != nil {
 		return c.mergeRef(a, b)
 	}
+	c.meter.Spend(1 + (len(a)+len(b))/4)
 	out := maps.Clone(a)
 	for _, key := range slices.Sorted(maps.Keys(b)) {
 		had, ok := out[key]
@@ -94,6 +95,7 @@ func (c *compiler) mergeRef(a, b schema) schema {
 }
 
 func (c *compiler) mergeProperties(a, b schema) schema {
+	c.meter.Spend(1 + (len(a)+len(b))/2)
 	out := maps.Clone(a)
 	for _, name := range slices.Sorted(maps.Keys(b)) {
 		x, isSchema := out[name].(schema)
@@ -111,15 +113,21 @@ func (c *compiler) mergeProperties(a, b schema) schema {
 func (c *compiler) choice(out schema, list *doc.Node, depth int) schema {
 	var branches []any
 	var null bool
+	alike := map[string][]schema{}
 	for _, one := range list.Items {
 		s := c.one(one, depth)
 		if len(s) == 1 && s["type"] == "null" {
 			null = true
 			continue
 		}
-		if c.answer || !slices.ContainsFunc(branches, func(b any) bool { return reflect.DeepEqual(b, s) }) {
-			branches = append(branches, s)
+		if !c.answer {
+			key := string(encode(s)) // those that are equal are written alike
+			if slices.ContainsFunc(alike[key], func(b schema) bool { return reflect.DeepEqual(b, s) }) {
+				continue
+			}
+			alike[key] = append(alike[key], s)
 		}
+		branches = append(branches, s)
 	}
 	if c.answer {
 		return c.merge(out, c.openAnswer(branches, null))
@@ -188,12 +196,11 @@ func oneEnum(branches []any) (all []any) {
 				return nil
 			}
 			if !slices.Contains(all, v) {
-				all = append(all, v)
+				if all = append(all, v); len(all) > 100 {
+					return nil
+				}
 			}
 		}
-	}
-	if len(all) > 100 {
-		return nil
 	}
 	return all
 }
@@ -202,6 +209,7 @@ func oneEnum(branches []any) (all []any) {
 // what all of them require.
 func (c *compiler) open(branches []any) schema {
 	out := schema{}
+	properties := schema{}
 	var all []string // that every branch requires
 	var types []string
 	for i, b := range branches {
@@ -216,8 +224,8 @@ func (c *compiler) open(branches []any) schema {
 		}
 		types = append(types, kinds(s["type"])...)
 		if p, ok := s["properties"].(schema); ok {
-			former, _ := out["properties"].(schema)
-			out["properties"] = c.either(former, p)
+			c.either(properties, p)
+			out["properties"] = properties
 		}
 		if out["items"] == nil && s["items"] != nil {
 			out["items"] = s["items"]
@@ -233,10 +241,10 @@ func (c *compiler) open(branches []any) schema {
 	return out
 }
 
-// either has the properties of both; of one that both have it takes either form.
-func (c *compiler) either(a, b schema) schema {
-	out := schema{}
-	maps.Copy(out, a)
+// either adds properties to those of out; of one that both have it takes either
+// form.
+func (c *compiler) either(out, b schema) {
+	c.meter.Spend(1 + len(b))
 	for name, y := range b {
 		x, had := out[name]
 		if !had || reflect.DeepEqual(x, y) {
@@ -264,7 +272,6 @@ func (c *compiler) either(a, b schema) schema {
 		}
 		out[name] = joined
 	}
-	return out
 }
 
 // openAnswer is open for what an API answers, where kinds may differ.
@@ -316,15 +323,16 @@ func completeIn(s, outer schema) {
 			completeIn(sub, nil)
 		}
 	}
+	var all schema
 	for _, key := range []string{"anyOf", "prefixItems"} {
 		list, _ := s[key].([]any)
 		for _, one := range list {
 			if sub, ok := one.(schema); ok && key == "anyOf" {
-				all := maps.Clone(outer)
-				if all == nil {
+				if all == nil { // all branches stand beside the same properties
 					all = schema{}
+					maps.Copy(all, outer)
+					maps.Copy(all, props)
 				}
-				maps.Copy(all, props)
 				completeIn(sub, all)
 			} else if ok {
 				completeIn(sub, nil)

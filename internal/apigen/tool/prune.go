@@ -5,14 +5,17 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
 // prune takes the largest optional parts of a schema back to their kinds, until
 // it fits: of those that are large enough to make it fit the smallest, or else
 // the largest there is. It says whether that was enough.
-func prune(root schema, budget int) bool {
+func prune(root schema, budget int, meter *doc.Meter) bool {
 	for range 200 {
 		size, all := measure(root, nil)
+		meter.Spend(1 + size/16)
 		if size <= budget {
 			return sizeOf(root) <= budget
 		}

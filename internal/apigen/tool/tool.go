@@ -62,6 +62,10 @@ type Options struct {
 	Server string            // id of the server, which shares the length of shown names
 	Names  map[string]string // by Key, those that the tools had before and keep
 	Base   string            // URL of the API where somebody named one: operations without a server have it
+
+	// Meter bounds the work; nil does not. Where nothing is left of it, Build
+	// ends by a panic that Meter.Run takes.
+	Meter *doc.Meter
 }
 
 // Budgets of one tool, in bytes of JSON.
@@ -82,12 +86,14 @@ type annotations struct {
 // Build makes a tool of every operation, in the document's order. What could not
 // be kept is among the problems.
 func Build(d *doc.Document, o Options) ([]Tool, []doc.Problem) {
-	b := builder{doc: d, cleaned: cleaner{}, cycles: newCycles(d.Schemas), names: names(d.Operations, o.Server, o.Names), output: outputBudget(len(d.Operations)), base: o.Base}
+	b := builder{doc: d, cleaned: cleaner{}, meter: o.Meter, cycles: newCycles(d.Schemas, o.Meter), names: names(d.Operations, o.Server, o.Names), output: outputBudget(len(d.Operations)), base: o.Base}
 	tools := make([]Tool, 0, len(d.Operations))
 	made := map[string]bool{}
 	for _, op := range d.Operations {
 		if !made[op.Key] { // a document may have a path twice: the last one counts, see doc
 			made[op.Key] = true
+			b.meter.At(op.Key)
+			b.meter.Spend(20)
 			tools = append(tools, b.tool(op))
 		}
 	}
@@ -114,12 +120,19 @@ type builder struct {
 	cycles   *cycles
 	names    map[string]string
 	cleaned  cleaner
+	meter    *doc.Meter
 	output   int
 	base     string
 	problems []doc.Problem
 }
 
 func (b *builder) tool(op *doc.Operation) Tool {
+	if why := op.TooLarge(); why != "" { // of formats whose readers look at the whole alone
+		b.problems = append(b.problems, doc.Problem{
+			At: op.At, Severity: doc.Error, Code: doc.TooLarge, Key: op.Key, Message: "The operation is passed over. " + why, Remedy: "Take parameters out, or pass them in the body.",
+		})
+		op = &doc.Operation{Key: op.Key, Method: op.Method, Path: shortened(op.Path, 200), ID: op.ID, At: op.At, Servers: op.Servers, Incomplete: []doc.Code{doc.TooLarge}}
+	}
 	t := Tool{
 		Name: b.names[op.Key], Key: op.Key, Title: titleOf(op, b.names[op.Key]), Description: describe(op), Annotations: encode(annotate(op, b.names[op.Key])),
 		ID: op.ID, Tags: op.Tags, Words: words(strings.NewReplacer("{", " ", "}", " ").Replace(op.Path)),

@@ -1,0 +1,116 @@
+package doc
+
+import (
+	"context"
+	"fmt"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// maxSteps bounds the work on one document, in steps of less than a
+// microsecond. The largest documents that are known take a fiftieth of it.
+const maxSteps = 20_000_000
+
+// Limits of one operation. What exceeds them is shown to people with the reason
+// and becomes no tool.
+const (
+	maxPath       = 4 << 10 // bytes
+	maxVariables  = 100     // in a path
+	maxParameters = 1000
+)
+
+// Meter bounds the work that goes into one document: it ends with its context
+// and after a number of steps. Whoever loops over what a document says spends
+// steps, and leaves the loop by a panic that Run turns into an error, so that
+// recursion need not hand an error back through every level. A nil Meter bounds
+// nothing. It is for one goroutine.
+type Meter struct {
+	ctx   context.Context //nolint:containedctx // it lives for one document
+	left  int
+	check int    // steps until the context is looked at
+	where string // what is being worked on, for the error
+}
+
+// meterKey is the key of the Meter in a context.
+type meterKey struct{}
+
+// stop is what Spend panics with.
+type stop struct{ err error }
+
+// WithMeter gives a context that carries a Meter for one document. A context
+// that has one keeps it: reading and making tools share their budget.
+func WithMeter(ctx context.Context) (context.Context, *Meter) {
+	if m := MeterOf(ctx); m != nil {
+		return ctx, m
+	}
+	m := &Meter{ctx: ctx, left: maxSteps}
+	return context.WithValue(ctx, meterKey{}, m), m
+}
+
+// MeterOf is the Meter that a context carries, or nil.
+func MeterOf(ctx context.Context) *Meter {
+	m, _ := ctx.Value(meterKey{}).(*Meter)
+	return m
+}
+
+// At says what is being worked on.
+func (m *Meter) At(where string) {
+	if m != nil {
+		m.where = where
+	}
+}
+
+// Spend takes steps from the budget, and ends the work where nothing is left or
+// nobody waits for it any more.
+func (m *Meter) Spend(steps int) {
+	if m == nil {
+		return
+	}
+	m.left -= steps
+	if m.check -= steps; m.check > 0 && m.left >= 0 {
+		return
+	}
+	m.check = 2000
+	if err := m.ctx.Err(); err != nil {
+		panic(stop{junctor.AsError(err)})
+	}
+	if m.left < 0 {
+		at := ""
+		if m.where != "" {
+			at = " at " + clip(m.where, 200)
+		}
+		panic(stop{junctor.Errorf(junctor.CodeTooLarge, "the document takes more work than it may%s: its references, parameters or choices multiply; cut it into several documents, or take that part out", at)})
+	}
+}
+
+// Spent is how many steps were taken.
+func (m *Meter) Spent() int { return maxSteps - m.left }
+
+// Run calls work, and gives the error that ended it early.
+func (m *Meter) Run(work func()) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			ended, ok := p.(stop)
+			if !ok {
+				panic(p)
+			}
+			err = ended.err
+		}
+	}()
+	work()
+	return nil
+}
+
+// TooLarge says why an operation is larger than one may be, or "".
+func (op *Operation) TooLarge() string {
+	switch {
+	case len(op.Path) > maxPath:
+		return fmt.Sprintf("Its path has %d bytes; at most %d are taken.", len(op.Path), maxPath)
+	case len(op.Params) > maxParameters:
+		return fmt.Sprintf("It has %d parameters; at most %d are taken.", len(op.Params), maxParameters)
+	}
+	if n := len(variable.FindAllStringIndex(op.Path, maxVariables+1)); n > maxVariables {
+		return fmt.Sprintf("Its path has more than %d variables.", maxVariables)
+	}
+	return ""
+}
