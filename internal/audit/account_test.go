@@ -43,7 +43,7 @@ func TestRecordsNameUserAndAgent(t *testing.T) {
 		}
 	}
 	j = open(t, Options{Dir: dir})
-	calls, _ := j.Calls(Query{Tenant: junctor.DefaultTenant, Limit: 100})
+	calls, _ := j.Calls(Query{Access: junctor.AllCalls(junctor.DefaultTenant), Limit: 100})
 	if len(calls) != len(who) {
 		t.Errorf("%d calls came back", len(calls))
 	}

@@ -113,6 +113,15 @@ func (c *chain) opening(l *line) (wrong string) {
 	return c.accept(l)
 }
 
+// tellBreak repeats what a segment says that begins with a break; "" for others.
+func (c *chain) tellBreak(l *line) string {
+	var prev [sha256.Size]byte
+	if l.parse() != nil || l.Phase != PhaseBreak || !parseHash(&prev, l.Prev) || c.follow(&prev, l.text) != l.hash {
+		return ""
+	}
+	return "; it begins by saying why: " + l.Reason
+}
+
 // read takes the chain through one segment. visit is told of every good record
 // and may object. torn is how many bytes lie after the last whole line, end
 // where they begin.
@@ -148,7 +157,7 @@ func (c *chain) read(ctx context.Context, s segment, visit func(*line) string) (
 		accept := c.accept
 		if ls.n == 1 {
 			if accept = c.opening; s.first != c.next {
-				return fault(fmt.Sprintf("segment %s stands where record %d should be", s.name(), c.next)), 0, 0, nil
+				return fault(fmt.Sprintf("segment %s stands where record %d should be%s", s.name(), c.next, c.tellBreak(&l))), 0, 0, nil
 			}
 		}
 		if wrong := accept(&l); wrong != "" {

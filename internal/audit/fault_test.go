@@ -116,7 +116,7 @@ func TestDiskThatFailsAndHeals(t *testing.T) {
 				if s := j.State(); s.OK || !strings.Contains(s.Error, why.Error()) || s.Lost != 1 {
 					t.Fatalf("state %+v", s)
 				}
-				if calls, _ := j.Calls(Query{Tenant: junctor.DefaultTenant, Limit: 9}); len(calls) != 1 || calls[0].Status != junctor.StatusSuccess {
+				if calls, _ := j.Calls(Query{Access: junctor.AllCalls(junctor.DefaultTenant), Limit: 9}); len(calls) != 1 || calls[0].Status != junctor.StatusSuccess {
 					t.Errorf("calls %+v", calls)
 				}
 				f.set(func(f *faults) { f.write = nil })

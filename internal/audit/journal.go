@@ -23,7 +23,11 @@ type Options struct {
 	Strict   bool          // Append waits for the disk
 	Keep     time.Duration // how long closed segments are kept; 0 is for ever
 	Recent   int           // how many calls are kept in memory for Calls; default 1000
-	Ship     Shipper       // where records are copied to; nil is nowhere
+	Ship     Shipper       // where records are copied to; nil is nowhere. A Witness is asked, too, how far the chain was
+
+	// Restored says that the journal came from a backup, and of when: the first
+	// thing on record. "" for a journal that goes on.
+	Restored string
 
 	SegmentBytes int64         // a segment closes at this size; default 64 MiB
 	HeadEvery    time.Duration // how often a head is signed when there is something new; default 5 s
@@ -93,18 +97,21 @@ type Journal struct {
 	heading sync.Mutex // one head at a time
 	head    Head       // the last that was written
 	signed  bool       // head is of this process
-	cps     []Checkpoint
+	// replaceKept says that the head that the witness keeps does not hold.
+	replaceKept bool
+	cps         []Checkpoint
 
 	headSeq    atomic.Uint64 // of head, for State
 	checkpoint atomic.Uint64 // the last of cps, for State
 
-	shipped   atomic.Uint64
-	shipKnown atomic.Bool // the copy has told how far it is
-	wake      chan struct{}
-	headNow   chan struct{}
-	life      context.Context // of the goroutines: from Open to Close
-	end       context.CancelFunc
-	done      sync.WaitGroup
+	shipped    atomic.Uint64
+	shipKnown  atomic.Bool // the copy has told how far it is
+	wake       chan struct{}
+	headNow    chan struct{}
+	headSigned chan struct{}   // a head is there that the witness may keep
+	life       context.Context // of the goroutines: from Open to Close
+	end        context.CancelFunc
+	done       sync.WaitGroup
 }
 
 // Open opens the journal of a node, or begins one. It repairs what a crash can
@@ -132,7 +139,7 @@ func Open(ctx context.Context, o Options) (*Journal, error) {
 	}
 	j := &Journal{
 		o: o, ring: NewRecent(o.Recent), lock: lock, enc: newEncoder(o.Node),
-		wake: make(chan struct{}, 1), headNow: make(chan struct{}, 1),
+		wake: make(chan struct{}, 1), headNow: make(chan struct{}, 1), headSigned: make(chan struct{}, 1),
 	}
 	j.life, j.end = context.WithCancel(context.WithoutCancel(ctx))
 	j.gate.free.L = &j.gate.mu
@@ -148,6 +155,9 @@ func Open(ctx context.Context, o Options) (*Journal, error) {
 	if o.Ship != nil {
 		j.done.Go(j.ship)
 	}
+	if j.asWitness() != nil {
+		j.done.Go(j.keepHeads)
+	}
 	return j, nil
 }
 
@@ -157,6 +167,13 @@ func (j *Journal) start(ctx context.Context) (err error) {
 	}
 	if err := j.resume(ctx); err != nil {
 		return err
+	}
+	if j.o.Restored != "" {
+		j.enc.begin(j.seq+1, j.o.Now(), PhaseRestore)
+		j.enc.text("reason", j.o.Restored, maxReason)
+		if err := j.putOne(); err != nil {
+			return err
+		}
 	}
 	syncDir(j.o.Dir)
 	if err := j.refill(ctx); err != nil {
@@ -251,7 +268,7 @@ func (j *Journal) Append(ctx context.Context, c *junctor.Call) error {
 
 // Calls gives matching calls of the newest, newest first, and the number to
 // continue before; 0 when there are no more.
-func (j *Journal) Calls(q Query) (calls []junctor.Call, next uint64) { return j.ring.Calls(q) }
+func (j *Journal) Calls(q Query) (calls []junctor.Call, next string) { return j.ring.Calls(q) }
 
 // Close ships what can be shipped before ctx ends, signs the last head and
 // gives the folder free.
@@ -275,6 +292,9 @@ func (j *Journal) Close(ctx context.Context) error {
 	whole := !j.torn
 	j.mu.Unlock()
 	err := j.sign(whole) // half a line at the end is not closed in order
+	if err == nil {
+		j.keepHead(ctx)
+	}
 	if cerr := j.file.Close(); err == nil {
 		err = cerr
 	}

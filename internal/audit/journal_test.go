@@ -201,14 +201,14 @@ func TestCallsComeBack(t *testing.T) {
 	j := open(t, Options{Dir: dir, SegmentBytes: 3000})
 	run(t, j, "x", 20)
 	record(t, j, started("left"))
-	before, _ := j.Calls(Query{Tenant: junctor.DefaultTenant, Limit: 5})
+	before, _ := j.Calls(Query{Access: junctor.AllCalls(junctor.DefaultTenant), Limit: 5})
 	closed(t, j)
 	if before[0].ID != "left" || before[0].Status != junctor.StatusRunning {
 		t.Fatalf("newest before: %+v", before[0])
 	}
 
 	j = open(t, Options{Dir: dir, Recent: 10})
-	after, _ := j.Calls(Query{Tenant: junctor.DefaultTenant, Limit: 100})
+	after, _ := j.Calls(Query{Access: junctor.AllCalls(junctor.DefaultTenant), Limit: 100})
 	if len(after) != 10 || after[0].ID != "left" || after[0].Status != junctor.StatusError || after[0].Reason == "" {
 		t.Fatalf("%d calls, newest %+v", len(after), after[0])
 	}
@@ -221,7 +221,7 @@ func TestCallsComeBack(t *testing.T) {
 		t.Errorf("after a restart\n got %+v\nwant %+v", got, want)
 	}
 	record(t, j, ended("left"))
-	if now, _ := j.Calls(Query{Tenant: junctor.DefaultTenant, Limit: 1}); now[0].Status != junctor.StatusSuccess {
+	if now, _ := j.Calls(Query{Access: junctor.AllCalls(junctor.DefaultTenant), Limit: 1}); now[0].Status != junctor.StatusSuccess {
 		t.Errorf("a call that waited has ended: %+v", now[0])
 	}
 }

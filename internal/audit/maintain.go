@@ -106,6 +106,7 @@ func (j *Journal) sign(closed bool) error {
 		if err = writeHead(j.o.HeadsDir, &h, j.key); err == nil {
 			j.head, j.signed = h, true
 			j.headSeq.Store(h.Seq)
+			poke(j.headSigned)
 		}
 	}
 	if j.report(problemHead, err) && err != nil {

@@ -70,34 +70,49 @@ func endOf(id string) (end uint64) {
 // slot is where the call with a number lies.
 func (r *Recent) slot(n uint64) int { return int((n - 1) % uint64(cap(r.calls))) } //nolint:gosec // below the size of a slice
 
-// Query says which calls are wanted; zero members do not filter.
+// Query says which calls are wanted; zero members do not filter, but for Access,
+// which then has none.
 type Query struct {
-	Tenant junctor.TenantID
-	Match  func(*junctor.Call) bool
+	Access junctor.CallAccess
+	Match  func(*junctor.Call) bool // is given the call as Access lets it be read
 	Since  time.Time
 	Limit  int
-	Before uint64 // only calls with a lower number; 0 is no bound
+	After  string // only calls that come after the one of this id in the list: older ones
 }
 
-// Calls gives matching calls, newest first, and the number to continue before;
-// 0 when there are no more.
-func (r *Recent) Calls(q Query) (calls []junctor.Call, next uint64) {
+// Calls gives matching calls, newest first, each as q.Access lets it be read, and
+// the id to continue after; "" when there are no more. It is no number: how far
+// apart two of them are would tell how many calls there were that Access does not
+// have. Nothing comes after a call that is not kept any more, or that Access does
+// not have.
+func (r *Recent) Calls(q Query) (calls []junctor.Call, next string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	oldest := r.seq - uint64(len(r.calls)) + 1
 	from := r.seq
-	if q.Before > 0 {
-		from = min(from, q.Before-1)
+	if q.After != "" {
+		last := r.find(q.After, endOf(q.After))
+		if last == nil || !q.Access.Sees(last) {
+			return nil, ""
+		}
+		for from >= oldest && r.calls[r.slot(from)].ID != q.After {
+			from--
+		}
+		from--
 	}
 	for n := from; n >= oldest && n > 0; n-- {
-		c := &r.calls[r.slot(n)]
-		if c.Tenant != q.Tenant || c.Start.Before(q.Since) || q.Match != nil && !q.Match(c) {
+		if c := &r.calls[r.slot(n)]; !q.Access.Sees(c) || c.Start.Before(q.Since) {
 			continue
 		}
-		if len(calls) == q.Limit {
-			return calls, n + 1
+		c := r.calls[r.slot(n)]
+		q.Access.Limit(&c)
+		if q.Match != nil && !q.Match(&c) {
+			continue
 		}
-		calls = append(calls, *c)
+		if q.Limit > 0 && len(calls) == q.Limit {
+			return calls, calls[len(calls)-1].ID
+		}
+		calls = append(calls, c)
 	}
-	return calls, 0
+	return calls, ""
 }

@@ -23,6 +23,7 @@ const (
 	PhaseRecover Phase = "recover" // a half-written record at the end was dropped at start
 	PhaseLost    Phase = "lost"    // records could not be written for a while: how many
 	PhaseBreak   Phase = "break"   // the chain before this record did not hold
+	PhaseRestore Phase = "restore" // the journal came from a backup: what was written after that is not in it
 )
 
 // Record is one line of the journal, with the columns that queries need. Line

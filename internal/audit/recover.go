@@ -27,6 +27,10 @@ func (j *Journal) resume(ctx context.Context) error {
 	if cpErr != nil {
 		problem = fmt.Sprintf("checkpoint %d: %v", bad, cpErr)
 	}
+	known, unsigned := j.recall(ctx)
+	if problem == "" {
+		problem = unsigned
+	}
 	if head != nil {
 		j.head = *head
 		j.seq = head.Seq
@@ -39,9 +43,9 @@ func (j *Journal) resume(ctx context.Context) error {
 				problem += "; the signed head: " + headErr.Error()
 			}
 		}
-		return j.roll(j.o.Now(), problem)
+		return j.resumeAbove(known, lastOf(cps).UpTo, problem)
 	}
-	end, err := j.scan(ctx, segs, head)
+	end, err := j.scan(ctx, segs, head, known)
 	if err != nil {
 		return err
 	}
@@ -51,17 +55,36 @@ func (j *Journal) resume(ctx context.Context) error {
 	if problem == "" {
 		problem = end.against(head, headErr)
 	}
+	if problem == "" {
+		problem = end.compareKnown(known, end.knownHashes)
+	}
 	if problem != "" {
 		if end.seq >= j.seq {
 			j.seq, j.prev = end.seq, end.hash
 		}
-		return j.roll(j.o.Now(), problem)
+		return j.resumeAbove(known, end.seq, problem)
 	}
 	if end.broke != "" {
 		j.problems.set(problemBreak, errors.New(end.broke))
 	}
 	j.seq, j.prev = end.seq, end.hash
 	return j.reopen(segs[len(segs)-1], end)
+}
+
+// resumeAbove begins a segment that says what is wrong, above all that is known of
+// the chain: a number that was used is not used again, so the copy takes what follows.
+// last is where the files end. A journal without a problem just begins.
+func (j *Journal) resumeAbove(known Known, last uint64, problem string) error {
+	if missing := known.missingTail(last); missing != "" && problem != missing {
+		if problem != "" {
+			missing = problem + "; " + missing
+		}
+		problem = missing
+	}
+	if seq, hash, _ := known.highest(); seq > j.seq {
+		j.seq, j.prev = seq, hash
+	}
+	return j.roll(j.o.Now(), problem)
 }
 
 // nonEmpty lists the segments that hold something. A file without a byte is
@@ -94,11 +117,14 @@ type ending struct {
 	headHash string
 	problem  string // why the chain does not hold
 	broke    string // why it did not hold earlier, when this segment was begun
+
+	knownHashes map[uint64]string // of the records here that are known elsewhere, by number
 }
 
-func (j *Journal) scan(ctx context.Context, segs []segment, head *Head) (ending, error) {
+func (j *Journal) scan(ctx context.Context, segs []segment, head *Head, known Known) (ending, error) {
 	last := segs[len(segs)-1]
-	e := ending{first: last.first}
+	e := ending{first: last.first, knownHashes: map[uint64]string{}}
+	wanted := known.hashes()
 	c := chain{node: j.o.Node, next: last.first, breaks: func(reason string) { e.broke = reason }}
 	if last.first == 1 {
 		c.known = true
@@ -117,6 +143,9 @@ func (j *Journal) scan(ctx context.Context, segs []segment, head *Head) (ending,
 	bad, off, torn, err := c.read(ctx, last, func(l *line) string {
 		if head != nil && l.Seq == head.Seq {
 			e.headHash = l.record().Hash
+		}
+		if _, ok := wanted[l.Seq]; ok {
+			e.knownHashes[l.Seq] = l.record().Hash
 		}
 		return ""
 	})

@@ -117,9 +117,32 @@ func (j *Journal) shipStart(ctx context.Context) (*tail, error) {
 	if at < had {
 		j.o.Logger.Warn("the copy of the journal has lost records; they are copied again", "had", had, "has", at)
 	}
+	if err := j.compareCopy(ctx); err != nil {
+		return nil, err
+	}
 	j.shipped.Store(at)
 	j.shipKnown.Store(true)
 	return &tail{dir: j.o.Dir, next: at + 1, batch: make([]Record, 0, shipBatch)}, nil
+}
+
+// compareCopy wants the copy's last record to be the journal's own, where that is
+// still here: records of another history must not follow it.
+func (j *Journal) compareCopy(ctx context.Context) error {
+	w := j.asWitness()
+	if w == nil {
+		return nil
+	}
+	known, err := w.Known(ctx, j.o.Node)
+	if err != nil || known.Copied == 0 {
+		return err
+	}
+	t := &tail{dir: j.o.Dir, next: known.Copied}
+	defer t.close()
+	mine, err := t.read(known.Copied, 1)
+	if err == nil && len(mine) == 1 && mine[0].Hash != known.CopiedHash {
+		err = fmt.Errorf("record %d of node %s is another one in the copy: the journal or the copy was replaced; run junctor audit verify", known.Copied, j.o.Node)
+	}
+	return err
 }
 
 // shipRound copies all that was written by now. It is on disk first: a copy

@@ -24,12 +24,13 @@ type State struct {
 type problem int
 
 const (
-	problemBreak problem = iota // the chain did not hold
-	problemRoll                 // a segment cannot be closed
-	problemSync                 // the disk does not take what was written
-	problemHead                 // no head can be signed
-	problemShip                 // the copy is behind
-	problemPrune                // old segments cannot be removed
+	problemBreak   problem = iota // the chain did not hold
+	problemRoll                   // a segment cannot be closed
+	problemSync                   // the disk does not take what was written
+	problemHead                   // no head can be signed
+	problemShip                   // the copy is behind
+	problemPrune                  // old segments cannot be removed
+	problemWitness                // the database does not take heads
 	problemCount
 )
 
@@ -45,6 +46,8 @@ func (p problem) String() string {
 		return "the head cannot be signed"
 	case problemShip:
 		return "records cannot be copied"
+	case problemWitness:
+		return "the database does not take signed heads"
 	default:
 		return "old segments cannot be removed"
 	}

@@ -20,6 +20,7 @@ type VerifyOptions struct {
 	Key      ed25519.PublicKey // a key that was kept elsewhere; default: the one in HeadsDir
 	Heads    []Head            // signed heads that were kept elsewhere, such as in an export
 	Foreign  bool              // the node's signed statements are on another machine: the chain is checked, against Heads where Key is known
+	Known    Known             // what a Witness knows of the node; Verify holds the journal against it
 	Dir      string            // for VerifyRecords: the journal's folder, to compare with; "" compares with none
 
 	// Progress is told now and then how far Verify is; nil is fine. Where retention
@@ -95,10 +96,13 @@ type proofs struct {
 	hashes  map[uint64]string // what is signed: number -> hash
 	bad     *Bad              // a checkpoint that does not hold
 	foreign bool              // there are none here
+
+	known       Known             // what a witness knows
+	knownHashes map[uint64]string // likewise: number -> hash
 }
 
 func readProofs(dir, node string, o VerifyOptions) (*proofs, error) {
-	p := &proofs{dir: dir, node: node, key: o.Key, hashes: map[uint64]string{}, foreign: o.Foreign}
+	p := &proofs{dir: dir, node: node, key: o.Key, hashes: map[uint64]string{}, foreign: o.Foreign, known: o.Known, knownHashes: o.Known.hashes()}
 	if p.foreign && p.key == nil {
 		return p, nil
 	}
@@ -169,6 +173,12 @@ func (p *proofs) check(l *line) string {
 			return "the record is not the one that was signed: it, or one before it, was replaced"
 		}
 	}
+	if want, ok := p.knownHashes[l.Seq]; ok {
+		var h [32]byte
+		if !parseHash(&h, want) || h != l.hash {
+			return "the record is not the one that the database knows: it, or one before it, was replaced in the journal or in the database"
+		}
+	}
 	return ""
 }
 
@@ -199,6 +209,10 @@ func (p *proofs) end(last uint64, torn bool) *Bad {
 		return p.bad
 	case p.headErr != nil:
 		return &Bad{Segment: filepath.Base(headPath(p.dir, p.node)), Seq: last, Reason: "the signed head: " + p.headErr.Error()}
+	case p.known.Head != nil && !p.known.Head.signedBy(p.node, p.key):
+		return &Bad{Seq: last, Reason: "the highest head in the database is not signed by this journal's key: it was changed, or the key was"}
+	case p.known.missingTail(last) != "":
+		return &Bad{Seq: last + 1, Reason: p.known.missingTail(last)}
 	case p.head.Seq > last:
 		return &Bad{Seq: last + 1, Reason: fmt.Sprintf("the tail is missing: the signed head names record %d", p.head.Seq)}
 	case p.last.UpTo > last:
@@ -242,12 +256,15 @@ func verify(ctx context.Context, dir string, o VerifyOptions) (Report, error) {
 		return r, err
 	}
 	if len(segs) == 0 {
-		if p.foreign || errors.Is(p.headErr, errNoHead) && p.last.UpTo == 0 {
+		if known, _, _ := p.known.highest(); p.foreign || errors.Is(p.headErr, errNoHead) && p.last.UpTo == 0 && known == 0 {
 			r.OK = true
 			r.note("there are no records")
 			return r, nil
 		}
 		r.Bad = &Bad{Seq: p.last.UpTo + 1, Reason: "all segments are missing"}
+		if missing := p.known.missingTail(p.last.UpTo); missing != "" {
+			r.Bad.Reason += "; " + missing
+		}
 		return r, p.moved()
 	}
 	if err := r.walk(ctx, segs, p, o.Progress); err != nil || r.Bad == nil {
@@ -275,6 +292,8 @@ func (r *Report) walk(ctx context.Context, segs []segment, p *proofs, tell func(
 		switch l.Phase {
 		case PhaseRecover:
 			r.note("record %d: a half-written record of %d bytes was dropped when the journal was opened", l.Seq, l.Dropped)
+		case PhaseRestore:
+			r.note("record %d: %s", l.Seq, l.Reason)
 		case PhaseLost:
 			r.note("record %d: the journal could not be written: %d calls were refused, %d ends or refusals are not on record", l.Seq, l.Starts, l.Ends)
 		default:

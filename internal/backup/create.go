@@ -28,6 +28,9 @@ type Options struct {
 	// Temp is where the copy is gathered; "" is the system's temporary folder.
 	// It needs room for everything, once.
 	Temp string
+	// Authenticator authenticates the archive; nil makes one that Restore refuses
+	// unless it is told not to verify.
+	Authenticator Authenticator
 }
 
 // attempts is how often a copy is begun anew when files went away meanwhile, as
@@ -60,7 +63,7 @@ func Create(ctx context.Context, w io.Writer, o Options) (Manifest, error) {
 			return Manifest{}, fault(ctx, err, "the backup could not be made")
 		}
 	}
-	if err := pack(w, dir, m); err != nil {
+	if m.SealKey, err = pack(w, dir, m, o.Authenticator); err != nil {
 		return Manifest{}, fault(ctx, err, "the backup could not be written")
 	}
 	return m, nil
@@ -82,11 +85,15 @@ type gather struct {
 	dir     string
 	o       Options
 	members []Member
+	discard bool // only sizes and digests are wanted
 }
 
 func (g *gather) all(ctx context.Context) (Manifest, error) {
 	m := Manifest{
-		Format: format, Version: g.o.Version, Engine: g.o.Engine, CreatedAt: g.o.Now().UTC(), Schemas: map[string]int64{}, Keys: keysNote,
+		Format: formatPlain, Version: g.o.Version, Engine: g.o.Engine, CreatedAt: g.o.Now().UTC(), Schemas: map[string]int64{}, Keys: keysNote,
+	}
+	if g.o.Authenticator != nil {
+		m.Format = formatAuthenticated
 	}
 	if err := g.folders(ctx, true); err != nil {
 		return m, err
@@ -185,6 +192,12 @@ func wholeLines(f io.ReaderAt, size int64) (int64, error) {
 
 // member adds a member with what write writes.
 func (g *gather) member(name string, write func(*counter) error) error {
+	if g.discard {
+		c := newCounter(io.Discard)
+		err := errors.Join(write(c), c.flush())
+		g.members = append(g.members, Member{Name: name, Size: c.size, SHA256: c.sum(), Rows: c.rows})
+		return err
+	}
 	path := filepath.Join(g.dir, filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -237,35 +250,49 @@ func (g *gather) database(ctx context.Context, name string, db Source) (int64, e
 	return version, nil
 }
 
-// pack writes the archive: the manifest, then everything in its order.
-func pack(w io.Writer, dir string, m Manifest) error {
+// pack writes the archive: the manifest, its authentication code, then everything
+// in its order. It gives the id of the key that authenticates.
+func pack(w io.Writer, dir string, m Manifest, a Authenticator) (keyID string, err error) {
 	zip := gzip.NewWriter(w)
 	out := tar.NewWriter(zip)
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
-		return err
+		return "", err
 	}
 	head := func(name string, size int64) error {
 		return out.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o600, ModTime: m.CreatedAt.Truncate(time.Second), Format: tar.FormatPAX})
 	}
-	if err := head(manifestName, int64(len(text))); err != nil {
+	put := func(name string, text []byte) error {
+		if err := head(name, int64(len(text))); err != nil {
+			return err
+		}
+		_, err := out.Write(text)
 		return err
 	}
-	if _, err := out.Write(text); err != nil {
-		return err
+	if err := put(manifestName, text); err != nil {
+		return "", err
+	}
+	if a != nil {
+		var code []byte
+		if keyID, code, err = makeMAC(a, text); err != nil {
+			return "", err
+		}
+		if err := put(macName, code); err != nil {
+			return "", err
+		}
 	}
 	for _, member := range m.Members {
 		if err := head(member.Name, member.Size); err != nil {
-			return err
+			return "", err
 		}
 		f, err := os.Open(filepath.Join(dir, filepath.FromSlash(member.Name)))
 		if err != nil {
-			return err
+			return "", err
 		}
 		_, err = io.Copy(out, f)
 		if err = errors.Join(err, f.Close()); err != nil {
-			return err
+			return "", err
 		}
 	}
-	return errors.Join(out.Close(), zip.Close())
+	return keyID, errors.Join(out.Close(), zip.Close())
 }

@@ -133,7 +133,7 @@ func TestDamaged(t *testing.T) {
 	}
 	for name, change := range map[string]func(*backup.Manifest){
 		"a newer schema": func(m *backup.Manifest) { m.Schemas["store"] = 999 },
-		"a newer form":   func(m *backup.Manifest) { m.Format = 2 },
+		"a newer form":   func(m *backup.Manifest) { m.Format = 3 },
 	} {
 		if err := engines()["sqlite"](t).restore(t, packed(t, manifest(unpacked(t, archive), change))); junctor.CodeOf(err) != junctor.CodeConflict {
 			t.Errorf("%s: %v", name, err)

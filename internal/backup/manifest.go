@@ -13,8 +13,12 @@ import (
 // manifestName is the first member of an archive.
 const manifestName = "manifest.json"
 
-// format is the version of the archive's form.
-const format = 1
+// Versions of the archive's form: in the second, the code that authenticates the
+// manifest follows it.
+const (
+	formatPlain         = 1
+	formatAuthenticated = 2
+)
 
 // keysNote says in every manifest what is not in the archive.
 const keysNote = "This backup holds no key files. To use it, put copies of seal.key (or set JUNCTOR_SEAL_KEY) and heads/signing.key into the data directory."
@@ -28,6 +32,10 @@ type Manifest struct {
 	Schemas   map[string]int64 `json:"schemas"` // of each database
 	Keys      string           `json:"keys"`
 	Members   []Member         `json:"members"`
+
+	// SealKey is the id of the sealing key under which the manifest is
+	// authenticated; "" when it is not. It stands beside the manifest, not in it.
+	SealKey string `json:"-"`
 }
 
 // Member is a file in an archive: database/table.jsonl, or folder/file.

@@ -24,6 +24,12 @@ type RestoreOptions struct {
 	Databases map[string]Target // by name; without tables
 	Folders   map[string]string // paths by name; absent, or empty but for key files
 	Temp      string            // where the archive is unpacked; "" is the system's temporary folder
+
+	// Authenticator checks who made the archive; nil knows no key, and then nothing
+	// is restored unless Unverified is set.
+	Authenticator Authenticator
+	// Unverified restores an archive whoever made it.
+	Unverified bool
 }
 
 // maxManifest bounds the manifest in bytes.
@@ -32,7 +38,7 @@ const maxManifest = 64 << 20
 // Restore makes an instance of an archive: the databases with the schema that
 // they had, then brought up to date, and the folders. Everything is checked
 // against the manifest before anything is touched. Errors: invalid when the
-// archive is damaged or is none, conflict when there is something where it
+// archive is damaged, is none or is not authentic, conflict when there is something where it
 // should go, or a newer Junctor made it.
 func Restore(ctx context.Context, r io.Reader, o RestoreOptions) (Manifest, error) {
 	dir, err := os.MkdirTemp(o.Temp, "junctor-restore-")
@@ -40,7 +46,7 @@ func Restore(ctx context.Context, r io.Reader, o RestoreOptions) (Manifest, erro
 		return Manifest{}, fault(ctx, err, "the backup has no place to be unpacked")
 	}
 	defer os.RemoveAll(dir)
-	m, err := unpack(ctx, r, dir)
+	m, err := unpack(ctx, r, dir, o)
 	if err != nil {
 		return Manifest{}, fault(ctx, err, "the backup could not be unpacked")
 	}
@@ -63,14 +69,24 @@ func Restore(ctx context.Context, r io.Reader, o RestoreOptions) (Manifest, erro
 	return m, nil
 }
 
-// unpack reads an archive into a folder, and checks all of it.
-func unpack(ctx context.Context, r io.Reader, dir string) (Manifest, error) {
+// Verify reads an archive and checks all of it, as Restore does before it touches
+// anything. Of the options it needs those of authentication.
+func Verify(ctx context.Context, r io.Reader, o RestoreOptions) (Manifest, error) {
+	m, err := unpack(ctx, r, "", o)
+	if err != nil {
+		return Manifest{}, fault(ctx, err, "the backup could not be read")
+	}
+	return m, nil
+}
+
+// unpack reads an archive into a folder, and checks all of it; "" keeps nothing.
+func unpack(ctx context.Context, r io.Reader, dir string, o RestoreOptions) (Manifest, error) {
 	zip, err := gzip.NewReader(r)
 	if err != nil {
 		return Manifest{}, damaged("it is no gzip file", err)
 	}
 	in := tar.NewReader(zip)
-	m, err := readManifest(in)
+	m, err := readManifest(in, o)
 	if err != nil {
 		return Manifest{}, err
 	}
@@ -85,7 +101,7 @@ func unpack(ctx context.Context, r io.Reader, dir string) (Manifest, error) {
 		if head.Name != want.Name || head.Typeflag != tar.TypeReg || head.Size != want.Size {
 			return m, damaged(fmt.Sprintf("there is %q instead of %s", head.Name, want.Name), nil)
 		}
-		g := gather{dir: dir}
+		g := gather{dir: dir, discard: dir == ""}
 		err = g.member(want.Name, func(w *counter) error {
 			_, err := io.Copy(w, in) //nolint:gosec // of the size that the manifest says
 			if err != nil {
@@ -109,17 +125,35 @@ func unpack(ctx context.Context, r io.Reader, dir string) (Manifest, error) {
 	return m, nil
 }
 
-func readManifest(in *tar.Reader) (Manifest, error) {
+// readManifest reads the manifest and, before anything is believed of it but its
+// form, checks who made it.
+func readManifest(in *tar.Reader, o RestoreOptions) (Manifest, error) {
 	head, err := in.Next()
 	if err != nil || head.Name != manifestName || head.Size > maxManifest {
 		return Manifest{}, damaged("it does not begin with a manifest", err)
 	}
+	text, err := io.ReadAll(io.LimitReader(in, maxManifest))
+	if err != nil {
+		return Manifest{}, damaged("its manifest is not whole", err)
+	}
 	var m Manifest
-	if err := json.NewDecoder(in).Decode(&m); err != nil {
+	if err := json.Unmarshal(text, &m); err != nil {
 		return Manifest{}, damaged("its manifest cannot be read", err)
 	}
-	if m.Format != format {
-		return Manifest{}, junctor.Errorf(junctor.CodeConflict, "the backup has the form %d, and this Junctor knows %d: use the Junctor %s that made it", m.Format, format, m.Version)
+	if m.Format != formatPlain && m.Format != formatAuthenticated {
+		return Manifest{}, junctor.Errorf(junctor.CodeConflict, "the backup has the form %d, and this Junctor knows up to %d: use the Junctor %s that made it", m.Format, formatAuthenticated, m.Version)
+	}
+	var code macRecord
+	if m.Format == formatAuthenticated {
+		if code, err = readMAC(in); err != nil {
+			return Manifest{}, err
+		}
+	}
+	if err := authenticate(o, text, code, m.Format == formatPlain); err != nil {
+		return Manifest{}, err
+	}
+	if !o.Unverified {
+		m.SealKey = code.Key
 	}
 	seen := map[string]bool{}
 	for _, member := range m.Members {
