@@ -1,8 +1,8 @@
 package junctor
 
 import (
+	"net/url"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -54,10 +54,17 @@ func (a *API) Check() error {
 		return fault("poll_minutes is between 0 and %d", maxPoll)
 	case a.PollMinutes > 0 && a.DocumentURL == "":
 		return fault("poll_minutes needs a document_url to look at")
-	case a.DocumentURL != "" && CheckServerURL(a.DocumentURL) != nil && !strings.HasPrefix(a.DocumentURL, "file:"):
+	case a.DocumentURL != "" && CheckServerURL(a.DocumentURL) != nil && !a.FromFile():
 		return fault("document_url is not an address: write it as https://host/openapi.yaml")
 	}
 	return nil
+}
+
+// FromFile reports whether the document is a file of this machine. The scheme is
+// compared as it is parsed: FILE: is file: too.
+func (a *API) FromFile() bool {
+	u, err := url.Parse(a.DocumentURL)
+	return err == nil && u.Scheme == "file"
 }
 
 // APIPreview is what a document comes to, before or after it is saved.

@@ -80,6 +80,10 @@ type Call struct {
 	BytesOut int           `json:"bytes_out,omitempty"`
 	Timing   Timing        `json:"timing,omitzero"` // once it has ended; kept with what was said, not in the journal
 
+	// Restricted says that what belongs to the payload was left out for a caller who
+	// may not read it (CallAccess). It is never stored.
+	Restricted bool `json:"restricted,omitempty"`
+
 	// BLAKE3 of the arguments, and of what DigestedResult says of the result; zero
 	// where there is none.
 	ArgsDigest   [32]byte `json:"-"`

@@ -229,3 +229,15 @@ func originOf(text string) string {
 	}
 	return u.Scheme + "://" + strings.ToLower(u.Hostname()) + ":" + port
 }
+
+// CheckCommand refuses a command with Masked in it: a word of a stored command that
+// was shown so, and for which there is none, since it is another program or a new
+// server.
+func (c *Connection) CheckCommand() error {
+	for _, word := range c.Command {
+		if word == Masked || strings.HasSuffix(word, "="+Masked) {
+			return Errorf(CodeInvalid, "%q in command stands for a stored word, and there is none for this program: enter the word again", word)
+		}
+	}
+	return nil
+}

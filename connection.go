@@ -93,6 +93,12 @@ type Connection struct {
 	Views       Views               `json:"views,omitempty"`        // generated Views; "" is on
 	Home        Home                `json:"home,omitempty"`         // with stdio, of several replicas; "" is each
 	Overrides   map[string]Override `json:"overrides,omitempty"`    // by the tool's own name
+
+	// BelieveAnnotations says that the annotations of the server's tools count:
+	// readOnlyHint and idempotentHint then spare approvals and allow retries. They
+	// are claims of whoever runs the server, or wrote its document, so only an
+	// admin or the operator can set it. Built-in servers are always believed.
+	BelieveAnnotations bool `json:"believe_annotations,omitempty"`
 }
 
 // PerUser says whether calls are made with the credentials of users.

@@ -9,17 +9,20 @@ import (
 // Event is something that happened. It is stored before its sender is told that
 // it was taken, and never changes.
 type Event struct {
-	Tenant     TenantID        `json:"-"`
-	ID         string          `json:"id"`
-	Source     string          `json:"source"`                            // where it came from: a source's id, schedule:NAME, agent:NAME, or what the sender says
-	Type       string          `json:"type"`                              // what happened, in the source's words
-	Agent      string          `json:"agent,omitempty"`                   // whom it concerns: the order of one agent's events is kept
-	DedupeKey  string          `json:"dedupe_key"`                        // of a source's events, one is taken with the same key
-	Data       json.RawMessage `json:"data,omitempty"`                    // what the source says
-	ReceivedAt time.Time       `json:"received_at"`                       // when it was taken
-	Raised     int             `json:"raised"`                            // how many deliveries it came to when it was taken
-	Faults     []string        `json:"faults,omitempty" nullable:"false"` // why triggers that are for it could make no call of it
-	Depth      int             `json:"depth,omitempty"`                   // how many answers of tools led to it, one from another
+	Tenant TenantID `json:"-"`
+	ID     string   `json:"id"`
+	Source string   `json:"source"` // where it came from: a source's id, schedule:NAME, agent:NAME, or what the sender says
+	Type   string   `json:"type"`   // what happened, in the source's words
+	// TypeUnsigned says that the type is of a header that the sender's signature does
+	// not cover: whoever saw the message could send it under another type.
+	TypeUnsigned bool            `json:"type_unsigned,omitempty"`
+	Agent        string          `json:"agent,omitempty"`                   // whom it concerns: the order of one agent's events is kept
+	DedupeKey    string          `json:"dedupe_key"`                        // of a source's events, one is taken with the same key
+	Data         json.RawMessage `json:"data,omitempty"`                    // what the source says
+	ReceivedAt   time.Time       `json:"received_at"`                       // when it was taken
+	Raised       int             `json:"raised"`                            // how many deliveries it came to when it was taken
+	Faults       []string        `json:"faults,omitempty" nullable:"false"` // why triggers that are for it could make no call of it
+	Depth        int             `json:"depth,omitempty"`                   // how many answers of tools led to it, one from another
 }
 
 // Taken is what became of an event that was sent.
@@ -77,12 +80,13 @@ func SourceStyles() []SourceStyle {
 	return []SourceStyle{StyleStandard, StyleGitHub, StyleStripe, StyleHMAC, StyleRedis, StyleStream}
 }
 
-// Source is where events come from: those who post to /hooks/{id}, or a Redis
-// that is read. What it is known by (a secret, or the address of the Redis) is
-// sealed, and not part of it. Its id is one for all tenants.
+// Source is where events come from: those who post to its path, or a Redis that
+// is read. What it is known by (a secret, or the address of the Redis) is sealed,
+// and not part of it.
 type Source struct {
 	Tenant     TenantID    `json:"-"`
 	ID         string      `json:"id"`
+	Path       string      `json:"path,omitempty"` // where its messages are posted: /hooks/{id}, with the tenant before the id for other tenants than the default one
 	Style      SourceStyle `json:"style"`
 	Title      string      `json:"title,omitempty"`
 	Header     string      `json:"header,omitempty"`      // with the style hmac: where the signature is

@@ -25,7 +25,7 @@ const module = "github.com/junctor-mcp/junctor"
 
 // Limits of the shape.
 const (
-	maxPackages     = 64
+	maxPackages     = 72
 	maxDepth        = 3
 	maxFileLines    = 800
 	maxMainLines    = 40
@@ -112,6 +112,33 @@ type rule struct {
 	check func(tree) []string
 }
 
+// admissionPath is the package whose values stand for the judge's verdicts.
+const admissionPath = "internal/admission"
+
+// checkStored reports calls of admission.Stored outside store: elsewhere it would be
+// a way around the judge.
+func checkStored(t tree) []string {
+	var found []string
+	for _, p := range t.pkgs {
+		if p.testOnly() || p.room() == "store" {
+			continue
+		}
+		for _, s := range p.sources {
+			ast.Inspect(s.file, func(n ast.Node) bool {
+				sel, ok := n.(*ast.SelectorExpr)
+				if !ok || sel.Sel.Name != "Stored" {
+					return true
+				}
+				if of, ok := sel.X.(*ast.Ident); ok && of.Name == "admission" {
+					found = append(found, s.name)
+				}
+				return true
+			})
+		}
+	}
+	return found
+}
+
 func ground() []string {
 	return []string{"store", "seal", "audit", "history", "backup", "egress", "limit", "config", "telemetry", "proc", "wire"}
 }
@@ -123,11 +150,15 @@ func rules() []rule {
 		{"package junctor imports nothing of ours", func(t tree) []string {
 			return eachImport(t, func(p pkg, q string) bool { return p.path == "" })
 		}},
-		{"ground imports only package junctor and its own subtree", func(t tree) []string {
+		{"ground imports only package junctor, admission and its own subtree", func(t tree) []string {
 			return eachImport(t, func(p pkg, q string) bool {
-				return slices.Contains(ground(), p.room()) && q != "" && roomOf(q) != p.room()
+				return slices.Contains(ground(), p.room()) && q != "" && q != admissionPath && roomOf(q) != p.room()
 			})
 		}},
+		{"admission imports only package junctor", func(t tree) []string {
+			return eachImport(t, func(p pkg, q string) bool { return p.path == admissionPath && q != "" })
+		}},
+		{"only store makes verdicts of stored rows", checkStored},
 		{"backends never import each other", func(t tree) []string {
 			return eachImport(t, func(p pkg, q string) bool {
 				return slices.Contains(backends(), p.room()) && slices.Contains(backends(), roomOf(q)) && p.room() != roomOf(q)

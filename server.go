@@ -45,6 +45,10 @@ type Server struct {
 	API        *API   `json:"api,omitempty"` // of an auto-generated server
 	Credential string `json:"-"`             // names the sealed credentials; "" where there are none
 	Trusted    bool   `json:"-"`             // the operator entered the connection: it may lead to this machine itself
+
+	// Restricted says that command, variables, headers and the like were left out
+	// for a caller who is neither the owner nor an admin. It is never stored.
+	Restricted bool `json:"restricted,omitempty"`
 }
 
 // AdhocServer is the id under which calls of endpoints that are no registered

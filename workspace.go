@@ -234,6 +234,10 @@ type AskedCall struct {
 	Server    string          `json:"server,omitempty"`
 	Tool      string          `json:"tool,omitempty"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
+
+	// Digest is that of the tool's definition: whoever allows the tool for good
+	// allows it with this definition.
+	Digest string `json:"digest,omitempty"`
 }
 
 // CallWord is a person's word on a call.

@@ -89,7 +89,7 @@ func TestWhoMayCall(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	var n atomic.Int32
-	agent := mcpagent.New("a", mcpagent.Options{Token: "open-sesame", Secrets: []string{"old secret", "new secret"}})
+	agent := mcpagent.New("a", mcpagent.Options{Token: "open-sesame", Secrets: []string{"old secret of a test", "new secret of a test"}})
 	mcpagent.On(agent, mcpagent.ReceiveFeedback, "Feedback", func(context.Context, mcpagent.Delivery, mcpagent.Feedback) error {
 		n.Add(1)
 		return nil
@@ -108,12 +108,12 @@ func TestWhoMayCall(t *testing.T) {
 	}{
 		"nothing":               {nil, 401},
 		"a token alone":         {[]string{"Authorization: Bearer open-sesame"}, 401},
-		"another token":         {append(signed("new secret", body), "X-Agent-Token: x"), 401},
-		"another secret":        {append(signed("no secret", body), "X-Agent-Token: open-sesame"), 401},
-		"another body's":        {append(signed("new secret", body+" "), "X-Agent-Token: open-sesame"), 401},
-		"token and signature":   {append(signed("new secret", body), "X-Agent-Token: open-sesame"), 200},
-		"the former secret":     {append(signed("old secret", body), "X-API-Key: open-sesame"), 200},
-		"as a bearer token too": {append(signed("old secret", body), "Authorization: Bearer open-sesame"), 200},
+		"another token":         {append(signed("new secret of a test", body), "X-Agent-Token: x"), 401},
+		"another secret":        {append(signed("nobody's secret of a test", body), "X-Agent-Token: open-sesame"), 401},
+		"another body's":        {append(signed("new secret of a test", body+" "), "X-Agent-Token: open-sesame"), 401},
+		"token and signature":   {append(signed("new secret of a test", body), "X-Agent-Token: open-sesame"), 200},
+		"the former secret":     {append(signed("old secret of a test", body), "X-API-Key: open-sesame"), 200},
+		"as a bearer token too": {append(signed("old secret of a test", body), "Authorization: Bearer open-sesame"), 200},
 	} {
 		if status, text := post(t, server.URL, body, c.header...); status != c.status {
 			t.Errorf("%s: %d %s", name, status, text)

@@ -11,9 +11,10 @@ import (
 )
 
 func main() {
+	env := cli.Protect(os.Args[1:], os.Stderr)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A second signal ends the process at once: the first has stopped being
 	// caught by then.
 	context.AfterFunc(ctx, stop)
-	os.Exit(cli.Main(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(cli.Main(ctx, os.Args[1:], env, os.Stdin, os.Stdout, os.Stderr))
 }

@@ -101,12 +101,13 @@ func (h *heard) decisions(waiting []agent.Call) map[string]agent.Decision {
 	out := map[string]agent.Decision{}
 	for _, c := range waiting {
 		if word, ok := h.words[c.ID]; ok {
+			word.Digest = c.Digest
 			out[c.ID] = word
 			continue
 		}
 		switch strings.ToLower(strings.Trim(h.plain, " \t\r\n.!")) {
 		case "yes", "y", "ok", "okay", "allow", "approve", "approved", "go ahead":
-			out[c.ID] = agent.Decision{Allow: true}
+			out[c.ID] = agent.Decision{Allow: true, Digest: c.Digest}
 		default:
 			out[c.ID] = agent.Decision{Reason: h.plain}
 		}

@@ -83,6 +83,8 @@ type Tools interface {
 	// to search for or "" for everything, with a role only tools for it or for
 	// all.
 	Tools(p *junctor.Principal, server, query string, role junctor.Role) []junctor.Tool
+	// ToolProblems gives the tools that a server lists and that were left out.
+	ToolProblems(p *junctor.Principal, server string) []ToolProblem
 	Tool(ctx context.Context, p *junctor.Principal, name string) (junctor.Tool, error)
 }
 
@@ -97,8 +99,10 @@ type Runner interface {
 type Calls interface {
 	// Calls gives a page, and the cursor of the next one; "" when it is the last.
 	Calls(ctx context.Context, p *junctor.Principal, f CallFilter) (calls []junctor.Call, next string, err error)
-	// Tail begins to follow the calls of the principal\'s tenant.
+	// Tail begins to follow the calls that the principal may know of.
 	Tail(p *junctor.Principal) Tail
+	// CallAccess says which calls, and how much of them, the principal may see.
+	CallAccess(ctx context.Context, p *junctor.Principal) (junctor.CallAccess, error)
 }
 
 // CallFilter says which calls are wanted; zero members do not filter.
@@ -127,10 +131,10 @@ type Secrets interface {
 // History is the calls with what was said in them, and sums over them.
 // *history.History implements it.
 type History interface {
-	Query(ctx context.Context, tenant junctor.TenantID, f history.Filter) (history.Page, error)
-	Get(ctx context.Context, tenant junctor.TenantID, id string) (history.Entry, error)
-	Export(ctx context.Context, w io.Writer, tenant junctor.TenantID, f history.Filter, format history.Format) error
-	Usage(ctx context.Context, tenant junctor.TenantID, f history.UsageFilter, by history.Group) ([]history.Usage, error)
+	Query(ctx context.Context, access junctor.CallAccess, f history.Filter) (history.Page, error)
+	Get(ctx context.Context, access junctor.CallAccess, id string) (history.Entry, error)
+	Export(ctx context.Context, w io.Writer, access junctor.CallAccess, f history.Filter, format history.Format) error
+	Usage(ctx context.Context, access junctor.CallAccess, f history.UsageFilter, by history.Group) ([]history.Usage, error)
 }
 
 // Setting is one effective setting and where its value comes from. A secret's
@@ -146,6 +150,9 @@ type Options struct {
 	// Authenticate names who is asking, or says with a junctor.Error why it
 	// cannot. It is asked before a body is read.
 	Authenticate func(*http.Request) (*junctor.Principal, error)
+	// TryPassword counts a try of a user's password among those of the sign-in page.
+	// The error is limited where there were too many.
+	TryPassword func(r *http.Request, tenant junctor.TenantID, name string) error
 
 	Keys        Keys
 	Users       Users
@@ -189,6 +196,7 @@ func New(o Options) (*Handler, error) {
 		missing bool
 	}{
 		{"Authenticate", o.Authenticate == nil},
+		{"TryPassword", o.TryPassword == nil},
 		{"Keys", o.Keys == nil},
 		{"Users", o.Users == nil},
 		{"Logins", o.Logins == nil},

@@ -233,7 +233,10 @@ func (a *api) export(ctx context.Context, in *exportFormat) (*oneExport, error) 
 	if err != nil {
 		return nil, err
 	}
-	d, sealed := config.FromRows(slices.DeleteFunc(servers, func(s junctor.Server) bool { return s.Mode == junctor.ModeBuiltin || s.Mode == junctor.ModeFound }))
+	d, sealed := config.FromRows(slices.DeleteFunc(servers, func(s junctor.Server) bool {
+		// What the caller may read in part only would be another server.
+		return s.Restricted || s.Mode == junctor.ModeBuiltin || s.Mode == junctor.ModeFound
+	}))
 	if err := a.documents(ctx, &d); err != nil {
 		return nil, err
 	}

@@ -21,6 +21,9 @@ type Chains interface {
 	// FindAgent looks for an agent's endpoint now. That there is none is no error:
 	// the answer says why.
 	FindAgent(ctx context.Context, tenant junctor.TenantID, agent string) (junctor.ChainAgent, error)
+	// RewindChain has a chain, by its name, be read again above a block. Events that
+	// were delivered are not delivered again.
+	RewindChain(ctx context.Context, tenant junctor.TenantID, name string, to uint64) error
 }
 
 // ChainEventFilter says which events are wanted; zero members do not filter.
@@ -41,6 +44,13 @@ type chainEventQuery struct {
 type findAgentInput struct {
 	Body struct {
 		Agent string `json:"agent" maxLength:"200" doc:"The agent, as eip155:CHAIN:REGISTRY/ID."`
+	}
+}
+
+type rewindChainInput struct {
+	Name string `path:"name" maxLength:"63" doc:"The chain's name."`
+	Body struct {
+		To uint64 `json:"to" maximum:"9007199254740991" doc:"The last block that counts as read. The blocks above it are read again."`
 	}
 }
 
@@ -78,5 +88,11 @@ func (a *api) chainRoutes() {
 			return nil, err
 		}
 		return &chainAgentOutput{found}, nil
+	})
+	route(a, huma.Operation{
+		OperationID: "rewind-chain", Method: http.MethodPost, Path: "/chains/{name}/rewind", Tags: tags, DefaultStatus: http.StatusNoContent,
+		Summary: "Read a chain again above a block; events that were delivered are not delivered again",
+	}, func(ctx context.Context, in *rewindChainInput) (*none, error) {
+		return nil, a.Chains.RewindChain(ctx, caller(ctx).Tenant, in.Name, in.Body.To)
 	})
 }

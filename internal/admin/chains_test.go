@@ -34,6 +34,13 @@ func (ledger) FindAgent(_ context.Context, _ junctor.TenantID, agent string) (ju
 	return junctor.ChainAgent{Agent: agent, Reason: "it has no endpoint", Blocked: []junctor.ChainAgentBlock{}, Problems: []string{}}, nil
 }
 
+func (ledger) RewindChain(_ context.Context, _ junctor.TenantID, name string, to uint64) error {
+	if name != "local" || to != 7 {
+		return junctor.Errorf(junctor.CodeNotFound, "no chain %s to be rewound to %d", name, to)
+	}
+	return nil
+}
+
 func TestChainsOfTheAPI(t *testing.T) {
 	t.Parallel()
 	h := newWorld().handler(t)
@@ -47,6 +54,10 @@ func TestChainsOfTheAPI(t *testing.T) {
 		"events in no state":         {http.MethodGet, "/chains/events?state=lost", "", 422, "state"},
 		"agents":                     {http.MethodGet, "/chains/agents", "", 200, "eip155:31337:0x0/42"},
 		"one that is found":          {http.MethodPost, "/chains/agents/find", `{"agent":"eip155:1:0x0/1"}`, 200, "it has no endpoint"},
+		"a chain that is rewound":    {http.MethodPost, "/chains/local/rewind", `{"to":7}`, 204, ""},
+		"one that is not there":      {http.MethodPost, "/chains/none/rewind", `{"to":7}`, 404, "no chain"},
+		"to no block":                {http.MethodPost, "/chains/local/rewind", `{"to":-1}`, 422, "to"},
+		"to nothing said":            {http.MethodPost, "/chains/local/rewind", `{}`, 422, "to"},
 		"one that is none":           {http.MethodPost, "/chains/agents/find", `{"agent":"nobody"}`, 422, "it is no agent"},
 	} {
 		got := ask(h, "admin", c.method, c.path, c.body)

@@ -61,6 +61,19 @@ type deliveryID struct {
 	ID string `path:"id" doc:"The delivery's id."`
 }
 
+// restrictDelivery leaves out what a delivery's call says and what was answered:
+// it is nobody's own call, so that admins alone read its payload, as
+// junctor.CallAccess says of calls.
+func restrictDelivery(p *junctor.Principal, d *worker.Delivery) {
+	if p.Has(junctor.ScopeAdmin) {
+		return
+	}
+	d.Arguments, d.Error, d.Restricted = nil, "", true
+	for i := range d.Tried {
+		d.Tried[i].Error, d.Tried[i].Answer, d.Tried[i].Note = "", "", ""
+	}
+}
+
 type oneDelivery struct{ Body worker.Delivery }
 
 type deliveryChange struct {
@@ -92,12 +105,16 @@ func (a *api) deliveryRoutes() {
 		OperationID: "list-deliveries", Method: http.MethodGet, Path: "/deliveries", Summary: "List deliveries of events, newest first; state=dead are the dead letters", Tags: tags,
 	}, func(ctx context.Context, in *deliveryQuery) (*pageOf[worker.Delivery], error) {
 		list, next, err := a.Deliveries.List(ctx, caller(ctx).Tenant, in.filter())
+		for i := range list {
+			restrictDelivery(caller(ctx), &list[i])
+		}
 		return newPage(list, next), err
 	})
 	route(a, huma.Operation{
 		OperationID: "get-delivery", Method: http.MethodGet, Path: "/deliveries/{id}", Summary: "Show a delivery with its attempts", Tags: tags,
 	}, func(ctx context.Context, in *deliveryID) (*oneDelivery, error) {
 		d, err := a.Deliveries.Get(ctx, caller(ctx).Tenant, in.ID)
+		restrictDelivery(caller(ctx), &d)
 		return &oneDelivery{d}, err
 	})
 	route(a, huma.Operation{

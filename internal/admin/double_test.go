@@ -20,6 +20,7 @@ import (
 
 // world is everything the API stands on, in memory.
 type world struct {
+	tries   map[string]int // of passwords, by the name of their user
 	mu      sync.Mutex
 	keys    []junctor.Key
 	servers []junctor.Server
@@ -69,6 +70,19 @@ func (w *world) RotateKey(_ context.Context, _ junctor.TenantID, id string, grac
 	i := slices.IndexFunc(w.keys, func(k junctor.Key) bool { return k.ID == id })
 	w.keys[i].FormerUntil = time.Unix(0, 0).Add(grace)
 	return w.keys[i], "jn_abc_rotated", nil
+}
+
+// tryPassword lets a password of each user be tried thrice.
+func (w *world) tryPassword(_ *http.Request, _ junctor.TenantID, name string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.tries == nil {
+		w.tries = map[string]int{}
+	}
+	if w.tries[name]++; w.tries[name] > 3 {
+		return &junctor.Error{Code: junctor.CodeLimited, RetryAfter: time.Minute, Message: "too many"}
+	}
+	return nil
 }
 
 func (w *world) Manages(p *junctor.Principal, k *junctor.Key) bool {
@@ -157,6 +171,8 @@ func (w *world) Tools(_ *junctor.Principal, server, query string, role junctor.R
 	return []junctor.Tool{echoTool()}
 }
 
+func (w *world) ToolProblems(*junctor.Principal, string) []ToolProblem { return nil }
+
 func (w *world) Tool(_ context.Context, _ *junctor.Principal, name string) (junctor.Tool, error) {
 	if name != "demo__echo" {
 		return junctor.Tool{}, junctor.Errorf(junctor.CodeNotFound, "no tool %s", name)
@@ -202,6 +218,10 @@ func (t tail) Close() {}
 
 func (w *world) Tail(*junctor.Principal) Tail { return w.tail }
 
+func (w *world) CallAccess(_ context.Context, p *junctor.Principal) (junctor.CallAccess, error) {
+	return junctor.AllCalls(p.Tenant), nil
+}
+
 // bearer reads the scopes out of the token: "Bearer tools:read,tools:call".
 func bearer(r *http.Request) (*junctor.Principal, error) {
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -213,6 +233,10 @@ func bearer(r *http.Request) (*junctor.Principal, error) {
 		switch kind, id, _ := strings.Cut(s, "="); kind { // "user=u2": a person; "tenant=acme": of another tenant
 		case "user":
 			p.Issuer, p.Subject, p.User, p.Login = junctor.IssuerUser, id, id, "l1"
+		case "key": // in place of the login of a person
+			p.Key, p.Login = id, ""
+		case "expires":
+			p.Expires, _ = time.Parse(time.RFC3339, id)
 		case "tenant":
 			p.Tenant = junctor.TenantID(id)
 		default:
@@ -231,7 +255,7 @@ func (alone) Cluster(context.Context) (ClusterState, error) {
 
 func (w *world) options() Options {
 	return Options{
-		Authenticate: bearer, Keys: w, Users: w.people, Logins: w.people, Consents: w.people, Chains: ledger{}, Tenants: w.people, Servers: w, Credentials: w, ServerLogins: w, Tools: w, Tags: w.staff, Agents: w.staff, Models: w.shed, Talker: w.shed, Runner: w, Apps: &w.stage, Views: &w.stage, Calls: w, Secrets: w.secrets, History: w.history, Limits: &w.limits,
+		Authenticate: bearer, TryPassword: w.tryPassword, Keys: w, Users: w.people, Logins: w.people, Consents: w.people, Chains: ledger{}, Tenants: w.people, Servers: w, Credentials: w, ServerLogins: w, Tools: w, Tags: w.staff, Agents: w.staff, Models: w.shed, Talker: w.shed, Runner: w, Apps: &w.stage, Views: &w.stage, Calls: w, Secrets: w.secrets, History: w.history, Limits: &w.limits,
 		Applier: w, Events: w.events, Deliveries: noDeliveries{}, Rooms: noRooms{},
 		Journal: w, Cluster: alone{},
 		Settings: func() []Setting { return []Setting{{Name: "listen", Value: "127.0.0.1:8717", Source: "default"}} },

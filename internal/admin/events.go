@@ -110,12 +110,16 @@ func (a *api) eventRoutes() {
 		OperationID: "list-events", Method: http.MethodGet, Path: "/events", Summary: "List events, newest first", Tags: tags,
 	}, func(ctx context.Context, in *eventQuery) (*pageOf[junctor.Event], error) {
 		events, next, err := a.Events.Events(ctx, caller(ctx), EventFilter{in.Source, in.Type, in.Agent, in.Since, in.Cursor, in.Limit})
+		for i := range events {
+			restrictEvent(caller(ctx), &events[i])
+		}
 		return newPage(events, next), err
 	})
 	route(a, huma.Operation{
 		OperationID: "get-event", Method: http.MethodGet, Path: "/events/{id}", Summary: "Show an event", Tags: tags,
 	}, func(ctx context.Context, in *eventID) (*oneEvent, error) {
 		e, err := a.Events.Event(ctx, caller(ctx), in.ID)
+		restrictEvent(caller(ctx), &e)
 		return &oneEvent{e}, err
 	})
 	route(a, huma.Operation{
@@ -128,6 +132,14 @@ func (a *api) eventRoutes() {
 	a.triggerRoutes()
 	a.sourceRoutes()
 	a.scheduleRoutes()
+}
+
+// restrictEvent leaves out what an event says that is a tool's answer: it is the
+// payload of a call, which admins alone read where it is nobody's own.
+func restrictEvent(p *junctor.Principal, e *junctor.Event) {
+	if e.Depth > 0 && !p.Has(junctor.ScopeAdmin) {
+		e.Data = nil
+	}
 }
 
 // SourceBody is what describes a source. Members that are absent are not changed.
@@ -152,7 +164,7 @@ func (b *SourceBody) to(s *junctor.Source) {
 
 type newSource struct {
 	Body struct {
-		ID    string              `json:"id" doc:"A lower-case letter, then up to 62 lower-case letters, digits or hyphens; one for all tenants. Messages are posted to /hooks/{id}."`
+		ID    string              `json:"id" doc:"A lower-case letter, then up to 62 lower-case letters, digits or hyphens. Messages are posted to the path that the answer names."`
 		Style junctor.SourceStyle `json:"style"`
 		SourceBody
 	}

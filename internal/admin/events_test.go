@@ -118,7 +118,7 @@ func TestEventRoutes(t *testing.T) {
 	if rec := ask(h, "admin", "POST", "/triggers/test", `{"name":"low","event":{"id":"e7"}}`); rec.Code != 200 || w.events.tried.Action.Server != "notes" || w.events.with.ID != "e7" {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
-	if rec := ask(h, "admin", "POST", "/sources", `{"id":"gh","style":"github","secret":"a fine secret"}`); rec.Code != 201 || w.events.secret.Reveal() != "a fine secret" || w.events.source.Style != junctor.StyleGitHub {
+	if rec := ask(h, "admin", "POST", "/sources", `{"id":"gh","style":"github","secret":"a fine long secret"}`); rec.Code != 201 || w.events.secret.Reveal() != "a fine long secret" || w.events.source.Style != junctor.StyleGitHub {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
 	if rec := ask(h, "admin", "PUT", "/schedules/nightly", `{"cron":"@daily","type":"tick"}`); rec.Code != 200 {

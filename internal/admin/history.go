@@ -67,15 +67,23 @@ func (a *api) historyRoutes() {
 		if err := a.userID(ctx, &in.CallsOf); err != nil {
 			return nil, err
 		}
+		access, err := a.Calls.CallAccess(ctx, caller(ctx))
+		if err != nil {
+			return nil, err
+		}
 		f := in.filter()
 		f.Limit, f.Cursor = in.Limit, in.Cursor
-		page, err := a.History.Query(ctx, caller(ctx).Tenant, f)
+		page, err := a.History.Query(ctx, access, f)
 		return newPage(page.Calls, page.Next), err
 	})
 	route(a, huma.Operation{
 		OperationID: "get-call", Method: http.MethodGet, Path: "/calls/{id}", Summary: "Show a call with what was said in it", Tags: tags,
 	}, func(ctx context.Context, in *callID) (*oneEntry, error) {
-		entry, err := a.History.Get(ctx, caller(ctx).Tenant, in.ID)
+		access, err := a.Calls.CallAccess(ctx, caller(ctx))
+		if err != nil {
+			return nil, err
+		}
+		entry, err := a.History.Get(ctx, access, in.ID)
 		return &oneEntry{entry}, err
 	})
 	text := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
@@ -92,7 +100,11 @@ func (a *api) historyRoutes() {
 		if err := a.userID(ctx, &in.CallsOf); err != nil {
 			return nil, err
 		}
-		usage, err := a.History.Usage(ctx, caller(ctx).Tenant, in.filter(), history.Group(in.By))
+		access, err := a.Calls.CallAccess(ctx, caller(ctx))
+		if err != nil {
+			return nil, err
+		}
+		usage, err := a.History.Usage(ctx, access, in.filter(), history.Group(in.By))
 		return newPage(usage, ""), err
 	})
 }
@@ -101,12 +113,15 @@ func (a *api) exportCalls(ctx context.Context, in *exportQuery) (*huma.StreamRes
 	if err := a.userID(ctx, &in.CallsOf); err != nil {
 		return nil, err
 	}
-	tenant := caller(ctx).Tenant
+	access, err := a.Calls.CallAccess(ctx, caller(ctx))
+	if err != nil {
+		return nil, err
+	}
 	format, mediaType := history.JSONLines, "application/jsonl"
 	if in.Format == "csv" {
 		format, mediaType = history.CSV, "text/csv; charset=utf-8"
 	}
-	return a.download(ctx, "calls."+in.Format, mediaType, func(w io.Writer) error { return a.History.Export(ctx, w, tenant, in.filter(), format) }), nil
+	return a.download(ctx, "calls."+in.Format, mediaType, func(w io.Writer) error { return a.History.Export(ctx, w, access, in.filter(), format) }), nil
 }
 
 // download answers with a file that write writes.

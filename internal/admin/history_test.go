@@ -35,19 +35,19 @@ func pastCall() history.Entry {
 	}
 }
 
-func (p *pastCalls) Query(_ context.Context, _ junctor.TenantID, f history.Filter) (history.Page, error) {
+func (p *pastCalls) Query(_ context.Context, _ junctor.CallAccess, f history.Filter) (history.Page, error) {
 	p.filter = f
 	return history.Page{Calls: []history.Entry{pastCall()}, Next: "more"}, nil
 }
 
-func (p *pastCalls) Get(_ context.Context, _ junctor.TenantID, id string) (history.Entry, error) {
+func (p *pastCalls) Get(_ context.Context, _ junctor.CallAccess, id string) (history.Entry, error) {
 	if id == "nope" {
 		return history.Entry{}, junctor.Errorf(junctor.CodeNotFound, "no call %s", id)
 	}
 	return pastCall(), nil
 }
 
-func (p *pastCalls) Export(_ context.Context, w io.Writer, _ junctor.TenantID, f history.Filter, format history.Format) error {
+func (p *pastCalls) Export(_ context.Context, w io.Writer, _ junctor.CallAccess, f history.Filter, format history.Format) error {
 	p.filter = f
 	if p.export == nil {
 		return nil
@@ -55,7 +55,7 @@ func (p *pastCalls) Export(_ context.Context, w io.Writer, _ junctor.TenantID, f
 	return p.export(w, format)
 }
 
-func (p *pastCalls) Usage(_ context.Context, _ junctor.TenantID, f history.UsageFilter, by history.Group) ([]history.Usage, error) {
+func (p *pastCalls) Usage(_ context.Context, _ junctor.CallAccess, f history.UsageFilter, by history.Group) ([]history.Usage, error) {
 	p.usage, p.by = f, by
 	return []history.Usage{{Server: "demo", Name: "echo", Calls: 3, Errors: 1, Duration: time.Second}}, nil
 }

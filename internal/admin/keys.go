@@ -22,7 +22,7 @@ type newKey struct {
 		Scopes    []junctor.Scope `json:"scopes" doc:"What the key may do; nothing that the caller's own credential may not."`
 		User      string          `json:"user,omitempty" doc:"The user whose key it is, by name or id. What their role has not, the key has not either."`
 		Agent     string          `json:"agent,omitempty" doc:"The agent whose key it is, by name."`
-		ExpiresAt time.Time       `json:"expires_at,omitzero" doc:"When the key stops working; absent for never."`
+		ExpiresAt time.Time       `json:"expires_at,omitzero" doc:"When the key stops working; absent for never, or, if the caller's own key expires, for when that does. No later than that."`
 	}
 }
 
@@ -63,7 +63,11 @@ func (a *api) keyRoutes() {
 	route(a, huma.Operation{
 		OperationID: "rotate-key", Method: http.MethodPost, Path: "/keys/{id}/rotate", Summary: "Give a key a new token", Tags: tags,
 	}, func(ctx context.Context, in *rotation) (*oneToken, error) {
-		if err := a.managed(ctx, in.ID); err != nil {
+		k, err := a.managed(ctx, in.ID)
+		if err != nil {
+			return nil, err
+		}
+		if err := mayHold(caller(ctx), &k); err != nil {
 			return nil, err
 		}
 		key, token, err := a.Keys.RotateKey(ctx, caller(ctx).Tenant, in.ID, time.Duration(in.Body.GraceSeconds)*time.Second)
@@ -73,29 +77,58 @@ func (a *api) keyRoutes() {
 		OperationID: "delete-key", Method: http.MethodDelete, Path: "/keys/{id}", Summary: "Revoke a key", Tags: tags,
 		DefaultStatus: http.StatusNoContent,
 	}, func(ctx context.Context, in *keyID) (*none, error) {
-		if err := a.managed(ctx, in.ID); err != nil {
+		if _, err := a.managed(ctx, in.ID); err != nil {
 			return nil, err
 		}
 		return &none{}, a.Keys.RevokeKey(ctx, caller(ctx).Tenant, in.ID)
 	})
 }
 
-// managed refuses a key that is not the caller's to change, as if there were
-// none.
-func (a *api) managed(ctx context.Context, id string) error {
+// managed gives a key that is the caller's to change. Any other is refused as if
+// there were none.
+func (a *api) managed(ctx context.Context, id string) (junctor.Key, error) {
 	p := caller(ctx)
 	keys, err := a.Keys.ListKeys(ctx, p.Tenant)
 	if err != nil {
-		return err
+		return junctor.Key{}, err
 	}
-	if !slices.ContainsFunc(keys, func(k junctor.Key) bool { return k.ID == id && a.Keys.Manages(p, &k) }) {
-		return junctor.Errorf(junctor.CodeNotFound, "there is no such key; junctor key ls shows their ids")
+	i := slices.IndexFunc(keys, func(k junctor.Key) bool { return k.ID == id && a.Keys.Manages(p, &k) })
+	if i < 0 {
+		return junctor.Key{}, junctor.Errorf(junctor.CodeNotFound, "there is no such key; junctor key ls shows their ids")
+	}
+	return keys[i], nil
+}
+
+// mayHold refuses a caller who would hold more than their own credential by the
+// token of a key: one that works for longer, that is another service, or that has
+// scopes which its user's role merely suspends.
+func mayHold(p *junctor.Principal, k *junctor.Key) error {
+	if outlives(p, k.ExpiresAt) {
+		return junctor.Errorf(junctor.CodeDenied, "the key %s works for longer than the credential of the caller, which expires at %s: rotate it with one that does not expire before", k.ID, p.Expires.Format(time.RFC3339))
+	}
+	if p.Login != "" || p.Key == k.ID {
+		return nil
+	}
+	if k.User == "" && k.Agent == "" && !p.Has(junctor.ScopeAdmin) {
+		// Who has its token is that service, with what it owns and has open.
+		return junctor.Errorf(junctor.CodeDenied, "the key %s is another service: rotate it with its own token, or with the scope %s", k.ID, junctor.ScopeAdmin)
+	}
+	for _, s := range k.Scopes {
+		if !p.Has(s) {
+			return junctor.Errorf(junctor.CodeDenied, "the key %s was made with the scope %s, which the credential of the caller lacks; it has %s", k.ID, s, list(p.Scopes))
+		}
 	}
 	return nil
 }
 
-// createKey gives away only what the caller has: otherwise keys:write would be
-// every scope in disguise.
+// outlives says whether something that ends at expires, or never where that is
+// zero, would work for longer than the caller's credential.
+func outlives(p *junctor.Principal, expires time.Time) bool {
+	return !p.Expires.IsZero() && (expires.IsZero() || expires.After(p.Expires))
+}
+
+// createKey gives away only what the caller has, and for no longer: otherwise
+// keys:write would be every scope, for ever, in disguise.
 func (a *api) createKey(ctx context.Context, in *newKey) (*oneNewKey, error) {
 	if err := junctor.CheckScopes(in.Body.Scopes); err != nil {
 		return nil, err
@@ -107,6 +140,12 @@ func (a *api) createKey(ctx context.Context, in *newKey) (*oneNewKey, error) {
 		}
 	}
 	n := identity.NewKey{Name: in.Body.Name, Agent: in.Body.Agent, Scopes: in.Body.Scopes, ExpiresAt: in.Body.ExpiresAt}
+	switch { // a key that was stolen for an hour must not last for longer by its children
+	case n.ExpiresAt.IsZero():
+		n.ExpiresAt = p.Expires
+	case outlives(p, n.ExpiresAt):
+		return nil, junctor.Errorf(junctor.CodeDenied, "expires_at is later than %s, when the key that makes this one expires: name an earlier time, or none", p.Expires.Format(time.RFC3339))
+	}
 	if err := a.ownKey(ctx, p, &n, in.Body.User); err != nil {
 		return nil, err
 	}

@@ -67,6 +67,9 @@ func (a *api) whose(ctx context.Context, user string) (id string, some bool, err
 		if own = person(p); own == "" {
 			return "", false, nil
 		}
+		if err := a.whole(ctx, p); err != nil {
+			return "", false, err
+		}
 	}
 	if user != "" {
 		u, err := a.Users.User(ctx, p.Tenant, user)
@@ -76,6 +79,24 @@ func (a *api) whose(ctx context.Context, user string) (id string, some bool, err
 		own = u.ID
 	}
 	return own, true, nil
+}
+
+// whole refuses a key that has less than its user's role: what a person has signed
+// in with, and which programs they let in, is not for a key with a few scopes.
+func (a *api) whole(ctx context.Context, p *junctor.Principal) error {
+	if p.Login != "" {
+		return nil
+	}
+	u, err := a.Users.User(ctx, p.Tenant, p.User)
+	if err != nil {
+		return err
+	}
+	for _, s := range u.Role.Scopes() {
+		if !p.Has(s) {
+			return junctor.Errorf(junctor.CodeDenied, "this is for a browser login, or a key with all scopes of its user's role: the key lacks %s", s)
+		}
+	}
+	return nil
 }
 
 // person is the id of the user that a principal is, and not merely acts for.

@@ -291,7 +291,7 @@ func (a *api) exportPack(ctx context.Context, in *exportPack) (*exportedPack, er
 		if err != nil {
 			return nil, err
 		}
-		servers = slices.DeleteFunc(all, func(s junctor.Server) bool { return s.Mode != junctor.ModeBYO })
+		servers = slices.DeleteFunc(all, func(s junctor.Server) bool { return s.Restricted || s.Mode != junctor.ModeBYO })
 	}
 	for _, id := range in.Servers {
 		s, err := a.Servers.Server(ctx, p, id)
@@ -300,6 +300,9 @@ func (a *api) exportPack(ctx context.Context, in *exportPack) (*exportedPack, er
 		}
 		if s.Mode != junctor.ModeBYO {
 			return nil, junctor.Errorf(junctor.CodeInvalid, "the server %q is part of every instance: there is nothing to pack", id)
+		}
+		if s.Restricted {
+			return nil, junctor.Errorf(junctor.CodeDenied, "the server %q is not yours: its owner, or an admin, can pack it", id)
 		}
 		servers = append(servers, s)
 	}

@@ -152,6 +152,9 @@ const (
 	asViewer    = "user=u2,tools:read,audit:read"
 	asService   = "keys:write,tools:call"
 	asTheirs    = "tenant=acme,admin"
+	asNarrow    = "user=u1,key=k1,tools:read" // a key of an admin
+	asDevKey    = "user=u2,key=k1,tools:read,tools:call,bridge:call,events:send,servers:write,agents:write,keys:write,audit:read"
+	asShort     = "user=u1,key=k1,admin,expires=2030-01-02T03:04:05Z"
 	newCallKey  = `{"name":"a","scopes":["tools:call"]`
 	newPassWord = `{"password":"` + canary + `"`
 )
@@ -195,7 +198,24 @@ func TestPeopleRoutes(t *testing.T) {
 		{"me, a service", asService, "GET", "/me", "", 200, `"issuer":"key","subject":"k1","name":"test","scopes":["keys:write","tools:call"]}`},
 		{"sources", asViewer, "PUT", "/me/sources", `{"sources":"bring-your-own"}`, 200, `"sources":"bring-your-own"`},
 		{"unknown sources", asViewer, "PUT", "/me/sources", `{"sources":"mine"}`, 422, "bring-your-own"},
-		{"sources of a service", asService, "PUT", "/me/sources", `{"sources":"both"}`, 403, "users"},
+		{"sources of a service", "tools:read", "PUT", "/me/sources", `{"sources":"both"}`, 403, "users"},
+		{"sources with another scope", "user=u1,key=k1,audit:read", "PUT", "/me/sources", `{"sources":"both"}`, 403, "tools:read"},
+		{"logins, not by a narrow key", asNarrow, "GET", "/logins", "", 403, "admin"},
+		{"nor their end", asNarrow, "DELETE", "/logins/l1", "", 403, "admin"},
+		{"nor consents", asNarrow, "GET", "/consents", "", 403, "admin"},
+		{"nor their end", asNarrow, "DELETE", "/consents/c1", "", 403, "admin"},
+		{"logins by a key with all of its role", asDevKey, "GET", "/logins", "", 200, `{"items":[{"id":"l2","user":"u2"`},
+		{"an agent has no turn with a narrow key", asNarrow, "POST", "/agents/qa/runs", `{"message":"x"}`, 403, "tools:call"},
+		{"a room is not read with a narrow key", asNarrow, "GET", "/workspaces/r1/messages", "", 403, "audit:read"},
+		{"no password by a key", asDevKey, "PUT", "/me/password", newPassWord + `}`, 403, "browser"},
+		{"not even an admin's", "user=u1,key=k1,admin", "PUT", "/me/password", newPassWord + `}`, 403, "browser"},
+		{"no password by what expires", asShort, "PUT", "/users/dev/password", newPassWord + `}`, 403, "outlive"},
+		{"no link by what expires", asShort, "POST", "/users/dev/link", "", 403, "outlive"},
+		{"no tenant by what expires", asShort, "POST", "/tenants", `{"id":"acme"}`, 403, "outlive"},
+		{"no tenant key by what expires", asShort, "POST", "/tenants/acme/key", "", 403, "outlive"},
+		{"a key by what expires", asShort, "POST", "/keys", newCallKey + `}`, 201, `"expires_at":"2030-01-02T03:04:05Z"`},
+		{"a shorter key by what expires", asShort, "POST", "/keys", newCallKey + `,"expires_at":"2029-01-02T03:04:05Z"}`, 201, `"expires_at":"2029-01-02T03:04:05Z"`},
+		{"no longer key by what expires", asShort, "POST", "/keys", newCallKey + `,"expires_at":"2031-01-02T03:04:05Z"}`, 403, "2030-01-02"},
 		{"my first password", asDev, "PUT", "/me/password", newPassWord + `}`, 204, ""},
 		{"password of a service", asService, "PUT", "/me/password", newPassWord + `}`, 403, "users"},
 		{"key for oneself", asDev, "POST", "/keys", newCallKey + `}`, 201, `"user":"u2"`},
@@ -237,6 +257,7 @@ func TestMyPassword(t *testing.T) {
 		{`{"password":"another password"}`, 403},
 		{`{"current":"wrong","password":"another password"}`, 403},
 		{`{"current":"the first password","password":"another password"}`, 204},
+		{`{"current":"another password","password":"the last password"}`, 429},
 	} {
 		if rec := ask(h, asDev, "PUT", "/me/password", step.body); rec.Code != step.status || strings.Contains(rec.Body.String(), "first") {
 			t.Errorf("%s: %d %s", step.body, rec.Code, rec.Body)
@@ -244,6 +265,40 @@ func TestMyPassword(t *testing.T) {
 	}
 	if w.people.passwords["u2"] != "another password" || w.people.kept != "l1" {
 		t.Errorf("%v, kept %q", w.people.passwords, w.people.kept)
+	}
+}
+
+// Nobody gets a token by a rotation that works for longer than their own, or that
+// has a scope which is merely suspended.
+func TestRotateKeyGivesNoMore(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	h := w.handler(t)
+	end := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	w.keys = []junctor.Key{
+		{ID: "lasting", Tenant: "default", User: "u1"},
+		{ID: "later", Tenant: "default", User: "u1", ExpiresAt: end.Add(time.Second)},
+		{ID: "same", Tenant: "default", User: "u1", ExpiresAt: end},
+		{ID: "service", Tenant: "default", Scopes: []junctor.Scope{junctor.ScopeToolsCall}},
+		{ID: "suspended", Tenant: "default", User: "u2", Scopes: []junctor.Scope{junctor.ScopeAdmin}},
+	}
+	for _, tt := range []struct {
+		as, key string
+		want    int
+	}{
+		{asShort, "lasting", 403},
+		{asShort, "later", 403},
+		{asShort, "same", 200},
+		{asService, "service", 403},
+		{asService + ",key=service", "service", 200},
+		{asAdmin, "service", 200},
+		{asDevKey, "suspended", 403},
+		{asDev, "suspended", 200}, // a person, by a browser
+		{strings.Replace(asDevKey, "key=k1", "key=suspended", 1), "suspended", 200},
+	} {
+		if rec := ask(h, tt.as, "POST", "/keys/"+tt.key+"/rotate", `{}`); rec.Code != tt.want {
+			t.Errorf("%s rotates %s: %d %s", tt.as, tt.key, rec.Code, rec.Body)
+		}
 	}
 }
 

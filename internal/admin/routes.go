@@ -58,7 +58,8 @@ func register(o Options) *api {
 			Components: &huma.Components{
 				Schemas: registry,
 				SecuritySchemes: map[string]*huma.SecurityScheme{
-					"key": {Type: "http", Scheme: "bearer", Description: "A key of this instance. Behind each operation stands the scope it needs."},
+					"key":   {Type: "http", Scheme: "bearer", Description: "A key of this instance. Behind each operation stands the scope it needs."},
+					"login": {Type: "apiKey", In: "cookie", Name: "__Host-junctor-session", Description: "The session of a browser that is signed in at /login."},
 				},
 			},
 		},
@@ -130,11 +131,19 @@ func route[I, O any](a *api, op huma.Operation, do func(context.Context, *I) (*O
 	case operator:
 		needs = []string{string(junctor.ScopeAdmin)}
 		op.Description = "Needs the scope `admin` in the default tenant."
+	case browser:
+		op.Description = "Needs a browser's login; no key can do this."
+		op.Security = []map[string][]string{{"login": {}}}
+	case conversation:
+		op.Description = "Needs the scope `tools:call` or `audit:read`."
+		op.Security = []map[string][]string{{"key": {string(junctor.ScopeToolsCall)}}, {"key": {string(junctor.ScopeAuditRead)}}}
 	default:
 		needs = []string{string(scope)}
 		op.Description = "Needs the scope `" + string(scope) + "`."
 	}
-	op.Security = []map[string][]string{{"key": append([]string{}, needs...)}}
+	if op.Security == nil {
+		op.Security = []map[string][]string{{"key": append([]string{}, needs...)}}
+	}
 	a.routes = append(a.routes, op.Method+" "+Prefix+op.Path)
 	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
 		out, err := do(ctx, in)

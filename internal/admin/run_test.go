@@ -61,14 +61,14 @@ func TestTailEndsWithTheRight(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
 	w.tail = make(tail, 2)
-	w.tail <- junctor.Call{ID: "c1", Status: junctor.StatusRunning}
+	w.tail <- junctor.Call{ID: "c1", Tenant: "default", Status: junctor.StatusRunning}
 	o := w.options()
 	asked := 0
 	o.Authenticate = func(r *http.Request) (*junctor.Principal, error) {
 		if asked++; asked > 2 {
 			return nil, junctor.Errorf(junctor.CodeUnauthenticated, "the session has ended")
 		}
-		w.tail <- junctor.Call{ID: "c2"}
+		w.tail <- junctor.Call{ID: "c2", Tenant: "default"}
 		return bearer(r)
 	}
 	h, err := New(o)

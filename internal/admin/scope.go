@@ -2,7 +2,10 @@ package admin
 
 import (
 	"context"
+	"net/http"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -16,6 +19,23 @@ const anyone junctor.Scope = ""
 // operator is the class of routes that concern the instance and so every
 // tenant: they are for admins of the default one.
 const operator junctor.Scope = "operator"
+
+// browser is the class of routes that take a person's browser login and nothing
+// else. A key or a token may be in the hands of a program: it must never become
+// what a person signs in with.
+const browser junctor.Scope = "browser"
+
+// conversation is the class of routes that show the messages of a room. They need
+// one of two scopes: tools:call, which takes part in rooms, or audit:read, which
+// reads payloads elsewhere.
+const conversation junctor.Scope = "conversation"
+
+// outlasts names the operations that make a credential without an end: one to sign
+// in with, or an admin key of a tenant. A caller whose own credential expires is
+// refused, since what it makes would outlive it.
+func outlasts() []string {
+	return []string{"put-user-password", "create-user-link", "create-tenant", "replace-tenant-key"}
+}
 
 // scopes says what each operation needs. An operation that is not here is
 // refused to everybody, and a test fails.
@@ -66,7 +86,7 @@ func scopes() map[string]junctor.Scope {
 		"get-tool":             anyone,
 		"call-tool":            anyone, // the pipeline judges, so that a refusal is on record
 		"run":                  anyone,
-		"run-agent":            anyone, // the agent's owner may, an admin, and it itself
+		"run-agent":            junctor.ScopeToolsCall, // as the agent: its owner, an admin, or it itself
 		"list-models":          junctor.ScopeAgentsWrite,
 		"get-model":            junctor.ScopeAgentsWrite,
 		"create-model":         junctor.ScopeAdmin,
@@ -91,7 +111,7 @@ func scopes() map[string]junctor.Scope {
 		"put-tool-tag":         junctor.ScopeServersWrite,
 		"delete-tool-tag":      junctor.ScopeServersWrite,
 		"list-tool-changes":    junctor.ScopeToolsRead,
-		"list-roles":           anyone,
+		"list-roles":           junctor.ScopeToolsRead,
 		"put-role":             junctor.ScopeAdmin,
 		"delete-role":          junctor.ScopeAdmin,
 		"list-agents":          junctor.ScopeToolsRead,
@@ -111,7 +131,7 @@ func scopes() map[string]junctor.Scope {
 		"delete-user":          junctor.ScopeAdmin,
 		"put-user-password":    junctor.ScopeAdmin,
 		"create-user-link":     junctor.ScopeAdmin,
-		"list-logins":          anyone, // of others, to admins alone
+		"list-logins":          anyone, // of others, to admins alone; one's own, not with a narrow key
 		"delete-login":         anyone,
 		"list-consents":        anyone, // likewise
 		"delete-consent":       anyone,
@@ -119,12 +139,13 @@ func scopes() map[string]junctor.Scope {
 		"list-chain-events":    junctor.ScopeAuditRead,
 		"list-chain-agents":    junctor.ScopeAuditRead,
 		"find-chain-agent":     junctor.ScopeServersWrite,
+		"rewind-chain":         operator, // as the file that declares chains is
 		"list-tenants":         operator,
 		"create-tenant":        operator,
 		"replace-tenant-key":   operator,
 		"get-me":               anyone,
-		"put-my-sources":       anyone, // one's own view
-		"put-my-password":      anyone,
+		"put-my-sources":       junctor.ScopeToolsRead, // one's own catalog scope
+		"put-my-password":      browser,
 		"list-calls":           junctor.ScopeAuditRead,
 		"tail-calls":           junctor.ScopeAuditRead,
 		"list-history":         junctor.ScopeAuditRead,
@@ -151,18 +172,18 @@ func scopes() map[string]junctor.Scope {
 		"list-schedule-times":  junctor.ScopeAuditRead,
 		"put-schedule":         junctor.ScopeAdmin,
 		"delete-schedule":      junctor.ScopeAdmin,
-		"list-workspaces":      anyone, // those that the caller is in
+		"list-workspaces":      conversation, // of rooms that the caller is in
 		"create-workspace":     junctor.ScopeToolsCall,
-		"get-workspace":        anyone,
+		"get-workspace":        conversation,
 		"patch-workspace":      junctor.ScopeToolsCall,
 		"delete-workspace":     junctor.ScopeToolsCall,
-		"list-messages":        anyone,
-		"search-messages":      anyone,
-		"export-workspace":     anyone,
-		"list-room-tools":      anyone,
-		"list-room-approvals":  anyone,
+		"list-messages":        conversation,
+		"search-messages":      conversation,
+		"export-workspace":     conversation,
+		"list-room-tools":      conversation,
+		"list-room-approvals":  conversation,
 		"run-workspace":        junctor.ScopeToolsCall, // what agents do follows from what is said
-		"stream-workspace":     anyone,
+		"stream-workspace":     conversation,
 		"stop-run":             junctor.ScopeToolsCall,
 		"report-surface":       junctor.ScopeToolsCall,
 		"list-secrets":         junctor.ScopeServersWrite,
@@ -197,6 +218,14 @@ func caller(ctx context.Context) *junctor.Principal {
 	return p
 }
 
+type httpRequestKey struct{}
+
+// httpRequest is the request that a route answers; admit has put it there.
+func httpRequest(ctx context.Context) *http.Request {
+	r, _ := ctx.Value(httpRequestKey{}).(*http.Request)
+	return r
+}
+
 // admit lets a request through to its route when the caller is known and
 // carries the scope that the route needs. It runs before the body is read.
 func (a *api) admit(ctx huma.Context, next func(huma.Context)) {
@@ -212,7 +241,7 @@ func (a *api) admit(ctx huma.Context, next func(huma.Context)) {
 		writeProblem(w, a.problem(ctx.Context(), err))
 		return
 	}
-	next(huma.WithValue(ctx, principalKey{}, p))
+	next(huma.WithValue(huma.WithValue(ctx, principalKey{}, p), httpRequestKey{}, r))
 }
 
 func allowed(p *junctor.Principal, operation string) error {
@@ -220,11 +249,32 @@ func allowed(p *junctor.Principal, operation string) error {
 	if !known {
 		return junctor.Errorf(junctor.CodeInternal, "the route %s says not what it needs", operation)
 	}
-	switch {
-	case scope == operator && p.Operator(), scope == anyone, scope != operator && p.Has(scope):
+	if !p.Expires.IsZero() && slices.Contains(outlasts(), operation) {
+		return junctor.Errorf(junctor.CodeDenied, "this makes a credential that would outlive the key, which expires at %s: use a browser login, the socket of the instance, or a key without expires_at",
+			p.Expires.Format(time.RFC3339))
+	}
+	switch scope {
+	case anyone:
 		return nil
-	case scope == operator:
+	case operator:
+		if p.Operator() {
+			return nil
+		}
 		return junctor.Errorf(junctor.CodeDenied, "this concerns the whole instance: it needs the scope admin in the tenant %s", junctor.DefaultTenant)
+	case browser:
+		if p.Login != "" {
+			return nil
+		}
+		return junctor.Errorf(junctor.CodeDenied, "this is for users with a browser login, and no key can do it: sign in at /login; junctor login --user NAME makes a link to sign in with")
+	case conversation:
+		if p.Has(junctor.ScopeToolsCall) || p.Has(junctor.ScopeAuditRead) {
+			return nil
+		}
+		return junctor.Errorf(junctor.CodeDenied, "this needs the scope %s or %s; the credential has %s", junctor.ScopeToolsCall, junctor.ScopeAuditRead, list(p.Scopes))
+	default:
+		if p.Has(scope) {
+			return nil
+		}
 	}
 	return junctor.Errorf(junctor.CodeDenied, "this needs the scope %s; the credential has %s", scope, list(p.Scopes))
 }

@@ -41,7 +41,7 @@ func DeclaredInput(s config.Server) ServerInput {
 type ServerBody struct {
 	Transport   *junctor.Transport          `json:"transport,omitempty" doc:"Absent: http for a url, stdio for a command."`
 	URL         *string                     `json:"url,omitempty" maxLength:"4096" doc:"With http and sse. Its query is kept like a credential."`
-	Command     []string                    `json:"command,omitempty" maxItems:"256" doc:"With stdio: the program and its arguments; no shell reads them. From the operator, or from an admin under --allow-commands."`
+	Command     []string                    `json:"command,omitempty" maxItems:"256" doc:"With stdio: the program and its arguments; no shell reads them. From the operator, or from an admin under --allow-commands. Words that look like secrets are shown as ***, which sent back keeps the stored ones."`
 	Env         map[string]string           `json:"env,omitempty" doc:"With stdio. Values are kept like credentials; *** keeps the stored one."`
 	Cwd         *string                     `json:"cwd,omitempty" maxLength:"4096" doc:"With stdio: the working directory."`
 	Auth        *AuthBody                   `json:"auth,omitempty"`
@@ -52,6 +52,7 @@ type ServerBody struct {
 	TimeoutMS   *int                        `json:"timeout_ms,omitempty" minimum:"0" maximum:"86400000" doc:"How long a call may take; 0 is the instance's own limit."`
 	Views       *junctor.Views              `json:"views,omitempty" enum:"on,off" doc:"Whether tools without an App of their own are given one, which draws what they answer; on where it is absent."`
 	Home        *junctor.Home               `json:"home,omitempty" enum:"each,one" doc:"With stdio, of several replicas: whether the command runs on each of them, or on one, which the others send calls on to; each where it is absent."`
+	Believe     *bool                       `json:"believe_annotations,omitempty" doc:"Whether the annotations of its tools count: tools that say readOnlyHint are then used without approval, and tools that say readOnlyHint or idempotentHint may be called again after a failure. Set by the operator or an admin; off where it is absent."`
 	Overrides   map[string]junctor.Override `json:"overrides,omitempty" doc:"By the tool's own name: hide it, or show it under another name or description."`
 	Document    *string                     `json:"document,omitempty" doc:"Of an auto-generated server: the text of the API's documentation, OpenAPI, GraphQL or another format."`
 	DocumentURL *string                     `json:"document_url,omitempty" maxLength:"4096" doc:"Of an auto-generated server: where its documentation is, in place of document."`
@@ -128,13 +129,14 @@ func (b *ServerBody) apply(row *junctor.Server) (credential.Set, error) {
 	set(&c.TimeoutMS, b.TimeoutMS)
 	set(&c.Views, b.Views)
 	set(&c.Home, b.Home)
+	set(&c.BelieveAnnotations, b.Believe)
 	set(&row.Title, b.Title)
 	set(&row.Private, b.Private)
 	if row.Mode == junctor.ModeGenerated {
 		b.applyAPI(row)
 	}
 	if b.Command != nil {
-		c.Command = b.Command
+		c.Command = credential.KeepCommand(b.Command, c.Command)
 	}
 	if b.Env != nil {
 		c.Env = b.Env

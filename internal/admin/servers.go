@@ -54,7 +54,14 @@ type ServerDetail struct {
 	junctor.Server
 	Era         string                `json:"era,omitempty" doc:"Of the protocol it speaks: modern or legacy; absent before it has answered."`
 	Tools       []string              `json:"tools,omitempty" nullable:"false" doc:"The names of its tools, as it calls them."`
+	Problems    []ToolProblem         `json:"problems,omitempty" nullable:"false" doc:"Tools that the server lists and that are left out, at most 100."`
 	Diagnostics *junctor.ServerStatus `json:"diagnostics,omitempty" doc:"Of a bring-your-own server that is switched on."`
+}
+
+// ToolProblem is why a tool that a server lists cannot be used.
+type ToolProblem struct {
+	Tool   string `json:"tool" doc:"The tool's name, as the server calls it."`
+	Reason string `json:"reason" doc:"Why it is left out."`
 }
 
 type serverDetail struct{ Body ServerDetail }
@@ -166,6 +173,7 @@ func (a *api) getServer(ctx context.Context, in *serverID) (*serverDetail, error
 	for _, t := range a.Tools.Tools(p, in.ID, "", "") {
 		d.Tools = append(d.Tools, t.Name)
 	}
+	d.Problems = a.Tools.ToolProblems(p, in.ID)
 	return &serverDetail{d}, nil
 }
 
@@ -198,6 +206,6 @@ func (a *api) patchServer(ctx context.Context, in *serverPatch) (*oneServer, err
 // something says whether the body asks for any change.
 func (b *ServerBody) something() bool {
 	return b.document() || b.Command != nil || b.Env != nil || b.Headers != nil || b.Overrides != nil || slices.Contains([]bool{
-		b.Transport != nil, b.URL != nil, b.Cwd != nil, b.Auth != nil, b.Credentials != nil, b.Isolation != nil, b.MaxSessions != nil, b.TimeoutMS != nil, b.Views != nil, b.Home != nil, b.Title != nil, b.Private != nil,
+		b.Transport != nil, b.URL != nil, b.Cwd != nil, b.Auth != nil, b.Credentials != nil, b.Isolation != nil, b.MaxSessions != nil, b.TimeoutMS != nil, b.Views != nil, b.Home != nil, b.Believe != nil, b.Title != nil, b.Private != nil,
 	}, true)
 }

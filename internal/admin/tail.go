@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -45,10 +46,31 @@ func (a *api) tailRoutes() {
 	})
 }
 
+// visibleCalls gives those of some calls that the principal may know of at this moment: a
+// server may have become private since they were noted.
+func (a *api) visibleCalls(ctx context.Context, p *junctor.Principal, calls []junctor.Call) ([]junctor.Call, error) {
+	out := []junctor.Call{}
+	if len(calls) == 0 {
+		return out, nil
+	}
+	access, err := a.Calls.CallAccess(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range calls {
+		if access.Sees(&c) {
+			access.Limit(&c)
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}
+
 func (a *api) tail(ctx context.Context, hctx huma.Context) {
 	r, w := humago.Unwrap(hctx)
-	tail := a.Calls.Tail(caller(ctx))
-	defer tail.Close()
+	former := caller(ctx)
+	tail := a.Calls.Tail(former)
+	defer func() { tail.Close() }()
 	out := newEvents(w)
 	out.send("calls", TailPart{Calls: []junctor.Call{}})
 	for ctx.Err() == nil {
@@ -62,13 +84,19 @@ func (a *api) tail(ctx context.Context, hctx huma.Context) {
 			out.send("error", problemOf(err))
 			return
 		}
-		if calls == nil {
-			calls = []junctor.Call{}
+		if !slices.Equal(p.Scopes, former.Scopes) {
+			tail.Close()
+			tail, former, calls, missed = a.Calls.Tail(p), p, nil, 0
 		}
+		seen, err := a.visibleCalls(ctx, p, calls)
 		if ctx.Err() != nil {
 			return
 		}
-		out.send("calls", TailPart{Calls: calls, Missed: missed})
+		if err != nil {
+			out.send("error", a.problem(ctx, err))
+			return
+		}
+		out.send("calls", TailPart{Calls: seen, Missed: missed})
 		select {
 		case <-ctx.Done():
 		case <-time.After(pace):

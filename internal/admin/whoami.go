@@ -102,7 +102,11 @@ func (a *api) putMyPassword(ctx context.Context, in *myPassword) (*none, error) 
 		return nil, err
 	}
 	if u.Password != "" {
-		// A key or a login that was left lying about must not become a password.
+		// A login that was left lying about must not become a password, nor a place
+		// to guess it more often than at the sign-in page.
+		if err := a.TryPassword(httpRequest(ctx), p.Tenant, u.Name); err != nil {
+			return nil, err
+		}
 		same, err := a.Users.SamePassword(ctx, p.Tenant, id, in.Body.Current.Reveal())
 		if err == nil && !same {
 			err = junctor.Errorf(junctor.CodeDenied, "current is not the password until now; an admin can set another")

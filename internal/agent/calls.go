@@ -25,19 +25,20 @@ const maxParallel = 4
 // when the run has ended with it.
 func (r *run) fulfil(ctx context.Context, calls []Call, tools []Tool) bool {
 	r.tidy(calls)
-	return r.make(ctx, calls, func(c Call) (Result, verdict) {
+	return r.make(ctx, calls, func(c *Call) (Result, verdict) {
 		t := find(tools, c.Name)
 		if t == nil {
-			return refused(c, unknown(tools, c.Name)), refuse
+			return refused(*c, unknown(tools, c.Name)), refuse
 		}
 		if !isObject(c.Arguments) {
-			return refused(c, "the arguments are not one JSON object with each name once: the call was not made"), refuse
+			return refused(*c, "the arguments are not one JSON object with each name once: the call was not made"), refuse
 		}
-		meant, err := r.Tools.Resolve(ctx, c)
+		meant, err := r.Tools.Resolve(ctx, *c)
 		if err != nil {
-			return refused(c, junctor.AsError(err).Message), refuse
+			return refused(*c, junctor.AsError(err).Message), refuse
 		}
-		if r.NeedsApproval != nil && r.NeedsApproval(meant, c) {
+		if r.NeedsApproval != nil && r.NeedsApproval(meant, *c) {
+			c.Digest = meant.Digest
 			return Result{}, wait
 		}
 		return Result{}, do
@@ -69,27 +70,31 @@ func (r *run) resume(ctx context.Context, open []Call) bool {
 		r.broken(ctx, err)
 		return false
 	}
-	return r.make(ctx, open, func(c Call) (Result, verdict) {
+	return r.make(ctx, open, func(c *Call) (Result, verdict) {
 		d, decided := r.Decisions[c.ID]
 		if decided && !d.Allow {
-			res := refused(c, strings.TrimSuffix("the person did not allow this call, so it was not made: "+d.Reason, ": "))
+			res := refused(*c, strings.TrimSuffix("the person did not allow this call, so it was not made: "+d.Reason, ": "))
 			res.Denied = true
 			return res, refuse
 		}
 		t := find(tools, c.Name)
 		if t == nil { // it was taken away meanwhile
-			return refused(c, unknown(tools, c.Name)), refuse
+			return refused(*c, unknown(tools, c.Name)), refuse
 		}
-		meant, err := r.Tools.Resolve(ctx, c)
+		meant, err := r.Tools.Resolve(ctx, *c)
 		switch {
 		case err != nil:
-			return refused(c, junctor.AsError(err).Message), refuse
-		case decided:
+			return refused(*c, junctor.AsError(err).Message), refuse
+		case decided && (d.Digest == "" || d.Digest == meant.Digest):
 			return Result{}, do
-		case r.NeedsApproval != nil && r.NeedsApproval(meant, c):
+		case decided: // the tool is not the one that the person was asked about
+			c.Digest = meant.Digest
+			return Result{}, wait
+		case r.NeedsApproval != nil && r.NeedsApproval(meant, *c):
+			c.Digest = meant.Digest
 			return Result{}, wait
 		}
-		return lost(c), refuse
+		return lost(*c), refuse
 	})
 }
 
@@ -104,16 +109,17 @@ const (
 
 // make judges each call and makes those that may be, some at a time. Every call
 // that does not wait has a result in the end, in the order of the calls.
-func (r *run) make(ctx context.Context, calls []Call, judge func(Call) (Result, verdict)) bool {
+func (r *run) make(ctx context.Context, calls []Call, judge func(*Call) (Result, verdict)) bool {
 	results := make([]*Result, len(calls))
 	var jobs []int
 	var shown []a2ui.Surface
 	full, told := false, 0
 	for i, c := range calls {
-		res, v := judge(c)
+		res, v := judge(&c)
 		switch {
 		case v == wait:
 			r.end.Waiting = append(r.end.Waiting, c)
+			r.keepDigest(&c)
 			continue
 		case v == do && r.end.Calls >= r.Limits.Calls:
 			full = true
@@ -155,6 +161,20 @@ func (r *run) make(ctx context.Context, calls []Call, judge func(Call) (Result, 
 		return true
 	}
 	return false
+}
+
+// keepDigest notes with a call in the story which tool a person is asked about:
+// whoever keeps the story can hold the person's word to it.
+func (r *run) keepDigest(waiting *Call) {
+	for _, list := range [][]Message{r.story, r.end.Messages} {
+		for _, m := range list {
+			for i := range m.Calls {
+				if m.Calls[i].ID == waiting.ID {
+					m.Calls[i].Digest = waiting.Digest
+				}
+			}
+		}
+	}
 }
 
 // brought gives the surfaces that a result brings. What of them cannot be shown

@@ -57,7 +57,8 @@ type Tool struct {
 	Title       string          `json:"title,omitempty"`
 	Description string          `json:"description,omitempty"`
 	Schema      json.RawMessage `json:"schema,omitempty"` // of the arguments
-	ReadOnly    bool            `json:"read_only"`        // it says that it changes nothing
+	ReadOnly    bool            `json:"read_only"`        // it says that it changes nothing, and its server is believed
+	Digest      string          `json:"digest,omitempty"` // of its definition: it changes when the tool does
 	Server      string          `json:"server,omitempty"`
 	Own         string          `json:"tool,omitempty"` // the server's own name
 	View        string          `json:"view,omitempty"` // the ui:// page that it brings, by the server's own URI
@@ -68,6 +69,10 @@ type Call struct {
 	ID        string          `json:"id"`
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments,omitempty"` // a JSON object
+
+	// Digest is that of the tool which a call that waits was for when a person was
+	// asked; "" for other calls.
+	Digest string `json:"digest,omitempty"`
 }
 
 // Result is what came of a call.
@@ -190,6 +195,10 @@ type Turn struct {
 type Decision struct {
 	Allow  bool
 	Reason string // of a no; may be empty
+
+	// Digest is that of the tool that the person was asked about. Where the tool
+	// has another by now, the call waits again. "" is any.
+	Digest string
 }
 
 // EventKind says what happened.

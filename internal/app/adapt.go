@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"sync"
 	"sync/atomic"
@@ -72,6 +73,36 @@ func (s *shipper) Ship(ctx context.Context, records []audit.Record) error {
 func (s *shipper) Prune(ctx context.Context, node string, upTo uint64) error {
 	_, err := s.store.PruneAudit(ctx, node, upTo)
 	return err
+}
+
+// Known implements audit.Witness.
+func (s *shipper) Known(ctx context.Context, node string) (audit.Known, error) {
+	return knownOf(ctx, s.store, node)
+}
+
+// KeepHead implements audit.Witness.
+func (s *shipper) KeepHead(ctx context.Context, head audit.Head, replace bool) error {
+	text, err := json.Marshal(head)
+	if err != nil {
+		return err
+	}
+	return s.store.KeepAuditHead(ctx, head.Node, head.Seq, string(text), replace)
+}
+
+// knownOf is what the database knows of a node's journal.
+func knownOf(ctx context.Context, st *store.Store, node string) (k audit.Known, err error) {
+	if k.Copied, k.CopiedHash, err = st.AuditLast(ctx, node); err != nil {
+		return k, err
+	}
+	text, err := st.AuditHead(ctx, node)
+	if err != nil || text == "" {
+		return k, err
+	}
+	k.Head = new(audit.Head)
+	if err := json.Unmarshal([]byte(text), k.Head); err != nil {
+		k.Head = &audit.Head{Node: node} // nobody signed that, and whoever looks says so
+	}
+	return k, nil
 }
 
 // states keeps used request states in the store.

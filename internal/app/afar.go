@@ -59,7 +59,7 @@ func (s *servers) newAfar(key serverKey, home string, known *catalog.Offer) *afa
 func (f *afar) Do(ctx context.Context, req *catalog.Request, sink catalog.Sink) (catalog.Result, error) {
 	got, err := f.ask(ctx, errand{What: errandDo, Principal: req.Principal, Request: asked{
 		Door: req.Door, CallID: req.CallID, Kind: req.Kind, Name: req.Name, Version: req.Version, Params: req.Params, Arguments: req.Arguments, Meta: req.Meta,
-		Unsubscribe: req.Unsubscribe, Task: req.Task, Fresh: req.Fresh, Wait: req.Wait, Watch: req.Watch, Input: req.Input, Caller: req.Caller,
+		Unsubscribe: req.Unsubscribe, Task: req.Task, Fresh: req.Fresh, Wait: req.Wait, Watch: req.Watch, Repeatable: req.Repeatable, Input: req.Input, Caller: req.Caller,
 	}}, sink)
 	if err != nil {
 		return catalog.Result{}, err
@@ -164,13 +164,12 @@ func (f *afar) ask(ctx context.Context, e errand, sink catalog.Sink) (*said, err
 	if to == nil {
 		return nil, f.away()
 	}
-	e.To, e.Until, e.Tenant, e.Server = f.home, f.peers.app.clock.Now().Add(errandLife), f.key.tenant, f.key.id
-	var plain bytes.Buffer
-	if err := gob.NewEncoder(&plain).Encode(e); err != nil {
+	e.Tenant, e.Server = f.key.tenant, f.key.id
+	var body bytes.Buffer
+	if err := gob.NewEncoder(&body).Encode(e); err != nil {
 		return nil, err
 	}
-	body := f.peers.app.ring.Seal(nil, purposeErrand, plain.Bytes())
-	resp, err := to.post(ctx, errandPath, body)
+	resp, err := to.post(ctx, errandPath, body.Bytes())
 	switch {
 	case err == nil:
 	case junctor.CodeOf(err) == junctor.CodeUnreachable: // nobody heard it
@@ -179,10 +178,10 @@ func (f *afar) ask(ctx context.Context, e errand, sink catalog.Sink) (*said, err
 		return nil, f.lost(ctx, err)
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK { // it is of an older version, or has other keys
+	if resp.StatusCode != http.StatusOK { // it is of another version
 		return nil, f.away()
 	}
-	frames := gob.NewDecoder(io.LimitReader(resp.Body, 4*maxMessage))
+	frames := gob.NewDecoder(io.LimitReader(resp.Body, 4*f.peers.app.cfg.MaxResult))
 	for {
 		var got said
 		if err := frames.Decode(&got); err != nil {

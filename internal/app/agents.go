@@ -70,7 +70,8 @@ func (a agents) mine(ctx context.Context, p *junctor.Principal, name string) (ju
 	return one, err
 }
 
-// AddAgent stores an agent and makes its first key.
+// AddAgent stores an agent and makes its first key, which ends when the key of who
+// makes it does.
 func (a agents) AddAgent(ctx context.Context, p *junctor.Principal, name string, in admin.AgentBody) (junctor.Agent, junctor.Key, string, error) {
 	fail := func(err error) (junctor.Agent, junctor.Key, string, error) {
 		return junctor.Agent{}, junctor.Key{}, "", err
@@ -89,7 +90,7 @@ func (a agents) AddAgent(ctx context.Context, p *junctor.Principal, name string,
 	if err != nil {
 		return fail(err)
 	}
-	key, token, err := a.app.identity.CreateKey(ctx, p.Tenant, identity.NewKey{Name: name, Agent: name, Scopes: agentScopes()})
+	key, token, err := a.app.identity.CreateKey(ctx, p.Tenant, identity.NewKey{Name: name, Agent: name, Scopes: agentScopes(), ExpiresAt: p.Expires})
 	if err == nil {
 		err = a.settle(ctx, p.Tenant)
 	}
@@ -102,8 +103,8 @@ func (a agents) AddAgent(ctx context.Context, p *junctor.Principal, name string,
 	return one, key, token, nil
 }
 
-// mayMakeAgents says whether a principal may make agents: none may do more than
-// who made it.
+// mayMakeAgents says whether a principal may make and change agents: none may do
+// more than who made it.
 func mayMakeAgents(p *junctor.Principal) error {
 	if !p.Has(junctor.ScopeAgentsWrite) {
 		return junctor.Errorf(junctor.CodeDenied, "agents are made with the scope %s", junctor.ScopeAgentsWrite)
@@ -122,6 +123,9 @@ func agentScopes() []junctor.Scope {
 
 // ChangeAgent changes what in has.
 func (a agents) ChangeAgent(ctx context.Context, p *junctor.Principal, name string, in admin.AgentBody) (junctor.Agent, error) {
+	if err := mayMakeAgents(p); err != nil { // what an agent is told decides what it calls
+		return junctor.Agent{}, err
+	}
 	one, err := a.mine(ctx, p, name)
 	if err != nil {
 		return junctor.Agent{}, err

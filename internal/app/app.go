@@ -28,7 +28,6 @@ import (
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/config"
 	"github.com/junctor-mcp/junctor/internal/console"
-	"github.com/junctor-mcp/junctor/internal/credential"
 	"github.com/junctor-mcp/junctor/internal/egress"
 	"github.com/junctor-mcp/junctor/internal/gateway"
 	"github.com/junctor-mcp/junctor/internal/guard"
@@ -68,6 +67,7 @@ type App struct {
 	gateway   *gateway.Gateway
 	metrics   *telemetry.Metrics
 	egress    *egress.Egress
+	bytes     *limit.ByteBudget // of requests and results in flight
 	journal   *audit.Journal
 	history   *history.History
 	servers   *servers
@@ -168,6 +168,7 @@ func (a *App) open(ctx context.Context) (err error) {
 		return err
 	}
 	a.metrics = telemetry.NewMetrics(telemetry.MetricsOptions{Version: a.version, GoVersion: runtime.Version()})
+	a.bytes = a.newByteBudget()
 	if a.egress, err = egress.New(egress.Options{Allow: a.cfg.EgressAllow, Proxy: a.cfg.EgressProxy, Logger: a.log}); err != nil {
 		return err
 	}
@@ -175,7 +176,9 @@ func (a *App) open(ctx context.Context) (err error) {
 		return err
 	}
 	if a.cfg.DB != nil {
-		a.peers = newPeers(a)
+		if a.peers, err = newPeers(a); err != nil {
+			return err
+		}
 		a.onClose(func(context.Context) { a.peers.close() })
 		if err := a.openReplay(); err != nil {
 			return err
@@ -278,8 +281,8 @@ func (a *App) database(ctx context.Context) (*store.Store, error) {
 // as that of a key management service), or those of our own file.
 func (a *App) keyring(ctx context.Context) (*seal.Keyring, error) {
 	if text := a.cfg.SealKey(); text != "" {
-		if credential.IsReference(text) {
-			keys, err := credential.Reader{Lookup: os.LookupEnv, DataDir: a.cfg.DataDir}.Read(ctx, text)
+		if junctor.IsReference("", text) {
+			keys, err := a.readSetting(ctx, text)
 			if err != nil {
 				return nil, junctor.Errorf(junctor.CodeOf(err), "JUNCTOR_SEAL_KEY: %w", err)
 			}
@@ -287,7 +290,12 @@ func (a *App) keyring(ctx context.Context) (*seal.Keyring, error) {
 		}
 		return seal.KeyringFromEnv(text)
 	}
-	return seal.OpenKeyring(cmp.Or(a.cfg.SealKeyFile, filepath.Join(a.cfg.DataDir, "seal.key")))
+	return seal.OpenKeyring(a.sealKeyPath())
+}
+
+// sealKeyPath is where the file of the sealing keys is.
+func (a *App) sealKeyPath() string {
+	return cmp.Or(a.cfg.SealKeyFile, filepath.Join(a.cfg.DataDir, "seal.key"))
 }
 
 // openJournal opens the record of calls, which lies in the data directory of
@@ -298,12 +306,22 @@ func (a *App) openJournal(ctx context.Context) error {
 		return err
 	}
 	a.node = node
+	restored, err := readRestored(a.cfg.DataDir)
+	if err != nil {
+		return err
+	}
 	a.journal, err = audit.Open(ctx, audit.Options{
 		Dir: filepath.Join(a.cfg.DataDir, JournalDir), Node: node, Strict: a.cfg.Journal == "strict",
 		Keep: time.Duration(a.cfg.AuditDays) * 24 * time.Hour, Ship: &shipper{store: a.store}, Logger: a.log, Now: a.clock.Now,
+		Restored: restored,
 	})
 	if err != nil {
 		return err
+	}
+	if restored != "" {
+		if err := os.Remove(filepath.Join(a.cfg.DataDir, restoredFile)); err != nil {
+			a.log.Warn("the note that this instance was restored could not be removed; the next start records it again", telemetry.Err(err))
+		}
 	}
 	a.onClose(func(ctx context.Context) {
 		if err := a.journal.Close(ctx); err != nil {
@@ -414,7 +432,7 @@ func (a *App) openGateway() (err error) {
 		Doors: gateway.Doors{
 			MCP: a.cfg.DoorOn("mcp"), SSE: a.cfg.DoorOn("sse"), Plain: a.cfg.DoorOn("plain"), Call: a.cfg.DoorOn("call"), Stdio: a.cfg.DoorOn("stdio"),
 		},
-		Bridge: a.servers.bridge, Ended: a.servers.endSession, RootsChanged: a.servers.rootsChanged, Logger: a.log, Now: a.clock.Now, NewID: newID, MaxBody: a.cfg.MaxBody, PollAfter: a.opts.pollAfter, Carry: carry,
+		Bridge: a.servers.bridge, Ended: a.servers.endSession, RootsChanged: a.servers.rootsChanged, Logger: a.log, Now: a.clock.Now, NewID: newID, MaxBody: a.cfg.MaxBody, Bytes: a.bytes, PollAfter: a.opts.pollAfter, Carry: carry,
 	})
 	if err != nil {
 		return err
@@ -460,4 +478,10 @@ func newID() string {
 	binary.BigEndian.PutUint64(b[:8], uint64(time.Now().UnixNano()))
 	_, _ = rand.Read(b[8:]) // never fails
 	return hex.EncodeToString(b[:])
+}
+
+// isID says whether newID could have given a text.
+func isID(text string) bool {
+	b, err := hex.DecodeString(text)
+	return err == nil && len(b) == 16
 }

@@ -3,14 +3,18 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/backup"
 	"github.com/junctor-mcp/junctor/internal/config"
+	"github.com/junctor-mcp/junctor/internal/seal"
 	"github.com/junctor-mcp/junctor/internal/store"
 	"github.com/junctor-mcp/junctor/internal/store/postgres"
 	"github.com/junctor-mcp/junctor/internal/store/sqlite"
@@ -35,12 +39,59 @@ func Backup(ctx context.Context, cfg *config.Config, version string, w io.Writer
 	for name, db := range dbs {
 		o.Databases[name] = db
 	}
+	if o.Authenticator, err = (&App{cfg: cfg}).backupKeys(ctx); err != nil {
+		return backup.Manifest{}, err
+	}
 	return backup.Create(ctx, w, o)
 }
 
+// VerifyBackup reads a whole archive against its manifest, and that against the
+// sealing key that the settings name.
+func VerifyBackup(ctx context.Context, cfg *config.Config, r io.Reader) (backup.Manifest, error) {
+	keys, err := (&App{cfg: cfg}).backupKeys(ctx)
+	if err != nil {
+		return backup.Manifest{}, err
+	}
+	return backup.Verify(ctx, r, backup.RestoreOptions{Authenticator: keys})
+}
+
+// purposeBackup binds the codes of backups to being that.
+const purposeBackup = "backup manifest v1"
+
+// backupKeys authenticates backups with the sealing keys that the settings name. It
+// never makes one: nil says that there is none.
+func (a *App) backupKeys(ctx context.Context) (backup.Authenticator, error) {
+	if a.cfg.SealKey() == "" {
+		keys, err := seal.OpenExistingKeyring(a.sealKeyPath())
+		switch {
+		case junctor.CodeOf(err) == junctor.CodeNotFound:
+			return nil, nil
+		case err != nil:
+			return nil, err
+		}
+		return manifestKeys{keys}, nil
+	}
+	keys, err := a.keyring(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return manifestKeys{keys}, nil
+}
+
+// manifestKeys implements backup.Authenticator.
+type manifestKeys struct{ keys *seal.Keyring }
+
+func (m manifestKeys) Authenticate(message []byte) (keyID string, mac []byte) {
+	return m.keys.Authenticate(purposeBackup, message)
+}
+
+func (m manifestKeys) CheckMAC(keyID string, message, mac []byte) error {
+	return m.keys.CheckMAC(purposeBackup, keyID, message, mac)
+}
+
 // Restore makes an instance of an archive where the settings say. Nothing but
-// key files may be there.
-func Restore(ctx context.Context, cfg *config.Config, r io.Reader) (backup.Manifest, error) {
+// key files may be there. The archive must be authentic, unless unverified is set.
+func Restore(ctx context.Context, cfg *config.Config, r io.Reader, unverified bool) (backup.Manifest, error) {
 	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
 		return backup.Manifest{}, junctor.Errorf(junctor.CodeUnavailable, "the data directory %s cannot be made; choose another with --data-dir: %w", cfg.DataDir, err)
 	}
@@ -56,11 +107,43 @@ func Restore(ctx context.Context, cfg *config.Config, r io.Reader) (backup.Manif
 	for name, db := range dbs {
 		o.Databases[name] = db
 	}
+	if o.Unverified = unverified; !unverified {
+		if o.Authenticator, err = (&App{cfg: cfg}).backupKeys(ctx); err != nil {
+			return backup.Manifest{}, err
+		}
+	}
 	m, err := backup.Restore(ctx, r, o)
 	if err != nil {
 		return m, err
 	}
-	return m, restoreNode(cfg.DataDir, m)
+	return m, errors.Join(restoreNode(cfg.DataDir, m), writeRestored(cfg.DataDir, m))
+}
+
+// restoredFile says in a data directory that it came from a backup, until the next
+// start has put that on record.
+const restoredFile = "restored"
+
+// writeRestored leaves word for the next start. The journal goes back to when the
+// backup was made, and exports from after that will not agree with it: it says why.
+func writeRestored(dataDir string, m backup.Manifest) error {
+	doubt := ""
+	if m.SealKey == "" {
+		doubt = "; it was not verified who made the backup"
+	}
+	text := fmt.Sprintf("restored from a backup that was made at %s by junctor %s: records from after that are not here%s\n", m.CreatedAt.UTC().Format(time.RFC3339), m.Version, doubt)
+	if err := os.WriteFile(filepath.Join(dataDir, restoredFile), []byte(text), 0o600); err != nil {
+		return junctor.Errorf(junctor.CodeUnavailable, "the data directory cannot be written to: %w", err)
+	}
+	return nil
+}
+
+// readRestored gives that word; "" where nothing was restored since the last start.
+func readRestored(dataDir string) (string, error) {
+	b, err := os.ReadFile(filepath.Join(dataDir, restoredFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", junctor.Errorf(junctor.CodeUnavailable, "the file %s cannot be read: %w", filepath.Join(dataDir, restoredFile), err)
+	}
+	return strings.TrimSpace(string(b)), nil
 }
 
 // restoreNode lets the journal go on under the name that its head has.

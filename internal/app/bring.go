@@ -7,6 +7,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admission"
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 	"github.com/junctor-mcp/junctor/internal/upstream"
@@ -21,16 +22,17 @@ func (s *servers) bringAll(ctx context.Context) error {
 		return err
 	}
 	for _, tenant := range tenants {
-		rows, err := s.app.store.For(tenant.ID).Servers(ctx)
+		rows, err := s.app.store.For(tenant.ID).AdmittedServers(ctx)
 		if err != nil {
 			return err
 		}
-		for _, row := range rows {
+		for _, admitted := range rows {
+			row := admitted.Row()
 			if row.State == junctor.StateInactive {
 				continue
 			}
 			if row.Mode == junctor.ModeGenerated {
-				_ = s.raise(ctx, row) // dress says what went wrong
+				_ = s.raise(ctx, admitted) // dress says what went wrong
 				continue
 			}
 			if row.Mode != junctor.ModeBYO {
@@ -40,7 +42,7 @@ func (s *servers) bringAll(ctx context.Context) error {
 				s.wants(&row) // its home is found once others know this process
 				continue
 			}
-			_ = s.bring(ctx, row, nil) // dress says what went wrong
+			_ = s.bring(ctx, admitted, nil) // dress says what went wrong
 		}
 	}
 	return nil
@@ -48,7 +50,8 @@ func (s *servers) bringAll(ctx context.Context) error {
 
 // settle attaches a server whose connection may be new, beside everything else:
 // the former one serves until the new one has answered, or has failed to.
-func (s *servers) settle(ctx context.Context, row junctor.Server) {
+func (s *servers) settle(ctx context.Context, admitted admission.Server) {
+	row := admitted.Row()
 	turn := s.take(serverKey{row.Tenant, row.ID})
 	s.work.Go(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeTime)
@@ -57,16 +60,16 @@ func (s *servers) settle(ctx context.Context, row junctor.Server) {
 		defer stop()
 		var begun *reached
 		if !s.homely(&row) && !s.has(&row) { // one that is to run once is not tried beside itself
-			if up, err := s.connect(ctx, &row, s.desk.Stored(row), nil, ""); err == nil {
+			if up, err := s.connect(ctx, admitted, s.desk.Stored(row), nil, ""); err == nil {
 				if _, err := s.reach(ctx, up, up.Begin); err == nil {
-					begun, _ = s.rested(ctx, &row, s.desk.Stored(row), up)
+					begun, _ = s.rested(ctx, admitted, s.desk.Stored(row), up)
 				} else {
 					up.Close()
 				}
 			}
 		}
 		defer s.hold(row.Tenant, row.ID)()
-		_ = s.bringIn(ctx, turn, row, begun)
+		_ = s.bringIn(ctx, turn, admitted, begun)
 	})
 }
 
@@ -82,14 +85,16 @@ func (s *servers) take(key serverKey) uint64 {
 // bring attaches a server, or puts its new connection in place of the one it
 // has. up is the connection where there is one already; else there is one when
 // it is needed.
-func (s *servers) bring(ctx context.Context, row junctor.Server, up *reached) error {
-	return s.bringIn(ctx, s.take(serverKey{row.Tenant, row.ID}), row, up)
+func (s *servers) bring(ctx context.Context, admitted admission.Server, up *reached) error {
+	row := admitted.Row()
+	return s.bringIn(ctx, s.take(serverKey{row.Tenant, row.ID}), admitted, up)
 }
 
-func (s *servers) bringIn(ctx context.Context, turn uint64, row junctor.Server, up *reached) error {
+func (s *servers) bringIn(ctx context.Context, turn uint64, admitted admission.Server, up *reached) error {
+	row := admitted.Row()
 	key := serverKey{row.Tenant, row.ID}
 	s.wants(&row)
-	err := s.attachRow(ctx, key, turn, row, up)
+	err := s.attachRow(ctx, key, turn, admitted, up)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.turns[key] != turn {
@@ -114,17 +119,19 @@ func (s *servers) has(row *junctor.Server) bool {
 // prepare makes what is to be attached: of the connection that is given, of the
 // one that is attached where the row leads to the same place, or of a new one,
 // which offers what the server was last seen with until it has answered.
-func (s *servers) prepare(ctx context.Context, row *junctor.Server, up *reached) (*connected, error) {
+func (s *servers) prepare(ctx context.Context, admitted admission.Server, up *reached) (*connected, error) {
+	of := admitted.Row()
+	row := &of
 	home, err := s.homeOf(ctx, row)
 	if err != nil || home != "" {
-		return s.prepareAfar(ctx, row, up, home, err)
+		return s.prepareAfar(ctx, admitted, up, home, err)
 	}
 	if up != nil {
-		return newConnected(*up, row), nil
+		return newConnected(*up, admitted), nil
 	}
 	if b := s.attached(serverKey{row.Tenant, row.ID}); b != nil {
 		if now := b.current(); now.serves(row) && now.home == "" {
-			next := now.like(row)
+			next := now.like(admitted)
 			_, _ = next.backend.Offer(ctx) // it knows its tools' names before the first call
 			return next, nil
 		}
@@ -137,18 +144,20 @@ func (s *servers) prepare(ctx context.Context, row *junctor.Server, up *reached)
 			offer = known
 		}
 	}
-	fresh, err := s.connect(ctx, row, s.desk.Stored(*row), offer, isolated)
+	fresh, err := s.connect(ctx, admitted, s.desk.Stored(*row), offer, isolated)
 	if err != nil {
 		return nil, err
 	}
-	next := newConnected(fresh, row)
+	next := newConnected(fresh, admitted)
 	next.kept = kept
 	return next, nil
 }
 
 // prepareAfar is prepare for a server whose home is another process, or is not known,
 // for a reason. up is closed: it was tried here, and runs elsewhere.
-func (s *servers) prepareAfar(ctx context.Context, row *junctor.Server, up *reached, home string, why error) (*connected, error) {
+func (s *servers) prepareAfar(ctx context.Context, admitted admission.Server, up *reached, home string, why error) (*connected, error) {
+	of := admitted.Row()
+	row := &of
 	if up != nil {
 		defer up.Close()
 	}
@@ -160,7 +169,7 @@ func (s *servers) prepareAfar(ctx context.Context, row *junctor.Server, up *reac
 	if b := s.attached(key); b != nil {
 		now := b.current()
 		if now.serves(row) && now.home == home {
-			return now.like(row), nil
+			return now.like(admitted), nil
 		}
 		known, _ = now.up.Offer(ctx)
 	} else if up != nil {
@@ -171,13 +180,14 @@ func (s *servers) prepareAfar(ctx context.Context, row *junctor.Server, up *reac
 	if known == nil {
 		known = &catalog.Offer{Awaited: true}
 	}
-	next := newConnected(reached{way: s.newAfar(key, home, known), with: s.desk.Server(row, s.desk.Stored(*row))}, row)
+	next := newConnected(reached{way: s.newAfar(key, home, known), with: s.desk.Server(admitted, s.desk.Stored(*row))}, admitted)
 	next.home = home
 	return next, nil
 }
 
-func (s *servers) attachRow(ctx context.Context, key serverKey, turn uint64, row junctor.Server, up *reached) error {
-	next, err := s.prepare(ctx, &row, up)
+func (s *servers) attachRow(ctx context.Context, key serverKey, turn uint64, admitted admission.Server, up *reached) error {
+	row := admitted.Row()
+	next, err := s.prepare(ctx, admitted, up)
 	if err != nil {
 		return err
 	}
@@ -408,7 +418,11 @@ func (s *servers) TestServer(ctx context.Context, p *junctor.Principal, id strin
 		probe, _ := s.reach(ctx, c.up, c.up.Probe)
 		return probe, nil
 	}
-	up, err := s.connect(ctx, &row, s.desk.Stored(row), nil, "")
+	admitted, err := s.app.store.For(p.Tenant).AdmittedServer(ctx, id)
+	if err != nil {
+		return junctor.Probe{}, err
+	}
+	up, err := s.connect(ctx, admitted, s.desk.Stored(admitted.Row()), nil, "")
 	if err != nil {
 		return junctor.Probe{}, err
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admission"
 	"github.com/junctor-mcp/junctor/internal/autoview"
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/store"
@@ -37,7 +38,8 @@ type brought struct {
 // connected is an upstream and the calls on it.
 type connected struct {
 	up       reached
-	row      junctor.Server  // as it was attached
+	row      junctor.Server // as it was attached
+	admitted admission.Server
 	backend  catalog.Backend // up, with its tools changed
 	calls    *atomic.Int64
 	borrowed bool              // another has the same upstream
@@ -45,13 +47,15 @@ type connected struct {
 	kept     [sha256.Size]byte // of what is stored of it; zero where that is not known
 }
 
-func newConnected(up reached, row *junctor.Server) *connected {
-	return &connected{up: up, row: *row, backend: changed(up, row), calls: &atomic.Int64{}}
+func newConnected(up reached, admitted admission.Server) *connected {
+	row := admitted.Row()
+	return &connected{up: up, row: row, admitted: admitted, backend: changed(up, &row), calls: &atomic.Int64{}}
 }
 
 // like is the same upstream with its tools changed in another way.
-func (c *connected) like(row *junctor.Server) *connected {
-	return &connected{up: c.up, row: *row, backend: changed(c.up, row), calls: c.calls, borrowed: true, home: c.home}
+func (c *connected) like(admitted admission.Server) *connected {
+	row := admitted.Row()
+	return &connected{up: c.up, row: row, admitted: admitted, backend: changed(c.up, &row), calls: c.calls, borrowed: true, home: c.home}
 }
 
 // serves says whether a row leads where this connection does.
@@ -59,8 +63,12 @@ func (c *connected) serves(row *junctor.Server) bool {
 	return sameConnection(&c.row.Connection, &row.Connection) && c.row.Credential == row.Credential && c.row.Trusted == row.Trusted
 }
 
-func changed(up reached, row *junctor.Server) catalog.Backend {
-	return viewed(catalog.Changed(up, row.Overrides, time.Duration(row.TimeoutMS)*time.Millisecond), row)
+func changed(up catalog.Backend, row *junctor.Server) catalog.Backend {
+	b := catalog.Changed(up, row.Overrides, time.Duration(row.TimeoutMS)*time.Millisecond)
+	if row.BelieveAnnotations {
+		b = catalog.Believe(b)
+	}
+	return viewed(b, row)
 }
 
 // viewed gives the tools of a server Views, unless its row says otherwise: of one

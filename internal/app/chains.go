@@ -147,7 +147,7 @@ func (a *App) chainNode(ctx context.Context, c junctor.Chain) (*erc8004.Node, er
 	for i, text := range c.Nodes {
 		kind, _, _ := strings.Cut(text, ":")
 		if kind == "env" || kind == "file" {
-			secret, err := a.reader().Read(ctx, text)
+			secret, err := a.readSetting(ctx, text)
 			if err != nil {
 				return nil, junctor.Errorf(junctor.CodeInvalid, "the chain %s: %w", c.Name, err)
 			}
@@ -298,6 +298,23 @@ func (c *chains) ChainEvents(ctx context.Context, tenant junctor.TenantID, f adm
 		}
 	}
 	return out, nil
+}
+
+// RewindChain implements admin.Chains.
+func (c *chains) RewindChain(ctx context.Context, tenant junctor.TenantID, name string, to uint64) error {
+	i := slices.IndexFunc(c.list, func(x *chainWatch) bool { return x.Name == name })
+	if tenant != c.records.Tenant || i < 0 {
+		return junctor.Errorf(junctor.CodeNotFound, "no chain %q is followed; junctor chain ls shows them", name)
+	}
+	chain := c.list[i]
+	if first := uint64(max(chain.Start, 1)) - 1; to < first {
+		return junctor.Errorf(junctor.CodeInvalid, "to: the chain %s is read from block %d on: rewind it to %d or a later block", name, chain.Start, first)
+	}
+	block, err := chain.watcher.Block(ctx, to)
+	if err != nil {
+		return junctor.Errorf(junctor.CodeUnavailable, "the chain %s cannot be rewound: %w", name, err)
+	}
+	return c.records.Rewind(ctx, chain.ID, block)
 }
 
 // name is what the settings call a chain; its number for one that they no longer

@@ -1,8 +1,10 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -10,6 +12,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
+	"github.com/junctor-mcp/junctor/internal/admission"
 	"github.com/junctor-mcp/junctor/internal/credential"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 	"github.com/junctor-mcp/junctor/internal/upstream"
@@ -18,77 +21,17 @@ import (
 
 const probeTime = 90 * time.Second // starting a process may take a minute
 
-// allowed says whether a principal may bring this connection. A command, and a
-// credential that is read from this machine, come from the operator, or from an
-// admin where the operator said so. A refusal is on record.
-func (s *servers) allowed(ctx context.Context, p *junctor.Principal, id string, now, former *junctor.Connection) error {
-	err := s.judge(p, s.operator(p), now, former)
-	if junctor.CodeOf(err) == junctor.CodeDenied {
-		call := junctor.Call{
-			ID: newID(), Tenant: p.Tenant, Kind: junctor.KindServer, Door: junctor.DoorAdmin, Server: id, Name: "add", Issuer: p.Issuer, Subject: p.Subject, User: p.User, Agent: p.Agent,
-			Status: junctor.StatusDenied, Code: junctor.CodeDenied, Reason: junctor.AsError(err).Message, Start: time.Now(),
-		}
-		if aerr := s.app.journal.Append(context.WithoutCancel(ctx), &call); aerr != nil {
-			s.app.log.Error("a refusal could not be recorded", telemetry.Err(aerr))
-		}
+// recordRefusedInput puts on record that people were not asked for what a server
+// wanted of them.
+func (s *servers) recordRefusedInput(row *junctor.Server, why string) {
+	call := junctor.Call{
+		ID: newID(), Tenant: row.Tenant, Kind: junctor.KindServer, Door: junctor.DoorAdmin, Server: row.ID, Name: "elicitation", Status: junctor.StatusDenied, Code: junctor.CodeDenied, Reason: why, Start: time.Now(),
 	}
-	return err
-}
-
-func (s *servers) judge(p *junctor.Principal, operator bool, now, former *junctor.Connection) error {
-	if now.Transport == junctor.TransportStdio && !operator && !sameCommand(now, former) {
-		return junctor.Errorf(junctor.CodeDenied,
-			"a command to run comes from the operator: add it with the command line on this machine, or start Junctor with --allow-commands and use an admin key")
+	ctx, cancel := context.WithTimeout(context.Background(), closeFor)
+	defer cancel()
+	if err := s.app.journal.Append(ctx, &call); err != nil {
+		s.app.log.Error("a refusal could not be recorded", telemetry.Err(err))
 	}
-	var had []string
-	if former != nil {
-		had = credential.References(*former)
-	}
-	for _, ref := range credential.References(*now) {
-		if err := s.reader().Check(ref); err != nil {
-			return err
-		}
-		if operator || slices.Contains(had, ref) { // Keep binds those to their origin
-			continue
-		}
-		if err := mayName(p, ref); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// mayName says whether somebody who is not the operator may have a credential
-// read from this machine.
-func mayName(p *junctor.Principal, ref string) error {
-	switch {
-	case credential.IsCommand(ref):
-		return junctor.Errorf(junctor.CodeDenied, "a credential that a command gives comes from the operator: add it with the command line on this machine")
-	case !p.Operator():
-		return junctor.Errorf(junctor.CodeDenied, "a credential that is read from this machine needs the scope admin in the tenant %s", junctor.DefaultTenant)
-	}
-	return nil
-}
-
-// operator says whether a principal may have commands run here.
-func (s *servers) operator(p *junctor.Principal) bool {
-	return p.Issuer == junctor.IssuerLocal || p.Operator() && s.app.cfg.AllowCommands
-}
-
-func sameCommand(now, former *junctor.Connection) bool {
-	return former != nil && former.Transport == now.Transport && slices.Equal(former.Command, now.Command) && former.Cwd == now.Cwd && equalMaps(former.Env, now.Env)
-}
-
-func equalMaps(a, b map[string]string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for k, v := range a {
-		if w, ok := b[k]; !ok || v != w {
-			return false
-		}
-	}
-	return true
 }
 
 // AddServer reaches a server, and stores and attaches it when that worked.
@@ -97,45 +40,47 @@ func (s *servers) AddServer(ctx context.Context, p *junctor.Principal, in admin.
 		return s.addGenerated(ctx, p, in)
 	}
 	row := in.Server
-	row.Tenant, row.Mode, row.Owner, row.Trusted = p.Tenant, junctor.ModeBYO, p.ID(), p.Issuer == junctor.IssuerLocal
-	if err := s.check(ctx, p, &row, nil); err != nil {
+	row.Mode = junctor.ModeBYO
+	admitted, err := s.judge.Server(ctx, p, row, nil)
+	if err != nil {
 		return junctor.Server{}, err
 	}
 	if err := s.free(ctx, p, row.ID); err != nil {
 		return junctor.Server{}, err
 	}
-	up, err := s.probe(ctx, p, &row, in.Credentials, nil)
+	up, err := s.probe(ctx, admitted, in.Credentials)
 	if err != nil {
 		return junctor.Server{}, err
 	}
-	defer s.hold(row.Tenant, row.ID)()
-	stored, err := s.store(ctx, row, in.Credentials, nil)
-	if up != nil && (err != nil || stored.State == junctor.StateInactive) {
+	defer s.hold(p.Tenant, row.ID)()
+	stored, err := s.store(ctx, admitted, in.Credentials, nil)
+	if up != nil && (err != nil || stored.Row().State == junctor.StateInactive) {
 		up.Close()
 	}
-	if err != nil || stored.State == junctor.StateInactive {
-		return stored, err
+	if err != nil || stored.Row().State == junctor.StateInactive {
+		return stored.Row(), err
 	}
-	return stored, s.bring(ctx, stored, up)
+	return stored.Row(), s.bring(ctx, stored, up)
 }
 
 // store seals the credentials of a row and stores it, in place of the former
 // one where there is one: both, or neither.
-func (s *servers) store(ctx context.Context, row junctor.Server, set credential.Set, former *junctor.Server) (junctor.Server, error) {
-	var err error
-	if row.Credential, err = s.seal(ctx, &row, set); err != nil {
-		return junctor.Server{}, err
+func (s *servers) store(ctx context.Context, admitted admission.Server, set credential.Set, former *junctor.Server) (admission.Server, error) {
+	row := admitted.Row()
+	name, err := s.seal(ctx, &row, set)
+	if err != nil {
+		return admission.Server{}, err
 	}
 	rows := s.app.store.For(row.Tenant)
-	var stored junctor.Server
+	var stored admission.Server
 	if former == nil {
-		stored, err = rows.AddServer(ctx, row)
+		stored, err = rows.AddServer(ctx, admitted.Sealed(name))
 	} else {
-		stored, err = rows.UpdateServer(ctx, row)
+		stored, err = rows.UpdateServer(ctx, admitted.Sealed(name))
 	}
 	if err != nil {
-		s.unseal(ctx, &row, row.Credential)
-		return junctor.Server{}, err
+		s.unseal(ctx, &row, name)
+		return admission.Server{}, err
 	}
 	if former != nil {
 		s.unseal(ctx, former, former.Credential)
@@ -146,14 +91,15 @@ func (s *servers) store(ctx context.Context, row junctor.Server, set credential.
 // ProbeServer reaches a server as it is described, and stores nothing.
 func (s *servers) ProbeServer(ctx context.Context, p *junctor.Principal, in admin.ServerInput) (junctor.Probe, error) {
 	row := in.Server
-	row.Tenant, row.Mode, row.Trusted = p.Tenant, junctor.ModeBYO, p.Issuer == junctor.IssuerLocal
+	row.Mode = junctor.ModeBYO
 	if row.ID == "" {
 		row.ID = "probe"
 	}
-	if err := s.check(ctx, p, &row, nil); err != nil {
+	admitted, err := s.judge.Preview(ctx, p, row)
+	if err != nil {
 		return junctor.Probe{}, err
 	}
-	up, err := s.connect(ctx, &row, credential.Literal(in.Credentials), nil, "")
+	up, err := s.connect(ctx, admitted, credential.Literal(in.Credentials), nil, "")
 	if err != nil {
 		return junctor.Probe{}, err
 	}
@@ -162,27 +108,37 @@ func (s *servers) ProbeServer(ctx context.Context, p *junctor.Principal, in admi
 	return report, nil
 }
 
-func (s *servers) check(ctx context.Context, p *junctor.Principal, row *junctor.Server, former *junctor.Connection) error {
-	if err := junctor.CheckServerID(row.ID); err != nil {
-		return err
+// recordRefusal puts on record that somebody brought what they may not bring.
+func (s *servers) recordRefusal(ctx context.Context, p *junctor.Principal, id string, refusal error) {
+	call := junctor.Call{
+		ID: newID(), Tenant: p.Tenant, Kind: junctor.KindServer, Door: junctor.DoorAdmin, Server: id, Name: "add", Issuer: p.Issuer, Subject: p.Subject, User: p.User, Agent: p.Agent,
+		Status: junctor.StatusDenied, Code: junctor.CodeDenied, Reason: junctor.AsError(refusal).Message, Start: time.Now(),
 	}
-	if row.ID == junctor.AdhocServer {
-		return junctor.Errorf(junctor.CodeInvalid, "%q is the id of calls to endpoints that are no server: choose another", row.ID)
+	if err := s.app.journal.Append(context.WithoutCancel(ctx), &call); err != nil {
+		s.app.log.Error("a refusal could not be recorded", telemetry.Err(err))
 	}
-	if err := row.Check(); err != nil {
-		return err
+}
+
+// reservedID tells who owned a server that was removed less than
+// --reserved-id-days ago.
+func (s *servers) reservedID(ctx context.Context, tenant junctor.TenantID, id string) (owner string, until time.Time, err error) {
+	owner, at, err := s.app.store.For(tenant).RemovedServer(ctx, id)
+	if junctor.CodeOf(err) == junctor.CodeNotFound {
+		return "", time.Time{}, nil
 	}
-	return s.allowed(ctx, p, row.ID, &row.Connection, former)
+	until = at.AddDate(0, 0, s.app.cfg.ReservedIDDays)
+	if err != nil || !time.Now().Before(until) {
+		return "", time.Time{}, err
+	}
+	return cmp.Or(owner, "nobody"), until, nil
 }
 
 // probe reaches the server of a row that is not stored yet, and gives the
 // connection that it made; nil where it has to be logged in to first. Nothing that
 // was not reached is stored.
-func (s *servers) probe(ctx context.Context, p *junctor.Principal, row *junctor.Server, set credential.Set, former *junctor.Connection) (*reached, error) {
-	if err := s.check(ctx, p, row, former); err != nil {
-		return nil, err
-	}
-	up, err := s.connect(ctx, row, credential.Literal(set), nil, "")
+func (s *servers) probe(ctx context.Context, admitted admission.Server, set credential.Set) (*reached, error) {
+	row := admitted.Row()
+	up, err := s.connect(ctx, admitted, credential.Literal(set), nil, "")
 	if err != nil {
 		return nil, err
 	}
@@ -193,13 +149,13 @@ func (s *servers) probe(ctx context.Context, p *junctor.Principal, row *junctor.
 		}
 		return nil, err
 	}
-	return s.rested(ctx, row, credential.Literal(set), up)
+	return s.rested(ctx, admitted, credential.Literal(set), up)
 }
 
 // rested gives a connection that was reached to whoever is to use it. A process
 // ends: the first call starts one.
-func (s *servers) rested(ctx context.Context, row *junctor.Server, literals visit.Literals, up reached) (*reached, error) {
-	if row.Transport != junctor.TransportStdio {
+func (s *servers) rested(ctx context.Context, admitted admission.Server, literals visit.Literals, up reached) (*reached, error) {
+	if admitted.Row().Transport != junctor.TransportStdio {
 		return &up, nil
 	}
 	defer up.Close()
@@ -207,7 +163,7 @@ func (s *servers) rested(ctx context.Context, row *junctor.Server, literals visi
 	if err != nil {
 		return nil, err
 	}
-	next, err := s.connect(ctx, row, literals, offer, "")
+	next, err := s.connect(ctx, admitted, literals, offer, "")
 	return &next, err
 }
 
@@ -263,7 +219,7 @@ func (s *servers) ChangeServer(ctx context.Context, p *junctor.Principal, id str
 		return s.changeGenerated(ctx, p, former, change)
 	}
 	if former.Mode == junctor.ModeBuiltin {
-		return s.changeBuiltin(ctx, former, change)
+		return s.changeBuiltin(ctx, p, former, change)
 	}
 	if former.Mode != junctor.ModeBYO {
 		return junctor.Server{}, junctor.Errorf(junctor.CodeInvalid, "the server %q is %s: only its state can be changed", id, former.Mode)
@@ -277,46 +233,49 @@ func (s *servers) ChangeServer(ctx context.Context, p *junctor.Principal, id str
 	if err != nil {
 		return junctor.Server{}, err
 	}
-	if err := row.Check(); err != nil {
+	admitted, err := s.judge.Server(ctx, p, row, &former)
+	if err != nil {
 		return junctor.Server{}, err
 	}
 	moved := len(entered) > 0 || !sameConnection(&row.Connection, &former.Connection)
 	if !moved {
-		if err := s.check(ctx, p, &row, &former.Connection); err != nil {
-			return junctor.Server{}, err
-		}
-		defer s.hold(row.Tenant, row.ID)()
-		stored, err := rows.UpdateServer(ctx, row)
+		defer s.hold(former.Tenant, id)()
+		stored, err := rows.UpdateServer(ctx, admitted)
 		if err != nil {
-			return stored, err
+			return stored.Row(), err
 		}
-		s.renamed(ctx, &former, &stored)
-		if stored.State == junctor.StateInactive {
-			return stored, nil
-		}
-		return stored, s.bring(ctx, stored, nil)
+		return s.placed(ctx, stored, &former, nil)
 	}
-	row.Trusted = p.Issuer == junctor.IssuerLocal
 	set, err := s.kept(ctx, &row, entered, &former)
 	if err != nil {
 		return junctor.Server{}, err
 	}
-	up, err := s.probe(ctx, p, &row, set, &former.Connection)
+	up, err := s.probe(ctx, admitted.Sealed(""), set) // store names what is sealed anew
 	if err != nil {
 		return junctor.Server{}, err
 	}
-	defer s.hold(row.Tenant, row.ID)()
-	stored, err := s.store(ctx, row, set, &former)
-	if err == nil {
-		s.renamed(ctx, &former, &stored)
+	defer s.hold(former.Tenant, id)()
+	stored, err := s.store(ctx, admitted, set, &former)
+	if err != nil {
+		if up != nil {
+			up.Close()
+		}
+		return stored.Row(), err
 	}
-	if up != nil && (err != nil || stored.State == junctor.StateInactive) {
-		up.Close()
+	return s.placed(ctx, stored, &former, up)
+}
+
+// placed attaches a server whose row was just put in the place of former.
+func (s *servers) placed(ctx context.Context, stored admission.Server, former *junctor.Server, up *reached) (junctor.Server, error) {
+	row := stored.Row()
+	s.renamed(ctx, former, &row)
+	if row.State == junctor.StateInactive {
+		if up != nil {
+			up.Close()
+		}
+		return row, nil
 	}
-	if err != nil || stored.State == junctor.StateInactive {
-		return stored, err
-	}
-	return stored, s.bring(ctx, stored, up)
+	return row, s.bring(ctx, stored, up)
 }
 
 // kept is the credentials of a row that takes the place of another: those that
@@ -339,7 +298,7 @@ func sameConnection(a, b *junctor.Connection) bool {
 		}
 		return *c.Auth
 	}
-	return a.Transport == b.Transport && a.URL == b.URL && slices.Equal(a.Command, b.Command) && a.Cwd == b.Cwd && equalMaps(a.Env, b.Env) &&
-		equalMaps(a.Headers, b.Headers) && auth(a) == auth(b) && a.PerUser() == b.PerUser() && a.Isolation == b.Isolation && a.MaxSessions == b.MaxSessions &&
+	return a.Transport == b.Transport && a.URL == b.URL && slices.Equal(a.Command, b.Command) && a.Cwd == b.Cwd && maps.Equal(a.Env, b.Env) &&
+		maps.Equal(a.Headers, b.Headers) && auth(a) == auth(b) && a.PerUser() == b.PerUser() && a.Isolation == b.Isolation && a.MaxSessions == b.MaxSessions &&
 		(a.Home == junctor.HomeOne) == (b.Home == junctor.HomeOne)
 }

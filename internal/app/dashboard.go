@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -15,18 +16,22 @@ func WithDashboard() Option { return func(o *options) { o.dashboard = true } }
 
 // newDashboard makes that server.
 func (s *servers) newDashboard() (*builtin.Server, error) {
-	return dashboard.New(dashboard.Options{Source: figures{s}, Now: time.Now, Logger: s.app.log})
+	return dashboard.New(dashboard.Options{Source: figures{serverView{s}}, Now: time.Now, Logger: s.app.log})
 }
 
 // figures are what the dashboard is made of: the servers that the principal may
-// know of, and the newest calls of the tenant.
-type figures struct{ *servers }
+// know of, and the newest calls that it may see.
+type figures struct{ serverView }
 
 // mostFigures is how many calls are looked at, at most.
 const mostFigures = 5000
 
 // Calls implements dashboard.Source.
-func (f figures) Calls(p *junctor.Principal, since time.Time, match func(*junctor.Call) bool) ([]junctor.Call, bool) {
-	calls, next := f.app.journal.Calls(audit.Query{Tenant: p.Tenant, Since: since, Limit: mostFigures, Match: match})
-	return calls, next == 0
+func (f figures) Calls(ctx context.Context, p *junctor.Principal, since time.Time, match func(*junctor.Call) bool) ([]junctor.Call, bool, error) {
+	access, err := f.CallAccess(ctx, p)
+	if err != nil {
+		return nil, false, err
+	}
+	calls, next := f.app.journal.Calls(audit.Query{Access: access, Since: since, Limit: mostFigures, Match: match})
+	return calls, next == "", nil
 }

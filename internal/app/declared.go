@@ -8,6 +8,8 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
+	"github.com/junctor-mcp/junctor/internal/admission"
+	"github.com/junctor-mcp/junctor/internal/credential"
 )
 
 // kind is one sort of thing that an instance can be told to have: it knows what
@@ -38,6 +40,7 @@ type wish struct {
 type holding struct {
 	declared string // the file that declares it; "" where people made it
 	fixed    bool   // it is part of the program, and nobody's to declare
+	foreign  bool   // another's: whoever wants changes can neither change nor remove it
 }
 
 // rule says what whoever wants something may touch.
@@ -75,7 +78,7 @@ func survey(ctx context.Context, kinds []kind, r rule) ([]step, error) {
 		}
 		var going []step
 		for _, id := range slices.Sorted(maps.Keys(there)) {
-			if h := there[id]; !wanted[id] && !h.fixed && r.drop(h) {
+			if h := there[id]; !wanted[id] && !h.fixed && !h.foreign && r.drop(h) {
 				going = append(going, step{
 					Change: admin.Change{Kind: k.noun(), ID: id, Action: admin.ActionRemove},
 					do:     func(ctx context.Context) error { return k.remove(ctx, id) },
@@ -93,6 +96,11 @@ func compare(ctx context.Context, k kind, w wish, there map[string]holding, r ru
 		Change: admin.Change{Kind: k.noun(), ID: w.id, Where: w.where, Action: admin.ActionAdd},
 		do:     func(ctx context.Context) error { return k.put(ctx, w.id) },
 	}
+	h, ok := there[w.id]
+	if h.foreign { // nothing is read for it, and nothing is told of how it differs
+		s.Action, s.Error = admin.ActionConflict, "the "+k.noun()+" "+w.id+" is not yours: who added it, or an admin, can change it"
+		return s, nil
+	}
 	if err := k.fault(ctx, w.id); err != nil {
 		if ctx.Err() != nil {
 			return nil, err
@@ -100,7 +108,6 @@ func compare(ctx context.Context, k kind, w wish, there map[string]holding, r ru
 		s.Action, s.Error = admin.ActionConflict, junctor.AsError(err).Message
 		return s, nil
 	}
-	h, ok := there[w.id]
 	if !ok {
 		return s, nil
 	}
@@ -166,17 +173,8 @@ func changesOf(steps []step) []admin.Change {
 func (s *servers) Apply(ctx context.Context, p *junctor.Principal, w admin.Wanted) ([]admin.Change, error) {
 	k := &serverKind{s: s, p: p, want: w.Servers, unseen: w.Unseen}
 	for _, one := range w.Servers {
-		row := one.Server
-		row.Tenant = p.Tenant
-		former, err := s.app.store.For(p.Tenant).Server(ctx, row.ID)
-		if err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
-			return nil, err
-		}
-		if row.Mode == junctor.ModeGenerated {
-			continue // it is checked with what its document says
-		}
-		if err := s.check(ctx, p, &row, &former.Connection); err != nil {
-			return nil, junctor.Errorf(junctor.CodeOf(err), "servers.%s: %s", row.ID, junctor.AsError(err).Message)
+		if err := s.mayApply(ctx, p, one.Server); err != nil {
+			return nil, junctor.Errorf(junctor.CodeOf(err), "servers.%s: %s", one.Server.ID, junctor.AsError(err).Message)
 		}
 	}
 	r := rule{
@@ -211,6 +209,26 @@ func (s *servers) Apply(ctx context.Context, p *junctor.Principal, w admin.Wante
 	}
 	carryOut(ctx, steps)
 	return changesOf(steps), nil
+}
+
+// mayApply refuses a server that p may not bring before anything is read, compared
+// or run for any of them. One of another's is told of with its own step.
+func (s *servers) mayApply(ctx context.Context, p *junctor.Principal, row junctor.Server) error {
+	judge := s.judge.Server
+	if row.Mode == junctor.ModeGenerated {
+		judge = s.judge.Unread
+	}
+	former, err := s.app.store.For(p.Tenant).Server(ctx, row.ID)
+	switch {
+	case junctor.CodeOf(err) == junctor.CodeNotFound:
+		_, err = judge(ctx, p, row, nil)
+	case err == nil && former.Mode != junctor.ModeBuiltin && admission.Owns(p, former.Owner):
+		row.Command = credential.KeepCommand(row.Command, former.Command)
+		_, err = judge(ctx, p, row, &former)
+	case err == nil:
+		_, err = s.judge.Preview(ctx, p, row)
+	}
+	return err
 }
 
 // inForce says whether a file that declared something is the one that is read.

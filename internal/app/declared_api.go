@@ -33,12 +33,12 @@ func (k *serverKind) generate(ctx context.Context, in admin.ServerInput, former 
 		auth := *in.Server.Auth
 		in.Server.Auth = &auth
 	}
-	if err := api.Check(); err != nil {
+	admitted, err := k.s.judge.Unread(ctx, k.p, in.Server, former) // before anything is read for it
+	if err != nil {
 		return nil, err
 	}
 	g := &generation{}
 	if former != nil {
-		var err error
 		if g.stored, err = k.s.app.store.For(k.p.Tenant).Document(ctx, former.ID); err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
 			return nil, err
 		}
@@ -47,14 +47,13 @@ func (k *serverKind) generate(ctx context.Context, in admin.ServerInput, former 
 			in.Document = string(g.stored.Text)
 		}
 	}
-	var err error
-	if g.made, g.got, err = k.s.read(ctx, k.p, &in, apigen.Names(g.before), ""); err != nil {
+	if g.made, g.got, err = k.s.read(ctx, k.p, admitted, described{in.Document, in.Credentials}, apigen.Names(g.before), ""); err != nil {
 		return nil, err
 	}
 	if string(g.got.text) == string(g.stored.Text) {
 		g.got.etag = g.stored.ETag
 	}
-	g.row = in.Server
+	g.row = admitted.Row()
 	return g, k.s.settleRow(&g.row, g.made)
 }
 
@@ -114,7 +113,7 @@ func flatAPI(out map[string]string, api *junctor.API, files bool) {
 	}
 	out["base_url"] = out["url"]
 	delete(out, "url")
-	if files || !strings.HasPrefix(api.DocumentURL, fileScheme) {
+	if files || !api.FromFile() {
 		out["document_url"] = api.DocumentURL
 	}
 	out["format"], out["exposure"], out["mutations"], out["auth.key_in"], out["auth.key_name"] = api.Format, string(api.Exposure), api.Mutations, api.KeyIn, api.KeyName
@@ -132,18 +131,21 @@ func flatAPI(out map[string]string, api *junctor.API, files bool) {
 
 // make stores a server with its document, and attaches it.
 func (k *serverKind) make(ctx context.Context, g *generation, row junctor.Server, set credential.Set, former *junctor.Server) error {
-	var had *junctor.Connection
-	if former != nil {
-		had = &former.Connection
-	}
-	if err := k.s.check(ctx, k.p, &row, had); err != nil {
-		return err
-	}
-	defer k.s.hold(row.Tenant, row.ID)()
-	stored, err := k.s.store(ctx, row, set, former)
+	admitted, err := k.s.judge.Server(ctx, k.p, row, former) // with what the document says
 	if err != nil {
 		return err
 	}
+	if former != nil && row.BelieveAnnotations && digest(g.stored.Text) != digest(g.got.text) {
+		if err := k.s.judge.Replacement(ctx, k.p, former); err != nil {
+			return err
+		}
+	}
+	defer k.s.hold(k.p.Tenant, row.ID)()
+	written, err := k.s.store(ctx, admitted, set, former)
+	if err != nil {
+		return err
+	}
+	stored := written.Row()
 	if err := k.s.keepDocument(ctx, &stored, g.made, g.got); err != nil {
 		if former == nil {
 			_ = k.s.drop(ctx, stored.Tenant, stored.ID)
@@ -160,5 +162,5 @@ func (k *serverKind) make(ctx context.Context, g *generation, row junctor.Server
 		k.s.detach(stored.Tenant, stored.ID)
 		return nil
 	}
-	return k.s.raise(ctx, stored)
+	return k.s.raise(ctx, written)
 }

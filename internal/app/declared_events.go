@@ -287,19 +287,14 @@ func (a *App) sourceKind(p *junctor.Principal, want []admin.WantedSource, file s
 // secretOfSource reads a reference. What may be read from this machine is what a
 // server's credentials may be read from, by the same people.
 func (a *App) secretOfSource(ctx context.Context, p *junctor.Principal, text seal.Secret) (seal.Secret, error) {
-	ref := text.Reveal()
-	if !credential.IsReference(ref) {
+	if !junctor.IsReference("", text.Reveal()) {
 		return text, nil
 	}
-	if !a.servers.operator(p) {
-		if err := mayName(p, ref); err != nil {
-			return seal.Secret{}, err
-		}
-	}
-	if err := a.reader().Check(ref); err != nil {
+	reference, err := a.servers.judge.Reference(ctx, p, "", text.Reveal())
+	if err != nil {
 		return seal.Secret{}, err
 	}
-	return a.reader().Read(ctx, ref)
+	return a.reader().Read(ctx, reference)
 }
 
 // checkDeclaredEvents finds what is wrong with what a file says of events that
@@ -316,7 +311,7 @@ func checkDeclaredEvents(d *config.Declared, reader credential.Reader) (problems
 	}
 	for _, s := range d.Sources {
 		secret := seal.NewSecret(s.Secret())
-		if credential.IsReference(s.Secret()) {
+		if junctor.IsReference("", s.Secret()) {
 			note(s.Where, "sources."+s.ID, reader.Check(s.Secret()))
 			secret = seal.Secret{}
 		}

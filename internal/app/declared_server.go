@@ -11,6 +11,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
+	"github.com/junctor-mcp/junctor/internal/admission"
 	"github.com/junctor-mcp/junctor/internal/apigen"
 	"github.com/junctor-mcp/junctor/internal/config"
 	"github.com/junctor-mcp/junctor/internal/credential"
@@ -73,7 +74,7 @@ func (k *serverKind) present(ctx context.Context) (map[string]holding, error) {
 		if row.Mode == junctor.ModeFound || !k.s.sees(k.p, row) {
 			continue // adding it will say that the id is taken
 		}
-		out[row.ID] = holding{declared: row.Declared, fixed: row.Mode == junctor.ModeBuiltin}
+		out[row.ID] = holding{declared: row.Declared, fixed: row.Mode == junctor.ModeBuiltin, foreign: !admission.Owns(k.p, row.Owner)}
 	}
 	return out, nil
 }
@@ -83,7 +84,12 @@ func (k *serverKind) diff(ctx context.Context, id string) ([]admin.FieldChange, 
 	if err != nil {
 		return nil, err
 	}
+	if !admission.Owns(k.p, former.Owner) {
+		// Which members differ would tell what they are.
+		return []admin.FieldChange{{Field: "owner", From: former.Owner, To: k.p.ID()}}, nil
+	}
 	want := k.find(id)
+	want.Server.Command = credential.KeepCommand(want.Server.Command, former.Command)
 	from, to := flat(&former), flat(&want.Server)
 	g := k.ready[id]
 	if g != nil {
@@ -94,7 +100,7 @@ func (k *serverKind) diff(ctx context.Context, id string) ([]admin.FieldChange, 
 	if k.file != "" {
 		from["declared"], to["declared"] = former.Declared, k.file
 	}
-	out := differences(from, to)
+	out := restrictChanges(k.p, &former, &want.Server, differences(from, to))
 	if g != nil {
 		out = append(out, g.differs()...)
 	}
@@ -143,7 +149,7 @@ func flat(row *junctor.Server) map[string]string {
 	c := &row.Connection
 	out := map[string]string{
 		"title": row.Title, "transport": string(c.Transport), "url": c.URL, "cwd": c.Cwd, "credentials": string(c.Credentials), "isolation": string(c.Isolation), "views": string(c.Views), "home": string(c.Home),
-		"private": yes(row.Private), "disabled": yes(row.State == junctor.StateInactive),
+		"believe_annotations": yes(c.BelieveAnnotations), "private": yes(row.Private), "disabled": yes(row.State == junctor.StateInactive),
 	}
 	if c.TimeoutMS != 0 {
 		out["timeout_ms"] = strconv.Itoa(c.TimeoutMS)
@@ -211,19 +217,17 @@ func (k *serverKind) put(ctx context.Context, id string) error {
 	if g != nil {
 		row = g.row
 	}
-	row.Tenant, row.Mode, row.Trusted = k.p.Tenant, cmp.Or(row.Mode, junctor.ModeBYO), k.p.Issuer == junctor.IssuerLocal
-	row.Declared = k.file
+	row.Tenant, row.Mode, row.Declared = k.p.Tenant, cmp.Or(row.Mode, junctor.ModeBYO), k.file
 	var former *junctor.Server
 	switch had, err := k.s.own(ctx, k.p, id); {
 	case err == nil:
 		former = &had
+		row.Command = credential.KeepCommand(row.Command, had.Command)
 		row.Owner, row.UpdatedAt = had.Owner, had.UpdatedAt
 		if had.Declared != "" && k.file == "" {
 			row.Owner = k.p.ID() // its file is not read any more
 		}
-	case junctor.CodeOf(err) == junctor.CodeNotFound:
-		row.Owner = k.p.ID()
-	default:
+	case junctor.CodeOf(err) != junctor.CodeNotFound:
 		return err
 	}
 	if row.State != junctor.StateInactive {
@@ -251,33 +255,25 @@ func (k *serverKind) credentials(ctx context.Context, row *junctor.Server, enter
 }
 
 func (k *serverKind) place(ctx context.Context, row junctor.Server, set credential.Set, former *junctor.Server) error {
-	var had *junctor.Connection
-	same := false
-	if former != nil {
-		had = &former.Connection
-		same = sameConnection(&row.Connection, had) && row.Trusted == former.Trusted && k.sameSecrets(ctx, former, set)
+	admitted, err := k.s.judge.Server(ctx, k.p, row, former)
+	if err != nil {
+		return err
 	}
+	same := former != nil && sameConnection(&row.Connection, &former.Connection) && admitted.Row().Trusted == former.Trusted && k.sameSecrets(ctx, former, set)
 	var up *reached
-	switch {
-	case same || k.unseen || row.State == junctor.StateInactive:
-		if err := k.s.check(ctx, k.p, &row, had); err != nil {
-			return err
-		}
-	default:
-		var err error
-		if up, err = k.s.probe(ctx, k.p, &row, set, had); err != nil {
+	if !same && !k.unseen && row.State != junctor.StateInactive {
+		if up, err = k.s.probe(ctx, admitted, set); err != nil {
 			return err
 		}
 	}
-	defer k.s.hold(row.Tenant, row.ID)()
-	var stored junctor.Server
-	var err error
+	defer k.s.hold(k.p.Tenant, row.ID)()
+	var written admission.Server
 	if same {
-		row.Credential = former.Credential
-		stored, err = k.s.app.store.For(row.Tenant).UpdateServer(ctx, row)
+		written, err = k.s.app.store.For(k.p.Tenant).UpdateServer(ctx, admitted.Sealed(former.Credential))
 	} else {
-		stored, err = k.s.store(ctx, row, set, former)
+		written, err = k.s.store(ctx, admitted, set, former)
 	}
+	stored := written.Row()
 	if err == nil && former != nil {
 		k.s.renamed(ctx, former, &stored)
 	}
@@ -293,10 +289,10 @@ func (k *serverKind) place(ctx context.Context, row junctor.Server, set credenti
 		k.s.detach(stored.Tenant, stored.ID)
 		return nil
 	case up == nil && !same:
-		k.s.settle(ctx, stored)
+		k.s.settle(ctx, written)
 		return nil
 	}
-	return k.s.bring(ctx, stored, up)
+	return k.s.bring(ctx, written, up)
 }
 
 func (k *serverKind) sameSecrets(ctx context.Context, former *junctor.Server, set credential.Set) bool {
@@ -319,7 +315,7 @@ func CheckDeclared(cfg *config.Config, dataDir string) (problems []config.Proble
 				problems = append(problems, config.Problem{Where: s.Where, Message: "servers." + s.ID + ": " + junctor.AsError(err).Message})
 			}
 		}
-		for _, ref := range credential.References(s.Connection()) {
+		for _, ref := range s.Connection().References() {
 			if err := reader.Check(ref); err != nil {
 				problems = append(problems, config.Problem{Where: s.Where, Message: "servers." + s.ID + ": " + junctor.AsError(err).Message})
 			}

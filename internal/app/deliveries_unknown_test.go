@@ -6,6 +6,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admission"
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/config"
 	"github.com/junctor-mcp/junctor/internal/guard"
@@ -48,7 +49,7 @@ func TestUnknownToolsOfServersThatOthersAdded(t *testing.T) {
 	}{
 		{"there is no such server", func() error { return nil }, queue.Fatal},
 		{"another process added it", func() error {
-			_, err := rows.AddServer(t.Context(), junctor.Server{ID: "bot", Mode: junctor.ModeBYO, State: junctor.StateActive, Connection: junctor.Connection{URL: "http://127.0.0.1:1/mcp", Transport: junctor.TransportHTTP}})
+			_, err := rows.AddServer(t.Context(), admission.Stored(junctor.Server{ID: "bot", Mode: junctor.ModeBYO, State: junctor.StateActive, Connection: junctor.Connection{URL: "http://127.0.0.1:1/mcp", Transport: junctor.TransportHTTP}}))
 			return err
 		}, queue.Unbegun},
 		{"it was read, and has not answered yet", follow, queue.Retry},
@@ -56,7 +57,7 @@ func TestUnknownToolsOfServersThatOthersAdded(t *testing.T) {
 			row, err := rows.Server(t.Context(), "bot")
 			if err == nil {
 				row.Title = "Bot"
-				_, err = rows.UpdateServer(t.Context(), row)
+				_, err = rows.UpdateServer(t.Context(), admission.Stored(row))
 			}
 			return err
 		}, queue.Unbegun},
@@ -72,9 +73,9 @@ func TestUnknownToolsOfServersThatOthersAdded(t *testing.T) {
 	}
 
 	// What a server has may be heard of after the call, and before it is asked why the tool was unknown.
-	if _, err := rows.AddServer(t.Context(), junctor.Server{
+	if _, err := rows.AddServer(t.Context(), admission.Stored(junctor.Server{
 		ID: "heard", Mode: junctor.ModeBYO, State: junctor.StateActive, Connection: junctor.Connection{URL: others.Start(t, others.Modern).URL, Transport: junctor.TransportHTTP},
-	}); err != nil {
+	})); err != nil {
 		t.Fatal(err)
 	}
 	if err := follow(); err != nil {

@@ -65,7 +65,7 @@ func mapOr(address, example string) string {
 func placesInput() admin.ServerInput {
 	return admin.ServerInput{Server: junctor.Server{
 		ID: "map", Mode: junctor.ModeBYO, Title: "Map (offline stand-in: a few places by heart)", State: junctor.StateActive,
-		Connection: junctor.Connection{Transport: junctor.TransportStdio, Command: []string{"junctor", "bank", "places"}},
+		Connection: junctor.Connection{Transport: junctor.TransportStdio, Command: []string{"junctor", "bank", "places"}, BelieveAnnotations: true},
 	}}
 }
 

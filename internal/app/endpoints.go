@@ -161,7 +161,7 @@ func (e *endpoints) connect(as string, row junctor.AgentEndpoint, token, signing
 	up, err := upstream.New(upstream.Options{
 		ID: as, Transport: upstream.Transport(row.Transport), URL: u, Client: http.plain, Stream: http.stream,
 		Header:  headerOf(header),
-		Version: e.app.version, Logger: e.app.log, MaxBytes: maxMessage, Scrub: given.Scrub,
+		Version: e.app.version, Logger: e.app.log, MaxBytes: e.app.cfg.MaxResult, Bytes: e.app.bytes, Tenant: row.Tenant, Scrub: given.Scrub,
 	})
 	if err != nil {
 		return nil, err
@@ -237,7 +237,7 @@ func (o *endpoint) Do(ctx context.Context, req *catalog.Request, sink catalog.Si
 		}
 		return catalog.Result{}, junctor.Errorf(junctor.CodeNotFound, "the endpoint has no tool %q", req.Name)
 	}
-	if err := catalog.CheckArguments(wire.Get(offer.Tools[i].JSON, "inputSchema"), req.Arguments); err != nil {
+	if err := catalog.CheckArguments(ctx, wire.Get(offer.Tools[i].JSON, "inputSchema"), req.Arguments); err != nil {
 		return catalog.Result{}, err
 	}
 	return o.Server.Do(ctx, req, sink)
@@ -289,6 +289,9 @@ func (s signer) RoundTrip(r *http.Request) (*http.Response, error) {
 	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	meta := wire.Get(wire.Get(wire.Get(body, "params"), "_meta"), junctor.MetaDelivery)
 	if id, ok := wire.String(wire.Get(meta, "id")); ok {
+		if err := junctor.CheckWebhookSecret(s.secret.Reveal()); err != nil {
+			return nil, junctor.Errorf(junctor.CodeInvalid, "the call cannot be signed: %s; make another secret with junctor agent token set --sign", junctor.AsError(err).Message)
+		}
 		now := time.Now()
 		r.Header.Set(junctor.HeaderWebhookID, id)
 		r.Header.Set(junctor.HeaderWebhookTimestamp, strconv.FormatInt(now.Unix(), 10))

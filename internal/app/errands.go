@@ -1,11 +1,9 @@
 package app
 
 import (
-	"bytes"
 	"context"
 	"encoding/gob"
 	"errors"
-	"io"
 	"net/http"
 	"sync"
 	"time"
@@ -18,11 +16,7 @@ import (
 
 const (
 	// errandPath is where the home of a server does what other processes ask for.
-	errandPath    = "/peer/errand"
-	purposeErrand = "peer errand"
-	// errandLife is for how long what is asked may be begun: clocks agree with that of
-	// the database.
-	errandLife = 30 * time.Second
+	errandPath = "/peer/errand"
 )
 
 // What may be asked for.
@@ -33,12 +27,10 @@ const (
 	errandRoots = "roots"
 )
 
-// errand is what a process asks of another that is the home of a server. It is sealed
-// whole: who sends it has our keys, and has judged the call that it is for. It is for
-// one run of one process, and not for long.
+// errand is what a process asks of another that is the home of a server. It comes by a
+// channel: who sends it has our keys, means this run of this process, and has judged
+// the call that it is for.
 type errand struct {
-	To     string // the process
-	Until  time.Time
 	Tenant junctor.TenantID
 	Server string
 	What   string
@@ -56,6 +48,7 @@ type asked struct {
 	Name, Version                   string
 	Params, Arguments, Meta         []byte
 	Unsubscribe, Fresh, Wait, Watch bool
+	Repeatable                      bool
 	Task                            string
 	Input                           catalog.Input
 	Caller                          catalog.Caller
@@ -108,9 +101,9 @@ func (f *failure) err() error {
 
 // errand serves errandPath.
 func (p *peers) errand(w http.ResponseWriter, r *http.Request) {
-	e, err := p.openErrand(w, r) //nolint:contextcheck // a key that is not known yet is looked for in a time of its own
-	if err != nil || !p.app.clock.Now().Before(e.Until) {
-		http.NotFound(w, r)
+	e := &errand{}
+	if err := gob.NewDecoder(http.MaxBytesReader(w, r.Body, 2*p.app.cfg.MaxResult)).Decode(e); err != nil {
+		http.Error(w, "this cannot be read: the replica that sent it is of another version", http.StatusBadRequest)
 		return
 	}
 	rc := http.NewResponseController(w)
@@ -119,29 +112,13 @@ func (p *peers) errand(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusOK)
 	_ = rc.Flush() // who asks knows that it was heard
 	out := &teller{to: gob.NewEncoder(w), flush: rc.Flush}
-	var c *connected
-	if e.To == p.self.ID {
-		c = p.app.servers.atHome(serverKey{e.Tenant, e.Server}, e.Request.Input.State)
-	}
+	c := p.app.servers.atHome(serverKey{e.Tenant, e.Server}, e.Request.Input.State)
 	if c == nil {
 		out.say(&said{Done: true, Moved: true})
 		return
 	}
 	defer c.calls.Add(-1)
 	out.say(e.run(r.Context(), c, out))
-}
-
-func (p *peers) openErrand(w http.ResponseWriter, r *http.Request) (*errand, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 2*maxMessage))
-	if err != nil {
-		return nil, err
-	}
-	plain, err := p.app.ring.OpenLong(purposeErrand, string(body))
-	if err != nil {
-		return nil, err
-	}
-	e := &errand{}
-	return e, gob.NewDecoder(bytes.NewReader(plain)).Decode(e)
 }
 
 // run does what is asked of the server itself: how a row changes its tools is
@@ -154,7 +131,7 @@ func (e *errand) run(ctx context.Context, c *connected, out *teller) *said {
 		q := &e.Request
 		last.Result, err = c.up.Do(ctx, &catalog.Request{
 			Door: q.Door, CallID: q.CallID, Kind: q.Kind, Name: q.Name, Version: q.Version, Params: q.Params, Arguments: q.Arguments, Meta: q.Meta,
-			Unsubscribe: q.Unsubscribe, Task: q.Task, Fresh: q.Fresh, Wait: q.Wait, Watch: q.Watch, Input: q.Input, Caller: q.Caller, Principal: e.Principal,
+			Unsubscribe: q.Unsubscribe, Task: q.Task, Fresh: q.Fresh, Wait: q.Wait, Watch: q.Watch, Repeatable: q.Repeatable, Input: q.Input, Caller: q.Caller, Principal: e.Principal,
 		}, out)
 	case errandOffer:
 		var offer *catalog.Offer

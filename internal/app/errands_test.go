@@ -32,7 +32,7 @@ func sent[T any](t *testing.T, in T) (out T) {
 func TestErrandsArrive(t *testing.T) {
 	t.Parallel()
 	e := errand{
-		To: "node", Until: time.Unix(1, 0).UTC(), Tenant: "acme", Server: "files", What: errandDo, Session: "s",
+		Tenant: "acme", Server: "files", What: errandDo, Session: "s",
 		Principal: &junctor.Principal{Tenant: "acme", Issuer: "user", Subject: "u", Scopes: []junctor.Scope{junctor.ScopeToolsCall}, User: "u", Expires: time.Unix(2, 0).UTC()},
 		Request: asked{
 			Door: junctor.DoorMCP, CallID: "c", Kind: junctor.KindTool, Name: "n", Version: "2", Params: []byte(`{"a":"<"}`), Arguments: []byte(`{}`), Meta: []byte(`{ }`),

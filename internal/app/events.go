@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -109,12 +110,16 @@ func (h happenings) SendEvent(ctx context.Context, p *junctor.Principal, e junct
 	switch {
 	case p.Agent != "":
 		e.Source = junctor.AgentOwner(p.Agent)
-	case e.Source == "":
-		e.Source = "api"
 	case strings.Contains(e.Source, ":"):
 		return junctor.Taken{}, junctor.Errorf(junctor.CodeInvalid, "the source of an event that is sent has no colon: %q is made here", e.Source)
-	case !p.Has(junctor.ScopeAdmin):
-		if _, err := h.app.store.SourceAt(ctx, e.Source); junctor.CodeOf(err) != junctor.CodeNotFound {
+	default:
+		e.Source = cmp.Or(e.Source, "api")
+		if p.Has(junctor.ScopeAdmin) {
+			break
+		}
+		// The sources of other tenants are none of the caller's: they are not told of,
+		// and their events are others' anyway.
+		if _, err := h.app.store.For(p.Tenant).Source(ctx, e.Source); junctor.CodeOf(err) != junctor.CodeNotFound {
 			return junctor.Taken{}, junctor.Errorf(junctor.CodeDenied, "%q is a source whose messages are signed: only an admin can send in its name", e.Source)
 		}
 	}
@@ -214,7 +219,7 @@ func (h happenings) check(ctx context.Context, tenant junctor.TenantID, t *junct
 }
 
 // TryTrigger says what a trigger would do with an event.
-func (h happenings) TryTrigger(_ context.Context, p *junctor.Principal, t junctor.Trigger, e junctor.Event) (admin.TriggerTrial, error) {
+func (h happenings) TryTrigger(ctx context.Context, p *junctor.Principal, t junctor.Trigger, e junctor.Event) (admin.TriggerTrial, error) {
 	rule, err := event.NewRule(t)
 	if err != nil {
 		return admin.TriggerTrial{}, err
@@ -240,7 +245,7 @@ func (h happenings) TryTrigger(_ context.Context, p *junctor.Principal, t juncto
 		return out, nil
 	}
 	out.Tool = true
-	if err := item.Tool.Input.Check(out.Arguments); err != nil {
+	if err := item.Tool.Input.Check(ctx, out.Arguments); err != nil {
 		out.Breaks = junctor.AsError(err).Violations
 		out.Fault = junctor.AsError(err).Message
 	}
@@ -259,7 +264,19 @@ func (h happenings) AddSource(ctx context.Context, p *junctor.Principal, s junct
 	if s.Pulled() && !p.Operator() {
 		return s, junctor.Errorf(junctor.CodeDenied, "a Redis may be at any address: only an admin of the tenant %s can have one read", junctor.DefaultTenant)
 	}
+	if err := plainSecret(secret); err != nil {
+		return s, err
+	}
 	return h.app.intake.AddSource(ctx, p.Tenant, s, secret)
+}
+
+// plainSecret refuses a reference where a secret is stored as it is: its text is
+// one that others can guess.
+func plainSecret(secret seal.Secret) error {
+	if junctor.IsReference("", secret.Reveal()) {
+		return junctor.Errorf(junctor.CodeInvalid, "secret: references such as env:NAME are read in a settings file alone; enter the secret itself")
+	}
+	return nil
 }
 
 func (h happenings) ChangeSource(ctx context.Context, p *junctor.Principal, id string, change func(*junctor.Source), secret seal.Secret, atOnce bool) (junctor.Source, error) {
@@ -274,6 +291,9 @@ func (h happenings) ChangeSource(ctx context.Context, p *junctor.Principal, id s
 	s.Declared = ""
 	if s.Pulled() && !p.Operator() {
 		return s, junctor.Errorf(junctor.CodeDenied, "a Redis may be at any address: only an admin of the tenant %s can have one read", junctor.DefaultTenant)
+	}
+	if err := plainSecret(secret); err != nil {
+		return s, err
 	}
 	return h.app.intake.ChangeSource(ctx, p.Tenant, s, secret, atOnce)
 }

@@ -19,8 +19,20 @@ func (a *App) Place(ctx context.Context, tenant junctor.TenantID, orders ...junc
 	return ids, err
 }
 
-// Arriving is what requests pass that another process may have sent on.
-func (a *App) Arriving(next http.Handler) http.Handler { return a.peers.arriving(next) }
+// Other is where a process "other" listens, with the keys of this one. Requests that
+// others send on to it come to next.
+func (a *App) Other(next http.Handler) (at http.Handler, stop func() error, err error) {
+	p := &peers{app: a, arrived: newChannelListener()}
+	if p.channels, err = a.ring.NewChannelMaker("other"); err != nil {
+		return nil, nil, err
+	}
+	s := a.channelServer(p.arriving(next))
+	go func() { _ = s.Serve(p.arrived) }()
+	mux := http.NewServeMux()
+	mux.HandleFunc(channelPath, p.openChannel)
+	mux.Handle("/", p.arriving(next))
+	return mux, s.Close, nil
+}
 
 // Sending sends every request on to another process.
 func (a *App) Sending(to string) http.Handler {
@@ -34,4 +46,9 @@ func (a *App) Sending(to string) http.Handler {
 		}
 		http.Error(w, err.Error(), http.StatusBadGateway)
 	})
+}
+
+// InFlight gives the bytes that may be in flight by default.
+func InFlight(capacity, total, perCaller, maxResult int64) (all, one int64) {
+	return inFlight(capacity, total, perCaller, maxResult)
 }

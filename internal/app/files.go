@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admission"
 	"github.com/junctor-mcp/junctor/internal/apigen"
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
@@ -33,16 +34,21 @@ func PackDocument(ctx context.Context, path string, text []byte) ([]byte, error)
 		return nil, junctor.Errorf(junctor.CodeInvalid, "%s cannot be read: %w", path, err)
 	}
 	name := filepath.Base(path)
-	address := (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
+	at := admission.LocalFile(path)
 	all := packed{Main: name, Files: map[string]string{name: string(text)}}
-	files := siblings(nil, address, nil)
+	files := siblings(nil, nil, at, nil)
 	// Whatever is wrong with it is said by the instance that it is sent to.
-	_, _ = apigen.Read(ctx, doc.Source{Name: name, URL: address, Text: text}, func(ctx context.Context, file string) ([]byte, error) {
+	_, _ = apigen.Read(ctx, doc.Source{Name: name, URL: at.String(), Text: text}, func(ctx context.Context, file string) ([]byte, error) {
 		more, err := files(ctx, file)
 		if err != nil {
 			return nil, err
 		}
-		below, err := filepath.Rel(filepath.Dir(path), filePath(file))
+		sibling, err := at.Sibling(file)
+		if err != nil {
+			return nil, err
+		}
+		found, _ := sibling.File()
+		below, err := filepath.Rel(filepath.Dir(path), found)
 		all.Files[filepath.ToSlash(below)] = string(more)
 		return more, err
 	})
@@ -60,9 +66,10 @@ func unpack(text []byte) (doc.Source, doc.Fetch, bool) {
 	}
 	source := doc.Source{Name: all.Main, URL: packedFolder + url.PathEscape(all.Main), Text: []byte(all.Files[all.Main])}
 	return source, func(_ context.Context, file string) ([]byte, error) {
-		name := strings.TrimPrefix(filepath.ToSlash(filePath(file)), "/document/")
-		if found, ok := all.Files[name]; ok && strings.HasPrefix(file, packedFolder) {
-			return []byte(found), nil
+		if u, err := url.Parse(file); err == nil && strings.HasPrefix(file, packedFolder) {
+			if found, ok := all.Files[strings.TrimPrefix(u.Path, "/document/")]; ok {
+				return []byte(found), nil
+			}
 		}
 		return nil, junctor.Errorf(junctor.CodeNotFound, "the file was not beside the document when it was sent")
 	}, true

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admission"
 	"github.com/junctor-mcp/junctor/internal/store/postgres"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 )
@@ -214,7 +215,8 @@ func differs(had, row *junctor.Server, documents bool) bool {
 // changes it: what was read before may be older than what is attached.
 func (s *servers) followOne(ctx context.Context, key serverKey, documents bool) error {
 	defer s.hold(key.tenant, key.id)()
-	row, err := s.app.store.For(key.tenant).Server(ctx, key.id)
+	admitted, err := s.app.store.For(key.tenant).AdmittedServer(ctx, key.id)
+	row := admitted.Row()
 	if err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
 		return err
 	}
@@ -228,22 +230,23 @@ func (s *servers) followOne(ctx context.Context, key serverKey, documents bool) 
 		there = false
 	}
 	if wanted {
-		s.followRow(ctx, row, there)
+		s.followRow(ctx, admitted, there)
 	}
 	return nil
 }
 
 // followRow has a server be as its row says. dress says what went wrong.
-func (s *servers) followRow(ctx context.Context, row junctor.Server, there bool) {
+func (s *servers) followRow(ctx context.Context, admitted admission.Server, there bool) {
+	row := admitted.Row()
 	switch row.Mode {
 	case junctor.ModeBYO:
 		if there && !s.has(&row) {
-			s.settle(ctx, row) // another place has to be reached first
+			s.settle(ctx, admitted) // another place has to be reached first
 			return
 		}
-		_ = s.bring(ctx, row, nil) // who sees it, and under which names, is so when this returns
+		_ = s.bring(ctx, admitted, nil) // who sees it, and under which names, is so when this returns
 	case junctor.ModeGenerated:
-		_ = s.raise(ctx, row)
+		_ = s.raise(ctx, admitted)
 	case junctor.ModeBuiltin:
 		if there {
 			s.detach(row.Tenant, row.ID)

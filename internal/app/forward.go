@@ -3,6 +3,7 @@ package app
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -19,23 +20,22 @@ import (
 
 const (
 	// headerPeer marks a request that another process sent on.
-	headerPeer  = "Junctor-Peer"
-	purposePeer = "peer"
+	headerPeer = "Junctor-Peer"
 	// showPath is where a process shows others the pages of its Views, which have a
 	// listener of their own for browsers.
 	showPath = "/peer/view"
 )
 
-// passage is what a process says of a request that it sends on: only processes
-// with our keys can make one. It gives no rights, so it is no harm that it does not
-// expire before its key.
+// passage is what a process says of a request that it sends on, in headerPeer. It
+// counts on channels alone, which no other than our processes can make: it is good
+// for the request that it stands in, once.
 type passage struct {
-	From   string     `json:"from"`             // the process
 	Client netip.Addr `json:"client,omitzero"`  // whose request it is
 	Host   string     `json:"host"`             // as the client asked for it
 	Origin string     `json:"origin,omitempty"` // that was judged there
 }
 
+// passageKey is the context key of the name of the process that sent a request on.
 type passageKey struct{}
 
 // Forward implements gateway.Peers: the very request, with the client's own
@@ -55,7 +55,7 @@ func (p *peers) forward(w http.ResponseWriter, r *http.Request, node, below stri
 		return junctor.Errorf(junctor.CodeUnavailable, "there is no process %q", node)
 	}
 	mark, err := json.Marshal(passage{
-		From: p.self.ID, Client: gateway.Proxies(p.app.cfg.TrustedProxy).Client(r), Host: r.Host, Origin: r.Header.Get("Origin"),
+		Client: gateway.Proxies(p.app.cfg.TrustedProxy).Client(r), Host: r.Host, Origin: r.Header.Get("Origin"),
 	})
 	if err != nil {
 		return err
@@ -70,11 +70,11 @@ func (p *peers) forward(w http.ResponseWriter, r *http.Request, node, below stri
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // it may be a stream
 	var failed error
 	proxy := httputil.ReverseProxy{
-		Transport: to.client.Transport,
+		Transport: to.client,
 		Rewrite: func(pr *httputil.ProxyRequest) {
 			pr.SetURL(to.below(below))
 			pr.Out.Header.Del("Origin") // it was judged, and is of this address
-			pr.Out.Header.Set(headerPeer, sealer{p.app.ring}.Seal(purposePeer, mark))
+			pr.Out.Header.Set(headerPeer, base64.RawURLEncoding.EncodeToString(mark))
 		},
 		ModifyResponse: func(resp *http.Response) error {
 			for name := range resp.Header { // both would say what every answer says
@@ -97,31 +97,39 @@ func (p *peer) below(path string) *url.URL {
 }
 
 // arriving has a request that another process sent on be the client's own again:
-// where it comes from, what it asked for, and on whose page.
+// where it comes from, what it asked for, and on whose page. What processes ask each
+// other is answered here. Requests that came by no channel are passed on as they
+// are, whatever they say of themselves.
 func (p *peers) arriving(next http.Handler) http.Handler {
 	if p == nil {
 		return next
 	}
+	own := p.routes()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		marks := r.Header[headerPeer]
-		if len(marks) == 0 {
+		from := sendingReplica(r)
+		if from == "" {
 			next.ServeHTTP(w, r)
 			return
 		}
-		var from passage
-		mark, err := sealer{p.app.ring}.Open(purposePeer, marks[0]) //nolint:contextcheck // a key that is not known yet is looked for in a time of its own
+		text := r.Header.Get(headerPeer)
+		if text == "" {
+			own.ServeHTTP(w, r)
+			return
+		}
+		var mark passage
+		plain, err := base64.RawURLEncoding.DecodeString(text)
 		if err == nil {
-			err = json.Unmarshal(mark, &from)
+			err = json.Unmarshal(plain, &mark)
 		}
-		if err != nil { // it is of another kind, or nobody's
-			next.ServeHTTP(w, r)
+		if err != nil {
+			http.Error(w, "the header "+headerPeer+" cannot be read: the replica that sent this is of another version", http.StatusBadRequest)
 			return
 		}
-		r = r.Clone(context.WithValue(r.Context(), passageKey{}, from.From)) // a connection may use its header again
+		r = r.Clone(context.WithValue(r.Context(), passageKey{}, from)) // a connection may use its header again
 		r.Header.Del(headerPeer)
-		r.RemoteAddr, r.Host = netip.AddrPortFrom(from.Client, 0).String(), from.Host
-		if from.Origin != "" {
-			r.Header.Set("Origin", from.Origin)
+		r.RemoteAddr, r.Host = netip.AddrPortFrom(mark.Client, 0).String(), mark.Host
+		if mark.Origin != "" {
+			r.Header.Set("Origin", mark.Origin)
 		}
 		if path, ok := strings.CutPrefix(r.URL.Path, showPath); ok {
 			r.URL.Path, r.URL.RawPath = path, ""
@@ -130,6 +138,15 @@ func (p *peers) arriving(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// routes are what processes ask each other.
+func (p *peers) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+statePath, p.app.tellState)
+	mux.HandleFunc("POST "+tellPath, p.told)
+	mux.HandleFunc("POST "+errandPath, p.errand)
+	return mux
 }
 
 // passed says whether another process sent a request on.

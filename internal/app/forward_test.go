@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -21,10 +22,15 @@ func TestSentOnAsItCame(t *testing.T) {
 	t.Cleanup(pg.Stop)
 	in := testkit.Start(t, testkit.Settings{"db": pg.Database(t), "trusted-proxy": "127.0.0.0/8"})
 	type seen struct{ Address, Host, Origin, Mark, Body string }
-	last := httptest.NewServer(in.App.Arriving(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	at, stop, err := in.App.Other(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		_ = json.NewEncoder(w).Encode(seen{r.RemoteAddr, r.Host, r.Header.Get("Origin"), r.Header.Get("Junctor-Peer"), string(body)})
-	})))
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = stop() })
+	last := httptest.NewServer(at)
 	t.Cleanup(last.Close)
 	first := httptest.NewServer(in.App.Sending(last.URL))
 	t.Cleanup(first.Close)
@@ -51,7 +57,10 @@ func TestSentOnAsItCame(t *testing.T) {
 	if got := ask(first.URL, "X-Forwarded-For", "203.0.113.9", "Origin", "https://junctor.example"); got != (seen{"203.0.113.9:0", "junctor.example", "https://junctor.example", "", "hello"}) {
 		t.Errorf("sent on: %+v", got)
 	}
-	if got := ask(last.URL, "Junctor-Peer", "not a mark"); !strings.HasPrefix(got.Address, "127.0.0.1:") || got.Body != "hello" {
-		t.Errorf("with a mark that nobody made: %+v", got)
+	// What a mark says counts on channels alone.
+	for _, mark := range []string{"not a mark", base64.RawURLEncoding.EncodeToString([]byte(`{"client":"203.0.113.9","host":"other.example"}`))} {
+		if got := ask(last.URL, "Junctor-Peer", mark); !strings.HasPrefix(got.Address, "127.0.0.1:") || got.Host != "junctor.example" || got.Body != "hello" {
+			t.Errorf("with a mark that no replica made: %+v", got)
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admission"
 	"github.com/junctor-mcp/junctor/internal/erc8004"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 )
@@ -87,7 +88,7 @@ func (s foundServers) put(ctx context.Context, f *erc8004.Found, chain string) (
 		row, err = s.get(ctx, f.Agent, chain)
 		switch {
 		case junctor.CodeOf(err) == junctor.CodeNotFound:
-			row, err = rows.AddServer(ctx, junctor.Server{Tenant: s.tenant, ID: row.ID, Mode: junctor.ModeFound, Title: title, Found: f.Agent.String(), Connection: at})
+			row, err = s.store(ctx, rows.AddServer, junctor.Server{Tenant: s.tenant, ID: row.ID, Mode: junctor.ModeFound, Title: title, Found: f.Agent.String(), Connection: at})
 		case err != nil:
 			return row, err
 		case row.State == junctor.StateError: // it was told why; that is over
@@ -98,13 +99,23 @@ func (s foundServers) put(ctx context.Context, f *erc8004.Found, chain string) (
 			return row, nil
 		default:
 			row.Title, row.Connection = title, at
-			row, err = rows.UpdateServer(ctx, row)
+			row, err = s.store(ctx, rows.UpdateServer, row)
 		}
 		if code := junctor.CodeOf(err); err == nil || code != junctor.CodeConflict && code != junctor.CodeNotFound {
 			return row, err
 		}
 	}
 	return row, err
+}
+
+// store writes the row of an endpoint that a registration names.
+func (s foundServers) store(ctx context.Context, write func(context.Context, admission.Server) (admission.Server, error), row junctor.Server) (junctor.Server, error) {
+	admitted, err := admission.Discovered(row)
+	if err != nil {
+		return junctor.Server{}, err
+	}
+	stored, err := write(ctx, admitted)
+	return stored.Row(), err
 }
 
 // suspend notes why the endpoint of an agent cannot be used, where it has a

@@ -14,6 +14,8 @@ func (a *App) gauges() error {
 		a.metrics.Gauge("junctor_calls_in_flight", "Calls that are under way now.", func() float64 { return float64(a.guard.InFlight()) }),
 		a.metrics.Gauge("junctor_draining", "1 after the instance was told to end, while it still serves.", func() float64 { return yes(a.draining.Load()) }),
 		a.metrics.Gauge("junctor_limits_shared", "1 while limits are counted together with other replicas, through Redis.", func() float64 { return yes(a.pool.shared()) }),
+		a.metrics.Gauge("junctor_replica_proofs_failed", "Connections to the addresses of other replicas, since the start, on which nobody proved to be that replica.",
+			func() float64 { return float64(a.peers.unprovedConnections()) }),
 		a.metrics.Gauge("junctor_sessions", "Legacy sessions that are in memory.", func() float64 { return float64(a.gateway.Sessions()) }),
 		a.metrics.Gauge("junctor_journal_ok", "1 while calls can be recorded; while it is 0 they are refused.",
 			func() float64 { return yes(a.journal.State().OK) }),

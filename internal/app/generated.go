@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admission"
 	"github.com/junctor-mcp/junctor/internal/apigen"
 	"github.com/junctor-mcp/junctor/internal/apigen/call"
 	"github.com/junctor-mcp/junctor/internal/catalog"
@@ -32,7 +32,9 @@ type generated struct {
 }
 
 // newGenerated makes the backend of a row and the tools that are stored for it.
-func (s *servers) newGenerated(ctx context.Context, row *junctor.Server) (*generated, error) {
+func (s *servers) newGenerated(ctx context.Context, admitted admission.Server) (*generated, error) {
+	of := admitted.Row()
+	row := &of
 	stored, err := s.app.store.For(row.Tenant).Document(ctx, row.ID)
 	if err != nil {
 		return nil, err
@@ -41,7 +43,7 @@ func (s *servers) newGenerated(ctx context.Context, row *junctor.Server) (*gener
 	if err != nil {
 		return nil, err
 	}
-	with := s.desk.Server(row, s.desk.Stored(*row))
+	with := s.desk.Server(admitted, s.desk.Stored(*row))
 	document := func(ctx context.Context) ([]byte, error) {
 		stored, err := s.app.store.For(row.Tenant).Document(ctx, row.ID)
 		return stored.Text, err
@@ -50,7 +52,7 @@ func (s *servers) newGenerated(ctx context.Context, row *junctor.Server) (*gener
 	if err != nil {
 		return nil, err
 	}
-	return &generated{row: *row, with: with, now: viewed(catalog.Changed(backend, row.Overrides, time.Duration(row.TimeoutMS)*time.Millisecond), row)}, nil
+	return &generated{row: *row, with: with, now: changed(backend, row)}, nil
 }
 
 // Offer implements catalog.Backend.
@@ -112,9 +114,10 @@ func (g *generated) fits(row *junctor.Server) bool {
 
 // raise attaches an auto-generated server, or puts its new tools in place of
 // those it has.
-func (s *servers) raise(ctx context.Context, row junctor.Server) error {
+func (s *servers) raise(ctx context.Context, admitted admission.Server) error {
+	row := admitted.Row()
 	key := serverKey{row.Tenant, row.ID}
-	err := s.raiseRow(ctx, key, row)
+	err := s.raiseRow(ctx, key, admitted)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.broken, key)
@@ -125,8 +128,9 @@ func (s *servers) raise(ctx context.Context, row junctor.Server) error {
 	return err
 }
 
-func (s *servers) raiseRow(ctx context.Context, key serverKey, row junctor.Server) error {
-	next, err := s.newGenerated(ctx, &row)
+func (s *servers) raiseRow(ctx context.Context, key serverKey, admitted admission.Server) error {
+	row := admitted.Row()
+	next, err := s.newGenerated(ctx, admitted)
 	if err != nil {
 		return err
 	}
@@ -167,6 +171,7 @@ func (s *servers) generate(row *junctor.Server, tools []apigen.Tool, document fu
 		Resource: s.resource,
 		Send: call.Options{
 			Base: base, Client: s.clientsFor(row).plain, Rate: row.API.Rate, Agent: "Junctor/" + s.app.version, PerUser: row.PerUser(),
+			Bytes: s.app.bytes, MaxBytes: s.app.cfg.MaxResult,
 			Credentials: credentialsOf(row, with), Login: login,
 			Refused: func(p *junctor.Principal) {
 				if row.PerUser() && p != nil && p.User != "" {

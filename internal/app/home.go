@@ -130,11 +130,12 @@ func (s *servers) findHomes(ctx context.Context) {
 // findHome attaches a server where its home is now.
 func (s *servers) findHome(ctx context.Context, key serverKey) {
 	defer s.hold(key.tenant, key.id)()
-	row, err := s.app.store.For(key.tenant).Server(ctx, key.id)
+	admitted, err := s.app.store.For(key.tenant).AdmittedServer(ctx, key.id)
+	row := admitted.Row()
 	if err != nil || row.State == junctor.StateInactive || !s.homely(&row) {
 		return // it was changed a moment ago, and whoever did that sees to it
 	}
-	if err := s.bring(ctx, row, nil); err != nil {
+	if err := s.bring(ctx, admitted, nil); err != nil {
 		return // that is said
 	}
 	if b := s.attached(key); b != nil {
@@ -162,7 +163,7 @@ func (s *servers) part(ctx context.Context, within time.Duration) {
 	for key, c := range here {
 		s.app.log.Info("this process is not a server's home any more, or cannot tell: what runs of it here is ended", slog.String("server", key.id))
 		release := s.hold(key.tenant, key.id)
-		_ = s.bring(ctx, c.row, nil) // homeOf knows no other for now; dress says what went wrong
+		_ = s.bring(ctx, c.admitted, nil) // homeOf knows no other for now; dress says what went wrong
 		release()
 	}
 	for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(retiredLook) {

@@ -5,21 +5,23 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"io"
+	"errors"
 	"maps"
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
+	"path"
 	"strings"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
+	"github.com/junctor-mcp/junctor/internal/admission"
 	"github.com/junctor-mcp/junctor/internal/apigen"
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 	"github.com/junctor-mcp/junctor/internal/credential"
 	"github.com/junctor-mcp/junctor/internal/egress"
+	"github.com/junctor-mcp/junctor/internal/limit"
 )
 
 const (
@@ -45,11 +47,11 @@ func (a *App) documentClient(p *junctor.Principal, address string) *http.Client 
 }
 
 // fetchDocument gets a document, unless it is the one that etag names.
-func fetchDocument(ctx context.Context, client *http.Client, address, etag string, header http.Header) (fetched, error) {
-	if strings.HasPrefix(address, fileScheme) {
-		return readDocument(address, etag)
+func fetchDocument(ctx context.Context, client *http.Client, bytes *limit.ByteBudget, at admission.Document, etag string, header http.Header) (fetched, error) {
+	if file, ok := at.File(); ok {
+		return readDocument(file, etag)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
 		return fetched{}, junctor.Errorf(junctor.CodeInvalid, "the address of the document is none: write it as https://host/openapi.yaml")
 	}
@@ -70,7 +72,10 @@ func fetchDocument(ctx context.Context, client *http.Client, address, etag strin
 	default:
 		return fetched{}, junctor.Errorf(junctor.CodeUpstream, "the document could not be fetched: %s answers with HTTP %d", req.URL.Host, resp.StatusCode)
 	}
-	text, err := io.ReadAll(resp.Body)
+	text, err := bytes.ReadAll(ctx, limit.Party{Issuer: issuerDocuments}, nil, resp.Body, resp.ContentLength, maxDocument)
+	if errors.Is(err, limit.ErrTooLong) {
+		err = junctor.Errorf(junctor.CodeTooLarge, "it is larger than %d bytes", maxDocument)
+	}
 	if err != nil {
 		return fetched{}, documentError(req.URL, err)
 	}
@@ -79,47 +84,27 @@ func fetchDocument(ctx context.Context, client *http.Client, address, etag strin
 
 // fetch gets the document of an API: what stands at its address, or what a GraphQL
 // endpoint says of itself.
-func (a *App) fetch(ctx context.Context, client *http.Client, api *junctor.API, etag string, header http.Header) (fetched, error) {
-	if api.Format == string(doc.GraphQL) {
-		if text, err := apigen.Introspect(ctx, client, api.DocumentURL, header); err == nil {
+func (a *App) fetch(ctx context.Context, client *http.Client, at admission.Document, format, etag string, header http.Header) (fetched, error) {
+	if _, file := at.File(); format == string(doc.GraphQL) && !file {
+		if text, err := apigen.Introspect(ctx, client, at.String(), header, a.bytes); err == nil {
 			return fetched{text: text}, nil
 		}
 	}
-	return fetchDocument(ctx, client, api.DocumentURL, etag, header)
+	return fetchDocument(ctx, client, a.bytes, at, etag, header)
 }
 
-// fileScheme begins the addresses of documents that are files of this machine.
-// They come from the operator alone.
-const fileScheme = "file:"
-
-func mayRead(p *junctor.Principal, api *junctor.API) error {
-	if strings.HasPrefix(api.DocumentURL, fileScheme) && p.Issuer != junctor.IssuerLocal {
-		return junctor.Errorf(junctor.CodeDenied, "a document that is a file comes from the operator: send its text instead")
-	}
-	return nil
-}
-
-func readDocument(address, etag string) (fetched, error) {
-	path := filePath(address)
-	info, err := os.Stat(path)
+func readDocument(file, etag string) (fetched, error) {
+	info, err := os.Stat(file)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxDocument {
-		return fetched{}, junctor.Errorf(junctor.CodeInvalid, "the document %s cannot be read: it is no file, or larger than %d MB", path, maxDocument>>20)
+		return fetched{}, junctor.Errorf(junctor.CodeInvalid, "the document %s cannot be read: it is no file, or larger than %d MB", file, maxDocument>>20)
 	}
-	text, err := os.ReadFile(path)
+	text, err := os.ReadFile(file)
 	if err != nil {
-		return fetched{}, junctor.Errorf(junctor.CodeInvalid, "the document %s cannot be read", path)
+		return fetched{}, junctor.Errorf(junctor.CodeInvalid, "the document %s cannot be read", file)
 	}
 	sum := sha256.Sum256(text)
 	mark := hex.EncodeToString(sum[:])
 	return fetched{text: text, etag: mark, same: etag == mark}, nil
-}
-
-func filePath(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	return filepath.FromSlash(u.Path)
 }
 
 func documentError(u *url.URL, err error) error {
@@ -127,60 +112,59 @@ func documentError(u *url.URL, err error) error {
 	return junctor.Errorf(e.Code, "the document could not be fetched from %s: %s", u.Host, e.Message)
 }
 
-// siblings fetches the other files of a document: those of its own origin alone.
-func siblings(client *http.Client, address string, header http.Header) doc.Fetch {
-	home, err := url.Parse(address)
+// siblings fetches the other files of a document: those of its own origin, or of
+// its own folder, alone.
+func siblings(client *http.Client, bytes *limit.ByteBudget, at admission.Document, header http.Header) doc.Fetch {
 	return func(ctx context.Context, file string) ([]byte, error) {
-		u, ferr := url.Parse(file)
-		if err == nil && ferr == nil && home.Scheme == "file" && u.Scheme == "file" {
-			if rel, err := filepath.Rel(filepath.Dir(filePath(address)), filePath(file)); err != nil || !filepath.IsLocal(rel) {
-				return nil, junctor.Errorf(junctor.CodeDenied, "files of a document are read from its own folder alone")
-			}
-		} else if err != nil || address == "" || ferr != nil || u.Scheme != home.Scheme || u.Host != home.Host {
-			return nil, junctor.Errorf(junctor.CodeDenied, "files of a document are fetched from its own origin alone")
+		sibling, err := at.Sibling(file)
+		if err != nil {
+			return nil, err
 		}
-		got, err := fetchDocument(ctx, client, file, "", header)
+		got, err := fetchDocument(ctx, client, bytes, sibling, "", header)
 		return got.text, err
 	}
 }
 
-// read makes tools of the document that somebody describes.
-func (s *servers) read(ctx context.Context, p *junctor.Principal, in *admin.ServerInput, names map[string]string, etag string) (*apigen.Made, fetched, error) {
-	api := in.Server.API
-	if err := mayRead(p, api); err != nil {
-		return nil, fetched{}, err
-	}
-	got := fetched{text: []byte(in.Document)}
-	client := s.app.documentClient(p, api.DocumentURL)
+// described is what somebody gives beside the row of an auto-generated server.
+type described struct {
+	document    string         // its text; "" where it is to be fetched
+	credentials credential.Set // that stood in the row
+}
+
+// read makes tools of the document of a server that p was allowed to bring.
+func (s *servers) read(ctx context.Context, p *junctor.Principal, admitted admission.Server, in described, names map[string]string, etag string) (*apigen.Made, fetched, error) {
+	row, at := admitted.Row(), admitted.Document()
+	got := fetched{text: []byte(in.document)}
+	client := s.app.documentClient(p, at.String())
 	defer client.CloseIdleConnections()
-	header, err := s.documentHeader(ctx, in)
+	header, err := s.documentHeader(ctx, admitted, in)
 	if err != nil {
 		return nil, got, err
 	}
-	name := "document"
-	if in.Document == "" {
-		if api.DocumentURL == "" {
+	if in.document == "" {
+		if !at.Valid() {
 			return nil, got, junctor.Errorf(junctor.CodeInvalid, "an auto-generated server needs a document: give document, its text, or document_url")
 		}
-		if got, err = s.app.fetch(ctx, client, api, etag, header); err != nil || got.same {
+		if got, err = s.app.fetch(ctx, client, at, row.API.Format, etag, header); err != nil || got.same {
 			return nil, got, err
 		}
 	}
-	if api.DocumentURL != "" {
-		if in.Server.URL == "" && api.Format == string(doc.GraphQL) {
-			in.Server.URL = api.DocumentURL
+	name, base := "document", row.URL
+	if at.Valid() {
+		if base == "" && row.API.Format == string(doc.GraphQL) {
+			base = at.String()
 		}
-		name = api.DocumentURL[strings.LastIndexByte(api.DocumentURL, '/')+1:]
+		name = path.Base(at.String())
 	}
 	junctor.StepPassed(ctx, "fetch")
-	source := doc.Source{Name: name, URL: api.DocumentURL, Text: got.text, As: formatOf(api.Format)}
-	files := siblings(client, api.DocumentURL, header)
+	source := doc.Source{Name: name, URL: at.String(), Text: got.text, As: formatOf(row.API.Format)}
+	files := siblings(client, s.app.bytes, at, header)
 	whole, among, several := unpack(got.text)
 	if several {
 		whole.As = source.As
 		source, files = whole, among
 	}
-	made, err := apigen.Make(ctx, source, files, in.Server.ID, in.Server.URL, names)
+	made, err := apigen.Make(ctx, source, files, row.ID, base, names)
 	if several && made != nil {
 		nameFiles(made)
 	}
@@ -189,19 +173,19 @@ func (s *servers) read(ctx context.Context, p *junctor.Principal, in *admin.Serv
 
 // documentHeader is the credentials of a server, where its document is at the
 // same origin: many want them for their documentation too.
-func (s *servers) documentHeader(ctx context.Context, in *admin.ServerInput) (http.Header, error) {
-	row := in.Server
+func (s *servers) documentHeader(ctx context.Context, admitted admission.Server, in described) (http.Header, error) {
+	row := admitted.Row()
 	origin := func(address string) string {
 		return (&junctor.Connection{Transport: junctor.TransportHTTP, URL: address}).Origin()
 	}
-	if in.Document != "" || row.URL == "" || origin(row.URL) != origin(row.API.DocumentURL) {
+	if in.document != "" || row.URL == "" || origin(row.URL) != origin(admitted.Document().String()) {
 		return nil, nil
 	}
 	literals := s.desk.Stored(row)
 	if row.Credential == "" {
-		literals = credential.Literal(in.Credentials)
+		literals = credential.Literal(in.credentials)
 	}
-	return s.desk.Server(&row, literals).Header(ctx, nil)
+	return s.desk.Server(admitted, literals).Header(ctx, nil)
 }
 
 // formatOf is the format that a reader is asked for. GraphQL has two, which are
@@ -215,38 +199,49 @@ func formatOf(said string) doc.Format {
 
 // PreviewServer shows what a document comes to, and stores nothing.
 func (s *servers) PreviewServer(ctx context.Context, p *junctor.Principal, in admin.ServerInput) (junctor.APIPreview, error) {
-	if in.Server.ID == "" {
-		in.Server.ID = "preview"
-	}
-	if err := in.Server.API.Check(); err != nil {
+	admitted, err := s.judgePreview(ctx, p, in)
+	if err != nil {
 		return junctor.APIPreview{}, err
 	}
-	made, _, err := s.read(ctx, p, &in, nil, "")
+	made, _, err := s.read(ctx, p, admitted, described{in.Document, in.Credentials}, nil, "")
 	if made == nil {
 		return junctor.APIPreview{}, err
 	}
-	out, err := s.preview(made, &in.Server) // a document that nobody can read is shown with why
+	row := admitted.Row()
+	out, err := s.preview(made, &row) // a document that nobody can read is shown with why
 	junctor.StepPassed(ctx, "preview")
 	return out, err
 }
 
+// judgePreview judges a server that is looked at and not stored. It may have the
+// name of one that is there: nothing of that one is touched.
+func (s *servers) judgePreview(ctx context.Context, p *junctor.Principal, in admin.ServerInput) (admission.Server, error) {
+	row := in.Server
+	row.ID, row.Mode = cmp.Or(row.ID, "preview"), junctor.ModeGenerated
+	row.Credential = "" // a stored one belongs to a stored row
+	if row.API == nil {
+		row.API = &junctor.API{}
+	}
+	return s.judge.Preview(ctx, p, row)
+}
+
 // FetchDocument gets the text of a document, to be looked at.
 func (s *servers) FetchDocument(ctx context.Context, p *junctor.Principal, in admin.ServerInput) (junctor.APIDocument, error) {
-	api := in.Server.API
-	if api == nil || api.DocumentURL == "" {
-		return junctor.APIDocument{}, junctor.Errorf(junctor.CodeInvalid, "say where the document is: document_url")
-	}
-	if err := cmp.Or(api.Check(), mayRead(p, api)); err != nil {
-		return junctor.APIDocument{}, err
-	}
-	in.Document = ""
-	header, err := s.documentHeader(ctx, &in)
+	admitted, err := s.judgePreview(ctx, p, in)
 	if err != nil {
 		return junctor.APIDocument{}, err
 	}
-	client := s.app.documentClient(p, api.DocumentURL)
+	at := admitted.Document()
+	if !at.Valid() {
+		return junctor.APIDocument{}, junctor.Errorf(junctor.CodeInvalid, "say where the document is: document_url")
+	}
+	header, err := s.documentHeader(ctx, admitted, described{credentials: in.Credentials})
+	if err != nil {
+		return junctor.APIDocument{}, err
+	}
+	client := s.app.documentClient(p, at.String())
 	defer client.CloseIdleConnections()
-	got, err := s.app.fetch(ctx, client, api, "", header)
+	got, err := s.app.fetch(ctx, client, at, admitted.Row().API.Format, "", header)
 	return junctor.APIDocument{Text: got.text, ETag: got.etag, FetchedAt: time.Now()}, err
 }
 
@@ -262,40 +257,40 @@ func (s *servers) preview(made *apigen.Made, row *junctor.Server) (junctor.APIPr
 
 // addGenerated makes a server of a document, stores and attaches it.
 func (s *servers) addGenerated(ctx context.Context, p *junctor.Principal, in admin.ServerInput) (junctor.Server, error) {
-	row := &in.Server
-	row.Tenant, row.Mode, row.Owner, row.Trusted = p.Tenant, junctor.ModeGenerated, p.ID(), p.Issuer == junctor.IssuerLocal
-	if err := junctor.CheckServerID(row.ID); err != nil {
-		return junctor.Server{}, err
-	}
-	if err := row.API.Check(); err != nil {
+	row := in.Server
+	row.Mode = junctor.ModeGenerated
+	admitted, err := s.judge.Unread(ctx, p, row, nil)
+	if err != nil {
 		return junctor.Server{}, err
 	}
 	if err := s.free(ctx, p, row.ID); err != nil {
 		return junctor.Server{}, err
 	}
-	made, got, err := s.read(ctx, p, &in, nil, "")
+	made, got, err := s.read(ctx, p, admitted, described{in.Document, in.Credentials}, nil, "")
 	if err != nil {
 		return junctor.Server{}, err
 	}
-	if err := s.settleRow(row, made); err != nil {
+	row = admitted.Row()
+	if err := s.settleRow(&row, made); err != nil {
 		return junctor.Server{}, err
 	}
-	if err := s.check(ctx, p, row, nil); err != nil {
+	if admitted, err = s.judge.Server(ctx, p, row, nil); err != nil { // with what the document says
 		return junctor.Server{}, err
 	}
-	defer s.hold(row.Tenant, row.ID)()
-	stored, err := s.store(ctx, *row, in.Credentials, nil)
+	defer s.hold(p.Tenant, row.ID)()
+	stored, err := s.store(ctx, admitted, in.Credentials, nil)
 	if err != nil {
 		return junctor.Server{}, err
 	}
-	if err := s.keepDocument(ctx, &stored, made, got); err != nil {
-		_ = s.drop(ctx, stored.Tenant, stored.ID)
+	row = stored.Row()
+	if err := s.keepDocument(ctx, &row, made, got); err != nil {
+		_ = s.drop(ctx, row.Tenant, row.ID)
 		return junctor.Server{}, err
 	}
-	if stored.State == junctor.StateInactive {
-		return stored, nil
+	if row.State == junctor.StateInactive {
+		return row, nil
 	}
-	return stored, s.raise(ctx, stored)
+	return row, s.raise(ctx, stored)
 }
 
 // free says that an id is taken, where it is.

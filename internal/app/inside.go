@@ -35,7 +35,7 @@ func (s *servers) attachBuiltin(ctx context.Context, row *junctor.Server) error 
 
 // changeBuiltin changes the one thing, beside its state, that can be changed of a
 // server inside the binary: whether its tools get Views.
-func (s *servers) changeBuiltin(ctx context.Context, former junctor.Server, change func(*junctor.Server) (credential.Set, error)) (junctor.Server, error) {
+func (s *servers) changeBuiltin(ctx context.Context, p *junctor.Principal, former junctor.Server, change func(*junctor.Server) (credential.Set, error)) (junctor.Server, error) {
 	row := former
 	entered, err := change(&row)
 	if err != nil {
@@ -52,8 +52,13 @@ func (s *servers) changeBuiltin(ctx context.Context, former junctor.Server, chan
 	}
 	row = former
 	row.Views = views
+	admitted, err := s.judge.Server(ctx, p, row, &former)
+	if err != nil {
+		return junctor.Server{}, err
+	}
 	defer s.hold(row.Tenant, row.ID)()
-	stored, err := s.app.store.For(row.Tenant).UpdateServer(ctx, row)
+	changed, err := s.app.store.For(row.Tenant).UpdateServer(ctx, admitted)
+	stored := changed.Row()
 	if err != nil || stored.State == junctor.StateInactive || stored.Views == former.Views {
 		return stored, err
 	}

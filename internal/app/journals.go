@@ -77,13 +77,11 @@ type JournalReport struct {
 // VerifyAll verifies the journal of this node, and the copies of all nodes: against
 // the journal where it is here, against what its node said last where it is not.
 func VerifyAll(ctx context.Context, cfg *config.Config) (reports []JournalReport, err error) {
-	own, err := VerifyJournal(ctx, cfg, audit.VerifyOptions{})
+	node, err := readNode(filepath.Join(cfg.DataDir, nodeFile))
 	if err != nil {
 		return nil, err
 	}
-	reports = append(reports, JournalReport{Report: own})
-	a := &App{cfg: cfg}
-	st, err := a.database(ctx)
+	st, err := openToVerify(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -92,6 +90,11 @@ func VerifyAll(ctx context.Context, cfg *config.Config) (reports []JournalReport
 			err = cerr
 		}
 	}()
+	own, err := verifyKnown(ctx, cfg, st, node, audit.VerifyOptions{})
+	if err != nil {
+		return nil, err
+	}
+	reports = append(reports, JournalReport{Report: own})
 	said, err := statements(ctx, st)
 	if err != nil {
 		return nil, err

@@ -31,13 +31,18 @@ func (t *tools) shelf() *catalog.Shelf { return t.app.catalog.Snapshot().For(t.p
 // List implements agent.Tools.
 func (t *tools) List(context.Context) ([]agent.Tool, error) {
 	if t.whole {
-		all := t.shelf().Describe(t.p, catalog.Filter{})
+		sh := t.shelf()
+		all := sh.Describe(t.p, catalog.Filter{})
 		out := make([]agent.Tool, 0, len(all))
 		for _, d := range all {
-			out = append(out, agent.Tool{
-				Name: d.Exposed, Title: d.Title, Description: d.Description, Schema: d.InputSchema, ReadOnly: readOnly(d.Annotations),
-				Server: d.Server, Own: d.Name, View: d.App,
-			})
+			one := agent.Tool{
+				Name: d.Exposed, Title: d.Title, Description: d.Description, Schema: d.InputSchema,
+				Server: d.Server, Own: d.Name, View: d.App, Digest: d.Digest,
+			}
+			if item, err := sh.Tool(t.p, t.view, d.Exposed, ""); err == nil {
+				one.ReadOnly = item.Tool.ReadOnly
+			}
+			out = append(out, one)
 		}
 		return out, nil
 	}
@@ -56,22 +61,19 @@ func (t *tools) List(context.Context) ([]agent.Tool, error) {
 
 // told is a tool by its definition, under the name that the view shows.
 func (t *tools) told(sh *catalog.Shelf, name string, definition []byte) agent.Tool {
-	one := agent.Tool{
-		Name: name, Schema: json.RawMessage(wire.Get(definition, "inputSchema")), ReadOnly: readOnly(wire.Get(definition, "annotations")),
-	}
+	one := agent.Tool{Name: name, Schema: json.RawMessage(wire.Get(definition, "inputSchema"))}
 	one.Title, _ = wire.String(wire.Get(definition, "title"))
 	one.Description, _ = wire.String(wire.Get(definition, "description"))
 	if item, err := sh.Tool(t.p, t.view, name, ""); err == nil {
 		one.Server, one.Own, one.View = item.Server.ID, item.Name, item.Tool.Page()
-	} else {
-		one.Server, one.Own = junctor.CatalogServer, name // one that stands for others
+		one.ReadOnly, one.Digest = item.Tool.ReadOnly, item.Tool.Digest
+		return one
+	}
+	one.Server, one.Own = junctor.CatalogServer, name // one that stands for others
+	if meta, ok := sh.Meta(t.p, t.view, name); ok {
+		one.ReadOnly, one.Digest = meta.Tool.ReadOnly, meta.Tool.Digest
 	}
 	return one
-}
-
-// readOnly says whether annotations say that a tool changes nothing.
-func readOnly(annotations []byte) bool {
-	return string(wire.Get(annotations, "readOnlyHint")) == "true"
 }
 
 // Resolve implements agent.Tools.
@@ -81,7 +83,7 @@ func (t *tools) Resolve(_ context.Context, c agent.Call) (agent.Tool, error) {
 	if meta, ok := sh.Meta(t.p, t.view, name); ok {
 		inner, _, isCall := catalog.Unwrap(c.Arguments)
 		if name != catalog.CallTool || !isCall {
-			return agent.Tool{Name: name, Server: meta.Server.ID, Own: name, ReadOnly: readOnly(wire.Get(meta.Tool.JSON, "annotations"))}, nil
+			return agent.Tool{Name: name, Server: meta.Server.ID, Own: name, ReadOnly: meta.Tool.ReadOnly, Digest: meta.Tool.Digest}, nil
 		}
 		name = inner
 	}

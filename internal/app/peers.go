@@ -6,7 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
-	"net/http"
+	"net"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -17,6 +17,7 @@ import (
 
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/egress"
+	"github.com/junctor-mcp/junctor/internal/seal"
 	"github.com/junctor-mcp/junctor/internal/store"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 )
@@ -46,22 +47,30 @@ type peers struct {
 	seen   atomic.Pointer[time.Time]
 	moved  chan struct{} // holds one: a process came or went
 
+	channels       *seal.ChannelMaker
+	arrived        *channelListener // channels that others made
+	unprovedCount  atomic.Uint64
+	unprovedLogged atomic.Int64 // when, in nanoseconds since 1970
+
 	mu     sync.Mutex
 	looked time.Time
 }
 
 // peer is another process.
 type peer struct {
+	id     string
 	url    *url.URL
-	client *http.Client
+	client *egress.ReplicaClient // whose connections prove that it is this process
 }
 
 // newPeers names this process anew: what others know of the one before it is gone.
-func newPeers(a *App) *peers {
-	p := &peers{app: a, heard: make(chan string, heardAhead), moved: make(chan struct{}, 1)}
+func newPeers(a *App) (*peers, error) {
+	p := &peers{app: a, heard: make(chan string, heardAhead), moved: make(chan struct{}, 1), arrived: newChannelListener()}
 	p.self = store.Node{ID: strings.ToLower(rand.Text()[:10]), Name: a.node, Version: a.version}
 	p.others.Store(&map[string]*peer{})
-	return p
+	var err error
+	p.channels, err = a.ring.NewChannelMaker(p.self.ID)
+	return p, err
 }
 
 // Self implements gateway.Peers.
@@ -104,9 +113,28 @@ func (p *peers) begin(ctx context.Context, at string) {
 	if p.self.URL = at; at == "" {
 		p.app.log.Warn("other instances with this database cannot reach this one, which listens on every address: set --peer-url")
 	}
+	p.retireFormer(ctx)
 	p.beat(ctx)
 	p.begun.Store(true)
 	p.app.servers.findHomes(ctx)
+}
+
+// retireFormer takes away what a process that was killed left behind: whoever had
+// the address that this one listens on is gone, and what it held has no holder.
+// Without that, requests for it would wait until its row is too old to count.
+func (p *peers) retireFormer(ctx context.Context) {
+	if p.self.URL == "" {
+		return
+	}
+	all, err := p.app.store.Nodes(ctx)
+	for _, n := range all {
+		if n.URL == p.self.URL && n.ID != p.self.ID {
+			err = errors.Join(err, p.app.store.LeaveNode(ctx, n.ID), p.app.store.LeaveHomes(ctx, n.ID))
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		p.app.log.Warn("a former replica at this address could not be retired; it counts until it has been silent for long enough", telemetry.Err(err))
+	}
 }
 
 // sure says whether the others count this process among the living, and will for the
@@ -193,12 +221,13 @@ func (p *peers) meet(all []store.Node) {
 		if err != nil {
 			continue
 		}
-		client, err := egress.Remote(u)
+		to := &peer{id: n.ID, url: u}
+		to.client, err = egress.NewReplicaClient(u, func(ctx context.Context, conn net.Conn) (net.Conn, error) { return p.prove(ctx, conn, to) })
 		if err != nil {
 			p.app.log.Warn("another process cannot be reached", slog.String("url", n.URL), telemetry.Err(err))
 			continue
 		}
-		next[n.ID] = &peer{url: u, client: client}
+		next[n.ID] = to
 	}
 	p.others.Store(&next)
 	for id, old := range former {

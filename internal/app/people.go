@@ -10,6 +10,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
+	"github.com/junctor-mcp/junctor/internal/admission"
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/identity"
 )
@@ -107,8 +108,12 @@ func (d directory) RemoveUser(ctx context.Context, p *junctor.Principal, id stri
 			err = d.app.servers.RemoveServer(ctx, p, row.ID)
 			out.RemovedServers = append(out.RemovedServers, row.ID)
 		default:
-			row.Owner = p.ID()
-			_, err = rows.UpdateServer(ctx, row)
+			handed := row
+			handed.Owner = p.ID()
+			var admitted admission.Server
+			if admitted, err = d.app.servers.judge.Server(ctx, p, handed, &row); err == nil {
+				_, err = rows.UpdateServer(ctx, admitted)
+			}
 			out.Servers = append(out.Servers, row.ID)
 		}
 		if err != nil {

@@ -5,10 +5,10 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
+	"github.com/junctor-mcp/junctor/internal/admission"
 	"github.com/junctor-mcp/junctor/internal/apigen"
 	"github.com/junctor-mcp/junctor/internal/credential"
 )
@@ -41,6 +41,11 @@ func (s *servers) ImportDocument(ctx context.Context, p *junctor.Principal, id s
 	if err := s.app.ours("server", id, former.Declared); err != nil && !in.DryRun {
 		return admin.Imported{}, err
 	}
+	if in.Document != "" || in.DocumentURL != "" && in.DocumentURL != former.API.DocumentURL {
+		if err := s.judge.Replacement(ctx, p, &former); err != nil {
+			return admin.Imported{}, err
+		}
+	}
 	out, _, err := s.reimport(ctx, p, former, in, "")
 	return out, err
 }
@@ -63,7 +68,11 @@ func (s *servers) reimport(ctx context.Context, p *junctor.Principal, former jun
 	if in.Document == "" && api.DocumentURL == "" {
 		return out, got, junctor.Errorf(junctor.CodeInvalid, "the document of the server %q was given as text: give it again", former.ID)
 	}
-	made, got, err := s.read(ctx, p, &admin.ServerInput{Server: row, Document: in.Document}, apigen.Names(before), etag)
+	admitted, err := s.judge.Server(ctx, p, row, &former)
+	if err != nil {
+		return out, got, err
+	}
+	made, got, err := s.read(ctx, p, admitted, described{document: in.Document}, apigen.Names(before), etag)
 	if err != nil || got.same {
 		return out, got, err
 	}
@@ -76,10 +85,14 @@ func (s *servers) reimport(ctx context.Context, p *junctor.Principal, former jun
 		return out, got, nil
 	}
 	api.Title, api.Version = made.Document.Title, made.Document.Edition
-	defer s.hold(row.Tenant, row.ID)()
-	if row, err = rows.UpdateServer(ctx, row); err != nil {
+	if admitted, err = s.judge.Server(ctx, p, row, &former); err != nil {
 		return out, got, err
 	}
+	defer s.hold(former.Tenant, former.ID)()
+	if admitted, err = rows.UpdateServer(ctx, admitted); err != nil {
+		return out, got, err
+	}
+	row = admitted.Row()
 	if err := s.keepDocument(ctx, &row, made, got); err != nil {
 		return out, got, err
 	}
@@ -87,13 +100,16 @@ func (s *servers) reimport(ctx context.Context, p *junctor.Principal, former jun
 	if row.State == junctor.StateInactive {
 		return out, got, nil
 	}
-	return out, got, s.raise(ctx, row)
+	return out, got, s.raise(ctx, admitted)
 }
 
 // ValidateServer reads the document of a server again and says what could be
 // better.
 func (s *servers) ValidateServer(ctx context.Context, p *junctor.Principal, id string) (junctor.APIPreview, error) {
-	row, err := s.ownGenerated(ctx, p, id)
+	if _, err := s.ownGenerated(ctx, p, id); err != nil {
+		return junctor.APIPreview{}, err
+	}
+	admitted, err := s.app.store.For(p.Tenant).AdmittedServer(ctx, id)
 	if err != nil {
 		return junctor.APIPreview{}, err
 	}
@@ -105,10 +121,11 @@ func (s *servers) ValidateServer(ctx context.Context, p *junctor.Principal, id s
 	if err != nil {
 		return junctor.APIPreview{}, err
 	}
-	made, _, err := s.read(ctx, s.readerOf(p, &row), &admin.ServerInput{Server: row, Document: string(stored.Text)}, apigen.Names(before), "")
+	made, _, err := s.read(ctx, p, admitted, described{document: string(stored.Text)}, apigen.Names(before), "")
 	if err != nil {
 		return junctor.APIPreview{}, err
 	}
+	row := admitted.Row()
 	out, err := s.preview(made, &row)
 	out.Problems = append(out.Problems, made.Improvements(row.Overrides)...)
 	return out, err
@@ -126,13 +143,11 @@ func (s *servers) changeGenerated(ctx context.Context, p *junctor.Principal, for
 	if err != nil {
 		return junctor.Server{}, err
 	}
-	if err := row.API.Check(); err != nil {
-		return junctor.Server{}, err
+	if row.Mode != junctor.ModeGenerated || row.API == nil {
+		return junctor.Server{}, junctor.Errorf(junctor.CodeInvalid, "the server %q is made of a document, and stays so", former.ID)
 	}
-	if row.API.DocumentURL != former.API.DocumentURL {
-		if err := mayRead(p, row.API); err != nil {
-			return junctor.Server{}, err
-		}
+	if _, err := s.judge.Unread(ctx, p, row, &former); err != nil { // before anything is read for it
+		return junctor.Server{}, err
 	}
 	if _, err := apigen.NewFilter(row.API); err != nil {
 		return junctor.Server{}, err
@@ -140,38 +155,30 @@ func (s *servers) changeGenerated(ctx context.Context, p *junctor.Principal, for
 	if err := s.complete(ctx, p, &row, &former); err != nil {
 		return junctor.Server{}, err
 	}
-	if err := s.check(ctx, p, &row, &former.Connection); err != nil {
+	admitted, err := s.judge.Server(ctx, p, row, &former) // with what the document says
+	if err != nil {
 		return junctor.Server{}, err
 	}
-	defer s.hold(row.Tenant, row.ID)()
-	var stored junctor.Server
+	defer s.hold(former.Tenant, former.ID)()
+	var stored admission.Server
 	if len(entered) == 0 && sameConnection(&row.Connection, &former.Connection) {
-		stored, err = s.app.store.For(row.Tenant).UpdateServer(ctx, row)
+		stored, err = s.app.store.For(former.Tenant).UpdateServer(ctx, admitted)
 	} else {
-		row.Trusted = p.Issuer == junctor.IssuerLocal
 		var set credential.Set
 		if set, err = s.kept(ctx, &row, entered, &former); err != nil {
 			return junctor.Server{}, err
 		}
-		stored, err = s.store(ctx, row, set, &former)
+		stored, err = s.store(ctx, admitted, set, &former)
 	}
+	changed := stored.Row()
 	if err != nil {
-		return stored, err
+		return changed, err
 	}
-	s.renamed(ctx, &former, &stored)
-	if stored.State == junctor.StateInactive {
-		return stored, nil
+	s.renamed(ctx, &former, &changed)
+	if changed.State == junctor.StateInactive {
+		return changed, nil
 	}
-	return stored, s.raise(ctx, stored)
-}
-
-// readerOf is who reads the document of a row that is stored: a file is the
-// operator's, who named it.
-func (s *servers) readerOf(p *junctor.Principal, row *junctor.Server) *junctor.Principal {
-	if strings.HasPrefix(row.API.DocumentURL, fileScheme) {
-		return s.app.identity.Local()
-	}
-	return p
+	return changed, s.raise(ctx, stored)
 }
 
 // complete takes from the document what nobody said of another way to
@@ -184,7 +191,11 @@ func (s *servers) complete(ctx context.Context, p *junctor.Principal, row, forme
 	if err != nil {
 		return err
 	}
-	made, _, err := s.read(ctx, s.readerOf(p, row), &admin.ServerInput{Server: *row, Document: string(stored.Text)}, nil, "")
+	admitted, err := s.judge.Unread(ctx, p, *row, former)
+	if err != nil {
+		return err
+	}
+	made, _, err := s.read(ctx, p, admitted, described{document: string(stored.Text)}, nil, "")
 	if err != nil {
 		return err
 	}

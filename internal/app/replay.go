@@ -164,10 +164,10 @@ func (r *replay) add(ctx context.Context, pipe redis.Pipeliner, key string, s *g
 		put(strconv.Itoa(s.N), s.Message)
 	}
 	if s.N > 0 {
-		values = append(values, fieldLast, s.N)
+		put(fieldLast, strconv.AppendInt(nil, int64(s.N), 10))
 	}
 	if s.Answer {
-		values = append(values, fieldAnswered, 1)
+		put(fieldAnswered, strconv.AppendInt(nil, int64(s.N), 10))
 	}
 	pipe.HSet(ctx, key, values...)
 	if len(s.Forget) > 0 {
@@ -189,14 +189,18 @@ func (r *replay) Sent(ctx context.Context, session, stream string, after int) (g
 	if err != nil || len(found) == 0 {
 		return gateway.Replayed{}, false
 	}
-	out := gateway.Replayed{Answered: found[fieldAnswered] != ""}
+	last, fine := r.number(found, key, fieldLast)               //nolint:contextcheck // a key that is not known yet is looked for in a time of its own
+	answered, fineToo := r.number(found, key, fieldAnswered)    //nolint:contextcheck // likewise
+	if !fine || !fineToo || answered != 0 && answered != last { // nothing comes behind an answer: somebody changed it
+		return gateway.Replayed{}, false
+	}
+	out := gateway.Replayed{Answered: answered != 0}
 	if text, ok := found[fieldRequest]; ok {
 		if out.Request, err = r.ring.OpenLong(purpose(key, fieldRequest), text); err != nil { //nolint:contextcheck // a key that is not known yet is looked for in a time of its own
 			return gateway.Replayed{}, false
 		}
 	}
-	last, _ := strconv.Atoi(found[fieldLast]) // none is 0
-	for n := after + 1; n <= last; n++ {      // all of them, or it is not what was sent
+	for n := after + 1; n <= last; n++ { // all of them, or it is not what was sent
 		field := strconv.Itoa(n)
 		text, ok := found[field]
 		if !ok {
@@ -209,4 +213,20 @@ func (r *replay) Sent(ctx context.Context, session, stream string, after int) (g
 		out.Messages = append(out.Messages, message)
 	}
 	return out, true
+}
+
+// number opens a field of a stream that holds the number of a message; 0 where it is
+// not there. It is sealed as messages are: who writes to the Redis could make a
+// stream shorter otherwise, or say that it is whole.
+func (r *replay) number(found map[string]string, key, field string) (n int, ok bool) {
+	text, there := found[field]
+	if !there {
+		return 0, true
+	}
+	plain, err := r.ring.Open(purpose(key, field), text)
+	if err != nil {
+		return 0, false
+	}
+	n, err = strconv.Atoi(string(plain))
+	return n, err == nil
 }

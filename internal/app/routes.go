@@ -79,9 +79,7 @@ func (a *App) mux() *mux {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
 	mux.HandleFunc("GET /readyz", a.ready)
 	if a.peers != nil {
-		mux.HandleFunc("GET "+statePath, a.tellState)
-		mux.HandleFunc("POST "+tellPath, a.peers.told)
-		mux.HandleFunc("POST "+errandPath, a.peers.errand)
+		mux.HandleFunc(channelPath, a.peers.openChannel)
 	}
 	mux.HandleFunc("GET /stdio", a.relay)
 	return mux

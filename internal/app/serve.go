@@ -105,6 +105,7 @@ func (a *App) Run(ctx context.Context) error {
 	if os.Getenv("GOGC") == "" { // the operator knows better
 		debug.SetGCPercent(collectAt)
 	}
+	limitMemory()
 	if a.Addr() == "" {
 		if err := a.Listen(ctx); err != nil {
 			return err
@@ -112,17 +113,21 @@ func (a *App) Run(ctx context.Context) error {
 	}
 	l := a.listening.Load()
 	mux := a.mux()
-	public, err := a.publicServer(mux)
+	handler, err := a.publicHandler(mux)
 	if err != nil {
 		return errors.Join(err, closeAll(l.public, l.local, l.sandbox))
 	}
+	public, channels := a.publicServer(handler), a.channelServer(handler)
 	local, pages := a.localServer(mux), a.sandboxServer()
 	a.rooms.Begin(ctx)
 	a.a2a.Begin(ctx)
 	a.peers.begin(ctx, a.peerURL())
-	failed := make(chan error, 3)
+	failed := make(chan error, 4)
 	go func() { failed <- public.Serve(l.public) }()
 	go func() { failed <- local.Serve(l.local) }()
+	if a.peers != nil {
+		go func() { failed <- channels.Serve(a.peers.arrived) }()
+	}
 	if l.sandbox != nil {
 		go func() { failed <- pages.Serve(l.sandbox) }()
 	}
@@ -206,7 +211,7 @@ func (a *App) Run(ctx context.Context) error {
 	a.gateway.Close()
 	a.rooms.Close()
 	a.a2a.Close()
-	return errors.Join(notClosed(err), a.stop(context.WithoutCancel(ctx), public), a.stop(context.WithoutCancel(ctx), local), a.stop(context.WithoutCancel(ctx), pages), a.flush(context.WithoutCancel(ctx)))
+	return errors.Join(notClosed(err), a.stop(context.WithoutCancel(ctx), public), a.stop(context.WithoutCancel(ctx), channels), a.stop(context.WithoutCancel(ctx), local), a.stop(context.WithoutCancel(ctx), pages), a.flush(context.WithoutCancel(ctx)))
 }
 
 // server is what serves a listener: an http.Server, or what stands before one.
@@ -219,7 +224,14 @@ type server interface {
 // tlsServer serves with the certificate of its TLSConfig.
 type tlsServer struct{ *http.Server }
 
-func (s tlsServer) Serve(l net.Listener) error { return s.ServeTLS(l, "", "") }
+func (s tlsServer) Serve(l net.Listener) error { return entrance.ServeTLS(s.Server, l) }
+
+// framedServer serves without TLS and without an entrance.
+type framedServer struct{ *http.Server }
+
+func (s framedServer) Serve(l net.Listener) error {
+	return s.Server.Serve(entrance.FramedListener(l, s.MaxHeaderBytes))
+}
 
 // stop lets a server's requests come to their end, for a while. Connections on
 // which nothing was asked yet are cut.
@@ -250,8 +262,8 @@ func newServer(h http.Handler) *http.Server {
 	return &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10}
 }
 
-// publicServer serves the address that clients reach.
-func (a *App) publicServer(h http.Handler) (server, error) {
+// publicHandler is what every request passes that clients or other replicas send.
+func (a *App) publicHandler(h http.Handler) (http.Handler, error) {
 	front, err := gateway.NewFront(gateway.FrontOptions{
 		Addr: a.Addr(), PublicURL: a.cfg.PublicURL, Hosts: a.hosts(), Origins: a.cfg.AllowedOrigins, Proxies: a.cfg.TrustedProxy, Log: a.log,
 	})
@@ -261,19 +273,24 @@ func (a *App) publicServer(h http.Handler) (server, error) {
 	if a.traced() {
 		h = telemetry.Received(h)
 	}
-	s := newServer(front.Wrap(a.leaving(a.peers.arriving(h))))
+	return front.Wrap(a.leaving(a.peers.arriving(a.countBodies(h)))), nil
+}
+
+// publicServer serves the address that clients reach.
+func (a *App) publicServer(h http.Handler) server {
+	s := newServer(h)
 	if a.cert != nil {
 		s.TLSConfig = a.cert.config()
-		return tlsServer{s}, nil
+		return tlsServer{s}
 	}
-	return entrance.New(s, a.log), nil
+	return entrance.New(s, a.log)
 }
 
 // localServer serves the operator's socket.
-func (a *App) localServer(h http.Handler) *http.Server {
-	s := newServer(h)
+func (a *App) localServer(h http.Handler) server {
+	s := newServer(a.countBodies(h))
 	s.ConnContext = func(ctx context.Context, _ net.Conn) context.Context { return context.WithValue(ctx, localKey{}, true) }
-	return s
+	return framedServer{s}
 }
 
 // listenSocket takes the operator's socket. One that a dead process left behind

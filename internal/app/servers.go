@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
+	"github.com/junctor-mcp/junctor/internal/admission"
 	"github.com/junctor-mcp/junctor/internal/audit"
 	"github.com/junctor-mcp/junctor/internal/builtin"
 	"github.com/junctor-mcp/junctor/internal/builtin/demo"
@@ -28,6 +28,7 @@ type servers struct {
 	public  clients // for addresses that anybody may name
 	local   clients // for servers that the operator put on this machine
 	desk    *visit.Desk
+	judge   *admission.Judge // of everything that somebody brings
 
 	mu         sync.Mutex // held over each change of what is attached
 	live       map[serverKey]*brought
@@ -53,11 +54,13 @@ type serverKey struct {
 
 func newServers(a *App) *servers {
 	ending, end := context.WithCancel(context.Background())
-	return &servers{
+	s := &servers{
 		desk: a.newDesk(), ending: ending, end: end, turns: map[serverKey]uint64{}, changing: map[serverKey]*sync.Mutex{},
 		app: a, builtin: map[string]*builtin.Server{}, public: a.newClients(), local: a.newClients(loopback()...),
 		live: map[serverKey]*brought{}, made: map[serverKey]*generated{}, inside: map[serverKey]junctor.Server{}, broken: map[serverKey]string{}, homes: map[serverKey]junctor.Server{}, retiring: map[*connected]struct{}{}, suggesting: map[serverKey]bool{},
 	}
+	s.judge = admission.New(admission.Options{AllowCommands: a.cfg.AllowCommands, CheckReference: a.reader().Check, Reserved: s.reservedID, Refused: s.recordRefusal})
+	return s
 }
 
 // hold keeps everybody else from changing a server, until release is called: a row
@@ -172,7 +175,7 @@ func (s *servers) mine(ctx context.Context, p *junctor.Principal, id string) (ju
 // service every one that they see, a person what they added.
 func (s *servers) own(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error) {
 	row, err := s.mine(ctx, p, id)
-	if err == nil && p.Issuer == junctor.IssuerUser && !p.Has(junctor.ScopeAdmin) && !p.Is(row.Owner) {
+	if err == nil && !admission.Owns(p, row.Owner) {
 		err = junctor.Errorf(junctor.CodeDenied, "the server %q is not yours: who added it, or an admin, can change it", id)
 	}
 	return row, err
@@ -239,17 +242,19 @@ func (s *servers) SetServerState(ctx context.Context, p *junctor.Principal, id s
 	if err := rows.SetServerState(ctx, id, state, ""); err != nil {
 		return err
 	}
-	if row, err = rows.Server(ctx, id); err != nil {
+	admitted, err := rows.AdmittedServer(ctx, id)
+	if err != nil {
 		return err
 	}
+	row = admitted.Row()
 	s.detach(p.Tenant, id)
 	switch {
 	case state == junctor.StateInactive:
 		return nil
 	case row.Mode == junctor.ModeBYO:
-		return s.bring(ctx, row, nil)
+		return s.bring(ctx, admitted, nil)
 	case row.Mode == junctor.ModeGenerated:
-		return s.raise(ctx, row)
+		return s.raise(ctx, admitted)
 	case row.Mode == junctor.ModeFound:
 		return s.app.worker.Entered(ctx, p.Tenant, row.Found) // what was held meanwhile
 	}
@@ -259,6 +264,20 @@ func (s *servers) SetServerState(ctx context.Context, p *junctor.Principal, id s
 // Tools lists what the principal can see.
 func (s *servers) Tools(p *junctor.Principal, server, query string, role junctor.Role) []junctor.Tool {
 	return s.app.catalog.Snapshot().For(p.Tenant).Describe(p, catalog.Filter{Server: server, Query: query, Role: role})
+}
+
+// ToolProblems gives the tools that a server lists and that were left out, to
+// those who see the server.
+func (s *servers) ToolProblems(p *junctor.Principal, server string) []admin.ToolProblem {
+	of, err := s.app.catalog.Snapshot().For(p.Tenant).Server(p, server)
+	if err != nil {
+		return nil
+	}
+	var found []admin.ToolProblem
+	for _, one := range of.Problems {
+		found = append(found, admin.ToolProblem(one))
+	}
+	return found
 }
 
 // Tool gives one, and when it last changed.
@@ -294,32 +313,28 @@ type silent struct{}
 func (silent) Progress([]byte)    {}
 func (silent) Log(string, []byte) {}
 
-// Calls gives the recent calls of the principal's tenant.
-func (s *servers) Calls(_ context.Context, p *junctor.Principal, f admin.CallFilter) ([]junctor.Call, string, error) {
-	q := audit.Query{Tenant: p.Tenant, Since: f.Since, Limit: f.Limit, Match: func(c *junctor.Call) bool {
+// Calls gives the recent calls that the principal may know of.
+func (s *servers) Calls(ctx context.Context, p *junctor.Principal, f admin.CallFilter) ([]junctor.Call, string, error) {
+	access, err := s.CallAccess(ctx, p)
+	if err != nil {
+		return nil, "", err
+	}
+	if f.Cursor != "" && !isID(f.Cursor) {
+		return nil, "", junctor.Errorf(junctor.CodeInvalid, "unknown cursor %q: use the next of the page before", f.Cursor)
+	}
+	calls, next := s.app.journal.Calls(audit.Query{Access: access, Since: f.Since, Limit: f.Limit, After: f.Cursor, Match: func(c *junctor.Call) bool {
 		return (f.Tool == "" || f.Tool == c.Name || f.Tool == catalog.Exposed(c.Server, c.Name, s.app.cfg.NameLimit)) &&
 			(f.Server == "" || f.Server == c.Server) && (f.User == "" || f.User == c.User) && (f.Agent == "" || f.Agent == c.Agent) &&
 			(f.Caller == "" || f.Caller == c.Subject) && (f.Door == "" || f.Door == c.Door) && (f.View == "" || f.View == c.View) && (f.Status == "" || f.Status == c.Status)
-	}}
-	if f.Cursor != "" {
-		n, err := strconv.ParseUint(f.Cursor, 10, 64)
-		if err != nil || n == 0 {
-			return nil, "", junctor.Errorf(junctor.CodeInvalid, "unknown cursor %q: use the next of the page before", f.Cursor)
-		}
-		q.Before = n
-	}
-	calls, next := s.app.journal.Calls(q)
-	if next == 0 {
-		return calls, "", nil
-	}
-	return calls, strconv.FormatUint(next, 10), nil
+	}})
+	return calls, next, nil
 }
 
 // admin makes the admin API's handler.
 func (a *App) admin() (*admin.Handler, error) {
 	people := directory{a.identity, a}
 	return admin.New(admin.Options{
-		Authenticate: a.authenticatePerson, Keys: people, Users: people, Logins: people, Consents: a.authority, Chains: a.chains, Tenants: people, Servers: a.servers, Credentials: counter{a.servers.desk}, ServerLogins: counter{a.servers.desk}, Tools: a.servers, Tags: agents{a}, Agents: agents{a}, Models: a.models, Talker: minds{a}, Runner: a.servers, Apps: a.apps, Views: a.apps, Calls: a.servers, Secrets: entrusted{a.vault, a.servers}, History: a.history,
+		Authenticate: a.authenticatePerson, TryPassword: a.signIn.TryPassword, Keys: people, Users: people, Logins: people, Consents: a.authority, Chains: a.chains, Tenants: people, Servers: serverView{a.servers}, Credentials: counter{a.servers.desk}, ServerLogins: counter{a.servers.desk}, Tools: a.servers, Tags: agents{a}, Agents: agents{a}, Models: a.models, Talker: minds{a}, Runner: a.servers, Apps: a.apps, Views: a.apps, Calls: a.servers, Secrets: entrusted{a.vault, a.servers}, History: a.history,
 		Limits: a.limits, Events: happenings{a}, Deliveries: couriers{a.worker, a}, Rooms: a.rooms, Applier: applier{a.servers, a.file}, Journal: proof{a, &sync.Mutex{}}, Cluster: cluster{a}, Settings: a.settings, Version: a.version, Log: a.log,
 	})
 }

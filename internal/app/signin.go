@@ -28,6 +28,9 @@ func (a *App) openSignIn() error {
 			return a.store.For(junctor.DefaultTenant).UseState(ctx, id, expires)
 		},
 	}
+	if a.pool != nil {
+		o.Pool = a.pool
+	}
 	if a.cfg.IssuesTokens() {
 		o.Authority = a.authority
 	}
@@ -41,22 +44,21 @@ func (a *App) provider() (*signin.Provider, error) {
 	if o.Issuer == "" {
 		return nil, nil
 	}
-	c := signin.ProviderConfig{Admission: admission(o.Issuer, o.Name, o.Admission), ClientID: o.ClientID, Scopes: o.Scopes}
+	c := signin.ProviderConfig{Admission: signUpRules(o.Issuer, o.Name, o.Admission), ClientID: o.ClientID, Scopes: o.Scopes}
 	if ref := o.ClientSecret; ref != "" {
-		reader := a.reader()
-		if err := reader.Check(ref); err != nil {
+		if err := a.reader().Check(ref); err != nil {
 			return nil, err
 		}
 		c.Secret = func(ctx context.Context) (string, error) {
-			s, err := reader.Read(ctx, ref)
+			s, err := a.readSetting(ctx, ref)
 			return s.Reveal(), err
 		}
 	}
 	return signin.NewProvider(c, a.providerClient(o.Issuer))
 }
 
-// admission is whom to let in of those that a provider vouches for.
-func admission(issuer, name string, c config.Admission) identity.Admission {
+// signUpRules is whom to let in of those that a provider vouches for.
+func signUpRules(issuer, name string, c config.Admission) identity.Admission {
 	a := identity.Admission{
 		Issuer: issuer, Name: name, Tenant: c.Tenant, Create: c.Users == config.UsersCreate, Domains: c.Domains, Role: c.Role,
 	}

@@ -31,13 +31,20 @@ type tails struct {
 	all atomic.Pointer[[]*tail]
 }
 
-// tail is one who follows the calls of a tenant. The channel holds what they
-// have not seen; beyond it calls are missed, since none waits for them.
+// tail is one who follows calls. The channel holds what they have not seen; beyond
+// it calls are missed, since none waits for them. Calls that they may not know of
+// are neither, so that the pace and the number of what they are told say nothing
+// of them.
 type tail struct {
 	of     *tails
-	tenant junctor.TenantID
+	access junctor.CallAccess       // to their own calls, or to all
+	knows  func(server string) bool // of whose calls by others they are told
 	calls  chan junctor.Call
 	missed atomic.Int64
+}
+
+func (t *tail) sees(c *junctor.Call) bool {
+	return c.Tenant == t.access.Tenant() && (t.access.Sees(c) || c.Server != "" && t.knows(c.Server))
 }
 
 // tailRoom is more than comes in between two looks of one who keeps up.
@@ -49,11 +56,13 @@ func (t *tails) tell(c *junctor.Call) {
 		return
 	}
 	for _, one := range *all {
-		if one.tenant != c.Tenant {
+		if !one.sees(c) {
 			continue
 		}
+		told := *c
+		one.access.Limit(&told)
 		select {
-		case one.calls <- *c:
+		case one.calls <- told:
 		default:
 			one.missed.Add(1)
 		}
@@ -74,9 +83,9 @@ func (t *tails) change(f func([]*tail) []*tail) {
 	t.all.Store(&now)
 }
 
-// Tail begins to follow the calls of the principal's tenant.
+// Tail begins to follow the calls that the principal may know of.
 func (s *servers) Tail(p *junctor.Principal) admin.Tail {
-	t := &tail{of: &s.app.tails, tenant: p.Tenant, calls: make(chan junctor.Call, tailRoom)}
+	t := &tail{of: &s.app.tails, access: junctor.NewCallAccess(p, nil), knows: s.serverLookup(p), calls: make(chan junctor.Call, tailRoom)}
 	t.of.change(func(all []*tail) []*tail { return append(all, t) })
 	return t
 }

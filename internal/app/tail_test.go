@@ -14,7 +14,7 @@ func TestTail(t *testing.T) {
 	s := &servers{app: &App{}}
 	tails := &s.app.tails
 	tails.tell(&junctor.Call{ID: "nobody looks"})
-	mine, other := s.Tail(&junctor.Principal{Tenant: "a"}), s.Tail(&junctor.Principal{Tenant: "b"})
+	mine, other := s.Tail(&junctor.Principal{Tenant: "a", Scopes: []junctor.Scope{junctor.ScopeAdmin}}), s.Tail(&junctor.Principal{Tenant: "b", Scopes: []junctor.Scope{junctor.ScopeAdmin}})
 	var all sync.WaitGroup
 	for i := range 4 {
 		all.Go(func() {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -22,8 +21,9 @@ const (
 	purposeTell = "peer tell"
 	// heardWithin is how long another process is waited for.
 	heardWithin = time.Second
-	// maxTold is what PostgreSQL carries in one notification, and a little less.
-	maxTold = 7900
+	// maxTold is what PostgreSQL carries in one notification (8000 bytes), and a little
+	// less, before it is sealed: that takes a third more.
+	maxTold = 5800
 )
 
 // told is what one process says to all others.
@@ -58,11 +58,10 @@ func (p *peers) tellEach(ctx context.Context, what told) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), heardWithin)
 	defer cancel()
-	sealed := sealer{p.app.ring}.Seal(purposeTell, text)
 	var all sync.WaitGroup
 	for _, one := range *p.others.Load() {
 		all.Go(func() {
-			if err := one.tell(ctx, sealed); err != nil {
+			if err := one.tell(ctx, text); err != nil {
 				p.app.log.Debug("another process did not hear at once", telemetry.Err(err))
 			}
 		})
@@ -70,12 +69,8 @@ func (p *peers) tellEach(ctx context.Context, what told) {
 	all.Wait()
 }
 
-func (p *peer) tell(ctx context.Context, sealed string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.below(tellPath).String(), strings.NewReader(sealed))
-	if err != nil {
-		return err
-	}
-	resp, err := p.client.Do(req)
+func (p *peer) tell(ctx context.Context, text []byte) error {
+	resp, err := p.post(ctx, tellPath, text)
 	if err != nil {
 		return err
 	}
@@ -86,17 +81,14 @@ func (p *peer) tell(ctx context.Context, sealed string) error {
 	return nil
 }
 
-// told hears another process, which shows by the seal that it has our keys.
+// told hears another process.
 func (p *peers) told(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 2*maxTold))
-	if err == nil {
-		body, err = sealer{p.app.ring}.Open(purposeTell, string(body)) //nolint:contextcheck // a key that is not known yet is looked for in a time of its own
-	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxTold))
 	if err != nil {
-		http.NotFound(w, r)
+		http.Error(w, "this is too long", http.StatusRequestEntityTooLarge)
 		return
 	}
-	if err := p.act(r.Context(), string(body)); err != nil {
+	if err := p.act(r.Context(), body); err != nil {
 		http.Error(w, junctor.AsError(err).Message, http.StatusServiceUnavailable)
 		return
 	}
@@ -113,7 +105,8 @@ func (p *peers) say(what told) ([]byte, error) {
 	return text, err
 }
 
-// tell tells all others by way of the database. What cannot be told is logged:
+// tell tells all others by way of the database, sealed: every user of a PostgreSQL
+// may listen to its notifications, and send some. What cannot be told is logged:
 // nobody can do more about it.
 func (p *peers) tell(ctx context.Context, what told) {
 	if len(*p.others.Load()) == 0 {
@@ -123,7 +116,7 @@ func (p *peers) tell(ctx context.Context, what told) {
 	if err == nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), beatEvery)
 		defer cancel()
-		err = p.app.store.Tell(ctx, string(text))
+		err = p.app.store.Tell(ctx, sealer{p.app.ring}.Seal(purposeTell, text))
 	}
 	if err != nil {
 		p.app.log.Warn("other processes could not be told of something", telemetry.Err(err))
@@ -146,7 +139,12 @@ func (p *peers) hear(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case text := <-p.heard:
+		case sealed := <-p.heard:
+			text, err := sealer{p.app.ring}.Open(purposeTell, sealed) //nolint:contextcheck // a key that is not known yet is looked for in a time of its own
+			if err != nil {
+				p.app.log.Debug("a notification of the database is not a replica's", telemetry.Err(err))
+				continue
+			}
 			if err := p.act(ctx, text); err != nil && ctx.Err() == nil {
 				p.app.log.Warn("what another process says of a session could not be followed", telemetry.Err(err))
 			}
@@ -155,9 +153,9 @@ func (p *peers) hear(ctx context.Context) {
 }
 
 // act does what follows from what another process says. To hear it twice is no harm.
-func (p *peers) act(ctx context.Context, text string) error {
+func (p *peers) act(ctx context.Context, text []byte) error {
 	var what told
-	if err := json.Unmarshal([]byte(text), &what); err != nil || what.From == p.self.ID {
+	if err := json.Unmarshal(text, &what); err != nil || what.From == p.self.ID {
 		return nil //nolint:nilerr // of a newer version, or our own
 	}
 	var err error

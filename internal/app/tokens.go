@@ -24,7 +24,7 @@ func (a *App) openTokens() (err error) {
 		if err != nil {
 			return err
 		}
-		o.Issuers = append(o.Issuers, bearer.Issuer{Admission: admission(issuer, u.Host, c.Admission), Client: a.providerClient(issuer)})
+		o.Issuers = append(o.Issuers, bearer.Issuer{Admission: signUpRules(issuer, u.Host, c.Admission), Client: a.providerClient(issuer)})
 	}
 	for _, s := range c.Scopes {
 		o.Scopes = append(o.Scopes, bearer.Scope{Name: s.Name, Means: s.Scope})

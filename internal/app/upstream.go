@@ -10,6 +10,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admission"
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/credential"
 	"github.com/junctor-mcp/junctor/internal/egress"
@@ -20,9 +21,6 @@ import (
 	"github.com/junctor-mcp/junctor/internal/visit"
 )
 
-// maxMessage is how large an answer of a server may be.
-const maxMessage = 32 << 20
-
 // clients are the HTTP clients of one set of rules: one with bounds, and one for
 // streams, which have none.
 type clients struct{ plain, stream *http.Client }
@@ -30,7 +28,7 @@ type clients struct{ plain, stream *http.Client }
 func (a *App) newClients(allow ...netip.Prefix) clients {
 	return clients{
 		// The deadline of a call is the guard's; this one only ends what nobody waits for.
-		plain:  a.egress.Client(egress.ClientOptions{Timeout: 10 * time.Minute, MaxBytes: maxMessage, Allow: allow}),
+		plain:  a.egress.Client(egress.ClientOptions{Timeout: 10 * time.Minute, MaxBytes: a.cfg.MaxResult, Allow: allow}),
 		stream: a.egress.Client(egress.ClientOptions{Timeout: -1, MaxBytes: -1, Allow: allow}),
 	}
 }
@@ -78,10 +76,19 @@ func loopback() []netip.Prefix {
 	return []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 }
 
-func (s *servers) reader() credential.Reader { return s.app.reader() }
-
 func (a *App) reader() credential.Reader {
 	return credential.Reader{Lookup: os.LookupEnv, DataDir: a.cfg.DataDir}
+}
+
+// readSetting reads a reference that stands in the settings, which are the
+// operator's.
+func (a *App) readSetting(ctx context.Context, text string) (seal.Secret, error) {
+	reader := a.reader()
+	reference, err := admission.New(admission.Options{CheckReference: reader.Check}).Operator(text)
+	if err != nil {
+		return seal.Secret{}, err
+	}
+	return reader.Read(ctx, reference)
 }
 
 // way leads to a server: an upstream does, and another process that has one (afar).
@@ -128,22 +135,25 @@ const saidLines = 50
 
 // connect makes the upstream of a row. literals gives its credentials; known is
 // what it offered when it was last seen, nil where it has to answer first.
-func (s *servers) connect(ctx context.Context, row *junctor.Server, literals visit.Literals, known *catalog.Offer, isolated string) (reached, error) {
+func (s *servers) connect(ctx context.Context, admitted admission.Server, literals visit.Literals, known *catalog.Offer, isolated string) (reached, error) {
+	of := admitted.Row()
+	row := &of
 	http := s.clientsFor(row)
-	up := reached{with: s.desk.Server(row, literals)}
+	up := reached{with: s.desk.Server(admitted, literals)}
 	o := upstream.Options{
 		ID: row.ID, Transport: upstream.Transport(row.Transport), Client: http.plain, Stream: http.stream,
 		Known: known, Isolation: row.Isolation, MaxSessions: row.MaxSessions, Isolated: isolated,
-		OnIsolated: func(string) { s.isolated(serverKey{row.Tenant, row.ID}) }, //nolint:contextcheck // it happens later
-		Scrub:      up.with.Scrub,
-		Version:    s.app.version, Logger: s.app.log, MaxBytes: maxMessage, Traced: s.app.traced(),
+		OnRefusedInput: func(why string) { s.recordRefusedInput(row, why) },        //nolint:contextcheck // it happens later
+		OnIsolated:     func(string) { s.isolated(serverKey{row.Tenant, row.ID}) }, //nolint:contextcheck // it happens later
+		Scrub:          up.with.Scrub,
+		Version:        s.app.version, Logger: s.app.log, MaxBytes: s.app.cfg.MaxResult, Bytes: s.app.bytes, Tenant: row.Tenant, Traced: s.app.traced(),
 	}
 	if row.Transport == junctor.TransportStdio {
-		path, err := programOf(row.Command[0])
+		program, err := admitted.Connection().Command().Resolve(programOf)
 		if err != nil {
 			return reached{}, err
 		}
-		o.Command = &upstream.Command{Path: path, Args: row.Command[1:], MoreEnv: up.with.Env, Dir: row.Cwd}
+		o.Command = &upstream.Command{Program: program, MoreEnv: up.with.Env}
 	} else {
 		var err error
 		if o.URL, err = up.with.URL(ctx); err != nil {
@@ -193,7 +203,7 @@ func (s *servers) bridge(e gateway.Endpoint) (catalog.Backend, func(), error) {
 	up, err := upstream.New(upstream.Options{
 		ID: junctor.AdhocServer, Transport: upstream.Transport(e.Transport), URL: u, Client: s.public.plain, Stream: s.public.stream,
 		Header:  func(context.Context, *junctor.Principal) (http.Header, error) { return e.Header, nil },
-		Version: s.app.version, Logger: s.app.log, MaxBytes: maxMessage, Scrub: given.Scrub, Traced: s.app.traced(),
+		Version: s.app.version, Logger: s.app.log, MaxBytes: s.app.cfg.MaxResult, Bytes: s.app.bytes, Scrub: given.Scrub, Traced: s.app.traced(),
 	})
 	if err != nil {
 		return nil, nil, err

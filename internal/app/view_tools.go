@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -32,7 +34,8 @@ func (v viewTools) Beside(list agent.Tools, tenant junctor.TenantID, user, name 
 		return list
 	}
 	as := &junctor.Principal{Tenant: tenant, Issuer: junctor.IssuerAgent, Subject: name, Name: name, Agent: name, User: user, Scopes: agentScopes()}
-	return &beside{Tools: list, host: v.app.apps, as: as, shows: shows}
+	believes := func(server string) bool { return v.app.catalog.Snapshot().For(tenant).Believes(server) }
+	return &beside{Tools: list, host: v.app.apps, as: as, shows: shows, believes: believes}
 }
 
 // beside is an agent's tools, and those of Apps.
@@ -41,6 +44,8 @@ type beside struct {
 	host  *apps.Host
 	as    *junctor.Principal
 	shows func(record string) bool
+
+	believes func(server string) bool // its annotations count
 
 	mu   sync.Mutex
 	told map[string]ownTool // by the name that the agent knows: what it was told last
@@ -93,7 +98,7 @@ func (b *beside) look(ctx context.Context) []ownTool {
 				return // it was closed, or has nothing to say
 			}
 			for _, t := range list {
-				found[i] = append(found[i], ownOf(v, t))
+				found[i] = append(found[i], b.ownOf(v, t))
 			}
 		})
 	}
@@ -105,11 +110,13 @@ func (b *beside) look(ctx context.Context) []ownTool {
 	return out
 }
 
-// ownOf is an App's own tool as an agent is told of it.
-func ownOf(v junctor.ShownView, t junctor.ViewTool) ownTool {
+// ownOf is an App's own tool as an agent is told of it. Its annotations are the
+// page's own claims, so they count where those of its server do.
+func (b *beside) ownOf(v junctor.ShownView, t junctor.ViewTool) ownTool {
+	sum := sha256.Sum256(t.Definition)
 	one := ownTool{view: v.ID, name: t.Name, Tool: agent.Tool{
-		Name: ownName(t.Name), Schema: json.RawMessage(wire.Get(t.Definition, "inputSchema")), ReadOnly: readOnly(wire.Get(t.Definition, "annotations")),
-		Server: v.Server, Own: apps.OwnPrefix + t.Name,
+		Name: ownName(t.Name), Schema: json.RawMessage(wire.Get(t.Definition, "inputSchema")), ReadOnly: b.believes(v.Server) && string(wire.Get(wire.Get(t.Definition, "annotations"), "readOnlyHint")) == "true",
+		Digest: hex.EncodeToString(sum[:]), Server: v.Server, Own: apps.OwnPrefix + t.Name,
 	}}
 	one.Title, _ = wire.String(wire.Get(t.Definition, "title"))
 	text, _ := wire.String(wire.Get(t.Definition, "description"))

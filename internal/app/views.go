@@ -82,7 +82,7 @@ func (a *App) sandboxServer() server {
 		s.TLSConfig = a.cert.config()
 		return tlsServer{s}
 	}
-	return s
+	return framedServer{s}
 }
 
 // closeAll closes listeners that may be nil.

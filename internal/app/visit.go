@@ -7,6 +7,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
+	"github.com/junctor-mcp/junctor/internal/admission"
 	"github.com/junctor-mcp/junctor/internal/oauth"
 	"github.com/junctor-mcp/junctor/internal/signin"
 	"github.com/junctor-mcp/junctor/internal/store"
@@ -81,6 +82,10 @@ func (h hosts) Owned(ctx context.Context, p *junctor.Principal, id string) (junc
 	return h.a.servers.own(ctx, p, id)
 }
 
+func (h hosts) Admitted(ctx context.Context, row *junctor.Server) (admission.Server, error) {
+	return h.a.store.For(row.Tenant).AdmittedServer(ctx, row.ID)
+}
+
 func (h hosts) Attached(row *junctor.Server) *visit.Server {
 	if g := h.a.servers.generatedOf(serverKey{row.Tenant, row.ID}); g != nil {
 		return g.with
@@ -103,7 +108,11 @@ func (h hosts) Arrived(ctx context.Context, row *junctor.Server) {
 		return // what an API offers, its document says
 	}
 	s := h.a.servers
-	up, err := s.connect(ctx, row, s.desk.Stored(*row), nil, "")
+	admitted, err := s.app.store.For(row.Tenant).AdmittedServer(ctx, row.ID)
+	if err != nil {
+		return
+	}
+	up, err := s.connect(ctx, admitted, s.desk.Stored(admitted.Row()), nil, "")
 	if err != nil {
 		return
 	}
@@ -113,7 +122,7 @@ func (h hosts) Arrived(ctx context.Context, row *junctor.Server) {
 		return
 	}
 	defer s.hold(row.Tenant, row.ID)()
-	if err := s.bring(ctx, *row, &up); err != nil {
+	if err := s.bring(ctx, admitted, &up); err != nil {
 		s.app.log.Warn("a server could not be attached with its new login", slog.String("server", row.ID), telemetry.Err(err))
 	}
 }

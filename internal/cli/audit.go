@@ -126,11 +126,14 @@ func (c *cli) printRecords(records []audit.Record, limit int) error {
 
 func (c *cli) auditVerify() *cobra.Command {
 	var exports []string
-	var inDatabase, all bool
+	var inDatabase, filesOnly, all bool
 	cmd := &cobra.Command{
 		Use: "verify", Short: "Verify that no record of the journal was changed, moved or removed",
-		Long: "Read the whole journal against its chain of hashes and against what was signed. The first record that does not\n" +
-			"hold is named, and the exit code is 1. An export from earlier, kept elsewhere, convicts even who could sign.\n" +
+		Long: "Read the whole journal against its chain of hashes, against what was signed, and against what the database\n" +
+			"knows: the last copied record and the highest signed head. Records that the database knows and the journal does\n" +
+			"not have are named, so a journal that was put back to an older state is found. The first record that does not\n" +
+			"hold is named, and the exit code is 1. If the database and the data directory were put back together, nothing\n" +
+			"here shows it; an export from earlier, kept elsewhere, does, and convicts even who could sign.\n" +
 			"With --all, the journals of all nodes that share the database: this one's, and the copy of each, which must\n" +
 			"have all that its node once said it had.",
 		Example: "  junctor audit verify --against audit-2026-01.jsonl", Args: cobra.NoArgs,
@@ -149,7 +152,7 @@ func (c *cli) auditVerify() *cobra.Command {
 				}
 				o.Heads = append(o.Heads, heads...)
 			}
-			report, err := c.verify(cmd, o, inDatabase)
+			report, err := c.verify(cmd, o, inDatabase, filesOnly)
 			if err != nil {
 				return err
 			}
@@ -160,7 +163,8 @@ func (c *cli) auditVerify() *cobra.Command {
 	_ = cmd.MarkFlagFilename("against", "jsonl")
 	cmd.Flags().BoolVar(&inDatabase, "copy", false, "verify the copy in the database instead, against the journal")
 	cmd.Flags().BoolVar(&all, "all", false, "verify the journal here, and the copies of all nodes in the database")
-	cmd.MarkFlagsMutuallyExclusive("all", "copy")
+	cmd.Flags().BoolVar(&filesOnly, "files-only", false, "verify the files alone, when the database cannot be reached: a journal that was put back to an older state is then not found")
+	cmd.MarkFlagsMutuallyExclusive("all", "copy", "files-only")
 	cmd.MarkFlagsMutuallyExclusive("all", "against")
 	c.settings(cmd, "data-dir", "db")
 	return cmd

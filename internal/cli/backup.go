@@ -21,7 +21,9 @@ func (c *cli) backupCommand() *cobra.Command {
 		Use: "backup FILE", Short: "Copy an instance, which may be running, into one file",
 		Long: "Copy the databases, the journal and its signed heads into one archive; - is standard output. The instance may go\n" +
 			"on running. Key files are not in it: keep copies of seal.key and heads/signing.key elsewhere. Without the first,\n" +
-			"the secrets in a backup cannot be opened.",
+			"the secrets in a backup cannot be opened.\n" +
+			"The backup is authenticated with the sealing key, so restore notices any change. If the key is not in the data\n" +
+			"directory, name it as the instance does: --seal-key-file, or JUNCTOR_SEAL_KEY.",
 		Example: "  junctor backup junctor-2026-01-31.tar.gz", Args: cobra.ExactArgs(1),
 		RunE: run(func(cmd *cobra.Command, args []string) error {
 			cfg, err := c.load(cmd)
@@ -36,19 +38,65 @@ func (c *cli) backupCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if m.SealKey == "" {
+				c.say("warning: this backup is not authenticated, because there is no sealing key here: junctor restore will ask for --unverified. Name the key with --seal-key-file, or set JUNCTOR_SEAL_KEY, and make the backup again.")
+			}
 			return c.printManifest(args[0], m)
 		}),
 	}
-	c.settings(cmd, "data-dir", "db")
+	c.settings(cmd, "data-dir", "db", "seal-key-file")
+	cmd.AddCommand(c.backupVerify())
 	return cmd
 }
 
+func (c *cli) backupVerify() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "verify FILE", Short: "Check that a backup is whole and authentic, without restoring it",
+		Long: "Read the whole backup; - is standard input. Every file must be what the manifest says, and the manifest must be\n" +
+			"authenticated by a sealing key that is known here. Otherwise the command says why, and the exit code is 1.",
+		Example: "  junctor backup verify junctor-2026-01-31.tar.gz", Args: cobra.ExactArgs(1),
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			cfg, err := c.load(cmd)
+			if err != nil {
+				return err
+			}
+			in, done, err := c.openArchive(args[0])
+			if err != nil {
+				return err
+			}
+			defer done()
+			m, err := c.verifyArchive(cmd.Context(), cfg, in)
+			if err != nil {
+				return err
+			}
+			c.say("the backup is whole, and authenticated by the sealing key %s", m.SealKey)
+			return c.printManifest(args[0], m)
+		}),
+	}
+	c.settings(cmd, "data-dir", "seal-key-file")
+	return cmd
+}
+
+// openArchive opens a backup to be read; - is standard input.
+func (c *cli) openArchive(file string) (in io.Reader, done func(), err error) {
+	if file == "-" {
+		return c.in, func() {}, nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, nil, usagef("the backup cannot be read: %v", err)
+	}
+	return f, func() { _ = f.Close() }, nil
+}
+
 func (c *cli) restoreCommand() *cobra.Command {
+	var unverified bool
 	cmd := &cobra.Command{
 		Use: "restore FILE", Short: "Make an instance of a backup",
 		Long: "Make an instance of a backup, in a data directory or database where nothing is but key files; - is standard\n" +
 			"input. The backup may be of the other database engine, or of an older Junctor. Everything is checked before\n" +
-			"anything is written. Then put seal.key and heads/signing.key back from where you keep them.",
+			"anything is written. First put seal.key and heads/signing.key into the data directory from where you keep them:\n" +
+			"the sealing key also shows that nobody changed the backup. After a rotation, the key from before is needed.",
 		Example: "  junctor restore junctor-2026-01-31.tar.gz --data-dir /var/lib/junctor", Args: cobra.ExactArgs(1),
 		RunE: run(func(cmd *cobra.Command, args []string) error {
 			cfg, err := c.load(cmd)
@@ -58,23 +106,23 @@ func (c *cli) restoreCommand() *cobra.Command {
 			if _, err := c.probe(cmd.Context(), cfg.DataDir); err == nil {
 				return junctor.Errorf(junctor.CodeConflict, "an instance runs on the data directory %s; stop it, or choose another with --data-dir", cfg.DataDir)
 			}
-			in := c.in
-			if args[0] != "-" {
-				f, err := os.Open(args[0])
-				if err != nil {
-					return usagef("the backup cannot be read: %v", err)
-				}
-				defer f.Close()
-				in = f
-			}
-			m, err := c.unarchive(cmd.Context(), cfg, in)
+			in, done, err := c.openArchive(args[0])
 			if err != nil {
 				return err
+			}
+			defer done()
+			m, err := c.unarchive(cmd.Context(), cfg, in, unverified)
+			if err != nil {
+				return err
+			}
+			if unverified {
+				c.say("warning: it was not verified who made this backup: look at the keys, users, agents and servers that it has before you use it")
 			}
 			return c.printManifest(absolute(cfg.DataDir), m)
 		}),
 	}
-	c.settings(cmd, "data-dir", "db")
+	cmd.Flags().BoolVar(&unverified, "unverified", false, "restore a backup although nothing shows who made it: one of an older Junctor, or whose sealing key is lost")
+	c.settings(cmd, "data-dir", "db", "seal-key-file")
 	return cmd
 }
 

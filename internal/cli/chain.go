@@ -13,7 +13,7 @@ import (
 
 func (c *cli) chainCommand() *cobra.Command {
 	cmd := noun("chain", "See what is read of chains: registries, events, agents", "junctor chain ls")
-	cmd.AddCommand(c.chainList(), c.chainEvents(), c.chainAgents(), c.chainFind())
+	cmd.AddCommand(c.chainList(), c.chainEvents(), c.chainAgents(), c.chainFind(), c.chainRewind())
 	return cmd
 }
 
@@ -72,6 +72,29 @@ func (c *cli) chainAgents() *cobra.Command {
 			})
 		}),
 	}
+	c.remote(cmd)
+	return cmd
+}
+
+func (c *cli) chainRewind() *cobra.Command {
+	var to uint64
+	cmd := &cobra.Command{
+		Use: "rewind NAME --to BLOCK", Short: "Read a chain again above a block",
+		Long:    "Read a chain again above a block. Missed events are delivered, events that were delivered before are not delivered again, and delivered events that the chain does not hold are retracted.",
+		Example: "  junctor chain rewind base --to 41000000", Args: cobra.ExactArgs(1),
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			if err := c.ask(cmd, http.MethodPost, "/chains/"+url.PathEscape(args[0])+"/rewind", map[string]uint64{"to": to}, nil); err != nil {
+				return err
+			}
+			if c.json() {
+				return nil
+			}
+			_, err := fmt.Fprintf(c.out, "the chain %s is read again above block %d\n", args[0], to)
+			return err
+		}),
+	}
+	cmd.Flags().Uint64Var(&to, "to", 0, "the last `block` that counts as read (required)")
+	_ = cmd.MarkFlagRequired("to") // the flag is there
 	c.remote(cmd)
 	return cmd
 }

@@ -42,11 +42,11 @@ type finding struct {
 type patient struct {
 	dataDir string
 	listen  string
-	running func(context.Context) (address string, err error)  // asks the instance on this data directory
-	open    func(context.Context) error                        // opens the database, and closes it
-	file    func(context.Context) (admin.FileState, error)     // asks the instance for its settings file
-	exposed func(context.Context, bool) (*exposure, error)     // what decides how safe it is, asked of the instance where one runs
-	cluster func(context.Context) (*admin.ClusterState, error) // asks the instance for all that share its database; nil is not asked
+	running func(context.Context) (address string, err error)   // asks the instance on this data directory
+	open    func(context.Context) (journal []string, err error) // opens the database and the journal, and closes them; journal is what is wrong with that
+	file    func(context.Context) (admin.FileState, error)      // asks the instance for its settings file
+	exposed func(context.Context, bool) (*exposure, error)      // what decides how safe it is, asked of the instance where one runs
+	cluster func(context.Context) (*admin.ClusterState, error)  // asks the instance for all that share its database; nil is not asked
 	now     time.Time
 }
 
@@ -115,8 +115,9 @@ func (p *patient) examine(ctx context.Context) (found []finding, cluster *admin.
 	if unknown != nil {
 		e = &exposure{}
 	}
+	database, journal := p.database(ctx)
 	found = []finding{
-		p.directory(), p.files(), p.database(ctx), p.instance(address, err), p.settingsFile(ctx, address),
+		p.directory(), p.files(), database, p.instance(address, err), p.settingsFile(ctx, address),
 		p.port(ctx, address), p.bind(e), p.clock(), p.disk(),
 	}
 	if unknown != nil {
@@ -124,14 +125,19 @@ func (p *patient) examine(ctx context.Context) (found []finding, cluster *admin.
 	}
 	found = append(found, e.judge(p.dataDir)...)
 	if address == "" || p.cluster == nil {
-		return found, nil
+		return append(found, judgeJournal(journal)), nil
 	}
 	cluster, err = p.cluster(ctx)
 	switch {
 	case err != nil:
 		return append(found, finding{"cluster", bad, err.Error(), "see whether the instance reaches its database, and is of this version"}), nil
 	case !cluster.Shared:
-		return found, nil
+		for _, j := range cluster.Journals {
+			if j.Writing {
+				journal = append(journal, j.Problems...)
+			}
+		}
+		return append(found, judgeJournal(journal)), nil
 	}
 	return append(found, judgeCluster(cluster)...), cluster
 }
@@ -183,15 +189,26 @@ func (p *patient) files() finding {
 	return finding{name, good, fmt.Sprintf("all %d are this user's alone", len(entries)), ""}
 }
 
-func (p *patient) database(ctx context.Context) finding {
+func (p *patient) database(ctx context.Context) (f finding, journal []string) {
 	const name = "database"
 	if _, err := os.Stat(p.dataDir); errors.Is(err, fs.ErrNotExist) {
-		return finding{name, good, "is not there yet; the first start makes it", ""}
+		return finding{name, good, "is not there yet; the first start makes it", ""}, nil
 	}
-	if err := p.open(ctx); err != nil {
-		return finding{name, bad, err.Error(), "restore the data directory from a backup, or start afresh with another --data-dir"}
+	journal, err := p.open(ctx)
+	if err != nil {
+		return finding{name, bad, err.Error(), "restore the data directory from a backup, or start afresh with another --data-dir"}, nil
 	}
-	return finding{name, good, "opens", ""}
+	return finding{name, good, "opens", ""}, journal
+}
+
+// judgeJournal is about the journal here: records that the database knows must be in
+// it, and its chain must hold.
+func judgeJournal(problems []string) finding {
+	const name = "journal"
+	if len(problems) > 0 {
+		return finding{name, warning, strings.Join(problems, "; "), "run junctor audit verify, and keep the files and the database as they are until you know what happened"}
+	}
+	return finding{name, good, "nothing is known to be wrong; junctor audit verify reads all of it", ""}
 }
 
 // instance says whether one runs here. None is no fault.

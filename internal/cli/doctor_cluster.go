@@ -141,7 +141,7 @@ func judgeJournals(c *admin.ClusterState) finding {
 		case j.Writing && !j.OK:
 			return finding{name, bad, j.Node + " cannot record, and refuses calls: " + strings.Join(j.Problems, "; "), "see its disk"}
 		case len(j.Problems) > 0:
-			return finding{name, warning, j.Node + ": " + strings.Join(j.Problems, "; "), "see its log"}
+			return finding{name, warning, j.Node + ": " + strings.Join(j.Problems, "; "), "see its log, and run junctor audit verify there"}
 		case j.Lag > manyRecords:
 			return finding{name, warning, fmt.Sprintf("the database lacks %d records of %s", j.Lag, j.Node), "they are copied when fewer calls come; see its log where the number grows"}
 		case j.Writing:

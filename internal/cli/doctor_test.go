@@ -43,7 +43,12 @@ func TestExamine(t *testing.T) {
 		{"instance hangs", func(p *patient) {
 			p.running = func(context.Context) (string, error) { return "", errors.New("it hangs") }
 		}, "instance", bad, "does not answer"},
-		{"database broken", func(p *patient) { p.open = func(context.Context) error { return errors.New("malformed") } }, "database", bad, "backup"},
+		{"journal put back", func(p *patient) {
+			p.open = func(context.Context) ([]string, error) { return []string{"records 4 to 9 were lost or removed"}, nil }
+		}, "journal", warning, "records 4 to 9"},
+		{"database broken", func(p *patient) {
+			p.open = func(context.Context) ([]string, error) { return nil, errors.New("malformed") }
+		}, "database", bad, "backup"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -51,7 +56,7 @@ func TestExamine(t *testing.T) {
 			p := &patient{
 				dataDir: privateDir(t), listen: "127.0.0.1:0", now: time.Now(),
 				running: func(context.Context) (string, error) { return "", nil },
-				open:    func(context.Context) error { return nil },
+				open:    func(context.Context) ([]string, error) { return nil, nil },
 				exposed: func(context.Context, bool) (*exposure, error) { return &exposure{now: time.Now()}, nil },
 			}
 			tt.change(p)

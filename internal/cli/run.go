@@ -236,7 +236,7 @@ func (c *cli) patient(cmd *cobra.Command) (*patient, finding) {
 	return &patient{
 		dataDir: cfg.DataDir, listen: cfg.Listen, now: time.Now(),
 		running: func(ctx context.Context) (string, error) { return c.runningAt(ctx, cfg.DataDir) },
-		open:    func(ctx context.Context) error { return c.openDatabase(ctx, cfg) },
+		open:    func(ctx context.Context) ([]string, error) { return c.openDatabase(ctx, cfg) },
 		file: func(ctx context.Context) (state admin.FileState, err error) {
 			return state, localClient(cfg.DataDir).get(ctx, "/settings/file", &state)
 		},
@@ -278,14 +278,18 @@ func (c *cli) runningAt(ctx context.Context, dataDir string) (string, error) {
 
 // openDatabase opens what is there. While an instance runs, that instance has
 // answered from its database already.
-func (c *cli) openDatabase(ctx context.Context, cfg *config.Config) error {
+func (c *cli) openDatabase(ctx context.Context, cfg *config.Config) (journal []string, err error) {
 	if _, err := c.probe(ctx, cfg.DataDir); err == nil {
-		return nil
+		return nil, nil
 	}
 	if _, err := os.Stat(filepath.Join(cfg.DataDir, "junctor.db")); errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return nil, nil
 	}
-	return c.with(ctx, cfg, func(*app.App) error { return nil }, app.AsItIs())
+	err = c.with(ctx, cfg, func(a *app.App) error {
+		journal = a.JournalProblems()
+		return nil
+	}, app.AsItIs())
+	return journal, err
 }
 
 // checkDeclared finds what is wrong with the servers of a settings file.
@@ -299,8 +303,13 @@ func (c *cli) archive(ctx context.Context, cfg *config.Config, w io.Writer) (bac
 }
 
 // unarchive makes an instance of a backup where the settings say.
-func (c *cli) unarchive(ctx context.Context, cfg *config.Config, r io.Reader) (backup.Manifest, error) {
-	return app.Restore(ctx, cfg, r)
+func (c *cli) unarchive(ctx context.Context, cfg *config.Config, r io.Reader, unverified bool) (backup.Manifest, error) {
+	return app.Restore(ctx, cfg, r, unverified)
+}
+
+// verifyArchive checks a backup, and restores nothing.
+func (c *cli) verifyArchive(ctx context.Context, cfg *config.Config, r io.Reader) (backup.Manifest, error) {
+	return app.VerifyBackup(ctx, cfg, r)
 }
 
 // free says whether an address can be listened on.
@@ -315,13 +324,16 @@ func free(ctx context.Context, address string) bool {
 
 // verify verifies the journal on this data directory, or its copy in the
 // database that the settings name.
-func (c *cli) verify(cmd *cobra.Command, o audit.VerifyOptions, inDatabase bool) (audit.Report, error) {
+func (c *cli) verify(cmd *cobra.Command, o audit.VerifyOptions, inDatabase, filesOnly bool) (audit.Report, error) {
 	cfg, err := c.load(cmd)
 	if err != nil {
 		return audit.Report{}, err
 	}
-	if inDatabase {
+	switch {
+	case inDatabase:
 		return app.VerifyCopy(cmd.Context(), cfg, o)
+	case filesOnly:
+		return app.VerifyFiles(cmd.Context(), cfg, o)
 	}
 	return app.VerifyJournal(cmd.Context(), cfg, o)
 }

@@ -63,11 +63,15 @@ func (c *cli) printServer(s admin.ServerDetail) error {
 	if s.Private {
 		private = "yes"
 	}
+	believed := ""
+	if s.BelieveAnnotations {
+		believed = "believed"
+	}
 	facts := []string{
 		"id", s.ID, "title", s.Title, "mode", string(s.Mode), "state", string(s.State), "last error", s.LastError,
 		"transport", string(s.Transport), "url", s.URL, "command", shown(s.Command), "directory", s.Cwd, "auth", authOf(s.Auth),
 		"headers", strings.Join(slices.Sorted(maps.Keys(s.Headers)), ", "), "variables", strings.Join(slices.Sorted(maps.Keys(s.Env)), ", "),
-		"credentials", string(s.Credentials), "isolation", isolationOf(&s), "views", string(s.Views), "home", string(s.Home), "declared", s.Declared, "found for", s.Found, "owner", s.Owner, "private", private, "created", moment(s.CreatedAt), "updated", moment(s.UpdatedAt),
+		"credentials", string(s.Credentials), "isolation", isolationOf(&s), "views", string(s.Views), "home", string(s.Home), "annotations", believed, "declared", s.Declared, "found for", s.Found, "owner", s.Owner, "private", private, "created", moment(s.CreatedAt), "updated", moment(s.UpdatedAt),
 	}
 	if d := s.Diagnostics; d != nil {
 		facts = append(facts, "protocol", protocol(*d), "server", strings.TrimSpace(d.Name+" "+d.Release), "latency", latency(*d),
@@ -76,7 +80,11 @@ func (c *cli) printServer(s admin.ServerDetail) error {
 			facts = append(facts, "processes", strconv.Itoa(d.Processes))
 		}
 	}
-	err := c.facts(append(facts, "tools", strings.Join(s.Tools, ", "))...)
+	facts = append(facts, "tools", strings.Join(s.Tools, ", "))
+	for _, one := range s.Problems {
+		facts = append(facts, "left out", one.Tool+": "+one.Reason)
+	}
+	err := c.facts(facts...)
 	if d := s.Diagnostics; err == nil && d != nil && len(d.Stderr) > 0 {
 		_, err = fmt.Fprintf(c.out, "\nwhat the command wrote to standard error last:\n%s\n", printable(strings.Join(d.Stderr, "\n")))
 	}

@@ -28,6 +28,7 @@ type newServer struct {
 	TimeoutMS   int                         `json:"timeout_ms,omitempty"`
 	Views       string                      `json:"views,omitempty"`
 	Home        string                      `json:"home,omitempty"`
+	Believe     bool                        `json:"believe_annotations,omitempty"`
 	Overrides   map[string]junctor.Override `json:"overrides,omitempty"`
 	Title       string                      `json:"title,omitempty"`
 	Private     bool                        `json:"private,omitempty"`
@@ -65,7 +66,7 @@ type serverFlags struct {
 	cwd, transport, credentials, isolation, title string
 	views, home                                   string
 	maxSessions                                   int
-	oauth, private, yes                           bool
+	oauth, private, yes, believe                  bool
 }
 
 const whereSecrets = "@file, - for standard input, or where to read it each time: env:NAME, file:/path, cmd:program" //nolint:gosec // help
@@ -103,6 +104,7 @@ func (f *serverFlags) addShared(cmd *cobra.Command) {
 	flags.IntVar(&f.maxSessions, "max-sessions", 0, "connections, or processes of a command, at a time (default 128; 16 processes that are shared, 64 that are not)")
 	flags.StringVar(&f.views, "views", "", "whether tools without an App of their own are given one, which draws what they answer: on or off (default on)")
 	flags.StringVar(&f.home, "home", "", "where a command runs, of several replicas: each, or one, which the others send calls on to (default each)")
+	flags.BoolVar(&f.believe, "believe-annotations", false, "the annotations of its tools count: read-only tools are used without approval, and repeatable ones are called again after a failure; for the operator and admins")
 	flags.StringVar(&f.title, "title", "", "what people call it")
 	flags.BoolVar(&f.private, "private", false, "only who adds it sees it")
 }
@@ -161,7 +163,7 @@ func (c *cli) pairs(flag, sep string, lines []string) (map[string]string, error)
 
 // describe makes the body of a server out of words and flags.
 func (c *cli) describe(f *serverFlags, url string, command []string) (newServer, error) {
-	s := newServer{URL: url, Command: command, Cwd: f.cwd, Transport: f.transport, Credentials: f.credentials, Isolation: f.isolation, MaxSessions: f.maxSessions, Views: f.views, Home: f.home, Title: f.title, Private: f.private}
+	s := newServer{URL: url, Command: command, Cwd: f.cwd, Transport: f.transport, Credentials: f.credentials, Isolation: f.isolation, MaxSessions: f.maxSessions, Views: f.views, Home: f.home, Believe: f.believe, Title: f.title, Private: f.private}
 	var err error
 	if s.Headers, err = c.pairs("header", ":", f.headers); err != nil {
 		return s, err

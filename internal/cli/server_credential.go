@@ -105,6 +105,7 @@ type serverChange struct {
 	MaxSessions *int              `json:"max_sessions,omitempty"`
 	Views       *string           `json:"views,omitempty"`
 	Home        *string           `json:"home,omitempty"`
+	Believe     *bool             `json:"believe_annotations,omitempty"`
 	Title       *string           `json:"title,omitempty"`
 	Private     *bool             `json:"private,omitempty"`
 	URL         *string           `json:"url,omitempty"`
@@ -134,6 +135,7 @@ func (c *cli) serverSet() *cobra.Command {
 			some = change(&s.MaxSessions, &f.maxSessions, given("max-sessions")) || some
 			some = change(&s.Views, &f.views, given("views")) || some
 			some = change(&s.Home, &f.home, given("home")) || some
+			some = change(&s.Believe, &f.believe, given("believe-annotations")) || some
 			some = change(&s.Title, &f.title, given("title")) || some
 			some = change(&s.Private, &f.private, given("private")) || some
 			some = change(&s.URL, &url, given("url")) || some

@@ -75,7 +75,7 @@ func (c *cli) sourceList() *cobra.Command {
 		Use: "ls", Short: "List sources", Example: "  junctor source ls", Args: cobra.NoArgs,
 		RunE: run(func(cmd *cobra.Command, _ []string) error {
 			return printList(c, cmd, "/sources", []string{"ID", "STYLE", "TITLE", "AT", "STATE"}, func(s junctor.Source) []string {
-				at := "/hooks/" + s.ID
+				at := s.Path
 				if s.Pulled() {
 					at = s.Key
 				}

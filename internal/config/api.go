@@ -170,7 +170,7 @@ func wantedAPI(row *junctor.Server) *junctor.API {
 	}
 	api := *row.API
 	api.Title, api.Version, api.KeyIn, api.KeyName, api.LoginURL, api.TokenURL = "", "", "", "", "", ""
-	if strings.HasPrefix(api.DocumentURL, "file:") {
+	if api.FromFile() {
 		api.DocumentURL, api.PollMinutes = "", 0
 	}
 	return &api

@@ -41,6 +41,9 @@ type Config struct {
 	AllowedOrigins []string // lower case, scheme://host[:port]
 	DoorsOff       []string
 	MaxBody        int64
+	MaxResult      int64   // of a server
+	MaxInFlight    int64   // bytes of requests and results; 0: by the memory there is
+	MaxPerCaller   int64   // bytes of them that one caller has; 0: by MaxInFlight
 	RateLimit      float64 // per second; 0 is no limit
 	RateBurst      int
 	CallTimeout    time.Duration
@@ -49,6 +52,7 @@ type Config struct {
 	NameLimit      int
 	Exposure       string // auto, all or search
 	AllowCommands  bool
+	ReservedIDDays int // the id of a removed server is kept for its owner and admins; 0: not at all
 	EgressAllow    []netip.Prefix
 	EgressProxy    *url.URL // nil: none
 	LogLevel       string

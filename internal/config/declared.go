@@ -165,6 +165,8 @@ func (d *document) server(m member) Server {
 		"views":        d.choice(&views, string(junctor.ViewsOn), string(junctor.ViewsOff)),
 		"home":         d.choice(&home, string(junctor.HomeEach), string(junctor.HomeOne)),
 		"overrides":    d.overrides(&c.Overrides),
+
+		"believe_annotations": d.truth(&c.BelieveAnnotations),
 	}))
 	api.settle(d, m, &s, junctor.Mode(mode))
 	c.Transport, c.Isolation, c.Credentials, c.Views = junctor.Transport(transport), junctor.Isolation(isolation), junctor.Credentials(credentials), junctor.Views(views)

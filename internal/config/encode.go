@@ -41,6 +41,7 @@ type fileServer struct {
 	TimeoutMS   int                     `json:"timeout_ms,omitempty" yaml:"timeout_ms,omitempty"`
 	Views       junctor.Views           `json:"views,omitempty"      yaml:"views,omitempty"`
 	Home        junctor.Home            `json:"home,omitempty"       yaml:"home,omitempty"`
+	Believe     bool                    `json:"believe_annotations,omitempty" yaml:"believe_annotations,omitempty"`
 	Private     bool                    `json:"private,omitempty"    yaml:"private,omitempty"`
 	Disabled    bool                    `json:"disabled,omitempty"   yaml:"disabled,omitempty"`
 	Overrides   map[string]fileOverride `json:"overrides,omitempty"  yaml:"overrides,omitempty"`
@@ -104,7 +105,7 @@ func (d Declared) fileServers() map[string]fileServer {
 		c := s.Connection()
 		f := fileServer{
 			Title: s.Title, URL: c.URL, Command: c.Command, Cwd: c.Cwd, Env: c.Env, Headers: c.Headers,
-			Credentials: c.Credentials, Isolation: c.Isolation, MaxSessions: c.MaxSessions, TimeoutMS: c.TimeoutMS, Views: c.Views, Home: c.Home, Private: s.Private, Disabled: s.Disabled,
+			Credentials: c.Credentials, Isolation: c.Isolation, MaxSessions: c.MaxSessions, TimeoutMS: c.TimeoutMS, Views: c.Views, Home: c.Home, Believe: c.BelieveAnnotations, Private: s.Private, Disabled: s.Disabled,
 		}
 		if c.Transport == junctor.TransportSSE {
 			f.Transport = c.Transport

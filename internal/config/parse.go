@@ -90,6 +90,14 @@ func showSize(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
+// showUnlessZero shows a size that depends on the machine where it is not set.
+func showUnlessZero(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return showSize(n)
+}
+
 func parsePath(s string) (string, error) {
 	if s == "" || strings.ContainsRune(s, 0) {
 		return "", errors.New("must be a path")

@@ -192,6 +192,27 @@ func commonSettings() []Setting {
 			show: func(c *Config) string { return showSize(c.MaxBody) },
 		},
 		{
+			Name: "max-result", Kind: KindSize, Default: "32MiB",
+			Help: "largest result of a call, and largest answer of an API, that is taken from a server",
+			set:  func(c *Config, s string) (err error) { c.MaxResult, err = parseSize(s, 64<<10, 1<<30); return err },
+			show: func(c *Config) string { return showSize(c.MaxResult) },
+		},
+		{
+			Name: "max-in-flight", Kind: KindSize,
+			Help: "bytes of large requests and results that are in memory at a time (default a quarter of the memory of the machine or control group)",
+			set:  func(c *Config, s string) (err error) { c.MaxInFlight, err = parseSize(s, 1<<20, 1<<40); return err },
+			show: func(c *Config) string { return showUnlessZero(c.MaxInFlight) },
+		},
+		{
+			Name: "max-in-flight-per-caller", Kind: KindSize,
+			Help: "bytes of them that one user, agent or service has at a time (default a quarter of --max-in-flight, and at least twice --max-result where that fits)",
+			set: func(c *Config, s string) (err error) {
+				c.MaxPerCaller, err = parseSize(s, 1<<20, 1<<40)
+				return err
+			},
+			show: func(c *Config) string { return showUnlessZero(c.MaxPerCaller) },
+		},
+		{
 			Name: "rate-limit", Kind: KindNumber, Default: "200",
 			Help: "calls per second for each caller; 0 is no limit",
 			set:  func(c *Config, s string) (err error) { c.RateLimit, err = parseFloat(s, 0, 1e6); return err },
@@ -241,6 +262,12 @@ func commonSettings() []Setting {
 			Help: "let admin keys add servers that are commands run on this machine; the operator's own command line may anyway",
 			set:  func(c *Config, s string) (err error) { c.AllowCommands, err = parseBool(s); return err },
 			show: func(c *Config) string { return strconv.FormatBool(c.AllowCommands) },
+		},
+		{
+			Name: "reserved-id-days", Kind: KindNumber, Default: "30",
+			Help: "days for which the id of a removed server is reserved for its former owner and for admins; 0 is none",
+			set:  func(c *Config, s string) (err error) { c.ReservedIDDays, err = parseInt(s, 0, 3650); return err },
+			show: func(c *Config) string { return strconv.Itoa(c.ReservedIDDays) },
 		},
 		{
 			Name: "egress-allow", Kind: KindList,

@@ -19,56 +19,19 @@ import (
 // auth/idp_secret, query, headers/NAME, env/NAME. However it is printed, it shows the places alone.
 type Set map[string]seal.Secret
 
-// Places of a connection where a credential may stand.
+// Places that are none of a connection's: what was made of a credential to be
+// sent, and what stood at a place before.
 const (
-	placeAuth    = "auth"
-	placeSubject = "auth/subject"
-	placeIDP     = "auth/idp_secret"
-	placeQuery   = "query"
-	placeHeaders = "headers/"
-	placeEnv     = "env/"
-
-	// No places of a connection: what was made of a credential to be sent, and
-	// what stood at a place before.
 	placeSent   = "sent"
 	placeFormer = "former/"
 )
-
-// walk gives a copy of the connection in which each text at a place of
-// credentials is what f makes of it.
-func walk(c junctor.Connection, f func(place, text string) string) junctor.Connection {
-	if c.Auth != nil {
-		auth := *c.Auth
-		for _, one := range []struct {
-			place string
-			text  *string
-		}{{placeAuth, &auth.Secret}, {placeSubject, &auth.Subject}, {placeIDP, &auth.IDPSecret}} {
-			if *one.text != "" {
-				*one.text = f(one.place, *one.text)
-			}
-		}
-		c.Auth = &auth
-	}
-	if address, query, ok := strings.Cut(c.URL, "?"); ok && query != "" {
-		c.URL = address + "?" + f(placeQuery, query)
-	}
-	each := func(m map[string]string, prefix string) map[string]string {
-		m = maps.Clone(m)
-		for name, text := range m {
-			m[name] = f(prefix+name, text)
-		}
-		return m
-	}
-	c.Headers, c.Env = each(c.Headers, placeHeaders), each(c.Env, placeEnv)
-	return c
-}
 
 // Split takes the literals out of a connection: where one stood there is
 // junctor.Masked. References stay, since they hold nothing secret.
 func Split(c junctor.Connection) (junctor.Connection, Set) {
 	literals := Set{}
-	return walk(c, func(place, text string) string {
-		if text == junctor.Masked || text == "" || isReference(place, text) {
+	return c.MapCredentials(func(place, text string) string {
+		if text == junctor.Masked || text == "" || junctor.IsReference(place, text) {
 			return text
 		}
 		literals[place] = seal.NewSecret(text)
@@ -76,20 +39,9 @@ func Split(c junctor.Connection) (junctor.Connection, Set) {
 	}), literals
 }
 
-// References lists the references of a connection.
-func References(c junctor.Connection) (refs []string) {
-	walk(c, func(place, text string) string {
-		if isReference(place, text) {
-			refs = append(refs, text)
-		}
-		return text
-	})
-	return refs
-}
-
 // Masks lists the places where a connection has junctor.Masked for a credential.
 func Masks(c junctor.Connection) (places []string) {
-	walk(c, func(place, text string) string {
+	c.MapCredentials(func(place, text string) string {
 		if text == junctor.Masked {
 			places = append(places, place)
 		}
@@ -99,26 +51,21 @@ func Masks(c junctor.Connection) (places []string) {
 }
 
 // Keep fills in, from the literals that are stored for the former connection,
-// what the new one only says to keep. Credentials are bound to the origin they
-// were entered for: where it changed, each has to be entered again, references
-// too.
+// what the new one only says to keep. Literals are bound to the origin they were
+// entered for: where it changed, each has to be entered again. Who may take a
+// reference to another origin is judged by package admission.
 func Keep(now junctor.Connection, entered Set, former junctor.Connection, stored Set) (Set, error) {
 	out := maps.Clone(entered)
 	moved := now.Origin() != former.Origin()
-	formerRefs := map[string]string{}
-	walk(former, func(place, text string) string {
-		formerRefs[place] = text
-		return text
-	})
 	var missing, bound []string
-	walk(now, func(place, text string) string {
+	now.MapCredentials(func(place, text string) string {
 		switch {
-		case text == junctor.Masked && !entered[place].IsZero():
-		case text == junctor.Masked && stored[place].IsZero():
+		case text != junctor.Masked || !entered[place].IsZero():
+		case stored[place].IsZero():
 			missing = append(missing, place)
-		case text == junctor.Masked && moved, moved && isReference(place, text) && formerRefs[place] == text:
+		case moved:
 			bound = append(bound, place)
-		case text == junctor.Masked:
+		default:
 			out[place] = stored[place]
 		}
 		return text

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admission"
 	"github.com/junctor-mcp/junctor/internal/credential"
 	"github.com/junctor-mcp/junctor/internal/oauth"
 	"github.com/junctor-mcp/junctor/internal/seal"
@@ -26,6 +27,11 @@ func web() junctor.Connection {
 		Auth:    &junctor.Auth{Type: junctor.AuthBearer, Secret: canary},
 		Headers: map[string]string{"X-Team": canary, "X-Ref": "env:TEAM"},
 	}
+}
+
+// admitted is a connection that somebody was allowed to bring.
+func admitted(c junctor.Connection) admission.Connection {
+	return admission.Stored(junctor.Server{Connection: c}).Connection()
 }
 
 func reader(t *testing.T) credential.Reader {
@@ -49,7 +55,7 @@ func TestSplitPackUnpack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	source := credential.NewSource(c, func(context.Context) (credential.Set, error) { return credential.Unpack(packed, c) }, reader(t), nil)
+	source := credential.NewSource(admitted(c), func(context.Context) (credential.Set, error) { return credential.Unpack(packed, c) }, reader(t), nil)
 	h, err := source.Header(t.Context())
 	if err != nil || h.Get("Authorization") != "Bearer "+canary || h.Get("X-Team") != canary || h.Get("X-Ref") != "blue" {
 		t.Errorf("%v, %v", h, err)
@@ -80,10 +86,7 @@ func TestKeep(t *testing.T) {
 		"another port":          {func(c *junctor.Connection) { c.URL = "https://example.com:8443/mcp" }, junctor.CodeDenied},
 		"plain http":            {func(c *junctor.Connection) { c.URL = "http://example.com/mcp" }, junctor.CodeDenied},
 		"another token address": {func(c *junctor.Connection) { a := *c.Auth; a.TokenURL = "https://evil.example/"; c.Auth = &a }, junctor.CodeDenied},
-		"a reference alone, moved": {func(c *junctor.Connection) {
-			c.URL, c.Auth, c.Headers = "https://example.org/", nil, map[string]string{"X-Ref": "env:TEAM"}
-		}, junctor.CodeDenied},
-		"none is stored": {func(c *junctor.Connection) { c.Headers = map[string]string{"X-New": junctor.Masked} }, junctor.CodeInvalid},
+		"none is stored":        {func(c *junctor.Connection) { c.Headers = map[string]string{"X-New": junctor.Masked} }, junctor.CodeInvalid},
 	} {
 		now := former
 		tt.change(&now)
@@ -140,7 +143,7 @@ func TestReferences(t *testing.T) {
 		{"cmd:", "", junctor.CodeInvalid},
 		{"cmd:no-such-program-here", "", junctor.CodeUnavailable},
 	} {
-		got, err := r.Read(t.Context(), tt.ref)
+		got, err := r.Read(t.Context(), admitted(junctor.Connection{Auth: &junctor.Auth{Secret: tt.ref}}).Reference(tt.ref))
 		if got.Reveal() != tt.want || junctor.CodeOf(err) != tt.code {
 			t.Errorf("%s: %q, %v", tt.ref, got.Reveal(), err)
 		}
@@ -161,17 +164,17 @@ func TestHeaders(t *testing.T) {
 		"basic":   {junctor.Auth{Type: junctor.AuthBasic, Secret: "s", Username: "u"}, "Authorization", "Basic dTpz"},
 	} {
 		c, set := credential.Split(junctor.Connection{Transport: junctor.TransportHTTP, URL: "https://x", Auth: &tt.auth})
-		h, err := credential.NewSource(c, credential.Literal(set), reader(t), nil).Header(t.Context())
+		h, err := credential.NewSource(admitted(c), credential.Literal(set), reader(t), nil).Header(t.Context())
 		if err != nil || h.Get(tt.header) != tt.want {
 			t.Errorf("%s: %v, %v", name, h, err)
 		}
 	}
 	c, set := credential.Split(junctor.Connection{Transport: junctor.TransportHTTP, URL: "https://x", Headers: map[string]string{"X-A": canary + "\r\nX-B: 1"}})
-	if h, err := credential.NewSource(c, credential.Literal(set), reader(t), nil).Header(t.Context()); err == nil || strings.Contains(err.Error(), canary) {
+	if h, err := credential.NewSource(admitted(c), credential.Literal(set), reader(t), nil).Header(t.Context()); err == nil || strings.Contains(err.Error(), canary) {
 		t.Errorf("a line break: %v, %v", h, err)
 	}
 	c, set = credential.Split(junctor.Connection{Transport: junctor.TransportStdio, Command: []string{"x"}, Env: map[string]string{"B": canary, "A": "env:TEAM", "C": ""}})
-	if env, err := credential.NewSource(c, credential.Literal(set), reader(t), nil).Env(t.Context()); err != nil || strings.Join(env, " ") != "A=blue B="+canary+" C=" {
+	if env, err := credential.NewSource(admitted(c), credential.Literal(set), reader(t), nil).Env(t.Context()); err != nil || strings.Join(env, " ") != "A=blue B="+canary+" C=" {
 		t.Errorf("%v, %v", env, err)
 	}
 }
@@ -196,7 +199,7 @@ func TestOAuthClient(t *testing.T) {
 		c, set := credential.Split(junctor.Connection{Transport: junctor.TransportHTTP, URL: "https://x", Auth: &junctor.Auth{
 			Type: junctor.AuthOAuthClient, Secret: secret, ClientID: "me@x", TokenURL: server.URL, Scope: "mcp",
 		}})
-		return credential.NewSource(c, credential.Literal(set), reader(t), machine(server.Client()))
+		return credential.NewSource(admitted(c), credential.Literal(set), reader(t), machine(server.Client()))
 	}
 	good := source(canary)
 	for range 3 {
@@ -223,7 +226,7 @@ func TestTokenIsRefused(t *testing.T) {
 		if len(set) != 2 || c.Auth.Subject != junctor.Masked || c.Auth.IDPSecret != junctor.Masked {
 			t.Fatalf("%+v", c.Auth)
 		}
-		s := credential.NewSource(c, credential.Literal(set), reader(t), func(_ context.Context, _ junctor.Auth, with credential.Proof) (seal.Secret, time.Duration, error) {
+		s := credential.NewSource(admitted(c), credential.Literal(set), reader(t), func(_ context.Context, _ junctor.Auth, with credential.Proof) (seal.Secret, time.Duration, error) {
 			asked++
 			if with.Subject.Reveal() != canary+"-s" || with.IDPSecret.Reveal() != canary+"-i" {
 				t.Errorf("asked with %v", with)
@@ -264,7 +267,7 @@ func TestHeaderIsRemembered(t *testing.T) {
 		URL: "https://example.com/mcp", Auth: &junctor.Auth{Type: junctor.AuthBearer, Secret: "file:" + file}, Headers: map[string]string{"X-Team": junctor.Masked},
 	}
 	opened := 0
-	s := credential.NewSource(c, func(context.Context) (credential.Set, error) {
+	s := credential.NewSource(admitted(c), func(context.Context) (credential.Set, error) {
 		opened++
 		_, set := credential.Split(junctor.Connection{URL: c.URL, Headers: map[string]string{"X-Team": canary}})
 		return set, nil
@@ -291,7 +294,7 @@ func TestReferencesAreReadAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		value := "first"
 		look := credential.Reader{DataDir: t.TempDir(), Lookup: func(string) (string, bool) { return value, true }}
-		s := credential.NewSource(junctor.Connection{URL: "https://example.com/", Auth: &junctor.Auth{Type: junctor.AuthBearer, Secret: "env:TOKEN"}}, credential.Literal(nil), look, nil)
+		s := credential.NewSource(admitted(junctor.Connection{URL: "https://example.com/", Auth: &junctor.Auth{Type: junctor.AuthBearer, Secret: "env:TOKEN"}}), credential.Literal(nil), look, nil)
 		for _, want := range []string{"first", "second"} {
 			h, err := s.Header(t.Context())
 			if err != nil || h.Get("Authorization") != "Bearer "+want {
@@ -317,7 +320,7 @@ func TestNobodyWaitsForAnothersToken(t *testing.T) {
 	c, set := credential.Split(junctor.Connection{Transport: junctor.TransportHTTP, URL: "https://x", Auth: &junctor.Auth{
 		Type: junctor.AuthOAuthClient, Secret: canary, ClientID: "me", TokenURL: server.URL,
 	}})
-	source := credential.NewSource(c, credential.Literal(set), reader(t), machine(server.Client()))
+	source := credential.NewSource(admitted(c), credential.Literal(set), reader(t), machine(server.Client()))
 	ask := func(ctx context.Context) chan error {
 		done := make(chan error, 1)
 		go func() {
@@ -345,5 +348,5 @@ func TestNobodyWaitsForAnothersToken(t *testing.T) {
 
 // machine gets tokens as an instance does.
 func machine(client *http.Client) credential.Asker {
-	return (&oauth.Client{HTTP: client, Now: time.Now}).Machine("https://example.com/mcp", func(context.Context, *junctor.Trace) {})
+	return (&oauth.Client{HTTP: client, Now: time.Now}).Machine("https://example.com/mcp", func(context.Context, *junctor.Trace) {}, nil)
 }

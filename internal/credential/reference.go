@@ -7,41 +7,17 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admission"
 	"github.com/junctor-mcp/junctor/internal/proc"
 	"github.com/junctor-mcp/junctor/internal/seal"
 )
 
-// References say where a credential is read from when it is used.
-const (
-	fromEnv     = "env:"
-	fromFile    = "file:"
-	fromCommand = "cmd:"
-)
-
 // commandTime is how long a command may take to give a credential.
 const commandTime = 10 * time.Second
-
-// isReference says whether a text says where to read a credential. A whole query
-// can be env:NAME alone: the others cannot be told from one.
-func isReference(place, text string) bool {
-	if place == placeQuery {
-		ok, _ := regexp.MatchString(`^env:[A-Za-z_][A-Za-z0-9_]*$`, text)
-		return ok
-	}
-	return strings.HasPrefix(text, fromEnv) || strings.HasPrefix(text, fromFile) || strings.HasPrefix(text, fromCommand)
-}
-
-// IsReference says whether a text that stands for a credential alone says where to
-// read it.
-func IsReference(text string) bool { return isReference("", text) }
-
-// IsCommand says whether a reference runs a program.
-func IsCommand(reference string) bool { return strings.HasPrefix(reference, fromCommand) }
 
 // Reader reads references. What this instance keeps for itself, its own
 // variables and its data directory, it does not read: a credential goes to a
@@ -51,17 +27,18 @@ type Reader struct {
 	DataDir string
 }
 
-// Read gives what a reference stands for. Its errors name the reference and
+// Read gives what a reference stands for that somebody was allowed to name. Its errors name the reference and
 // nothing that was read.
-func (r Reader) Read(ctx context.Context, reference string) (seal.Secret, error) {
+func (r Reader) Read(ctx context.Context, admitted admission.Reference) (seal.Secret, error) {
+	reference := admitted.String()
 	var text string
 	var err error
 	switch kind, rest, _ := strings.Cut(reference, ":"); kind + ":" {
-	case fromEnv:
+	case junctor.ReferenceEnv:
 		text, err = r.env(rest)
-	case fromFile:
+	case junctor.ReferenceFile:
 		text, err = r.file(rest)
-	case fromCommand:
+	case junctor.ReferenceCommand:
 		text, err = run(ctx, rest)
 	default:
 		err = junctor.Errorf(junctor.CodeInvalid, "a credential is read from env:NAME, file:/path or cmd:program")
@@ -80,11 +57,11 @@ func (r Reader) Read(ctx context.Context, reference string) (seal.Secret, error)
 func (r Reader) Check(reference string) error {
 	kind, rest, _ := strings.Cut(reference, ":")
 	switch kind + ":" {
-	case fromEnv:
+	case junctor.ReferenceEnv:
 		return r.checkEnv(rest)
-	case fromFile:
+	case junctor.ReferenceFile:
 		return r.checkFile(rest)
-	case fromCommand:
+	case junctor.ReferenceCommand:
 		_, err := argv(rest)
 		return err
 	}

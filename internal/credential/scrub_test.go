@@ -53,7 +53,7 @@ func TestSourceKnowsWhatItSent(t *testing.T) {
 		Transport: junctor.TransportHTTP, URL: "https://x/?key=" + url.QueryEscape("a query+value"),
 		Auth: &junctor.Auth{Type: junctor.AuthBasic, Secret: canary, Username: "me"},
 	})
-	source := credential.NewSource(c, credential.Literal(set), reader(t), nil)
+	source := credential.NewSource(admitted(c), credential.Literal(set), reader(t), nil)
 	if source.Scrub(canary) != canary {
 		t.Error("it knows what it never gave")
 	}

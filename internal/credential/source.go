@@ -11,12 +11,14 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admission"
 	"github.com/junctor-mcp/junctor/internal/seal"
 )
 
 // Source gives the credentials of one connection when they are used.
 type Source struct {
-	conn     junctor.Connection
+	conn     admission.Connection
+	plain    junctor.Connection // conn, as it is looked at
 	literals func(ctx context.Context) (Set, error)
 	reader   Reader
 	tokens   *tokens       // with oauth-client
@@ -34,10 +36,11 @@ type Source struct {
 // again: calls must not wait for a file or a program each time.
 const referenceFor = 10 * time.Second
 
-// NewSource makes a Source. literals opens what is sealed; ask gets the tokens of
+// NewSource makes a Source of a connection whose references may be read. literals opens what is sealed; ask gets the tokens of
 // OAuth clients, and may be nil where there are none.
-func NewSource(conn junctor.Connection, literals func(context.Context) (Set, error), reader Reader, ask Asker) *Source {
-	s := &Source{conn: conn, literals: literals, reader: reader, reading: make(chan struct{}, 1)}
+func NewSource(admitted admission.Connection, literals func(context.Context) (Set, error), reader Reader, ask Asker) *Source {
+	conn := admitted.Value()
+	s := &Source{conn: admitted, plain: conn, literals: literals, reader: reader, reading: make(chan struct{}, 1)}
 	if conn.Auth != nil && conn.Auth.Type == junctor.AuthOAuthClient {
 		s.tokens = &tokens{auth: *conn.Auth, ask: ask, getting: make(chan struct{}, 1)}
 	}
@@ -54,13 +57,13 @@ func (s *Source) whole(ctx context.Context, keep func(place string) bool) (Set, 
 	out := Set{}
 	var set Set
 	var failed error
-	walk(s.conn, func(place, text string) string {
+	s.plain.MapCredentials(func(place, text string) string {
 		if failed != nil || !keep(place) || text == "" {
 			return text
 		}
 		switch {
-		case isReference(place, text):
-			out[place], failed = s.reader.Read(ctx, text)
+		case junctor.IsReference(place, text):
+			out[place], failed = s.reader.Read(ctx, s.conn.Reference(text))
 		case text == junctor.Masked:
 			if set == nil {
 				if set, failed = s.open(ctx); failed != nil {
@@ -119,7 +122,7 @@ func (s *Source) known() *Scrubber {
 		var secrets []string
 		for place, secret := range s.gave {
 			secrets = append(secrets, secret)
-			if place == placeQuery {
+			if place == junctor.PlaceQuery {
 				secrets = append(secrets, ofQuery(secret)...)
 			}
 		}
@@ -136,15 +139,15 @@ func (s *Source) Secrets() []string { return s.known().Secrets() }
 
 // URL is the address with its query.
 func (s *Source) URL(ctx context.Context) (*url.URL, error) {
-	set, err := s.whole(ctx, func(place string) bool { return place == placeQuery })
+	set, err := s.whole(ctx, func(place string) bool { return place == junctor.PlaceQuery })
 	if err != nil {
 		return nil, err
 	}
-	u, err := url.Parse(s.conn.URL)
+	u, err := url.Parse(s.plain.URL)
 	if err != nil {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "the url is not one of a server")
 	}
-	if query, ok := set[placeQuery]; ok {
+	if query, ok := set[junctor.PlaceQuery]; ok {
 		u.RawQuery = query.Reveal()
 	}
 	return u, nil
@@ -152,13 +155,13 @@ func (s *Source) URL(ctx context.Context) (*url.URL, error) {
 
 // Env is the variables of a command, KEY=VALUE.
 func (s *Source) Env(ctx context.Context) ([]string, error) {
-	set, err := s.whole(ctx, func(place string) bool { return strings.HasPrefix(place, placeEnv) })
+	set, err := s.whole(ctx, func(place string) bool { return strings.HasPrefix(place, junctor.PlaceEnv) })
 	if err != nil {
 		return nil, err
 	}
-	env := make([]string, 0, len(s.conn.Env))
-	for name := range s.conn.Env {
-		value := set[placeEnv+name].Reveal()
+	env := make([]string, 0, len(s.plain.Env))
+	for name := range s.plain.Env {
+		value := set[junctor.PlaceEnv+name].Reveal()
 		if strings.ContainsRune(value, 0) {
 			return nil, junctor.Errorf(junctor.CodeInvalid, "the variable %s holds a character that none can", name)
 		}
@@ -191,7 +194,7 @@ func (s *Source) Header(ctx context.Context) (http.Header, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.header, s.expires = h, time.Time{}
-	if s.tokens != nil || len(References(s.conn)) > 0 {
+	if s.tokens != nil || len(s.plain.References()) > 0 {
 		s.expires = time.Now().Add(referenceFor)
 	}
 	return h, nil
@@ -223,17 +226,17 @@ func (s *Source) Renews() bool { return s.tokens != nil }
 
 func (s *Source) read(ctx context.Context) (http.Header, error) {
 	set, err := s.whole(ctx, func(place string) bool {
-		return strings.HasPrefix(place, placeAuth) || strings.HasPrefix(place, placeHeaders)
+		return strings.HasPrefix(place, junctor.PlaceAuth) || strings.HasPrefix(place, junctor.PlaceHeaders)
 	})
 	if err != nil {
 		return nil, err
 	}
 	h := http.Header{}
-	for name := range s.conn.Headers {
-		h.Set(name, set[placeHeaders+name].Reveal())
+	for name := range s.plain.Headers {
+		h.Set(name, set[junctor.PlaceHeaders+name].Reveal())
 	}
-	if a := s.conn.Auth; a != nil {
-		secret := set[placeAuth].Reveal()
+	if a := s.plain.Auth; a != nil {
+		secret := set[junctor.PlaceAuth].Reveal()
 		switch a.Type {
 		case junctor.AuthBearer:
 			h.Set("Authorization", "Bearer "+secret)
@@ -248,7 +251,7 @@ func (s *Source) read(ctx context.Context) (http.Header, error) {
 			s.know(placeSent, pair)
 			h.Set("Authorization", "Basic "+pair)
 		case junctor.AuthOAuthClient:
-			token, err := s.tokens.get(ctx, Proof{Secret: set[placeAuth], Subject: set[placeSubject], IDPSecret: set[placeIDP]})
+			token, err := s.tokens.get(ctx, Proof{Secret: set[junctor.PlaceAuth], Subject: set[junctor.PlaceSubject], IDPSecret: set[junctor.PlaceIDPSecret]})
 			if err != nil {
 				return nil, err
 			}
@@ -267,6 +270,6 @@ func (s *Source) read(ctx context.Context) (http.Header, error) {
 
 // Secret is the secret of the connection's auth; zero where there is none.
 func (s *Source) Secret(ctx context.Context) (seal.Secret, error) {
-	set, err := s.whole(ctx, func(place string) bool { return place == placeAuth })
-	return set[placeAuth], err
+	set, err := s.whole(ctx, func(place string) bool { return place == junctor.PlaceAuth })
+	return set[junctor.PlaceAuth], err
 }

@@ -32,7 +32,7 @@ func PackUser(c *junctor.Connection, auth *junctor.Auth, headers map[string]stri
 	switch {
 	case (auth == nil || auth.Type == junctor.AuthNone) && len(headers) == 0:
 		return seal.Secret{}, junctor.Errorf(junctor.CodeInvalid, "there is no credential in it: give auth, or headers")
-	case len(References(alone)) > 0:
+	case len(alone.References()) > 0:
 		return seal.Secret{}, junctor.Errorf(junctor.CodeInvalid, "credentials of your own are entered as they are: env:, file: and cmd: would be read on the machine of the instance")
 	case len(Masks(alone)) > 0:
 		return seal.Secret{}, junctor.Errorf(junctor.CodeInvalid, "%q stands for a stored credential: enter the credential itself", junctor.Masked)

@@ -38,6 +38,15 @@ func DialUnix(ctx context.Context, socket string) (net.Conn, error) {
 // no stranger chose it, and it goes nowhere else. Plain http is for loopback and
 // private addresses, because keys are sent. The context bounds each exchange.
 func Remote(base *url.URL) (*http.Client, error) {
+	d, err := dialerTo(base)
+	if err != nil {
+		return nil, err
+	}
+	return &http.Client{Transport: &named{transport: newTransport(d.DialContext), origin: base}, CheckRedirect: noRedirect}, nil
+}
+
+// dialerTo makes what dials an origin that the operator named.
+func dialerTo(base *url.URL) (*net.Dialer, error) {
 	if base == nil || (base.Scheme != "https" && base.Scheme != "http") || base.Hostname() == "" {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "the address must be an http or https URL with a host")
 	}
@@ -48,7 +57,7 @@ func Remote(base *url.URL) (*http.Client, error) {
 	if base.Scheme == "http" {
 		d.Control = controlPrivate
 	}
-	return &http.Client{Transport: &named{transport: newTransport(d.DialContext), origin: base}, CheckRedirect: noRedirect}, nil
+	return d, nil
 }
 
 func controlPrivate(_, address string, _ syscall.RawConn) error {

@@ -257,7 +257,10 @@ func (c *conn) giveAway() {
 	if !c.to(running) { // nobody closes it as idle any more
 		return
 	}
-	c.s.over.give(&begun{Conn: c.nc, bytes: append([]byte(nil), c.buf[c.r:c.w]...)})
+	c.s.over.give(&framedConn{
+		Conn:    &begun{Conn: c.nc, bytes: append([]byte(nil), c.buf[c.r:c.w]...)},
+		maxHead: c.s.http.MaxHeaderBytes,
+	})
 }
 
 // end closes the connection behind an answer. While the client still sends, a

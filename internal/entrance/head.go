@@ -217,18 +217,27 @@ func hostname(b []byte) bool {
 
 // number takes a length in digits alone, of a size that no sum overflows.
 func (h *head) number(b []byte) bool {
+	n, ok := parseLength(b)
+	if ok {
+		h.length = n
+	}
+	return ok
+}
+
+// parseLength reads a Content-Length of digits alone, small enough that no sum of
+// lengths overflows.
+func parseLength(b []byte) (int64, bool) {
 	if len(b) == 0 || len(b) > 15 {
-		return false
+		return 0, false
 	}
 	n := int64(0)
 	for _, c := range b {
 		if c < '0' || c > '9' {
-			return false
+			return 0, false
 		}
 		n = n*10 + int64(c-'0')
 	}
-	h.length = n
-	return true
+	return n, true
 }
 
 // header gives the lines as net/http does: names in canonical form, Host apart.

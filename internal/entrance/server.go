@@ -49,7 +49,7 @@ func New(s *http.Server, log *slog.Logger) *Server {
 // http.ErrServerClosed then.
 func (s *Server) Serve(l net.Listener) error {
 	if !canPeek {
-		return s.http.Serve(l)
+		return s.http.Serve(FramedListener(l, s.http.MaxHeaderBytes))
 	}
 	s.mu.Lock()
 	s.listener, s.over.addr = l, l.Addr()
@@ -86,7 +86,7 @@ func (s *Server) Serve(l net.Listener) error {
 func (s *Server) take(nc net.Conn) {
 	c, err := newConn(s, nc)
 	if err != nil {
-		s.over.give(nc)
+		s.over.give(&framedConn{Conn: nc, maxHead: s.http.MaxHeaderBytes})
 		return
 	}
 	s.mu.Lock()

@@ -89,6 +89,36 @@ func clip(s string) string {
 type view struct {
 	event *junctor.Event
 	data  any
+	taken int // bytes that placeholders became so far, about
+}
+
+// maxFilled bounds what the placeholders of one template become: each may stand
+// for all of an event's data.
+const maxFilled = 4 << 20
+
+// take counts what a placeholder becomes, and says whether there is room.
+func (v *view) take(found any) bool {
+	switch found := found.(type) {
+	case string:
+		v.taken += len(found)
+	case json.Number:
+		v.taken += len(found)
+	case map[string]any:
+		for name, inner := range found {
+			if v.taken += len(name) + 4; !v.take(inner) {
+				return false
+			}
+		}
+	case []any:
+		for _, inner := range found {
+			if v.taken += 2; !v.take(inner) {
+				return false
+			}
+		}
+	default:
+		v.taken += 5
+	}
+	return v.taken <= maxFilled
 }
 
 // see reads an event's data. Numbers keep their digits.

@@ -296,6 +296,9 @@ func (p *part) value(v *view, where string) (any, error) {
 		}
 		return nil, junctor.Errorf(junctor.CodeInvalid, "template at %s: the event %s has no %s; write {{%s?}} where it may be absent", where, v.event.ID, p.name, p.name)
 	}
+	if !v.take(found) {
+		return nil, junctor.Errorf(junctor.CodeTooLarge, "template at %s: what the placeholders stand for has more than %d bytes in all; name parts of the event, or fewer placeholders", where, maxFilled)
+	}
 	made, err := convert(found, p.as)
 	if err != nil {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "template at %s: %s %s", where, p.name, err.Error())

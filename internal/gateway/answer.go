@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"net/http"
 	"strconv"
 	"sync"
@@ -141,28 +142,60 @@ func (r *reply) finish(status int, message []byte) {
 	_, _ = r.w.Write(message)
 }
 
-// longList is from where on a list is not worth a copy: written in parts, it
-// costs a system call more.
-const longList = 32 << 10
+// longBody is from where on a list or a result is not worth a copy: written in
+// parts, it costs a system call more.
+const longBody = 32 << 10
 
-// finishList writes an answer that is head, the shared bytes of a list, and a
+// finishParts writes an answer that is head, bytes that others may share, and a
 // brace. head may be written over.
-func (r *reply) finishList(head, list []byte) {
-	if len(list) < longList || r.streamFirst {
-		r.finish(http.StatusOK, append(append(head, list...), '}'))
+func (r *reply) finishParts(head, body []byte) {
+	if len(body) < longBody {
+		r.finish(http.StatusOK, append(append(head, body...), '}'))
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	parts := [][]byte{head, body, {'}'}}
+	if r.streaming || r.streamFirst {
+		r.start()
+		r.eventParts(parts)
+		return
+	}
 	h := r.w.Header()
 	h["Content-Type"] = r.g.jsonType
-	h["Content-Length"] = []string{strconv.Itoa(len(head) + len(list) + 1)}
+	h["Content-Length"] = []string{strconv.Itoa(len(head) + len(body) + 1)}
 	r.w.WriteHeader(http.StatusOK)
-	for _, part := range [][]byte{head, list, {'}'}} {
+	r.writeParts(parts)
+}
+
+// writeParts writes parts until one fails: a client that went away ends the
+// request's context.
+func (r *reply) writeParts(parts [][]byte) {
+	for _, part := range parts {
 		if _, err := r.w.Write(part); err != nil {
-			return // a client that went away ends the request's context
+			return
 		}
 	}
+}
+
+// eventParts is event for a message in parts. JSON has line ends between its tokens
+// alone, where a line of an event may end as well.
+func (r *reply) eventParts(parts [][]byte) {
+	_, err := r.w.Write([]byte("data: "))
+	for _, part := range parts {
+		for len(part) > 0 && err == nil { // a client that went away ends the request's context
+			line, rest := part, []byte(nil)
+			if i := bytes.IndexAny(part, "\r\n"); i >= 0 {
+				line, rest = part[:i], part[i+1:]
+			}
+			if _, err = r.w.Write(line); err == nil && len(line) < len(part) {
+				_, err = r.w.Write([]byte("\ndata: "))
+			}
+			part = rest
+		}
+	}
+	_, _ = r.w.Write([]byte("\n\n"))
+	_ = http.NewResponseController(r.w).Flush()
 }
 
 // startSSE sends the head of an event stream.

@@ -2,9 +2,11 @@ package gateway
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/junctor-mcp/junctor/internal/brief"
+	"github.com/junctor-mcp/junctor/internal/limit"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -44,8 +46,9 @@ func (g *Gateway) requestLegacy(w http.ResponseWriter, r *http.Request, x *excha
 	v := g.voice(w, r, x)
 	run := x.s.begin(x.m.ID, cancel)
 	var retry time.Duration
+	var long []byte // of the message, which is its head then
 	message := g.answering(x.m.ID, func() (message []byte) {
-		message, retry = x.answerLegacy(ctx, in.answer[:0])
+		message, long, retry = x.answerLegacyParts(ctx, in.answer[:0])
 		return message
 	})
 	x.s.done(x.m.ID, run)
@@ -56,9 +59,17 @@ func (g *Gateway) requestLegacy(w http.ResponseWriter, r *http.Request, x *excha
 	if silent && (!streamFirst || status != http.StatusOK) {
 		setRetry(w.Header(), retry)
 		setLimits(w.Header(), x.allowance, g.o.Now())
-		(&reply{g: g, w: w}).finish(status, message)
+		if rep := (&reply{g: g, w: w}); long != nil {
+			rep.finishParts(message, long)
+		} else {
+			rep.finish(status, message)
+		}
 		in.answer = message
 		return
+	}
+	if long != nil {
+		message = append(append(slices.Grow(message, len(long)+1), long...), '}')
+		g.o.Bytes.Count(limit.PartyOf(x.p), message)
 	}
 	in.answer = nil // the stream keeps it
 	v.st.finish(message)
@@ -76,7 +87,7 @@ func (x *exchange) answerAtOnce(r *http.Request, rep *reply, in *inbound) {
 	case o.list:
 		head, list := x.appendHead(in.answer[:0], o)
 		in.answer = head
-		rep.finishList(head, list)
+		rep.finishParts(head, list)
 	default:
 		rep.finish(http.StatusOK, x.appendAnswer(nil, o))
 	}

@@ -40,7 +40,7 @@ func (g *Gateway) batched(ctx context.Context, p *junctor.Principal, door juncto
 	if m.Method == wire.MethodInitialize {
 		return wire.AppendError(nil, m.ID, &wire.Error{Code: wire.CodeInvalidRequest, Message: "initialize must not be part of a batch"})
 	}
-	message, _ := g.legacyExchange(p, door, view, m, s).answerLegacy(ctx, nil)
+	message := g.legacyExchange(p, door, view, m, s).answerLegacy(ctx, nil)
 	return message
 }
 

@@ -59,7 +59,7 @@ func (g *Gateway) serveCall(w http.ResponseWriter, r *http.Request) {
 		g.callFailed(w, http.StatusNotFound, junctor.AsError(err).Message)
 		return
 	}
-	in, refused := g.take(w, r)
+	in, refused := g.take(w, r, p)
 	if refused != nil {
 		g.callFailed(w, http.StatusBadRequest, refused.wire.Message)
 		return
@@ -78,8 +78,7 @@ func (g *Gateway) serveCall(w http.ResponseWriter, r *http.Request) {
 		g.callFailed(w, status, e.Message)
 		return
 	}
-	w.Header()["Content-Type"] = g.jsonType
-	_, _ = w.Write(append(append([]byte(`{"success":true,"result":`), body...), '}'))
+	(&reply{g: g, w: w}).finishParts([]byte(`{"success":true,"result":`), body)
 }
 
 // bridge runs the call through the pipeline. The status is that of an error; left

@@ -11,6 +11,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/guard"
+	"github.com/junctor-mcp/junctor/internal/limit"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -77,14 +78,15 @@ type Options struct {
 	Now          func() time.Time
 	NewID        func() string
 
-	MaxStreams int           // open streams of one party: GET, subscriptions/listen, /sse; default 256
-	BodyFor    time.Duration // how long a client may take to send a body; default 30 s
-	MaxBody    int64         // bytes of one message; default 4 MiB
-	ListTTL    time.Duration // how long a modern client may keep a list; default 10 s
-	KeepAlive  time.Duration // between comment lines on a quiet stream; default 15 s
-	PollAfter  time.Duration // a legacy stream is closed after this and resumed by its client; default 5 min
-	AskFor     time.Duration // a legacy client has this long to answer a question; default 10 min
-	Idle       time.Duration // a legacy session leaves memory after this; it can be opened again; default 10 min
+	Bytes      *limit.ByteBudget // bounds the bytes of bodies and results in flight; nil does not
+	MaxStreams int               // open streams of one party: GET, subscriptions/listen, /sse; default 256
+	BodyFor    time.Duration     // how long a client may take to send a body; default 30 s
+	MaxBody    int64             // bytes of one message; default 4 MiB
+	ListTTL    time.Duration     // how long a modern client may keep a list; default 10 s
+	KeepAlive  time.Duration     // between comment lines on a quiet stream; default 15 s
+	PollAfter  time.Duration     // a legacy stream is closed after this and resumed by its client; default 5 min
+	AskFor     time.Duration     // a legacy client has this long to answer a question; default 10 min
+	Idle       time.Duration     // a legacy session leaves memory after this; it can be opened again; default 10 min
 }
 
 // Gateway serves the doors. Close ends its streams and background work.

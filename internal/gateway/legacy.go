@@ -9,6 +9,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/limit"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -161,12 +162,28 @@ func (x *exchange) save(ctx context.Context) error {
 }
 
 // answerLegacy runs a legacy request and appends the whole answer to dst.
-func (x *exchange) answerLegacy(ctx context.Context, dst []byte) (message []byte, retryAfter time.Duration) {
+func (x *exchange) answerLegacy(ctx context.Context, dst []byte) (message []byte) {
+	head, long, _ := x.answerLegacyParts(ctx, dst)
+	if long == nil {
+		return head
+	}
+	message = append(append(slices.Grow(head, len(long)+1), long...), '}')
+	x.g.o.Bytes.Count(limit.PartyOf(x.p), message)
+	return message
+}
+
+// answerLegacyParts is answerLegacy, but does not copy a long result: that is long,
+// and the answer is head, long and a brace. Where long is nil, head is all.
+func (x *exchange) answerLegacyParts(ctx context.Context, dst []byte) (head, long []byte, retryAfter time.Duration) {
 	o, err := x.runLegacy(ctx)
 	if err != nil {
 		x.failure = err
 		f := asFault(err, false, resourceOf(x.m))
-		return wire.AppendError(dst, x.m.ID, f.wire), f.retryAfter
+		return wire.AppendError(dst, x.m.ID, f.wire), nil, f.retryAfter
 	}
-	return x.appendAnswer(slices.Grow(dst, len(o.body)+64), o), 0
+	if len(o.body) >= longBody {
+		head, long = x.appendHead(dst, o)
+		return head, long, 0
+	}
+	return x.appendAnswer(slices.Grow(dst, len(o.body)+64), o), nil, 0
 }

@@ -58,10 +58,10 @@ func (g *Gateway) postModern(w http.ResponseWriter, r *http.Request, p *junctor.
 		rep.finish(f.status, wire.AppendError(nil, m.ID, f.wire))
 		return
 	}
-	if o.list {
-		head, list := x.appendHead(in.answer[:0], o)
+	if o.list || len(o.body) >= longBody {
+		head, body := x.appendHead(in.answer[:0], o)
 		in.answer = head
-		rep.finishList(head, list)
+		rep.finishParts(head, body)
 		return
 	}
 	in.answer = x.appendAnswer(slices.Grow(in.answer[:0], len(o.body)+256+len(g.serverInfo)), o)

@@ -7,6 +7,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/limit"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -17,7 +18,7 @@ func (g *Gateway) servePlain(w http.ResponseWriter, r *http.Request) {
 	if p == nil {
 		return
 	}
-	in := g.read(w, r)
+	in := g.read(w, r, p)
 	if in == nil {
 		return
 	}
@@ -28,7 +29,12 @@ func (g *Gateway) servePlain(w http.ResponseWriter, r *http.Request) {
 			if m.Kind != wire.Request {
 				return nil
 			}
-			answer, _, _ := g.plain(ctx, p, m)
+			answer, long, _, _ := g.plain(ctx, p, m)
+			if long == nil {
+				return answer
+			}
+			answer = append(append(slices.Grow(answer, len(long)+1), long...), '}')
+			g.o.Bytes.Count(limit.PartyOf(p), answer)
 			return answer
 		})
 		return
@@ -42,18 +48,23 @@ func (g *Gateway) servePlain(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	answer, f, allowance := g.plain(r.Context(), p, &in.m)
+	answer, long, f, allowance := g.plain(r.Context(), p, &in.m)
 	setRetry(w.Header(), f.retryAfter)
 	setLimits(w.Header(), allowance, g.o.Now())
 	status := http.StatusOK
 	if f.status == http.StatusTooManyRequests {
 		status = f.status
 	}
+	if long != nil {
+		rep.finishParts(answer, long)
+		return
+	}
 	rep.finish(status, answer)
 }
 
-// plain answers one request of the plain door.
-func (g *Gateway) plain(ctx context.Context, p *junctor.Principal, m *wire.Message) ([]byte, fault, junctor.Allowance) {
+// plain answers one request of the plain door. A long result is not copied: the
+// answer is what answer holds, long and a brace. Where long is nil, answer is all.
+func (g *Gateway) plain(ctx context.Context, p *junctor.Principal, m *wire.Message) (answer, long []byte, f fault, left junctor.Allowance) {
 	x := &exchange{
 		g: g, p: p, door: junctor.DoorPlain, view: catalog.View{Plain: true}, m: m,
 		s: newSession("", wire.V20241105, nil, nil), caller: catalog.Caller{Protocol: wire.V20241105},
@@ -61,9 +72,13 @@ func (g *Gateway) plain(ctx context.Context, p *junctor.Principal, m *wire.Messa
 	o, err := x.runPlain(ctx)
 	if err != nil {
 		f := asFault(err, false, "")
-		return wire.AppendError(nil, m.ID, f.wire), f, x.allowance
+		return wire.AppendError(nil, m.ID, f.wire), nil, f, x.allowance
 	}
-	return wire.AppendResult(nil, m.ID, o.body), fault{}, x.allowance
+	if len(o.body) >= longBody {
+		answer, long = x.appendHead(nil, o)
+		return answer, long, fault{}, x.allowance
+	}
+	return wire.AppendResult(nil, m.ID, o.body), nil, fault{}, x.allowance
 }
 
 func (x *exchange) runPlain(ctx context.Context) (outcome, error) {

@@ -65,7 +65,7 @@ func (g *Gateway) post(w http.ResponseWriter, r *http.Request, p *junctor.Princi
 		g.refuse(w, http.StatusNotAcceptable, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: "Accept must list both application/json and text/event-stream"})
 		return
 	}
-	in := g.read(w, r)
+	in := g.read(w, r, p)
 	if in == nil {
 		return
 	}

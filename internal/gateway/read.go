@@ -2,19 +2,22 @@ package gateway
 
 import (
 	"errors"
-	"io"
 	"mime"
 	"net/http"
 	"strings"
 	"time"
 
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/limit"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// read takes a request's body whole into a pooled buffer, or answers 415 or 413.
-func (g *Gateway) read(w http.ResponseWriter, r *http.Request) *inbound {
-	in, refused := g.take(w, r)
+// read takes a request's body whole into a pooled buffer, or answers 415 or 413, or
+// 429 or 503 where too many bytes are in flight.
+func (g *Gateway) read(w http.ResponseWriter, r *http.Request, p *junctor.Principal) *inbound {
+	in, refused := g.take(w, r, p)
 	if refused != nil {
+		setRetry(w.Header(), refused.retryAfter)
 		g.refuse(w, refused.status, nil, refused.wire)
 		return nil
 	}
@@ -22,7 +25,7 @@ func (g *Gateway) read(w http.ResponseWriter, r *http.Request) *inbound {
 }
 
 // take is read for doors that refuse in their own way.
-func (g *Gateway) take(w http.ResponseWriter, r *http.Request) (*inbound, *fault) {
+func (g *Gateway) take(w http.ResponseWriter, r *http.Request, p *junctor.Principal) (*inbound, *fault) {
 	if ct := r.Header.Get("Content-Type"); ct != "application/json" {
 		if t, _, err := mime.ParseMediaType(ct); err != nil || t != "application/json" {
 			return nil, &fault{status: http.StatusUnsupportedMediaType, wire: &wire.Error{Code: wire.CodeInvalidRequest, Message: "Content-Type must be application/json"}}
@@ -32,52 +35,50 @@ func (g *Gateway) take(w http.ResponseWriter, r *http.Request) (*inbound, *fault
 		return nil, tooLarge(w)
 	}
 	in, _ := g.inbounds.Get().(*inbound)
-	if n := int(r.ContentLength); n > cap(in.body) {
-		in.body = make([]byte, 0, n+1)
+	who := limit.PartyOf(p)
+	in.body = in.body[:0]
+	var err error
+	if n := int(r.ContentLength); n >= cap(in.body) {
+		// Before the time limit for reading begins: who waits here does not read.
+		if in.body, err = g.o.Bytes.Make(r.Context(), who, n+1); err != nil {
+			g.release(in)
+			return nil, tooMany(w, err)
+		}
 	}
 	// A body that does not come holds a connection and a goroutine. The deadline
 	// must not stay: it would end the request while its answer is made.
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Now().Add(g.o.BodyFor))
-	var err error
-	in.body, err = readAll(in.body[:0], r.Body, g.o.MaxBody)
+	in.body, err = g.o.Bytes.ReadAll(r.Context(), who, in.body, r.Body, r.ContentLength, g.o.MaxBody)
 	if err == nil {
 		_ = rc.SetReadDeadline(time.Time{})
 		return in, nil
 	}
 	g.release(in)
-	if errors.Is(err, errTooLarge) {
+	if errors.Is(err, limit.ErrTooLong) {
 		return nil, tooLarge(w)
+	}
+	if _, own := errors.AsType[*junctor.Error](err); own {
+		return nil, tooMany(w, err)
 	}
 	return nil, &fault{status: http.StatusBadRequest, wire: &wire.Error{Code: wire.CodeParse, Message: "the request body could not be read to its end"}}
 }
 
-var errTooLarge = errors.New("too large")
+// tooMany refuses a body for which there is no memory now.
+func tooMany(w http.ResponseWriter, err error) *fault {
+	w.Header().Set("Connection", "close") // what was not read is not worth reading
+	f := asFault(err, true, "")
+	if junctor.CodeOf(err) == junctor.CodeTooLarge {
+		f.status = http.StatusRequestEntityTooLarge
+	}
+	return &f
+}
 
 func tooLarge(w http.ResponseWriter) *fault {
 	w.Header().Set("Connection", "close") // what was not read is not worth reading
 	return &fault{
 		status: http.StatusRequestEntityTooLarge,
 		wire:   &wire.Error{Code: codeTooLarge, Message: "the message is larger than this door takes; --max-body sets the limit"},
-	}
-}
-
-func readAll(buf []byte, r io.Reader, limit int64) ([]byte, error) {
-	for {
-		if len(buf) == cap(buf) {
-			buf = append(buf, 0)[:len(buf)]
-		}
-		n, err := r.Read(buf[len(buf):cap(buf)])
-		buf = buf[:len(buf)+n]
-		if int64(len(buf)) > limit {
-			return buf, errTooLarge
-		}
-		if errors.Is(err, io.EOF) {
-			return buf, nil
-		}
-		if err != nil {
-			return buf, err
-		}
 	}
 }
 

@@ -97,7 +97,7 @@ func (c *pipe) answer(ctx context.Context, p *junctor.Principal, m *wire.Message
 	}
 	x := c.g.legacyExchange(p, c.door, c.view, m, c.s)
 	x.out = c
-	answer, _ := x.answerLegacy(ctx, nil)
+	answer := x.answerLegacy(ctx, nil)
 	return answer
 }
 

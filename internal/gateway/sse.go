@@ -117,7 +117,7 @@ func (g *Gateway) serveMessages(w http.ResponseWriter, r *http.Request) {
 		g.refuse(w, http.StatusNotFound, nil, &wire.Error{Code: wire.CodeInvalidRequest, Message: "this session does not exist or has ended; open /sse for another"})
 		return
 	}
-	in := g.read(w, r)
+	in := g.read(w, r, p)
 	if in == nil {
 		return
 	}

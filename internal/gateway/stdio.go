@@ -7,6 +7,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/limit"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -37,8 +38,10 @@ func (g *Gateway) ServeStdio(ctx context.Context, server string, who func() (*ju
 	defer c.close()
 
 	lines := wire.NewLineReader(in, int(g.o.MaxBody))
+	room := g.o.Bytes.Growth(ctx, limit.PartyOf(p), g.o.MaxBody)
+	lines.GrowWith(room.Grow)
 	read := make(chan error, 1)
-	go func() { read <- c.readLines(who, lines) }() //nolint:contextcheck // the pipe holds the context of what it starts
+	go func() { read <- c.readLines(who, lines, room) }() //nolint:contextcheck // the pipe holds the context of what it starts
 	select {
 	case err := <-read:
 		if err == nil {
@@ -54,14 +57,17 @@ func (g *Gateway) ServeStdio(ctx context.Context, server string, who func() (*ju
 // than a host waits before it kills the process.
 const drainFor = 1500 * time.Millisecond
 
-func (c *pipe) readLines(who func() (*junctor.Principal, error), lines *wire.LineReader) error {
+func (c *pipe) readLines(who func() (*junctor.Principal, error), lines *wire.LineReader, room *limit.ByteGrowth) error {
 	for {
 		line, err := lines.Next()
+		room.Settle()
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
 		case errors.Is(err, wire.ErrTooLong):
 			c.send(wire.AppendError(nil, nil, &wire.Error{Code: codeTooLarge, Message: "the line is longer than this door takes; --max-body sets the limit"}))
+		case isOwnError(err):
+			c.send(wire.AppendError(nil, nil, asFault(err, false, "").wire))
 		case err != nil:
 			return err
 		case len(line) > 0:
@@ -73,6 +79,12 @@ func (c *pipe) readLines(who func() (*junctor.Principal, error), lines *wire.Lin
 			c.receive(p, line)
 		}
 	}
+}
+
+// isOwnError says whether a line was not read because there was no room for it.
+func isOwnError(err error) bool {
+	_, own := errors.AsType[*junctor.Error](err)
+	return own
 }
 
 // oneLine gives a message without line breaks, which JSON has only between

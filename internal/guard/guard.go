@@ -141,7 +141,7 @@ func (g *Guard) do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Resu
 	}
 	timeout := g.o.Timeout
 	if item.Tool != nil {
-		req.Version = item.Tool.Version
+		req.Version, req.Repeatable = item.Tool.Version, item.Tool.ReadOnly || item.Tool.Idempotent
 		if item.Tool.Timeout > 0 {
 			timeout = item.Tool.Timeout
 		}
@@ -223,7 +223,7 @@ func (g *Guard) admit(ctx context.Context, op *Op, call *junctor.Call) (item cat
 	}
 	if item.Tool != nil && task == nil {
 		op.Arguments = item.Tool.Taken(op.View.Profile, op.Arguments)
-		if err := item.Tool.Input.Check(op.Arguments); err != nil {
+		if err := item.Tool.Input.Check(ctx, op.Arguments); err != nil {
 			return item, nil, nil, err
 		}
 	}

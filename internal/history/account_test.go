@@ -58,7 +58,7 @@ func TestUsageAgainstModel(t *testing.T) {
 					want[place(&c, by)]++
 				}
 			}
-			usage, err := h.Usage(t.Context(), "acme", f, by)
+			usage, err := h.Usage(t.Context(), junctor.AllCalls("acme"), f, by)
 			ok(t, err)
 			got := map[history.Usage]int64{}
 			for _, u := range usage {
@@ -122,12 +122,12 @@ func TestFormerCallsHaveUserAndAgent(t *testing.T) {
 		h.Record(&c, nil, nil)
 		ok(t, h.Flush(t.Context()))
 		for f, want := range map[history.UsageFilter]int64{{User: "u1"}: 6, {Agent: "qa"}: 6, {}: 16} {
-			days, err := h.Usage(t.Context(), "acme", f, history.ByDay)
+			days, err := h.Usage(t.Context(), junctor.AllCalls("acme"), f, history.ByDay)
 			if ok(t, err); len(days) != 1 || days[0].Calls != want {
 				t.Errorf("%+v: %+v, want %d", f, days, want)
 			}
 		}
-		page, err := h.Query(t.Context(), "acme", history.Filter{Agent: "qa"})
+		page, err := h.Query(t.Context(), junctor.AllCalls("acme"), history.Filter{Agent: "qa"})
 		if ok(t, err); len(page.Calls) != 2 {
 			t.Errorf("calls of qa: %+v", page.Calls)
 		}

@@ -22,10 +22,10 @@ const (
 	CSV       Format = "csv"
 )
 
-// Export writes a tenant's calls that match, newest first, as they are read:
+// Export writes the calls that match and that access has, newest first, as they are read:
 // however many there are, it holds few of them. The filter's Limit and Cursor
 // do not count.
-func (h *History) Export(ctx context.Context, w io.Writer, tenant junctor.TenantID, f Filter, format Format) error {
+func (h *History) Export(ctx context.Context, w io.Writer, access junctor.CallAccess, f Filter, format Format) error {
 	buffered := bufio.NewWriter(w)
 	var put func(Entry) error
 	switch format {
@@ -50,7 +50,7 @@ func (h *History) Export(ctx context.Context, w io.Writer, tenant junctor.Tenant
 		return junctor.Errorf(junctor.CodeInvalid, "calls are exported as json or csv, not as %q", string(format))
 	}
 	for f.Limit, f.Cursor = 500, ""; ; {
-		page, err := h.Query(ctx, tenant, f)
+		page, err := h.Query(ctx, access, f)
 		if err != nil {
 			return err
 		}

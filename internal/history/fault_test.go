@@ -67,7 +67,7 @@ func TestDropsAreCounted(t *testing.T) {
 	}
 	kept := 0
 	for f := (history.Filter{Limit: 1000}); ; {
-		page, err := h.Query(t.Context(), "acme", f)
+		page, err := h.Query(t.Context(), junctor.AllCalls("acme"), f)
 		ok(t, err)
 		kept += len(page.Calls)
 		if f.Cursor = page.Next; f.Cursor == "" {
@@ -77,7 +77,7 @@ func TestDropsAreCounted(t *testing.T) {
 	if kept == 0 || kept+int(h.Dropped()) != calls {
 		t.Errorf("%d kept and %d dropped of %d", kept, h.Dropped(), calls)
 	}
-	usage, err := h.Usage(t.Context(), "acme", history.UsageFilter{}, history.ByTool)
+	usage, err := h.Usage(t.Context(), junctor.AllCalls("acme"), history.UsageFilter{}, history.ByTool)
 	if err != nil || len(usage) != 1 || usage[0].Calls != calls {
 		t.Errorf("usage %+v, %v", usage, err)
 	}
@@ -107,7 +107,7 @@ func TestCloseIsBounded(t *testing.T) {
 	if err := h.Flush(t.Context()); junctor.CodeOf(err) != junctor.CodeUnavailable {
 		t.Errorf("flush after close: %v", err)
 	}
-	if _, err := h.Query(t.Context(), "acme", history.Filter{}); junctor.CodeOf(err) != junctor.CodeUnavailable {
+	if _, err := h.Query(t.Context(), junctor.AllCalls("acme"), history.Filter{}); junctor.CodeOf(err) != junctor.CodeUnavailable {
 		t.Errorf("query after close: %v", err)
 	}
 }
@@ -122,7 +122,7 @@ func TestCloseWritesWhatWaits(t *testing.T) {
 		}
 		ok(t, h.Close(t.Context()))
 		ok(t, h.Close(t.Context()))
-		usage, err := t.open(t, history.Options{}).Usage(t.Context(), "acme", history.UsageFilter{}, history.ByTool)
+		usage, err := t.open(t, history.Options{}).Usage(t.Context(), junctor.AllCalls("acme"), history.UsageFilter{}, history.ByTool)
 		if err != nil || len(usage) != 1 || usage[0].Calls != 1500 || h.Dropped() != 0 {
 			t.Errorf("%+v, %v, %d dropped", usage, err, h.Dropped())
 		}
@@ -138,7 +138,7 @@ func TestWritesByItself(t *testing.T) {
 			c := call(round)
 			h.Record(&c, nil, nil)
 			for deadline := time.Now().Add(time.Minute); ; {
-				if _, err := h.Get(t.Context(), "acme", c.ID); err == nil {
+				if _, err := h.Get(t.Context(), junctor.AllCalls("acme"), c.ID); err == nil {
 					break
 				}
 				if time.Now().After(deadline) {
@@ -175,7 +175,7 @@ func TestServerRestarts(t *testing.T) {
 			t.Log("not yet")
 		}
 	}
-	usage, err := h.Usage(t.Context(), "acme", history.UsageFilter{}, history.ByTool)
+	usage, err := h.Usage(t.Context(), junctor.AllCalls("acme"), history.UsageFilter{}, history.ByTool)
 	if err != nil || len(usage) != 1 || usage[0].Calls != int64(n) || h.Dropped() != 0 {
 		t.Errorf("%+v of %d, %v, %d dropped", usage, n, err, h.Dropped())
 	}

@@ -129,7 +129,7 @@ func TestMixedCallsComeBackWhole(t *testing.T) {
 		}
 		ok(t, h.Flush(t.Context()))
 		slices.Reverse(want)
-		page, err := h.Query(t.Context(), "acme", history.Filter{Limit: 1000})
+		page, err := h.Query(t.Context(), junctor.AllCalls("acme"), history.Filter{Limit: 1000})
 		ok(t, err)
 		if diff := cmp.Diff(want, page.Calls); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
@@ -164,19 +164,19 @@ func TestComesBackWhole(t *testing.T) {
 			{Call: good, Params: json.RawMessage(`{"arguments":{"a":"b","password":"[redacted]"}}`), Result: json.RawMessage(`{"content":[]}`)},
 		}
 		want[0].Name, want[0].Subject, want[0].Reason = "nul\uFFFD", "bad\uFFFD", "password=[redacted] is wrong"
-		page, err := h.Query(t.Context(), "acme", history.Filter{})
+		page, err := h.Query(t.Context(), junctor.AllCalls("acme"), history.Filter{})
 		ok(t, err)
 		if diff := cmp.Diff(want, page.Calls); diff != "" || page.Next != "" {
 			t.Errorf("next %q (-want +got):\n%s", page.Next, diff)
 		}
-		got, err := t.open(t, history.Options{}).Get(t.Context(), "acme", good.ID)
+		got, err := t.open(t, history.Options{}).Get(t.Context(), junctor.AllCalls("acme"), good.ID)
 		if diff := cmp.Diff(want[2], got); diff != "" || err != nil {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}
-		if _, err := h.Get(t.Context(), "other", good.ID); junctor.CodeOf(err) != junctor.CodeNotFound {
+		if _, err := h.Get(t.Context(), junctor.AllCalls("other"), good.ID); junctor.CodeOf(err) != junctor.CodeNotFound {
 			t.Errorf("another tenant's call: %v", err)
 		}
-		if page, err := h.Query(t.Context(), "other", history.Filter{}); err != nil || len(page.Calls) != 0 {
+		if page, err := h.Query(t.Context(), junctor.AllCalls("other"), history.Filter{}); err != nil || len(page.Calls) != 0 {
 			t.Errorf("another tenant sees %v, %v", page.Calls, err)
 		}
 		if n := h.Dropped(); n != 0 {
@@ -204,20 +204,20 @@ func TestSchemasAndSizes(t *testing.T) {
 			h.Record(c, []byte(`{"arguments":{"a":"b"}}`), []byte(`{"structuredContent":{"b":1234567},"x":"`+strings.Repeat("long ", 9000)+`"}`))
 		}
 		ok(t, h.Flush(t.Context()))
-		got, err := h.Get(t.Context(), "acme", one.ID)
+		got, err := h.Get(t.Context(), junctor.AllCalls("acme"), one.ID)
 		ok(t, err)
 		if string(got.Params) != `{"arguments":{"a":"[redacted]"}}` || !strings.HasPrefix(string(got.Result), `{"structuredContent":{"b":"[redacted]"},"x":"long `) ||
 			len(got.Result) > 300 || !json.Valid(got.Result) {
 			t.Errorf("params %s, result %s", got.Params, got.Result)
 		}
-		if got, err := h.Get(t.Context(), "acme", two.ID); err != nil || string(got.Params) != `{"arguments":{"a":"b"}}` {
+		if got, err := h.Get(t.Context(), junctor.AllCalls("acme"), two.ID); err != nil || string(got.Params) != `{"arguments":{"a":"b"}}` {
 			t.Errorf("a prompt: %s, %v", got.Params, err)
 		}
 		none := t.open(t, history.Options{Max: -1})
 		three := call(3)
 		none.Record(&three, []byte(`{"a":1}`), []byte(`{}`))
 		ok(t, none.Flush(t.Context()))
-		if got, err := h.Get(t.Context(), "acme", three.ID); err != nil || got.Params != nil || got.Result != nil {
+		if got, err := h.Get(t.Context(), junctor.AllCalls("acme"), three.ID); err != nil || got.Params != nil || got.Result != nil {
 			t.Errorf("kept %s and %s, %v", got.Params, got.Result, err)
 		}
 	})
@@ -238,11 +238,11 @@ func TestBigBatch(t *testing.T) {
 		ok(t, h.Flush(t.Context()))
 		for _, n := range []int{0, calls / 2, calls - 1} {
 			c := call(n)
-			if got, err := h.Get(t.Context(), "acme", c.ID); err != nil || string(got.Params) != string(params) || string(got.Result) != string(params) {
+			if got, err := h.Get(t.Context(), junctor.AllCalls("acme"), c.ID); err != nil || string(got.Params) != string(params) || string(got.Result) != string(params) {
 				t.Errorf("call %d: %.100s, %v", n, got.Params, err)
 			}
 		}
-		usage, err := h.Usage(t.Context(), "acme", history.UsageFilter{}, history.ByCaller)
+		usage, err := h.Usage(t.Context(), junctor.AllCalls("acme"), history.UsageFilter{}, history.ByCaller)
 		total := int64(0)
 		for _, u := range usage {
 			total += u.Calls
@@ -299,7 +299,7 @@ func TestQueryAgainstModel(t *testing.T) {
 				}
 			}
 			for {
-				page, err := h.Query(t.Context(), "acme", f)
+				page, err := h.Query(t.Context(), junctor.AllCalls("acme"), f)
 				ok(t, err)
 				for _, e := range page.Calls {
 					got = append(got, e.ID)
@@ -315,7 +315,7 @@ func TestQueryAgainstModel(t *testing.T) {
 				rt.Fatalf("%+v (-want +got):\n%s", f, diff)
 			}
 		})
-		if _, err := h.Query(t.Context(), "acme", history.Filter{Cursor: "nonsense"}); junctor.CodeOf(err) != junctor.CodeInvalid {
+		if _, err := h.Query(t.Context(), junctor.AllCalls("acme"), history.Filter{Cursor: "nonsense"}); junctor.CodeOf(err) != junctor.CodeInvalid {
 			t.Errorf("a cursor that is none: %v", err)
 		}
 	})
@@ -339,7 +339,7 @@ func TestExport(t *testing.T) {
 		}
 		ok(t, h.Flush(t.Context()))
 		var out bytes.Buffer
-		ok(t, h.Export(t.Context(), &out, "acme", history.Filter{Limit: 3}, history.JSONLines))
+		ok(t, h.Export(t.Context(), &out, junctor.AllCalls("acme"), history.Filter{Limit: 3}, history.JSONLines))
 		var n int
 		for dec := json.NewDecoder(&out); dec.More(); n++ {
 			var e history.Entry
@@ -354,7 +354,7 @@ func TestExport(t *testing.T) {
 			t.Errorf("%d lines", n)
 		}
 		out.Reset()
-		ok(t, h.Export(t.Context(), &out, "acme", history.Filter{Since: moment(1000)}, history.CSV))
+		ok(t, h.Export(t.Context(), &out, junctor.AllCalls("acme"), history.Filter{Since: moment(1000)}, history.CSV))
 		rows, err := csv.NewReader(&out).ReadAll()
 		ok(t, err)
 		if len(rows) != 204 || rows[0][8] != "subject" {
@@ -367,7 +367,7 @@ func TestExport(t *testing.T) {
 				}
 			}
 		}
-		if err := h.Export(t.Context(), &out, "acme", history.Filter{}, "xml"); junctor.CodeOf(err) != junctor.CodeInvalid {
+		if err := h.Export(t.Context(), &out, junctor.AllCalls("acme"), history.Filter{}, "xml"); junctor.CodeOf(err) != junctor.CodeInvalid {
 			t.Errorf("xml: %v", err)
 		}
 	})
@@ -413,10 +413,10 @@ func TestUsageOutlivesCalls(t *testing.T) {
 		if n, err := h.Prune(t.Context(), moment(100000)); err != nil || n != 600 {
 			t.Fatalf("pruned %d, %v", n, err)
 		}
-		if page, err := h.Query(t.Context(), "acme", history.Filter{}); err != nil || len(page.Calls) != 0 {
+		if page, err := h.Query(t.Context(), junctor.AllCalls("acme"), history.Filter{}); err != nil || len(page.Calls) != 0 {
 			t.Fatalf("%d calls are left, %v", len(page.Calls), err)
 		}
-		tools, err := h.Usage(t.Context(), "acme", history.UsageFilter{}, history.ByTool)
+		tools, err := h.Usage(t.Context(), junctor.AllCalls("acme"), history.UsageFilter{}, history.ByTool)
 		ok(t, err)
 		type line struct {
 			server, name           string
@@ -434,18 +434,18 @@ func TestUsageOutlivesCalls(t *testing.T) {
 			e.BytesIn != 480*20 || e.Duration < 480*100*time.Millisecond {
 			t.Errorf("echo: %+v", e)
 		}
-		agents, err := h.Usage(t.Context(), "acme", history.UsageFilter{}, history.ByCaller)
+		agents, err := h.Usage(t.Context(), junctor.AllCalls("acme"), history.UsageFilter{}, history.ByCaller)
 		if err != nil || len(agents) != 2 || agents[0].Subject != "ann" || agents[0].Calls != 540 || agents[1].Calls != 60 {
 			t.Errorf("by agent: %+v, %v", agents, err)
 		}
-		days, err := h.Usage(t.Context(), "acme", history.UsageFilter{Since: moment(0), Until: moment(0)}, history.ByDay)
+		days, err := h.Usage(t.Context(), junctor.AllCalls("acme"), history.UsageFilter{Since: moment(0), Until: moment(0)}, history.ByDay)
 		if err != nil || len(days) != 1 || days[0].Calls != 300 || !days[0].Day.Equal(time.Date(2026, 5, 4, 0, 0, 0, 0, time.UTC)) {
 			t.Errorf("by day: %+v, %v", days, err)
 		}
-		if none, err := h.Usage(t.Context(), "other", history.UsageFilter{}, history.ByDay); err != nil || len(none) != 0 {
+		if none, err := h.Usage(t.Context(), junctor.AllCalls("other"), history.UsageFilter{}, history.ByDay); err != nil || len(none) != 0 {
 			t.Errorf("another tenant: %+v, %v", none, err)
 		}
-		if _, err := h.Usage(t.Context(), "acme", history.UsageFilter{}, "hour"); junctor.CodeOf(err) != junctor.CodeInvalid {
+		if _, err := h.Usage(t.Context(), junctor.AllCalls("acme"), history.UsageFilter{}, "hour"); junctor.CodeOf(err) != junctor.CodeInvalid {
 			t.Errorf("by hour: %v", err)
 		}
 	})

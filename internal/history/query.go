@@ -59,15 +59,16 @@ const (
 	ownKinds      = "tiiiiiii" + "tttt"
 )
 
-// Query gives a tenant's calls that match, newest first. Calls that end later
-// do not move what further pages show.
-func (h *History) Query(ctx context.Context, tenant junctor.TenantID, f Filter) (Page, error) {
+// Query gives the calls that match and that access has, newest first, each with
+// what access lets read of it. Calls that end later do not move what further pages
+// show.
+func (h *History) Query(ctx context.Context, access junctor.CallAccess, f Filter) (Page, error) {
 	limit := f.Limit
 	if limit <= 0 {
 		limit = defaultLimit
 	}
 	limit = min(limit, mostLimit)
-	where, args, err := f.where(tenant)
+	where, args, err := f.where(&access)
 	if err != nil {
 		return Page{}, err
 	}
@@ -83,6 +84,7 @@ func (h *History) Query(ctx context.Context, tenant junctor.TenantID, f Filter) 
 		if err != nil {
 			return Page{}, h.fail(ctx, err, "read the call history")
 		}
+		e.limit(&access)
 		page.Calls = append(page.Calls, e)
 	}
 	if err := rows.Err(); err != nil {
@@ -95,32 +97,51 @@ func (h *History) Query(ctx context.Context, tenant junctor.TenantID, f Filter) 
 	return page, nil
 }
 
-// Get gives one call; not_found when the tenant has none of that id, or no
-// longer.
-func (h *History) Get(ctx context.Context, tenant junctor.TenantID, id string) (Entry, error) {
+// Get gives one call; not_found when there is none of that id, or no longer, or
+// none that access has.
+func (h *History) Get(ctx context.Context, access junctor.CallAccess, id string) (Entry, error) {
 	e, err := scanEntry(h.o.Read.QueryRowContext(ctx, h.o.Dialect.Bind(`SELECT `+callColumns+` FROM history_calls WHERE tenant_id = ? AND id = ?`),
-		string(tenant), id))
-	if errors.Is(err, sql.ErrNoRows) {
+		string(access.Tenant()), id))
+	if errors.Is(err, sql.ErrNoRows) || err == nil && !access.Sees(&e.Call) {
 		return Entry{}, junctor.Errorf(junctor.CodeNotFound, "the history has no call %q", id)
 	}
 	if err != nil {
 		return Entry{}, h.fail(ctx, err, "read the call %q", id)
 	}
+	e.limit(&access)
 	return e, nil
 }
 
-// where is the condition of a filter and its arguments.
-func (f Filter) where(tenant junctor.TenantID) (string, []any, error) {
-	conds, args := []string{"tenant_id = ?"}, []any{string(tenant)}
+// limit leaves out what access does not let read.
+func (e *Entry) limit(access *junctor.CallAccess) {
+	if !access.Reads(&e.Call) {
+		e.Params, e.Result = nil, nil
+	}
+	access.Limit(&e.Call)
+}
+
+// where is the condition of a filter and its arguments. A filter over what is
+// left out of a call that access has without its payload fits none: it would
+// confirm what cannot be read.
+func (f Filter) where(access *junctor.CallAccess) (string, []any, error) {
+	sees, args := access.Condition("at", time.Time.UnixMicro)
+	conds := []string{sees}
+	reads, readArgs := access.ReadCondition()
 	and := func(cond string, values ...any) {
 		conds, args = append(conds, cond), append(args, values...)
 	}
 	if f.Tool != "" {
 		cond, of := ofTool(f.Tool)
 		and(cond, of...)
+		if !access.All() {
+			and("(kind IN (?, ?) OR "+reads+")", append([]any{string(junctor.KindTool), string(junctor.KindPrompt)}, readArgs...)...)
+		}
+	}
+	if f.View != "" {
+		and("view_id = ? AND "+reads, append([]any{f.View}, readArgs...)...)
 	}
 	for column, value := range map[string]string{
-		"server": f.Server, "user_id": f.User, "agent": f.Agent, "view_id": f.View, "subject": f.Caller, "kind": string(f.Kind), "door": string(f.Door), "status": string(f.Status),
+		"server": f.Server, "user_id": f.User, "agent": f.Agent, "subject": f.Caller, "kind": string(f.Kind), "door": string(f.Door), "status": string(f.Status),
 	} {
 		if value != "" {
 			and(column+" = ?", value)
@@ -134,7 +155,7 @@ func (f Filter) where(tenant junctor.TenantID) (string, []any, error) {
 	}
 	if f.Text != "" {
 		like := "%" + strings.NewReplacer(`!`, `!!`, `%`, `!%`, `_`, `!_`).Replace(strings.ToLower(f.Text)) + "%"
-		and(`(LOWER(params) LIKE ? ESCAPE '!' OR LOWER(result) LIKE ? ESCAPE '!' OR LOWER(reason) LIKE ? ESCAPE '!')`, like, like, like)
+		and(`(LOWER(params) LIKE ? ESCAPE '!' OR LOWER(result) LIKE ? ESCAPE '!' OR LOWER(reason) LIKE ? ESCAPE '!') AND `+reads, append([]any{like, like, like}, readArgs...)...)
 	}
 	if f.Cursor != "" {
 		at, id, err := parseCursor(f.Cursor)
@@ -143,7 +164,7 @@ func (f Filter) where(tenant junctor.TenantID) (string, []any, error) {
 		}
 		and("(at, id) < (?, ?)", at, id)
 	}
-	return strings.Join(conds, " AND "), args, nil
+	return "(" + strings.Join(conds, ") AND (") + ")", args, nil
 }
 
 // ofTool is the condition that a call is of a tool: its own name, or server__name.

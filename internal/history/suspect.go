@@ -6,16 +6,33 @@ import "strings"
 // or follow an option whose name says that one comes. It errs on the side of
 // taking a word for secret.
 func Suspects(words []string) []int {
-	found := newDetector()
 	var out []int
+	for i, masked := range MaskWords(words, redacted) {
+		if masked != words[i] {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// MaskWords gives the words of a command with mask in the place of every secret
+// that Suspects finds: of a word such as --token=abc the value alone, so that
+// the option can still be read.
+func MaskWords(words []string, mask string) []string {
+	found := newDetector()
+	out := make([]string, len(words))
 	for i, word := range words {
-		_, secret := found.clean(nil, []byte(word), secrecyOf)
+		out[i] = word
+		if text, secret := found.clean(nil, []byte(word), secrecyOf); secret {
+			out[i] = strings.ReplaceAll(string(text), redacted, mask)
+		} else if name, value, ok := strings.Cut(word, "="); ok && value != "" && secrecyOf([]byte(name)) != plain {
+			out[i] = name + "=" + mask // shorter than what clean looks at
+		}
 		if i > 0 && !strings.HasPrefix(word, "-") {
 			option, ok := strings.CutPrefix(words[i-1], "-")
-			secret = secret || ok && !strings.Contains(option, "=") && secrecyOf([]byte(option)) != plain
-		}
-		if secret {
-			out = append(out, i)
+			if ok && !strings.Contains(option, "=") && secrecyOf([]byte(option)) != plain {
+				out[i] = mask
+			}
 		}
 	}
 	return out

@@ -250,9 +250,9 @@ type UsageFilter struct {
 	Door         junctor.Door
 }
 
-func (f *UsageFilter) where(tenant junctor.TenantID) (string, []any) {
-	where, args := "tenant_id = ?", []any{string(tenant)}
-	and := func(cond string, values ...any) { where, args = where+" AND "+cond, append(args, values...) }
+func (f *UsageFilter) where(access *junctor.CallAccess) (string, []any) {
+	where, args := access.Condition("day", firstDay)
+	and := func(cond string, values ...any) { where, args = where+" AND ("+cond+")", append(args, values...) }
 	if !f.Since.IsZero() {
 		and("day >= ?", dayOf(f.Since))
 	}
@@ -273,9 +273,19 @@ func (f *UsageFilter) where(tenant junctor.TenantID) (string, []any) {
 	return where, args
 }
 
-// Usage sums up a tenant's calls. Groups come by calls, most first, and days in
+// firstDay is the first day whose sums are of a server alone that was added then:
+// a former one of the same id may have been called earlier on that day.
+func firstDay(added time.Time) int64 {
+	day := dayOf(added)
+	if added.After(time.Unix(day*24*60*60, 0)) {
+		day++
+	}
+	return day
+}
+
+// Usage sums up the calls that access has. Groups come by calls, most first, and days in
 // their order. Sums of before user, agent and door were kept apart have none.
-func (h *History) Usage(ctx context.Context, tenant junctor.TenantID, f UsageFilter, by Group) ([]Usage, error) {
+func (h *History) Usage(ctx context.Context, access junctor.CallAccess, f UsageFilter, by Group) ([]Usage, error) {
 	group := by.columns()
 	if group == nil {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "usage is summed up by tool, server, user, agent, caller, door or day, not by %q", string(by))
@@ -290,7 +300,7 @@ func (h *History) Usage(ctx context.Context, tenant junctor.TenantID, f UsageFil
 			keys[i] = "''"
 		}
 	}
-	where, args := f.where(tenant)
+	where, args := f.where(&access)
 	grouped := strings.Join(group, ", ")
 	query := `SELECT ` + strings.Join(keys, ", ") + `, CAST(SUM(calls) AS BIGINT), CAST(SUM(errors) AS BIGINT), CAST(SUM(refused) AS BIGINT), CAST(SUM(duration) AS BIGINT),
 		CAST(SUM(bytes_in) AS BIGINT), CAST(SUM(bytes_out) AS BIGINT), ` + countColumns("CAST(SUM(#) AS BIGINT)") + `

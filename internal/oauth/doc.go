@@ -42,6 +42,17 @@ type Server struct {
 	// known beforehand, as the documentation of an API says them: then nobody is
 	// asked for them. An Issuer that is named goes before.
 	Page, Token string
+
+	// Pinned is where the client of a machine sent its secret by now.
+	Pinned Pin
+}
+
+// Pin is where the operator's client sent its secret by now; the zero Pin is
+// nowhere. Metadata that keeps the issuer and moves the token endpoint would
+// otherwise get the secret at once.
+type Pin struct {
+	Issuer string
+	Token  string // origin of the token endpoint; "" is not known
 }
 
 // ClientAuth is how a client proves itself at a token endpoint, in the words of
@@ -65,6 +76,11 @@ type Registered struct {
 	Auth     ClientAuth `json:"auth"`
 	Redirect string     `json:"redirect,omitempty"` // it was registered for
 	Expires  time.Time  `json:"expires,omitzero"`   // of the secret
+
+	// TokenOrigin is the origin that a pinned client sent its secret to, and
+	// Entered names the sealed credentials that this holds for.
+	TokenOrigin string `json:"token_origin,omitempty"`
+	Entered     string `json:"entered,omitempty"`
 }
 
 // Token is what an authorization server gave.

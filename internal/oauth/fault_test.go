@@ -3,19 +3,25 @@ package oauth_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/credential"
 	"github.com/junctor-mcp/junctor/internal/egress"
 	"github.com/junctor-mcp/junctor/internal/oauth"
+	"github.com/junctor-mcp/junctor/internal/seal"
 	"github.com/junctor-mcp/junctor/internal/testkit/peers"
 )
 
@@ -78,7 +84,7 @@ func TestFaults(t *testing.T) {
 		server func(s *oauth.Server)
 		answer func(q url.Values) // changes what the browser brings back
 		redo   bool               // the answer is used twice
-		pinned string             // the issuer of the operator's client
+		pinned oauth.Pin          // of the operator's client
 		want   string             // in the verdict
 		remedy string
 	}{
@@ -99,7 +105,7 @@ func TestFaults(t *testing.T) {
 			g.Break(serverAt, document(map[string]any{"issuer": "https://evil.example"}, g))
 		}, want: "calls itself https://evil.example"},
 		"not the operator's issuer":    {server: func(s *oauth.Server) { s.Issuer = "https://idp.example" }, want: "its login is for https://idp.example alone", remedy: "change the issuer"},
-		"the client of another issuer": {server: func(s *oauth.Server) { s.ClientID = "by-hand" }, pinned: "https://idp.example", want: "was used with https://idp.example until now", remedy: "issuer"},
+		"the client of another issuer": {server: func(s *oauth.Server) { s.ClientID = "by-hand" }, pinned: oauth.Pin{Issuer: "https://idp.example"}, want: "was used with https://idp.example until now", remedy: "issuer"},
 		"no PKCE": {set: func(g *peers.Guarded) {
 			g.Break(serverAt, document(map[string]any{"code_challenge_methods_supported": []string{"plain"}}, g))
 		}, want: "PKCE"},
@@ -273,6 +279,77 @@ func TestRenewal(t *testing.T) {
 			t.Errorf("it was not renewed ahead of its end: %d", g.Refreshes.Load())
 		}
 	})
+	for name, life := range map[string]string{"a life that overflows": "10000000000", "a tiny life": "0.000001", "a life beyond numbers": "1e300"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := peers.NewGuarded(t, peers.Modern)
+			g.Life(100 * time.Second)
+			c := newClient(t)
+			var past atomic.Int64 // by which the clock is ahead
+			c.Now = func() time.Time { return time.Now().Add(time.Duration(past.Load())) }
+			l, _, _ := logIn(t, c, g)
+			if _, _, err := l.Token(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			var asked atomic.Int64
+			g.Break("/token", func(w http.ResponseWriter, r *http.Request) {
+				asked.Add(1)
+				answers(200, fmt.Sprintf(`{"access_token":"access-%d","refresh_token":"again","token_type":"Bearer","expires_in":%s}`, asked.Load(), life))(w, r)
+			})
+			past.Store(int64(time.Hour))
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			defer cancel()
+			for range 50 {
+				if token, _, err := l.Token(ctx); token != "access-1" || err != nil {
+					t.Fatalf("%q, %v", token, err)
+				}
+			}
+			if n := asked.Load(); n != 1 {
+				t.Errorf("renewed %d times", n)
+			}
+		})
+	}
+	t.Run("for nobody", func(t *testing.T) {
+		t.Parallel()
+		g := peers.NewGuarded(t, peers.Modern)
+		g.Life(100 * time.Second)
+		c := newClient(t)
+		var past atomic.Int64
+		c.Now = func() time.Time { return time.Now().Add(time.Duration(past.Load())) }
+		l, _, _ := logIn(t, c, g)
+		_, number, err := l.Token(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		past.Store(int64(time.Hour))
+		left, leave := context.WithCancel(t.Context())
+		leave()
+		if _, _, err := l.Token(left); err == nil {
+			t.Error("a caller who left has a token")
+		}
+		if again, err := l.Renew(left, number); again || err == nil {
+			t.Errorf("a caller who left is to try again: %v, %v", again, err)
+		}
+		if n := g.Refreshes.Load(); n != 0 {
+			t.Errorf("renewed %d times for somebody who left", n)
+		}
+	})
+	t.Run("once for a call", func(t *testing.T) {
+		t.Parallel()
+		g := peers.NewGuarded(t, peers.Modern)
+		l, _, _ := logIn(t, newClient(t), g)
+		if _, _, err := l.Token(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		calls := 0
+		refuses := func(error) (oauth.Challenge, bool) { return oauth.Challenge{Status: http.StatusUnauthorized}, true }
+		if wants, err := l.Through(t.Context(), refuses, func() error { calls++; return errors.New("no") }); wants == nil || err == nil {
+			t.Errorf("%v, %v", wants, err)
+		}
+		if calls != 2 || g.Refreshes.Load() != 1 {
+			t.Errorf("%d calls, %d renewals", calls, g.Refreshes.Load())
+		}
+	})
 	t.Run("refused", func(t *testing.T) {
 		t.Parallel()
 		g := peers.NewGuarded(t, peers.Modern)
@@ -322,4 +399,61 @@ func TestRenewal(t *testing.T) {
 			t.Errorf("%v %v, %d renewals", again, err, g.Refreshes.Load())
 		}
 	})
+}
+
+// pins keeps one pin.
+type pins struct{ pin oauth.Pin }
+
+func (p *pins) Pin(context.Context, string) (oauth.Pin, error) { return p.pin, nil }
+
+func (p *pins) PinTo(_ context.Context, _ string, pin oauth.Pin) error {
+	p.pin = pin
+	return nil
+}
+
+// TestSecretStaysAtItsTokenEndpoint moves the token endpoint to another origin
+// while the issuer stays: the operator's client secret is not sent there, neither
+// when a person logs in nor by a machine.
+func TestSecretStaysAtItsTokenEndpoint(t *testing.T) {
+	t.Parallel()
+	var sent atomic.Int64
+	evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sent.Add(1)
+		answers(200, `{"access_token":"evil-token","token_type":"Bearer"}`)(w, r)
+	}))
+	t.Cleanup(evil.Close)
+	g := peers.NewGuarded(t, peers.Modern)
+	issuer, _ := g.Metadata()["issuer"].(string)
+	moved := document(map[string]any{"token_endpoint": evil.URL + "/token"}, g)
+	c, pinned := newClient(t), oauth.Pin{Issuer: issuer, Token: oauth.OriginOf(g.URL)}
+	server := oauth.Server{URL: g.URL, ClientID: "by-hand", Secret: seal.NewSecret("the-secret")}
+	refused := func(what string, err error) {
+		t.Helper()
+		if junctor.CodeOf(err) != junctor.CodeDenied || !strings.Contains(err.Error(), "token endpoint") || sent.Load() != 0 {
+			t.Errorf("%s: %v, %d requests", what, err, sent.Load())
+		}
+	}
+	g.Break(serverAt, moved)
+	for _, named := range []string{"", issuer} {
+		server.Issuer = named
+		_, _, _, err := c.Begin(t.Context(), oauth.Start{Server: server, Redirect: redirect, Pinned: pinned})
+		refused("a person, and the issuer "+named, err)
+	}
+	g.Break(serverAt, nil)
+	server.Issuer = ""
+	if _, _, _, err := c.Begin(t.Context(), oauth.Start{Server: server, Redirect: redirect, Pinned: pinned}); err != nil {
+		t.Errorf("where it was before: %v", err)
+	}
+
+	g.Break("/token", answers(200, `{"access_token":"machine-token","token_type":"Bearer"}`))
+	kept := &pins{}
+	ask := c.Machine(g.URL, func(context.Context, *junctor.Trace) {}, kept)
+	auth := junctor.Auth{Type: junctor.AuthOAuthClient, ClientID: "by-hand", Issuer: issuer}
+	with := credential.Proof{Secret: seal.NewSecret("the-secret")}
+	if token, _, err := ask(t.Context(), auth, with); err != nil || token.Reveal() != "machine-token" || kept.pin != pinned {
+		t.Fatalf("%v, pinned to %+v", err, kept.pin)
+	}
+	g.Break(serverAt, moved)
+	_, _, err := ask(t.Context(), auth, with)
+	refused("a machine", err)
 }

@@ -117,6 +117,9 @@ func (c *Client) alone(ctx context.Context, server Server, tokenURL string, chal
 
 func (r *run) alone(ctx context.Context, server Server, p *place, challenge Challenge, step string, form url.Values) (*Grant, error) {
 	at := p.endpoints()
+	if err := r.pinned(server.ClientID, server.Pinned, at, server.Issuer != ""); err != nil {
+		return nil, err
+	}
 	client := &Registered{Issuer: at.Issuer, ID: server.ClientID, Secret: server.Secret.Reveal(), Auth: server.auth(at.AuthMethods)}
 	scopes := slices.DeleteFunc(choose(p, Start{Server: server, Challenge: challenge}), func(s string) bool { return s == offline }) // nobody is away
 	if len(scopes) > 0 {

@@ -30,9 +30,8 @@ type Pending struct {
 	Scopes    []string   `json:"scopes,omitempty"`
 	Until     time.Time  `json:"until"`
 
-	// Pinned is the issuer that the operator's client was used with by now; "" is
-	// none. It is not kept.
-	Pinned string `json:"-"`
+	// Pinned is where the operator's client was used by now. It is not kept.
+	Pinned Pin `json:"-"`
 }
 
 // PendingLife is how long a person may take.
@@ -44,7 +43,7 @@ type Start struct {
 	Redirect  string      // where the person comes back to
 	Challenge Challenge   // what the server said; may be empty
 	Known     *Registered // a client from before; may be nil
-	Pinned    string      // the issuer that the operator's client was used with; "" is none yet
+	Pinned    Pin         // where the operator's client was used by now
 	Former    *Grant      // the login that this one is to widen; may be nil
 }
 
@@ -141,7 +140,7 @@ func (c *Client) Finish(ctx context.Context, p *Pending, answer url.Values) (*Gr
 	if err := r.arrive(p, answer); err != nil {
 		return nil, r.trace, err
 	}
-	if err := r.pinned(stepClient, p.Client.ID, p.Pinned, p.Endpoints.Issuer); err != nil {
+	if err := r.pinned(p.Client.ID, p.Pinned, p.Endpoints, false); err != nil {
 		return nil, r.trace, err
 	}
 	token, _, err := r.ask(ctx, asked{

@@ -16,15 +16,35 @@ const (
 	machineMost    = 24 * time.Hour
 )
 
+// Pins keeps where the client of a machine sent its secret.
+type Pins interface {
+	Pin(ctx context.Context, client string) (Pin, error)
+	PinTo(ctx context.Context, client string, pin Pin) error
+}
+
 // Machine gives the tokens that the client of an oauth-client gets for itself, for
-// the server at an address. traced takes the trace of each.
-func (c *Client) Machine(address string, traced func(context.Context, *junctor.Trace)) credential.Asker {
+// the server at an address. traced takes the trace of each. pins binds a secret
+// whose token endpoint the issuer names to the origin of that endpoint; nil binds
+// none.
+func (c *Client) Machine(address string, traced func(context.Context, *junctor.Trace), pins Pins) credential.Asker {
 	return func(ctx context.Context, auth junctor.Auth, with credential.Proof) (seal.Secret, time.Duration, error) {
 		server := Server{URL: address, Issuer: auth.Issuer, ClientID: auth.ClientID, Secret: with.Secret, ClientAuth: ProofOf(auth.ClientAuth), Scopes: strings.Fields(auth.Scope)}
+		found := pins != nil && auth.TokenURL == "" && auth.ClientID != "" // the operator did not name the endpoint
+		if found {
+			var err error
+			if server.Pinned, err = pins.Pin(ctx, auth.ClientID); err != nil {
+				return seal.Secret{}, 0, err
+			}
+		}
 		g, trace, err := c.machine(ctx, server, auth, with)
 		traced(ctx, trace)
 		if err != nil {
 			return seal.Secret{}, 0, err
+		}
+		if pin := (Pin{Issuer: g.Endpoints.Issuer, Token: OriginOf(g.Endpoints.Token)}); found && pin != server.Pinned {
+			if err := pins.PinTo(ctx, auth.ClientID, pin); err != nil {
+				return seal.Secret{}, 0, err
+			}
 		}
 		life := machineDefault
 		if !g.Token.Expires.IsZero() {

@@ -21,10 +21,8 @@ func (r *run) register(ctx context.Context, p *place, in Start) (*Registered, er
 	m, server, redirect, known := &p.server, in.Server, in.Redirect, in.Known
 	switch {
 	case server.ClientID != "":
-		if server.Issuer == "" { // else it is the only one to go to
-			if err := r.pinned(stepClient, server.ClientID, in.Pinned, m.Issuer); err != nil {
-				return nil, err
-			}
+		if err := r.pinned(server.ClientID, in.Pinned, p.endpoints(), server.Issuer != ""); err != nil {
+			return nil, err
 		}
 		s := r.step(stepClient)
 		r.secrets = append(r.secrets, server.Secret.Reveal())
@@ -46,13 +44,25 @@ func (r *run) register(ctx context.Context, p *place, in Start) (*Registered, er
 }
 
 // pinned refuses to use the operator's client at another issuer than the one it
-// was used with: whoever changed what the server says would get its secret.
-func (r *run) pinned(step, client, pinned, issuer string) error {
-	if pinned == "" || sameIssuer(pinned, issuer) {
+// was used with, or at a token endpoint of another origin: whoever changed what
+// the server or its issuer publishes would get the secret. Where the operator
+// named the issuer, a pin to another one holds no more.
+func (r *run) pinned(client string, pin Pin, at Endpoints, named bool) error {
+	const ask = "ask the operators of the server and of the authorization server whether that is right; then "
+	switch {
+	case pin.Issuer == "":
 		return nil
+	case !sameIssuer(pin.Issuer, at.Issuer):
+		if named {
+			return nil
+		}
+		return r.failed(r.step(stepClient), junctor.CodeDenied, fmt.Sprintf("the client %s was used with %s until now, and the server sends people to %s: it is not used there", client, pin.Issuer, at.Issuer),
+			ask+"name the new one as the issuer in the server's auth")
+	case pin.Token != "" && pin.Token != OriginOf(at.Token):
+		return r.failed(r.step(stepClient), junctor.CodeDenied, fmt.Sprintf("the client %s proved itself to %s until now, and %s names a token endpoint at %s: it is not used there", client, pin.Token, at.Issuer, OriginOf(at.Token)),
+			ask+"enter the client's secret again in the server's auth")
 	}
-	return r.failed(r.step(step), junctor.CodeDenied, fmt.Sprintf("the client %s was used with %s until now, and the server sends people to %s: it is not used there", client, pinned, issuer),
-		"ask the server's operator whether that is right; then name the new one as the issuer in the server's auth")
+	return nil
 }
 
 // auth is how the operator's client proves itself.

@@ -100,20 +100,23 @@ func (l *Login) Held(ctx context.Context) (token, name string, number uint64, er
 	return g.Token.Access, g.Endpoints.Issuer + " " + strconv.FormatInt(g.Since.UnixNano(), 36), number, err
 }
 
-// fresh gives the grant of the moment, renewed where that is due.
+// fresh gives the grant of the moment, renewed where that is due: once, since what
+// is still due after that would be so forever, and not for a caller who has left.
 func (l *Login) fresh(ctx context.Context) (*Grant, uint64, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.load(ctx); err != nil {
 		return nil, 0, err
 	}
-	for l.grant.Live() && l.due() {
-		f := l.renew() //nolint:contextcheck // it is for all who wait
-		if f == nil || l.client.Now().Before(l.grant.Token.Expires) {
-			break // it still serves
-		}
-		if err := l.wait(ctx, f); err != nil {
-			return nil, 0, err
+	if ctx.Err() != nil {
+		return nil, 0, junctor.AsError(ctx.Err())
+	}
+	if l.grant.Live() && l.due() {
+		serves := l.client.Now().Before(l.grant.Token.Expires)
+		if f := l.renew(); f != nil && !serves { //nolint:contextcheck // it is for all who wait
+			if err := l.wait(ctx, f); err != nil {
+				return nil, 0, err
+			}
 		}
 	}
 	return l.grant, l.generation, nil
@@ -232,6 +235,9 @@ func (l *Login) Renew(ctx context.Context, number uint64) (bool, error) {
 	}
 	if l.generation != number {
 		return l.grant.Live(), nil
+	}
+	if ctx.Err() != nil { // nobody is left whom another token would help
+		return false, junctor.AsError(ctx.Err())
 	}
 	f := l.renew() //nolint:contextcheck // it is for all who wait
 	if f == nil {  // somebody may have logged in by way of another instance

@@ -9,14 +9,15 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// tries is how often a call is made that the server refuses for its token.
-const tries = 3
+// tries is how often a call is made that the server refuses for its token: with
+// the one there is, and with the one that it is renewed to.
+const tries = 2
 
 // Through makes a call, and again where the server refused its token and there
 // is another: a refused call cannot have run. refused reads the challenge of an
 // error. wants is what the server wants a person to log in for; nil is nothing.
 func (l *Login) Through(ctx context.Context, refused func(error) (Challenge, bool), call func() error) (wants *Challenge, err error) {
-	for range tries {
+	for try := 1; ; try++ {
 		number := l.number()
 		err = call()
 		c, ok := refused(err)
@@ -24,7 +25,7 @@ func (l *Login) Through(ctx context.Context, refused func(error) (Challenge, boo
 			return nil, err
 		}
 		wants = &c
-		if c.Status != http.StatusUnauthorized {
+		if c.Status != http.StatusUnauthorized || try == tries {
 			break
 		}
 		again, rerr := l.Renew(ctx, number)

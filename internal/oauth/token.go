@@ -14,9 +14,13 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// maxLife is the longest that an access token is used without being renewed,
-// whatever its server says.
-const maxLife = 30 * 24 * time.Hour
+// The shortest and the longest that an access token is used without being
+// renewed, whatever its server says. A life shorter than a call would have each
+// call renew it.
+const (
+	minLife = 30 * time.Second
+	maxLife = 30 * 24 * time.Hour
+)
 
 // asked is a request at a token endpoint.
 type asked struct {
@@ -81,7 +85,7 @@ func (g *got) token(now time.Time) Token {
 	var seconds json.Number
 	if json.Unmarshal(g.Expires, &seconds) == nil { // some write it as a text
 		if n, err := seconds.Float64(); err == nil && n > 0 {
-			t.Expires = now.Add(min(time.Duration(n*float64(time.Second)), maxLife))
+			t.Expires = now.Add(max(junctor.BoundDuration(n, time.Second, maxLife), minLife))
 		}
 	}
 	return t

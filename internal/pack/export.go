@@ -112,7 +112,11 @@ func (x *exporter) command(id string, command *yaml.Node) {
 	for i, word := range command.Content {
 		words[i] = word.Value
 	}
-	for _, i := range history.Suspects(words) {
+	suspects := history.Suspects(words)
+	for i, word := range words {
+		if !slices.Contains(suspects, i) && !strings.Contains(word, junctor.Masked) {
+			continue
+		}
 		x.ask(command.Content[i], id, fmt.Sprintf("word-%d", i), Question{
 			Title: fmt.Sprintf("Word %d of the command", i), About: "It was taken for a secret. Words of a command are not sealed: others on the machine can see them.",
 		})

@@ -196,7 +196,7 @@ func (p *Pack) trial(name string) error {
 	}
 	for _, s := range d.Servers {
 		c := s.Connection()
-		if refs := credential.References(c); len(refs) > 0 {
+		if refs := c.References(); len(refs) > 0 {
 			return wrong(name, "servers.%s: it reads %s from the machine of the instance: a pack asks a question instead", s.ID, refs[0])
 		}
 		if c.Auth != nil && c.Auth.Secret != "" && !strings.Contains(c.Auth.Secret, mark) {

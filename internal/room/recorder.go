@@ -322,7 +322,7 @@ func (c *recorder) waits(calls []agent.Call) []junctor.CallApproval {
 				call.State = junctor.SaidWaiting
 				out = append(out, junctor.CallApproval{
 					Tenant: m.Tenant, Workspace: m.Workspace, ID: c.run.rooms.NewID(), Run: c.run.row.ID, Agent: c.name, At: c.run.rooms.Now(), State: junctor.CallOpen,
-					Call: junctor.AskedCall{ID: call.ID, Name: call.Name, Server: call.Server, Tool: call.Tool, Arguments: call.Arguments},
+					Call: junctor.AskedCall{ID: call.ID, Name: call.Name, Server: call.Server, Tool: call.Tool, Arguments: call.Arguments, Digest: waiting.Digest},
 				})
 			}
 		}

@@ -53,12 +53,17 @@ func lastly(r agent.Request) agent.Message { return r.Messages[len(r.Messages)-1
 type shed struct {
 	reads, writes atomic.Int64
 	block         chan struct{} // a write waits for it
+	digest        atomic.Value  // of the tool that writes; "v1" where none is set
 }
 
 func (s *shed) list() []agent.Tool {
+	digest, set := s.digest.Load().(string)
+	if !set {
+		digest = "v1"
+	}
 	return []agent.Tool{
 		{Name: "notes__list", Server: "notes", Own: "list", ReadOnly: true, Schema: json.RawMessage(`{"type":"object"}`), View: "ui://notes/list"},
-		{Name: "notes__add", Server: "notes", Own: "add", Schema: json.RawMessage(`{"type":"object"}`)},
+		{Name: "notes__add", Server: "notes", Own: "add", Schema: json.RawMessage(`{"type":"object"}`), Digest: digest},
 	}
 }
 func (s *shed) List(context.Context) ([]agent.Tool, error) { return s.list(), nil }
@@ -533,6 +538,33 @@ func TestApprovalRemembered(t *testing.T) {
 	h.say(id, "@writer never mind")
 	if talk := h.talk(id); !strings.Contains(talk, "writer: let me see [notes__add denied]\nada: @writer never mind") {
 		t.Errorf("a message is no answer:\n%s", talk)
+	}
+}
+
+// TestApprovalsHoldForOneDefinition has a tool change behind approvals: one that
+// was remembered, and one that is given while the call waits. Both times the
+// person is asked again.
+func TestApprovalsHoldForOneDefinition(t *testing.T) {
+	t.Parallel()
+	s := &shed{}
+	h := newHouse(t, map[string]agent.Turn{"writer": writer(s)})
+	id := h.room(junctor.PolicyAddressed, "writer")
+	h.answer(id, agui.Answer{Interrupt: waiting(h.say(id, "@writer add milk"))[0], Allow: true, Remember: true})
+	if events := h.say(id, "@writer add more"); outcome(events) != agui.Success || s.writes.Load() != 2 {
+		t.Fatalf("remembered: %s, %d writes", outcome(events), s.writes.Load())
+	}
+	s.digest.Store("v2")
+	asked := h.say(id, "@writer add more")
+	if outcome(asked) != agui.Interrupt || s.writes.Load() != 2 {
+		t.Fatalf("a changed tool is used under the approval of the former one: %s, %d writes", outcome(asked), s.writes.Load())
+	}
+	s.digest.Store("v3")
+	again := h.answer(id, agui.Answer{Interrupt: waiting(asked)[0], Allow: true})
+	if outcome(again) != agui.Interrupt || s.writes.Load() != 2 {
+		t.Fatalf("a tool that changed while the person was asked is used: %s, %d writes", outcome(again), s.writes.Load())
+	}
+	if last := h.answer(id, agui.Answer{Interrupt: waiting(again)[0], Allow: true, Remember: true}); outcome(last) != agui.Success || s.writes.Load() != 3 {
+		t.Errorf("the tool as it is: %s, %d writes", outcome(last), s.writes.Load())
 	}
 }
 

@@ -160,7 +160,7 @@ func (r *Rooms) resume(ctx context.Context, p *junctor.Principal, w *junctor.Wor
 		if a.State == junctor.CallOpen {
 			left = append(left, a)
 		}
-		words[a.Call.ID] = agent.Decision{Allow: a.State == junctor.CallAllowed, Reason: a.Reason}
+		words[a.Call.ID] = agent.Decision{Allow: a.State == junctor.CallAllowed, Reason: a.Reason, Digest: a.Call.Digest}
 	}
 	if len(left) > 0 {
 		return r.stillWaits(p, w, in.RunID, left), nil

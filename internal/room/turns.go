@@ -219,8 +219,10 @@ func orNone(tools agent.Tools) agent.Tools {
 	return tools
 }
 
-// asks says which calls of an agent a person must allow: those of tools that do
-// not say that they are read-only, unless somebody allowed the tool for good.
+// asks says which calls of an agent a person must allow: those of tools that are
+// not known to be read-only, unless somebody allowed the tool for good as it is
+// now. A tool with another description, schema or annotation is another tool: its
+// server could otherwise be allowed one thing and then do a second one.
 func (r *run) asks(ctx context.Context, name string) func(agent.Tool, agent.Call) bool {
 	if r.room.Approvals == junctor.ApproveNever {
 		return nil
@@ -231,7 +233,7 @@ func (r *run) asks(ctx context.Context, name string) func(agent.Tool, agent.Call
 		}
 		list, err := r.rooms.Store.For(r.row.Tenant).Remembered(ctx, r.row.Workspace)
 		return err != nil || !slices.ContainsFunc(list, func(a junctor.CallApproval) bool {
-			return a.Agent == name && a.Call.Server == t.Server && a.Call.Tool == t.Own
+			return a.Agent == name && a.Call.Server == t.Server && a.Call.Tool == t.Own && a.Call.Digest == t.Digest && t.Digest != ""
 		})
 	}
 }

@@ -49,13 +49,12 @@ func (s *SignIn) enter(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	name, password := r.PostForm.Get("name"), r.PostForm.Get("password")
-	if wait, ok := s.may(r, name); !ok {
-		seconds := int64((wait + time.Second - 1) / time.Second)
-		w.Header().Set("Retry-After", strconv.FormatInt(seconds, 10))
-		s.render(w, r, http.StatusTooManyRequests, page{Name: name, Next: next, Alert: fmt.Sprintf("Too many tries. Wait %s and try again.", span(seconds))})
+	tenant, who := parseName(name)
+	if wait, ok := s.countTry(r, tenant, who); !ok {
+		w.Header().Set("Retry-After", strconv.FormatInt(seconds(wait), 10))
+		s.render(w, r, http.StatusTooManyRequests, page{Name: name, Next: next, Alert: fmt.Sprintf("Too many tries. Wait %s and try again, or use a sign-in link.", span(seconds(wait)))})
 		return
 	}
-	tenant, who := parseName(name)
 	cookie, _, err := s.Identity.SignIn(r.Context(), tenant, who, password)
 	if junctor.CodeOf(err) == junctor.CodeUnauthenticated {
 		s.Log.WarnContext(r.Context(), "a sign-in by password failed", "from", s.Address(r).String())
@@ -77,6 +76,9 @@ func ours(next string) string {
 }
 
 const maxNext = 2000
+
+// seconds is a time in whole seconds, and no less than it is.
+func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 
 func span(seconds int64) string {
 	if seconds == 1 {

@@ -10,6 +10,8 @@ package signin
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"log/slog"
 	"net"
 	"net/http"
@@ -17,6 +19,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"golang.org/x/text/unicode/norm"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/identity"
@@ -30,7 +34,7 @@ type Sealer interface {
 }
 
 // Options are the parts that signing in stands on. All but Provider, Address,
-// Now and Log are needed.
+// Pool, Now and Log are needed.
 type Options struct {
 	Identity *identity.Identity
 	// URL is where people reach the instance with a browser.
@@ -47,21 +51,27 @@ type Options struct {
 	// Address is where a request comes from; nil is the other end of its
 	// connection.
 	Address func(*http.Request) netip.Addr
-	Now     func() time.Time
-	Log     *slog.Logger
+	// Pool is where tries of passwords are counted together with other replicas;
+	// nil where they are not.
+	Pool limit.Pool
+	Now  func() time.Time
+	Log  *slog.Logger
 }
 
 // SignIn lets people in.
 type SignIn struct {
 	Options
-	tries *limit.Memory
+	tries *limit.Counter
 	cross *http.CrossOriginProtection
 }
 
-// How often a password may be tried for one name, and from one address: some
-// times at once, then once in a while.
+// How often a password may be tried for one name from anywhere, from one address,
+// and from one site of IPv6: some times at once, then once in a while. The limit of
+// a name keeps its owner out too while somebody else uses it up; links and identity
+// providers are not counted, so that the owner still gets in by those.
 func perName() limit.Rate    { return limit.Rate{PerSecond: 1.0 / 30, Burst: 10} }
 func perAddress() limit.Rate { return limit.Rate{PerSecond: 1.0 / 10, Burst: 30} }
+func perSite() limit.Rate    { return limit.Rate{PerSecond: 1.0 / 3, Burst: 100} }
 
 // New checks the options.
 func New(o Options) (*SignIn, error) {
@@ -77,7 +87,7 @@ func New(o Options) (*SignIn, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &SignIn{Options: o, tries: limit.NewMemory(), cross: http.NewCrossOriginProtection()}, nil
+	return &SignIn{Options: o, tries: limit.NewCounter(o.Pool), cross: http.NewCrossOriginProtection()}, nil
 }
 
 func remote(r *http.Request) netip.Addr {
@@ -206,20 +216,51 @@ func (s *SignIn) setCookie(w http.ResponseWriter, r *http.Request, name, value s
 	})
 }
 
-// may says whether another try is allowed for a name from where a request comes.
-func (s *SignIn) may(r *http.Request, name string) (wait time.Duration, ok bool) {
-	at := s.Address(r).Unmap()
-	from := at.String()
-	if at.Is6() { // who has one address of these has 2^64
-		prefix, _ := at.WithZone("").Prefix(64)
-		from = prefix.String()
+// TryPassword counts a try of the password of a user, whom the tenant may not have,
+// from where a request comes. The error is limited where there were too many.
+func (s *SignIn) TryPassword(r *http.Request, tenant junctor.TenantID, name string) error {
+	wait, ok := s.countTry(r, tenant, name)
+	if ok {
+		return nil
 	}
+	return &junctor.Error{
+		Code: junctor.CodeLimited, RetryAfter: wait,
+		Message: "the password was tried too often: try again in " + span(seconds(wait)) + ", or sign in with a link that junctor login --user NAME makes",
+	}
+}
+
+// countTry says whether another try is allowed for a user from where a request
+// comes, and else how long to wait.
+func (s *SignIn) countTry(r *http.Request, tenant junctor.TenantID, name string) (wait time.Duration, ok bool) {
+	at := s.Address(r).Unmap().WithZone("")
 	now := s.Now()
-	if ok, wait := s.tries.Take("from "+from, perAddress(), now); !ok {
+	from := at.String()
+	if at.Is6() {
+		// Whoever has one address has 2^64, and a site has 2^16 networks of those.
+		site, _ := at.Prefix(48)
+		if ok, wait := s.tries.Take(r.Context(), "signin:site:"+site.String(), perSite(), now); !ok {
+			return wait, false
+		}
+		network, _ := at.Prefix(64)
+		from = network.String()
+	}
+	if ok, wait := s.tries.Take(r.Context(), "signin:from:"+from, perAddress(), now); !ok {
 		return wait, false
 	}
-	ok, wait = s.tries.Take("name "+strings.ToLower(name), perName(), now)
+	ok, wait = s.tries.Take(r.Context(), "signin:name:"+nameKey(tenant, name), perName(), now)
 	return wait, ok
+}
+
+// nameKey is what the tries of a name are counted by: the same for all texts that
+// could mean one user, whether or not there is one. It is a hash, so that it is
+// short whatever was typed, and a Redis holds no names.
+func nameKey(tenant junctor.TenantID, name string) string {
+	text := string(tenant) + "/" + strings.TrimSpace(name)
+	for range 2 { // folding case can undo the form
+		text = strings.ToLower(strings.ToUpper(norm.NFKC.String(text)))
+	}
+	sum := sha256.Sum256([]byte(norm.NFKC.String(text)))
+	return hex.EncodeToString(sum[:16])
 }
 
 // parseName reads what a person types: a name, or tenant/name.

@@ -8,18 +8,49 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admission"
 )
 
+// errNotJudged is what a row that no judge admitted is refused with: a mistake of
+// ours, which must not become a row.
+func errNotJudged() error {
+	return junctor.Errorf(junctor.CodeInternal, "a server that nobody was allowed to bring cannot be stored")
+}
+
+// AdmittedServer is Server for whoever reaches the server: what is stored was
+// judged when it was written.
+func (t *Tenant) AdmittedServer(ctx context.Context, id string) (admission.Server, error) {
+	row, err := t.Server(ctx, id)
+	if err != nil {
+		return admission.Server{}, err
+	}
+	return admission.Stored(row), nil
+}
+
+// AdmittedServers is Servers for whoever reaches them.
+func (t *Tenant) AdmittedServers(ctx context.Context) ([]admission.Server, error) {
+	rows, err := t.Servers(ctx)
+	out := make([]admission.Server, len(rows))
+	for i, row := range rows {
+		out[i] = admission.Stored(row)
+	}
+	return out, err
+}
+
 // AddServer creates the row of a server that people bring, and gives it back
-// as stored: its times are set here. It is active unless srv says inactive.
+// as stored: its times are set here. It is active unless the row says inactive.
 // Conflict when the id is taken.
-func (t *Tenant) AddServer(ctx context.Context, srv junctor.Server) (junctor.Server, error) {
+func (t *Tenant) AddServer(ctx context.Context, admitted admission.Server) (admission.Server, error) {
+	srv := admitted.Row()
+	if !admitted.Storable() {
+		return admission.Server{}, errNotJudged()
+	}
 	if err := junctor.CheckServerID(srv.ID); err != nil {
-		return junctor.Server{}, err
+		return admission.Server{}, err
 	}
 	config, err := configOf(&srv)
 	if err != nil {
-		return junctor.Server{}, err
+		return admission.Server{}, err
 	}
 	state := junctor.StateActive
 	if srv.State == junctor.StateInactive {
@@ -29,28 +60,32 @@ func (t *Tenant) AddServer(ctx context.Context, srv junctor.Server) (junctor.Ser
 	_, err = t.s.do(ctx, `INSERT INTO servers (`+serverColumns+`) VALUES (?, ?, ?, ?, ?, '', ?, ?, ?)`,
 		string(t.id), srv.ID, string(srv.Mode), srv.Title, string(state), config, now, now)
 	if err != nil {
-		return junctor.Server{}, t.s.fail(ctx, err, "add the server %q", srv.ID)
+		return admission.Server{}, t.s.fail(ctx, err, "add the server %q", srv.ID)
 	}
-	return t.Server(ctx, srv.ID)
+	return t.AdmittedServer(ctx, srv.ID)
 }
 
 // UpdateServer stores another title, state, connection, owner and credential of
-// a server as srv has them, and gives it back as stored. srv is what Server gave,
-// changed: where somebody else was faster, it is a conflict and nothing is
+// a server as the row has them, and gives it back as stored. The row is what Server
+// gave, changed: where somebody else was faster, it is a conflict and nothing is
 // stored. The id and mode stay.
-func (t *Tenant) UpdateServer(ctx context.Context, srv junctor.Server) (junctor.Server, error) {
+func (t *Tenant) UpdateServer(ctx context.Context, admitted admission.Server) (admission.Server, error) {
+	srv := admitted.Row()
+	if !admitted.Storable() {
+		return admission.Server{}, errNotJudged()
+	}
 	config, err := configOf(&srv)
 	if err != nil {
-		return junctor.Server{}, err
+		return admission.Server{}, err
 	}
 	// Times have to differ, or a second change could pass for the first.
 	now := max(micros(time.Now()), micros(srv.UpdatedAt)+1)
 	n, err := t.s.do(ctx, `UPDATE servers SET title = ?, state = ?, config = ?, updated_at = ? WHERE tenant_id = ? AND id = ? AND updated_at = ?`,
 		srv.Title, string(srv.State), config, now, string(t.id), srv.ID, micros(srv.UpdatedAt))
 	if err != nil {
-		return junctor.Server{}, t.s.fail(ctx, err, "change the server %q", srv.ID)
+		return admission.Server{}, t.s.fail(ctx, err, "change the server %q", srv.ID)
 	}
-	stored, err := t.Server(ctx, srv.ID)
+	stored, err := t.AdmittedServer(ctx, srv.ID)
 	if err == nil && n == 0 {
 		err = junctor.Errorf(junctor.CodeConflict, "the server %q was changed meanwhile: look at it again, and repeat the change", srv.ID)
 	}

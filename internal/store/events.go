@@ -20,7 +20,7 @@ type Statements interface {
 	Query(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-const eventColumns = `tenant_id, id, source, type, agent, dedupe_key, data, depth, raised, faults, received_at`
+const eventColumns = `tenant_id, id, source, type, agent, dedupe_key, data, depth, raised, faults, received_at, type_unsigned`
 
 // AddEvent stores an event within a transaction. Where one of the same source and
 // key is there it stores nothing, and gives that one's id and false.
@@ -33,8 +33,8 @@ func (t *Tenant) AddEvent(ctx context.Context, on Statements, e *junctor.Event) 
 	if err != nil {
 		return "", false, err
 	}
-	n, err := on.Exec(ctx, `INSERT INTO events (`+eventColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (tenant_id, source, dedupe_key) DO NOTHING`,
-		string(t.id), e.ID, e.Source, e.Type, e.Agent, e.DedupeKey, data, e.Depth, e.Raised, faults, micros(e.ReceivedAt))
+	n, err := on.Exec(ctx, `INSERT INTO events (`+eventColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (tenant_id, source, dedupe_key) DO NOTHING`,
+		string(t.id), e.ID, e.Source, e.Type, e.Agent, e.DedupeKey, data, e.Depth, e.Raised, faults, micros(e.ReceivedAt), number(e.TypeUnsigned))
 	if err != nil {
 		return "", false, t.s.fail(ctx, err, "store an event")
 	}
@@ -152,13 +152,13 @@ func (s *Store) PruneEvents(ctx context.Context, before time.Time) (int64, error
 
 func scanEvent(row scanner) (junctor.Event, error) {
 	var e junctor.Event
-	var received int64
+	var received, unsigned int64
 	var data []byte
 	var faults string
-	if err := row.Scan(&e.Tenant, &e.ID, &e.Source, &e.Type, &e.Agent, &e.DedupeKey, &data, &e.Depth, &e.Raised, &faults, &received); err != nil {
+	if err := row.Scan(&e.Tenant, &e.ID, &e.Source, &e.Type, &e.Agent, &e.DedupeKey, &data, &e.Depth, &e.Raised, &faults, &received, &unsigned); err != nil {
 		return e, err
 	}
-	e.ReceivedAt = fromMicros(received)
+	e.ReceivedAt, e.TypeUnsigned = fromMicros(received), unsigned != 0
 	if len(data) > 0 {
 		e.Data = data
 	}

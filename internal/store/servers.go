@@ -94,11 +94,19 @@ func (t *Tenant) SetServerState(ctx context.Context, id string, state junctor.Se
 }
 
 // RemoveServer deletes a server for good, with what users entered for it, and
-// notes that it was removed, so that EnsureBuiltin does not bring it back. not_found when the tenant has no such
+// notes that it was removed and whose it was, so that EnsureBuiltin does not bring
+// it back and nobody takes its name over. not_found when the tenant has no such
 // server.
 func (t *Tenant) RemoveServer(ctx context.Context, id string) error {
 	err := t.s.tx(ctx, func(tx *sql.Tx) error {
 		if err := t.hold(ctx, tx); err != nil {
+			return err
+		}
+		row, err := scanServer(tx.QueryRowContext(ctx, t.s.dialect.Bind(`SELECT `+serverColumns+` FROM servers WHERE tenant_id = ? AND id = ?`), string(t.id), id))
+		if errors.Is(err, sql.ErrNoRows) {
+			return missing("there is no server %q", id)
+		}
+		if err != nil {
 			return err
 		}
 		n, err := t.s.exec(ctx, tx, `DELETE FROM servers WHERE tenant_id = ? AND id = ?`, string(t.id), id)
@@ -112,15 +120,37 @@ func (t *Tenant) RemoveServer(ctx context.Context, id string) error {
 			string(t.id), junctor.UserSecret(id), junctor.UserOwner("%")); err != nil {
 			return err
 		}
-		_, err = t.s.exec(ctx, tx, `INSERT INTO removed_servers (tenant_id, id, removed_at) VALUES (?, ?, ?)
-			ON CONFLICT (tenant_id, id) DO UPDATE SET removed_at = excluded.removed_at`,
-			string(t.id), id, micros(time.Now()))
+		_, err = t.s.exec(ctx, tx, `INSERT INTO removed_servers (tenant_id, id, removed_at, owner) VALUES (?, ?, ?, ?)
+			ON CONFLICT (tenant_id, id) DO UPDATE SET removed_at = excluded.removed_at, owner = excluded.owner`,
+			string(t.id), id, micros(time.Now()), row.Owner)
 		return err
 	})
 	if err != nil {
 		return t.s.fail(ctx, err, "remove the server %q", id)
 	}
 	return nil
+}
+
+// RemovedServer tells when a server of that id was last removed, and who owned it;
+// not_found where none was.
+func (t *Tenant) RemovedServer(ctx context.Context, id string) (owner string, at time.Time, err error) {
+	type removed struct {
+		owner string
+		at    time.Time
+	}
+	found, err := one(ctx, t.s, func(row scanner) (r removed, err error) {
+		var at int64
+		err = row.Scan(&r.owner, &at)
+		r.at = fromMicros(at)
+		return r, err
+	}, `SELECT owner, removed_at FROM removed_servers WHERE tenant_id = ? AND id = ?`, string(t.id), id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", time.Time{}, missing("no server %q was removed", id)
+	}
+	if err != nil {
+		return "", time.Time{}, t.s.fail(ctx, err, "read whether the server %q was removed", id)
+	}
+	return found.owner, found.at, nil
 }
 
 func scanServer(row scanner) (junctor.Server, error) {

@@ -55,7 +55,7 @@ func startChild(ctx context.Context, o *Options) (*child, error) {
 		return nil, junctor.Errorf(junctor.CodeUnavailable, "cannot start server %s: no pipe: %w", o.ID, err)
 	}
 	p, err := proc.StartReaped(context.WithoutCancel(ctx), proc.Command{
-		Path: c.Path, Args: c.Args, Env: env, Dir: c.Dir, Stdin: theirIn, Stdout: theirOut, Stderr: said,
+		Path: c.Program.Path(), Args: c.Program.Args(), Env: env, Dir: c.Program.Dir(), Stdin: theirIn, Stdout: theirOut, Stderr: said,
 	})
 	_, _ = theirIn.Close(), theirOut.Close()
 	if err != nil {

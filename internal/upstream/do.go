@@ -7,6 +7,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/limit"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -77,7 +78,7 @@ func (s *Server) send(ctx context.Context, req *catalog.Request, a access, sink 
 // attempt sends a request, and again where it cannot have run, or where running
 // it twice does no harm.
 func (s *Server) attempt(ctx context.Context, req *catalog.Request, a access, token string, p peer) (body []byte, modern bool, err error) {
-	safe := s.safe(req)
+	safe := isRepeatable(req)
 	for try := 1; ; try++ {
 		at := req.Timing.Elapsed()
 		sess, err := s.acquire(ctx, a)
@@ -139,14 +140,17 @@ func (s *Server) exchange(ctx context.Context, sess *session, req *catalog.Reque
 	out.write(s, req, l.modern(), token, more...)
 	begun := time.Now()
 	var body []byte
-	if h, ok := l.(*httpLink); ok && h.line != nil {
-		body, err = h.call(ctx, methodOf(req.Kind), out.params, p, req.Room)
+	switch h, ok := l.(*httpLink); {
+	case ok && h.line != nil:
+		body, err = h.call(ctx, methodOf(req.Kind), out.params, p, req.Room, limit.PartyOf(req.Principal))
 		s.done(out) // others may still read it, when they were broken off
-	} else {
+	case ok:
+		body, err = h.call(ctx, methodOf(req.Kind), out.params, p, nil, limit.PartyOf(req.Principal))
+	default:
 		body, err = l.roundTrip(ctx, methodOf(req.Kind), out.params, p)
 	}
 	s.ended(sess, time.Since(begun), err)
-	return body, err
+	return body, s.o.checkError(err)
 }
 
 // mayRepeat says whether a request that failed may be sent again.
@@ -164,16 +168,15 @@ func broken(err error) bool {
 	return junctor.CodeOf(err) == junctor.CodeUpstream && (status == 0 || status >= 500)
 }
 
-// safe says whether a request may run twice: reading is, and a tool whose server
-// says so. Answers to questions are not given twice.
-func (s *Server) safe(req *catalog.Request) bool {
+// isRepeatable says whether a request may run twice: reading is, and a tool whose
+// caller says so. What the server itself claims of a tool does not count here: a
+// server that lies would have a call run twice that spends or deletes. Answers to
+// questions are not given twice.
+func isRepeatable(req *catalog.Request) bool {
 	if req.Input.Responses != nil || req.Input.State != "" {
 		return false
 	}
-	if req.Kind != junctor.KindTool {
-		return true
-	}
-	return s.tools()[req.Name].safe
+	return req.Kind != junctor.KindTool || req.Repeatable
 }
 
 // levels is the log level of a legacy session, which all its callers share: it

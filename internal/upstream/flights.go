@@ -137,13 +137,19 @@ func (fl *flight) give(a answer) {
 }
 
 // answered hands a response to its call, whose bytes it keeps. A response to
-// nothing is dropped: the call may have been cancelled.
-func (f *flights) answered(m *wire.Message) {
+// nothing is dropped: the call may have been cancelled. One that was never asked
+// for is logged.
+func (f *flights) answered(m *wire.Message, o *Options) {
 	f.mu.Lock()
 	fl := f.byID[string(m.ID)]
+	n, err := strconv.ParseUint(string(m.ID), 10, 64)
+	unasked := err != nil || n == 0 || n > f.next
 	f.mu.Unlock()
-	if fl != nil {
+	switch {
+	case fl != nil:
 		fl.give(readAnswer(m))
+	case unasked:
+		o.limits.warn(o.Logger, "a server answered what it was not asked; the answer was dropped", "server", o.ID)
 	}
 }
 
@@ -185,17 +191,18 @@ func (f *flights) listening(p peer) (stop func()) {
 func (f *flights) heard(ctx context.Context, m *wire.Message, a *asks, o *Options, send func(ctx context.Context, message []byte) error) {
 	switch {
 	case m.Kind == wire.Response:
-		f.answered(m)
+		f.answered(m, o)
 	case m.Kind == wire.Request:
 		p, refused := f.asked(m.Method)
-		a.start(ctx, m, p, refused, func(ctx context.Context, message []byte) {
+		a.start(ctx, m, p, o.judgeAsk(m, refused), func(ctx context.Context, message []byte) {
 			if err := send(ctx, message); err != nil {
-				o.Logger.Warn("the answer to a request of a server did not reach it", "server", o.ID, "error", err)
+				o.limits.warn(o.Logger, "the answer to a request of a server did not reach it", "server", o.ID, "error", err)
 			}
 		})
 	case m.Method == wire.NoteCancelled:
 		a.cancelled(m.RequestID)
 	default:
+		o.limits.note()
 		f.noted(m.Method, m.Params)
 	}
 }

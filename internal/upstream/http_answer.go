@@ -1,15 +1,16 @@
 package upstream
 
 import (
+	"context"
 	"errors"
 	"io"
 	"mime"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/limit"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -28,35 +29,34 @@ func replyOf(resp *http.Response) reply {
 	return reply{status: resp.StatusCode, length: resp.ContentLength, header: resp.Header, body: resp.Body}
 }
 
-// readBody reads a body whole, up to the limit, behind what is in buf.
-func readBody(buf []byte, body io.Reader, size, limit int64) ([]byte, error) {
-	if size > limit {
-		return nil, tooLarge(limit)
+// readBody reads a body whole, up to the limit, behind what is in buf. The memory
+// is who's.
+func (o *Options) readBody(ctx context.Context, who limit.Party, buf []byte, body io.Reader, size, most int64) ([]byte, error) {
+	buf, err := o.Bytes.ReadAll(ctx, who, buf, body, size, most)
+	switch {
+	case err == nil:
+		return buf, nil
+	case errors.Is(err, limit.ErrTooLong):
+		return nil, tooLarge(most)
 	}
-	if size < 0 {
-		size = 511
-	}
-	buf = slices.Grow(buf, int(size)+1)
-	for {
-		n, err := body.Read(buf[len(buf):cap(buf)])
-		buf = buf[:len(buf)+n]
-		if int64(len(buf)) > limit {
-			return nil, tooLarge(limit)
-		}
-		if errors.Is(err, io.EOF) {
-			return buf, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		if len(buf) == cap(buf) {
-			buf = append(buf, 0)[:len(buf)]
-		}
-	}
+	return nil, notKept(err)
 }
 
-func tooLarge(limit int64) error {
-	return junctor.Errorf(junctor.CodeTooLarge, "the server's answer is larger than the %d bytes that are taken", limit)
+// notKept makes an error of the byte budget one that nobody repeats a call for: the
+// call ran, and its result was not read.
+func notKept(err error) error {
+	e, ok := errors.AsType[*junctor.Error](err)
+	if !ok || e.Code != junctor.CodeLimited && e.Code != junctor.CodeUnavailable && e.Code != junctor.CodeTooLarge {
+		return err
+	}
+	return &junctor.Error{Code: junctor.CodeTooLarge, RetryAfter: e.RetryAfter, Message: "the server answered, but the result was not read: " + e.Message, Cause: errNotKept}
+}
+
+// errNotKept marks a result that was not read for want of memory.
+const errNotKept linkError = "there was no room for the result"
+
+func tooLarge(most int64) error {
+	return junctor.Errorf(junctor.CodeTooLarge, "the server's answer is larger than the %d bytes that are taken; --max-result sets the limit", most)
 }
 
 // finish ends a body of which nothing more is wanted, and gives the connection
@@ -74,10 +74,7 @@ func (l *httpLink) statusError(resp reply) error {
 }
 
 func (o *Options) statusError(resp reply, carried http.Header, session, modern bool) error {
-	body, err := readBody(nil, io.LimitReader(resp.body, maxErrorBody), -1, maxErrorBody)
-	if err != nil {
-		body = nil
-	}
+	body, _ := io.ReadAll(io.LimitReader(resp.body, maxErrorBody)) // too small to be counted; what was read of it may still say why
 	status, who := resp.status, "server "+o.ID
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
@@ -177,11 +174,11 @@ func bodyError(body []byte) *wire.Error {
 // retryAfter reads when to come back: seconds, or a date. 0 is not said.
 func retryAfter(h header) time.Duration {
 	v := h.Get("Retry-After")
-	if n, err := strconv.Atoi(v); err == nil && n >= 0 {
-		return time.Duration(min(n, 24*60*60)) * time.Second
+	if n, err := strconv.ParseUint(v, 10, 64); err == nil {
+		return junctor.BoundDuration(float64(n), time.Second, 24*time.Hour)
 	}
 	if at, err := http.ParseTime(v); err == nil {
-		return max(time.Until(at), 0)
+		return min(max(time.Until(at), 0), 24*time.Hour)
 	}
 	return 0
 }

@@ -5,12 +5,15 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptrace"
 	"strconv"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/egress"
+	"github.com/junctor-mcp/junctor/internal/limit"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -22,6 +25,8 @@ const (
 	// server said otherwise.
 	defaultRetry = 500 * time.Millisecond
 	maxRetry     = 30 * time.Second
+	// minRetry is the least: a server that says less would be asked without pause.
+	minRetry = 100 * time.Millisecond
 	// drainFor is how long the end of a stream is waited for after its answer,
 	// to use the connection again.
 	drainFor = 250 * time.Millisecond
@@ -32,7 +37,8 @@ type exchange struct {
 	l    *httpLink
 	id   []byte
 	peer peer
-	room *[]byte // for the answer; nil is new memory
+	room *[]byte     // for the answer; nil is new memory
+	who  limit.Party // whose memory the answer takes
 
 	flight flight
 	open   [96]byte // the beginning of the request
@@ -41,6 +47,9 @@ type exchange struct {
 	ctx     context.Context // of what ends with the exchange; nil before there is anything
 	release func()          // ends it
 	drained bool            // somebody else calls release
+
+	unasked bool     // an answer came that was for no request of this exchange
+	conn    net.Conn // that an HTTP client used; nil over a line
 
 	lastID string        // of the stream's events
 	retry  time.Duration // as the server said
@@ -61,7 +70,8 @@ func (x *exchange) postMessage(ctx context.Context, method string, params, messa
 		return x.postParts(ctx, method, params, message)
 	}
 	l := x.l
-	resp, err := send(x.tied(ctx), l.o.Stream, http.MethodPost, l.o.URL.String(), l.headers(method, params), message) //nolint:bodyclose // the reply's reader does
+	ctx = httptrace.WithClientTrace(x.tied(ctx), &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { x.conn = got.Conn }})
+	resp, err := send(ctx, l.o.Stream, http.MethodPost, l.o.URL.String(), l.headers(method, params), message) //nolint:bodyclose // the reply's reader does
 	if err != nil {
 		return reply{}, err
 	}
@@ -131,7 +141,7 @@ func (x *exchange) read(ctx context.Context, resp reply) ([]byte, error) {
 	if x.room != nil {
 		buf = (*x.room)[:0]
 	}
-	body, err := readBody(buf, resp.body, resp.length, x.l.o.MaxBytes)
+	body, err := x.l.o.readBody(ctx, x.who, buf, resp.body, resp.length, x.l.o.MaxBytes)
 	if x.room != nil && body != nil {
 		*x.room = body
 	}
@@ -149,10 +159,21 @@ func (x *exchange) read(ctx context.Context, resp reply) ([]byte, error) {
 	switch {
 	case err != nil:
 		return nil, x.broken("sent what is no JSON-RPC message", err)
-	case found.err == nil && found.result == nil:
-		return nil, x.upstream("answered another request than the one it was sent")
+	case x.unasked || found.err == nil && found.result == nil:
+		return nil, x.misplaced()
 	}
 	return found.result, found.err
+}
+
+// misplaced is the error of an answer to another request than the one that was
+// sent. The connection is not used again: what comes on it next may be an answer
+// to nothing, too.
+func (x *exchange) misplaced() error {
+	x.over.Break()
+	if x.conn != nil {
+		_ = x.conn.Close()
+	}
+	return x.upstream("answered another request than the one it was sent")
 }
 
 func (x *exchange) upstream(what string) error {
@@ -188,7 +209,10 @@ func eachMessage(m *wire.Message, body []byte, take func(*wire.Message)) error {
 func (x *exchange) take(ctx context.Context, m *wire.Message) bool {
 	switch m.Kind {
 	case wire.Response:
-		return bytes.Equal(m.ID, x.id) || m.ID == nil
+		if bytes.Equal(m.ID, x.id) || m.ID == nil && m.Error != nil { // of a request that it could not read
+			return true
+		}
+		x.unasked = true
 	case wire.Notification:
 		x.note(m)
 	case wire.Request:
@@ -199,6 +223,7 @@ func (x *exchange) take(ctx context.Context, m *wire.Message) bool {
 }
 
 func (x *exchange) note(m *wire.Message) {
+	x.l.o.limits.note()
 	switch m.Method {
 	case wire.NoteProgress, wire.NoteMessage:
 		if x.peer != nil {
@@ -234,7 +259,7 @@ func (x *exchange) stream(ctx context.Context, body io.ReadCloser) ([]byte, erro
 		if ctx.Err() != nil {
 			return nil, junctor.AsError(ctx.Err())
 		}
-		if failures++; x.l.isModern || x.lastID == "" || failures > maxResumes || errors.Is(err, wire.ErrTooLong) {
+		if failures++; x.l.isModern || x.lastID == "" || failures > maxResumes || errors.Is(err, wire.ErrTooLong) || errors.Is(err, errNotKept) {
 			return nil, x.ended(err)
 		}
 		resp, err := x.resume(x.tied(ctx)) //nolint:bodyclose // events does
@@ -304,6 +329,8 @@ func (l *httpLink) get(ctx context.Context, lastID string) (*http.Response, erro
 // there was anything on it.
 func (x *exchange) events(ctx context.Context, body io.ReadCloser) (found *answer, progressed bool, err error) {
 	r := wire.NewEventReader(body, int(x.l.o.MaxBytes))
+	room := x.l.o.growthFor(ctx, x.who)
+	r.GrowWith(room.grow)
 	into := x.l.message()
 	defer x.l.messages.Put(into)
 	defer func() {
@@ -313,6 +340,7 @@ func (x *exchange) events(ctx context.Context, body io.ReadCloser) (found *answe
 	}()
 	for {
 		e, err := r.Next()
+		room.Settle()
 		if err != nil {
 			return nil, progressed, err
 		}
@@ -320,13 +348,13 @@ func (x *exchange) events(ctx context.Context, body io.ReadCloser) (found *answe
 			x.lastID, progressed = e.ID, true
 		}
 		if e.HasRetry {
-			x.retry = time.Duration(e.Retry) * time.Millisecond
+			x.retry = junctor.BoundDuration(float64(e.Retry), time.Millisecond, maxRetry)
 		}
 		if len(e.Data) == 0 || e.Name != "" && e.Name != "message" {
 			continue
 		}
 		progressed = true
-		err = eachMessage(into, bytes.Clone(e.Data), func(m *wire.Message) {
+		err = eachMessage(into, ownData(r, e.Data), func(m *wire.Message) {
 			if x.take(ctx, m) && found == nil {
 				a := readAnswer(m)
 				found = &a
@@ -335,11 +363,42 @@ func (x *exchange) events(ctx context.Context, body io.ReadCloser) (found *answe
 		if err != nil {
 			return nil, progressed, x.broken("sent what is no JSON-RPC message", err)
 		}
+		if x.unasked {
+			found = &answer{err: x.misplaced()}
+			_ = body.Close()
+			return found, progressed, nil
+		}
 		if found != nil {
 			x.drain(body)
 			return found, progressed, nil
 		}
 	}
+}
+
+// growth is the memory of one message after the other on a stream, which is who's
+// until it is of no more use.
+type growth struct{ *limit.ByteGrowth }
+
+func (o *Options) growthFor(ctx context.Context, who limit.Party) growth {
+	return growth{o.Bytes.Growth(ctx, who, o.MaxBytes+1)}
+}
+
+// grow is a wire.Grower.
+func (g growth) grow(buf []byte, n int) ([]byte, error) {
+	buf, err := g.Grow(buf, n)
+	if err != nil {
+		return buf, notKept(err)
+	}
+	return buf, nil
+}
+
+// ownData gives the data of an event for keeps: that of a long one as it is.
+func ownData(r *wire.EventReader, data []byte) []byte {
+	if len(data) <= limit.UncountedBytes {
+		return bytes.Clone(data)
+	}
+	r.Detach()
+	return data
 }
 
 // drain reads to the end of a stream that has nothing more to say, so that its
@@ -365,7 +424,7 @@ func retryDelay(d time.Duration) time.Duration {
 	if d <= 0 {
 		return defaultRetry
 	}
-	return min(d, maxRetry)
+	return min(max(d, minRetry), maxRetry)
 }
 
 // pause waits, or gives the reason why it did not.

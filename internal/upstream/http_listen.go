@@ -44,9 +44,10 @@ func (l *httpLink) listenModern(ctx context.Context, params []byte, p peer) erro
 		return err
 	}
 	ended := false
-	err = readEvents(resp.Body, int(l.o.MaxBytes), nil, func(m *wire.Message) {
+	err = readEvents(resp.Body, int(l.o.MaxBytes), l.o.growthFor(ctx, l.o.party()), nil, func(m *wire.Message) {
 		switch {
 		case m.Kind == wire.Notification && m.Method != wire.NoteCancelled:
+			l.o.limits.note()
 			p.note(m.Method, m.Params)
 		case m.Kind == wire.Response && bytes.Equal(m.ID, fl.id):
 			ended = m.Error != nil // else: over, and may be begun again
@@ -75,13 +76,13 @@ func (l *httpLink) listenLegacy(ctx context.Context) error {
 		}
 		progressed := false
 		if err == nil {
-			err = readEvents(resp.Body, int(l.o.MaxBytes), func(e *wire.Event) {
+			err = readEvents(resp.Body, int(l.o.MaxBytes), l.o.growthFor(ctx, l.o.party()), func(e *wire.Event) {
 				progressed = true
 				if e.HasID {
 					lastID = e.ID
 				}
 				if e.HasRetry {
-					retry = time.Duration(e.Retry) * time.Millisecond
+					retry = junctor.BoundDuration(float64(e.Retry), time.Millisecond, maxRetry)
 				}
 			}, func(m *wire.Message) { l.heard(ctx, m) })
 			_ = resp.Body.Close()
@@ -107,16 +108,19 @@ func (l *httpLink) heard(ctx context.Context, m *wire.Message) {
 	case m.Kind == wire.Notification && m.Method == wire.NoteCancelled:
 		l.asks.cancelled(m.RequestID)
 	case m.Kind == wire.Notification:
+		l.o.limits.note()
 		l.flights.noted(m.Method, m.Params)
 	}
 }
 
 // readEvents reads a stream to its end: each event, then the messages in it.
 // What is no message is skipped: the stream belongs to nobody in particular.
-func readEvents(body interface{ Read([]byte) (int, error) }, limit int, each func(*wire.Event), take func(*wire.Message)) error {
-	r := wire.NewEventReader(body, limit)
+func readEvents(body interface{ Read([]byte) (int, error) }, most int, room growth, each func(*wire.Event), take func(*wire.Message)) error {
+	r := wire.NewEventReader(body, most)
+	r.GrowWith(room.grow)
 	for {
 		e, err := r.Next()
+		room.Settle()
 		if err != nil {
 			return err
 		}
@@ -124,7 +128,7 @@ func readEvents(body interface{ Read([]byte) (int, error) }, limit int, each fun
 			each(&e)
 		}
 		if len(e.Data) > 0 && (e.Name == "" || e.Name == "message") {
-			_ = eachMessage(&wire.Message{}, bytes.Clone(e.Data), take)
+			_ = eachMessage(&wire.Message{}, ownData(r, e.Data), take)
 		}
 	}
 }

@@ -30,7 +30,6 @@ type listed struct {
 // tool is what calling one takes to know.
 type tool struct {
 	headers []wire.ParamHeader // arguments that a modern server wants in headers
-	safe    bool               // may run twice
 	task    string             // optional or required: runs as a task; "" does not
 }
 
@@ -39,15 +38,11 @@ func newListed(o *catalog.Offer, at time.Time, ttl time.Duration) *listed {
 	for i := range o.Tools {
 		def := &o.Tools[i]
 		headers, _ := wire.ParamHeaders(wire.Get(def.JSON, "inputSchema")) // the catalog leaves out those that break the rules
-		hints := wire.Get(def.JSON, "annotations")
 		support, _ := wire.String(wire.Get(wire.Get(def.JSON, "execution"), "taskSupport"))
 		if support != "optional" && support != "required" {
 			support = ""
 		}
-		l.tools[def.Name] = tool{
-			headers: headers, task: support,
-			safe: string(wire.Get(hints, "readOnlyHint")) == "true" || string(wire.Get(hints, "idempotentHint")) == "true",
-		}
+		l.tools[def.Name] = tool{headers: headers, task: support}
 	}
 	return l
 }
@@ -238,12 +233,12 @@ func (p *pager) pages(ctx context.Context, method, list, key string, add func(st
 		for raw := range wire.Elements(items) {
 			name, ok := wire.String(wire.Get(raw, key))
 			if _, twice := seen[name]; !ok || name == "" || twice {
-				p.s.o.Logger.Warn("an item of a server's list was left out: it has no name, or another's", "server", p.s.o.ID, "list", list, "name", p.s.o.said(name))
+				p.s.o.limits.warn(p.s.o.Logger, "an item of a server's list was left out: it has no name, or another's", "server", p.s.o.ID, "list", list, "name", p.s.o.said(name))
 				continue
 			}
 			seen[name] = struct{}{}
 			if raw, ok = p.s.clean(raw, key, name); !ok {
-				p.s.o.Logger.Warn("an item of a server's list was left out: its name holds a credential of the server", "server", p.s.o.ID, "list", list)
+				p.s.o.limits.warn(p.s.o.Logger, "an item of a server's list was left out: its name holds a credential of the server", "server", p.s.o.ID, "list", list)
 				continue
 			}
 			if len(seen) > maxItems {

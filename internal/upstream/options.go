@@ -9,6 +9,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/limit"
 )
 
 // Transport says how a server is reached.
@@ -65,6 +66,12 @@ type Options struct {
 	Isolated   string
 	OnIsolated func(why string)
 
+	// OnRefusedInput is told when people were not asked for what the server wanted
+	// of them, at most once in a while. It may be nil.
+	OnRefusedInput func(why string)
+
+	limits *limits // of all links together
+
 	// Scrub takes what is secret about the server out of what it said, before
 	// that is shown, logged or kept; nil leaves it.
 	Scrub func(string) string
@@ -72,9 +79,11 @@ type Options struct {
 	Traced   bool   // what _meta says of the trace of a call is sent as headers too
 	Version  string // of this program, told to servers
 	Logger   *slog.Logger
-	Now      func() time.Time // nil is time.Now
-	TTL      time.Duration    // after which a list is read again; 0 is 5 min
-	MaxBytes int64            // of one message; 0 is 10 MiB
+	Now      func() time.Time  // nil is time.Now
+	TTL      time.Duration     // after which a list is read again; 0 is 5 min
+	MaxBytes int64             // of one message; 0 is 10 MiB
+	Bytes    *limit.ByteBudget // bounds the bytes of answers in flight; nil does not
+	Tenant   junctor.TenantID  // that the server is of
 	Timeouts Timeouts
 }
 
@@ -85,6 +94,15 @@ type Timeouts struct {
 	Gather  time.Duration // how long a question waits for others, to be asked together: 20 ms
 	Park    time.Duration // a call that waits for its client's answers: 10 min
 	Idle    time.Duration // until a link that nobody uses is closed: 5 min
+}
+
+// issuerServer is the issuer of a server as a party.
+const issuerServer = "server"
+
+// party is the server itself: whose memory an answer takes that is read before it is
+// known whose call it answers.
+func (o *Options) party() limit.Party {
+	return limit.Party{Tenant: o.Tenant, Issuer: issuerServer, Subject: o.ID}
 }
 
 func (o *Options) check() error {
@@ -106,7 +124,7 @@ func (o *Options) check() error {
 			return junctor.Errorf(junctor.CodeInternal, "server %s has no HTTP clients", o.ID)
 		}
 	case TransportStdio:
-		if o.Command == nil || o.Command.Path == "" {
+		if o.Command == nil || o.Command.Program.Path() == "" {
 			return fault("it needs a command")
 		}
 	default:
@@ -122,6 +140,7 @@ func (o *Options) setDefaults() {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	o.limits = newLimits(time.Now)
 	set := func(d *time.Duration, to time.Duration) {
 		if *d <= 0 {
 			*d = to

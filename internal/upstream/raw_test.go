@@ -227,8 +227,10 @@ func TestArgumentsAlone(t *testing.T) {
 	}
 }
 
-const safeTool = `{"name":"safe","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},{"name":"unsafe","inputSchema":{"type":"object"}}`
+const safeTool = `{"name":"safe","inputSchema":{"type":"object"}},{"name":"unsafe","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true,"idempotentHint":true}}`
 
+// TestOnlyWhatCannotHarmIsRepeated has calls fail. Only those that the caller says
+// are repeatable are made again: what the server claims of its tool counts nothing.
 func TestOnlyWhatCannotHarmIsRepeated(t *testing.T) {
 	t.Parallel()
 	breakOff := func(w http.ResponseWriter, _ *http.Request, _ *wire.Message) {
@@ -270,7 +272,9 @@ func TestOnlyWhatCannotHarmIsRepeated(t *testing.T) {
 			if _, err := s.Offer(ctxFor(t)); err != nil {
 				t.Fatal(err)
 			}
-			_, err := s.Do(ctxFor(t), toolCall(c.tool, `{}`), &notes{})
+			req := toolCall(c.tool, `{}`)
+			req.Repeatable = c.tool == "safe"
+			_, err := s.Do(ctxFor(t), req, &notes{})
 			if (err == nil) != c.ok || raw.calls.Load() != c.calls {
 				t.Errorf("%v after %d calls", err, raw.calls.Load())
 			}

@@ -63,6 +63,9 @@ func (s *Server) modernParts(body []byte, res *catalog.Result) (state []byte, er
 	case "", wire.ResultComplete:
 	case wire.ResultInputRequired:
 		res.Input = true
+		if err := s.o.checkInputs(wire.Get(body, "inputRequests")); err != nil {
+			return nil, err
+		}
 		if own, given := wire.String(wire.Get(body, "requestState")); given {
 			state = wire.AppendString(nil, stateModern+own)
 		}

@@ -89,6 +89,7 @@ func (s *Server) Close() {
 	}
 	s.mu.Unlock()
 	s.cancel()
+	s.watch.updates.close()
 	s.jobs.close()
 	s.mu.Lock()
 	left := make([]*session, 0, len(s.live))

@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -96,8 +95,11 @@ func whenEnded(ctx context.Context, err error) error {
 func (l *sseLink) read(body io.ReadCloser, endpoint chan<- string) {
 	defer body.Close()
 	r := wire.NewEventReader(body, int(l.o.MaxBytes))
+	room := l.o.growthFor(l.ctx, l.o.party())
+	r.GrowWith(room.grow)
 	for {
 		e, err := r.Next()
+		room.Settle()
 		if err != nil {
 			l.over(err)
 			return
@@ -107,8 +109,8 @@ func (l *sseLink) read(body io.ReadCloser, endpoint chan<- string) {
 			endpoint <- l.resolve(string(e.Data))
 			endpoint = nil
 		case len(e.Data) > 0 && (e.Name == "" || e.Name == "message"):
-			if err := eachMessage(&wire.Message{}, bytes.Clone(e.Data), l.heard); err != nil {
-				l.o.Logger.Warn("a server sent what is no JSON-RPC message", "server", l.o.ID, "error", err)
+			if err := eachMessage(&wire.Message{}, ownData(r, e.Data), l.heard); err != nil {
+				l.o.limits.warn(l.o.Logger, "a server sent what is no JSON-RPC message", "server", l.o.ID, "error", err)
 			}
 		}
 	}

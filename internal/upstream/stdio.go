@@ -6,6 +6,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admission"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -14,10 +15,8 @@ import (
 // children of a server are started from one Command, which also remembers how
 // they did: do not copy one that was used.
 type Command struct {
-	Path string   // the program: a path, or a name to look up in PATH
-	Args []string // without the program's own name
-	Env  []string // KEY=VALUE, on top of the clean environment
-	Dir  string   // working directory; "" is that of this process
+	Program admission.Command // what somebody was allowed to have run
+	Env     []string          // KEY=VALUE, on top of the clean environment
 
 	// MoreEnv gives further variables, read anew for each process that is
 	// started; it may be nil.

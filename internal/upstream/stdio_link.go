@@ -8,6 +8,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/limit"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -125,18 +126,26 @@ func (l *stdioLink) listen(ctx context.Context, params []byte, p peer) error {
 
 // read takes the child's messages until it ends.
 func (l *stdioLink) read() {
-	limit := int(l.o.MaxBytes)
-	lines := wire.NewLineReader(bufio.NewReaderSize(&longLines{r: l.out, limit: limit, tell: l.tooLong}, readSize), limit)
+	most := int(l.o.MaxBytes)
+	long := &longLines{r: l.out, limit: most, tell: l.tooLong}
+	lines := wire.NewLineReader(bufio.NewReaderSize(long, readSize), most)
+	room := l.o.growthFor(l.ctx, l.o.party())
+	lines.GrowWith(room.grow)
 	var m wire.Message
 	for {
 		line, err := lines.Next()
+		room.Settle()
 		switch {
 		case errors.Is(err, wire.ErrTooLong): // told with the call's id when the line is over
+		case errors.Is(err, errNotKept):
+			l.failLine(long.id(), err)
 		case err != nil:
 			l.bury(err)
 			return
 		case m.Parse(line) == nil:
-			m.Result, m.Error = bytes.Clone(m.Result), bytes.Clone(m.Error)
+			if len(line) <= limit.UncountedBytes || !lines.Detach() { // else it is the message's now
+				m.Result, m.Error = bytes.Clone(m.Result), bytes.Clone(m.Error)
+			}
 			l.heard(&m)
 		case wire.IsBatch(line) && eachMessage(&m, bytes.Clone(line), l.heard) == nil:
 		default:
@@ -150,7 +159,10 @@ func (l *stdioLink) heard(m *wire.Message) { l.flights.heard(l.ctx, m, &l.asks, 
 
 // tooLong fails the call whose answer did not fit; id is "" where the line does
 // not show it.
-func (l *stdioLink) tooLong(id string) {
+func (l *stdioLink) tooLong(id string) { l.failLine(id, tooLarge(l.o.MaxBytes)) }
+
+// failLine fails the call whose answer is not taken, for the reason why.
+func (l *stdioLink) failLine(id string, why error) {
 	l.flights.mu.Lock()
 	fl := l.flights.byID[id]
 	if fl == nil && id == "" {
@@ -158,10 +170,10 @@ func (l *stdioLink) tooLong(id string) {
 	}
 	l.flights.mu.Unlock()
 	if fl == nil {
-		l.o.Logger.Warn("a server wrote a line that is longer than is taken", "server", l.o.ID, "limit", l.o.MaxBytes)
+		l.o.limits.warn(l.o.Logger, "a server wrote a line that was not taken", "server", l.o.ID, "error", why)
 		return
 	}
-	fl.give(answer{err: tooLarge(l.o.MaxBytes)})
+	fl.give(answer{err: why})
 }
 
 // bury ends the calls of a child whose output has ended, and what is left of it.

@@ -149,7 +149,7 @@ func playMindful() int {
 
 // playGateway is a process that has a child, and is killed.
 func playGateway() int {
-	o := &Options{ID: "x", Transport: TransportStdio, Logger: slog.New(slog.DiscardHandler), Command: &Command{Path: os.Args[0], Args: []string{"play-sdk"}, Env: []string{"ROLL=" + os.Getenv("CHILDREN")}}}
+	o := &Options{ID: "x", Transport: TransportStdio, Logger: slog.New(slog.DiscardHandler), Command: &Command{Program: runs(os.Args[0], "play-sdk"), Env: []string{"ROLL=" + os.Getenv("CHILDREN")}}}
 	o.setDefaults()
 	l, err := openStdio(context.Background(), o, opening{})
 	if err != nil {

@@ -139,7 +139,7 @@ func TestStdioRealServers(t *testing.T) {
 			node := program.FindNode(t)
 			script := node.Module("@modelcontextprotocol/" + name + "/dist/index.js")
 			r := newRig(t, "plain")
-			r.Command.Path, r.Command.Args = node.Bin(), append([]string{script}, call.args...)
+			r.Command.Program = runs(append([]string{node.Bin(), script}, call.args...)...)
 			r.Command.Env = []string{"MEMORY_FILE_PATH=" + filepath.Join(t.TempDir(), "memory.jsonl")}
 			s := r.server(t, false)
 			offer, err := s.Offer(ctxFor(t))

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admission"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -30,12 +31,17 @@ type rig struct {
 	roll string // the numbers of its processes
 }
 
+// runs is a command that somebody was allowed to have run.
+func runs(argv ...string) admission.Command {
+	return admission.Stored(junctor.Server{Connection: junctor.Connection{Transport: junctor.TransportStdio, Command: argv}}).Connection().Command()
+}
+
 func newRig(t testing.TB, role string) *rig {
 	t.Helper()
 	roll := filepath.Join(t.TempDir(), "roll")
 	o := &Options{
 		ID: "raw", Transport: TransportStdio, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
-		Command: &Command{Path: os.Args[0], Args: []string{"play-" + role}, Env: []string{"ROLL=" + roll, "SECRET=s3cr3t-canary"}},
+		Command: &Command{Program: runs(os.Args[0], "play-"+role), Env: []string{"ROLL=" + roll, "SECRET=s3cr3t-canary"}},
 	}
 	if err := o.check(); err != nil {
 		t.Fatal(err)
@@ -479,7 +485,7 @@ func TestStdioEnvironmentAndStart(t *testing.T) {
 		t.Errorf("environment %s, %v", got, err)
 	}
 	r := newRig(t, "plain")
-	r.Command.Path = "/no/such/program"
+	r.Command.Program = runs("/no/such/program")
 	_, err = openStdio(t.Context(), r.Options, opening{})
 	if junctor.CodeOf(err) != junctor.CodeUnreachable || !strings.Contains(err.Error(), "no such program") || !notRun(err) {
 		t.Errorf("open = %v (%s)", err, junctor.CodeOf(err))
@@ -506,7 +512,7 @@ func TestStdioEnvironmentAndStart(t *testing.T) {
 func TestStdioOpeningEnds(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "plain")
-	r.Command.Path, r.Command.Args = "sh", []string{"-c", "echo waiting for the moon >&2; cat >/dev/null"}
+	r.Command.Program = runs("sh", "-c", "echo waiting for the moon >&2; cat >/dev/null")
 	for wait := 2 * time.Second; ; wait *= 4 { // a shell takes its time to start on a busy machine
 		ctx, cancel := context.WithTimeout(t.Context(), wait)
 		_, err := openStdio(ctx, r.Options, opening{})

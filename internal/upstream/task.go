@@ -235,6 +235,9 @@ func (s *Server) task(ctx context.Context, req *catalog.Request) (catalog.Result
 			break
 		}
 	}
+	if err == nil {
+		err = s.o.checkInputs(wire.Get(body, "inputRequests"))
+	}
 	if err != nil {
 		return catalog.Result{}, err
 	}
@@ -283,7 +286,7 @@ func (t *taskOn) modern(ctx context.Context) ([]byte, error) {
 		}
 		every := usualPoll
 		if ms, ok := wire.Int(wire.Get(body, "pollIntervalMs")); ok {
-			every = time.Duration(ms) * time.Millisecond
+			every = junctor.BoundDuration(float64(ms), time.Millisecond, mostPoll)
 		}
 		if err := pause(ctx, min(max(every, firstPoll), mostPoll)); err != nil {
 			return nil, err

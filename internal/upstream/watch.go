@@ -28,6 +28,8 @@ type watch struct {
 	wake    chan struct{} // there is reason to connect
 	changed chan struct{} // the server says that a list changed
 	again   chan struct{} // what is listened for has changed
+	rereads rereads       // of whoever follows the server
+	updates updates
 
 	mu      sync.Mutex
 	notify  func(catalog.Event)
@@ -160,6 +162,7 @@ func (s *Server) hearOut(ctx context.Context, sess *session) error {
 	defer func() { ear.stop() }()
 	ear.start(ctx, s, sess)
 	up := ear.up(sess.link)
+	var due <-chan time.Time // when lists that changed are read again; nil is not
 	for {
 		stale := time.NewTimer(s.staleIn())
 		select {
@@ -186,12 +189,15 @@ func (s *Server) hearOut(ctx context.Context, sess *session) error {
 				ear.start(ctx, s, sess)
 			}
 		case <-s.watch.changed:
-			if err := pause(ctx, settle); err != nil {
-				return err
+			if due == nil { // else what changed now is read then, too
+				due = time.After(s.watch.rereads.wait(time.Now()))
 			}
+		case <-due:
+			due = nil
 			if err := s.reread(ctx, false); err != nil {
 				return err
 			}
+			s.watch.rereads.done(time.Now())
 		case <-stale.C:
 			if err := s.reread(ctx, false); err != nil {
 				return err
@@ -333,7 +339,7 @@ func (e *ear) note(method string, params []byte) {
 	case wire.NoteResourceUpdated:
 		uri, ok := wire.String(wire.Get(params, "uri"))
 		if e.s.pages.dropURI(uri); ok && e.s.watch.subs.has(uri) {
-			e.s.tell(catalog.Event{Kind: catalog.EventUpdated, URI: uri})
+			e.s.watch.updates.add(uri, time.Now(), func(uri string) { e.s.tell(catalog.Event{Kind: catalog.EventUpdated, URI: uri}) })
 		}
 	case wire.NoteTasksStatus:
 		e.s.taskNoted(e.sess, params)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admission"
 	"github.com/junctor-mcp/junctor/internal/credential"
 	"github.com/junctor-mcp/junctor/internal/oauth"
 	"github.com/junctor-mcp/junctor/internal/seal"
@@ -28,6 +29,8 @@ type Servers interface {
 	// Seen is a server that p may know of, and Owned one that p may change.
 	Seen(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error)
 	Owned(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error)
+	// Admitted is a server as it is stored, to be reached.
+	Admitted(ctx context.Context, row *junctor.Server) (admission.Server, error)
 	// Attached is what the calls to a server are made with; nil where it is not
 	// attached as the row says.
 	Attached(row *junctor.Server) *Server

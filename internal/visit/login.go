@@ -29,11 +29,15 @@ type begun struct {
 
 // loginsOf gives the logins of a server, as it is attached or, where it is
 // switched off, as it would be.
-func (d *Desk) loginsOf(row *junctor.Server) *logins {
+func (d *Desk) loginsOf(ctx context.Context, row *junctor.Server) (*logins, error) {
 	if s := d.Servers.Attached(row); s != nil && s.logins != nil {
-		return s.logins
+		return s.logins, nil
 	}
-	return d.Server(row, d.Stored(*row)).logins
+	admitted, err := d.Servers.Admitted(ctx, row)
+	if err != nil {
+		return nil, err
+	}
+	return d.Server(admitted, d.Stored(admitted.Row())).logins, nil
 }
 
 // whose gives a server that people log in to, and whose login p means.
@@ -45,7 +49,10 @@ func (d *Desk) whose(ctx context.Context, p *junctor.Principal, id string, share
 	if !row.LogsIn() {
 		return nil, "", junctor.Errorf(junctor.CodeInvalid, "nobody logs in to the server %q: its auth is not of the type oauth; junctor server add --oauth adds one that people log in to", id)
 	}
-	l := d.loginsOf(&row)
+	l, err := d.loginsOf(ctx, &row)
+	if err != nil {
+		return nil, "", err
+	}
 	if row.PerUser() && !shared {
 		if p.Issuer != junctor.IssuerUser || p.User == "" {
 			return nil, "", junctor.Errorf(junctor.CodeInvalid, "the server %q is called with each user's own login: use a key or a login of a user; the server's own login, which its lists are read with, is meant by --shared", id)
@@ -125,7 +132,7 @@ func (l *logins) start(ctx context.Context, p *junctor.Principal, user, redirect
 	if i := slices.IndexFunc(clients, func(c oauth.Registered) bool { return c.Redirect == redirect && c.Redirect != "" }); i >= 0 {
 		known = &clients[i]
 	}
-	pending, address, trace, err := l.client.Begin(ctx, oauth.Start{Server: server, Redirect: redirect, Challenge: wants, Known: known, Former: former, Pinned: pinOf(clients, server.ClientID)})
+	pending, address, trace, err := l.client.Begin(ctx, oauth.Start{Server: server, Redirect: redirect, Challenge: wants, Known: known, Former: former, Pinned: pinOf(clients, &l.row, server.ClientID)})
 	l.d.traced(ctx, &l.row, user, trace)
 	if err != nil {
 		return "", "", time.Time{}, refusedLogin(l.row.ID, err)
@@ -220,7 +227,7 @@ func (d *Desk) finish(ctx context.Context, p *junctor.Principal, b *begun, answe
 	if err := l.keep(user).Save(ctx, grant); err != nil {
 		return junctor.ServerLogin{}, err
 	}
-	if err := l.pinTo(ctx, &grant.Client); err != nil {
+	if err := l.pinTo(ctx, grant); err != nil {
 		return junctor.ServerLogin{}, err
 	}
 	d.Servers.Changed(&l.row, user)

@@ -39,7 +39,7 @@ func (d *Desk) oauthClient(out *http.Client) *oauth.Client {
 // a user who has one of their own.
 func (d *Desk) asker(row *junctor.Server, user string, out *http.Client) credential.Asker {
 	address, _, _ := strings.Cut(row.URL, "?")
-	ask := d.oauthClient(out).Machine(address, func(ctx context.Context, t *junctor.Trace) { d.traced(ctx, row, user, t) })
+	ask := d.oauthClient(out).Machine(address, func(ctx context.Context, t *junctor.Trace) { d.traced(ctx, row, user, t) }, machinePins{d, row})
 	return func(ctx context.Context, auth junctor.Auth, with credential.Proof) (seal.Secret, time.Duration, error) {
 		token, life, err := ask(ctx, auth, with)
 		if err != nil {

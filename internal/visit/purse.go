@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admission"
 	"github.com/junctor-mcp/junctor/internal/credential"
 )
 
@@ -109,7 +110,11 @@ func (b *purse) open(ctx context.Context, p *junctor.Principal) (*credential.Sou
 	if conn.Auth != nil && conn.Auth.IDPTokenURL == "" && sameOrigin(conn.Auth.TokenURL, b.row.URL) {
 		asks = b.d.Web.For(&b.row)
 	}
-	return credential.NewSource(conn, credential.Literal(set), b.d.Reader, b.d.asker(&b.row, p.User, asks)), nil
+	admitted, err := admission.LiteralConnection(conn)
+	if err != nil {
+		return nil, err
+	}
+	return credential.NewSource(admitted, credential.Literal(set), b.d.Reader, b.d.asker(&b.row, p.User, asks)), nil
 }
 
 func sameOrigin(a, b string) bool {

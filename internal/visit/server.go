@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admission"
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/credential"
 	"github.com/junctor-mcp/junctor/internal/oauth"
@@ -21,9 +22,12 @@ type Server struct {
 // Literals opens the credentials that were entered for a server.
 type Literals = func(context.Context) (credential.Set, error)
 
-// Server gives what the calls to the server of a row are made with.
-func (d *Desk) Server(row *junctor.Server, literals Literals) *Server {
-	s := &Server{refusal: d.Refusal, Source: credential.NewSource(row.Connection, literals, d.Reader, d.asker(row, "", d.Web.For(row)))}
+// Server gives what the calls to a server are made with that somebody was allowed
+// to bring.
+func (d *Desk) Server(admitted admission.Server, literals Literals) *Server {
+	of := admitted.Row()
+	row := &of
+	s := &Server{refusal: d.Refusal, Source: credential.NewSource(admitted.Connection(), literals, d.Reader, d.asker(row, "", d.Web.For(row)))}
 	if row.PerUser() {
 		s.purse = newPurse(d, row)
 	}

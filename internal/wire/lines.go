@@ -13,6 +13,36 @@ type LineReader struct {
 	max  int
 	skip bool   // inside a line that was too long
 	long []byte // a line that did not fit into r's buffer
+	grow Grower // nil is append
+}
+
+// Grower makes room for n more bytes in a buffer that belongs to a reader, as
+// slices.Grow does, or says why there is none: the message is then not read.
+type Grower func(buf []byte, n int) ([]byte, error)
+
+// appendTo appends b to buf, in memory that the grower gives; nil uses append.
+func (g Grower) appendTo(buf, b []byte) ([]byte, error) {
+	if g != nil && len(buf)+len(b) > cap(buf) {
+		var err error
+		if buf, err = g(buf, len(b)); err != nil {
+			return buf, err
+		}
+	}
+	return append(buf, b...), nil
+}
+
+// GrowWith has the reader ask for the memory of long lines. A line for which there
+// is none is skipped, and Next gives the grower's error in its place.
+func (l *LineReader) GrowWith(g Grower) { l.grow = g }
+
+// Detach leaves the line that Next gave last to its reader: it stays valid. It
+// says false where the line lies in memory that is used again, and has to be copied.
+func (l *LineReader) Detach() bool {
+	if len(l.long) == 0 {
+		return false
+	}
+	l.long = nil
+	return true
 }
 
 // NewLineReader reads lines of at most limit bytes from r.
@@ -62,7 +92,11 @@ func (l *LineReader) line() ([]byte, error) {
 		if whole && len(l.long) == 0 {
 			return chunk, nil
 		}
-		l.long = append(l.long, chunk...)
+		var grown error
+		if l.long, grown = l.grow.appendTo(l.long, chunk); grown != nil {
+			l.skip, l.long = !whole, nil
+			return nil, grown
+		}
 		if !more {
 			return l.long, err
 		}

@@ -93,6 +93,7 @@ type EventReader struct {
 	cr    bool   // the last line ended in CR: an LF now belongs to it
 	long  []byte // a line that did not fit into r's buffer
 	data  []byte
+	grow  Grower // nil is append
 	err   error
 }
 
@@ -100,6 +101,14 @@ type EventReader struct {
 func NewEventReader(r io.Reader, limit int) *EventReader {
 	return &EventReader{r: bufio.NewReader(r), max: limit}
 }
+
+// GrowWith has the reader ask for the memory of long lines and events. Where there
+// is none, Next gives the grower's error, which stays.
+func (r *EventReader) GrowWith(g Grower) { r.grow = g }
+
+// Detach leaves the Data of the event that Next gave last to its reader: it stays
+// valid, and need not be copied.
+func (r *EventReader) Detach() { r.long, r.data = nil, nil }
 
 // Next gives the next event: each block that sets something, so that an id or a
 // retry without data is seen as well; comments are skipped. Data is valid until
@@ -146,41 +155,61 @@ func (r *EventReader) next() (Event, error) {
 		if len(value) > 0 && value[0] == ' ' {
 			value = value[1:]
 		}
-		some = r.field(&e, field, value) || some
+		counts, err := r.field(&e, field, value)
+		if err != nil {
+			return Event{}, err
+		}
+		some = counts || some
 	}
 }
 
 // field takes one field and says whether it is one that counts.
-func (r *EventReader) field(e *Event, field, value []byte) bool {
+func (r *EventReader) field(e *Event, field, value []byte) (counts bool, err error) {
 	switch string(field) {
 	case "data":
-		if e.Data != nil {
-			r.data = append(r.data, '\n')
-		}
-		r.data = append(r.data, value...)
-		if e.Data = r.data; e.Data == nil {
-			e.Data = []byte{}
-		}
+		return true, r.addData(e, value)
 	case "event":
 		e.Name = string(value)
 	case "id":
 		if bytes.IndexByte(value, 0) >= 0 {
-			return false
+			return false, nil
 		}
 		e.ID, e.HasID = string(value), true
 	case "retry":
 		if len(value) == 0 || digits(value, 0) != len(value) {
-			return false
+			return false, nil
 		}
 		n, err := strconv.ParseInt(string(value), 10, 32)
-		if err != nil {
-			return false
+		if err != nil { // it is too long to be a time
+			return false, nil //nolint:nilerr // the line is passed over, as the format says
 		}
 		e.Retry, e.HasRetry = int(n), true
 	default:
-		return false
+		return false, nil
 	}
-	return true
+	return true, nil
+}
+
+// addData adds a line of data. The first, if it is a long one, is not copied: it
+// becomes the data, and the next line is read into other memory.
+func (r *EventReader) addData(e *Event, value []byte) (err error) {
+	if e.Data == nil && len(value) > 0 && len(r.long) > 0 {
+		r.data, r.long = value, r.data[:0]
+		e.Data = r.data
+		return nil
+	}
+	if e.Data != nil {
+		if r.data, err = r.grow.appendTo(r.data, []byte{'\n'}); err != nil {
+			return err
+		}
+	}
+	if r.data, err = r.grow.appendTo(r.data, value); err != nil {
+		return err
+	}
+	if e.Data = r.data; e.Data == nil {
+		e.Data = []byte{}
+	}
+	return nil
 }
 
 // line gives the next line without its end, which is LF, CR or CRLF. A last
@@ -207,7 +236,10 @@ func (r *EventReader) line() ([]byte, error) {
 			if len(r.long)+len(chunk) > r.max {
 				return nil, ErrTooLong
 			}
-			r.long = append(r.long, chunk...)
+			var err error
+			if r.long, err = r.grow.appendTo(r.long, chunk); err != nil {
+				return nil, err
+			}
 			r.discard(len(chunk))
 			continue
 		}
@@ -215,7 +247,10 @@ func (r *EventReader) line() ([]byte, error) {
 		line := chunk[:end]
 		r.discard(end + 1) // chunk stays as it is until more is read
 		if len(r.long) > 0 {
-			r.long = append(r.long, line...)
+			var err error
+			if r.long, err = r.grow.appendTo(r.long, line); err != nil {
+				return nil, err
+			}
 			line = r.long
 		}
 		if !r.begun {

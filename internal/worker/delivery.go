@@ -13,27 +13,28 @@ import (
 
 // Delivery is an order and how far it is, as people see it.
 type Delivery struct {
-	Tenant    junctor.TenantID  `json:"-"`
-	ID        string            `json:"id"`
-	State     queue.State       `json:"state" enum:"waiting,ready,leased,held,done,dead,dropped"`
-	Held      string            `json:"held,omitempty" doc:"Why it is held: by hand, or an attempt's kind of error."`
-	Event     string            `json:"event,omitempty"`
-	EventType string            `json:"event_type,omitempty"`
-	Source    string            `json:"source,omitempty"`
-	Trigger   string            `json:"trigger,omitempty"`
-	Agent     string            `json:"agent,omitempty"`
-	Tool      string            `json:"tool"`
-	Endpoint  string            `json:"endpoint" doc:"What shares fate with it: the server, agent or address that is called."`
-	Key       string            `json:"key,omitempty" doc:"Of those with the same key one is delivered at a time, in order."`
-	Dedupe    string            `json:"dedupe_key,omitempty"`
-	Attempts  int               `json:"attempts" doc:"That ended."`
-	Error     string            `json:"error,omitempty" doc:"Of the last attempt."`
-	NextAt    time.Time         `json:"next_at,omitzero" doc:"When it is attempted next, unless it waits behind another."`
-	CreatedAt time.Time         `json:"created_at"`
-	EndedAt   time.Time         `json:"ended_at,omitzero"`
-	Arguments json.RawMessage   `json:"arguments,omitempty"`
-	Tried     []DeliveryAttempt `json:"tried,omitempty" nullable:"false" doc:"The attempts, first first."`
-	Verified  *Verification     `json:"verification,omitempty" doc:"Of the file that goes along, where one does; with the attempts."`
+	Tenant     junctor.TenantID  `json:"-"`
+	ID         string            `json:"id"`
+	State      queue.State       `json:"state" enum:"waiting,ready,leased,held,done,dead,dropped"`
+	Held       string            `json:"held,omitempty" doc:"Why it is held: by hand, or an attempt's kind of error."`
+	Event      string            `json:"event,omitempty"`
+	EventType  string            `json:"event_type,omitempty"`
+	Source     string            `json:"source,omitempty"`
+	Trigger    string            `json:"trigger,omitempty"`
+	Agent      string            `json:"agent,omitempty"`
+	Tool       string            `json:"tool"`
+	Endpoint   string            `json:"endpoint" doc:"What shares fate with it: the server, agent or address that is called."`
+	Key        string            `json:"key,omitempty" doc:"Of those with the same key one is delivered at a time, in order."`
+	Dedupe     string            `json:"dedupe_key,omitempty"`
+	Attempts   int               `json:"attempts" doc:"That ended."`
+	Error      string            `json:"error,omitempty" doc:"Of the last attempt."`
+	NextAt     time.Time         `json:"next_at,omitzero" doc:"When it is attempted next, unless it waits behind another."`
+	CreatedAt  time.Time         `json:"created_at"`
+	EndedAt    time.Time         `json:"ended_at,omitzero"`
+	Arguments  json.RawMessage   `json:"arguments,omitempty"`
+	Tried      []DeliveryAttempt `json:"tried,omitempty" nullable:"false" doc:"The attempts, first first."`
+	Restricted bool              `json:"restricted,omitempty" doc:"Arguments, errors and answers were left out: admins alone read them."`
+	Verified   *Verification     `json:"verification,omitempty" doc:"Of the file that goes along, where one does; with the attempts."`
 }
 
 // DeliveryAttempt is one try to make a delivery.

@@ -56,7 +56,7 @@ func TestKit(t *testing.T) {
 	if to, err = url.Parse(i.URL); err != nil {
 		t.Fatal(err)
 	}
-	i.ask(201, "POST", "/api/v1/servers", fmt.Sprintf(`{"id":"files","url":%q}`, files.URL))
+	i.ask(201, "POST", "/api/v1/servers", fmt.Sprintf(`{"id":"files","url":%q,"believe_annotations":true}`, files.URL))
 	agent, err := json.Marshal(map[string]any{
 		"name": "kit", "published": true, "tools": []string{"files/file", "files/link", "files/data", "files/book", "demo/slow"}, "brain": map[string]any{"rules": string(rules)},
 	})

@@ -23,6 +23,7 @@ import (
 
 	"github.com/junctor-mcp/junctor/internal/app"
 	"github.com/junctor-mcp/junctor/internal/builtin"
+	"github.com/junctor-mcp/junctor/internal/proc"
 	"github.com/junctor-mcp/junctor/internal/store/pgtest"
 	"github.com/junctor-mcp/junctor/internal/testkit"
 	"github.com/junctor-mcp/junctor/test/program"
@@ -32,6 +33,9 @@ import (
 var postgres pgtest.Pool
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == proc.ReapVerb {
+		os.Exit(proc.Reap(os.Args[2:]))
+	}
 	code := postgres.Main(m)
 	program.Clean()
 	os.Exit(code)

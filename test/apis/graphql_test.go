@@ -85,7 +85,7 @@ func TestGraphQL(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			address := executing(t, node, f)
-			told, err := apigen.Introspect(t.Context(), http.DefaultClient, address, nil)
+			told, err := apigen.Introspect(t.Context(), http.DefaultClient, address, nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -39,7 +39,7 @@ func TestRoom(t *testing.T) {
 	}
 	s := newShed(t)
 	operate("user", "add", "ada", "--role", "admin")
-	operate("server", "add", "shed", s.tools)
+	operate("server", "add", "shed", s.tools, "--believe-annotations")
 	operate("server", "add", "clock", "--yes", "--", node.Bin(), node.Module("@modelcontextprotocol/server-basic-vanillajs/dist/index.js"), "--stdio")
 	operate("server", "add", "budget", "--yes", "--", node.Bin(), node.Module("@modelcontextprotocol/server-budget-allocator/dist/index.js"), "--stdio")
 	operate("agent", "add", "planner", "--role", "Finance", "--tool", "budget/*")

@@ -150,7 +150,7 @@ func (l *load) recorded() {
 		l.t.Errorf("of %d answered calls %d have no record of their start, %d none of their end", len(l.answered), starts, ends)
 	}
 	for n, in := range l.c.Nodes() {
-		if stdout, stderr, code := in.CLI(l.t, "audit", "verify"); code != 0 {
+		if stdout, stderr, code := in.VerifyJournal(l.t); code != 0 {
 			l.t.Errorf("replica %d: audit verify: exit code %d\n%s%s", n, code, stdout, stderr)
 		}
 	}

@@ -72,7 +72,7 @@ func killUnderLoad(t *testing.T, name string, rounds int, args ...string) (data 
 			if starts, ends := records.Missing(load.answered); starts+ends > 0 {
 				t.Errorf("kill %d: of %d answered calls %d have no record of their start, %d none of their end", round, len(load.answered), starts, ends)
 			}
-			if stdout, stderr, code := in.CLI(t, "audit", "verify"); code != 0 {
+			if stdout, stderr, code := in.VerifyJournal(t); code != 0 {
 				t.Errorf("kill %d: audit verify: exit code %d\n%s%s", round, code, stdout, stderr)
 			}
 			load.each() // the sessions of before the kill among them

@@ -135,7 +135,7 @@ func TestAgentOnTheOfficialSDK(t *testing.T) {
 					t.Errorf("call %d: %+v, %+v, %v", n, told[n].Arguments, meta, err)
 				}
 			}
-			if out, errs, code := in.Operate(t, "audit", "verify"); code != 0 {
+			if out, errs, code := in.VerifyJournal(t); code != 0 {
 				t.Errorf("audit verify: %d %s %s", code, out, errs)
 			}
 		})

@@ -122,7 +122,7 @@ func TestDoorsThatJoinServersSearch(t *testing.T) {
 			})
 	}
 	upstream := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return many }, &mcp.StreamableHTTPOptions{Stateless: true}))
-	defer upstream.Close()
+	t.Cleanup(upstream.Close) // after the instances, which hold streams to it
 	for _, exposure := range []string{"auto", "all"} {
 		instance := testkit.Start(t, testkit.Settings{"egress-allow": "127.0.0.0/8", "exposure": exposure})
 		add(t, instance, fmt.Sprintf(`{"id":"many","url":%q}`, upstream.URL))

@@ -107,6 +107,7 @@ type Instance struct {
 	Ready   time.Duration // from start until /readyz said yes
 
 	key   string
+	db    string // the database that its arguments name; "" for the one in its data directory
 	began time.Time
 	cmd   *exec.Cmd
 	log   logged
@@ -137,6 +138,9 @@ func Start(t testing.TB, addr, dataDir string, args ...string) *Instance {
 func Launch(t testing.TB, s Spec) *Instance {
 	t.Helper()
 	in := &Instance{URL: "http://" + s.Addr, DataDir: s.DataDir, key: cmp.Or(s.AdminKey, AdminKey), done: make(chan struct{})}
+	if at := slices.Index(s.Args, "--db"); at >= 0 && at+1 < len(s.Args) {
+		in.db = s.Args[at+1]
+	}
 	argv := s.Prefix
 	if argv == nil {
 		argv = []string{Binary(t)}
@@ -293,6 +297,16 @@ func (in *Instance) CLI(t testing.TB, args ...string) (stdout, stderr string, co
 // the data directory.
 func (in *Instance) Operate(t testing.TB, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
+	return in.command(t, args)
+}
+
+// VerifyJournal runs `junctor audit verify` against the database of the instance.
+func (in *Instance) VerifyJournal(t testing.TB) (stdout, stderr string, code int) {
+	t.Helper()
+	args := []string{"audit", "verify"}
+	if in.db != "" {
+		args = append(args, "--db", in.db)
+	}
 	return in.command(t, args)
 }
 

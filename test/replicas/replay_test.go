@@ -160,6 +160,32 @@ func TestStreamOutlivesItsReplica(t *testing.T) {
 	if status, body := c.do("GET", sessions[1].path, "", append([]string{"Last-Event-Id: " + ended[0].id}, sessions[1].header...)...); status != http.StatusBadRequest {
 		t.Errorf("another session's stream: %d %s", status, body)
 	}
+
+	// Who writes to the Redis can neither shorten a stream nor say that it is whole:
+	// the client is told to send its request again.
+	for _, change := range []struct {
+		of            event
+		field, number string
+	}{{ended[0], "last", "2"}, {ended[0], "last", "1000"}, {cut, "answered", "1"}} {
+		stream, _, _ := strings.Cut(change.of.id, "-")
+		keys, err := shared.Keys(t.Context(), "junctor:stream:*:"+stream).Result()
+		if err != nil || len(keys) != 1 {
+			t.Fatalf("%q %v", keys, err)
+		}
+		was := shared.HGet(t.Context(), keys[0], change.field).Val()
+		if err := shared.HSet(t.Context(), keys[0], change.field, change.number).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if status, body := c.do("GET", sessions[0].path, "", append([]string{"Last-Event-Id: " + change.of.id}, sessions[0].header...)...); status != http.StatusBadRequest {
+			t.Errorf("%s of a stream set to %s: %d %s", change.field, change.number, status, body)
+		}
+		if was == "" {
+			continue
+		}
+		if err := shared.HSet(t.Context(), keys[0], change.field, was).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // TestStreamEndsWithItsReplica is the same without a Redis: the client is told to send

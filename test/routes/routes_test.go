@@ -196,7 +196,7 @@ GET /api/v1/agents/{agent}                    401     404     200     200     20
 PATCH /api/v1/agents/{agent}                  401     404     403     403     200     403     200     403     403
 DELETE /api/v1/agents/{agent}                 401     404     403     403     204     403     204     403     403
 GET /api/v1/agents/{agent}/tools              401     404     200     200     200     404     200     403     200
-POST /api/v1/agents/{agent}/runs              401     404     404     404     200     404     200     403     403
+POST /api/v1/agents/{agent}/runs              401     404     403     404     200     404     200     403     403
 
 GET /api/v1/models                            401     200     403     200     200     403     200     403     200
 POST /api/v1/models                           401     201     403     403     201     403     201     403     403
@@ -237,12 +237,13 @@ GET /api/v1/servers/{personal}/credentials/me 401     403     403     200     20
 PUT /api/v1/servers/{personal}/credentials/me 401     403     403     200     200     403     200     403     403
 DELETE /api/v1/servers/{personal}/credentials/me 401     403     403     204     204     403     204     403     403
 PUT /api/v1/me/sources                        401     403     200     200     200     403     200     403     403
-PUT /api/v1/me/password                       401     403     204     204     204     403     204     403     403
+PUT /api/v1/me/password                       401     403     403     403     403     403     204     403     403
 
 GET /api/v1/chains                            401     200     200     200     200     403     200     403     200
 GET /api/v1/chains/events                     401     200     200     200     200     403     200     403     200
 GET /api/v1/chains/agents                     401     200     200     200     200     403     200     403     200
 POST /api/v1/chains/agents/find               401     404     403     404     404     403     404     403     403
+POST /api/v1/chains/{other}/rewind            401     403     403     403     404     403     404     403     403
 
 GET /api/v1/calls                             401     200     200     200     200     403     200     403     200
 GET /api/v1/calls/tail                        401     200     200     200     200     403     200     403     200
@@ -253,6 +254,7 @@ GET /api/v1/calls/export                      401     200     200     200     20
 GET /api/v1/usage                             401     200     200     200     200     403     200     403     200
 
 POST /hooks/{source}                          401     401     401     401     401     401     401     401     401
+POST /hooks/{other}/{source}                  401     401     401     401     401     401     401     401     401
 
 GET /api/v1/events                            401     200     200     200     200     403     200     403     200
 POST /api/v1/events                           401     202     403     202     202     403     202     403     403
@@ -315,7 +317,7 @@ GET /api/v1/packs                             401     200     200     200     20
 POST /api/v1/packs/plan                       401     200     403     200     200     403     200     403     403
 POST /api/v1/packs/add                        401     201     403     201     201     403     201     403     403
 POST /api/v1/packs/add (command)              401     403     403     403     403     403     403     403     403
-GET /api/v1/packs/export?server={server}      401     404     200     200     200     200     200     403     200
+GET /api/v1/packs/export?server={server}      401     404     403     403     200     403     200     403     200
 
 POST /api/v1/audit/verify                     401     403     403     403     200     403     200     403     403
 GET /api/v1/audit/export                      401     403     403     403     200     403     200     403     200
@@ -381,6 +383,7 @@ func bodies() map[string]string {
 		"POST /api/v1/servers":                                     `{"id":"NEW","url":"PEER"}`,
 		"POST /api/v1/servers/{guarded}/login":                     `{}`,
 		"POST /api/v1/servers/{guarded}/login/finish":              `{"login":"x","url":"http://127.0.0.1/callback?code=x"}`,
+		"POST /api/v1/chains/{other}/rewind":                       `{"to":1}`,
 		"POST /api/v1/chains/agents/find":                          `{"agent":"eip155:1:0x8004A169FB4a3325136EB29fA0ceB6D2e539a432/1"}`,
 		"POST /api/v1/servers/probe":                               `{"url":"PEER"}`,
 		"POST /api/v1/servers/probe/steps":                         `{"url":"PEER"}`,
@@ -417,12 +420,13 @@ func bodies() map[string]string {
 		"PUT /api/v1/servers/{personal}/credentials/me":            `{"auth":{"type":"bearer","token":"t"}}`,
 		"PUT /api/v1/me/sources":                                   `{"sources":"both"}`,
 		"PUT /api/v1/me/password":                                  `{"password":"a fine long password"}`,
+		"POST /hooks/{other}/{source}":                             `{}`,
 		"POST /hooks/{source}":                                     `{}`,
 		"POST /api/v1/events":                                      `{"type":"x"}`,
 		"POST /api/v1/triggers":                                    `{"name":"NEW","action":{"agent":"event","tool":"x"}}`,
 		"POST /api/v1/triggers/test":                               `{"action":{"agent":"7","tool":"x"},"event":{"type":"x"}}`,
 		"PATCH /api/v1/triggers/{trigger}":                         `{"title":"` + within + `"}`,
-		"POST /api/v1/sources":                                     `{"id":"NEW","style":"github","secret":"a fine secret"}`,
+		"POST /api/v1/sources":                                     `{"id":"NEW","style":"github","secret":"a fine long secret"}`,
 		"POST /api/v1/sources (redis)":                             `{"id":"NEW","style":"redis","secret":"redis://127.0.0.1:1","disabled":true}`,
 		"PATCH /api/v1/sources/{source}":                           `{"title":"` + within + `"}`,
 		"PUT /api/v1/schedules/{schedule}":                         `{"cron":"@yearly","type":"tick"}`,

@@ -31,6 +31,10 @@ type scene struct {
 	made int    // names so far
 
 	program string // that people consent to, by its id
+	room    string // where something was said; "" where each asker gets a new one
+
+	maker  []string // header lines of who makes things; nil is the admin key
+	person string   // whose logins and consents there are, by name; "" is ever other people
 
 	callers map[string][]string // header lines by column
 }
@@ -78,7 +82,7 @@ type made struct {
 // add makes something with the admin key.
 func (s *scene) add(method, path, body string) (out made) {
 	s.t.Helper()
-	r := s.Do(s.t, method, "/api/v1"+path, body)
+	r := s.Do(s.t, method, "/api/v1"+path, body, s.maker...)
 	if r.Status/100 != 2 {
 		s.t.Fatalf("%s %s: %d %s", method, path, r.Status, r.Body)
 	}
@@ -153,6 +157,17 @@ func (s *scene) name() string {
 	return fmt.Sprintf("thing-%d", s.made)
 }
 
+// somebody is whom a login or a consent is of.
+func (s *scene) somebody() string {
+	s.t.Helper()
+	if s.person != "" {
+		return s.person
+	}
+	name := s.name()
+	s.add("POST", "/users", fmt.Sprintf(`{"name":%q,"role":"developer"}`, name))
+	return name
+}
+
 // thing gives the id of something that a route is about, in the tenant default
 // and an admin's. Where the route may take it away it is a new one.
 func (s *scene) thing(kind string, fresh bool) string {
@@ -187,18 +202,16 @@ func (s *scene) thing(kind string, fresh bool) string {
 	case "user":
 		return s.add("POST", "/users", fmt.Sprintf(`{"name":%q}`, s.name())).ID
 	case "login":
-		name := s.name()
-		s.add("POST", "/users", fmt.Sprintf(`{"name":%q}`, name))
+		name := s.somebody()
 		s.signIn(name)
 		var page struct{ Items []made }
 		r := s.Do(s.t, "GET", "/api/v1/logins?user="+name, "")
-		if err := json.Unmarshal([]byte(r.Body), &page); err != nil || len(page.Items) != 1 {
+		if err := json.Unmarshal([]byte(r.Body), &page); err != nil || len(page.Items) == 0 {
 			s.t.Fatal(r.Body)
 		}
 		return page.Items[0].ID
 	case "consent":
-		name := s.name()
-		s.add("POST", "/users", fmt.Sprintf(`{"name":%q,"role":"developer"}`, name))
+		name := s.somebody()
 		v := visitor.New(s.t, s.URL)
 		v.SignIn(s.add("POST", "/users/"+name+"/link", "").URL, s.App.ConsoleURL())
 		v.Consent(s.App.ConsoleURL() + "/oauth/authorize?" + url.Values{
@@ -207,7 +220,7 @@ func (s *scene) thing(kind string, fresh bool) string {
 		}.Encode())
 		var page struct{ Items []made }
 		r := s.Do(s.t, "GET", "/api/v1/consents?user="+name, "")
-		if err := json.Unmarshal([]byte(r.Body), &page); err != nil || len(page.Items) != 1 {
+		if err := json.Unmarshal([]byte(r.Body), &page); err != nil || len(page.Items) == 0 {
 			s.t.Fatal(r.Body)
 		}
 		return page.Items[0].ID
@@ -220,7 +233,7 @@ func (s *scene) thing(kind string, fresh bool) string {
 	case "trigger":
 		return s.add("POST", "/triggers", fmt.Sprintf(`{"name":%q,"title":%q,"match":{"type":"never"},"action":{"agent":"event","tool":"x"}}`, s.name(), within)).Name
 	case "source":
-		return s.add("POST", "/sources", fmt.Sprintf(`{"id":%q,"title":%q,"style":"github","secret":"a fine secret"}`, s.name(), within)).ID
+		return s.add("POST", "/sources", fmt.Sprintf(`{"id":%q,"title":%q,"style":"github","secret":"a fine long secret"}`, s.name(), within)).ID
 	case "schedule":
 		name := s.name()
 		s.add("PUT", "/schedules/"+name, `{"cron":"@yearly","type":"`+within+`"}`)
@@ -248,6 +261,9 @@ func (s *scene) thing(kind string, fresh bool) string {
 	case "delivery", "run", "message":
 		return "none"
 	case "room":
+		if s.room != "" && !fresh {
+			return s.room
+		}
 		return s.add("POST", "/workspaces", `{"name":"`+within+`"}`).ID
 	case "recipient":
 		name := s.name()

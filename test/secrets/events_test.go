@@ -152,7 +152,7 @@ func (h *hunt) hooks(in *program.Instance) {
 	}
 	for _, bad := range []string{
 		`{"id":"Bad","style":"hmac","secret":"` + h.plant("secret of a bad id") + `"}`,
-		`{"id":"bad","style":"` + h.plant("a style that is none") + `","secret":"xxxxxxxx"}`,
+		`{"id":"bad","style":"` + h.plant("a style that is none") + `","secret":"xxxxxxxxxxxxxxxx"}`,
 		`{"id":"bad","style":"hmac","secret":["` + h.plant("a secret that is a list") + `"]}`,
 		`{"id":"bad","style":"redis","secret":"http://:` + h.plant("password of what is no Redis") + `@127.0.0.1"}`,
 		`{"id":"bad","style":"redis","secret":"redis://:` + h.plant("password of no address") + `@"}`,

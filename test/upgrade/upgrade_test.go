@@ -76,7 +76,8 @@ func TestRollingUpgrade(t *testing.T) {
 	t.Logf("figure: three replicas replaced one by one across a migration, under load: %d calls and changes, %d failed", l.calls.Load(), len(l.failures()))
 
 	for n, in := range c.Nodes() {
-		if out, errs, code := in.Operate(t, "audit", "verify"); code != 0 {
+		// The files alone: this version does not open the next one's database.
+		if out, errs, code := in.Operate(t, "audit", "verify", "--files-only"); code != 0 {
 			t.Errorf("the journal of replica %d: %d %s%s", n, code, out, errs)
 		}
 	}

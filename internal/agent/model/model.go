@@ -163,13 +163,16 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 		return bounded(seconds)
 	}
 	if at, err := http.ParseTime(text); err == nil && at.After(now) {
-		return at.Sub(now)
+		return min(at.Sub(now), mostRetryAfter)
 	}
 	return 0
 }
 
+// mostRetryAfter is the longest that is believed.
+const mostRetryAfter = 24 * time.Hour
+
 func bounded(seconds float64) time.Duration {
-	return time.Duration(min(seconds, 24*3600) * float64(time.Second))
+	return junctor.BoundDuration(seconds, time.Second, mostRetryAfter)
 }
 
 // speech is what a message says, and who says it where there are several.

@@ -3,8 +3,8 @@
 // and keeps it fresh. It is written with package mcpapps, as any App can be; it
 // stands on package builtin, and app gives it the calls and servers to show.
 //
-// What it shows is what the caller may see: the calls of everybody to those who
-// may read the record of calls, their own to all others.
+// What it shows is what the caller may see: to those who may read the record of
+// calls, everybody's on the servers that they may know of; to all others their own.
 package dashboard
 
 import (
@@ -32,9 +32,10 @@ var files embed.FS
 
 // Source is where the figures come from.
 type Source interface {
-	// Calls gives the principal's tenant's calls since a time that match, newest
-	// first, and says whether these are all.
-	Calls(p *junctor.Principal, since time.Time, match func(*junctor.Call) bool) (calls []junctor.Call, all bool)
+	// Calls gives the calls since a time that match and that the principal may know
+	// of, newest first, without what it may not read of them, and says whether
+	// these are all.
+	Calls(ctx context.Context, p *junctor.Principal, since time.Time, match func(*junctor.Call) bool) (calls []junctor.Call, all bool, err error)
 	// Servers gives the servers that the principal may know of.
 	Servers(ctx context.Context, p *junctor.Principal) ([]junctor.Server, error)
 }
@@ -103,10 +104,13 @@ func (b *board) show(ctx context.Context, call *builtin.Call, in window) (mcpapp
 	now := b.Now()
 	since := now.Add(-time.Duration(in.Minutes) * time.Minute)
 	everybody := p.Has(junctor.ScopeAuditRead)
-	calls, all := b.Source.Calls(p, since, func(c *junctor.Call) bool {
+	calls, all, err := b.Source.Calls(ctx, p, since, func(c *junctor.Call) bool {
 		itself := c.ID == call.ID() || c.Server == ID && c.Name == poll
 		return !itself && (everybody || isBy(p, c))
 	})
+	if err != nil {
+		return mcpapps.Reply[Figures]{}, err
+	}
 	f := sum(p, calls, since, now, all)
 	f.Everybody = everybody
 	f.addServers(servers, calls)

@@ -26,14 +26,14 @@ type record struct {
 	cut   bool // there are more
 }
 
-func (r record) Calls(p *junctor.Principal, since time.Time, match func(*junctor.Call) bool) ([]junctor.Call, bool) {
+func (r record) Calls(_ context.Context, p *junctor.Principal, since time.Time, match func(*junctor.Call) bool) ([]junctor.Call, bool, error) {
 	var out []junctor.Call
 	for _, c := range r.calls {
 		if c.Tenant == p.Tenant && !c.Start.Before(since) && match(&c) {
 			out = append(out, c)
 		}
 	}
-	return out, !r.cut
+	return out, !r.cut, nil
 }
 
 func (record) Servers(context.Context, *junctor.Principal) ([]junctor.Server, error) {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admission"
 )
 
 // agent is one with something in every member. Its servers are notes and files.
@@ -25,8 +26,8 @@ func agentTests() map[string]func(*trial) {
 	ignoreTimes := cmpopts.IgnoreFields(junctor.Agent{}, "CreatedAt", "UpdatedAt")
 	servers := func(t *trial) {
 		st := t.open().For(junctor.DefaultTenant)
-		_ = must(st.AddServer(t.Context(), brought("notes")))(t)
-		_ = must(st.AddServer(t.Context(), brought("files")))(t)
+		_ = must(st.AddServer(t.Context(), admission.Stored(brought("notes"))))(t)
+		_ = must(st.AddServer(t.Context(), admission.Stored(brought("files"))))(t)
 	}
 	return map[string]func(*trial){
 		"agents/what was added is there": func(t *trial) {
@@ -141,7 +142,7 @@ func agentTests() map[string]func(*trial) {
 			if len(got.Tools) != 1 || got.Tools[0].Server != "files" || len(got.Resources)+len(got.Prompts) != 0 {
 				t.Errorf("after its server is gone: %+v", got)
 			}
-			_ = must(st.AddServer(t.Context(), brought("notes")))(t)
+			_ = must(st.AddServer(t.Context(), admission.Stored(brought("notes"))))(t)
 			if again := must(st.Agent(t.Context(), "qa-bot"))(t); len(again.Tools) != 1 {
 				t.Errorf("a new server of the old name brought grants back: %+v", again)
 			}

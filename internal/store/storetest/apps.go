@@ -4,6 +4,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admission"
 )
 
 func appTests() map[string]func(*trial) {
@@ -11,7 +12,7 @@ func appTests() map[string]func(*trial) {
 		"approvals/the last word counts": func(t *trial) {
 			st := t.open()
 			mine := st.For(junctor.DefaultTenant)
-			_ = must(mine.AddServer(t.Context(), brought("map")))(t)
+			_ = must(mine.AddServer(t.Context(), admission.Stored(brought("map"))))(t)
 			first := junctor.AppApproval{Server: "map", Resource: "ui://a/b.html", Digest: "d1", By: "user:u", At: moment(1)}
 			second := junctor.AppApproval{Server: "map", Resource: "ui://a/b.html", Digest: "d2", By: "user:v", At: moment(2)}
 			_, err := mine.Approval(t.Context(), "map", "ui://a/b.html")

@@ -36,6 +36,40 @@ func stored(t *trial, st *store.Store, node string, after uint64) []store.AuditR
 
 func auditTests() map[string]func(*trial) {
 	return map[string]func(*trial){
+		"audit/keeps the highest head": func(t *trial) {
+			st := t.open()
+			if head := must(st.AuditHead(t.Context(), "a"))(t); head != "" {
+				t.Errorf("nothing was kept, and it says %q", head)
+			}
+			ok(t, st.KeepAuditHead(t.Context(), "a", 9, `{"seq":9}`, false))
+			ok(t, st.KeepAuditHead(t.Context(), "a", 5, `{"seq":5}`, false))
+			ok(t, st.KeepAuditHead(t.Context(), "b", 2, `{"seq":2}`, false))
+			if head := must(st.AuditHead(t.Context(), "a"))(t); head != `{"seq":9}` {
+				t.Errorf("a lower head has replaced it: %q", head)
+			}
+			ok(t, st.KeepAuditHead(t.Context(), "a", 12, `{"seq":12}`, false))
+			if head := must(st.AuditHead(t.Context(), "a"))(t); head != `{"seq":12}` {
+				t.Errorf("a higher head has not: %q", head)
+			}
+			ok(t, st.KeepAuditHead(t.Context(), "a", 3, `{"seq":3}`, true))
+			if head := must(st.AuditHead(t.Context(), "a"))(t); head != `{"seq":3}` {
+				t.Errorf("it was to be replaced: %q", head)
+			}
+			if err := st.KeepAuditHead(t.Context(), "a", 0, "x", false); junctor.CodeOf(err) != junctor.CodeInvalid {
+				t.Errorf("a head of no record: %v", err)
+			}
+		},
+		"audit/knows its last record": func(t *trial) {
+			st := t.open()
+			if seq, hash, err := st.AuditLast(t.Context(), "a"); err != nil || seq != 0 || hash != "" {
+				t.Errorf("%d, %q, %v", seq, hash, err)
+			}
+			ok(t, st.AddAudit(t.Context(), records("a", 1, 7)))
+			ok(t, st.AddAudit(t.Context(), records("b", 1, 9)))
+			if seq, hash, err := st.AuditLast(t.Context(), "a"); err != nil || seq != 7 || hash != record("a", 7).Hash {
+				t.Errorf("%d, %q, %v", seq, hash, err)
+			}
+		},
 		"audit/comes back whole, in order": func(t *trial) {
 			st := t.open()
 			if n := must(st.AuditShipped(t.Context(), "a"))(t); n != 0 {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admission"
 	"github.com/junctor-mcp/junctor/internal/store"
 )
 
@@ -31,7 +32,7 @@ func connectionTests() map[string]func(*trial) {
 		"connections/what was added is there": func(t *trial) {
 			first := t.open()
 			st := first.For(junctor.DefaultTenant)
-			added := must(st.AddServer(t.Context(), brought("notes")))(t)
+			added := must(st.AddServer(t.Context(), admission.Stored(brought("notes"))))(t).Row()
 			if diff := cmp.Diff(brought("notes"), added, ignoreTimes); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
@@ -40,14 +41,14 @@ func connectionTests() map[string]func(*trial) {
 			}
 			off := brought("off")
 			off.State = junctor.StateInactive
-			if got := must(st.AddServer(t.Context(), off))(t); got.State != junctor.StateInactive {
+			if got := must(st.AddServer(t.Context(), admission.Stored(off)))(t).Row(); got.State != junctor.StateInactive {
 				t.Errorf("added switched off: %+v", got)
 			}
-			_, err := st.AddServer(t.Context(), brought("notes"))
+			_, err := st.AddServer(t.Context(), admission.Stored(brought("notes")))
 			fails(t, err, junctor.CodeConflict)
-			_, err = st.AddServer(t.Context(), brought("No_Id"))
+			_, err = st.AddServer(t.Context(), admission.Stored(brought("No_Id")))
 			fails(t, err, junctor.CodeInvalid)
-			_, err = first.For("nobody").AddServer(t.Context(), brought("notes"))
+			_, err = first.For("nobody").AddServer(t.Context(), admission.Stored(brought("notes")))
 			fails(t, err, junctor.CodeNotFound)
 			ok(t, first.Close())
 
@@ -62,30 +63,30 @@ func connectionTests() map[string]func(*trial) {
 		},
 		"connections/of two changes one wins": func(t *trial) {
 			st := t.open().For(junctor.DefaultTenant)
-			was := must(st.AddServer(t.Context(), brought("notes")))(t)
+			was := must(st.AddServer(t.Context(), admission.Stored(brought("notes"))))(t).Row()
 			one, two := was, was
 			one.Title, one.Credential, one.URL, one.State = "One", "conn-2", "https://example.org/mcp", junctor.StateInactive
 			two.Title = "Two"
-			got := must(st.UpdateServer(t.Context(), one))(t)
+			got := must(st.UpdateServer(t.Context(), admission.Stored(one)))(t).Row()
 			if diff := cmp.Diff(one, got, ignoreTimes); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 			if !got.UpdatedAt.After(was.UpdatedAt) || !got.CreatedAt.Equal(was.CreatedAt) {
 				t.Errorf("times: %v, then %v", was.UpdatedAt, got.UpdatedAt)
 			}
-			_, err := st.UpdateServer(t.Context(), two)
+			_, err := st.UpdateServer(t.Context(), admission.Stored(two))
 			fails(t, err, junctor.CodeConflict)
 			if now := must(st.Server(t.Context(), "notes"))(t); now.Title != "One" {
 				t.Errorf("the slower change was stored: %+v", now)
 			}
 			missing := was
 			missing.ID = "other"
-			_, err = st.UpdateServer(t.Context(), missing)
+			_, err = st.UpdateServer(t.Context(), admission.Stored(missing))
 			fails(t, err, junctor.CodeNotFound)
 		},
 		"connections/what was seen": func(t *trial) {
 			st := t.open().For(junctor.DefaultTenant)
-			_ = must(st.AddServer(t.Context(), brought("notes")))(t)
+			_ = must(st.AddServer(t.Context(), admission.Stored(brought("notes"))))(t)
 			_, err := st.SeenServer(t.Context(), "notes")
 			fails(t, err, junctor.CodeNotFound)
 			at := time.UnixMicro(1234567890).UTC()
@@ -103,7 +104,7 @@ func connectionTests() map[string]func(*trial) {
 			fails(t, err, junctor.CodeNotFound)
 			fails(t, st.SawServer(t.Context(), "other", store.SeenServer{At: at}), junctor.CodeNotFound)
 			ok(t, st.RemoveServer(t.Context(), "notes"))
-			_ = must(st.AddServer(t.Context(), brought("notes")))(t)
+			_ = must(st.AddServer(t.Context(), admission.Stored(brought("notes"))))(t)
 			_, err = st.SeenServer(t.Context(), "notes")
 			fails(t, err, junctor.CodeNotFound)
 		},

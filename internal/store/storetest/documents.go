@@ -4,6 +4,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admission"
 )
 
 func documentTests() map[string]func(*trial) {
@@ -14,7 +15,7 @@ func documentTests() map[string]func(*trial) {
 			server := brought("pets")
 			server.Mode = junctor.ModeGenerated
 			server.API = &junctor.API{DocumentURL: "https://example.com/openapi.yaml", Exposure: junctor.ExposureSearch, Include: []string{"GET"}, Rate: 1.5, PollMinutes: 60}
-			added := must(mine.AddServer(t.Context(), server))(t)
+			added := must(mine.AddServer(t.Context(), admission.Stored(server)))(t).Row()
 			if diff := cmp.Diff(server.API, added.API); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
@@ -39,7 +40,7 @@ func documentTests() map[string]func(*trial) {
 			mine := st.For(junctor.DefaultTenant)
 			server := brought("pets")
 			server.Mode, server.API = junctor.ModeGenerated, &junctor.API{}
-			must(mine.AddServer(t.Context(), server))(t)
+			must(mine.AddServer(t.Context(), admission.Stored(server)))(t)
 			say := func(id, tool, text string) junctor.ToolSuggestion {
 				return junctor.ToolSuggestion{ID: id, Tool: tool, To: junctor.ToolFace{Description: text, Roles: []junctor.Role{"QA"}}, Model: "small", MadeAt: moment(3)}
 			}

@@ -165,27 +165,38 @@ func eventTests() map[string]func(*trial) {
 			ok(t, mine.DeleteTrigger(t.Context(), "low"))
 			fails(t, mine.DeleteTrigger(t.Context(), "low"), junctor.CodeNotFound)
 		},
-		"sources/one id for all tenants": func(t *trial) {
+		"sources/ids of a tenant": func(t *trial) {
 			st := t.open()
 			mine := st.For(junctor.DefaultTenant)
 			ok(t, st.EnsureTenant(t.Context(), "acme", "Acme"))
 			want := junctor.Source{
-				Tenant: junctor.DefaultTenant, ID: "hooks", Style: junctor.StyleHMAC, Title: "T", Header: "X-Sig", TypeField: "data.kind", AgentField: "data.agent", Key: "list", Declared: "f", Disabled: true,
+				Tenant: junctor.DefaultTenant, ID: "hooks", Path: "/hooks/hooks", Style: junctor.StyleHMAC, Title: "T", Header: "X-Sig", TypeField: "data.kind", AgentField: "data.agent", Key: "list", Declared: "f", Disabled: true,
 			}
 			kept(t, want, must(mine.AddSource(t.Context(), want))(t))
 			kept(t, want, must(mine.Source(t.Context(), "hooks"))(t))
 			kept(t, want, must(t.open().SourceAt(t.Context(), "hooks"))(t))
-			fails(t, errorOf(st.For("acme").AddSource(t.Context(), want)), junctor.CodeConflict)
+			fails(t, errorOf(mine.AddSource(t.Context(), want)), junctor.CodeConflict)
 			fails(t, errorOf(st.For("acme").Source(t.Context(), "hooks")), junctor.CodeNotFound)
 			fails(t, errorOf(st.For("acme").UpdateSource(t.Context(), want)), junctor.CodeNotFound)
 			fails(t, st.For("acme").DeleteSource(t.Context(), "hooks"), junctor.CodeNotFound)
 			want.Title, want.Disabled = "U", false
 			kept(t, want, must(mine.UpdateSource(t.Context(), want))(t))
+			// Another tenant does not learn that the id is taken here.
+			theirs := junctor.Source{Tenant: "acme", ID: "hooks", Path: "/hooks/acme/hooks", Style: junctor.StyleGitHub}
+			kept(t, theirs, must(st.For("acme").AddSource(t.Context(), theirs))(t))
+			kept(t, theirs, must(st.For("acme").Source(t.Context(), "hooks"))(t))
+			kept(t, theirs, must(st.SourceAt(t.Context(), "acme/hooks"))(t))
+			kept(t, want, must(st.SourceAt(t.Context(), "hooks"))(t))
+			theirs.Title = "V"
+			kept(t, theirs, must(st.For("acme").UpdateSource(t.Context(), theirs))(t))
+			ok(t, st.For("acme").DeleteSource(t.Context(), "hooks"))
+			fails(t, errorOf(st.SourceAt(t.Context(), "acme/hooks")), junctor.CodeNotFound)
+			kept(t, want, must(mine.Source(t.Context(), "hooks"))(t))
 			_ = must(st.For("acme").AddSource(t.Context(), junctor.Source{ID: "other", Style: junctor.StyleGitHub}))(t)
 			if list := must(mine.Sources(t.Context()))(t); len(list) != 1 {
 				t.Errorf("mine: %+v", list)
 			}
-			if list := must(st.AllSources(t.Context()))(t); len(list) != 2 || list[1].Tenant != "acme" {
+			if list := must(st.AllSources(t.Context()))(t); len(list) != 2 || list[0].Tenant != "acme" || list[0].ID != "other" {
 				t.Errorf("all: %+v", list)
 			}
 			ok(t, mine.DeleteSource(t.Context(), "hooks"))

@@ -4,6 +4,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admission"
 	"github.com/junctor-mcp/junctor/internal/store"
 )
 
@@ -57,7 +58,7 @@ func serverTests() map[string]func(*trial) {
 		},
 		"servers/take along what users entered": func(t *trial) {
 			st := t.open().For(junctor.DefaultTenant)
-			_, err := st.AddServer(t.Context(), junctor.Server{ID: "notes", Mode: junctor.ModeBYO})
+			_, err := st.AddServer(t.Context(), admission.Stored(junctor.Server{ID: "notes", Mode: junctor.ModeBYO}))
 			ok(t, err)
 			put := func(owner, name string) {
 				ok(t, st.PutSecret(t.Context(), store.Secret{SecretName: store.SecretName{Owner: owner, Name: name}, KeyID: "k"}))

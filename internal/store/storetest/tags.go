@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admission"
 	"github.com/junctor-mcp/junctor/internal/store"
 )
 
@@ -15,7 +16,7 @@ func tagTests() map[string]func(*trial) {
 		"tags/the last word counts": func(t *trial) {
 			st := t.open()
 			mine := st.For(junctor.DefaultTenant)
-			_ = must(mine.AddServer(t.Context(), brought("notes")))(t)
+			_ = must(mine.AddServer(t.Context(), admission.Stored(brought("notes"))))(t)
 			a := junctor.ToolTag{Server: "notes", Tool: "b", Roles: []junctor.Role{"QA", "Öl"}, Category: "Search", By: "user:u", At: moment(1)}
 			b := junctor.ToolTag{Server: "notes", Tool: "a", Category: "Other", By: "user:u", At: moment(2)}
 			ok(t, mine.PutTag(t.Context(), junctor.ToolTag{Server: "notes", Tool: "b", Roles: []junctor.Role{"Dev"}, At: moment(0)}))
@@ -43,7 +44,7 @@ func tagTests() map[string]func(*trial) {
 		},
 		"changes/the newest are kept": func(t *trial) {
 			mine := t.open().For(junctor.DefaultTenant)
-			_ = must(mine.AddServer(t.Context(), brought("notes")))(t)
+			_ = must(mine.AddServer(t.Context(), admission.Stored(brought("notes"))))(t)
 			change := func(tool string, n int) junctor.ToolChange {
 				return junctor.ToolChange{
 					ID: fmt.Sprintf("%s%02d", tool, n), Server: "notes", Tool: tool, BeforeDigest: "b", AfterDigest: "a",

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/admission"
 )
 
 func traceTests() map[string]func(*trial) {
@@ -13,8 +14,8 @@ func traceTests() map[string]func(*trial) {
 		"traces/the last ones of each are kept": func(t *trial) {
 			st := t.open()
 			mine := st.For(junctor.DefaultTenant)
-			must(mine.AddServer(t.Context(), brought("notes")))(t)
-			must(mine.AddServer(t.Context(), brought("other")))(t)
+			must(mine.AddServer(t.Context(), admission.Stored(brought("notes"))))(t)
+			must(mine.AddServer(t.Context(), admission.Stored(brought("other"))))(t)
 			ok(t, mine.CreateUser(t.Context(), user("ann", "Ann")))
 			n := 0
 			add := func(server, user string, good bool) junctor.Trace {

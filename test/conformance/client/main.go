@@ -174,7 +174,7 @@ func (p *player) get(ctx context.Context, wants oauth.Challenge) error {
 	default:
 		return p.person(ctx, wants)
 	}
-	token, life, err := p.client.Machine(p.server.URL, show)(ctx, auth, with)
+	token, life, err := p.client.Machine(p.server.URL, show, nil)(ctx, auth, with)
 	now := time.Now()
 	return p.keepIt(ctx, &oauth.Grant{Origin: oauth.OriginOf(p.server.URL), Token: oauth.Token{Access: token.Reveal(), Got: now, Expires: now.Add(life)}, Since: now}, err)
 }

@@ -1,0 +1,86 @@
+package admission
+
+import (
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// Document is an address that an API document may be read from.
+type Document struct{ address *url.URL }
+
+// checkDocument judges the address of a document that p names. former is the one
+// that the server has, which stays with it; "" where it has none.
+func (j *Judge) checkDocument(p *junctor.Principal, address, former string) (Document, error) {
+	d, err := parseDocument(address)
+	if err != nil {
+		return Document{}, err
+	}
+	if _, file := d.File(); file && p.Issuer != junctor.IssuerLocal && address != former {
+		return Document{}, junctor.Errorf(junctor.CodeDenied, "a document that is a file comes from the operator: send its text instead")
+	}
+	return d, nil
+}
+
+// LocalFile is a file of this machine that whoever runs the program named on its
+// own command line: with their rights, not with those of an instance.
+func LocalFile(path string) Document {
+	return Document{&url.URL{Scheme: schemeFile, Path: filepath.ToSlash(path)}}
+}
+
+const schemeFile = "file"
+
+// parseDocument reads the address by its parsed form: a scheme is the same in any
+// case of letters.
+func parseDocument(address string) (Document, error) {
+	u, err := url.Parse(address)
+	switch {
+	case err == nil && u.Scheme == schemeFile && u.Opaque == "" && u.User == nil && (u.Host == "" || strings.EqualFold(u.Host, "localhost")) && filepath.IsAbs(filepath.FromSlash(u.Path)):
+		return Document{u}, nil
+	case err != nil || junctor.CheckServerURL(address) != nil:
+		return Document{}, junctor.Errorf(junctor.CodeInvalid, "document_url is not an address: write it as https://host/openapi.yaml")
+	}
+	return Document{u}, nil
+}
+
+// Valid reports whether a judge made the value.
+func (d Document) Valid() bool { return d.address != nil }
+
+// String is the address; "" where there is none.
+func (d Document) String() string {
+	if d.address == nil {
+		return ""
+	}
+	return d.address.String()
+}
+
+// File is the path of a document that is a file.
+func (d Document) File() (path string, ok bool) {
+	if d.address == nil || d.address.Scheme != schemeFile {
+		return "", false
+	}
+	return filepath.FromSlash(d.address.Path), true
+}
+
+// Sibling is another file of the document, which its text refers to: one of its own
+// folder, or of its own origin.
+func (d Document) Sibling(address string) (Document, error) {
+	u, err := url.Parse(address)
+	if err != nil || d.address == nil {
+		return Document{}, junctor.Errorf(junctor.CodeDenied, "files of a document are fetched from its own origin alone")
+	}
+	folder, isFile := d.File()
+	if isFile && u.Scheme == schemeFile {
+		below, err := filepath.Rel(filepath.Dir(folder), filepath.FromSlash(u.Path))
+		if err != nil || !filepath.IsLocal(below) {
+			return Document{}, junctor.Errorf(junctor.CodeDenied, "files of a document are read from its own folder alone")
+		}
+		return Document{u}, nil
+	}
+	if isFile || u.Scheme != d.address.Scheme || u.Host != d.address.Host || u.User != nil {
+		return Document{}, junctor.Errorf(junctor.CodeDenied, "files of a document are fetched from its own origin alone")
+	}
+	return Document{u}, nil
+}

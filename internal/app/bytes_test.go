@@ -1,0 +1,73 @@
+package app_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/junctor-mcp/junctor/internal/app"
+	"github.com/junctor-mcp/junctor/internal/testkit"
+)
+
+// By default a small control group and a large machine have what fits them.
+func TestInFlightByMemory(t *testing.T) {
+	t.Parallel()
+	const mib, result = 1 << 20, 32 << 20
+	for name, c := range map[string]struct{ capacity, total, perCaller, all, one int64 }{
+		"512 MiB":         {512 * mib, 0, 0, 128 * mib, 65 * mib},
+		"64 MiB":          {64 * mib, 0, 0, 32 * mib, 32 * mib},
+		"24 GiB":          {24 << 30, 0, 0, 6 << 30, 3 << 29},
+		"not known":       {0, 0, 0, 512 * mib, 128 * mib},
+		"set":             {24 << 30, 100 * mib, 10 * mib, 100 * mib, 10 * mib},
+		"one above total": {24 << 30, 100 * mib, 200 * mib, 100 * mib, 100 * mib},
+	} {
+		if all, one := app.InFlight(c.capacity, c.total, c.perCaller, result); all != c.all || one != c.one {
+			t.Errorf("%s: %d MiB and %d MiB", name, all/mib, one/mib)
+		}
+	}
+}
+
+// headOnly sends the head of a request and nothing of its body, and gives the answer.
+func headOnly(t *testing.T, i *testkit.Instance, path string, length int64) (*http.Response, string) {
+	t.Helper()
+	c, err := net.Dial("tcp", strings.TrimPrefix(i.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	_ = c.SetDeadline(time.Now().Add(time.Minute))
+	_, _ = fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: %d\r\n\r\n",
+		path, strings.TrimPrefix(i.URL, "http://"), testkit.AdminKey, length)
+	r := bufio.NewReader(c)
+	resp, err := http.ReadResponse(r, nil)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	return resp, string(body)
+}
+
+// A body that never fits is refused before any of it is read, at every door, and what
+// would follow is not read as a request.
+func TestBodiesThatDoNotFit(t *testing.T) {
+	t.Parallel()
+	i := testkit.Start(t, testkit.Settings{"max-in-flight": "4MiB", "max-in-flight-per-caller": "1MiB"})
+	for _, path := range []string{"/mcp", "/mcp/request", "/api/v1/servers", "/hooks/source", "/v1/chat/completions"} {
+		resp, body := headOnly(t, i, path, 2<<20)
+		if resp.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(body, "--max-in-flight-per-caller") || !resp.Close {
+			t.Errorf("%s: %d, close %t: %s", path, resp.StatusCode, resp.Close, body)
+		}
+	}
+	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"demo__echo","arguments":{"text":"` + strings.Repeat("x", 500<<10) + `"}}}`
+	if r := i.Do(t, http.MethodPost, "/mcp/request", call); r.Status != http.StatusOK || !strings.Contains(r.Body, `"result"`) {
+		t.Errorf("one that fits: %d %.200s", r.Status, r.Body)
+	}
+}

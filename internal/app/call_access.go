@@ -1,0 +1,47 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// CallAccess says which calls, and how much of them, a principal may see. Of the
+// calls of others, those that may read the record of calls see what ran on the
+// servers that they may know of.
+func (s *servers) CallAccess(ctx context.Context, p *junctor.Principal) (junctor.CallAccess, error) {
+	if p.Agent != "" || p.Has(junctor.ScopeAdmin) || !p.Has(junctor.ScopeAuditRead) {
+		return junctor.NewCallAccess(p, nil), nil
+	}
+	rows, err := s.app.store.For(p.Tenant).Servers(ctx)
+	if err != nil {
+		return junctor.CallAccess{}, err
+	}
+	added := make(map[string]time.Time, len(rows))
+	for i := range rows {
+		if !s.sees(p, &rows[i]) {
+			continue
+		}
+		added[rows[i].ID] = rows[i].CreatedAt
+		if rows[i].Mode == junctor.ModeBuiltin {
+			// It comes with the instance: nobody had its id before on that day.
+			added[rows[i].ID] = rows[i].CreatedAt.UTC().Truncate(24 * time.Hour)
+		}
+	}
+	return junctor.NewCallAccess(p, added), nil
+}
+
+// serverLookup says from memory whether a principal may know of a server that is
+// attached. It is for calls as they happen, which cannot wait for a database.
+func (s *servers) serverLookup(p *junctor.Principal) func(id string) bool {
+	if p.Agent != "" || !p.Has(junctor.ScopeAuditRead) {
+		return func(string) bool { return false }
+	}
+	looker := *p
+	looker.User = "" // which sources a user chose to be shown is no matter of access
+	return func(id string) bool {
+		_, err := s.app.catalog.Snapshot().For(looker.Tenant).Server(&looker, id)
+		return err == nil
+	}
+}

@@ -1,0 +1,35 @@
+package credential_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/junctor-mcp/junctor/internal/credential"
+)
+
+func TestCommandIsKeptWhereItsMaskIsSentBack(t *testing.T) {
+	t.Parallel()
+	former := []string{"server", "--token=hunter2", "--api-key", "hunter3", "--port", "80"}
+	if got := credential.KeepCommand(credential.MaskCommand(former), former); !slices.Equal(got, former) {
+		t.Errorf("%q", got)
+	}
+	for _, c := range []struct{ now, want []string }{
+		{[]string{"server", "--port", "81", "--token=***"}, []string{"server", "--port", "81", "--token=hunter2"}},
+		{[]string{"server", "--token=another"}, []string{"server", "--token=another"}},
+		{[]string{"server", "--password=***"}, []string{"server", "--password=***"}}, // stands for nothing
+		{[]string{"thief", "--token=***"}, []string{"thief", "--token=***"}},
+	} {
+		if got := credential.KeepCommand(c.now, former); !slices.Equal(got, c.want) {
+			t.Errorf("%q: %q, want %q", c.now, got, c.want)
+		}
+	}
+}
+
+func TestSecretsOfACommandAreMaskedInWhatItWrites(t *testing.T) {
+	t.Parallel()
+	words := []string{"server", "--token=hunter2", "--api-key", "hunter3"}
+	got := credential.MaskIn(words, "bad --token=hunter2", "hunter3 is wrong", "fine", "hunter2!")
+	if want := []string{"bad --token=***", "*** is wrong", "fine", "***!"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

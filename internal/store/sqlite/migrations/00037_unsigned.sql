@@ -1,0 +1,3 @@
+-- +goose Up
+-- Whether the type of an event is of a header that no signature covers.
+ALTER TABLE events ADD COLUMN type_unsigned INTEGER NOT NULL DEFAULT 0;

@@ -1,0 +1,370 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// What a server that means harm gains by what it asks people for, by how much it
+// says, and by answers that nobody asked for.
+
+func TestRefusedElicitations(t *testing.T) {
+	t.Parallel()
+	for address, ok := range map[string]bool{
+		"https://example.com/pay?id=1": true, "https://[2001:db8::1]/x": true, "http://localhost:8080/x": true, "http://127.0.0.1/x": true, "http://[::1]:80/": true,
+		"http://example.com/": false, "javascript:alert(1)": false, "JavaScript:alert(1)": false, "java\tscript:alert(1)": false, "data:text/html,<script>": false,
+		"file:///etc/passwd": false, "ftp://example.com/": false, "vscode://x": false, "//example.com/x": false, "/x": false, "": false, "https://": false,
+		"https://bank.example@evil.example/": false, "https:evil.example": false, "https://evil.example\\@bank.example/": false, "\u0020https://example.com": false,
+	} {
+		params := wire.AppendObject(nil, []byte(`{"mode":"url","message":"go","elicitationId":"1"}`), nil, wire.Member{Key: "url", Value: wire.AppendString(nil, address)})
+		if why := refuseElicitation(params); (why == "") != ok {
+			t.Errorf("%q: %q", address, why)
+		}
+		// The mode is not what decides: a client may look at the address alone.
+		params = wire.AppendObject(nil, params, []string{"mode"})
+		if why := refuseElicitation(params); (why == "") != ok {
+			t.Errorf("%q without a mode: %q", address, why)
+		}
+	}
+	for field, ok := range map[string]bool{
+		`"name":{"type":"string"}`: true, `"max_tokens":{"type":"integer"}`: true, `"passport":{"type":"string"}`: true, `"save_password":{"type":"boolean"}`: true, `"card":{"type":"string","title":"Business card"}`: true,
+		`"tokenCount":{"type":"integer"}`: true, `"secretary":{"type":"string"}`: true,
+		`"x":{"type":"string","format":"password"}`: false, `"x":{"type":"string","writeOnly":true}`: false, `"password":{"type":"string"}`: false, `"userPassword":{"type":"string"}`: false, `"API-Key":{"type":"string"}`: false,
+		`"apiKey":{"type":"string"}`: false, `"access_token":{"type":"string"}`: false, `"token":{"type":"string"}`: false, `"client_secret":{"type":"string"}`: false, `"cardNumber":{"type":"string"}`: false,
+		`"cvv":{"type":"integer"}`: false, `"ssn":{"type":"string"}`: false, `"q":{"type":"string","title":"Credit card number"}`: false, `"a":{"type":"object","properties":{"pwd":{"type":"string"}}}`: false,
+		`"pass\u0077ord":{"type":"string"}`: false,
+	} {
+		if why := refuseElicitation([]byte(`{"message":"hello","requestedSchema":{"type":"object","properties":{` + field + `}}}`)); (why == "") != ok {
+			t.Errorf("%s: %q", field, why)
+		}
+	}
+}
+
+const (
+	scriptURL = `{"mode":"url","elicitationId":"1","message":"go","url":"javascript:alert(1)"}`
+	secretAsk = `{"message":"sign in","requestedSchema":{"type":"object","properties":{"password":{"type":"string"}}}}`
+)
+
+// TestHostileElicitationsReachNobody has servers of both eras ask for what people
+// must not be asked for: no client sees it, the server is told, and it is on record.
+func TestHostileElicitationsReachNobody(t *testing.T) {
+	t.Parallel()
+	for name, params := range map[string]string{"a script": scriptURL, "a password": secretAsk} {
+		t.Run("legacy "+name, func(t *testing.T) {
+			t.Parallel()
+			told, reasons := make(chan string, 1), make(chan string, 1)
+			raw := &wireServer{session: "s"}
+			raw.call = func(w http.ResponseWriter, _ *http.Request, m *wire.Message) {
+				w.Header().Set("Content-Type", "text/event-stream")
+				_, _ = w.Write(wire.AppendEvent(nil, wire.Event{Data: wire.AppendRequest(nil, []byte(`"q"`), wire.MethodElicitationCreate, []byte(params))}))
+				w.(http.Flusher).Flush()
+				select {
+				case body := <-told:
+					_, _ = w.Write(wire.AppendEvent(nil, wire.Event{Data: wire.AppendResult(nil, m.ID, append(append([]byte(`{"content":[],"told":`), body...), '}'))}))
+				case <-time.After(never):
+				}
+			}
+			at := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				var m wire.Message
+				if m.Parse(body) == nil && m.Kind == wire.Response {
+					told <- string(body)
+				}
+				r.Body = io.NopCloser(bytes.NewReader(body))
+				raw.ServeHTTP(w, r)
+			}))
+			s := newServer(t, at, func(o *Options) { o.OnRefusedInput = func(why string) { reasons <- why } })
+			req := toolCall("x", `{}`)
+			req.Caller.Capabilities = []byte(everyone)
+			res := do(t, s, req)
+			if res.Input || !strings.Contains(string(res.Body), `"error"`) {
+				t.Errorf("the client is asked, or the server hears nothing: %s", res.Body)
+			}
+			if why := <-reasons; why == "" {
+				t.Error("it is not on record")
+			}
+		})
+		t.Run("modern "+name, func(t *testing.T) {
+			t.Parallel()
+			var reasons atomic.Int64
+			raw := &wireServer{modern: true}
+			s := newServer(t, serve(t, raw), func(o *Options) { o.OnRefusedInput = func(string) { reasons.Add(1) } })
+			req := toolCall("x", `{"result":{"resultType":"input_required","requestState":"s","inputRequests":{"fine":{"method":"roots/list"},"a":{"method":"elicitation/create","params":`+params+`}}}}`)
+			req.Caller.Capabilities = []byte(everyone)
+			if res, err := s.Do(ctxFor(t), req, &notes{}); junctor.CodeOf(err) != junctor.CodeUpstream || reasons.Load() != 1 {
+				t.Errorf("%s, %v, %d on record", res.Body, err, reasons.Load())
+			}
+		})
+		t.Run("on one stream "+name, func(t *testing.T) { // of stdio and of HTTP+SSE
+			t.Parallel()
+			var f flights
+			var a asks
+			answered := make(chan string, 1)
+			m := &wire.Message{}
+			if err := m.Parse(wire.AppendRequest(nil, []byte("7"), wire.MethodElicitationCreate, []byte(params))); err != nil {
+				t.Fatal(err)
+			}
+			if err := f.beginOn(&flight{}, nil, nil, &call{can: abilities{elicit: true}, asked: make(chan struct{}, 1), done: make(chan struct{})}); err != nil {
+				t.Fatal(err)
+			}
+			f.heard(t.Context(), m, &a, &Options{ID: "peer", Logger: slog.New(slog.DiscardHandler)}, func(_ context.Context, message []byte) error {
+				answered <- string(message)
+				return nil
+			})
+			select {
+			case got := <-answered:
+				if !strings.Contains(got, `"error"`) {
+					t.Errorf("the server is told %s", got)
+				}
+			case <-time.After(never):
+				t.Error("the client is asked")
+			}
+			a.close()
+		})
+	}
+	t.Run("by an error", func(t *testing.T) {
+		t.Parallel()
+		raw := &wireServer{session: "s"}
+		raw.call = func(w http.ResponseWriter, _ *http.Request, m *wire.Message) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write(wire.AppendError(nil, m.ID, &wire.Error{Code: codeURLElicitation, Message: "visit", Data: []byte(`{"elicitations":[` + scriptURL + `]}`)}))
+		}
+		_, err := newServer(t, serve(t, raw)).Do(ctxFor(t), toolCall("x", `{}`), &notes{})
+		if e, own := errors.AsType[*wire.Error](err); own || junctor.CodeOf(err) != junctor.CodeUpstream {
+			t.Errorf("%v, %+v", err, e)
+		}
+	})
+}
+
+// TestStormOfChanges has a server say without pause that its tools changed. Its
+// lists are read about once in a second, and the last change is not missed.
+func TestStormOfChanges(t *testing.T) {
+	t.Parallel()
+	var lists, sent atomic.Int64
+	var calm atomic.Bool
+	over := make(chan struct{})
+	at := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			w.Header().Set("Content-Type", "text/event-stream")
+			for !calm.Load() && r.Context().Err() == nil {
+				_, _ = w.Write(wire.AppendEvent(nil, wire.Event{Data: wire.AppendNotification(nil, wire.NoteToolsListChanged, nil)}))
+				w.(http.Flusher).Flush()
+				sent.Add(1)
+			}
+			_, _ = w.Write(wire.AppendEvent(nil, wire.Event{Data: wire.AppendNotification(nil, wire.NoteToolsListChanged, nil)}))
+			w.(http.Flusher).Flush()
+			select {
+			case <-over:
+			case <-r.Context().Done():
+			}
+			return
+		}
+		body, _ := io.ReadAll(r.Body)
+		var m wire.Message
+		if m.Parse(body) != nil || m.Kind != wire.Request {
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		switch m.Method {
+		case wire.MethodInitialize:
+			_, _ = w.Write(wire.AppendResult(nil, m.ID, []byte(`{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"raw","version":"1"}}`)))
+		case wire.MethodToolsList:
+			lists.Add(1)
+			name := "storm"
+			if calm.Load() {
+				name = "calm"
+			}
+			_, _ = w.Write(wire.AppendResult(nil, m.ID, []byte(`{"tools":[{"name":"`+name+`","inputSchema":{"type":"object"}}]}`)))
+		default:
+			_, _ = w.Write(wire.AppendError(nil, m.ID, &wire.Error{Code: wire.CodeMethodNotFound, Message: "what?"}))
+		}
+	}))
+	t.Cleanup(func() { close(over) })
+	s := newServer(t, at)
+	s.Watch(func(catalog.Event) {})
+	if _, err := s.Offer(ctxFor(t)); err != nil {
+		t.Fatal(err)
+	}
+	await(t, func() bool { return sent.Load() > 0 })
+	before := lists.Load()
+	time.Sleep(2500 * time.Millisecond)
+	if n := lists.Load() - before; n > 4 {
+		t.Errorf("the lists were read %d times in 2.5 s", n)
+	}
+	calm.Store(true)
+	await(t, func() bool {
+		offer, err := s.Offer(ctxFor(t))
+		return err == nil && len(offer.Tools) == 1 && offer.Tools[0].Name == "calm"
+	})
+}
+
+func TestRereadsSlowDown(t *testing.T) {
+	t.Parallel()
+	var r rereads
+	now := time.Now()
+	var waits []time.Duration
+	for range 12 {
+		wait := r.wait(now)
+		waits = append(waits, wait)
+		now = now.Add(wait)
+		r.done(now)
+	}
+	if waits[0] != settle || waits[1] != rereadPause || waits[rereadStorm] != rereadPause || waits[rereadStorm+2] != 4*rereadPause || waits[11] != maxReread {
+		t.Errorf("%v", waits)
+	}
+	if wait := r.wait(now.Add(maxReread + rereadCalm + 1)); wait != settle {
+		t.Errorf("after a calm: %v", wait)
+	}
+}
+
+func TestLimitsOfNotes(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	var log bytes.Buffer
+	l := newLimits(func() time.Time { return now })
+	waited := 0
+	for range noteBurst + 10 {
+		if l.take() > 0 {
+			waited++
+		}
+	}
+	if waited != 10 {
+		t.Errorf("%d waited", waited)
+	}
+	now = now.Add(time.Second)
+	if wait := l.take(); wait != 0 {
+		t.Errorf("after a second: %v", wait)
+	}
+	to := slog.New(slog.NewTextHandler(&log, nil))
+	for range 1000 {
+		l.warn(to, "storm", "server", "x")
+	}
+	now = now.Add(warnWindow)
+	l.warn(to, "storm", "server", "x")
+	if lines := strings.Count(log.String(), "\n"); lines != 2 || !strings.Contains(log.String(), "not_logged=999") {
+		t.Errorf("%d lines: %s", lines, log.String())
+	}
+}
+
+func TestUpdatesAreTold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var u updates
+		var mu sync.Mutex
+		told := map[string]int{}
+		tell := func(uri string) { mu.Lock(); defer mu.Unlock(); told[uri]++ }
+		count := func(uri string) int { mu.Lock(); defer mu.Unlock(); return told[uri] }
+		for range 100 {
+			u.add("a", time.Now(), tell)
+			u.add("b", time.Now(), tell)
+			time.Sleep(20 * time.Millisecond)
+		}
+		time.Sleep(2 * updatePause)
+		synctest.Wait()
+		if a, b := count("a"), count("b"); a < 3 || a > 4 || b != a {
+			t.Errorf("told %d and %d times", a, b)
+		}
+		u.add("a", time.Now(), tell)
+		u.add("a", time.Now(), tell)
+		before := count("a")
+		time.Sleep(2 * updatePause)
+		synctest.Wait()
+		if n := count("a"); n != before+1 {
+			t.Errorf("the last was missed: told %d times, before it %d", n, before)
+		}
+	})
+}
+
+// TestAnswersToNothing has a server answer another request than the one it was
+// sent. It is an error, and the connection is not used again.
+func TestAnswersToNothing(t *testing.T) {
+	t.Parallel()
+	const evil = `{"content":[{"type":"text","text":"evil"}]}`
+	for _, stream := range []bool{false, true} {
+		for way, edit := range map[string]func(*Options){
+			"line":     func(*Options) {},
+			"net/http": func(o *Options) { o.Stream = &http.Client{Transport: &http.Transport{}} },
+		} {
+			t.Run(way, func(t *testing.T) {
+				t.Parallel()
+				var mu sync.Mutex
+				var from []string
+				raw := &wireServer{modern: true, stream: stream}
+				raw.call = func(w http.ResponseWriter, r *http.Request, m *wire.Message) {
+					mu.Lock()
+					from = append(from, r.RemoteAddr)
+					first := len(from) == 1
+					mu.Unlock()
+					if first {
+						raw.answer(w, &wire.Message{ID: []byte("4711")}, evil)
+						if stream {
+							raw.answer(w, m, `{"content":[]}`)
+						}
+						return
+					}
+					raw.answer(w, m, `{"content":[{"type":"text","text":"good"}]}`)
+				}
+				s := newServer(t, serve(t, raw), edit)
+				res, err := s.Do(ctxFor(t), toolCall("x", `{}`), &notes{})
+				if junctor.CodeOf(err) != junctor.CodeUpstream {
+					t.Errorf("stream %v: %s, %v", stream, res.Body, err)
+				}
+				if got := textOf(t, do(t, s, toolCall("x", `{}`))); got != "good" {
+					t.Errorf("stream %v: %q", stream, got)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if from[0] == from[1] {
+					t.Errorf("stream %v: the connection was used again", stream)
+				}
+			})
+		}
+	}
+	t.Run("on one stream", func(t *testing.T) { // of stdio and of HTTP+SSE
+		t.Parallel()
+		var f flights
+		var log bytes.Buffer
+		o := &Options{ID: "peer", Logger: slog.New(slog.NewTextHandler(&log, nil))}
+		hear := func(id string) {
+			m := &wire.Message{}
+			if err := m.Parse(wire.AppendResult(nil, []byte(id), []byte(evil))); err != nil {
+				t.Fatal(err)
+			}
+			f.heard(t.Context(), m, &asks{}, o, nil)
+		}
+		hear("1") // before it is asked
+		hear(`"x"`)
+		fl, err := f.begin(nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case got := <-fl.answer:
+			t.Errorf("the call has an answer that came before it: %s", got.result)
+		default:
+		}
+		if n := strings.Count(log.String(), "answered what it was not asked"); n != 2 {
+			t.Errorf("%d lines: %s", n, log.String())
+		}
+		f.end(fl)
+		hear("1") // late, as after a call that was cancelled
+		if n := strings.Count(log.String(), "answered what it was not asked"); n != 2 {
+			t.Errorf("a late answer is logged: %s", log.String())
+		}
+	})
+}

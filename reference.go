@@ -1,0 +1,79 @@
+package junctor
+
+import (
+	"maps"
+	"regexp"
+	"strings"
+)
+
+// References say where a credential is read from when it is used. What they name
+// is on the machine of the instance, so only some principals may enter one.
+const (
+	ReferenceEnv     = "env:"  // an environment variable: env:NAME
+	ReferenceFile    = "file:" // a file: file:/path
+	ReferenceCommand = "cmd:"  // what a program prints: cmd:program args
+)
+
+// Places of a connection where a credential may stand.
+const (
+	PlaceAuth      = "auth"
+	PlaceSubject   = "auth/subject"
+	PlaceIDPSecret = "auth/idp_secret" //nolint:gosec // a place, no secret
+	PlaceQuery     = "query"
+	PlaceHeaders   = "headers/" // and the name of the header
+	PlaceEnv       = "env/"     // and the name of the variable
+)
+
+// IsReference reports whether a text at a place of a connection says where to read
+// a credential. Place "" stands for a text that is a credential and nothing else. A
+// whole query can be env:NAME alone: the other kinds cannot be told from a query.
+func IsReference(place, text string) bool {
+	if place == PlaceQuery {
+		ok, _ := regexp.MatchString(`^env:[A-Za-z_][A-Za-z0-9_]*$`, text)
+		return ok
+	}
+	return strings.HasPrefix(text, ReferenceEnv) || strings.HasPrefix(text, ReferenceFile) || IsCommandReference(text)
+}
+
+// IsCommandReference reports whether a reference runs a program.
+func IsCommandReference(reference string) bool { return strings.HasPrefix(reference, ReferenceCommand) }
+
+// MapCredentials gives a copy of the connection in which each text at a place of
+// credentials is what f makes of it.
+func (c Connection) MapCredentials(f func(place, text string) string) Connection {
+	if c.Auth != nil {
+		auth := *c.Auth
+		for _, one := range []struct {
+			place string
+			text  *string
+		}{{PlaceAuth, &auth.Secret}, {PlaceSubject, &auth.Subject}, {PlaceIDPSecret, &auth.IDPSecret}} {
+			if *one.text != "" {
+				*one.text = f(one.place, *one.text)
+			}
+		}
+		c.Auth = &auth
+	}
+	if address, query, ok := strings.Cut(c.URL, "?"); ok && query != "" {
+		c.URL = address + "?" + f(PlaceQuery, query)
+	}
+	each := func(m map[string]string, prefix string) map[string]string {
+		m = maps.Clone(m)
+		for name, text := range m {
+			m[name] = f(prefix+name, text)
+		}
+		return m
+	}
+	c.Headers, c.Env = each(c.Headers, PlaceHeaders), each(c.Env, PlaceEnv)
+	return c
+}
+
+// References lists the references of a connection.
+func (c Connection) References() (refs []string) {
+	c.MapCredentials(func(place, text string) string {
+		if IsReference(place, text) {
+			refs = append(refs, text)
+		}
+		return text
+	})
+	return refs
+}

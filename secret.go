@@ -1,0 +1,110 @@
+package junctor
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/hex"
+	"slices"
+	"strings"
+)
+
+// MinSigningSecret is how many bytes a secret to sign with has at least, without
+// a prefix and after decoding.
+const MinSigningSecret = 16
+
+// The prefixes of keys in Standard Webhooks.
+const (
+	prefixSecret  = "whsec_" // shared by sender and receiver
+	prefixPublic  = "whpk_"
+	prefixPrivate = "whsk_"
+)
+
+// CheckWebhookSecret refuses what cannot be a secret of Standard Webhooks: whsec_
+// and base64, whpk_ and the base64 of an ed25519 public key, or any other text of
+// MinSigningSecret bytes. The error does not repeat the secret.
+func CheckWebhookSecret(secret string) error {
+	_, _, err := webhookKey(secret)
+	return err
+}
+
+// CheckSigningSecret refuses what cannot be the key of an HMAC, as it is entered.
+// The error does not repeat the secret.
+func CheckSigningSecret(secret string) error {
+	if err := checkNotPublic(secret); err != nil {
+		return err
+	}
+	if hasPrefixFold(secret, prefixPublic) {
+		return Errorf(CodeInvalid, "secret: it is a public key (%s), which everybody knows: only the style standard takes one", prefixPublic)
+	}
+	return checkLength(strings.TrimPrefix(secret, prefixSecret))
+}
+
+// webhookKey decodes a secret: the key of an HMAC, or a public key.
+func webhookKey(secret string) (key []byte, public bool, err error) {
+	if err := checkNotPublic(secret); err != nil {
+		return nil, false, err
+	}
+	switch {
+	case hasPrefixFold(secret, prefixPublic):
+		// A public key that is mistyped must never become the key of an HMAC.
+		text, exact := strings.CutPrefix(secret, prefixPublic)
+		key, err := base64.StdEncoding.DecodeString(text)
+		if !exact || err != nil || len(key) != ed25519.PublicKeySize {
+			return nil, false, Errorf(CodeInvalid, "secret: after %s the base64 of %d bytes is needed, with its padding", prefixPublic, ed25519.PublicKeySize)
+		}
+		if forgeable(key) {
+			return nil, false, Errorf(CodeInvalid, "secret: the public key after %s fits signatures that anybody can make", prefixPublic)
+		}
+		return key, true, nil
+	case hasPrefixFold(secret, prefixSecret):
+		text, exact := strings.CutPrefix(secret, prefixSecret)
+		key, err := base64.StdEncoding.DecodeString(text)
+		if !exact || err != nil {
+			return nil, false, Errorf(CodeInvalid, "secret: after %s base64 is needed, with its padding", prefixSecret)
+		}
+		return key, false, checkLength(string(key))
+	}
+	return []byte(secret), false, checkLength(secret)
+}
+
+// checkNotPublic refuses keys in forms that are never a shared secret.
+func checkNotPublic(secret string) error {
+	switch {
+	case strings.TrimSpace(secret) == "":
+		return Errorf(CodeInvalid, "secret: it is empty")
+	case strings.TrimSpace(secret) != secret:
+		return Errorf(CodeInvalid, "secret: it has spaces or line breaks around it")
+	case hasPrefixFold(secret, prefixPrivate):
+		return Errorf(CodeInvalid, "secret: %s is the sender's private key; enter the public key, which begins with %s", prefixPrivate, prefixPublic)
+	case strings.Contains(secret, "-----BEGIN ") || hasPrefixFold(secret, "ssh-"):
+		return Errorf(CodeInvalid, "secret: it is a key file; enter a shared secret, or with the style standard a public key as %s and base64", prefixPublic)
+	}
+	return nil
+}
+
+func checkLength(key string) error {
+	if len(strings.TrimSpace(key)) < MinSigningSecret {
+		return Errorf(CodeInvalid, "secret: it has less than %d bytes after decoding; openssl rand -base64 24 makes one", MinSigningSecret)
+	}
+	return nil
+}
+
+func hasPrefixFold(text, prefix string) bool {
+	return len(text) >= len(prefix) && strings.EqualFold(text[:len(prefix)], prefix)
+}
+
+// forgeable says whether a public key is a point of small order, such as one that
+// is all zeros: signatures that fit it can be made without a private key.
+func forgeable(public ed25519.PublicKey) bool {
+	y := slices.Clone(public)
+	y[len(y)-1] &= 0x7f // the sign of x
+	return slices.Contains([]string{
+		"0000000000000000000000000000000000000000000000000000000000000000",
+		"0100000000000000000000000000000000000000000000000000000000000000",
+		"26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+		"c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+		"ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+		"edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+		"eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+	}, hex.EncodeToString(y))
+}

@@ -1,0 +1,514 @@
+package access
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/app"
+	"github.com/junctor-mcp/junctor/internal/testkit"
+)
+
+// canary is in everything that others may not learn: arguments, results, the
+// name of a private server, the words of a command and what it writes.
+const canary = "canary"
+
+// readRoutes are the routes of the admin API that show something, without the
+// names in their paths, and the paths to ask at each. CALL stands for every call
+// that there is, each by its id, DELIVERY and EVENT likewise. A route that is not
+// here fails the test: whoever adds one says here how it is held to the rule.
+func readRoutes() map[string][]string {
+	return map[string][]string{
+		"GET /servers":                    {""},
+		"GET /servers/{}":                 {"/servers/canary-vault", "/servers/shop", "/servers/box", "/servers/demo"},
+		"GET /servers/{}/offer":           {"/servers/canary-vault/offer", "/servers/shop/offer"},
+		"GET /servers/{}/document":        {"/servers/shop/document"},
+		"GET /servers/{}/validate":        {"/servers/shop/validate"},
+		"GET /servers/{}/suggestions":     {"/servers/shop/suggestions"},
+		"GET /servers/{}/login":           {"/servers/shop/login"},
+		"GET /servers/{}/traces":          {"/servers/shop/traces", "/servers/canary-vault/traces"},
+		"GET /servers/{}/credentials/me":  {"/servers/shop/credentials/me"},
+		"GET /tools":                      {"", "/tools?q=say"},
+		"GET /tools/{}":                   {"/tools/shop__say", "/tools/canary-vault__say"},
+		"GET /tools/changes":              {""},
+		"GET /apps":                       {""},
+		"GET /apps/{}":                    {"/apps/dashboard__show"},
+		"GET /views":                      {""},
+		"GET /views/{}":                   {"/views/" + strings.Repeat("a", 26)},
+		"GET /views/{}/tools":             {"/views/" + strings.Repeat("a", 26) + "/tools"},
+		"GET /views/{}/log":               {"/views/" + strings.Repeat("a", 26) + "/log"},
+		"GET /views/mail":                 nil, // waits for what concerns one's own Views
+		"GET /roles":                      {""},
+		"GET /agents":                     {""},
+		"GET /agents/{}":                  {"/agents/hers"},
+		"GET /agents/{}/tools":            {"/agents/hers/tools"},
+		"GET /models":                     {""},
+		"GET /models/{}":                  {"/models/none"},
+		"GET /keys":                       {""},
+		"GET /users":                      {""},
+		"GET /users/{}":                   {"/users/olga"},
+		"GET /logins":                     {"", "/logins?user=olga"},
+		"GET /consents":                   {"", "/consents?user=olga"},
+		"GET /tenants":                    {""},
+		"GET /whoami":                     {""},
+		"GET /me":                         {""},
+		"GET /me/credentials":             {""},
+		"GET /chains":                     {""},
+		"GET /chains/events":              {""},
+		"GET /chains/agents":              {""},
+		"GET /calls":                      {"", "/calls?limit=2", "/calls?user=olga", "/calls?agent=hers", "/calls?server=canary-vault", "/calls?tool=say", "/calls?tool=canary-old"},
+		"GET /calls/tail":                 nil, // followed while the calls are made
+		"GET /calls/history":              {"", "/calls/history?limit=2", "/calls/history?user=olga", "/calls/history?agent=hers", "/calls/history?text=canary", "/calls/history?server=shop", "/calls/history?tool=say"},
+		"GET /calls/export":               {"", "/calls/export?format=csv", "/calls/export?user=olga", "/calls/export?text=canary"},
+		"GET /calls/{}":                   {"/calls/CALL"},
+		"GET /usage":                      {"", "/usage?by=server", "/usage?by=user", "/usage?by=agent", "/usage?by=caller", "/usage?by=door", "/usage?by=day", "/usage?by=tool&user=olga"},
+		"GET /events":                     {""},
+		"GET /events/{}":                  {"/events/EVENT"},
+		"GET /triggers":                   {""},
+		"GET /triggers/ready":             {""},
+		"GET /triggers/{}":                {"/triggers/ping"},
+		"GET /sources":                    {""},
+		"GET /sources/{}":                 {"/sources/none"},
+		"GET /schedules":                  {""},
+		"GET /schedules/times":            {"/schedules/times?cron=@daily"},
+		"GET /workspaces":                 {""},
+		"GET /workspaces/{}":              {"/workspaces/ROOM"},
+		"GET /workspaces/{}/messages":     {"/workspaces/ROOM/messages"},
+		"GET /workspaces/{}/search":       {"/workspaces/ROOM/search?q=a"},
+		"GET /workspaces/{}/export":       {"/workspaces/ROOM/export"},
+		"GET /workspaces/{}/tools":        {"/workspaces/ROOM/tools"},
+		"GET /workspaces/{}/approvals":    {"/workspaces/ROOM/approvals"},
+		"GET /workspaces/{}/stream":       {"/workspaces/ROOM/stream"}, // refused, so that it ends
+		"GET /limits":                     {""},
+		"GET /secrets":                    {""},
+		"GET /secrets/{}/{}":              {"/secrets/shop/none"},
+		"GET /cluster":                    {""},
+		"GET /settings":                   {""},
+		"GET /settings/file":              {""},
+		"GET /version":                    {""},
+		"GET /openapi.json":               {""},
+		"GET /export":                     {"", "/export?format=json"},
+		"GET /packs":                      {""},
+		"GET /packs/export":               {"", "/packs/export?server=box", "/packs/export?server=shop", "/packs/export?server=canary-vault"},
+		"GET /audit/export":               {""},
+		"GET /deliveries":                 {""},
+		"GET /deliveries/{}":              {"/deliveries/DELIVERY"},
+		"GET /endpoints":                  {""},
+		"GET /agent-tokens":               {""},
+		"POST /servers/{}/test":           {"/servers/box/test", "/servers/shop/test", "/servers/canary-vault/test"},
+		"POST /servers/{}/test/steps":     {"/servers/box/test/steps", "/servers/canary-vault/test/steps"},
+		"POST /apply":                     {""},
+		"POST /tools/{}/call (dashboard)": {"/tools/dashboard__show/call"},
+	}
+}
+
+// readBodies are what is sent along.
+func readBodies() map[string]string {
+	return map[string]string{
+		"POST /apply":                     `{"servers":{"box":{"command":["sh"]},"shop":{"url":"https://other.example/mcp"}},"dry_run":true,"unseen":true}`,
+		"POST /tools/{}/call (dashboard)": `{"arguments":{"minutes":60}}`,
+	}
+}
+
+// exposure is an instance where olga, a developer, has a private server, has made
+// calls with canaries in them, and others of her tenant look at everything.
+type exposure struct {
+	*testkit.Instance
+	t       *testing.T
+	olga    string
+	others  map[string]string // header lines of who may learn nothing
+	room    string
+	shopURL string
+	tails   map[string]*follower
+}
+
+// follower is a tail that somebody reads.
+type follower struct {
+	mu  sync.Mutex
+	got bytes.Buffer
+}
+
+func (f *follower) Write(b []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.got.Write(b)
+}
+
+func (f *follower) String() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.got.String()
+}
+
+// What a developer has is not for the other developers, viewers, agents and
+// services of the tenant to read, whichever route they ask.
+func TestNobodyReadsWhatIsAnothers(t *testing.T) {
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		startExposure(t, testkit.Settings{}).check()
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		startExposure(t, testkit.Settings{"db": postgres.Database(t)}).check()
+	})
+}
+
+// sayServer is an MCP server whose tools repeat what they hear, with a canary of
+// their own, and which has a resource for every name.
+func sayServer(t *testing.T, tools ...string) string {
+	t.Helper()
+	sdk := mcp.NewServer(&mcp.Implementation{Name: "say", Version: "1"}, nil)
+	for _, name := range tools {
+		sdk.AddTool(&mcp.Tool{Name: name, InputSchema: map[string]any{"type": "object"}}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{IsError: name == "fail", Content: []mcp.Content{&mcp.TextContent{Text: "canary-result heard " + string(r.Params.Arguments)}}}, nil
+		})
+	}
+	sdk.AddResourceTemplate(&mcp.ResourceTemplate{Name: "note", URITemplate: "note://{id}"}, func(_ context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: r.Params.URI, Text: "canary-note"}}}, nil
+	})
+	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return sdk }, &mcp.StreamableHTTPOptions{Stateless: true}))
+	t.Cleanup(func() {
+		_ = web.Config.Close() // streams too
+		web.Close()
+	})
+	return web.URL
+}
+
+func startExposure(t *testing.T, settings testkit.Settings) *exposure {
+	t.Helper()
+	settings["egress-allow"], settings["allow-commands"], settings["reserved-id-days"] = "127.0.0.0/8", "true", "0"
+	e := &exposure{t: t, Instance: testkit.Start(t, settings, app.WithDashboard()), others: map[string]string{}, tails: map[string]*follower{}}
+	e.olga = e.user("olga", junctor.UserDeveloper)
+	dan := e.user("dan", junctor.UserDeveloper)
+	e.others["developer"], e.others["viewer"] = dan, e.user("vic", junctor.UserViewer)
+
+	e.shopURL = sayServer(t, "say", "fail", "hush")
+	e.must(201, "POST", "/servers", fmt.Sprintf(`{"id":"shop","url":"%s/canary-path?key=canary-query","headers":{"X-Canary":"canary-header"}}`, e.shopURL))
+	e.must(201, "POST", "/servers", fmt.Sprintf(`{"id":"canary-vault","url":%q,"private":true}`, e.shopURL), e.olga)
+	e.must(201, "POST", "/servers", fmt.Sprintf(`{"id":"reused","url":%q,"private":true}`, sayServer(t, "canary-old")), e.olga)
+	e.must(200, "POST", "/apply", `{"unseen":true,"servers":{"box":{"command":["sh","-c","echo canary-stderr >&2; exit 1","canary-word","--token=canary-token","--api-key","canary-key"],"env":{"CANARY_NAME":"canary-value"}}}}`)
+	e.room = made(e.must(201, "POST", "/workspaces", `{"name":"canary-room"}`, e.olga)).ID
+
+	key := func(body string, as ...string) string {
+		return "Authorization: Bearer " + made(e.must(201, "POST", "/agents", body, as...)).Key
+	}
+	hers := key(`{"name":"hers","tools":["shop/*"]}`, e.olga)
+	e.others["agent"] = key(`{"name":"his","tools":["shop/*","demo/*","dashboard/*"]}`, dan)
+	e.others["service"] = "Authorization: Bearer " + made(e.must(201, "POST", "/keys", `{"name":"svc","scopes":["tools:read","tools:call","bridge:call","events:send","servers:write","agents:write","keys:write","audit:read"]}`)).Key
+	e.must(201, "POST", "/triggers", `{"name":"ping","match":{"type":"ping"},"action":{"server":"shop","tool":"hush","raise":true}}`)
+
+	for who := range e.others {
+		if who != "agent" {
+			e.follow(who)
+		}
+	}
+	e.call("canary-vault__say", "private", e.olga)
+	e.call("shop__say", "public", e.olga)
+	e.call("shop__fail", "failed", e.olga)
+	e.call("demo__echo", "builtin", e.olga)
+	e.call("reused__canary-old", "removed", e.olga)
+	e.call("shop__say", "agent", hers)
+	e.Do(t, "POST", "/api/v1/tools/canary-unknown/call", `{"arguments":{"text":"canary-unknown"}}`, e.olga)
+	e.Do(t, "POST", "/api/v1/tools/demo__echo/call", `{"arguments":{"text":"canary-x","canary-wrong":true}}`, e.olga)
+	read := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"note://canary-uri",%s}}`, modernMeta)
+	if r := e.Do(t, "POST", "/mcp/s/shop", read, append(modernHeader("resources/read", "note://canary-uri"), e.olga)...); r.Status != 200 || !strings.Contains(r.Body, "canary-note") {
+		t.Fatalf("resource: %d %s", r.Status, r.Body)
+	}
+	adhoc := fmt.Sprintf(`{"endpoint":{"url":%q},"tool_name":"say","arguments":{"text":"canary-adhoc"}}`, e.shopURL)
+	if r := e.Do(t, "POST", "/mcp/call", adhoc, e.olga); r.Status != 200 {
+		t.Fatalf("adhoc: %d %s", r.Status, r.Body)
+	}
+	e.must(202, "POST", "/events", `{"type":"ping"}`)
+	e.must(204, "DELETE", "/servers/reused", "", e.olga)
+	e.must(201, "POST", "/servers", fmt.Sprintf(`{"id":"reused","url":%q}`, e.shopURL), dan)
+	return e
+}
+
+// user makes a user with a key of all that the role has, and gives its header.
+func (e *exposure) user(name string, role junctor.UserRole) string {
+	e.t.Helper()
+	e.must(201, "POST", "/users", fmt.Sprintf(`{"name":%q,"role":%q}`, name, role))
+	return "Authorization: Bearer " + made(e.must(201, "POST", "/keys", fmt.Sprintf(`{"name":%q,"user":%q,"scopes":%s}`, name, name, quote(role.Scopes())))).Key
+}
+
+// must asks the admin API, as the admin unless a header says otherwise.
+func (e *exposure) must(status int, method, path, body string, header ...string) string {
+	e.t.Helper()
+	r := e.Do(e.t, method, "/api/v1"+path, body, header...)
+	if r.Status != status {
+		e.t.Fatalf("%s %s %s: %d, want %d\n%s", method, path, body, r.Status, status, r.Body)
+	}
+	return r.Body
+}
+
+func (e *exposure) call(tool, label, as string) {
+	e.t.Helper()
+	e.must(200, "POST", "/tools/"+tool+"/call", fmt.Sprintf(`{"arguments":{"text":"canary-%s"}}`, label), as)
+}
+
+// thing is what is read of answers.
+type thing struct {
+	ID, Key, Kind, Server, Name, User string
+	Items                             []thing
+}
+
+func made(body string) (out thing) {
+	if err := json.Unmarshal([]byte(body), &out); err != nil {
+		panic(err)
+	}
+	return out
+}
+
+// follow reads the tail as somebody, until the test ends.
+func (e *exposure) follow(who string) {
+	f := &follower{}
+	e.tails[who] = f
+	ctx, cancel := context.WithCancel(e.t.Context())
+	resp := e.Open(ctx, e.t, "GET", "/api/v1/calls/tail", "", e.others[who])
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = io.Copy(f, resp.Body)
+	}()
+	e.t.Cleanup(func() {
+		cancel()
+		<-done
+		_ = resp.Body.Close()
+	})
+}
+
+// until waits for something that happens beside requests.
+func (e *exposure) until(what string, holds func() bool) {
+	e.t.Helper()
+	for end := time.Now().Add(patience); !holds(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			e.t.Fatalf("not in %s: %s", patience, what)
+		}
+	}
+}
+
+func (e *exposure) check() {
+	e.t.Helper()
+	ids := e.settle()
+	e.routesAreKnown()
+	for who, as := range e.others {
+		for route, paths := range readRoutes() {
+			method, pattern, _ := strings.Cut(strings.Fields(route)[0]+" "+strings.Fields(route)[1], " ")
+			for _, path := range paths {
+				if path == "" {
+					path = pattern
+				}
+				for _, path := range ids.in(path) {
+					e.silent(who, as, method, path, readBodies()[route])
+				}
+			}
+		}
+		if f := e.tails[who]; f != nil && strings.Contains(strings.ToLower(f.String()), canary) {
+			e.t.Errorf("the tail of the %s: %s", who, f)
+		}
+	}
+	e.confirmsNothing()
+	e.metadataIsSeen()
+	e.commandIsMasked()
+}
+
+// ids are those of what was made, by the word that stands for them in a path.
+type ids map[string][]string
+
+func (i ids) in(path string) []string {
+	for word, list := range i {
+		if strings.Contains(path, word) {
+			var out []string
+			for _, id := range list {
+				out = append(out, strings.ReplaceAll(path, word, id))
+			}
+			return out
+		}
+	}
+	return []string{path}
+}
+
+// settle waits until everything is on record, as an admin sees it: where nothing
+// is there, it is no wonder that nobody sees it.
+func (e *exposure) settle() ids {
+	e.t.Helper()
+	var history, deliveries, events string
+	e.until("the calls are in the history", func() bool {
+		history = e.must(200, "GET", "/calls/history?limit=1000", "")
+		return !slices.ContainsFunc([]string{
+			"canary-private", "canary-public", "canary-failed", "canary-builtin", "canary-removed", "canary-agent", "canary-adhoc", "canary-unknown", "note://canary-uri", `"hush"`,
+		}, func(s string) bool { return !strings.Contains(history, s) })
+	})
+	e.until("the delivery has an answer", func() bool {
+		deliveries = e.must(200, "GET", "/deliveries", "")
+		events = e.must(200, "GET", "/events", "")
+		return strings.Contains(deliveries, `"done"`) && strings.Contains(events, "canary-result")
+	})
+	e.until("the command has complained", func() bool { return strings.Contains(e.must(200, "GET", "/servers/box", ""), "canary-stderr") })
+	if mine := e.must(200, "GET", "/calls/history?limit=1000", "", e.olga); !strings.Contains(mine, "canary-private") || !strings.Contains(mine, "canary-agent") || !strings.Contains(mine, "canary-adhoc") {
+		e.t.Errorf("she does not read her own calls and those of her agent: %s", mine)
+	}
+	if mine := e.must(200, "GET", "/calls/history?limit=1000&text=canary-private", "", e.olga); len(made(mine).Items) == 0 {
+		e.t.Error("she does not find her own call by its text")
+	}
+	out := ids{"ROOM": {e.room}}
+	for word, body := range map[string]string{"CALL": history, "DELIVERY": deliveries, "EVENT": events} {
+		for _, one := range made(body).Items {
+			out[word] = append(out[word], one.ID)
+		}
+	}
+	return out
+}
+
+// routesAreKnown holds that every route that shows something is asked.
+func (e *exposure) routesAreKnown() {
+	e.t.Helper()
+	known, placeholder := readRoutes(), regexp.MustCompile(`\{\w+\}`)
+	n := 0
+	for _, route := range e.App.Routes() {
+		path, ok := strings.CutPrefix(route, "GET /api/v1")
+		if !ok {
+			continue
+		}
+		n++
+		if _, ok := known["GET "+placeholder.ReplaceAllString(path, "{}")]; !ok {
+			e.t.Errorf("%s shows something and is not in readRoutes: say there how it is asked", route)
+		}
+	}
+	if n < 60 {
+		e.t.Errorf("only %d routes: the list is broken", n)
+	}
+}
+
+// silent asks as somebody who may learn nothing.
+func (e *exposure) silent(who, as, method, path, body string) {
+	e.t.Helper()
+	r := e.Do(e.t, method, "/api/v1"+path, body, as)
+	if r.Status >= 500 {
+		e.t.Errorf("%s %s by the %s: %d %s", method, path, who, r.Status, r.Body)
+	}
+	told := strings.ToLower(r.Body)
+	for _, said := range []string{"canary-vault", "canary-unknown"} { // an error repeats what was asked for
+		if r.Status == http.StatusNotFound && strings.Contains(path, said) {
+			told = strings.ReplaceAll(told, said, "")
+		}
+	}
+	if path == "/openapi.json" {
+		return // says nothing of anybody
+	}
+	if at := strings.Index(told, canary); at >= 0 {
+		e.t.Errorf("%s %s tells the %s: …%s…", method, path, who, told[max(0, at-200):min(len(told), at+200)])
+	}
+}
+
+// confirmsNothing holds that what cannot be read cannot be looked for either.
+func (e *exposure) confirmsNothing() {
+	e.t.Helper()
+	for who, as := range e.others {
+		if who == "agent" {
+			continue
+		}
+		for _, query := range []string{"/calls/history?text=canary", "/calls/history?text=canary-public", "/calls/history?tool=note://canary-uri", "/calls?tool=note://canary-uri", "/calls/history?server=canary-vault", "/calls?server=canary-vault", "/usage?server=canary-vault", "/usage?tool=canary-old"} {
+			if got := made(e.must(200, "GET", query, "", as)).Items; len(got) > 0 {
+				e.t.Errorf("%s confirms to the %s that there is: %+v", query, who, got)
+			}
+		}
+		if body := e.must(200, "GET", "/calls/export?text=canary", "", as); strings.TrimSpace(body) != "" {
+			e.t.Errorf("the export confirms to the %s: %s", who, body)
+		}
+	}
+}
+
+// metadataIsSeen holds that the rule does not hide too much: that calls were made
+// on servers that somebody may know of is for them to see.
+func (e *exposure) metadataIsSeen() {
+	e.t.Helper()
+	for who, as := range e.others {
+		if who == "agent" {
+			continue
+		}
+		for _, list := range []string{"/calls?limit=1000", "/calls/history?limit=1000"} {
+			seen := map[string]int{}
+			for _, c := range made(e.must(200, "GET", list, "", as)).Items {
+				seen[c.Server+"/"+c.Name]++
+			}
+			for _, want := range []string{"shop/say", "shop/fail", "shop/", "demo/echo", "shop/hush"} {
+				if seen[want] == 0 {
+					e.t.Errorf("%s shows the %s no call of %s: %v", list, who, want, seen)
+				}
+			}
+		}
+		if sums := e.must(200, "GET", "/usage?by=server", "", as); !strings.Contains(sums, `"demo"`) {
+			e.t.Errorf("the sums of the %s have no built-in server: %s", who, sums)
+		}
+		e.until("the tail shows a call", func() bool { return strings.Contains(e.tails[who].String(), `"shop"`) })
+		// Page by page it is the same list.
+		var all, paged []string
+		for _, c := range made(e.must(200, "GET", "/calls/history?limit=1000", "", as)).Items {
+			all = append(all, c.ID)
+		}
+		for cursor := ""; ; {
+			var page struct {
+				Items []thing
+				Next  string
+			}
+			if err := json.Unmarshal([]byte(e.must(200, "GET", "/calls/history?limit=2&cursor="+cursor, "", as)), &page); err != nil {
+				e.t.Fatal(err)
+			}
+			for _, c := range page.Items {
+				paged = append(paged, c.ID)
+			}
+			if cursor = page.Next; cursor == "" {
+				break
+			}
+			if len(page.Items) != 2 {
+				e.t.Errorf("a page of the %s has %d calls and is not the last", who, len(page.Items))
+			}
+		}
+		if !slices.Equal(all, paged) {
+			e.t.Errorf("the %s sees %d calls, and %d page by page", who, len(all), len(paged))
+		}
+	}
+}
+
+// commandIsMasked holds that nobody reads a secret in a command, and that what is
+// shown can be sent back.
+func (e *exposure) commandIsMasked() {
+	e.t.Helper()
+	for _, path := range []string{"/servers", "/servers/box", "/export", "/packs/export?server=box"} {
+		body := e.must(200, "GET", path, "")
+		if strings.Contains(body, "canary-token") || strings.Contains(body, "canary-key") {
+			e.t.Errorf("%s shows a secret: %s", path, body)
+		}
+		if !strings.Contains(body, "canary-word") {
+			e.t.Errorf("%s does not show an admin the command: %s", path, body)
+		}
+	}
+	var box struct{ Command []string }
+	if err := json.Unmarshal([]byte(e.must(200, "GET", "/servers/box", "")), &box); err != nil {
+		e.t.Fatal(err)
+	}
+	same := fmt.Sprintf(`{"unseen":true,"dry_run":true,"servers":{"box":{"command":%s,"env":{"CANARY_NAME":"***"}}}}`, quote(box.Command))
+	if body := e.must(200, "POST", "/apply", same); strings.Contains(body, `"command"`) {
+		e.t.Errorf("what is shown is taken for another command: %s", body)
+	}
+	box.Command[0] = "env"
+	other := fmt.Sprintf(`{"unseen":true,"servers":{"box":{"command":%s,"env":{"CANARY_NAME":"***"}}}}`, quote(box.Command))
+	if body := e.must(422, "POST", "/apply", other); !strings.Contains(body, "enter the word again") {
+		e.t.Errorf("another program is given the stored words: %s", body)
+	}
+}

@@ -1,0 +1,233 @@
+package matrix
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"runtime/metrics"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/junctor-mcp/junctor/internal/testkit"
+	"github.com/junctor-mcp/junctor/internal/testkit/hostile"
+	"github.com/junctor-mcp/junctor/test/program"
+)
+
+const (
+	hostileMemory   = 200 << 20
+	hostileDeadline = 60 * time.Second // far above what any takes on a machine of one's own
+)
+
+// listHostile is an MCP server that lists a tool for each schema, one a page.
+func listHostile(t *testing.T, cases []hostile.Case) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		var in struct {
+			ID     json.RawMessage
+			Method string
+			Params struct{ Cursor string }
+		}
+		if json.Unmarshal(body, &in) != nil || in.ID == nil {
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		result := `{"content":[{"type":"text","text":"ok"}]}`
+		switch in.Method {
+		case "initialize":
+			result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"hostile","version":"1"}}`
+		case "tools/list":
+			i, _ := strconv.Atoi(in.Params.Cursor)
+			tool := fmt.Sprintf(`{"name":"t%d","inputSchema":%s}`, i, cases[i].Text)
+			if i%2 == 1 {
+				tool = fmt.Sprintf(`{"name":"t%d","inputSchema":%s,"outputSchema":%s}`, i, cases[i].Text, cases[i].Text)
+			}
+			next := fmt.Sprintf(`,"nextCursor":"%d"`, i+1)
+			if i+1 == len(cases) {
+				tool, next = tool+`,{"name":"good","inputSchema":{"type":"object"}}`, ""
+			}
+			result = `{"tools":[` + tool + `]` + next + `}`
+		case "tools/call", "ping":
+		default:
+			_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"unknown"}}`, in.ID)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, in.ID, result)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// memoryWatch samples how much memory the objects of the program take.
+type memoryWatch struct {
+	base, peak atomic.Uint64
+	at         atomic.Value
+	stop, done chan struct{}
+}
+
+func heapBytes() uint64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}
+
+func watchMemory() *memoryWatch {
+	runtime.GC()
+	m := &memoryWatch{stop: make(chan struct{}), done: make(chan struct{})}
+	m.base.Store(heapBytes())
+	m.at.Store("")
+	go func() {
+		defer close(m.done)
+		tick := time.NewTicker(5 * time.Millisecond)
+		defer tick.Stop()
+		worst := uint64(0)
+		for {
+			select {
+			case <-m.stop:
+				return
+			case <-tick.C:
+				if now := heapBytes(); now > worst {
+					worst = now
+					m.peak.Store(max(m.peak.Load(), now))
+				}
+			}
+		}
+	}()
+	return m
+}
+
+// more is how much the peak was above the beginning, since the last question.
+func (m *memoryWatch) more() uint64 {
+	peak := m.peak.Load()
+	return peak - min(peak, m.base.Load())
+}
+
+func processorTime(t *testing.T) time.Duration {
+	t.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// Schemas and documents that try to exhaust the instance are answered in time,
+// take bounded memory, and nothing of them goes on afterwards.
+func TestHostileSchemasAndDocuments(t *testing.T) { //nolint:paralleltest // it measures
+	schemas, documents := hostile.Schemas(), hostile.Documents()
+	slices.SortFunc(schemas, func(a, b hostile.Case) int { return strings.Compare(a.Name, b.Name) })
+	offered := len(schemas) + len(documents)
+	if offered < 200 {
+		t.Fatalf("%d schemas and documents", offered)
+	}
+	if !program.Long() { // every family once, in turns of sizes
+		schemas = every(schemas, 5)
+		documents = every(documents, 8)
+	}
+	in := testkit.Start(t, testkit.Settings{"egress-allow": "127.0.0.0/8"})
+	address := listHostile(t, schemas)
+	http.DefaultClient.CloseIdleConnections()
+	goroutines := runtime.NumGoroutine()
+	watch := watchMemory()
+	slowest, slowestName := time.Duration(0), ""
+	ask := func(name, method, path, body string) testkit.Reply {
+		t.Helper()
+		begun := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), hostileDeadline)
+		defer cancel()
+		resp := in.Open(ctx, t, method, path, body)
+		defer func() { _ = resp.Body.Close() }()
+		text, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if took := time.Since(begun); took > slowest {
+			slowest, slowestName = took, name
+		}
+		return testkit.Reply{Status: resp.StatusCode, Body: string(text)}
+	}
+
+	if a := ask("list", http.MethodPost, "/api/v1/servers", fmt.Sprintf(`{"id":"bad","url":%q,"transport":"http","timeout_ms":10000}`, address)); a.Status != http.StatusCreated {
+		t.Fatalf("%d %.500s", a.Status, a.Body)
+	}
+	var detail struct {
+		Tools    []string
+		Problems []struct{ Tool, Reason string }
+	}
+	if err := json.Unmarshal([]byte(ask("detail", http.MethodGet, "/api/v1/servers/bad", "").Body), &detail); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(detail.Tools, "good") || len(detail.Problems) == 0 || len(detail.Tools)+len(detail.Problems) != len(schemas)+1 {
+		t.Errorf("%d tools are listed and %d left out of %d", len(detail.Tools), len(detail.Problems), len(schemas)+1)
+	}
+	calls := 0
+	for i, c := range schemas {
+		for k, arguments := range hostile.Arguments() {
+			name := fmt.Sprintf("call %s %d", c.Name, k)
+			a := ask(name, http.MethodPost, fmt.Sprintf("/api/v1/tools/bad__t%d/call", i), `{"arguments":`+arguments+`}`)
+			// 504 is an answer too: checking ended by its own deadline.
+			if calls++; a.Status >= http.StatusInternalServerError && a.Status != http.StatusBadGateway && a.Status != http.StatusGatewayTimeout {
+				t.Errorf("%s: %d %.300s", name, a.Status, a.Body)
+			}
+		}
+	}
+	afterSchemas := watch.more()
+	for _, c := range documents {
+		body, err := json.Marshal(map[string]string{"document": c.Text, "base_url": "https://h.example"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a := ask("document "+c.Name, http.MethodPost, "/api/v1/servers/preview", string(body)); a.Status >= http.StatusInternalServerError {
+			t.Errorf("document %s: %d %.300s", c.Name, a.Status, a.Body)
+		}
+	}
+	if a := ask("good", http.MethodPost, "/api/v1/tools/bad__good/call", `{"arguments":{}}`); a.Status != http.StatusOK {
+		t.Errorf("a good tool: %d %.300s", a.Status, a.Body)
+	}
+	more := watch.more()
+	close(watch.stop)
+	<-watch.done
+	// The long form is held by TestHostileMemory: here the test's own objects and all
+	// garbage count.
+	if more > hostileMemory && !program.Long() {
+		t.Errorf("%d MiB more memory (%d MiB with schemas alone)", more>>20, afterSchemas>>20)
+	}
+	idle(t, goroutines)
+	t.Logf("figure: %d hostile schemas and %d documents, %d calls: the slowest answer after %v (%s), at most %d MiB more memory", len(schemas), len(documents), calls, slowest.Round(time.Millisecond), slowestName, more>>20)
+}
+
+// every takes each n-th case, beginning with another one in each round.
+func every(cases []hostile.Case, n int) (some []hostile.Case) {
+	for i := 0; i < len(cases); i += n {
+		some = append(some, cases[i])
+	}
+	return some
+}
+
+// idle waits until the program does nothing more, and has no more goroutines
+// than before.
+func idle(t *testing.T, goroutines int) {
+	t.Helper()
+	var busy time.Duration
+	var now int
+	for range 20 {
+		http.DefaultClient.CloseIdleConnections()
+		before := processorTime(t)
+		time.Sleep(500 * time.Millisecond)
+		busy = processorTime(t) - before
+		if now = runtime.NumGoroutine(); busy < 100*time.Millisecond && now <= goroutines+20 {
+			return
+		}
+	}
+	t.Errorf("it still works: %v of processor time in half a second, %d goroutines where there were %d", busy, now, goroutines)
+}
