@@ -109,7 +109,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Talk to an agent, and have its answer */
+        /**
+         * Talk to an agent, and have its answer
+         * @description Needs the scope `tools:call`.
+         */
         post: operations["run-agent"];
         delete?: never;
         options?: never;
@@ -432,6 +435,26 @@ export interface paths {
         get: operations["list-chain-events"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/chains/{name}/rewind": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Read a chain again above a block; events that were delivered are not delivered again
+         * @description Needs the scope `admin` in the default tenant.
+         */
+        post: operations["rewind-chain"];
         delete?: never;
         options?: never;
         head?: never;
@@ -860,7 +883,10 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Set my password, and end my other logins */
+        /**
+         * Set my password, and end my other logins
+         * @description Needs a browser's login; no key can do this.
+         */
         put: operations["put-my-password"];
         post?: never;
         delete?: never;
@@ -877,7 +903,10 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Choose whose tools my default door shows */
+        /**
+         * Choose whose tools my default door shows
+         * @description Needs the scope `tools:read`.
+         */
         put: operations["put-my-sources"];
         post?: never;
         delete?: never;
@@ -1062,7 +1091,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the roles that agents and tools may have */
+        /**
+         * List the roles that agents and tools may have
+         * @description Needs the scope `tools:read`.
+         */
         get: operations["list-roles"];
         put?: never;
         post?: never;
@@ -2352,7 +2384,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the rooms that one is in */
+        /**
+         * List the rooms that one is in
+         * @description Needs the scope `tools:call` or `audit:read`.
+         */
         get: operations["list-workspaces"];
         put?: never;
         /**
@@ -2373,7 +2408,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show a room */
+        /**
+         * Show a room
+         * @description Needs the scope `tools:call` or `audit:read`.
+         */
         get: operations["get-workspace"];
         put?: never;
         post?: never;
@@ -2398,7 +2436,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the calls that wait for somebody's word */
+        /**
+         * List the calls that wait for somebody's word
+         * @description Needs the scope `tools:call` or `audit:read`.
+         */
         get: operations["list-room-approvals"];
         put?: never;
         post?: never;
@@ -2415,7 +2456,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Export a room with all that was said in it */
+        /**
+         * Export a room with all that was said in it
+         * @description Needs the scope `tools:call` or `audit:read`.
+         */
         get: operations["export-workspace"];
         put?: never;
         post?: never;
@@ -2432,7 +2476,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read a room's newest messages, or those before one, oldest first */
+        /**
+         * Read a room's newest messages, or those before one, oldest first
+         * @description Needs the scope `tools:call` or `audit:read`.
+         */
         get: operations["list-messages"];
         put?: never;
         post?: never;
@@ -2509,7 +2556,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Search what was said in a room */
+        /**
+         * Search what was said in a room
+         * @description Needs the scope `tools:call` or `audit:read`.
+         */
         get: operations["search-messages"];
         put?: never;
         post?: never;
@@ -2526,7 +2576,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Follow what happens in a room */
+        /**
+         * Follow what happens in a room
+         * @description Needs the scope `tools:call` or `audit:read`.
+         */
         get: operations["stream-workspace"];
         put?: never;
         post?: never;
@@ -2543,7 +2596,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List what the agents of a room may use */
+        /**
+         * List what the agents of a room may use
+         * @description Needs the scope `tools:call` or `audit:read`.
+         */
         get: operations["list-room-tools"];
         put?: never;
         post?: never;
@@ -2842,7 +2898,9 @@ export interface components {
             auth?: components["schemas"]["AuthBody"];
             /** @description Of an auto-generated server: where the API is called; absent: where its documentation says. */
             base_url?: string;
-            /** @description With stdio: the program and its arguments; no shell reads them. From the operator, or from an admin under --allow-commands. */
+            /** @description Whether the annotations of its tools count: tools that say readOnlyHint are then used without approval, and tools that say readOnlyHint or idempotentHint may be called again after a failure. Set by the operator or an admin; off where it is absent. */
+            believe_annotations?: boolean;
+            /** @description With stdio: the program and its arguments; no shell reads them. From the operator, or from an admin under --allow-commands. Words that look like secrets are shown as ***, which sent back keeps the stored ones. */
             command?: string[];
             /**
              * @description Whose credentials calls are made with: shared is the server's own, per-user is each user's, who enters them at credentials/me. Lists are read with the server's own.
@@ -2993,6 +3051,7 @@ export interface components {
             arguments?: {
                 [key: string]: unknown;
             };
+            digest?: string;
             id: string;
             name: string;
             server?: string;
@@ -3137,6 +3196,7 @@ export interface components {
             kind: "tool" | "resource" | "prompt" | "completion" | "subscription" | "task" | "task-update" | "task-cancel" | "server" | "agent";
             name: string;
             reason?: string;
+            restricted?: boolean;
             server?: string;
             /** Format: date-time */
             start: string;
@@ -3405,6 +3465,8 @@ export interface components {
              * @description When it is attempted next, unless it waits behind another.
              */
             next_at?: string;
+            /** @description Arguments, errors and answers were left out: admins alone read them. */
+            restricted?: boolean;
             source?: string;
             /** @enum {string} */
             state: "waiting" | "ready" | "leased" | "held" | "done" | "dead" | "dropped";
@@ -3492,6 +3554,7 @@ export interface components {
                 [key: string]: unknown;
             };
             reason?: string;
+            restricted?: boolean;
             result?: {
                 [key: string]: unknown;
             };
@@ -3522,6 +3585,7 @@ export interface components {
             received_at: string;
             source: string;
             type: string;
+            type_unsigned?: boolean;
         };
         Evidence: {
             role: string;
@@ -3944,7 +4008,7 @@ export interface components {
             agent?: string;
             /**
              * Format: date-time
-             * @description When the key stops working; absent for never.
+             * @description When the key stops working; absent for never, or, if the caller's own key expires, for when that does. No later than that.
              */
             expires_at?: string;
             /** @description What the key is for. */
@@ -3990,7 +4054,9 @@ export interface components {
             auth?: components["schemas"]["AuthBody"];
             /** @description Of an auto-generated server: where the API is called; absent: where its documentation says. */
             base_url?: string;
-            /** @description With stdio: the program and its arguments; no shell reads them. From the operator, or from an admin under --allow-commands. */
+            /** @description Whether the annotations of its tools count: tools that say readOnlyHint are then used without approval, and tools that say readOnlyHint or idempotentHint may be called again after a failure. Set by the operator or an admin; off where it is absent. */
+            believe_annotations?: boolean;
+            /** @description With stdio: the program and its arguments; no shell reads them. From the operator, or from an admin under --allow-commands. Words that look like secrets are shown as ***, which sent back keeps the stored ones. */
             command?: string[];
             /**
              * @description Whose credentials calls are made with: shared is the server's own, per-user is each user's, who enters them at credentials/me. Lists are read with the server's own.
@@ -4088,7 +4154,7 @@ export interface components {
             disabled?: boolean;
             /** @description With the style hmac: where the signature is; absent: X-Signature-256. */
             header?: string;
-            /** @description A lower-case letter, then up to 62 lower-case letters, digits or hyphens; one for all tenants. Messages are posted to /hooks/{id}. */
+            /** @description A lower-case letter, then up to 62 lower-case letters, digits or hyphens. Messages are posted to the path that the answer names. */
             id: string;
             /** @description With the styles redis and redis-stream: the list or stream; absent: action_jobs. */
             key?: string;
@@ -4464,7 +4530,9 @@ export interface components {
             auth?: components["schemas"]["AuthBody"];
             /** @description Of an auto-generated server: where the API is called; absent: where its documentation says. */
             base_url?: string;
-            /** @description With stdio: the program and its arguments; no shell reads them. From the operator, or from an admin under --allow-commands. */
+            /** @description Whether the annotations of its tools count: tools that say readOnlyHint are then used without approval, and tools that say readOnlyHint or idempotentHint may be called again after a failure. Set by the operator or an admin; off where it is absent. */
+            believe_annotations?: boolean;
+            /** @description With stdio: the program and its arguments; no shell reads them. From the operator, or from an admin under --allow-commands. Words that look like secrets are shown as ***, which sent back keeps the stored ones. */
             command?: string[];
             /**
              * @description Whose credentials calls are made with: shared is the server's own, per-user is each user's, who enters them at credentials/me. Lists are read with the server's own.
@@ -4622,6 +4690,13 @@ export interface components {
         ReportBody: {
             errors: components["schemas"]["SurfaceError"][];
         };
+        RewindChainInputBody: {
+            /**
+             * Format: int64
+             * @description The last block that counts as read. The blocks above it are read again.
+             */
+            to: number;
+        };
         RoleInfo: {
             name: string;
             /** @description The tenant added it; the others are always there. */
@@ -4753,6 +4828,7 @@ export interface components {
         Server: {
             api?: components["schemas"]["API"];
             auth?: components["schemas"]["Auth"];
+            believe_annotations?: boolean;
             command?: string[];
             /** Format: date-time */
             created_at: string;
@@ -4781,6 +4857,7 @@ export interface components {
             };
             owner?: string;
             private?: boolean;
+            restricted?: boolean;
             /** @enum {string} */
             state: "active" | "inactive" | "error";
             /** Format: int64 */
@@ -4796,6 +4873,7 @@ export interface components {
         ServerDetail: {
             api?: components["schemas"]["API"];
             auth?: components["schemas"]["Auth"];
+            believe_annotations?: boolean;
             command?: string[];
             /** Format: date-time */
             created_at: string;
@@ -4828,6 +4906,9 @@ export interface components {
             };
             owner?: string;
             private?: boolean;
+            /** @description Tools that the server lists and that are left out, at most 100. */
+            problems?: components["schemas"]["ToolProblem"][];
+            restricted?: boolean;
             /** @enum {string} */
             state: "active" | "inactive" | "error";
             /** Format: int64 */
@@ -4860,7 +4941,9 @@ export interface components {
             auth?: components["schemas"]["AuthBody"];
             /** @description Of an auto-generated server: where the API is called; absent: where its documentation says. */
             base_url?: string;
-            /** @description With stdio: the program and its arguments; no shell reads them. From the operator, or from an admin under --allow-commands. */
+            /** @description Whether the annotations of its tools count: tools that say readOnlyHint are then used without approval, and tools that say readOnlyHint or idempotentHint may be called again after a failure. Set by the operator or an admin; off where it is absent. */
+            believe_annotations?: boolean;
+            /** @description With stdio: the program and its arguments; no shell reads them. From the operator, or from an admin under --allow-commands. Words that look like secrets are shown as ***, which sent back keeps the stored ones. */
             command?: string[];
             /**
              * @description Whose credentials calls are made with: shared is the server's own, per-user is each user's, who enters them at credentials/me. Lists are read with the server's own.
@@ -5017,6 +5100,7 @@ export interface components {
             header?: string;
             id: string;
             key?: string;
+            path?: string;
             /** @enum {string} */
             style: "standard" | "github" | "stripe" | "hmac" | "redis" | "redis-stream";
             title?: string;
@@ -5222,6 +5306,12 @@ export interface components {
             /** Format: int64 */
             tokens: number;
         };
+        ToolProblem: {
+            /** @description Why it is left out. */
+            reason: string;
+            /** @description The tool's name, as the server calls it. */
+            tool: string;
+        };
         ToolSuggestion: {
             id: string;
             key: string;
@@ -5325,6 +5415,7 @@ export interface components {
             arguments?: {
                 [key: string]: unknown;
             };
+            digest?: string;
             id: string;
             name: string;
         };
@@ -6619,6 +6710,40 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["PageChainEvent"];
                 };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "rewind-chain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The chain's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RewindChainInputBody"];
+            };
+        };
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Error */
             default: {

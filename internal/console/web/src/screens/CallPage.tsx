@@ -14,6 +14,9 @@ import { ErrorCard, Loading } from '../parts/states';
 import { Story, Waterfall } from './call/Story';
 import { leaveArgs } from './playground/run';
 
+// Why a payload is not shown to somebody who may see that the call was made.
+const HIDDEN = 'Hidden: request and response are shown to whoever made the call and to admins.';
+
 export default function CallPage({ id }: { id: string }) {
   const kept = useCall(id);
   const feed = useFeed();
@@ -70,14 +73,16 @@ function Page({ c }: { c: Schemas['Entry'] | Call }) {
           {params !== undefined ? (
             <Json value={params} />
           ) : (
-            <p className="soft">{refused ? 'Not kept: what was refused may be a secret in the wrong place.' : 'Not kept.'}</p>
+            <p className="soft">
+              {c.restricted ? HIDDEN : refused ? 'Not kept: what was refused may be a secret in the wrong place.' : 'Not kept.'}
+            </p>
           )}
         </Panel>
         <Panel title="What came back" acts={<span className="small soft">{bytes(c.bytes_out ?? 0)}</span>} pad>
           {result !== undefined ? (
             <Json value={result} />
           ) : (
-            <p className="soft">{c.status === 'running' ? 'Nothing yet.' : 'Nothing, or it was not kept.'}</p>
+            <p className="soft">{c.restricted ? HIDDEN : c.status === 'running' ? 'Nothing yet.' : 'Nothing, or it was not kept.'}</p>
           )}
         </Panel>
       </div>

@@ -42,7 +42,7 @@ export function AddSource({ close }: { close: () => void }) {
     },
     onSettled: () => cache.invalidateQueries({ queryKey: ['sources'] }),
   });
-  if (add.data?.made) return <Shown id={add.data.source.id} secret={add.data.made} close={close} />;
+  if (add.data?.made) return <Shown id={add.data.source.id} path={add.data.source.path} secret={add.data.made} close={close} />;
   const fits = isName(id) && (secret !== '' || how.makes);
   return (
     <form
@@ -125,7 +125,7 @@ export function AddSource({ close }: { close: () => void }) {
 }
 
 // Shown is a secret that was made, this once.
-export function Shown({ id, secret, close }: { id: string; secret: string; close: () => void }) {
+export function Shown({ id, path = '', secret, close }: { id: string; path?: string; secret: string; close: () => void }) {
   return (
     <div className="stack">
       <p>
@@ -135,7 +135,7 @@ export function Shown({ id, secret, close }: { id: string; secret: string; close
       <dl className="facts">
         <dt>Post them to</dt>
         <dd className="row">
-          <code className="wrap">{hook(id)}</code> <Copy value={hook(id)} label="Copy the address" />
+          <code className="wrap">{hook(path)}</code> <Copy value={hook(path)} label="Copy the address" />
         </dd>
       </dl>
       <div className="acts">

@@ -25,7 +25,7 @@ export function Rotate({ source, close }: { source: Source; close: () => void })
     },
     onSettled: () => cache.invalidateQueries({ queryKey: ['sources'] }),
   });
-  if (put.data) return <Shown id={source.id} secret={put.data} close={close} />;
+  if (put.data) return <Shown id={source.id} path={source.path} secret={put.data} close={close} />;
   return (
     <form
       className="stack"

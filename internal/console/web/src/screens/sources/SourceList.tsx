@@ -15,7 +15,7 @@ import { AddSource } from './AddSource';
 import { Rotate } from './Rotate';
 import { pulled, styles } from './styles';
 
-export const hook = (id: string): string => `${home()}/hooks/${id}`;
+export const hook = (path: string): string => `${home()}${path}`;
 
 export function SourceList() {
   const me = useMe().data;
@@ -64,7 +64,8 @@ export function SourceList() {
                       <span className="tiny soft mono">{s.key || 'action_jobs'}</span>
                     ) : (
                       <span className="row plain tiny soft">
-                        <code className="cut">{hook(s.id)}</code> <Copy value={hook(s.id)} label={`Copy the address of ${s.id}`} />
+                        <code className="cut">{hook(s.path ?? '')}</code>{' '}
+                        <Copy value={hook(s.path ?? '')} label={`Copy the address of ${s.id}`} />
                       </span>
                     )}
                   </span>
