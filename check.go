@@ -109,6 +109,9 @@ func (a *Auth) check() error {
 	if a.Type != AuthOAuthClient && (a.Grant != "" || a.Subject != "" || a.SubjectType != "" || a.Audience != "" || a.IDPTokenURL != "" || a.IDPClientID != "" || a.IDPSecret != "") {
 		return fault("grant and what belongs to it go with the type oauth-client")
 	}
+	if a.Type != AuthOAuth && a.Type != AuthOAuthClient && (a.TokenURL != "" || a.Issuer != "" || a.ClientID != "") {
+		return fault("token_url, issuer and client_id go with the types oauth and oauth-client")
+	}
 	needs := a.Type != AuthNone && a.Type != AuthOAuth && a.Grant == ""
 	switch a.Type {
 	case AuthNone, AuthBearer:
@@ -216,6 +219,34 @@ func (c *Connection) Origin() string {
 		origin += " " + originOf(c.Auth.IDPTokenURL)
 	}
 	return origin
+}
+
+// Destination is where the credential at a place of the connection goes, as a text
+// to compare: a credential may move from one place to another only if both have the
+// same destination. api is what an auto-generated server is made of, else nil: its
+// document may name the authorization server.
+func (c *Connection) Destination(place string, api *API) string {
+	switch {
+	case c.Transport == TransportStdio:
+		return string(TransportStdio)
+	case c.Auth == nil || place != PlaceAuth && place != PlaceSubject && place != PlaceIDPSecret:
+		return originOf(c.URL)
+	case place == PlaceIDPSecret || place == PlaceSubject && c.Auth.Grant == GrantEnterprise:
+		return "identity provider " + originOf(c.Auth.IDPTokenURL)
+	case c.Auth.Type != AuthOAuth && c.Auth.Type != AuthOAuthClient:
+		return originOf(c.URL)
+	}
+	// The server at URL names its authorization server, unless an issuer, a token
+	// endpoint or the document does. A key that signs is never sent, so it is another
+	// destination than that of a secret.
+	named := []string{"authorization server", string(c.Auth.ClientAuth), originOf(c.Auth.Issuer), originOf(c.Auth.TokenURL)}
+	if c.Auth.Type == AuthOAuth && api != nil {
+		named = append(named, originOf(api.LoginURL), originOf(api.TokenURL))
+	}
+	if c.Auth.Issuer == "" && c.Auth.TokenURL == "" {
+		named = append(named, originOf(c.URL))
+	}
+	return strings.Join(named, " ")
 }
 
 func originOf(text string) string {

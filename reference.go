@@ -69,9 +69,20 @@ func (c Connection) MapCredentials(f func(place, text string) string) Connection
 
 // References lists the references of a connection.
 func (c Connection) References() (refs []string) {
+	for _, r := range c.PlacedReferences() {
+		refs = append(refs, r.Text)
+	}
+	return refs
+}
+
+// PlacedReference is a reference and where in a connection it stands.
+type PlacedReference struct{ Place, Text string }
+
+// PlacedReferences lists the references of a connection with their places.
+func (c Connection) PlacedReferences() (refs []PlacedReference) {
 	c.MapCredentials(func(place, text string) string {
 		if IsReference(place, text) {
-			refs = append(refs, text)
+			refs = append(refs, PlacedReference{place, text})
 		}
 		return text
 	})

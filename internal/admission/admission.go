@@ -56,11 +56,10 @@ func (j *Judge) RunsCommands(p *junctor.Principal) bool {
 	return p.Issuer == junctor.IssuerLocal || p.Operator() && j.o.AllowCommands
 }
 
-// Owns reports whether a principal may change what owner added: the owner, an
-// admin of the tenant, and a service, which acts for the operator who gave it its
-// scopes.
+// Owns reports whether a principal may change what owner added: the owner and an
+// admin of the tenant. A service owns what it added with its key.
 func Owns(p *junctor.Principal, owner string) bool {
-	return p.Has(junctor.ScopeAdmin) || p.Issuer == junctor.IssuerKey || p.Is(owner)
+	return p.Has(junctor.ScopeAdmin) || p.Is(owner)
 }
 
 // Reference judges a single reference that p names, such as the secret of a

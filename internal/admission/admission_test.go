@@ -332,3 +332,117 @@ func TestRefusalsAreRecorded(t *testing.T) {
 		t.Errorf("recorded %v, want %v", refused, want)
 	}
 }
+
+// A client secret goes to an authorization server. Neither another place in the
+// connection nor a document may send it anywhere else.
+func TestClientSecretStaysWithItsAuthorizationServer(t *testing.T) {
+	t.Parallel()
+	client := func() junctor.Server {
+		row := web("https://dev.example/mcp", "")
+		row.Owner = developer().ID()
+		row.Auth = &junctor.Auth{Type: junctor.AuthOAuthClient, Secret: "env:CORP", ClientID: "me", TokenURL: "https://login.example/token"}
+		return row
+	}
+	login := func() junctor.Server {
+		row := document("https://dev.example/openapi.yaml")
+		row.Owner, row.Connection = developer().ID(), web("https://dev.example/v1", "").Connection
+		row.Auth = &junctor.Auth{Type: junctor.AuthOAuth, Secret: "env:CORP", ClientID: "me"}
+		row.API.LoginURL, row.API.TokenURL = "https://login.example/authorize", "https://login.example/token"
+		return row
+	}
+	for what, tt := range map[string]struct {
+		former junctor.Server
+		change func(*junctor.Server)
+		want   junctor.Code
+	}{
+		"client as it is":          {client(), func(*junctor.Server) {}, ""},
+		"another scope":            {client(), func(s *junctor.Server) { s.Auth.Scope = "read" }, ""},
+		"in a header as well":      {client(), func(s *junctor.Server) { s.Headers = map[string]string{"X-Leak": "env:CORP"} }, junctor.CodeDenied},
+		"in the query as well":     {client(), func(s *junctor.Server) { s.URL += "?env:CORP" }, junctor.CodeDenied},
+		"as a bearer token":        {client(), func(s *junctor.Server) { s.Auth = &junctor.Auth{Type: junctor.AuthBearer, Secret: "env:CORP"} }, junctor.CodeDenied},
+		"bearer with a token_url":  {client(), func(s *junctor.Server) { s.Auth.Type, s.Auth.ClientID = junctor.AuthBearer, "" }, junctor.CodeInvalid},
+		"another token endpoint":   {client(), func(s *junctor.Server) { s.Auth.TokenURL = "https://dev.example/token" }, junctor.CodeDenied},
+		"a key that was to sign":   {client(), func(s *junctor.Server) { s.Auth.ClientAuth = junctor.ClientAuthKey }, junctor.CodeDenied},
+		"as a subject":             {client(), func(s *junctor.Server) { s.Auth.Grant, s.Auth.Subject = junctor.GrantJWTBearer, "env:CORP" }, ""},
+		"login as it is":           {login(), func(*junctor.Server) {}, ""},
+		"another token of the API": {login(), func(s *junctor.Server) { s.API.TokenURL = "https://dev.example/token" }, junctor.CodeDenied},
+		"another page of the API":  {login(), func(s *junctor.Server) { s.API.LoginURL = "https://dev.example/authorize" }, junctor.CodeDenied},
+	} {
+		row := tt.former
+		auth := *row.Auth
+		row.Auth = &auth
+		if row.API != nil {
+			api := *row.API
+			row.API = &api
+		}
+		tt.change(&row)
+		if _, err := judge(false).Server(t.Context(), developer(), row, &tt.former); junctor.CodeOf(err) != tt.want {
+			t.Errorf("%s: %v, want %q", what, err, tt.want)
+		}
+	}
+}
+
+// A document that is read again without anybody asking for it gives nobody more
+// trust, another owner or another tenant.
+func TestRereadChangesWhatTheDocumentSaysOnly(t *testing.T) {
+	t.Parallel()
+	former := document("https://dev.example/openapi.yaml")
+	former.Tenant, former.Owner, former.Connection = "acme", "user:dev", web("http://127.0.0.1:8500/", "").Connection
+	row := former
+	api := *former.API
+	api.Title, api.Version, api.DocumentURL = "Pets", "2", "file:///etc/passwd"
+	row.API, row.Tenant, row.Owner, row.Trusted = &api, junctor.DefaultTenant, "local:", true
+	row.Command = []string{"sh"}
+	got, err := judge(true).Reread(row, admission.Stored(former))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := got.Row()
+	if out.Tenant != "acme" || out.Owner != "user:dev" || out.Trusted || out.Command != nil || out.API.DocumentURL != former.API.DocumentURL {
+		t.Errorf("the row has become %+v, %+v", out, out.API)
+	}
+	if out.API.Title != "Pets" || out.API.Version != "2" || !got.Storable() {
+		t.Errorf("what the document says is lost: %+v", out.API)
+	}
+	if _, err := judge(true).Reread(row, admission.Server{}); err == nil {
+		t.Error("a row that nobody judged is read again")
+	}
+}
+
+// Another document may lead to this machine only where the operator says so.
+func TestTrustEndsWithTheDocument(t *testing.T) {
+	t.Parallel()
+	former := document("http://127.0.0.1:9000/openapi.yaml")
+	former.Connection, former.Owner, former.Trusted = web("http://127.0.0.1:9000/", junctor.Masked).Connection, "local:", true
+	for _, tt := range []struct {
+		as      *junctor.Principal
+		url     string
+		trusted bool
+	}{
+		{operator(), "http://127.0.0.1:9000/openapi.yaml", true},
+		{operator(), "http://127.0.0.1:6379/", false},
+		{local(), "http://127.0.0.1:6379/", true},
+	} {
+		row := former
+		api := *former.API
+		api.DocumentURL = tt.url
+		row.API = &api
+		got, err := judge(false).Server(t.Context(), tt.as, row, &former)
+		if err != nil || got.Row().Trusted != tt.trusted {
+			t.Errorf("%s, %s: trusted %t, %v", tt.as.ID(), tt.url, got.Row().Trusted, err)
+		}
+	}
+}
+
+// A service changes what it added, and nothing of others.
+func TestServicesOwnWhatTheyAdded(t *testing.T) {
+	t.Parallel()
+	service := &junctor.Principal{Tenant: junctor.DefaultTenant, Issuer: junctor.IssuerKey, Subject: "ci", Scopes: []junctor.Scope{junctor.ScopeServersWrite}}
+	former := web("https://example.com/mcp", junctor.Masked)
+	for owner, want := range map[string]junctor.Code{"key:ci": "", "key:other": junctor.CodeDenied, "user:dev": junctor.CodeDenied, "local:": junctor.CodeDenied} {
+		former.Owner = owner
+		if _, err := judge(false).Server(t.Context(), service, former, &former); junctor.CodeOf(err) != want {
+			t.Errorf("of %s: %v, want %q", owner, err, want)
+		}
+	}
+}

@@ -21,14 +21,15 @@ func checkBelief(p *junctor.Principal, row, former *junctor.Server) error {
 		return nil
 	case former == nil || !former.BelieveAnnotations:
 		return junctor.Errorf(junctor.CodeDenied, "believe_annotations is set by the operator or an admin: leave it out, or ask an admin to set it")
-	case !sameAddress(&row.Connection, &former.Connection) || row.API != nil && former.API != nil && row.API.DocumentURL != former.API.DocumentURL:
+	case !sameAddress(&row.Connection, &former.Connection) || !sameDocument(row.API, former.API):
 		return junctor.Errorf(junctor.CodeDenied, "an admin set believe_annotations for the connection and the document that the server %q has: send believe_annotations false with this change, or ask an admin to make it", row.ID)
 	}
 	return nil
 }
 
-// Replacement judges whether p may give a server another document. The tools of a
-// believed server are those that an admin saw.
+// Replacement judges whether p may give a server another document. Whoever believes
+// a server believes what stands at the address of its document, also when it changes
+// there, and no other document.
 func (j *Judge) Replacement(ctx context.Context, p *junctor.Principal, former *junctor.Server) error {
 	if !former.BelieveAnnotations || believes(p) {
 		return nil

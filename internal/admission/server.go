@@ -119,9 +119,23 @@ func (j *Judge) decide(ctx context.Context, p *junctor.Principal, row junctor.Se
 		if row.Owner != p.ID() {
 			row.Owner = former.Owner
 		}
-		row.Trusted = local || former.Trusted && sameAddress(&row.Connection, &former.Connection)
+		row.Trusted = local || former.Trusted && sameAddress(&row.Connection, &former.Connection) && sameDocument(row.API, former.API)
 	}
 	return Server{row, true, unread}, nil
+}
+
+// Reread judges the row of a server whose document is read again without anybody
+// asking for it. Nobody brings anything: the row is the stored one, and only what its
+// document says of the API may differ. Tenant, owner and trust stay.
+func (j *Judge) Reread(row junctor.Server, stored Server) (Server, error) {
+	former := stored.Row()
+	if !stored.Storable() || row.API == nil || former.API == nil {
+		return Server{}, junctor.Errorf(junctor.CodeInternal, "the server %q has no document to read again", row.ID)
+	}
+	title, version := row.API.Title, row.API.Version
+	row = clone(former)
+	row.API.Title, row.API.Version = title, version
+	return Server{row: row, valid: true}, nil
 }
 
 // Preview judges a row that is looked at and not stored: its name takes nothing
@@ -172,13 +186,9 @@ func (j *Judge) checkDefinition(p *junctor.Principal, row, former *junctor.Serve
 	if err := row.API.Check(); err != nil {
 		return err
 	}
-	var had *junctor.Connection
 	var document string
-	if former != nil {
-		had = &former.Connection
-		if former.API != nil {
-			document = former.API.DocumentURL
-		}
+	if former != nil && former.API != nil {
+		document = former.API.DocumentURL
 	}
 	if row.API != nil && row.API.DocumentURL != "" {
 		if _, err := j.checkDocument(p, row.API.DocumentURL, document); err != nil {
@@ -188,7 +198,7 @@ func (j *Judge) checkDefinition(p *junctor.Principal, row, former *junctor.Serve
 	if err := checkBelief(p, row, former); err != nil {
 		return err
 	}
-	return j.checkConnection(p, &row.Connection, had)
+	return j.checkConnection(p, row, former)
 }
 
 // checkName refuses a name that is kept for whoever had a server of that name.
@@ -207,23 +217,26 @@ func (j *Judge) checkName(ctx context.Context, p *junctor.Principal, id string) 
 
 // checkConnection refuses a command or a reference that p may not bring. What
 // former has already stays where it is: a command only as a whole, a reference only
-// for the origin that it was entered for, whatever its place.
-func (j *Judge) checkConnection(p *junctor.Principal, now, former *junctor.Connection) error {
+// where it goes to the destination that it was entered for, whatever its place.
+func (j *Judge) checkConnection(p *junctor.Principal, now, former *junctor.Server) error {
 	if now.Transport == junctor.TransportStdio && !j.RunsCommands(p) && !sameCommand(now, former) {
 		return junctor.Errorf(junctor.CodeDenied,
 			"a command to run comes from the operator: add it with the command line on this machine, or start Junctor with --allow-commands and use an admin key")
 	}
-	var kept []string
-	if former != nil && former.Origin() == now.Origin() {
-		kept = former.References()
+	var entered []junctor.PlacedReference
+	if former != nil {
+		entered = former.PlacedReferences()
 	}
-	for _, reference := range now.References() {
-		if slices.Contains(kept, reference) {
+	for _, reference := range now.PlacedReferences() {
+		destination := now.Destination(reference.Place, now.API)
+		if slices.ContainsFunc(entered, func(e junctor.PlacedReference) bool {
+			return e.Text == reference.Text && former.Destination(e.Place, former.API) == destination
+		}) {
 			continue
 		}
-		if err := j.checkReference(p, reference); err != nil {
-			if former != nil && slices.Contains(former.References(), reference) {
-				return junctor.Errorf(junctor.CodeOf(err), "the credential %s was entered for another address and is not sent to this one: whoever may enter it has to change the address", reference)
+		if err := j.checkReference(p, reference.Text); err != nil {
+			if former != nil && slices.Contains(former.References(), reference.Text) {
+				return junctor.Errorf(junctor.CodeOf(err), "the credential %s was entered for another address and is not sent to this one: whoever may enter it has to change the address", reference.Text)
 			}
 			return err
 		}
@@ -231,13 +244,18 @@ func (j *Judge) checkConnection(p *junctor.Principal, now, former *junctor.Conne
 	return nil
 }
 
-func sameCommand(now, former *junctor.Connection) bool {
+func sameCommand(now, former *junctor.Server) bool {
 	return former != nil && former.Transport == now.Transport && slices.Equal(former.Command, now.Command) && former.Cwd == now.Cwd && maps.Equal(former.Env, now.Env)
 }
 
 // sameAddress reports whether two connections lead to the same place.
 func sameAddress(a, b *junctor.Connection) bool {
 	return a.Transport == b.Transport && a.Origin() == b.Origin() && a.URL == b.URL && slices.Equal(a.Command, b.Command)
+}
+
+// sameDocument reports whether two servers are made of the same document.
+func sameDocument(a, b *junctor.API) bool {
+	return a == nil || b == nil || a.DocumentURL == b.DocumentURL
 }
 
 // Connection is a connection whose references may be read and whose command may be

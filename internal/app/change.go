@@ -286,7 +286,7 @@ func (s *servers) kept(ctx context.Context, row *junctor.Server, entered credent
 		s.app.log.Warn("the stored credentials of a server cannot be used; those that are not entered anew are lost", slog.String("server", row.ID), telemetry.Err(err))
 		set = credential.Set{}
 	}
-	return credential.Keep(row.Connection, entered, former.Connection, set)
+	return credential.Keep(row, entered, former, set)
 }
 
 // sameConnection says whether two connections lead to the same place in the

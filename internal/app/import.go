@@ -36,11 +36,11 @@ type fetched struct {
 	same bool // as the one that etag names
 }
 
-// documentClient gives the client for documents. One that the operator names on
-// this machine may be fetched while only this machine reaches us.
-func (a *App) documentClient(p *junctor.Principal, address string) *http.Client {
+// documentClient gives the client for the documents of a server. One that the
+// operator named on this machine may be fetched while only this machine reaches us.
+func (a *App) documentClient(admitted admission.Server) *http.Client {
 	o := egress.ClientOptions{Timeout: documentTime, MaxBytes: maxDocument}
-	if p.Issuer == junctor.IssuerLocal && a.cfg.Loopback() && namesLoopback(address) {
+	if admitted.Row().Trusted && a.cfg.Loopback() && namesLoopback(admitted.Document().String()) {
 		o.Allow = loopback()
 	}
 	return a.egress.Client(o)
@@ -128,14 +128,15 @@ func siblings(client *http.Client, bytes *limit.ByteBudget, at admission.Documen
 // described is what somebody gives beside the row of an auto-generated server.
 type described struct {
 	document    string         // its text; "" where it is to be fetched
+	stored      bool           // the text is the one that was stored, so it may name files beside the document
 	credentials credential.Set // that stood in the row
 }
 
-// read makes tools of the document of a server that p was allowed to bring.
-func (s *servers) read(ctx context.Context, p *junctor.Principal, admitted admission.Server, in described, names map[string]string, etag string) (*apigen.Made, fetched, error) {
+// read makes tools of the document of a server that somebody was allowed to bring.
+func (s *servers) read(ctx context.Context, admitted admission.Server, in described, names map[string]string, etag string) (*apigen.Made, fetched, error) {
 	row, at := admitted.Row(), admitted.Document()
 	got := fetched{text: []byte(in.document)}
-	client := s.app.documentClient(p, at.String())
+	client := s.app.documentClient(admitted)
 	defer client.CloseIdleConnections()
 	header, err := s.documentHeader(ctx, admitted, in)
 	if err != nil {
@@ -158,7 +159,11 @@ func (s *servers) read(ctx context.Context, p *junctor.Principal, admitted admis
 	}
 	junctor.StepPassed(ctx, "fetch")
 	source := doc.Source{Name: name, URL: at.String(), Text: got.text, As: formatOf(row.API.Format)}
-	files := siblings(client, s.app.bytes, at, header)
+	beside := at
+	if _, file := at.File(); file && in.document != "" && !in.stored {
+		beside = admission.Document{} // whoever sends a text may not have it read files of this machine
+	}
+	files := siblings(client, s.app.bytes, beside, header)
 	whole, among, several := unpack(got.text)
 	if several {
 		whole.As = source.As
@@ -203,7 +208,7 @@ func (s *servers) PreviewServer(ctx context.Context, p *junctor.Principal, in ad
 	if err != nil {
 		return junctor.APIPreview{}, err
 	}
-	made, _, err := s.read(ctx, p, admitted, described{in.Document, in.Credentials}, nil, "")
+	made, _, err := s.read(ctx, admitted, described{document: in.Document, credentials: in.Credentials}, nil, "")
 	if made == nil {
 		return junctor.APIPreview{}, err
 	}
@@ -239,7 +244,7 @@ func (s *servers) FetchDocument(ctx context.Context, p *junctor.Principal, in ad
 	if err != nil {
 		return junctor.APIDocument{}, err
 	}
-	client := s.app.documentClient(p, at.String())
+	client := s.app.documentClient(admitted)
 	defer client.CloseIdleConnections()
 	got, err := s.app.fetch(ctx, client, at, admitted.Row().API.Format, "", header)
 	return junctor.APIDocument{Text: got.text, ETag: got.etag, FetchedAt: time.Now()}, err
@@ -266,7 +271,7 @@ func (s *servers) addGenerated(ctx context.Context, p *junctor.Principal, in adm
 	if err := s.free(ctx, p, row.ID); err != nil {
 		return junctor.Server{}, err
 	}
-	made, got, err := s.read(ctx, p, admitted, described{in.Document, in.Credentials}, nil, "")
+	made, got, err := s.read(ctx, admitted, described{document: in.Document, credentials: in.Credentials}, nil, "")
 	if err != nil {
 		return junctor.Server{}, err
 	}

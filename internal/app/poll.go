@@ -7,6 +7,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
+	"github.com/junctor-mcp/junctor/internal/admission"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 )
 
@@ -74,10 +75,11 @@ func (s *servers) due(now time.Time, all map[serverKey]*watched) (rows []junctor
 // look reads the document of a server again where it has changed. What may make
 // callers fail waits for a person, who is told of it once.
 func (s *servers) look(ctx context.Context, row junctor.Server, w *watched) {
-	row, err := s.app.store.For(row.Tenant).Server(ctx, row.ID) // as it is now
+	admitted, err := s.app.store.For(row.Tenant).AdmittedServer(ctx, row.ID) // as it is now
 	if err != nil {
 		return
 	}
+	row = admitted.Row()
 	stored, err := s.app.store.For(row.Tenant).Document(ctx, row.ID)
 	if err != nil {
 		return
@@ -86,7 +88,8 @@ func (s *servers) look(ctx context.Context, row junctor.Server, w *watched) {
 	if w.etag != "" {
 		known = w.etag
 	}
-	out, got, err := s.reimport(ctx, s.app.identity.Local(), row, admin.Import{}, known)
+	judge := func(row junctor.Server) (admission.Server, error) { return s.judge.Reread(row, admitted) }
+	out, got, err := s.reimport(ctx, judge, row, admin.Import{}, known)
 	log := s.app.log.With(slog.String("server", row.ID))
 	switch {
 	case err != nil:

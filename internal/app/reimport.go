@@ -46,13 +46,14 @@ func (s *servers) ImportDocument(ctx context.Context, p *junctor.Principal, id s
 			return admin.Imported{}, err
 		}
 	}
-	out, _, err := s.reimport(ctx, p, former, in, "")
+	judge := func(row junctor.Server) (admission.Server, error) { return s.judge.Server(ctx, p, row, &former) }
+	out, _, err := s.reimport(ctx, judge, former, in, "")
 	return out, err
 }
 
 // reimport gives what it read beside what came of it. A document that etag names
-// is not read.
-func (s *servers) reimport(ctx context.Context, p *junctor.Principal, former junctor.Server, in admin.Import, etag string) (out admin.Imported, got fetched, err error) {
+// is not read. judge judges the row for whoever asked.
+func (s *servers) reimport(ctx context.Context, judge func(junctor.Server) (admission.Server, error), former junctor.Server, in admin.Import, etag string) (out admin.Imported, got fetched, err error) {
 	rows := s.app.store.For(former.Tenant)
 	stored, err := rows.Document(ctx, former.ID)
 	if err != nil {
@@ -68,11 +69,11 @@ func (s *servers) reimport(ctx context.Context, p *junctor.Principal, former jun
 	if in.Document == "" && api.DocumentURL == "" {
 		return out, got, junctor.Errorf(junctor.CodeInvalid, "the document of the server %q was given as text: give it again", former.ID)
 	}
-	admitted, err := s.judge.Server(ctx, p, row, &former)
+	admitted, err := judge(row)
 	if err != nil {
 		return out, got, err
 	}
-	made, got, err := s.read(ctx, p, admitted, described{document: in.Document}, apigen.Names(before), etag)
+	made, got, err := s.read(ctx, admitted, described{document: in.Document}, apigen.Names(before), etag)
 	if err != nil || got.same {
 		return out, got, err
 	}
@@ -85,7 +86,7 @@ func (s *servers) reimport(ctx context.Context, p *junctor.Principal, former jun
 		return out, got, nil
 	}
 	api.Title, api.Version = made.Document.Title, made.Document.Edition
-	if admitted, err = s.judge.Server(ctx, p, row, &former); err != nil {
+	if admitted, err = judge(row); err != nil {
 		return out, got, err
 	}
 	defer s.hold(former.Tenant, former.ID)()
@@ -121,7 +122,7 @@ func (s *servers) ValidateServer(ctx context.Context, p *junctor.Principal, id s
 	if err != nil {
 		return junctor.APIPreview{}, err
 	}
-	made, _, err := s.read(ctx, p, admitted, described{document: string(stored.Text)}, apigen.Names(before), "")
+	made, _, err := s.read(ctx, admitted, described{document: string(stored.Text), stored: true}, apigen.Names(before), "")
 	if err != nil {
 		return junctor.APIPreview{}, err
 	}
@@ -195,7 +196,7 @@ func (s *servers) complete(ctx context.Context, p *junctor.Principal, row, forme
 	if err != nil {
 		return err
 	}
-	made, _, err := s.read(ctx, p, admitted, described{document: string(stored.Text)}, nil, "")
+	made, _, err := s.read(ctx, admitted, described{document: string(stored.Text), stored: true}, nil, "")
 	if err != nil {
 		return err
 	}

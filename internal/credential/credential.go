@@ -51,19 +51,18 @@ func Masks(c junctor.Connection) (places []string) {
 }
 
 // Keep fills in, from the literals that are stored for the former connection,
-// what the new one only says to keep. Literals are bound to the origin they were
+// what the new one only says to keep. Literals are bound to the destination they were
 // entered for: where it changed, each has to be entered again. Who may take a
-// reference to another origin is judged by package admission.
-func Keep(now junctor.Connection, entered Set, former junctor.Connection, stored Set) (Set, error) {
+// reference to another destination is judged by package admission.
+func Keep(now *junctor.Server, entered Set, former *junctor.Server, stored Set) (Set, error) {
 	out := maps.Clone(entered)
-	moved := now.Origin() != former.Origin()
 	var missing, bound []string
 	now.MapCredentials(func(place, text string) string {
 		switch {
 		case text != junctor.Masked || !entered[place].IsZero():
 		case stored[place].IsZero():
 			missing = append(missing, place)
-		case moved:
+		case now.Destination(place, now.API) != former.Destination(place, former.API):
 			bound = append(bound, place)
 		default:
 			out[place] = stored[place]

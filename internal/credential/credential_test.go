@@ -85,13 +85,15 @@ func TestKeep(t *testing.T) {
 		"another host":          {func(c *junctor.Connection) { c.URL = "https://example.org/mcp" }, junctor.CodeDenied},
 		"another port":          {func(c *junctor.Connection) { c.URL = "https://example.com:8443/mcp" }, junctor.CodeDenied},
 		"plain http":            {func(c *junctor.Connection) { c.URL = "http://example.com/mcp" }, junctor.CodeDenied},
-		"another token address": {func(c *junctor.Connection) { a := *c.Auth; a.TokenURL = "https://evil.example/"; c.Auth = &a }, junctor.CodeDenied},
+		"another token address": {func(c *junctor.Connection) {
+			c.Auth = &junctor.Auth{Type: junctor.AuthOAuthClient, Secret: junctor.Masked, ClientID: "me", TokenURL: "https://evil.example/"}
+		}, junctor.CodeDenied},
 		"none is stored":        {func(c *junctor.Connection) { c.Headers = map[string]string{"X-New": junctor.Masked} }, junctor.CodeInvalid},
 	} {
 		now := former
 		tt.change(&now)
 		now, entered := credential.Split(now)
-		got, err := credential.Keep(now, entered, former, stored)
+		got, err := credential.Keep(&junctor.Server{Connection: now}, entered, &junctor.Server{Connection: former}, stored)
 		if junctor.CodeOf(err) != tt.want {
 			t.Errorf("%s: %v, want %q", name, err, tt.want)
 		}
@@ -103,7 +105,7 @@ func TestKeep(t *testing.T) {
 	moved.URL, moved.Headers = "https://example.org/", nil
 	moved.Auth = &junctor.Auth{Type: junctor.AuthBearer, Secret: "new"}
 	moved, entered := credential.Split(moved)
-	if set, err := credential.Keep(moved, entered, former, stored); err != nil || set["auth"].Reveal() != "new" || len(set) != 1 {
+	if set, err := credential.Keep(&junctor.Server{Connection: moved}, entered, &junctor.Server{Connection: former}, stored); err != nil || set["auth"].Reveal() != "new" || len(set) != 1 {
 		t.Errorf("entered again: %v, %v", set, err)
 	}
 }

@@ -43,6 +43,9 @@ type caller struct {
 type entry struct {
 	name string
 	send func(s *scene, c caller, o offer) []testkit.Reply
+	// stores says that offers of an operator do nothing here yet: they are kept, or
+	// are no definitions. For all others TestOffersOfAnOperatorAct shows that they act.
+	stores bool
 }
 
 // scene is an instance, what its host keeps, and whoever listens for it.
@@ -267,7 +270,7 @@ func entries() []entry {
 			id, replies := byDocument(s, c)
 			for _, to := range []string{id, "pets"} {
 				replies = append(replies, s.as(c, http.MethodPost, "/servers/"+to+"/import", with(members(o.body, "document", "document_url"), more)))
-				replies = append(replies, s.as(c, http.MethodPost, "/servers/"+to+"/validate", nil), s.as(c, http.MethodGet, "/servers/"+to+"/document", nil))
+				replies = append(replies, s.as(c, http.MethodGet, "/servers/"+to+"/validate", nil), s.as(c, http.MethodGet, "/servers/"+to+"/document", nil))
 			}
 			return replies
 		}
@@ -297,36 +300,40 @@ func entries() []entry {
 	}
 	same := func(b body) body { return b }
 	return []entry{
-		{"add an upstream server", post("/servers", upstream, nil)},
-		{"add a server without reaching it", post("/servers", upstream, body{"disabled": true})},
-		{"add a generated server", post("/servers", generated, nil)},
-		{"preview", look("/servers/preview", generated)},
-		{"preview with everything", look("/servers/preview", same)},
-		{"preview the document", look("/servers/preview/document", generated)},
-		{"preview in steps", look("/servers/preview/steps", generated)},
-		{"probe", look("/servers/probe", upstream)},
-		{"probe in steps", look("/servers/probe/steps", upstream)},
-		{"change an upstream server", patch(byURL, upstream)},
-		{"change a generated server", patch(byDocument, generated)},
-		{"import again", reimport(body{"accept_breaking": true})},
-		{"import again, dry run", reimport(body{"dry_run": true})},
-		{"apply", apply(upstream, nil)},
-		{"apply without reaching", apply(upstream, body{"unseen": true})},
-		{"apply, dry run", apply(upstream, body{"dry_run": true})},
-		{"apply a generated server", apply(generated, nil)},
-		{"apply a generated server, dry run", apply(generated, body{"dry_run": true})},
-		{"apply and prune", apply(upstream, body{"prune": true})},
+		{"add an upstream server", post("/servers", upstream, nil), false},
+		{"change a server that is switched off", func(s *scene, c caller, o offer) []testkit.Reply {
+			id, replies := byURL(s, c)
+			return append(replies, s.as(c, http.MethodPatch, "/servers/"+id, with(upstream(o.body), body{"state": "inactive"})),
+				s.as(c, http.MethodPatch, "/servers/"+id, body{"state": "active"}))
+		}, true},
+		{"add a generated server", post("/servers", generated, nil), false},
+		{"preview", look("/servers/preview", generated), false},
+		{"preview with everything", look("/servers/preview", same), false},
+		{"preview the document", look("/servers/preview/document", generated), false},
+		{"preview in steps", look("/servers/preview/steps", generated), false},
+		{"probe", look("/servers/probe", upstream), false},
+		{"probe in steps", look("/servers/probe/steps", upstream), false},
+		{"change an upstream server", patch(byURL, upstream), false},
+		{"change a generated server", patch(byDocument, generated), false},
+		{"import again", reimport(body{"accept_breaking": true}), false},
+		{"import again, dry run", reimport(body{"dry_run": true}), false},
+		{"apply", apply(upstream, nil), false},
+		{"apply without reaching", apply(upstream, body{"unseen": true}), false},
+		{"apply, dry run", apply(upstream, body{"dry_run": true}), false},
+		{"apply a generated server", apply(generated, nil), false},
+		{"apply a generated server, dry run", apply(generated, body{"dry_run": true}), false},
+		{"apply and prune", apply(upstream, body{"prune": true}), true},
 		{"apply a file", func(s *scene, c caller, o offer) []testkit.Reply {
 			return []testkit.Reply{
 				s.as(c, http.MethodPost, "/apply", body{"file": text(body{"servers": body{s.name(): upstream(o.body)}})}),
 				s.as(c, http.MethodPost, "/apply", body{"dry_run": true, "file": text(body{"servers": body{s.name(): generated(o.body)}})}),
 			}
-		}},
-		{"plan a pack", pack("/packs/plan")},
-		{"add a pack", pack("/packs/add")},
+		}, false},
+		{"plan a pack", pack("/packs/plan"), false},
+		{"add a pack", pack("/packs/add"), false},
 		{"credentials of one's own", func(s *scene, c caller, o offer) []testkit.Reply {
 			return []testkit.Reply{s.as(c, http.MethodPut, "/servers/personal/credentials/me", members(o.body, "auth", "headers"))}
-		}},
+		}, false},
 		{"a source", func(s *scene, c caller, o offer) []testkit.Reply {
 			replies := []testkit.Reply{s.as(c, http.MethodPost, "/sources", body{"id": s.name(), "style": "github", "secret": o.text})}
 			for _, style := range []string{"redis", "redis-stream"} {
@@ -335,7 +342,7 @@ func entries() []entry {
 			return append(replies, s.as(c, http.MethodPatch, "/sources/hook", body{"secret": o.text}),
 				s.as(c, http.MethodPost, "/apply", body{"dry_run": true, "sources": body{s.name(): body{"style": "github", "secret": o.text}}}),
 				s.as(c, http.MethodPost, "/apply", body{"sources": body{s.name(): body{"style": "github", "secret": o.text}}}))
-		}},
+		}, false},
 		{"a model", func(s *scene, c caller, o offer) []testkit.Reply {
 			name := s.name()
 			return []testkit.Reply{
@@ -344,7 +351,7 @@ func entries() []entry {
 				s.as(c, http.MethodPatch, "/models/thinker", body{"base_url": s.listener.URL}),
 				s.as(c, http.MethodPost, "/models/thinker/test", nil),
 			}
-		}},
+		}, false},
 		{"an agent", func(s *scene, c caller, o offer) []testkit.Reply {
 			return []testkit.Reply{
 				s.as(c, http.MethodPost, "/agents", body{"name": s.name(), "tools": []string{"secluded/*", "hers/*"}, "brain": body{"rules": "fallback: " + text(o.text)}}),
@@ -352,22 +359,38 @@ func entries() []entry {
 				s.as(c, http.MethodPost, "/apply", body{"agents": body{"clerk": body{"tools": []string{"hers/*"}}}}),
 				s.as(c, http.MethodPost, "/apply", body{"agents": body{}, "prune": true}),
 			}
-		}},
+		}, false},
 		{"a trigger", func(s *scene, c caller, o offer) []testkit.Reply {
 			return []testkit.Reply{
 				s.as(c, http.MethodPost, "/triggers", body{"name": s.name(), "match": body{"type": "x"}, "action": body{"agent": o.text, "tool": "x"}}),
 				s.as(c, http.MethodPost, "/triggers/test", body{"trigger": body{"name": "t", "match": body{"type": "x"}, "action": body{"agent": o.text, "tool": "x", "arguments": body{"a": o.text}}}, "event": body{"type": "x"}}),
 			}
-		}},
+		}, false},
 		{"a secret", func(s *scene, c caller, o offer) []testkit.Reply {
 			return []testkit.Reply{
 				s.as(c, http.MethodPut, "/secrets/hers/credential", body{"value": o.text}),
 				s.as(c, http.MethodPut, "/secrets/referring/credential", body{"value": o.text}),
 			}
-		}},
+		}, false},
 		{"a room", func(s *scene, c caller, o offer) []testkit.Reply {
-			return []testkit.Reply{s.as(c, http.MethodPost, "/rooms", body{"name": o.text, "members": []body{{"agent": "clerk"}}}), s.as(c, http.MethodPost, "/workspaces", body{"name": o.text, "members": []body{{"agent": "clerk"}}})}
-		}},
+			return []testkit.Reply{
+				s.as(c, http.MethodPost, "/workspaces", body{"name": o.text, "members": []body{{"agent": "clerk"}}}),
+				s.as(c, http.MethodPatch, "/workspaces/hall", body{"name": o.text, "members": []body{{"agent": "clerk"}}}),
+			}
+		}, true},
+		{"a chain", func(s *scene, c caller, o offer) []testkit.Reply {
+			return []testkit.Reply{
+				s.as(c, http.MethodPost, "/chains/agents/find", body{"agent": o.text}),
+				s.as(c, http.MethodPost, "/chains/main/rewind", body{"to": 1}),
+			}
+		}, true},
+		{"a login", func(s *scene, c caller, _ offer) []testkit.Reply {
+			return []testkit.Reply{
+				s.as(c, http.MethodPost, "/servers/referring/login", body{"shared": true}),
+				s.as(c, http.MethodPost, "/servers/hers/login", body{"shared": true}),
+				s.as(c, http.MethodPost, "/servers/hers/suggestions", body{"model": "thinker"}),
+			}
+		}, true},
 	}
 }
 
@@ -411,6 +434,7 @@ func (s *scene) furnish() (callers []caller, state func() string) {
 		{"an admin of another tenant", bearer(elsewhere.AdminKey.Key)},
 		{"an agent", bearer(agent.Key)},
 		{"a narrow key of an operator", bearer(s.add("/keys", body{"name": "narrow", "user": "root", "scopes": []string{"tools:read"}}).Key)},
+		{"a service that writes servers", bearer(s.add("/keys", body{"name": "deploy", "scopes": []string{"tools:read", "tools:call", "servers:write"}}).Key)},
 		{"a service that lists tools", bearer(s.add("/keys", body{"name": "ci", "scopes": []string{"tools:read", "tools:call"}}).Key)},
 		{"nobody", "Authorization:"},
 	}
@@ -477,7 +501,87 @@ func TestNothingIsRunReadOrTakenOver(t *testing.T) {
 					}
 				}
 			}
+			s.checkStored()
 			t.Logf("%d ways in, %d offers, %d callers: %d requests", len(ways), len(offers), len(callers), sent)
 		})
+	}
+}
+
+// checkStored refuses references and commands that were stored for somebody who may
+// not bring them: they would be read or run later.
+func (s *scene) checkStored() {
+	s.t.Helper()
+	r := s.Do(s.t, http.MethodGet, "/api/v1/servers?limit=1000", "")
+	var list struct{ Items []map[string]any }
+	if err := json.Unmarshal([]byte(r.Body), &list); err != nil || len(list.Items) == 0 {
+		s.t.Fatalf("%d %s", r.Status, r.Body)
+	}
+	for _, row := range list.Items {
+		if row["id"] == "referring" {
+			continue
+		}
+		for _, kept := range []string{"env:", "cmd:", "file:", "FILE:", s.marker} {
+			if strings.Contains(text(members(row, "url", "command", "auth", "headers", "env", "api")), kept) {
+				s.t.Errorf("stored with %s: %s", kept, text(row))
+			}
+		}
+	}
+}
+
+// acted says whether a command ran or a secret of the host got out since the listener
+// had heard so much.
+func (s *scene) acted(heard int, replies []testkit.Reply) bool {
+	_, err := os.Stat(s.marker)
+	_ = os.Remove(s.marker)
+	found := err == nil || len(s.secrets.Text("the listener", s.listener.heard()[heard:])) > 0
+	for _, r := range replies {
+		found = found || len(s.secrets.Text("the answer", r.Body)) > 0
+	}
+	return found
+}
+
+// TestOffersOfAnOperatorAct shows that the table would see what it looks for: through
+// each way in, an offer of somebody who may bring it runs or is read.
+func TestOffersOfAnOperatorAct(t *testing.T) {
+	t.Setenv(variable, "environment-canary-90ab51c3")
+	s := start(t, testkit.Settings{"allow-commands": "true"})
+	s.furnish()
+	operator := caller{"an operator", "Authorization: Bearer " + testkit.AdminKey}
+	for _, way := range entries() {
+		if way.stores {
+			continue
+		}
+		if !slices.ContainsFunc(s.offers(), func(o offer) bool {
+			if o.name != "bearer env:" && o.name != "header env:" && o.name != "a command" {
+				return false // one of each kind is enough
+			}
+			heard := len(s.listener.heard())
+			return s.acted(heard, way.send(s, operator, o))
+		}) {
+			t.Errorf("%s: no offer acts: the requests are broken, or nothing is to be feared there", way.name)
+		}
+	}
+}
+
+// TestAdminsBringNoCommands is the table for an admin where the operator does not
+// allow commands: neither runs, and no file of the host is opened as a document.
+func TestAdminsBringNoCommands(t *testing.T) {
+	t.Setenv(variable, "environment-canary-90ab51c3")
+	s := start(t, testkit.Settings{})
+	s.furnish()
+	admin := caller{"an admin", "Authorization: Bearer " + testkit.AdminKey}
+	for _, way := range entries() {
+		for _, o := range s.offers() {
+			if strings.HasPrefix(o.text, "env:") || strings.Contains(o.name, "bearer file:") || strings.Contains(o.name, "header file:") {
+				continue // an admin may have these read
+			}
+			if strings.HasPrefix(strings.ToLower(o.text), "file:") {
+				o.text = "" // a reference, where a way in takes no server
+			}
+			heard := len(s.listener.heard())
+			if s.acted(heard, way.send(s, admin, o)) {
+				t.Errorf("%s, %s", way.name, o.name)
+			}
+		}
 	}
 }

@@ -487,8 +487,8 @@ type state struct {
 	Models     []junctor.Model
 	Tags       []junctor.ToolTag
 	Workspaces []junctor.Workspace
-	Secrets    int
-	Settings   int
+	Secrets    []store.Secret
+	Settings   []store.Setting
 }
 
 func (s *scene) openState() *stateReader {
@@ -510,7 +510,7 @@ func (r *stateReader) read() state {
 		Consents: must(in.Consents(ctx, ""))(r.t), Tenants: must(r.store.Tenants(ctx))(r.t), Servers: must(in.Servers(ctx))(r.t),
 		Agents: must(in.Agents(ctx))(r.t), Triggers: must(in.Triggers(ctx))(r.t), Sources: must(in.Sources(ctx))(r.t),
 		Schedules: must(in.Schedules(ctx))(r.t), Models: must(in.Models(ctx))(r.t), Tags: must(in.Tags(ctx))(r.t),
-		Workspaces: must(in.Workspaces(ctx))(r.t), Secrets: len(must(in.Secrets(ctx))(r.t)), Settings: len(must(in.Settings(ctx))(r.t)),
+		Workspaces: must(in.Workspaces(ctx))(r.t), Secrets: must(in.Secrets(ctx))(r.t), Settings: must(in.Settings(ctx))(r.t),
 	}
 	for i := range s.Keys {
 		s.Keys[i].LastUsedAt = time.Time{}
