@@ -1,34 +1,77 @@
 #!/usr/bin/env bash
-# `make test`: everything in its short form, fuzz targets on their seeds (`make
-# prove` lets them search on). Nothing is skipped: with CI set, a
-# test that misses a program fails and names it.
+# `make test` and `make test/quick`: what a change must pass. `make prove` runs the
+# long forms.
+#
+#   tools/test.sh                      everything
+#   ONLY="test/servers internal/guard" tools/test.sh   the tests of these packages
+#   SINCE=main tools/test.sh           the tests that a change since main can affect
+#   tools/test.sh quick                vet and unit tests that need only Go
+#
+# A test runs once: one that fails fails the run, whatever a second try would do.
+# With CI set, a test that misses a program fails and names it. Results of the
+# tests are left in .cache/results as go test -json.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . tools/steps.sh
-export CI=true
+module=$(go list -m)
+results=.cache/results
 export JUNCTOR_TEST_NODE="$PWD/.cache/node"
-# No version stamp in test builds: it wants a repository that git trusts.
+# No version stamp in test builds: it requires a repository that git trusts.
 export GOFLAGS="${GOFLAGS:-} -buildvcs=false"
+# Debug information, which stack traces do not need, is half of the linking time.
+link=(-ldflags=-w)
+# SQLite, which is C translated to Go, is not checked for races: it locks by
+# itself, and the detector would take most of the time of these tests.
+race=(-race '-gcflags=modernc.org/...=-race=false')
 # Cancelling the run ends the children too, so that no server stays behind.
 trap 'exit 130' INT TERM
 
-unit=() # packages whose tests need only Go
-plain=() # those of them that start whole programs, which are slow where they race, and race in the tests of their parts
-counted=() # those of them that count allocations
-whole=() # whole-program tests
-alone=() # those of them that want the machine for themselves: they drive a browser, or a suite with short times of its own
-while read -r p dir; do
-	case $p in
-	*/test/crosstalk) ;; # see below
-	*/test/conformance) alone+=("$p") ;;
-	*/test/*) if grep -qiE 'chromium|StartConsole' "$dir"/*_test.go; then alone+=("$p"); else whole+=("$p"); fi ;;
-	*/internal/bench | */internal/cli) plain+=("$p") ;;
+# list_tested prints each package that has tests, with its folder.
+list_tested() { go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}' ./...; }
+
+if [[ ${1:-} == quick ]]; then
+	unset CI
+	mapfile -t packages < <(list_tested | cut -d' ' -f1 | grep -v "^$module/test/")
+	step vet go vet ./...
+	step "unit tests" go test -short -vet=off "${link[@]}" -shuffle=on "${packages[@]}"
+	exit
+fi
+
+export CI=true
+wanted=all # the packages to test, one a line
+if [[ -n ${ONLY:-} ]]; then
+	# shellcheck disable=SC2086 # ONLY holds several names
+	wanted=$(go list $(printf './%s ' ${ONLY}))
+elif [[ -n ${SINCE:-} ]]; then
+	mkdir -p bin/test
+	(cd tools && go build -o ../bin/test/affected ./affected)
+	wanted=$(bin/test/affected "$SINCE")
+	[[ -n $wanted ]] || { echo "no test depends on what changed since $SINCE"; exit; }
+fi
+
+racing=()  # unit tests of packages with concurrency of their own
+plain=()   # other unit tests, and those that start whole programs, which are slow under the detector
+counted=() # packages among racing that count allocations, which the detector adds to
+whole=()   # whole-program tests
+browser=() # those that drive a browser, or a suite with time-outs of its own: one at a time
+while read -r package dir; do
+	[[ $wanted == all ]] || grep -qFx "$package" <<<"$wanted" || continue
+	case $package in
+	*/test/crosstalk) racing+=("$package") ;; # its clients share one process, so it looks for races
+	*/test/conformance) browser+=("$package") ;;
+	*/test/*) if grep -qiE 'chromium|StartConsole' "$dir"/*_test.go; then browser+=("$package"); else whole+=("$package"); fi ;;
+	*/internal/bench | */internal/cli) plain+=("$package") ;;
 	*)
-		unit+=("$p")
-		if grep -q '^func Test.*Alloc' "$dir"/*_test.go; then counted+=("$p"); fi
+		mapfile -t sources < <(find "$dir" -maxdepth 1 -name '*.go' ! -name '*_test.go')
+		if grep -qE '^[[:space:]]+go [a-zA-Z]|"sync(/atomic)?"' "${sources[@]}"; then
+			racing+=("$package")
+			if grep -q '^func Test.*Alloc' "$dir"/*_test.go; then counted+=("$package"); fi
+		else
+			plain+=("$package")
+		fi
 		;;
 	esac
-done < <(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}' ./...)
+done < <(list_tested)
 
 # One binary for all whole-program tests: each would link its own.
 export JUNCTOR_TEST_BINARY="$PWD/bin/test/junctor"
@@ -36,40 +79,39 @@ build_all() {
 	mkdir -p bin/test
 	go build -o bin/test/ ./...
 }
-vet_all() {
-	go vet ./...
-	(cd tools && go vet ./vet && go build -o ../bin/test/vet ./vet)
-	bin/test/vet darwin windows
+check_other_systems() {
+	(cd tools && go build -o ../bin/test/typecheck ./typecheck)
+	bin/test/typecheck darwin windows
 }
-# SQLite, which is C made into Go, is not watched for races: it locks by itself,
-# and the detector would take most of the time that these tests need.
-race=(-race '-gcflags=modernc.org/...=-race=false')
-# tests FLAGS -- PACKAGES, which go vet has seen. A test that fails is run once more by itself, unless it
-# raced: what then passes is told at the end as shaky, what fails again fails.
-tests() {
-	local flags=() shaky=.cache/shaky
+check_tools() { (cd tools && go vet ./... && go test ./...); }
+# run_tests NAME FLAGS -- PACKAGES: no package, no step.
+run_tests() {
+	local name=$1 flags=()
+	shift
 	while [[ $1 != -- ]]; do flags+=("$1") && shift; done
 	shift
-	rm -f "$shaky"
-	.cache/bin/gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary=skipped \
-		--rerun-fails=1 --rerun-fails-max-failures=12 --rerun-fails-run-root-test --rerun-fails-abort-on-data-race \
-		--rerun-fails-report "$shaky" --packages "$*" -- -count=1 -vet=off -timeout=40m "${flags[@]}"
-	[[ ! -s $shaky ]] || steps_remarks+=("$(cat "$shaky")")
+	[[ $# -gt 0 ]] || return 0
+	step "$name" .cache/bin/gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary=skipped \
+		--jsonfile "$results/${name//[^a-z]/-}.json" --packages "$*" -- -count=1 -vet=off -timeout=20m "${link[@]}" "${flags[@]}"
 }
 
+rm -rf "$results"
+mkdir -p "$results"
 step setup tools/install.sh gofumpt gotestsum golangci-lint nfpm node debian
-step format tools/lint.sh format
-step modules go mod tidy -diff
-step build build_all
-step "vet, 3 systems" vet_all
-step console tools/console.sh check
-step "unit, race" tests "${race[@]}" -shuffle=on -- "${unit[@]}"
-step "unit, whole programs" tests -shuffle=on -- "${plain[@]}"
-step allocations tests -run Alloc -- "${counted[@]}"
-step lint .cache/bin/golangci-lint run ./...
-step "test/crosstalk, race" tests "${race[@]}" -- ./test/crosstalk
-# These mostly wait, so two at a time.
-step "test, two at a time" tests -p=2 -- "${whole[@]}"
-for p in "${alone[@]}"; do
-	step "${p##*/junctor/}" tests -- "$p"
-done
+if [[ $wanted == all ]]; then
+	step format tools/lint.sh format
+	step modules go mod tidy -diff
+	step build build_all
+	step lint .cache/bin/golangci-lint run ./...
+	step "other systems" check_other_systems
+	step tools check_tools
+	step console tools/console.sh check
+else
+	step build build_all
+fi
+run_tests "unit, race" "${race[@]}" -shuffle=on -- "${racing[@]}"
+run_tests "unit" -shuffle=on -- "${plain[@]}"
+run_tests allocations -run Alloc -- "${counted[@]}"
+# Whole programs mostly wait, so there are more at a time than cores.
+run_tests "whole programs" -p=4 -- "${whole[@]}"
+run_tests "browser" -p=1 -- "${browser[@]}"
