@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/junctor-mcp/junctor/internal/gateway"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // Streams that stay open are counted by party, whichever door they use, and a
@@ -40,16 +41,11 @@ func TestOpenStreamsAreBounded(t *testing.T) {
 		end()
 	}
 	endFirst()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+	poll.Until(t, "room that a closed stream makes", time.Minute, func() bool {
 		status, end := open()
 		end()
-		if status == http.StatusOK {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("a closed stream made no room")
-		}
-	}
+		return status == http.StatusOK
+	})
 }
 
 // A body that does not come is not waited for, and a call that takes longer than
