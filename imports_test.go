@@ -32,11 +32,12 @@ const (
 	maxRequirements = 30
 )
 
-// source is one Go file that is no test.
+// source is one Go file.
 type source struct {
 	name  string
 	lines int
 	file  *ast.File
+	fset  *token.FileSet
 }
 
 // pkg is one package of ours. Test-only packages are exempt from most rules.
@@ -44,7 +45,7 @@ type pkg struct {
 	path    string // below the module; "" is the root
 	doc     string
 	sources []source
-	tests   []source // _test.go files: only their length matters
+	tests   []source // _test.go files: only their length and their sleeps matter
 }
 
 func (p pkg) testOnly() bool { return forTests(p.path) || len(p.sources) == 0 }
@@ -411,9 +412,9 @@ func run(t *testing.T, name string, args ...string) []byte {
 func parse(t *testing.T, name string, src any) source {
 	t.Helper()
 	fset := token.NewFileSet()
-	f, err := parser.ParseFile(fset, name, src, parser.SkipObjectResolution)
+	f, err := parser.ParseFile(fset, name, src, parser.SkipObjectResolution|parser.ParseComments)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return source{name: name, lines: fset.File(f.FileStart).LineCount(), file: f}
+	return source{name: name, lines: fset.File(f.FileStart).LineCount(), file: f, fset: fset}
 }

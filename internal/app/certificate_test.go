@@ -20,6 +20,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/app"
 	"github.com/junctor-mcp/junctor/internal/config"
 	"github.com/junctor-mcp/junctor/internal/testkit"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // writeCertificate puts a certificate for 127.0.0.1 with that serial number
@@ -85,7 +86,7 @@ func TestCertificateIsReadAnew(t *testing.T) {
 	if err := os.Rename(filepath.Join(dir, "new.pem"), cert); err != nil {
 		t.Fatal(err)
 	}
-	await(t, func() bool {
+	poll.Until(t, "a log line about half a pair", time.Minute, func() bool {
 		if n, err := shown(t, addr, &tls.Config{}); n != 1 || err != nil {
 			t.Fatalf("certificate %d, %v", n, err)
 		}
@@ -94,20 +95,10 @@ func TestCertificateIsReadAnew(t *testing.T) {
 	if err := os.Rename(filepath.Join(dir, "new.key"), key); err != nil {
 		t.Fatal(err)
 	}
-	await(t, func() bool {
+	poll.Until(t, "the new certificate", time.Minute, func() bool {
 		n, err := shown(t, addr, &tls.Config{})
 		return err == nil && n == 2
 	})
-}
-
-// await waits for what happens within two looks at the files.
-func await(t *testing.T, happened func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !happened(); time.Sleep(200 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("it did not happen")
-		}
-	}
 }
 
 func TestBadCertificateDoesNotStart(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/junctor-mcp/junctor/internal/testkit"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -104,16 +105,15 @@ func settled(t testing.TB) runtime.MemStats {
 	)
 	var last, now runtime.MemStats
 	runtime.ReadMemStats(&last)
-	for deadline := time.Now().Add(time.Minute); ; last = now {
-		time.Sleep(quiet)
+	since := time.Now()
+	poll.Until(t, "rest in the background", time.Minute, func() bool {
 		runtime.ReadMemStats(&now)
-		if now.Mallocs-last.Mallocs < noise {
-			return now
+		if now.Mallocs-last.Mallocs >= noise {
+			last, since = now, time.Now()
 		}
-		if time.Now().After(deadline) {
-			t.Fatal("the background does not come to rest")
-		}
-	}
+		return time.Since(since) >= quiet
+	})
+	return now
 }
 
 // TestEchoAllocations holds the price of one call with every gate on, and with

@@ -14,6 +14,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/testkit"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/internal/worker"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -66,17 +67,16 @@ func newAgent(t *testing.T) *agent {
 func awaitState(t *testing.T, i *testkit.Instance, id, state, held string) worker.Delivery {
 	t.Helper()
 	var d worker.Delivery
-	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	if !poll.Holds(2*time.Minute, func() bool {
 		r := i.Do(t, http.MethodGet, "/api/v1/deliveries/"+id, "")
 		d = worker.Delivery{}
 		if err := json.Unmarshal([]byte(r.Body), &d); err != nil {
 			t.Fatal(err, r.Body)
 		}
-		if string(d.State) == state && d.Held == held {
-			return d
-		}
+		return string(d.State) == state && d.Held == held
+	}) {
+		t.Fatalf("it is %s (held: %q), want %s (held: %q): %+v", d.State, d.Held, state, held, d)
 	}
-	t.Fatalf("it is %s (held: %q), want %s (held: %q): %+v", d.State, d.Held, state, held, d)
 	return d
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/queue"
 	"github.com/junctor-mcp/junctor/internal/store/pgtest"
 	others "github.com/junctor-mcp/junctor/internal/testkit/peers"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // delivers is the call of a delivery.
@@ -81,14 +82,10 @@ func TestUnknownToolsOfServersThatOthersAdded(t *testing.T) {
 	if err := follow(); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		if at, err := a.catalog.Snapshot().For(junctor.DefaultTenant).Server(a.identity.Local(), "heard"); err == nil && !at.Offer.Awaited {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatal("the server says nothing")
-		}
-	}
+	poll.Until(t, "the server's offer", time.Minute, func() bool {
+		at, err := a.catalog.Snapshot().For(junctor.DefaultTenant).Server(a.identity.Local(), "heard")
+		return err == nil && !at.Offer.Awaited
+	})
 	for tool, want := range map[string]queue.Class{"tag": queue.Retry, "nothing": queue.Fatal} {
 		if got := a.servers.unknown(t.Context(), delivers("heard", tool)); got != want {
 			t.Errorf("%s: %v, want %v", tool, got, want)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/junctor-mcp/junctor/internal/testkit"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // span is one that came to a collector.
@@ -62,21 +64,18 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // span waits for one by its id.
-func (c *collector) span(id string) span {
+func (c *collector) span(id string) (found span) {
 	c.t.Helper()
-	for begun := time.Now(); ; time.Sleep(20 * time.Millisecond) { // they come in batches
+	poll.Until(c.t, "span "+id+" at the collector", time.Minute, func() bool { // they come in batches
 		c.mu.Lock()
-		for _, s := range c.got {
-			if s.id == id {
-				c.mu.Unlock()
-				return s
-			}
+		defer c.mu.Unlock()
+		i := slices.IndexFunc(c.got, func(s span) bool { return s.id == id })
+		if i >= 0 {
+			found = c.got[i]
 		}
-		c.mu.Unlock()
-		if time.Since(begun) > time.Minute {
-			c.t.Fatalf("no span %s came to the collector", id)
-		}
-	}
+		return i >= 0
+	})
+	return found
 }
 
 // fields splits a message. Numbers are there as eight bytes.

@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/junctor-mcp/junctor/internal/testkit"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // spans is a collector that keeps what it is sent.
@@ -117,11 +118,7 @@ func TestTraces(t *testing.T) {
 		}
 	}
 	for _, parts := range sent { // they come in batches
-		for begun := time.Now(); !out.has(parts[1], parts[2]); time.Sleep(20 * time.Millisecond) {
-			if time.Since(begun) > time.Minute {
-				t.Fatalf("no span %v came to the collector", parts)
-			}
-		}
+		poll.Until(t, fmt.Sprintf("span %v at the collector", parts), time.Minute, func() bool { return out.has(parts[1], parts[2]) })
 	}
 }
 

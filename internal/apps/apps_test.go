@@ -16,6 +16,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/testkit"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // shop is an MCP server with Apps, of the era of sessions and without any: it
@@ -146,16 +147,6 @@ func (s *stage) rpc(t *testing.T, id, body string, header ...string) string {
 	return strings.TrimSpace(s.ok(t, http.StatusOK, "POST", "/views/"+id+"/rpc", body, header...))
 }
 
-// until waits for something to become true.
-func until(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("not within a minute: ", what)
-		}
-	}
-}
-
 func TestViewIsServedOnItsOwnOrigin(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil)
@@ -239,7 +230,7 @@ func TestViewAsksForWhatIsItsOwn(t *testing.T) {
 	other := s.open(t)
 	s.rpc(t, other.ID, `{"method":"tools/call","params":{"name":"poll"}}`)
 	for _, list := range []string{"/calls?view=", "/calls/history?view="} {
-		until(t, "the call is in "+list, func() bool {
+		poll.Until(t, "the call in "+list, time.Minute, func() bool {
 			mine := read[struct{ Items []junctor.Call }](t, s.ok(t, 200, "GET", list+v.ID, "")).Items
 			for _, c := range mine {
 				if c.View != v.ID {

@@ -54,6 +54,7 @@ type slow struct {
 	times     []time.Time // when a batch began
 }
 
+// Ship takes its time, which costs none: it runs in a synctest bubble.
 func (s *slow) Ship(ctx context.Context, rs []Record) error {
 	s.times = append(s.times, time.Now())
 	time.Sleep(s.took)

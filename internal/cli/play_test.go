@@ -11,6 +11,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // playServer is an MCP server for scripts: "mcpserver stdio", or "mcpserver http
@@ -53,13 +55,15 @@ func urlof(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: urlof FILE")
 	}
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if b, err := os.ReadFile(ts.MkAbs(args[0])); err == nil {
-			ts.Setenv("URL", strings.TrimSpace(string(b)))
-			return
-		}
+	var b []byte
+	if !poll.Holds(time.Minute, func() (ok bool) {
+		var err error
+		b, err = os.ReadFile(ts.MkAbs(args[0]))
+		return err == nil
+	}) {
+		ts.Fatalf("%s was never written", args[0])
 	}
-	ts.Fatalf("%s was never written", args[0])
+	ts.Setenv("URL", strings.TrimSpace(string(b)))
 }
 
 // subst FILE replaces URL in a file by the URL of the played server.

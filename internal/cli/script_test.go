@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // TestMain lets scripts run this test binary as the junctor command.
@@ -103,15 +105,9 @@ func ready(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
 	client := localClient(ts.MkAbs(args[0]))
-	for client.get(ctx, "/version", nil) != nil {
-		select {
-		case <-ctx.Done():
-			ts.Fatalf("no instance came up on %s", args[0])
-		case <-tick.C:
-		}
+	if !poll.Holds(30*time.Second, func() bool { return client.get(ctx, "/version", nil) == nil }) {
+		ts.Fatalf("no instance came up on %s", args[0])
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // start runs a command line in this process and gives a way to wait for its
@@ -118,14 +120,6 @@ func await(t *testing.T, dataDir string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
 	client := localClient(dataDir)
-	for client.get(ctx, "/version", nil) != nil {
-		select {
-		case <-ctx.Done():
-			t.Fatal("no instance came up")
-		case <-tick.C:
-		}
-	}
+	poll.Until(t, "an instance on "+dataDir, 30*time.Second, func() bool { return client.get(ctx, "/version", nil) == nil })
 }

@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // lineTo gives the line to an address on loopback.
@@ -205,7 +206,9 @@ func TestLineDialsAnew(t *testing.T) {
 				if got := must(t, l, text); got != text {
 					t.Fatalf("%q", got)
 				}
-				waitIdle(l, strings.HasPrefix(name, "closed"))
+				if strings.HasPrefix(name, "closed") {
+					waitIdle(t, l)
+				}
 			}
 			if n := s.conns.Load(); n != 5 {
 				t.Errorf("%d connections for 5 calls", n)
@@ -215,11 +218,12 @@ func TestLineDialsAnew(t *testing.T) {
 }
 
 // waitIdle waits until the close of an idle connection has arrived.
-func waitIdle(l *Line, wait bool) {
-	for wait {
+func waitIdle(t *testing.T, l *Line) {
+	t.Helper()
+	poll.Until(t, "the close of an idle connection", time.Minute, func() bool {
 		c := l.pool.pop()
 		if c == nil {
-			return
+			return true
 		}
 		// One whose answer has not ended is neither: its end comes before the close.
 		closed := !c.silent()
@@ -227,11 +231,8 @@ func waitIdle(l *Line, wait bool) {
 			closed = !c.usable() && c.in.err != nil || !c.pending && !c.silent()
 		}
 		l.pool.putBack([]*conn{c})
-		if closed {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
+		return closed
+	})
 }
 
 // A stray answer that comes late must not become the answer to the next call.
@@ -249,7 +250,7 @@ func TestLineDropsWhatNobodyAskedFor(t *testing.T) {
 	l := lineTo(t, s.url)
 	must(t, l, "one")
 	<-stray
-	waitIdle(l, true)
+	waitIdle(t, l)
 	if got := must(t, l, "two"); got != "two" {
 		t.Errorf("the answer to another: %q", got)
 	}
@@ -510,13 +511,13 @@ func TestLineLeavesAStream(t *testing.T) {
 	for range 20 {
 		g.note()
 		leave()
-		for range 200 { // until the end has arrived
-			if c := l.pool.take(); c != nil {
+		poll.Holds(200*time.Millisecond, func() bool { // until the end has arrived
+			c := l.pool.take()
+			if c != nil {
 				l.pool.put(c)
-				break
 			}
-			time.Sleep(time.Millisecond)
-		}
+			return c != nil
+		})
 	}
 	g.note()
 	one := s.conns.Load()
@@ -554,7 +555,7 @@ func TestLineLeavesAStreamThatIsClosed(t *testing.T) {
 		}
 		r.Leave()
 		left <- struct{}{}
-		waitIdle(l, true)
+		waitIdle(t, l)
 	}
 }
 

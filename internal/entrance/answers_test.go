@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // TestAnswersAsNetHTTP holds that handlers can write what they like in the ways
@@ -200,21 +202,24 @@ func TestEarlyAnswer(t *testing.T) {
 // TestSlowBody holds that a body may take the time that its handler gives it,
 // and that the request behind it does not inherit that.
 func TestSlowBody(t *testing.T) {
-	const slow = 3 * time.Second // enough for a busy machine to send the rest
+	const slow = 3 * time.Second     // enough for a busy machine to send the rest
+	began := make(chan time.Time, 4) // with the deadline
 	s := start(t, limits(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(slow))
+		deadline := time.Now().Add(slow)
+		_ = http.NewResponseController(w).SetReadDeadline(deadline)
+		began <- deadline
 		echo(w, r)
 	})))
 	c := dial(t, s.addr)
 	whole := post("abcdef")
 	for range 2 {
 		c.send(whole[:len(whole)-3])
-		time.Sleep(50 * time.Millisecond)
+		deadline := <-began
 		c.send(whole[len(whole)-3:])
 		if _, body := c.answer(); body != "abcdef" {
 			t.Fatalf("%q", body)
 		}
-		time.Sleep(slow + 50*time.Millisecond) // longer than the deadline was
+		poll.Pause(time.Until(deadline), "the deadline has to pass between two requests")
 	}
 	c.send(whole[:len(whole)-3])
 	if resp, body := c.answer(); resp.StatusCode != http.StatusBadRequest || !strings.Contains(body, "timeout") || !resp.Close {

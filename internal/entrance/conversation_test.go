@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // FuzzConversation holds that whatever a client sends, the handler is asked the
@@ -89,7 +91,7 @@ func conversation(t *testing.T, addr string, b []byte, cut int) (string, error) 
 	_ = c.SetDeadline(time.Now().Add(time.Minute))
 	if 0 < cut && cut < len(b) {
 		_, _ = c.Write(b[:cut])
-		time.Sleep(time.Millisecond)
+		poll.Pause(time.Millisecond, "the server should read the first part by itself, and nothing says that it has")
 		b = b[cut:]
 	}
 	_, _ = c.Write(b)

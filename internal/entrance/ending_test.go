@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // TestIdleAndSlowHeads holds the time limits of connections on which nothing is
@@ -42,7 +44,7 @@ func TestIdleAndSlowHeads(t *testing.T) {
 						if _, err := io.WriteString(conn, "x"); err != nil {
 							return
 						}
-						time.Sleep(20 * time.Millisecond)
+						poll.Pause(20*time.Millisecond, "bytes that come now and then are what must not extend the limit")
 					}
 				}()
 			}
@@ -86,7 +88,10 @@ func TestHangUp(t *testing.T) {
 // once, and nothing is taken any more.
 func TestShutdown(t *testing.T) {
 	began, goOn := make(chan struct{}), make(chan struct{})
+	var running, left atomic.Int64
 	s := start(t, limits(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		running.Add(1)
+		defer running.Add(-1)
 		began <- struct{}{}
 		<-goOn
 		echo(w, r)
@@ -99,18 +104,17 @@ func TestShutdown(t *testing.T) {
 	theirs.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
 	<-began
 	done := make(chan error, 1)
-	go func() { done <- s.Shutdown(t.Context()) }()
+	go func() {
+		err := s.Shutdown(t.Context())
+		left.Store(running.Load())
+		done <- err
+	}()
 	if fresh.ends()+half.ends() != "" {
 		t.Error("an answer to nothing")
 	}
 	if c, err := net.Dial("tcp", s.addr); err == nil {
 		_ = c.Close()
 		t.Error("a connection is taken")
-	}
-	select {
-	case <-done:
-		t.Fatal("it did not wait")
-	case <-time.After(50 * time.Millisecond):
 	}
 	close(goOn)
 	if resp, body := busy.answer(); body != "a" || !resp.Close {
@@ -124,6 +128,9 @@ func TestShutdown(t *testing.T) {
 	}
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+	if n := left.Load(); n != 0 {
+		t.Errorf("it did not wait for %d requests", n)
 	}
 }
 
@@ -154,7 +161,7 @@ func TestClose(t *testing.T) {
 // TestShutdownUnderLoad holds that a request that was begun is answered: each
 // that the handler counted reached its client, whenever the end came.
 func TestShutdownUnderLoad(t *testing.T) {
-	for range 10 {
+	for round := range 10 {
 		var handled, answered atomic.Int64
 		s := start(t, limits(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			handled.Add(1)
@@ -185,10 +192,7 @@ func TestShutdownUnderLoad(t *testing.T) {
 				}
 			})
 		}
-		for answered.Load() == 0 { // a slow machine takes its time to begin
-			time.Sleep(time.Millisecond)
-		}
-		time.Sleep(20 * time.Millisecond)
+		poll.Until(t, "some load", time.Minute, func() bool { return answered.Load() >= 100*int64(1+round) })
 		if err := s.Shutdown(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -206,7 +210,7 @@ func TestNothingIsLeft(t *testing.T) {
 	warm := dial(t, s.addr)
 	warm.send(post("a"))
 	warm.answer()
-	before := settledGoroutines()
+	before := settledGoroutines(t)
 	const many = 300
 	var was, is runtime.MemStats
 	runtime.GC()
@@ -228,27 +232,27 @@ func TestNothingIsLeft(t *testing.T) {
 	if t.Logf("%d bytes for a connection, both sides", each); each > 48<<10 {
 		t.Errorf("an idle connection costs %d bytes", each)
 	}
-	if settledGoroutines() < many {
+	if settledGoroutines(t) < many {
 		t.Error("connections have no goroutine of their own: what is counted?")
 	}
 	for _, c := range conns {
 		_ = c.Close()
 	}
-	for deadline := time.Now().Add(time.Minute); settledGoroutines() > before+5; {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d goroutines before, %d after", before, runtime.NumGoroutine())
-		}
+	if !poll.Holds(time.Minute, func() bool { return runtime.NumGoroutine() <= before+5 }) {
+		t.Fatalf("%d goroutines before, %d after", before, runtime.NumGoroutine())
 	}
 }
 
-func settledGoroutines() int {
-	n := runtime.NumGoroutine()
-	for {
-		time.Sleep(20 * time.Millisecond)
-		now := runtime.NumGoroutine()
-		if now == n {
-			return n
+// settledGoroutines counts goroutines once their number has not changed for a while.
+func settledGoroutines(t *testing.T) int {
+	t.Helper()
+	const quiet = 20 * time.Millisecond
+	n, since := runtime.NumGoroutine(), time.Now()
+	poll.Until(t, "a number of goroutines that stays", time.Minute, func() bool {
+		if now := runtime.NumGoroutine(); now != n {
+			n, since = now, time.Now()
 		}
-		n = now
-	}
+		return time.Since(since) >= quiet
+	})
+	return n
 }

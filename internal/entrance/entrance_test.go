@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/junctor-mcp/junctor/internal/entrance"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // begun is a server on loopback behind an entrance. A handler that wants to know
@@ -300,7 +301,7 @@ func TestClientLeaves(t *testing.T) {
 			c := dial(t, s.addr)
 			c.send(post("a"))
 			<-began
-			time.Sleep(after)
+			poll.Pause(after, "the watcher looks less often at a request that has run for a while")
 			select {
 			case <-ended:
 				t.Fatal("it ended before")

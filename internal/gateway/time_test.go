@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/junctor-mcp/junctor/internal/gateway"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -35,19 +36,12 @@ func TestIdleSessionsLeaveMemory(t *testing.T) {
 	c := open(t, s.Instance, "2025-11-25", "{}", "")
 	c.post(t, request("1", "logging/setLevel", `"level":"emergency"`))
 	s.ground.pass(time.Second)
-	for until := time.Now().Add(time.Minute); s.g.Sessions() > 0; {
-		if time.Now().After(until) {
-			t.Fatal("the session stays in memory")
-		}
-		time.Sleep(time.Millisecond)
-	}
+	poll.Until(t, "the idle session to leave memory", time.Minute, func() bool { return s.g.Sessions() == 0 })
 	if got := levels(t, c.post(t, request("1", "tools/call", `"name":"probe__levels"`))); len(got) != 1 {
 		t.Errorf("it came back without its log level: %v", got)
 	}
 	s.ground.pass(31 * 24 * time.Hour)
-	for s.g.Sessions() > 0 {
-		time.Sleep(time.Millisecond)
-	}
+	poll.Until(t, "the expired session to leave memory", time.Minute, func() bool { return s.g.Sessions() == 0 })
 	if r := c.post(t, request("1", "ping")); r.Status != http.StatusNotFound {
 		t.Errorf("an expired session: %d", r.Status)
 	}

@@ -71,6 +71,9 @@ func TestContinue(t *testing.T) {
 	})
 }
 
+// letParkedExpire waits until what was parked so far has expired. It runs in a synctest bubble.
+func letParkedExpire() { time.Sleep(parkFor) }
+
 // What comes back is a stranger's: only the same party may go on, with the same
 // request, once, in time.
 func TestStatesThatAreRefused(t *testing.T) {
@@ -98,7 +101,7 @@ func TestStatesThatAreRefused(t *testing.T) {
 		"no arguments":    func(_ *testing.T, _ *rig, next *guard.Op) { next.Arguments = nil },
 		"another tool":    func(_ *testing.T, _ *rig, next *guard.Op) { next.Name = "srv__ask-for-ever" },
 		"another kind":    func(_ *testing.T, _ *rig, next *guard.Op) { next.Kind, next.Name = junctor.KindPrompt, "srv__p" },
-		"expired":         func(_ *testing.T, r *rig, _ *guard.Op) { r.Close(); time.Sleep(parkFor) }, // without its timer, which would use it up
+		"expired":         func(_ *testing.T, r *rig, _ *guard.Op) { r.Close(); letParkedExpire() }, // without its timer, which would use it up
 		"used before":     func(t *testing.T, r *rig, next *guard.Op) { t.Helper(); _, _ = r.Do(t.Context(), next, nil) },
 		"of other keys":   func(t *testing.T, _ *rig, next *guard.Op) { t.Helper(); next.RequestState = begin(t, newRig(t), op) },
 	} {

@@ -23,6 +23,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store/sqlite"
 	"github.com/junctor-mcp/junctor/internal/store/storetest"
 	"github.com/junctor-mcp/junctor/internal/testkit/clock"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/internal/worker"
 )
 
@@ -245,12 +246,12 @@ func TestTogether(t *testing.T) {
 		r.take(junctor.Event{Source: "s", Type: "t", Agent: "a", Data: json.RawMessage(fmt.Sprintf(`{"n":%d}`, n))})
 	}
 	r.take(junctor.Event{Source: "s", Type: "t", Agent: "b", Data: json.RawMessage(`{"n":9}`)})
-	await := func(n int) []junctor.Order {
-		for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-			if orders := r.orders(); len(orders) >= n || time.Now().After(deadline) {
-				return orders
-			}
-		}
+	await := func(n int) (orders []junctor.Order) {
+		poll.Holds(time.Minute, func() bool {
+			orders = r.orders()
+			return len(orders) >= n
+		})
+		return orders
 	}
 	if got := await(1); len(got) != 1 || string(got[0].Arguments) != `{"events":[{"n":0},{"n":1},{"n":2}]}` {
 		t.Fatalf("a whole batch: %+v", got)
@@ -283,9 +284,7 @@ func TestSchedules(t *testing.T) {
 	for range 3 { // as several processes would
 		work.Go(func() { r.in.Run(ctx) })
 	}
-	for deadline := time.Now().Add(time.Minute); len(r.orders()) == 0 && time.Now().Before(deadline); {
-		time.Sleep(5 * time.Millisecond)
-	}
+	poll.Until(t, "the schedule's delivery", time.Minute, func() bool { return len(r.orders()) > 0 })
 	stop()
 	work.Wait()
 	if got := r.orders(); len(got) != 1 || got[0].Source != "schedule:hourly" || got[0].Agent != "7" {

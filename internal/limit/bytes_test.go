@@ -15,6 +15,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/limit"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 const mib = 1 << 20
@@ -135,10 +136,8 @@ func TestByteBudgetUnderLoad(t *testing.T) {
 	if answered.Load() != 64 || above.Load() > 0 {
 		t.Errorf("%d of 64 were answered; %d saw more than the total", answered.Load(), above.Load())
 	}
-	for end := time.Now().Add(30 * time.Second); b.Used() > 0; time.Sleep(10 * time.Millisecond) {
-		if runtime.GC(); time.Now().After(end) {
-			t.Fatalf("%d bytes are counted that nobody holds", b.Used())
-		}
+	if !poll.Holds(30*time.Second, func() bool { runtime.GC(); return b.Used() == 0 }) {
+		t.Fatalf("%d bytes are counted that nobody holds", b.Used())
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/oauth"
 	"github.com/junctor-mcp/junctor/internal/seal"
 	"github.com/junctor-mcp/junctor/internal/testkit/peers"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 const redirect = "http://127.0.0.1:8719/callback"
@@ -269,12 +270,10 @@ func TestRenewal(t *testing.T) {
 		if token, _, err := l.Token(t.Context()); token != first || err != nil {
 			t.Errorf("a token that still serves is not given: %v", err)
 		}
-		for range 6000 { // it is renewed beside that, and takes effect after it is traced
-			if token, _, _ := l.Token(t.Context()); token != first && len(traces()) > 0 {
-				break
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
+		poll.Holds(time.Minute, func() bool { // it is renewed beside that, and takes effect after it is traced
+			token, _, _ := l.Token(t.Context())
+			return token != first && len(traces()) > 0
+		})
 		if token, _, _ := l.Token(t.Context()); token == first || g.Refreshes.Load() != 1 {
 			t.Errorf("it was not renewed ahead of its end: %d", g.Refreshes.Load())
 		}

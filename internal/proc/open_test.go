@@ -9,6 +9,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 func TestOpener(t *testing.T) {
@@ -58,15 +59,13 @@ func TestBrowse(t *testing.T) {
 	if err := Browse(t.Context(), address); err != nil {
 		t.Fatal(err)
 	}
-	for begun := time.Now(); ; time.Sleep(5 * time.Millisecond) {
-		if said, err := os.ReadFile(filepath.Join(dir, "said")); err == nil {
-			if string(said) != "1:"+address {
-				t.Errorf("it was given %q", said)
-			}
-			return
-		}
-		if time.Since(begun) > 20*time.Second {
-			t.Fatal("nothing was opened")
-		}
+	var said []byte
+	poll.Until(t, "something opened", 20*time.Second, func() bool {
+		var err error
+		said, err = os.ReadFile(filepath.Join(dir, "said"))
+		return err == nil
+	})
+	if string(said) != "1:"+address {
+		t.Errorf("it was given %q", said)
 	}
 }

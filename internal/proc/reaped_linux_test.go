@@ -19,6 +19,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/proc"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // soon is how long after a death whatever it leaves behind may still be there.
@@ -117,14 +118,10 @@ func stateOf(pid int) string {
 // expectGone waits for the end of a process that nobody here can wait for.
 func expectGone(t *testing.T, pid int, within time.Duration) {
 	t.Helper()
-	for end := time.Now().Add(within); ; time.Sleep(time.Millisecond) {
-		if s := stateOf(pid); s == "" || s == "Z" {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("process %d still lives after %v", pid, within)
-		}
-	}
+	poll.Until(t, fmt.Sprintf("the end of process %d", pid), within, func() bool {
+		s := stateOf(pid)
+		return s == "" || s == "Z"
+	})
 }
 
 func TestNobodyOutlivesAKilledHost(t *testing.T) {
@@ -230,10 +227,8 @@ func TestOrphansAreReaped(t *testing.T) {
 		return strings.Join(all, " ")
 	}
 	want := strconv.Itoa(p.Pid())
-	for end := time.Now().Add(soon); children() != want; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("the guard has the children %s, want only %s: the dead must not pile up", children(), want)
-		}
+	if !poll.Holds(soon, func() bool { return children() == want }) {
+		t.Fatalf("the guard has the children %s, want only %s: the dead must not pile up", children(), want)
 	}
 }
 

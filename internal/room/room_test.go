@@ -20,6 +20,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store"
 	"github.com/junctor-mcp/junctor/internal/store/sqlite"
 	"github.com/junctor-mcp/junctor/internal/store/storetest"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // script is a provider that says what a function makes of the request.
@@ -633,9 +634,7 @@ func TestLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Close()
-	for !strings.Contains(h.talk(id), "running") {
-		time.Sleep(time.Millisecond)
-	}
+	poll.Until(t, "the run", time.Minute, func() bool { return strings.Contains(h.talk(id), "running") })
 	// As if the process were gone: another one starts on the same node.
 	again := h.rooms("node")
 	again.Begin(t.Context())

@@ -9,6 +9,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // Who has a session of his own hears there of what he subscribed to, alone, and
@@ -68,7 +69,7 @@ func TestSubscriptionsAreTheirCallers(t *testing.T) {
 			for _, ss := range slices.Collect(p.Sessions()) {
 				_ = ss.Close()
 			}
-			await(t, func() bool {
+			poll.Until(t, "an update in the new session", never, func() bool {
 				_ = p.ResourceUpdated(ctxFor(t), &mcp.ResourceUpdatedNotificationParams{URI: "test://one"})
 				select {
 				case e := <-events:

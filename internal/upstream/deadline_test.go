@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -94,13 +95,12 @@ func TestUseWakesAServer(t *testing.T) {
 	if _, err := s.Offer(ctxFor(t)); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, func() bool { return s.State().LastError != "" })
+	poll.Until(t, "a refusal", never, func() bool { return s.State().LastError != "" })
 	open.Store(true)
 	now.Add(int64(2 * authBreak))
 	before := asked.Load()
-	time.Sleep(3 * firstFollow / 2) // by now another failure would have been tried again
-	if n := asked.Load(); n != before {
-		t.Errorf("asked %d times after it refused our credentials", n-before)
+	if poll.Holds(3*firstFollow/2, func() bool { return asked.Load() != before }) { // another failure would be tried again by then
+		t.Errorf("asked %d times after it refused our credentials", asked.Load()-before)
 	}
 	do(t, s, toolCall("a", `{"result":{"content":[]}}`))
 	select {

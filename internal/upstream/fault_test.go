@@ -17,6 +17,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/testkit/fault"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -50,7 +51,7 @@ func endsInTime(t *testing.T, way, target string, kind fault.Kind) {
 	t.Helper()
 	proxy := fault.New(t, target)
 	s := newServer(t, proxy.URL, func(o *Options) { o.Timeouts.Connect = time.Second })
-	await(t, func() bool { // a busy machine may need a second try
+	poll.Until(t, "a first call", never, func() bool { // a busy machine may need a second try
 		_, err := s.Do(ctxFor(t), toolCall("echo", `{}`), &notes{})
 		return err == nil
 	})
@@ -79,16 +80,12 @@ func endsInTime(t *testing.T, way, target string, kind fault.Kind) {
 	if way == "sse" || kind == fault.EndlessSSE {
 		return // the breaker may still be open
 	}
-	for range 100 {
+	poll.Until(t, "a call to the server that is back", never, func() bool {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
 		_, err := s.Do(ctx, toolCall("echo", `{}`), &notes{})
-		cancel()
-		if err == nil {
-			return
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	t.Error("the server is back, and nobody sees it")
+		return err == nil
+	})
 }
 
 func TestDeadServerKeepsItsList(t *testing.T) {
@@ -296,7 +293,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 				for range 20 {
 					ask()
 				}
-				waitFor(t, func() bool { return s.State().Parked == 0 }) // they lapse
+				poll.Until(t, "parked calls to lapse", never, func() bool { return s.State().Parked == 0 }) // they lapse
 				ask()
 			}
 			s.Close()
@@ -313,24 +310,13 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	}
 }
 
-func waitFor(t testing.TB, ok func() bool) {
-	t.Helper()
-	for range 500 {
-		if ok() {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Error("it did not happen")
-}
-
 func TestIdleSessionsAreClosed(t *testing.T) {
 	t.Parallel()
 	p := newPeer()
 	s := newServer(t, p.legacy(t, nil), func(o *Options) { o.Timeouts.Idle = 50 * time.Millisecond })
 	do(t, s, toolCall("echo", `{}`))
-	waitFor(t, func() bool { return s.State().Sessions == 0 })
-	waitFor(t, func() bool {
+	poll.Until(t, "our side of the session to end", never, func() bool { return s.State().Sessions == 0 })
+	poll.Until(t, "the server's side of the session to end", never, func() bool {
 		for range p.Sessions() {
 			return false
 		}
@@ -420,7 +406,7 @@ func TestEraIsFoundAgain(t *testing.T) {
 	}
 	modern.Store(true) // and back: the session is gone, and so is initialize
 	older.session = ""
-	waitFor(t, func() bool {
+	poll.Until(t, "a call after the fault", never, func() bool {
 		_, err := s.Do(ctxFor(t), toolCall("x", `{"result":{"content":[]}}`), &notes{})
 		return err == nil
 	})

@@ -16,6 +16,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -200,14 +201,13 @@ func TestStormOfChanges(t *testing.T) {
 	if _, err := s.Offer(ctxFor(t)); err != nil {
 		t.Fatal(err)
 	}
-	await(t, func() bool { return sent.Load() > 0 })
+	poll.Until(t, "the storm", never, func() bool { return sent.Load() > 0 })
 	before := lists.Load()
-	time.Sleep(2500 * time.Millisecond)
-	if n := lists.Load() - before; n > 4 {
-		t.Errorf("the lists were read %d times in 2.5 s", n)
+	if poll.Holds(2500*time.Millisecond, func() bool { return lists.Load()-before > 4 }) {
+		t.Errorf("the lists were read %d times in 2.5 s", lists.Load()-before)
 	}
 	calm.Store(true)
-	await(t, func() bool {
+	poll.Until(t, "the list after the storm", never, func() bool {
 		offer, err := s.Offer(ctxFor(t))
 		return err == nil && len(offer.Tools) == 1 && offer.Tools[0].Name == "calm"
 	})

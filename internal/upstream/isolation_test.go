@@ -12,6 +12,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 func TestWhoSharesASession(t *testing.T) {
@@ -43,7 +44,7 @@ func TestWhoSharesASession(t *testing.T) {
 			if isolation == junctor.IsolationSession {
 				left -= 2 // with elicitation and without
 			}
-			waitFor(t, func() bool { return s.State().Sessions == left })
+			poll.Until(t, fmt.Sprintf("%d sessions", left), never, func() bool { return s.State().Sessions == left })
 		})
 	}
 	// What keeps nothing between requests needs no session at all.
@@ -110,9 +111,9 @@ func TestNobodyStartsAProcess(t *testing.T) {
 	s := r.server(t, false)
 	s.Watch(func(catalog.Event) {})
 	do(t, s, callerOf("a", "1"))
-	waitFor(t, func() bool { return s.fresh() && s.State().Sessions == 1 })
+	poll.Until(t, "a fresh list and one session", never, func() bool { return s.fresh() && s.State().Sessions == 1 })
 	s.EndSession("1")
-	waitFor(t, func() bool { return s.State().Processes == 0 })
+	poll.Until(t, "the processes to end", never, func() bool { return s.State().Processes == 0 })
 	for range 20 {
 		s.wakeUp()
 		if err := s.attend(t.Context()); !over(err) {

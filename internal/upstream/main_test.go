@@ -27,13 +27,3 @@ func TestMain(m *testing.M) {
 
 // never is a wait that no working test uses up.
 const never = time.Minute
-
-// await waits until something holds.
-func await(t *testing.T, cond func() bool) {
-	t.Helper()
-	for end := time.Now().Add(never); !cond(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("it did not come about")
-		}
-	}
-}

@@ -14,6 +14,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -392,15 +393,10 @@ func TestAddedServersAreFollowed(t *testing.T) {
 			}
 			s.Watch(func(catalog.Event) {})
 			p.AddTool(&mcp.Tool{Name: "new", InputSchema: map[string]any{"type": "object"}}, nil)
-			for end := time.Now().Add(never); ; time.Sleep(10 * time.Millisecond) {
+			poll.Until(t, "the new tool in the offer", never, func() bool {
 				o, err := s.Offer(ctxFor(t))
-				if err == nil && slices.ContainsFunc(o.Tools, func(d catalog.ToolDef) bool { return d.Name == "new" }) {
-					return
-				}
-				if time.Now().After(end) {
-					t.Fatalf("nobody heard of the change: %v", err)
-				}
-			}
+				return err == nil && slices.ContainsFunc(o.Tools, func(d catalog.ToolDef) bool { return d.Name == "new" })
+			})
 		})
 	}
 }

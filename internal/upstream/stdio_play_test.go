@@ -16,7 +16,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -266,15 +265,17 @@ func (s *rawServer) serve(m *rawMessage) {
 			os.Exit(1)
 		case "overtaken": // a modern one whose first answer comes after its second
 			s.first = m.ID
-		case "late": // a modern one that takes its time to start
-			time.Sleep(300 * time.Millisecond)
-			s.answer(m.ID, `{"resultType":"complete","supportedVersions":["2026-07-28"],`+info+`}`)
+		case "late": // a modern one that takes its time to start: until it is asked the older way too
+			s.first = m.ID
 		default:
 			s.write(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`, m.ID)
 		}
 	case "initialize":
 		switch s.manner {
-		case "modern", "late", "newer", "overtaken":
+		case "late":
+			s.answer(s.first, `{"resultType":"complete","supportedVersions":["2026-07-28"],`+info+`}`)
+			s.write(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no handshake here"}}`, m.ID)
+		case "modern", "newer", "overtaken":
 			s.write(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no handshake here"}}`, m.ID)
 			if s.first != nil {
 				s.answer(s.first, `{"resultType":"complete","supportedVersions":["2026-07-28"],`+info+`}`)

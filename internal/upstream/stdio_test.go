@@ -22,6 +22,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admission"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -230,11 +231,7 @@ func TestStdioNothingOutlivesAKilledGateway(t *testing.T) {
 	if len(started) != 1 {
 		t.Errorf("%d children, want 1", len(started))
 	}
-	for end := time.Now().Add(30 * time.Second); alive(started[0]); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the child outlives its gateway by 30 s")
-		}
-	}
+	poll.Until(t, "the end of the child after its gateway's", 30*time.Second, func() bool { return !alive(started[0]) })
 }
 
 func TestStdioCrash(t *testing.T) {
@@ -324,15 +321,11 @@ func TestStdioCancel(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	listened := make(chan error)
 	go func() { listened <- l.listen(ctx, nil, listening) }()
-	for { // until the listener is there
+	poll.Until(t, "the listener", never, func() bool {
 		l.flights.mu.Lock()
-		there := l.flights.unasked != nil
-		l.flights.mu.Unlock()
-		if there {
-			break
-		}
-		time.Sleep(time.Millisecond)
-	}
+		defer l.flights.mu.Unlock()
+		return l.flights.unasked != nil
+	})
 	call, cancel := context.WithTimeout(t.Context(), time.Second) // enough for it to be sent
 	defer cancel()
 	_, err := l.roundTrip(call, "hang", nil, nil)
@@ -364,7 +357,7 @@ func TestStdioNotes(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	hung := make(chan struct{})
 	go func() { _, _ = l.roundTrip(ctx, "hang", nil, other); close(hung) }()
-	await(t, func() bool { l.flights.mu.Lock(); defer l.flights.mu.Unlock(); return len(l.flights.byID) == 1 })
+	poll.Until(t, "a request under way", never, func() bool { l.flights.mu.Lock(); defer l.flights.mu.Unlock(); return len(l.flights.byID) == 1 })
 	if _, err := l.roundTrip(t.Context(), "progress", []byte(`{"text":"t","_meta":{"progressToken":"b"}}`), mine); err != nil {
 		t.Fatal(err)
 	}
@@ -414,7 +407,7 @@ func TestStdioQuestions(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	hung := make(chan struct{})
 	go func() { _, _ = l.roundTrip(ctx, "hang", nil, newEars()); close(hung) }()
-	await(t, func() bool { l.flights.mu.Lock(); defer l.flights.mu.Unlock(); return len(l.flights.byID) == 1 })
+	poll.Until(t, "a request under way", never, func() bool { l.flights.mu.Lock(); defer l.flights.mu.Unlock(); return len(l.flights.byID) == 1 })
 	asked := len(e.notes)
 	got, err := l.roundTrip(t.Context(), "ask", []byte(`{"method":"elicitation/create"}`), e)
 	if err != nil || !strings.Contains(string(got), "several calls are under way") || len(e.notes) != asked {

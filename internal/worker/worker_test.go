@@ -20,6 +20,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/queue"
 	"github.com/junctor-mcp/junctor/internal/store/sqlite"
 	"github.com/junctor-mcp/junctor/internal/store/storetest"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/internal/wire"
 	"github.com/junctor-mcp/junctor/internal/worker"
 
@@ -142,11 +143,7 @@ func (r *rig) place(orders ...junctor.Order) (ids []string) {
 // until waits for a condition.
 func (r *rig) until(what string, ok func() bool) {
 	r.Helper()
-	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			r.Fatalf("a minute is over, and not yet: %s", what)
-		}
-	}
+	poll.Until(r, what, time.Minute, ok)
 }
 
 func (r *rig) state(id string) queue.State {

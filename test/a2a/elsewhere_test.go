@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -93,7 +94,7 @@ func TestAgentOfAnotherInstance(t *testing.T) {
 		a, err := here.Request(t.Context(), "POST", "/api/v1/workspaces/"+room+"/runs", fmt.Sprintf(`{"threadId":%q,"runId":"r3","messages":[{"id":"m-r3","role":"user","content":"take your time"}]}`, room))
 		ended <- fmt.Sprint(a.Status, err, a.Body)
 	}()
-	until(t, "the task works", func() bool { list := tasks(); return len(list) == 4 && list[0].Status.State == "TASK_STATE_WORKING" })
+	poll.Until(t, "the task works", 90*time.Second, func() bool { list := tasks(); return len(list) == 4 && list[0].Status.State == "TASK_STATE_WORKING" })
 	here.ask(204, "POST", "/api/v1/workspaces/"+room+"/runs/r3/stop", "")
 	select {
 	case out := <-ended:
@@ -103,23 +104,13 @@ func TestAgentOfAnotherInstance(t *testing.T) {
 	case <-time.After(90 * time.Second):
 		t.Fatal("the run goes on")
 	}
-	until(t, "the task is cancelled", func() bool { return tasks()[0].Status.State == "TASK_STATE_CANCELED" })
+	poll.Until(t, "the task is cancelled", 90*time.Second, func() bool { return tasks()[0].Status.State == "TASK_STATE_CANCELED" })
 
 	// Without a word from the operator nothing on this machine is reached.
 	shut := start(t, t.TempDir())
 	shut.adopt("adder", there.URL+"/a2a/adder/", program.AdminKey, "")
 	if out := shut.ask(200, "POST", "/api/v1/models/adder/test", ""); !strings.Contains(out, `"ok":false`) || !strings.Contains(out, "is not allowed") {
 		t.Errorf("reached: %s", out)
-	}
-}
-
-// until waits until something is so.
-func until(t *testing.T, what string, so func() bool) {
-	t.Helper()
-	for begun := time.Now(); !so(); time.Sleep(100 * time.Millisecond) {
-		if time.Since(begun) > 90*time.Second {
-			t.Fatalf("not seen: %s", what)
-		}
 	}
 }
 

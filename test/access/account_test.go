@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"testing"
-	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/history"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // Every call is on record with the person and the agent: of a user who acts as
@@ -44,15 +44,10 @@ func TestCallsAreCountedForUserAndAgent(t *testing.T) {
 					s.t.Errorf("%s: %+v", query, c)
 				}
 			}
-			deadline := time.Now().Add(patience)
-			for { // the history is written beside the calls
+			if !poll.Holds(patience, func() bool { // the history is written beside the calls
 				s.api("GET", "/calls/history?"+query, "", 200, &past)
-				if len(past.Items) == len(page.Items) || time.Now().After(deadline) {
-					break
-				}
-				time.Sleep(20 * time.Millisecond)
-			}
-			if len(past.Items) != len(page.Items) {
+				return len(past.Items) == len(page.Items)
+			}) {
 				s.t.Errorf("%s: %d recent calls, %d in the history", query, len(page.Items), len(past.Items))
 			}
 			return len(page.Items)

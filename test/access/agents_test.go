@@ -8,12 +8,12 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/testkit"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // user makes a user with a key of all scopes that the role has.
@@ -199,11 +199,7 @@ func offer(sdk *mcp.Server, name, about string, meta mcp.Meta) {
 // until waits for what a server's note leads to.
 func (s *scene) until(what string, done func() bool) {
 	s.t.Helper()
-	for deadline := time.Now().Add(patience); !done(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			s.t.Fatalf("waited in vain: %s", what)
-		}
-	}
+	poll.Until(s.t, what, patience, done)
 }
 
 // A whole server that was given follows the server's list; what changed under

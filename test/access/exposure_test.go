@@ -13,13 +13,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/app"
 	"github.com/junctor-mcp/junctor/internal/testkit"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // canary is in everything that others may not learn: arguments, results, the
@@ -294,11 +294,7 @@ func (e *exposure) follow(who string) {
 // until waits for something that happens beside requests.
 func (e *exposure) until(what string, holds func() bool) {
 	e.t.Helper()
-	for end := time.Now().Add(patience); !holds(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			e.t.Fatalf("not in %s: %s", patience, what)
-		}
-	}
+	poll.Until(e.t, what, patience, holds)
 }
 
 func (e *exposure) check() {

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -210,22 +210,21 @@ type entry struct {
 
 // logged waits for the entry of a call: it is written behind the call's back.
 func (s *scene) logged(rt *rapid.T, mark string) entry {
-	for deadline := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {
-		var page struct {
-			Items []struct {
-				junctor.Call
-				Params, Result any
-			}
-		}
-		s.api("GET", "/calls/history?text="+mark+"%22", "", http.StatusOK, &page)
-		if len(page.Items) == 1 {
-			i := page.Items[0]
-			return entry{i.Call, []byte(quote(i.Params)), []byte(quote(i.Result))}
-		}
-		if len(page.Items) > 1 || time.Now().After(deadline) {
-			rt.Fatalf("%d entries of the call with %s", len(page.Items), mark)
-		}
+	type logEntry struct {
+		junctor.Call
+		Params, Result any
 	}
+	var items []logEntry
+	poll.Holds(patience, func() bool {
+		var page struct{ Items []logEntry }
+		s.api("GET", "/calls/history?text="+mark+"%22", "", http.StatusOK, &page)
+		items = page.Items
+		return len(items) > 0
+	})
+	if len(items) != 1 {
+		rt.Fatalf("%d entries of the call with %s", len(items), mark)
+	}
+	return entry{items[0].Call, []byte(quote(items[0].Params)), []byte(quote(items[0].Result))}
 }
 
 // Property 8: for any role the tools that are offered for selection are those

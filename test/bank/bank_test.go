@@ -12,6 +12,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -75,14 +76,11 @@ func TestTheMap(t *testing.T) {
 	// A geocoder that is slow costs this question its map, and nobody else anything.
 	geocoder.answers(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	slow := make(chan string, 1)
-	began := time.Now()
 	go func() {
 		text, shown := s.ask(says(question))
 		slow <- text + " " + kindOf(shown)
 	}()
-	for len(geocoder.questions()) == 0 && time.Since(began) < patience {
-		time.Sleep(10 * time.Millisecond) // another process: nothing to wait on but what it asks
-	}
+	poll.Until(t, "a question to the geocoder", patience, func() bool { return len(geocoder.questions()) > 0 })
 	if text, shown := s.ask(says("show my accounts")); kindOf(shown) != "account_overview" {
 		t.Errorf("while the map is slow: %s", text)
 	}

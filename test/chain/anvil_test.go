@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/junctor-mcp/junctor/internal/erc8004"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -47,16 +48,12 @@ func anvil(t testing.TB) *evm {
 		// begun yesterday, they are never of the future.
 		"--timestamp", strconv.FormatInt(time.Now().Add(-24*time.Hour).Unix(), 10))
 	var accounts []string
-	deadline := time.Now().Add(time.Minute)
-	for {
-		err := e.ask("eth_accounts", &accounts)
-		if err == nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("anvil: %v", err)
-		}
-		time.Sleep(100 * time.Millisecond)
+	var err error
+	if !poll.Holds(time.Minute, func() bool {
+		err = e.ask("eth_accounts", &accounts)
+		return err == nil
+	}) {
+		t.Fatalf("anvil: %v", err)
 	}
 	e.account = accounts[0]
 	return e
@@ -112,13 +109,10 @@ func (e *evm) send(t testing.TB, to erc8004.Address, data []byte) {
 	var receipt *struct {
 		Status string `json:"status"`
 	}
-	for range 600 {
+	poll.Holds(30*time.Second, func() bool {
 		e.must(t, "eth_getTransactionReceipt", &receipt, hash)
-		if receipt != nil {
-			break
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+		return receipt != nil
+	})
 	if receipt == nil || receipt.Status != "0x1" {
 		t.Fatalf("the transaction %s: %+v", hash, receipt)
 	}

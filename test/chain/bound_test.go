@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/junctor-mcp/junctor/internal/erc8004"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -58,7 +59,7 @@ func TestACommandOfTheOperator(t *testing.T) {
 		e.emit(t, reputationRegistry, newFeedback, id, client, id, 80, 0, "starred", "starred", "", "", "", erc8004.Word{})
 	}
 	for id, state := range map[int]string{42: "done", 43: "dead"} {
-		eventually(t, fmt.Sprintf("the delivery for %d is %s", id, state), func() bool {
+		poll.Until(t, fmt.Sprintf("the delivery for %d is %s", id, state), patience, func() bool {
 			all := r.deliveries(t, id)
 			return len(all) == 1 && all[0]["state"] == state
 		})
@@ -115,7 +116,7 @@ func TestJobsOfARedisFindTheirAgent(t *testing.T) {
 		}
 	}
 	push("first", 42, erc8004.Keccak(file))
-	eventually(t, "the job's call", func() bool { return len(a.got()) == 1 })
+	poll.Until(t, "the job's call", patience, func() bool { return len(a.got()) == 1 })
 	got := a.got()[0].Arguments
 	if content, _ := got["fileContent"].(map[string]any); got["job"] != "first" || fmt.Sprint(got["score"]) != "80" || content["comment"] != "well done" {
 		t.Errorf("%+v", got)
@@ -130,7 +131,7 @@ func TestJobsOfARedisFindTheirAgent(t *testing.T) {
 	push("wrong", 42, erc8004.Keccak([]byte("another")))
 	push("nobody", 99, erc8004.Keccak(file))
 	for agent, says := range map[string]string{"42": "expected keccak256", "99": "does not tell where"} {
-		eventually(t, says, func() bool {
+		poll.Until(t, says, patience, func() bool {
 			for _, one := range r.api(t, "GET", "/deliveries?agent="+agent, "", 200)["items"].([]any) {
 				if strings.Contains(fmt.Sprint(one.(map[string]any)["error"]), says) {
 					return true
@@ -141,14 +142,14 @@ func TestJobsOfARedisFindTheirAgent(t *testing.T) {
 	}
 	// The token is the agent's on its chain, whatever a job calls it.
 	e.emit(t, identityRegistry, transfer, client, erc8004.Address{0xee}, 42)
-	eventually(t, "the transfer was read", func() bool {
+	poll.Until(t, "the transfer was read", patience, func() bool {
 		return len(r.api(t, "GET", "/chains/events?state=counted", "", 200)["items"].([]any)) == 1
 	})
 	a.mu.Lock()
 	a.heard = nil
 	a.mu.Unlock()
 	push("after", 42, erc8004.Keccak(file))
-	eventually(t, "it is held", func() bool {
+	poll.Until(t, "it is held", patience, func() bool {
 		for _, one := range r.api(t, "GET", "/deliveries?agent=42&state=held", "", 200)["items"].([]any) {
 			if strings.Contains(fmt.Sprint(one.(map[string]any)["error"]), "transferred") {
 				return true

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/junctor-mcp/junctor/internal/erc8004"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // spoilBlock has the gateway change one byte in the middle of a block, or of none.
@@ -70,7 +71,7 @@ func TestEachChangedByteIsFound(t *testing.T) {
 	}
 	says := func(what string, id int, parts ...string) {
 		t.Helper()
-		eventually(t, what, func() bool {
+		poll.Until(t, what, patience, func() bool {
 			all := r.deliveries(t, id)
 			return len(all) > 0 && !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(fmt.Sprint(all[0]["error"]), part) })
 		})
@@ -90,7 +91,7 @@ func TestEachChangedByteIsFound(t *testing.T) {
 				t.Errorf("%s: it was delivered", what)
 			}
 			r.gateway.spoilBlock("")
-			eventually(t, what+", with an honest gateway", func() bool { return len(a.got()) == told+1 })
+			poll.Until(t, what+", with an honest gateway", patience, func() bool { return len(a.got()) == told+1 })
 			changes++
 		}
 	}
@@ -102,14 +103,14 @@ func TestEachChangedByteIsFound(t *testing.T) {
 	mu.Unlock()
 	told := tell(42, web.URL, hash)
 	says("over https", 42, "expected keccak256 "+hash.String(), found.String())
-	eventually(t, "it is dead at once", func() bool { return r.deliveries(t, 42)[0]["state"] == "dead" })
+	poll.Until(t, "it is dead at once", patience, func() bool { return r.deliveries(t, 42)[0]["state"] == "dead" })
 	mu.Lock()
 	served[len(served)/2] ^= 1
 	mu.Unlock()
 	if now := tell(42, web.URL, hash); now != told {
 		t.Error("over https: it was delivered")
 	}
-	eventually(t, "the file as it was", func() bool { return len(a.got()) == told+1 })
+	poll.Until(t, "the file as it was", patience, func() bool { return len(a.got()) == told+1 })
 	if content, _ := a.got()[told].Arguments["fileContent"].(map[string]any); content["comment"] != "as it was" {
 		t.Errorf("%+v", a.got()[told])
 	}
@@ -131,7 +132,7 @@ func TestEachChangedByteIsFound(t *testing.T) {
 		}
 		r.gateway.spoilBlock("")
 		e.emit(t, identityRegistry, metadataSet, 43, "look", "look", "again")
-		eventually(t, what+", as it was", func() bool { return len(a.got()) == told+1 })
+		poll.Until(t, what+", as it was", patience, func() bool { return len(a.got()) == told+1 })
 		changes++
 	}
 	metrics, err := r.Request(t.Context(), "GET", "/metrics", "")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/junctor-mcp/junctor/internal/erc8004"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -27,11 +28,11 @@ func TestInTheConsole(t *testing.T) {
 	file := []byte(`{"agentId":42,"comment":"well done"}`)
 	uri := r.gateway.put(t, "raw", file)
 	e.emit(t, reputationRegistry, newFeedback, 42, client, 1, 80, 0, "starred", "starred", "", "", uri, erc8004.Keccak(file))
-	eventually(t, "the first", func() bool { return len(a.got()) == 1 })
+	poll.Until(t, "the first", patience, func() bool { return len(a.got()) == 1 })
 	e.emit(t, reputationRegistry, newFeedback, 42, client, 2, 80, 0, "starred", "starred", "", "", uri, erc8004.Keccak([]byte("another")))
 	e.emit(t, reputationRegistry, newFeedback, 43, client, 1, 80, 0, "starred", "starred", "", "", "", erc8004.Word{})
 	ended := func(id int, state string) (found string) {
-		eventually(t, fmt.Sprint(id, " ", state), func() bool {
+		poll.Until(t, fmt.Sprint(id, " ", state), patience, func() bool {
 			for _, d := range r.deliveries(t, id) {
 				if d["state"] == state {
 					found = d["id"].(string)

@@ -17,6 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/junctor-mcp/junctor/internal/erc8004"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -162,13 +163,16 @@ func (r *rig) trigger(t testing.TB, ready string, change func(map[string]any)) {
 	t.Fatalf("there is no ready-made trigger %q", ready)
 }
 
-func eventually(t testing.TB, what string, done func() bool) {
+// patience is far above what anything here takes.
+const patience = time.Minute
+
+// awaitRead waits until the chain was read up to a block.
+func (r *rig) awaitRead(t testing.TB, block uint64) {
 	t.Helper()
-	for deadline := time.Now().Add(60 * time.Second); !done(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within a minute", what)
-		}
-	}
+	poll.Until(t, fmt.Sprintf("block %d read", block), patience, func() bool {
+		status := r.api(t, "GET", "/chains", "", 200)["items"].([]any)[0].(map[string]any)
+		return uint64(status["read"].(float64)) == block
+	})
 }
 
 // registration is an agent's file, inline.
@@ -192,12 +196,12 @@ func TestFromTheChainToTheAgent(t *testing.T) {
 	uri := r.gateway.put(t, "tree", file)
 	e.emit(t, reputationRegistry, newFeedback, 42, client, 7, -32, 1, "tradingYield", "tradingYield", "month", "", uri, erc8004.Keccak(file))
 	e.mine(t, 1)
-	time.Sleep(time.Second)
-	if n := len(a.got()); n != 0 {
-		t.Fatalf("%d calls before the event counts", n)
+	r.awaitRead(t, e.head(t))
+	if n := len(r.api(t, "GET", "/deliveries", "", 200)["items"].([]any)) + len(a.got()); n != 0 {
+		t.Fatalf("%d deliveries and calls before the event counts", n)
 	}
 	e.mine(t, 1)
-	eventually(t, "the feedback", func() bool { return len(a.got()) == 1 })
+	poll.Until(t, "the feedback", patience, func() bool { return len(a.got()) == 1 })
 	got := a.got()[0]
 	if got.Tool != "agent.receiveFeedback" {
 		t.Fatalf("%+v", got)
@@ -217,7 +221,7 @@ func TestFromTheChainToTheAgent(t *testing.T) {
 	e.emit(t, validationRegistry, validationResponse, erc8004.Address{0xaa}, 42, erc8004.Word{1}, 100, "", erc8004.Word{}, "tee")
 	e.emit(t, identityRegistry, metadataSet, 42, "model", "model", "new")
 	e.mine(t, 2)
-	eventually(t, "validation and configuration", func() bool { return len(a.got()) == 3 })
+	poll.Until(t, "validation and configuration", patience, func() bool { return len(a.got()) == 3 })
 	for _, c := range a.got()[1:] { // of two triggers, neither waits for the other
 		switch c.Tool {
 		case "agent.receiveValidation":

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/junctor-mcp/junctor/internal/erc8004"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // domain is an agent behind https, on a domain that says which agents are its
@@ -62,9 +63,9 @@ func TestDomainsVouchForAgents(t *testing.T) {
 	for id := range agents {
 		e.emit(t, reputationRegistry, newFeedback, id, client, 1, 80, 0, "starred", "starred", "", "", "", erc8004.Word{})
 	}
-	eventually(t, "the agent whose domain names it", func() bool { return len(agents[1].got()) == 1 })
+	poll.Until(t, "the agent whose domain names it", patience, func() bool { return len(agents[1].got()) == 1 })
 	for id, why := range map[int]string{2: "does not name", 3: "HTTP 404", 4: "does not name"} {
-		eventually(t, fmt.Sprintf("why %d is not told", id), func() bool {
+		poll.Until(t, fmt.Sprintf("why %d is not told", id), patience, func() bool {
 			all := r.deliveries(t, id)
 			return len(all) == 1 && strings.Contains(fmt.Sprint(all[0]["error"]), "not verified") && strings.Contains(fmt.Sprint(all[0]["error"]), why)
 		})

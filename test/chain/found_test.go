@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/junctor-mcp/junctor/internal/erc8004"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // found gives the servers that were made of what was found for an agent.
@@ -43,7 +44,7 @@ func TestFoundEndpointsAreServers(t *testing.T) {
 	is := func(what string, want map[string]string) map[string]any {
 		t.Helper()
 		var now []map[string]any
-		eventually(t, what, func() bool {
+		poll.Until(t, what, patience, func() bool {
 			now = r.found(t, 42)
 			if len(now) != 1 {
 				return false
@@ -61,13 +62,13 @@ func TestFoundEndpointsAreServers(t *testing.T) {
 		t.Fatal("there is a server before anything was found")
 	}
 	tell()
-	eventually(t, "the first", func() bool { return len(a.got()) == 1 })
+	poll.Until(t, "the first", patience, func() bool { return len(a.got()) == 1 })
 	s := is("its server", map[string]string{"mode": "discovered", "state": "active", "url": a.url, "transport": "http", "title": "agent 42 on local: agent 42", "command": "", "last_error": ""})
 	id := s["id"].(string)
 	if !strings.HasPrefix(id, "local-42-") {
 		t.Errorf("its id is %s", id)
 	}
-	eventually(t, "the call on record", func() bool {
+	poll.Until(t, "the call on record", patience, func() bool {
 		for _, one := range r.api(t, "GET", "/calls?server="+id, "", 200)["items"].([]any) {
 			c := one.(map[string]any)
 			if c["name"] == "agent.receiveFeedback" && c["status"] == "success" && c["door"] == "delivery" {
@@ -109,20 +110,20 @@ func TestFoundEndpointsAreServers(t *testing.T) {
 	r.api(t, "POST", "/servers/"+id+"/disable", "", 200)
 	changed(registration(42, mcpAt(b.url)))
 	tell()
-	eventually(t, "it is held", func() bool {
+	poll.Until(t, "it is held", patience, func() bool {
 		return slices.ContainsFunc(r.deliveries(t, 42), func(d map[string]any) bool {
 			return d["state"] == "held" && strings.Contains(fmt.Sprint(d["error"]), "switched off")
 		})
 	})
 	is("it stays off", map[string]string{"id": id, "state": "inactive"})
 	r.api(t, "POST", "/servers/"+id+"/enable", "", 200)
-	eventually(t, "it goes on", func() bool { return len(b.got()) == 1 })
+	poll.Until(t, "it goes on", patience, func() bool { return len(b.got()) == 1 })
 
 	// An id that somebody else has is left to them.
 	r.api(t, "DELETE", "/servers/"+id, "", 204)
 	r.api(t, "POST", "/servers", fmt.Sprintf(`{"id":%q,"url":%q}`, id, a.url), 201)
 	tell()
-	eventually(t, "it is told under another id", func() bool { return len(b.got()) == 2 })
+	poll.Until(t, "it is told under another id", patience, func() bool { return len(b.got()) == 2 })
 	if s := is("another id", map[string]string{"url": b.url}); s["id"] == id {
 		t.Errorf("%v", s)
 	}
@@ -132,5 +133,5 @@ func TestFoundEndpointsAreServers(t *testing.T) {
 
 	// Nobody's agent has no server.
 	e.emit(t, identityRegistry, transfer, client, erc8004.Address{}, 42)
-	eventually(t, "it is gone", func() bool { return len(r.found(t, 42)) == 0 })
+	poll.Until(t, "it is gone", patience, func() bool { return len(r.found(t, 42)) == 0 })
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/junctor-mcp/junctor/internal/erc8004"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // doubtful is a way to a node on which the node's answers for blocks can be
@@ -65,23 +66,23 @@ func TestFalseHeadAndRewind(t *testing.T) {
 		return r.api(t, "GET", "/chains", "", 200)["items"].([]any)[0].(map[string]any)
 	}
 	say()
-	eventually(t, "the first event", func() bool { return raised() == 1 })
+	poll.Until(t, "the first event", patience, func() bool { return raised() == 1 })
 	lies.Store(true)
-	eventually(t, "the false head is refused", func() bool { return strings.Contains(fmt.Sprint(status()["error"]), "too large") })
+	poll.Until(t, "the false head is refused", patience, func() bool { return strings.Contains(fmt.Sprint(status()["error"]), "too large") })
 	say()
 	lies.Store(false)
-	eventually(t, "the event that came meanwhile", func() bool { return raised() == 2 })
+	poll.Until(t, "the event that came meanwhile", patience, func() bool { return raised() == 2 })
 
 	r.api(t, "POST", "/chains/local/rewind", `{"to":0}`, 204)
 	r.api(t, "POST", "/chains/none/rewind", `{"to":0}`, 404)
 	say()
-	eventually(t, "the event after that", func() bool { return raised() == 3 })
-	eventually(t, "all deliveries", func() bool { return len(a.got()) >= 3 })
+	poll.Until(t, "the event after that", patience, func() bool { return raised() == 3 })
+	poll.Until(t, "all deliveries", patience, func() bool { return len(a.got()) >= 3 })
 	if _, stderr, code := r.CLI(t, "chain", "rewind", "local", "--to", "1"); code != 0 {
 		t.Errorf("the command: %d %s", code, stderr)
 	}
 	say()
-	eventually(t, "the last event", func() bool { return raised() == 4 && len(a.got()) >= 4 })
+	poll.Until(t, "the last event", patience, func() bool { return raised() == 4 && len(a.got()) >= 4 })
 	if n := len(a.got()); n != 4 {
 		t.Errorf("%d deliveries of 4 events", n)
 	}

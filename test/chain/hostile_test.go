@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/junctor-mcp/junctor/internal/erc8004"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // deliveries gives what became of calls for an agent, by its number.
@@ -61,7 +62,7 @@ func TestCommandsOfRegistrationsNeverRun(t *testing.T) {
 	for i := int64(1); i <= id; i++ {
 		e.emit(t, reputationRegistry, newFeedback, int(i), client, 1, 80, 0, "starred", "starred", "", "", "", erc8004.Word{})
 	}
-	eventually(t, "every delivery is dead", func() bool {
+	poll.Until(t, "every delivery is dead", patience, func() bool {
 		dead := 0
 		for i := int64(1); i <= id; i++ {
 			for _, d := range r.deliveries(t, int(i)) {
@@ -154,10 +155,10 @@ func TestHostileFiles(t *testing.T) {
 		tell(100+i, "", erc8004.Word{})
 	}
 	tell(42, "", erc8004.Word{})
-	eventually(t, "an agent that is well is told", func() bool { return len(a.got()) == 1 })
+	poll.Until(t, "an agent that is well is told", patience, func() bool { return len(a.got()) == 1 })
 	for i, c := range cases {
 		var d map[string]any
-		eventually(t, c.name, func() bool {
+		poll.Until(t, c.name, patience, func() bool {
 			all := r.deliveries(t, 100+i)
 			if len(all) != 1 {
 				return false
@@ -181,7 +182,7 @@ func TestHostileFiles(t *testing.T) {
 	} {
 		before := len(r.deliveries(t, 42))
 		tell(42, c.uri, c.hash)
-		eventually(t, name, func() bool {
+		poll.Until(t, name, patience, func() bool {
 			all := r.deliveries(t, 42)
 			return len(all) > before && strings.Contains(fmt.Sprint(all[0]["error"]), c.says)
 		})
@@ -192,7 +193,7 @@ func TestHostileFiles(t *testing.T) {
 	// A file that nothing proves is left out, and the call is made.
 	told := len(a.got())
 	tell(42, web.URL+"/file", erc8004.Word{})
-	eventually(t, "a call without its file", func() bool { return len(a.got()) == told+1 })
+	poll.Until(t, "a call without its file", patience, func() bool { return len(a.got()) == told+1 })
 	if c := a.got()[told]; c.Arguments["fileContent"] != nil || c.Arguments["fileUri"] != web.URL+"/file" {
 		t.Errorf("%+v", c)
 	}
@@ -211,7 +212,7 @@ func TestTokensStay(t *testing.T) {
 		e.emit(t, reputationRegistry, newFeedback, 42, client, i, 80, 0, "starred", "starred", "", "", "", erc8004.Word{})
 	}
 	tell(1)
-	eventually(t, "the first", func() bool { return len(a.got()) == 1 })
+	poll.Until(t, "the first", patience, func() bool { return len(a.got()) == 1 })
 	if got := a.tokens("X-Agent-Token"); len(got) != 1 || got[0] != "s3cret-of-42" {
 		t.Fatalf("the token is %q", got)
 	}
@@ -219,7 +220,7 @@ func TestTokensStay(t *testing.T) {
 	e.install(t, map[int64]string{42: registration(42, mcpAt(thief.url))})
 	e.emit(t, identityRegistry, uriUpdated, 42, "ipfs://new", client)
 	tell(2)
-	eventually(t, "the second, elsewhere", func() bool { return len(thief.got()) == 1 })
+	poll.Until(t, "the second, elsewhere", patience, func() bool { return len(thief.got()) == 1 })
 	if thief.heardOf("s3cret") {
 		t.Error("a token went to another origin")
 	}
@@ -231,7 +232,7 @@ func TestTokensStay(t *testing.T) {
 	a.heard = nil
 	a.mu.Unlock()
 	tell(3)
-	eventually(t, "the third is held", func() bool {
+	poll.Until(t, "the third is held", patience, func() bool {
 		for _, d := range r.deliveries(t, 42) {
 			if d["state"] == "held" && strings.Contains(fmt.Sprint(d["error"]), "transferred") {
 				return true
@@ -243,7 +244,7 @@ func TestTokensStay(t *testing.T) {
 		t.Errorf("the token of the former owner was sent: %q", got)
 	}
 	r.secret(t, name, a.url, "s3cret-anew")
-	eventually(t, "the third, with a new token", func() bool { return len(a.got()) == 2 })
+	poll.Until(t, "the third, with a new token", patience, func() bool { return len(a.got()) == 2 })
 	if got := a.tokens("X-Agent-Token"); len(got) != 1 || got[0] != "s3cret-anew" {
 		t.Errorf("the token is %q", got)
 	}
@@ -252,7 +253,7 @@ func TestTokensStay(t *testing.T) {
 	e.emit(t, identityRegistry, transfer, erc8004.Address{0xee}, erc8004.Address{0xef}, 42)
 	e.emit(t, identityRegistry, uriUpdated, 42, "ipfs://newer", client)
 	tell(4)
-	eventually(t, "the fourth, elsewhere", func() bool { return len(thief.got()) == 2 })
+	poll.Until(t, "the fourth, elsewhere", patience, func() bool { return len(thief.got()) == 2 })
 	if thief.heardOf("s3cret") {
 		t.Error("a token went to another owner at another origin")
 	}

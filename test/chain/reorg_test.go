@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/junctor-mcp/junctor/internal/erc8004"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -38,24 +39,21 @@ func TestReorganisations(t *testing.T) {
 		if n := dice.IntN(4); n > 0 {
 			e.mine(t, n)
 		}
-		time.Sleep(time.Duration(dice.IntN(150)) * time.Millisecond)
+		poll.Pause(time.Duration(dice.IntN(150))*time.Millisecond, "a reorganisation comes at a random moment of the reading")
 		depth := 1 + dice.IntN(confirmations)
 		if i%10 == 0 { // deeper than what counts: delivered ones are taken back
 			depth = confirmations + 1 + dice.IntN(3)
 			deep++
 		}
 		e.must(t, "anvil_reorg", nil, depth, []any{})
-		time.Sleep(time.Duration(dice.IntN(150)) * time.Millisecond)
+		poll.Pause(time.Duration(dice.IntN(150))*time.Millisecond, "the next round comes at a random moment of the reading")
 	}
 	e.mine(t, confirmations)
 	// The chain is now longer than it ever was: who has read its end has seen every
 	// reorganisation. Before that, numbers may agree by chance.
 	end := e.head(t)
 	want := e.feedback(t)
-	eventually(t, "the chain was read to its end", func() bool {
-		status := r.api(t, "GET", "/chains", "", 200)["items"].([]any)[0].(map[string]any)
-		return uint64(status["read"].(float64)) == end
-	})
+	r.awaitRead(t, end)
 	var counted []string
 	for _, one := range r.api(t, "GET", "/chains/events?state=counted&limit=1000", "", 200)["items"].([]any) {
 		o := one.(map[string]any)
@@ -82,7 +80,7 @@ func TestReorganisations(t *testing.T) {
 			gone[index(o["data"], "feedback_index")] = true
 		}
 	}
-	eventually(t, "all deliveries", func() bool { return len(a.got()) >= len(want)+retracted })
+	poll.Until(t, "all deliveries", patience, func() bool { return len(a.got()) >= len(want)+retracted })
 	for _, c := range a.got() {
 		if one := index(c.Arguments, "feedbackIndex"); !slices.Contains(want, one) && !gone[one] {
 			t.Errorf("feedback %s was delivered, and the chain never held it deep enough", one)
@@ -151,12 +149,12 @@ func TestFromBlockToCall(t *testing.T) {
 	var took []time.Duration
 	for i := 1; i <= 60; i++ {
 		e.emit(t, reputationRegistry, newFeedback, 42, client, i, 80, 0, "starred", "starred", "", "", "", erc8004.Word{})
-		time.Sleep(time.Second)
+		poll.Pause(time.Second, "the time between two blocks is part of what is measured")
 		began := time.Now()
 		e.mine(t, 1)
-		eventually(t, "the call", func() bool { return len(a.got()) == i })
+		poll.Until(t, "the call", patience, func() bool { return len(a.got()) == i })
 		took = append(took, a.got()[i-1].At.Sub(began))
-		time.Sleep(time.Second)
+		poll.Pause(time.Second, "the time between two blocks is part of what is measured")
 	}
 	slices.Sort(took)
 	p95 := took[len(took)*95/100]

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/junctor-mcp/junctor/internal/erc8004"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // An agent is told once when a chain takes back what it was told.
@@ -17,10 +18,10 @@ func TestRetractedIsTold(t *testing.T) {
 	e.mine(t, 5)
 	e.emit(t, reputationRegistry, newFeedback, 42, client, 7, 80, 0, "starred", "starred", "", "", "", erc8004.Word{})
 	e.mine(t, 1)
-	eventually(t, "the feedback", func() bool { return len(a.got()) == 1 })
+	poll.Until(t, "the feedback", patience, func() bool { return len(a.got()) == 1 })
 	e.must(t, "anvil_reorg", nil, 3, []any{})
 	e.mine(t, 2)
-	eventually(t, "that it was taken back", func() bool { return len(a.got()) == 2 })
+	poll.Until(t, "that it was taken back", patience, func() bool { return len(a.got()) == 2 })
 	got := a.got()[1]
 	value, _ := got.Arguments["value"].(map[string]any)
 	if got.Tool != "agent.updateConfiguration" || got.Arguments["key"] != "retracted" || value["type"] != "NewFeedback.retracted" ||
@@ -29,7 +30,7 @@ func TestRetractedIsTold(t *testing.T) {
 	}
 	e.mine(t, 3)
 	end := e.head(t)
-	eventually(t, "the chain was read to its end", func() bool {
+	poll.Until(t, "the chain was read to its end", patience, func() bool {
 		status := r.api(t, "GET", "/chains", "", 200)["items"].([]any)[0].(map[string]any)
 		return uint64(status["read"].(float64)) == end
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/app"
 	"github.com/junctor-mcp/junctor/internal/store/pgtest"
 	"github.com/junctor-mcp/junctor/internal/testkit"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -46,7 +47,7 @@ func TestClocksApart(t *testing.T) {
 			t.Fatalf("replica %d: %d %s", n, a.Status, a.Body)
 		}
 		for at, other := range replicas {
-			until(t, fmt.Sprintf("the key of replica %d opens replica %d", n, at), func() bool {
+			poll.Until(t, fmt.Sprintf("the key of replica %d opens replica %d", n, at), patience, func() bool {
 				return other.Do(t, http.MethodGet, "/mcp/tools", "", "Authorization: Bearer "+made.Key).Status == http.StatusOK
 			})
 		}
@@ -64,7 +65,7 @@ func TestClocksApart(t *testing.T) {
 		defer close(done)
 		events.Run(ctx, 6)
 	}()
-	until(t, "events come", func() bool { return agent.Came() >= 30 })
+	poll.Until(t, "events come", patience, func() bool { return agent.Came() >= 30 })
 	cancel()
 	<-done
 	taken := events.Taken()

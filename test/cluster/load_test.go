@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/junctor-mcp/junctor/internal/testkit/peers"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -170,14 +171,5 @@ func (l *load) right() {
 
 func (l *load) until(what string, holds func() bool) {
 	l.t.Helper()
-	until(l.t, what, holds)
-}
-
-func until(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for begun := time.Now(); !holds(); time.Sleep(20 * time.Millisecond) {
-		if time.Since(begun) > patience {
-			t.Fatalf("%s: not within %v", what, patience)
-		}
-	}
+	poll.Until(l.t, what, patience, holds)
 }

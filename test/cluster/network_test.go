@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -90,11 +91,11 @@ func TestNetworkCut(t *testing.T) {
 	var kept, revoked struct{ ID, Key string }
 	s.api("/keys", `{"name":"kept","scopes":["tools:call"]}`, &kept)
 	s.api("/keys", `{"name":"revoked","scopes":["tools:call"]}`, &revoked)
-	until(t, "keys are known", func() bool { return echo(away, kept.Key) == http.StatusOK && echo(away, revoked.Key) == http.StatusOK })
+	poll.Until(t, "keys are known", patience, func() bool { return echo(away, kept.Key) == http.StatusOK && echo(away, revoked.Key) == http.StatusOK })
 
 	w.ip("link", "set", w.cable, "down")
 	s.untilReady(away, false, "database")
-	until(t, "others do its work", func() bool { return !s.works(away) })
+	poll.Until(t, "others do its work", patience, func() bool { return !s.works(away) })
 	if a, err := c.Node(0).Request(t.Context(), http.MethodDelete, "/api/v1/keys/"+revoked.ID, ""); err != nil || a.Status != http.StatusNoContent {
 		t.Errorf("a key is revoked: %d %s %v", a.Status, a.Body, err)
 	}
@@ -103,7 +104,7 @@ func TestNetworkCut(t *testing.T) {
 	}
 	w.ip("link", "set", w.cable, "up")
 	s.untilReady(away, true, "")
-	until(t, "what was revoked meanwhile is refused", func() bool { return echo(away, revoked.Key) == http.StatusUnauthorized })
+	poll.Until(t, "what was revoked meanwhile is refused", patience, func() bool { return echo(away, revoked.Key) == http.StatusUnauthorized })
 	if status := echo(away, kept.Key); status != http.StatusOK {
 		t.Errorf("afterwards: %d", status)
 	}

@@ -11,9 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/junctor-mcp/junctor/internal/testkit"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/internal/testkit/visitor"
 	"github.com/junctor-mcp/junctor/test/program"
 )
@@ -104,17 +104,15 @@ func deliver(ctx context.Context, t *testing.T, address string) {
 		t.Fatal(err)
 	}
 	req.Close = true // the suite waits for connections to end
-	for {
+	poll.Until(t, "the client that listens at "+address, limit, func() bool {
 		resp, err := http.DefaultClient.Do(req)
+		if err != nil && ctx.Err() != nil {
+			t.Fatal(err)
+		}
 		if err == nil {
 			_, _ = io.Copy(io.Discard, resp.Body)
 			_ = resp.Body.Close()
-			return
 		}
-		select {
-		case <-ctx.Done():
-			t.Fatal(err)
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
+		return err == nil
+	})
 }

@@ -3,8 +3,8 @@ package conformance
 import (
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -66,13 +66,8 @@ func fleeting(problem string) bool {
 // await waits until an instance offers what a server has.
 func await(t *testing.T, in *program.Instance, server string) {
 	t.Helper()
-	for begun := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+	poll.Until(t, server+" at "+in.URL, limit, func() bool {
 		a, err := in.Request(t.Context(), "POST", "/mcp/s/"+server, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
-		if err == nil && strings.Contains(a.Body, `"test_simple_text"`) {
-			return
-		}
-		if time.Since(begun) > limit {
-			t.Fatalf("%s does not offer %s: %v, %s", in.URL, server, err, a.Body)
-		}
-	}
+		return err == nil && strings.Contains(a.Body, `"test_simple_text"`)
+	})
 }

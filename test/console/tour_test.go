@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -37,15 +38,16 @@ func (r *rig) listen(t *testing.T, env []string, command ...string) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	for begun := time.Now(); ; time.Sleep(50 * time.Millisecond) { // another process: nothing to wait on but its door
-		if resp, err := http.Get("http://" + addr + "/"); err == nil {
+	if !poll.Holds(30*time.Second, func() bool { // another process: nothing to wait on but its port
+		resp, err := http.Get("http://" + addr + "/")
+		if err == nil {
 			resp.Body.Close()
-			return "http://localhost:" + port + "/mcp"
 		}
-		if time.Since(begun) > 30*time.Second {
-			t.Fatalf("the server does not start: %s", &heard)
-		}
+		return err == nil
+	}) {
+		t.Fatalf("the server does not start: %s", &heard)
 	}
+	return "http://localhost:" + port + "/mcp"
 }
 
 // furnish puts something on every screen: servers, an agent, calls that worked,
@@ -90,7 +92,7 @@ func TestPictures(t *testing.T) {
 		defer close(done)
 		for i := 0; ctx.Err() == nil; i++ {
 			_, _ = caller.Call(ctx, "demo__echo", `{"text":"again"}`)
-			time.Sleep(time.Duration(40+(i*37)%160) * time.Millisecond)
+			poll.Pause(time.Duration(40+(i*37)%160)*time.Millisecond, "calls that come now and then look real in the pictures")
 		}
 	}()
 	r.run(t, "pictures.mjs", r.Link(t, "ada"), folder, url, newShop(t).URL)

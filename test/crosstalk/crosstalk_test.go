@@ -18,6 +18,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/proc"
 	"github.com/junctor-mcp/junctor/internal/testkit"
 	"github.com/junctor-mcp/junctor/internal/testkit/peers"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 	"github.com/junctor-mcp/junctor/test/several"
 )
@@ -163,10 +164,10 @@ func noneAstray(t *testing.T, in *several.Site, clients, calls int) {
 	// and every cancellation arrived.
 	want := fmt.Sprint(clients*calls, " ", sums.cancelled.Load())
 	var got string
-	for end := time.Now().Add(time.Minute); time.Now().Before(end) && got != want; time.Sleep(10 * time.Millisecond) {
+	if !poll.Holds(time.Minute, func() bool {
 		got = seen(t, in, servers)
-	}
-	if got != want {
+		return got == want
+	}) {
 		t.Errorf("the servers saw %s calls and cancellations, want %s", got, want)
 	}
 	if n := sums.answers.Load() + sums.cancelled.Load(); n != int64(clients*calls) {

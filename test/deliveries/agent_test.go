@@ -12,22 +12,13 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
 func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
 
 const patient = 3 * time.Minute // far above what it takes: it is here to end a broken test
-
-// eventually waits until something is so.
-func eventually(t testing.TB, what string, done func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patient); !done(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within %s", what, patient)
-		}
-	}
-}
 
 // api asks the admin API of an instance, and reads its answer into out.
 func api(t testing.TB, in *program.Instance, method, path, body string, want int, out any) {
@@ -147,7 +138,7 @@ func TestAgentOnTheOfficialSDK(t *testing.T) {
 func acknowledged(t *testing.T, in *program.Instance, id string, score int) {
 	t.Helper()
 	var d delivery
-	eventually(t, "the delivery "+id, func() bool {
+	poll.Until(t, "the delivery "+id, patient, func() bool {
 		api(t, in, http.MethodGet, "/deliveries/"+id, "", http.StatusOK, &d)
 		return d.State == "done"
 	})
@@ -167,7 +158,7 @@ func acknowledged(t *testing.T, in *program.Instance, id string, score int) {
 		Name string `json:"name"`
 		Door string `json:"door"`
 	}
-	eventually(t, "the record of the call "+last.Call, func() bool { // the history is written behind the call
+	poll.Until(t, "the record of the call "+last.Call, patient, func() bool { // the history is written behind the call
 		a, err := in.Request(t.Context(), http.MethodGet, "/api/v1/calls/"+last.Call, "")
 		return err == nil && a.Status == http.StatusOK && json.Unmarshal([]byte(a.Body), &call) == nil
 	})

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/mcpagent"
 	"github.com/junctor-mcp/junctor/test/program"
 )
@@ -164,7 +165,7 @@ func deliverToAll(t *testing.T, dead bool, last time.Duration) (took []time.Dura
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "every endpoint was called", func() bool { return n.arrived(warm) })
+	poll.Until(t, "every endpoint was called", patient, func() bool { return n.arrived(warm) })
 
 	n.dead.Store(dead)
 	var first []string // more than it has places for
@@ -174,7 +175,7 @@ func deliverToAll(t *testing.T, dead bool, last time.Duration) (took []time.Dura
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "the first endpoint has its burst", func() bool {
+	poll.Until(t, "the first endpoint has its burst", patient, func() bool {
 		if !dead {
 			return n.arrived(first)
 		}
@@ -210,7 +211,7 @@ func deliverToAll(t *testing.T, dead bool, last time.Duration) (took []time.Dura
 	for name := range sent {
 		names = append(names, name)
 	}
-	eventually(t, "what goes to the others arrives", func() bool { return n.arrived(names) })
+	poll.Until(t, "what goes to the others arrives", patient, func() bool { return n.arrived(names) })
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for name, at := range sent {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/junctor-mcp/junctor/internal/queue"
 	"github.com/junctor-mcp/junctor/internal/store/pgtest"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/mcpagent"
 	"github.com/junctor-mcp/junctor/test/program"
 )
@@ -242,7 +243,7 @@ func TestProcessesShareTheWork(t *testing.T) {
 	// Each takes as many as it has places for one endpoint, and they wait.
 	const places, jobs = 4, 40
 	send(all, 0, jobs)
-	eventually(t, "every process is at work", func() bool { return len(agent.visits()) >= places*len(all) })
+	poll.Until(t, "every process is at work", patient, func() bool { return len(agent.visits()) >= places*len(all) })
 	var owners []string
 	for owner := range now(t, db) {
 		owners = append(owners, owner)
@@ -265,7 +266,7 @@ func TestProcessesShareTheWork(t *testing.T) {
 		}
 		return n
 	}
-	eventually(t, "the third does it all", func() bool { return done() == jobs })
+	poll.Until(t, "the third does it all", patient, func() bool { return done() == jobs })
 	var late time.Duration
 	for _, id := range had[owners[0]] {
 		leases := w.leases(id)
@@ -285,12 +286,12 @@ func TestProcessesShareTheWork(t *testing.T) {
 
 	// What the one that stood still had is done. It hears of that, and of no more.
 	still.Signal(t, syscall.SIGCONT)
-	eventually(t, "it notices that its deliveries are another's", func() bool {
+	poll.Until(t, "it notices that its deliveries are another's", patient, func() bool {
 		log := still.Log()
 		return strings.Count(log, "a delivery was taken away")+strings.Count(log, "the end of a delivery could not be noted") >= len(had[owners[1]])
 	})
 	send([]*program.Instance{still, processes[owners[2]]}, jobs, jobs)
-	eventually(t, "two share the work", func() bool { return done() == 2*jobs })
+	poll.Until(t, "two share the work", patient, func() bool { return done() == 2*jobs })
 	var attempts, wrong int
 	if err := db.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM jobs WHERE length(tried) - length(replace(tried, chr(10), '')) = 1`).Scan(&attempts); err != nil || attempts != 2*jobs {
 		t.Errorf("%d attempts are noted, want one for each of %d deliveries: %v", attempts, 2*jobs, err)
@@ -342,10 +343,10 @@ func node(t *testing.T, in *program.Instance) string {
 // is half done would keep the others waiting as a database does, not as a lease.
 func pause(t *testing.T, db *sql.DB, in *program.Instance) {
 	t.Helper()
-	eventually(t, "it stands still outside of a transaction", func() bool {
+	poll.Until(t, "it stands still outside of a transaction", patient, func() bool {
 		in.Signal(t, syscall.SIGSTOP)
 		for range 4 {
-			time.Sleep(50 * time.Millisecond) // what is on its way to the database arrives
+			poll.Pause(50*time.Millisecond, "what is on its way to the database arrives, and the stopped process cannot say so")
 			var open int
 			if err := db.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM pg_stat_activity WHERE application_name = 'junctor' AND state <> 'idle'`).Scan(&open); err != nil {
 				t.Fatal(err)

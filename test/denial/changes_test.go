@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // turn is one case: its draws are even, as those of rapid are not.
@@ -62,7 +64,7 @@ func (w *world) change(rt *turn, t *tenant) {
 		w.endKey(rt, t)
 	case "key that expires":
 		until := w.keyOf(rt, t, "service", []string{"tools:read", "tools:call"}, 50*time.Millisecond)
-		time.Sleep(time.Until(until))
+		poll.Pause(time.Until(until), "a key expires by the clock alone")
 		t.keys[len(t.keys)-1].dead = true
 	}
 }

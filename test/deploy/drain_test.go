@@ -11,21 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
 // patience is far above what anything here takes.
 const patience = 90 * time.Second
-
-// await waits until something holds.
-func await(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for begun := time.Now(); !holds(); time.Sleep(10 * time.Millisecond) {
-		if time.Since(begun) > patience {
-			t.Fatalf("%s: not within %v", what, patience)
-		}
-	}
-}
 
 // metric is the line of a metric without labels; "" where there is none.
 func metric(t *testing.T, in *program.Instance, name string) string {
@@ -58,11 +49,11 @@ func TestDrained(t *testing.T) {
 		}
 		slow <- a
 	}()
-	await(t, "a call is under way", func() bool { return metric(t, in, "junctor_calls_in_flight") == "1" })
+	poll.Until(t, "a call is under way", patience, func() bool { return metric(t, in, "junctor_calls_in_flight") == "1" })
 
 	in.Signal(t, syscall.SIGTERM)
 	var ready program.Answer
-	await(t, "it is not ready any more", func() bool {
+	poll.Until(t, "it is not ready any more", patience, func() bool {
 		var err error
 		if ready, err = in.Request(t.Context(), http.MethodGet, "/readyz", ""); err != nil {
 			t.Fatal(err)

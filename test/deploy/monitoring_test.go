@@ -16,6 +16,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -158,7 +159,7 @@ func TestQueriesNameWhatThereIs(t *testing.T) {
 		t.Fatalf("an event: %v %d %s", err, a.Status, a.Body)
 	}
 	var there map[string]map[string]bool
-	await(t, "the event is delivered", func() bool {
+	poll.Until(t, "the event is delivered", patience, func() bool {
 		a, err := in.Request(t.Context(), http.MethodGet, "/metrics", "")
 		if err != nil {
 			t.Fatal(err)

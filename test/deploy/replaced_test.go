@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/junctor-mcp/junctor/internal/store/pgtest"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -36,7 +37,7 @@ func TestReplacedBehindHAProxy(t *testing.T) {
 			t.Fatalf("replica %d, told to end: exit code %d, ended %t", n, code, ok)
 		}
 		from := l.answered.Load()
-		await(t, "the other one answers", func() bool { return l.answered.Load() >= from+20 })
+		poll.Until(t, "the other one answers", patience, func() bool { return l.answered.Load() >= from+20 })
 		s.running[n] = program.Launch(t, s.specs[n])
 		s.running[n].WaitReady(t)
 		s.answers(t, n)
@@ -96,7 +97,7 @@ func pairs(env map[string]string) (all []string) {
 // answers waits until a replica has answered some calls since it was started.
 func (s *composition) answers(t *testing.T, n int) {
 	t.Helper()
-	await(t, fmt.Sprintf("replica %d answers", n), func() bool {
+	poll.Until(t, fmt.Sprintf("replica %d answers", n), patience, func() bool {
 		calls, _ := strconv.Atoi(metric(t, s.running[n], `mcp_calls_total{status="success",tool_name="demo__echo"}`))
 		return calls >= 20
 	})

@@ -16,6 +16,7 @@ import (
 
 	"github.com/junctor-mcp/junctor/internal/store/pgtest"
 	"github.com/junctor-mcp/junctor/internal/testkit/kill"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -40,11 +41,7 @@ func startRedis(t *testing.T) *queue {
 	addr := program.Redis(t)
 	q := &queue{Client: redis.NewClient(&redis.Options{Addr: addr}), url: "redis://" + addr, made: map[string]int{}, taken: map[string]bool{}}
 	t.Cleanup(func() { _ = q.Close() })
-	for deadline := time.Now().Add(patient); q.Ping(t.Context()).Err() != nil; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the Redis does not answer")
-		}
-	}
+	poll.Until(t, "an answer of the Redis", patient, func() bool { return q.Ping(t.Context()).Err() == nil })
 	return q
 }
 
@@ -170,11 +167,14 @@ func TestDeadJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	var dead []string
-	for deadline := time.Now().Add(patient); len(dead) < 4; time.Sleep(50 * time.Millisecond) {
+	if !poll.Holds(patient, func() bool {
 		var err error
-		if dead, err = q.LRange(t.Context(), "action_jobs_dlq", 0, -1).Result(); err != nil || time.Now().After(deadline) {
-			t.Fatalf("%q %v\n%s", dead, err, in.Log())
+		if dead, err = q.LRange(t.Context(), "action_jobs_dlq", 0, -1).Result(); err != nil {
+			t.Fatal(err)
 		}
+		return len(dead) >= 4
+	}) {
+		t.Fatalf("%q\n%s", dead, in.Log())
 	}
 	ids := map[string]string{}
 	for _, text := range dead {
@@ -194,10 +194,6 @@ func TestDeadJob(t *testing.T) {
 		t.Errorf("dead: %v", ids)
 	}
 	for _, key := range []string{"action_jobs", "action_jobs:taken"} {
-		for deadline := time.Now().Add(patient); q.Exists(t.Context(), key).Val() != 0; time.Sleep(50 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatalf("%s is not empty", key)
-			}
-		}
+		poll.Until(t, key+" to be empty", patient, func() bool { return q.Exists(t.Context(), key).Val() == 0 })
 	}
 }

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -48,10 +48,8 @@ func TestStream(t *testing.T) {
 		}
 	}
 	add(20)
-	for deadline := time.Now().Add(patient); r.Came() < 10; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d came\n%s", r.Came(), in.Log())
-		}
+	if !poll.Holds(patient, func() bool { return r.Came() >= 10 }) {
+		t.Fatalf("%d came\n%s", r.Came(), in.Log())
 	}
 	in.Kill()
 	add(20)
@@ -60,21 +58,19 @@ func TestStream(t *testing.T) {
 	}
 	in = program.Start(t, addr, data, "--rate-limit", "0", "--egress-allow", "127.0.0.0/8")
 	r.Check(t, taken)
-	for deadline := time.Now().Add(patient); ; time.Sleep(50 * time.Millisecond) {
-		pending, err := q.XPending(t.Context(), stream, "junctor").Result()
+	var pending, dead int64
+	if !poll.Holds(patient, func() bool {
+		summary, err := q.XPending(t.Context(), stream, "junctor").Result()
 		if err != nil {
 			t.Fatal(err)
 		}
-		dead, err := q.LLen(t.Context(), stream+"_dlq").Result()
-		if err != nil {
+		pending = summary.Count
+		if dead, err = q.LLen(t.Context(), stream+"_dlq").Result(); err != nil {
 			t.Fatal(err)
 		}
-		if pending.Count == 0 && dead == 1 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%d jobs are not acknowledged, %d are dead\n%s", pending.Count, dead, in.Log())
-		}
+		return pending == 0 && dead == 1
+	}) {
+		t.Fatalf("%d jobs are not acknowledged, %d are dead\n%s", pending, dead, in.Log())
 	}
 	in.Stop(t, patient)
 }

@@ -12,6 +12,7 @@ import (
 	_ "modernc.org/sqlite" // to lock the database
 
 	"github.com/junctor-mcp/junctor/internal/store/pgtest"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -52,7 +53,7 @@ func TestDatabaseLocked(t *testing.T) {
 				t.Errorf("a key was made while the database was locked: %d %s", status, body)
 			}
 		}
-		time.Sleep(50 * time.Millisecond)
+		poll.Pause(50*time.Millisecond, "the calls are spread over the time of the lock")
 	}
 	if err := tx.Rollback(); err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -102,10 +103,8 @@ func (s *site) get(path string) (status int, body string) {
 // eventually waits for something that another process does by itself.
 func (s *site) eventually(what string, limit time.Duration, is func() bool) {
 	s.t.Helper()
-	for end := time.Now().Add(limit); !is(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			s.t.Fatalf("after %v still not: %s\n%s", limit, what, s.in.Log())
-		}
+	if !poll.Holds(limit, is) {
+		s.t.Fatalf("after %v still not: %s\n%s", limit, what, s.in.Log())
 	}
 }
 

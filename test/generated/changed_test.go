@@ -7,8 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/junctor-mcp/junctor/internal/testkit"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 func patch(t *testing.T, i *testkit.Instance, server, body string) {
@@ -88,9 +90,9 @@ func TestMissingDocumentIsAwaited(t *testing.T) {
 	write(settings, "servers: {}\n")
 	instance := testkit.Start(t, testkit.Settings{"config": settings})
 	write(settings, "servers:\n  pets:\n    document: docs/api.yaml\n    base_url: https://pets.example.com\n")
-	until(t, "the missing document is told of", func() bool { return strings.Contains(instance.Log.String(), "there is no such file") })
+	poll.Until(t, "the missing document is told of", 2*time.Minute, func() bool { return strings.Contains(instance.Log.String(), "there is no such file") })
 	write(text, document("header", "X-Pets"))
-	until(t, "the server is there", func() bool {
+	poll.Until(t, "the server is there", 2*time.Minute, func() bool {
 		return instance.Do(t, http.MethodGet, "/api/v1/servers/pets", "").Status == http.StatusOK
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/junctor-mcp/junctor/internal/testkit"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -65,7 +66,7 @@ func TestFloodTakesNothingFromOthers(t *testing.T) {
 			}
 		})
 	}
-	until(t, "every slot is taken", func() bool { return flooded.now.Load() == slots })
+	poll.Until(t, "every slot is taken", 2*time.Minute, func() bool { return flooded.now.Load() == slots })
 	c := program.NewCaller(t, program.Plain, instance.URL, testkit.AdminKey)
 	var took []time.Duration
 	for i := range 3 * slots {
@@ -90,13 +91,4 @@ func TestFloodTakesNothingFromOthers(t *testing.T) {
 	}
 	t.Logf("figure: %d calls at once of one generated server: its API has %d requests at a time; of %d calls of another all are answered meanwhile, the longest in %s",
 		flood, slots, len(took), longest.Round(time.Millisecond))
-}
-
-func until(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within two minutes: %s", what)
-		}
-	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/junctor-mcp/junctor/internal/store/pgtest"
 	"github.com/junctor-mcp/junctor/internal/testkit"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -49,20 +50,11 @@ func (s *site) agent(t *testing.T, name, limits string) string {
 		t.Fatalf("%d %s", got.Status, got.Body)
 	}
 	for i, r := range s.replicas {
-		await(t, fmt.Sprintf("replica %d knows %s", i, name), func() bool {
+		poll.Until(t, fmt.Sprintf("replica %d knows %s", i, name), patience, func() bool {
 			return strings.Contains(r.Do(t, http.MethodPost, "/mcp/request", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, "Authorization: Bearer "+made.Key, "Content-Type: application/json").Body, `echo"`)
 		})
 	}
 	return made.Key
-}
-
-func await(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for begun := time.Now(); !holds(); time.Sleep(10 * time.Millisecond) {
-		if time.Since(begun) > patience {
-			t.Fatalf("%s: not within %v", what, patience)
-		}
-	}
 }
 
 // call makes one call at a replica and says whether it was let through.
@@ -161,7 +153,7 @@ func TestRedisAway(t *testing.T) {
 	}
 	s.redis = program.RedisAt(t, s.addr)
 	other := s.agent(t, "other", `{"per_day":1000}`)
-	await(t, "limits are shared again", func() bool {
+	poll.Until(t, "limits are shared again", patience, func() bool {
 		s.call(t, 0, other)
 		return s.shared(t, 0) == "1"
 	})

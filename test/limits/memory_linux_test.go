@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -185,9 +186,9 @@ func TestLargeResultsAtOnce(t *testing.T) {
 	if !inGroup && peak > groupMemory {
 		t.Errorf("at its peak the instance had %d MiB, more than %d", peak>>20, groupMemory>>20)
 	}
-	await(t, "memory is given back", func() bool { return memoryOf(t, in.PID(), "VmRSS") < calmMemory })
+	poll.Until(t, "memory is given back", patience, func() bool { return memoryOf(t, in.PID(), "VmRSS") < calmMemory })
 	t.Logf("afterwards it has %d MiB", memoryOf(t, in.PID(), "VmRSS")>>20)
-	await(t, "it still answers", func() bool {
+	poll.Until(t, "it still answers", patience, func() bool {
 		resp, err := client.Get(in.URL + "/readyz")
 		if err != nil {
 			return false

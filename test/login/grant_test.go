@@ -9,8 +9,12 @@ import (
 	"time"
 
 	"github.com/junctor-mcp/junctor/internal/testkit/peers"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
+
+// renewAgain is longer than a token counts as just issued.
+const renewAgain = 2500 * time.Millisecond
 
 // TestGrants has tokens got without a person, by each grant: for a statement of a
 // workload's platform, for another token, and for a person whom an identity
@@ -48,11 +52,11 @@ func TestGrants(t *testing.T) {
 			must(t, in, args...)(0, "")
 			must(t, in, "tool", "call", "notes__whoami")(0, "zoe")
 
-			time.Sleep(2500 * time.Millisecond) // one that was just got is not asked for again
+			poll.Pause(renewAgain, "a token that was just issued is not asked for again")
 			g.EndAll()
 			must(t, in, "tool", "call", "notes__whoami")(0, "zoe")
 
-			time.Sleep(2500 * time.Millisecond)
+			poll.Pause(renewAgain, "a token that was just issued is not asked for again")
 			g.Distrust()
 			g.EndAll()
 			must(t, in, "tool", "call", "notes__whoami")(1, "not taken")

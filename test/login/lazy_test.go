@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -37,14 +38,14 @@ func TestLazyServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	for begun := time.Now(); ; time.Sleep(50 * time.Millisecond) {
-		if resp, err := http.Get("http://" + addr + "/"); err == nil {
+	if !poll.Holds(time.Minute, func() bool {
+		resp, err := http.Get("http://" + addr + "/")
+		if err == nil {
 			resp.Body.Close()
-			break
 		}
-		if time.Since(begun) > time.Minute {
-			t.Fatalf("the server does not start: %s", &heard)
-		}
+		return err == nil
+	}) {
+		t.Fatalf("the server does not start: %s", &heard)
 	}
 	in := program.Start(t, program.FreeAddr(t), t.TempDir())
 	must(t, in, "server", "add", "lazy", "http://localhost:"+port+"/mcp", "--oauth", "--client-id", "junctor-test")(0, "")
@@ -57,7 +58,7 @@ func TestLazyServer(t *testing.T) {
 		t.Fatal(out)
 	}
 	must(t, in, "tool", "call", "lazy__get_secret")(0, "")
-	time.Sleep(3 * time.Second) // the token ends, by the server's own clock
+	poll.Pause(3*time.Second, "the token expires by the server's own clock")
 	must(t, in, "tool", "call", "lazy__get_secret")(0, "")
 	must(t, in, "server", "trace", "lazy")(0, "the token was renewed")
 	must(t, in, "tool", "call", "lazy__revoke_auth_token")(0, "")

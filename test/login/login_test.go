@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/junctor-mcp/junctor/internal/testkit/peers"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -184,15 +185,11 @@ func TestBrowserOpens(t *testing.T) {
 				continue
 			}
 			if len(args) == 0 { // the browser has it, too
-				for begun := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-					if said, err := os.ReadFile(opened); err == nil && strings.Contains(string(said), "\n") {
-						address = strings.TrimSpace(string(said))
-						break
-					}
-					if time.Since(begun) > 20*time.Second {
-						t.Fatal("no browser was opened")
-					}
-				}
+				poll.Until(t, "an opened browser", 20*time.Second, func() bool {
+					said, err := os.ReadFile(opened)
+					address = strings.TrimSpace(string(said))
+					return err == nil && strings.Contains(string(said), "\n")
+				})
 			}
 			resp, err := http.Get(g.Browse(t, address, "zoe").String())
 			if err != nil {

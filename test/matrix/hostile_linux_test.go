@@ -19,6 +19,7 @@ import (
 
 	"github.com/junctor-mcp/junctor/internal/testkit"
 	"github.com/junctor-mcp/junctor/internal/testkit/hostile"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -223,7 +224,7 @@ func idle(t *testing.T, goroutines int) {
 	for range 20 {
 		http.DefaultClient.CloseIdleConnections()
 		before := processorTime(t)
-		time.Sleep(500 * time.Millisecond)
+		poll.Pause(500*time.Millisecond, "the processor time of this time is measured")
 		busy = processorTime(t) - before
 		if now = runtime.NumGoroutine(); busy < 100*time.Millisecond && now <= goroutines+20 {
 			return

@@ -15,6 +15,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/testkit"
 	"github.com/junctor-mcp/junctor/internal/testkit/fault"
 	"github.com/junctor-mcp/junctor/internal/testkit/peers"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -89,12 +90,12 @@ func TestListsWaitForNobody(t *testing.T) { //nolint:paralleltest // it would sl
 	r.set(fault.Refuse)
 	for i := range r.bad {
 		var body string
-		for end := time.Now().Add(time.Minute); !strings.Contains(body, `"state":"error"`); time.Sleep(10 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("%s is not shown as bad: %s", badID(i), body)
-			}
+		if !poll.Holds(time.Minute, func() bool {
 			r.call(context.Background(), doorModern, badID(i), peers.Tag{Nonce: "x"})
 			body = r.in.Do(t, "GET", "/api/v1/servers/"+badID(i), "").Body
+			return strings.Contains(body, `"state":"error"`)
+		}) {
+			t.Fatalf("%s is not shown as bad: %s", badID(i), body)
 		}
 		if !strings.Contains(body, `"last_error":"`) {
 			t.Errorf("%s: %s", badID(i), body)
@@ -134,10 +135,8 @@ func TestBadInTheMiddle(t *testing.T) { //nolint:paralleltest // it counts gorou
 			}
 		})
 	}
-	for end := time.Now().Add(time.Minute); running() < already+calls; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("only %d calls run", running()-already)
-		}
+	if !poll.Holds(time.Minute, func() bool { return running() >= already+calls }) {
+		t.Fatalf("only %d calls run", running()-already)
 	}
 	r.set(fault.Refuse) // resets what is open
 	all.Wait()
@@ -148,11 +147,11 @@ func TestBadInTheMiddle(t *testing.T) { //nolint:paralleltest // it counts gorou
 	r.set(fault.None)
 	r.back(fault.Refuse)
 	var more string
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if more = r.held().more(before); more == "" {
-			t.Logf("figure: %d calls cut in the middle of their streams: %s; %d calls of the other nine meanwhile, all right", calls, tally(ended), len(took))
-			return
-		}
+	if !poll.Holds(time.Minute, func() bool {
+		more = r.held().more(before)
+		return more == ""
+	}) {
+		t.Fatalf("more is held than before: %s", more)
 	}
-	t.Errorf("more is held than before: %s", more)
+	t.Logf("figure: %d calls cut in the middle of their streams: %s; %d calls of the other nine meanwhile, all right", calls, tally(ended), len(took))
 }

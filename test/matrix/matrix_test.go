@@ -12,6 +12,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/testkit/fault"
 	"github.com/junctor-mcp/junctor/internal/testkit/peers"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -97,16 +98,14 @@ func (r *rig) warm() {
 // settled is what is held when everything has come to rest.
 func (r *rig) settled() held {
 	r.t.Helper()
-	last, same := r.held(), 0
-	for end := time.Now().Add(time.Minute); same < 10; time.Sleep(50 * time.Millisecond) {
-		now := r.held()
-		if same++; now.more(last) != "" || last.more(now) != "" {
-			last, same = now, 0
+	const quiet = 500 * time.Millisecond
+	last, since := r.held(), time.Now()
+	poll.Until(r.t, "rest", time.Minute, func() bool {
+		if now := r.held(); now.more(last) != "" || last.more(now) != "" {
+			last, since = now, time.Now()
 		}
-		if time.Now().After(end) {
-			r.t.Fatal("it does not come to rest")
-		}
-	}
+		return time.Since(since) >= quiet
+	})
 	return last
 }
 
@@ -159,12 +158,12 @@ func (r *rig) suffer(k fault.Kind, calls int, before held) {
 	r.set(fault.None)
 	r.back(k)
 	var more string
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if more = r.held().more(before); more == "" {
-			return
-		}
+	if !poll.Holds(time.Minute, func() bool {
+		more = r.held().more(before)
+		return more == ""
+	}) {
+		r.t.Errorf("%v is over, and more is held than before: %s", k, more)
 	}
-	r.t.Errorf("%v is over, and more is held than before: %s", k, more)
 }
 
 // back waits until every bad server is used again.
@@ -172,11 +171,11 @@ func (r *rig) back(k fault.Kind) {
 	r.t.Helper()
 	for i := range r.bad {
 		var out outcome
-		for end := time.Now().Add(time.Minute); out.text != "back"; time.Sleep(20 * time.Millisecond) {
-			if time.Now().After(end) {
-				r.t.Fatalf("%v is over, and %s is not used again: %+v", k, badID(i), out)
-			}
+		if !poll.Holds(time.Minute, func() bool {
 			out = r.call(context.Background(), doorModern, badID(i), peers.Tag{Nonce: "back"})
+			return out.text == "back"
+		}) {
+			r.t.Fatalf("%v is over, and %s is not used again: %+v", k, badID(i), out)
 		}
 	}
 }

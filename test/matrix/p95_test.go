@@ -10,6 +10,7 @@ import (
 
 	"github.com/junctor-mcp/junctor/internal/testkit/fault"
 	"github.com/junctor-mcp/junctor/internal/testkit/peers"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -93,14 +94,14 @@ func (r *rig) window(k fault.Kind) []time.Duration {
 	r.t.Helper()
 	r.set(k)
 	l := r.load(pace)
-	end := time.After(window)
+	begun := time.Now()
 	var all sync.WaitGroup
 	for i := range perPair {
-		time.Sleep(spread) // one after the other: their number is not what is measured
+		poll.Pause(spread, "calls under the fault come one after the other: their number is not what is measured")
 		all.Go(func() { r.call(context.Background(), door(i)%doors, badID(0), peers.Tag{Nonce: fmt.Sprint(k, i)}) })
 	}
 	all.Wait()
-	<-end
+	poll.Pause(window-time.Since(begun), "the load goes on for a whole window")
 	took, wrong := l.end()
 	if len(wrong) > 0 {
 		r.t.Errorf("%v: %d of %d calls of others went wrong: %q", k, len(wrong), len(took), wrong[:min(len(wrong), 3)])

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/mcpapps"
 	"github.com/junctor-mcp/junctor/test/program"
 )
@@ -77,13 +78,14 @@ func TestAppsInABrowser(t *testing.T) {
 func signInLink(t *testing.T, demo *program.Process) string {
 	t.Helper()
 	link := regexp.MustCompile(`http://\S+/login\?token=\S+`)
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) { // another process: nothing to wait on but what it prints
-		if found := link.FindString(demo.Log()); found != "" {
-			return found
-		}
+	var found string
+	if !poll.Holds(time.Minute, func() bool { // another process: nothing to wait on but what it prints
+		found = link.FindString(demo.Log())
+		return found != ""
+	}) {
+		t.Fatalf("the demo prints no link to sign in with:\n%s", demo.Log())
 	}
-	t.Fatalf("the demo prints no link to sign in with:\n%s", demo.Log())
-	return ""
+	return found
 }
 
 // shown is what happened in the browser.

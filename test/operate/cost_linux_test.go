@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/junctor-mcp/junctor/internal/store/pgtest"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -80,11 +81,13 @@ func costOf(t *testing.T, in *program.Instance) float64 {
 		})
 	}
 	all.Wait()
-	for begun := time.Now(); lag(t, in) > 0; time.Sleep(200 * time.Millisecond) {
-		if time.Since(begun) > patience {
-			t.Fatal("the journal is not copied")
+	poll.Until(t, "the copy of the journal", patience, func() bool {
+		if lag(t, in) == 0 {
+			return true
 		}
-	}
+		poll.Pause(200*time.Millisecond, "every look costs processor time, which is measured")
+		return false
+	})
 	return float64((processorTime(t, in) - before).Microseconds()) / (callers * each)
 }
 

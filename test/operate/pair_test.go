@@ -13,6 +13,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // opens the database
 
 	"github.com/junctor-mcp/junctor/internal/store/pgtest"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -68,11 +69,7 @@ func (p *pair) name(n int) string {
 
 func (p *pair) until(what string, holds func() bool) {
 	p.Helper()
-	for begun := time.Now(); !holds(); time.Sleep(20 * time.Millisecond) {
-		if time.Since(begun) > patience {
-			p.Fatalf("%s: not within %v", what, patience)
-		}
-	}
+	poll.Until(p, what, patience, holds)
 }
 
 // command runs a command that answers JSON at a replica, and gives its exit code.

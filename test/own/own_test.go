@@ -26,6 +26,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/testkit"
 	"github.com/junctor-mcp/junctor/internal/testkit/peers"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -347,11 +348,7 @@ func (r *rig) sessions() int {
 
 func (r *rig) until(what string, holds func() bool) {
 	r.t.Helper()
-	for deadline := time.Now().Add(time.Minute); !holds(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			r.t.Fatal("not within 20 s: " + what)
-		}
-	}
+	poll.Until(r.t, what, time.Minute, holds)
 }
 
 // Who has entered nothing is told where to, on every door, and the server hears

@@ -14,6 +14,7 @@ import (
 
 	"github.com/junctor-mcp/junctor/internal/app"
 	"github.com/junctor-mcp/junctor/internal/testkit"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/several"
 )
 
@@ -254,7 +255,7 @@ func TestOpenConnectionsFollow(t *testing.T) {
 	if got, err := w.call(); err != nil || !strings.Contains(got, "hello") {
 		t.Fatalf("%v %s", err, got)
 	}
-	time.Sleep(time.Until(until) + 100*time.Millisecond)
+	poll.Pause(time.Until(until)+100*time.Millisecond, "a key expires by the clock alone")
 	if got, err := w.call(); err == nil {
 		t.Errorf("an expired key calls: %s", got)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/mcpagent"
 )
 
@@ -63,7 +64,7 @@ func NewReceiver(t testing.TB) *Receiver {
 		r.all = append(r.all, one)
 		r.mu.Unlock()
 		if r.Hold != nil {
-			time.Sleep(r.Hold(p.N)) // what takes its time is the point
+			poll.Pause(r.Hold(p.N), "a receiver that takes its time is what the test asks for")
 		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -116,15 +117,16 @@ func (r *Receiver) Left(taken map[string]bool) (out []string) {
 // each agent. What has not come is lost when nothing has come for long.
 func (r *Receiver) Check(t testing.TB, taken map[string]bool) {
 	t.Helper()
+	const unbounded = 24 * time.Hour // the condition ends by itself
 	lost, since := r.Left(taken), time.Now()
-	for len(lost) > 0 && time.Since(since) < eventsWithin {
-		time.Sleep(50 * time.Millisecond)
+	poll.Holds(unbounded, func() bool {
 		now := r.Left(taken)
 		if len(now) < len(lost) {
 			since = time.Now()
 		}
 		lost = now
-	}
+		return len(lost) == 0 || time.Since(since) >= eventsWithin
+	})
 	if len(lost) > 0 {
 		t.Errorf("%d of %d acknowledged events are lost, such as %s", len(lost), len(taken), lost[0])
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -114,11 +115,7 @@ func (c *cluster) all(what string, holds func(in *program.Instance) bool) {
 
 func (c *cluster) until(what string, holds func() bool) {
 	c.Helper()
-	for begun := time.Now(); !holds(); time.Sleep(10 * time.Millisecond) {
-		if time.Since(begun) > patience {
-			c.Fatalf("%s: not within %v", what, patience)
-		}
-	}
+	poll.Until(c, what, patience, holds)
 }
 
 // event is one of a stream.

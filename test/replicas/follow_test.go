@@ -17,6 +17,7 @@ import (
 
 	"github.com/junctor-mcp/junctor/internal/store/pgtest"
 	"github.com/junctor-mcp/junctor/internal/testkit"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // pair is two replicas: what is changed at one is looked for at the other.
@@ -45,11 +46,8 @@ func (p *pair) change(t *testing.T, what, method, path, body string, want int, h
 		t.Fatalf("%s: %s %s: %d %s", what, method, path, got.Status, got.Body)
 	}
 	begun := time.Now()
-	for !holds() {
-		if time.Since(begun) > time.Minute {
-			t.Fatalf("%s: the other replica does not hold to it; its log:\n%s", what, p.there.Log)
-		}
-		time.Sleep(5 * time.Millisecond)
+	if !poll.Holds(time.Minute, holds) {
+		t.Fatalf("%s: the other replica does not hold to it; its log:\n%s", what, p.there.Log)
 	}
 	p.slowest = max(p.slowest, time.Since(begun))
 	return got.Body
@@ -161,11 +159,7 @@ func TestChangesAreSeenByAll(t *testing.T) {
 	if err := pg.Restart(); err != nil {
 		t.Fatal(err)
 	}
-	for begun := time.Now(); p.here.Do(t, "GET", "/readyz", "").Status != http.StatusOK; time.Sleep(20 * time.Millisecond) {
-		if time.Since(begun) > time.Minute {
-			t.Fatal("not ready again")
-		}
-	}
+	poll.Until(t, "a replica that is ready again", time.Minute, func() bool { return p.here.Do(t, "GET", "/readyz", "").Status == http.StatusOK })
 	p.change(t, "a server is added after a restart of the database", "POST", "/api/v1/servers", fmt.Sprintf(`{"id":"peer","url":%q}`, at), http.StatusCreated,
 		func() bool { return p.has(t, admin, "peer__look") })
 }
@@ -199,7 +193,7 @@ func TestSwitchedOffAndOn(t *testing.T) {
 			if got := p.here.Do(t, "POST", "/mcp/request", list, "Content-Type: application/json"); !strings.Contains(got.Body, `"peer__look"`) {
 				t.Fatalf("round %d: the server that was switched on is gone at look %d: %s", n, look, got.Body)
 			}
-			time.Sleep(time.Duration(n%11) * time.Millisecond)
+			poll.Pause(time.Duration(n%11)*time.Millisecond, "the next look comes at another moment of the other replica's changes")
 		}
 	}
 }

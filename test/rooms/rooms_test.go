@@ -18,6 +18,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/agui"
 	"github.com/junctor-mcp/junctor/internal/store/pgtest"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -159,11 +160,8 @@ func killed(t *testing.T, args ...string) {
 	go func() { // it is cut off
 		_, _ = i.Request(t.Context(), "POST", "/api/v1/workspaces/"+i.room+"/runs", `{"threadId":"","runId":"r1","messages":[{"id":"m1","role":"user","content":"@adder take your time"}]}`)
 	}()
-	for until := time.Now().Add(time.Minute); !strings.Contains(i.messages(), "[demo__slow running]"); {
-		if time.Now().After(until) {
-			t.Fatalf("it was not called:\n%s", i.messages())
-		}
-		time.Sleep(20 * time.Millisecond)
+	if !poll.Holds(time.Minute, func() bool { return strings.Contains(i.messages(), "[demo__slow running]") }) {
+		t.Fatalf("it was not called:\n%s", i.messages())
 	}
 	i.Kill()
 	i.Instance = program.Start(t, addr, data, args...)

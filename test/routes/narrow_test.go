@@ -15,6 +15,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/store"
 	"github.com/junctor-mcp/junctor/internal/store/sqlite"
 	"github.com/junctor-mcp/junctor/internal/testkit"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // narrow says for every row of the matrix which scopes open it when a key of an
@@ -403,13 +404,9 @@ func (s *scene) ownEverything() {
 	if r.Status != http.StatusOK {
 		s.t.Fatalf("say something in a room: %d %s", r.Status, r.Body)
 	}
-	for range 1000 { // what was said is stored behind the answer
-		if strings.Contains(s.ask("GET", "/api/v1/workspaces/"+s.room+"/messages", "", s.maker...).Body, payload) {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	s.t.Fatal("what was said in the room is not there")
+	poll.Until(s.t, "the message in the room", time.Minute, func() bool { // it is stored behind the answer
+		return strings.Contains(s.ask("GET", "/api/v1/workspaces/"+s.room+"/messages", "", s.maker...).Body, payload)
+	})
 }
 
 // narrowRow asks one row with every key: first those that must gain nothing, with

@@ -15,6 +15,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/testkit"
 	"github.com/junctor-mcp/junctor/internal/testkit/peers"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/internal/testkit/visitor"
 )
 
@@ -67,9 +68,9 @@ func start(t *testing.T) *scene {
 	}
 	s.user("lou-"+within, junctor.UserAdmin)
 	s.browser()
-	for s.Do(t, "GET", "/api/v1/whoami", "", s.callers["expired"]...).Status == http.StatusOK {
-		time.Sleep(10 * time.Millisecond) // a key cannot be made that has expired already
-	}
+	poll.Until(t, "the end of a key", time.Minute, func() bool { // one that has expired already cannot be made
+		return s.Do(t, "GET", "/api/v1/whoami", "", s.callers["expired"]...).Status != http.StatusOK
+	})
 	return s
 }
 

@@ -6,11 +6,13 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -188,11 +190,10 @@ func (h *hunt) pushes(in *program.Instance) {
 	h.door(in, "/a2a/polly/", `{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"`+task+`"}}`)
 	h.door(in, "/a2a/polly/", fmt.Sprintf(at10, "hello", `{"url":"http://127.0.0.1:9/"}`), "Authorization: Bearer "+h.plant("a key that is none"))
 	h.door(in, "/a2a/polly/", `{"jsonrpc":"2.0","id":1,"method":"CancelTask","params":{"id":"`+task+`"}}`)
-	for end := time.Now().Add(90 * time.Second); len(wait) > 0; time.Sleep(20 * time.Millisecond) { // another process: nothing to wait on but what it tells
-		if hook.heard(wait[0]) {
-			wait = wait[1:]
-		} else if time.Now().After(end) {
-			h.t.Fatalf("%d addresses were not told", len(wait))
-		}
+	if !poll.Holds(90*time.Second, func() bool { // another process: nothing to wait on but what it sends
+		wait = slices.DeleteFunc(wait, hook.heard)
+		return len(wait) == 0
+	}) {
+		h.t.Fatalf("%d addresses were not told", len(wait))
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -110,20 +111,18 @@ func TestServersCannotReadTheGatewaysEnvironment(t *testing.T) {
 // awaitFile waits until a file is there, and reads it.
 func awaitFile(t *testing.T, path string, ended <-chan error, log *bytes.Buffer) string {
 	t.Helper()
-	for end := time.Now().Add(60 * time.Second); time.Now().Before(end); {
-		text, err := os.ReadFile(path)
-		if err == nil {
-			return string(text)
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
+	var text []byte
+	poll.Until(t, "the file that the server writes", time.Minute, func() bool {
+		var err error
+		if text, err = os.ReadFile(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Fatal(err)
 		}
 		select {
-		case err := <-ended:
-			t.Fatalf("the program ended with %v: %s", err, log.String())
-		case <-time.After(50 * time.Millisecond):
+		case ended := <-ended:
+			t.Fatalf("the program ended with %v: %s", ended, log.String())
+		default:
 		}
-	}
-	t.Fatal("the server was not started")
-	return ""
+		return err == nil
+	})
+	return string(text)
 }

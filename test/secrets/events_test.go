@@ -13,6 +13,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -107,7 +108,7 @@ func (h *hunt) agentTokens(in *program.Instance) (ids []string) {
 func (h *hunt) ended(in *program.Instance, ids []string) {
 	h.t.Helper()
 	for _, id := range ids {
-		for end := time.Now().Add(3 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		poll.Until(h.t, "the end of delivery "+id, 3*time.Minute, func() bool {
 			var d struct {
 				State string
 				Tried []json.RawMessage
@@ -116,13 +117,11 @@ func (h *hunt) ended(in *program.Instance, ids []string) {
 			if err == nil {
 				err = json.Unmarshal([]byte(a.Body), &d)
 			}
-			if err != nil || time.Now().After(end) {
+			if err != nil {
 				h.t.Fatalf("the delivery %s: %v %s", id, err, a.Body)
 			}
-			if len(d.Tried) > 0 && (d.State == "done" || d.State == "dead" || d.State == "held") {
-				break
-			}
-		}
+			return len(d.Tried) > 0 && (d.State == "done" || d.State == "dead" || d.State == "held")
+		})
 	}
 }
 
@@ -201,10 +200,8 @@ func (h *hunt) redis(in *program.Instance) {
 		address := url.URL{Scheme: "redis", User: url.UserPassword("me", h.plant("password of the Redis "+id)), Host: one.addr, Path: "/0"}
 		h.operator(in, "POST", "/api/v1/sources", fmt.Sprintf(`{"id":%q,"style":%q,"secret":%q}`, id, one.style, address.String()), http.StatusCreated)
 	}
-	for end := time.Now().Add(3 * time.Minute); len(heard) == 0 || strings.Count(in.Log(), "a source cannot be read") < 2; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			h.t.Fatalf("nobody asked the Redis, or nobody said that it refuses:\n%s", in.Log())
-		}
+	if !poll.Holds(3*time.Minute, func() bool { return len(heard) > 0 && strings.Count(in.Log(), "a source cannot be read") >= 2 }) {
+		h.t.Fatalf("nobody asked the Redis, or nobody said that it refuses:\n%s", in.Log())
 	}
 }
 

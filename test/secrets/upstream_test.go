@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/junctor-mcp/junctor/internal/egress"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -305,15 +306,13 @@ func (h *hunt) everything(in *program.Instance, run string) {
 	for _, call := range list.Items {
 		paths = append(paths, "/api/v1/calls/"+call.ID)
 	}
-	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) { // the history is written beside the calls
+	poll.Until(h.t, "call "+list.Items[0].ID+" in the history", time.Minute, func() bool { // it is written beside the calls
 		a, err := in.Request(h.t.Context(), http.MethodGet, "/api/v1/calls/"+list.Items[0].ID, "")
-		if err != nil || time.Now().After(end) {
-			h.t.Fatalf("the history has no %s: %v %s", list.Items[0].ID, err, a.Body)
+		if err != nil {
+			h.t.Fatal(err)
 		}
-		if a.Status == http.StatusOK {
-			break
-		}
-	}
+		return a.Status == http.StatusOK
+	})
 	for _, path := range paths {
 		a, err := in.Request(h.t.Context(), http.MethodGet, path, "")
 		if err != nil {

@@ -11,11 +11,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/junctor-mcp/junctor/internal/proc"
 	"github.com/junctor-mcp/junctor/internal/testkit"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -200,11 +202,11 @@ func TestADeadServerDelaysNothing(t *testing.T) {
 	if r := call(t, i, "notes__echo", "x"); r.Status < 500 {
 		t.Errorf("it is down: %d %s", r.Status, r.Body)
 	}
-	until(t, func() bool {
+	poll.Until(t, "a server that is shown as bad", time.Minute, func() bool {
 		return strings.Contains(i.Do(t, "GET", "/api/v1/servers/notes", "").Body, `"state":"error"`)
 	})
 	p.down.Store(false)
-	until(t, func() bool { return call(t, i, "notes__echo", "x").Status == 200 })
+	poll.Until(t, "an answer of notes__echo", time.Minute, func() bool { return call(t, i, "notes__echo", "x").Status == 200 })
 }
 
 func TestTheBridge(t *testing.T) {

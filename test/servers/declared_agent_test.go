@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/junctor-mcp/junctor/internal/testkit"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // agentKey makes a key of an agent.
@@ -36,7 +38,7 @@ func TestADeclaredAgentIsTheFiles(t *testing.T) {
 	echo := func() int {
 		return i.Do(t, "POST", "/api/v1/tools/notes__echo/call", `{"arguments":{"text":"x"}}`, bot).Status
 	}
-	until(t, func() bool { return echo() == 200 })
+	poll.Until(t, "an answer of the echo", time.Minute, func() bool { return echo() == 200 })
 
 	for _, ask := range [][3]string{
 		{"PATCH", "/api/v1/agents/bot", `{"tools":["demo/*"]}`},

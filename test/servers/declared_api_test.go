@@ -9,8 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/junctor-mcp/junctor/internal/testkit"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // petsDocument describes an API with a key in its query and the operations that
@@ -83,21 +85,21 @@ func TestADeclaredAPIFollowsItsDocument(t *testing.T) {
 
 	// Another document is taken over without the settings file being touched.
 	write(petsDocument("cats", "birds"))
-	until(t, func() bool { return slices.Equal(toolsOf(t, i, "pets"), []string{"birds", "cats"}) })
+	poll.Until(t, "the tools birds and cats", time.Minute, func() bool { return slices.Equal(toolsOf(t, i, "pets"), []string{"birds", "cats"}) })
 	if got := ask("pets__birds"); !strings.Contains(got, "/birds") {
 		t.Errorf("%s", got)
 	}
 
 	// One that nobody can read is a problem, and what was there stays.
 	write("openapi: 3.1.0\npaths: [\n")
-	until(t, func() bool { return !s.state(t, i).OK })
+	poll.Until(t, "a file that is refused", time.Minute, func() bool { return !s.state(t, i).OK })
 	if st := s.state(t, i); len(st.Problems) != 1 || st.Problems[0].Where != s.path+":2:3" || !strings.Contains(st.Problems[0].Message, "servers.pets") {
 		t.Errorf("%+v", st)
 	}
 	if err := os.Remove(document); err != nil {
 		t.Fatal(err)
 	}
-	until(t, func() bool {
+	poll.Until(t, "the problem: there is no such file", time.Minute, func() bool {
 		st := s.state(t, i)
 		return len(st.Problems) == 1 && st.Problems[0].Where == s.path+":3:15" && strings.Contains(st.Problems[0].Message, "there is no such file")
 	})
@@ -108,7 +110,7 @@ func TestADeclaredAPIFollowsItsDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(petsDocument() + "  /fish: {$ref: fish.yaml}\n") // beside it
-	until(t, func() bool { return slices.Equal(toolsOf(t, i, "pets"), []string{"fish"}) })
+	poll.Until(t, "the tools fish", time.Minute, func() bool { return slices.Equal(toolsOf(t, i, "pets"), []string{"fish"}) })
 
 	// It goes with its lines.
 	if st := s.becomes(t, i, "servers: {}\n"); !st.OK || len(toolsOf(t, i, "pets")) != 0 {

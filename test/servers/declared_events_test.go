@@ -9,6 +9,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/config"
 	"github.com/junctor-mcp/junctor/internal/testkit"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 const declaredEvents = `
@@ -22,16 +23,6 @@ schedules:
   nightly: {cron: "0 3 * * *", type: report.due, data: {days: 7}}
 `
 
-// eventually waits until something is so, for as long as a busy machine may take.
-func eventually(t *testing.T, so func() bool) {
-	t.Helper()
-	for end := time.Now().Add(2 * time.Minute); !so(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("it never came to be")
-		}
-	}
-}
-
 // delivered sends an event and waits until the call that it leads to is made.
 func delivered(t *testing.T, i *testkit.Instance, name string) (arguments string) {
 	t.Helper()
@@ -44,7 +35,7 @@ func delivered(t *testing.T, i *testkit.Instance, name string) (arguments string
 		State     string
 		Arguments json.RawMessage
 	}
-	eventually(t, func() bool {
+	poll.Until(t, "the delivery", 2*time.Minute, func() bool {
 		r := i.Do(t, "GET", "/api/v1/deliveries/"+taken.Deliveries[0], "")
 		return json.Unmarshal([]byte(r.Body), &d) == nil && d.State == "done"
 	})
@@ -80,7 +71,7 @@ func TestDeclaredEventsAreTheFiles(t *testing.T) {
 	// A file that is wrong changes nothing.
 	s.put(t, strings.Replace(declaredEvents, "{{data.name}}", "{{nothing.at.all}}", 1))
 	var st fileState
-	eventually(t, func() bool { st = s.state(t, i); return !st.OK })
+	poll.Until(t, "a file that is refused", 2*time.Minute, func() bool { st = s.state(t, i); return !st.OK })
 	if len(st.Problems) != 1 || !strings.Contains(st.Problems[0].Message, "triggers.greet: ") || !strings.HasPrefix(st.Problems[0].Where, s.path+":5:3") {
 		t.Errorf("%+v", st)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/junctor-mcp/junctor/internal/testkit"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -67,7 +68,7 @@ func (s *settings) becomes(t testing.TB, i *testkit.Instance, text string) fileS
 	t.Helper()
 	before := s.state(t, i).Loads
 	s.put(t, text)
-	until(t, func() bool { return s.state(t, i).Loads > before })
+	poll.Until(t, "another reading of the file", time.Minute, func() bool { return s.state(t, i).Loads > before })
 	return s.state(t, i)
 }
 
@@ -83,7 +84,7 @@ func TestADeclaredServerIsTheFiles(t *testing.T) {
 	s := newSettings(t, "servers:\n"+declared("notes", p, auth))
 	dir := t.TempDir()
 	i := start(t, testkit.Settings{"config": s.path, "data-dir": dir})
-	until(t, func() bool { return call(t, i, "notes__echo", "hello").Status == 200 })
+	poll.Until(t, "an answer of notes__echo", time.Minute, func() bool { return call(t, i, "notes__echo", "hello").Status == 200 })
 	shown := i.Do(t, "GET", "/api/v1/servers/notes", "").Body
 	if !strings.Contains(shown, `"declared":"`+s.path+`"`) || !strings.Contains(shown, `"secret":"***"`) {
 		t.Errorf("%s", shown)
@@ -117,9 +118,9 @@ func TestADeclaredServerIsTheFiles(t *testing.T) {
 
 	// A bad file changes nothing, and says why.
 	s.put(t, "servers:\n  notes:\n    ulr: "+p.URL+"\n")
-	until(t, func() bool { return strings.Contains(fmt.Sprint(s.state(t, i).Problems), "did you mean url?") })
+	poll.Until(t, "the problem: did you mean url?", time.Minute, func() bool { return strings.Contains(fmt.Sprint(s.state(t, i).Problems), "did you mean url?") })
 	s.put(t, "")
-	until(t, func() bool { return strings.Contains(fmt.Sprint(s.state(t, i).Problems), "is empty") })
+	poll.Until(t, "the problem: is empty", time.Minute, func() bool { return strings.Contains(fmt.Sprint(s.state(t, i).Problems), "is empty") })
 	if r := call(t, i, "notes__echo", "still"); r.Status != 200 {
 		t.Errorf("%d %s", r.Status, r.Body)
 	}
@@ -129,7 +130,7 @@ func TestADeclaredServerIsTheFiles(t *testing.T) {
 	if !st.OK || len(st.Restart) != 1 || st.Restart[0] != "call-timeout" {
 		t.Errorf("%+v", st)
 	}
-	until(t, func() bool { return call(t, i, "notes__say", "x").Status == 200 })
+	poll.Until(t, "an answer of notes__say", time.Minute, func() bool { return call(t, i, "notes__say", "x").Status == 200 })
 
 	// What the file no longer has is gone, with its credentials.
 	st = s.becomes(t, i, "servers: {}\n")
@@ -151,7 +152,7 @@ func TestDeclaredServersAcrossStarts(t *testing.T) {
 	p, dir := newPeer(t), t.TempDir()
 	s := newSettings(t, "servers:\n"+declared("one", p, "")+declared("two", p, "    disabled: true\n"))
 	i := start(t, testkit.Settings{"config": s.path, "data-dir": dir})
-	until(t, func() bool { return call(t, i, "one__echo", "x").Status == 200 })
+	poll.Until(t, "an answer of one__echo", time.Minute, func() bool { return call(t, i, "one__echo", "x").Status == 200 })
 	if r := call(t, i, "two__echo", "x"); r.Status != 404 {
 		t.Errorf("switched off: %d %s", r.Status, r.Body)
 	}
@@ -163,7 +164,7 @@ func TestDeclaredServersAcrossStarts(t *testing.T) {
 	}
 	i.Stop()
 	i = start(t, testkit.Settings{"config": s.path, "data-dir": dir})
-	until(t, func() bool { return call(t, i, "two__echo", "x").Status == 200 })
+	poll.Until(t, "an answer of two__echo", time.Minute, func() bool { return call(t, i, "two__echo", "x").Status == 200 })
 	if r := call(t, i, "one__echo", "x"); r.Status != 404 {
 		t.Errorf("no longer declared: %d %s", r.Status, r.Body)
 	}
@@ -199,9 +200,9 @@ func TestReloadsDropNoCall(t *testing.T) {
 	s := newSettings(t, base+declared("changing", changing, ""))
 	i := start(t, testkit.Settings{"config": s.path, "call-timeout": "10m"})
 	for n := range steady {
-		until(t, func() bool { return call(t, i, fmt.Sprintf("steady-%d__echo", n), "x").Status == 200 })
+		poll.Until(t, fmt.Sprintf("an answer of steady-%d", n), time.Minute, func() bool { return call(t, i, fmt.Sprintf("steady-%d__echo", n), "x").Status == 200 })
 	}
-	until(t, func() bool { return i.Do(t, "GET", "/api/v1/tools/changing__hold", "").Status == 200 })
+	poll.Until(t, "the tool changing__hold", time.Minute, func() bool { return i.Do(t, "GET", "/api/v1/tools/changing__hold", "").Status == 200 })
 	created := make([]string, len(steady))
 	for n := range steady {
 		created[n] = updated(t, i, fmt.Sprintf("steady-%d", n))
@@ -249,7 +250,7 @@ func TestReloadsDropNoCall(t *testing.T) {
 			next += declared("changing", moved, fmt.Sprintf("    headers: {X-Round: r%d}\n", n)) + declared(fmt.Sprintf("new-%d", n-1), moved, "    overrides: {echo: {name: say}}\n")
 		case 2:
 			s.put(t, base+"  changing: {url: [}\n")
-			until(t, func() bool { return !s.state(t, i).OK })
+			poll.Until(t, "a file that is refused", time.Minute, func() bool { return !s.state(t, i).OK })
 			continue
 		case 3: // all others gone
 		case 4:
@@ -300,7 +301,7 @@ func TestReloadKeepsCallsThatWait(t *testing.T) {
 	file := func(s *httptest.Server) string { return "servers:\n  asks: {transport: sse, url: \"" + s.URL + "\"}\n" }
 	s := newSettings(t, file(first))
 	i := start(t, testkit.Settings{"config": s.path})
-	until(t, func() bool { return i.Do(t, "GET", "/api/v1/tools/asks__ask", "").Status == 200 })
+	poll.Until(t, "the tool asks__ask", time.Minute, func() bool { return i.Do(t, "GET", "/api/v1/tools/asks__ask", "").Status == 200 })
 	ask := func(more string) string {
 		return i.Do(t, "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"asks__ask","arguments":{}`+more+
 			`,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}`,
@@ -317,7 +318,7 @@ func TestReloadKeepsCallsThatWait(t *testing.T) {
 		t.Fatalf("%v %s", err, body)
 	}
 	s.becomes(t, i, file(second))
-	until(t, func() bool {
+	poll.Until(t, "the server's second tool", time.Minute, func() bool {
 		return strings.Contains(i.Do(t, "GET", "/api/v1/servers/asks", "").Body, `"name":"second"`)
 	})
 	answers := map[string]any{}
@@ -359,7 +360,7 @@ func TestHangup(t *testing.T) {
 	}
 	before := loads()
 	in.Signal(t, syscall.SIGHUP)
-	until(t, func() bool { return loads() > before })
+	poll.Until(t, "another reading of the file", time.Minute, func() bool { return loads() > before })
 	in.Stop(t, time.Minute)
 
 	in = program.Start(t, program.FreeAddr(t), t.TempDir())

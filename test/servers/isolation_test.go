@@ -18,6 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/junctor-mcp/junctor/internal/testkit"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -51,13 +52,12 @@ func (r roll) living(t testing.TB) (started int, living []int) {
 func (r roll) empty(t testing.TB) {
 	t.Helper()
 	var living []int
-	for range 600 {
-		if _, living = r.living(t); len(living) == 0 {
-			return
-		}
-		time.Sleep(50 * time.Millisecond)
+	if !poll.Holds(30*time.Second, func() bool {
+		_, living = r.living(t)
+		return len(living) == 0
+	}) {
+		t.Errorf("processes are left: %v", living)
 	}
-	t.Errorf("processes are left: %v", living)
 }
 
 const (
@@ -210,7 +210,7 @@ func TestIsolationIsStored(t *testing.T) {
 		body := i.Do(t, "GET", "/api/v1/servers/asks", "").Body
 		return strings.Contains(body, `"isolation":"session"`) && strings.Contains(body, `"isolation_reason":"it asked`)
 	}
-	until(t, isolated)
+	poll.Until(t, "isolation", time.Minute, isolated)
 	i.Stop()
 	i = start(t, testkit.Settings{"data-dir": dir})
 	if !isolated() {

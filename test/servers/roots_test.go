@@ -7,8 +7,11 @@ import (
 	"net/http/httptest"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // bearer sends a key with every request.
@@ -84,10 +87,10 @@ func TestRootsThatChange(t *testing.T) {
 		t.Fatalf("at %s and %s", a, b)
 	}
 	ada.AddRoots(&mcp.Root{URI: "file:///a2"}) //nolint:staticcheck // deprecated, and in use
-	until(t, func() bool { return adaIsAt() == "file:///a1 file:///a2 " })
+	poll.Until(t, "ada at file:///a1 file:///a2", time.Minute, func() bool { return adaIsAt() == "file:///a1 file:///a2 " })
 	if at := bobIsAt(); at != "file:///b1 " {
 		t.Errorf("another client is at %s", at)
 	}
 	ada.RemoveRoots("file:///a1") //nolint:staticcheck // deprecated, and in use
-	until(t, func() bool { return adaIsAt() == "file:///a2 " })
+	poll.Until(t, "ada at file:///a2", time.Minute, func() bool { return adaIsAt() == "file:///a2 " })
 }

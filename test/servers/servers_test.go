@@ -17,6 +17,7 @@ import (
 
 	"github.com/junctor-mcp/junctor/internal/egress"
 	"github.com/junctor-mcp/junctor/internal/testkit"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // peer is an MCP server of the official SDK behind a door that wants a token.
@@ -155,7 +156,7 @@ func TestAServerIsAddedUsedChangedAndRemoved(t *testing.T) {
 	if r := i.Do(t, "PATCH", "/api/v1/servers/notes", `{"overrides":{},"headers":{"X-Team":"***"}}`); r.Status != 200 {
 		t.Fatalf("%d %s", r.Status, r.Body)
 	}
-	until(t, func() bool { return call(t, i, "notes__echo", "again").Status == 200 })
+	poll.Until(t, "an answer of notes__echo", time.Minute, func() bool { return call(t, i, "notes__echo", "again").Status == 200 })
 	if r := i.Do(t, "POST", "/api/v1/servers/notes/disable", ""); r.Status != 200 {
 		t.Errorf("%d %s", r.Status, r.Body)
 	}
@@ -174,17 +175,6 @@ func TestAServerIsAddedUsedChangedAndRemoved(t *testing.T) {
 	if r := i.Do(t, "GET", "/api/v1/secrets?owner=notes", ""); strings.Contains(r.Body, "conn-") {
 		t.Errorf("credentials outlive their server: %s", r.Body)
 	}
-}
-
-// until waits for what happens beside the test.
-func until(t testing.TB, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if ok() {
-			return
-		}
-	}
-	t.Fatal("it never came to be")
 }
 
 // What was not reached is not stored, whatever the reason, and a change that

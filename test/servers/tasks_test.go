@@ -10,6 +10,7 @@ import (
 
 	"github.com/junctor-mcp/junctor/internal/testkit"
 	"github.com/junctor-mcp/junctor/internal/testkit/peers"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -192,7 +193,7 @@ func TestTasksOfALegacyServerForAModernClient(t *testing.T) {
 	}
 	answered := map[string]bool{}
 	var task map[string]any
-	for range 600 {
+	poll.Holds(30*time.Second, func() bool {
 		task = ask("tasks/get", id, `"taskId":"`+id+`",`, takesTasks)
 		if task["taskId"] != id || task["resultType"] != "complete" {
 			t.Fatalf("%v", task)
@@ -207,11 +208,8 @@ func TestTasksOfALegacyServerForAModernClient(t *testing.T) {
 				t.Errorf("tasks/update: %v", got)
 			}
 		}
-		if status := task["status"]; status != "working" && status != "input_required" {
-			break
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+		return task["status"] != "working" && task["status"] != "input_required"
+	})
 	if task["status"] != "completed" || len(answered) != 1 || !strings.Contains(fmt.Sprint(task["result"]), "(snake)") || strings.Contains(fmt.Sprint(task["result"]), "related-task") {
 		t.Errorf("%v; answered %v", task, answered)
 	}

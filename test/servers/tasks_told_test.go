@@ -15,6 +15,7 @@ import (
 
 	"github.com/junctor-mcp/junctor/internal/testkit"
 	"github.com/junctor-mcp/junctor/internal/testkit/peers"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -35,7 +36,7 @@ func taskServers(t *testing.T) string {
 // its own time.
 func untilKnown(t *testing.T, i *testkit.Instance) {
 	t.Helper()
-	until(t, func() bool {
+	poll.Until(t, "the tools of all three servers", time.Minute, func() bool {
 		tools := i.Do(t, "GET", "/mcp/tools", "").Body
 		return strings.Contains(tools, `"pipe__simulate`) && strings.Contains(tools, `"http__simulate`) && strings.Contains(tools, `"tasks__slow`)
 	})
@@ -207,7 +208,7 @@ func TestModernClientsHearOfTasks(t *testing.T) {
 				t.Errorf("without the extension: %+v", got)
 			}
 			var task map[string]any
-			until(t, func() bool {
+			poll.Until(t, "the task's question", time.Minute, func() bool {
 				task = modernAsk(t, i, mine, "tasks/get", id, `"taskId":"`+id+`",`, takesTasks)
 				asks, _ := task["inputRequests"].(map[string]any)
 				return len(asks) == 1

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // Models, agents elsewhere, and the addresses that others want to be told at.
@@ -94,14 +95,13 @@ func (r *rig) pushes(urls []string) int {
 	if len(wait) == 0 {
 		r.t.Error("no push was taken")
 	}
-	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
+	left := slices.Clone(wait)
+	if !poll.Holds(2*time.Minute, func() bool {
 		log := r.in.Log.String()
-		left := slices.DeleteFunc(slices.Clone(wait), func(id string) bool { return strings.Contains(log, id) })
-		if len(left) == 0 {
-			return len(wait)
-		}
-		if time.Now().After(end) {
-			r.t.Fatalf("%d of %d pushes were not given up: %v", len(left), len(wait), left)
-		}
+		left = slices.DeleteFunc(left, func(id string) bool { return strings.Contains(log, id) })
+		return len(left) == 0
+	}) {
+		r.t.Fatalf("%d of %d pushes were not given up: %v", len(left), len(wait), left)
 	}
+	return len(wait)
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/junctor-mcp/junctor/internal/testkit"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 const registry = "0x8004a10000000000000000000000000000000000"
@@ -204,10 +205,8 @@ func (r *rig) files(urls []string) {
 		}
 		return n + len(urls) - len(list.Items)
 	}
-	for end := time.Now().Add(2 * time.Minute); open() > 0; time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%d files were not given up: %+v", open(), list.Items)
-		}
+	if !poll.Holds(2*time.Minute, func() bool { return open() == 0 }) {
+		t.Fatalf("%d files were not given up: %+v", open(), list.Items)
 	}
 	r.quiet("files of events")
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/junctor-mcp/junctor/internal/testkit"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // The same addresses in the settings file, at the start and when it is read
@@ -41,10 +42,10 @@ func TestDeclaredServers(t *testing.T) { //nolint:paralleltest // it has a netwo
 	// this machine are dialled beside that as well, whenever it is time, so others are
 	// never in one file with them.
 	try := func(id string, hosts []string, judge func(dialled string) (wrong bool)) {
-		for end := time.Now().Add(time.Minute); strings.Count(r.in.Do(t, "GET", "/api/v1/servers", "").Body, `"id":"`+id) < len(hosts); time.Sleep(20 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal(r.in.Do(t, "GET", "/api/v1/settings/file", "").Body)
-			}
+		if !poll.Holds(time.Minute, func() bool {
+			return strings.Count(r.in.Do(t, "GET", "/api/v1/servers", "").Body, `"id":"`+id) >= len(hosts)
+		}) {
+			t.Fatal(r.in.Do(t, "GET", "/api/v1/settings/file", "").Body)
 		}
 		for i, host := range hosts {
 			asked++

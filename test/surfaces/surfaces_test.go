@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -51,13 +52,14 @@ func start(t *testing.T) demo {
 func signInLink(t *testing.T, p *program.Process) string {
 	t.Helper()
 	link := regexp.MustCompile(`http://\S+/login\?token=\S+`)
-	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) { // another process: nothing to wait on but what it prints
-		if found := link.FindString(p.Log()); found != "" {
-			return found
-		}
+	var found string
+	if !poll.Holds(2*time.Minute, func() bool { // another process: nothing to wait on but what it prints
+		found = link.FindString(p.Log())
+		return found != ""
+	}) {
+		t.Fatalf("the demo prints no link to sign in with:\n%s", p.Log())
 	}
-	t.Fatalf("the demo prints no link to sign in with:\n%s", p.Log())
-	return ""
+	return found
 }
 
 func (d demo) run(t *testing.T, script string, setting map[string]string) {

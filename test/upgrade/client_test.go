@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -47,13 +48,12 @@ type answer struct {
 
 // send sends a request. header lines are "Name: value". While no replica is ready, it
 // waits.
-func (c *client) send(ctx context.Context, method, path, body string, header ...string) (answer, error) {
-	for begun := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-		got, err := c.ask(ctx, method, path, body, header)
-		if nobody := strings.HasPrefix(got.body, "balancer: no replica is ready"); !nobody || time.Since(begun) > callWithin {
-			return got, err
-		}
-	}
+func (c *client) send(ctx context.Context, method, path, body string, header ...string) (got answer, err error) {
+	poll.Holds(callWithin, func() bool {
+		got, err = c.ask(ctx, method, path, body, header)
+		return !strings.HasPrefix(got.body, "balancer: no replica is ready")
+	})
+	return got, err
 }
 
 func (c *client) ask(ctx context.Context, method, path, body string, header []string) (answer, error) {
@@ -96,6 +96,6 @@ func (c *client) goesOn(t *testing.T) {
 	t.Helper()
 	for n := range c.served {
 		from := c.served[n].Load()
-		until(t, fmt.Sprintf("replica %d answers", n), func() bool { return c.served[n].Load() >= from+20 })
+		poll.Until(t, fmt.Sprintf("replica %d answers", n), patience, func() bool { return c.served[n].Load() >= from+20 })
 	}
 }

@@ -15,6 +15,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // opens the database
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 	"github.com/junctor-mcp/junctor/test/program"
 )
 
@@ -36,7 +37,7 @@ func TestRollingUpgrade(t *testing.T) {
 	t.Cleanup(func() { _ = db.Close() })
 	c.Node(0).Add(t, "peer", repeater(t))
 	for n, in := range c.Nodes() {
-		until(t, fmt.Sprintf("replica %d has the server", n), func() bool {
+		poll.Until(t, fmt.Sprintf("replica %d has the server", n), patience, func() bool {
 			got, err := in.Request(t.Context(), http.MethodPost, "/mcp/request", call("peer__repeat", "warm"))
 			return err == nil && strings.Contains(got.Body, "warm")
 		})
@@ -92,15 +93,6 @@ func TestRollingUpgrade(t *testing.T) {
 	for _, says := range []string{fmt.Sprintf("schema version %d", version), "start that newer Junctor", "backup"} {
 		if !strings.Contains(former.Log(), says) {
 			t.Errorf("the former version does not say %q: %s", says, former.Log())
-		}
-	}
-}
-
-func until(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for begun := time.Now(); !holds(); time.Sleep(10 * time.Millisecond) {
-		if time.Since(begun) > patience {
-			t.Fatalf("%s: not within %v", what, patience)
 		}
 	}
 }

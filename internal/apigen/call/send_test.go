@@ -14,6 +14,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/apigen/call"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // api is a real server that answers as a test says.
@@ -178,9 +179,7 @@ func TestFlood(t *testing.T) {
 	for range 200 {
 		group.Go(func() { _, _ = flooded.Send(ctx, plan, nil, nil, false, nil) })
 	}
-	for now.Load() < 4 {
-		time.Sleep(time.Millisecond)
-	}
+	poll.Until(t, "4 requests at once", time.Minute, func() bool { return now.Load() >= 4 })
 	for range 50 {
 		quickly, done := context.WithTimeout(t.Context(), 5*time.Second)
 		if a, err := calm.Send(quickly, plan, nil, nil, false, nil); err != nil || string(a.Body) != "ok" {

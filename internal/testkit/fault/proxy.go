@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // Proxy listens on loopback and passes bytes to and from a server.
@@ -76,6 +78,9 @@ func (p *Proxy) set(k Kind, n int64) {
 	}
 }
 
+// portBackFor bounds the wait for a port that somebody was given for a moment.
+const portBackFor = 10 * time.Second
+
 // listenAgain takes the port back after Refuse; the lock is held.
 func (p *Proxy) listenAgain() {
 	p.t.Helper()
@@ -84,14 +89,14 @@ func (p *Proxy) listenAgain() {
 	}
 	var l net.Listener
 	var err error
-	for range 100 { // somebody may have been given the port for a moment
-		if l, err = net.Listen("tcp", p.Addr); err == nil {
-			p.serve(l)
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
+	if !poll.Holds(portBackFor, func() bool {
+		l, err = net.Listen("tcp", p.Addr)
+		return err == nil
+	}) {
+		p.t.Errorf("fault: the port cannot be taken back: %v", err)
+		return
 	}
-	p.t.Errorf("fault: the port cannot be taken back: %v", err)
+	p.serve(l)
 }
 
 // Connections is how many connections were accepted so far.

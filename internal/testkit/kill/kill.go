@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // Process is a running program.
@@ -76,7 +78,7 @@ func (l Loop) strike(p Process, round int, after time.Duration) {
 	if l.Load != nil {
 		load.Go(func() { l.Load(ctx, round) })
 	}
-	time.Sleep(after) // the moment is the point: nothing to wait on
+	poll.Pause(after, "the kill comes at a random moment of the load")
 	p.Kill()
 	cancel()
 	load.Wait()
