@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs tests in odd environments, and prints a table of the results:
 #
-#	tools/environments.sh                  every environment, the default packages
+#	tools/environments.sh                  every environment, with the packages that it could affect
 #	tools/environments.sh nohup ipv6       only these
 #	PACKAGES="internal/proc test/login"    these packages instead
 #	PACKAGES=all                           every package of internal and test: hours
@@ -18,36 +18,48 @@ set -euo pipefail
 self=$(realpath "$0")
 cd "$(dirname "$self")/.."
 
-# NAME|NEEDS|WHAT: needs are root, and net for a network of its own.
+# NAME|NEEDS|PACKAGES|WHAT. Needs are root, and net for a network of its own.
+# Packages are groups of those below: the tests that the environment could affect.
 environments='
-root|root|as root
-user|root|as the user nobody, with a home and a temporary folder of its own
-nohup||started as `nohup … &` from a script: SIGHUP, SIGINT and SIGQUIT are ignored
-home|root|the home folder is empty and read-only
-proxy||HTTP_PROXY, HTTPS_PROXY and ALL_PROXY name a dead address
-ptrace|root|without ptrace: no CAP_SYS_PTRACE, and a seccomp filter
-container|root|as root with the capabilities of a container (no SYS_ADMIN, NET_ADMIN, SYS_PTRACE), and that filter
-tmpdir|root|TMPDIR is on another file system (tmpfs)
-ipv6|root net|IPv6 is off (net.ipv6.conf.all.disable_ipv6), only 127.0.0.1
-ipv4-kernel|root net|the kernel has no IPv6: sockets of that kind fail
-ports|root net|ports 8717 to 8719 are in use
+root|root|processes files network programs|as root
+user|root|processes files network programs|as the user nobody, with a home and a temporary folder of its own
+nohup||processes programs|started as `nohup … &` from a script: SIGHUP, SIGINT and SIGQUIT are ignored
+home|root|files programs|the home folder is empty and read-only
+proxy||network programs|HTTP_PROXY, HTTPS_PROXY and ALL_PROXY name a dead address
+ptrace|root|processes|without ptrace: no CAP_SYS_PTRACE, and a seccomp filter
+container|root|processes files|as root with the capabilities of a container (no SYS_ADMIN, NET_ADMIN, SYS_PTRACE), and that filter
+tmpdir|root|files programs|TMPDIR is on another file system (tmpfs)
+ipv6|root net|network programs|IPv6 is off (net.ipv6.conf.all.disable_ipv6), only 127.0.0.1
+ipv4-kernel|root net|network programs|the kernel has no IPv6: sockets of that kind fail
+ports|root net|programs|ports 8717 to 8719 are in use
 '
 
-# The default packages start processes, send signals, listen, dial, mount, or
-# look at files, users, homes and temporary folders. What the others do is in
-# memory, or the same again in a browser.
-default_packages='
-internal/proc internal/upstream internal/egress internal/config internal/clients internal/telemetry
-internal/seal internal/audit internal/backup internal/store/sqlite internal/store/postgres internal/builtin/ocr
-internal/gateway internal/cli
-test/servers test/faults test/secrets test/ssrf test/login test/rooms
-'
+# The packages that start processes and send signals; that look at files, users,
+# homes and temporary folders; that listen and dial; and that run whole programs
+# which do it all. What other packages do is in memory, or the same in a browser.
+group() {
+	case $1 in
+	processes) echo internal/proc internal/upstream internal/audit internal/builtin/ocr test/faults test/secrets ;;
+	files) echo internal/config internal/clients internal/seal internal/audit internal/backup internal/store/sqlite internal/store/postgres ;;
+	network) echo internal/egress internal/gateway internal/upstream internal/telemetry test/ssrf ;;
+	programs) echo internal/cli test/servers test/login test/rooms ;;
+	esac
+}
 
 # What Docker lets root in a container do.
 container_capabilities=-all,+chown,+dac_override,+fowner,+fsetid,+kill,+setgid,+setuid,+setpcap,+net_bind_service,+net_raw,+sys_chroot,+mknod,+audit_write,+setfcap
 
 # field NAME NUMBER is a field of an environment.
 field() { awk -F'|' -v name="$1" -v n="$2" '$1 == name {print $n}' <<<"$environments"; }
+# packages_of ENVIRONMENT are the packages to run there, in one line.
+packages_of() {
+	local group
+	if [[ -n $PACKAGES ]]; then
+		echo "$PACKAGES"
+		return
+	fi
+	for group in $(field "$1" 3); do group "$group"; done | tr ' ' '\n' | awk '!seen[$0]++' | paste -sd' '
+}
 names() { awk -F'|' '$1 != "" {print $1}' <<<"$environments"; }
 
 # inside ENVIRONMENT runs the tests. As root it is the first process of its
@@ -101,18 +113,18 @@ inside() {
 		prefix=("$work/confine" -listen 8717,8718,8719)
 		;;
 	esac
-	for package in $packages; do
+	for package in $(packages_of "$name"); do
 		file=$(program "$package")
 		began=$SECONDS
 		code=0
 		(
 			cd "$package"
-			"${prefix[@]}" "$work/test2json" -t -p "$module/$package" "$file" \
-				-test.v=test2json -test.timeout="${TIMEOUT:-10m}" -test.run="${RUN:-.}" </dev/null
-		) >"$work/$name/out" 2>"$work/$name/err" || code=$?
-		cat "$work/$name/out" >>"$work/$name.json"
-		# What a program wrote past test2json explains a start that failed.
-		if [[ $code -ne 0 && -s $work/$name/err ]]; then sed 's/^/    /' "$work/$name/err" >&2; fi
+			"${prefix[@]}" "$file" -test.v=test2json -test.timeout="${TIMEOUT:-10m}" -test.run="${RUN:-.}" </dev/null
+		) >"$work/$name/out" 2>&1 || code=$?
+		# Not with test2json as its parent, which ignores SIGINT and SIGQUIT: so would the tests.
+		"$work/test2json" -p "$module/$package" <"$work/$name/out" >>"$work/$name.json"
+		# A program may fail after its tests, as for a leak.
+		if [[ $code -ne 0 ]]; then printf '{"Action":"fail","Package":"%s"}\n' "$module/$package" >>"$work/$name.json"; fi
 		survivors "$work/$name/left"
 		if [[ -s $work/$name/left ]]; then
 			printf '%s leaves processes behind:\n' "$package" >&2
@@ -154,11 +166,11 @@ for name in "${wanted[@]}"; do
 	names | grep -qFx -- "$name" || { printf 'environments.sh: unknown environment %s; there are:\n%s\n' "$name" "$environments" >&2; exit 2; }
 done
 
-packages=${PACKAGES:-$default_packages}
-if [[ $packages == all ]]; then
-	packages=$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./internal/... ./test/... | sed "s|^$(go list -m)/||")
+export PACKAGES="${PACKAGES:-}"
+if [[ $PACKAGES == all ]]; then
+	PACKAGES=$(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./internal/... ./test/... | sed "s|^$(go list -m)/||" | paste -sd' ')
 fi
-packages=$(echo $packages)
+packages=$(for name in "${wanted[@]}"; do packages_of "$name"; done | tr ' ' '\n' | awk '!seen[$0]++' | paste -sd' ')
 
 # Another user has to reach it.
 work=$(mktemp -d /tmp/env.XXXXXX)
@@ -187,7 +199,7 @@ gomodcache=$(go env GOMODCACHE)
 unset JUNCTOR_LONG JUNCTOR_PROVE
 export GOCACHE=$(go env GOCACHE) GOMODCACHE=$gomodcache GOFLAGS="${GOFLAGS:-} -buildvcs=false"
 export JUNCTOR_TEST_NODE=$node JUNCTOR_TEST_BINARY=$work/bin/junctor
-export work packages module node gomodcache RUN="${RUN:-}" TIMEOUT="${TIMEOUT:-}"
+export work module node gomodcache RUN="${RUN:-}" TIMEOUT="${TIMEOUT:-}"
 
 echo "building $(wc -w <<<"$packages") test programs" >&2
 [[ -x $JUNCTOR_TEST_BINARY ]] || go build -o "$JUNCTOR_TEST_BINARY" ./cmd/junctor
@@ -202,7 +214,7 @@ results=()
 for name in "${wanted[@]}"; do
 	needs=$(field "$name" 2)
 	if [[ $needs == *root* && $EUID -ne 0 ]]; then
-		results+=("| $name: $(field "$name" 3) | - | - | - | not run: needs root |")
+		results+=("| $name: $(field "$name" 4) | - | - | - | not run: needs root |")
 		continue
 	fi
 	echo "== $name" >&2
@@ -221,12 +233,12 @@ for name in "${wanted[@]}"; do
 	child=
 	if [[ $code -ne 0 || ! -s $work/$name.json ]]; then
 		echo "environments.sh: $name could not be set up, exit $code" >&2
-		results+=("| $name: $(field "$name" 3) | - | - | - | could not be set up |")
+		results+=("| $name: $(field "$name" 4) | - | - | - | could not be set up |")
 		failed=1
 		continue
 	fi
 	{ read -r passes failures skips && mapfile -t broken; } < <("$work/skips" -counts "$work/$name.json")
-	results+=("| $name: $(field "$name" 3) | $(wc -w <<<"$packages") | $passes | $failures | $skips |")
+	results+=("| $name: $(field "$name" 4) | $(packages_of "$name" | wc -w) | $passes | $failures | $skips |")
 	"$work/skips" "$work/$name.json" | sed -n "s/^  \(.*\)/\1\t$name/p" >>"$work/skipped"
 	if [[ $failures -ne 0 ]]; then
 		failed=1
