@@ -302,13 +302,9 @@ func (a *App) listenSocket(ctx context.Context) (net.Listener, error) {
 		return nil, junctor.Errorf(junctor.CodeConflict, "another instance runs on the data directory %s; stop it, or choose another with --data-dir", a.cfg.DataDir)
 	}
 	_ = os.Remove(path)
-	l, err := (&net.ListenConfig{}).Listen(ctx, "unix", path)
+	l, err := egress.ListenUnix(ctx, path)
 	if err != nil {
 		return nil, junctor.Errorf(junctor.CodeUnavailable, "the socket %s cannot be made; choose another --data-dir: %w", path, err)
-	}
-	if err := os.Chmod(path, 0o600); err != nil {
-		_ = l.Close()
-		return nil, err
 	}
 	return l, nil
 }

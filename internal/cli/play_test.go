@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/signal"
 	"strings"
 	"time"
 
@@ -41,6 +42,14 @@ func playServer() {
 	if err := os.Rename(os.Args[2]+".part", os.Args[2]); err != nil {
 		panic(err)
 	}
+	// Scripts end it by this signal, which is ignored where whoever started the tests
+	// ignored it, as a shell does for what runs in its background.
+	interrupted := make(chan os.Signal, 1)
+	signal.Notify(interrupted, os.Interrupt)
+	go func() {
+		<-interrupted
+		_ = l.Close()
+	}()
 	_ = http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if len(os.Args) > 3 && r.Header.Get("Authorization") != "Bearer "+os.Args[3] {
 			http.Error(w, "no", http.StatusUnauthorized)

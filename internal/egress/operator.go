@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"os"
+	"sync"
 	"syscall"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -23,7 +25,11 @@ func Local(socket string) *http.Client {
 // listens there.
 func DialUnix(ctx context.Context, socket string) (net.Conn, error) {
 	d := net.Dialer{Timeout: dialTimeout}
-	conn, err := d.DialContext(ctx, "unix", socket)
+	var conn net.Conn
+	err := withSocketName(socket, func(name string) (err error) {
+		conn, err = d.DialContext(ctx, "unix", name)
+		return err
+	})
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, ended(ctx)
@@ -31,6 +37,40 @@ func DialUnix(ctx context.Context, socket string) (net.Conn, error) {
 		return nil, fail(junctor.CodeUnreachable, "no instance answers at "+socket+": start one with `junctor up`", err)
 	}
 	return conn, nil
+}
+
+// ListenUnix listens on a unix socket that only this user may connect to. Its file
+// goes when the listener is closed.
+func ListenUnix(ctx context.Context, socket string) (net.Listener, error) {
+	l := &socketListener{path: socket}
+	err := withSocketName(socket, func(name string) (err error) {
+		l.Listener, err = (&net.ListenConfig{}).Listen(ctx, "unix", name)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if u, ok := l.Listener.(*net.UnixListener); ok {
+		u.SetUnlinkOnClose(false) // the name that it knows may lead elsewhere by then
+	}
+	if err := os.Chmod(socket, 0o600); err != nil {
+		_ = l.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// socketListener removes its file when it is closed.
+type socketListener struct {
+	net.Listener
+	path   string
+	remove sync.Once // a second Close must not take the file of the next listener
+}
+
+// Close implements net.Listener.
+func (l *socketListener) Close() error {
+	l.remove.Do(func() { _ = os.Remove(l.path) }) // first, as net does: who finds it can connect
+	return l.Listener.Close()
 }
 
 // Remote makes a client for one origin that the operator named: another

@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"strconv"
@@ -124,6 +126,9 @@ func TestProtect(t *testing.T) {
 	}
 	// Who may read it all the same sees names, and no values.
 	environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	if errors.Is(err, fs.ErrPermission) {
+		return // root without CAP_SYS_PTRACE, as in a container: it may not even look
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

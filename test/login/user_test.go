@@ -101,7 +101,13 @@ func TestNobodyActsAsAnother(t *testing.T) {
 				wg.Go(func() {
 					want := fmt.Sprintf(`"user-%d-there"`, i)
 					for n := range calls {
-						if r := o.Do(t, "POST", "/mcp/request", plainCall, key); !strings.Contains(r.Body, want) {
+						r := o.Do(t, "POST", "/mcp/request", plainCall, key)
+						// On a busy machine all tokens may end again between a renewal and
+						// its use. Then the call fails, as it should, and the user repeats it.
+						for try := 0; try < 5 && strings.Contains(r.Body, "refuses a token that"); try++ {
+							r = o.Do(t, "POST", "/mcp/request", plainCall, key)
+						}
+						if !strings.Contains(r.Body, want) {
 							t.Errorf("%s in call %d: %s", want, n, r.Body)
 							return
 						}

@@ -1,9 +1,11 @@
 package program
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"testing"
 )
@@ -13,6 +15,9 @@ import (
 // root.
 func SmallDisk(t testing.TB, size string) (string, error) {
 	t.Helper()
+	if runtime.GOOS == "linux" && os.Getuid() != 0 {
+		return "", errors.New("mounting a small disk needs root")
+	}
 	dir := t.TempDir()
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size="+size, "tmpfs", dir).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("a disk of limited size cannot be mounted here: %w: %s", err, out)

@@ -68,8 +68,9 @@ func (n *Node) Run(t testing.TB, limit time.Duration, script string, args ...str
 }
 
 // Script gives a path at which a script of test/node can be run until the test
-// ends: it copies them all next to node_modules, because that is where Node looks
-// for what a script imports.
+// ends: it copies them all to a folder with a link to node_modules, because that is
+// where Node looks for what a script imports. The folder is the test's own: whoever
+// runs it may not be allowed to write where the packages are.
 func (n *Node) Script(t testing.TB, script string) string {
 	t.Helper()
 	from := filepath.Join(Root(t), "test", "node")
@@ -77,11 +78,14 @@ func (n *Node) Script(t testing.TB, script string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	to, err := os.MkdirTemp(n.dir, "run-")
+	to := t.TempDir()
+	modules, err := filepath.Abs(n.Module(""))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(to) })
+	if err := os.Symlink(modules, filepath.Join(to, "node_modules")); err != nil {
+		t.Fatal(err)
+	}
 	for _, name := range names {
 		text, err := os.ReadFile(name)
 		if err != nil {

@@ -80,7 +80,9 @@ func TestServersCannotReadTheGatewaysEnvironment(t *testing.T) {
 	found := awaitFile(t, filepath.Join(dir, "found"), ended, &log)
 	if os.Getuid() == 0 {
 		environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", cmd.Process.Pid))
-		if err != nil || bytes.Contains(environ, []byte(canary)) || bytes.Contains(environ, []byte(sealKey)) || !bytes.Contains(environ, []byte("JUNCTOR_ADMIN_KEY=\x00")) {
+		// Without CAP_SYS_PTRACE, as in a container, root may not even look.
+		mayLook := !errors.Is(err, fs.ErrPermission)
+		if mayLook && (err != nil || bytes.Contains(environ, []byte(canary)) || bytes.Contains(environ, []byte(sealKey)) || !bytes.Contains(environ, []byte("JUNCTOR_ADMIN_KEY=\x00"))) {
 			t.Errorf("the superuser reads %q, %v", environ, err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -338,35 +339,58 @@ func TestReloadKeepsCallsThatWait(t *testing.T) {
 	}
 }
 
-// SIGHUP reads the file again; where there is none, it ends the instance.
+// SIGHUP reads the settings file again, under nohup too. Without a file it ends the
+// instance, as it does when a terminal is closed, except under nohup: that is how an
+// operator asks for an instance that goes on.
 func TestHangup(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("there is no such signal")
 	}
-	p := newPeer(t)
-	s := newSettings(t, "servers:\n"+declared("notes", p, ""))
-	in := program.Start(t, program.FreeAddr(t), t.TempDir(), "--config", s.path)
-	loads := func() int {
-		a, err := in.Request(t.Context(), "GET", "/api/v1/settings/file", "")
-		var st fileState
-		if err == nil {
-			err = json.Unmarshal([]byte(a.Body), &st)
+	// If these tests run under nohup themselves, an instance would inherit the
+	// ignored signal. What a process handles is at its default in its children.
+	handled := make(chan os.Signal, 1)
+	signal.Notify(handled, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(handled) })
+	launch := func(t *testing.T, nohup bool, args ...string) *program.Instance {
+		t.Helper()
+		spec := program.Spec{Addr: program.FreeAddr(t), DataDir: t.TempDir(), Args: args}
+		if nohup {
+			spec.Prefix = []string{"sh", "-c", `trap "" HUP && exec "$@"`, "sh", program.Binary(t)}
 		}
-		if err != nil || !st.OK {
-			t.Fatalf("%v %s", err, a.Body)
-		}
-		return st.Loads
+		in := program.Launch(t, spec)
+		in.WaitReady(t)
+		return in
 	}
-	before := loads()
-	in.Signal(t, syscall.SIGHUP)
-	poll.Until(t, "another reading of the file", time.Minute, func() bool { return loads() > before })
-	in.Stop(t, time.Minute)
+	for name, nohup := range map[string]bool{"plain": false, "nohup": true} {
+		t.Run(name, func(t *testing.T) {
+			p := newPeer(t)
+			s := newSettings(t, "servers:\n"+declared("notes", p, ""))
+			in := launch(t, nohup, "--config", s.path)
+			loads := func() int {
+				a, err := in.Request(t.Context(), "GET", "/api/v1/settings/file", "")
+				var st fileState
+				if err == nil {
+					err = json.Unmarshal([]byte(a.Body), &st)
+				}
+				if err != nil || !st.OK {
+					t.Fatalf("%v %s", err, a.Body)
+				}
+				return st.Loads
+			}
+			before := loads()
+			in.Signal(t, syscall.SIGHUP)
+			poll.Until(t, "another reading of the file", time.Minute, func() bool { return loads() > before })
+			in.Stop(t, time.Minute)
 
-	in = program.Start(t, program.FreeAddr(t), t.TempDir())
-	in.Signal(t, syscall.SIGHUP)
-	if _, ended := in.Wait(time.Minute); !ended {
-		t.Error("it goes on")
+			in = launch(t, nohup)
+			in.Signal(t, syscall.SIGHUP)
+			if nohup {
+				in.Stop(t, time.Minute) // it fails unless SIGTERM ended it
+			} else if _, ended := in.Wait(time.Minute); !ended {
+				t.Error("it goes on")
+			}
+		})
 	}
 }
 
