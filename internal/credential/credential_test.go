@@ -80,15 +80,15 @@ func TestKeep(t *testing.T) {
 		change func(*junctor.Connection)
 		want   junctor.Code
 	}{
-		"all":                   {func(*junctor.Connection) {}, ""},
-		"another path":          {func(c *junctor.Connection) { c.URL = "https://example.com/other" }, ""},
-		"another host":          {func(c *junctor.Connection) { c.URL = "https://example.org/mcp" }, junctor.CodeDenied},
-		"another port":          {func(c *junctor.Connection) { c.URL = "https://example.com:8443/mcp" }, junctor.CodeDenied},
-		"plain http":            {func(c *junctor.Connection) { c.URL = "http://example.com/mcp" }, junctor.CodeDenied},
+		"all":          {func(*junctor.Connection) {}, ""},
+		"another path": {func(c *junctor.Connection) { c.URL = "https://example.com/other" }, ""},
+		"another host": {func(c *junctor.Connection) { c.URL = "https://example.org/mcp" }, junctor.CodeDenied},
+		"another port": {func(c *junctor.Connection) { c.URL = "https://example.com:8443/mcp" }, junctor.CodeDenied},
+		"plain http":   {func(c *junctor.Connection) { c.URL = "http://example.com/mcp" }, junctor.CodeDenied},
 		"another token address": {func(c *junctor.Connection) {
 			c.Auth = &junctor.Auth{Type: junctor.AuthOAuthClient, Secret: junctor.Masked, ClientID: "me", TokenURL: "https://evil.example/"}
 		}, junctor.CodeDenied},
-		"none is stored":        {func(c *junctor.Connection) { c.Headers = map[string]string{"X-New": junctor.Masked} }, junctor.CodeInvalid},
+		"none is stored": {func(c *junctor.Connection) { c.Headers = map[string]string{"X-New": junctor.Masked} }, junctor.CodeInvalid},
 	} {
 		now := former
 		tt.change(&now)
