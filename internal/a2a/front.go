@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -92,6 +93,9 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) (body []byte, stat
 		return nil, http.StatusUnsupportedMediaType, problem(a2a.ErrUnsupportedContentType, "the body is to be sent as application/json")
 	}
 	body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, s.MaxBody))
+	if refusal, ok := errors.AsType[*junctor.Error](err); ok && refusal.Code != junctor.CodeTooLarge { // too many bytes are in flight
+		return nil, http.StatusServiceUnavailable, problem(a2a.ErrInternalError, refusal.Message)
+	}
 	if err != nil {
 		return nil, http.StatusRequestEntityTooLarge, problem(a2a.ErrInvalidRequest, fmt.Sprintf("the body cannot be read, or is longer than %d bytes", s.MaxBody))
 	}

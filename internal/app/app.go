@@ -68,6 +68,7 @@ type App struct {
 	metrics   *telemetry.Metrics
 	egress    *egress.Egress
 	bytes     *limit.ByteBudget // of requests and results in flight
+	anonymous *limit.ByteBudget // the part of bytes that callers without a credential may take
 	journal   *audit.Journal
 	history   *history.History
 	servers   *servers
@@ -168,7 +169,7 @@ func (a *App) open(ctx context.Context) (err error) {
 		return err
 	}
 	a.metrics = telemetry.NewMetrics(telemetry.MetricsOptions{Version: a.version, GoVersion: runtime.Version()})
-	a.bytes = a.newByteBudget()
+	a.bytes, a.anonymous = a.newByteBudget(), a.newAnonymousBudget()
 	if a.egress, err = egress.New(egress.Options{Allow: a.cfg.EgressAllow, Proxy: a.cfg.EgressProxy, Logger: a.log}); err != nil {
 		return err
 	}

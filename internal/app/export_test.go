@@ -19,6 +19,9 @@ func (a *App) Place(ctx context.Context, tenant junctor.TenantID, orders ...junc
 	return ids, err
 }
 
+// BytesInFlight is how many bytes of requests and results are counted now.
+func (a *App) BytesInFlight() int64 { return a.bytes.Used() }
+
 // Other is where a process "other" listens, with the keys of this one. Requests that
 // others send on to it come to next.
 func (a *App) Other(next http.Handler) (at http.Handler, stop func() error, err error) {

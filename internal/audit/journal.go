@@ -101,6 +101,10 @@ type Journal struct {
 	replaceKept bool
 	cps         []Checkpoint
 
+	comparing  sync.Mutex // one late comparison at a time
+	uncompared bool       // the witness could not be asked when the journal was opened
+	resumedAt  uint64     // where the journal ended then
+
 	headSeq    atomic.Uint64 // of head, for State
 	checkpoint atomic.Uint64 // the last of cps, for State
 
@@ -292,7 +296,8 @@ func (j *Journal) Close(ctx context.Context) error {
 	whole := !j.torn
 	j.mu.Unlock()
 	err := j.sign(whole) // half a line at the end is not closed in order
-	if err == nil {
+	// Comparing now could add to a journal that is closed. The next start compares.
+	if err == nil && !j.isUncompared() {
 		j.keepHead(ctx)
 	}
 	if cerr := j.file.Close(); err == nil {

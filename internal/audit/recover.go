@@ -37,6 +37,7 @@ func (j *Journal) resume(ctx context.Context) error {
 		parseHash(&j.prev, head.Hash)
 	}
 	if len(segs) == 0 {
+		j.resumedAt = lastOf(cps).UpTo
 		if problem == "" && !errors.Is(headErr, errNoHead) {
 			problem = "all segments are missing"
 			if headErr != nil {
@@ -49,6 +50,7 @@ func (j *Journal) resume(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	j.resumedAt = end.seq
 	if problem == "" {
 		problem = end.problem
 	}
@@ -57,6 +59,11 @@ func (j *Journal) resume(ctx context.Context) error {
 	}
 	if problem == "" {
 		problem = end.compareKnown(known, end.knownHashes)
+	}
+	if problem == "" && end.broke == "" { // what is known may lie in an earlier segment
+		if problem, err = j.compareRecords(known, end.knownHashes); err != nil {
+			return err
+		}
 	}
 	if problem != "" {
 		if end.seq >= j.seq {

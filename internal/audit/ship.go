@@ -101,6 +101,9 @@ func pause(ctx context.Context, d time.Duration) bool {
 func (j *Journal) shipStart(ctx context.Context) (*tail, error) {
 	ctx, cancel := context.WithTimeout(ctx, shipTime)
 	defer cancel()
+	if _, err := j.compareLate(ctx); err != nil {
+		return nil, err
+	}
 	at, err := j.o.Ship.Shipped(ctx, j.o.Node)
 	if err != nil {
 		return nil, err

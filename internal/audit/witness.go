@@ -70,25 +70,118 @@ func (j *Journal) asWitness() Witness {
 }
 
 // recall asks the witness how far the chain was. Where it cannot be asked, the
-// journal is written all the same: calls must be on record while a database is away,
-// and the copy is compared when it is back.
+// journal is written all the same: calls must be on record while a database is away.
+// compareLate then compares before the database is told anything of this journal.
 func (j *Journal) recall(ctx context.Context) (k Known, problem string) {
+	k, problem, err := j.askWitness(ctx)
+	if err != nil {
+		j.uncompared = true
+		j.o.Logger.Warn("the database cannot say how far the journal was; it is asked again before records are copied or heads are kept", "error", err)
+		return Known{}, ""
+	}
+	return k, problem
+}
+
+// askWitness gives what the witness knows, without a head that does not hold.
+func (j *Journal) askWitness(ctx context.Context) (k Known, problem string, err error) {
 	w := j.asWitness()
 	if w == nil {
-		return Known{}, ""
+		return Known{}, "", nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, keepLimit)
 	defer cancel()
-	k, err := w.Known(ctx, j.o.Node)
-	if err != nil {
-		j.o.Logger.Warn("the database cannot say how far the journal was; a journal that was put back to an older state would not be noticed now", "error", err)
-		return Known{}, ""
+	if k, err = w.Known(ctx, j.o.Node); err != nil {
+		return Known{}, "", err
 	}
 	if pub, _ := j.key.Public().(ed25519.PublicKey); k.Head != nil && !k.Head.signedBy(j.o.Node, pub) {
-		k.Head, j.replaceKept = nil, true
-		return k, "the highest head in the database is not signed by this journal's key"
+		k.Head = nil
+		j.heading.Lock()
+		j.replaceKept = true
+		j.heading.Unlock()
+		return k, "the highest head in the database is not signed by this journal's key", nil
 	}
-	return k, ""
+	return k, "", nil
+}
+
+// compareLate makes up for a recall that failed when the journal was opened, before
+// the first record is copied and the first head is kept: both would hide what was
+// known of a journal that was put back. An error means that it was not compared.
+//
+// The journal may have used numbers again meanwhile. It then goes on above all that
+// is known, in a segment that says why, as it does when the comparison at the start
+// fails; broke says so.
+func (j *Journal) compareLate(ctx context.Context) (broke bool, err error) {
+	j.comparing.Lock()
+	defer j.comparing.Unlock()
+	if !j.uncompared {
+		return false, nil
+	}
+	k, problem, err := j.askWitness(ctx)
+	if err != nil {
+		return false, fmt.Errorf("the journal was not yet compared with the database: %w", err)
+	}
+	if problem == "" {
+		// Nothing of this process was copied or kept: all that is known was there before.
+		problem = k.missingTail(j.resumedAt)
+	}
+	if problem == "" {
+		if problem, err = j.compareRecords(k, nil); err != nil {
+			return false, err
+		}
+	}
+	if problem != "" {
+		if err := j.breakAbove(k, problem); err != nil {
+			return false, err
+		}
+	}
+	j.uncompared = false
+	return problem != "", nil
+}
+
+// isUncompared says whether compareLate has still to compare.
+func (j *Journal) isUncompared() bool {
+	j.comparing.Lock()
+	defer j.comparing.Unlock()
+	return j.uncompared
+}
+
+// breakAbove begins a segment that says what is wrong, above all known numbers.
+func (j *Journal) breakAbove(k Known, problem string) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	seq, prev := j.seq, j.prev
+	if known, hash, _ := k.highest(); known > j.seq {
+		j.seq, j.prev = known, hash
+	}
+	if err := j.roll(j.o.Now(), problem); err != nil {
+		j.seq, j.prev = seq, prev
+		return err
+	}
+	return nil
+}
+
+// compareRecords holds records that are known elsewhere against the journal's own,
+// as far as those are still here. seen are records that were compared.
+func (j *Journal) compareRecords(k Known, seen map[uint64]string) (problem string, err error) {
+	for seq, want := range k.hashes() {
+		if _, ok := seen[seq]; ok {
+			continue
+		}
+		t := &tail{dir: j.o.Dir, next: seq}
+		mine, err := t.read(seq, 1)
+		t.close()
+		if err != nil {
+			return "", err
+		}
+		if len(mine) == 1 && mine[0].Seq == seq && mine[0].Hash != want {
+			return replacedRecord(seq), nil
+		}
+	}
+	return "", nil
+}
+
+func replacedRecord(seq uint64) string {
+	return fmt.Sprintf("record %d is not the one that the database knows: it, or one before it, was replaced", seq)
 }
 
 // compareKnown holds the end of the journal against what is known elsewhere.
@@ -98,7 +191,7 @@ func (e *ending) compareKnown(k Known, hashes map[uint64]string) string {
 	}
 	for seq, want := range k.hashes() {
 		if got, ok := hashes[seq]; ok && got != want {
-			return fmt.Sprintf("record %d is not the one that the database knows: it, or one before it, was replaced", seq)
+			return replacedRecord(seq)
 		}
 	}
 	return ""
@@ -134,13 +227,21 @@ func (j *Journal) keepHead(ctx context.Context) {
 	if w == nil {
 		return
 	}
+	ctx, cancel := context.WithTimeout(ctx, keepLimit)
+	defer cancel()
+	broke, err := j.compareLate(ctx)
+	if broke {
+		// The head that tells of the break takes the place of the one that is kept.
+		poke(j.headNow)
+		return
+	}
 	j.heading.Lock()
 	head := j.head
 	replace := j.replaceKept
 	j.heading.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, keepLimit)
-	defer cancel()
-	err := w.KeepHead(ctx, head, replace)
+	if err == nil {
+		err = w.KeepHead(ctx, head, replace)
+	}
 	if j.life.Err() != nil && ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return // the journal is being closed: its last head is kept then
 	}

@@ -341,3 +341,122 @@ func TestRestoredIsOnRecord(t *testing.T) {
 		t.Errorf("notes %q", r.Notes)
 	}
 }
+
+// A journal that was put back while the database was away is found when the
+// database is back: before records are copied or a head is kept, which would hide it.
+func TestJournalPutBackWhileTheDatabaseIsAway(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		calls   int // while the database is away
+		restart bool
+		forget  func(*remembering)
+	}{
+		"shorter than the copy":       {calls: 1},
+		"longer than the copy":        {calls: 9},
+		"shorter, by the head alone":  {calls: 1, forget: func(m *remembering) { m.records = nil }},
+		"longer, by the head alone":   {calls: 9, forget: func(m *remembering) { m.records = nil }},
+		"longer, after a restart":     {calls: 9, restart: true, forget: func(m *remembering) { m.records = nil }},
+		"shorter, found when it ends": {calls: 1, forget: func(m *remembering) { m.head = nil }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				dir, m := place(t), &remembering{}
+				j := open(t, Options{Dir: dir, Ship: m})
+				run(t, j, "a", 2)
+				closed(t, j)
+				older := snapshot(t, dir)
+				ends := clean(t, dir).Last
+				j = open(t, Options{Dir: dir, Ship: m})
+				run(t, j, "b", 4)
+				closed(t, j)
+				putBack(t, dir, older)
+				if c.forget != nil {
+					c.forget(m)
+				}
+				known, err := m.Known(t.Context(), "n1")
+				if err != nil {
+					t.Fatal(err)
+				}
+				last, _, _ := known.highest()
+
+				m.mu.Lock()
+				m.refuse = errors.New("away")
+				m.mu.Unlock()
+				// A segment is full after a few records: what is known may lie before the last.
+				o := Options{Dir: dir, Ship: m, SegmentBytes: 2000}
+				j = open(t, o)
+				run(t, j, "c", c.calls)
+				time.Sleep(time.Minute)
+				if s := j.State(); !s.Degraded {
+					t.Errorf("state %+v: nobody is told that the journal was not compared", s)
+				}
+				if c.restart {
+					closed(t, j)
+				}
+				m.mu.Lock()
+				had := 0
+				if m.head != nil {
+					had = int(m.head.Seq)
+				}
+				m.refuse = nil
+				m.mu.Unlock()
+				if had != 0 && uint64(had) != last {
+					t.Errorf("the head of record %d was kept before it was compared", had)
+				}
+				if c.restart {
+					j = open(t, o)
+				}
+				run(t, j, "d", 1)
+				time.Sleep(2 * time.Minute)
+				synctest.Wait()
+				want := fmt.Sprintf("records %d to %d", ends+1, last)
+				if c.restart {
+					want = fmt.Sprintf("record %d is not the one that the database knows", last)
+				}
+				if s := j.State(); !strings.Contains(strings.Join(s.Problems, " "), want) || s.Seq <= last {
+					t.Errorf("state %+v; want %q", s, want)
+				}
+				closed(t, j)
+				if known, err = m.Known(t.Context(), "n1"); err != nil {
+					t.Fatal(err)
+				}
+				if r, err := Verify(t.Context(), dir, VerifyOptions{Known: known}); err != nil || r.OK {
+					t.Errorf("it verifies: %+v, %v", r, err)
+				}
+			})
+		})
+	}
+}
+
+// A journal that is whole goes on as before once the database is back.
+func TestJournalOpensWhileTheDatabaseIsAway(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		dir, m := place(t), &remembering{}
+		j := open(t, Options{Dir: dir, Ship: m})
+		run(t, j, "a", 2)
+		closed(t, j)
+		m.refuse = errors.New("away")
+		j = open(t, Options{Dir: dir, Ship: m})
+		run(t, j, "b", 2)
+		time.Sleep(time.Minute)
+		m.mu.Lock()
+		m.refuse = nil
+		m.mu.Unlock()
+		run(t, j, "c", 2)
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if s := j.State(); s.Degraded || s.Lag != 0 {
+			t.Errorf("state %+v", s)
+		}
+		closed(t, j)
+		known, err := m.Known(t.Context(), "n1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, err := Verify(t.Context(), dir, VerifyOptions{Known: known}); err != nil || !r.OK || known.Head.Seq != r.Last {
+			t.Errorf("%+v, %v", r, err)
+		}
+	})
+}

@@ -70,7 +70,7 @@ func New(o Options) *Catalog {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	c := &Catalog{log: o.Logger, servers: map[serverKey]*attached{}, access: map[junctor.TenantID]*access{}}
-	c.in = making{limit: o.NameLimit, joined: o.Exposure, renders: &c.renders, rules: sync.OnceValue(newRules), log: o.Logger}
+	c.in = making{limit: o.NameLimit, joined: o.Exposure, renders: &c.renders, rules: sync.OnceValue(newRules), log: o.Logger, schemas: newSchemaCache(maxCachedSchemas)}
 	c.ending, c.end = context.WithCancel(context.Background())
 	c.snap.Store(&Snapshot{shelves: map[junctor.TenantID]*Shelf{}})
 	return c

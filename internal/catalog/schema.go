@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"weak"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
@@ -29,12 +27,6 @@ const (
 	maxNamed      = 100 // values that one violation lists
 )
 
-// Schema checks arguments. It is compiled when first used, so that a catalog of
-// thousands of tools starts at once.
-type Schema struct {
-	compile func() (*compiled, error)
-}
-
 // compiled is a schema in both its forms.
 type compiled struct {
 	shape *shape // nil where the schema has more than the common keywords
@@ -42,31 +34,7 @@ type compiled struct {
 
 	unevaluated        bool               // the schema has unevaluatedItems or unevaluatedProperties
 	meta2019, meta2020 *jsonschema.Schema // the dialects that it may refer to
-}
-
-// largeSchema is the length above which the compiled form of a schema is not kept
-// for good: it takes many times the memory of its text, and a server may list many
-// that are never used again.
-const largeSchema = 16 << 10
-
-func newSchema(raw []byte) *Schema {
-	if len(raw) <= largeSchema {
-		return &Schema{compile: sync.OnceValues(func() (*compiled, error) { return compileSchema(raw) })}
-	}
-	var mu sync.Mutex
-	var kept weak.Pointer[compiled] // until the garbage collector takes it
-	return &Schema{compile: func() (*compiled, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if c := kept.Value(); c != nil {
-			return c, nil
-		}
-		c, err := compileSchema(raw)
-		if err == nil {
-			kept = weak.Make(c)
-		}
-		return c, err
-	}}
+	bytes              int64              // about what it holds in memory
 }
 
 func compileSchema(raw []byte) (*compiled, error) {
@@ -95,7 +63,7 @@ func compileSchema(raw []byte) (*compiled, error) {
 	if err != nil {
 		return nil, err
 	}
-	made := &compiled{shape: newShape(doc), full: full, unevaluated: graph.unseen}
+	made := &compiled{shape: newShape(doc), full: full, unevaluated: graph.unseen, bytes: int64(len(raw) + graph.work/4)}
 	if graph.dialects {
 		if made.meta2019, err = c.Compile(dialect2019 + "schema"); err != nil {
 			return nil, err
@@ -120,7 +88,10 @@ func (noLoader) Load(url string) (any, error) {
 // an upstream error. Checking ends with ctx, and costs a bounded number of
 // steps whatever the schema and the arguments are.
 func (s *Schema) Check(ctx context.Context, arguments []byte) error {
-	c, err := s.compile()
+	c, err := s.compiled(ctx)
+	if err != nil && ctx.Err() != nil {
+		return junctor.AsError(ctx.Err())
+	}
 	if err != nil {
 		return junctor.Errorf(junctor.CodeUpstream, "the tool's input schema is not a valid JSON Schema, so its arguments cannot be checked: %w", err)
 	}
@@ -138,7 +109,7 @@ func CheckArguments(ctx context.Context, schema, arguments []byte) error {
 	if len(schema) == 0 {
 		return nil
 	}
-	return newSchema(schema).Check(ctx, arguments)
+	return newSchema(schema, nil).Check(ctx, arguments)
 }
 
 // checkFully asks the library, which compares numbers with arithmetic of any

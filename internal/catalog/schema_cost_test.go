@@ -24,7 +24,7 @@ func workloads() []workload {
 
 func TestCheckAllocatesNothing(t *testing.T) {
 	for _, w := range workloads() {
-		s, raw := newSchema([]byte(w.schema)), []byte(w.arguments)
+		s, raw := newSchema([]byte(w.schema), nil), []byte(w.arguments)
 		if err := s.Check(t.Context(), raw); err != nil {
 			t.Fatal(w.name, err)
 		}
@@ -36,8 +36,8 @@ func TestCheckAllocatesNothing(t *testing.T) {
 
 func BenchmarkSchemaCheck(b *testing.B) {
 	for _, w := range workloads() {
-		s, raw := newSchema([]byte(w.schema)), []byte(w.arguments)
-		c, err := s.compile()
+		s, raw := newSchema([]byte(w.schema), nil), []byte(w.arguments)
+		c, err := s.compiled(b.Context())
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"reflect"
+	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,18 +15,34 @@ import (
 
 // Limits of a schema that comes from a server. They are held when the server's
 // tools are listed: a tool whose schema exceeds one is left out of the catalog.
-// Compiling takes time with the square of the subschemas and memory with the sum
-// of their JSON pointers, so both are bounded; checking one value takes as many
-// steps as combinators and references lead to, which a schema can double at
-// every level.
+// Compiling cannot be interrupted, so what it takes is bounded beforehand; checking
+// one value takes as many steps as combinators and references lead to, which a
+// schema can double at every level.
 const (
-	maxSubschemas      = 10_000
-	maxPointerBytes    = 16 << 20
-	maxStepsPerValue   = 10_000 // evaluations of one value at one location
-	maxReferenceDepth  = 200    // references and combinators that lead from one to the next, for one value
-	maxSchemaResources = 64     // subschemas with an $id of their own
-	maxForeignTargets  = 64     // $ref targets outside the places where subschemas stand
+	maxCompileBytes    = 32 << 20 // allocations of compiling, estimated
+	maxStepsPerValue   = 10_000   // evaluations of one value at one location
+	maxReferenceDepth  = 200      // references and combinators that lead from one to the next, for one value
+	maxSchemaResources = 64       // subschemas with an $id of their own
+	maxForeignTargets  = 64       // $ref targets outside the places where subschemas stand
 	smallSchema        = 4 << 10
+)
+
+// What the library allocates while it compiles a schema, in bytes, measured and
+// rounded up. Most of it is garbage at once. Its time follows: the library
+// searches the list of all subschemas for each of them, and a list as long as
+// the budget allows is searched in about a hundred milliseconds.
+const (
+	subschemaBytes    = 8 << 10
+	keywordBytes      = 1 << 10 // per keyword of a subschema
+	levelBytes        = 1 << 10 // per level that a subschema stands below the root
+	pointerFactor     = 10      // per byte of the JSON pointer to a subschema
+	valueBytes        = 600     // per value that is no subschema, such as one of an enum
+	referenceFactor   = 4       // per byte of a reference and of the URL that it is relative to
+	patternBytes      = 10 << 10
+	instructionBytes  = 500 // per instruction of a pattern
+	classRangeBytes   = 100 // per bound of a range in a class of characters
+	foreignTableBytes = 100 // per subschema, for every target outside of them
+	dialectBytes      = 4 << 20
 )
 
 // CheckSchemaCost refuses a JSON Schema that would cost too much to compile or
@@ -56,7 +73,21 @@ func isCheapSchema(raw []byte) bool {
 			return false
 		}
 	}
-	return true
+	// Every part stands behind a colon, a comma or a bracket.
+	parts, depth, deepest := 1, 0, 0
+	for _, c := range raw {
+		switch c {
+		case '{', '[':
+			depth++
+			deepest = max(deepest, depth)
+			parts++
+		case '}', ']':
+			depth--
+		case ':', ',':
+			parts++
+		}
+	}
+	return parts*(subschemaBytes+keywordBytes+deepest*levelBytes+pointerFactor*len(raw)/2) <= maxCompileBytes
 }
 
 // checkToolCost is CheckSchemaCost for both schemas of a tool.
@@ -80,7 +111,8 @@ type schemaGraph struct {
 	anchors   map[string]int  // by absolute URL, "#" and name
 	dynamic   map[string]int  // $dynamicAnchor: how many have the name
 	roots     []int           // nodes with $recursiveAnchor
-	pointers  int             // bytes of all JSON pointers
+	byDynamic map[string]int  // the node of a $dynamicAnchor, by name
+	work      int             // bytes that compiling allocates, as far as it is known
 	patterns  int             // instructions of all patterns
 	foreign   int
 	dialects  bool  // it refers to a dialect of JSON Schema
@@ -104,12 +136,12 @@ type schemaRef struct{ keyword, text string }
 const schemaBase = "junctor://tool/schema"
 
 func newSchemaGraph(doc any) (*schemaGraph, error) {
-	g := &schemaGraph{byMap: map[uintptr]int{}, resources: map[string]int{}, anchors: map[string]int{}, dynamic: map[string]int{}}
+	g := &schemaGraph{byMap: map[uintptr]int{}, resources: map[string]int{}, anchors: map[string]int{}, dynamic: map[string]int{}, byDynamic: map[string]int{}}
 	if object, ok := doc.(map[string]any); ok {
 		dialect, _ := object["$schema"].(string)
 		g.oldID = strings.Contains(dialect, "draft-04")
 	}
-	root, err := g.add(doc, schemaBase, "#", 0)
+	root, err := g.add(doc, schemaBase, "#", pointerSize{})
 	if err != nil {
 		return nil, err
 	}
@@ -125,11 +157,28 @@ func newSchemaGraph(doc any) (*schemaGraph, error) {
 	return g, g.measure(root)
 }
 
+// pointerSize is how long the JSON pointer to a subschema is.
+type pointerSize struct{ bytes, levels int }
+
+// then is the size with one more token.
+func (p pointerSize) then(token string) pointerSize {
+	return pointerSize{p.bytes + len(token) + 1, p.levels + 1}
+}
+
+// spend counts what compiling allocates.
+func (g *schemaGraph) spend(bytes int, at string) error {
+	if g.work += bytes; g.work <= maxCompileBytes {
+		return nil
+	}
+	return costErrorf("compiling it takes more than %d MiB, which is reached at %s, its subschema %d; use fewer subschemas and values, shorter names, or nest them less deep",
+		maxCompileBytes>>20, clip(at), len(g.nodes))
+}
+
 // add enters a subschema and all below it. It gives -1 for a boolean.
-func (g *schemaGraph) add(v any, base, at string, pointerBytes int) (int, error) {
+func (g *schemaGraph) add(v any, base, at string, pointer pointerSize) (int, error) {
 	object, ok := v.(map[string]any)
 	if !ok {
-		return -1, nil
+		return -1, g.spend(subschemaBytes+levelBytes*pointer.levels+pointerFactor*pointer.bytes+valueBytes*countValues(v), at)
 	}
 	identity := reflect.ValueOf(object).Pointer()
 	if i, known := g.byMap[identity]; known {
@@ -137,12 +186,8 @@ func (g *schemaGraph) add(v any, base, at string, pointerBytes int) (int, error)
 	}
 	i := len(g.nodes)
 	g.byMap[identity] = i
-	g.pointers += pointerBytes
-	switch {
-	case i >= maxSubschemas:
-		return 0, costErrorf("it has more than %d subschemas", maxSubschemas)
-	case g.pointers > maxPointerBytes:
-		return 0, costErrorf("the JSON pointers to its subschemas take more than %d MiB", maxPointerBytes>>20)
+	if err := g.spend(subschemaBytes+keywordBytes*len(object)+levelBytes*pointer.levels+pointerFactor*pointer.bytes, at); err != nil {
+		return 0, err
 	}
 	base, err := g.identify(object, base, i)
 	if err != nil {
@@ -150,7 +195,7 @@ func (g *schemaGraph) add(v any, base, at string, pointerBytes int) (int, error)
 	}
 	g.nodes = append(g.nodes, schemaNode{object: object, base: base, at: at})
 	for _, keyword := range sortedKeys(object) {
-		if err := g.addKeyword(i, keyword, object[keyword], pointerBytes+len(keyword)+1); err != nil {
+		if err := g.addKeyword(i, keyword, object[keyword], pointer.then(keyword)); err != nil {
 			return 0, err
 		}
 	}
@@ -177,6 +222,7 @@ func (g *schemaGraph) identify(object map[string]any, base string, i int) (strin
 		if name, ok := object[key].(string); ok {
 			g.anchors[base+"#"+name] = i
 			if key == "$dynamicAnchor" {
+				g.byDynamic[name] = i
 				if g.dynamic[name]++; g.dynamic[name] > 1 {
 					return "", costErrorf("it has several $dynamicAnchor %q, and what a $dynamicRef means then cannot be told in advance", clip(name))
 				}
@@ -191,58 +237,77 @@ func (g *schemaGraph) identify(object map[string]any, base string, i int) (strin
 	return base, nil
 }
 
-func (g *schemaGraph) addKeyword(i int, keyword string, value any, pointerBytes int) error {
+func (g *schemaGraph) addKeyword(i int, keyword string, value any, pointer pointerSize) error {
 	switch keyword {
 	case "allOf", "anyOf", "oneOf":
-		return g.addList(i, keyword, value, true, pointerBytes)
+		return g.addList(i, keyword, value, true, pointer)
 	case "prefixItems":
-		return g.addList(i, keyword, value, false, pointerBytes)
+		return g.addList(i, keyword, value, false, pointer)
 	case "not", "if", "then", "else":
-		return g.addOne(i, keyword, value, true, pointerBytes)
+		return g.addOne(i, keyword, value, true, pointer)
 	case "items":
 		if _, list := value.([]any); list {
-			return g.addList(i, keyword, value, false, pointerBytes)
+			return g.addList(i, keyword, value, false, pointer)
 		}
-		return g.addOne(i, keyword, value, false, pointerBytes)
+		return g.addOne(i, keyword, value, false, pointer)
 	case "additionalItems", "additionalProperties", "contains", "propertyNames", "unevaluatedItems", "unevaluatedProperties", "contentSchema":
 		g.unseen = g.unseen || strings.HasPrefix(keyword, "unevaluated")
-		return g.addOne(i, keyword, value, false, pointerBytes)
+		return g.addOne(i, keyword, value, false, pointer)
 	case "dependentSchemas", "dependencies":
-		found, err := g.addMap(i, keyword, value, pointerBytes)
+		found, err := g.addMap(i, keyword, value, pointer)
 		g.nodes[i].same = append(g.nodes[i].same, found...)
 		return err
 	case "properties", "patternProperties":
-		found, err := g.addMap(i, keyword, value, pointerBytes)
+		found, err := g.addMap(i, keyword, value, pointer)
 		g.nodes[i].below = append(g.nodes[i].below, found...)
 		return err
 	case "$defs", "definitions": // only references lead there
-		_, err := g.addMap(i, keyword, value, pointerBytes)
+		_, err := g.addMap(i, keyword, value, pointer)
 		return err
 	case "$ref", "$dynamicRef", "$recursiveRef":
 		if text, ok := value.(string); ok {
 			g.nodes[i].refs = append(g.nodes[i].refs, schemaRef{keyword, text})
+			return g.spend(referenceFactor*(len(g.nodes[i].base)+len(text)), g.nodes[i].at)
 		}
 	case "pattern":
 		if text, ok := value.(string); ok {
 			return g.addPattern(text, g.nodes[i].at)
 		}
+	default:
+		return g.spend(valueBytes*countValues(value), g.nodes[i].at)
 	}
 	return nil
 }
 
 func (g *schemaGraph) addPattern(text, at string) error {
-	size, err := patternSize(text)
+	tree, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
 		return nil //nolint:nilerr // told by whoever compiles it
 	}
+	size := instructions(tree)
 	if g.patterns += max(size, leastPattern); size > maxPattern || g.patterns > 8*maxPattern {
 		return costErrorf("the pattern %s at %s is too large to be matched: at most %d instructions, and %d in all patterns; use fewer or smaller repetitions", strconv.Quote(clip(text)), clip(at), maxPattern, 8*maxPattern)
 	}
-	return nil
+	return g.spend(patternBytes+instructionBytes*size+classRangeBytes*countClassRanges(tree), at)
 }
 
-func (g *schemaGraph) addOne(i int, keyword string, value any, same bool, pointerBytes int) error {
-	j, err := g.add(value, g.nodes[i].base, extend(g.nodes[i].at, keyword), pointerBytes)
+// countValues counts the values inside of one, without itself where it has none.
+func countValues(v any) (n int) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, one := range v {
+			n += 1 + countValues(one)
+		}
+	case []any:
+		for _, one := range v {
+			n += 1 + countValues(one)
+		}
+	}
+	return n
+}
+
+func (g *schemaGraph) addOne(i int, keyword string, value any, same bool, pointer pointerSize) error {
+	j, err := g.add(value, g.nodes[i].base, extend(g.nodes[i].at, keyword), pointer)
 	if err != nil || j < 0 {
 		return err
 	}
@@ -254,10 +319,10 @@ func (g *schemaGraph) addOne(i int, keyword string, value any, same bool, pointe
 	return nil
 }
 
-func (g *schemaGraph) addList(i int, keyword string, value any, same bool, pointerBytes int) error {
+func (g *schemaGraph) addList(i int, keyword string, value any, same bool, pointer pointerSize) error {
 	list, _ := value.([]any)
 	for _, one := range list {
-		if err := g.addOne(i, keyword, one, same, pointerBytes+6); err != nil {
+		if err := g.addOne(i, keyword, one, same, pointer.then("00000")); err != nil {
 			return err
 		}
 	}
@@ -265,7 +330,7 @@ func (g *schemaGraph) addList(i int, keyword string, value any, same bool, point
 }
 
 // addMap enters the values of a keyword whose names are free.
-func (g *schemaGraph) addMap(i int, keyword string, value any, pointerBytes int) (found []int, err error) {
+func (g *schemaGraph) addMap(i int, keyword string, value any, pointer pointerSize) (found []int, err error) {
 	object, _ := value.(map[string]any)
 	for _, name := range sortedKeys(object) {
 		at := extend(g.nodes[i].at, keyword+"/"+clip(name))
@@ -274,7 +339,7 @@ func (g *schemaGraph) addMap(i int, keyword string, value any, pointerBytes int)
 				return nil, err
 			}
 		}
-		j, err := g.add(object[name], g.nodes[i].base, at, pointerBytes+len(name)+1)
+		j, err := g.add(object[name], g.nodes[i].base, at, pointer.then(name))
 		if err != nil {
 			return nil, err
 		}
@@ -318,15 +383,17 @@ func (g *schemaGraph) target(i int, ref schemaRef) (int, error) {
 		return -1, nil
 	}
 	if ref.keyword == "$dynamicRef" && g.dynamic[fragment] == 1 {
-		for name, j := range g.anchors {
-			if strings.HasSuffix(name, "#"+fragment) {
-				return j, nil
-			}
-		}
+		return g.byDynamic[fragment], nil
 	}
 	resource, ok := g.resources[base]
 	if !ok {
-		if g.dialects = g.dialects || strings.Contains(base, "//json-schema.org/draft"); g.dialects {
+		if !g.dialects && strings.Contains(base, "//json-schema.org/draft") {
+			g.dialects = true
+			if err := g.spend(dialectBytes, g.nodes[i].at); err != nil {
+				return 0, err
+			}
+		}
+		if g.dialects {
 			if strings.Contains(base, "/meta/") || g.dynamic["meta"] > 0 {
 				return 0, costErrorf("a reference to %s is not supported: refer to the dialect itself, such as https://json-schema.org/draft/2020-12/schema, and call no $dynamicAnchor of your own meta", clip(base))
 			}
@@ -342,7 +409,10 @@ func (g *schemaGraph) target(i int, ref schemaRef) (int, error) {
 		}
 		return -1, nil
 	}
-	v := lookUp(g.nodes[resource].object, fragment)
+	v, err := lookUp(g.nodes[resource].object, fragment)
+	if err != nil {
+		return 0, err
+	}
 	if object, ok := v.(map[string]any); ok {
 		if j, known := g.byMap[reflect.ValueOf(object).Pointer()]; known {
 			return j, nil
@@ -350,7 +420,10 @@ func (g *schemaGraph) target(i int, ref schemaRef) (int, error) {
 		if g.foreign++; g.foreign > maxForeignTargets {
 			return 0, costErrorf("more than %d of its references lead to places that are no subschemas; use $defs", maxForeignTargets)
 		}
-		return g.add(object, base, "#"+clip(fragment), len(fragment))
+		if err := g.spend(foreignTableBytes*len(g.nodes), "#"+clip(fragment)); err != nil {
+			return 0, err
+		}
+		return g.add(object, base, "#"+clip(fragment), pointerSize{len(fragment), strings.Count(fragment, "/")})
 	}
 	return -1, nil
 }
@@ -376,8 +449,9 @@ func joinReference(base, ref string) (absolute, fragment string, ok bool) {
 	return from.ResolveReference(to).String(), fragment, true
 }
 
-// lookUp follows a JSON pointer.
-func lookUp(v any, path string) any {
+// lookUp follows a JSON pointer. It refuses a second spelling of an index: the
+// library takes subschemas under two pointers for two, and compiles them twice.
+func lookUp(v any, path string) (any, error) {
 	for token := range strings.SplitSeq(path[1:], "/") {
 		token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
 		switch at := v.(type) {
@@ -386,14 +460,17 @@ func lookUp(v any, path string) any {
 		case []any:
 			n, err := strconv.Atoi(token)
 			if err != nil || n < 0 || n >= len(at) {
-				return nil
+				return nil, nil
+			}
+			if strconv.Itoa(n) != token {
+				return nil, costErrorf("the reference to %s spells the index %d as %q", clip(path), n, clip(token))
 			}
 			v = at[n]
 		default:
-			return nil
+			return nil, nil
 		}
 	}
-	return v
+	return v, nil
 }
 
 // measure refuses what is reachable and costs too much.

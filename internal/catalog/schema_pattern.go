@@ -81,6 +81,18 @@ func instructions(e *syntax.Regexp) int {
 	return sum
 }
 
+// countClassRanges counts the bounds of ranges in all classes of characters: a
+// short name such as \pL stands for hundreds, which are made each time it is parsed.
+func countClassRanges(e *syntax.Regexp) (n int) {
+	if e.Op == syntax.OpCharClass {
+		n = len(e.Rune)
+	}
+	for _, sub := range e.Sub {
+		n += countClassRanges(sub)
+	}
+	return n
+}
+
 // isQuick says whether a text of that length is matched in moments.
 func (p *pattern) isQuick(length int) bool { return p.size*length <= quickMatching }
 

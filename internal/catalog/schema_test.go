@@ -211,7 +211,7 @@ func TestSchemaCases(t *testing.T) {
 		if valid := agree(t, c.schema, c.value, true); valid != c.valid {
 			t.Errorf("schema %s, value %s: valid is %t", c.schema, c.value, valid)
 		}
-		if err := newSchema([]byte(c.schema)).Check(t.Context(), []byte(c.value)); (err == nil) != c.valid {
+		if err := newSchema([]byte(c.schema), nil).Check(t.Context(), []byte(c.value)); (err == nil) != c.valid {
 			t.Errorf("schema %s, value %s: %v", c.schema, c.value, err)
 		}
 	}
@@ -245,7 +245,7 @@ func TestLibraryKeywords(t *testing.T) {
 		if compileShape([]byte(tt.schema)) != nil {
 			t.Errorf("schema %s has a shape", tt.schema)
 		}
-		s := newSchema([]byte(tt.schema))
+		s := newSchema([]byte(tt.schema), nil)
 		if err := s.Check(t.Context(), []byte(tt.good)); err != nil {
 			t.Errorf("schema %s, value %s: %v", tt.schema, tt.good, err)
 		}
@@ -257,7 +257,7 @@ func TestLibraryKeywords(t *testing.T) {
 
 func TestEveryViolation(t *testing.T) {
 	t.Parallel()
-	s := newSchema([]byte(`{"type":"object","properties":{"a/b":{"type":"string"},"n":{"type":"array","items":{"minimum":1}}},"required":["x","y"],"additionalProperties":false}`))
+	s := newSchema([]byte(`{"type":"object","properties":{"a/b":{"type":"string"},"n":{"type":"array","items":{"minimum":1}}},"required":["x","y"],"additionalProperties":false}`), nil)
 	err := s.Check(t.Context(), []byte(`{"a/b":1,"n":[1,0,2,-1],"z":1}`))
 	var e *junctor.Error
 	if !errors.As(err, &e) || e.Code != junctor.CodeInvalid {
@@ -278,11 +278,11 @@ func TestEveryViolation(t *testing.T) {
 
 func TestViolationsAreBounded(t *testing.T) {
 	t.Parallel()
-	err := newSchema([]byte(`{"items":{"type":"string"}}`)).Check(t.Context(), []byte("[1"+strings.Repeat(",1", 999)+"]"))
+	err := newSchema([]byte(`{"items":{"type":"string"}}`), nil).Check(t.Context(), []byte("[1"+strings.Repeat(",1", 999)+"]"))
 	if e := junctor.AsError(err); len(e.Violations) != maxViolations || len(e.Message) > 4096 {
 		t.Errorf("%d violations, %d bytes", len(e.Violations), len(e.Message))
 	}
-	err = newSchema([]byte(`{"pattern":"^a"}`)).Check(t.Context(), []byte(`"`+strings.Repeat("b", 1<<20)+`"`))
+	err = newSchema([]byte(`{"pattern":"^a"}`), nil).Check(t.Context(), []byte(`"`+strings.Repeat("b", 1<<20)+`"`))
 	if e := junctor.AsError(err); len(e.Message) > 2*maxViolation {
 		t.Errorf("a message of %d bytes", len(e.Message))
 	}
@@ -290,10 +290,10 @@ func TestViolationsAreBounded(t *testing.T) {
 
 func TestNilArgumentsAreAnEmptyObject(t *testing.T) {
 	t.Parallel()
-	if err := newSchema([]byte(`{"type":"object"}`)).Check(t.Context(), nil); err != nil {
+	if err := newSchema([]byte(`{"type":"object"}`), nil).Check(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
-	if err := newSchema([]byte(`{"type":"object","required":["a"]}`)).Check(t.Context(), nil); junctor.CodeOf(err) != junctor.CodeInvalid {
+	if err := newSchema([]byte(`{"type":"object","required":["a"]}`), nil).Check(t.Context(), nil); junctor.CodeOf(err) != junctor.CodeInvalid {
 		t.Error(err)
 	}
 }
@@ -301,7 +301,7 @@ func TestNilArgumentsAreAnEmptyObject(t *testing.T) {
 func TestBrokenSchemaIsTheServersFault(t *testing.T) {
 	t.Parallel()
 	for _, schema := range []string{`{"type":"nothing"}`, `{"type":`, `{"minLength":-1}`, `{"pattern":"("}`, `{"$ref":"#/$defs/none"}`, `{"minimum":1e999999}`} {
-		if err := newSchema([]byte(schema)).Check(t.Context(), []byte(`{}`)); junctor.CodeOf(err) != junctor.CodeUpstream {
+		if err := newSchema([]byte(schema), nil).Check(t.Context(), []byte(`{}`)); junctor.CodeOf(err) != junctor.CodeUpstream {
 			t.Errorf("%s: %v", schema, err)
 		}
 	}
@@ -315,7 +315,7 @@ func TestRefsStayInside(t *testing.T) {
 		"http://127.0.0.1:1/x.json", "https://example.org/schema.json", "file:///etc/passwd", "other.json", "//example.org/x",
 		"https://json-schema.org/draft/2020-12/other",
 	} {
-		err := newSchema([]byte(`{"type":"object","properties":{"a":{"$ref":"`+ref+`"}}}`)).Check(t.Context(), []byte(`{"a":1}`))
+		err := newSchema([]byte(`{"type":"object","properties":{"a":{"$ref":"`+ref+`"}}}`), nil).Check(t.Context(), []byte(`{"a":1}`))
 		if junctor.CodeOf(err) != junctor.CodeUpstream {
 			t.Errorf("%s: %v", ref, err)
 		}
@@ -330,7 +330,7 @@ func TestHugeNumbers(t *testing.T) {
 	started := time.Now()
 	for _, schema := range []string{`{"type":"integer"}`, `{"minimum":0}`, `{"multipleOf":3}`, `{"enum":[1]}`} {
 		for _, number := range []string{"1e1000000", "1e1000001", "-1e-99999999999999999999", digits, digits + ".0", "0." + digits} {
-			err := newSchema([]byte(schema)).Check(t.Context(), []byte(number))
+			err := newSchema([]byte(schema), nil).Check(t.Context(), []byte(number))
 			if junctor.CodeOf(err) != junctor.CodeInvalid || len(err.Error()) > 500 {
 				t.Errorf("%s, %.20s: %.200v", schema, number, err)
 			}

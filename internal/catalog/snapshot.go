@@ -133,6 +133,7 @@ type making struct {
 	renders *atomic.Int64
 	rules   func() rules
 	log     *slog.Logger
+	schemas *schemaCache // nil keeps every compiled schema with its tool
 }
 
 // build makes the next snapshot. What did not change is kept: compiled schemas,
@@ -264,7 +265,7 @@ func newToolVersion(def ToolDef, kept map[string]*ToolVersion, server string, be
 		return nil, err
 	}
 	v := &ToolVersion{
-		Version: def.Version, Timeout: def.Timeout, JSON: def.JSON, Input: newSchema(parts.schema), Headers: headers, Digest: digest,
+		Version: def.Version, Timeout: def.Timeout, JSON: def.JSON, Input: newSchema(parts.schema, in.schemas), Headers: headers, Digest: digest,
 		ReadOnly:   believed && string(wire.Get(parts.annotations, "readOnlyHint")) == "true",
 		Idempotent: believed && string(wire.Get(parts.annotations, "idempotentHint")) == "true",
 		own:        pageOf(def.JSON),

@@ -56,6 +56,9 @@ func (in *Intake) receive(w http.ResponseWriter, r *http.Request) (junctor.Taken
 		if _, large := errors.AsType[*http.MaxBytesError](err); large {
 			return junctor.Taken{}, junctor.Errorf(junctor.CodeTooLarge, "a message has at most %d bytes", junctor.MaxEventData)
 		}
+		if refusal, ok := errors.AsType[*junctor.Error](err); ok { // too many bytes are in flight: the sender may try again
+			return junctor.Taken{}, refusal
+		}
 		return junctor.Taken{}, junctor.Errorf(junctor.CodeInvalid, "the message broke off: %w", err)
 	}
 	e, err := in.authentic(r.Context(), sourcePath(r), r.Header, body)

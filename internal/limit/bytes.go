@@ -208,10 +208,19 @@ func (b *ByteBudget) room(ctx context.Context, who Party, buf []byte, n int) ([]
 	return append(more, buf...), nil
 }
 
+// CheckSize refuses n bytes that no party can ever have, with too_large. It counts
+// nothing.
+func (b *ByteBudget) CheckSize(n int64) error {
+	if b != nil && n > b.o.PerParty {
+		return junctor.Errorf(junctor.CodeTooLarge, "a message of %d bytes is larger than the %d that one caller may have in flight; %s sets the limit", n, b.o.PerParty, b.o.PartySetting)
+	}
+	return nil
+}
+
 // acquire counts n bytes, once there is room for them.
 func (b *ByteBudget) acquire(ctx context.Context, who Party, n int64) error {
-	if n > b.o.PerParty {
-		return junctor.Errorf(junctor.CodeTooLarge, "a message of %d bytes is larger than the %d that one caller may have in flight; %s sets the limit", n, b.o.PerParty, b.o.PartySetting)
+	if err := b.CheckSize(n); err != nil {
+		return err
 	}
 	b.mu.Lock()
 	if len(b.queue) == 0 && b.fits(who, n) {

@@ -127,6 +127,9 @@ func (c *Completions) complete(w http.ResponseWriter, r *http.Request) {
 func (c *Completions) read(w http.ResponseWriter, r *http.Request, turn *agent.Turn) (completionRequest, error) {
 	var in completionRequest
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, c.MaxBody))
+	if refusal, ok := errors.AsType[*junctor.Error](err); ok { // too many bytes are in flight: the client may try again
+		return in, refusal
+	}
 	if err != nil {
 		return in, junctor.Errorf(junctor.CodeTooLarge, "the body cannot be read, or is longer than %d bytes: %w", c.MaxBody, err)
 	}

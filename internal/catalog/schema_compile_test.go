@@ -1,0 +1,206 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sort"
+	"strings"
+	"sync"
+	"testing"
+
+	junctor "github.com/junctor-mcp/junctor"
+)
+
+// compileFamilies are ways to make compiling expensive, each for a size n.
+func compileFamilies() map[string]func(n int) string {
+	object := func(inner string) string { return `{"properties":{"a":{"x":1}` + inner + `}}` }
+	nested := func(open, inner, closing string) string {
+		return strings.Repeat(open, 58) + inner + strings.Repeat(closing, 58)
+	}
+	return map[string]func(n int) string{
+		"objects": func(n int) string { return object(numbered(n, `,"p%06d":{"type":"string"}`)) },
+		"keywords": func(n int) string {
+			return object(numbered(n, `,"p%06d":{"type":"string","minLength":1,"maxLength":2,"title":"x","enum":["a","b"]}`))
+		},
+		"booleans": func(n int) string { return object(numbered(n, `,"p%06d":true`)) },
+		"long names": func(n int) string {
+			return `{"properties":{"` + strings.Repeat("n", 1500) + `":` + object(numbered(n, `,"p%06d":{"type":"string"}`)) + `}}`
+		},
+		"deep": func(n int) string {
+			return nested(`{"properties":{"a":`, object(numbered(n, `,"p%06d":{"type":"string"}`)), `}}`)
+		},
+		"patterns":       func(n int) string { return object(numbered(n, `,"p%06d":{"pattern":"^[a-z]+$"}`)) },
+		"large patterns": func(n int) string { return object(numbered(n, `,"p%06d":{"pattern":"^([a-z]|b){900}$"}`)) },
+		"classes":        func(n int) string { return object(numbered(n, `,"p%06d":{"pattern":"(?i)^\\pL\\PL$"}`)) },
+		"pattern properties": func(n int) string {
+			return `{"patternProperties":{"a":{"x":1}` + numbered(n, `,"^p%06d$":{"type":"string"}`) + `}}`
+		},
+		"enum": func(n int) string { return `{"enum":["a"` + numbered(n, `,"p%06d"`) + `]}` },
+		"old enum": func(n int) string {
+			return `{"$schema":"http://json-schema.org/draft-07/schema#","enum":["a"` + numbered(n, `,"p%06d"`) + `]}`
+		},
+		"enum of objects": func(n int) string { return `{"enum":["a"` + numbered(n, `,{"a":{"b":%d}}`) + `]}` },
+		"required":        func(n int) string { return `{"required":["a"` + numbered(n, `,"p%06d"`) + `]}` },
+		"dependent":       func(n int) string { return `{"dependentRequired":{"a":["a"]` + numbered(n, `,"p%06d":["x"]`) + `}}` },
+		"references": func(n int) string {
+			return `{"$defs":{"z":{"type":"string"}},"properties":{"a":{"x":1}` + numbered(n, `,"p%06d":{"$ref":"#/$defs/z"}`) + `}}`
+		},
+		"long id": func(n int) string {
+			return `{"$id":"https://example.com/` + strings.Repeat("i", 100_000) + `","$defs":{"z":{"type":"string"}},"properties":{"a":{"x":1}` + numbered(n, `,"p%06d":{"$ref":"#/$defs/z"}`) + `}}`
+		},
+		"foreign": func(n int) string {
+			return `{"properties":{"a":{"x":1}` + numbered(n, `,"p%06d":{"type":"string"}`) + numbered(60, `,"q%05d":{"$ref":"#/x/a%[1]d"}`) + `},"x":{"a":1` + numbered(60, `,"a%d":{"type":"string"}`) + `}}`
+		},
+		"anchors": func(n int) string {
+			return `{"$defs":{"z":{"type":"string"}` + numbered(n, `,"a%06d":{"$anchor":"b%[1]d"}`) + `},"properties":{"a":{"x":1}` + numbered(n, `,"p%06d":{"$ref":"#b%[1]d"}`) + `}}`
+		},
+		"dynamic anchors": func(n int) string {
+			return `{"$defs":{"z":{"type":"string"}` + numbered(n, `,"a%06d":{"$dynamicAnchor":"b%[1]d"}`) + `},"properties":{"a":{"x":1}` + numbered(n, `,"p%06d":{"$dynamicRef":"#b%[1]d"}`) + `}}`
+		},
+		"numbers": func(n int) string {
+			return object(numbered(n, `,"p%06d":{"maximum":1e300,"minimum":1e-300,"multipleOf":1e99}`))
+		},
+		"combinators": func(n int) string { return `{"allOf":[{"x":1}` + numbered(n, `,{"minimum":%d}`) + `]}` },
+		"descriptions": func(n int) string {
+			return object(numbered(n, `,"p%06d":{"type":"string","description":"`+strings.Repeat("d", 300)+`"}`))
+		},
+	}
+}
+
+// Compiling cannot be interrupted: the most expensive schema of each kind that is
+// listed has to compile within the budget. Not parallel, since it counts all
+// allocations.
+func TestCompileBudget(t *testing.T) { //nolint:paralleltest // see above
+	const most = 40_000
+	for name, family := range compileFamilies() {
+		accepted := sort.Search(most, func(n int) bool { return CheckSchemaCost([]byte(family(n))) != nil }) - 1
+		if accepted < 10 {
+			t.Errorf("%s: only %d are accepted: %v", name, accepted, CheckSchemaCost([]byte(family(10))))
+			continue
+		}
+		schema := []byte(family(accepted))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		c, err := compileSchema(schema)
+		runtime.ReadMemStats(&after)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		taken := after.TotalAlloc - before.TotalAlloc
+		if taken > maxCompileAllocations {
+			t.Errorf("%s: %d are accepted, in %d KiB of text; compiling them allocates %d MiB", name, accepted, len(schema)>>10, taken>>20)
+		}
+		var kept runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&kept)
+		t.Logf("figure: %s: %d in %d KiB take %d MiB", name, accepted, len(schema)>>10, taken>>20)
+		runtime.KeepAlive(c)
+	}
+}
+
+// maxCompileAllocations is the budget, and the text and its values beside it.
+const maxCompileAllocations = 40 << 20
+
+// A subschema under a second spelling of its pointer would be compiled again, with
+// all that is below it.
+func TestSecondSpellingsOfAPointerAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, index := range []string{"00", "+0", "000000", "-0"} {
+		schema := `{"properties":{"a":{"$ref":"#/anyOf/` + index + `/properties/b"}},"anyOf":[{"properties":{"b":{"type":"string"}}}]}`
+		if err := CheckSchemaCost([]byte(schema)); junctor.CodeOf(err) != junctor.CodeTooLarge {
+			t.Errorf("%s: %v", index, err)
+		}
+	}
+	if err := CheckSchemaCost([]byte(`{"properties":{"a":{"$ref":"#/anyOf/0"}},"anyOf":[{"properties":{"b":{"type":"string"}}}]}`)); err != nil {
+		t.Error(err)
+	}
+}
+
+func largeSchemaText(n int) []byte {
+	return []byte(`{"type":"object","properties":{"a":{"type":"integer"}` + numbered(600, fmt.Sprintf(`,"p%d_%%d":{"type":"string","description":"%s"}`, n, strings.Repeat("d", 20))) + `}}`)
+}
+
+// All who need a schema wait for one compiling, each as long as its own context.
+func TestCompilingIsSharedAndLeft(t *testing.T) {
+	t.Parallel()
+	cache := newSchemaCache(maxCachedSchemas)
+	for range cap(cache.slots) { // others compile: nobody gets ready
+		cache.slots <- struct{}{}
+	}
+	s := newSchema(largeSchemaText(0), cache)
+	ctx, cancel := context.WithCancel(t.Context())
+	left := make(chan error)
+	go func() { left <- s.Check(ctx, []byte(`{"a":1}`)) }()
+	made := make(chan *compiled)
+	for range 3 {
+		go func() {
+			c, err := s.compiled(t.Context())
+			if err != nil {
+				t.Error(err)
+			}
+			made <- c
+		}()
+	}
+	cancel()
+	if err := <-left; junctor.CodeOf(err) != junctor.CodeCanceled {
+		t.Errorf("who left got %v", err)
+	}
+	for range cap(cache.slots) {
+		<-cache.slots
+	}
+	first := <-made
+	for range 2 {
+		if c := <-made; c != first {
+			t.Error("it was compiled more than once")
+		}
+	}
+	runtime.GC()
+	runtime.GC()
+	if c, err := s.compiled(t.Context()); err != nil || c != first {
+		t.Errorf("after a garbage collection it is compiled again; %v", err)
+	}
+	if err := newSchema(largeSchemaText(0), cache).Check(ctx, []byte(`{}`)); junctor.CodeOf(err) != junctor.CodeCanceled {
+		t.Errorf("it is compiled for one who left: %v", err)
+	}
+}
+
+// The cache keeps no more than its bytes, and first what is used.
+func TestSchemaCacheIsBounded(t *testing.T) {
+	t.Parallel()
+	one, err := compileSchema(largeSchemaText(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache := newSchemaCache(3*one.bytes + one.bytes/2)
+	used := newSchema(largeSchemaText(0), cache)
+	all := []*Schema{used}
+	for n := range 20 {
+		s := newSchema(largeSchemaText(n), cache)
+		all = append(all, s)
+		for _, s := range []*Schema{used, s} {
+			if _, err := s.compiled(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	kept := 0
+	for _, s := range all {
+		if s.ready.Load() != nil {
+			kept++
+		}
+	}
+	if kept > 3 || cache.bytes > cache.most || len(cache.queue) != kept {
+		t.Errorf("%d schemas are kept, %d of %d bytes, %d in line", kept, cache.bytes, cache.most, len(cache.queue))
+	}
+	var group sync.WaitGroup
+	for _, s := range all { // those that went are compiled again
+		group.Go(func() {
+			if err := s.Check(t.Context(), []byte(`{"a":"x"}`)); junctor.CodeOf(err) != junctor.CodeInvalid {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+}
