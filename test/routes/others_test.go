@@ -70,7 +70,7 @@ func TestDryRunsChangeNothing(t *testing.T) {
 		"probe":            {"POST", "/servers/probe", `{"id":"books","url":"PEER"}`},
 		"probe in steps":   {"POST", "/servers/probe/steps", `{"id":"books","url":"PEER"}`},
 		"plan a pack":      {"POST", "/packs/plan", `{"file":"{\"pack\":\"mine\",\"title\":\"x\",\"summary\":\"x\",\"servers\":{\"new-one\":{\"url\":\"PEER\"}}}"}`},
-		"try a trigger":    {"POST", "/triggers/test", `{"trigger":{"name":"t","match":{"type":"x"},"action":{"agent":"clerk","tool":"books__tag"}},"event":{"type":"x"}}`},
+		"try a trigger":    {"POST", "/triggers/test", `{"action":{"agent":"7","tool":"x"},"event":{"type":"x"}}`},
 		"try a model":      {"POST", "/models/thinker/test", ""},
 	} {
 		before := state.read()
