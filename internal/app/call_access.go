@@ -14,9 +14,19 @@ func (s *servers) CallAccess(ctx context.Context, p *junctor.Principal) (junctor
 	if p.Agent != "" || p.Has(junctor.ScopeAdmin) || !p.Has(junctor.ScopeAuditRead) {
 		return junctor.NewCallAccess(p, nil), nil
 	}
-	rows, err := s.app.store.For(p.Tenant).Servers(ctx)
+	servers, err := s.knownServers(ctx, p)
 	if err != nil {
 		return junctor.CallAccess{}, err
+	}
+	return junctor.NewCallAccess(p, servers), nil
+}
+
+// knownServers are those that a principal may know of, by id, and since when each
+// has its id: what happened before happened to another server.
+func (s *servers) knownServers(ctx context.Context, p *junctor.Principal) (map[string]time.Time, error) {
+	rows, err := s.app.store.For(p.Tenant).Servers(ctx)
+	if err != nil {
+		return nil, err
 	}
 	added := make(map[string]time.Time, len(rows))
 	for i := range rows {
@@ -29,7 +39,7 @@ func (s *servers) CallAccess(ctx context.Context, p *junctor.Principal) (junctor
 			added[rows[i].ID] = rows[i].CreatedAt.UTC().Truncate(24 * time.Hour)
 		}
 	}
-	return junctor.NewCallAccess(p, added), nil
+	return added, nil
 }
 
 // serverLookup says from memory whether a principal may know of a server that is
