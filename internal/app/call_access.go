@@ -9,16 +9,27 @@ import (
 
 // CallAccess says which calls, and how much of them, a principal may see. Of the
 // calls of others, those that may read the record of calls see what ran on the
-// servers that they may know of.
+// servers that they may know of; of calls in rooms, those who are in them see all.
 func (s *servers) CallAccess(ctx context.Context, p *junctor.Principal) (junctor.CallAccess, error) {
-	if p.Agent != "" || p.Has(junctor.ScopeAdmin) || !p.Has(junctor.ScopeAuditRead) {
+	if p.Agent != "" || p.Has(junctor.ScopeAdmin) {
 		return junctor.NewCallAccess(p, nil), nil
 	}
-	servers, err := s.knownServers(ctx, p)
+	var servers map[string]time.Time
+	if p.Has(junctor.ScopeAuditRead) {
+		var err error
+		if servers, err = s.knownServers(ctx, p); err != nil {
+			return junctor.CallAccess{}, err
+		}
+	}
+	in, err := s.app.rooms.Workspaces(ctx, p)
 	if err != nil {
 		return junctor.CallAccess{}, err
 	}
-	return junctor.NewCallAccess(p, servers), nil
+	ids := make([]string, len(in))
+	for i := range in {
+		ids[i] = in[i].ID
+	}
+	return junctor.NewCallAccess(p, servers).WithRooms(ids...), nil
 }
 
 // knownServers are those that a principal may know of, by id, and since when each
