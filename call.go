@@ -71,6 +71,7 @@ type Call struct {
 	Agent    string        `json:"agent,omitempty"`  // the agent that called, or that somebody acted as
 	Client   string        `json:"client,omitempty"` // the program that the person let call for them by OAuth, by its id
 	View     string        `json:"view,omitempty"`   // the View that asked, by its id
+	Room     string        `json:"-"`                // the room in which an agent called, by its id: its members read the payload
 	Status   Status        `json:"status"`
 	Code     Code          `json:"code,omitempty"`
 	Reason   string        `json:"reason,omitempty"`

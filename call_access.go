@@ -1,6 +1,7 @@
 package junctor
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +16,8 @@ import (
 //     made for them, by their agents and programs too; an agent and a service
 //     those that they made themselves. Callers without a credential are not told
 //     apart, so that none of them reads a payload.
+//   - What an agent calls in a room belongs to the room: its members see it with
+//     the payload, the agent and its owner without, unless the owner is a member.
 //   - Of calls by others, those on servers that the principal may know of are
 //     seen without the payload, if the access was made with servers.
 //   - Nothing else is seen: not calls on private servers of others, on servers
@@ -24,6 +27,7 @@ type CallAccess struct {
 	all     bool
 	own     ownCalls
 	servers map[string]time.Time
+	rooms   map[string]bool
 }
 
 // ownCalls is what a call says of whoever made it, where it is the principal's
@@ -55,6 +59,18 @@ func NewCallAccess(p *Principal, servers map[string]time.Time) CallAccess {
 	return a
 }
 
+// WithRooms is the access of a member of these rooms, by their ids, and of no
+// others.
+func (a CallAccess) WithRooms(ids ...string) CallAccess {
+	a.rooms = make(map[string]bool, len(ids))
+	for _, id := range ids {
+		if id != "" {
+			a.rooms[id] = true
+		}
+	}
+	return a
+}
+
 // Tenant is whose calls it is about.
 func (a *CallAccess) Tenant() TenantID { return a.tenant }
 
@@ -69,6 +85,14 @@ func (a *CallAccess) Reads(c *Call) bool {
 	if a.all {
 		return true
 	}
+	if c.Room != "" {
+		return a.rooms[c.Room]
+	}
+	return a.owns(c)
+}
+
+// owns says whether a call of the tenant is the principal's own, in a room or not.
+func (a *CallAccess) owns(c *Call) bool {
 	if a.own == (ownCalls{}) {
 		return false
 	}
@@ -80,11 +104,14 @@ func (a *CallAccess) Reads(c *Call) bool {
 
 // Sees says whether a call may be known of.
 func (a *CallAccess) Sees(c *Call) bool {
-	if a.Reads(c) {
+	if a.tenant == "" || c.Tenant != a.tenant {
+		return false
+	}
+	if a.Reads(c) || a.owns(c) {
 		return true
 	}
 	since, ok := a.servers[c.Server]
-	return ok && a.tenant != "" && c.Tenant == a.tenant && c.Server != "" && !c.Start.Before(since)
+	return ok && c.Server != "" && !c.Start.Before(since)
 }
 
 // Limit leaves out of a call that may be known of whatever belongs to its
@@ -106,10 +133,22 @@ func NamesItem(kind Kind) bool { return slices.Contains(itemKinds(), kind) }
 func itemKinds() []Kind { return []Kind{KindTool, KindPrompt} }
 
 // Condition is Sees for a database with the columns tenant_id, issuer, subject,
-// user_id, agent and server. moment is the column that says when a call started
-// and from gives its least value that counts for a server that was added then.
+// user_id, agent, room_id and server. moment is the column that says when a call
+// started and from gives its least value that counts for a server that was added
+// then.
 func (a *CallAccess) Condition(moment string, from func(added time.Time) int64) (cond string, args []any) {
-	cond, args = a.ReadCondition()
+	cond, args = a.SumCondition(moment, from)
+	if rooms, of := a.roomCondition(); rooms != "" && !a.all && a.tenant != "" {
+		return "(" + cond + ") OR tenant_id = ? AND " + rooms, append(append(args, string(a.tenant)), of...)
+	}
+	return cond, args
+}
+
+// SumCondition is Condition for sums over calls, which are not kept by room: a
+// member of a room finds its calls in them where they are their own or on a server
+// that they may know of.
+func (a *CallAccess) SumCondition(moment string, from func(added time.Time) int64) (cond string, args []any) {
+	cond, args = a.ownCondition()
 	if a.all || a.tenant == "" {
 		return cond, args
 	}
@@ -130,6 +169,31 @@ func (a *CallAccess) Condition(moment string, from func(added time.Time) int64) 
 
 // ReadCondition is Reads for a database, as Condition is Sees.
 func (a *CallAccess) ReadCondition() (cond string, args []any) {
+	cond, args = a.ownCondition()
+	if a.all || a.tenant == "" {
+		return cond, args
+	}
+	cond = "(" + cond + ") AND room_id = ''"
+	if rooms, of := a.roomCondition(); rooms != "" {
+		cond, args = cond+" OR tenant_id = ? AND "+rooms, append(append(args, string(a.tenant)), of...)
+	}
+	return "(" + cond + ")", args
+}
+
+// roomCondition says that a call was made in one of the rooms; "" where there are
+// none.
+func (a *CallAccess) roomCondition() (cond string, args []any) {
+	if len(a.rooms) == 0 {
+		return "", nil
+	}
+	for _, id := range slices.Sorted(maps.Keys(a.rooms)) {
+		args = append(args, id)
+	}
+	return "room_id IN (?" + strings.Repeat(", ?", len(args)-1) + ")", args
+}
+
+// ownCondition is owns for a database, and holds for all calls with access to all.
+func (a *CallAccess) ownCondition() (cond string, args []any) {
 	own := a.own
 	switch {
 	case a.tenant == "", !a.all && own == (ownCalls{}):

@@ -15,16 +15,18 @@ import (
 
 // Deliveries are the calls that events led to, and where they go.
 type Deliveries interface {
-	List(ctx context.Context, tenant junctor.TenantID, f queue.Filter) ([]worker.Delivery, string, error)
-	Get(ctx context.Context, tenant junctor.TenantID, id string) (worker.Delivery, error)
+	// List and Get have the deliveries that the principal may know of, and of each
+	// what it may read.
+	List(ctx context.Context, p *junctor.Principal, f queue.Filter) ([]worker.Delivery, string, error)
+	Get(ctx context.Context, p *junctor.Principal, id string) (worker.Delivery, error)
 	// Change does one of hold, release, drop and replay, and says with how many.
 	Change(ctx context.Context, tenant junctor.TenantID, what string, f queue.Filter) (int, error)
 	// Count says how many Change would be done with.
 	Count(ctx context.Context, tenant junctor.TenantID, what string, f queue.Filter) (int, error)
 
-	// Lanes lists endpoints with how they stand; StopLane has one left alone until
-	// StartLane.
-	Lanes(ctx context.Context, tenant junctor.TenantID) ([]queue.Lane, error)
+	// Lanes lists the endpoints that the principal may know of with how they stand;
+	// StopLane has one left alone until StartLane.
+	Lanes(ctx context.Context, p *junctor.Principal) ([]queue.Lane, error)
 	StopLane(ctx context.Context, tenant junctor.TenantID, lane string) error
 	StartLane(ctx context.Context, tenant junctor.TenantID, lane string) error
 
@@ -61,19 +63,6 @@ type deliveryID struct {
 	ID string `path:"id" doc:"The delivery's id."`
 }
 
-// restrictDelivery leaves out what a delivery's call says and what was answered:
-// it is nobody's own call, so that admins alone read its payload, as
-// junctor.CallAccess says of calls.
-func restrictDelivery(p *junctor.Principal, d *worker.Delivery) {
-	if p.Has(junctor.ScopeAdmin) {
-		return
-	}
-	d.Arguments, d.Error, d.Restricted = nil, "", true
-	for i := range d.Tried {
-		d.Tried[i].Error, d.Tried[i].Answer, d.Tried[i].Note = "", "", ""
-	}
-}
-
 type oneDelivery struct{ Body worker.Delivery }
 
 type deliveryChange struct {
@@ -104,17 +93,13 @@ func (a *api) deliveryRoutes() {
 	route(a, huma.Operation{
 		OperationID: "list-deliveries", Method: http.MethodGet, Path: "/deliveries", Summary: "List deliveries of events, newest first; state=dead are the dead letters", Tags: tags,
 	}, func(ctx context.Context, in *deliveryQuery) (*pageOf[worker.Delivery], error) {
-		list, next, err := a.Deliveries.List(ctx, caller(ctx).Tenant, in.filter())
-		for i := range list {
-			restrictDelivery(caller(ctx), &list[i])
-		}
+		list, next, err := a.Deliveries.List(ctx, caller(ctx), in.filter())
 		return newPage(list, next), err
 	})
 	route(a, huma.Operation{
 		OperationID: "get-delivery", Method: http.MethodGet, Path: "/deliveries/{id}", Summary: "Show a delivery with its attempts", Tags: tags,
 	}, func(ctx context.Context, in *deliveryID) (*oneDelivery, error) {
-		d, err := a.Deliveries.Get(ctx, caller(ctx).Tenant, in.ID)
-		restrictDelivery(caller(ctx), &d)
+		d, err := a.Deliveries.Get(ctx, caller(ctx), in.ID)
 		return &oneDelivery{d}, err
 	})
 	route(a, huma.Operation{

@@ -11,11 +11,11 @@ import (
 // noDeliveries stands for an instance that has none; test/deliveries has real ones.
 type noDeliveries struct{}
 
-func (noDeliveries) List(context.Context, junctor.TenantID, queue.Filter) ([]worker.Delivery, string, error) {
+func (noDeliveries) List(context.Context, *junctor.Principal, queue.Filter) ([]worker.Delivery, string, error) {
 	return nil, "", nil
 }
 
-func (noDeliveries) Get(_ context.Context, _ junctor.TenantID, id string) (worker.Delivery, error) {
+func (noDeliveries) Get(_ context.Context, _ *junctor.Principal, id string) (worker.Delivery, error) {
 	return worker.Delivery{ID: id, State: queue.Done, Tool: "tell", Endpoint: "agent:42", Attempts: 1, Tried: []worker.DeliveryAttempt{{N: 1, Outcome: "delivered"}}}, nil
 }
 
@@ -27,7 +27,7 @@ func (noDeliveries) Count(context.Context, junctor.TenantID, string, queue.Filte
 	return 0, nil
 }
 
-func (noDeliveries) Lanes(context.Context, junctor.TenantID) ([]queue.Lane, error) {
+func (noDeliveries) Lanes(context.Context, *junctor.Principal) ([]queue.Lane, error) {
 	return []queue.Lane{{Name: "agent:42", State: queue.LaneOpen, Jobs: 1}}, nil
 }
 func (noDeliveries) StopLane(context.Context, junctor.TenantID, string) error  { return nil }

@@ -9,14 +9,35 @@ import (
 
 // CallAccess says which calls, and how much of them, a principal may see. Of the
 // calls of others, those that may read the record of calls see what ran on the
-// servers that they may know of.
+// servers that they may know of; of calls in rooms, those who are in them see all.
 func (s *servers) CallAccess(ctx context.Context, p *junctor.Principal) (junctor.CallAccess, error) {
-	if p.Agent != "" || p.Has(junctor.ScopeAdmin) || !p.Has(junctor.ScopeAuditRead) {
+	if p.Agent != "" || p.Has(junctor.ScopeAdmin) {
 		return junctor.NewCallAccess(p, nil), nil
 	}
-	rows, err := s.app.store.For(p.Tenant).Servers(ctx)
+	var servers map[string]time.Time
+	if p.Has(junctor.ScopeAuditRead) {
+		var err error
+		if servers, err = s.knownServers(ctx, p); err != nil {
+			return junctor.CallAccess{}, err
+		}
+	}
+	in, err := s.app.rooms.Workspaces(ctx, p)
 	if err != nil {
 		return junctor.CallAccess{}, err
+	}
+	ids := make([]string, len(in))
+	for i := range in {
+		ids[i] = in[i].ID
+	}
+	return junctor.NewCallAccess(p, servers).WithRooms(ids...), nil
+}
+
+// knownServers are those that a principal may know of, by id, and since when each
+// has its id: what happened before happened to another server.
+func (s *servers) knownServers(ctx context.Context, p *junctor.Principal) (map[string]time.Time, error) {
+	rows, err := s.app.store.For(p.Tenant).Servers(ctx)
+	if err != nil {
+		return nil, err
 	}
 	added := make(map[string]time.Time, len(rows))
 	for i := range rows {
@@ -29,7 +50,7 @@ func (s *servers) CallAccess(ctx context.Context, p *junctor.Principal) (junctor
 			added[rows[i].ID] = rows[i].CreatedAt.UTC().Truncate(24 * time.Hour)
 		}
 	}
-	return junctor.NewCallAccess(p, added), nil
+	return added, nil
 }
 
 // serverLookup says from memory whether a principal may know of a server that is

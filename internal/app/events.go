@@ -142,14 +142,6 @@ func (h happenings) ReplayEvent(ctx context.Context, p *junctor.Principal, id st
 	return h.app.intake.Replay(ctx, p.Tenant, id)
 }
 
-func (h happenings) Triggers(ctx context.Context, p *junctor.Principal) ([]junctor.Trigger, error) {
-	return h.app.store.For(p.Tenant).Triggers(ctx)
-}
-
-func (h happenings) Trigger(ctx context.Context, p *junctor.Principal, name string) (junctor.Trigger, error) {
-	return h.app.store.For(p.Tenant).Trigger(ctx, name)
-}
-
 func (h happenings) ReadyTriggers() []junctor.Trigger { return event.Ready() }
 
 func (h happenings) AddTrigger(ctx context.Context, p *junctor.Principal, t junctor.Trigger) (junctor.Trigger, error) {

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/builtin"
@@ -51,13 +52,14 @@ func (a *App) eventsServer() (*builtin.Server, error) {
 	}
 	err = s.AddTemplate(builtin.Template{
 		URITemplate: "junctor://agents/{id}/feedback", Name: "feedback", Title: "What an agent was told", MIMEType: "application/json",
-		Description: "The deliveries to an agent, newest first: what it was called with, and what became of it. An agent reads its own.",
+		Description: "The deliveries to an agent, newest first: what it was called with, and what became of it. The agent, its owner and admins read them.",
 	}, func(ctx context.Context, call *builtin.Call, _ string, vars map[string]string) ([]builtin.Contents, error) {
 		p := call.Principal()
-		if p.Agent != "" && p.Agent != vars["id"] || p.Agent == "" && !p.Has(junctor.ScopeAuditRead) {
-			return nil, junctor.Errorf(junctor.CodeNotFound, "there is nothing of the agent %q that you may read", vars["id"])
+		since, err := a.feedbackSince(ctx, p, vars["id"])
+		if err != nil {
+			return nil, err
 		}
-		text, err := a.worker.Feedback(ctx, p.Tenant, vars["id"], 0)
+		text, err := a.worker.Feedback(ctx, p.Tenant, vars["id"], since, 0)
 		return []builtin.Contents{{Text: string(text)}}, err
 	})
 	if err != nil {
@@ -69,6 +71,24 @@ func (a *App) eventsServer() (*builtin.Server, error) {
 		}
 	})
 	return s, nil
+}
+
+// feedbackSince says from when on a principal may read what was delivered to an
+// agent, arguments and results included: that is for admins, for the agent and for
+// its owner, who acts as the agent anyway. Both read what was delivered since there
+// is the agent: a former one of its name may have been somebody else's.
+func (a *App) feedbackSince(ctx context.Context, p *junctor.Principal, name string) (time.Time, error) {
+	if p.Agent == "" && p.Has(junctor.ScopeAdmin) {
+		return time.Time{}, nil
+	}
+	one, err := a.store.For(p.Tenant).Agent(ctx, name)
+	if err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
+		return time.Time{}, err
+	}
+	if err != nil || p.Agent != name && (p.Agent != "" || !p.Is(one.Owner)) {
+		return time.Time{}, junctor.Errorf(junctor.CodeNotFound, "there is nothing of the agent %q that you may read", name)
+	}
+	return one.CreatedAt, nil
 }
 
 // offerEvents has the tenant's catalogue offer the built-in server, unless it was

@@ -25,10 +25,28 @@ func (m minds) Mind(ctx context.Context, tenant junctor.TenantID, name string) (
 	if err != nil {
 		return agent.Turn{}, err
 	}
-	p := &junctor.Principal{
-		Tenant: tenant, Issuer: junctor.IssuerAgent, Subject: name, Name: name, Agent: name, User: one.OwnerUser(), Scopes: agentScopes(),
+	return m.turn(ctx, agentPrincipal(&one), one, "")
+}
+
+// agentPrincipal is an agent that acts by itself, with what its owner has.
+func agentPrincipal(one *junctor.Agent) *junctor.Principal {
+	return &junctor.Principal{
+		Tenant: one.Tenant, Issuer: junctor.IssuerAgent, Subject: one.Name, Name: one.Name, Agent: one.Name, User: one.OwnerUser(), Scopes: agentScopes(),
 	}
-	return m.turn(ctx, p, one)
+}
+
+// roomMinds makes agents think in rooms. Their calls are recorded with the room,
+// whose members alone read what was sent and answered: the agent's owner may not
+// be one of them.
+type roomMinds struct{ minds }
+
+// Mind implements room.Minds.
+func (m roomMinds) Mind(ctx context.Context, tenant junctor.TenantID, room, name string) (agent.Turn, error) {
+	one, err := m.app.store.For(tenant).Agent(ctx, name)
+	if err != nil {
+		return agent.Turn{}, err
+	}
+	return m.turn(ctx, agentPrincipal(&one), one, room)
 }
 
 // MindFor is the same when somebody acts as the agent: its owner, an admin, or it
@@ -42,10 +60,11 @@ func (m minds) MindFor(ctx context.Context, p *junctor.Principal, name string) (
 	if err != nil {
 		return agent.Turn{}, err
 	}
-	return m.turn(ctx, as, one)
+	return m.turn(ctx, as, one, "")
 }
 
-func (m minds) turn(ctx context.Context, p *junctor.Principal, one junctor.Agent) (agent.Turn, error) {
+// turn is a turn of an agent as p, in a room where there is one.
+func (m minds) turn(ctx context.Context, p *junctor.Principal, one junctor.Agent, room string) (agent.Turn, error) {
 	if one.Brain == nil {
 		return agent.Turn{}, junctor.Errorf(junctor.CodeInvalid, "the agent %q has nothing to think with: give it a model or rules, as junctor agent set %s --model NAME does", one.Name, one.Name)
 	}
@@ -58,7 +77,7 @@ func (m minds) turn(ctx context.Context, p *junctor.Principal, one junctor.Agent
 	}
 	if one.Brain.Rules != "" {
 		r, err := rules.Parse(one.Brain.Rules, packs.Templates)
-		t.Provider, t.Tools = r, &tools{app: m.app, p: p, whole: true}
+		t.Provider, t.Tools = r, &tools{app: m.app, p: p, room: room, whole: true}
 		return t, err
 	}
 	provider, row, err := m.app.models.provider(ctx, p.Tenant, one.Brain.Model)
@@ -67,7 +86,7 @@ func (m minds) turn(ctx context.Context, p *junctor.Principal, one junctor.Agent
 	}
 	t.Provider, t.Model = provider, row.Model
 	if row.Kind != junctor.ModelA2A { // an agent elsewhere has tools of its own
-		t.Tools = &tools{app: m.app, p: p, view: catalog.View{Audience: catalog.AudienceModel, Budget: toolBudget}}
+		t.Tools = &tools{app: m.app, p: p, room: room, view: catalog.View{Audience: catalog.AudienceModel, Budget: toolBudget}}
 	}
 	return t, nil
 }

@@ -22,6 +22,7 @@ const maxToldResult = 64 << 10
 type tools struct {
 	app   *App
 	p     *junctor.Principal
+	room  string // in which the turn is, by its id; "" where it is in none
 	view  catalog.View
 	whole bool // every tool is listed, however many there are: it is no model that reads them
 }
@@ -106,7 +107,7 @@ func (t *tools) Call(ctx context.Context, c agent.Call) agent.Result {
 	}
 	params := append(append(wire.AppendString([]byte(`{"name":`), c.Name), `,"arguments":`...), c.Arguments...)
 	op := &guard.Op{
-		Principal: t.p, Door: junctor.DoorTurn, View: t.view, Kind: junctor.KindTool, Name: c.Name,
+		Principal: t.p, Door: junctor.DoorTurn, RoomID: t.room, View: t.view, Kind: junctor.KindTool, Name: c.Name,
 		Params: append(params, '}'), Arguments: c.Arguments, Caller: catalog.Caller{Protocol: wire.Modern},
 	}
 	if until, ok := ctx.Deadline(); ok {

@@ -37,7 +37,7 @@ type tails struct {
 // of them.
 type tail struct {
 	of     *tails
-	access junctor.CallAccess       // to their own calls, or to all
+	access junctor.CallAccess       // to their own calls, or to all; to none of a room, since members come and go
 	knows  func(server string) bool // of whose calls by others they are told
 	calls  chan junctor.Call
 	missed atomic.Int64

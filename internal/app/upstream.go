@@ -153,7 +153,12 @@ func (s *servers) connect(ctx context.Context, admitted admission.Server, litera
 		if err != nil {
 			return reached{}, err
 		}
-		o.Command = &upstream.Command{Program: program, MoreEnv: up.with.Env}
+		secrets := credential.SecretsOf(row.Command)
+		o.Command = &upstream.Command{Program: program, Secrets: secrets, MoreEnv: up.with.Env}
+		if len(secrets) > 0 { // the server may repeat them in its answers, too
+			words := credential.NewScrubber(secrets...)
+			o.Scrub = func(text string) string { return words.Scrub(up.with.Scrub(text)) }
+		}
 	} else {
 		var err error
 		if o.URL, err = up.with.URL(ctx); err != nil {

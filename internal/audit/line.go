@@ -31,6 +31,7 @@ type entry struct {
 	Agent      string           `json:"agent"` // likewise
 	Client     string           `json:"client"`
 	View       string           `json:"view"`
+	Room       string           `json:"room"`
 	Status     junctor.Status   `json:"status"`
 	Code       junctor.Code     `json:"code"`
 	Reason     string           `json:"reason"`
@@ -67,7 +68,7 @@ func (l *line) call() junctor.Call {
 	d := time.Duration(l.DurationUS) * time.Microsecond
 	c := junctor.Call{
 		ID: l.Call, Tenant: l.Tenant, Kind: l.Kind, Door: l.Door, Server: l.Server, Name: l.Name, Version: l.Version,
-		Issuer: l.Issuer, Subject: l.Subject, User: l.user(), Agent: l.agent(), Client: l.Client, View: l.View, Status: l.Status, Code: l.Code, Reason: l.Reason,
+		Issuer: l.Issuer, Subject: l.Subject, User: l.user(), Agent: l.agent(), Client: l.Client, View: l.View, Room: l.Room, Status: l.Status, Code: l.Code, Reason: l.Reason,
 		Start: l.Time.Add(-d), Duration: d, BytesIn: l.BytesIn, BytesOut: l.BytesOut,
 	}
 	if b, err := hex.DecodeString(l.Args); err == nil {

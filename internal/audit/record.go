@@ -171,6 +171,7 @@ func (e *encoder) call(c *junctor.Call) {
 	}
 	e.text("client", c.Client, maxName)
 	e.text("view", c.View, maxWord)
+	e.text("room", c.Room, maxWord)
 	e.text("status", string(c.Status), maxWord)
 	e.text("code", string(c.Code), maxWord)
 	e.text("reason", c.Reason, maxReason)

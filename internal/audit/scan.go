@@ -157,6 +157,8 @@ func (e *entry) set(key, value string, text bool) (bit uint32, ok bool) {
 		e.Client, bit = value, 1<<27
 	case "view":
 		e.View, bit = value, 1<<28
+	case "room":
+		e.Room, bit = value, 1<<29
 	case "prev":
 		e.Prev, bit = value, 1<<17
 	}

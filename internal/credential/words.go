@@ -1,6 +1,7 @@
 package credential
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -43,24 +44,53 @@ func KeepCommand(now, former []string) []string {
 	return out
 }
 
+// SecretsOf gives the parts of a command's words that MaskCommand hides, longest
+// first: of --token=abc it is the value, which may be repeated without the option.
+func SecretsOf(words []string) []string {
+	shown := MaskCommand(words)
+	var out []string
+	for i, word := range words {
+		if shown[i] == word {
+			continue
+		}
+		// What lies between the parts that are shown is hidden; a script has several.
+		parts := strings.Split(shown[i], junctor.Masked)
+		rest, whole := strings.CutPrefix(word, parts[0])
+		for n, part := range parts[1:] {
+			end := strings.Index(rest, part)
+			if part == "" && n == len(parts)-2 {
+				end = len(rest)
+			}
+			if end < 0 || !whole { // it cannot be told which parts: the word as a whole
+				out = append(out, word)
+				break
+			}
+			if secret := rest[:end]; len(secret) >= shortestSecret && !slices.Contains(out, secret) {
+				out = append(out, secret)
+			}
+			rest = rest[end+len(part):]
+		}
+	}
+	// Of two that begin alike the longer is to be found.
+	slices.SortStableFunc(out, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	return out
+}
+
 // MaskIn gives texts that a command wrote, or that quote it, without the secrets
 // of its words.
 func MaskIn(words []string, texts ...string) []string {
 	shown := MaskCommand(words)
 	var pairs []string
 	for i, word := range words {
-		if shown[i] == word || word == "" {
-			continue
-		}
-		pairs = append(pairs, word, shown[i])
-		// Of --token=abc the value may be repeated without the option.
-		before, after, _ := strings.Cut(shown[i], junctor.Masked)
-		if secret := strings.TrimSuffix(strings.TrimPrefix(word, before), after); len(secret) >= shortestSecret && secret != word {
-			pairs = append(pairs, secret, junctor.Masked)
+		if shown[i] != word && word != "" {
+			pairs = append(pairs, word, shown[i])
 		}
 	}
 	if len(pairs) == 0 {
 		return texts
+	}
+	for _, secret := range SecretsOf(words) {
+		pairs = append(pairs, secret, junctor.Masked)
 	}
 	replace := strings.NewReplacer(pairs...)
 	out := make([]string, len(texts))

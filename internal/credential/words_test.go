@@ -33,3 +33,14 @@ func TestSecretsOfACommandAreMaskedInWhatItWrites(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// A script has several secrets, and what it writes may repeat one of them alone.
+func TestEachSecretOfAScriptIsFound(t *testing.T) {
+	t.Parallel()
+	script := []string{"sh", "-c", "run --token=hunter2xyz --password=hunter345 --loud"}
+	got := credential.SecretsOf(script)
+	slices.Sort(got)
+	if want := []string{"hunter2xyz", "hunter345"}; !slices.Equal(got, want) {
+		t.Errorf("%q of %q, want %q", got, credential.MaskCommand(script), want)
+	}
+}

@@ -111,7 +111,7 @@ func (g *Guard) do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Resu
 	call := junctor.Call{
 		Tenant: op.Principal.Tenant, Kind: op.Kind, Door: op.Door, Name: op.recorded(op.Name),
 		Issuer: op.Principal.Issuer, Subject: op.Principal.Subject, User: op.Principal.User, Agent: op.Principal.Agent, Client: op.Principal.Client,
-		View: op.ViewID, Start: g.o.Now(), BytesIn: len(op.Params),
+		View: op.ViewID, Room: op.RoomID, Start: g.o.Now(), BytesIn: len(op.Params),
 	}
 	defer op.pass.Leave()
 	item, resumed, task, err := g.admit(ctx, op, &call)

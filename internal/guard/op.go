@@ -17,6 +17,7 @@ type Op struct {
 	Principal *junctor.Principal
 	Door      junctor.Door
 	ViewID    string // the View of an App that asks; "" where it is none
+	RoomID    string // the room in which an agent calls, by its id; "" where it is none
 	View      catalog.View
 	Kind      junctor.Kind
 	Name      string // as the view shows it: a tool's or prompt's name, a resource's URI or template; a task's id

@@ -33,7 +33,7 @@ type batch struct {
 // ended alike, in the order of commonColumns. It is parameters of the statement that
 // writes them all: every column that a row brings of its own costs, and these would
 // be most of it.
-type common [13]string
+type common [14]string
 
 // group is calls that have much in common.
 type group struct {
@@ -103,7 +103,7 @@ func (b *batch) group() {
 func commonOf(c *junctor.Call) common {
 	return common{
 		string(c.Tenant), string(c.Kind), string(c.Door), keep(c.Server), keep(c.Version), keep(c.Issuer), keep(c.Subject),
-		keep(c.User), keep(c.Agent), keep(c.View), string(c.Status), string(c.Code), attempts(c.Timing.Failed),
+		keep(c.User), keep(c.Agent), keep(c.View), keep(c.Room), string(c.Status), string(c.Code), attempts(c.Timing.Failed),
 	}
 }
 

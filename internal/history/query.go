@@ -54,7 +54,7 @@ const (
 // says for Dialect.SelectRows which of them are texts and which numbers.
 const (
 	callColumns   = commonColumns + `, ` + ownColumns
-	commonColumns = `tenant_id, kind, door, server, version, issuer, subject, user_id, agent, view_id, status, code, attempts`
+	commonColumns = `tenant_id, kind, door, server, version, issuer, subject, user_id, agent, view_id, room_id, status, code, attempts`
 	ownColumns    = `id, at, duration, bytes_in, bytes_out, admitted, connected, answered, params, result, name, reason`
 	ownKinds      = "tiiiiiii" + "tttt"
 )
@@ -200,7 +200,7 @@ func scanEntry(row scanner) (Entry, error) {
 	var e Entry
 	var at, duration, admitted, connected, answered int64
 	var attempts, params, result string
-	err := row.Scan(&e.Tenant, &e.Kind, &e.Door, &e.Server, &e.Version, &e.Issuer, &e.Subject, &e.User, &e.Agent, &e.View, &e.Status, &e.Code, &attempts,
+	err := row.Scan(&e.Tenant, &e.Kind, &e.Door, &e.Server, &e.Version, &e.Issuer, &e.Subject, &e.User, &e.Agent, &e.View, &e.Room, &e.Status, &e.Code, &attempts,
 		&e.ID, &at, &duration, &e.BytesIn, &e.BytesOut, &admitted, &connected, &answered, &params, &result, &e.Name, &e.Reason)
 	e.Start, e.Duration = time.UnixMicro(at).UTC(), time.Duration(duration)*time.Microsecond
 	e.Timing = junctor.Timing{

@@ -251,7 +251,7 @@ type UsageFilter struct {
 }
 
 func (f *UsageFilter) where(access *junctor.CallAccess) (string, []any) {
-	where, args := access.Condition("day", firstDay)
+	where, args := access.SumCondition("day", firstDay)
 	and := func(cond string, values ...any) { where, args = where+" AND ("+cond+")", append(args, values...) }
 	if !f.Since.IsZero() {
 		and("day >= ?", dayOf(f.Since))

@@ -4,8 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	junctor "github.com/junctor-mcp/junctor"
 )
@@ -20,6 +23,12 @@ type Filter struct {
 	From, To                    time.Time // of creation; To is not in it
 	After                       string    // an id from a former list: those after it in the list's order
 	Limit                       int       // 0 is 100
+
+	// Known, where it is not nil, leaves out the jobs of every lane that begins with
+	// KnownPrefix and is not among Known, and those that were made before the time
+	// that it has there.
+	Known       map[string]time.Time
+	KnownPrefix string
 }
 
 // maxList bounds a list, and maxChange what is changed at once.
@@ -81,6 +90,16 @@ func (f *Filter) where(tenant junctor.TenantID) (string, []any) {
 	}
 	if f.Lane != "" {
 		add("lane = ?", laneOf(tenant, f.Lane))
+	}
+	if f.Known != nil {
+		prefix := laneOf(tenant, f.KnownPrefix)
+		either := []string{"SUBSTR(lane, 1, ?) <> ?"}
+		args = append(args, utf8.RuneCountInString(prefix), prefix)
+		for _, lane := range slices.Sorted(maps.Keys(f.Known)) {
+			either = append(either, "(lane = ? AND id >= ?)")
+			args = append(args, laneOf(tenant, lane), firstID(f.Known[lane]))
+		}
+		text = append(text, "("+strings.Join(either, " OR ")+")")
 	}
 	if !f.From.IsZero() {
 		add("id >= ?", firstID(f.From))

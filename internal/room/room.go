@@ -17,8 +17,9 @@ import (
 // Minds gives agents their minds.
 type Minds interface {
 	// Mind is a turn of an agent that is still without a story: its provider,
-	// instructions, limits, and its tools through the pipeline as that agent.
-	Mind(ctx context.Context, tenant junctor.TenantID, name string) (agent.Turn, error)
+	// instructions, limits, and its tools through the pipeline as that agent in a
+	// room.
+	Mind(ctx context.Context, tenant junctor.TenantID, room, name string) (agent.Turn, error)
 }
 
 // Views is what people look at in rooms.
@@ -305,7 +306,7 @@ func (r *Rooms) Tools(ctx context.Context, p *junctor.Principal, id string) ([]A
 	out := []AgentTools{}
 	for _, name := range w.Agents() {
 		one := AgentTools{Agent: name, Tools: []ToolCard{}}
-		list, err := r.toolsOf(ctx, p.Tenant, name)
+		list, err := r.toolsOf(ctx, p.Tenant, id, name)
 		if err != nil {
 			one.Fault = junctor.AsError(err).Message
 		}
@@ -317,8 +318,8 @@ func (r *Rooms) Tools(ctx context.Context, p *junctor.Principal, id string) ([]A
 	return out, nil
 }
 
-func (r *Rooms) toolsOf(ctx context.Context, tenant junctor.TenantID, name string) ([]agent.Tool, error) {
-	mind, err := r.Minds.Mind(ctx, tenant, name)
+func (r *Rooms) toolsOf(ctx context.Context, tenant junctor.TenantID, room, name string) ([]agent.Tool, error) {
+	mind, err := r.Minds.Mind(ctx, tenant, room, name)
 	if err != nil || mind.Tools == nil {
 		return nil, err
 	}

@@ -100,7 +100,7 @@ type minds struct {
 	of map[string]agent.Turn
 }
 
-func (m *minds) Mind(_ context.Context, _ junctor.TenantID, name string) (agent.Turn, error) {
+func (m *minds) Mind(_ context.Context, _ junctor.TenantID, _, name string) (agent.Turn, error) {
 	m.Lock()
 	defer m.Unlock()
 	t, ok := m.of[name]

@@ -109,7 +109,7 @@ func (r *Rooms) cards(ctx context.Context, w *junctor.Workspace) []card {
 		if one, err := r.Store.For(w.Tenant).Agent(ctx, name); err == nil {
 			c.about = one.Title + " " + string(one.Role)
 		}
-		tools, err := r.toolsOf(ctx, w.Tenant, name)
+		tools, err := r.toolsOf(ctx, w.Tenant, w.ID, name)
 		if err == nil {
 			for _, t := range tools {
 				c.about += " " + t.Name + " " + t.Title + " " + t.Description

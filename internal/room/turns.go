@@ -176,7 +176,7 @@ func (r *run) turn(ctx, keep context.Context, name string) (junctor.RunState, []
 
 // mind gives an agent what it thinks with, and what was said so far.
 func (r *run) mind(ctx context.Context, name string) (agent.Turn, []junctor.Message, error) {
-	mind, err := r.rooms.Minds.Mind(ctx, r.row.Tenant, name)
+	mind, err := r.rooms.Minds.Mind(ctx, r.row.Tenant, r.row.Workspace, name)
 	if err != nil {
 		return mind, nil, err
 	}

@@ -44,7 +44,7 @@ func startChild(ctx context.Context, o *Options) (*child, error) {
 		}
 		env = append(slices.Clone(env), more...)
 	}
-	said := newLines(&c.said, env)
+	said := newLines(&c.said, env, c.Secrets)
 	theirIn, in, err := os.Pipe()
 	if err != nil {
 		return nil, junctor.Errorf(junctor.CodeUnavailable, "cannot start server %s: no pipe: %w", o.ID, err)
@@ -60,7 +60,8 @@ func startChild(ctx context.Context, o *Options) (*child, error) {
 	_, _ = theirIn.Close(), theirOut.Close()
 	if err != nil {
 		_, _ = in.Close(), out.Close()
-		return nil, &junctor.Error{Code: junctor.CodeUnreachable, Message: "server " + o.ID + ": " + junctor.AsError(err).Message, Cause: err}
+		// It quotes the command.
+		return nil, o.commandError(junctor.CodeUnreachable, "server "+o.ID+" cannot be started", junctor.AsError(err).Message, err)
 	}
 	return &child{process: p, in: in, out: out, said: said, began: time.Now(), patience: c.patience.orDefault(), turn: make(chan struct{}, 1)}, nil
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"sync"
+
+	junctor "github.com/junctor-mcp/junctor"
 )
 
 // tailSize is how much of what a command writes is kept.
@@ -54,7 +56,8 @@ func (t *tail) text() string {
 const shortest = 6
 
 // lines writes what one process says to the tail, line by line, without the
-// values of its variables: a secret that was cut in two by a write is found.
+// values of its variables and the secrets among its arguments: one that was cut in
+// two by a write is found.
 type lines struct {
 	to     *tail
 	masked *strings.Replacer // nil: nothing is
@@ -67,13 +70,21 @@ type lines struct {
 // longestLine is how much of a line is waited for before it is written.
 const longestLine = 16 << 10
 
-func newLines(to *tail, env []string) *lines {
+func newLines(to *tail, env, secrets []string) *lines {
 	var pairs []string
 	longest := 1
+	mask := func(value string) {
+		pairs = append(pairs, value, junctor.Masked)
+		longest = max(longest, len(value))
+	}
 	for _, kv := range env {
 		if _, value, _ := strings.Cut(kv, "="); len(value) >= shortest {
-			pairs = append(pairs, value, "***")
-			longest = max(longest, len(value))
+			mask(value)
+		}
+	}
+	for _, secret := range secrets {
+		if secret != "" {
+			mask(secret)
 		}
 	}
 	l := &lines{to: to, secret: longest}

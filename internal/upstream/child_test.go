@@ -99,7 +99,7 @@ func TestLinesMaskSecrets(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var kept tail
-		l := newLines(&kept, []string{"A=hunter2-hunter2", "B=true", "C=", "D", "E=" + strings.Repeat("s3cret", 50)})
+		l := newLines(&kept, []string{"A=hunter2-hunter2", "B=true", "C=", "D", "E=" + strings.Repeat("s3cret", 50)}, nil)
 		for range rapid.IntRange(1, 40).Draw(t, "parts") {
 			pad := strings.Repeat("x", rapid.IntRange(0, 3000).Draw(t, "pad"))
 			text := pad + rapid.SampledFrom([]string{"hunter2-hunter2", strings.Repeat("s3cret", 50), "true", "\n"}).Draw(t, "word")
@@ -117,10 +117,10 @@ func TestLinesMaskSecrets(t *testing.T) {
 		}
 	})
 	var kept tail
-	l := newLines(&kept, []string{"A=hunter2-hunter2", "B=true"})
-	_, _ = l.Write([]byte("x hunter2-hunter2 is true\nand so on"))
+	l := newLines(&kept, []string{"A=hunter2-hunter2", "B=true"}, []string{"pin1"})
+	_, _ = l.Write([]byte("x hunter2-hunter2 is true, pin1\nand so on"))
 	l.close()
-	if got := kept.text(); got != "x *** is true\nand so on" {
+	if got := kept.text(); got != "x *** is true, ***\nand so on" {
 		t.Errorf("kept %q", got)
 	}
 }

@@ -151,14 +151,15 @@ func (s *Server) adopt(a access, l link, known *listed, took time.Duration) {
 	s.wakeUp() // what changes from now on is heard of
 }
 
-// probeError is err as an Error whose message holds what the server said.
+// probeError is err as an Error whose message holds what the server said, and what
+// its command wrote. It is for whoever may read the server's state.
 func (s *Server) probeError(err error) error {
 	if e, own := errors.AsType[*wire.Error](err); own {
 		e = s.scrubbed(e)
 		return &junctor.Error{Code: junctor.CodeUpstream, Message: "server " + s.o.ID + " answered: " + clip(e.Message), Cause: e}
 	}
 	out := *junctor.AsError(err)
-	out.Message = s.o.Scrub(out.Message)
+	out.Message = s.o.Scrub(describeError(&out))
 	return &out
 }
 

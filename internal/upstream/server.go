@@ -180,7 +180,7 @@ func (s *Server) saw(l link, took time.Duration, err error) {
 		return
 	}
 	if err != nil {
-		s.state.Connected, s.state.LastError = false, s.o.Scrub(err.Error())
+		s.state.Connected, s.state.LastError = false, s.o.Scrub(describeError(err))
 		return
 	}
 	s.state.Connected, s.state.LastError = true, ""

@@ -17,6 +17,7 @@ import (
 type Command struct {
 	Program admission.Command // what somebody was allowed to have run
 	Env     []string          // KEY=VALUE, on top of the clean environment
+	Secrets []string          // parts of the program's arguments that are masked in what it writes
 
 	// MoreEnv gives further variables, read anew for each process that is
 	// started; it may be nil.
@@ -51,7 +52,7 @@ func (p patience) orDefault() patience {
 
 // Said is the end, at most 64 KiB, of what the command's processes wrote to
 // their standard error, and to their output where it was no message. Values of
-// their variables are masked.
+// their variables are masked, and Secrets.
 func (c *Command) Said() string { return c.said.text() }
 
 // errDied is the end of a child that was asked for its era. Some servers end
@@ -162,14 +163,15 @@ func (l *stdioLink) refusal(err error) error {
 	return err
 }
 
-// failed says why a handshake did not come about, with the child's last words.
+// failed says why a handshake did not come about, with what the child wrote last
+// for those who may read it.
 // An error of the server itself stays what it is.
 func (l *stdioLink) failed(ctx context.Context, err, died error) error {
 	switch {
 	case over(err):
 		select {
 		case <-l.ended:
-			return &junctor.Error{Code: junctor.CodeUnreachable, Message: l.obituary(), Cause: died}
+			return l.ending(junctor.CodeUnreachable, died)
 		case <-ctx.Done():
 		}
 	case ctx.Err() == nil:
@@ -177,7 +179,7 @@ func (l *stdioLink) failed(ctx context.Context, err, died error) error {
 	}
 	fault := junctor.AsError(ctx.Err())
 	if fault.Code == junctor.CodeTimeout {
-		fault.Message = "server " + l.o.ID + " was started but did not answer in time" + l.lastWords()
+		fault = l.o.commandError(fault.Code, "server "+l.o.ID+" was started but did not answer in time", l.o.lastWords(), fault.Cause)
 	}
 	return fault
 }

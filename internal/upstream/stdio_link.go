@@ -109,7 +109,7 @@ func (l *stdioLink) listen(ctx context.Context, params []byte, p peer) error {
 	if !l.isModern {
 		select {
 		case <-l.ended:
-			return &junctor.Error{Code: junctor.CodeUpstream, Message: l.obituary(), Cause: errGone}
+			return l.ending(junctor.CodeUpstream, errGone)
 		case <-ctx.Done():
 			return junctor.AsError(ctx.Err())
 		}
@@ -185,7 +185,7 @@ func (l *stdioLink) bury(cause error) {
 	}
 	l.said.close()
 	l.leaves()
-	l.flights.fail(&junctor.Error{Code: junctor.CodeUpstream, Message: l.obituary(), Cause: errors.Join(errLost, cause)})
+	l.flights.fail(l.ending(junctor.CodeUpstream, errors.Join(errLost, cause)))
 	if !l.stopping.Load() {
 		l.o.Logger.Warn("the process of a server ended by itself", "server", l.o.ID, "exit", l.exit())
 	}
@@ -199,17 +199,9 @@ func (l *stdioLink) leaves() {
 	l.leaving.Do(func() { l.o.Command.crew.leaves(l.verdict()) })
 }
 
-// obituary says that the child is no more, how it ended, and its last words.
-func (l *stdioLink) obituary() string {
-	return "the process of server " + l.o.ID + " has ended (" + l.exit() + ")" + l.lastWords()
-}
-
-// lastWords quotes the end of what the command wrote; "" where it wrote nothing.
-func (l *stdioLink) lastWords() string {
-	if words := lastLines(l.o.Command.Said()); words != "" {
-		return "; it last wrote: " + words
-	}
-	return ""
+// ending is the error that the child has ended, and how.
+func (l *stdioLink) ending(code junctor.Code, cause error) *junctor.Error {
+	return l.o.commandError(code, "the process of server "+l.o.ID+" has ended ("+l.exit()+")", l.o.lastWords(), cause)
 }
 
 // close implements link.

@@ -173,12 +173,14 @@ type feedback struct {
 // maxFeedback bounds how much is shown of what an agent was told.
 const maxFeedback = 50
 
-// Feedback is what an agent was told lately, and what it answered, newest first.
-func (w *Worker) Feedback(ctx context.Context, tenant junctor.TenantID, agent string, limit int) (json.RawMessage, error) {
+// Feedback is what an agent was told lately, and what it answered, newest first;
+// with since, what it was told from then on. It holds payloads: the caller judges
+// who may read it.
+func (w *Worker) Feedback(ctx context.Context, tenant junctor.TenantID, agent string, since time.Time, limit int) (json.RawMessage, error) {
 	if limit <= 0 || limit > maxFeedback {
 		limit = maxFeedback
 	}
-	jobs, _, err := w.o.Queue.List(ctx, tenant, queue.Filter{Queue: Deliveries, Agent: agent, Limit: limit})
+	jobs, _, err := w.o.Queue.List(ctx, tenant, queue.Filter{Queue: Deliveries, Agent: agent, From: since, Limit: limit})
 	if err != nil {
 		return nil, err
 	}

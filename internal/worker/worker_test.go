@@ -235,7 +235,7 @@ func TestFailuresAreAttemptedAgainInOrder(t *testing.T) {
 	if len(r.r.got) != 1 || r.r.got[0].Cause != ids[0] || r.r.got[0].Depth != 1 || !strings.Contains(string(r.r.got[0].Data), "thanks") {
 		t.Errorf("raised %+v", r.r.got)
 	}
-	told, err := r.w.Feedback(t.Context(), tenant, "42", 0)
+	told, err := r.w.Feedback(t.Context(), tenant, "42", time.Time{}, 0)
 	if err != nil || strings.Count(string(told), `"delivery":`) != 2 || !strings.Contains(string(told), "thanks") {
 		t.Errorf("feedback %s, %v", told, err)
 	}

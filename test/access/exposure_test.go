@@ -131,6 +131,7 @@ type exposure struct {
 	olga    string
 	others  map[string]string // header lines of who may learn nothing
 	room    string
+	talk    string // the room in which an agent made a call
 	shopURL string
 	tails   map[string]*follower
 }
@@ -167,6 +168,92 @@ func TestNobodyReadsWhatIsAnothers(t *testing.T) {
 	})
 }
 
+// Whom an open instance lets in without a credential reads tools and calls them,
+// and nothing of how servers are reached.
+func TestOpenInstanceShowsNoCommands(t *testing.T) {
+	t.Parallel()
+	e := startExposure(t, testkit.Settings{"open": "true"})
+	ids := e.settle()
+	const nobody = "Authorization:"
+	n := 0
+	for route, paths := range readRoutes() {
+		method, pattern, _ := strings.Cut(strings.Fields(route)[0]+" "+strings.Fields(route)[1], " ")
+		for _, path := range paths {
+			if path == "" {
+				path = pattern
+			}
+			for _, path := range ids.in(path) {
+				e.silent("caller without a credential", nobody, method, path, readBodies()[route])
+				if e.Do(t, method, "/api/v1"+path, readBodies()[route], nobody).Status == http.StatusOK {
+					n++
+				}
+			}
+		}
+	}
+	if body := e.must(200, "GET", "/export", "", nobody); strings.Contains(body, "command") || strings.Contains(body, "env") || strings.Contains(body, "headers") {
+		t.Errorf("the export says how servers are reached: %s", body)
+	}
+	if body := e.must(200, "GET", "/servers/box", "", nobody); !strings.Contains(body, `"restricted":true`) {
+		t.Errorf("the server is not shown without its command: %s", body)
+	}
+	if n < 10 {
+		t.Errorf("only %d routes answer: nothing was tested", n)
+	}
+	if got := e.crash(nobody); strings.Contains(strings.ToLower(got), canary) {
+		t.Errorf("the error of a call quotes the command: %s", got)
+	}
+}
+
+// crashScript is a server that answers its handshake and its lists, and when it is
+// called prints its words and ends.
+const crashScript = `while read -r line; do
+id=$(printf %s "$line" | sed -n 's/.*"id":\("[^"]*"\|[0-9]*\).*/\1/p')
+case "$line" in
+*'"server/discover"'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}\n' "$id";;
+*'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"crash","version":"1"}}}\n' "$id";;
+*'"tools/list"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"boom","inputSchema":{"type":"object"}}]}}\n' "$id";;
+*'"tools/call"'*) echo "canary-crashed with $*" >&2; exit 7;;
+esac
+done`
+
+// crash calls the tool of the server that ends then, and gives all that the caller
+// gets, over the admin API and over MCP.
+func (e *exposure) crash(as string) string {
+	e.t.Helper()
+	got := e.Do(e.t, "POST", "/api/v1/tools/crash__boom/call", `{"arguments":{}}`, as).Body
+	got += e.Do(e.t, "POST", "/mcp", modernCall("crash__boom", "{}"), append(modernHeader("tools/call", "crash__boom"), as)...).Body
+	if !strings.Contains(got, "crash") {
+		e.t.Errorf("the call did not fail: %s", got)
+	}
+	return got
+}
+
+// stderrIsPrivate holds that the error of a call does not quote what the command
+// wrote, that admins see that with the server, and nobody the secrets in it.
+func (e *exposure) stderrIsPrivate() {
+	e.t.Helper()
+	for who, as := range e.others {
+		if who == "viewer" {
+			continue // calls nothing
+		}
+		if got := e.crash(as); strings.Contains(strings.ToLower(got), canary) {
+			e.t.Errorf("the error that the %s gets quotes the command: %s", who, got)
+		}
+		if got := e.must(200, "GET", "/calls/history?server=crash&limit=1000", "", e.olga); strings.Contains(strings.ToLower(got), canary) {
+			e.t.Errorf("the history quotes the command: %s", got)
+		}
+		e.silent(who, as, "GET", "/servers/crash", "")
+	}
+	e.until("the admin sees why it ended", func() bool {
+		return strings.Contains(e.must(200, "GET", "/servers/crash", ""), "canary-crashed with --token=*** canary-plain")
+	})
+	for _, path := range []string{"/servers/crash", "/calls/history?limit=1000&server=crash", "/calls?limit=1000&server=crash"} {
+		if body := e.must(200, "GET", path, ""); strings.Contains(body, "canary-word-token") {
+			e.t.Errorf("%s shows a word of the command: %s", path, body)
+		}
+	}
+}
+
 // sayServer is an MCP server whose tools repeat what they hear, with a canary of
 // their own, and which has a resource for every name.
 func sayServer(t *testing.T, tools ...string) string {
@@ -201,16 +288,19 @@ func startExposure(t *testing.T, settings testkit.Settings) *exposure {
 	e.must(201, "POST", "/servers", fmt.Sprintf(`{"id":"canary-vault","url":%q,"private":true}`, e.shopURL), e.olga)
 	e.must(201, "POST", "/servers", fmt.Sprintf(`{"id":"reused","url":%q,"private":true}`, sayServer(t, "canary-old")), e.olga)
 	e.must(200, "POST", "/apply", `{"unseen":true,"servers":{"box":{"command":["sh","-c","echo canary-stderr >&2; exit 1","canary-word","--token=canary-token","--api-key","canary-key"],"env":{"CANARY_NAME":"canary-value"}}}}`)
+	e.must(200, "POST", "/apply", `{"servers":{"crash":{"command":["sh","-c",`+quote(crashScript)+`,"sh","--token=canary-word-token","canary-plain"]}}}`)
 	e.room = made(e.must(201, "POST", "/workspaces", `{"name":"canary-room"}`, e.olga)).ID
+
+	e.must(201, "POST", "/triggers", `{"name":"ping","match":{"type":"ping"},"action":{"server":"shop","tool":"hush","raise":true}}`)
+	e.must(201, "POST", "/triggers", `{"name":"tell","match":{"type":"tell"},"action":{"server":"shop","tool":"hush","template":{"text":"canary-told"}}}`)
+	e.must(201, "POST", "/triggers", `{"name":"vaulted","match":{"type":"vaulted"},"action":{"server":"canary-vault","tool":"say"}}`)
 
 	key := func(body string, as ...string) string {
 		return "Authorization: Bearer " + made(e.must(201, "POST", "/agents", body, as...)).Key
 	}
 	hers := key(`{"name":"hers","tools":["shop/*"]}`, e.olga)
-	e.others["agent"] = key(`{"name":"his","tools":["shop/*","demo/*","dashboard/*"]}`, dan)
+	e.others["agent"] = key(`{"name":"his","tools":["shop/*","demo/*","dashboard/*","crash/*"],"resources":["events/*"]}`, dan)
 	e.others["service"] = "Authorization: Bearer " + made(e.must(201, "POST", "/keys", `{"name":"svc","scopes":["tools:read","tools:call","bridge:call","events:send","servers:write","agents:write","keys:write","audit:read"]}`)).Key
-	e.must(201, "POST", "/triggers", `{"name":"ping","match":{"type":"ping"},"action":{"server":"shop","tool":"hush","raise":true}}`)
-
 	for who := range e.others {
 		if who != "agent" {
 			e.follow(who)
@@ -233,9 +323,21 @@ func startExposure(t *testing.T, settings testkit.Settings) *exposure {
 		t.Fatalf("adhoc: %d %s", r.Status, r.Body)
 	}
 	e.must(202, "POST", "/events", `{"type":"ping"}`)
+	e.must(202, "POST", "/events", `{"type":"tell","agent":"hers"}`)
+	e.must(202, "POST", "/events", `{"type":"vaulted"}`)
+	e.talkInRoom(dan)
 	e.must(204, "DELETE", "/servers/reused", "", e.olga)
 	e.must(201, "POST", "/servers", fmt.Sprintf(`{"id":"reused","url":%q}`, e.shopURL), dan)
 	return e
+}
+
+// talkInRoom has an agent of dan's, whom an admin seated in a room that he is not
+// in, make a call there for olga.
+func (e *exposure) talkInRoom(dan string) {
+	e.t.Helper()
+	e.must(201, "POST", "/agents", `{"name":"seated","tools":["shop/*"],"brain":{"rules":"intents:\n  - match: 'say (?P<what>.+)'\n    calls:\n      - tool: shop__say\n        arguments: {text: '{{what}}'}\n    say: 'done'\nfallback: 'Hm.'\n"}}`, dan)
+	e.talk = made(e.must(201, "POST", "/workspaces", `{"name":"talk","approvals":"never","members":[{"user":"olga"},{"agent":"seated"}]}`)).ID
+	e.must(200, "POST", "/workspaces/"+e.talk+"/runs", fmt.Sprintf(`{"threadId":%q,"runId":"run-1","messages":[{"id":"m1","role":"user","content":"say canary-inroom"}]}`, e.talk), e.olga)
 }
 
 // user makes a user with a key of all that the role has, and gives its header.
@@ -317,9 +419,11 @@ func (e *exposure) check() {
 			e.t.Errorf("the tail of the %s: %s", who, f)
 		}
 	}
+	e.feedbackIsPrivate()
 	e.confirmsNothing()
 	e.metadataIsSeen()
 	e.commandIsMasked()
+	e.stderrIsPrivate()
 }
 
 // ids are those of what was made, by the word that stands for them in a path.
@@ -346,14 +450,16 @@ func (e *exposure) settle() ids {
 	e.until("the calls are in the history", func() bool {
 		history = e.must(200, "GET", "/calls/history?limit=1000", "")
 		return !slices.ContainsFunc([]string{
-			"canary-private", "canary-public", "canary-failed", "canary-builtin", "canary-removed", "canary-agent", "canary-adhoc", "canary-unknown", "note://canary-uri", `"hush"`,
+			"canary-private", "canary-public", "canary-failed", "canary-builtin", "canary-removed", "canary-agent", "canary-adhoc", "canary-unknown", "note://canary-uri", `"hush"`, "canary-inroom", "canary-told",
 		}, func(s string) bool { return !strings.Contains(history, s) })
 	})
 	e.until("the delivery has an answer", func() bool {
 		deliveries = e.must(200, "GET", "/deliveries", "")
 		events = e.must(200, "GET", "/events", "")
-		return strings.Contains(deliveries, `"done"`) && strings.Contains(events, "canary-result")
+		// The trigger may not call the private server; that it was to is on record.
+		return strings.Count(deliveries, `"done"`) >= 2 && strings.Contains(deliveries, "canary-vault") && strings.Contains(events, "canary-result")
 	})
+	e.must(204, "POST", "/endpoints/stop", `{"endpoint":"server:canary-vault"}`) // so that it is listed
 	e.until("the command has complained", func() bool { return strings.Contains(e.must(200, "GET", "/servers/box", ""), "canary-stderr") })
 	if mine := e.must(200, "GET", "/calls/history?limit=1000", "", e.olga); !strings.Contains(mine, "canary-private") || !strings.Contains(mine, "canary-agent") || !strings.Contains(mine, "canary-adhoc") {
 		e.t.Errorf("she does not read her own calls and those of her agent: %s", mine)
@@ -361,13 +467,31 @@ func (e *exposure) settle() ids {
 	if mine := e.must(200, "GET", "/calls/history?limit=1000&text=canary-private", "", e.olga); len(made(mine).Items) == 0 {
 		e.t.Error("she does not find her own call by its text")
 	}
-	out := ids{"ROOM": {e.room}}
+	if mine := e.must(200, "GET", "/calls/history?limit=1000", "", e.olga); !strings.Contains(mine, "canary-inroom") {
+		e.t.Errorf("she does not read the calls of a room that she is in: %s", mine)
+	}
+	for _, list := range []string{"/deliveries", "/endpoints", "/triggers"} {
+		for who, as := range map[string]string{"the admin": "", "the owner of the server": e.olga} {
+			if body := e.must(200, "GET", list, "", headerLine(as)...); !strings.Contains(body, "canary-vault") {
+				e.t.Errorf("%s does not show %s the private server: %s", list, who, body)
+			}
+		}
+	}
+	out := ids{"ROOM": {e.room, e.talk}}
 	for word, body := range map[string]string{"CALL": history, "DELIVERY": deliveries, "EVENT": events} {
 		for _, one := range made(body).Items {
 			out[word] = append(out[word], one.ID)
 		}
 	}
 	return out
+}
+
+// headerLine is a header as Do takes it; none for the admin's.
+func headerLine(line string) []string {
+	if line == "" {
+		return nil
+	}
+	return []string{line}
 }
 
 // routesAreKnown holds that every route that shows something is asked.
@@ -411,6 +535,27 @@ func (e *exposure) silent(who, as, method, path, body string) {
 	}
 }
 
+// feedbackIsPrivate holds that what an agent was told is read by it, its owner and
+// admins, over MCP as elsewhere.
+func (e *exposure) feedbackIsPrivate() {
+	e.t.Helper()
+	const uri = "junctor://agents/hers/feedback"
+	read := func(as string) string {
+		body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":%q,%s}}`, uri, modernMeta)
+		return e.Do(e.t, "POST", "/mcp/s/events", body, append(modernHeader("resources/read", uri), headerLine(as)...)...).Body
+	}
+	for who, as := range e.others {
+		if got := strings.ToLower(read(as)); strings.Contains(got, canary) {
+			e.t.Errorf("the %s reads what another's agent was told: %s", who, got)
+		}
+	}
+	for who, as := range map[string]string{"admin": "", "agent's owner": e.olga} {
+		if got := read(as); !strings.Contains(got, "canary-told") || !strings.Contains(got, "canary-result") {
+			e.t.Errorf("the %s does not read what the agent was told: %s", who, got)
+		}
+	}
+}
+
 // confirmsNothing holds that what cannot be read cannot be looked for either.
 func (e *exposure) confirmsNothing() {
 	e.t.Helper()
@@ -418,7 +563,7 @@ func (e *exposure) confirmsNothing() {
 		if who == "agent" {
 			continue
 		}
-		for _, query := range []string{"/calls/history?text=canary", "/calls/history?text=canary-public", "/calls/history?tool=note://canary-uri", "/calls?tool=note://canary-uri", "/calls/history?server=canary-vault", "/calls?server=canary-vault", "/usage?server=canary-vault", "/usage?tool=canary-old"} {
+		for _, query := range []string{"/calls/history?text=canary", "/calls/history?text=canary-public", "/calls/history?tool=note://canary-uri", "/calls?tool=note://canary-uri", "/calls/history?server=canary-vault", "/calls?server=canary-vault", "/usage?server=canary-vault", "/usage?tool=canary-old", "/deliveries?endpoint=server:canary-vault", "/deliveries?trigger=vaulted", "/calls/history?text=canary-inroom"} {
 			if got := made(e.must(200, "GET", query, "", as)).Items; len(got) > 0 {
 				e.t.Errorf("%s confirms to the %s that there is: %+v", query, who, got)
 			}
