@@ -16,13 +16,22 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
+	"github.com/junctor-mcp/junctor/internal/proc"
 	"github.com/junctor-mcp/junctor/internal/store/pgtest"
 	"github.com/junctor-mcp/junctor/internal/testkit"
 	"github.com/junctor-mcp/junctor/internal/testkit/canary"
 	"github.com/junctor-mcp/junctor/internal/testkit/peers"
 )
+
+// TestMain lets the test binary play the reapers of the commands that instances in
+// this process start.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == proc.ReapVerb {
+		os.Exit(proc.Reap(os.Args[2:]))
+	}
+	os.Exit(m.Run())
+}
 
 // body is a JSON object that describes a server, or a part of one.
 type body = map[string]any
@@ -552,7 +561,6 @@ func TestOffersOfAnOperatorAct(t *testing.T) {
 		if way.stores {
 			continue
 		}
-		begun := time.Now()
 		if !slices.ContainsFunc(s.offers(), func(o offer) bool {
 			if o.name != "bearer env:" && o.name != "header env:" && o.name != "a command" {
 				return false // one of each kind is enough
@@ -562,7 +570,6 @@ func TestOffersOfAnOperatorAct(t *testing.T) {
 		}) {
 			t.Errorf("%s: no offer acts: the requests are broken, or nothing is to be feared there", way.name)
 		}
-		t.Logf("DEBUG %s %s", way.name, time.Since(begun))
 	}
 }
 
