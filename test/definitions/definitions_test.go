@@ -521,7 +521,7 @@ func TestNothingIsRunReadOrTakenOver(t *testing.T) {
 // not bring them: they would be read or run later.
 func (s *scene) checkStored() {
 	s.t.Helper()
-	r := s.Do(s.t, http.MethodGet, "/api/v1/servers?limit=1000", "")
+	r := s.Do(s.t, http.MethodGet, "/api/v1/servers", "")
 	var list struct{ Items []map[string]any }
 	if err := json.Unmarshal([]byte(r.Body), &list); err != nil || len(list.Items) == 0 {
 		s.t.Fatalf("%d %s", r.Status, r.Body)
