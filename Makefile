@@ -12,12 +12,11 @@ help: ## list these commands
 run: ## serve the demonstration on http://127.0.0.1:8717
 	go run ./cmd/junctor demo
 
-test: ## everything in its short form; sets up what is missing (this is what .ci/run calls)
-	@tools/test.sh
+test: ## everything a change must pass; ONLY="test/servers" or SINCE=main for a part
+	@ONLY="$(ONLY)" SINCE="$(SINCE)" tools/test.sh
 
 test/quick: ## vet and unit tests; needs only Go
-	go vet ./...
-	go test -shuffle=on ./...
+	@tools/test.sh quick
 
 prove: ## the long forms and all benchmarks, or PARTS="crash bench"; writes docs/proofs.md
 	@tools/prove.sh $(PARTS)

@@ -1,10 +1,8 @@
 # A driver for the steps of a long run; to be sourced. `step NAME COMMAND...`
 # runs a command, says how many seconds it took and ends the run at the first
-# one that fails; whatever the end, a summary is printed, with what the steps
-# put into steps_remarks.
+# one that fails; whatever the end, a summary is printed.
 step_names=()
 step_seconds=()
-steps_remarks=()
 steps_begin=$SECONDS
 step_now=""
 
@@ -27,7 +25,6 @@ steps_summary() {
 		printf '%-22s %8d\n' "${step_names[$i]}" "${step_seconds[$i]}"
 	done
 	printf '%-22s %8d\n' total $((SECONDS - steps_begin))
-	for i in "${!steps_remarks[@]}"; do printf 'shaky: %s\n' "${steps_remarks[$i]}"; done
 	if [[ $code -ne 0 ]]; then
 		printf 'FAILED at: %s\n' "${step_now:-start}"
 	else

@@ -16,8 +16,9 @@ cd "$(dirname "$0")/.."
 module=$(go list -m)
 results=.cache/results
 export JUNCTOR_TEST_NODE="$PWD/.cache/node"
-# No version stamp in test builds: it requires a repository that git trusts.
-export GOFLAGS="${GOFLAGS:-} -buildvcs=false"
+# No version stamp in test builds: it requires a repository that git trusts. Without
+# the folder's path in them, packages that one clone has compiled serve another one.
+export GOFLAGS="${GOFLAGS:-} -buildvcs=false -trimpath"
 # Debug information, which stack traces do not need, is half of the linking time.
 link=(-ldflags=-w)
 # SQLite, which is C translated to Go, is not checked for races: it locks by
@@ -115,3 +116,5 @@ run_tests allocations -run Alloc -- "${counted[@]}"
 # Whole programs mostly wait, so there are more at a time than cores.
 run_tests "whole programs" -p=4 -- "${whole[@]}"
 run_tests "browser" -p=1 -- "${browser[@]}"
+printf '\nskipped:\n'
+tools/skips.sh "$results"/*.json

@@ -36,7 +36,7 @@ func TestEveryRouteHasAClass(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
 	a := register(w.options())
-	ops := operations(a)
+	ops, h := operations(a), w.handler(t)
 	for id, op := range ops {
 		scope, ok := scopes()[id]
 		if !ok {
@@ -44,7 +44,6 @@ func TestEveryRouteHasAClass(t *testing.T) {
 			continue
 		}
 		path := regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(op.Path, "x")
-		h := w.handler(t)
 		if rec := ask(h, "", op.Method, path, ""); rec.Code != 401 {
 			t.Errorf("%s %s without a credential answers %d", op.Method, op.Path, rec.Code)
 		}

@@ -20,6 +20,9 @@ type Node struct {
 // skipped, or fails in CI.
 func FindNode(t testing.TB) *Node {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("with -short no other program is started")
+	}
 	dir := os.Getenv("JUNCTOR_TEST_NODE")
 	if dir == "" {
 		dir = filepath.Join(Root(t), ".cache", "node")

@@ -20,6 +20,9 @@ import (
 // needEngine skips where there is no tesseract, except where nothing may be.
 func needEngine(t testing.TB) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("with -short no other program is started")
+	}
 	if _, err := exec.LookPath("tesseract"); err == nil {
 		return
 	}

@@ -34,6 +34,9 @@ const Variable = "JUNCTOR_TEST_POSTGRES"
 // ErrAbsent says that no PostgreSQL is installed.
 var ErrAbsent = errors.New("PostgreSQL is not installed: apt-get install postgresql, or set " + Variable + " to the URL of a server")
 
+// errShort says that the tests were asked to start no other program.
+var errShort = fmt.Errorf("with -short no server is started: %w", ErrAbsent)
+
 // Server is a running PostgreSQL.
 type Server struct {
 	admin string // URL of the database postgres
@@ -56,6 +59,9 @@ type Options struct {
 // Start runs a server in a folder of its own, below the system's temporary
 // folder. ErrAbsent when PostgreSQL is not installed.
 func Start(o Options) (*Server, error) {
+	if testing.Short() {
+		return nil, errShort
+	}
 	bin, err := programs()
 	if err != nil {
 		return nil, err
