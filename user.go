@@ -87,6 +87,10 @@ func UserOwner(id string) string { return IssuerUser + ":" + id }
 // their owner is the user.
 func UserSecret(server string) string { return "mine-" + server }
 
+// UserPins names where the OAuth client that a user has entered for a server sent its
+// secret; their owner is the user.
+func UserPins(server string) string { return "pins-" + server }
+
 // Check refuses what is not a user, and says what is wrong.
 func (u *User) Check() error {
 	switch {

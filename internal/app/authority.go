@@ -20,6 +20,9 @@ func (a *App) openAuthority() (err error) {
 		Identity: a.identity, Store: a.store, Sealer: sealer{a.ring}, URL: a.URL, Client: client,
 		Address: gateway.Proxies(a.cfg.TrustedProxy).Client, Ended: a.consentEnded, Now: a.clock.Now, Log: a.log,
 	}
+	if a.pool != nil {
+		o.Pool = a.pool
+	}
 	for _, s := range a.cfg.OAuth.Scopes {
 		o.Scopes = append(o.Scopes, authority.Scope{Name: s.Name, Means: s.Scope})
 	}

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -40,23 +42,30 @@ func TestNotificationsAreSealed(t *testing.T) {
 	session := in.Do(t, http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`, both).Header.Get("Mcp-Session-Id")
 	legacy := []string{"Mcp-Session-Id: " + session, "Mcp-Protocol-Version: 2025-11-25", both}
 	// What is stored of the session is new, and that is told once the others are known.
-	heard := make(chan string, 1)
+	var mu sync.Mutex
+	var heard []string
 	go func() {
-		if note, err := stranger.WaitForNotification(ctx); err == nil {
-			heard <- note.Payload
+		for {
+			note, err := stranger.WaitForNotification(ctx)
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			heard = append(heard, note.Payload)
+			mu.Unlock()
 		}
-		close(heard)
 	}()
-	payload := ""
-	for payload == "" && ctx.Err() == nil {
-		in.Do(t, http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"error"}}`, legacy...)
-		select {
-		case payload = <-heard:
-		case <-time.After(50 * time.Millisecond):
-		}
+	captured := func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(heard)
 	}
-	if payload == "" || strings.Contains(payload, "session") {
-		t.Errorf("a stranger hears %q", payload)
+	for len(captured()) == 0 && ctx.Err() == nil {
+		in.Do(t, http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"error"}}`, legacy...)
+		<-time.After(50 * time.Millisecond)
+	}
+	if all := captured(); len(all) == 0 || strings.Contains(strings.Join(all, " "), "session") {
+		t.Errorf("a stranger hears %q", all)
 	}
 	db := openDatabase(t, url)
 	var id string
@@ -64,26 +73,53 @@ func TestNotificationsAreSealed(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// A call is under way at the other replica, and a stranger says that it was
-	// cancelled.
-	done := make(chan string, 1)
-	go func() {
-		done <- other.Do(t, http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"demo__slow","arguments":{"steps":8,"delay_ms":100}}}`, legacy...).Body
-	}()
-	forged := fmt.Sprintf(`{"from":"stranger","session":{"kind":"cancelled","tenant":"default","session":%q,"request":"7"}}`, id)
-	end := time.NewTicker(50 * time.Millisecond)
-	defer end.Stop()
-	for {
-		select {
-		case got := <-done:
-			if !strings.Contains(got, "Done: 8 steps") {
-				t.Errorf("a stranger ended a call: %s", got)
-			}
-			return
-		case <-end.C:
-			if _, err := db.ExecContext(ctx, `SELECT pg_notify('junctor_peers', $1)`, forged); err != nil {
-				t.Fatal(err)
+	// A call is under way at the other replica, and a stranger sends something all the
+	// while.
+	during := func(what string, payloads func() []string) string {
+		t.Helper()
+		done := make(chan string, 1)
+		go func() {
+			done <- other.Do(t, http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"demo__slow","arguments":{"steps":8,"delay_ms":100}}}`, legacy...).Body
+		}()
+		tick := time.NewTicker(50 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case got := <-done:
+				return got
+			case <-tick.C:
+				for _, payload := range payloads() {
+					if _, err := db.ExecContext(ctx, `SELECT pg_notify('junctor_peers', $1)`, payload); err != nil {
+						t.Fatalf("%s: %v", what, err)
+					}
+				}
 			}
 		}
+	}
+	forged := fmt.Sprintf(`{"from":"stranger","session":{"kind":"cancelled","tenant":"default","session":%q,"request":"7"}}`, id)
+	if got := during("forged", func() []string { return []string{forged} }); !strings.Contains(got, "Done: 8 steps") {
+		t.Errorf("a stranger ended a call: %s", got)
+	}
+
+	// A client cancels a call, by the other replica than the one that runs it. What is
+	// told of that does not end the next call of that id when a stranger sends it again.
+	before := len(captured())
+	got := during("cancelled", func() []string {
+		in.Do(t, http.MethodPost, "/mcp", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`, legacy...)
+		return nil
+	})
+	if strings.Contains(got, "Done: 8 steps") {
+		t.Fatalf("the client did not end its call: %s", got)
+	}
+	var replay []string
+	for ctx.Err() == nil {
+		if all := captured(); len(all) > before {
+			replay = slices.DeleteFunc(all[before:], func(p string) bool { return p == forged })
+			break
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+	if got := during("replayed", func() []string { return replay }); len(replay) == 0 || !strings.Contains(got, "Done: 8 steps") {
+		t.Errorf("a stranger ended a call by sending one of %d notifications again: %s", len(replay), got)
 	}
 }

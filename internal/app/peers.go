@@ -41,9 +41,10 @@ type peers struct {
 
 	others atomic.Pointer[map[string]*peer] // by id; those that live and can be reached
 	heard  chan string
-	silent atomic.Bool // the database could not be told that this process lives
-	begun  atomic.Bool // the others know this process
-	left   atomic.Bool // and it has told them that it ends
+	spoken atomic.Uint64 // how much this process has said
+	silent atomic.Bool   // the database could not be told that this process lives
+	begun  atomic.Bool   // the others know this process
+	left   atomic.Bool   // and it has told them that it ends
 	seen   atomic.Pointer[time.Time]
 	moved  chan struct{} // holds one: a process came or went
 
@@ -51,6 +52,8 @@ type peers struct {
 	arrived        *channelListener // channels that others made
 	unprovedCount  atomic.Uint64
 	unprovedLogged atomic.Int64 // when, in nanoseconds since 1970
+
+	replays replayGuard
 
 	mu     sync.Mutex
 	looked time.Time

@@ -44,7 +44,7 @@ func (a *App) provider() (*signin.Provider, error) {
 	if o.Issuer == "" {
 		return nil, nil
 	}
-	c := signin.ProviderConfig{Admission: signUpRules(o.Issuer, o.Name, o.Admission), ClientID: o.ClientID, Scopes: o.Scopes}
+	c := signin.ProviderConfig{Admission: signUpRules(o.Issuer, o.Name, o.Admission), ClientID: o.ClientID, Scopes: o.Scopes, Pin: providerPin{a.vault, o.Issuer, o.ClientID}}
 	if ref := o.ClientSecret; ref != "" {
 		if err := a.reader().Check(ref); err != nil {
 			return nil, err

@@ -28,7 +28,9 @@ const (
 
 // told is what one process says to all others.
 type told struct {
-	From    string           `json:"from"`
+	From    string           `json:"from"`   // whose name is of one run
+	Number  uint64           `json:"number"` // counts what that run says
+	Sent    int64            `json:"sent"`   // when, in milliseconds since 1970, by its clock
 	Session *gateway.News    `json:"session,omitempty"`
 	Changes []catalog.Change `json:"changes,omitempty"`
 	Agent   string           `json:"agent,omitempty"`  // of a chain, whose registration may be another now
@@ -88,7 +90,7 @@ func (p *peers) told(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "this is too long", http.StatusRequestEntityTooLarge)
 		return
 	}
-	if err := p.act(r.Context(), body); err != nil {
+	if err := p.act(r.Context(), body, true); err != nil {
 		http.Error(w, junctor.AsError(err).Message, http.StatusServiceUnavailable)
 		return
 	}
@@ -97,7 +99,7 @@ func (p *peers) told(w http.ResponseWriter, r *http.Request) {
 
 // say puts what is told into words.
 func (p *peers) say(what told) ([]byte, error) {
-	what.From = p.self.ID
+	what.From, what.Number, what.Sent = p.self.ID, p.spoken.Add(1), time.Now().UnixMilli()
 	text, err := json.Marshal(what)
 	if err == nil && len(text) > maxTold {
 		err = junctor.Errorf(junctor.CodeTooLarge, "it has %d bytes", len(text))
@@ -105,8 +107,9 @@ func (p *peers) say(what told) ([]byte, error) {
 	return text, err
 }
 
-// tell tells all others by way of the database, sealed: every user of a PostgreSQL
-// may listen to its notifications, and send some. What cannot be told is logged:
+// tell tells all others by way of the database, sealed and numbered: every user of a
+// PostgreSQL may listen to its notifications, and send some, also those of others once
+// more. What cannot be told is logged:
 // nobody can do more about it.
 func (p *peers) tell(ctx context.Context, what told) {
 	if len(*p.others.Load()) == 0 {
@@ -145,18 +148,26 @@ func (p *peers) hear(ctx context.Context) {
 				p.app.log.Debug("a notification of the database is not a replica's", telemetry.Err(err))
 				continue
 			}
-			if err := p.act(ctx, text); err != nil && ctx.Err() == nil {
+			if err := p.act(ctx, text, false); err != nil && ctx.Err() == nil {
 				p.app.log.Warn("what another process says of a session could not be followed", telemetry.Err(err))
 			}
 		}
 	}
 }
 
-// act does what follows from what another process says. To hear it twice is no harm.
-func (p *peers) act(ctx context.Context, text []byte) error {
+// act does what follows from what another process says. To hear it twice at once, in
+// a channel and by way of the database, is no harm; to hear it later again is, since it
+// may mean something else by then. What comes in a channel cannot be repeated.
+func (p *peers) act(ctx context.Context, text []byte, channel bool) error {
 	var what told
 	if err := json.Unmarshal(text, &what); err != nil || what.From == p.self.ID {
 		return nil //nolint:nilerr // of a newer version, or our own
+	}
+	if channel {
+		p.replays.confirm(what.From, what.Number, time.Now())
+	} else if !p.replays.accept(what.From, what.Number, time.UnixMilli(what.Sent), time.Now()) {
+		p.app.log.Debug("a notification of the database was heard before, or is too old", "from", what.From)
+		return nil
 	}
 	var err error
 	if what.Session != nil {

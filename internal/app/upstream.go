@@ -235,6 +235,12 @@ type entrusted struct {
 // Keeps implements admin.Secrets: who may change a server keeps its secrets, and
 // admins and services those of owners that are no server, or none yet.
 func (e entrusted) Keeps(ctx context.Context, p *junctor.Principal, owner string) error {
+	if owner == providerPinOwner {
+		if !p.Has(junctor.ScopeAdmin) {
+			return junctor.Errorf(junctor.CodeDenied, "the secrets of %s belong to the instance: they take the scope %s", owner, junctor.ScopeAdmin)
+		}
+		return nil
+	}
 	_, err := e.servers.app.store.For(p.Tenant).Server(ctx, owner)
 	if junctor.CodeOf(err) == junctor.CodeNotFound && (p.Issuer != junctor.IssuerUser || p.Has(junctor.ScopeAdmin)) {
 		return nil
@@ -249,6 +255,9 @@ func (e entrusted) Put(ctx context.Context, tenant junctor.TenantID, owner, name
 	}
 	if err := notUsers(owner); err != nil {
 		return err
+	}
+	if owner == providerPinOwner {
+		return junctor.Errorf(junctor.CodeDenied, "the secrets of %s are written when people sign in: remove them to have that begin anew", owner)
 	}
 	return e.Vault.Put(ctx, tenant, owner, name, s)
 }

@@ -39,8 +39,8 @@ type Scope struct {
 	Means junctor.Scope
 }
 
-// Options are the parts that an Authority stands on. All but Ended, Now and Log
-// are needed.
+// Options are the parts that an Authority stands on. All but Pool, Ended, Now and
+// Log are needed.
 type Options struct {
 	Identity *identity.Identity
 	Store    *store.Store
@@ -50,6 +50,9 @@ type Options struct {
 	Client   *http.Client  // the way to the documents of programs
 	// Address is where a request comes from.
 	Address func(*http.Request) netip.Addr
+	// Pool is where requests are counted together with other replicas; nil where
+	// they are not.
+	Pool limit.Pool
 	// Ended is told that tokens for a consent are not good any more.
 	Ended func(ctx context.Context, tenant junctor.TenantID, consent string) error
 	Now   func() time.Time
@@ -60,7 +63,7 @@ type Options struct {
 type Authority struct {
 	o         Options
 	most      []junctor.Scope
-	tries     *limit.Memory
+	tries     *limit.Counter
 	documents documents
 }
 
@@ -79,7 +82,7 @@ func New(o Options) (*Authority, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	o.URL = sync.OnceValue(o.URL) // asked when the first request has come
-	a := &Authority{o: o, tries: limit.NewMemory()}
+	a := &Authority{o: o, tries: limit.NewCounter(o.Pool)}
 	for _, s := range o.Scopes {
 		a.most = append(a.most, s.Means)
 	}

@@ -81,7 +81,7 @@ func (a *Authority) described(ctx context.Context, p *junctor.Principal, id stri
 	if found && now.Before(known.until) {
 		return known.client, nil
 	}
-	if ok, _ := a.tries.Take("documents "+p.Party(), toFetch(), now); !ok {
+	if ok, _ := a.tries.Take(ctx, "authority:documents:"+p.Party(), toFetch(), now); !ok {
 		return client{}, strange("Too many programs asked for you in a short time. Wait a minute, and try again.")
 	}
 	text, err := d.fetch(ctx, id)

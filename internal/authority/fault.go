@@ -3,7 +3,6 @@ package authority
 import (
 	"log/slog"
 	"net/http"
-	"net/netip"
 	"strconv"
 	"time"
 
@@ -40,10 +39,15 @@ func toRegister() limit.Rate { return limit.Rate{PerSecond: 1.0 / 5, Burst: 30} 
 func forTokens() limit.Rate  { return limit.Rate{PerSecond: 10, Burst: 200} }
 func toFetch() limit.Rate    { return limit.Rate{PerSecond: 1.0 / 5, Burst: 10} }
 
+// ofSite is how often all networks of one site of IPv6 may come together.
+func ofSite(r limit.Rate) limit.Rate {
+	return limit.Rate{PerSecond: 4 * r.PerSecond, Burst: 4 * r.Burst}
+}
+
 // may says whether an address may do something once more, and answers where it
 // may not.
 func (a *Authority) may(w http.ResponseWriter, r *http.Request, what string, rate limit.Rate) bool {
-	ok, wait := a.tries.Take(what+" "+origin(a.o.Address(r)), rate, a.o.Now())
+	ok, wait := a.countTry(r, what, rate)
 	if !ok {
 		w.Header().Set("Retry-After", strconv.FormatInt(int64((wait+time.Second-1)/time.Second), 10))
 		answer(w, http.StatusTooManyRequests, faultf("temporarily_unavailable", "too many requests from this address: wait and try again"))
@@ -51,13 +55,19 @@ func (a *Authority) may(w http.ResponseWriter, r *http.Request, what string, rat
 	return ok
 }
 
-// origin is an address as far as one party has it: who has one of the long ones
-// has 2^64.
-func origin(at netip.Addr) string {
-	at = at.Unmap()
-	if at.Is6() {
-		prefix, _ := at.WithZone("").Prefix(64)
-		return prefix.String()
+// countTry counts what an address does, and says how long to wait where that was too
+// often. Who has one address of IPv6 has 2^64, and a site has 2^16 networks of those:
+// both are counted. The network comes first, so that one that is refused uses nothing
+// up of what its site has.
+func (a *Authority) countTry(r *http.Request, what string, rate limit.Rate) (ok bool, wait time.Duration) {
+	at, now := a.o.Address(r).Unmap().WithZone(""), a.o.Now()
+	if !at.Is6() {
+		return a.tries.Take(r.Context(), "authority:"+what+":from:"+at.String(), rate, now)
 	}
-	return at.String()
+	network, _ := at.Prefix(64)
+	if ok, wait = a.tries.Take(r.Context(), "authority:"+what+":from:"+network.String(), rate, now); !ok {
+		return false, wait
+	}
+	site, _ := at.Prefix(48)
+	return a.tries.Take(r.Context(), "authority:"+what+":site:"+site.String(), ofSite(rate), now)
 }

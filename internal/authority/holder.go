@@ -24,7 +24,7 @@ func unknown() limit.Rate { return limit.Rate{PerSecond: 100, Burst: 500} }
 func (a *Authority) Prove(ctx context.Context, token string) (party *identity.Party, door string, expires time.Time, err error) {
 	fail := func(err error) (*identity.Party, string, time.Time, error) { return nil, "", time.Time{}, err }
 	now := a.o.Now()
-	if ok, wait := a.tries.Take("unknown tokens", unknown(), now); !ok {
+	if ok, wait := a.tries.Take(ctx, "authority:unknown tokens", unknown(), now); !ok {
 		e := junctor.Errorf(junctor.CodeUnavailable, "too many tokens are looked up just now: try again in a moment")
 		e.RetryAfter = wait
 		return fail(e)

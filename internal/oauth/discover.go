@@ -101,7 +101,17 @@ type place struct {
 }
 
 func (p *place) endpoints() Endpoints {
-	return Endpoints{Issuer: p.server.Issuer, Token: p.server.TokenEndpoint, Revocation: p.server.RevocationEndpoint, AuthMethods: p.server.TokenEndpointAuthMethodsSupported}
+	at := Endpoints{Issuer: p.server.Issuer, Token: p.server.TokenEndpoint, Revocation: p.server.RevocationEndpoint, AuthMethods: p.server.TokenEndpointAuthMethodsSupported}
+	if !at.revokes() {
+		at.Revocation = ""
+	}
+	return at
+}
+
+// revokes says whether tokens can be given back: at the origin that gave them. The
+// client proves itself there too, and pins know the token endpoint's origin alone.
+func (e *Endpoints) revokes() bool {
+	return e.Revocation != "" && OriginOf(e.Revocation) == OriginOf(e.Token)
 }
 
 // known says whether there is nothing to find out about where to log in.
@@ -141,7 +151,7 @@ func (r *run) discover(ctx context.Context, server Server, challenge Challenge) 
 	case server.Issuer == "":
 		issuer = issuers[0]
 	default:
-		i := slices.IndexFunc(issuers, func(s string) bool { return sameIssuer(s, server.Issuer) })
+		i := slices.IndexFunc(issuers, func(s string) bool { return SameIssuer(s, server.Issuer) })
 		if i < 0 {
 			return nil, r.failed(r.step(stepIssuer), junctor.CodeDenied,
 				fmt.Sprintf("the server sends people to %s, and its login is for %s alone", strings.Join(issuers, ", "), server.Issuer),
@@ -152,7 +162,7 @@ func (r *run) discover(ctx context.Context, server Server, challenge Challenge) 
 	if err := r.issuer(ctx, p, issuer); err != nil {
 		return nil, err
 	}
-	if server.Issuer != "" && !sameIssuer(p.server.Issuer, server.Issuer) {
+	if server.Issuer != "" && !SameIssuer(p.server.Issuer, server.Issuer) {
 		return nil, r.failed(r.step(stepIssuer), junctor.CodeDenied, fmt.Sprintf("the server sends people to %s, and its login is for %s alone", p.server.Issuer, server.Issuer),
 			"where that is right, change the issuer in the server's auth")
 	}
@@ -273,7 +283,7 @@ func (r *run) issuer(ctx context.Context, p *place, issuer string) error {
 // judge refuses metadata that must not be used.
 func (r *run) judge(s *junctor.TraceStep, p *place, issuer string) error {
 	m := &p.server
-	if !sameIssuer(m.Issuer, issuer) {
+	if !SameIssuer(m.Issuer, issuer) {
 		return r.failed(s, junctor.CodeDenied, fmt.Sprintf("the server names the authorization server %s, and what answers there calls itself %s: it may be another", issuer, m.Issuer),
 			"tell the server's operator: the two have to be the same")
 	}

@@ -43,7 +43,8 @@ type Server struct {
 	// asked for them. An Issuer that is named goes before.
 	Page, Token string
 
-	// Pinned is where the client of a machine sent its secret by now.
+	// Pinned is where the client sent its secret by now. Begin and Finish, which are
+	// given one of their own, do not read it.
 	Pinned Pin
 }
 
@@ -76,11 +77,6 @@ type Registered struct {
 	Auth     ClientAuth `json:"auth"`
 	Redirect string     `json:"redirect,omitempty"` // it was registered for
 	Expires  time.Time  `json:"expires,omitzero"`   // of the secret
-
-	// TokenOrigin is the origin that a pinned client sent its secret to, and
-	// Entered names the sealed credentials that this holds for.
-	TokenOrigin string `json:"token_origin,omitempty"`
-	Entered     string `json:"entered,omitempty"`
 }
 
 // Token is what an authorization server gave.
@@ -108,7 +104,7 @@ type Grant struct {
 type Endpoints struct {
 	Issuer      string   `json:"issuer"`
 	Token       string   `json:"token"`
-	Revocation  string   `json:"revocation,omitempty"`
+	Revocation  string   `json:"revocation,omitempty"` // at the origin of Token; "" is none
 	AuthMethods []string `json:"auth_methods,omitempty"`
 }
 
@@ -127,8 +123,8 @@ func isWeb(address string) bool {
 	return err == nil && u.Hostname() != "" && u.User == nil && u.Fragment == "" && (u.Scheme == "https" || u.Scheme == "http")
 }
 
-// sameIssuer compares issuers; one slash at the end makes no difference, since
+// SameIssuer says whether two names mean one issuer; one slash at the end makes no difference, since
 // many write it in one place and not in the other.
-func sameIssuer(a, b string) bool {
+func SameIssuer(a, b string) bool {
 	return strings.TrimSuffix(a, "/") == strings.TrimSuffix(b, "/")
 }

@@ -415,15 +415,10 @@ func (p *pins) PinTo(_ context.Context, _ string, pin oauth.Pin) error {
 // when a person logs in nor by a machine.
 func TestSecretStaysAtItsTokenEndpoint(t *testing.T) {
 	t.Parallel()
-	var sent atomic.Int64
-	evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		sent.Add(1)
-		answers(200, `{"access_token":"evil-token","token_type":"Bearer"}`)(w, r)
-	}))
-	t.Cleanup(evil.Close)
+	evil, sent := newEvil(t)
 	g := peers.NewGuarded(t, peers.Modern)
 	issuer, _ := g.Metadata()["issuer"].(string)
-	moved := document(map[string]any{"token_endpoint": evil.URL + "/token"}, g)
+	moved := document(map[string]any{"token_endpoint": evil + "/token"}, g)
 	c, pinned := newClient(t), oauth.Pin{Issuer: issuer, Token: oauth.OriginOf(g.URL)}
 	server := oauth.Server{URL: g.URL, ClientID: "by-hand", Secret: seal.NewSecret("the-secret")}
 	refused := func(what string, err error) {
@@ -455,4 +450,108 @@ func TestSecretStaysAtItsTokenEndpoint(t *testing.T) {
 	g.Break(serverAt, moved)
 	_, _, err := ask(t.Context(), auth, with)
 	refused("a machine", err)
+}
+
+// TestSecretStaysAtItsTokenEndpointWhenRevoked has an issuer name a revocation endpoint at
+// another origin, and gives back grants that name one: neither the tokens nor the
+// client's secret go there.
+func TestSecretStaysAtItsTokenEndpointWhenRevoked(t *testing.T) {
+	t.Parallel()
+	evil, sent := newEvil(t)
+	g := peers.NewGuarded(t, peers.Modern)
+	issuer, _ := g.Metadata()["issuer"].(string)
+	c := newClient(t)
+	server := oauth.Server{URL: g.URL, ClientID: "by-hand", Secret: seal.NewSecret("the-secret")}
+
+	g.Break(serverAt, document(map[string]any{"revocation_endpoint": evil + "/revoke"}, g))
+	pending, _, _, err := c.Begin(t.Context(), oauth.Start{Server: server, Redirect: redirect})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at := pending.Endpoints.Revocation; at != "" {
+		t.Errorf("tokens would be given back at %s", at)
+	}
+	g.Break(serverAt, nil)
+	if pending, _, _, err = c.Begin(t.Context(), oauth.Start{Server: server, Redirect: redirect}); err != nil || pending.Endpoints.Revocation != issuer+"/revoke" {
+		t.Errorf("where the token endpoint is: %v, %+v", err, pending)
+	}
+
+	ours := oauth.Endpoints{Issuer: issuer, Token: issuer + "/token", Revocation: issuer + "/revoke"}
+	theirs := oauth.Endpoints{Issuer: issuer, Token: evil + "/token", Revocation: evil + "/revoke"}
+	mixed := oauth.Endpoints{Issuer: issuer, Token: issuer + "/token", Revocation: evil + "/revoke"}
+	moved := oauth.Endpoints{Issuer: evil, Token: evil + "/token", Revocation: evil + "/revoke"}
+	pinned := oauth.Pin{Issuer: issuer, Token: oauth.OriginOf(g.URL)}
+	for name, tt := range map[string]struct {
+		at     oauth.Endpoints
+		auth   oauth.ClientAuth
+		client string
+		pinned oauth.Pin
+		issuer string
+		ok     bool
+	}{
+		"as it should be":            {at: ours, auth: oauth.AuthBasic, client: "by-hand", pinned: pinned, ok: true},
+		"stored before":              {at: mixed, auth: oauth.AuthBasic, client: "by-hand"},
+		"in the body":                {at: mixed, auth: oauth.AuthPost, client: "by-hand"},
+		"without a secret":           {at: mixed, auth: oauth.AuthNone, client: "public"},
+		"registered":                 {at: mixed, auth: oauth.AuthBasic, client: "registered"},
+		"away from the pin":          {at: theirs, auth: oauth.AuthBasic, client: "by-hand", pinned: pinned},
+		"another issuer than pinned": {at: moved, auth: oauth.AuthBasic, client: "by-hand", pinned: pinned},
+		"another issuer than named":  {at: moved, auth: oauth.AuthBasic, client: "by-hand", issuer: issuer},
+	} {
+		grant := &oauth.Grant{
+			Origin: oauth.OriginOf(g.URL), Endpoints: tt.at, Since: time.Now(),
+			Client: oauth.Registered{Issuer: tt.at.Issuer, ID: tt.client, Secret: "the-secret", Auth: tt.auth},
+			Token:  oauth.Token{Access: "access", Refresh: "refresh", Got: time.Now()},
+		}
+		by := server
+		by.Pinned, by.Issuer = tt.pinned, tt.issuer
+		trace := c.Revoke(t.Context(), grant, by)
+		if sent.Load() != 0 || trace.Verdict == "" || tt.ok != strings.Contains(trace.Verdict, "are revoked") {
+			t.Errorf("%s: %d requests, %q", name, sent.Swap(0), trace.Verdict)
+		}
+	}
+}
+
+// TestRenewalStaysWithItsPin renews grants from before the secret of the operator's
+// client was changed: a new secret does not go to where the client is not used any
+// more.
+func TestRenewalStaysWithItsPin(t *testing.T) {
+	t.Parallel()
+	evil, sent := newEvil(t)
+	for name, server := range map[string]oauth.Server{
+		"another token endpoint": {Pinned: oauth.Pin{Issuer: evil, Token: "https://idp.example"}},
+		"another issuer":         {Pinned: oauth.Pin{Issuer: "https://idp.example"}},
+		"another issuer, named":  {Issuer: "https://idp.example"},
+	} {
+		server.URL, server.ClientID, server.Secret = "https://notes.example/mcp", "by-hand", seal.NewSecret("the-new-secret")
+		d := &drawer{grant: &oauth.Grant{
+			Origin: "https://notes.example", Endpoints: oauth.Endpoints{Issuer: evil, Token: evil + "/token"}, Since: time.Now(),
+			Client: oauth.Registered{Issuer: evil, ID: "by-hand", Secret: "the-old-secret", Auth: oauth.AuthPost},
+			Token:  oauth.Token{Access: "access", Refresh: "refresh", Got: time.Now()},
+		}}
+		var traces []*junctor.Trace
+		l := oauth.NewLogin(newClient(t), d, func(context.Context) (oauth.Server, error) { return server, nil }, func(_ context.Context, tr *junctor.Trace) { traces = append(traces, tr) })
+		_, number, err := l.Token(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := l.Renew(t.Context(), number); again || sent.Load() != 0 {
+			t.Errorf("%s: %v, %v, %d requests", name, again, err, sent.Swap(0))
+		}
+		if kept, _ := d.Load(t.Context()); kept.Live() || len(traces) != 1 || traces[0].OK {
+			t.Errorf("%s: the login goes on: %+v", name, kept)
+		}
+	}
+}
+
+// newEvil starts a server that nothing secret must go to, and counts what it gets.
+func newEvil(t *testing.T) (at string, sent *atomic.Int64) {
+	t.Helper()
+	sent = &atomic.Int64{}
+	evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sent.Add(1)
+		answers(200, `{"access_token":"evil-token","token_type":"Bearer"}`)(w, r)
+	}))
+	t.Cleanup(evil.Close)
+	return evil.URL, sent
 }

@@ -3,6 +3,7 @@ package oauth
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -16,6 +17,9 @@ import (
 // refresh renews a grant. ended says that it cannot be renewed any more.
 func (c *Client) refresh(ctx context.Context, g *Grant, server Server) (now *Grant, trace *junctor.Trace, ended bool, err error) {
 	r := c.run(junctor.TraceRefresh, g.Token.Access, g.Token.Refresh)
+	if err := r.checkGrant(stepRefresh, g, server); err != nil {
+		return nil, r.trace, true, err
+	}
 	client := g.Client
 	if server.ClientID == client.ID && !server.Secret.IsZero() { // it may have been changed since
 		client.Secret = server.Secret.Reveal()
@@ -39,11 +43,29 @@ func (c *Client) refresh(ctx context.Context, g *Grant, server Server) (now *Gra
 	return &next, r.trace, false, nil
 }
 
+// checkGrant refuses to prove the operator's client where a login of before leads
+// when the client is not used there any more. The operator may have changed the
+// secret for that very reason: the new one must not follow the old login.
+func (r *run) checkGrant(step string, g *Grant, server Server) error {
+	if server.ClientID == "" || server.ClientID != g.Client.ID {
+		return nil // registered by itself, at that issuer
+	}
+	if server.Issuer != "" && !SameIssuer(server.Issuer, g.Endpoints.Issuer) {
+		return r.failed(r.step(step), junctor.CodeUnauthenticated, fmt.Sprintf("the login is one at %s, and the server's login is for %s alone", g.Endpoints.Issuer, server.Issuer), "log in again")
+	}
+	return r.pinned(server.ClientID, server.Pinned, g.Endpoints, server.Issuer != "")
+}
+
 // Revoke gives the tokens of a grant back (RFC 7009). That it did not work is no
-// reason to keep them.
-func (c *Client) Revoke(ctx context.Context, g *Grant) *junctor.Trace {
+// reason to keep them. Tokens and the proof of the client go to the origin that gave
+// the tokens alone: a revocation endpoint elsewhere, which a grant of an earlier
+// version may name, gets nothing.
+func (c *Client) Revoke(ctx context.Context, g *Grant, server Server) *junctor.Trace {
 	r := c.run(junctor.TraceLogout, g.Token.Access, g.Token.Refresh)
-	if g.Endpoints.Revocation == "" {
+	if err := r.checkGrant(stepRevoke, g, server); err != nil {
+		return r.trace
+	}
+	if !g.Endpoints.revokes() {
 		r.passed(r.step(stepRevoke), g.Endpoints.Issuer+" takes none back: they are forgotten here, and end there by themselves")
 		r.done("logged out")
 		return r.trace

@@ -113,7 +113,7 @@ func choose(p *place, in Start) []string {
 			}
 		}
 	}
-	if in.Former != nil && sameIssuer(in.Former.Endpoints.Issuer, p.server.Issuer) {
+	if in.Former != nil && SameIssuer(in.Former.Endpoints.Issuer, p.server.Issuer) {
 		add(in.Former.Token.Scopes)
 	}
 	switch {

@@ -32,7 +32,7 @@ func (r *run) register(ctx context.Context, p *place, in Start) (*Registered, er
 	case r.c.MetadataURL != "" && m.ClientIDMetadataDocumentSupported:
 		r.passed(r.step(stepClient), "the metadata document "+r.c.MetadataURL+" says who we are")
 		return &Registered{Issuer: m.Issuer, ID: r.c.MetadataURL, Auth: AuthNone, Redirect: redirect}, nil
-	case known != nil && sameIssuer(known.Issuer, m.Issuer) && known.Redirect == redirect && (known.Expires.IsZero() || r.c.Now().Before(known.Expires)):
+	case known != nil && SameIssuer(known.Issuer, m.Issuer) && known.Redirect == redirect && (known.Expires.IsZero() || r.c.Now().Before(known.Expires)):
 		r.secrets = append(r.secrets, known.Secret)
 		r.passed(r.step(stepClient), "the client "+known.ID+", registered there before")
 		return known, nil
@@ -52,7 +52,7 @@ func (r *run) pinned(client string, pin Pin, at Endpoints, named bool) error {
 	switch {
 	case pin.Issuer == "":
 		return nil
-	case !sameIssuer(pin.Issuer, at.Issuer):
+	case !SameIssuer(pin.Issuer, at.Issuer):
 		if named {
 			return nil
 		}

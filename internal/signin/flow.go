@@ -64,7 +64,11 @@ func (s *SignIn) depart(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c, err := s.Provider.oauth(r.Context(), d, s.callback())
-	if err != nil {
+	switch {
+	case junctor.CodeOf(err) == junctor.CodeUnavailable:
+		s.absent(w, r, err)
+		return
+	case err != nil:
 		s.fault(w, r, err)
 		return
 	}

@@ -1,6 +1,7 @@
 package signin_test
 
 import (
+	"cmp"
 	"crypto"
 	"crypto/rand"
 	"crypto/rsa"
@@ -38,6 +39,7 @@ type idp struct {
 	codes    map[string]grant
 	seen     []string // codes, verifiers and tokens
 	down     bool
+	tokenAt  string // where its token endpoint is said to be; "" is here
 }
 
 type grant struct{ challenge, redirect, nonce string }
@@ -89,8 +91,11 @@ func answer(w http.ResponseWriter, v any) {
 }
 
 func (p *idp) discovery(w http.ResponseWriter, _ *http.Request) {
+	p.mu.Lock()
+	at := cmp.Or(p.tokenAt, p.URL+"/token")
+	p.mu.Unlock()
 	answer(w, map[string]any{
-		"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/jwks",
+		"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": at, "jwks_uri": p.URL + "/jwks",
 		"userinfo_endpoint": p.URL + "/userinfo", "id_token_signing_alg_values_supported": []string{"RS256"},
 		"authorization_response_iss_parameter_supported": true, "code_challenge_methods_supported": []string{"S256"},
 	})

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -247,5 +249,59 @@ func TestProviderAway(t *testing.T) {
 	p.set(func(p *idp) { p.down = false })
 	if b.provider(); b.me().Login == "" {
 		t.Error("it did not get over it")
+	}
+}
+
+// TestProviderSecretStaysAtItsTokenEndpoint has the provider's discovery document name a
+// token endpoint on another host from the beginning, as Google's does, and a third one
+// after a restart: neither the client's secret nor a person's code goes there until an
+// admin says so.
+func TestProviderSecretStaysAtItsTokenEndpoint(t *testing.T) {
+	t.Parallel()
+	p := newIDP(t)
+	second := httptest.NewServer(http.HandlerFunc(p.token))
+	t.Cleanup(second.Close)
+	var sent atomic.Int64
+	third := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sent.Add(1)
+		p.token(w, r)
+	}))
+	t.Cleanup(third.Close)
+	settings := create()
+	p.set(func(p *idp) { p.tokenAt = second.URL + "/token" })
+	i := withProvider(t, p, settings)
+	signIn := func() string {
+		t.Helper()
+		b := newBrowser(t, i)
+		b.provider()
+		if b.cookies[session] == nil {
+			return ""
+		}
+		return b.me().Login
+	}
+	if signIn() == "" {
+		t.Fatalf("nobody gets in: %s", i.Log)
+	}
+	settings["data-dir"] = i.Dir
+	i.Stop()
+
+	p.set(func(p *idp) { p.tokenAt = third.URL + "/token" })
+	i = withProvider(t, p, settings)
+	if r := newBrowser(t, i).do("GET", "/login/oidc", nil); r.status != 502 || sent.Load() != 0 {
+		t.Errorf("another token endpoint: %d, asked %d times", r.status, sent.Load())
+	}
+	for _, want := range []string{second.URL, third.URL, "junctor secret rm signin:oidc token-origin"} {
+		if !strings.Contains(i.Log.String(), want) {
+			t.Errorf("the log does not say %q: %s", want, i.Log)
+		}
+	}
+	if r := i.Do(t, "PUT", "/api/v1/secrets/signin:oidc/token-origin", `{"value":"{}"}`); r.Status != 403 {
+		t.Errorf("it was written by hand: %d %s", r.Status, r.Body)
+	}
+	if r := i.Do(t, "DELETE", "/api/v1/secrets/signin:oidc/token-origin", ""); r.Status != 204 && r.Status != 200 {
+		t.Fatalf("%d %s", r.Status, r.Body)
+	}
+	if signIn() == "" || sent.Load() != 1 {
+		t.Errorf("an admin allowed it, and it was sent %d times", sent.Load())
 	}
 }

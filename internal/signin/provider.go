@@ -25,6 +25,19 @@ type ProviderConfig struct {
 	// client has none.
 	Secret func(context.Context) (string, error)
 	Scopes []string // asked for beside openid
+	// Pin keeps where codes and the client's secret were sent; nil keeps nothing.
+	Pin TokenPin
+}
+
+// TokenPin keeps the origin of the token endpoint at which somebody signed in first. The
+// provider's discovery document names that endpoint, often on another host than the
+// issuer's (Google's is oauth2.googleapis.com), so nothing in it says which is right:
+// whoever changes the document later would get the secret.
+type TokenPin interface {
+	Origin(ctx context.Context) (string, error) // "" where there is none
+	PinTo(ctx context.Context, origin string) error
+	// Remedy says what an admin does to allow another one.
+	Remedy() string
 }
 
 // Provider is an identity provider. It is asked what it offers when it is first
@@ -123,8 +136,45 @@ func word(s string) string {
 	}, s[:min(len(s), 40)])
 }
 
+// originOf is the scheme, host and port of an address of the web.
+func originOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(u.Scheme + "://" + u.Host)
+}
+
+// checkPin refuses to send anything to a token endpoint of another origin than the one
+// where people signed in until now.
+func (p *Provider) checkPin(ctx context.Context, d *discovered) error {
+	if p.cfg.Pin == nil {
+		return nil
+	}
+	pinned, err := p.cfg.Pin.Origin(ctx)
+	if err != nil {
+		return err
+	}
+	if now := originOf(d.Endpoint().TokenURL); pinned != "" && pinned != now {
+		return junctor.Errorf(junctor.CodeUnavailable, "the identity provider %s names a token endpoint at %s, and people signed in with the one at %s until now: the client's secret is not sent there; if the provider's operator says that this is right, %s",
+			p.cfg.Issuer, now, pinned, p.cfg.Pin.Remedy())
+	}
+	return nil
+}
+
+// pin remembers the token endpoint that somebody signed in with.
+func (p *Provider) pin(ctx context.Context, d *discovered) error {
+	if p.cfg.Pin == nil {
+		return nil
+	}
+	return p.cfg.Pin.PinTo(ctx, originOf(d.Endpoint().TokenURL))
+}
+
 // oauth is the client that this instance is to the provider.
 func (p *Provider) oauth(ctx context.Context, d *discovered, redirect string) (*oauth2.Config, error) {
+	if err := p.checkPin(ctx, d); err != nil {
+		return nil, err
+	}
 	c := &oauth2.Config{ClientID: p.cfg.ClientID, Endpoint: d.Endpoint(), RedirectURL: redirect, Scopes: p.cfg.Scopes}
 	if p.cfg.Secret != nil {
 		secret, err := p.cfg.Secret(ctx)
@@ -168,6 +218,9 @@ func (p *Provider) exchange(ctx context.Context, redirect, code, verifier, nonce
 		return identity.Claims{}, p.away("gives an ID token of nobody", nil)
 	case named && azp != p.cfg.ClientID, !named && len(id.Audience) > 1:
 		return identity.Claims{}, p.away("gives an ID token for another client", nil)
+	}
+	if err := p.pin(ctx, d); err != nil {
+		return identity.Claims{}, err
 	}
 	return out, p.more(ctx, d, token, &out)
 }

@@ -116,8 +116,8 @@ func (t *Tenant) RemoveServer(ctx context.Context, id string) error {
 		if n == 0 {
 			return missing("there is no server %q", id)
 		}
-		if _, err := t.s.exec(ctx, tx, `DELETE FROM secrets WHERE tenant_id = ? AND name = ? AND owner LIKE ?`,
-			string(t.id), junctor.UserSecret(id), junctor.UserOwner("%")); err != nil {
+		if _, err := t.s.exec(ctx, tx, `DELETE FROM secrets WHERE tenant_id = ? AND name IN (?, ?) AND owner LIKE ?`,
+			string(t.id), junctor.UserSecret(id), junctor.UserPins(id), junctor.UserOwner("%")); err != nil {
 			return err
 		}
 		_, err = t.s.exec(ctx, tx, `INSERT INTO removed_servers (tenant_id, id, removed_at, owner) VALUES (?, ?, ?, ?)

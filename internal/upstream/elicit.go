@@ -3,9 +3,7 @@ package upstream
 import (
 	"net/netip"
 	"net/url"
-	"slices"
 	"strings"
-	"unicode"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/wire"
@@ -19,10 +17,6 @@ import (
 // addresses first; they stand in its data.
 const codeURLElicitation = -32042
 
-// maxElicitDepth bounds how deep a form is searched. The specification knows flat
-// ones alone.
-const maxElicitDepth = 8
-
 // refuseElicitation says why the params of elicitation/create are not passed on; ""
 // is that they are.
 func refuseElicitation(params []byte) string {
@@ -33,10 +27,8 @@ func refuseElicitation(params []byte) string {
 			return "the url is none that people are sent to: it has to be https, or http on this machine, without a user or password"
 		}
 	}
-	if field := secretField(wire.Get(params, "requestedSchema"), 0); field != "" {
-		return "the form asks for a secret (" + clip(field) + "): the specification of MCP has those entered at an address of the server, with the mode url"
-	}
-	return ""
+	message, _ := wire.String(wire.Get(params, "message"))
+	return refuseForm(wire.Get(params, "requestedSchema"), message)
 }
 
 // isVisitable says whether a person may be sent to an address.
@@ -54,111 +46,6 @@ func isVisitable(text string) bool {
 		return err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
 	}
 	return false
-}
-
-// secretField gives the name of a member of a form that is for a secret; "" is
-// none.
-func secretField(schema []byte, depth int) string {
-	if len(schema) == 0 || schema[0] != '{' || depth > maxElicitDepth {
-		return ""
-	}
-	properties := wire.Get(schema, "properties")
-	if len(properties) == 0 || properties[0] != '{' {
-		return ""
-	}
-	for key, field := range wire.Members(properties) {
-		name := wire.Unescape(key)
-		kind, _ := wire.String(wire.Get(field, "type"))
-		format, _ := wire.String(wire.Get(field, "format"))
-		title, _ := wire.String(wire.Get(field, "title"))
-		switch {
-		case strings.EqualFold(format, "password"), string(wire.Get(field, "writeOnly")) == "true":
-			return name
-		case kind == "boolean": // whether to have one is no secret
-		case namesSecret(name), namesSecret(title):
-			return name
-		}
-		if inner := secretField(field, depth+1); inner != "" {
-			return inner
-		}
-	}
-	return ""
-}
-
-// namesSecret says whether a name is that of a secret. It is read word by word, so
-// that max_tokens and passport are none.
-func namesSecret(name string) bool {
-	words := nameWords(name)
-	for i, w := range words {
-		next := ""
-		if i+1 < len(words) {
-			next = words[i+1]
-		}
-		switch w {
-		case "password", "passwd", "passphrase", "passcode", "pwd", "secret", "secrets", "cvv", "cvc", "cvv2", "cvc2", "ssn", "otp", "totp", "credential", "credentials", "apikey", "mnemonic":
-			return true
-		case "token":
-			// Of counts and limits of tokens there are many.
-			if next == "" && !slices.ContainsFunc(words[:i], func(w string) bool { return w == "max" || w == "min" || w == "per" }) {
-				return true
-			}
-		case "api", "private", "access", "signing", "encryption":
-			if next == "key" || next == "token" {
-				return true
-			}
-		case "card", "creditcard":
-			if next == "number" || next == "code" || next == "" && w == "creditcard" {
-				return true
-			}
-		case "credit", "debit":
-			if next == "card" {
-				return true
-			}
-		case "security":
-			if next == "code" {
-				return true
-			}
-		case "social":
-			if next == "security" {
-				return true
-			}
-		case "seed", "recovery":
-			if next == "phrase" || next == "code" {
-				return true
-			}
-		case "cardnumber", "accesstoken", "privatekey", "clientsecret", "authtoken", "pin":
-			return true
-		}
-	}
-	return false
-}
-
-// nameWords gives the words of a name, in lower case: apiKey, api_key, API-Key and
-// "API key" are the same two.
-func nameWords(name string) []string {
-	var words []string
-	var word strings.Builder
-	end := func() {
-		if word.Len() > 0 {
-			words = append(words, strings.ToLower(word.String()))
-			word.Reset()
-		}
-	}
-	lower := false
-	for _, r := range name {
-		switch {
-		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
-			end()
-		case unicode.IsUpper(r) && lower:
-			end()
-			word.WriteRune(r)
-		default:
-			word.WriteRune(r)
-		}
-		lower = unicode.IsLower(r)
-	}
-	end()
-	return words
 }
 
 // judgeAsk gives the answer to a request of a legacy server that is refused for
@@ -200,13 +87,38 @@ func (o *Options) checkError(err error) error {
 	if !own || e.Code != codeURLElicitation {
 		return err
 	}
-	for raw := range wire.Elements(wire.Get(e.Data, "elicitations")) {
+	if bad := o.checkPages(e.Data); bad != nil {
+		return bad
+	}
+	return err
+}
+
+// checkTask refuses a task that asks people for what they must not be asked for, by
+// its requests or by the error that it ended with.
+func (o *Options) checkTask(task []byte) error {
+	if err := o.checkInputs(wire.Get(task, "inputRequests")); err != nil {
+		return err
+	}
+	failure := wire.Get(task, "error")
+	if len(failure) == 0 || failure[0] != '{' {
+		return nil
+	}
+	return o.checkPages(wire.Get(failure, "data")) // whatever its code: that can be written in many ways
+}
+
+// checkPages refuses the data of an error that sends people where they must not be
+// sent.
+func (o *Options) checkPages(data []byte) error {
+	if len(data) == 0 || data[0] != '{' {
+		return nil
+	}
+	for raw := range wire.Elements(wire.Get(data, "elicitations")) {
 		if why := refuseElicitation(raw); why != "" {
 			o.refusedInput(why)
 			return junctor.Errorf(junctor.CodeUpstream, "server %s asks for input that is not passed on: %s", o.ID, why)
 		}
 	}
-	return err
+	return nil
 }
 
 // refusedInput records that people were not asked for something.

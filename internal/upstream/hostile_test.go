@@ -41,17 +41,109 @@ func TestRefusedElicitations(t *testing.T) {
 			t.Errorf("%q without a mode: %q", address, why)
 		}
 	}
-	for field, ok := range map[string]bool{
-		`"name":{"type":"string"}`: true, `"max_tokens":{"type":"integer"}`: true, `"passport":{"type":"string"}`: true, `"save_password":{"type":"boolean"}`: true, `"card":{"type":"string","title":"Business card"}`: true,
-		`"tokenCount":{"type":"integer"}`: true, `"secretary":{"type":"string"}`: true,
-		`"x":{"type":"string","format":"password"}`: false, `"x":{"type":"string","writeOnly":true}`: false, `"password":{"type":"string"}`: false, `"userPassword":{"type":"string"}`: false, `"API-Key":{"type":"string"}`: false,
-		`"apiKey":{"type":"string"}`: false, `"access_token":{"type":"string"}`: false, `"token":{"type":"string"}`: false, `"client_secret":{"type":"string"}`: false, `"cardNumber":{"type":"string"}`: false,
-		`"cvv":{"type":"integer"}`: false, `"ssn":{"type":"string"}`: false, `"q":{"type":"string","title":"Credit card number"}`: false, `"a":{"type":"object","properties":{"pwd":{"type":"string"}}}`: false,
-		`"pass\u0077ord":{"type":"string"}`: false,
+}
+
+// TestFormsForSecrets judges forms by what they ask people for.
+func TestFormsForSecrets(t *testing.T) {
+	t.Parallel()
+	ask := func(message, properties string) string {
+		return refuseElicitation([]byte(`{"message":"` + message + `","requestedSchema":{"type":"object","properties":{` + properties + `}}}`))
+	}
+	text := func(name string) string { return `"` + name + `":{"type":"string"}` }
+	described := func(d string) string { return `"value":{"type":"string","description":"` + d + `"}` }
+
+	for _, name := range []string{
+		"password", "Password", "userPassword", "password1", "password_2", "newpassword", "passWord", "PASSWORD", "pass-word", "userpass", "db_pass", "pass", "pw", "pwd", "userpwd", "passwd", "passphrase", "passcode",
+		"secret", "secretkey", "client_secret", "clientSecret2", "token", "token_value", "tokenValue", "authToken", "mytoken", "access_token", "github_pat", "bearer", "jwt", "apiKey", "API-Key", "api_key_1", "apikeys",
+		"private_key", "sshKey", "cardNumber", "cvv", "cvv2", "ssn", "otp", "pin", "pin_code", "mnemonic", "seed_phrase", "credentials", "p4ssw0rd", "pa$$word", "p\u0430ssword", "pass\u0077ord", "p\u00e4ssw\u00f6rd", "pass\u200bword", "Passwort", "secretaryPassword",
 	} {
-		if why := refuseElicitation([]byte(`{"message":"hello","requestedSchema":{"type":"object","properties":{` + field + `}}}`)); (why == "") != ok {
-			t.Errorf("%s: %q", field, why)
+		if ask("hello", text(name)) == "" {
+			t.Errorf("the field %s passes", name)
 		}
+		if ask("hello", `"value":{"type":"string","title":"`+name+`"}`) == "" {
+			t.Errorf("the title %s passes", name)
+		}
+	}
+	for _, name := range []string{
+		"name", "max_tokens", "tokens_per_minute", "token_count", "tokenCount", "token_limit", "next_page_token", "pageToken", "stop_token", "passport", "passport_number", "passenger", "passengers", "compass", "compass_heading", "bypass",
+		"secretary", "secretariat", "boarding_pass", "passing_grade", "pass_rate", "secret_name", "password_policy", "api_key_id", "pattern", "patient", "path", "spin", "pinned", "pin_color", "shipping", "key", "primary_key", "issue_key",
+		"keyword", "username", "email", "card", "Business card", "address", "author", "tokenizer", "description", "monkey", "basket", "power", "assignment",
+	} {
+		if why := ask("hello", text(name)); why != "" {
+			t.Errorf("the field %s: %s", name, why)
+		}
+		if why := ask("hello", `"value":{"type":"string","title":"`+name+`"}`); why != "" {
+			t.Errorf("the title %s: %s", name, why)
+		}
+	}
+
+	for _, d := range []string{
+		"Enter your password", "Please type your GitHub password here", "Paste your API key", "Your personal access token", "the account password", "Provide the database password to go on", "We need your credit card number",
+		"Do not worry about it at all, just enter your passphrase", "First line.\nNow enter your PIN", "API key", "your seed phrase",
+	} {
+		if ask("hello", described(d)) == "" {
+			t.Errorf("the description %q passes", d)
+		}
+		if len(strings.Fields(d)) > 3 && d != "the account password" && ask(d, text("value")) == "" {
+			t.Errorf("the message %q passes", d)
+		}
+	}
+	for _, d := range []string{
+		"Enter your name", "Never enter your password here", "We do not need your password", "Enter the email address to reset your password", "The name of the secret to rotate", "Enter a name for the API key", "How many tokens may be used",
+		"Your passport number", "Specify the password policy", "Which token to swap", "Your secretary",
+	} {
+		if why := ask("hello", described(d)); why != "" {
+			t.Errorf("the description %q: %s", d, why)
+		}
+		if why := ask(d, text("value")); why != "" {
+			t.Errorf("the message %q: %s", d, why)
+		}
+	}
+
+	for schema, ok := range map[string]bool{
+		`{"type":"object","properties":{"save_password":{"type":"boolean"}}}`:                                                           true,
+		`{"type":"object","properties":{"save_password":{"type":["boolean","null"]}}}`:                                                  true,
+		`{"type":"object","properties":{"password_length":{"type":"integer"}}}`:                                                         true,
+		`{"type":"object","properties":{"pass":{"type":"string","enum":["pass","fail"]}}}`:                                              true,
+		`{"type":"object","properties":{"token":{"type":"string","oneOf":[{"const":"a","title":"A"}]}}}`:                                true,
+		`{"type":"object","properties":{"tags":{"type":"array","items":{"type":"string","enum":["secret"]}}}}`:                          true,
+		`{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]}}}`:                                            true,
+		`{"type":"object","properties":{"a":{"$ref":"#/$defs/color"}},"$defs":{"color":{"enum":["red"]}}}`:                              true,
+		`{"type":"object","additionalProperties":false,"properties":{"a":{"type":"string","format":"email"}}}`:                          true,
+		`{"type":"object","properties":{"x":{"type":"string","format":"password"}}}`:                                                    false,
+		`{"type":"object","properties":{"x":{"type":"string","format":"PASSWORD","enum":["a"]}}}`:                                       false,
+		`{"type":"object","properties":{"x":{"type":"string","writeOnly":true}}}`:                                                       false,
+		`{"type":"object","properties":{"x":{"type":"array","items":{"type":"string","format":"password"}}}}`:                           false,
+		`{"type":"object","properties":{"x":{"anyOf":[{"type":"string","format":"password"},{"type":"null"}]}}}`:                        false,
+		`{"type":"object","properties":{"x":{"oneOf":[{"title":"Password","type":"string"}]}}}`:                                         false,
+		`{"type":"object","properties":{"x":{"$ref":"#/$defs/p"}},"$defs":{"p":{"type":"string","format":"password"}}}`:                 false,
+		`{"type":"object","properties":{"x":{"$ref":"https://evil.example/schema"}}}`:                                                   false,
+		`{"type":"object","properties":{"x":{"$ref":"#/$defs/p"}},"$defs":{"p":{"$ref":"#/$defs/p"}}}`:                                  false,
+		`{"type":"object","allOf":[{"properties":{"password":{"type":"string"}}}]}`:                                                     false,
+		`{"type":"object","anyOf":[{"allOf":[{"properties":{"password":{"type":"string"}}}]}]}`:                                         false,
+		`{"type":"object","allOf":[{"allOf":[{"allOf":[{"allOf":[{"allOf":[{"allOf":[{"properties":{"a":{}}}]}]}]}]}]}]}`:               false,
+		`{"type":"object","if":{},"then":{"properties":{"password":{"type":"string"}}}}`:                                                false,
+		`{"type":"object","patternProperties":{"^pass":{"type":"string"}}}`:                                                             false,
+		`{"type":"object","properties":{"a":{"type":"object","properties":{"b":{"type":"string"}}}}}`:                                   false,
+		`{"type":"object","properties":{"a":{"properties":{"b":{"type":"string"}}}}}`:                                                   false,
+		`{"type":"object","properties":{"a":{"type":["object","string"]}}}`:                                                             false,
+		`{"type":"object","properties":{"a":{"type":"array","items":{"type":"object","properties":{"pwd":{"type":"string"}}}}}}`:        false,
+		`{"type":"object","properties":{"a":{"type":"array","items":{"type":"array","items":{"type":"string"}}}}}`:                      false,
+		`{"type":"object","properties":{"pin":{"type":"integer"}}}`:                                                                     false,
+		`{"type":"object","properties":` + strings.Repeat(`{"a":{"properties":`, 9) + `{"password":{}}` + strings.Repeat("}}", 9) + `}`: false,
+	} {
+		if why := refuseElicitation([]byte(`{"message":"hello","requestedSchema":` + schema + `}`)); (why == "") != ok {
+			t.Errorf("%s: %q", schema, why)
+		}
+	}
+
+	// A message above choices, and one that leads to a page, ask for nothing that is
+	// typed here.
+	if why := ask("Confirm your password was changed, or enter your password elsewhere", `"ok":{"type":"boolean"}`); why != "" {
+		t.Errorf("a question: %s", why)
+	}
+	if why := refuseElicitation([]byte(`{"mode":"url","elicitationId":"1","url":"https://example.com/login","message":"Enter your password there"}`)); why != "" {
+		t.Errorf("a page: %s", why)
 	}
 }
 
@@ -149,6 +241,53 @@ func TestHostileElicitationsReachNobody(t *testing.T) {
 			t.Errorf("%v, %+v", err, e)
 		}
 	})
+}
+
+// TestHostileTasksReachNobody has the tasks of a modern server ask for what people must
+// not be asked for, while they work and as the error that they end with.
+func TestHostileTasksReachNobody(t *testing.T) {
+	t.Parallel()
+	const fine = `{"message":"hello","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}}}}`
+	asking := func(params string) string {
+		return `"status":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":` + params + `}}`
+	}
+	for name, tt := range map[string]struct {
+		state string
+		ok    bool
+	}{
+		"a name":             {asking(fine), true},
+		"a script":           {asking(scriptURL), false},
+		"a password":         {asking(secretAsk), false},
+		"another error":      {`"status":"failed","error":{"code":-32000,"message":"no"}`, true},
+		"a page, by error":   {`"status":"failed","error":{"code":-32042,"message":"visit","data":{"elicitations":[{"mode":"url","elicitationId":"1","message":"go","url":"https://example.com/"}]}}`, true},
+		"a script, by error": {`"status":"failed","error":{"code":-32042,"message":"visit","data":{"elicitations":[` + scriptURL + `]}}`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var reasons atomic.Int64
+			raw := &wireServer{modern: true}
+			at := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				var m wire.Message
+				if m.Parse(body) == nil && m.Method == wire.MethodTasksGet {
+					raw.answer(w, &m, `{"resultType":"complete","taskId":"t","createdAt":"2026-11-15T00:00:00Z","lastUpdatedAt":"2026-11-15T00:00:00Z","ttlMs":60000,`+tt.state+`}`)
+					return
+				}
+				r.Body = io.NopCloser(bytes.NewReader(body))
+				raw.ServeHTTP(w, r)
+			}))
+			s := newServer(t, at, func(o *Options) { o.OnRefusedInput = func(string) { reasons.Add(1) } })
+			req := toolCall("t", `{}`)
+			req.Kind, req.Task, req.Caller.Capabilities = junctor.KindTask, "t", []byte(everyone)
+			res, err := s.Do(ctxFor(t), req, &notes{})
+			switch {
+			case tt.ok && (err != nil || !strings.Contains(string(res.Body), `"status"`) || reasons.Load() != 0):
+				t.Errorf("%s, %v, %d on record", res.Body, err, reasons.Load())
+			case !tt.ok && (junctor.CodeOf(err) != junctor.CodeUpstream || len(res.Body) != 0 || reasons.Load() != 1):
+				t.Errorf("%s, %v, %d on record", res.Body, err, reasons.Load())
+			}
+		})
+	}
 }
 
 // TestStormOfChanges has a server say without pause that its tools changed. Its

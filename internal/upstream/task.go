@@ -236,10 +236,10 @@ func (s *Server) task(ctx context.Context, req *catalog.Request) (catalog.Result
 		}
 	}
 	if err == nil {
-		err = s.o.checkInputs(wire.Get(body, "inputRequests"))
+		err = s.o.checkTask(body)
 	}
 	if err != nil {
-		return catalog.Result{}, err
+		return catalog.Result{}, s.o.checkError(err)
 	}
 	if ended(statusOfTask(body)) {
 		s.closedTask(req.Task, body)

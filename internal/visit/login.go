@@ -132,7 +132,7 @@ func (l *logins) start(ctx context.Context, p *junctor.Principal, user, redirect
 	if i := slices.IndexFunc(clients, func(c oauth.Registered) bool { return c.Redirect == redirect && c.Redirect != "" }); i >= 0 {
 		known = &clients[i]
 	}
-	pending, address, trace, err := l.client.Begin(ctx, oauth.Start{Server: server, Redirect: redirect, Challenge: wants, Known: known, Former: former, Pinned: pinOf(clients, &l.row, server.ClientID)})
+	pending, address, trace, err := l.client.Begin(ctx, oauth.Start{Server: server, Redirect: redirect, Challenge: wants, Known: known, Former: former, Pinned: server.Pinned})
 	l.d.traced(ctx, &l.row, user, trace)
 	if err != nil {
 		return "", "", time.Time{}, refusedLogin(l.row.ID, err)
@@ -244,6 +244,9 @@ func (l *logins) proof(ctx context.Context, p *oauth.Pending) error {
 		return err
 	}
 	if server.ClientID == p.Client.ID {
+		if server.Issuer != "" && !oauth.SameIssuer(server.Issuer, p.Endpoints.Issuer) { // the operator has named another one since
+			return junctor.Errorf(junctor.CodeInvalid, "the server %s has another issuer now, %s: begin the login again", l.row.ID, server.Issuer)
+		}
 		p.Client.Secret = server.Secret.Reveal()
 		return nil
 	}
@@ -301,13 +304,24 @@ func (d *Desk) Logout(ctx context.Context, p *junctor.Principal, id string, shar
 	d.Servers.Changed(&l.row, user)
 	d.recorded(ctx, p, id, "logout", nil)
 	if g.Live() {
-		pending := oauth.Pending{Client: g.Client}
-		if err := l.proof(ctx, &pending); err == nil && pending.Client.Secret != "" {
-			g.Client.Secret = pending.Client.Secret
-		}
-		d.traced(ctx, &l.row, user, l.client.Revoke(ctx, g))
+		l.revoke(ctx, user, g)
 	}
 	return nil
+}
+
+// revoke gives the tokens of a login back, where it is known that its client may
+// still prove itself there.
+func (l *logins) revoke(ctx context.Context, user string, g *oauth.Grant) {
+	server, err := l.server(ctx)
+	if err != nil {
+		l.d.Log.Warn("the tokens of a login were forgotten and not revoked", "server", l.row.ID, telemetry.Err(err))
+		return
+	}
+	pending := oauth.Pending{Client: g.Client, Endpoints: g.Endpoints}
+	if err := l.proof(ctx, &pending); err == nil && pending.Client.Secret != "" {
+		g.Client.Secret = pending.Client.Secret
+	}
+	l.d.traced(ctx, &l.row, user, l.client.Revoke(ctx, g, server))
 }
 
 // recorded writes a login or logout into the journal.

@@ -39,7 +39,11 @@ func (d *Desk) oauthClient(out *http.Client) *oauth.Client {
 // a user who has one of their own.
 func (d *Desk) asker(row *junctor.Server, user string, out *http.Client) credential.Asker {
 	address, _, _ := strings.Cut(row.URL, "?")
-	ask := d.oauthClient(out).Machine(address, func(ctx context.Context, t *junctor.Trace) { d.traced(ctx, row, user, t) }, machinePins{d, row})
+	pins := d.operatorPins(row)
+	if user != "" {
+		pins = d.userPins(row, user)
+	}
+	ask := d.oauthClient(out).Machine(address, func(ctx context.Context, t *junctor.Trace) { d.traced(ctx, row, user, t) }, pins)
 	return func(ctx context.Context, auth junctor.Auth, with credential.Proof) (seal.Secret, time.Duration, error) {
 		token, life, err := ask(ctx, auth, with)
 		if err != nil {
@@ -80,6 +84,9 @@ func (l *logins) server(ctx context.Context) (oauth.Server, error) {
 		out.Page, out.Token = l.row.API.LoginURL, l.row.API.TokenURL
 	}
 	var err error
+	if out.Pinned, err = l.d.operatorPins(&l.row).Pin(ctx, out.ClientID); err != nil {
+		return out, err
+	}
 	if l.row.Auth.Secret != "" {
 		out.Secret, err = l.source.Secret(ctx)
 	}

@@ -86,6 +86,9 @@ func (d *Desk) PutCredential(ctx context.Context, p *junctor.Principal, id strin
 	if err := d.Vault.Put(ctx, p.Tenant, junctor.UserOwner(p.User), junctor.UserSecret(id), packed); err != nil {
 		return Credential{}, err
 	}
+	if err := d.userPins(&row, p.User).forget(ctx); err != nil {
+		return Credential{}, err
+	}
 	// A server or a user that went meanwhile took along what was stored until then.
 	if _, err := d.Servers.Seen(ctx, p, id); err != nil {
 		return Credential{}, d.erase(ctx, p, id, err)
@@ -117,8 +120,9 @@ func (d *Desk) RemoveCredential(ctx context.Context, p *junctor.Principal, id st
 	if junctor.CodeOf(err) == junctor.CodeNotFound {
 		return junctor.Errorf(junctor.CodeNotFound, "you have entered no credentials for the server %q", id)
 	}
-	if err == nil {
-		d.Servers.Changed(&row, p.User)
+	if err != nil {
+		return err
 	}
-	return err
+	d.Servers.Changed(&row, p.User)
+	return d.userPins(&row, p.User).forget(ctx)
 }

@@ -41,3 +41,22 @@ func TestPasswordTriesAreShared(t *testing.T) {
 		t.Errorf("%d of 10 tries were refused without the Redis: the replica forgot the 6 that it had counted", refused)
 	}
 }
+
+// Registrations of programs are counted by all replicas together.
+func TestRegistrationsAreShared(t *testing.T) {
+	t.Parallel()
+	s := start(t, 2)
+	passed := 0
+	for n := range 60 {
+		switch r := s.replicas[n%2].Do(t, http.MethodPost, "/oauth/register", `{"redirect_uris":["https://a.example/"]}`); r.Status {
+		case http.StatusCreated:
+			passed++
+		case http.StatusTooManyRequests:
+		default:
+			t.Fatalf("%d %s", r.Status, r.Body)
+		}
+	}
+	if passed >= 50 { // 30 at once, and one in five seconds
+		t.Errorf("%d of 60 registrations passed", passed)
+	}
+}

@@ -65,6 +65,7 @@ func serverTests() map[string]func(*trial) {
 			}
 			for _, user := range []string{"u1", "u2"} {
 				put(junctor.UserOwner(user), junctor.UserSecret("notes"))
+				put(junctor.UserOwner(user), junctor.UserPins("notes"))
 				put(junctor.UserOwner(user), junctor.UserSecret("notes-2"))
 			}
 			put("agent:u1", junctor.UserSecret("notes"))

@@ -1,0 +1,415 @@
+package upstream
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/junctor-mcp/junctor/internal/wire"
+)
+
+// The forms of elicitations are judged here: the specification forbids servers to ask
+// for secrets with one. What a field is for stands in its name, title and description,
+// and in the message above the form, in words that a server chooses. So this is a
+// filter against careless and common attempts, and no proof: clients show people
+// which server asks.
+
+// maxFormDepth bounds how deep a form is searched. The specification knows flat forms
+// alone; what is deeper is refused, since nobody has looked at it.
+const maxFormDepth = 4
+
+// form is a form while it is judged.
+type form struct {
+	root []byte
+	free bool // a person can type something into it
+}
+
+// refuseForm says why a form is not shown to people, with its message; "" is that it
+// is.
+func refuseForm(schema []byte, message string) string {
+	if len(schema) == 0 || schema[0] != '{' {
+		return ""
+	}
+	f := &form{root: schema}
+	if why := f.refuseFields(schema, 0); why != "" {
+		return why
+	}
+	if f.free && demandsSecret(message) {
+		return secretForm("its message")
+	}
+	return ""
+}
+
+func secretForm(field string) string {
+	return "the form asks for a secret (" + clip(field) + "): the specification of MCP has those entered at an address of the server, with the mode url"
+}
+
+const nestedForm = "the form is not flat: the specification of MCP has forms whose fields are texts, numbers, yes or no, and choices"
+
+// refuseFields judges the fields of a form or of a part of it.
+func (f *form) refuseFields(schema []byte, depth int) string {
+	schema, ok := f.resolve(schema)
+	if !ok || depth > maxFormDepth || hasAny(schema, "if", "then", "else", "not", "patternProperties", "dependentSchemas") {
+		return nestedForm
+	}
+	for _, part := range parts(schema, "allOf", "anyOf", "oneOf") {
+		if why := f.refuseFields(part, depth+1); why != "" {
+			return why
+		}
+	}
+	properties := wire.Get(schema, "properties")
+	if len(properties) == 0 || properties[0] != '{' {
+		return ""
+	}
+	for key, field := range wire.Members(properties) {
+		if why := f.refuseField(wire.Unescape(key), field, depth); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// refuseField judges one field.
+func (f *form) refuseField(name string, field []byte, depth int) string {
+	field, ok := f.resolve(field)
+	if !ok || depth > maxFormDepth || hasAny(field, "properties", "if", "then", "else", "not", "patternProperties", "dependentSchemas") || isOf(field, "object") {
+		return nestedForm
+	}
+	format, _ := wire.String(wire.Get(field, "format"))
+	if strings.EqualFold(format, "password") || string(wire.Get(field, "writeOnly")) == "true" {
+		return secretForm(name)
+	}
+	inner := parts(field, "allOf", "anyOf", "oneOf")
+	if items := wire.Get(field, "items"); len(items) > 0 {
+		if isOf(items, "array") {
+			return nestedForm
+		}
+		inner = append(inner, items)
+	}
+	for _, part := range inner {
+		if why := f.refuseField(name, part, depth+1); why != "" {
+			return why
+		}
+	}
+	if isOf(field, "boolean") || isChoice(field) || slices.ContainsFunc(inner, isChoice) {
+		return "" // whether to have a secret, and which of those that the server knows, are none
+	}
+	f.free = f.free || !isOf(field, "null")
+	title, _ := wire.String(wire.Get(field, "title"))
+	description, _ := wire.String(wire.Get(field, "description"))
+	number := isOf(field, "integer") || isOf(field, "number")
+	if namesSecret(name, number) || namesSecret(title, number) || demandsSecret(title) || demandsSecret(description) || len(nameWords(description)) <= 3 && namesSecret(description, number) {
+		return secretForm(name)
+	}
+	return ""
+}
+
+// resolve follows a reference to a definition within the form, as generators of
+// schemas write them; ok is false where there is none such.
+func (f *form) resolve(schema []byte) (at []byte, ok bool) {
+	for range maxFormDepth {
+		if len(schema) == 0 || schema[0] != '{' {
+			return schema, true
+		}
+		ref := wire.Get(schema, "$ref")
+		if ref == nil {
+			return schema, true
+		}
+		text, _ := wire.String(ref)
+		home, name, _ := strings.Cut(strings.TrimPrefix(text, "#/"), "/")
+		if !strings.HasPrefix(text, "#/") || home != "$defs" && home != "definitions" {
+			return nil, false
+		}
+		schema = wire.Get(wire.Get(f.root, home), name)
+		if schema == nil {
+			return nil, false
+		}
+	}
+	return nil, false
+}
+
+// parts gives the schemas in members that are lists of them.
+func parts(schema []byte, members ...string) (all [][]byte) {
+	if len(schema) == 0 || schema[0] != '{' {
+		return nil
+	}
+	for _, member := range members {
+		if list := wire.Get(schema, member); len(list) > 0 && list[0] == '[' {
+			for one := range wire.Elements(list) {
+				all = append(all, one)
+			}
+		}
+	}
+	return all
+}
+
+func hasAny(schema []byte, members ...string) bool {
+	return len(schema) > 0 && schema[0] == '{' && slices.ContainsFunc(members, func(m string) bool { return wire.Get(schema, m) != nil })
+}
+
+// isOf says whether a schema is of a type, or of that and null.
+func isOf(schema []byte, kind string) bool {
+	if len(schema) == 0 || schema[0] != '{' {
+		return false
+	}
+	value := wire.Get(schema, "type")
+	if len(value) == 0 || value[0] != '[' {
+		one, _ := wire.String(value)
+		return one == kind
+	}
+	found, alone := false, true
+	for raw := range wire.Elements(value) {
+		one, _ := wire.String(raw)
+		found = found || one == kind
+		alone = alone && (one == kind || one == "null")
+	}
+	return found && (alone || kind == "object") // what may be an object is nested
+}
+
+// isChoice says whether a person picks from what the server lists.
+func isChoice(schema []byte) bool { return hasAny(schema, "enum", "const") }
+
+// secretParts are secrets as they stand anywhere in a name whose letters are put
+// together.
+func secretParts() []string {
+	return []string{
+		"password", "passwd", "passphrase", "passcode", "passwort", "kennwort", "motdepasse", "contrasena", "secret", "credential",
+		"apikey", "accesskey", "privatekey", "privkey", "signingkey", "encryptionkey", "masterkey", "sshkey", "authkey", "deploykey",
+		"apitoken", "accesstoken", "authtoken", "refreshtoken", "sessiontoken", "bearertoken", "githubtoken", "gitlabtoken", "personalaccess",
+		"mnemonic", "seedphrase", "recoveryphrase", "recoverycode", "backupcode", "securitycode", "onetimecode", "socialsecurity", "creditcard", "debitcard", "cardnumber", "cardcode",
+	}
+}
+
+// harmlessParts hold one of secretParts, or end as a secret does, and are none. They
+// are taken out of a name before it is searched.
+func harmlessParts() []string {
+	return []string{
+		"secretary", "secretaries", "secretariat", "secretion", "secretsanta", "passport", "passenger", "passage", "passing", "passive", "passion",
+		"encompass", "compass", "bypass", "trespass", "surpass", "overpass", "underpass",
+	}
+}
+
+// isSecretWord says whether a word of a name, without digits, is a secret.
+func isSecretWord(w string) bool {
+	return slices.Contains([]string{"pwd", "psw", "pswd", "cvv", "cvc", "cvn", "ssn", "otp", "totp", "mfa", "pincode", "senha"}, w)
+}
+
+// isSecretText says the same of a word that is a secret where a text is asked for,
+// and a count where a number is.
+func isSecretText(w string) bool {
+	if slices.Contains([]string{"pw", "pat", "bearer", "jwt"}, w) || strings.HasSuffix(w, "token") || strings.HasSuffix(w, "pwd") {
+		return true
+	}
+	return strings.HasSuffix(w, "pass") && !slices.Contains(harmlessParts(), w)
+}
+
+// isSecretKey says whether a key is a secret, by the word before it.
+func isSecretKey(before string) bool {
+	return slices.Contains([]string{"api", "private", "access", "signing", "encryption", "ssh", "auth", "master", "deploy", "wallet", "openai", "anthropic", "aws"}, before)
+}
+
+// describes says whether a word makes of a name something about a secret: a
+// password's policy.
+func describes(w string) bool {
+	return slices.Contains([]string{
+		"name", "names", "id", "ids", "count", "length", "policy", "type", "types", "kind", "limit", "limits", "budget", "usage", "expiry", "expires", "expiration", "age", "days", "rotation", "manager", "provider",
+		"label", "format", "strength", "hint", "attempts", "scope", "scopes", "symbol", "address", "amount", "balance", "price", "index", "version", "path", "email", "status", "rate", "date", "through", "fail", "ratio",
+	}, w)
+}
+
+// qualifies says whether a word before a token or a pass says that it is no secret: a
+// page's token, a boarding pass.
+func qualifies(w string) bool {
+	return slices.Contains([]string{
+		"max", "min", "per", "page", "next", "previous", "cursor", "continuation", "stop", "start", "end", "boarding", "day", "season", "ski", "bus", "train", "rail", "guest", "visitor", "parking", "event", "backstage",
+		"first", "second", "number", "reward", "governance",
+	}, w)
+}
+
+// namesSecret says whether a name is that of a secret; number says that a number is
+// asked for.
+func namesSecret(name string, number bool) bool {
+	words := nameWords(name)
+	if len(words) == 0 {
+		return false
+	}
+	if len(words) > 1 && describes(words[len(words)-1]) || len(words) > 2 && describes(words[0]) && (words[1] == "of" || words[1] == "for") {
+		return false
+	}
+	if number && slices.ContainsFunc(words, func(w string) bool { return qualifies(w) || describes(w) }) {
+		return false
+	}
+	for _, text := range []string{strings.Join(words, ""), unleet(name)} {
+		for _, part := range harmlessParts() {
+			text = strings.ReplaceAll(text, part, " ")
+		}
+		if slices.ContainsFunc(secretParts(), func(part string) bool { return strings.Contains(text, part) }) {
+			return true
+		}
+	}
+	for i, w := range words {
+		before, next := "", ""
+		if i > 0 {
+			before = words[i-1]
+		}
+		if i+1 < len(words) {
+			next = words[i+1]
+		}
+		switch {
+		case w == "pin":
+			if next == "" || next == "code" || next == "number" {
+				return true
+			}
+		case isSecretWord(w):
+			return true
+		case number || qualifies(before) || describes(next):
+		case isSecretText(w), w == "key" && isSecretKey(before):
+			return true
+		}
+	}
+	return false
+}
+
+// demands says whether a word has somebody give something.
+func demands(w string) bool {
+	return slices.Contains([]string{
+		"enter", "type", "provide", "give", "paste", "input", "supply", "tell", "send", "confirm", "share", "need", "needs", "require", "requires", "submit", "insert", "specify", "your", "reenter", "repeat", "fill", "use",
+	}, w)
+}
+
+func denies(w string) bool {
+	return slices.Contains([]string{"not", "never", "don", "dont", "without", "no", "cannot", "won", "doesn"}, w)
+}
+
+// mentions says whether a word has a secret behind it be talked about.
+func mentions(w string) bool {
+	return slices.Contains([]string{
+		"reset", "resetting", "rotate", "rotating", "forgot", "forgotten", "change", "changing", "recover", "recovering", "id", "identifier", "length", "path", "hint", "count", "whether", "policy",
+	}, w)
+}
+
+// phraseEnd is how many words after a demand may be what it is for.
+const phraseEnd = 8
+
+// demandsSecret says whether a sentence asks for a secret: "enter your password" does,
+// "we never ask for your password" and "the email to reset your password" do not.
+func demandsSecret(text string) bool {
+	for sentence := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(".!?;\n", r) }) {
+		words := nameWords(sentence)
+		for i, w := range words {
+			if !demands(w) || slices.ContainsFunc(words[max(0, i-4):i], denies) {
+				continue
+			}
+			if w == "your" && slices.ContainsFunc(words[max(0, i-2):i], mentions) {
+				continue
+			}
+			if asksFor(words[i+1 : min(len(words), i+1+phraseEnd)]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// asksFor says whether what follows a demand is a secret, and not something about one.
+func asksFor(words []string) bool {
+	for i, w := range words {
+		if mentions(w) || i > 0 && (w == "of" || w == "for") && describes(words[i-1]) {
+			return false
+		}
+		for n := 1; n <= 3 && i+n <= len(words); n++ {
+			if i+n < len(words) && describes(words[i+n]) {
+				continue // password policy
+			}
+			if strongSecret(words[i : i+n]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// strongSecret says whether words are those of a secret and of nothing else.
+func strongSecret(words []string) bool {
+	text := strings.TrimSuffix(strings.Join(words, ""), "s")
+	return slices.Contains(secretParts(), text) || slices.Contains([]string{"pwd", "pin", "pincode", "cvv", "cvc", "ssn", "otp", "token", "bearertoken", "clientsecret", "secretkey", "personalaccesstoken", "creditcardnumber", "socialsecuritynumber"}, text)
+}
+
+// lookalike gives the letter of ours that one of another script looks like.
+func lookalike(r rune) rune {
+	const theirs, ours = "аеорсухіѕԁѡοαρντκ", "aeopcyxisdwoapvtk"
+	for i, one := range []rune(theirs) {
+		if one == r {
+			return rune(ours[i])
+		}
+	}
+	return r
+}
+
+// foldLetters makes letters comparable: without accents, and of our script where they
+// look like it.
+func foldLetters(text string) string {
+	var out strings.Builder
+	for _, r := range norm.NFKD.String(text) {
+		if !unicode.Is(unicode.Mn, r) {
+			out.WriteRune(lookalike(r))
+		}
+	}
+	return out.String()
+}
+
+// unleet gives the letters of a name whose digits stand for letters.
+func unleet(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch r {
+		case '0':
+			return 'o'
+		case '1', '!':
+			return 'i'
+		case '3':
+			return 'e'
+		case '4', '@':
+			return 'a'
+		case '5', '$':
+			return 's'
+		case '7':
+			return 't'
+		}
+		if !unicode.IsLetter(r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, foldLetters(name))
+}
+
+// nameWords gives the words of a name without digits, in lower case: apiKey, api_key,
+// API-Key and "API key 2" are the same two.
+func nameWords(name string) []string {
+	var words []string
+	var word strings.Builder
+	end := func() {
+		if word.Len() > 0 {
+			words = append(words, strings.ToLower(word.String()))
+			word.Reset()
+		}
+	}
+	lower := false
+	for _, r := range foldLetters(name) {
+		switch {
+		case unicode.IsDigit(r), unicode.Is(unicode.Cf, r): // password1, and what is not to be seen
+			continue
+		case !unicode.IsLetter(r):
+			end()
+		case unicode.IsUpper(r) && lower:
+			end()
+			word.WriteRune(r)
+		default:
+			word.WriteRune(r)
+		}
+		lower = unicode.IsLower(r)
+	}
+	end()
+	return words
+}
