@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/gob"
 	"errors"
-	"io"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -14,6 +13,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/limit"
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 	"github.com/junctor-mcp/junctor/internal/upstream"
 )
@@ -169,7 +169,9 @@ func (f *afar) ask(ctx context.Context, e errand, sink catalog.Sink) (*said, err
 	if err := gob.NewEncoder(&body).Encode(e); err != nil {
 		return nil, err
 	}
-	resp, err := to.post(ctx, errandPath, body.Bytes())
+	budget, who := f.peers.app.bytes, limit.PartyOf(e.Principal)
+	budget.Count(who, body.Bytes())
+	resp, err := to.post(ctx, errandPath, body.Bytes(), headerParty, partyText(who))
 	switch {
 	case err == nil:
 	case junctor.CodeOf(err) == junctor.CodeUnreachable: // nobody heard it
@@ -181,12 +183,16 @@ func (f *afar) ask(ctx context.Context, e errand, sink catalog.Sink) (*said, err
 	if resp.StatusCode != http.StatusOK { // it is of another version
 		return nil, f.away()
 	}
-	frames := gob.NewDecoder(io.LimitReader(resp.Body, 4*f.peers.app.cfg.MaxResult))
+	frames := newCountedDecoder(ctx, budget, who, resp.Body, 4*f.peers.app.cfg.MaxResult)
+	defer frames.settle()
 	for {
 		var got said
-		if err := frames.Decode(&got); err != nil {
+		if err := frames.Decode(&got); frames.in.refused != nil {
+			return nil, notKept(frames.in.refused)
+		} else if err != nil {
 			return nil, f.lost(ctx, err)
 		}
+		frames.settle(got.Result.Body, got.Offer, got.Progress, got.Log)
 		switch {
 		case got.Moved:
 			return nil, f.away()
@@ -215,11 +221,14 @@ func (f *afar) lost(ctx context.Context, err error) error {
 	}
 }
 
-// post sends the process something.
-func (p *peer) post(ctx context.Context, path string, body []byte) (*http.Response, error) {
+// post sends the process something. header are names, each with its value.
+func (p *peer) post(ctx context.Context, path string, body []byte, header ...string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.below(path).String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, err
+	}
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
 	}
 	return p.client.Do(req)
 }

@@ -102,16 +102,24 @@ func (f *failure) err() error {
 // errand serves errandPath.
 func (p *peers) errand(w http.ResponseWriter, r *http.Request) {
 	e := &errand{}
-	if err := gob.NewDecoder(http.MaxBytesReader(w, r.Body, 2*p.app.cfg.MaxResult)).Decode(e); err != nil {
+	from := newCountedDecoder(r.Context(), p.app.bytes, parseParty(r.Header.Get(headerParty)), r.Body, 2*p.app.cfg.MaxResult)
+	defer from.settle()
+	err := from.Decode(e)
+	if err != nil && from.in.refused == nil {
 		http.Error(w, "this cannot be read: the replica that sent it is of another version", http.StatusBadRequest)
 		return
 	}
+	from.settle(e.Request.Params, e.Request.Arguments, e.Request.Meta, e.Request.Input.Responses)
 	rc := http.NewResponseController(w)
 	_ = rc.SetWriteDeadline(time.Time{}) // it may take as long as its caller waits
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.WriteHeader(http.StatusOK)
 	_ = rc.Flush() // who asks knows that it was heard
 	out := &teller{to: gob.NewEncoder(w), flush: rc.Flush}
+	if from.in.refused != nil { // nothing was done
+		out.say(&said{Done: true, Failure: failureOf(from.in.refused)})
+		return
+	}
 	c := p.app.servers.atHome(serverKey{e.Tenant, e.Server}, e.Request.Input.State)
 	if c == nil {
 		out.say(&said{Done: true, Moved: true})

@@ -8,12 +8,13 @@ import (
 )
 
 // What a node is believed about the newest block. Growth is measured from the
-// newest block that is known, in the time between the two blocks.
+// newest block that is known.
 const (
 	// headTolerance is how far a block's time may be ahead of this machine's clock.
 	headTolerance = 5 * time.Minute
-	// Growth up to usualBurst blocks and usualRate a second is believed of one node.
-	// More is believed when a second node, where there is one, knows the block.
+	// Growth up to usualBurst blocks and usualRate a second is usual. Of several nodes
+	// one alone is believed so much while none of the others answers; more needs a
+	// second node that knows the block.
 	usualBurst, usualRate = 256, 10
 	// Growth beyond mostBurst blocks and mostRate a second is believed of nobody: no
 	// chain makes so many.
@@ -21,31 +22,156 @@ const (
 	// rollbackAfter is how long all nodes must be below the block that was read before
 	// the chain is read again from where they are.
 	rollbackAfter = 10 * time.Minute
+	// placeEvery is how often another node is asked for the block that was read.
+	placeEvery = time.Minute
+	// doubtAfter is how long the other nodes may not know what the current one says:
+	// they may lag some blocks behind, or be on another side of a short fork.
+	doubtAfter = time.Minute
+	// witnessTimeout is how long the other nodes have to answer. One that never does
+	// must not stop the watcher.
+	witnessTimeout = 10 * time.Second
 )
 
-// believe refuses a newest block that cannot be the chain's. A watcher that went
-// where one node alone says the chain is would wait there for the chain, and miss
-// what happens until it arrives.
-func (w *Watcher) believe(ctx context.Context, head Block) error {
-	if at, now := time.Unix(int64(head.Time), 0), w.now(); at.After(now.Add(headTolerance)) { //nolint:gosec // at most maxQuantity
-		return fmt.Errorf("the node's newest block %d is dated %s, which is in the future: check the node, and the clock of this machine", head.Number, at.UTC().Format(time.RFC3339))
+// believe gives the newest block to read up to, or refuses one that cannot be the
+// chain's. A watcher that went where one node alone says the chain is would wait
+// there for the chain, and miss what happens until it arrives.
+func (w *Watcher) believe(ctx context.Context, head Block) (Block, error) {
+	now := w.now()
+	if at := time.Unix(int64(head.Time), 0); at.After(now.Add(headTolerance)) { //nolint:gosec // at most maxQuantity
+		return Block{}, fmt.Errorf("the node's newest block %d is dated %s, which is in the future: check the node, and the clock of this machine", head.Number, at.UTC().Format(time.RFC3339))
 	}
 	last, first := w.head, w.head == Block{}
 	if n := len(w.known); n > 0 && (first || w.known[n-1].Number > last.Number) {
 		last, first = w.known[n-1], false
 	}
-	if !first && head.Number <= last.Number {
-		return nil
+	if w.growth.at.IsZero() && !first {
+		w.growth.begin(last, now)
 	}
+	if first || head.Number > last.Number {
+		var err error
+		if head, err = w.believeGrowth(ctx, head, last, first); err != nil {
+			return Block{}, err
+		}
+	}
+	return head, w.checkPlace(ctx, head)
+}
+
+// believeGrowth gives the newest block up to head that is believed.
+func (w *Watcher) believeGrowth(ctx context.Context, head, last Block, first bool) (Block, error) {
+	now := w.now()
 	grown := head.Number - last.Number
 	elapsed := head.Time - min(last.Time, head.Time)
 	if grown > mostBurst+mostRate*elapsed {
-		return fmt.Errorf("the node's newest block is %d, which is %d blocks above the last one known and dated %ds later: no chain grows so fast; check the node", head.Number, grown, elapsed)
+		return Block{}, fmt.Errorf("the node's newest block is %d, which is %d blocks above the last one known and dated %ds later: no chain grows so fast; check the node", head.Number, grown, elapsed)
 	}
-	if !first && grown <= usualBurst+usualRate*elapsed {
+	switch {
+	case w.node.Count() < 2:
+		if !first && !w.growth.allows(head.Number, mostBurst, mostRate, now) {
+			return Block{}, fmt.Errorf("the node's newest block is %d, which is %d blocks above the last one known, after growth that no chain has: check the node, or wait", head.Number, grown)
+		}
+		return head, nil
+	case first || grown > usualBurst+usualRate*elapsed:
+		if err := w.witness(ctx, head); err != nil {
+			return Block{}, err
+		}
+		w.unconfirmed, w.growth = doubt{}, growth{line: head.Number, at: now}
+		return head, nil
+	}
+	newest, answered := w.confirm(ctx, head)
+	switch {
+	case !answered:
+		if !w.growth.allows(head.Number, usualBurst, usualRate, now) {
+			return Block{}, fmt.Errorf("the node's newest block is %d, and none of the other nodes answers whether they know it", head.Number)
+		}
+		return head, nil
+	case newest != nil && newest.Number > last.Number:
+		w.unconfirmed, w.growth = doubt{}, growth{line: newest.Number, at: now}
+		return *newest, nil
+	}
+	err := fmt.Errorf("the node's newest block is %d, and none of the other nodes knows a block above %d: a node lags behind, or this one is wrong; check the nodes", head.Number, last.Number)
+	if err := w.unconfirmed.note(err, now); err != nil {
+		return Block{}, err
+	}
+	// They may know it soon. Until then the chain ends where it was read to.
+	if n := len(w.known); n > 0 {
+		last = w.known[n-1]
+	}
+	if newest != nil && newest.Number >= last.Number {
+		return *newest, nil
+	}
+	b, err := w.node.At(ctx, last.Number)
+	if err == nil && b == nil {
+		err = errChanged
+	}
+	if err != nil {
+		return Block{}, err
+	}
+	return *b, nil
+}
+
+// confirm gives the newest block up to head that another node knows too, which is
+// head itself unless the others lag; nil where there is none. answered is false
+// where none of the others says anything.
+func (w *Watcher) confirm(ctx context.Context, head Block) (newest *Block, answered bool) {
+	for _, a := range w.others(ctx, head.Number) {
+		if a.Block != nil && a.Block.Hash == head.Hash {
+			return &head, true
+		}
+		answered = answered || a.Err == nil
+	}
+	if !answered {
+		return nil, false
+	}
+	ctx, cancel := context.WithTimeout(ctx, w.patience)
+	defer cancel()
+	for _, a := range w.node.OtherHeads(ctx) {
+		if a.Block == nil || a.Block.Number >= head.Number || newest != nil && a.Block.Number <= newest.Number {
+			continue
+		}
+		if b, err := w.node.At(ctx, a.Block.Number); err == nil && b != nil && b.Hash == a.Block.Hash {
+			newest = b
+		}
+	}
+	return newest, true
+}
+
+// checkPlace asks another node now and then for the block that was read. A node
+// that has led the watcher to a block that the chain does not have, and repeats
+// it, would else keep it there for good.
+func (w *Watcher) checkPlace(ctx context.Context, head Block) error {
+	n, now := len(w.known), w.now()
+	if n == 0 || w.node.Count() < 2 || now.Before(w.placeDue) {
 		return nil
 	}
-	return w.witness(ctx, head)
+	top := w.known[n-1]
+	if head.Number < top.Number {
+		return nil // the current node does not claim to know it: see behind
+	}
+	var denied, other bool
+	for _, a := range w.others(ctx, top.Number) {
+		if a.Block != nil && a.Block.Hash == top.Hash {
+			w.placeDue, w.misplaced = now.Add(placeEvery), doubt{}
+			return nil
+		}
+		denied, other = denied || a.Err == nil, other || a.Block != nil
+	}
+	if !denied { // nobody answers
+		w.placeDue = now.Add(placeEvery)
+		return nil
+	}
+	err := fmt.Errorf("the chain was read to block %d (%s), and none of the other nodes knows it: check the nodes", top.Number, top.Hash)
+	if other { // the node that has another block there is asked next, as after a fork
+		return err
+	}
+	return w.misplaced.note(err, now)
+}
+
+// others asks the other nodes for a block. One that does not answer in time has
+// failed.
+func (w *Watcher) others(ctx context.Context, number uint64) []Answer {
+	ctx, cancel := context.WithTimeout(ctx, w.patience)
+	defer cancel()
+	return w.node.Others(ctx, number)
 }
 
 // witness refuses a block that no second node knows, where there are several.
@@ -54,7 +180,7 @@ func (w *Watcher) witness(ctx context.Context, b Block) error {
 		return nil
 	}
 	var failed []error
-	for _, a := range w.node.Others(ctx, b.Number) {
+	for _, a := range w.others(ctx, b.Number) {
 		if a.Block != nil && a.Block.Hash == b.Hash {
 			return nil
 		}
@@ -62,6 +188,61 @@ func (w *Watcher) witness(ctx context.Context, b Block) error {
 	}
 	err := fmt.Errorf("the node's newest block %d (%s) is not what was expected, and none of the other nodes knows it", b.Number, b.Hash)
 	return errors.Join(append([]error{err}, failed...)...)
+}
+
+// growth bounds how far one node alone moves the newest block, over this machine's
+// time: what one look may believe must not be there again for the next one.
+type growth struct {
+	line uint64    // where the head may be without using up the burst
+	at   time.Time // when that was
+}
+
+// begin counts from a block that is known.
+func (g *growth) begin(b Block, now time.Time) {
+	at := time.Unix(int64(b.Time), 0) //nolint:gosec // at most maxQuantity
+	if at.After(now) {
+		at = now
+	}
+	*g = growth{line: b.Number, at: at}
+}
+
+// allows says whether the head may be there by now.
+func (g *growth) allows(number, burst, rate uint64, now time.Time) bool {
+	return number <= g.reached(rate, now)+burst
+}
+
+func (g *growth) reached(rate uint64, now time.Time) uint64 {
+	elapsed := max(0, now.Sub(g.at)) / time.Second
+	return g.line + rate*uint64(elapsed) //nolint:gosec // not below 0
+}
+
+// note is told of the head that was believed. The line does not pass it.
+func (g *growth) note(number, rate uint64, now time.Time) {
+	if number <= g.reached(rate, now) {
+		*g = growth{line: number, at: now}
+	}
+}
+
+// doubt is what the other nodes have not known since some time.
+type doubt struct {
+	since time.Time
+	why   error
+}
+
+// note gives the error back when it has lasted for long.
+func (d *doubt) note(why error, now time.Time) error {
+	if d.since.IsZero() {
+		d.since = now
+	}
+	d.why = why
+	return d.lasting(now)
+}
+
+func (d *doubt) lasting(now time.Time) error {
+	if d.since.IsZero() || now.Before(d.since.Add(doubtAfter)) {
+		return nil
+	}
+	return d.why
 }
 
 // witnessFork has a second node confirm a fork that takes back events that count.

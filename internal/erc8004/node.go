@@ -198,18 +198,25 @@ type Answer struct {
 
 // Others asks all nodes but the current one for a block.
 func (n *Node) Others(ctx context.Context, number uint64) []Answer {
-	return n.askAll(ctx, number, n.current())
+	return n.askAll(n.current(), func(i int) (*Block, error) { return n.numbered(ctx, i, number) })
+}
+
+// OtherHeads asks all nodes but the current one for their newest block.
+func (n *Node) OtherHeads(ctx context.Context) []Answer {
+	return n.askAll(n.current(), func(i int) (*Block, error) { return n.blockAt(ctx, i, "latest") })
 }
 
 // All asks every node for a block.
-func (n *Node) All(ctx context.Context, number uint64) []Answer { return n.askAll(ctx, number, -1) }
+func (n *Node) All(ctx context.Context, number uint64) []Answer {
+	return n.askAll(-1, func(i int) (*Block, error) { return n.numbered(ctx, i, number) })
+}
 
-func (n *Node) askAll(ctx context.Context, number uint64, but int) []Answer {
+func (n *Node) askAll(but int, ask func(index int) (*Block, error)) []Answer {
 	answers := make([]Answer, len(n.urls))
 	var asked sync.WaitGroup
 	for i := range n.urls {
 		if i != but {
-			asked.Go(func() { answers[i].Block, answers[i].Err = n.numbered(ctx, i, number) })
+			asked.Go(func() { answers[i].Block, answers[i].Err = ask(i) })
 		}
 	}
 	asked.Wait()

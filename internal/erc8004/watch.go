@@ -135,6 +135,7 @@ type source interface {
 	IdentityOf(ctx context.Context, registry Address) (Address, error)
 	Count() int
 	Others(ctx context.Context, number uint64) []Answer
+	OtherHeads(ctx context.Context) []Answer
 	All(ctx context.Context, number uint64) []Answer
 	Name() string
 	Next()
@@ -163,12 +164,18 @@ type Watcher struct {
 	turn    func() bool // whether the chain is this watcher's to follow now; nil is always
 	now     func() time.Time
 
-	checked bool // the node follows the chain that it should
-	loaded  bool
-	known   []Block // oldest first
-	width   uint64
-	head    Block  // the newest that was believed
-	behind  behind // nodes that do not know what was read
+	checked  bool // the node follows the chain that it should
+	loaded   bool
+	known    []Block // oldest first
+	width    uint64
+	head     Block         // the newest that was believed
+	behind   behind        // nodes that do not know what was read
+	patience time.Duration // that the other nodes have to answer
+	growth   growth        // how far one node alone may move the head
+
+	unconfirmed doubt     // a head that no other node knows
+	misplaced   doubt     // the block that was read, which no other node knows
+	placeDue    time.Time // when the others are next asked for it
 
 	mu     sync.Mutex
 	status Status
@@ -183,7 +190,7 @@ func NewWatcher(chain Chain, node *Node, ledger Ledger, turn func() bool, log *s
 }
 
 func newWatcher(chain Chain, node source, ledger Ledger, log *slog.Logger) *Watcher {
-	return &Watcher{chain: chain, node: node, ledger: ledger, decoder: NewDecoder(), log: log.With("chain", chain.ID), now: time.Now, width: widest}
+	return &Watcher{chain: chain, node: node, ledger: ledger, decoder: NewDecoder(), log: log.With("chain", chain.ID), now: time.Now, width: widest, patience: witnessTimeout}
 }
 
 // Status tells how it is doing.
@@ -247,7 +254,8 @@ func rest(ctx context.Context, d time.Duration) bool {
 // on from there when its turn comes.
 func (w *Watcher) idle(ctx context.Context) {
 	w.loaded, w.checked = false, false
-	w.head, w.behind = Block{}, behind{}
+	w.head, w.behind, w.growth = Block{}, behind{}, growth{}
+	w.unconfirmed, w.misplaced, w.placeDue = doubt{}, doubt{}, time.Time{}
 	known, err := w.ledger.Blocks(ctx, w.chain.ID, 1)
 	if err != nil || len(known) == 0 {
 		return
@@ -270,7 +278,7 @@ func (w *Watcher) look(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if err := w.believe(ctx, head); err != nil {
+	if head, err = w.believe(ctx, head); err != nil {
 		return false, err
 	}
 	step := Step{Chain: w.chain.ID}
@@ -529,7 +537,12 @@ func (w *Watcher) taken(step Step, kept []Block, head Block, to uint64) {
 	if n := len(w.known); forked && n > 0 && w.known[n-1].Number > step.Keep {
 		depth = w.known[n-1].Number - step.Keep
 	}
+	rate := uint64(mostRate)
+	if w.node.Count() > 1 {
+		rate = usualRate
+	}
 	w.head = head
+	w.growth.note(head.Number, rate, w.now())
 	w.known = slices.Concat(kept, step.Blocks)
 	if n := len(w.known); n > remembered {
 		w.known = slices.Clone(w.known[n-remembered:])
@@ -551,6 +564,11 @@ func (w *Watcher) note(err error) {
 	if err != nil {
 		w.status.Error = err.Error()
 		return
+	}
+	// A look that goes well at a node which does not move says nothing of the head
+	// that another node has and nobody confirms.
+	if err := w.unconfirmed.lasting(w.now()); err != nil {
+		w.status.Error = err.Error()
 	}
 	w.status.At = time.Now()
 }

@@ -121,6 +121,7 @@ func (c *modelChain) IdentityOf(context.Context, Address) (Address, error) {
 // Count, Others and All are those of a node that is alone.
 func (c *modelChain) Count() int                              { return 1 }
 func (c *modelChain) Others(context.Context, uint64) []Answer { return nil }
+func (c *modelChain) OtherHeads(context.Context) []Answer     { return nil }
 func (c *modelChain) All(ctx context.Context, n uint64) []Answer {
 	b, err := c.At(ctx, n)
 	return []Answer{{Block: b, Err: err}}

@@ -3,6 +3,8 @@ package upstream
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
+	mathrand "math/rand/v2"
 	"slices"
 	"strconv"
 	"sync"
@@ -21,7 +23,9 @@ type flights struct {
 	ambiguous func() bool
 
 	mu      sync.Mutex
-	next    uint64
+	begins  uint64           // calls so far
+	random  func() uint64    // where ids come from; made with the first call
+	ended   [endedIDs]uint64 // ids of the last calls, around which it begins anew
 	byID    map[string]*flight
 	byToken map[string]*flight
 	unasked []peer // hear what belongs to no call; set by listen
@@ -39,10 +43,15 @@ type missed struct {
 
 const maxMissed = 64
 
+// endedIDs is for how many calls an answer that comes after their end is taken for
+// a late one.
+const endedIDs = 64
+
 // flight is one call under way.
 type flight struct {
 	id     []byte // as JSON
 	digits [20]byte
+	number uint64 // that is the id
 	token  string // its progress token, as JSON; "" is none
 	peer   peer
 	hears  peer                 // what the server says on account of it: it is a subscription
@@ -74,10 +83,11 @@ func (f *flights) beginOn(fl *flight, own interface{ Break() }, params []byte, p
 	if f.byID == nil {
 		f.byID, f.byToken = map[string]*flight{}, map[string]*flight{}
 	}
-	f.next++
-	fl.id = strconv.AppendUint(fl.digits[:0], f.next, 10)
+	f.begins++
+	fl.number = f.newID()
+	fl.id = strconv.AppendUint(fl.digits[:0], fl.number, 10)
 	fl.token = string(wire.Get(wire.Get(params, "_meta"), wire.MetaProgressToken))
-	fl.order, fl.peer, fl.own = f.next, p, own
+	fl.order, fl.peer, fl.own = f.begins, p, own
 	if own == nil {
 		fl.answer = make(chan answer, 1)
 	}
@@ -92,11 +102,32 @@ func (f *flights) beginOn(fl *flight, own interface{ Break() }, params []byte, p
 	return nil
 }
 
+// newID gives an id that nobody can guess: an answer that was sent before its
+// request, and that arrives when the request is there, must not fit it. It has 31
+// bits because some servers read no larger numbers, and some no texts. That is
+// enough: a wrong guess ends the connection, or is paced on a stream that all calls
+// share. The lock is held.
+func (f *flights) newID() uint64 {
+	if f.random == nil {
+		var seed [32]byte
+		_, _ = rand.Read(seed[:]) // never fails
+		f.random = mathrand.NewChaCha8(seed).Uint64
+	}
+	for {
+		id := f.random() >> 33
+		var digits [20]byte
+		if id != 0 && f.byID[string(strconv.AppendUint(digits[:0], id, 10))] == nil {
+			return id
+		}
+	}
+}
+
 // end forgets a call. Its peer may hear one more note that was on its way.
 func (f *flights) end(fl *flight) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.byID, string(fl.id))
+	f.ended[fl.order%endedIDs] = fl.number
 	if f.byToken[fl.token] == fl {
 		delete(f.byToken, fl.token)
 	}
@@ -137,18 +168,20 @@ func (fl *flight) give(a answer) {
 }
 
 // answered hands a response to its call, whose bytes it keeps. A response to
-// nothing is dropped: the call may have been cancelled. One that was never asked
-// for is logged.
+// nothing is dropped: the call may have been cancelled. One that was not asked for
+// lately is logged.
 func (f *flights) answered(m *wire.Message, o *Options) {
 	f.mu.Lock()
 	fl := f.byID[string(m.ID)]
 	n, err := strconv.ParseUint(string(m.ID), 10, 64)
-	unasked := err != nil || n == 0 || n > f.next
+	unasked := err != nil || n == 0 || !slices.Contains(f.ended[:], n)
 	f.mu.Unlock()
-	switch {
-	case fl != nil:
+	if fl != nil {
 		fl.give(readAnswer(m))
-	case unasked:
+		return
+	}
+	o.limits.note()
+	if unasked {
 		o.limits.warn(o.Logger, "a server answered what it was not asked; the answer was dropped", "server", o.ID)
 	}
 }
@@ -193,6 +226,7 @@ func (f *flights) heard(ctx context.Context, m *wire.Message, a *asks, o *Option
 	case m.Kind == wire.Response:
 		f.answered(m, o)
 	case m.Kind == wire.Request:
+		o.limits.note()
 		p, refused := f.asked(m.Method)
 		a.start(ctx, m, p, o.judgeAsk(m, refused), func(ctx context.Context, message []byte) {
 			if err := send(ctx, message); err != nil {
@@ -200,6 +234,7 @@ func (f *flights) heard(ctx context.Context, m *wire.Message, a *asks, o *Option
 			}
 		})
 	case m.Method == wire.NoteCancelled:
+		o.limits.note()
 		a.cancelled(m.RequestID)
 	default:
 		o.limits.note()

@@ -501,7 +501,7 @@ func TestAnswersToNothing(t *testing.T) {
 			t.Errorf("%d lines: %s", n, log.String())
 		}
 		f.end(fl)
-		hear("1") // late, as after a call that was cancelled
+		hear(string(fl.id)) // late, as after a call that was cancelled
 		if n := strings.Count(log.String(), "answered what it was not asked"); n != 2 {
 			t.Errorf("a late answer is logged: %s", log.String())
 		}

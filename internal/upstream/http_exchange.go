@@ -216,6 +216,7 @@ func (x *exchange) take(ctx context.Context, m *wire.Message) bool {
 	case wire.Notification:
 		x.note(m)
 	case wire.Request:
+		x.l.o.limits.note()
 		// On the stream of a call, it is that call's, and ends with it.
 		x.l.question(x.tied(ctx), m, x.peer, x.l.refuseAsk())
 	}

@@ -45,9 +45,9 @@ func (l *httpLink) listenModern(ctx context.Context, params []byte, p peer) erro
 	}
 	ended := false
 	err = readEvents(resp.Body, int(l.o.MaxBytes), l.o.growthFor(ctx, l.o.party()), nil, func(m *wire.Message) {
+		l.o.limits.note()
 		switch {
 		case m.Kind == wire.Notification && m.Method != wire.NoteCancelled:
-			l.o.limits.note()
 			p.note(m.Method, m.Params)
 		case m.Kind == wire.Response && bytes.Equal(m.ID, fl.id):
 			ended = m.Error != nil // else: over, and may be begun again
@@ -101,6 +101,7 @@ func (l *httpLink) listenLegacy(ctx context.Context) error {
 
 // heard takes a message that came on the session's own stream.
 func (l *httpLink) heard(ctx context.Context, m *wire.Message) {
+	l.o.limits.note()
 	switch {
 	case m.Kind == wire.Request:
 		p, refused := l.flights.asked(m.Method)
@@ -108,7 +109,6 @@ func (l *httpLink) heard(ctx context.Context, m *wire.Message) {
 	case m.Kind == wire.Notification && m.Method == wire.NoteCancelled:
 		l.asks.cancelled(m.RequestID)
 	case m.Kind == wire.Notification:
-		l.o.limits.note()
 		l.flights.noted(m.Method, m.Params)
 	}
 }

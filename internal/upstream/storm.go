@@ -7,8 +7,8 @@ import (
 )
 
 // A server decides how much it says by itself. What that costs is decided here:
-// how often lists are read again, how many notifications are read in a second, and
-// how often one message is logged.
+// how often lists are read again, how many messages that nobody asked for are read in
+// a second, and how often one message is logged.
 
 const (
 	// rereadPause is the least time between two readings of lists that a server
@@ -20,8 +20,9 @@ const (
 	// next change to be read at once.
 	rereadCalm = 5 * time.Second
 
-	// noteBurst notifications of a server are read as fast as they come, and then
-	// noteRate in a second: the connection fills up, and the server waits.
+	// noteBurst notifications, requests and answers to nothing of a server are read as
+	// fast as they come, and then noteRate in a second: the connection fills up, and
+	// the server waits.
 	noteBurst = 2000
 	noteRate  = 500
 
@@ -78,7 +79,7 @@ func newLimits(now func() time.Time) *limits {
 	return &limits{now: now, notes: noteBurst, filled: now(), warned: map[string]*warning{}}
 }
 
-// note takes one notification, and waits where there are too many: whoever reads
+// note takes one message that nobody asked for, and waits where there are too many: whoever reads
 // the connection waits with it.
 func (l *limits) note() {
 	if l == nil {

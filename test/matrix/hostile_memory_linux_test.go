@@ -21,15 +21,12 @@ const collectorLimit = "GOMEMLIMIT=200MiB"
 // TestHostileMemory holds the resident memory of the program itself under all
 // hostile schemas and documents.
 func TestHostileMemory(t *testing.T) {
-	schemas, documents := hostile.Schemas(), hostile.Documents()
-	if !program.Long() {
-		schemas, documents = every(schemas, 5), every(documents, 8)
-	}
+	schemas, documents := hostileCases(t)
 	in := program.Launch(t, program.Spec{Addr: program.FreeAddr(t), DataDir: t.TempDir(), Args: []string{"--egress-allow", "127.0.0.0/8"}, Env: []string{collectorLimit}})
 	in.WaitReady(t)
 	address := listHostile(t, schemas)
 	before := residentBytes(t, in.PID(), "VmRSS")
-	ask := func(name, method, path string, body any) {
+	ask := func(name, method, path string, body any) (status int) {
 		t.Helper()
 		text, err := json.Marshal(body)
 		if err != nil {
@@ -37,11 +34,18 @@ func TestHostileMemory(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), hostileDeadline)
 		defer cancel()
-		if _, err := in.Request(ctx, method, path, string(text)); err != nil {
-			t.Errorf("%s was not answered: %v", name, err)
+		a, err := in.Request(ctx, method, path, string(text))
+		if err != nil {
+			t.Fatalf("%s was not answered: %v", name, err)
 		}
+		if answeredBadly(a.Status) {
+			t.Errorf("%s: %d %.300s", name, a.Status, a.Body)
+		}
+		return a.Status
 	}
-	ask("list", http.MethodPost, "/api/v1/servers", map[string]string{"id": "bad", "url": address, "transport": "http"})
+	if status := ask("list", http.MethodPost, "/api/v1/servers", map[string]any{"id": "bad", "url": address, "transport": "http", "timeout_ms": callDeadline.Milliseconds()}); status != http.StatusCreated {
+		t.Fatalf("the server was added with %d", status)
+	}
 	for i, c := range schemas {
 		for _, arguments := range hostile.Arguments() {
 			ask("call "+c.Name, http.MethodPost, fmt.Sprintf("/api/v1/tools/bad__t%d/call", i), map[string]json.RawMessage{"arguments": json.RawMessage(arguments)})
@@ -49,6 +53,9 @@ func TestHostileMemory(t *testing.T) {
 	}
 	for _, c := range documents {
 		ask("document "+c.Name, http.MethodPost, "/api/v1/servers/preview", map[string]string{"document": c.Text, "base_url": "https://h.example"})
+	}
+	if status := ask("good", http.MethodPost, "/api/v1/tools/bad__good/call", map[string]any{"arguments": map[string]any{}}); status != http.StatusOK {
+		t.Errorf("a good tool: %d", status)
 	}
 	more := residentBytes(t, in.PID(), "VmHWM") - before
 	t.Logf("figure: %d hostile schemas and %d documents: at its peak the program had %d MiB more (%s)", len(schemas), len(documents), more>>20, collectorLimit)

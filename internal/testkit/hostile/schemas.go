@@ -4,6 +4,7 @@ package hostile
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -78,6 +79,7 @@ func Schemas() []Case {
 		add(fmt.Sprintf("numbers %d", n), `{"properties":{"x":{"multipleOf":1e-`+fmt.Sprint(n*3)+`,"maximum":1e`+fmt.Sprint(n*3)+`}}}`)
 		add(fmt.Sprintf("required %d", n), `{"anyOf":[{}`+repeat(n, `,{"required":["r%d"]}`)+`],"required":["a"`+repeat(n*100, `,"r%d"`)+`]}`)
 	}
+	slices.SortFunc(cases, func(a, b Case) int { return strings.Compare(a.Name, b.Name) }) // families come in no order
 	return cases
 }
 

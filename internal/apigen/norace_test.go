@@ -1,0 +1,5 @@
+//go:build !race
+
+package apigen_test
+
+const raceEnabled = false
