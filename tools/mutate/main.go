@@ -12,7 +12,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -199,5 +198,5 @@ func findRoot() (string, error) {
 		return "", fmt.Errorf("go env GOMOD: %w", err)
 	}
 	dir := filepath.Dir(strings.TrimSpace(string(out)))
-	return cmp.Or(strings.TrimSuffix(dir, string(filepath.Separator)+"tools"), dir), nil
+	return strings.TrimSuffix(dir, string(filepath.Separator)+"tools"), nil
 }

@@ -165,6 +165,11 @@ func printSummary(out io.Writer, drawn []*mutant, results *resultFile) {
 		print(name, byPackage[name])
 	}
 	print("all", all)
+	for _, m := range drawn {
+		if v, known := results.find(m); m.reason == "" && known && v.state != stateKilled {
+			fmt.Fprintf(out, "- %s: %s, %s, `%s`\n", v, m.place(), kinds[m.kind], m.change)
+		}
+	}
 }
 
 // relativePackage gives a package's path within the module.
