@@ -113,6 +113,7 @@ func TestOutcome(t *testing.T) {
 			true,
 		},
 		"after the tests": {`{"Action":"pass","Test":"TestA"}` + "\n" + `{"Action":"fail"}`, outcome{}, true},
+		"a crash":         {`{"Action":"output","Test":"TestA","Output":"panic: x\n"}` + "\n" + `{"Action":"fail"}`, outcome{test: "TestA", crashed: true}, true},
 		"no build":        {`{"Action":"build-fail"}` + "\n" + `{"Action":"fail","FailedBuild":"x"}`, outcome{}, false},
 		"time-out": {
 			`{"Action":"output","Output":"panic: test timed out after 1s\n"}` + "\n" +

@@ -228,6 +228,9 @@ func (t *tester) testPackage(ctx context.Context, pkg, overlay, binary string) (
 			break
 		}
 		root, _, _ := strings.Cut(first.test, "/")
+		if first.crashed { // which of those that run at once did it is not said
+			root = ""
+		}
 		second, err := t.goTest(ctx, pkg, overlay, binary, root, skip)
 		if err != nil {
 			return verdict{}, err
@@ -270,7 +273,8 @@ func (t *tester) passesClean(ctx context.Context, pkg, test string, skip []strin
 type outcome struct {
 	passed   bool
 	timedOut bool
-	test     string // the first that failed; "" where none is named
+	crashed  bool
+	test     string // the first that failed, or that ran when all ended; "" where none is named
 }
 
 // goTest runs the tests of a package, or the one that is named.
@@ -346,6 +350,11 @@ func readOutcome(out []byte) (o outcome, built bool) {
 			o.test = e.Test // the innermost comes first
 		case strings.Contains(e.Output, "panic: test timed out after"):
 			o.timedOut = true
+		case !o.timedOut && (strings.HasPrefix(e.Output, "panic: ") || strings.HasPrefix(e.Output, "fatal error: ")):
+			o.crashed = true
+			if o.test == "" {
+				o.test = e.Test
+			}
 		case o.timedOut && running == "":
 			if m := runningTest.FindStringSubmatch(e.Output); m != nil {
 				running = m[1]
