@@ -45,9 +45,10 @@ type testPackage struct {
 
 func (p testPackage) hasTests() bool { return len(p.TestGoFiles)+len(p.XTestGoFiles) > 0 }
 
-// startsBinary says whether the tests need the binary.
+// startsBinary says whether the tests need the binary: others use the package to
+// find programs.
 func (p testPackage) startsBinary() bool {
-	return slices.Contains(p.TestImports, programPackage) || slices.Contains(p.XTestImports, programPackage)
+	return p.isWhole() && (slices.Contains(p.TestImports, programPackage) || slices.Contains(p.XTestImports, programPackage))
 }
 
 func (p testPackage) isWhole() bool { return strings.HasPrefix(p.ImportPath, module+"/test/") }
