@@ -43,6 +43,7 @@ chapters() {
 		Engines and backups: store
 		Text recognition: ocr
 		Allocations: allocations
+		The tests themselves: mutate
 		Fuzzing: $(fuzzed | paste -sd' ')
 		Benchmark: bench
 	END
@@ -141,6 +142,10 @@ run() {
 		tests "$log" -run 'Alloc' ./internal/app && logged "$log" '.*allocations.*' &&
 			tests "$log" -run 'Alloc' ./internal/history && logged "$log" '.*allocations.*' | sed 's/^- /- the history alone, its writer included: /'
 		;;
+	mutate) # the tests of `make test` are judged, not the long forms; a run that was stopped goes on while the code is the same
+		(cd tools && go build -o ../.cache/bin/mutate ./mutate) &&
+			env -u JUNCTOR_LONG -u JUNCTOR_PROVE .cache/bin/mutate -summary -results ".cache/mutate-$(code_digest).tsv"
+		;;
 	fuzz-*)
 		local dir
 		dir=$(sed 's|^fuzz-||; s|-|/|g' <<<"$1")
@@ -192,6 +197,7 @@ module() { # module LOG NAME ARGUMENT...: test/NAME has a module of its own, sin
 }
 figures() { sed -nE 's/.*_test\.go:[0-9]+: figure: (.*)/- \1/p' "$1" | sort; }
 logged() { sed -nE "s/^ +[a-z_]+_test\.go:[0-9]+: ($2)/- \1/p" "$1" | sort; } # logged LOG PATTERN
+code_digest() { find . -name '*.go' -not -path '*/node_modules/*' -not -path './.cache/*' -print0 | sort -z | xargs -0 cat | sha256sum | cut -c1-12; }
 skipped() { sed -nE 's/^ *--- SKIP: ([^ ]+).*/- skipped: \1/p' "$1" | sort; }
 passed() { # one line with what passed, and one for each that did not run
 	sed -nE 's/^--- PASS: (Test[^ ]+).*/`\1`/p' "$1" | sort | paste -sd' ' | sed 's/^/- passed: /; s/ `/, `/g; s/:,/:/'

@@ -341,3 +341,19 @@ func TestPieceIsTakenBack(t *testing.T) {
 		}
 	}
 }
+
+// A file that cannot be put in place is an error, and no half of it stays behind.
+func TestFileThatCannotBeReplaced(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "head")
+	if err := os.MkdirAll(filepath.Join(path, "in the way"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeFile(path, []byte("new"), 0o600); err == nil {
+		t.Error("nobody hears that the file is not there")
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("%v, %v", left, err)
+	}
+}

@@ -109,6 +109,57 @@ func TestShipping(t *testing.T) {
 	clean(t, dir)
 }
 
+// fullCopy is a copy that says how far it is and takes no more.
+type fullCopy struct{ attempts int }
+
+func (*fullCopy) Shipped(context.Context, string) (uint64, error) { return 0, nil }
+
+func (c *fullCopy) Ship(context.Context, []Record) error {
+	c.attempts++
+	return errors.New("full")
+}
+
+// openSegments counts the files of a journal that this process has open.
+func openSegments(t testing.TB, dir string) (n int) {
+	t.Helper()
+	const openFiles = "/proc/self/fd"
+	files, err := os.ReadDir(openFiles)
+	if err != nil {
+		t.Skip("this system does not tell which files are open")
+	}
+	for _, f := range files {
+		if at, err := os.Readlink(filepath.Join(openFiles, f.Name())); err == nil && filepath.Dir(at) == dir && strings.HasSuffix(at, segmentSuffix) {
+			n++
+		}
+	}
+	return n
+}
+
+// A copy that fails for days must not use up the files of the process, and a journal
+// that is closed keeps none.
+func TestShippingKeepsNoFilesOpen(t *testing.T) {
+	t.Parallel()
+	for name, ship := range map[string]Shipper{"copied": &shared{}, "full": &fullCopy{}} {
+		dir := place(t)
+		synctest.Test(t, func(t *testing.T) {
+			j := open(t, Options{Dir: dir, Ship: ship})
+			run(t, j, "a", 3)
+			time.Sleep(10 * shipLonger)
+			synctest.Wait()
+			if n := openSegments(t, dir); n > 2 { // the one that is written, and the one that is read
+				t.Errorf("%s: %d segments are open", name, n)
+			}
+			if c, fails := ship.(*fullCopy); fails && c.attempts < 10 {
+				t.Errorf("%d attempts to copy", c.attempts)
+			}
+			closed(t, j)
+			if n := openSegments(t, dir); n != 0 {
+				t.Errorf("%s: %d segments are open after the end", name, n)
+			}
+		})
+	}
+}
+
 func TestCopyThatIsAhead(t *testing.T) {
 	t.Parallel()
 	dir := place(t)
@@ -292,6 +343,26 @@ func TestRetentionInterrupted(t *testing.T) {
 		}
 		restore(old[2 : len(old)-1])
 		clean(t, dir)
+		// Nothing stands before its first record any more, which is held against the hash
+		// that it names itself.
+		first := filepath.Join(dir, old[2].name())
+		whole, err := os.ReadFile(first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		edited := bytes.Replace(whole, []byte(`"time":"2000`), []byte(`"time":"2001`), 1)
+		if bytes.Equal(whole, edited) {
+			t.Fatalf("nothing was edited in %s", whole[:min(len(whole), 300)])
+		}
+		if err := os.WriteFile(first, edited, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if r := verified(t, dir); r.OK || r.Bad.Seq != old[2].first || r.Bad.Line != 1 {
+			t.Errorf("the first record that is left was changed: %+v", r.Bad)
+		}
+		if err := os.WriteFile(first, whole, 0o600); err != nil {
+			t.Fatal(err)
+		}
 		j = open(t, o)
 		synctest.Wait()
 		closed(t, j)

@@ -101,6 +101,37 @@ func TestAnswersThatAreRead(t *testing.T) {
 	}
 }
 
+// A reader that has no room gets nothing, and no error that the next read would
+// give again: io.Reader says so.
+func TestReadsWithoutRoom(t *testing.T) {
+	t.Parallel()
+	for name, data := range map[string]string{
+		"length":     "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody",
+		"chunks":     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n",
+		"to the end": "HTTP/1.1 200 OK\r\n\r\nbody",
+	} {
+		in := &incoming{src: iotest.OneByteReader(strings.NewReader(data))}
+		in.begin()
+		if err := in.readHead(); err != nil {
+			t.Fatal(err)
+		}
+		var body []byte
+		for range 4 {
+			if n, err := in.readBody(nil); n != 0 || err != nil {
+				t.Errorf("%s: %d, %v", name, n, err)
+			}
+			var b [1]byte
+			n, err := in.readBody(b[:])
+			if body = append(body, b[:n]...); err != nil && !errors.Is(err, io.EOF) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if string(body) != "body" {
+			t.Errorf("%s: %q", name, body)
+		}
+	}
+}
+
 // What two readers could take in two ways is refused, also where net/http takes
 // it in one.
 func TestAnswersThatAreRefused(t *testing.T) {

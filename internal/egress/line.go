@@ -193,7 +193,7 @@ func (l *Line) exchange(ctx context.Context, r *Reply, q request) error {
 			}
 			return headError(l.url.Host, headErr)
 		}
-		r.Status, r.Length = c.in.status, c.in.bodyLength()
+		r.Status, r.Length = c.in.status, c.in.length
 		return nil
 	}
 }

@@ -132,6 +132,31 @@ func sized(body string) string {
 
 func echoes(c net.Conn, _ int, body string) bool { return reply(c, sized(body)) }
 
+func TestReplyTellsItsLength(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		answer string
+		want   int64
+	}{
+		"known":        {sized("body"), 4},
+		"empty":        {sized(""), 0},
+		"no body":      {"HTTP/1.1 204 No Content\r\n\r\n", 0},
+		"chunks":       {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n", -1},
+		"up to an end": {"HTTP/1.1 200 OK\r\n\r\nbody", -1},
+	} {
+		l := lineTo(t, newScript(t, func(conn net.Conn, _ int, _ string) bool { return reply(conn, c.answer) && false }).url)
+		h, err := l.Head(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &Reply{}
+		if err := l.Post(t.Context(), r, h, nil, []byte("{}")); err != nil || r.Length != c.want {
+			t.Errorf("%s: %d, %v", name, r.Length, err)
+		}
+		r.Close()
+	}
+}
+
 func TestLineUsesAConnectionAgain(t *testing.T) {
 	leaksNothing(t)
 	for name, answer := range map[string]func(net.Conn, int, string) bool{

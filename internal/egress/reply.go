@@ -151,14 +151,6 @@ func (r *Reply) dialling(cancel context.CancelFunc) bool {
 	return !r.broken
 }
 
-// bodyLength is how long the body is; -1 is not known.
-func (in *incoming) bodyLength() int64 {
-	if in.kind == bodyNone {
-		return 0
-	}
-	return in.length
-}
-
 // Redirects says whether the answer points elsewhere.
 func (r *Reply) Redirects() bool {
 	switch r.Status {

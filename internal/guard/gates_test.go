@@ -24,8 +24,8 @@ func TestEveryKindRuns(t *testing.T) {
 	for name, op := range goodOps() {
 		r := newRig(t)
 		res, err := r.Do(t.Context(), op, nil)
-		if err != nil || len(res.Body) == 0 {
-			t.Errorf("%s: %v", name, err)
+		if err != nil || len(res.Body) == 0 || !op.Ran {
+			t.Errorf("%s: %v, ran: %v", name, err, op.Ran)
 			continue
 		}
 		id := r.calls[0].ID
@@ -121,8 +121,8 @@ func TestRefusals(t *testing.T) {
 				if !errors.As(err, &e) || e.Code != tt.code {
 					t.Fatalf("%v, want %s", err, tt.code)
 				}
-				if n := r.heard(); n != 0 {
-					t.Errorf("the backend heard of it %d times", n)
+				if n := r.heard(); n != 0 || op.Ran {
+					t.Errorf("the backend heard of it %d times, ran: %v", n, op.Ran)
 				}
 				if len(r.calls) != 1 || len(r.recorded) != 1 || len(r.observed) != 1 {
 					t.Fatalf("%d records, %d recordings, %d observations", len(r.calls), len(r.recorded), len(r.observed))
@@ -335,6 +335,9 @@ func TestEndings(t *testing.T) {
 				res, err := r.Do(ctx, tt.op, nil)
 				if junctor.CodeOf(err) != tt.code || err == nil && !res.IsError {
 					t.Errorf("%v, %+v", err, res)
+				}
+				if !tt.op.Ran { // whoever may repeat what did not run must know
+					t.Error("it looks as if the backend had never heard of it")
 				}
 				if err != nil && strings.Contains(err.Error(), "SECRET") {
 					t.Errorf("shows what it panicked with: %v", err)

@@ -222,6 +222,13 @@ func fill(s *builtin.Server) error {
 		<-ctx.Done()
 		return "", ctx.Err()
 	}
+	ask := func(_ context.Context, call *builtin.Call, _ struct{}) (string, error) {
+		in, action, err := builtin.Elicit[form](call, "form", "Who?")
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("%s by %s", action, in.Name), nil
+	}
 	return errors.Join(
 		builtin.AddTool(s, builtin.Tool{Name: "echo", InputSchema: schema}, echo),
 		builtin.AddTool(s, builtin.Tool{Name: "hang", InputSchema: none}, hang),
@@ -231,13 +238,10 @@ func fill(s *builtin.Server) error {
 		}),
 		builtin.AddTool(s, builtin.Tool{Name: "old-and-new", Version: "1", InputSchema: none}, echo),
 		builtin.AddTool(s, builtin.Tool{Name: "old-and-new", Version: "2", InputSchema: none}, echo),
-		builtin.AddTool(s, builtin.Tool{Name: "ask", InputSchema: none}, func(_ context.Context, call *builtin.Call, _ struct{}) (string, error) {
-			in, action, err := builtin.Elicit[form](call, "form", "Who?")
-			if err != nil {
-				return "", err
-			}
-			return fmt.Sprintf("%s by %s", action, in.Name), nil
-		}),
+		builtin.AddTool(s, builtin.Tool{Name: "ask", InputSchema: none}, ask),
+		// Name and version, one after the other, are the same of both.
+		builtin.AddTool(s, builtin.Tool{Name: "ask-1", Version: "2", InputSchema: none}, ask),
+		builtin.AddTool(s, builtin.Tool{Name: "ask-", Version: "12", InputSchema: none}, ask),
 		builtin.AddTool(s, builtin.Tool{Name: "ask-for-ever", InputSchema: none}, func(_ context.Context, call *builtin.Call, _ struct{}) (string, error) {
 			return "", &builtin.NeedInput{State: call.State() + "x"}
 		}),

@@ -100,10 +100,15 @@ func TestStatesThatAreRefused(t *testing.T) {
 		"other arguments": func(_ *testing.T, _ *rig, next *guard.Op) { next.Arguments = []byte(`{"a":2}`) },
 		"no arguments":    func(_ *testing.T, _ *rig, next *guard.Op) { next.Arguments = nil },
 		"another tool":    func(_ *testing.T, _ *rig, next *guard.Op) { next.Name = "srv__ask-for-ever" },
-		"another kind":    func(_ *testing.T, _ *rig, next *guard.Op) { next.Kind, next.Name = junctor.KindPrompt, "srv__p" },
-		"expired":         func(_ *testing.T, r *rig, _ *guard.Op) { r.Close(); letParkedExpire() }, // without its timer, which would use it up
-		"used before":     func(t *testing.T, r *rig, next *guard.Op) { t.Helper(); _, _ = r.Do(t.Context(), next, nil) },
-		"of other keys":   func(t *testing.T, _ *rig, next *guard.Op) { t.Helper(); next.RequestState = begin(t, newRig(t), op) },
+		"another tool whose name and version read the same": func(t *testing.T, r *rig, next *guard.Op) {
+			t.Helper()
+			next.RequestState = begin(t, r, tool("ask-1", `{"a":1}`))
+			next.Name = "srv__ask-"
+		},
+		"another kind":  func(_ *testing.T, _ *rig, next *guard.Op) { next.Kind, next.Name = junctor.KindPrompt, "srv__p" },
+		"expired":       func(_ *testing.T, r *rig, _ *guard.Op) { r.Close(); letParkedExpire() }, // without its timer, which would use it up
+		"used before":   func(t *testing.T, r *rig, next *guard.Op) { t.Helper(); _, _ = r.Do(t.Context(), next, nil) },
+		"of other keys": func(t *testing.T, _ *rig, next *guard.Op) { t.Helper(); next.RequestState = begin(t, newRig(t), op) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

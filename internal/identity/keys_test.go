@@ -9,6 +9,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/identity"
+	"github.com/junctor-mcp/junctor/internal/store/sqlite"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -214,4 +215,74 @@ func TestLastUse(t *testing.T) {
 	if err := b.Flush(gone(t)); err != nil {
 		t.Errorf("a flush with nothing to do went to the store: %v", err)
 	}
+}
+
+// What was revoked opens nothing more, also where the database can no longer be
+// read at that moment: what is known here is cut then.
+func TestRevokedWhileTheDatabaseCannotBeRead(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	u := b.user(t, "dev", junctor.UserDeveloper)
+	b.agent(t, "qa", "")
+	k, key := b.key(t, "ci", time.Time{})
+	rotated, former := b.key(t, "rotated", time.Time{})
+	_, stays := b.key(t, "stays", time.Time{})
+	_, agents := b.keyOf(t, identity.NewKey{Agent: "qa", Scopes: scopes(junctor.ScopeToolsCall)})
+	_, theirs := b.keyOf(t, identity.NewKey{User: u.ID, Scopes: scopes(junctor.ScopeToolsCall)})
+	cookie, _, err := b.CreateLogin(t.Context(), u.Tenant, u.ID, junctor.LoginLink)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, l, err := b.CreateLogin(t.Context(), u.Tenant, u.ID, junctor.LoginLink)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	raw, err := sqlite.Raw(t.Context(), b.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	if _, err := raw.Write.ExecContext(t.Context(), `ALTER TABLE agents RENAME TO agents_away`); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Reload(t.Context()); err == nil {
+		t.Fatal("the database can be read")
+	}
+	if err := b.RevokeKey(t.Context(), junctor.DefaultTenant, k.ID); err != nil {
+		t.Error(err)
+	}
+	_, now, err := b.RotateKey(t.Context(), junctor.DefaultTenant, rotated.ID, 0)
+	if err != nil {
+		t.Error(err)
+	}
+	if err := b.RevokeAgent(t.Context(), junctor.DefaultTenant, "qa"); err != nil {
+		t.Error(err)
+	}
+	if err := b.RevokeLogin(t.Context(), u.Tenant, l.ID); err != nil {
+		t.Error(err)
+	}
+	for name, token := range map[string]string{"a key": key, "a former token": former, "a key of an agent": agents} {
+		if _, err := b.Token(token); junctor.CodeOf(err) != junctor.CodeUnauthenticated {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	_, err = b.Session(ended)
+	fails(t, err, junctor.CodeUnauthenticated)
+	for name, token := range map[string]string{"another key": stays, "the new token": now, "a key of the user": theirs} {
+		if _, err := b.Token(token); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := b.Session(cookie); err != nil {
+		t.Errorf("another login: %v", err)
+	}
+
+	if err := b.DeleteUser(t.Context(), junctor.DefaultTenant, u.ID); err != nil {
+		t.Error(err)
+	}
+	_, err = b.Token(theirs)
+	fails(t, err, junctor.CodeUnauthenticated)
+	_, err = b.Session(cookie)
+	fails(t, err, junctor.CodeUnauthenticated)
 }

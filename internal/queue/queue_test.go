@@ -164,6 +164,54 @@ func TestDedupe(t *testing.T) {
 	})
 }
 
+// Whoever asked to be woken is, by all that makes a job ready and before its writer
+// goes on, so that no job waits for the next look; and by nothing else.
+func TestWhatWakes(t *testing.T) {
+	t.Parallel()
+	each(t, func(r *rig) {
+		t := r.T
+		q := r.queue("a")
+		woken := make(chan struct{}, 1)
+		q.Wake(woken)
+		wakes := func(what string, want bool) {
+			t.Helper()
+			select {
+			case <-woken:
+				if !want {
+					t.Errorf("%s woke somebody", what)
+				}
+			default:
+				if want {
+					t.Errorf("%s woke nobody", what)
+				}
+			}
+		}
+		j := job("", "x")
+		j.Dedupe = "one"
+		add(t, q, j)
+		wakes("a new job", true)
+		add(t, q, j)
+		wakes("a job that is there already", false)
+		leases := r.claim(q)
+		wakes("a lease", false)
+		settle(t, q, leases[0], queue.Finished)
+		wakes("an end that nobody waits for", false)
+		add(t, q, job("k", "x"), job("k", "x"))
+		wakes("a line", true)
+		leases = r.claim(q)
+		settle(t, q, leases[0], queue.Finished)
+		wakes("the end of the first of a line", true)
+		if err := q.StopLane(t.Context(), "q", tenant, "x", "by hand"); err != nil {
+			t.Fatal(err)
+		}
+		wakes("a lane that is stopped", false)
+		if err := q.CloseLane(t.Context(), "q", tenant, "x", true); err != nil {
+			t.Fatal(err)
+		}
+		wakes("a lane that goes on", true)
+	})
+}
+
 func TestOneFailsAlone(t *testing.T) {
 	t.Parallel()
 	each(t, func(r *rig) {

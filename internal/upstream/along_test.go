@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -83,6 +84,34 @@ func TestSubscriptionsAreTheirCallers(t *testing.T) {
 				t.Errorf("left: %v", s.own)
 			}
 		})
+	}
+}
+
+// A session that ended is opened again for those who wait to hear from it, and for
+// nobody else: a server that ends sessions to be left alone is.
+func TestSessionsComeBackForListenersOnly(t *testing.T) {
+	t.Parallel()
+	raw := &wireServer{session: "s"}
+	s := newServer(t, serve(t, raw), func(o *Options) { o.Isolation = junctor.IsolationSession })
+	do(t, s, toolCall("echo", `{"result":{"content":[]}}`))
+	s.mu.Lock()
+	all := slices.Collect(maps.Values(s.sessions))
+	s.mu.Unlock()
+	if len(all) != 1 {
+		t.Fatalf("%d sessions", len(all))
+	}
+	begun := raw.hellos.Load()
+	s.drop(all[0])
+	s.comeBack(all[0])
+	if n := raw.hellos.Load() - begun; n != 0 {
+		t.Errorf("opened %d times for nobody", n)
+	}
+	s.mu.Lock()
+	s.own[all[0].keys[0]] = map[string]int{"test://one": 1}
+	s.mu.Unlock()
+	s.comeBack(all[0])
+	if n := raw.hellos.Load() - begun; n != 1 {
+		t.Errorf("opened %d times for a listener", n)
 	}
 }
 

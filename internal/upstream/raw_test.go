@@ -16,6 +16,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/limit"
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
@@ -377,6 +378,44 @@ func TestBrokenStreamIsTakenUpAgain(t *testing.T) {
 	s := newServer(t, serve(t, raw))
 	if res := do(t, s, toolCall("x", `{}`)); string(res.Body) != `{"content":[]}` || raw.calls.Load() != 1 {
 		t.Errorf("%s after %d calls", res.Body, raw.calls.Load())
+	}
+}
+
+// Why a stream gave no answer is said as it was: a connection that broke is looked for
+// elsewhere than a server that has nothing to say, and what was only too large for us
+// is not the server's fault.
+func TestWhyAStreamGaveNoAnswer(t *testing.T) {
+	t.Parallel()
+	events := func(w http.ResponseWriter, text string) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, text)
+	}
+	large := "data: " + strings.Repeat("x", 2<<20) + "\n\n"
+	for name, c := range map[string]struct {
+		call func(w http.ResponseWriter)
+		most int64 // of one message
+		code junctor.Code
+		want string
+	}{
+		"it ends": {func(w http.ResponseWriter) { events(w, ": hello\n\n") }, 0, junctor.CodeUpstream, "ended its stream without an answer"},
+		"it is cut": {func(w http.ResponseWriter) {
+			events(w, ": hello\n\n")
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		}, 0, junctor.CodeUpstream, "broke off"},
+		"one message is too large":   {func(w http.ResponseWriter) { events(w, large) }, 100 << 10, junctor.CodeTooLarge, "--max-result"},
+		"all together are too large": {func(w http.ResponseWriter) { events(w, large) }, 0, junctor.CodeTooLarge, "the result was not read"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			raw := &wireServer{modern: true, call: func(w http.ResponseWriter, _ *http.Request, _ *wire.Message) { c.call(w) }}
+			s := newServer(t, serve(t, raw), func(o *Options) {
+				o.MaxBytes, o.Bytes = c.most, limit.NewByteBudget(limit.ByteBudgetOptions{Total: 1 << 20, PerParty: 1 << 20})
+			})
+			if _, err := s.Do(ctxFor(t), toolCall("x", `{}`), &notes{}); junctor.CodeOf(err) != c.code || !strings.Contains(fmt.Sprint(err), c.want) {
+				t.Errorf("%s: %v", junctor.CodeOf(err), err)
+			}
+		})
 	}
 }
 

@@ -420,3 +420,21 @@ func TestEndedSessionIsOpenedAgain(t *testing.T) {
 		t.Errorf("the time went %+v", timing)
 	}
 }
+
+// A call that comes while its server is taken away opens nothing that nobody would
+// close, and is told to try again: the server may have been changed, and be back.
+func TestCallsAfterClose(t *testing.T) {
+	t.Parallel()
+	for _, modern := range []bool{true, false} {
+		raw := &wireServer{modern: modern}
+		s := newServer(t, serve(t, raw))
+		s.Close()
+		_, err := s.Do(ctxFor(t), toolCall("x", `{}`), &notes{})
+		if junctor.CodeOf(err) != junctor.CodeUnavailable || !strings.Contains(fmt.Sprint(err), "removed or is being changed") {
+			t.Errorf("%v", err)
+		}
+		if n := s.State().Sessions; n != 0 || len(raw.methods) != 0 {
+			t.Errorf("%d sessions, the server got %q", n, raw.methods)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -53,10 +54,8 @@ func (c *numbering) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	answer := func(result string) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(wire.AppendResult(nil, m.ID, []byte(result)))
-	}
+	w.Header().Set("Content-Type", "application/json")
+	answer := func(result string) { _, _ = w.Write(wire.AppendResult(nil, m.ID, []byte(result))) }
 	task := func(status string) string {
 		return `{"taskId":"1","status":"` + status + `","createdAt":"2026-11-15T00:00:00Z","lastUpdatedAt":"2026-11-15T00:00:00Z","ttl":60000}`
 	}
@@ -79,6 +78,8 @@ func (c *numbering) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(`{"task":` + task(status) + `}`)
 	case wire.MethodTasksGet:
 		answer(task(status))
+	case wire.MethodTasksCancel:
+		_, _ = w.Write(wire.AppendError(nil, m.ID, &wire.Error{Code: wire.CodeInvalidParams, Message: "not this one"}))
 	case wire.MethodTasksResult:
 		answer(`{"content":[{"type":"text","text":"` + its.says + `"}]}`)
 	default:
@@ -155,6 +156,33 @@ func TestTasksOfOneID(t *testing.T) {
 	}
 	if len(events) > 0 {
 		t.Errorf("told again: %+v", <-events)
+	}
+}
+
+// A server may refuse to cancel a task. Of one that works on, the caller hears so; of
+// one that has ended there is nothing left to cancel, which is no error.
+func TestCancelThatIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, serve(t, &numbering{sessions: map[string]*counted{}}))
+	if _, err := s.Offer(ctxFor(t)); err != nil {
+		t.Fatal(err)
+	}
+	req := callerOf("a", "a session")
+	req.Name, req.CallID, req.Caller.Tasks = "slow", "the task", true
+	req.Params = []byte(`{"name":"slow","arguments":{}}`)
+	req.Arguments = wire.Get(req.Params, "arguments")
+	if res := do(t, s, req); !res.Task {
+		t.Fatalf("%s", res.Body)
+	}
+	cancel := callerOf("a", "a session")
+	cancel.Kind, cancel.Name, cancel.Task, cancel.Params, cancel.Arguments = junctor.KindTaskCancel, "1", "the task", nil, nil
+	_, err := s.Do(ctxFor(t), cancel, nil)
+	if own, ok := errors.AsType[*wire.Error](err); !ok || own.Code != wire.CodeInvalidParams {
+		t.Errorf("while it works: %v", err)
+	}
+	// It ends when it is looked at.
+	if res, err := s.Do(ctxFor(t), cancel, nil); err != nil || string(res.Body) != `{}` {
+		t.Errorf("after its end: %s, %v", res.Body, err)
 	}
 }
 

@@ -221,6 +221,10 @@ func TestCheckParamHeaders(t *testing.T) {
 		{`{"n":42}`, `N=0x2a`, false},
 		{`{"n":42}`, `N= forty`, false},
 		{`{"n":42}`, `N=`, false},
+		{`{"n":0}`, `N=`, false}, // what is no number is not zero
+		{`{"n":0}`, `N=zero`, false},
+		{`{"n":0}`, `N=+0`, false},
+		{`{"n":0}`, `N=0x0`, false},
 		{`{"n":42.5}`, `N=42.5`, false},
 		{`{"n":9007199254740992}`, `N=9007199254740992`, false},
 		{`{"n":9007199254740991}`, `N=9007199254740990.9999999999`, false},
