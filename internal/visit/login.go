@@ -3,6 +3,7 @@ package visit
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -314,7 +315,7 @@ func (d *Desk) Logout(ctx context.Context, p *junctor.Principal, id string, shar
 func (l *logins) revoke(ctx context.Context, user string, g *oauth.Grant) {
 	server, err := l.server(ctx)
 	if err != nil {
-		l.d.Log.Warn("the tokens of a login were forgotten and not revoked", "server", l.row.ID, telemetry.Err(err))
+		l.d.Log.Warn("the tokens of a login were forgotten and not revoked", slog.String("server", l.row.ID), telemetry.Err(err))
 		return
 	}
 	pending := oauth.Pending{Client: g.Client, Endpoints: g.Endpoints}
