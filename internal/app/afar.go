@@ -227,7 +227,7 @@ func (p *peer) post(ctx context.Context, path string, body []byte, header ...str
 	if err != nil {
 		return nil, err
 	}
-	for i := 0; i < len(header); i += 2 {
+	for i := 0; i+1 < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
 	return p.client.Do(req)

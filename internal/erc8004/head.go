@@ -213,7 +213,7 @@ func (g *growth) allows(number, burst, rate uint64, now time.Time) bool {
 
 func (g *growth) reached(rate uint64, now time.Time) uint64 {
 	elapsed := max(0, now.Sub(g.at)) / time.Second
-	return g.line + rate*uint64(elapsed) //nolint:gosec // not below 0
+	return g.line + rate*uint64(elapsed)
 }
 
 // note is told of the head that was believed. The line does not pass it.

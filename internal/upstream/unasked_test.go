@@ -26,7 +26,7 @@ func serversOver(t *testing.T, h http.Handler) map[string]*Server {
 		secure.CloseClientConnections()
 		secure.Close()
 	})
-	trusting := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: secure.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}}} //nolint:gosec // the default version
+	trusting := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: secure.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}}}
 	return map[string]*Server{
 		"line":     newServer(t, serve(t, h)),
 		"net/http": newServer(t, serve(t, h), func(o *Options) { o.Stream = &http.Client{Transport: &http.Transport{}} }),

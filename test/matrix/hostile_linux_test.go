@@ -174,7 +174,7 @@ func TestHostileSchemasAndDocuments(t *testing.T) { //nolint:paralleltest // it 
 	watch := watchMemory()
 	// As in a small container: else the collector lets garbage grow to more than what
 	// is in use, and garbage counts here.
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(watch.base.Load()) + hostileMemory*3/4)) //nolint:gosec // far below
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(watch.base.Load()) + hostileMemory*3/4))
 	slowest, slowestName := time.Duration(0), ""
 	type late struct {
 		name string
