@@ -3,6 +3,7 @@
 # one that fails; whatever the end, a summary is printed.
 step_names=()
 step_seconds=()
+steps_failed=()
 steps_begin=$SECONDS
 step_now=""
 
@@ -11,7 +12,8 @@ step() {
 	step_now=$1
 	shift
 	printf '\n== %s\n' "$step_now"
-	"$@"
+	# KEEP_GOING=1 runs the other steps after one that failed, to see all that is wrong.
+	if [[ -n ${KEEP_GOING:-} ]]; then "$@" || steps_failed+=("$step_now"); else "$@"; fi
 	step_names+=("$step_now")
 	step_seconds+=($((SECONDS - begin)))
 	printf -- '-- %s: %ds\n' "$step_now" $((SECONDS - begin))
@@ -25,7 +27,10 @@ steps_summary() {
 		printf '%-22s %8d\n' "${step_names[$i]}" "${step_seconds[$i]}"
 	done
 	printf '%-22s %8d\n' total $((SECONDS - steps_begin))
-	if [[ $code -ne 0 ]]; then
+	if [[ ${#steps_failed[@]} -gt 0 ]]; then
+		printf 'FAILED: %s\n' "${steps_failed[*]}"
+		code=1
+	elif [[ $code -ne 0 ]]; then
 		printf 'FAILED at: %s\n' "${step_now:-start}"
 	else
 		printf 'PASSED: %d steps\n' "${#step_names[@]}"

@@ -15,6 +15,7 @@ import (
 
 	"github.com/junctor-mcp/junctor/internal/app"
 	"github.com/junctor-mcp/junctor/internal/testkit"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // By default a small control group and a large machine have what fits them.
@@ -111,8 +112,8 @@ func TestIdleBodiesDoNotStarveHooks(t *testing.T) {
 				announce(t, i, "/hooks/other", 900*kib, sent)
 			}
 			// What was sent is counted once it is read.
-			for sent > 64*kib && i.App.BytesInFlight() < int64(sent) {
-				time.Sleep(5 * time.Millisecond)
+			if sent > 64*kib {
+				poll.Until(t, "the bytes that were sent", time.Minute, func() bool { return i.App.BytesInFlight() >= int64(sent) })
 			}
 			mac := hmac.New(sha256.New, []byte("a fine long secret"))
 			mac.Write([]byte(body))

@@ -15,6 +15,7 @@ import (
 
 	"github.com/junctor-mcp/junctor/internal/store/pgtest"
 	"github.com/junctor-mcp/junctor/internal/testkit"
+	"github.com/junctor-mcp/junctor/internal/testkit/poll"
 )
 
 // Every user of a PostgreSQL, one who may read nothing among them, hears its
@@ -60,10 +61,10 @@ func TestNotificationsAreSealed(t *testing.T) {
 		defer mu.Unlock()
 		return slices.Clone(heard)
 	}
-	for len(captured()) == 0 && ctx.Err() == nil {
+	poll.Until(t, "a notification", time.Minute, func() bool {
 		in.Do(t, http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"error"}}`, legacy...)
-		<-time.After(50 * time.Millisecond)
-	}
+		return len(captured()) > 0
+	})
 	if all := captured(); len(all) == 0 || strings.Contains(strings.Join(all, " "), "session") {
 		t.Errorf("a stranger hears %q", all)
 	}
@@ -111,14 +112,8 @@ func TestNotificationsAreSealed(t *testing.T) {
 	if strings.Contains(got, "Done: 8 steps") {
 		t.Fatalf("the client did not end its call: %s", got)
 	}
-	var replay []string
-	for ctx.Err() == nil {
-		if all := captured(); len(all) > before {
-			replay = slices.DeleteFunc(all[before:], func(p string) bool { return p == forged })
-			break
-		}
-		<-time.After(10 * time.Millisecond)
-	}
+	poll.Until(t, "the notification of the cancel", time.Minute, func() bool { return len(captured()) > before })
+	replay := slices.DeleteFunc(captured()[before:], func(p string) bool { return p == forged })
 	if got := during("replayed", func() []string { return replay }); len(replay) == 0 || !strings.Contains(got, "Done: 8 steps") {
 		t.Errorf("a stranger ended a call by sending one of %d notifications again: %s", len(replay), got)
 	}
