@@ -52,8 +52,12 @@ func TestPlanted(t *testing.T) {
 			map[string]string{"internal/admission": importing(module, "net/url")},
 		},
 		{
-			"only store makes verdicts of stored rows",
-			map[string]string{"internal/app": "package x\nimport \"" + in + "admission\"\nvar _ = admission.Stored\n"},
+			"verdicts are made where they are meant to be",
+			map[string]string{
+				"internal/app":   "package x\nimport \"" + in + "admission\"\nvar _ = admission.Stored\n",
+				"internal/room":  "package x\nimport judge \"" + in + "admission\"\nvar _ = judge.New\n",
+				"internal/agent": "package x\nimport . \"" + in + "admission\"\nvar _ = Stored\n",
+			},
 			map[string]string{"internal/store": "package x\nimport \"" + in + "admission\"\nvar _ = admission.Stored\n", "internal/cli": "package x\nvar desk struct{ Stored int }\nvar _ = desk.Stored\n"},
 		},
 		{

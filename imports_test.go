@@ -116,21 +116,43 @@ type rule struct {
 // admissionPath is the package whose values stand for the judge's verdicts.
 const admissionPath = "internal/admission"
 
-// checkStored reports calls of admission.Stored outside store: elsewhere it would be
-// a way around the judge.
-func checkStored(t tree) []string {
+// verdictMakers are functions of admission that give a verdict without asking whose
+// definition it is, and where each may be called: a folder, or a file.
+func verdictMakers() map[string][]string {
+	return map[string][]string{
+		"Stored":            {"internal/store/"},
+		"New":               {"internal/app/servers.go", "internal/app/upstream.go"},
+		"Discovered":        {"internal/app/found.go"},
+		"LocalFile":         {"internal/app/files.go"},
+		"LiteralConnection": {"internal/visit/purse.go"},
+	}
+}
+
+// checkVerdicts reports calls of verdictMakers elsewhere: they would be a way around
+// the judge. It knows admission by its import, whatever it is called there.
+func checkVerdicts(t tree) []string {
 	var found []string
 	for _, p := range t.pkgs {
-		if p.testOnly() || p.room() == "store" {
+		if p.testOnly() || p.path == admissionPath {
 			continue
 		}
 		for _, s := range p.sources {
+			name, imported := importedAs(s.file, module+"/"+admissionPath)
+			if !imported {
+				continue
+			}
+			if name == "." {
+				found = append(found, s.name)
+				continue
+			}
 			ast.Inspect(s.file, func(n ast.Node) bool {
 				sel, ok := n.(*ast.SelectorExpr)
-				if !ok || sel.Sel.Name != "Stored" {
+				if !ok {
 					return true
 				}
-				if of, ok := sel.X.(*ast.Ident); ok && of.Name == "admission" {
+				places, makes := verdictMakers()[sel.Sel.Name]
+				of, ok := sel.X.(*ast.Ident)
+				if ok && makes && of.Name == name && !slices.ContainsFunc(places, func(at string) bool { return strings.HasPrefix(s.name, at) }) {
 					found = append(found, s.name)
 				}
 				return true
@@ -138,6 +160,20 @@ func checkStored(t tree) []string {
 		}
 	}
 	return found
+}
+
+// importedAs gives the name by which a file knows a package.
+func importedAs(file *ast.File, path string) (name string, imported bool) {
+	for _, i := range file.Imports {
+		if strings.Trim(i.Path.Value, `"`) != path {
+			continue
+		}
+		if i.Name != nil {
+			return i.Name.Name, true
+		}
+		return path[strings.LastIndex(path, "/")+1:], true
+	}
+	return "", false
 }
 
 func ground() []string {
@@ -159,7 +195,7 @@ func rules() []rule {
 		{"admission imports only package junctor", func(t tree) []string {
 			return eachImport(t, func(p pkg, q string) bool { return p.path == admissionPath && q != "" })
 		}},
-		{"only store makes verdicts of stored rows", checkStored},
+		{"verdicts are made where they are meant to be", checkVerdicts},
 		{"backends never import each other", func(t tree) []string {
 			return eachImport(t, func(p pkg, q string) bool {
 				return slices.Contains(backends(), p.room()) && slices.Contains(backends(), roomOf(q)) && p.room() != roomOf(q)
