@@ -35,8 +35,14 @@ func TestNotificationsAreSealed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer stranger.Close(context.WithoutCancel(ctx))
+	listened := make(chan struct{})
+	defer func() { // a connection is for one goroutine at a time
+		cancel()
+		<-listened
+		_ = stranger.Close(context.WithoutCancel(ctx))
+	}()
 	if _, err := stranger.Exec(ctx, "LISTEN junctor_peers"); err != nil {
+		close(listened)
 		t.Fatal(err)
 	}
 	both := "Accept: application/json, text/event-stream"
@@ -46,6 +52,7 @@ func TestNotificationsAreSealed(t *testing.T) {
 	var mu sync.Mutex
 	var heard []string
 	go func() {
+		defer close(listened)
 		for {
 			note, err := stranger.WaitForNotification(ctx)
 			if err != nil {

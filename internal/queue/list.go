@@ -93,7 +93,7 @@ func (f *Filter) where(tenant junctor.TenantID) (string, []any) {
 	}
 	if f.Known != nil {
 		prefix := laneOf(tenant, f.KnownPrefix)
-		either := []string{"SUBSTR(lane, 1, ?) <> ?"}
+		either := append(make([]string, 0, 1+len(f.Known)), "SUBSTR(lane, 1, ?) <> ?")
 		args = append(args, utf8.RuneCountInString(prefix), prefix)
 		for _, lane := range slices.Sorted(maps.Keys(f.Known)) {
 			either = append(either, "(lane = ? AND id >= ?)")
