@@ -57,8 +57,8 @@ func TestDecoderKeepsToTheBudget(t *testing.T) {
 	who, other := limit.Party{Subject: "ann"}, limit.Party{Subject: "bob"}
 	const most = 4 << 20
 	all, one := inFlight(1<<30, 0, 0, most)
-	budget := limit.NewByteBudget(limit.ByteBudgetOptions{Total: all, PerParty: 2*most + bodyStep})
-	if one < 2*most+bodyStep {
+	budget := limit.NewByteBudget(limit.ByteBudgetOptions{Total: all, PerParty: 2*most + resultReserve})
+	if one < 2*most+resultReserve {
 		t.Fatalf("one caller has %d bytes by default", one)
 	}
 	var message bytes.Buffer

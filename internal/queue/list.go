@@ -196,15 +196,28 @@ type Stats struct {
 // Stats counts the jobs of a queue.
 func (q *Queue) Stats(ctx context.Context, queue string) (Stats, error) {
 	s := Stats{Counts: map[State]int{}, Lanes: map[LaneState]int{}}
-	for state, condition := range map[State]string{
-		Ready: isFree, Leased: isLeased, Waiting: "blocks = 1 AND state = 'waiting'",
-		Held: "phase IN (2, 3) AND phase = 2", Dead: "phase IN (2, 3) AND phase = 3",
-	} {
-		var n int
-		if err := q.o.DB.Read.QueryRowContext(ctx, q.o.DB.Dialect.Bind(`SELECT COUNT(*) FROM jobs WHERE queue = ? AND `+condition), queue).Scan(&n); err != nil {
-			return s, q.fail(ctx, err, "count jobs")
-		}
-		s.Counts[state] = n
+	// One statement sees all jobs at one moment: between two, a job that is claimed
+	// would be missing in both counts.
+	conditions := []struct {
+		state State
+		where string
+	}{
+		{Ready, isFree},
+		{Leased, isLeased},
+		{Waiting, "blocks = 1 AND state = 'waiting'"},
+		{Held, "phase IN (2, 3) AND phase = 2"},
+		{Dead, "phase IN (2, 3) AND phase = 3"},
+	}
+	selects, args, counts := make([]string, len(conditions)), make([]any, len(conditions)), make([]int, len(conditions))
+	into := make([]any, len(conditions))
+	for i, c := range conditions {
+		selects[i], args[i], into[i] = `(SELECT COUNT(*) FROM jobs WHERE queue = ? AND `+c.where+`)`, queue, &counts[i]
+	}
+	if err := q.o.DB.Read.QueryRowContext(ctx, q.o.DB.Dialect.Bind(`SELECT `+strings.Join(selects, ", ")), args...).Scan(into...); err != nil {
+		return s, q.fail(ctx, err, "count jobs")
+	}
+	for i, c := range conditions {
+		s.Counts[c.state] = counts[i]
 	}
 	var oldest sql.NullInt64
 	err := q.o.DB.Read.QueryRowContext(ctx, q.o.DB.Dialect.Bind(`SELECT MIN(run_at) FROM jobs WHERE queue = ? AND `+isFree+` AND run_at <= ?`), queue, micros(q.o.Now())).Scan(&oldest)

@@ -49,6 +49,10 @@ func connectionTests() map[string]func(*trial) {
 			_, err = st.AddServer(t.Context(), admission.Stored(brought("No_Id")))
 			fails(t, err, junctor.CodeInvalid)
 			_, err = first.For("nobody").AddServer(t.Context(), admission.Stored(brought("notes")))
+			fails(t, err, junctor.CodeInternal) // it was judged for another tenant
+			nobodys := brought("notes")
+			nobodys.Tenant = "nobody"
+			_, err = first.For("nobody").AddServer(t.Context(), admission.Stored(nobodys))
 			fails(t, err, junctor.CodeNotFound)
 			ok(t, first.Close())
 
