@@ -53,7 +53,7 @@ func TestFilesAreResources(t *testing.T) {
 		})
 	}
 	upstream := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return shelf }, &mcp.StreamableHTTPOptions{Stateless: true}))
-	defer upstream.Close()
+	t.Cleanup(upstream.Close) // after the instance, which listens to it
 	var seen atomic.Value
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		said := r.Header.Get("Content-Type")
@@ -79,7 +79,7 @@ func TestFilesAreResources(t *testing.T) {
 		seen.Store(said)
 		w.WriteHeader(http.StatusNoContent)
 	}))
-	defer api.Close()
+	t.Cleanup(api.Close)
 	instance := testkit.Start(t, testkit.Settings{"egress-allow": "127.0.0.0/8"})
 	add(t, instance, fmt.Sprintf(`{"id":"shelf","url":%q}`, upstream.URL))
 	add(t, instance, fmt.Sprintf(`{"id":"drive","mode":"auto-generated","document":%q,"base_url":%q}`, uploadDocument, api.URL))
