@@ -47,7 +47,7 @@ func (k *serverKind) generate(ctx context.Context, in admin.ServerInput, former 
 			in.Document = string(g.stored.Text)
 		}
 	}
-	if g.made, g.got, err = k.s.read(ctx, admitted, described{document: in.Document, credentials: in.Credentials}, apigen.Names(g.before), ""); err != nil {
+	if g.made, g.got, err = k.s.read(ctx, admitted, described{document: in.Document, own: k.p.Issuer == junctor.IssuerLocal, credentials: in.Credentials}, apigen.Names(g.before), ""); err != nil {
 		return nil, err
 	}
 	if string(g.got.text) == string(g.stored.Text) {

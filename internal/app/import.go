@@ -128,7 +128,7 @@ func siblings(client *http.Client, bytes *limit.ByteBudget, at admission.Documen
 // described is what somebody gives beside the row of an auto-generated server.
 type described struct {
 	document    string         // its text; "" where it is to be fetched
-	stored      bool           // the text is the one that was stored, so it may name files beside the document
+	own         bool           // the text is what was read from the document's address, so it may name files beside it
 	credentials credential.Set // that stood in the row
 }
 
@@ -160,7 +160,7 @@ func (s *servers) read(ctx context.Context, admitted admission.Server, in descri
 	junctor.StepPassed(ctx, "fetch")
 	source := doc.Source{Name: name, URL: at.String(), Text: got.text, As: formatOf(row.API.Format)}
 	beside := at
-	if _, file := at.File(); file && in.document != "" && !in.stored {
+	if _, file := at.File(); file && in.document != "" && !in.own {
 		beside = admission.Document{} // whoever sends a text may not have it read files of this machine
 	}
 	files := siblings(client, s.app.bytes, beside, header)

@@ -122,7 +122,7 @@ func (s *servers) ValidateServer(ctx context.Context, p *junctor.Principal, id s
 	if err != nil {
 		return junctor.APIPreview{}, err
 	}
-	made, _, err := s.read(ctx, admitted, described{document: string(stored.Text), stored: true}, apigen.Names(before), "")
+	made, _, err := s.read(ctx, admitted, described{document: string(stored.Text), own: true}, apigen.Names(before), "")
 	if err != nil {
 		return junctor.APIPreview{}, err
 	}
@@ -196,7 +196,7 @@ func (s *servers) complete(ctx context.Context, p *junctor.Principal, row, forme
 	if err != nil {
 		return err
 	}
-	made, _, err := s.read(ctx, admitted, described{document: string(stored.Text), stored: true}, nil, "")
+	made, _, err := s.read(ctx, admitted, described{document: string(stored.Text), own: true}, nil, "")
 	if err != nil {
 		return err
 	}

@@ -183,7 +183,7 @@ func TestApplyJudges(t *testing.T) {
 	if r := i.Do(t, "POST", "/api/v1/apply", `{}`, as(key(t, i, "tools:call"))); r.Status != 403 {
 		t.Errorf("%d %s", r.Status, r.Body)
 	}
-	r = i.Do(t, "POST", "/api/v1/apply", fmt.Sprintf(`{"servers":{"filed":{"url":%q,"title":"x"},"demo":{"url":%q},"x":{"url":%q}},"prune":true}`, p.URL, p.URL, p.URL), as(maker))
+	r = i.Do(t, "POST", "/api/v1/apply", fmt.Sprintf(`{"servers":{"filed":{"url":%q,"title":"x"},"demo":{"url":%q},"x":{"url":%q}},"prune":true}`, p.URL, p.URL, p.URL), as(key(t, i, "admin")))
 	for _, want := range []string{`"id":"demo","action":"conflict"`, `"id":"filed","action":"conflict"`, "change it in that file", `"id":"x","action":"add","done":true`} {
 		if !strings.Contains(r.Body, want) {
 			t.Errorf("%s is not in %s", want, r.Body)

@@ -163,14 +163,19 @@ func TestTheOperatorBringsACommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	i.Do(t, "POST", "/api/v1/tools/child__quit/call", `{"arguments":{}}`)
-	// A writer may hide a tool of it, but not change what is run.
-	writer := key(t, i, "servers:write")
-	if r := i.Do(t, "PATCH", "/api/v1/servers/child", `{"overrides":{"env":{"description":"d"}}}`, as(writer)); r.Status != 200 {
+	// An admin may describe a tool of it, but not change what is run. A service may
+	// change neither: it did not add the server.
+	changes := []string{`{"command":["touch","/tmp/x"]}`, `{"env":{"PLAY_SERVER":"2"}}`, `{"cwd":"/tmp"}`}
+	const describe = `{"overrides":{"env":{"description":"d"}}}`
+	admin, writer := key(t, i, "admin"), key(t, i, "servers:write")
+	if r := i.Do(t, "PATCH", "/api/v1/servers/child", describe, as(admin)); r.Status != 200 {
 		t.Errorf("%d %s", r.Status, r.Body)
 	}
-	for _, change := range []string{`{"command":["touch","/tmp/x"]}`, `{"env":{"PLAY_SERVER":"2"}}`, `{"cwd":"/tmp"}`} {
-		if r := i.Do(t, "PATCH", "/api/v1/servers/child", change, as(writer)); r.Status != 403 {
-			t.Errorf("%s: %d %s", change, r.Status, r.Body)
+	for who, these := range map[string][]string{admin: changes, writer: append(changes, describe)} {
+		for _, change := range these {
+			if r := i.Do(t, "PATCH", "/api/v1/servers/child", change, as(who)); r.Status != 403 {
+				t.Errorf("%s: %d %s", change, r.Status, r.Body)
+			}
 		}
 	}
 	// /mcp/call may name it, and may not bring one.
