@@ -50,7 +50,7 @@ func TestUnknownToolsOfServersThatOthersAdded(t *testing.T) {
 	}{
 		{"there is no such server", func() error { return nil }, queue.Fatal},
 		{"another process added it", func() error {
-			_, err := rows.AddServer(t.Context(), admission.Stored(junctor.Server{ID: "bot", Mode: junctor.ModeBYO, State: junctor.StateActive, Connection: junctor.Connection{URL: "http://127.0.0.1:1/mcp", Transport: junctor.TransportHTTP}}))
+			_, err := rows.AddServer(t.Context(), admission.Stored(junctor.Server{Tenant: junctor.DefaultTenant, ID: "bot", Mode: junctor.ModeBYO, State: junctor.StateActive, Connection: junctor.Connection{URL: "http://127.0.0.1:1/mcp", Transport: junctor.TransportHTTP}}))
 			return err
 		}, queue.Unbegun},
 		{"it was read, and has not answered yet", follow, queue.Retry},
@@ -75,7 +75,7 @@ func TestUnknownToolsOfServersThatOthersAdded(t *testing.T) {
 
 	// What a server has may be heard of after the call, and before it is asked why the tool was unknown.
 	if _, err := rows.AddServer(t.Context(), admission.Stored(junctor.Server{
-		ID: "heard", Mode: junctor.ModeBYO, State: junctor.StateActive, Connection: junctor.Connection{URL: others.Start(t, others.Modern).URL, Transport: junctor.TransportHTTP},
+		Tenant: junctor.DefaultTenant, ID: "heard", Mode: junctor.ModeBYO, State: junctor.StateActive, Connection: junctor.Connection{URL: others.Start(t, others.Modern).URL, Transport: junctor.TransportHTTP},
 	})); err != nil {
 		t.Fatal(err)
 	}

@@ -166,7 +166,7 @@ func populate(t testing.TB, in instance) {
 	_, err = acme.UseState(ctx, "u", time.UnixMicro(7))
 	ok(t, err)
 	ok(t, st.AddRingKey(ctx, store.RingKey{ID: "r", CreatedAt: time.UnixMicro(8), Wrapped: []byte("\x00\xffwrapped")}))
-	_, err = acme.AddServer(ctx, admission.Stored(junctor.Server{ID: "notes", Mode: junctor.ModeBYO, Connection: junctor.Connection{URL: "https://example.com"}}))
+	_, err = acme.AddServer(ctx, admission.Stored(junctor.Server{Tenant: "acme", ID: "notes", Mode: junctor.ModeBYO, Connection: junctor.Connection{URL: "https://example.com"}}))
 	ok(t, err)
 	ok(t, acme.SawServer(ctx, "notes", store.SeenServer{Offer: []byte("\x00seen"), Isolated: "it asked", At: time.UnixMicro(7)}))
 	ok(t, acme.PutDocument(ctx, "notes", junctor.APIDocument{Text: []byte("\x00text"), ETag: "e", Tools: []byte("[]"), FetchedAt: time.UnixMicro(6)}))

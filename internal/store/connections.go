@@ -39,10 +39,10 @@ func (t *Tenant) AdmittedServers(ctx context.Context) ([]admission.Server, error
 
 // AddServer creates the row of a server that people bring, and gives it back
 // as stored: its times are set here. It is active unless the row says inactive.
-// Conflict when the id is taken.
+// Conflict when the id is taken. A row that was judged for another tenant is refused.
 func (t *Tenant) AddServer(ctx context.Context, admitted admission.Server) (admission.Server, error) {
 	srv := admitted.Row()
-	if !admitted.Storable() || srv.Tenant != "" && srv.Tenant != t.id { // only rows of tests name no tenant
+	if !admitted.Storable() || srv.Tenant != t.id {
 		return admission.Server{}, errNotJudged()
 	}
 	if err := junctor.CheckServerID(srv.ID); err != nil {
@@ -71,7 +71,7 @@ func (t *Tenant) AddServer(ctx context.Context, admitted admission.Server) (admi
 // stored. The id and mode stay.
 func (t *Tenant) UpdateServer(ctx context.Context, admitted admission.Server) (admission.Server, error) {
 	srv := admitted.Row()
-	if !admitted.Storable() || srv.Tenant != "" && srv.Tenant != t.id { // only rows of tests name no tenant
+	if !admitted.Storable() || srv.Tenant != t.id {
 		return admission.Server{}, errNotJudged()
 	}
 	config, err := configOf(&srv)

@@ -58,7 +58,7 @@ func serverTests() map[string]func(*trial) {
 		},
 		"servers/take along what users entered": func(t *trial) {
 			st := t.open().For(junctor.DefaultTenant)
-			_, err := st.AddServer(t.Context(), admission.Stored(junctor.Server{ID: "notes", Mode: junctor.ModeBYO}))
+			_, err := st.AddServer(t.Context(), admission.Stored(junctor.Server{Tenant: junctor.DefaultTenant, ID: "notes", Mode: junctor.ModeBYO}))
 			ok(t, err)
 			put := func(owner, name string) {
 				ok(t, st.PutSecret(t.Context(), store.Secret{SecretName: store.SecretName{Owner: owner, Name: name}, KeyID: "k"}))
