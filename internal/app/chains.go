@@ -16,7 +16,8 @@ import (
 	"github.com/junctor-mcp/junctor/internal/egress"
 	"github.com/junctor-mcp/junctor/internal/erc8004"
 	"github.com/junctor-mcp/junctor/internal/ipfs"
-	"github.com/junctor-mcp/junctor/internal/telemetry"
+	"github.com/junctor-mcp/junctor/internal/queue"
+	"github.com/junctor-mcp/junctor/internal/store"
 )
 
 // chains follows the chains of the settings, and finds agents and files there.
@@ -72,7 +73,7 @@ func (a *App) openChains(ctx context.Context) error {
 		meter: a.metrics.FileFailed, servers: foundServers{a, junctor.DefaultTenant}, news: make(chan news, 1024),
 	}
 	a.chains.records = &erc8004.Records{
-		Tenant: junctor.DefaultTenant, DB: a.store.Database(), Queue: a.queue, Names: names, Told: a.chainTold, Now: a.clock.Now,
+		Tenant: junctor.DefaultTenant, DB: a.store.Database(), Queue: a.queue, Names: names, Storing: a.storeChainEvent, Told: a.chainTold, Now: a.clock.Now,
 	}
 	for i, c := range all {
 		if err := a.chains.bind(a.cfg.Chains[i], c); err != nil {
@@ -99,25 +100,6 @@ func (c *chains) bind(declared junctor.Chain, chain erc8004.Chain) error {
 		c.bound[erc8004.Agent{Chain: chain.ID, Registry: at, ID: id}] = server
 	}
 	return nil
-}
-
-// suspend keeps the tokens of an agent from being sent until they are entered
-// anew.
-func (a *App) suspend(agent, why string) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	rows := a.store.For(a.chains.records.Tenant)
-	list, err := rows.Endpoints(ctx, agent)
-	for _, e := range list {
-		if err != nil {
-			break
-		}
-		e.Suspended = why
-		err = rows.PutEndpoint(ctx, e)
-	}
-	if err != nil {
-		a.log.Error("tokens of an agent could not be suspended", slog.String("agent_id", agent), telemetry.Err(err))
-	}
 }
 
 // chainOf is a chain in the watcher's words.
@@ -226,9 +208,25 @@ func (c *chains) gauges(set func(name, help, label, value string, number float64
 	}
 }
 
-// chainTold hears of each event when it is read, before it counts: what it may
-// have changed is asked for again, and tokens of an agent that has another owner
-// are not sent.
+// storeChainEvent does what an event has to have done before a delivery that it, or
+// one after it, causes can begin: an agent that changed is asked for again, and the
+// tokens of one that has another owner are not sent.
+func (a *App) storeChainEvent(ctx context.Context, tx *queue.Tx, e erc8004.Seen) error {
+	switch e.Kind {
+	case erc8004.KindRegistered, erc8004.KindURIUpdated, erc8004.KindMetadata:
+		a.chains.resolver.Forget(e.Of())
+	case erc8004.KindTransfer:
+		a.chains.resolver.Forget(e.Of())
+		if !e.From.IsZero() { // a token that was minted had nobody before
+			return store.SuspendEndpoints(ctx, tx, a.chains.records.Tenant, e.Of().String(), "the agent was transferred to "+e.Owner.String())
+		}
+	case erc8004.KindFeedback, erc8004.KindFeedbackRevoked, erc8004.KindFeedbackResponse, erc8004.KindValidationRequest, erc8004.KindValidationResponse:
+	}
+	return nil
+}
+
+// chainTold hears of each event after it was stored: what it may have changed is
+// asked for again, here and by other processes.
 func (a *App) chainTold(e erc8004.Seen) {
 	switch e.Kind {
 	case erc8004.KindRegistered, erc8004.KindURIUpdated, erc8004.KindMetadata:
@@ -237,9 +235,6 @@ func (a *App) chainTold(e erc8004.Seen) {
 	case erc8004.KindTransfer:
 		a.forgetAgent(e.Of())
 		a.chains.tell(news{agent: e.Of(), gone: e.Owner.IsZero()})
-		if !e.From.IsZero() { // a token that was minted had nobody before
-			a.suspend(e.Of().String(), "the agent was transferred to "+e.Owner.String())
-		}
 	case erc8004.KindFeedback, erc8004.KindFeedbackRevoked, erc8004.KindFeedbackResponse, erc8004.KindValidationRequest, erc8004.KindValidationResponse:
 	}
 }

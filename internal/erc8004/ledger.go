@@ -31,8 +31,11 @@ type Records struct {
 	Queue  *queue.Queue
 	Raiser Raiser
 	Names  map[uint64]string // of the chains; sources of events are chain:NAME
-	Told   func(e Seen)      // of each event that was read, after it was stored; nil is nobody
-	Now    func() time.Time
+	// Storing is called for each new event, in the transaction that stores it and
+	// before anything is raised: whoever hears of what is raised finds its effects.
+	Storing func(ctx context.Context, tx *queue.Tx, e Seen) error // nil does nothing
+	Told    func(e Seen)                                          // of each new event, after it was stored; nil is nobody
+	Now     func() time.Time
 }
 
 // Retracted is the end of the type of events that take others back.
@@ -221,8 +224,15 @@ func (r *Records) add(ctx context.Context, tx *queue.Tx, s Step) (fresh []Seen, 
 		if err != nil {
 			return nil, err
 		}
-		if stored > 0 {
-			fresh = append(fresh, e)
+		if stored == 0 {
+			continue
+		}
+		fresh = append(fresh, e)
+		if r.Storing == nil {
+			continue
+		}
+		if err := r.Storing(ctx, tx, e); err != nil {
+			return nil, err
 		}
 	}
 	return fresh, nil

@@ -174,6 +174,36 @@ func TestRecordsRefuseASecondReader(t *testing.T) {
 	})
 }
 
+// What an event changes is done before anything is raised, in the same transaction:
+// a feedback that comes with the transfer before it finds the tokens suspended.
+func TestEffectsComeBeforeDeliveries(t *testing.T) {
+	onBoth(t, func(t *testing.T, db store.Database) {
+		t.Helper()
+		r, got := records(t, db)
+		c := newModelChain()
+		c.mine(2)
+		c.mine(2)
+		r.Storing = func(context.Context, *queue.Tx, Seen) error { return errors.New("a test") }
+		if _, err := newWatcher(testChain(0), c, r, quiet()).look(t.Context()); err == nil || len(got.order) != 0 {
+			t.Errorf("%v, %d events were raised though one was not stored", err, len(got.order))
+		}
+		stored := map[string]bool{}
+		r.Storing = func(ctx context.Context, tx *queue.Tx, e Seen) error {
+			stored[e.ID()] = true
+			if len(got.order) > 0 {
+				t.Errorf("%d events were raised before %s was stored", len(got.order), e.ID())
+			}
+			return store.SuspendEndpoints(ctx, tx, r.Tenant, e.Of().String(), "a test")
+		}
+		if _, err := newWatcher(testChain(0), c, r, quiet()).look(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if len(stored) != 4 || len(got.order) != 4 {
+			t.Errorf("%d events were stored and %d raised, want 4", len(stored), len(got.order))
+		}
+	})
+}
+
 func TestRecordsRaiseEvents(t *testing.T) {
 	onBoth(t, func(t *testing.T, db store.Database) {
 		t.Helper()

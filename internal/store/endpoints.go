@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 
 	junctor "github.com/junctor-mcp/junctor"
 )
@@ -55,6 +56,20 @@ func (t *Tenant) RemoveEndpoint(ctx context.Context, agent, origin string) error
 	}
 	if n == 0 {
 		return missing("no endpoint of the agent %q at %s is stored", agent, origin)
+	}
+	return nil
+}
+
+// Execer runs a statement of a transaction that belongs to somebody else.
+type Execer interface {
+	Exec(ctx context.Context, query string, args ...any) (changed int64, err error)
+}
+
+// SuspendEndpoints keeps the tokens of an agent from being sent, for a reason, until
+// they are entered anew. It is part of the transaction tx.
+func SuspendEndpoints(ctx context.Context, tx Execer, tenant junctor.TenantID, agent, why string) error {
+	if _, err := tx.Exec(ctx, `UPDATE agent_endpoints SET suspended = ? WHERE tenant_id = ? AND agent = ?`, why, string(tenant), agent); err != nil {
+		return fmt.Errorf("suspend the tokens of the agent %q: %w", agent, err)
 	}
 	return nil
 }
