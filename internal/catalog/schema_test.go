@@ -336,7 +336,7 @@ func TestHugeNumbers(t *testing.T) {
 			}
 		}
 	}
-	if took := time.Since(started); took > 5*time.Second {
+	if took := time.Since(started); took > 20*time.Second {
 		t.Errorf("took %v", took)
 	}
 }

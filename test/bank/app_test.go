@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -90,9 +89,7 @@ func (s *scene) post(t *testing.T, want int, path, body string, out any, header 
 // shown has the App run in the page of a room, as the operator approved it.
 func shown(t *testing.T, s *scene) {
 	t.Helper()
-	if _, err := exec.LookPath("chromium"); err != nil {
-		program.Missing(t, "chromium; tools/install.sh debian installs it")
-	}
+	program.NeedChromium(t)
 	c := &program.Console{Instance: s.Instance, Node: program.FindNode(t)}
 	c.Tell(t, "user", "add", "ada", "--role", "admin")
 	c.Tell(t, "app", "approve", "map__show-map")

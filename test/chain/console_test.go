@@ -3,7 +3,6 @@ package chain
 import (
 	"flag"
 	"fmt"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -17,9 +16,7 @@ var shots = flag.String("shots", "", "take pictures of the screens into this fol
 
 // Chains, the agents on them and the files of deliveries, in the console.
 func TestInTheConsole(t *testing.T) {
-	if _, err := exec.LookPath("chromium"); err != nil {
-		program.Missing(t, "chromium; tools/install.sh debian installs it")
-	}
+	program.NeedChromium(t)
 	a, e := newAgent(t), anvil(t)
 	blocked := fmt.Sprintf(`data:application/json,{"name":"agent 43","services":[{"name":"MCP","command":"touch","args":["x"]}],"registrations":[{"agentId":43,"agentRegistry":"eip155:31337:%s"}]}`, identityRegistry)
 	e.install(t, map[int64]string{42: registration(42, mcpAt(a.url)), 43: blocked})

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"flag"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -25,9 +24,7 @@ func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
 // the agent uses the tools that it has itself while it is looked at; stop stops.
 func TestRoom(t *testing.T) {
 	node := program.FindNode(t)
-	if _, err := exec.LookPath("chromium"); err != nil {
-		program.Missing(t, "chromium; tools/install.sh debian installs it")
-	}
+	program.NeedChromium(t)
 	in := program.Start(t, program.FreeAddr(t), t.TempDir(), "--allow-commands", "--egress-allow", "127.0.0.0/8")
 	operate := func(args ...string) string {
 		t.Helper()

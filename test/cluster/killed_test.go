@@ -28,9 +28,9 @@ type kill struct {
 // replica that was killed, and its client is told that it may try again; what was
 // answered is on record; and no event is lost, or delivered by two at once.
 func TestKilled(t *testing.T) {
-	lasts, calm := time.Minute, 10*time.Second
+	lasts, calm := 22*time.Second, 6*time.Second
 	if program.Long() {
-		lasts = 10 * time.Minute
+		lasts, calm = 10*time.Minute, 10*time.Second
 	}
 	const every, senders, streams, clients = 5 * time.Second, 8, 12, 56
 	c := program.StartCluster(t, program.ClusterOptions{})

@@ -127,9 +127,7 @@ var signInLink = regexp.MustCompile(`http://\S+/login\?token=\S+`)
 // TestFirstSteps is `junctor demo` as somebody starts it for the first time.
 func TestFirstSteps(t *testing.T) {
 	node, addr := program.FindNode(t), program.FreeAddr(t)
-	if _, err := exec.LookPath("chromium"); err != nil {
-		program.Missing(t, "chromium; tools/install.sh debian installs it")
-	}
+	program.NeedChromium(t)
 	cmd := exec.CommandContext(t.Context(), program.Binary(t), "demo", "--listen", addr, "--data-dir", t.TempDir())
 	cmd.Env = program.Env()
 	out, err := cmd.StdoutPipe()

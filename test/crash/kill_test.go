@@ -18,7 +18,7 @@ import (
 // as they can. Every call that was answered has its records, the journal
 // verifies, sessions go on, and the instance is ready again in time.
 func TestKillUnderLoad(t *testing.T) {
-	rounds := 10
+	rounds := 4
 	if program.Long() {
 		rounds = 50
 	}

@@ -93,7 +93,7 @@ func setUp(t *testing.T, in *program.Instance, agent, redisURL string) {
 // acknowledged is delivered, what comes twice has the same id, and the order of
 // each agent's events is kept.
 func TestKilled(t *testing.T) {
-	rounds := 10
+	rounds := 4
 	if program.Long() {
 		rounds = 100
 	}

@@ -3,7 +3,6 @@ package mcpapps
 import (
 	"encoding/json"
 	"flag"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -39,9 +38,7 @@ type setting struct {
 func TestAppsInABrowser(t *testing.T) {
 	t.Parallel()
 	node := program.FindNode(t)
-	if _, err := exec.LookPath("chromium"); err != nil {
-		program.Missing(t, "chromium; tools/install.sh debian installs it")
-	}
+	program.NeedChromium(t)
 	t.Run("the example", func(t *testing.T) {
 		addr := program.FreeAddr(t)
 		program.Serve(t, addr, nil, program.Build(t, "./examples/sales"), "--listen", addr)

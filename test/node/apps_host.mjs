@@ -4,8 +4,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
 export const launch = {
-  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-  args: ['--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'],
+  executablePath: process.env.CHROMIUM,
+  // Drawing in three dimensions is computed here, which only Apps of the long form need.
+  args: ['--no-sandbox', ...(process.env.JUNCTOR_LONG ? ['--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'] : ['--disable-gpu'])],
 };
 
 // frameOf is the frame of a View's page.

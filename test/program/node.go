@@ -50,7 +50,8 @@ func (n *Node) Module(path string) string {
 }
 
 // Run runs a script that lies in test/node, or at an absolute path, and gives
-// what it printed and how it ended. Its stderr goes to the test's log.
+// what it printed and how it ended. Its stderr goes to the test's log. CHROMIUM in its
+// environment is the path of the browser.
 func (n *Node) Run(t testing.TB, limit time.Duration, script string, args ...string) ([]byte, error) {
 	t.Helper()
 	if !filepath.IsAbs(script) {
@@ -61,6 +62,7 @@ func (n *Node) Run(t testing.TB, limit time.Duration, script string, args ...str
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, n.bin, append([]string{script}, args...)...)
 	cmd.Dir = t.TempDir()
+	cmd.Env = append(os.Environ(), "CHROMIUM="+findChromium())
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.WaitDelay = time.Second
 	err := cmd.Run()

@@ -35,9 +35,7 @@ type demo struct {
 func start(t *testing.T) demo {
 	t.Helper()
 	node := program.FindNode(t)
-	if _, err := exec.LookPath("chromium"); err != nil {
-		program.Missing(t, "chromium; tools/install.sh debian installs it")
-	}
+	program.NeedChromium(t)
 	addr, dir := program.FreeAddr(t), t.TempDir()
 	p := program.Serve(t, addr, []string{"JUNCTOR_ADMIN_KEY=" + program.AdminKey}, program.Binary(t), "demo", "--listen", addr, "--data-dir", dir)
 	add := exec.CommandContext(t.Context(), program.Binary(t), "agent", "add", "odd", "--rules", filepath.Join(program.Root(t), "test", "surfaces", "odd.yaml"), "--data-dir", filepath.Join(dir, "demo"))

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
@@ -171,9 +170,7 @@ func hard(t *testing.T) string {
 // that every client uses.
 func TestViews(t *testing.T) {
 	node := program.FindNode(t)
-	if _, err := exec.LookPath("chromium"); err != nil {
-		program.Missing(t, "chromium; tools/install.sh debian installs it")
-	}
+	program.NeedChromium(t)
 	instance := testkit.Start(t, testkit.Settings{"egress-allow": "127.0.0.0/8"})
 	for _, server := range []map[string]any{
 		{"id": "shop", "mode": "auto-generated", "document": document, "base_url": shop(t)},
