@@ -289,11 +289,27 @@ func (m *meeting) talk(ctx context.Context, a *remoteAnswer, request *a2a.SendMe
 			_, _ = m.client.CancelTask(late, &a2a.CancelTaskRequest{ID: a.task}) // nobody waits for it any more
 		}
 	}()
-	for e, err := range m.client.SendStreamingMessage(ctx, request) {
+	// The stream outlives ctx until it has named its task: nobody could cancel that.
+	streaming, hangUp := context.WithCancel(context.WithoutCancel(ctx))
+	defer hangUp()
+	named := make(chan struct{})
+	defer context.AfterFunc(ctx, func() {
+		select {
+		case <-named:
+		case <-time.After(cancelWithin):
+		}
+		hangUp()
+	})()
+	for e, err := range m.client.SendStreamingMessage(streaming, request) {
 		if err != nil {
 			return err
 		}
-		if a.take(e); a.gone || a.settled() {
+		known := a.task != ""
+		a.take(e)
+		if !known && a.task != "" {
+			close(named)
+		}
+		if a.gone || a.settled() {
 			break
 		}
 	}

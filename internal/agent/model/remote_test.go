@@ -31,6 +31,7 @@ type elsewhere struct {
 	*httptest.Server
 	card      map[string]any
 	cancelled chan a2a.TaskID
+	begun     chan func() // for "late": somebody is asked; the function has the task begin
 
 	mu    sync.Mutex
 	heard []*a2a.Message
@@ -49,7 +50,7 @@ func wires() map[string]a2a.AgentInterface {
 
 func appear(t *testing.T, face a2a.AgentInterface) *elsewhere {
 	t.Helper()
-	e := &elsewhere{cancelled: make(chan a2a.TaskID, 8)}
+	e := &elsewhere{cancelled: make(chan a2a.TaskID, 8), begun: make(chan func())}
 	desk := a2asrv.NewHandler(e, a2asrv.WithLogger(slog.New(slog.DiscardHandler)))
 	old, plain := strings.HasPrefix(string(face.ProtocolVersion), "0"), face.ProtocolBinding == a2a.TransportProtocolJSONRPC
 	var doors http.Handler
@@ -117,6 +118,12 @@ func (e *elsewhere) Execute(ctx context.Context, x *a2asrv.ExecutorContext) iter
 		u := a2a.NewArtifactUpdateEvent(x, id, a2a.NewTextPart(text))
 		u.Append = more
 		return u
+	}
+	if words == "late" {
+		goOn := make(chan struct{})
+		e.begun <- func() { close(goOn) }
+		<-goOn
+		words = "wait"
 	}
 	var events []a2a.Event
 	switch {
@@ -310,6 +317,31 @@ func TestCancelReachesTheAgentElsewhere(t *testing.T) {
 		select {
 		case <-e.cancelled:
 		case <-time.After(time.Minute):
+			t.Error("the agent was not told")
+		}
+	})
+}
+
+// A turn that is cancelled before the agent has named its task cancels the task too.
+func TestCancelBeforeTheTaskIsKnown(t *testing.T) {
+	t.Parallel()
+	onEachWire(t, func(t *testing.T, e *elsewhere) {
+		t.Helper()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		ended := make(chan agent.End, 1)
+		go func() {
+			ended <- agent.Run(ctx, agent.Turn{Provider: e.provider(t, "the-key"), Messages: []agent.Message{{Role: agent.RoleUser, Text: "late"}}}, func(agent.Event) {})
+		}()
+		begin := <-e.begun
+		cancel()
+		begin()
+		if end := <-ended; end.Outcome != agent.Cancelled {
+			t.Errorf("%+v", end)
+		}
+		select {
+		case <-e.cancelled:
+		case <-time.After(10 * time.Second):
 			t.Error("the agent was not told")
 		}
 	})
