@@ -68,7 +68,7 @@ while read -r package dir; do
 	*/internal/bench | */internal/cli) plain+=("$package") ;;
 	*)
 		mapfile -t sources < <(find "$dir" -maxdepth 1 -name '*.go' ! -name '*_test.go')
-		if grep -qE '^[[:space:]]+go [a-zA-Z]|"sync(/atomic)?"' "${sources[@]}"; then
+		if grep -qE '^[[:space:]]+go [a-zA-Z]|\.Go\(|sync\.(Mutex|RWMutex|Map|Cond|WaitGroup)|atomic\.' "${sources[@]}"; then
 			racing+=("$package")
 			if grep -q '^func Test.*Alloc' "$dir"/*_test.go; then counted+=("$package"); fi
 		else
@@ -114,6 +114,8 @@ if [[ $wanted == all ]]; then
 else
 	step build build_all
 fi
+# make prove tries a property often; here it is tried on some cases each time.
+export RAPID_CHECKS=30
 run_tests "unit, race" "${race[@]}" "${busy[@]}" -shuffle=on -- "${racing[@]}"
 run_tests "unit" "${busy[@]}" -shuffle=on -- "${plain[@]}"
 run_tests allocations -run Alloc -- "${counted[@]}"

@@ -108,7 +108,7 @@ func TestHostileBodies(t *testing.T) {
 				if len(r.Body) > 4096 && h.name != "huge id" && h.name != "huge number" {
 					t.Errorf("%s: the answer has %d bytes", h.name, len(r.Body))
 				}
-				if took > 5*time.Second {
+				if took > 30*time.Second { // of a busy machine, with the race detector
 					t.Errorf("%s: took %v", h.name, took)
 				}
 			}
@@ -209,7 +209,7 @@ func TestLargeBodiesAreCutOff(t *testing.T) {
 			if resp.StatusCode != http.StatusRequestEntityTooLarge || parse(t, string(answer)).code() != -31009 {
 				t.Errorf("%s, length %d: %d %s", path, length, resp.StatusCode, answer)
 			}
-			if took, taken := time.Since(began), body.taken.Load(); took > 3*time.Second || taken > size/2 {
+			if took, taken := time.Since(began), body.taken.Load(); took > 20*time.Second || taken > size/2 {
 				t.Errorf("%s, length %d: took %v and %d bytes", path, length, took, taken)
 			}
 		}

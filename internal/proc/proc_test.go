@@ -106,8 +106,11 @@ func TestStopKillsTheGroup(t *testing.T) {
 				p, out := startBy(t, t.Context(), by, role)
 				expectLine(t, out, "armed")
 				// The leader of "parent" ends when asked; its child does not.
-				killed := p.Stop(50 * time.Millisecond)
-				if want := role == "stubborn"; killed != want {
+				grace, want := never, false
+				if role == "stubborn" {
+					grace, want = 50*time.Millisecond, true
+				}
+				if killed := p.Stop(grace); killed != want {
 					t.Errorf("Stop = %v, want %v", killed, want)
 				}
 				if p.Err() == nil {

@@ -81,7 +81,7 @@ func TestNoAnswerGoesAstray(t *testing.T) {
 	settings := testkit.Settings{"egress-allow": "127.0.0.0/8", "allow-commands": "true"}
 	t.Run("one", func(t *testing.T) {
 		t.Parallel()
-		clients, calls := 64, 100
+		clients, calls := 32, 40
 		if program.Long() {
 			clients, calls = 200, 500
 		}
@@ -91,7 +91,7 @@ func TestNoAnswerGoesAstray(t *testing.T) {
 	// one that cancels a call.
 	t.Run("replicas", func(t *testing.T) {
 		t.Parallel()
-		clients, calls := 24, 40
+		clients, calls := 18, 30
 		if program.Long() {
 			clients, calls = 64, 200
 		}
