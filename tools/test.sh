@@ -28,8 +28,8 @@ race=(-race)
 for computing in modernc.org golang.org/x/crypto github.com/santhosh-tekuri; do race+=("-gcflags=$computing/...=-race=false"); done
 # A process with the detector sleeps a second before it ends, unless told not to.
 export GORACE="${GORACE:-} atexit_sleep_ms=0"
-# Tests mostly wait, so there are more at a time than cores.
-busy=(-p=3 -parallel=8)
+# Tests often wait, so there are more at a time than cores.
+busy=(-p=3 -parallel=4)
 # Cancelling the run ends the children too, so that no server stays behind.
 trap 'exit 130' INT TERM
 
@@ -119,6 +119,6 @@ export RAPID_CHECKS=30
 run_tests "unit, race" "${race[@]}" "${busy[@]}" -shuffle=on -- "${racing[@]}"
 run_tests "unit" "${busy[@]}" -shuffle=on -- "${plain[@]}"
 run_tests allocations -run Alloc -- "${counted[@]}"
-run_tests "whole programs" "${busy[@]}" -- "${whole[@]}"
+run_tests "whole programs" -p=3 -- "${whole[@]}"
 printf '\nskipped:\n'
 tools/skips.sh "$results"/*.json

@@ -44,8 +44,8 @@ func (r *rig) run(t *testing.T, script string, args ...string) string {
 
 // What `make test` runs, and what only the long form does.
 var (
-	short = []string{"basic-vanillajs", "basic-react", "debug", "system-monitor", "budget-allocator", "cohort-heatmap"}
-	long  = []string{"customer-segmentation", "scenario-modeler", "shadertoy", "transcript", "threejs", "map"}
+	short = []string{"basic-vanillajs", "basic-react", "debug", "budget-allocator"}
+	long  = []string{"system-monitor", "cohort-heatmap", "customer-segmentation", "scenario-modeler", "shadertoy", "transcript", "threejs", "map"}
 )
 
 func chosen() []string {
@@ -70,7 +70,7 @@ func TestOfficialHost(t *testing.T) {
 	r := start(t)
 	names := short
 	if program.Long() {
-		names = append(append([]string{}, short...), "customer-segmentation", "scenario-modeler", "shadertoy", "transcript")
+		names = append(append([]string{}, short...), "system-monitor", "cohort-heatmap", "customer-segmentation", "scenario-modeler", "shadertoy", "transcript")
 	}
 	r.add(t, names...)
 	modules, err := json.Marshal(map[string]string{"root": r.Node.Module("")})

@@ -11,19 +11,21 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 // page's policy, by the browser's own tools.
 export const accessible = async (page, where) => assert.deepEqual(await barriers(page, where), []);
 
-export async function barriers(page, where) {
+// barriers lists what keeps people out; only names the rules to try, all where it is not
+// given.
+export async function barriers(page, where, only) {
   if (!(await page.evaluate(() => Boolean(window.axe)))) await page.evaluate(axe);
-  const found = await page.evaluate(async () => {
+  const found = await page.evaluate(async (only) => {
     // Colours that are on their way to others are nobody's.
     const still = new CSSStyleSheet();
     still.replaceSync('*, *::before, *::after { transition: none !important; animation: none !important; }');
     document.adoptedStyleSheets.push(still);
     try {
-      return await window.axe.run(document, { resultTypes: ['violations'] });
+      return await window.axe.run(document, { resultTypes: ['violations'], ...(only && { runOnly: only }) });
     } finally {
       document.adoptedStyleSheets = document.adoptedStyleSheets.filter((s) => s !== still);
     }
-  });
+  }, only);
   const grave = found.violations.filter((v) => ['serious', 'critical'].includes(v.impact));
   return grave.map((v) => `${where}: ${v.id}: ${v.nodes.map((n) => n.html.slice(0, 160)).slice(0, 3).join(' | ')}`);
 }
