@@ -22,7 +22,9 @@ import { CreateMessageRequestSchema, ElicitRequestSchema, ListRootsRequestSchema
 
 const set = JSON.parse(process.argv[2]);
 const capabilities = set.capabilities ?? {};
-const info = { name: `walk-${set.client}`, version: '1' };
+// Clients of the modern era are told apart by what they call themselves: of those that
+// walk at the same time, each needs a name of its own.
+const info = { name: `walk-${set.client}-${process.pid}`, version: '1' };
 const seen = { steps: [], asked: [], notes: [] };
 const prefix = set.prefix ?? '';
 const uris = set.uris ?? '';
