@@ -597,29 +597,13 @@ func (e *exposure) metadataIsSeen() {
 			e.t.Errorf("the sums of the %s have no built-in server: %s", who, sums)
 		}
 		e.until("the tail shows a call", func() bool { return strings.Contains(e.tails[who].String(), `"shop"`) })
-		// Page by page it is the same list.
+		// Page by page it is the same list. Calls are written behind their answers: it is
+		// compared once nothing more comes.
 		var all, paged []string
-		for _, c := range made(e.must(200, "GET", "/calls/history?limit=1000", "", as)).Items {
-			all = append(all, c.ID)
-		}
-		for cursor := ""; ; {
-			var page struct {
-				Items []thing
-				Next  string
-			}
-			if err := json.Unmarshal([]byte(e.must(200, "GET", "/calls/history?limit=2&cursor="+cursor, "", as)), &page); err != nil {
-				e.t.Fatal(err)
-			}
-			for _, c := range page.Items {
-				paged = append(paged, c.ID)
-			}
-			if cursor = page.Next; cursor == "" {
-				break
-			}
-			if len(page.Items) != 2 {
-				e.t.Errorf("a page of the %s has %d calls and is not the last", who, len(page.Items))
-			}
-		}
+		e.until("the history is whole", func() bool {
+			all, paged = e.history(as), e.pages(who, as)
+			return slices.Equal(all, e.history(as))
+		})
 		if !slices.Equal(all, paged) {
 			e.t.Errorf("the %s sees %d calls, and %d page by page", who, len(all), len(paged))
 		}
@@ -651,5 +635,37 @@ func (e *exposure) commandIsMasked() {
 	other := fmt.Sprintf(`{"unseen":true,"servers":{"box":{"command":%s,"env":{"CANARY_NAME":"***"}}}}`, quote(box.Command))
 	if body := e.must(422, "POST", "/apply", other); !strings.Contains(body, "enter the word again") {
 		e.t.Errorf("another program is given the stored words: %s", body)
+	}
+}
+
+// history are the ids of the calls that somebody is shown.
+func (e *exposure) history(as string) (ids []string) {
+	e.t.Helper()
+	for _, c := range made(e.must(200, "GET", "/calls/history?limit=1000", "", as)).Items {
+		ids = append(ids, c.ID)
+	}
+	return ids
+}
+
+// pages are the same, in pages of two.
+func (e *exposure) pages(who, as string) (ids []string) {
+	e.t.Helper()
+	for cursor := ""; ; {
+		var page struct {
+			Items []thing
+			Next  string
+		}
+		if err := json.Unmarshal([]byte(e.must(200, "GET", "/calls/history?limit=2&cursor="+cursor, "", as)), &page); err != nil {
+			e.t.Fatal(err)
+		}
+		for _, c := range page.Items {
+			ids = append(ids, c.ID)
+		}
+		if cursor = page.Next; cursor == "" {
+			return ids
+		}
+		if len(page.Items) != 2 {
+			e.t.Errorf("a page of the %s has %d calls and is not the last", who, len(page.Items))
+		}
 	}
 }
