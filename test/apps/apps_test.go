@@ -58,6 +58,7 @@ func chosen() []string {
 // TestRealApps has each App begin, take its tool's input and result, call back,
 // take its size, and say farewell.
 func TestRealApps(t *testing.T) {
+	t.Parallel()
 	r := start(t)
 	r.add(t, chosen()...)
 	out := r.run(t, "apps.mjs", "walk", r.Link(t, "ada"), strings.Join(chosen(), " "), r.Node.Module("cesium/Build/Cesium"))
@@ -67,6 +68,7 @@ func TestRealApps(t *testing.T) {
 // TestOfficialHost runs them in the official library's host, in a plain page that
 // speaks with the gateway's door.
 func TestOfficialHost(t *testing.T) {
+	t.Parallel()
 	r := start(t)
 	names := short
 	if program.Long() {
@@ -83,6 +85,7 @@ func TestOfficialHost(t *testing.T) {
 
 // TestCapabilities tries every capability of a host, announced and switched off.
 func TestCapabilities(t *testing.T) {
+	t.Parallel()
 	r := start(t)
 	r.add(t, "debug", "transcript")
 	r.run(t, "apps.mjs", "capabilities", r.Link(t, "ada"))
@@ -92,6 +95,7 @@ func TestCapabilities(t *testing.T) {
 // twenty at once still answer. Its goal, 1.5 s, is for two quiet cores: a test
 // fails at twice that.
 func TestTimes(t *testing.T) {
+	t.Parallel()
 	if !program.Long() {
 		t.Skip("times are taken by tools/prove.sh apps")
 	}

@@ -83,6 +83,7 @@ func newStates(t *testing.T) (mcpURL, control string) {
 // begins, one that hangs, one whose server is gone, one whose page is another
 // than was approved.
 func TestStates(t *testing.T) {
+	t.Parallel()
 	r := start(t)
 	url, control := newStates(t)
 	r.Tell(t, "server", "add", "states", url)
@@ -95,6 +96,7 @@ func TestStates(t *testing.T) {
 // TestHostContext holds every member of the host context to what is true in the
 // browser, and to what it is told when that changes.
 func TestHostContext(t *testing.T) {
+	t.Parallel()
 	r := start(t)
 	url, _ := newStates(t)
 	r.Tell(t, "server", "add", "states", url)
@@ -105,6 +107,7 @@ func TestHostContext(t *testing.T) {
 // origin, the person is told so, and it works all the same. It also hears what
 // happens at its server, and is asked for tools of its own.
 func TestBareAddress(t *testing.T) {
+	t.Parallel()
 	at := program.FreeAddr(t)
 	r := start(t, "--sandbox-listen", at, "--sandbox-url", "http://"+at)
 	url, control := newStates(t)

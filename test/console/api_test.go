@@ -127,6 +127,7 @@ func large(t *testing.T) string {
 
 // An API's documentation becomes a server, is edited, called, and read again.
 func TestAPIs(t *testing.T) {
+	t.Parallel()
 	r, s := start(t), newShop(t)
 	folder := ""
 	if *shots != "" {

@@ -50,6 +50,7 @@ func (r *rig) run(t *testing.T, script string, args ...string) {
 }
 
 func TestFlows(t *testing.T) {
+	t.Parallel()
 	r := start(t)
 	config, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"memory": map[string]any{
 		"command": r.server("memory")[0], "args": r.server("memory")[1:], "env": map[string]string{"MEMORY_FILE_PATH": filepath.Join(t.TempDir(), "memory.json")},
@@ -61,6 +62,7 @@ func TestFlows(t *testing.T) {
 }
 
 func TestViewer(t *testing.T) {
+	t.Parallel()
 	r := start(t)
 	r.run(t, "console.mjs", "viewer", r.Link(t, "vera"))
 }
@@ -111,6 +113,7 @@ func newHostile(t *testing.T) string {
 }
 
 func TestHostileServers(t *testing.T) {
+	t.Parallel()
 	r := start(t)
 	r.Tell(t, "server", "add", "hostile", newHostile(t))
 	r.run(t, "console.mjs", "hostile", r.Link(t, "ada"))
@@ -119,6 +122,7 @@ func TestHostileServers(t *testing.T) {
 // With many tools, and with calls that come fast, the pages stay smooth: no task
 // takes 100 ms of processor time where the machine is quiet.
 func TestManyToolsAndCalls(t *testing.T) {
+	t.Parallel()
 	r := start(t)
 	sdk := mcp.NewServer(&mcp.Implementation{Name: "many", Version: "1"}, nil)
 	for i := range 5000 {
@@ -153,6 +157,7 @@ func TestManyToolsAndCalls(t *testing.T) {
 
 // Pictures to look at: go test ./test/console -run Shots -shots FOLDER.
 func TestShots(t *testing.T) {
+	t.Parallel()
 	if *shots == "" {
 		t.Skip("pictures are taken with -shots FOLDER")
 	}

@@ -77,6 +77,7 @@ func newTrader(t *testing.T) *trader {
 // An event is sent to an agent that fails, is retried, held, and delivered in
 // order once the agent is repaired; dead letters are replayed.
 func TestEvents(t *testing.T) {
+	t.Parallel()
 	r := start(t)
 	args := []string{r.Link(t, "ada"), newTrader(t).URL, traderToken}
 	if *shots != "" {

@@ -59,6 +59,7 @@ func newGuarded(t *testing.T, token string) string {
 }
 
 func TestGallery(t *testing.T) {
+	t.Parallel()
 	r := start(t)
 	fetched(t, "@modelcontextprotocol/server-everything@2026.8.31", "@modelcontextprotocol/server-filesystem@2026.8.31", "@modelcontextprotocol/server-memory@2026.8.31")
 	folder := t.TempDir()

@@ -76,6 +76,7 @@ func (r *rig) furnish(t *testing.T) {
 
 // The pictures of the documents: go test ./test/console -run Pictures -shots docs.
 func TestPictures(t *testing.T) {
+	t.Parallel()
 	if *shots == "" {
 		t.Skip("pictures are taken with -shots FOLDER")
 	}
@@ -101,22 +102,26 @@ func TestPictures(t *testing.T) {
 }
 
 func TestEveryScreen(t *testing.T) {
+	t.Parallel()
 	r := start(t)
 	r.furnish(t)
 	r.run(t, "tour_console.mjs", "screens", r.Link(t, "ada"))
 }
 
 func TestByKeyboard(t *testing.T) {
+	t.Parallel()
 	r := start(t)
 	r.run(t, "tour_console.mjs", "keyboard", r.Link(t, "ada"), strings.Join(r.server("everything"), " "))
 }
 
 func TestLogins(t *testing.T) {
+	t.Parallel()
 	r := start(t)
 	r.run(t, "tour_console.mjs", "login", r.Link(t, "ada"), r.lazy(t))
 }
 
 func TestPlayground(t *testing.T) {
+	t.Parallel()
 	r := start(t)
 	r.Tell(t, append([]string{"server", "add", "everything", "--yes", "--"}, r.server("everything")...)...)
 	r.run(t, "tour_console.mjs", "playground", r.Link(t, "ada"))
@@ -126,6 +131,7 @@ var signInLink = regexp.MustCompile(`http://\S+/login\?token=\S+`)
 
 // TestFirstSteps is `junctor demo` as somebody starts it for the first time.
 func TestFirstSteps(t *testing.T) {
+	t.Parallel()
 	node, addr := program.FindNode(t), program.FreeAddr(t)
 	program.NeedChromium(t)
 	cmd := exec.CommandContext(t.Context(), program.Binary(t), "demo", "--listen", addr, "--data-dir", t.TempDir())

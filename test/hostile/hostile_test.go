@@ -216,6 +216,7 @@ func (r *rig) run(t *testing.T, into any, args ...string) {
 }
 
 func TestEscapes(t *testing.T) {
+	t.Parallel()
 	r := start(t)
 	r.world.leaks() // what starting made
 	var got struct {
@@ -271,6 +272,7 @@ func TestEscapes(t *testing.T) {
 // TestLeaving is an App that goes elsewhere: nothing arrives there, and the
 // person is told.
 func TestLeaving(t *testing.T) {
+	t.Parallel()
 	r := start(t)
 	r.world.leaks()
 	var got map[string]string
@@ -289,6 +291,7 @@ func TestLeaving(t *testing.T) {
 // TestApart is two people with two Views each: nobody has anything of another's,
 // and a View ends with its session.
 func TestApart(t *testing.T) {
+	t.Parallel()
 	r := start(t)
 	var got struct{ Seen []string }
 	r.run(t, &got, "apart", r.Link(t, "ada"), r.Link(t, "vera"))
