@@ -21,16 +21,16 @@ export JUNCTOR_TEST_NODE="$PWD/.cache/node"
 export GOFLAGS="${GOFLAGS:-} -buildvcs=false -trimpath"
 # Debug information, which stack traces do not need, is half of the linking time.
 link=(-ldflags=-w)
-# What only computes is not checked for races, which would take most of the time of
-# these tests: SQLite, which is C translated to Go and locks by itself, hashes of
-# passwords and the reference evaluation of JSON schemas.
+# Libraries that only compute run without the race detector, which would take most of
+# the time of these tests: SQLite (C translated to Go, with its own locks), password
+# hashes and the reference evaluation of JSON schemas.
 race=(-race)
 for computing in modernc.org golang.org/x/crypto github.com/santhosh-tekuri; do race+=("-gcflags=$computing/...=-race=false"); done
-# A process with the detector sleeps a second before it ends, unless told not to.
+# By default a process with the race detector sleeps for a second before it exits.
 export GORACE="${GORACE:-} atexit_sleep_ms=0"
 # Tests often wait, so there are more at a time than cores.
 busy=(-p=3 -parallel=4)
-# make prove tries a property often; here it is tried on some cases each time.
+# Cases per property test; make prove runs many more.
 export RAPID_CHECKS="${RAPID_CHECKS:-30}"
 # Cancelling the run ends the children too, so that no server stays behind.
 trap 'exit 130' INT TERM
@@ -42,7 +42,7 @@ if [[ ${1:-} == quick ]]; then
 	unset CI
 	mapfile -t packages < <(list_tested | cut -d' ' -f1 | grep -v "^$module/test/")
 	step vet go vet ./...
-	# In one order, so that Go need not test again what did not change.
+	# Without -shuffle, so that Go takes the results of unchanged packages from its cache.
 	step "unit tests" go test -short -vet=off "${link[@]}" "${busy[@]}" "${packages[@]}"
 	exit
 fi

@@ -208,9 +208,9 @@ func (c *chains) gauges(set func(name, help, label, value string, number float64
 	}
 }
 
-// storeChainEvent does what an event has to have done before a delivery that it, or
-// one after it, causes can begin: an agent that changed is asked for again, and the
-// tokens of one that has another owner are not sent.
+// storeChainEvent applies the effects of an event in the transaction that stores it.
+// The cached registration of a changed agent is dropped, and the tokens of a transferred
+// agent are suspended, before a delivery that the same blocks cause can begin.
 func (a *App) storeChainEvent(ctx context.Context, tx *queue.Tx, e erc8004.Seen) error {
 	switch e.Kind {
 	case erc8004.KindRegistered, erc8004.KindURIUpdated, erc8004.KindMetadata:
@@ -225,8 +225,8 @@ func (a *App) storeChainEvent(ctx context.Context, tx *queue.Tx, e erc8004.Seen)
 	return nil
 }
 
-// chainTold hears of each event after it was stored: what it may have changed is
-// asked for again, here and by other processes.
+// chainTold runs after an event was stored. It drops the cached registration of a changed
+// agent, on this replica and on the others.
 func (a *App) chainTold(e erc8004.Seen) {
 	switch e.Kind {
 	case erc8004.KindRegistered, erc8004.KindURIUpdated, erc8004.KindMetadata:

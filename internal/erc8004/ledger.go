@@ -31,10 +31,10 @@ type Records struct {
 	Queue  *queue.Queue
 	Raiser Raiser
 	Names  map[uint64]string // of the chains; sources of events are chain:NAME
-	// Storing is called for each new event, in the transaction that stores it and
-	// before anything is raised: whoever hears of what is raised finds its effects.
-	Storing func(ctx context.Context, tx *queue.Tx, e Seen) error // nil does nothing
-	Told    func(e Seen)                                          // of each new event, after it was stored; nil is nobody
+	// Storing is called for each new event, in the transaction that stores the event and
+	// before any event is raised. So its effects are visible to every delivery. It may be nil.
+	Storing func(ctx context.Context, tx *queue.Tx, e Seen) error
+	Told    func(e Seen) // called for each new event after the transaction; may be nil
 	Now     func() time.Time
 }
 

@@ -174,8 +174,8 @@ func TestRecordsRefuseASecondReader(t *testing.T) {
 	})
 }
 
-// What an event changes is done before anything is raised, in the same transaction:
-// a feedback that comes with the transfer before it finds the tokens suspended.
+// The effects of all events of a step are stored before any of them is raised, in the
+// same transaction: feedback that follows a transfer finds the tokens suspended.
 func TestEffectsComeBeforeDeliveries(t *testing.T) {
 	onBoth(t, func(t *testing.T, db store.Database) {
 		t.Helper()

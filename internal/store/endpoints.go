@@ -60,13 +60,13 @@ func (t *Tenant) RemoveEndpoint(ctx context.Context, agent, origin string) error
 	return nil
 }
 
-// Execer runs a statement of a transaction that belongs to somebody else.
+// Execer runs statements in a transaction of the caller.
 type Execer interface {
 	Exec(ctx context.Context, query string, args ...any) (changed int64, err error)
 }
 
-// SuspendEndpoints keeps the tokens of an agent from being sent, for a reason, until
-// they are entered anew. It is part of the transaction tx.
+// SuspendEndpoints suspends the tokens of an agent, in the transaction tx. They are not
+// sent until somebody enters them again; why is shown to that person.
 func SuspendEndpoints(ctx context.Context, tx Execer, tenant junctor.TenantID, agent, why string) error {
 	if _, err := tx.Exec(ctx, `UPDATE agent_endpoints SET suspended = ? WHERE tenant_id = ? AND agent = ?`, why, string(tenant), agent); err != nil {
 		return fmt.Errorf("suspend the tokens of the agent %q: %w", agent, err)

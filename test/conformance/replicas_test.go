@@ -44,7 +44,7 @@ func TestReplicas(t *testing.T) {
 			for _, p := range stale(through, where) {
 				t.Errorf("%s server, client %s: %s passes: take it off the list", mode.name, v, p)
 			}
-			if !program.Long() { // what fails is told above; here, whether one replica does better
+			if !program.Long() { // failures are reported above; the long form also compares with one replica
 				continue
 			}
 			alone := runSuite(t, node, nodes[0].URL+"/mcp/s/"+mode.name, v)

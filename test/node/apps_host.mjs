@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 export const launch = {
   executablePath: process.env.CHROMIUM,
-  // Drawing in three dimensions is computed here, which only Apps of the long form need.
+  // Only Apps of the long form need WebGL, which the CPU has to render.
   args: ['--no-sandbox', ...(process.env.JUNCTOR_LONG ? ['--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'] : ['--disable-gpu'])],
 };
 

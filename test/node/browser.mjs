@@ -11,8 +11,8 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 // page's policy, by the browser's own tools.
 export const accessible = async (page, where) => assert.deepEqual(await barriers(page, where), []);
 
-// barriers lists what keeps people out; only names the rules to try, all where it is not
-// given.
+// barriers lists serious accessibility findings. `only` names the axe rules to run; by
+// default all rules run.
 export async function barriers(page, where, only) {
   if (!(await page.evaluate(() => Boolean(window.axe)))) await page.evaluate(axe);
   const found = await page.evaluate(async (only) => {

@@ -56,7 +56,7 @@ const tours = {
       await page.waitForTimeout(200);
       if (await page.getByText('There is nothing here').count()) found.push(`${name}: ${path} is no screen`);
       await look(name, 'light', 1440);
-      await look(name, 'dark', 390, process.env.JUNCTOR_LONG ? undefined : ['color-contrast', 'scrollable-region-focusable']); // what the first look cannot tell
+      await look(name, 'dark', 390, process.env.JUNCTOR_LONG ? undefined : ['color-contrast', 'scrollable-region-focusable']); // rules that depend on colors and width
       if (i % 10 === 9) step(`${i + 1} of ${all.length} screens`);
     }
     assert.deepEqual(found, []);

@@ -289,7 +289,8 @@ func (m *meeting) talk(ctx context.Context, a *remoteAnswer, request *a2a.SendMe
 			_, _ = m.client.CancelTask(late, &a2a.CancelTaskRequest{ID: a.task}) // nobody waits for it any more
 		}
 	}()
-	// The stream outlives ctx until it has named its task: nobody could cancel that.
+	// If ctx ends before the remote agent has named its task, the stream stays open a little
+	// longer: without the task's id, the task could not be cancelled.
 	streaming, hangUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer hangUp()
 	named := make(chan struct{})

@@ -31,7 +31,7 @@ type elsewhere struct {
 	*httptest.Server
 	card      map[string]any
 	cancelled chan a2a.TaskID
-	begun     chan func() // for "late": somebody is asked; the function has the task begin
+	begun     chan func() // receives, for the message "late", a function that lets the task begin
 
 	mu    sync.Mutex
 	heard []*a2a.Message
