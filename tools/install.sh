@@ -44,8 +44,9 @@ debian() {
 	command -v haproxy >/dev/null || missing+=(haproxy)
 	command -v systemd-analyze >/dev/null || missing+=(systemd)
 	[[ ${#missing[@]} -eq 0 ]] || apt "${missing[@]}"
-	# Where there is no headless shell, which starts faster, tests take the whole browser.
-	command -v chromium-headless-shell >/dev/null || apt chromium-headless-shell ||
+	# The headless shell starts faster than the whole browser. If it cannot be installed,
+	# the tests use chromium. The subshell keeps apt from ending this script.
+	command -v chromium-headless-shell >/dev/null || (apt chromium-headless-shell) ||
 		command -v chromium >/dev/null || apt chromium
 }
 

@@ -69,9 +69,9 @@ run() {
 	talk) tests "$log" ./internal/agent ./test/talk -rapid.checks=1000 && figures "$log" ;;
 	bank) tests "$log" ./test/bank && figures "$log" && peer Node && peer Chromium ;;
 	a2a) tests "$log" -run '^TestKit$' ./test/a2a && figures "$log" && kit ;;
-	apps) tests "$log" ./test/apps && figures "$log" && peer Node && peer Chromium ;;
+	apps) tests "$log" -parallel=1 ./test/apps && figures "$log" && peer Node && peer Chromium ;;
 	chains) tests "$log" ./test/chain && figures "$log" && peer Node && module "$log" evm -rapid.checks=5000 && figures "$log" ;;
-	console) tests "$log" ./test/console && figures "$log" && peer Node && peer Chromium ;;
+	console) tests "$log" -parallel=1 ./test/console && figures "$log" && peer Node && peer Chromium ;;
 	hostile) tests "$log" ./test/hostile && figures "$log" && peer Chromium ;;
 	mcpapps) tests "$log" ./mcpapps ./test/mcpapps -rapid.checks=1000 && figures "$log" && peer Node ;;
 	apis)

@@ -95,7 +95,6 @@ func TestCapabilities(t *testing.T) {
 // twenty at once still answer. Its goal, 1.5 s, is for two quiet cores: a test
 // fails at twice that.
 func TestTimes(t *testing.T) {
-	t.Parallel()
 	if !program.Long() {
 		t.Skip("times are taken by tools/prove.sh apps")
 	}
