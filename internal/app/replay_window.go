@@ -67,17 +67,21 @@ func (g *replayGuard) accept(from string, number uint64, sent, now time.Time) bo
 	return true
 }
 
-// confirm takes what a sender proved to have said just now, in a channel: from then
-// on its numbers count whatever the clocks say.
-func (g *replayGuard) confirm(from string, number uint64, now time.Time) {
+// confirm reports whether a message that came in a channel is new. The channel proves
+// its sender: from then on the sender's numbers count whatever the clocks say. The
+// message itself counts as seen once it was acted on, by accept, so that a copy in the
+// database makes up for a failure.
+func (g *replayGuard) confirm(from string, number uint64, now time.Time) bool {
 	if from == "" || number == 0 {
-		return
+		return false
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.senders[from] == nil {
-		g.add(from, number, now)
+	w := g.senders[from]
+	if w == nil {
+		w = g.add(from, number-1, now)
 	}
+	return !w.seen[number]
 }
 
 // add begins with a sender; mu is held.

@@ -24,14 +24,16 @@ func TestReplayGuard(t *testing.T) {
 		"recorded before we were here": {{number: 5, age: time.Minute}, {number: 6, age: time.Minute}, {number: 9, want: true}, {number: 5, age: time.Minute}, {number: 8, age: time.Minute}},
 		"far behind":                   {{number: 1, want: true}, {number: 5000, want: true}, {number: 3000}, {number: 4500, want: true}, {number: 1}},
 		"clocks need not agree":        {{number: 1, want: true}, {number: 2, age: skewed, want: true}, {number: 2, age: skewed}, {number: 3, age: time.Hour, want: true}},
-		"proved in a channel":          {{number: 7, age: skewed}, {number: 7, channel: true}, {number: 7, age: skewed}, {number: 6, age: skewed}, {number: 8, age: skewed, want: true}, {number: 8, age: skewed}},
+		"proved in a channel":          {{number: 7, age: skewed}, {number: 7, channel: true, want: true}, {number: 7, age: skewed, want: true}, {number: 7, channel: true}, {number: 7, age: skewed}, {number: 6, age: skewed}, {number: 8, age: skewed, want: true}, {number: 8, age: skewed}},
 		"of the future":                {{number: 1, age: -time.Minute}},
 		"without a number":             {{number: 0}},
 	} {
 		var g replayGuard
 		for i, s := range steps {
 			if s.channel {
-				g.confirm("a", s.number, now)
+				if got := g.confirm("a", s.number, now); got != s.want {
+					t.Errorf("%s, step %d, in a channel: %v", name, i, got)
+				}
 				continue
 			}
 			if got := g.accept("a", s.number, now.Add(-s.age), now); got != s.want {

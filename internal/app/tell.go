@@ -43,21 +43,20 @@ type listed struct {
 	Server string           `json:"server"`
 }
 
-// Tell implements gateway.Peers. Each that can be reached has heard when it comes
-// back, so that a client that is answered finds the same everywhere. Who cannot
-// be, or came a moment ago, hears by way of the database.
+// Tell implements gateway.Peers. Each replica that can be reached has acted on it when
+// Tell returns, so that a client that is answered finds the same state at every replica.
+// A replica that cannot be reached, or has just started, receives the same message by
+// way of the database.
 func (p *peers) Tell(ctx context.Context, n gateway.News) {
-	what := told{Session: &n}
-	p.tellEach(ctx, what)
-	p.tell(ctx, what)
+	text, err := p.say(told{Session: &n})
+	if err == nil {
+		p.tellEach(ctx, text)
+	}
+	p.publish(ctx, text, err)
 }
 
-// tellEach has each process that lives hear at once.
-func (p *peers) tellEach(ctx context.Context, what told) {
-	text, err := p.say(what)
-	if err != nil {
-		return
-	}
+// tellEach sends a message to each live replica and waits for all of them.
+func (p *peers) tellEach(ctx context.Context, text []byte) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), heardWithin)
 	defer cancel()
 	var all sync.WaitGroup
@@ -107,15 +106,19 @@ func (p *peers) say(what told) ([]byte, error) {
 	return text, err
 }
 
-// tell tells all others by way of the database, sealed and numbered: every user of a
-// PostgreSQL may listen to its notifications, and send some, also those of others once
-// more. What cannot be told is logged:
-// nobody can do more about it.
+// tell sends a message to all other replicas by way of the database.
 func (p *peers) tell(ctx context.Context, what told) {
+	text, err := p.say(what)
+	p.publish(ctx, text, err)
+}
+
+// publish sends a message by way of the database, sealed and numbered: every user of a
+// PostgreSQL may listen to its notifications and send some, copies included. A message
+// that cannot be sent is logged, err included: the caller can do nothing about it.
+func (p *peers) publish(ctx context.Context, text []byte, err error) {
 	if len(*p.others.Load()) == 0 {
 		return
 	}
-	text, err := p.say(what)
 	if err == nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), beatEvery)
 		defer cancel()
@@ -155,18 +158,20 @@ func (p *peers) hear(ctx context.Context) {
 	}
 }
 
-// act does what follows from what another process says. To hear it twice at once, in
-// a channel and by way of the database, is no harm; to hear it later again is, since it
-// may mean something else by then. What comes in a channel cannot be repeated.
+// act does what follows from a message of another replica, once: the copy in a channel
+// or the copy in the database, whichever is first. A copy that comes later could mean
+// something else by then, such as a request id that is in use again.
 func (p *peers) act(ctx context.Context, text []byte, channel bool) error {
 	var what told
 	if err := json.Unmarshal(text, &what); err != nil || what.From == p.self.ID {
 		return nil //nolint:nilerr // of a newer version, or our own
 	}
-	if channel {
-		p.replays.confirm(what.From, what.Number, time.Now())
-	} else if !p.replays.accept(what.From, what.Number, time.UnixMilli(what.Sent), time.Now()) {
-		p.app.log.Debug("a notification of the database was heard before, or is too old", "from", what.From)
+	now := time.Now()
+	if channel && !p.replays.confirm(what.From, what.Number, now) {
+		return nil
+	}
+	if !channel && !p.replays.accept(what.From, what.Number, time.UnixMilli(what.Sent), now) {
+		p.app.log.Debug("a notification of the database was received before, or is too old", "from", what.From)
 		return nil
 	}
 	var err error
@@ -181,6 +186,9 @@ func (p *peers) act(ctx context.Context, text []byte, channel bool) error {
 	}
 	if agent, bad := erc8004.ParseAgent(what.Agent); bad == nil {
 		p.app.chains.resolver.Forget(agent)
+	}
+	if channel && err == nil {
+		p.replays.accept(what.From, what.Number, now, now)
 	}
 	return err
 }
