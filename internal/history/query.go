@@ -68,33 +68,59 @@ func (h *History) Query(ctx context.Context, access junctor.CallAccess, f Filter
 		limit = defaultLimit
 	}
 	limit = min(limit, mostLimit)
-	where, args, err := f.where(&access)
+	search := newTextSearch(f.Text)
+	var page Page
+	for {
+		// The database decides, or it gives candidates: then more are read until the page is full.
+		candidates := limit + 1
+		if search.folded != "" {
+			candidates = mostLimit
+		}
+		last, n, err := h.queryInto(ctx, &page, &access, f, &search, candidates, limit+1)
+		if err != nil {
+			return Page{}, err
+		}
+		if len(page.Calls) > limit {
+			page.Calls = page.Calls[:limit]
+			page.Next = cursor(page.Calls[limit-1])
+			return page, nil
+		}
+		if n < candidates {
+			return page, nil
+		}
+		f.Cursor = cursor(last)
+	}
+}
+
+// queryInto adds calls to a page until it has enough of them. It returns the last call
+// that it read and the number of calls that it read, at most candidates.
+func (h *History) queryInto(ctx context.Context, page *Page, access *junctor.CallAccess, f Filter, search *textSearch, candidates, enough int) (last Entry, n int, err error) {
+	where, args, err := f.where(access, search)
 	if err != nil {
-		return Page{}, err
+		return last, 0, err
 	}
 	rows, err := h.o.Read.QueryContext(ctx, h.o.Dialect.Bind(`SELECT `+callColumns+` FROM history_calls WHERE `+where+
-		` ORDER BY at DESC, id DESC LIMIT ?`), append(args, limit+1)...)
+		` ORDER BY at DESC, id DESC LIMIT ?`), append(args, candidates)...)
 	if err != nil {
-		return Page{}, h.fail(ctx, err, "read the call history")
+		return last, 0, h.fail(ctx, err, "read the call history")
 	}
 	defer rows.Close()
-	var page Page
-	for rows.Next() {
+	for rows.Next() && len(page.Calls) < enough {
 		e, err := scanEntry(rows)
 		if err != nil {
-			return Page{}, h.fail(ctx, err, "read the call history")
+			return last, n, h.fail(ctx, err, "read the call history")
 		}
-		e.limit(&access)
-		page.Calls = append(page.Calls, e)
+		last = e
+		n++
+		if search.matches(&e) {
+			e.limit(access)
+			page.Calls = append(page.Calls, e)
+		}
 	}
 	if err := rows.Err(); err != nil {
-		return Page{}, h.fail(ctx, err, "read the call history")
+		return last, n, h.fail(ctx, err, "read the call history")
 	}
-	if len(page.Calls) > limit {
-		page.Calls = page.Calls[:limit]
-		page.Next = cursor(page.Calls[limit-1])
-	}
-	return page, nil
+	return last, n, nil
 }
 
 // Get gives one call; not_found when there is none of that id, or no longer, or
@@ -123,7 +149,7 @@ func (e *Entry) limit(access *junctor.CallAccess) {
 // where is the condition of a filter and its arguments. A filter over what is
 // left out of a call that access has without its payload fits none: it would
 // confirm what cannot be read.
-func (f Filter) where(access *junctor.CallAccess) (string, []any, error) {
+func (f Filter) where(access *junctor.CallAccess, search *textSearch) (string, []any, error) {
 	sees, args := access.Condition("at", time.Time.UnixMicro)
 	conds := []string{sees}
 	reads, readArgs := access.ReadCondition()
@@ -154,8 +180,7 @@ func (f Filter) where(access *junctor.CallAccess) (string, []any, error) {
 		and("at < ?", f.Until.UnixMicro())
 	}
 	if f.Text != "" {
-		like := "%" + strings.NewReplacer(`!`, `!!`, `%`, `!%`, `_`, `!_`).Replace(strings.ToLower(f.Text)) + "%"
-		and(`(LOWER(params) LIKE ? ESCAPE '!' OR LOWER(result) LIKE ? ESCAPE '!' OR LOWER(reason) LIKE ? ESCAPE '!') AND `+reads, append([]any{like, like, like}, readArgs...)...)
+		and(`(LOWER(params) LIKE ? ESCAPE '!' OR LOWER(result) LIKE ? ESCAPE '!' OR LOWER(reason) LIKE ? ESCAPE '!') AND `+reads, append([]any{search.pattern, search.pattern, search.pattern}, readArgs...)...)
 	}
 	if f.Cursor != "" {
 		at, id, err := parseCursor(f.Cursor)

@@ -1,0 +1,117 @@
+package history
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// textSearch finds a text in calls, in upper or lower case. Databases compare only the
+// ASCII letters in that way (PostgreSQL: by the locale of the database), and they
+// compare the characters that JSON escaped. A text for which this is not enough is
+// looked for in two steps: the database gives candidates, and matches decides.
+type textSearch struct {
+	pattern string // for LIKE, with ! as the escape character
+	folded  string // "" if the pattern alone decides
+}
+
+// plainPunctuation holds the ASCII characters beside letters and digits that no JSON
+// encoder escapes.
+const plainPunctuation = " !#$%()*+,-.:;=?@[]^_`{|}~"
+
+func newTextSearch(text string) textSearch {
+	var pattern strings.Builder
+	pattern.WriteByte('%')
+	exact := true
+	for _, r := range norm.NFC.String(text) {
+		switch {
+		case r == '!' || r == '%' || r == '_':
+			pattern.WriteByte('!')
+			pattern.WriteRune(r)
+		case 'A' <= r && r <= 'Z':
+			pattern.WriteRune(r + 'a' - 'A')
+		case 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r < utf8.RuneSelf && strings.ContainsRune(plainPunctuation, r):
+			pattern.WriteRune(r)
+		default:
+			exact = false
+			pattern.WriteByte('%')
+		}
+	}
+	pattern.WriteByte('%')
+	s := textSearch{pattern: pattern.String()}
+	if !exact {
+		s.folded = fold(text)
+	}
+	return s
+}
+
+// matches reports whether a candidate has the text in its parameters, result or reason.
+func (s *textSearch) matches(e *Entry) bool {
+	if s.folded == "" {
+		return true
+	}
+	for _, text := range []string{string(e.Params), string(e.Result), e.Reason} {
+		if strings.Contains(fold(text), s.folded) {
+			return true
+		}
+		if plain := unescapeJSON(text); plain != text && strings.Contains(fold(plain), s.folded) {
+			return true
+		}
+	}
+	return false
+}
+
+// fold returns the text in the form in which two texts are compared: letters in lower
+// case, by way of the upper one since some letters have two lower ones (σ and ς).
+func fold(text string) string {
+	return strings.ToLower(strings.ToUpper(norm.NFC.String(text)))
+}
+
+// unescapeJSON replaces the escape sequences of JSON strings wherever they are. The text
+// may be cut, so it is not parsed.
+func unescapeJSON(text string) string {
+	i := strings.IndexByte(text, '\\')
+	if i < 0 {
+		return text
+	}
+	var out strings.Builder
+	out.Grow(len(text))
+	for ; i >= 0 && i+1 < len(text); i = strings.IndexByte(text, '\\') {
+		out.WriteString(text[:i])
+		escaped := text[i+1]
+		text = text[i+2:]
+		switch escaped {
+		case 'u':
+			first, ok := hexRune(text)
+			if !ok {
+				out.WriteString(`\u`)
+				continue
+			}
+			text = text[4:]
+			if utf16.IsSurrogate(first) && strings.HasPrefix(text, `\u`) {
+				if second, ok := hexRune(text[2:]); ok && utf16.DecodeRune(first, second) != utf8.RuneError {
+					first, text = utf16.DecodeRune(first, second), text[6:]
+				}
+			}
+			out.WriteRune(first)
+		case 'n', 'r', 't', 'b', 'f':
+			out.WriteByte(map[byte]byte{'n': '\n', 'r': '\r', 't': '\t', 'b': '\b', 'f': '\f'}[escaped])
+		default: // a quote, a slash or a backslash
+			out.WriteByte(escaped)
+		}
+	}
+	out.WriteString(text)
+	return out.String()
+}
+
+// hexRune reads the four hexadecimal digits that a text begins with.
+func hexRune(text string) (rune, bool) {
+	if len(text) < 4 {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(text[:4], 16, 16)
+	return rune(n), err == nil
+}
