@@ -31,10 +31,10 @@ func (r *Rooms) Run(ctx context.Context) {
 		case <-tick.C:
 		}
 		if r.busy() {
-			stop, err := r.Store.BeatRuns(ctx, r.Node, r.Now())
+			stop, err := r.Store.BeatRuns(ctx, r.Node, r.Now(), func(run *junctor.RoomRun) bool { return r.liveRun(run) != nil })
 			r.tend(ctx, err)
 			for _, run := range stop {
-				if l := r.running(place{run.Tenant, run.Workspace}); l != nil && l.id == run.ID {
+				if l := r.liveRun(&run); l != nil {
 					l.stop()
 				}
 			}
@@ -44,6 +44,14 @@ func (r *Rooms) Run(ctx context.Context) {
 			r.tend(ctx, r.recover(ctx, false))
 		}
 	}
+}
+
+// liveRun returns a run that goes on in this process; nil if it does not.
+func (r *Rooms) liveRun(run *junctor.RoomRun) *live {
+	if l := r.running(place{run.Tenant, run.Workspace}); l != nil && l.id == run.ID {
+		return l
+	}
+	return nil
 }
 
 // tend logs what went wrong; it is tried again with the next beat.

@@ -447,6 +447,29 @@ func TestApproval(t *testing.T) {
 	}
 }
 
+// TestDecisionIsStoredWithItsRun answers with a run that cannot begin. The decision
+// must not be stored then: nothing would act on it, and the retry would be a conflict.
+func TestDecisionIsStoredWithItsRun(t *testing.T) {
+	t.Parallel()
+	s := &shed{}
+	h := newHouse(t, map[string]agent.Turn{"writer": writer(s)})
+	id := h.room(junctor.PolicyAddressed, "writer")
+	f, err := h.Say(t.Context(), h.ada, id, agui.Input{RunID: "run1", Message: agui.Said{Text: "add milk"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := agui.Answer{Interrupt: waiting(h.events(f))[0], Allow: true}
+	if _, err := h.Say(t.Context(), h.ada, id, agui.Input{RunID: "run1", Resume: []agui.Answer{answer}}); junctor.CodeOf(err) != junctor.CodeConflict {
+		t.Fatalf("a run with the id of another one: %v", err)
+	}
+	if open, err := h.Approvals(t.Context(), h.ada, id); err != nil || len(open) != 1 {
+		t.Fatalf("%d calls wait, %v", len(open), err)
+	}
+	if events := h.answer(id, answer); outcome(events) != agui.Success || s.writes.Load() != 1 {
+		t.Errorf("the retry ends with %s after %d writes", outcome(events), s.writes.Load())
+	}
+}
+
 func TestApprovalsOneByOne(t *testing.T) {
 	t.Parallel()
 	s := &shed{}

@@ -63,7 +63,14 @@ func (r *Rooms) Say(ctx context.Context, p *junctor.Principal, id string, in agu
 	if err != nil {
 		return nil, err
 	}
-	return r.begin(ctx, p, &w, in.RunID, &said, "", todo, nil)
+	row, err := r.newRun(p, &w, in.RunID)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.Store.For(p.Tenant).BeginRun(ctx, &row, &said); err != nil {
+		return nil, err
+	}
+	return r.start(p, &w, &run{row: row, todo: todo}, &said), nil
 }
 
 // nameOf is what a person is called in a room.
@@ -132,25 +139,32 @@ func (r *Rooms) resume(ctx context.Context, p *junctor.Principal, w *junctor.Wor
 	for _, a := range open {
 		byID[a.ID] = a
 	}
-	run := ""
+	from, decisions := "", make([]junctor.CallApproval, 0, len(in.Resume))
 	for _, answer := range in.Resume {
 		a, ok := byID[answer.Interrupt]
-		if !ok {
-			return nil, junctor.Errorf(junctor.CodeConflict, "nothing waits under %q: somebody else has answered, or the run was left", answer.Interrupt)
+		if !ok || from != "" && a.Run != from {
+			return nil, junctor.Errorf(junctor.CodeConflict, "no call waits under %q: somebody else has decided, or the run was stopped", answer.Interrupt)
 		}
-		run = a.Run
-	}
-	for _, answer := range in.Resume {
-		a := byID[answer.Interrupt]
+		from = a.Run
 		a.State, a.Remember, a.DecidedBy, a.DecidedAt, a.Reason = junctor.CallDenied, answer.Remember, p.ID(), r.Now(), cut(answer.Reason, mostReason)
 		if answer.Allow {
 			a.State = junctor.CallAllowed
 		}
-		if err := rows.DecideCall(ctx, &a); err != nil {
-			return nil, err
-		}
+		decisions = append(decisions, a)
 	}
-	asked, err := rows.CallApprovals(ctx, w.ID, run)
+	before, err := rows.RoomRun(ctx, w.ID, from)
+	if err != nil {
+		return nil, err
+	}
+	var todo step
+	if err := json.Unmarshal(before.Plan, &todo); err != nil {
+		return nil, junctor.Errorf(junctor.CodeInternal, "the run %q cannot continue: its plan cannot be read: %w", from, err)
+	}
+	next, err := r.newRun(p, w, in.RunID)
+	if err != nil {
+		return nil, err
+	}
+	asked, begun, err := rows.ContinueRun(ctx, from, decisions, &next)
 	if err != nil {
 		return nil, err
 	}
@@ -162,18 +176,10 @@ func (r *Rooms) resume(ctx context.Context, p *junctor.Principal, w *junctor.Wor
 		}
 		words[a.Call.ID] = agent.Decision{Allow: a.State == junctor.CallAllowed, Reason: a.Reason, Digest: a.Call.Digest}
 	}
-	if len(left) > 0 {
+	if !begun {
 		return r.stillWaits(p, w, in.RunID, left), nil
 	}
-	before, err := rows.RoomRun(ctx, w.ID, run)
-	if err != nil {
-		return nil, err
-	}
-	var todo step
-	if err := json.Unmarshal(before.Plan, &todo); err != nil {
-		return nil, junctor.Errorf(junctor.CodeInternal, "the run %q cannot go on: what was left to do cannot be read: %w", run, err)
-	}
-	return r.begin(ctx, p, w, in.RunID, nil, run, todo, words)
+	return r.start(p, w, &run{row: next, todo: todo, words: words, from: from}, nil), nil
 }
 
 // stillWaits answers who has answered a part of what is asked: with the rest.
@@ -201,25 +207,26 @@ func interrupts(asked []junctor.CallApproval, part string) []agui.Waits {
 	return out
 }
 
-// begin stores that a run begins, and runs it.
-func (r *Rooms) begin( //nolint:contextcheck // a run outlives the request that began it
-	ctx context.Context, p *junctor.Principal, w *junctor.Workspace, id string, said *junctor.Message, from string, todo step, words map[string]agent.Decision,
-) (*Feed, error) {
+// newRun returns the row of a run that is about to begin here.
+func (r *Rooms) newRun(p *junctor.Principal, w *junctor.Workspace, id string) (junctor.RoomRun, error) {
 	if r.whole.Err() != nil {
-		return nil, junctor.Errorf(junctor.CodeUnavailable, "the instance is ending; try again in a moment")
+		return junctor.RoomRun{}, junctor.Errorf(junctor.CodeUnavailable, "the instance is ending; try again in a moment")
 	}
-	row := junctor.RoomRun{Tenant: p.Tenant, Workspace: w.ID, ID: id, State: junctor.RunRunning, By: p.ID(), Node: r.Node, BegunAt: r.Now()}
-	if err := r.Store.For(p.Tenant).BeginRun(ctx, &row, said, from); err != nil {
-		return nil, err
-	}
-	running, cancel := context.WithCancel(r.whole)
-	l := newLive(id, cancel)
+	return junctor.RoomRun{Tenant: p.Tenant, Workspace: w.ID, ID: id, State: junctor.RunRunning, By: p.ID(), Node: r.Node, BegunAt: r.Now()}, nil
+}
+
+// start runs a run whose row is stored. Nothing can fail from here on: a row whose run
+// does not start would block its room.
+func (r *Rooms) start(p *junctor.Principal, w *junctor.Workspace, one *run, said *junctor.Message) *Feed {
+	running, cancel := context.WithCancel(r.whole) // a run outlives the request that began it
+	l := newLive(one.row.ID, cancel)
 	at := place{p.Tenant, w.ID}
 	var echo *agui.EchoMessage
 	if said != nil {
 		echo = &agui.EchoMessage{ID: said.ID, Role: "user", Name: said.Author.Name, Content: said.Text}
 	}
-	one := &run{rooms: r, room: *w, row: row, user: p.User, live: l, todo: todo, words: words, from: from, stream: agui.NewStream(w.ID, id, echo, r.Now, l.tell)}
+	one.rooms, one.room, one.user, one.live = r, *w, p.User, l
+	one.stream = agui.NewStream(w.ID, one.row.ID, echo, r.Now, l.tell)
 	r.open(at, l)
 	feed := r.listen(at, l)
 	r.runs.Go(func() {
@@ -227,7 +234,7 @@ func (r *Rooms) begin( //nolint:contextcheck // a run outlives the request that 
 		defer cancel()
 		one.all(running)
 	})
-	return feed, nil
+	return feed
 }
 
 // Listen follows all that happens in a room.

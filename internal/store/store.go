@@ -176,6 +176,11 @@ func (t *Tenant) hold(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
+// querier is what *sql.DB and *sql.Tx have in common for reading.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
 // execer is what *sql.DB and *sql.Tx have in common here.
 type execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
@@ -234,7 +239,12 @@ type scanner interface{ Scan(dest ...any) error }
 // all reads every row of a query with scan.
 func all[T any](ctx context.Context, s *Store, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
 	s.begins(ctx)
-	rows, err := s.read.QueryContext(ctx, s.dialect.Bind(query), args...)
+	return allIn(ctx, s, s.read, scan, query, args...)
+}
+
+// allIn is all in a transaction.
+func allIn[T any](ctx context.Context, s *Store, in querier, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+	rows, err := in.QueryContext(ctx, s.dialect.Bind(query), args...)
 	if err != nil {
 		return nil, err
 	}

@@ -41,19 +41,15 @@ func (t *Tenant) ForgetApprovals(ctx context.Context, workspace string) error {
 	return nil
 }
 
-// DecideCall is a person's word on a call, of which there is one: conflict for
-// whoever comes later.
-func (t *Tenant) DecideCall(ctx context.Context, a *junctor.CallApproval) error {
-	n, err := t.s.do(ctx, `UPDATE workspace_approvals SET state = ?, remember = ?, decided_by = ?, decided_at = ?, reason = ?
-		WHERE tenant_id = ? AND workspace_id = ? AND id = ? AND state = 'open'`,
-		string(a.State), number(a.Remember), a.DecidedBy, micros(a.DecidedAt), a.Reason, string(t.id), a.Workspace, a.ID)
+// decideCall stores a person's decision on a call, once: a second decision is a conflict.
+func (t *Tenant) decideCall(ctx context.Context, tx *sql.Tx, run string, a *junctor.CallApproval) error {
+	n, err := t.s.exec(ctx, tx, `UPDATE workspace_approvals SET state = ?, remember = ?, decided_by = ?, decided_at = ?, reason = ?
+		WHERE tenant_id = ? AND workspace_id = ? AND id = ? AND run_id = ? AND state = 'open'`,
+		string(a.State), number(a.Remember), a.DecidedBy, micros(a.DecidedAt), a.Reason, string(t.id), a.Workspace, a.ID, run)
 	if err == nil && n == 0 {
-		err = junctor.Errorf(junctor.CodeConflict, "nothing waits under %q any more: somebody else has answered, or the run was left", a.ID)
+		err = junctor.Errorf(junctor.CodeConflict, "no call waits under %q any more: somebody else has decided, or the run was stopped", a.ID)
 	}
-	if err != nil {
-		return t.s.fail(ctx, err, "keep the answer to %q", a.ID)
-	}
-	return nil
+	return err
 }
 
 func (t *Tenant) addApproval(ctx context.Context, tx *sql.Tx, a *junctor.CallApproval) error {

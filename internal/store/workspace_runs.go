@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -34,26 +35,18 @@ func (t *Tenant) RoomRuns(ctx context.Context, workspace string, limit int) ([]j
 	return list, nil
 }
 
-// BeginRun begins a run, in one step with the message that it answers or, where
-// said is nil, with the end of the waiting run that it goes on with. Conflict
-// where another runs in the room, or somebody else was faster. A message to a
-// room that waits for a person's word is a no to what it waits for.
-func (t *Tenant) BeginRun(ctx context.Context, r *junctor.RoomRun, said *junctor.Message, from string) error {
+// BeginRun begins a run in one transaction with the message that it answers. It is a
+// conflict if another run is under way in the room. A message to a room that waits for
+// approval denies the calls that wait.
+func (t *Tenant) BeginRun(ctx context.Context, r *junctor.RoomRun, said *junctor.Message) error {
 	err := t.s.tx(ctx, func(tx *sql.Tx) error {
 		if err := t.hold(ctx, tx); err != nil {
 			return err
 		}
-		if err := t.leaveWaiting(ctx, tx, r, said, from); err != nil {
+		if err := t.dropAllWaiting(ctx, tx, r); err != nil {
 			return err
 		}
-		_, err := t.s.exec(ctx, tx, `INSERT INTO workspace_runs (`+runColumns+`, stop, beat_at) VALUES (?, ?, ?, ?, ?, ?, '', '', 0, 0, ?, NULL, 0, ?)`,
-			string(t.id), r.Workspace, r.ID, string(junctor.RunRunning), r.By, r.Node, micros(r.BegunAt), micros(r.BegunAt))
-		switch {
-		case err != nil && t.s.dialect.Code(err) == junctor.CodeConflict:
-			return junctor.Errorf(junctor.CodeConflict, "the agents of this room are still at work, or the run %q was there before: wait until it has ended, or stop it", r.ID)
-		case err != nil && t.s.dialect.Code(err) == junctor.CodeNotFound:
-			return noWorkspace(r.Workspace)
-		case err != nil || said == nil:
+		if err := t.insertRun(ctx, tx, r); err != nil {
 			return err
 		}
 		return t.addMessage(ctx, tx, said)
@@ -64,30 +57,64 @@ func (t *Tenant) BeginRun(ctx context.Context, r *junctor.RoomRun, said *junctor
 	return nil
 }
 
-// leaveWaiting ends the runs that wait.
-func (t *Tenant) leaveWaiting(ctx context.Context, tx *sql.Tx, r *junctor.RoomRun, said *junctor.Message, from string) error {
-	if said == nil {
-		n, err := t.s.exec(ctx, tx, `UPDATE workspace_runs SET state = 'done' WHERE tenant_id = ? AND workspace_id = ? AND id = ? AND state = 'waiting'`,
-			string(t.id), r.Workspace, from)
-		if err == nil && n == 0 {
-			err = junctor.Errorf(junctor.CodeConflict, "nothing of the run %q waits any more: somebody else went on with it", from)
-		}
-		return err
-	}
-	rows, err := tx.QueryContext(ctx, t.s.dialect.Bind(`SELECT id FROM workspace_runs WHERE tenant_id = ? AND workspace_id = ? AND state = 'waiting'`), string(t.id), r.Workspace)
-	if err != nil {
-		return err
-	}
-	defer rows.Close() // rows.Err tells what went wrong
-	var ids []string
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
+// ContinueRun stores the decisions of a person on calls that the run from waits for. If
+// no other call of that run waits, the run next begins in the same transaction, so that
+// a decision is never stored without the run that acts on it. It returns all calls that
+// from asked for, and whether next began. It is a conflict if one of the calls was
+// decided before; then nothing is stored.
+func (t *Tenant) ContinueRun(ctx context.Context, from string, decisions []junctor.CallApproval, next *junctor.RoomRun) (asked []junctor.CallApproval, begun bool, err error) {
+	err = t.s.tx(ctx, func(tx *sql.Tx) error {
+		asked, begun = nil, false
+		if err := t.hold(ctx, tx); err != nil {
 			return err
 		}
-		ids = append(ids, id)
+		for i := range decisions {
+			if err := t.decideCall(ctx, tx, from, &decisions[i]); err != nil {
+				return err
+			}
+		}
+		var err error
+		if asked, err = allIn(ctx, t.s, tx, scanCallApproval, `SELECT `+approvalColumns+` FROM workspace_approvals
+			WHERE tenant_id = ? AND workspace_id = ? AND run_id = ? ORDER BY asked_at, id`, string(t.id), next.Workspace, from); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(asked, func(a junctor.CallApproval) bool { return a.State == junctor.CallOpen }) {
+			return nil
+		}
+		n, err := t.s.exec(ctx, tx, `UPDATE workspace_runs SET state = 'done' WHERE tenant_id = ? AND workspace_id = ? AND id = ? AND state = 'waiting'`,
+			string(t.id), next.Workspace, from)
+		if err == nil && n == 0 {
+			err = junctor.Errorf(junctor.CodeConflict, "the run %q no longer waits: somebody else continued or stopped it", from)
+		}
+		if err != nil {
+			return err
+		}
+		begun = true
+		return t.insertRun(ctx, tx, next)
+	})
+	if err != nil {
+		return nil, false, t.s.fail(ctx, err, "continue the run %q", from)
 	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+	return asked, begun, nil
+}
+
+func (t *Tenant) insertRun(ctx context.Context, tx *sql.Tx, r *junctor.RoomRun) error {
+	_, err := t.s.exec(ctx, tx, `INSERT INTO workspace_runs (`+runColumns+`, stop, beat_at) VALUES (?, ?, ?, ?, ?, ?, '', '', 0, 0, ?, NULL, 0, ?)`,
+		string(t.id), r.Workspace, r.ID, string(junctor.RunRunning), r.By, r.Node, micros(r.BegunAt), micros(r.BegunAt))
+	switch {
+	case err != nil && t.s.dialect.Code(err) == junctor.CodeConflict:
+		return junctor.Errorf(junctor.CodeConflict, "the agents of this room are still at work, or the run %q was there before: wait until it has ended, or stop it", r.ID)
+	case err != nil && t.s.dialect.Code(err) == junctor.CodeNotFound:
+		return noWorkspace(r.Workspace)
+	}
+	return err
+}
+
+// dropAllWaiting stops the runs of a room that wait for approval.
+func (t *Tenant) dropAllWaiting(ctx context.Context, tx *sql.Tx, r *junctor.RoomRun) error {
+	ids, err := allIn(ctx, t.s, tx, func(row scanner) (id string, err error) { return id, row.Scan(&id) },
+		`SELECT id FROM workspace_runs WHERE tenant_id = ? AND workspace_id = ? AND state = 'waiting'`, string(t.id), r.Workspace)
+	if err != nil {
 		return err
 	}
 	for _, id := range ids {
@@ -158,17 +185,35 @@ func (t *Tenant) StopRun(ctx context.Context, workspace, id, by string, at time.
 	return runs, nil
 }
 
-// BeatRuns says that the runs of a node still run, and gives those of them that
-// somebody wants stopped.
-func (s *Store) BeatRuns(ctx context.Context, node string, at time.Time) ([]junctor.RoomRun, error) {
-	if _, err := s.do(ctx, `UPDATE workspace_runs SET beat_at = ? WHERE node = ? AND state = 'running'`, micros(at), node); err != nil {
-		return nil, s.fail(ctx, err, "say which runs go on")
+// BeatRuns marks the runs of a node as alive and returns those of them that somebody
+// wants stopped. isAlive reports whether the node runs a run: a row without a run, which
+// a lost connection can leave behind, is not marked, so that LoseRuns takes it.
+func (s *Store) BeatRuns(ctx context.Context, node string, at time.Time, isAlive func(*junctor.RoomRun) bool) (stop []junctor.RoomRun, err error) {
+	type row struct {
+		junctor.RoomRun
+		stop bool
 	}
-	list, err := all(ctx, s, scanRun, `SELECT `+runColumns+` FROM workspace_runs WHERE node = ? AND state = 'running' AND stop = 1`, node)
+	list, err := all(ctx, s, func(from scanner) (r row, err error) {
+		err = from.Scan(&r.Tenant, &r.Workspace, &r.ID, &r.stop)
+		return r, err
+	}, `SELECT tenant_id, workspace_id, id, stop FROM workspace_runs WHERE node = ? AND state = 'running'`, node)
 	if err != nil {
-		return nil, s.fail(ctx, err, "ask which runs to stop")
+		return nil, s.fail(ctx, err, "read the runs of the replica %q", node)
 	}
-	return list, nil
+	for i := range list {
+		r := &list[i]
+		if !isAlive(&r.RoomRun) {
+			continue
+		}
+		if _, err := s.do(ctx, `UPDATE workspace_runs SET beat_at = ? WHERE tenant_id = ? AND workspace_id = ? AND id = ? AND state = 'running'`,
+			micros(at), string(r.Tenant), r.Workspace, r.ID); err != nil {
+			return nil, s.fail(ctx, err, "mark the run %q as alive", r.ID)
+		}
+		if r.stop {
+			stop = append(stop, r.RoomRun)
+		}
+	}
+	return stop, nil
 }
 
 // LoseRuns marks runs that nobody runs any more: those of a node that has just

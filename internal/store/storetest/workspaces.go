@@ -71,7 +71,7 @@ func workspacesKept(t *trial) {
 	}
 	for _, err := range []error{
 		errorOf(acme.Workspace(t.Context(), "kitchen")), errorOf(acme.UpdateWorkspace(t.Context(), want)), acme.DeleteWorkspace(t.Context(), "kitchen"),
-		errorOf(st.For("nobody").AddWorkspace(t.Context(), want)), acme.PutMessage(t.Context(), new(said("kitchen", "m", "", "x"))), acme.BeginRun(t.Context(), new(roomRun("kitchen", "r", "n")), new(said("kitchen", "m", "r", "x")), ""),
+		errorOf(st.For("nobody").AddWorkspace(t.Context(), want)), acme.PutMessage(t.Context(), new(said("kitchen", "m", "", "x"))), acme.BeginRun(t.Context(), new(roomRun("kitchen", "r", "n")), new(said("kitchen", "m", "r", "x"))),
 		errorOf(mine.RoomRun(t.Context(), "kitchen", "r")),
 	} {
 		fails(t, err, junctor.CodeNotFound)
@@ -131,7 +131,7 @@ func oneRunAtATime(t *trial) {
 	for i := range 8 {
 		all.Go(func() {
 			id := fmt.Sprintf("r%d", i)
-			err := mine.BeginRun(t.Context(), new(roomRun("kitchen", id, "n")), new(said("kitchen", "m"+id, id, "hello")), "")
+			err := mine.BeginRun(t.Context(), new(roomRun("kitchen", id, "n")), new(said("kitchen", "m"+id, id, "hello")))
 			if err == nil {
 				won.Store(id, true)
 			} else if junctor.CodeOf(err) != junctor.CodeConflict {
@@ -152,8 +152,8 @@ func oneRunAtATime(t *trial) {
 		late.State = junctor.RunDone
 		ok(t, mine.EndRun(t.Context(), &late, nil))
 		kept(t, []junctor.RoomRun{r}, must(mine.RoomRuns(t.Context(), "kitchen", 9))(t))
-		fails(t, mine.BeginRun(t.Context(), new(roomRun("kitchen", r.ID, "n")), new(said("kitchen", "again", r.ID, "hello")), ""), junctor.CodeConflict)
-		fails(t, mine.BeginRun(t.Context(), new(roomRun("kitchen", "other", "n")), new(said("kitchen", "m"+r.ID, "other", "hello")), ""), junctor.CodeConflict)
+		fails(t, mine.BeginRun(t.Context(), new(roomRun("kitchen", r.ID, "n")), new(said("kitchen", "again", r.ID, "hello"))), junctor.CodeConflict)
+		fails(t, mine.BeginRun(t.Context(), new(roomRun("kitchen", "other", "n")), new(said("kitchen", "m"+r.ID, "other", "hello"))), junctor.CodeConflict)
 		return true
 	})
 	if list := must(mine.Messages(t.Context(), "kitchen", store.MessageFilter{Limit: 9}))(t); ids != 1 || len(list) != 1 {
@@ -166,7 +166,7 @@ func waits(t *trial, mine *store.Tenant) {
 	t.Helper()
 	_ = must(mine.AddWorkspace(t.Context(), room("kitchen")))(t)
 	r := roomRun("kitchen", "r1", "n")
-	ok(t, mine.BeginRun(t.Context(), &r, new(said("kitchen", "m1", "r1", "add it")), ""))
+	ok(t, mine.BeginRun(t.Context(), &r, new(said("kitchen", "m1", "r1", "add it"))))
 	ok(t, mine.PutMessage(t.Context(), new(said("kitchen", "m2", "r1", "", junctor.SaidCall{ID: "call-a1", State: junctor.SaidWaiting}, junctor.SaidCall{ID: "call-a2", State: junctor.SaidWaiting}, junctor.SaidCall{ID: "call-b", State: junctor.SaidDone}))))
 	r.State, r.Plan, r.EndedAt = junctor.RunWaiting, json.RawMessage(`{"next":["a"]}`), moment(3)
 	ok(t, mine.EndRun(t.Context(), &r, []junctor.CallApproval{asked("a1"), asked("a2")}))
@@ -178,26 +178,40 @@ func wordCountsOnce(t *trial) {
 	mine := st.For(junctor.DefaultTenant)
 	waits(t, mine)
 	kept(t, []junctor.CallApproval{asked("a1"), asked("a2")}, must(mine.CallApprovals(t.Context(), "kitchen", ""))(t))
+	decide := func(of *store.Tenant, run string, decisions ...junctor.CallApproval) (asked []junctor.CallApproval, begun bool, err error) {
+		return of.ContinueRun(t.Context(), "r1", decisions, new(roomRun("kitchen", run, "n")))
+	}
 	yes := asked("a1")
 	yes.State, yes.Remember, yes.DecidedBy, yes.DecidedAt = junctor.CallAllowed, true, "user:u1", moment(4)
-	ok(t, mine.DecideCall(t.Context(), &yes))
-	no := yes
-	no.State = junctor.CallDenied
-	fails(t, mine.DecideCall(t.Context(), &no), junctor.CodeConflict)
-	fails(t, st.For("acme").DecideCall(t.Context(), new(asked("a2"))), junctor.CodeConflict)
+	list, begun, err := decide(mine, "go", yes)
+	ok(t, err)
+	if begun {
+		t.Error("the run continues although a call waits")
+	}
+	kept(t, []junctor.CallApproval{yes, asked("a2")}, list)
+	no := asked("a2")
+	no.State, no.DecidedBy, no.DecidedAt = junctor.CallDenied, "user:u1", moment(5)
+	_, _, err = decide(mine, "go", no, yes)
+	fails(t, err, junctor.CodeConflict)
+	_, _, err = decide(st.For("acme"), "go", no)
+	fails(t, err, junctor.CodeNotFound)
+	// The run cannot begin, since its id is in use: then the decision is not stored either.
+	_, _, err = decide(mine, "r1", no)
+	fails(t, err, junctor.CodeConflict)
 	kept(t, []junctor.CallApproval{yes, asked("a2")}, must(mine.CallApprovals(t.Context(), "kitchen", "r1"))(t))
 	kept(t, []junctor.CallApproval{yes}, must(mine.Remembered(t.Context(), "kitchen"))(t))
-	begun := 0
+	count := 0
 	for i := range 3 {
-		err := mine.BeginRun(t.Context(), new(roomRun("kitchen", fmt.Sprint("go", i), "n")), nil, "r1")
-		if err == nil {
-			begun++
+		list, begun, err := decide(mine, fmt.Sprint("go", i), no)
+		if err == nil && begun {
+			count++
+			kept(t, []junctor.CallApproval{yes, no}, list)
 			continue
 		}
 		fails(t, err, junctor.CodeConflict)
 	}
-	if begun != 1 {
-		t.Errorf("it went on %d times", begun)
+	if count != 1 {
+		t.Errorf("the run continued %d times", count)
 	}
 	ok(t, mine.ForgetApprovals(t.Context(), "kitchen"))
 	if list := must(mine.Remembered(t.Context(), "kitchen"))(t); len(list) != 0 {
@@ -208,7 +222,7 @@ func wordCountsOnce(t *trial) {
 func messageIsANo(t *trial) {
 	for name, leave := range map[string]func(*store.Tenant) error{
 		"a message": func(mine *store.Tenant) error {
-			return mine.BeginRun(t.Context(), new(roomRun("kitchen", "r2", "n")), new(said("kitchen", "m3", "r2", "never mind")), "")
+			return mine.BeginRun(t.Context(), new(roomRun("kitchen", "r2", "n")), new(said("kitchen", "m3", "r2", "never mind")))
 		},
 		"a stop": func(mine *store.Tenant) error {
 			runs, err := mine.StopRun(t.Context(), "kitchen", "r1", "user:u1", moment(5))
@@ -238,25 +252,26 @@ func messageIsANo(t *trial) {
 func lostRuns(t *trial) {
 	st := t.open()
 	mine := st.For(junctor.DefaultTenant)
-	for i, node := range []string{"here", "there", "gone"} {
+	for i, node := range []string{"here", "there", "gone", "there"} { // the last one is a row without a run
 		id := "room" + fmt.Sprint(i)
 		_ = must(mine.AddWorkspace(t.Context(), room(id)))(t)
 		r := roomRun(id, "r", node)
-		r.BegunAt = moment(10 * (2 - i))
-		ok(t, mine.BeginRun(t.Context(), &r, new(said(id, "m1", "r", "go")), ""))
+		r.BegunAt = moment(max(0, 10*(2-i)))
+		ok(t, mine.BeginRun(t.Context(), &r, new(said(id, "m1", "r", "go"))))
 		ok(t, mine.PutMessage(t.Context(), new(said(id, "m2", "r", "", junctor.SaidCall{ID: "c", State: junctor.SaidRunning}, junctor.SaidCall{ID: "d", State: junctor.SaidDone}))))
 	}
-	if _, err := st.BeatRuns(t.Context(), "there", moment(100)); err != nil {
+	isAlive := func(r *junctor.RoomRun) bool { return r.Workspace == "room1" }
+	if _, err := st.BeatRuns(t.Context(), "there", moment(100), isAlive); err != nil {
 		t.Fatal(err)
 	}
 	lost := must(st.LoseRuns(t.Context(), "here", moment(5)))(t)
-	if len(lost) != 2 || len(must(st.LoseRuns(t.Context(), "here", time.Time{}))(t)) != 0 {
+	if len(lost) != 3 || len(must(st.LoseRuns(t.Context(), "here", time.Time{}))(t)) != 0 {
 		t.Errorf("lost: %+v", lost)
 	}
 	for i, want := range []struct {
 		run  junctor.RunState
 		call junctor.SaidState
-	}{{junctor.RunLost, junctor.SaidLost}, {junctor.RunRunning, junctor.SaidRunning}, {junctor.RunLost, junctor.SaidLost}} {
+	}{{junctor.RunLost, junctor.SaidLost}, {junctor.RunRunning, junctor.SaidRunning}, {junctor.RunLost, junctor.SaidLost}, {junctor.RunLost, junctor.SaidLost}} {
 		id := "room" + fmt.Sprint(i)
 		calls := must(mine.Messages(t.Context(), id, store.MessageFilter{Limit: 9}))(t)[1].Calls
 		if r := must(mine.RoomRun(t.Context(), id, "r"))(t); r.State != want.run || calls[0].State != want.call || calls[1].State != junctor.SaidDone {
@@ -264,7 +279,7 @@ func lostRuns(t *trial) {
 		}
 	}
 	runs := must(mine.StopRun(t.Context(), "room1", "r", "user:u1", moment(6)))(t)
-	stop := must(st.BeatRuns(t.Context(), "there", moment(101)))(t)
+	stop := must(st.BeatRuns(t.Context(), "there", moment(101), isAlive))(t)
 	if !runs || len(stop) != 1 || stop[0].Workspace != "room1" || stop[0].ID != "r" {
 		t.Errorf("to be stopped: %v, %+v", runs, stop)
 	}
@@ -279,7 +294,8 @@ func membersGo(t *trial) {
 	_ = must(mine.UpdateWorkspace(t.Context(), w))(t)
 	yes := asked("a1")
 	yes.State, yes.Remember = junctor.CallAllowed, true
-	ok(t, mine.DecideCall(t.Context(), &yes))
+	_, _, err := mine.ContinueRun(t.Context(), "r1", []junctor.CallApproval{yes}, new(roomRun("kitchen", "go", "n")))
+	ok(t, err)
 	ok(t, mine.DeleteAgent(t.Context(), "cook", moment(9)))
 	ok(t, mine.DeleteUser(t.Context(), "u1", moment(9)))
 	w.Members = []junctor.Member{{Agent: "u1"}}
