@@ -70,7 +70,7 @@ func (r *Rooms) Say(ctx context.Context, p *junctor.Principal, id string, in agu
 	if err := r.Store.For(p.Tenant).BeginRun(ctx, &row, &said); err != nil {
 		return nil, err
 	}
-	return r.start(p, &w, &run{row: row, todo: todo}, &said), nil
+	return r.start(p, &w, &run{row: row, todo: todo}, &said), nil //nolint:contextcheck // a run outlives the request that began it
 }
 
 // nameOf is what a person is called in a room.
@@ -179,7 +179,7 @@ func (r *Rooms) resume(ctx context.Context, p *junctor.Principal, w *junctor.Wor
 	if !begun {
 		return r.stillWaits(p, w, in.RunID, left), nil
 	}
-	return r.start(p, w, &run{row: next, todo: todo, words: words, from: from}, nil), nil
+	return r.start(p, w, &run{row: next, todo: todo, words: words, from: from}, nil), nil //nolint:contextcheck // a run outlives the request that began it
 }
 
 // stillWaits answers who has answered a part of what is asked: with the rest.
@@ -218,7 +218,7 @@ func (r *Rooms) newRun(p *junctor.Principal, w *junctor.Workspace, id string) (j
 // start runs a run whose row is stored. Nothing can fail from here on: a row whose run
 // does not start would block its room.
 func (r *Rooms) start(p *junctor.Principal, w *junctor.Workspace, one *run, said *junctor.Message) *Feed {
-	running, cancel := context.WithCancel(r.whole) // a run outlives the request that began it
+	running, cancel := context.WithCancel(r.whole)
 	l := newLive(one.row.ID, cancel)
 	at := place{p.Tenant, w.ID}
 	var echo *agui.EchoMessage
