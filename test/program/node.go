@@ -62,7 +62,8 @@ func (n *Node) Run(t testing.TB, limit time.Duration, script string, args ...str
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, n.bin, append([]string{script}, args...)...)
 	cmd.Dir = t.TempDir()
-	cmd.Env = append(os.Environ(), "CHROMIUM="+findChromium())
+	// Node keeps the code that it compiles for the next process.
+	cmd.Env = append(os.Environ(), "CHROMIUM="+findChromium(), "NODE_COMPILE_CACHE="+filepath.Join(os.TempDir(), "junctor-test-node"))
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.WaitDelay = time.Second
 	err := cmd.Run()
