@@ -132,7 +132,7 @@ func TestEchoAllocations(t *testing.T) {
 	} {
 		const warm, calls = 1000, 2000
 		client := c.connect() // and no earlier: a connection on which nothing is asked is closed
-		if raceEnabled { // the race detector allocates too, so nothing is counted
+		if raceEnabled {      // the race detector allocates too, so nothing is counted
 			client.call(t)
 			continue
 		}
