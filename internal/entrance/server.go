@@ -108,6 +108,9 @@ func (s *Server) forget(c *conn) {
 // Shutdown takes no more connections, closes those on which nothing is asked,
 // and waits for the answers of the others until ctx ends.
 func (s *Server) Shutdown(ctx context.Context) error {
+	// From here on every answer closes its connection. Without this a client could get
+	// an answer that keeps it and lose the next request to the shutdown.
+	s.http.SetKeepAlivesEnabled(false)
 	err := s.stop()
 	theirs := make(chan error, 1)
 	go func() { theirs <- s.http.Shutdown(ctx) }()
