@@ -191,7 +191,7 @@ func tryTool[In, Out any](trial *mcp.Server, t *mcp.Tool, run mcp.ToolHandlerFor
 
 // checkOutput refuses a tool whose output is no object.
 func checkOutput[Out any](t *mcp.Tool) error {
-	var schema any = t.OutputSchema
+	schema := t.OutputSchema
 	if schema == nil {
 		of := reflect.TypeFor[Out]()
 		if of == reflect.TypeFor[any]() {

@@ -20,7 +20,7 @@ func checkShape(kind junctor.Kind, body []byte) string {
 		return checkEach(body, "messages", checkMessage)
 	case junctor.KindCompletion:
 		return checkEach(wire.Get(body, "completion"), "values", func(value []byte, at string) string {
-			return wants(isString(value), at, "a string")
+			return wantString(value, at)
 		})
 	default:
 		return ""
@@ -72,14 +72,14 @@ func checkBlock(block []byte, at string) string {
 	}
 	switch kind {
 	case "text":
-		return wants(isString(wire.Get(block, "text")), at+".text", "a string")
+		return wantString(wire.Get(block, "text"), at+".text")
 	case "image", "audio":
-		if why := wants(isString(wire.Get(block, "data")), at+".data", "a string"); why != "" {
+		if why := wantString(wire.Get(block, "data"), at+".data"); why != "" {
 			return why
 		}
-		return wants(isString(wire.Get(block, "mimeType")), at+".mimeType", "a string")
+		return wantString(wire.Get(block, "mimeType"), at+".mimeType")
 	case "resource_link":
-		return wants(isString(wire.Get(block, "uri")), at+".uri", "a string")
+		return wantString(wire.Get(block, "uri"), at+".uri")
 	case "resource":
 		return checkContents(wire.Get(block, "resource"), at+".resource")
 	}
@@ -87,7 +87,7 @@ func checkBlock(block []byte, at string) string {
 }
 
 func checkContents(contents []byte, at string) string {
-	if why := wants(isString(wire.Get(contents, "uri")), at+".uri", "a string"); why != "" {
+	if why := wantString(wire.Get(contents, "uri"), at+".uri"); why != "" {
 		return why
 	}
 	for _, key := range []string{"text", "blob"} {
@@ -107,9 +107,9 @@ func checkMessage(message []byte, at string) string {
 
 func isString(raw []byte) bool { return len(raw) > 0 && raw[0] == '"' }
 
-func wants(ok bool, at, what string) string {
-	if ok {
+func wantString(value []byte, at string) string {
+	if isString(value) {
 		return ""
 	}
-	return at + " is not " + what
+	return at + " is not a string"
 }
