@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"time"
@@ -24,6 +25,58 @@ type Options struct {
 	Secrets []string // calls of tools must be signed with one of them, as Standard Webhooks says
 	Seen    Seen     // remembers what was done; nil is a Memory
 	Now     func() time.Time
+
+	HTTP HTTPOptions // how it serves HTTP
+}
+
+// HTTPOptions are how an Agent serves HTTP; the zero value is good for most.
+type HTTPOptions struct {
+	// SessionTimeout, above zero, gives clients of protocol versions before
+	// 2026-07-28 a session, which is closed when no request comes for that long.
+	// In one they can give up a call by notifications/cancelled. At zero each of
+	// their requests stands alone, and a call goes on to its end. A newer client
+	// gives up a call by closing its request.
+	SessionTimeout time.Duration
+
+	// CrossOrigin refuses requests that a browser sends for pages of other
+	// origins. Nil refuses all of them; set one to trust some origins.
+	CrossOrigin *http.CrossOriginProtection
+
+	// Logger takes what goes wrong. Nil logs nothing.
+	Logger *slog.Logger
+
+	// EventStore lets clients with a session resume a stream that was cut. Nil is
+	// that they cannot.
+	EventStore mcp.EventStore
+}
+
+// modern is the first version of MCP without sessions.
+const modern = "2026-07-28"
+
+// handler serves an agent's server.
+func (o HTTPOptions) handler(s *mcp.Server) http.Handler {
+	get := func(*http.Request) *mcp.Server { return s }
+	stateless := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
+		Stateless: true, JSONResponse: true, PropagateRequestCancellation: true, Logger: o.Logger, MaxRequestBodyBytes: maxBody,
+	})
+	var all http.Handler = stateless
+	if o.SessionTimeout > 0 {
+		sessions := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
+			SessionTimeout: o.SessionTimeout, EventStore: o.EventStore, Logger: o.Logger, MaxRequestBodyBytes: maxBody,
+		})
+		all = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Mcp-Protocol-Version") >= modern {
+				stateless.ServeHTTP(w, r)
+				return
+			}
+			sessions.ServeHTTP(w, r)
+		})
+	}
+	protection := o.CrossOrigin
+	if protection == nil {
+		protection = http.NewCrossOriginProtection()
+	}
+	return protection.Handler(all)
 }
 
 // Agent is an MCP server whose tools receive events. It serves HTTP, and other
@@ -46,7 +99,7 @@ func New(name string, o Options) *Agent {
 		o.Now = time.Now
 	}
 	a := &Agent{opts: o, server: mcp.NewServer(&mcp.Implementation{Name: name, Version: o.Version}, nil)}
-	a.http = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return a.server }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
+	a.http = o.HTTP.handler(a.server)
 	return a
 }
 

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/mcpagent"
 
@@ -182,5 +184,84 @@ func TestWorth(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &f); err != nil || f.Low(40) != low {
 			t.Errorf("%s: %v (%v)", text, f.Low(40), err)
 		}
+	}
+}
+
+// TestCancelledDeliveryEnds holds that a delivery which the sender gives up ends
+// in the agent, and that no web page can make one.
+func TestCancelledDeliveryEnds(t *testing.T) {
+	t.Parallel()
+	begun, ended := make(chan struct{}), make(chan struct{})
+	agent := mcpagent.New("a", mcpagent.Options{})
+	mcpagent.On(agent, mcpagent.ReceiveFeedback, "Feedback", func(ctx context.Context, _ mcpagent.Delivery, _ mcpagent.Feedback) error {
+		close(begun)
+		<-ctx.Done()
+		close(ended)
+		return ctx.Err()
+	})
+	server := httptest.NewServer(agent)
+	t.Cleanup(server.Close)
+	if status, text := post(t, server.URL, call("d1"), "Origin: https://evil.example"); status != http.StatusForbidden {
+		t.Errorf("a page of another origin: %d %s", status, text)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL, strings.NewReader(call("d1")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{
+		"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2026-07-28",
+		"Mcp-Method": "tools/call", "Mcp-Name": mcpagent.ReceiveFeedback,
+	} {
+		r.Header.Set(name, value)
+	}
+	go func() {
+		<-begun
+		cancel()
+	}()
+	if res, err := http.DefaultClient.Do(r); err == nil {
+		_ = res.Body.Close()
+		t.Error("a request that was given up has an answer")
+	}
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		t.Error("the handler runs on")
+	}
+}
+
+// TestOlderSenderCancels holds that a client of an older version can give up a
+// delivery where it has a session.
+func TestOlderSenderCancels(t *testing.T) {
+	t.Parallel()
+	begun, ended := make(chan struct{}), make(chan struct{})
+	agent := mcpagent.New("a", mcpagent.Options{HTTP: mcpagent.HTTPOptions{SessionTimeout: time.Minute}})
+	mcpagent.On(agent, "wait", "Waits", func(ctx context.Context, _ mcpagent.Delivery, _ struct{}) error {
+		close(begun)
+		<-ctx.Done()
+		close(ended)
+		return ctx.Err()
+	})
+	server := httptest.NewServer(agent)
+	t.Cleanup(server.Close)
+	client := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, nil)
+	session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: server.URL}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = session.Close() })
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-begun
+		cancel()
+	}()
+	if _, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "wait"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("the call ends with %v", err)
+	}
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		t.Error("the handler runs on")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -114,6 +115,9 @@ func TestAClientWithoutViewsGetsText(t *testing.T) {
 			if text := res.Content[0].(*mcp.TextContent).Text; text != "20 degrees in Bern; page false" {
 				t.Errorf("it reads %q", text)
 			}
+			if _, err := h.Session().CallTool(t.Context(), &mcp.CallToolParams{Name: "refresh"}); err == nil || !strings.Contains(err.Error(), `unknown tool "refresh"`) {
+				t.Errorf("its model calls a tool that is for pages: %v", err)
+			}
 			if res := h.Call("weather", place{"nowhere"}); !res.IsError || !strings.Contains(res.Content[0].(*mcp.TextContent).Text, "no such place") {
 				t.Errorf("an error is %+v", res)
 			}
@@ -156,6 +160,22 @@ func TestMistakesAreSaid(t *testing.T) {
 		"a bad policy":    {apps.AddView(&mcpapps.View{URI: "ui://b", Page: page, Meta: mcpapps.ResourceMeta{CSP: &mcpapps.CSP{FrameDomains: []string{"*"}}}}), "frameDomains[0]"},
 		"once":            {apps.AddView(good), ""},
 		"twice the same":  {apps.AddView(good), ""},
+		"a missing page":  {apps.AddView(&mcpapps.View{URI: "ui://c", Page: mcpapps.File(fstest.MapFS{}, "c.html")}), "c.html"},
+		"no HTML":         {apps.AddView(&mcpapps.View{URI: "ui://c", Page: mcpapps.HTML(`{"a":1}`)}), "no HTML"},
+		"a bad domain":    {apps.AddView(&mcpapps.View{URI: "ui://c", Page: page, Meta: mcpapps.ResourceMeta{Domain: "https://a.example/x"}}), "domain"},
+		"two bad domains": {apps.AddView(&mcpapps.View{URI: "ui://c", Page: page, Meta: mcpapps.ResourceMeta{Domain: "a b"}}), "domain"},
+		"a domain":        {apps.AddView(&mcpapps.View{URI: "ui://d", Page: page, Meta: mcpapps.ResourceMeta{Domain: "a.example"}}), ""},
+		"an origin":       {apps.AddView(&mcpapps.View{URI: "ui://e", Page: mcpapps.HTML("\ufeff <!-- x -->\n<HTML lang=en>"), Meta: mcpapps.ResourceMeta{Domain: "https://a.example:8443"}}), ""},
+		"no name":         {mcpapps.Tool(apps, good, &mcp.Tool{}, reply), "name"},
+		"a list": {mcpapps.AppOnly(apps, &mcp.Tool{Name: "list"}, func(context.Context, *mcp.CallToolRequest, place) (mcpapps.Reply[[]weather], error) {
+			return mcpapps.Reply[[]weather]{}, nil
+		}), "no object"},
+		"a time": {mcpapps.AppOnly(apps, &mcp.Tool{Name: "time"}, func(context.Context, *mcp.CallToolRequest, place) (mcpapps.Reply[time.Time], error) {
+			return mcpapps.Reply[time.Time]{}, nil
+		}), "no object"},
+		"a schema of its own": {mcpapps.AppOnly(apps, &mcp.Tool{Name: "own", OutputSchema: json.RawMessage(`{"type":"array"}`)}, func(context.Context, *mcp.CallToolRequest, place) (mcpapps.Reply[any], error) {
+			return mcpapps.Reply[any]{}, nil
+		}), "no object"},
 		"two of one name": {apps.AddView(&mcpapps.View{URI: "ui://a", Page: page}), "two Views"},
 		"no handler":      {mcpapps.Tool[place, weather](apps, good, &mcp.Tool{Name: "x"}, nil), "handler"},
 		"no tool":         {mcpapps.Tool(apps, good, nil, reply), "definition"},
@@ -174,6 +194,109 @@ func TestMistakesAreSaid(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
+// TestToolIsAddedWholeOrNotAtAll holds that after an error neither the tool nor its
+// View is there, and that a name is given once.
+func TestToolIsAddedWholeOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	s := mcp.NewServer(&mcp.Implementation{Name: "x", Version: "1"}, nil)
+	apps, err := mcpapps.New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := mcpapps.HTML("<!doctype html>")
+	degrees := func(n int) mcpapps.Handler[place, weather] {
+		return func(context.Context, *mcp.CallToolRequest, place) (mcpapps.Reply[weather], error) {
+			return mcpapps.Reply[weather]{Text: "x", Data: weather{n}}, nil
+		}
+	}
+	bad := func(context.Context, *mcp.CallToolRequest, func()) (mcpapps.Reply[weather], error) {
+		return mcpapps.Reply[weather]{}, nil
+	}
+	if err := mcpapps.Tool(apps, &mcpapps.View{URI: "ui://bad", Page: page}, &mcp.Tool{Name: "bad"}, bad); err == nil {
+		t.Error("a tool that cannot be described was added")
+	}
+	if err := mcpapps.Tool(apps, &mcpapps.View{URI: "ui://one", Page: page}, &mcp.Tool{Name: "one"}, degrees(1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := mcpapps.Tool(apps, &mcpapps.View{URI: "ui://two", Page: page}, &mcp.Tool{Name: "one"}, degrees(2)); err == nil || !strings.Contains(err.Error(), "two tools") {
+		t.Errorf("a second tool of the name: %v", err)
+	}
+	if err := mcpapps.Tool(apps, &mcpapps.View{URI: "ui://one", Page: page}, &mcp.Tool{Name: "three"}, degrees(3)); err == nil {
+		t.Error("two Views of one address were added")
+	}
+	h := mcpappstest.Connect(t, s, mcpappstest.Options{})
+	resources, err := h.Session().ListResources(t.Context(), nil)
+	if err != nil || len(resources.Resources) != 1 || resources.Resources[0].URI != "ui://one" {
+		t.Errorf("resources: %+v, %v", resources, err)
+	}
+	if tools := h.Tools(mcpapps.Model); len(tools) != 1 || tools["one"] == nil {
+		t.Errorf("tools: %v", tools)
+	}
+	if d := h.Call("one", place{"x"}).StructuredContent.(map[string]any); d["degrees"] != 1.0 {
+		t.Errorf("the tool answers %v", d)
+	}
+}
+
+// TestFailureWithData holds that a handler can fail with data for the page, and ask
+// for input.
+func TestFailureWithData(t *testing.T) {
+	t.Parallel()
+	s := mcp.NewServer(&mcp.Implementation{Name: "x", Version: "1"}, nil)
+	apps, err := mcpapps.New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	view := &mcpapps.View{URI: "ui://x", Page: mcpapps.HTML("<!doctype html>")}
+	err = errors.Join(
+		mcpapps.Tool(apps, view, &mcp.Tool{Name: "fail"}, func(context.Context, *mcp.CallToolRequest, place) (mcpapps.Reply[weather], error) {
+			return mcpapps.Reply[weather]{Text: "too cold", Data: weather{-40}, IsError: true}, nil
+		}),
+		mcpapps.Tool(apps, view, &mcp.Tool{Name: "ask"}, func(_ context.Context, req *mcp.CallToolRequest, _ place) (mcpapps.Reply[weather], error) {
+			if len(req.Params.InputResponses) == 0 {
+				return mcpapps.Reply[weather]{State: "asked", Input: mcp.InputRequestMap{"where": &mcp.ElicitParams{
+					Message: "Where?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"place":{"type":"string"}}}`),
+				}}}, nil
+			}
+			return mcpapps.Reply[weather]{Text: "state " + req.Params.RequestState, Data: weather{len(req.Params.InputResponses)}}, nil
+		}),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := mcpappstest.Connect(t, s, mcpappstest.Options{})
+	res := h.Call("fail", place{"x"})
+	if d, _ := res.StructuredContent.(map[string]any); !res.IsError || d["degrees"] != -40.0 || res.Content[0].(*mcp.TextContent).Text != "too cold" {
+		t.Errorf("a failure with data: %+v", res)
+	}
+	for _, version := range eras() {
+		here, there := mcp.NewInMemoryTransports()
+		serving, err := s.Connect(t.Context(), there, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := 0
+		client := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, &mcp.ClientOptions{
+			ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				asked++
+				return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"place": "Bern"}}, nil
+			},
+		})
+		session, err := client.Connect(t.Context(), here, &mcp.ClientSessionOptions{ProtocolVersion: version})
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "ask", Arguments: place{"x"}})
+		if err != nil {
+			t.Fatalf("%s: %v", version, err)
+		}
+		if d, _ := res.StructuredContent.(map[string]any); asked != 1 || d["degrees"] != 1.0 || res.Content[0].(*mcp.TextContent).Text != "state asked" {
+			t.Errorf("%s: asked %d times, %+v", version, asked, res)
+		}
+		_ = session.Close()
+		_ = serving.Close()
+	}
+}
+
 func TestAPageThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	s := mcp.NewServer(&mcp.Implementation{Name: "x", Version: "1"}, nil)
@@ -182,6 +305,9 @@ func TestAPageThatCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.html"), []byte("<!doctype html>"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if err := apps.AddView(&mcpapps.View{URI: "ui://a", Page: mcpapps.File(os.DirFS(dir), "a.html")}); err != nil {
 		t.Fatal(err)
 	}
@@ -189,6 +315,9 @@ func TestAPageThatCannotBeRead(t *testing.T) {
 	read := func() error {
 		_, err := h.Session().ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "ui://a"})
 		return err
+	}
+	if err := os.Remove(filepath.Join(dir, "a.html")); err != nil {
+		t.Fatal(err)
 	}
 	if err := read(); err == nil {
 		t.Error("a page that is not there was read")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -25,7 +26,8 @@ type View struct {
 	Meta ResourceMeta // what it needs of the host
 }
 
-// Source gives the HTML of a page. It is asked whenever a host reads the page.
+// Source gives the HTML of a page. It is asked once when the View is added, and
+// whenever a host reads the page.
 type Source func(context.Context) (string, error)
 
 // HTML is a page that is always the same. [BridgeTag] in it is replaced.
@@ -65,7 +67,48 @@ func (v *View) Check() error {
 	if err := v.Meta.CSP.Validate(); err != nil {
 		return fmt.Errorf("%s: %w", v.URI, err)
 	}
+	if err := checkDomain(v.Meta.Domain); err != nil {
+		return fmt.Errorf("mcpapps: %s: %w", v.URI, err)
+	}
 	return nil
+}
+
+// checkDomain says whether the name of a page's own origin is one: a host name, or
+// an https origin.
+func checkDomain(domain string) error {
+	if domain == "" {
+		return nil
+	}
+	host := strings.TrimPrefix(domain, "https://")
+	at, err := url.Parse("https://" + host)
+	labels := regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$`)
+	if err != nil || at.Host != host || len(host) > 253 || !labels.MatchString(at.Hostname()) {
+		return fmt.Errorf("domain %q is neither a host name, like app.example.com, nor an origin, like https://app.example.com", domain)
+	}
+	return nil
+}
+
+// isHTML says whether a text begins as an HTML document does: spaces and comments,
+// then a doctype or the element html.
+func isHTML(page string) bool {
+	rest := strings.TrimPrefix(page, "\ufeff")
+	for {
+		rest = strings.TrimLeft(rest, " \t\r\n\f")
+		if !strings.HasPrefix(rest, "<!--") {
+			break
+		}
+		_, after, ok := strings.Cut(rest, "-->")
+		if !ok {
+			return false
+		}
+		rest = after
+	}
+	for _, start := range []string{"<!doctype html", "<html"} {
+		if len(rest) > len(start) && strings.EqualFold(rest[:len(start)], start) && strings.ContainsRune(" \t\r\n\f>", rune(rest[len(start)])) {
+			return true
+		}
+	}
+	return false
 }
 
 // Resource is the View as it stands in resources/list.
@@ -85,6 +128,9 @@ func (v *View) Read(ctx context.Context) (*mcp.ReadResourceResult, error) {
 	}
 	if page == "" {
 		return nil, errors.New("mcpapps: " + v.URI + ": the page is empty")
+	}
+	if !isHTML(page) {
+		return nil, errors.New("mcpapps: " + v.URI + ": the page is no HTML document: it does not begin with <!doctype html>")
 	}
 	result := &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{
 		{URI: v.URI, MIMEType: MIMEType, Text: page, Meta: v.meta()},

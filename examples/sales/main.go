@@ -41,7 +41,7 @@ func run(ctx context.Context, listen string) error {
 		return s.Run(ctx, &mcp.StdioTransport{})
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", mcpapps.HTTPHandler(s))
+	mux.Handle("/mcp", mcpapps.HTTPHandler(s, mcpapps.HTTPOptions{}))
 	web := &http.Server{Addr: listen, Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	go func() {
 		<-ctx.Done()

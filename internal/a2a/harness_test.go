@@ -102,6 +102,8 @@ func (q *quill) Resolve(context.Context, agent.Call) (agent.Tool, error) {
 	return agent.Tool{Name: "notes__write", Server: "notes", Own: "write"}, nil
 }
 
+func (q *quill) Refuse(context.Context, agent.Call, error) string { return "" }
+
 func (q *quill) Call(_ context.Context, c agent.Call) agent.Result {
 	q.uses.Add(1)
 	return agent.Result{CallID: c.ID, Text: "done", Content: q.result, Server: "notes", Tool: "write"}

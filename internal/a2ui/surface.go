@@ -235,20 +235,25 @@ func (c *check) component(one component) []string {
 func (c *check) tree(refs map[string][]string) {
 	const entered = -1
 	drawn := map[string]int{} // how many components each draws
+	tall := map[string]int{}  // how many are within each other, the component itself included
 	var enter func(id string, depth int) bool
 	enter = func(id string, depth int) bool {
 		switch {
 		case drawn[id] == entered:
 			c.add(Broken, id, "", "it is within itself")
 			return false
-		case drawn[id] > 0:
+		case drawn[id] > 0: // from elsewhere it may be deeper than it was
+			if depth+tall[id]-1 > mostDepth {
+				c.add(Broken, id, "", "what it holds is more than %d components deep", mostDepth)
+				return false
+			}
 			return true
 		case depth > mostDepth:
 			c.add(Broken, id, "", "it is more than %d components deep", mostDepth)
 			return false
 		}
 		drawn[id] = entered
-		sum := 1
+		sum, most := 1, 0
 		for _, child := range refs[id] {
 			if !enter(child, depth+1) {
 				return false
@@ -257,8 +262,9 @@ func (c *check) tree(refs map[string][]string) {
 				c.add(Broken, id, "", "it draws more than %d components", 4*MostComponents)
 				return false
 			}
+			most = max(most, tall[child])
 		}
-		drawn[id] = sum
+		drawn[id], tall[id] = sum, most+1
 		return true
 	}
 	for _, id := range append([]string{Root}, sortedKeys(refs)...) {

@@ -2,6 +2,7 @@ package a2ui_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -99,6 +100,11 @@ func TestCheckSaysWhatIsNotRight(t *testing.T) {
 	}
 	deep[0] = `{"id":"root","component":"Card","child":"c0a"}`
 	deep = append(deep, `{"id":"c0m","component":"Divider"}`)
+	// Two chains of 60: the second leads into the first, which was seen before it.
+	joined := []string{`{"id":"root","component":"Column","children":["x0","y0"]}`, `{"id":"x60","component":"Divider"}`, `{"id":"y60","component":"Card","child":"x0"}`}
+	for i := range 60 {
+		joined = append(joined, fmt.Sprintf(`{"id":"x%d","component":"Card","child":"x%d"}`, i, i+1), fmt.Sprintf(`{"id":"y%d","component":"Card","child":"y%d"}`, i, i+1))
+	}
 	for name, c := range map[string]struct {
 		s     *a2ui.Surface
 		grade a2ui.Grade
@@ -118,6 +124,7 @@ func TestCheckSaysWhatIsNotRight(t *testing.T) {
 		"a component within itself":  {surface("", `{"id":"root","component":"Card","child":"a"}`, `{"id":"a","component":"Row","children":["root"]}`), a2ui.Broken, "within itself"},
 		"one that doubles":           {surface("", many...), a2ui.Broken, "draws more than"},
 		"one too deep":               {surface("", deep...), a2ui.Broken, "components deep"},
+		"two chains, one too deep":   {surface("", joined...), a2ui.Broken, "components deep"},
 		"too big":                    {surface(`{"a":"`+strings.Repeat("x", a2ui.MostBytes)+`"}`, `{"id":"root","component":"Divider"}`), a2ui.Broken, "KiB"},
 		"a property that is missing": {surface("", `{"id":"root","component":"Text"}`), a2ui.Wrong, "root.text: Text needs it"},
 		"one that it does not have":  {surface("", `{"id":"root","component":"Text","text":"a","onclick":"alert(1)"}`), a2ui.Wrong, "root.onclick: Text has no such property"},

@@ -83,7 +83,7 @@ type Tools interface {
 	// to search for or "" for everything, with a role only tools for it or for
 	// all.
 	Tools(p *junctor.Principal, server, query string, role junctor.Role) []junctor.Tool
-	// ToolProblems gives the tools that a server lists and that were left out.
+	// ToolProblems gives the tools that a server lists and that were left out or changed.
 	ToolProblems(p *junctor.Principal, server string) []ToolProblem
 	Tool(ctx context.Context, p *junctor.Principal, name string) (junctor.Tool, error)
 }

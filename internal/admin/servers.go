@@ -54,14 +54,16 @@ type ServerDetail struct {
 	junctor.Server
 	Era         string                `json:"era,omitempty" doc:"Of the protocol it speaks: modern or legacy; absent before it has answered."`
 	Tools       []string              `json:"tools,omitempty" nullable:"false" doc:"The names of its tools, as it calls them."`
-	Problems    []ToolProblem         `json:"problems,omitempty" nullable:"false" doc:"Tools that the server lists and that are left out, at most 100."`
+	Problems    []ToolProblem         `json:"problems,omitempty" nullable:"false" doc:"Tools that the server lists and that are left out, or shown to clients in another form than the server defines; at most 100."`
 	Diagnostics *junctor.ServerStatus `json:"diagnostics,omitempty" doc:"Of a bring-your-own server that is switched on."`
 }
 
-// ToolProblem is why a tool that a server lists cannot be used.
+// ToolProblem is why a tool that a server lists cannot be used, or is shown in
+// another form.
 type ToolProblem struct {
 	Tool   string `json:"tool" doc:"The tool's name, as the server calls it."`
-	Reason string `json:"reason" doc:"Why it is left out."`
+	Effect string `json:"effect" enum:"left_out,changed,older_clients" doc:"What became of it: left_out: nobody sees it; changed: members that break the MCP specification were taken out; older_clients: clients of protocol versions before 2026-07-28 see another form."`
+	Reason string `json:"reason" doc:"Why, and what was changed."`
 }
 
 type serverDetail struct{ Body ServerDetail }

@@ -28,14 +28,14 @@ func (r *run) fulfil(ctx context.Context, calls []Call, tools []Tool) bool {
 	return r.make(ctx, calls, func(c *Call) (Result, verdict) {
 		t := find(tools, c.Name)
 		if t == nil {
-			return refused(*c, unknown(tools, c.Name)), refuse
+			return r.refused(ctx, *c, junctor.Errorf(junctor.CodeNotFound, "%s", unknown(tools, c.Name))), refuse
 		}
 		if !isObject(c.Arguments) {
-			return refused(*c, "the arguments are not one JSON object with each name once: the call was not made"), refuse
+			return r.refused(ctx, *c, junctor.Errorf(junctor.CodeInvalid, "the arguments are not one JSON object with each name once: the call was not made")), refuse
 		}
 		meant, err := r.Tools.Resolve(ctx, *c)
 		if err != nil {
-			return refused(*c, junctor.AsError(err).Message), refuse
+			return r.refused(ctx, *c, err), refuse
 		}
 		if r.NeedsApproval != nil && r.NeedsApproval(meant, *c) {
 			c.Digest = meant.Digest
@@ -79,12 +79,12 @@ func (r *run) resume(ctx context.Context, open []Call) bool {
 		}
 		t := find(tools, c.Name)
 		if t == nil { // it was taken away meanwhile
-			return refused(*c, unknown(tools, c.Name)), refuse
+			return r.refused(ctx, *c, junctor.Errorf(junctor.CodeNotFound, "%s", unknown(tools, c.Name))), refuse
 		}
 		meant, err := r.Tools.Resolve(ctx, *c)
 		switch {
 		case err != nil:
-			return refused(*c, junctor.AsError(err).Message), refuse
+			return r.refused(ctx, *c, err), refuse
 		case decided && (d.Digest == "" || d.Digest == meant.Digest):
 			return Result{}, do
 		case decided: // the tool is not the one that the person was asked about
@@ -234,6 +234,14 @@ func (r *run) one(ctx context.Context, c Call) (res Result) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(r.Limits.CallSeconds)*time.Second)
 	defer cancel()
 	return r.Tools.Call(ctx, c)
+}
+
+// refused is the result of a call that the agent may not make, once it is on
+// record.
+func (r *run) refused(ctx context.Context, c Call, why error) Result {
+	res := refused(c, junctor.AsError(why).Message)
+	res.Record = r.Tools.Refuse(ctx, c, why)
+	return res
 }
 
 // refused is the result of a call that was not made.

@@ -62,6 +62,7 @@ type shelf struct {
 	tools []Tool
 	mu    sync.Mutex
 	made  []string
+	kept  []string // refused, on record
 	call  func(context.Context, Call) Result
 }
 
@@ -77,6 +78,13 @@ func (s *shelf) Resolve(_ context.Context, c Call) (Tool, error) {
 		return Tool{Name: in.Name}, nil
 	}
 	return *find(s.tools, c.Name), nil
+}
+
+func (s *shelf) Refuse(_ context.Context, c Call, why error) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept = append(s.kept, c.Name+": "+why.Error())
+	return "refused-" + c.ID
 }
 
 func (s *shelf) Call(ctx context.Context, c Call) Result {
@@ -216,6 +224,9 @@ func TestWhatIsNotMade(t *testing.T) {
 				t.Fatalf("%+v, made %v", end, tools.calls())
 			}
 			res := end.Messages[1].Results[0]
+			if len(tools.kept) != 1 || !strings.HasPrefix(tools.kept[0], c.tool+": ") || res.Record != "refused-1" {
+				t.Errorf("on record: %q, as %q", tools.kept, res.Record)
+			}
 			if !res.IsError || !strings.Contains(res.Text, c.says) {
 				t.Errorf("the model hears %q, not %q", res.Text, c.says)
 			}

@@ -144,6 +144,9 @@ type Tools interface {
 	Resolve(ctx context.Context, c Call) (Tool, error)
 	// Call makes the call. It ends soon after its context does.
 	Call(ctx context.Context, c Call) Result
+	// Refuse records that a call was not made, and why, as a client's call that is
+	// refused is recorded. It gives the id of the record; "" where there is none.
+	Refuse(ctx context.Context, c Call, why error) (record string)
 }
 
 // NoTools is what an agent has that only talks.
@@ -161,6 +164,9 @@ func (NoTools) Resolve(_ context.Context, c Call) (Tool, error) {
 func (NoTools) Call(_ context.Context, c Call) Result {
 	return Result{CallID: c.ID, IsError: true, Text: "there are no tools"}
 }
+
+// Refuse records nothing.
+func (NoTools) Refuse(context.Context, Call, error) string { return "" }
 
 // Limits bound a run; what is zero is the default.
 type Limits = junctor.TurnLimits

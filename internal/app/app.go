@@ -20,6 +20,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/a2a"
+	"github.com/junctor-mcp/junctor/internal/admin"
 	"github.com/junctor-mcp/junctor/internal/apps"
 	"github.com/junctor-mcp/junctor/internal/audit"
 	"github.com/junctor-mcp/junctor/internal/authority"
@@ -79,8 +80,9 @@ type App struct {
 	authority *authority.Authority
 	tokens    *bearer.Bearer // nil where no tokens are taken
 	limits    *quotas
-	pool      *pool   // nil where limits are not shared
-	replay    *replay // nil where streams are gone with this process
+	newAdmin  func(admin.Options) (*admin.Handler, error) // a test lets it fail
+	pool      *pool                                       // nil where limits are not shared
+	replay    *replay                                     // nil where streams are gone with this process
 	file      *file
 	tails     tails
 	console   *console.Console
@@ -146,7 +148,7 @@ func WithStatements(f func(context.Context)) Option { return func(o *options) { 
 
 // New opens the store and joins all parts. Close gives everything back.
 func New(ctx context.Context, cfg *config.Config, version string, opts ...Option) (*App, error) {
-	a := &App{cfg: cfg, version: version, opts: options{logTo: os.Stderr, now: time.Now}}
+	a := &App{cfg: cfg, version: version, newAdmin: admin.New, opts: options{logTo: os.Stderr, now: time.Now}}
 	for _, o := range opts {
 		o(&a.opts)
 	}

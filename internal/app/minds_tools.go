@@ -9,6 +9,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/a2ui"
 	"github.com/junctor-mcp/junctor/internal/agent"
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/guard"
@@ -105,11 +106,7 @@ func (t *tools) Call(ctx context.Context, c agent.Call) agent.Result {
 	if real, err := t.Resolve(ctx, c); err == nil {
 		res.Server, res.Tool, res.View = real.Server, real.Own, real.View
 	}
-	params := append(append(wire.AppendString([]byte(`{"name":`), c.Name), `,"arguments":`...), c.Arguments...)
-	op := &guard.Op{
-		Principal: t.p, Door: junctor.DoorTurn, RoomID: t.room, View: t.view, Kind: junctor.KindTool, Name: c.Name,
-		Params: append(params, '}'), Arguments: c.Arguments, Caller: catalog.Caller{Protocol: wire.Modern},
-	}
+	op := t.op(c)
 	if until, ok := ctx.Deadline(); ok {
 		op.Timeout = max(time.Until(until), time.Millisecond)
 	}
@@ -124,10 +121,37 @@ func (t *tools) Call(ctx context.Context, c agent.Call) agent.Result {
 		}
 	case out.Input:
 		res.IsError, res.Text = true, "the tool asks its caller for something, and nobody is there to answer: ask for it yourself, and call the tool with what you are told"
+		if state, ok := wire.String(wire.Get(out.Body, "requestState")); ok { // else it would wait until it lapses
+			op.RequestState, op.HasState = state, true
+			t.app.guard.GiveUp(ctx, op, junctor.Errorf(junctor.CodeUnavailable, "the tool asks for input while it runs, which an agent's turn cannot give"))
+		}
 	default:
 		res.Content, res.IsError, res.Text = json.RawMessage(out.Body), out.IsError, resultText(out.Body)
 	}
 	return res
+}
+
+// op is the operation that a call is.
+func (t *tools) op(c agent.Call) *guard.Op {
+	params := append(append(wire.AppendString([]byte(`{"name":`), c.Name), `,"arguments":`...), c.Arguments...)
+	return &guard.Op{
+		Principal: t.p, Door: junctor.DoorTurn, RoomID: t.room, View: t.view, Kind: junctor.KindTool, Name: c.Name,
+		Params: append(params, '}'), Arguments: c.Arguments, Caller: catalog.Caller{Protocol: wire.Modern, Capabilities: []byte(turnCapabilities)},
+	}
+}
+
+// turnCapabilities is what servers are told of an agent's turn: whoever reads it is
+// shown the pages and the A2UI that results bring.
+const turnCapabilities = `{"extensions":{"` + wire.ExtensionUI + `":{"mimeTypes":["` + wire.MediaTypeApp + `","` + a2ui.MimeType + `"]}}}`
+
+// Refuse implements agent.Tools.
+func (t *tools) Refuse(ctx context.Context, c agent.Call, why error) string {
+	if wire.Check(c.Arguments) != nil {
+		c.Arguments = json.RawMessage("{}")
+	}
+	op := t.op(c)
+	_ = t.app.guard.RefuseCall(ctx, op, why) // why is known already
+	return op.CallID
 }
 
 // resultText is what a model reads of a result: its texts, or its data where it

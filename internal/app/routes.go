@@ -28,15 +28,19 @@ func (m *mux) HandleFunc(pattern string, h func(http.ResponseWriter, *http.Reque
 // Routes lists every route that the instance answers on, as "METHOD /path", or
 // as "/path" where the handler looks at the method itself.
 func (a *App) Routes() []string {
-	m := a.mux()
+	m, err := a.mux()
+	if err != nil { // then it does not start either
+		return nil
+	}
 	if m.api == nil {
 		return m.patterns
 	}
 	return append(m.patterns, m.api.Routes()...)
 }
 
-// mux holds every route.
-func (a *App) mux() *mux {
+// mux holds every route. It is an error when one of them cannot be served: an
+// instance without its API must not look as if it were whole.
+func (a *App) mux() (*mux, error) {
 	mux := &mux{}
 	a.gateway.Routes(mux)
 	if a.cfg.DoorOn("hooks") {
@@ -55,12 +59,12 @@ func (a *App) mux() *mux {
 		a.a2a.Routes(mux)
 	}
 	if a.cfg.DoorOn("admin") {
-		if api, err := a.admin(); err != nil { // a part is missing: a fault in this package
-			a.log.Error("the admin API could not be made", "error", err)
-		} else {
-			mux.ServeMux.Handle(admin.Prefix+"/", a.peers.atHome(api))
-			mux.api = api
+		api, err := a.admin()
+		if err != nil { // a part is missing: a fault in this package
+			return nil, junctor.Errorf(junctor.CodeInternal, "the admin API could not be made: %w", err)
 		}
+		mux.ServeMux.Handle(admin.Prefix+"/", a.peers.atHome(api))
+		mux.api = api
 		a.signIn.Routes(mux)
 		mux.HandleFunc("GET "+visit.DocumentPath, a.servers.desk.Document)
 		a.console.Routes(mux)
@@ -82,7 +86,7 @@ func (a *App) mux() *mux {
 		mux.HandleFunc(channelPath, a.peers.openChannel)
 	}
 	mux.HandleFunc("GET /stdio", a.relay)
-	return mux
+	return mux, nil
 }
 
 // mayMeasure says who may read the metrics, which name tools of every tenant:

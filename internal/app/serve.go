@@ -112,7 +112,10 @@ func (a *App) Run(ctx context.Context) error {
 		}
 	}
 	l := a.listening.Load()
-	mux := a.mux()
+	mux, err := a.mux()
+	if err != nil {
+		return errors.Join(err, closeAll(l.public, l.local, l.sandbox))
+	}
 	handler, err := a.publicHandler(mux)
 	if err != nil {
 		return errors.Join(err, closeAll(l.public, l.local, l.sandbox))

@@ -266,7 +266,7 @@ func (s *servers) Tools(p *junctor.Principal, server, query string, role junctor
 	return s.app.catalog.Snapshot().For(p.Tenant).Describe(p, catalog.Filter{Server: server, Query: query, Role: role})
 }
 
-// ToolProblems gives the tools that a server lists and that were left out, to
+// ToolProblems gives the tools that a server lists and that were left out or changed, to
 // those who see the server.
 func (s *servers) ToolProblems(p *junctor.Principal, server string) []admin.ToolProblem {
 	of, err := s.app.catalog.Snapshot().For(p.Tenant).Server(p, server)
@@ -275,7 +275,7 @@ func (s *servers) ToolProblems(p *junctor.Principal, server string) []admin.Tool
 	}
 	var found []admin.ToolProblem
 	for _, one := range of.Problems {
-		found = append(found, admin.ToolProblem(one))
+		found = append(found, admin.ToolProblem{Tool: one.Tool, Effect: string(one.Effect), Reason: one.Reason})
 	}
 	return found
 }
@@ -333,7 +333,7 @@ func (s *servers) Calls(ctx context.Context, p *junctor.Principal, f admin.CallF
 // admin makes the admin API's handler.
 func (a *App) admin() (*admin.Handler, error) {
 	people := directory{a.identity, a}
-	return admin.New(admin.Options{
+	return a.newAdmin(admin.Options{
 		Authenticate: a.authenticatePerson, TryPassword: a.signIn.TryPassword, Keys: people, Users: people, Logins: people, Consents: a.authority, Chains: a.chains, Tenants: people, Servers: serverView{a.servers}, Credentials: counter{a.servers.desk}, ServerLogins: counter{a.servers.desk}, Tools: a.servers, Tags: agents{a}, Agents: agents{a}, Models: a.models, Talker: minds{a}, Runner: a.servers, Apps: a.apps, Views: a.apps, Calls: a.servers, Secrets: entrusted{a.vault, a.servers}, History: a.history,
 		Limits: a.limits, Events: happenings{a}, Deliveries: couriers{a.worker, a}, Rooms: a.rooms, Applier: applier{a.servers, a.file}, Journal: proof{a, &sync.Mutex{}}, Cluster: cluster{a}, Settings: a.settings, Version: a.version, Log: a.log,
 	})

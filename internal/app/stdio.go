@@ -37,7 +37,11 @@ func (a *App) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, key s
 		return err
 	}
 	a.servers.findHomes(ctx) // they are here: nobody else reaches this process
-	local := a.localServer(a.mux())
+	routes, err := a.mux()
+	if err != nil {
+		return errors.Join(err, sock.Close())
+	}
+	local := a.localServer(routes)
 	served := make(chan error, 1)
 	go func() { served <- local.Serve(sock) }()
 	err = a.gateway.ServeStdio(ctx, "", who, in, out)

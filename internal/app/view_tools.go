@@ -79,6 +79,17 @@ func (b *beside) List(ctx context.Context) ([]agent.Tool, error) {
 	return list, nil
 }
 
+// Refuse records calls of the agent's own tools, and of tools that do not exist.
+func (b *beside) Refuse(ctx context.Context, c agent.Call, why error) string {
+	b.mu.Lock()
+	_, own := b.told[c.Name]
+	b.mu.Unlock()
+	if own {
+		return ""
+	}
+	return b.Tools.Refuse(ctx, c, why)
+}
+
 // look asks the Apps that are open, all at the same time.
 func (b *beside) look(ctx context.Context) []ownTool {
 	ctx, cancel := context.WithTimeout(ctx, besideAnswer)

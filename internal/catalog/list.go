@@ -46,6 +46,9 @@ func (sh *Shelf) List(p *junctor.Principal, v View, kind ListKind) []byte {
 	if kind != ListTools || !sh.shaped {
 		v.Profile = junctor.ProfileNone // all are shown the same
 	}
+	if kind != ListTools || !sh.odd {
+		v.Older = false // likewise
+	}
 	key := listKey{sh.permissionSet(p), v, kind}
 	c := sh.lists
 	c.mu.RLock()
@@ -181,6 +184,9 @@ func (s *Server) listSize(kind ListKind) (n int) {
 // take it: of pages that were made here, those hear that show pages.
 func (t *Tool) appendListed(dst []byte, shown string, v View) []byte {
 	def := t.Default.in(v.Profile)
+	if v.Older {
+		def = def.forOlder()
+	}
 	if v.Audience != AudienceModel {
 		def = def.paged()
 	}
@@ -213,9 +219,9 @@ func (sh *Shelf) renderServer(p *junctor.Principal, s *Server, v View, kind List
 			}
 		}
 	case ListResources, ListTemplates:
-		defs, key := s.Offer.Resources, "uri"
+		defs, key := s.listed, "uri"
 		if kind == ListTemplates {
-			defs, key = s.Offer.Templates, "uriTemplate"
+			defs, key = s.templates, "uriTemplate"
 		}
 		for _, r := range defs {
 			switch {

@@ -18,6 +18,7 @@ func (v *ToolVersion) in(p junctor.Profile) *ToolVersion {
 	if changed.JSON = v.as(p); v.name != nil {
 		changed.name = wire.Get(changed.JSON, "name")
 	}
+	changed.older = formForOlder(changed.JSON)
 	done, _ := v.shaped.LoadOrStore(p, &changed)
 	return done.(*ToolVersion) //nolint:forcetypeassert // it holds nothing else
 }

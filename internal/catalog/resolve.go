@@ -17,6 +17,7 @@ type View struct {
 	// is seen.
 	Profile  junctor.Profile
 	Audience Audience // for whom it is
+	Older    bool     // its clients speak a protocol version before 2026-07-28
 
 	// Budget is how many bytes of tools are listed at most where a server does not
 	// say how it is shown: the others are found. 0 is no such bound, and what the settings say.
@@ -30,6 +31,10 @@ type Item struct {
 	Shown  string       // the exposed name, whatever the view: for counters. Resources that stand in no list share one
 	Tool   *ToolVersion // for tools
 }
+
+// digestPrefix begins a version that names a definition by its SHA-256: any tool can
+// be called so, and only while it has that definition.
+const digestPrefix = "sha256:"
 
 // Tool finds a tool by the name that the view shows, in the version asked for
 // ("" is the default). An unknown name is not_found and names the closest tools
@@ -46,11 +51,15 @@ func (sh *Shelf) Tool(p *junctor.Principal, v View, name, version string) (Item,
 	if version == "" {
 		return item, nil
 	}
+	digest, pinned := strings.CutPrefix(version, digestPrefix)
 	for _, tv := range t.Versions {
-		if tv.Version == version {
+		if tv.Version == version || pinned && tv.Digest == digest {
 			item.Tool = tv
 			return item, nil
 		}
+	}
+	if pinned {
+		return item, junctor.Errorf(junctor.CodeConflict, "the definition of the tool %q has changed; it is %s%s now: read it again before you call it", name, digestPrefix, t.Default.Digest)
 	}
 	known := make([]string, 0, len(t.Versions))
 	for _, tv := range t.Versions {
@@ -59,7 +68,7 @@ func (sh *Shelf) Tool(p *junctor.Principal, v View, name, version string) (Item,
 		}
 	}
 	if len(known) == 0 {
-		return item, junctor.Errorf(junctor.CodeInvalid, "the tool %q has no versions; leave the version out (asked for: %q)", name, clip(version))
+		return item, junctor.Errorf(junctor.CodeInvalid, "the tool %q has no versions; leave the version out, or name its definition, %s%s (asked for: %q)", name, digestPrefix, t.Default.Digest, clip(version))
 	}
 	return item, junctor.Errorf(junctor.CodeInvalid, "the tool %q has no version %q; known versions: %s", name, clip(version), strings.Join(known, ", "))
 }

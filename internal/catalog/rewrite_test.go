@@ -46,12 +46,12 @@ func TestExposeURIs(t *testing.T) {
 // own name where the door is the server's.
 func TestPagesOfTools(t *testing.T) {
 	t.Parallel()
-	const def = `{"title":"ui://stays","name":"show","_meta":{"ui/resourceUri":"ui://a/b.html","x":1.10,"ui":{"visibility":["app"],"resourceUri":"ui://a/b.html"}}}`
+	const def = `{"title":"ui://stays","name":"show","_meta":{"ui/resourceUri":"ui://a/b.html","x":1.10,"ui":{"visibility":["app"],"resourceUri":"ui://a/b.html"}},"inputSchema":{"type":"object"}}`
 	c := newCatalog(t, catalog.Options{})
 	attach(t, c, "map", junctor.ModeBYO, &scripted{offer: &catalog.Offer{Tools: []catalog.ToolDef{{Name: "show", JSON: []byte(def)}}}})
 	for server, want := range map[string]string{
 		"map": def,
-		"":    `{"title":"ui://stays","name":"map__show","_meta":{"ui/resourceUri":"ui://map/a/b.html","x":1.10,"ui":{"visibility":["app"],"resourceUri":"ui://map/a/b.html"}}}`,
+		"":    `{"title":"ui://stays","name":"map__show","_meta":{"ui/resourceUri":"ui://map/a/b.html","x":1.10,"ui":{"visibility":["app"],"resourceUri":"ui://map/a/b.html"}},"inputSchema":{"type":"object"}}`,
 	} {
 		got := shelf(c).List(reader("r"), catalog.View{Server: server, Audience: catalog.AudienceHost}, catalog.ListTools)
 		if string(got) != `{"tools":[`+want+`]}` {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -43,6 +44,7 @@ type Shelf struct {
 	private []*Server          // those that have an owner
 	joined  junctor.Exposure   // of servers that say nothing, where they are joined
 	shaped  bool               // there are tools that profiles show otherwise
+	odd     bool               // there are tools that older clients are shown otherwise
 	access  *access
 	lists   *listCache
 }
@@ -56,8 +58,8 @@ type Server struct {
 	Backend  Backend
 	Offer    *Offer
 
-	// Problems says which of the tools that it lists were left out, and why: at
-	// most maxProblems.
+	// Problems says which of the tools that it lists were left out or are shown
+	// changed, and why: at most maxProblems, those that were left out first.
 	Problems []ToolProblem
 
 	believed  bool // annotations of its tools count
@@ -66,14 +68,28 @@ type Server struct {
 	prompts   []*Prompt
 	promptsBy map[string]*Prompt
 	resources map[string]struct{}
+	listed    []ResourceDef      // its resources, as lists show them
+	templates []ResourceDef      // likewise
 	pages     map[string][]*Tool // by the ui:// resource that they name
 }
 
-// ToolProblem is why a tool that a server lists is not in the catalog.
+// ToolProblem is why a tool that a server lists is not in the catalog, or not as
+// the server defines it.
 type ToolProblem struct {
-	Tool   string `json:"tool"`
-	Reason string `json:"reason"`
+	Tool   string        `json:"tool"`
+	Effect ProblemEffect `json:"effect"`
+	Reason string        `json:"reason"`
 }
+
+// ProblemEffect is what became of a tool that has a problem.
+type ProblemEffect string
+
+// Effects of problems.
+const (
+	EffectLeftOut      ProblemEffect = "left_out"      // nobody is shown it
+	EffectChanged      ProblemEffect = "changed"       // everybody is shown it without what breaks the specification
+	EffectOlderClients ProblemEffect = "older_clients" // clients of protocol versions before 2026-07-28 are shown another form
+)
 
 // maxProblems bounds how many tools a server's problems name.
 const maxProblems = 100
@@ -82,8 +98,41 @@ const maxProblems = 100
 func (s *Server) leaveOut(tool string, why error, log *slog.Logger) {
 	log.Warn("a tool was left out", "server", s.ID, "tool", clip(tool), "error", why)
 	if len(s.Problems) < maxProblems {
-		s.Problems = append(s.Problems, ToolProblem{Tool: clip(tool), Reason: why.Error()})
+		s.Problems = append(s.Problems, ToolProblem{Tool: clip(tool), Effect: EffectLeftOut, Reason: why.Error()})
 	}
+}
+
+// noteChanges adds the tools that are not shown as the server defines them to its
+// problems.
+func (s *Server) noteChanges() {
+	note := func(tool string, effect ProblemEffect, changes []string) {
+		if len(changes) > 0 && len(s.Problems) < maxProblems {
+			s.Problems = append(s.Problems, ToolProblem{Tool: clip(tool), Effect: effect, Reason: strings.Join(changes, "; ")})
+		}
+	}
+	for _, t := range s.tools {
+		for _, v := range t.Versions {
+			note(t.Name, EffectChanged, v.changes)
+			note(t.Name, EffectOlderClients, v.older.changes)
+		}
+	}
+}
+
+// correctResources gives the definitions of resources or templates as the
+// specification wants them. They are copied only where one has to change.
+func correctResources(defs []ResourceDef) []ResourceDef {
+	out := defs
+	for i, def := range defs {
+		corrected, changed := correctItem(def.JSON, resourceRule, def.URI)
+		if !changed {
+			continue
+		}
+		if &out[0] == &defs[0] {
+			out = slices.Clone(defs)
+		}
+		out[i].JSON = corrected
+	}
+	return out
 }
 
 // Tool is a tool with all its versions.
@@ -101,12 +150,12 @@ type Tool struct {
 type ToolVersion struct {
 	Version    string
 	Timeout    time.Duration
-	JSON       []byte // the MCP Tool object under the server's own name
+	JSON       []byte // the MCP Tool object under the server's own name, as the specification wants it
 	Input      *Schema
 	Headers    []wire.ParamHeader // arguments that a modern client repeats as headers
 	ReadOnly   bool               // annotated so by its server, which is believed
 	Idempotent bool               // likewise
-	Digest     string             // SHA-256 of JSON, hex
+	Digest     string             // SHA-256 of the definition as the server gave it, hex
 
 	own     string // the page that its JSON names
 	page    string // as in ToolDef
@@ -114,6 +163,8 @@ type ToolVersion struct {
 	as      func(junctor.Profile) []byte
 	take    func(junctor.Profile, []byte) []byte
 	shaped  *sync.Map             // by profile, what as gave
+	changes []string              // what of the server's definition broke the specification
+	older   olderForm             // as clients of older protocol versions are shown it
 	name    []byte                // its name in JSON, quotes included; nil where it does not stand there once and plainly
 	secrets func() secretMembers  // looked for when first asked
 	class   func() *junctor.Class // what the rules make of it, found when first asked
@@ -187,6 +238,7 @@ func (sh *Shelf) next(servers []*Server, who *access, in *making) *Shelf {
 		if s.Owner != "" {
 			n.private = append(n.private, s)
 		}
+		n.odd = n.odd || slices.ContainsFunc(s.tools, func(t *Tool) bool { return t.Default.as != nil || len(t.Default.older.changes) > 0 })
 		n.shaped = n.shaped || slices.ContainsFunc(s.tools, func(t *Tool) bool { return t.Default.as != nil })
 	}
 	n.index(in.log)
@@ -238,13 +290,16 @@ func newServer(a *attached, former *Server, in *making) *Server {
 			in.log.Warn("a prompt was left out: its server has another of that name", "server", s.ID, "prompt", def.Name)
 			continue
 		}
-		p := &Prompt{Server: s.ID, Name: def.Name, Exposed: Exposed(s.ID, def.Name, in.limit), JSON: def.JSON}
+		corrected, _ := correctItem(def.JSON, promptRule, def.Name)
+		p := &Prompt{Server: s.ID, Name: def.Name, Exposed: Exposed(s.ID, def.Name, in.limit), JSON: corrected}
 		s.prompts = append(s.prompts, p)
 		s.promptsBy[def.Name] = p
 	}
 	for _, def := range a.offer.Resources {
 		s.resources[def.URI] = struct{}{}
 	}
+	s.listed, s.templates = correctResources(a.offer.Resources), correctResources(a.offer.Templates)
+	s.noteChanges()
 	return s
 }
 
@@ -256,6 +311,11 @@ func newToolVersion(def ToolDef, kept map[string]*ToolVersion, server string, be
 	if v := kept[digest]; v != nil && v.Version == def.Version && v.Timeout == def.Timeout && v.page == def.Page && v.topic == def.Topic {
 		return v, nil
 	}
+	corrected, changes, err := correctTool(def.JSON)
+	if err != nil {
+		return nil, err
+	}
+	def.JSON = corrected
 	parts := partsOf(def.JSON)
 	headers, err := wire.ParamHeaders(parts.schema)
 	if err != nil {
@@ -271,6 +331,8 @@ func newToolVersion(def ToolDef, kept map[string]*ToolVersion, server string, be
 		own:        pageOf(def.JSON),
 		page:       def.Page,
 		topic:      def.Topic,
+		changes:    changes,
+		older:      formForOlder(def.JSON),
 		name:       parts.name,
 		secrets:    sync.OnceValue(func() secretMembers { return findSecrets(def.JSON) }),
 		class:      sync.OnceValue(func() *junctor.Class { return in.rules().classify(server, def.JSON, def.Topic) }),

@@ -82,7 +82,7 @@ func (c *cli) printServer(s admin.ServerDetail) error {
 	}
 	facts = append(facts, "tools", strings.Join(s.Tools, ", "))
 	for _, one := range s.Problems {
-		facts = append(facts, "left out", one.Tool+": "+one.Reason)
+		facts = append(facts, strings.ReplaceAll(one.Effect, "_", " "), one.Tool+": "+one.Reason)
 	}
 	err := c.facts(facts...)
 	if d := s.Diagnostics; err == nil && d != nil && len(d.Stderr) > 0 {

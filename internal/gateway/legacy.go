@@ -78,7 +78,7 @@ func (g *Gateway) legacyExchange(p *junctor.Principal, door junctor.Door, view c
 		view.Profile = s.profile()
 	}
 	x := &exchange{g: g, p: p, door: door, view: view, m: m, s: s, caller: s.caller(m.ProgressToken != nil)}
-	x.view.Audience = audienceOf(x.caller.Capabilities)
+	x.view.Audience, x.view.Older = audienceOf(x.caller.Capabilities), true
 	return x
 }
 

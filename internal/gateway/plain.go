@@ -66,7 +66,7 @@ func (g *Gateway) servePlain(w http.ResponseWriter, r *http.Request) {
 // answer is what answer holds, long and a brace. Where long is nil, answer is all.
 func (g *Gateway) plain(ctx context.Context, p *junctor.Principal, m *wire.Message) (answer, long []byte, f fault, left junctor.Allowance) {
 	x := &exchange{
-		g: g, p: p, door: junctor.DoorPlain, view: catalog.View{Plain: true}, m: m,
+		g: g, p: p, door: junctor.DoorPlain, view: catalog.View{Plain: true, Older: true}, m: m,
 		s: newSession("", wire.V20241105, nil, nil), caller: catalog.Caller{Protocol: wire.V20241105},
 	}
 	o, err := x.runPlain(ctx)
@@ -128,7 +128,7 @@ func (g *Gateway) serveTools(w http.ResponseWriter, r *http.Request) {
 		methodNotAllowed(w, "GET")
 		return
 	}
-	body, err := g.o.Pipeline.List(p, catalog.View{Plain: true}, catalog.ListTools)
+	body, err := g.o.Pipeline.List(p, catalog.View{Plain: true, Older: true}, catalog.ListTools)
 	if err != nil {
 		f := asFault(err, true, "")
 		g.refuse(w, f.status, nil, f.wire)

@@ -50,6 +50,24 @@ func TestAdhoc(t *testing.T) {
 	}
 }
 
+// The tool of a delivery is counted under its name; what callers of the bridge name
+// is not.
+func TestDeliveredToolsAreCountedByName(t *testing.T) {
+	t.Parallel()
+	for door, want := range map[junctor.Door]string{junctor.DoorDelivery: "adhoc__echo success", junctor.DoorCall: "adhoc success"} {
+		r := newRig(t)
+		op := tool("echo", `{"text":"x"}`)
+		op.Name, op.Adhoc, op.Principal, op.Door = "echo", r.backend, caller(junctor.ScopeBridgeCall), door
+		op.View = catalog.View{Server: junctor.AdhocServer}
+		if _, err := r.Do(t.Context(), op, nil); err != nil {
+			t.Fatal(err)
+		}
+		if len(r.observed) != 1 || r.observed[0] != want {
+			t.Errorf("%s: counted as %q, want %q", door, r.observed, want)
+		}
+	}
+}
+
 // A caller's own deadline holds in place of the tool's.
 func TestCallersDeadline(t *testing.T) {
 	t.Parallel()

@@ -38,6 +38,7 @@ type Guard struct {
 	o       Options
 	parked  parking
 	digests digests
+	ends    endLog
 	flying  atomic.Int64 // operations under way
 }
 
@@ -93,6 +94,32 @@ func (g *Guard) Refuse(ctx context.Context, p *junctor.Principal, door junctor.D
 	return g.refuse(ctx, &call, "", why)
 }
 
+// RefuseCall records that an operation is not run, for the reason why, with what
+// its name stands for. Where the principal may not see that, this is the reason, as
+// it is when the operation comes by Do. It gives the reason back.
+func (g *Guard) RefuseCall(ctx context.Context, op *Op, why error) error {
+	call := g.callOf(op)
+	item, _, err := g.resolve(ctx, op)
+	if item.Server != nil {
+		call.Server, call.Name = item.Server.ID, op.recorded(item.Name)
+	}
+	if err == nil {
+		err = why
+	}
+	err = g.refuse(ctx, &call, item.Shown, err)
+	op.CallID = call.ID
+	return err
+}
+
+// callOf begins the record of an operation.
+func (g *Guard) callOf(op *Op) junctor.Call {
+	p := op.Principal
+	return junctor.Call{
+		Tenant: p.Tenant, Kind: op.Kind, Door: op.Door, Name: op.recorded(op.Name), Issuer: p.Issuer, Subject: p.Subject, User: p.User, Agent: p.Agent, Client: p.Client,
+		View: op.ViewID, Room: op.RoomID, Start: g.o.Now(), BytesIn: len(op.Params),
+	}
+}
+
 // Do takes an operation through the pipeline. Errors are *junctor.Error. A tool
 // that ran and failed is a Result with IsError, not an error.
 func (g *Guard) Do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Result, error) {
@@ -108,11 +135,7 @@ func (g *Guard) Do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Resu
 }
 
 func (g *Guard) do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Result, error) {
-	call := junctor.Call{
-		Tenant: op.Principal.Tenant, Kind: op.Kind, Door: op.Door, Name: op.recorded(op.Name),
-		Issuer: op.Principal.Issuer, Subject: op.Principal.Subject, User: op.Principal.User, Agent: op.Principal.Agent, Client: op.Principal.Client,
-		View: op.ViewID, Room: op.RoomID, Start: g.o.Now(), BytesIn: len(op.Params),
-	}
+	call := g.callOf(op)
 	defer op.pass.Leave()
 	item, resumed, task, err := g.admit(ctx, op, &call)
 	if err != nil {
@@ -163,7 +186,7 @@ func (g *Guard) do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Resu
 		res, err = g.dispatch(ctx, item.Server.Backend, &req, sink, timeout)
 	}
 	if err == nil && task != nil {
-		g.seen(ctx, op, task, &res)
+		g.seen(ctx, op, task, item.Tool, &res)
 	}
 	if err == nil && res.Input {
 		if err = g.park(op, &call, item, resumed, &res); err == nil {
@@ -172,6 +195,9 @@ func (g *Guard) do(ctx context.Context, op *Op, sink catalog.Sink) (catalog.Resu
 	}
 	if err == nil && item.Tool != nil && op.View.Audience == catalog.AudienceModel && !res.Task {
 		res.Body = item.Tool.WithText(res.Body)
+	}
+	if err == nil && item.Tool != nil && op.View.Older && !res.Task {
+		res.Body = item.Tool.ForOlder(res.Body)
 	}
 	if err == nil && op.brings && !res.Task {
 		res.Body = item.Tool.WithPage(res.Body, item.Shown)
@@ -238,7 +264,7 @@ func (g *Guard) resolve(ctx context.Context, op *Op) (item catalog.Item, task *j
 		}
 		return catalog.Item{
 			Server: &catalog.Server{ID: op.View.Server, Mode: junctor.ModeBYO, Backend: op.Adhoc, Offer: &catalog.Offer{}},
-			Name:   op.Name, Shown: op.View.Server,
+			Name:   op.Name, Shown: adhocLabel(op),
 		}, nil, nil
 	}
 	sh := g.o.Catalog.Snapshot().For(op.Principal.Tenant)
@@ -272,6 +298,19 @@ func (g *Guard) resolve(ctx context.Context, op *Op) (item catalog.Item, task *j
 	}
 	return item, nil, err
 }
+
+// adhocLabel is under which name the call of an endpoint that nobody lists is
+// counted. A delivery's tool is one that a trigger names: it has a label of its own.
+// What other callers name must not become labels.
+func adhocLabel(op *Op) string {
+	if op.Door == junctor.DoorDelivery {
+		return catalog.Exposed(junctor.AdhocServer, op.Name, maxLabel)
+	}
+	return op.View.Server
+}
+
+// maxLabel bounds a tool's name in counters, as that of a shown tool is bounded.
+const maxLabel = 64
 
 // dispatch runs the operation until the deadline. A panic costs this call only.
 func (g *Guard) dispatch(ctx context.Context, b catalog.Backend, req *catalog.Request, sink catalog.Sink, timeout time.Duration) (res catalog.Result, err error) {

@@ -27,6 +27,7 @@ func (g *Guard) refuse(ctx context.Context, call *junctor.Call, shown string, er
 	if aerr := g.o.Journal.Append(context.WithoutCancel(ctx), call); aerr != nil {
 		g.o.Logger.Error("a refusal could not be recorded", "error", aerr)
 	}
+	g.ends.write(ctx, g.o.Logger, call, g.o.Now())
 	g.o.Recorder.Record(call, nil, nil) // what was refused may be a secret in the wrong place
 	if shown == "" {
 		shown = "unknown"
@@ -100,6 +101,7 @@ func (g *Guard) finish(ctx context.Context, op *Op, call *junctor.Call, item cat
 	if aerr := g.o.Journal.Append(context.WithoutCancel(ctx), call); aerr != nil {
 		g.o.Logger.Error("the end of a call could not be recorded", "call", call.ID, "error", aerr)
 	}
+	g.ends.write(ctx, g.o.Logger, call, g.o.Now())
 	if each, ok := item.Server.Backend.(junctor.Keepers); ok {
 		call.Keeper = each.KeeperOf(op.Principal)
 	} else {

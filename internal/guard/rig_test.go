@@ -38,6 +38,7 @@ type rig struct {
 	rate    limit.Rate
 	memory  *limit.Memory
 	ring    *seal.Ring
+	log     *slog.Logger
 
 	mu       sync.Mutex
 	steps    []string // of journal and backend, in the order they happened
@@ -170,7 +171,13 @@ func (k *keyStore) DeleteRingKeys(context.Context, time.Time) error { return nil
 
 func newRig(t testing.TB) *rig {
 	t.Helper()
-	r := &rig{memory: limit.NewMemory(), used: map[string]bool{}}
+	return newRigWith(t, slog.New(slog.DiscardHandler))
+}
+
+// newRigWith is newRig with a log.
+func newRigWith(t testing.TB, log *slog.Logger) *rig {
+	t.Helper()
+	r := &rig{memory: limit.NewMemory(), used: map[string]bool{}, log: log}
 	master, err := seal.FromEnv(base64.StdEncoding.EncodeToString(make([]byte, 32)))
 	if err != nil {
 		t.Fatal(err)
@@ -200,7 +207,7 @@ func newRig(t testing.TB) *rig {
 
 func (r *rig) options() guard.Options {
 	return guard.Options{
-		Catalog: r.catalog, Limiter: r, Journal: r, Recorder: r, Sealer: r, States: r, Meter: r, Logger: slog.New(slog.DiscardHandler),
+		Catalog: r.catalog, Limiter: r, Journal: r, Recorder: r, Sealer: r, States: r, Meter: r, Logger: r.log,
 		Now: time.Now, NewID: r.newID, Timeout: timeout, Park: parkFor,
 	}
 }

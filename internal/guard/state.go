@@ -141,7 +141,7 @@ func (g *Guard) GiveUp(ctx context.Context, op *Op, why error) {
 	call := junctor.Call{
 		ID: st.Call, Tenant: op.Principal.Tenant, Kind: op.Kind, Door: op.Door, Server: item.Server.ID, Name: op.recorded(item.Name),
 		Issuer: op.Principal.Issuer, Subject: op.Principal.Subject, User: op.Principal.User, Agent: op.Principal.Agent, Client: op.Principal.Client,
-		Start: st.Start, BytesIn: len(op.Params),
+		View: op.ViewID, Room: op.RoomID, Start: st.Start, BytesIn: len(op.Params),
 	}
 	if item.Tool != nil {
 		call.Version = item.Tool.Version

@@ -152,16 +152,20 @@ func (g *Guard) held(op *Op, t *junctor.Task) (catalog.Result, error) {
 
 // seen puts our id into what a server says of a task, and keeps its state where
 // that has changed.
-func (g *Guard) seen(ctx context.Context, op *Op, t *junctor.Task, res *catalog.Result) {
+func (g *Guard) seen(ctx context.Context, op *Op, t *junctor.Task, tool *catalog.ToolVersion, res *catalog.Result) {
 	if t.Own == "" || wire.Get(res.Body, "taskId") == nil {
 		return
 	}
 	res.Body = renameTask(res.Body, t.ID)
-	if op.View.Server == "" {
-		if result := wire.Get(res.Body, "result"); result != nil {
-			shown := catalog.ExposeURIs(t.Server, junctor.KindTool, result)
-			res.Body = wire.AppendObject(nil, res.Body, nil, wire.Member{Key: "result", Value: shown})
+	if result := wire.Get(res.Body, "result"); result != nil && (op.View.Server == "" || op.View.Older) {
+		shown := result
+		if op.View.Older && tool != nil {
+			shown = tool.ForOlder(shown)
 		}
+		if op.View.Server == "" {
+			shown = catalog.ExposeURIs(t.Server, junctor.KindTool, shown)
+		}
+		res.Body = wire.AppendObject(nil, res.Body, nil, wire.Member{Key: "result", Value: shown})
 	}
 	g.keepState(ctx, op.Principal.Tenant, t, taskState(res.Body))
 }

@@ -78,6 +78,8 @@ func (s *shed) Resolve(_ context.Context, c agent.Call) (agent.Tool, error) {
 	return agent.Tool{}, junctor.Errorf(junctor.CodeNotFound, "there is no tool %q", c.Name)
 }
 
+func (s *shed) Refuse(context.Context, agent.Call, error) string { return "" }
+
 func (s *shed) Call(ctx context.Context, c agent.Call) agent.Result {
 	if c.Name == "notes__list" {
 		s.reads.Add(1)

@@ -76,6 +76,15 @@ func (t *roomTools) Call(ctx context.Context, c agent.Call) agent.Result {
 	return agent.Result{CallID: c.ID, Text: text}
 }
 
+// Refuse records calls of the agent's own tools; those of the room are told of in
+// the room.
+func (t *roomTools) Refuse(ctx context.Context, c agent.Call, why error) string {
+	if c.Name == askAgent || c.Name == handOver {
+		return ""
+	}
+	return t.Tools.Refuse(ctx, c, why)
+}
+
 func (t *roomTools) talk(ctx context.Context, c agent.Call) (string, error) {
 	var in struct {
 		Agent   string `json:"agent"`

@@ -93,6 +93,13 @@ func (b *breaker) failed(credentials string, err error) {
 	}
 }
 
+// open says whether so many failed in a row that the server is left alone.
+func (b *breaker) open() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.failures >= breakAfter
+}
+
 // counts says whether an error means that the server is not well: its own
 // errors, and callers who go away, do not.
 func counts(err error) bool {

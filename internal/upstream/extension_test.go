@@ -20,6 +20,7 @@ type chooser struct {
 	mu       sync.Mutex
 	sessions map[string]bool
 	asked    []string // capabilities of each request that carries some
+	called   []string // what it was told with calls
 }
 
 func (c *chooser) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -50,7 +51,12 @@ func (c *chooser) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		caps = wire.Get(m.Params, "capabilities")
 	}
 	if len(caps) > 0 {
-		c.asked, shows = append(c.asked, string(caps)), catalog.ShowsApps(caps)
+		shows = catalog.ShowsApps(caps)
+		if m.Method == wire.MethodToolsCall {
+			c.called = append(c.called, string(caps))
+		} else {
+			c.asked = append(c.asked, string(caps))
+		}
 	}
 	switch {
 	case m.Method == wire.MethodServerDiscover && c.modern:
@@ -66,6 +72,8 @@ func (c *chooser) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(`{"resultType":"complete","ttlMs":0,"cacheScope":"public","tools":[]}`)
 	case m.Method == wire.MethodToolsCall && shows:
 		answer(`{"resultType":"complete","content":[{"type":"text","text":"here"}]}`)
+	case m.Method == wire.MethodToolsCall && c.modern:
+		answer(`{"resultType":"complete","content":[{"type":"text","text":"as text"}]}`)
 	case m.Method == wire.MethodPing:
 		answer(`{}`)
 	default:
@@ -74,7 +82,8 @@ func (c *chooser) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // Servers that bring Apps only to those who show them are told so whenever they
-// list and whenever they are called, whatever the caller declares.
+// list. With a call a modern server is told what the caller shows; one of the older
+// era was told at the handshake.
 func TestExtensionIsDeclaredToServers(t *testing.T) {
 	t.Parallel()
 	for era, modern := range map[string]bool{"modern": true, "legacy": false} {
@@ -93,8 +102,12 @@ func TestExtensionIsDeclaredToServers(t *testing.T) {
 				for _, tasks := range []bool{false, true} {
 					req := toolCall("map", `{}`)
 					req.Caller.Capabilities, req.Caller.Tasks = []byte(caps), tasks
-					if got := textOf(t, do(t, s, req)); got != "here" {
-						t.Errorf("%s: %s", caps, got)
+					want := "here"
+					if modern && !catalog.ShowsApps([]byte(caps)) {
+						want = "as text"
+					}
+					if got := textOf(t, do(t, s, req)); got != want {
+						t.Errorf("%s: %s, want %s", caps, got, want)
 					}
 				}
 			}
@@ -106,6 +119,11 @@ func TestExtensionIsDeclaredToServers(t *testing.T) {
 			for _, caps := range c.asked {
 				if !catalog.ShowsApps([]byte(caps)) || wire.Check([]byte(caps)) != nil || strings.Contains(caps, `"tasks":`) {
 					t.Errorf("it was told %s", caps)
+				}
+			}
+			for _, caps := range c.called {
+				if wire.Check([]byte(caps)) != nil || strings.Contains(caps, `"tasks":`) {
+					t.Errorf("with a call it was told %s", caps)
 				}
 			}
 			if !modern && len(c.sessions) > 6 {

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -252,13 +253,89 @@ func TestQuestionThatFitsSeveralCallsIsRefused(t *testing.T) {
 	for range 2 {
 		wg.Go(func() {
 			req := toolCall("ask", `{}`)
-			req.Caller.Capabilities = []byte(everyone)
+			req.Caller.Capabilities, req.Caller.Session = []byte(everyone), "one"
 			if res := do(t, s, req); !res.Input {
 				t.Errorf("not asked: %s", res.Body)
 			}
 		})
 	}
 	wg.Wait()
+}
+
+// TestClientsOfOneNameAreNotOneClient has two clients without sessions, of one
+// principal, that call themselves the same, use a server that has a link for each
+// client: neither is asked what the other's call is asked.
+func TestClientsOfOneNameAreNotOneClient(t *testing.T) {
+	t.Parallel()
+	p := newPeer()
+	both := make(chan struct{})
+	var running atomic.Int64
+	p.AddTool(&mcp.Tool{Name: "ask", InputSchema: map[string]any{"type": "object"}}, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		var in struct{ Who string }
+		_ = json.Unmarshal(r.Params.Arguments, &in)
+		if running.Add(1) == 2 {
+			close(both)
+		}
+		<-both
+		if in.Who == "silent" { // it is under way until the other has asked
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		_, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: "for " + in.Who, RequestedSchema: map[string]any{"type": "object"}})
+		return text("%v", err), nil
+	})
+	s := newServer(t, p.sse(t), func(o *Options) { o.Transport, o.Isolation = TransportSSE, junctor.IsolationSession })
+	as := func(who string) *catalog.Request {
+		req := toolCall("ask", `{"who":"`+who+`"}`)
+		req.Principal = &junctor.Principal{Tenant: "default", Issuer: "key", Subject: "a"}
+		req.Caller.Protocol, req.Caller.Capabilities, req.Caller.Info = wire.Modern, []byte(everyone), []byte(`{"name":"editor","version":"1"}`)
+		return req
+	}
+	ctx, cancel := context.WithCancel(ctxFor(t))
+	defer cancel()
+	other := make(chan catalog.Result, 1)
+	go func() {
+		res, _ := s.Do(ctx, as("silent"), &notes{})
+		other <- res
+	}()
+	res := do(t, s, as("asking"))
+	if res.Input || !strings.Contains(textOf(t, res), "several calls") {
+		t.Errorf("a call that cannot be told apart was asked: %s", res.Body)
+	}
+	cancel()
+	if got := <-other; got.Input {
+		t.Errorf("the other client was asked: %s", got.Body)
+	}
+}
+
+// TestOneTimeoutIsNoFailureOfTheServer holds that a server stays well when one call
+// of a slow tool is given up, and does not when none is answered.
+func TestOneTimeoutIsNoFailureOfTheServer(t *testing.T) {
+	t.Parallel()
+	p := newPeer()
+	p.AddTool(&mcp.Tool{Name: "hang", InputSchema: map[string]any{"type": "object"}}, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	s := newServer(t, p.legacy(t, nil))
+	hang := func() {
+		ctx, cancel := context.WithTimeout(ctxFor(t), 20*time.Millisecond)
+		defer cancel()
+		if _, err := s.Do(ctx, toolCall("hang", `{}`), &notes{}); junctor.CodeOf(err) != junctor.CodeTimeout {
+			t.Errorf("it ends with %v", err)
+		}
+	}
+	do(t, s, toolCall("echo", `{}`))
+	for range breakAfter - 1 {
+		hang()
+		if st := s.State(); !st.Connected || st.LastError != "" {
+			t.Fatalf("after a time-out: %+v", st)
+		}
+	}
+	hang()
+	if st := s.State(); st.Connected || st.LastError == "" {
+		t.Errorf("after %d in a row: %+v", breakAfter, st)
+	}
 }
 
 func TestNothingIsLeftBehind(t *testing.T) {
@@ -284,7 +361,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			}
 			ask := func() {
 				req := toolCall("elicit", `{}`)
-				req.Caller.Capabilities = []byte(everyone)
+				req.Caller.Capabilities, req.Caller.Session = []byte(everyone), "one"
 				if res := do(t, s, req); !res.Input {
 					t.Fatalf("not parked: %s", res.Body)
 				}

@@ -40,7 +40,7 @@ type access struct {
 
 	principal *junctor.Principal
 	info      []byte // what the client calls itself; the call's own
-	sole      bool   // all who use the link are one client
+	sole      bool   // all who use the link are surely one client
 	nobody    bool   // for listing and listening
 	lazy      bool   // only on a link that is there: none is opened for it
 	apart     bool   // a modern link is somebody's own, too: it is a process
@@ -117,9 +117,11 @@ func (a access) kept() access {
 	return a
 }
 
-// own is the access of one client alone.
+// own is the access of one client alone. Clients without a session that call
+// themselves the same share it: nobody can tell whether they are one, so what a
+// server asks while several of their calls are under way is asked of none.
 func (a access) own() access {
-	a.who, a.sole = a.user, true
+	a.who, a.sole = a.user, a.client != ""
 	return a
 }
 

@@ -37,6 +37,9 @@ func newListed(o *catalog.Offer, at time.Time, ttl time.Duration) *listed {
 	l := &listed{offer: o, until: at.Add(ttl), ttl: ttl, tools: make(map[string]tool, len(o.Tools))}
 	for i := range o.Tools {
 		def := &o.Tools[i]
+		if def.Version != "" && !def.Default {
+			continue // its definition is not known
+		}
 		headers, _ := wire.ParamHeaders(wire.Get(def.JSON, "inputSchema")) // the catalog leaves out those that break the rules
 		support, _ := wire.String(wire.Get(wire.Get(def.JSON, "execution"), "taskSupport"))
 		if support != "optional" && support != "required" {
@@ -165,7 +168,7 @@ func (s *Server) list(ctx context.Context, l link) (*catalog.Offer, time.Duratio
 				// What a legacy client has to read to ask for a task.
 				raw = wire.AppendObject(nil, raw, nil, wire.Member{Key: "execution", Value: []byte(`{"taskSupport":"optional"}`)})
 			}
-			offer.Tools = append(offer.Tools, catalog.ToolDef{Name: name, JSON: raw})
+			offer.Tools = append(offer.Tools, toolVersions(name, raw)...)
 		})
 	}
 	if has("resources") {

@@ -118,11 +118,14 @@ func (s *Server) appendMeta(dst []byte, req *catalog.Request, modern bool, token
 	dst = appendStripped(dst, req.Meta)
 	if modern {
 		dst = appendMember(dst, wire.MetaProtocolVersion, wire.Modern, nil)
-		dst = appendMember(dst, wire.MetaClientCapabilities, "", declared(req.Caller.Capabilities, req.Caller.Tasks))
+		dst = appendMember(dst, wire.MetaClientCapabilities, "", declared(req.Caller.Capabilities, req.Caller.Tasks, isPage(req)))
 		dst = appendMember(dst, wire.MetaClientInfo, "", s.info)
 		if wire.Severity(req.Caller.LogLevel) > 0 {
 			dst = appendMember(dst, wire.MetaLogLevel, req.Caller.LogLevel, nil)
 		}
+	}
+	if req.Version != "" { // one that the server itself has declared
+		dst = appendMember(dst, wire.MetaJunctorVersion, req.Version, nil)
 	}
 	if token != "" {
 		dst = appendMember(dst, wire.MetaProgressToken, "", []byte(token))
@@ -171,10 +174,11 @@ func appendMember(dst []byte, key, text string, raw []byte) []byte {
 }
 
 // Every server is told that pages of MCP Apps are shown here, and A2UI in
-// results, whoever asks: a server that brings them only to those who say so
-// would else hide them from all, since all share what is listed, and a link of
-// the older era is declared for once. Clients that show none are given the text
-// (guard).
+// results, when its lists are read, when a page is read, and when a link of the
+// older era begins: a server that brings them only to those who say so would else
+// hide them from all, since all share what is listed and kept, and a link of the
+// older era is declared for once. With a call, a modern server is told what its
+// caller shows. Clients that show nothing are given the text (guard).
 const (
 	showsPages = `"` + wire.ExtensionUI + `":{"mimeTypes":["` + wire.MediaTypeApp + `","application/a2ui+json"]}`
 	takesTasks = `"` + wire.ExtensionTasks + `":{}`
@@ -184,21 +188,28 @@ const (
 var (
 	ours      = []byte(`{"extensions":{` + showsPages + `}}`)                    //nolint:gochecknoglobals // never changed
 	oursTasks = []byte(`{"extensions":{` + showsPages + `,` + takesTasks + `}}`) //nolint:gochecknoglobals // likewise
+	plain     = []byte(`{}`)                                                     //nolint:gochecknoglobals // likewise
+	tasksOnly = []byte(`{"extensions":{` + takesTasks + `}}`)                    //nolint:gochecknoglobals // likewise
 )
 
 // declared is what is told a server of a caller's capabilities: what the caller
 // declared, without what we do not carry, which is tasks that a client works on,
-// with that pages are shown, and whether this call may become a task that the
-// server works on.
-func declared(caps []byte, tasks bool) []byte {
+// and whether this call may become a task that the server works on. pages says that
+// pages are shown, whatever the caller declared.
+func declared(caps []byte, tasks, pages bool) []byte {
 	if len(caps) <= len(`{}`) || caps[0] != '{' {
-		if tasks {
+		switch {
+		case tasks && pages:
 			return oursTasks
+		case pages:
+			return ours
+		case tasks:
+			return tasksOnly
 		}
-		return ours
+		return plain
 	}
 	extensions := object(wire.Get(caps, "extensions"))
-	shows, has := catalog.ShowsApps(caps), wire.Get(extensions, wire.ExtensionTasks) != nil
+	shows, has := !pages || catalog.ShowsApps(caps), wire.Get(extensions, wire.ExtensionTasks) != nil
 	if shows && has == tasks && wire.Get(caps, "tasks") == nil {
 		return caps
 	}
@@ -217,7 +228,7 @@ func declared(caps []byte, tasks bool) []byte {
 // handshakeCaps are the capabilities that a legacy session begins with. That the
 // client says when its roots change is left out where it does not: tells.
 func handshakeCaps(caps []byte, tells bool) []byte {
-	caps = declared(caps, false)
+	caps = declared(caps, false, true)
 	if roots := wire.Get(caps, "roots"); roots != nil {
 		value := `{}`
 		if tells && string(wire.Get(roots, "listChanged")) == "true" {

@@ -41,6 +41,11 @@ func (s *Server) shape(req *catalog.Request, body []byte, modern bool) (catalog.
 			add = append(add, wire.Member{Key: "requestState", Value: state})
 		}
 	}
+	if !res.Input && !res.Task {
+		if why := checkShape(req.Kind, body); why != "" {
+			return catalog.Result{}, junctor.Errorf(junctor.CodeUpstream, "server %s answered with a result that does not fit MCP: %s; its author has to correct that", s.o.ID, why)
+		}
+	}
 	if meta := wire.Get(body, "_meta"); meta != nil && bytes.Contains(meta, []byte(wire.MetaPrefix)) {
 		if kept := append(appendStripped(nil, meta), '}'); len(kept) > 2 {
 			add = append(add, wire.Member{Key: "_meta", Value: kept})

@@ -364,7 +364,11 @@ func (s *Server) ended(sess *session, took time.Duration, err error) {
 	if s.o.OnDemand && junctor.CodeOf(err) == junctor.CodeUnauthenticated {
 		return // it is this call that wants a login
 	}
-	if code := junctor.CodeOf(err); counts(err) || code == junctor.CodeUnauthenticated && !own {
+	switch code := junctor.CodeOf(err); {
+	case code == junctor.CodeTimeout && !s.breaker.open():
+		// One call that took too long says nothing of the server: others may be
+		// answered. Several in a row do.
+	case counts(err) || code == junctor.CodeUnauthenticated && !own:
 		s.saw(sess.link, took, err)
 	}
 	if over(err) || junctor.CodeOf(err) == junctor.CodeUnauthenticated {

@@ -2,7 +2,9 @@ package talk
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"net/http"
@@ -58,8 +60,11 @@ func TestAModelNeverGoesBeyondTheList(t *testing.T) {
 		ran := map[string]bool{}
 		for _, m := range end.Messages {
 			for _, res := range m.Results {
-				if res.Record != "" {
+				switch {
+				case res.Record != "":
 					ran[res.Record] = true
+				case !strings.HasPrefix(res.Text, "not made: "): // no more calls in this run
+					rt.Fatalf("an attempt that is not on record: %+v", res)
 				}
 			}
 		}
@@ -86,6 +91,58 @@ func TestAModelNeverGoesBeyondTheList(t *testing.T) {
 		cases++
 	})
 	t.Logf("figure: %d stories with an adversary, %d calls on record, none beyond the list", cases, made)
+}
+
+// A model's attempt at a tool that the agent may not use is on record as the same
+// attempt by MCP is; a call that its server leaves waiting for input has an end.
+func TestAttemptsOfAModelAreOnRecord(t *testing.T) {
+	t.Parallel()
+	peer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var req struct {
+			ID     json.RawMessage
+			Method string
+		}
+		_ = json.NewDecoder(r.Body).Decode(&req)
+		result := map[string]string{
+			"server/discover": `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private"}`,
+			"tools/list":      `{"resultType":"complete","tools":[{"name":"ask","inputSchema":{"type":"object"}}],"ttlMs":0,"cacheScope":"private"}`,
+			"tools/call":      `{"resultType":"input_required","requestState":"x","inputRequests":{"q":{"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}}}`,
+		}[req.Method]
+		w.Header().Set("Content-Type", "application/json")
+		if result == "" {
+			w.WriteHeader(http.StatusNotFound)
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"unknown"}}`, cmp.Or(string(req.ID), "null"))
+			return
+		}
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, req.ID, result)
+	}))
+	t.Cleanup(peer.Close)
+	s := start(t)
+	s.expect(201, "POST", "/servers", fmt.Sprintf(`{"id":"waits","url":%q}`, peer.URL), nil)
+	s.expect(201, "POST", "/agents", `{"name":"bot","tools":["demo/echo","waits/ask"],"brain":{"model":"oracle"}}`, nil)
+	s.model.answers(func(request) (string, []call) {
+		if len(s.model.asked) > 1 {
+			return "done", nil
+		}
+		return "", []call{{"demo__fail", `{}`}, {"nothing__such", `{}`}, {"demo__echo", `[]`}, {"waits__ask", `{}`}}
+	})
+	s.talk("bot", "go")
+	var page struct{ Items []junctor.Call }
+	s.expect(200, "GET", "/calls?agent=bot&limit=100", "", &page)
+	got := map[string]junctor.Call{}
+	for _, c := range page.Items {
+		got[c.Name] = c
+	}
+	for name, want := range map[string]struct {
+		server string
+		status junctor.Status
+	}{
+		"fail": {"demo", junctor.StatusDenied}, "nothing__such": {"", junctor.StatusInvalid}, "echo": {"demo", junctor.StatusInvalid}, "ask": {"waits", junctor.StatusError},
+	} {
+		if c := got[name]; c.Status != want.status || c.Server != want.server || c.Door != junctor.DoorTurn {
+			t.Errorf("%s is on record as %+v, want %+v", name, c, want)
+		}
+	}
 }
 
 // An agent that may use more than a model can be told of finds its tools; what it
@@ -138,7 +195,8 @@ func TestManyToolsAreFound(t *testing.T) {
 	}
 	var page struct{ Items []junctor.Call }
 	s.expect(200, "GET", "/calls?agent=bot&server=many", "", &page)
-	if len(page.Items) != 1 || page.Items[0].Name != "t77" {
+	// Newest first: the call that was made, and the attempt at the tool that was not listed.
+	if len(page.Items) != 2 || page.Items[0].Name != "t77" || page.Items[0].Status != junctor.StatusSuccess || page.Items[1].Name != "t1" || page.Items[1].Status != junctor.StatusInvalid {
 		t.Errorf("on record: %+v", page.Items)
 	}
 }

@@ -234,6 +234,8 @@ func (c *counter) Resolve(_ context.Context, call agent.Call) (agent.Tool, error
 	return agent.Tool{Name: call.Name}, nil
 }
 
+func (c *counter) Refuse(context.Context, agent.Call, error) string { return "" }
+
 func (c *counter) Call(_ context.Context, call agent.Call) agent.Result {
 	c.made = append(c.made, call.Name+" "+string(call.Arguments))
 	return agent.Result{Text: "done"}

@@ -61,6 +61,8 @@ func (t *tools) Resolve(_ context.Context, c agent.Call) (agent.Tool, error) {
 	return agent.Tool{Name: c.Name}, nil
 }
 
+func (t *tools) Refuse(context.Context, agent.Call, error) string { return "" }
+
 func (t *tools) Call(_ context.Context, c agent.Call) agent.Result { return t.answers[c.Name] }
 
 func answers() map[string]agent.Result {

@@ -4906,7 +4906,7 @@ export interface components {
             };
             owner?: string;
             private?: boolean;
-            /** @description Tools that the server lists and that are left out, at most 100. */
+            /** @description Tools that the server lists and that are left out, or shown to clients in another form than the server defines; at most 100. */
             problems?: components["schemas"]["ToolProblem"][];
             restricted?: boolean;
             /** @enum {string} */
@@ -5307,7 +5307,12 @@ export interface components {
             tokens: number;
         };
         ToolProblem: {
-            /** @description Why it is left out. */
+            /**
+             * @description What became of it: left_out: nobody sees it; changed: members that break the MCP specification were taken out; older_clients: clients of protocol versions before 2026-07-28 see another form.
+             * @enum {string}
+             */
+            effect: "left_out" | "changed" | "older_clients";
+            /** @description Why, and what was changed. */
             reason: string;
             /** @description The tool's name, as the server calls it. */
             tool: string;

@@ -86,8 +86,9 @@ const colours: Record<string, string> = {
 const fixed: Record<string, string> = {
   '--color-background-ghost': 'transparent',
   '--color-border-ghost': 'transparent',
-  '--font-sans': "'Inter Variable', Inter, ui-sans-serif, system-ui, sans-serif",
-  '--font-mono': "'JetBrains Mono Variable', ui-monospace, SFMono-Regular, Menlo, monospace",
+  // An App does not get the console's font files, so it is named none of them.
+  '--font-sans': 'ui-sans-serif, system-ui, sans-serif',
+  '--font-mono': 'ui-monospace, SFMono-Regular, Menlo, monospace',
   '--font-weight-normal': '400',
   '--font-weight-medium': '500',
   '--font-weight-semibold': '600',
