@@ -198,7 +198,11 @@ func (y *yamlReader) locate(lines []string, line int) (row, column int) {
 			return row, open + 1
 		}
 	}
-	return row, len(text) - len(strings.TrimLeft(text, " \t")) + 1
+	indent := text[:len(text)-len(strings.TrimLeft(text, " \t"))]
+	if tab := strings.IndexByte(indent, '\t'); tab >= 0 {
+		return row, tab + 1
+	}
+	return row, len(indent) + 1
 }
 
 // convert makes a Node of the library's, which it empties: two trees of a large
