@@ -82,8 +82,9 @@ type APIPreview struct {
 	Problems    []APIProblem  `json:"problems" nullable:"false"`
 	Tried       []APIAttempt  `json:"tried" nullable:"false"`
 	File        string        `json:"file,omitempty"` // what problems call the document itself, among its files
-	Ready       int           `json:"ready"`          // endpoints that are tools
-	Incomplete  int           `json:"incomplete"`     // endpoints that cannot be called, with a reason
+	Ready       int           `json:"ready"`          // endpoints that are tools, and of which nothing is missing
+	Incomplete  int           `json:"incomplete"`     // endpoints of which something is missing, with a reason
+	Partial     int           `json:"partial"`        // those of Incomplete that are tools all the same
 	Excluded    int           `json:"excluded"`       // endpoints that nobody asked for
 	Tokens      int           `json:"tokens"`         // about what a list of all tools costs a model
 	Exposure    Exposure      `json:"exposure"`       // that would be chosen
@@ -107,6 +108,7 @@ type APIEndpoint struct {
 	Key         string   `json:"key"` // method and path
 	Status      string   `json:"status" enum:"ready,incomplete,excluded"`
 	Reasons     []string `json:"reasons,omitempty"` // codes, where it is incomplete
+	Callable    bool     `json:"callable"`          // it is a tool; one that is incomplete may be, with what is known of it
 	Tool        string   `json:"tool"`
 	Title       string   `json:"title,omitempty"`
 	Description string   `json:"description,omitempty"`
@@ -117,6 +119,26 @@ type APIEndpoint struct {
 	Inferred    bool     `json:"inferred,omitempty"` // out of examples or prose
 	Tokens      int      `json:"tokens"`
 	Line        int      `json:"line"`
+
+	Parameters []APIParameter `json:"parameters" nullable:"false"` // what the tool takes: parameters, and the body or its fields
+	Responses  []APIResponse  `json:"responses" nullable:"false"`  // what the API may answer
+}
+
+// APIParameter is one argument of an endpoint's tool.
+type APIParameter struct {
+	Name        string `json:"name"` // of the argument
+	In          string `json:"in" enum:"path,query,header,cookie,querystring,body,variable"`
+	Type        string `json:"type"` // such as integer, array of string, or any
+	Required    bool   `json:"required,omitempty"`
+	Description string `json:"description,omitempty"`
+}
+
+// APIResponse is one answer of an endpoint.
+type APIResponse struct {
+	Status      string `json:"status"`          // 200, 2XX or default; "" of GraphQL
+	Type        string `json:"type,omitempty"`  // of its body, such as Pet or array of Pet
+	Media       string `json:"media,omitempty"` // of its body
+	Description string `json:"description,omitempty"`
 }
 
 // APIModel is a data model that a document names.
@@ -143,10 +165,12 @@ type APIProblem struct {
 	Edit *APIEdit `json:"edit,omitempty"`
 }
 
-// APIEdit is a change of how a tool is shown.
+// APIEdit is a change of how a tool is shown, or of what it is for.
 type APIEdit struct {
 	Tool string `json:"tool"`
 	Override
+	Roles    []Role `json:"roles,omitempty"` // to be said of it by its tag
+	Category string `json:"category,omitempty"`
 }
 
 // APIAttempt is how one reader fared with a document.

@@ -21,6 +21,7 @@ type Import struct {
 	DocumentURL    string
 	DryRun         bool
 	AcceptBreaking bool
+	AllowEmpty     bool
 }
 
 // Imported is what came of it.
@@ -40,6 +41,7 @@ type importDocument struct {
 		DocumentURL    string `json:"document_url,omitempty" maxLength:"4096" doc:"Where it is from now on."`
 		DryRun         bool   `json:"dry_run,omitempty" doc:"Say what would change, and change nothing."`
 		AcceptBreaking bool   `json:"accept_breaking,omitempty" doc:"Take over what may make callers fail too: tools and arguments that are gone, arguments that have to be given, another host, less authentication."`
+		AllowEmpty     bool   `json:"allow_empty,omitempty" doc:"Take over a document that yields no tool."`
 	}
 }
 
@@ -93,7 +95,7 @@ func (a *api) documentRoutes() {
 		MaxBodyBytes: maxDocumentBody, BodyReadTimeout: -1,
 	}, func(ctx context.Context, in *importDocument) (*imported, error) {
 		b := in.Body
-		out, err := a.Servers.ImportDocument(ctx, caller(ctx), in.ID, Import{b.Document, b.DocumentURL, b.DryRun, b.AcceptBreaking})
+		out, err := a.Servers.ImportDocument(ctx, caller(ctx), in.ID, Import{b.Document, b.DocumentURL, b.DryRun, b.AcceptBreaking, b.AllowEmpty})
 		return &imported{out}, err
 	})
 	route(a, huma.Operation{

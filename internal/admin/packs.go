@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -29,7 +30,8 @@ type PlannedServer struct {
 	Taken     bool              `json:"taken,omitempty" doc:"There is one of that id already."`
 	Title     string            `json:"title,omitempty"`
 	Transport junctor.Transport `json:"transport"`
-	URL       string            `json:"url,omitempty"`
+	URL       string            `json:"url,omitempty" doc:"Of one that is made of a document, where the API is called; absent: where the document says."`
+	Document  string            `json:"document,omitempty" doc:"Of one that is made of a document: where that is, or text for one that is in the pack."`
 	Command   []string          `json:"command,omitempty" nullable:"false" doc:"What would be run, word by word."`
 	Cwd       string            `json:"cwd,omitempty"`
 	Auth      junctor.AuthType  `json:"auth,omitempty"`
@@ -48,7 +50,7 @@ type PlannedAgent struct {
 // PackChoice names a pack and what is to become of it.
 type PackChoice struct {
 	Pack    string            `json:"pack,omitempty" maxLength:"40" doc:"The id of one that comes with the program."`
-	File    string            `json:"file,omitempty" maxLength:"1048576" doc:"Or the text of one, in YAML or JSON."`
+	File    string            `json:"file,omitempty" maxLength:"4194304" doc:"Or the text of one, in YAML or JSON."`
 	Answers map[string]string `json:"answers,omitempty" doc:"To its questions, by their names. The answer to a secret one may be a reference, as everywhere: env:NAME, file:/path, cmd:program."`
 	Names   map[string]string `json:"names,omitempty" doc:"What its servers and agents are to be called, by their names in the pack."`
 }
@@ -180,7 +182,9 @@ func (a *api) plan(ctx context.Context, c *PackChoice) (pack.Filled, PackPlan, e
 }
 
 func planOf(p *pack.Pack, f pack.Filled, names map[string]string, there map[string]bool) PackPlan {
-	plan := PackPlan{Pack: *p, Missing: append([]string{}, f.Missing...), Servers: []PlannedServer{}, Agents: []PlannedAgent{}}
+	described := *p
+	described.Tools = f.Tools
+	plan := PackPlan{Pack: described, Missing: append([]string{}, f.Missing...), Servers: []PlannedServer{}, Agents: []PlannedAgent{}}
 	original := map[string]string{}
 	for name, id := range names {
 		original[id] = name
@@ -196,6 +200,9 @@ func planOf(p *pack.Pack, f pack.Filled, names map[string]string, there map[stri
 		}
 		if c.Auth != nil {
 			one.Auth = c.Auth.Type
+		}
+		if s.API != nil {
+			one.Document = cmp.Or(s.API.DocumentURL, "text")
 		}
 		plan.Servers = append(plan.Servers, one)
 	}
@@ -257,6 +264,11 @@ func (a *api) addPack(ctx context.Context, c *PackChoice, agreed map[string][]st
 		}
 		added.Servers = append(added.Servers, row)
 	}
+	for _, t := range f.Tools {
+		if err := a.tagPackTool(ctx, t); err != nil {
+			return undo(err)
+		}
+	}
 	for _, one := range f.Agents {
 		row, key, token, err := a.Agents.AddAgent(ctx, p, one.Name, bodyOfAgent(&one.Agent))
 		if err != nil {
@@ -265,6 +277,43 @@ func (a *api) addPack(ctx context.Context, c *PackChoice, agreed map[string][]st
 		added.Agents = append(added.Agents, CreatedAgent{Agent: row, KeyID: key.ID, Token: token})
 	}
 	return added, nil
+}
+
+// tagPackTool says what a tool of a server that was just added is for.
+func (a *api) tagPackTool(ctx context.Context, t pack.ToolRoles) error {
+	p := caller(ctx)
+	all := a.Tools.Tools(p, t.Server, "", "")
+	i := slices.IndexFunc(all, func(one junctor.Tool) bool { return one.Name == t.Tool })
+	if i < 0 {
+		return junctor.Errorf(junctor.CodeNotFound, "the pack says what the tool %q of the server %q is for, and the server has no such tool", t.Tool, t.Server)
+	}
+	_, err := a.Tags.TagTool(ctx, p, all[i].Exposed, t.Roles, t.Category)
+	return err
+}
+
+// packContent gathers what people said of the tools of servers, and the documents
+// that servers are made of.
+func (a *api) packContent(ctx context.Context, servers []junctor.Server) (pack.Content, error) {
+	p := caller(ctx)
+	out := pack.Content{Servers: servers, Documents: map[string]string{}}
+	for i := range servers {
+		s := &servers[i]
+		if s.Mode == junctor.ModeGenerated && (s.API.DocumentURL == "" || s.API.FromFile()) {
+			stored, err := a.Servers.Document(ctx, p, s.ID)
+			if err != nil {
+				return out, err
+			}
+			out.Documents[s.ID] = string(stored.Text)
+		}
+		for _, t := range a.Tools.Tools(p, s.ID, "", "") {
+			one, err := a.Tools.Tool(ctx, p, t.Exposed)
+			if err != nil || one.Class == nil || one.Class.Tag == nil {
+				continue
+			}
+			out.Tools = append(out.Tools, pack.ToolRoles{Server: s.ID, Tool: t.Name, Roles: one.Class.Tag.Roles, Category: one.Class.Tag.Category})
+		}
+	}
+	return out, nil
 }
 
 // bodyOfAgent describes a whole agent.
@@ -291,14 +340,14 @@ func (a *api) exportPack(ctx context.Context, in *exportPack) (*exportedPack, er
 		if err != nil {
 			return nil, err
 		}
-		servers = slices.DeleteFunc(all, func(s junctor.Server) bool { return s.Restricted || s.Mode != junctor.ModeBYO })
+		servers = slices.DeleteFunc(all, func(s junctor.Server) bool { return s.Restricted || !packable(s.Mode) })
 	}
 	for _, id := range in.Servers {
 		s, err := a.Servers.Server(ctx, p, id)
 		if err != nil {
 			return nil, err
 		}
-		if s.Mode != junctor.ModeBYO {
+		if !packable(s.Mode) {
 			return nil, junctor.Errorf(junctor.CodeInvalid, "the server %q is part of every instance: there is nothing to pack", id)
 		}
 		if s.Restricted {
@@ -323,8 +372,18 @@ func (a *api) exportPack(ctx context.Context, in *exportPack) (*exportedPack, er
 	if about.Summary == "" {
 		about.Summary = summaryOf(servers, agents)
 	}
-	text, asked, err := pack.Export(about, servers, agents)
+	content, err := a.packContent(ctx, servers)
+	if err != nil {
+		return nil, err
+	}
+	content.Agents = agents
+	text, asked, err := pack.Export(about, content)
 	return &exportedPack{ExportedPack{Text: string(text), Questions: append([]pack.Question{}, asked...)}}, err
+}
+
+// packable says whether servers of a mode can be in a pack.
+func packable(mode junctor.Mode) bool {
+	return mode == junctor.ModeBYO || mode == junctor.ModeGenerated
 }
 
 func summaryOf(servers []junctor.Server, agents []junctor.Agent) string {

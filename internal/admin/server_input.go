@@ -17,6 +17,7 @@ type ServerInput struct {
 	Server      junctor.Server
 	Credentials credential.Set
 	Document    string // of an auto-generated server, where its text was given
+	AllowEmpty  bool   // of an auto-generated server: its document may yield no tool
 }
 
 // DeclaredInput is a server as a file declares it.
@@ -63,6 +64,7 @@ type ServerBody struct {
 	Mutations   *string                     `json:"mutations,omitempty" enum:"none,explicit,all" doc:"Of a GraphQL API: which mutations become tools."`
 	Rate        *float64                    `json:"rate,omitempty" minimum:"0" doc:"Of an auto-generated server: requests a second that the API is sent at most; 0 is no bound."`
 	PollMinutes *int                        `json:"poll_minutes,omitempty" minimum:"0" maximum:"44640" doc:"Of an auto-generated server: how often to look whether the document at document_url has changed; 0 is never."`
+	AllowEmpty  bool                        `json:"allow_empty,omitempty" doc:"Of an auto-generated server: add it although its document yields no tool."`
 	Title       *string                     `json:"title,omitempty" maxLength:"200"`
 	Private     *bool                       `json:"private,omitempty" doc:"Only who added it sees it."`
 }

@@ -145,6 +145,7 @@ func inputOf(id string, mode junctor.Mode, b *ServerBody) (ServerInput, error) {
 	}
 	in := ServerInput{Server: junctor.Server{ID: id, Mode: mode}}
 	set(&in.Document, b.Document)
+	in.AllowEmpty = b.AllowEmpty
 	var err error
 	in.Credentials, err = b.apply(&in.Server)
 	return in, err

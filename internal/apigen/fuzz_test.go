@@ -1,6 +1,8 @@
 package apigen_test
 
 import (
+	"os"
+	"path/filepath"
 	"runtime/metrics"
 	"strings"
 	"testing"
@@ -33,6 +35,12 @@ func FuzzMake(f *testing.F) {
 	for _, c := range hostile.Documents() { // one of each family
 		if strings.HasSuffix(c.Name, " 50") && len(c.Text) < 6000 {
 			f.Add([]byte(c.Text))
+		}
+	}
+	messy, _ := filepath.Glob("testdata/messy/*.want")
+	for _, file := range messy {
+		if text, err := os.ReadFile(strings.TrimSuffix(file, ".want")); err == nil {
+			f.Add(text)
 		}
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

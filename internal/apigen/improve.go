@@ -11,11 +11,14 @@ import (
 // accept. What people have edited already is left alone.
 func (m *Made) Improvements(edited map[string]junctor.Override) []junctor.APIProblem {
 	out := []junctor.APIProblem{}
-	hint := func(t *tool.Tool, code, message string, o junctor.Override) {
+	propose := func(t *tool.Tool, code, message string, edit junctor.APIEdit) {
+		edit.Tool = t.Name
 		out = append(out, junctor.APIProblem{
-			File: t.At.File, Line: int(t.At.Line), Column: int(t.At.Column), Severity: "hint", Code: code, Message: message, Operation: t.Key,
-			Edit: &junctor.APIEdit{Tool: t.Name, Override: o},
+			File: t.At.File, Line: int(t.At.Line), Column: int(t.At.Column), Severity: "hint", Code: code, Message: message, Operation: t.Key, Edit: &edit,
 		})
+	}
+	hint := func(t *tool.Tool, code, message string, o junctor.Override) {
+		propose(t, code, message, junctor.APIEdit{Override: o})
 	}
 	taken := map[string]bool{}
 	for i := range m.Tools {
@@ -44,6 +47,7 @@ func (m *Made) Improvements(edited map[string]junctor.Override) []junctor.APIPro
 			}
 		}
 	}
+	(&learner{made: m, edited: edited, taken: taken, hint: propose}).learn()
 	return out
 }
 

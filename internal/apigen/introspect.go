@@ -6,6 +6,9 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+	"slices"
+	"strings"
+	"unicode"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/apigen/graphql"
@@ -40,7 +43,46 @@ func Introspect(ctx context.Context, client *http.Client, address string, header
 		return nil, junctor.AsError(err)
 	}
 	if resp.StatusCode != http.StatusOK || wire.Get(wire.Get(wire.Get(text, "data"), "__schema"), "types") == nil {
-		return nil, junctor.Errorf(junctor.CodeUpstream, "the endpoint does not say what it offers (HTTP %d)", resp.StatusCode)
+		return nil, junctor.Errorf(junctor.CodeUpstream, "%s answers introspection with HTTP %d and no schema%s", req.URL.Host, resp.StatusCode, refusal(text))
 	}
 	return text, nil
+}
+
+// maxRefusal bounds what is repeated of an answer.
+const maxRefusal = 300
+
+// refusal is why an endpoint does not tell its schema, as far as its answer says:
+// the messages of its errors, or its message.
+func refusal(text []byte) string {
+	var answer struct {
+		Errors []struct {
+			Message string `json:"message"`
+		} `json:"errors"`
+		Message string `json:"message"`
+		Error   any    `json:"error"`
+	}
+	if json.Unmarshal(text, &answer) != nil {
+		return ""
+	}
+	var all []string
+	for _, e := range answer.Errors {
+		all = append(all, e.Message)
+	}
+	if reason, ok := answer.Error.(string); ok {
+		all = append(all, reason)
+	}
+	all = slices.DeleteFunc(append(all, answer.Message), func(s string) bool { return s == "" })
+	said := strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) { // others could write into a terminal
+			return ' '
+		}
+		return r
+	}, strings.Join(all, "; "))
+	if said == "" {
+		return ""
+	}
+	if len(said) > maxRefusal {
+		said = strings.ToValidUTF8(said[:maxRefusal], "") + "…"
+	}
+	return ": " + said
 }

@@ -31,8 +31,13 @@ func (m *Made) Preview(f Filter, classify Classify) junctor.APIPreview {
 		p.Bases = append(p.Bases, s.Address(nil))
 	}
 	bytes := 0
+	operations := make(map[string]*doc.Operation, len(d.Operations))
+	for _, op := range d.Operations {
+		operations[op.Key] = op
+	}
 	for i := range m.Tools {
 		e := endpoint(&m.Tools[i], f, classify)
+		e.Parameters, e.Responses = parameters(&m.Tools[i]), responses(operations[e.Key])
 		switch e.Status {
 		case "ready":
 			p.Ready++
@@ -40,12 +45,17 @@ func (m *Made) Preview(f Filter, classify Classify) junctor.APIPreview {
 			bytes += 4 * e.Tokens
 		case "incomplete":
 			p.Incomplete++
+			if e.Callable {
+				p.Partial++
+				p.Tokens += e.Tokens
+				bytes += 4 * e.Tokens
+			}
 		default:
 			p.Excluded++
 		}
 		p.Endpoints = append(p.Endpoints, e)
 	}
-	if p.Ready > MaxTools || bytes > MaxList {
+	if p.Ready+p.Partial > MaxTools || bytes > MaxList {
 		p.Exposure = junctor.ExposureSearch
 	}
 	for _, model := range d.Models {
@@ -70,13 +80,14 @@ func endpoint(t *tool.Tool, f Filter, classify Classify) junctor.APIEndpoint {
 		Key: t.Key, Status: "ready", Tool: t.Name, Title: t.Title, Description: t.Description, Tags: t.Tags, Roles: class.Roles, Category: class.Category,
 		Deprecated: t.Deprecated, Inferred: t.Inferred, Tokens: (len(definition) + 3) / 4, Line: int(t.At.Line),
 	}
-	for _, code := range t.Incomplete {
+	for _, code := range slices.Concat(t.Incomplete, t.Partial) {
 		e.Status = "incomplete"
 		e.Reasons = append(e.Reasons, string(code))
 	}
 	if !f.Takes(t) {
 		e.Status = "excluded"
 	}
+	e.Callable = e.Status != "excluded" && len(t.Incomplete) == 0
 	return e
 }
 

@@ -54,6 +54,9 @@ func (k *serverKind) generate(ctx context.Context, in admin.ServerInput, former 
 		g.got.etag = g.stored.ETag
 	}
 	g.row = admitted.Row()
+	if err := usable(g.made, g.row.API, false); err != nil {
+		return nil, err
+	}
 	return g, k.s.settleRow(&g.row, g.made)
 }
 

@@ -6,11 +6,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/url"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,9 +21,12 @@ import (
 	"github.com/junctor-mcp/junctor/internal/admission"
 	"github.com/junctor-mcp/junctor/internal/apigen"
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
+	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/credential"
 	"github.com/junctor-mcp/junctor/internal/egress"
 	"github.com/junctor-mcp/junctor/internal/limit"
+	"github.com/junctor-mcp/junctor/internal/store"
+	"github.com/junctor-mcp/junctor/internal/telemetry"
 )
 
 const (
@@ -34,6 +39,10 @@ type fetched struct {
 	text []byte
 	etag string
 	same bool // as the one that etag names
+
+	// introspection is why a GraphQL endpoint did not tell its schema, where what it
+	// answers to a plain request was taken instead.
+	introspection error
 }
 
 // documentClient gives the client for the documents of a server. One that the
@@ -86,11 +95,24 @@ func fetchDocument(ctx context.Context, client *http.Client, bytes *limit.ByteBu
 // endpoint says of itself.
 func (a *App) fetch(ctx context.Context, client *http.Client, at admission.Document, format, etag string, header http.Header) (fetched, error) {
 	if _, file := at.File(); format == string(doc.GraphQL) && !file {
-		if text, err := apigen.Introspect(ctx, client, at.String(), header, a.bytes); err == nil {
+		text, err := apigen.Introspect(ctx, client, at.String(), header, a.bytes)
+		if err == nil {
 			return fetched{text: text}, nil
 		}
+		got, fetchErr := fetchDocument(ctx, client, a.bytes, at, etag, header) // a schema that stands there as text
+		if fetchErr != nil {
+			return fetched{}, introspectionError(err)
+		}
+		got.introspection = err
+		return got, nil
 	}
 	return fetchDocument(ctx, client, a.bytes, at, etag, header)
+}
+
+// introspectionError says why a GraphQL endpoint cannot be used without a schema.
+func introspectionError(err error) error {
+	e := junctor.AsError(err)
+	return junctor.Errorf(e.Code, "the schema could not be got by introspection: %s. Allow introspection, check the credentials, or give the schema as a file", strings.TrimSuffix(e.Message, "."))
 }
 
 func readDocument(file, etag string) (fetched, error) {
@@ -170,6 +192,9 @@ func (s *servers) read(ctx context.Context, admitted admission.Server, in descri
 		source, files = whole, among
 	}
 	made, err := apigen.Make(ctx, source, files, row.ID, base, names)
+	if err != nil && got.introspection != nil {
+		return made, got, introspectionError(got.introspection)
+	}
 	if several && made != nil {
 		nameFiles(made)
 	}
@@ -276,6 +301,9 @@ func (s *servers) addGenerated(ctx context.Context, p *junctor.Principal, in adm
 		return junctor.Server{}, err
 	}
 	row = admitted.Row()
+	if err := usable(made, row.API, in.AllowEmpty); err != nil {
+		return junctor.Server{}, err
+	}
 	if err := s.settleRow(&row, made); err != nil {
 		return junctor.Server{}, err
 	}
@@ -296,6 +324,43 @@ func (s *servers) addGenerated(ctx context.Context, p *junctor.Principal, in adm
 		return row, nil
 	}
 	return row, s.raise(ctx, stored)
+}
+
+// usable refuses a document that yields no tool: whoever adds it would have a server
+// that does nothing, and the reason is in the document. allowEmpty takes it all the
+// same, unless it breaks the rules of its own format.
+func usable(made *apigen.Made, api *junctor.API, allowEmpty bool) error {
+	filter, err := apigen.NewFilter(api)
+	if err != nil {
+		return err
+	}
+	callable, excluded := 0, 0
+	for i := range made.Tools {
+		t := &made.Tools[i]
+		switch {
+		case slices.ContainsFunc(t.Incomplete, func(c doc.Code) bool { return c != doc.NoServer }): // base_url is asked for on its own
+		case filter.Takes(t):
+			callable++
+		default:
+			excluded++
+		}
+	}
+	fault := slices.IndexFunc(made.Problems, func(p doc.Problem) bool { return p.Severity == doc.Error && p.Code == doc.Syntax })
+	switch {
+	case callable > 0:
+		return nil
+	case fault >= 0 && excluded == 0:
+		return junctor.Errorf(junctor.CodeInvalid, "%s", made.Problems[fault].Sentence())
+	case allowEmpty:
+		return nil
+	case excluded > 0:
+		return junctor.Errorf(junctor.CodeInvalid, "the document yields no tool: include and mutations leave out all %d operations. Change include or mutations, or set allow_empty", excluded)
+	}
+	why := "it has no operation"
+	if i := slices.IndexFunc(made.Problems, func(p doc.Problem) bool { return p.Severity == doc.Error && p.Code != doc.NoServer }); i >= 0 {
+		why = made.Problems[i].Sentence()
+	}
+	return junctor.Errorf(junctor.CodeInvalid, "the document yields no tool: %s. Correct it, or set allow_empty to add it all the same", strings.TrimSuffix(why, "."))
 }
 
 // free says that an id is taken, where it is.
@@ -331,5 +396,40 @@ func (s *servers) keepDocument(ctx context.Context, row *junctor.Server, made *a
 	if err != nil {
 		return err
 	}
-	return s.app.store.For(row.Tenant).PutDocument(ctx, row.ID, junctor.APIDocument{Text: got.text, ETag: got.etag, Tools: tools, FetchedAt: time.Now()})
+	rows, now := s.app.store.For(row.Tenant), time.Now()
+	changes := generatedChanges(ctx, rows, row, made.Tools, now)
+	if err := rows.PutDocument(ctx, row.ID, junctor.APIDocument{Text: got.text, ETag: got.etag, Tools: tools, FetchedAt: now}); err != nil {
+		return err
+	}
+	if err := rows.AddChanges(context.WithoutCancel(ctx), changes); err != nil { // as with servers that were brought, the server goes on
+		s.app.log.Warn("the changes of tools could not be stored", slog.String("server", row.ID), telemetry.Err(err))
+	}
+	return nil
+}
+
+// generatedChanges compares the tools of a document with those of the one before it,
+// under the names that people see. There are none where the server is new.
+func generatedChanges(ctx context.Context, rows *store.Tenant, row *junctor.Server, tools []apigen.Tool, now time.Time) []junctor.ToolChange {
+	stored, err := rows.Document(ctx, row.ID)
+	if err != nil {
+		return nil
+	}
+	former, err := apigen.Decode(stored.Tools)
+	if err != nil {
+		return nil
+	}
+	filter, err := apigen.NewFilter(row.API)
+	if err != nil {
+		return nil
+	}
+	offer := func(tools []apigen.Tool) *catalog.Offer {
+		out := &catalog.Offer{}
+		for i := range tools {
+			if t := &tools[i]; len(t.Incomplete) == 0 && filter.Takes(t) && !row.Overrides[t.Name].Hide {
+				out.Tools = append(out.Tools, catalog.ToolDef{Name: cmp.Or(row.Overrides[t.Name].Name, t.Name), JSON: apigen.Definition(t, false)})
+			}
+		}
+		return out
+	}
+	return catalog.Compare(row.ID, offer(former), offer(tools), now)
 }

@@ -77,6 +77,9 @@ func (s *servers) reimport(ctx context.Context, judge func(junctor.Server) (admi
 	if err != nil || got.same {
 		return out, got, err
 	}
+	if err := usable(made, row.API, in.AllowEmpty); err != nil && !in.DryRun {
+		return out, got, err
+	}
 	if out.APIPreview, err = s.preview(made, &row); err != nil {
 		return out, got, err
 	}
@@ -128,8 +131,30 @@ func (s *servers) ValidateServer(ctx context.Context, p *junctor.Principal, id s
 	}
 	row := admitted.Row()
 	out, err := s.preview(made, &row)
+	if err != nil {
+		return out, err
+	}
 	out.Problems = append(out.Problems, made.Improvements(row.Overrides)...)
+	learned, err := s.learnRoles(ctx, made, &row)
+	out.Problems = append(out.Problems, learned...)
 	return out, err
+}
+
+// learnRoles proposes what people said of one tool for those that are like it.
+func (s *servers) learnRoles(ctx context.Context, made *apigen.Made, row *junctor.Server) ([]junctor.APIProblem, error) {
+	all, err := s.app.store.For(row.Tenant).Tags(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tags := map[string]junctor.ToolTag{}
+	for _, t := range all {
+		if t.Server == row.ID {
+			tags[t.Tool] = t
+		}
+	}
+	return made.LearnRoles(row.Overrides, tags, func(definition []byte, topic string) junctor.Class {
+		return s.app.catalog.Classify(row.ID, definition, topic)
+	}), nil
 }
 
 // changeGenerated changes an auto-generated server in place.

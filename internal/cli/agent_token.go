@@ -34,7 +34,7 @@ func (c *cli) agentTokenSet(what, short string) *cobra.Command {
 				}
 			}
 			if !none && (what == "set" || !sign || file != "") {
-				token, err := c.readSecret(file)
+				token, err := c.readSecret("file", file)
 				if err != nil {
 					return err
 				}

@@ -89,9 +89,9 @@ func (c *cli) api(cmd *cobra.Command, in admin.ServerInput, listen string) (err 
 	defer func() { err = errors.Join(err, a.Close()) }()
 	made, err := a.AddAPI(ctx, in)
 	if err != nil {
-		return err
+		return namingFlags(err)
 	}
-	c.say("%s: %d tools of %s, %d operations incomplete, %d left out, %d problems", made.Title, made.Ready, made.BaseURL, made.Incomplete, made.Excluded, len(made.Problems))
+	c.say("%s: %s at %s, %d problems", made.Title, toolCounts(&made), made.BaseURL, len(made.Problems))
 	if listen == "" {
 		return a.ServeAPI(ctx, c.in, c.out)
 	}

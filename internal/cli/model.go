@@ -41,7 +41,7 @@ func (f *modelFlags) body(c *cli, cmd *cobra.Command) (map[string]any, error) {
 		}
 	}
 	if f.key || f.keyFile != "" {
-		key, err := c.readSecret(f.keyFile)
+		key, err := c.readSecret("key-file", f.keyFile)
 		if err != nil {
 			return nil, err
 		}

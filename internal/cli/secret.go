@@ -29,7 +29,7 @@ func (c *cli) secretSet() *cobra.Command {
 			"such as a server. No command shows it again.",
 		Example: "  junctor secret set ocr google_vision --file service-account.json", Args: cobra.ExactArgs(2),
 		RunE: run(func(cmd *cobra.Command, args []string) error {
-			value, err := c.readSecret(file)
+			value, err := c.readSecret("file", file)
 			if err != nil {
 				return err
 			}
@@ -45,13 +45,14 @@ func (c *cli) secretSet() *cobra.Command {
 	return cmd
 }
 
-// readSecret reads a secret. What is wrong with it is said without showing it.
-func (c *cli) readSecret(file string) (string, error) {
+// readSecret reads a secret from the file that a flag names, or from standard input
+// where file is "" or "-". What is wrong with it is said without showing it.
+func (c *cli) readSecret(flag, file string) (string, error) {
 	in, from := c.in, "standard input"
-	if file != "" {
+	if file != "" && file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
-			return "", usagef("--file: %s cannot be read: %v", file, err)
+			return "", usagef("--%s: %s cannot be read: %v", flag, file, err)
 		}
 		defer f.Close()
 		in, from = f, file

@@ -125,9 +125,9 @@ func (f *serverFlags) add(cmd *cobra.Command) {
 func (c *cli) secretOf(flag, value string) (string, error) {
 	switch {
 	case value == "-":
-		return c.readSecret("")
-	case strings.HasPrefix(value, "@"):
-		return c.readSecret(value[1:])
+		return c.readSecret(flag, "-")
+	case strings.HasPrefix(value, "@") && value != "@":
+		return c.readSecret(flag, value[1:])
 	case isReference(value):
 		return value, nil
 	}

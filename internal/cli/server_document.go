@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,6 +30,7 @@ type newDocument struct {
 	Mutations   string       `json:"mutations,omitempty"`
 	Rate        float64      `json:"rate,omitempty"`
 	PollMinutes int          `json:"poll_minutes,omitempty"`
+	AllowEmpty  bool         `json:"allow_empty,omitempty"`
 }
 
 // documentFlags are the flags that describe such a server.
@@ -35,7 +39,7 @@ type documentFlags struct {
 	include                                              []string
 	rate                                                 float64
 	poll                                                 int
-	dryRun                                               bool
+	dryRun, allowEmpty                                   bool
 }
 
 func (d *documentFlags) add(cmd *cobra.Command) {
@@ -50,6 +54,7 @@ func (d *documentFlags) add(cmd *cobra.Command) {
 	flags.Float64Var(&d.rate, "rate", 0, "requests a second that the API is sent at most (default no bound)")
 	flags.IntVar(&d.poll, "poll", 0, "look every so many `minutes` whether the document at a URL has changed (default never)")
 	flags.BoolVar(&d.dryRun, "dry-run", false, "show what the documentation comes to, and add nothing")
+	flags.BoolVar(&d.allowEmpty, "allow-empty", false, "add a server although its documentation yields no tool")
 }
 
 // given says whether a document is named.
@@ -71,7 +76,7 @@ const maxDocument = 32 << 20
 
 // document reads what the flags, or the word behind the name, say.
 func (c *cli) document(ctx context.Context, d *documentFlags, words []string) (newDocument, error) {
-	out := newDocument{Mode: junctor.ModeGenerated, BaseURL: d.baseURL, Exposure: d.exposure, Include: d.include, Mutations: d.mutations, Rate: d.rate, PollMinutes: d.poll}
+	out := newDocument{Mode: junctor.ModeGenerated, BaseURL: d.baseURL, Exposure: d.exposure, Include: d.include, Mutations: d.mutations, Rate: d.rate, PollMinutes: d.poll, AllowEmpty: d.allowEmpty}
 	var where string
 	for _, way := range []struct{ place, format string }{{d.openapi, "openapi"}, {d.graphql, "graphql"}, {d.docs, "docs"}} {
 		if way.place != "" {
@@ -132,18 +137,41 @@ func (c *cli) addDocument(cmd *cobra.Command, f *serverFlags, d *documentFlags, 
 		var p junctor.APIPreview
 		s.Mode = ""
 		if err := c.waiting("reading the document", func() error { return c.ask(cmd, http.MethodPost, "/servers/preview", s, &p) }); err != nil {
+			return namingFlags(err)
+		}
+		if err := c.printPreview(&p); err != nil {
 			return err
 		}
-		return c.printPreview(&p)
+		return c.withoutTools(&p, d.allowEmpty)
 	}
 	var added junctor.Server
 	if err := c.waiting("reading the document", func() error { return c.ask(cmd, http.MethodPost, "/servers", s, &added) }); err != nil {
-		return err
+		return namingFlags(err)
 	}
 	if !c.json() {
 		c.say("added %s, which calls %s; junctor tool ls --server %s lists its tools, junctor server validate %s what could be better", added.ID, added.URL, added.ID, added.ID)
 	}
 	return c.done(added)
+}
+
+// namingFlags names the flags in an error that names fields of the API.
+func namingFlags(err error) error {
+	e, ok := errors.AsType[*junctor.Error](err)
+	if !ok {
+		return err
+	}
+	named := *e
+	named.Message = strings.NewReplacer("set allow_empty", "pass --allow-empty", "give base_url", "pass --base-url").Replace(e.Message)
+	return &named
+}
+
+// withoutTools ends a command with a failure where a document yields no tool.
+func (c *cli) withoutTools(p *junctor.APIPreview, allowed bool) error {
+	if p.Ready+p.Partial > 0 || allowed {
+		return nil
+	}
+	c.say("the document yields no tool")
+	return said("the document yields no tool")
 }
 
 // printPreview shows what a document comes to.
@@ -160,7 +188,7 @@ func (c *cli) printPreview(p *junctor.APIPreview) error {
 		auth = append(auth, text+")")
 	}
 	if err := c.facts("format", strings.TrimSpace(p.Format+" "+p.Version), "title", p.Title, "version", p.Edition, "base url", p.BaseURL, "auth", strings.Join(auth, ", "),
-		"tools", fmt.Sprintf("%d ready, %d incomplete, %d left out", p.Ready, p.Incomplete, p.Excluded), "models", fmt.Sprint(len(p.Models)),
+		"tools", toolCounts(p), "models", fmt.Sprint(len(p.Models)),
 		"list", fmt.Sprintf("about %d tokens, shown as %s", p.Tokens, p.Exposure)); err != nil {
 		return err
 	}
@@ -174,8 +202,46 @@ func (c *cli) printPreview(p *junctor.APIPreview) error {
 			state += " (" + strings.Join(e.Reasons, ", ") + ")"
 		}
 		fmt.Fprintf(c.out, "%-10s %s  %s  %s\n", state, cell(e.Tool), cell(e.Key), strings.Join(roles, ","))
+		if takes := takesText(e.Parameters); takes != "" {
+			fmt.Fprintf(c.out, "           takes %s\n", cell(takes))
+		}
+		if answers := answersText(e.Responses); answers != "" {
+			fmt.Fprintf(c.out, "           answers %s\n", cell(answers))
+		}
 	}
 	return c.printProblems(p)
+}
+
+// takesText lists parameters: the name, an asterisk if it is required, the type and
+// where it goes.
+func takesText(list []junctor.APIParameter) string {
+	all := make([]string, len(list))
+	for i, p := range list {
+		mark := ""
+		if p.Required {
+			mark = "*"
+		}
+		all[i] = fmt.Sprintf("%s%s %s in %s", p.Name, mark, p.Type, p.In)
+	}
+	return strings.Join(all, ", ")
+}
+
+// answersText lists responses: the status and the type of the body.
+func answersText(list []junctor.APIResponse) string {
+	all := make([]string, len(list))
+	for i, r := range list {
+		all[i] = strings.TrimSpace(r.Status + " " + cmp.Or(r.Type, r.Media))
+	}
+	return strings.Join(all, ", ")
+}
+
+// toolCounts says how many endpoints became tools.
+func toolCounts(p *junctor.APIPreview) string {
+	incomplete := fmt.Sprintf("%d incomplete", p.Incomplete)
+	if p.Partial > 0 {
+		incomplete += fmt.Sprintf(" (%d of them can be called)", p.Partial)
+	}
+	return fmt.Sprintf("%d ready, %s, %d left out", p.Ready, incomplete, p.Excluded)
 }
 
 // printProblems shows what is wrong where, and what could be better.
@@ -199,19 +265,21 @@ func shownEdit(e *junctor.APIEdit) string {
 		return "hide " + e.Tool
 	case e.Name != "":
 		return e.Tool + " -> " + e.Name
+	case len(e.Roles) > 0 || e.Category != "":
+		return fmt.Sprintf("%s: roles %v, category %q", e.Tool, e.Roles, e.Category)
 	}
 	return e.Tool + ": " + cell(e.Description)
 }
 
 func (c *cli) serverReimport() *cobra.Command {
-	var dryRun, yes bool
+	var dryRun, yes, allowEmpty bool
 	cmd := &cobra.Command{
 		Use: "reimport ID [DOCUMENT]", Short: "Make a server of its documentation again, and show what changed",
 		Long: "Read the documentation of an auto-generated server again, from where it came from or from a file or URL. Names, hidden tools and\n" +
 			"other edits stay. What may make callers fail, such as a tool that is gone, is shown, and taken over with --yes alone.",
 		Example: "  junctor server reimport pets openapi.yaml --dry-run", Args: cobra.RangeArgs(1, 2), ValidArgsFunction: c.completeServers,
 		RunE: run(func(cmd *cobra.Command, args []string) error {
-			body := map[string]any{"dry_run": dryRun, "accept_breaking": yes}
+			body := map[string]any{"dry_run": dryRun, "accept_breaking": yes, "allow_empty": allowEmpty}
 			if len(args) == 2 && isURL(args[1]) {
 				body["document_url"] = args[1]
 			} else if len(args) == 2 {
@@ -224,13 +292,14 @@ func (c *cli) serverReimport() *cobra.Command {
 			var out admin.Imported
 			err := c.waiting("reading the document", func() error { return c.ask(cmd, http.MethodPost, path("servers", args[0], "import"), body, &out) })
 			if err != nil {
-				return err
+				return namingFlags(err)
 			}
 			return c.printImported(&out, dryRun)
 		}),
 	}
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would change, and change nothing")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "take over what may make callers fail too")
+	cmd.Flags().BoolVar(&allowEmpty, "allow-empty", false, "take over documentation that yields no tool")
 	c.remote(cmd)
 	return cmd
 }
@@ -274,6 +343,7 @@ func (c *cli) printImported(out *admin.Imported, dryRun bool) error {
 func (c *cli) serverValidate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "validate ID", Short: "Say what is wrong with a server's documentation, and what could be better",
+		Long:    "Say what is wrong with a server's documentation, and what could be better. The exit code is 1 if a problem is an error, or if the\ndocumentation yields no tool.",
 		Example: "  junctor server validate pets", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeServers,
 		RunE: run(func(cmd *cobra.Command, args []string) error {
 			var p junctor.APIPreview
@@ -281,12 +351,21 @@ func (c *cli) serverValidate() *cobra.Command {
 				return err
 			}
 			if c.json() {
-				return c.printJSON(p)
+				if err := c.printJSON(p); err != nil {
+					return err
+				}
+			} else {
+				if len(p.Problems) == 0 && p.Ready+p.Partial > 0 {
+					c.say("nothing is wrong with it")
+				}
+				if err := c.printProblems(&p); err != nil {
+					return err
+				}
 			}
-			if len(p.Problems) == 0 {
-				c.say("nothing is wrong with it")
+			if slices.ContainsFunc(p.Problems, func(x junctor.APIProblem) bool { return x.Severity == "error" }) {
+				return said("the document has errors")
 			}
-			return c.printProblems(&p)
+			return c.withoutTools(&p, false)
 		}),
 	}
 	c.remote(cmd)

@@ -63,9 +63,9 @@ func (c *cli) sourceAdd() *cobra.Command {
 func (c *cli) plainSecret(flag, value string) (string, error) {
 	switch {
 	case value == "-":
-		return c.readSecret("")
-	case strings.HasPrefix(value, "@"):
-		return c.readSecret(value[1:])
+		return c.readSecret(flag, "-")
+	case strings.HasPrefix(value, "@") && value != "@":
+		return c.readSecret(flag, value[1:])
 	}
 	return "", usagef("--%s: give the secret as @file, or - for standard input; on the command line others could see it", flag)
 }

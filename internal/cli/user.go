@@ -178,7 +178,7 @@ func (c *cli) userPassword() *cobra.Command {
 			"users of this machine could see it. One line break at its end is not part of it. It has 12 characters or more.",
 		Example: "  junctor user password zoe@example.com --file password.txt", Args: cobra.ExactArgs(1), ValidArgsFunction: c.completeUsers,
 		RunE: run(func(cmd *cobra.Command, args []string) error {
-			word, err := c.readSecret(file)
+			word, err := c.readSecret("file", file)
 			if err != nil {
 				return err
 			}

@@ -202,15 +202,6 @@ func (d Declared) Documents() map[string][sha256.Size]byte {
 	return out
 }
 
-// bringOnly refuses servers that are made of documents.
-func (l *loader) bringOnly() {
-	for _, s := range l.config.declared.Servers {
-		if s.API != nil {
-			l.problem(s.Where, "", "servers."+s.ID+" is made of a document: here are MCP servers alone")
-		}
-	}
-}
-
 func merged(a, b fields) fields {
 	maps.Copy(a, b)
 	return a

@@ -82,7 +82,8 @@ func ParseIn(folder, name string, text []byte) (Declared, error) {
 }
 
 // Read is Parse for nodes that somebody else has read from a file: a map of
-// what is declared, without settings, and without servers made of documents.
+// what is declared, without settings. No file is read: the document of an API is a
+// text of several lines, or an address.
 func Read(name string, content *yaml.Node) (Declared, error) {
 	l := newLoader(Sources{})
 	d := &document{l, name}
@@ -91,7 +92,6 @@ func Read(name string, content *yaml.Node) (Declared, error) {
 		known[key] = func(n *yaml.Node, _ string) { read(d, n) }
 	}
 	d.object(content, "it", known)
-	l.bringOnly()
 	return l.config.declared, l.problems.asError()
 }
 

@@ -17,22 +17,32 @@ import (
 // About is what a pack says of itself.
 type About struct{ ID, Title, Summary string }
 
+// Content is what a pack is made of.
+type Content struct {
+	Servers   []junctor.Server
+	Documents map[string]string // texts of servers that are made of a document, by id; one with a document_url needs none
+	Tools     []ToolRoles
+	Agents    []junctor.Agent
+}
+
 // Export writes servers and agents as a pack, and gives the questions that it
 // asks. Whatever may be a credential is one of them, whether it is sealed, read
 // from somewhere, or looks like a secret in a command: nothing of it is written.
-func Export(about About, servers []junctor.Server, agents []junctor.Agent) (text []byte, asked []Question, err error) {
+func Export(about About, content Content) (text []byte, asked []Question, err error) {
 	d := config.Declared{Servers: []config.Server{}}
-	for _, row := range servers {
-		d.Servers = append(d.Servers, config.NewServer(row))
+	for _, row := range content.Servers {
+		s := config.NewServer(row)
+		s.Document = content.Documents[row.ID]
+		d.Servers = append(d.Servers, s)
 	}
-	if agents != nil {
-		d.Agents = config.FromAgents(agents)
+	if content.Agents != nil {
+		d.Agents = config.FromAgents(content.Agents)
 	}
 	written, err := d.YAML()
 	if err != nil {
 		return nil, nil, err
 	}
-	f := file{Pack: about.ID, Title: about.Title, Summary: about.Summary}
+	f := file{Pack: about.ID, Title: about.Title, Summary: about.Summary, Tools: writtenTools(content.Tools)}
 	if err := yaml.Unmarshal(written, &f); err != nil {
 		return nil, nil, junctor.Errorf(junctor.CodeInternal, "the pack cannot be written: %w", err)
 	}
@@ -81,9 +91,9 @@ func (x *exporter) server(id string, server *yaml.Node) {
 			for name, v := range entries(value) {
 				x.ask(v, id, name, Question{Title: name, About: "A header of every request to " + id + ".", Secret: true})
 			}
-		case "url":
+		case "url", "base_url", "document_url":
 			if address, query, ok := strings.Cut(value.Value, "?"); ok && query != "" {
-				x.ask(value, id, "query", Question{Title: "Query of the address", About: "What stands behind the question mark in the address of " + id + ".", Secret: true})
+				x.ask(value, id, key+"-query", Question{Title: "Query of the address", About: "What stands behind the question mark in " + key + " of " + id + ".", Secret: true})
 				value.Value = address + "?" + value.Value
 			}
 		case "command":

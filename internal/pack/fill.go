@@ -1,6 +1,7 @@
 package pack
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -19,6 +20,8 @@ type Filled struct {
 	// Missing names the questions without an answer. Where they belong stand their
 	// examples: nothing of it can be used.
 	Missing []string
+	// Tools are what the tools of its servers are for.
+	Tools []ToolRoles
 }
 
 // Fill puts answers into a pack. names are what servers and agents are to be
@@ -52,6 +55,11 @@ func (p *Pack) Fill(answers, names map[string]string) (Filled, error) {
 	if out.Declared, err = p.declared("the pack "+p.ID, given); err != nil {
 		return out, err
 	}
+	servers := map[string]string{}
+	for _, s := range out.Servers {
+		servers[s.ID] = cmp.Or(names[s.ID], s.ID)
+	}
+	out.Tools = renameTools(p.Tools, servers)
 	return out, rename(&out.Declared, names)
 }
 
@@ -73,8 +81,10 @@ func (p *Pack) leaveOut(content *yaml.Node) {
 	servers := member(content, "servers")
 	var gone []string
 	for id, s := range entries(member(p.content, "servers")) {
-		if member(s, "url").Kind != 0 && member(member(servers, id), "url").Kind == 0 {
-			gone = append(gone, id)
+		for _, address := range []string{"url", "document_url"} {
+			if member(s, address).Kind != 0 && member(member(servers, id), address).Kind == 0 {
+				gone = append(gone, id)
+			}
 		}
 	}
 	for _, id := range gone {

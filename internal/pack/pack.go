@@ -24,6 +24,8 @@ type Pack struct {
 	Needs    []string `json:"needs,omitempty" nullable:"false" doc:"Programs that must be on the machine of the instance."`
 	// Questions are in the order in which people are asked.
 	Questions []Question `json:"questions,omitempty" nullable:"false"`
+	// Tools are what the tools of its servers are for, where its maker says so.
+	Tools []ToolRoles `json:"tools,omitempty" nullable:"false"`
 
 	content *yaml.Node // servers and agents, with placeholders; never changed
 }

@@ -183,7 +183,7 @@ func TestRoundTrip(t *testing.T) {
 			stored[i].Connection, set = credential.Split(stored[i].Connection)
 			secrets = append(secrets, set)
 		}
-		text, asked, err := pack.Export(pack.About{ID: "mine", Title: "Mine", Summary: "What I have."}, stored, nil)
+		text, asked, err := pack.Export(pack.About{ID: "mine", Title: "Mine", Summary: "What I have."}, pack.Content{Servers: stored})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -275,7 +275,7 @@ func TestExportHoldsNoSecret(t *testing.T) {
 		}},
 	}
 	agents := []junctor.Agent{{Name: "helper", Role: "QA", Tools: []junctor.Grant{{Server: "web", Item: "search"}}}}
-	text, asked, err := pack.Export(pack.About{ID: "mine", Title: "Mine", Summary: "What I have."}, rows, agents)
+	text, asked, err := pack.Export(pack.About{ID: "mine", Title: "Mine", Summary: "What I have."}, pack.Content{Servers: rows, Agents: agents})
 	if err != nil {
 		t.Fatal(err)
 	}

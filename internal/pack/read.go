@@ -13,11 +13,12 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/config"
 	"github.com/junctor-mcp/junctor/internal/credential"
 )
 
-// MaxFile is how large a pack may be, in bytes.
-const MaxFile = 1 << 20
+// MaxFile is how large a pack may be, in bytes: it may hold the documents of APIs.
+const MaxFile = 4 << 20
 
 const maxQuestions = 1000
 
@@ -33,6 +34,8 @@ type file struct {
 	Questions []Question `yaml:"questions,omitempty"`
 	Servers   yaml.Node  `yaml:"servers,omitempty"`
 	Agents    yaml.Node  `yaml:"agents,omitempty"`
+
+	Tools map[string]writtenRoles `yaml:"tools,omitempty"`
 }
 
 // Parse reads a pack, in YAML or JSON. name is what problems call it. What it
@@ -67,7 +70,11 @@ func Parse(name string, text []byte) (*Pack, error) {
 			p.content.Content = append(p.content.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: part.key}, part.node)
 		}
 	}
-	if err := p.places(); err != nil {
+	err := p.places()
+	if err != nil {
+		return nil, wrong(name, "%w", err)
+	}
+	if p.Tools, err = readTools(f.Tools); err != nil {
 		return nil, wrong(name, "%w", err)
 	}
 	return p, p.trial(name)
@@ -189,6 +196,11 @@ func (p *Pack) trial(name string) error {
 	if len(d.Servers)+len(d.Agents) == 0 {
 		return wrong(name, "it has no servers and no agents")
 	}
+	for _, t := range p.Tools {
+		if !slices.ContainsFunc(d.Servers, func(s config.Server) bool { return s.ID == t.Server }) {
+			return wrong(name, "tools.%s/%s: the pack has no server %q", t.Server, t.Tool, t.Server)
+		}
+	}
 	for _, a := range d.Agents {
 		if strings.Contains(fmt.Sprintf("%+v", a.Agent), mark) {
 			return wrong(name, "agents.%s: the answer to a secret question would not be sealed there", a.Name)
@@ -196,6 +208,9 @@ func (p *Pack) trial(name string) error {
 	}
 	for _, s := range d.Servers {
 		c := s.Connection()
+		if s.API != nil && strings.Contains(fmt.Sprintf("%+v %s", *s.API, s.Document), mark) {
+			return wrong(name, "servers.%s: the answer to a secret question would not be sealed in its document, or in how it is read: put it into auth or headers", s.ID)
+		}
 		if refs := c.References(); len(refs) > 0 {
 			return wrong(name, "servers.%s: it reads %s from the machine of the instance: a pack asks a question instead", s.ID, refs[0])
 		}

@@ -112,14 +112,16 @@ const (
 	PathParamUndeclared Code = "path_param_undeclared"
 	SchemaTruncated     Code = "schema_truncated"
 	DuplicatePath       Code = "duplicate_path"
-	Syntax              Code = "syntax"         // the text breaks the rules of its format
-	Repaired            Code = "repaired"       // the text was changed before it could be read
-	DuplicateKey        Code = "duplicate_key"  // a member stands there twice
-	WrongType           Code = "wrong_type"     // such as a string where a list belongs
-	Missing             Code = "missing"        // something that the format wants
-	UnknownValue        Code = "unknown_value"  // a word that the format does not have
-	DuplicateID         Code = "duplicate_id"   // two operations of one operationId
-	UnknownMethod       Code = "unknown_method" // no operation is made of it
+	Syntax              Code = "syntax"          // the text breaks the rules of its format
+	Repaired            Code = "repaired"        // the text was changed before it could be read
+	DuplicateKey        Code = "duplicate_key"   // a member stands there twice
+	WrongType           Code = "wrong_type"      // such as a string where a list belongs
+	Missing             Code = "missing"         // something that the format wants
+	UnknownValue        Code = "unknown_value"   // a word that the format does not have
+	DuplicateID         Code = "duplicate_id"    // two operations of one operationId
+	UnknownMethod       Code = "unknown_method"  // no operation is made of it
+	UnreadEndpoint      Code = "unread_endpoint" // a line names an endpoint that no operation is made of
+	BodyUnknown         Code = "body_unknown"    // a body is taken, and nothing says what is in it
 	TooLarge            Code = "too_large"
 )
 

@@ -52,7 +52,7 @@ func (r *jsonReader) here() Position {
 func (r *jsonReader) fail(message string) {
 	if r.fault == nil {
 		r.fault = &Problem{
-			At: r.here(), Severity: Error, Code: Syntax, Message: "This is no good JSON: " + message + ".",
+			At: r.here(), Severity: Error, Code: Syntax, Message: "Invalid JSON: " + message + ".",
 			Remedy: "Correct the text here; what stands before was read, what follows was not.",
 		}
 	}

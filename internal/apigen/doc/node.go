@@ -21,6 +21,7 @@ type Node struct {
 	Kind    Kind
 	plain   bool     // a schema that was translated to 2020-12
 	broken  bool     // the text ends or goes wrong inside it
+	lost    bool     // a schema whose reference leads nowhere
 	Text    string   // of a scalar: as it stands, unquoted
 	Items   []*Node  // of an array
 	Members []Member // of an object, in the document's order; a key may stand there twice
@@ -33,6 +34,10 @@ type Member struct {
 	At    Position
 	Value *Node
 }
+
+// Lost reports whether n is a schema whose reference leads nowhere, so that nobody
+// knows what it is of.
+func (n *Node) Lost() bool { return n != nil && n.lost }
 
 // Get is the member of an object by its key: the last one, where it stands
 // there several times; nil where there is none, or n is no object.

@@ -174,12 +174,37 @@ func (o openapi) body(n *Node, w *where, op *Operation) {
 		return
 	}
 	if rb.Kind != Object {
-		o.report(rb.At, w, Error, WrongType, "requestBody must be an object; it is passed over.", "Write an object with content.")
+		o.report(rb.At, w, Error, WrongType, "requestBody must be an object; what it holds is not known, and any JSON is taken.", "Write an object with content.")
+		op.takeAnyBody(&Body{Declared: true, At: at})
 		return
 	}
 	required := rb.Get("required")
 	op.Body = &Body{Required: required.True(), Declared: required != nil, Description: rb.Get("description").Str(), At: at}
 	op.Body.Contents = o.contents(rb.Get("content"), w.to("content"))
+	switch {
+	case len(op.Body.Contents) == 0:
+		o.report(rb.at("content"), w.to("content"), Error, Missing, "requestBody has no content; what it holds is not known, and any JSON is taken.", "Add content with a media type and its schema.")
+		op.takeAnyBody(op.Body)
+	case !slices.ContainsFunc(op.Body.Contents, func(c Content) bool { return c.Schema != nil || c.Item != nil || !structured(c.Media) }):
+		o.report(rb.at("content"), w.to("content"), Warning, BodyUnknown, "No media type of requestBody has a schema; what it holds is not known, and anything is taken.", "Add a schema.")
+		op.lack(BodyUnknown)
+	}
+}
+
+// takeAnyBody lets an operation take any JSON, where the document says that it has
+// a body and not what is in it.
+func (op *Operation) takeAnyBody(body *Body) {
+	body.Contents = []Content{{Media: "application/json"}}
+	op.Body = body
+	op.lack(BodyUnknown)
+}
+
+// structured says whether a body of a media type has parts that a schema would
+// name. A text or file is known without one.
+func structured(media string) bool {
+	media, _, _ = strings.Cut(strings.ToLower(media), ";")
+	media = strings.TrimSpace(media)
+	return strings.HasSuffix(media, "json") || media == "*/*" || media == "application/x-www-form-urlencoded" || strings.HasPrefix(media, "multipart/")
 }
 
 func (o openapi) response(n *Node, w *where, _ *Node) []Content {

@@ -23,6 +23,7 @@ type Operation struct {
 	Inferred    bool            // read out of examples or prose, not declared
 	At          Position
 	Incomplete  []Code // why it cannot be called as it is; empty is ready
+	Partial     []Code // what is not known of one that can be called; empty is whole
 }
 
 // Place is where in a request something goes.

@@ -33,6 +33,13 @@ func (op *Operation) fail(code Code) {
 	}
 }
 
+// lack marks what is not known of an operation that can be called all the same.
+func (op *Operation) lack(code Code) {
+	if !slices.Contains(op.Partial, code) {
+		op.Partial = append(op.Partial, code)
+	}
+}
+
 func (r *paths) read() {
 	r.byShape, r.byID = map[string]string{}, map[string]bool{}
 	all := r.main.root.Get("paths")
@@ -205,6 +212,7 @@ func (r *paths) parameters(op *Operation, item, n *Node, w *where) {
 		}
 		if from.list.Kind != Array {
 			r.report(from.list.At, from.w, Error, WrongType, "parameters must be a list; they are passed over.", "Write a list of parameters.")
+			op.lack(WrongType)
 			continue
 		}
 		for i, one := range from.list.Items {
@@ -216,10 +224,12 @@ func (r *paths) parameters(op *Operation, item, n *Node, w *where) {
 func (r *paths) parameter(op *Operation, one *Node, w *where) {
 	n := r.deref(one, w)
 	if n == nil {
+		op.lack(UnresolvedRef)
 		return
 	}
 	if n.Kind != Object || n.Get("name").Str() == "" && n.Get("in").Str() != "body" {
 		r.report(one.At, w, Error, WrongType, "A parameter must be an object with a name; it is passed over.", "Write name, in and schema.")
+		op.lack(WrongType)
 		return
 	}
 	p, ok := r.dialect.parameter(n, w, op)
@@ -241,6 +251,7 @@ func (r *paths) parameter(op *Operation, one *Node, w *where) {
 			at = in.At
 		}
 		r.report(at, w.to("in"), Error, UnknownValue, fmt.Sprintf("The parameter %q is in %q, which is no place; it is passed over.", clip(p.Name, 40), clip(string(p.In), 40)), "Write path, query, header or cookie.")
+		op.lack(UnknownValue)
 		return
 	}
 	if p.In == InHeader && slices.ContainsFunc([]string{"Accept", "Content-Type", "Authorization"}, func(s string) bool { return strings.EqualFold(s, p.Name) }) {

@@ -6,8 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -40,6 +42,15 @@ type Input struct {
 	parsed   bool
 	root     *Node
 	problems []Problem
+	fault    *Problem // of a text that is of a reader's format, and broken
+}
+
+// Broken notes that the text is of a reader's format and breaks its rules, so that
+// nothing can be made of it. What the other readers say of it is of no use then.
+func (in *Input) Broken(p Problem) {
+	if in.fault == nil {
+		in.fault = &p
+	}
 }
 
 // Tree is the text as JSON or YAML, as far as it could be read.
@@ -116,12 +127,33 @@ func read(ctx context.Context, in *Input) (*Document, error) {
 	}
 	none.Tried = tried
 	_, none.Problems = in.Tree()
+	if i := slices.IndexFunc(none.Problems, func(p Problem) bool { return p.Severity == Error }); i >= 0 && (structuredText.Match(source.Text) || source.As == OpenAPI || source.As == Swagger) {
+		in.Broken(none.Problems[i])
+	}
+	if in.fault != nil && !slices.Contains(none.Problems, *in.fault) {
+		none.Problems = append(none.Problems, *in.fault)
+	}
 	sortProblems(none.Problems)
+	if in.fault != nil {
+		return none, errors.New(in.fault.Sentence())
+	}
 	reasons := make([]string, len(tried))
 	for i, a := range tried {
 		reasons[i] = fmt.Sprintf("%s: %s", a.Format, a.Reason)
 	}
 	return none, fmt.Errorf("%s is no document that can be read (%s). Name its format, or fill in its methods, paths and parameters by hand", source.Name, strings.Join(reasons, "; "))
+}
+
+// structuredText finds a text that is meant as JSON, or as OpenAPI in YAML.
+var structuredText = regexp.MustCompile(`^\s*[{[]|(?m)^["']?(?:openapi|swagger)["']?\s*:`)
+
+// Sentence is the problem in one line: where it is, what is wrong and what to do.
+func (p *Problem) Sentence() string {
+	message := p.Message
+	if first, size := utf8.DecodeRuneInString(message); size > 0 {
+		message = string(unicode.ToLower(first)) + message[size:]
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s, line %d, column %d: %s %s", p.At.File, p.At.Line, p.At.Column, message, p.Remedy))
 }
 
 func sortProblems(list []Problem) {

@@ -67,6 +67,7 @@ func (b *bundle) refs(n *Node, w *where, around *Node) {
 	if err != nil {
 		b.unresolved(ref, w.to("$ref"), err)
 		n.without("$ref")
+		n.lost = true
 		return
 	}
 	if !to.plain {

@@ -164,6 +164,10 @@ func (s swagger) body(n *Node, w *where, op *Operation) {
 	}
 	consumes := s.inherited("consumes", n, w)
 	content := op.Body.Contents[0]
+	if content.Schema == nil {
+		s.report(op.Body.At, w.to("parameters"), Warning, BodyUnknown, "The parameter in body has no schema; what the body holds is not known, and anything is taken.", "Add a schema.")
+		op.lack(BodyUnknown)
+	}
 	if content.Encoding != nil {
 		op.Body.Contents[0].Media = s.formMedia(content, consumes)
 		return

@@ -40,7 +40,11 @@ func parseYAML(file, source string, mend bool) (*Node, []Problem) {
 			return y.convert(root.Content[0], 0), y.problems
 		}
 		line := yamlLine(err, len(lines))
-		y.report(line, 1, Error, Syntax, "This is no good YAML: "+yamlMessage(err)+".", "Correct the text here.")
+		row, column := line, 1
+		if mend { // else nobody reads it
+			row, column = y.locate(lines, line)
+		}
+		y.report(row, column, Error, Syntax, "Invalid YAML: "+yamlMessage(err)+".", "Correct the text here.")
 		if !mend {
 			break
 		}
@@ -48,7 +52,6 @@ func parseYAML(file, source string, mend bool) (*Node, []Problem) {
 		if from < 0 {
 			break
 		}
-		y.problems[len(y.problems)-1].At = firstIn(file, lines, from, line)
 		y.problems[len(y.problems)-1].Remedy = fmt.Sprintf("Correct the text here. Lines %d to %d were left out, so that the rest could be read.", from+1, to)
 		for i := from; i < to; i++ {
 			lines[i] = "\n"
@@ -72,6 +75,7 @@ type yamlReader struct {
 	problems []Problem
 	expanded int          // nodes that came of aliases
 	inside   []*yaml.Node // anchors being expanded
+	searched int          // bytes that were read again to find faults
 	capped   bool
 }
 
@@ -165,19 +169,40 @@ func brokenBlock(lines []string, line int) (from, to int) {
 	return from, to
 }
 
-// firstIn is where a fault that the library found at line begins: a bracket that
-// is open there, or the line itself.
-func firstIn(file string, lines []string, from, line int) Position {
-	for i := from; i < min(line+1, len(lines)); i++ {
-		text, _, _ := strings.Cut(lines[i], " #")
-		for _, pair := range []string{"{}", "[]"} {
-			if open := strings.LastIndexByte(text, pair[0]); open >= 0 && strings.Count(text, pair[:1]) > strings.Count(text, pair[1:]) {
-				return Position{File: file, Line: int32(i + 1), Column: int32(open + 1)} //nolint:gosec // at most 32 MB
-			}
+// Bounds of the search for a fault: the lines after that which the library names,
+// and the bytes that are read again for all faults of a text.
+const (
+	maxSearch      = 400
+	maxSearchBytes = 4 << 20
+)
+
+// locate finds where a fault is. The library names the line at which the mapping or
+// list begins that it was reading, and some lines as one less; the fault is behind
+// the last line up to which the text can be read.
+func (y *yamlReader) locate(lines []string, line int) (row, column int) {
+	last := min(max(line-2, 0), len(lines)) // lines that can be read
+	for n := last; n <= min(line+maxSearch, len(lines)-1); n++ {
+		text := strings.Join(lines[:n], "")
+		if y.searched += len(text); y.searched > maxSearchBytes {
+			last = max(last, line-1)
+			break
+		}
+		if unmarshal([]byte(text), &yaml.Node{}) == nil {
+			last = n
 		}
 	}
-	at := min(line, len(lines)) - 1
-	return Position{File: file, Line: int32(line), Column: int32(len(lines[at]) - len(strings.TrimLeft(lines[at], " ")) + 1)} //nolint:gosec // at most 32 MB
+	row = min(last+1, len(lines))
+	text, _, _ := strings.Cut(lines[row-1], " #")
+	for _, pair := range []string{"{}", "[]"} { // left open
+		if open := strings.LastIndexByte(text, pair[0]); open >= 0 && strings.Count(text, pair[:1]) > strings.Count(text, pair[1:]) {
+			return row, open + 1
+		}
+	}
+	indent := text[:len(text)-len(strings.TrimLeft(text, " \t"))]
+	if tab := strings.IndexByte(indent, '\t'); tab >= 0 {
+		return row, tab + 1
+	}
+	return row, len(indent) + 1
 }
 
 // convert makes a Node of the library's, which it empties: two trees of a large

@@ -14,18 +14,26 @@ import (
 // Read reads a schema that is written in GraphQL's schema language. An error is
 // that it is none.
 func Read(src doc.Source) (*doc.Document, error) {
-	s, err := written(src)
-	if err != nil {
-		return nil, err
-	}
-	return s.document(doc.GraphQL, src)
+	d, _, err := readSDL(src)
+	return d, err
 }
 
+// readSDL gives what is wrong with the text where it is no schema, too.
+func readSDL(src doc.Source) (*doc.Document, []doc.Problem, error) {
+	s, err := written(src)
+	if err != nil {
+		return nil, s.problems, err
+	}
+	d, err := s.document(doc.GraphQL, src)
+	return d, s.problems, err
+}
+
+// written reads SDL. Where it is none, the schema has the problems alone.
 func written(src doc.Source) (*Schema, error) {
 	s := &Schema{file: src.Name, meter: src.Meter()}
 	parsed := s.parse(string(src.Text))
 	if len(parsed.Definitions)+len(parsed.Extensions) == 0 {
-		return nil, notGraphQL(s.problems)
+		return s, notGraphQL(s.problems)
 	}
 	s.join(parsed)
 	return s, nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"regexp"
+	"slices"
 
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
@@ -27,8 +28,11 @@ func Readers() []doc.Reader {
 			if !sdl.Match(in.Text) {
 				return nil, "no line begins the definition of a type"
 			}
-			d, err := Read(in.Source)
+			d, problems, err := readSDL(in.Source)
 			if err != nil {
+				if i := slices.IndexFunc(problems, func(p doc.Problem) bool { return p.Code == codeSyntax }); i >= 0 {
+					in.Broken(problems[i])
+				}
 				return nil, err.Error()
 			}
 			return d, ""

@@ -8,9 +8,9 @@ import (
 type block struct {
 	kind  blockKind
 	level int        // of a heading
-	text  string     // of all but tables
-	lang  string     // of code, where it says
-	rows  [][]string // of a table, the first are its headings
+	text  string     // of all but tables; code within a sentence is in backticks
+	rows  [][]string // of a table
+	lines []int      // of a table: where each row begins
 	line  int        // from 1
 }
 
@@ -19,62 +19,195 @@ type blockKind uint8
 const (
 	heading blockKind = iota + 1
 	code              // a block of it
-	span              // code within a sentence
 	table
 	prose
+	hidden // what a reader of the page does not see as its text: comments, menus
 )
+
+// plainLines takes a text apart into lines. Marks that only tell systems apart, and
+// spaces that no one sees, are made alike.
+func plainLines(text string) []string {
+	text = strings.NewReplacer("\ufeff", "", "\r\n", "\n", "\r", "\n", "\u00a0", " ", "\u200b", "", "\u2060", "").Replace(text)
+	return strings.Split(text, "\n")
+}
 
 // markdown takes a page apart.
 func markdown(text string) []block {
-	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
-	var blocks []block
-	for i := 0; i < len(lines); i++ {
-		line := lines[i]
-		if m := pattern().fence.FindStringSubmatch(line); m != nil {
-			end := i + 1
-			for end < len(lines) && !strings.HasPrefix(strings.TrimSpace(lines[end]), m[1]) {
-				end++
-			}
-			blocks = append(blocks, block{kind: code, lang: strings.ToLower(m[2]), text: strings.Join(lines[i+1:min(end, len(lines))], "\n"), line: i + 2})
-			i = end
-			continue
-		}
-		if m := pattern().atx.FindStringSubmatch(line); m != nil {
-			blocks = append(blocks, block{kind: heading, level: len(m[1]), text: bare(m[2]), line: i + 1})
-			continue
-		}
-		if i+1 < len(lines) && strings.TrimSpace(line) != "" && setext(lines[i+1]) > 0 && !strings.Contains(line, "|") {
-			blocks = append(blocks, block{kind: heading, level: setext(lines[i+1]), text: bare(line), line: i + 1})
-			i++
-			continue
-		}
-		if strings.Contains(line, "|") && i+1 < len(lines) && pattern().delimiter.MatchString(lines[i+1]) && strings.Contains(lines[i+1], "-") {
-			rows := [][]string{cells(line)}
-			end := i + 2
-			for ; end < len(lines) && strings.Contains(lines[end], "|"); end++ {
-				rows = append(rows, cells(lines[end]))
-			}
-			blocks = append(blocks, block{kind: table, rows: rows, line: i + 1})
-			i = end - 1
-			continue
-		}
-		if strings.HasPrefix(line, "    ") && (i == 0 || strings.TrimSpace(lines[i-1]) == "") {
-			end := i
-			for end < len(lines) && (strings.HasPrefix(lines[end], "    ") || strings.TrimSpace(lines[end]) == "") {
-				end++
-			}
-			blocks = append(blocks, block{kind: code, text: strings.TrimSpace(strings.ReplaceAll(strings.Join(lines[i:end], "\n"), "\n    ", "\n")), line: i + 1})
-			i = end - 1
-			continue
-		}
-		for _, m := range pattern().inline.FindAllStringSubmatch(line, -1) {
-			blocks = append(blocks, block{kind: span, text: m[1], line: i + 1})
-		}
-		if strings.TrimSpace(line) != "" {
-			blocks = append(blocks, block{kind: prose, text: strings.TrimSpace(line), line: i + 1})
+	m := &markdownPage{lines: plainLines(text)}
+	for m.at < len(m.lines) {
+		if !m.codeBlock() && !m.comment() && !m.heading() && !m.table() {
+			m.paragraph()
 		}
 	}
-	return blocks
+	return m.blocks
+}
+
+// markdownPage is a page of Markdown, AsciiDoc or reStructuredText that is read
+// line by line.
+type markdownPage struct {
+	lines  []string
+	at     int // the line to read next, from 0
+	blocks []block
+}
+
+func (m *markdownPage) add(b block) { m.blocks = append(m.blocks, b) }
+
+// next is the line after the present one.
+func (m *markdownPage) next() string {
+	if m.at+1 < len(m.lines) {
+		return m.lines[m.at+1]
+	}
+	return ""
+}
+
+// codeBlock takes a block of code: fenced, of AsciiDoc, or indented.
+func (m *markdownPage) codeBlock() bool {
+	line := m.lines[m.at]
+	if f := pattern().fence.FindStringSubmatch(line); f != nil {
+		m.fenced(m.at+1, f[1])
+		return true
+	}
+	if delimiter := strings.TrimSpace(m.next()); pattern().sourceBlock.MatchString(line) && (delimiter == "----" || delimiter == "....") {
+		m.fenced(m.at+2, delimiter)
+		return true
+	}
+	indented := func(i int) bool { return strings.HasPrefix(m.lines[i], "    ") || strings.HasPrefix(m.lines[i], "\t") }
+	if !indented(m.at) || m.at > 0 && strings.TrimSpace(m.lines[m.at-1]) != "" || pattern().item.MatchString(line) || strings.TrimSpace(line) == "" {
+		return false
+	}
+	end := m.at
+	for end < len(m.lines) && (indented(end) || strings.TrimSpace(m.lines[end]) == "") && !pattern().fence.MatchString(m.lines[end]) {
+		end++
+	}
+	part := make([]string, end-m.at)
+	for i := range part {
+		part[i] = strings.TrimPrefix(strings.TrimPrefix(m.lines[m.at+i], "    "), "\t")
+	}
+	m.add(block{kind: code, text: strings.TrimRight(strings.Join(part, "\n"), "\n "), line: m.at + 1})
+	m.at = end
+	return true
+}
+
+// fenced takes the lines up to a closing fence. Where none comes, the page itself is
+// broken: then only what is up to the next heading is code.
+func (m *markdownPage) fenced(from int, fence string) {
+	closes := func(i int) bool { return strings.HasPrefix(strings.TrimSpace(m.lines[i]), fence) }
+	end := min(from, len(m.lines))
+	for end < len(m.lines) && !closes(end) {
+		end++
+	}
+	closed := end < len(m.lines)
+	if !closed {
+		for end = min(from, len(m.lines)); end < len(m.lines) && !strings.HasPrefix(m.lines[end], "#"); {
+			end++
+		}
+	}
+	m.add(block{kind: code, text: strings.Join(m.lines[min(from, end):end], "\n"), line: from + 1})
+	m.at = end
+	if closed {
+		m.at++
+	}
+}
+
+// comment takes a comment of HTML, which is not part of the page's text.
+func (m *markdownPage) comment() bool {
+	before, rest, found := strings.Cut(m.lines[m.at], "<!--")
+	if !found {
+		return false
+	}
+	from := m.at
+	for {
+		inside, after, ended := strings.Cut(rest, "-->")
+		m.add(block{kind: hidden, text: inside, line: m.at + 1})
+		if ended || m.at+1 >= len(m.lines) {
+			m.lines[m.at] = after
+			break
+		}
+		m.at++
+		rest = m.lines[m.at]
+	}
+	if before = strings.TrimSpace(before); before != "" {
+		m.add(block{kind: prose, text: inlineText(before), line: from + 1})
+	}
+	if strings.TrimSpace(m.lines[m.at]) == "" {
+		m.at++
+	}
+	return true
+}
+
+func (m *markdownPage) heading() bool {
+	line := m.lines[m.at]
+	if h := pattern().atx.FindStringSubmatch(line); h != nil {
+		m.add(block{kind: heading, level: len(h[1]), text: inlineText(h[2]), line: m.at + 1})
+		m.at++
+		return true
+	}
+	if h := pattern().section.FindStringSubmatch(line); h != nil {
+		m.add(block{kind: heading, level: len(h[1]), text: inlineText(h[2]), line: m.at + 1})
+		m.at++
+		return true
+	}
+	if h := pattern().directive.FindStringSubmatch(line); h != nil {
+		m.add(block{kind: heading, level: 3, text: strings.ToUpper(h[1]) + " " + h[2], line: m.at + 1})
+		m.at++
+		return true
+	}
+	if level := setext(m.next()); level > 0 && strings.TrimSpace(line) != "" && !strings.Contains(line, "|") {
+		m.add(block{kind: heading, level: level, text: inlineText(strings.TrimSpace(line)), line: m.at + 1})
+		m.at += 2
+		return true
+	}
+	return false
+}
+
+// table takes a table of Markdown, AsciiDoc or HTML.
+func (m *markdownPage) table() bool {
+	line := m.lines[m.at]
+	from, end := m.at, m.at
+	switch {
+	case strings.Contains(line, "|") && strings.Contains(m.next(), "-") && pattern().delimiter.MatchString(m.next()):
+		t := block{kind: table, line: m.at + 1}
+		for ; end < len(m.lines) && strings.Contains(m.lines[end], "|"); end++ {
+			if end != from+1 {
+				t.rows, t.lines = append(t.rows, cells(m.lines[end])), append(t.lines, end+1)
+			}
+		}
+		m.add(t)
+	case strings.TrimSpace(line) == "|===":
+		t := block{kind: table, line: m.at + 1}
+		for end++; end < len(m.lines) && strings.TrimSpace(m.lines[end]) != "|==="; end++ {
+			if row := strings.TrimSpace(m.lines[end]); strings.HasPrefix(row, "|") {
+				t.rows, t.lines = append(t.rows, cells(row)), append(t.lines, end+1)
+			}
+		}
+		end++
+		if len(t.rows) > 0 {
+			m.add(t)
+		}
+	case strings.Contains(strings.ToLower(line), "<table"):
+		for end < len(m.lines) && !strings.Contains(strings.ToLower(m.lines[end]), "</table") {
+			end++
+		}
+		end++
+		for _, b := range blocksOf([]byte(strings.Join(m.lines[from:min(end, len(m.lines))], "\n"))) {
+			b.line += from
+			for i := range b.lines {
+				b.lines[i] += from
+			}
+			m.add(b)
+		}
+	default:
+		return false
+	}
+	m.at = min(end, len(m.lines))
+	return true
+}
+
+func (m *markdownPage) paragraph() {
+	if line := strings.TrimSpace(m.lines[m.at]); line != "" {
+		m.add(block{kind: prose, text: inlineText(line), line: m.at + 1})
+	}
+	m.at++
 }
 
 // setext is the level of the heading above a line of = or -; 0 where it is none.
@@ -117,9 +250,7 @@ func cells(line string) []string {
 	return append(all, bare(cell.String()))
 }
 
-// bare is text without its marks.
+// bare is text without its marks, on one line.
 func bare(s string) string {
-	s = pattern().link.ReplaceAllString(s, "$1")
-	s = strings.NewReplacer("**", "", "__", "", "`", "", "&nbsp;", " ", "<br>", " ", "<br/>", " ", "\\_", "_").Replace(s)
-	return strings.TrimSpace(s)
+	return strings.Join(strings.Fields(strings.ReplaceAll(inlineText(s), "`", "")), " ")
 }

@@ -22,6 +22,7 @@ type blueprint struct {
 	status   string
 	body     []string
 	all      []*request
+	problems []doc.Problem
 }
 
 func readBlueprint(in *doc.Input) (*doc.Document, string) {
@@ -30,7 +31,8 @@ func readBlueprint(in *doc.Input) (*doc.Document, string) {
 		return nil, "it does not begin with FORMAT:"
 	}
 	b := &blueprint{in: in}
-	for n, line := range strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n") {
+	lines := plainLines(text)
+	for n, line := range lines {
 		in.Meter().Spend(5 + len(line)/32)
 		b.line(line, n+1)
 	}
@@ -41,7 +43,11 @@ func readBlueprint(in *doc.Input) (*doc.Document, string) {
 	for _, r := range b.all {
 		r.base = cmp.Or(r.base, b.base)
 	}
-	return document(doc.Blueprint, cmp.Or(b.title, "API"), b.all, nil), ""
+	u := newUnreadLines(in, b.all, b.problems)
+	for n, line := range lines {
+		u.look(line, n+1)
+	}
+	return document(doc.Blueprint, cmp.Or(b.title, "API"), b.all, u.problems), ""
 }
 
 func (b *blueprint) line(line string, n int) {
@@ -70,7 +76,14 @@ func (b *blueprint) heading(line string, at doc.Position) {
 	m := pattern().blueprintHead.FindStringSubmatch(line)
 	name, method, path := m[2], m[3], m[4]
 	if a := pattern().blueprintAction.FindStringSubmatch(strings.TrimSpace(name)); a != nil && method == "" && path == "" { // # GET /path
-		name, method, path = "", a[1], a[2]
+		name, method, path = "", methodName(a[1]), a[2]
+	}
+	if other := pattern().blueprintOther.FindStringSubmatch(line); other != nil && method == "" && path == "" {
+		b.now = nil
+		b.problems = append(b.problems, doc.Problem{
+			At: at, Severity: doc.Warning, Code: doc.UnknownMethod, Message: other[1] + " is no method that a tool is made of", Remedy: "write one of GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS or QUERY",
+		})
+		return
 	}
 	group, isGroup := strings.CutPrefix(name, "Group ")
 	switch {
@@ -98,14 +111,7 @@ func (b *blueprint) heading(line string, at doc.Position) {
 
 // setPath reads a URI template: /a/{id}{?q,r}.
 func (b *blueprint) setPath(r *request, path string) {
-	path, query, _ := strings.Cut(path, "{?")
-	path = strings.NewReplacer("{+", "{", "{#", "{").Replace(path)
-	r.setURL(path, false, r.at)
-	for name := range strings.SplitSeq(strings.NewReplacer("}", "", "{&", ",").Replace(query), ",") {
-		if name = strings.Trim(name, " *&"); name != "" {
-			r.addParam(&r.query, doc.InQuery, name, "", r.at)
-		}
-	}
+	r.setURL(strings.NewReplacer("{+", "{", "{#", "{").Replace(path), false, r.at)
 }
 
 // item reads an entry of a list, and says whether it was one of the format.

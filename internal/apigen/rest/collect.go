@@ -16,7 +16,7 @@ const maxSegments = 100
 
 // document joins requests of one method and path into operations.
 func document(format doc.Format, title string, requests []*request, problems []doc.Problem) *doc.Document {
-	d := &doc.Document{Format: format, Title: title, Schemas: none{}, Schemes: map[string]doc.Scheme{}, Problems: problems}
+	d := &collected{&doc.Document{Format: format, Title: title, Schemas: none{}, Schemes: map[string]doc.Scheme{}, Problems: problems}}
 	groups := map[string][]*request{}
 	var order []string
 	requests = slices.DeleteFunc(requests, func(r *request) bool {
@@ -62,7 +62,21 @@ func document(format doc.Format, title string, requests []*request, problems []d
 			})
 		}
 	}
-	return d
+	return d.Document
+}
+
+// collected is a document that requests are joined in.
+type collected struct{ *doc.Document }
+
+// takeAnyBody lets an operation that a page only names take any JSON: it probably
+// has a body, and nothing says what is in it.
+func (d *collected) takeAnyBody(op *doc.Operation) {
+	op.Body = &doc.Body{Declared: true, At: op.At, Contents: []doc.Content{{Media: "application/json"}}}
+	op.Partial = append(op.Partial, doc.BodyUnknown)
+	d.Problems = append(d.Problems, doc.Problem{
+		At: op.At, Severity: doc.Hint, Code: doc.BodyUnknown, Key: op.Key,
+		Message: "Nothing says what the body of " + op.Key + " holds, so any JSON is taken.", Remedy: "Show an example of it, or list its fields.",
+	})
 }
 
 // none is where no schema refers to another.
@@ -92,7 +106,7 @@ func servers(bases map[string]int) []doc.Server {
 }
 
 // operation joins requests that differ in their values alone.
-func operation(group []*request, d *doc.Document) *doc.Operation {
+func operation(group []*request, d *collected) *doc.Operation {
 	first := group[0]
 	op := &doc.Operation{
 		Key: first.method + " " + first.template(), Method: first.method, Path: first.template(),
@@ -123,10 +137,15 @@ func operation(group []*request, d *doc.Document) *doc.Operation {
 				known.shape.join(a.shape)
 			}
 		}
-		secure(op, r, d)
+		secure(op, r, d.Document)
 	}
-	for _, s := range first.path {
-		for _, p := range s.params {
+	for i, s := range first.path {
+		for j, p := range s.params {
+			for _, r := range group[1:] { // another place may say more of it
+				if i < len(r.path) && j < len(r.path[i].params) && p.about == "" && r.path[i].params[j].about != "" {
+					p.about, p.kind = r.path[i].params[j].about, r.path[i].params[j].kind
+				}
+			}
 			op.Params = append(op.Params, param(p, doc.InPath))
 		}
 	}
@@ -136,7 +155,9 @@ func operation(group []*request, d *doc.Document) *doc.Operation {
 	for _, f := range headers {
 		op.Params = append(op.Params, param(f, doc.InHeader))
 	}
-	op.Body = body(group)
+	if op.Body = body(group); op.Body == nil && takesBody(op.Method) && !slices.ContainsFunc(group, func(r *request) bool { return !r.described }) {
+		d.takeAnyBody(op)
+	}
 	for status, a := range answers {
 		resp := doc.Response{Status: status, Description: a.about}
 		if a.media != "" {
@@ -200,7 +221,7 @@ func body(group []*request) *doc.Body {
 	always := true
 	for _, r := range group {
 		if r.body == nil {
-			always = false
+			always = always && r.described // a page that only names it says nothing of its body
 			continue
 		}
 		known := joined[r.body.media]

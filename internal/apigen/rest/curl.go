@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -18,29 +19,61 @@ func readCurl(in *doc.Input) (*doc.Document, string) {
 	if curls == 0 || !isCurl(all[0]) && curls*2 < len(all) {
 		return nil, "it does not begin with a curl command"
 	}
+	lines := plainLines(string(in.Text))
 	var requests []*request
 	var problems []doc.Problem
+	report := func(at doc.Position, severity doc.Severity, code doc.Code, message, remedy string) {
+		problems = append(problems, doc.Problem{At: at, Severity: severity, Code: code, Message: message, Remedy: remedy})
+	}
 	for _, c := range all {
 		in.Meter().Spend(50)
 		at := doc.Position{File: in.Name, Line: int32(c.line + 1), Column: 1} //nolint:gosec // at most 32 MB
-		switch r := curl(c, at); {
-		case r != nil:
-			requests = append(requests, r)
+		found := curl(c, at)
+		switch {
+		case len(found) > 0:
 		case isCurl(c):
-			problems = append(problems, doc.Problem{At: at, Severity: doc.Error, Code: doc.Missing, Message: "this curl command names no URL", Remedy: "write the URL that it asks"})
+			report(at, doc.Error, doc.Missing, "this curl command names no URL", "write the URL that it asks")
 		default:
-			problems = append(problems, doc.Problem{At: at, Severity: doc.Hint, Code: doc.UnknownValue, Message: "this is no curl command: it is left out", Remedy: "take it out"})
+			if found = named(lines[c.line], c.about, at); len(found) == 0 && !c.piped {
+				report(at, doc.Hint, doc.UnknownValue, "this is no curl command: it is left out", "take it out")
+			}
 		}
+		requests = append(requests, found...)
 	}
 	if len(requests) == 0 {
 		return nil, "no curl command names a URL"
 	}
-	return document(doc.Curl, "API", requests, problems), ""
+	for _, r := range requests {
+		r.nameIDs()
+	}
+	parameterise(requests)
+	u := newUnreadLines(in, requests, problems)
+	for i, line := range lines {
+		u.look(line, i+1)
+	}
+	return document(doc.Curl, "API", requests, u.problems), ""
+}
+
+// named are the requests of a line that names them as pages do: GET https://….
+func named(line, about string, at doc.Position) []*request {
+	m, found := leadingMention(line)
+	if !found {
+		return nil
+	}
+	var all []*request
+	for _, path := range m.paths {
+		for _, method := range m.methods {
+			r := &request{method: method, name: about, at: at}
+			r.setURL(path, true, at)
+			all = append(all, r)
+		}
+	}
+	return all
 }
 
 func isCurl(c command) bool {
 	words := c.words
-	if len(words) > 0 && (words[0] == "$" || words[0] == ">") { // the prompt of a shell
+	if len(words) > 0 && (words[0] == "$" || words[0] == ">" || words[0] == "%") { // the prompt of a shell
 		words = words[1:]
 	}
 	return len(words) > 0 && (words[0] == "curl" || strings.HasSuffix(words[0], "/curl") || words[0] == "curl.exe")
@@ -54,53 +87,85 @@ func skipped() []string { // a value that is of no interest
 	}
 }
 
-// curl reads a command; nil where it is none, or names no URL.
-func curl(c command, at doc.Position) *request {
+// curl reads a command: a request for each URL that it asks. There is none where
+// it is no such command, or names no URL.
+func curl(c command, at doc.Position) []*request {
 	if !isCurl(c) {
 		return nil
 	}
 	words := c.words[slices.IndexFunc(c.words, func(w string) bool { return strings.HasSuffix(w, "curl") || strings.HasSuffix(w, "curl.exe") })+1:]
-	o := options{r: &request{name: c.about, at: at}}
-	for i := 0; i < len(words); i++ {
-		flag, value, joined := split(words[i])
-		if !joined && i+1 < len(words) {
-			value = words[i+1]
+	var all []*request
+	for len(words) > 0 {
+		part := words
+		if i := slices.IndexFunc(words, func(w string) bool { return w == "--next" || w == "-:" }); i >= 0 {
+			part, words = words[:i], words[i+1:]
+		} else {
+			words = nil
 		}
-		if o.take(flag, value) && !joined {
-			i++
+		o := options{r: &request{name: c.about, at: at}, input: c.input}
+		for i := 0; i < len(part); i++ {
+			for _, f := range split(part[i]) {
+				value := f.value
+				if !f.joined && i+1 < len(part) {
+					value = part[i+1]
+				}
+				if o.take(f.flag, value) && !f.joined {
+					i++
+				}
+			}
 		}
+		all = append(all, o.done()...)
 	}
-	return o.done()
+	return all
 }
 
-// split takes --flag=value and -Xvalue apart.
-func split(word string) (flag, value string, joined bool) {
+// flag is an option of a command; joined is that its value is part of the word.
+type flag struct {
+	flag, value string
+	joined      bool
+}
+
+// withValue are the options of one letter that have a value.
+const withValue = "AbcCdDeEFhHKmoPQrtTuUwxXyYz"
+
+// split takes --flag=value, -Xvalue and -sSX apart.
+func split(word string) []flag {
 	if strings.HasPrefix(word, "--") {
-		return strings.Cut(word, "=")
+		name, value, joined := strings.Cut(word, "=")
+		return []flag{{name, value, joined}}
 	}
-	if len(word) > 2 && word[0] == '-' && strings.ContainsRune("XHdFubAeoGT", rune(word[1])) && word[1] != 'G' {
-		return word[:2], word[2:], true
+	if len(word) < 2 || word[0] != '-' {
+		return []flag{{flag: word}}
 	}
-	return word, "", false
+	var all []flag
+	for i := 1; i < len(word); i++ {
+		if strings.IndexByte(withValue, word[i]) >= 0 {
+			return append(all, flag{"-" + word[i:i+1], word[i+1:], i+1 < len(word)})
+		}
+		all = append(all, flag{flag: "-" + word[i:i+1]})
+	}
+	return all
 }
 
 // options is what was read of one command.
 type options struct {
-	r     *request
-	url   string
-	data  []string
-	media string
-	form  []field
-	get   bool
+	r      *request
+	urls   []string
+	input  string // what the command reads
+	data   []string
+	media  string
+	form   []field
+	get    bool
+	output bool // the word before was a redirection
 }
 
 // take takes one option and says whether its value is part of it.
 func (o *options) take(flag, value string) bool {
 	switch flag {
 	case "-X", "--request":
-		o.r.method = value
+		o.r.method = methodName(value)
 	case "--url":
-		o.url = value
+		o.urls = append(o.urls, value)
 	case "-d", "--data", "--data-raw", "--data-ascii", "--data-binary", "--data-urlencode":
 		o.data = append(o.data, value)
 	case "--json":
@@ -131,35 +196,55 @@ func (o *options) take(flag, value string) bool {
 		if slices.Contains(skipped(), flag) {
 			return true
 		}
-		if !strings.HasPrefix(flag, "-") && o.url == "" {
-			o.url = flag
-			if value, _, cut := strings.Cut(flag, " "); cut {
-				o.url = value
-			}
+		switch {
+		case strings.HasPrefix(flag, "-"):
+		case len(onlyMethods(flag)) == 1 && o.r.method == "": // curl GET https://…
+			o.r.method = onlyMethods(flag)[0]
+		case looksLikeURL(flag) && !o.output:
+			url, _, _ := strings.Cut(flag, " ")
+			o.urls = append(o.urls, url)
 		}
+		o.output = strings.HasSuffix(flag, ">")
 		return false
 	}
 	return true
 }
 
-func (o *options) done() *request {
-	r := o.r
-	if o.url == "" || o.url == "$" {
-		return nil
+// looksLikeURL says whether a word of a command can be the URL that it asks.
+func looksLikeURL(word string) bool {
+	return strings.ContainsAny(word, "/.:") && strings.Trim(word, "./:") != "" || strings.HasPrefix(word, "$") && len(word) > 1 || strings.HasPrefix(word, "{{") || strings.HasPrefix(word, "localhost")
+}
+
+// done are the requests of the command, one for each URL.
+func (o *options) done() []*request {
+	var all []*request
+	for _, url := range o.urls {
+		r := *o.r
+		r.headers, r.schemes = slices.Clone(r.headers), maps.Clone(r.schemes)
+		if o.finish(&r, url); pattern().token.MatchString(r.method) {
+			all = append(all, &r)
+		}
 	}
-	if !pattern().opening.MatchString(o.url) && !strings.HasPrefix(o.url, "/") && !strings.HasPrefix(o.url, "$") && !strings.HasPrefix(o.url, "{") {
-		o.url = "http://" + o.url // as curl does
+	return all
+}
+
+// finish fills in what follows from the URL and the data.
+func (o *options) finish(r *request, url string) {
+	if !pattern().opening.MatchString(url) && !strings.HasPrefix(url, "/") && !strings.HasPrefix(url, "$") && !strings.HasPrefix(url, "{") {
+		url = "http://" + url // as curl does
 	}
-	if host, path, cut := strings.Cut(o.url, "/"); cut && (strings.HasPrefix(host, "$") || strings.HasPrefix(host, "{")) {
-		o.url = "/" + path // $BASE/path
+	if host, path, cut := strings.Cut(url, "/"); cut && (strings.HasPrefix(host, "$") || strings.HasPrefix(host, "{")) {
+		url = "/" + path // $BASE/path
 	}
-	r.setURL(o.url, true, r.at)
+	r.setURL(url, true, r.at)
 	data := strings.Join(o.data, "&")
 	switch {
 	case o.get:
 		r.addQuery(data, r.at)
 	case len(o.form) > 0:
 		r.body = &payload{media: "multipart/form-data", fields: o.form, at: r.at}
+	case len(o.data) == 1 && strings.HasPrefix(data, "@-") && o.input != "":
+		r.body = newPayload(o.media, o.input, r.at)
 	case len(o.data) == 1 && strings.HasPrefix(data, "@"):
 		r.body = &payload{media: mediaOf(o.media), at: r.at}
 		if r.body.media == "" {
@@ -174,5 +259,4 @@ func (o *options) done() *request {
 			r.method = "POST"
 		}
 	}
-	return r
 }

@@ -48,6 +48,13 @@ type request struct {
 	schemes map[string]doc.Scheme // how it showed who it is from
 	answers []answer
 	at      doc.Position
+
+	// Of requests that a page names or shows.
+	described bool   // named, and not shown by an example
+	relative  bool   // the page names it without its base
+	basis     int    // the base of the page that holds there
+	section   int    // number of the heading that it stands under
+	host      string // that an example is sent to
 }
 
 // segment is a part of a path: text that stands for itself, with parameters in

@@ -1,7 +1,9 @@
 package rest
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -14,15 +16,17 @@ func readHAR(_ context.Context, in *doc.Input) (*doc.Document, string) {
 	if entries == nil {
 		return nil, "it has no log.entries"
 	}
+	h := harReader{problems: problems, passed: map[string]*doc.Problem{}, counts: map[string]int{}}
 	var requests []*request
 	title := ""
 	for _, e := range entries {
 		in.Meter().Spend(50)
-		if r := recorded(e); r != nil {
+		if r := h.recorded(e); r != nil {
 			requests = append(requests, r)
 			_, title, _ = strings.Cut(r.base, "://")
 		}
 	}
+	problems = h.all()
 	if len(requests) == 0 {
 		return nil, "it records pages and their files, and no call of an API"
 	}
@@ -32,17 +36,54 @@ func readHAR(_ context.Context, in *doc.Input) (*doc.Document, string) {
 	return d, ""
 }
 
+// harReader reads the entries of a recording.
+type harReader struct {
+	problems []doc.Problem
+	passed   map[string]*doc.Problem // of entries that are no calls of an API, one for each kind
+	counts   map[string]int
+}
+
+// pass counts an entry of a kind that is no call of an API. The first is reported,
+// with how many there are: a page has hundreds.
+func (h *harReader) pass(e *doc.Node, kind, remedy string) {
+	if h.counts[kind]++; h.passed[kind] == nil {
+		h.passed[kind] = &doc.Problem{At: e.At, Severity: doc.Hint, Code: doc.UnreadEndpoint, Message: kind, Remedy: remedy}
+	}
+}
+
+// all are the problems that were found.
+func (h *harReader) all() []doc.Problem {
+	for kind, p := range h.passed {
+		p.Message = fmt.Sprintf("No tool is made of %s: %d recorded, this is the first.", kind, h.counts[kind])
+		h.problems = append(h.problems, *p)
+	}
+	slices.SortStableFunc(h.problems, func(a, b doc.Problem) int { return cmp.Compare(a.At.Line, b.At.Line) })
+	return h.problems
+}
+
 // recorded is a request that a browser made; nil where it is for a page or a
 // file of one.
-func recorded(e *doc.Node) *request {
+func (h *harReader) recorded(e *doc.Node) *request {
 	req, resp := e.Get("request"), e.Get("response")
-	r := &request{method: strings.ToUpper(req.Get("method").Str()), at: e.At}
+	r := &request{method: methodName(req.Get("method").Str()), at: e.At}
 	media := mediaOf(resp.Get("content").Get("mimeType").Str())
-	if r.method == "" || r.method == "OPTIONS" || r.method == "CONNECT" || asset(r.method, media) {
+	url := req.Get("url").Str()
+	switch {
+	case r.method == "" || url == "":
+		h.problems = append(h.problems, doc.Problem{
+			At: e.At, Severity: doc.Warning, Code: doc.Missing, Message: "this entry has no request with a method and a URL", Remedy: "take it out, or record the request again",
+		})
+		return nil
+	case r.method == "OPTIONS" || r.method == "CONNECT":
+		h.pass(e, r.method+" requests, which browsers send by themselves", "Nothing has to be done.")
+		return nil
+	case asset(r.method, media):
+		h.pass(e, "requests for pages and their files", "Nothing has to be done.")
 		return nil
 	}
-	r.setURL(req.Get("url").Str(), false, e.At)
+	r.setURL(url, false, e.At)
 	if !strings.HasPrefix(r.base, "http") {
+		h.pass(e, "requests that are not HTTP", "Nothing has to be done.")
 		return nil
 	}
 	r.nameIDs()

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -82,6 +83,9 @@ func readPostman(_ context.Context, in *doc.Input) (*doc.Document, string) {
 func (p *postman) folder(n *doc.Node, tags []string, auth *doc.Node, depth int) {
 	const deepest = 30
 	if depth > deepest {
+		p.problems = append(p.problems, doc.Problem{
+			At: n.At, Severity: doc.Error, Code: doc.TooLarge, Message: fmt.Sprintf("folders are nested more than %d deep; what is in this one is passed over", deepest), Remedy: "move it up",
+		})
 		return
 	}
 	for _, item := range n.List("item") {
@@ -106,12 +110,18 @@ func (p *postman) folder(n *doc.Node, tags []string, auth *doc.Node, depth int) 
 }
 
 func (p *postman) request(item, req *doc.Node, tags []string, auth *doc.Node) {
-	r := &request{name: item.Get("name").Str(), tags: tags, at: item.At, method: req.Get("method").Str()}
+	r := &request{name: item.Get("name").Str(), tags: tags, at: item.At, method: methodName(req.Get("method").Str())}
 	r.about = words(req.Get("description"))
 	if req.Kind == doc.String { // a URL alone
 		p.url(r, req)
 	} else {
 		p.url(r, req.Get("url"))
+	}
+	if len(r.path) == 0 && r.base == "" {
+		p.problems = append(p.problems, doc.Problem{
+			At: item.At, Severity: doc.Warning, Code: doc.Missing, Message: "this request has no URL", Remedy: "write the URL that it asks, or take it out",
+		})
+		return
 	}
 	if own := req.Get("auth"); own != nil {
 		auth = own

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
@@ -14,105 +15,146 @@ func readMarkdown(in *doc.Input) (*doc.Document, string) {
 // page reads the blocks of a page from top to bottom.
 type page struct {
 	in       *doc.Input
-	base     string
+	bases    []*pageBase // as the page names them, the first holds for what stands before it too
+	label    string      // a text such as "Base URL" whose value the next block is
 	title    string
 	headings [7]string // the last of each level
 	level    int
-	said     string // the last that was said: what a table or an example is of
+	said     string // the last text: what a table or an example is of
 	now      *request
 	depth    int // level of the heading that the request stands under
+	section  int // number of the heading that is open
+	pair     pair
 	all      []*request
+	begun    map[string]bool // methods and paths that are in all
+	problems []doc.Problem
 }
 
 func readProse(in *doc.Input, format doc.Format, blocks []block) (*doc.Document, string) {
-	p := &page{in: in}
-	for _, b := range blocks {
-		if m := pattern().baseURL.FindStringSubmatch(b.text); m != nil && p.base == "" {
-			p.base = strings.TrimRight(pattern().bounds.ReplaceAllString(m[1], ""), "/")
-		}
-	}
+	p := &page{in: in, begun: map[string]bool{}, bases: []*pageBase{{}}}
 	for _, b := range blocks {
 		in.Meter().Spend(20 + len(b.text)/16)
 		p.read(b)
 	}
-	if len(p.all) == 0 {
+	p.endPair()
+	if len(p.all) == 0 && len(p.problems) == 0 {
 		return nil, "no heading, code or table names a method and a path"
 	}
-	for _, r := range p.all {
-		r.base = cmp.Or(r.base, p.base)
+	p.all = joinMentions(p.all, p.bases, in.Meter())
+	p.unread(blocks)
+	if len(p.all) == 0 {
+		return nil, "no method and path can be made a tool of: " + p.problems[0].Message
 	}
-	return document(format, cmp.Or(p.title, "API"), p.all, nil), ""
+	return document(format, cmp.Or(p.title, "API"), p.all, p.problems), ""
 }
 
 func (p *page) read(b block) {
+	if b.kind == hidden {
+		return
+	}
+	p.readBase(b)
 	switch b.kind {
 	case heading:
 		p.heading(b)
 	case code:
 		p.code(b)
-	case span:
-		p.endpoint(b, b.text, false)
 	case table:
 		p.table(b)
 	case prose:
 		p.prose(b)
+	case hidden:
 	}
 }
 
 func (p *page) heading(b block) {
-	p.title = cmp.Or(p.title, b.text)
+	p.endPair()
+	text := bare(b.text)
+	p.title = cmp.Or(p.title, text)
 	if p.now != nil && b.level <= p.depth {
 		p.now = nil
 	}
+	p.section++
 	p.level = b.level
-	p.headings[b.level] = b.text
+	p.headings[b.level] = text
 	for l := b.level + 1; l < len(p.headings); l++ {
 		p.headings[l] = ""
 	}
-	p.said = b.text
-	if p.endpoint(b, b.text, true) {
-		p.depth = b.level
-	}
-}
-
-// endpoint begins a request where a text names its method and path.
-func (p *page) endpoint(b block, text string, inHeading bool) bool {
-	m := pattern().endpoint.FindStringSubmatch(text)
-	if m == nil {
-		return false
-	}
-	r := &request{method: m[1], at: p.at(b.line)}
-	r.setURL(pattern().bounds.ReplaceAllString(m[2], ""), false, r.at)
-	if inHeading {
-		r.name = strings.Trim(strings.Replace(text, m[0], "", 1), " :-–—()[]`")
-		r.tags = p.tags(b.level)
-	} else {
-		r.name = p.headings[p.level]
-		if pattern().endpoint.MatchString(r.name) {
-			r.name = ""
+	p.said = text
+	found := p.mentions(b.text)
+	for i, m := range found {
+		name := strings.Trim(bare(b.text[:min(m.start, len(b.text))])+" "+remark(m.rest), " :-–—()[]`")
+		if len(found) > 1 {
+			name = ""
 		}
-		r.tags = p.tags(p.level)
+		p.begin(m, p.line(b, m.start), name, "", p.tags(b.level), i == 0)
 	}
-	if p.now != nil && same(p.now, r) {
-		return false // said again
+	if len(found) > 0 {
+		p.depth = b.level
+		p.headings[b.level] = "" // it names an endpoint, and no section
+		return
 	}
-	p.begin(r)
-	return true
+	if list := onlyMethods(text); list != nil { // the path follows
+		p.pair = pair{methods: list, methodLine: b.line, alone: true}
+		return
+	}
+	p.unknown(b, b.text)
 }
 
-func (p *page) begin(r *request) {
-	p.now, p.depth = r, max(p.level, 1)
-	p.all = append(p.all, r)
+// mentions are the endpoints that a text names, also where it is one in a way that
+// would mean something else within a sentence.
+func (p *page) mentions(text string) []mention {
+	if found := mentionsIn(text); len(found) > 0 {
+		return found
+	}
+	if m, ok := wholeMention(pattern().item.ReplaceAllString(text, "")); ok {
+		return []mention{m}
+	}
+	return nil
+}
+
+// line is where a place of a block's text stands.
+func (p *page) line(b block, at int) int {
+	return b.line + strings.Count(b.text[:min(at, len(b.text))], "\n")
+}
+
+// begin makes requests of a mention. The first becomes the one that what follows
+// is about, where current says so.
+func (p *page) begin(m mention, line int, name, about string, tags []string, current bool) {
+	if m.loose {
+		p.report(line, doc.UnreadEndpoint, "The path of "+strings.Join(m.methods, ", ")+" is a wildcard or breaks off, so no tool is made of it.", "Write the path whole, with a parameter such as {path} in the place of what varies.")
+		return
+	}
+	var first *request
+	for _, path := range m.paths {
+		for _, method := range m.methods {
+			r := &request{method: method, name: name, about: about, tags: tags, described: true, section: p.section, basis: len(p.bases) - 1, at: p.at(line)}
+			r.setURL(path, false, r.at)
+			first = cmp.Or(first, r)
+			key := method + " " + r.base + shapeOfPath(r)
+			if p.begun[key] && !current {
+				continue
+			}
+			p.begun[key] = true
+			if p.now != nil && r.base == "" && same(p.now, r) {
+				first = p.now // named again
+				continue
+			}
+			p.all = append(p.all, r)
+		}
+	}
+	if current && first != nil {
+		p.now, p.depth = first, max(p.level, 1)
+	}
 }
 
 func same(a, b *request) bool {
-	return a.method == b.method && shapeOfPath(a) == shapeOfPath(b)
+	return a.method == b.method && strings.TrimSuffix(shapeOfPath(a), "/") == strings.TrimSuffix(shapeOfPath(b), "/")
 }
 
 // tags are the headings around a level, but the page's own.
 func (p *page) tags(level int) []string {
 	for l := level - 1; l >= 2; l-- {
-		if h := p.headings[l]; h != "" && !pattern().endpoint.MatchString(h) {
+		if h := p.headings[l]; h != "" {
 			return []string{h}
 		}
 	}
@@ -123,118 +165,138 @@ func (p *page) at(line int) doc.Position {
 	return doc.Position{File: p.in.Name, Line: int32(line), Column: 1} //nolint:gosec // at most 32 MB
 }
 
-// code reads an example: a curl command, a request as it is sent, or JSON.
-func (p *page) code(b block) {
-	trimmed := strings.TrimSpace(b.text)
-	first, rest, _ := strings.Cut(trimmed, "\n")
-	switch {
-	case strings.Contains(trimmed, "curl "):
-		for _, c := range commands(b.text) {
-			if r := curl(c, p.at(b.line+c.line)); r != nil {
-				p.example(r)
-			}
-		}
-	case pattern().endpoint.MatchString(first) && pattern().endpoint.FindStringIndex(first)[0] == 0:
-		p.raw(b, first, rest)
-	case strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "["):
-		p.json(trimmed, b.line)
-	}
+func (p *page) report(line int, code doc.Code, message, remedy string) {
+	p.problems = append(p.problems, doc.Problem{At: p.at(line), Severity: doc.Warning, Code: code, Message: message, Remedy: remedy})
 }
 
-// example joins a request that is shown with the one that is described.
-func (p *page) example(r *request) {
-	if p.now == nil || !same(p.now, r) && !p.fits(r) {
-		r.name = cmp.Or(r.name, p.headings[p.level])
-		r.tags = p.tags(p.level)
-		r.nameIDs()
-		p.begin(r)
-		return
+// unknown reports a text that begins with a method of which no tool is made.
+func (p *page) unknown(b block, text string) bool {
+	method, found := unknownMention(text)
+	if found {
+		p.report(b.line, doc.UnknownMethod, method+" is no method that a tool is made of.", "Write one of GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS or QUERY.")
 	}
-	p.now.base = cmp.Or(p.now.base, r.base)
-	p.now.query, p.now.headers = joinFields(p.now.query, r.query), joinFields(p.now.headers, r.headers)
-	for name, s := range r.schemes {
-		p.now.scheme(name, s)
-	}
-	if p.now.body == nil {
-		p.now.body = r.body
-	}
+	return found
 }
 
-// fits says whether a request is one of the template that is described: its
-// path may stand behind a prefix that the base has.
-func (p *page) fits(r *request) bool {
-	if r.method != p.now.method || len(r.path) < len(p.now.path) {
-		return false
-	}
-	extra := len(r.path) - len(p.now.path)
-	for i, s := range p.now.path {
-		if len(s.params) == 0 && s.text != r.path[extra+i].text {
-			return false
-		}
-	}
-	if extra > 0 && r.base != "" {
-		for _, s := range r.path[:extra] {
-			r.base += "/" + s.text
-		}
-	}
-	return true
-}
-
-// raw reads a request as it is sent: a line, headers, a body.
-func (p *page) raw(b block, first, rest string) {
-	p.endpoint(b, first, false)
-	if p.now == nil {
-		return
-	}
-	head, body, _ := strings.Cut("\n"+rest, "\n\n")
-	media := ""
-	for line := range strings.SplitSeq(head, "\n") {
-		name, value, found := strings.Cut(line, ":")
-		switch {
-		case !found || strings.ContainsAny(name, " {\""):
-		case strings.EqualFold(name, "host"):
-			p.now.base = cmp.Or(p.now.base, "https://"+strings.TrimSpace(value))
-		case strings.EqualFold(name, "content-type"):
-			media = strings.TrimSpace(value)
-		default:
-			p.now.addParam(&p.now.headers, doc.InHeader, strings.TrimSpace(name), strings.TrimSpace(value), p.now.at)
-		}
-	}
-	if p.now.body == nil {
-		p.now.body = newPayload(media, body, p.at(b.line))
-	}
-}
-
-// json reads an example of a body or of an answer, by what was said before it.
-func (p *page) json(text string, line int) {
-	s := shapeOf(text)
-	if p.now == nil || s == nil {
-		return
-	}
-	said := strings.ToLower(p.said)
-	isAnswer := strings.Contains(said, "response") || strings.Contains(said, "return") || strings.Contains(said, "result") || strings.Contains(said, "output")
-	if !isAnswer && p.now.body == nil && takesBody(p.now.method) {
-		p.now.body = &payload{media: "application/json", shape: s, at: p.at(line)}
-		return
-	}
-	p.now.answers = append(p.now.answers, answer{status: "200", media: "application/json", shape: s})
-}
-
-func takesBody(method string) bool { return method == "POST" || method == "PUT" || method == "PATCH" }
-
-// prose reads what is said: a list of parameters, or what a request is about.
+// prose reads what is said: an endpoint, a list of parameters, or what a request
+// is about.
 func (p *page) prose(b block) {
+	text := bare(b.text)
+	if found := p.mentions(b.text); len(found) > 0 {
+		p.endPair()
+		alone := len(found) == 1
+		for _, m := range found {
+			name, about := "", ""
+			if m.leads && alone {
+				name, about = p.headings[p.level], remark(m.rest)
+			} else if len(text) <= 300 {
+				about = text // what follows is about something else
+			}
+			p.begin(m, p.line(b, m.start), name, about, p.tags(p.level), m.leads && alone || p.now == nil)
+		}
+		return
+	}
+	if p.unknown(b, b.text) || p.readPair(b) {
+		return
+	}
 	if m := pattern().listParam.FindStringSubmatch(b.text); m != nil && p.now != nil {
-		if name := cmp.Or(m[1], m[2], m[3]); !pattern().endpoint.MatchString(b.text) && (m[4] != "" || m[5] != "") {
+		if name := cmp.Or(m[1], m[2], m[3]); m[4] != "" || m[5] != "" {
 			p.param(name, m[4], m[4], bare(m[5]), "")
 		}
 		return
 	}
-	if p.endpoint(b, bare(b.text), false) {
+	p.said = text
+	if p.now != nil && p.now.about == "" && len(p.now.query) == 0 && !strings.HasSuffix(text, ":") && !strings.HasPrefix(text, "<") && !pattern().item.MatchString(b.text) {
+		p.now.about = text
+	}
+}
+
+// pair is a method and a path that stand apart: "Method: GET", "Endpoint: /users".
+type pair struct {
+	methods              []string
+	path                 string
+	methodLine, pathLine int
+	alone                bool   // the method is a text of its own, and no label says what it is
+	label                string // "Method" or "Endpoint", whose value the next text is
+}
+
+// readPair takes a text that names a method or a path after a label, and says
+// whether it was one.
+func (p *page) readPair(b block) bool {
+	text := b.text
+	if p.pair.label != "" {
+		text, p.pair.label = p.pair.label+": "+strings.Trim(text, " `"), ""
+	}
+	if m := pattern().label.FindStringSubmatch(text); m != nil {
+		p.pair.label = m[1]
+		return true
+	}
+	if list := onlyMethods(text); list != nil {
+		p.setMethods(list, b.line, true)
+		return true
+	}
+	if m := pattern().pathOnly.FindStringSubmatch(text); m != nil && p.pair.alone && p.pair.path == "" {
+		p.setPath(m[1], b.line)
+		return true
+	}
+	method, path := pattern().methodLabel.FindStringSubmatch(text), pattern().pathLabel.FindStringSubmatch(text)
+	if path != nil && (pattern().basePath.MatchString(text) || pattern().baseWord.MatchString(text)) {
+		path = nil
+	}
+	if method == nil && path == nil {
+		return false
+	}
+	if method != nil {
+		p.setMethods(methodList(strings.ToUpper(method[1])), b.line, false)
+	}
+	if path != nil {
+		p.setPath(path[1], b.line)
+	}
+	return true
+}
+
+func (p *page) setMethods(list []string, line int, alone bool) {
+	if p.pair.methods != nil {
+		p.endPair()
+	}
+	p.pair.methods, p.pair.methodLine, p.pair.alone = list, line, alone
+	p.completePair()
+}
+
+func (p *page) setPath(path string, line int) {
+	if p.pair.path != "" {
+		p.endPair()
+	}
+	p.pair.path, p.pair.pathLine = path, line
+	p.completePair()
+}
+
+func (p *page) completePair() {
+	if p.pair.methods == nil || p.pair.path == "" {
 		return
 	}
-	p.said = b.text
-	if p.now != nil && p.now.about == "" && len(p.now.query) == 0 && !strings.HasSuffix(b.text, ":") && !strings.HasPrefix(b.text, "<") {
-		p.now.about = bare(b.text)
+	one := p.pair
+	p.pair = pair{}
+	m := mention{methods: one.methods, leads: true}
+	m.paths, m.loose = pathsOf(one.path)
+	if last := p.bases[len(p.bases)-1]; last.url != "" && strings.TrimRight(one.path, "/") == last.url {
+		last.url = "" // "API endpoint" was that of this endpoint alone
+	}
+	p.begin(m, min(one.methodLine, one.pathLine), p.headings[p.level], "", p.tags(p.level), true)
+}
+
+// endPair reports a method without a path, or a path without a method, that
+// nothing in the section belongs to.
+func (p *page) endPair() {
+	one := p.pair
+	p.pair = pair{}
+	known := func(fits func(r *request) bool) bool {
+		return slices.ContainsFunc(p.all, func(r *request) bool { return r.section == p.section && fits(r) })
+	}
+	switch {
+	case one.methods != nil && !one.alone && !known(func(r *request) bool { return slices.Contains(one.methods, r.method) }):
+		p.report(one.methodLine, doc.Missing, "The method "+strings.Join(one.methods, ", ")+" has no path, so no tool is made of it.", "Write the path beside it: Endpoint: /things.")
+	case strings.HasPrefix(one.path, "/") && !known(func(r *request) bool { return strings.HasSuffix(one.path, strings.TrimRight(r.template(), "/")) }):
+		p.report(one.pathLine, doc.Missing, "The path "+one.path+" has no method, so no tool is made of it.", "Write the method beside it: Method: GET.")
 	}
 }

@@ -27,30 +27,19 @@ func cell(row []string, i int) string {
 	return row[i]
 }
 
-// table reads a list of endpoints, or of the parameters of the last one.
+// table reads a list of endpoints, the method and path of one, or the parameters
+// of the last one.
 func (p *page) table(b block) {
 	head := b.rows[0]
 	about := column(head, "description", "summary", "purpose", "notes", "meaning", "details", "action")
-	path := column(head, "path", "endpoint", "url", "route", "uri", "resource")
-	if method := column(head, "method", "verb", "http method"); method >= 0 && path >= 0 {
-		for n, row := range b.rows[1:] {
-			if pattern().verb.MatchString(strings.ToUpper(cell(row, method))) && cell(row, path) != "" {
-				r := &request{method: cell(row, method), about: cell(row, about), tags: p.tags(p.level + 1), at: p.at(b.line + n + 2)}
-				r.setURL(cell(row, path), false, r.at)
-				p.all = append(p.all, r)
-			}
-		}
+	t := endpointTable{page: p, head: head, about: about}
+	t.path = column(head, "path", "endpoint", "url", "route", "uri", "resource")
+	t.method = column(head, "method", "verb", "http method")
+	if t.read(b) {
 		p.now = nil
 		return
 	}
-	if path >= 0 { // "GET /path" in one cell
-		for n, row := range b.rows[1:] {
-			if m := pattern().endpoint.FindStringSubmatch(cell(row, path)); m != nil {
-				r := &request{method: m[1], about: cell(row, about), tags: p.tags(p.level + 1), at: p.at(b.line + n + 2)}
-				r.setURL(m[2], false, r.at)
-				p.all = append(p.all, r)
-			}
-		}
+	if p.verticalTable(b) {
 		return
 	}
 	name := column(head, "name", "parameter", "param", "field", "key", "property", "argument", "attribute", "header", "query", "variable")
@@ -65,6 +54,149 @@ func (p *page) table(b block) {
 		}
 		p.param(cell(row, name), cell(row, kind), need, cell(row, about), cmp.Or(cell(row, where), strings.ToLower(head[name])))
 	}
+}
+
+// verticalTable reads a table with a row for the method and one for the path of an
+// endpoint, and says whether it is one.
+func (p *page) verticalTable(b block) bool {
+	found := false
+	for i, row := range b.rows {
+		if len(row) < 2 || !pattern().label.MatchString(row[0]) {
+			continue
+		}
+		label := pattern().label.FindStringSubmatch(row[0])[1]
+		found = p.readPair(block{kind: prose, text: label + ": " + row[1], line: b.lines[i]}) || found
+	}
+	return found
+}
+
+// endpointTable is a table whose rows name endpoints.
+type endpointTable struct {
+	*page
+	head                []string
+	method, path, about int
+	last                string // path of the row before
+}
+
+// read makes requests of the rows, and says whether any names an endpoint.
+func (t *endpointTable) read(b block) bool {
+	if t.readMatrix(b) {
+		return true
+	}
+	found := false
+	for i, row := range b.rows {
+		found = t.row(row, b.lines[i], i == 0) || found
+	}
+	return found
+}
+
+// row reads one row and says whether it names an endpoint, or ought to.
+func (t *endpointTable) row(row []string, line int, first bool) bool {
+	for i, c := range row { // "GET /path" in one cell
+		if found := t.mentions(c); len(found) > 0 && found[0].leads {
+			about := cell(row, t.about)
+			if about == "" && i+1 < len(row) {
+				about = row[i+1]
+			}
+			for _, m := range found {
+				t.add(m, about, line)
+			}
+			return true
+		}
+	}
+	methods, at := []string(nil), -1
+	for i, c := range row {
+		if methods = onlyMethods(c); methods != nil {
+			at = i
+			break
+		}
+	}
+	paths, where := t.paths(row, at)
+	switch {
+	case methods != nil && len(paths) > 0:
+		t.last = paths[0]
+		t.add(mention{methods: methods, paths: paths}, t.remarkOf(row, at, where), line)
+	case methods != nil && t.last != "" && t.path >= 0 && t.path < at && cell(row, t.path) == "": // the path of the row above
+		t.add(mention{methods: methods, paths: []string{t.last}}, t.remarkOf(row, at, -1), line)
+	case first:
+		return false
+	case methods != nil && t.path >= 0:
+		t.report(line, doc.Missing, "This row names "+strings.Join(methods, ", ")+" and no path, so no tool is made of it.", "Write the path, such as /things/{id}.")
+	case t.method >= 0 && len(paths) > 0 && cell(row, t.method) != "":
+		t.report(line, doc.UnknownMethod, "The method of this row is "+cell(row, t.method)+", of which no tool is made.", "Write one of GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS or QUERY.")
+	default:
+		return false
+	}
+	return true
+}
+
+// paths finds the paths of a row: those of the column that is named so, or of any
+// cell that is a path and nothing else.
+func (t *endpointTable) paths(row []string, method int) (paths []string, where int) {
+	for i, c := range row {
+		if m := pattern().pathOnly.FindStringSubmatch(c); m != nil && i != method {
+			if paths, _ = pathsOf(m[1]); len(paths) > 0 {
+				return paths, i
+			}
+		}
+	}
+	for word := range strings.FieldsSeq(strings.NewReplacer(",", " ", ";", " ").Replace(cell(row, t.path))) {
+		if strings.HasPrefix(word, "/") || pattern().opening.MatchString(word) {
+			more, _ := pathsOf(word)
+			paths = append(paths, more...)
+		}
+	}
+	if c := cell(row, t.path); len(paths) == 0 && c != "" && !strings.Contains(c, " ") && strings.ContainsAny(c, "abcdefghijklmnopqrstuvwxyz") && method >= 0 {
+		paths, _ = pathsOf("/" + c) // without its first slash
+	}
+	return paths, t.path
+}
+
+// remarkOf is what a row says of its endpoint.
+func (t *endpointTable) remarkOf(row []string, method, path int) string {
+	if s := cell(row, t.about); s != "" {
+		return s
+	}
+	for i, c := range row {
+		if i != method && i != path && strings.Contains(c, " ") {
+			return c
+		}
+	}
+	return ""
+}
+
+func (t *endpointTable) add(m mention, about string, line int) {
+	t.begin(m, line, "", about, t.tags(t.level+1), false)
+}
+
+// readMatrix reads a table with a column for each method, and says whether it is
+// one.
+func (t *endpointTable) readMatrix(b block) bool {
+	columns := map[int]string{}
+	for i, h := range t.head {
+		if list := onlyMethods(h); len(list) == 1 {
+			columns[i] = list[0]
+		}
+	}
+	if len(columns) < 2 {
+		return false
+	}
+	found := false
+	for i, row := range b.rows[1:] {
+		paths, _ := t.paths(row, -1)
+		for c, text := range row {
+			if method := columns[c]; method != "" && len(paths) > 0 && !isNothing(text) {
+				t.add(mention{methods: []string{method}, paths: paths}, text, b.lines[i+1])
+				found = true
+			}
+		}
+	}
+	return found
+}
+
+// isNothing says whether the cell of a matrix says that there is nothing.
+func isNothing(text string) bool {
+	return slices.Contains([]string{"", "-", "–", "—", "no", "none", "n/a", "x", "✗", "✘", "❌", "error", "not allowed", "405", "not supported", "not available"}, strings.ToLower(strings.TrimSpace(text)))
 }
 
 func yes(s string) bool {

@@ -6,18 +6,37 @@ import "strings"
 type command struct {
 	words []string
 	line  int // from 0
+	end   int // its last line
 	about string
+	input string // of a here-document
+	piped bool   // it takes what the command before it answers
 }
 
 // commands takes a shell text apart: quotes, escapes and joined lines. Comments
 // before a command are what it is about.
 func commands(text string) []command {
-	l := &lexer{text: strings.ReplaceAll(text, "\r\n", "\n")}
+	text = strings.NewReplacer("\r\n", "\n", "\ufeff", "", "“", `"`, "”", `"`, "‘", "'", "’", "'", "\u00a0", " ").Replace(text)
+	l := &lexer{text: text}
 	for l.pos < len(l.text) {
 		l.next()
 	}
 	l.end()
-	return l.all
+	return joinOptions(l.all)
+}
+
+// joinOptions brings the options of curl back to their command where the
+// backslash at the end of its line was forgotten.
+func joinOptions(all []command) []command {
+	var joined []command
+	for _, c := range all {
+		if last := len(joined) - 1; last >= 0 && len(c.words) > 1 && strings.HasPrefix(c.words[0], "-") && isCurl(joined[last]) && c.line == joined[last].end+1 {
+			joined[last].words = append(joined[last].words, c.words...)
+			joined[last].end = c.end
+			continue
+		}
+		joined = append(joined, c)
+	}
+	return joined
 }
 
 type lexer struct {
@@ -45,7 +64,7 @@ func (l *lexer) flush() {
 func (l *lexer) end() {
 	l.flush()
 	if len(l.now.words) > 0 {
-		l.now.about = strings.Join(l.about, " ")
+		l.now.about, l.now.end = strings.Join(l.about, " "), l.line
 		l.all = append(l.all, l.now)
 		l.about = nil
 	}
@@ -57,12 +76,18 @@ func (l *lexer) next() {
 	l.pos++
 	switch {
 	case c == '\n':
+		l.flush()
+		l.hereDocument()
 		l.end()
 		l.line++
 	case c == ' ' || c == '\t':
 		l.flush()
+	case (c == '^' || c == '`') && l.pos < len(l.text) && l.text[l.pos] == '\n' && !l.open: // the command goes on, on Windows
+		l.pos++
+		l.line++
 	case c == ';' || c == '|' || c == '&' && l.pos < len(l.text) && l.text[l.pos] == '&':
 		l.end()
+		l.now.piped = c == '|'
 	case c == '#' && !l.open:
 		to := strings.IndexByte(l.text[l.pos:], '\n')
 		if to < 0 {
@@ -86,6 +111,33 @@ func (l *lexer) next() {
 	default:
 		l.begin()
 		l.word.WriteByte(c)
+	}
+}
+
+// hereDocument takes the lines up to the word that <<WORD names.
+func (l *lexer) hereDocument() {
+	for i, w := range l.now.words {
+		word, found := strings.CutPrefix(w, "<<")
+		if word = strings.TrimPrefix(word, "-"); word == "" && i+1 < len(l.now.words) {
+			word = l.now.words[i+1]
+		}
+		if !found || word == "" {
+			continue
+		}
+		var body []string
+		for rest := l.text[l.pos:]; rest != ""; {
+			line, more, _ := strings.Cut(rest, "\n")
+			if strings.TrimSpace(line) == word {
+				l.line += len(body) + 1
+				l.pos = min(len(l.text), len(l.text)-len(rest)+len(line))
+				if l.pos < len(l.text) {
+					l.pos++
+				}
+				l.now.words, l.now.input = l.now.words[:i], strings.Join(body, "\n")
+				return
+			}
+			body, rest = append(body, line), more
+		}
 	}
 }
 

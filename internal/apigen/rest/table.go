@@ -14,7 +14,8 @@ import (
 //	  {"method": "GET", "path": "/users/{id}", "summary": "…",
 //	   "parameters": [{"name": "id", "in": "path", "type": "integer", "required": true, "description": "…"}]}]}
 //
-// A parameter may be in path, query, header, body or form.
+// A parameter may be in path, query, header, body or form. docs/apis.md describes
+// the format for those who write it.
 func readTable(_ context.Context, in *doc.Input) (*doc.Document, string) {
 	root, problems := in.Tree()
 	list := root.List("operations")
@@ -23,10 +24,22 @@ func readTable(_ context.Context, in *doc.Input) (*doc.Document, string) {
 	}
 	var all []*request
 	for _, n := range list {
-		method, path := strings.ToUpper(n.Get("method").Str()), n.Get("path").Str()
-		if !pattern().verb.MatchString(method) || path == "" {
+		if n.Kind != doc.Object {
+			problems = append(problems, doc.Problem{
+				At: n.At, Severity: doc.Error, Code: doc.WrongType, Message: "an operation is an object", Remedy: `write {"method": "GET", "path": "/things/{id}"}`,
+			})
+			continue
+		}
+		method, path := methodName(n.Get("method").Str()), n.Get("path").Str()
+		if method == "" || path == "" {
 			problems = append(problems, doc.Problem{
 				At: n.At, Severity: doc.Error, Code: doc.Missing, Message: "this operation needs a method and a path", Remedy: `write {"method": "GET", "path": "/things/{id}"}`,
+			})
+			continue
+		}
+		if !pattern().verb.MatchString(method) {
+			problems = append(problems, doc.Problem{
+				At: n.Get("method").At, Severity: doc.Error, Code: doc.UnknownMethod, Message: method + " is no method", Remedy: "write one of GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS or QUERY",
 			})
 			continue
 		}
@@ -37,6 +50,11 @@ func readTable(_ context.Context, in *doc.Input) (*doc.Document, string) {
 		base := r.base
 		r.setURL(path, false, n.At)
 		r.base = base
+		if p := n.Get("parameters"); p != nil && p.Kind != doc.Array && p.Kind != doc.Null {
+			problems = append(problems, doc.Problem{
+				At: p.At, Severity: doc.Error, Code: doc.WrongType, Message: "parameters are a list", Remedy: `write [{"name": "id", "in": "path", "type": "integer"}]`,
+			})
+		}
 		for _, p := range n.List("parameters") {
 			if problem := tableParam(r, p); problem != nil {
 				problems = append(problems, *problem)

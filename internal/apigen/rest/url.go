@@ -2,6 +2,7 @@ package rest
 
 import (
 	"net/url"
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -11,6 +12,12 @@ import (
 // setURL takes a URL, or a path, apart into a request. What is written in place
 // of a value becomes a parameter; shells says that $ID is such a place.
 func (r *request) setURL(raw string, shells bool, at doc.Position) {
+	raw, expansion, _ := strings.Cut(raw, "{?") // of a URI template: /a/{id}{?q,r}
+	for name := range strings.SplitSeq(strings.NewReplacer("}", "", "{&", ",").Replace(expansion), ",") {
+		if name = strings.Trim(name, " *&"); name != "" {
+			r.addParam(&r.query, doc.InQuery, name, "", at)
+		}
+	}
 	raw, _, _ = strings.Cut(raw, "#")
 	raw, query, _ := strings.Cut(raw, "?")
 	if pattern().opening.MatchString(raw) {
@@ -50,8 +57,14 @@ func parseSegment(part string, shells bool, at doc.Position) segment {
 		s.params = append(s.params, field{name: n, kind: kind("string"), required: true, at: at})
 		return "{" + n + "}"
 	}
-	if m := pattern().colon.FindStringSubmatch(part); m != nil {
-		s.text = name(m[1])
+	for _, re := range []*regexp.Regexp{pattern().colon, pattern().typed} {
+		if m := re.FindStringSubmatch(part); m != nil {
+			s.text = name(strings.Join(m[1:], ""))
+			return s
+		}
+	}
+	if m := pattern().capitals.FindStringSubmatch(part); m != nil && shells {
+		s.text = name(strings.ToLower(m[1] + m[2]))
 		return s
 	}
 	s.text = pattern().braced.ReplaceAllStringFunc(part, func(found string) string { return name(strings.Trim(found, "{} ")) })
@@ -116,12 +129,12 @@ func idName(before string) string {
 // nameIDs makes parameters of the ids in a path that was recorded.
 func (r *request) nameIDs() {
 	for i, s := range r.path {
-		if len(s.params) > 0 || !looksLikeID(s.text) {
-			continue
-		}
 		before := ""
 		if i > 0 {
 			before = r.path[i-1].text
+		}
+		if len(s.params) > 0 || !looksLikeID(s.text) || isVersion(before, s.text) {
+			continue
 		}
 		k := "string"
 		if pattern().numeric.MatchString(s.text) {
@@ -129,6 +142,16 @@ func (r *request) nameIDs() {
 		}
 		r.name1(i, idName(before), k)
 	}
+}
+
+// isVersion says whether a number in a path is the version of the API, as in
+// /api/2/things.
+func isVersion(before, s string) bool {
+	switch strings.ToLower(before) {
+	case "api", "rest", "version", "v":
+		return len(s) <= 2 && pattern().numeric.MatchString(s)
+	}
+	return false
 }
 
 // name1 makes a part of the path a parameter, under a name of its own.

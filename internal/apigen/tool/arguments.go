@@ -17,6 +17,7 @@ type arguments struct {
 	body  *call.Body
 	whole *doc.Node // schema of the body, of which arguments may be fields
 	text  string    // description of the body
+	lost  bool      // a reference of an argument's schema leads nowhere
 }
 
 // argument is a parameter, a field of the body, or all of it.

@@ -33,6 +33,7 @@ type compiler struct {
 	nodes     int
 	most      int // nodes: more cannot fit the budget, whatever they are
 	truncated bool
+	lost      bool // a reference leads nowhere
 }
 
 // limits are what a budget leaves of a schema.
@@ -60,6 +61,7 @@ func (c *compiler) one(n *doc.Node, depth int) schema {
 	}
 	c.nodes++
 	c.meter.Spend(4)
+	c.lost = c.lost || n.Lost()
 	if n.Kind != doc.Object {
 		if n.Kind == doc.Bool && n.Text == "false" {
 			return schema{"not": schema{}}

@@ -99,6 +99,7 @@ func (b *builder) inputAt(a *arguments, c *compiler, level int) schema {
 		}
 	}
 	c.finish()
+	a.lost = a.lost || c.lost
 	out := schema{"type": "object", "properties": props, "additionalProperties": false}
 	if len(required) > 0 {
 		slices.Sort(required)

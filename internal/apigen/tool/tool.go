@@ -35,6 +35,7 @@ type Tool struct {
 	Inferred    bool            `json:"inferred,omitempty"`
 	Truncated   bool            `json:"truncated,omitempty"`  // Input says less than the document
 	Incomplete  []doc.Code      `json:"incomplete,omitempty"` // why it cannot be called; such a tool is shown to people alone
+	Partial     []doc.Code      `json:"partial,omitempty"`    // what is not known of one that can be called
 	At          doc.Position    `json:"at"`
 	Plan        call.Plan       `json:"plan"`
 }
@@ -136,7 +137,7 @@ func (b *builder) tool(op *doc.Operation) Tool {
 	t := Tool{
 		Name: b.names[op.Key], Key: op.Key, Title: titleOf(op, b.names[op.Key]), Description: describe(op), Annotations: encode(annotate(op, b.names[op.Key])),
 		ID: op.ID, Tags: op.Tags, Words: words(strings.NewReplacer("{", " ", "}", " ").Replace(op.Path)),
-		Deprecated: op.Deprecated, Inferred: op.Inferred, Incomplete: b.incomplete(op), At: op.At,
+		Deprecated: op.Deprecated, Inferred: op.Inferred, Incomplete: b.incomplete(op), Partial: slices.Clone(op.Partial), At: op.At,
 	}
 	out, wrapped := b.answers(op)
 	if out != nil {
@@ -146,6 +147,9 @@ func (b *builder) tool(op *doc.Operation) Tool {
 	var input schema
 	input, t.Truncated = b.input(a, maxTool-len(t.JSON())-8)
 	t.Input = encode(input)
+	if a.lost && !slices.Contains(t.Partial, doc.UnresolvedRef) {
+		t.Partial = append(t.Partial, doc.UnresolvedRef)
+	}
 	t.Plan = call.Plan{
 		Method: op.Method, Base: b.own(op), Path: op.Path, Query: op.Query, Args: a.plan(), Body: a.body,
 		Accept: accept(op), Security: needs(op), Wrapped: wrapped, Paging: b.paging(op, a),

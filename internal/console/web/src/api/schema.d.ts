@@ -2656,12 +2656,15 @@ export interface components {
             what?: string[];
         };
         APIEdit: {
+            category?: string;
             description?: string;
             hide?: boolean;
             name?: string;
+            roles?: string[] | null;
             tool: string;
         };
         APIEndpoint: {
+            callable: boolean;
             category?: string;
             deprecated?: boolean;
             description?: string;
@@ -2669,7 +2672,9 @@ export interface components {
             key: string;
             /** Format: int64 */
             line: number;
+            parameters: components["schemas"]["APIParameter"][];
             reasons?: string[];
+            responses: components["schemas"]["APIResponse"][];
             roles: string[];
             /** @enum {string} */
             status: "ready" | "incomplete" | "excluded";
@@ -2684,6 +2689,14 @@ export interface components {
             /** Format: int64 */
             line: number;
             name: string;
+        };
+        APIParameter: {
+            description?: string;
+            /** @enum {string} */
+            in: "path" | "query" | "header" | "cookie" | "querystring" | "body" | "variable";
+            name: string;
+            required?: boolean;
+            type: string;
         };
         APIPreview: {
             auth: components["schemas"]["APIAuth"][];
@@ -2701,6 +2714,8 @@ export interface components {
             /** Format: int64 */
             incomplete: number;
             models: components["schemas"]["APIModel"][];
+            /** Format: int64 */
+            partial: number;
             problems: components["schemas"]["APIProblem"][];
             /** Format: int64 */
             ready: number;
@@ -2724,6 +2739,12 @@ export interface components {
             remedy?: string;
             /** @enum {string} */
             severity: "error" | "warning" | "hint";
+        };
+        APIResponse: {
+            description?: string;
+            media?: string;
+            status: string;
+            type?: string;
         };
         Action: {
             agent?: string;
@@ -2895,6 +2916,8 @@ export interface components {
             resourceDomains: string[];
         };
         AppliedServer: {
+            /** @description Of an auto-generated server: add it although its document yields no tool. */
+            allow_empty?: boolean;
             auth?: components["schemas"]["AuthBody"];
             /** @description Of an auto-generated server: where the API is called; absent: where its documentation says. */
             base_url?: string;
@@ -3663,6 +3686,8 @@ export interface components {
         ImportDocumentBody: {
             /** @description Take over what may make callers fail too: tools and arguments that are gone, arguments that have to be given, another host, less authentication. */
             accept_breaking?: boolean;
+            /** @description Take over a document that yields no tool. */
+            allow_empty?: boolean;
             /** @description The text. Absent, and without document_url, it is fetched from where it came from. */
             document?: string;
             /** @description Where it is from now on. */
@@ -3688,6 +3713,8 @@ export interface components {
             /** Format: int64 */
             incomplete: number;
             models: components["schemas"]["APIModel"][];
+            /** Format: int64 */
+            partial: number;
             problems: components["schemas"]["APIProblem"][];
             /** Format: int64 */
             ready: number;
@@ -4051,6 +4078,8 @@ export interface components {
             value: string;
         };
         NewServerBody: {
+            /** @description Of an auto-generated server: add it although its document yields no tool. */
+            allow_empty?: boolean;
             auth?: components["schemas"]["AuthBody"];
             /** @description Of an auto-generated server: where the API is called; absent: where its documentation says. */
             base_url?: string;
@@ -4287,6 +4316,7 @@ export interface components {
             summary: string;
             tags?: string[];
             title: string;
+            tools?: components["schemas"]["ToolRoles"][];
         };
         PageAgent: {
             items: components["schemas"]["Agent"][];
@@ -4502,6 +4532,8 @@ export interface components {
             /** @description What would be run, word by word. */
             command?: string[];
             cwd?: string;
+            /** @description Of one that is made of a document: where that is, or text for one that is in the pack. */
+            document?: string;
             /** @description The names of its variables. */
             env?: string[];
             /** @description The names of its headers. */
@@ -4515,6 +4547,7 @@ export interface components {
             title?: string;
             /** @enum {string} */
             transport: "http" | "sse" | "stdio";
+            /** @description Of one that is made of a document, where the API is called; absent: where the document says. */
             url?: string;
         };
         Probe: {
@@ -4527,6 +4560,8 @@ export interface components {
             tools?: string[];
         };
         ProbeServerBody: {
+            /** @description Of an auto-generated server: add it although its document yields no tool. */
+            allow_empty?: boolean;
             auth?: components["schemas"]["AuthBody"];
             /** @description Of an auto-generated server: where the API is called; absent: where its documentation says. */
             base_url?: string;
@@ -4938,6 +4973,8 @@ export interface components {
             user?: string;
         };
         ServerPatchBody: {
+            /** @description Of an auto-generated server: add it although its document yields no tool. */
+            allow_empty?: boolean;
             auth?: components["schemas"]["AuthBody"];
             /** @description Of an auto-generated server: where the API is called; absent: where its documentation says. */
             base_url?: string;
@@ -5315,6 +5352,14 @@ export interface components {
             /** @description Why, and what was changed. */
             reason: string;
             /** @description The tool's name, as the server calls it. */
+            tool: string;
+        };
+        ToolRoles: {
+            category?: string;
+            /** @description Which agents it is offered to; none leaves that to the rules. */
+            roles?: string[];
+            server: string;
+            /** @description The server's own name of it. */
             tool: string;
         };
         ToolSuggestion: {

@@ -11,7 +11,7 @@ import { ErrorCard } from '../../parts/states';
 import { useParam } from '../../parts/url';
 import { AuthFields } from '../server/AuthFields';
 import { Base, Exposure, KnownBy, nothingWished, rulesOf, type Wish, wants } from './Choices';
-import { Endpoints, Models, Schemes } from './Found';
+import { Endpoints, Models, Schemes, toolCount } from './Found';
 import { documentOf, type Given, nothingGiven, Origin } from './Origin';
 import { Problems, type Spot } from './Problems';
 import { Readers } from './Readers';
@@ -200,7 +200,7 @@ function Save({
   const missing = wants(wish);
   const errors = preview.problems.filter((p) => p.severity === 'error').length;
   const based = wish.base || preview.base_url;
-  const ready = named && current && !missing && !!based && preview.ready > 0 && !adding;
+  const ready = named && current && !missing && !!based && toolCount(preview) > 0 && !adding;
   const add = async () => {
     setAdding(true);
     setError(null);
@@ -217,11 +217,17 @@ function Save({
   return (
     <>
       <div className="figures">
-        <Figure name="Tools" value={count(preview.ready)} note={`of ${counted(preview.endpoints.length, 'operation')}`} />
+        <Figure name="Tools" value={count(toolCount(preview))} note={`of ${counted(preview.endpoints.length, 'operation')}`} />
         <Figure
-          name="Cannot be called"
+          name="Incomplete"
           value={count(preview.incomplete)}
-          note={preview.excluded > 0 ? `${count(preview.excluded)} left out` : 'with a reason each'}
+          note={
+            preview.partial > 0
+              ? `${count(preview.partial)} can be called all the same`
+              : preview.excluded > 0
+                ? `${count(preview.excluded)} left out`
+                : 'with a reason each'
+          }
           bad={preview.incomplete > 0}
         />
         <Figure name="Tokens" value={short(preview.tokens)} note="in a model’s list, all of them" />
@@ -267,7 +273,7 @@ function Save({
               {missing ||
                 (!current
                   ? 'Something was changed: look again at what comes of it.'
-                  : preview.ready === 0
+                  : toolCount(preview) === 0
                     ? 'No operation can be called.'
                     : '')}
               {given.from === 'url' && current && !missing ? 'It is added as it was read just now.' : ''}
@@ -305,7 +311,7 @@ export function Look({ preview, text }: { preview: APIPreview; text: string }) {
         now={part}
         choose={setPart}
         tabs={[
-          ['tools', `Tools ${preview.ready}`],
+          ['tools', `Tools ${toolCount(preview)}`],
           ['problems', `Problems ${preview.problems.length} and text`],
           ['models', `Data models ${preview.models.length}`],
           ['auth', `Authentication ${preview.auth.length}`],

@@ -53,7 +53,7 @@ export function Editor({ s, may }: { s: ServerDetail; may: boolean }) {
 function Tools({ s, may, preview }: { s: ServerDetail; may: boolean; preview: APIPreview }) {
   const [q, setQ] = useState('');
   const [own, setOwn] = useParam('tool');
-  const ready = preview.endpoints.filter((e) => e.status === 'ready');
+  const ready = preview.endpoints.filter((e) => e.callable);
   const found = ready.filter((e) => matches(q, e.key, e.tool, s.overrides?.[e.tool]?.name, e.description));
   const shown = found.slice(0, most);
   const chosen = ready.find((e) => e.tool === own) ?? found[0];
@@ -264,20 +264,35 @@ function Roles({ t, may }: { t: Tool; may: boolean }) {
 // Suggestions are edits that would make tools easier to use, to be accepted.
 function Suggestions({ s, may, all, open }: { s: ServerDetail; may: boolean; all: Suggestion[]; open: (tool: string) => void }) {
   const save = useOverrides(s);
+  const cache = useQueryClient();
+  const tag = useMutation({
+    mutationFn: async (list: Suggestion[]) => {
+      for (const { edit } of list) {
+        const name = s.overrides?.[edit.tool]?.name ?? edit.tool;
+        await send('PUT', `/tools/${encodeURIComponent(`${s.id}__${name}`)}/tag`, { roles: edit.roles, category: edit.category });
+      }
+    },
+    onSuccess: () => Promise.all(['servers', 'tools', 'tool'].map((key) => cache.invalidateQueries({ queryKey: [key] }))),
+  });
+  const isTag = ({ edit }: Suggestion) => (edit.roles?.length ?? 0) > 0 || !!edit.category;
   const accept = (list: Suggestion[]) => {
     const part: Overrides = {};
-    for (const { edit } of list) {
-      const { tool, ...o } = edit;
+    for (const { edit } of list.filter((p) => !isTag(p))) {
+      const { tool, roles: _roles, category: _category, ...o } = edit;
       part[tool] = { ...s.overrides?.[tool], ...part[tool], ...o };
     }
-    save.mutate(part);
+    const tags = list.filter(isTag);
+    const rest = () => Object.keys(part).length > 0 && save.mutate(part);
+    if (tags.length > 0)
+      tag.mutate(tags, { onSuccess: rest }); // by the names that tools have before
+    else rest();
   };
   return (
     <Panel
       title={counted(all.length, 'improvement')}
       acts={
         may && (
-          <Button size="compact-sm" loading={save.isPending} onClick={() => accept(all)}>
+          <Button size="compact-sm" loading={save.isPending || tag.isPending} onClick={() => accept(all)}>
             Accept all
           </Button>
         )
@@ -294,7 +309,15 @@ function Suggestions({ s, may, all, open }: { s: ServerDetail; may: boolean; all
                 <span className="small soft">{p.message}</span>
               </span>
               <span className="small wrap">
-                {p.edit.hide ? 'Hide it' : p.edit.name ? <code>{p.edit.name}</code> : <q>{p.edit.description}</q>}
+                {p.edit.hide ? (
+                  'Hide it'
+                ) : p.edit.name ? (
+                  <code>{p.edit.name}</code>
+                ) : isTag(p) ? (
+                  [...(p.edit.roles ?? []), p.edit.category].filter(Boolean).join(', ')
+                ) : (
+                  <q>{p.edit.description}</q>
+                )}
               </span>
             </span>
             {may && (
@@ -302,7 +325,7 @@ function Suggestions({ s, may, all, open }: { s: ServerDetail; may: boolean; all
                 size="compact-sm"
                 variant="default"
                 leftSection={<Check size={13} />}
-                disabled={save.isPending}
+                disabled={save.isPending || tag.isPending}
                 aria-label={`Accept ${p.code} of ${p.edit.tool}`}
                 onClick={() => accept([p])}
               >
@@ -312,9 +335,9 @@ function Suggestions({ s, may, all, open }: { s: ServerDetail; may: boolean; all
           </div>
         ))}
       </Scroll>
-      {save.error && (
+      {(save.error ?? tag.error) && (
         <div className="pad">
-          <ErrorCard error={save.error} />
+          <ErrorCard error={save.error ?? tag.error} />
         </div>
       )}
     </Panel>

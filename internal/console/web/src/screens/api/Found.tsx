@@ -10,7 +10,28 @@ import { Virtual } from '../../parts/Virtual';
 import type { Spot } from './Problems';
 
 type Endpoint = Schemas['APIEndpoint'];
-const height = 60;
+
+// toolCount is how many operations become tools: those that are whole, and those
+// that can be called with what is known of them.
+export const toolCount = (p: { ready: number; partial: number }) => p.ready + p.partial;
+
+// signature is what an operation takes and answers, on one line.
+const signature = (e: Endpoint) => {
+  const takes = e.parameters.map((p) => `${p.name}${p.required ? '*' : ''}`).join(', ') || 'no parameters';
+  const answers = e.responses.map((r) => [r.status, r.type].filter(Boolean).join(' ')).join(', ');
+  return answers ? `${takes} → ${answers}` : takes;
+};
+
+// signatureDetails says the same, a line for each parameter and each answer.
+const signatureDetails = (e: Endpoint) =>
+  [
+    ...e.parameters.map(
+      (p) => `${p.name}: ${p.type} in ${p.in}${p.required ? ', required' : ''}${p.description ? `. ${p.description}` : ''}`,
+    ),
+    ...e.responses.map((r) => ['→', r.status, r.type || r.media, r.description].filter(Boolean).join(' ')),
+  ].join('\n');
+
+const height = 78;
 
 // Endpoints are the operations of a document and the tools that they become.
 export function Endpoints({ preview, show }: { preview: APIPreview; show: (s: Spot) => void }) {
@@ -22,7 +43,7 @@ export function Endpoints({ preview, show }: { preview: APIPreview; show: (s: Sp
   );
   return (
     <Panel
-      title={counted(preview.ready, 'tool')}
+      title={counted(toolCount(preview), 'tool')}
       acts={
         <>
           <span className="small soft">about {count(preview.tokens)} tokens</span>
@@ -32,8 +53,8 @@ export function Endpoints({ preview, show }: { preview: APIPreview; show: (s: Sp
             value={status}
             data={[
               { value: '', label: `all ${all.length}` },
-              { value: 'ready', label: `tools ${preview.ready}` },
-              { value: 'incomplete', label: `cannot be called ${preview.incomplete}` },
+              { value: 'ready', label: `ready ${preview.ready}` },
+              { value: 'incomplete', label: `incomplete ${preview.incomplete}` },
               { value: 'excluded', label: `left out ${preview.excluded}` },
             ]}
             onChange={(e) => setStatus(e.currentTarget.value)}
@@ -92,7 +113,14 @@ const Row = memo(function Row({ e, show }: { e: Endpoint; show: (s: Spot) => voi
             <span className="mono cut" style={{ fontWeight: 550 }}>
               {e.tool || '–'}
             </span>
-            {e.status === 'incomplete' && <Tag tone="bad">{e.reasons?.[0] ?? 'cannot be called'}</Tag>}
+            {e.status === 'incomplete' && (
+              <Tag
+                tone={e.callable ? 'warn' : 'bad'}
+                title={e.callable ? 'It can be called, with what is known of it' : 'It cannot be called'}
+              >
+                {e.reasons?.[0] ?? 'incomplete'}
+              </Tag>
+            )}
             {e.status === 'excluded' && <Tag>left out</Tag>}
             {e.deprecated && <Tag tone="warn">deprecated</Tag>}
             {e.inferred && <Tag title="Out of examples or prose">inferred</Tag>}
@@ -100,6 +128,9 @@ const Row = memo(function Row({ e, show }: { e: Endpoint; show: (s: Spot) => voi
           <span className="row plain small soft">
             <Verb of={e.key} />
             <span className="cut wide">{e.title || e.description}</span>
+          </span>
+          <span className="tiny soft cut mono" title={signatureDetails(e)}>
+            {signature(e)}
           </span>
         </span>
         <span className="row plain wide">

@@ -6,7 +6,7 @@ import { Panel, Scroll, Tag, type Tone } from '../../parts/bits';
 import { tableOf } from '../../parts/document';
 import { count, counted } from '../../parts/format';
 import { Empty, ErrorCard } from '../../parts/states';
-import { Verb } from './Found';
+import { toolCount, Verb } from './Found';
 import { documentOf, type Given, nothingGiven, Origin } from './Origin';
 
 type Imported = Schemas['Imported'];
@@ -89,7 +89,7 @@ function Steps({ s, text, close }: { s: ServerDetail; text: string; close: () =>
           <Changes all={differs.changes ?? []} />
           {(differs.changes?.length ?? 0) > 0 && (
             <p className="small soft">
-              Then it has {counted(differs.ready, 'tool')}; the document has {counted(differs.problems.length, 'problem')}.
+              Then it has {counted(toolCount(differs), 'tool')}; the document has {counted(differs.problems.length, 'problem')}.
             </p>
           )}
           {breaking > 0 && (

@@ -1,0 +1,224 @@
+package apigen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/apigen/tool"
+)
+
+// codeCorrection is the code of edits that repeat what a person changed elsewhere.
+const codeCorrection = "like_correction"
+
+// learner proposes what a person corrected at one operation for those like it. It
+// knows of what changed alone: a word of a name, a phrase of a description, that a
+// tool is hidden, what a tool is for.
+type learner struct {
+	made   *Made
+	edited map[string]junctor.Override
+	taken  map[string]bool // names of tools
+	shared int             // parts that all paths begin with
+	hint   func(t *tool.Tool, code, message string, edit junctor.APIEdit)
+}
+
+// learn goes through the corrections in the order of the document.
+func (l *learner) learn() {
+	l.shared = l.sharedParts()
+	done := map[string]bool{} // tool and what of it: one proposal each
+	for i := range l.made.Tools {
+		from := &l.made.Tools[i]
+		o, corrected := l.edited[from.Name]
+		if !corrected || len(from.Incomplete) > 0 {
+			continue
+		}
+		for j := range l.made.Tools {
+			t := &l.made.Tools[j]
+			if t == from || len(t.Incomplete) > 0 || l.edited[t.Name].Hide || t.Deprecated {
+				continue
+			}
+			l.propose(from, t, o, done)
+		}
+	}
+}
+
+func (l *learner) propose(from, t *tool.Tool, o junctor.Override, done map[string]bool) {
+	now := l.edited[t.Name]
+	once := func(what string) bool {
+		key := what + " " + t.Name
+		had := done[key]
+		done[key] = true
+		return !had
+	}
+	if o.Name != "" && now.Name == "" {
+		if name := l.rename(from, t, o.Name); name != "" && once("name") {
+			l.taken[name] = true
+			l.hint(t, codeCorrection, fmt.Sprintf("%s was renamed %s; the same change makes %s of this one.", from.Name, o.Name, name), junctor.APIEdit{Override: junctor.Override{Name: name}})
+		}
+	}
+	if o.Description != "" && now.Description == "" {
+		if text := l.reword(from, t, o.Description); text != "" && once("description") {
+			l.hint(t, codeCorrection, fmt.Sprintf("The description of %s was corrected; this one can be corrected in the same way.", from.Name), junctor.APIEdit{Override: junctor.Override{Description: text}})
+		}
+	}
+	if o.Hide && !from.Deprecated && l.alike(from, t) && once("hide") {
+		l.hint(t, codeCorrection, fmt.Sprintf("%s, which is like this one, is hidden.", from.Name), junctor.APIEdit{Override: junctor.Override{Hide: true}})
+	}
+}
+
+// rename makes the change of one name in another; "" is that it has no place there.
+func (l *learner) rename(from, t *tool.Tool, to string) string {
+	before, after := strings.Split(from.Name, "_"), strings.Split(to, "_")
+	head, tail := commonEnds(before, after)
+	old, with := before[head:len(before)-tail], after[head:len(after)-tail]
+	if head+tail == 0 || from.Plan.Method != t.Plan.Method {
+		return "" // another name altogether
+	}
+	words := strings.Split(t.Name, "_")
+	at := -1
+	switch {
+	case len(old) == 0 && !l.alike(from, t):
+		return ""
+	case head == 0 && startsWith(words, old):
+		at = 0
+	case head > 0 && tail == 0 && endsWith(words, old):
+		at = len(words) - len(old)
+	case head > 0 && tail > 0 && len(old) > 0:
+		for i := 0; i+len(old) <= len(words); i++ {
+			if startsWith(words[i:], old) {
+				at = i
+				break
+			}
+		}
+	}
+	if at < 0 || len(old) == len(words) {
+		return ""
+	}
+	if len(old) == 0 && (startsWith(words, with) || endsWith(words, with)) {
+		return "" // it has them
+	}
+	name := strings.Join(slices.Concat(words[:at], with, words[at+len(old):]), "_")
+	if name == "" || name == t.Name || len(name) > 64 || l.taken[name] {
+		return ""
+	}
+	return name
+}
+
+// reword makes the change of one description in another; "" is that it has no place
+// there. A phrase that was taken out or replaced is looked for; one that was added is
+// for operations that are alike.
+func (l *learner) reword(from, t *tool.Tool, to string) string {
+	before, after := strings.Fields(from.Description), strings.Fields(to)
+	head, tail := commonEnds(before, after)
+	old, with := strings.Join(before[head:len(before)-tail], " "), strings.Join(after[head:len(after)-tail], " ")
+	text := strings.Join(strings.Fields(t.Description), " ")
+	switch {
+	case len(before) == 0 || head+tail == 0:
+		return "" // another text altogether
+	case old == "":
+		if tail > 0 || with == "" || strings.Contains(text, with) || from.Plan.Method != t.Plan.Method || !l.alike(from, t) {
+			return ""
+		}
+		return strings.TrimSpace(text + " " + with)
+	case len(before)-head-tail < 2 || !strings.Contains(" "+text+" ", " "+old+" "):
+		return "" // one word is too little to go by
+	}
+	return strings.Join(strings.Fields(strings.Replace(" "+text+" ", " "+old+" ", " "+with+" ", 1)), " ")
+}
+
+// alike says whether two operations are of one kind: of one method, below one part of
+// the API's paths.
+func (l *learner) alike(a, b *tool.Tool) bool {
+	return a.Plan.Method == b.Plan.Method && l.area(a) != "" && l.area(a) == l.area(b)
+}
+
+// area is the first part of a path that is not the same for all of the API.
+func (l *learner) area(t *tool.Tool) string {
+	parts := strings.Split(strings.Trim(t.Plan.Path, "/"), "/")
+	if t.Plan.GraphQL != nil || l.shared >= len(parts) || strings.HasPrefix(parts[l.shared], "{") {
+		return ""
+	}
+	return parts[l.shared]
+}
+
+// sharedParts counts the parts that all paths begin with, such as api and v1.
+func (l *learner) sharedParts() int {
+	var first []string
+	shared := 0
+	for i := range l.made.Tools {
+		parts := strings.Split(strings.Trim(l.made.Tools[i].Plan.Path, "/"), "/")
+		if first == nil {
+			first, shared = parts, len(parts)-1
+			continue
+		}
+		n := 0
+		for n < min(shared, len(parts)-1) && parts[n] == first[n] {
+			n++
+		}
+		shared = n
+	}
+	if len(l.made.Tools) < 2 {
+		return 0
+	}
+	return max(shared, 0)
+}
+
+// LearnRoles proposes the roles and category that a person gave to one operation for
+// those that are alike and that the rules judge otherwise. tags are what people said,
+// by the shown names of tools.
+func (m *Made) LearnRoles(edited map[string]junctor.Override, tags map[string]junctor.ToolTag, classify Classify) []junctor.APIProblem {
+	l := &learner{made: m, edited: edited}
+	l.shared = l.sharedParts()
+	shown := func(t *tool.Tool) string {
+		if name := edited[t.Name].Name; name != "" {
+			return name
+		}
+		return t.Name
+	}
+	out := []junctor.APIProblem{}
+	done := map[string]bool{}
+	for i := range m.Tools {
+		from := &m.Tools[i]
+		tag, said := tags[shown(from)]
+		if !said {
+			continue
+		}
+		for j := range m.Tools {
+			t := &m.Tools[j]
+			if _, own := tags[shown(t)]; own || t == from || done[t.Name] || len(t.Incomplete) > 0 || edited[t.Name].Hide || !l.alike(from, t) {
+				continue
+			}
+			class := classify(Definition(t, false), topic(t))
+			if (len(tag.Roles) == 0 || slices.Equal(class.Roles, tag.Roles)) && (tag.Category == "" || class.Category == tag.Category) {
+				continue
+			}
+			done[t.Name] = true
+			out = append(out, junctor.APIProblem{
+				File: t.At.File, Line: int(t.At.Line), Column: int(t.At.Column), Severity: "hint", Code: codeCorrection, Operation: t.Key,
+				Message: fmt.Sprintf("Somebody said what %s is for, which is like this one.", shown(from)),
+				Edit:    &junctor.APIEdit{Tool: t.Name, Roles: tag.Roles, Category: tag.Category},
+			})
+		}
+	}
+	return out
+}
+
+// commonEnds counts the words that two lists begin and end with.
+func commonEnds(a, b []string) (head, tail int) {
+	for head < min(len(a), len(b)) && a[head] == b[head] {
+		head++
+	}
+	for tail < min(len(a), len(b))-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
+		tail++
+	}
+	return head, tail
+}
+
+func startsWith(words, with []string) bool {
+	return len(with) <= len(words) && slices.Equal(words[:len(with)], with)
+}
+
+func endsWith(words, with []string) bool {
+	return len(with) <= len(words) && slices.Equal(words[len(words)-len(with):], with)
+}

@@ -1,0 +1,160 @@
+package rest
+
+import (
+	"html"
+	"slices"
+	"strings"
+)
+
+// mention is a place of a text that names a method and a path.
+type mention struct {
+	methods []string
+	paths   []string
+	start   int    // where it begins in the text
+	rest    string // text behind it
+	leads   bool   // nothing but marks stands before it
+	loose   bool   // its path is a wildcard or breaks off, so no request can be made of it
+}
+
+// inlineText is a line of Markdown without its marks. Backticks stay: they say
+// where a path ends.
+func inlineText(s string) string {
+	if strings.ContainsAny(s, "<&[\\*_!") {
+		p := pattern()
+		s = p.image.ReplaceAllString(s, "$1")
+		s = p.link.ReplaceAllString(s, "$1")
+		s = p.autolink.ReplaceAllString(s, "$1")
+		s = p.inlineTag.ReplaceAllStringFunc(s, func(tag string) string {
+			if name := strings.Trim(strings.ToLower(tag), "</> "); name == "br" || strings.HasPrefix(name, "td") || strings.HasPrefix(name, "th") {
+				return " "
+			}
+			return ""
+		})
+		s = html.UnescapeString(s)
+		s = strings.NewReplacer("**", "", "__", "", `\{`, "{", `\}`, "}", `\_`, "_", `\<`, "<", `\>`, ">", `\*`, "*", `\[`, "[", `\]`, "]", "\u00a0", " ").Replace(s)
+		s = p.emphasis.ReplaceAllString(s, "$1$2$3")
+	}
+	return s
+}
+
+// mentionsIn finds the endpoints that a text names, such as "GET /users",
+// "GET/POST /users", "a POST request to `/users`" or "/users (GET)".
+func mentionsIn(text string) []mention {
+	var found []mention
+	for _, m := range pattern().endpoint.FindAllStringSubmatchIndex(text, -1) {
+		one := mention{start: m[2], methods: methodList(text[m[2]:m[3]]), leads: pattern().marks.MatchString(text[:m[2]])}
+		one.paths, one.loose = pathsOf(text[m[4]:m[5]])
+		one.rest = text[m[5]:]
+		if len(one.paths) > 0 || one.loose {
+			found = append(found, one)
+		}
+	}
+	if len(found) > 0 {
+		return found
+	}
+	if m := pattern().pathFirst.FindStringSubmatchIndex(text); m != nil {
+		one := mention{start: m[2], methods: methodList(text[m[4]:m[5]]), leads: true, rest: text[m[5]:]}
+		one.paths, one.loose = pathsOf(text[m[2]:m[3]])
+		return []mention{one}
+	}
+	return nil
+}
+
+// wholeMention is the endpoint that a text is, and nothing else: there a method
+// may be in small letters, and a path without its first slash.
+func wholeMention(text string) (mention, bool) {
+	m := pattern().whole.FindStringSubmatch(strings.Trim(text, " \t`"))
+	if m == nil {
+		return mention{}, false
+	}
+	one := mention{methods: methodList(strings.ToUpper(m[1])), leads: true, rest: m[3]}
+	path := m[2]
+	if !strings.HasPrefix(path, "/") && !pattern().opening.MatchString(path) {
+		path = "/" + path
+	}
+	one.paths, one.loose = pathsOf(path)
+	return one, len(one.methods) > 0 && len(one.paths) > 0
+}
+
+// unknownMention is the method and path that a text begins with, where it is no
+// method that can be sent.
+func unknownMention(text string) (method string, found bool) {
+	m := pattern().unknownVerb.FindStringSubmatch(text)
+	if m == nil {
+		return "", false
+	}
+	return m[1], true
+}
+
+// methodList takes "GET/POST" and "GET, POST" apart.
+func methodList(s string) []string {
+	var all []string
+	for _, m := range pattern().method.FindAllString(s, -1) {
+		if m = methodName(m); !slices.Contains(all, m) {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// methodName is a method as it is sent.
+func methodName(s string) string {
+	if s = strings.ToUpper(strings.TrimSpace(s)); s == "DEL" {
+		return "DELETE"
+	}
+	return s
+}
+
+// onlyMethods are the methods that a text consists of; none where it holds
+// anything else.
+func onlyMethods(s string) []string {
+	s = strings.Trim(s, " \t`*[]()")
+	if !pattern().methodsOnly.MatchString(s) {
+		return nil
+	}
+	return methodList(strings.ToUpper(s))
+}
+
+// pathsOf cleans the path of a mention: punctuation of the sentence around it is
+// not part of it. "/a,/b" are two.
+func pathsOf(raw string) (paths []string, loose bool) {
+	for one := range strings.SplitSeq(strings.ReplaceAll(raw, ",/", " /"), " /") {
+		if len(paths) > 0 || loose {
+			one = "/" + one
+		}
+		one = strings.TrimRight(one, ",;:!'\"`")
+		if path, query, optional := strings.Cut(one, "[?"); optional { // /a[?b=c]
+			one = path + "?" + strings.NewReplacer("[&", "&", "]", "").Replace(query)
+		}
+		if pattern().wildcard.MatchString(one) {
+			loose = true
+			continue
+		}
+		for {
+			cut := strings.TrimRight(one, ",;:.!*'\"`")
+			for _, pair := range []string{"()", "[]", "{}"} {
+				if strings.HasSuffix(cut, pair[1:]) && strings.Count(cut, pair[:1]) < strings.Count(cut, pair[1:]) {
+					cut = cut[:len(cut)-1]
+				}
+			}
+			if cut == one {
+				break
+			}
+			one = cut
+		}
+		if one != "" {
+			paths = append(paths, one)
+		}
+	}
+	return paths, loose && len(paths) == 0
+}
+
+// remark is what a line says of the endpoint that it names.
+func remark(rest string) string {
+	rest = pattern().version.ReplaceAllString(rest, "")
+	rest = strings.Trim(rest, " \t`*|_>#/:=-–—→.,;()[]\"'")
+	if len(rest) > 300 {
+		return ""
+	}
+	return strings.Join(strings.Fields(strings.ReplaceAll(rest, "`", "")), " ")
+}
