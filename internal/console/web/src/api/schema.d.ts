@@ -2659,6 +2659,7 @@ export interface components {
             description?: string;
             hide?: boolean;
             name?: string;
+            read_only?: boolean;
             tool: string;
         };
         APIEndpoint: {
@@ -2956,7 +2957,7 @@ export interface components {
              * @enum {string}
              */
             mutations?: "none" | "explicit" | "all";
-            /** @description By the tool's own name: hide it, or show it under another name or description. */
+            /** @description By the tool's own name: hide it, show it under another name or description, or say that it changes nothing (read_only: set by the operator or an admin). */
             overrides?: {
                 [key: string]: components["schemas"]["Override"];
             };
@@ -4113,7 +4114,7 @@ export interface components {
              * @enum {string}
              */
             mutations?: "none" | "explicit" | "all";
-            /** @description By the tool's own name: hide it, or show it under another name or description. */
+            /** @description By the tool's own name: hide it, show it under another name or description, or say that it changes nothing (read_only: set by the operator or an admin). */
             overrides?: {
                 [key: string]: components["schemas"]["Override"];
             };
@@ -4252,6 +4253,7 @@ export interface components {
             description?: string;
             hide?: boolean;
             name?: string;
+            read_only?: boolean;
         };
         PackChoice: {
             /** @description To its questions, by their names. The answer to a secret one may be a reference, as everywhere: env:NAME, file:/path, cmd:program. */
@@ -4589,7 +4591,7 @@ export interface components {
              * @enum {string}
              */
             mutations?: "none" | "explicit" | "all";
-            /** @description By the tool's own name: hide it, or show it under another name or description. */
+            /** @description By the tool's own name: hide it, show it under another name or description, or say that it changes nothing (read_only: set by the operator or an admin). */
             overrides?: {
                 [key: string]: components["schemas"]["Override"];
             };
@@ -4993,7 +4995,7 @@ export interface components {
              * @enum {string}
              */
             mutations?: "none" | "explicit" | "all";
-            /** @description By the tool's own name: hide it, or show it under another name or description. */
+            /** @description By the tool's own name: hide it, show it under another name or description, or say that it changes nothing (read_only: set by the operator or an admin). */
             overrides?: {
                 [key: string]: components["schemas"]["Override"];
             };
