@@ -2759,7 +2759,7 @@ export interface components {
             };
             /** @description Or the text of one, in YAML or JSON. */
             file?: string;
-            /** @description What its servers and agents are to be called, by their names in the pack. */
+            /** @description What its servers and agents are to be called, by their names in the pack. A name that both a server and an agent have means the agent; server/NAME and agent/NAME mean one of them. */
             names?: {
                 [key: string]: string;
             };
@@ -4262,7 +4262,7 @@ export interface components {
             };
             /** @description Or the text of one, in YAML or JSON. */
             file?: string;
-            /** @description What its servers and agents are to be called, by their names in the pack. */
+            /** @description What its servers and agents are to be called, by their names in the pack. A name that both a server and an agent have means the agent; server/NAME and agent/NAME mean one of them. */
             names?: {
                 [key: string]: string;
             };
@@ -4493,6 +4493,8 @@ export interface components {
         PlannedAgent: {
             /** @description What it would be called here. */
             name: string;
+            /** @description What the pack calls it. */
+            pack: string;
             role: string;
             /** @description There is one of that name already. */
             taken?: boolean;
@@ -4512,7 +4514,11 @@ export interface components {
             id: string;
             /** @description What the pack calls it. */
             name: string;
-            /** @description There is one of that id already. */
+            /** @description Rules of an agent name its tools, so it keeps its id. */
+            named?: boolean;
+            /** @description There is a server of that id already that leads to the same place: it stays as it is, and is used. */
+            present?: boolean;
+            /** @description There is another server of that id already. */
             taken?: boolean;
             title?: string;
             /** @enum {string} */
@@ -4664,6 +4670,8 @@ export interface components {
             about?: string;
             /** @description The answer where none is given. */
             default?: string;
+            /** @description The variable that pack add reads where no answer is given, for a pack that comes with the program. */
+            env?: string;
             example?: string;
             name: string;
             /** @description Without an answer, what it would have been in is left out. */
