@@ -169,6 +169,11 @@ type Override struct {
 	Hide        bool   `json:"hide,omitempty"`        // nobody sees it or can call it
 	Name        string `json:"name,omitempty"`        // in place of its own
 	Description string `json:"description,omitempty"` // in place of its own
+
+	// ReadOnly says that the tool changes nothing, whatever its server says of it:
+	// its calls need no approval and may be repeated. Like BelieveAnnotations, only
+	// an admin or the operator can set it.
+	ReadOnly bool `json:"read_only,omitempty"`
 }
 
 // ServerStatus is how a bring-your-own server is doing, as its last answers say.

@@ -110,12 +110,13 @@ func places() Catalog {
 const AppFrame = "mcp:AppFrame"
 
 // apps is the page that a tool brings, in a frame: of a server that is connected
-// here, or at an address.
+// here, or at an address. Where a fallback is named, the page is shown only if it is
+// approved, begins in time and does not fail; else the fallback is.
 func apps() Catalog {
 	return Catalog{
 		ID: AppsCatalog, Namespace: "mcp",
 		Components: []Component{
-			one(AppFrame, opt("server", PlainText), opt("mcpEndpointUrl", PlainText), req("resourceUri", PlainText), req("toolName", PlainText), opt("toolInput", BoundObject)),
+			one(AppFrame, opt("server", PlainText), opt("mcpEndpointUrl", PlainText), req("resourceUri", PlainText), req("toolName", PlainText), opt("toolInput", BoundObject), opt("fallback", Child)),
 		},
 	}
 }

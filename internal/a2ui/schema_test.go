@@ -144,6 +144,8 @@ func kind(k a2ui.Kind, common string) object {
 		return object{"type": "object", "additionalProperties": ref("DynamicValue")}
 	case a2ui.OnAction:
 		return ref("Action")
+	case a2ui.Child:
+		return ref("ComponentId")
 	case a2ui.PlainText:
 		return object{"type": "string"}
 	case a2ui.PlainNumber:
@@ -171,7 +173,7 @@ func add08(doc any) {
 		for _, p := range c.Properties {
 			properties[p.Name] = map[a2ui.Kind]any{
 				a2ui.BoundText: literals("string"), a2ui.BoundNumber: literals("number"), a2ui.BoundValue: literals("string", "number", "boolean", "array"), a2ui.BoundObject: object{"type": "object"},
-				a2ui.OnAction: action, a2ui.PlainText: object{"type": "string"}, a2ui.PlainNumber: object{"type": "number"},
+				a2ui.OnAction: action, a2ui.PlainText: object{"type": "string"}, a2ui.PlainNumber: object{"type": "number"}, a2ui.Child: object{"type": "string"},
 			}[p.Kind]
 			if p.Required {
 				required = append(required, p.Name)

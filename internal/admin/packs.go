@@ -7,11 +7,12 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	junctor "github.com/junctor-mcp/junctor"
-	"github.com/junctor-mcp/junctor/internal/credential"
+	"github.com/junctor-mcp/junctor/internal/config"
 	"github.com/junctor-mcp/junctor/internal/pack"
 )
 
@@ -27,7 +28,9 @@ type PackPlan struct {
 type PlannedServer struct {
 	Name      string            `json:"name" doc:"What the pack calls it."`
 	ID        string            `json:"id" doc:"What it would be called here."`
-	Taken     bool              `json:"taken,omitempty" doc:"There is one of that id already."`
+	Taken     bool              `json:"taken,omitempty" doc:"There is another server of that id already."`
+	Present   bool              `json:"present,omitempty" doc:"There is a server of that id already that leads to the same place: it stays as it is, and is used."`
+	Named     bool              `json:"named,omitempty" doc:"Rules of an agent name its tools, so it keeps its id."`
 	Title     string            `json:"title,omitempty"`
 	Transport junctor.Transport `json:"transport"`
 	URL       string            `json:"url,omitempty" doc:"Of one that is made of a document, where the API is called; absent: where the document says."`
@@ -41,6 +44,7 @@ type PlannedServer struct {
 
 // PlannedAgent is an agent of a pack.
 type PlannedAgent struct {
+	Pack  string       `json:"pack" doc:"What the pack calls it."`
 	Name  string       `json:"name" doc:"What it would be called here."`
 	Taken bool         `json:"taken,omitempty" doc:"There is one of that name already."`
 	Role  junctor.Role `json:"role"`
@@ -52,7 +56,7 @@ type PackChoice struct {
 	Pack    string            `json:"pack,omitempty" maxLength:"40" doc:"The id of one that comes with the program."`
 	File    string            `json:"file,omitempty" maxLength:"4194304" doc:"Or the text of one, in YAML or JSON."`
 	Answers map[string]string `json:"answers,omitempty" doc:"To its questions, by their names. The answer to a secret one may be a reference, as everywhere: env:NAME, file:/path, cmd:program."`
-	Names   map[string]string `json:"names,omitempty" doc:"What its servers and agents are to be called, by their names in the pack."`
+	Names   map[string]string `json:"names,omitempty" doc:"What its servers and agents are to be called, by their names in the pack. A name that both a server and an agent have means the agent; server/NAME and agent/NAME mean one of them."`
 }
 
 // AddedPack is what came of a pack.
@@ -122,7 +126,7 @@ func (a *api) listPacks(ctx context.Context, _ *none) (*pageOf[PackPlan], error)
 	}
 	plans := make([]PackPlan, len(all))
 	for i, p := range all {
-		f, err := p.Fill(nil, nil)
+		f, err := p.FillBeside(nil, nil, there.ids())
 		if err != nil {
 			return nil, err
 		}
@@ -131,8 +135,22 @@ func (a *api) listPacks(ctx context.Context, _ *none) (*pageOf[PackPlan], error)
 	return newPage(plans, ""), nil
 }
 
-// present is what is there, as kind/name.
-func (a *api) present(ctx context.Context) (map[string]bool, error) {
+// presence is what is there by name, as far as the caller sees it.
+type presence struct {
+	servers map[string]*junctor.Server
+	agents  map[string]bool
+}
+
+// ids are those of the servers.
+func (p *presence) ids() map[string]bool {
+	out := make(map[string]bool, len(p.servers))
+	for id := range p.servers {
+		out[id] = true
+	}
+	return out
+}
+
+func (a *api) present(ctx context.Context) (*presence, error) {
 	servers, err := a.Servers.Servers(ctx, caller(ctx))
 	if err != nil {
 		return nil, err
@@ -141,14 +159,25 @@ func (a *api) present(ctx context.Context) (map[string]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	there := map[string]bool{}
-	for _, s := range servers {
-		there["server/"+s.ID] = true
+	there := &presence{servers: map[string]*junctor.Server{}, agents: map[string]bool{}}
+	for i := range servers {
+		there.servers[servers[i].ID] = &servers[i]
 	}
 	for _, one := range agents {
-		there["agent/"+one.Name] = true
+		there.agents[one.Name] = true
 	}
 	return there, nil
+}
+
+// samePlace reports whether a server that is there leads where a pack's would. One
+// whose connection the caller may not read, or with credentials, is another one.
+func samePlace(row *junctor.Server, in ServerInput) bool {
+	c, o := &row.Connection, &in.Server.Connection
+	bare := func(c *junctor.Connection) bool {
+		return len(c.Env) == 0 && len(c.Headers) == 0 && (c.Auth == nil || c.Auth.Type == junctor.AuthNone)
+	}
+	return !row.Restricted && row.Mode == junctor.ModeBYO && in.Server.Mode == junctor.ModeBYO && len(in.Credentials) == 0 && bare(c) && bare(o) &&
+		c.Transport == o.Transport && c.URL == o.URL && slices.Equal(c.Command, o.Command) && c.Cwd == o.Cwd
 }
 
 func (a *api) find(c *PackChoice) (*pack.Pack, error) {
@@ -173,31 +202,42 @@ func (a *api) plan(ctx context.Context, c *PackChoice) (pack.Filled, PackPlan, e
 	if err != nil {
 		return pack.Filled{}, PackPlan{}, err
 	}
-	f, err := p.Fill(c.Answers, c.Names)
+	there, err := a.present(ctx)
+	if err != nil {
+		return pack.Filled{}, PackPlan{}, err
+	}
+	f, err := p.FillBeside(c.Answers, c.Names, there.ids())
 	if err != nil {
 		return f, PackPlan{}, err
 	}
-	there, err := a.present(ctx)
-	return f, planOf(p, f, c.Names, there), err
+	return f, planOf(p, f, c.Names, there), nil
 }
 
-func planOf(p *pack.Pack, f pack.Filled, names map[string]string, there map[string]bool) PackPlan {
+func planOf(p *pack.Pack, f pack.Filled, names map[string]string, there *presence) PackPlan {
 	described := *p
 	described.Tools = f.Tools
 	plan := PackPlan{Pack: described, Missing: append([]string{}, f.Missing...), Servers: []PlannedServer{}, Agents: []PlannedAgent{}}
 	original := map[string]string{}
 	for name, id := range names {
-		original[id] = name
+		kind, own, ok := strings.Cut(name, "/")
+		if !ok {
+			kind, own = "", name
+		}
+		original[kind+"/"+id] = own
 	}
+	called := func(kind, id string) string { return cmp.Or(original[kind+"/"+id], original["/"+id], id) }
 	for _, s := range f.Servers {
-		c, _ := credential.Split(s.Connection())
+		in := DeclaredInput(s)
+		c := in.Server.Connection
 		one := PlannedServer{
-			Name: s.ID, ID: s.ID, Taken: there["server/"+s.ID], Title: s.Title, Transport: c.Transport, URL: c.URL, Command: c.Command, Cwd: c.Cwd,
+			Name: called("server", s.ID), ID: s.ID, Title: s.Title, Transport: c.Transport, URL: c.URL, Command: c.Command, Cwd: c.Cwd,
 			Env: slices.Sorted(maps.Keys(c.Env)), Headers: slices.Sorted(maps.Keys(c.Headers)),
 		}
-		if name, ok := original[s.ID]; ok {
-			one.Name = name
+		if row := there.servers[s.ID]; row != nil {
+			one.Present = samePlace(row, in)
+			one.Taken = !one.Present
 		}
+		one.Named = slices.ContainsFunc(f.Agents, func(a config.Agent) bool { return pack.NamesServer(&a.Agent, s.ID) })
 		if c.Auth != nil {
 			one.Auth = c.Auth.Type
 		}
@@ -207,7 +247,7 @@ func planOf(p *pack.Pack, f pack.Filled, names map[string]string, there map[stri
 		plan.Servers = append(plan.Servers, one)
 	}
 	for _, agent := range f.Agents {
-		one := PlannedAgent{Name: agent.Name, Taken: there["agent/"+agent.Name], Role: agent.Role, Tools: []string{}}
+		one := PlannedAgent{Pack: called("agent", agent.Name), Name: agent.Name, Taken: there.agents[agent.Name], Role: agent.Role, Tools: []string{}}
 		for _, g := range agent.Tools {
 			one.Tools = append(one.Tools, g.String())
 		}
@@ -223,15 +263,18 @@ func (p *PackPlan) refusal(agreed map[string][]string) error {
 	}
 	for _, s := range p.Servers {
 		switch {
+		case s.Taken && s.Named:
+			return junctor.Errorf(junctor.CodeConflict, "there is another server %q already, and the pack's keeps its name, because the rules of its agent name its tools: remove that one first, or leave out the answer that gives the address to use it", s.ID)
 		case s.Taken:
-			return junctor.Errorf(junctor.CodeConflict, "there is a server %q already: give this one another name in names", s.ID)
+			return junctor.Errorf(junctor.CodeConflict, "there is another server %q already: give this one another name in names (--as server/%s=NAME)", s.ID, s.Name)
+		case s.Present:
 		case len(s.Command) > 0 && !slices.Equal(s.Command, agreed[s.ID]):
 			return junctor.Errorf(junctor.CodeInvalid, "the pack %s would run %q here: send exactly that in commands, under %s, to agree to it", p.ID, s.Command, s.ID)
 		}
 	}
 	for _, one := range p.Agents {
 		if one.Taken {
-			return junctor.Errorf(junctor.CodeConflict, "there is an agent %q already: give this one another name in names", one.Name)
+			return junctor.Errorf(junctor.CodeConflict, "there is an agent %q already: give this one another name in names (--as %s=NAME)", one.Name, one.Pack)
 		}
 	}
 	return nil
@@ -257,7 +300,10 @@ func (a *api) addPack(ctx context.Context, c *PackChoice, agreed map[string][]st
 		}
 		return added, err
 	}
-	for _, s := range f.Servers {
+	for i, s := range f.Servers {
+		if plan.Servers[i].Present {
+			continue
+		}
 		row, err := a.Servers.AddServer(ctx, p, DeclaredInput(s))
 		if err != nil {
 			return undo(err)

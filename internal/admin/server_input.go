@@ -54,7 +54,7 @@ type ServerBody struct {
 	Views       *junctor.Views              `json:"views,omitempty" enum:"on,off" doc:"Whether tools without an App of their own are given one, which draws what they answer; on where it is absent."`
 	Home        *junctor.Home               `json:"home,omitempty" enum:"each,one" doc:"With stdio, of several replicas: whether the command runs on each of them, or on one, which the others send calls on to; each where it is absent."`
 	Believe     *bool                       `json:"believe_annotations,omitempty" doc:"Whether the annotations of its tools count: tools that say readOnlyHint are then used without approval, and tools that say readOnlyHint or idempotentHint may be called again after a failure. Set by the operator or an admin; off where it is absent."`
-	Overrides   map[string]junctor.Override `json:"overrides,omitempty" doc:"By the tool's own name: hide it, or show it under another name or description."`
+	Overrides   map[string]junctor.Override `json:"overrides,omitempty" doc:"By the tool's own name: hide it, show it under another name or description, or say that it changes nothing (read_only: set by the operator or an admin)."`
 	Document    *string                     `json:"document,omitempty" doc:"Of an auto-generated server: the text of the API's documentation, OpenAPI, GraphQL or another format."`
 	DocumentURL *string                     `json:"document_url,omitempty" maxLength:"4096" doc:"Of an auto-generated server: where its documentation is, in place of document."`
 	BaseURL     *string                     `json:"base_url,omitempty" maxLength:"4096" doc:"Of an auto-generated server: where the API is called; absent: where its documentation says."`

@@ -2,6 +2,8 @@ package admission
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	junctor "github.com/junctor-mcp/junctor"
 )
@@ -12,29 +14,71 @@ func believes(p *junctor.Principal) bool {
 	return p.Issuer == junctor.IssuerLocal || p.Has(junctor.ScopeAdmin)
 }
 
-// checkBelief refuses believe_annotations of whoever is neither the operator nor an
-// admin. Whoever believes a server believes the place that it leads to and the
-// document that it is made of: another one takes an admin again.
+// checkBelief refuses believe_annotations, and read_only of a tool, of whoever is
+// neither the operator nor an admin. Whoever believes a server, or says what a tool of
+// it does, means the place that it leads to and the document that it is made of:
+// another one takes an admin again.
 func checkBelief(p *junctor.Principal, row, former *junctor.Server) error {
-	switch {
-	case !row.BelieveAnnotations || believes(p):
+	if believes(p) {
 		return nil
-	case former == nil || !former.BelieveAnnotations:
+	}
+	if former == nil {
+		former = &junctor.Server{Connection: junctor.Connection{Transport: row.Transport}}
+	}
+	if row.BelieveAnnotations && !former.BelieveAnnotations {
 		return junctor.Errorf(junctor.CodeDenied, "believe_annotations is set by the operator or an admin: leave it out, or ask an admin to set it")
-	case !sameAddress(&row.Connection, &former.Connection) || !sameDocument(row.API, former.API):
+	}
+	stated := ""
+	for _, name := range slices.Sorted(maps.Keys(row.Overrides)) {
+		switch o := row.Overrides[name]; {
+		case !o.ReadOnly:
+		case !former.Overrides[name].ReadOnly:
+			return junctor.Errorf(junctor.CodeDenied, "overrides.%s.read_only is set by the operator or an admin: leave it out, or ask an admin to set it", name)
+		default:
+			stated = name
+		}
+	}
+	if sameAddress(&row.Connection, &former.Connection) && sameDocument(row.API, former.API) {
+		return nil
+	}
+	switch {
+	case row.BelieveAnnotations:
 		return junctor.Errorf(junctor.CodeDenied, "an admin set believe_annotations for the connection and the document that the server %q has: send believe_annotations false with this change, or ask an admin to make it", row.ID)
+	case stated != "":
+		return junctor.Errorf(junctor.CodeDenied, "an admin set overrides.%s.read_only for the connection and the document that the server %q has: send it as false with this change, or ask an admin to make it", stated, row.ID)
 	}
 	return nil
+}
+
+// Vouches reports whether an admin answers for what the server's tools do: their
+// annotations count, or one of them is read_only in overrides.
+func Vouches(row *junctor.Server) bool {
+	if row.BelieveAnnotations {
+		return true
+	}
+	for _, o := range row.Overrides {
+		if o.ReadOnly {
+			return true
+		}
+	}
+	return false
 }
 
 // Replacement judges whether p may give a server another document. Whoever believes
 // a server believes what stands at the address of its document, also when it changes
 // there, and no other document.
 func (j *Judge) Replacement(ctx context.Context, p *junctor.Principal, former *junctor.Server) error {
-	if !former.BelieveAnnotations || believes(p) {
+	var err error
+	switch {
+	case believes(p):
+	case former.BelieveAnnotations:
+		err = junctor.Errorf(junctor.CodeDenied, "an admin set believe_annotations for the document that the server %q has: set believe_annotations to false first, or ask an admin to import the other one", former.ID)
+	case Vouches(former):
+		err = junctor.Errorf(junctor.CodeDenied, "an admin set read_only in overrides for the document that the server %q has: set it to false first, or ask an admin to import the other one", former.ID)
+	}
+	if err == nil {
 		return nil
 	}
-	err := junctor.Errorf(junctor.CodeDenied, "an admin set believe_annotations for the document that the server %q has: set believe_annotations to false first, or ask an admin to import the other one", former.ID)
 	j.record(ctx, p, former.ID, err)
 	return err
 }

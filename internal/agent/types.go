@@ -57,7 +57,7 @@ type Tool struct {
 	Title       string          `json:"title,omitempty"`
 	Description string          `json:"description,omitempty"`
 	Schema      json.RawMessage `json:"schema,omitempty"` // of the arguments
-	ReadOnly    bool            `json:"read_only"`        // it says that it changes nothing, and its server is believed
+	ReadOnly    bool            `json:"read_only"`        // it changes nothing, as its server says, which is believed, or the operator
 	Digest      string          `json:"digest,omitempty"` // of its definition: it changes when the tool does
 	Server      string          `json:"server,omitempty"`
 	Own         string          `json:"tool,omitempty"` // the server's own name

@@ -10,6 +10,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
+	"github.com/junctor-mcp/junctor/internal/admission"
 	"github.com/junctor-mcp/junctor/internal/apigen"
 	"github.com/junctor-mcp/junctor/internal/credential"
 )
@@ -138,7 +139,7 @@ func (k *serverKind) make(ctx context.Context, g *generation, row junctor.Server
 	if err != nil {
 		return err
 	}
-	if former != nil && row.BelieveAnnotations && digest(g.stored.Text) != digest(g.got.text) {
+	if former != nil && admission.Vouches(&row) && digest(g.stored.Text) != digest(g.got.text) {
 		if err := k.s.judge.Replacement(ctx, k.p, former); err != nil {
 			return err
 		}

@@ -74,7 +74,7 @@ func (a *App) addPacked(ctx context.Context, p *junctor.Principal, one *config.A
 	for i, g := range one.Tools {
 		tools[i] = g.String()
 	}
-	body := admin.AgentBody{Title: &one.Title, Role: &one.Role, Tools: &tools, Brain: admin.BrainChange{Given: true, Brain: one.Brain}}
+	body := admin.AgentBody{Title: &one.Title, Role: &one.Role, Tools: &tools, Published: &one.Published, Brain: admin.BrainChange{Given: true, Brain: one.Brain}}
 	_, _, _, err := agents{a}.AddAgent(ctx, p, one.Name, body)
 	return err
 }

@@ -53,6 +53,10 @@ type ToolDef struct {
 	Page    string        // the URI of a page that was made for it here; where its JSON names one, that counts
 	Topic   string        // more words of what it is about, for search and roles; clients do not see them
 
+	// ReadOnly says that the operator knows it to change nothing, whether its server
+	// is believed or not.
+	ReadOnly bool
+
 	// As gives JSON as clients of a profile take it, and Take the arguments that
 	// such a client means by those it sends; nil is that all take the same.
 	As   func(junctor.Profile) []byte

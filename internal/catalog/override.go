@@ -13,7 +13,8 @@ import (
 
 // Changed shows a backend's tools as the operator wants them: without the
 // hidden ones, under other names and descriptions, and with a deadline of
-// theirs where it is not zero and the tool names none. The backend goes on to
+// theirs where it is not zero and the tool names none. A tool of which the operator
+// says that it changes nothing counts as read-only. The backend goes on to
 // see its own names. A new name that another tool of the server has is not
 // given: the tool keeps its own.
 func Changed(b Backend, overrides map[string]junctor.Override, timeout time.Duration) Backend {
@@ -52,7 +53,7 @@ func (c *changed) Offer(ctx context.Context) (*Offer, error) {
 		if o.Name != "" && names[t.Name] == "" && !taken[o.Name] {
 			names[t.Name], taken[o.Name] = o.Name, true
 		}
-		next.Tools = append(next.Tools, c.change(t, names[t.Name], o.Description))
+		next.Tools = append(next.Tools, c.change(t, names[t.Name], &o))
 	}
 	own := make(map[string]string, len(names))
 	for name, shown := range names {
@@ -62,14 +63,14 @@ func (c *changed) Offer(ctx context.Context) (*Offer, error) {
 	return &next, nil
 }
 
-func (c *changed) change(t ToolDef, name, description string) ToolDef {
+func (c *changed) change(t ToolDef, name string, o *junctor.Override) ToolDef {
 	var members []wire.Member
 	if name != "" {
 		t.Name = name
 		members = append(members, member("name", name))
 	}
-	if description != "" {
-		members = append(members, member("description", description))
+	if o.Description != "" {
+		members = append(members, member("description", o.Description))
 	}
 	if len(members) > 0 {
 		t.JSON = wire.AppendObject(nil, t.JSON, nil, members...)
@@ -77,6 +78,7 @@ func (c *changed) change(t ToolDef, name, description string) ToolDef {
 			t.As = func(p junctor.Profile) []byte { return wire.AppendObject(nil, as(p), nil, members...) }
 		}
 	}
+	t.ReadOnly = o.ReadOnly
 	if t.Timeout == 0 {
 		t.Timeout = c.timeout
 	}

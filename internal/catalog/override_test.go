@@ -54,6 +54,39 @@ func TestChangedTools(t *testing.T) {
 	}
 }
 
+// What the operator says of a tool counts without its server being believed, and is
+// gone with the override.
+func TestReadOnlyByOverride(t *testing.T) {
+	t.Parallel()
+	s := server(t, "map", "geocode", "show-map")
+	c := newCatalog(t, catalog.Options{})
+	readOnly := func(tool string) bool {
+		t.Helper()
+		item, err := shelf(c).Tool(reader("a"), catalog.View{}, "map__"+tool, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return item.Tool.ReadOnly
+	}
+	again := func(b catalog.Backend) {
+		t.Helper()
+		c.Detach(tenant, "map")
+		attach(t, c, "map", junctor.ModeBYO, b)
+	}
+	again(s)
+	if readOnly("geocode") {
+		t.Error("it counts as read-only without anybody saying so")
+	}
+	again(catalog.Changed(s, map[string]junctor.Override{"geocode": {ReadOnly: true}}, 0))
+	if !readOnly("geocode") || readOnly("show-map") {
+		t.Errorf("geocode %v, show-map %v", readOnly("geocode"), readOnly("show-map"))
+	}
+	again(s)
+	if readOnly("geocode") {
+		t.Error("it still counts as read-only without the override")
+	}
+}
+
 func TestNothingToChange(t *testing.T) {
 	t.Parallel()
 	s := server(t, "notes", "a")

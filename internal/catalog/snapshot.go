@@ -153,10 +153,11 @@ type ToolVersion struct {
 	JSON       []byte // the MCP Tool object under the server's own name, as the specification wants it
 	Input      *Schema
 	Headers    []wire.ParamHeader // arguments that a modern client repeats as headers
-	ReadOnly   bool               // annotated so by its server, which is believed
-	Idempotent bool               // likewise
+	ReadOnly   bool               // its server says so and is believed, or the operator says so
+	Idempotent bool               // its server says so and is believed
 	Digest     string             // SHA-256 of the definition as the server gave it, hex
 
+	stated  bool   // as ToolDef.ReadOnly
 	own     string // the page that its JSON names
 	page    string // as in ToolDef
 	topic   string // as in ToolDef
@@ -308,7 +309,7 @@ func newServer(a *attached, former *Server, in *making) *Server {
 func newToolVersion(def ToolDef, kept map[string]*ToolVersion, server string, believed bool, in *making) (*ToolVersion, error) {
 	sum := sha256.Sum256(def.JSON)
 	digest := hex.EncodeToString(sum[:])
-	if v := kept[digest]; v != nil && v.Version == def.Version && v.Timeout == def.Timeout && v.page == def.Page && v.topic == def.Topic {
+	if v := kept[digest]; v != nil && v.Version == def.Version && v.Timeout == def.Timeout && v.page == def.Page && v.topic == def.Topic && v.stated == def.ReadOnly {
 		return v, nil
 	}
 	corrected, changes, err := correctTool(def.JSON)
@@ -326,8 +327,9 @@ func newToolVersion(def ToolDef, kept map[string]*ToolVersion, server string, be
 	}
 	v := &ToolVersion{
 		Version: def.Version, Timeout: def.Timeout, JSON: def.JSON, Input: newSchema(parts.schema, in.schemas), Headers: headers, Digest: digest,
-		ReadOnly:   believed && string(wire.Get(parts.annotations, "readOnlyHint")) == "true",
+		ReadOnly:   def.ReadOnly || believed && string(wire.Get(parts.annotations, "readOnlyHint")) == "true",
 		Idempotent: believed && string(wire.Get(parts.annotations, "idempotentHint")) == "true",
+		stated:     def.ReadOnly,
 		own:        pageOf(def.JSON),
 		page:       def.Page,
 		topic:      def.Topic,

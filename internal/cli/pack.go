@@ -103,7 +103,7 @@ func (c *cli) packAdd() *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringArrayVar(&answers, "answer", nil, "`name=value` for a question; may be given several times")
-	cmd.Flags().StringArrayVar(&names, "as", nil, "`name=other`: what a server or agent of the pack is to be called; may be given several times")
+	cmd.Flags().StringArrayVar(&names, "as", nil, "`name=other`: what a server or agent of the pack is to be called, with server/ or agent/ before the name where both have it and not the agent is meant; may be given several times")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "run commands without asking")
 	c.remote(cmd)
 	return cmd
@@ -139,7 +139,7 @@ func (c *cli) addPack(cmd *cobra.Command, choice *admin.PackChoice, given []stri
 		return err
 	}
 	var err error
-	if choice.Answers, err = c.answers(plan.Questions, given); err != nil {
+	if choice.Answers, err = c.answers(plan.Questions, given, variablesOf(choice.Pack)); err != nil {
 		return err
 	}
 	if err := c.ask(cmd, http.MethodPost, "/packs/plan", choice, &plan); err != nil {
@@ -151,7 +151,7 @@ func (c *cli) addPack(cmd *cobra.Command, choice *admin.PackChoice, given []stri
 	agreed := map[string][]string{}
 	var commands [][]string
 	for _, s := range plan.Servers {
-		if len(s.Command) > 0 {
+		if len(s.Command) > 0 && !s.Present {
 			agreed[s.ID], commands = s.Command, append(commands, s.Command)
 		}
 	}
@@ -172,6 +172,11 @@ func (c *cli) addPack(cmd *cobra.Command, choice *admin.PackChoice, given []stri
 	if c.json() {
 		return c.printJSON(added)
 	}
+	for _, s := range plan.Servers {
+		if s.Present {
+			c.say("%s is here already, and is used as it is", s.ID)
+		}
+	}
 	for _, s := range added.Servers {
 		if s.LogsIn() {
 			c.say("added %s; junctor server login %s logs in to it", s.ID, s.ID)
@@ -186,15 +191,39 @@ func (c *cli) addPack(cmd *cobra.Command, choice *admin.PackChoice, given []stri
 	return nil
 }
 
-// answers reads what was given, and asks for the rest where there is somebody to
-// ask.
-func (c *cli) answers(questions []pack.Question, given []string) (map[string]string, error) {
+// variablesOf are the variables that stand for answers to the questions of a pack, by
+// the name of the question. Only a pack that comes with this program has any: neither a
+// file nor another instance says which variables are read here.
+func variablesOf(id string) map[string]string {
+	all, err := pack.Gallery()
+	if err != nil || id == "" {
+		return nil
+	}
+	out := map[string]string{}
+	for _, p := range all {
+		for _, q := range p.Questions {
+			if p.ID == id && q.Env != "" {
+				out[q.Name] = q.Env
+			}
+		}
+	}
+	return out
+}
+
+// answers reads what was given and the variables that stand for answers, and asks for
+// the rest where there is somebody to ask.
+func (c *cli) answers(questions []pack.Question, given []string, variables map[string]string) (map[string]string, error) {
 	out, err := pairsOf("answer", given)
 	if err != nil {
 		return nil, err
 	}
 	for _, q := range questions {
 		value, ok := out[q.Name]
+		if set := c.getenv(variables[q.Name]); !ok && variables[q.Name] != "" && set != "" {
+			c.say("%s is %s, as the variable %s says", q.Name, printable(set), variables[q.Name])
+			out[q.Name] = set
+			continue
+		}
 		switch {
 		case ok && q.Secret:
 			out[q.Name], err = c.secretOf("answer "+q.Name, value)

@@ -237,7 +237,7 @@ func (d *document) overrides(to *map[string]junctor.Override) func(*yaml.Node, s
 		*to = map[string]junctor.Override{}
 		for _, m := range d.members(n, path) {
 			var o junctor.Override
-			d.object(m.value, path+"."+short(m.key.Value), fields{"hide": d.truth(&o.Hide), "name": d.text(&o.Name), "description": d.text(&o.Description)})
+			d.object(m.value, path+"."+short(m.key.Value), fields{"hide": d.truth(&o.Hide), "name": d.text(&o.Name), "description": d.text(&o.Description), "read_only": d.truth(&o.ReadOnly)})
 			(*to)[m.key.Value] = o
 		}
 	}

@@ -73,6 +73,7 @@ type fileOverride struct {
 	Hide        bool   `json:"hide,omitempty"        yaml:"hide,omitempty"`
 	Name        string `json:"name,omitempty"        yaml:"name,omitempty"`
 	Description string `json:"description,omitempty" yaml:"description,omitempty"`
+	ReadOnly    bool   `json:"read_only,omitempty"   yaml:"read_only,omitempty"`
 }
 
 // fileDeclared is a whole file. What is nil is not written: apply leaves alone

@@ -1,7 +1,7 @@
 package pack
 
 import (
-	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -25,8 +25,16 @@ type Filled struct {
 }
 
 // Fill puts answers into a pack. names are what servers and agents are to be
-// called, by what the pack calls them; all else keeps its name.
+// called, by what the pack calls them; all else keeps its name. A name that both a
+// server and an agent have means the agent; server/NAME and agent/NAME mean one of them.
 func (p *Pack) Fill(answers, names map[string]string) (Filled, error) {
+	return p.FillBeside(answers, names, nil)
+}
+
+// FillBeside is Fill where servers are there already, by their ids. Where the pack
+// leaves out a server whose address nobody gave, its agents use the one of that id that
+// is there.
+func (p *Pack) FillBeside(answers, names map[string]string, there map[string]bool) (Filled, error) {
 	var out Filled
 	given := map[string]string{}
 	for name, answer := range answers {
@@ -52,22 +60,19 @@ func (p *Pack) Fill(answers, names map[string]string) (Filled, error) {
 		given[q.Name] = q.sample()
 	}
 	var err error
-	if out.Declared, err = p.declared("the pack "+p.ID, given); err != nil {
+	if out.Declared, err = p.declared("the pack "+p.ID, given, there); err != nil {
 		return out, err
 	}
-	servers := map[string]string{}
-	for _, s := range out.Servers {
-		servers[s.ID] = cmp.Or(names[s.ID], s.ID)
-	}
+	servers, err := rename(&out.Declared, names)
 	out.Tools = renameTools(p.Tools, servers)
-	return out, rename(&out.Declared, names)
+	return out, err
 }
 
 // declared gives what the pack declares with these answers. A question that is
 // not among them has none.
-func (p *Pack) declared(name string, answers map[string]string) (config.Declared, error) {
+func (p *Pack) declared(name string, answers map[string]string, there map[string]bool) (config.Declared, error) {
 	content, _ := filled(p.content, answers)
-	p.leaveOut(content)
+	p.leaveOut(content, there)
 	d, err := config.Read(name, content)
 	if err != nil {
 		err = junctor.Errorf(junctor.CodeInvalid, "%w", err)
@@ -76,8 +81,8 @@ func (p *Pack) declared(name string, answers map[string]string) (config.Declared
 }
 
 // leaveOut takes those servers out of a filled tree whose address has no answer,
-// and what agents were to have of them.
-func (p *Pack) leaveOut(content *yaml.Node) {
+// and what agents were to have of them, unless another of the id is there.
+func (p *Pack) leaveOut(content *yaml.Node, there map[string]bool) {
 	servers := member(content, "servers")
 	var gone []string
 	for id, s := range entries(member(p.content, "servers")) {
@@ -90,6 +95,9 @@ func (p *Pack) leaveOut(content *yaml.Node) {
 	for _, id := range gone {
 		i := slices.IndexFunc(servers.Content, func(n *yaml.Node) bool { return n.Value == id })
 		servers.Content = slices.Delete(servers.Content, i, i+2)
+		if there[id] {
+			continue
+		}
 		for _, a := range entries(member(content, "agents")) {
 			for _, list := range []string{"tools", "resources", "prompts"} {
 				grants := member(a, list)
@@ -145,12 +153,19 @@ func filled(n *yaml.Node, answers map[string]string) (*yaml.Node, bool) {
 	return &c, true
 }
 
-// rename calls things as somebody wants them, in the lists of agents too.
-func rename(d *config.Declared, names map[string]string) error {
+// rename calls things as somebody wants them, in the lists of agents too. It returns
+// the new ids of the servers by their old ones.
+func rename(d *config.Declared, names map[string]string) (map[string]string, error) {
 	known := map[string]bool{}
-	called := func(name string) string {
-		known[name] = true
-		if other := names[name]; other != "" {
+	called := func(kind, name string, plain bool) string {
+		known[kind+"/"+name] = true
+		if plain {
+			known[name] = true
+		}
+		if other := names[kind+"/"+name]; other != "" {
+			return other
+		}
+		if other := names[name]; other != "" && plain {
 			return other
 		}
 		return name
@@ -158,17 +173,23 @@ func rename(d *config.Declared, names map[string]string) error {
 	servers := map[string]string{}
 	for i := range d.Servers {
 		s := &d.Servers[i]
-		servers[s.ID] = called(s.ID)
+		agent := slices.ContainsFunc(d.Agents, func(a config.Agent) bool { return a.Name == s.ID })
+		servers[s.ID] = called("server", s.ID, !agent)
 		s.ID = servers[s.ID]
 		if err := junctor.CheckServerID(s.ID); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	for i := range d.Agents {
 		a := &d.Agents[i]
-		a.Name = called(a.Name)
+		for id, other := range servers {
+			if id != other && NamesServer(&a.Agent, id) {
+				return nil, junctor.Errorf(junctor.CodeInvalid, "the server %s keeps its name: the rules of the agent %s name its tools, %s__…", id, a.Name, id)
+			}
+		}
+		a.Name = called("agent", a.Name, true)
 		if err := junctor.CheckAgentName(a.Name); err != nil {
-			return err
+			return nil, err
 		}
 		for _, grants := range []*[]junctor.Grant{&a.Tools, &a.Resources, &a.Prompts} {
 			for j := range *grants {
@@ -181,8 +202,17 @@ func rename(d *config.Declared, names map[string]string) error {
 	}
 	for name := range names {
 		if !known[name] {
-			return junctor.Errorf(junctor.CodeInvalid, "there is nothing called %q in the pack", name)
+			return nil, junctor.Errorf(junctor.CodeInvalid, "there is nothing called %q in the pack", name)
 		}
 	}
-	return nil
+	return servers, nil
+}
+
+// NamesServer reports whether the rules of an agent name tools of a server.
+func NamesServer(a *junctor.Agent, id string) bool {
+	if a.Brain == nil {
+		return false
+	}
+	named, err := regexp.MatchString(`(?:^|[^A-Za-z0-9_-])`+regexp.QuoteMeta(id)+`__`, a.Brain.Rules)
+	return err == nil && named
 }

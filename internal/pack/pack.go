@@ -50,6 +50,10 @@ type Question struct {
 	Optional bool   `json:"optional,omitempty" yaml:"optional,omitempty" doc:"Without an answer, what it would have been in is left out."`
 	Default  string `json:"default,omitempty" yaml:"default,omitempty" doc:"The answer where none is given."`
 	Example  string `json:"example,omitempty" yaml:"example,omitempty"`
+	// Env names a variable that the command line reads where no answer is given. It
+	// does that for packs that come with the program alone: the pack of a stranger
+	// would otherwise read any variable and send it away.
+	Env string `json:"env,omitempty" yaml:"env,omitempty" doc:"The variable that pack add reads where no answer is given, for a pack that comes with the program."`
 }
 
 // sample stands for an answer that is not there yet.

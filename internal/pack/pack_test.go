@@ -110,6 +110,63 @@ agents:
 	}
 }
 
+// With a server of the id there, the agents of the pack use it.
+func TestAServerThatIsThere(t *testing.T) {
+	t.Parallel()
+	p := parse(t, `{pack: trip, title: T, summary: S, questions: [{name: map_url, title: M, optional: true, example: "https://m.example/mcp", env: MAP_URL}],
+servers: {map: {url: "${map_url}"}, other: {url: "https://o.example/mcp"}}, agents: {guide: {tools: [map/geocode, other/x]}}}`)
+	for there, want := range map[string]string{"map": "[map/geocode other/x]", "other": "[other/x]"} {
+		f, err := p.FillBeside(nil, nil, map[string]bool{there: true})
+		if err != nil || len(f.Servers) != 1 || fmt.Sprint(f.Agents[0].Tools) != want {
+			t.Errorf("with %s: %+v %v", there, f, err)
+		}
+	}
+}
+
+// A name that a server and an agent share is the agent's, and a server whose tools rules
+// name keeps its own.
+func TestNamesOfTwoKinds(t *testing.T) {
+	t.Parallel()
+	const rules = "fallback: x\\nintents: [{match: a, calls: [{tool: shop__find}], say: b}]"
+	p := parse(t, `{pack: shop, title: T, summary: S, servers: {shop: {url: "https://s.example/mcp"}, plain: {url: "https://p.example/mcp"}},
+agents: {shop: {tools: ["shop/*", "plain/*"], brain: {rules: "`+rules+`"}}, plain: {tools: ["plain/*"]}}}`)
+	for _, c := range []struct {
+		names map[string]string
+		want  string
+	}{
+		{map[string]string{"shop": "branch"}, "plain shop; branch[plain/* shop/*] plain[plain/*]"},
+		{map[string]string{"agent/shop": "branch"}, "plain shop; branch[plain/* shop/*] plain[plain/*]"},
+		{map[string]string{"server/plain": "other"}, "other shop; shop[other/* shop/*] plain[other/*]"},
+		{map[string]string{"plain": "a", "server/plain": "b"}, "b shop; shop[b/* shop/*] a[b/*]"},
+		{map[string]string{"server/shop": "other"}, "the server shop keeps its name: the rules of the agent shop name its tools, shop__…"},
+		{map[string]string{"server/branch": "x"}, `there is nothing called "server/branch" in the pack`},
+	} {
+		f, err := p.Fill(nil, c.names)
+		var got []string
+		for _, s := range f.Servers {
+			got = append(got, s.ID)
+		}
+		slices.Sort(got)
+		text := strings.Join(got, " ") + ";"
+		for _, a := range f.Agents {
+			text += " " + a.Name + fmt.Sprint(a.Tools)
+		}
+		if err != nil {
+			text = err.Error()
+		}
+		if sorted(text) != sorted(c.want) {
+			t.Errorf("%v: %s, not %s", c.names, text, c.want)
+		}
+	}
+}
+
+// sorted is a text with its words in the order of the alphabet.
+func sorted(text string) string {
+	words := strings.Fields(text)
+	slices.Sort(words)
+	return strings.Join(words, " ")
+}
+
 func TestParseRefuses(t *testing.T) {
 	t.Parallel()
 	for what, change := range map[string][2]string{
@@ -119,6 +176,8 @@ func TestParseRefuses(t *testing.T) {
 		"a pack holds no secret: ask": {`token: "${token}"`, `token: "hunter2", username: "${token}"`},
 		"from the machine":            {`"${level}", TEAM`, `"env:HOME", TEAM`},
 		"secret and has a default":    {"secret: true", "secret: true, default: x"},
+		"not of a secret":             {"secret: true", "secret: true, env: TOKEN"},
+		"the name of a variable":      {"default: info", "default: info, env: a-b"},
 		"stands twice":                {"name: level", "name: team"},
 		"field nodes not found":       {"agents:", "nodes:"},
 		"title is missing":            {"title: Notes", "title: ''"},

@@ -80,6 +80,9 @@ func Parse(name string, text []byte) (*Pack, error) {
 	return p, p.trial(name)
 }
 
+// variableName matches the name of a variable of the environment.
+var variableName = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,63}$`)
+
 func wrong(name, format string, args ...any) error {
 	return junctor.Errorf(junctor.CodeInvalid, "%s is no pack that can be used: "+format, append([]any{name}, args...)...)
 }
@@ -114,6 +117,8 @@ func (p *Pack) head() error {
 			return fmt.Errorf("the question %s has no title", q.Name)
 		case q.Secret && q.Default != "":
 			return fmt.Errorf("the question %s is secret and has a default: a pack holds no secret", q.Name)
+		case q.Env != "" && (q.Secret || !variableName.MatchString(q.Env)):
+			return fmt.Errorf("the question %s has env %q: it is the name of a variable, and not of a secret", q.Name, q.Env)
 		case q.Default == junctor.Masked || q.Example == junctor.Masked:
 			return fmt.Errorf("the question %s has %s, which stands for a credential that is not shown", q.Name, junctor.Masked)
 		}
@@ -189,7 +194,7 @@ func (p *Pack) trial(name string) error {
 			answers[q.Name] = fmt.Sprintf("%s%d", mark, i)
 		}
 	}
-	d, err := p.declared(name, answers)
+	d, err := p.declared(name, answers, nil)
 	if err != nil {
 		return err
 	}

@@ -47,6 +47,7 @@ type transaction struct {
 	Date        string `json:"date" jsonschema:"as year-month-day"`
 	Description string `json:"description" jsonschema:"the merchant, or what it was for"`
 	Amount      string `json:"amount"`
+	Currency    string `json:"currency" jsonschema:"that of its account"`
 	Type        string `json:"type" jsonschema:"debit or credit"`
 }
 
@@ -211,6 +212,7 @@ func (b *ledger) transactions(in which) (transactionList, error) {
 		}
 		for _, t := range b.Transactions[a.ID] {
 			if strings.Contains(strings.ToLower(t.Description), strings.ToLower(strings.TrimSpace(in.Query))) {
+				t.Currency = a.Currency
 				out.Transactions = append(out.Transactions, t)
 			}
 		}

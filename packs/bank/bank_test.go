@@ -92,7 +92,7 @@ func TestBank(t *testing.T) {
 		}
 	}
 	tesco := call[transactionList](t, s, "get_transactions", map[string]any{"query": " tesco "})
-	if tesco.Count != 3 || tesco.Transactions[0] != (transaction{"tx_acc_current_001_003", "2026-02-14", "Tesco Superstore", "45.32", "debit"}) {
+	if tesco.Count != 3 || tesco.Transactions[0] != (transaction{"tx_acc_current_001_003", "2026-02-14", "Tesco Superstore", "45.32", "GBP", "debit"}) {
 		t.Errorf("%+v", tesco)
 	}
 	few := call[transactionList](t, s, "get_transactions", map[string]any{"account": "acc_credit_001", "limit": 2})

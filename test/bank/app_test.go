@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -51,10 +52,6 @@ func TestTheMapsOwnApp(t *testing.T) {
 		t.Errorf("the App is not opened as the agent: %+v", view)
 	}
 
-	if program.Long() { // it draws a globe, which takes a machine that is not busy
-		shown(t, s)
-	}
-
 	var answer struct {
 		Result struct {
 			Task struct{ Artifacts json.RawMessage }
@@ -66,7 +63,7 @@ func TestTheMapsOwnApp(t *testing.T) {
 			"metadata":{"a2uiClientCapabilities":{"v0.9":{"supportedCatalogIds":["https://a2ui.org/specification/v0_9/catalogs/basic/catalog.json"%s]}}}}}}`, question, catalogs), &answer, "A2A-Version: 1.0")
 		return string(answer.Result.Task.Artifacts)
 	}
-	if text := ask(`,"` + a2ui.AppsCatalog + `","` + a2ui.MapsCatalog + `"`); !strings.Contains(text, `"mcpEndpointUrl":"`+s.URL+`/mcp/s/map"`) || !strings.Contains(text, input) || strings.Contains(text, "MapView") {
+	if text := ask(`,"` + a2ui.AppsCatalog + `","` + a2ui.MapsCatalog + `"`); !strings.Contains(text, `"mcpEndpointUrl":"`+s.URL+`/mcp/s/map"`) || !strings.Contains(text, input) || !strings.Contains(text, `"fallback":"place"`) || !strings.Contains(text, "googlemaps:MapView") {
 		t.Errorf("to a client that shows Apps: %s", text)
 	}
 	if text := ask(`,"` + a2ui.MapsCatalog + `"`); !strings.Contains(text, "googlemaps:MapView") || strings.Contains(text, "AppFrame") {
@@ -86,16 +83,42 @@ func (s *scene) post(t *testing.T, want int, path, body string, out any, header 
 	}
 }
 
-// shown has the App run in the page of a room, as the operator approved it.
-func shown(t *testing.T, s *scene) {
-	t.Helper()
+// Whatever becomes of the map's own App, the room shows a map: the one that is drawn
+// from coordinates unless the App is approved, begins in time and goes on. Nobody is
+// asked to allow a search for a place.
+func TestAMapEachTime(t *testing.T) {
+	t.Parallel()
 	program.NeedChromium(t)
+	geocoder := newNominatim(t)
+	addr := program.FreeAddr(t)
+	server := mapServer(t, addr, geocoder)
+	s := open(t, "map_server_url=http://"+addr+"/mcp")
+	const label = "Tesco Extra, Mogden Lane, Isleworth, TW7 7JY"
+	geocoder.answers(places(at(label, "51.4590070", "-0.3374180")))
 	c := &program.Console{Instance: s.Instance, Node: program.FindNode(t)}
 	c.Tell(t, "user", "add", "ada", "--role", "admin")
-	c.Tell(t, "app", "approve", "map__show-map")
-	out, err := c.Node.Run(t, 5*time.Minute, "bank_app.mjs", c.Link(t, "ada"), question, c.Node.Module("cesium/Build/Cesium"), os.Getenv("JUNCTOR_PICTURE"))
-	if err != nil || !strings.Contains(string(out), `"east":-0.3367`) {
-		t.Fatalf("in the room's page: %v\n%s", err, out)
+	control := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		command := map[string][]string{"/approve": {"app", "approve", "map__show-map"}, "/remove": {"server", "rm", "map"}}[r.URL.Path]
+		if command == nil {
+			server.Kill()
+			return
+		}
+		if _, errs, code := c.Operate(t, command...); code != 0 {
+			http.Error(w, errs, http.StatusInternalServerError)
+		}
+	}))
+	t.Cleanup(control.Close)
+	setting := map[string]string{"link": c.Link(t, "ada"), "question": question, "label": label, "control": control.URL, "shots": os.Getenv("JUNCTOR_SHOTS")}
+	if program.Long() { // it draws a globe, which takes a machine that is not busy
+		setting["cesium"] = c.Node.Module("cesium/Build/Cesium")
 	}
-	t.Log("figure: in a room of the console, in Chromium, the npm map's own App begins and is told the box of the place")
+	text, err := json.Marshal(setting)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.Node.Run(t, 5*time.Minute, "bank_maps.mjs", string(text))
+	if err != nil || !strings.Contains(string(out), `"east":-0.3367`) {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Log("figure: in Chromium, with server-map 2.0.3 unapproved, approved, leaving its sandbox, failing and gone: a map each time, and no question for approval")
 }

@@ -3,7 +3,9 @@ package bank
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -225,6 +227,14 @@ func TestDemo(t *testing.T) {
 		}
 		return string(out)
 	}
+	card, err := http.Get("http://" + addr + "/.well-known/agent-card.json") //nolint:noctx // a test's own instance
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = card.Body.Close() }()
+	if text, _ := io.ReadAll(card.Body); card.StatusCode != http.StatusOK || !strings.Contains(string(text), "/a2a/bank/") || !strings.Contains(string(text), "googlemaps-v1.json") {
+		t.Errorf("the card: %d %s", card.StatusCode, text)
+	}
 	for said, answer := range map[string]string{
 		question:                                 "bank: " + recent,
 		"Where was my Direct Debit transaction?": "bank: This transaction doesn't have a physical location",
@@ -237,5 +247,54 @@ func TestDemo(t *testing.T) {
 	}
 	if out := run("server", "show", "map"); !strings.Contains(out, "stand-in") {
 		t.Errorf("the map does not say what it is:\n%s", out)
+	}
+
+	// Another bank beside it shares its servers; it has the map that is there.
+	fails := func(want string, args ...string) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), program.Binary(t), append(args, "--yes", "--data-dir", filepath.Join(dir, "demo"))...)
+		cmd.Env = program.Env()
+		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), want) {
+			t.Errorf("junctor %q: %v\n%s\nwant %q", args, err, out, want)
+		}
+	}
+	fails(`there is an agent "bank" already: give this one another name in names (--as bank=NAME)`, "pack", "add", "bank")
+	fails(`there is another server "map" already`, "pack", "add", "bank", "--as", "bank=branch", "--answer", "map_server_url=http://127.0.0.1:1/mcp")
+	fails("the server bank keeps its name", "pack", "add", "bank", "--as", "server/bank=other")
+	if out := run("pack", "add", "bank", "--as", "bank=branch", "--yes"); !strings.Contains(out, "bank is here already, and is used as it is") || !strings.Contains(out, "added the agent branch") {
+		t.Errorf("beside the demo's: %s", out)
+	}
+	if out := run("agent", "run", "branch", question); !strings.Contains(out, recent) {
+		t.Errorf("the other bank: %s", out)
+	}
+}
+
+// TestTheDocument does what docs/bank.md says from its top to its bottom, where it needs
+// the map server.
+func TestTheDocument(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	if text, _ := s.ask(says(question)); text != noMap {
+		t.Errorf("without a map: %s", text)
+	}
+	geocoder := newNominatim(t)
+	geocoder.answers(places(at("Tesco Extra, Mogden Lane, Isleworth, TW7 7JY", "51.4590070", "-0.3374180")))
+	addr := program.FreeAddr(t)
+	mapServer(t, addr, geocoder)
+	address := "MAP_SERVER_URL=http://" + addr + "/mcp"
+	if _, errs, code := s.OperateWith(t, []string{address}, "pack", "add", "bank", "--as", "bank=bank-map"); code != 0 || !strings.Contains(errs, "as the variable MAP_SERVER_URL says") || !strings.Contains(errs, "added map") {
+		t.Fatalf("with the variable: %d %s", code, errs)
+	}
+	if out, errs, code := s.Operate(t, "agent", "run", "bank-map", question); code != 0 || !strings.Contains(out, recent) {
+		t.Errorf("with a map: %d %s%s", code, out, errs)
+	}
+	// A pack of somebody else's reads no variable.
+	file := filepath.Join(t.TempDir(), "other.yaml")
+	other := "{pack: other, title: Other, summary: Other, questions: [{name: key, title: Key, example: x, env: CANARY}], servers: {other: {url: 'http://" + addr + "/${key}'}}}"
+	if err := os.WriteFile(file, []byte(other), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, errs, code := s.OperateWith(t, []string{"CANARY=secret-canary"}, "pack", "add", file); code == 0 || strings.Contains(errs, "secret-canary") || !strings.Contains(errs, "asks for key") {
+		t.Errorf("a file reads a variable: %d %s", code, errs)
 	}
 }

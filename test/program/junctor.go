@@ -300,6 +300,12 @@ func (in *Instance) Operate(t testing.TB, args ...string) (stdout, stderr string
 	return in.command(t, args)
 }
 
+// OperateWith is Operate with more variables in the environment of the command.
+func (in *Instance) OperateWith(t testing.TB, env []string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	return in.command(t, args, env...)
+}
+
 // VerifyJournal runs `junctor audit verify` against the database of the instance.
 func (in *Instance) VerifyJournal(t testing.TB) (stdout, stderr string, code int) {
 	t.Helper()

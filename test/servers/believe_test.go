@@ -50,3 +50,43 @@ func TestWhoBelievesAServer(t *testing.T) {
 		t.Errorf("the export leaves it out: %s", out.Body)
 	}
 }
+
+// TestWhoSaysThatAToolReads sets read_only of a tool in every way that there is, with
+// the same bounds: the operator and admins may, and it holds for one place alone.
+func TestWhoSaysThatAToolReads(t *testing.T) {
+	t.Parallel()
+	i, p, other := start(t, nil), newPeer(t), newPeer(t)
+	developer := as(key(t, i, "servers:write,tools:read"))
+	const at, stated = "/api/v1/servers/peer", `"overrides":{"echo":{"read_only":true}}`
+	url := `"url":"` + p.URL + `"`
+	refused := func(what string, r testkit.Reply) {
+		t.Helper()
+		if r.Status != http.StatusForbidden || !strings.Contains(r.Body, "overrides.echo.read_only") {
+			t.Errorf("%s: %d %s", what, r.Status, r.Body)
+		}
+	}
+	taken := func(what string, r testkit.Reply, says bool) {
+		t.Helper()
+		if r.Status/100 != 2 || strings.Contains(r.Body, `"read_only":true`) != says {
+			t.Errorf("%s: %d %s", what, r.Status, r.Body)
+		}
+	}
+	refused("a developer adds", i.Do(t, "POST", "/api/v1/servers", `{"id":"peer",`+url+`,`+stated+`}`, developer))
+	taken("a developer adds without", i.Do(t, "POST", "/api/v1/servers", `{"id":"peer",`+url+`}`, developer), false)
+	refused("a developer changes", i.Do(t, "PATCH", at, `{`+stated+`}`, developer))
+	applied := i.Do(t, "POST", "/api/v1/apply", `{"servers":{"peer":{`+url+`,`+stated+`}}}`, developer)
+	if now := i.Do(t, "GET", at, "", developer); !strings.Contains(applied.Body, "read_only") || strings.Contains(now.Body, `"read_only":true`) {
+		t.Errorf("a developer applies: %d %s; the server is %s", applied.Status, applied.Body, now.Body)
+	}
+
+	taken("an admin changes", i.Do(t, "PATCH", at, `{`+stated+`}`), true)
+	taken("a developer changes something else", i.Do(t, "PATCH", at, `{"title":"Peer"}`, developer), true)
+	refused("a developer leads it elsewhere", i.Do(t, "PATCH", at, `{"url":"`+other.URL+`"}`, developer))
+	if r := i.Do(t, "PATCH", at, `{"overrides":{"echo":{"read_only":true},"add":{"read_only":true}}}`, developer); r.Status != http.StatusForbidden || !strings.Contains(r.Body, "overrides.add.read_only") {
+		t.Errorf("a developer says it of another tool: %d %s", r.Status, r.Body)
+	}
+	taken("a developer leads it elsewhere, without", i.Do(t, "PATCH", at, `{"url":"`+other.URL+`","overrides":{}}`, developer), false)
+	if out := i.Do(t, "GET", "/api/v1/servers/peer", ""); strings.Contains(out.Body, "read_only") {
+		t.Errorf("it is still said: %s", out.Body)
+	}
+}

@@ -3,6 +3,7 @@ package rules
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -17,6 +18,7 @@ type lister struct {
 	last   bool     // the last comes first
 	prefer []member // those of which these are so come first
 	limit  int      // 0: all
+	add    []member // members that each gets, filled in with itself as {{item}}
 
 	as, first, rest string // what comes of it, by name
 }
@@ -61,7 +63,30 @@ func (l *lister) work(vars values) {
 	if l.limit > 0 && len(items) > l.limit {
 		items = items[:l.limit]
 	}
-	l.name(vars, items, said)
+	l.name(vars, l.added(items, vars), said)
+}
+
+// added gives the items with the members that each gets. What is no object stays as it
+// is.
+func (l *lister) added(items []any, vars values) []any {
+	if len(l.add) == 0 {
+		return items
+	}
+	own := maps.Clone(vars)
+	for i, item := range items {
+		object, ok := item.(map[string]any)
+		if !ok {
+			continue
+		}
+		object, own["item"] = maps.Clone(object), item
+		for _, m := range l.add {
+			if v := m.value.fill(own); v != nil {
+				object[m.name] = v
+			}
+		}
+		items[i] = object
+	}
+	return items
 }
 
 // name makes known what was chosen. What is empty is not known, whatever was

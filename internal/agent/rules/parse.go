@@ -88,6 +88,8 @@ func (r *reader) intent(n *yaml.Node) intent {
 		case "match":
 			in.match = r.patterns(v)
 			known = append(known, groups(in.match)...)
+		case "except":
+			in.except = r.patterns(v)
 		case "action":
 			in.action = r.text(v)
 		case "context":
@@ -106,9 +108,12 @@ func (r *reader) intent(n *yaml.Node) intent {
 			return false
 		}
 		return true
-	}, "name", "match", "action", "context", "calls", "say", "surface", "with", "answers", "failed")
+	}, "name", "match", "except", "action", "context", "calls", "say", "surface", "with", "answers", "failed")
 	if !given["match"] && in.action == "" {
 		r.fault(n, "match is missing: a pattern for what people say, or a list of some; or the name of an action")
+	}
+	if given["except"] && !given["match"] {
+		r.fault(n, "except takes away from what match finds, and there is no match")
 	}
 	if given["context"] && in.action == "" {
 		r.fault(n, "context is what comes with an action, and there is none")

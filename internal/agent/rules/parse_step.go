@@ -151,6 +151,8 @@ func (r *reader) lister(n *yaml.Node, c *condition, known []string) (*lister, []
 			l.where = r.members(v, "where", known)
 		case "prefer":
 			l.prefer = r.members(v, "prefer", known)
+		case "add":
+			l.add = r.members(v, "add", append(slices.Clone(known), "item"))
 		case "limit":
 			var err error
 			if l.limit, err = strconv.Atoi(r.text(v)); err != nil || l.limit < 1 {
@@ -166,7 +168,7 @@ func (r *reader) lister(n *yaml.Node, c *condition, known []string) (*lister, []
 			return false
 		}
 		return true
-	}, "from", "where", "words", "sort", "prefer", "limit", "as", "first", "rest")
+	}, "from", "where", "words", "sort", "prefer", "limit", "add", "as", "first", "rest")
 	if len(gives) == 0 {
 		r.fault(n, "nothing is made of the list: name what is chosen with as, first or rest")
 	}

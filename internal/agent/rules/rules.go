@@ -31,8 +31,9 @@ type Rules struct {
 type intent struct {
 	name    string
 	match   []*regexp.Regexp
-	action  string   // the name of what is pressed; "" for none
-	context []string // what comes with it, by name
+	except  []*regexp.Regexp // what fits one of these is not meant, whatever match says
+	action  string           // the name of what is pressed; "" for none
+	context []string         // what comes with it, by name
 	steps   []step
 	answers []answer // the first that holds is given
 	failed  template
@@ -139,6 +140,9 @@ func (in *intent) pressed(context json.RawMessage, vars values) {
 
 // fits says whether the intent is meant, and notes what its pattern names.
 func (in *intent) fits(said string, vars values) bool {
+	if slices.ContainsFunc(in.except, func(re *regexp.Regexp) bool { return re.MatchString(said) }) {
+		return false
+	}
 	for _, re := range in.match {
 		if groups := re.FindStringSubmatch(said); groups != nil {
 			note(vars, re, groups)

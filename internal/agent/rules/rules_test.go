@@ -90,6 +90,55 @@ func talk(t *testing.T, r *Rules, said string, with *tools) (agent.End, []string
 	return end, calls
 }
 
+// What an exception fits is another intent's, or nobody's.
+func TestExceptions(t *testing.T) {
+	t.Parallel()
+	r, err := Parse("fallback: what?\nintents:\n"+
+		"  - {match: '\\bwhere\\b', except: ['\\bwhere can\\b', 'never'], say: there}\n"+
+		"  - {match: savings, say: savings}", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for said, want := range map[string]string{
+		"Where is it?": "there", "where are my savings": "there", "WHERE CAN I see my savings?": "savings", "where can I go": "what?", "where never": "what?",
+	} {
+		if end, _ := talk(t, r, said, &tools{}); end.Text() != want {
+			t.Errorf("%q: %q, not %q", said, end.Text(), want)
+		}
+	}
+	if _, err := Parse("fallback: x\nintents:\n  - {action: a, except: b, say: c}", nil); err == nil || !strings.Contains(err.Error(), "except takes away from what match finds") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Each of a list gets members of its own, and what was known before stays as it was.
+func TestAddedMembers(t *testing.T) {
+	t.Parallel()
+	r, err := Parse(`
+fallback: x
+intents:
+  - match: .
+    calls:
+      - tool: geo__find
+        take: {all: $.hits}
+      - from: "{{all}}"
+        add: {price: "{{item|money}}", for: "{{speaker}}: {{item.name}}", gone: "{{item.gone}}"}
+        as: priced
+        first: one
+    say: "{{priced|json}} {{one.price}} {{all[0]|json}}"
+`, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hits := `{"hits":[{"name":"a","amount":"-1234.50","currency":"GBP"},{"name":"b","amount":5,"currency":"CHF"},{"name":"c","amount":"7"},{"name":"d"},"plain"]}`
+	end, _ := talk(t, r, "now", &tools{answers: map[string]agent.Result{"geo__find": {Text: hits}}})
+	want := `[{"amount":"-1234.50","currency":"GBP","for":"ada: a","name":"a","price":"-£1,234.50"},{"amount":5,"currency":"CHF","for":"ada: b","name":"b","price":"5 CHF"},` +
+		`{"amount":"7","for":"ada: c","name":"c","price":"7"},{"for":"ada: d","name":"d","price":""},"plain"] -£1,234.50 {"amount":"-1234.50","currency":"GBP","name":"a"}`
+	if end.Text() != want {
+		t.Errorf("%s\nwant\n%s", end.Text(), want)
+	}
+}
+
 func TestRules(t *testing.T) {
 	t.Parallel()
 	r, err := Parse(weather, nil)
@@ -213,7 +262,7 @@ func TestFaultsOfAFile(t *testing.T) {
 		{"a limit of none", doing("from: '{{message}}'\n        as: a\n        limit: 0"), "line 8: limit is a number from 1 on"},
 		{"prefer what nothing gives", doing("from: '{{message}}'\n        as: a\n        prefer: {id: '{{b}}'}"), "line 8: nothing gives {{b}}"},
 		{"where it is what nothing gives", doing("from: '{{message}}'\n        as: a\n        where: {id: '{{b}}'}"), "line 8: nothing gives {{b}}"},
-		{"a member that a list has not", doing("from: '{{message}}'\n        as: a\n        near: b"), `line 8: a choice from a list has no "near"; it has from, where, words, sort, prefer, limit, as, first, rest, when, unless`},
+		{"a member that a list has not", doing("from: '{{message}}'\n        as: a\n        near: b"), `line 8: a choice from a list has no "near"; it has from, where, words, sort, prefer, limit, add, as, first, rest, when, unless`},
 		{"a search for nothing", doing("in: '{{message}}'"), "line 6: find is missing"},
 		{"a search that names nothing", doing("in: '{{message}}'\n        find: 'a+'"), "line 7: find names what it finds"},
 		{"set a name that is none", doing("set: {'a b': c}"), `line 6: "a b" is no name`},

@@ -32,7 +32,7 @@ var (
 
 // forms are what may stand behind the bar.
 func forms() []string {
-	return []string{"text", "number", "integer", "lower", "upper", "json", "list", "count", "day", "thousands"}
+	return []string{"text", "number", "integer", "lower", "upper", "json", "list", "count", "day", "thousands", "money"}
 }
 
 // parseTemplate reads a text with placeholders.
@@ -135,6 +135,8 @@ func (p piece) of(vars values) any {
 		return dayOf(textOf(v))
 	case "thousands":
 		return thousands(textOf(v))
+	case "money":
+		return money(v)
 	}
 	return v
 }
@@ -177,6 +179,22 @@ func thousands(text string) string {
 		return whole + "." + part
 	}
 	return whole
+}
+
+// money writes an object with an amount and a currency, by its code of three letters,
+// as people write it. What has no currency is its amount alone.
+func money(v any) string {
+	amount, currency := thousands(textOf(memberOf(v, "amount"))), textOf(memberOf(v, "currency"))
+	sign, ok := map[string]string{"EUR": "€", "GBP": "£", "JPY": "¥", "USD": "$"}[currency]
+	switch {
+	case amount == "" || currency == "":
+		return amount
+	case !ok:
+		return amount + " " + currency
+	case strings.HasPrefix(amount, "-"):
+		return "-" + sign + amount[1:]
+	}
+	return sign + amount
 }
 
 func listOf(v any) []any {

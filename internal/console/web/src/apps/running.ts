@@ -110,9 +110,16 @@ export class Running {
     const { signal } = this.abort;
     this.began = performance.now();
     this.set(this.blank());
+    const { within } = this.settings;
+    if (within) this.later(within, () => this.giveUp(within));
     try {
       const view = await openView({ ...this.opening, ...more }, signal);
       if (signal.aborted || !this.box) return void closeView(view.id);
+      if (this.settings.approvedOnly && view.approval.state !== 'approved') {
+        void closeView(view.id);
+        const error = new Failure({ code: 'denied', detail: 'Nobody has approved its page.' }, `the App of ${this.opening.tool}`);
+        return this.set({ state: 'failed', unapproved: true, error });
+      }
       this.set({ view, state: 'loading', modes: ['inline'] });
       this.seq = 0;
       const stop = onMail(view.id, (m) => void this.mail(view, m));
@@ -164,6 +171,13 @@ export class Running {
     this.later(limits.slow, () => this.set({ slow: true }));
     frame.src = view.proxy;
     box.append(frame);
+  }
+
+  // giveUp ends a View that has not begun in time.
+  private giveUp(within: number) {
+    if (!['opening', 'loading', 'starting'].includes(this.snapshot.state)) return;
+    this.end();
+    this.fail('The App has not begun', `It did not say ui/initialize within ${within / 1000} s.`);
   }
 
   private fail(title: string, hint: string) {

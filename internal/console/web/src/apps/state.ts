@@ -22,6 +22,7 @@ export type Question = { kind: 'link'; url: URL } | { kind: 'files'; files: Offe
 export interface Snapshot {
   state: State;
   error?: unknown; // of failed
+  unapproved?: boolean; // of failed: nobody approved its page, and only an approved one was wanted
   slow: boolean; // it takes longer than one likes to wait
   view?: View;
   app?: AppInfo;
@@ -55,6 +56,8 @@ export interface Settings {
   off?: Optional[]; // capabilities that are switched off
   allow?: string[]; // permissions that the person gave
   switches?: Switches;
+  approvedOnly?: boolean; // a page that nobody approved is not loaded
+  within?: number; // ms after which one that has not begun is given up; 0 is the usual time
 }
 
 export const limits = { proxy: 10_000, slow: 6_000, start: 30_000, farewell: 1_500, left: 1_500, ping: 4_000, pong: 4_000, tool: 30_000 };

@@ -61,7 +61,8 @@ function Drawn({ latitude, longitude, label, zoom }: Shown) {
     held.current = { map, marker };
     let over = false;
     if (tiles) {
-      L.tileLayer(tiles.url, { maxZoom: mostZoom(tiles) }).addTo(map);
+      // Sources such as OpenStreetMap answer only who says from which site they are asked.
+      L.tileLayer(tiles.url, { maxZoom: mostZoom(tiles), referrerPolicy: 'strict-origin' }).addTo(map);
       const by = document.createElement('span');
       by.textContent = tiles.by;
       L.control.attribution({ prefix: false }).addAttribution(escaped(by)).addTo(map);
@@ -109,6 +110,11 @@ function Drawn({ latitude, longitude, label, zoom }: Shown) {
         <span className="soft small num">
           {latitude}, {longitude}
         </span>
+        {!setting() && (
+          <span className="sf-map-note tiny soft">
+            Outlines of countries. For streets, the operator sets a source of tiles (--map-tiles).
+          </span>
+        )}
       </figcaption>
     </figure>
   );

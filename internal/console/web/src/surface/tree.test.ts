@@ -5,7 +5,12 @@ import { type Branch, type Component, grow, mostBranches, mostItems, readSurface
 
 const surface = (components: Component[], data: unknown = {}) => ({ id: 's', components, data });
 const outline = (b: Branch | undefined): unknown =>
-  b && [b.of.id, b.scope, ...b.children.map(outline), ...[b.child, b.trigger, b.content].flatMap((x) => (x ? [outline(x)] : []))];
+  b && [
+    b.of.id,
+    b.scope,
+    ...b.children.map(outline),
+    ...[b.child, b.trigger, b.content, b.fallback].flatMap((x) => (x ? [outline(x)] : [])),
+  ];
 
 test('components find each other by id, and lists repeat theirs for each item', () => {
   const s = surface(
@@ -29,6 +34,17 @@ test('components find each other by id, and lists repeat theirs for each item', 
     ['rows', '', ['row', '/rows/0', ['cell', '/rows/0/cells/0'], ['cell', '/rows/0/cells/1']], ['row', '/rows/1']],
     ['more', '', ['title', ''], ['tabs', '', ['title', '']]],
   ]);
+});
+
+test('an App may name what stands for it', () => {
+  const s = surface([
+    { id: 'root', component: 'mcp:AppFrame', server: 'map', toolName: 'show-map', fallback: 'place' },
+    { id: 'place', component: 'googlemaps:MapView', fallback: 'root' },
+  ]);
+  const { root, problems } = grow(s, {});
+  assert.deepEqual([outline(root), problems], [['root', '', ['place', '']], []]);
+  const gone = grow(surface([{ id: 'root', component: 'mcp:AppFrame', fallback: 'nowhere' }]), {});
+  assert.equal(gone.problems[0]?.message, 'no component has the id nowhere');
 });
 
 test('what is wrong with a surface is said, and the rest is drawn', () => {

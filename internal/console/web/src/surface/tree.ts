@@ -25,6 +25,7 @@ export interface Branch {
   child?: Branch | undefined;
   trigger?: Branch | undefined;
   content?: Branch | undefined;
+  fallback?: Branch | undefined; // what stands for an App that is not shown
 }
 
 // Problem is what is wrong with a surface, in the form that an agent is told.
@@ -86,6 +87,7 @@ export function grow(surface: Surface, data: unknown): { root: Branch | undefine
       child: one(of.child, 'child'),
       trigger: one(of.trigger, 'trigger'),
       content: one(of.content, 'content'),
+      fallback: of.component === 'mcp:AppFrame' ? one(of.fallback, 'fallback') : undefined,
     };
   };
   return { root: plant('root', '', [], 'root'), problems };

@@ -103,7 +103,7 @@ function Fill({ pack, choice }: { pack: Plan; choice: { pack?: string; file?: st
   const current = ask === JSON.stringify({ ...choice, answers: open, names }) && !plan.isPlaceholderData && !plan.isPending;
   const missing = questions.filter((q) => wanted(q) && !answers[q.name]);
   const taken = now.servers.some((s) => s.taken) || now.agents.some((a) => a.taken);
-  const commands = now.servers.filter((s) => s.command && s.command.length > 0);
+  const commands = now.servers.filter((s) => s.command && s.command.length > 0 && !s.present);
   const ready = may && current && !plan.error && missing.length === 0 && !taken && commands.every((s) => agreed[s.id]);
 
   const answer = (name: string, value: string) => {
@@ -145,17 +145,36 @@ function Fill({ pack, choice }: { pack: Plan; choice: { pack?: string; file?: st
             <Answer key={q.name} q={q} value={answers[q.name] ?? ''} set={(v) => answer(q.name, v)} />
           ))}
           {questions.length === 0 && <p className="soft">Nothing is missing: it can be added as it is.</p>}
-          {now.servers.map((s) => (
+          {now.servers.map((s) =>
+            s.present || s.named ? (
+              <p key={s.name} className={s.taken ? 'bad' : 'soft'}>
+                {s.present
+                  ? `The server ${s.id} is here already, and is used as it is.`
+                  : s.taken
+                    ? `There is another server ${s.id} already, and this one keeps its id: rules name its tools. Remove that one first.`
+                    : `The server is called ${s.id}: rules name its tools.`}
+              </p>
+            ) : (
+              <TextInput
+                key={s.name}
+                label={now.servers.length === 1 ? 'Id' : `Id of ${s.name}`}
+                description="Its tools are shown as id__name."
+                value={names[`server/${s.name}`] ?? s.name}
+                error={s.taken ? 'There is a server of this id already.' : undefined}
+                onChange={(e) => {
+                  setNames({ ...names, [`server/${s.name}`]: e.currentTarget.value });
+                  setAgreed({});
+                }}
+              />
+            ),
+          )}
+          {now.agents.map((a) => (
             <TextInput
-              key={s.name}
-              label={now.servers.length === 1 ? 'Id' : `Id of ${s.name}`}
-              description="Its tools are shown as id__name."
-              value={names[s.name] ?? s.name}
-              error={s.taken ? 'There is a server of this id already.' : undefined}
-              onChange={(e) => {
-                setNames({ ...names, [s.name]: e.currentTarget.value });
-                setAgreed({});
-              }}
+              key={a.pack}
+              label={now.agents.length === 1 ? 'Name of the agent' : `Name of the agent ${a.pack}`}
+              value={names[`agent/${a.pack}`] ?? a.pack}
+              error={a.taken ? 'There is an agent of this name already.' : undefined}
+              onChange={(e) => setNames({ ...names, [`agent/${a.pack}`]: e.currentTarget.value })}
             />
           ))}
           {plan.error && <ErrorCard error={plan.error} />}
@@ -197,9 +216,11 @@ function Fill({ pack, choice }: { pack: Plan; choice: { pack?: string; file?: st
   );
 }
 
-// freeNames proposes an id that nobody has for each server whose own is taken.
+// freeNames proposes a name that nobody has for each server and agent whose own is taken.
 function freeNames(pack: Plan): Texts {
-  return Object.fromEntries(pack.servers.filter((s) => s.taken).map((s) => [s.name, `${s.name}-2`]));
+  const servers = pack.servers.filter((s) => s.taken && !s.named).map((s) => [`server/${s.name}`, `${s.name}-2`]);
+  const agents = pack.agents.filter((a) => a.taken).map((a) => [`agent/${a.pack}`, `${a.pack}-2`]);
+  return Object.fromEntries([...servers, ...agents]);
 }
 
 function Answer({ q, value, set }: { q: Question; value: string; set: (v: string) => void }) {
@@ -254,7 +275,7 @@ const Row = ({ name, children }: { name: string; children: React.ReactNode }) =>
 function Server({ s }: { s: Plan['servers'][number] }) {
   return (
     <>
-      <Row name={s.command ? 'Runs' : 'Reaches'}>
+      <Row name={s.present ? 'Uses' : s.command ? 'Runs' : 'Reaches'}>
         <code className="wrap">{s.command ? s.command.join(' ') : s.url}</code>
         {s.cwd && (
           <span className="soft">

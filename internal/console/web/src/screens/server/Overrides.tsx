@@ -1,7 +1,9 @@
-import { Button, Switch, TextInput } from '@mantine/core';
+import { Button, Checkbox, Switch, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type Schemas, type ServerDetail, send } from '../../api/client';
+import { useMe } from '../../api/data';
+import { can } from '../../app/may';
 import { Panel, Scroll } from '../../parts/bits';
 import { matches } from '../../parts/search';
 import { ErrorCard } from '../../parts/states';
@@ -11,9 +13,10 @@ type All = Overrides;
 const most = 200;
 
 // OverrideRows say how tools of a server are shown: not at all, or under another
-// name or description.
+// name or description; and which of them change nothing.
 export function OverrideRows({ s, may }: { s: ServerDetail; may: boolean }) {
   const cache = useQueryClient();
+  const admin = can(useMe().data, 'admin');
   const [all, setAll] = useState<All>(s.overrides ?? {});
   const [q, setQ] = useState('');
   const own = [...new Set([...(s.tools ?? []).filter((t) => !renamed(s.overrides, t)), ...Object.keys(s.overrides ?? {})])].sort();
@@ -63,6 +66,15 @@ export function OverrideRows({ s, may }: { s: ServerDetail; may: boolean }) {
               value={all[n]?.description ?? ''}
               onChange={(e) => set(n, { description: e.currentTarget.value })}
             />
+            <Checkbox
+              size="xs"
+              label="reads only"
+              aria-label={`${n} reads only`}
+              title="It changes nothing, so agents use it without approval. Admins set it."
+              disabled={!may || !admin}
+              checked={all[n]?.read_only ?? false}
+              onChange={(e) => set(n, { read_only: e.currentTarget.checked })}
+            />
           </div>
         ))}
       </Scroll>
@@ -95,6 +107,7 @@ export function clean(all: All): All {
       ...(o.hide ? { hide: true } : {}),
       ...(o.name ? { name: o.name } : {}),
       ...(o.description ? { description: o.description } : {}),
+      ...(o.read_only ? { read_only: true } : {}),
     };
     if (Object.keys(kept).length > 0) out[n] = kept;
   }
