@@ -80,7 +80,7 @@ run() {
 			JUNCTOR_APIS="${JUNCTOR_APIS:-$PWD/../shared/data/specs}" module "$log" oracle && figures "$log"
 		;;
 	properties)
-		tests "$log" -run 'TestProperty[0-9]' ./test/properties ./test/people ./internal/seal ./internal/apigen/tool -rapid.checks=1000 && figures "$log" && peer PostgreSQL
+		tests "$log" -run 'TestProperty[0-9]' ./test/properties ./test/people ./internal/seal ./internal/apigen ./internal/apigen/tool -rapid.checks=1000 && figures "$log" && peer PostgreSQL
 		;;
 	denial)
 		tests "$log" -run '/sqlite' ./test/denial -rapid.checks=10000 && figures "$log" &&

@@ -302,7 +302,7 @@ func (s *servers) addGenerated(ctx context.Context, p *junctor.Principal, in adm
 	}
 	row = admitted.Row()
 	if err := usable(made, row.API, in.AllowEmpty); err != nil {
-		return junctor.Server{}, err
+		return junctor.Server{}, orAllowEmpty(err)
 	}
 	if err := s.settleRow(&row, made); err != nil {
 		return junctor.Server{}, err
@@ -354,13 +354,25 @@ func usable(made *apigen.Made, api *junctor.API, allowEmpty bool) error {
 	case allowEmpty:
 		return nil
 	case excluded > 0:
-		return junctor.Errorf(junctor.CodeInvalid, "the document yields no tool: include and mutations leave out all %d operations. Change include or mutations, or set allow_empty", excluded)
+		return junctor.Errorf(junctor.CodeInvalid, noTool+": include and mutations leave out all %d operations; change one of them", excluded)
 	}
 	why := "it has no operation"
 	if i := slices.IndexFunc(made.Problems, func(p doc.Problem) bool { return p.Severity == doc.Error && p.Code != doc.NoServer }); i >= 0 {
 		why = made.Problems[i].Sentence()
 	}
-	return junctor.Errorf(junctor.CodeInvalid, "the document yields no tool: %s. Correct it, or set allow_empty to add it all the same", strings.TrimSuffix(why, "."))
+	return junctor.Errorf(junctor.CodeInvalid, "%s: %s", noTool, strings.TrimSuffix(why, "."))
+}
+
+// noTool begins the error about a document that can be read and yields no tool.
+const noTool = "the document yields no tool"
+
+// orAllowEmpty names the field that takes a document without tools all the same,
+// where there is one.
+func orAllowEmpty(err error) error {
+	if e := junctor.AsError(err); strings.HasPrefix(e.Message, noTool) {
+		return junctor.Errorf(e.Code, "%s. Correct the document, or set allow_empty", e.Message)
+	}
+	return err
 }
 
 // free says that an id is taken, where it is.

@@ -78,7 +78,7 @@ func (s *servers) reimport(ctx context.Context, judge func(junctor.Server) (admi
 		return out, got, err
 	}
 	if err := usable(made, row.API, in.AllowEmpty); err != nil && !in.DryRun {
-		return out, got, err
+		return out, got, orAllowEmpty(err)
 	}
 	if out.APIPreview, err = s.preview(made, &row); err != nil {
 		return out, got, err

@@ -89,7 +89,7 @@ func (c *cli) api(cmd *cobra.Command, in admin.ServerInput, listen string) (err 
 	defer func() { err = errors.Join(err, a.Close()) }()
 	made, err := a.AddAPI(ctx, in)
 	if err != nil {
-		return namingFlags(err)
+		return namingFlags(err, ". Correct the document, or set allow_empty", "") // it would have nothing to serve
 	}
 	c.say("%s: %s at %s, %d problems", made.Title, toolCounts(&made), made.BaseURL, len(made.Problems))
 	if listen == "" {

@@ -154,14 +154,15 @@ func (c *cli) addDocument(cmd *cobra.Command, f *serverFlags, d *documentFlags, 
 	return c.done(added)
 }
 
-// namingFlags names the flags in an error that names fields of the API.
-func namingFlags(err error) error {
+// namingFlags names the flags in an error that names fields of the API. instead are
+// more texts and what stands for them.
+func namingFlags(err error, instead ...string) error {
 	e, ok := errors.AsType[*junctor.Error](err)
 	if !ok {
 		return err
 	}
 	named := *e
-	named.Message = strings.NewReplacer("set allow_empty", "pass --allow-empty", "give base_url", "pass --base-url").Replace(e.Message)
+	named.Message = strings.NewReplacer(append(instead, "set allow_empty", "pass --allow-empty", "give base_url", "pass --base-url")...).Replace(e.Message)
 	return &named
 }
 

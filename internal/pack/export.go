@@ -2,6 +2,7 @@ package pack
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -93,7 +94,11 @@ func (x *exporter) server(id string, server *yaml.Node) {
 			}
 		case "url", "base_url", "document_url":
 			if address, query, ok := strings.Cut(value.Value, "?"); ok && query != "" {
-				x.ask(value, id, key+"-query", Question{Title: "Query of the address", About: "What stands behind the question mark in " + key + " of " + id + ".", Secret: true})
+				what := map[string]string{"url": "query"}[key]
+				x.ask(value, id, cmp.Or(what, key+"-query"), Question{
+					Title: "Query of the address", About: "What stands behind the question mark in " + key + " of " + id + ".",
+					Secret: key != "document_url", // that is not sealed, here either
+				})
 				value.Value = address + "?" + value.Value
 			}
 		case "command":

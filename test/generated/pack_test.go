@@ -2,6 +2,7 @@ package generated
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -19,14 +20,12 @@ func TestPackHoldsAnAPI(t *testing.T) {
 	from, to := testkit.Start(t, nil), testkit.Start(t, testkit.Settings{"egress-allow": "127.0.0.0/8"})
 	documents := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(document("query", "api_key"))) }))
 	t.Cleanup(documents.Close)
-	for _, source := range []map[string]any{{"document": document("query", "api_key")}, {"document_url": documents.URL + "/openapi.json"}} {
+	for _, source := range []map[string]any{{"document": document("query", "api_key")}, {"document_url": documents.URL + "/openapi.json?v=1"}} {
 		body := map[string]any{
 			"id": "pets", "mode": "auto-generated", "base_url": api.URL, "auth": map[string]string{"type": "api-key", "key": "the-key-of-pets"},
 			"overrides": map[string]any{"list_pets": map[string]any{"name": "pets", "description": "All the pets."}}, "include": []string{"GET"},
 		}
-		for k, v := range source {
-			body[k] = v
-		}
+		maps.Copy(body, source)
 		instance := from
 		if source["document_url"] != nil {
 			instance = to // which may fetch it
@@ -38,12 +37,19 @@ func TestPackHoldsAnAPI(t *testing.T) {
 		r := instance.Do(t, http.MethodGet, "/api/v1/packs/export?server=pets&id=zoo", "")
 		var exported struct {
 			Text      string
-			Questions []struct{ Name string }
+			Questions []struct {
+				Name   string
+				Secret bool
+			}
 		}
-		if err := json.Unmarshal([]byte(r.Body), &exported); err != nil || len(exported.Questions) != 1 || strings.Contains(exported.Text, "the-key-of-pets") {
+		if err := json.Unmarshal([]byte(r.Body), &exported); err != nil || len(exported.Questions) == 0 || strings.Contains(exported.Text, "?v=1") || strings.Contains(exported.Text, "the-key-of-pets") {
 			t.Fatalf("%d %s", r.Status, r.Body)
 		}
-		choice := map[string]any{"file": exported.Text, "answers": map[string]string{exported.Questions[0].Name: "another-key"}, "names": map[string]string{"pets": "zoo"}}
+		answers := map[string]string{}
+		for _, q := range exported.Questions {
+			answers[q.Name] = map[bool]string{true: "another-key", false: "v=1"}[q.Secret]
+		}
+		choice := map[string]any{"file": exported.Text, "answers": answers, "names": map[string]string{"pets": "zoo"}}
 		if r := to.Do(t, http.MethodPost, "/api/v1/packs/plan", toJSON(t, choice)); !strings.Contains(r.Body, `"document":"`) || !strings.Contains(r.Body, `"tool":"pets"`) {
 			t.Errorf("the plan: %d %s", r.Status, r.Body)
 		}

@@ -276,7 +276,7 @@ function Server({ s }: { s: Plan['servers'][number] }) {
   return (
     <>
       <Row name={s.present ? 'Uses' : s.command ? 'Runs' : 'Reaches'}>
-        <code className="wrap">{s.command ? s.command.join(' ') : s.url}</code>
+        <code className="wrap">{s.command ? s.command.join(' ') : s.url || s.document}</code>
         {s.cwd && (
           <span className="soft">
             {' '}
