@@ -19,9 +19,7 @@ func checkShape(kind junctor.Kind, body []byte) string {
 	case junctor.KindPrompt:
 		return checkEach(body, "messages", checkMessage)
 	case junctor.KindCompletion:
-		return checkEach(wire.Get(body, "completion"), "values", func(value []byte, at string) string {
-			return wantString(value, at)
-		})
+		return checkEach(wire.Get(body, "completion"), "values", wantString)
 	default:
 		return ""
 	}
