@@ -225,6 +225,10 @@ func (h happenings) TryTrigger(ctx context.Context, p *junctor.Principal, t junc
 		out.Fault = junctor.AsError(err).Message
 		return out, nil
 	}
+	if _, err := rule.OrderKey(&e); err != nil {
+		out.Fault = junctor.AsError(err).Message
+		return out, nil
+	}
 	if t.Action.Agent == junctor.EventAgent && e.Agent == "" {
 		out.Fault = "the event names no agent whose endpoint could be called"
 	}
