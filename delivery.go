@@ -146,13 +146,18 @@ type AgentEndpoint struct {
 	Origin    string    `json:"origin"`
 	URL       string    `json:"url"`
 	Transport Transport `json:"transport"`
-	Header    string    `json:"header"`              // the token's
+	Header    string    `json:"header"`              // the token's, or TokenHeaderAuto
+	Reference string    `json:"reference,omitempty"` // where the token is read from whenever it is sent, such as file:/path; "" where it is sealed here
 	Signed    bool      `json:"signed"`              // there is a secret to sign with
 	Trusted   bool      `json:"-"`                   // the operator entered it: it may be on this machine
 	Suspended string    `json:"suspended,omitempty"` // why the token is not sent until it is entered anew
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
 }
+
+// TokenHeaderAuto as the header of a token is the one that the agent's registration
+// names, and Authorization where there is no registration or it names none.
+const TokenHeaderAuto = "auto"
 
 // TokenHeaders lists the headers in which an agent's token may be sent: as a
 // bearer token in the first, as it is in the others.

@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -238,7 +239,7 @@ func (g *Guard) resolve(ctx context.Context, op *Op) (item catalog.Item, task *j
 		}
 		return catalog.Item{
 			Server: &catalog.Server{ID: op.View.Server, Mode: junctor.ModeBYO, Backend: op.Adhoc, Offer: &catalog.Offer{}},
-			Name:   op.Name, Shown: op.View.Server,
+			Name:   op.Name, Shown: adhocName(op.Name),
 		}, nil, nil
 	}
 	sh := g.o.Catalog.Snapshot().For(op.Principal.Tenant)
@@ -271,6 +272,14 @@ func (g *Guard) resolve(ctx context.Context, op *Op) (item catalog.Item, task *j
 		item, err = sh.Resource(op.Principal, op.View, op.Name)
 	}
 	return item, nil, err
+}
+
+// adhocName is what a tool counts as that is no registered server's: by its name, as
+// the caller gives it, and whichever endpoint it is at. Endpoints are found on chains,
+// where anybody can add one.
+func adhocName(tool string) string {
+	const most = 128
+	return junctor.AdhocServer + "__" + strings.ToValidUTF8(tool[:min(len(tool), most)], "")
 }
 
 // dispatch runs the operation until the deadline. A panic costs this call only.

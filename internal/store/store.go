@@ -259,7 +259,12 @@ func all[T any](ctx context.Context, s *Store, scan func(scanner) (T, error), qu
 // one reads the only row of a query with scan; sql.ErrNoRows when there is none.
 func one[T any](ctx context.Context, s *Store, scan func(scanner) (T, error), query string, args ...any) (T, error) {
 	s.begins(ctx)
-	return scan(s.read.QueryRowContext(ctx, s.dialect.Bind(query), args...))
+	v, err := scan(s.read.QueryRowContext(ctx, s.dialect.Bind(query), args...))
+	if err != nil {
+		var none T // and not what was made of no row, such as times in 1970
+		return none, err
+	}
+	return v, nil
 }
 
 // micros is how a time is stored.

@@ -40,6 +40,7 @@ type Metrics struct {
 
 	mu       sync.Mutex
 	maxNames int
+	adhoc    int // of those names, the ones of endpoints that are no registered servers
 	routes   map[string]*Route
 	rest     *Route
 }
