@@ -19,7 +19,7 @@ type Order struct {
 	Tool      string          `json:"tool"` // in the server's own names
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 
-	Key       string `json:"key,omitempty"`    // of those with the same one is delivered at a time, in order; "" is the agent
+	Key       string `json:"key,omitempty"`    // of those with the same one is delivered at a time, in order; "" is AgentOrderKey
 	Dedupe    string `json:"dedupe,omitempty"` // "" is event and trigger
 	Unordered bool   `json:"unordered,omitempty"`
 
@@ -32,6 +32,14 @@ type Order struct {
 	File        *File         `json:"file,omitempty"`
 	Depth       int           `json:"depth,omitempty"` // answers of tools that led to it, one from another
 }
+
+// AgentOrderKey is the order key of the deliveries that concern an agent, whichever
+// triggers they are of.
+func AgentOrderKey(agent string) string { return "agent:" + agent }
+
+// NamedOrderKey is the order key that a trigger names. It is never that of an agent:
+// whoever chooses the one cannot get into the line of the other.
+func NamedOrderKey(name string) string { return "key:" + name }
 
 // Target is where an order goes: exactly one of Server, URL, Agent and Resolve.
 type Target struct {
@@ -68,6 +76,9 @@ type File struct {
 	Hash    string `json:"hash,omitempty"`
 	Include bool   `json:"include,omitempty"` // its content goes along
 	Verify  bool   `json:"verify,omitempty"`  // the content must have the hash
+	// Attempts is how often the file is asked for before the order goes without it; 0 is
+	// DefaultFileAttempts.
+	Attempts int `json:"attempts,omitempty"`
 }
 
 // RaisedEvent is what a delivery makes of a tool's answer.
@@ -100,7 +111,7 @@ func (o *Order) Check() error {
 	if len(o.Arguments) > 0 && (!json.Valid(o.Arguments) || o.Arguments[0] != '{') {
 		return Errorf(CodeInvalid, "the arguments of a delivery are a JSON object")
 	}
-	if o.MaxAttempts < 0 || o.SkipAfter < 0 || o.Timeout < 0 || o.Timeout > MaxDeliveryTime {
+	if o.MaxAttempts < 0 || o.SkipAfter < 0 || o.File != nil && o.File.Attempts < 0 || o.Timeout < 0 || o.Timeout > MaxDeliveryTime {
 		return Errorf(CodeInvalid, "attempts are not below 0, and the time of one is at most %s", MaxDeliveryTime)
 	}
 	return nil
@@ -135,13 +146,18 @@ type AgentEndpoint struct {
 	Origin    string    `json:"origin"`
 	URL       string    `json:"url"`
 	Transport Transport `json:"transport"`
-	Header    string    `json:"header"`              // the token's
+	Header    string    `json:"header"`              // the token's, or TokenHeaderAuto
+	Reference string    `json:"reference,omitempty"` // where the token is read from whenever it is sent, such as file:/path; "" where it is sealed here
 	Signed    bool      `json:"signed"`              // there is a secret to sign with
 	Trusted   bool      `json:"-"`                   // the operator entered it: it may be on this machine
 	Suspended string    `json:"suspended,omitempty"` // why the token is not sent until it is entered anew
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
 }
+
+// TokenHeaderAuto as the header of a token is the one that the agent's registration
+// names, and Authorization where there is no registration or it names none.
+const TokenHeaderAuto = "auto"
 
 // TokenHeaders lists the headers in which an agent's token may be sent: as a
 // bearer token in the first, as it is in the others.

@@ -12,6 +12,44 @@ type Limits struct {
 	MaxWaitMS  int       `json:"max_wait_ms,omitempty"` // with queue: how long a call may wait; 0 is DefaultWait
 }
 
+// LimitsPatch changes limits: members that are absent stay as they are, and 0 or ""
+// takes a limit away.
+type LimitsPatch struct {
+	PerSecond  *float64   `json:"per_second,omitempty"`
+	Burst      *int       `json:"burst,omitempty"`
+	PerDay     *int       `json:"per_day,omitempty"`
+	Concurrent *int       `json:"concurrent,omitempty"`
+	OverLimit  *OverLimit `json:"over_limit,omitempty"`
+	MaxWaitMS  *int       `json:"max_wait_ms,omitempty"`
+}
+
+// Replacing is the patch after which limits are these, whatever they were.
+func (l *Limits) Replacing() *LimitsPatch {
+	c := *l
+	return &LimitsPatch{&c.PerSecond, &c.Burst, &c.PerDay, &c.Concurrent, &c.OverLimit, &c.MaxWaitMS}
+}
+
+// Apply gives the limits with the changes made. The burst goes with the rate that it
+// belongs to.
+func (p *LimitsPatch) Apply(l Limits) Limits {
+	if p.PerSecond != nil && *p.PerSecond == 0 && p.Burst == nil {
+		l.Burst = 0
+	}
+	put(&l.PerSecond, p.PerSecond)
+	put(&l.Burst, p.Burst)
+	put(&l.PerDay, p.PerDay)
+	put(&l.Concurrent, p.Concurrent)
+	put(&l.OverLimit, p.OverLimit)
+	put(&l.MaxWaitMS, p.MaxWaitMS)
+	return l
+}
+
+func put[T any](to, value *T) {
+	if value != nil {
+		*to = *value
+	}
+}
+
 // DefaultWait is how long a call waits for a limit where nothing else is said.
 const DefaultWait = 10 * time.Second
 

@@ -72,9 +72,20 @@ type Action struct {
 	Sign        bool `json:"sign,omitempty"`  // as Standard Webhooks says
 	Raise       bool `json:"raise,omitempty"` // the tool's answer becomes an event
 
-	IncludeFile bool `json:"include_file_content,omitempty"`
-	VerifyFile  bool `json:"verify_file_hash,omitempty"`
+	// OrderKey names the line that the calls wait in: a text with placeholders, as in
+	// Template. Calls with the same key are made one at a time, in the order of their
+	// events, whichever triggers they are of. "" is the line of the event's agent.
+	OrderKey  string `json:"order_key,omitempty"`
+	SkipAfter int    `json:"skip_after,omitempty"` // failed attempts after which the calls behind it in its line pass it; 0 is never
+
+	IncludeFile  bool `json:"include_file_content,omitempty"`
+	VerifyFile   bool `json:"verify_file_hash,omitempty"`
+	FileAttempts int  `json:"file_attempts,omitempty"` // attempts to get the file before the call is made without it; 0 is DefaultFileAttempts
 }
+
+// DefaultFileAttempts is how often a file of an event is asked for before the call
+// is made without it. An attempt takes 10 s at most, and those behind it wait.
+const DefaultFileAttempts = 3
 
 // EventAgent as an action's agent is the one that the event concerns.
 const EventAgent = "event"

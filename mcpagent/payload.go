@@ -24,9 +24,13 @@ type Feedback struct {
 	FeedbackIndex int64          `json:"feedbackIndex" jsonschema:"the number of this feedback among theirs"`
 	FileURI       string         `json:"fileUri,omitempty"`
 	FileHash      string         `json:"fileHash,omitempty"`
-	FileContent   map[string]any `json:"fileContent,omitempty" jsonschema:"the file, verified"`
+	FileContent   map[string]any `json:"fileContent,omitempty" jsonschema:"the file, verified; absent where it could not be had"`
 	BlockNumber   int64          `json:"blockNumber,omitempty"`
-	Timestamp     int64          `json:"timestamp,omitempty"`
+	// TransactionHash and LogIndex name the event on its chain. What takes the event back
+	// names the same.
+	TransactionHash string `json:"transactionHash,omitempty"`
+	LogIndex        int64  `json:"logIndex,omitempty"`
+	Timestamp       int64  `json:"timestamp,omitempty"`
 }
 
 // Worth is the value, or else the score; nil where there is neither.
@@ -66,7 +70,10 @@ type Validation struct {
 	Response         int            `json:"response" jsonschema:"0 to 100"`
 	Tag              string         `json:"tag,omitempty"`
 	ResponseURI      string         `json:"responseUri,omitempty"`
-	FileContent      map[string]any `json:"fileContent,omitempty" jsonschema:"the file, verified"`
+	FileContent      map[string]any `json:"fileContent,omitempty" jsonschema:"the file, verified; absent where it could not be had"`
+	BlockNumber      int64          `json:"blockNumber,omitempty"`
+	TransactionHash  string         `json:"transactionHash,omitempty"` // with LogIndex, as in Feedback
+	LogIndex         int64          `json:"logIndex,omitempty"`
 }
 
 // Configuration is what an agent is to do otherwise from now on.

@@ -31,7 +31,7 @@ chapters() {
 		Several replicas: cluster-killed cluster-faults cluster-isolation
 		Kill -9: crash-sessions crash-sqlite crash-postgres crash-strict
 		The journal: audit
-		Events: events-model events-rate events-isolation events-killed events-shared
+		Events: events-model events-order events-rate events-isolation events-killed events-shared
 		Chains: chains
 		Faults: faults
 		Replicas: upgrade cluster-cpu
@@ -105,6 +105,10 @@ run() {
 		;;
 	events-model)
 		tests "$log" -timeout 3h -run 'TestQueueAgainstModel' ./internal/queue -rapid.checks=10000 && figures "$log" && peer PostgreSQL
+		;;
+	events-order)
+		tests "$log" -timeout 3h -run 'TestOrderPerAgent' ./internal/worker -rapid.checks=10000 && figures "$log" &&
+			tests "$log" -run 'TestFiguresOfManyJobs' ./internal/queue && figures "$log" && peer PostgreSQL
 		;;
 	events-killed) tests "$log" ./test/events && figures "$log" && peer PostgreSQL ;;
 	events-shared) tests "$log" -skip 'TestADeadEndpoint' ./test/deliveries && figures "$log" && peer PostgreSQL && peer Node ;;

@@ -2,6 +2,7 @@ package a2a
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -58,18 +59,26 @@ func (s *Server) lose(ctx context.Context, node string) error {
 	if err != nil {
 		return err
 	}
-	for i := range rows {
-		t, err := stored(&rows[i])
-		if err != nil {
-			return err
-		}
-		why := a2a.NewMessageForTask(a2a.MessageRoleAgent, t, a2a.NewTextPart("the instance ended in the middle of it; send the message again to go on"))
-		ended := applied(*t, s.status(t, a2a.TaskStateFailed, why))
-		if err := s.keep(ctx, &rows[i], &ended, false); err != nil && junctor.CodeOf(err) != junctor.CodeConflict {
-			return err
+	var failed []error
+	for i := range rows { // each for itself: one that cannot be marked keeps no other from it
+		if err := s.loseOne(ctx, &rows[i]); err != nil && junctor.CodeOf(err) != junctor.CodeConflict {
+			failed = append(failed, err)
 		}
 	}
-	return nil
+	return errors.Join(failed...)
+}
+
+// loseOne marks a task that nobody works on any more. One that cannot be read ends as
+// it is stored, or it would be found again with every look; the error says so once.
+func (s *Server) loseOne(ctx context.Context, row *junctor.AgentTask) error {
+	t, unreadable := stored(row)
+	if unreadable != nil {
+		row.State, row.Running, row.At = string(a2a.TaskStateFailed), false, s.Now()
+		return errors.Join(unreadable, s.Store.For(row.Tenant).UpdateAgentTask(ctx, row))
+	}
+	why := a2a.NewMessageForTask(a2a.MessageRoleAgent, t, a2a.NewTextPart("the instance ended in the middle of it; send the message again to go on"))
+	ended := applied(*t, s.status(t, a2a.TaskStateFailed, why))
+	return s.keep(ctx, row, &ended, false)
 }
 
 // tend logs what went wrong; it is tried again with the next beat.

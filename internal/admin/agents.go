@@ -36,7 +36,7 @@ type AgentBody struct {
 	Resources *[]string     `json:"resources,omitempty" maxItems:"5000" doc:"What it may read: server/uri, server/template or server/*. A ui:// page comes with a tool that names it."`
 	Prompts   *[]string     `json:"prompts,omitempty" maxItems:"5000" doc:"What it may get: server/prompt or server/*."`
 	Tier      *string       `json:"tier,omitempty" maxLength:"40" doc:"How much it may do; absent or empty for its owner's."`
-	Limits    LimitsChange  `json:"limits,omitzero" doc:"In place of the tier's; null takes them away."`
+	Limits    LimitsChange  `json:"limits,omitzero" doc:"In place of the tier's. Members that are absent stay as they are, 0 takes one away, and null takes all of them away."`
 	Brain     BrainChange   `json:"brain,omitzero" doc:"What it thinks with when somebody talks to it: a model by name, or rules; null takes it away."`
 	Published *bool         `json:"published,omitempty" doc:"Whether other agents reach it by A2A, at /a2a/{name}. It needs a brain."`
 	Disabled  *bool         `json:"disabled,omitempty" doc:"Whether it opens no door."`
@@ -61,19 +61,32 @@ func (BrainChange) Schema(r huma.Registry) *huma.Schema {
 
 // LimitsChange is limits that may be taken away: null is not the same as absent.
 type LimitsChange struct {
-	Given  bool
-	Limits *junctor.Limits // nil: none of its own
+	Given bool
+	Patch *junctor.LimitsPatch // nil: none of its own
+}
+
+// Apply gives the limits of an agent with the changes made; nil is none of its own.
+func (c *LimitsChange) Apply(now *junctor.Limits) *junctor.Limits {
+	switch {
+	case !c.Given:
+		return now
+	case c.Patch == nil:
+		return nil
+	case now == nil:
+		now = &junctor.Limits{}
+	}
+	return new(c.Patch.Apply(*now))
 }
 
 // UnmarshalJSON is told of null too.
 func (c *LimitsChange) UnmarshalJSON(text []byte) error {
 	c.Given = true
-	return strict.Unmarshal(text, &c.Limits, strict.RejectUnknownMembers(true))
+	return strict.Unmarshal(text, &c.Patch, strict.RejectUnknownMembers(true))
 }
 
 // Schema is that of limits.
 func (LimitsChange) Schema(r huma.Registry) *huma.Schema {
-	return r.Schema(reflect.TypeFor[junctor.Limits](), true, "")
+	return r.Schema(reflect.TypeFor[junctor.LimitsPatch](), true, "")
 }
 
 func (b *AgentBody) empty() bool {
@@ -83,7 +96,7 @@ func (b *AgentBody) empty() bool {
 // whole is the agent that a body describes when it stands alone. Its grants are
 // written out: a name as doors show it depends on what is there.
 func (b *AgentBody) whole(name string) (junctor.Agent, error) {
-	a := junctor.Agent{Name: name, Role: junctor.RoleGeneral, Limits: b.Limits.Limits, Brain: b.Brain.Brain}
+	a := junctor.Agent{Name: name, Role: junctor.RoleGeneral, Limits: b.Limits.Apply(nil), Brain: b.Brain.Brain}
 	if err := junctor.CheckAgentName(name); err != nil {
 		return a, err
 	}

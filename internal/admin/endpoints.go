@@ -15,8 +15,8 @@ import (
 type AgentToken struct {
 	URL       string            `json:"url" minLength:"1" maxLength:"2000" doc:"The agent's own MCP endpoint. The token goes to its origin and nowhere else."`
 	Transport junctor.Transport `json:"transport,omitempty" enum:"http,sse" doc:"http, unless it is said."`
-	Header    string            `json:"header,omitempty" enum:"Authorization,X-Agent-Token,X-API-Key" doc:"Where the token is sent: as a bearer token in Authorization, which is the default, as it is in the others."`
-	Token     *seal.Secret      `json:"token,omitempty" doc:"The token. It is stored encrypted, and no route answers it. Without it the one that is stored for the origin stays."`
+	Header    string            `json:"header,omitempty" enum:"auto,Authorization,X-Agent-Token,X-API-Key" doc:"Where the token is sent: as a bearer token in Authorization, as it is in the others. auto, the default for a new endpoint: the header that the agent's registration names, else Authorization."`
+	Token     *seal.Secret      `json:"token,omitempty" doc:"The token. It is stored encrypted, and no route answers it. env:NAME, file:/path and cmd:program are references: the token is read there whenever it is sent. Without it the one that is stored for the origin stays."`
 	Sign      bool              `json:"sign,omitempty" doc:"Make a secret to sign with, which is answered this once, or replace the one that there is."`
 }
 

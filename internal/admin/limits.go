@@ -21,9 +21,9 @@ type limitPolicy struct{ Body junctor.LimitPolicy }
 // limitPatch changes what it names and leaves the rest.
 type limitPatch struct {
 	Body struct {
-		Tiers  map[string]junctor.Limits `json:"tiers,omitempty" doc:"By the tier's name."`
-		Tools  map[string]junctor.Limits `json:"tools,omitempty" doc:"By server/tool."`
-		Remove []string                  `json:"remove,omitempty" maxItems:"1000" doc:"Tiers, and tools as server/tool, whose limits go. A tier that every instance has goes back to what it was."`
+		Tiers  map[string]junctor.LimitsPatch `json:"tiers,omitempty" doc:"By the tier's name. Limits that are absent stay as they are; 0 takes one away."`
+		Tools  map[string]junctor.LimitsPatch `json:"tools,omitempty" doc:"By server/tool. Limits that are absent stay as they are; 0 takes one away."`
+		Remove []string                       `json:"remove,omitempty" maxItems:"1000" doc:"Tiers, and tools as server/tool, whose limits go. A tier that every instance has goes back to what it was."`
 	}
 }
 
@@ -73,10 +73,12 @@ func (a *api) seen(p *junctor.Principal, limits map[string]junctor.Limits) map[s
 	return mine
 }
 
-func patched(now, change map[string]junctor.Limits, remove []string) map[string]junctor.Limits {
+func patched(now map[string]junctor.Limits, changes map[string]junctor.LimitsPatch, remove []string) map[string]junctor.Limits {
 	next := map[string]junctor.Limits{}
 	maps.Copy(next, now)
-	maps.Copy(next, change)
+	for name, c := range changes {
+		next[name] = c.Apply(next[name])
+	}
 	for _, name := range remove {
 		delete(next, name)
 	}

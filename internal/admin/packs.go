@@ -371,9 +371,13 @@ func bodyOfAgent(a *junctor.Agent) AgentBody {
 		}
 		return &out
 	}
+	limits := LimitsChange{Given: a.Limits != nil}
+	if a.Limits != nil {
+		limits.Patch = a.Limits.Replacing()
+	}
 	return AgentBody{
 		Title: &a.Title, Role: &a.Role, Tools: texts(a.Tools), Resources: texts(a.Resources), Prompts: texts(a.Prompts), Tier: &a.Tier,
-		Limits: LimitsChange{Given: a.Limits != nil, Limits: a.Limits}, Brain: BrainChange{Given: a.Brain != nil, Brain: a.Brain}, Published: &a.Published, Disabled: &a.Disabled,
+		Limits: limits, Brain: BrainChange{Given: a.Brain != nil, Brain: a.Brain}, Published: &a.Published, Disabled: &a.Disabled,
 	}
 }
 

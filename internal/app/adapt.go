@@ -222,7 +222,7 @@ func (m *meter) add(name string) *telemetry.Route {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	old := *m.routes.Load()
-	if len(old) >= maxRoutes {
+	if len(old) >= maxRoutes || r.Other() && telemetry.IsAdhoc(name) { // names that callers choose have no end
 		return r
 	}
 	next := make(map[string]*telemetry.Route, len(old)+1)

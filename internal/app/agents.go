@@ -150,9 +150,7 @@ func (a agents) apply(ctx context.Context, p *junctor.Principal, one *junctor.Ag
 	put(&one.Tier, in.Tier)
 	put(&one.Disabled, in.Disabled)
 	put(&one.Published, in.Published)
-	if in.Limits.Given {
-		one.Limits = in.Limits.Limits
-	}
+	one.Limits = in.Limits.Apply(one.Limits)
 	if one.Limits != nil {
 		if err := one.Limits.Check(); err != nil {
 			return junctor.Errorf(junctor.CodeInvalid, "limits: %w", err)

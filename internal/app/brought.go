@@ -24,7 +24,7 @@ import (
 // run end on the one they began with.
 type brought struct {
 	id   string
-	keep func(ctx context.Context, offer []byte, isolated string) // stores what the server offers
+	keep func(ctx context.Context, offer []byte, isolated string) error // stores what the server offers
 
 	mu     sync.Mutex
 	now    *connected
@@ -218,11 +218,13 @@ func (b *brought) remember(ctx context.Context, c *connected) {
 	mark := markOf(data, state.Isolated)
 	b.mu.Lock()
 	same := b.kept == mark
+	b.mu.Unlock()
+	if same || b.keep(ctx, data, state.Isolated) != nil { // keep has told why; the next offer is stored then
+		return
+	}
+	b.mu.Lock()
 	b.kept = mark
 	b.mu.Unlock()
-	if !same {
-		b.keep(ctx, data, state.Isolated)
-	}
 }
 
 // Do implements catalog.Backend.
@@ -274,25 +276,32 @@ func (b *brought) KeeperOf(p *junctor.Principal) junctor.Keeper {
 
 // keeper stores what a server offers, and which tools it offers otherwise than
 // before. That is a convenience: a failure is logged, and the server goes on.
-func (s *servers) keeper(tenant junctor.TenantID, id string) func(context.Context, []byte, string) {
+func (s *servers) keeper(tenant junctor.TenantID, id string) func(context.Context, []byte, string) error {
 	var mu sync.Mutex // held over each comparison, so that none is with what is not stored any more
-	return func(ctx context.Context, offer []byte, isolated string) {
+	return func(ctx context.Context, offer []byte, isolated string) error {
 		mu.Lock()
 		defer mu.Unlock()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeFor)
 		defer cancel()
 		rows, now := s.app.store.For(tenant), time.Now()
 		changes := changedTools(ctx, rows, id, offer, now)
-		err := rows.SawServer(ctx, id, store.SeenServer{Offer: offer, Isolated: isolated, At: now})
+		// Changes come first: the next comparison is with what is stored then, and finds no
+		// change that is lost here. One that is stored twice is stored once.
+		err := rows.AddChanges(ctx, changes)
 		if err == nil {
-			err = rows.AddChanges(ctx, changes)
+			err = rows.SawServer(ctx, id, store.SeenServer{Offer: offer, Isolated: isolated, At: now})
 		}
-		if err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
-			s.app.log.Warn("what a server offers could not be stored; after a restart it is listed once it answers", slog.String("server", id), telemetry.Err(err))
+		if junctor.CodeOf(err) == junctor.CodeNotFound {
+			err = nil // the server was removed meanwhile
+		}
+		if err != nil {
+			s.app.log.Warn("what a server offers could not be stored; it is tried again when the server is next asked", slog.String("server", id), telemetry.Err(err))
+			return err
 		}
 		for _, c := range changes {
 			s.app.log.Info("a tool changed", slog.String("server", id), slog.String("tool", c.Tool), slog.Any("what", c.What))
 		}
+		return nil
 	}
 }
 

@@ -35,14 +35,14 @@ func (c *chains) Resolve(ctx context.Context, tenant junctor.TenantID, o *juncto
 	if to.Server = c.bound[agent]; to.Server != "" {
 		return to, nil
 	}
-	_, row, err := c.locate(ctx, agent)
+	found, row, err := c.locate(ctx, agent)
 	if err != nil {
 		return to, err
 	}
 	if row.State == junctor.StateInactive {
 		return to, junctor.Errorf(junctor.CodeDenied, "the server %s, which was found for %s, is switched off: junctor server enable %s", row.ID, agent, row.ID)
 	}
-	to.As, to.URL, to.Transport = row.ID, row.URL, row.Transport
+	to.As, to.URL, to.Transport, to.Header = row.ID, row.URL, row.Transport, found.Endpoint.Header
 	return to, nil
 }
 

@@ -50,18 +50,14 @@ func (c couriers) PutAgentEndpoint(ctx context.Context, p *junctor.Principal, ag
 	}
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	e = junctor.AgentEndpoint{
-		Tenant: p.Tenant, Agent: agent, Origin: origin, URL: in.URL, Transport: transportOf(in.Transport), Header: cmp.Or(in.Header, former.Header, junctor.TokenHeaders()[0]),
-		Signed: former.Signed || in.Sign, Trusted: p.Issuer == junctor.IssuerLocal, CreatedAt: cmp.Or(former.CreatedAt, now), UpdatedAt: now,
+		Tenant: p.Tenant, Agent: agent, Origin: origin, URL: in.URL, Transport: transportOf(in.Transport), Header: cmp.Or(in.Header, former.Header, junctor.TokenHeaderAuto),
+		Signed: former.Signed || in.Sign, Trusted: p.Issuer == junctor.IssuerLocal, CreatedAt: cmp.Or(former.CreatedAt, now), UpdatedAt: now, Reference: former.Reference,
 	}
-	if !slices.Contains(junctor.TokenHeaders(), e.Header) {
-		return e, "", junctor.Errorf(junctor.CodeInvalid, "a token is sent in one of the headers %s", strings.Join(junctor.TokenHeaders(), ", "))
+	if e.Header != junctor.TokenHeaderAuto && !slices.Contains(junctor.TokenHeaders(), e.Header) {
+		return e, "", junctor.Errorf(junctor.CodeInvalid, "header: a token is sent in one of the headers %s, or in the one that the registration names (%s)", strings.Join(junctor.TokenHeaders(), ", "), junctor.TokenHeaderAuto)
 	}
 	if in.Token != nil {
-		if strings.ContainsAny(in.Token.Reveal(), "\r\n\x00") {
-			return e, "", junctor.Errorf(junctor.CodeInvalid, "the token has characters that no header can have")
-		}
-		owner, name := secretOf("token", agent, origin)
-		if err := c.app.vault.Put(ctx, p.Tenant, owner, name, *in.Token); err != nil {
+		if e.Reference, err = c.enterToken(ctx, p, agent, origin, *in.Token); err != nil {
 			return e, "", err
 		}
 	}
@@ -78,6 +74,34 @@ func (c couriers) PutAgentEndpoint(ctx context.Context, p *junctor.Principal, ag
 		return e, "", err
 	}
 	return e, signing, c.Entered(ctx, p.Tenant, agent)
+}
+
+// enterToken seals a token for an agent at an origin; of a reference such as file:/path
+// it gives that instead, which is read whenever the token is sent. What may be read on
+// this machine, and by whom, is judged as for the credentials of servers.
+func (c couriers) enterToken(ctx context.Context, p *junctor.Principal, agent, origin string, token seal.Secret) (reference string, err error) {
+	owner, name := secretOf("token", agent, origin)
+	if !junctor.IsReference("", token.Reveal()) {
+		if err := checkToken(token); err != nil {
+			return "", err
+		}
+		return "", c.app.vault.Put(ctx, p.Tenant, owner, name, token)
+	}
+	admitted, err := c.app.servers.judge.Reference(ctx, p, "", token.Reveal())
+	if err != nil {
+		return "", junctor.Errorf(junctor.CodeOf(err), "token: %w", err)
+	}
+	read, err := c.app.reader().Read(ctx, admitted) // a mistake is told now, and not by the first delivery
+	if err == nil {
+		err = checkToken(read)
+	}
+	if err != nil {
+		return "", junctor.Errorf(junctor.CodeInvalid, "token: %w", err)
+	}
+	if err := c.app.vault.Delete(ctx, p.Tenant, owner, name); err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
+		return "", err
+	}
+	return admitted.String(), nil
 }
 
 // RemoveAgentEndpoint implements admin.Deliveries.

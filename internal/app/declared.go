@@ -52,7 +52,8 @@ type rule struct {
 // step is one change, and how to make it.
 type step struct {
 	admin.Change
-	do func(context.Context) error
+	do      func(context.Context) error
+	passing bool // it failed for a reason that may pass
 }
 
 // survey compares what is wanted with what is there. Things come in the order of
@@ -149,7 +150,7 @@ func carryOut(ctx context.Context, steps []step) {
 			group.Go(func() {
 				defer func() { <-places }()
 				if err := s.do(ctx); err != nil {
-					s.Error = junctor.AsError(err).Message
+					s.Error, s.passing = junctor.AsError(err).Message, mayPass(err)
 					return
 				}
 				s.Done = true

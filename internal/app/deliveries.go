@@ -102,38 +102,70 @@ func (a *App) pruneDeliveries(ctx context.Context) error {
 
 // queueGauges shows how deliveries stand.
 func (a *App) queueGauges() error {
-	var mu sync.Mutex
-	var at time.Time
-	var stats queue.Stats
-	read := func() queue.Stats { // one look for those who ask together
-		mu.Lock()
-		defer mu.Unlock()
-		if time.Since(at) < time.Second {
-			return stats
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-		defer cancel()
-		now, err := a.queue.Stats(ctx, worker.Deliveries)
-		if err == nil {
-			stats, at = now, time.Now()
-		}
-		return stats
+	figures := &queueFigures{
+		read: func(ctx context.Context) (queue.Stats, error) { return a.queue.Stats(ctx, worker.Deliveries) },
+		failed: func(err error) {
+			a.metrics.QueueUnread()
+			a.log.Warn("the figures of the queue could not be read; /metrics has none of them", telemetry.Err(err))
+		},
 	}
 	return a.metrics.Collect(func(set func(name, help, label, value string, number float64)) {
 		a.chains.gauges(set)
-		s := read()
-		for _, state := range []queue.State{queue.Waiting, queue.Ready, queue.Leased, queue.Held, queue.Dead} {
-			set("queue_depth", "Deliveries that did not end, and dead ones, by state.", "state", string(state), float64(s.Counts[state]))
-		}
-		oldest := 0.0
-		if !s.OldestReady.IsZero() {
-			oldest = max(0, time.Since(s.OldestReady).Seconds())
-		}
-		set("job_oldest_ready_seconds", "For how long the delivery has been due that waits longest.", "", "", oldest)
-		for _, state := range []queue.LaneState{queue.LaneOpen, queue.LaneHalf, queue.LaneStopped} {
-			set("breaker_state", "Endpoints that are left alone (open), are found out about (half) or were stopped.", "state", string(state), float64(s.Lanes[state]))
-		}
+		figures.collect(set)
 	})
+}
+
+// queueFigures is how deliveries stand, as metrics.
+type queueFigures struct {
+	read   func(context.Context) (queue.Stats, error)
+	failed func(error)
+
+	mu   sync.Mutex
+	at   time.Time // of the last look; a failed one counts too
+	last queue.Stats
+	ok   bool
+}
+
+const (
+	figuresFresh = time.Second     // one look is for all who ask within this time
+	figuresTime  = 5 * time.Second // a look that takes longer has failed
+)
+
+// now looks, unless somebody did a moment ago. What was seen before is not given
+// where a look failed: a figure that is not true any more looks like one that is.
+func (f *queueFigures) now() (queue.Stats, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.at.IsZero() && time.Since(f.at) < figuresFresh {
+		return f.last, f.ok
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), figuresTime)
+	defer cancel()
+	stats, err := f.read(ctx)
+	f.last, f.ok, f.at = stats, err == nil, time.Now()
+	if err != nil {
+		f.failed(err)
+	}
+	return f.last, f.ok
+}
+
+// collect gives the figures; none where they cannot be read.
+func (f *queueFigures) collect(set func(name, help, label, value string, number float64)) {
+	s, ok := f.now()
+	if !ok {
+		return
+	}
+	for _, state := range []queue.State{queue.Waiting, queue.Ready, queue.Leased, queue.Held, queue.Dead} {
+		set("queue_depth", "Deliveries that did not end, and dead ones, by state.", "state", string(state), float64(s.Counts[state]))
+	}
+	oldest := 0.0
+	if !s.OldestReady.IsZero() {
+		oldest = max(0, time.Since(s.OldestReady).Seconds())
+	}
+	set("job_oldest_ready_seconds", "For how long the delivery has been due that waits longest.", "", "", oldest)
+	for _, state := range []queue.LaneState{queue.LaneOpen, queue.LaneHalf, queue.LaneStopped} {
+		set("breaker_state", "Endpoints that are left alone (open), are found out about (half) or were stopped.", "state", string(state), float64(s.Lanes[state]))
+	}
 }
 
 // transportOf is the transport of an endpoint where none is said.

@@ -79,8 +79,14 @@ func restrictDelivery(p *junctor.Principal, d *worker.Delivery) {
 		return
 	}
 	d.Arguments, d.Error, d.Restricted, d.Endpoint = nil, "", true, restrictLane(d.Endpoint)
+	if d.Key != "" && d.Key != junctor.AgentOrderKey(d.Agent) {
+		d.Key = "" // a trigger makes it of what its event says
+	}
 	for i := range d.Tried {
 		d.Tried[i].Error, d.Tried[i].Answer, d.Tried[i].Note = "", "", ""
+	}
+	if d.Verified != nil {
+		d.Verified.Why = "" // it quotes errors
 	}
 }
 

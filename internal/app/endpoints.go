@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -65,6 +66,9 @@ func (e *endpoints) Open(ctx context.Context, tenant junctor.TenantID, to worker
 	row, err := e.find(ctx, tenant, to.Whose, to.Target)
 	if err != nil {
 		return nil, nil, err
+	}
+	if row.Header == junctor.TokenHeaderAuto {
+		row.Header = cmp.Or(to.Header, junctor.TokenHeaders()[0])
 	}
 	if row.Suspended != "" {
 		return nil, nil, junctor.Errorf(junctor.CodeUnauthenticated, "the token is not sent, because %s: enter it anew with junctor agent token set %s --url %s", row.Suspended, row.Agent, row.URL)
@@ -130,12 +134,44 @@ func (e *endpoints) secrets(ctx context.Context, row junctor.AgentEndpoint) (tok
 		return token, signing, nil
 	}
 	owner, name := secretOf("token", row.Agent, row.Origin)
-	if token, _, err = e.app.vault.Get(ctx, row.Tenant, owner, name); err != nil {
+	if row.Reference != "" {
+		token, err = e.app.readToken(ctx, row)
+	} else {
+		token, _, err = e.app.vault.Get(ctx, row.Tenant, owner, name)
+	}
+	if err != nil {
 		return token, signing, err
 	}
 	owner, name = secretOf("sign", row.Agent, row.Origin)
 	signing, _, err = e.app.vault.Get(ctx, row.Tenant, owner, name)
 	return token, signing, err
+}
+
+// readToken reads the token of an endpoint that is kept elsewhere, whenever it is sent:
+// what keeps it may have changed it.
+func (a *App) readToken(ctx context.Context, row junctor.AgentEndpoint) (seal.Secret, error) {
+	token, err := a.readSetting(ctx, row.Reference) // whoever entered it was judged then
+	if err == nil {
+		err = checkToken(token)
+	}
+	if err != nil {
+		return seal.Secret{}, &junctor.Error{
+			Code: junctor.CodeUnavailable, Cause: err, RetryAfter: tokenRetry,
+			Message: "the token of the agent " + row.Agent + " cannot be read: " + junctor.AsError(err).Message,
+		}
+	}
+	return token, nil
+}
+
+// tokenRetry is after how long a token is read again that could not be.
+const tokenRetry = 10 * time.Second
+
+// checkToken refuses a token that no header can have.
+func checkToken(token seal.Secret) error {
+	if strings.ContainsAny(token.Reveal(), "\r\n\x00") {
+		return junctor.Errorf(junctor.CodeInvalid, "the token has characters that no header can have")
+	}
+	return nil
 }
 
 func (e *endpoints) connect(as string, row junctor.AgentEndpoint, token, signing seal.Secret) (*endpoint, error) {

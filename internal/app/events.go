@@ -53,7 +53,7 @@ func (a *App) jobToken(ctx context.Context, tenant junctor.TenantID, agent, url,
 	if err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
 		return err
 	}
-	row.Agent, row.Origin, row.URL, row.Header = agent, origin, url, header
+	row.Agent, row.Origin, row.URL, row.Header, row.Reference = agent, origin, url, header, ""
 	row.Transport, row.UpdatedAt = transportOf(row.Transport), time.Now()
 	if row.CreatedAt.IsZero() {
 		row.CreatedAt = row.UpdatedAt
@@ -196,14 +196,15 @@ func (h happenings) check(ctx context.Context, tenant junctor.TenantID, t *junct
 		return junctor.Errorf(junctor.CodeInvalid, "action: there is no server %q; junctor server ls lists them", t.Action.Server)
 	}
 	shelf := h.app.catalog.Snapshot().For(tenant)
+	all := &junctor.Principal{Tenant: tenant, Scopes: []junctor.Scope{junctor.ScopeAdmin}} // as the tenant's own admin sees them
 	known := false
-	for _, tool := range shelf.Describe(h.app.identity.Local(), catalog.Filter{Server: t.Action.Server}) {
+	for _, tool := range shelf.Describe(all, catalog.Filter{Server: t.Action.Server}) {
 		known = true
 		if tool.Name == t.Action.Tool {
 			return nil
 		}
 	}
-	if known && tenant == junctor.DefaultTenant {
+	if known {
 		return junctor.Errorf(junctor.CodeInvalid, "action: the server %q has no tool %q; junctor tool ls --server %s lists them, and tools are named as the server does, without the part before __",
 			t.Action.Server, t.Action.Tool, t.Action.Server)
 	}
@@ -222,6 +223,10 @@ func (h happenings) TryTrigger(ctx context.Context, p *junctor.Principal, t junc
 	}
 	out := admin.TriggerTrial{Matches: rule.Matches(&e)}
 	if out.Arguments, err = rule.Arguments(&e); err != nil {
+		out.Fault = junctor.AsError(err).Message
+		return out, nil
+	}
+	if _, err := rule.OrderKey(&e); err != nil {
 		out.Fault = junctor.AsError(err).Message
 		return out, nil
 	}

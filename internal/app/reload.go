@@ -30,13 +30,16 @@ type file struct {
 	state admin.FileState
 	sum   [sha256.Size]byte // of its text as it was last read
 	docs  sums              // of the documents that it names
+	owed  bool              // what was read last is not in force, for a reason that may pass
+
+	again chan struct{} // it is to be put into force later
 }
 
 // sums are those of files by their paths.
 type sums = map[string][sha256.Size]byte
 
 func newFile(a *App) *file {
-	return &file{app: a, state: admin.FileState{Path: a.cfg.File(), OK: true}, sum: a.cfg.FileSum(), docs: a.cfg.Declared().Documents()}
+	return &file{app: a, state: admin.FileState{Path: a.cfg.File(), OK: true}, sum: a.cfg.FileSum(), docs: a.cfg.Declared().Documents(), again: make(chan struct{}, 1)}
 }
 
 // applier is what the admin API asks for.
@@ -136,11 +139,40 @@ func (f *file) force(ctx context.Context, cfg *config.Config, servers *serverKin
 		steps, err = survey(ctx, append(kinds, f.app.declaredEvents(cfg, there, servers.still)...), r)
 	}
 	if err != nil {
+		f.owe(mayPass(err))
 		return f.refuse([]config.Problem{{Message: junctor.AsError(err).Message}})
 	}
 	carryOut(ctx, steps)
 	f.conclude(cfg, steps)
+	f.owe(slices.ContainsFunc(steps, func(s step) bool { return s.passing }))
 	return nil
+}
+
+// mayPass says whether what failed may succeed later as it is: the database did not
+// answer, for example.
+func mayPass(err error) bool {
+	switch junctor.CodeOf(err) {
+	case junctor.CodeUnavailable, junctor.CodeTimeout, junctor.CodeUnreachable, junctor.CodeInternal:
+		return true
+	default:
+		return false
+	}
+}
+
+// owe notes whether the file has to be put into force again although nobody changes
+// it. Its sum is known by then: by that alone, a change that the database did not take
+// would wait for the next edit.
+func (f *file) owe(owed bool) {
+	f.mu.Lock()
+	f.owed = owed
+	f.mu.Unlock()
+	if !owed {
+		return
+	}
+	select {
+	case f.again <- struct{}{}:
+	default:
+	}
 }
 
 // conclude notes what came of it, and tells the log.
@@ -188,6 +220,10 @@ const (
 	quiet = 100 * time.Millisecond
 	// patience is after how long a file that changes all the time is read anyway.
 	patience = 2 * time.Second
+	// firstRetry is after how long a file is put into force again that could not be, and
+	// lastRetry how long that grows to at most.
+	firstRetry = time.Second
+	lastRetry  = time.Minute
 )
 
 // watch reloads the file whenever it has changed, until ctx ends. It watches the
@@ -204,6 +240,7 @@ func (f *file) watch(ctx context.Context) {
 	defer w.Close()
 	f.follow(w)
 	var since time.Time
+	retry := firstRetry
 	wait := time.NewTimer(0) // the file may have changed before it was watched
 	defer wait.Stop()
 	for {
@@ -229,12 +266,18 @@ func (f *file) watch(ctx context.Context) {
 			}
 			f.app.log.Warn("watching the settings file", telemetry.Err(err))
 			wait.Reset(quiet) // something may have been lost
+		case <-f.again:
+			wait.Reset(retry)
+			retry = min(2*retry, lastRetry)
 		case <-wait.C:
 			since = time.Time{}
 			f.follow(w)
 			if f.look() {
 				_ = f.app.Reload(ctx) // it has said what is wrong
 				f.follow(w)
+			}
+			if !f.owes() {
+				retry = firstRetry
 			}
 		}
 	}
@@ -291,8 +334,14 @@ func (f *file) awaits(problems []config.Problem) {
 	f.names(docs)
 }
 
+func (f *file) owes() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.owed
+}
+
 // look says whether the file, or a document that it names, has another text than
-// when it was last looked at.
+// when it was last looked at, or that text is not in force.
 func (f *file) look() bool {
 	text, _ := os.ReadFile(f.state.Path) // one that is gone is like an empty one here
 	sum := sha256.Sum256(text)
@@ -303,7 +352,7 @@ func (f *file) look() bool {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	changed := sum != f.sum || !maps.Equal(docs, f.docs)
+	changed := f.owed || sum != f.sum || !maps.Equal(docs, f.docs)
 	f.sum, f.docs = sum, docs
 	return changed
 }

@@ -202,7 +202,7 @@ func populate(t testing.TB, in instance) {
 		`INSERT INTO job_claims VALUES ('acme', 'c', 'deliveries', 'é', 5, '{"j":3}')`,
 		`INSERT INTO job_lines VALUES ('acme', 'deliveries', 'k', 1)`,
 		`INSERT INTO job_lanes VALUES ('acme', 'deliveries', 'acme x', 'open', 5, 1, 'é', 6)`,
-		`INSERT INTO agent_endpoints VALUES ('acme', '42', 'https://example.com', 'https://example.com/mcp', 'http', 'X-Agent-Token', 0, 1, 1, 2, 'é')`,
+		`INSERT INTO agent_endpoints VALUES ('acme', '42', 'https://example.com', 'https://example.com/mcp', 'http', 'X-Agent-Token', 0, 1, 1, 2, 'é', 'file:/é')`,
 		`INSERT INTO workspaces VALUES ('acme', 'room', 'é', '{"policy":"all"}', 'user:u', 1, 2)`,
 		`INSERT INTO workspace_members VALUES ('acme', 'room', 'agent', 'qa', 0)`,
 		`INSERT INTO workspace_messages VALUES ('acme', 'room', 'm', 1, 'r', 'user', 'zoë', 'user:u', '{"text":"é"}', 'é', 3)`,

@@ -60,7 +60,7 @@ func (f *agentFlags) body(cmd *cobra.Command) map[string]any {
 		body["published"] = true
 	}
 	if f.given(cmd) {
-		body["limits"] = f.limits()
+		body["limits"] = f.patch(cmd)
 	}
 	return body
 }

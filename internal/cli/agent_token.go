@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -19,12 +20,14 @@ func (c *cli) agentToken() *cobra.Command {
 }
 
 func (c *cli) agentTokenSet(what, short string) *cobra.Command {
-	var address, header, transport, file string
+	var address, header, transport, file, reference string
 	var sign, none bool
 	cmd := &cobra.Command{
 		Use: what + " AGENT", Short: short, Args: cobra.ExactArgs(1),
 		Long: short + ".\n\nThe token is stored encrypted and goes to the origin of --url alone: as a bearer token in Authorization, as it is in\n" +
-			"X-Agent-Token and X-API-Key. Deliveries that were held for the want of it go on.",
+			"X-Agent-Token and X-API-Key. By default, the agent's registration on its chain decides between them. Instead of the\n" +
+			"token, --reference names where the instance reads it whenever it sends it: env:NAME, file:/path or cmd:program.\n" +
+			"Deliveries that were held for the want of it go on.",
 		Example: "  junctor agent token " + what + " 42 --url https://agent.example/mcp --header X-Agent-Token < token.txt",
 		RunE: run(func(cmd *cobra.Command, args []string) error {
 			body := map[string]any{"url": address, "sign": sign}
@@ -33,7 +36,13 @@ func (c *cli) agentTokenSet(what, short string) *cobra.Command {
 					body[name] = value
 				}
 			}
-			if !none && (what == "set" || !sign || file != "") {
+			switch {
+			case reference != "":
+				if !junctor.IsReference("", reference) {
+					return usagef("--reference: %q names no place to read a token from: use env:NAME, file:/path or cmd:program", reference)
+				}
+				body["token"] = reference
+			case !none && (what == "set" || !sign || file != ""):
 				token, err := c.readSecret("file", file)
 				if err != nil {
 					return err
@@ -58,13 +67,15 @@ func (c *cli) agentTokenSet(what, short string) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&address, "url", "", "the agent's own MCP `address`")
-	flags.StringVar(&header, "header", "", "where the token is sent: Authorization, X-Agent-Token or X-API-Key")
+	flags.StringVar(&header, "header", "", "where the token is sent: Authorization, X-Agent-Token, X-API-Key, or auto for what the agent's registration says (default auto)")
 	flags.StringVar(&transport, "transport", "", "http or sse")
 	flags.StringVar(&file, "file", "", "read the token from a file instead of standard input")
+	flags.StringVar(&reference, "reference", "", "have the instance read the token whenever it is sent: env:NAME, file:/path or cmd:program, on its machine")
 	flags.BoolVar(&sign, "sign", false, "make a secret that deliveries are signed with, as Standard Webhooks says; it is shown once")
 	flags.BoolVar(&none, "no-token", false, "the endpoint takes calls without a token")
 	_ = cmd.MarkFlagRequired("url")
-	_ = cmd.RegisterFlagCompletionFunc("header", cobra.FixedCompletions(junctor.TokenHeaders(), cobra.ShellCompDirectiveNoFileComp))
+	cmd.MarkFlagsMutuallyExclusive("file", "reference", "no-token")
+	_ = cmd.RegisterFlagCompletionFunc("header", cobra.FixedCompletions(append(junctor.TokenHeaders(), junctor.TokenHeaderAuto), cobra.ShellCompDirectiveNoFileComp))
 	c.remote(cmd)
 	return cmd
 }
@@ -77,12 +88,12 @@ func (c *cli) agentTokenList() *cobra.Command {
 			if len(args) == 1 {
 				query = "?" + url.Values{"agent": {args[0]}}.Encode()
 			}
-			return printList(c, cmd, "/agent-tokens"+query, []string{"AGENT", "URL", "HEADER", "SIGNED", "CREATED", "CHANGED"}, func(e junctor.AgentEndpoint) []string {
+			return printList(c, cmd, "/agent-tokens"+query, []string{"AGENT", "URL", "HEADER", "TOKEN", "SIGNED", "CREATED", "CHANGED"}, func(e junctor.AgentEndpoint) []string {
 				signed := "no"
 				if e.Signed {
 					signed = "yes"
 				}
-				return []string{e.Agent, e.URL, e.Header, signed, moment(e.CreatedAt), moment(e.UpdatedAt)}
+				return []string{e.Agent, e.URL, e.Header, cmp.Or(e.Reference, "sealed"), signed, moment(e.CreatedAt), moment(e.UpdatedAt)}
 			})
 		}),
 	}

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -102,14 +104,20 @@ func (c *cli) chainRewind() *cobra.Command {
 func (c *cli) chainFind() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "find AGENT", Short: "Look for an agent's MCP endpoint now, and say what stands in the way",
+		Long:    "Look for an agent's MCP endpoint now, and say what stands in the way. The exit code is 3 where there is none.",
 		Example: "  junctor chain find eip155:1:0x8004A169FB4a3325136EB29fA0ceB6D2e539a432/42", Args: cobra.ExactArgs(1),
 		RunE: run(func(cmd *cobra.Command, args []string) error {
 			var found junctor.ChainAgent
 			if err := c.ask(cmd, http.MethodPost, "/chains/agents/find", map[string]string{"agent": args[0]}, &found); err != nil {
 				return err
 			}
+			// What stands in the way is shown in full; the exit code says that nothing was found.
+			missing := error(nil)
+			if found.Endpoint == "" && found.Server == "" {
+				missing = junctor.Errorf(junctor.CodeNotFound, "no MCP endpoint of %s was found: %s", found.Agent, cmp.Or(found.Reason, "its registration names none"))
+			}
 			if c.json() {
-				return c.printJSON(found)
+				return errors.Join(c.printJSON(found), missing)
 			}
 			facts := []string{"agent", found.Agent, "name", found.Name, "registration", found.URI, "proved by", found.Proof, "endpoint", found.Endpoint, "domain", found.Domain, "why not", found.Reason}
 			for _, p := range found.Problems {
@@ -118,7 +126,10 @@ func (c *cli) chainFind() *cobra.Command {
 			for _, b := range found.Blocked {
 				facts = append(facts, "never run", b.Where+" "+b.Text)
 			}
-			return c.facts(facts...)
+			if err := c.facts(facts...); err != nil {
+				return err
+			}
+			return missing
 		}),
 	}
 	c.remote(cmd)

@@ -89,25 +89,34 @@ func (f *limitFlags) given(cmd *cobra.Command) bool {
 	return slices.ContainsFunc([]string{"per-second", "burst", "per-day", "concurrent", "over-limit", "max-wait"}, cmd.Flags().Changed)
 }
 
-// limits is what was said.
-func (f *limitFlags) limits() junctor.Limits {
+// patch is what was said; what was not stays as it is.
+func (f *limitFlags) patch(cmd *cobra.Command) junctor.LimitsPatch {
 	l := f.Limits
 	l.OverLimit, l.MaxWaitMS = junctor.OverLimit(f.overLimit), int(f.maxWait.Milliseconds())
-	return l
+	p := *l.Replacing()
+	said := cmd.Flags().Changed
+	for flag, forget := range map[string]func(){
+		"per-second": func() { p.PerSecond = nil }, "burst": func() { p.Burst = nil }, "per-day": func() { p.PerDay = nil },
+		"concurrent": func() { p.Concurrent = nil }, "over-limit": func() { p.OverLimit = nil }, "max-wait": func() { p.MaxWaitMS = nil },
+	} {
+		if !said(flag) {
+			forget()
+		}
+	}
+	return p
 }
 
 func (c *cli) limitSet() *cobra.Command {
 	var f limitFlags
 	cmd := &cobra.Command{
 		Use: "set NAME", Short: "Set the limits of a tier, or of a tool as server/tool",
-		Long:    "Set the limits of a tier, or of a tool as server/tool. What is not given is no limit.\nA user has a tier (user set NAME --tier), an agent its own, its limits, or its owner's tier.",
+		Long:    "Set the limits of a tier, or of a tool as server/tool. What is not given stays as it is; 0 takes a limit away.\nA user has a tier (user set NAME --tier), an agent its own, its limits, or its owner's tier.",
 		Example: "  junctor limit set free --per-second 5 --per-day 2000\n  junctor limit set demo/echo --concurrent 2 --over-limit queue --max-wait 5s", Args: cobra.ExactArgs(1),
 		RunE: run(func(cmd *cobra.Command, args []string) error {
-			l := f.limits()
-			if err := l.Check(); err != nil {
-				return err
+			if !f.given(cmd) {
+				return usagef("nothing is to be changed: name at least one limit, such as --per-day")
 			}
-			return c.changeLimits(cmd, args[0], &l)
+			return c.changeLimits(cmd, args[0], new(f.patch(cmd)))
 		}),
 	}
 	f.add(cmd)
@@ -125,13 +134,14 @@ func (c *cli) limitRemove() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) changeLimits(cmd *cobra.Command, name string, l *junctor.Limits) error {
+func (c *cli) changeLimits(cmd *cobra.Command, name string, change *junctor.LimitsPatch) error {
 	body := map[string]any{"remove": []string{name}}
+	tool := strings.Contains(name, "/")
 	switch {
-	case l != nil && strings.Contains(name, "/"):
-		body = map[string]any{"tools": map[string]any{name: l}}
-	case l != nil:
-		body = map[string]any{"tiers": map[string]any{name: l}}
+	case change != nil && tool:
+		body = map[string]any{"tools": map[string]any{name: change}}
+	case change != nil:
+		body = map[string]any{"tiers": map[string]any{name: change}}
 	}
 	var policy junctor.LimitPolicy
 	if err := c.ask(cmd, http.MethodPatch, "/limits", body, &policy); err != nil {
@@ -140,11 +150,15 @@ func (c *cli) changeLimits(cmd *cobra.Command, name string, l *junctor.Limits) e
 	if c.json() {
 		return c.printJSON(policy)
 	}
-	if l == nil {
+	if change == nil {
 		c.say("the limits of %s are removed", name)
 		return nil
 	}
-	c.say("%s: %s", name, describeLimits(l))
+	now := policy.Tiers[name]
+	if tool {
+		now = policy.Tools[name]
+	}
+	c.say("%s: %s", name, describeLimits(&now))
 	return nil
 }
 

@@ -27,7 +27,9 @@ type triggerFlags struct {
 	tags, where                            []string
 	minValue, maxValue                     float64
 	server, agent, resolve, tool, template string
-	batch, attempts                        int
+	batch, attempts, skipAfter             int
+	fileAttempts                           int
+	orderKey                               string
 	batchWait, timeout                     time.Duration
 	retryErrors, sign, raise, disabled     bool
 	includeFile, verifyFile                bool
@@ -53,12 +55,15 @@ func (f *triggerFlags) add(cmd *cobra.Command) {
 	flags.IntVar(&f.batch, "batch", 0, "up to so many events in one call, in the list events")
 	flags.DurationVar(&f.batchWait, "batch-wait", 0, "how long to wait for more of them")
 	flags.IntVar(&f.attempts, "attempts", 0, "stop after so many (default the whole schedule)")
+	flags.IntVar(&f.skipAfter, "skip-after", 0, "let later calls of the same line pass after so many failed attempts (default never)")
+	flags.StringVar(&f.orderKey, "order-key", "", "`text` with placeholders: calls with the same key are made one at a time, in the order of their events, across triggers (default the event's agent)")
 	flags.DurationVar(&f.timeout, "timeout", 0, "of one attempt (default 30s)")
 	flags.BoolVar(&f.retryErrors, "retry-errors", false, "call again when the tool says that it failed")
 	flags.BoolVar(&f.sign, "sign", false, "sign the calls, as Standard Webhooks says")
 	flags.BoolVar(&f.raise, "raise", false, "the tool's answer becomes an event")
 	flags.BoolVar(&f.includeFile, "include-file", false, "the content of the event's file goes along")
 	flags.BoolVar(&f.verifyFile, "verify-file", false, "the content must have the event's hash")
+	flags.IntVar(&f.fileAttempts, "file-attempts", 0, "with --include-file: make the call without the file after so many failed attempts to get it (default 3)")
 	flags.BoolVar(&f.disabled, "disabled", false, "add it switched off")
 	cmd.MarkFlagsMutuallyExclusive("server", "agent", "resolve")
 	cmd.MarkFlagsMutuallyExclusive("ready", "file")
@@ -89,7 +94,7 @@ func (f *triggerFlags) body(cmd *cobra.Command, name string) (junctor.Trigger, e
 		to    *string
 		value string
 	}{
-		{&t.Title, f.title}, {&t.Match.Source, f.source}, {&t.Match.Type, f.kind}, {&t.Match.Agent, f.forAgent}, {&t.Action.Tool, f.tool},
+		{&t.Title, f.title}, {&t.Match.Source, f.source}, {&t.Match.Type, f.kind}, {&t.Match.Agent, f.forAgent}, {&t.Action.Tool, f.tool}, {&t.Action.OrderKey, f.orderKey},
 	} {
 		if one.value != "" {
 			*one.to = one.value
@@ -125,7 +130,7 @@ func (f *triggerFlags) more(t *junctor.Trigger) {
 	for _, one := range []struct {
 		to    *int
 		value int
-	}{{&a.Batch, f.batch}, {&a.Attempts, f.attempts}, {&a.BatchWaitMS, int(f.batchWait.Milliseconds())}, {&a.TimeoutMS, int(f.timeout.Milliseconds())}} {
+	}{{&a.Batch, f.batch}, {&a.Attempts, f.attempts}, {&a.BatchWaitMS, int(f.batchWait.Milliseconds())}, {&a.TimeoutMS, int(f.timeout.Milliseconds())}, {&a.SkipAfter, f.skipAfter}, {&a.FileAttempts, f.fileAttempts}} {
 		if one.value != 0 {
 			*one.to = one.value
 		}

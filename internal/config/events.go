@@ -161,7 +161,8 @@ func (d *document) action(to *junctor.Action) func(*yaml.Node, string) {
 			"server": d.text(&to.Server), "agent": d.text(&to.Agent), "resolve": d.text(&to.Resolve), "tool": d.text(&to.Tool), "template": d.value((*[]byte)(&to.Template)),
 			"batch": d.number(&to.Batch), "batch_wait_ms": d.number(&to.BatchWaitMS), "timeout_ms": d.number(&to.TimeoutMS), "attempts": d.number(&to.Attempts),
 			"retry_errors": d.truth(&to.RetryErrors), "sign": d.truth(&to.Sign), "raise": d.truth(&to.Raise),
-			"include_file_content": d.truth(&to.IncludeFile), "verify_file_hash": d.truth(&to.VerifyFile),
+			"order_key": d.text(&to.OrderKey), "skip_after": d.number(&to.SkipAfter),
+			"include_file_content": d.truth(&to.IncludeFile), "verify_file_hash": d.truth(&to.VerifyFile), "file_attempts": d.number(&to.FileAttempts),
 		})
 	}
 }

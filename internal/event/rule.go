@@ -1,9 +1,13 @@
 package event
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	junctor "github.com/junctor-mcp/junctor"
 )
@@ -13,6 +17,7 @@ type Rule struct {
 	Trigger  junctor.Trigger
 	matcher  *Matcher
 	template *Template
+	orderKey text // no parts where the trigger names none
 }
 
 // The bounds of an action.
@@ -22,6 +27,8 @@ const (
 	MaxTimeout   = 5 * time.Minute
 	maxAttempts  = 20
 	maxToolName  = 128
+	maxOrderKey  = 200 // bytes of an order key, as it is written and as it is filled in
+	maxFileTries = 9   // as many as the schedule has
 )
 
 // NewRule reads a trigger, and says what is wrong with it.
@@ -40,7 +47,51 @@ func NewRule(t junctor.Trigger) (*Rule, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Rule{t, matcher, template}, nil
+	orderKey, err := parseOrderKey(t.Action.OrderKey)
+	if err != nil {
+		return nil, err
+	}
+	return &Rule{t, matcher, template, orderKey}, nil
+}
+
+func parseOrderKey(source string) (key text, err error) {
+	key.where = "order_key"
+	if len(source) > maxOrderKey {
+		return key, junctor.Errorf(junctor.CodeInvalid, "action: order_key has at most %d bytes", maxOrderKey)
+	}
+	if key.parts, err = parseText(source, false); err != nil {
+		return key, junctor.Errorf(junctor.CodeInvalid, "action: order_key: %s", junctor.AsError(err).Message)
+	}
+	return key, nil
+}
+
+// OrderKey names the line in which the call for an event waits: what the trigger
+// names, else that of the agent that the event concerns. "" is no line: the event
+// concerns no agent.
+func (r *Rule) OrderKey(e *junctor.Event) (string, error) {
+	if len(r.orderKey.parts) > 0 {
+		v, err := see(e)
+		if err != nil {
+			return "", err
+		}
+		name, err := r.orderKey.write(v)
+		if err != nil {
+			return "", err
+		}
+		// Whoever sends an event decides what stands here: what no database keeps as a key
+		// must not make the call impossible.
+		if len(name) > maxOrderKey || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
+			sum := sha256.Sum256([]byte(name))
+			name = "sha256:" + hex.EncodeToString(sum[:])
+		}
+		if name != "" {
+			return junctor.NamedOrderKey(name), nil
+		}
+	}
+	if e.Agent == "" {
+		return "", nil
+	}
+	return junctor.AgentOrderKey(e.Agent), nil
 }
 
 func checkAction(a *junctor.Action) error {
@@ -68,8 +119,14 @@ func checkAction(a *junctor.Action) error {
 		return fault("timeout_ms is between 0 and %d", MaxTimeout/time.Millisecond)
 	case a.Attempts < 0 || a.Attempts > maxAttempts:
 		return fault("attempts is between 0, for the whole schedule, and %d", maxAttempts)
+	case a.SkipAfter < 0 || a.SkipAfter > maxAttempts:
+		return fault("skip_after is between 0, for never, and %d", maxAttempts)
 	case a.VerifyFile && !a.IncludeFile:
 		return fault("verify_file_hash goes with include_file_content")
+	case a.FileAttempts < 0 || a.FileAttempts > maxFileTries:
+		return fault("file_attempts is between 0, for %d, and %d", junctor.DefaultFileAttempts, maxFileTries)
+	case a.FileAttempts > 0 && !a.IncludeFile:
+		return fault("file_attempts goes with include_file_content")
 	}
 	if a.Server != "" {
 		return junctor.CheckServerID(a.Server)
@@ -106,8 +163,8 @@ func (r *Rule) Arguments(events ...*junctor.Event) (json.RawMessage, error) {
 // Ready lists triggers to begin with. They are copied, and changed to name the
 // server or the agent that is meant.
 func Ready() []junctor.Trigger {
-	feedback := json.RawMessage(`{"score":"{{score|integer?}}","value":"{{data.value?}}","valueDecimals":"{{data.valueDecimals?}}","tag1":"{{tag1?}}","tag2":"{{tag2?}}","clientAddress":"{{client_address}}","feedbackIndex":"{{feedback_index|integer}}","fileUri":"{{file_uri?}}","fileHash":"{{file_hash?}}","blockNumber":"{{block_number|integer?}}","timestamp":"{{timestamp|integer?}}"}`)
-	validation := json.RawMessage(`{"validatorAddress":"{{validator_address}}","response":"{{response|integer}}","tag":"{{validation_tag?}}","responseUri":"{{response_uri?}}"}`)
+	feedback := json.RawMessage(`{"score":"{{score|integer?}}","value":"{{data.value?}}","valueDecimals":"{{data.valueDecimals?}}","tag1":"{{tag1?}}","tag2":"{{tag2?}}","clientAddress":"{{client_address}}","feedbackIndex":"{{feedback_index|integer}}","fileUri":"{{file_uri?}}","fileHash":"{{file_hash?}}","blockNumber":"{{block_number|integer?}}","transactionHash":"{{transaction_hash?}}","logIndex":"{{log_index|integer?}}","timestamp":"{{timestamp|integer?}}"}`)
+	validation := json.RawMessage(`{"validatorAddress":"{{validator_address}}","response":"{{response|integer}}","tag":"{{validation_tag?}}","responseUri":"{{response_uri?}}","blockNumber":"{{block_number|integer?}}","transactionHash":"{{transaction_hash?}}","logIndex":"{{log_index|integer?}}"}`)
 	return []junctor.Trigger{
 		{
 			Name: "feedback", Title: "Feedback on an agent goes to that agent", Match: junctor.Match{Type: "NewFeedback"},
@@ -137,14 +194,14 @@ func Ready() []junctor.Trigger {
 			Name: "chain-configuration", Title: "An agent is told when its metadata on a chain changes", Match: junctor.Match{Source: "chain:*", Type: "MetadataSet"},
 			Action: junctor.Action{
 				Resolve: "erc8004", Tool: "agent.updateConfiguration",
-				Template: json.RawMessage(`{"key":"{{data.metadata_key}}","value":"{{data.metadata_value}}","blockNumber":"{{block_number|integer?}}"}`),
+				Template: json.RawMessage(`{"key":"{{data.metadata_key}}","value":"{{data.metadata_value}}","blockNumber":"{{block_number|integer?}}","transactionHash":"{{transaction_hash?}}"}`),
 			},
 		},
 		{
 			Name: "chain-address", Title: "An agent is told when its registration on a chain moves", Match: junctor.Match{Source: "chain:*", Type: "URIUpdated"},
 			Action: junctor.Action{
 				Resolve: "erc8004", Tool: "agent.updateConfiguration",
-				Template: json.RawMessage(`{"key":"agentURI","value":"{{token_uri}}","blockNumber":"{{block_number|integer?}}"}`),
+				Template: json.RawMessage(`{"key":"agentURI","value":"{{token_uri}}","blockNumber":"{{block_number|integer?}}","transactionHash":"{{transaction_hash?}}"}`),
 			},
 		},
 		{

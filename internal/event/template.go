@@ -262,6 +262,11 @@ func (t text) fill(v *view) (any, error) {
 	if len(t.parts) == 1 {
 		return t.parts[0].value(v, t.where)
 	}
+	return t.write(v)
+}
+
+// write gives the whole as a text, with what its placeholders stand for written out.
+func (t text) write(v *view) (string, error) {
 	var b strings.Builder
 	for _, p := range t.parts {
 		if p.places == nil {
@@ -270,7 +275,7 @@ func (t text) fill(v *view) (any, error) {
 		}
 		found, err := p.value(v, t.where)
 		if err != nil {
-			return nil, err
+			return "", err
 		}
 		switch found := found.(type) {
 		case absent:
@@ -279,7 +284,7 @@ func (t text) fill(v *view) (any, error) {
 		default:
 			written, err := encode(found)
 			if err != nil {
-				return nil, err
+				return "", err
 			}
 			b.Write(written)
 		}

@@ -177,7 +177,12 @@ func (in *Intake) rule(t junctor.Trigger) (*event.Rule, error) {
 func (in *Intake) follow(e *junctor.Event, rules []*event.Rule) (p plan) {
 	for _, r := range rules {
 		if r.Batched() {
-			p.waits = append(p.waits, store.EventWait{Tenant: e.Tenant, Trigger: r.Trigger.Name, Line: e.Agent, Event: e.ID, Since: e.ReceivedAt})
+			line, err := batchLine(r, e)
+			if err != nil {
+				e.Faults = append(e.Faults, fault(r.Trigger.Name, err))
+				continue
+			}
+			p.waits = append(p.waits, store.EventWait{Tenant: e.Tenant, Trigger: r.Trigger.Name, Line: line, Event: e.ID, Since: e.ReceivedAt})
 			continue
 		}
 		o, err := order(r, e)
@@ -195,7 +200,18 @@ func fault(trigger string, err error) string {
 	return fmt.Sprintf("trigger %s: %s", trigger, junctor.AsError(err).Message)
 }
 
-// order is the delivery that a rule makes of events, which concern one agent.
+// batchLine says which events of a trigger go out in one call: those that concern
+// the same agent, and have the same order key where the trigger names one.
+func batchLine(r *event.Rule, e *junctor.Event) (string, error) {
+	if r.Trigger.Action.OrderKey == "" {
+		return e.Agent, nil
+	}
+	key, err := r.OrderKey(e)
+	return e.Agent + "\n" + key, err
+}
+
+// order is the delivery that a rule makes of events, which concern one agent and
+// have one order key.
 func order(r *event.Rule, events ...*junctor.Event) (junctor.Order, error) {
 	t, a, first := &r.Trigger, &r.Trigger.Action, events[0]
 	arguments, err := r.Arguments(events...)
@@ -205,7 +221,7 @@ func order(r *event.Rule, events ...*junctor.Event) (junctor.Order, error) {
 	o := junctor.Order{
 		Event: first.ID, EventType: first.Type, Source: first.Source, Trigger: t.Name, Agent: first.Agent, Depth: first.Depth,
 		Target: junctor.Target{Server: a.Server, Agent: a.Agent, Resolve: a.Resolve}, Tool: a.Tool, Arguments: arguments,
-		Dedupe: first.ID + "/" + t.Name, MaxAttempts: a.Attempts, RetryErrors: a.RetryErrors, Timeout: time.Duration(a.TimeoutMS) * time.Millisecond, Sign: a.Sign,
+		Dedupe: first.ID + "/" + t.Name, MaxAttempts: a.Attempts, SkipAfter: a.SkipAfter, RetryErrors: a.RetryErrors, Timeout: time.Duration(a.TimeoutMS) * time.Millisecond, Sign: a.Sign,
 	}
 	if a.Agent == junctor.EventAgent {
 		if first.Agent == "" {
@@ -213,16 +229,19 @@ func order(r *event.Rule, events ...*junctor.Event) (junctor.Order, error) {
 		}
 		o.Target.Agent = first.Agent
 	}
-	if first.Agent == "" {
-		o.Unordered = true
-	} else {
-		o.Key = t.Name + "/" + first.Agent // one trigger's calls wait for no other's
+	// An agent has one line, whichever triggers its calls are of: with a line for each
+	// trigger, what replaces a message would overtake what takes that message back.
+	if o.Key, err = r.OrderKey(first); err != nil {
+		return o, err
 	}
+	o.Unordered = o.Key == ""
 	if a.Raise {
 		o.Reply = &junctor.Reply{Source: "trigger:" + t.Name, Type: a.Tool}
 	}
 	if a.IncludeFile {
-		o.File = fileOf(first, a.VerifyFile)
+		if o.File = fileOf(first, a.VerifyFile); o.File != nil {
+			o.File.Attempts = a.FileAttempts
+		}
 	}
 	return o, nil
 }

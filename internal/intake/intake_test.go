@@ -174,7 +174,7 @@ func TestHooks(t *testing.T) {
 		t.Errorf("too large: %d", status)
 	}
 	orders := r.orders()
-	if len(orders) != 1 || orders[0].Agent != "42" || string(orders[0].Arguments) != `{"n":7}` || orders[0].Event != first.ID || orders[0].Key != "t/42" {
+	if len(orders) != 1 || orders[0].Agent != "42" || string(orders[0].Arguments) != `{"n":7}` || orders[0].Event != first.ID || orders[0].Key != "agent:42" {
 		t.Errorf("orders %+v", orders)
 	}
 
@@ -332,5 +332,78 @@ func TestAnswersEnd(t *testing.T) {
 	got := r.orders()
 	if len(got) != 9 || got[8].Depth != 8 || got[8].Reply == nil {
 		t.Errorf("%d orders, the last %+v", len(got), got[len(got)-1])
+	}
+}
+
+// The calls of one agent wait in one line, whichever triggers they are of; a trigger
+// can name another line, which is never an agent's.
+func TestLinesOfOrders(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	action := junctor.Action{Server: "notes", Tool: "add", SkipAfter: 2}
+	keyed, batched := action, action
+	keyed.OrderKey = "{{data.account?}}"
+	batched.OrderKey, batched.Batch = "{{data.account}}", 2
+	r.trigger(junctor.Trigger{Name: "one", Action: action})
+	r.trigger(junctor.Trigger{Name: "two", Action: action})
+	r.trigger(junctor.Trigger{Name: "three", Action: keyed})
+	for name, c := range map[string]struct {
+		agent, data string
+		want        string // the lines of one, three and two, as their names sort
+	}{
+		"an agent":                  {"42", `{}`, "agent:42 agent:42 agent:42"},
+		"a key":                     {"42", `{"account":"x"}`, "agent:42 key:x agent:42"},
+		"a key like an agent":       {"42", `{"account":"agent:7"}`, "agent:42 key:agent:7 agent:42"},
+		"a number":                  {"42", `{"account":7}`, "agent:42 key:7 agent:42"},
+		"no agent":                  {"", `{"account":"x"}`, "- key:x -"},
+		"neither":                   {"", `{}`, "- - -"},
+		"what no database can keep": {"42", `{"account":"a\u0000b"}`, "agent:42 key:sha256: agent:42"},
+		"what is too long":          {"42", `{"account":"` + strings.Repeat("x", 201) + `"}`, "agent:42 key:sha256: agent:42"},
+	} {
+		before := len(r.orders())
+		r.take(junctor.Event{Source: "s", Type: "t", Agent: c.agent, Data: json.RawMessage(c.data)})
+		var lines []string
+		for _, o := range r.orders()[before:] {
+			line := o.Key
+			if o.Unordered {
+				line = "-"
+			}
+			if head, _, long := strings.Cut(line, "sha256:"); long && len(line) == len("key:sha256:")+64 {
+				line = head + "sha256:"
+			}
+			lines = append(lines, line)
+			if o.SkipAfter != 2 {
+				t.Errorf("%s: skip_after is %d", name, o.SkipAfter)
+			}
+		}
+		if got := strings.Join(lines, " "); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+	r.trigger(junctor.Trigger{Name: "many", Action: batched})
+	before := len(r.orders())
+	for _, account := range []string{"x", "y", "x"} { // those of one key go out together
+		r.take(junctor.Event{Source: "s", Type: "t", Agent: "42", Data: json.RawMessage(`{"account":"` + account + `"}`)})
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.in.Run(ctx)
+	}()
+	var together []string
+	poll.Until(t, "the batches", time.Minute, func() bool {
+		together = nil
+		for _, o := range r.orders()[before:] {
+			if o.Trigger == "many" {
+				together = append(together, fmt.Sprintf("%s %d", o.Key, strings.Count(string(o.Arguments), "{}")))
+			}
+		}
+		return len(together) == 2
+	})
+	stop()
+	<-done
+	if slices.Sort(together); !slices.Equal(together, []string{"key:x 2", "key:y 1"}) {
+		t.Errorf("together: %v", together)
 	}
 }

@@ -145,11 +145,7 @@ func (t *taking) call(j *job) error {
 	if o.Trigger == "" {
 		o.Trigger = "job"
 	}
-	if o.Agent == "" {
-		o.Unordered = true
-	} else {
-		o.Key = t.event.Source + "/" + o.Agent
-	}
+	o.Unordered = o.Agent == "" // else it waits in the agent's line, with the calls of triggers
 	switch {
 	case c.ToolName == "":
 		return junctor.Errorf(junctor.CodeInvalid, "it names no tool_name")

@@ -26,7 +26,7 @@ func TestJobs(t *testing.T) {
 				string(t.order.Arguments) == `{"s":85}`
 		}},
 		"an endpoint with a header": {job(`{"endpoint":{"url":"https://a.example/mcp","transport":"http","headers":{"x-agent-token":"tok"}},"tool_name":"x"}`), func(t *taking) bool {
-			return t.tokens[0].header == "X-Agent-Token" && string(t.order.Arguments) == `{}` && t.order.Key == "jobs/42" && t.order.Trigger == "3"
+			return t.tokens[0].header == "X-Agent-Token" && string(t.order.Arguments) == `{}` && !t.order.Unordered && t.order.Key == "" && t.order.Trigger == "3"
 		}},
 		"no config": {`{"id":"j1",` + data + `}`, func(t *taking) bool { return t.order == nil && t.event.DedupeKey == "j1" }},
 		"no id":     {`{` + data + `}`, func(t *taking) bool { return len(t.event.DedupeKey) == 64 }},

@@ -65,7 +65,7 @@ func (q *Queue) change(ctx context.Context, tenant junctor.TenantID, f Filter, c
 	if !f.narrow(c.From()) {
 		return 0, nil
 	}
-	where, filterArgs := f.where(tenant)
+	where, filterArgs := f.where(q.o.DB.Dialect, tenant)
 	err = q.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		var args []any
 		for _, r := range set {
@@ -104,7 +104,7 @@ func (q *Queue) Count(ctx context.Context, tenant junctor.TenantID, f Filter, c 
 	if !f.narrow(c.From()) {
 		return 0, nil
 	}
-	where, args := f.where(tenant)
+	where, args := f.where(q.o.DB.Dialect, tenant)
 	err = q.o.DB.Read.QueryRowContext(ctx, q.o.DB.Dialect.Bind(`SELECT COUNT(*) FROM jobs WHERE `+where), args...).Scan(&count)
 	return count, q.fail(ctx, err, "count jobs")
 }

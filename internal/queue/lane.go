@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -99,35 +101,84 @@ func (tx *Tx) sendAhead(ctx context.Context, queue, lane string) (bool, error) {
 	return true, err
 }
 
+// countLanes counts a tenant's jobs that did not end, and those of them that are held,
+// by lane. Both read an index alone: lanes begin with their tenant.
+func (q *Queue) countLanes() string {
+	return `SELECT lane, COUNT(*), 0 FROM jobs WHERE queue = ? AND ended_at IS NULL AND lane >= ? AND lane < ? GROUP BY lane
+		UNION ALL SELECT lane, 0, COUNT(*) FROM jobs WHERE queue = ? AND ` + q.o.DB.Dialect.Stuck(string(Held)) + ` AND lane >= ? AND lane < ? GROUP BY lane`
+}
+
+// lanesOf is where the lanes of a tenant begin and end in the order of lanes.
+func lanesOf(tenant junctor.TenantID) (from, to string) {
+	from = laneOf(tenant, "")
+	return from, strings.TrimSuffix(from, " ") + "!" // the character after the space
+}
+
 // Lanes lists a tenant's lanes that have jobs which did not end, or are not as
 // usual.
 func (q *Queue) Lanes(ctx context.Context, queue string, tenant junctor.TenantID) ([]Lane, error) {
-	rows, err := q.o.DB.Read.QueryContext(ctx, q.o.DB.Dialect.Bind(`SELECT n.lane, COALESCE(s.state, 'closed'), COALESCE(s.until, 0), COALESCE(s.opened, 0), COALESCE(s.why, ''), COALESCE(s.changed_at, 0),
-			(SELECT COUNT(*) FROM jobs j WHERE j.tenant_id = ? AND j.queue = ? AND j.lane = n.lane AND j.ended_at IS NULL),
-			(SELECT COUNT(*) FROM jobs j WHERE j.tenant_id = ? AND j.queue = ? AND j.lane = n.lane AND j.state = 'held')
-		FROM (SELECT lane FROM jobs WHERE tenant_id = ? AND queue = ? AND ended_at IS NULL UNION SELECT lane FROM job_lanes WHERE tenant_id = ? AND queue = ?) n
-		LEFT JOIN job_lanes s ON s.queue = ? AND s.lane = n.lane ORDER BY n.lane`), string(tenant), queue, string(tenant), queue, string(tenant), queue, string(tenant), queue, queue)
+	lanes := map[string]*Lane{}
+	lane := func(name string) *Lane {
+		if lanes[name] == nil {
+			lanes[name] = &Lane{Tenant: tenant, Name: strings.TrimPrefix(name, laneOf(tenant, "")), State: LaneClosed}
+		}
+		return lanes[name]
+	}
+	from, to := lanesOf(tenant)
+	err := q.read(ctx, func(rows *sql.Rows) error {
+		var name string
+		var jobs, held int
+		if err := rows.Scan(&name, &jobs, &held); err != nil {
+			return err
+		}
+		l := lane(name)
+		l.Jobs, l.Held = l.Jobs+jobs, l.Held+held
+		return nil
+	}, q.countLanes(), queue, from, to, queue, from, to)
 	if err != nil {
 		return nil, q.fail(ctx, err, "list lanes")
 	}
-	defer rows.Close() // Err tells what went wrong
-	list := []Lane{}
-	for rows.Next() {
-		l := Lane{Tenant: tenant}
+	err = q.read(ctx, func(rows *sql.Rows) error {
+		var name, why string
+		var state LaneState
 		var until, changed int64
-		if err := rows.Scan(&l.Name, &l.State, &until, &l.Opened, &l.Why, &changed, &l.Jobs, &l.Held); err != nil {
-			return nil, q.fail(ctx, err, "list lanes")
+		var opened int
+		if err := rows.Scan(&name, &state, &until, &opened, &why, &changed); err != nil {
+			return err
 		}
-		l.Name = strings.TrimPrefix(l.Name, laneOf(tenant, ""))
+		l := lane(name)
+		l.State, l.Opened, l.Why = state, opened, why
 		if until > 0 {
 			l.Until = fromMicros(until)
 		}
 		if changed > 0 {
 			l.ChangedAt = fromMicros(changed)
 		}
-		list = append(list, l)
+		return nil
+	}, `SELECT lane, state, until, opened, why, changed_at FROM job_lanes WHERE queue = ? AND lane >= ? AND lane < ?`, queue, from, to)
+	if err != nil {
+		return nil, q.fail(ctx, err, "list lanes")
 	}
-	return list, q.fail(ctx, rows.Err(), "list lanes")
+	list := make([]Lane, 0, len(lanes))
+	for _, name := range slices.Sorted(maps.Keys(lanes)) {
+		list = append(list, *lanes[name])
+	}
+	return list, nil
+}
+
+// read runs a query and hands each row to scan.
+func (q *Queue) read(ctx context.Context, scan func(*sql.Rows) error, query string, args ...any) error {
+	rows, err := q.o.DB.Read.QueryContext(ctx, q.o.DB.Dialect.Bind(query), args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close() // Err tells what went wrong
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
 func flag(b bool) int {

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/store"
 )
 
 // Filter chooses jobs of a tenant's queue; what is empty does not matter.
@@ -77,7 +78,7 @@ func scanJob(row scanner, j *Job) error {
 }
 
 // where is the filter as a condition.
-func (f *Filter) where(tenant junctor.TenantID) (string, []any) {
+func (f *Filter) where(d store.Dialect, tenant junctor.TenantID) (string, []any) {
 	text := []string{"tenant_id = ?", "queue = ?"}
 	args := []any{string(tenant), f.Queue}
 	add := func(condition string, value any) {
@@ -124,7 +125,7 @@ func (f *Filter) where(tenant junctor.TenantID) (string, []any) {
 		}
 		in("state", states)
 		if len(both(f.States, []State{Held, Dead})) == len(f.States) {
-			text = append(text, "phase IN (2, 3)") // there is an index of those
+			text = append(text, d.Stuck("")) // there is an index of those
 		}
 	}
 	return strings.Join(text, " AND "), args
@@ -133,7 +134,7 @@ func (f *Filter) where(tenant junctor.TenantID) (string, []any) {
 // List gives a tenant's jobs, newest first; next, where it is not "", goes into
 // After for those that follow.
 func (q *Queue) List(ctx context.Context, tenant junctor.TenantID, f Filter) (jobs []Job, next string, err error) {
-	where, args := f.where(tenant)
+	where, args := f.where(q.o.DB.Dialect, tenant)
 	if f.After != "" {
 		where += " AND id < ?"
 		args = append(args, f.After)
@@ -193,52 +194,52 @@ type Stats struct {
 	Lanes       map[LaneState]int
 }
 
-// Stats counts the jobs of a queue.
+// countJobs counts the jobs of a queue: those that did not end, those that others may
+// wait for, the lines of these, the held, the dead and the leased. Each count reads an
+// index alone: with many jobs, their rows are most of the database. The lines are
+// grouped as their index has them, so without a condition on the queue before. The
+// leased are found by way of the claims, which are few.
+func (q *Queue) countJobs() string {
+	d := q.o.DB.Dialect
+	return `SELECT o.n, b.jobs, b.lines, h.n, e.n, l.n
+	FROM (SELECT COUNT(*) AS n FROM jobs WHERE queue = ? AND ended_at IS NULL) o
+	CROSS JOIN (SELECT CAST(COALESCE(SUM(n), 0) AS BIGINT) AS jobs, COUNT(*) AS lines
+		FROM (SELECT COUNT(*) AS n FROM jobs WHERE blocks = 1 GROUP BY tenant_id, queue, order_key HAVING MIN(queue) = ?) AS line) b
+	CROSS JOIN (SELECT COUNT(*) AS n FROM jobs WHERE queue = ? AND ` + d.Stuck(string(Held)) + `) h
+	CROSS JOIN (SELECT COUNT(*) AS n FROM jobs WHERE queue = ? AND ` + d.Stuck(string(Dead)) + `) e
+	CROSS JOIN (SELECT COUNT(*) AS n FROM job_claims c CROSS JOIN ` + d.Members("c.jobs") + ` AS m CROSS JOIN jobs j
+		WHERE c.queue = ? AND j.tenant_id = c.tenant_id AND j.id = m.key AND j.lease = CAST(m.value AS BIGINT) AND ` + isHeld + `) l`
+}
+
+// Stats counts the jobs of a queue. What it reads grows with the jobs that did not
+// end, by an entry of an index for each, and not with those that are kept.
 func (q *Queue) Stats(ctx context.Context, queue string) (Stats, error) {
 	s := Stats{Counts: map[State]int{}, Lanes: map[LaneState]int{}}
 	// One statement sees all jobs at one moment: between two, a job that is claimed
 	// would be missing in both counts.
-	conditions := []struct {
-		state State
-		where string
-	}{
-		{Ready, isFree},
-		{Leased, isLeased},
-		{Waiting, "blocks = 1 AND state = 'waiting'"},
-		{Held, "phase IN (2, 3) AND phase = 2"},
-		{Dead, "phase IN (2, 3) AND phase = 3"},
-	}
-	selects, args, counts := make([]string, len(conditions)), make([]any, len(conditions)), make([]int, len(conditions))
-	into := make([]any, len(conditions))
-	for i, c := range conditions {
-		selects[i], args[i], into[i] = `(SELECT COUNT(*) FROM jobs WHERE queue = ? AND `+c.where+`)`, queue, &counts[i]
-	}
-	if err := q.o.DB.Read.QueryRowContext(ctx, q.o.DB.Dialect.Bind(`SELECT `+strings.Join(selects, ", ")), args...).Scan(into...); err != nil {
-		return s, q.fail(ctx, err, "count jobs")
-	}
-	for i, c := range conditions {
-		s.Counts[c.state] = counts[i]
-	}
-	var oldest sql.NullInt64
-	err := q.o.DB.Read.QueryRowContext(ctx, q.o.DB.Dialect.Bind(`SELECT MIN(run_at) FROM jobs WHERE queue = ? AND `+isFree+` AND run_at <= ?`), queue, micros(q.o.Now())).Scan(&oldest)
-	if oldest.Valid {
-		s.OldestReady = fromMicros(oldest.Int64)
-	}
+	var open, blocking, lines, held, dead, leased int
+	err := q.o.DB.Read.QueryRowContext(ctx, q.o.DB.Dialect.Bind(q.countJobs()), queue, queue, queue, queue, queue).Scan(&open, &blocking, &lines, &held, &dead, &leased)
 	if err != nil {
 		return s, q.fail(ctx, err, "count jobs")
 	}
-	rows, err := q.o.DB.Read.QueryContext(ctx, q.o.DB.Dialect.Bind(`SELECT state, COUNT(*) FROM job_lanes WHERE queue = ? GROUP BY state`), queue)
+	waiting := blocking - lines // of each line one moves, and the others wait
+	s.Counts = map[State]int{Waiting: waiting, Ready: open - waiting - held - leased, Leased: leased, Held: held, Dead: dead}
+	lanes, _, err := q.look(ctx, queue)
 	if err != nil {
 		return s, q.fail(ctx, err, "count jobs")
 	}
-	defer rows.Close() // Err tells what went wrong
-	for rows.Next() {
+	now := q.o.Now()
+	for _, l := range lanes {
+		if due := fromMicros(l.due); !due.After(now) && (s.OldestReady.IsZero() || due.Before(s.OldestReady)) {
+			s.OldestReady = due
+		}
+	}
+	err = q.read(ctx, func(rows *sql.Rows) error {
 		var state LaneState
 		var n int
-		if err := rows.Scan(&state, &n); err != nil {
-			return s, q.fail(ctx, err, "count jobs")
-		}
+		err := rows.Scan(&state, &n)
 		s.Lanes[state] = n
-	}
-	return s, q.fail(ctx, rows.Err(), "count jobs")
+		return err
+	}, `SELECT state, COUNT(*) FROM job_lanes WHERE queue = ? GROUP BY state`, queue)
+	return s, q.fail(ctx, err, "count jobs")
 }

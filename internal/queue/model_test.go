@@ -470,4 +470,39 @@ func (m *model) check(rt *rapid.T) {
 	if d := gocmp.Diff(want, got); d != "" {
 		rt.Fatalf("the database holds something else (-want +got):\n%s", d)
 	}
+	m.checkFigures(rt)
+}
+
+// checkFigures compares what is counted with the model.
+func (m *model) checkFigures(rt *rapid.T) {
+	counts, open := map[queue.State]int{queue.Waiting: 0, queue.Ready: 0, queue.Leased: 0, queue.Held: 0, queue.Dead: 0}, map[string]int{}
+	var oldest time.Time
+	for _, j := range m.jobs {
+		if _, counted := counts[j.state]; counted {
+			counts[j.state]++
+		}
+		if !j.state.Ended() {
+			open[j.lane]++
+		}
+		if at := j.runAt.Truncate(time.Microsecond); j.state == queue.Ready && !at.After(m.now()) && (oldest.IsZero() || at.Before(oldest)) {
+			oldest = at
+		}
+	}
+	for lane := range m.lanes {
+		open[lane] += 0
+	}
+	s, err := m.qs[0].Stats(m.r.Context(), m.name)
+	m.need(rt, err)
+	if d := gocmp.Diff(counts, s.Counts); d != "" || !s.OldestReady.Equal(oldest) {
+		rt.Fatalf("counted otherwise (-want +got):\n%s\noldest %s, want %s", d, s.OldestReady, oldest)
+	}
+	list, err := m.qs[1].Lanes(m.r.Context(), m.name, tenant)
+	m.need(rt, err)
+	got := map[string]int{}
+	for _, l := range list {
+		got[l.Name] = l.Jobs
+	}
+	if d := gocmp.Diff(open, got); d != "" {
+		rt.Fatalf("other lanes (-want +got):\n%s", d)
+	}
 }

@@ -9,15 +9,16 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-const endpointColumns = `tenant_id, agent, origin, url, transport, header, signed, trusted, created_at, updated_at, suspended`
+const endpointColumns = `tenant_id, agent, origin, url, transport, header, signed, trusted, created_at, updated_at, suspended, reference`
 
 // PutEndpoint stores an agent's endpoint under this tenant, in place of one of
 // the same agent and origin.
 func (t *Tenant) PutEndpoint(ctx context.Context, e junctor.AgentEndpoint) error {
-	_, err := t.s.do(ctx, `INSERT INTO agent_endpoints (`+endpointColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	_, err := t.s.do(ctx, `INSERT INTO agent_endpoints (`+endpointColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (tenant_id, agent, origin) DO UPDATE SET url = excluded.url, transport = excluded.transport, header = excluded.header,
-			signed = excluded.signed, trusted = excluded.trusted, updated_at = excluded.updated_at, suspended = excluded.suspended`,
-		string(t.id), e.Agent, e.Origin, e.URL, string(e.Transport), e.Header, number(e.Signed), number(e.Trusted), micros(e.CreatedAt), micros(e.UpdatedAt), e.Suspended)
+			signed = excluded.signed, trusted = excluded.trusted, updated_at = excluded.updated_at, suspended = excluded.suspended,
+			reference = excluded.reference`,
+		string(t.id), e.Agent, e.Origin, e.URL, string(e.Transport), e.Header, number(e.Signed), number(e.Trusted), micros(e.CreatedAt), micros(e.UpdatedAt), e.Suspended, e.Reference)
 	if err != nil {
 		return t.s.fail(ctx, err, "store the endpoint of the agent %q", e.Agent)
 	}
@@ -77,7 +78,9 @@ func SuspendEndpoints(ctx context.Context, tx Execer, tenant junctor.TenantID, a
 func scanEndpoint(row scanner) (junctor.AgentEndpoint, error) {
 	var e junctor.AgentEndpoint
 	var created, updated, signed, trusted int64
-	err := row.Scan(&e.Tenant, &e.Agent, &e.Origin, &e.URL, &e.Transport, &e.Header, &signed, &trusted, &created, &updated, &e.Suspended)
+	if err := row.Scan(&e.Tenant, &e.Agent, &e.Origin, &e.URL, &e.Transport, &e.Header, &signed, &trusted, &created, &updated, &e.Suspended, &e.Reference); err != nil {
+		return junctor.AgentEndpoint{}, err // without the year 1970 in it
+	}
 	e.Signed, e.Trusted, e.CreatedAt, e.UpdatedAt = signed == 1, trusted == 1, fromMicros(created), fromMicros(updated)
-	return e, err
+	return e, nil
 }

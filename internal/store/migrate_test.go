@@ -61,6 +61,8 @@ func (calm) Wait() string           { return "" }
 func (calm) Row() string            { return "" }
 func (calm) Among(string) string    { return "" }
 func (calm) Notify() string         { return "" }
+func (calm) Stuck(string) string    { return "" }
+func (calm) Members(string) string  { return "" }
 func (calm) Writers() int           { return 1 }
 func (calm) Tell() string           { return "" }
 func (calm) Now() string            { return "0" }

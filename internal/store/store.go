@@ -28,6 +28,12 @@ type Dialect interface {
 	// Zip is a SELECT that reads rows from columns of the same length, each a
 	// []string or an []int64, and its arguments.
 	Zip(columns ...any) (query string, args []any, err error)
+	// Stuck is the condition that a job is held or dead, and in the state that is given
+	// where that is not "", in the words of the index that has those jobs.
+	Stuck(state string) string
+	// Members is a table of the members of a JSON object, for a FROM: key and value. The
+	// object is an expression, of what stands before it in the FROM.
+	Members(object string) string
 	// Sync is the statement after which what was committed outlasts a power
 	// cut; "" where that holds anyway.
 	Sync() string
@@ -263,7 +269,12 @@ func allIn[T any](ctx context.Context, s *Store, in querier, scan func(scanner) 
 // one reads the only row of a query with scan; sql.ErrNoRows when there is none.
 func one[T any](ctx context.Context, s *Store, scan func(scanner) (T, error), query string, args ...any) (T, error) {
 	s.begins(ctx)
-	return scan(s.read.QueryRowContext(ctx, s.dialect.Bind(query), args...))
+	v, err := scan(s.read.QueryRowContext(ctx, s.dialect.Bind(query), args...))
+	if err != nil {
+		var none T // and not what was made of no row, such as times in 1970
+		return none, err
+	}
+	return v, nil
 }
 
 // micros is how a time is stored.

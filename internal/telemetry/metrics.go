@@ -36,9 +36,11 @@ type Metrics struct {
 	attempts *prometheus.CounterVec
 	files    *prometheus.CounterVec
 	attempt  prometheus.Histogram
+	unread   prometheus.Counter
 
 	mu       sync.Mutex
 	maxNames int
+	adhoc    int // of those names, the ones of endpoints that are no registered servers
 	routes   map[string]*Route
 	rest     *Route
 }
@@ -73,12 +75,15 @@ func NewMetrics(opt MetricsOptions) *Metrics {
 	m.attempt = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "delivery_attempt_duration_seconds", Help: "How long attempts to deliver an event took.", Buckets: []float64{.01, .1, .5, 1, 5, 10, 30},
 	})
+	m.unread = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "queue_read_failures_total", Help: "How often the figures of the queue could not be read: queue_depth, job_oldest_ready_seconds and breaker_state are absent then.",
+	})
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "junctor_build_info", Help: "Always 1; the labels say what is running.",
 		ConstLabels: prometheus.Labels{"version": opt.Version, "go_version": opt.GoVersion},
 	})
 	build.Set(1)
-	m.registry.MustRegister(m.calls, m.duration, m.unauth, m.attempts, m.attempt, m.files, build,
+	m.registry.MustRegister(m.calls, m.duration, m.unauth, m.attempts, m.attempt, m.files, m.unread, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.rest = m.newRoute(other)
 	return m
@@ -104,6 +109,9 @@ func (m *Metrics) Gauge(name, help string, read func() float64) error {
 
 // FileFailed counts a file of an event that was not believed.
 func (m *Metrics) FileFailed(kind string) { m.files.WithLabelValues(kind).Inc() }
+
+// QueueUnread counts that the figures of the queue could not be read.
+func (m *Metrics) QueueUnread() { m.unread.Inc() }
 
 // Attempt counts an attempt to deliver an event.
 func (m *Metrics) Attempt(outcome string, took time.Duration) {

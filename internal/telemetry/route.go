@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -39,6 +40,17 @@ func statusIndex(s junctor.Status) int {
 	return 0
 }
 
+// adhocShare is which part of the names may be those of endpoints that are no
+// registered servers: callers choose those names, and must not use up the others'.
+const adhocShare = 5
+
+// IsAdhoc says whether a name is that of a tool at an endpoint that is no registered
+// server.
+func IsAdhoc(tool string) bool { return strings.HasPrefix(tool, junctor.AdhocServer+"__") }
+
+// Other says that the names past the cap share it.
+func (r *Route) Other() bool { return r.name == other }
+
 // Route counts the calls of one tool. Keep it with the tool: it costs a lock
 // to find, and nothing to use.
 type Route struct {
@@ -58,8 +70,12 @@ func (m *Metrics) Route(tool string) *Route {
 	if r := m.routes[tool]; r != nil {
 		return r
 	}
-	if tool == other || len(m.routes) >= m.maxNames {
+	adhoc := IsAdhoc(tool)
+	if tool == other || len(m.routes) >= m.maxNames || adhoc && m.adhoc >= m.maxNames/adhocShare {
 		return m.rest
+	}
+	if adhoc {
+		m.adhoc++
 	}
 	r := m.newRoute(tool)
 	m.routes[tool] = r

@@ -177,6 +177,18 @@ func TestNamesAreCapped(t *testing.T) {
 	wantLines(t, got, `mcp_calls_total{status="success",tool_name="other"} 3960`)
 }
 
+// Names that callers choose use up a part of the names alone.
+func TestAdhocNamesAreCapped(t *testing.T) {
+	t.Parallel()
+	m := telemetry.NewMetrics(telemetry.MetricsOptions{MaxNames: 10})
+	for i := range 100 {
+		m.Route(fmt.Sprintf("adhoc__tool%d", i)).Done(junctor.StatusSuccess, time.Millisecond)
+	}
+	m.Route("demo__echo").Done(junctor.StatusSuccess, time.Millisecond)
+	wantLines(t, scrape(t, m), `mcp_calls_total{status="success",tool_name="adhoc__tool0"} 1`, `mcp_calls_total{status="success",tool_name="adhoc__tool1"} 1`,
+		`mcp_calls_total{status="success",tool_name="demo__echo"} 1`, `mcp_calls_total{status="success",tool_name="other"} 98`)
+}
+
 func TestCountingAllocatesNothing(t *testing.T) {
 	m := telemetry.NewMetrics(telemetry.MetricsOptions{})
 	r := m.Route("demo__echo")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -125,11 +126,13 @@ func (w *Worker) attempt(ctx context.Context, l *queue.Lease, order *junctor.Ord
 	if o != nil {
 		return *o
 	}
-	arguments, note, o := w.arguments(ctx, l, order)
+	arguments, file, o := w.arguments(ctx, l, order)
 	if o != nil {
 		return *o
 	}
-	meta, err := json.Marshal(map[string]any{junctor.MetaDelivery: deliveryMeta{l.ID, order.Event, order.EventType, order.Source, order.Trigger, order.Agent, l.Attempts + 1}})
+	meta, err := json.Marshal(map[string]any{junctor.MetaDelivery: deliveryMeta{
+		ID: l.ID, Event: order.Event, Type: order.EventType, Source: order.Source, Trigger: order.Trigger, Agent: order.Agent, Attempt: l.Attempts + 1, File: file.absent,
+	}})
 	if err != nil {
 		return classify(err, false)
 	}
@@ -160,7 +163,7 @@ func (w *Worker) attempt(ctx context.Context, l *queue.Lease, order *junctor.Ord
 		}
 	}
 	done(out.kind == "" || out.kind == KindToolError || out.kind == KindInvalidArguments)
-	out.call, out.note = op.CallID, note
+	out.call, out.note = op.CallID, file.note
 	scrub := func(text string) string { return w.o.Endpoints.Scrub(l.Tenant, to.Server, op.Adhoc, text) }
 	if len(res.Body) > 0 {
 		out.answer = []byte(cut(scrub(string(res.Body))))
@@ -181,6 +184,21 @@ type deliveryMeta struct {
 	Trigger string `json:"trigger"`
 	Agent   string `json:"agent"`
 	Attempt int    `json:"attempt"`
+	// File says why the file of the event does not go along, where it should.
+	File *absentFile `json:"file,omitempty"`
+}
+
+// absentFile tells the other side that a call is made without the file of its event.
+type absentFile struct {
+	URI   string `json:"uri"`
+	State string `json:"state"` // missing, or unproved
+	Why   string `json:"why"`
+}
+
+// attachment is what is known of the file that goes along with a call.
+type attachment struct {
+	note   string      // for those who look at the attempt
+	absent *absentFile // nil where the file goes along, or none was asked for
 }
 
 // resolve finds where the order goes.
@@ -202,39 +220,80 @@ func (w *Worker) resolve(ctx context.Context, l *queue.Lease, order *junctor.Ord
 	return to, nil
 }
 
-// arguments are those of the order, with the file's content where that is wanted.
-func (w *Worker) arguments(ctx context.Context, l *queue.Lease, order *junctor.Order) (arguments []byte, note string, o *outcome) {
+// arguments are those of the order, with the file's content where that is wanted. A
+// file that cannot be had holds up the agent's other deliveries for a bounded number
+// of attempts: anybody can name one that nobody has.
+func (w *Worker) arguments(ctx context.Context, l *queue.Lease, order *junctor.Order) (arguments []byte, file attachment, o *outcome) {
 	arguments = []byte(order.Arguments)
 	if len(arguments) == 0 {
 		arguments = []byte("{}")
 	}
 	if order.File == nil || !order.File.Include {
-		return arguments, "", nil
+		return arguments, file, nil
 	}
 	if w.o.Files == nil {
-		return nil, "", &outcome{class: queue.Fatal, kind: KindFileVerification, err: junctor.Errorf(junctor.CodeNotFound, "this instance fetches no files of events: leave include_file_content out")}
+		return nil, file, &outcome{class: queue.Fatal, kind: KindFileVerification, err: junctor.Errorf(junctor.CodeNotFound, "this instance fetches no files of events: leave include_file_content out")}
 	}
 	content, proof, err := w.o.Files.Content(ctx, l.Tenant, order)
 	if err != nil {
-		o := outcome{class: queue.Fatal, kind: KindFileVerification, err: err, after: junctor.AsError(err).RetryAfter}
-		switch junctor.CodeOf(err) {
-		case junctor.CodeUnavailable, junctor.CodeTimeout, junctor.CodeUnreachable:
-			o.class = queue.Retry
-		case junctor.CodeCanceled:
-			o.class = queue.Unbegun
-		default:
+		failed, o := w.fileFailed(ctx, l, order, err)
+		if o != nil {
+			return nil, file, o
 		}
-		return nil, "", &o
+		return arguments, failed, nil
 	}
 	if content == nil {
-		return arguments, noteLeftOut, nil
+		return arguments, attachment{noteLeftOut, &absentFile{order.File.URI, "unproved", noteLeftOut}}, nil
 	}
-	note = noteProved + proof
+	file.note = noteProved + proof
 	if proof == Unproved {
-		note = noteUnproved
+		file.note = noteUnproved
 	}
-	return wire.AppendObject(nil, arguments, nil, wire.Member{Key: "fileContent", Value: content}), note, nil
+	return wire.AppendObject(nil, arguments, nil, wire.Member{Key: "fileContent", Value: content}), file, nil
 }
+
+// fileFailed says what follows where the file of an order cannot be used: another
+// attempt, none, or a call without it.
+func (w *Worker) fileFailed(ctx context.Context, l *queue.Lease, order *junctor.Order, err error) (attachment, *outcome) {
+	o := &outcome{class: queue.Fatal, kind: KindFileVerification, err: err, after: junctor.AsError(err).RetryAfter}
+	switch junctor.CodeOf(err) {
+	case junctor.CodeUnavailable, junctor.CodeTimeout, junctor.CodeUnreachable:
+		o.class = queue.Retry
+	case junctor.CodeCanceled:
+		o.class = queue.Unbegun
+	default:
+	}
+	if ctx.Err() != nil { // the attempt was ended from here, which says nothing of the file
+		o.class = queue.Unbegun
+	}
+	if o.class != queue.Retry {
+		return attachment{}, o
+	}
+	tried, readErr := w.o.Queue.Attempts(ctx, l.Tenant, l.ID)
+	if readErr != nil {
+		o := classify(readErr, false)
+		o.class = queue.Unbegun
+		return attachment{}, &o
+	}
+	failed := 1 // this one
+	for _, a := range tried {
+		if a.N > l.Base && a.Kind == string(KindFileVerification) {
+			failed++
+		}
+	}
+	most := cmp.Or(order.File.Attempts, junctor.DefaultFileAttempts)
+	if last := l.MaxAttempts > 0 && l.Attempts-l.Base+1 >= l.MaxAttempts; failed < most && !last {
+		o.after = min(o.after, maxFileWait)
+		return attachment{}, o
+	}
+	// The endpoint is a stranger's: it is not told of the gateways that were asked.
+	why := fmt.Sprintf("it could not be fetched in %d attempts", failed)
+	return attachment{noteMissing + why + ": " + junctor.AsError(err).Message, &absentFile{order.File.URI, "missing", why}}, nil
+}
+
+// maxFileWait is how long at most the next attempt to get a file is put off because
+// the file's server asks for it: the server is a stranger's, and others wait.
+const maxFileWait = 10 * time.Second
 
 // unopened is the outcome where there is no backend for an endpoint.
 func unopened(err error) outcome {

@@ -21,8 +21,8 @@ func Place(ctx context.Context, tx *queue.Tx, tenant junctor.TenantID, orders ..
 		if err := o.Check(); err != nil {
 			return nil, err
 		}
-		if o.Key == "" && !o.Unordered {
-			o.Key = o.Agent
+		if o.Key == "" && !o.Unordered && o.Agent != "" {
+			o.Key = junctor.AgentOrderKey(o.Agent)
 		}
 		if o.Dedupe == "" && o.Event != "" {
 			o.Dedupe = o.Event + "/" + o.Trigger

@@ -14,6 +14,7 @@ const (
 	noteProved   = "the file is proved by "
 	noteUnproved = "the file went along, and nothing proves it"
 	noteLeftOut  = "the file is not included: it came over https, and the chain has no hash of it"
+	noteMissing  = "the file is not included: "
 )
 
 // Verification is whether the file that belongs to an event is the one that was
@@ -21,9 +22,9 @@ const (
 type Verification struct {
 	URI   string `json:"uri"`
 	Hash  string `json:"hash,omitempty" doc:"That the file must have, as the event says."`
-	State string `json:"state" enum:"pending,proved,unproved,left_out,refused" doc:"pending: it was not had yet, and is tried again; proved; unproved: it went along, which the trigger allows; left_out: the call was made without it; refused: it is not the one that was meant, and nothing was sent."`
+	State string `json:"state" enum:"pending,proved,unproved,left_out,missing,refused" doc:"pending: it was not had yet, and is tried again; proved; unproved: it went along, which the trigger allows; left_out: the call was made without it, because nothing proves it; missing: the call was made without it, because it could not be fetched; refused: it is not the one that was meant, and nothing was sent."`
 	Proof string `json:"proof,omitempty" doc:"What proved it: cid, its content identifier; keccak, the hash; cid+keccak, both; inline, it stands on the chain itself."`
-	Why   string `json:"why,omitempty" doc:"Why it is refused, left out or not had yet."`
+	Why   string `json:"why,omitempty" doc:"Why it is refused, left out, missing or not had yet."`
 }
 
 // verification is what the attempts of a job say of its file; nil where none goes
@@ -49,6 +50,8 @@ func verification(j *queue.Job, tried []queue.Attempt) *Verification {
 			v.State = "unproved"
 		case a.Note == noteLeftOut:
 			v.State, v.Why = "left_out", noteLeftOut
+		case strings.HasPrefix(a.Note, noteMissing):
+			v.State, v.Why = "missing", strings.TrimPrefix(a.Note, noteMissing)
 		default:
 			continue // it was not come to
 		}

@@ -37,6 +37,7 @@ type Recipient struct {
 	junctor.Target        // with no Resolve
 	Whose          string // the agent whose token is sent
 	As             string // the id of the server that a call of the endpoint counts as
+	Header         string // where the agent's registration wants its token; "" where that is not said
 }
 
 // Targets finds endpoints that an order does not name. Denied is an endpoint that

@@ -18,6 +18,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/guard"
 	"github.com/junctor-mcp/junctor/internal/queue"
+	"github.com/junctor-mcp/junctor/internal/store/pgtest"
 	"github.com/junctor-mcp/junctor/internal/store/sqlite"
 	"github.com/junctor-mcp/junctor/internal/store/storetest"
 	"github.com/junctor-mcp/junctor/internal/testkit/poll"
@@ -27,8 +28,10 @@ import (
 	"go.uber.org/goleak"
 )
 
+var server pgtest.Pool
+
 func TestMain(m *testing.M) {
-	code := m.Run()
+	code := server.Main(m)
 	if err := goleak.Find(goleak.IgnoreAnyFunction("database/sql.(*DB).connectionOpener")); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1

@@ -46,6 +46,22 @@ const (
 	noPrivilege         = "42501"
 )
 
+// Stuck implements store.Dialect: by the phase, which leasing does not change.
+func (dialect) Stuck(state string) string {
+	switch state {
+	case "held":
+		return "phase IN (2, 3) AND phase = 2"
+	case "dead":
+		return "phase IN (2, 3) AND phase = 3"
+	}
+	return "phase IN (2, 3)"
+}
+
+// Members implements store.Dialect.
+func (dialect) Members(object string) string {
+	return "json_each_text(CAST(" + object + " AS json))"
+}
+
 // Sync implements store.Dialect: a commit is on disk.
 func (dialect) Sync() string { return "" }
 

@@ -43,6 +43,18 @@ func (dialect) Busy(err error) bool {
 	return errors.As(err, &e) && primary(e) == sqlite3.SQLITE_BUSY
 }
 
+// Stuck implements store.Dialect.
+func (dialect) Stuck(state string) string {
+	switch state {
+	case "held", "dead":
+		return "state IN ('held', 'dead') AND state = '" + state + "'"
+	}
+	return "state IN ('held', 'dead')"
+}
+
+// Members implements store.Dialect.
+func (dialect) Members(object string) string { return "json_each(" + object + ")" }
+
 // Sync implements store.Dialect: between checkpoints the log is not synced.
 func (dialect) Sync() string { return "PRAGMA wal_checkpoint(TRUNCATE)" }
 

@@ -2754,12 +2754,17 @@ export interface components {
             batch?: number;
             /** Format: int64 */
             batch_wait_ms?: number;
+            /** Format: int64 */
+            file_attempts?: number;
             include_file_content?: boolean;
+            order_key?: string;
             raise?: boolean;
             resolve?: string;
             retry_errors?: boolean;
             server?: string;
             sign?: boolean;
+            /** Format: int64 */
+            skip_after?: number;
             template?: {
                 [key: string]: unknown;
             };
@@ -2814,8 +2819,8 @@ export interface components {
             brain?: components["schemas"]["Brain"];
             /** @description Whether it opens no door. */
             disabled?: boolean;
-            /** @description In place of the tier's; null takes them away. */
-            limits?: components["schemas"]["Limits"];
+            /** @description In place of the tier's. Members that are absent stay as they are, 0 takes one away, and null takes all of them away. */
+            limits?: components["schemas"]["LimitsPatch"];
             /** @description What it may get: server/prompt or server/*. */
             prompts?: string[];
             /** @description Whether other agents reach it by A2A, at /a2a/{name}. It needs a brain. */
@@ -2836,6 +2841,7 @@ export interface components {
             created_at: string;
             header: string;
             origin: string;
+            reference?: string;
             signed: boolean;
             suspended?: string;
             /** @enum {string} */
@@ -2846,15 +2852,15 @@ export interface components {
         };
         AgentToken: {
             /**
-             * @description Where the token is sent: as a bearer token in Authorization, which is the default, as it is in the others.
+             * @description Where the token is sent: as a bearer token in Authorization, as it is in the others. auto, the default for a new endpoint: the header that the agent's registration names, else Authorization.
              * @enum {string}
              */
-            header?: "Authorization" | "X-Agent-Token" | "X-API-Key";
+            header?: "auto" | "Authorization" | "X-Agent-Token" | "X-API-Key";
             /** @description Make a secret to sign with, which is answered this once, or replace the one that there is. */
             sign?: boolean;
             /**
              * Format: password
-             * @description The token. It is stored encrypted, and no route answers it. Without it the one that is stored for the origin stays.
+             * @description The token. It is stored encrypted, and no route answers it. env:NAME, file:/path and cmd:program are references: the token is read there whenever it is sent. Without it the one that is stored for the origin stays.
              */
             token?: string;
             /**
@@ -3807,13 +3813,13 @@ export interface components {
         LimitPatchBody: {
             /** @description Tiers, and tools as server/tool, whose limits go. A tier that every instance has goes back to what it was. */
             remove?: string[];
-            /** @description By the tier's name. */
+            /** @description By the tier's name. Limits that are absent stay as they are; 0 takes one away. */
             tiers?: {
-                [key: string]: components["schemas"]["Limits"];
+                [key: string]: components["schemas"]["LimitsPatch"];
             };
-            /** @description By server/tool. */
+            /** @description By server/tool. Limits that are absent stay as they are; 0 takes one away. */
             tools?: {
-                [key: string]: components["schemas"]["Limits"];
+                [key: string]: components["schemas"]["LimitsPatch"];
             };
         };
         LimitPolicy: {
@@ -3825,6 +3831,20 @@ export interface components {
             };
         };
         Limits: {
+            /** Format: int64 */
+            burst?: number;
+            /** Format: int64 */
+            concurrent?: number;
+            /** Format: int64 */
+            max_wait_ms?: number;
+            /** @enum {string} */
+            over_limit?: "reject" | "queue";
+            /** Format: int64 */
+            per_day?: number;
+            /** Format: double */
+            per_second?: number;
+        };
+        LimitsPatch: {
             /** Format: int64 */
             burst?: number;
             /** Format: int64 */
@@ -3999,8 +4019,8 @@ export interface components {
             brain?: components["schemas"]["Brain"];
             /** @description Whether it opens no door. */
             disabled?: boolean;
-            /** @description In place of the tier's; null takes them away. */
-            limits?: components["schemas"]["Limits"];
+            /** @description In place of the tier's. Members that are absent stay as they are, 0 takes one away, and null takes all of them away. */
+            limits?: components["schemas"]["LimitsPatch"];
             /** @description A lower-case letter, then up to 31 lower-case letters, digits or hyphens. */
             name: string;
             /** @description What it may get: server/prompt or server/*. */
@@ -5176,6 +5196,7 @@ export interface components {
             created_at: string;
             header: string;
             origin: string;
+            reference?: string;
             signed: boolean;
             /** @description The secret that deliveries are signed with, where it was made just now. It is not shown again. */
             signing_secret?: string;
@@ -5629,12 +5650,12 @@ export interface components {
             /** @description What proved it: cid, its content identifier; keccak, the hash; cid+keccak, both; inline, it stands on the chain itself. */
             proof?: string;
             /**
-             * @description pending: it was not had yet, and is tried again; proved; unproved: it went along, which the trigger allows; left_out: the call was made without it; refused: it is not the one that was meant, and nothing was sent.
+             * @description pending: it was not had yet, and is tried again; proved; unproved: it went along, which the trigger allows; left_out: the call was made without it, because nothing proves it; missing: the call was made without it, because it could not be fetched; refused: it is not the one that was meant, and nothing was sent.
              * @enum {string}
              */
-            state: "pending" | "proved" | "unproved" | "left_out" | "refused";
+            state: "pending" | "proved" | "unproved" | "left_out" | "missing" | "refused";
             uri: string;
-            /** @description Why it is refused, left out or not had yet. */
+            /** @description Why it is refused, left out, missing or not had yet. */
             why?: string;
         };
         Version: {

@@ -29,6 +29,9 @@ export interface Draft {
   wait: string; // seconds
   timeout: string; // seconds
   attempts: string;
+  skip: string; // failures after which those behind pass it
+  order: string; // key of the line; '' is the agent's
+  tries: string; // to get the file
   retry: boolean;
   sign: boolean;
   raise: boolean;
@@ -62,6 +65,9 @@ export function draftOf(t: Partial<Pick<Trigger, 'name' | 'title' | 'match' | 'a
     wait: shown(a.batch_wait_ms, 1000),
     timeout: shown(a.timeout_ms, 1000),
     attempts: shown(a.attempts),
+    skip: shown(a.skip_after),
+    order: a.order_key ?? '',
+    tries: shown(a.file_attempts),
     retry: a.retry_errors ?? false,
     sign: a.sign ?? false,
     raise: a.raise ?? false,
@@ -112,6 +118,9 @@ export function bodyOf(d: Draft) {
       batch_wait_ms: number(d.wait, 1000),
       timeout_ms: number(d.timeout, 1000),
       attempts: number(d.attempts),
+      skip_after: number(d.skip),
+      order_key: some(d.order),
+      file_attempts: number(d.tries),
       retry_errors: d.retry || undefined,
       sign: d.sign || undefined,
       raise: d.raise || undefined,
@@ -130,7 +139,7 @@ const isName = /^[a-z][a-z0-9-]{0,62}$/;
 export function wrongIn(d: Draft): Wrong {
   const out: Wrong = {};
   if (d.name && !isName.test(d.name)) out.name = 'A lower-case letter, then up to 62 lower-case letters, digits or hyphens.';
-  for (const f of ['min', 'max', 'batch', 'wait', 'timeout', 'attempts'] as const)
+  for (const f of ['min', 'max', 'batch', 'wait', 'timeout', 'attempts', 'skip', 'tries'] as const)
     if (d[f].trim() !== '' && Number.isNaN(Number(d[f]))) out[f] = 'A number.';
   const template = asJSON(d.template);
   if (template.problem) out.template = template.problem;
@@ -151,6 +160,9 @@ const signs: [RegExp, Field][] = [
   [/^action: batch/, 'batch'],
   [/timeout_ms/, 'timeout'],
   [/^action: attempts/, 'attempts'],
+  [/^action: skip_after/, 'skip'],
+  [/order_key/, 'order'],
+  [/^action: file_attempts/, 'tries'],
   [/verify_file_hash/, 'verify'],
   [/^match: min_value/, 'min'],
   [/^match: max_value/, 'max'],

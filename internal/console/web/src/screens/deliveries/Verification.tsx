@@ -7,6 +7,7 @@ const states: Record<Schemas['Verification']['state'], { tone: Tone; name: strin
   proved: { tone: 'good', name: 'verified', about: 'It is the file that was meant.' },
   unproved: { tone: 'warn', name: 'not verified', about: 'It went along, since the trigger does not ask for a proof.' },
   left_out: { tone: 'warn', name: 'left out', about: 'Nothing proves it, so the call was made without it.' },
+  missing: { tone: 'warn', name: 'missing', about: 'It could not be fetched, so the call was made without it.' },
   refused: { tone: 'bad', name: 'refused', about: 'It is not the file that was meant, so nothing was sent.' },
 };
 

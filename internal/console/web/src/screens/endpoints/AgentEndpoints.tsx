@@ -56,7 +56,10 @@ export function AgentEndpoints() {
                       {e.url}
                     </span>
                   </span>
-                  <span className="small soft wide">{e.header}</span>
+                  <span className="small soft wide">
+                    {e.header}
+                    {e.reference && <span className="mono"> {e.reference}</span>}
+                  </span>
                   <span className="small soft wide">
                     set <Ago at={e.updated_at} />
                   </span>

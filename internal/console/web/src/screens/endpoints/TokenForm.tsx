@@ -6,7 +6,12 @@ import type { AgentEndpoint } from '../../api/happenings';
 import { Code } from '../../parts/Json';
 import { ErrorCard } from '../../parts/states';
 
-const headers = ['Authorization', 'X-Agent-Token', 'X-API-Key'];
+const headers = [
+  { value: 'auto', label: 'As its registration says, else Authorization' },
+  { value: 'Authorization', label: 'Authorization' },
+  { value: 'X-Agent-Token', label: 'X-Agent-Token' },
+  { value: 'X-API-Key', label: 'X-API-Key' },
+];
 
 // TokenForm enters an agent's endpoint and its token. What was held for the want
 // of it goes on.
@@ -14,7 +19,7 @@ export function TokenForm({ had, close }: { had: Partial<AgentEndpoint>; close: 
   const cache = useQueryClient();
   const [agent, setAgent] = useState(had.agent ?? '');
   const [url, setURL] = useState(had.url ?? '');
-  const [header, setHeader] = useState(had.header ?? 'Authorization');
+  const [header, setHeader] = useState(had.header ?? 'auto');
   const [transport, setTransport] = useState(had.transport ?? 'http');
   const [token, setToken] = useState('');
   const [sign, setSign] = useState(false);
@@ -72,7 +77,7 @@ export function TokenForm({ had, close }: { had: Partial<AgentEndpoint>; close: 
       />
       <PasswordInput
         label="Token"
-        description={had.agent ? 'Empty: the one that is stored stays.' : 'Sealed at once, and never shown again. It may have none.'}
+        description={had.agent ? 'Empty: the one that is stored stays.' : 'Sealed at once, and never shown again. It may have none. env:NAME and file:/path are read on the server whenever it is sent.'}
         autoComplete="off"
         value={token}
         onChange={(e) => setToken(e.currentTarget.value)}
