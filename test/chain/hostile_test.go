@@ -199,6 +199,29 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
+// A token is sent in the header that the registration asks for, unless somebody named
+// another one when the token was entered.
+func TestTokenHeaderOfTheRegistration(t *testing.T) {
+	a, e := newAgent(t), anvil(t)
+	e.install(t, map[int64]string{42: fmt.Sprintf(`data:application/json,{"name":"x","capabilities":{"mcp":{"transport":"http","url":%q,"authentication":{"type":"bearer","tokenHeader":"x-api-key"}}}}`, a.url)})
+	r := start(t, e, 0, "")
+	r.trigger(t, "chain-feedback", nil)
+	name := fmt.Sprintf("eip155:31337:%s/42", identityRegistry)
+	enter := func(header string) {
+		t.Helper()
+		r.api(t, "PUT", "/agent-tokens/"+url.PathEscape(name), fmt.Sprintf(`{"url":%q,"token":"s3cret-of-42"%s}`, a.url, header), 200)
+	}
+	enter("")
+	for i, header := range []string{"X-API-Key", "X-Agent-Token"} {
+		e.emit(t, reputationRegistry, newFeedback, 42, client, i+1, 80, 0, "starred", "starred", "", "", "", erc8004.Word{})
+		poll.Until(t, "a call", patience, func() bool { return len(a.got()) == i+1 })
+		if got := a.tokens(header); len(got) != 1 || got[0] != "s3cret-of-42" {
+			t.Fatalf("the token in %s is %q", header, got)
+		}
+		enter(`,"header":"X-Agent-Token"`)
+	}
+}
+
 // A token goes to the agent and the origin that it was entered for, and nowhere
 // when the agent changes hands.
 func TestTokensStay(t *testing.T) {

@@ -77,7 +77,11 @@ export function TokenForm({ had, close }: { had: Partial<AgentEndpoint>; close: 
       />
       <PasswordInput
         label="Token"
-        description={had.agent ? 'Empty: the one that is stored stays.' : 'Sealed at once, and never shown again. It may have none. env:NAME and file:/path are read on the server whenever it is sent.'}
+        description={
+          had.agent
+            ? 'Empty: the one that is stored stays.'
+            : 'Sealed at once, and never shown again. It may have none. env:NAME and file:/path are read on the server whenever it is sent.'
+        }
         autoComplete="off"
         value={token}
         onChange={(e) => setToken(e.currentTarget.value)}
