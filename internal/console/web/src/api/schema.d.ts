@@ -2660,6 +2660,7 @@ export interface components {
             description?: string;
             hide?: boolean;
             name?: string;
+            read_only?: boolean;
             roles?: string[] | null;
             tool: string;
         };
@@ -2784,7 +2785,7 @@ export interface components {
             };
             /** @description Or the text of one, in YAML or JSON. */
             file?: string;
-            /** @description What its servers and agents are to be called, by their names in the pack. */
+            /** @description What its servers and agents are to be called, by their names in the pack. A name that both a server and an agent have means the agent; server/NAME and agent/NAME mean one of them. */
             names?: {
                 [key: string]: string;
             };
@@ -2985,7 +2986,7 @@ export interface components {
              * @enum {string}
              */
             mutations?: "none" | "explicit" | "all";
-            /** @description By the tool's own name: hide it, or show it under another name or description. */
+            /** @description By the tool's own name: hide it, show it under another name or description, or say that it changes nothing (read_only: set by the operator or an admin). */
             overrides?: {
                 [key: string]: components["schemas"]["Override"];
             };
@@ -4162,7 +4163,7 @@ export interface components {
              * @enum {string}
              */
             mutations?: "none" | "explicit" | "all";
-            /** @description By the tool's own name: hide it, or show it under another name or description. */
+            /** @description By the tool's own name: hide it, show it under another name or description, or say that it changes nothing (read_only: set by the operator or an admin). */
             overrides?: {
                 [key: string]: components["schemas"]["Override"];
             };
@@ -4301,6 +4302,7 @@ export interface components {
             description?: string;
             hide?: boolean;
             name?: string;
+            read_only?: boolean;
         };
         PackChoice: {
             /** @description To its questions, by their names. The answer to a secret one may be a reference, as everywhere: env:NAME, file:/path, cmd:program. */
@@ -4309,7 +4311,7 @@ export interface components {
             };
             /** @description Or the text of one, in YAML or JSON. */
             file?: string;
-            /** @description What its servers and agents are to be called, by their names in the pack. */
+            /** @description What its servers and agents are to be called, by their names in the pack. A name that both a server and an agent have means the agent; server/NAME and agent/NAME mean one of them. */
             names?: {
                 [key: string]: string;
             };
@@ -4541,6 +4543,8 @@ export interface components {
         PlannedAgent: {
             /** @description What it would be called here. */
             name: string;
+            /** @description What the pack calls it. */
+            pack: string;
             role: string;
             /** @description There is one of that name already. */
             taken?: boolean;
@@ -4562,7 +4566,11 @@ export interface components {
             id: string;
             /** @description What the pack calls it. */
             name: string;
-            /** @description There is one of that id already. */
+            /** @description Rules of an agent name its tools, so it keeps its id. */
+            named?: boolean;
+            /** @description There is a server of that id already that leads to the same place: it stays as it is, and is used. */
+            present?: boolean;
+            /** @description There is another server of that id already. */
             taken?: boolean;
             title?: string;
             /** @enum {string} */
@@ -4644,7 +4652,7 @@ export interface components {
              * @enum {string}
              */
             mutations?: "none" | "explicit" | "all";
-            /** @description By the tool's own name: hide it, or show it under another name or description. */
+            /** @description By the tool's own name: hide it, show it under another name or description, or say that it changes nothing (read_only: set by the operator or an admin). */
             overrides?: {
                 [key: string]: components["schemas"]["Override"];
             };
@@ -4717,6 +4725,8 @@ export interface components {
             about?: string;
             /** @description The answer where none is given. */
             default?: string;
+            /** @description The variable that pack add reads where no answer is given, for a pack that comes with the program. */
+            env?: string;
             example?: string;
             name: string;
             /** @description Without an answer, what it would have been in is left out. */
@@ -5050,7 +5060,7 @@ export interface components {
              * @enum {string}
              */
             mutations?: "none" | "explicit" | "all";
-            /** @description By the tool's own name: hide it, or show it under another name or description. */
+            /** @description By the tool's own name: hide it, show it under another name or description, or say that it changes nothing (read_only: set by the operator or an admin). */
             overrides?: {
                 [key: string]: components["schemas"]["Override"];
             };
