@@ -191,16 +191,20 @@ func TestWorth(t *testing.T) {
 // in the agent, and that no web page can make one.
 func TestCancelledDeliveryEnds(t *testing.T) {
 	t.Parallel()
-	begun, ended := make(chan struct{}), make(chan struct{})
+	begun, ended, over := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	agent := mcpagent.New("a", mcpagent.Options{})
 	mcpagent.On(agent, mcpagent.ReceiveFeedback, "Feedback", func(ctx context.Context, _ mcpagent.Delivery, _ mcpagent.Feedback) error {
 		close(begun)
-		<-ctx.Done()
-		close(ended)
+		select {
+		case <-ctx.Done():
+			close(ended)
+		case <-over:
+		}
 		return ctx.Err()
 	})
 	server := httptest.NewServer(agent)
 	t.Cleanup(server.Close)
+	t.Cleanup(func() { close(over) }) // first, so that the call ends
 	if status, text := post(t, server.URL, call("d1"), "Origin: https://evil.example"); status != http.StatusForbidden {
 		t.Errorf("a page of another origin: %d %s", status, text)
 	}
@@ -235,16 +239,20 @@ func TestCancelledDeliveryEnds(t *testing.T) {
 // delivery where it has a session.
 func TestOlderSenderCancels(t *testing.T) {
 	t.Parallel()
-	begun, ended := make(chan struct{}), make(chan struct{})
+	begun, ended, over := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	agent := mcpagent.New("a", mcpagent.Options{HTTP: mcpagent.HTTPOptions{SessionTimeout: time.Minute}})
 	mcpagent.On(agent, "wait", "Waits", func(ctx context.Context, _ mcpagent.Delivery, _ struct{}) error {
 		close(begun)
-		<-ctx.Done()
-		close(ended)
+		select {
+		case <-ctx.Done():
+			close(ended)
+		case <-over:
+		}
 		return ctx.Err()
 	})
 	server := httptest.NewServer(agent)
 	t.Cleanup(server.Close)
+	t.Cleanup(func() { close(over) }) // first, so that the call ends
 	client := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, nil)
 	session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: server.URL}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
 	if err != nil {

@@ -24,11 +24,16 @@ func waiting(t *testing.T) (s *mcp.Server, begun, ended chan struct{}) {
 		t.Fatal(err)
 	}
 	begun, ended = make(chan struct{}), make(chan struct{})
+	over := make(chan struct{})
+	t.Cleanup(func() { close(over) }) // a server is closed when its calls have ended
 	view := &mcpapps.View{URI: "ui://waiting", Page: mcpapps.HTML("<!doctype html>")}
 	err = mcpapps.Tool(apps, view, &mcp.Tool{Name: "wait"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ struct{}) (mcpapps.Reply[weather], error) {
 		close(begun)
-		<-ctx.Done()
-		close(ended)
+		select {
+		case <-ctx.Done():
+			close(ended)
+		case <-over:
+		}
 		return mcpapps.Reply[weather]{}, ctx.Err()
 	})
 	if err != nil {
@@ -44,9 +49,10 @@ func TestCancelledCallEnds(t *testing.T) {
 	for _, version := range eras() {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
+			var web *httptest.Server
+			t.Cleanup(func() { web.Close() }) // once the calls have ended
 			s, begun, ended := waiting(t)
-			web := httptest.NewServer(mcpapps.HTTPHandler(s, mcpapps.HTTPOptions{}))
-			t.Cleanup(web.Close)
+			web = httptest.NewServer(mcpapps.HTTPHandler(s, mcpapps.HTTPOptions{}))
 			client := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, nil)
 			session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: web.URL}, &mcp.ClientSessionOptions{ProtocolVersion: version})
 			if err != nil {
