@@ -33,7 +33,7 @@ func main() {
 }
 
 func run(ctx context.Context, listen string) error {
-	s, err := newServer()
+	s, err := newServer() //nolint:contextcheck // pages are read when they are added, before there is a request
 	if err != nil {
 		return err
 	}
