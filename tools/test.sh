@@ -29,7 +29,7 @@ for computing in modernc.org golang.org/x/crypto github.com/santhosh-tekuri; do 
 # By default a process with the race detector sleeps for a second before it exits.
 export GORACE="${GORACE:-} atexit_sleep_ms=0"
 # Tests often wait, so there are more at a time than cores.
-busy=(-p=4 -parallel=4)
+busy=(-p=3 -parallel=4)
 # Cases per property test; make prove runs many more.
 export RAPID_CHECKS="${RAPID_CHECKS:-30}"
 # Cancelling the run ends the children too, so that no server stays behind.
@@ -120,6 +120,6 @@ fi
 run_tests "unit, race" "${race[@]}" "${busy[@]}" -shuffle=on -- "${racing[@]}"
 run_tests "unit" "${busy[@]}" -shuffle=on -- "${plain[@]}"
 run_tests allocations -run Alloc -- "${counted[@]}"
-run_tests "whole programs" -p=4 -- "${whole[@]}"
+run_tests "whole programs" -p=3 -- "${whole[@]}"
 printf '\nskipped:\n'
 tools/skips.sh "$results"/*.json

@@ -43,6 +43,10 @@ func (sh *Shelf) unknownTool(p *junctor.Principal, v View, name string) *junctor
 	slices.SortFunc(found, func(a, b near) int {
 		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.name, b.name))
 	})
+	if s := sh.byID[v.Server]; s != nil && s.Offer.Awaited && sh.Visible(p, v, s, junctor.KindTool, name) == "" {
+		// A delivery that comes too early is tried again; an unknown tool would end it.
+		return junctor.Errorf(junctor.CodeUnavailable, "the server %q has not listed its tools yet; try again in a moment", v.Server)
+	}
 	if len(found) == 0 {
 		return junctor.Errorf(junctor.CodeNotFound, "unknown tool %q; tools/list shows what there is", clip(name))
 	}
