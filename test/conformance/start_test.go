@@ -20,6 +20,6 @@ func start(t *testing.T) string {
 	}
 	t.Cleanup(f.Close)
 	i := testkit.Start(t, testkit.Settings{"open": "true"},
-		app.WithServer(f.Server), app.WithPollAfter(fixture.ReconnectionTime/3))
+		app.WithServer(f.Server), app.WithPollAfter(fixture.PollTime))
 	return i.URL + "/mcp/s/" + fixture.ID
 }
