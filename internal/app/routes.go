@@ -53,6 +53,7 @@ func (a *App) mux() *mux {
 	}
 	if a.cfg.DoorOn("a2a") {
 		a.a2a.Routes(mux)
+		mux.HandleFunc("GET "+componentCatalogPath+"{file}", a.components.serveDocument)
 	}
 	if a.cfg.DoorOn("admin") {
 		if api, err := a.admin(); err != nil { // a part is missing: a fault in this package

@@ -227,7 +227,7 @@ func TestDemo(t *testing.T) {
 		}
 		return string(out)
 	}
-	card, err := http.Get("http://" + addr + "/.well-known/agent-card.json") //nolint:noctx // a test's own instance
+	card, err := http.Get("http://" + addr + "/.well-known/agent-card.json")
 	if err != nil {
 		t.Fatal(err)
 	}
