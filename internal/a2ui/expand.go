@@ -295,13 +295,13 @@ func (k *Component) checkFallback() error {
 	if len(k.Fallback) > mostFallback {
 		return fmt.Errorf("it has %d components; %d are the most", len(k.Fallback), mostFallback)
 	}
-	root := false
+	root, known := false, basicCatalogs()
 	for i, raw := range k.Fallback {
 		inner, err := readComponent(raw)
 		if err != nil {
 			return fmt.Errorf("component %d: %w", i+1, err)
 		}
-		if _, _, ok := basicCatalogs().Component(inner.name); !ok {
+		if _, _, ok := known.Component(inner.name); !ok {
 			return fmt.Errorf("component %d: %s is not in the basic catalogue of A2UI: a fallback is made of those alone", i+1, clip(inner.name))
 		}
 		root = root || inner.id == Root
