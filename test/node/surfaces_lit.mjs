@@ -143,7 +143,10 @@ try {
     for (const c of surface.components.filter((c) => !basic.has(c.component)))
       own[c.component] = [...new Set([...(own[c.component] ?? []), ...Object.keys(c).filter((k) => k !== 'id' && k !== 'component')])];
     await page.evaluate(([m, o]) => window.show(m, o), [messages, own]);
-    for (const name of Object.keys(own)) await page.locator(`.own[data-name="${name}"]`).first().waitFor();
+    // What stands for an App is drawn by who shows no App.
+    const instead = new Set(surface.components.map((c) => c.fallback));
+    const shown = new Set(surface.components.filter((c) => !instead.has(c.id)).map((c) => c.component));
+    for (const name of Object.keys(own).filter((n) => shown.has(n))) await page.locator(`.own[data-name="${name}"]`).first().waitFor();
     // Bound data has arrived in the components.
     const drawn = () =>
       page.evaluate(() => {
