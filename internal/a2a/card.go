@@ -41,9 +41,9 @@ func (s *Server) showCard(w http.ResponseWriter, r *http.Request, a junctor.Agen
 		// Who says today's version gets its card and nothing beside it; others may
 		// be of the former one, whose clients say nothing.
 		if version, verr := versionOf(r); verr == nil && version == v10 {
-			text, err = s.todaysText(&a, address)
+			text, err = s.todaysText(r.Context(), &a, address)
 		} else {
-			text, err = s.cardText(&a, address)
+			text, err = s.cardText(r.Context(), &a, address)
 		}
 	}
 	switch {
@@ -81,7 +81,7 @@ func (s *Server) door(address string) string {
 }
 
 // card is what an agent says of itself, to who found it by an address.
-func (s *Server) card(a *junctor.Agent, address string) *a2a.AgentCard {
+func (s *Server) card(ctx context.Context, a *junctor.Agent, address string) *a2a.AgentCard {
 	at := s.door(address)
 	face := func(url string, by a2a.TransportProtocol, version string) *a2a.AgentInterface {
 		return &a2a.AgentInterface{URL: url, ProtocolBinding: by, ProtocolVersion: a2a.ProtocolVersion(version)}
@@ -93,7 +93,7 @@ func (s *Server) card(a *junctor.Agent, address string) *a2a.AgentCard {
 			face(at, a2a.TransportProtocolJSONRPC, v10), face(at+"rest", a2a.TransportProtocolHTTPJSON, v10),
 			face(at, a2a.TransportProtocolJSONRPC, v03), face(at+"rest", a2a.TransportProtocolHTTPJSON, v03),
 		},
-		Capabilities:         a2a.AgentCapabilities{Streaming: true, PushNotifications: true, ExtendedAgentCard: true, Extensions: extensions()},
+		Capabilities:         a2a.AgentCapabilities{Streaming: true, PushNotifications: true, ExtendedAgentCard: true, Extensions: extensions(s.Catalogs(ctx, a.Tenant))},
 		DefaultInputModes:    []string{mediaText, mediaJSON},
 		DefaultOutputModes:   []string{mediaText, mediaJSON, a2ui.MimeType},
 		SecuritySchemes:      a2a.NamedSecuritySchemes{keyScheme: a2a.HTTPAuthSecurityScheme{Scheme: "Bearer", Description: "A key with the scope tools:call"}},
@@ -106,17 +106,17 @@ func (s *Server) card(a *junctor.Agent, address string) *a2a.AgentCard {
 
 // todaysText is a card as today's version has it. What is to be brought is written
 // as the protocol wants it, which the library, on either side, does not know.
-func (s *Server) todaysText(a *junctor.Agent, address string) ([]byte, error) {
+func (s *Server) todaysText(ctx context.Context, a *junctor.Agent, address string) ([]byte, error) {
 	return json.Marshal(struct {
 		*a2a.AgentCard
 		SecurityRequirements any `json:"securityRequirements"`
-	}{s.card(a, address), []any{map[string]any{"schemes": map[string]any{keyScheme: map[string]any{"list": []any{}}}}}})
+	}{s.card(ctx, a, address), []any{map[string]any{"schemes": map[string]any{keyScheme: map[string]any{"list": []any{}}}}}})
 }
 
 // cardText is a card as both versions read it: members of the former one stand
 // beside those of today's.
-func (s *Server) cardText(a *junctor.Agent, address string) ([]byte, error) {
-	text, err := json.Marshal(s.card(a, address))
+func (s *Server) cardText(ctx context.Context, a *junctor.Agent, address string) ([]byte, error) {
+	text, err := json.Marshal(s.card(ctx, a, address))
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func (d *desk) GetExtendedAgentCard(ctx context.Context, _ *a2a.GetExtendedAgent
 	if err != nil {
 		return nil, err
 	}
-	card := d.card(&c.agent, c.address)
+	card := d.card(ctx, &c.agent, c.address)
 	card.SecurityRequirements = nil // they brought it; and see todaysText
 	tools, err := d.Tools(ctx, &c.agent)
 	if err != nil {

@@ -65,6 +65,8 @@ func (p *parrot) Stream(ctx context.Context, r agent.Request) iter.Seq2[agent.Pi
 			}
 		case last.Text == "show":
 			yield(agent.Piece{Surface: &a2ui.Surface{ID: "card", Components: []json.RawMessage{json.RawMessage(`{"id":"root","component":"Text","text":{"path":"/word"}}`)}, Data: json.RawMessage(`{"word":"hello"}`)}}, nil)
+		case last.Text == "gauge":
+			yield(agent.Piece{Surface: &a2ui.Surface{ID: "gauge", Catalogs: []string{"x:fleet"}, Components: []json.RawMessage{json.RawMessage(`{"id":"root","component":"fleet:Gauge","label":"Speed"}`)}}}, nil)
 		case last.Text == "app" && r.Apps:
 			yield(agent.Piece{Surface: &a2ui.Surface{
 				ID: "app", Catalogs: []string{a2ui.AppsCatalog}, Components: []json.RawMessage{json.RawMessage(`{"id":"root","component":"mcp:AppFrame","server":"map","resourceUri":"ui://a/b","toolName":"show","toolInput":{"n":1}}`)},
@@ -112,6 +114,7 @@ func (q *quill) Call(_ context.Context, c agent.Call) agent.Result {
 // post is a server with a published agent "parrot", and people with keys ann, ben
 // and cat, who is of another tenant; dan may not call tools.
 type post struct {
+	known *a2ui.Catalogs // nil: those of the program
 	testing.TB
 	*Server
 	web   *httptest.Server
@@ -146,6 +149,12 @@ func (p *post) start() {
 		Store: p.store, Vault: &drawer{}, Client: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}},
 		Mind: func(context.Context, junctor.TenantID, string) (agent.Turn, error) {
 			return agent.Turn{Agent: "parrot", Provider: p.mind, Tools: p.quill}, nil
+		},
+		Catalogs: func(context.Context, junctor.TenantID) *a2ui.Catalogs {
+			if p.known != nil {
+				return p.known
+			}
+			return a2ui.Builtin()
 		},
 		Tools: func(context.Context, *junctor.Agent) ([]junctor.Tool, error) {
 			return []junctor.Tool{{Server: "notes", Name: "write", Exposed: "notes__write"}}, nil

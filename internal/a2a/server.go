@@ -11,6 +11,7 @@ import (
 	"github.com/a2aproject/a2a-go/v2/a2asrv"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/a2ui"
 	"github.com/junctor-mcp/junctor/internal/agent"
 	"github.com/junctor-mcp/junctor/internal/seal"
 	"github.com/junctor-mcp/junctor/internal/store"
@@ -34,6 +35,8 @@ type Options struct {
 	Mind func(ctx context.Context, tenant junctor.TenantID, name string) (agent.Turn, error)
 	// Tools lists what a published agent can call, for those who may know.
 	Tools func(ctx context.Context, a *junctor.Agent) ([]junctor.Tool, error)
+	// Catalogs gives the components that agents of a tenant may answer with.
+	Catalogs func(ctx context.Context, tenant junctor.TenantID) *a2ui.Catalogs
 	// Authenticate names who is asking.
 	Authenticate func(*http.Request) (*junctor.Principal, error)
 	Client       *http.Client  // of egress, for pushes
@@ -67,7 +70,7 @@ type place struct {
 
 // New makes a Server.
 func New(o Options) (*Server, error) {
-	if o.Store == nil || o.Vault == nil || o.Mind == nil || o.Tools == nil || o.Authenticate == nil || o.Client == nil || o.URL == nil || o.Now == nil || o.Node == "" || o.MaxBody <= 0 || o.Log == nil {
+	if o.Store == nil || o.Vault == nil || o.Mind == nil || o.Tools == nil || o.Catalogs == nil || o.Authenticate == nil || o.Client == nil || o.URL == nil || o.Now == nil || o.Node == "" || o.MaxBody <= 0 || o.Log == nil {
 		return nil, junctor.Errorf(junctor.CodeInternal, "a2a: a part of Options is missing")
 	}
 	s := &Server{Options: o, tasks: map[place]*live{}, busy: map[string]int{}}

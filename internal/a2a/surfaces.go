@@ -1,6 +1,7 @@
 package a2a
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -22,11 +23,12 @@ type screen struct {
 	shown  []string // ids of surfaces that it has
 	whole  bool     // data may be a list, as it may not in version 0.3
 	at     string   // where clients reach us
+	known  *a2ui.Catalogs
 }
 
 // screenOf reads what a client can draw; nil where it is to be answered with text
 // alone.
-func (s *Server) screenOf(c *caller, in *a2a.SendMessageRequest, before []agent.Message) *screen {
+func (s *Server) screenOf(ctx context.Context, c *caller, in *a2a.SendMessageRequest, before []agent.Message) *screen {
 	metadata := map[string]json.RawMessage{}
 	for _, of := range []map[string]any{in.Metadata, in.Message.Metadata} {
 		for name, value := range of {
@@ -39,7 +41,7 @@ func (s *Server) screenOf(c *caller, in *a2a.SendMessageRequest, before []agent.
 	if !ok {
 		return nil
 	}
-	out := &screen{client: client, whole: c.version == v10, at: strings.TrimSuffix(s.URL(), "/")}
+	out := &screen{client: client, whole: c.version == v10, at: strings.TrimSuffix(s.URL(), "/"), known: s.Catalogs(ctx, c.agent.Tenant)}
 	for _, m := range before {
 		for i := range m.Surfaces {
 			out.shown = append(out.shown, m.Surfaces[i].ID)
@@ -51,7 +53,7 @@ func (s *Server) screenOf(c *caller, in *a2a.SendMessageRequest, before []agent.
 // apps says whether the client shows Apps: only one that names their catalogue
 // does, which no card lists.
 func (s *screen) apps() bool {
-	return s != nil && s.client.Names(a2ui.AppsCatalog, a2ui.Builtin())
+	return s != nil && s.client.Names(a2ui.AppsCatalog, s.known)
 }
 
 // outside is a surface for who does not know our servers by their names: Apps
@@ -80,17 +82,21 @@ func (s *screen) outside(surface *a2ui.Surface) (*a2ui.Surface, error) {
 	return &out, nil
 }
 
-// artifact is a surface as the client takes it; nil where it cannot draw it, or
-// its version has no words for it.
+// artifact is a surface as the client takes it: with fallbacks for registered
+// components that it does not have. nil where it cannot draw it, or its version has no
+// words for it.
 func (s *screen) artifact(surface *a2ui.Surface) *a2a.Artifact {
-	if s == nil || !s.client.Draws(surface, a2ui.Builtin()) {
+	if s == nil {
 		return nil
 	}
-	surface, err := s.outside(surface)
-	if err != nil {
+	surface, err := s.known.Expand(surface, func(id string) bool { return s.client.Has(id, s.known) })
+	if err != nil || !s.client.Draws(surface, s.known) {
 		return nil
 	}
-	messages, err := a2ui.Encode(surface, s.client.Version, a2ui.Options{Replaces: slices.Contains(s.shown, surface.ID)})
+	if surface, err = s.outside(surface); err != nil {
+		return nil
+	}
+	messages, err := a2ui.Encode(surface, s.client.Version, a2ui.Options{Known: s.known, Replaces: slices.Contains(s.shown, surface.ID)})
 	if err != nil {
 		return nil
 	}
@@ -145,11 +151,16 @@ func (h *heard) acted(p *a2a.Part, value any) (bool, error) {
 
 // extensions are what a card says of A2UI: each version, with the catalogues
 // whose components an agent may answer with.
-func extensions() (out []a2a.AgentExtension) {
+func extensions(known *a2ui.Catalogs) (out []a2a.AgentExtension) {
 	add := func(uri string, v a2ui.Version) {
+		ids := []any{a2ui.BasicCatalog(v), a2ui.BankingCatalog, a2ui.MapsCatalog}
+		for _, c := range known.All() {
+			if c.Registered {
+				ids = append(ids, c.ID)
+			}
+		}
 		out = append(out, a2a.AgentExtension{
-			URI: uri, Description: "Answers with interface, as A2UI " + string(v),
-			Params: map[string]any{"supportedCatalogIds": []any{a2ui.BasicCatalog(v), a2ui.BankingCatalog, a2ui.MapsCatalog}, "acceptsInlineCatalogs": false},
+			URI: uri, Description: "Answers with interface, as A2UI " + string(v), Params: map[string]any{"supportedCatalogIds": ids, "acceptsInlineCatalogs": false},
 		})
 	}
 	add(a2ui.Extension091, a2ui.V09)

@@ -3,6 +3,9 @@ package a2a
 import (
 	"strings"
 	"testing"
+
+	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/a2ui"
 )
 
 // What an agent shows reaches a client in the version that it draws, and one that
@@ -57,6 +60,34 @@ func TestAppsOutside(t *testing.T) {
 		if !strings.Contains(text, "TASK_STATE_COMPLETED") || strings.Contains(text, `"mcpEndpointUrl":"https://junctor.example/mcp/s/map"`) != c.shown || strings.Contains(text, "Polly heard app") == c.shown {
 			t.Errorf("%s: %s", name, text)
 		}
+	}
+}
+
+// Components that an admin registered go as they are to a client that names their
+// catalogue, and as what stands for them to all others. The card names the catalogue.
+func TestRegisteredComponents(t *testing.T) {
+	t.Parallel()
+	p := open(t)
+	catalog, err := a2ui.ReadCatalog([]byte(`{"catalogId":"x:fleet","components":{"fleet:Gauge":{"properties":{"label":{"$ref":"#/$defs/DynamicString"}},"required":["label"]}},
+		"fallbacks":{"fleet:Gauge":[{"id":"root","component":"Text","text":{"property":"label"}}]}}`), "")
+	ok(t, err)
+	p.known, err = a2ui.Builtin().With(catalog)
+	ok(t, err)
+	const basic = "https://a2ui.org/specification/v0_9/catalogs/basic/catalog.json"
+	native, instead := `"component":"fleet:Gauge"`, `"component":"Text"`
+	for name, c := range map[string]struct{ more, want, not string }{
+		"it names it":    {`,"metadata":{"a2uiClientCapabilities":{"v0.9":{"supportedCatalogIds":["` + basic + `","x:fleet"]}}}`, native, instead},
+		"it names none":  {`,"extensions":["https://a2ui.org/a2a-extension/a2ui/v0.9"]`, instead, native},
+		"it names other": {`,"metadata":{"a2uiClientCapabilities":{"v0.9":{"supportedCatalogIds":["` + basic + `"]}}}`, instead, native},
+		"v0.8":           {`,"extensions":["https://a2ui.org/a2a-extension/a2ui/v0.8"]`, `"Text":{"text":{"literalString":"Speed"}}`, "fleet"},
+	} {
+		if text := string(p.call("SendMessage", said("gauge", c.more)).Result); !strings.Contains(text, c.want) || strings.Contains(text, c.not) {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+	card, err := p.cardText(t.Context(), &junctor.Agent{Name: "parrot", Tenant: junctor.DefaultTenant}, "parrot")
+	if err != nil || strings.Count(string(card), `"x:fleet"`) != 4 {
+		t.Errorf("%v %s", err, card)
 	}
 }
 

@@ -76,7 +76,7 @@ func (d *desk) begin(ctx context.Context, in *a2a.SendMessageRequest) (*live, *a
 			return nil, nil, err
 		}
 	}
-	before, to := l.snapshot(), d.screenOf(c, in, turn.Messages)
+	before, to := l.snapshot(), d.screenOf(ctx, c, in, turn.Messages)
 	turn.Apps = to.apps()
 	go d.run(l, c, turn, said.said, to) //nolint:contextcheck // it outlives the request
 	return l, before, nil

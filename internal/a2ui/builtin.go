@@ -1,5 +1,7 @@
 package a2ui
 
+import "fmt"
+
 // Ids of the catalogues that are known from the start.
 const (
 	BankingCatalog = "https://aibank.local/catalogs/banking-v1.json"
@@ -36,7 +38,21 @@ func choice(name string, words ...string) Property {
 	return Property{Name: name, Kind: Choice, Words: words}
 }
 
-func one(name string, properties ...Property) Component { return Component{name, properties} }
+func one(name string, properties ...Property) Component {
+	return Component{Name: name, Properties: properties}
+}
+
+// tell adds to a property what it is for.
+func (p Property) tell(about string) Property {
+	p.About = about
+	return p
+}
+
+// tell adds to a component what it is for.
+func (c Component) tell(about string) Component {
+	c.About = about
+	return c
+}
 
 // basic is A2UI's own catalogue, as v0.9 has it.
 func basic() Catalog {
@@ -75,25 +91,37 @@ func basic() Catalog {
 	}
 }
 
-// banking is what a bank shows. Amounts are texts as they are to be read, or
-// numbers of the currency. Lists are bound to data: each member of
-// TransactionList's items has id, date, description, amount and type, each of
-// AccountOverview's accounts what AccountCard takes. An action's event is told
-// the id of what was pressed.
+// banking is what a bank shows.
 func banking() Catalog {
+	name := func(about string) Property { return req("name", BoundText).tell(about) }
+	amount := func(p string, about string) Property { return opt(p, BoundValue).tell(about) }
+	currency := opt("currency", BoundText).tell("The currency of its amounts, by its code of three letters, such as GBP. Without it, amounts are shown as plain numbers.")
+	balance := req("balance", BoundValue).tell("The balance: a number, or a text that is one, below zero where money is owed. A text that is no number is shown as it is.")
+	number := opt("number", BoundText).tell("The number of the account, as it is to be shown, such as •••• 4471.")
+	kind := opt("type", BoundText).tell("The kind of account: current, savings, credit or mortgage. It chooses the icon.")
+	pressed := "An event that is sent when %s is pressed. Its context gets the id of it as id, unless the action gives one."
 	return Catalog{
-		ID: BankingCatalog,
+		ID: BankingCatalog, Title: "Banking", About: "Accounts, cards, a mortgage, savings, and what moved on them.",
 		Components: []Component{
-			one("AccountCard", req("name", BoundText), req("balance", BoundValue), opt("accountId", BoundText), opt("number", BoundText), opt("type", BoundText), opt("currency", BoundText), opt("action", OnAction)),
-			one("AccountOverview", req("accounts", BoundValue), opt("title", BoundText), opt("total", BoundValue), opt("currency", BoundText), opt("action", OnAction)),
-			one("AccountDetail", req("name", BoundText), req("balance", BoundValue), opt("number", BoundText), opt("sortCode", BoundText), opt("type", BoundText), opt("available", BoundValue),
-				opt("overdraft", BoundValue), opt("currency", BoundText)),
-			one("TransactionList", req("items", BoundValue), opt("title", BoundText), opt("currency", BoundText), opt("empty", BoundText), opt("action", OnAction)),
-			one("CreditCardSummary", req("name", BoundText), req("balance", BoundValue), opt("number", BoundText), opt("limit", BoundValue), opt("available", BoundValue), opt("minimumPayment", BoundValue),
-				opt("dueDate", BoundText), opt("currency", BoundText)),
-			one("MortgageDetail", req("balance", BoundValue), opt("name", BoundText), opt("property", BoundText), opt("rate", BoundValue), opt("rateType", BoundText), opt("monthlyPayment", BoundValue), opt("nextPayment", BoundText),
-				opt("endDate", BoundText), opt("term", BoundText), opt("currency", BoundText)),
-			one("SavingsSummary", req("name", BoundText), req("balance", BoundValue), opt("number", BoundText), opt("rate", BoundValue), opt("interest", BoundValue), opt("goal", BoundValue), opt("currency", BoundText)),
+			one("AccountCard", name("The name of the account."), balance, opt("accountId", BoundText).tell("The id of the account, for the action."), number, kind, currency,
+				opt("action", OnAction).tell(fmt.Sprintf(pressed, "the card"))).tell("One account in a line: its name, kind and balance."),
+			one("AccountOverview", req("accounts", BoundValue).tell("A list of accounts. Each has name and balance, and may have id, type, number and currency."),
+				opt("title", BoundText).tell("What stands above the sum."), amount("total", "The sum. Without it, the balances are added up."), currency,
+				opt("action", OnAction).tell(fmt.Sprintf(pressed, "an account"))).tell("Several accounts with their sum."),
+			one("AccountDetail", name("The name of the account."), balance, number, opt("sortCode", BoundText).tell("The sort code."), kind, amount("available", "What can be spent."),
+				amount("overdraft", "How far the account may be overdrawn."), currency).tell("One account with its details."),
+			one("TransactionList", req("items", BoundValue).tell("A list of transactions. Each has date (year-month-day), description and amount, and may have id, type (debit or credit) and currency."),
+				opt("title", BoundText).tell("What stands above the list."), currency, opt("empty", BoundText).tell("What is said where the list is empty."),
+				opt("action", OnAction).tell(fmt.Sprintf(pressed, "a transaction"))).tell("Transactions, a line for each."),
+			one("CreditCardSummary", name("The name of the card."), req("balance", BoundValue).tell("What is owed."), opt("number", BoundText).tell("The masked number of the card."),
+				amount("limit", "The credit limit. With it, a bar shows how much of it is used."), amount("available", "The credit that is left. Without it, it is the limit less the balance."),
+				amount("minimumPayment", "The least that has to be paid."), opt("dueDate", BoundText).tell("The day by which it has to be paid, as year-month-day."), currency).tell("A credit card: what is owed, what is left, and when it is due."),
+			one("MortgageDetail", req("balance", BoundValue).tell("What is still owed."), opt("name", BoundText).tell("The name of the mortgage."), opt("property", BoundText).tell("The address of the property."),
+				amount("rate", "The interest rate in percent a year."), opt("rateType", BoundText).tell("The kind of rate, such as: fixed until June 2028."), amount("monthlyPayment", "The monthly payment."),
+				opt("nextPayment", BoundText).tell("The day of the next payment, as year-month-day."), opt("endDate", BoundText).tell("The day on which the term ends, as year-month-day."),
+				opt("term", BoundText).tell("The term in words, where there is no endDate."), currency).tell("A mortgage with its payments and rate."),
+			one("SavingsSummary", name("The name of the savings."), balance, number, amount("rate", "The interest rate in percent a year."), amount("interest", "The interest that was earned."),
+				amount("goal", "The sum that is saved for."), currency).tell("Savings with their interest and goal."),
 		},
 	}
 }
@@ -101,8 +129,11 @@ func banking() Catalog {
 // places is a place on a map.
 func places() Catalog {
 	return Catalog{
-		ID: MapsCatalog, Namespace: "googlemaps",
-		Components: []Component{one("googlemaps:MapView", req("latitude", BoundNumber), req("longitude", BoundNumber), opt("label", BoundText), opt("zoom", PlainNumber))},
+		ID: MapsCatalog, Namespace: "googlemaps", Title: "Maps", About: "A place on a map.",
+		Components: []Component{one("googlemaps:MapView",
+			req("latitude", BoundNumber).tell("The latitude in degrees, from -90 to 90."), req("longitude", BoundNumber).tell("The longitude in degrees, from -180 to 180."),
+			opt("label", BoundText).tell("What stands at the marker."), opt("zoom", PlainNumber).tell("The zoom level at which the map opens, from 1 to 19; 15 without it.")).
+			tell("A map with a marker at one place.")},
 	}
 }
 
@@ -114,9 +145,13 @@ const AppFrame = "mcp:AppFrame"
 // approved, begins in time and does not fail; else the fallback is.
 func apps() Catalog {
 	return Catalog{
-		ID: AppsCatalog, Namespace: "mcp",
+		ID: AppsCatalog, Namespace: "mcp", Title: "MCP Apps", About: "Pages that tools of MCP servers bring.",
 		Components: []Component{
-			one(AppFrame, opt("server", PlainText), opt("mcpEndpointUrl", PlainText), req("resourceUri", PlainText), req("toolName", PlainText), opt("toolInput", BoundObject), opt("fallback", Child)),
+			one(AppFrame, opt("server", PlainText).tell("The id of the server at this instance."), opt("mcpEndpointUrl", PlainText).tell("The address of the server, for other clients."),
+				req("resourceUri", PlainText).tell("The URI of the page, which begins with ui://."), req("toolName", PlainText).tell("The tool whose page it is, by the server's own name."),
+				opt("toolInput", BoundObject).tell("The arguments that the page is given."),
+				opt("fallback", Child).tell("The component that is drawn while the App is not shown: until it has begun, where it is not approved or has not begun within 3 seconds, and when it fails.")).
+				tell("The page of an MCP App, in a sandboxed frame."),
 		},
 	}
 }

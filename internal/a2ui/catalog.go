@@ -1,6 +1,7 @@
 package a2ui
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -16,6 +17,9 @@ type Catalog struct {
 	Aliases    []string // other ids of the same
 	Namespace  string   // of its components; "" where their names are their own
 	Basic      bool     // it is A2UI's own, which every client has
+	Title      string   // its name for people
+	About      string   // what it is for, in a sentence
+	Registered bool     // somebody brought it: only a client that names it is taken to have it
 	Components []Component
 }
 
@@ -26,7 +30,12 @@ func (c *Catalog) Is(id string) bool { return id == c.ID || slices.Contains(c.Al
 // what it takes.
 type Component struct {
 	Name       string
+	About      string
 	Properties []Property
+
+	// Fallback is components of the basic catalogue that stand for it where nobody
+	// knows it, in the flat form; see Expand. nil: there is none.
+	Fallback []json.RawMessage
 }
 
 // Property is one thing that a component takes.
@@ -35,6 +44,7 @@ type Property struct {
 	Kind     Kind
 	Required bool
 	Words    []string // of a Choice
+	About    string
 }
 
 // Kind is what a property may hold.
@@ -117,6 +127,11 @@ func (c *Catalogs) add(one *Catalog) error {
 	return nil
 }
 
+// With gives what is known together with more catalogues.
+func (c *Catalogs) With(more ...Catalog) (*Catalogs, error) {
+	return NewCatalogs(append(c.All(), more...)...)
+}
+
 // All lists the catalogues.
 func (c *Catalogs) All() []Catalog { return slices.Clone(c.list) }
 
@@ -159,6 +174,7 @@ func (c *Catalogs) unknown(name string) string {
 var (
 	namespacePattern = regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
 	componentPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
+	propertyPattern  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,63}$`)
 )
 
 // SplitName takes a component's name apart: googlemaps:MapView is MapView of the

@@ -3,6 +3,7 @@ package a2ui_test
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -47,7 +48,7 @@ func loadOfficial(t *testing.T) *official {
 			add08(all[at+files[0]])
 		} else {
 			all[at+"common_types.json"] = o.load(t, v, "common_types.json")
-			all[at+"catalog.json"] = extended(o.load(t, v, "catalogs/basic/catalog.json"), v, at)
+			all[at+"catalog.json"] = extended(o.load(t, v, "catalogs/basic/catalog.json"), v, at, documents(t))
 		}
 		c := jsonschema.NewCompiler()
 		c.DefaultDraft(jsonschema.Draft2020)
@@ -92,6 +93,23 @@ func unicodeNames(pattern string) (jsonschema.Regexp, error) {
 	return regexp.Compile(strings.NewReplacer(`\p{XID_Start}`, `\p{L}\p{Nl}`, `\p{XID_Continue}`, `\p{L}\p{Nl}\p{Mn}\p{Mc}\p{Nd}\p{Pc}`).Replace(pattern))
 }
 
+// documents are the components of our other catalogues as they are served.
+func documents(t *testing.T) object {
+	t.Helper()
+	out := object{}
+	for _, c := range a2ui.Builtin().All() {
+		if c.Basic {
+			continue
+		}
+		text, err := c.Document()
+		if err != nil {
+			t.Fatal(err)
+		}
+		maps.Copy(out, parse(t, text).(object)["components"].(object))
+	}
+	return out
+}
+
 // others is the components of catalogues that are not A2UI's own.
 func others() []a2ui.Component {
 	var out []a2ui.Component
@@ -105,8 +123,9 @@ func others() []a2ui.Component {
 
 type object = map[string]any
 
-// extended is the basic catalogue with the others' components.
-func extended(catalog any, v a2ui.Version, at string) any {
+// extended is the basic catalogue with the others' components: of v0.9 as they are
+// served, of v1.0 as that has them.
+func extended(catalog any, v a2ui.Version, at string, served object) any {
 	doc := catalog.(object)
 	doc["$id"] = at + "catalog.json" // messages name it so
 	common := at + "common_types.json#/$defs/"
@@ -120,12 +139,11 @@ func extended(catalog any, v a2ui.Version, at string) any {
 			}
 		}
 		one := object{"type": "object", "properties": properties, "required": required}
-		if v == a2ui.V09 {
-			one = object{"type": "object", "allOf": []any{object{"$ref": common + "ComponentCommon"}, object{"$ref": "#/$defs/CatalogComponentCommon"}, one}, "unevaluatedProperties": false}
-		} else {
-			properties["weight"] = object{"type": "number"}
-		}
+		properties["weight"] = object{"type": "number"}
 		doc["components"].(object)[c.Name] = one
+		if v == a2ui.V09 {
+			doc["components"].(object)[c.Name] = served[c.Name]
+		}
 		anyComponent["oneOf"] = append(anyComponent["oneOf"].([]any), object{"$ref": "#/components/" + c.Name})
 	}
 	return doc

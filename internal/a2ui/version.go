@@ -96,15 +96,22 @@ func capabilities(metadata map[string]json.RawMessage) map[Version][]string {
 // Draws says whether the client has every catalogue that a surface is of. One
 // that did not say is taken to have those that the agent's card lists.
 func (c Client) Draws(s *Surface, known *Catalogs) bool {
-	if c.Catalogs == nil {
-		return true
-	}
-	has := func(id string) bool { return c.Names(id, known) }
+	has := func(id string) bool { return c.Has(id, known) }
 	// Who has a catalogue that stands beside the basic one has that too.
 	if len(s.Catalogs) == 0 {
 		return has(BasicCatalog(c.Version))
 	}
 	return !slices.ContainsFunc(s.Catalogs, func(id string) bool { return !has(id) })
+}
+
+// Has says whether the client is taken to have a catalogue: it named it, or it named
+// none and the catalogue is one that comes with the program.
+func (c Client) Has(id string, known *Catalogs) bool {
+	if c.Catalogs == nil {
+		one, ok := known.Catalog(id)
+		return !ok || !one.Registered
+	}
+	return c.Names(id, known)
 }
 
 // Names says whether the client named a catalogue among those that it has.

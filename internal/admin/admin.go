@@ -168,23 +168,26 @@ type Options struct {
 	Tags         Tags
 	Agents       Agents
 	Models       Models
-	Talker       Talker
-	Runner       Runner
-	Apps         Apps
-	Views        Views
-	Calls        Calls
-	Secrets      Secrets
-	History      History
-	Limits       Limits
-	Events       Events
-	Applier      Applier
-	Journal      Journal
-	Cluster      Cluster
-	Deliveries   Deliveries
-	Rooms        Rooms
-	Settings     func() []Setting
-	Version      string
-	Log          *slog.Logger
+
+	ComponentCatalogs ComponentCatalogs
+
+	Talker     Talker
+	Runner     Runner
+	Apps       Apps
+	Views      Views
+	Calls      Calls
+	Secrets    Secrets
+	History    History
+	Limits     Limits
+	Events     Events
+	Applier    Applier
+	Journal    Journal
+	Cluster    Cluster
+	Deliveries Deliveries
+	Rooms      Rooms
+	Settings   func() []Setting
+	Version    string
+	Log        *slog.Logger
 }
 
 // New gives the handler of everything below Prefix. Registering the routes

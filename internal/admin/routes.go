@@ -83,6 +83,7 @@ func register(o Options) *api {
 	a.tagRoutes()
 	a.agentRoutes()
 	a.modelRoutes()
+	a.componentCatalogRoutes()
 	a.talkRoutes()
 	a.keyRoutes()
 	a.userRoutes()

@@ -17,14 +17,17 @@ import (
 const showSurface = "show_surface"
 
 // WithSurfaces is tools, and one with which a model shows a surface: for who
-// talks to a model and can draw what it shows.
-func WithSurfaces(t Tools) Tools { return &withSurfaces{t} }
+// talks to a model and can draw what it shows, of the components that are known.
+func WithSurfaces(t Tools, known *a2ui.Catalogs) Tools { return &withSurfaces{t, known} }
 
-type withSurfaces struct{ Tools }
+type withSurfaces struct {
+	Tools
+	known *a2ui.Catalogs
+}
 
 func (w *withSurfaces) own() Tool {
 	return Tool{
-		Name: showSurface, Own: showSurface, Title: "Show interface", ReadOnly: true, Description: surfaceHelp(),
+		Name: showSurface, Own: showSurface, Title: "Show interface", ReadOnly: true, Description: surfaceHelp(w.known),
 		Schema: json.RawMessage(`{"type":"object","additionalProperties":false,"required":["id","components"],"properties":{` +
 			`"id":{"type":"string","description":"a short name; showing it again replaces what was shown under it"},` +
 			`"catalogs":{"type":"array","items":{"type":"string"},"description":"ids of catalogues beside the basic one"},` +
@@ -34,12 +37,12 @@ func (w *withSurfaces) own() Tool {
 }
 
 // surfaceHelp tells a model what there is to show with.
-func surfaceHelp() string {
+func surfaceHelp(known *a2ui.Catalogs) string {
 	var b strings.Builder
 	b.WriteString("Show the person interface beside your words: cards, lists, forms, buttons, maps (A2UI v0.9, flat components). A child is named by its id. A text, number or flag may be bound to the data " +
 		`by {"path":"/a/b"}; children may be {"componentId":…,"path":"/list"}, one for each member of a list, with paths inside it relative. A button's action is {"event":{"name":…,"context":{…}}}: its press comes ` +
 		"back as the person's next message. Components (what is needed stands before the semicolon): ")
-	for _, catalog := range a2ui.Builtin().All() {
+	for _, catalog := range known.All() {
 		if !catalog.Basic {
 			fmt.Fprintf(&b, "Of the catalogue %s: ", catalog.ID)
 		}
@@ -78,22 +81,22 @@ func (w *withSurfaces) Call(ctx context.Context, c Call) Result {
 	if c.Name != showSurface {
 		return w.Tools.Call(ctx, c)
 	}
-	content, err := surfaceResult(c.Arguments)
+	content, err := surfaceResult(c.Arguments, w.known)
 	if err != nil {
 		return Result{CallID: c.ID, IsError: true, Text: "nothing was shown: " + err.Error()}
 	}
 	return Result{CallID: c.ID, Text: "it is shown", Content: content}
 }
 
-func surfaceResult(arguments json.RawMessage) (json.RawMessage, error) {
+func surfaceResult(arguments json.RawMessage, known *a2ui.Catalogs) (json.RawMessage, error) {
 	var s a2ui.Surface
 	if err := strict.Unmarshal(arguments, &s, strict.RejectUnknownMembers(true)); err != nil {
 		return nil, fmt.Errorf("the arguments are no surface: %w", err)
 	}
-	if err := s.Fault(s.Check(nil), a2ui.Broken, a2ui.Wrong, a2ui.Unknown); err != nil {
+	if err := s.Fault(s.Check(known), a2ui.Broken, a2ui.Wrong, a2ui.Unknown); err != nil {
 		return nil, err
 	}
-	messages, err := a2ui.Encode(&s, a2ui.V09, a2ui.Options{})
+	messages, err := a2ui.Encode(&s, a2ui.V09, a2ui.Options{Known: known})
 	if err != nil {
 		return nil, err
 	}

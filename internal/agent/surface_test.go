@@ -107,7 +107,7 @@ func TestModelsShowSurfaces(t *testing.T) {
 		{pieces: []Piece{text("there")}},
 	}}
 	tools := named("read")
-	end := Run(t.Context(), Turn{Provider: p, Tools: WithSurfaces(tools), Messages: []Message{user("hi")}, NeedsApproval: func(t Tool, _ Call) bool { return !t.ReadOnly }}, func(Event) {})
+	end := Run(t.Context(), Turn{Provider: p, Tools: WithSurfaces(tools, a2ui.Builtin()), Messages: []Message{user("hi")}, NeedsApproval: func(t Tool, _ Call) bool { return !t.ReadOnly }}, func(Event) {})
 	if end.Outcome != Done {
 		t.Fatalf("%s %q", end.Outcome, end.Reason)
 	}

@@ -17,7 +17,7 @@ const pushTimeout = 15 * time.Second
 func (a *App) openA2A() (err error) {
 	client := a.egress.Client(egress.ClientOptions{Timeout: pushTimeout, MaxBytes: 64 << 10})
 	a.a2a, err = a2a.New(a2a.Options{
-		Store: a.store, Vault: a.vault, Mind: minds{a}.Mind, Tools: a.publishedTools, Authenticate: a.authenticateDoor, Client: client,
+		Store: a.store, Vault: a.vault, Mind: minds{a}.Mind, Tools: a.publishedTools, Catalogs: a.components.Known, Authenticate: a.authenticateDoor, Client: client,
 		URL: a.URL, Now: a.clock.Now, Node: a.node, MaxBody: a.cfg.MaxBody, Log: a.log,
 	})
 	if err == nil {

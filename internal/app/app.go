@@ -59,46 +59,47 @@ type App struct {
 	log     *slog.Logger
 	opts    options
 
-	store     *store.Store
-	ring      *seal.Ring
-	vault     *seal.Vault
-	identity  *identity.Identity
-	catalog   *catalog.Catalog
-	guard     *guard.Guard
-	gateway   *gateway.Gateway
-	metrics   *telemetry.Metrics
-	egress    *egress.Egress
-	bytes     *limit.ByteBudget // of requests and results in flight
-	anonymous *limit.ByteBudget // the part of bytes that callers without a credential may take
-	journal   *audit.Journal
-	history   *history.History
-	servers   *servers
-	rights    *rights
-	elsewhere *elsewhere
-	models    *models
-	signIn    *signin.SignIn
-	authority *authority.Authority
-	tokens    *bearer.Bearer // nil where no tokens are taken
-	limits    *quotas
-	newAdmin  func(admin.Options) (*admin.Handler, error) // a test lets it fail
-	pool      *pool                                       // nil where limits are not shared
-	replay    *replay                                     // nil where streams are gone with this process
-	file      *file
-	tails     tails
-	console   *console.Console
-	chains    *chains
-	node      string // this one's name
-	clock     *clock
-	peers     *peers // nil where this process is alone
-	turns     turns
-	queue     *queue.Queue
-	worker    *worker.Worker
-	endpoints *endpoints
-	apps      *apps.Host
-	intake    *intake.Intake
-	rooms     *room.Rooms
-	a2a       *a2a.Server
-	cert      *certificate // nil where TLS is not ours to speak
+	store      *store.Store
+	ring       *seal.Ring
+	vault      *seal.Vault
+	identity   *identity.Identity
+	catalog    *catalog.Catalog
+	guard      *guard.Guard
+	gateway    *gateway.Gateway
+	metrics    *telemetry.Metrics
+	egress     *egress.Egress
+	bytes      *limit.ByteBudget // of requests and results in flight
+	anonymous  *limit.ByteBudget // the part of bytes that callers without a credential may take
+	journal    *audit.Journal
+	history    *history.History
+	servers    *servers
+	rights     *rights
+	elsewhere  *elsewhere
+	models     *models
+	components *componentCatalogs
+	signIn     *signin.SignIn
+	authority  *authority.Authority
+	tokens     *bearer.Bearer // nil where no tokens are taken
+	limits     *quotas
+	newAdmin   func(admin.Options) (*admin.Handler, error) // a test lets it fail
+	pool       *pool                                       // nil where limits are not shared
+	replay     *replay                                     // nil where streams are gone with this process
+	file       *file
+	tails      tails
+	console    *console.Console
+	chains     *chains
+	node       string // this one's name
+	clock      *clock
+	peers      *peers // nil where this process is alone
+	turns      turns
+	queue      *queue.Queue
+	worker     *worker.Worker
+	endpoints  *endpoints
+	apps       *apps.Host
+	intake     *intake.Intake
+	rooms      *room.Rooms
+	a2a        *a2a.Server
+	cert       *certificate // nil where TLS is not ours to speak
 
 	adminKey string
 	closers  []func(context.Context) // run last to first
@@ -204,6 +205,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err := a.openIdentity(ctx); err != nil {
 		return err
 	}
+	a.components = newComponentCatalogs(a)
 	a.models = &models{app: a}
 	a.onClose(func(context.Context) { a.models.close() })
 	a.servers = newServers(a)

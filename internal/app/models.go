@@ -66,7 +66,7 @@ func (m *models) provider(ctx context.Context, tenant junctor.TenantID, name str
 	// One that the operator put on this machine may be reached while only this
 	// machine reaches us, as it is with servers.
 	local := row.Trusted && m.app.cfg.Loopback() && namesLoopback(row.BaseURL)
-	p, err := model.New(model.Options{Kind: row.Kind, BaseURL: row.BaseURL, Key: key, Client: m.client(local)})
+	p, err := model.New(model.Options{Kind: row.Kind, BaseURL: row.BaseURL, Key: key, Client: m.client(local), Catalogs: m.app.components.registeredIDs(ctx, tenant)})
 	return p, row, err
 }
 

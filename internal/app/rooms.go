@@ -8,7 +8,7 @@ import (
 
 // openRooms joins the rooms in which people and agents talk.
 func (a *App) openRooms() (err error) {
-	a.rooms, err = room.New(room.Options{Store: a.store, Minds: roomMinds{minds{a}}, Views: viewTools{a}, Now: a.clock.Now, NewID: newID, Node: a.node, Log: a.log})
+	a.rooms, err = room.New(room.Options{Store: a.store, Minds: roomMinds{minds{a}}, Views: viewTools{a}, Catalogs: a.components.Known, Now: a.clock.Now, NewID: newID, Node: a.node, Log: a.log})
 	if err == nil {
 		a.onClose(func(context.Context) { a.rooms.Close() })
 	}

@@ -57,6 +57,7 @@ func (a *App) mux() (*mux, error) {
 	}
 	if a.cfg.DoorOn("a2a") {
 		a.a2a.Routes(mux)
+		mux.HandleFunc("GET "+componentCatalogPath+"{file}", a.components.serveDocument)
 	}
 	if a.cfg.DoorOn("admin") {
 		api, err := a.admin()

@@ -189,6 +189,7 @@ func populate(t testing.TB, in instance) {
 		`INSERT INTO agents VALUES ('acme', 'qa', 'QA', '', 'user:u', 0, '{"title":"é"}', 1, 2)`,
 		`INSERT INTO models VALUES ('acme', 'small', 'openai', '', 'é', 1, 1, 2)`,
 		`INSERT INTO agent_grants VALUES ('acme', 'qa', 'tool', 'notes', '*')`,
+		`INSERT INTO component_catalogs VALUES ('acme', 'fleet', '{"a":"é"}', 1, 2)`,
 		`INSERT INTO tool_tags VALUES ('acme', 'notes', 'search', '["QA"]', '', 'user:u', 3)`,
 		`INSERT INTO tool_suggestions VALUES ('acme', 'notes', 'search', 's', '{"name":"é"}', 'small', 4)`,
 		`INSERT INTO tool_changes VALUES ('acme', 'c', 'notes', 'search', '', 'd', NULL, NULL, 4)`,

@@ -149,7 +149,14 @@ func (c *recorder) show(e agent.Event) {
 	if m == nil {
 		m = c.answer()
 	}
-	text, err := json.Marshal(e.Surface)
+	// The room keeps and shows components that everybody knows. A client that draws
+	// registered ones itself finds them in the messages.
+	known := c.run.rooms.Catalogs(c.keep, m.Tenant)
+	surface, err := known.Expand(e.Surface, func(string) bool { return false })
+	if err != nil {
+		surface = e.Surface // with placeholders
+	}
+	text, err := json.Marshal(surface)
 	if err != nil {
 		c.run.forgotten(err)
 		return
@@ -165,7 +172,7 @@ func (c *recorder) show(e agent.Event) {
 	m.Surfaces = kept
 	c.put(m)
 	content := map[string]any{"surface": json.RawMessage(text), "agent": c.name}
-	if messages, err := a2ui.Encode(e.Surface, a2ui.V09, a2ui.Options{}); err == nil {
+	if messages, err := a2ui.Encode(e.Surface, a2ui.V09, a2ui.Options{Known: known}); err == nil {
 		content["messages"] = messages
 	}
 	c.part.Activity("ui-"+e.Surface.ID+"-"+m.ID, "a2ui-surface", content)

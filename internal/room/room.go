@@ -10,6 +10,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/a2ui"
 	"github.com/junctor-mcp/junctor/internal/agent"
 	"github.com/junctor-mcp/junctor/internal/store"
 )
@@ -35,10 +36,12 @@ type Options struct {
 	Store *store.Store
 	Minds Minds
 	Views Views
-	Now   func() time.Time
-	NewID func() string // ids that sort by time
-	Node  string        // this process among those that share a database
-	Log   *slog.Logger
+	// Catalogs gives the components that agents of a tenant may show.
+	Catalogs func(ctx context.Context, tenant junctor.TenantID) *a2ui.Catalogs
+	Now      func() time.Time
+	NewID    func() string // ids that sort by time
+	Node     string        // this process among those that share a database
+	Log      *slog.Logger
 }
 
 // Rooms is the workspaces of an instance. It is safe for concurrent use.
@@ -61,8 +64,8 @@ type place struct {
 
 // New checks the options.
 func New(o Options) (*Rooms, error) {
-	if o.Store == nil || o.Minds == nil || o.Views == nil || o.Now == nil || o.NewID == nil || o.Node == "" || o.Log == nil {
-		return nil, junctor.Errorf(junctor.CodeInternal, "room needs Store, Minds, Views, Now, NewID, Node and Log")
+	if o.Store == nil || o.Minds == nil || o.Views == nil || o.Catalogs == nil || o.Now == nil || o.NewID == nil || o.Node == "" || o.Log == nil {
+		return nil, junctor.Errorf(junctor.CodeInternal, "room needs Store, Minds, Views, Catalogs, Now, NewID, Node and Log")
 	}
 	r := &Rooms{Options: o, halls: map[place]*hall{}}
 	r.whole, r.cancel = context.WithCancel(context.Background())

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/a2ui"
 	"github.com/junctor-mcp/junctor/internal/agent"
 	"github.com/junctor-mcp/junctor/internal/agui"
 	"github.com/junctor-mcp/junctor/internal/room"
@@ -169,6 +170,7 @@ type house struct {
 	admin *junctor.Principal
 	ada   *junctor.Principal // in the rooms
 	bob   *junctor.Principal // not
+	known *a2ui.Catalogs     // nil: those of the program
 }
 
 func newHouse(t *testing.T, agents map[string]agent.Turn) *house {
@@ -201,7 +203,7 @@ func (h *house) rooms(node string) *room.Rooms {
 	h.Helper()
 	var n atomic.Int64
 	r, err := room.New(room.Options{
-		Store: h.store, Minds: h.minds, Views: h.views, Now: time.Now, Node: node, Log: slog.New(slog.DiscardHandler),
+		Store: h.store, Minds: h.minds, Views: h.views, Catalogs: h.catalogs, Now: time.Now, Node: node, Log: slog.New(slog.DiscardHandler),
 		NewID: func() string { return fmt.Sprintf("%s-%d-%06d", node, time.Now().UnixNano(), n.Add(1)) },
 	})
 	if err != nil {

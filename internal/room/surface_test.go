@@ -71,6 +71,37 @@ func TestSurfacesAreKeptToldAndAnswered(t *testing.T) {
 	}
 }
 
+// Components that an admin registered are kept and shown as what stands for them; who
+// draws them itself finds them in the messages.
+func TestRegisteredComponents(t *testing.T) {
+	t.Parallel()
+	catalog, err := a2ui.ReadCatalog([]byte(`{"catalogId":"x:fleet","components":{"fleet:Gauge":{"properties":{"label":{"$ref":"#/$defs/DynamicString"}},"required":["label"]}},
+		"fallbacks":{"fleet:Gauge":[{"id":"root","component":"Text","text":{"property":"label"}}]}}`), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gauge := a2ui.Surface{ID: "s", Catalogs: []string{"x:fleet"}, Components: []json.RawMessage{json.RawMessage(`{"id":"root","component":"fleet:Gauge","label":"Speed"}`)}}
+	h := newHouse(t, map[string]agent.Turn{"fleet": {Provider: script(func(context.Context, agent.Request) ([]agent.Piece, error) {
+		return []agent.Piece{{Text: "see"}, {Surface: &gauge}}, nil
+	})}})
+	if h.known, err = a2ui.Builtin().With(catalog); err != nil {
+		t.Fatal(err)
+	}
+	id := h.room(junctor.PolicyAddressed, "fleet")
+	told := ""
+	for _, e := range h.say(id, "@fleet how fast?") {
+		if e.Type == agui.ActivitySnapshot {
+			told = string(e.Content.Object)
+		}
+	}
+	if kept := h.messages(id)[1].Surfaces; len(kept) != 1 || !strings.Contains(string(kept[0]), `"component":"Text"`) || strings.Contains(string(kept[0]), "fleet:Gauge") {
+		t.Errorf("kept %s", kept)
+	}
+	if !strings.Contains(told, `"component":"Text"`) || !strings.Contains(told, `"component":"fleet:Gauge"`) || !strings.Contains(told, `"catalogId":"x:fleet"`) {
+		t.Errorf("told %s", told)
+	}
+}
+
 func TestActionsThatCannotBe(t *testing.T) {
 	t.Parallel()
 	for name, action := range map[string]string{
@@ -85,4 +116,12 @@ func TestActionsThatCannotBe(t *testing.T) {
 			}
 		})
 	}
+}
+
+// catalogs are the components that agents may show.
+func (h *house) catalogs(context.Context, junctor.TenantID) *a2ui.Catalogs {
+	if h.known == nil {
+		return a2ui.Builtin()
+	}
+	return h.known
 }

@@ -146,7 +146,7 @@ func (r *run) turn(ctx, keep context.Context, name string) (junctor.RunState, []
 	rec.know(before, r.words)
 	mind.Tools = r.rooms.Views.Beside(orNone(mind.Tools), r.row.Tenant, r.user, name, rec.made(before))
 	if mind.Model != "" { // rules have surfaces of their own
-		mind.Tools = agent.WithSurfaces(mind.Tools)
+		mind.Tools = agent.WithSurfaces(mind.Tools, r.rooms.Catalogs(ctx, r.row.Tenant))
 	}
 	if others := r.others(name); len(others) > 0 {
 		mind.Tools = &roomTools{Tools: mind.Tools, run: r, keep: keep, part: rec.part, self: name, others: others}

@@ -124,6 +124,7 @@ GET /a/{agent}/v1/models                                       tools:call
 POST /mcp/a/{agent}/call (endpoint)                            -
 GET /a2a/{published}/.well-known/agent-card.json               any
 GET /.well-known/agent-card.json                               any
+GET /a2ui/catalogs/{document}                                  any
 POST /a2a/{published}                                          tools:call
 POST /a2a/{published}/                                         tools:call
 GET /a2a/{published}/rest/{path...}                            tools:call
@@ -200,6 +201,10 @@ GET /api/v1/models/{model}                                     agents:write
 PATCH /api/v1/models/{model}                                   -
 DELETE /api/v1/models/{model}                                  -
 POST /api/v1/models/{model}/test                               -
+GET /api/v1/component-catalogs                                 tools:read
+GET /api/v1/component-catalogs/{catalogue}                     tools:read
+PUT /api/v1/component-catalogs/{catalogue}                     -
+DELETE /api/v1/component-catalogs/{catalogue}                  -
 
 GET /api/v1/keys                                               keys:write
 POST /api/v1/keys                                              -

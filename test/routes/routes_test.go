@@ -128,6 +128,7 @@ GET /a/{agent}/v1/models                      401     404     404     404     20
 POST /mcp/a/{agent}/call (endpoint)           401     404     404     404     403     404     401     401     401
 GET /a2a/{published}/.well-known/agent-card.json     200     200     200     200     200     200     200     200     200
 GET /.well-known/agent-card.json              200     200     200     200     200     200     200     200     200
+GET /a2ui/catalogs/{document}                 200     200     200     200     200     200     200     200     200
 POST /a2a/{published}                         401     404     403     200     200     200     401     401     401
 POST /a2a/{published}/                        401     404     403     200     200     200     401     401     401
 GET /a2a/{published}/rest/{path...}           401     404     403     400     400     400     401     401     401
@@ -204,6 +205,10 @@ GET /api/v1/models/{model}                    401     404     403     200     20
 PATCH /api/v1/models/{model}                  401     404     403     403     200     403     200     403     403
 DELETE /api/v1/models/{model}                 401     404     403     403     204     403     204     403     403
 POST /api/v1/models/{model}/test              401     404     403     403     200     403     200     403     403
+GET /api/v1/component-catalogs                401     200     200     200     200     200     200     403     200
+GET /api/v1/component-catalogs/{catalogue}    401     404     200     200     200     200     200     403     200
+PUT /api/v1/component-catalogs/{catalogue}    401     200     403     403     200     403     200     403     403
+DELETE /api/v1/component-catalogs/{catalogue}     401     404     403     403     204     403     204     403     403
 
 GET /api/v1/keys                              401     200     403     200     200     403     200     403     200
 POST /api/v1/keys                             401     201     403     201     201     403     201     403     403
@@ -410,6 +415,7 @@ func bodies() map[string]string {
 		"POST /api/v1/agents/{agent}/runs":                         `{"message":"hello"}`,
 		"POST /api/v1/models":                                      `{"name":"NEW","kind":"openai","model":"m","base_url":"http://127.0.0.1:1/v1"}`,
 		"PATCH /api/v1/models/{model}":                             `{"model":"` + within + `"}`,
+		"PUT /api/v1/component-catalogs/{catalogue}":               `{"document":{"catalogId":"x:NEW","components":{"NEW:X":{}}}}`,
 		"POST /api/v1/keys":                                        `{"name":"x","scopes":["tools:read"]}`,
 		"POST /api/v1/keys (stronger)":                             `{"name":"x","scopes":["admin"]}`,
 		"POST /api/v1/keys/{key}/rotate":                           `{}`,

@@ -196,6 +196,15 @@ func (s *scene) thing(kind string, fresh bool) string {
 		return s.add("POST", "/agents", fmt.Sprintf(`{"name":%q,"published":true,"brain":{"rules":"fallback: %s"}}`, s.name(), within)).Name
 	case "model":
 		return s.add("POST", "/models", fmt.Sprintf(`{"name":%q,"kind":"openai","model":%q,"base_url":%q}`, s.name(), within, s.peer)).Name
+	case "catalogue":
+		name := "catalogue"
+		if fresh {
+			name = s.name()
+		}
+		s.expect(200, "PUT", "/api/v1/component-catalogs/"+name, fmt.Sprintf(`{"document":{"description":%q,"components":{"%s:X":{}}}}`, within, name))
+		return name
+	case "document":
+		return "banking-v1.json"
 	case "tool":
 		return "books__tag"
 	case "key":

@@ -34,6 +34,10 @@ type Options struct {
 	BaseURL string // "" is the maker's own
 	Key     seal.Secret
 	Client  *http.Client // of egress; without a bound of time, since answers are streams
+
+	// Catalogs are ids of catalogues of components that can be shown here, beside those
+	// that come with the program.
+	Catalogs []string
 }
 
 // New makes a provider. Nothing is dialled before it is asked.

@@ -43,6 +43,7 @@ type remote struct {
 	door   *door
 	client *http.Client
 	at     *url.URL // as it was entered
+	drawn  []string // ids of more catalogues that can be shown here
 }
 
 func newRemote(o Options) (*remote, error) {
@@ -50,7 +51,7 @@ func newRemote(o Options) (*remote, error) {
 	if err != nil || at.Host == "" || o.Client.Transport == nil {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "an agent elsewhere needs the address of its card")
 	}
-	return &remote{door: &door{client: o.Client, key: o.Key.Reveal()}, client: o.Client, at: at}, nil
+	return &remote{door: &door{client: o.Client, key: o.Key.Reveal()}, client: o.Client, at: at, drawn: o.Catalogs}, nil
 }
 
 // thread is where a conversation with an agent elsewhere stands. It is kept with
@@ -253,6 +254,9 @@ func (m *meeting) draw() map[string]any {
 		if !c.Basic && c.ID != a2ui.AppsCatalog {
 			ids = append(ids, c.ID)
 		}
+	}
+	for _, id := range m.drawn {
+		ids = append(ids, id)
 	}
 	has := map[string]any{"supportedCatalogIds": ids}
 	switch m.screen.Version {

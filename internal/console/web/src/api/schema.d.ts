@@ -481,6 +481,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/component-catalogs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the catalogues of interface components that agents may answer with
+         * @description Needs the scope `tools:read`.
+         */
+        get: operations["list-component-catalogs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/component-catalogs/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show a component catalogue with its document
+         * @description Needs the scope `tools:read`.
+         */
+        get: operations["get-component-catalog"];
+        /**
+         * Register a component catalogue, or replace it
+         * @description Needs the scope `admin`.
+         */
+        put: operations["put-component-catalog"];
+        post?: never;
+        /**
+         * Remove a component catalogue that was registered
+         * @description Needs the scope `admin`.
+         */
+        delete: operations["delete-component-catalog"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/consents": {
         parameters: {
             query?: never;
@@ -3390,6 +3438,26 @@ export interface components {
             /** @description Whether others can share the database: it is a PostgreSQL. */
             shared: boolean;
         };
+        ComponentCatalog: {
+            /** @description It comes with the program. */
+            builtin: boolean;
+            /** @description The names of its components. */
+            components: string[];
+            description?: string;
+            /** @description Where one catalogue is shown: the document, as A2UI v0.9 writes catalogues. */
+            document?: {
+                [key: string]: unknown;
+            };
+            /** @description Its catalogId, by which surfaces and clients name it. */
+            id: string;
+            /** @description What it is called here. */
+            name: string;
+            /** @description Why it is not used, where it is not. */
+            problem?: string;
+            title?: string;
+            /** @description Where its document is served, to everybody. */
+            url: string;
+        };
         Condition: {
             field: string;
             op: string;
@@ -4385,6 +4453,11 @@ export interface components {
             /** @description Send it as cursor to get the next page; absent on the last. */
             next?: string;
         };
+        PageComponentCatalog: {
+            items: components["schemas"]["ComponentCatalog"][];
+            /** @description Send it as cursor to get the next page; absent on the last. */
+            next?: string;
+        };
         PageConsent: {
             items: components["schemas"]["Consent"][];
             /** @description Send it as cursor to get the next page; absent on the last. */
@@ -4712,6 +4785,12 @@ export interface components {
             title: string;
             /** @description Always about:blank: code says what kind of problem it is. */
             type: string;
+        };
+        PutComponentCatalogBody: {
+            /** @description A catalogue of A2UI v0.9: catalogId, components by their names with JSON Schemas of their properties, and fallbacks. Without catalogId its id is the address where it is served. */
+            document: {
+                [key: string]: unknown;
+            };
         };
         PutCredentialBody: {
             auth?: components["schemas"]["AuthBody"];
@@ -6854,6 +6933,133 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ClusterState"];
                 };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "list-component-catalogs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageComponentCatalog"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-component-catalog": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of the catalogue. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ComponentCatalog"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "put-component-catalog": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of the catalogue. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PutComponentCatalogBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ComponentCatalog"];
+                };
+            };
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "delete-component-catalog": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of the catalogue. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Error */
             default: {

@@ -10,8 +10,6 @@ import { boundTo, resolve, type World } from './values';
 
 // The banking catalogue: accounts and what moved on them.
 
-const home = 'GBP'; // the currency of amounts that name none
-
 const icons: Record<string, ReactNode> = {
   savings: <PiggyBank size={18} aria-hidden />,
   credit: <CreditCard size={18} aria-hidden />,
@@ -96,7 +94,7 @@ export function AccountCard({ b }: Place) {
     name: text('name'),
     type: text('type'),
     balance: value('balance'),
-    currency: text('currency') || home,
+    currency: text('currency'),
     number: text('number'),
   };
   return (
@@ -108,7 +106,7 @@ export function AccountCard({ b }: Place) {
 
 export function AccountDetail({ b }: Place) {
   const { text, value } = useProps(b);
-  const currency = text('currency') || home;
+  const currency = text('currency');
   return (
     <Summary
       icon={iconOf(text('type'))}
@@ -132,7 +130,7 @@ export function AccountDetail({ b }: Place) {
 
 export function AccountOverview({ b }: Place) {
   const { stage, text, value } = useProps(b);
-  const currency = text('currency') || home;
+  const currency = text('currency');
   const rows = rowsOf(b, 'accounts', stage.data);
   const total = value('total') ?? rows.reduce((sum, r) => sum + (asNumber(r.row.balance) ?? 0), 0);
   return (
@@ -160,7 +158,7 @@ export function AccountOverview({ b }: Place) {
 
 export function TransactionList({ b }: Place) {
   const { stage, text } = useProps(b);
-  const currency = text('currency') || home;
+  const currency = text('currency');
   const rows = rowsOf(b, 'items', stage.data);
   const title = text('title');
   return (
@@ -240,7 +238,7 @@ const percent = (v: unknown) => (asNumber(v) === undefined ? asText(v) : `${numb
 
 export function CreditCardSummary({ b }: Place) {
   const { text, value } = useProps(b);
-  const currency = text('currency') || home;
+  const currency = text('currency');
   const limit = asNumber(value('limit'));
   const owed = Math.abs(asNumber(value('balance')) ?? 0);
   const used = limit ? Math.min(1, owed / limit) : 0;
@@ -274,7 +272,7 @@ export function CreditCardSummary({ b }: Place) {
 
 export function MortgageDetail({ b }: Place) {
   const { text, value } = useProps(b);
-  const currency = text('currency') || home;
+  const currency = text('currency');
   return (
     <Summary
       icon={<House size={18} aria-hidden />}
@@ -298,7 +296,7 @@ export function MortgageDetail({ b }: Place) {
 
 export function SavingsSummary({ b }: Place) {
   const { text, value } = useProps(b);
-  const currency = text('currency') || home;
+  const currency = text('currency');
   return (
     <Summary
       icon={<PiggyBank size={18} aria-hidden />}

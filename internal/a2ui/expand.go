@@ -1,0 +1,397 @@
+package a2ui
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	strict "github.com/go-json-experiment/json"
+)
+
+// Fallbacks say how a component looks to who does not know it: components of the basic
+// catalogue, of which one has the id root. Where a value is {"property": NAME}, the
+// property of the component is put there. So what people register is data: it is drawn
+// by components that every client has, and nothing of it runs.
+
+const mostFallback = 100
+
+// Expand gives a surface in which every component of a registered catalogue that the
+// client does not have is replaced by its fallback. knows says which catalogues the
+// client has, by their ids. A component without a fallback stays: a placeholder stands
+// for it. The surface itself is not changed.
+func (c *Catalogs) Expand(s *Surface, knows func(id string) bool) (*Surface, error) {
+	out := *s
+	out.Components, out.Catalogs = nil, nil
+	changed := false
+	stays := map[string]bool{} // catalogues of which something is left
+	for _, raw := range s.Components {
+		one, err := readComponent(raw)
+		if err != nil {
+			return nil, err
+		}
+		kind, catalog, ok := c.Component(one.name)
+		if !ok || !catalog.Registered || kind.Fallback == nil || knows(catalog.ID) {
+			out.Components = append(out.Components, raw)
+			stays[catalog.ID] = stays[catalog.ID] || ok
+			continue
+		}
+		changed = true
+		expanded, err := kind.expand(one)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", one.id, err)
+		}
+		out.Components = append(out.Components, expanded...)
+	}
+	if !changed {
+		return s, nil
+	}
+	for _, id := range s.Catalogs {
+		if catalog, ok := c.Catalog(id); !ok || !catalog.Registered || stays[catalog.ID] {
+			out.Catalogs = append(out.Catalogs, id)
+		}
+	}
+	if err := out.Fault(out.Check(c), Broken); err != nil {
+		return nil, err
+	}
+	return &out, nil
+}
+
+// part is a component of a fallback on its way into a surface.
+type part struct {
+	id, name string
+	props    map[string]any
+}
+
+// expand gives the components that stand for one. The root takes its id, so that what
+// refers to it finds it; the others have ids below that.
+func (k *Component) expand(one component) ([]json.RawMessage, error) {
+	values := map[string]any{}
+	for name, raw := range one.props {
+		v, err := numbers(raw)
+		if err != nil {
+			return nil, err
+		}
+		values[name] = v
+	}
+	known := basicCatalogs()
+	parts := make([]part, 0, len(k.Fallback))
+	for _, raw := range k.Fallback {
+		inner, err := readComponent(raw)
+		if err != nil {
+			return nil, err
+		}
+		kind, _, ok := known.Component(inner.name)
+		if !ok {
+			return nil, fmt.Errorf("%s is no component of the basic catalogue", inner.name)
+		}
+		p := part{id: within(one.id, inner.id), name: inner.name, props: map[string]any{}}
+		for name, raw := range inner.props {
+			v, err := numbers(raw)
+			if err != nil {
+				return nil, err
+			}
+			target := kindOf(&kind, name)
+			if v, ok := put(refer(v, target, one.id), values); ok {
+				p.props[name] = written(v, target)
+			}
+		}
+		if inner.id == Root {
+			for _, name := range []string{"weight", "accessibility"} {
+				if v, ok := values[name]; ok && p.props[name] == nil {
+					p.props[name] = v
+				}
+			}
+		}
+		parts = append(parts, p)
+	}
+	parts = whole(parts, one.id, known)
+	out := make([]json.RawMessage, 0, len(parts))
+	for _, p := range parts {
+		p.props["id"], p.props["component"] = p.id, p.name
+		text, err := json.Marshal(p.props)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, text)
+	}
+	return out, nil
+}
+
+// basicCatalogs knows A2UI's own catalogue alone.
+func basicCatalogs() *Catalogs {
+	c, err := NewCatalogs(basic())
+	if err != nil {
+		return &Catalogs{} // a test holds that it fits together
+	}
+	return c
+}
+
+// within is the id of a fallback's component inside of the one it stands for.
+func within(outer, inner string) string {
+	if inner == Root {
+		return outer
+	}
+	return outer + "/" + inner
+}
+
+func kindOf(c *Component, property string) Kind {
+	for _, p := range append(c.Properties, commonProperties()...) {
+		if p.Name == property {
+			return p.Kind
+		}
+	}
+	return 0
+}
+
+// refer makes ids of the fallback those that they have in the surface.
+func refer(v any, kind Kind, outer string) any {
+	inner := func(v any) any {
+		if id, ok := v.(string); ok {
+			return within(outer, id)
+		}
+		return v
+	}
+	switch kind { //nolint:exhaustive // the others name no components
+	case Child:
+		return inner(v)
+	case Children:
+		if list, ok := v.([]any); ok {
+			for i := range list {
+				list[i] = inner(list[i])
+			}
+		} else if o, ok := v.(map[string]any); ok && o["componentId"] != nil {
+			o["componentId"] = inner(o["componentId"])
+		}
+	case TabList:
+		list, _ := v.([]any)
+		for _, one := range list {
+			if o, ok := one.(map[string]any); ok {
+				o["child"] = inner(o["child"])
+			}
+		}
+	}
+	return v
+}
+
+// propertyOf is the name in {"property": NAME}; "" for anything else.
+func propertyOf(v any) string {
+	o, _ := v.(map[string]any)
+	name, _ := o["property"].(string)
+	if len(o) != 1 {
+		return ""
+	}
+	return name
+}
+
+// put replaces {"property": NAME} by what the component has under the name. ok is false
+// where it has nothing: what asked for it is left out.
+func put(v any, values map[string]any) (out any, ok bool) {
+	if name := propertyOf(v); name != "" {
+		out, ok = values[name]
+		return out, ok
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		filled := map[string]any{}
+		for name, inner := range v {
+			if inner, ok := put(inner, values); ok {
+				filled[name] = inner
+			}
+		}
+		return filled, true
+	case []any:
+		filled := make([]any, 0, len(v))
+		for _, inner := range v {
+			if inner, ok := put(inner, values); ok {
+				filled = append(filled, inner)
+			}
+		}
+		return filled, true
+	}
+	return v, true
+}
+
+// written is a value as a property of a kind takes it: numbers and flags stand in texts
+// as they are written, and children that come of a list have its path.
+func written(v any, kind Kind) any {
+	if o, ok := v.(map[string]any); ok && kind == Children {
+		if bound, ok := o["path"].(map[string]any); ok && isPath(bound) {
+			o["path"] = bound["path"]
+		}
+	}
+	if kind != BoundText {
+		return v
+	}
+	switch v := v.(type) {
+	case json.Number:
+		return v.String()
+	case bool:
+		return fmt.Sprint(v)
+	}
+	return v
+}
+
+// whole leaves out what lacks something that it needs, and references to it, until all
+// that is left is whole. A root that would go is an empty column.
+func whole(parts []part, root string, known *Catalogs) []part {
+	for {
+		gone := map[string]bool{}
+		for _, p := range parts {
+			kind, _, _ := known.Component(p.name)
+			if slices.ContainsFunc(kind.Properties, func(need Property) bool { return need.Required && p.props[need.Name] == nil }) {
+				gone[p.id] = true
+			}
+		}
+		if len(gone) == 0 {
+			return parts
+		}
+		parts = slices.DeleteFunc(parts, func(p part) bool { return gone[p.id] })
+		if gone[root] {
+			parts = append(parts, part{id: root, name: "Column", props: map[string]any{"children": []any{}}})
+		}
+		for _, p := range parts {
+			kind, _, _ := known.Component(p.name)
+			for _, own := range kind.Properties {
+				if v, ok := p.props[own.Name]; ok {
+					if v, ok = without(v, own.Kind, gone, root); ok {
+						p.props[own.Name] = v
+					} else {
+						delete(p.props, own.Name)
+					}
+				}
+			}
+		}
+	}
+}
+
+// without takes references to components out of a value; ok is false where nothing is
+// left of it.
+func without(v any, kind Kind, gone map[string]bool, root string) (any, bool) {
+	isGone := func(v any) bool { id, _ := v.(string); return gone[id] && id != root }
+	switch kind { //nolint:exhaustive // the others name no components
+	case Child:
+		return v, !isGone(v)
+	case Children:
+		if list, ok := v.([]any); ok {
+			return slices.DeleteFunc(list, isGone), true
+		}
+		o, _ := v.(map[string]any)
+		return v, !isGone(o["componentId"])
+	case TabList:
+		list, _ := v.([]any)
+		list = slices.DeleteFunc(list, func(one any) bool { o, _ := one.(map[string]any); return isGone(o["child"]) })
+		return list, len(list) > 0
+	}
+	return v, true
+}
+
+// checkFallback refuses a fallback that would not make a surface: with all properties,
+// and with those alone that the component needs.
+func (k *Component) checkFallback() error {
+	if k.Fallback == nil {
+		return nil
+	}
+	if len(k.Fallback) > mostFallback {
+		return fmt.Errorf("it has %d components; %d are the most", len(k.Fallback), mostFallback)
+	}
+	root, known := false, basicCatalogs()
+	for i, raw := range k.Fallback {
+		inner, err := readComponent(raw)
+		if err != nil {
+			return fmt.Errorf("component %d: %w", i+1, err)
+		}
+		if _, _, ok := known.Component(inner.name); !ok {
+			return fmt.Errorf("component %d: %s is not in the basic catalogue of A2UI: a fallback is made of those alone", i+1, clip(inner.name))
+		}
+		root = root || inner.id == Root
+		var v any
+		if err := strict.Unmarshal(raw, &v); err != nil {
+			return err
+		}
+		if name := k.unknownProperty(v); name != "" {
+			return fmt.Errorf("component %d: {\"property\": %q}: the component has no such property", i+1, clip(name))
+		}
+	}
+	if !root {
+		return errors.New(`no component has the id "root", so there is nothing to begin with`)
+	}
+	for _, all := range []bool{true, false} {
+		if err := k.tryFallback(all); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unknownProperty is the first name in {"property": NAME} that the component has not.
+func (k *Component) unknownProperty(v any) string {
+	if name := propertyOf(v); name != "" {
+		if slices.ContainsFunc(k.Properties, func(p Property) bool { return p.Name == name }) {
+			return ""
+		}
+		return name
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for _, name := range sortedKeys(v) {
+			if found := k.unknownProperty(v[name]); found != "" {
+				return found
+			}
+		}
+	case []any:
+		for _, one := range v {
+			if found := k.unknownProperty(one); found != "" {
+				return found
+			}
+		}
+	}
+	return ""
+}
+
+// tryFallback draws the component with a sample in every property, or in those that it
+// needs.
+func (k *Component) tryFallback(all bool) error {
+	one := component{id: "sample", name: k.Name, props: map[string]json.RawMessage{}}
+	for i := range k.Properties {
+		if p := &k.Properties[i]; p.Required || all {
+			one.props[p.Name] = p.sample()
+		}
+	}
+	expanded, err := k.expand(one)
+	if err != nil {
+		return err
+	}
+	s := Surface{ID: "sample", Components: append(expanded,
+		json.RawMessage(`{"id":"root","component":"Column","children":["sample"]}`), json.RawMessage(`{"id":"child","component":"Divider"}`))}
+	return s.Fault(s.Check(basicCatalogs()), Broken, Wrong, Unknown)
+}
+
+// sample is a value that the property takes.
+func (p *Property) sample() json.RawMessage {
+	switch p.Kind { //nolint:exhaustive // all others are bound
+	case PlainText:
+		return json.RawMessage(`"text"`)
+	case PlainNumber:
+		return json.RawMessage(`1`)
+	case PlainFlag:
+		return json.RawMessage(`true`)
+	case PlainObject, BoundObject:
+		return json.RawMessage(`{}`)
+	case Choice:
+		text, err := json.Marshal(p.Words[0])
+		if err != nil {
+			return json.RawMessage(`""`)
+		}
+		return text
+	case Child:
+		return json.RawMessage(`"child"`)
+	case Children:
+		return json.RawMessage(`["child"]`)
+	case OnAction:
+		return json.RawMessage(`{"event":{"name":"sample"}}`)
+	case Checks:
+		return json.RawMessage(`[]`)
+	}
+	return json.RawMessage(`{"path":"/sample"}`)
+}

@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/junctor-mcp/junctor/internal/a2ui"
+	"github.com/junctor-mcp/junctor/internal/admin"
+)
+
+func (c *cli) componentCatalogCommand() *cobra.Command {
+	cmd := noun("component-catalog", "Register, list and remove catalogues of interface components that agents answer with", "junctor component-catalog ls")
+	cmd.AddCommand(c.componentCatalogAdd(), c.componentCatalogList(), c.componentCatalogShow(),
+		c.removal("component-catalog", "component-catalogs", "Remove a component catalogue that was registered", "fleet"))
+	return cmd
+}
+
+func (c *cli) componentCatalogAdd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "add NAME FILE", Short: "Register a component catalogue, or replace it",
+		Long: "Register a catalogue of interface components: a JSON document as A2UI v0.9 writes catalogues, with components by\n" +
+			"their names, each in the namespace of the catalogue, and JSON Schemas of their properties. fallbacks says of each\n" +
+			"which basic components stand for it; clients that do not know the catalogue, and the console, draw these. Agents may\n" +
+			"use the components at once. docs/a2ui.md has an example.",
+		Example: "  junctor component-catalog add fleet fleet.json", Args: cobra.ExactArgs(2),
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			if info, err := os.Stat(args[1]); err == nil && info.Size() > a2ui.MostCatalogBytes {
+				return usagef("%s is too large for a component catalogue: %d KiB are the most", args[1], a2ui.MostCatalogBytes>>10)
+			}
+			text, err := os.ReadFile(args[1])
+			if err != nil {
+				return usagef("%s cannot be read: %v", args[1], err)
+			}
+			if !json.Valid(text) {
+				return usagef("%s is no JSON: a component catalogue is a JSON document", args[1])
+			}
+			var added admin.ComponentCatalog
+			if err := c.ask(cmd, http.MethodPut, path("component-catalogs", args[0]), map[string]any{"document": json.RawMessage(text)}, &added); err != nil {
+				return err
+			}
+			c.say("registered %s with %s; it is served at %s", added.ID, strings.Join(added.Components, ", "), added.URL)
+			return c.done(added)
+		}),
+	}
+	c.remote(cmd)
+	return cmd
+}
+
+func (c *cli) componentCatalogList() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "ls", Short: "List component catalogues", Example: "  junctor component-catalog ls", Args: cobra.NoArgs,
+		RunE: run(func(cmd *cobra.Command, _ []string) error {
+			return printList(c, cmd, "/component-catalogs", []string{"NAME", "FROM", "ID", "COMPONENTS"}, func(one admin.ComponentCatalog) []string {
+				from := "registered"
+				switch {
+				case one.Problem != "":
+					from = "not used: " + one.Problem
+				case one.Builtin:
+					from = "the program"
+				}
+				return []string{one.Name, from, one.ID, strings.Join(one.Components, ", ")}
+			})
+		}),
+	}
+	c.remote(cmd)
+	return cmd
+}
+
+func (c *cli) componentCatalogShow() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "show NAME", Short: "Print the document of a component catalogue", Example: "  junctor component-catalog show banking-v1", Args: cobra.ExactArgs(1),
+		RunE: run(func(cmd *cobra.Command, args []string) error {
+			var one admin.ComponentCatalog
+			if err := c.ask(cmd, http.MethodGet, path("component-catalogs", args[0]), nil, &one); err != nil {
+				return err
+			}
+			if c.json() {
+				return c.printJSON(one)
+			}
+			_, err := fmt.Fprintf(c.out, "%s\n", one.Document)
+			return err
+		}),
+	}
+	c.remote(cmd)
+	return cmd
+}
