@@ -79,7 +79,7 @@ function Either({ app, fallback }: { app: Shown; fallback: ReactNode }) {
             )
           ) : (
             <>
-              {why && `The App ${app.tool} of ${app.server} is not shown. ${why} `}
+              {why && `The App ${app.tool} of ${app.server} is not shown: ${why.charAt(0).toLowerCase()}${why.slice(1)} `}
               <Button
                 size="compact-xs"
                 variant="subtle"
