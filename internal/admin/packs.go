@@ -311,6 +311,9 @@ func (a *api) addPack(ctx context.Context, c *PackChoice, agreed map[string][]st
 		added.Servers = append(added.Servers, row)
 	}
 	for _, t := range f.Tools {
+		if !slices.ContainsFunc(added.Servers, func(s junctor.Server) bool { return s.ID == t.Server }) {
+			continue // a server that was there keeps what its operators said about its tools
+		}
 		if err := a.tagPackTool(ctx, t); err != nil {
 			return undo(err)
 		}

@@ -82,6 +82,21 @@ func TestPackIsUndone(t *testing.T) {
 	}
 }
 
+// A server that exists already and is reused keeps what an operator said about its
+// tools, whatever the pack says about them.
+func TestPackLeavesToolsOfReusedServers(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.servers[0].Mode, w.servers[0].Connection = junctor.ModeBYO, junctor.Connection{Transport: junctor.TransportHTTP, URL: "https://h.example/mcp"}
+	request := map[string]any{"file": `{pack: own, title: Own, summary: Own, servers: {demo: {url: "https://h.example/mcp"}}, tools: {demo/echo: {roles: [Finance]}}}`}
+	if rec := ask(w.handler(t), "servers:write,agents:write", "POST", "/packs/add", body(t, request)); rec.Code != http.StatusCreated {
+		t.Fatalf("%d %s", rec.Code, rec.Body)
+	}
+	if tag := w.staff.tag; tag.Tool != "" {
+		t.Errorf("a tool of a server that was there got other roles: %+v", tag)
+	}
+}
+
 func TestExports(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
