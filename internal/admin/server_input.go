@@ -31,7 +31,7 @@ func DeclaredInput(s config.Server) ServerInput {
 		if s.DocumentPath != "" {
 			api.DocumentURL = (&url.URL{Scheme: "file", Path: filepath.ToSlash(s.DocumentPath)}).String()
 		}
-		in.Server.Mode, in.Server.API, in.Document = junctor.ModeGenerated, &api, s.Document
+		in.Server.Mode, in.Server.API, in.Document, in.AllowEmpty = junctor.ModeGenerated, &api, s.Document, s.AllowEmpty
 	}
 	in.Server.Connection, in.Credentials = credential.Split(s.Connection())
 	return in

@@ -55,8 +55,8 @@ func (k *serverKind) generate(ctx context.Context, in admin.ServerInput, former 
 		g.got.etag = g.stored.ETag
 	}
 	g.row = admitted.Row()
-	if err := usable(g.made, g.row.API, false); err != nil {
-		return nil, err
+	if err := usable(g.made, g.row.API, in.AllowEmpty); err != nil {
+		return nil, orAllowEmpty(err)
 	}
 	return g, k.s.settleRow(&g.row, g.made)
 }

@@ -366,8 +366,7 @@ func usable(made *apigen.Made, api *junctor.API, allowEmpty bool) error {
 // noTool begins the error about a document that can be read and yields no tool.
 const noTool = "the document yields no tool"
 
-// orAllowEmpty names the field that takes a document without tools all the same,
-// where there is one.
+// orAllowEmpty names the field that accepts a document without tools.
 func orAllowEmpty(err error) error {
 	if e := junctor.AsError(err); strings.HasPrefix(e.Message, noTool) {
 		return junctor.Errorf(e.Code, "%s. Correct the document, or set allow_empty", e.Message)

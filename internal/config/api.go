@@ -41,6 +41,7 @@ func (d *document) api(s *Server) *apiReader {
 		"mutations":    d.choice(&a.Mutations, "none", "explicit", "all"),
 		"rate":         d.decimal(&a.Rate),
 		"poll_minutes": d.number(&a.PollMinutes),
+		"allow_empty":  d.truth(&s.AllowEmpty),
 		"exposure": func(n *yaml.Node, path string) {
 			d.choice(&exposure, string(junctor.ExposureAuto), string(junctor.ExposureAll), string(junctor.ExposureSearch))(n, path)
 			a.Exposure = junctor.Exposure(exposure)

@@ -41,6 +41,7 @@ type Server struct {
 	API          *junctor.API // nil where it is brought
 	Document     string       // the text that it is made of; "" where that is at an address
 	DocumentPath string       // the file that the text was read from; "" where it stood in this one
+	AllowEmpty   bool         // the document may yield no tool
 
 	connection *junctor.Connection // behind a pointer: it may hold credentials
 }

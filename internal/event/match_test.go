@@ -169,3 +169,16 @@ func TestRules(t *testing.T) {
 		}
 	}
 }
+
+// A retraction names the event it takes back by transaction and log index, so each
+// ready trigger for a chain delivers both.
+func TestReadyTriggersOfChainsNameTheirEvent(t *testing.T) {
+	t.Parallel()
+	for _, trigger := range event.Ready() {
+		for _, want := range []string{"{{transaction_hash", "{{log_index|integer"} {
+			if strings.HasPrefix(trigger.Name, "chain-") && !strings.Contains(string(trigger.Action.Template), want) {
+				t.Errorf("%s does not deliver %s", trigger.Name, want)
+			}
+		}
+	}
+}

@@ -194,14 +194,14 @@ func Ready() []junctor.Trigger {
 			Name: "chain-configuration", Title: "An agent is told when its metadata on a chain changes", Match: junctor.Match{Source: "chain:*", Type: "MetadataSet"},
 			Action: junctor.Action{
 				Resolve: "erc8004", Tool: "agent.updateConfiguration",
-				Template: json.RawMessage(`{"key":"{{data.metadata_key}}","value":"{{data.metadata_value}}","blockNumber":"{{block_number|integer?}}","transactionHash":"{{transaction_hash?}}"}`),
+				Template: json.RawMessage(`{"key":"{{data.metadata_key}}","value":"{{data.metadata_value}}","blockNumber":"{{block_number|integer?}}","transactionHash":"{{transaction_hash?}}","logIndex":"{{log_index|integer?}}"}`),
 			},
 		},
 		{
 			Name: "chain-address", Title: "An agent is told when its registration on a chain moves", Match: junctor.Match{Source: "chain:*", Type: "URIUpdated"},
 			Action: junctor.Action{
 				Resolve: "erc8004", Tool: "agent.updateConfiguration",
-				Template: json.RawMessage(`{"key":"agentURI","value":"{{token_uri}}","blockNumber":"{{block_number|integer?}}","transactionHash":"{{transaction_hash?}}"}`),
+				Template: json.RawMessage(`{"key":"agentURI","value":"{{token_uri}}","blockNumber":"{{block_number|integer?}}","transactionHash":"{{transaction_hash?}}","logIndex":"{{log_index|integer?}}"}`),
 			},
 		},
 		{

@@ -75,6 +75,14 @@ func TestBrokenDocumentBecomesNoServer(t *testing.T) {
 		t.Errorf("its tools are gone: %d %s", r.Status, r.Body)
 	}
 	add(t, instance, toJSON(t, map[string]any{"id": "empty", "mode": "auto-generated", "document": emptyDocument, "allow_empty": true}))
+	pack := "pack: zoo\ntitle: Zoo\nsummary: Pets.\nservers: {zoo: {allow_empty: true, document: " + toJSON(t, emptyDocument) + "}}\n"
+	if r := instance.Do(t, http.MethodPost, "/api/v1/packs/add", toJSON(t, map[string]any{"file": pack})); r.Status != http.StatusCreated {
+		t.Errorf("an empty one of a pack: %d %s", r.Status, r.Body)
+	}
+	settings := "servers: {shop: {allow_empty: true, document: " + toJSON(t, emptyDocument) + "}}\n"
+	if r := instance.Do(t, http.MethodPost, "/api/v1/apply", toJSON(t, map[string]any{"file": settings})); r.Status != http.StatusOK {
+		t.Errorf("an empty one of the settings file: %d %s", r.Status, r.Body)
+	}
 	if r := instance.Do(t, http.MethodPost, "/api/v1/servers/pets/import", toJSON(t, map[string]any{"document": emptyDocument, "accept_breaking": true, "allow_empty": true})); r.Status != http.StatusOK || !strings.Contains(r.Body, `"applied":true`) {
 		t.Errorf("an empty one that is wanted: %d %s", r.Status, r.Body)
 	}
