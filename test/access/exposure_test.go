@@ -55,6 +55,8 @@ func readRoutes() map[string][]string {
 		"GET /agents":                     {""},
 		"GET /agents/{}":                  {"/agents/hers"},
 		"GET /agents/{}/tools":            {"/agents/hers/tools"},
+		"GET /component-catalogs":         {""},
+		"GET /component-catalogs/{}":      {"/component-catalogs/bank"},
 		"GET /models":                     {""},
 		"GET /models/{}":                  {"/models/none"},
 		"GET /keys":                       {""},
