@@ -130,7 +130,7 @@ func (a agents) ChangeAgent(ctx context.Context, p *junctor.Principal, name stri
 	if err != nil {
 		return junctor.Agent{}, err
 	}
-	if err := a.app.ours("agent", name, one.Declared); err != nil {
+	if err := a.app.file.CheckNotDeclared("agent", name, one.Declared); err != nil {
 		return junctor.Agent{}, err
 	}
 	one.Declared = ""
@@ -210,7 +210,7 @@ func (a agents) RemoveAgent(ctx context.Context, p *junctor.Principal, name stri
 	if err != nil {
 		return err
 	}
-	if err := a.app.ours("agent", name, one.Declared); err != nil {
+	if err := a.app.file.CheckNotDeclared("agent", name, one.Declared); err != nil {
 		return err
 	}
 	return a.takeAway(ctx, p.Tenant, name)

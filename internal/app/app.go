@@ -29,6 +29,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/config"
 	"github.com/junctor-mcp/junctor/internal/console"
+	"github.com/junctor-mcp/junctor/internal/declare"
 	"github.com/junctor-mcp/junctor/internal/egress"
 	"github.com/junctor-mcp/junctor/internal/gateway"
 	"github.com/junctor-mcp/junctor/internal/guard"
@@ -84,7 +85,7 @@ type App struct {
 	newAdmin   func(admin.Options) (*admin.Handler, error) // a test lets it fail
 	pool       *pool                                       // nil where limits are not shared
 	replay     *replay                                     // nil where streams are gone with this process
-	file       *file
+	file       *declare.File
 	tails      tails
 	console    *console.Console
 	chains     *chains
@@ -219,7 +220,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err := a.openTokens(); err != nil {
 		return err
 	}
-	a.file = newFile(a)
+	a.file = a.newFile()
 	if err := a.openGateway(); err != nil {
 		return err
 	}

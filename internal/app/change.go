@@ -224,7 +224,7 @@ func (s *servers) ChangeServer(ctx context.Context, p *junctor.Principal, id str
 	if former.Mode != junctor.ModeBYO {
 		return junctor.Server{}, junctor.Errorf(junctor.CodeInvalid, "the server %q is %s: only its state can be changed", id, former.Mode)
 	}
-	if err := s.app.ours("server", id, former.Declared); err != nil {
+	if err := s.app.file.CheckNotDeclared("server", id, former.Declared); err != nil {
 		return junctor.Server{}, err
 	}
 	row := former

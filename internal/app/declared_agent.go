@@ -8,6 +8,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
 	"github.com/junctor-mcp/junctor/internal/config"
+	"github.com/junctor-mcp/junctor/internal/declare"
 )
 
 // agentKind makes an instance have agents. It makes no keys: one that nobody
@@ -29,30 +30,12 @@ func (a *App) declaredAgents(cfg *config.Config, servers map[string]bool) *agent
 	return k
 }
 
-// remaining are the servers that will be there when the changes are made: agents
-// can be given what they have. kinds are those that are changed.
-func remaining(ctx context.Context, kinds []kind, servers *serverKind, r rule) (map[string]bool, error) {
-	there, err := servers.present(ctx)
-	if err != nil {
-		return nil, err
-	}
-	out := map[string]bool{}
-	changed := slices.Contains(kinds, kind(servers))
-	for id, h := range there {
-		out[id] = !changed || h.fixed || !r.drop(h)
-	}
-	for _, w := range servers.wanted() {
-		out[w.id] = true
-	}
-	return out, nil
-}
+func (k *agentKind) Noun() string { return "agent" }
 
-func (k *agentKind) noun() string { return "agent" }
-
-func (k *agentKind) wanted() []wish {
-	out := make([]wish, len(k.want))
+func (k *agentKind) Wanted() []declare.Wish {
+	out := make([]declare.Wish, len(k.want))
 	for i, w := range k.want {
-		out[i] = wish{w.Name, w.Where}
+		out[i] = declare.Wish{ID: w.Name, Where: w.Where}
 	}
 	return out
 }
@@ -62,22 +45,22 @@ func (k *agentKind) find(name string) admin.WantedAgent {
 	return k.want[i]
 }
 
-// present lists the agents that may be changed; fault names the others.
-func (k *agentKind) present(ctx context.Context) (map[string]holding, error) {
+// Present lists the agents that may be changed; fault names the others.
+func (k *agentKind) Present(ctx context.Context) (map[string]declare.Holding, error) {
 	rows, err := k.a.app.store.For(k.p.Tenant).Agents(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out := map[string]holding{}
+	out := map[string]declare.Holding{}
 	for i := range rows {
 		if row := &rows[i]; k.p.Has(junctor.ScopeAdmin) || k.p.Is(row.Owner) {
-			out[row.Name] = holding{declared: row.Declared}
+			out[row.Name] = declare.Holding{Declared: row.Declared}
 		}
 	}
 	return out, nil
 }
 
-func (k *agentKind) fault(ctx context.Context, name string) error {
+func (k *agentKind) FindFault(ctx context.Context, name string) error {
 	want := k.find(name)
 	if _, err := k.a.mine(ctx, k.p, name); err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
 		return err
@@ -104,7 +87,7 @@ func (k *agentKind) fault(ctx context.Context, name string) error {
 	return nil
 }
 
-func (k *agentKind) diff(ctx context.Context, name string) ([]admin.FieldChange, error) {
+func (k *agentKind) Diff(ctx context.Context, name string) ([]admin.FieldChange, error) {
 	former, err := k.a.mine(ctx, k.p, name)
 	if err != nil {
 		return nil, err
@@ -145,9 +128,9 @@ func flatAgent(a *junctor.Agent) map[string]string {
 	return out
 }
 
-// put stores an agent as it is wanted. What it is newly given is judged where the
+// Put stores an agent as it is wanted. What it is newly given is judged where the
 // list of its server is there, and at every call in any case.
-func (k *agentKind) put(ctx context.Context, name string) error {
+func (k *agentKind) Put(ctx context.Context, name string) error {
 	want := k.find(name)
 	rows := k.a.app.store.For(k.p.Tenant)
 	had, err := k.a.mine(ctx, k.p, name)
@@ -190,6 +173,6 @@ func (k *agentKind) put(ctx context.Context, name string) error {
 	return k.a.settle(ctx, k.p.Tenant)
 }
 
-func (k *agentKind) remove(ctx context.Context, name string) error {
+func (k *agentKind) Remove(ctx context.Context, name string) error {
 	return k.a.takeAway(ctx, k.p.Tenant, name)
 }

@@ -61,9 +61,9 @@ func (k *serverKind) generate(ctx context.Context, in admin.ServerInput, former 
 	return g, k.s.settleRow(&g.row, g.made)
 }
 
-// fault says why a server cannot be had, as far as its document tells: it is
+// FindFault says why a server cannot be had, as far as its document tells: it is
 // read here, once for all that is asked about it.
-func (k *serverKind) fault(ctx context.Context, id string) error {
+func (k *serverKind) FindFault(ctx context.Context, id string) error {
 	want := k.find(id)
 	var former *junctor.Server
 	switch row, err := k.s.mine(ctx, k.p, id); {

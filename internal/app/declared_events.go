@@ -10,6 +10,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/admin"
 	"github.com/junctor-mcp/junctor/internal/config"
 	"github.com/junctor-mcp/junctor/internal/credential"
+	"github.com/junctor-mcp/junctor/internal/declare"
 	"github.com/junctor-mcp/junctor/internal/event"
 	"github.com/junctor-mcp/junctor/internal/intake"
 	"github.com/junctor-mcp/junctor/internal/seal"
@@ -22,7 +23,7 @@ type rowKind[W, R any] struct {
 	want   []W
 	file   string // that declares them; "" where people want them
 
-	wish func(*W) wish
+	wish func(*W) declare.Wish
 	row  func(*W) *R
 	rows func(ctx context.Context) ([]R, error)
 	here func(*R) (id, declared string)
@@ -35,10 +36,10 @@ type rowKind[W, R any] struct {
 	drop   func(ctx context.Context, id string) error
 }
 
-func (k *rowKind[W, R]) noun() string { return k.called }
+func (k *rowKind[W, R]) Noun() string { return k.called }
 
-func (k *rowKind[W, R]) wanted() []wish {
-	out := make([]wish, len(k.want))
+func (k *rowKind[W, R]) Wanted() []declare.Wish {
+	out := make([]declare.Wish, len(k.want))
 	for i := range k.want {
 		out[i] = k.wish(&k.want[i])
 	}
@@ -46,15 +47,15 @@ func (k *rowKind[W, R]) wanted() []wish {
 }
 
 func (k *rowKind[W, R]) find(id string) *W {
-	return &k.want[slices.IndexFunc(k.want, func(w W) bool { return k.wish(&w).id == id })]
+	return &k.want[slices.IndexFunc(k.want, func(w W) bool { return k.wish(&w).ID == id })]
 }
 
-func (k *rowKind[W, R]) present(ctx context.Context) (map[string]holding, error) {
+func (k *rowKind[W, R]) Present(ctx context.Context) (map[string]declare.Holding, error) {
 	rows, err := k.rows(ctx)
-	out := map[string]holding{}
+	out := map[string]declare.Holding{}
 	for i := range rows {
 		id, declared := k.here(&rows[i])
-		out[id] = holding{declared: declared}
+		out[id] = declare.Holding{Declared: declared}
 	}
 	return out, err
 }
@@ -70,7 +71,7 @@ func (k *rowKind[W, R]) had(ctx context.Context, id string) (*R, error) {
 	return nil, err
 }
 
-func (k *rowKind[W, R]) fault(ctx context.Context, id string) error {
+func (k *rowKind[W, R]) FindFault(ctx context.Context, id string) error {
 	had, err := k.had(ctx, id)
 	if err != nil {
 		return err
@@ -78,7 +79,7 @@ func (k *rowKind[W, R]) fault(ctx context.Context, id string) error {
 	return k.wrong(ctx, k.find(id), had)
 }
 
-func (k *rowKind[W, R]) diff(ctx context.Context, id string) ([]admin.FieldChange, error) {
+func (k *rowKind[W, R]) Diff(ctx context.Context, id string) ([]admin.FieldChange, error) {
 	had, err := k.had(ctx, id)
 	if err != nil || had == nil {
 		return nil, err
@@ -97,7 +98,7 @@ func (k *rowKind[W, R]) diff(ctx context.Context, id string) ([]admin.FieldChang
 	return append(out, more...), err
 }
 
-func (k *rowKind[W, R]) put(ctx context.Context, id string) error {
+func (k *rowKind[W, R]) Put(ctx context.Context, id string) error {
 	had, err := k.had(ctx, id)
 	if err != nil {
 		return err
@@ -105,12 +106,12 @@ func (k *rowKind[W, R]) put(ctx context.Context, id string) error {
 	return k.store(ctx, k.find(id), had)
 }
 
-func (k *rowKind[W, R]) remove(ctx context.Context, id string) error { return k.drop(ctx, id) }
+func (k *rowKind[W, R]) Remove(ctx context.Context, id string) error { return k.drop(ctx, id) }
 
 // eventKinds are the kinds that concern events, of those that w speaks of, in
 // the order in which they are made. servers are those that will be there; still
 // says that nothing is attached yet.
-func (a *App) eventKinds(p *junctor.Principal, w *admin.Wanted, file string, servers map[string]bool, still bool) (kinds []kind) {
+func (a *App) eventKinds(p *junctor.Principal, w *admin.Wanted, file string, servers map[string]bool, still bool) (kinds []declare.Kind) {
 	if w.Sources != nil {
 		kinds = append(kinds, a.sourceKind(p, w.Sources, file))
 	}
@@ -125,18 +126,18 @@ func (a *App) eventKinds(p *junctor.Principal, w *admin.Wanted, file string, ser
 
 // declaredEvents are those of a file, for the operator who wrote it. What the file
 // does not speak of it has none of.
-func (a *App) declaredEvents(cfg *config.Config, servers map[string]bool, still bool) []kind {
+func (a *App) declaredEvents(cfg *config.Config, servers map[string]bool, still bool) []declare.Kind {
 	w := admin.Wanted{Sources: []admin.WantedSource{}, Triggers: []admin.WantedTrigger{}, Schedules: []admin.WantedSchedule{}}
 	d := cfg.Declared()
 	w.DeclaredEvents(&d)
 	return a.eventKinds(a.identity.Local(), &w, cfg.File(), servers, still)
 }
 
-func (a *App) triggerKind(p *junctor.Principal, want []admin.WantedTrigger, file string, servers map[string]bool, still bool) kind {
+func (a *App) triggerKind(p *junctor.Principal, want []admin.WantedTrigger, file string, servers map[string]bool, still bool) declare.Kind {
 	rows := a.store.For(p.Tenant)
 	return &rowKind[admin.WantedTrigger, junctor.Trigger]{
 		called: "trigger", want: want, file: file,
-		wish: func(w *admin.WantedTrigger) wish { return wish{w.Name, w.Where} },
+		wish: func(w *admin.WantedTrigger) declare.Wish { return declare.Wish{ID: w.Name, Where: w.Where} },
 		row:  func(w *admin.WantedTrigger) *junctor.Trigger { return &w.Trigger },
 		rows: rows.Triggers,
 		here: func(t *junctor.Trigger) (string, string) { return t.Name, t.Declared },
@@ -177,11 +178,11 @@ func (a *App) triggerKind(p *junctor.Principal, want []admin.WantedTrigger, file
 	}
 }
 
-func (a *App) scheduleKind(p *junctor.Principal, want []admin.WantedSchedule, file string) kind {
+func (a *App) scheduleKind(p *junctor.Principal, want []admin.WantedSchedule, file string) declare.Kind {
 	rows := a.store.For(p.Tenant)
 	return &rowKind[admin.WantedSchedule, junctor.Schedule]{
 		called: "schedule", want: want, file: file,
-		wish: func(w *admin.WantedSchedule) wish { return wish{w.Name, w.Where} },
+		wish: func(w *admin.WantedSchedule) declare.Wish { return declare.Wish{ID: w.Name, Where: w.Where} },
 		row:  func(w *admin.WantedSchedule) *junctor.Schedule { return &w.Schedule },
 		rows: rows.Schedules,
 		here: func(s *junctor.Schedule) (string, string) { return s.Name, s.Declared },
@@ -212,11 +213,11 @@ func (a *App) scheduleKind(p *junctor.Principal, want []admin.WantedSchedule, fi
 	}
 }
 
-func (a *App) sourceKind(p *junctor.Principal, want []admin.WantedSource, file string) kind {
+func (a *App) sourceKind(p *junctor.Principal, want []admin.WantedSource, file string) declare.Kind {
 	rows := a.store.For(p.Tenant)
 	k := &rowKind[admin.WantedSource, junctor.Source]{
 		called: "source", want: want, file: file,
-		wish: func(w *admin.WantedSource) wish { return wish{w.ID, w.Where} },
+		wish: func(w *admin.WantedSource) declare.Wish { return declare.Wish{ID: w.ID, Where: w.Where} },
 		row:  func(w *admin.WantedSource) *junctor.Source { return &w.Source },
 		rows: rows.Sources,
 		here: func(s *junctor.Source) (string, string) { return s.ID, s.Declared },

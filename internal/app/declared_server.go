@@ -15,6 +15,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen"
 	"github.com/junctor-mcp/junctor/internal/config"
 	"github.com/junctor-mcp/junctor/internal/credential"
+	"github.com/junctor-mcp/junctor/internal/declare"
 	"github.com/junctor-mcp/junctor/internal/seal"
 )
 
@@ -39,12 +40,12 @@ func (a *App) declaredServers(cfg *config.Config) *serverKind {
 	return k
 }
 
-func (k *serverKind) noun() string { return "server" }
+func (k *serverKind) Noun() string { return "server" }
 
-func (k *serverKind) wanted() []wish {
-	out := make([]wish, len(k.want))
+func (k *serverKind) Wanted() []declare.Wish {
+	out := make([]declare.Wish, len(k.want))
 	for i, w := range k.want {
-		out[i] = wish{w.Server.ID, w.Where}
+		out[i] = declare.Wish{ID: w.Server.ID, Where: w.Where}
 	}
 	return out
 }
@@ -57,29 +58,29 @@ func (k *serverKind) find(id string) admin.WantedServer {
 // starts is the command that a change would have run for the first time.
 func (k *serverKind) starts(ch *admin.Change) []string {
 	other := slices.ContainsFunc(ch.Fields, func(f admin.FieldChange) bool { return f.Field == "command" })
-	if ch.Kind != k.noun() || ch.Error != "" || ch.Action != admin.ActionAdd && !other {
+	if ch.Kind != k.Noun() || ch.Error != "" || ch.Action != admin.ActionAdd && !other {
 		return nil
 	}
 	return k.find(ch.ID).Server.Command
 }
 
-func (k *serverKind) present(ctx context.Context) (map[string]holding, error) {
+func (k *serverKind) Present(ctx context.Context) (map[string]declare.Holding, error) {
 	rows, err := k.s.app.store.For(k.p.Tenant).Servers(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out := map[string]holding{}
+	out := map[string]declare.Holding{}
 	for i := range rows {
 		row := &rows[i]
 		if row.Mode == junctor.ModeFound || !k.s.sees(k.p, row) {
 			continue // adding it will say that the id is taken
 		}
-		out[row.ID] = holding{declared: row.Declared, fixed: row.Mode == junctor.ModeBuiltin, foreign: !admission.Owns(k.p, row.Owner)}
+		out[row.ID] = declare.Holding{Declared: row.Declared, BuiltIn: row.Mode == junctor.ModeBuiltin, Foreign: !admission.Owns(k.p, row.Owner)}
 	}
 	return out, nil
 }
 
-func (k *serverKind) diff(ctx context.Context, id string) ([]admin.FieldChange, error) {
+func (k *serverKind) Diff(ctx context.Context, id string) ([]admin.FieldChange, error) {
 	former, err := k.s.mine(ctx, k.p, id)
 	if err != nil {
 		return nil, err
@@ -208,9 +209,9 @@ func union(a, b map[string]string) map[string]string {
 	return out
 }
 
-// put stores a server as it is wanted. Where people want it, it is reached
+// Put stores a server as it is wanted. Where people want it, it is reached
 // first; what a file declares is tried until it answers.
-func (k *serverKind) put(ctx context.Context, id string) error {
+func (k *serverKind) Put(ctx context.Context, id string) error {
 	want := k.find(id)
 	row := want.Server
 	g := k.ready[id]
@@ -300,7 +301,7 @@ func (k *serverKind) sameSecrets(ctx context.Context, former *junctor.Server, se
 	return err == nil && maps.EqualFunc(stored, set, func(a, b seal.Secret) bool { return a.Equal(b.Reveal()) })
 }
 
-func (k *serverKind) remove(ctx context.Context, id string) error {
+func (k *serverKind) Remove(ctx context.Context, id string) error {
 	return k.s.takeAway(ctx, k.p.Tenant, id)
 }
 

@@ -161,7 +161,7 @@ func (h happenings) ChangeTrigger(ctx context.Context, p *junctor.Principal, nam
 	if err != nil {
 		return t, err
 	}
-	if err := h.app.ours("trigger", name, t.Declared); err != nil {
+	if err := h.app.file.CheckNotDeclared("trigger", name, t.Declared); err != nil {
 		return t, err
 	}
 	change(&t)
@@ -175,7 +175,7 @@ func (h happenings) ChangeTrigger(ctx context.Context, p *junctor.Principal, nam
 func (h happenings) RemoveTrigger(ctx context.Context, p *junctor.Principal, name string) error {
 	t, err := h.app.store.For(p.Tenant).Trigger(ctx, name)
 	if err == nil {
-		err = h.app.ours("trigger", name, t.Declared)
+		err = h.app.file.CheckNotDeclared("trigger", name, t.Declared)
 	}
 	if err != nil {
 		return err
@@ -281,7 +281,7 @@ func (h happenings) ChangeSource(ctx context.Context, p *junctor.Principal, id s
 	if err != nil {
 		return s, err
 	}
-	if err := h.app.ours("source", id, s.Declared); err != nil {
+	if err := h.app.file.CheckNotDeclared("source", id, s.Declared); err != nil {
 		return s, err
 	}
 	change(&s)
@@ -298,7 +298,7 @@ func (h happenings) ChangeSource(ctx context.Context, p *junctor.Principal, id s
 func (h happenings) RemoveSource(ctx context.Context, p *junctor.Principal, id string) error {
 	s, err := h.app.store.For(p.Tenant).Source(ctx, id)
 	if err == nil {
-		err = h.app.ours("source", id, s.Declared)
+		err = h.app.file.CheckNotDeclared("source", id, s.Declared)
 	}
 	if err != nil {
 		return err
@@ -312,7 +312,7 @@ func (h happenings) Schedules(ctx context.Context, p *junctor.Principal) ([]junc
 
 func (h happenings) PutSchedule(ctx context.Context, p *junctor.Principal, s junctor.Schedule) (junctor.Schedule, error) {
 	if had, err := h.app.store.For(p.Tenant).Schedule(ctx, s.Name); err == nil {
-		if err := h.app.ours("schedule", s.Name, had.Declared); err != nil {
+		if err := h.app.file.CheckNotDeclared("schedule", s.Name, had.Declared); err != nil {
 			return s, err
 		}
 	}
@@ -325,7 +325,7 @@ func (h happenings) PutSchedule(ctx context.Context, p *junctor.Principal, s jun
 func (h happenings) RemoveSchedule(ctx context.Context, p *junctor.Principal, name string) error {
 	s, err := h.app.store.For(p.Tenant).Schedule(ctx, name)
 	if err == nil {
-		err = h.app.ours("schedule", name, s.Declared)
+		err = h.app.file.CheckNotDeclared("schedule", name, s.Declared)
 	}
 	if err != nil {
 		return err

@@ -38,7 +38,7 @@ func (s *servers) ImportDocument(ctx context.Context, p *junctor.Principal, id s
 	if err != nil {
 		return admin.Imported{}, err
 	}
-	if err := s.app.ours("server", id, former.Declared); err != nil && !in.DryRun {
+	if err := s.app.file.CheckNotDeclared("server", id, former.Declared); err != nil && !in.DryRun {
 		return admin.Imported{}, err
 	}
 	if in.Document != "" || in.DocumentURL != "" && in.DocumentURL != former.API.DocumentURL {
@@ -159,7 +159,7 @@ func (s *servers) learnRoles(ctx context.Context, made *apigen.Made, row *juncto
 
 // changeGenerated changes an auto-generated server in place.
 func (s *servers) changeGenerated(ctx context.Context, p *junctor.Principal, former junctor.Server, change func(*junctor.Server) (credential.Set, error)) (junctor.Server, error) {
-	if err := s.app.ours("server", former.ID, former.Declared); err != nil {
+	if err := s.app.file.CheckNotDeclared("server", former.ID, former.Declared); err != nil {
 		return junctor.Server{}, err
 	}
 	row := former

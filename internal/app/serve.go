@@ -196,7 +196,7 @@ func (a *App) Run(ctx context.Context) error {
 		watching := make(chan struct{})
 		go func() {
 			defer close(watching)
-			a.file.watch(chores)
+			a.file.Watch(chores)
 		}()
 		defer func() {
 			stopChores()

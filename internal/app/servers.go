@@ -116,8 +116,10 @@ func (s *servers) attach(ctx context.Context) error {
 		return err
 	}
 	s.builtin[events.ID()] = events
-	if err := s.app.declareFirst(ctx); err != nil {
-		return err
+	if !s.app.opts.undeclared {
+		if err := s.app.file.Start(ctx); err != nil {
+			return err
+		}
 	}
 	all, err := rows.Servers(ctx)
 	if err != nil {
@@ -200,7 +202,7 @@ func (s *servers) RemoveServer(ctx context.Context, p *junctor.Principal, id str
 	if err != nil {
 		return err
 	}
-	if err := s.app.ours("server", id, row.Declared); err != nil {
+	if err := s.app.file.CheckNotDeclared("server", id, row.Declared); err != nil {
 		return err
 	}
 	return s.takeAway(ctx, p.Tenant, id)
@@ -234,7 +236,7 @@ func (s *servers) SetServerState(ctx context.Context, p *junctor.Principal, id s
 	if err != nil {
 		return err
 	}
-	if err := s.app.ours("server", id, row.Declared); err != nil {
+	if err := s.app.file.CheckNotDeclared("server", id, row.Declared); err != nil {
 		return err
 	}
 	defer s.hold(p.Tenant, id)()
