@@ -38,7 +38,7 @@ const errMoved moved = "the home of the server is another now"
 // afar is the way to a server that another process runs. Who may call it is judged
 // here; what it is asked for is done there.
 type afar struct {
-	peers *peers
+	s     *servers
 	key   serverKey
 	home  string      // that process, or nowhere
 	stale atomic.Bool // what it offers is not known for sure
@@ -52,7 +52,7 @@ type afar struct {
 var _ way = (*afar)(nil)
 
 func (s *servers) newAfar(key serverKey, home string, known *catalog.Offer) *afar {
-	return &afar{peers: s.app.peers, key: key, home: home, known: known}
+	return &afar{s: s, key: key, home: home, known: known}
 }
 
 // Do implements catalog.Backend.
@@ -134,12 +134,12 @@ func (f *afar) RootsChanged(p *junctor.Principal, client string) {
 
 // tell is ask for what nobody waits for.
 func (f *afar) tell(e errand) {
-	s := f.peers.app.servers
+	s := f.s
 	s.work.Go(func() {
 		ctx, cancel := context.WithTimeout(s.ending, offerTime)
 		defer cancel()
 		if _, err := f.ask(ctx, e, nil); err != nil && ctx.Err() == nil {
-			f.peers.app.log.Warn("the replica that runs a server could not be told of something", slog.String("server", f.key.id), telemetry.Err(err))
+			f.s.o.Log.Warn("the replica that runs a server could not be told of something", slog.String("server", f.key.id), telemetry.Err(err))
 		}
 	})
 }
@@ -160,18 +160,14 @@ func (f *afar) ask(ctx context.Context, e errand, sink catalog.Sink) (*said, err
 	if f.home == nowhere {
 		return nil, f.away()
 	}
-	to := f.peers.find(ctx, f.home)
-	if to == nil {
-		return nil, f.away()
-	}
 	e.Tenant, e.Server = f.key.tenant, f.key.id
 	var body bytes.Buffer
 	if err := gob.NewEncoder(&body).Encode(e); err != nil {
 		return nil, err
 	}
-	budget, who := f.peers.app.bytes, limit.PartyOf(e.Principal)
+	budget, who := f.s.o.Bytes, limit.PartyOf(e.Principal)
 	budget.Count(who, body.Bytes())
-	resp, err := to.post(ctx, errandPath, body.Bytes(), headerParty, partyText(who))
+	resp, err := f.s.o.Replicas.Post(ctx, f.home, errandPath, body.Bytes(), headerParty, partyText(who))
 	switch {
 	case err == nil:
 	case junctor.CodeOf(err) == junctor.CodeUnreachable: // nobody heard it
@@ -183,7 +179,7 @@ func (f *afar) ask(ctx context.Context, e errand, sink catalog.Sink) (*said, err
 	if resp.StatusCode != http.StatusOK { // it is of another version
 		return nil, f.away()
 	}
-	frames := newCountedDecoder(ctx, budget, who, resp.Body, 4*f.peers.app.cfg.MaxResult)
+	frames := newCountedDecoder(ctx, budget, who, resp.Body, 4*f.s.o.MaxResult)
 	defer frames.settle()
 	for {
 		var got said
@@ -219,16 +215,4 @@ func (f *afar) lost(ctx context.Context, err error) error {
 		Code: junctor.CodeUpstream, Cause: err,
 		Message: "the replica that runs the server " + f.key.id + " broke off, and whether the call came to its end is not known; make the call again where that does no harm",
 	}
-}
-
-// post sends the process something. header are names, each with its value.
-func (p *peer) post(ctx context.Context, path string, body []byte, header ...string) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.below(path).String(), bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	for i := 0; i+1 < len(header); i += 2 {
-		req.Header.Set(header[i], header[i+1])
-	}
-	return p.client.Do(req)
 }

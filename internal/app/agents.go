@@ -171,7 +171,7 @@ func (a agents) apply(ctx context.Context, p *junctor.Principal, one *junctor.Ag
 		}
 	}
 	if in.Role != nil {
-		if err := a.known(ctx, p.Tenant, one.Role); err != nil {
+		if err := a.CheckRole(ctx, p.Tenant, one.Role); err != nil {
 			return err
 		}
 	}
@@ -244,4 +244,9 @@ func (a agents) AgentTools(ctx context.Context, p *junctor.Principal, name strin
 		_, err := sh.Server(p, t.Server)
 		return err != nil
 	}), nil
+}
+
+// Reload implements servers.Agents.
+func (a agents) Reload(ctx context.Context, tenant junctor.TenantID) error {
+	return a.app.rights.reload(ctx, tenant)
 }

@@ -15,9 +15,6 @@ import (
 	"github.com/junctor-mcp/junctor/internal/builtin"
 )
 
-// agentsID is the built-in server that has a tool for each agent elsewhere.
-const agentsID = "agents"
-
 // elsewhere makes tools of agents that other parties run: of those that think
 // with a model of the kind a2a and are published. Each tenant has a server of its
 // own, from the first such agent on.
@@ -71,7 +68,7 @@ func (e *elsewhere) changed(ctx context.Context, tenant junctor.TenantID, agents
 		return nil
 	}
 	if s == nil {
-		if s, err = builtin.New(agentsID, "Agents elsewhere", builtin.Options{
+		if s, err = builtin.New(remoteAgentsID, "Agents elsewhere", builtin.Options{
 			Instructions: "Each tool is an agent of another party: give it a task in plain words. Each call is a conversation of its own.", Logger: e.app.log,
 		}); err != nil {
 			e.mu.Unlock()
@@ -100,13 +97,13 @@ func (e *elsewhere) changed(ctx context.Context, tenant junctor.TenantID, agents
 		if maps.Equal(told, wanted) {
 			return nil
 		}
-		return e.app.catalog.Refresh(ctx, tenant, agentsID) // the next request sees it
+		return e.app.catalog.Refresh(ctx, tenant, remoteAgentsID) // the next request sees it
 	}
 	return e.offer(ctx, tenant)
 }
 
 func (e *elsewhere) attached(tenant junctor.TenantID) bool {
-	_, there := e.app.servers.rowsAttached()[serverKey{tenant, agentsID}]
+	_, there := e.app.servers.rowsAttached()[serverKey{tenant, remoteAgentsID}]
 	return there
 }
 
@@ -143,10 +140,10 @@ func (e *elsewhere) offer(ctx context.Context, tenant junctor.TenantID) error {
 		return nil
 	}
 	s, rows := e.server(tenant), e.app.store.For(tenant)
-	if err := rows.EnsureBuiltin(ctx, agentsID, s.Title()); err != nil {
+	if err := rows.EnsureBuiltin(ctx, remoteAgentsID, s.Title()); err != nil {
 		return err
 	}
-	row, err := rows.Server(ctx, agentsID)
+	row, err := rows.Server(ctx, remoteAgentsID)
 	switch {
 	case junctor.CodeOf(err) == junctor.CodeNotFound:
 		return nil

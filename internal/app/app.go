@@ -209,7 +209,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	a.components = newComponentCatalogs(a)
 	a.models = &models{app: a}
 	a.onClose(func(context.Context) { a.models.close() })
-	a.servers = newServers(a)
+	a.servers = a.newServers()
 	a.onClose(func(context.Context) { a.servers.close() })
 	if err := a.openAuthority(); err != nil {
 		return err
@@ -233,7 +233,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	if err := errors.Join(a.gauges(), a.queueGauges()); err != nil { //nolint:contextcheck // they are read later
 		return err
 	}
-	return a.servers.attach(ctx)
+	return a.attachServers(ctx)
 }
 
 func (a *App) openStore(ctx context.Context) error {

@@ -17,12 +17,12 @@ import (
 // bringAll attaches the servers that people brought, as they were last seen. No
 // server is waited for, and one that cannot be attached keeps no other away.
 func (s *servers) bringAll(ctx context.Context) error {
-	tenants, err := s.app.store.Tenants(ctx)
+	tenants, err := s.o.Store.Tenants(ctx)
 	if err != nil {
 		return err
 	}
 	for _, tenant := range tenants {
-		rows, err := s.app.store.For(tenant.ID).AdmittedServers(ctx)
+		rows, err := s.o.Store.For(tenant.ID).AdmittedServers(ctx)
 		if err != nil {
 			return err
 		}
@@ -103,7 +103,7 @@ func (s *servers) bringIn(ctx context.Context, turn uint64, admitted admission.S
 	delete(s.broken, key)
 	if err != nil {
 		s.broken[key] = junctor.AsError(err).Message
-		s.app.log.Warn("a server could not be attached", slog.String("server", row.ID), telemetry.Err(err))
+		s.o.Log.Warn("a server could not be attached", slog.String("server", row.ID), telemetry.Err(err))
 	}
 	return err
 }
@@ -138,7 +138,7 @@ func (s *servers) prepare(ctx context.Context, admitted admission.Server, up *re
 	}
 	offer, isolated := &catalog.Offer{Awaited: true}, ""
 	var kept [sha256.Size]byte
-	if seen, err := s.app.store.For(row.Tenant).SeenServer(ctx, row.ID); err == nil {
+	if seen, err := s.o.Store.For(row.Tenant).SeenServer(ctx, row.ID); err == nil {
 		isolated, kept = seen.Isolated, markOf(seen.Offer, seen.Isolated)
 		if known, err := catalog.DecodeOffer(seen.Offer); err == nil { // what cannot be read is asked for again
 			offer = known
@@ -174,7 +174,7 @@ func (s *servers) prepareAfar(ctx context.Context, admitted admission.Server, up
 		known, _ = now.up.Offer(ctx)
 	} else if up != nil {
 		known, _ = up.Offer(ctx)
-	} else if seen, err := s.app.store.For(row.Tenant).SeenServer(ctx, row.ID); err == nil {
+	} else if seen, err := s.o.Store.For(row.Tenant).SeenServer(ctx, row.ID); err == nil {
 		known, _ = catalog.DecodeOffer(seen.Offer)
 	}
 	if known == nil {
@@ -202,13 +202,13 @@ func (s *servers) attachRow(ctx context.Context, key serverKey, turn uint64, adm
 		defer b.announce() // its home is asked what it offers, once nobody waits for that
 	}
 	if attached { // a tool that was hidden is so when this returns
-		return s.app.catalog.Refresh(ctx, row.Tenant, row.ID)
+		return s.o.Catalog.Refresh(ctx, row.Tenant, row.ID)
 	}
 	var opts []catalog.AttachOption
 	if row.Private {
 		opts = append(opts, catalog.OwnedBy(row.Owner))
 	}
-	if err := s.app.catalog.Attach(ctx, row.Tenant, row.ID, row.Mode, b, opts...); err != nil {
+	if err := s.o.Catalog.Attach(ctx, row.Tenant, row.ID, row.Mode, b, opts...); err != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.live[key] == b {
@@ -287,7 +287,7 @@ func (s *servers) install(key serverKey, turn uint64, next *connected) (b *broug
 		}
 		b.with.Store(next.up.with)
 		if former != nil {
-			s.app.catalog.Detach(key.tenant, key.id)
+			s.o.Catalog.Detach(key.tenant, key.id)
 		}
 		if former != nil && former.up.way != next.up.way {
 			b.former = []*connected{former}
@@ -318,7 +318,7 @@ func (s *servers) retire(c *connected, by *brought) {
 
 // detach takes a server out of the catalogue. Calls that run go on to their end.
 func (s *servers) detach(tenant junctor.TenantID, id string) {
-	s.app.catalog.Detach(tenant, id)
+	s.o.Catalog.Detach(tenant, id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := serverKey{tenant, id}
@@ -418,7 +418,7 @@ func (s *servers) TestServer(ctx context.Context, p *junctor.Principal, id strin
 		probe, _ := s.reach(ctx, c.up, c.up.Probe)
 		return probe, nil
 	}
-	admitted, err := s.app.store.For(p.Tenant).AdmittedServer(ctx, id)
+	admitted, err := s.o.Store.For(p.Tenant).AdmittedServer(ctx, id)
 	if err != nil {
 		return junctor.Probe{}, err
 	}

@@ -283,7 +283,7 @@ func (s *servers) keeper(tenant junctor.TenantID, id string) func(context.Contex
 		defer mu.Unlock()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeFor)
 		defer cancel()
-		rows, now := s.app.store.For(tenant), time.Now()
+		rows, now := s.o.Store.For(tenant), time.Now()
 		changes := changedTools(ctx, rows, id, offer, now)
 		// Changes come first: the next comparison is with what is stored then, and finds no
 		// change that is lost here. One that is stored twice is stored once.
@@ -295,11 +295,11 @@ func (s *servers) keeper(tenant junctor.TenantID, id string) func(context.Contex
 			err = nil // the server was removed meanwhile
 		}
 		if err != nil {
-			s.app.log.Warn("what a server offers could not be stored; it is tried again when the server is next asked", slog.String("server", id), telemetry.Err(err))
+			s.o.Log.Warn("what a server offers could not be stored; it is tried again when the server is next asked", slog.String("server", id), telemetry.Err(err))
 			return err
 		}
 		for _, c := range changes {
-			s.app.log.Info("a tool changed", slog.String("server", id), slog.String("tool", c.Tool), slog.Any("what", c.What))
+			s.o.Log.Info("a tool changed", slog.String("server", id), slog.String("tool", c.Tool), slog.Any("what", c.What))
 		}
 		return nil
 	}

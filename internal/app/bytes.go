@@ -28,9 +28,8 @@ const (
 
 // Parties that are no principals.
 const (
-	issuerUnknown   = "unknown"   // callers without a credential, by their address
-	issuerHook      = "hook"      // sources of events, by their path and the sender's address
-	issuerDocuments = "documents" // descriptions of APIs that are fetched
+	issuerUnknown = "unknown" // callers without a credential, by their address
+	issuerHook    = "hook"    // sources of events, by their path and the sender's address
 )
 
 // inFlight gives the bytes that all callers together, and one of them, may have in

@@ -7,35 +7,10 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// CallAccess says which calls, and how much of them, a principal may see. Of the
-// calls of others, those that may read the record of calls see what ran on the
-// servers that they may know of; of calls in rooms, those who are in them see all.
-func (s *servers) CallAccess(ctx context.Context, p *junctor.Principal) (junctor.CallAccess, error) {
-	if p.Agent != "" || p.Has(junctor.ScopeAdmin) {
-		return junctor.NewCallAccess(p, nil), nil
-	}
-	var servers map[string]time.Time
-	if p.Has(junctor.ScopeAuditRead) {
-		var err error
-		if servers, err = s.knownServers(ctx, p); err != nil {
-			return junctor.CallAccess{}, err
-		}
-	}
-	in, err := s.app.rooms.Workspaces(ctx, p)
-	if err != nil {
-		return junctor.CallAccess{}, err
-	}
-	ids := make([]string, len(in))
-	for i := range in {
-		ids[i] = in[i].ID
-	}
-	return junctor.NewCallAccess(p, servers).WithRooms(ids...), nil
-}
-
 // knownServers are those that a principal may know of, by id, and since when each
 // has its id: what happened before happened to another server.
 func (s *servers) knownServers(ctx context.Context, p *junctor.Principal) (map[string]time.Time, error) {
-	rows, err := s.app.store.For(p.Tenant).Servers(ctx)
+	rows, err := s.o.Store.For(p.Tenant).Servers(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +37,7 @@ func (s *servers) serverLookup(p *junctor.Principal) func(id string) bool {
 	looker := *p
 	looker.User = "" // which sources a user chose to be shown is no matter of access
 	return func(id string) bool {
-		_, err := s.app.catalog.Snapshot().For(looker.Tenant).Server(&looker, id)
+		_, err := s.o.Catalog.Snapshot().For(looker.Tenant).Server(&looker, id)
 		return err == nil
 	}
 }

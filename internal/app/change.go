@@ -25,12 +25,12 @@ const probeTime = 90 * time.Second // starting a process may take a minute
 // wanted of them.
 func (s *servers) recordRefusedInput(row *junctor.Server, why string) {
 	call := junctor.Call{
-		ID: newID(), Tenant: row.Tenant, Kind: junctor.KindServer, Door: junctor.DoorAdmin, Server: row.ID, Name: "elicitation", Status: junctor.StatusDenied, Code: junctor.CodeDenied, Reason: why, Start: time.Now(),
+		ID: s.o.NewID(), Tenant: row.Tenant, Kind: junctor.KindServer, Door: junctor.DoorAdmin, Server: row.ID, Name: "elicitation", Status: junctor.StatusDenied, Code: junctor.CodeDenied, Reason: why, Start: time.Now(),
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeFor)
 	defer cancel()
-	if err := s.app.journal.Append(ctx, &call); err != nil {
-		s.app.log.Error("a refusal could not be recorded", telemetry.Err(err))
+	if err := s.o.Journal.Append(ctx, &call); err != nil {
+		s.o.Log.Error("a refusal could not be recorded", telemetry.Err(err))
 	}
 }
 
@@ -71,7 +71,7 @@ func (s *servers) store(ctx context.Context, admitted admission.Server, set cred
 	if err != nil {
 		return admission.Server{}, err
 	}
-	rows := s.app.store.For(row.Tenant)
+	rows := s.o.Store.For(row.Tenant)
 	var stored admission.Server
 	if former == nil {
 		stored, err = rows.AddServer(ctx, admitted.Sealed(name))
@@ -111,22 +111,22 @@ func (s *servers) ProbeServer(ctx context.Context, p *junctor.Principal, in admi
 // recordRefusal puts on record that somebody brought what they may not bring.
 func (s *servers) recordRefusal(ctx context.Context, p *junctor.Principal, id string, refusal error) {
 	call := junctor.Call{
-		ID: newID(), Tenant: p.Tenant, Kind: junctor.KindServer, Door: junctor.DoorAdmin, Server: id, Name: "add", Issuer: p.Issuer, Subject: p.Subject, User: p.User, Agent: p.Agent,
+		ID: s.o.NewID(), Tenant: p.Tenant, Kind: junctor.KindServer, Door: junctor.DoorAdmin, Server: id, Name: "add", Issuer: p.Issuer, Subject: p.Subject, User: p.User, Agent: p.Agent,
 		Status: junctor.StatusDenied, Code: junctor.CodeDenied, Reason: junctor.AsError(refusal).Message, Start: time.Now(),
 	}
-	if err := s.app.journal.Append(context.WithoutCancel(ctx), &call); err != nil {
-		s.app.log.Error("a refusal could not be recorded", telemetry.Err(err))
+	if err := s.o.Journal.Append(context.WithoutCancel(ctx), &call); err != nil {
+		s.o.Log.Error("a refusal could not be recorded", telemetry.Err(err))
 	}
 }
 
 // reservedID tells who owned a server that was removed less than
 // --reserved-id-days ago.
 func (s *servers) reservedID(ctx context.Context, tenant junctor.TenantID, id string) (owner string, until time.Time, err error) {
-	owner, at, err := s.app.store.For(tenant).RemovedServer(ctx, id)
+	owner, at, err := s.o.Store.For(tenant).RemovedServer(ctx, id)
 	if junctor.CodeOf(err) == junctor.CodeNotFound {
 		return "", time.Time{}, nil
 	}
-	until = at.AddDate(0, 0, s.app.cfg.ReservedIDDays)
+	until = at.AddDate(0, 0, s.o.ReservedIDDays)
 	if err != nil || !time.Now().Before(until) {
 		return "", time.Time{}, err
 	}
@@ -177,8 +177,8 @@ func (s *servers) seal(ctx context.Context, row *junctor.Server, set credential.
 	if err != nil {
 		return "", err
 	}
-	name := visit.SecretPrefix + newID()
-	return name, s.app.vault.Put(ctx, row.Tenant, row.ID, name, packed)
+	name := visit.SecretPrefix + s.o.NewID()
+	return name, s.o.Vault.Put(ctx, row.Tenant, row.ID, name, packed)
 }
 
 // unseal forgets sealed credentials that no row points to.
@@ -186,20 +186,20 @@ func (s *servers) unseal(ctx context.Context, row *junctor.Server, name string) 
 	if name == "" {
 		return
 	}
-	if err := s.app.vault.Delete(context.WithoutCancel(ctx), row.Tenant, row.ID, name); err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
-		s.app.log.Warn("sealed credentials that are not used any more could not be deleted", slog.String("server", row.ID), telemetry.Err(err))
+	if err := s.o.Vault.Delete(context.WithoutCancel(ctx), row.Tenant, row.ID, name); err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
+		s.o.Log.Warn("sealed credentials that are not used any more could not be deleted", slog.String("server", row.ID), telemetry.Err(err))
 	}
 }
 
 // forget deletes every sealed credential of a server.
 func (s *servers) forget(ctx context.Context, tenant junctor.TenantID, id string) error {
-	list, err := s.app.vault.List(ctx, tenant)
+	list, err := s.o.Vault.List(ctx, tenant)
 	if err != nil {
 		return err
 	}
 	for _, info := range list {
 		if info.Owner == id && strings.HasPrefix(info.Name, visit.SecretPrefix) {
-			if err := s.app.vault.Delete(ctx, tenant, id, info.Name); err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
+			if err := s.o.Vault.Delete(ctx, tenant, id, info.Name); err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
 				return err
 			}
 		}
@@ -210,7 +210,7 @@ func (s *servers) forget(ctx context.Context, tenant junctor.TenantID, id string
 // ChangeServer changes a server in place. Where the connection changes, the
 // server is reached first as it would be then.
 func (s *servers) ChangeServer(ctx context.Context, p *junctor.Principal, id string, change func(*junctor.Server) (credential.Set, error)) (junctor.Server, error) {
-	rows := s.app.store.For(p.Tenant)
+	rows := s.o.Store.For(p.Tenant)
 	former, err := s.own(ctx, p, id)
 	if err != nil {
 		return junctor.Server{}, err
@@ -224,7 +224,7 @@ func (s *servers) ChangeServer(ctx context.Context, p *junctor.Principal, id str
 	if former.Mode != junctor.ModeBYO {
 		return junctor.Server{}, junctor.Errorf(junctor.CodeInvalid, "the server %q is %s: only its state can be changed", id, former.Mode)
 	}
-	if err := s.app.file.CheckNotDeclared("server", id, former.Declared); err != nil {
+	if err := s.o.CheckNotDeclared("server", id, former.Declared); err != nil {
 		return junctor.Server{}, err
 	}
 	row := former
@@ -283,7 +283,7 @@ func (s *servers) placed(ctx context.Context, stored admission.Server, former *j
 func (s *servers) kept(ctx context.Context, row *junctor.Server, entered credential.Set, former *junctor.Server) (credential.Set, error) {
 	set, err := s.desk.Stored(*former)(ctx)
 	if err != nil {
-		s.app.log.Warn("the stored credentials of a server cannot be used; those that are not entered anew are lost", slog.String("server", row.ID), telemetry.Err(err))
+		s.o.Log.Warn("the stored credentials of a server cannot be used; those that are not entered anew are lost", slog.String("server", row.ID), telemetry.Err(err))
 		set = credential.Set{}
 	}
 	return credential.Keep(row, entered, former, set)

@@ -11,7 +11,6 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
-	"github.com/junctor-mcp/junctor/internal/config"
 	"github.com/junctor-mcp/junctor/internal/limit"
 )
 
@@ -33,19 +32,19 @@ func (b *brokenOff) Read(p []byte) (int, error) {
 // What another replica asks for counts while it is read.
 func TestErrandsAreCounted(t *testing.T) {
 	t.Parallel()
-	a := &App{cfg: &config.Config{MaxResult: 32 << 20}, bytes: limit.NewByteBudget(limit.ByteBudgetOptions{Total: 64 << 20, PerParty: 32 << 20})}
+	s := &servers{o: serverOptions{MaxResult: 32 << 20, Bytes: limit.NewByteBudget(limit.ByteBudgetOptions{Total: 64 << 20, PerParty: 32 << 20})}}
 	var message bytes.Buffer
 	if err := gob.NewEncoder(&message).Encode(errand{What: errandDo, Request: asked{Params: make([]byte, 8<<20)}}); err != nil {
 		t.Fatal(err)
 	}
 	var used int64
-	body := &brokenOff{bytes.NewReader(message.Bytes()[:6<<20]), func() { used = a.bytes.Used() }}
+	body := &brokenOff{bytes.NewReader(message.Bytes()[:6<<20]), func() { used = s.o.Bytes.Used() }}
 	w := httptest.NewRecorder()
-	(&peers{app: a}).errand(w, httptest.NewRequestWithContext(t.Context(), "POST", errandPath, body))
+	s.ServeReplica(w, httptest.NewRequestWithContext(t.Context(), "POST", errandPath, body))
 	if used < 12<<20 {
 		t.Errorf("%d bytes are counted while 6 MiB of a request are read", used)
 	}
-	if left := a.bytes.Used(); left != 0 {
+	if left := s.o.Bytes.Used(); left != 0 {
 		t.Errorf("%d bytes are counted afterwards", left)
 	}
 }

@@ -15,23 +15,26 @@ import (
 func WithDashboard() Option { return func(o *options) { o.dashboard = true } }
 
 // newDashboard makes that server.
-func (s *servers) newDashboard() (*builtin.Server, error) {
-	return dashboard.New(dashboard.Options{Source: figures{serverView{s}}, Now: time.Now, Logger: s.app.log})
+func (a *App) newDashboard() (*builtin.Server, error) {
+	return dashboard.New(dashboard.Options{Source: figures{serverView{a.servers}, callView{a}}, Now: time.Now, Logger: a.log})
 }
 
 // figures are what the dashboard is made of: the servers that the principal may
 // know of, and the newest calls that it may see.
-type figures struct{ serverView }
+type figures struct {
+	serverView
+	calls callView
+}
 
 // mostFigures is how many calls are looked at, at most.
 const mostFigures = 5000
 
 // Calls implements dashboard.Source.
 func (f figures) Calls(ctx context.Context, p *junctor.Principal, since time.Time, match func(*junctor.Call) bool) ([]junctor.Call, bool, error) {
-	access, err := f.CallAccess(ctx, p)
+	access, err := f.calls.CallAccess(ctx, p)
 	if err != nil {
 		return nil, false, err
 	}
-	calls, next := f.app.journal.Calls(audit.Query{Access: access, Since: since, Limit: mostFigures, Match: match})
+	calls, next := f.calls.app.journal.Calls(audit.Query{Access: access, Since: since, Limit: mostFigures, Match: match})
 	return calls, next == "", nil
 }

@@ -5,7 +5,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
-	"github.com/junctor-mcp/junctor/internal/admission"
+	"github.com/junctor-mcp/junctor/internal/apigen"
 	"github.com/junctor-mcp/junctor/internal/config"
 	"github.com/junctor-mcp/junctor/internal/credential"
 	"github.com/junctor-mcp/junctor/internal/declare"
@@ -13,18 +13,18 @@ import (
 
 // Apply makes the instance have what somebody describes. What a file declares is
 // the file's.
-func (s *servers) Apply(ctx context.Context, p *junctor.Principal, w admin.Wanted) ([]admin.Change, error) {
-	k := &serverKind{s: s, p: p, want: w.Servers, unseen: w.Unseen}
+func (a applier) Apply(ctx context.Context, p *junctor.Principal, w admin.Wanted) ([]admin.Change, error) {
+	k := &serverKind{s: a.app.servers, p: p, want: w.Servers, unseen: w.Unseen}
 	for _, one := range w.Servers {
-		if err := s.mayApply(ctx, p, one.Server); err != nil {
+		if err := a.app.servers.mayApply(ctx, p, one.Server); err != nil {
 			return nil, junctor.Errorf(junctor.CodeOf(err), "servers.%s: %s", one.Server.ID, junctor.AsError(err).Message)
 		}
 	}
 	r := declare.Rule{
 		CheckChange: func(noun, id string, h declare.Holding) error {
-			return s.app.file.CheckNotDeclared(noun, id, h.Declared)
+			return a.app.file.CheckNotDeclared(noun, id, h.Declared)
 		},
-		Removes: func(h declare.Holding) bool { return w.Prune && !s.app.file.InForce(h.Declared) },
+		Removes: func(h declare.Holding) bool { return w.Prune && !a.app.file.InForce(h.Declared) },
 	}
 	var kinds []declare.Kind
 	events := w.Sources != nil || w.Triggers != nil || w.Schedules != nil
@@ -42,9 +42,9 @@ func (s *servers) Apply(ctx context.Context, p *junctor.Principal, w admin.Wante
 		if err := mayMakeAgents(p); err != nil {
 			return nil, err
 		}
-		kinds = append(kinds, &agentKind{a: agents{s.app}, p: p, want: w.Agents, servers: there})
+		kinds = append(kinds, &agentKind{a: agents{a.app}, p: p, want: w.Agents, servers: there})
 	}
-	kinds = append(kinds, s.app.eventKinds(p, &w, "", there, false)...)
+	kinds = append(kinds, a.app.eventKinds(p, &w, "", there, false)...)
 	steps, err := declare.Survey(ctx, kinds, r)
 	for i := range steps {
 		steps[i].Command = k.starts(&steps[i].Change)
@@ -56,34 +56,11 @@ func (s *servers) Apply(ctx context.Context, p *junctor.Principal, w admin.Wante
 	return declare.ChangesOf(steps), nil
 }
 
-// mayApply refuses a server that p may not bring before anything is read, compared
-// or run for any of them. One of another's is told of with its own step.
-func (s *servers) mayApply(ctx context.Context, p *junctor.Principal, row junctor.Server) error {
-	judge := s.judge.Server
-	if row.Mode == junctor.ModeGenerated {
-		judge = s.judge.Unread
-	}
-	former, err := s.app.store.For(p.Tenant).Server(ctx, row.ID)
-	switch {
-	case junctor.CodeOf(err) == junctor.CodeNotFound:
-		_, err = judge(ctx, p, row, nil)
-	case err == nil && former.Mode != junctor.ModeBuiltin && admission.Owns(p, former.Owner):
-		row.Command = credential.KeepCommand(row.Command, former.Command)
-		_, err = judge(ctx, p, row, &former)
-	case err == nil:
-		_, err = s.judge.Preview(ctx, p, row)
-	}
-	return err
-}
-
 // applier is what the admin API asks for.
-type applier struct {
-	*servers
-	file *declare.File
-}
+type applier struct{ app *App }
 
 // File is how the settings file is doing.
-func (a applier) File() admin.FileState { return a.file.State() }
+func (a applier) File() admin.FileState { return a.app.file.State() }
 
 // newFile describes the settings file.
 func (a *App) newFile() *declare.File {
@@ -107,3 +84,33 @@ func (a *App) declaredKinds(ctx context.Context, cfg *config.Config, r declare.R
 // Reload reads the settings file again and puts what it declares into force. A
 // file with a problem changes nothing: the error says every one.
 func (a *App) Reload(ctx context.Context) error { return a.file.Reload(ctx) }
+
+// declaredServers are those of a file, for the operator who wrote it.
+func (a *App) declaredServers(cfg *config.Config) *serverKind {
+	k := &serverKind{s: a.servers, p: a.identity.Local(), file: cfg.File(), unseen: true}
+	for _, d := range cfg.Declared().Servers {
+		k.want = append(k.want, admin.WantedServer{ServerInput: admin.DeclaredInput(d), Where: d.Where})
+	}
+	return k
+}
+
+// CheckDeclared finds what is wrong with what a file declares that reading it
+// cannot tell: references that can never be read, and rules, templates and times
+// that are none.
+func CheckDeclared(cfg *config.Config, dataDir string) (problems []config.Problem) {
+	reader := credential.Reader{DataDir: dataDir}
+	for _, s := range cfg.Declared().Servers {
+		if s.API != nil {
+			if _, err := apigen.NewFilter(s.API); err != nil {
+				problems = append(problems, config.Problem{Where: s.Where, Message: "servers." + s.ID + ": " + junctor.AsError(err).Message})
+			}
+		}
+		for _, ref := range s.Connection().References() {
+			if err := reader.Check(ref); err != nil {
+				problems = append(problems, config.Problem{Where: s.Where, Message: "servers." + s.ID + ": " + junctor.AsError(err).Message})
+			}
+		}
+	}
+	d := cfg.Declared()
+	return append(problems, checkDeclaredEvents(&d, reader)...)
+}

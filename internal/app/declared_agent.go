@@ -65,7 +65,7 @@ func (k *agentKind) FindFault(ctx context.Context, name string) error {
 	if _, err := k.a.mine(ctx, k.p, name); err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
 		return err
 	}
-	if err := k.a.known(ctx, k.p.Tenant, want.Role); err != nil {
+	if err := k.a.CheckRole(ctx, k.p.Tenant, want.Role); err != nil {
 		return err
 	}
 	if want.Tier != "" {

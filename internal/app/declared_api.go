@@ -40,7 +40,7 @@ func (k *serverKind) generate(ctx context.Context, in admin.ServerInput, former 
 	}
 	g := &generation{}
 	if former != nil {
-		if g.stored, err = k.s.app.store.For(k.p.Tenant).Document(ctx, former.ID); err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
+		if g.stored, err = k.s.o.Store.For(k.p.Tenant).Document(ctx, former.ID); err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
 			return nil, err
 		}
 		g.before, _ = apigen.Decode(g.stored.Tools) // without them, what is stored is made anew

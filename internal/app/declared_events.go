@@ -172,7 +172,7 @@ func (a *App) triggerKind(p *junctor.Principal, want []admin.WantedTrigger, file
 			if _, err := rows.AddTrigger(ctx, t); err != nil {
 				return err
 			}
-			return a.servers.offerEvents(ctx, p.Tenant, still)
+			return a.offerEvents(ctx, p.Tenant, still)
 		},
 		drop: rows.DeleteTrigger,
 	}

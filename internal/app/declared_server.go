@@ -12,8 +12,6 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
 	"github.com/junctor-mcp/junctor/internal/admission"
-	"github.com/junctor-mcp/junctor/internal/apigen"
-	"github.com/junctor-mcp/junctor/internal/config"
 	"github.com/junctor-mcp/junctor/internal/credential"
 	"github.com/junctor-mcp/junctor/internal/declare"
 	"github.com/junctor-mcp/junctor/internal/seal"
@@ -29,15 +27,6 @@ type serverKind struct {
 	still  bool   // nothing is attached yet: whoever attaches all does it
 
 	ready map[string]*generation // those that are made of documents, once they are read
-}
-
-// declaredServers are those of a file, for the operator who wrote it.
-func (a *App) declaredServers(cfg *config.Config) *serverKind {
-	k := &serverKind{s: a.servers, p: a.identity.Local(), file: cfg.File(), unseen: true}
-	for _, d := range cfg.Declared().Servers {
-		k.want = append(k.want, admin.WantedServer{ServerInput: admin.DeclaredInput(d), Where: d.Where})
-	}
-	return k
 }
 
 func (k *serverKind) Noun() string { return "server" }
@@ -65,7 +54,7 @@ func (k *serverKind) starts(ch *admin.Change) []string {
 }
 
 func (k *serverKind) Present(ctx context.Context) (map[string]declare.Holding, error) {
-	rows, err := k.s.app.store.For(k.p.Tenant).Servers(ctx)
+	rows, err := k.s.o.Store.For(k.p.Tenant).Servers(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -270,7 +259,7 @@ func (k *serverKind) place(ctx context.Context, row junctor.Server, set credenti
 	defer k.s.hold(k.p.Tenant, row.ID)()
 	var written admission.Server
 	if same {
-		written, err = k.s.app.store.For(k.p.Tenant).UpdateServer(ctx, admitted.Sealed(former.Credential))
+		written, err = k.s.o.Store.For(k.p.Tenant).UpdateServer(ctx, admitted.Sealed(former.Credential))
 	} else {
 		written, err = k.s.store(ctx, admitted, set, former)
 	}
@@ -305,23 +294,22 @@ func (k *serverKind) Remove(ctx context.Context, id string) error {
 	return k.s.takeAway(ctx, k.p.Tenant, id)
 }
 
-// CheckDeclared finds what is wrong with what a file declares that reading it
-// cannot tell: references that can never be read, and rules, templates and times
-// that are none.
-func CheckDeclared(cfg *config.Config, dataDir string) (problems []config.Problem) {
-	reader := credential.Reader{DataDir: dataDir}
-	for _, s := range cfg.Declared().Servers {
-		if s.API != nil {
-			if _, err := apigen.NewFilter(s.API); err != nil {
-				problems = append(problems, config.Problem{Where: s.Where, Message: "servers." + s.ID + ": " + junctor.AsError(err).Message})
-			}
-		}
-		for _, ref := range s.Connection().References() {
-			if err := reader.Check(ref); err != nil {
-				problems = append(problems, config.Problem{Where: s.Where, Message: "servers." + s.ID + ": " + junctor.AsError(err).Message})
-			}
-		}
+// mayApply refuses a server that p may not bring before anything is read, compared
+// or run for any of them. One of another's is told of with its own step.
+func (s *servers) mayApply(ctx context.Context, p *junctor.Principal, row junctor.Server) error {
+	judge := s.judge.Server
+	if row.Mode == junctor.ModeGenerated {
+		judge = s.judge.Unread
 	}
-	d := cfg.Declared()
-	return append(problems, checkDeclaredEvents(&d, reader)...)
+	former, err := s.o.Store.For(p.Tenant).Server(ctx, row.ID)
+	switch {
+	case junctor.CodeOf(err) == junctor.CodeNotFound:
+		_, err = judge(ctx, p, row, nil)
+	case err == nil && former.Mode != junctor.ModeBuiltin && admission.Owns(p, former.Owner):
+		row.Command = credential.KeepCommand(row.Command, former.Command)
+		_, err = judge(ctx, p, row, &former)
+	case err == nil:
+		_, err = s.judge.Preview(ctx, p, row)
+	}
+	return err
 }

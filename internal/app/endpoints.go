@@ -18,6 +18,7 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/credential"
+	"github.com/junctor-mcp/junctor/internal/egress"
 	"github.com/junctor-mcp/junctor/internal/seal"
 	"github.com/junctor-mcp/junctor/internal/upstream"
 	"github.com/junctor-mcp/junctor/internal/wire"
@@ -188,7 +189,7 @@ func (e *endpoints) connect(as string, row junctor.AgentEndpoint, token, signing
 	}
 	given := credential.OfRequest(header, u.RawQuery)
 	http := e.app.servers.public
-	if row.Trusted && e.app.cfg.Loopback() && namesLoopback(row.URL) {
+	if row.Trusted && e.app.cfg.Loopback() && egress.NamesLoopback(row.URL) {
 		http = e.app.servers.local
 	}
 	if signing.Reveal() != "" {

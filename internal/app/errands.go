@@ -99,10 +99,10 @@ func (f *failure) err() error {
 	return e
 }
 
-// errand serves errandPath.
-func (p *peers) errand(w http.ResponseWriter, r *http.Request) {
+// ServeReplica serves errandPath.
+func (s *servers) ServeReplica(w http.ResponseWriter, r *http.Request) {
 	e := &errand{}
-	from := newCountedDecoder(r.Context(), p.app.bytes, parseParty(r.Header.Get(headerParty)), r.Body, 2*p.app.cfg.MaxResult)
+	from := newCountedDecoder(r.Context(), s.o.Bytes, parseParty(r.Header.Get(headerParty)), r.Body, 2*s.o.MaxResult)
 	defer from.settle()
 	err := from.Decode(e)
 	if err != nil && from.in.refused == nil {
@@ -120,7 +120,7 @@ func (p *peers) errand(w http.ResponseWriter, r *http.Request) {
 		out.say(&said{Done: true, Failure: failureOf(from.in.refused)})
 		return
 	}
-	c := p.app.servers.atHome(serverKey{e.Tenant, e.Server}, e.Request.Input.State)
+	c := s.atHome(serverKey{e.Tenant, e.Server}, e.Request.Input.State)
 	if c == nil {
 		out.say(&said{Done: true, Moved: true})
 		return

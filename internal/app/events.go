@@ -151,7 +151,7 @@ func (h happenings) AddTrigger(ctx context.Context, p *junctor.Principal, t junc
 	}
 	t, err := h.app.store.For(p.Tenant).AddTrigger(ctx, t)
 	if err == nil {
-		err = h.app.servers.offerEvents(ctx, p.Tenant, false)
+		err = h.app.offerEvents(ctx, p.Tenant, false)
 	}
 	return t, err
 }

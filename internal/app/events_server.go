@@ -91,24 +91,10 @@ func (a *App) feedbackSince(ctx context.Context, p *junctor.Principal, name stri
 	return one.CreatedAt, nil
 }
 
-// offerEvents has the tenant's catalogue offer the built-in server, unless it was
-// removed. still says that whoever attaches all is to come.
-func (s *servers) offerEvents(ctx context.Context, tenant junctor.TenantID, still bool) error {
-	b := s.builtin[eventsID]
-	if b == nil || tenant != junctor.DefaultTenant {
+// offerEvents has the tenant's catalogue offer the built-in server of events.
+func (a *App) offerEvents(ctx context.Context, tenant junctor.TenantID, starting bool) error {
+	if tenant != junctor.DefaultTenant {
 		return nil
 	}
-	defer s.hold(tenant, eventsID)() // who follows the rows attaches it, too
-	rows := s.app.store.For(tenant)
-	if _, err := rows.Server(ctx, eventsID); junctor.CodeOf(err) != junctor.CodeNotFound {
-		return err
-	}
-	if err := rows.EnsureBuiltin(ctx, b.ID(), b.Title()); err != nil {
-		return err
-	}
-	row, err := rows.Server(ctx, eventsID)
-	if err != nil || still { // it was removed once, and stays away
-		return nil
-	}
-	return s.attachBuiltin(ctx, &row)
+	return a.servers.OfferBuiltin(ctx, tenant, eventsID, starting)
 }

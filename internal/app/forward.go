@@ -145,9 +145,30 @@ func (p *peers) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+statePath, p.app.tellState)
 	mux.HandleFunc("POST "+tellPath, p.told)
-	mux.HandleFunc("POST "+errandPath, p.errand)
+	mux.HandleFunc("POST "+errandPath, p.app.servers.ServeReplica)
 	return mux
 }
 
 // passed says whether another process sent a request on.
 func passed(r *http.Request) bool { return r.Context().Value(passageKey{}) != nil }
+
+// Post implements servers.Replicas. A replica that is not known is unreachable.
+func (p *peers) Post(ctx context.Context, replica, path string, body []byte, header ...string) (*http.Response, error) {
+	to := p.find(ctx, replica)
+	if to == nil {
+		return nil, junctor.Errorf(junctor.CodeUnreachable, "the replica %s is not known", replica)
+	}
+	return to.post(ctx, path, body, header...)
+}
+
+// post sends the process something. header are names, each with its value.
+func (p *peer) post(ctx context.Context, path string, body []byte, header ...string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.below(path).String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	return p.client.Do(req)
+}

@@ -35,7 +35,7 @@ type generated struct {
 func (s *servers) newGenerated(ctx context.Context, admitted admission.Server) (*generated, error) {
 	of := admitted.Row()
 	row := &of
-	stored, err := s.app.store.For(row.Tenant).Document(ctx, row.ID)
+	stored, err := s.o.Store.For(row.Tenant).Document(ctx, row.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (s *servers) newGenerated(ctx context.Context, admitted admission.Server) (
 	}
 	with := s.desk.Server(admitted, s.desk.Stored(*row))
 	document := func(ctx context.Context) ([]byte, error) {
-		stored, err := s.app.store.For(row.Tenant).Document(ctx, row.ID)
+		stored, err := s.o.Store.For(row.Tenant).Document(ctx, row.ID)
 		return stored.Text, err
 	}
 	backend, err := s.generate(row, tools, document, with)
@@ -123,7 +123,7 @@ func (s *servers) raise(ctx context.Context, admitted admission.Server) error {
 	delete(s.broken, key)
 	if err != nil {
 		s.broken[key] = junctor.AsError(err).Message
-		s.app.log.Warn("a server could not be attached", slog.String("server", row.ID), telemetry.Err(err))
+		s.o.Log.Warn("a server could not be attached", slog.String("server", row.ID), telemetry.Err(err))
 	}
 	return err
 }
@@ -142,16 +142,16 @@ func (s *servers) raiseRow(ctx context.Context, key serverKey, admitted admissio
 	s.mu.Unlock()
 	if had != nil && had.fits(&row) {
 		had.put(next)
-		return s.app.catalog.Refresh(ctx, row.Tenant, row.ID)
+		return s.o.Catalog.Refresh(ctx, row.Tenant, row.ID)
 	}
 	if had != nil {
-		s.app.catalog.Detach(row.Tenant, row.ID)
+		s.o.Catalog.Detach(row.Tenant, row.ID)
 	}
 	opts := []catalog.AttachOption{catalog.ExposedAs(row.API.Exposure)}
 	if row.Private {
 		opts = append(opts, catalog.OwnedBy(row.Owner))
 	}
-	return s.app.catalog.Attach(ctx, row.Tenant, row.ID, row.Mode, next, opts...)
+	return s.o.Catalog.Attach(ctx, row.Tenant, row.ID, row.Mode, next, opts...)
 }
 
 // generate makes the backend of tools that call an API with what a visit.Server
@@ -170,8 +170,8 @@ func (s *servers) generate(row *junctor.Server, tools []apigen.Tool, document fu
 		Tools: tools, Filter: filter, Instructions: row.API.Title, Bound: row.PerUser() || row.Auth != nil && row.Auth.Type != junctor.AuthNone, Scrub: with.Scrub, Document: document,
 		Resource: s.resource,
 		Send: call.Options{
-			Base: base, Client: s.clientsFor(row).plain, Rate: row.API.Rate, Agent: "Junctor/" + s.app.version, PerUser: row.PerUser(),
-			Bytes: s.app.bytes, MaxBytes: s.app.cfg.MaxResult,
+			Base: base, Client: s.clientsFor(row).plain, Rate: row.API.Rate, Agent: "Junctor/" + s.o.Version, PerUser: row.PerUser(),
+			Bytes: s.o.Bytes, MaxBytes: s.o.MaxResult,
 			Credentials: credentialsOf(row, with), Login: login,
 			Refused: func(p *junctor.Principal) {
 				if row.PerUser() && p != nil && p.User != "" {
@@ -188,7 +188,7 @@ func (s *servers) generate(row *junctor.Server, tools []apigen.Tool, document fu
 // pipeline, like every other reading of theirs.
 func (s *servers) resource(ctx context.Context, req *catalog.Request, uri string) (catalog.Result, error) {
 	params := wire.AppendObject(nil, []byte("{}"), nil, wire.Member{Key: "uri", Value: wire.AppendString(nil, uri)})
-	return s.app.guard.Do(ctx, &guard.Op{
+	return s.o.Pipeline.Do(ctx, &guard.Op{
 		Principal: req.Principal, Door: req.Door, Kind: junctor.KindResource, Name: uri, Params: params, Caller: catalog.Caller{Protocol: wire.Modern},
 	}, silent{})
 }

@@ -31,20 +31,20 @@ const (
 
 // homely says whether a server has a home.
 func (s *servers) homely(row *junctor.Server) bool {
-	return s.app.peers != nil && row.Mode == junctor.ModeBYO && row.Transport == junctor.TransportStdio && row.Home == junctor.HomeOne
+	return s.o.Replicas != nil && row.Mode == junctor.ModeBYO && row.Transport == junctor.TransportStdio && row.Home == junctor.HomeOne
 }
 
 // homeOf is the other process that is a server's home; "" where that is this one,
 // or the server has none.
 func (s *servers) homeOf(ctx context.Context, row *junctor.Server) (string, error) {
-	p := s.app.peers
+	p := s.o.Replicas
 	switch {
-	case !s.homely(row), !p.begun.Load(): // a process that serves one client over stdio is nobody's home
+	case !s.homely(row), !p.Begun(): // a process that serves one client over stdio is nobody's home
 		return "", nil
-	case !p.sure():
+	case !p.Sure():
 		return nowhere, nil
 	}
-	home, err := s.app.store.For(row.Tenant).Home(ctx, heldServer+row.ID, p.Self(), goneAfter)
+	home, err := s.o.Store.For(row.Tenant).Home(ctx, heldServer+row.ID, p.Self(), goneAfter)
 	if home == p.Self() {
 		home = ""
 	}
@@ -67,7 +67,7 @@ func (s *servers) wants(row *junctor.Server) {
 // looks with every beat, and whenever a process comes or goes. What this process may
 // not be sure of any more it ends, before another can begin it.
 func (s *servers) keepHomes(ctx context.Context) {
-	p := s.app.peers
+	p := s.o.Replicas
 	look := time.NewTicker(homeLook)
 	defer look.Stop()
 	var looked time.Time
@@ -76,14 +76,14 @@ func (s *servers) keepHomes(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-look.C:
-			if !p.sure() {
+			if !p.Sure() {
 				s.part(ctx, homeLeave)
 				continue
 			}
 			if time.Since(looked) < beatEvery {
 				continue
 			}
-		case <-p.moved:
+		case <-p.Moved():
 		}
 		looked = time.Now()
 		s.findHomes(ctx)
@@ -100,17 +100,17 @@ func (s *servers) findHomes(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
-	all, err := s.app.store.Homes(ctx, heldServer, goneAfter)
+	all, err := s.o.Store.Homes(ctx, heldServer, goneAfter)
 	if err != nil {
 		if ctx.Err() == nil {
-			s.app.log.Warn("where servers run could not be read; it is tried again", telemetry.Err(err))
+			s.o.Log.Warn("where servers run could not be read; it is tried again", telemetry.Err(err))
 		}
 		return
 	}
 	homes := map[serverKey]string{}
 	for _, one := range all {
 		home := one.Node
-		if home == s.app.peers.Self() {
+		if home == s.o.Replicas.Self() {
 			home = ""
 		}
 		homes[serverKey{one.Tenant, strings.TrimPrefix(one.Name, heldServer)}] = home
@@ -130,7 +130,7 @@ func (s *servers) findHomes(ctx context.Context) {
 // findHome attaches a server where its home is now.
 func (s *servers) findHome(ctx context.Context, key serverKey) {
 	defer s.hold(key.tenant, key.id)()
-	admitted, err := s.app.store.For(key.tenant).AdmittedServer(ctx, key.id)
+	admitted, err := s.o.Store.For(key.tenant).AdmittedServer(ctx, key.id)
 	row := admitted.Row()
 	if err != nil || row.State == junctor.StateInactive || !s.homely(&row) {
 		return // it was changed a moment ago, and whoever did that sees to it
@@ -140,7 +140,7 @@ func (s *servers) findHome(ctx context.Context, key serverKey) {
 	}
 	if b := s.attached(key); b != nil {
 		home := b.current().home
-		s.app.log.Info("a server has another home", slog.String("server", key.id), slog.Bool("here", home == ""), slog.String("home", home))
+		s.o.Log.Info("a server has another home", slog.String("server", key.id), slog.Bool("here", home == ""), slog.String("home", home))
 	}
 }
 
@@ -161,7 +161,7 @@ func (s *servers) part(ctx context.Context, within time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
 	for key, c := range here {
-		s.app.log.Info("this process is not a server's home any more, or cannot tell: what runs of it here is ended", slog.String("server", key.id))
+		s.o.Log.Info("this process is not a server's home any more, or cannot tell: what runs of it here is ended", slog.String("server", key.id))
 		release := s.hold(key.tenant, key.id)
 		_ = s.bring(ctx, c.admitted, nil) // homeOf knows no other for now; dress says what went wrong
 		release()
@@ -184,7 +184,7 @@ func (s *servers) part(ctx context.Context, within time.Duration) {
 // not its home.
 func (s *servers) atHome(key serverKey, state string) *connected {
 	b := s.attached(key)
-	if b == nil || !s.app.peers.sure() {
+	if b == nil || !s.o.Replicas.Sure() {
 		return nil
 	}
 	c := b.resume(state)

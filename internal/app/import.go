@@ -32,6 +32,9 @@ import (
 const (
 	maxDocument  = 32 << 20
 	documentTime = time.Minute
+
+	// issuerDocuments is the party that the bytes of fetched API documents count for.
+	issuerDocuments = "documents"
 )
 
 // fetched is a document as it came.
@@ -47,12 +50,12 @@ type fetched struct {
 
 // documentClient gives the client for the documents of a server. One that the
 // operator named on this machine may be fetched while only this machine reaches us.
-func (a *App) documentClient(admitted admission.Server) *http.Client {
+func (s *servers) documentClient(admitted admission.Server) *http.Client {
 	o := egress.ClientOptions{Timeout: documentTime, MaxBytes: maxDocument}
-	if admitted.Row().Trusted && a.cfg.Loopback() && namesLoopback(admitted.Document().String()) {
-		o.Allow = loopback()
+	if admitted.Row().Trusted && s.o.Loopback && egress.NamesLoopback(admitted.Document().String()) {
+		o.Allow = egress.LoopbackPrefixes()
 	}
-	return a.egress.Client(o)
+	return s.o.Egress.Client(o)
 }
 
 // fetchDocument gets a document, unless it is the one that etag names.
@@ -93,20 +96,20 @@ func fetchDocument(ctx context.Context, client *http.Client, bytes *limit.ByteBu
 
 // fetch gets the document of an API: what stands at its address, or what a GraphQL
 // endpoint says of itself.
-func (a *App) fetch(ctx context.Context, client *http.Client, at admission.Document, format, etag string, header http.Header) (fetched, error) {
+func (s *servers) fetch(ctx context.Context, client *http.Client, at admission.Document, format, etag string, header http.Header) (fetched, error) {
 	if _, file := at.File(); format == string(doc.GraphQL) && !file {
-		text, err := apigen.Introspect(ctx, client, at.String(), header, a.bytes)
+		text, err := apigen.Introspect(ctx, client, at.String(), header, s.o.Bytes)
 		if err == nil {
 			return fetched{text: text}, nil
 		}
-		got, fetchErr := fetchDocument(ctx, client, a.bytes, at, etag, header) // a schema that stands there as text
+		got, fetchErr := fetchDocument(ctx, client, s.o.Bytes, at, etag, header) // a schema that stands there as text
 		if fetchErr != nil {
 			return fetched{}, introspectionError(err)
 		}
 		got.introspection = err
 		return got, nil
 	}
-	return fetchDocument(ctx, client, a.bytes, at, etag, header)
+	return fetchDocument(ctx, client, s.o.Bytes, at, etag, header)
 }
 
 // introspectionError says why a GraphQL endpoint cannot be used without a schema.
@@ -158,7 +161,7 @@ type described struct {
 func (s *servers) read(ctx context.Context, admitted admission.Server, in described, names map[string]string, etag string) (*apigen.Made, fetched, error) {
 	row, at := admitted.Row(), admitted.Document()
 	got := fetched{text: []byte(in.document)}
-	client := s.app.documentClient(admitted)
+	client := s.documentClient(admitted)
 	defer client.CloseIdleConnections()
 	header, err := s.documentHeader(ctx, admitted, in)
 	if err != nil {
@@ -168,7 +171,7 @@ func (s *servers) read(ctx context.Context, admitted admission.Server, in descri
 		if !at.Valid() {
 			return nil, got, junctor.Errorf(junctor.CodeInvalid, "an auto-generated server needs a document: give document, its text, or document_url")
 		}
-		if got, err = s.app.fetch(ctx, client, at, row.API.Format, etag, header); err != nil || got.same {
+		if got, err = s.fetch(ctx, client, at, row.API.Format, etag, header); err != nil || got.same {
 			return nil, got, err
 		}
 	}
@@ -185,7 +188,7 @@ func (s *servers) read(ctx context.Context, admitted admission.Server, in descri
 	if _, file := at.File(); file && in.document != "" && !in.own {
 		beside = admission.Document{} // whoever sends a text may not have it read files of this machine
 	}
-	files := siblings(client, s.app.bytes, beside, header)
+	files := siblings(client, s.o.Bytes, beside, header)
 	whole, among, several := unpack(got.text)
 	if several {
 		whole.As = source.As
@@ -269,9 +272,9 @@ func (s *servers) FetchDocument(ctx context.Context, p *junctor.Principal, in ad
 	if err != nil {
 		return junctor.APIDocument{}, err
 	}
-	client := s.app.documentClient(admitted)
+	client := s.documentClient(admitted)
 	defer client.CloseIdleConnections()
-	got, err := s.app.fetch(ctx, client, at, admitted.Row().API.Format, "", header)
+	got, err := s.fetch(ctx, client, at, admitted.Row().API.Format, "", header)
 	return junctor.APIDocument{Text: got.text, ETag: got.etag, FetchedAt: time.Now()}, err
 }
 
@@ -281,7 +284,7 @@ func (s *servers) preview(made *apigen.Made, row *junctor.Server) (junctor.APIPr
 		return junctor.APIPreview{}, err
 	}
 	return made.Preview(filter, func(definition []byte, topic string) junctor.Class {
-		return s.app.catalog.Classify(row.ID, definition, topic)
+		return s.o.Catalog.Classify(row.ID, definition, topic)
 	}), nil
 }
 
@@ -376,7 +379,7 @@ func orAllowEmpty(err error) error {
 
 // free says that an id is taken, where it is.
 func (s *servers) free(ctx context.Context, p *junctor.Principal, id string) error {
-	switch _, err := s.app.store.For(p.Tenant).Server(ctx, id); {
+	switch _, err := s.o.Store.For(p.Tenant).Server(ctx, id); {
 	case err == nil:
 		return junctor.Errorf(junctor.CodeConflict, "there is a server %q already: choose another id, or remove that one", id)
 	case junctor.CodeOf(err) != junctor.CodeNotFound:
@@ -407,13 +410,13 @@ func (s *servers) keepDocument(ctx context.Context, row *junctor.Server, made *a
 	if err != nil {
 		return err
 	}
-	rows, now := s.app.store.For(row.Tenant), time.Now()
+	rows, now := s.o.Store.For(row.Tenant), time.Now()
 	changes := generatedChanges(ctx, rows, row, made.Tools, now)
 	if err := rows.PutDocument(ctx, row.ID, junctor.APIDocument{Text: got.text, ETag: got.etag, Tools: tools, FetchedAt: now}); err != nil {
 		return err
 	}
 	if err := rows.AddChanges(context.WithoutCancel(ctx), changes); err != nil { // as with servers that were brought, the server goes on
-		s.app.log.Warn("the changes of tools could not be stored", slog.String("server", row.ID), telemetry.Err(err))
+		s.o.Log.Warn("the changes of tools could not be stored", slog.String("server", row.ID), telemetry.Err(err))
 	}
 	return nil
 }

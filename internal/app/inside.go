@@ -10,12 +10,16 @@ import (
 	"github.com/junctor-mcp/junctor/internal/credential"
 )
 
+// remoteAgentsID is the built-in server that has a tool for each remote agent. Each tenant
+// has its own.
+const remoteAgentsID = "agents"
+
 // attachBuiltin shows a server inside the binary; one that this binary does not
 // have stays away. Its tools get Views where its row says so.
 func (s *servers) attachBuiltin(ctx context.Context, row *junctor.Server) error {
 	b := s.builtin[row.ID]
-	if row.ID == agentsID {
-		b = s.app.elsewhere.server(row.Tenant)
+	if row.ID == remoteAgentsID {
+		b = s.o.AgentServer(row.Tenant)
 	}
 	if b == nil {
 		return nil
@@ -24,7 +28,7 @@ func (s *servers) attachBuiltin(ctx context.Context, row *junctor.Server) error 
 	if row.Views == junctor.ViewsOn {
 		backend = autoview.With(b, false)
 	}
-	if err := s.app.catalog.Attach(ctx, row.Tenant, row.ID, row.Mode, backend); err != nil {
+	if err := s.o.Catalog.Attach(ctx, row.Tenant, row.ID, row.Mode, backend); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -57,11 +61,33 @@ func (s *servers) changeBuiltin(ctx context.Context, p *junctor.Principal, forme
 		return junctor.Server{}, err
 	}
 	defer s.hold(row.Tenant, row.ID)()
-	changed, err := s.app.store.For(row.Tenant).UpdateServer(ctx, admitted)
+	changed, err := s.o.Store.For(row.Tenant).UpdateServer(ctx, admitted)
 	stored := changed.Row()
 	if err != nil || stored.State == junctor.StateInactive || stored.Views == former.Views {
 		return stored, err
 	}
 	s.detach(stored.Tenant, stored.ID)
 	return stored, s.attachBuiltin(ctx, &stored)
+}
+
+// OfferBuiltin has a tenant's catalogue offer a built-in server from now on, unless its
+// row was removed. starting says that AttachAll is still to come.
+func (s *servers) OfferBuiltin(ctx context.Context, tenant junctor.TenantID, id string, starting bool) error {
+	b := s.builtin[id]
+	if b == nil {
+		return nil
+	}
+	defer s.hold(tenant, id)() // the follower of the rows attaches it, too
+	rows := s.o.Store.For(tenant)
+	if _, err := rows.Server(ctx, id); junctor.CodeOf(err) != junctor.CodeNotFound {
+		return err
+	}
+	if err := rows.EnsureBuiltin(ctx, b.ID(), b.Title()); err != nil {
+		return err
+	}
+	row, err := rows.Server(ctx, id)
+	if err != nil || starting { // it was removed once, and stays away
+		return nil
+	}
+	return s.attachBuiltin(ctx, &row)
 }

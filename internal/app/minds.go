@@ -80,7 +80,7 @@ func (m minds) turn(ctx context.Context, p *junctor.Principal, one junctor.Agent
 		t.Provider, t.Tools = r, &tools{app: m.app, p: p, room: room, whole: true}
 		return t, err
 	}
-	provider, row, err := m.app.models.provider(ctx, p.Tenant, one.Brain.Model)
+	provider, row, err := m.app.models.Provider(ctx, p.Tenant, one.Brain.Model)
 	if err != nil {
 		return agent.Turn{}, err
 	}

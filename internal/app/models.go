@@ -35,7 +35,7 @@ func (m *models) client(local bool) *http.Client {
 	defer m.mu.Unlock()
 	at, o := &m.public, egress.ClientOptions{Timeout: -1, MaxBytes: maxModelAnswer}
 	if local {
-		at, o.Allow = &m.local, loopback()
+		at, o.Allow = &m.local, egress.LoopbackPrefixes()
 	}
 	if *at == nil {
 		*at = m.app.egress.Client(o)
@@ -54,7 +54,7 @@ func (m *models) close() {
 }
 
 // provider gives a model to think with.
-func (m *models) provider(ctx context.Context, tenant junctor.TenantID, name string) (agent.Provider, junctor.Model, error) {
+func (m *models) Provider(ctx context.Context, tenant junctor.TenantID, name string) (agent.Provider, junctor.Model, error) {
 	row, err := m.app.store.For(tenant).Model(ctx, name)
 	if err != nil {
 		return nil, row, err
@@ -65,7 +65,7 @@ func (m *models) provider(ctx context.Context, tenant junctor.TenantID, name str
 	}
 	// One that the operator put on this machine may be reached while only this
 	// machine reaches us, as it is with servers.
-	local := row.Trusted && m.app.cfg.Loopback() && namesLoopback(row.BaseURL)
+	local := row.Trusted && m.app.cfg.Loopback() && egress.NamesLoopback(row.BaseURL)
 	p, err := model.New(model.Options{Kind: row.Kind, BaseURL: row.BaseURL, Key: key, Client: m.client(local), Catalogs: m.app.components.registeredIDs(ctx, tenant)})
 	return p, row, err
 }
@@ -165,7 +165,7 @@ func (m *models) RemoveModel(ctx context.Context, p *junctor.Principal, name str
 
 // TestModel asks a model to say a word.
 func (m *models) TestModel(ctx context.Context, p *junctor.Principal, name string) (admin.ModelTest, error) {
-	provider, row, err := m.provider(ctx, p.Tenant, name)
+	provider, row, err := m.Provider(ctx, p.Tenant, name)
 	if err != nil {
 		return admin.ModelTest{}, err
 	}
@@ -188,4 +188,26 @@ func clipped(text string, most int) string {
 		return strings.ToValidUTF8(text[:most], "") + "…"
 	}
 	return text
+}
+
+// only gives the model that is named, or the only one.
+func (m *models) Only(ctx context.Context, tenant junctor.TenantID, name string) (string, error) {
+	if name != "" {
+		return name, nil
+	}
+	all, err := m.app.store.For(tenant).Models(ctx)
+	if err != nil {
+		return "", err
+	}
+	names := make([]string, len(all))
+	for i, one := range all {
+		names[i] = one.Name
+	}
+	switch len(names) {
+	case 0:
+		return "", junctor.Errorf(junctor.CodeInvalid, "there is no model to ask: an admin adds one with junctor model add")
+	case 1:
+		return names[0], nil
+	}
+	return "", junctor.Errorf(junctor.CodeInvalid, "there are several models: name one of %s", strings.Join(names, ", "))
 }

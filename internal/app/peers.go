@@ -140,9 +140,15 @@ func (p *peers) retireFormer(ctx context.Context) {
 	}
 }
 
-// sure says whether the others count this process among the living, and will for the
+// Begun reports whether the others know this process.
+func (p *peers) Begun() bool { return p.begun.Load() }
+
+// Moved signals that a process came or went.
+func (p *peers) Moved() <-chan struct{} { return p.moved }
+
+// Sure says whether the others count this process among the living, and will for the
 // next moment.
-func (p *peers) sure() bool {
+func (p *peers) Sure() bool {
 	seen := p.seen.Load()
 	return seen != nil && time.Since(*seen) < goneAfter-turnSpare && !p.left.Load()
 }

@@ -34,7 +34,7 @@ func (s *servers) poll() {
 		case <-s.ending.Done():
 			return
 		case now := <-ticker.C:
-			if !s.app.turns.documents.mine() {
+			if !s.o.PollsDocuments() {
 				continue
 			}
 			for _, row := range s.due(now, all) {
@@ -75,12 +75,12 @@ func (s *servers) due(now time.Time, all map[serverKey]*watched) (rows []junctor
 // look reads the document of a server again where it has changed. What may make
 // callers fail waits for a person, who is told of it once.
 func (s *servers) look(ctx context.Context, row junctor.Server, w *watched) {
-	admitted, err := s.app.store.For(row.Tenant).AdmittedServer(ctx, row.ID) // as it is now
+	admitted, err := s.o.Store.For(row.Tenant).AdmittedServer(ctx, row.ID) // as it is now
 	if err != nil {
 		return
 	}
 	row = admitted.Row()
-	stored, err := s.app.store.For(row.Tenant).Document(ctx, row.ID)
+	stored, err := s.o.Store.For(row.Tenant).Document(ctx, row.ID)
 	if err != nil {
 		return
 	}
@@ -90,7 +90,7 @@ func (s *servers) look(ctx context.Context, row junctor.Server, w *watched) {
 	}
 	judge := func(row junctor.Server) (admission.Server, error) { return s.judge.Reread(row, admitted) }
 	out, got, err := s.reimport(ctx, judge, row, admin.Import{}, known)
-	log := s.app.log.With(slog.String("server", row.ID))
+	log := s.o.Log.With(slog.String("server", row.ID))
 	switch {
 	case err != nil:
 		log.Warn("the document of a server could not be read again", telemetry.Err(err))

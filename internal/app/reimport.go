@@ -28,7 +28,7 @@ func (s *servers) Document(ctx context.Context, p *junctor.Principal, id string)
 	if _, err := s.ownGenerated(ctx, p, id); err != nil {
 		return junctor.APIDocument{}, err
 	}
-	return s.app.store.For(p.Tenant).Document(ctx, id)
+	return s.o.Store.For(p.Tenant).Document(ctx, id)
 }
 
 // ImportDocument makes a server of its document again. Names and people's edits
@@ -38,7 +38,7 @@ func (s *servers) ImportDocument(ctx context.Context, p *junctor.Principal, id s
 	if err != nil {
 		return admin.Imported{}, err
 	}
-	if err := s.app.file.CheckNotDeclared("server", id, former.Declared); err != nil && !in.DryRun {
+	if err := s.o.CheckNotDeclared("server", id, former.Declared); err != nil && !in.DryRun {
 		return admin.Imported{}, err
 	}
 	if in.Document != "" || in.DocumentURL != "" && in.DocumentURL != former.API.DocumentURL {
@@ -54,7 +54,7 @@ func (s *servers) ImportDocument(ctx context.Context, p *junctor.Principal, id s
 // reimport gives what it read beside what came of it. A document that etag names
 // is not read. judge judges the row for whoever asked.
 func (s *servers) reimport(ctx context.Context, judge func(junctor.Server) (admission.Server, error), former junctor.Server, in admin.Import, etag string) (out admin.Imported, got fetched, err error) {
-	rows := s.app.store.For(former.Tenant)
+	rows := s.o.Store.For(former.Tenant)
 	stored, err := rows.Document(ctx, former.ID)
 	if err != nil {
 		return out, got, err
@@ -113,11 +113,11 @@ func (s *servers) ValidateServer(ctx context.Context, p *junctor.Principal, id s
 	if _, err := s.ownGenerated(ctx, p, id); err != nil {
 		return junctor.APIPreview{}, err
 	}
-	admitted, err := s.app.store.For(p.Tenant).AdmittedServer(ctx, id)
+	admitted, err := s.o.Store.For(p.Tenant).AdmittedServer(ctx, id)
 	if err != nil {
 		return junctor.APIPreview{}, err
 	}
-	stored, err := s.app.store.For(p.Tenant).Document(ctx, id)
+	stored, err := s.o.Store.For(p.Tenant).Document(ctx, id)
 	if err != nil {
 		return junctor.APIPreview{}, err
 	}
@@ -142,7 +142,7 @@ func (s *servers) ValidateServer(ctx context.Context, p *junctor.Principal, id s
 
 // learnRoles proposes what people said of one tool for those that are like it.
 func (s *servers) learnRoles(ctx context.Context, made *apigen.Made, row *junctor.Server) ([]junctor.APIProblem, error) {
-	all, err := s.app.store.For(row.Tenant).Tags(ctx)
+	all, err := s.o.Store.For(row.Tenant).Tags(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -153,13 +153,13 @@ func (s *servers) learnRoles(ctx context.Context, made *apigen.Made, row *juncto
 		}
 	}
 	return made.LearnRoles(row.Overrides, tags, func(definition []byte, topic string) junctor.Class {
-		return s.app.catalog.Classify(row.ID, definition, topic)
+		return s.o.Catalog.Classify(row.ID, definition, topic)
 	}), nil
 }
 
 // changeGenerated changes an auto-generated server in place.
 func (s *servers) changeGenerated(ctx context.Context, p *junctor.Principal, former junctor.Server, change func(*junctor.Server) (credential.Set, error)) (junctor.Server, error) {
-	if err := s.app.file.CheckNotDeclared("server", former.ID, former.Declared); err != nil {
+	if err := s.o.CheckNotDeclared("server", former.ID, former.Declared); err != nil {
 		return junctor.Server{}, err
 	}
 	row := former
@@ -188,7 +188,7 @@ func (s *servers) changeGenerated(ctx context.Context, p *junctor.Principal, for
 	defer s.hold(former.Tenant, former.ID)()
 	var stored admission.Server
 	if len(entered) == 0 && sameConnection(&row.Connection, &former.Connection) {
-		stored, err = s.app.store.For(former.Tenant).UpdateServer(ctx, admitted)
+		stored, err = s.o.Store.For(former.Tenant).UpdateServer(ctx, admitted)
 	} else {
 		var set credential.Set
 		if set, err = s.kept(ctx, &row, entered, &former); err != nil {
@@ -213,7 +213,7 @@ func (s *servers) complete(ctx context.Context, p *junctor.Principal, row, forme
 	if sameAuth(row.Auth, former.Auth) && row.PerUser() == former.PerUser() {
 		return nil
 	}
-	stored, err := s.app.store.For(row.Tenant).Document(ctx, row.ID)
+	stored, err := s.o.Store.For(row.Tenant).Document(ctx, row.ID)
 	if err != nil {
 		return err
 	}

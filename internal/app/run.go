@@ -52,7 +52,7 @@ func (s *servers) Run(ctx context.Context, p *junctor.Principal, in admin.Run, s
 		InputResponses: in.InputResponses, RequestState: in.RequestState, HasState: in.RequestState != "",
 		Caller: catalog.Caller{Protocol: wire.Modern, Capabilities: []byte(watcherCapabilities), LogLevel: "debug", Progress: true},
 	}
-	res, err := s.app.guard.Do(ctx, op, sink)
+	res, err := s.o.Pipeline.Do(ctx, op, sink)
 	return admin.RunResult{Call: op.CallID, Result: res.Body, IsError: res.IsError, Input: res.Input, Task: res.Task}, err
 }
 
@@ -68,7 +68,7 @@ func (s *servers) Offer(_ context.Context, p *junctor.Principal, id string) (adm
 		{catalog.ListTemplates, "resourceTemplates", &o.Templates},
 		{catalog.ListPrompts, "prompts", &o.Prompts},
 	} {
-		body, err := s.app.guard.List(p, catalog.View{Server: id}, list.kind)
+		body, err := s.o.Pipeline.List(p, catalog.View{Server: id}, list.kind)
 		if err != nil {
 			return o, err
 		}

@@ -5,15 +5,11 @@ import (
 	"encoding/json"
 	"slices"
 	"sync"
-	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
 	"github.com/junctor-mcp/junctor/internal/admission"
-	"github.com/junctor-mcp/junctor/internal/audit"
 	"github.com/junctor-mcp/junctor/internal/builtin"
-	"github.com/junctor-mcp/junctor/internal/builtin/demo"
-	"github.com/junctor-mcp/junctor/internal/builtin/ocr"
 	"github.com/junctor-mcp/junctor/internal/catalog"
 	"github.com/junctor-mcp/junctor/internal/egress"
 	"github.com/junctor-mcp/junctor/internal/guard"
@@ -23,7 +19,7 @@ import (
 
 // servers joins the rows of servers to the backends that run them.
 type servers struct {
-	app     *App
+	o       serverOptions
 	builtin map[string]*builtin.Server
 	public  clients // for addresses that anybody may name
 	local   clients // for servers that the operator put on this machine
@@ -52,14 +48,15 @@ type serverKey struct {
 	id     string
 }
 
-func newServers(a *App) *servers {
+func newServers(o serverOptions) *servers {
 	ending, end := context.WithCancel(context.Background())
 	s := &servers{
-		desk: a.newDesk(), ending: ending, end: end, turns: map[serverKey]uint64{}, changing: map[serverKey]*sync.Mutex{},
-		app: a, builtin: map[string]*builtin.Server{}, public: a.newClients(), local: a.newClients(loopback()...),
+		o: o, ending: ending, end: end, turns: map[serverKey]uint64{}, changing: map[serverKey]*sync.Mutex{}, builtin: map[string]*builtin.Server{},
 		live: map[serverKey]*brought{}, made: map[serverKey]*generated{}, inside: map[serverKey]junctor.Server{}, broken: map[serverKey]string{}, homes: map[serverKey]junctor.Server{}, retiring: map[*connected]struct{}{}, suggesting: map[serverKey]bool{},
 	}
-	s.judge = admission.New(admission.Options{AllowCommands: a.cfg.AllowCommands, CheckReference: a.reader().Check, Reserved: s.reservedID, Refused: s.recordRefusal})
+	s.public, s.local = s.newClients(), s.newClients(egress.LoopbackPrefixes()...)
+	s.desk = s.newDesk()
+	s.judge = admission.New(admission.Options{AllowCommands: o.AllowCommands, CheckReference: o.Reader.Check, Reserved: s.reservedID, Refused: s.recordRefusal})
 	return s
 }
 
@@ -79,54 +76,18 @@ func (s *servers) hold(tenant junctor.TenantID, id string) (release func()) {
 	return one.Unlock
 }
 
-// attach brings in the servers that the binary holds, as their rows say.
-func (s *servers) attach(ctx context.Context) error {
-	if s.app.opts.bare {
-		return nil
-	}
-	demoServer, err := demo.New(s.app.log)
-	if err != nil {
-		return err
-	}
-	ocrServer, err := ocr.New(ocr.Options{
-		Roots: s.app.cfg.OCRRoots, VisionURL: s.app.cfg.OCRVisionURL, Client: s.app.egress.Client(egress.ClientOptions{Timeout: time.Minute, MaxBytes: ocr.MaxAnswer}),
-		Credentials: credentials{s.app.vault}, Logger: s.app.log,
-	})
-	if err != nil {
-		return err
-	}
-	board, err := s.newDashboard()
-	if err != nil {
-		return err
-	}
-	s.builtin[board.ID()] = board
-	rows := s.app.store.For(junctor.DefaultTenant)
-	inside := append([]*builtin.Server{demoServer, ocrServer}, s.app.opts.servers...)
-	if s.app.opts.dashboard {
-		inside = append(inside, board)
-	}
-	for _, b := range inside {
-		s.builtin[b.ID()] = b
-		if err := rows.EnsureBuiltin(ctx, b.ID(), b.Title()); err != nil {
-			return err
-		}
-	}
-	events, err := s.app.eventsServer()
-	if err != nil {
-		return err
-	}
-	s.builtin[events.ID()] = events
-	if !s.app.opts.undeclared {
-		if err := s.app.file.Start(ctx); err != nil {
-			return err
-		}
-	}
-	all, err := rows.Servers(ctx)
+// AddBuiltin registers a server of this binary. It is attached where a row says so.
+func (s *servers) AddBuiltin(b *builtin.Server) { s.builtin[b.ID()] = b }
+
+// AttachAll attaches every active server as its row says. No upstream server is waited
+// for: each offers what it was last seen with until it has answered.
+func (s *servers) AttachAll(ctx context.Context) error {
+	all, err := s.o.Store.For(junctor.DefaultTenant).Servers(ctx)
 	if err != nil {
 		return err
 	}
 	s.work.Go(s.poll)
-	return s.app.catalog.Together(func() error {
+	return s.o.Catalog.Together(func() error {
 		for _, row := range all {
 			if row.Mode == junctor.ModeBuiltin && row.State != junctor.StateInactive {
 				if err := s.attachBuiltin(ctx, &row); err != nil {
@@ -134,16 +95,13 @@ func (s *servers) attach(ctx context.Context) error {
 				}
 			}
 		}
-		if err := s.bringAll(ctx); err != nil {
-			return err
-		}
-		return s.app.elsewhere.begin(ctx)
+		return s.bringAll(ctx)
 	})
 }
 
 // Servers lists the principal's servers.
 func (s *servers) Servers(ctx context.Context, p *junctor.Principal) ([]junctor.Server, error) {
-	rows, err := s.app.store.For(p.Tenant).Servers(ctx)
+	rows, err := s.o.Store.For(p.Tenant).Servers(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +116,7 @@ func (s *servers) Servers(ctx context.Context, p *junctor.Principal) ([]junctor.
 // lists name.
 func (s *servers) sees(p *junctor.Principal, row *junctor.Server) bool {
 	if p.Agent != "" {
-		_, err := s.app.catalog.Snapshot().For(p.Tenant).Server(p, row.ID)
+		_, err := s.o.Catalog.Snapshot().For(p.Tenant).Server(p, row.ID)
 		return err == nil
 	}
 	return !row.Private || row.Owner == p.ID() || p.Has(junctor.ScopeAdmin)
@@ -166,7 +124,7 @@ func (s *servers) sees(p *junctor.Principal, row *junctor.Server) bool {
 
 // mine gives the row of a server that the principal may know of.
 func (s *servers) mine(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error) {
-	row, err := s.app.store.For(p.Tenant).Server(ctx, id)
+	row, err := s.o.Store.For(p.Tenant).Server(ctx, id)
 	if err == nil && !s.sees(p, &row) {
 		return junctor.Server{}, junctor.Errorf(junctor.CodeNotFound, "there is no server %q", id)
 	}
@@ -202,7 +160,7 @@ func (s *servers) RemoveServer(ctx context.Context, p *junctor.Principal, id str
 	if err != nil {
 		return err
 	}
-	if err := s.app.file.CheckNotDeclared("server", id, row.Declared); err != nil {
+	if err := s.o.CheckNotDeclared("server", id, row.Declared); err != nil {
 		return err
 	}
 	return s.takeAway(ctx, p.Tenant, id)
@@ -217,10 +175,10 @@ func (s *servers) takeAway(ctx context.Context, tenant junctor.TenantID, id stri
 
 // drop is takeAway for who holds the server.
 func (s *servers) drop(ctx context.Context, tenant junctor.TenantID, id string) error {
-	if err := s.app.store.For(tenant).RemoveServer(ctx, id); err != nil {
+	if err := s.o.Store.For(tenant).RemoveServer(ctx, id); err != nil {
 		return err
 	}
-	if err := s.app.rights.reload(context.WithoutCancel(ctx), tenant); err != nil { // its grants and tags went with it
+	if err := s.o.Agents.Reload(context.WithoutCancel(ctx), tenant); err != nil { // its grants and tags went with it
 		return err
 	}
 	s.detach(tenant, id)
@@ -236,11 +194,11 @@ func (s *servers) SetServerState(ctx context.Context, p *junctor.Principal, id s
 	if err != nil {
 		return err
 	}
-	if err := s.app.file.CheckNotDeclared("server", id, row.Declared); err != nil {
+	if err := s.o.CheckNotDeclared("server", id, row.Declared); err != nil {
 		return err
 	}
 	defer s.hold(p.Tenant, id)()
-	rows := s.app.store.For(p.Tenant)
+	rows := s.o.Store.For(p.Tenant)
 	if err := rows.SetServerState(ctx, id, state, ""); err != nil {
 		return err
 	}
@@ -258,20 +216,20 @@ func (s *servers) SetServerState(ctx context.Context, p *junctor.Principal, id s
 	case row.Mode == junctor.ModeGenerated:
 		return s.raise(ctx, admitted)
 	case row.Mode == junctor.ModeFound:
-		return s.app.worker.Entered(ctx, p.Tenant, row.Found) // what was held meanwhile
+		return s.o.Discovered(ctx, p.Tenant, row.Found) // what was held meanwhile
 	}
 	return s.attachBuiltin(ctx, &row)
 }
 
 // Tools lists what the principal can see.
 func (s *servers) Tools(p *junctor.Principal, server, query string, role junctor.Role) []junctor.Tool {
-	return s.app.catalog.Snapshot().For(p.Tenant).Describe(p, catalog.Filter{Server: server, Query: query, Role: role})
+	return s.o.Catalog.Snapshot().For(p.Tenant).Describe(p, catalog.Filter{Server: server, Query: query, Role: role})
 }
 
 // ToolProblems gives the tools that a server lists and that were left out or changed, to
 // those who see the server.
 func (s *servers) ToolProblems(p *junctor.Principal, server string) []admin.ToolProblem {
-	of, err := s.app.catalog.Snapshot().For(p.Tenant).Server(p, server)
+	of, err := s.o.Catalog.Snapshot().For(p.Tenant).Server(p, server)
 	if err != nil {
 		return nil
 	}
@@ -284,11 +242,11 @@ func (s *servers) ToolProblems(p *junctor.Principal, server string) []admin.Tool
 
 // Tool gives one, and when it last changed.
 func (s *servers) Tool(ctx context.Context, p *junctor.Principal, name string) (junctor.Tool, error) {
-	tool, err := s.app.catalog.Snapshot().For(p.Tenant).DescribeOne(p, name)
+	tool, err := s.o.Catalog.Snapshot().For(p.Tenant).DescribeOne(p, name)
 	if err != nil {
 		return tool, err
 	}
-	changes, err := s.app.store.For(p.Tenant).Changes(ctx, tool.Server, tool.Name, 1)
+	changes, err := s.o.Store.For(p.Tenant).Changes(ctx, tool.Server, tool.Name, 1)
 	if len(changes) > 0 {
 		tool.ChangedAt = changes[0].SeenAt
 	}
@@ -302,7 +260,7 @@ func (s *servers) CallTool(ctx context.Context, p *junctor.Principal, name, vers
 			return nil, false, junctor.Errorf(junctor.CodeInvalid, "arguments: %w", err)
 		}
 	}
-	res, err := s.app.guard.Do(ctx, &guard.Op{
+	res, err := s.o.Pipeline.Do(ctx, &guard.Op{
 		Principal: p, Door: junctor.DoorAdmin, View: catalog.View{Plain: true, Audience: catalog.Watching(p)}, Kind: junctor.KindTool, Name: name, Version: version,
 		Params: arguments, Arguments: arguments, Caller: catalog.Caller{Protocol: wire.Modern},
 	}, silent{})
@@ -314,38 +272,3 @@ type silent struct{}
 
 func (silent) Progress([]byte)    {}
 func (silent) Log(string, []byte) {}
-
-// Calls gives the recent calls that the principal may know of.
-func (s *servers) Calls(ctx context.Context, p *junctor.Principal, f admin.CallFilter) ([]junctor.Call, string, error) {
-	access, err := s.CallAccess(ctx, p)
-	if err != nil {
-		return nil, "", err
-	}
-	if f.Cursor != "" && !isID(f.Cursor) {
-		return nil, "", junctor.Errorf(junctor.CodeInvalid, "unknown cursor %q: use the next of the page before", f.Cursor)
-	}
-	calls, next := s.app.journal.Calls(audit.Query{Access: access, Since: f.Since, Limit: f.Limit, After: f.Cursor, Match: func(c *junctor.Call) bool {
-		return (f.Tool == "" || f.Tool == c.Name || f.Tool == catalog.Exposed(c.Server, c.Name, s.app.cfg.NameLimit)) &&
-			(f.Server == "" || f.Server == c.Server) && (f.User == "" || f.User == c.User) && (f.Agent == "" || f.Agent == c.Agent) &&
-			(f.Caller == "" || f.Caller == c.Subject) && (f.Door == "" || f.Door == c.Door) && (f.View == "" || f.View == c.View) && (f.Status == "" || f.Status == c.Status)
-	}})
-	return calls, next, nil
-}
-
-// admin makes the admin API's handler.
-func (a *App) admin() (*admin.Handler, error) {
-	people := directory{a.identity, a}
-	return a.newAdmin(admin.Options{
-		Authenticate: a.authenticatePerson, TryPassword: a.signIn.TryPassword, Keys: people, Users: people, Logins: people, Consents: a.authority, Chains: a.chains, Tenants: people, Servers: serverView{a.servers}, Credentials: counter{a.servers.desk}, ServerLogins: counter{a.servers.desk}, Tools: a.servers, Tags: agents{a}, Agents: agents{a}, Models: a.models, ComponentCatalogs: a.components, Talker: minds{a}, Runner: a.servers, Apps: a.apps, Views: a.apps, Calls: a.servers, Secrets: entrusted{a.vault, a.servers}, History: a.history,
-		Limits: a.limits, Events: happenings{a}, Deliveries: couriers{a.worker, a}, Rooms: a.rooms, Applier: applier{a.servers, a.file}, Journal: proof{a, &sync.Mutex{}}, Cluster: cluster{a}, Settings: a.settings, Version: a.version, Log: a.log,
-	})
-}
-
-func (a *App) settings() []admin.Setting {
-	values := a.cfg.Values()
-	out := make([]admin.Setting, len(values))
-	for i, v := range values {
-		out[i] = admin.Setting(v)
-	}
-	return out
-}

@@ -72,8 +72,8 @@ func signUpRules(issuer, name string, c config.Admission) identity.Admission {
 // may be on this machine while only this machine reaches us.
 func (a *App) providerClient(issuer string) *http.Client {
 	var allow []netip.Prefix
-	if a.cfg.Loopback() && namesLoopback(issuer) {
-		allow = loopback()
+	if a.cfg.Loopback() && egress.NamesLoopback(issuer) {
+		allow = egress.LoopbackPrefixes()
 	}
 	client := a.egress.Client(egress.ClientOptions{Timeout: 15 * time.Second, MaxBytes: 1 << 20, Allow: allow})
 	a.onClose(func(context.Context) { client.CloseIdleConnections() })

@@ -31,7 +31,7 @@ func suggestLimits() agent.Limits {
 // operations are the tools of a generated server that something can be suggested
 // for, as they are shown now.
 func (s *servers) operations(ctx context.Context, row *junctor.Server) ([]apigen.Operation, error) {
-	rows := s.app.store.For(row.Tenant)
+	rows := s.o.Store.For(row.Tenant)
 	stored, err := rows.Document(ctx, row.ID)
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (s *servers) operations(ctx context.Context, row *junctor.Server) ([]apigen
 		}
 	}
 	return apigen.Operations(tools, filter, row.Overrides, tags, func(definition []byte, topic string) junctor.Class {
-		return s.app.catalog.Classify(row.ID, definition, topic)
+		return s.o.Catalog.Classify(row.ID, definition, topic)
 	}), nil
 }
 
@@ -70,7 +70,7 @@ func (s *servers) Suggestions(ctx context.Context, p *junctor.Principal, id stri
 
 // suggestionsOf gives those for tools that are there still.
 func (s *servers) suggestionsOf(ctx context.Context, row *junctor.Server) ([]junctor.ToolSuggestion, error) {
-	list, err := s.app.store.For(row.Tenant).Suggestions(ctx, row.ID)
+	list, err := s.o.Store.For(row.Tenant).Suggestions(ctx, row.ID)
 	if err != nil || len(list) == 0 {
 		return list, err
 	}
@@ -112,11 +112,11 @@ func (s *servers) Suggest(ctx context.Context, p *junctor.Principal, id string, 
 	if operations, err = chosen(operations, in.Tools); err != nil {
 		return admin.Suggested{}, err
 	}
-	name, err := s.app.models.only(ctx, p.Tenant, in.Model)
+	name, err := s.o.Models.Only(ctx, p.Tenant, in.Model)
 	if err != nil {
 		return admin.Suggested{}, err
 	}
-	provider, model, err := s.app.models.provider(ctx, p.Tenant, name)
+	provider, model, err := s.o.Models.Provider(ctx, p.Tenant, name)
 	if err != nil {
 		return admin.Suggested{}, err
 	}
@@ -138,12 +138,12 @@ func (s *servers) Suggest(ctx context.Context, p *junctor.Principal, id string, 
 			return admin.Suggested{}, junctor.Errorf(junctor.CodeOf(err), "the model %q was of no help after %d of %d tools (what it suggested before is kept): %s", name, asked, len(operations), junctor.AsError(err).Message)
 		}
 		for i := range list {
-			list[i].ID, list[i].Model, list[i].MadeAt = newID(), name, time.Now()
+			list[i].ID, list[i].Model, list[i].MadeAt = s.o.NewID(), name, time.Now()
 			if to := list[i].To.Name; to != "" {
 				taken[to] = true
 			}
 		}
-		if err := s.app.store.For(row.Tenant).PutSuggestions(ctx, row.ID, list); err != nil {
+		if err := s.o.Store.For(row.Tenant).PutSuggestions(ctx, row.ID, list); err != nil {
 			return admin.Suggested{}, err
 		}
 		out.Items = append(out.Items, list...)
@@ -190,34 +190,12 @@ func (s *servers) turnToSuggest(key serverKey) (done func(), err error) {
 }
 
 func (s *servers) roleNames(ctx context.Context, p *junctor.Principal) ([]junctor.Role, error) {
-	list, err := agents{s.app}.Roles(ctx, p)
+	list, err := s.o.Agents.Roles(ctx, p)
 	out := make([]junctor.Role, len(list))
 	for i, r := range list {
 		out[i] = r.Name
 	}
 	return out, err
-}
-
-// only gives the model that is named, or the only one.
-func (m *models) only(ctx context.Context, tenant junctor.TenantID, name string) (string, error) {
-	if name != "" {
-		return name, nil
-	}
-	all, err := m.app.store.For(tenant).Models(ctx)
-	if err != nil {
-		return "", err
-	}
-	names := make([]string, len(all))
-	for i, one := range all {
-		names[i] = one.Name
-	}
-	switch len(names) {
-	case 0:
-		return "", junctor.Errorf(junctor.CodeInvalid, "there is no model to ask: an admin adds one with junctor model add")
-	case 1:
-		return names[0], nil
-	}
-	return "", junctor.Errorf(junctor.CodeInvalid, "there are several models: name one of %s", strings.Join(names, ", "))
 }
 
 // question is what a model is asked about some tools.
@@ -251,9 +229,9 @@ func (q *question) ask(ctx context.Context, usage *agent.Usage) ([]junctor.ToolS
 			return list, left, nil
 		}
 		if again {
-			return nil, nil, junctor.Errorf(junctor.CodeUpstream, "%s", clipped(err.Error(), 300))
+			return nil, nil, junctor.Errorf(junctor.CodeUpstream, "%s", cutText(err.Error(), 300))
 		}
-		story = append(slices.Concat(story, end.Messages), agent.Message{Role: agent.RoleUser, Text: "That cannot be read: " + clipped(err.Error(), 300) + ". Answer with the JSON object alone."})
+		story = append(slices.Concat(story, end.Messages), agent.Message{Role: agent.RoleUser, Text: "That cannot be read: " + cutText(err.Error(), 300) + ". Answer with the JSON object alone."})
 	}
 }
 
@@ -278,7 +256,7 @@ func (s *servers) DecideSuggestions(ctx context.Context, p *junctor.Principal, i
 			return nil, err
 		}
 	}
-	return list, s.app.store.For(row.Tenant).DeleteSuggestions(context.WithoutCancel(ctx), row.ID, ids)
+	return list, s.o.Store.For(row.Tenant).DeleteSuggestions(context.WithoutCancel(ctx), row.ID, ids)
 }
 
 // takeOver shows tools as was suggested, as if the person had written it.
@@ -288,7 +266,7 @@ func (s *servers) takeOver(ctx context.Context, p *junctor.Principal, row *junct
 	}
 	for _, one := range list {
 		for _, role := range one.To.Roles {
-			if err := (agents{s.app}).known(ctx, p.Tenant, role); err != nil {
+			if err := s.o.Agents.CheckRole(ctx, p.Tenant, role); err != nil {
 				return err
 			}
 		}
@@ -332,7 +310,7 @@ func (s *servers) freeNames(ctx context.Context, row *junctor.Server, list []jun
 
 // tagAll says what tools are for, as was suggested; what is not said of one stays.
 func (s *servers) tagAll(ctx context.Context, p *junctor.Principal, row *junctor.Server, list []junctor.ToolSuggestion) error {
-	rows := s.app.store.For(row.Tenant)
+	rows := s.o.Store.For(row.Tenant)
 	all, err := rows.Tags(ctx)
 	if err != nil {
 		return err
@@ -358,5 +336,13 @@ func (s *servers) tagAll(ctx context.Context, p *junctor.Principal, row *junctor
 	if !said {
 		return nil
 	}
-	return s.app.rights.reload(context.WithoutCancel(ctx), row.Tenant)
+	return s.o.Agents.Reload(context.WithoutCancel(ctx), row.Tenant)
+}
+
+// cutText is the beginning of a text, for errors.
+func cutText(text string, most int) string {
+	if text = strings.TrimSpace(text); len(text) > most {
+		return strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text
 }

@@ -1,10 +1,8 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -12,7 +10,6 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
 	"github.com/junctor-mcp/junctor/internal/catalog"
-	"github.com/junctor-mcp/junctor/internal/telemetry"
 )
 
 // rolesSetting is the tenant's setting that holds its own roles.
@@ -50,7 +47,7 @@ func (a agents) ownRoles(ctx context.Context, tenant junctor.TenantID) ([]juncto
 }
 
 // known refuses a role that the tenant has not.
-func (a agents) known(ctx context.Context, tenant junctor.TenantID, role junctor.Role) error {
+func (a agents) CheckRole(ctx context.Context, tenant junctor.TenantID, role junctor.Role) error {
 	if err := junctor.CheckRole(role); err != nil {
 		return err
 	}
@@ -148,7 +145,7 @@ func (a agents) TagTool(ctx context.Context, p *junctor.Principal, name string, 
 	}
 	var distinct []junctor.Role
 	for _, r := range roles {
-		if err := a.known(ctx, p.Tenant, r); err != nil {
+		if err := a.CheckRole(ctx, p.Tenant, r); err != nil {
 			return junctor.Tool{}, err
 		}
 		if !slices.Contains(distinct, r) {
@@ -185,57 +182,6 @@ func (a agents) UntagTool(ctx context.Context, p *junctor.Principal, name string
 		return junctor.Tool{}, err
 	}
 	return a.app.servers.Tool(ctx, p, name)
-}
-
-// renamed takes what people said of tools to the names that the tools have now:
-// a row was changed that says how they are shown. That it did not work is logged,
-// since the change itself is made.
-func (s *servers) renamed(ctx context.Context, former, row *junctor.Server) {
-	shown := func(overrides map[string]junctor.Override, own string) string {
-		return cmp.Or(overrides[own].Name, own)
-	}
-	moved := map[string]string{}
-	for _, all := range []map[string]junctor.Override{former.Overrides, row.Overrides} {
-		for own := range all {
-			if was, is := shown(former.Overrides, own), shown(row.Overrides, own); was != is {
-				moved[was] = is
-			}
-		}
-	}
-	if len(moved) == 0 {
-		return
-	}
-	ctx = context.WithoutCancel(ctx)
-	err := s.moveTags(ctx, row, moved)
-	if err == nil {
-		err = s.app.rights.reload(ctx, row.Tenant)
-	}
-	if err != nil {
-		s.app.log.Error("what people said of tools could not be kept when the tools were renamed", slog.String("server", row.ID), telemetry.Err(err))
-	}
-}
-
-// moveTags gives tags the names that their tools have now. Names may be
-// exchanged: all are taken away before any is given.
-func (s *servers) moveTags(ctx context.Context, row *junctor.Server, moved map[string]string) error {
-	rows := s.app.store.For(row.Tenant)
-	tags, err := rows.Tags(ctx)
-	if err != nil {
-		return err
-	}
-	tags = slices.DeleteFunc(tags, func(t junctor.ToolTag) bool { return t.Server != row.ID || moved[t.Tool] == "" })
-	for _, t := range tags {
-		if err := rows.DeleteTag(ctx, t.Server, t.Tool); err != nil {
-			return err
-		}
-	}
-	for _, t := range tags {
-		t.Tool = moved[t.Tool]
-		if err := rows.PutTag(ctx, t); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // taggable gives a tool of which the principal may say what it is for: that

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -16,7 +15,6 @@ import (
 	"github.com/junctor-mcp/junctor/internal/egress"
 	"github.com/junctor-mcp/junctor/internal/gateway"
 	"github.com/junctor-mcp/junctor/internal/proc"
-	"github.com/junctor-mcp/junctor/internal/seal"
 	"github.com/junctor-mcp/junctor/internal/upstream"
 	"github.com/junctor-mcp/junctor/internal/visit"
 )
@@ -25,11 +23,11 @@ import (
 // streams, which have none.
 type clients struct{ plain, stream *http.Client }
 
-func (a *App) newClients(allow ...netip.Prefix) clients {
+func (s *servers) newClients(allow ...netip.Prefix) clients {
 	return clients{
 		// The deadline of a call is the guard's; this one only ends what nobody waits for.
-		plain:  a.egress.Client(egress.ClientOptions{Timeout: 10 * time.Minute, MaxBytes: a.cfg.MaxResult, Allow: allow}),
-		stream: a.egress.Client(egress.ClientOptions{Timeout: -1, MaxBytes: -1, Allow: allow}),
+		plain:  s.o.Egress.Client(egress.ClientOptions{Timeout: 10 * time.Minute, MaxBytes: s.o.MaxResult, Allow: allow}),
+		stream: s.o.Egress.Client(egress.ClientOptions{Timeout: -1, MaxBytes: -1, Allow: allow}),
 	}
 }
 
@@ -51,44 +49,13 @@ func (s *servers) clientsFor(row *junctor.Server) clients {
 // own.
 func (s *servers) newClientsFor(row *junctor.Server) clients {
 	if s.isLocal(row) {
-		return s.app.newClients(loopback()...)
+		return s.newClients(egress.LoopbackPrefixes()...)
 	}
-	return s.app.newClients()
+	return s.newClients()
 }
 
 func (s *servers) isLocal(row *junctor.Server) bool {
-	return row.Trusted && s.app.cfg.Loopback() && namesLoopback(row.URL)
-}
-
-func namesLoopback(text string) bool {
-	u, err := url.Parse(text)
-	if err != nil {
-		return false
-	}
-	host := u.Hostname()
-	if ip, err := netip.ParseAddr(host); err == nil {
-		return ip.IsLoopback()
-	}
-	return strings.EqualFold(host, "localhost")
-}
-
-func loopback() []netip.Prefix {
-	return []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
-}
-
-func (a *App) reader() credential.Reader {
-	return credential.Reader{Lookup: os.LookupEnv, DataDir: a.cfg.DataDir}
-}
-
-// readSetting reads a reference that stands in the settings, which are the
-// operator's.
-func (a *App) readSetting(ctx context.Context, text string) (seal.Secret, error) {
-	reader := a.reader()
-	reference, err := admission.New(admission.Options{CheckReference: reader.Check}).Operator(text)
-	if err != nil {
-		return seal.Secret{}, err
-	}
-	return reader.Read(ctx, reference)
+	return row.Trusted && s.o.Loopback && egress.NamesLoopback(row.URL)
 }
 
 // way leads to a server: an upstream does, and another process that has one (afar).
@@ -146,7 +113,7 @@ func (s *servers) connect(ctx context.Context, admitted admission.Server, litera
 		OnRefusedInput: func(why string) { s.recordRefusedInput(row, why) },        //nolint:contextcheck // it happens later
 		OnIsolated:     func(string) { s.isolated(serverKey{row.Tenant, row.ID}) }, //nolint:contextcheck // it happens later
 		Scrub:          up.with.Scrub,
-		Version:        s.app.version, Logger: s.app.log, MaxBytes: s.app.cfg.MaxResult, Bytes: s.app.bytes, Tenant: row.Tenant, Traced: s.app.traced(),
+		Version:        s.o.Version, Logger: s.o.Log, MaxBytes: s.o.MaxResult, Bytes: s.o.Bytes, Tenant: row.Tenant, Traced: s.o.Traced,
 	}
 	if row.Transport == junctor.TransportStdio {
 		program, err := admitted.Connection().Command().Resolve(programOf)
@@ -208,7 +175,7 @@ func (s *servers) bridge(e gateway.Endpoint) (catalog.Backend, func(), error) {
 	up, err := upstream.New(upstream.Options{
 		ID: junctor.AdhocServer, Transport: upstream.Transport(e.Transport), URL: u, Client: s.public.plain, Stream: s.public.stream,
 		Header:  func(context.Context, *junctor.Principal) (http.Header, error) { return e.Header, nil },
-		Version: s.app.version, Logger: s.app.log, MaxBytes: s.app.cfg.MaxResult, Bytes: s.app.bytes, Scrub: given.Scrub, Traced: s.app.traced(),
+		Version: s.o.Version, Logger: s.o.Log, MaxBytes: s.o.MaxResult, Bytes: s.o.Bytes, Scrub: given.Scrub, Traced: s.o.Traced,
 	})
 	if err != nil {
 		return nil, nil, err
@@ -224,55 +191,3 @@ type adhoc struct {
 
 // Secrets implements junctor.Keeper.
 func (a *adhoc) Secrets() []string { return a.given.Secrets() }
-
-// entrusted is the vault as people may write to it: what servers keep there is
-// theirs.
-type entrusted struct {
-	*seal.Vault
-	servers *servers
-}
-
-// Keeps implements admin.Secrets: who may change a server keeps its secrets, and
-// admins and services those of owners that are no server, or none yet.
-func (e entrusted) Keeps(ctx context.Context, p *junctor.Principal, owner string) error {
-	if owner == providerPinOwner {
-		if !p.Has(junctor.ScopeAdmin) {
-			return junctor.Errorf(junctor.CodeDenied, "the secrets of %s belong to the instance: they take the scope %s", owner, junctor.ScopeAdmin)
-		}
-		return nil
-	}
-	_, err := e.servers.app.store.For(p.Tenant).Server(ctx, owner)
-	if junctor.CodeOf(err) == junctor.CodeNotFound && (p.Issuer != junctor.IssuerUser || p.Has(junctor.ScopeAdmin)) {
-		return nil
-	}
-	_, err = e.servers.own(ctx, p, owner)
-	return err
-}
-
-func (e entrusted) Put(ctx context.Context, tenant junctor.TenantID, owner, name string, s seal.Secret) error {
-	if strings.HasPrefix(name, visit.SecretPrefix) {
-		return junctor.Errorf(junctor.CodeDenied, "the secrets %s… belong to servers: change the server's auth, headers or env instead", visit.SecretPrefix)
-	}
-	if err := notUsers(owner); err != nil {
-		return err
-	}
-	if owner == providerPinOwner {
-		return junctor.Errorf(junctor.CodeDenied, "the secrets of %s are written when people sign in: remove them to have that begin anew", owner)
-	}
-	return e.Vault.Put(ctx, tenant, owner, name, s)
-}
-
-func (e entrusted) Delete(ctx context.Context, tenant junctor.TenantID, owner, name string) error {
-	if err := notUsers(owner); err != nil {
-		return err
-	}
-	return e.Vault.Delete(ctx, tenant, owner, name)
-}
-
-// notUsers keeps people off each other's credentials.
-func notUsers(owner string) error {
-	if strings.HasPrefix(owner, junctor.UserOwner("")) {
-		return junctor.Errorf(junctor.CodeDenied, "the secrets of %s… belong to a user, who alone enters them", junctor.UserOwner(""))
-	}
-	return nil
-}

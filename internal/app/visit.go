@@ -17,12 +17,12 @@ import (
 )
 
 // newDesk joins what people log in to servers with.
-func (a *App) newDesk() *visit.Desk {
+func (s *servers) newDesk() *visit.Desk {
 	o := visit.Options{
-		Servers: hosts{a}, Vault: a.vault, Sealer: sealer{a.ring}, States: states{a.store}, Users: users{a.store}, Traces: traces{a.store}, Journal: a.journal, Web: ways{a}, Reader: a.reader(), Refusal: challengeOf,
-		URL: a.URL, ConsoleURL: a.ConsoleURL, CallbackPath: signin.ConnectedPath, NewID: newID, Log: a.log,
+		Servers: hosts{s}, Vault: s.o.Vault, Sealer: s.o.Sealer, States: s.o.States, Users: users{s.o.Store}, Traces: traces{s.o.Store}, Journal: s.o.Journal, Web: ways{s}, Reader: s.o.Reader, Refusal: challengeOf,
+		URL: s.o.URL, ConsoleURL: s.o.ConsoleURL, CallbackPath: signin.ConnectedPath, NewID: s.o.NewID, Log: s.o.Log,
 	}
-	if u := a.cfg.PublicURL; u != nil && u.Scheme == "https" {
+	if u := s.o.PublicURL; u != nil && u.Scheme == "https" {
 		o.DocumentURL = u.String() + visit.DocumentPath
 	}
 	return visit.New(o)
@@ -58,39 +58,39 @@ func (t traces) Traces(ctx context.Context, tenant junctor.TenantID, server, use
 }
 
 // ways are the HTTP clients of servers.
-type ways struct{ a *App }
+type ways struct{ s *servers }
 
-func (w ways) For(row *junctor.Server) *http.Client { return w.a.servers.clientsFor(row).plain }
-func (w ways) Public() *http.Client                 { return w.a.servers.public.plain }
+func (w ways) For(row *junctor.Server) *http.Client { return w.s.clientsFor(row).plain }
+func (w ways) Public() *http.Client                 { return w.s.public.plain }
 func (w ways) Own(row *junctor.Server) (client, stream *http.Client) {
-	c := w.a.servers.newClientsFor(row)
+	c := w.s.newClientsFor(row)
 	return c.plain, c.stream
 }
 
 // hosts are the servers as visit wants them.
-type hosts struct{ a *App }
+type hosts struct{ s *servers }
 
 func (h hosts) Servers(ctx context.Context, p *junctor.Principal) ([]junctor.Server, error) {
-	return h.a.servers.Servers(ctx, p)
+	return h.s.Servers(ctx, p)
 }
 
 func (h hosts) Seen(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error) {
-	return h.a.servers.mine(ctx, p, id)
+	return h.s.mine(ctx, p, id)
 }
 
 func (h hosts) Owned(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error) {
-	return h.a.servers.own(ctx, p, id)
+	return h.s.own(ctx, p, id)
 }
 
 func (h hosts) Admitted(ctx context.Context, row *junctor.Server) (admission.Server, error) {
-	return h.a.store.For(row.Tenant).AdmittedServer(ctx, row.ID)
+	return h.s.o.Store.For(row.Tenant).AdmittedServer(ctx, row.ID)
 }
 
 func (h hosts) Attached(row *junctor.Server) *visit.Server {
-	if g := h.a.servers.generatedOf(serverKey{row.Tenant, row.ID}); g != nil {
+	if g := h.s.generatedOf(serverKey{row.Tenant, row.ID}); g != nil {
 		return g.with
 	}
-	b := h.a.servers.attached(serverKey{row.Tenant, row.ID})
+	b := h.s.attached(serverKey{row.Tenant, row.ID})
 	if b == nil || !b.current().serves(row) {
 		return nil
 	}
@@ -98,7 +98,7 @@ func (h hosts) Attached(row *junctor.Server) *visit.Server {
 }
 
 func (h hosts) Changed(row *junctor.Server, user string) {
-	h.a.servers.credentialChanged(serverKey{row.Tenant, row.ID}, user)
+	h.s.credentialChanged(serverKey{row.Tenant, row.ID}, user)
 }
 
 // Arrived reaches a server with its new login: what it offers is there when the
@@ -107,8 +107,8 @@ func (h hosts) Arrived(ctx context.Context, row *junctor.Server) {
 	if row.State == junctor.StateInactive || row.Mode == junctor.ModeGenerated {
 		return // what an API offers, its document says
 	}
-	s := h.a.servers
-	admitted, err := s.app.store.For(row.Tenant).AdmittedServer(ctx, row.ID)
+	s := h.s
+	admitted, err := s.o.Store.For(row.Tenant).AdmittedServer(ctx, row.ID)
 	if err != nil {
 		return
 	}
@@ -118,12 +118,12 @@ func (h hosts) Arrived(ctx context.Context, row *junctor.Server) {
 	}
 	if _, err := s.reach(ctx, up, up.Begin); err != nil {
 		up.Close()
-		s.app.log.Warn("a server could not be reached with its new login", slog.String("server", row.ID), telemetry.Err(err))
+		s.o.Log.Warn("a server could not be reached with its new login", slog.String("server", row.ID), telemetry.Err(err))
 		return
 	}
 	defer s.hold(row.Tenant, row.ID)()
 	if err := s.bring(ctx, admitted, &up); err != nil {
-		s.app.log.Warn("a server could not be attached with its new login", slog.String("server", row.ID), telemetry.Err(err))
+		s.o.Log.Warn("a server could not be attached with its new login", slog.String("server", row.ID), telemetry.Err(err))
 	}
 }
 
