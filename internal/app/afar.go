@@ -38,7 +38,7 @@ const errMoved moved = "the home of the server is another now"
 // afar is the way to a server that another process runs. Who may call it is judged
 // here; what it is asked for is done there.
 type afar struct {
-	s     *servers
+	s     *Registry
 	key   serverKey
 	home  string      // that process, or nowhere
 	stale atomic.Bool // what it offers is not known for sure
@@ -51,7 +51,7 @@ type afar struct {
 
 var _ way = (*afar)(nil)
 
-func (s *servers) newAfar(key serverKey, home string, known *catalog.Offer) *afar {
+func (s *Registry) newAfar(key serverKey, home string, known *catalog.Offer) *afar {
 	return &afar{s: s, key: key, home: home, known: known}
 }
 
@@ -167,7 +167,7 @@ func (f *afar) ask(ctx context.Context, e errand, sink catalog.Sink) (*said, err
 	}
 	budget, who := f.s.o.Bytes, limit.PartyOf(e.Principal)
 	budget.Count(who, body.Bytes())
-	resp, err := f.s.o.Replicas.Post(ctx, f.home, errandPath, body.Bytes(), headerParty, partyText(who))
+	resp, err := f.s.o.Replicas.Post(ctx, f.home, ReplicaPath, body.Bytes(), headerParty, partyText(who))
 	switch {
 	case err == nil:
 	case junctor.CodeOf(err) == junctor.CodeUnreachable: // nobody heard it

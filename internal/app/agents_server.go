@@ -68,7 +68,7 @@ func (e *elsewhere) changed(ctx context.Context, tenant junctor.TenantID, agents
 		return nil
 	}
 	if s == nil {
-		if s, err = builtin.New(remoteAgentsID, "Agents elsewhere", builtin.Options{
+		if s, err = builtin.New(RemoteAgentsID, "Agents elsewhere", builtin.Options{
 			Instructions: "Each tool is an agent of another party: give it a task in plain words. Each call is a conversation of its own.", Logger: e.app.log,
 		}); err != nil {
 			e.mu.Unlock()
@@ -97,14 +97,13 @@ func (e *elsewhere) changed(ctx context.Context, tenant junctor.TenantID, agents
 		if maps.Equal(told, wanted) {
 			return nil
 		}
-		return e.app.catalog.Refresh(ctx, tenant, remoteAgentsID) // the next request sees it
+		return e.app.catalog.Refresh(ctx, tenant, RemoteAgentsID) // the next request sees it
 	}
 	return e.offer(ctx, tenant)
 }
 
 func (e *elsewhere) attached(tenant junctor.TenantID) bool {
-	_, there := e.app.servers.rowsAttached()[serverKey{tenant, remoteAgentsID}]
-	return there
+	return e.app.servers.IsAttached(tenant, RemoteAgentsID)
 }
 
 // wanted gives the agents that are to be tools, and what those say of themselves.
@@ -140,17 +139,17 @@ func (e *elsewhere) offer(ctx context.Context, tenant junctor.TenantID) error {
 		return nil
 	}
 	s, rows := e.server(tenant), e.app.store.For(tenant)
-	if err := rows.EnsureBuiltin(ctx, remoteAgentsID, s.Title()); err != nil {
+	if err := rows.EnsureBuiltin(ctx, RemoteAgentsID, s.Title()); err != nil {
 		return err
 	}
-	row, err := rows.Server(ctx, remoteAgentsID)
+	row, err := rows.Server(ctx, RemoteAgentsID)
 	switch {
 	case junctor.CodeOf(err) == junctor.CodeNotFound:
 		return nil
 	case err != nil || row.Mode != junctor.ModeBuiltin || row.State == junctor.StateInactive:
 		return err
 	}
-	if err = e.app.servers.attachBuiltin(ctx, &row); junctor.CodeOf(err) == junctor.CodeConflict {
+	if err = e.app.servers.AttachBuiltin(ctx, &row); junctor.CodeOf(err) == junctor.CodeConflict {
 		return nil // who follows the rows of servers was faster
 	}
 	return err

@@ -17,9 +17,9 @@ func WithoutServers() Option { return func(o *options) { o.bare = true } }
 // AddAPI makes a server of a document for the operator who started the process,
 // and says what it came to.
 func (a *App) AddAPI(ctx context.Context, in admin.ServerInput) (junctor.APIPreview, error) {
-	in.Server.ID = OneAPI
+	in.Server.ID, in.Server.Mode = OneAPI, junctor.ModeGenerated
 	p := a.identity.Local()
-	if _, err := a.servers.addGenerated(ctx, p, in); err != nil {
+	if _, err := a.servers.AddServer(ctx, p, in); err != nil {
 		return junctor.APIPreview{}, err
 	}
 	return a.servers.ValidateServer(ctx, p, OneAPI)

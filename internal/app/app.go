@@ -73,7 +73,7 @@ type App struct {
 	anonymous  *limit.ByteBudget // the part of bytes that callers without a credential may take
 	journal    *audit.Journal
 	history    *history.History
-	servers    *servers
+	servers    *Registry
 	rights     *rights
 	elsewhere  *elsewhere
 	models     *models
@@ -210,7 +210,7 @@ func (a *App) open(ctx context.Context) (err error) {
 	a.models = &models{app: a}
 	a.onClose(func(context.Context) { a.models.close() })
 	a.servers = a.newServers()
-	a.onClose(func(context.Context) { a.servers.close() })
+	a.onClose(func(context.Context) { a.servers.Close() })
 	if err := a.openAuthority(); err != nil {
 		return err
 	}
@@ -438,7 +438,7 @@ func (a *App) openGateway() (err error) {
 		Doors: gateway.Doors{
 			MCP: a.cfg.DoorOn("mcp"), SSE: a.cfg.DoorOn("sse"), Plain: a.cfg.DoorOn("plain"), Call: a.cfg.DoorOn("call"), Stdio: a.cfg.DoorOn("stdio"),
 		},
-		Bridge: a.servers.bridge, Ended: a.servers.endSession, RootsChanged: a.servers.rootsChanged, Logger: a.log, Now: a.clock.Now, NewID: newID, MaxBody: a.cfg.MaxBody, Bytes: a.bytes, PollAfter: a.opts.pollAfter, Carry: carry,
+		Bridge: a.servers.Bridge, Ended: a.servers.EndSession, RootsChanged: a.servers.RootsChanged, Logger: a.log, Now: a.clock.Now, NewID: newID, MaxBody: a.cfg.MaxBody, Bytes: a.bytes, PollAfter: a.opts.pollAfter, Carry: carry,
 	})
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 
 // bringAll attaches the servers that people brought, as they were last seen. No
 // server is waited for, and one that cannot be attached keeps no other away.
-func (s *servers) bringAll(ctx context.Context) error {
+func (s *Registry) bringAll(ctx context.Context) error {
 	tenants, err := s.o.Store.Tenants(ctx)
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func (s *servers) bringAll(ctx context.Context) error {
 
 // settle attaches a server whose connection may be new, beside everything else:
 // the former one serves until the new one has answered, or has failed to.
-func (s *servers) settle(ctx context.Context, admitted admission.Server) {
+func (s *Registry) settle(ctx context.Context, admitted admission.Server) {
 	row := admitted.Row()
 	turn := s.take(serverKey{row.Tenant, row.ID})
 	s.work.Go(func() {
@@ -60,9 +60,9 @@ func (s *servers) settle(ctx context.Context, admitted admission.Server) {
 		defer stop()
 		var begun *reached
 		if !s.homely(&row) && !s.has(&row) { // one that is to run once is not tried beside itself
-			if up, err := s.connect(ctx, admitted, s.desk.Stored(row), nil, ""); err == nil {
+			if up, err := s.connect(ctx, admitted, s.Auth.Stored(row), nil, ""); err == nil {
 				if _, err := s.reach(ctx, up, up.Begin); err == nil {
-					begun, _ = s.rested(ctx, admitted, s.desk.Stored(row), up)
+					begun, _ = s.rested(ctx, admitted, s.Auth.Stored(row), up)
 				} else {
 					up.Close()
 				}
@@ -75,7 +75,7 @@ func (s *servers) settle(ctx context.Context, admitted admission.Server) {
 
 // take gives the newest turn to change what is attached under a key: whoever
 // has an older one comes too late.
-func (s *servers) take(key serverKey) uint64 {
+func (s *Registry) take(key serverKey) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.turns[key]++
@@ -85,12 +85,12 @@ func (s *servers) take(key serverKey) uint64 {
 // bring attaches a server, or puts its new connection in place of the one it
 // has. up is the connection where there is one already; else there is one when
 // it is needed.
-func (s *servers) bring(ctx context.Context, admitted admission.Server, up *reached) error {
+func (s *Registry) bring(ctx context.Context, admitted admission.Server, up *reached) error {
 	row := admitted.Row()
 	return s.bringIn(ctx, s.take(serverKey{row.Tenant, row.ID}), admitted, up)
 }
 
-func (s *servers) bringIn(ctx context.Context, turn uint64, admitted admission.Server, up *reached) error {
+func (s *Registry) bringIn(ctx context.Context, turn uint64, admitted admission.Server, up *reached) error {
 	row := admitted.Row()
 	key := serverKey{row.Tenant, row.ID}
 	s.wants(&row)
@@ -109,7 +109,7 @@ func (s *servers) bringIn(ctx context.Context, turn uint64, admitted admission.S
 }
 
 // has says whether a row's connection is attached as it is.
-func (s *servers) has(row *junctor.Server) bool {
+func (s *Registry) has(row *junctor.Server) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := s.live[serverKey{row.Tenant, row.ID}]
@@ -119,7 +119,7 @@ func (s *servers) has(row *junctor.Server) bool {
 // prepare makes what is to be attached: of the connection that is given, of the
 // one that is attached where the row leads to the same place, or of a new one,
 // which offers what the server was last seen with until it has answered.
-func (s *servers) prepare(ctx context.Context, admitted admission.Server, up *reached) (*connected, error) {
+func (s *Registry) prepare(ctx context.Context, admitted admission.Server, up *reached) (*connected, error) {
 	of := admitted.Row()
 	row := &of
 	home, err := s.homeOf(ctx, row)
@@ -144,7 +144,7 @@ func (s *servers) prepare(ctx context.Context, admitted admission.Server, up *re
 			offer = known
 		}
 	}
-	fresh, err := s.connect(ctx, admitted, s.desk.Stored(*row), offer, isolated)
+	fresh, err := s.connect(ctx, admitted, s.Auth.Stored(*row), offer, isolated)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +155,7 @@ func (s *servers) prepare(ctx context.Context, admitted admission.Server, up *re
 
 // prepareAfar is prepare for a server whose home is another process, or is not known,
 // for a reason. up is closed: it was tried here, and runs elsewhere.
-func (s *servers) prepareAfar(ctx context.Context, admitted admission.Server, up *reached, home string, why error) (*connected, error) {
+func (s *Registry) prepareAfar(ctx context.Context, admitted admission.Server, up *reached, home string, why error) (*connected, error) {
 	of := admitted.Row()
 	row := &of
 	if up != nil {
@@ -180,12 +180,12 @@ func (s *servers) prepareAfar(ctx context.Context, admitted admission.Server, up
 	if known == nil {
 		known = &catalog.Offer{Awaited: true}
 	}
-	next := newConnected(reached{way: s.newAfar(key, home, known), with: s.desk.Server(admitted, s.desk.Stored(*row))}, admitted)
+	next := newConnected(reached{way: s.newAfar(key, home, known), with: s.Auth.Server(admitted, s.Auth.Stored(*row))}, admitted)
 	next.home = home
 	return next, nil
 }
 
-func (s *servers) attachRow(ctx context.Context, key serverKey, turn uint64, admitted admission.Server, up *reached) error {
+func (s *Registry) attachRow(ctx context.Context, key serverKey, turn uint64, admitted admission.Server, up *reached) error {
 	row := admitted.Row()
 	next, err := s.prepare(ctx, admitted, up)
 	if err != nil {
@@ -221,20 +221,20 @@ func (s *servers) attachRow(ctx context.Context, key serverKey, turn uint64, adm
 }
 
 // isolated stores that the clients of a server no longer share its connections.
-func (s *servers) isolated(key serverKey) {
+func (s *Registry) isolated(key serverKey) {
 	s.mu.Lock()
 	b := s.live[key]
 	s.mu.Unlock()
 	if b == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), closeFor)
+	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 	defer cancel()
 	b.remember(ctx, b.current())
 }
 
-// endSession ends what the servers of a tenant keep for a client that is gone.
-func (s *servers) endSession(tenant junctor.TenantID, session string) {
+// EndSession ends what the servers of a tenant keep for a client that is gone.
+func (s *Registry) EndSession(tenant junctor.TenantID, session string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key, b := range s.live {
@@ -244,8 +244,8 @@ func (s *servers) endSession(tenant junctor.TenantID, session string) {
 	}
 }
 
-// rootsChanged tells the servers of a tenant that a client has other roots now.
-func (s *servers) rootsChanged(p *junctor.Principal, session string) {
+// RootsChanged tells the servers of a tenant that a client has other roots now.
+func (s *Registry) RootsChanged(p *junctor.Principal, session string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key, b := range s.live {
@@ -258,7 +258,7 @@ func (s *servers) rootsChanged(p *junctor.Principal, session string) {
 // install puts a connection in its place. attached says that the catalogue has
 // the server already; who sees it is decided when it is attached, so a change of
 // that attaches it again.
-func (s *servers) install(key serverKey, turn uint64, next *connected) (b *brought, attached bool, err error) {
+func (s *Registry) install(key serverKey, turn uint64, next *connected) (b *brought, attached bool, err error) {
 	s.mu.Lock()
 	b = s.live[key]
 	if s.closed || s.turns[key] != turn {
@@ -303,7 +303,7 @@ func (s *servers) install(key serverKey, turn uint64, next *connected) (b *broug
 // retire closes a connection once its calls have ended. by is the server where
 // another has taken its place; nil where the server is gone, and nobody can
 // continue a call that waits for input. The caller holds mu.
-func (s *servers) retire(c *connected, by *brought) {
+func (s *Registry) retire(c *connected, by *brought) {
 	s.retiring[c] = struct{}{}
 	s.work.Go(func() {
 		c.retire(s.ending, by != nil)
@@ -317,7 +317,7 @@ func (s *servers) retire(c *connected, by *brought) {
 }
 
 // detach takes a server out of the catalogue. Calls that run go on to their end.
-func (s *servers) detach(tenant junctor.TenantID, id string) {
+func (s *Registry) detach(tenant junctor.TenantID, id string) {
 	s.o.Catalog.Detach(tenant, id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -333,8 +333,8 @@ func (s *servers) detach(tenant junctor.TenantID, id string) {
 	delete(s.homes, key)
 }
 
-// close ends every connection, and the calls on them.
-func (s *servers) close() {
+// Close ends every connection, and the calls on them.
+func (s *Registry) Close() {
 	s.end()
 	s.mu.Lock()
 	s.closed = true
@@ -355,7 +355,7 @@ func (s *servers) close() {
 }
 
 // dress shows a row with how its server is doing now.
-func (s *servers) dress(row *junctor.Server) {
+func (s *Registry) dress(row *junctor.Server) {
 	if row.Mode == junctor.ModeBuiltin || row.State == junctor.StateInactive {
 		return
 	}
@@ -376,7 +376,7 @@ func (s *servers) dress(row *junctor.Server) {
 
 // ServerStatus says how a server is doing; nil for one that is not connected to
 // anything.
-func (s *servers) ServerStatus(p *junctor.Principal, id string) *junctor.ServerStatus {
+func (s *Registry) ServerStatus(p *junctor.Principal, id string) *junctor.ServerStatus {
 	s.mu.Lock()
 	b := s.live[serverKey{p.Tenant, id}]
 	s.mu.Unlock()
@@ -401,8 +401,8 @@ func statusOf(up reached, st upstream.State) junctor.ServerStatus {
 }
 
 // TestServer reaches a server that is stored, as it is stored.
-func (s *servers) TestServer(ctx context.Context, p *junctor.Principal, id string) (junctor.Probe, error) {
-	row, err := s.mine(ctx, p, id)
+func (s *Registry) TestServer(ctx context.Context, p *junctor.Principal, id string) (junctor.Probe, error) {
+	row, err := s.VisibleServer(ctx, p, id)
 	if err != nil {
 		return junctor.Probe{}, err
 	}
@@ -422,7 +422,7 @@ func (s *servers) TestServer(ctx context.Context, p *junctor.Principal, id strin
 	if err != nil {
 		return junctor.Probe{}, err
 	}
-	up, err := s.connect(ctx, admitted, s.desk.Stored(admitted.Row()), nil, "")
+	up, err := s.connect(ctx, admitted, s.Auth.Stored(admitted.Row()), nil, "")
 	if err != nil {
 		return junctor.Probe{}, err
 	}
@@ -433,7 +433,7 @@ func (s *servers) TestServer(ctx context.Context, p *junctor.Principal, id strin
 
 // reach has an upstream examined, and lists its tools. The error is a
 // ProbeError.
-func (s *servers) reach(ctx context.Context, up reached, examine func(context.Context) (upstream.Report, error)) (junctor.Probe, error) {
+func (s *Registry) reach(ctx context.Context, up reached, examine func(context.Context) (upstream.Report, error)) (junctor.Probe, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
 	report, err := examine(ctx)

@@ -276,12 +276,12 @@ func (b *brought) KeeperOf(p *junctor.Principal) junctor.Keeper {
 
 // keeper stores what a server offers, and which tools it offers otherwise than
 // before. That is a convenience: a failure is logged, and the server goes on.
-func (s *servers) keeper(tenant junctor.TenantID, id string) func(context.Context, []byte, string) error {
+func (s *Registry) keeper(tenant junctor.TenantID, id string) func(context.Context, []byte, string) error {
 	var mu sync.Mutex // held over each comparison, so that none is with what is not stored any more
 	return func(ctx context.Context, offer []byte, isolated string) error {
 		mu.Lock()
 		defer mu.Unlock()
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeFor)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 		defer cancel()
 		rows, now := s.o.Store.For(tenant), time.Now()
 		changes := changedTools(ctx, rows, id, offer, now)

@@ -7,9 +7,9 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// knownServers are those that a principal may know of, by id, and since when each
+// KnownServers are those that a principal may know of, by id, and since when each
 // has its id: what happened before happened to another server.
-func (s *servers) knownServers(ctx context.Context, p *junctor.Principal) (map[string]time.Time, error) {
+func (s *Registry) KnownServers(ctx context.Context, p *junctor.Principal) (map[string]time.Time, error) {
 	rows, err := s.o.Store.For(p.Tenant).Servers(ctx)
 	if err != nil {
 		return nil, err
@@ -28,9 +28,9 @@ func (s *servers) knownServers(ctx context.Context, p *junctor.Principal) (map[s
 	return added, nil
 }
 
-// serverLookup says from memory whether a principal may know of a server that is
+// ServerLookup says from memory whether a principal may know of a server that is
 // attached. It is for calls as they happen, which cannot wait for a database.
-func (s *servers) serverLookup(p *junctor.Principal) func(id string) bool {
+func (s *Registry) ServerLookup(p *junctor.Principal) func(id string) bool {
 	if p.Agent != "" || !p.Has(junctor.ScopeAuditRead) {
 		return func(string) bool { return false }
 	}

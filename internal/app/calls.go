@@ -23,7 +23,7 @@ func (c callView) CallAccess(ctx context.Context, p *junctor.Principal) (junctor
 	var servers map[string]time.Time
 	if p.Has(junctor.ScopeAuditRead) {
 		var err error
-		if servers, err = c.app.servers.knownServers(ctx, p); err != nil {
+		if servers, err = c.app.servers.KnownServers(ctx, p); err != nil {
 			return junctor.CallAccess{}, err
 		}
 	}

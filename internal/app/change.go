@@ -23,11 +23,11 @@ const probeTime = 90 * time.Second // starting a process may take a minute
 
 // recordRefusedInput puts on record that people were not asked for what a server
 // wanted of them.
-func (s *servers) recordRefusedInput(row *junctor.Server, why string) {
+func (s *Registry) recordRefusedInput(row *junctor.Server, why string) {
 	call := junctor.Call{
 		ID: s.o.NewID(), Tenant: row.Tenant, Kind: junctor.KindServer, Door: junctor.DoorAdmin, Server: row.ID, Name: "elicitation", Status: junctor.StatusDenied, Code: junctor.CodeDenied, Reason: why, Start: time.Now(),
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), closeFor)
+	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 	defer cancel()
 	if err := s.o.Journal.Append(ctx, &call); err != nil {
 		s.o.Log.Error("a refusal could not be recorded", telemetry.Err(err))
@@ -35,13 +35,13 @@ func (s *servers) recordRefusedInput(row *junctor.Server, why string) {
 }
 
 // AddServer reaches a server, and stores and attaches it when that worked.
-func (s *servers) AddServer(ctx context.Context, p *junctor.Principal, in admin.ServerInput) (junctor.Server, error) {
+func (s *Registry) AddServer(ctx context.Context, p *junctor.Principal, in admin.ServerInput) (junctor.Server, error) {
 	if in.Server.Mode == junctor.ModeGenerated {
 		return s.addGenerated(ctx, p, in)
 	}
 	row := in.Server
 	row.Mode = junctor.ModeBYO
-	admitted, err := s.judge.Server(ctx, p, row, nil)
+	admitted, err := s.Judge.Server(ctx, p, row, nil)
 	if err != nil {
 		return junctor.Server{}, err
 	}
@@ -65,7 +65,7 @@ func (s *servers) AddServer(ctx context.Context, p *junctor.Principal, in admin.
 
 // store seals the credentials of a row and stores it, in place of the former
 // one where there is one: both, or neither.
-func (s *servers) store(ctx context.Context, admitted admission.Server, set credential.Set, former *junctor.Server) (admission.Server, error) {
+func (s *Registry) store(ctx context.Context, admitted admission.Server, set credential.Set, former *junctor.Server) (admission.Server, error) {
 	row := admitted.Row()
 	name, err := s.seal(ctx, &row, set)
 	if err != nil {
@@ -89,13 +89,13 @@ func (s *servers) store(ctx context.Context, admitted admission.Server, set cred
 }
 
 // ProbeServer reaches a server as it is described, and stores nothing.
-func (s *servers) ProbeServer(ctx context.Context, p *junctor.Principal, in admin.ServerInput) (junctor.Probe, error) {
+func (s *Registry) ProbeServer(ctx context.Context, p *junctor.Principal, in admin.ServerInput) (junctor.Probe, error) {
 	row := in.Server
 	row.Mode = junctor.ModeBYO
 	if row.ID == "" {
 		row.ID = "probe"
 	}
-	admitted, err := s.judge.Preview(ctx, p, row)
+	admitted, err := s.Judge.Preview(ctx, p, row)
 	if err != nil {
 		return junctor.Probe{}, err
 	}
@@ -109,7 +109,7 @@ func (s *servers) ProbeServer(ctx context.Context, p *junctor.Principal, in admi
 }
 
 // recordRefusal puts on record that somebody brought what they may not bring.
-func (s *servers) recordRefusal(ctx context.Context, p *junctor.Principal, id string, refusal error) {
+func (s *Registry) recordRefusal(ctx context.Context, p *junctor.Principal, id string, refusal error) {
 	call := junctor.Call{
 		ID: s.o.NewID(), Tenant: p.Tenant, Kind: junctor.KindServer, Door: junctor.DoorAdmin, Server: id, Name: "add", Issuer: p.Issuer, Subject: p.Subject, User: p.User, Agent: p.Agent,
 		Status: junctor.StatusDenied, Code: junctor.CodeDenied, Reason: junctor.AsError(refusal).Message, Start: time.Now(),
@@ -121,7 +121,7 @@ func (s *servers) recordRefusal(ctx context.Context, p *junctor.Principal, id st
 
 // reservedID tells who owned a server that was removed less than
 // --reserved-id-days ago.
-func (s *servers) reservedID(ctx context.Context, tenant junctor.TenantID, id string) (owner string, until time.Time, err error) {
+func (s *Registry) reservedID(ctx context.Context, tenant junctor.TenantID, id string) (owner string, until time.Time, err error) {
 	owner, at, err := s.o.Store.For(tenant).RemovedServer(ctx, id)
 	if junctor.CodeOf(err) == junctor.CodeNotFound {
 		return "", time.Time{}, nil
@@ -136,7 +136,7 @@ func (s *servers) reservedID(ctx context.Context, tenant junctor.TenantID, id st
 // probe reaches the server of a row that is not stored yet, and gives the
 // connection that it made; nil where it has to be logged in to first. Nothing that
 // was not reached is stored.
-func (s *servers) probe(ctx context.Context, admitted admission.Server, set credential.Set) (*reached, error) {
+func (s *Registry) probe(ctx context.Context, admitted admission.Server, set credential.Set) (*reached, error) {
 	row := admitted.Row()
 	up, err := s.connect(ctx, admitted, credential.Literal(set), nil, "")
 	if err != nil {
@@ -154,7 +154,7 @@ func (s *servers) probe(ctx context.Context, admitted admission.Server, set cred
 
 // rested gives a connection that was reached to whoever is to use it. A process
 // ends: the first call starts one.
-func (s *servers) rested(ctx context.Context, admitted admission.Server, literals visit.Literals, up reached) (*reached, error) {
+func (s *Registry) rested(ctx context.Context, admitted admission.Server, literals visit.Literals, up reached) (*reached, error) {
 	if admitted.Row().Transport != junctor.TransportStdio {
 		return &up, nil
 	}
@@ -169,7 +169,7 @@ func (s *servers) rested(ctx context.Context, admitted admission.Server, literal
 
 // seal stores the literals of a row's credentials under a new name: the row
 // points to one or the other, never to half of both.
-func (s *servers) seal(ctx context.Context, row *junctor.Server, set credential.Set) (string, error) {
+func (s *Registry) seal(ctx context.Context, row *junctor.Server, set credential.Set) (string, error) {
 	if len(set) == 0 {
 		return "", nil
 	}
@@ -182,7 +182,7 @@ func (s *servers) seal(ctx context.Context, row *junctor.Server, set credential.
 }
 
 // unseal forgets sealed credentials that no row points to.
-func (s *servers) unseal(ctx context.Context, row *junctor.Server, name string) {
+func (s *Registry) unseal(ctx context.Context, row *junctor.Server, name string) {
 	if name == "" {
 		return
 	}
@@ -192,7 +192,7 @@ func (s *servers) unseal(ctx context.Context, row *junctor.Server, name string) 
 }
 
 // forget deletes every sealed credential of a server.
-func (s *servers) forget(ctx context.Context, tenant junctor.TenantID, id string) error {
+func (s *Registry) forget(ctx context.Context, tenant junctor.TenantID, id string) error {
 	list, err := s.o.Vault.List(ctx, tenant)
 	if err != nil {
 		return err
@@ -209,9 +209,9 @@ func (s *servers) forget(ctx context.Context, tenant junctor.TenantID, id string
 
 // ChangeServer changes a server in place. Where the connection changes, the
 // server is reached first as it would be then.
-func (s *servers) ChangeServer(ctx context.Context, p *junctor.Principal, id string, change func(*junctor.Server) (credential.Set, error)) (junctor.Server, error) {
+func (s *Registry) ChangeServer(ctx context.Context, p *junctor.Principal, id string, change func(*junctor.Server) (credential.Set, error)) (junctor.Server, error) {
 	rows := s.o.Store.For(p.Tenant)
-	former, err := s.own(ctx, p, id)
+	former, err := s.OwnedServer(ctx, p, id)
 	if err != nil {
 		return junctor.Server{}, err
 	}
@@ -233,7 +233,7 @@ func (s *servers) ChangeServer(ctx context.Context, p *junctor.Principal, id str
 	if err != nil {
 		return junctor.Server{}, err
 	}
-	admitted, err := s.judge.Server(ctx, p, row, &former)
+	admitted, err := s.Judge.Server(ctx, p, row, &former)
 	if err != nil {
 		return junctor.Server{}, err
 	}
@@ -266,7 +266,7 @@ func (s *servers) ChangeServer(ctx context.Context, p *junctor.Principal, id str
 }
 
 // placed attaches a server whose row was just put in the place of former.
-func (s *servers) placed(ctx context.Context, stored admission.Server, former *junctor.Server, up *reached) (junctor.Server, error) {
+func (s *Registry) placed(ctx context.Context, stored admission.Server, former *junctor.Server, up *reached) (junctor.Server, error) {
 	row := stored.Row()
 	s.renamed(ctx, former, &row)
 	if row.State == junctor.StateInactive {
@@ -280,8 +280,8 @@ func (s *servers) placed(ctx context.Context, stored admission.Server, former *j
 
 // kept is the credentials of a row that takes the place of another: those that
 // were entered, and those that it says to keep.
-func (s *servers) kept(ctx context.Context, row *junctor.Server, entered credential.Set, former *junctor.Server) (credential.Set, error) {
-	set, err := s.desk.Stored(*former)(ctx)
+func (s *Registry) kept(ctx context.Context, row *junctor.Server, entered credential.Set, former *junctor.Server) (credential.Set, error) {
+	set, err := s.Auth.Stored(*former)(ctx)
 	if err != nil {
 		s.o.Log.Warn("the stored credentials of a server cannot be used; those that are not entered anew are lost", slog.String("server", row.ID), telemetry.Err(err))
 		set = credential.Set{}

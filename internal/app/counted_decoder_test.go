@@ -32,7 +32,7 @@ func (b *brokenOff) Read(p []byte) (int, error) {
 // What another replica asks for counts while it is read.
 func TestErrandsAreCounted(t *testing.T) {
 	t.Parallel()
-	s := &servers{o: serverOptions{MaxResult: 32 << 20, Bytes: limit.NewByteBudget(limit.ByteBudgetOptions{Total: 64 << 20, PerParty: 32 << 20})}}
+	s := &Registry{o: Options{MaxResult: 32 << 20, Bytes: limit.NewByteBudget(limit.ByteBudgetOptions{Total: 64 << 20, PerParty: 32 << 20})}}
 	var message bytes.Buffer
 	if err := gob.NewEncoder(&message).Encode(errand{What: errandDo, Request: asked{Params: make([]byte, 8<<20)}}); err != nil {
 		t.Fatal(err)
@@ -40,7 +40,7 @@ func TestErrandsAreCounted(t *testing.T) {
 	var used int64
 	body := &brokenOff{bytes.NewReader(message.Bytes()[:6<<20]), func() { used = s.o.Bytes.Used() }}
 	w := httptest.NewRecorder()
-	s.ServeReplica(w, httptest.NewRequestWithContext(t.Context(), "POST", errandPath, body))
+	s.ServeReplica(w, httptest.NewRequestWithContext(t.Context(), "POST", ReplicaPath, body))
 	if used < 12<<20 {
 		t.Errorf("%d bytes are counted while 6 MiB of a request are read", used)
 	}
@@ -55,11 +55,7 @@ func TestDecoderKeepsToTheBudget(t *testing.T) {
 	t.Parallel()
 	who, other := limit.Party{Subject: "ann"}, limit.Party{Subject: "bob"}
 	const most = 4 << 20
-	all, one := inFlight(1<<30, 0, 0, most)
-	budget := limit.NewByteBudget(limit.ByteBudgetOptions{Total: all, PerParty: 2*most + resultReserve})
-	if one < 2*most+resultReserve {
-		t.Fatalf("one caller has %d bytes by default", one)
-	}
+	budget := limit.NewByteBudget(limit.ByteBudgetOptions{Total: 256 << 20, PerParty: 2*most + 1<<20}) // the least that a caller has by default
 	var message bytes.Buffer
 	if err := gob.NewEncoder(&message).Encode(said{Done: true, Result: catalog.Result{Body: make([]byte, most)}}); err != nil {
 		t.Fatal(err)

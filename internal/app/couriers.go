@@ -87,7 +87,7 @@ func (c couriers) enterToken(ctx context.Context, p *junctor.Principal, agent, o
 		}
 		return "", c.app.vault.Put(ctx, p.Tenant, owner, name, token)
 	}
-	admitted, err := c.app.servers.judge.Reference(ctx, p, "", token.Reveal())
+	admitted, err := c.app.servers.Judge.Reference(ctx, p, "", token.Reveal())
 	if err != nil {
 		return "", junctor.Errorf(junctor.CodeOf(err), "token: %w", err)
 	}

@@ -16,13 +16,13 @@ func WithDashboard() Option { return func(o *options) { o.dashboard = true } }
 
 // newDashboard makes that server.
 func (a *App) newDashboard() (*builtin.Server, error) {
-	return dashboard.New(dashboard.Options{Source: figures{serverView{a.servers}, callView{a}}, Now: time.Now, Logger: a.log})
+	return dashboard.New(dashboard.Options{Source: figures{AdminView{a.servers}, callView{a}}, Now: time.Now, Logger: a.log})
 }
 
 // figures are what the dashboard is made of: the servers that the principal may
 // know of, and the newest calls that it may see.
 type figures struct {
-	serverView
+	AdminView
 	calls callView
 }
 

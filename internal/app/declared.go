@@ -14,9 +14,9 @@ import (
 // Apply makes the instance have what somebody describes. What a file declares is
 // the file's.
 func (a applier) Apply(ctx context.Context, p *junctor.Principal, w admin.Wanted) ([]admin.Change, error) {
-	k := &serverKind{s: a.app.servers, p: p, want: w.Servers, unseen: w.Unseen}
+	k := a.app.servers.NewKind(p, w.Servers, "", w.Unseen, false)
 	for _, one := range w.Servers {
-		if err := a.app.servers.mayApply(ctx, p, one.Server); err != nil {
+		if err := a.app.servers.CheckApply(ctx, p, one.Server); err != nil {
 			return nil, junctor.Errorf(junctor.CodeOf(err), "servers.%s: %s", one.Server.ID, junctor.AsError(err).Message)
 		}
 	}
@@ -47,7 +47,7 @@ func (a applier) Apply(ctx context.Context, p *junctor.Principal, w admin.Wanted
 	kinds = append(kinds, a.app.eventKinds(p, &w, "", there, false)...)
 	steps, err := declare.Survey(ctx, kinds, r)
 	for i := range steps {
-		steps[i].Command = k.starts(&steps[i].Change)
+		steps[i].Command = k.CommandStarted(&steps[i].Change)
 	}
 	if err != nil || w.DryRun {
 		return declare.ChangesOf(steps), err
@@ -72,8 +72,7 @@ func (a *App) newFile() *declare.File {
 
 // declaredKinds gives what a file declares, for the operator who wrote it.
 func (a *App) declaredKinds(ctx context.Context, cfg *config.Config, r declare.Rule, starting bool) ([]declare.Kind, error) {
-	servers := a.declaredServers(cfg)
-	servers.still = starting
+	servers := a.servers.NewKind(a.identity.Local(), wantedServers(cfg), cfg.File(), true, starting)
 	there, err := declare.Remaining(ctx, servers, true, r)
 	if err != nil {
 		return nil, err
@@ -85,13 +84,12 @@ func (a *App) declaredKinds(ctx context.Context, cfg *config.Config, r declare.R
 // file with a problem changes nothing: the error says every one.
 func (a *App) Reload(ctx context.Context) error { return a.file.Reload(ctx) }
 
-// declaredServers are those of a file, for the operator who wrote it.
-func (a *App) declaredServers(cfg *config.Config) *serverKind {
-	k := &serverKind{s: a.servers, p: a.identity.Local(), file: cfg.File(), unseen: true}
+// wantedServers are those that a file declares.
+func wantedServers(cfg *config.Config) (want []admin.WantedServer) {
 	for _, d := range cfg.Declared().Servers {
-		k.want = append(k.want, admin.WantedServer{ServerInput: admin.DeclaredInput(d), Where: d.Where})
+		want = append(want, admin.WantedServer{ServerInput: admin.DeclaredInput(d), Where: d.Where})
 	}
-	return k
+	return want
 }
 
 // CheckDeclared finds what is wrong with what a file declares that reading it

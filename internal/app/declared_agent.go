@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -97,32 +96,21 @@ func (k *agentKind) Diff(ctx context.Context, name string) ([]admin.FieldChange,
 	if k.file != "" {
 		from["declared"], to["declared"] = former.Declared, k.file
 	}
-	return differences(from, to), nil
-}
-
-// differences lists the members that are not the same, in the order of their
-// names.
-func differences(from, to map[string]string) (out []admin.FieldChange) {
-	for _, field := range slices.Sorted(maps.Keys(union(from, to))) {
-		if from[field] != to[field] {
-			out = append(out, admin.FieldChange{Field: field, From: from[field], To: to[field]})
-		}
-	}
-	return out
+	return declare.Differences(from, to), nil
 }
 
 // flatAgent is what somebody can want of an agent, by member.
 func flatAgent(a *junctor.Agent) map[string]string {
-	out := map[string]string{"title": a.Title, "role": string(a.Role), "tier": a.Tier, "published": yes(a.Published), "disabled": yes(a.Disabled)}
+	out := map[string]string{"title": a.Title, "role": string(a.Role), "tier": a.Tier, "published": declare.BoolText(a.Published), "disabled": declare.BoolText(a.Disabled)}
 	if a.Limits != nil {
-		out["limits"] = compact(a.Limits)
+		out["limits"] = declare.JSONText(a.Limits)
 	}
 	if a.Brain != nil {
-		out["brain"] = compact(a.Brain)
+		out["brain"] = declare.JSONText(a.Brain)
 	}
 	for field, list := range map[string][]junctor.Grant{"tools": a.Tools, "resources": a.Resources, "prompts": a.Prompts} {
 		if len(list) > 0 {
-			out[field] = compact(list)
+			out[field] = declare.JSONText(list)
 		}
 	}
 	return out

@@ -13,6 +13,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/admission"
 	"github.com/junctor-mcp/junctor/internal/apigen"
 	"github.com/junctor-mcp/junctor/internal/credential"
+	"github.com/junctor-mcp/junctor/internal/declare"
 )
 
 // generation is a server that is made of a document, as it is wanted.
@@ -27,14 +28,14 @@ type generation struct {
 // generate reads the document of a server that is wanted. One at an address that
 // the server has already is the one that is stored: whether it has changed there
 // is asked when it is looked at, or by people.
-func (k *serverKind) generate(ctx context.Context, in admin.ServerInput, former *junctor.Server) (*generation, error) {
+func (k *ServerKind) generate(ctx context.Context, in admin.ServerInput, former *junctor.Server) (*generation, error) {
 	api := *in.Server.API
 	in.Server.API, in.Server.Tenant = &api, k.p.Tenant
 	if in.Server.Auth != nil {
 		auth := *in.Server.Auth
 		in.Server.Auth = &auth
 	}
-	admitted, err := k.s.judge.Unread(ctx, k.p, in.Server, former) // before anything is read for it
+	admitted, err := k.s.Judge.Unread(ctx, k.p, in.Server, former) // before anything is read for it
 	if err != nil {
 		return nil, err
 	}
@@ -63,10 +64,10 @@ func (k *serverKind) generate(ctx context.Context, in admin.ServerInput, former 
 
 // FindFault says why a server cannot be had, as far as its document tells: it is
 // read here, once for all that is asked about it.
-func (k *serverKind) FindFault(ctx context.Context, id string) error {
+func (k *ServerKind) FindFault(ctx context.Context, id string) error {
 	want := k.find(id)
 	var former *junctor.Server
-	switch row, err := k.s.mine(ctx, k.p, id); {
+	switch row, err := k.s.VisibleServer(ctx, k.p, id); {
 	case err == nil && row.Mode == junctor.ModeBuiltin:
 		return nil // which is said of every kind
 	case err == nil && row.Mode != cmp.Or(want.Server.Mode, junctor.ModeBYO):
@@ -123,10 +124,10 @@ func flatAPI(out map[string]string, api *junctor.API, files bool) {
 	out["format"], out["exposure"], out["mutations"], out["auth.key_in"], out["auth.key_name"] = api.Format, string(api.Exposure), api.Mutations, api.KeyIn, api.KeyName
 	out["auth.login_url"], out["auth.login_token_url"] = api.LoginURL, api.TokenURL
 	if len(api.Include) > 0 {
-		out["include"] = compact(api.Include)
+		out["include"] = declare.JSONText(api.Include)
 	}
 	if api.Rate != 0 {
-		out["rate"] = compact(api.Rate)
+		out["rate"] = declare.JSONText(api.Rate)
 	}
 	if api.PollMinutes != 0 {
 		out["poll_minutes"] = strconv.Itoa(api.PollMinutes)
@@ -134,13 +135,13 @@ func flatAPI(out map[string]string, api *junctor.API, files bool) {
 }
 
 // make stores a server with its document, and attaches it.
-func (k *serverKind) make(ctx context.Context, g *generation, row junctor.Server, set credential.Set, former *junctor.Server) error {
-	admitted, err := k.s.judge.Server(ctx, k.p, row, former) // with what the document says
+func (k *ServerKind) make(ctx context.Context, g *generation, row junctor.Server, set credential.Set, former *junctor.Server) error {
+	admitted, err := k.s.Judge.Server(ctx, k.p, row, former) // with what the document says
 	if err != nil {
 		return err
 	}
 	if former != nil && admission.Vouches(&row) && digest(g.stored.Text) != digest(g.got.text) {
-		if err := k.s.judge.Replacement(ctx, k.p, former); err != nil {
+		if err := k.s.Judge.Replacement(ctx, k.p, former); err != nil {
 			return err
 		}
 	}

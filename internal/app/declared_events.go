@@ -90,7 +90,7 @@ func (k *rowKind[W, R]) Diff(ctx context.Context, id string) ([]admin.FieldChang
 		_, from["declared"] = k.here(had)
 		to["declared"] = k.file
 	}
-	out := differences(from, to)
+	out := declare.Differences(from, to)
 	if k.hidden == nil {
 		return out, nil
 	}
@@ -151,7 +151,7 @@ func (a *App) triggerKind(p *junctor.Principal, want []admin.WantedTrigger, file
 			return nil
 		},
 		flat: func(t *junctor.Trigger) map[string]string {
-			return map[string]string{"title": t.Title, "match": compact(t.Match), "action": compact(t.Action), "disabled": yes(t.Disabled)}
+			return map[string]string{"title": t.Title, "match": declare.JSONText(t.Match), "action": declare.JSONText(t.Action), "disabled": declare.BoolText(t.Disabled)}
 		},
 		store: func(ctx context.Context, w *admin.WantedTrigger, had *junctor.Trigger) error {
 			t := w.Trigger
@@ -191,9 +191,9 @@ func (a *App) scheduleKind(p *junctor.Principal, want []admin.WantedSchedule, fi
 			return intake.CheckSchedule(&s, time.Now())
 		},
 		flat: func(s *junctor.Schedule) map[string]string {
-			out := map[string]string{"cron": s.Cron, "timezone": s.Timezone, "type": s.Type, "agent": s.Agent, "disabled": yes(s.Disabled)}
+			out := map[string]string{"cron": s.Cron, "timezone": s.Timezone, "type": s.Type, "agent": s.Agent, "disabled": declare.BoolText(s.Disabled)}
 			if len(s.Data) > 0 {
-				out["data"] = compact(s.Data)
+				out["data"] = declare.JSONText(s.Data)
 			}
 			return out
 		},
@@ -223,7 +223,7 @@ func (a *App) sourceKind(p *junctor.Principal, want []admin.WantedSource, file s
 		here: func(s *junctor.Source) (string, string) { return s.ID, s.Declared },
 		flat: func(s *junctor.Source) map[string]string {
 			return map[string]string{
-				"style": string(s.Style), "title": s.Title, "header": s.Header, "type_field": s.TypeField, "agent_field": s.AgentField, "key": s.Key, "disabled": yes(s.Disabled),
+				"style": string(s.Style), "title": s.Title, "header": s.Header, "type_field": s.TypeField, "agent_field": s.AgentField, "key": s.Key, "disabled": declare.BoolText(s.Disabled),
 			}
 		},
 		drop: func(ctx context.Context, id string) error { return a.intake.RemoveSource(ctx, p.Tenant, id) },
@@ -291,7 +291,7 @@ func (a *App) secretOfSource(ctx context.Context, p *junctor.Principal, text sea
 	if !junctor.IsReference("", text.Reveal()) {
 		return text, nil
 	}
-	reference, err := a.servers.judge.Reference(ctx, p, "", text.Reveal())
+	reference, err := a.servers.Judge.Reference(ctx, p, "", text.Reveal())
 	if err != nil {
 		return seal.Secret{}, err
 	}

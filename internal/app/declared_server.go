@@ -3,7 +3,6 @@ package app
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
@@ -17,9 +16,9 @@ import (
 	"github.com/junctor-mcp/junctor/internal/seal"
 )
 
-// serverKind makes an instance have servers.
-type serverKind struct {
-	s      *servers
+// ServerKind makes an instance have servers.
+type ServerKind struct {
+	s      *Registry
 	p      *junctor.Principal // who wants them
 	want   []admin.WantedServer
 	file   string // that declares them; "" where people want them
@@ -29,9 +28,17 @@ type serverKind struct {
 	ready map[string]*generation // those that are made of documents, once they are read
 }
 
-func (k *serverKind) Noun() string { return "server" }
+// NewKind gives the servers that p wants, for a comparison with those that exist. file is
+// the settings file that declares them; "" if a person wants them. unseen stores them
+// without reaching them first. starting stores them and attaches nothing, because
+// AttachAll is still to come.
+func (s *Registry) NewKind(p *junctor.Principal, want []admin.WantedServer, file string, unseen, starting bool) *ServerKind {
+	return &ServerKind{s: s, p: p, want: want, file: file, unseen: unseen, still: starting}
+}
 
-func (k *serverKind) Wanted() []declare.Wish {
+func (k *ServerKind) Noun() string { return "server" }
+
+func (k *ServerKind) Wanted() []declare.Wish {
 	out := make([]declare.Wish, len(k.want))
 	for i, w := range k.want {
 		out[i] = declare.Wish{ID: w.Server.ID, Where: w.Where}
@@ -39,13 +46,13 @@ func (k *serverKind) Wanted() []declare.Wish {
 	return out
 }
 
-func (k *serverKind) find(id string) admin.WantedServer {
+func (k *ServerKind) find(id string) admin.WantedServer {
 	i := slices.IndexFunc(k.want, func(w admin.WantedServer) bool { return w.Server.ID == id })
 	return k.want[i]
 }
 
-// starts is the command that a change would have run for the first time.
-func (k *serverKind) starts(ch *admin.Change) []string {
+// CommandStarted is the command that a change would have run for the first time.
+func (k *ServerKind) CommandStarted(ch *admin.Change) []string {
 	other := slices.ContainsFunc(ch.Fields, func(f admin.FieldChange) bool { return f.Field == "command" })
 	if ch.Kind != k.Noun() || ch.Error != "" || ch.Action != admin.ActionAdd && !other {
 		return nil
@@ -53,7 +60,7 @@ func (k *serverKind) starts(ch *admin.Change) []string {
 	return k.find(ch.ID).Server.Command
 }
 
-func (k *serverKind) Present(ctx context.Context) (map[string]declare.Holding, error) {
+func (k *ServerKind) Present(ctx context.Context) (map[string]declare.Holding, error) {
 	rows, err := k.s.o.Store.For(k.p.Tenant).Servers(ctx)
 	if err != nil {
 		return nil, err
@@ -69,8 +76,8 @@ func (k *serverKind) Present(ctx context.Context) (map[string]declare.Holding, e
 	return out, nil
 }
 
-func (k *serverKind) Diff(ctx context.Context, id string) ([]admin.FieldChange, error) {
-	former, err := k.s.mine(ctx, k.p, id)
+func (k *ServerKind) Diff(ctx context.Context, id string) ([]admin.FieldChange, error) {
+	former, err := k.s.VisibleServer(ctx, k.p, id)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +97,7 @@ func (k *serverKind) Diff(ctx context.Context, id string) ([]admin.FieldChange, 
 	if k.file != "" {
 		from["declared"], to["declared"] = former.Declared, k.file
 	}
-	out := restrictChanges(k.p, &former, &want.Server, differences(from, to))
+	out := restrictChanges(k.p, &former, &want.Server, declare.Differences(from, to))
 	if g != nil {
 		out = append(out, g.differs()...)
 	}
@@ -102,11 +109,11 @@ func (k *serverKind) Diff(ctx context.Context, id string) ([]admin.FieldChange, 
 }
 
 // secrets lists the credentials that are masked on both sides and differ.
-func (k *serverKind) secrets(ctx context.Context, former *junctor.Server, want admin.WantedServer) ([]admin.FieldChange, error) {
+func (k *ServerKind) secrets(ctx context.Context, former *junctor.Server, want admin.WantedServer) ([]admin.FieldChange, error) {
 	if len(want.Credentials) == 0 {
 		return nil, nil
 	}
-	stored, err := k.s.desk.Stored(*former)(ctx)
+	stored, err := k.s.Auth.Stored(*former)(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, junctor.AsError(ctx.Err())
@@ -139,7 +146,7 @@ func flat(row *junctor.Server) map[string]string {
 	c := &row.Connection
 	out := map[string]string{
 		"title": row.Title, "transport": string(c.Transport), "url": c.URL, "cwd": c.Cwd, "credentials": string(c.Credentials), "isolation": string(c.Isolation), "views": string(c.Views), "home": string(c.Home),
-		"believe_annotations": yes(c.BelieveAnnotations), "private": yes(row.Private), "disabled": yes(row.State == junctor.StateInactive),
+		"believe_annotations": declare.BoolText(c.BelieveAnnotations), "private": declare.BoolText(row.Private), "disabled": declare.BoolText(row.State == junctor.StateInactive),
 	}
 	if c.TimeoutMS != 0 {
 		out["timeout_ms"] = strconv.Itoa(c.TimeoutMS)
@@ -148,7 +155,7 @@ func flat(row *junctor.Server) map[string]string {
 		out["max_sessions"] = strconv.Itoa(c.MaxSessions)
 	}
 	if len(c.Command) > 0 {
-		out["command"] = compact(c.Command)
+		out["command"] = declare.JSONText(c.Command)
 	}
 	if a := c.Auth; a != nil && a.Type != junctor.AuthNone {
 		out["auth.type"], out["auth.secret"], out["auth.header"], out["auth.username"] = string(a.Type), a.Secret, a.Header, a.Username
@@ -164,7 +171,7 @@ func flat(row *junctor.Server) map[string]string {
 		out["env."+name] = quoted(text)
 	}
 	for name, o := range c.Overrides {
-		out["overrides."+name] = compact(o)
+		out["overrides."+name] = declare.JSONText(o)
 	}
 	return out
 }
@@ -177,30 +184,9 @@ func quoted(text string) string {
 	return text
 }
 
-func yes(b bool) string {
-	if b {
-		return "true"
-	}
-	return ""
-}
-
-func compact(v any) string {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return "?"
-	}
-	return string(text)
-}
-
-func union(a, b map[string]string) map[string]string {
-	out := maps.Clone(a)
-	maps.Copy(out, b)
-	return out
-}
-
 // Put stores a server as it is wanted. Where people want it, it is reached
 // first; what a file declares is tried until it answers.
-func (k *serverKind) Put(ctx context.Context, id string) error {
+func (k *ServerKind) Put(ctx context.Context, id string) error {
 	want := k.find(id)
 	row := want.Server
 	g := k.ready[id]
@@ -209,7 +195,7 @@ func (k *serverKind) Put(ctx context.Context, id string) error {
 	}
 	row.Tenant, row.Mode, row.Declared = k.p.Tenant, cmp.Or(row.Mode, junctor.ModeBYO), k.file
 	var former *junctor.Server
-	switch had, err := k.s.own(ctx, k.p, id); {
+	switch had, err := k.s.OwnedServer(ctx, k.p, id); {
 	case err == nil:
 		former = &had
 		row.Command = credential.KeepCommand(row.Command, had.Command)
@@ -234,7 +220,7 @@ func (k *serverKind) Put(ctx context.Context, id string) error {
 }
 
 // credentials are those that are wanted, and those that a mask says to keep.
-func (k *serverKind) credentials(ctx context.Context, row *junctor.Server, entered credential.Set, former *junctor.Server) (credential.Set, error) {
+func (k *ServerKind) credentials(ctx context.Context, row *junctor.Server, entered credential.Set, former *junctor.Server) (credential.Set, error) {
 	if !slices.ContainsFunc(credential.Masks(row.Connection), func(place string) bool { return entered[place].IsZero() }) {
 		return entered, nil
 	}
@@ -244,8 +230,8 @@ func (k *serverKind) credentials(ctx context.Context, row *junctor.Server, enter
 	return k.s.kept(ctx, row, entered, former)
 }
 
-func (k *serverKind) place(ctx context.Context, row junctor.Server, set credential.Set, former *junctor.Server) error {
-	admitted, err := k.s.judge.Server(ctx, k.p, row, former)
+func (k *ServerKind) place(ctx context.Context, row junctor.Server, set credential.Set, former *junctor.Server) error {
+	admitted, err := k.s.Judge.Server(ctx, k.p, row, former)
 	if err != nil {
 		return err
 	}
@@ -285,21 +271,21 @@ func (k *serverKind) place(ctx context.Context, row junctor.Server, set credenti
 	return k.s.bring(ctx, written, up)
 }
 
-func (k *serverKind) sameSecrets(ctx context.Context, former *junctor.Server, set credential.Set) bool {
-	stored, err := k.s.desk.Stored(*former)(ctx)
+func (k *ServerKind) sameSecrets(ctx context.Context, former *junctor.Server, set credential.Set) bool {
+	stored, err := k.s.Auth.Stored(*former)(ctx)
 	return err == nil && maps.EqualFunc(stored, set, func(a, b seal.Secret) bool { return a.Equal(b.Reveal()) })
 }
 
-func (k *serverKind) Remove(ctx context.Context, id string) error {
-	return k.s.takeAway(ctx, k.p.Tenant, id)
+func (k *ServerKind) Remove(ctx context.Context, id string) error {
+	return k.s.DeleteServer(ctx, k.p.Tenant, id)
 }
 
-// mayApply refuses a server that p may not bring before anything is read, compared
+// CheckApply refuses a server that p may not bring before anything is read, compared
 // or run for any of them. One of another's is told of with its own step.
-func (s *servers) mayApply(ctx context.Context, p *junctor.Principal, row junctor.Server) error {
-	judge := s.judge.Server
+func (s *Registry) CheckApply(ctx context.Context, p *junctor.Principal, row junctor.Server) error {
+	judge := s.Judge.Server
 	if row.Mode == junctor.ModeGenerated {
-		judge = s.judge.Unread
+		judge = s.Judge.Unread
 	}
 	former, err := s.o.Store.For(p.Tenant).Server(ctx, row.ID)
 	switch {
@@ -309,7 +295,7 @@ func (s *servers) mayApply(ctx context.Context, p *junctor.Principal, row juncto
 		row.Command = credential.KeepCommand(row.Command, former.Command)
 		_, err = judge(ctx, p, row, &former)
 	case err == nil:
-		_, err = s.judge.Preview(ctx, p, row)
+		_, err = s.Judge.Preview(ctx, p, row)
 	}
 	return err
 }

@@ -33,7 +33,7 @@ func (a *App) openDeliveries(ctx context.Context) (err error) {
 	}
 	a.worker, err = worker.New(worker.Options{
 		Queue: a.queue, Pipeline: a.guard, Endpoints: a.endpoints, Targets: a.chains, Files: a.chains, Meter: a.metrics, Logger: a.log, Now: a.clock.Now,
-		Unknown: func(ctx context.Context, op *guard.Op) queue.Class { return a.servers.unknown(ctx, op) },
+		Unknown: func(ctx context.Context, op *guard.Op) queue.Class { return a.servers.ClassifyUnknownTool(ctx, op) },
 	})
 	return err
 }

@@ -42,7 +42,7 @@ func TestUnknownToolsOfServersThatOthersAdded(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = a.Close() })
 	rows := a.store.For(junctor.DefaultTenant)
-	follow := func() error { return a.servers.follow(t.Context(), false) }
+	follow := func() error { return a.servers.Follow(t.Context(), false) }
 	for _, step := range []struct {
 		what string
 		do   func() error
@@ -68,7 +68,7 @@ func TestUnknownToolsOfServersThatOthersAdded(t *testing.T) {
 		if err := step.do(); err != nil {
 			t.Fatalf("%s: %v", step.what, err)
 		}
-		if got := a.servers.unknown(t.Context(), delivers("bot", "receive")); got != step.want {
+		if got := a.servers.ClassifyUnknownTool(t.Context(), delivers("bot", "receive")); got != step.want {
 			t.Errorf("%s: %v, want %v", step.what, got, step.want)
 		}
 	}
@@ -87,13 +87,13 @@ func TestUnknownToolsOfServersThatOthersAdded(t *testing.T) {
 		return err == nil && !at.Offer.Awaited
 	})
 	for tool, want := range map[string]queue.Class{"tag": queue.Retry, "nothing": queue.Fatal} {
-		if got := a.servers.unknown(t.Context(), delivers("heard", tool)); got != want {
+		if got := a.servers.ClassifyUnknownTool(t.Context(), delivers("heard", tool)); got != want {
 			t.Errorf("%s: %v, want %v", tool, got, want)
 		}
 	}
 	// It is connected before lists have it.
 	a.catalog.Detach(junctor.DefaultTenant, "heard")
-	if got := a.servers.unknown(t.Context(), delivers("heard", "tag")); got != queue.Retry {
+	if got := a.servers.ClassifyUnknownTool(t.Context(), delivers("heard", "tag")); got != queue.Retry {
 		t.Errorf("connected, and in no list: %v", got)
 	}
 }

@@ -21,7 +21,7 @@ func (c couriers) knownLanes(ctx context.Context, p *junctor.Principal) (map[str
 	if p.Agent == "" && p.Has(junctor.ScopeAdmin) {
 		return nil, nil
 	}
-	known, err := c.app.servers.knownServers(ctx, p)
+	known, err := c.app.servers.KnownServers(ctx, p)
 	lanes := make(map[string]time.Time, len(known))
 	for id, since := range known {
 		lanes[serverLane+id] = since
@@ -38,7 +38,7 @@ func (c couriers) List(ctx context.Context, p *junctor.Principal, f queue.Filter
 		return nil, "", err
 	}
 	f.Known, f.KnownPrefix = known, serverLane
-	if known != nil && hostOf(f.Lane) != "" {
+	if known != nil && HostOnly(f.Lane) != "" {
 		return nil, "", nil // an address, which is shown as its host: a filter would confirm guesses of the rest
 	}
 	if p.Agent != "" {
@@ -93,7 +93,7 @@ func restrictDelivery(p *junctor.Principal, d *worker.Delivery) {
 // restrictLane is an endpoint as those may see it who are no admins: of an address
 // the host alone, since tokens travel in paths.
 func restrictLane(lane string) string {
-	if host := hostOf(lane); host != "" {
+	if host := HostOnly(lane); host != "" {
 		return host
 	}
 	return lane
@@ -135,7 +135,7 @@ func (h happenings) Triggers(ctx context.Context, p *junctor.Principal) ([]junct
 	if err != nil {
 		return nil, err
 	}
-	known, err := h.app.servers.knownServers(ctx, p)
+	known, err := h.app.servers.KnownServers(ctx, p)
 	list = slices.DeleteFunc(list, func(t junctor.Trigger) bool { return !h.knowsTrigger(p, known, &t) })
 	for i := range list {
 		restrictTrigger(p, &list[i])
@@ -157,7 +157,7 @@ func (h happenings) Trigger(ctx context.Context, p *junctor.Principal, name stri
 	if err != nil {
 		return junctor.Trigger{}, err
 	}
-	known, err := h.app.servers.knownServers(ctx, p)
+	known, err := h.app.servers.KnownServers(ctx, p)
 	if err == nil && !h.knowsTrigger(p, known, &t) {
 		return junctor.Trigger{}, junctor.Errorf(junctor.CodeNotFound, "there is no trigger %q; junctor trigger ls lists them", name)
 	}

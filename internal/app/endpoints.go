@@ -188,15 +188,15 @@ func (e *endpoints) connect(as string, row junctor.AgentEndpoint, token, signing
 		header.Set(row.Header, text)
 	}
 	given := credential.OfRequest(header, u.RawQuery)
-	http := e.app.servers.public
+	http := e.app.servers.PublicClients()
 	if row.Trusted && e.app.cfg.Loopback() && egress.NamesLoopback(row.URL) {
-		http = e.app.servers.local
+		http = e.app.servers.LocalClients()
 	}
 	if signing.Reveal() != "" {
-		http = http.signing(signing)
+		http = signingClients(http, signing)
 	}
 	up, err := upstream.New(upstream.Options{
-		ID: as, Transport: upstream.Transport(row.Transport), URL: u, Client: http.plain, Stream: http.stream,
+		ID: as, Transport: upstream.Transport(row.Transport), URL: u, Client: http.Plain, Stream: http.Stream,
 		Header:  headerOf(header),
 		Version: e.app.version, Logger: e.app.log, MaxBytes: e.app.cfg.MaxResult, Bytes: e.app.bytes, Tenant: row.Tenant, Scrub: given.Scrub,
 	})
@@ -298,12 +298,12 @@ func (e *endpoints) Scrub(tenant junctor.TenantID, server string, b catalog.Back
 	return text
 }
 
-// signing gives clients that sign the calls of deliveries, as Standard Webhooks
+// signingClients gives clients that sign the calls of deliveries, as Standard Webhooks
 // says, over the bytes that are sent.
-func (c clients) signing(secret seal.Secret) clients {
-	plain, stream := *c.plain, *c.stream
-	plain.Transport, stream.Transport = signer{c.plain.Transport, secret}, signer{c.stream.Transport, secret}
-	return clients{plain: &plain, stream: &stream}
+func signingClients(c Clients, secret seal.Secret) Clients {
+	plain, stream := *c.Plain, *c.Stream
+	plain.Transport, stream.Transport = signer{c.Plain.Transport, secret}, signer{c.Stream.Transport, secret}
+	return Clients{Plain: &plain, Stream: &stream}
 }
 
 type signer struct {

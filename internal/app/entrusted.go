@@ -15,7 +15,7 @@ import (
 type entrusted struct {
 	*seal.Vault
 	store   *store.Store
-	servers *servers
+	servers *Registry
 }
 
 // Keeps implements admin.Secrets: who may change a server keeps its secrets, and
@@ -31,7 +31,7 @@ func (e entrusted) Keeps(ctx context.Context, p *junctor.Principal, owner string
 	if junctor.CodeOf(err) == junctor.CodeNotFound && (p.Issuer != junctor.IssuerUser || p.Has(junctor.ScopeAdmin)) {
 		return nil
 	}
-	return e.servers.mayChange(ctx, p, owner)
+	return e.servers.CheckOwner(ctx, p, owner)
 }
 
 func (e entrusted) Put(ctx context.Context, tenant junctor.TenantID, owner, name string, s seal.Secret) error {

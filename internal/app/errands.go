@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// errandPath is where the home of a server does what other processes ask for.
-	errandPath = "/peer/errand"
+	// ReplicaPath is where the home of a server does what other processes ask for.
+	ReplicaPath = "/peer/errand"
 )
 
 // What may be asked for.
@@ -100,7 +100,7 @@ func (f *failure) err() error {
 }
 
 // ServeReplica serves errandPath.
-func (s *servers) ServeReplica(w http.ResponseWriter, r *http.Request) {
+func (s *Registry) ServeReplica(w http.ResponseWriter, r *http.Request) {
 	e := &errand{}
 	from := newCountedDecoder(r.Context(), s.o.Bytes, parseParty(r.Header.Get(headerParty)), r.Body, 2*s.o.MaxResult)
 	defer from.settle()

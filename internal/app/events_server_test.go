@@ -1,7 +1,9 @@
 package app
 
 import (
+	"bytes"
 	"strings"
+	"sync"
 	"testing"
 
 	junctor "github.com/junctor-mcp/junctor"
@@ -17,7 +19,7 @@ func TestEventsServerIsAttachedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := &lines{}
+	log := &logLines{}
 	a, err := New(t.Context(), cfg, "test", WithLog(log))
 	if err != nil {
 		t.Fatal(err)
@@ -32,7 +34,7 @@ func TestEventsServerIsAttachedOnce(t *testing.T) {
 	stop, followed := make(chan struct{}), make(chan error, 1)
 	go func() {
 		for {
-			err := a.servers.follow(t.Context(), false)
+			err := a.servers.Follow(t.Context(), false)
 			select {
 			case <-stop:
 				followed <- err
@@ -59,14 +61,14 @@ func TestEventsServerIsAttachedOnce(t *testing.T) {
 	if err := <-followed; err != nil {
 		t.Error(err)
 	}
-	if err := a.servers.follow(t.Context(), false); err != nil {
+	if err := a.servers.Follow(t.Context(), false); err != nil {
 		t.Error(err)
 	}
 
 	if err := a.store.For(p.Tenant).RemoveServer(t.Context(), eventsID); err != nil { // as another replica does
 		t.Fatal(err)
 	}
-	if err := a.servers.follow(t.Context(), false); err != nil {
+	if err := a.servers.Follow(t.Context(), false); err != nil {
 		t.Error(err)
 	}
 	if shown() {
@@ -75,4 +77,22 @@ func TestEventsServerIsAttachedOnce(t *testing.T) {
 	if strings.Contains(log.String(), "could not be attached") {
 		t.Errorf("the log says:\n%s", log.String())
 	}
+}
+
+// logLines keeps what is logged.
+type logLines struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logLines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logLines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
 }

@@ -124,7 +124,7 @@ func (f *follower) follow(ctx context.Context, tables map[string]bool) error {
 		errs = append(errs, a.gateway.Recheck(ctx))
 	}
 	if changed("servers", "api_documents", "tenants") {
-		errs = append(errs, a.servers.follow(ctx, changed("api_documents")))
+		errs = append(errs, a.servers.Follow(ctx, changed("api_documents")))
 	}
 	return errors.Join(errs...)
 }

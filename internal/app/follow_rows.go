@@ -10,9 +10,9 @@ import (
 	"github.com/junctor-mcp/junctor/internal/telemetry"
 )
 
-// follow attaches, changes and detaches servers as the rows say that are stored
+// Follow attaches, changes and detaches servers as the rows say that are stored
 // by now. documents says that those of generated servers may be others.
-func (s *servers) follow(ctx context.Context, documents bool) error {
+func (s *Registry) Follow(ctx context.Context, documents bool) error {
 	tenants, err := s.o.Store.Tenants(ctx)
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func differs(had, row *junctor.Server, documents bool) bool {
 
 // followOne has one server be as its row says. The row is read while nobody else
 // changes it: what was read before may be older than what is attached.
-func (s *servers) followOne(ctx context.Context, key serverKey, documents bool) error {
+func (s *Registry) followOne(ctx context.Context, key serverKey, documents bool) error {
 	defer s.hold(key.tenant, key.id)()
 	admitted, err := s.o.Store.For(key.tenant).AdmittedServer(ctx, key.id)
 	row := admitted.Row()
@@ -79,7 +79,7 @@ func (s *servers) followOne(ctx context.Context, key serverKey, documents bool) 
 }
 
 // followRow has a server be as its row says. dress says what went wrong.
-func (s *servers) followRow(ctx context.Context, admitted admission.Server, there bool) {
+func (s *Registry) followRow(ctx context.Context, admitted admission.Server, there bool) {
 	row := admitted.Row()
 	switch row.Mode {
 	case junctor.ModeBYO:
@@ -94,7 +94,7 @@ func (s *servers) followRow(ctx context.Context, admitted admission.Server, ther
 		if there {
 			s.detach(row.Tenant, row.ID)
 		}
-		if err := s.attachBuiltin(ctx, &row); err != nil {
+		if err := s.AttachBuiltin(ctx, &row); err != nil {
 			s.o.Log.Warn("a server could not be attached", slog.String("server", row.ID), telemetry.Err(err))
 		}
 	case junctor.ModeFound: // attached when something is delivered to it
@@ -102,7 +102,7 @@ func (s *servers) followRow(ctx context.Context, admitted admission.Server, ther
 }
 
 // rowsAttached gives the rows that are attached, as they were then.
-func (s *servers) rowsAttached() map[serverKey]junctor.Server {
+func (s *Registry) rowsAttached() map[serverKey]junctor.Server {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	rows := maps.Clone(s.inside)
@@ -113,4 +113,10 @@ func (s *servers) rowsAttached() map[serverKey]junctor.Server {
 		rows[key] = g.served()
 	}
 	return rows
+}
+
+// IsAttached reports whether a server of a tenant is attached.
+func (s *Registry) IsAttached(tenant junctor.TenantID, id string) bool {
+	_, attached := s.rowsAttached()[serverKey{tenant, id}]
+	return attached
 }

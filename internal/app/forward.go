@@ -145,7 +145,7 @@ func (p *peers) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+statePath, p.app.tellState)
 	mux.HandleFunc("POST "+tellPath, p.told)
-	mux.HandleFunc("POST "+errandPath, p.app.servers.ServeReplica)
+	mux.HandleFunc("POST "+ReplicaPath, p.app.servers.ServeReplica)
 	return mux
 }
 

@@ -143,7 +143,7 @@ func (s foundServers) remove(ctx context.Context, a erc8004.Agent, chain string)
 	if err != nil {
 		return err
 	}
-	return s.app.servers.takeAway(ctx, s.tenant, row.ID)
+	return s.app.servers.DeleteServer(ctx, s.tenant, row.ID)
 }
 
 // sweep removes servers that nobody needs: those of chains that are not followed
@@ -162,7 +162,7 @@ func (s foundServers) sweep(ctx context.Context, c *chains) error {
 		if err == nil && c.records.Names[agent.Chain] != "" && c.bound[agent] == "" && time.Since(row.UpdatedAt) < keepDead {
 			continue
 		}
-		if err := s.app.servers.takeAway(ctx, s.tenant, row.ID); err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
+		if err := s.app.servers.DeleteServer(ctx, s.tenant, row.ID); err != nil && junctor.CodeOf(err) != junctor.CodeNotFound {
 			return err
 		}
 	}

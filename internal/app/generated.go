@@ -32,7 +32,7 @@ type generated struct {
 }
 
 // newGenerated makes the backend of a row and the tools that are stored for it.
-func (s *servers) newGenerated(ctx context.Context, admitted admission.Server) (*generated, error) {
+func (s *Registry) newGenerated(ctx context.Context, admitted admission.Server) (*generated, error) {
 	of := admitted.Row()
 	row := &of
 	stored, err := s.o.Store.For(row.Tenant).Document(ctx, row.ID)
@@ -43,7 +43,7 @@ func (s *servers) newGenerated(ctx context.Context, admitted admission.Server) (
 	if err != nil {
 		return nil, err
 	}
-	with := s.desk.Server(admitted, s.desk.Stored(*row))
+	with := s.Auth.Server(admitted, s.Auth.Stored(*row))
 	document := func(ctx context.Context) ([]byte, error) {
 		stored, err := s.o.Store.For(row.Tenant).Document(ctx, row.ID)
 		return stored.Text, err
@@ -114,7 +114,7 @@ func (g *generated) fits(row *junctor.Server) bool {
 
 // raise attaches an auto-generated server, or puts its new tools in place of
 // those it has.
-func (s *servers) raise(ctx context.Context, admitted admission.Server) error {
+func (s *Registry) raise(ctx context.Context, admitted admission.Server) error {
 	row := admitted.Row()
 	key := serverKey{row.Tenant, row.ID}
 	err := s.raiseRow(ctx, key, admitted)
@@ -128,7 +128,7 @@ func (s *servers) raise(ctx context.Context, admitted admission.Server) error {
 	return err
 }
 
-func (s *servers) raiseRow(ctx context.Context, key serverKey, admitted admission.Server) error {
+func (s *Registry) raiseRow(ctx context.Context, key serverKey, admitted admission.Server) error {
 	row := admitted.Row()
 	next, err := s.newGenerated(ctx, admitted)
 	if err != nil {
@@ -156,7 +156,7 @@ func (s *servers) raiseRow(ctx context.Context, key serverKey, admitted admissio
 
 // generate makes the backend of tools that call an API with what a visit.Server
 // holds.
-func (s *servers) generate(row *junctor.Server, tools []apigen.Tool, document func(context.Context) ([]byte, error), with *visit.Server) (*apigen.Server, error) {
+func (s *Registry) generate(row *junctor.Server, tools []apigen.Tool, document func(context.Context) ([]byte, error), with *visit.Server) (*apigen.Server, error) {
 	filter, err := apigen.NewFilter(row.API)
 	if err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func (s *servers) generate(row *junctor.Server, tools []apigen.Tool, document fu
 		Tools: tools, Filter: filter, Instructions: row.API.Title, Bound: row.PerUser() || row.Auth != nil && row.Auth.Type != junctor.AuthNone, Scrub: with.Scrub, Document: document,
 		Resource: s.resource,
 		Send: call.Options{
-			Base: base, Client: s.clientsFor(row).plain, Rate: row.API.Rate, Agent: "Junctor/" + s.o.Version, PerUser: row.PerUser(),
+			Base: base, Client: s.clientsFor(row).Plain, Rate: row.API.Rate, Agent: "Junctor/" + s.o.Version, PerUser: row.PerUser(),
 			Bytes: s.o.Bytes, MaxBytes: s.o.MaxResult,
 			Credentials: credentialsOf(row, with), Login: login,
 			Refused: func(p *junctor.Principal) {
@@ -186,11 +186,11 @@ func (s *servers) generate(row *junctor.Server, tools []apigen.Tool, document fu
 
 // resource reads a resource for whoever calls a tool with it: through the
 // pipeline, like every other reading of theirs.
-func (s *servers) resource(ctx context.Context, req *catalog.Request, uri string) (catalog.Result, error) {
+func (s *Registry) resource(ctx context.Context, req *catalog.Request, uri string) (catalog.Result, error) {
 	params := wire.AppendObject(nil, []byte("{}"), nil, wire.Member{Key: "uri", Value: wire.AppendString(nil, uri)})
 	return s.o.Pipeline.Do(ctx, &guard.Op{
 		Principal: req.Principal, Door: req.Door, Kind: junctor.KindResource, Name: uri, Params: params, Caller: catalog.Caller{Protocol: wire.Modern},
-	}, silent{})
+	}, catalog.Discard{})
 }
 
 // wantsLogin is the error of an API that did not take what a call was made with:
@@ -276,14 +276,14 @@ func putKey(c *call.Credentials, in, name, key string) {
 }
 
 // made servers of a tenant whose users have credentials of their own.
-func (s *servers) generatedOf(key serverKey) *generated {
+func (s *Registry) generatedOf(key serverKey) *generated {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.made[key]
 }
 
 // dropGenerated forgets a server that is detached; mu is held.
-func (s *servers) dropGenerated(key serverKey) {
+func (s *Registry) dropGenerated(key serverKey) {
 	if g := s.made[key]; g != nil {
 		delete(s.made, key)
 		g.with.Close()
@@ -291,7 +291,7 @@ func (s *servers) dropGenerated(key serverKey) {
 }
 
 // keysOf lists the servers of a tenant that are attached; mu is held.
-func (s *servers) keysOf(tenant junctor.TenantID) []serverKey {
+func (s *Registry) keysOf(tenant junctor.TenantID) []serverKey {
 	var keys []serverKey
 	for key := range s.live {
 		if key.tenant == tenant {

@@ -30,13 +30,13 @@ const (
 )
 
 // homely says whether a server has a home.
-func (s *servers) homely(row *junctor.Server) bool {
+func (s *Registry) homely(row *junctor.Server) bool {
 	return s.o.Replicas != nil && row.Mode == junctor.ModeBYO && row.Transport == junctor.TransportStdio && row.Home == junctor.HomeOne
 }
 
 // homeOf is the other process that is a server's home; "" where that is this one,
 // or the server has none.
-func (s *servers) homeOf(ctx context.Context, row *junctor.Server) (string, error) {
+func (s *Registry) homeOf(ctx context.Context, row *junctor.Server) (string, error) {
 	p := s.o.Replicas
 	switch {
 	case !s.homely(row), !p.Begun(): // a process that serves one client over stdio is nobody's home
@@ -44,7 +44,7 @@ func (s *servers) homeOf(ctx context.Context, row *junctor.Server) (string, erro
 	case !p.Sure():
 		return nowhere, nil
 	}
-	home, err := s.o.Store.For(row.Tenant).Home(ctx, heldServer+row.ID, p.Self(), goneAfter)
+	home, err := s.o.Store.For(row.Tenant).Home(ctx, heldServer+row.ID, p.Self(), s.o.ReplicaExpiry)
 	if home == p.Self() {
 		home = ""
 	}
@@ -53,7 +53,7 @@ func (s *servers) homeOf(ctx context.Context, row *junctor.Server) (string, erro
 
 // wants notes that a server is to be attached, for those that have a home: where
 // that is may change.
-func (s *servers) wants(row *junctor.Server) {
+func (s *Registry) wants(row *junctor.Server) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if key := (serverKey{row.Tenant, row.ID}); s.homely(row) {
@@ -63,10 +63,10 @@ func (s *servers) wants(row *junctor.Server) {
 	}
 }
 
-// keepHomes has servers be reached where their homes are now, until ctx ends: it
+// KeepHomes has servers be reached where their homes are now, until ctx ends: it
 // looks with every beat, and whenever a process comes or goes. What this process may
 // not be sure of any more it ends, before another can begin it.
-func (s *servers) keepHomes(ctx context.Context) {
+func (s *Registry) KeepHomes(ctx context.Context) {
 	p := s.o.Replicas
 	look := time.NewTicker(homeLook)
 	defer look.Stop()
@@ -80,27 +80,27 @@ func (s *servers) keepHomes(ctx context.Context) {
 				s.part(ctx, homeLeave)
 				continue
 			}
-			if time.Since(looked) < beatEvery {
+			if time.Since(looked) < s.o.ReplicaBeat {
 				continue
 			}
 		case <-p.Moved():
 		}
 		looked = time.Now()
-		s.findHomes(ctx)
+		s.FindHomes(ctx)
 	}
 }
 
-// findHomes looks once. What fails is tried with the next look.
-func (s *servers) findHomes(ctx context.Context) {
+// FindHomes looks once. What fails is tried with the next look.
+func (s *Registry) FindHomes(ctx context.Context) {
 	s.mu.Lock()
 	wanted := maps.Clone(s.homes)
 	s.mu.Unlock()
 	if len(wanted) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, storeTime)
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	all, err := s.o.Store.Homes(ctx, heldServer, goneAfter)
+	all, err := s.o.Store.Homes(ctx, heldServer, s.o.ReplicaExpiry)
 	if err != nil {
 		if ctx.Err() == nil {
 			s.o.Log.Warn("where servers run could not be read; it is tried again", telemetry.Err(err))
@@ -128,7 +128,7 @@ func (s *servers) findHomes(ctx context.Context) {
 }
 
 // findHome attaches a server where its home is now.
-func (s *servers) findHome(ctx context.Context, key serverKey) {
+func (s *Registry) findHome(ctx context.Context, key serverKey) {
 	defer s.hold(key.tenant, key.id)()
 	admitted, err := s.o.Store.For(key.tenant).AdmittedServer(ctx, key.id)
 	row := admitted.Row()
@@ -146,7 +146,7 @@ func (s *servers) findHome(ctx context.Context, key serverKey) {
 
 // part ends what runs here of servers that have a home, once calls have ended or the
 // time is up.
-func (s *servers) part(ctx context.Context, within time.Duration) {
+func (s *Registry) part(ctx context.Context, within time.Duration) {
 	s.mu.Lock()
 	here := map[serverKey]*connected{}
 	for key := range s.homes {
@@ -158,7 +158,7 @@ func (s *servers) part(ctx context.Context, within time.Duration) {
 	if len(here) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, storeTime)
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	for key, c := range here {
 		s.o.Log.Info("this process is not a server's home any more, or cannot tell: what runs of it here is ended", slog.String("server", key.id))
@@ -182,7 +182,7 @@ func (s *servers) part(ctx context.Context, within time.Duration) {
 
 // atHome gives a server to another process that asks for it; nil where this one is
 // not its home.
-func (s *servers) atHome(key serverKey, state string) *connected {
+func (s *Registry) atHome(key serverKey, state string) *connected {
 	b := s.attached(key)
 	if b == nil || !s.o.Replicas.Sure() {
 		return nil
@@ -195,9 +195,9 @@ func (s *servers) atHome(key serverKey, state string) *connected {
 	return c
 }
 
-// listed says whether others have to hear of a change of a server's lists: they have
+// RunsAlone says whether others have to hear of a change of a server's lists: they have
 // no connection to it.
-func (s *servers) listed(ch *catalog.Change) bool {
+func (s *Registry) RunsAlone(ch *catalog.Change) bool {
 	if ch.Far || !ch.Tools && !ch.Prompts && !ch.Resources {
 		return false
 	}
@@ -209,9 +209,13 @@ func (s *servers) listed(ch *catalog.Change) bool {
 	return c.home == "" && s.homely(&c.row)
 }
 
-// listAgain reads the lists of a server again that another process runs.
-func (s *servers) listAgain(tenant junctor.TenantID, id string) {
+// RefreshRemote reads the lists of a server again that another process runs.
+func (s *Registry) RefreshRemote(tenant junctor.TenantID, id string) {
 	if b := s.attached(serverKey{tenant, id}); b != nil && b.current().home != "" {
 		b.announce()
 	}
 }
+
+// LeaveHomes ends what runs here of servers that run on one replica, before another
+// replica starts them: this one is about to end.
+func (s *Registry) LeaveHomes(ctx context.Context) { s.part(ctx, homeEnd) }

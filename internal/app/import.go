@@ -50,7 +50,7 @@ type fetched struct {
 
 // documentClient gives the client for the documents of a server. One that the
 // operator named on this machine may be fetched while only this machine reaches us.
-func (s *servers) documentClient(admitted admission.Server) *http.Client {
+func (s *Registry) documentClient(admitted admission.Server) *http.Client {
 	o := egress.ClientOptions{Timeout: documentTime, MaxBytes: maxDocument}
 	if admitted.Row().Trusted && s.o.Loopback && egress.NamesLoopback(admitted.Document().String()) {
 		o.Allow = egress.LoopbackPrefixes()
@@ -96,7 +96,7 @@ func fetchDocument(ctx context.Context, client *http.Client, bytes *limit.ByteBu
 
 // fetch gets the document of an API: what stands at its address, or what a GraphQL
 // endpoint says of itself.
-func (s *servers) fetch(ctx context.Context, client *http.Client, at admission.Document, format, etag string, header http.Header) (fetched, error) {
+func (s *Registry) fetch(ctx context.Context, client *http.Client, at admission.Document, format, etag string, header http.Header) (fetched, error) {
 	if _, file := at.File(); format == string(doc.GraphQL) && !file {
 		text, err := apigen.Introspect(ctx, client, at.String(), header, s.o.Bytes)
 		if err == nil {
@@ -158,7 +158,7 @@ type described struct {
 }
 
 // read makes tools of the document of a server that somebody was allowed to bring.
-func (s *servers) read(ctx context.Context, admitted admission.Server, in described, names map[string]string, etag string) (*apigen.Made, fetched, error) {
+func (s *Registry) read(ctx context.Context, admitted admission.Server, in described, names map[string]string, etag string) (*apigen.Made, fetched, error) {
 	row, at := admitted.Row(), admitted.Document()
 	got := fetched{text: []byte(in.document)}
 	client := s.documentClient(admitted)
@@ -206,7 +206,7 @@ func (s *servers) read(ctx context.Context, admitted admission.Server, in descri
 
 // documentHeader is the credentials of a server, where its document is at the
 // same origin: many want them for their documentation too.
-func (s *servers) documentHeader(ctx context.Context, admitted admission.Server, in described) (http.Header, error) {
+func (s *Registry) documentHeader(ctx context.Context, admitted admission.Server, in described) (http.Header, error) {
 	row := admitted.Row()
 	origin := func(address string) string {
 		return (&junctor.Connection{Transport: junctor.TransportHTTP, URL: address}).Origin()
@@ -214,11 +214,11 @@ func (s *servers) documentHeader(ctx context.Context, admitted admission.Server,
 	if in.document != "" || row.URL == "" || origin(row.URL) != origin(admitted.Document().String()) {
 		return nil, nil
 	}
-	literals := s.desk.Stored(row)
+	literals := s.Auth.Stored(row)
 	if row.Credential == "" {
 		literals = credential.Literal(in.credentials)
 	}
-	return s.desk.Server(admitted, literals).Header(ctx, nil)
+	return s.Auth.Server(admitted, literals).Header(ctx, nil)
 }
 
 // formatOf is the format that a reader is asked for. GraphQL has two, which are
@@ -231,7 +231,7 @@ func formatOf(said string) doc.Format {
 }
 
 // PreviewServer shows what a document comes to, and stores nothing.
-func (s *servers) PreviewServer(ctx context.Context, p *junctor.Principal, in admin.ServerInput) (junctor.APIPreview, error) {
+func (s *Registry) PreviewServer(ctx context.Context, p *junctor.Principal, in admin.ServerInput) (junctor.APIPreview, error) {
 	admitted, err := s.judgePreview(ctx, p, in)
 	if err != nil {
 		return junctor.APIPreview{}, err
@@ -248,18 +248,18 @@ func (s *servers) PreviewServer(ctx context.Context, p *junctor.Principal, in ad
 
 // judgePreview judges a server that is looked at and not stored. It may have the
 // name of one that is there: nothing of that one is touched.
-func (s *servers) judgePreview(ctx context.Context, p *junctor.Principal, in admin.ServerInput) (admission.Server, error) {
+func (s *Registry) judgePreview(ctx context.Context, p *junctor.Principal, in admin.ServerInput) (admission.Server, error) {
 	row := in.Server
 	row.ID, row.Mode = cmp.Or(row.ID, "preview"), junctor.ModeGenerated
 	row.Credential = "" // a stored one belongs to a stored row
 	if row.API == nil {
 		row.API = &junctor.API{}
 	}
-	return s.judge.Preview(ctx, p, row)
+	return s.Judge.Preview(ctx, p, row)
 }
 
 // FetchDocument gets the text of a document, to be looked at.
-func (s *servers) FetchDocument(ctx context.Context, p *junctor.Principal, in admin.ServerInput) (junctor.APIDocument, error) {
+func (s *Registry) FetchDocument(ctx context.Context, p *junctor.Principal, in admin.ServerInput) (junctor.APIDocument, error) {
 	admitted, err := s.judgePreview(ctx, p, in)
 	if err != nil {
 		return junctor.APIDocument{}, err
@@ -278,7 +278,7 @@ func (s *servers) FetchDocument(ctx context.Context, p *junctor.Principal, in ad
 	return junctor.APIDocument{Text: got.text, ETag: got.etag, FetchedAt: time.Now()}, err
 }
 
-func (s *servers) preview(made *apigen.Made, row *junctor.Server) (junctor.APIPreview, error) {
+func (s *Registry) preview(made *apigen.Made, row *junctor.Server) (junctor.APIPreview, error) {
 	filter, err := apigen.NewFilter(row.API)
 	if err != nil {
 		return junctor.APIPreview{}, err
@@ -289,10 +289,10 @@ func (s *servers) preview(made *apigen.Made, row *junctor.Server) (junctor.APIPr
 }
 
 // addGenerated makes a server of a document, stores and attaches it.
-func (s *servers) addGenerated(ctx context.Context, p *junctor.Principal, in admin.ServerInput) (junctor.Server, error) {
+func (s *Registry) addGenerated(ctx context.Context, p *junctor.Principal, in admin.ServerInput) (junctor.Server, error) {
 	row := in.Server
 	row.Mode = junctor.ModeGenerated
-	admitted, err := s.judge.Unread(ctx, p, row, nil)
+	admitted, err := s.Judge.Unread(ctx, p, row, nil)
 	if err != nil {
 		return junctor.Server{}, err
 	}
@@ -310,7 +310,7 @@ func (s *servers) addGenerated(ctx context.Context, p *junctor.Principal, in adm
 	if err := s.settleRow(&row, made); err != nil {
 		return junctor.Server{}, err
 	}
-	if admitted, err = s.judge.Server(ctx, p, row, nil); err != nil { // with what the document says
+	if admitted, err = s.Judge.Server(ctx, p, row, nil); err != nil { // with what the document says
 		return junctor.Server{}, err
 	}
 	defer s.hold(p.Tenant, row.ID)()
@@ -378,7 +378,7 @@ func orAllowEmpty(err error) error {
 }
 
 // free says that an id is taken, where it is.
-func (s *servers) free(ctx context.Context, p *junctor.Principal, id string) error {
+func (s *Registry) free(ctx context.Context, p *junctor.Principal, id string) error {
 	switch _, err := s.o.Store.For(p.Tenant).Server(ctx, id); {
 	case err == nil:
 		return junctor.Errorf(junctor.CodeConflict, "there is a server %q already: choose another id, or remove that one", id)
@@ -389,7 +389,7 @@ func (s *servers) free(ctx context.Context, p *junctor.Principal, id string) err
 }
 
 // settleRow takes from the document what nobody said.
-func (s *servers) settleRow(row *junctor.Server, made *apigen.Made) error {
+func (s *Registry) settleRow(row *junctor.Server, made *apigen.Made) error {
 	if made.Base == "" {
 		return junctor.Errorf(junctor.CodeInvalid, "the document does not say where the API is: give base_url, such as https://api.example.com/v1")
 	}
@@ -405,7 +405,7 @@ func (s *servers) settleRow(row *junctor.Server, made *apigen.Made) error {
 }
 
 // keepDocument stores a document and the tools that were made of it.
-func (s *servers) keepDocument(ctx context.Context, row *junctor.Server, made *apigen.Made, got fetched) error {
+func (s *Registry) keepDocument(ctx context.Context, row *junctor.Server, made *apigen.Made, got fetched) error {
 	tools, err := apigen.Encode(made.Tools)
 	if err != nil {
 		return err

@@ -10,15 +10,15 @@ import (
 	"github.com/junctor-mcp/junctor/internal/credential"
 )
 
-// remoteAgentsID is the built-in server that has a tool for each remote agent. Each tenant
+// RemoteAgentsID is the built-in server that has a tool for each remote agent. Each tenant
 // has its own.
-const remoteAgentsID = "agents"
+const RemoteAgentsID = "agents"
 
-// attachBuiltin shows a server inside the binary; one that this binary does not
+// AttachBuiltin shows a server inside the binary; one that this binary does not
 // have stays away. Its tools get Views where its row says so.
-func (s *servers) attachBuiltin(ctx context.Context, row *junctor.Server) error {
+func (s *Registry) AttachBuiltin(ctx context.Context, row *junctor.Server) error {
 	b := s.builtin[row.ID]
-	if row.ID == remoteAgentsID {
+	if row.ID == RemoteAgentsID {
 		b = s.o.AgentServer(row.Tenant)
 	}
 	if b == nil {
@@ -39,7 +39,7 @@ func (s *servers) attachBuiltin(ctx context.Context, row *junctor.Server) error 
 
 // changeBuiltin changes the one thing, beside its state, that can be changed of a
 // server inside the binary: whether its tools get Views.
-func (s *servers) changeBuiltin(ctx context.Context, p *junctor.Principal, former junctor.Server, change func(*junctor.Server) (credential.Set, error)) (junctor.Server, error) {
+func (s *Registry) changeBuiltin(ctx context.Context, p *junctor.Principal, former junctor.Server, change func(*junctor.Server) (credential.Set, error)) (junctor.Server, error) {
 	row := former
 	entered, err := change(&row)
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *servers) changeBuiltin(ctx context.Context, p *junctor.Principal, forme
 	}
 	row = former
 	row.Views = views
-	admitted, err := s.judge.Server(ctx, p, row, &former)
+	admitted, err := s.Judge.Server(ctx, p, row, &former)
 	if err != nil {
 		return junctor.Server{}, err
 	}
@@ -67,12 +67,12 @@ func (s *servers) changeBuiltin(ctx context.Context, p *junctor.Principal, forme
 		return stored, err
 	}
 	s.detach(stored.Tenant, stored.ID)
-	return stored, s.attachBuiltin(ctx, &stored)
+	return stored, s.AttachBuiltin(ctx, &stored)
 }
 
 // OfferBuiltin has a tenant's catalogue offer a built-in server from now on, unless its
 // row was removed. starting says that AttachAll is still to come.
-func (s *servers) OfferBuiltin(ctx context.Context, tenant junctor.TenantID, id string, starting bool) error {
+func (s *Registry) OfferBuiltin(ctx context.Context, tenant junctor.TenantID, id string, starting bool) error {
 	b := s.builtin[id]
 	if b == nil {
 		return nil
@@ -89,5 +89,5 @@ func (s *servers) OfferBuiltin(ctx context.Context, tenant junctor.TenantID, id 
 	if err != nil || starting { // it was removed once, and stays away
 		return nil
 	}
-	return s.attachBuiltin(ctx, &row)
+	return s.AttachBuiltin(ctx, &row)
 }

@@ -110,7 +110,7 @@ func (t *tools) Call(ctx context.Context, c agent.Call) agent.Result {
 	if until, ok := ctx.Deadline(); ok {
 		op.Timeout = max(time.Until(until), time.Millisecond)
 	}
-	out, err := t.app.guard.Do(ctx, op, silent{})
+	out, err := t.app.guard.Do(ctx, op, catalog.Discard{})
 	res.Record = op.CallID
 	switch {
 	case err != nil:

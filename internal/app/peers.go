@@ -119,7 +119,7 @@ func (p *peers) begin(ctx context.Context, at string) {
 	p.retireFormer(ctx)
 	p.beat(ctx)
 	p.begun.Store(true)
-	p.app.servers.findHomes(ctx)
+	p.app.servers.FindHomes(ctx)
 }
 
 // retireFormer takes away what a process that was killed left behind: whoever had
@@ -162,7 +162,7 @@ func (p *peers) run(ctx context.Context) {
 	var work sync.WaitGroup
 	defer work.Wait()
 	work.Go(func() { p.relay(ctx) })
-	work.Go(func() { p.app.servers.keepHomes(ctx) })
+	work.Go(func() { p.app.servers.KeepHomes(ctx) })
 	tick := time.NewTicker(beatEvery)
 	defer tick.Stop()
 	for {
@@ -178,7 +178,7 @@ func (p *peers) run(ctx context.Context) {
 
 func (p *peers) leave(ctx context.Context) {
 	p.left.Store(true)
-	p.app.servers.part(ctx, homeEnd) // before another begins it
+	p.app.servers.LeaveHomes(ctx) // before another begins it
 	ctx, cancel := context.WithTimeout(ctx, beatEvery)
 	defer cancel()
 	if err := errors.Join(p.app.store.LeaveNode(ctx, p.self.ID), p.app.store.LeaveHomes(ctx, p.self.ID)); err != nil {
@@ -292,7 +292,7 @@ func (p *peers) relay(ctx context.Context) {
 			if !ch.Far && (ch.URI != "" || ch.Task.ID != "") {
 				p.tell(ctx, told{Changes: []catalog.Change{ch}})
 			}
-			if p.app.servers.listed(&ch) {
+			if p.app.servers.RunsAlone(&ch) {
 				p.tell(ctx, told{Listed: &listed{ch.Tenant, ch.Server}})
 			}
 		}

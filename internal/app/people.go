@@ -71,7 +71,7 @@ func (d directory) ChangeUser(ctx context.Context, tenant junctor.TenantID, id s
 	})
 	if err == nil && u.Disabled {
 		err = d.endUser(context.WithoutCancel(ctx), tenant, id)
-		d.app.servers.userChanged(tenant, id)
+		d.app.servers.UserChanged(tenant, id)
 	}
 	return u, err
 }
@@ -111,7 +111,7 @@ func (d directory) RemoveUser(ctx context.Context, p *junctor.Principal, id stri
 			handed := row
 			handed.Owner = p.ID()
 			var admitted admission.Server
-			if admitted, err = d.app.servers.judge.Server(ctx, p, handed, &row); err == nil {
+			if admitted, err = d.app.servers.Judge.Server(ctx, p, handed, &row); err == nil {
 				_, err = rows.UpdateServer(ctx, admitted)
 			}
 			out.Servers = append(out.Servers, row.ID)
@@ -135,7 +135,7 @@ func (d directory) RemoveUser(ctx context.Context, p *junctor.Principal, id stri
 	if err := d.DeleteUser(ctx, p.Tenant, id); err != nil { // their credentials go with them
 		return out, err
 	}
-	d.app.servers.userChanged(p.Tenant, id)
+	d.app.servers.UserChanged(p.Tenant, id)
 	return out, nil
 }
 

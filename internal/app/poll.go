@@ -25,7 +25,7 @@ type watched struct {
 
 // poll looks, now and then, whether documents have changed, for servers that want
 // it.
-func (s *servers) poll() {
+func (s *Registry) poll() {
 	all := map[serverKey]*watched{}
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
@@ -48,7 +48,7 @@ func (s *servers) poll() {
 
 // due are the servers whose documents have not been looked at for as long as they
 // say.
-func (s *servers) due(now time.Time, all map[serverKey]*watched) (rows []junctor.Server) {
+func (s *Registry) due(now time.Time, all map[serverKey]*watched) (rows []junctor.Server) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key := range all {
@@ -74,7 +74,7 @@ func (s *servers) due(now time.Time, all map[serverKey]*watched) (rows []junctor
 
 // look reads the document of a server again where it has changed. What may make
 // callers fail waits for a person, who is told of it once.
-func (s *servers) look(ctx context.Context, row junctor.Server, w *watched) {
+func (s *Registry) look(ctx context.Context, row junctor.Server, w *watched) {
 	admitted, err := s.o.Store.For(row.Tenant).AdmittedServer(ctx, row.ID) // as it is now
 	if err != nil {
 		return
@@ -88,7 +88,7 @@ func (s *servers) look(ctx context.Context, row junctor.Server, w *watched) {
 	if w.etag != "" {
 		known = w.etag
 	}
-	judge := func(row junctor.Server) (admission.Server, error) { return s.judge.Reread(row, admitted) }
+	judge := func(row junctor.Server) (admission.Server, error) { return s.Judge.Reread(row, admitted) }
 	out, got, err := s.reimport(ctx, judge, row, admin.Import{}, known)
 	log := s.o.Log.With(slog.String("server", row.ID))
 	switch {

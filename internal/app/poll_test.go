@@ -5,8 +5,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,7 +18,10 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
-	"github.com/junctor-mcp/junctor/internal/config"
+	"github.com/junctor-mcp/junctor/internal/catalog"
+	"github.com/junctor-mcp/junctor/internal/egress"
+	"github.com/junctor-mcp/junctor/internal/limit"
+	"github.com/junctor-mcp/junctor/internal/store/sqlite"
 )
 
 // TestPollTellsOnce: a document that changes in a way that breaks callers is told
@@ -50,9 +56,9 @@ func TestPollTellsOnce(t *testing.T) {
 			}))
 			t.Cleanup(home.Close)
 			log := &lines{}
-			a := bareApp(t, log)
-			p := a.identity.Local()
-			_, err := a.servers.addGenerated(t.Context(), p, admin.ServerInput{Server: junctor.Server{ID: "cats", API: &junctor.API{DocumentURL: home.URL + "/api.yaml", PollMinutes: 1}}})
+			s := newRegistry(t, log)
+			p := &junctor.Principal{Tenant: junctor.DefaultTenant, Issuer: junctor.IssuerLocal, Scopes: []junctor.Scope{junctor.ScopeAdmin}}
+			_, err := s.addGenerated(t.Context(), p, admin.ServerInput{Server: junctor.Server{ID: "cats", API: &junctor.API{DocumentURL: home.URL + "/api.yaml", PollMinutes: 1}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,8 +66,8 @@ func TestPollTellsOnce(t *testing.T) {
 			look := func() (warnings, tools int) {
 				t.Helper()
 				before := strings.Count(log.String(), "breaks callers")
-				a.servers.look(context.Background(), junctor.Server{Tenant: p.Tenant, ID: "cats"}, w)
-				offer, err := a.servers.generatedOf(serverKey{p.Tenant, "cats"}).Offer(t.Context())
+				s.look(context.Background(), junctor.Server{Tenant: p.Tenant, ID: "cats"}, w)
+				offer, err := s.generatedOf(serverKey{p.Tenant, "cats"}).Offer(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -99,7 +105,7 @@ func TestDue(t *testing.T) {
 	t.Parallel()
 	row := junctor.Server{ID: "cats", API: &junctor.API{PollMinutes: 2}}
 	key := serverKey{"", "cats"}
-	s := &servers{made: map[serverKey]*generated{key: {row: row}}}
+	s := &Registry{made: map[serverKey]*generated{key: {row: row}}}
 	all, begin := map[serverKey]*watched{}, time.Now()
 	for after, want := range []int{0, 0, 1, 0, 1} {
 		if got := s.due(begin.Add(time.Duration(after)*time.Minute), all); len(got) != want {
@@ -130,17 +136,26 @@ func (l *lines) String() string {
 	return l.b.String()
 }
 
-// bareApp is an instance without servers, which may reach this machine.
-func bareApp(t *testing.T, log io.Writer) *App {
+// newRegistry makes servers over a database of their own. They may reach this machine.
+func newRegistry(t *testing.T, log io.Writer) *Registry {
 	t.Helper()
-	cfg, err := config.Load(config.Sources{Flags: map[string]string{"data-dir": t.TempDir(), "listen": "127.0.0.1:0", "egress-allow": "127.0.0.0/8"}})
+	logger := slog.New(slog.NewTextHandler(log, nil))
+	rows, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "junctor.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := New(t.Context(), cfg, "test", WithLog(log), WithoutServers())
+	t.Cleanup(func() { _ = rows.Close() })
+	out, err := egress.New(egress.Options{Allow: egress.LoopbackPrefixes(), Logger: logger})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = a.Close() })
-	return a
+	shown := catalog.New(catalog.Options{Logger: logger})
+	t.Cleanup(shown.Close)
+	var ids atomic.Int64
+	s := NewServers(Options{
+		Store: rows, Catalog: shown, Egress: out, Bytes: limit.NewByteBudget(limit.ByteBudgetOptions{Total: 64 << 20, PerParty: 32 << 20}), Log: logger, MaxResult: 1 << 20,
+		NewID: func() string { return strconv.FormatInt(ids.Add(1), 10) },
+	})
+	t.Cleanup(s.Close)
+	return s
 }

@@ -15,8 +15,8 @@ import (
 
 // ownGenerated gives the row of an auto-generated server that the principal may
 // change.
-func (s *servers) ownGenerated(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error) {
-	row, err := s.own(ctx, p, id)
+func (s *Registry) ownGenerated(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error) {
+	row, err := s.OwnedServer(ctx, p, id)
 	if err == nil && row.Mode != junctor.ModeGenerated {
 		err = junctor.Errorf(junctor.CodeInvalid, "the server %q is %s: only auto-generated ones are made of a document", id, row.Mode)
 	}
@@ -24,7 +24,7 @@ func (s *servers) ownGenerated(ctx context.Context, p *junctor.Principal, id str
 }
 
 // Document gives the text that a server is made of.
-func (s *servers) Document(ctx context.Context, p *junctor.Principal, id string) (junctor.APIDocument, error) {
+func (s *Registry) Document(ctx context.Context, p *junctor.Principal, id string) (junctor.APIDocument, error) {
 	if _, err := s.ownGenerated(ctx, p, id); err != nil {
 		return junctor.APIDocument{}, err
 	}
@@ -33,7 +33,7 @@ func (s *servers) Document(ctx context.Context, p *junctor.Principal, id string)
 
 // ImportDocument makes a server of its document again. Names and people's edits
 // stay: tools are known by their method and path.
-func (s *servers) ImportDocument(ctx context.Context, p *junctor.Principal, id string, in admin.Import) (admin.Imported, error) {
+func (s *Registry) ImportDocument(ctx context.Context, p *junctor.Principal, id string, in admin.Import) (admin.Imported, error) {
 	former, err := s.ownGenerated(ctx, p, id)
 	if err != nil {
 		return admin.Imported{}, err
@@ -42,18 +42,18 @@ func (s *servers) ImportDocument(ctx context.Context, p *junctor.Principal, id s
 		return admin.Imported{}, err
 	}
 	if in.Document != "" || in.DocumentURL != "" && in.DocumentURL != former.API.DocumentURL {
-		if err := s.judge.Replacement(ctx, p, &former); err != nil {
+		if err := s.Judge.Replacement(ctx, p, &former); err != nil {
 			return admin.Imported{}, err
 		}
 	}
-	judge := func(row junctor.Server) (admission.Server, error) { return s.judge.Server(ctx, p, row, &former) }
+	judge := func(row junctor.Server) (admission.Server, error) { return s.Judge.Server(ctx, p, row, &former) }
 	out, _, err := s.reimport(ctx, judge, former, in, "")
 	return out, err
 }
 
 // reimport gives what it read beside what came of it. A document that etag names
 // is not read. judge judges the row for whoever asked.
-func (s *servers) reimport(ctx context.Context, judge func(junctor.Server) (admission.Server, error), former junctor.Server, in admin.Import, etag string) (out admin.Imported, got fetched, err error) {
+func (s *Registry) reimport(ctx context.Context, judge func(junctor.Server) (admission.Server, error), former junctor.Server, in admin.Import, etag string) (out admin.Imported, got fetched, err error) {
 	rows := s.o.Store.For(former.Tenant)
 	stored, err := rows.Document(ctx, former.ID)
 	if err != nil {
@@ -109,7 +109,7 @@ func (s *servers) reimport(ctx context.Context, judge func(junctor.Server) (admi
 
 // ValidateServer reads the document of a server again and says what could be
 // better.
-func (s *servers) ValidateServer(ctx context.Context, p *junctor.Principal, id string) (junctor.APIPreview, error) {
+func (s *Registry) ValidateServer(ctx context.Context, p *junctor.Principal, id string) (junctor.APIPreview, error) {
 	if _, err := s.ownGenerated(ctx, p, id); err != nil {
 		return junctor.APIPreview{}, err
 	}
@@ -141,7 +141,7 @@ func (s *servers) ValidateServer(ctx context.Context, p *junctor.Principal, id s
 }
 
 // learnRoles proposes what people said of one tool for those that are like it.
-func (s *servers) learnRoles(ctx context.Context, made *apigen.Made, row *junctor.Server) ([]junctor.APIProblem, error) {
+func (s *Registry) learnRoles(ctx context.Context, made *apigen.Made, row *junctor.Server) ([]junctor.APIProblem, error) {
 	all, err := s.o.Store.For(row.Tenant).Tags(ctx)
 	if err != nil {
 		return nil, err
@@ -158,7 +158,7 @@ func (s *servers) learnRoles(ctx context.Context, made *apigen.Made, row *juncto
 }
 
 // changeGenerated changes an auto-generated server in place.
-func (s *servers) changeGenerated(ctx context.Context, p *junctor.Principal, former junctor.Server, change func(*junctor.Server) (credential.Set, error)) (junctor.Server, error) {
+func (s *Registry) changeGenerated(ctx context.Context, p *junctor.Principal, former junctor.Server, change func(*junctor.Server) (credential.Set, error)) (junctor.Server, error) {
 	if err := s.o.CheckNotDeclared("server", former.ID, former.Declared); err != nil {
 		return junctor.Server{}, err
 	}
@@ -172,7 +172,7 @@ func (s *servers) changeGenerated(ctx context.Context, p *junctor.Principal, for
 	if row.Mode != junctor.ModeGenerated || row.API == nil {
 		return junctor.Server{}, junctor.Errorf(junctor.CodeInvalid, "the server %q is made of a document, and stays so", former.ID)
 	}
-	if _, err := s.judge.Unread(ctx, p, row, &former); err != nil { // before anything is read for it
+	if _, err := s.Judge.Unread(ctx, p, row, &former); err != nil { // before anything is read for it
 		return junctor.Server{}, err
 	}
 	if _, err := apigen.NewFilter(row.API); err != nil {
@@ -181,7 +181,7 @@ func (s *servers) changeGenerated(ctx context.Context, p *junctor.Principal, for
 	if err := s.complete(ctx, p, &row, &former); err != nil {
 		return junctor.Server{}, err
 	}
-	admitted, err := s.judge.Server(ctx, p, row, &former) // with what the document says
+	admitted, err := s.Judge.Server(ctx, p, row, &former) // with what the document says
 	if err != nil {
 		return junctor.Server{}, err
 	}
@@ -209,7 +209,7 @@ func (s *servers) changeGenerated(ctx context.Context, p *junctor.Principal, for
 
 // complete takes from the document what nobody said of another way to
 // authenticate.
-func (s *servers) complete(ctx context.Context, p *junctor.Principal, row, former *junctor.Server) error {
+func (s *Registry) complete(ctx context.Context, p *junctor.Principal, row, former *junctor.Server) error {
 	if sameAuth(row.Auth, former.Auth) && row.PerUser() == former.PerUser() {
 		return nil
 	}
@@ -217,7 +217,7 @@ func (s *servers) complete(ctx context.Context, p *junctor.Principal, row, forme
 	if err != nil {
 		return err
 	}
-	admitted, err := s.judge.Unread(ctx, p, *row, former)
+	admitted, err := s.Judge.Unread(ctx, p, *row, former)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 // renamed takes what people said of tools to the names that the tools have now:
 // a row was changed that says how they are shown. That it did not work is logged,
 // since the change itself is made.
-func (s *servers) renamed(ctx context.Context, former, row *junctor.Server) {
+func (s *Registry) renamed(ctx context.Context, former, row *junctor.Server) {
 	shown := func(overrides map[string]junctor.Override, own string) string {
 		return cmp.Or(overrides[own].Name, own)
 	}
@@ -40,7 +40,7 @@ func (s *servers) renamed(ctx context.Context, former, row *junctor.Server) {
 
 // moveTags gives tags the names that their tools have now. Names may be
 // exchanged: all are taken away before any is given.
-func (s *servers) moveTags(ctx context.Context, row *junctor.Server, moved map[string]string) error {
+func (s *Registry) moveTags(ctx context.Context, row *junctor.Server, moved map[string]string) error {
 	rows := s.o.Store.For(row.Tenant)
 	tags, err := rows.Tags(ctx)
 	if err != nil {

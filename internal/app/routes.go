@@ -67,7 +67,7 @@ func (a *App) mux() (*mux, error) {
 		mux.ServeMux.Handle(admin.Prefix+"/", a.peers.atHome(api))
 		mux.api = api
 		a.signIn.Routes(mux)
-		mux.HandleFunc("GET "+visit.DocumentPath, a.servers.desk.Document)
+		mux.HandleFunc("GET "+visit.DocumentPath, a.servers.Auth.Document)
 		a.console.Routes(mux)
 	} else {
 		mux.HandleFunc("GET /{$}", a.welcome)

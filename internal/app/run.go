@@ -26,7 +26,7 @@ type runParams struct {
 
 // Run runs something for a person who watches, through the pipeline like
 // everyone.
-func (s *servers) Run(ctx context.Context, p *junctor.Principal, in admin.Run, sink admin.RunSink) (admin.RunResult, error) {
+func (s *Registry) Run(ctx context.Context, p *junctor.Principal, in admin.Run, sink admin.RunSink) (admin.RunResult, error) {
 	for _, part := range []struct {
 		name string
 		text json.RawMessage
@@ -57,7 +57,7 @@ func (s *servers) Run(ctx context.Context, p *junctor.Principal, in admin.Run, s
 }
 
 // Offer lists what a server has beside its tools.
-func (s *servers) Offer(_ context.Context, p *junctor.Principal, id string) (admin.Offer, error) {
+func (s *Registry) Offer(_ context.Context, p *junctor.Principal, id string) (admin.Offer, error) {
 	o := admin.Offer{Resources: []json.RawMessage{}, Templates: []json.RawMessage{}, Prompts: []json.RawMessage{}}
 	for _, list := range []struct {
 		kind catalog.ListKind

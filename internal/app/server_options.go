@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
@@ -21,21 +22,24 @@ import (
 	"github.com/junctor-mcp/junctor/internal/visit"
 )
 
-// serverOptions are the parts of an instance that servers need.
-type serverOptions struct {
+// storeTimeout bounds what is stored for nobody who waits.
+const storeTimeout = 5 * time.Second
+
+// Options are the parts of an instance that servers need.
+type Options struct {
 	Store    *store.Store
 	Vault    *seal.Vault
 	Catalog  *catalog.Catalog
-	Pipeline serverPipeline
+	Pipeline Pipeline
 	Journal  *audit.Journal
 	Egress   *egress.Egress
 	Bytes    *limit.ByteBudget // of documents, results and requests of replicas
 	Sealer   visit.Sealer
 	States   visit.States
 	Reader   credential.Reader
-	Agents   serverAgents
-	Models   serverModels
-	Replicas replicas // nil: this process shares its database with no other
+	Agents   Agents
+	Models   Models
+	Replicas Replicas // nil: this process shares its database with no other
 
 	// AgentServer gives the built-in server of a tenant that has a tool for each of its
 	// remote agents; nil if the tenant has none.
@@ -56,6 +60,9 @@ type serverOptions struct {
 	Version         string
 	Log             *slog.Logger
 
+	ReplicaBeat   time.Duration // how often a replica says that it lives
+	ReplicaExpiry time.Duration // after how long without that it counts as gone
+
 	AllowCommands  bool  // admins may add servers that run a command
 	Loopback       bool  // the instance listens on this machine only
 	Traced         bool  // calls carry trace contexts
@@ -64,14 +71,14 @@ type serverOptions struct {
 	ReservedIDDays int   // for which the id of a removed server stays reserved
 }
 
-// serverPipeline runs operations for people who use the console.
-type serverPipeline interface {
+// Pipeline runs operations for people who use the console.
+type Pipeline interface {
 	Do(ctx context.Context, op *guard.Op, sink catalog.Sink) (catalog.Result, error)
 	List(p *junctor.Principal, view catalog.View, kind catalog.ListKind) ([]byte, error)
 }
 
-// serverAgents knows the roles of agents, and which tools are for which of them.
-type serverAgents interface {
+// Agents knows the roles of agents, and which tools are for which of them.
+type Agents interface {
 	Roles(ctx context.Context, p *junctor.Principal) ([]admin.RoleInfo, error)
 	// CheckRole refuses a role that the tenant does not have.
 	CheckRole(ctx context.Context, tenant junctor.TenantID, role junctor.Role) error
@@ -79,15 +86,15 @@ type serverAgents interface {
 	Reload(ctx context.Context, tenant junctor.TenantID) error
 }
 
-// serverModels gives the models that suggest names and descriptions of tools.
-type serverModels interface {
+// Models gives the models that suggest names and descriptions of tools.
+type Models interface {
 	// Only gives the name of the model that is named, or of the only one there is.
 	Only(ctx context.Context, tenant junctor.TenantID, name string) (string, error)
 	Provider(ctx context.Context, tenant junctor.TenantID, name string) (agent.Provider, junctor.Model, error)
 }
 
-// replicas are the processes that share the database.
-type replicas interface {
+// Replicas are the processes that share the database.
+type Replicas interface {
 	// Self is the id of this replica.
 	Self() string
 	// Sure reports whether the others count this replica among the living, and will for

@@ -8,13 +8,14 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
 	"github.com/junctor-mcp/junctor/internal/credential"
+	"github.com/junctor-mcp/junctor/internal/declare"
 )
 
-// serverView is the servers as the admin API and the dashboard show them. Every
+// AdminView is the servers as the admin API and the dashboard show them. Every
 // row, status and probe that leaves the process passes through it: the command,
 // its output, variables, headers and the path of an address are for the owner and
 // for admins, and words of a command that look like secrets are for nobody.
-type serverView struct{ *servers }
+type AdminView struct{ *Registry }
 
 // readsConnection says whether a principal may read how a server is reached and
 // what its command writes: its owner and admins may. An agent may not, even one
@@ -41,7 +42,7 @@ func restrict(p *junctor.Principal, row *junctor.Server) {
 	c := row.Connection
 	row.Restricted = row.Mode != junctor.ModeBuiltin
 	row.Connection = junctor.Connection{
-		Transport: c.Transport, URL: hostOf(c.URL), Credentials: c.Credentials, Isolation: c.Isolation, MaxSessions: c.MaxSessions, TimeoutMS: c.TimeoutMS,
+		Transport: c.Transport, URL: HostOnly(c.URL), Credentials: c.Credentials, Isolation: c.Isolation, MaxSessions: c.MaxSessions, TimeoutMS: c.TimeoutMS,
 		Views: c.Views, Home: c.Home, Overrides: c.Overrides,
 	}
 	if c.Auth != nil {
@@ -50,14 +51,14 @@ func restrict(p *junctor.Principal, row *junctor.Server) {
 	}
 	if row.API != nil {
 		api := *row.API
-		api.DocumentURL = hostOf(api.DocumentURL)
+		api.DocumentURL = HostOnly(api.DocumentURL)
 		row.API = &api
 	}
 }
 
-// hostOf is an address without its user, path and query, where tokens travel; ""
+// HostOnly is an address without its user, path and query, where tokens travel; ""
 // for what is no web address.
-func hostOf(address string) string {
+func HostOnly(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
 		return ""
@@ -89,7 +90,7 @@ func restrictChanges(p *junctor.Principal, former, want *junctor.Server, fields 
 	for i := range fields {
 		f := &fields[i]
 		if f.Field == "command" {
-			f.From, f.To = compact(credential.MaskCommand(former.Command)), compact(credential.MaskCommand(want.Command))
+			f.From, f.To = declare.JSONText(credential.MaskCommand(former.Command)), declare.JSONText(credential.MaskCommand(want.Command))
 			if f.From == f.To {
 				f.To += " (another)"
 			}
@@ -102,8 +103,8 @@ func restrictChanges(p *junctor.Principal, former, want *junctor.Server, fields 
 }
 
 // Servers lists the servers that the principal may know of.
-func (v serverView) Servers(ctx context.Context, p *junctor.Principal) ([]junctor.Server, error) {
-	rows, err := v.servers.Servers(ctx, p)
+func (v AdminView) Servers(ctx context.Context, p *junctor.Principal) ([]junctor.Server, error) {
+	rows, err := v.Registry.Servers(ctx, p)
 	for i := range rows {
 		restrict(p, &rows[i])
 	}
@@ -111,40 +112,40 @@ func (v serverView) Servers(ctx context.Context, p *junctor.Principal) ([]juncto
 }
 
 // Server gives one.
-func (v serverView) Server(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error) {
-	row, err := v.servers.Server(ctx, p, id)
+func (v AdminView) Server(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error) {
+	row, err := v.Registry.Server(ctx, p, id)
 	restrict(p, &row)
 	return row, err
 }
 
 // AddServer implements admin.Servers.
-func (v serverView) AddServer(ctx context.Context, p *junctor.Principal, in admin.ServerInput) (junctor.Server, error) {
-	row, err := v.servers.AddServer(ctx, p, in)
+func (v AdminView) AddServer(ctx context.Context, p *junctor.Principal, in admin.ServerInput) (junctor.Server, error) {
+	row, err := v.Registry.AddServer(ctx, p, in)
 	restrict(p, &row)
 	return row, err
 }
 
 // ChangeServer implements admin.Servers.
-func (v serverView) ChangeServer(ctx context.Context, p *junctor.Principal, id string, change func(*junctor.Server) (credential.Set, error)) (junctor.Server, error) {
-	row, err := v.servers.ChangeServer(ctx, p, id, change)
+func (v AdminView) ChangeServer(ctx context.Context, p *junctor.Principal, id string, change func(*junctor.Server) (credential.Set, error)) (junctor.Server, error) {
+	row, err := v.Registry.ChangeServer(ctx, p, id, change)
 	restrict(p, &row)
 	return row, err
 }
 
 // TestServer implements admin.Servers.
-func (v serverView) TestServer(ctx context.Context, p *junctor.Principal, id string) (junctor.Probe, error) {
-	row, err := v.mine(ctx, p, id)
+func (v AdminView) TestServer(ctx context.Context, p *junctor.Principal, id string) (junctor.Probe, error) {
+	row, err := v.VisibleServer(ctx, p, id)
 	if err != nil {
 		return junctor.Probe{}, err
 	}
-	probe, err := v.servers.TestServer(ctx, p, id)
+	probe, err := v.Registry.TestServer(ctx, p, id)
 	restrictProbe(p, &row, &probe)
 	return probe, err
 }
 
 // ServerStatus implements admin.Servers.
-func (v serverView) ServerStatus(p *junctor.Principal, id string) *junctor.ServerStatus {
-	status := v.servers.ServerStatus(p, id)
+func (v AdminView) ServerStatus(p *junctor.Principal, id string) *junctor.ServerStatus {
+	status := v.Registry.ServerStatus(p, id)
 	if status == nil {
 		return nil
 	}

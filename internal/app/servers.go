@@ -17,14 +17,14 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// servers joins the rows of servers to the backends that run them.
-type servers struct {
-	o       serverOptions
+// Registry joins the rows of servers to the backends that run them.
+type Registry struct {
+	o       Options
 	builtin map[string]*builtin.Server
-	public  clients // for addresses that anybody may name
-	local   clients // for servers that the operator put on this machine
-	desk    *visit.Desk
-	judge   *admission.Judge // of everything that somebody brings
+	public  Clients // for addresses that anybody may name
+	local   Clients // for servers that the operator put on this machine
+	Auth    *visit.Desk
+	Judge   *admission.Judge // of everything that somebody brings
 
 	mu         sync.Mutex // held over each change of what is attached
 	live       map[serverKey]*brought
@@ -48,22 +48,22 @@ type serverKey struct {
 	id     string
 }
 
-func newServers(o serverOptions) *servers {
+func NewServers(o Options) *Registry {
 	ending, end := context.WithCancel(context.Background())
-	s := &servers{
+	s := &Registry{
 		o: o, ending: ending, end: end, turns: map[serverKey]uint64{}, changing: map[serverKey]*sync.Mutex{}, builtin: map[string]*builtin.Server{},
 		live: map[serverKey]*brought{}, made: map[serverKey]*generated{}, inside: map[serverKey]junctor.Server{}, broken: map[serverKey]string{}, homes: map[serverKey]junctor.Server{}, retiring: map[*connected]struct{}{}, suggesting: map[serverKey]bool{},
 	}
 	s.public, s.local = s.newClients(), s.newClients(egress.LoopbackPrefixes()...)
-	s.desk = s.newDesk()
-	s.judge = admission.New(admission.Options{AllowCommands: o.AllowCommands, CheckReference: o.Reader.Check, Reserved: s.reservedID, Refused: s.recordRefusal})
+	s.Auth = s.newDesk()
+	s.Judge = admission.New(admission.Options{AllowCommands: o.AllowCommands, CheckReference: o.Reader.Check, Reserved: s.reservedID, Refused: s.recordRefusal})
 	return s
 }
 
 // hold keeps everybody else from changing a server, until release is called: a row
 // that is stored is attached before the next one is stored, or read by a follower.
 // It is never held over a visit to the server itself.
-func (s *servers) hold(tenant junctor.TenantID, id string) (release func()) {
+func (s *Registry) hold(tenant junctor.TenantID, id string) (release func()) {
 	key := serverKey{tenant, id}
 	s.mu.Lock()
 	one := s.changing[key]
@@ -77,11 +77,11 @@ func (s *servers) hold(tenant junctor.TenantID, id string) (release func()) {
 }
 
 // AddBuiltin registers a server of this binary. It is attached where a row says so.
-func (s *servers) AddBuiltin(b *builtin.Server) { s.builtin[b.ID()] = b }
+func (s *Registry) AddBuiltin(b *builtin.Server) { s.builtin[b.ID()] = b }
 
 // AttachAll attaches every active server as its row says. No upstream server is waited
 // for: each offers what it was last seen with until it has answered.
-func (s *servers) AttachAll(ctx context.Context) error {
+func (s *Registry) AttachAll(ctx context.Context) error {
 	all, err := s.o.Store.For(junctor.DefaultTenant).Servers(ctx)
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (s *servers) AttachAll(ctx context.Context) error {
 	return s.o.Catalog.Together(func() error {
 		for _, row := range all {
 			if row.Mode == junctor.ModeBuiltin && row.State != junctor.StateInactive {
-				if err := s.attachBuiltin(ctx, &row); err != nil {
+				if err := s.AttachBuiltin(ctx, &row); err != nil {
 					return err
 				}
 			}
@@ -100,7 +100,7 @@ func (s *servers) AttachAll(ctx context.Context) error {
 }
 
 // Servers lists the principal's servers.
-func (s *servers) Servers(ctx context.Context, p *junctor.Principal) ([]junctor.Server, error) {
+func (s *Registry) Servers(ctx context.Context, p *junctor.Principal) ([]junctor.Server, error) {
 	rows, err := s.o.Store.For(p.Tenant).Servers(ctx)
 	if err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func (s *servers) Servers(ctx context.Context, p *junctor.Principal) ([]junctor.
 
 // sees says whether a principal may know of a server: an agent of those that its
 // lists name.
-func (s *servers) sees(p *junctor.Principal, row *junctor.Server) bool {
+func (s *Registry) sees(p *junctor.Principal, row *junctor.Server) bool {
 	if p.Agent != "" {
 		_, err := s.o.Catalog.Snapshot().For(p.Tenant).Server(p, row.ID)
 		return err == nil
@@ -122,8 +122,8 @@ func (s *servers) sees(p *junctor.Principal, row *junctor.Server) bool {
 	return !row.Private || row.Owner == p.ID() || p.Has(junctor.ScopeAdmin)
 }
 
-// mine gives the row of a server that the principal may know of.
-func (s *servers) mine(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error) {
+// VisibleServer gives the row of a server that the principal may know of.
+func (s *Registry) VisibleServer(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error) {
 	row, err := s.o.Store.For(p.Tenant).Server(ctx, id)
 	if err == nil && !s.sees(p, &row) {
 		return junctor.Server{}, junctor.Errorf(junctor.CodeNotFound, "there is no server %q", id)
@@ -131,50 +131,50 @@ func (s *servers) mine(ctx context.Context, p *junctor.Principal, id string) (ju
 	return row, err
 }
 
-// own gives the row of a server that the principal may change: an admin and a
+// OwnedServer gives the row of a server that the principal may change: an admin and a
 // service every one that they see, a person what they added.
-func (s *servers) own(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error) {
-	row, err := s.mine(ctx, p, id)
+func (s *Registry) OwnedServer(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error) {
+	row, err := s.VisibleServer(ctx, p, id)
 	if err == nil && !admission.Owns(p, row.Owner) {
 		err = junctor.Errorf(junctor.CodeDenied, "the server %q is not yours: who added it, or an admin, can change it", id)
 	}
 	return row, err
 }
 
-// mayChange says whether a principal may change a server.
-func (s *servers) mayChange(ctx context.Context, p *junctor.Principal, id string) error {
-	_, err := s.own(ctx, p, id)
+// CheckOwner says whether a principal may change a server.
+func (s *Registry) CheckOwner(ctx context.Context, p *junctor.Principal, id string) error {
+	_, err := s.OwnedServer(ctx, p, id)
 	return err
 }
 
 // Server gives one.
-func (s *servers) Server(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error) {
-	row, err := s.mine(ctx, p, id)
+func (s *Registry) Server(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error) {
+	row, err := s.VisibleServer(ctx, p, id)
 	s.dress(&row)
 	return row, err
 }
 
 // RemoveServer takes a server away for good.
-func (s *servers) RemoveServer(ctx context.Context, p *junctor.Principal, id string) error {
-	row, err := s.own(ctx, p, id)
+func (s *Registry) RemoveServer(ctx context.Context, p *junctor.Principal, id string) error {
+	row, err := s.OwnedServer(ctx, p, id)
 	if err != nil {
 		return err
 	}
 	if err := s.o.CheckNotDeclared("server", id, row.Declared); err != nil {
 		return err
 	}
-	return s.takeAway(ctx, p.Tenant, id)
+	return s.DeleteServer(ctx, p.Tenant, id)
 }
 
-// takeAway removes a server with its credentials. Calls that run go on to their
+// DeleteServer removes a server with its credentials. Calls that run go on to their
 // end.
-func (s *servers) takeAway(ctx context.Context, tenant junctor.TenantID, id string) error {
+func (s *Registry) DeleteServer(ctx context.Context, tenant junctor.TenantID, id string) error {
 	defer s.hold(tenant, id)()
 	return s.drop(ctx, tenant, id)
 }
 
 // drop is takeAway for who holds the server.
-func (s *servers) drop(ctx context.Context, tenant junctor.TenantID, id string) error {
+func (s *Registry) drop(ctx context.Context, tenant junctor.TenantID, id string) error {
 	if err := s.o.Store.For(tenant).RemoveServer(ctx, id); err != nil {
 		return err
 	}
@@ -186,11 +186,11 @@ func (s *servers) drop(ctx context.Context, tenant junctor.TenantID, id string) 
 }
 
 // SetServerState switches a server off or on.
-func (s *servers) SetServerState(ctx context.Context, p *junctor.Principal, id string, state junctor.ServerState) error {
+func (s *Registry) SetServerState(ctx context.Context, p *junctor.Principal, id string, state junctor.ServerState) error {
 	if state != junctor.StateActive && state != junctor.StateInactive {
 		return junctor.Errorf(junctor.CodeInvalid, "a server can be set to active or inactive, not to %q", string(state))
 	}
-	row, err := s.own(ctx, p, id)
+	row, err := s.OwnedServer(ctx, p, id)
 	if err != nil {
 		return err
 	}
@@ -218,17 +218,17 @@ func (s *servers) SetServerState(ctx context.Context, p *junctor.Principal, id s
 	case row.Mode == junctor.ModeFound:
 		return s.o.Discovered(ctx, p.Tenant, row.Found) // what was held meanwhile
 	}
-	return s.attachBuiltin(ctx, &row)
+	return s.AttachBuiltin(ctx, &row)
 }
 
 // Tools lists what the principal can see.
-func (s *servers) Tools(p *junctor.Principal, server, query string, role junctor.Role) []junctor.Tool {
+func (s *Registry) Tools(p *junctor.Principal, server, query string, role junctor.Role) []junctor.Tool {
 	return s.o.Catalog.Snapshot().For(p.Tenant).Describe(p, catalog.Filter{Server: server, Query: query, Role: role})
 }
 
 // ToolProblems gives the tools that a server lists and that were left out or changed, to
 // those who see the server.
-func (s *servers) ToolProblems(p *junctor.Principal, server string) []admin.ToolProblem {
+func (s *Registry) ToolProblems(p *junctor.Principal, server string) []admin.ToolProblem {
 	of, err := s.o.Catalog.Snapshot().For(p.Tenant).Server(p, server)
 	if err != nil {
 		return nil
@@ -241,7 +241,7 @@ func (s *servers) ToolProblems(p *junctor.Principal, server string) []admin.Tool
 }
 
 // Tool gives one, and when it last changed.
-func (s *servers) Tool(ctx context.Context, p *junctor.Principal, name string) (junctor.Tool, error) {
+func (s *Registry) Tool(ctx context.Context, p *junctor.Principal, name string) (junctor.Tool, error) {
 	tool, err := s.o.Catalog.Snapshot().For(p.Tenant).DescribeOne(p, name)
 	if err != nil {
 		return tool, err
@@ -254,7 +254,7 @@ func (s *servers) Tool(ctx context.Context, p *junctor.Principal, name string) (
 }
 
 // CallTool runs a tool for the admin API, through the pipeline like everyone.
-func (s *servers) CallTool(ctx context.Context, p *junctor.Principal, name, version string, arguments []byte) (json.RawMessage, bool, error) {
+func (s *Registry) CallTool(ctx context.Context, p *junctor.Principal, name, version string, arguments []byte) (json.RawMessage, bool, error) {
 	if arguments != nil {
 		if err := wire.Check(arguments); err != nil {
 			return nil, false, junctor.Errorf(junctor.CodeInvalid, "arguments: %w", err)
@@ -263,12 +263,6 @@ func (s *servers) CallTool(ctx context.Context, p *junctor.Principal, name, vers
 	res, err := s.o.Pipeline.Do(ctx, &guard.Op{
 		Principal: p, Door: junctor.DoorAdmin, View: catalog.View{Plain: true, Audience: catalog.Watching(p)}, Kind: junctor.KindTool, Name: name, Version: version,
 		Params: arguments, Arguments: arguments, Caller: catalog.Caller{Protocol: wire.Modern},
-	}, silent{})
+	}, catalog.Discard{})
 	return res.Body, res.IsError, err
 }
-
-// silent is the sink of a caller that wants the result alone.
-type silent struct{}
-
-func (silent) Progress([]byte)    {}
-func (silent) Log(string, []byte) {}

@@ -12,8 +12,8 @@ import (
 )
 
 // newServers makes the servers of the instance. Nothing is attached yet.
-func (a *App) newServers() *servers {
-	o := serverOptions{
+func (a *App) newServers() *Registry {
+	o := Options{
 		Store: a.store, Vault: a.vault, Catalog: a.catalog, Pipeline: a.guard, Journal: a.journal, Egress: a.egress, Bytes: a.bytes,
 		Sealer: sealer{a.ring}, States: states{a.store}, Reader: a.reader(), Agents: agents{a}, Models: a.models,
 		AgentServer:      a.elsewhere.server,
@@ -25,12 +25,12 @@ func (a *App) newServers() *servers {
 		PollsDocuments: a.turns.documents.mine,
 		URL:            a.URL, ConsoleURL: a.ConsoleURL, PublicURL: a.cfg.PublicURL, NewID: newID, Version: a.version, Log: a.log,
 		AllowCommands: a.cfg.AllowCommands, Loopback: a.cfg.Loopback(), Traced: a.traced(), SharesDatabase: a.cfg.DB != nil,
-		MaxResult: a.cfg.MaxResult, ReservedIDDays: a.cfg.ReservedIDDays,
+		ReplicaBeat: beatEvery, ReplicaExpiry: goneAfter, MaxResult: a.cfg.MaxResult, ReservedIDDays: a.cfg.ReservedIDDays,
 	}
 	if a.peers != nil {
 		o.Replicas = a.peers
 	}
-	return newServers(o)
+	return NewServers(o)
 }
 
 // attachServers registers the servers of the binary, puts the settings file into force

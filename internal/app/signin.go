@@ -22,7 +22,7 @@ func (a *App) openSignIn() error {
 		return err
 	}
 	o := signin.Options{
-		Identity: a.identity, URL: a.ConsoleURL, Sealer: sealer{a.ring}, Provider: provider, Connector: visit.Pages{Desk: a.servers.desk}, Now: a.clock.Now, Log: a.log,
+		Identity: a.identity, URL: a.ConsoleURL, Sealer: sealer{a.ring}, Provider: provider, Connector: visit.Pages{Desk: a.servers.Auth}, Now: a.clock.Now, Log: a.log,
 		Address: gateway.Proxies(a.cfg.TrustedProxy).Client,
 		UseState: func(ctx context.Context, id string, expires time.Time) (bool, error) {
 			return a.store.For(junctor.DefaultTenant).UseState(ctx, id, expires)

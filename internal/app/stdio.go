@@ -36,7 +36,7 @@ func (a *App) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, key s
 	if err != nil {
 		return err
 	}
-	a.servers.findHomes(ctx) // they are here: nobody else reaches this process
+	a.servers.FindHomes(ctx) // they are here: nobody else reaches this process
 	routes, err := a.mux()
 	if err != nil {
 		return errors.Join(err, sock.Close())

@@ -30,7 +30,7 @@ func suggestLimits() agent.Limits {
 
 // operations are the tools of a generated server that something can be suggested
 // for, as they are shown now.
-func (s *servers) operations(ctx context.Context, row *junctor.Server) ([]apigen.Operation, error) {
+func (s *Registry) operations(ctx context.Context, row *junctor.Server) ([]apigen.Operation, error) {
 	rows := s.o.Store.For(row.Tenant)
 	stored, err := rows.Document(ctx, row.ID)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *servers) operations(ctx context.Context, row *junctor.Server) ([]apigen
 }
 
 // Suggestions implements admin.Suggester.
-func (s *servers) Suggestions(ctx context.Context, p *junctor.Principal, id string) ([]junctor.ToolSuggestion, error) {
+func (s *Registry) Suggestions(ctx context.Context, p *junctor.Principal, id string) ([]junctor.ToolSuggestion, error) {
 	row, err := s.ownGenerated(ctx, p, id)
 	if err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func (s *servers) Suggestions(ctx context.Context, p *junctor.Principal, id stri
 }
 
 // suggestionsOf gives those for tools that are there still.
-func (s *servers) suggestionsOf(ctx context.Context, row *junctor.Server) ([]junctor.ToolSuggestion, error) {
+func (s *Registry) suggestionsOf(ctx context.Context, row *junctor.Server) ([]junctor.ToolSuggestion, error) {
 	list, err := s.o.Store.For(row.Tenant).Suggestions(ctx, row.ID)
 	if err != nil || len(list) == 0 {
 		return list, err
@@ -93,7 +93,7 @@ func (s *servers) suggestionsOf(ctx context.Context, row *junctor.Server) ([]jun
 }
 
 // Suggest implements admin.Suggester.
-func (s *servers) Suggest(ctx context.Context, p *junctor.Principal, id string, in admin.Suggest) (admin.Suggested, error) {
+func (s *Registry) Suggest(ctx context.Context, p *junctor.Principal, id string, in admin.Suggest) (admin.Suggested, error) {
 	row, err := s.ownGenerated(ctx, p, id)
 	if err != nil {
 		return admin.Suggested{}, err
@@ -175,7 +175,7 @@ func chosen(operations []apigen.Operation, tools []string) ([]apigen.Operation, 
 }
 
 // turnToSuggest lets one request at a time ask about a server.
-func (s *servers) turnToSuggest(key serverKey) (done func(), err error) {
+func (s *Registry) turnToSuggest(key serverKey) (done func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.suggesting[key] {
@@ -189,7 +189,7 @@ func (s *servers) turnToSuggest(key serverKey) (done func(), err error) {
 	}, nil
 }
 
-func (s *servers) roleNames(ctx context.Context, p *junctor.Principal) ([]junctor.Role, error) {
+func (s *Registry) roleNames(ctx context.Context, p *junctor.Principal) ([]junctor.Role, error) {
 	list, err := s.o.Agents.Roles(ctx, p)
 	out := make([]junctor.Role, len(list))
 	for i, r := range list {
@@ -236,7 +236,7 @@ func (q *question) ask(ctx context.Context, usage *agent.Usage) ([]junctor.ToolS
 }
 
 // DecideSuggestions implements admin.Suggester.
-func (s *servers) DecideSuggestions(ctx context.Context, p *junctor.Principal, id string, ids []string, approve bool) ([]junctor.ToolSuggestion, error) {
+func (s *Registry) DecideSuggestions(ctx context.Context, p *junctor.Principal, id string, ids []string, approve bool) ([]junctor.ToolSuggestion, error) {
 	row, err := s.ownGenerated(ctx, p, id)
 	if err != nil {
 		return nil, err
@@ -260,7 +260,7 @@ func (s *servers) DecideSuggestions(ctx context.Context, p *junctor.Principal, i
 }
 
 // takeOver shows tools as was suggested, as if the person had written it.
-func (s *servers) takeOver(ctx context.Context, p *junctor.Principal, row *junctor.Server, list []junctor.ToolSuggestion) error {
+func (s *Registry) takeOver(ctx context.Context, p *junctor.Principal, row *junctor.Server, list []junctor.ToolSuggestion) error {
 	if err := s.freeNames(ctx, row, list); err != nil {
 		return err
 	}
@@ -291,7 +291,7 @@ func (s *servers) takeOver(ctx context.Context, p *junctor.Principal, row *junct
 }
 
 // freeNames refuses names that tools have got since they were suggested.
-func (s *servers) freeNames(ctx context.Context, row *junctor.Server, list []junctor.ToolSuggestion) error {
+func (s *Registry) freeNames(ctx context.Context, row *junctor.Server, list []junctor.ToolSuggestion) error {
 	operations, err := s.operations(ctx, row)
 	if err != nil {
 		return err
@@ -309,7 +309,7 @@ func (s *servers) freeNames(ctx context.Context, row *junctor.Server, list []jun
 }
 
 // tagAll says what tools are for, as was suggested; what is not said of one stays.
-func (s *servers) tagAll(ctx context.Context, p *junctor.Principal, row *junctor.Server, list []junctor.ToolSuggestion) error {
+func (s *Registry) tagAll(ctx context.Context, p *junctor.Principal, row *junctor.Server, list []junctor.ToolSuggestion) error {
 	rows := s.o.Store.For(row.Tenant)
 	all, err := rows.Tags(ctx)
 	if err != nil {

@@ -191,7 +191,7 @@ func (a agents) taggable(ctx context.Context, p *junctor.Principal, name string)
 	if err != nil {
 		return junctor.Tool{}, err
 	}
-	row, err := a.app.servers.mine(ctx, p, tool.Server)
+	row, err := a.app.servers.VisibleServer(ctx, p, tool.Server)
 	if err == nil && !p.Has(junctor.ScopeAdmin) && !p.Is(row.Owner) {
 		err = junctor.Errorf(junctor.CodeDenied, "what the tools of %q are for is said by who brought the server, or by an admin", tool.Server)
 	}

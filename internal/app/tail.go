@@ -85,7 +85,7 @@ func (t *tails) change(f func([]*tail) []*tail) {
 
 // Tail begins to follow the calls that the principal may know of.
 func (c callView) Tail(p *junctor.Principal) admin.Tail {
-	t := &tail{of: &c.app.tails, access: junctor.NewCallAccess(p, nil), knows: c.app.servers.serverLookup(p), calls: make(chan junctor.Call, tailRoom)}
+	t := &tail{of: &c.app.tails, access: junctor.NewCallAccess(p, nil), knows: c.app.servers.ServerLookup(p), calls: make(chan junctor.Call, tailRoom)}
 	t.of.change(func(all []*tail) []*tail { return append(all, t) })
 	return t
 }

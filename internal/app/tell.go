@@ -182,7 +182,7 @@ func (p *peers) act(ctx context.Context, text []byte, channel bool) error {
 		p.app.catalog.Tell(ch)
 	}
 	if what.Listed != nil {
-		p.app.servers.listAgain(what.Listed.Tenant, what.Listed.Server)
+		p.app.servers.RefreshRemote(what.Listed.Tenant, what.Listed.Server)
 	}
 	if agent, bad := erc8004.ParseAgent(what.Agent); bad == nil {
 		p.app.chains.resolver.Forget(agent)

@@ -8,11 +8,11 @@ import (
 	"github.com/junctor-mcp/junctor/internal/queue"
 )
 
-// unknown says what becomes of a delivery whose tool was not known here. Where
+// ClassifyUnknownTool says what becomes of a delivery whose tool was not known here. Where
 // others share the database, one of them may have added the server, or changed it,
 // a moment ago: then the delivery waits. A server that has not said yet what it has
 // is tried again, and so is one of which that has just been heard.
-func (s *servers) unknown(ctx context.Context, op *guard.Op) queue.Class {
+func (s *Registry) ClassifyUnknownTool(ctx context.Context, op *guard.Op) queue.Class {
 	if !s.o.SharesDatabase {
 		return queue.Fatal
 	}

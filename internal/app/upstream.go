@@ -19,26 +19,32 @@ import (
 	"github.com/junctor-mcp/junctor/internal/visit"
 )
 
-// clients are the HTTP clients of one set of rules: one with bounds, and one for
+// Clients are the HTTP clients of one set of rules: one with bounds, and one for
 // streams, which have none.
-type clients struct{ plain, stream *http.Client }
+type Clients struct{ Plain, Stream *http.Client }
 
-func (s *servers) newClients(allow ...netip.Prefix) clients {
-	return clients{
+func (s *Registry) newClients(allow ...netip.Prefix) Clients {
+	return Clients{
 		// The deadline of a call is the guard's; this one only ends what nobody waits for.
-		plain:  s.o.Egress.Client(egress.ClientOptions{Timeout: 10 * time.Minute, MaxBytes: s.o.MaxResult, Allow: allow}),
-		stream: s.o.Egress.Client(egress.ClientOptions{Timeout: -1, MaxBytes: -1, Allow: allow}),
+		Plain:  s.o.Egress.Client(egress.ClientOptions{Timeout: 10 * time.Minute, MaxBytes: s.o.MaxResult, Allow: allow}),
+		Stream: s.o.Egress.Client(egress.ClientOptions{Timeout: -1, MaxBytes: -1, Allow: allow}),
 	}
 }
 
-func (c clients) close() {
-	c.plain.CloseIdleConnections()
-	c.stream.CloseIdleConnections()
+// PublicClients are for addresses that anybody may name.
+func (s *Registry) PublicClients() Clients { return s.public }
+
+// LocalClients may reach this machine, too.
+func (s *Registry) LocalClients() Clients { return s.local }
+
+func (c Clients) close() {
+	c.Plain.CloseIdleConnections()
+	c.Stream.CloseIdleConnections()
 }
 
 // clientsFor gives the clients for a connection. A server that the operator put
 // on this machine may be reached while only this machine reaches us.
-func (s *servers) clientsFor(row *junctor.Server) clients {
+func (s *Registry) clientsFor(row *junctor.Server) Clients {
 	if s.isLocal(row) {
 		return s.local
 	}
@@ -47,14 +53,14 @@ func (s *servers) clientsFor(row *junctor.Server) clients {
 
 // newClientsFor gives new ones under the same rules, with connections of their
 // own.
-func (s *servers) newClientsFor(row *junctor.Server) clients {
+func (s *Registry) newClientsFor(row *junctor.Server) Clients {
 	if s.isLocal(row) {
 		return s.newClients(egress.LoopbackPrefixes()...)
 	}
 	return s.newClients()
 }
 
-func (s *servers) isLocal(row *junctor.Server) bool {
+func (s *Registry) isLocal(row *junctor.Server) bool {
 	return row.Trusted && s.o.Loopback && egress.NamesLoopback(row.URL)
 }
 
@@ -102,13 +108,13 @@ const saidLines = 50
 
 // connect makes the upstream of a row. literals gives its credentials; known is
 // what it offered when it was last seen, nil where it has to answer first.
-func (s *servers) connect(ctx context.Context, admitted admission.Server, literals visit.Literals, known *catalog.Offer, isolated string) (reached, error) {
+func (s *Registry) connect(ctx context.Context, admitted admission.Server, literals visit.Literals, known *catalog.Offer, isolated string) (reached, error) {
 	of := admitted.Row()
 	row := &of
 	http := s.clientsFor(row)
-	up := reached{with: s.desk.Server(admitted, literals)}
+	up := reached{with: s.Auth.Server(admitted, literals)}
 	o := upstream.Options{
-		ID: row.ID, Transport: upstream.Transport(row.Transport), Client: http.plain, Stream: http.stream,
+		ID: row.ID, Transport: upstream.Transport(row.Transport), Client: http.Plain, Stream: http.Stream,
 		Known: known, Isolation: row.Isolation, MaxSessions: row.MaxSessions, Isolated: isolated,
 		OnRefusedInput: func(why string) { s.recordRefusedInput(row, why) },        //nolint:contextcheck // it happens later
 		OnIsolated:     func(string) { s.isolated(serverKey{row.Tenant, row.ID}) }, //nolint:contextcheck // it happens later
@@ -164,16 +170,16 @@ func (r reached) Offer(ctx context.Context) (*catalog.Offer, error) {
 	return r.with.Offer(ctx, r.way)
 }
 
-// bridge makes the backend of an endpoint that is no registered server, for one
+// Bridge makes the backend of an endpoint that is no registered server, for one
 // call. It has no way to this machine.
-func (s *servers) bridge(e gateway.Endpoint) (catalog.Backend, func(), error) {
+func (s *Registry) Bridge(e gateway.Endpoint) (catalog.Backend, func(), error) {
 	u, err := url.Parse(e.URL)
 	if err != nil {
 		return nil, nil, junctor.Errorf(junctor.CodeInvalid, "endpoint.url is not an address")
 	}
 	given := credential.OfRequest(e.Header, u.RawQuery)
 	up, err := upstream.New(upstream.Options{
-		ID: junctor.AdhocServer, Transport: upstream.Transport(e.Transport), URL: u, Client: s.public.plain, Stream: s.public.stream,
+		ID: junctor.AdhocServer, Transport: upstream.Transport(e.Transport), URL: u, Client: s.public.Plain, Stream: s.public.Stream,
 		Header:  func(context.Context, *junctor.Principal) (http.Header, error) { return e.Header, nil },
 		Version: s.o.Version, Logger: s.o.Log, MaxBytes: s.o.MaxResult, Bytes: s.o.Bytes, Scrub: given.Scrub, Traced: s.o.Traced,
 	})

@@ -14,7 +14,7 @@ import (
 // openApps joins the host of MCP Apps.
 func (a *App) openApps() (err error) {
 	a.apps, err = apps.New(apps.Options{
-		Pipeline: a.guard, Catalog: a.catalog, Approvals: approvals{a.store}, Stands: a.identity.Stands, MayChange: a.servers.mayChange, Sandbox: a.sandbox, Node: a.peers.Self(), Logger: a.log, Now: a.clock.Now,
+		Pipeline: a.guard, Catalog: a.catalog, Approvals: approvals{a.store}, Stands: a.identity.Stands, MayChange: a.servers.CheckOwner, Sandbox: a.sandbox, Node: a.peers.Self(), Logger: a.log, Now: a.clock.Now,
 	})
 	return err
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // newDesk joins what people log in to servers with.
-func (s *servers) newDesk() *visit.Desk {
+func (s *Registry) newDesk() *visit.Desk {
 	o := visit.Options{
 		Servers: hosts{s}, Vault: s.o.Vault, Sealer: s.o.Sealer, States: s.o.States, Users: users{s.o.Store}, Traces: traces{s.o.Store}, Journal: s.o.Journal, Web: ways{s}, Reader: s.o.Reader, Refusal: challengeOf,
 		URL: s.o.URL, ConsoleURL: s.o.ConsoleURL, CallbackPath: signin.ConnectedPath, NewID: s.o.NewID, Log: s.o.Log,
@@ -58,28 +58,28 @@ func (t traces) Traces(ctx context.Context, tenant junctor.TenantID, server, use
 }
 
 // ways are the HTTP clients of servers.
-type ways struct{ s *servers }
+type ways struct{ s *Registry }
 
-func (w ways) For(row *junctor.Server) *http.Client { return w.s.clientsFor(row).plain }
-func (w ways) Public() *http.Client                 { return w.s.public.plain }
+func (w ways) For(row *junctor.Server) *http.Client { return w.s.clientsFor(row).Plain }
+func (w ways) Public() *http.Client                 { return w.s.public.Plain }
 func (w ways) Own(row *junctor.Server) (client, stream *http.Client) {
 	c := w.s.newClientsFor(row)
-	return c.plain, c.stream
+	return c.Plain, c.Stream
 }
 
 // hosts are the servers as visit wants them.
-type hosts struct{ s *servers }
+type hosts struct{ s *Registry }
 
 func (h hosts) Servers(ctx context.Context, p *junctor.Principal) ([]junctor.Server, error) {
 	return h.s.Servers(ctx, p)
 }
 
 func (h hosts) Seen(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error) {
-	return h.s.mine(ctx, p, id)
+	return h.s.VisibleServer(ctx, p, id)
 }
 
 func (h hosts) Owned(ctx context.Context, p *junctor.Principal, id string) (junctor.Server, error) {
-	return h.s.own(ctx, p, id)
+	return h.s.OwnedServer(ctx, p, id)
 }
 
 func (h hosts) Admitted(ctx context.Context, row *junctor.Server) (admission.Server, error) {
@@ -112,7 +112,7 @@ func (h hosts) Arrived(ctx context.Context, row *junctor.Server) {
 	if err != nil {
 		return
 	}
-	up, err := s.connect(ctx, admitted, s.desk.Stored(admitted.Row()), nil, "")
+	up, err := s.connect(ctx, admitted, s.Auth.Stored(admitted.Row()), nil, "")
 	if err != nil {
 		return
 	}
@@ -128,7 +128,7 @@ func (h hosts) Arrived(ctx context.Context, row *junctor.Server) {
 }
 
 // attached is the server that is attached under a key; nil where there is none.
-func (s *servers) attached(key serverKey) *brought {
+func (s *Registry) attached(key serverKey) *brought {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.live[key]
@@ -137,7 +137,7 @@ func (s *servers) attached(key serverKey) *brought {
 // credentialChanged makes the next call of a user to a server be made with what
 // is stored now, and closes what was opened with what was before. Without a user
 // it is the server's own.
-func (s *servers) credentialChanged(key serverKey, user string) {
+func (s *Registry) credentialChanged(key serverKey, user string) {
 	if g := s.generatedOf(key); g != nil {
 		g.with.Changed(user)
 	}
@@ -148,9 +148,9 @@ func (s *servers) credentialChanged(key serverKey, user string) {
 	}
 }
 
-// userChanged is credentialChanged for all servers of a tenant: the user may act
+// UserChanged is credentialChanged for all servers of a tenant: the user may act
 // no more.
-func (s *servers) userChanged(tenant junctor.TenantID, user string) {
+func (s *Registry) UserChanged(tenant junctor.TenantID, user string) {
 	s.mu.Lock()
 	keys := s.keysOf(tenant)
 	s.mu.Unlock()
@@ -159,10 +159,10 @@ func (s *servers) userChanged(tenant junctor.TenantID, user string) {
 	}
 }
 
-// counter is the desk as the admin API wants it.
-type counter struct{ *visit.Desk }
+// CredentialAPI is the desk as the admin API wants it.
+type CredentialAPI struct{ *visit.Desk }
 
-func (c counter) MyCredentials(ctx context.Context, p *junctor.Principal) ([]admin.MyCredential, error) {
+func (c CredentialAPI) MyCredentials(ctx context.Context, p *junctor.Principal) ([]admin.MyCredential, error) {
 	all, err := c.Credentials(ctx, p)
 	out := make([]admin.MyCredential, 0, len(all))
 	for _, one := range all {
@@ -171,37 +171,37 @@ func (c counter) MyCredentials(ctx context.Context, p *junctor.Principal) ([]adm
 	return out, err
 }
 
-func (c counter) MyCredential(ctx context.Context, p *junctor.Principal, server string) (admin.MyCredential, error) {
+func (c CredentialAPI) MyCredential(ctx context.Context, p *junctor.Principal, server string) (admin.MyCredential, error) {
 	one, err := c.Credential(ctx, p, server)
 	return admin.MyCredential(one), err
 }
 
-func (c counter) PutMyCredential(ctx context.Context, p *junctor.Principal, server string, auth *junctor.Auth, headers map[string]string) (admin.MyCredential, error) {
+func (c CredentialAPI) PutMyCredential(ctx context.Context, p *junctor.Principal, server string, auth *junctor.Auth, headers map[string]string) (admin.MyCredential, error) {
 	one, err := c.PutCredential(ctx, p, server, auth, headers)
 	return admin.MyCredential(one), err
 }
 
-func (c counter) RemoveMyCredential(ctx context.Context, p *junctor.Principal, server string) error {
+func (c CredentialAPI) RemoveMyCredential(ctx context.Context, p *junctor.Principal, server string) error {
 	return c.RemoveCredential(ctx, p, server)
 }
 
-func (c counter) StartLogin(ctx context.Context, p *junctor.Principal, server string, in admin.LoginStart) (admin.LoginStarted, error) {
+func (c CredentialAPI) StartLogin(ctx context.Context, p *junctor.Principal, server string, in admin.LoginStart) (admin.LoginStarted, error) {
 	b, err := c.Begin(ctx, p, server, in.RedirectURI, in.Shared)
 	return admin.LoginStarted(b), err
 }
 
-func (c counter) FinishLogin(ctx context.Context, p *junctor.Principal, server, login, url string) (junctor.ServerLogin, error) {
+func (c CredentialAPI) FinishLogin(ctx context.Context, p *junctor.Principal, server, login, url string) (junctor.ServerLogin, error) {
 	return c.Finish(ctx, p, server, login, url)
 }
 
-func (c counter) ServerLogin(ctx context.Context, p *junctor.Principal, server string, shared bool) (junctor.ServerLogin, error) {
+func (c CredentialAPI) ServerLogin(ctx context.Context, p *junctor.Principal, server string, shared bool) (junctor.ServerLogin, error) {
 	return c.Login(ctx, p, server, shared)
 }
 
-func (c counter) Traces(ctx context.Context, p *junctor.Principal, server string) ([]junctor.Trace, error) {
+func (c CredentialAPI) Traces(ctx context.Context, p *junctor.Principal, server string) ([]junctor.Trace, error) {
 	return c.TracesOf(ctx, p, server)
 }
 
-func (c counter) EndLogin(ctx context.Context, p *junctor.Principal, server string, shared bool) error {
+func (c CredentialAPI) EndLogin(ctx context.Context, p *junctor.Principal, server string, shared bool) error {
 	return c.Logout(ctx, p, server, shared)
 }
