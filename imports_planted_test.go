@@ -66,9 +66,14 @@ func TestPlanted(t *testing.T) {
 			map[string]string{"internal/builtin/demo": importing(in+"builtin", in+"catalog")},
 		},
 		{
-			"only app imports store drivers and concrete backends",
-			map[string]string{"internal/cli": importing(in + "store/sqlite"), "internal/backup": importing(in + "store/postgres"), "internal/guard": importing(in + "builtin"), "cmd/junctor": importing(in + "upstream")},
-			map[string]string{"internal/app": importing(in+"store/sqlite", in+"store/postgres", in+"builtin"), "internal/cli": importing(in + "store")},
+			"only app imports store drivers",
+			map[string]string{"internal/cli": importing(in + "store/sqlite"), "internal/servers": importing(in + "store/postgres")},
+			map[string]string{"internal/app": importing(in+"store/sqlite", in+"store/postgres"), "internal/cli": importing(in + "store")},
+		},
+		{
+			"only app and servers import concrete backends",
+			map[string]string{"internal/guard": importing(in + "builtin"), "cmd/junctor": importing(in + "upstream"), "internal/declare": importing(in + "apigen/doc")},
+			map[string]string{"internal/app": importing(in + "builtin"), "internal/servers": importing(in+"upstream", in+"apigen")},
 		},
 		{
 			"nothing outside tests imports what is for tests",

@@ -121,9 +121,9 @@ const admissionPath = "internal/admission"
 func verdictMakers() map[string][]string {
 	return map[string][]string{
 		"Stored":            {"internal/store/"},
-		"New":               {"internal/app/servers.go", "internal/app/upstream.go"},
+		"New":               {"internal/servers/servers.go", "internal/app/references.go"},
 		"Discovered":        {"internal/app/found.go"},
-		"LocalFile":         {"internal/app/files.go"},
+		"LocalFile":         {"internal/servers/document_files.go"},
 		"LiteralConnection": {"internal/visit/purse.go"},
 	}
 }
@@ -201,10 +201,15 @@ func rules() []rule {
 				return slices.Contains(backends(), p.room()) && slices.Contains(backends(), roomOf(q)) && p.room() != roomOf(q)
 			})
 		}},
-		{"only app imports store drivers and concrete backends", func(t tree) []string {
+		{"only app imports store drivers", func(t tree) []string {
 			return eachImport(t, func(p pkg, q string) bool {
-				concrete := slices.Contains(drivers(), q) || slices.Contains(backends(), roomOf(q)) && !slices.Contains(backends(), p.room())
-				return concrete && p.room() != "app" && !slices.Contains(drivers(), p.path)
+				return slices.Contains(drivers(), q) && p.room() != "app" && !slices.Contains(drivers(), p.path)
+			})
+		}},
+		{"only app and servers import concrete backends", func(t tree) []string {
+			return eachImport(t, func(p pkg, q string) bool {
+				concrete := slices.Contains(backends(), roomOf(q)) && !slices.Contains(backends(), p.room())
+				return concrete && p.room() != "app" && p.room() != "servers"
 			})
 		}},
 		{"nothing outside tests imports what is for tests", func(t tree) []string {

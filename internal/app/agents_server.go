@@ -13,6 +13,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/a2ui"
 	"github.com/junctor-mcp/junctor/internal/agent"
 	"github.com/junctor-mcp/junctor/internal/builtin"
+	"github.com/junctor-mcp/junctor/internal/servers"
 )
 
 // elsewhere makes tools of agents that other parties run: of those that think
@@ -68,7 +69,7 @@ func (e *elsewhere) changed(ctx context.Context, tenant junctor.TenantID, agents
 		return nil
 	}
 	if s == nil {
-		if s, err = builtin.New(RemoteAgentsID, "Agents elsewhere", builtin.Options{
+		if s, err = builtin.New(servers.RemoteAgentsID, "Agents elsewhere", builtin.Options{
 			Instructions: "Each tool is an agent of another party: give it a task in plain words. Each call is a conversation of its own.", Logger: e.app.log,
 		}); err != nil {
 			e.mu.Unlock()
@@ -97,13 +98,13 @@ func (e *elsewhere) changed(ctx context.Context, tenant junctor.TenantID, agents
 		if maps.Equal(told, wanted) {
 			return nil
 		}
-		return e.app.catalog.Refresh(ctx, tenant, RemoteAgentsID) // the next request sees it
+		return e.app.catalog.Refresh(ctx, tenant, servers.RemoteAgentsID) // the next request sees it
 	}
 	return e.offer(ctx, tenant)
 }
 
 func (e *elsewhere) attached(tenant junctor.TenantID) bool {
-	return e.app.servers.IsAttached(tenant, RemoteAgentsID)
+	return e.app.servers.IsAttached(tenant, servers.RemoteAgentsID)
 }
 
 // wanted gives the agents that are to be tools, and what those say of themselves.
@@ -139,10 +140,10 @@ func (e *elsewhere) offer(ctx context.Context, tenant junctor.TenantID) error {
 		return nil
 	}
 	s, rows := e.server(tenant), e.app.store.For(tenant)
-	if err := rows.EnsureBuiltin(ctx, RemoteAgentsID, s.Title()); err != nil {
+	if err := rows.EnsureBuiltin(ctx, servers.RemoteAgentsID, s.Title()); err != nil {
 		return err
 	}
-	row, err := rows.Server(ctx, RemoteAgentsID)
+	row, err := rows.Server(ctx, servers.RemoteAgentsID)
 	switch {
 	case junctor.CodeOf(err) == junctor.CodeNotFound:
 		return nil

@@ -40,6 +40,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/queue"
 	"github.com/junctor-mcp/junctor/internal/room"
 	"github.com/junctor-mcp/junctor/internal/seal"
+	"github.com/junctor-mcp/junctor/internal/servers"
 	"github.com/junctor-mcp/junctor/internal/signin"
 	"github.com/junctor-mcp/junctor/internal/store"
 	"github.com/junctor-mcp/junctor/internal/store/postgres"
@@ -73,7 +74,7 @@ type App struct {
 	anonymous  *limit.ByteBudget // the part of bytes that callers without a credential may take
 	journal    *audit.Journal
 	history    *history.History
-	servers    *Registry
+	servers    *servers.Registry
 	rights     *rights
 	elsewhere  *elsewhere
 	models     *models

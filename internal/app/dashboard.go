@@ -8,6 +8,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/audit"
 	"github.com/junctor-mcp/junctor/internal/builtin"
 	"github.com/junctor-mcp/junctor/internal/builtin/dashboard"
+	"github.com/junctor-mcp/junctor/internal/servers"
 )
 
 // WithDashboard has the server that shows the instance itself as an App. Once
@@ -16,13 +17,13 @@ func WithDashboard() Option { return func(o *options) { o.dashboard = true } }
 
 // newDashboard makes that server.
 func (a *App) newDashboard() (*builtin.Server, error) {
-	return dashboard.New(dashboard.Options{Source: figures{AdminView{a.servers}, callView{a}}, Now: time.Now, Logger: a.log})
+	return dashboard.New(dashboard.Options{Source: figures{servers.AdminView{Registry: a.servers}, callView{a}}, Now: time.Now, Logger: a.log})
 }
 
 // figures are what the dashboard is made of: the servers that the principal may
 // know of, and the newest calls that it may see.
 type figures struct {
-	AdminView
+	servers.AdminView
 	calls callView
 }
 

@@ -8,6 +8,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/queue"
+	"github.com/junctor-mcp/junctor/internal/servers"
 	"github.com/junctor-mcp/junctor/internal/worker"
 )
 
@@ -38,7 +39,7 @@ func (c couriers) List(ctx context.Context, p *junctor.Principal, f queue.Filter
 		return nil, "", err
 	}
 	f.Known, f.KnownPrefix = known, serverLane
-	if known != nil && HostOnly(f.Lane) != "" {
+	if known != nil && servers.HostOnly(f.Lane) != "" {
 		return nil, "", nil // an address, which is shown as its host: a filter would confirm guesses of the rest
 	}
 	if p.Agent != "" {
@@ -93,7 +94,7 @@ func restrictDelivery(p *junctor.Principal, d *worker.Delivery) {
 // restrictLane is an endpoint as those may see it who are no admins: of an address
 // the host alone, since tokens travel in paths.
 func restrictLane(lane string) string {
-	if host := HostOnly(lane); host != "" {
+	if host := servers.HostOnly(lane); host != "" {
 		return host
 	}
 	return lane

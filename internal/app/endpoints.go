@@ -20,6 +20,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/credential"
 	"github.com/junctor-mcp/junctor/internal/egress"
 	"github.com/junctor-mcp/junctor/internal/seal"
+	"github.com/junctor-mcp/junctor/internal/servers"
 	"github.com/junctor-mcp/junctor/internal/upstream"
 	"github.com/junctor-mcp/junctor/internal/wire"
 	"github.com/junctor-mcp/junctor/internal/worker"
@@ -300,10 +301,10 @@ func (e *endpoints) Scrub(tenant junctor.TenantID, server string, b catalog.Back
 
 // signingClients gives clients that sign the calls of deliveries, as Standard Webhooks
 // says, over the bytes that are sent.
-func signingClients(c Clients, secret seal.Secret) Clients {
+func signingClients(c servers.Clients, secret seal.Secret) servers.Clients {
 	plain, stream := *c.Plain, *c.Stream
 	plain.Transport, stream.Transport = signer{c.Plain.Transport, secret}, signer{c.Stream.Transport, secret}
-	return Clients{Plain: &plain, Stream: &stream}
+	return servers.Clients{Plain: &plain, Stream: &stream}
 }
 
 type signer struct {

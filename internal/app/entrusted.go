@@ -6,6 +6,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/seal"
+	"github.com/junctor-mcp/junctor/internal/servers"
 	"github.com/junctor-mcp/junctor/internal/store"
 	"github.com/junctor-mcp/junctor/internal/visit"
 )
@@ -15,7 +16,7 @@ import (
 type entrusted struct {
 	*seal.Vault
 	store   *store.Store
-	servers *Registry
+	servers *servers.Registry
 }
 
 // Keeps implements admin.Secrets: who may change a server keeps its secrets, and

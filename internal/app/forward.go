@@ -16,6 +16,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/gateway"
+	"github.com/junctor-mcp/junctor/internal/servers"
 )
 
 const (
@@ -145,7 +146,7 @@ func (p *peers) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+statePath, p.app.tellState)
 	mux.HandleFunc("POST "+tellPath, p.told)
-	mux.HandleFunc("POST "+ReplicaPath, p.app.servers.ServeReplica)
+	mux.HandleFunc("POST "+servers.ReplicaPath, p.app.servers.ServeReplica)
 	return mux
 }
 

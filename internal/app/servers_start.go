@@ -9,11 +9,12 @@ import (
 	"github.com/junctor-mcp/junctor/internal/builtin/demo"
 	"github.com/junctor-mcp/junctor/internal/builtin/ocr"
 	"github.com/junctor-mcp/junctor/internal/egress"
+	"github.com/junctor-mcp/junctor/internal/servers"
 )
 
 // newServers makes the servers of the instance. Nothing is attached yet.
-func (a *App) newServers() *Registry {
-	o := Options{
+func (a *App) newServers() *servers.Registry {
+	o := servers.Options{
 		Store: a.store, Vault: a.vault, Catalog: a.catalog, Pipeline: a.guard, Journal: a.journal, Egress: a.egress, Bytes: a.bytes,
 		Sealer: sealer{a.ring}, States: states{a.store}, Reader: a.reader(), Agents: agents{a}, Models: a.models,
 		AgentServer:      a.elsewhere.server,
@@ -30,7 +31,7 @@ func (a *App) newServers() *Registry {
 	if a.peers != nil {
 		o.Replicas = a.peers
 	}
-	return NewServers(o)
+	return servers.New(o)
 }
 
 // attachServers registers the servers of the binary, puts the settings file into force

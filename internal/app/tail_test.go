@@ -7,11 +7,12 @@ import (
 	"time"
 
 	junctor "github.com/junctor-mcp/junctor"
+	"github.com/junctor-mcp/junctor/internal/servers"
 )
 
 func TestTail(t *testing.T) {
 	t.Parallel()
-	s := callView{&App{servers: &Registry{}}}
+	s := callView{&App{servers: &servers.Registry{}}}
 	tails := &s.app.tails
 	tails.tell(&junctor.Call{ID: "nobody looks"})
 	mine, other := s.Tail(&junctor.Principal{Tenant: "a", Scopes: []junctor.Scope{junctor.ScopeAdmin}}), s.Tail(&junctor.Principal{Tenant: "b", Scopes: []junctor.Scope{junctor.ScopeAdmin}})

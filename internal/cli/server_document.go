@@ -15,7 +15,7 @@ import (
 
 	junctor "github.com/junctor-mcp/junctor"
 	"github.com/junctor-mcp/junctor/internal/admin"
-	"github.com/junctor-mcp/junctor/internal/app"
+	"github.com/junctor-mcp/junctor/internal/servers"
 )
 
 // newDocument is what describes a server that is made of an API's documentation.
@@ -118,7 +118,7 @@ func (c *cli) readDocument(ctx context.Context, where string) (string, error) {
 	case len(text) == 0:
 		return "", usagef("%s is empty", where)
 	case where != "-":
-		text, err = app.PackDocument(ctx, where, text)
+		text, err = servers.PackDocument(ctx, where, text)
 	}
 	return string(text), err
 }

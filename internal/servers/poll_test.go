@@ -1,4 +1,4 @@
-package app
+package servers
 
 import (
 	"bytes"
@@ -152,7 +152,7 @@ func newRegistry(t *testing.T, log io.Writer) *Registry {
 	shown := catalog.New(catalog.Options{Logger: logger})
 	t.Cleanup(shown.Close)
 	var ids atomic.Int64
-	s := NewServers(Options{
+	s := New(Options{
 		Store: rows, Catalog: shown, Egress: out, Bytes: limit.NewByteBudget(limit.ByteBudgetOptions{Total: 64 << 20, PerParty: 32 << 20}), Log: logger, MaxResult: 1 << 20,
 		NewID: func() string { return strconv.FormatInt(ids.Add(1), 10) },
 	})

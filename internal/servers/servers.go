@@ -1,4 +1,4 @@
-package app
+package servers
 
 import (
 	"context"
@@ -48,7 +48,7 @@ type serverKey struct {
 	id     string
 }
 
-func NewServers(o Options) *Registry {
+func New(o Options) *Registry {
 	ending, end := context.WithCancel(context.Background())
 	s := &Registry{
 		o: o, ending: ending, end: end, turns: map[serverKey]uint64{}, changing: map[serverKey]*sync.Mutex{}, builtin: map[string]*builtin.Server{},
