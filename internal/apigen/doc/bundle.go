@@ -101,7 +101,7 @@ func (b *bundle) resolve(ref string, from *Node, hops int) (*Node, error) {
 	if n := b.around[from]; n != nil {
 		return n, nil
 	}
-	key := lookup{from.place(b.main.name).File, ref}
+	key := lookup{from.positionOrStart(b.main.name).File, ref}
 	if n := b.found[key]; n != nil {
 		return n, nil
 	}
@@ -248,7 +248,7 @@ func (b *bundle) other(from *file, ref string) (*file, error) {
 		return nil, errBlocked
 	case !beside(b.main.url, to):
 		f.err = errBlocked
-	case len(b.files) > maxFiles || b.size > maxText:
+	case len(b.files) > maxFiles || b.size > maxTextBytes:
 		f.err = fmt.Errorf("%w: the document has too many files or is too large", errBlocked)
 	default:
 		source, err := b.fetch(b.ctx, name)
@@ -257,12 +257,12 @@ func (b *bundle) other(from *file, ref string) (*file, error) {
 			break
 		}
 		b.size += len(source)
-		if b.size > maxText {
+		if b.size > maxTextBytes {
 			f.err = fmt.Errorf("%w: the document is too large with it", errBlocked)
 			break
 		}
 		var found []Problem
-		f.root, found = parse(name, source)
+		f.root, found = parseText(name, source)
 		b.problems = append(b.problems, found...)
 	}
 	b.files[name] = f
@@ -313,5 +313,5 @@ func (b *bundle) unresolved(ref *Node, w *where, err error) {
 	if errors.Is(err, errBlocked) {
 		code, remedy = ExternalRefBlocked, "Put the parts into one document, or let all its files come from one address."
 	}
-	b.report(ref.At, w, Error, code, fmt.Sprintf("The reference %q leads nowhere: %s.", clip(ref.Str(), 200), cmp.Or(err, errMissing)), remedy)
+	b.report(ref.At, w, Error, code, fmt.Sprintf("The reference %q leads nowhere: %s.", truncateText(ref.Str(), 200), cmp.Or(err, errMissing)), remedy)
 }

@@ -14,9 +14,9 @@ const maxSteps = 20_000_000
 // Limits of one operation. What exceeds them is shown to people with the reason
 // and becomes no tool.
 const (
-	maxPath       = 4 << 10 // bytes
-	maxVariables  = 100     // in a path
-	maxParameters = 1000
+	maxPathBytes     = 4 << 10 // bytes
+	maxPathVariables = 100     // in a path
+	maxParameters    = 1000
 )
 
 // Meter bounds the work that goes into one document: it ends with its context
@@ -25,17 +25,17 @@ const (
 // recursion need not hand an error back through every level. A nil Meter bounds
 // nothing. It is for one goroutine.
 type Meter struct {
-	ctx   context.Context //nolint:containedctx // it lives for one document
-	left  int
-	check int    // steps until the context is looked at
-	where string // what is being worked on, for the error
+	ctx          context.Context //nolint:containedctx // it lives for one document
+	stepsLeft    int
+	stepsToCheck int    // steps until the context is looked at
+	subject      string // what is being worked on, for the error
 }
 
 // meterKey is the key of the Meter in a context.
 type meterKey struct{}
 
-// stop is what Spend panics with.
-type stop struct{ err error }
+// meterPanic is what Spend panics with.
+type meterPanic struct{ err error }
 
 // WithMeter gives a context that carries a Meter for one document. A context
 // that has one keeps it: reading and making tools share their budget.
@@ -43,7 +43,7 @@ func WithMeter(ctx context.Context) (context.Context, *Meter) {
 	if m := MeterOf(ctx); m != nil {
 		return ctx, m
 	}
-	m := &Meter{ctx: ctx, left: maxSteps}
+	m := &Meter{ctx: ctx, stepsLeft: maxSteps}
 	return context.WithValue(ctx, meterKey{}, m), m
 }
 
@@ -56,7 +56,7 @@ func MeterOf(ctx context.Context) *Meter {
 // At says what is being worked on.
 func (m *Meter) At(where string) {
 	if m != nil {
-		m.where = where
+		m.subject = where
 	}
 }
 
@@ -66,31 +66,31 @@ func (m *Meter) Spend(steps int) {
 	if m == nil {
 		return
 	}
-	m.left -= steps
-	if m.check -= steps; m.check > 0 && m.left >= 0 {
+	m.stepsLeft -= steps
+	if m.stepsToCheck -= steps; m.stepsToCheck > 0 && m.stepsLeft >= 0 {
 		return
 	}
-	m.check = 2000
+	m.stepsToCheck = 2000
 	if err := m.ctx.Err(); err != nil {
-		panic(stop{junctor.AsError(err)})
+		panic(meterPanic{junctor.AsError(err)})
 	}
-	if m.left < 0 {
+	if m.stepsLeft < 0 {
 		at := ""
-		if m.where != "" {
-			at = " at " + clip(m.where, 200)
+		if m.subject != "" {
+			at = " at " + truncateText(m.subject, 200)
 		}
-		panic(stop{junctor.Errorf(junctor.CodeTooLarge, "the document takes more work than it may%s: its references, parameters or choices multiply; cut it into several documents, or take that part out", at)})
+		panic(meterPanic{junctor.Errorf(junctor.CodeTooLarge, "the document takes more work than it may%s: its references, parameters or choices multiply; cut it into several documents, or take that part out", at)})
 	}
 }
 
 // Spent is how many steps were taken.
-func (m *Meter) Spent() int { return maxSteps - m.left }
+func (m *Meter) Spent() int { return maxSteps - m.stepsLeft }
 
 // Run calls work, and gives the error that ended it early.
 func (m *Meter) Run(work func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			ended, ok := p.(stop)
+			ended, ok := p.(meterPanic)
 			if !ok {
 				panic(p)
 			}
@@ -104,13 +104,13 @@ func (m *Meter) Run(work func()) (err error) {
 // TooLarge says why an operation is larger than one may be, or "".
 func (op *Operation) TooLarge() string {
 	switch {
-	case len(op.Path) > maxPath:
-		return fmt.Sprintf("Its path has %d bytes; at most %d are taken.", len(op.Path), maxPath)
+	case len(op.Path) > maxPathBytes:
+		return fmt.Sprintf("Its path has %d bytes; at most %d are taken.", len(op.Path), maxPathBytes)
 	case len(op.Params) > maxParameters:
 		return fmt.Sprintf("It has %d parameters; at most %d are taken.", len(op.Params), maxParameters)
 	}
-	if n := len(variable.FindAllStringIndex(op.Path, maxVariables+1)); n > maxVariables {
-		return fmt.Sprintf("Its path has more than %d variables.", maxVariables)
+	if n := len(variable.FindAllStringIndex(op.Path, maxPathVariables+1)); n > maxPathVariables {
+		return fmt.Sprintf("Its path has more than %d variables.", maxPathVariables)
 	}
 	return ""
 }

@@ -18,14 +18,14 @@ const (
 // Node is a value of a document, JSON or YAML, with its place. It is never
 // changed once it was read: several operations share it.
 type Node struct {
-	Kind    Kind
-	plain   bool     // a schema that was translated to 2020-12
-	broken  bool     // the text ends or goes wrong inside it
-	lost    bool     // a schema whose reference leads nowhere
-	Text    string   // of a scalar: as it stands, unquoted
-	Items   []*Node  // of an array
-	Members []Member // of an object, in the document's order; a key may stand there twice
-	At      Position
+	Kind       Kind
+	translated bool     // a schema that was translated to 2020-12
+	broken     bool     // the text ends or goes wrong inside it
+	unresolved bool     // a schema whose reference leads nowhere
+	Text       string   // of a scalar: as it stands, unquoted
+	Items      []*Node  // of an array
+	Members    []Member // of an object, in the document's order; a key may stand there twice
+	At         Position
 }
 
 // Member is one member of an object.
@@ -37,7 +37,7 @@ type Member struct {
 
 // Lost reports whether n is a schema whose reference leads nowhere, so that nobody
 // knows what it is of.
-func (n *Node) Lost() bool { return n != nil && n.lost }
+func (n *Node) Lost() bool { return n != nil && n.unresolved }
 
 // Get is the member of an object by its key: the last one, where it stands
 // there several times; nil where there is none, or n is no object.
@@ -95,16 +95,16 @@ func (n *Node) Str() string {
 // True says whether n is the boolean true, or a text that says so.
 func (n *Node) True() bool { return n != nil && n.Text == "true" }
 
-// place is where n stands; that of the whole document, where there is no n.
-func (n *Node) place(file string) Position {
+// positionOrStart is where n stands; that of the whole document, where there is no n.
+func (n *Node) positionOrStart(file string) Position {
 	if n == nil {
 		return Position{File: file, Line: 1, Column: 1}
 	}
 	return n.At
 }
 
-// at is the place of a member's key, or of n where it has no such member.
-func (n *Node) at(key string) Position {
+// keyPosition is the place of a member's key, or of n where it has no such member.
+func (n *Node) keyPosition(key string) Position {
 	if n == nil {
 		return Position{Line: 1, Column: 1}
 	}
@@ -116,15 +116,15 @@ func (n *Node) at(key string) Position {
 	return n.At
 }
 
-// with is n with the member set, in place of the former ones of that key. It
+// setMember is n with the member set, in place of the former ones of that key. It
 // changes n, which nobody else may have seen.
-func (n *Node) with(key string, value *Node) {
-	n.without(key)
+func (n *Node) setMember(key string, value *Node) {
+	n.removeMember(key)
 	n.Members = append(n.Members, NewMember(key, value))
 }
 
-// without takes a member out. It changes n, which nobody else may have seen.
-func (n *Node) without(key string) {
+// removeMember takes a member out. It changes n, which nobody else may have seen.
+func (n *Node) removeMember(key string) {
 	kept := n.Members[:0]
 	for _, m := range n.Members {
 		if m.Key != key {

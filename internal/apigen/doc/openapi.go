@@ -18,7 +18,7 @@ func readOpenAPI(ctx context.Context, in *Input) (*Document, string) {
 	b.problems = append(b.problems, problems...)
 	d := &Document{Format: OpenAPI, Version: version.Str(), Schemas: b}
 	if !strings.HasPrefix(d.Version, "3.") {
-		b.report(version.At, b.way("openapi"), Warning, UnknownValue, fmt.Sprintf("Version %q of OpenAPI is not known; it is read as 3.1.", clip(d.Version, 20)), "Write 3.1.0.")
+		b.report(version.At, b.way("openapi"), Warning, UnknownValue, fmt.Sprintf("Version %q of OpenAPI is not known; it is read as 3.1.", truncateText(d.Version, 20)), "Write 3.1.0.")
 	}
 	b.info(d)
 	components := root.Get("components")
@@ -56,12 +56,12 @@ func (b *bundle) info(d *Document) {
 	root := b.main.root
 	info := root.Get("info")
 	if info == nil || info.Kind != Object {
-		b.report(root.at("info"), b.way("info"), Warning, Missing, "The document has no info.", "Add info with a title and a version.")
+		b.report(root.keyPosition("info"), b.way("info"), Warning, Missing, "The document has no info.", "Add info with a title and a version.")
 		return
 	}
 	d.Title, d.Edition, d.Description = info.Get("title").Str(), info.Get("version").Str(), info.Get("description").Str()
 	if info.Get("title") == nil {
-		b.report(root.at("info"), b.way("info", "title"), Warning, Missing, "info has no title.", "Give the API a name.")
+		b.report(root.keyPosition("info"), b.way("info", "title"), Warning, Missing, "info has no title.", "Give the API a name.")
 	}
 	if info.Get("version") == nil {
 		b.report(info.At, b.way("info", "version"), Warning, Missing, "info has no version.", "Write the version of the API, such as \"1.0\".")
@@ -94,7 +94,7 @@ func (b *bundle) duplicates(n *Node, w *where, depth int) {
 	}
 	for i, m := range n.Members {
 		if i > 0 && slices.ContainsFunc(n.Members[:min(i, 64)], func(o Member) bool { return o.Key == m.Key }) {
-			b.report(m.At, w.to(m.Key), Warning, DuplicateKey, fmt.Sprintf("%q stands here a second time; the last one counts.", clip(m.Key, 80)), "Take one of them out.")
+			b.report(m.At, w.to(m.Key), Warning, DuplicateKey, fmt.Sprintf("%q stands here a second time; the last one counts.", truncateText(m.Key, 80)), "Take one of them out.")
 		}
 		if i == 64 {
 			b.wideDuplicates(n, w)
@@ -113,7 +113,7 @@ func (b *bundle) wideDuplicates(n *Node, w *where) {
 	seen := make(map[string]bool, len(n.Members))
 	for _, m := range n.Members {
 		if seen[m.Key] {
-			b.report(m.At, w.to(m.Key), Warning, DuplicateKey, fmt.Sprintf("%q stands here a second time; the last one counts.", clip(m.Key, 80)), "Take one of them out.")
+			b.report(m.At, w.to(m.Key), Warning, DuplicateKey, fmt.Sprintf("%q stands here a second time; the last one counts.", truncateText(m.Key, 80)), "Take one of them out.")
 		}
 		seen[m.Key] = true
 	}
@@ -149,7 +149,7 @@ func (o openapi) style(p *Param, n *Node, w *where) {
 	}
 	if p.Style != "" && !slices.Contains(byPlace, p.Style) {
 		o.report(n.Get("style").At, w.to("style"), Warning, UnknownValue,
-			fmt.Sprintf("A parameter in %s has no style %q; %s is used.", p.In, clip(p.Style, 40), byPlace[0]), "Use one of "+strings.Join(byPlace, ", ")+".")
+			fmt.Sprintf("A parameter in %s has no style %q; %s is used.", p.In, truncateText(p.Style, 40), byPlace[0]), "Use one of "+strings.Join(byPlace, ", ")+".")
 		p.Style = ""
 	}
 	if p.Style == "" {
@@ -168,7 +168,7 @@ func (o openapi) body(n *Node, w *where, op *Operation) {
 		return
 	}
 	w = w.to("requestBody")
-	at := n.at("requestBody")
+	at := n.keyPosition("requestBody")
 	if rb = o.deref(rb, w); rb == nil {
 		op.fail(UnresolvedRef)
 		return
@@ -183,10 +183,10 @@ func (o openapi) body(n *Node, w *where, op *Operation) {
 	op.Body.Contents = o.contents(rb.Get("content"), w.to("content"))
 	switch {
 	case len(op.Body.Contents) == 0:
-		o.report(rb.at("content"), w.to("content"), Error, Missing, "requestBody has no content; what it holds is not known, and any JSON is taken.", "Add content with a media type and its schema.")
+		o.report(rb.keyPosition("content"), w.to("content"), Error, Missing, "requestBody has no content; what it holds is not known, and any JSON is taken.", "Add content with a media type and its schema.")
 		op.takeAnyBody(op.Body)
 	case !slices.ContainsFunc(op.Body.Contents, func(c Content) bool { return c.Schema != nil || c.Item != nil || !structured(c.Media) }):
-		o.report(rb.at("content"), w.to("content"), Warning, BodyUnknown, "No media type of requestBody has a schema; what it holds is not known, and anything is taken.", "Add a schema.")
+		o.report(rb.keyPosition("content"), w.to("content"), Warning, BodyUnknown, "No media type of requestBody has a schema; what it holds is not known, and anything is taken.", "Add a schema.")
 		op.lack(BodyUnknown)
 	}
 }

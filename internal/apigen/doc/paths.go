@@ -46,7 +46,7 @@ func (r *paths) read() {
 	w := r.way("paths")
 	if all == nil || all.Kind != Object {
 		if r.main.root.Get("webhooks") == nil || all != nil {
-			r.report(r.main.root.at("paths"), w, Error, Missing, "The document has no paths, so there is nothing to make tools of.", "Add paths with at least one operation.")
+			r.report(r.main.root.keyPosition("paths"), w, Error, Missing, "The document has no paths, so there is nothing to make tools of.", "Add paths with at least one operation.")
 		}
 		return
 	}
@@ -85,7 +85,7 @@ func (r *paths) item(m Member, w *where) {
 			}
 		case strings.HasPrefix(o.Key, "x-") || slices.Contains([]string{"$ref", "summary", "description", "servers", "parameters"}, o.Key):
 		default:
-			r.report(o.At, w.to(o.Key), Error, UnknownMethod, fmt.Sprintf("%q is no method; no operation is made of it.", clip(o.Key, 40)), "Write one of "+strings.Join(methods(), ", ")+", or use additionalOperations.")
+			r.report(o.At, w.to(o.Key), Error, UnknownMethod, fmt.Sprintf("%q is no method; no operation is made of it.", truncateText(o.Key, 40)), "Write one of "+strings.Join(methods(), ", ")+", or use additionalOperations.")
 		}
 	}
 }
@@ -127,7 +127,7 @@ func (r *paths) operation(m Member, item *Node, o Member, method string, w *wher
 		op.fail(Syntax)
 	}
 	if !strings.HasPrefix(op.Path, "/") {
-		r.report(m.At, w.up, Warning, Repaired, fmt.Sprintf("The path %q does not begin with a slash; one was put before it.", clip(m.Key, 80)), "Begin it with a slash.")
+		r.report(m.At, w.up, Warning, Repaired, fmt.Sprintf("The path %q does not begin with a slash; one was put before it.", truncateText(m.Key, 80)), "Begin it with a slash.")
 		op.Path = "/" + op.Path
 	}
 	op.ID = strings.TrimSpace(n.Get("operationId").Str())
@@ -140,7 +140,7 @@ func (r *paths) operation(m Member, item *Node, o Member, method string, w *wher
 	op.Tags = r.strings(n.Get("tags"), w.to("tags"))
 	if id := op.ID; id != "" {
 		if r.byID[id] {
-			r.report(n.Get("operationId").At, w.to("operationId"), Warning, DuplicateID, fmt.Sprintf("Another operation has the operationId %q too; both are told apart by method and path.", clip(id, 80)), "Give each operation an id of its own.")
+			r.report(n.Get("operationId").At, w.to("operationId"), Warning, DuplicateID, fmt.Sprintf("Another operation has the operationId %q too; both are told apart by method and path.", truncateText(id, 80)), "Give each operation an id of its own.")
 		}
 		r.byID[id] = true
 	}
@@ -148,7 +148,7 @@ func (r *paths) operation(m Member, item *Node, o Member, method string, w *wher
 	r.dialect.body(n, w, op)
 	if why := op.TooLarge(); why != "" {
 		r.report(o.At, w, Error, TooLarge, "The operation is passed over. "+why, "Take parameters out, or pass them in the body.")
-		r.leave(Member{Key: clip(m.Key, maxPath), At: m.At, Value: m.Value}, method, TooLarge)
+		r.leave(Member{Key: truncateText(m.Key, maxPathBytes), At: m.At, Value: m.Value}, method, TooLarge)
 		return
 	}
 	r.pathParams(op, m, w)
@@ -175,7 +175,7 @@ func (r *paths) operation(m Member, item *Node, o Member, method string, w *wher
 func (r *paths) noServer() {
 	key := r.key
 	r.key = ""
-	at := r.main.root.at("servers")
+	at := r.main.root.keyPosition("servers")
 	r.report(at, r.way("servers"), Error, NoServer, "The document does not say where the API is.", "Give the base URL of the API.")
 	r.key = key
 }
@@ -250,7 +250,7 @@ func (r *paths) parameter(op *Operation, one *Node, w *where) {
 		if in := n.Get("in"); in != nil {
 			at = in.At
 		}
-		r.report(at, w.to("in"), Error, UnknownValue, fmt.Sprintf("The parameter %q is in %q, which is no place; it is passed over.", clip(p.Name, 40), clip(string(p.In), 40)), "Write path, query, header or cookie.")
+		r.report(at, w.to("in"), Error, UnknownValue, fmt.Sprintf("The parameter %q is in %q, which is no place; it is passed over.", truncateText(p.Name, 40), truncateText(string(p.In), 40)), "Write path, query, header or cookie.")
 		op.lack(UnknownValue)
 		return
 	}
@@ -293,18 +293,18 @@ func (r *paths) pathParams(op *Operation, m Member, w *where) {
 			return p.In == InPath && !slices.Contains(names, p.Name) && alike(p.Name, name)
 		})
 		if like >= 0 {
-			r.report(op.Params[like].At, w.up, Warning, PathParamUndeclared, fmt.Sprintf("The path has {%s}, and the parameter is called %q; they are taken for one.", clip(name, 40), clip(op.Params[like].Name, 40)), "Write the name as the path does.")
+			r.report(op.Params[like].At, w.up, Warning, PathParamUndeclared, fmt.Sprintf("The path has {%s}, and the parameter is called %q; they are taken for one.", truncateText(name, 40), truncateText(op.Params[like].Name, 40)), "Write the name as the path does.")
 			op.Params[like].Name = name
 			continue
 		}
-		r.report(m.At, w.up, Warning, PathParamUndeclared, fmt.Sprintf("{%s} of the path is not declared; it is taken as a text.", clip(name, 40)), "Declare it as a parameter in path.")
-		schema := &Node{Kind: Object, plain: true, At: m.At, Members: []Member{{Key: "type", At: m.At, Value: NewString("string", m.At)}}}
+		r.report(m.At, w.up, Warning, PathParamUndeclared, fmt.Sprintf("{%s} of the path is not declared; it is taken as a text.", truncateText(name, 40)), "Declare it as a parameter in path.")
+		schema := &Node{Kind: Object, translated: true, At: m.At, Members: []Member{{Key: "type", At: m.At, Value: NewString("string", m.At)}}}
 		op.Params = append(op.Params, Param{Name: name, In: InPath, Required: true, Style: "simple", Schema: schema, At: m.At})
 	}
 	op.Params = slices.DeleteFunc(op.Params, func(p Param) bool {
 		lost := p.In == InPath && !slices.Contains(names, p.Name)
 		if lost {
-			r.report(p.At, w, Warning, UnknownValue, fmt.Sprintf("The parameter %q is said to be in the path, which does not have it; it is passed over.", clip(p.Name, 40)), "Put {"+clip(p.Name, 40)+"} into the path, or take the parameter out.")
+			r.report(p.At, w, Warning, UnknownValue, fmt.Sprintf("The parameter %q is said to be in the path, which does not have it; it is passed over.", truncateText(p.Name, 40)), "Put {"+truncateText(p.Name, 40)+"} into the path, or take the parameter out.")
 		}
 		return lost
 	})

@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxText bounds a document, all its files together.
-const maxText = 32 << 20
+// maxTextBytes bounds a document, all its files together.
+const maxTextBytes = 32 << 20
 
 // Reader reads one format.
 type Reader struct {
@@ -24,8 +24,8 @@ type Reader struct {
 	Read func(ctx context.Context, in *Input) (*Document, string)
 }
 
-// readers are those of this package, and the first that are tried.
-func readers() []Reader {
+// builtinReaders are those of this package, and the first that are tried.
+func builtinReaders() []Reader {
 	return []Reader{
 		{OpenAPI, readOpenAPI},
 		{Swagger, readSwagger},
@@ -36,13 +36,13 @@ func readers() []Reader {
 // the first that asks.
 type Input struct {
 	Source
-	fetch    Fetch
-	more     []Reader
-	within   bool // another document, which drew this one, is being read
-	parsed   bool
-	root     *Node
-	problems []Problem
-	fault    *Problem // of a text that is of a reader's format, and broken
+	fetch        Fetch
+	otherReaders []Reader
+	nested       bool // another document, which drew this one, is being read
+	parsed       bool
+	root         *Node
+	problems     []Problem
+	fault        *Problem // of a text that is of a reader's format, and broken
 }
 
 // Broken notes that the text is of a reader's format and breaks its rules, so that
@@ -56,7 +56,7 @@ func (in *Input) Broken(p Problem) {
 // Tree is the text as JSON or YAML, as far as it could be read.
 func (in *Input) Tree() (*Node, []Problem) {
 	if !in.parsed {
-		in.root, in.problems = parse(in.Name, in.Text)
+		in.root, in.problems = parseText(in.Name, in.Text)
 		in.parsed = true
 	}
 	return in.root, in.problems
@@ -70,10 +70,10 @@ func Read(ctx context.Context, source Source, fetch Fetch, more ...Reader) (*Doc
 		source.Name = cmp.Or(source.URL, "document")
 	}
 	none := &Document{}
-	if len(source.Text) > maxText {
+	if len(source.Text) > maxTextBytes {
 		p := Problem{
 			At: Position{File: source.Name, Line: 1, Column: 1}, Severity: Error, Code: TooLarge,
-			Message: fmt.Sprintf("The document has %d MB; at most %d MB are read.", len(source.Text)>>20, maxText>>20),
+			Message: fmt.Sprintf("The document has %d MB; at most %d MB are read.", len(source.Text)>>20, maxTextBytes>>20),
 			Remedy:  "Cut it into several documents, one for each part of the API.",
 		}
 		none.Problems = []Problem{p}
@@ -82,7 +82,7 @@ func Read(ctx context.Context, source Source, fetch Fetch, more ...Reader) (*Doc
 	ctx, meter := WithMeter(ctx)
 	var d *Document
 	var err error
-	if ended := meter.Run(func() { d, err = read(ctx, &Input{Source: source, fetch: fetch, more: more}) }); ended != nil {
+	if ended := meter.Run(func() { d, err = readDocument(ctx, &Input{Source: source, fetch: fetch, otherReaders: more}) }); ended != nil {
 		return none, ended
 	}
 	return d, err
@@ -99,18 +99,18 @@ func (in *Input) Fetch(ctx context.Context, url string) ([]byte, error) {
 // Within reads another document that the text holds or draws, such as that of a
 // page. What it draws in turn is not read.
 func (in *Input) Within(ctx context.Context, source Source) (*Document, error) {
-	if in.within {
+	if in.nested {
 		return nil, errors.New("a page that draws a page is not followed")
 	}
 	source.Name = cmp.Or(source.Name, in.Name)
-	return read(ctx, &Input{Source: source, fetch: in.fetch, more: in.more, within: true})
+	return readDocument(ctx, &Input{Source: source, fetch: in.fetch, otherReaders: in.otherReaders, nested: true})
 }
 
-func read(ctx context.Context, in *Input) (*Document, error) {
+func readDocument(ctx context.Context, in *Input) (*Document, error) {
 	in.meter = MeterOf(ctx)
 	source, none := in.Source, &Document{}
 	var tried []Attempt
-	for _, r := range append(readers(), in.more...) {
+	for _, r := range append(builtinReaders(), in.otherReaders...) {
 		if source.As != "" && source.As != r.Format && (source.As != OpenAPI || r.Format != Swagger) {
 			continue
 		}
@@ -127,7 +127,7 @@ func read(ctx context.Context, in *Input) (*Document, error) {
 	}
 	none.Tried = tried
 	_, none.Problems = in.Tree()
-	if i := slices.IndexFunc(none.Problems, func(p Problem) bool { return p.Severity == Error }); i >= 0 && (structuredText.Match(source.Text) || source.As == OpenAPI || source.As == Swagger) {
+	if i := slices.IndexFunc(none.Problems, func(p Problem) bool { return p.Severity == Error }); i >= 0 && (structuredTextPattern.Match(source.Text) || source.As == OpenAPI || source.As == Swagger) {
 		in.Broken(none.Problems[i])
 	}
 	if in.fault != nil && !slices.Contains(none.Problems, *in.fault) {
@@ -144,8 +144,8 @@ func read(ctx context.Context, in *Input) (*Document, error) {
 	return none, fmt.Errorf("%s is no document that can be read (%s). Name its format, or fill in its methods, paths and parameters by hand", source.Name, strings.Join(reasons, "; "))
 }
 
-// structuredText finds a text that is meant as JSON, or as OpenAPI in YAML.
-var structuredText = regexp.MustCompile(`^\s*[{[]|(?m)^["']?(?:openapi|swagger)["']?\s*:`)
+// structuredTextPattern finds a text that is meant as JSON, or as OpenAPI in YAML.
+var structuredTextPattern = regexp.MustCompile(`^\s*[{[]|(?m)^["']?(?:openapi|swagger)["']?\s*:`)
 
 // Sentence is the problem in one line: where it is, what is wrong and what to do.
 func (p *Problem) Sentence() string {
@@ -162,10 +162,10 @@ func sortProblems(list []Problem) {
 	})
 }
 
-// parse reads a text as JSON where it looks like it, and as YAML otherwise.
+// parseText reads a text as JSON where it looks like it, and as YAML otherwise.
 // JSON never goes through the YAML reader, which takes less than all of it;
 // what only looks like JSON does.
-func parse(name string, source []byte) (*Node, []Problem) {
+func parseText(name string, source []byte) (*Node, []Problem) {
 	source = bytes.TrimPrefix(source, []byte("\xef\xbb\xbf"))
 	s, problems := string(source), []Problem(nil)
 	if !utf8.Valid(source) {

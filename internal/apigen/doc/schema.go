@@ -24,15 +24,15 @@ func (b *bundle) rest() {
 
 // plain translates n in place. around is the schema that a $recursiveRef means.
 func (b *bundle) plain(n *Node, w *where, around *Node) {
-	if n == nil || n.plain {
+	if n == nil || n.translated {
 		return
 	}
-	n.plain = true
+	n.translated = true
 	b.meter.Spend(1 + len(n.Members)/4)
 	if n.Kind != Object {
 		if n.Kind != Bool {
 			b.report(n.At, w, Warning, WrongType, "A schema is expected here; anything is taken.", "Write a schema, such as {type: string}.")
-			*n = Node{Kind: Object, plain: true, At: n.At}
+			*n = Node{Kind: Object, translated: true, At: n.At}
 		}
 		return
 	}
@@ -49,28 +49,28 @@ func (b *bundle) plain(n *Node, w *where, around *Node) {
 func (b *bundle) refs(n *Node, w *where, around *Node) {
 	if n.Get("$recursiveRef") != nil && n.Get("$ref") == nil {
 		b.around[n] = around
-		n.with("$ref", NewString("#", n.At))
+		n.setMember("$ref", NewString("#", n.At))
 		return
 	}
 	if d := n.Get("$dynamicRef"); d != nil && n.Get("$ref") == nil {
-		n.with("$ref", d)
+		n.setMember("$ref", d)
 	}
 	ref := n.Get("$ref")
 	if ref == nil {
 		return
 	}
 	if ref.Kind != String {
-		n.without("$ref") // a property of that name, where an object was expected
+		n.removeMember("$ref") // a property of that name, where an object was expected
 		return
 	}
 	to, err := b.Resolve(ref.Str(), n)
 	if err != nil {
 		b.unresolved(ref, w.to("$ref"), err)
-		n.without("$ref")
-		n.lost = true
+		n.removeMember("$ref")
+		n.unresolved = true
 		return
 	}
-	if !to.plain {
+	if !to.translated {
 		b.queue = append(b.queue, queued{to, pointerOf(ref.Str())})
 	}
 }
@@ -103,23 +103,23 @@ func (b *bundle) types(n *Node, w *where) {
 			kept = append(kept, NewString("null", one.At))
 		case "file":
 			kept = append(kept, NewString("string", one.At))
-			n.with("format", NewString("binary", one.At))
+			n.setMember("format", NewString("binary", one.At))
 		case "any":
 		default:
 			if one.Kind == Null {
 				kept = append(kept, NewString("null", one.At))
 				continue
 			}
-			b.report(one.At, w.to("type"), Warning, UnknownValue, fmt.Sprintf("%q is no type; any value is taken.", clip(one.Str(), 40)), "Write string, number, integer, boolean, array or object.")
+			b.report(one.At, w.to("type"), Warning, UnknownValue, fmt.Sprintf("%q is no type; any value is taken.", truncateText(one.Str(), 40)), "Write string, number, integer, boolean, array or object.")
 		}
 	}
 	switch len(kept) {
 	case 0:
-		n.without("type")
+		n.removeMember("type")
 	case 1:
-		n.with("type", kept[0])
+		n.setMember("type", kept[0])
 	default:
-		n.with("type", &Node{Kind: Array, Items: kept, At: t.At})
+		n.setMember("type", &Node{Kind: Array, Items: kept, At: t.At})
 	}
 }
 
@@ -130,22 +130,22 @@ func (b *bundle) limits(n *Node) {
 		if x == nil || x.Kind != Bool {
 			continue
 		}
-		n.without(exclusive)
+		n.removeMember(exclusive)
 		if value := n.Get(limit); x.True() && value != nil && value.Kind == Number {
-			n.without(limit)
-			n.with(exclusive, value)
+			n.removeMember(limit)
+			n.setMember(exclusive, value)
 		}
 	}
 }
 
 func (b *bundle) subschemas(n *Node, w *where, around *Node) {
 	if items := n.Get("items"); items != nil && items.Kind == Array {
-		n.without("items")
+		n.removeMember("items")
 		if rest := n.Get("additionalItems"); rest != nil {
-			n.with("items", rest)
-			n.without("additionalItems")
+			n.setMember("items", rest)
+			n.removeMember("additionalItems")
 		}
-		n.with("prefixItems", items)
+		n.setMember("prefixItems", items)
 	}
 	var required []*Node
 	for _, m := range n.Members {
@@ -158,7 +158,7 @@ func (b *bundle) subschemas(n *Node, w *where, around *Node) {
 			}
 			for _, p := range m.Value.Members {
 				if r := p.Value.Get("required"); r != nil && r.Kind == Bool {
-					p.Value.without("required")
+					p.Value.removeMember("required")
 					if m.Key == "properties" && r.True() {
 						required = append(required, NewString(p.Key, r.At))
 					}
@@ -184,7 +184,7 @@ func (b *bundle) subschemas(n *Node, w *where, around *Node) {
 		if r := n.Get("required"); r != nil && r.Kind == Array {
 			required = slices.Concat(r.Items, required)
 		}
-		n.with("required", &Node{Kind: Array, Items: required, At: required[0].At})
+		n.setMember("required", &Node{Kind: Array, Items: required, At: required[0].At})
 	}
 }
 
@@ -192,12 +192,12 @@ func (b *bundle) subschemas(n *Node, w *where, around *Node) {
 func (b *bundle) dropWrong(n *Node) {
 	for _, key := range []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"} {
 		if v := n.Get(key); v != nil && v.Kind != Object {
-			n.without(key)
+			n.removeMember(key)
 		}
 	}
 	for _, key := range []string{"allOf", "anyOf", "oneOf", "prefixItems", "enum", "required"} {
 		if v := n.Get(key); v != nil && v.Kind != Array {
-			n.without(key)
+			n.removeMember(key)
 		}
 	}
 }
@@ -213,7 +213,7 @@ func (b *bundle) discriminator(d, schema *Node, w *where) {
 			continue
 		}
 		if _, err := b.Resolve(m.Value.Str(), schema); err != nil {
-			b.report(m.Value.At, w.to("mapping").to(m.Key), Warning, UnresolvedRef, fmt.Sprintf("The mapping names %q, and nothing is there; it is passed over.", clip(m.Value.Str(), 200)), "Correct the name, or take the mapping out.")
+			b.report(m.Value.At, w.to("mapping").to(m.Key), Warning, UnresolvedRef, fmt.Sprintf("The mapping names %q, and nothing is there; it is passed over.", truncateText(m.Value.Str(), 200)), "Correct the name, or take the mapping out.")
 		}
 	}
 }
@@ -227,8 +227,8 @@ func (b *bundle) nullable(n *Node) {
 	if null == nil || null.Kind != Bool {
 		return
 	}
-	n.without("nullable")
-	n.without("x-nullable")
+	n.removeMember("nullable")
+	n.removeMember("x-nullable")
 	if !null.True() {
 		return
 	}
@@ -237,23 +237,23 @@ func (b *bundle) nullable(n *Node) {
 	switch {
 	case t != nil && t.Kind == Array:
 		if !slices.ContainsFunc(t.Items, func(c *Node) bool { return c.Text == "null" }) {
-			n.with("type", &Node{Kind: Array, Items: append(slices.Clone(t.Items), none), At: t.At})
+			n.setMember("type", &Node{Kind: Array, Items: append(slices.Clone(t.Items), none), At: t.At})
 		}
 	case t != nil && t.Text != "null":
-		n.with("type", &Node{Kind: Array, Items: []*Node{t, none}, At: t.At})
+		n.setMember("type", &Node{Kind: Array, Items: []*Node{t, none}, At: t.At})
 	case n.Get("$ref") != nil || n.Get("allOf") != nil || n.Get("anyOf") != nil || n.Get("oneOf") != nil:
 		b.orNull(n, null.At)
 		return
 	}
 	if enum := n.Get("enum"); enum != nil && t != nil && !slices.ContainsFunc(enum.Items, func(c *Node) bool { return c.Kind == Null }) {
-		n.with("enum", &Node{Kind: Array, Items: append(slices.Clone(enum.Items), &Node{Kind: Null, Text: "null", At: null.At}), At: enum.At})
+		n.setMember("enum", &Node{Kind: Array, Items: append(slices.Clone(enum.Items), &Node{Kind: Null, Text: "null", At: null.At}), At: enum.At})
 	}
 }
 
 // orNull makes n an anyOf of itself and null, and leaves outside what speaks of
 // the value and not of its kind.
 func (b *bundle) orNull(n *Node, at Position) {
-	inner := &Node{Kind: Object, plain: true, At: n.At}
+	inner := &Node{Kind: Object, translated: true, At: n.At}
 	var outer []Member
 	for _, m := range n.Members {
 		switch m.Key {
@@ -267,7 +267,7 @@ func (b *bundle) orNull(n *Node, at Position) {
 		b.around[inner] = around
 		delete(b.around, n)
 	}
-	null := &Node{Kind: Object, plain: true, At: at, Members: []Member{{Key: "type", At: at, Value: NewString("null", at)}}}
+	null := &Node{Kind: Object, translated: true, At: at, Members: []Member{{Key: "type", At: at, Value: NewString("null", at)}}}
 	choice := &Node{Kind: Array, Items: []*Node{inner, null}, At: at}
 	n.Members = slices.Concat(outer, []Member{{Key: "anyOf", At: at, Value: choice}})
 }

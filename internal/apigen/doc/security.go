@@ -24,7 +24,7 @@ func (b *bundle) schemes(n *Node, w *where) map[string]Scheme {
 		switch s.Type {
 		case "http":
 			if s.Type = strings.ToLower(one.Get("scheme").Str()); s.Type != "basic" && s.Type != "bearer" {
-				b.report(one.At, w.to(m.Key), Warning, UnknownValue, fmt.Sprintf("The HTTP scheme %q is taken as bearer.", clip(s.Type, 40)), "Use basic or bearer.")
+				b.report(one.At, w.to(m.Key), Warning, UnknownValue, fmt.Sprintf("The HTTP scheme %q is taken as bearer.", truncateText(s.Type, 40)), "Use basic or bearer.")
 				s.Type = "bearer"
 			}
 			s.In, s.Name = "", ""
@@ -32,7 +32,7 @@ func (b *bundle) schemes(n *Node, w *where) map[string]Scheme {
 			oauthFlows(&s, one)
 		case "apiKey", "basic", "openIdConnect", "mutualTLS":
 		default:
-			b.report(one.At, w.to(m.Key), Warning, UnknownValue, fmt.Sprintf("%q is no way to authenticate; it is passed over.", clip(s.Type, 40)), "Write apiKey, http, oauth2 or openIdConnect.")
+			b.report(one.At, w.to(m.Key), Warning, UnknownValue, fmt.Sprintf("%q is no way to authenticate; it is passed over.", truncateText(s.Type, 40)), "Write apiKey, http, oauth2 or openIdConnect.")
 			continue
 		}
 		all[m.Key] = s
@@ -99,7 +99,7 @@ func (r *paths) security(op *Operation, n *Node, w *where) {
 		needs := []Requirement{}
 		for _, m := range alternative.Members {
 			if _, ok := r.doc.Schemes[m.Key]; !ok {
-				r.report(m.At, w.to("security").to(fmt.Sprint(i)).to(m.Key), Warning, UnknownValue, fmt.Sprintf("The security scheme %q is not declared; it is passed over.", clip(m.Key, 40)), "Declare it among the security schemes.")
+				r.report(m.At, w.to("security").to(fmt.Sprint(i)).to(m.Key), Warning, UnknownValue, fmt.Sprintf("The security scheme %q is not declared; it is passed over.", truncateText(m.Key, 40)), "Declare it among the security schemes.")
 				continue
 			}
 			needs = append(needs, Requirement{Scheme: m.Key, Scopes: r.strings(m.Value, w)})

@@ -26,7 +26,7 @@ func (b *bundle) servers(n *Node, w *where) []Server {
 		}
 		for _, name := range templates(s.URL) {
 			if !slices.ContainsFunc(s.Variables, func(v Variable) bool { return v.Name == name }) {
-				b.report(one.At, at, Warning, Missing, fmt.Sprintf("The server's URL has {%s}, which is not among its variables.", clip(name, 40)), "Add it to variables, with a default.")
+				b.report(one.At, at, Warning, Missing, fmt.Sprintf("The server's URL has {%s}, which is not among its variables.", truncateText(name, 40)), "Add it to variables, with a default.")
 				s.Variables = append(s.Variables, Variable{Name: name})
 			}
 		}

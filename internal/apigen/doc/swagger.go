@@ -18,7 +18,7 @@ func readSwagger(ctx context.Context, in *Input) (*Document, string) {
 	b.problems = append(b.problems, problems...)
 	d := &Document{Format: Swagger, Version: version.Str(), Schemas: b}
 	if !strings.HasPrefix(d.Version, "2") {
-		b.report(version.At, b.way("swagger"), Warning, UnknownValue, fmt.Sprintf("Version %q of Swagger is not known; it is read as 2.0.", clip(d.Version, 20)), "Write \"2.0\".")
+		b.report(version.At, b.way("swagger"), Warning, UnknownValue, fmt.Sprintf("Version %q of Swagger is not known; it is read as 2.0.", truncateText(d.Version, 20)), "Write \"2.0\".")
 	}
 	b.info(d)
 	s := swagger{bundle: b}
@@ -107,7 +107,7 @@ func (s swagger) collection(n *Node, in Place, w *where) (style string, explode 
 	case "multi":
 		return plain, plain == "form"
 	default:
-		s.report(n.Get("collectionFormat").At, w.to("collectionFormat"), Warning, UnknownValue, fmt.Sprintf("%q is no collectionFormat; csv is used.", clip(format, 40)), "Use csv, ssv, tsv, pipes or multi.")
+		s.report(n.Get("collectionFormat").At, w.to("collectionFormat"), Warning, UnknownValue, fmt.Sprintf("%q is no collectionFormat; csv is used.", truncateText(format, 40)), "Use csv, ssv, tsv, pipes or multi.")
 		return plain, false
 	}
 }
@@ -133,19 +133,19 @@ func schemaOf(n *Node) *Node {
 // field adds a field to the form that an operation takes.
 func (s swagger) field(n *Node, w *where, op *Operation) {
 	if op.Body == nil || len(op.Body.Contents) == 0 || op.Body.Contents[0].Encoding == nil {
-		form := &Node{Kind: Object, plain: true, At: n.At}
-		form.with("type", NewString("object", n.At))
-		form.with("properties", &Node{Kind: Object, At: n.At})
-		form.with("required", &Node{Kind: Array, At: n.At})
+		form := &Node{Kind: Object, translated: true, At: n.At}
+		form.setMember("type", NewString("object", n.At))
+		form.setMember("properties", &Node{Kind: Object, At: n.At})
+		form.setMember("required", &Node{Kind: Array, At: n.At})
 		op.Body = &Body{Declared: true, At: n.At, Contents: []Content{{Schema: form, Encoding: map[string]Encoding{}}}}
 	}
 	form := op.Body.Contents[0]
 	name := n.Get("name").Str()
 	schema := s.schema(schemaOf(n), w)
 	if d := n.Get("description"); d != nil {
-		schema.with("description", d)
+		schema.setMember("description", d)
 	}
-	form.Schema.Get("properties").with(name, schema)
+	form.Schema.Get("properties").setMember(name, schema)
 	required := form.Schema.Get("required")
 	required.Items = slices.DeleteFunc(required.Items, func(c *Node) bool { return c.Text == name })
 	if n.Get("required").True() {
