@@ -109,7 +109,7 @@ func (op *Operation) TooLarge() string {
 	case len(op.Params) > maxParameters:
 		return fmt.Sprintf("It has %d parameters; at most %d are taken.", len(op.Params), maxParameters)
 	}
-	if n := len(variable.FindAllStringIndex(op.Path, maxPathVariables+1)); n > maxPathVariables {
+	if n := len(templateVariable.FindAllStringIndex(op.Path, maxPathVariables+1)); n > maxPathVariables {
 		return fmt.Sprintf("Its path has more than %d variables.", maxPathVariables)
 	}
 	return ""

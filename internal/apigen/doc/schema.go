@@ -5,25 +5,25 @@ import (
 	"slices"
 )
 
-// schema looks at a schema and all below it: it is translated to what JSON
+// translateSchema looks at a schema and all below it: it is translated to what JSON
 // Schema 2020-12 says, once, before anybody sees it, and problems are reported.
 // Schemas that references lead to are looked at later, by rest.
-func (b *bundle) schema(n *Node, w *where) *Node {
-	b.plain(n, w, nil)
+func (b *bundle) translateSchema(n *Node, w *pointerPath) *Node {
+	b.translateNode(n, w, nil)
 	return n
 }
 
-// rest looks at the schemas that references led to.
-func (b *bundle) rest() {
-	for len(b.queue) > 0 {
-		q := b.queue[len(b.queue)-1]
-		b.queue = b.queue[:len(b.queue)-1]
-		b.plain(q.schema, &where{segment: q.pointer}, nil)
+// translatePending looks at the schemas that references led to.
+func (b *bundle) translatePending() {
+	for len(b.pendingSchemas) > 0 {
+		q := b.pendingSchemas[len(b.pendingSchemas)-1]
+		b.pendingSchemas = b.pendingSchemas[:len(b.pendingSchemas)-1]
+		b.translateNode(q.schema, &pointerPath{segment: q.pointer}, nil)
 	}
 }
 
-// plain translates n in place. around is the schema that a $recursiveRef means.
-func (b *bundle) plain(n *Node, w *where, around *Node) {
+// translateNode translates n in place. around is the schema that a $recursiveRef means.
+func (b *bundle) translateNode(n *Node, w *pointerPath, around *Node) {
 	if n == nil || n.translated {
 		return
 	}
@@ -31,7 +31,7 @@ func (b *bundle) plain(n *Node, w *where, around *Node) {
 	b.meter.Spend(1 + len(n.Members)/4)
 	if n.Kind != Object {
 		if n.Kind != Bool {
-			b.report(n.At, w, Warning, WrongType, "A schema is expected here; anything is taken.", "Write a schema, such as {type: string}.")
+			b.reportProblem(n.At, w, Warning, WrongType, "A schema is expected here; anything is taken.", "Write a schema, such as {type: string}.")
 			*n = Node{Kind: Object, translated: true, At: n.At}
 		}
 		return
@@ -39,16 +39,16 @@ func (b *bundle) plain(n *Node, w *where, around *Node) {
 	if around == nil || n.Get("$recursiveAnchor").True() {
 		around = n
 	}
-	b.refs(n, w, around)
-	b.types(n, w)
-	b.limits(n)
-	b.subschemas(n, w, around)
-	b.nullable(n)
+	b.translateRefs(n, w, around)
+	b.translateTypes(n, w)
+	b.translateLimits(n)
+	b.translateSubschemas(n, w, around)
+	b.translateNullable(n)
 }
 
-func (b *bundle) refs(n *Node, w *where, around *Node) {
+func (b *bundle) translateRefs(n *Node, w *pointerPath, around *Node) {
 	if n.Get("$recursiveRef") != nil && n.Get("$ref") == nil {
-		b.around[n] = around
+		b.recursiveTargets[n] = around
 		n.setMember("$ref", NewString("#", n.At))
 		return
 	}
@@ -65,17 +65,17 @@ func (b *bundle) refs(n *Node, w *where, around *Node) {
 	}
 	to, err := b.Resolve(ref.Str(), n)
 	if err != nil {
-		b.unresolved(ref, w.to("$ref"), err)
+		b.reportUnresolved(ref, w.child("$ref"), err)
 		n.removeMember("$ref")
 		n.unresolved = true
 		return
 	}
 	if !to.translated {
-		b.queue = append(b.queue, queued{to, pointerOf(ref.Str())})
+		b.pendingSchemas = append(b.pendingSchemas, pendingSchema{to, refFragment(ref.Str())})
 	}
 }
 
-func pointerOf(ref string) string {
+func refFragment(ref string) string {
 	for i := range len(ref) {
 		if ref[i] == '#' {
 			return ref[i+1:]
@@ -84,8 +84,8 @@ func pointerOf(ref string) string {
 	return ""
 }
 
-// types sees to type: file and unknown words.
-func (b *bundle) types(n *Node, w *where) {
+// translateTypes sees to type: file and unknown words.
+func (b *bundle) translateTypes(n *Node, w *pointerPath) {
 	t := n.Get("type")
 	if t == nil {
 		return
@@ -110,7 +110,7 @@ func (b *bundle) types(n *Node, w *where) {
 				kept = append(kept, NewString("null", one.At))
 				continue
 			}
-			b.report(one.At, w.to("type"), Warning, UnknownValue, fmt.Sprintf("%q is no type; any value is taken.", truncateText(one.Str(), 40)), "Write string, number, integer, boolean, array or object.")
+			b.reportProblem(one.At, w.child("type"), Warning, UnknownValue, fmt.Sprintf("%q is no type; any value is taken.", truncateText(one.Str(), 40)), "Write string, number, integer, boolean, array or object.")
 		}
 	}
 	switch len(kept) {
@@ -123,8 +123,8 @@ func (b *bundle) types(n *Node, w *where) {
 	}
 }
 
-// limits makes numbers of the boolean exclusiveMinimum and exclusiveMaximum.
-func (b *bundle) limits(n *Node) {
+// translateLimits makes numbers of the boolean exclusiveMinimum and exclusiveMaximum.
+func (b *bundle) translateLimits(n *Node) {
 	for limit, exclusive := range map[string]string{"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"} {
 		x := n.Get(exclusive)
 		if x == nil || x.Kind != Bool {
@@ -138,7 +138,7 @@ func (b *bundle) limits(n *Node) {
 	}
 }
 
-func (b *bundle) subschemas(n *Node, w *where, around *Node) {
+func (b *bundle) translateSubschemas(n *Node, w *pointerPath, around *Node) {
 	if items := n.Get("items"); items != nil && items.Kind == Array {
 		n.removeMember("items")
 		if rest := n.Get("additionalItems"); rest != nil {
@@ -149,11 +149,11 @@ func (b *bundle) subschemas(n *Node, w *where, around *Node) {
 	}
 	var required []*Node
 	for _, m := range n.Members {
-		at := &where{w, m.Key}
+		at := &pointerPath{w, m.Key}
 		switch m.Key {
 		case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas":
 			if m.Value.Kind != Object {
-				b.report(m.Value.At, at, Warning, WrongType, fmt.Sprintf("%s must be an object; it is passed over.", m.Key), "Write a schema for each name.")
+				b.reportProblem(m.Value.At, at, Warning, WrongType, fmt.Sprintf("%s must be an object; it is passed over.", m.Key), "Write a schema for each name.")
 				continue
 			}
 			for _, p := range m.Value.Members {
@@ -163,23 +163,23 @@ func (b *bundle) subschemas(n *Node, w *where, around *Node) {
 						required = append(required, NewString(p.Key, r.At))
 					}
 				}
-				b.plain(p.Value, at.to(p.Key), around)
+				b.translateNode(p.Value, at.child(p.Key), around)
 			}
 		case "items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames", "unevaluatedItems", "unevaluatedProperties":
-			b.plain(m.Value, at, around)
+			b.translateNode(m.Value, at, around)
 		case "allOf", "anyOf", "oneOf", "prefixItems":
 			if m.Value.Kind != Array {
-				b.report(m.Value.At, at, Warning, WrongType, fmt.Sprintf("%s must be a list; it is passed over.", m.Key), "Write a list of schemas.")
+				b.reportProblem(m.Value.At, at, Warning, WrongType, fmt.Sprintf("%s must be a list; it is passed over.", m.Key), "Write a list of schemas.")
 				continue
 			}
 			for i, c := range m.Value.Items {
-				b.plain(c, at.to(fmt.Sprint(i)), around)
+				b.translateNode(c, at.child(fmt.Sprint(i)), around)
 			}
 		case "discriminator":
-			b.discriminator(m.Value, n, at)
+			b.checkDiscriminator(m.Value, n, at)
 		}
 	}
-	b.dropWrong(n)
+	b.dropWrongKinds(n)
 	if len(required) > 0 {
 		if r := n.Get("required"); r != nil && r.Kind == Array {
 			required = slices.Concat(r.Items, required)
@@ -188,8 +188,8 @@ func (b *bundle) subschemas(n *Node, w *where, around *Node) {
 	}
 }
 
-// dropWrong takes out what is of the wrong kind and was reported.
-func (b *bundle) dropWrong(n *Node) {
+// dropWrongKinds takes out what is of the wrong kind and was reported.
+func (b *bundle) dropWrongKinds(n *Node) {
 	for _, key := range []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"} {
 		if v := n.Get(key); v != nil && v.Kind != Object {
 			n.removeMember(key)
@@ -202,24 +202,24 @@ func (b *bundle) dropWrong(n *Node) {
 	}
 }
 
-// discriminator reports mappings that lead nowhere; they are of no use here.
-func (b *bundle) discriminator(d, schema *Node, w *where) {
+// checkDiscriminator reports mappings that lead nowhere; they are of no use here.
+func (b *bundle) checkDiscriminator(d, schema *Node, w *pointerPath) {
 	mapping := d.Get("mapping")
 	if mapping == nil {
 		return
 	}
 	for _, m := range mapping.Members {
-		if m.Value.Kind != String || b.byName(m.Value.Str()) != nil {
+		if m.Value.Kind != String || b.findByName(m.Value.Str()) != nil {
 			continue
 		}
 		if _, err := b.Resolve(m.Value.Str(), schema); err != nil {
-			b.report(m.Value.At, w.to("mapping").to(m.Key), Warning, UnresolvedRef, fmt.Sprintf("The mapping names %q, and nothing is there; it is passed over.", truncateText(m.Value.Str(), 200)), "Correct the name, or take the mapping out.")
+			b.reportProblem(m.Value.At, w.child("mapping").child(m.Key), Warning, UnresolvedRef, fmt.Sprintf("The mapping names %q, and nothing is there; it is passed over.", truncateText(m.Value.Str(), 200)), "Correct the name, or take the mapping out.")
 		}
 	}
 }
 
-// nullable says by type or anyOf what OpenAPI 3.0 says by a word of its own.
-func (b *bundle) nullable(n *Node) {
+// translateNullable says by type or anyOf what OpenAPI 3.0 says by a word of its own.
+func (b *bundle) translateNullable(n *Node) {
 	null := n.Get("nullable")
 	if null == nil {
 		null = n.Get("x-nullable")
@@ -242,7 +242,7 @@ func (b *bundle) nullable(n *Node) {
 	case t != nil && t.Text != "null":
 		n.setMember("type", &Node{Kind: Array, Items: []*Node{t, none}, At: t.At})
 	case n.Get("$ref") != nil || n.Get("allOf") != nil || n.Get("anyOf") != nil || n.Get("oneOf") != nil:
-		b.orNull(n, null.At)
+		b.wrapInNullChoice(n, null.At)
 		return
 	}
 	if enum := n.Get("enum"); enum != nil && t != nil && !slices.ContainsFunc(enum.Items, func(c *Node) bool { return c.Kind == Null }) {
@@ -250,9 +250,9 @@ func (b *bundle) nullable(n *Node) {
 	}
 }
 
-// orNull makes n an anyOf of itself and null, and leaves outside what speaks of
+// wrapInNullChoice makes n an anyOf of itself and null, and leaves outside what speaks of
 // the value and not of its kind.
-func (b *bundle) orNull(n *Node, at Position) {
+func (b *bundle) wrapInNullChoice(n *Node, at Position) {
 	inner := &Node{Kind: Object, translated: true, At: n.At}
 	var outer []Member
 	for _, m := range n.Members {
@@ -263,9 +263,9 @@ func (b *bundle) orNull(n *Node, at Position) {
 			inner.Members = append(inner.Members, m)
 		}
 	}
-	if around := b.around[n]; around != nil {
-		b.around[inner] = around
-		delete(b.around, n)
+	if around := b.recursiveTargets[n]; around != nil {
+		b.recursiveTargets[inner] = around
+		delete(b.recursiveTargets, n)
 	}
 	null := &Node{Kind: Object, translated: true, At: at, Members: []Member{{Key: "type", At: at, Value: NewString("null", at)}}}
 	choice := &Node{Kind: Array, Items: []*Node{inner, null}, At: at}
