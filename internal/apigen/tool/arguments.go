@@ -76,7 +76,7 @@ func (b *builder) body(op *doc.Operation, a *arguments) {
 		media = "application/json"
 	}
 	c := b.compiler(full())
-	s := complete(c.one(a.whole, 0))
+	s := completeRequired(c.compileNode(a.whole, 0))
 	required, _ := s["required"].([]string)
 	must := op.Body.Required || !op.Body.Declared && len(required) > 0
 	a.body = &call.Body{Media: media, Required: must && op.Method != http.MethodGet && op.Method != http.MethodHead}
@@ -115,7 +115,7 @@ func isPlain(s schema) bool {
 	if _, typed := s["additionalProperties"].(schema); typed {
 		return false
 	}
-	t := kinds(s["type"])
+	t := typesOf(s["type"])
 	return len(t) == 0 || slices.Equal(t, []string{"object"})
 }
 
@@ -126,7 +126,7 @@ func (c *compiler) flatForm(s schema) schema {
 		return s
 	}
 	delete(s, "anyOf")
-	return complete(c.merge(s, c.open(branches)))
+	return completeRequired(c.mergeSchemas(s, c.joinBranches(branches)))
 }
 
 // clash says whether a field has the name of a parameter.
@@ -174,7 +174,7 @@ func (b *builder) property(n *doc.Node, name string) *doc.Node {
 		return p
 	}
 	for _, key := range []string{"allOf", "anyOf", "oneOf"} {
-		for _, part := range items(n.Get(key)) {
+		for _, part := range arrayItems(n.Get(key)) {
 			if part != n {
 				if p := b.follow(part).Get("properties").Get(name); p != nil {
 					return p

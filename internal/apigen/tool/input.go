@@ -11,26 +11,26 @@ import (
 )
 
 // full is everything that the document says.
-func full() limits { return limits{depth: 12, text: 160, values: 100} }
+func full() schemaLimits { return schemaLimits{maxDepth: 12, maxText: 160, maxValues: 100} }
 
 // levels are tried one after another until a schema fits its budget.
-func levels() []limits {
-	return []limits{
+func levels() []schemaLimits {
+	return []schemaLimits{
 		full(),
-		{depth: 8, text: 100, values: 60},
-		{depth: 6, text: 80, values: 40, inline: true},
-		{depth: 4, text: 60, values: 30, inline: true},
-		{depth: 3, text: 60, values: 20, inline: true},
-		{depth: 2, text: 40, values: 12, inline: true},
-		{depth: 1, text: 40, values: 12, inline: true},
-		{depth: 2, text: 40, values: 12, inline: true, join: true},
-		{depth: 1, values: 12, inline: true, join: true},
-		{depth: 0, values: 8, inline: true, join: true},
+		{maxDepth: 8, maxText: 100, maxValues: 60},
+		{maxDepth: 6, maxText: 80, maxValues: 40, inlineCycles: true},
+		{maxDepth: 4, maxText: 60, maxValues: 30, inlineCycles: true},
+		{maxDepth: 3, maxText: 60, maxValues: 20, inlineCycles: true},
+		{maxDepth: 2, maxText: 40, maxValues: 12, inlineCycles: true},
+		{maxDepth: 1, maxText: 40, maxValues: 12, inlineCycles: true},
+		{maxDepth: 2, maxText: 40, maxValues: 12, inlineCycles: true, joinObjects: true},
+		{maxDepth: 1, maxValues: 12, inlineCycles: true, joinObjects: true},
+		{maxDepth: 0, maxValues: 8, inlineCycles: true, joinObjects: true},
 	}
 }
 
-func (b *builder) compiler(l limits) *compiler {
-	return &compiler{meter: b.meter, schemas: b.doc.Schemas, cycles: b.cycles, cleaned: b.cleaned, limits: l, most: maxTool / 4}
+func (b *builder) compiler(l schemaLimits) *compiler {
+	return &compiler{meter: b.meter, schemas: b.doc.Schemas, cycles: b.cycles, textCache: b.texts, schemaLimits: l, maxNodes: maxToolBytes / 4}
 }
 
 // input is the schema of a tool's arguments, of at most so many bytes.
@@ -38,7 +38,7 @@ func (b *builder) input(a *arguments, budget int) (schema, bool) {
 	for i, l := range levels() {
 		c := b.compiler(l)
 		s := b.inputAt(a, c, i)
-		if c.over() {
+		if c.isOverLimit() {
 			continue
 		}
 		if raw, err := json.Marshal(s); err == nil && len(raw) <= budget {
@@ -48,9 +48,9 @@ func (b *builder) input(a *arguments, budget int) (schema, bool) {
 	// What is required alone is too much: the largest optional parts go.
 	level := 7
 	c := b.compiler(levels()[level])
-	c.most = 2 * maxTool
+	c.maxNodes = 2 * maxToolBytes
 	s := b.inputAt(a, c, level)
-	if !c.over() && prune(s, budget, b.meter) {
+	if !c.isOverLimit() && prune(s, budget, b.meter) {
 		return s, true
 	}
 	return spare(s, a, budget, b.meter), true
@@ -63,7 +63,7 @@ func (b *builder) inputAt(a *arguments, c *compiler, level int) schema {
 	var required []string
 	var fields schema
 	if a.whole != nil || a.body != nil {
-		s := complete(c.one(a.whole, 0))
+		s := completeRequired(c.compileNode(a.whole, 0))
 		if a.body != nil && (kindOf(a.body.Media) == kindForm || kindOf(a.body.Media) == kindMultipart) && (s["anyOf"] != nil || s["properties"] == nil) {
 			s = c.flatForm(s)
 		}
@@ -81,7 +81,7 @@ func (b *builder) inputAt(a *arguments, c *compiler, level int) schema {
 		}
 		switch {
 		case one.param != nil:
-			s := complete(maps.Clone(c.one(one.param.Schema, 1)))
+			s := completeRequired(maps.Clone(c.compileNode(one.param.Schema, 1)))
 			about(s, one.param.Description, level)
 			if one.param.Deprecated {
 				s["deprecated"] = true
@@ -98,8 +98,8 @@ func (b *builder) inputAt(a *arguments, c *compiler, level int) schema {
 			props[name] = one.filled(s)
 		}
 	}
-	c.finish()
-	a.lost = a.lost || c.lost
+	c.compileDefs()
+	a.lost = a.lost || c.unresolvedRef
 	out := schema{"type": "object", "properties": props, "additionalProperties": false}
 	if len(required) > 0 {
 		slices.Sort(required)

@@ -92,7 +92,7 @@ func (b *builder) isArray(n *doc.Node) bool { return b.follow(n).Get("type").Str
 func (b *builder) isFile(n *doc.Node) bool {
 	n = b.follow(n)
 	t := n.Get("type").Str()
-	if slices.Contains(texts(n.Get("type")), "string") {
+	if slices.Contains(stringItems(n.Get("type")), "string") {
 		t = "string"
 	}
 	if t != "string" && t != "" || n == nil {

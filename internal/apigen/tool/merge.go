@@ -10,9 +10,9 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// merge joins two schemas that both hold. Where that cannot be said in one, the
+// mergeSchemas joins two schemas that both hold. Where that cannot be said in one, the
 // result takes more than both, never less: a call that is right is never refused.
-func (c *compiler) merge(a, b schema) schema {
+func (c *compiler) mergeSchemas(a, b schema) schema {
 	if len(a) == 0 {
 		return b
 	}
@@ -32,8 +32,8 @@ func (c *compiler) merge(a, b schema) schema {
 		}
 		switch key {
 		case "type":
-			if both := intersect(kinds(had), kinds(b[key])); len(both) > 0 {
-				out[key] = oneOrMany(both)
+			if both := intersectNames(typesOf(had), typesOf(b[key])); len(both) > 0 {
+				out[key] = singleOrList(both)
 			} else {
 				delete(out, key) // no value is of both kinds: one of them is wrong
 			}
@@ -46,7 +46,7 @@ func (c *compiler) merge(a, b schema) schema {
 		case "items", "propertyNames", "contains":
 			if x, ok := had.(schema); ok {
 				if y, ok := b[key].(schema); ok {
-					out[key] = c.merge(x, y)
+					out[key] = c.mergeSchemas(x, y)
 				}
 			}
 		case "enum":
@@ -54,14 +54,14 @@ func (c *compiler) merge(a, b schema) schema {
 				out[key] = both
 			}
 		case "minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties":
-			out[key] = extreme(had, b[key], true)
+			out[key] = stricterLimit(had, b[key], true)
 		case "maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties":
-			out[key] = extreme(had, b[key], false)
+			out[key] = stricterLimit(had, b[key], false)
 		case "anyOf", "oneOf":
-			open := c.open(b[key].([]any))
+			open := c.joinBranches(b[key].([]any))
 			delete(open, "type")
 			delete(open, "required")
-			out = c.merge(out, open)
+			out = c.mergeSchemas(out, open)
 		case "additionalProperties":
 			if had == false || b[key] == false {
 				out[key] = false
@@ -101,7 +101,7 @@ func (c *compiler) mergeProperties(a, b schema) schema {
 		x, isSchema := out[name].(schema)
 		y, too := b[name].(schema)
 		if isSchema && too {
-			out[name] = c.merge(x, y)
+			out[name] = c.mergeSchemas(x, y)
 		} else {
 			out[name] = b[name]
 		}
@@ -109,19 +109,19 @@ func (c *compiler) mergeProperties(a, b schema) schema {
 	return out
 }
 
-// choice adds an anyOf or oneOf, as simply as it can be said.
-func (c *compiler) choice(out schema, list *doc.Node, depth int) schema {
+// addChoice adds an anyOf or oneOf, as simply as it can be said.
+func (c *compiler) addChoice(out schema, list *doc.Node, depth int) schema {
 	var branches []any
 	var null bool
 	alike := map[string][]schema{}
 	for _, one := range list.Items {
-		s := c.one(one, depth)
+		s := c.compileNode(one, depth)
 		if len(s) == 1 && s["type"] == "null" {
 			null = true
 			continue
 		}
-		if !c.answer {
-			key := string(encode(s)) // those that are equal are written alike
+		if !c.forAnswer {
+			key := string(encodeJSON(s)) // those that are equal are written alike
 			if slices.ContainsFunc(alike[key], func(b schema) bool { return reflect.DeepEqual(b, s) }) {
 				continue
 			}
@@ -129,62 +129,62 @@ func (c *compiler) choice(out schema, list *doc.Node, depth int) schema {
 		}
 		branches = append(branches, s)
 	}
-	if c.answer {
-		return c.merge(out, c.openAnswer(branches, null))
+	if c.forAnswer {
+		return c.mergeSchemas(out, c.joinAnswerBranches(branches, null))
 	}
 	switch {
 	case len(branches) == 0:
 		return out
 	case len(branches) == 1 && !null:
-		return c.merge(out, branches[0].(schema))
+		return c.mergeSchemas(out, branches[0].(schema))
 	case len(branches) == 1:
 		if s := branches[0].(schema); s["type"] != nil && s["$ref"] == nil {
-			return c.merge(out, orNull(s))
+			return c.mergeSchemas(out, allowNull(s))
 		}
 	}
-	if enum := oneEnum(branches); enum != nil {
+	if enum := joinEnums(branches); enum != nil {
 		s := schema{"type": "string", "enum": enum}
 		if null {
-			s = orNull(s)
+			s = allowNull(s)
 		}
-		return c.merge(out, s)
+		return c.mergeSchemas(out, s)
 	}
-	if c.join && allObjects(branches) {
+	if c.joinObjects && areAllObjects(branches) {
 		c.truncated = true
-		s := c.open(branches)
+		s := c.joinBranches(branches)
 		if null {
-			s = orNull(s)
+			s = allowNull(s)
 		}
-		return c.merge(out, s)
+		return c.mergeSchemas(out, s)
 	}
 	if null {
 		branches = append(branches, schema{"type": "null"})
 	}
 	// anyOf alone: with branches that overlap, which real ones do, oneOf refuses
 	// what the API takes.
-	return c.merge(out, schema{"anyOf": branches})
+	return c.mergeSchemas(out, schema{"anyOf": branches})
 }
 
-func allObjects(branches []any) bool {
+func areAllObjects(branches []any) bool {
 	return !slices.ContainsFunc(branches, func(b any) bool { return b.(schema)["type"] != "object" || b.(schema)["properties"] == nil })
 }
 
-// orNull is a schema that takes null too.
-func orNull(s schema) schema {
+// allowNull is a schema that takes null too.
+func allowNull(s schema) schema {
 	s = maps.Clone(s)
-	list := kinds(s["type"])
+	list := typesOf(s["type"])
 	if !slices.Contains(list, "null") {
 		list = append(list, "null")
 	}
-	s["type"] = oneOrMany(list)
+	s["type"] = singleOrList(list)
 	if enum, ok := s["enum"].([]any); ok && !slices.Contains(enum, nil) {
 		s["enum"] = append(slices.Clone(enum), nil)
 	}
 	return s
 }
 
-// oneEnum is the enum that branches of texts come to.
-func oneEnum(branches []any) (all []any) {
+// joinEnums is the enum that branches of texts come to.
+func joinEnums(branches []any) (all []any) {
 	for _, b := range branches {
 		s := b.(schema)
 		enum, ok := s["enum"].([]any)
@@ -205,9 +205,9 @@ func oneEnum(branches []any) (all []any) {
 	return all
 }
 
-// open joins branches of which one holds: the properties of all, required is
+// joinBranches joins branches of which one holds: the properties of all, required is
 // what all of them require.
-func (c *compiler) open(branches []any) schema {
+func (c *compiler) joinBranches(branches []any) schema {
 	out := schema{}
 	properties := schema{}
 	var all []string // that every branch requires
@@ -220,11 +220,11 @@ func (c *compiler) open(branches []any) schema {
 		if i == 0 {
 			all = required(s)
 		} else {
-			all = intersect(all, required(s))
+			all = intersectNames(all, required(s))
 		}
-		types = append(types, kinds(s["type"])...)
+		types = append(types, typesOf(s["type"])...)
 		if p, ok := s["properties"].(schema); ok {
-			c.either(properties, p)
+			c.joinProperties(properties, p)
 			out["properties"] = properties
 		}
 		if out["items"] == nil && s["items"] != nil {
@@ -233,7 +233,7 @@ func (c *compiler) open(branches []any) schema {
 	}
 	slices.Sort(types)
 	if types = slices.Compact(types); len(types) > 0 {
-		out["type"] = oneOrMany(types)
+		out["type"] = singleOrList(types)
 	}
 	if len(all) > 0 {
 		out["required"] = all
@@ -241,9 +241,9 @@ func (c *compiler) open(branches []any) schema {
 	return out
 }
 
-// either adds properties to those of out; of one that both have it takes either
+// joinProperties adds properties to those of out; of one that both have it takes either
 // form.
-func (c *compiler) either(out, b schema) {
+func (c *compiler) joinProperties(out, b schema) {
 	c.meter.Spend(1 + len(b))
 	for name, y := range b {
 		x, had := out[name]
@@ -252,7 +252,7 @@ func (c *compiler) either(out, b schema) {
 			continue
 		}
 		s, t := x.(schema), y.(schema)
-		if enum := oneEnum([]any{s, t}); enum != nil {
+		if enum := joinEnums([]any{s, t}); enum != nil {
 			joined := schema{"type": "string", "enum": enum}
 			if s["description"] != nil {
 				joined["description"] = s["description"]
@@ -261,7 +261,7 @@ func (c *compiler) either(out, b schema) {
 			continue
 		}
 		joined := schema{} // of two kinds: anything
-		if k := intersect(kinds(s["type"]), kinds(t["type"])); len(k) > 0 && len(k) == len(kinds(s["type"])) && len(k) == len(kinds(t["type"])) {
+		if k := intersectNames(typesOf(s["type"]), typesOf(t["type"])); len(k) > 0 && len(k) == len(typesOf(s["type"])) && len(k) == len(typesOf(t["type"])) {
 			joined["type"] = s["type"]
 			if k[0] == "array" {
 				joined["items"] = schema{}
@@ -274,9 +274,9 @@ func (c *compiler) either(out, b schema) {
 	}
 }
 
-// openAnswer is open for what an API answers, where kinds may differ.
-func (c *compiler) openAnswer(branches []any, null bool) schema {
-	out := c.open(branches)
+// joinAnswerBranches is open for what an API answers, where kinds may differ.
+func (c *compiler) joinAnswerBranches(branches []any, null bool) schema {
+	out := c.joinBranches(branches)
 	delete(out, "required")
 	if len(branches) > 1 {
 		for _, b := range branches {
@@ -286,19 +286,19 @@ func (c *compiler) openAnswer(branches []any, null bool) schema {
 		}
 	}
 	if out["type"] != nil && null {
-		out = orNull(out)
+		out = allowNull(out)
 	}
 	return out
 }
 
-// complete sees to it that what is required is among the properties.
-func complete(s schema) schema {
-	completeIn(s, nil)
+// completeRequired sees to it that what is required is among the properties.
+func completeRequired(s schema) schema {
+	completeBranch(s, nil)
 	return s
 }
 
-// completeIn is complete for a branch of a schema that has properties too.
-func completeIn(s, outer schema) {
+// completeBranch is complete for a branch of a schema that has properties too.
+func completeBranch(s, outer schema) {
 	props, _ := s["properties"].(schema)
 	if names := required(s); len(names) > 0 {
 		if props == nil && s["type"] == "object" && outer == nil {
@@ -315,12 +315,12 @@ func completeIn(s, outer schema) {
 	}
 	for _, key := range []string{"items", "additionalProperties", "not", "contains"} {
 		if sub, ok := s[key].(schema); ok {
-			completeIn(sub, nil)
+			completeBranch(sub, nil)
 		}
 	}
 	for _, p := range props {
 		if sub, ok := p.(schema); ok {
-			completeIn(sub, nil)
+			completeBranch(sub, nil)
 		}
 	}
 	var all schema
@@ -333,16 +333,16 @@ func completeIn(s, outer schema) {
 					maps.Copy(all, outer)
 					maps.Copy(all, props)
 				}
-				completeIn(sub, all)
+				completeBranch(sub, all)
 			} else if ok {
-				completeIn(sub, nil)
+				completeBranch(sub, nil)
 			}
 		}
 	}
 }
 
-// kinds are the types that a schema names.
-func kinds(t any) []string {
+// typesOf are the types that a schema names.
+func typesOf(t any) []string {
 	switch t := t.(type) {
 	case string:
 		return []string{t}
@@ -358,15 +358,15 @@ func kinds(t any) []string {
 	return nil
 }
 
-func oneOrMany(list []string) any {
+func singleOrList(list []string) any {
 	if len(list) == 1 {
 		return list[0]
 	}
-	return anys(list)
+	return toAnySlice(list)
 }
 
-// intersect has what both have; integer is a number.
-func intersect(a, b []string) (both []string) {
+// intersectNames has what both have; integer is a number.
+func intersectNames(a, b []string) (both []string) {
 	for _, s := range a {
 		switch {
 		case slices.Contains(b, s):
@@ -387,8 +387,8 @@ func intersectValues(a, b []any) (both []any) {
 	return both
 }
 
-// extreme is the stricter of two limits.
-func extreme(a, b any, larger bool) any {
+// stricterLimit is the stricter of two limits.
+func stricterLimit(a, b any, larger bool) any {
 	x, _ := strconv.ParseFloat(string(a.(json.Number)), 64)
 	y, _ := strconv.ParseFloat(string(b.(json.Number)), 64)
 	if (x > y) == larger {

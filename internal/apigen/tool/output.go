@@ -19,28 +19,28 @@ func (b *builder) answers(op *doc.Operation) (out schema, wrapped bool) {
 		return nil, false
 	}
 	n := b.follow(content.Schema)
-	for _, l := range []limits{
-		{depth: 4, inline: true},
-		{depth: 3, inline: true},
-		{depth: 2, inline: true},
-		{depth: 2, inline: true, noTypes: true},
-		{depth: 1, inline: true, noTypes: true},
-		{depth: 0, inline: true, noTypes: true},
+	for _, l := range []schemaLimits{
+		{maxDepth: 4, inlineCycles: true},
+		{maxDepth: 3, inlineCycles: true},
+		{maxDepth: 2, inlineCycles: true},
+		{maxDepth: 2, inlineCycles: true, omitScalarTypes: true},
+		{maxDepth: 1, inlineCycles: true, omitScalarTypes: true},
+		{maxDepth: 0, inlineCycles: true, omitScalarTypes: true},
 	} {
 		c := b.compiler(l)
-		c.answer, c.most = true, b.output/4
-		s := c.one(n, 0)
-		if c.over() {
+		c.forAnswer, c.maxNodes = true, b.outputBytes/4
+		s := c.compileNode(n, 0)
+		if c.isOverLimit() {
 			continue
 		}
-		object := slices.Contains(kinds(s["type"]), "object") || s["type"] == nil && s["properties"] != nil
-		object = object && !slices.Contains(kinds(s["type"]), "array")
+		object := slices.Contains(typesOf(s["type"]), "object") || s["type"] == nil && s["properties"] != nil
+		object = object && !slices.Contains(typesOf(s["type"]), "array")
 		if out, wrapped = s, !object; wrapped {
 			out = schema{"type": "object", "properties": schema{"result": s}}
 		} else {
 			out["type"] = "object"
 		}
-		if raw, err := json.Marshal(out); err == nil && len(raw) <= b.output {
+		if raw, err := json.Marshal(out); err == nil && len(raw) <= b.outputBytes {
 			return out, wrapped
 		}
 	}
@@ -90,9 +90,9 @@ func (b *builder) shallow(op *doc.Operation) schema {
 	if content == nil {
 		return nil
 	}
-	c := b.compiler(limits{depth: 1, inline: true, noTypes: true})
-	c.answer = true
-	return c.one(b.follow(content.Schema), 0)
+	c := b.compiler(schemaLimits{maxDepth: 1, inlineCycles: true, omitScalarTypes: true})
+	c.forAnswer = true
+	return c.compileNode(b.follow(content.Schema), 0)
 }
 
 // cursorIn finds in an answer what the next call takes.
@@ -112,7 +112,7 @@ func cursorIn(answer schema, arg string) string {
 		return found
 	}
 	for _, name := range sortedKeys(props) {
-		if sub, ok := props[name].(schema); ok && slices.Contains(kinds(sub["type"]), "object") {
+		if sub, ok := props[name].(schema); ok && slices.Contains(typesOf(sub["type"]), "object") {
 			below, _ := sub["properties"].(schema)
 			if found := look(below, "/"+name); found != "" {
 				return found

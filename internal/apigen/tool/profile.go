@@ -36,7 +36,7 @@ func Apply(p junctor.Profile, canonical json.RawMessage) json.RawMessage {
 		root = gemini(joined(undef(root)))
 	case junctor.ProfileNone, junctor.ProfileClaude:
 	}
-	return encode(root)
+	return encodeJSON(root)
 }
 
 // each gives a schema with f applied to every schema directly inside it.
@@ -129,18 +129,18 @@ func joined(s schema) schema {
 			null = null || isNull
 			return isNull
 		})
-		if len(list) < 2 || allObjects(list) {
+		if len(list) < 2 || areAllObjects(list) {
 			c := compiler{}
 			rest := maps.Clone(s)
 			delete(rest, key)
-			one := c.open(list)
+			one := c.joinBranches(list)
 			if len(list) == 1 {
 				one = list[0].(schema)
 			}
 			if null && one["type"] != nil {
-				one = orNull(one)
+				one = allowNull(one)
 			}
-			s = c.merge(rest, one)
+			s = c.mergeSchemas(rest, one)
 		}
 	}
 	return s
@@ -155,8 +155,8 @@ func openAI(s schema) schema {
 	if f, ok := s["format"].(string); ok && !slices.Contains([]string{"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}, f) {
 		delete(s, "format")
 	}
-	if !slices.Contains(kinds(s["type"]), "object") {
-		if slices.Contains(kinds(s["type"]), "array") && s["items"] == nil {
+	if !slices.Contains(typesOf(s["type"]), "object") {
+		if slices.Contains(typesOf(s["type"]), "array") && s["items"] == nil {
 			s["items"] = schema{}
 		}
 		return s
@@ -175,7 +175,7 @@ func openAI(s schema) schema {
 		case sub["$ref"] != nil:
 			props[name] = schema{"anyOf": []any{sub, schema{"type": "null"}}}
 		case sub["type"] != nil:
-			props[name] = orNull(sub)
+			props[name] = allowNull(sub)
 		case sub["anyOf"] != nil:
 			props[name] = anyOrNull(sub)
 		}
@@ -191,7 +191,7 @@ func anyOrNull(s schema) schema {
 	list, ok := s["anyOf"].([]any)
 	if !ok || slices.ContainsFunc(list, func(b any) bool {
 		sub, _ := b.(schema)
-		return slices.Contains(kinds(sub["type"]), "null")
+		return slices.Contains(typesOf(sub["type"]), "null")
 	}) {
 		return s
 	}
@@ -205,7 +205,7 @@ func required(s schema) []string {
 	if list, ok := s["required"].([]string); ok {
 		return list
 	}
-	return kinds(s["required"])
+	return typesOf(s["required"])
 }
 
 // gemini keeps the few keywords that are taken.
@@ -232,7 +232,7 @@ func gemini(s schema) schema {
 	if high, ok := s["exclusiveMaximum"]; ok && out["maximum"] == nil {
 		out["maximum"] = high
 	}
-	types := kinds(s["type"])
+	types := typesOf(s["type"])
 	plain := slices.DeleteFunc(slices.Clone(types), func(t string) bool { return t == "null" })
 	if len(plain) < len(types) {
 		out["nullable"] = true

@@ -97,19 +97,19 @@ func measure(v any, found []branch) (int, []branch) {
 // kindsOnly is what is left of a schema that is not described.
 func kindsOnly(s schema) schema {
 	out := schema{}
-	types := kinds(s["type"])
+	types := typesOf(s["type"])
 	list, _ := s["anyOf"].([]any)
 	for _, one := range list {
 		sub, _ := one.(schema)
-		if len(kinds(sub["type"])) == 0 {
+		if len(typesOf(sub["type"])) == 0 {
 			types = nil
 			break
 		}
-		types = append(types, kinds(sub["type"])...)
+		types = append(types, typesOf(sub["type"])...)
 	}
 	slices.Sort(types)
 	if types = slices.Compact(types); len(types) > 0 {
-		out["type"] = oneOrMany(types)
+		out["type"] = singleOrList(types)
 	}
 	if sub, ok := s["items"].(schema); ok && s["type"] == "array" {
 		sub = kindsOnly(sub)

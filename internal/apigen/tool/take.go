@@ -32,7 +32,7 @@ func Take(p junctor.Profile, canonical json.RawMessage, arguments []byte) []byte
 	if !(nulls{defs}).drop(given, root) {
 		return arguments
 	}
-	return encode(given)
+	return encodeJSON(given)
 }
 
 // nulls are taken out of what schemas with these definitions describe.

@@ -42,7 +42,7 @@ type Tool struct {
 
 // JSON is the tool as MCP lists it.
 func (t *Tool) JSON() []byte {
-	return encode(struct {
+	return encodeJSON(struct {
 		Name         string          `json:"name"`
 		Title        string          `json:"title,omitempty"`
 		Description  string          `json:"description,omitempty"`
@@ -54,7 +54,7 @@ func (t *Tool) JSON() []byte {
 
 // Digest is the SHA-256 of all that a call depends on, hex.
 func (t *Tool) Digest() string {
-	sum := sha256.Sum256(slices.Concat(t.JSON(), []byte{'\n'}, encode(t.Plan)))
+	sum := sha256.Sum256(slices.Concat(t.JSON(), []byte{'\n'}, encodeJSON(t.Plan)))
 	return hex.EncodeToString(sum[:])
 }
 
@@ -71,13 +71,13 @@ type Options struct {
 
 // Budgets of one tool, in bytes of JSON.
 const (
-	maxTool   = 16 << 10
-	maxOutput = 8 << 10
+	maxToolBytes   = 16 << 10
+	maxOutputBytes = 8 << 10
 )
 
-// annotations say what a call does, as far as its method tells. What is left out
+// toolAnnotations say what a call does, as far as its method tells. What is left out
 // is false, but for destructiveHint, which is true where nothing is said.
-type annotations struct {
+type toolAnnotations struct {
 	ReadOnly    bool  `json:"readOnlyHint,omitempty"`
 	Destructive *bool `json:"destructiveHint,omitempty"`
 	Idempotent  bool  `json:"idempotentHint,omitempty"`
@@ -87,7 +87,7 @@ type annotations struct {
 // Build makes a tool of every operation, in the document's order. What could not
 // be kept is among the problems.
 func Build(d *doc.Document, o Options) ([]Tool, []doc.Problem) {
-	b := builder{doc: d, cleaned: cleaner{}, meter: o.Meter, cycles: newCycles(d.Schemas, o.Meter), names: names(d.Operations, o.Server, o.Names), output: outputBudget(len(d.Operations)), base: o.Base}
+	b := builder{doc: d, texts: cleaner{}, meter: o.Meter, cycles: newCycleFinder(d.Schemas, o.Meter), names: names(d.Operations, o.Server, o.Names), outputBytes: outputBudget(len(d.Operations)), baseURL: o.Base}
 	tools := make([]Tool, 0, len(d.Operations))
 	made := map[string]bool{}
 	for _, op := range d.Operations {
@@ -95,7 +95,7 @@ func Build(d *doc.Document, o Options) ([]Tool, []doc.Problem) {
 			made[op.Key] = true
 			b.meter.At(op.Key)
 			b.meter.Spend(20)
-			tools = append(tools, b.tool(op))
+			tools = append(tools, b.buildTool(op))
 		}
 	}
 	return tools, b.problems
@@ -112,22 +112,22 @@ func outputBudget(operations int) int {
 	case operations > 100:
 		return 2 << 10
 	default:
-		return maxOutput
+		return maxOutputBytes
 	}
 }
 
 type builder struct {
-	doc      *doc.Document
-	cycles   *cycles
-	names    map[string]string
-	cleaned  cleaner
-	meter    *doc.Meter
-	output   int
-	base     string
-	problems []doc.Problem
+	doc         *doc.Document
+	cycles      *cycleFinder
+	names       map[string]string
+	texts       cleaner
+	meter       *doc.Meter
+	outputBytes int
+	baseURL     string
+	problems    []doc.Problem
 }
 
-func (b *builder) tool(op *doc.Operation) Tool {
+func (b *builder) buildTool(op *doc.Operation) Tool {
 	if why := op.TooLarge(); why != "" { // of formats whose readers look at the whole alone
 		b.problems = append(b.problems, doc.Problem{
 			At: op.At, Severity: doc.Error, Code: doc.TooLarge, Key: op.Key, Message: "The operation is passed over. " + why, Remedy: "Take parameters out, or pass them in the body.",
@@ -135,24 +135,24 @@ func (b *builder) tool(op *doc.Operation) Tool {
 		op = &doc.Operation{Key: op.Key, Method: op.Method, Path: shortened(op.Path, 200), ID: op.ID, At: op.At, Servers: op.Servers, Incomplete: []doc.Code{doc.TooLarge}}
 	}
 	t := Tool{
-		Name: b.names[op.Key], Key: op.Key, Title: titleOf(op, b.names[op.Key]), Description: describe(op), Annotations: encode(annotate(op, b.names[op.Key])),
+		Name: b.names[op.Key], Key: op.Key, Title: makeTitle(op, b.names[op.Key]), Description: makeDescription(op), Annotations: encodeJSON(annotateOperation(op, b.names[op.Key])),
 		ID: op.ID, Tags: op.Tags, Words: words(strings.NewReplacer("{", " ", "}", " ").Replace(op.Path)),
-		Deprecated: op.Deprecated, Inferred: op.Inferred, Incomplete: b.incomplete(op), Partial: slices.Clone(op.Partial), At: op.At,
+		Deprecated: op.Deprecated, Inferred: op.Inferred, Incomplete: b.incompleteCodes(op), Partial: slices.Clone(op.Partial), At: op.At,
 	}
 	out, wrapped := b.answers(op)
 	if out != nil {
-		t.Output = encode(out)
+		t.Output = encodeJSON(out)
 	}
 	a := b.arguments(op)
 	var input schema
-	input, t.Truncated = b.input(a, maxTool-len(t.JSON())-8)
-	t.Input = encode(input)
+	input, t.Truncated = b.input(a, maxToolBytes-len(t.JSON())-8)
+	t.Input = encodeJSON(input)
 	if a.lost && !slices.Contains(t.Partial, doc.UnresolvedRef) {
 		t.Partial = append(t.Partial, doc.UnresolvedRef)
 	}
 	t.Plan = call.Plan{
-		Method: op.Method, Base: b.own(op), Path: op.Path, Query: op.Query, Args: a.plan(), Body: a.body,
-		Accept: accept(op), Security: needs(op), Wrapped: wrapped, Paging: b.paging(op, a),
+		Method: op.Method, Base: b.ownServer(op), Path: op.Path, Query: op.Query, Args: a.plan(), Body: a.body,
+		Accept: accept(op), Security: securityNeeds(op), Wrapped: wrapped, Paging: b.paging(op, a),
 	}
 	if f := op.Field; f != nil {
 		t.Plan.GraphQL = &call.GraphQL{Head: f.Head, Selection: f.Selection, Tail: f.Tail, Operation: f.Name, Path: f.Path, Select: f.Returns}
@@ -167,8 +167,8 @@ func (b *builder) tool(op *doc.Operation) Tool {
 	return t
 }
 
-// encode writes JSON without the escapes that HTML would want.
-func encode(v any) []byte {
+// encodeJSON writes JSON without the escapes that HTML would want.
+func encodeJSON(v any) []byte {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -178,8 +178,8 @@ func encode(v any) []byte {
 	return []byte(strings.TrimSuffix(b.String(), "\n"))
 }
 
-// titleOf is the readable name.
-func titleOf(op *doc.Operation, name string) string {
+// makeTitle is the readable name.
+func makeTitle(op *doc.Operation, name string) string {
 	if s := strings.TrimSuffix(clean(op.Summary, 80), "."); s != "" && !strings.HasSuffix(s, "…") {
 		return s
 	}
@@ -187,8 +187,8 @@ func titleOf(op *doc.Operation, name string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// describe is the summary and the first paragraph of the description.
-func describe(op *doc.Operation) string {
+// makeDescription is the summary and the first paragraph of the description.
+func makeDescription(op *doc.Operation) string {
 	const most = 1024
 	summary, text := clean(op.Summary, most), clean(firstParagraph(op.Description), most)
 	switch {
@@ -206,9 +206,9 @@ func describe(op *doc.Operation) string {
 	return shorten(text, most)
 }
 
-// annotate goes by the method, and by words that say that something is lost.
-func annotate(op *doc.Operation, name string) annotations {
-	a := annotations{OpenWorld: true}
+// annotateOperation goes by the method, and by words that say that something is lost.
+func annotateOperation(op *doc.Operation, name string) toolAnnotations {
+	a := toolAnnotations{OpenWorld: true}
 	no, yes := false, true
 	if f := op.Field; f != nil {
 		a.ReadOnly, a.Idempotent = !f.Mutation, !f.Mutation
@@ -236,20 +236,20 @@ func annotate(op *doc.Operation, name string) annotations {
 	return a
 }
 
-// own is the server of an operation, where it has one of its own.
-func (b *builder) own(op *doc.Operation) string {
+// ownServer is the server of an operation, where it has one of its own.
+func (b *builder) ownServer(op *doc.Operation) string {
 	if len(op.Servers) == 0 || len(b.doc.Servers) > 0 && op.Servers[0].URL == b.doc.Servers[0].URL {
 		return ""
 	}
 	return op.Servers[0].Address(nil)
 }
 
-// incomplete is why an operation cannot be called, but for what Base makes good.
-func (b *builder) incomplete(op *doc.Operation) []doc.Code {
-	return slices.DeleteFunc(slices.Clone(op.Incomplete), func(c doc.Code) bool { return c == doc.NoServer && b.base != "" })
+// incompleteCodes is why an operation cannot be called, but for what Base makes good.
+func (b *builder) incompleteCodes(op *doc.Operation) []doc.Code {
+	return slices.DeleteFunc(slices.Clone(op.Incomplete), func(c doc.Code) bool { return c == doc.NoServer && b.baseURL != "" })
 }
 
-func needs(op *doc.Operation) [][]call.Need {
+func securityNeeds(op *doc.Operation) [][]call.Need {
 	if !op.Secured {
 		return nil
 	}
