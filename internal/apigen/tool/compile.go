@@ -20,7 +20,7 @@ type compiler struct {
 	meter     *doc.Meter
 	schemas   doc.Schemas
 	cycles    *cycleFinder
-	textCache cleaner
+	textCache textCache
 	forAnswer bool // for what an API answers: nothing is demanded of it
 	schemaLimits
 
@@ -105,7 +105,7 @@ func (c *compiler) compileRef(n *doc.Node, depth int) schema {
 	case c.cycles.isCyclic(to) && !c.inlineCycles:
 		out = schema{"$ref": "#/$defs/" + c.nameDef(to, n.Get("$ref").Str())}
 		if d := beside.Get("description"); d != nil {
-			if s := c.textCache.clean(d.Str(), c.maxText); s != "" {
+			if s := c.textCache.cleanText(d.Str(), c.maxText); s != "" {
 				out["description"] = s
 			}
 		}
@@ -189,7 +189,7 @@ func (c *compiler) dropEndlessRequiredInDef(name string, state map[string]visitS
 func (c *compiler) dropEndlessRequired(s schema, state map[string]visitState) {
 	c.meter.Spend(1)
 	props, _ := s["properties"].(schema)
-	kept := slices.DeleteFunc(slices.Clone(required(s)), func(name string) bool {
+	kept := slices.DeleteFunc(slices.Clone(requiredNames(s)), func(name string) bool {
 		p, _ := props[name].(schema)
 		ref, isRef := p["$ref"].(string)
 		if !isRef {
@@ -203,7 +203,7 @@ func (c *compiler) dropEndlessRequired(s schema, state map[string]visitState) {
 		c.dropEndlessRequiredInDef(def, state)
 		return false
 	})
-	if len(kept) == len(required(s)) {
+	if len(kept) == len(requiredNames(s)) {
 		return
 	}
 	if s["required"] = kept; len(kept) == 0 {
@@ -313,9 +313,9 @@ func (c *compiler) compileCommonKeyword(out schema, m doc.Member, n *doc.Node, d
 			}
 		}
 	case "description":
-		c.setDescription(out, c.textCache.clean(m.Value.Str(), c.maxTextAt(depth)))
+		c.setDescription(out, c.textCache.cleanText(m.Value.Str(), c.maxTextAt(depth)))
 	case "title":
-		if s := c.textCache.clean(m.Value.Str(), c.maxTextAt(depth)); s != "" && n.Get("description") == nil && strings.Contains(s, " ") {
+		if s := c.textCache.cleanText(m.Value.Str(), c.maxTextAt(depth)); s != "" && n.Get("description") == nil && strings.Contains(s, " ") {
 			out["description"] = s
 		}
 	}
@@ -441,7 +441,7 @@ func (c *compiler) compilePattern(out schema, pattern string) {
 // addNote says in the description what keywords cannot.
 func (c *compiler) addNote(out schema, note string) {
 	had, _ := out["description"].(string)
-	out["description"] = strings.TrimSpace(had + " " + clean(note, 120))
+	out["description"] = strings.TrimSpace(had + " " + cleanText(note, 120))
 }
 
 // isPortablePattern says whether a pattern means the same in Go and in ECMAScript with

@@ -10,13 +10,13 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// full is everything that the document says.
-func full() schemaLimits { return schemaLimits{maxDepth: 12, maxText: 160, maxValues: 100} }
+// fullLimits is everything that the document says.
+func fullLimits() schemaLimits { return schemaLimits{maxDepth: 12, maxText: 160, maxValues: 100} }
 
-// levels are tried one after another until a schema fits its budget.
-func levels() []schemaLimits {
+// limitLevels are tried one after another until a schema fits its budget.
+func limitLevels() []schemaLimits {
 	return []schemaLimits{
-		full(),
+		fullLimits(),
 		{maxDepth: 8, maxText: 100, maxValues: 60},
 		{maxDepth: 6, maxText: 80, maxValues: 40, inlineCycles: true},
 		{maxDepth: 4, maxText: 60, maxValues: 30, inlineCycles: true},
@@ -29,15 +29,15 @@ func levels() []schemaLimits {
 	}
 }
 
-func (b *builder) compiler(l schemaLimits) *compiler {
+func (b *builder) newCompiler(l schemaLimits) *compiler {
 	return &compiler{meter: b.meter, schemas: b.doc.Schemas, cycles: b.cycles, textCache: b.texts, schemaLimits: l, maxNodes: maxToolBytes / 4}
 }
 
-// input is the schema of a tool's arguments, of at most so many bytes.
-func (b *builder) input(a *arguments, budget int) (schema, bool) {
-	for i, l := range levels() {
-		c := b.compiler(l)
-		s := b.inputAt(a, c, i)
+// inputSchema is the schema of a tool's arguments, of at most so many bytes.
+func (b *builder) inputSchema(a *argumentSet, budget int) (schema, bool) {
+	for i, l := range limitLevels() {
+		c := b.newCompiler(l)
+		s := b.inputSchemaAt(a, c, i)
 		if c.isOverLimit() {
 			continue
 		}
@@ -47,34 +47,34 @@ func (b *builder) input(a *arguments, budget int) (schema, bool) {
 	}
 	// What is required alone is too much: the largest optional parts go.
 	level := 7
-	c := b.compiler(levels()[level])
+	c := b.newCompiler(limitLevels()[level])
 	c.maxNodes = 2 * maxToolBytes
-	s := b.inputAt(a, c, level)
-	if !c.isOverLimit() && prune(s, budget, b.meter) {
+	s := b.inputSchemaAt(a, c, level)
+	if !c.isOverLimit() && pruneOptional(s, budget, b.meter) {
 		return s, true
 	}
-	return spare(s, a, budget, b.meter), true
+	return trimArguments(s, a, budget, b.meter), true
 }
 
-// inputAt makes the schema within limits. The root is an object, and nothing
+// inputSchemaAt makes the schema within limits. The root is an object, and nothing
 // else: clients refuse combinators there.
-func (b *builder) inputAt(a *arguments, c *compiler, level int) schema {
+func (b *builder) inputSchemaAt(a *argumentSet, c *compiler, level int) schema {
 	props := schema{}
 	var required []string
 	var fields schema
-	if a.whole != nil || a.body != nil {
-		s := completeRequired(c.compileNode(a.whole, 0))
-		if a.body != nil && (kindOf(a.body.Media) == kindForm || kindOf(a.body.Media) == kindMultipart) && (s["anyOf"] != nil || s["properties"] == nil) {
-			s = c.flatForm(s)
+	if a.bodySchema != nil || a.body != nil {
+		s := completeRequired(c.compileNode(a.bodySchema, 0))
+		if a.body != nil && (bodyKind(a.body.Media) == kindForm || bodyKind(a.body.Media) == kindMultipart) && (s["anyOf"] != nil || s["properties"] == nil) {
+			s = c.flattenForm(s)
 		}
 		fields, _ = s["properties"].(schema)
-		for _, one := range a.list {
+		for _, one := range a.arguments {
 			if one.plan.Place == "body" {
-				props[one.plan.Name] = b.wholeBody(a, one, s, level)
+				props[one.plan.Name] = b.wholeBodySchema(a, one, s, level)
 			}
 		}
 	}
-	for _, one := range a.list {
+	for _, one := range a.arguments {
 		name := one.plan.Name
 		if one.required {
 			required = append(required, name)
@@ -82,24 +82,24 @@ func (b *builder) inputAt(a *arguments, c *compiler, level int) schema {
 		switch {
 		case one.param != nil:
 			s := completeRequired(maps.Clone(c.compileNode(one.param.Schema, 1)))
-			about(s, one.param.Description, level)
+			setArgumentText(s, one.param.Description, level)
 			if one.param.Deprecated {
 				s["deprecated"] = true
 			}
-			props[name] = one.filled(s)
+			props[name] = one.requireContent(s)
 		case one.plan.Place == "field":
 			s, _ := fields[one.plan.Key].(schema)
 			if s == nil {
 				s = schema{}
 			}
-			if one.file {
+			if one.isFile {
 				s = fileSchema(s)
 			}
-			props[name] = one.filled(s)
+			props[name] = one.requireContent(s)
 		}
 	}
 	c.compileDefs()
-	a.lost = a.lost || c.unresolvedRef
+	a.unresolvedRef = a.unresolvedRef || c.unresolvedRef
 	out := schema{"type": "object", "properties": props, "additionalProperties": false}
 	if len(required) > 0 {
 		slices.Sort(required)
@@ -111,10 +111,10 @@ func (b *builder) inputAt(a *arguments, c *compiler, level int) schema {
 	return out
 }
 
-// filled demands a part of an object or array that has to be given where one
+// requireContent demands a part of an object or array that has to be given where one
 // without parts cannot be written: in a path, a query, a form.
-func (one argument) filled(s schema) schema {
-	if !one.required && one.plan.Place != call.Path || one.plan.Media != "" || one.file || one.plan.Place == call.Field && one.plan.Style == "" || one.plan.Place == call.Variable {
+func (one argument) requireContent(s schema) schema {
+	if !one.required && one.plan.Place != call.Path || one.plan.Media != "" || one.isFile || one.plan.Place == call.Field && one.plan.Style == "" || one.plan.Place == call.Variable {
 		return s
 	}
 	switch s["type"] {
@@ -130,26 +130,26 @@ func (one argument) filled(s schema) schema {
 	return s
 }
 
-// wholeBody is the schema of a body that is one argument.
-func (b *builder) wholeBody(a *arguments, one argument, s schema, level int) schema {
-	if one.file {
+// wholeBodySchema is the schema of a body that is one argument.
+func (b *builder) wholeBodySchema(a *argumentSet, one argument, s schema, level int) schema {
+	if one.isFile {
 		return fileSchema(s)
 	}
-	if kind := kindOf(a.body.Media); kind == kindText && !isLines(a.body.Media) {
+	if kind := bodyKind(a.body.Media); kind == kindText && !isJSONLines(a.body.Media) {
 		s = schema{"type": "string"}
-		about(s, a.text, level)
+		setArgumentText(s, a.bodyText, level)
 		if s["description"] == nil {
 			s["description"] = "The body, as " + mediaType(a.body.Media) + "."
 		}
 		return s
 	}
 	s = maps.Clone(s)
-	about(s, a.text, level)
+	setArgumentText(s, a.bodyText, level)
 	return s
 }
 
-// about gives an argument its own description, in place of its type's.
-func about(s schema, text string, level int) {
+// setArgumentText gives an argument its own description, in place of its type's.
+func setArgumentText(s schema, text string, level int) {
 	limit := 160
 	switch {
 	case level >= 8:
@@ -161,7 +161,7 @@ func about(s schema, text string, level int) {
 		delete(s, "description")
 		return
 	}
-	own := clean(firstParagraph(text), limit)
+	own := cleanText(firstParagraph(text), limit)
 	had, _ := s["description"].(string)
 	switch {
 	case own != "" && strings.HasPrefix(had, "One of "), own != "" && strings.HasPrefix(had, "Pattern: "):
@@ -169,7 +169,7 @@ func about(s schema, text string, level int) {
 	case own != "":
 		s["description"] = own
 	case had != "":
-		s["description"] = shorten(had, limit)
+		s["description"] = shortenText(had, limit)
 	}
 }
 
@@ -192,9 +192,9 @@ func fileSchema(s schema) schema {
 	}
 }
 
-// spare leaves optional arguments undescribed until the rest fits; they are
+// trimArguments leaves optional arguments undescribed until the rest fits; they are
 // still taken.
-func spare(s schema, a *arguments, budget int, meter *doc.Meter) schema {
+func trimArguments(s schema, a *argumentSet, budget int, meter *doc.Meter) schema {
 	s = maps.Clone(s)
 	props, _ := s["properties"].(schema)
 	props = maps.Clone(props)
@@ -202,31 +202,31 @@ func spare(s schema, a *arguments, budget int, meter *doc.Meter) schema {
 	delete(s, "$defs")
 	delete(s, "additionalProperties")
 	// The whole is measured once, and then the parts that change.
-	size := sizeOf(s)
+	size := jsonSize(s)
 	meter.Spend(size / 16)
 	change := func(name string, to schema) {
-		was := sizeOf(schema{name: props[name]}) - 1
+		was := jsonSize(schema{name: props[name]}) - 1
 		if meter.Spend(was / 16); to == nil {
 			delete(props, name)
 			size -= was
 			return
 		}
 		props[name] = to
-		size += sizeOf(schema{name: to}) - 1 - was
+		size += jsonSize(schema{name: to}) - 1 - was
 	}
 	for _, required := range []bool{false, true} {
-		for _, one := range slices.Backward(a.list) {
+		for _, one := range slices.Backward(a.arguments) {
 			if size <= budget {
 				return s
 			}
 			if one.required == required {
 				if p, ok := props[one.plan.Name].(schema); ok {
-					change(one.plan.Name, kindsOnly(p))
+					change(one.plan.Name, typesOnly(p))
 				}
 			}
 		}
 	}
-	for _, one := range slices.Backward(a.list) {
+	for _, one := range slices.Backward(a.arguments) {
 		if size <= budget {
 			return s
 		}

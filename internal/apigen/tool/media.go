@@ -23,7 +23,7 @@ func mediaType(media string) string {
 	return strings.ToLower(strings.TrimSpace(base))
 }
 
-func kindOf(media string) int {
+func bodyKind(media string) int {
 	switch m := mediaType(media); {
 	case m == "application/json", m == "*/*", m == "application/*", m == "text/json", m == "":
 		return kindJSON
@@ -41,23 +41,23 @@ func kindOf(media string) int {
 	}
 }
 
-// isLines says whether a media type holds a JSON value in each line.
-func isLines(media string) bool {
+// isJSONLines says whether a media type holds a JSON value in each line.
+func isJSONLines(media string) bool {
 	return slices.Contains([]string{"application/jsonl", "application/x-ndjson", "application/json-lines", "application/ndjson"}, mediaType(media))
 }
 
-// choose takes the content that a body is sent as.
-func (b *builder) choose(contents []doc.Content) *doc.Content {
+// chooseContent takes the content that a body is sent as.
+func (b *builder) chooseContent(contents []doc.Content) *doc.Content {
 	best, rank := -1, 0
 	for i, c := range contents {
-		r := kindOf(c.Media) * 10
+		r := bodyKind(c.Media) * 10
 		if c.Schema == nil && c.Item == nil {
 			r += 100 // one that is described is easier to fill
 		}
 		if mediaType(c.Media) == "application/json-patch+json" && !b.isArray(c.Schema) {
 			r += 5 // the others of its kind are sent as they read
 		}
-		if kindOf(c.Media) == kindForm && b.hasFile(c.Schema) {
+		if bodyKind(c.Media) == kindForm && b.hasFile(c.Schema) {
 			r += 15
 		}
 		if best < 0 || r < rank {
@@ -70,8 +70,8 @@ func (b *builder) choose(contents []doc.Content) *doc.Content {
 	return &contents[best]
 }
 
-// follow goes along references to what they name.
-func (b *builder) follow(n *doc.Node) *doc.Node {
+// followRefs goes along references to what they name.
+func (b *builder) followRefs(n *doc.Node) *doc.Node {
 	for range 32 {
 		ref := n.Get("$ref")
 		if ref == nil {
@@ -86,11 +86,11 @@ func (b *builder) follow(n *doc.Node) *doc.Node {
 	return nil
 }
 
-func (b *builder) isArray(n *doc.Node) bool { return b.follow(n).Get("type").Str() == "array" }
+func (b *builder) isArray(n *doc.Node) bool { return b.followRefs(n).Get("type").Str() == "array" }
 
 // isFile says whether a schema stands for the bytes of a file.
 func (b *builder) isFile(n *doc.Node) bool {
-	n = b.follow(n)
+	n = b.followRefs(n)
 	t := n.Get("type").Str()
 	if slices.Contains(stringItems(n.Get("type")), "string") {
 		t = "string"
@@ -102,33 +102,33 @@ func (b *builder) isFile(n *doc.Node) bool {
 }
 
 func (b *builder) hasFile(n *doc.Node) bool {
-	props := b.follow(n).Get("properties")
+	props := b.followRefs(n).Get("properties")
 	if props == nil {
 		return false
 	}
 	return slices.ContainsFunc(props.Members, func(m doc.Member) bool {
-		return b.isFile(m.Value) || b.isFile(b.follow(m.Value).Get("items"))
+		return b.isFile(m.Value) || b.isFile(b.followRefs(m.Value).Get("items"))
 	})
 }
 
-// accept is what an operation asks to be answered in.
-func accept(op *doc.Operation) string {
-	c := success(op, func(doc.Content) bool { return true })
+// acceptedMedia is what an operation asks to be answered in.
+func acceptedMedia(op *doc.Operation) string {
+	c := successContent(op, func(doc.Content) bool { return true })
 	if c == nil || c.Media == "*/*" {
 		return ""
 	}
-	if kindOf(c.Media) > kindJSONLike {
-		if j := success(op, isJSON); j != nil {
+	if bodyKind(c.Media) > kindJSONLike {
+		if j := successContent(op, isJSONContent); j != nil {
 			return j.Media
 		}
 	}
 	return c.Media
 }
 
-func isJSON(c doc.Content) bool { return kindOf(c.Media) <= kindJSONLike }
+func isJSONContent(c doc.Content) bool { return bodyKind(c.Media) <= kindJSONLike }
 
-// success is the best content of the first good answer that has any.
-func success(op *doc.Operation, good func(doc.Content) bool) *doc.Content {
+// successContent is the best content of the first good answer that has any.
+func successContent(op *doc.Operation, good func(doc.Content) bool) *doc.Content {
 	var best *doc.Content
 	first := ""
 	for _, r := range op.Responses {
@@ -137,7 +137,7 @@ func success(op *doc.Operation, good func(doc.Content) bool) *doc.Content {
 		}
 		var here *doc.Content
 		for i, c := range r.Contents {
-			if good(c) && (here == nil || kindOf(c.Media) < kindOf(here.Media)) {
+			if good(c) && (here == nil || bodyKind(c.Media) < bodyKind(here.Media)) {
 				here = &r.Contents[i]
 			}
 		}

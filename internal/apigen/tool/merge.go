@@ -40,7 +40,7 @@ func (c *compiler) mergeSchemas(a, b schema) schema {
 		case "properties", "patternProperties":
 			out[key] = c.mergeProperties(had.(schema), b[key].(schema))
 		case "required":
-			list := slices.Concat(required(a), required(b))
+			list := slices.Concat(requiredNames(a), requiredNames(b))
 			slices.Sort(list)
 			out[key] = slices.Compact(list)
 		case "items", "propertyNames", "contains":
@@ -218,9 +218,9 @@ func (c *compiler) joinBranches(branches []any) schema {
 			continue
 		}
 		if i == 0 {
-			all = required(s)
+			all = requiredNames(s)
 		} else {
-			all = intersectNames(all, required(s))
+			all = intersectNames(all, requiredNames(s))
 		}
 		types = append(types, typesOf(s["type"])...)
 		if p, ok := s["properties"].(schema); ok {
@@ -300,7 +300,7 @@ func completeRequired(s schema) schema {
 // completeBranch is complete for a branch of a schema that has properties too.
 func completeBranch(s, outer schema) {
 	props, _ := s["properties"].(schema)
-	if names := required(s); len(names) > 0 {
+	if names := requiredNames(s); len(names) > 0 {
 		if props == nil && s["type"] == "object" && outer == nil {
 			props = schema{}
 			s["properties"] = props

@@ -10,15 +10,15 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// answers is the schema of what an operation answers, nil where the document has
+// outputSchema is the schema of what an operation answers, nil where the document has
 // none. It demands nothing: an answer that is not as documented, or was cut, must
 // not fail the call. What is no object stands under "result", wrapped says so.
-func (b *builder) answers(op *doc.Operation) (out schema, wrapped bool) {
-	content := success(op, isJSON)
+func (b *builder) outputSchema(op *doc.Operation) (out schema, wrapped bool) {
+	content := successContent(op, isJSONContent)
 	if content == nil || content.Schema == nil {
 		return nil, false
 	}
-	n := b.follow(content.Schema)
+	n := b.followRefs(content.Schema)
 	for _, l := range []schemaLimits{
 		{maxDepth: 4, inlineCycles: true},
 		{maxDepth: 3, inlineCycles: true},
@@ -27,7 +27,7 @@ func (b *builder) answers(op *doc.Operation) (out schema, wrapped bool) {
 		{maxDepth: 1, inlineCycles: true, omitScalarTypes: true},
 		{maxDepth: 0, inlineCycles: true, omitScalarTypes: true},
 	} {
-		c := b.compiler(l)
+		c := b.newCompiler(l)
 		c.forAnswer, c.maxNodes = true, b.outputBytes/4
 		s := c.compileNode(n, 0)
 		if c.isOverLimit() {
@@ -55,8 +55,8 @@ func (b *builder) isObject(n *doc.Node) bool {
 	return n.Get("type").Str() == "object" || n.Get("properties") != nil
 }
 
-// paging finds the argument that asks for the next page.
-func (b *builder) paging(op *doc.Operation, a *arguments) *call.Paging {
+// findPaging finds the argument that asks for the next page.
+func (b *builder) findPaging(op *doc.Operation, a *argumentSet) *call.Paging {
 	if op.Method != http.MethodGet && op.Method != "QUERY" && op.Field == nil {
 		return nil
 	}
@@ -69,13 +69,13 @@ func (b *builder) paging(op *doc.Operation, a *arguments) *call.Paging {
 		{"offset", []string{"offset", "skip", "start", "start_at", "start_index"}},
 	} {
 		for _, want := range kind.args {
-			for _, one := range a.list {
-				if one.plan.Place != call.Query && one.plan.Place != call.Variable || strings.Join(words(one.plan.Key), "_") != want {
+			for _, one := range a.arguments {
+				if one.plan.Place != call.Query && one.plan.Place != call.Variable || strings.Join(splitWords(one.plan.Key), "_") != want {
 					continue
 				}
 				p := &call.Paging{Arg: one.plan.Name, Kind: kind.name}
 				if kind.name == "cursor" {
-					p.Cursor = cursorIn(b.shallow(op), want)
+					p.Cursor = findCursor(b.shallowAnswer(op), want)
 				}
 				return p
 			}
@@ -84,24 +84,24 @@ func (b *builder) paging(op *doc.Operation, a *arguments) *call.Paging {
 	return nil
 }
 
-// shallow is what an operation answers, two levels of it.
-func (b *builder) shallow(op *doc.Operation) schema {
-	content := success(op, isJSON)
+// shallowAnswer is what an operation answers, two levels of it.
+func (b *builder) shallowAnswer(op *doc.Operation) schema {
+	content := successContent(op, isJSONContent)
 	if content == nil {
 		return nil
 	}
-	c := b.compiler(schemaLimits{maxDepth: 1, inlineCycles: true, omitScalarTypes: true})
+	c := b.newCompiler(schemaLimits{maxDepth: 1, inlineCycles: true, omitScalarTypes: true})
 	c.forAnswer = true
-	return c.compileNode(b.follow(content.Schema), 0)
+	return c.compileNode(b.followRefs(content.Schema), 0)
 }
 
-// cursorIn finds in an answer what the next call takes.
-func cursorIn(answer schema, arg string) string {
+// findCursor finds in an answer what the next call takes.
+func findCursor(answer schema, arg string) string {
 	props, _ := answer["properties"].(schema)
 	look := func(props schema, at string) string {
 		for _, want := range []string{"next_" + arg, "next_cursor", "next_page_token", "next_token", "end_cursor", "next_page_cursor", "continuation_token", "next_marker", "cursor", "continue", "next"} {
 			for _, name := range sortedKeys(props) {
-				if strings.Join(words(name), "_") == want {
+				if strings.Join(splitWords(name), "_") == want {
 					return at + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 				}
 			}

@@ -10,8 +10,8 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// maxRepeat is how often a cycle is followed where there are no $defs.
-const maxRepeat = 3
+// maxCycleRepeats is how often a cycle is followed where there are no $defs.
+const maxCycleRepeats = 3
 
 // Apply gives a canonical schema as the clients of a profile take it. It depends
 // on nothing but its arguments, so that what it gives can be kept by digest.
@@ -29,18 +29,18 @@ func Apply(p junctor.Profile, canonical json.RawMessage) json.RawMessage {
 	case junctor.ProfileStrict:
 		root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	case junctor.ProfileNoDefs:
-		root = undef(root)
+		root = inlineDefs(root)
 	case junctor.ProfileOpenAI:
-		root = openAI(joined(root))
+		root = openAISchema(joinChoices(root))
 	case junctor.ProfileGemini:
-		root = gemini(joined(undef(root)))
+		root = geminiSchema(joinChoices(inlineDefs(root)))
 	case junctor.ProfileNone, junctor.ProfileClaude:
 	}
 	return encodeJSON(root)
 }
 
-// each gives a schema with f applied to every schema directly inside it.
-func each(s schema, f func(schema) schema) schema {
+// mapSubschemas gives a schema with f applied to every schema directly inside it.
+func mapSubschemas(s schema, f func(schema) schema) schema {
 	out := maps.Clone(s)
 	for key, v := range s {
 		switch key {
@@ -75,8 +75,8 @@ func each(s schema, f func(schema) schema) schema {
 	return out
 }
 
-// undef puts definitions in place of their references, each a few times.
-func undef(root schema) schema {
+// inlineDefs puts definitions in place of their references, each a few times.
+func inlineDefs(root schema) schema {
 	defs, _ := root["$defs"].(schema)
 	if len(defs) == 0 {
 		return root
@@ -86,7 +86,7 @@ func undef(root schema) schema {
 	walk = func(s schema, inside []string) schema {
 		ref, ok := s["$ref"].(string)
 		if !ok {
-			return each(s, func(sub schema) schema { return walk(sub, inside) })
+			return mapSubschemas(s, func(sub schema) schema { return walk(sub, inside) })
 		}
 		name := strings.TrimPrefix(ref, "#/$defs/")
 		def, _ := defs[name].(schema)
@@ -98,8 +98,8 @@ func undef(root schema) schema {
 		}
 		nodes++
 		var out schema
-		if count >= maxRepeat || len(inside) > 2*maxRepeat || nodes > 200 {
-			out = kindsOnly(def)
+		if count >= maxCycleRepeats || len(inside) > 2*maxCycleRepeats || nodes > 200 {
+			out = typesOnly(def)
 		} else {
 			out = walk(def, append(slices.Clone(inside), name))
 		}
@@ -113,9 +113,9 @@ func undef(root schema) schema {
 	return walk(rest, nil)
 }
 
-// joined makes one object of those of which one has to be given.
-func joined(s schema) schema {
-	s = each(s, joined)
+// joinChoices makes one object of those of which one has to be given.
+func joinChoices(s schema) schema {
+	s = mapSubschemas(s, joinChoices)
 	for _, key := range []string{"anyOf", "oneOf"} {
 		list, ok := s[key].([]any)
 		if !ok {
@@ -146,9 +146,9 @@ func joined(s schema) schema {
 	return s
 }
 
-// openAI requires every property, and lets those that were optional be null.
-func openAI(s schema) schema {
-	s = each(s, openAI)
+// openAISchema requires every property, and lets those that were optional be null.
+func openAISchema(s schema) schema {
+	s = mapSubschemas(s, openAISchema)
 	for _, key := range []string{"default", "patternProperties", "propertyNames", "not", "contains", "minContains", "maxContains", "uniqueItems", "minProperties", "maxProperties", "prefixItems", "contentEncoding", "contentMediaType", "deprecated"} {
 		delete(s, key)
 	}
@@ -165,7 +165,7 @@ func openAI(s schema) schema {
 	if props == nil {
 		props = schema{}
 	}
-	must := required(s)
+	must := requiredNames(s)
 	for name, p := range props {
 		sub, ok := p.(schema)
 		if !ok || slices.Contains(must, name) {
@@ -177,7 +177,7 @@ func openAI(s schema) schema {
 		case sub["type"] != nil:
 			props[name] = allowNull(sub)
 		case sub["anyOf"] != nil:
-			props[name] = anyOrNull(sub)
+			props[name] = allowNullChoice(sub)
 		}
 	}
 	s["properties"] = props
@@ -186,8 +186,8 @@ func openAI(s schema) schema {
 	return s
 }
 
-// anyOrNull lets null be one of several.
-func anyOrNull(s schema) schema {
+// allowNullChoice lets null be one of several.
+func allowNullChoice(s schema) schema {
 	list, ok := s["anyOf"].([]any)
 	if !ok || slices.ContainsFunc(list, func(b any) bool {
 		sub, _ := b.(schema)
@@ -200,25 +200,25 @@ func anyOrNull(s schema) schema {
 	return out
 }
 
-// required are the names that a schema requires, whether it was made or read.
-func required(s schema) []string {
+// requiredNames are the names that a schema requires, whether it was made or read.
+func requiredNames(s schema) []string {
 	if list, ok := s["required"].([]string); ok {
 		return list
 	}
 	return typesOf(s["required"])
 }
 
-// gemini keeps the few keywords that are taken.
-func gemini(s schema) schema {
-	s = each(s, gemini)
+// geminiSchema keeps the few keywords that are taken.
+func geminiSchema(s schema) schema {
+	s = mapSubschemas(s, geminiSchema)
 	out := schema{}
 	for key, v := range s {
 		switch key {
 		case "description", "properties", "items", "enum", "minItems", "maxItems", "minLength", "maxLength", "minimum", "maximum", "pattern", "anyOf", "minProperties", "maxProperties":
 			out[key] = v
 		case "required":
-			if len(required(s)) > 0 {
-				out[key] = required(s)
+			if len(requiredNames(s)) > 0 {
+				out[key] = requiredNames(s)
 			}
 		case "format":
 			if v == "date-time" || v == "enum" {
@@ -240,11 +240,11 @@ func gemini(s schema) schema {
 	if len(plain) > 0 {
 		out["type"] = plain[0]
 	}
-	return geminiShape(out)
+	return fixGeminiTypes(out)
 }
 
-// geminiShape sees to it that each value has one kind and what that wants.
-func geminiShape(s schema) schema {
+// fixGeminiTypes sees to it that each value has one kind and what that wants.
+func fixGeminiTypes(s schema) schema {
 	if enum, ok := s["enum"].([]any); ok {
 		all := make([]any, 0, len(enum))
 		for _, v := range enum {
@@ -275,7 +275,7 @@ func geminiShape(s schema) schema {
 		return s
 	}
 	if props, ok := s["properties"].(schema); ok { // what is required has to be there
-		names := slices.DeleteFunc(slices.Clone(required(s)), func(n string) bool { _, ok := props[n]; return !ok })
+		names := slices.DeleteFunc(slices.Clone(requiredNames(s)), func(n string) bool { _, ok := props[n]; return !ok })
 		if s["required"] = names; len(names) == 0 {
 			delete(s, "required")
 		}

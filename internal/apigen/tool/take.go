@@ -27,46 +27,46 @@ func Take(p junctor.Profile, canonical json.RawMessage, arguments []byte) []byte
 	if err := d.Decode(&given); err != nil {
 		return arguments
 	}
-	root = joined(root)
+	root = joinChoices(root)
 	defs, _ := root["$defs"].(schema)
-	if !(nulls{defs}).drop(given, root) {
+	if !(nullDropper{defs}).dropNulls(given, root) {
 		return arguments
 	}
 	return encodeJSON(given)
 }
 
-// nulls are taken out of what schemas with these definitions describe.
-type nulls struct{ defs schema }
+// nullDropper are taken out of what schemas with these definitions describe.
+type nullDropper struct{ defs schema }
 
-// drop takes them out of a value, and says whether there were any.
-func (n nulls) drop(v any, s schema) (some bool) {
-	s = n.resolve(s)
+// dropNulls takes them out of a value, and says whether there were any.
+func (n nullDropper) dropNulls(v any, s schema) (some bool) {
+	s = n.resolveRef(s)
 	if s == nil {
 		return false
 	}
 	switch v := v.(type) {
 	case map[string]any:
-		some = n.dropMembers(v, s)
+		some = n.dropNullMembers(v, s)
 	case []any:
 		items, _ := s["items"].(schema)
 		for _, item := range v {
-			some = n.drop(item, items) || some
+			some = n.dropNulls(item, items) || some
 		}
 	}
 	for _, key := range []string{"anyOf", "oneOf"} {
 		branches, _ := s[key].([]any)
 		for _, b := range branches {
 			if branch, ok := b.(schema); ok {
-				some = n.drop(v, branch) || some
+				some = n.dropNulls(v, branch) || some
 			}
 		}
 	}
 	return some
 }
 
-func (n nulls) dropMembers(v map[string]any, s schema) (some bool) {
+func (n nullDropper) dropNullMembers(v map[string]any, s schema) (some bool) {
 	props, _ := s["properties"].(schema)
-	must := required(s)
+	must := requiredNames(s)
 	for name, member := range v {
 		p, known := props[name].(schema)
 		switch {
@@ -75,14 +75,14 @@ func (n nulls) dropMembers(v map[string]any, s schema) (some bool) {
 			delete(v, name)
 			some = true
 		default:
-			some = n.drop(member, p) || some
+			some = n.dropNulls(member, p) || some
 		}
 	}
 	return some
 }
 
-// resolve follows references; nil where they lead nowhere.
-func (n nulls) resolve(s schema) schema {
+// resolveRef follows references; nil where they lead nowhere.
+func (n nullDropper) resolveRef(s schema) schema {
 	for range 10 {
 		ref, ok := s["$ref"].(string)
 		if !ok {

@@ -10,18 +10,18 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// clean makes plain text of what a document says, of at most limit characters:
+// cleanText makes plain text of what a document says, of at most limit characters:
 // descriptions are somebody else's, and what is in them is shown to models.
 // Markup, control characters and what nobody can see are taken out.
-func clean(s string, limit int) string {
+func cleanText(s string, limit int) string {
 	if limit <= 0 || s == "" {
 		return ""
 	}
 	if len(s) > limit*8 {
-		s = s[:cutAt(s, limit*8)]
+		s = s[:runeBoundary(s, limit*8)]
 	}
 	if strings.ContainsAny(s, "<[`*#|&") {
-		s = unmark(s)
+		s = stripMarkup(s)
 	}
 	var b strings.Builder
 	space := false
@@ -39,31 +39,31 @@ func clean(s string, limit int) string {
 		space = false
 		b.WriteRune(r)
 	}
-	return shorten(b.String(), limit)
+	return shortenText(b.String(), limit)
 }
 
-// cleaner remembers what it cleaned: schemas are used again and again.
-type cleaner map[cleaned]string
+// textCache remembers what it cleaned: schemas are used again and again.
+type textCache map[textKey]string
 
-type cleaned struct {
+type textKey struct {
 	text  string
 	limit int
 }
 
-func (c cleaner) clean(s string, limit int) string {
+func (c textCache) cleanText(s string, limit int) string {
 	if limit <= 0 || s == "" {
 		return ""
 	}
-	out, ok := c[cleaned{s, limit}]
+	out, ok := c[textKey{s, limit}]
 	if !ok {
-		out = clean(s, limit)
-		c[cleaned{s, limit}] = out
+		out = cleanText(s, limit)
+		c[textKey{s, limit}] = out
 	}
 	return out
 }
 
-// cutAt is the last place not behind at where a character begins.
-func cutAt(s string, at int) int {
+// runeBoundary is the last place not behind at where a character begins.
+func runeBoundary(s string, at int) int {
 	for at > 0 && at < len(s) && !utf8.RuneStart(s[at]) {
 		at--
 	}
@@ -71,21 +71,21 @@ func cutAt(s string, at int) int {
 }
 
 var (
-	tags  = regexp.MustCompile(`(?s)<!--.*?-->|</?[A-Za-z][^<>]*>`)
-	links = regexp.MustCompile(`!?\[([^\[\]]*)\]\([^()\s]*(?:\s+"[^"]*")?\)`)
-	marks = regexp.MustCompile("(?m)^\\s*(#{1,6}|>)\\s*|```[a-z]*|[*`]+|\\|(?:\\s*:?-+:?\\s*\\|)+")
+	htmlTags      = regexp.MustCompile(`(?s)<!--.*?-->|</?[A-Za-z][^<>]*>`)
+	markdownLinks = regexp.MustCompile(`!?\[([^\[\]]*)\]\([^()\s]*(?:\s+"[^"]*")?\)`)
+	markdownMarks = regexp.MustCompile("(?m)^\\s*(#{1,6}|>)\\s*|```[a-z]*|[*`]+|\\|(?:\\s*:?-+:?\\s*\\|)+")
 )
 
-// unmark takes HTML and Markdown out.
-func unmark(s string) string {
-	s = tags.ReplaceAllString(s, " ")
-	s = links.ReplaceAllString(s, "$1")
-	s = marks.ReplaceAllString(s, "")
+// stripMarkup takes HTML and Markdown out.
+func stripMarkup(s string) string {
+	s = htmlTags.ReplaceAllString(s, " ")
+	s = markdownLinks.ReplaceAllString(s, "$1")
+	s = markdownMarks.ReplaceAllString(s, "")
 	return html.UnescapeString(s)
 }
 
-// shorten cuts a text behind a sentence where it can, or else behind a word.
-func shorten(s string, limit int) string {
+// shortenText cuts a text behind a sentence where it can, or else behind a word.
+func shortenText(s string, limit int) string {
 	if utf8.RuneCountInString(s) <= limit {
 		return s
 	}
@@ -111,14 +111,14 @@ func firstParagraph(s string) string {
 	return s
 }
 
-// plural says whether an s ends a word here, as in IDs.
-func plural(rest []rune) bool {
+// isPluralSuffix says whether an s ends a word here, as in IDs.
+func isPluralSuffix(rest []rune) bool {
 	return rest[0] == 's' && (len(rest) == 1 || !unicode.IsLetter(rest[1]))
 }
 
-// words parts a text at everything that is no letter or digit, and where a
+// splitWords parts a text at everything that is no letter or digit, and where a
 // capital begins a word, all in lower case.
-func words(s string) (list []string) {
+func splitWords(s string) (list []string) {
 	runes := []rune(norm.NFKD.String(s))
 	word := make([]rune, 0, 24)
 	end := func() {
@@ -135,7 +135,7 @@ func words(s string) (list []string) {
 			end()
 			continue
 		case unicode.IsUpper(r) && i > 0 && (unicode.IsLower(runes[i-1]) || unicode.IsDigit(runes[i-1]) ||
-			unicode.IsUpper(runes[i-1]) && i+1 < len(runes) && unicode.IsLower(runes[i+1]) && !plural(runes[i+1:])):
+			unicode.IsUpper(runes[i-1]) && i+1 < len(runes) && unicode.IsLower(runes[i+1]) && !isPluralSuffix(runes[i+1:])):
 			end()
 		}
 		word = append(word, r)

@@ -87,7 +87,7 @@ type toolAnnotations struct {
 // Build makes a tool of every operation, in the document's order. What could not
 // be kept is among the problems.
 func Build(d *doc.Document, o Options) ([]Tool, []doc.Problem) {
-	b := builder{doc: d, texts: cleaner{}, meter: o.Meter, cycles: newCycleFinder(d.Schemas, o.Meter), names: names(d.Operations, o.Server, o.Names), outputBytes: outputBudget(len(d.Operations)), baseURL: o.Base}
+	b := builder{doc: d, texts: textCache{}, meter: o.Meter, cycles: newCycleFinder(d.Schemas, o.Meter), names: assignNames(d.Operations, o.Server, o.Names), outputBytes: outputBudget(len(d.Operations)), baseURL: o.Base}
 	tools := make([]Tool, 0, len(d.Operations))
 	made := map[string]bool{}
 	for _, op := range d.Operations {
@@ -120,7 +120,7 @@ type builder struct {
 	doc         *doc.Document
 	cycles      *cycleFinder
 	names       map[string]string
-	texts       cleaner
+	texts       textCache
 	meter       *doc.Meter
 	outputBytes int
 	baseURL     string
@@ -132,27 +132,27 @@ func (b *builder) buildTool(op *doc.Operation) Tool {
 		b.problems = append(b.problems, doc.Problem{
 			At: op.At, Severity: doc.Error, Code: doc.TooLarge, Key: op.Key, Message: "The operation is passed over. " + why, Remedy: "Take parameters out, or pass them in the body.",
 		})
-		op = &doc.Operation{Key: op.Key, Method: op.Method, Path: shortened(op.Path, 200), ID: op.ID, At: op.At, Servers: op.Servers, Incomplete: []doc.Code{doc.TooLarge}}
+		op = &doc.Operation{Key: op.Key, Method: op.Method, Path: truncateBytes(op.Path, 200), ID: op.ID, At: op.At, Servers: op.Servers, Incomplete: []doc.Code{doc.TooLarge}}
 	}
 	t := Tool{
 		Name: b.names[op.Key], Key: op.Key, Title: makeTitle(op, b.names[op.Key]), Description: makeDescription(op), Annotations: encodeJSON(annotateOperation(op, b.names[op.Key])),
-		ID: op.ID, Tags: op.Tags, Words: words(strings.NewReplacer("{", " ", "}", " ").Replace(op.Path)),
+		ID: op.ID, Tags: op.Tags, Words: splitWords(strings.NewReplacer("{", " ", "}", " ").Replace(op.Path)),
 		Deprecated: op.Deprecated, Inferred: op.Inferred, Incomplete: b.incompleteCodes(op), Partial: slices.Clone(op.Partial), At: op.At,
 	}
-	out, wrapped := b.answers(op)
+	out, wrapped := b.outputSchema(op)
 	if out != nil {
 		t.Output = encodeJSON(out)
 	}
-	a := b.arguments(op)
+	a := b.collectArguments(op)
 	var input schema
-	input, t.Truncated = b.input(a, maxToolBytes-len(t.JSON())-8)
+	input, t.Truncated = b.inputSchema(a, maxToolBytes-len(t.JSON())-8)
 	t.Input = encodeJSON(input)
-	if a.lost && !slices.Contains(t.Partial, doc.UnresolvedRef) {
+	if a.unresolvedRef && !slices.Contains(t.Partial, doc.UnresolvedRef) {
 		t.Partial = append(t.Partial, doc.UnresolvedRef)
 	}
 	t.Plan = call.Plan{
-		Method: op.Method, Base: b.ownServer(op), Path: op.Path, Query: op.Query, Args: a.plan(), Body: a.body,
-		Accept: accept(op), Security: securityNeeds(op), Wrapped: wrapped, Paging: b.paging(op, a),
+		Method: op.Method, Base: b.ownServer(op), Path: op.Path, Query: op.Query, Args: a.callArgs(), Body: a.body,
+		Accept: acceptedMedia(op), Security: securityNeeds(op), Wrapped: wrapped, Paging: b.findPaging(op, a),
 	}
 	if f := op.Field; f != nil {
 		t.Plan.GraphQL = &call.GraphQL{Head: f.Head, Selection: f.Selection, Tail: f.Tail, Operation: f.Name, Path: f.Path, Select: f.Returns}
@@ -180,7 +180,7 @@ func encodeJSON(v any) []byte {
 
 // makeTitle is the readable name.
 func makeTitle(op *doc.Operation, name string) string {
-	if s := strings.TrimSuffix(clean(op.Summary, 80), "."); s != "" && !strings.HasSuffix(s, "…") {
+	if s := strings.TrimSuffix(cleanText(op.Summary, 80), "."); s != "" && !strings.HasSuffix(s, "…") {
 		return s
 	}
 	s := strings.ReplaceAll(name, "_", " ")
@@ -190,7 +190,7 @@ func makeTitle(op *doc.Operation, name string) string {
 // makeDescription is the summary and the first paragraph of the description.
 func makeDescription(op *doc.Operation) string {
 	const most = 1024
-	summary, text := clean(op.Summary, most), clean(firstParagraph(op.Description), most)
+	summary, text := cleanText(op.Summary, most), cleanText(firstParagraph(op.Description), most)
 	switch {
 	case text == "" || strings.HasPrefix(summary, text):
 		text = summary
@@ -198,12 +198,12 @@ func makeDescription(op *doc.Operation) string {
 		text = strings.TrimSuffix(summary, ".") + ". " + text
 	}
 	if text == "" {
-		text = op.Method + " " + clean(op.Path, 200)
+		text = op.Method + " " + cleanText(op.Path, 200)
 	}
 	if op.Deprecated {
 		text = "Deprecated. " + text
 	}
-	return shorten(text, most)
+	return shortenText(text, most)
 }
 
 // annotateOperation goes by the method, and by words that say that something is lost.
@@ -228,7 +228,7 @@ func annotateOperation(op *doc.Operation, name string) toolAnnotations {
 			a.Destructive = &no
 		}
 	}
-	if !a.ReadOnly && slices.ContainsFunc(slices.Concat(words(name), words(op.ID)), func(w string) bool {
+	if !a.ReadOnly && slices.ContainsFunc(slices.Concat(splitWords(name), splitWords(op.ID)), func(w string) bool {
 		return slices.Contains([]string{"delete", "deletes", "remove", "removes", "revoke", "cancel", "purge", "destroy", "wipe", "drop", "erase"}, w)
 	}) {
 		a.Destructive = &yes
