@@ -10,10 +10,10 @@ import (
 // wanted, as a selection set.
 const SelectArg = "_select"
 
-// graphQL is the body of a GraphQL request: arguments travel as variables, never
+// encodeGraphQL is the body of a GraphQL request: arguments travel as variables, never
 // in the text. A selection of the caller's own stands in the place of the one
 // that was made, and cannot leave it.
-func (p *Plan) graphQL(given map[string][]byte) ([]byte, error) {
+func (p *Plan) encodeGraphQL(given map[string][]byte) ([]byte, error) {
 	selection := p.GraphQL.Selection
 	if own, ok := wire.String(given[SelectArg]); ok && own != "" && p.GraphQL.Select != "" {
 		if own = strings.TrimSpace(own); !strings.HasPrefix(own, "{") {
@@ -21,7 +21,7 @@ func (p *Plan) graphQL(given map[string][]byte) ([]byte, error) {
 		}
 		if !isSelection(own) {
 			a := Arg{Name: SelectArg}
-			return nil, a.refused("is not a selection of fields: write it like { id name owner { login } }, without variables")
+			return nil, a.invalidError("is not a selection of fields: write it like { id name owner { login } }, without variables")
 		}
 		selection = " " + own + " "
 	}
@@ -64,7 +64,7 @@ func isSelection(s string) bool {
 		case '"', '#', '$', '\\':
 			return false
 		default:
-			if !strings.ContainsRune(" \t\r\n,:.@!-", rune(c)) && !unreserved(c) {
+			if !strings.ContainsRune(" \t\r\n,:.@!-", rune(c)) && !isUnreserved(c) {
 				return false
 			}
 		}

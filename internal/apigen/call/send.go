@@ -19,10 +19,10 @@ import (
 )
 
 const (
-	tries   = 3                      // of one call
-	backoff = 250 * time.Millisecond // before the second, twice that before the third
-	longest = 15 * time.Second       // that a Retry-After is waited for
-	atOnce  = 32                     // requests that one API has under way
+	maxTries      = 3                      // of one call
+	firstBackoff  = 250 * time.Millisecond // before the second, twice that before the third
+	maxRetryWait  = 15 * time.Second       // that a Retry-After is waited for
+	defaultAtOnce = 32                     // requests that one API has under way
 )
 
 // Credentials are what a request proves with who calls. They are for the origin
@@ -59,20 +59,20 @@ type Options struct {
 // Sender sends the requests of one API. What it holds is for that API alone, so
 // that one that is slow or flooded takes nothing from another.
 type Sender struct {
-	o     Options
-	slots chan struct{}
-	pace  pace
+	options Options
+	slots   chan struct{}
+	pacer   pacer
 }
 
 // NewSender makes one.
 func NewSender(o Options) *Sender {
 	if o.AtOnce <= 0 {
-		o.AtOnce = atOnce
+		o.AtOnce = defaultAtOnce
 	}
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = 1 << 40
 	}
-	return &Sender{o: o, slots: make(chan struct{}, o.AtOnce), pace: pace{rate: o.Rate}}
+	return &Sender{options: o, slots: make(chan struct{}, o.AtOnce), pacer: pacer{perSecond: o.Rate}}
 }
 
 // Answer is what the API said.
@@ -91,15 +91,15 @@ type Answer struct {
 // way (502, 503, 504). more are headers of the call itself, such as its trace: what
 // the plan or a credential says stands before them.
 func (s *Sender) Send(ctx context.Context, plan *Plan, arguments []byte, p *junctor.Principal, again bool, more http.Header) (*Answer, error) {
-	own, err := s.credentials(ctx, plan, p)
+	own, err := s.credentialsFor(ctx, plan, p)
 	if err != nil {
 		return nil, err
 	}
 	var req *Request
 	prepare := func() error {
-		req, err = plan.Build(s.o.Base, arguments, func(string) (string, bool) { return own.Secret, own.Secret != "" })
+		req, err = plan.Build(s.options.Base, arguments, func(string) (string, bool) { return own.Secret, own.Secret != "" })
 		if err == nil {
-			own.put(req)
+			own.applyTo(req)
 			for name, values := range more {
 				if req.Header[name] == nil {
 					req.Header[name] = values
@@ -113,19 +113,19 @@ func (s *Sender) Send(ctx context.Context, plan *Plan, arguments []byte, p *junc
 	}
 	renewed := false
 	for try := 1; ; try++ {
-		answer, err := s.once(ctx, plan, req, limit.PartyOf(p))
-		if s.o.Login != nil && answer.wantsLogin() {
-			return nil, s.o.Login(answer)
+		answer, err := s.sendOnce(ctx, plan, req, limit.PartyOf(p))
+		if s.options.Login != nil && answer.requiresLogin() {
+			return nil, s.options.Login(answer)
 		}
-		if answer != nil && answer.Status == http.StatusUnauthorized && !renewed && own.Header != nil && s.o.Refused != nil {
+		if answer != nil && answer.Status == http.StatusUnauthorized && !renewed && own.Header != nil && s.options.Refused != nil {
 			// A token may have ended: with another it is tried once more.
 			renewed = true
 			former := own
-			s.o.Refused(p)
-			if own, err = s.credentials(ctx, plan, p); err != nil {
+			s.options.Refused(p)
+			if own, err = s.credentialsFor(ctx, plan, p); err != nil {
 				return nil, err
 			}
-			if !own.same(former) {
+			if !own.isSame(former) {
 				if err := prepare(); err != nil {
 					return nil, err
 				}
@@ -133,27 +133,27 @@ func (s *Sender) Send(ctx context.Context, plan *Plan, arguments []byte, p *junc
 			}
 			return answer, nil
 		}
-		wait, ok := retry(answer, err, try, again)
-		if !ok || !s.waits(ctx, wait) {
+		wait, ok := retryDelay(answer, err, try, again)
+		if !ok || !s.waitBeforeRetry(ctx, wait) {
 			return answer, err
 		}
 	}
 }
 
-// wantsLogin says whether the API did not take who called, or wants more rights.
-func (a *Answer) wantsLogin() bool {
+// requiresLogin says whether the API did not take who called, or wants more rights.
+func (a *Answer) requiresLogin() bool {
 	return a != nil && (a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden && strings.Contains(a.Header.Get("WWW-Authenticate"), "insufficient_scope"))
 }
 
-// credentials are those for a plan: none where the document says that none are
+// credentialsFor are those for a plan: none where the document says that none are
 // needed, or need not be there and are not, or where the request leaves the API's
 // origin.
-func (s *Sender) credentials(ctx context.Context, plan *Plan, p *junctor.Principal) (Credentials, error) {
+func (s *Sender) credentialsFor(ctx context.Context, plan *Plan, p *junctor.Principal) (Credentials, error) {
 	open := len(plan.Security) > 0 && !slices.ContainsFunc(plan.Security, func(needs []Need) bool { return len(needs) > 0 })
-	if s.o.Credentials == nil || open || plan.Base != "" && !sameOrigin(plan.Base, s.o.Base) {
+	if s.options.Credentials == nil || open || plan.Base != "" && !sameOrigin(plan.Base, s.options.Base) {
 		return Credentials{}, nil
 	}
-	own, err := s.o.Credentials(ctx, p)
+	own, err := s.options.Credentials(ctx, p)
 	if junctor.CodeOf(err) == junctor.CodeUnauthenticated && slices.ContainsFunc(plan.Security, func(needs []Need) bool { return len(needs) == 0 }) {
 		return Credentials{}, nil
 	}
@@ -166,9 +166,9 @@ func sameOrigin(a, b string) bool {
 	return errX == nil && errY == nil && x.Scheme == y.Scheme && strings.EqualFold(x.Host, y.Host)
 }
 
-// put adds the credentials to a request; nothing that an argument says stands in
+// applyTo adds the credentials to a request; nothing that an argument says stands in
 // their place.
-func (c Credentials) put(r *Request) {
+func (c Credentials) applyTo(r *Request) {
 	for name, values := range c.Header {
 		if name == "Cookie" && r.Header.Get("Cookie") != "" {
 			values = []string{r.Header.Get("Cookie") + "; " + values[0]}
@@ -176,12 +176,12 @@ func (c Credentials) put(r *Request) {
 		r.Header[name] = values
 	}
 	if c.Query != "" {
-		r.URL.RawQuery = strings.Trim(withoutKeys(r.URL.RawQuery, c.Query)+"&"+c.Query, "&")
+		r.URL.RawQuery = strings.Trim(removeKeys(r.URL.RawQuery, c.Query)+"&"+c.Query, "&")
 	}
 }
 
-// withoutKeys takes the pairs out of a query whose keys another has.
-func withoutKeys(query, other string) string {
+// removeKeys takes the pairs out of a query whose keys another has.
+func removeKeys(query, other string) string {
 	taken := map[string]bool{}
 	for pair := range strings.SplitSeq(other, "&") {
 		key, _, _ := strings.Cut(pair, "=")
@@ -196,13 +196,13 @@ func withoutKeys(query, other string) string {
 	return strings.Join(kept, "&")
 }
 
-func (c Credentials) same(d Credentials) bool {
+func (c Credentials) isSame(d Credentials) bool {
 	return c.Query == d.Query && c.Secret == d.Secret && maps.EqualFunc(c.Header, d.Header, slices.Equal)
 }
 
-// once sends a request and reads its answer, when it is its turn.
-func (s *Sender) once(ctx context.Context, plan *Plan, r *Request, who limit.Party) (*Answer, error) {
-	if err := s.pace.wait(ctx); err != nil {
+// sendOnce sends a request and reads its answer, when it is its turn.
+func (s *Sender) sendOnce(ctx context.Context, plan *Plan, r *Request, who limit.Party) (*Answer, error) {
+	if err := s.pacer.waitTurn(ctx); err != nil {
 		return nil, err
 	}
 	select {
@@ -220,20 +220,20 @@ func (s *Sender) once(ctx context.Context, plan *Plan, r *Request, who limit.Par
 		return nil, junctor.Errorf(junctor.CodeInvalid, "the request of this tool cannot be made: its method or address is none")
 	}
 	req.Header = r.Header.Clone()
-	if s.o.Agent != "" && req.Header.Get("User-Agent") == "" {
-		req.Header.Set("User-Agent", s.o.Agent)
+	if s.options.Agent != "" && req.Header.Get("User-Agent") == "" {
+		req.Header.Set("User-Agent", s.options.Agent)
 	}
-	resp, err := s.o.Client.Do(req)
+	resp, err := s.options.Client.Do(req)
 	if err != nil {
 		return nil, sendError(ctx, err)
 	}
 	defer resp.Body.Close()
 	a := &Answer{Method: r.Method, Path: plan.Path, Status: resp.StatusCode, Header: resp.Header}
-	if a.Body, err = s.o.Bytes.ReadAll(ctx, who, nil, resp.Body, resp.ContentLength, s.o.MaxBytes); err != nil {
-		return nil, readError(ctx, err, s.o.MaxBytes)
+	if a.Body, err = s.options.Bytes.ReadAll(ctx, who, nil, resp.Body, resp.ContentLength, s.options.MaxBytes); err != nil {
+		return nil, readError(ctx, err, s.options.MaxBytes)
 	}
-	if a.Status == http.StatusTooManyRequests && !s.o.PerUser {
-		s.pace.hold(a.retryAfter())
+	if a.Status == http.StatusTooManyRequests && !s.options.PerUser {
+		s.pacer.holdBack(a.retryAfter())
 	}
 	return a, nil
 }
@@ -274,12 +274,12 @@ func (a *Answer) retryAfter() time.Duration {
 	return 0
 }
 
-// retry says whether to try again, and when.
-func retry(a *Answer, err error, try int, again bool) (wait time.Duration, ok bool) {
-	if try >= tries {
+// retryDelay says whether to try again, and when.
+func retryDelay(a *Answer, err error, try int, again bool) (wait time.Duration, ok bool) {
+	if try >= maxTries {
 		return 0, false
 	}
-	wait = backoff<<(try-1) + rand.N(backoff) //nolint:gosec // so that callers do not come back all at once
+	wait = firstBackoff<<(try-1) + rand.N(firstBackoff) //nolint:gosec // so that callers do not come back all at once
 	if err != nil {
 		code := junctor.CodeOf(err)
 		return wait, code == junctor.CodeUnreachable || again && code == junctor.CodeUpstream
@@ -297,9 +297,9 @@ func retry(a *Answer, err error, try int, again bool) (wait time.Duration, ok bo
 	return 0, false
 }
 
-// waits sleeps, unless that would take longer than anybody waits.
-func (s *Sender) waits(ctx context.Context, wait time.Duration) bool {
-	if deadline, ok := ctx.Deadline(); wait > longest || ok && time.Until(deadline) <= wait {
+// waitBeforeRetry sleeps, unless that would take longer than anybody waits.
+func (s *Sender) waitBeforeRetry(ctx context.Context, wait time.Duration) bool {
+	if deadline, ok := ctx.Deadline(); wait > maxRetryWait || ok && time.Until(deadline) <= wait {
 		return false
 	}
 	timer := time.NewTimer(wait)

@@ -9,20 +9,20 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// pace spaces the requests to an API, and holds them back when it says so.
-type pace struct {
-	rate float64 // a second; 0 is no bound
+// pacer spaces the requests to an API, and holds them back when it says so.
+type pacer struct {
+	perSecond float64 // a second; 0 is no bound
 
-	mu   sync.Mutex
-	next time.Time // when the next may leave
+	mu       sync.Mutex
+	nextSend time.Time // when the next may leave
 }
 
-// wait returns when a request may leave. One whose turn would come after its
+// waitTurn returns when a request may leave. One whose turn would come after its
 // deadline is refused at once, and takes nobody's place.
-func (p *pace) wait(ctx context.Context) error {
+func (p *pacer) waitTurn(ctx context.Context) error {
 	p.mu.Lock()
 	now := time.Now()
-	at := p.next
+	at := p.nextSend
 	if at.Before(now) {
 		at = now
 	}
@@ -33,8 +33,8 @@ func (p *pace) wait(ctx context.Context) error {
 		e.RetryAfter = wait
 		return e
 	}
-	if p.rate > 0 {
-		p.next = at.Add(time.Duration(float64(time.Second) / p.rate))
+	if p.perSecond > 0 {
+		p.nextSend = at.Add(time.Duration(float64(time.Second) / p.perSecond))
 	}
 	p.mu.Unlock()
 	if wait <= 0 {
@@ -50,15 +50,15 @@ func (p *pace) wait(ctx context.Context) error {
 	}
 }
 
-// hold lets nothing leave for a while: the API said that it is too much.
-func (p *pace) hold(d time.Duration) {
+// holdBack lets nothing leave for a while: the API said that it is too much.
+func (p *pacer) holdBack(d time.Duration) {
 	if d <= 0 {
 		return
 	}
 	until := time.Now().Add(min(d, time.Minute))
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if until.After(p.next) {
-		p.next = until
+	if until.After(p.nextSend) {
+		p.nextSend = until
 	}
 }

@@ -12,26 +12,26 @@ import (
 // their hosts.
 const MaxText = 64 << 10
 
-// maxItems is how many elements of an array are shown once an answer is too
+// maxShownItems is how many elements of an array are shown once an answer is too
 // large.
-const maxItems = 25
+const maxShownItems = 25
 
-// cut is a place where something was left out.
-type cut struct {
+// truncation is a place where something was left out.
+type truncation struct {
 	Pointer string `json:"pointer"`
 	Shown   int    `json:"shown"`
 	Of      int    `json:"of"`
 }
 
-// shrink makes JSON small enough: arrays first, then long texts, both more and
+// shrinkJSON makes JSON small enough: arrays first, then long texts, both more and
 // more. ok is false where that does not do.
-func shrink(raw []byte, most int) (out []byte, cuts []cut, ok bool) {
+func shrinkJSON(raw []byte, most int) (out []byte, cuts []truncation, ok bool) {
 	if len(raw) <= most {
 		return raw, nil, true
 	}
-	for _, s := range []shrinker{{maxItems, 8192}, {maxItems, 1024}, {10, 1024}, {5, 512}, {3, 256}, {1, 128}} {
-		var cuts []cut
-		out := s.write(nil, raw, "", &cuts)
+	for _, s := range []shrinker{{maxShownItems, 8192}, {maxShownItems, 1024}, {10, 1024}, {5, 512}, {3, 256}, {1, 128}} {
+		var cuts []truncation
+		out := s.writeValue(nil, raw, "", &cuts)
 		if len(out) <= most {
 			return out, cuts, true
 		}
@@ -39,11 +39,11 @@ func shrink(raw []byte, most int) (out []byte, cuts []cut, ok bool) {
 	return nil, nil, false
 }
 
-type shrinker struct{ items, text int }
+type shrinker struct{ maxItems, maxText int }
 
-func (s shrinker) write(dst, raw []byte, pointer string, cuts *[]cut) []byte {
+func (s shrinker) writeValue(dst, raw []byte, pointer string, cuts *[]truncation) []byte {
 	switch kindOf(raw) {
-	case object:
+	case kindObject:
 		dst = append(dst, '{')
 		first := true
 		for key, value := range wire.Members(raw) {
@@ -52,38 +52,38 @@ func (s shrinker) write(dst, raw []byte, pointer string, cuts *[]cut) []byte {
 			}
 			first = false
 			dst = append(append(append(dst, '"'), key...), `":`...)
-			dst = s.write(dst, value, pointer+"/"+escapePointer(wire.Unescape(key)), cuts)
+			dst = s.writeValue(dst, value, pointer+"/"+escapePointer(wire.Unescape(key)), cuts)
 		}
 		return append(dst, '}')
-	case array:
+	case kindArray:
 		dst = append(dst, '[')
 		n := 0
 		for item := range wire.Elements(raw) {
-			if n < s.items {
+			if n < s.maxItems {
 				if n > 0 {
 					dst = append(dst, ',')
 				}
-				dst = s.write(dst, item, pointer+"/"+strconv.Itoa(n), cuts)
+				dst = s.writeValue(dst, item, pointer+"/"+strconv.Itoa(n), cuts)
 			}
 			n++
 		}
-		if n > s.items {
-			*cuts = append(*cuts, cut{pointer, s.items, n})
+		if n > s.maxItems {
+			*cuts = append(*cuts, truncation{pointer, s.maxItems, n})
 		}
 		return append(dst, ']')
-	case primitive:
-		if full, ok := wire.String(raw); ok && len(full) > s.text {
-			short := clip(full, s.text)
-			*cuts = append(*cuts, cut{pointer, len(short), len(full)})
+	case kindPrimitive:
+		if full, ok := wire.String(raw); ok && len(full) > s.maxText {
+			short := truncateText(full, s.maxText)
+			*cuts = append(*cuts, truncation{pointer, len(short), len(full)})
 			return wire.AppendString(dst, short+"…")
 		}
-	case absent:
+	case kindAbsent:
 	}
 	return append(dst, raw...)
 }
 
-// clip is the beginning of a text, whole characters.
-func clip(s string, most int) string {
+// truncateText is the beginning of a text, whole characters.
+func truncateText(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}
@@ -97,14 +97,14 @@ func escapePointer(s string) string { return strings.NewReplacer("~", "~0", "/",
 
 func unescapePointer(s string) string { return strings.NewReplacer("~1", "/", "~0", "~").Replace(s) }
 
-// selection is what is wanted of an answer, by the parts of JSON pointers; one
+// fieldSelection is what is wanted of an answer, by the parts of JSON pointers; one
 // without parts below is all.
-type selection map[string]selection
+type fieldSelection map[string]fieldSelection
 
-// newSelection reads JSON pointers. A * stands for every element, and may be left
+// parseSelection reads JSON pointers. A * stands for every element, and may be left
 // out.
-func newSelection(pointers []string) selection {
-	root := selection{}
+func parseSelection(pointers []string) fieldSelection {
+	root := fieldSelection{}
 	for _, p := range pointers {
 		at := root
 		for part := range strings.SplitSeq(strings.Trim(p, "/"), "/") {
@@ -113,7 +113,7 @@ func newSelection(pointers []string) selection {
 			}
 			part = unescapePointer(part)
 			if at[part] == nil {
-				at[part] = selection{}
+				at[part] = fieldSelection{}
 			}
 			at = at[part]
 		}
@@ -121,13 +121,13 @@ func newSelection(pointers []string) selection {
 	return root
 }
 
-// write gives what is selected of a value.
-func (s selection) write(dst, raw []byte) []byte {
+// writeSelected gives what is selected of a value.
+func (s fieldSelection) writeSelected(dst, raw []byte) []byte {
 	if len(s) == 0 {
 		return append(dst, raw...)
 	}
 	switch kindOf(raw) {
-	case object:
+	case kindObject:
 		dst = append(dst, '{')
 		first := true
 		for key, value := range wire.Members(raw) {
@@ -140,12 +140,12 @@ func (s selection) write(dst, raw []byte) []byte {
 			}
 			first = false
 			dst = append(append(append(dst, '"'), key...), `":`...)
-			dst = below.write(dst, value)
+			dst = below.writeSelected(dst, value)
 		}
 		return append(dst, '}')
-	case array:
+	case kindArray:
 		dst = append(dst, '[')
-		i, first, numbered := 0, true, s.numbered()
+		i, first, numbered := 0, true, s.isNumbered()
 		for item := range wire.Elements(raw) {
 			below, wanted := s, true
 			if numbered {
@@ -159,16 +159,16 @@ func (s selection) write(dst, raw []byte) []byte {
 				dst = append(dst, ',')
 			}
 			first = false
-			dst = below.write(dst, item)
+			dst = below.writeSelected(dst, item)
 		}
 		return append(dst, ']')
-	case primitive, absent:
+	case kindPrimitive, kindAbsent:
 	}
 	return append(dst, raw...)
 }
 
-// numbered says whether elements are selected by their number.
-func (s selection) numbered() bool {
+// isNumbered says whether elements are selected by their number.
+func (s fieldSelection) isNumbered() bool {
 	for part := range s {
 		if _, err := strconv.Atoi(part); err != nil {
 			return false
