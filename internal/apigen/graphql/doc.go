@@ -26,24 +26,24 @@ const (
 
 // Schema is a GraphQL schema that was read. It is never changed.
 type Schema struct {
-	types    map[string]*ast.Definition
-	order    []*ast.Definition
-	possible map[string][]*ast.Definition // the object types of an interface or union, in the document's order
-	roots    map[ast.Operation]string     // the root type of each kind of operation
-	reads    map[string]bool              // the types that a query can lead to
-	file     string
-	problems []doc.Problem
-	meter    *doc.Meter // while the document is read
+	types         map[string]*ast.Definition
+	definitions   []*ast.Definition
+	possibleTypes map[string][]*ast.Definition // the object types of an interface or union, in the document's order
+	rootTypes     map[ast.Operation]string     // the root type of each kind of operation
+	queryTypes    map[string]bool              // the types that a query can lead to
+	file          string
+	problems      []doc.Problem
+	meter         *doc.Meter // while the document is read
 }
 
-func (s *Schema) problem(at *ast.Position, pointer string, severity doc.Severity, code doc.Code, key, message, remedy string) {
+func (s *Schema) addProblem(at *ast.Position, pointer string, severity doc.Severity, code doc.Code, key, message, remedy string) {
 	s.problems = append(s.problems, doc.Problem{
-		At: s.at(at), Pointer: pointer, Severity: severity, Code: code, Key: key, Message: message, Remedy: remedy,
+		At: s.positionOf(at), Pointer: pointer, Severity: severity, Code: code, Key: key, Message: message, Remedy: remedy,
 	})
 }
 
-// at is a place in the document. What has none is at its beginning.
-func (s *Schema) at(p *ast.Position) doc.Position {
+// positionOf is a place in the document. What has none is at its beginning.
+func (s *Schema) positionOf(p *ast.Position) doc.Position {
 	if p == nil || p.Line == 0 {
 		return doc.Position{File: s.file, Line: 1, Column: 1}
 	}

@@ -210,7 +210,7 @@ func TestSelect(t *testing.T) {
 func schemaOf(t *testing.T, text string) *Schema {
 	t.Helper()
 	s := &Schema{}
-	s.join(s.parse(text))
+	s.joinDefinitions(s.parseSDL(text))
 	return s
 }
 
@@ -287,7 +287,7 @@ func oneLeaf(t *testing.T, s *Schema, op *doc.Operation, set ast.SelectionSet) {
 	t.Helper()
 	for len(set) > 0 {
 		f, ok := set[0].(*ast.Field)
-		if !ok || !s.namespace(f.ObjectDefinition) && f.ObjectDefinition.Name != s.roots[ast.Mutation] {
+		if !ok || !s.isNamespace(f.ObjectDefinition) && f.ObjectDefinition.Name != s.rootTypes[ast.Mutation] {
 			return
 		}
 		if len(set) != 1 {
@@ -327,7 +327,7 @@ func FuzzRead(f *testing.F) {
 
 func FuzzSelect(f *testing.F) {
 	s := &Schema{}
-	s.join(s.parse(library))
+	s.joinDefinitions(s.parseSDL(library))
 	f.Add("id name")
 	f.Add("... on Film { id } x: loans(first: {a: [\"}\"]}) { totalCount }")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -16,14 +16,14 @@ fragment TypeRef on __Type { kind name ofType { kind name ofType { kind name ofT
 // ReadIntrospection reads the answer to an introspection, whole or its data
 // alone. An error is that it is none.
 func ReadIntrospection(src doc.Source, root *doc.Node) (*doc.Document, error) {
-	s, err := introspected(src, root)
+	s, err := schemaFromIntrospection(src, root)
 	if err != nil {
 		return nil, err
 	}
-	return s.document(doc.Introspection, src)
+	return s.makeDocument(doc.Introspection, src)
 }
 
-func introspected(src doc.Source, root *doc.Node) (*Schema, error) {
+func schemaFromIntrospection(src doc.Source, root *doc.Node) (*Schema, error) {
 	if data := root.Get("data"); data != nil {
 		root = data
 	}
@@ -41,35 +41,35 @@ func introspected(src doc.Source, root *doc.Node) (*Schema, error) {
 	}
 	d.Schema = append(d.Schema, def)
 	for _, t := range schema.List("types") {
-		if one := definitionOf(t); one.Name != "" {
+		if one := readDefinition(t); one.Name != "" {
 			d.Definitions = append(d.Definitions, one)
 		}
 	}
-	s.join(d)
+	s.joinDefinitions(d)
 	return s, nil
 }
 
-func definitionOf(t *doc.Node) *ast.Definition {
-	def := &ast.Definition{Kind: ast.DefinitionKind(t.Get("kind").Str()), Name: t.Get("name").Str(), Description: t.Get("description").Str(), Position: place(t)}
+func readDefinition(t *doc.Node) *ast.Definition {
+	def := &ast.Definition{Kind: ast.DefinitionKind(t.Get("kind").Str()), Name: t.Get("name").Str(), Description: t.Get("description").Str(), Position: nodePosition(t)}
 	for _, f := range t.List("fields") {
-		field := &ast.FieldDefinition{Name: f.Get("name").Str(), Description: f.Get("description").Str(), Type: typeOf(f.Get("type"), 0), Position: place(f), Directives: marks(f)}
+		field := &ast.FieldDefinition{Name: f.Get("name").Str(), Description: f.Get("description").Str(), Type: readTypeRef(f.Get("type"), 0), Position: nodePosition(f), Directives: deprecatedDirective(f)}
 		for _, a := range f.List("args") {
 			field.Arguments = append(field.Arguments, &ast.ArgumentDefinition{
-				Name: a.Get("name").Str(), Description: a.Get("description").Str(), Type: typeOf(a.Get("type"), 0), DefaultValue: valueOf(a), Position: place(a), Directives: marks(a),
+				Name: a.Get("name").Str(), Description: a.Get("description").Str(), Type: readTypeRef(a.Get("type"), 0), DefaultValue: readDefault(a), Position: nodePosition(a), Directives: deprecatedDirective(a),
 			})
 		}
 		def.Fields = append(def.Fields, field)
 	}
 	for _, f := range t.List("inputFields") {
 		def.Fields = append(def.Fields, &ast.FieldDefinition{
-			Name: f.Get("name").Str(), Description: f.Get("description").Str(), Type: typeOf(f.Get("type"), 0), DefaultValue: valueOf(f), Position: place(f), Directives: marks(f),
+			Name: f.Get("name").Str(), Description: f.Get("description").Str(), Type: readTypeRef(f.Get("type"), 0), DefaultValue: readDefault(f), Position: nodePosition(f), Directives: deprecatedDirective(f),
 		})
 	}
 	for _, i := range t.List("interfaces") {
 		def.Interfaces = append(def.Interfaces, i.Get("name").Str())
 	}
 	for _, v := range t.List("enumValues") {
-		def.EnumValues = append(def.EnumValues, &ast.EnumValueDefinition{Name: v.Get("name").Str(), Description: v.Get("description").Str(), Directives: marks(v)})
+		def.EnumValues = append(def.EnumValues, &ast.EnumValueDefinition{Name: v.Get("name").Str(), Description: v.Get("description").Str(), Directives: deprecatedDirective(v)})
 	}
 	if def.Kind == ast.Union {
 		for _, p := range t.List("possibleTypes") {
@@ -79,21 +79,21 @@ func definitionOf(t *doc.Node) *ast.Definition {
 	return def
 }
 
-// typeOf reads a reference to a type; nil where it is none.
-func typeOf(n *doc.Node, depth int) *ast.Type {
+// readTypeRef reads a reference to a type; nil where it is none.
+func readTypeRef(n *doc.Node, depth int) *ast.Type {
 	const deepest = 12
 	if n == nil || depth > deepest {
 		return nil
 	}
 	switch n.Get("kind").Str() {
 	case "NON_NULL":
-		t := typeOf(n.Get("ofType"), depth+1)
+		t := readTypeRef(n.Get("ofType"), depth+1)
 		if t != nil {
 			t.NonNull = true
 		}
 		return t
 	case "LIST":
-		if of := typeOf(n.Get("ofType"), depth+1); of != nil {
+		if of := readTypeRef(n.Get("ofType"), depth+1); of != nil {
 			return &ast.Type{Elem: of}
 		}
 		return nil
@@ -105,9 +105,9 @@ func typeOf(n *doc.Node, depth int) *ast.Type {
 	}
 }
 
-// valueOf is a default. Only that there is one matters, and what it is where it
+// readDefault is a default. Only that there is one matters, and what it is where it
 // is plain.
-func valueOf(n *doc.Node) *ast.Value {
+func readDefault(n *doc.Node) *ast.Value {
 	v := n.Get("defaultValue")
 	if v == nil || v.Kind != doc.String {
 		return nil
@@ -116,19 +116,19 @@ func valueOf(n *doc.Node) *ast.Value {
 	switch raw := v.Text; {
 	case raw == "true" || raw == "false":
 		kind = ast.BooleanValue
-	case number.MatchString(raw):
+	case numberPattern.MatchString(raw):
 		kind = ast.IntValue
 	}
 	return &ast.Value{Raw: v.Text, Kind: kind}
 }
 
-func marks(n *doc.Node) ast.DirectiveList {
+func deprecatedDirective(n *doc.Node) ast.DirectiveList {
 	if d := n.Get("isDeprecated"); d != nil && d.Text == "true" {
 		return ast.DirectiveList{{Name: "deprecated"}}
 	}
 	return nil
 }
 
-func place(n *doc.Node) *ast.Position {
+func nodePosition(n *doc.Node) *ast.Position {
 	return &ast.Position{Line: int(n.At.Line), Column: int(n.At.Column)}
 }

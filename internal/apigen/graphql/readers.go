@@ -25,7 +25,7 @@ func Readers() []doc.Reader {
 			return d, ""
 		}},
 		{Format: doc.GraphQL, Read: func(_ context.Context, in *doc.Input) (*doc.Document, string) {
-			if !sdl.Match(in.Text) {
+			if !sdlPattern.Match(in.Text) {
 				return nil, "no line begins the definition of a type"
 			}
 			d, problems, err := readSDL(in.Source)
@@ -40,4 +40,4 @@ func Readers() []doc.Reader {
 	}
 }
 
-var sdl = regexp.MustCompile(`(?m)^\s*(extend\s+)?(type|interface|input|schema|union|enum|scalar)\b[^:=]*[{@=]`)
+var sdlPattern = regexp.MustCompile(`(?m)^\s*(extend\s+)?(type|interface|input|schema|union|enum|scalar)\b[^:=]*[{@=]`)

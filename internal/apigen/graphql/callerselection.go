@@ -40,21 +40,21 @@ func (s *Schema) Select(from, selection string) (string, error) {
 		return "", junctor.Errorf(junctor.CodeInvalid, "the schema has no type %q any more: import it again", from)
 	}
 	var b strings.Builder
-	if err := s.write(&b, def, q.Operations[0].SelectionSet, 1); err != nil {
+	if err := s.writeSelection(&b, def, q.Operations[0].SelectionSet, 1); err != nil {
 		return "", err
 	}
 	return b.String(), nil
 }
 
-// write writes a selection anew from what was parsed of it, field by field.
-func (s *Schema) write(b *strings.Builder, def *ast.Definition, set ast.SelectionSet, depth int) error {
+// writeSelection writes a selection anew from what was parsed of it, field by field.
+func (s *Schema) writeSelection(b *strings.Builder, def *ast.Definition, set ast.SelectionSet, depth int) error {
 	if depth > maxSelectDepth {
 		return junctor.Errorf(junctor.CodeInvalid, "_select is nested more than %d deep", maxSelectDepth)
 	}
 	b.WriteString("{")
 	for _, sel := range set {
 		b.WriteString(" ")
-		if err := s.writeOne(b, def, sel, depth); err != nil {
+		if err := s.writeSelectionItem(b, def, sel, depth); err != nil {
 			return err
 		}
 	}
@@ -62,12 +62,12 @@ func (s *Schema) write(b *strings.Builder, def *ast.Definition, set ast.Selectio
 	return nil
 }
 
-func (s *Schema) writeOne(b *strings.Builder, def *ast.Definition, sel ast.Selection, depth int) error {
+func (s *Schema) writeSelectionItem(b *strings.Builder, def *ast.Definition, sel ast.Selection, depth int) error {
 	switch sel := sel.(type) {
 	case *ast.InlineFragment:
 		on := def
 		if sel.TypeCondition != "" {
-			if on = s.types[sel.TypeCondition]; on == nil || !on.IsCompositeType() || s.namespace(on) {
+			if on = s.types[sel.TypeCondition]; on == nil || !on.IsCompositeType() || s.isNamespace(on) {
 				return junctor.Errorf(junctor.CodeInvalid, "_select: there is no type %q to choose from", sel.TypeCondition)
 			}
 			b.WriteString("... on " + on.Name + " ")
@@ -75,9 +75,9 @@ func (s *Schema) writeOne(b *strings.Builder, def *ast.Definition, sel ast.Selec
 			b.WriteString("... ")
 		}
 		if len(sel.Directives) > 0 {
-			return noDirectives()
+			return directiveError()
 		}
-		return s.write(b, on, sel.SelectionSet, depth+1)
+		return s.writeSelection(b, on, sel.SelectionSet, depth+1)
 	case *ast.Field:
 		return s.writeField(b, def, sel, depth)
 	default:
@@ -85,13 +85,13 @@ func (s *Schema) writeOne(b *strings.Builder, def *ast.Definition, sel ast.Selec
 	}
 }
 
-func noDirectives() error {
+func directiveError() error {
 	return junctor.Errorf(junctor.CodeInvalid, "_select cannot use directives: leave out what is not wanted")
 }
 
 func (s *Schema) writeField(b *strings.Builder, def *ast.Definition, sel *ast.Field, depth int) error {
 	if len(sel.Directives) > 0 {
-		return noDirectives()
+		return directiveError()
 	}
 	if sel.Alias != sel.Name {
 		b.WriteString(sel.Alias + ": ")
@@ -102,10 +102,10 @@ func (s *Schema) writeField(b *strings.Builder, def *ast.Definition, sel *ast.Fi
 	}
 	f := def.Fields.ForName(sel.Name)
 	if f == nil {
-		return junctor.Errorf(junctor.CodeInvalid, "_select: %s has no field %q; it has %s", def.Name, sel.Name, some(def))
+		return junctor.Errorf(junctor.CodeInvalid, "_select: %s has no field %q; it has %s", def.Name, sel.Name, firstFieldNames(def))
 	}
 	of := s.types[f.Type.Name()]
-	if s.namespace(of) || s.namespace(def) {
+	if s.isNamespace(of) || s.isNamespace(def) {
 		return junctor.Errorf(junctor.CodeInvalid, "_select: reading %s of %s would do something; there is a tool for it", sel.Name, def.Name)
 	}
 	for i, a := range sel.Arguments {
@@ -115,13 +115,13 @@ func (s *Schema) writeField(b *strings.Builder, def *ast.Definition, sel *ast.Fi
 		if usesVariables(a.Value) {
 			return junctor.Errorf(junctor.CodeInvalid, "_select cannot use variables: write the value of %s itself", a.Name)
 		}
-		b.WriteString(between(i, "(", ", ") + a.Name + ": " + a.Value.String())
+		b.WriteString(listSeparator(i, "(", ", ") + a.Name + ": " + a.Value.String())
 	}
 	if len(sel.Arguments) > 0 {
 		b.WriteString(")")
 	}
 	for _, a := range f.Arguments {
-		if needs(a) && sel.Arguments.ForName(a.Name) == nil {
+		if isRequired(a) && sel.Arguments.ForName(a.Name) == nil {
 			return junctor.Errorf(junctor.CodeInvalid, "_select: the field %s needs the argument %s (%s)", sel.Name, a.Name, a.Type)
 		}
 	}
@@ -131,10 +131,10 @@ func (s *Schema) writeField(b *strings.Builder, def *ast.Definition, sel *ast.Fi
 	case of.IsLeafType():
 		return nil
 	case len(sel.SelectionSet) == 0:
-		return junctor.Errorf(junctor.CodeInvalid, "_select: choose fields of %s, like %s { … }; it has %s", sel.Name, sel.Name, some(of))
+		return junctor.Errorf(junctor.CodeInvalid, "_select: choose fields of %s, like %s { … }; it has %s", sel.Name, sel.Name, firstFieldNames(of))
 	}
 	b.WriteString(" ")
-	return s.write(b, of, sel.SelectionSet, depth+1)
+	return s.writeSelection(b, of, sel.SelectionSet, depth+1)
 }
 
 func usesVariables(v *ast.Value) bool {
@@ -149,8 +149,8 @@ func usesVariables(v *ast.Value) bool {
 	return false
 }
 
-// some names the first fields of a type.
-func some(def *ast.Definition) string {
+// firstFieldNames names the first fields of a type.
+func firstFieldNames(def *ast.Definition) string {
 	const most = 20
 	var names []string
 	for _, f := range def.Fields[:min(most, len(def.Fields))] {
