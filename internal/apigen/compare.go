@@ -28,7 +28,7 @@ func Compare(before, after []tool.Tool) []junctor.APIChange {
 			out = append(out, junctor.APIChange{Kind: "added", Key: now.Key, Tool: now.Name})
 			continue
 		}
-		if c := change(was, now); len(c.What) > 0 {
+		if c := compareTool(was, now); len(c.What) > 0 {
 			out = append(out, c)
 		}
 	}
@@ -40,7 +40,7 @@ func Compare(before, after []tool.Tool) []junctor.APIChange {
 	return out
 }
 
-func change(was, now *tool.Tool) junctor.APIChange {
+func compareTool(was, now *tool.Tool) junctor.APIChange {
 	c := junctor.APIChange{Kind: "changed", Key: now.Key, Tool: now.Name}
 	note := func(breaking bool, format string, args ...any) {
 		c.What = append(c.What, fmt.Sprintf(format, args...))
@@ -54,11 +54,11 @@ func change(was, now *tool.Tool) junctor.APIChange {
 	} else if len(was.Incomplete) > 0 && len(now.Incomplete) == 0 {
 		note(false, "it can be called now")
 	}
-	arguments(was, now, note)
+	compareArguments(was, now, note)
 	if was.Plan.Base != now.Plan.Base {
 		note(true, "it is called at another host")
 	}
-	if needed, needs := secured(was), secured(now); needed && !needs {
+	if needed, needs := requiresAuth(was), requiresAuth(now); needed && !needs {
 		note(true, "it wants no authentication any more")
 	} else if needed != needs {
 		note(false, "it wants authentication")
@@ -78,9 +78,9 @@ func change(was, now *tool.Tool) junctor.APIChange {
 	return c
 }
 
-func arguments(was, now *tool.Tool, note func(bool, string, ...any)) {
+func compareArguments(was, now *tool.Tool, note func(bool, string, ...any)) {
 	before, after := wire.Get(was.Input, "properties"), wire.Get(now.Input, "properties")
-	needed, needs := required(was), required(now)
+	needed, needs := requiredArguments(was), requiredArguments(now)
 	for key := range wire.Members(before) {
 		if name := wire.Unescape(key); wire.Get(after, name) == nil {
 			note(true, "the argument %s is gone", name)
@@ -101,7 +101,7 @@ func arguments(was, now *tool.Tool, note func(bool, string, ...any)) {
 	}
 }
 
-func required(t *tool.Tool) (names []string) {
+func requiredArguments(t *tool.Tool) (names []string) {
 	for item := range wire.Elements(wire.Get(t.Input, "required")) {
 		if name, ok := wire.String(item); ok {
 			names = append(names, name)
@@ -110,7 +110,7 @@ func required(t *tool.Tool) (names []string) {
 	return names
 }
 
-func secured(t *tool.Tool) bool {
+func requiresAuth(t *tool.Tool) bool {
 	for _, needs := range t.Plan.Security {
 		if len(needs) == 0 {
 			return false

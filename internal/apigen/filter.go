@@ -15,15 +15,15 @@ import (
 // one decides; where none fits, it is taken if there are no rules that take any,
 // and it is not deprecated.
 type Filter struct {
-	rules     []rule
-	takes     bool // one of them takes
-	mutations string
+	rules       []filterRule
+	hasIncludes bool // one of them takes
+	mutations   string
 }
 
-// rule takes or leaves operations.
-type rule struct {
-	leave bool
-	fits  func(t *tool.Tool) bool
+// filterRule takes or leaves operations.
+type filterRule struct {
+	excludes bool
+	matches  func(t *tool.Tool) bool
 }
 
 // NewFilter reads the rules of an API. Each is a method, a path, or both, with *
@@ -33,17 +33,17 @@ func NewFilter(api *junctor.API) (Filter, error) {
 	f := Filter{mutations: api.Mutations}
 	for _, text := range api.Include {
 		plain, leave := strings.CutPrefix(strings.TrimSpace(text), "!")
-		fits, err := ruleOf(strings.TrimSpace(plain))
+		fits, err := parseRule(strings.TrimSpace(plain))
 		if err != nil {
 			return f, err
 		}
-		f.rules = append(f.rules, rule{leave, fits})
-		f.takes = f.takes || !leave
+		f.rules = append(f.rules, filterRule{leave, fits})
+		f.hasIncludes = f.hasIncludes || !leave
 	}
 	return f, nil
 }
 
-func ruleOf(text string) (func(*tool.Tool) bool, error) {
+func parseRule(text string) (func(*tool.Tool) bool, error) {
 	bad := func() error {
 		return junctor.Errorf(junctor.CodeInvalid, "%q is no rule of include: write GET, /pets/**, GET /pets/*, tag:pets, op:list*, deprecated or ~expression, with ! before it to leave out what fits", text)
 	}
@@ -54,8 +54,8 @@ func ruleOf(text string) (func(*tool.Tool) bool, error) {
 	case text == "deprecated":
 		return func(t *tool.Tool) bool { return t.Deprecated }, nil
 	case strings.HasPrefix(text, "~"):
-		if len(text) > maxExpression {
-			return nil, junctor.Errorf(junctor.CodeInvalid, "an expression of include may have %d characters", maxExpression-1)
+		if len(text) > maxExpressionBytes {
+			return nil, junctor.Errorf(junctor.CodeInvalid, "an expression of include may have %d characters", maxExpressionBytes-1)
 		}
 		expression, err := regexp.Compile(text[1:])
 		if err != nil {
@@ -66,10 +66,10 @@ func ruleOf(text string) (func(*tool.Tool) bool, error) {
 		return nil, bad()
 	case named && kind == "tag":
 		return func(t *tool.Tool) bool {
-			return slices.ContainsFunc(t.Tags, func(tag string) bool { return globName(strings.ToLower(rest), strings.ToLower(tag)) })
+			return slices.ContainsFunc(t.Tags, func(tag string) bool { return matchName(strings.ToLower(rest), strings.ToLower(tag)) })
 		}, nil
 	case named && kind == "op":
-		return func(t *tool.Tool) bool { return globName(rest, t.ID) || globName(rest, t.Name) }, nil
+		return func(t *tool.Tool) bool { return matchName(rest, t.ID) || matchName(rest, t.Name) }, nil
 	}
 	method, pattern, both := strings.Cut(text, " ")
 	if !both && strings.HasPrefix(text, "/") {
@@ -80,18 +80,18 @@ func ruleOf(text string) (func(*tool.Tool) bool, error) {
 		return nil, bad()
 	}
 	return func(t *tool.Tool) bool {
-		return (method == "" || method == "*" || method == t.Plan.Method) && (pattern == "" || globPath(pattern, t.Plan.Path))
+		return (method == "" || method == "*" || method == t.Plan.Method) && (pattern == "" || matchPath(pattern, t.Plan.Path))
 	}, nil
 }
 
-func glob(pattern, text string) bool {
+func matchGlob(pattern, text string) bool {
 	ok, err := path.Match(pattern, text)
 	return err == nil && ok
 }
 
-// globName compares names, in which a slash is a letter like any other.
-func globName(pattern, text string) bool {
-	return glob(strings.ReplaceAll(pattern, "/", "\x00"), strings.ReplaceAll(text, "/", "\x00"))
+// matchName compares names, in which a slash is a letter like any other.
+func matchName(pattern, text string) bool {
+	return matchGlob(strings.ReplaceAll(pattern, "/", "\x00"), strings.ReplaceAll(text, "/", "\x00"))
 }
 
 // isGlob says whether a text can be compared with: one that cannot fits nothing.
@@ -104,17 +104,17 @@ func isGlob(text string) bool {
 	return true
 }
 
-// maxExpression bounds an expression of include, which is compiled.
-const maxExpression = 500
+// maxExpressionBytes bounds an expression of include, which is compiled.
+const maxExpressionBytes = 500
 
-// globPath compares paths part by part: * is one part, ** any number of them.
-func globPath(pattern, text string) bool {
-	return globParts(strings.Split(strings.Trim(pattern, "/"), "/"), strings.Split(strings.Trim(text, "/"), "/"))
+// matchPath compares paths part by part: * is one part, ** any number of them.
+func matchPath(pattern, text string) bool {
+	return matchParts(strings.Split(strings.Trim(pattern, "/"), "/"), strings.Split(strings.Trim(text, "/"), "/"))
 }
 
-// globParts goes back to the last ** alone, which is enough: it takes time with
+// matchParts goes back to the last ** alone, which is enough: it takes time with
 // the product of both lengths.
-func globParts(pattern, parts []string) bool {
+func matchParts(pattern, parts []string) bool {
 	p, i := 0, 0
 	star, from := -1, 0 // the last **, and where the parts behind it begin
 	for i < len(parts) {
@@ -122,7 +122,7 @@ func globParts(pattern, parts []string) bool {
 		case p < len(pattern) && pattern[p] == "**":
 			star, from = p, i
 			p++
-		case p < len(pattern) && glob(pattern[p], parts[i]):
+		case p < len(pattern) && matchGlob(pattern[p], parts[i]):
 			p++
 			i++
 		case star >= 0:
@@ -145,9 +145,9 @@ func (f Filter) Takes(t *tool.Tool) bool {
 		return false
 	}
 	for _, r := range f.rules {
-		if r.fits(t) {
-			return !r.leave
+		if r.matches(t) {
+			return !r.excludes
 		}
 	}
-	return !f.takes && !t.Deprecated && (!mutation || f.mutations == "all")
+	return !f.hasIncludes && !t.Deprecated && (!mutation || f.mutations == "all")
 }

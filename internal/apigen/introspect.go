@@ -38,22 +38,22 @@ func Introspect(ctx context.Context, client *http.Client, address string, header
 		return nil, junctor.AsError(err)
 	}
 	defer resp.Body.Close()
-	text, err := bytesInFlight.ReadAll(ctx, limit.Party{Issuer: documentsIssuer}, nil, resp.Body, resp.ContentLength, maxFiles)
+	text, err := bytesInFlight.ReadAll(ctx, limit.Party{Issuer: documentsIssuer}, nil, resp.Body, resp.ContentLength, maxFileBytes)
 	if err != nil {
 		return nil, junctor.AsError(err)
 	}
 	if resp.StatusCode != http.StatusOK || wire.Get(wire.Get(wire.Get(text, "data"), "__schema"), "types") == nil {
-		return nil, junctor.Errorf(junctor.CodeUpstream, "%s answers introspection with HTTP %d and no schema%s", req.URL.Host, resp.StatusCode, refusal(text))
+		return nil, junctor.Errorf(junctor.CodeUpstream, "%s answers introspection with HTTP %d and no schema%s", req.URL.Host, resp.StatusCode, refusalReason(text))
 	}
 	return text, nil
 }
 
-// maxRefusal bounds what is repeated of an answer.
-const maxRefusal = 300
+// maxRefusalBytes bounds what is repeated of an answer.
+const maxRefusalBytes = 300
 
-// refusal is why an endpoint does not tell its schema, as far as its answer says:
+// refusalReason is why an endpoint does not tell its schema, as far as its answer says:
 // the messages of its errors, or its message.
-func refusal(text []byte) string {
+func refusalReason(text []byte) string {
 	var answer struct {
 		Errors []struct {
 			Message string `json:"message"`
@@ -81,8 +81,8 @@ func refusal(text []byte) string {
 	if said == "" {
 		return ""
 	}
-	if len(said) > maxRefusal {
-		said = strings.ToValidUTF8(said[:maxRefusal], "") + "…"
+	if len(said) > maxRefusalBytes {
+		said = strings.ToValidUTF8(said[:maxRefusalBytes], "") + "…"
 	}
 	return ": " + said
 }

@@ -26,8 +26,8 @@ type inputSchema struct {
 	Enum        []any                   `json:"enum"`
 }
 
-// parameters are the arguments of a tool, those that have to be given first.
-func parameters(t *tool.Tool) []junctor.APIParameter {
+// listParameters are the arguments of a tool, those that have to be given first.
+func listParameters(t *tool.Tool) []junctor.APIParameter {
 	var schema inputSchema
 	if json.Unmarshal(t.Input, &schema) != nil {
 		return []junctor.APIParameter{} // cannot be: it was made here
@@ -96,8 +96,8 @@ func (s *inputSchema) typeText(depth int) string {
 	return "any"
 }
 
-// responses are the answers that a document describes.
-func responses(op *doc.Operation) []junctor.APIResponse {
+// listResponses are the answers that a document describes.
+func listResponses(op *doc.Operation) []junctor.APIResponse {
 	out := []junctor.APIResponse{}
 	if op == nil {
 		return out

@@ -26,9 +26,9 @@ const (
 
 // How much a model is told of one operation.
 const (
-	maxToldText = 1500 // bytes of its description
-	maxToldArg  = 160  // bytes of an argument's
-	maxToldArgs = 24
+	maxPromptText    = 1500 // bytes of its description
+	maxPromptArgText = 160  // bytes of an argument's
+	maxPromptArgs    = 24
 )
 
 // Operation is a tool that a model may suggest something for, and how it is shown
@@ -49,7 +49,7 @@ func Operations(tools []Tool, f Filter, edited map[string]junctor.Override, tags
 		if len(t.Incomplete) > 0 || o.Hide || !f.Takes(t) {
 			continue
 		}
-		class := classify(Definition(t, false), topic(t))
+		class := classify(Definition(t, false), toolTopic(t))
 		face := junctor.ToolFace{Name: cmp.Or(o.Name, t.Name), Description: cmp.Or(o.Description, t.Description), Roles: class.Roles, Category: class.Category}
 		if tag, ok := tags[face.Name]; ok {
 			if len(tag.Roles) > 0 {
@@ -62,8 +62,8 @@ func Operations(tools []Tool, f Filter, edited map[string]junctor.Override, tags
 	return out
 }
 
-// told is an operation as a model reads it.
-type told struct {
+// promptOperation is an operation as a model reads it.
+type promptOperation struct {
 	Tool        string            `json:"tool"`
 	Operation   string            `json:"operation"`
 	Name        string            `json:"name"`
@@ -78,19 +78,19 @@ type told struct {
 // stands in text alone, as data: nothing of it is an instruction, and whatever it
 // brings a model to say is held by Suggested.
 func Question(title string, operations []Operation, roles []junctor.Role) (instructions, text string, err error) {
-	list := make([]told, len(operations))
+	list := make([]promptOperation, len(operations))
 	for i, op := range operations {
 		t := op.Tool
-		list[i] = told{
-			Tool: t.Name, Operation: clip(t.Key, 300), Name: op.Now.Name, Description: clip(op.Now.Description, maxToldText), Tags: t.Tags[:min(8, len(t.Tags))],
-			Arguments: toldArguments(t), Roles: op.Now.Roles, Category: op.Now.Category,
+		list[i] = promptOperation{
+			Tool: t.Name, Operation: truncateText(t.Key, 300), Name: op.Now.Name, Description: truncateText(op.Now.Description, maxPromptText), Tags: t.Tags[:min(8, len(t.Tags))],
+			Arguments: promptArguments(t), Roles: op.Now.Roles, Category: op.Now.Category,
 		}
 	}
 	names := make([]string, len(roles))
 	for i, r := range roles {
 		names[i] = string(r)
 	}
-	data, err := json.Marshal(map[string]any{"api": clip(title, 200), "roles": names, "operations": list})
+	data, err := json.Marshal(map[string]any{"api": truncateText(title, 200), "roles": names, "operations": list})
 	if err != nil {
 		return "", "", junctor.Errorf(junctor.CodeInternal, "the operations cannot be told to a model: %w", err)
 	}
@@ -108,20 +108,20 @@ Answer with one JSON object and nothing else:
 - category: one or two words for what it is about, the same for tools that belong together.
 Leave out every member that is good as it is, and every tool that needs nothing.`
 
-// toldArguments are the names of a tool's arguments, with what they are.
-func toldArguments(t *tool.Tool) map[string]string {
+// promptArguments are the names of a tool's arguments, with what they are.
+func promptArguments(t *tool.Tool) map[string]string {
 	out := map[string]string{}
 	for key, value := range wire.Members(wire.Get(t.Input, "properties")) {
-		if len(out) == maxToldArgs {
+		if len(out) == maxPromptArgs {
 			break
 		}
 		text, _ := wire.String(wire.Get(value, "description"))
-		out[clip(wire.Unescape(key), 64)] = clip(text, maxToldArg)
+		out[truncateText(wire.Unescape(key), 64)] = truncateText(text, maxPromptArgText)
 	}
 	return out
 }
 
-func clip(text string, most int) string {
+func truncateText(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
@@ -146,7 +146,7 @@ func Suggested(answer string, operations []Operation, roles []junctor.Role, take
 	var said struct {
 		Tools *[]suggestedTool `json:"tools"`
 	}
-	text := []byte(unfenced(answer))
+	text := []byte(stripFence(answer))
 	if err := wire.Check(text); err != nil {
 		return nil, nil, fmt.Errorf("the answer is not one JSON object: %w", err)
 	}
@@ -168,11 +168,11 @@ func Suggested(answer string, operations []Operation, roles []junctor.Role, take
 	for _, one := range *said.Tools {
 		op, ok := known[one.Tool]
 		if !ok {
-			left = append(left, junctor.LeftOut{Tool: clip(one.Tool, 64), Reason: "it is none of the operations that were asked about, or it was named twice"})
+			left = append(left, junctor.LeftOut{Tool: truncateText(one.Tool, 64), Reason: "it is none of the operations that were asked about, or it was named twice"})
 			continue
 		}
 		delete(known, one.Tool)
-		to, err := one.face(op.Now, roles, names)
+		to, err := one.changedFace(op.Now, roles, names)
 		switch {
 		case err != nil:
 			left = append(left, junctor.LeftOut{Tool: one.Tool, Reason: err.Error()})
@@ -186,15 +186,15 @@ func Suggested(answer string, operations []Operation, roles []junctor.Role, take
 	return out, left, nil
 }
 
-// shownName is what a tool may be called.
-var shownName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+// shownNamePattern is what a tool may be called.
+var shownNamePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// face is what is suggested, as far as it differs from what is.
-func (s *suggestedTool) face(now junctor.ToolFace, roles []junctor.Role, taken map[string]bool) (junctor.ToolFace, error) {
+// changedFace is what is suggested, as far as it differs from what is.
+func (s *suggestedTool) changedFace(now junctor.ToolFace, roles []junctor.Role, taken map[string]bool) (junctor.ToolFace, error) {
 	var to junctor.ToolFace
 	if s.Name != "" && s.Name != now.Name {
-		if !shownName.MatchString(s.Name) {
-			return to, fmt.Errorf("%q cannot be a name", clip(s.Name, 80))
+		if !shownNamePattern.MatchString(s.Name) {
+			return to, fmt.Errorf("%q cannot be a name", truncateText(s.Name, 80))
 		}
 		if taken[s.Name] {
 			return to, fmt.Errorf("another tool is called %s", s.Name)
@@ -202,7 +202,7 @@ func (s *suggestedTool) face(now junctor.ToolFace, roles []junctor.Role, taken m
 		to.Name = s.Name
 	}
 	if text := strings.TrimSpace(s.Description); text != now.Description {
-		if err := readable(text); err != nil {
+		if err := checkReadable(text); err != nil {
 			return to, err
 		}
 		to.Description = text
@@ -211,7 +211,7 @@ func (s *suggestedTool) face(now junctor.ToolFace, roles []junctor.Role, taken m
 	for _, name := range s.Roles {
 		role := junctor.Role(name)
 		if !slices.Contains(roles, role) {
-			return to, fmt.Errorf("there is no role %q", clip(name, 40))
+			return to, fmt.Errorf("there is no role %q", truncateText(name, 40))
 		}
 		if !slices.Contains(wanted, role) {
 			wanted = append(wanted, role)
@@ -227,7 +227,7 @@ func (s *suggestedTool) face(now junctor.ToolFace, roles []junctor.Role, taken m
 		if err := junctor.CheckCategory(s.Category); err != nil {
 			return to, err
 		}
-		if err := readable(s.Category); err != nil {
+		if err := checkReadable(s.Category); err != nil {
 			return to, err
 		}
 		to.Category = s.Category
@@ -239,9 +239,9 @@ func sameRoles(a, b []junctor.Role) bool {
 	return len(a) == 0 || slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
-// readable refuses what a person who looks at a text would not see, and what is
+// checkReadable refuses what a person who looks at a text would not see, and what is
 // too long to be looked at.
-func readable(text string) error {
+func checkReadable(text string) error {
 	if len(text) > maxSuggestedText {
 		return fmt.Errorf("a text of %d bytes is longer than %d", len(text), maxSuggestedText)
 	}
@@ -256,8 +256,8 @@ func readable(text string) error {
 	return nil
 }
 
-// unfenced takes away the lines that models put around JSON.
-func unfenced(answer string) string {
+// stripFence takes away the lines that models put around JSON.
+func stripFence(answer string) string {
 	text := strings.TrimSpace(answer)
 	inner, ok := strings.CutPrefix(text, "```")
 	if !ok {

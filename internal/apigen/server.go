@@ -33,35 +33,35 @@ type Options struct {
 
 // Server is a generated server.
 type Server struct {
-	o      Options
-	sender *call.Sender
-	tools  map[string]*tool.Tool
-	offer  *catalog.Offer
-	kept   *kept
-	choice chooser
+	options    Options
+	sender     *call.Sender
+	tools      map[string]*tool.Tool
+	offer      *catalog.Offer
+	answers    *answerCache
+	selections selectionChecker
 }
 
 // New makes the backend of an API.
 func New(o Options) *Server {
-	s := &Server{o: o, sender: call.NewSender(o.Send), tools: map[string]*tool.Tool{}, kept: newKept(), choice: chooser{document: o.Document}}
-	s.offer = &catalog.Offer{Instructions: o.Instructions, Templates: []catalog.ResourceDef{answers()}}
+	s := &Server{options: o, sender: call.NewSender(o.Send), tools: map[string]*tool.Tool{}, answers: newAnswerCache(), selections: selectionChecker{document: o.Document}}
+	s.offer = &catalog.Offer{Instructions: o.Instructions, Templates: []catalog.ResourceDef{answerTemplate()}}
 	for i := range o.Tools {
 		t := &o.Tools[i]
 		if len(t.Incomplete) > 0 || !o.Filter.Takes(t) {
 			continue
 		}
 		s.tools[t.Name] = t
-		s.offer.Tools = append(s.offer.Tools, offered(t, o.Bound))
+		s.offer.Tools = append(s.offer.Tools, toolDef(t, o.Bound))
 	}
 	return s
 }
 
-// offered is a tool as the catalog takes it, for clients of every profile.
-func offered(t *tool.Tool, bound bool) catalog.ToolDef {
+// toolDef is a tool as the catalog takes it, for clients of every profile.
+func toolDef(t *tool.Tool, bound bool) catalog.ToolDef {
 	definition := Definition(t, bound)
 	schema := wire.Get(definition, "inputSchema")
 	return catalog.ToolDef{
-		Name: t.Name, JSON: definition, Topic: topic(t),
+		Name: t.Name, JSON: definition, Topic: toolTopic(t),
 		As: func(p junctor.Profile) []byte {
 			return wire.AppendObject(nil, definition, nil, wire.Member{Key: "inputSchema", Value: tool.Apply(p, schema)})
 		},
@@ -69,24 +69,24 @@ func offered(t *tool.Tool, bound bool) catalog.ToolDef {
 	}
 }
 
-// topic is more words of what a tool is about: its place in the API.
-func topic(t *tool.Tool) string {
+// toolTopic is more words of what a tool is about: its place in the API.
+func toolTopic(t *tool.Tool) string {
 	return strings.Join(slices.Concat(t.Tags, t.Words), " ")
 }
 
 // Definition is a tool as MCP lists it. Where there are credentials, arguments
 // that are bound to them are left out.
 func Definition(t *tool.Tool, bound bool) []byte {
-	return wire.AppendObject(nil, t.JSON(), nil, wire.Member{Key: "inputSchema", Value: input(t, bound)})
+	return wire.AppendObject(nil, t.JSON(), nil, wire.Member{Key: "inputSchema", Value: argumentSchema(t, bound)})
 }
 
-func text(key, value string) wire.Member {
+func stringMember(key, value string) wire.Member {
 	return wire.Member{Key: key, Value: wire.AppendString(nil, value)}
 }
 
-// input is the schema of a tool's arguments: those that a person or model gives,
+// argumentSchema is the schema of a tool's arguments: those that a person or model gives,
 // and with an answer that has fields, which of them are wanted.
-func input(t *tool.Tool, bound bool) []byte {
+func argumentSchema(t *tool.Tool, bound bool) []byte {
 	var hidden []string
 	for _, a := range t.Plan.Args {
 		if bound && a.Scheme != "" {
@@ -130,41 +130,41 @@ func (s *Server) Watch(func(catalog.Event)) {}
 func (s *Server) Do(ctx context.Context, req *catalog.Request, _ catalog.Sink) (catalog.Result, error) {
 	switch req.Kind {
 	case junctor.KindTool:
-		return s.call(ctx, req)
+		return s.callTool(ctx, req)
 	case junctor.KindResource:
-		return s.read(req)
+		return s.readAnswer(req)
 	default:
 		return catalog.Result{}, junctor.Errorf(junctor.CodeNotFound, "a server that is made of an API's documentation has tools alone")
 	}
 }
 
-func (s *Server) call(ctx context.Context, req *catalog.Request) (catalog.Result, error) {
+func (s *Server) callTool(ctx context.Context, req *catalog.Request) (catalog.Result, error) {
 	t := s.tools[req.Name]
 	if t == nil {
 		return catalog.Result{}, junctor.Errorf(junctor.CodeNotFound, "unknown tool %q", req.Name)
 	}
-	plan, arguments, err := s.choice.choose(ctx, &t.Plan, req.Arguments)
+	plan, arguments, err := s.selections.applySelection(ctx, &t.Plan, req.Arguments)
 	if err != nil {
 		return catalog.Result{}, err
 	}
-	if arguments, err = s.files(ctx, plan, req, arguments); err != nil {
+	if arguments, err = s.fillFiles(ctx, plan, req, arguments); err != nil {
 		return catalog.Result{}, err
 	}
-	answer, err := s.sender.Send(ctx, plan, arguments, req.Principal, req.Repeatable, traced(req.Meta))
+	answer, err := s.sender.Send(ctx, plan, arguments, req.Principal, req.Repeatable, traceHeaders(req.Meta))
 	if err != nil {
 		return catalog.Result{}, err
 	}
 	shape := call.Shape{
-		Plan: &t.Plan, Arguments: req.Arguments, Structured: len(t.Output) > 0, Scrub: s.o.Scrub,
-		Keep: func(data []byte, media string) string { return s.kept.add(party(req.Principal), data, media) },
+		Plan: &t.Plan, Arguments: req.Arguments, Structured: len(t.Output) > 0, Scrub: s.options.Scrub,
+		Keep: func(data []byte, media string) string { return s.answers.add(partyOf(req.Principal), data, media) },
 	}
 	body, isError := shape.Result(answer)
 	return catalog.Result{Body: body, IsError: isError}, nil
 }
 
-// traced are the headers that name the trace a call is part of; nil where it is part
+// traceHeaders are the headers that name the trace a call is part of; nil where it is part
 // of none.
-func traced(meta []byte) http.Header {
+func traceHeaders(meta []byte) http.Header {
 	if len(meta) == 0 {
 		return nil
 	}
@@ -182,7 +182,7 @@ func traced(meta []byte) http.Header {
 	return h
 }
 
-func party(p *junctor.Principal) string {
+func partyOf(p *junctor.Principal) string {
 	if p == nil {
 		return ""
 	}

@@ -10,37 +10,37 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// chooser checks what callers choose of GraphQL answers with the schema, which it
+// selectionChecker checks what callers choose of GraphQL answers with the schema, which it
 // reads when the first of them does.
-type chooser struct {
+type selectionChecker struct {
 	document func(context.Context) ([]byte, error)
 
 	mu     sync.Mutex
-	tried  bool
+	parsed bool
 	schema *graphql.Schema // nil where it cannot be had
 }
 
-func (c *chooser) read(ctx context.Context) *graphql.Schema {
+func (c *selectionChecker) loadSchema(ctx context.Context) *graphql.Schema {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.tried || c.document == nil {
+	if c.parsed || c.document == nil {
 		return c.schema
 	}
 	text, err := c.document(ctx)
 	if err != nil {
 		return nil // the next call asks again
 	}
-	c.tried = true
+	c.parsed = true
 	if s, err := graphql.Parse(text); err == nil {
 		c.schema = s
 	}
 	return c.schema
 }
 
-// choose puts a caller's own selection into the plan, written anew by the schema,
+// applySelection puts a caller's own selection into the plan, written anew by the schema,
 // and takes it out of the arguments. Without a schema both stay, and call looks
 // at the form of it alone.
-func (c *chooser) choose(ctx context.Context, plan *call.Plan, arguments []byte) (*call.Plan, []byte, error) {
+func (c *selectionChecker) applySelection(ctx context.Context, plan *call.Plan, arguments []byte) (*call.Plan, []byte, error) {
 	if plan.GraphQL == nil || plan.GraphQL.Select == "" {
 		return plan, arguments, nil
 	}
@@ -48,7 +48,7 @@ func (c *chooser) choose(ctx context.Context, plan *call.Plan, arguments []byte)
 	if !ok || own == "" {
 		return plan, arguments, nil
 	}
-	schema := c.read(ctx)
+	schema := c.loadSchema(ctx)
 	if schema == nil {
 		return plan, arguments, nil
 	}
