@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// block is a piece of a page: what Markdown and HTML have in common.
-type block struct {
+// pageBlock is a piece of a page: what Markdown and HTML have in common.
+type pageBlock struct {
 	kind  blockKind
 	level int        // of a heading
 	text  string     // of all but tables; code within a sentence is in backticks
@@ -17,80 +17,80 @@ type block struct {
 type blockKind uint8
 
 const (
-	heading blockKind = iota + 1
-	code              // a block of it
-	table
-	prose
-	hidden // what a reader of the page does not see as its text: comments, menus
+	blockHeading blockKind = iota + 1
+	blockCode              // a block of it
+	blockTable
+	blockProse
+	blockHidden // what a reader of the page does not see as its text: comments, menus
 )
 
-// plainLines takes a text apart into lines. Marks that only tell systems apart, and
+// splitLines takes a text apart into lines. Marks that only tell systems apart, and
 // spaces that no one sees, are made alike.
-func plainLines(text string) []string {
+func splitLines(text string) []string {
 	text = strings.NewReplacer("\ufeff", "", "\r\n", "\n", "\r", "\n", "\u00a0", " ", "\u200b", "", "\u2060", "").Replace(text)
 	return strings.Split(text, "\n")
 }
 
-// markdown takes a page apart.
-func markdown(text string) []block {
-	m := &markdownPage{lines: plainLines(text)}
-	for m.at < len(m.lines) {
-		if !m.codeBlock() && !m.comment() && !m.heading() && !m.table() {
-			m.paragraph()
+// parseMarkdown takes a page apart.
+func parseMarkdown(text string) []pageBlock {
+	m := &markdownParser{lines: splitLines(text)}
+	for m.lineIndex < len(m.lines) {
+		if !m.readCodeBlock() && !m.readComment() && !m.readHeading() && !m.readTableBlock() {
+			m.readParagraph()
 		}
 	}
 	return m.blocks
 }
 
-// markdownPage is a page of Markdown, AsciiDoc or reStructuredText that is read
+// markdownParser is a page of Markdown, AsciiDoc or reStructuredText that is read
 // line by line.
-type markdownPage struct {
-	lines  []string
-	at     int // the line to read next, from 0
-	blocks []block
+type markdownParser struct {
+	lines     []string
+	lineIndex int // the line to read next, from 0
+	blocks    []pageBlock
 }
 
-func (m *markdownPage) add(b block) { m.blocks = append(m.blocks, b) }
+func (m *markdownParser) addBlock(b pageBlock) { m.blocks = append(m.blocks, b) }
 
-// next is the line after the present one.
-func (m *markdownPage) next() string {
-	if m.at+1 < len(m.lines) {
-		return m.lines[m.at+1]
+// nextLine is the line after the present one.
+func (m *markdownParser) nextLine() string {
+	if m.lineIndex+1 < len(m.lines) {
+		return m.lines[m.lineIndex+1]
 	}
 	return ""
 }
 
-// codeBlock takes a block of code: fenced, of AsciiDoc, or indented.
-func (m *markdownPage) codeBlock() bool {
-	line := m.lines[m.at]
+// readCodeBlock takes a block of code: fenced, of AsciiDoc, or indented.
+func (m *markdownParser) readCodeBlock() bool {
+	line := m.lines[m.lineIndex]
 	if f := pattern().fence.FindStringSubmatch(line); f != nil {
-		m.fenced(m.at+1, f[1])
+		m.readFenced(m.lineIndex+1, f[1])
 		return true
 	}
-	if delimiter := strings.TrimSpace(m.next()); pattern().sourceBlock.MatchString(line) && (delimiter == "----" || delimiter == "....") {
-		m.fenced(m.at+2, delimiter)
+	if delimiter := strings.TrimSpace(m.nextLine()); pattern().sourceBlock.MatchString(line) && (delimiter == "----" || delimiter == "....") {
+		m.readFenced(m.lineIndex+2, delimiter)
 		return true
 	}
 	indented := func(i int) bool { return strings.HasPrefix(m.lines[i], "    ") || strings.HasPrefix(m.lines[i], "\t") }
-	if !indented(m.at) || m.at > 0 && strings.TrimSpace(m.lines[m.at-1]) != "" || pattern().item.MatchString(line) || strings.TrimSpace(line) == "" {
+	if !indented(m.lineIndex) || m.lineIndex > 0 && strings.TrimSpace(m.lines[m.lineIndex-1]) != "" || pattern().item.MatchString(line) || strings.TrimSpace(line) == "" {
 		return false
 	}
-	end := m.at
+	end := m.lineIndex
 	for end < len(m.lines) && (indented(end) || strings.TrimSpace(m.lines[end]) == "") && !pattern().fence.MatchString(m.lines[end]) {
 		end++
 	}
-	part := make([]string, end-m.at)
+	part := make([]string, end-m.lineIndex)
 	for i := range part {
-		part[i] = strings.TrimPrefix(strings.TrimPrefix(m.lines[m.at+i], "    "), "\t")
+		part[i] = strings.TrimPrefix(strings.TrimPrefix(m.lines[m.lineIndex+i], "    "), "\t")
 	}
-	m.add(block{kind: code, text: strings.TrimRight(strings.Join(part, "\n"), "\n "), line: m.at + 1})
-	m.at = end
+	m.addBlock(pageBlock{kind: blockCode, text: strings.TrimRight(strings.Join(part, "\n"), "\n "), line: m.lineIndex + 1})
+	m.lineIndex = end
 	return true
 }
 
-// fenced takes the lines up to a closing fence. Where none comes, the page itself is
+// readFenced takes the lines up to a closing fence. Where none comes, the page itself is
 // broken: then only what is up to the next heading is code.
-func (m *markdownPage) fenced(from int, fence string) {
+func (m *markdownParser) readFenced(from int, fence string) {
 	closes := func(i int) bool { return strings.HasPrefix(strings.TrimSpace(m.lines[i]), fence) }
 	end := min(from, len(m.lines))
 	for end < len(m.lines) && !closes(end) {
@@ -102,116 +102,116 @@ func (m *markdownPage) fenced(from int, fence string) {
 			end++
 		}
 	}
-	m.add(block{kind: code, text: strings.Join(m.lines[min(from, end):end], "\n"), line: from + 1})
-	m.at = end
+	m.addBlock(pageBlock{kind: blockCode, text: strings.Join(m.lines[min(from, end):end], "\n"), line: from + 1})
+	m.lineIndex = end
 	if closed {
-		m.at++
+		m.lineIndex++
 	}
 }
 
-// comment takes a comment of HTML, which is not part of the page's text.
-func (m *markdownPage) comment() bool {
-	before, rest, found := strings.Cut(m.lines[m.at], "<!--")
+// readComment takes a comment of HTML, which is not part of the page's text.
+func (m *markdownParser) readComment() bool {
+	before, rest, found := strings.Cut(m.lines[m.lineIndex], "<!--")
 	if !found {
 		return false
 	}
-	from := m.at
+	from := m.lineIndex
 	for {
 		inside, after, ended := strings.Cut(rest, "-->")
-		m.add(block{kind: hidden, text: inside, line: m.at + 1})
-		if ended || m.at+1 >= len(m.lines) {
-			m.lines[m.at] = after
+		m.addBlock(pageBlock{kind: blockHidden, text: inside, line: m.lineIndex + 1})
+		if ended || m.lineIndex+1 >= len(m.lines) {
+			m.lines[m.lineIndex] = after
 			break
 		}
-		m.at++
-		rest = m.lines[m.at]
+		m.lineIndex++
+		rest = m.lines[m.lineIndex]
 	}
 	if before = strings.TrimSpace(before); before != "" {
-		m.add(block{kind: prose, text: inlineText(before), line: from + 1})
+		m.addBlock(pageBlock{kind: blockProse, text: inlineText(before), line: from + 1})
 	}
-	if strings.TrimSpace(m.lines[m.at]) == "" {
-		m.at++
+	if strings.TrimSpace(m.lines[m.lineIndex]) == "" {
+		m.lineIndex++
 	}
 	return true
 }
 
-func (m *markdownPage) heading() bool {
-	line := m.lines[m.at]
+func (m *markdownParser) readHeading() bool {
+	line := m.lines[m.lineIndex]
 	if h := pattern().atx.FindStringSubmatch(line); h != nil {
-		m.add(block{kind: heading, level: len(h[1]), text: inlineText(h[2]), line: m.at + 1})
-		m.at++
+		m.addBlock(pageBlock{kind: blockHeading, level: len(h[1]), text: inlineText(h[2]), line: m.lineIndex + 1})
+		m.lineIndex++
 		return true
 	}
 	if h := pattern().section.FindStringSubmatch(line); h != nil {
-		m.add(block{kind: heading, level: len(h[1]), text: inlineText(h[2]), line: m.at + 1})
-		m.at++
+		m.addBlock(pageBlock{kind: blockHeading, level: len(h[1]), text: inlineText(h[2]), line: m.lineIndex + 1})
+		m.lineIndex++
 		return true
 	}
 	if h := pattern().directive.FindStringSubmatch(line); h != nil {
-		m.add(block{kind: heading, level: 3, text: strings.ToUpper(h[1]) + " " + h[2], line: m.at + 1})
-		m.at++
+		m.addBlock(pageBlock{kind: blockHeading, level: 3, text: strings.ToUpper(h[1]) + " " + h[2], line: m.lineIndex + 1})
+		m.lineIndex++
 		return true
 	}
-	if level := setext(m.next()); level > 0 && strings.TrimSpace(line) != "" && !strings.Contains(line, "|") {
-		m.add(block{kind: heading, level: level, text: inlineText(strings.TrimSpace(line)), line: m.at + 1})
-		m.at += 2
+	if level := setextLevel(m.nextLine()); level > 0 && strings.TrimSpace(line) != "" && !strings.Contains(line, "|") {
+		m.addBlock(pageBlock{kind: blockHeading, level: level, text: inlineText(strings.TrimSpace(line)), line: m.lineIndex + 1})
+		m.lineIndex += 2
 		return true
 	}
 	return false
 }
 
-// table takes a table of Markdown, AsciiDoc or HTML.
-func (m *markdownPage) table() bool {
-	line := m.lines[m.at]
-	from, end := m.at, m.at
+// readTableBlock takes a table of Markdown, AsciiDoc or HTML.
+func (m *markdownParser) readTableBlock() bool {
+	line := m.lines[m.lineIndex]
+	from, end := m.lineIndex, m.lineIndex
 	switch {
-	case strings.Contains(line, "|") && strings.Contains(m.next(), "-") && pattern().delimiter.MatchString(m.next()):
-		t := block{kind: table, line: m.at + 1}
+	case strings.Contains(line, "|") && strings.Contains(m.nextLine(), "-") && pattern().delimiter.MatchString(m.nextLine()):
+		t := pageBlock{kind: blockTable, line: m.lineIndex + 1}
 		for ; end < len(m.lines) && strings.Contains(m.lines[end], "|"); end++ {
 			if end != from+1 {
-				t.rows, t.lines = append(t.rows, cells(m.lines[end])), append(t.lines, end+1)
+				t.rows, t.lines = append(t.rows, splitCells(m.lines[end])), append(t.lines, end+1)
 			}
 		}
-		m.add(t)
+		m.addBlock(t)
 	case strings.TrimSpace(line) == "|===":
-		t := block{kind: table, line: m.at + 1}
+		t := pageBlock{kind: blockTable, line: m.lineIndex + 1}
 		for end++; end < len(m.lines) && strings.TrimSpace(m.lines[end]) != "|==="; end++ {
 			if row := strings.TrimSpace(m.lines[end]); strings.HasPrefix(row, "|") {
-				t.rows, t.lines = append(t.rows, cells(row)), append(t.lines, end+1)
+				t.rows, t.lines = append(t.rows, splitCells(row)), append(t.lines, end+1)
 			}
 		}
 		end++
 		if len(t.rows) > 0 {
-			m.add(t)
+			m.addBlock(t)
 		}
 	case strings.Contains(strings.ToLower(line), "<table"):
 		for end < len(m.lines) && !strings.Contains(strings.ToLower(m.lines[end]), "</table") {
 			end++
 		}
 		end++
-		for _, b := range blocksOf([]byte(strings.Join(m.lines[from:min(end, len(m.lines))], "\n"))) {
+		for _, b := range parseHTMLBlocks([]byte(strings.Join(m.lines[from:min(end, len(m.lines))], "\n"))) {
 			b.line += from
 			for i := range b.lines {
 				b.lines[i] += from
 			}
-			m.add(b)
+			m.addBlock(b)
 		}
 	default:
 		return false
 	}
-	m.at = min(end, len(m.lines))
+	m.lineIndex = min(end, len(m.lines))
 	return true
 }
 
-func (m *markdownPage) paragraph() {
-	if line := strings.TrimSpace(m.lines[m.at]); line != "" {
-		m.add(block{kind: prose, text: inlineText(line), line: m.at + 1})
+func (m *markdownParser) readParagraph() {
+	if line := strings.TrimSpace(m.lines[m.lineIndex]); line != "" {
+		m.addBlock(pageBlock{kind: blockProse, text: inlineText(line), line: m.lineIndex + 1})
 	}
-	m.at++
+	m.lineIndex++
 }
 
-// setext is the level of the heading above a line of = or -; 0 where it is none.
-func setext(line string) int {
+// setextLevel is the level of the heading above a line of = or -; 0 where it is none.
+func setextLevel(line string) int {
 	line = strings.TrimRight(line, " ")
 	switch {
 	case len(line) < 3:
@@ -224,9 +224,9 @@ func setext(line string) int {
 	return 0
 }
 
-// cells takes the row of a table apart. A bar that is escaped or in code belongs
+// splitCells takes the row of a table apart. A bar that is escaped or in code belongs
 // to a cell.
-func cells(line string) []string {
+func splitCells(line string) []string {
 	line = strings.TrimSpace(line)
 	line = strings.TrimSuffix(strings.TrimPrefix(line, "|"), "|")
 	var all []string
@@ -238,7 +238,7 @@ func cells(line string) []string {
 			cell.WriteByte('|')
 			i++
 		case c == '|' && !quoted:
-			all = append(all, bare(cell.String()))
+			all = append(all, plainText(cell.String()))
 			cell.Reset()
 		default:
 			if c == '`' {
@@ -247,10 +247,10 @@ func cells(line string) []string {
 			cell.WriteByte(c)
 		}
 	}
-	return append(all, bare(cell.String()))
+	return append(all, plainText(cell.String()))
 }
 
-// bare is text without its marks, on one line.
-func bare(s string) string {
+// plainText is text without its marks, on one line.
+func plainText(s string) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(inlineText(s), "`", "")), " ")
 }

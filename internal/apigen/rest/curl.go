@@ -19,7 +19,7 @@ func readCurl(in *doc.Input) (*doc.Document, string) {
 	if curls == 0 || !isCurl(all[0]) && curls*2 < len(all) {
 		return nil, "it does not begin with a curl command"
 	}
-	lines := plainLines(string(in.Text))
+	lines := splitLines(string(in.Text))
 	var requests []*request
 	var problems []doc.Problem
 	report := func(at doc.Position, severity doc.Severity, code doc.Code, message, remedy string) {
@@ -28,13 +28,13 @@ func readCurl(in *doc.Input) (*doc.Document, string) {
 	for _, c := range all {
 		in.Meter().Spend(50)
 		at := doc.Position{File: in.Name, Line: int32(c.line + 1), Column: 1} //nolint:gosec // at most 32 MB
-		found := curl(c, at)
+		found := parseCurl(c, at)
 		switch {
 		case len(found) > 0:
 		case isCurl(c):
 			report(at, doc.Error, doc.Missing, "this curl command names no URL", "write the URL that it asks")
 		default:
-			if found = named(lines[c.line], c.about, at); len(found) == 0 && !c.piped {
+			if found = namedRequests(lines[c.line], c.about, at); len(found) == 0 && !c.piped {
 				report(at, doc.Hint, doc.UnknownValue, "this is no curl command: it is left out", "take it out")
 			}
 		}
@@ -46,16 +46,16 @@ func readCurl(in *doc.Input) (*doc.Document, string) {
 	for _, r := range requests {
 		r.nameIDs()
 	}
-	parameterise(requests)
+	findPathParameters(requests)
 	u := newUnreadLines(in, requests, problems)
 	for i, line := range lines {
 		u.look(line, i+1)
 	}
-	return document(doc.Curl, "API", requests, u.problems), ""
+	return makeDocument(doc.Curl, "API", requests, u.problems), ""
 }
 
-// named are the requests of a line that names them as pages do: GET https://….
-func named(line, about string, at doc.Position) []*request {
+// namedRequests are the requests of a line that names them as pages do: GET https://….
+func namedRequests(line, about string, at doc.Position) []*request {
 	m, found := leadingMention(line)
 	if !found {
 		return nil
@@ -80,16 +80,16 @@ func isCurl(c command) bool {
 }
 
 // Options of curl by what follows them.
-func skipped() []string { // a value that is of no interest
+func ignoredOptions() []string { // a value that is of no interest
 	return []string{
 		"-o", "--output", "-w", "--write-out", "-m", "--max-time", "--connect-timeout", "--retry", "--retry-delay", "-x", "--proxy", "-E", "--cert", "--key", "--cacert",
 		"-c", "--cookie-jar", "-A", "--user-agent", "-e", "--referer", "--resolve", "-K", "--config", "-r", "--range", "-b", "--cookie", "-D", "--dump-header", "--limit-rate", "--unix-socket", "--tls-max", "-y", "-Y", "-z",
 	}
 }
 
-// curl reads a command: a request for each URL that it asks. There is none where
+// parseCurl reads a command: a request for each URL that it asks. There is none where
 // it is no such command, or names no URL.
-func curl(c command, at doc.Position) []*request {
+func parseCurl(c command, at doc.Position) []*request {
 	if !isCurl(c) {
 		return nil
 	}
@@ -102,68 +102,68 @@ func curl(c command, at doc.Position) []*request {
 		} else {
 			words = nil
 		}
-		o := options{r: &request{name: c.about, at: at}, input: c.input}
+		o := curlOptions{request: &request{name: c.about, at: at}, stdin: c.input}
 		for i := 0; i < len(part); i++ {
-			for _, f := range split(part[i]) {
+			for _, f := range splitFlags(part[i]) {
 				value := f.value
 				if !f.joined && i+1 < len(part) {
 					value = part[i+1]
 				}
-				if o.take(f.flag, value) && !f.joined {
+				if o.takeOption(f.name, value) && !f.joined {
 					i++
 				}
 			}
 		}
-		all = append(all, o.done()...)
+		all = append(all, o.makeRequests()...)
 	}
 	return all
 }
 
-// flag is an option of a command; joined is that its value is part of the word.
-type flag struct {
-	flag, value string
+// commandFlag is an option of a command; joined is that its value is part of the word.
+type commandFlag struct {
+	name, value string
 	joined      bool
 }
 
-// withValue are the options of one letter that have a value.
-const withValue = "AbcCdDeEFhHKmoPQrtTuUwxXyYz"
+// flagsWithValue are the options of one letter that have a value.
+const flagsWithValue = "AbcCdDeEFhHKmoPQrtTuUwxXyYz"
 
-// split takes --flag=value, -Xvalue and -sSX apart.
-func split(word string) []flag {
+// splitFlags takes --flag=value, -Xvalue and -sSX apart.
+func splitFlags(word string) []commandFlag {
 	if strings.HasPrefix(word, "--") {
 		name, value, joined := strings.Cut(word, "=")
-		return []flag{{name, value, joined}}
+		return []commandFlag{{name, value, joined}}
 	}
 	if len(word) < 2 || word[0] != '-' {
-		return []flag{{flag: word}}
+		return []commandFlag{{name: word}}
 	}
-	var all []flag
+	var all []commandFlag
 	for i := 1; i < len(word); i++ {
-		if strings.IndexByte(withValue, word[i]) >= 0 {
-			return append(all, flag{"-" + word[i:i+1], word[i+1:], i+1 < len(word)})
+		if strings.IndexByte(flagsWithValue, word[i]) >= 0 {
+			return append(all, commandFlag{"-" + word[i:i+1], word[i+1:], i+1 < len(word)})
 		}
-		all = append(all, flag{flag: "-" + word[i:i+1]})
+		all = append(all, commandFlag{name: "-" + word[i:i+1]})
 	}
 	return all
 }
 
-// options is what was read of one command.
-type options struct {
-	r      *request
-	urls   []string
-	input  string // what the command reads
-	data   []string
-	media  string
-	form   []field
-	get    bool
-	output bool // the word before was a redirection
+// curlOptions is what was read of one command.
+type curlOptions struct {
+	request       *request
+	urls          []string
+	stdin         string // what the command reads
+	data          []string
+	media         string
+	form          []requestField
+	asQuery       bool
+	afterRedirect bool // the word before was a redirection
 }
 
-// take takes one option and says whether its value is part of it.
-func (o *options) take(flag, value string) bool {
+// takeOption takes one option and says whether its value is part of it.
+func (o *curlOptions) takeOption(flag, value string) bool {
 	switch flag {
 	case "-X", "--request":
-		o.r.method = methodName(value)
+		o.request.method = methodName(value)
 	case "--url":
 		o.urls = append(o.urls, value)
 	case "-d", "--data", "--data-raw", "--data-ascii", "--data-binary", "--data-urlencode":
@@ -175,36 +175,36 @@ func (o *options) take(flag, value string) bool {
 		if strings.EqualFold(strings.TrimSpace(name), "content-type") {
 			o.media = strings.TrimSpace(text)
 		} else if name != "" {
-			o.r.addParam(&o.r.headers, doc.InHeader, strings.TrimSpace(name), strings.TrimSpace(text), o.r.at)
+			o.request.addParam(&o.request.headers, doc.InHeader, strings.TrimSpace(name), strings.TrimSpace(text), o.request.at)
 		}
 	case "-F", "--form", "--form-string":
 		name, text, _ := strings.Cut(value, "=")
-		o.form = append(o.form, field{name: name, kind: kind("string"), file: strings.HasPrefix(text, "@") && flag != "--form-string", at: o.r.at})
+		o.form = append(o.form, requestField{name: name, shape: kind("string"), file: strings.HasPrefix(text, "@") && flag != "--form-string", at: o.request.at})
 	case "-u", "--user":
-		o.r.scheme("basic", doc.Scheme{Type: "basic"})
+		o.request.scheme("basic", doc.Scheme{Type: "basic"})
 	case "--oauth2-bearer":
-		o.r.scheme("bearer", doc.Scheme{Type: "bearer"})
+		o.request.scheme("bearer", doc.Scheme{Type: "bearer"})
 	case "-T", "--upload-file":
-		o.r.method, o.media, o.data = "PUT", "application/octet-stream", append(o.data, "@"+value)
+		o.request.method, o.media, o.data = "PUT", "application/octet-stream", append(o.data, "@"+value)
 	case "-G", "--get":
-		o.get = true
+		o.asQuery = true
 		return false
 	case "-I", "--head":
-		o.r.method = "HEAD"
+		o.request.method = "HEAD"
 		return false
 	default:
-		if slices.Contains(skipped(), flag) {
+		if slices.Contains(ignoredOptions(), flag) {
 			return true
 		}
 		switch {
 		case strings.HasPrefix(flag, "-"):
-		case len(onlyMethods(flag)) == 1 && o.r.method == "": // curl GET https://…
-			o.r.method = onlyMethods(flag)[0]
-		case looksLikeURL(flag) && !o.output:
+		case len(onlyMethods(flag)) == 1 && o.request.method == "": // curl GET https://…
+			o.request.method = onlyMethods(flag)[0]
+		case looksLikeURL(flag) && !o.afterRedirect:
 			url, _, _ := strings.Cut(flag, " ")
 			o.urls = append(o.urls, url)
 		}
-		o.output = strings.HasSuffix(flag, ">")
+		o.afterRedirect = strings.HasSuffix(flag, ">")
 		return false
 	}
 	return true
@@ -215,21 +215,21 @@ func looksLikeURL(word string) bool {
 	return strings.ContainsAny(word, "/.:") && strings.Trim(word, "./:") != "" || strings.HasPrefix(word, "$") && len(word) > 1 || strings.HasPrefix(word, "{{") || strings.HasPrefix(word, "localhost")
 }
 
-// done are the requests of the command, one for each URL.
-func (o *options) done() []*request {
+// makeRequests are the requests of the command, one for each URL.
+func (o *curlOptions) makeRequests() []*request {
 	var all []*request
 	for _, url := range o.urls {
-		r := *o.r
+		r := *o.request
 		r.headers, r.schemes = slices.Clone(r.headers), maps.Clone(r.schemes)
-		if o.finish(&r, url); pattern().token.MatchString(r.method) {
+		if o.completeRequest(&r, url); pattern().token.MatchString(r.method) {
 			all = append(all, &r)
 		}
 	}
 	return all
 }
 
-// finish fills in what follows from the URL and the data.
-func (o *options) finish(r *request, url string) {
+// completeRequest fills in what follows from the URL and the data.
+func (o *curlOptions) completeRequest(r *request, url string) {
 	if !pattern().opening.MatchString(url) && !strings.HasPrefix(url, "/") && !strings.HasPrefix(url, "$") && !strings.HasPrefix(url, "{") {
 		url = "http://" + url // as curl does
 	}
@@ -239,14 +239,14 @@ func (o *options) finish(r *request, url string) {
 	r.setURL(url, true, r.at)
 	data := strings.Join(o.data, "&")
 	switch {
-	case o.get:
+	case o.asQuery:
 		r.addQuery(data, r.at)
 	case len(o.form) > 0:
-		r.body = &payload{media: "multipart/form-data", fields: o.form, at: r.at}
-	case len(o.data) == 1 && strings.HasPrefix(data, "@-") && o.input != "":
-		r.body = newPayload(o.media, o.input, r.at)
+		r.body = &requestBody{media: "multipart/form-data", fields: o.form, at: r.at}
+	case len(o.data) == 1 && strings.HasPrefix(data, "@-") && o.stdin != "":
+		r.body = newPayload(o.media, o.stdin, r.at)
 	case len(o.data) == 1 && strings.HasPrefix(data, "@"):
-		r.body = &payload{media: mediaOf(o.media), at: r.at}
+		r.body = &requestBody{media: baseMedia(o.media), at: r.at}
 		if r.body.media == "" {
 			r.body.media = "application/octet-stream"
 		}

@@ -21,70 +21,70 @@ func Readers() []doc.Reader {
 		{Format: doc.Table, Read: readTable},
 		{Format: doc.Postman, Read: readPostman},
 		{Format: doc.HAR, Read: readHAR},
-		{Format: doc.Blueprint, Read: plain(readBlueprint)},
-		{Format: doc.Curl, Read: plain(readCurl)},
+		{Format: doc.Blueprint, Read: withoutContext(readBlueprint)},
+		{Format: doc.Curl, Read: withoutContext(readCurl)},
 		{Format: doc.HTML, Read: readHTML},
-		{Format: doc.Markdown, Read: plain(readMarkdown)},
+		{Format: doc.Markdown, Read: withoutContext(readMarkdown)},
 	}
 }
 
-// plain is a reader that needs the text alone.
-func plain(read func(in *doc.Input) (*doc.Document, string)) func(context.Context, *doc.Input) (*doc.Document, string) {
+// withoutContext is a reader that needs the text alone.
+func withoutContext(read func(in *doc.Input) (*doc.Document, string)) func(context.Context, *doc.Input) (*doc.Document, string) {
 	return func(_ context.Context, in *doc.Input) (*doc.Document, string) { return read(in) }
 }
 
 // request is one request that somebody made, or wrote down as an example.
 type request struct {
-	method  string
-	base    string    // scheme and host, with any path that all share; "" where it is not said
-	path    []segment // of the URL's path
-	slash   bool      // the path ends in one
-	query   []field
-	headers []field
-	body    *payload
-	name    string // what people call it
-	about   string
-	tags    []string
-	schemes map[string]doc.Scheme // how it showed who it is from
-	answers []answer
-	at      doc.Position
+	method        string
+	base          string        // scheme and host, with any path that all share; "" where it is not said
+	path          []pathSegment // of the URL's path
+	trailingSlash bool          // the path ends in one
+	query         []requestField
+	headers       []requestField
+	body          *requestBody
+	name          string // what people call it
+	description   string
+	tags          []string
+	schemes       map[string]doc.Scheme // how it showed who it is from
+	answers       []responseExample
+	at            doc.Position
 
 	// Of requests that a page names or shows.
 	described bool   // named, and not shown by an example
 	relative  bool   // the page names it without its base
-	basis     int    // the base of the page that holds there
+	baseIndex int    // the base of the page that holds there
 	section   int    // number of the heading that it stands under
 	host      string // that an example is sent to
 }
 
-// segment is a part of a path: text that stands for itself, with parameters in
+// pathSegment is a part of a path: text that stands for itself, with parameters in
 // braces.
-type segment struct {
+type pathSegment struct {
 	text   string
-	params []field // those in text, by name
+	params []requestField // those in text, by name
 }
 
-// field is a named value of a request.
-type field struct {
-	name     string
-	about    string
-	kind     *shape // of its values
-	required bool   // somebody says so
-	optional bool   // somebody says so
-	file     bool   // of a multipart body
-	at       doc.Position
+// requestField is a named value of a request.
+type requestField struct {
+	name        string
+	description string
+	shape       *shape // of its values
+	required    bool   // somebody says so
+	optional    bool   // somebody says so
+	file        bool   // of a multipart body
+	at          doc.Position
 }
 
-// payload is a request's body.
-type payload struct {
+// requestBody is a request's body.
+type requestBody struct {
 	media  string
-	shape  *shape  // of JSON
-	fields []field // of a form
+	shape  *shape         // of JSON
+	fields []requestField // of a form
 	at     doc.Position
 }
 
-// answer is a response that was seen or described.
-type answer struct {
-	status, about, media string
-	shape                *shape
+// responseExample is a response that was seen or described.
+type responseExample struct {
+	status, description, media string
+	shape                      *shape
 }

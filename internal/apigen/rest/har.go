@@ -16,57 +16,57 @@ func readHAR(_ context.Context, in *doc.Input) (*doc.Document, string) {
 	if entries == nil {
 		return nil, "it has no log.entries"
 	}
-	h := harReader{problems: problems, passed: map[string]*doc.Problem{}, counts: map[string]int{}}
+	h := harReader{problems: problems, skipped: map[string]*doc.Problem{}, skippedCounts: map[string]int{}}
 	var requests []*request
 	title := ""
 	for _, e := range entries {
 		in.Meter().Spend(50)
-		if r := h.recorded(e); r != nil {
+		if r := h.readEntry(e); r != nil {
 			requests = append(requests, r)
 			_, title, _ = strings.Cut(r.base, "://")
 		}
 	}
-	problems = h.all()
+	problems = h.allProblems()
 	if len(requests) == 0 {
 		return nil, "it records pages and their files, and no call of an API"
 	}
-	parameterise(requests)
-	d := document(doc.HAR, title, requests, problems)
+	findPathParameters(requests)
+	d := makeDocument(doc.HAR, title, requests, problems)
 	d.Version = root.Get("log").Get("version").Str()
 	return d, ""
 }
 
 // harReader reads the entries of a recording.
 type harReader struct {
-	problems []doc.Problem
-	passed   map[string]*doc.Problem // of entries that are no calls of an API, one for each kind
-	counts   map[string]int
+	problems      []doc.Problem
+	skipped       map[string]*doc.Problem // of entries that are no calls of an API, one for each kind
+	skippedCounts map[string]int
 }
 
-// pass counts an entry of a kind that is no call of an API. The first is reported,
+// skipEntry counts an entry of a kind that is no call of an API. The first is reported,
 // with how many there are: a page has hundreds.
-func (h *harReader) pass(e *doc.Node, kind, remedy string) {
-	if h.counts[kind]++; h.passed[kind] == nil {
-		h.passed[kind] = &doc.Problem{At: e.At, Severity: doc.Hint, Code: doc.UnreadEndpoint, Message: kind, Remedy: remedy}
+func (h *harReader) skipEntry(e *doc.Node, kind, remedy string) {
+	if h.skippedCounts[kind]++; h.skipped[kind] == nil {
+		h.skipped[kind] = &doc.Problem{At: e.At, Severity: doc.Hint, Code: doc.UnreadEndpoint, Message: kind, Remedy: remedy}
 	}
 }
 
-// all are the problems that were found.
-func (h *harReader) all() []doc.Problem {
-	for kind, p := range h.passed {
-		p.Message = fmt.Sprintf("No tool is made of %s: %d recorded, this is the first.", kind, h.counts[kind])
+// allProblems are the problems that were found.
+func (h *harReader) allProblems() []doc.Problem {
+	for kind, p := range h.skipped {
+		p.Message = fmt.Sprintf("No tool is made of %s: %d recorded, this is the first.", kind, h.skippedCounts[kind])
 		h.problems = append(h.problems, *p)
 	}
 	slices.SortStableFunc(h.problems, func(a, b doc.Problem) int { return cmp.Compare(a.At.Line, b.At.Line) })
 	return h.problems
 }
 
-// recorded is a request that a browser made; nil where it is for a page or a
+// readEntry is a request that a browser made; nil where it is for a page or a
 // file of one.
-func (h *harReader) recorded(e *doc.Node) *request {
+func (h *harReader) readEntry(e *doc.Node) *request {
 	req, resp := e.Get("request"), e.Get("response")
 	r := &request{method: methodName(req.Get("method").Str()), at: e.At}
-	media := mediaOf(resp.Get("content").Get("mimeType").Str())
+	media := baseMedia(resp.Get("content").Get("mimeType").Str())
 	url := req.Get("url").Str()
 	switch {
 	case r.method == "" || url == "":
@@ -75,15 +75,15 @@ func (h *harReader) recorded(e *doc.Node) *request {
 		})
 		return nil
 	case r.method == "OPTIONS" || r.method == "CONNECT":
-		h.pass(e, r.method+" requests, which browsers send by themselves", "Nothing has to be done.")
+		h.skipEntry(e, r.method+" requests, which browsers send by themselves", "Nothing has to be done.")
 		return nil
-	case asset(r.method, media):
-		h.pass(e, "requests for pages and their files", "Nothing has to be done.")
+	case isPageAsset(r.method, media):
+		h.skipEntry(e, "requests for pages and their files", "Nothing has to be done.")
 		return nil
 	}
 	r.setURL(url, false, e.At)
 	if !strings.HasPrefix(r.base, "http") {
-		h.pass(e, "requests that are not HTTP", "Nothing has to be done.")
+		h.skipEntry(e, "requests that are not HTTP", "Nothing has to be done.")
 		return nil
 	}
 	r.nameIDs()
@@ -93,10 +93,10 @@ func (h *harReader) recorded(e *doc.Node) *request {
 		}
 	}
 	if post := req.Get("postData"); post != nil {
-		p := &payload{media: mediaOf(post.Get("mimeType").Str()), at: post.At}
+		p := &requestBody{media: baseMedia(post.Get("mimeType").Str()), at: post.At}
 		if list := post.List("params"); len(list) > 0 {
 			for _, f := range list {
-				p.fields = append(p.fields, field{name: f.Get("name").Str(), kind: kindOf(f.Get("value").Str()), file: f.Get("fileName").Str() != "", at: f.At})
+				p.fields = append(p.fields, requestField{name: f.Get("name").Str(), shape: kindOf(f.Get("value").Str()), file: f.Get("fileName").Str() != "", at: f.At})
 			}
 		} else {
 			p.fill(post.Get("text").Str(), false)
@@ -106,7 +106,7 @@ func (h *harReader) recorded(e *doc.Node) *request {
 		}
 	}
 	if s := resp.Get("status"); s != nil {
-		a := answer{status: s.Text, media: media}
+		a := responseExample{status: s.Text, media: media}
 		if strings.Contains(media, "json") {
 			a.shape = shapeOf(resp.Get("content").Get("text").Str())
 		}
@@ -115,13 +115,13 @@ func (h *harReader) recorded(e *doc.Node) *request {
 	return r
 }
 
-func mediaOf(s string) string {
+func baseMedia(s string) string {
 	s, _, _ = strings.Cut(s, ";")
 	return strings.ToLower(strings.TrimSpace(s))
 }
 
-// asset says whether an answer is a page or a file of one.
-func asset(method, media string) bool {
+// isPageAsset says whether an answer is a page or a file of one.
+func isPageAsset(method, media string) bool {
 	if method != "GET" && method != "HEAD" {
 		return false
 	}
@@ -133,9 +133,9 @@ func asset(method, media string) bool {
 	return false
 }
 
-// parameterise makes parameters of parts of paths that take many values among
+// findPathParameters makes parameters of parts of paths that take many values among
 // requests that are alike otherwise.
-func parameterise(requests []*request) {
+func findPathParameters(requests []*request) {
 	const many = 5
 	values := map[string]map[string]bool{}
 	where := func(r *request, i int) string {

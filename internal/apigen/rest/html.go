@@ -18,14 +18,14 @@ func readHTML(ctx context.Context, in *doc.Input) (*doc.Document, string) {
 		return nil, "it is no HTML page"
 	}
 	var problems []doc.Problem
-	if d := embeddedIn(ctx, in); d != nil {
+	if d := embeddedDocument(ctx, in); d != nil {
 		return d, ""
 	}
 	for _, re := range []*regexp.Regexp{pattern().specTag, pattern().specData, pattern().specCall, pattern().specLink} {
 		for _, m := range re.FindAllSubmatchIndex(in.Text, 4) {
 			name := html.UnescapeString(string(in.Text[m[2]:m[3]]))
 			at := doc.Position{File: in.Name, Line: int32(1 + bytes.Count(in.Text[:m[2]], []byte("\n"))), Column: 1} //nolint:gosec // at most 32 MB
-			d, err := drawn(ctx, in, name)
+			d, err := fetchLinkedDocument(ctx, in, name)
 			if err == nil {
 				d.Problems = append(problems, d.Problems...)
 				return d, ""
@@ -36,7 +36,7 @@ func readHTML(ctx context.Context, in *doc.Input) (*doc.Document, string) {
 			})
 		}
 	}
-	d, reason := readProse(in, doc.HTML, blocksOf(in.Text))
+	d, reason := readProse(in, doc.HTML, parseHTMLBlocks(in.Text))
 	if d != nil {
 		d.Problems = append(problems, d.Problems...)
 	} else if len(problems) > 0 {
@@ -45,8 +45,8 @@ func readHTML(ctx context.Context, in *doc.Input) (*doc.Document, string) {
 	return d, reason
 }
 
-// drawn fetches the document that a page draws.
-func drawn(ctx context.Context, in *doc.Input, name string) (*doc.Document, error) {
+// fetchLinkedDocument fetches the document that a page draws.
+func fetchLinkedDocument(ctx context.Context, in *doc.Input, name string) (*doc.Document, error) {
 	target := name
 	if base, err := url.Parse(in.URL); err == nil {
 		if ref, err := base.Parse(name); err == nil {
@@ -60,8 +60,8 @@ func drawn(ctx context.Context, in *doc.Input, name string) (*doc.Document, erro
 	return in.Within(ctx, doc.Source{Name: target, URL: target, Text: text})
 }
 
-// embeddedIn is a document that stands inside a page's scripts.
-func embeddedIn(ctx context.Context, in *doc.Input) *doc.Document {
+// embeddedDocument is a document that stands inside a page's scripts.
+func embeddedDocument(ctx context.Context, in *doc.Input) *doc.Document {
 	for _, m := range pattern().embedded.FindAllSubmatch(in.Text, 50) {
 		text := m[1]
 		if !bytes.Contains(text, []byte(`"openapi"`)) && !bytes.Contains(text, []byte(`"swagger"`)) {
@@ -73,7 +73,7 @@ func embeddedIn(ctx context.Context, in *doc.Input) *doc.Document {
 				if at = bytes.LastIndexByte(text[:at], '{'); at < 0 {
 					break
 				}
-				if whole := balanced(text[at:]); whole != nil {
+				if whole := leadingObject(text[at:]); whole != nil {
 					if d, err := in.Within(ctx, doc.Source{Name: in.Name, URL: in.URL, Text: whole}); err == nil && len(d.Operations) > 0 {
 						return d
 					}
@@ -85,8 +85,8 @@ func embeddedIn(ctx context.Context, in *doc.Input) *doc.Document {
 	return nil
 }
 
-// balanced is the JSON object that a text begins with.
-func balanced(text []byte) []byte {
+// leadingObject is the JSON object that a text begins with.
+func leadingObject(text []byte) []byte {
 	depth, quoted := 0, false
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {

@@ -8,75 +8,75 @@ import (
 	"golang.org/x/net/html"
 )
 
-// blocksOf takes a page apart.
-func blocksOf(text []byte) []block {
-	w := &walker{line: 1}
+// parseHTMLBlocks takes a page apart.
+func parseHTMLBlocks(text []byte) []pageBlock {
+	w := &htmlParser{line: 1}
 	z := html.NewTokenizer(bytes.NewReader(text))
 	for {
 		kind := z.Next()
 		raw := bytes.Count(z.Raw(), []byte("\n"))
 		if kind == html.ErrorToken {
 			w.endTable()
-			w.flush()
+			w.flushBlock()
 			return w.blocks
 		}
-		w.token(kind, z.Token())
+		w.handleToken(kind, z.Token())
 		w.line += raw
 	}
 }
 
-// walker gathers the text of what is open.
-type walker struct {
-	blocks  []block
-	line    int
-	begin   int // line of the text so far
-	text    strings.Builder
-	kind    blockKind
-	level   int
-	dropped int  // inside script and style
-	menu    int  // inside nav
-	braced  bool // the text is in a placeholder
+// htmlParser gathers the text of what is open.
+type htmlParser struct {
+	blocks        []pageBlock
+	line          int
+	textLine      int // line of the text so far
+	text          strings.Builder
+	kind          blockKind
+	level         int
+	skipDepth     int  // inside script and style
+	navDepth      int  // inside nav
+	inPlaceholder bool // the text is in a placeholder
 
 	// Of the table that is open.
-	inTable bool
-	rows    [][]string
-	starts  []int // line of each row
-	inCell  bool
-	span    int           // rows that the open cell stands in
-	spans   map[int]*span // cells of rows above that stand in the next ones, by column
+	inTable   bool
+	rows      [][]string
+	rowLines  []int // line of each row
+	inCell    bool
+	rowSpan   int               // rows that the open cell stands in
+	openSpans map[int]*cellSpan // cells of rows above that stand in the next ones, by column
 }
 
-// span is a cell that stands in several rows.
-type span struct {
-	text string
-	left int
+// cellSpan is a cell that stands in several rows.
+type cellSpan struct {
+	text     string
+	rowsLeft int
 }
 
-func (w *walker) token(kind html.TokenType, t html.Token) {
+func (w *htmlParser) handleToken(kind html.TokenType, t html.Token) {
 	switch kind {
 	case html.TextToken:
-		w.write(t.Data)
+		w.writeText(t.Data)
 	case html.StartTagToken, html.SelfClosingTagToken:
-		w.start(t, kind == html.SelfClosingTagToken)
+		w.openTag(t, kind == html.SelfClosingTagToken)
 	case html.EndTagToken:
-		w.close(t.Data)
+		w.closeTag(t.Data)
 	case html.CommentToken:
 		for i, line := range strings.Split(t.Data, "\n") {
-			w.blocks = append(w.blocks, block{kind: hidden, text: line, line: w.line + i})
+			w.blocks = append(w.blocks, pageBlock{kind: blockHidden, text: line, line: w.line + i})
 		}
 	case html.ErrorToken, html.DoctypeToken:
 	}
 }
 
-// write adds text. Its first line is that of the first character that is seen.
-func (w *walker) write(text string) {
-	if w.dropped > 0 {
+// writeText adds text. Its first line is that of the first character that is seen.
+func (w *htmlParser) writeText(text string) {
+	if w.skipDepth > 0 {
 		return
 	}
 	if before := w.text.String(); strings.Trim(before, "- \t\r\n") == "" {
 		blank := len(text) - len(strings.TrimLeft(text, " \t\r\n"))
-		w.begin = w.line + strings.Count(text[:blank], "\n")
-		if w.kind != code {
+		w.textLine = w.line + strings.Count(text[:blank], "\n")
+		if w.kind != blockCode {
 			w.text.Reset()
 			w.text.WriteString(strings.TrimLeft(before, " \t\r\n"))
 			text = text[blank:]
@@ -85,57 +85,57 @@ func (w *walker) write(text string) {
 	w.text.WriteString(text)
 }
 
-// boundary is where an element within a sentence begins or ends: a method that
+// endInlineWord is where an element within a sentence begins or ends: a method that
 // ends there is a word of its own.
-func (w *walker) boundary() {
+func (w *htmlParser) endInlineWord() {
 	text := w.text.String()
 	at := strings.LastIndexFunc(text, func(r rune) bool { return r < 'A' || r > 'Z' })
-	if w.kind != code && len(onlyMethods(text[at+1:])) > 0 {
+	if w.kind != blockCode && len(onlyMethods(text[at+1:])) > 0 {
 		w.text.WriteByte(' ')
 	}
 }
 
-func (w *walker) start(t html.Token, closed bool) {
+func (w *htmlParser) openTag(t html.Token, closed bool) {
 	switch t.Data {
 	case "script", "style", "noscript", "svg", "template":
 		if !closed {
-			w.dropped++
+			w.skipDepth++
 		}
 	case "nav":
-		w.flush()
-		w.menu++
+		w.flushBlock()
+		w.navDepth++
 	case "h1", "h2", "h3", "h4", "h5", "h6":
 		w.endTable() // a table that only lays the page out
-		w.flush()
-		w.kind, w.level = heading, int(t.Data[1]-'0')
+		w.flushBlock()
+		w.kind, w.level = blockHeading, int(t.Data[1]-'0')
 	case "pre", "textarea":
 		if w.inTable {
-			w.write(" `")
+			w.writeText(" `")
 			return
 		}
-		w.flush()
-		w.kind = code
+		w.flushBlock()
+		w.kind = blockCode
 	case "table":
 		w.endTable()
-		w.flush()
-		w.inTable, w.rows, w.starts, w.spans = true, nil, nil, map[int]*span{}
+		w.flushBlock()
+		w.inTable, w.rows, w.rowLines, w.openSpans = true, nil, nil, map[int]*cellSpan{}
 	case "tr", "td", "th":
 		w.startCell(t)
 	case "br":
 		w.text.WriteString("\n")
 	case "em", "i", "var":
-		w.boundary()
-		if !w.braced && strings.HasSuffix(w.text.String(), "/") {
-			w.braced = true
+		w.endInlineWord()
+		if !w.inPlaceholder && strings.HasSuffix(w.text.String(), "/") {
+			w.inPlaceholder = true
 			w.text.WriteByte('{')
 		}
 	case "code", "kbd", "samp", "tt":
-		w.boundary()
-		if w.kind != code {
-			w.write("`")
+		w.endInlineWord()
+		if w.kind != blockCode {
+			w.writeText("`")
 		}
 	case "a", "b", "strong", "span", "u", "small", "label", "button", "font", "mark", "sub", "sup", "img", "input":
-		w.boundary()
+		w.endInlineWord()
 	default:
 		w.breakText()
 		if t.Data == "li" && !w.inTable {
@@ -146,129 +146,129 @@ func (w *walker) start(t html.Token, closed bool) {
 
 // breakText ends the text at an element that stands for itself, such as a
 // paragraph. In a cell of a table it is a space.
-func (w *walker) breakText() {
+func (w *htmlParser) breakText() {
 	switch {
 	case w.inTable:
 		w.text.WriteByte(' ')
-	case w.kind != code:
-		w.flush()
+	case w.kind != blockCode:
+		w.flushBlock()
 	}
 }
 
-func (w *walker) startCell(t html.Token) {
+func (w *htmlParser) startCell(t html.Token) {
 	w.endCell()
 	if !w.inTable {
-		w.flush()
+		w.flushBlock()
 		return
 	}
 	w.text.Reset()
 	if t.Data == "tr" {
 		w.endRow()
-		w.rows, w.starts = append(w.rows, nil), append(w.starts, w.line)
+		w.rows, w.rowLines = append(w.rows, nil), append(w.rowLines, w.line)
 		return
 	}
 	if len(w.rows) == 0 {
-		w.rows, w.starts = append(w.rows, nil), append(w.starts, w.line)
+		w.rows, w.rowLines = append(w.rows, nil), append(w.rowLines, w.line)
 	}
-	w.spanned()
-	w.inCell, w.span = true, 1
+	w.addSpannedCells()
+	w.inCell, w.rowSpan = true, 1
 	for _, a := range t.Attr {
 		if n, err := strconv.Atoi(a.Val); a.Key == "rowspan" && err == nil && n > 1 {
-			w.span = min(n, 1000)
+			w.rowSpan = min(n, 1000)
 		}
 	}
 }
 
-// spanned adds the cells of rows above that stand in the next columns.
-func (w *walker) spanned() {
+// addSpannedCells adds the cells of rows above that stand in the next columns.
+func (w *htmlParser) addSpannedCells() {
 	last := len(w.rows) - 1
-	for s := w.spans[len(w.rows[last])]; s != nil && s.left > 0; s = w.spans[len(w.rows[last])] {
-		s.left--
+	for s := w.openSpans[len(w.rows[last])]; s != nil && s.rowsLeft > 0; s = w.openSpans[len(w.rows[last])] {
+		s.rowsLeft--
 		w.rows[last] = append(w.rows[last], s.text)
 	}
 }
 
-func (w *walker) endRow() {
+func (w *htmlParser) endRow() {
 	if len(w.rows) > 0 {
-		w.spanned()
+		w.addSpannedCells()
 	}
 }
 
-func (w *walker) endCell() {
+func (w *htmlParser) endCell() {
 	if !w.inCell {
 		return
 	}
 	last := len(w.rows) - 1
-	text := bare(w.text.String())
+	text := plainText(w.text.String())
 	if len(w.rows[last]) == 0 && strings.TrimSpace(text) != "" {
-		w.starts[last] = w.begin
+		w.rowLines[last] = w.textLine
 	}
-	if w.span > 1 {
-		w.spans[len(w.rows[last])] = &span{text: text, left: w.span - 1}
+	if w.rowSpan > 1 {
+		w.openSpans[len(w.rows[last])] = &cellSpan{text: text, rowsLeft: w.rowSpan - 1}
 	}
 	w.rows[last] = append(w.rows[last], text)
 	w.inCell = false
 	w.text.Reset()
 }
 
-func (w *walker) endTable() {
+func (w *htmlParser) endTable() {
 	if !w.inTable {
 		return
 	}
-	text, begin := w.text.String(), w.begin
+	text, begin := w.text.String(), w.textLine
 	inCell := w.inCell
 	w.inCell = false
-	if inCell && w.dropped == 0 && strings.TrimSpace(text) != "" {
+	if inCell && w.skipDepth == 0 && strings.TrimSpace(text) != "" {
 		w.inCell = true
 		w.endCell()
 	}
 	w.endRow()
 	if len(w.rows) > 0 {
-		w.blocks = append(w.blocks, block{kind: w.shown(table), rows: w.rows, lines: w.starts, line: w.starts[0]})
+		w.blocks = append(w.blocks, pageBlock{kind: w.visibleKind(blockTable), rows: w.rows, lines: w.rowLines, line: w.rowLines[0]})
 	}
-	w.inTable, w.rows, w.starts, w.spans, w.begin = false, nil, nil, nil, begin
+	w.inTable, w.rows, w.rowLines, w.openSpans, w.textLine = false, nil, nil, nil, begin
 	w.text.Reset()
 }
 
-// shown is the kind of a block, or that it is none of the page's text.
-func (w *walker) shown(kind blockKind) blockKind {
-	if w.menu > 0 && kind != table {
-		return hidden
+// visibleKind is the kind of a block, or that it is none of the page's text.
+func (w *htmlParser) visibleKind(kind blockKind) blockKind {
+	if w.navDepth > 0 && kind != blockTable {
+		return blockHidden
 	}
 	return kind
 }
 
-func (w *walker) close(tag string) {
+func (w *htmlParser) closeTag(tag string) {
 	switch tag {
 	case "script", "style", "noscript", "svg", "template":
-		w.dropped = max(0, w.dropped-1)
+		w.skipDepth = max(0, w.skipDepth-1)
 	case "nav":
-		w.flush()
-		w.menu = max(0, w.menu-1)
+		w.flushBlock()
+		w.navDepth = max(0, w.navDepth-1)
 	case "h1", "h2", "h3", "h4", "h5", "h6":
 		w.breakText()
 	case "pre", "textarea":
 		if w.inTable {
-			w.write("` ")
+			w.writeText("` ")
 		} else {
-			w.flush()
+			w.flushBlock()
 		}
 	case "em", "i", "var":
-		if w.braced {
+		if w.inPlaceholder {
 			w.text.WriteByte('}')
-			w.braced = false
+			w.inPlaceholder = false
 		}
-		w.boundary()
+		w.endInlineWord()
 	case "code", "kbd", "samp", "tt":
-		if w.kind != code {
-			w.write("`")
+		if w.kind != blockCode {
+			w.writeText("`")
 		}
 	case "a", "b", "strong", "span", "u", "small", "label", "button", "font", "mark", "sub", "sup":
-		w.boundary()
+		w.endInlineWord()
 	case "td", "th", "tr":
 		w.endCell()
 		if !w.inTable {
-			w.flush()
+			w.flushBlock()
 		}
 	case "table":
 		w.endTable()
@@ -277,21 +277,21 @@ func (w *walker) close(tag string) {
 	}
 }
 
-// flush ends the block that is open.
-func (w *walker) flush() {
+// flushBlock ends the block that is open.
+func (w *htmlParser) flushBlock() {
 	if w.inTable {
 		return
 	}
 	text, kind := w.text.String(), w.kind
-	if kind != code {
+	if kind != blockCode {
 		text = strings.TrimSpace(text)
 	} else {
 		text = strings.TrimRight(text, " \t\r\n")
 	}
 	if kind == 0 {
-		kind = prose
+		kind = blockProse
 	}
-	for kind == code { // begin is the first line with text
+	for kind == blockCode { // begin is the first line with text
 		first, rest, more := strings.Cut(text, "\n")
 		if !more || strings.TrimSpace(first) != "" {
 			break
@@ -299,8 +299,8 @@ func (w *walker) flush() {
 		text = rest
 	}
 	if strings.Trim(text, "-` \t\r\n") != "" {
-		w.blocks = append(w.blocks, block{kind: w.shown(kind), level: w.level, text: text, line: w.begin})
+		w.blocks = append(w.blocks, pageBlock{kind: w.visibleKind(kind), level: w.level, text: text, line: w.textLine})
 	}
 	w.text.Reset()
-	w.kind, w.level, w.braced = 0, 0, false
+	w.kind, w.level, w.inPlaceholder = 0, 0, false
 }

@@ -9,7 +9,7 @@ import (
 
 // fill reads a body that was written down. Places for values inside JSON are
 // values of no known kind.
-func (p *payload) fill(body string, isJSON bool) {
+func (p *requestBody) fill(body string, isJSON bool) {
 	trimmed := strings.TrimSpace(body)
 	looks := strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[")
 	switch {
@@ -31,7 +31,7 @@ func (p *payload) fill(body string, isJSON bool) {
 			name, value, _ := strings.Cut(pair, "=")
 			if name, err := url.QueryUnescape(name); err == nil && name != "" {
 				value, _ = url.QueryUnescape(value)
-				p.fields = append(p.fields, field{name: name, kind: kindOf(value), at: p.at})
+				p.fields = append(p.fields, requestField{name: name, shape: kindOf(value), at: p.at})
 			}
 		}
 	case p.media == "":
@@ -42,11 +42,11 @@ func (p *payload) fill(body string, isJSON bool) {
 }
 
 // newPayload reads a body of a media type; nil where there is none.
-func newPayload(media, body string, at doc.Position) *payload {
+func newPayload(media, body string, at doc.Position) *requestBody {
 	if strings.TrimSpace(body) == "" {
 		return nil
 	}
-	p := &payload{media: media, at: at}
+	p := &requestBody{media: media, at: at}
 	p.fill(body, false)
 	return p
 }

@@ -74,7 +74,7 @@ func readPostman(_ context.Context, in *doc.Input) (*doc.Document, string) {
 	if len(p.requests) == 0 {
 		return nil, "the collection has no request"
 	}
-	d := document(doc.Postman, info.Get("name").Str(), p.requests, p.problems)
+	d := makeDocument(doc.Postman, info.Get("name").Str(), p.requests, p.problems)
 	d.Version, d.Description = "2.1", words(info.Get("description"))
 	return d, ""
 }
@@ -111,7 +111,7 @@ func (p *postman) folder(n *doc.Node, tags []string, auth *doc.Node, depth int) 
 
 func (p *postman) request(item, req *doc.Node, tags []string, auth *doc.Node) {
 	r := &request{name: item.Get("name").Str(), tags: tags, at: item.At, method: methodName(req.Get("method").Str())}
-	r.about = words(req.Get("description"))
+	r.description = words(req.Get("description"))
 	if req.Kind == doc.String { // a URL alone
 		p.url(r, req)
 	} else {
@@ -143,7 +143,7 @@ func (p *postman) request(item, req *doc.Node, tags []string, auth *doc.Node) {
 			code = c.Text
 		}
 		if s := shapeOf(saved.Get("body").Str()); s != nil && code != "" {
-			r.answers = append(r.answers, answer{status: code, about: saved.Get("name").Str(), media: "application/json", shape: s})
+			r.answers = append(r.answers, responseExample{status: code, description: saved.Get("name").Str(), media: "application/json", shape: s})
 		}
 	}
 	p.requests = append(p.requests, r)
@@ -222,11 +222,11 @@ func (p *postman) auth(r *request, n *doc.Node) {
 	}
 }
 
-func postmanBody(n *doc.Node, media string) *payload {
+func postmanBody(n *doc.Node, media string) *requestBody {
 	if n == nil {
 		return nil
 	}
-	p := &payload{media: media, at: n.At}
+	p := &requestBody{media: media, at: n.At}
 	switch n.Get("mode").Str() {
 	case "raw":
 		raw := n.Get("raw").Str()
@@ -251,21 +251,21 @@ func postmanBody(n *doc.Node, media string) *payload {
 	return p
 }
 
-func formFields(list []*doc.Node) []field {
-	var all []field
+func formFields(list []*doc.Node) []requestField {
+	var all []requestField
 	for _, f := range list {
 		if key := f.Get("key").Str(); key != "" {
-			all = append(all, field{name: key, about: words(f.Get("description")), kind: kind("string"), file: f.Get("type").Str() == "file", at: f.At})
+			all = append(all, requestField{name: key, description: words(f.Get("description")), shape: kind("string"), file: f.Get("type").Str() == "file", at: f.At})
 		}
 	}
 	return all
 }
 
 // describe adds to a field what is said about it.
-func describe(list []field, name, about string) {
+func describe(list []requestField, name, about string) {
 	for i := range list {
-		if list[i].name == name && list[i].about == "" {
-			list[i].about = about
+		if list[i].name == name && list[i].description == "" {
+			list[i].description = about
 		}
 	}
 }

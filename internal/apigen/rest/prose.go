@@ -9,7 +9,7 @@ import (
 )
 
 func readMarkdown(in *doc.Input) (*doc.Document, string) {
-	return readProse(in, doc.Markdown, markdown(string(in.Text)))
+	return readProse(in, doc.Markdown, parseMarkdown(string(in.Text)))
 }
 
 // page reads the blocks of a page from top to bottom.
@@ -30,7 +30,7 @@ type page struct {
 	problems []doc.Problem
 }
 
-func readProse(in *doc.Input, format doc.Format, blocks []block) (*doc.Document, string) {
+func readProse(in *doc.Input, format doc.Format, blocks []pageBlock) (*doc.Document, string) {
 	p := &page{in: in, begun: map[string]bool{}, bases: []*pageBase{{}}}
 	for _, b := range blocks {
 		in.Meter().Spend(20 + len(b.text)/16)
@@ -45,30 +45,30 @@ func readProse(in *doc.Input, format doc.Format, blocks []block) (*doc.Document,
 	if len(p.all) == 0 {
 		return nil, "no method and path can be made a tool of: " + p.problems[0].Message
 	}
-	return document(format, cmp.Or(p.title, "API"), p.all, p.problems), ""
+	return makeDocument(format, cmp.Or(p.title, "API"), p.all, p.problems), ""
 }
 
-func (p *page) read(b block) {
-	if b.kind == hidden {
+func (p *page) read(b pageBlock) {
+	if b.kind == blockHidden {
 		return
 	}
 	p.readBase(b)
 	switch b.kind {
-	case heading:
+	case blockHeading:
 		p.heading(b)
-	case code:
+	case blockCode:
 		p.code(b)
-	case table:
+	case blockTable:
 		p.table(b)
-	case prose:
+	case blockProse:
 		p.prose(b)
-	case hidden:
+	case blockHidden:
 	}
 }
 
-func (p *page) heading(b block) {
+func (p *page) heading(b pageBlock) {
 	p.endPair()
-	text := bare(b.text)
+	text := plainText(b.text)
 	p.title = cmp.Or(p.title, text)
 	if p.now != nil && b.level <= p.depth {
 		p.now = nil
@@ -82,7 +82,7 @@ func (p *page) heading(b block) {
 	p.said = text
 	found := p.mentions(b.text)
 	for i, m := range found {
-		name := strings.Trim(bare(b.text[:min(m.start, len(b.text))])+" "+remark(m.rest), " :-–—()[]`")
+		name := strings.Trim(plainText(b.text[:min(m.start, len(b.text))])+" "+remark(m.rest), " :-–—()[]`")
 		if len(found) > 1 {
 			name = ""
 		}
@@ -113,7 +113,7 @@ func (p *page) mentions(text string) []mention {
 }
 
 // line is where a place of a block's text stands.
-func (p *page) line(b block, at int) int {
+func (p *page) line(b pageBlock, at int) int {
 	return b.line + strings.Count(b.text[:min(at, len(b.text))], "\n")
 }
 
@@ -127,10 +127,10 @@ func (p *page) begin(m mention, line int, name, about string, tags []string, cur
 	var first *request
 	for _, path := range m.paths {
 		for _, method := range m.methods {
-			r := &request{method: method, name: name, about: about, tags: tags, described: true, section: p.section, basis: len(p.bases) - 1, at: p.at(line)}
+			r := &request{method: method, name: name, description: about, tags: tags, described: true, section: p.section, baseIndex: len(p.bases) - 1, at: p.at(line)}
 			r.setURL(path, false, r.at)
 			first = cmp.Or(first, r)
-			key := method + " " + r.base + shapeOfPath(r)
+			key := method + " " + r.base + pathShape(r)
 			if p.begun[key] && !current {
 				continue
 			}
@@ -148,7 +148,7 @@ func (p *page) begin(m mention, line int, name, about string, tags []string, cur
 }
 
 func same(a, b *request) bool {
-	return a.method == b.method && strings.TrimSuffix(shapeOfPath(a), "/") == strings.TrimSuffix(shapeOfPath(b), "/")
+	return a.method == b.method && strings.TrimSuffix(pathShape(a), "/") == strings.TrimSuffix(pathShape(b), "/")
 }
 
 // tags are the headings around a level, but the page's own.
@@ -170,7 +170,7 @@ func (p *page) report(line int, code doc.Code, message, remedy string) {
 }
 
 // unknown reports a text that begins with a method of which no tool is made.
-func (p *page) unknown(b block, text string) bool {
+func (p *page) unknown(b pageBlock, text string) bool {
 	method, found := unknownMention(text)
 	if found {
 		p.report(b.line, doc.UnknownMethod, method+" is no method that a tool is made of.", "Write one of GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS or QUERY.")
@@ -180,8 +180,8 @@ func (p *page) unknown(b block, text string) bool {
 
 // prose reads what is said: an endpoint, a list of parameters, or what a request
 // is about.
-func (p *page) prose(b block) {
-	text := bare(b.text)
+func (p *page) prose(b pageBlock) {
+	text := plainText(b.text)
 	if found := p.mentions(b.text); len(found) > 0 {
 		p.endPair()
 		alone := len(found) == 1
@@ -201,13 +201,13 @@ func (p *page) prose(b block) {
 	}
 	if m := pattern().listParam.FindStringSubmatch(b.text); m != nil && p.now != nil {
 		if name := cmp.Or(m[1], m[2], m[3]); m[4] != "" || m[5] != "" {
-			p.param(name, m[4], m[4], bare(m[5]), "")
+			p.param(name, m[4], m[4], plainText(m[5]), "")
 		}
 		return
 	}
 	p.said = text
-	if p.now != nil && p.now.about == "" && len(p.now.query) == 0 && !strings.HasSuffix(text, ":") && !strings.HasPrefix(text, "<") && !pattern().item.MatchString(b.text) {
-		p.now.about = text
+	if p.now != nil && p.now.description == "" && len(p.now.query) == 0 && !strings.HasSuffix(text, ":") && !strings.HasPrefix(text, "<") && !pattern().item.MatchString(b.text) {
+		p.now.description = text
 	}
 }
 
@@ -222,7 +222,7 @@ type pair struct {
 
 // readPair takes a text that names a method or a path after a label, and says
 // whether it was one.
-func (p *page) readPair(b block) bool {
+func (p *page) readPair(b pageBlock) bool {
 	text := b.text
 	if p.pair.label != "" {
 		text, p.pair.label = p.pair.label+": "+strings.Trim(text, " `"), ""

@@ -17,7 +17,7 @@ type pageBase struct {
 
 // readBase finds the base URL or path that a block names. It holds from there to
 // the next that is named, and the first of a page for all before it, too.
-func (p *page) readBase(b block) {
+func (p *page) readBase(b pageBlock) {
 	texts := append(make([]string, 0, 1+len(b.rows)), b.text)
 	for _, row := range b.rows {
 		texts = append(texts, strings.Join(row, ": "))
@@ -25,7 +25,7 @@ func (p *page) readBase(b block) {
 	labelled := p.label
 	p.label = ""
 	for _, text := range texts {
-		if b.kind == code && (strings.Count(text, "\n") > 2 || strings.Contains(text, "curl")) {
+		if b.kind == blockCode && (strings.Count(text, "\n") > 2 || strings.Contains(text, "curl")) {
 			continue
 		}
 		if labelled != "" {
@@ -67,7 +67,7 @@ func (p *page) setBase(url, path string) {
 // requests that it gives have their base and the path below it.
 func joinMentions(all []*request, bases []*pageBase, meter *doc.Meter) []*request {
 	for _, r := range all {
-		b := bases[r.basis]
+		b := bases[r.baseIndex]
 		r.relative = r.base == ""
 		if r.relative {
 			r.prefix(b)
@@ -96,7 +96,7 @@ func joinMentions(all []*request, bases []*pageBase, meter *doc.Meter) []*reques
 	}
 	for _, r := range all {
 		if to := templateOf(r, templates[r.method], meter); to != nil {
-			r.path, r.base, r.slash = slices.Clone(to.path), to.base, to.slash
+			r.path, r.base, r.trailingSlash = slices.Clone(to.path), to.base, to.trailingSlash
 			continue
 		}
 		r.nameIDs()
@@ -113,7 +113,7 @@ func (r *request) prefix(b *pageBase) {
 	}
 	var front request
 	front.setURL(b.path, false, r.at)
-	if len(r.path) >= len(front.path) && slices.EqualFunc(front.path, r.path[:len(front.path)], func(a, b segment) bool { return a.text == b.text }) {
+	if len(r.path) >= len(front.path) && slices.EqualFunc(front.path, r.path[:len(front.path)], func(a, b pathSegment) bool { return a.text == b.text }) {
 		return
 	}
 	r.path = slices.Concat(front.path, r.path)
@@ -133,7 +133,7 @@ func (r *request) strip(bases []*pageBase) {
 		if base.base != r.base || n > len(r.path) || n < best || to.base != "" && n == best {
 			continue
 		}
-		if slices.EqualFunc(base.path, r.path[:n], func(a, b segment) bool { return a.text == b.text }) {
+		if slices.EqualFunc(base.path, r.path[:n], func(a, b pathSegment) bool { return a.text == b.text }) {
 			best, to = n, request{base: b.url, path: r.path[n:]}
 		}
 	}
@@ -182,7 +182,7 @@ func fits(template, r *request) int {
 			return -1
 		}
 	}
-	if extra > 0 && (len(template.path[0].params) > 0 || slices.ContainsFunc(r.path[:extra], func(s segment) bool { return len(s.params) > 0 })) {
+	if extra > 0 && (len(template.path[0].params) > 0 || slices.ContainsFunc(r.path[:extra], func(s pathSegment) bool { return len(s.params) > 0 })) {
 		return -1
 	}
 	return extra
@@ -236,19 +236,19 @@ func otherHost(template, r *request, extra int) bool {
 	if base.base == r.base {
 		return false
 	}
-	return extra == 0 || slices.EqualFunc(base.path, r.path[:extra], func(a, b segment) bool { return a.text == b.text })
+	return extra == 0 || slices.EqualFunc(base.path, r.path[:extra], func(a, b pathSegment) bool { return a.text == b.text })
 }
 
 // alignSlashes makes one of paths that differ in their last slash.
 func alignSlashes(all []*request) {
 	first := map[string]*request{}
 	for _, r := range all {
-		slash := r.slash
-		r.slash = false
-		key := r.method + " " + r.base + shapeOfPath(r)
-		r.slash = slash
+		slash := r.trailingSlash
+		r.trailingSlash = false
+		key := r.method + " " + r.base + pathShape(r)
+		r.trailingSlash = slash
 		if f := first[key]; f != nil {
-			r.slash = f.slash
+			r.trailingSlash = f.trailingSlash
 		} else {
 			first[key] = r
 		}
@@ -268,7 +268,7 @@ func clearSharedNames(all []*request) {
 		if named[at] == nil {
 			named[at] = map[string]bool{}
 		}
-		named[at][r.method+shapeOfPath(r)] = true
+		named[at][r.method+pathShape(r)] = true
 	}
 	for _, r := range all {
 		if len(named[place{r.section, r.name}]) > 1 {

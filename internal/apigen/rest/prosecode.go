@@ -9,7 +9,7 @@ import (
 
 // code reads examples: curl commands, requests as they are sent, lists of
 // endpoints, or JSON.
-func (p *page) code(b block) {
+func (p *page) code(b pageBlock) {
 	trimmed := strings.TrimSpace(b.text)
 	if strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[") {
 		p.json(trimmed, b.line)
@@ -25,7 +25,7 @@ func (p *page) code(b block) {
 			for i := c.line; i <= c.end && i < len(taken); i++ {
 				taken[i] = true
 			}
-			for _, r := range curl(c, p.at(b.line+c.line)) {
+			for _, r := range parseCurl(c, p.at(b.line+c.line)) {
 				p.example(r)
 			}
 		}
@@ -42,7 +42,7 @@ func (p *page) code(b block) {
 		}
 		m, found := leadingMention(line)
 		if !found {
-			p.unknown(block{line: b.line + i}, line)
+			p.unknown(pageBlock{line: b.line + i}, line)
 		}
 		separator := strings.HasPrefix(strings.TrimSpace(line), "###")
 		if now != nil && (found || separator) {
@@ -69,7 +69,7 @@ func leadingMention(line string) (mention, bool) {
 
 // sent reads a request as it is sent: a line, headers, a body. A line alone is one
 // of a list.
-func (p *page) sent(b block, m mention, lines []string, from int) {
+func (p *page) sent(b pageBlock, m mention, lines []string, from int) {
 	name := p.headings[p.level]
 	p.begin(m, b.line+from, name, remark(m.rest), p.tags(p.level), true)
 	if p.now == nil || len(m.methods) != 1 || len(lines) < 2 {
@@ -99,7 +99,7 @@ func (p *page) sent(b block, m mention, lines []string, from int) {
 // example joins a request that is shown with the one that is described; others are
 // held against the whole page when it was read.
 func (p *page) example(r *request) {
-	r.section, r.basis = p.section, len(p.bases)-1
+	r.section, r.baseIndex = p.section, len(p.bases)-1
 	if p.now == nil || !same(p.now, r) && fits(p.now, r) < 0 {
 		r.name = cmp.Or(r.name, p.headings[p.level])
 		r.tags = p.tags(p.level)
@@ -117,10 +117,10 @@ func (p *page) json(text string, line int) {
 	said := strings.ToLower(p.said)
 	isAnswer := strings.Contains(said, "response") || strings.Contains(said, "return") || strings.Contains(said, "result") || strings.Contains(said, "output") || strings.Contains(said, "answer")
 	if !isAnswer && p.now.body == nil && takesBody(p.now.method) {
-		p.now.body = &payload{media: "application/json", shape: s, at: p.at(line)}
+		p.now.body = &requestBody{media: "application/json", shape: s, at: p.at(line)}
 		return
 	}
-	p.now.answers = append(p.now.answers, answer{status: "200", media: "application/json", shape: s})
+	p.now.answers = append(p.now.answers, responseExample{status: "200", media: "application/json", shape: s})
 }
 
 func takesBody(method string) bool { return method == "POST" || method == "PUT" || method == "PATCH" }

@@ -29,7 +29,7 @@ func cell(row []string, i int) string {
 
 // table reads a list of endpoints, the method and path of one, or the parameters
 // of the last one.
-func (p *page) table(b block) {
+func (p *page) table(b pageBlock) {
 	head := b.rows[0]
 	about := column(head, "description", "summary", "purpose", "notes", "meaning", "details", "action")
 	t := endpointTable{page: p, head: head, about: about}
@@ -58,14 +58,14 @@ func (p *page) table(b block) {
 
 // verticalTable reads a table with a row for the method and one for the path of an
 // endpoint, and says whether it is one.
-func (p *page) verticalTable(b block) bool {
+func (p *page) verticalTable(b pageBlock) bool {
 	found := false
 	for i, row := range b.rows {
 		if len(row) < 2 || !pattern().label.MatchString(row[0]) {
 			continue
 		}
 		label := pattern().label.FindStringSubmatch(row[0])[1]
-		found = p.readPair(block{kind: prose, text: label + ": " + row[1], line: b.lines[i]}) || found
+		found = p.readPair(pageBlock{kind: blockProse, text: label + ": " + row[1], line: b.lines[i]}) || found
 	}
 	return found
 }
@@ -79,7 +79,7 @@ type endpointTable struct {
 }
 
 // read makes requests of the rows, and says whether any names an endpoint.
-func (t *endpointTable) read(b block) bool {
+func (t *endpointTable) read(b pageBlock) bool {
 	if t.readMatrix(b) {
 		return true
 	}
@@ -171,7 +171,7 @@ func (t *endpointTable) add(m mention, about string, line int) {
 
 // readMatrix reads a table with a column for each method, and says whether it is
 // one.
-func (t *endpointTable) readMatrix(b block) bool {
+func (t *endpointTable) readMatrix(b pageBlock) bool {
 	columns := map[int]string{}
 	for i, h := range t.head {
 		if list := onlyMethods(h); len(list) == 1 {
@@ -220,11 +220,11 @@ func (p *page) param(name, of, need, about, where string) {
 	if name == "" || len(name) > 80 || strings.ContainsAny(name, " /?&=") {
 		return
 	}
-	f := field{name: name, about: about, kind: kind(typeNamed(of)), required: required, optional: optional, at: p.now.at}
+	f := requestField{name: name, description: about, shape: kind(typeNamed(of)), required: required, optional: optional, at: p.now.at}
 	for i := range p.now.path {
 		for j := range p.now.path[i].params {
 			if q := &p.now.path[i].params[j]; strings.EqualFold(q.name, name) {
-				q.about, q.kind = about, f.kind
+				q.description, q.shape = about, f.shape
 				return
 			}
 		}
@@ -248,15 +248,15 @@ func (p *page) param(name, of, need, about, where string) {
 
 // only is the field as a list, where the list has it: one that became a way to
 // authenticate is no parameter.
-func only(list []field, f field) []field {
-	if slices.ContainsFunc(list, func(h field) bool { return h.name == f.name }) {
-		return []field{f}
+func only(list []requestField, f requestField) []requestField {
+	if slices.ContainsFunc(list, func(h requestField) bool { return h.name == f.name }) {
+		return []requestField{f}
 	}
 	return nil
 }
 
 // fix puts what is said of a field over what was guessed.
-func fix(list []field, f field) []field {
+func fix(list []requestField, f requestField) []requestField {
 	for i := range list {
 		if list[i].name == f.name {
 			list[i] = f
@@ -266,9 +266,9 @@ func fix(list []field, f field) []field {
 }
 
 // bodyField notes a member of the body, which may have been shown before.
-func (p *page) bodyField(f field, form bool) {
+func (p *page) bodyField(f requestField, form bool) {
 	if p.now.body == nil {
-		p.now.body = &payload{media: "application/json", shape: kind("object"), at: f.at}
+		p.now.body = &requestBody{media: "application/json", shape: kind("object"), at: f.at}
 		if form {
 			p.now.body.media, p.now.body.shape = "application/x-www-form-urlencoded", nil
 		}
@@ -285,9 +285,9 @@ func (p *page) bodyField(f field, form bool) {
 	}
 	one := b.shape.field(name)
 	if len(one.kinds) == 0 {
-		one.join(f.kind)
+		one.join(f.shape)
 	}
-	b.shape.about[name], b.shape.needed[name] = f.about, f.required && !f.optional
+	b.shape.about[name], b.shape.needed[name] = f.description, f.required && !f.optional
 }
 
 // typeNamed is the JSON Schema type that people mean.

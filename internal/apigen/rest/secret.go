@@ -17,7 +17,7 @@ func unsaid() []string {
 
 // addParam notes a parameter by its name and kind. One that shows who a request
 // is from becomes a way to authenticate instead.
-func (r *request) addParam(list *[]field, in doc.Place, name, value string, at doc.Position) {
+func (r *request) addParam(list *[]requestField, in doc.Place, name, value string, at doc.Position) {
 	lower := strings.ToLower(name)
 	switch {
 	case in == doc.InHeader && lower == "authorization":
@@ -29,8 +29,8 @@ func (r *request) addParam(list *[]field, in doc.Place, name, value string, at d
 		r.scheme("apiKey_"+paramName(name), doc.Scheme{Type: "apiKey", In: in, Name: name})
 		return
 	}
-	if !slices.ContainsFunc(*list, func(f field) bool { return f.name == name }) {
-		*list = append(*list, field{name: name, kind: kindOf(value), at: at})
+	if !slices.ContainsFunc(*list, func(f requestField) bool { return f.name == name }) {
+		*list = append(*list, requestField{name: name, shape: kindOf(value), at: at})
 	}
 }
 

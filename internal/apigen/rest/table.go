@@ -43,7 +43,7 @@ func readTable(_ context.Context, in *doc.Input) (*doc.Document, string) {
 			})
 			continue
 		}
-		r := &request{method: method, base: strings.TrimRight(root.Get("base_url").Str(), "/"), name: n.Get("summary").Str(), about: n.Get("description").Str(), at: n.At}
+		r := &request{method: method, base: strings.TrimRight(root.Get("base_url").Str(), "/"), name: n.Get("summary").Str(), description: n.Get("description").Str(), at: n.At}
 		for _, tag := range n.List("tags") {
 			r.tags = append(r.tags, tag.Text)
 		}
@@ -65,7 +65,7 @@ func readTable(_ context.Context, in *doc.Input) (*doc.Document, string) {
 	if len(all) == 0 {
 		return nil, "no operation has a method and a path"
 	}
-	d := document(doc.Table, root.Get("title").Str(), all, problems)
+	d := makeDocument(doc.Table, root.Get("title").Str(), all, problems)
 	for _, op := range d.Operations {
 		op.Inferred = false
 	}
@@ -73,10 +73,10 @@ func readTable(_ context.Context, in *doc.Input) (*doc.Document, string) {
 }
 
 func tableParam(r *request, n *doc.Node) *doc.Problem {
-	f := field{name: n.Get("name").Str(), about: n.Get("description").Str(), kind: kind(typeNamed(n.Get("type").Str())), required: n.Get("required").True(), at: n.At}
+	f := requestField{name: n.Get("name").Str(), description: n.Get("description").Str(), shape: kind(typeNamed(n.Get("type").Str())), required: n.Get("required").True(), at: n.At}
 	where := n.Get("in").Str()
-	known := func(list []field) bool {
-		return slices.ContainsFunc(list, func(h field) bool { return h.name == f.name })
+	known := func(list []requestField) bool {
+		return slices.ContainsFunc(list, func(h requestField) bool { return h.name == f.name })
 	}
 	switch {
 	case f.name == "":
@@ -96,13 +96,13 @@ func tableParam(r *request, n *doc.Node) *doc.Problem {
 		r.headers = append(r.headers, f)
 	case where == "body":
 		if r.body == nil || r.body.shape == nil {
-			r.body = &payload{media: "application/json", shape: kind("object"), at: n.At}
+			r.body = &requestBody{media: "application/json", shape: kind("object"), at: n.At}
 		}
-		r.body.shape.field(f.name).join(f.kind)
-		r.body.shape.about[f.name], r.body.shape.needed[f.name] = f.about, f.required
+		r.body.shape.field(f.name).join(f.shape)
+		r.body.shape.about[f.name], r.body.shape.needed[f.name] = f.description, f.required
 	case where == "form":
 		if r.body == nil || r.body.shape != nil {
-			r.body = &payload{media: "application/x-www-form-urlencoded", at: n.At}
+			r.body = &requestBody{media: "application/x-www-form-urlencoded", at: n.At}
 		}
 		r.body.fields = append(r.body.fields, f)
 	default:

@@ -8,14 +8,14 @@ import (
 
 // unread reports each line of a page that names an endpoint and became neither a
 // request nor a problem: in a comment, a menu, a log or a program.
-func (p *page) unread(blocks []block) {
+func (p *page) unread(blocks []pageBlock) {
 	u := newUnreadLines(p.in, p.all, p.problems)
 	for _, b := range blocks {
 		for i, row := range b.rows {
 			u.look(strings.Join(row, " | "), b.lines[i])
 		}
 		for i, line := range strings.Split(b.text, "\n") {
-			if b.kind == hidden {
+			if b.kind == blockHidden {
 				line = inlineText(line)
 			}
 			u.look(line, b.line+i)
@@ -36,7 +36,7 @@ type unreadLines struct {
 func newUnreadLines(in *doc.Input, all []*request, problems []doc.Problem) *unreadLines {
 	u := &unreadLines{in: in, all: all, known: map[string]bool{}, reported: map[int]bool{}, problems: problems}
 	for _, r := range all {
-		u.known[r.method+shapeOfPath(r)] = true
+		u.known[r.method+pathShape(r)] = true
 	}
 	for _, p := range problems {
 		u.reported[int(p.At.Line)] = true
@@ -75,7 +75,7 @@ func (u *unreadLines) report(endpoint string, line int) {
 func (u *unreadLines) isKnown(method, path string) bool {
 	r := &request{method: method}
 	r.setURL(path, true, doc.Position{})
-	if u.known[method+shapeOfPath(r)] {
+	if u.known[method+pathShape(r)] {
 		return true
 	}
 	u.in.Meter().Spend(len(u.all) / 4)

@@ -28,7 +28,7 @@ func (r *request) setURL(raw string, shells bool, at doc.Position) {
 		}
 		r.base, raw = strings.ToLower(scheme)+"://"+host, "/"+path
 	}
-	r.slash = len(raw) > 1 && strings.HasSuffix(raw, "/")
+	r.trailingSlash = len(raw) > 1 && strings.HasSuffix(raw, "/")
 	for part := range strings.SplitSeq(strings.Trim(raw, "/"), "/") {
 		if part != "" {
 			r.path = append(r.path, parseSegment(part, shells, at))
@@ -50,11 +50,11 @@ func (r *request) addQuery(query string, at doc.Position) {
 }
 
 // parseSegment finds the parameters in a part of a path.
-func parseSegment(part string, shells bool, at doc.Position) segment {
-	var s segment
+func parseSegment(part string, shells bool, at doc.Position) pathSegment {
+	var s pathSegment
 	name := func(n string) string {
 		n = paramName(n)
-		s.params = append(s.params, field{name: n, kind: kind("string"), required: true, at: at})
+		s.params = append(s.params, requestField{name: n, shape: kind("string"), required: true, at: at})
 		return "{" + n + "}"
 	}
 	for _, re := range []*regexp.Regexp{pattern().colon, pattern().typed} {
@@ -95,7 +95,7 @@ func (r *request) template() string {
 	for _, s := range r.path {
 		b.WriteString("/" + s.text)
 	}
-	if r.slash || b.Len() == 0 {
+	if r.trailingSlash || b.Len() == 0 {
 		b.WriteString("/")
 	}
 	return b.String()
@@ -167,5 +167,5 @@ func (r *request) name1(i int, name, of string) {
 			name += "_2"
 		}
 	}
-	r.path[i] = segment{text: "{" + name + "}", params: []field{{name: name, kind: kind(of), required: true, at: r.at}}}
+	r.path[i] = pathSegment{text: "{" + name + "}", params: []requestField{{name: name, shape: kind(of), required: true, at: r.at}}}
 }
