@@ -45,7 +45,7 @@ func readBlueprint(in *doc.Input) (*doc.Document, string) {
 	}
 	u := newUnreadLines(in, b.requests, b.problems)
 	for n, line := range lines {
-		u.look(line, n+1)
+		u.checkLine(line, n+1)
 	}
 	return makeDocument(doc.Blueprint, cmp.Or(b.title, "API"), b.requests, u.problems), ""
 }
@@ -61,7 +61,7 @@ func (b *blueprintReader) readLine(line string, n int) {
 		b.readHeading(line, at)
 		return
 	}
-	if m := pattern().blueprintItem.FindStringSubmatch(line); m != nil && b.readListItem(len(m[1]), m[2], at) {
+	if m := patterns().blueprintItem.FindStringSubmatch(line); m != nil && b.readListItem(len(m[1]), m[2], at) {
 		return
 	}
 	switch {
@@ -73,12 +73,12 @@ func (b *blueprintReader) readLine(line string, n int) {
 }
 
 func (b *blueprintReader) readHeading(line string, at doc.Position) {
-	m := pattern().blueprintHead.FindStringSubmatch(line)
+	m := patterns().blueprintHead.FindStringSubmatch(line)
 	name, method, path := m[2], m[3], m[4]
-	if a := pattern().blueprintAction.FindStringSubmatch(strings.TrimSpace(name)); a != nil && method == "" && path == "" { // # GET /path
-		name, method, path = "", methodName(a[1]), a[2]
+	if a := patterns().blueprintAction.FindStringSubmatch(strings.TrimSpace(name)); a != nil && method == "" && path == "" { // # GET /path
+		name, method, path = "", normalizeMethod(a[1]), a[2]
 	}
-	if other := pattern().blueprintOther.FindStringSubmatch(line); other != nil && method == "" && path == "" {
+	if other := patterns().blueprintOther.FindStringSubmatch(line); other != nil && method == "" && path == "" {
 		b.current = nil
 		b.problems = append(b.problems, doc.Problem{
 			At: at, Severity: doc.Warning, Code: doc.UnknownMethod, Message: other[1] + " is no method that a tool is made of", Remedy: "write one of GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS or QUERY",
@@ -125,7 +125,7 @@ func (b *blueprintReader) readListItem(indent int, text string, at doc.Position)
 			return true
 		case "request", "response", "model":
 			b.section, b.media, b.status = section, "", ""
-			if m := pattern().blueprintMedia.FindStringSubmatch(text); m != nil {
+			if m := patterns().blueprintMedia.FindStringSubmatch(text); m != nil {
 				b.media = m[1]
 			}
 			if fields := strings.Fields(text); section == "response" && len(fields) > 1 {
@@ -138,8 +138,8 @@ func (b *blueprintReader) readListItem(indent int, text string, at doc.Position)
 	}
 	switch b.section {
 	case "parameter":
-		if m := pattern().blueprintParam.FindStringSubmatch(text); m != nil && indent <= 4 {
-			f := requestField{name: m[1], description: m[4], shape: kind(typeNamed(m[3])), required: strings.Contains(m[3], "required"), optional: strings.Contains(m[3], "optional"), at: at}
+		if m := patterns().blueprintParam.FindStringSubmatch(text); m != nil && indent <= 4 {
+			f := requestField{name: m[1], description: m[4], shape: shapeOfType(schemaType(m[3])), required: strings.Contains(m[3], "required"), optional: strings.Contains(m[3], "optional"), at: at}
 			if b.current == nil {
 				b.commonParams = append(b.commonParams, f)
 			} else {
@@ -177,7 +177,7 @@ func (b *blueprintReader) describeParam(f requestField) {
 		}
 	}
 	b.current.addParam(&b.current.query, doc.InQuery, f.name, "", f.at)
-	b.current.query = fix(b.current.query, f)
+	b.current.query = replaceField(b.current.query, f)
 }
 
 // endSection ends the body of a request or an answer.
@@ -188,7 +188,7 @@ func (b *blueprintReader) endSection() {
 		case strings.HasPrefix(b.section, "request") && b.current.body == nil:
 			b.current.body = newPayload(b.media, text, b.current.at)
 		case strings.HasPrefix(b.section, "response") && b.status != "":
-			b.current.answers = append(b.current.answers, responseExample{status: b.status, media: b.media, shape: shapeOf(text)})
+			b.current.answers = append(b.current.answers, responseExample{status: b.status, media: b.media, shape: shapeOfJSON(text)})
 		}
 	}
 	b.section, b.body = "", nil

@@ -9,7 +9,7 @@ import (
 )
 
 func readCurl(in *doc.Input) (*doc.Document, string) {
-	all := commands(string(in.Text))
+	all := splitCommands(string(in.Text))
 	curls := 0
 	for _, c := range all {
 		if isCurl(c) {
@@ -34,7 +34,7 @@ func readCurl(in *doc.Input) (*doc.Document, string) {
 		case isCurl(c):
 			report(at, doc.Error, doc.Missing, "this curl command names no URL", "write the URL that it asks")
 		default:
-			if found = namedRequests(lines[c.line], c.about, at); len(found) == 0 && !c.piped {
+			if found = namedRequests(lines[c.line], c.comment, at); len(found) == 0 && !c.isPiped {
 				report(at, doc.Hint, doc.UnknownValue, "this is no curl command: it is left out", "take it out")
 			}
 		}
@@ -49,7 +49,7 @@ func readCurl(in *doc.Input) (*doc.Document, string) {
 	findPathParameters(requests)
 	u := newUnreadLines(in, requests, problems)
 	for i, line := range lines {
-		u.look(line, i+1)
+		u.checkLine(line, i+1)
 	}
 	return makeDocument(doc.Curl, "API", requests, u.problems), ""
 }
@@ -71,7 +71,7 @@ func namedRequests(line, about string, at doc.Position) []*request {
 	return all
 }
 
-func isCurl(c command) bool {
+func isCurl(c shellCommand) bool {
 	words := c.words
 	if len(words) > 0 && (words[0] == "$" || words[0] == ">" || words[0] == "%") { // the prompt of a shell
 		words = words[1:]
@@ -89,7 +89,7 @@ func ignoredOptions() []string { // a value that is of no interest
 
 // parseCurl reads a command: a request for each URL that it asks. There is none where
 // it is no such command, or names no URL.
-func parseCurl(c command, at doc.Position) []*request {
+func parseCurl(c shellCommand, at doc.Position) []*request {
 	if !isCurl(c) {
 		return nil
 	}
@@ -102,7 +102,7 @@ func parseCurl(c command, at doc.Position) []*request {
 		} else {
 			words = nil
 		}
-		o := curlOptions{request: &request{name: c.about, at: at}, stdin: c.input}
+		o := curlOptions{request: &request{name: c.comment, at: at}, stdin: c.stdin}
 		for i := 0; i < len(part); i++ {
 			for _, f := range splitFlags(part[i]) {
 				value := f.value
@@ -163,7 +163,7 @@ type curlOptions struct {
 func (o *curlOptions) takeOption(flag, value string) bool {
 	switch flag {
 	case "-X", "--request":
-		o.request.method = methodName(value)
+		o.request.method = normalizeMethod(value)
 	case "--url":
 		o.urls = append(o.urls, value)
 	case "-d", "--data", "--data-raw", "--data-ascii", "--data-binary", "--data-urlencode":
@@ -179,11 +179,11 @@ func (o *curlOptions) takeOption(flag, value string) bool {
 		}
 	case "-F", "--form", "--form-string":
 		name, text, _ := strings.Cut(value, "=")
-		o.form = append(o.form, requestField{name: name, shape: kind("string"), file: strings.HasPrefix(text, "@") && flag != "--form-string", at: o.request.at})
+		o.form = append(o.form, requestField{name: name, shape: shapeOfType("string"), file: strings.HasPrefix(text, "@") && flag != "--form-string", at: o.request.at})
 	case "-u", "--user":
-		o.request.scheme("basic", doc.Scheme{Type: "basic"})
+		o.request.addScheme("basic", doc.Scheme{Type: "basic"})
 	case "--oauth2-bearer":
-		o.request.scheme("bearer", doc.Scheme{Type: "bearer"})
+		o.request.addScheme("bearer", doc.Scheme{Type: "bearer"})
 	case "-T", "--upload-file":
 		o.request.method, o.media, o.data = "PUT", "application/octet-stream", append(o.data, "@"+value)
 	case "-G", "--get":
@@ -198,8 +198,8 @@ func (o *curlOptions) takeOption(flag, value string) bool {
 		}
 		switch {
 		case strings.HasPrefix(flag, "-"):
-		case len(onlyMethods(flag)) == 1 && o.request.method == "": // curl GET https://…
-			o.request.method = onlyMethods(flag)[0]
+		case len(parseMethodsOnly(flag)) == 1 && o.request.method == "": // curl GET https://…
+			o.request.method = parseMethodsOnly(flag)[0]
 		case looksLikeURL(flag) && !o.afterRedirect:
 			url, _, _ := strings.Cut(flag, " ")
 			o.urls = append(o.urls, url)
@@ -221,7 +221,7 @@ func (o *curlOptions) makeRequests() []*request {
 	for _, url := range o.urls {
 		r := *o.request
 		r.headers, r.schemes = slices.Clone(r.headers), maps.Clone(r.schemes)
-		if o.completeRequest(&r, url); pattern().token.MatchString(r.method) {
+		if o.completeRequest(&r, url); patterns().methodToken.MatchString(r.method) {
 			all = append(all, &r)
 		}
 	}
@@ -230,7 +230,7 @@ func (o *curlOptions) makeRequests() []*request {
 
 // completeRequest fills in what follows from the URL and the data.
 func (o *curlOptions) completeRequest(r *request, url string) {
-	if !pattern().opening.MatchString(url) && !strings.HasPrefix(url, "/") && !strings.HasPrefix(url, "$") && !strings.HasPrefix(url, "{") {
+	if !patterns().urlScheme.MatchString(url) && !strings.HasPrefix(url, "/") && !strings.HasPrefix(url, "$") && !strings.HasPrefix(url, "{") {
 		url = "http://" + url // as curl does
 	}
 	if host, path, cut := strings.Cut(url, "/"); cut && (strings.HasPrefix(host, "$") || strings.HasPrefix(host, "{")) {

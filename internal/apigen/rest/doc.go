@@ -68,17 +68,17 @@ type pathSegment struct {
 type requestField struct {
 	name        string
 	description string
-	shape       *shape // of its values
-	required    bool   // somebody says so
-	optional    bool   // somebody says so
-	file        bool   // of a multipart body
+	shape       *valueShape // of its values
+	required    bool        // somebody says so
+	optional    bool        // somebody says so
+	file        bool        // of a multipart body
 	at          doc.Position
 }
 
 // requestBody is a request's body.
 type requestBody struct {
 	media  string
-	shape  *shape         // of JSON
+	shape  *valueShape    // of JSON
 	fields []requestField // of a form
 	at     doc.Position
 }
@@ -86,5 +86,5 @@ type requestBody struct {
 // responseExample is a response that was seen or described.
 type responseExample struct {
 	status, description, media string
-	shape                      *shape
+	shape                      *valueShape
 }

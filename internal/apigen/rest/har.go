@@ -65,7 +65,7 @@ func (h *harReader) allProblems() []doc.Problem {
 // file of one.
 func (h *harReader) readEntry(e *doc.Node) *request {
 	req, resp := e.Get("request"), e.Get("response")
-	r := &request{method: methodName(req.Get("method").Str()), at: e.At}
+	r := &request{method: normalizeMethod(req.Get("method").Str()), at: e.At}
 	media := baseMedia(resp.Get("content").Get("mimeType").Str())
 	url := req.Get("url").Str()
 	switch {
@@ -88,7 +88,7 @@ func (h *harReader) readEntry(e *doc.Node) *request {
 	}
 	r.nameIDs()
 	for _, h := range req.List("headers") {
-		if name := strings.ToLower(h.Get("name").Str()); name == "authorization" || pattern().sensitive.MatchString(name) { // others are the browser's own
+		if name := strings.ToLower(h.Get("name").Str()); name == "authorization" || patterns().secretName.MatchString(name) { // others are the browser's own
 			r.addParam(&r.headers, doc.InHeader, h.Get("name").Str(), h.Get("value").Str(), h.At)
 		}
 	}
@@ -96,10 +96,10 @@ func (h *harReader) readEntry(e *doc.Node) *request {
 		p := &requestBody{media: baseMedia(post.Get("mimeType").Str()), at: post.At}
 		if list := post.List("params"); len(list) > 0 {
 			for _, f := range list {
-				p.fields = append(p.fields, requestField{name: f.Get("name").Str(), shape: kindOf(f.Get("value").Str()), file: f.Get("fileName").Str() != "", at: f.At})
+				p.fields = append(p.fields, requestField{name: f.Get("name").Str(), shape: shapeOfValue(f.Get("value").Str()), file: f.Get("fileName").Str() != "", at: f.At})
 			}
 		} else {
-			p.fill(post.Get("text").Str(), false)
+			p.parseBody(post.Get("text").Str(), false)
 		}
 		if p.media != "" {
 			r.body = p
@@ -108,7 +108,7 @@ func (h *harReader) readEntry(e *doc.Node) *request {
 	if s := resp.Get("status"); s != nil {
 		a := responseExample{status: s.Text, media: media}
 		if strings.Contains(media, "json") {
-			a.shape = shapeOf(resp.Get("content").Get("text").Str())
+			a.shape = shapeOfJSON(resp.Get("content").Get("text").Str())
 		}
 		r.answers = append(r.answers, a)
 	}
@@ -165,7 +165,7 @@ func findPathParameters(requests []*request) {
 	for _, r := range requests {
 		for i, s := range r.path {
 			if len(s.params) == 0 && i > 0 && len(values[where(r, i)]) >= many {
-				r.name1(i, idName(r.path[i-1].text), "string")
+				r.setPathParam(i, idName(r.path[i-1].text), "string")
 			}
 		}
 	}

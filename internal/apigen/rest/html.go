@@ -14,14 +14,14 @@ import (
 // readHTML reads a page: the document that it draws, where it says which; and
 // what it says itself otherwise.
 func readHTML(ctx context.Context, in *doc.Input) (*doc.Document, string) {
-	if !pattern().pageTag.Match(in.Text) {
+	if !patterns().pageTag.Match(in.Text) {
 		return nil, "it is no HTML page"
 	}
 	var problems []doc.Problem
 	if d := embeddedDocument(ctx, in); d != nil {
 		return d, ""
 	}
-	for _, re := range []*regexp.Regexp{pattern().specTag, pattern().specData, pattern().specCall, pattern().specLink} {
+	for _, re := range []*regexp.Regexp{patterns().specTag, patterns().specData, patterns().specCall, patterns().specLink} {
 		for _, m := range re.FindAllSubmatchIndex(in.Text, 4) {
 			name := html.UnescapeString(string(in.Text[m[2]:m[3]]))
 			at := doc.Position{File: in.Name, Line: int32(1 + bytes.Count(in.Text[:m[2]], []byte("\n"))), Column: 1} //nolint:gosec // at most 32 MB
@@ -62,7 +62,7 @@ func fetchLinkedDocument(ctx context.Context, in *doc.Input, name string) (*doc.
 
 // embeddedDocument is a document that stands inside a page's scripts.
 func embeddedDocument(ctx context.Context, in *doc.Input) *doc.Document {
-	for _, m := range pattern().embedded.FindAllSubmatch(in.Text, 50) {
+	for _, m := range patterns().embedded.FindAllSubmatch(in.Text, 50) {
 		text := m[1]
 		if !bytes.Contains(text, []byte(`"openapi"`)) && !bytes.Contains(text, []byte(`"swagger"`)) {
 			continue

@@ -9,131 +9,131 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// shape is what values looked like, over all that were seen.
-type shape struct {
-	kinds  []string // JSON Schema types, in order of first sight
-	names  []string // members of objects, in order of first sight
-	fields map[string]*shape
-	about  map[string]string
-	seen   map[string]int // in how many objects a member was
-	needed map[string]bool
-	whole  int // how many objects there were
-	items  *shape
-	enum   []string
+// valueShape is what values looked like, over all that were seen.
+type valueShape struct {
+	types        []string // JSON Schema types, in order of first sight
+	names        []string // members of objects, in order of first sight
+	fields       map[string]*valueShape
+	descriptions map[string]string
+	seen         map[string]int // in how many objects a member was
+	required     map[string]bool
+	whole        int // how many objects there were
+	items        *valueShape
+	enum         []string
 }
 
 // maxShapeDepth bounds how deep values are looked into.
 const maxShapeDepth = 12
 
-// kind is a shape of one type.
-func kind(name string) *shape {
-	s := &shape{}
-	s.add(name)
+// shapeOfType is a shape of one type.
+func shapeOfType(name string) *valueShape {
+	s := &valueShape{}
+	s.addType(name)
 	return s
 }
 
-func (s *shape) add(kind string) {
-	if !slices.Contains(s.kinds, kind) {
-		s.kinds = append(s.kinds, kind)
+func (s *valueShape) addType(kind string) {
+	if !slices.Contains(s.types, kind) {
+		s.types = append(s.types, kind)
 	}
 }
 
-// shapeOf reads JSON; nil where it is none.
-func shapeOf(text string) *shape {
+// shapeOfJSON reads JSON; nil where it is none.
+func shapeOfJSON(text string) *valueShape {
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()
 	var v any
 	if dec.Decode(&v) != nil || dec.More() {
 		return nil
 	}
-	s := &shape{}
-	s.see(v, 0)
+	s := &valueShape{}
+	s.addValue(v, 0)
 	return s
 }
 
-// see notes a value.
-func (s *shape) see(v any, depth int) {
+// addValue notes a value.
+func (s *valueShape) addValue(v any, depth int) {
 	if depth > maxShapeDepth {
 		return
 	}
 	switch v := v.(type) {
 	case nil:
-		s.add("null")
+		s.addType("null")
 	case bool:
-		s.add("boolean")
+		s.addType("boolean")
 	case json.Number:
 		if _, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
-			s.add("integer")
+			s.addType("integer")
 		} else {
-			s.add("number")
+			s.addType("number")
 		}
 	case string:
-		s.add("string")
+		s.addType("string")
 	case []any:
-		s.add("array")
+		s.addType("array")
 		if s.items == nil {
-			s.items = &shape{}
+			s.items = &valueShape{}
 		}
 		for _, item := range v {
-			s.items.see(item, depth+1)
+			s.items.addValue(item, depth+1)
 		}
 	case map[string]any:
-		s.add("object")
+		s.addType("object")
 		s.whole++
 		for _, name := range sortedKeys(v) {
-			s.field(name).see(v[name], depth+1)
+			s.memberShape(name).addValue(v[name], depth+1)
 			s.seen[name]++
 		}
 	}
 }
 
-// field is the shape of a member, made when first asked for.
-func (s *shape) field(name string) *shape {
+// memberShape is the shape of a member, made when first asked for.
+func (s *valueShape) memberShape(name string) *valueShape {
 	if s.fields == nil {
-		s.fields, s.seen, s.about, s.needed = map[string]*shape{}, map[string]int{}, map[string]string{}, map[string]bool{}
+		s.fields, s.seen, s.descriptions, s.required = map[string]*valueShape{}, map[string]int{}, map[string]string{}, map[string]bool{}
 	}
 	f := s.fields[name]
 	if f == nil {
-		f = &shape{}
+		f = &valueShape{}
 		s.fields[name] = f
 		s.names = append(s.names, name)
 	}
 	return f
 }
 
-// join adds what another shape saw.
-func (s *shape) join(o *shape) {
+// mergeShape adds what another shape saw.
+func (s *valueShape) mergeShape(o *valueShape) {
 	if o == nil {
 		return
 	}
-	for _, k := range o.kinds {
-		s.add(k)
+	for _, k := range o.types {
+		s.addType(k)
 	}
 	s.whole += o.whole
 	for _, name := range o.names {
-		s.field(name).join(o.fields[name])
+		s.memberShape(name).mergeShape(o.fields[name])
 		s.seen[name] += o.seen[name]
-		if s.about[name] == "" {
-			s.about[name] = o.about[name]
+		if s.descriptions[name] == "" {
+			s.descriptions[name] = o.descriptions[name]
 		}
-		s.needed[name] = s.needed[name] || o.needed[name]
+		s.required[name] = s.required[name] || o.required[name]
 	}
 	if o.items != nil {
 		if s.items == nil {
-			s.items = &shape{}
+			s.items = &valueShape{}
 		}
-		s.items.join(o.items)
+		s.items.mergeShape(o.items)
 	}
 }
 
-// node is the shape as JSON Schema. Members are required where somebody says
+// toSchema is the shape as JSON Schema. Members are required where somebody says
 // so: that all examples have one means little.
-func (s *shape) node(at doc.Position) *doc.Node {
+func (s *valueShape) toSchema(at doc.Position) *doc.Node {
 	n := doc.NewObject(at)
 	if s == nil {
 		return n
 	}
-	kinds := s.kinds
+	kinds := s.types
 	if slices.Contains(kinds, "number") { // which integers are too
 		kinds = slices.DeleteFunc(slices.Clone(kinds), func(k string) bool { return k == "integer" })
 	}
@@ -150,12 +150,12 @@ func (s *shape) node(at doc.Position) *doc.Node {
 	if slices.Contains(kinds, "object") && len(s.names) > 0 {
 		fields, required := doc.NewObject(at), &doc.Node{Kind: doc.Array, At: at}
 		for _, name := range s.names {
-			f := s.fields[name].node(at)
-			if about := s.about[name]; about != "" {
+			f := s.fields[name].toSchema(at)
+			if about := s.descriptions[name]; about != "" {
 				f.Members = append(f.Members, doc.NewMember("description", doc.NewString(about, at)))
 			}
 			fields.Members = append(fields.Members, doc.NewMember(name, f))
-			if s.needed[name] {
+			if s.required[name] {
 				required.Items = append(required.Items, doc.NewString(name, at))
 			}
 		}
@@ -165,7 +165,7 @@ func (s *shape) node(at doc.Position) *doc.Node {
 		}
 	}
 	if slices.Contains(kinds, "array") && s.items != nil {
-		n.Members = append(n.Members, doc.NewMember("items", s.items.node(at)))
+		n.Members = append(n.Members, doc.NewMember("items", s.items.toSchema(at)))
 	}
 	if len(s.enum) > 0 {
 		list := &doc.Node{Kind: doc.Array, At: at}

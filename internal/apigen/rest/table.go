@@ -30,14 +30,14 @@ func readTable(_ context.Context, in *doc.Input) (*doc.Document, string) {
 			})
 			continue
 		}
-		method, path := methodName(n.Get("method").Str()), n.Get("path").Str()
+		method, path := normalizeMethod(n.Get("method").Str()), n.Get("path").Str()
 		if method == "" || path == "" {
 			problems = append(problems, doc.Problem{
 				At: n.At, Severity: doc.Error, Code: doc.Missing, Message: "this operation needs a method and a path", Remedy: `write {"method": "GET", "path": "/things/{id}"}`,
 			})
 			continue
 		}
-		if !pattern().verb.MatchString(method) {
+		if !patterns().sendableMethod.MatchString(method) {
 			problems = append(problems, doc.Problem{
 				At: n.Get("method").At, Severity: doc.Error, Code: doc.UnknownMethod, Message: method + " is no method", Remedy: "write one of GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS or QUERY",
 			})
@@ -73,7 +73,7 @@ func readTable(_ context.Context, in *doc.Input) (*doc.Document, string) {
 }
 
 func tableParam(r *request, n *doc.Node) *doc.Problem {
-	f := requestField{name: n.Get("name").Str(), description: n.Get("description").Str(), shape: kind(typeNamed(n.Get("type").Str())), required: n.Get("required").True(), at: n.At}
+	f := requestField{name: n.Get("name").Str(), description: n.Get("description").Str(), shape: shapeOfType(schemaType(n.Get("type").Str())), required: n.Get("required").True(), at: n.At}
 	where := n.Get("in").Str()
 	known := func(list []requestField) bool {
 		return slices.ContainsFunc(list, func(h requestField) bool { return h.name == f.name })
@@ -85,7 +85,7 @@ func tableParam(r *request, n *doc.Node) *doc.Problem {
 		for i := range r.path {
 			if known(r.path[i].params) {
 				f.required = true
-				r.path[i].params = fix(r.path[i].params, f)
+				r.path[i].params = replaceField(r.path[i].params, f)
 				return nil
 			}
 		}
@@ -96,10 +96,10 @@ func tableParam(r *request, n *doc.Node) *doc.Problem {
 		r.headers = append(r.headers, f)
 	case where == "body":
 		if r.body == nil || r.body.shape == nil {
-			r.body = &requestBody{media: "application/json", shape: kind("object"), at: n.At}
+			r.body = &requestBody{media: "application/json", shape: shapeOfType("object"), at: n.At}
 		}
-		r.body.shape.field(f.name).join(f.shape)
-		r.body.shape.about[f.name], r.body.shape.needed[f.name] = f.description, f.required
+		r.body.shape.memberShape(f.name).mergeShape(f.shape)
+		r.body.shape.descriptions[f.name], r.body.shape.required[f.name] = f.description, f.required
 	case where == "form":
 		if r.body == nil || r.body.shape != nil {
 			r.body = &requestBody{media: "application/x-www-form-urlencoded", at: n.At}

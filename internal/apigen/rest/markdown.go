@@ -63,20 +63,20 @@ func (m *markdownParser) nextLine() string {
 // readCodeBlock takes a block of code: fenced, of AsciiDoc, or indented.
 func (m *markdownParser) readCodeBlock() bool {
 	line := m.lines[m.lineIndex]
-	if f := pattern().fence.FindStringSubmatch(line); f != nil {
+	if f := patterns().fence.FindStringSubmatch(line); f != nil {
 		m.readFenced(m.lineIndex+1, f[1])
 		return true
 	}
-	if delimiter := strings.TrimSpace(m.nextLine()); pattern().sourceBlock.MatchString(line) && (delimiter == "----" || delimiter == "....") {
+	if delimiter := strings.TrimSpace(m.nextLine()); patterns().sourceBlock.MatchString(line) && (delimiter == "----" || delimiter == "....") {
 		m.readFenced(m.lineIndex+2, delimiter)
 		return true
 	}
 	indented := func(i int) bool { return strings.HasPrefix(m.lines[i], "    ") || strings.HasPrefix(m.lines[i], "\t") }
-	if !indented(m.lineIndex) || m.lineIndex > 0 && strings.TrimSpace(m.lines[m.lineIndex-1]) != "" || pattern().item.MatchString(line) || strings.TrimSpace(line) == "" {
+	if !indented(m.lineIndex) || m.lineIndex > 0 && strings.TrimSpace(m.lines[m.lineIndex-1]) != "" || patterns().listItem.MatchString(line) || strings.TrimSpace(line) == "" {
 		return false
 	}
 	end := m.lineIndex
-	for end < len(m.lines) && (indented(end) || strings.TrimSpace(m.lines[end]) == "") && !pattern().fence.MatchString(m.lines[end]) {
+	for end < len(m.lines) && (indented(end) || strings.TrimSpace(m.lines[end]) == "") && !patterns().fence.MatchString(m.lines[end]) {
 		end++
 	}
 	part := make([]string, end-m.lineIndex)
@@ -127,7 +127,7 @@ func (m *markdownParser) readComment() bool {
 		rest = m.lines[m.lineIndex]
 	}
 	if before = strings.TrimSpace(before); before != "" {
-		m.addBlock(pageBlock{kind: blockProse, text: inlineText(before), line: from + 1})
+		m.addBlock(pageBlock{kind: blockProse, text: stripInlineMarks(before), line: from + 1})
 	}
 	if strings.TrimSpace(m.lines[m.lineIndex]) == "" {
 		m.lineIndex++
@@ -137,23 +137,23 @@ func (m *markdownParser) readComment() bool {
 
 func (m *markdownParser) readHeading() bool {
 	line := m.lines[m.lineIndex]
-	if h := pattern().atx.FindStringSubmatch(line); h != nil {
-		m.addBlock(pageBlock{kind: blockHeading, level: len(h[1]), text: inlineText(h[2]), line: m.lineIndex + 1})
+	if h := patterns().atxHeading.FindStringSubmatch(line); h != nil {
+		m.addBlock(pageBlock{kind: blockHeading, level: len(h[1]), text: stripInlineMarks(h[2]), line: m.lineIndex + 1})
 		m.lineIndex++
 		return true
 	}
-	if h := pattern().section.FindStringSubmatch(line); h != nil {
-		m.addBlock(pageBlock{kind: blockHeading, level: len(h[1]), text: inlineText(h[2]), line: m.lineIndex + 1})
+	if h := patterns().asciidocHeading.FindStringSubmatch(line); h != nil {
+		m.addBlock(pageBlock{kind: blockHeading, level: len(h[1]), text: stripInlineMarks(h[2]), line: m.lineIndex + 1})
 		m.lineIndex++
 		return true
 	}
-	if h := pattern().directive.FindStringSubmatch(line); h != nil {
+	if h := patterns().rstDirective.FindStringSubmatch(line); h != nil {
 		m.addBlock(pageBlock{kind: blockHeading, level: 3, text: strings.ToUpper(h[1]) + " " + h[2], line: m.lineIndex + 1})
 		m.lineIndex++
 		return true
 	}
 	if level := setextLevel(m.nextLine()); level > 0 && strings.TrimSpace(line) != "" && !strings.Contains(line, "|") {
-		m.addBlock(pageBlock{kind: blockHeading, level: level, text: inlineText(strings.TrimSpace(line)), line: m.lineIndex + 1})
+		m.addBlock(pageBlock{kind: blockHeading, level: level, text: stripInlineMarks(strings.TrimSpace(line)), line: m.lineIndex + 1})
 		m.lineIndex += 2
 		return true
 	}
@@ -165,7 +165,7 @@ func (m *markdownParser) readTableBlock() bool {
 	line := m.lines[m.lineIndex]
 	from, end := m.lineIndex, m.lineIndex
 	switch {
-	case strings.Contains(line, "|") && strings.Contains(m.nextLine(), "-") && pattern().delimiter.MatchString(m.nextLine()):
+	case strings.Contains(line, "|") && strings.Contains(m.nextLine(), "-") && patterns().tableDelimiter.MatchString(m.nextLine()):
 		t := pageBlock{kind: blockTable, line: m.lineIndex + 1}
 		for ; end < len(m.lines) && strings.Contains(m.lines[end], "|"); end++ {
 			if end != from+1 {
@@ -205,7 +205,7 @@ func (m *markdownParser) readTableBlock() bool {
 
 func (m *markdownParser) readParagraph() {
 	if line := strings.TrimSpace(m.lines[m.lineIndex]); line != "" {
-		m.addBlock(pageBlock{kind: blockProse, text: inlineText(line), line: m.lineIndex + 1})
+		m.addBlock(pageBlock{kind: blockProse, text: stripInlineMarks(line), line: m.lineIndex + 1})
 	}
 	m.lineIndex++
 }
@@ -252,5 +252,5 @@ func splitCells(line string) []string {
 
 // plainText is text without its marks, on one line.
 func plainText(s string) string {
-	return strings.Join(strings.Fields(strings.ReplaceAll(inlineText(s), "`", "")), " ")
+	return strings.Join(strings.Fields(strings.ReplaceAll(stripInlineMarks(s), "`", "")), " ")
 }

@@ -89,7 +89,7 @@ func (noSchemas) Resolve(string, *doc.Node) (*doc.Node, error) {
 // pathShape is the path without the names of its parameters: /a/{id} and
 // /a/{other} are one.
 func pathShape(r *request) string {
-	return pattern().braced.ReplaceAllString(r.template(), "{}")
+	return patterns().bracedParam.ReplaceAllString(r.pathTemplate(), "{}")
 }
 
 // listServers are the addresses of the API, the most used first.
@@ -109,7 +109,7 @@ func listServers(bases map[string]int) []doc.Server {
 func joinRequests(group []*request, d *documentBuilder) *doc.Operation {
 	first := group[0]
 	op := &doc.Operation{
-		Key: first.method + " " + first.template(), Method: first.method, Path: first.template(),
+		Key: first.method + " " + first.pathTemplate(), Method: first.method, Path: first.pathTemplate(),
 		Inferred: true, At: first.at, Servers: d.Servers,
 	}
 	if first.base != "" {
@@ -134,7 +134,7 @@ func joinRequests(group []*request, d *documentBuilder) *doc.Operation {
 			if known := answers[a.status]; known == nil {
 				answers[a.status] = a
 			} else if known.shape != nil {
-				known.shape.join(a.shape)
+				known.shape.mergeShape(a.shape)
 			}
 		}
 		addSecurity(op, r, d.Document)
@@ -163,7 +163,7 @@ func joinRequests(group []*request, d *documentBuilder) *doc.Operation {
 		if a.media != "" {
 			resp.Contents = []doc.Content{{Media: a.media}}
 			if a.shape != nil {
-				resp.Contents[0].Schema = a.shape.node(first.at)
+				resp.Contents[0].Schema = a.shape.toSchema(first.at)
 			}
 		}
 		op.Responses = append(op.Responses, resp)
@@ -196,8 +196,8 @@ func joinFields(have, more []requestField) []requestField {
 		h.required, h.optional, h.file = h.required || f.required, h.optional || f.optional, h.file || f.file
 		if h.shape == nil {
 			h.shape = f.shape
-		} else if f.shape != nil && !slices.Equal(h.shape.kinds, f.shape.kinds) {
-			h.shape = kind("string") // 1 here and abc there
+		} else if f.shape != nil && !slices.Equal(h.shape.types, f.shape.types) {
+			h.shape = shapeOfType("string") // 1 here and abc there
 		}
 	}
 	return have
@@ -206,7 +206,7 @@ func joinFields(have, more []requestField) []requestField {
 func makeParam(f requestField, in doc.Place) doc.Param {
 	p := doc.Param{
 		Name: f.name, In: in, Description: f.description, Required: in == doc.InPath || f.required && !f.optional,
-		Style: "simple", Schema: f.shape.node(f.at), At: f.at,
+		Style: "simple", Schema: f.shape.toSchema(f.at), At: f.at,
 	}
 	if in == doc.InQuery {
 		p.Style, p.Explode = "form", true
@@ -233,9 +233,9 @@ func joinBodies(group []*request) *doc.Body {
 		known.fields = joinFields(known.fields, r.body.fields)
 		if r.body.shape != nil {
 			if known.shape == nil {
-				known.shape = &shape{}
+				known.shape = &valueShape{}
 			}
-			known.shape.join(r.body.shape)
+			known.shape.mergeShape(r.body.shape)
 		}
 	}
 	if len(order) == 0 {
@@ -252,15 +252,15 @@ func (p *requestBody) makeContent() doc.Content {
 	c := doc.Content{Media: p.media}
 	switch {
 	case p.shape != nil:
-		c.Schema = p.shape.node(p.at)
+		c.Schema = p.shape.toSchema(p.at)
 	case len(p.fields) > 0:
-		s := kind("object")
+		s := shapeOfType("object")
 		for _, f := range p.fields {
-			one := s.field(f.name)
-			one.join(f.shape)
-			s.about[f.name], s.needed[f.name] = f.description, f.required && !f.optional
+			one := s.memberShape(f.name)
+			one.mergeShape(f.shape)
+			s.descriptions[f.name], s.required[f.name] = f.description, f.required && !f.optional
 		}
-		c.Schema = s.node(p.at)
+		c.Schema = s.toSchema(p.at)
 		for _, f := range p.fields {
 			if f.file {
 				n := c.Schema.Get("properties").Get(f.name)
@@ -268,7 +268,7 @@ func (p *requestBody) makeContent() doc.Content {
 			}
 		}
 	case strings.HasPrefix(p.media, "text/"):
-		c.Schema = kind("string").node(p.at)
+		c.Schema = shapeOfType("string").toSchema(p.at)
 	}
 	return c
 }

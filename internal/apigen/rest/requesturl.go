@@ -20,7 +20,7 @@ func (r *request) setURL(raw string, shells bool, at doc.Position) {
 	}
 	raw, _, _ = strings.Cut(raw, "#")
 	raw, query, _ := strings.Cut(raw, "?")
-	if pattern().opening.MatchString(raw) {
+	if patterns().urlScheme.MatchString(raw) {
 		scheme, rest, _ := strings.Cut(raw, "://")
 		host, path, _ := strings.Cut(rest, "/")
 		if _, after, found := strings.Cut(host, "@"); found { // user and password are nobody's business
@@ -42,7 +42,7 @@ func (r *request) setURL(raw string, shells bool, at doc.Position) {
 func (r *request) addQuery(query string, at doc.Position) {
 	for pair := range strings.SplitSeq(query, "&") {
 		name, value, _ := strings.Cut(pair, "=")
-		if name, err := url.QueryUnescape(name); err == nil && name != "" && !pattern().braced.MatchString(name) {
+		if name, err := url.QueryUnescape(name); err == nil && name != "" && !patterns().bracedParam.MatchString(name) {
 			value, _ = url.QueryUnescape(value)
 			r.addParam(&r.query, doc.InQuery, name, value, at)
 		}
@@ -54,23 +54,23 @@ func parseSegment(part string, shells bool, at doc.Position) pathSegment {
 	var s pathSegment
 	name := func(n string) string {
 		n = paramName(n)
-		s.params = append(s.params, requestField{name: n, shape: kind("string"), required: true, at: at})
+		s.params = append(s.params, requestField{name: n, shape: shapeOfType("string"), required: true, at: at})
 		return "{" + n + "}"
 	}
-	for _, re := range []*regexp.Regexp{pattern().colon, pattern().typed} {
+	for _, re := range []*regexp.Regexp{patterns().colonParam, patterns().typedParam} {
 		if m := re.FindStringSubmatch(part); m != nil {
 			s.text = name(strings.Join(m[1:], ""))
 			return s
 		}
 	}
-	if m := pattern().capitals.FindStringSubmatch(part); m != nil && shells {
+	if m := patterns().capitalsParam.FindStringSubmatch(part); m != nil && shells {
 		s.text = name(strings.ToLower(m[1] + m[2]))
 		return s
 	}
-	s.text = pattern().braced.ReplaceAllStringFunc(part, func(found string) string { return name(strings.Trim(found, "{} ")) })
-	s.text = pattern().angled.ReplaceAllStringFunc(s.text, func(found string) string { return name(strings.Trim(found, "<>")) })
+	s.text = patterns().bracedParam.ReplaceAllStringFunc(part, func(found string) string { return name(strings.Trim(found, "{} ")) })
+	s.text = patterns().angledParam.ReplaceAllStringFunc(s.text, func(found string) string { return name(strings.Trim(found, "<>")) })
 	if shells {
-		s.text = pattern().shell.ReplaceAllStringFunc(s.text, func(found string) string { return name(strings.Trim(found, "${}")) })
+		s.text = patterns().shellParam.ReplaceAllStringFunc(s.text, func(found string) string { return name(strings.Trim(found, "${}")) })
 	}
 	if plain, err := url.PathUnescape(s.text); err == nil && len(s.params) == 0 && !strings.ContainsAny(plain, "/{}?#") {
 		s.text = plain
@@ -89,8 +89,8 @@ func paramName(s string) string {
 	return strings.Trim(s, "_")
 }
 
-// template is the path as operations have it.
-func (r *request) template() string {
+// pathTemplate is the path as operations have it.
+func (r *request) pathTemplate() string {
 	var b strings.Builder
 	for _, s := range r.path {
 		b.WriteString("/" + s.text)
@@ -104,10 +104,10 @@ func (r *request) template() string {
 // looksLikeID says whether a part of a path names one thing among many, as a
 // number, UUID or hash does.
 func looksLikeID(s string) bool {
-	if pattern().wordlike.MatchString(s) || !pattern().digit.MatchString(s) {
+	if patterns().plainWord.MatchString(s) || !patterns().anyDigit.MatchString(s) {
 		return false
 	}
-	return pattern().numeric.MatchString(s) || pattern().uuid.MatchString(s) || pattern().hash.MatchString(s) || pattern().prefixed.MatchString(s) || pattern().long.MatchString(s)
+	return patterns().numeric.MatchString(s) || patterns().uuid.MatchString(s) || patterns().hexHash.MatchString(s) || patterns().prefixedID.MatchString(s) || patterns().longToken.MatchString(s)
 }
 
 // idName names the id that follows a part of a path: that of users is user_id.
@@ -137,10 +137,10 @@ func (r *request) nameIDs() {
 			continue
 		}
 		k := "string"
-		if pattern().numeric.MatchString(s.text) {
+		if patterns().numeric.MatchString(s.text) {
 			k = "integer"
 		}
-		r.name1(i, idName(before), k)
+		r.setPathParam(i, idName(before), k)
 	}
 }
 
@@ -149,13 +149,13 @@ func (r *request) nameIDs() {
 func isVersion(before, s string) bool {
 	switch strings.ToLower(before) {
 	case "api", "rest", "version", "v":
-		return len(s) <= 2 && pattern().numeric.MatchString(s)
+		return len(s) <= 2 && patterns().numeric.MatchString(s)
 	}
 	return false
 }
 
-// name1 makes a part of the path a parameter, under a name of its own.
-func (r *request) name1(i int, name, of string) {
+// setPathParam makes a part of the path a parameter, under a name of its own.
+func (r *request) setPathParam(i int, name, of string) {
 	for taken := true; taken; {
 		taken = false
 		for _, s := range r.path {
@@ -167,5 +167,5 @@ func (r *request) name1(i int, name, of string) {
 			name += "_2"
 		}
 	}
-	r.path[i] = pathSegment{text: "{" + name + "}", params: []requestField{{name: name, shape: kind(of), required: true, at: r.at}}}
+	r.path[i] = pathSegment{text: "{" + name + "}", params: []requestField{{name: name, shape: shapeOfType(of), required: true, at: r.at}}}
 }

@@ -10,20 +10,20 @@ import (
 
 // pageBase is where a page says that the endpoints below it are.
 type pageBase struct {
-	url  string // "" where it names none
-	path string // before the paths of endpoints; "" where there is none
-	mark int    // how many requests there were when it was named
+	url          string // "" where it names none
+	path         string // before the paths of endpoints; "" where there is none
+	requestCount int    // how many requests there were when it was named
 }
 
 // readBase finds the base URL or path that a block names. It holds from there to
 // the next that is named, and the first of a page for all before it, too.
-func (p *page) readBase(b pageBlock) {
+func (p *pageReader) readBase(b pageBlock) {
 	texts := append(make([]string, 0, 1+len(b.rows)), b.text)
 	for _, row := range b.rows {
 		texts = append(texts, strings.Join(row, ": "))
 	}
-	labelled := p.label
-	p.label = ""
+	labelled := p.baseLabel
+	p.baseLabel = ""
 	for _, text := range texts {
 		if b.kind == blockCode && (strings.Count(text, "\n") > 2 || strings.Contains(text, "curl")) {
 			continue
@@ -31,35 +31,35 @@ func (p *page) readBase(b pageBlock) {
 		if labelled != "" {
 			text = labelled + ": " + text
 		}
-		if pattern().baseLabel.MatchString(text) {
-			p.label = "Base URL"
+		if patterns().baseLabel.MatchString(text) {
+			p.baseLabel = "Base URL"
 			continue
 		}
-		if m := pattern().basePath.FindStringSubmatch(text); m != nil && len(mentionsIn(text)) == 0 {
+		if m := patterns().basePath.FindStringSubmatch(text); m != nil && len(findMentions(text)) == 0 {
 			p.setBase("", strings.TrimRight(m[1], "/."))
 		}
-		if m := pattern().baseURL.FindStringSubmatch(text); m != nil {
-			if found, _ := pathsOf(m[1]); len(found) > 0 {
+		if m := patterns().baseURL.FindStringSubmatch(text); m != nil {
+			if found, _ := splitPaths(m[1]); len(found) > 0 {
 				p.setBase(strings.TrimRight(found[0], "/"), "")
 			}
 		}
 	}
 }
 
-func (p *page) setBase(url, path string) {
+func (p *pageReader) setBase(url, path string) {
 	last := p.bases[len(p.bases)-1]
 	switch {
 	case url != "" && last.url == "":
 		last.url = url
 	case path != "" && last.path == "":
 		last.path = path
-	case len(p.all) > last.mark && (url != "" && url != last.url || path != "" && path != last.path):
-		p.bases = append(p.bases, &pageBase{url: cmp.Or(url, last.url), path: path, mark: len(p.all)})
+	case len(p.requests) > last.requestCount && (url != "" && url != last.url || path != "" && path != last.path):
+		p.bases = append(p.bases, &pageBase{url: cmp.Or(url, last.url), path: path, requestCount: len(p.requests)})
 		return
 	default:
 		return // another of several beside each other, such as that of a sandbox
 	}
-	last.mark = len(p.all)
+	last.requestCount = len(p.requests)
 }
 
 // joinMentions brings what a page says of its endpoints in several places together:
@@ -70,7 +70,7 @@ func joinMentions(all []*request, bases []*pageBase, meter *doc.Meter) []*reques
 		b := bases[r.baseIndex]
 		r.relative = r.base == ""
 		if r.relative {
-			r.prefix(b)
+			r.addBasePath(b)
 			r.base = b.url
 		}
 	}
@@ -85,7 +85,7 @@ func joinMentions(all []*request, bases []*pageBase, meter *doc.Meter) []*reques
 	}
 	for _, r := range all {
 		if !r.relative {
-			r.strip(bases)
+			r.stripBase(bases)
 		}
 	}
 	templates := map[string][]*request{} // by method
@@ -95,7 +95,7 @@ func joinMentions(all []*request, bases []*pageBase, meter *doc.Meter) []*reques
 		}
 	}
 	for _, r := range all {
-		if to := templateOf(r, templates[r.method], meter); to != nil {
+		if to := findTemplate(r, templates[r.method], meter); to != nil {
 			r.path, r.base, r.trailingSlash = slices.Clone(to.path), to.base, to.trailingSlash
 			continue
 		}
@@ -106,8 +106,8 @@ func joinMentions(all []*request, bases []*pageBase, meter *doc.Meter) []*reques
 	return all
 }
 
-// prefix puts the base path before the path, unless it is there already.
-func (r *request) prefix(b *pageBase) {
+// addBasePath puts the base path before the path, unless it is there already.
+func (r *request) addBasePath(b *pageBase) {
 	if b.path == "" || strings.HasSuffix(b.url, b.path) {
 		return
 	}
@@ -119,8 +119,8 @@ func (r *request) prefix(b *pageBase) {
 	r.path = slices.Concat(front.path, r.path)
 }
 
-// strip takes the base URL off a request that was written with it.
-func (r *request) strip(bases []*pageBase) {
+// stripBase takes the base URL off a request that was written with it.
+func (r *request) stripBase(bases []*pageBase) {
 	best := 0
 	var to request
 	for _, b := range bases {
@@ -155,9 +155,9 @@ func learnBase(all []*request, meter *doc.Meter) string {
 		}
 		for _, d := range all {
 			meter.Spend(1)
-			if extra := fits(d, r); d.relative && d.described && extra >= 0 {
+			if extra := matchTemplate(d, r); d.relative && d.described && extra >= 0 {
 				base := request{base: r.base, path: r.path[:extra]}
-				votes[strings.TrimRight(base.base+base.template(), "/")]++
+				votes[strings.TrimRight(base.base+base.pathTemplate(), "/")]++
 			}
 		}
 	}
@@ -170,9 +170,9 @@ func learnBase(all []*request, meter *doc.Meter) string {
 	return cmp.Or(best, host)
 }
 
-// fits says how many parts stand before a path that is one of a template's; -1 is
+// matchTemplate says how many parts stand before a path that is one of a template's; -1 is
 // that it is none.
-func fits(template, r *request) int {
+func matchTemplate(template, r *request) int {
 	extra := len(r.path) - len(template.path)
 	if r.method != template.method || extra < 0 || len(template.path) == 0 {
 		return -1
@@ -188,9 +188,9 @@ func fits(template, r *request) int {
 	return extra
 }
 
-// templateOf is the described request that r is an example of, or is written like;
+// findTemplate is the described request that r is an example of, or is written like;
 // nil where there is none but itself.
-func templateOf(r *request, described []*request, meter *doc.Meter) *request {
+func findTemplate(r *request, described []*request, meter *doc.Meter) *request {
 	var best *request
 	score := -1
 	for _, d := range described {
@@ -198,8 +198,8 @@ func templateOf(r *request, described []*request, meter *doc.Meter) *request {
 		if d == r || !d.described || d.base != r.base && !d.relative {
 			continue
 		}
-		extra := fits(d, r)
-		if extra < 0 || d.base != r.base && !otherHost(d, r, extra) || d.base == r.base && extra > 0 {
+		extra := matchTemplate(d, r)
+		if extra < 0 || d.base != r.base && !isOtherHost(d, r, extra) || d.base == r.base && extra > 0 {
 			continue
 		}
 		literal := 0
@@ -218,16 +218,16 @@ func templateOf(r *request, described []*request, meter *doc.Meter) *request {
 			best, score = d, s
 		}
 	}
-	if best != nil && r.described && same(best, r) { // one of them stays as it is
+	if best != nil && r.described && sameEndpoint(best, r) { // one of them stays as it is
 		return nil
 	}
 	return best
 }
 
-// otherHost says whether a request is sent to another host than its template, such
+// isOtherHost says whether a request is sent to another host than its template, such
 // as a sandbox, at the same place there. What stands elsewhere on the same host is
 // another endpoint.
-func otherHost(template, r *request, extra int) bool {
+func isOtherHost(template, r *request, extra int) bool {
 	if !template.relative {
 		return false
 	}

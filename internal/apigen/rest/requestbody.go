@@ -7,9 +7,9 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// fill reads a body that was written down. Places for values inside JSON are
+// parseBody reads a body that was written down. Places for values inside JSON are
 // values of no known kind.
-func (p *requestBody) fill(body string, isJSON bool) {
+func (p *requestBody) parseBody(body string, isJSON bool) {
 	trimmed := strings.TrimSpace(body)
 	looks := strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[")
 	switch {
@@ -17,8 +17,8 @@ func (p *requestBody) fill(body string, isJSON bool) {
 		if p.media == "" {
 			p.media = "application/json"
 		}
-		if p.shape = shapeOf(trimmed); p.shape == nil {
-			p.shape = shapeOf(pattern().placeholder.ReplaceAllStringFunc(trimmed, func(found string) string {
+		if p.shape = shapeOfJSON(trimmed); p.shape == nil {
+			p.shape = shapeOfJSON(patterns().placeholder.ReplaceAllStringFunc(trimmed, func(found string) string {
 				if strings.HasPrefix(found, `"`) {
 					return `""`
 				}
@@ -31,7 +31,7 @@ func (p *requestBody) fill(body string, isJSON bool) {
 			name, value, _ := strings.Cut(pair, "=")
 			if name, err := url.QueryUnescape(name); err == nil && name != "" {
 				value, _ = url.QueryUnescape(value)
-				p.fields = append(p.fields, requestField{name: name, shape: kindOf(value), at: p.at})
+				p.fields = append(p.fields, requestField{name: name, shape: shapeOfValue(value), at: p.at})
 			}
 		}
 	case p.media == "":
@@ -47,6 +47,6 @@ func newPayload(media, body string, at doc.Position) *requestBody {
 		return nil
 	}
 	p := &requestBody{media: media, at: at}
-	p.fill(body, false)
+	p.parseBody(body, false)
 	return p
 }

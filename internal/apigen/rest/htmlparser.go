@@ -90,7 +90,7 @@ func (w *htmlParser) writeText(text string) {
 func (w *htmlParser) endInlineWord() {
 	text := w.text.String()
 	at := strings.LastIndexFunc(text, func(r rune) bool { return r < 'A' || r > 'Z' })
-	if w.kind != blockCode && len(onlyMethods(text[at+1:])) > 0 {
+	if w.kind != blockCode && len(parseMethodsOnly(text[at+1:])) > 0 {
 		w.text.WriteByte(' ')
 	}
 }

@@ -6,19 +6,19 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// unread reports each line of a page that names an endpoint and became neither a
+// reportUnread reports each line of a page that names an endpoint and became neither a
 // request nor a problem: in a comment, a menu, a log or a program.
-func (p *page) unread(blocks []pageBlock) {
-	u := newUnreadLines(p.in, p.all, p.problems)
+func (p *pageReader) reportUnread(blocks []pageBlock) {
+	u := newUnreadLines(p.in, p.requests, p.problems)
 	for _, b := range blocks {
 		for i, row := range b.rows {
-			u.look(strings.Join(row, " | "), b.lines[i])
+			u.checkLine(strings.Join(row, " | "), b.lines[i])
 		}
 		for i, line := range strings.Split(b.text, "\n") {
 			if b.kind == blockHidden {
-				line = inlineText(line)
+				line = stripInlineMarks(line)
 			}
-			u.look(line, b.line+i)
+			u.checkLine(line, b.line+i)
 		}
 	}
 	p.problems = u.problems
@@ -27,14 +27,14 @@ func (p *page) unread(blocks []pageBlock) {
 // unreadLines finds lines that name an endpoint of which no request was made.
 type unreadLines struct {
 	in       *doc.Input
-	all      []*request
+	requests []*request
 	known    map[string]bool // method and path
 	reported map[int]bool    // lines with a problem
 	problems []doc.Problem
 }
 
 func newUnreadLines(in *doc.Input, all []*request, problems []doc.Problem) *unreadLines {
-	u := &unreadLines{in: in, all: all, known: map[string]bool{}, reported: map[int]bool{}, problems: problems}
+	u := &unreadLines{in: in, requests: all, known: map[string]bool{}, reported: map[int]bool{}, problems: problems}
 	for _, r := range all {
 		u.known[r.method+pathShape(r)] = true
 	}
@@ -44,24 +44,24 @@ func newUnreadLines(in *doc.Input, all []*request, problems []doc.Problem) *unre
 	return u
 }
 
-// look reads one line.
-func (u *unreadLines) look(text string, line int) {
-	for _, m := range mentionsIn(text) {
+// checkLine reads one line.
+func (u *unreadLines) checkLine(text string, line int) {
+	for _, m := range findMentions(text) {
 		u.in.Meter().Spend(20)
 		for _, method := range m.methods {
 			for _, path := range m.paths {
 				if !u.reported[line] && !u.isKnown(method, path) {
-					u.report(method+" "+path, line)
+					u.reportLine(method+" "+path, line)
 				}
 			}
-			if m.loose && !u.reported[line] {
-				u.report(method+" with a wildcard", line)
+			if m.isWildcard && !u.reported[line] {
+				u.reportLine(method+" with a wildcard", line)
 			}
 		}
 	}
 }
 
-func (u *unreadLines) report(endpoint string, line int) {
+func (u *unreadLines) reportLine(endpoint string, line int) {
 	u.reported[line] = true
 	u.problems = append(u.problems, doc.Problem{
 		At: doc.Position{File: u.in.Name, Line: int32(line), Column: 1}, Severity: doc.Warning, Code: doc.UnreadEndpoint, //nolint:gosec // at most 32 MB
@@ -78,9 +78,9 @@ func (u *unreadLines) isKnown(method, path string) bool {
 	if u.known[method+pathShape(r)] {
 		return true
 	}
-	u.in.Meter().Spend(len(u.all) / 4)
-	for _, known := range u.all {
-		if fits(known, r) >= 0 || fits(r, known) >= 0 || known.method == method && len(known.path) == 0 && strings.HasSuffix(known.base+"/", r.template()) {
+	u.in.Meter().Spend(len(u.requests) / 4)
+	for _, known := range u.requests {
+		if matchTemplate(known, r) >= 0 || matchTemplate(r, known) >= 0 || known.method == method && len(known.path) == 0 && strings.HasSuffix(known.base+"/", r.pathTemplate()) {
 			return true
 		}
 	}

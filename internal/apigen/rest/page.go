@@ -1,0 +1,302 @@
+package rest
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/junctor-mcp/junctor/internal/apigen/doc"
+)
+
+func readMarkdown(in *doc.Input) (*doc.Document, string) {
+	return readProse(in, doc.Markdown, parseMarkdown(string(in.Text)))
+}
+
+// pageReader reads the blocks of a page from top to bottom.
+type pageReader struct {
+	in            *doc.Input
+	bases         []*pageBase // as the page names them, the first holds for what stands before it too
+	baseLabel     string      // a text such as "Base URL" whose value the next block is
+	title         string
+	headings      [7]string // the last of each level
+	level         int
+	lastText      string // the last text: what a table or an example is of
+	current       *request
+	currentLevel  int // level of the heading that the request stands under
+	section       int // number of the heading that is open
+	pending       methodPathPair
+	requests      []*request
+	seenEndpoints map[string]bool // methods and paths that are in all
+	problems      []doc.Problem
+}
+
+func readProse(in *doc.Input, format doc.Format, blocks []pageBlock) (*doc.Document, string) {
+	p := &pageReader{in: in, seenEndpoints: map[string]bool{}, bases: []*pageBase{{}}}
+	for _, b := range blocks {
+		in.Meter().Spend(20 + len(b.text)/16)
+		p.readBlock(b)
+	}
+	p.endPair()
+	if len(p.requests) == 0 && len(p.problems) == 0 {
+		return nil, "no heading, code or table names a method and a path"
+	}
+	p.requests = joinMentions(p.requests, p.bases, in.Meter())
+	p.reportUnread(blocks)
+	if len(p.requests) == 0 {
+		return nil, "no method and path can be made a tool of: " + p.problems[0].Message
+	}
+	return makeDocument(format, cmp.Or(p.title, "API"), p.requests, p.problems), ""
+}
+
+func (p *pageReader) readBlock(b pageBlock) {
+	if b.kind == blockHidden {
+		return
+	}
+	p.readBase(b)
+	switch b.kind {
+	case blockHeading:
+		p.readHeading(b)
+	case blockCode:
+		p.readCode(b)
+	case blockTable:
+		p.readTable(b)
+	case blockProse:
+		p.readProseBlock(b)
+	case blockHidden:
+	}
+}
+
+func (p *pageReader) readHeading(b pageBlock) {
+	p.endPair()
+	text := plainText(b.text)
+	p.title = cmp.Or(p.title, text)
+	if p.current != nil && b.level <= p.currentLevel {
+		p.current = nil
+	}
+	p.section++
+	p.level = b.level
+	p.headings[b.level] = text
+	for l := b.level + 1; l < len(p.headings); l++ {
+		p.headings[l] = ""
+	}
+	p.lastText = text
+	found := p.findMentions(b.text)
+	for i, m := range found {
+		name := strings.Trim(plainText(b.text[:min(m.start, len(b.text))])+" "+remarkText(m.textAfter), " :-–—()[]`")
+		if len(found) > 1 {
+			name = ""
+		}
+		p.addMention(m, p.lineAt(b, m.start), name, "", p.sectionTags(b.level), i == 0)
+	}
+	if len(found) > 0 {
+		p.currentLevel = b.level
+		p.headings[b.level] = "" // it names an endpoint, and no section
+		return
+	}
+	if list := parseMethodsOnly(text); list != nil { // the path follows
+		p.pending = methodPathPair{methods: list, methodLine: b.line, alone: true}
+		return
+	}
+	p.reportUnknownMethod(b, b.text)
+}
+
+// findMentions are the endpoints that a text names, also where it is one in a way that
+// would mean something else within a sentence.
+func (p *pageReader) findMentions(text string) []endpointMention {
+	if found := findMentions(text); len(found) > 0 {
+		return found
+	}
+	if m, ok := parseWholeMention(patterns().listItem.ReplaceAllString(text, "")); ok {
+		return []endpointMention{m}
+	}
+	return nil
+}
+
+// lineAt is where a place of a block's text stands.
+func (p *pageReader) lineAt(b pageBlock, at int) int {
+	return b.line + strings.Count(b.text[:min(at, len(b.text))], "\n")
+}
+
+// addMention makes requests of a mention. The first becomes the one that what follows
+// is about, where current says so.
+func (p *pageReader) addMention(m endpointMention, line int, name, about string, tags []string, current bool) {
+	if m.isWildcard {
+		p.reportProblem(line, doc.UnreadEndpoint, "The path of "+strings.Join(m.methods, ", ")+" is a wildcard or breaks off, so no tool is made of it.", "Write the path whole, with a parameter such as {path} in the place of what varies.")
+		return
+	}
+	var first *request
+	for _, path := range m.paths {
+		for _, method := range m.methods {
+			r := &request{method: method, name: name, description: about, tags: tags, described: true, section: p.section, baseIndex: len(p.bases) - 1, at: p.positionOf(line)}
+			r.setURL(path, false, r.at)
+			first = cmp.Or(first, r)
+			key := method + " " + r.base + pathShape(r)
+			if p.seenEndpoints[key] && !current {
+				continue
+			}
+			p.seenEndpoints[key] = true
+			if p.current != nil && r.base == "" && sameEndpoint(p.current, r) {
+				first = p.current // named again
+				continue
+			}
+			p.requests = append(p.requests, r)
+		}
+	}
+	if current && first != nil {
+		p.current, p.currentLevel = first, max(p.level, 1)
+	}
+}
+
+func sameEndpoint(a, b *request) bool {
+	return a.method == b.method && strings.TrimSuffix(pathShape(a), "/") == strings.TrimSuffix(pathShape(b), "/")
+}
+
+// sectionTags are the headings around a level, but the page's own.
+func (p *pageReader) sectionTags(level int) []string {
+	for l := level - 1; l >= 2; l-- {
+		if h := p.headings[l]; h != "" {
+			return []string{h}
+		}
+	}
+	return nil
+}
+
+func (p *pageReader) positionOf(line int) doc.Position {
+	return doc.Position{File: p.in.Name, Line: int32(line), Column: 1} //nolint:gosec // at most 32 MB
+}
+
+func (p *pageReader) reportProblem(line int, code doc.Code, message, remedy string) {
+	p.problems = append(p.problems, doc.Problem{At: p.positionOf(line), Severity: doc.Warning, Code: code, Message: message, Remedy: remedy})
+}
+
+// reportUnknownMethod reports a text that begins with a method of which no tool is made.
+func (p *pageReader) reportUnknownMethod(b pageBlock, text string) bool {
+	method, found := findUnknownMethod(text)
+	if found {
+		p.reportProblem(b.line, doc.UnknownMethod, method+" is no method that a tool is made of.", "Write one of GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS or QUERY.")
+	}
+	return found
+}
+
+// readProseBlock reads what is said: an endpoint, a list of parameters, or what a request
+// is about.
+func (p *pageReader) readProseBlock(b pageBlock) {
+	text := plainText(b.text)
+	if found := p.findMentions(b.text); len(found) > 0 {
+		p.endPair()
+		alone := len(found) == 1
+		for _, m := range found {
+			name, about := "", ""
+			if m.isLeading && alone {
+				name, about = p.headings[p.level], remarkText(m.textAfter)
+			} else if len(text) <= 300 {
+				about = text // what follows is about something else
+			}
+			p.addMention(m, p.lineAt(b, m.start), name, about, p.sectionTags(p.level), m.isLeading && alone || p.current == nil)
+		}
+		return
+	}
+	if p.reportUnknownMethod(b, b.text) || p.readPair(b) {
+		return
+	}
+	if m := patterns().listParam.FindStringSubmatch(b.text); m != nil && p.current != nil {
+		if name := cmp.Or(m[1], m[2], m[3]); m[4] != "" || m[5] != "" {
+			p.addDescribedParam(name, m[4], m[4], plainText(m[5]), "")
+		}
+		return
+	}
+	p.lastText = text
+	if p.current != nil && p.current.description == "" && len(p.current.query) == 0 && !strings.HasSuffix(text, ":") && !strings.HasPrefix(text, "<") && !patterns().listItem.MatchString(b.text) {
+		p.current.description = text
+	}
+}
+
+// methodPathPair is a method and a path that stand apart: "Method: GET", "Endpoint: /users".
+type methodPathPair struct {
+	methods              []string
+	path                 string
+	methodLine, pathLine int
+	alone                bool   // the method is a text of its own, and no label says what it is
+	label                string // "Method" or "Endpoint", whose value the next text is
+}
+
+// readPair takes a text that names a method or a path after a label, and says
+// whether it was one.
+func (p *pageReader) readPair(b pageBlock) bool {
+	text := b.text
+	if p.pending.label != "" {
+		text, p.pending.label = p.pending.label+": "+strings.Trim(text, " `"), ""
+	}
+	if m := patterns().pairLabel.FindStringSubmatch(text); m != nil {
+		p.pending.label = m[1]
+		return true
+	}
+	if list := parseMethodsOnly(text); list != nil {
+		p.setMethods(list, b.line, true)
+		return true
+	}
+	if m := patterns().pathOnly.FindStringSubmatch(text); m != nil && p.pending.alone && p.pending.path == "" {
+		p.setPath(m[1], b.line)
+		return true
+	}
+	method, path := patterns().methodLabel.FindStringSubmatch(text), patterns().pathLabel.FindStringSubmatch(text)
+	if path != nil && (patterns().basePath.MatchString(text) || patterns().baseWord.MatchString(text)) {
+		path = nil
+	}
+	if method == nil && path == nil {
+		return false
+	}
+	if method != nil {
+		p.setMethods(splitMethods(strings.ToUpper(method[1])), b.line, false)
+	}
+	if path != nil {
+		p.setPath(path[1], b.line)
+	}
+	return true
+}
+
+func (p *pageReader) setMethods(list []string, line int, alone bool) {
+	if p.pending.methods != nil {
+		p.endPair()
+	}
+	p.pending.methods, p.pending.methodLine, p.pending.alone = list, line, alone
+	p.completePair()
+}
+
+func (p *pageReader) setPath(path string, line int) {
+	if p.pending.path != "" {
+		p.endPair()
+	}
+	p.pending.path, p.pending.pathLine = path, line
+	p.completePair()
+}
+
+func (p *pageReader) completePair() {
+	if p.pending.methods == nil || p.pending.path == "" {
+		return
+	}
+	one := p.pending
+	p.pending = methodPathPair{}
+	m := endpointMention{methods: one.methods, isLeading: true}
+	m.paths, m.isWildcard = splitPaths(one.path)
+	if last := p.bases[len(p.bases)-1]; last.url != "" && strings.TrimRight(one.path, "/") == last.url {
+		last.url = "" // "API endpoint" was that of this endpoint alone
+	}
+	p.addMention(m, min(one.methodLine, one.pathLine), p.headings[p.level], "", p.sectionTags(p.level), true)
+}
+
+// endPair reports a method without a path, or a path without a method, that
+// nothing in the section belongs to.
+func (p *pageReader) endPair() {
+	one := p.pending
+	p.pending = methodPathPair{}
+	known := func(fits func(r *request) bool) bool {
+		return slices.ContainsFunc(p.requests, func(r *request) bool { return r.section == p.section && fits(r) })
+	}
+	switch {
+	case one.methods != nil && !one.alone && !known(func(r *request) bool { return slices.Contains(one.methods, r.method) }):
+		p.reportProblem(one.methodLine, doc.Missing, "The method "+strings.Join(one.methods, ", ")+" has no path, so no tool is made of it.", "Write the path beside it: Endpoint: /things.")
+	case strings.HasPrefix(one.path, "/") && !known(func(r *request) bool { return strings.HasSuffix(one.path, strings.TrimRight(r.pathTemplate(), "/")) }):
+		p.reportProblem(one.pathLine, doc.Missing, "The path "+one.path+" has no method, so no tool is made of it.", "Write the method beside it: Method: GET.")
+	}
+}
