@@ -2,6 +2,7 @@ package rest
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,11 +16,8 @@ type valueShape struct {
 	names        []string // members of objects, in order of first sight
 	fields       map[string]*valueShape
 	descriptions map[string]string
-	seen         map[string]int // in how many objects a member was
 	required     map[string]bool
-	whole        int // how many objects there were
 	items        *valueShape
-	enum         []string
 }
 
 // maxShapeDepth bounds how deep values are looked into.
@@ -79,10 +77,8 @@ func (s *valueShape) addValue(v any, depth int) {
 		}
 	case map[string]any:
 		s.addType("object")
-		s.whole++
-		for _, name := range sortedKeys(v) {
+		for _, name := range slices.Sorted(maps.Keys(v)) {
 			s.memberShape(name).addValue(v[name], depth+1)
-			s.seen[name]++
 		}
 	}
 }
@@ -90,7 +86,7 @@ func (s *valueShape) addValue(v any, depth int) {
 // memberShape is the shape of a member, made when first asked for.
 func (s *valueShape) memberShape(name string) *valueShape {
 	if s.fields == nil {
-		s.fields, s.seen, s.descriptions, s.required = map[string]*valueShape{}, map[string]int{}, map[string]string{}, map[string]bool{}
+		s.fields, s.descriptions, s.required = map[string]*valueShape{}, map[string]string{}, map[string]bool{}
 	}
 	f := s.fields[name]
 	if f == nil {
@@ -109,10 +105,8 @@ func (s *valueShape) mergeShape(o *valueShape) {
 	for _, k := range o.types {
 		s.addType(k)
 	}
-	s.whole += o.whole
 	for _, name := range o.names {
 		s.memberShape(name).mergeShape(o.fields[name])
-		s.seen[name] += o.seen[name]
 		if s.descriptions[name] == "" {
 			s.descriptions[name] = o.descriptions[name]
 		}
@@ -167,21 +161,5 @@ func (s *valueShape) toSchema(at doc.Position) *doc.Node {
 	if slices.Contains(kinds, "array") && s.items != nil {
 		n.Members = append(n.Members, doc.NewMember("items", s.items.toSchema(at)))
 	}
-	if len(s.enum) > 0 {
-		list := &doc.Node{Kind: doc.Array, At: at}
-		for _, v := range s.enum {
-			list.Items = append(list.Items, doc.NewString(v, at))
-		}
-		n.Members = append(n.Members, doc.NewMember("enum", list))
-	}
 	return n
-}
-
-func sortedKeys(m map[string]any) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
