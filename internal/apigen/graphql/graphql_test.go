@@ -50,7 +50,7 @@ type News { bookAdded: Book }
 
 func read(t *testing.T, text string, saved ...doc.Source) *doc.Document {
 	t.Helper()
-	d, err := Read(doc.Source{Name: "schema.graphql", Text: []byte(text), Saved: saved})
+	d, _, err := readSDL(doc.Source{Name: "schema.graphql", Text: []byte(text), Saved: saved})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ extend type Query { d: Good }
 		t.Errorf("operations %q", keys)
 	}
 	for _, text := range []string{"", "hello", "{}", "type A { b: Int }", "type Query"} {
-		if d, err := Read(doc.Source{Text: []byte(text)}); err == nil && len(d.Operations) > 0 {
+		if d, _, err := readSDL(doc.Source{Text: []byte(text)}); err == nil && len(d.Operations) > 0 {
 			t.Errorf("%q gives %+v", text, d.Operations)
 		}
 	}
@@ -308,7 +308,7 @@ func FuzzRead(f *testing.F) {
 				t.Errorf("%v for %d bytes", took, len(text))
 			}
 		}()
-		d, err := Read(doc.Source{Text: []byte(text)})
+		d, _, err := readSDL(doc.Source{Text: []byte(text)})
 		if err != nil {
 			return
 		}

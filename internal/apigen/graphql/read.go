@@ -11,13 +11,6 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// Read reads a schema that is written in GraphQL's schema language. An error is
-// that it is none.
-func Read(src doc.Source) (*doc.Document, error) {
-	d, _, err := readSDL(src)
-	return d, err
-}
-
 // readSDL gives what is wrong with the text where it is no schema, too.
 func readSDL(src doc.Source) (*doc.Document, []doc.Problem, error) {
 	s, err := schemaFromSDL(src)
