@@ -12,41 +12,64 @@ import (
 	"strings"
 )
 
-// maxFiles bounds how many files a document is made of.
+// maxFiles bounds the number of files of one document.
 const maxFiles = 200
 
-// bundle is a document with the other files that it refers to. It finds what
-// references name and gathers problems.
+// bundle is a document together with the other files that it refers to. It
+// resolves references and collects problems while the document is read.
+// Afterwards it is the Schemas of the Document: finishDocument removes the
+// context, and from then on nothing is fetched and no field is written, so that
+// Resolve is safe for concurrent use.
 type bundle struct {
-	ctx              context.Context // ends with reading: afterwards nothing is fetched
-	meter            *Meter
-	fetch            Fetch
-	mainFile         *file
-	files            map[string]*file // by name; one that could not be had is there without a root
-	totalBytes       int
-	resolvedRefs     map[refKey]*Node
-	anchorsByFile    map[string]map[string]*Node // of a file, made when first asked for
-	recursiveTargets map[*Node]*Node             // holder of a $recursiveRef -> what it means
-	pendingSchemas   []pendingSchema             // schemas that references lead to, still to be looked at
-	problems         []Problem
-	reported         map[string]bool // problems, by place and code
-	operationKey     string          // of the operation that is being read
+	// ctx is nil once the document is read.
+	ctx      context.Context
+	meter    *Meter
+	fetch    Fetch
+	mainFile *file
+	// files are all files by name. A file that could not be loaded has an error
+	// and no root, so that it is not fetched twice.
+	files      map[string]*file
+	totalBytes int
+	// resolvedRefs caches the targets of references, so that the same ref
+	// returns the same Node.
+	resolvedRefs map[refKey]*Node
+	// anchorsByFile are the $anchors and $ids of a file, collected when one is
+	// first asked for.
+	anchorsByFile map[string]map[string]*Node
+	// recursiveTargets maps the holder of a $recursiveRef to the schema that it
+	// means.
+	recursiveTargets map[*Node]*Node
+	// pendingSchemas are targets of references that are not translated yet.
+	pendingSchemas []pendingSchema
+	problems       []Problem
+	// reported holds the problems so far by position and code: a shared part is
+	// reported once.
+	reported map[string]bool
+	// operationKey is the Key of the operation that is being read; problems
+	// carry it.
+	operationKey string
 }
 
-// pendingSchema is a schema to look at, and how it was come by.
+// pendingSchema is a schema to translate, and the JSON pointer of the reference
+// that led to it.
 type pendingSchema struct {
 	schema  *Node
 	pointer string
 }
 
+// file is one file of the document.
 type file struct {
 	name, url string
 	root      *Node
 	err       error
 }
 
+// refKey identifies a reference: the same text means different values in
+// different files.
 type refKey struct{ file, ref string }
 
+// newBundle returns the bundle of a text whose tree is root. Other files are
+// loaded with the Fetch of in.
 func newBundle(ctx context.Context, in *Input, root *Node) *bundle {
 	main := &file{name: in.Name, url: in.URL, root: root}
 	return &bundle{
@@ -55,14 +78,18 @@ func newBundle(ctx context.Context, in *Input, root *Node) *bundle {
 	}
 }
 
-// pointerPath is the way to a value, for its JSON pointer.
+// pointerPath is the path to a value as a linked list. Its JSON pointer is
+// built only if a problem needs it.
 type pointerPath struct {
 	parent  *pointerPath
 	segment string
 }
 
+// child returns the path to a member or element.
 func (w *pointerPath) child(segment string) *pointerPath { return &pointerPath{w, segment} }
 
+// jsonPointer returns the path as a JSON pointer. The segment of a root is a
+// whole pointer, which translatePending sets.
 func (w *pointerPath) jsonPointer() string {
 	if w == nil {
 		return ""
@@ -73,7 +100,7 @@ func (w *pointerPath) jsonPointer() string {
 	return w.parent.jsonPointer() + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(w.segment)
 }
 
-// reportProblem keeps a problem, once for its place and code.
+// reportProblem adds a problem, once for its position and code.
 func (b *bundle) reportProblem(at Position, w *pointerPath, severity Severity, code Code, message, remedy string) {
 	if at.File == "" {
 		at.File = b.mainFile.name
@@ -86,17 +113,19 @@ func (b *bundle) reportProblem(at Position, w *pointerPath, severity Severity, c
 	b.problems = append(b.problems, Problem{At: at, Pointer: w.jsonPointer(), Severity: severity, Code: code, Message: message, Remedy: remedy, Key: b.operationKey})
 }
 
-// errBlocked and errMissing say why a reference leads nowhere.
+// errBlocked and errMissing say why a reference leads nowhere. Messages to
+// users contain their texts.
 var (
 	errBlocked = errors.New("it leads out of the document's own origin")
 	errMissing = errors.New("nothing is there")
 )
 
-// Resolve finds what a reference names. It is safe for use by several once the
-// document was read.
+// Resolve implements Schemas. It is safe for concurrent use once the document
+// is read.
 func (b *bundle) Resolve(ref string, from *Node) (*Node, error) { return b.resolveRef(ref, from, 0) }
 
-// resolveRef is Resolve; hops counts the references that were followed on the way.
+// resolveRef is Resolve. hops counts the references that were followed on the
+// way and bounds those that lead to each other.
 func (b *bundle) resolveRef(ref string, from *Node, hops int) (*Node, error) {
 	if n := b.recursiveTargets[from]; n != nil {
 		return n, nil
@@ -121,13 +150,15 @@ func (b *bundle) resolveRef(ref string, from *Node, hops int) (*Node, error) {
 		f = other
 	}
 	n, err := b.followFragment(f, fragment, hops)
+	// The cache is written only while the document is read: afterwards several
+	// goroutines resolve.
 	if err == nil && b.ctx != nil {
 		b.resolvedRefs[key] = n
 	}
 	return n, err
 }
 
-// findByName finds what old documents refer to by a bare name.
+// findByName finds the schema that an old document refers to by its bare name.
 func (b *bundle) findByName(name string) *Node {
 	if strings.ContainsAny(name, "/#") {
 		return nil
@@ -138,7 +169,9 @@ func (b *bundle) findByName(name string) *Node {
 	return b.mainFile.root.Get("components").Get("schemas").Get(name)
 }
 
-// followFragment follows a fragment through a file, and through references on the way.
+// followFragment follows a JSON pointer or anchor through a file. It also
+// follows references that it meets on the way, since real documents point into
+// schemas that are themselves references.
 func (b *bundle) followFragment(f *file, fragment string, hops int) (*Node, error) {
 	n := f.root
 	if fragment != "" && !strings.HasPrefix(fragment, "/") {
@@ -173,7 +206,8 @@ func (b *bundle) followFragment(f *file, fragment string, hops int) (*Node, erro
 	return n, nil
 }
 
-// lookUpSegment takes one segment of a pointer, which may be written in several ways.
+// lookUpSegment returns the value at one segment of a JSON pointer. It accepts
+// segments with and without URL encoding, because documents write both.
 func lookUpSegment(n *Node, segment string) *Node {
 	if n == nil {
 		return nil
@@ -194,7 +228,8 @@ func lookUpSegment(n *Node, segment string) *Node {
 	return nil
 }
 
-// collectAnchors finds $anchor, $dynamicAnchor and $id of a file.
+// collectAnchors returns the values of a file with an $anchor, $dynamicAnchor
+// or $id, by that name.
 func (b *bundle) collectAnchors(f *file) map[string]*Node {
 	if m := b.anchorsByFile[f.name]; m != nil || b.ctx == nil {
 		return m
@@ -221,7 +256,9 @@ func (b *bundle) collectAnchors(f *file) map[string]*Node {
 	return m
 }
 
-// loadFile is another file, brought once.
+// loadFile returns another file, which it fetches once. ref is resolved against
+// the address of from. The error wraps errBlocked for every file that may not
+// be loaded or cannot be.
 func (b *bundle) loadFile(from *file, ref string) (*file, error) {
 	if from.url == "" {
 		return nil, fmt.Errorf("%w: the document has no address that other files could be beside", errBlocked)
@@ -269,8 +306,10 @@ func (b *bundle) loadFile(from *file, ref string) (*file, error) {
 	return f, f.err
 }
 
-// belongsToDocument says whether a file may belong to a document: it is of the same origin,
-// and where that is a folder, below it.
+// belongsToDocument reports whether a file may belong to the document at main.
+// It must have the same origin, and in a file system it must be below the
+// folder of the document. Without this check a document could make the gateway
+// fetch any address.
 func belongsToDocument(main string, to *url.URL) bool {
 	m, err := url.Parse(main)
 	if err != nil || m.Scheme != to.Scheme || m.Host != to.Host || to.User != nil {
@@ -283,8 +322,9 @@ func belongsToDocument(main string, to *url.URL) bool {
 	return strings.HasPrefix(path.Clean(to.Path), strings.TrimSuffix(dir, "/")+"/")
 }
 
-// followRefs follows references from a value that is no schema. It gives nil, with a
-// problem, where they lead nowhere.
+// followRefs follows references from a value that is no schema, such as a
+// parameter. It returns nil, with a problem, if they lead nowhere or in a
+// circle.
 func (b *bundle) followRefs(n *Node, w *pointerPath) *Node {
 	var visited []*Node
 	for n != nil {

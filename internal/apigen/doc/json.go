@@ -7,17 +7,17 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth bounds how deep values are nested. Real documents have some twenty
-// levels.
+// maxDepth bounds how deep values are nested. It keeps the recursive parser
+// from using up the stack. Real documents have some twenty levels.
 const maxDepth = 1000
 
-// maxNodes bounds how many values a text has: each takes more memory than its
-// text may. GitHub's document has half a million.
+// maxNodes bounds the number of values in a text: each takes more memory than
+// its text. GitHub's document has half a million values.
 const maxNodes = 5 << 19
 
-// parseJSON reads a JSON text, with the place of every value. Where the text
-// breaks off or breaks the rules, what stood before is there, and the fault says
-// where it is. Trailing commas are passed over with a warning.
+// parseJSON parses a JSON text and records the position of every value. If the
+// text breaks off or breaks the syntax, it returns the values before the fault
+// and a problem at the fault. It accepts trailing commas with a warning.
 func parseJSON(file, source string) (*Node, []Problem) {
 	r := jsonReader{file: file, text: source, line: 1}
 	r.skipSpace()
@@ -33,22 +33,32 @@ func parseJSON(file, source string) (*Node, []Problem) {
 	return n, r.problems
 }
 
+// jsonReader is the state of one parse. encoding/json is not used because it
+// reports no positions and returns nothing of a broken text.
 type jsonReader struct {
-	file, text        string
-	pos               int
-	line              int32
-	lineStart         int // of the line
-	continuationBytes int // bytes of the line so far that continue a character
-	freeNodes         []Node
-	nodeCount         int
-	fault             *Problem // the first one: reading ends there
-	problems          []Problem
+	file, text string
+	pos        int
+	line       int32
+	// lineStart is the offset at which the current line begins.
+	lineStart int
+	// continuationBytes counts the bytes of the current line that continue a
+	// UTF-8 character, so that columns count characters.
+	continuationBytes int
+	// freeNodes is the unused rest of the last allocated slab of nodes.
+	freeNodes []Node
+	nodeCount int
+	// fault is the first syntax error. Parsing ends there.
+	fault    *Problem
+	problems []Problem
 }
 
+// currentPosition returns the position of the next byte to parse.
 func (r *jsonReader) currentPosition() Position {
 	return Position{File: r.file, Line: r.line, Column: int32(r.pos-r.lineStart-r.continuationBytes) + 1} //nolint:gosec // a document has at most 32 MB
 }
 
+// setFault records a syntax error at the current position. Later errors are
+// consequences of the first and are dropped.
 func (r *jsonReader) setFault(message string) {
 	if r.fault == nil {
 		r.fault = &Problem{
@@ -58,7 +68,8 @@ func (r *jsonReader) setFault(message string) {
 	}
 }
 
-// newNode makes one, from a slab: documents have hundreds of thousands.
+// newNode returns a node at the current position. It allocates nodes in slabs,
+// because documents have hundreds of thousands of them.
 func (r *jsonReader) newNode(kind Kind) *Node {
 	if len(r.freeNodes) == 0 {
 		r.freeNodes = make([]Node, 256)
@@ -69,6 +80,7 @@ func (r *jsonReader) newNode(kind Kind) *Node {
 	return n
 }
 
+// skipSpace skips white space and counts lines.
 func (r *jsonReader) skipSpace() {
 	for r.pos < len(r.text) {
 		switch r.text[r.pos] {
@@ -83,6 +95,8 @@ func (r *jsonReader) skipSpace() {
 	}
 }
 
+// parseValue parses the value at the current position. It returns nil, with a
+// fault, if none is there or a limit is reached.
 func (r *jsonReader) parseValue(depth int) *Node {
 	if depth > maxDepth {
 		r.setFault("values are nested more than " + strconv.Itoa(maxDepth) + " deep")
@@ -111,6 +125,8 @@ func (r *jsonReader) parseValue(depth int) *Node {
 	}
 }
 
+// parseObject parses an object. Of a broken one it returns the members before
+// the fault, marked as broken.
 func (r *jsonReader) parseObject(depth int) *Node {
 	n := r.newNode(Object)
 	r.pos++
@@ -144,6 +160,8 @@ func (r *jsonReader) parseObject(depth int) *Node {
 	return n
 }
 
+// parseArray parses an array. Of a broken one it returns the elements before
+// the fault, marked as broken.
 func (r *jsonReader) parseArray(depth int) *Node {
 	n := r.newNode(Array)
 	r.pos++
@@ -164,7 +182,9 @@ func (r *jsonReader) parseArray(depth int) *Node {
 	return n
 }
 
-// consumeSeparatorOrEnd takes the comma before the next member, or the bracket that ends all.
+// consumeSeparatorOrEnd consumes the comma before the next member or element,
+// or the closing bracket. It reports whether the container ended. after says
+// that a member or element came before, so that a comma is required.
 func (r *jsonReader) consumeSeparatorOrEnd(bracket byte, after bool) bool {
 	if r.pos >= len(r.text) {
 		r.setFault("the text ends before a " + string(bracket))
@@ -189,7 +209,8 @@ func (r *jsonReader) consumeSeparatorOrEnd(bracket byte, after bool) bool {
 	return false
 }
 
-// parseString reads a string. Most have no escapes and are parts of the text itself.
+// parseString parses a string. Most strings have no escapes; these are slices
+// of the text and need no copy.
 func (r *jsonReader) parseString() string {
 	r.pos++
 	begin := r.pos
@@ -215,7 +236,8 @@ func (r *jsonReader) parseString() string {
 	return r.text[begin:]
 }
 
-// parseEscapedString goes on with a string at its first backslash.
+// parseEscapedString continues a string at its first backslash; begin is the
+// offset of its first character.
 func (r *jsonReader) parseEscapedString(begin int) string {
 	var b strings.Builder
 	b.WriteString(r.text[begin:r.pos])
@@ -249,6 +271,8 @@ func (r *jsonReader) parseEscapedString(begin int) string {
 	return b.String()
 }
 
+// decodeEscape decodes the escape after a backslash into b. A surrogate without
+// its partner becomes U+FFFD, as encoding/json does it.
 func (r *jsonReader) decodeEscape(b *strings.Builder) {
 	c := r.text[r.pos]
 	if i := strings.IndexByte(`"\/bfnrt`, c); i >= 0 {
@@ -278,7 +302,7 @@ func (r *jsonReader) decodeEscape(b *strings.Builder) {
 	b.WriteRune(one)
 }
 
-// decodeHex reads the four digits after a u.
+// decodeHex decodes the four digits after a u, without consuming them.
 func (r *jsonReader) decodeHex() (rune, bool) {
 	if r.pos+5 > len(r.text) {
 		return 0, false
@@ -287,7 +311,7 @@ func (r *jsonReader) decodeHex() (rune, bool) {
 	return rune(n), err == nil //nolint:gosec // four hexadecimal digits
 }
 
-// parseLiteral reads a number, true, false or null.
+// parseLiteral parses a number, true, false or null.
 func (r *jsonReader) parseLiteral() *Node {
 	end := r.pos
 	for end < len(r.text) && strings.IndexByte("+-.0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_", r.text[end]) >= 0 {
@@ -311,7 +335,8 @@ func (r *jsonReader) parseLiteral() *Node {
 	return n
 }
 
-// isNumber says whether s is a number as JSON writes it.
+// isNumber reports whether s is a number in the notation of JSON. YAML has more
+// notations.
 func isNumber(s string) bool {
 	s = strings.TrimPrefix(s, "-")
 	digits := func() (n int) {
@@ -341,7 +366,8 @@ func isNumber(s string) bool {
 	return s == ""
 }
 
-// truncateText cuts a text for a message.
+// truncateText shortens a text of the document for a message, at the boundary
+// of a character.
 func truncateText(s string, most int) string {
 	if len(s) <= most {
 		return s

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// readOpenAPI reads OpenAPI 3.0, 3.1 and 3.2.
+// readOpenAPI is the Reader of OpenAPI 3.0, 3.1 and 3.2. An unknown version is
+// read as 3.1.
 func readOpenAPI(ctx context.Context, in *Input) (*Document, string) {
 	root, problems := in.Tree()
 	version := root.Get("openapi")
@@ -34,7 +35,7 @@ func readOpenAPI(ctx context.Context, in *Input) (*Document, string) {
 	return d, ""
 }
 
-// pathFromRoot is the way to a value from the document's root.
+// pathFromRoot returns the path to a value from the root of the document.
 func (b *bundle) pathFromRoot(segments ...string) *pointerPath {
 	w := &pointerPath{}
 	for _, s := range segments {
@@ -43,7 +44,8 @@ func (b *bundle) pathFromRoot(segments ...string) *pointerPath {
 	return w
 }
 
-// finishDocument looks at what is left and ends fetching.
+// finishDocument translates the remaining schemas, hands the problems over and
+// ends all fetching. The bundle does not change after it.
 func (b *bundle) finishDocument(d *Document) {
 	b.translatePending()
 	b.reportDuplicateKeys(b.mainFile.root, b.pathFromRoot(), 0)
@@ -51,7 +53,7 @@ func (b *bundle) finishDocument(d *Document) {
 	d.Problems = b.problems
 }
 
-// readInfo takes the title and version of the API.
+// readInfo reads the title, version and description of the API.
 func (b *bundle) readInfo(d *Document) {
 	root := b.mainFile.root
 	info := root.Get("info")
@@ -68,7 +70,8 @@ func (b *bundle) readInfo(d *Document) {
 	}
 }
 
-// readModels lists the data models, and looks at those that no operation uses.
+// readModels returns the data models. It also translates those that no
+// operation uses, so that their problems are reported.
 func (b *bundle) readModels(schemas *Node, w *pointerPath) []Model {
 	if schemas == nil {
 		return nil
@@ -87,7 +90,9 @@ func (b *bundle) readModels(schemas *Node, w *pointerPath) []Model {
 	return models
 }
 
-// reportDuplicateKeys reports members that stand in one object twice. The last one counts.
+// reportDuplicateKeys reports members that occur twice in one object, in n and
+// all below. The last one counts. It compares the first 64 members pairwise,
+// and leaves larger objects to reportManyDuplicateKeys.
 func (b *bundle) reportDuplicateKeys(n *Node, w *pointerPath, depth int) {
 	if n == nil || depth > maxDepth {
 		return
@@ -108,7 +113,9 @@ func (b *bundle) reportDuplicateKeys(n *Node, w *pointerPath, depth int) {
 	}
 }
 
-// reportManyDuplicateKeys is duplicates for objects with many members.
+// reportManyDuplicateKeys is reportDuplicateKeys for one object with many
+// members. It uses a map, since comparing pairwise would take time with their
+// square.
 func (b *bundle) reportManyDuplicateKeys(n *Node, w *pointerPath) {
 	seen := make(map[string]bool, len(n.Members))
 	for _, m := range n.Members {
@@ -119,10 +126,12 @@ func (b *bundle) reportManyDuplicateKeys(n *Node, w *pointerPath) {
 	}
 }
 
-// openAPIDialect reads what OpenAPI 3 says otherwise than Swagger 2.0.
+// openAPIDialect reads the parts that OpenAPI 3 writes differently from Swagger
+// 2.0.
 type openAPIDialect struct{ *bundle }
 
-// readParameter reads one parameter; what it says of a body is of Swagger alone.
+// readParameter reads one parameter. OpenAPI 3 declares bodies elsewhere, so it
+// always returns true.
 func (o openAPIDialect) readParameter(n *Node, w *pointerPath, _ *Operation) (Param, bool) {
 	p := Param{Style: n.Get("style").Str(), Reserved: n.Get("allowReserved").True()}
 	p.In = Place(n.Get("in").Str())
@@ -138,7 +147,9 @@ func (o openAPIDialect) readParameter(n *Node, w *pointerPath, _ *Operation) (Pa
 	return p, true
 }
 
-// setStyle fills in the defaults, and corrects what cannot be.
+// setStyle sets the style and explode of a parameter: the declared ones, or the
+// defaults of its place. A style that the place does not allow is reported and
+// replaced.
 func (o openAPIDialect) setStyle(p *Param, n *Node, w *pointerPath) {
 	byPlace := map[Place][]string{
 		InPath: {"simple", "label", "matrix"}, InHeader: {"simple"}, InCookie: {"form", "cookie"},
@@ -161,7 +172,8 @@ func (o openAPIDialect) setStyle(p *Param, n *Node, w *pointerPath) {
 	}
 }
 
-// readBody reads requestBody.
+// readBody reads requestBody into op. A body without known content still
+// accepts any JSON, so that the operation stays callable.
 func (o openAPIDialect) readBody(n *Node, w *pointerPath, op *Operation) {
 	rb := n.Get("requestBody")
 	if rb == nil || rb.Kind == Null {
@@ -191,26 +203,29 @@ func (o openAPIDialect) readBody(n *Node, w *pointerPath, op *Operation) {
 	}
 }
 
-// acceptAnyBody lets an operation take any JSON, where the document says that it has
-// a body and not what is in it.
+// acceptAnyBody makes an operation accept any JSON. It is for documents that
+// declare a body, but not its content.
 func (op *Operation) acceptAnyBody(body *Body) {
 	body.Contents = []Content{{Media: "application/json"}}
 	op.Body = body
 	op.markPartial(BodyUnknown)
 }
 
-// isStructuredMedia says whether a body of a media type has parts that a schema would
-// name. A text or file is known without one.
+// isStructuredMedia reports whether a body of a media type has parts that a
+// schema would name. A text or a file needs no schema.
 func isStructuredMedia(media string) bool {
 	media, _, _ = strings.Cut(strings.ToLower(media), ";")
 	media = strings.TrimSpace(media)
 	return strings.HasSuffix(media, "json") || media == "*/*" || media == "application/x-www-form-urlencoded" || strings.HasPrefix(media, "multipart/")
 }
 
+// readResponse reads the contents of a response.
 func (o openAPIDialect) readResponse(n *Node, w *pointerPath, _ *Node) []Content {
 	return o.readContents(n.Get("content"), w.child("content"))
 }
 
+// readContents reads the media types of a body, with their schemas and
+// encodings.
 func (o openAPIDialect) readContents(content *Node, w *pointerPath) []Content {
 	if content == nil || content.Kind != Object {
 		return nil
@@ -238,6 +253,8 @@ func (o openAPIDialect) readContents(content *Node, w *pointerPath) []Content {
 	return list
 }
 
+// operationServers returns the servers of the operation, or else those of its
+// path item.
 func (o openAPIDialect) operationServers(item, op *Node, w *pointerPath) []Server {
 	if list := o.bundle.readServers(op, w); len(list) > 0 {
 		return list

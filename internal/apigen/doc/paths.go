@@ -7,39 +7,52 @@ import (
 	"strings"
 )
 
-// pathsReader reads the operations below a document's paths. Each is read for itself:
-// what is wrong in one costs no other.
+// pathsReader reads the operations below the paths of a document. It reads each
+// one for itself: a fault in one operation costs no other.
 type pathsReader struct {
 	*bundle
-	doc         *Document
-	dialect     dialect
-	keysByShape map[string]string // METHOD and path without names -> Key
-	seenIDs     map[string]bool
+	doc     *Document
+	dialect dialect
+	// keysByShape maps the method and the path without the names of its
+	// variables to the Key of the first operation.
+	keysByShape map[string]string
+	// seenIDs are the operationIds so far.
+	seenIDs map[string]bool
 }
 
-// dialect is what the versions say in ways of their own.
+// dialect reads the parts that OpenAPI 3 and Swagger 2.0 write in different
+// ways.
 type dialect interface {
-	// parameter reads one; false is one that was taken for a body's part.
+	// readParameter reads one parameter. It returns false if the parameter is
+	// part of the body, which it then added to op.
 	readParameter(n *Node, w *pointerPath, op *Operation) (Param, bool)
+	// readBody sets op.Body. It is called after all parameters are read.
 	readBody(n *Node, w *pointerPath, op *Operation)
+	// readResponse returns the contents of one response; op is the node of the
+	// operation.
 	readResponse(n *Node, w *pointerPath, op *Node) []Content
+	// operationServers returns the servers that the operation or its path item
+	// declares.
 	operationServers(item, op *Node, w *pointerPath) []Server
 }
 
-// markIncomplete marks what an operation cannot be called for.
+// markIncomplete records why an operation cannot be called.
 func (op *Operation) markIncomplete(code Code) {
 	if !slices.Contains(op.Incomplete, code) {
 		op.Incomplete = append(op.Incomplete, code)
 	}
 }
 
-// markPartial marks what is not known of an operation that can be called all the same.
+// markPartial records what is unknown of an operation that can be called all
+// the same.
 func (op *Operation) markPartial(code Code) {
 	if !slices.Contains(op.Partial, code) {
 		op.Partial = append(op.Partial, code)
 	}
 }
 
+// readPaths reads all path items. A document without paths gets a problem,
+// unless it only describes webhooks.
 func (r *pathsReader) readPaths() {
 	r.keysByShape, r.seenIDs = map[string]string{}, map[string]bool{}
 	all := r.mainFile.root.Get("paths")
@@ -57,11 +70,13 @@ func (r *pathsReader) readPaths() {
 	}
 }
 
-// pathItemMethods are those that a path item names, in the order tools are made.
+// pathItemMethods are the methods that a path item can name.
 func pathItemMethods() []string {
 	return []string{"get", "put", "post", "delete", "options", "head", "patch", "trace", "query"}
 }
 
+// readPathItem reads the operations of one path. m is the member of paths; w is
+// its path.
 func (r *pathsReader) readPathItem(m Member, w *pointerPath) {
 	r.operationKey = ""
 	item := r.followRefs(m.Value, w)
@@ -90,7 +105,8 @@ func (r *pathsReader) readPathItem(m Member, w *pointerPath) {
 	}
 }
 
-// addUnreadable keeps an operation that could not be read, so that it is seen.
+// addUnreadable adds an operation that could not be read, so that users see it
+// with the reason.
 func (r *pathsReader) addUnreadable(m Member, method string, code Code) {
 	op := &Operation{Key: method + " " + m.Key, Method: method, At: m.At}
 	op.Path, op.Query = splitPath(m.Key)
@@ -98,12 +114,17 @@ func (r *pathsReader) addUnreadable(m Member, method string, code Code) {
 	r.doc.Operations = append(r.doc.Operations, op)
 }
 
+// splitPath splits a key of paths into path and query, and drops a fragment.
+// Documents use fragments to tell operations of one path apart.
 func splitPath(key string) (path, query string) {
 	path, _, _ = strings.Cut(key, "#")
 	path, query, _ = strings.Cut(path, "?")
 	return path, query
 }
 
+// readOperation reads one operation and adds it to the document. m is the
+// member of the path, o that of the method. An operation that cannot be read is
+// added by addUnreadable instead.
 func (r *pathsReader) readOperation(m Member, item *Node, o Member, method string, w *pointerPath) {
 	n := o.Value
 	r.operationKey = method + " " + m.Key
@@ -171,7 +192,7 @@ func (r *pathsReader) readOperation(m Member, item *Node, o Member, method strin
 	r.doc.Operations = append(r.doc.Operations, op)
 }
 
-// reportNoServer is reported once for the document.
+// reportNoServer reports, once for the document, that no server is declared.
 func (r *pathsReader) reportNoServer() {
 	key := r.operationKey
 	r.operationKey = ""
@@ -180,7 +201,8 @@ func (r *pathsReader) reportNoServer() {
 	r.operationKey = key
 }
 
-// readStrings reads a list of texts.
+// readStrings reads a list of strings. It accepts a single string, with a
+// warning.
 func (b *bundle) readStrings(n *Node, w *pointerPath) []string {
 	if n == nil || n.Kind == Null {
 		return nil
@@ -201,7 +223,8 @@ func (b *bundle) readStrings(n *Node, w *pointerPath) []string {
 	return list
 }
 
-// readParameters reads those of the path and those of the operation, which win.
+// readParameters reads the parameters of the path item and those of the
+// operation, which replace the former of the same name and place.
 func (r *pathsReader) readParameters(op *Operation, item, n *Node, w *pointerPath) {
 	for _, from := range []struct {
 		list *Node
@@ -221,6 +244,8 @@ func (r *pathsReader) readParameters(op *Operation, item, n *Node, w *pointerPat
 	}
 }
 
+// readParameter reads one parameter and adds it to op. A parameter that cannot
+// be read is left out, and op is marked as partial.
 func (r *pathsReader) readParameter(op *Operation, one *Node, w *pointerPath) {
 	n := r.followRefs(one, w)
 	if n == nil {
@@ -258,7 +283,7 @@ func (r *pathsReader) readParameter(op *Operation, one *Node, w *pointerPath) {
 		return // OpenAPI: such parameters are ignored
 	}
 	if r.meter.Spend(1 + len(op.Params)/32); len(op.Params) > maxParameters {
-		return // the operation is passed over
+		return // readOperation reports it and drops the operation
 	}
 	i := slices.IndexFunc(op.Params, func(o Param) bool { return o.Name == p.Name && o.In == p.In })
 	if i < 0 {
@@ -268,9 +293,10 @@ func (r *pathsReader) readParameter(op *Operation, one *Node, w *pointerPath) {
 	}
 }
 
+// templateVariable matches a {variable} of a path or URL.
 var templateVariable = regexp.MustCompile(`\{([^{}]*)\}`)
 
-// templateNames finds the names in a path.
+// templateNames returns the names of the variables in a path, each once.
 func templateNames(path string) (names []string) {
 	for _, m := range templateVariable.FindAllStringSubmatch(path, -1) {
 		if !slices.Contains(names, m[1]) {
@@ -280,8 +306,9 @@ func templateNames(path string) (names []string) {
 	return names
 }
 
-// matchPathParams brings the parameters in the path and the names in its template
-// together: each name has a parameter, each parameter a name.
+// matchPathParams matches the parameters in the path with the variables of its
+// template. Afterwards each variable has a parameter, and each path parameter
+// has a variable; apigen/call relies on that.
 func (r *pathsReader) matchPathParams(op *Operation, m Member, w *pointerPath) {
 	names := templateNames(op.Path)
 	r.moveQueryTemplates(op)
@@ -302,6 +329,7 @@ func (r *pathsReader) matchPathParams(op *Operation, m Member, w *pointerPath) {
 		op.Params = append(op.Params, Param{Name: name, In: InPath, Required: true, Style: "simple", Schema: schema, At: m.At})
 	}
 	op.Params = slices.DeleteFunc(op.Params, func(p Param) bool {
+		// A parameter that the template does not have could never be sent.
 		lost := p.In == InPath && !slices.Contains(names, p.Name)
 		if lost {
 			r.reportProblem(p.At, w, Warning, UnknownValue, fmt.Sprintf("The parameter %q is said to be in the path, which does not have it; it is passed over.", truncateText(p.Name, 40)), "Put {"+truncateText(p.Name, 40)+"} into the path, or take the parameter out.")
@@ -310,8 +338,8 @@ func (r *pathsReader) matchPathParams(op *Operation, m Member, w *pointerPath) {
 	})
 }
 
-// moveQueryTemplates takes {names} of a query that stands in the path as parameters
-// of the query.
+// moveQueryTemplates turns {variables} of a query that is written in the path
+// into parameters of the query.
 func (r *pathsReader) moveQueryTemplates(op *Operation) {
 	if !strings.Contains(op.Query, "{") {
 		return
@@ -334,7 +362,8 @@ func (r *pathsReader) moveQueryTemplates(op *Operation) {
 	op.Query = strings.Join(fixed, "&")
 }
 
-// sameWithoutPunctuation says whether two names are one but for case and punctuation.
+// sameWithoutPunctuation reports whether two names differ in case and
+// punctuation only, such as petId and pet_id.
 func sameWithoutPunctuation(a, b string) bool {
 	letters := func(s string) string {
 		return strings.Map(func(c rune) rune {
@@ -347,6 +376,8 @@ func sameWithoutPunctuation(a, b string) bool {
 	return letters(a) == letters(b)
 }
 
+// readResponses reads the responses of an operation. Responses that cannot be
+// resolved are left out: a call works without them.
 func (r *pathsReader) readResponses(op *Operation, n *Node, w *pointerPath) {
 	list := n.Get("responses")
 	if list == nil || list.Kind != Object {

@@ -5,15 +5,17 @@ import (
 	"slices"
 )
 
-// translateSchema looks at a schema and all below it: it is translated to what JSON
-// Schema 2020-12 says, once, before anybody sees it, and problems are reported.
-// Schemas that references lead to are looked at later, by rest.
+// translateSchema translates a schema and everything inside it to JSON Schema
+// 2020-12, in place and once, and reports problems. It returns n. Schemas that
+// references lead to are queued for translatePending, so that recursion stays
+// shallow.
 func (b *bundle) translateSchema(n *Node, w *pointerPath) *Node {
 	b.translateNode(n, w, nil)
 	return n
 }
 
-// translatePending looks at the schemas that references led to.
+// translatePending translates the schemas that references led to, until none is
+// left.
 func (b *bundle) translatePending() {
 	for len(b.pendingSchemas) > 0 {
 		q := b.pendingSchemas[len(b.pendingSchemas)-1]
@@ -22,7 +24,8 @@ func (b *bundle) translatePending() {
 	}
 }
 
-// translateNode translates n in place. around is the schema that a $recursiveRef means.
+// translateNode translates n in place. around is the schema that a
+// $recursiveRef inside n means; nil makes it n itself.
 func (b *bundle) translateNode(n *Node, w *pointerPath, around *Node) {
 	if n == nil || n.translated {
 		return
@@ -46,6 +49,9 @@ func (b *bundle) translateNode(n *Node, w *pointerPath, around *Node) {
 	b.translateNullable(n)
 }
 
+// translateRefs turns $recursiveRef and $dynamicRef into $ref, and queues the
+// target. A reference that leads nowhere is removed, and n is marked as
+// unresolved.
 func (b *bundle) translateRefs(n *Node, w *pointerPath, around *Node) {
 	if n.Get("$recursiveRef") != nil && n.Get("$ref") == nil {
 		b.recursiveTargets[n] = around
@@ -60,7 +66,7 @@ func (b *bundle) translateRefs(n *Node, w *pointerPath, around *Node) {
 		return
 	}
 	if ref.Kind != String {
-		n.removeMember("$ref") // a property of that name, where an object was expected
+		n.removeMember("$ref") // a property of that name, in the place of an object
 		return
 	}
 	to, err := b.Resolve(ref.Str(), n)
@@ -75,6 +81,7 @@ func (b *bundle) translateRefs(n *Node, w *pointerPath, around *Node) {
 	}
 }
 
+// refFragment returns the part of a reference behind "#".
 func refFragment(ref string) string {
 	for i := range len(ref) {
 		if ref[i] == '#' {
@@ -84,7 +91,8 @@ func refFragment(ref string) string {
 	return ""
 }
 
-// translateTypes sees to type: file and unknown words.
+// translateTypes replaces type: file and removes unknown types, for which any
+// value is then accepted.
 func (b *bundle) translateTypes(n *Node, w *pointerPath) {
 	t := n.Get("type")
 	if t == nil {
@@ -123,7 +131,8 @@ func (b *bundle) translateTypes(n *Node, w *pointerPath) {
 	}
 }
 
-// translateLimits makes numbers of the boolean exclusiveMinimum and exclusiveMaximum.
+// translateLimits turns the boolean exclusiveMinimum and exclusiveMaximum of
+// OpenAPI 3.0 into numbers.
 func (b *bundle) translateLimits(n *Node) {
 	for limit, exclusive := range map[string]string{"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"} {
 		x := n.Get(exclusive)
@@ -138,6 +147,9 @@ func (b *bundle) translateLimits(n *Node) {
 	}
 }
 
+// translateSubschemas translates the schemas directly inside n. It also moves a
+// boolean required of a property, a common mistake, to the list of the object,
+// and turns a list of items into prefixItems.
 func (b *bundle) translateSubschemas(n *Node, w *pointerPath, around *Node) {
 	if items := n.Get("items"); items != nil && items.Kind == Array {
 		n.removeMember("items")
@@ -188,7 +200,8 @@ func (b *bundle) translateSubschemas(n *Node, w *pointerPath, around *Node) {
 	}
 }
 
-// dropWrongKinds takes out what is of the wrong kind and was reported.
+// dropWrongKinds removes keywords of the wrong kind, which are already
+// reported. Code behind it relies on their kinds.
 func (b *bundle) dropWrongKinds(n *Node) {
 	for _, key := range []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"} {
 		if v := n.Get(key); v != nil && v.Kind != Object {
@@ -202,7 +215,8 @@ func (b *bundle) dropWrongKinds(n *Node) {
 	}
 }
 
-// checkDiscriminator reports mappings that lead nowhere; they are of no use here.
+// checkDiscriminator reports mappings that lead nowhere. Mappings are not used
+// otherwise.
 func (b *bundle) checkDiscriminator(d, schema *Node, w *pointerPath) {
 	mapping := d.Get("mapping")
 	if mapping == nil {
@@ -218,7 +232,8 @@ func (b *bundle) checkDiscriminator(d, schema *Node, w *pointerPath) {
 	}
 }
 
-// translateNullable says by type or anyOf what OpenAPI 3.0 says by a word of its own.
+// translateNullable replaces nullable of OpenAPI 3.0 by a type or anyOf with
+// null.
 func (b *bundle) translateNullable(n *Node) {
 	null := n.Get("nullable")
 	if null == nil {
@@ -250,8 +265,9 @@ func (b *bundle) translateNullable(n *Node) {
 	}
 }
 
-// wrapInNullChoice makes n an anyOf of itself and null, and leaves outside what speaks of
-// the value and not of its kind.
+// wrapInNullChoice turns n into an anyOf of itself and null. Keywords that
+// describe the value and not its type, such as description and default, stay
+// outside.
 func (b *bundle) wrapInNullChoice(n *Node, at Position) {
 	inner := &Node{Kind: Object, translated: true, At: n.At}
 	var outer []Member

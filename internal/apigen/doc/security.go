@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// readSchemes reads the ways to authenticate that a document declares.
+// readSchemes reads the ways to authenticate that a document declares. Those of
+// an unknown type are left out with a problem.
 func (b *bundle) readSchemes(n *Node, w *pointerPath) map[string]Scheme {
 	if n == nil || n.Kind != Object {
 		return nil
@@ -40,6 +41,8 @@ func (b *bundle) readSchemes(n *Node, w *pointerPath) map[string]Scheme {
 	return all
 }
 
+// readOAuthFlows sets the flows, addresses and scopes of an OAuth scheme, in
+// the notation of either version. Flows have the names of OpenAPI 3.
 func readOAuthFlows(s *Scheme, one *Node) {
 	s.Scopes = map[string]string{}
 	scopes := func(n *Node) {
@@ -77,10 +80,12 @@ func readOAuthFlows(s *Scheme, one *Node) {
 	slices.Sort(s.Flows)
 }
 
-// maxAlternatives bounds the ways to authenticate that one operation has.
+// maxAlternatives bounds the ways to authenticate of one operation.
 const maxAlternatives = 64
 
-// readSecurity reads what an operation needs: its own, or the document's.
+// readSecurity reads the requirements of an operation: its own, or else those
+// of the document. An empty list of its own means that the operation requires
+// none.
 func (r *pathsReader) readSecurity(op *Operation, n *Node, w *pointerPath) {
 	list := n.Get("security")
 	if list == nil {
@@ -104,6 +109,8 @@ func (r *pathsReader) readSecurity(op *Operation, n *Node, w *pointerPath) {
 			}
 			needs = append(needs, Requirement{Scheme: m.Key, Scopes: r.readStrings(m.Value, w)})
 		}
+		// An alternative of unknown schemes only is dropped: as an empty one it
+		// would say that no authentication is required.
 		if len(needs) > 0 || len(alternative.Members) == 0 {
 			op.Security = append(op.Security, needs)
 		}

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// readServers reads those that stand at n.
+// readServers reads the servers that n declares: the document, a path item or
+// an operation. A URL that cannot be resolved is left out.
 func (b *bundle) readServers(n *Node, w *pointerPath) []Server {
 	list := n.Get("servers")
 	if list == nil || list.Kind != Array {
@@ -38,8 +39,8 @@ func (b *bundle) readServers(n *Node, w *pointerPath) []Server {
 	return servers
 }
 
-// documentServer is where an API is whose document does not say it: where the
-// document is.
+// documentServer returns the server of an API whose document declares none: the
+// origin of the document itself.
 func (b *bundle) documentServer(from, path string) []Server {
 	if u := resolveServerURL(from, path); u != "" {
 		return []Server{{URL: u}}
@@ -47,8 +48,9 @@ func (b *bundle) documentServer(from, path string) []Server {
 	return nil
 }
 
-// resolveServerURL resolves a server's URL, which may have {variables} that url.Parse
-// does not take. It gives "" where there is nothing to resolve it against.
+// resolveServerURL resolves the URL of a server against the address of the
+// document. The URL may contain {variables}, which url.Parse does not accept.
+// It returns "" if there is nothing to resolve it against.
 func resolveServerURL(document, server string) string {
 	switch {
 	case strings.Contains(server, "://"):
@@ -59,7 +61,7 @@ func resolveServerURL(document, server string) string {
 		}
 		return "https:" + server
 	case strings.HasPrefix(server, "{") && !strings.HasPrefix(document, "http"):
-		return server // {scheme}://… or {host}/…: a person fills it in
+		return server // {scheme}://… or {host}/…: the user fills it in
 	}
 	base, err := url.Parse(document)
 	if err != nil || !strings.HasPrefix(base.Scheme, "http") || base.Host == "" {

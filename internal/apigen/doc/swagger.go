@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// readSwagger reads Swagger 2.0.
+// readSwagger is the Reader of Swagger 2.0.
 func readSwagger(ctx context.Context, in *Input) (*Document, string) {
 	root, problems := in.Tree()
 	version := root.Get("swagger")
@@ -31,11 +31,12 @@ func readSwagger(ctx context.Context, in *Input) (*Document, string) {
 	return d, ""
 }
 
-// swaggerDialect reads what Swagger 2.0 says otherwise than OpenAPI 3.
+// swaggerDialect reads the parts that Swagger 2.0 writes differently from
+// OpenAPI 3.
 type swaggerDialect struct{ *bundle }
 
-// readHostServer is the server of host, basePath and schemes; what is missing is that of
-// the document itself.
+// readHostServer returns the server of host, basePath and schemes. Missing
+// parts are those of the document's own address.
 func (s swaggerDialect) readHostServer(from string) []Server {
 	root := s.mainFile.root
 	host, base := root.Get("host").Str(), root.Get("basePath").Str()
@@ -46,7 +47,8 @@ func (s swaggerDialect) readHostServer(from string) []Server {
 	return []Server{{URL: s.chooseScheme(root, from) + "://" + strings.TrimSuffix(host, "/") + base}}
 }
 
-// chooseScheme is https wherever it is offered.
+// chooseScheme returns https wherever the document offers it, or offers nothing
+// and was not itself loaded by http.
 func (s swaggerDialect) chooseScheme(n *Node, from string) string {
 	schemes := s.readStrings(n.Get("schemes"), s.pathFromRoot("schemes"))
 	switch {
@@ -57,7 +59,8 @@ func (s swaggerDialect) chooseScheme(n *Node, from string) string {
 	}
 }
 
-// operationServers: an operation may have schemes of its own, on the same host.
+// operationServers returns a server only if the operation declares schemes of
+// its own that change the URL.
 func (s swaggerDialect) operationServers(_, op *Node, _ *pointerPath) []Server {
 	host := s.mainFile.root.Get("host").Str()
 	if op.Get("schemes") == nil || host == "" {
@@ -70,8 +73,8 @@ func (s swaggerDialect) operationServers(_, op *Node, _ *pointerPath) []Server {
 	return nil
 }
 
-// readParameter reads one of query, header or path. One of the body or a form
-// becomes part of the operation's body, see body.
+// readParameter reads a parameter of query, header or path. A parameter in body
+// or formData becomes part of the operation's body, which readBody completes.
 func (s swaggerDialect) readParameter(n *Node, w *pointerPath, op *Operation) (Param, bool) {
 	switch n.Get("in").Str() {
 	case "body":
@@ -87,8 +90,9 @@ func (s swaggerDialect) readParameter(n *Node, w *pointerPath, op *Operation) (P
 	return p, true
 }
 
-// readCollectionFormat is the style that a collectionFormat stands for. Those that a path
-// or header does not have as a style of its own are kept: see apigen/call.
+// readCollectionFormat returns the style that a collectionFormat stands for. It
+// also returns styles that a path or header does not have in OpenAPI 3;
+// apigen/call sends them all the same.
 func (s swaggerDialect) readCollectionFormat(n *Node, in Place, w *pointerPath) (style string, explode bool) {
 	format := n.Get("collectionFormat").Str()
 	plain := "form"
@@ -112,11 +116,12 @@ func (s swaggerDialect) readCollectionFormat(n *Node, in Place, w *pointerPath) 
 	}
 }
 
-// parameterSchema takes the parts of a parameter that say what its values are.
+// parameterSchema returns the members of a parameter that describe its values,
+// as a schema.
 func parameterSchema(n *Node) *Node {
 	schema := &Node{Kind: Object, At: n.At}
 	if given := n.Get("schema"); given != nil && given.Kind == Object {
-		return given // as OpenAPI 3 has it: often seen
+		return given // the notation of OpenAPI 3, a common mistake
 	}
 	for _, m := range n.Members {
 		switch m.Key {
@@ -130,7 +135,8 @@ func parameterSchema(n *Node) *Node {
 	return schema
 }
 
-// addFormField adds a field to the form that an operation takes.
+// addFormField adds a formData parameter to the form that an operation takes.
+// Content.Encoding is non-nil for forms only; readBody tells forms by it.
 func (s swaggerDialect) addFormField(n *Node, w *pointerPath, op *Operation) {
 	if op.Body == nil || len(op.Body.Contents) == 0 || op.Body.Contents[0].Encoding == nil {
 		form := &Node{Kind: Object, translated: true, At: n.At}
@@ -156,8 +162,8 @@ func (s swaggerDialect) addFormField(n *Node, w *pointerPath, op *Operation) {
 	form.Encoding[name] = Encoding{Style: style, Explode: &explode}
 }
 
-// readBody gives the body its media types. A form is one even where consumes names
-// JSON alone.
+// readBody sets the media types of the body. A form stays a form even if
+// consumes names JSON only.
 func (s swaggerDialect) readBody(n *Node, w *pointerPath, op *Operation) {
 	if op.Body == nil {
 		return
@@ -187,6 +193,8 @@ func (s swaggerDialect) readBody(n *Node, w *pointerPath, op *Operation) {
 	}
 }
 
+// chooseFormMedia returns multipart/form-data for a form with a file or if
+// consumes names nothing else, and the URL-encoded form otherwise.
 func (s swaggerDialect) chooseFormMedia(content Content, consumes []string) string {
 	const form, multipart = "application/x-www-form-urlencoded", "multipart/form-data"
 	for _, p := range content.Schema.Get("properties").Members {
@@ -200,7 +208,8 @@ func (s swaggerDialect) chooseFormMedia(content Content, consumes []string) stri
 	return form
 }
 
-// readMediaTypes is a list of media types of the operation, or the document's.
+// readMediaTypes returns the media types of the operation, or else those of the
+// document. key is consumes or produces.
 func (s swaggerDialect) readMediaTypes(key string, n *Node, w *pointerPath) []string {
 	if n.Get(key) != nil {
 		return s.readStrings(n.Get(key), w.child(key))
@@ -208,6 +217,8 @@ func (s swaggerDialect) readMediaTypes(key string, n *Node, w *pointerPath) []st
 	return s.readStrings(s.mainFile.root.Get(key), s.pathFromRoot(key))
 }
 
+// readResponse returns the schema of a response under each media type that the
+// operation produces.
 func (s swaggerDialect) readResponse(n *Node, w *pointerPath, op *Node) []Content {
 	schema := n.Get("schema")
 	if schema == nil {

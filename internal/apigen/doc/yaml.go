@@ -10,16 +10,20 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxAliasNodes bounds how many nodes the aliases of a YAML text may expand to.
+// maxAliasNodes bounds the nodes that the aliases of a YAML text expand to. It
+// ends documents in which aliases of aliases multiply ("billion laughs").
 const maxAliasNodes = 1 << 18
 
-// maxYAMLParts bounds the parts of a YAML text, counted by what can begin one, before
-// the library makes a tree of them.
+// maxYAMLParts bounds the parts of a YAML text, counted by the characters that
+// can begin one, before the library builds a tree of them.
 const maxYAMLParts = 2 << 20
 
-// parseYAML reads a YAML text, with the place of every value. Where mend is set,
-// what real documents get wrong is repaired with a warning each, and a part that
-// cannot be read is left out with an error, so that the rest can be.
+// parseYAML parses a YAML text and records the position of every value.
+//
+// If mend is set, it repairs common mistakes of real documents, with a warning
+// each. A part that cannot be parsed is then left out with an error, and the
+// remaining text is parsed again, up to 32 times. Without mend, the first error
+// ends it; parseText uses that to find out whether a text is YAML at all.
 func parseYAML(file, source string, mend bool) (*Node, []Problem) {
 	y := yamlReader{file: file}
 	if n := strings.Count(source, "\n") + strings.Count(source, ",") + strings.Count(source, "[") + strings.Count(source, "{"); n > maxYAMLParts {
@@ -41,7 +45,7 @@ func parseYAML(file, source string, mend bool) (*Node, []Problem) {
 		}
 		line := yamlErrorLine(err, len(lines))
 		row, column := line, 1
-		if mend { // else nobody reads it
+		if mend { // otherwise nobody reads the position
 			row, column = y.locateFault(lines, line)
 		}
 		y.reportProblem(row, column, Error, Syntax, "Invalid YAML: "+yamlErrorMessage(err)+".", "Correct the text here.")
@@ -60,7 +64,8 @@ func parseYAML(file, source string, mend bool) (*Node, []Problem) {
 	return nil, y.problems
 }
 
-// unmarshalYAML keeps what the library panics with, should it ever, an error.
+// unmarshalYAML parses a text with the library. A panic of the library becomes
+// an error: documents come from strangers.
 func unmarshalYAML(source []byte, root *yaml.Node) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -70,15 +75,23 @@ func unmarshalYAML(source []byte, root *yaml.Node) (err error) {
 	return yaml.Unmarshal(source, root)
 }
 
+// yamlReader is the state of one parse of a YAML text.
 type yamlReader struct {
-	file          string
-	problems      []Problem
-	aliasNodes    int          // nodes that came of aliases
-	openAliases   []*yaml.Node // anchors being expanded
-	searchedBytes int          // bytes that were read again to find faults
+	file     string
+	problems []Problem
+	// aliasNodes counts the nodes that came of aliases.
+	aliasNodes int
+	// openAliases are the anchors that are being expanded. An alias to one of
+	// them would expand without end.
+	openAliases []*yaml.Node
+	// searchedBytes counts the bytes that were parsed again to locate faults.
+	searchedBytes int
+	// limitReported is set once the problem of too much nesting or too many
+	// aliases is reported.
 	limitReported bool
 }
 
+// reportProblem adds a problem at a line and column.
 func (y *yamlReader) reportProblem(line, column int, severity Severity, code Code, message, remedy string) {
 	y.problems = append(y.problems, Problem{
 		At:       Position{File: y.file, Line: int32(line), Column: int32(max(column, 1))}, //nolint:gosec // at most 32 MB
@@ -86,8 +99,8 @@ func (y *yamlReader) reportProblem(line, column int, severity Severity, code Cod
 	})
 }
 
-// repairCharacters blanks lines of white space that hold a tab, and replaces characters
-// that YAML does not have. Line numbers stay.
+// repairCharacters empties lines of white space that contain a tab, and
+// replaces characters that YAML does not allow. Line numbers stay the same.
 func (y *yamlReader) repairCharacters(source string) string {
 	if !strings.ContainsAny(source, "\t\r") && !strings.ContainsFunc(source, isUnprintable) {
 		return source
@@ -111,16 +124,20 @@ func (y *yamlReader) repairCharacters(source string) string {
 	return strings.Join(lines, "\n")
 }
 
+// isUnprintable reports whether YAML forbids a character.
 func isUnprintable(r rune) bool {
 	return r < 0x20 && r != '\t' && r != '\n' && r != '\r' || r >= 0x7F && r < 0xA0 && r != 0x85 || r == 0xFFFE || r == 0xFFFF || r == 0xFEFF
 }
 
+// The parts of an error of the library: the line that it names, and the prefix
+// that users need not see.
 var (
 	lineNumberPattern = regexp.MustCompile(`line (\d+)`)
 	yamlErrorPrefix   = regexp.MustCompile(`^yaml: (unmarshal errors:\s*)?(line \d+: )?`)
 )
 
-// yamlErrorLine finds the line in an error of the library.
+// yamlErrorLine returns the line that an error of the library names, between 1
+// and last.
 func yamlErrorLine(err error, last int) int {
 	m := lineNumberPattern.FindStringSubmatch(err.Error())
 	if m == nil {
@@ -130,12 +147,15 @@ func yamlErrorLine(err error, last int) int {
 	return min(max(n, 1), max(last, 1))
 }
 
+// yamlErrorMessage returns an error of the library without its prefix.
 func yamlErrorMessage(err error) string {
 	return yamlErrorPrefix.ReplaceAllString(err.Error(), "")
 }
 
-// findBrokenBlock is the smallest part around a line that is worth leaving out: the
-// path item or the component that it belongs to. It gives -1 where there is none.
+// findBrokenBlock returns the smallest part around a line that is worth leaving
+// out: the path item or the component that the line belongs to. from and to are
+// indexes of lines. from is -1 if the line belongs to neither; then nothing can
+// be saved.
 func findBrokenBlock(lines []string, line int) (from, to int) {
 	indent := func(i int) int {
 		trimmed := strings.TrimLeft(lines[i], " ")
@@ -148,7 +168,9 @@ func findBrokenBlock(lines []string, line int) (from, to int) {
 	for at > 0 && indent(at) < 0 {
 		at--
 	}
-	var chain []int // from the line outwards: each line that is indented less than the one before
+	// chain goes outwards from the line: each entry is indented less than the
+	// one before.
+	var chain []int
 	for i, least := at, indent(at)+1; i >= 0 && least > 0; i-- {
 		if n := indent(i); n >= 0 && n < least {
 			chain, least = append(chain, i), n
@@ -169,18 +191,19 @@ func findBrokenBlock(lines []string, line int) (from, to int) {
 	return from, to
 }
 
-// Bounds of the search for a fault: the lines after that which the library names,
-// and the bytes that are read again for all faults of a text.
+// Bounds of the search for a fault: the lines after the one that the library
+// names, and the bytes that are parsed again for all faults of a text. The
+// search takes time with the square of the text.
 const (
 	maxSearchLines = 400
 	maxSearchBytes = 4 << 20
 )
 
-// locateFault finds where a fault is. The library names the line at which the mapping or
-// list begins that it was reading, and some lines as one less; the fault is behind
-// the last line up to which the text can be read.
+// locateFault finds the position of a fault. The library names the line at
+// which the mapping or list begins that it was parsing, and some lines as one
+// less. The fault is behind the last line up to which the text can be parsed.
 func (y *yamlReader) locateFault(lines []string, line int) (row, column int) {
-	last := min(max(line-2, 0), len(lines)) // lines that can be read
+	last := min(max(line-2, 0), len(lines)) // the lines that can be parsed
 	for n := last; n <= min(line+maxSearchLines, len(lines)-1); n++ {
 		text := strings.Join(lines[:n], "")
 		if y.searchedBytes += len(text); y.searchedBytes > maxSearchBytes {
@@ -193,7 +216,7 @@ func (y *yamlReader) locateFault(lines []string, line int) (row, column int) {
 	}
 	row = min(last+1, len(lines))
 	text, _, _ := strings.Cut(lines[row-1], " #")
-	for _, pair := range []string{"{}", "[]"} { // left open
+	for _, pair := range []string{"{}", "[]"} { // a bracket that is left open
 		if open := strings.LastIndexByte(text, pair[0]); open >= 0 && strings.Count(text, pair[:1]) > strings.Count(text, pair[1:]) {
 			return row, open + 1
 		}
@@ -205,8 +228,9 @@ func (y *yamlReader) locateFault(lines []string, line int) (row, column int) {
 	return row, len(indent) + 1
 }
 
-// convertNode makes a Node of the library's, which it empties: two trees of a large
-// document need not be there at once.
+// convertNode makes a Node of the library's node and empties that one: two
+// trees of a large document need not be in memory at once. Nodes with an anchor
+// are kept, because aliases convert them again.
 func (y *yamlReader) convertNode(n *yaml.Node, depth int) *Node {
 	out := &Node{Kind: Null, At: Position{File: y.file, Line: int32(n.Line), Column: int32(n.Column)}} //nolint:gosec // at most 32 MB
 	if len(y.openAliases) > 0 {
@@ -241,6 +265,8 @@ func (y *yamlReader) convertNode(n *yaml.Node, depth int) *Node {
 	return out
 }
 
+// convertAlias converts the node that an alias names. An alias inside its own
+// anchor becomes null, with a problem.
 func (y *yamlReader) convertAlias(n *yaml.Node, depth int) *Node {
 	if slices.Contains(y.openAliases, n.Alias) {
 		y.reportProblem(n.Line, n.Column, Error, WrongType, "The alias *"+n.Value+" stands inside what it names.", "Use $ref for what contains itself.")
@@ -252,7 +278,8 @@ func (y *yamlReader) convertAlias(n *yaml.Node, depth int) *Node {
 	return out
 }
 
-// convertMembers fills an object; "<<" brings those of another one that are not there.
+// convertMembers fills an object. The merge key "<<" adds those members of
+// another object that this one does not have.
 func (y *yamlReader) convertMembers(out *Node, n *yaml.Node, depth int) {
 	out.Members = make([]Member, 0, len(n.Content)/2)
 	var merged []*Node
@@ -289,8 +316,8 @@ func (y *yamlReader) convertMembers(out *Node, n *yaml.Node, depth int) {
 	}
 }
 
-// convertScalar takes the text as it stands, and its kind. Dates and what JSON cannot
-// say as a number are texts.
+// convertScalar returns the kind of a scalar and its text. Dates, and numbers
+// that JSON cannot write, become strings.
 func convertScalar(n *yaml.Node) (Kind, string) {
 	switch n.ShortTag() {
 	case "!!null":
