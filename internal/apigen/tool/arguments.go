@@ -11,23 +11,30 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// argumentSet are those of a tool: where each comes from and where it goes.
+// argumentSet holds the arguments of a tool: where each comes from in the
+// document, and where it goes in the request.
 type argumentSet struct {
-	arguments     []argument
-	body          *call.Body
-	bodySchema    *doc.Node // schema of the body, of which arguments may be fields
-	bodyText      string    // description of the body
-	unresolvedRef bool      // a reference of an argument's schema leads nowhere
+	arguments []argument
+	body      *call.Body
+	// bodySchema is the schema of the body. Arguments may be fields of it.
+	bodySchema *doc.Node
+	// bodyText is the description of the body.
+	bodyText string
+	// unresolvedRef is set if a reference in the schema of an argument leads
+	// nowhere.
+	unresolvedRef bool
 }
 
-// argument is a parameter, a field of the body, or all of it.
+// argument is a parameter, a field of the body, or the whole body.
 type argument struct {
 	plan     call.Arg
 	required bool
-	param    *doc.Param // nil of the body
-	isFile   bool
+	// param is nil for arguments of the body.
+	param  *doc.Param
+	isFile bool
 }
 
+// callArgs returns the arguments as the plan stores them.
 func (a *argumentSet) callArgs() []call.Arg {
 	list := make([]call.Arg, len(a.arguments))
 	for i, one := range a.arguments {
@@ -36,8 +43,9 @@ func (a *argumentSet) callArgs() []call.Arg {
 	return list
 }
 
-// collectArguments decides what a tool takes. Parameters are arguments of their own;
-// fields of the body too, if it is a plain object and no name is there twice.
+// collectArguments decides which arguments a tool takes. Each parameter is one.
+// Each field of the body is one too if the body is a plain object and no field
+// has the name of a parameter; otherwise the body is a single argument.
 func (b *builder) collectArguments(op *doc.Operation) *argumentSet {
 	a := &argumentSet{}
 	for i := range op.Params {
@@ -58,7 +66,9 @@ func (b *builder) collectArguments(op *doc.Operation) *argumentSet {
 	return a
 }
 
-// addBodyArguments adds the arguments that make the body.
+// addBodyArguments adds the arguments that the body consists of. The body is
+// flattened to its fields only if leaving all of them out means the same as
+// sending none.
 func (b *builder) addBodyArguments(op *doc.Operation, a *argumentSet) {
 	content := b.chooseContent(op.Body.Contents)
 	if content == nil {
@@ -72,12 +82,15 @@ func (b *builder) addBodyArguments(op *doc.Operation, a *argumentSet) {
 		}}
 	}
 	media := content.Media
+	// A wildcard such as */* cannot be sent as the Content-Type.
 	if kind == kindJSON && mediaType(media) != "application/json" && mediaType(media) != "text/json" {
 		media = "application/json"
 	}
 	c := b.newCompiler(fullLimits())
 	s := completeRequired(c.compileNode(a.bodySchema, 0))
 	required, _ := s["required"].([]string)
+	// If the document does not say whether the body is required, required
+	// fields decide.
 	must := op.Body.Required || !op.Body.Declared && len(required) > 0
 	a.body = &call.Body{Media: media, Required: must && op.Method != http.MethodGet && op.Method != http.MethodHead}
 	isForm := kind == kindForm || kind == kindMultipart
@@ -86,6 +99,9 @@ func (b *builder) addBodyArguments(op *doc.Operation, a *argumentSet) {
 		required, _ = s["required"].([]string)
 	}
 	fields, _ := s["properties"].(schema)
+	// An optional body with required fields cannot be flattened: its fields
+	// would become required arguments, and the body could no longer be left
+	// out.
 	flat := kind <= kindMultipart && len(fields) > 0 && (isForm || isPlainObject(s)) && (must || len(required) == 0)
 	if flat && !isForm && b.hasNameClash(op, fields) {
 		flat = false
@@ -105,7 +121,8 @@ func (b *builder) addBodyArguments(op *doc.Operation, a *argumentSet) {
 	}
 }
 
-// isPlainObject says whether a body is an object whose members can be arguments.
+// isPlainObject reports whether a body is an object whose members can be
+// arguments: it has no choices and no members of arbitrary names.
 func isPlainObject(s schema) bool {
 	for _, key := range []string{"anyOf", "oneOf", "not", "patternProperties", "$ref", "minProperties", "propertyNames"} {
 		if s[key] != nil {
@@ -119,7 +136,8 @@ func isPlainObject(s schema) bool {
 	return len(t) == 0 || slices.Equal(t, []string{"object"})
 }
 
-// flattenForm is what the branches of a form come to, since a form has fields only.
+// flattenForm joins the branches of a form's schema, because a form has fields
+// only. It changes s.
 func (c *compiler) flattenForm(s schema) schema {
 	branches, _ := s["anyOf"].([]any)
 	if len(branches) == 0 {
@@ -129,7 +147,7 @@ func (c *compiler) flattenForm(s schema) schema {
 	return completeRequired(c.mergeSchemas(s, c.joinBranches(branches)))
 }
 
-// hasNameClash says whether a field has the name of a parameter.
+// hasNameClash reports whether a field has the name of a parameter.
 func (b *builder) hasNameClash(op *doc.Operation, fields schema) bool {
 	return slices.ContainsFunc(op.Params, func(p doc.Param) bool {
 		if _, ok := fields[p.Name]; ok {
@@ -139,7 +157,8 @@ func (b *builder) hasNameClash(op *doc.Operation, fields schema) bool {
 	})
 }
 
-// planFormField says how a field of a form is sent.
+// planFormField sets how a field of a form is sent: as a file, by a style, or
+// as a part of its own media type.
 func (b *builder) planFormField(one *argument, content *doc.Content, name string, kind int) {
 	e := content.Encoding[name]
 	field := b.findProperty(content.Schema, name)
@@ -167,7 +186,7 @@ func (b *builder) planFormField(one *argument, content *doc.Content, name string
 	}
 }
 
-// findProperty finds a field's own schema, also below allOf.
+// findProperty finds the schema of a field, also below combinators.
 func (b *builder) findProperty(n *doc.Node, name string) *doc.Node {
 	n = b.followRefs(n)
 	if p := n.Get("properties").Get(name); p != nil {
@@ -185,7 +204,8 @@ func (b *builder) findProperty(n *doc.Node, name string) *doc.Node {
 	return nil
 }
 
-// tokenScheme names the scheme that a parameter is the token of, "" where it is none.
+// tokenScheme returns the security scheme whose token a parameter carries, or
+// "". Such an argument is hidden while a credential is bound to it.
 func (b *builder) tokenScheme(op *doc.Operation, in doc.Place, name string) string {
 	b.meter.Spend(1 + len(b.doc.Schemes)/2)
 	for _, id := range sortedKeys(b.doc.Schemes) {
@@ -193,6 +213,9 @@ func (b *builder) tokenScheme(op *doc.Operation, in doc.Place, name string) stri
 			return id
 		}
 	}
+	// Some documents declare the token as an ordinary parameter beside a
+	// security scheme. The usual names are taken as the token of the first
+	// scheme.
 	if in == doc.InPath || in == doc.InVariable || !slices.Contains([]string{"token", "access_token", "api_key", "apikey", "x-api-key", "auth_token", "x-auth-token"}, strings.ToLower(name)) {
 		return ""
 	}
@@ -204,8 +227,8 @@ func (b *builder) tokenScheme(op *doc.Operation, in doc.Place, name string) stri
 	return ""
 }
 
-// assignNames gives each argument a name that clients take, and that is nobody else's.
-// Two of one name in different places say where they go.
+// assignNames gives each argument a unique name that clients accept. Arguments
+// of one name in different places get their place as a suffix.
 func (a *argumentSet) assignNames() {
 	count := map[string]int{}
 	for i := range a.arguments {
@@ -231,11 +254,15 @@ func (a *argumentSet) assignNames() {
 	}
 }
 
+// truncateBytes returns the first bytes of a name.
 func truncateBytes(s string, most int) string { return s[:min(len(s), most)] }
 
+// nonNameChars are characters that clients do not accept in the name of an
+// argument.
 var nonNameChars = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
 
-// argumentName is a key as clients take it: letters, digits, _ . and -.
+// argumentName returns a key in the characters that clients accept: letters,
+// digits, "_", "." and "-".
 func argumentName(key string) string {
 	name := nonNameChars.ReplaceAllString(key, "_")
 	if name != key {

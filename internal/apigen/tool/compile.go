@@ -10,51 +10,79 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// schema is a JSON Schema as it is made here. It is written with sorted keys, so
-// that the same document gives the same bytes.
+// schema is a JSON Schema under construction. encoding/json writes maps with
+// sorted keys, so that the same document gives the same bytes.
 type schema = map[string]any
 
-// compiler makes canonical schemas: acyclic references are put in place, those
-// of cycles lead to $defs, allOf is merged, and what no model reads is left out.
+// compiler turns schemas of a document into one canonical schema within limits.
+// It inlines references, except those of cycles, which become $defs. It merges
+// allOf, and leaves out keywords that no model uses. A compiler is for one
+// schema; if the result is too large, the caller starts again with stricter
+// limits.
 type compiler struct {
 	meter     *doc.Meter
 	schemas   doc.Schemas
 	cycles    *cycleFinder
 	textCache textCache
-	forAnswer bool // for what an API answers: nothing is demanded of it
+	// forAnswer is set for output schemas, in which nothing is required.
+	forAnswer bool
 	schemaLimits
 
-	defs          map[string]any
-	defNames      map[*doc.Node]string
-	takenNames    map[string]bool // names of definitions
-	suffixes      map[string]int  // by name, how many were tried beside it
-	pendingDefs   []*doc.Node
-	openRefs      []*doc.Node // references that are being followed
-	nodeCount     int
-	maxNodes      int // nodes: more cannot fit the budget, whatever they are
-	truncated     bool
-	unresolvedRef bool // a reference leads nowhere
+	defs map[string]any
+	// defNames are the names of definitions by their schema.
+	defNames map[*doc.Node]string
+	// takenNames are the names of definitions that are in use.
+	takenNames map[string]bool
+	// suffixes counts, by name, how many suffixes were tried to make it unique.
+	// Without it, many definitions of one name would take time with their
+	// square.
+	suffixes map[string]int
+	// pendingDefs are definitions that are named but not compiled yet.
+	pendingDefs []*doc.Node
+	// openRefs are the references that are being followed.
+	openRefs  []*doc.Node
+	nodeCount int
+	// maxNodes bounds the nodes of the result: more cannot fit the budget,
+	// whatever they are.
+	maxNodes  int
+	truncated bool
+	// unresolvedRef is set if a reference leads nowhere.
+	unresolvedRef bool
 }
 
-// schemaLimits are what a budget leaves of a schema.
+// schemaLimits say how much of a schema is kept. limitLevels lists them from
+// generous to strict.
 type schemaLimits struct {
-	maxDepth        int  // below it, objects have only what they require
-	maxText         int  // of a description, in characters
-	maxValues       int  // of an enum
-	inlineCycles    bool // references of cycles are put in place, and cut where they repeat
-	joinObjects     bool // objects of which one has to be given become one with the parts of all
-	omitScalarTypes bool // of scalars, in answers
+	// maxDepth is the depth below which objects keep only their required
+	// properties.
+	maxDepth int
+	// maxText is the length of a description, in characters.
+	maxText int
+	// maxValues is the number of values of an enum.
+	maxValues int
+	// inlineCycles inlines the references of cycles too, and cuts them where
+	// they repeat.
+	inlineCycles bool
+	// joinObjects replaces a choice between objects by one object with the
+	// properties of all.
+	joinObjects bool
+	// omitScalarTypes leaves the types of scalars out of output schemas.
+	omitScalarTypes bool
 }
 
+// The characters that a name of $defs cannot have, and a repetition of a
+// regular expression such as {2,3}.
 var (
 	nonDefNameChars   = regexp.MustCompile(`[^A-Za-z0-9_]+`)
 	repetitionPattern = regexp.MustCompile(`^\{\d+(,\d*)?\}`)
 )
 
-// isOverLimit says that the schema is too large whatever its bytes are.
+// isOverLimit reports whether the schema has too many nodes to fit its budget.
+// Compiling then stops early, and the result is of no use.
 func (c *compiler) isOverLimit() bool { return c.nodeCount > c.maxNodes }
 
-// compileNode compiles a schema.
+// compileNode compiles one schema. depth counts the objects and arrays around
+// it.
 func (c *compiler) compileNode(n *doc.Node, depth int) schema {
 	if n == nil || c.isOverLimit() {
 		return schema{}
@@ -86,6 +114,7 @@ func (c *compiler) compileNode(n *doc.Node, depth int) schema {
 	return out
 }
 
+// arrayItems returns the elements of a node that may be nil.
 func arrayItems(n *doc.Node) []*doc.Node {
 	if n == nil {
 		return nil
@@ -93,7 +122,8 @@ func arrayItems(n *doc.Node) []*doc.Node {
 	return n.Items
 }
 
-// compileRef follows a reference; what stands beside it counts too.
+// compileRef compiles a reference. Keywords beside $ref count too, as JSON
+// Schema 2020-12 says.
 func (c *compiler) compileRef(n *doc.Node, depth int) schema {
 	to, err := c.schemas.Resolve(n.Get("$ref").Str(), n)
 	if err != nil {
@@ -102,6 +132,8 @@ func (c *compiler) compileRef(n *doc.Node, depth int) schema {
 	beside := &doc.Node{Kind: doc.Object, At: n.At, Members: slices.DeleteFunc(slices.Clone(n.Members), func(m doc.Member) bool { return m.Key == "$ref" })}
 	var out schema
 	switch {
+	// A cycle becomes a definition. Keywords beside the reference are dropped,
+	// except the description of the place.
 	case c.cycles.isCyclic(to) && !c.inlineCycles:
 		out = schema{"$ref": "#/$defs/" + c.nameDef(to, n.Get("$ref").Str())}
 		if d := beside.Get("description"); d != nil {
@@ -110,6 +142,8 @@ func (c *compiler) compileRef(n *doc.Node, depth int) schema {
 			}
 		}
 		return out
+	// The reference leads back to a schema around it, or the chain is
+	// suspiciously long.
 	case slices.Contains(c.openRefs, to) || len(c.openRefs) > 100:
 		out = c.compileTruncated(to)
 	default:
@@ -124,7 +158,9 @@ func (c *compiler) compileRef(n *doc.Node, depth int) schema {
 	return out
 }
 
-// nameDef names the definition of a schema that contains itself.
+// nameDef returns the name under which $defs hold a schema that contains
+// itself. A new name is derived from the reference, made unique, and queued for
+// compileDefs.
 func (c *compiler) nameDef(to *doc.Node, ref string) string {
 	if name, ok := c.defNames[to]; ok {
 		return name
@@ -136,24 +172,30 @@ func (c *compiler) nameDef(to *doc.Node, ref string) string {
 	if c.defNames == nil {
 		c.defNames, c.defs, c.takenNames, c.suffixes = map[*doc.Node]string{}, map[string]any{}, map[string]bool{}, map[string]int{}
 	}
+	// Two schemas may end in the same name, such as those of two files.
 	unique := name
 	for c.takenNames[unique] {
 		c.suffixes[name]++ // the first is 2
 		unique = name + "_" + strconv.Itoa(c.suffixes[name]+1)
 	}
 	c.defNames[to], c.takenNames[unique] = unique, true
+	// The definition is compiled later: compiling it here would recurse without
+	// end.
 	c.pendingDefs = append(c.pendingDefs, to)
 	return unique
 }
 
-// compileDefs compiles the definitions that were named, and those they name.
+// compileDefs compiles the definitions that were named, and those that they
+// name. It then removes requirements that no value can satisfy.
 func (c *compiler) compileDefs() {
 	for len(c.pendingDefs) > 0 && !c.isOverLimit() {
 		n := c.pendingDefs[0]
 		c.pendingDefs = c.pendingDefs[1:]
 		def := c.compileNode(n, 1)
 		if def["$ref"] != nil && len(def) == 1 {
-			def = schema{} // references that lead round and say nothing
+			// The definition only refers to another one, perhaps in a circle,
+			// and says nothing.
+			def = schema{}
 		}
 		c.defs[c.defNames[n]] = completeRequired(def)
 	}
@@ -163,17 +205,19 @@ func (c *compiler) compileDefs() {
 	}
 }
 
-// visitState is how far satisfiable has come with a definition.
+// visitState is the progress of dropEndlessRequired with one definition.
 type visitState int
 
 const (
 	notVisited visitState = iota
-	visiting              // it is being looked at: whoever requires it leads back
+	// visiting marks a definition that is being looked at: a requirement that
+	// leads to it is endless.
+	visiting
 	visited
 )
 
-// dropEndlessRequiredInDef is satisfiable for a definition, each of which is looked at
-// once.
+// dropEndlessRequiredInDef is dropEndlessRequired for a definition. It looks at
+// each one once.
 func (c *compiler) dropEndlessRequiredInDef(name string, state map[string]visitState) {
 	def, ok := c.defs[name].(schema)
 	if !ok || state[name] != notVisited {
@@ -184,8 +228,9 @@ func (c *compiler) dropEndlessRequiredInDef(name string, state map[string]visitS
 	state[name] = visited
 }
 
-// dropEndlessRequired makes optional what is required without end: an object that
-// requires itself, through whatever others, cannot be written.
+// dropEndlessRequired makes optional what is required without end. No value can
+// satisfy an object that requires itself, directly or through others, so no
+// call could pass the check of arguments.
 func (c *compiler) dropEndlessRequired(s schema, state map[string]visitState) {
 	c.meter.Spend(1)
 	props, _ := s["properties"].(schema)
@@ -211,12 +256,14 @@ func (c *compiler) dropEndlessRequired(s schema, state map[string]visitState) {
 	}
 }
 
-// isTooDeep says whether a part of an answer stands below what the budget allows.
+// isTooDeep reports whether a part of an answer is below the depth of the
+// limits. Inputs are cut in compileProperties instead, where required
+// properties stay.
 func (c *compiler) isTooDeep(n *doc.Node, depth int) bool {
 	return depth > c.maxDepth && c.forAnswer && (n.Get("properties") != nil || n.Get("allOf") != nil || n.Get("anyOf") != nil || n.Get("oneOf") != nil || n.Get("items") != nil || n.Get("additionalProperties") != nil)
 }
 
-// compileTruncated stands for a schema that is not described further.
+// compileTruncated returns the type of a schema alone.
 func (c *compiler) compileTruncated(n *doc.Node) schema {
 	c.truncated = true
 	t := n.Get("type").Str()
@@ -231,7 +278,9 @@ func (c *compiler) compileTruncated(n *doc.Node) schema {
 	return schema{}
 }
 
-// compileKeywords takes what stands in the schema itself.
+// compileKeywords compiles the keywords of the schema itself, without
+// combinators and references. Values that are invalid for their keyword are
+// dropped.
 func (c *compiler) compileKeywords(n *doc.Node, depth int) schema {
 	out := schema{}
 	for _, m := range n.Members {
@@ -274,7 +323,9 @@ func (c *compiler) compileKeywords(n *doc.Node, depth int) schema {
 			c.compileCommonKeyword(out, m, n, depth)
 		}
 	}
-	if !c.forAnswer { // behind the type, wherever they stand
+	// The enum comes after the type, whatever their order in the document:
+	// filterByType compares the values with it.
+	if !c.forAnswer {
 		if list := n.Get("enum"); list != nil {
 			c.compileEnum(out, n, list.Items)
 		} else if v := n.Get("const"); v != nil {
@@ -285,7 +336,8 @@ func (c *compiler) compileKeywords(n *doc.Node, depth int) schema {
 	return out
 }
 
-// compileCommonKeyword takes the keywords that answers have too.
+// compileCommonKeyword compiles a keyword that input and output schemas share.
+// n is the schema that holds the member m.
 func (c *compiler) compileCommonKeyword(out schema, m doc.Member, n *doc.Node, depth int) {
 	switch m.Key {
 	case "type":
@@ -321,7 +373,8 @@ func (c *compiler) compileCommonKeyword(out schema, m doc.Member, n *doc.Node, d
 	}
 }
 
-// maxTextAt is how long a description may be: less further down.
+// maxTextAt returns the length of a description at a depth. Nested ones get
+// less.
 func (c *compiler) maxTextAt(depth int) int {
 	if depth > 1 {
 		return c.maxText * 3 / 5
@@ -329,8 +382,12 @@ func (c *compiler) maxTextAt(depth int) int {
 	return c.maxText
 }
 
+// setDescription sets the description and keeps a note that addNote wrote
+// before.
 func (c *compiler) setDescription(out schema, s string) {
-	if had, _ := out["description"].(string); had != "" { // a note that came first
+	// A note came first, since the pattern or enum stands before the
+	// description.
+	if had, _ := out["description"].(string); had != "" {
 		s = strings.TrimSpace(s + " " + had)
 	}
 	if s != "" && c.maxText > 0 {
@@ -338,6 +395,8 @@ func (c *compiler) setDescription(out schema, s string) {
 	}
 }
 
+// compileTypes sets the type. Output schemas also allow null, since APIs answer
+// null for missing values.
 func (c *compiler) compileTypes(out schema, t, n *doc.Node) {
 	list := stringItems(t)
 	if t.Kind == doc.String {
@@ -353,7 +412,8 @@ func (c *compiler) compileTypes(out schema, t, n *doc.Node) {
 			return
 		}
 		if n.Get("nullable") == nil && !slices.Contains(list, "null") {
-			list = append(list, "null") // APIs answer null for what they have not
+			// APIs answer null for missing values.
+			list = append(list, "null")
 		}
 	}
 	if len(list) == 1 {
@@ -363,6 +423,9 @@ func (c *compiler) compileTypes(out schema, t, n *doc.Node) {
 	out["type"] = toAnySlice(list)
 }
 
+// compileProperties compiles the properties of an object. It hides readOnly
+// properties in inputs and writeOnly ones in outputs. Below maxDepth it keeps
+// only required ones.
 func (c *compiler) compileProperties(out schema, n *doc.Node, depth int) {
 	props := n.Get("properties")
 	if props == nil || len(props.Members) == 0 {
@@ -376,9 +439,12 @@ func (c *compiler) compileProperties(out schema, n *doc.Node, depth int) {
 	all := schema{}
 	for _, m := range sortedMembers(props) {
 		if depth > c.maxDepth && !slices.Contains(required, m.Key) {
-			c.truncated = true // whoever leaves it out sends nothing wrong
+			// An optional property may be left out, so hiding it makes no call
+			// invalid.
+			c.truncated = true
 			continue
 		}
+		// A hidden property cannot be required: callers do not see it.
 		if c.isFlagged(m.Value, hidden, 0) {
 			required = slices.DeleteFunc(required, func(s string) bool { return s == m.Key })
 			continue
@@ -395,13 +461,17 @@ func (c *compiler) compileProperties(out schema, n *doc.Node, depth int) {
 	}
 }
 
+// sortedMembers returns the members sorted by key. The order of compiling
+// decides the names of definitions; sorted, it does not depend on the order of
+// the document.
 func sortedMembers(n *doc.Node) []doc.Member {
 	list := slices.Clone(n.Members)
 	slices.SortStableFunc(list, func(a, b doc.Member) int { return strings.Compare(a.Key, b.Key) })
 	return list
 }
 
-// isFlagged says whether a schema is marked, itself or where its references lead.
+// isFlagged reports whether a schema has a mark such as readOnly, itself or
+// through its references.
 func (c *compiler) isFlagged(n *doc.Node, mark string, hops int) bool {
 	if n == nil || hops > 8 {
 		return false
@@ -417,6 +487,9 @@ func (c *compiler) isFlagged(n *doc.Node, mark string, hops int) bool {
 	return false
 }
 
+// compilePatternProperties keeps patternProperties only if all their patterns
+// are portable: without one of them, additionalProperties would refuse valid
+// names.
 func (c *compiler) compilePatternProperties(out schema, n *doc.Node, depth int) {
 	all := schema{}
 	for _, m := range sortedMembers(n) {
@@ -429,7 +502,8 @@ func (c *compiler) compilePatternProperties(out schema, n *doc.Node, depth int) 
 	}
 }
 
-// compilePattern keeps one that all validators read alike; another becomes text.
+// compilePattern keeps a pattern that all validators read alike. Another one
+// becomes a note in the description.
 func (c *compiler) compilePattern(out schema, pattern string) {
 	if isPortablePattern(pattern) {
 		out["pattern"] = pattern
@@ -438,14 +512,14 @@ func (c *compiler) compilePattern(out schema, pattern string) {
 	}
 }
 
-// addNote says in the description what keywords cannot.
+// addNote appends to the description what keywords cannot express.
 func (c *compiler) addNote(out schema, note string) {
 	had, _ := out["description"].(string)
 	out["description"] = strings.TrimSpace(had + " " + cleanText(note, 120))
 }
 
-// isPortablePattern says whether a pattern means the same in Go and in ECMAScript with
-// the u flag, which refuses escapes that need none.
+// isPortablePattern reports whether a pattern means the same in Go and in
+// ECMAScript with the u flag, which rejects unnecessary escapes.
 func isPortablePattern(pattern string) bool {
 	if len(pattern) > 500 || strings.Contains(strings.ReplaceAll(pattern, "(?:", ""), "(?") {
 		return false
@@ -480,7 +554,8 @@ func isPortablePattern(pattern string) bool {
 	return err == nil
 }
 
-// compileEnum takes values, each once, as the schema's type writes them.
+// compileEnum sets the enum: each value once, in the type of the schema. Of a
+// list that is too long it shows some values and accepts all.
 func (c *compiler) compileEnum(out schema, n *doc.Node, values []*doc.Node) {
 	isText := n.Get("type").Str() == "string" || slices.Contains(stringItems(n.Get("type")), "string")
 	var list []any
@@ -490,6 +565,8 @@ func (c *compiler) compileEnum(out schema, n *doc.Node, values []*doc.Node) {
 		if isText && (v.Kind == doc.Number || v.Kind == doc.Bool) {
 			one = v.Text
 		}
+		// Values are compared as JSON, since lists and objects are not
+		// comparable in Go.
 		raw, _ := json.Marshal(one)
 		if !seen[string(raw)] {
 			seen[string(raw)] = true
@@ -517,8 +594,8 @@ func (c *compiler) compileEnum(out schema, n *doc.Node, values []*doc.Node) {
 	}
 }
 
-// filterByType leaves out values that the type does not take; where it takes none of
-// them, the values are believed and the type is not.
+// filterByType removes values that the type does not allow. If that removes
+// all, the values are trusted and the type is dropped.
 func (c *compiler) filterByType(out schema, list []any) []any {
 	types := typesOf(out["type"])
 	if len(types) == 0 {
@@ -532,7 +609,8 @@ func (c *compiler) filterByType(out schema, list []any) []any {
 	return fits
 }
 
-// typeOfValue is the type of a value, among those that are asked for.
+// typeOfValue returns the JSON Schema type of a value. A whole number is an
+// integer if types asks for one.
 func typeOfValue(v any, types []string) string {
 	switch v := v.(type) {
 	case nil:
@@ -552,7 +630,7 @@ func typeOfValue(v any, types []string) string {
 	return "object"
 }
 
-// nodeValue is a node as encoding/json writes it.
+// nodeValue returns a node as the value that encoding/json writes.
 func nodeValue(n *doc.Node) any {
 	switch n.Kind {
 	case doc.Bool:
@@ -581,13 +659,14 @@ func nodeValue(n *doc.Node) any {
 	}
 }
 
-// isUsableNumber says whether a text is a number that is of use in a schema.
+// isUsableNumber reports whether a text is a number that a schema can contain.
+// Some validators fail on extreme ones.
 func isUsableNumber(s string) bool {
 	f, err := strconv.ParseFloat(s, 64)
 	return err == nil && len(s) <= 40 && f > -1e300 && f < 1e300 && json.Valid([]byte(s))
 }
 
-// compileDefault is a default that fits its type and is short.
+// compileDefault returns a default if it fits its type and is short.
 func compileDefault(n, v *doc.Node) (any, bool) {
 	t := n.Get("type").Str()
 	fits := map[doc.Kind][]string{
@@ -602,7 +681,7 @@ func compileDefault(n, v *doc.Node) (any, bool) {
 	return out, len(raw) <= 100
 }
 
-// stringItems are the items of a list that are texts.
+// stringItems returns the elements of a list that are not empty strings.
 func stringItems(n *doc.Node) (list []string) {
 	for _, one := range arrayItems(n) {
 		if s := one.Str(); s != "" {
@@ -612,6 +691,8 @@ func stringItems(n *doc.Node) (list []string) {
 	return list
 }
 
+// toAnySlice converts a list for schemas, whose lists are all []any as after
+// decoding.
 func toAnySlice[T any](list []T) []any {
 	out := make([]any, len(list))
 	for i, v := range list {

@@ -2,24 +2,29 @@ package tool
 
 import "github.com/junctor-mcp/junctor/internal/apigen/doc"
 
-// cycleFinder knows which schemas contain themselves, through whatever others. They
-// are looked for once for a document (Tarjan's strongly connected components
-// over the references).
+// cycleFinder finds the schemas that contain themselves, directly or through
+// others. It runs Tarjan's algorithm for strongly connected components over the
+// references, once for a document, and remembers the result.
 type cycleFinder struct {
 	schemas doc.Schemas
-	order   map[*doc.Node]int // by when it was met; 0 is not yet
+	// order numbers the schemas in the order of their visits, from 1. 0 means
+	// not visited.
+	order map[*doc.Node]int
+	// lowLink is the lowest order on the stack that a schema can reach.
 	lowLink map[*doc.Node]int
 	stack   []*doc.Node
-	onStack map[*doc.Node]bool // the stack
+	// onStack holds the schemas that are on the stack.
+	onStack map[*doc.Node]bool
 	cyclic  map[*doc.Node]bool
 	meter   *doc.Meter
 }
 
+// newCycleFinder returns a cycleFinder for the schemas of one document.
 func newCycleFinder(schemas doc.Schemas, meter *doc.Meter) *cycleFinder {
 	return &cycleFinder{meter: meter, schemas: schemas, order: map[*doc.Node]int{}, lowLink: map[*doc.Node]int{}, onStack: map[*doc.Node]bool{}, cyclic: map[*doc.Node]bool{}}
 }
 
-// isCyclic says whether a schema contains itself.
+// isCyclic reports whether a schema contains itself.
 func (c *cycleFinder) isCyclic(n *doc.Node) bool {
 	if c.order[n] == 0 {
 		c.visitNode(n)
@@ -27,6 +32,9 @@ func (c *cycleFinder) isCyclic(n *doc.Node) bool {
 	return c.cyclic[n]
 }
 
+// visitNode visits a schema and everything that it reaches. When the first
+// schema of a component ends, the component is popped off the stack; more than
+// one schema in it means a cycle.
 func (c *cycleFinder) visitNode(n *doc.Node) {
 	c.order[n] = len(c.order) + 1
 	c.lowLink[n] = c.order[n]
@@ -56,7 +64,7 @@ func (c *cycleFinder) visitNode(n *doc.Node) {
 	}
 }
 
-// refTargets are the schemas that references inside a schema lead to.
+// refTargets appends the schemas that references inside a schema lead to.
 func (c *cycleFinder) refTargets(n *doc.Node, found []*doc.Node) []*doc.Node {
 	if n == nil || n.Kind != doc.Object {
 		return found

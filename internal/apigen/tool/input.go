@@ -10,10 +10,12 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// fullLimits is everything that the document says.
+// fullLimits keep everything that a document usually says.
 func fullLimits() schemaLimits { return schemaLimits{maxDepth: 12, maxText: 160, maxValues: 100} }
 
-// limitLevels are tried one after another until a schema fits its budget.
+// limitLevels are tried in this order until a schema fits its budget.
+// Descriptions and enums go first, then depth, then choices. setArgumentText
+// and inputSchema refer to levels by their index.
 func limitLevels() []schemaLimits {
 	return []schemaLimits{
 		fullLimits(),
@@ -29,11 +31,15 @@ func limitLevels() []schemaLimits {
 	}
 }
 
+// newCompiler returns a compiler for one input schema within limits.
 func (b *builder) newCompiler(l schemaLimits) *compiler {
 	return &compiler{meter: b.meter, schemas: b.doc.Schemas, cycles: b.cycles, textCache: b.texts, schemaLimits: l, maxNodes: maxToolBytes / 4}
 }
 
-// inputSchema is the schema of a tool's arguments, of at most so many bytes.
+// inputSchema returns the schema of a tool's arguments within a budget in
+// bytes, and whether it says less than the document. If no level fits, it
+// prunes optional parts; as the last resort it trims whole arguments. Parts
+// that are no longer described are still accepted.
 func (b *builder) inputSchema(a *argumentSet, budget int) (schema, bool) {
 	for i, l := range limitLevels() {
 		c := b.newCompiler(l)
@@ -41,11 +47,13 @@ func (b *builder) inputSchema(a *argumentSet, budget int) (schema, bool) {
 		if c.isOverLimit() {
 			continue
 		}
+		// Levels 1 and 2 count as truncated only if the compiler left something
+		// out; they may just have shortened texts. Stricter levels always do.
 		if raw, err := json.Marshal(s); err == nil && len(raw) <= budget {
 			return s, i > 0 && c.truncated || i > 2
 		}
 	}
-	// What is required alone is too much: the largest optional parts go.
+	// Even the required parts are too much. The largest optional ones go.
 	level := 7
 	c := b.newCompiler(limitLevels()[level])
 	c.maxNodes = 2 * maxToolBytes
@@ -56,8 +64,8 @@ func (b *builder) inputSchema(a *argumentSet, budget int) (schema, bool) {
 	return trimArguments(s, a, budget, b.meter), true
 }
 
-// inputSchemaAt makes the schema within limits. The root is an object, and nothing
-// else: clients refuse combinators there.
+// inputSchemaAt returns the schema within the limits of c. The root is an
+// object without combinators, because clients refuse them there.
 func (b *builder) inputSchemaAt(a *argumentSet, c *compiler, level int) schema {
 	props := schema{}
 	var required []string
@@ -111,8 +119,9 @@ func (b *builder) inputSchemaAt(a *argumentSet, c *compiler, level int) schema {
 	return out
 }
 
-// requireContent demands a part of an object or array that has to be given where one
-// without parts cannot be written: in a path, a query, a form.
+// requireContent requires at least one part of an object or array that must be
+// given in a path, a query or a form: an empty one cannot be written there. It
+// changes and returns s.
 func (one argument) requireContent(s schema) schema {
 	if !one.required && one.plan.Place != call.Path || one.plan.Media != "" || one.isFile || one.plan.Place == call.Field && one.plan.Style == "" || one.plan.Place == call.Variable {
 		return s
@@ -130,7 +139,7 @@ func (one argument) requireContent(s schema) schema {
 	return s
 }
 
-// wholeBodySchema is the schema of a body that is one argument.
+// wholeBodySchema returns the schema of a body that is one argument.
 func (b *builder) wholeBodySchema(a *argumentSet, one argument, s schema, level int) schema {
 	if one.isFile {
 		return fileSchema(s)
@@ -148,7 +157,9 @@ func (b *builder) wholeBodySchema(a *argumentSet, one argument, s schema, level 
 	return s
 }
 
-// setArgumentText gives an argument its own description, in place of its type's.
+// setArgumentText gives an argument its own description in place of that of its
+// type. Strict levels shorten or remove it. Notes of the compiler on patterns
+// and enums stay.
 func setArgumentText(s schema, text string, level int) {
 	limit := 160
 	switch {
@@ -173,7 +184,8 @@ func setArgumentText(s schema, text string, level int) {
 	}
 }
 
-// fileSchema is what a file is given as.
+// fileSchema returns the schema of a file argument. call.Arg.decodeFile and
+// apigen's fileFiller accept these forms.
 func fileSchema(s schema) schema {
 	text, _ := s["description"].(string)
 	if s["type"] == "array" {
@@ -192,8 +204,10 @@ func fileSchema(s schema) schema {
 	}
 }
 
-// trimArguments leaves optional arguments undescribed until the rest fits; they are
-// still taken.
+// trimArguments reduces optional arguments to their types, then required ones,
+// then removes optional ones, until the schema fits. It allows additional
+// properties, so that the API still gets arguments that are not described. It
+// does not change s.
 func trimArguments(s schema, a *argumentSet, budget int, meter *doc.Meter) schema {
 	s = maps.Clone(s)
 	props, _ := s["properties"].(schema)
@@ -201,7 +215,8 @@ func trimArguments(s schema, a *argumentSet, budget int, meter *doc.Meter) schem
 	s["properties"] = props
 	delete(s, "$defs")
 	delete(s, "additionalProperties")
-	// The whole is measured once, and then the parts that change.
+	// The whole is measured once. After that only the parts that change are
+	// measured, since there may be a thousand.
 	size := jsonSize(s)
 	meter.Spend(size / 16)
 	change := func(name string, to schema) {
@@ -237,4 +252,5 @@ func trimArguments(s schema, a *argumentSet, budget int, meter *doc.Meter) schem
 	return s
 }
 
+// sortedKeys returns the keys of a map, sorted.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -7,7 +7,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// Kinds of bodies, the better first.
+// Kinds of bodies, the preferred ones first. chooseContent ranks by them.
 const (
 	kindJSON = iota
 	kindJSONLike
@@ -17,12 +17,13 @@ const (
 	kindBytes
 )
 
-// mediaType is a media type without parameters.
+// mediaType returns a media type in lower case, without parameters.
 func mediaType(media string) string {
 	base, _, _ := strings.Cut(media, ";")
 	return strings.ToLower(strings.TrimSpace(base))
 }
 
+// bodyKind returns the kind of body that a media type stands for.
 func bodyKind(media string) int {
 	switch m := mediaType(media); {
 	case m == "application/json", m == "*/*", m == "application/*", m == "text/json", m == "":
@@ -41,22 +42,27 @@ func bodyKind(media string) int {
 	}
 }
 
-// isJSONLines says whether a media type holds a JSON value in each line.
+// isJSONLines reports whether a media type has one JSON value in each line.
 func isJSONLines(media string) bool {
 	return slices.Contains([]string{"application/jsonl", "application/x-ndjson", "application/json-lines", "application/ndjson"}, mediaType(media))
 }
 
-// chooseContent takes the content that a body is sent as.
+// chooseContent returns the media type that a body is sent as, or nil if there
+// is none. It prefers the simplest kind that is described.
 func (b *builder) chooseContent(contents []doc.Content) *doc.Content {
 	best, rank := -1, 0
 	for i, c := range contents {
 		r := bodyKind(c.Media) * 10
 		if c.Schema == nil && c.Item == nil {
-			r += 100 // one that is described is easier to fill
+			// A content with a schema is easier to fill in.
+			r += 100
 		}
 		if mediaType(c.Media) == "application/json-patch+json" && !b.isArray(c.Schema) {
-			r += 5 // the others of its kind are sent as they read
+			// A JSON patch is a list of edits; the other kinds of patches are
+			// sent as they read.
+			r += 5
 		}
+		// A URL-encoded form cannot carry a file, so multipart comes first.
 		if bodyKind(c.Media) == kindForm && b.hasFile(c.Schema) {
 			r += 15
 		}
@@ -70,7 +76,8 @@ func (b *builder) chooseContent(contents []doc.Content) *doc.Content {
 	return &contents[best]
 }
 
-// followRefs goes along references to what they name.
+// followRefs follows references to the schema that they name. It returns nil if
+// they lead nowhere or in a circle.
 func (b *builder) followRefs(n *doc.Node) *doc.Node {
 	for range 32 {
 		ref := n.Get("$ref")
@@ -86,9 +93,10 @@ func (b *builder) followRefs(n *doc.Node) *doc.Node {
 	return nil
 }
 
+// isArray reports whether a schema describes an array.
 func (b *builder) isArray(n *doc.Node) bool { return b.followRefs(n).Get("type").Str() == "array" }
 
-// isFile says whether a schema stands for the bytes of a file.
+// isFile reports whether a schema stands for the bytes of a file.
 func (b *builder) isFile(n *doc.Node) bool {
 	n = b.followRefs(n)
 	t := n.Get("type").Str()
@@ -101,6 +109,8 @@ func (b *builder) isFile(n *doc.Node) bool {
 	return n.Get("format").Str() == "binary" || n.Get("contentMediaType") != nil && n.Get("contentEncoding") == nil
 }
 
+// hasFile reports whether an object has a property that is a file or a list of
+// files.
 func (b *builder) hasFile(n *doc.Node) bool {
 	props := b.followRefs(n).Get("properties")
 	if props == nil {
@@ -111,7 +121,8 @@ func (b *builder) hasFile(n *doc.Node) bool {
 	})
 }
 
-// acceptedMedia is what an operation asks to be answered in.
+// acceptedMedia returns the Accept header of an operation. It prefers JSON,
+// which a result can show best.
 func acceptedMedia(op *doc.Operation) string {
 	c := successContent(op, func(doc.Content) bool { return true })
 	if c == nil || c.Media == "*/*" {
@@ -125,9 +136,11 @@ func acceptedMedia(op *doc.Operation) string {
 	return c.Media
 }
 
+// isJSONContent reports whether a content is JSON.
 func isJSONContent(c doc.Content) bool { return bodyKind(c.Media) <= kindJSONLike }
 
-// successContent is the best content of the first good answer that has any.
+// successContent returns the best content among those that good accepts, of the
+// lowest 2xx status that has one. It returns nil if there is none.
 func successContent(op *doc.Operation, good func(doc.Content) bool) *doc.Content {
 	var best *doc.Content
 	first := ""

@@ -10,8 +10,9 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// mergeSchemas joins two schemas that both hold. Where that cannot be said in one, the
-// result takes more than both, never less: a call that is right is never refused.
+// mergeSchemas returns a schema for values that satisfy both a and b. If one
+// schema cannot express that, the result accepts more than both, never less: a
+// valid call must never be refused. It does not change a and b.
 func (c *compiler) mergeSchemas(a, b schema) schema {
 	if len(a) == 0 {
 		return b
@@ -35,7 +36,8 @@ func (c *compiler) mergeSchemas(a, b schema) schema {
 			if both := intersectNames(typesOf(had), typesOf(b[key])); len(both) > 0 {
 				out[key] = singleOrList(both)
 			} else {
-				delete(out, key) // no value is of both kinds: one of them is wrong
+				// No value has both types, so one of them must be wrong.
+				delete(out, key)
 			}
 		case "properties", "patternProperties":
 			out[key] = c.mergeProperties(had.(schema), b[key].(schema))
@@ -58,6 +60,8 @@ func (c *compiler) mergeSchemas(a, b schema) schema {
 		case "maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties":
 			out[key] = stricterLimit(had, b[key], false)
 		case "anyOf", "oneOf":
+			// Two choices would need their product. One of them is joined
+			// instead, without its types and requirements.
 			open := c.joinBranches(b[key].([]any))
 			delete(open, "type")
 			delete(open, "required")
@@ -71,8 +75,8 @@ func (c *compiler) mergeSchemas(a, b schema) schema {
 	return out
 }
 
-// mergeRef joins a reference with what stands beside it: the reference wins, and
-// keeps the description.
+// mergeRef merges a reference with another schema. The reference wins, unless
+// the other one has properties: a definition cannot be extended in place.
 func (c *compiler) mergeRef(a, b schema) schema {
 	ref, other := a, b
 	if ref["$ref"] == nil {
@@ -87,13 +91,16 @@ func (c *compiler) mergeRef(a, b schema) schema {
 	if other["properties"] == nil && other["$ref"] == nil {
 		return out
 	}
-	c.truncated = true // properties beside a cycle: what the other says is shown
+	// The other schema has properties beside a cycle. They are shown, and the
+	// cycle is not.
+	c.truncated = true
 	if other["$ref"] != nil {
 		return out
 	}
 	return other
 }
 
+// mergeProperties merges the properties of two objects that both apply.
 func (c *compiler) mergeProperties(a, b schema) schema {
 	c.meter.Spend(1 + (len(a)+len(b))/2)
 	out := maps.Clone(a)
@@ -109,7 +116,9 @@ func (c *compiler) mergeProperties(a, b schema) schema {
 	return out
 }
 
-// addChoice adds an anyOf or oneOf, as simply as it can be said.
+// addChoice merges an anyOf or oneOf into out, in the simplest form: a nullable
+// type, one enum or a single schema, if the choice comes to that. Equal
+// branches are kept once.
 func (c *compiler) addChoice(out schema, list *doc.Node, depth int) schema {
 	var branches []any
 	var null bool
@@ -121,7 +130,9 @@ func (c *compiler) addChoice(out schema, list *doc.Node, depth int) schema {
 			continue
 		}
 		if !c.forAnswer {
-			key := string(encodeJSON(s)) // those that are equal are written alike
+			// Equal schemas have equal JSON, which finds them faster than
+			// comparing all pairs.
+			key := string(encodeJSON(s))
 			if slices.ContainsFunc(alike[key], func(b schema) bool { return reflect.DeepEqual(b, s) }) {
 				continue
 			}
@@ -165,11 +176,12 @@ func (c *compiler) addChoice(out schema, list *doc.Node, depth int) schema {
 	return c.mergeSchemas(out, schema{"anyOf": branches})
 }
 
+// areAllObjects reports whether all branches are objects with properties.
 func areAllObjects(branches []any) bool {
 	return !slices.ContainsFunc(branches, func(b any) bool { return b.(schema)["type"] != "object" || b.(schema)["properties"] == nil })
 }
 
-// allowNull is a schema that takes null too.
+// allowNull returns a copy of a schema that also accepts null.
 func allowNull(s schema) schema {
 	s = maps.Clone(s)
 	list := typesOf(s["type"])
@@ -183,7 +195,8 @@ func allowNull(s schema) schema {
 	return s
 }
 
-// joinEnums is the enum that branches of texts come to.
+// joinEnums returns the one enum that branches of string enums come to. It
+// returns nil if a branch is something else, or there are too many values.
 func joinEnums(branches []any) (all []any) {
 	for _, b := range branches {
 		s := b.(schema)
@@ -205,12 +218,13 @@ func joinEnums(branches []any) (all []any) {
 	return all
 }
 
-// joinBranches joins branches of which one holds: the properties of all, required is
-// what all of them require.
+// joinBranches returns one schema for a choice between branches: it has the
+// properties of all, and requires what all of them require.
 func (c *compiler) joinBranches(branches []any) schema {
 	out := schema{}
 	properties := schema{}
-	var all []string // that every branch requires
+	// all are the names that every branch requires.
+	var all []string
 	var types []string
 	for i, b := range branches {
 		s, ok := b.(schema)
@@ -241,8 +255,8 @@ func (c *compiler) joinBranches(branches []any) schema {
 	return out
 }
 
-// joinProperties adds properties to those of out; of one that both have it takes either
-// form.
+// joinProperties adds the properties of b to out. A property of both accepts
+// either form.
 func (c *compiler) joinProperties(out, b schema) {
 	c.meter.Spend(1 + len(b))
 	for name, y := range b {
@@ -260,7 +274,8 @@ func (c *compiler) joinProperties(out, b schema) {
 			out[name] = joined
 			continue
 		}
-		joined := schema{} // of two kinds: anything
+		// The two forms have different types: any value is accepted.
+		joined := schema{}
 		if k := intersectNames(typesOf(s["type"]), typesOf(t["type"])); len(k) > 0 && len(k) == len(typesOf(s["type"])) && len(k) == len(typesOf(t["type"])) {
 			joined["type"] = s["type"]
 			if k[0] == "array" {
@@ -274,14 +289,16 @@ func (c *compiler) joinProperties(out, b schema) {
 	}
 }
 
-// joinAnswerBranches is open for what an API answers, where kinds may differ.
+// joinAnswerBranches is joinBranches for answers. Nothing is required, and a
+// branch without a type accepts any type.
 func (c *compiler) joinAnswerBranches(branches []any, null bool) schema {
 	out := c.joinBranches(branches)
 	delete(out, "required")
 	if len(branches) > 1 {
 		for _, b := range branches {
 			if s, ok := b.(schema); !ok || s["type"] == nil {
-				delete(out, "type") // one of them takes anything
+				// A branch without a type accepts any type.
+				delete(out, "type")
 			}
 		}
 	}
@@ -291,13 +308,16 @@ func (c *compiler) joinAnswerBranches(branches []any, null bool) schema {
 	return out
 }
 
-// completeRequired sees to it that what is required is among the properties.
+// completeRequired adds an empty schema for each required name that has no
+// property, here and in all schemas inside. Some clients reject a schema that
+// requires an unknown property. It changes and returns s.
 func completeRequired(s schema) schema {
 	completeBranch(s, nil)
 	return s
 }
 
-// completeBranch is complete for a branch of a schema that has properties too.
+// completeBranch is completeRequired for a branch of an anyOf. outer are the
+// properties beside the anyOf, which the branch may require.
 func completeBranch(s, outer schema) {
 	props, _ := s["properties"].(schema)
 	if names := requiredNames(s); len(names) > 0 {
@@ -328,7 +348,9 @@ func completeBranch(s, outer schema) {
 		list, _ := s[key].([]any)
 		for _, one := range list {
 			if sub, ok := one.(schema); ok && key == "anyOf" {
-				if all == nil { // all branches stand beside the same properties
+				// All branches are beside the same properties, so the map is
+				// built once.
+				if all == nil {
 					all = schema{}
 					maps.Copy(all, outer)
 					maps.Copy(all, props)
@@ -341,7 +363,7 @@ func completeBranch(s, outer schema) {
 	}
 }
 
-// typesOf are the types that a schema names.
+// typesOf returns the types that the type keyword names, as a list.
 func typesOf(t any) []string {
 	switch t := t.(type) {
 	case string:
@@ -358,6 +380,8 @@ func typesOf(t any) []string {
 	return nil
 }
 
+// singleOrList returns the value of a type keyword: a string, or a list of
+// several.
 func singleOrList(list []string) any {
 	if len(list) == 1 {
 		return list[0]
@@ -365,7 +389,8 @@ func singleOrList(list []string) any {
 	return toAnySlice(list)
 }
 
-// intersectNames has what both have; integer is a number.
+// intersectNames returns the names that both lists have. The types number and
+// integer have integer in common.
 func intersectNames(a, b []string) (both []string) {
 	for _, s := range a {
 		switch {
@@ -378,6 +403,7 @@ func intersectNames(a, b []string) (both []string) {
 	return both
 }
 
+// intersectValues returns the values that both enums have.
 func intersectValues(a, b []any) (both []any) {
 	for _, v := range a {
 		if slices.ContainsFunc(b, func(w any) bool { return reflect.DeepEqual(v, w) }) {
@@ -387,7 +413,8 @@ func intersectValues(a, b []any) (both []any) {
 	return both
 }
 
-// stricterLimit is the stricter of two limits.
+// stricterLimit returns the stricter of two limits: the larger minimum or the
+// smaller maximum.
 func stricterLimit(a, b any, larger bool) any {
 	x, _ := strconv.ParseFloat(string(a.(json.Number)), 64)
 	y, _ := strconv.ParseFloat(string(b.(json.Number)), 64)

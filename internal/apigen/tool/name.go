@@ -12,16 +12,20 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// maxNameBytes is what a client takes, with the server's id and two underscores.
+// maxNameBytes is the length that clients accept, including the id of the
+// server and two underscores.
 const maxNameBytes = 64
 
+// A name that clients accept, and a segment of a path that is a version, such
+// as v2.
 var (
 	plainNamePattern = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 	versionSegment   = regexp.MustCompile(`^v\d+(\.\d+)*$`)
 )
 
-// assignNames gives each operation a name that is nobody else's. former are those of
-// the last time, by Key: a name that was given stays.
+// assignNames gives each operation a unique name, by Key. former are the names
+// of the last import: an operation keeps its name. Operations that want the
+// same name all get a hash, so that the result does not depend on their order.
 func assignNames(ops []*doc.Operation, server string, former map[string]string) map[string]string {
 	room := maxNameBytes
 	if server != "" {
@@ -30,11 +34,14 @@ func assignNames(ops []*doc.Operation, server string, former map[string]string) 
 	given := map[string]string{}
 	taken := map[string]bool{}
 	for _, op := range ops {
+		// Former names come first: a new operation never takes the name of an
+		// old one.
 		if name := former[op.Key]; name != "" && len(name) <= room && isPlainName(name) && !taken[name] {
 			given[op.Key], taken[name] = name, true
 		}
 	}
-	wanted := map[string][]string{} // name -> Keys
+	// wanted maps each name to the Keys of the operations that want it.
+	wanted := map[string][]string{}
 	for _, op := range ops {
 		if _, ok := given[op.Key]; !ok {
 			name := fitName(operationName(op), room, op.Key)
@@ -49,7 +56,9 @@ func assignNames(ops []*doc.Operation, server string, former map[string]string) 
 			given[keys[0]], taken[name] = name, true
 			continue
 		}
-		for _, key := range keys { // all of them, so that their order does not matter
+		// All of them get a hash, so that the result does not depend on their
+		// order.
+		for _, key := range keys {
 			unique := appendHash(name, room, key)
 			given[key], taken[unique] = unique, true
 		}
@@ -57,9 +66,11 @@ func assignNames(ops []*doc.Operation, server string, former map[string]string) 
 	return given
 }
 
+// isPlainName reports whether clients accept a name.
 func isPlainName(s string) bool { return plainNamePattern.MatchString(s) }
 
-// fitName shortens a name that is too long: known words first, then by a hash.
+// fitName shortens a name that is longer than room: it abbreviates known words
+// first, and then cuts the name and appends a hash of the key.
 func fitName(name string, room int, key string) string {
 	if len(name) <= room {
 		return name
@@ -76,6 +87,7 @@ func fitName(name string, room int, key string) string {
 	return appendHash(name, room, key)
 }
 
+// appendHash appends a hash of the key to a name, within room bytes.
 func appendHash(name string, room int, key string) string {
 	sum := sha256.Sum256([]byte(key))
 	if most := room - 9; len(name) > most {
@@ -84,6 +96,7 @@ func appendHash(name string, room int, key string) string {
 	return name + "_" + hex.EncodeToString(sum[:4])
 }
 
+// knownAbbreviations are the words that fitName shortens.
 func knownAbbreviations() map[string]string {
 	return map[string]string{
 		"administrator": "admin", "administration": "admin", "application": "app", "applications": "apps", "attribute": "attr", "attributes": "attrs",
@@ -99,7 +112,8 @@ func knownAbbreviations() map[string]string {
 	}
 }
 
-// operationName is what an operation would be called if it were alone.
+// operationName returns the name of an operation if it were alone: its id in
+// snake case, or else words of its method and path.
 func operationName(op *doc.Operation) string {
 	if w := splitWords(op.ID); len(w) > 0 {
 		return strings.Join(w, "_")
@@ -110,7 +124,8 @@ func operationName(op *doc.Operation) string {
 	return "call"
 }
 
-// nameFromPath says what an operation without an id does: get_pet_by_id, list_pets.
+// nameFromPath returns the words of a name for an operation without an id, such
+// as get_pet_by_id or list_pets.
 func nameFromPath(op *doc.Operation) []string {
 	var nouns, by []string
 	segments := strings.Split(strings.Trim(op.Path, "/"), "/")
@@ -149,6 +164,8 @@ func nameFromPath(op *doc.Operation) []string {
 	return name
 }
 
+// toSingular returns the singular of an English plural. It leaves unknown forms
+// unchanged.
 func toSingular(w string) string {
 	switch {
 	case strings.HasSuffix(w, "ies") && len(w) > 4:

@@ -10,9 +10,10 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// outputSchema is the schema of what an operation answers, nil where the document has
-// none. It demands nothing: an answer that is not as documented, or was cut, must
-// not fail the call. What is no object stands under "result", wrapped says so.
+// outputSchema returns the schema of an operation's answer; it is nil if the
+// document has none. The schema requires nothing: an answer that differs from
+// the documentation, or was truncated, must not fail the call. MCP wants an
+// object, so another value is wrapped under "result", and wrapped says so.
 func (b *builder) outputSchema(op *doc.Operation) (out schema, wrapped bool) {
 	content := successContent(op, isJSONContent)
 	if content == nil || content.Schema == nil {
@@ -33,6 +34,8 @@ func (b *builder) outputSchema(op *doc.Operation) (out schema, wrapped bool) {
 		if c.isOverLimit() {
 			continue
 		}
+		// An answer that may be a list as well as an object is wrapped like a
+		// list.
 		object := slices.Contains(typesOf(s["type"]), "object") || s["type"] == nil && s["properties"] != nil
 		object = object && !slices.Contains(typesOf(s["type"]), "array")
 		if out, wrapped = s, !object; wrapped {
@@ -44,18 +47,22 @@ func (b *builder) outputSchema(op *doc.Operation) (out schema, wrapped bool) {
 			return out, wrapped
 		}
 	}
+	// No limits fit, not even by the number of nodes. The result is still an
+	// object.
 	if out == nil {
 		return schema{"type": "object"}, !b.isObject(n)
 	}
 	return schema{"type": "object"}, wrapped
 }
 
-// isObject says whether a schema is one of an object, as far as it tells at once.
+// isObject reports whether a schema describes an object, judged by its own
+// keywords.
 func (b *builder) isObject(n *doc.Node) bool {
 	return n.Get("type").Str() == "object" || n.Get("properties") != nil
 }
 
-// findPaging finds the argument that asks for the next page.
+// findPaging finds the argument that asks for the next page, by the usual
+// names. A cursor is preferred to a page number, and that to an offset.
 func (b *builder) findPaging(op *doc.Operation, a *argumentSet) *call.Paging {
 	if op.Method != http.MethodGet && op.Method != "QUERY" && op.Field == nil {
 		return nil
@@ -84,7 +91,7 @@ func (b *builder) findPaging(op *doc.Operation, a *argumentSet) *call.Paging {
 	return nil
 }
 
-// shallowAnswer is what an operation answers, two levels of it.
+// shallowAnswer returns two levels of the answer's schema.
 func (b *builder) shallowAnswer(op *doc.Operation) schema {
 	content := successContent(op, isJSONContent)
 	if content == nil {
@@ -95,7 +102,9 @@ func (b *builder) shallowAnswer(op *doc.Operation) schema {
 	return c.compileNode(b.followRefs(content.Schema), 0)
 }
 
-// findCursor finds in an answer what the next call takes.
+// findCursor returns the JSON pointer of the value in an answer that the next
+// call takes as arg. It looks at the members of the answer, then at those of
+// its objects. It returns "" if none has a usual name.
 func findCursor(answer schema, arg string) string {
 	props, _ := answer["properties"].(schema)
 	look := func(props schema, at string) string {

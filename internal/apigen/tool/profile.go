@@ -10,11 +10,12 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// maxCycleRepeats is how often a cycle is followed where there are no $defs.
+// maxCycleRepeats is how often a cycle is followed for clients without $defs.
 const maxCycleRepeats = 3
 
-// Apply gives a canonical schema as the clients of a profile take it. It depends
-// on nothing but its arguments, so that what it gives can be kept by digest.
+// Apply returns a canonical schema in the form that clients of a profile
+// accept. The result depends on the arguments only, so that callers can cache
+// it by digest. A schema that cannot be decoded is returned unchanged.
 func Apply(p junctor.Profile, canonical json.RawMessage) json.RawMessage {
 	if p == junctor.ProfileNone || p == junctor.ProfileClaude || len(canonical) == 0 {
 		return canonical
@@ -39,7 +40,8 @@ func Apply(p junctor.Profile, canonical json.RawMessage) json.RawMessage {
 	return encodeJSON(root)
 }
 
-// mapSubschemas gives a schema with f applied to every schema directly inside it.
+// mapSubschemas returns a copy of a schema with f applied to every schema
+// directly inside it.
 func mapSubschemas(s schema, f func(schema) schema) schema {
 	out := maps.Clone(s)
 	for key, v := range s {
@@ -75,7 +77,8 @@ func mapSubschemas(s schema, f func(schema) schema) schema {
 	return out
 }
 
-// inlineDefs puts definitions in place of their references, each a few times.
+// inlineDefs replaces references by their definitions. A cycle is followed a
+// few times and then cut; the bounds keep several cycles from multiplying.
 func inlineDefs(root schema) schema {
 	defs, _ := root["$defs"].(schema)
 	if len(defs) == 0 {
@@ -98,6 +101,8 @@ func inlineDefs(root schema) schema {
 		}
 		nodes++
 		var out schema
+		// The number of nodes bounds definitions that contain several cycles
+		// each.
 		if count >= maxCycleRepeats || len(inside) > 2*maxCycleRepeats || nodes > 200 {
 			out = typesOnly(def)
 		} else {
@@ -113,7 +118,8 @@ func inlineDefs(root schema) schema {
 	return walk(rest, nil)
 }
 
-// joinChoices makes one object of those of which one has to be given.
+// joinChoices replaces each choice between objects by one object with the
+// properties of all, and each choice with null by a nullable schema.
 func joinChoices(s schema) schema {
 	s = mapSubschemas(s, joinChoices)
 	for _, key := range []string{"anyOf", "oneOf"} {
@@ -146,9 +152,12 @@ func joinChoices(s schema) schema {
 	return s
 }
 
-// openAISchema requires every property, and lets those that were optional be null.
+// openAISchema returns a schema for OpenAI's strict mode: every property is
+// required, optional ones may be null, and unsupported keywords are removed.
+// Take undoes the nulls.
 func openAISchema(s schema) schema {
 	s = mapSubschemas(s, openAISchema)
+	// Strict mode refuses a schema with any of these keywords.
 	for _, key := range []string{"default", "patternProperties", "propertyNames", "not", "contains", "minContains", "maxContains", "uniqueItems", "minProperties", "maxProperties", "prefixItems", "contentEncoding", "contentMediaType", "deprecated"} {
 		delete(s, key)
 	}
@@ -172,6 +181,7 @@ func openAISchema(s schema) schema {
 			continue
 		}
 		switch {
+		// A reference cannot carry a type beside it.
 		case sub["$ref"] != nil:
 			props[name] = schema{"anyOf": []any{sub, schema{"type": "null"}}}
 		case sub["type"] != nil:
@@ -186,7 +196,7 @@ func openAISchema(s schema) schema {
 	return s
 }
 
-// allowNullChoice lets null be one of several.
+// allowNullChoice adds null to an anyOf that does not have it.
 func allowNullChoice(s schema) schema {
 	list, ok := s["anyOf"].([]any)
 	if !ok || slices.ContainsFunc(list, func(b any) bool {
@@ -200,7 +210,8 @@ func allowNullChoice(s schema) schema {
 	return out
 }
 
-// requiredNames are the names that a schema requires, whether it was made or read.
+// requiredNames returns the required names of a schema, compiled here
+// ([]string) or decoded from JSON ([]any).
 func requiredNames(s schema) []string {
 	if list, ok := s["required"].([]string); ok {
 		return list
@@ -208,7 +219,8 @@ func requiredNames(s schema) []string {
 	return typesOf(s["required"])
 }
 
-// geminiSchema keeps the few keywords that are taken.
+// geminiSchema keeps the keywords that Gemini accepts, and expresses null as
+// nullable.
 func geminiSchema(s schema) schema {
 	s = mapSubschemas(s, geminiSchema)
 	out := schema{}
@@ -243,7 +255,8 @@ func geminiSchema(s schema) schema {
 	return fixGeminiTypes(out)
 }
 
-// fixGeminiTypes sees to it that each value has one kind and what that wants.
+// fixGeminiTypes gives each value exactly one type, and the keywords that
+// Gemini requires with it. Enums are strings only. It changes and returns s.
 func fixGeminiTypes(s schema) schema {
 	if enum, ok := s["enum"].([]any); ok {
 		all := make([]any, 0, len(enum))
@@ -253,7 +266,8 @@ func fixGeminiTypes(s schema) schema {
 			}
 		}
 		if s["enum"] = all; len(all) == 0 || s["type"] != "string" && s["type"] != nil {
-			delete(s, "enum") // values are texts alone
+			// Gemini accepts enums of strings only.
+			delete(s, "enum")
 		}
 	}
 	if s["type"] == nil && s["anyOf"] == nil {
@@ -274,7 +288,8 @@ func fixGeminiTypes(s schema) schema {
 		delete(s, "required")
 		return s
 	}
-	if props, ok := s["properties"].(schema); ok { // what is required has to be there
+	// Gemini refuses to require a property that does not exist.
+	if props, ok := s["properties"].(schema); ok {
 		names := slices.DeleteFunc(slices.Clone(requiredNames(s)), func(n string) bool { _, ok := props[n]; return !ok })
 		if s["required"] = names; len(names) == 0 {
 			delete(s, "required")

@@ -9,9 +9,9 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// pruneOptional takes the largest optional parts of a schema back to their kinds, until
-// it fits: of those that are large enough to make it fit the smallest, or else
-// the largest there is. It says whether that was enough.
+// pruneOptional reduces optional parts of a schema to their types until it fits
+// the budget. In each round it takes the smallest part that is enough, or else
+// the largest one. It changes root, and reports whether that was enough.
 func pruneOptional(root schema, budget int, meter *doc.Meter) bool {
 	for range 200 {
 		size, all := measureSchema(root, nil)
@@ -19,6 +19,7 @@ func pruneOptional(root schema, budget int, meter *doc.Meter) bool {
 		if size <= budget {
 			return jsonSize(root) <= budget
 		}
+		// least is the size that has to go.
 		best, least := prunableProperty{}, size-budget
 		for _, b := range all {
 			enough, had := b.size >= least, best.size >= least
@@ -34,13 +35,15 @@ func pruneOptional(root schema, budget int, meter *doc.Meter) bool {
 	return false
 }
 
-// prunableProperty is an optional property with parts of its own.
+// prunableProperty is an optional property with parts of its own. siblings are
+// the properties that contain it.
 type prunableProperty struct {
-	siblings schema // the properties it is among
+	siblings schema
 	name     string
 	size     int
 }
 
+// jsonSize returns the length of a schema as JSON.
 func jsonSize(s schema) int {
 	raw, err := json.Marshal(s)
 	if err != nil {
@@ -49,8 +52,8 @@ func jsonSize(s schema) int {
 	return len(raw)
 }
 
-// measureSchema is how long a value is as JSON, about, and finds the optional
-// properties that are worth cutting.
+// measureSchema estimates the length of a value as JSON, and appends the
+// optional properties that are worth pruning to found.
 func measureSchema(v any, found []prunableProperty) (int, []prunableProperty) {
 	size := 2
 	add := func(part any, extra int) {
@@ -94,7 +97,7 @@ func measureSchema(v any, found []prunableProperty) (int, []prunableProperty) {
 	return size, found
 }
 
-// typesOnly is what is left of a schema that is not described.
+// typesOnly returns a schema with the type and a short description only.
 func typesOnly(s schema) schema {
 	out := schema{}
 	types := typesOf(s["type"])

@@ -10,13 +10,15 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// cleanText makes plain text of what a document says, of at most limit characters:
-// descriptions are somebody else's, and what is in them is shown to models.
-// Markup, control characters and what nobody can see are taken out.
+// cleanText returns plain text of at most limit characters. Descriptions are
+// written by strangers and shown to models: it removes markup, control
+// characters and invisible ones.
 func cleanText(s string, limit int) string {
 	if limit <= 0 || s == "" {
 		return ""
 	}
+	// Markup is removed with regular expressions; a text of megabytes need not
+	// go through them.
 	if len(s) > limit*8 {
 		s = s[:runeBoundary(s, limit*8)]
 	}
@@ -42,14 +44,16 @@ func cleanText(s string, limit int) string {
 	return shortenText(b.String(), limit)
 }
 
-// textCache remembers what it cleaned: schemas are used again and again.
+// textCache remembers cleaned texts, because one schema is compiled many times.
 type textCache map[textKey]string
 
+// textKey identifies a cleaned text.
 type textKey struct {
 	text  string
 	limit int
 }
 
+// cleanText is cleanText with the cache.
 func (c textCache) cleanText(s string, limit int) string {
 	if limit <= 0 || s == "" {
 		return ""
@@ -62,7 +66,7 @@ func (c textCache) cleanText(s string, limit int) string {
 	return out
 }
 
-// runeBoundary is the last place not behind at where a character begins.
+// runeBoundary returns the last offset up to at where a character begins.
 func runeBoundary(s string, at int) int {
 	for at > 0 && at < len(s) && !utf8.RuneStart(s[at]) {
 		at--
@@ -70,13 +74,14 @@ func runeBoundary(s string, at int) int {
 	return min(at, len(s))
 }
 
+// Markup that stripMarkup removes.
 var (
 	htmlTags      = regexp.MustCompile(`(?s)<!--.*?-->|</?[A-Za-z][^<>]*>`)
 	markdownLinks = regexp.MustCompile(`!?\[([^\[\]]*)\]\([^()\s]*(?:\s+"[^"]*")?\)`)
 	markdownMarks = regexp.MustCompile("(?m)^\\s*(#{1,6}|>)\\s*|```[a-z]*|[*`]+|\\|(?:\\s*:?-+:?\\s*\\|)+")
 )
 
-// stripMarkup takes HTML and Markdown out.
+// stripMarkup removes HTML and Markdown.
 func stripMarkup(s string) string {
 	s = htmlTags.ReplaceAllString(s, " ")
 	s = markdownLinks.ReplaceAllString(s, "$1")
@@ -84,7 +89,8 @@ func stripMarkup(s string) string {
 	return html.UnescapeString(s)
 }
 
-// shortenText cuts a text behind a sentence where it can, or else behind a word.
+// shortenText cuts a text to limit characters: behind a sentence if possible,
+// or else behind a word.
 func shortenText(s string, limit int) string {
 	if utf8.RuneCountInString(s) <= limit {
 		return s
@@ -100,7 +106,8 @@ func shortenText(s string, limit int) string {
 	return strings.TrimRight(head, " ,;:.") + "…"
 }
 
-// firstParagraph is a text up to its first empty line.
+// firstParagraph returns the first paragraph that is neither a heading nor an
+// image.
 func firstParagraph(s string) string {
 	s = strings.TrimSpace(strings.ReplaceAll(s, "\r\n", "\n"))
 	for part := range strings.SplitSeq(s, "\n\n") {
@@ -111,13 +118,15 @@ func firstParagraph(s string) string {
 	return s
 }
 
-// isPluralSuffix says whether an s ends a word here, as in IDs.
+// isPluralSuffix reports whether rest begins with an s that ends a word, as in
+// IDs.
 func isPluralSuffix(rest []rune) bool {
 	return rest[0] == 's' && (len(rest) == 1 || !unicode.IsLetter(rest[1]))
 }
 
-// splitWords parts a text at everything that is no letter or digit, and where a
-// capital begins a word, all in lower case.
+// splitWords splits a text into words in lower case: at every character that is
+// no letter or digit, and before capitals that begin a word. Accents are
+// removed, since names are ASCII.
 func splitWords(s string) (list []string) {
 	runes := []rune(norm.NFKD.String(s))
 	word := make([]rune, 0, 24)
@@ -130,7 +139,8 @@ func splitWords(s string) (list []string) {
 	for i, r := range runes {
 		switch {
 		case r >= utf8.RuneSelf && unicode.Is(unicode.Mn, r):
-			continue // an accent that was parted from its letter
+			// NFKD separates accents from their letters; they are dropped.
+			continue
 		case r >= utf8.RuneSelf || !unicode.IsLetter(r) && !unicode.IsDigit(r):
 			end()
 			continue

@@ -9,10 +9,11 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Take gives the arguments that a client of a profile means by those it sends.
-// Where every property has to be given, null is what such clients write for one
-// that they leave out: it is taken away, unless the canonical schema wants the
-// property itself. All else stays as it is.
+// Take returns the arguments that a client of a profile means by those that it
+// sends. Under the OpenAI profile every property is required, and such clients
+// send null for a property that they leave out. Take removes these nulls,
+// except for properties that the canonical schema requires. Everything else
+// stays unchanged.
 func Take(p junctor.Profile, canonical json.RawMessage, arguments []byte) []byte {
 	if p != junctor.ProfileOpenAI || !bytes.Contains(arguments, []byte("null")) {
 		return arguments
@@ -35,10 +36,12 @@ func Take(p junctor.Profile, canonical json.RawMessage, arguments []byte) []byte
 	return encodeJSON(given)
 }
 
-// nullDropper are taken out of what schemas with these definitions describe.
+// nullDropper removes nulls from values that are described by schemas with
+// these definitions.
 type nullDropper struct{ defs schema }
 
-// dropNulls takes them out of a value, and says whether there were any.
+// dropNulls removes the nulls of optional members from v, in place, and reports
+// whether there were any.
 func (n nullDropper) dropNulls(v any, s schema) (some bool) {
 	s = n.resolveRef(s)
 	if s == nil {
@@ -64,6 +67,8 @@ func (n nullDropper) dropNulls(v any, s schema) (some bool) {
 	return some
 }
 
+// dropNullMembers is dropNulls for an object. Members that the schema does not
+// know stay.
 func (n nullDropper) dropNullMembers(v map[string]any, s schema) (some bool) {
 	props, _ := s["properties"].(schema)
 	must := requiredNames(s)
@@ -81,7 +86,8 @@ func (n nullDropper) dropNullMembers(v map[string]any, s schema) (some bool) {
 	return some
 }
 
-// resolveRef follows references; nil where they lead nowhere.
+// resolveRef follows references. It returns nil if they lead nowhere or in a
+// circle.
 func (n nullDropper) resolveRef(s schema) schema {
 	for range 10 {
 		ref, ok := s["$ref"].(string)
