@@ -12,29 +12,35 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// FieldsArg is the argument that says which fields of an answer are wanted.
+// FieldsArg is the argument that selects fields of an answer by JSON pointers.
 const FieldsArg = "_fields"
 
+// Bounds of a result. Larger binary content becomes a resource to read; more of
+// an error message is cut.
 const (
-	maxBlobBytes  = 1 << 20 // of what a result holds as bytes; more is a resource to read
-	maxErrorBytes = 4 << 10 // of what an API says with an error
+	maxBlobBytes  = 1 << 20 // of binary content
+	maxErrorBytes = 4 << 10 // of an error message
 )
 
-// Shape is how an answer is shown.
+// Shape turns an answer into the result of a tool.
 type Shape struct {
-	Plan       *Plan
-	Arguments  []byte
-	Structured bool // the tool has an output schema: every success has structuredContent
+	Plan      *Plan
+	Arguments []byte
+	// Structured is set if the tool has an output schema. MCP then requires
+	// structuredContent in every successful result.
+	Structured bool
 
-	// Keep takes what does not fit, and gives the URI of a resource to read it at.
-	// Scrub takes credentials away from a text. Both may be nil.
-	Keep  func(data []byte, media string) string
+	// Keep stores content that does not fit into the result and returns the URI
+	// of a resource to read it at. It may be nil.
+	Keep func(data []byte, media string) string
+	// Scrub removes credentials from a text: some APIs repeat them. It may be
+	// nil.
 	Scrub func(text string) string
 }
 
-// Result makes the result of a tool out of an answer: the MCP object, and
-// whether it is an error. What the API refused is a result too, so that a model
-// can read why.
+// Result returns the MCP result of an answer, and whether it is an error. A
+// refusal of the API is a result too, so that a model can read the reason and
+// change its arguments.
 func (s Shape) Result(a *Answer) (body []byte, isError bool) {
 	if s.Scrub != nil {
 		if clean := s.Scrub(string(a.Body)); len(clean) != len(a.Body) || clean != string(a.Body) {
@@ -68,17 +74,21 @@ func (s Shape) Result(a *Answer) (body []byte, isError bool) {
 	return r.encodeJSON(false), false
 }
 
-// toolResult is a tool's result as it grows.
+// toolResult is the result under construction.
 type toolResult struct {
 	content    []json.RawMessage
 	structured []byte
-	nextPage   string // what changes in the arguments for the next page, a JSON object; "" where there is none
+	// nextPage is a JSON object with the arguments that change for the next
+	// page; empty if there is none.
+	nextPage string
 }
 
+// addText adds a text content.
 func (r *toolResult) addText(text string) {
 	r.content = append(r.content, wire.AppendObject(nil, []byte(`{"type":"text"}`), nil, wire.Member{Key: "text", Value: wire.AppendString(nil, text)}))
 }
 
+// encodeJSON returns the result as an MCP object.
 func (r *toolResult) encodeJSON(isError bool) []byte {
 	out := []byte(`{"content":[`)
 	for i, c := range r.content {
@@ -101,8 +111,8 @@ func (r *toolResult) encodeJSON(isError bool) []byte {
 	return append(out, '}')
 }
 
-// showJSON shows a JSON answer: all of it where it fits, else cut, with where the
-// rest is.
+// showJSON adds a JSON answer: all of it if it fits, or else a truncated form
+// with a note and a link to the whole. body is the answer or a part of it.
 func (s Shape) showJSON(a *Answer, body []byte, r *toolResult) {
 	body = bytes.TrimSpace(body)
 	full := body
@@ -133,6 +143,7 @@ func (s Shape) showJSON(a *Answer, body []byte, r *toolResult) {
 	}
 	if mark != nil {
 		key := "truncated"
+		// A member of the API keeps its name.
 		if wire.Get(shown, key) != nil {
 			key = "_truncated"
 		}
@@ -141,7 +152,8 @@ func (s Shape) showJSON(a *Answer, body []byte, r *toolResult) {
 	r.structured = shown
 }
 
-// encodeTruncations is what structuredContent says of what was left out.
+// encodeTruncations returns the member of structuredContent that lists what was
+// left out.
 func encodeTruncations(cuts []truncation, notes []string) []byte {
 	out, err := json.Marshal(struct {
 		Cut  []truncation `json:"cut"`
@@ -153,7 +165,8 @@ func encodeTruncations(cuts []truncation, notes []string) []byte {
 	return out
 }
 
-// describeTruncations says what was left out, the largest first.
+// describeTruncations tells a model what was left out, the largest part first,
+// and how to get less.
 func describeTruncations(cuts []truncation, linked bool) string {
 	largest := cuts[0]
 	for _, c := range cuts {
@@ -175,7 +188,7 @@ func describeTruncations(cuts []truncation, linked bool) string {
 	return note + " To get less, name what is wanted with " + FieldsArg + ", such as [\"/items/*/id\"], or use the arguments that filter or page."
 }
 
-// linkWhole keeps what does not fit, and links it.
+// linkWhole stores the whole content and adds a link to it.
 func (s Shape) linkWhole(r *toolResult, data []byte, media string) {
 	if s.Keep == nil {
 		return
@@ -184,11 +197,12 @@ func (s Shape) linkWhole(r *toolResult, data []byte, media string) {
 		stringMember("uri", s.Keep(data, media)), stringMember("mimeType", baseMedia(media))))
 }
 
+// stringMember returns a JSON member with a string value.
 func stringMember(key, value string) wire.Member {
 	return wire.Member{Key: key, Value: wire.AppendString(nil, value)}
 }
 
-// requestedFields are the pointers that the caller named.
+// requestedFields returns the pointers that the caller asked for in _fields.
 func (s Shape) requestedFields() (out []string) {
 	for item := range wire.Elements(wire.Get(s.Arguments, FieldsArg)) {
 		if f, ok := wire.String(item); ok {
@@ -198,12 +212,14 @@ func (s Shape) requestedFields() (out []string) {
 	return out
 }
 
+// showText adds a text answer.
 func (s Shape) showText(a *Answer, r *toolResult) {
 	text := decodeText(a)
 	s.showTextStart(a, text, a.Header.Get("Content-Type"), r)
 }
 
-// showTextStart shows the beginning of a text.
+// showTextStart adds the beginning of a text, and a link to the whole if it is
+// longer.
 func (s Shape) showTextStart(a *Answer, text, media string, r *toolResult) {
 	shown := truncateText(text, MaxText)
 	r.addText(shown)
@@ -216,7 +232,8 @@ func (s Shape) showTextStart(a *Answer, text, media string, r *toolResult) {
 	}
 }
 
-// showBlob shows bytes: images and sounds as such, others as a resource.
+// showBlob adds binary content: images and sounds as such, other content as a
+// resource.
 func (s Shape) showBlob(a *Answer, r *toolResult) {
 	media := baseMedia(a.Header.Get("Content-Type"))
 	if media == "" {
@@ -239,7 +256,8 @@ func (s Shape) showBlob(a *Answer, r *toolResult) {
 	}
 }
 
-// isJSONAnswer says whether an answer is JSON that can be carried on as it is.
+// isJSONAnswer reports whether an answer is JSON that can be passed on
+// unchanged. It also recognizes JSON without a proper Content-Type.
 func isJSONAnswer(media string, body []byte) bool {
 	base := baseMedia(media)
 	likely := base != "" && base != "*/*" && isJSON(media)
@@ -250,6 +268,7 @@ func isJSONAnswer(media string, body []byte) bool {
 	return likely && wire.Check(body) == nil
 }
 
+// isTextAnswer reports whether an answer can be shown as text.
 func isTextAnswer(media string, body []byte) bool {
 	base := baseMedia(media)
 	texts := strings.HasPrefix(base, "text/") || strings.HasSuffix(base, "+xml") || strings.HasSuffix(base, "+json") || strings.HasSuffix(base, "+yaml")
@@ -260,11 +279,13 @@ func isTextAnswer(media string, body []byte) bool {
 	return texts && (utf8.Valid(body) || isLatin1(media))
 }
 
+// isLatin1 reports whether a media type names a one-byte Western charset.
 func isLatin1(media string) bool {
 	lower := strings.ToLower(media)
 	return strings.Contains(lower, "iso-8859-1") || strings.Contains(lower, "windows-1252")
 }
 
+// decodeText returns the body as UTF-8. Invalid bytes become U+FFFD.
 func decodeText(a *Answer) string {
 	if utf8.Valid(a.Body) || !isLatin1(a.Header.Get("Content-Type")) {
 		return strings.ToValidUTF8(string(a.Body), "\uFFFD")

@@ -14,7 +14,8 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// buildBody writes the body of a request, as the plan's media type wants it.
+// buildBody sets the body and Content-Type of r, in the media type of the plan.
+// Without arguments for the body there is none, unless the plan requires one.
 func (p *Plan) buildBody(given map[string][]byte, r *Request) error {
 	if p.GraphQL != nil {
 		var err error
@@ -39,6 +40,7 @@ func (p *Plan) buildBody(given map[string][]byte, r *Request) error {
 	case isJSONLines(base):
 		r.Body = encodeJSONLines(whole)
 	case isJSON(media):
+		// A wildcard cannot be sent as the Content-Type.
 		media = strings.Replace(strings.Replace(media, "*/*", "application/json", 1), "application/*", "application/json", 1)
 		r.Body = encodeJSONBody(fields, whole)
 	default:
@@ -48,13 +50,14 @@ func (p *Plan) buildBody(given map[string][]byte, r *Request) error {
 	return err
 }
 
-// bodyPart is an argument that goes into the body, and its value.
+// bodyPart is an argument that goes into the body, with its value.
 type bodyPart struct {
 	*Arg
 	value []byte
 }
 
-// bodyParts are the arguments that make the body: members of it, or the whole.
+// bodyParts returns the arguments that make the body: members of it, or the
+// whole.
 func (p *Plan) bodyParts(given map[string][]byte) (fields []bodyPart, whole *bodyPart) {
 	for i := range p.Args {
 		a := &p.Args[i]
@@ -70,6 +73,8 @@ func (p *Plan) bodyParts(given map[string][]byte) (fields []bodyPart, whole *bod
 	return fields, whole
 }
 
+// encodeJSONBody returns the whole body, or an object of its fields. Values are
+// copied as the caller wrote them, so that large numbers keep their digits.
 func encodeJSONBody(fields []bodyPart, whole *bodyPart) []byte {
 	if whole != nil {
 		return bytes.TrimSpace(whole.value)
@@ -85,7 +90,7 @@ func encodeJSONBody(fields []bodyPart, whole *bodyPart) []byte {
 	return append(out, '}')
 }
 
-// splitMembers gives the members of a body that is one argument as fields.
+// splitMembers returns the members of a body that is one argument as fields.
 func (w *bodyPart) splitMembers() (fields []bodyPart) {
 	for key, value := range wire.Members(w.value) {
 		name := wire.Unescape(key)
@@ -94,6 +99,7 @@ func (w *bodyPart) splitMembers() (fields []bodyPart) {
 	return fields
 }
 
+// encodeForm returns an application/x-www-form-urlencoded body.
 func encodeForm(fields []bodyPart, whole *bodyPart) []byte {
 	if whole != nil {
 		if kindOf(whole.value) != kindObject {
@@ -121,6 +127,8 @@ func encodeForm(fields []bodyPart, whole *bodyPart) []byte {
 	return []byte(joinExploded(all, "&"))
 }
 
+// encodeMultipart returns a multipart body and its Content-Type with the
+// boundary. The elements of an array become parts of one name.
 func encodeMultipart(media string, fields []bodyPart, whole *bodyPart) (body []byte, contentType string, err error) {
 	if whole != nil {
 		fields = whole.splitMembers()
@@ -158,8 +166,8 @@ func encodeMultipart(media string, fields []bodyPart, whole *bodyPart) (body []b
 	return b.Bytes(), mime.FormatMediaType(media, map[string]string{"boundary": w.Boundary()}), nil
 }
 
-// expandStyledFields parts fields that have a style, as OpenAPI 3.1 and Swagger 2.0 allow it
-// for multipart bodies, into those that are written.
+// expandStyledFields replaces fields that have a style by the parts that they
+// expand to. OpenAPI 3.1 and Swagger 2.0 allow styles in multipart bodies.
 func expandStyledFields(fields []bodyPart) (out []bodyPart) {
 	for _, f := range fields {
 		if f.Style == "" || f.File || f.Media != "" || kindOf(f.value) == kindPrimitive {
@@ -175,7 +183,7 @@ func expandStyledFields(fields []bodyPart) (out []bodyPart) {
 	return out
 }
 
-// encodePart is one part of a multipart body.
+// encodePart returns the header and content of one part of a multipart body.
 func (a *Arg) encodePart(value []byte) (textproto.MIMEHeader, []byte, error) {
 	header := textproto.MIMEHeader{}
 	disposition := `form-data; name="` + quoteDisposition(a.Key) + `"`
@@ -200,14 +208,15 @@ func (a *Arg) encodePart(value []byte) (textproto.MIMEHeader, []byte, error) {
 	return header, data, nil
 }
 
-// firstMedia is the first of several media types.
+// firstMedia returns the first of several media types.
 func firstMedia(media string) string {
 	first, _, _ := strings.Cut(media, ",")
 	return strings.TrimSpace(first)
 }
 
-// quoteDisposition is a text inside the quotes of a Content-Disposition, as browsers write
-// it: what would end it is percent-encoded.
+// quoteDisposition quotes a text for a Content-Disposition as browsers do:
+// characters that would end it are percent-encoded. Without that a file name
+// could add headers.
 func quoteDisposition(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -225,12 +234,14 @@ func quoteDisposition(s string) string {
 	return b.String()
 }
 
+// fileValue is the content of a file argument.
 type fileValue struct {
 	name, media string
 	data        []byte
 }
 
-// decodeFile reads {filename, mimeType, data_base64}, or takes a text as the content.
+// decodeFile decodes {filename, mimeType, data_base64}, or takes a text as the
+// content. It accepts standard and URL-safe base64, since models write both.
 func (a *Arg) decodeFile(value []byte) (fileValue, error) {
 	f := fileValue{name: a.Key, media: "application/octet-stream"}
 	if kindOf(value) != kindObject {
@@ -265,7 +276,8 @@ func (a *Arg) decodeFile(value []byte) (fileValue, error) {
 	return f, nil
 }
 
-// encodePlainBody is a body that is one text, or the bytes of a file.
+// encodePlainBody returns a body that is one text, or the bytes of a file, and
+// its Content-Type.
 func encodePlainBody(media string, fields []bodyPart, whole *bodyPart) (body []byte, contentType string, err error) {
 	if whole == nil {
 		if len(fields) == 0 {
@@ -286,7 +298,8 @@ func encodePlainBody(media string, fields []bodyPart, whole *bodyPart) (body []b
 	return f.data, concreteMedia(media, http.DetectContentType(f.data)), nil
 }
 
-// concreteMedia is a media type that can be sent: one with a star stands for many.
+// concreteMedia returns a media type that can be sent: instead of one with a
+// wildcard it returns instead.
 func concreteMedia(media, instead string) string {
 	if strings.Contains(media, "*") {
 		return instead
@@ -294,11 +307,12 @@ func concreteMedia(media, instead string) string {
 	return media
 }
 
+// isJSONLines reports whether a media type has one JSON value in each line.
 func isJSONLines(base string) bool {
 	return base == "application/jsonl" || base == "application/x-ndjson" || base == "application/json-lines"
 }
 
-// encodeJSONLines is an array with an element in each line.
+// encodeJSONLines returns an array with one element in each line.
 func encodeJSONLines(whole *bodyPart) (out []byte) {
 	if whole == nil {
 		return []byte{}

@@ -9,16 +9,20 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// pacer spaces the requests to an API, and holds them back when it says so.
+// pacer spaces the requests to an API, and holds them back after a 429. It is
+// safe for concurrent use.
 type pacer struct {
-	perSecond float64 // a second; 0 is no bound
+	// perSecond is the rate; 0 is no bound.
+	perSecond float64
 
-	mu       sync.Mutex
-	nextSend time.Time // when the next may leave
+	mu sync.Mutex
+	// nextSend is the time at which the next request may leave.
+	nextSend time.Time
 }
 
-// waitTurn returns when a request may leave. One whose turn would come after its
-// deadline is refused at once, and takes nobody's place.
+// waitTurn returns when a request may leave. A request whose turn would come
+// after its deadline is refused at once with CodeLimited, and takes no turn
+// from others.
 func (p *pacer) waitTurn(ctx context.Context) error {
 	p.mu.Lock()
 	now := time.Now()
@@ -50,7 +54,8 @@ func (p *pacer) waitTurn(ctx context.Context) error {
 	}
 }
 
-// holdBack lets nothing leave for a while: the API said that it is too much.
+// holdBack lets no request leave for a time, at most a minute, because the API
+// answered 429.
 func (p *pacer) holdBack(d time.Duration) {
 	if d <= 0 {
 		return

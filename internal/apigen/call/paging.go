@@ -9,10 +9,10 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// nextPage says how the next page is asked for: by what the API says in a Link
-// header or in its answer, else by counting on. It is said in words, for models,
-// and, where the API itself says that there is one, as the
-// arguments that change, for Views.
+// nextPage says how the next page is requested: by the Link header or a cursor
+// of the answer, or else by counting on. notes are sentences for models.
+// arguments, for App views, is set only if the API itself says that there is a
+// next page.
 func (s Shape) nextPage(a *Answer, body []byte) (notes []string, arguments string) {
 	if more := s.nextFromLink(a.Header.Values("Link")); more != "" {
 		return []string{"There is a next page: call again with " + more + "."}, more
@@ -27,7 +27,9 @@ func (s Shape) nextPage(a *Answer, body []byte) (notes []string, arguments strin
 			return nil, ""
 		}
 		more := argumentObject(p.Arg, value)
-		if where := plainText(value); strings.HasPrefix(where, "/") || strings.Contains(where, "://") { // the whole address of the page
+		// Some APIs answer the whole address of the next page instead of a
+		// cursor.
+		if where := plainText(value); strings.HasPrefix(where, "/") || strings.Contains(where, "://") {
 			if more = s.nextFromLink([]string{"<" + where + ">; rel=next"}); more == "" {
 				return nil, ""
 			}
@@ -49,11 +51,12 @@ func (s Shape) nextPage(a *Answer, body []byte) (notes []string, arguments strin
 	return []string{"The next page, if there is one: call again with " + argumentObject(p.Arg, strconv.AppendInt(nil, now+step, 10)) + "."}, ""
 }
 
+// argumentObject returns a JSON object with one argument.
 func argumentObject(name string, value []byte) string {
 	return string(wire.AppendObject(nil, []byte("{}"), nil, wire.Member{Key: name, Value: value}))
 }
 
-// valueAt is the value at a JSON pointer; nil where there is none.
+// valueAt returns the value at a JSON pointer, or nil.
 func valueAt(raw []byte, pointer string) []byte {
 	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		raw = wire.Get(raw, unescapePointer(part))
@@ -61,8 +64,8 @@ func valueAt(raw []byte, pointer string) []byte {
 	return raw
 }
 
-// countElements counts those of the answer's list: itself, or its only member that is
-// one.
+// countElements counts the elements of the answer's list: the answer itself, or
+// its only member that is an array.
 func countElements(raw []byte) (n int, found bool) {
 	list := raw
 	if kindOf(raw) == kindObject {
@@ -86,8 +89,9 @@ func countElements(raw []byte) (n int, found bool) {
 	return n, true
 }
 
-// nextFromLink is what changes in the arguments for the page that a Link header calls
-// next.
+// nextFromLink returns the arguments that change for the page that a Link
+// header calls next, as a JSON object; "" if there is none. Only the query of
+// the link is used, never its host.
 func (s Shape) nextFromLink(links []string) string {
 	for link := range strings.SplitSeq(strings.Join(links, ","), "<") {
 		target, params, ok := strings.Cut(link, ">")
@@ -123,6 +127,7 @@ func (s Shape) nextFromLink(links []string) string {
 	return ""
 }
 
+// isNextLink reports whether the parameters of a link say rel=next.
 func isNextLink(params string) bool {
 	return slices.ContainsFunc(strings.Split(params, ";"), func(p string) bool {
 		key, value, _ := strings.Cut(strings.TrimSpace(p), "=")
@@ -130,8 +135,8 @@ func isNextLink(params string) bool {
 	})
 }
 
-// isCounter says whether an argument is a number: it was given as one, or pages are
-// counted with it.
+// isCounter reports whether an argument is a number: the caller gave it as one,
+// or it counts pages.
 func isCounter(p *Plan, a *Arg, now []byte) bool {
 	if kindOf(now) == kindPrimitive {
 		_, isText := wire.String(now)

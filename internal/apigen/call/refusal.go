@@ -9,8 +9,8 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// showRefusal shows what an API said with a status of 400 and more: the status, what
-// stood in the answer, and what to do.
+// showRefusal returns the result of an answer with status 400 or higher: the
+// status, the message of the API, and a hint for the model.
 func (s Shape) showRefusal(a *Answer) []byte {
 	var r toolResult
 	said := strings.TrimSpace(decodeText(a))
@@ -36,7 +36,8 @@ func (s Shape) showRefusal(a *Answer) []byte {
 	return r.encodeJSON(true)
 }
 
-// statusHint says what to do about a status.
+// statusHint tells a model what to do about a status. after is the Retry-After
+// in seconds.
 func statusHint(status, after int) string {
 	switch status {
 	case http.StatusBadRequest, http.StatusUnprocessableEntity:
@@ -64,14 +65,15 @@ func statusHint(status, after int) string {
 	return "Hint: the API's message says what it expects."
 }
 
-// showGraphQL shows a GraphQL answer: the field's value, and errors beside it. It
-// says whether nothing but errors came.
+// showGraphQL adds a GraphQL answer: the value of the field, and errors beside
+// it. failed reports that there are errors and no value.
 func (s Shape) showGraphQL(a *Answer, r *toolResult) (failed bool) {
 	errs := wire.Get(a.Body, "errors")
 	data := wire.Get(a.Body, "data")
 	for _, name := range s.Plan.GraphQL.Path {
 		data = wire.Get(data, name)
 	}
+	// An empty list of errors is no error.
 	has := kindOf(errs) == kindArray && len(strings.TrimSpace(strings.Trim(string(errs), "[]"))) > 0
 	if has && kindOf(data) == kindAbsent {
 		short, _, ok := shrinkJSON(errs, maxErrorBytes)

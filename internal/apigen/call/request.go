@@ -10,18 +10,23 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// Request is what a plan and its arguments come to.
+// Request is an HTTP request that is not sent yet. It can be sent several
+// times.
 type Request struct {
 	Method string
 	URL    *url.URL
 	Header http.Header
-	Body   []byte // nil is none
+	// Body is nil if the request has none.
+	Body []byte
 }
 
-// Build puts arguments, a JSON object, where the plan says. base is the API's
-// URL; bound gives the token of a scheme, for arguments that are bound to one.
-// No value leaves its place, whatever it holds; what cannot be sent is invalid,
-// with the argument's pointer.
+// Build makes the request of a call. base is the URL of the API; arguments is a
+// JSON object; bound returns the token of a scheme for arguments that carry
+// one.
+//
+// No value leaves its place, whatever it contains: a path argument cannot add a
+// segment, a header no line, a query no parameter. A value that cannot be sent
+// is an error with CodeInvalid and the pointer of the argument.
 func (p *Plan) Build(base string, arguments []byte, bound func(scheme string) (string, bool)) (*Request, error) {
 	given := p.collectValues(arguments, bound)
 	path, err := p.buildPath(given)
@@ -48,7 +53,8 @@ func (p *Plan) Build(base string, arguments []byte, bound func(scheme string) (s
 	return r, p.buildBody(given, r)
 }
 
-// collectValues are the arguments by name, those that are bound to a token included.
+// collectValues returns the arguments by name. A bound token replaces an
+// argument of the caller.
 func (p *Plan) collectValues(arguments []byte, bound func(string) (string, bool)) map[string][]byte {
 	given := map[string][]byte{}
 	for key, value := range wire.Members(arguments) {
@@ -65,7 +71,8 @@ func (p *Plan) collectValues(arguments []byte, bound func(string) (string, bool)
 	return given
 }
 
-// invalidError is the error for an argument that cannot be sent.
+// invalidError returns the error for an argument that cannot be sent. why
+// continues the sentence "the argument NAME …".
 func (a *Arg) invalidError(why string) error {
 	message := "the argument " + a.Name + " " + why
 	e := junctor.Errorf(junctor.CodeInvalid, "%s", message)
@@ -73,9 +80,14 @@ func (a *Arg) invalidError(why string) error {
 	return e
 }
 
+// buildPath fills in the variables of the path. It refuses a segment that ends
+// up empty, "." or "..", even if only several arguments together make it so:
+// servers would resolve it to another path, and the call would reach another
+// operation.
 func (p *Plan) buildPath(given map[string][]byte) (string, error) {
 	var out strings.Builder
-	var filled []*Arg // of the segment that is written
+	// filled are the arguments in the segment that is being written.
+	var filled []*Arg
 	begin := 0
 	end := func() error {
 		segment := out.String()[begin:]
@@ -119,7 +131,8 @@ func cutVariable(s string) (name, after string, ok bool) {
 	return name, after, ok && !strings.Contains(name, "/")
 }
 
-// fillVariable is the value of a variable of the path.
+// fillVariable returns the encoded value of a variable of the path, and its
+// argument.
 func (p *Plan) fillVariable(name string, given map[string][]byte) (string, *Arg, error) {
 	i := slices.IndexFunc(p.Args, func(a Arg) bool { return a.Place == Path && a.Key == name })
 	if i < 0 {
@@ -137,6 +150,8 @@ func (p *Plan) fillVariable(name string, given map[string][]byte) (string, *Arg,
 	return value, a, nil
 }
 
+// joinURL joins the base URL and a path. A query of the base is kept. A base
+// without a host, or with a user or fragment, is refused.
 func joinURL(base, path string) (*url.URL, error) {
 	address, query, _ := strings.Cut(base, "?")
 	if path != "" {
@@ -150,6 +165,7 @@ func joinURL(base, path string) (*url.URL, error) {
 	return u, nil
 }
 
+// buildQuery returns the encoded query: the fixed part and the arguments.
 func (p *Plan) buildQuery(given map[string][]byte) string {
 	parts := []string{}
 	if p.Query != "" {
@@ -177,7 +193,7 @@ func (p *Plan) buildQuery(given map[string][]byte) string {
 	return strings.Join(parts, "&")
 }
 
-// encodeWholeQuery is a query that one argument is all of.
+// encodeWholeQuery encodes one argument that is the whole query (OpenAPI 3.2).
 func encodeWholeQuery(a *Arg, value []byte) string {
 	switch {
 	case kindOf(value) == kindAbsent:
@@ -193,6 +209,7 @@ func encodeWholeQuery(a *Arg, value []byte) string {
 	return escapeAll(contentText(a.Media, value))
 }
 
+// setHeaders sets the headers and cookies of the arguments in h.
 func (p *Plan) setHeaders(given map[string][]byte, h http.Header) error {
 	var cookies []encodedPair
 	for i := range p.Args {
@@ -231,8 +248,9 @@ func (p *Plan) setHeaders(given map[string][]byte, h http.Header) error {
 	return nil
 }
 
-// isReservedHeader says whether a header is not for arguments to set: OpenAPI ignores the
-// first three, the others belong to the connection.
+// isReservedHeader reports whether arguments may not set a header. OpenAPI
+// ignores the first three; the others belong to the connection, and setting
+// them could split or redirect the request.
 func isReservedHeader(name string) bool {
 	switch http.CanonicalHeaderKey(name) {
 	case "Accept", "Content-Type", "Authorization",
@@ -242,14 +260,17 @@ func isReservedHeader(name string) bool {
 	return !isHeaderName(name)
 }
 
+// isHeaderName reports whether a name is a valid token of HTTP.
 func isHeaderName(name string) bool {
 	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
 		return r <= ' ' || r >= 0x7f || strings.ContainsRune("()<>@,;:\\\"/[]?={}", r)
 	})
 }
 
+// isControlCharacter reports whether a header cannot hold a character.
 func isControlCharacter(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 
+// isCookieText reports whether a text can be part of a cookie as it is.
 func isCookieText(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`";\`, r) })
 }

@@ -18,53 +18,72 @@ import (
 	"github.com/junctor-mcp/junctor/internal/limit"
 )
 
+// Defaults and bounds of sending. firstBackoff is doubled for each further try.
+// A Retry-After beyond maxRetryWait is left to the caller.
 const (
-	maxTries      = 3                      // of one call
+	maxTries      = 3                      // sendings of one call
 	firstBackoff  = 250 * time.Millisecond // before the second, twice that before the third
-	maxRetryWait  = 15 * time.Second       // that a Retry-After is waited for
-	defaultAtOnce = 32                     // requests that one API has under way
+	maxRetryWait  = 15 * time.Second       // the longest wait for a Retry-After
+	defaultAtOnce = 32                     // requests in flight to one API
 )
 
-// Credentials are what a request proves with who calls. They are for the origin
-// of the API, and go nowhere else.
+// Credentials authenticate a request. They are valid for the origin of the API
+// and are sent nowhere else.
 type Credentials struct {
 	Header http.Header
-	Query  string // encoded
-	Secret string // the token itself, for arguments that are bound to it; "" is none
+	// Query is an encoded query.
+	Query string
+	// Secret is the token itself, for arguments that carry it; empty if there
+	// is none.
+	Secret string
 }
 
-// Options of a Sender.
+// Options are the options of a Sender.
 type Options struct {
-	Base   string       // URL of the API
-	Client *http.Client // of internal/egress
+	// Base is the URL of the API.
+	Base string
+	// Client comes from internal/egress, which decides what may be dialed.
+	Client *http.Client
 
-	// Credentials gives those of a caller; nil is that there are none. Refused
-	// hears that the API did not take them.
+	// Credentials returns the credentials of a caller. If it is nil, there are
+	// none.
 	Credentials func(ctx context.Context, p *junctor.Principal) (Credentials, error)
-	Refused     func(p *junctor.Principal)
+	// Refused is called if the API answered 401. Credentials should then return
+	// others, such as a renewed token.
+	Refused func(p *junctor.Principal)
 
-	// Login, where people log in to the API, is the error of an answer that wants
-	// a login, or another; nil is that such an answer is a result like others.
+	// Login returns the error for an answer that asks for a login. It is set if
+	// users log in to the API. If it is nil, such an answer is a result like
+	// others.
 	Login func(a *Answer) error
 
-	Bytes    *limit.ByteBudget // bounds the bytes of answers in flight; nil does not
-	MaxBytes int64             // of one answer; 0 is no bound but the client's
+	// Bytes bounds the bytes of answers in flight; nil bounds nothing.
+	Bytes *limit.ByteBudget
+	// MaxBytes bounds one answer; 0 leaves the bound to the client.
+	MaxBytes int64
 
-	Rate    float64 // requests a second that the API is sent at most; 0 is no bound
-	AtOnce  int     // requests that are under way at a time; 0 is 32
-	Agent   string  // what User-Agent says
-	PerUser bool    // callers have credentials of their own: what the API refuses one does not hold the others back
+	// Rate is the maximal number of requests per second to the API; 0 is no
+	// bound.
+	Rate float64
+	// AtOnce is the maximal number of requests in flight; 0 is 32.
+	AtOnce int
+	// Agent is the User-Agent.
+	Agent string
+	// PerUser is set if callers have credentials of their own. A 429 to one of
+	// them then does not hold the others back.
+	PerUser bool
 }
 
-// Sender sends the requests of one API. What it holds is for that API alone, so
-// that one that is slow or flooded takes nothing from another.
+// Sender sends the requests of one API. Slots and pacer belong to that API
+// only, so that a slow or flooded API takes nothing from another. It is safe
+// for concurrent use.
 type Sender struct {
 	options Options
 	slots   chan struct{}
 	pacer   pacer
 }
 
-// NewSender makes one.
+// NewSender returns a Sender. Zero values of o get their defaults.
 func NewSender(o Options) *Sender {
 	if o.AtOnce <= 0 {
 		o.AtOnce = defaultAtOnce
@@ -75,21 +94,27 @@ func NewSender(o Options) *Sender {
 	return &Sender{options: o, slots: make(chan struct{}, o.AtOnce), pacer: pacer{perSecond: o.Rate}}
 }
 
-// Answer is what the API said.
+// Answer is the response of the API, read to its end.
 type Answer struct {
 	Method string
-	Path   string // without the base
+	// Path is the template of the plan, without the base and without values.
+	Path   string
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// Send makes a request of a plan and its arguments and sends it. Only what
-// cannot have run is sent again: where no connection came about, or the API says
-// 503 and when to come back; and, where again is set, since the tool only reads
-// or may run twice, what broke off, was refused for now (429) or failed on the
-// way (502, 503, 504). more are headers of the call itself, such as its trace: what
-// the plan or a credential says stands before them.
+// Send makes the request of a plan and its arguments and sends it, up to three
+// times.
+//
+// It repeats a request that cannot have run: no connection was made, or the API
+// answered 503 with Retry-After. If again is set, because the tool only reads
+// or may run twice, it also repeats after a broken connection and after 429,
+// 502, 503 and 504. After a 401 it asks for other credentials and tries once
+// more with them.
+//
+// more are headers of the call itself, such as its trace. Headers of the plan
+// and of credentials take precedence.
 func (s *Sender) Send(ctx context.Context, plan *Plan, arguments []byte, p *junctor.Principal, again bool, more http.Header) (*Answer, error) {
 	own, err := s.credentialsFor(ctx, plan, p)
 	if err != nil {
@@ -111,6 +136,7 @@ func (s *Sender) Send(ctx context.Context, plan *Plan, arguments []byte, p *junc
 	if err := prepare(); err != nil {
 		return nil, err
 	}
+	// renewed is set after the first 401: other credentials are tried once.
 	renewed := false
 	for try := 1; ; try++ {
 		answer, err := s.sendOnce(ctx, plan, req, limit.PartyOf(p))
@@ -140,14 +166,16 @@ func (s *Sender) Send(ctx context.Context, plan *Plan, arguments []byte, p *junc
 	}
 }
 
-// requiresLogin says whether the API did not take who called, or wants more rights.
+// requiresLogin reports whether the API rejected the caller's credentials, or
+// requires more scopes.
 func (a *Answer) requiresLogin() bool {
 	return a != nil && (a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden && strings.Contains(a.Header.Get("WWW-Authenticate"), "insufficient_scope"))
 }
 
-// credentialsFor are those for a plan: none where the document says that none are
-// needed, or need not be there and are not, or where the request leaves the API's
-// origin.
+// credentialsFor returns the credentials for a plan. There are none if the
+// document says that none are required, if they are optional and missing, or if
+// the request goes to another origin than the API: a document must not be able
+// to send a credential elsewhere.
 func (s *Sender) credentialsFor(ctx context.Context, plan *Plan, p *junctor.Principal) (Credentials, error) {
 	open := len(plan.Security) > 0 && !slices.ContainsFunc(plan.Security, func(needs []Need) bool { return len(needs) > 0 })
 	if s.options.Credentials == nil || open || plan.Base != "" && !sameOrigin(plan.Base, s.options.Base) {
@@ -160,14 +188,15 @@ func (s *Sender) credentialsFor(ctx context.Context, plan *Plan, p *junctor.Prin
 	return own, err
 }
 
+// sameOrigin reports whether two URLs have the same scheme and host.
 func sameOrigin(a, b string) bool {
 	x, errX := url.Parse(a)
 	y, errY := url.Parse(b)
 	return errX == nil && errY == nil && x.Scheme == y.Scheme && strings.EqualFold(x.Host, y.Host)
 }
 
-// applyTo adds the credentials to a request; nothing that an argument says stands in
-// their place.
+// applyTo adds the credentials to a request. They replace headers and query
+// parameters that arguments set.
 func (c Credentials) applyTo(r *Request) {
 	for name, values := range c.Header {
 		if name == "Cookie" && r.Header.Get("Cookie") != "" {
@@ -180,7 +209,7 @@ func (c Credentials) applyTo(r *Request) {
 	}
 }
 
-// removeKeys takes the pairs out of a query whose keys another has.
+// removeKeys removes the pairs of a query whose keys the other query has.
 func removeKeys(query, other string) string {
 	taken := map[string]bool{}
 	for pair := range strings.SplitSeq(other, "&") {
@@ -196,11 +225,14 @@ func removeKeys(query, other string) string {
 	return strings.Join(kept, "&")
 }
 
+// isSame reports whether two credentials are equal. If they are, another try
+// would fail again.
 func (c Credentials) isSame(d Credentials) bool {
 	return c.Query == d.Query && c.Secret == d.Secret && maps.EqualFunc(c.Header, d.Header, slices.Equal)
 }
 
-// sendOnce sends a request and reads its answer, when it is its turn.
+// sendOnce waits for its turn and a free slot, sends a request and reads the
+// answer.
 func (s *Sender) sendOnce(ctx context.Context, plan *Plan, r *Request, who limit.Party) (*Answer, error) {
 	if err := s.pacer.waitTurn(ctx); err != nil {
 		return nil, err
@@ -238,8 +270,8 @@ func (s *Sender) sendOnce(ctx context.Context, plan *Plan, r *Request, who limit
 	return a, nil
 }
 
-// readError is why an answer was not read. The call ran: nobody may take the error
-// for one after which it is made again.
+// readError returns the error for an answer that was not read. The call ran, so
+// the code must not be one after which callers repeat it.
 func readError(ctx context.Context, err error, most int64) error {
 	if errors.Is(err, limit.ErrTooLong) {
 		return junctor.Errorf(junctor.CodeTooLarge, "the API's answer is larger than the %d bytes that are taken; --max-result sets the limit", most)
@@ -250,8 +282,8 @@ func readError(ctx context.Context, err error, most int64) error {
 	return sendError(ctx, err)
 }
 
-// sendError is what egress says, without the URL that http puts before it: it
-// may hold what a caller gave.
+// sendError returns the error of egress without the URL that net/http puts
+// before it: the URL may contain values of the caller.
 func sendError(ctx context.Context, err error) error {
 	if e, ok := errors.AsType[*junctor.Error](err); ok {
 		return e
@@ -262,7 +294,8 @@ func sendError(ctx context.Context, err error) error {
 	return junctor.Errorf(junctor.CodeUpstream, "the API broke off its answer")
 }
 
-// retryAfter is when the API says to come back; 0 where it does not.
+// retryAfter returns the time of a Retry-After header, at most a day; 0 if
+// there is none.
 func (a *Answer) retryAfter() time.Duration {
 	text := strings.TrimSpace(a.Header.Get("Retry-After"))
 	if seconds, err := strconv.ParseUint(text, 10, 64); err == nil {
@@ -274,7 +307,8 @@ func (a *Answer) retryAfter() time.Duration {
 	return 0
 }
 
-// retryDelay says whether to try again, and when.
+// retryDelay decides whether to try again after the given try, and how long to
+// wait first. a is nil if err is set.
 func retryDelay(a *Answer, err error, try int, again bool) (wait time.Duration, ok bool) {
 	if try >= maxTries {
 		return 0, false
@@ -297,7 +331,8 @@ func retryDelay(a *Answer, err error, try int, again bool) (wait time.Duration, 
 	return 0, false
 }
 
-// waitBeforeRetry sleeps, unless that would take longer than anybody waits.
+// waitBeforeRetry waits. It returns false, at once, if the wait would be longer
+// than the bound or the deadline of the call.
 func (s *Sender) waitBeforeRetry(ctx context.Context, wait time.Duration) bool {
 	if deadline, ok := ctx.Deadline(); wait > maxRetryWait || ok && time.Until(deadline) <= wait {
 		return false

@@ -9,7 +9,8 @@ import (
 )
 
 // The styles of parameters. OpenAPI defines them by RFC 6570: each value is
-// encoded, then joined.
+// encoded first and then joined, so that a delimiter inside a value stays part
+// of it.
 const (
 	styleSimple     = "simple"
 	styleLabel      = "label"
@@ -22,8 +23,8 @@ const (
 	styleCookie     = "cookie" // OpenAPI 3.2
 )
 
-// expandText expands a value where one text stands: simple, label and matrix. ok is
-// false where there is nothing to send.
+// expandText expands a value to one text, as paths and headers need it: the
+// styles simple, label and matrix. ok is false if there is nothing to send.
 func (a *Arg) expandText(raw []byte, e escapeFunc) (out string, ok bool) {
 	if a.Media != "" {
 		return e(contentText(a.Media, raw)), kindOf(raw) != kindAbsent
@@ -78,7 +79,8 @@ func (a *Arg) expandText(raw []byte, e escapeFunc) (out string, ok bool) {
 	return "", false
 }
 
-// expandPairs expands a value where names and values stand: a query, a form, cookies.
+// expandPairs expands a value to names and values, as queries, forms and
+// cookies need it.
 func (a *Arg) expandPairs(raw []byte, e escapeFunc) []encodedPair {
 	key := e(a.Key)
 	if a.Media != "" && kindOf(raw) != kindAbsent {
@@ -120,8 +122,8 @@ func (a *Arg) expandPairs(raw []byte, e escapeFunc) []encodedPair {
 	return nil
 }
 
-// valueDelimiter stands between the parts of a value that is not exploded. It is
-// encoded where it is no comma.
+// valueDelimiter returns the delimiter between the parts of a value that is not
+// exploded. All but the comma are percent-encoded.
 func (a *Arg) valueDelimiter() string {
 	switch a.Style {
 	case styleSpace:
@@ -134,7 +136,8 @@ func (a *Arg) valueDelimiter() string {
 	return ","
 }
 
-// expandDeep writes a[b][0]=c for every leaf of a value.
+// expandDeep appends a[b][0]=c for every leaf of a value to out. key is already
+// encoded.
 func (e escapeFunc) expandDeep(key string, raw []byte, out []encodedPair) []encodedPair {
 	below := func(name string) string { return key + "%5B" + escapeAll(name) + "%5D" }
 	switch kindOf(raw) {
@@ -155,7 +158,7 @@ func (e escapeFunc) expandDeep(key string, raw []byte, out []encodedPair) []enco
 	return out
 }
 
-// contentText is a value as one text of a media type.
+// contentText returns a value as one text of a media type.
 func contentText(media string, raw []byte) string {
 	if isJSON(media) {
 		return strings.TrimSpace(string(raw))
@@ -163,13 +166,13 @@ func contentText(media string, raw []byte) string {
 	return plainText(raw)
 }
 
-// isJSON says whether a media type is written as JSON.
+// isJSON reports whether a media type is encoded as JSON. Wildcards are.
 func isJSON(media string) bool {
 	base := baseMedia(media)
 	return base == "application/json" || base == "text/json" || base == "application/*" || base == "*/*" || strings.HasSuffix(base, "+json")
 }
 
-// baseMedia is a media type without its parameters, in lower case.
+// baseMedia returns a media type in lower case, without its parameters.
 func baseMedia(media string) string {
 	base, _, err := mime.ParseMediaType(media)
 	if err != nil {

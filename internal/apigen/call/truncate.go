@@ -8,23 +8,25 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// MaxText is how much of an answer a tool gives: models are told no more by
-// their hosts.
+// MaxText is the number of bytes of an answer that a result shows. Hosts pass
+// no more to models.
 const MaxText = 64 << 10
 
-// maxShownItems is how many elements of an array are shown once an answer is too
-// large.
+// maxShownItems is the number of elements of an array that are shown first if
+// an answer is too large.
 const maxShownItems = 25
 
-// truncation is a place where something was left out.
+// truncation is a place where something was left out. Shown and Of count
+// elements of an array or bytes of a string.
 type truncation struct {
 	Pointer string `json:"pointer"`
 	Shown   int    `json:"shown"`
 	Of      int    `json:"of"`
 }
 
-// shrinkJSON makes JSON small enough: arrays first, then long texts, both more and
-// more. ok is false where that does not do.
+// shrinkJSON shortens JSON to at most most bytes: arrays first, then long
+// strings, in stricter and stricter steps. ok is false if the strictest step
+// does not suffice.
 func shrinkJSON(raw []byte, most int) (out []byte, cuts []truncation, ok bool) {
 	if len(raw) <= most {
 		return raw, nil, true
@@ -39,8 +41,11 @@ func shrinkJSON(raw []byte, most int) (out []byte, cuts []truncation, ok bool) {
 	return nil, nil, false
 }
 
+// shrinker bounds the elements of arrays and the bytes of strings.
 type shrinker struct{ maxItems, maxText int }
 
+// writeValue appends the shortened value to dst, and each truncation to cuts.
+// pointer is the JSON pointer of the value.
 func (s shrinker) writeValue(dst, raw []byte, pointer string, cuts *[]truncation) []byte {
 	switch kindOf(raw) {
 	case kindObject:
@@ -82,7 +87,7 @@ func (s shrinker) writeValue(dst, raw []byte, pointer string, cuts *[]truncation
 	return append(dst, raw...)
 }
 
-// truncateText is the beginning of a text, whole characters.
+// truncateText returns the beginning of a text, cut between characters.
 func truncateText(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -93,16 +98,18 @@ func truncateText(s string, most int) string {
 	return s[:most]
 }
 
+// escapePointer escapes a segment of a JSON pointer.
 func escapePointer(s string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(s) }
 
+// unescapePointer decodes a segment of a JSON pointer.
 func unescapePointer(s string) string { return strings.NewReplacer("~1", "/", "~0", "~").Replace(s) }
 
-// fieldSelection is what is wanted of an answer, by the parts of JSON pointers; one
-// without parts below is all.
+// fieldSelection is a tree of the selected fields, by the segments of their
+// JSON pointers. A node without children selects everything below it.
 type fieldSelection map[string]fieldSelection
 
-// parseSelection reads JSON pointers. A * stands for every element, and may be left
-// out.
+// parseSelection parses JSON pointers. "*" means every element of an array and
+// may be left out.
 func parseSelection(pointers []string) fieldSelection {
 	root := fieldSelection{}
 	for _, p := range pointers {
@@ -121,7 +128,7 @@ func parseSelection(pointers []string) fieldSelection {
 	return root
 }
 
-// writeSelected gives what is selected of a value.
+// writeSelected appends the selected parts of a value to dst.
 func (s fieldSelection) writeSelected(dst, raw []byte) []byte {
 	if len(s) == 0 {
 		return append(dst, raw...)
@@ -167,7 +174,8 @@ func (s fieldSelection) writeSelected(dst, raw []byte) []byte {
 	return append(dst, raw...)
 }
 
-// isNumbered says whether elements are selected by their number.
+// isNumbered reports whether all segments are numbers, that is, elements are
+// selected by index.
 func (s fieldSelection) isNumbered() bool {
 	for part := range s {
 		if _, err := strconv.Atoi(part); err != nil {

@@ -8,16 +8,19 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// valueKind is what a JSON value is to a parameter.
+// valueKind is the kind of a JSON value as far as the styles of parameters
+// distinguish them.
 type valueKind uint8
 
 const (
-	kindAbsent valueKind = iota // null is the same as not given
+	// kindAbsent is a missing value. null is the same as missing.
+	kindAbsent valueKind = iota
 	kindPrimitive
 	kindArray
 	kindObject
 )
 
+// kindOf returns the kind of a raw JSON value by its first byte.
 func kindOf(raw []byte) valueKind {
 	switch raw = bytes.TrimSpace(raw); {
 	case len(raw) == 0 || wire.IsNull(raw):
@@ -30,8 +33,8 @@ func kindOf(raw []byte) valueKind {
 	return kindPrimitive
 }
 
-// plainText is a value as one text: a string without its quotes, a number or boolean
-// as it stands, and what has parts as JSON.
+// plainText returns a value as one text: a string without its quotes, a number
+// or boolean unchanged, and everything else as JSON.
 func plainText(raw []byte) string {
 	raw = bytes.TrimSpace(raw)
 	if s, ok := wire.String(raw); ok {
@@ -40,20 +43,29 @@ func plainText(raw []byte) string {
 	return string(raw)
 }
 
-// escapeFunc encodes a text for its place in a request. What stays as it is can
-// never end that place: no & + # in a query, no / ? # in a path, even where the
-// document allows reserved characters.
+// escapeFunc encodes a text for its place in a request. The characters that it
+// keeps can never end that place: no "&", "+" or "#" in a query, no "/", "?" or
+// "#" in a path, even if the document allows reserved characters.
 type escapeFunc func(string) string
 
-func escapeAll(s string) string   { return percentEncode(s, "", false) }
+// escapeAll encodes everything except unreserved characters.
+func escapeAll(s string) string { return percentEncode(s, "", false) }
+
+// escapeQuery keeps the reserved characters that cannot end a query parameter,
+// and existing %XX.
 func escapeQuery(s string) string { return percentEncode(s, ":/?[]@!$'()*,;=", true) }
-func escapePath(s string) string  { return percentEncode(s, ":[]@!$&'()*+,;=", false) }
-func keepText(s string) string    { return s }
+
+// escapePath keeps the reserved characters that cannot end a segment of a path.
+func escapePath(s string) string { return percentEncode(s, ":[]@!$&'()*+,;=", false) }
+
+// keepText encodes nothing. It is for headers and cookies, whose text is
+// checked instead.
+func keepText(s string) string { return s }
 
 const hexDigits = "0123456789ABCDEF"
 
-// percentEncode encodes all but letters, digits, -._~ and what is to be kept; where
-// triples is set, %XX stays too.
+// percentEncode encodes all bytes except letters, digits, "-._~" and those in
+// keep. If triples is set, existing %XX stay.
 func percentEncode(s, keep string, triples bool) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -71,18 +83,20 @@ func percentEncode(s, keep string, triples bool) string {
 	return b.String()
 }
 
+// isUnreserved reports whether RFC 3986 calls a byte unreserved.
 func isUnreserved(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '.' || c == '_' || c == '~'
 }
 
+// isHex reports whether a byte is a hexadecimal digit.
 func isHex(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
 }
 
-// encodedPair is a name and a value, encoded.
+// encodedPair is a name and a value, both encoded.
 type encodedPair struct{ key, value string }
 
-// escapeItems are the elements of an array, encoded; those that are null are none.
+// escapeItems returns the encoded elements of an array, without nulls.
 func (e escapeFunc) escapeItems(raw []byte) (out []string) {
 	for item := range wire.Elements(raw) {
 		if kindOf(item) != kindAbsent {
@@ -92,8 +106,8 @@ func (e escapeFunc) escapeItems(raw []byte) (out []string) {
 	return out
 }
 
-// escapeMembers are the members of an object in their order, encoded; those that are
-// null are none.
+// escapeMembers returns the encoded members of an object in their order,
+// without nulls.
 func (e escapeFunc) escapeMembers(raw []byte) (out []encodedPair) {
 	for key, value := range wire.Members(raw) {
 		if kindOf(value) != kindAbsent {
@@ -103,7 +117,7 @@ func (e escapeFunc) escapeMembers(raw []byte) (out []encodedPair) {
 	return out
 }
 
-// joinFlat joins pairs to R,100,G,200 with sep between.
+// joinFlat joins pairs to R,100,G,200 with sep in between.
 func joinFlat(pairs []encodedPair, sep string) string {
 	out := make([]string, 0, 2*len(pairs))
 	for _, p := range pairs {
@@ -112,7 +126,7 @@ func joinFlat(pairs []encodedPair, sep string) string {
 	return strings.Join(out, sep)
 }
 
-// joinExploded joins pairs to R=100,G=200 with sep between.
+// joinExploded joins pairs to R=100,G=200 with sep in between.
 func joinExploded(pairs []encodedPair, sep string) string {
 	out := make([]string, 0, len(pairs))
 	for _, p := range pairs {
@@ -121,5 +135,6 @@ func joinExploded(pairs []encodedPair, sep string) string {
 	return strings.Join(out, sep)
 }
 
-// compactJSON writes JSON without white space.
+// compactJSON appends raw without white space to b. It reports whether raw is
+// valid JSON.
 func compactJSON(b *bytes.Buffer, raw []byte) bool { return json.Compact(b, raw) == nil }
