@@ -10,19 +10,22 @@ import (
 	junctor "github.com/junctor-mcp/junctor"
 )
 
-// Bounds of a selection that a caller writes.
+// Bounds of a caller's selection: its tokens and its nesting.
 const (
 	maxSelectTokens = 4000
 	maxSelectDepth  = 12
 )
 
-// Select checks a caller's own selection from a type, with or without its
-// braces, and gives it as it is to be sent. It cannot end the field that it
-// stands in, use variables, or do what a namespace of mutations offers.
+// Select checks a caller's own selection of fields of the type from, with or
+// without braces, and returns the text to send. The selection is written again
+// from its parsed form. So it cannot end the field that it is inserted into,
+// use variables or directives, or select fields of a namespace of mutations,
+// which would run them. Errors have CodeInvalid.
 func (s *Schema) Select(from, selection string) (string, error) {
 	selection = strings.TrimSpace(selection)
 	if !strings.HasPrefix(selection, "{") {
-		selection = "{" + selection + "\n}" // a comment may end it
+		// The line break keeps a comment at the end from hiding the brace.
+		selection = "{" + selection + "\n}"
 	}
 	q, err := parser.ParseQueryWithTokenLimit(&ast.Source{Name: "_select", Input: selection}, maxSelectTokens)
 	if err != nil {
@@ -32,6 +35,8 @@ func (s *Schema) Select(from, selection string) (string, error) {
 		}
 		return "", junctor.Errorf(junctor.CodeInvalid, "_select is no selection of fields: %s; write it like { id name owner { login } }", message)
 	}
+	// The text must be one anonymous query, that is, one selection set.
+	// Anything else would be sent beside the operation.
 	if len(q.Operations) != 1 || len(q.Fragments) > 0 || q.Operations[0].Name != "" || q.Operations[0].Operation != ast.Query {
 		return "", junctor.Errorf(junctor.CodeInvalid, "_select takes one selection of fields, like { id name owner { login } }")
 	}
@@ -46,7 +51,7 @@ func (s *Schema) Select(from, selection string) (string, error) {
 	return b.String(), nil
 }
 
-// writeSelection writes a selection anew from what was parsed of it, field by field.
+// writeSelection writes a checked selection set of def to b.
 func (s *Schema) writeSelection(b *strings.Builder, def *ast.Definition, set ast.SelectionSet, depth int) error {
 	if depth > maxSelectDepth {
 		return junctor.Errorf(junctor.CodeInvalid, "_select is nested more than %d deep", maxSelectDepth)
@@ -62,6 +67,8 @@ func (s *Schema) writeSelection(b *strings.Builder, def *ast.Definition, set ast
 	return nil
 }
 
+// writeSelectionItem writes one item of a selection set: a field or an inline
+// fragment.
 func (s *Schema) writeSelectionItem(b *strings.Builder, def *ast.Definition, sel ast.Selection, depth int) error {
 	switch sel := sel.(type) {
 	case *ast.InlineFragment:
@@ -85,10 +92,14 @@ func (s *Schema) writeSelectionItem(b *strings.Builder, def *ast.Definition, sel
 	}
 }
 
+// directiveError is the error for a selection with directives.
 func directiveError() error {
 	return junctor.Errorf(junctor.CodeInvalid, "_select cannot use directives: leave out what is not wanted")
 }
 
+// writeField checks one field of def against the schema and writes it: the
+// field exists, its arguments exist and are complete, and it has a selection
+// exactly if its type has fields.
 func (s *Schema) writeField(b *strings.Builder, def *ast.Definition, sel *ast.Field, depth int) error {
 	if len(sel.Directives) > 0 {
 		return directiveError()
@@ -105,6 +116,8 @@ func (s *Schema) writeField(b *strings.Builder, def *ast.Definition, sel *ast.Fi
 		return junctor.Errorf(junctor.CodeInvalid, "_select: %s has no field %q; it has %s", def.Name, sel.Name, firstFieldNames(def))
 	}
 	of := s.types[f.Type.Name()]
+	// Reading a field of a namespace runs a mutation. A caller may only have a
+	// tool that reads.
 	if s.isNamespace(of) || s.isNamespace(def) {
 		return junctor.Errorf(junctor.CodeInvalid, "_select: reading %s of %s would do something; there is a tool for it", sel.Name, def.Name)
 	}
@@ -137,6 +150,8 @@ func (s *Schema) writeField(b *strings.Builder, def *ast.Definition, sel *ast.Fi
 	return s.writeSelection(b, of, sel.SelectionSet, depth+1)
 }
 
+// usesVariables reports whether a value contains a variable. A caller's
+// selection declares none, and must not use those of the operation.
 func usesVariables(v *ast.Value) bool {
 	if v.Kind == ast.Variable {
 		return true
@@ -149,7 +164,7 @@ func usesVariables(v *ast.Value) bool {
 	return false
 }
 
-// firstFieldNames names the first fields of a type.
+// firstFieldNames returns the first fields of a type, for messages.
 func firstFieldNames(def *ast.Definition) string {
 	const most = 20
 	var names []string

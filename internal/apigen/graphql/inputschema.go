@@ -10,14 +10,15 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// refPrefix begins the reference to an input type.
+// refPrefix is the beginning of a $ref to an input type.
 const refPrefix = "#/types/"
 
-// inputSchemas gives out the schemas of input types. It is made whole when the schema
-// is read, so that each has one Node.
+// inputSchemas holds the JSON schemas of input types by name. It is complete
+// when the schema is read: one Node for each type lets callers recognize
+// cycles.
 type inputSchemas map[string]*doc.Node
 
-// Resolve gives the schema of an input type.
+// Resolve implements doc.Schemas.
 func (in inputSchemas) Resolve(ref string, _ *doc.Node) (*doc.Node, error) {
 	if n := in[strings.TrimPrefix(ref, refPrefix)]; n != nil {
 		return n, nil
@@ -25,6 +26,7 @@ func (in inputSchemas) Resolve(ref string, _ *doc.Node) (*doc.Node, error) {
 	return nil, junctor.Errorf(junctor.CodeNotFound, "the schema has no input type %q", strings.TrimPrefix(ref, refPrefix))
 }
 
+// collectInputs returns the JSON schemas of all input types.
 func (s *Schema) collectInputs() inputSchemas {
 	in := inputSchemas{}
 	for _, def := range s.definitions {
@@ -35,6 +37,8 @@ func (s *Schema) collectInputs() inputSchemas {
 	return in
 }
 
+// inputObjectSchema returns the JSON schema of an input object. Input types
+// inside it are references, since they may contain each other.
 func (s *Schema) inputObjectSchema(def *ast.Definition) *doc.Node {
 	at := s.positionOf(def.Position)
 	fields, required := doc.NewObject(at), &doc.Node{Kind: doc.Array, At: at}
@@ -59,7 +63,8 @@ func (s *Schema) inputObjectSchema(def *ast.Definition) *doc.Node {
 	return n
 }
 
-// valueSchema is the schema of what a type takes.
+// valueSchema returns the JSON schema of the values that an input type accepts.
+// The type must be defined.
 func (s *Schema) valueSchema(t *ast.Type, at doc.Position) *doc.Node {
 	if t.Elem != nil {
 		return doc.NewObject(at, doc.NewMember("type", doc.NewString("array", at)), doc.NewMember("items", s.valueSchema(t.Elem, at)))
@@ -70,8 +75,10 @@ func (s *Schema) valueSchema(t *ast.Type, at doc.Position) *doc.Node {
 		return doc.NewObject(at, doc.NewMember("$ref", doc.NewString(refPrefix+def.Name, at)))
 	case ast.Enum:
 		values := &doc.Node{Kind: doc.Array, At: at}
+		// Deprecated values are hidden, unless the enum has no others.
 		old := !slices.ContainsFunc(def.EnumValues, func(v *ast.EnumValueDefinition) bool { return !isDeprecated(v.Directives) })
-		for _, v := range def.EnumValues { // deprecated ones are taken where there are no others
+		// In JSON variables an enum value is a string with its name.
+		for _, v := range def.EnumValues {
 			if old || !isDeprecated(v.Directives) {
 				values.Items = append(values.Items, doc.NewString(v.Name, at))
 			}
@@ -82,8 +89,8 @@ func (s *Schema) valueSchema(t *ast.Type, at doc.Position) *doc.Node {
 	}
 }
 
-// scalarSchema is the schema of a scalar. What a schema's own scalars look like only
-// their names say; one that says nothing takes any value.
+// scalarSchema returns the JSON schema of a scalar. Only the name tells what
+// values a custom scalar has. An unknown name accepts any value.
 func (s *Schema) scalarSchema(def *ast.Definition, at doc.Position) *doc.Node {
 	kind, format := "", ""
 	switch strings.ToLower(def.Name) {
@@ -121,7 +128,8 @@ func (s *Schema) scalarSchema(def *ast.Definition, at doc.Position) *doc.Node {
 	return n
 }
 
-// addDescription adds a description, and the default where it is a plain value.
+// addDescription adds a description to n, and the default if it is a plain
+// value.
 func addDescription(n *doc.Node, about string, value *ast.Value) {
 	if about = strings.TrimSpace(about); about != "" && n.Get("description") == nil {
 		n.Members = append(n.Members, doc.NewMember("description", doc.NewString(about, n.At)))

@@ -7,14 +7,14 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// Introspection is what a GraphQL API is asked for its schema.
+// Introspection is the query that asks a GraphQL API for its schema.
 const Introspection = `query IntrospectionQuery { __schema { queryType { name } mutationType { name } subscriptionType { name } types { ...FullType } } }
 fragment FullType on __Type { kind name description fields(includeDeprecated: true) { name description args { ...InputValue } type { ...TypeRef } isDeprecated deprecationReason } inputFields { ...InputValue } interfaces { ...TypeRef } enumValues(includeDeprecated: true) { name description isDeprecated deprecationReason } possibleTypes { ...TypeRef } }
 fragment InputValue on __InputValue { name description type { ...TypeRef } defaultValue }
 fragment TypeRef on __Type { kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name } } } } } } }`
 
-// ReadIntrospection reads the answer to an introspection, whole or its data
-// alone. An error is that it is none.
+// ReadIntrospection reads the answer to an introspection query, either whole or
+// its data only. It returns an error if root is no such answer.
 func ReadIntrospection(src doc.Source, root *doc.Node) (*doc.Document, error) {
 	s, err := schemaFromIntrospection(src, root)
 	if err != nil {
@@ -23,7 +23,11 @@ func ReadIntrospection(src doc.Source, root *doc.Node) (*doc.Document, error) {
 	return s.makeDocument(doc.Introspection, src)
 }
 
+// schemaFromIntrospection builds the Schema of an introspection answer. It
+// fills the same structures that the SDL parser does, so that joinDefinitions
+// checks both.
 func schemaFromIntrospection(src doc.Source, root *doc.Node) (*Schema, error) {
+	// Users save either the whole answer or its data.
 	if data := root.Get("data"); data != nil {
 		root = data
 	}
@@ -49,6 +53,8 @@ func schemaFromIntrospection(src doc.Source, root *doc.Node) (*Schema, error) {
 	return s, nil
 }
 
+// readDefinition reads one type of an introspection answer. Its name is empty
+// if it is no type.
 func readDefinition(t *doc.Node) *ast.Definition {
 	def := &ast.Definition{Kind: ast.DefinitionKind(t.Get("kind").Str()), Name: t.Get("name").Str(), Description: t.Get("description").Str(), Position: nodePosition(t)}
 	for _, f := range t.List("fields") {
@@ -79,7 +85,8 @@ func readDefinition(t *doc.Node) *ast.Definition {
 	return def
 }
 
-// readTypeRef reads a reference to a type; nil where it is none.
+// readTypeRef reads a reference to a type with its list and non-null wrappers.
+// It returns nil if it is none, or is nested too deep.
 func readTypeRef(n *doc.Node, depth int) *ast.Type {
 	const deepest = 12
 	if n == nil || depth > deepest {
@@ -105,8 +112,9 @@ func readTypeRef(n *doc.Node, depth int) *ast.Type {
 	}
 }
 
-// readDefault is a default. Only that there is one matters, and what it is where it
-// is plain.
+// readDefault reads a default value, which an introspection answer writes in
+// GraphQL syntax. Only plain values are kept; of others it matters only that
+// they exist.
 func readDefault(n *doc.Node) *ast.Value {
 	v := n.Get("defaultValue")
 	if v == nil || v.Kind != doc.String {
@@ -122,6 +130,8 @@ func readDefault(n *doc.Node) *ast.Value {
 	return &ast.Value{Raw: v.Text, Kind: kind}
 }
 
+// deprecatedDirective returns the deprecated directive if isDeprecated is set,
+// as SDL would have it.
 func deprecatedDirective(n *doc.Node) ast.DirectiveList {
 	if d := n.Get("isDeprecated"); d != nil && d.Text == "true" {
 		return ast.DirectiveList{{Name: "deprecated"}}
@@ -129,6 +139,7 @@ func deprecatedDirective(n *doc.Node) ast.DirectiveList {
 	return nil
 }
 
+// nodePosition returns the position of a node as one of the parser.
 func nodePosition(n *doc.Node) *ast.Position {
 	return &ast.Position{Line: int(n.At.Line), Column: int(n.At.Column)}
 }

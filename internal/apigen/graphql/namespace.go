@@ -8,9 +8,9 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// isNamespace says whether a type groups things to do: below it, reading a field
-// is doing something, so it is never chosen by itself. A type that queries lead
-// to is data, whatever its fields take.
+// isNamespace reports whether a type groups mutations: reading a field of it
+// runs one, so a default selection never includes it. A type that queries can
+// reach is data, whatever arguments its fields have.
 func (s *Schema) isNamespace(def *ast.Definition) bool {
 	if def == nil || def.Kind != ast.Object {
 		return false
@@ -26,18 +26,21 @@ func (s *Schema) isNamespace(def *ast.Definition) bool {
 	})
 }
 
-// namesAction says whether a field's name orders something: delete, not deletedAt.
+// namesAction reports whether the name of a field is a command: delete, but not
+// deletedAt.
 func namesAction(name string) bool {
 	words := splitWords(name)
 	for _, verb := range []string{"delete", "remove", "destroy", "revoke", "cancel", "purge", "reset", "drop", "create", "update", "upsert", "disable", "enable", "send", "trigger"} {
-		if slices.Contains(words[:min(2, len(words))], verb) { // hardDelete
+		// The verb may be the second word, as in hardDelete.
+		if slices.Contains(words[:min(2, len(words))], verb) {
 			return true
 		}
 	}
 	return false
 }
 
-// splitWords takes a name apart: hardDelete is hard and delete.
+// splitWords splits a name in camel or snake case into words in lower case:
+// hardDelete is hard and delete.
 func splitWords(name string) []string {
 	var all []string
 	begin := 0

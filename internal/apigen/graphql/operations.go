@@ -9,11 +9,11 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// maxNamespaceDepth bounds how deep namespaces of mutations lie in each other.
+// maxNamespaceDepth bounds how deep namespaces of mutations are nested.
 const maxNamespaceDepth = 5
 
-// makeOperations makes an operation of each root field, and of each leaf below a
-// namespace of mutations.
+// makeOperations makes an operation of each query and mutation. Subscriptions
+// get a hint only, since a tool answers once.
 func (s *Schema) makeOperations() []*doc.Operation {
 	var all []*doc.Operation
 	for _, kind := range []ast.Operation{ast.Query, ast.Mutation} {
@@ -22,7 +22,8 @@ func (s *Schema) makeOperations() []*doc.Operation {
 			continue
 		}
 		for _, f := range root.Fields {
-			if strings.HasPrefix(f.Name, "_") && kind == ast.Query { // _entities and _service of a federated graph
+			// A federated graph has _entities and _service.
+			if strings.HasPrefix(f.Name, "_") && kind == ast.Query {
 				s.addProblem(f.Position, "/"+root.Name+"/"+f.Name, doc.Hint, codeNoOperation, "", "the field "+f.Name+" is for other servers, not for callers", "")
 				continue
 			}
@@ -37,8 +38,9 @@ func (s *Schema) makeOperations() []*doc.Operation {
 	return all
 }
 
-// operationsBelow gives the operation at the end of a path, or those below it where it
-// leads to a namespace. within holds the namespaces around it.
+// operationsBelow returns the operation at the end of a path of fields, or, if
+// the path leads to a namespace of mutations, all operations below it. within
+// are the namespaces on the path.
 func (s *Schema) operationsBelow(kind ast.Operation, path []*ast.FieldDefinition, within []*ast.Definition) []*doc.Operation {
 	s.meter.Spend(50)
 	last := path[len(path)-1]
@@ -47,7 +49,8 @@ func (s *Schema) operationsBelow(kind ast.Operation, path []*ast.FieldDefinition
 		return []*doc.Operation{s.makeOperation(kind, path)}
 	}
 	if len(path) >= maxNamespaceDepth || slices.Contains(within, def) {
-		return nil // it is reached by a shorter way
+		// A namespace inside itself is reached by a shorter path.
+		return nil
 	}
 	var all []*doc.Operation
 	for _, f := range def.Fields {
@@ -56,6 +59,9 @@ func (s *Schema) operationsBelow(kind ast.Operation, path []*ast.FieldDefinition
 	return all
 }
 
+// makeOperation makes the operation of a path of fields: the text around the
+// selection, the variables for all arguments on the path, and the selection
+// itself.
 func (s *Schema) makeOperation(kind ast.Operation, path []*ast.FieldDefinition) *doc.Operation {
 	last := path[len(path)-1]
 	names := make([]string, len(path))
@@ -68,6 +74,8 @@ func (s *Schema) makeOperation(kind ast.Operation, path []*ast.FieldDefinition) 
 		Deprecated: slices.ContainsFunc(path, func(f *ast.FieldDefinition) bool { return isDeprecated(f.Directives) }),
 		Field:      &doc.Field{Name: strings.Join(names, "_"), Path: names, Mutation: kind == ast.Mutation},
 	}
+	// The namespaces around a mutation become tags, so that filters can choose
+	// by them.
 	if len(path) > 1 {
 		op.Tags = append(op.Tags, names[:len(names)-1]...)
 	}
@@ -77,6 +85,8 @@ func (s *Schema) makeOperation(kind ast.Operation, path []*ast.FieldDefinition) 
 			head.WriteString(" {")
 		}
 		head.WriteString(" " + f.Name)
+		// Every argument on the path becomes a variable of the operation and a
+		// parameter of the tool.
 		for j, a := range f.Arguments {
 			name := variableName(path, f, a)
 			op.Params = append(op.Params, s.makeParam(name, a.Type, a.Description, a.DefaultValue, a.Directives, a.Position))
@@ -101,8 +111,9 @@ func (s *Schema) makeOperation(kind ast.Operation, path []*ast.FieldDefinition) 
 	return op
 }
 
-// declaredType is the type of an argument's variable. One that has a default need
-// not be given, so its variable may be absent, even where it cannot be null.
+// declaredType returns the type of the variable of an argument. An argument
+// with a default need not be given, so its variable is nullable even if the
+// argument is not.
 func declaredType(a *ast.ArgumentDefinition) string {
 	t := a.Type.String()
 	if a.DefaultValue != nil {
@@ -111,6 +122,7 @@ func declaredType(a *ast.ArgumentDefinition) string {
 	return t
 }
 
+// listSeparator returns the text before the n-th element of a list.
 func listSeparator(n int, first, other string) string {
 	if n == 0 {
 		return first
@@ -118,8 +130,8 @@ func listSeparator(n int, first, other string) string {
 	return other
 }
 
-// variableName names the variable of an argument: like it, unless fields of the
-// path have arguments of one name.
+// variableName returns the name of the variable of an argument: the argument's
+// own name, unless another field on the path has an argument of that name.
 func variableName(path []*ast.FieldDefinition, of *ast.FieldDefinition, a *ast.ArgumentDefinition) string {
 	for _, f := range path {
 		if f != of && f.Arguments.ForName(a.Name) != nil {
@@ -129,6 +141,7 @@ func variableName(path []*ast.FieldDefinition, of *ast.FieldDefinition, a *ast.A
 	return a.Name
 }
 
+// makeParam returns the parameter of a variable.
 func (s *Schema) makeParam(name string, t *ast.Type, about string, value *ast.Value, marks ast.DirectiveList, at *ast.Position) doc.Param {
 	p := doc.Param{
 		Name: name, In: doc.InVariable, Description: about, Required: t.NonNull && value == nil, Deprecated: isDeprecated(marks),

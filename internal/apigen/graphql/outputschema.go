@@ -7,7 +7,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// makeResponses describes what a field's selection answers.
+// makeResponses describes the answer of a field with its default selection.
 func (s *Schema) makeResponses(f *doc.Field, t *ast.Type) []doc.Response {
 	var set ast.SelectionSet
 	if f.Selection != "" {
@@ -20,7 +20,8 @@ func (s *Schema) makeResponses(f *doc.Field, t *ast.Type) []doc.Response {
 	return []doc.Response{{Status: "200", Contents: []doc.Content{{Media: "application/json", Schema: s.outputSchema(t, set)}}}}
 }
 
-// outputSchema is the schema of a value with a selection.
+// outputSchema returns the JSON schema of a value with a selection of its
+// fields.
 func (s *Schema) outputSchema(t *ast.Type, set ast.SelectionSet) *doc.Node {
 	at := s.positionOf(nil)
 	var n *doc.Node
@@ -40,7 +41,7 @@ func (s *Schema) outputSchema(t *ast.Type, set ast.SelectionSet) *doc.Node {
 	return allowNull(n, t.NonNull)
 }
 
-// allowNull lets a value be null where the schema says nothing against it.
+// allowNull lets n be null, unless never is set. It changes n.
 func allowNull(n *doc.Node, never bool) *doc.Node {
 	kind := n.Get("type")
 	if never || kind == nil {
@@ -50,11 +51,14 @@ func allowNull(n *doc.Node, never bool) *doc.Node {
 	return n
 }
 
+// addOutputFields adds the selected fields of def to the properties in into.
+// Fields of inline fragments are added beside the others.
 func (s *Schema) addOutputFields(def *ast.Definition, set ast.SelectionSet, into *doc.Node) {
 	for _, sel := range set {
 		switch sel := sel.(type) {
 		case *ast.Field:
-			n := doc.NewObject(into.At, doc.NewMember("type", doc.NewString("string", into.At))) // __typename
+			// A field that the type does not define is __typename, a string.
+			n := doc.NewObject(into.At, doc.NewMember("type", doc.NewString("string", into.At)))
 			if f := def.Fields.ForName(sel.Name); f != nil {
 				n = s.outputSchema(f.Type, sel.SelectionSet)
 			}

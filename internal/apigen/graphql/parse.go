@@ -12,18 +12,19 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// maxTokens bounds the work that one text can cause. GitHub's schema, the
-// largest that is known, has a fifth of a million.
+// maxTokens bounds the tokens of one text. GitHub's schema, the largest known
+// one, has two hundred thousand.
 const maxTokens = 4_000_000
 
-// parseSDL parses SDL. Where it is broken, each definition is parsed by itself, so
-// that a broken one costs no other.
+// parseSDL parses SDL. If the text is broken, it parses each definition by
+// itself, so that a broken one costs no other.
 func (s *Schema) parseSDL(text string) *ast.SchemaDocument {
 	whole, err := parser.ParseSchemaWithLimit(&ast.Source{Name: s.file, Input: text}, maxTokens)
 	if err == nil {
 		return whole
 	}
 	all := &ast.SchemaDocument{}
+	// One error ends the parser, so the text is split and parsed in parts.
 	parts := splitDefinitions(text)
 	if len(parts) < 2 {
 		s.reportSyntax(err, 0)
@@ -41,6 +42,8 @@ func (s *Schema) parseSDL(text string) *ast.SchemaDocument {
 	return all
 }
 
+// reportSyntax reports an error of the parser. lines is the number of lines
+// before the part that was parsed.
 func (s *Schema) reportSyntax(err error, lines int) {
 	at := &ast.Position{Line: 1 + lines, Column: 1}
 	message := err.Error()
@@ -53,24 +56,27 @@ func (s *Schema) reportSyntax(err error, lines int) {
 	s.addProblem(at, "", doc.Error, codeSyntax, "", "this is not GraphQL's schema language: "+message, "mend the definition; the others are used without it")
 }
 
-// sdlPart is a piece of SDL and how many lines stand before it.
+// sdlPart is a piece of SDL, and the number of lines before it.
 type sdlPart struct {
 	text        string
 	linesBefore int
 }
 
-// A definition at the beginning of a line, and a number that is written plainly.
+// A definition at the beginning of a line, and a number in plain notation.
 var (
 	definitionPattern = regexp.MustCompile(`^(extend\s+)?(type|interface|union|enum|input|scalar|directive|schema)\b`)
 	numberPattern     = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 )
 
-// splitDefinitions cuts SDL where a line begins with a definition, together with the
-// description and comments before it.
+// splitDefinitions splits SDL before each line that begins a definition.
+// Descriptions and comments before a definition belong to it. Lines inside a
+// block string begin no definition.
 func splitDefinitions(text string) []sdlPart {
 	var parts []sdlPart
 	lines := strings.SplitAfter(text, "\n")
-	begin, lead := 0, -1 // lead is where the description of the next definition begins
+	// begin is the first line of the current part. lead is the first line of
+	// the description of the next definition, or -1.
+	begin, lead := 0, -1
 	block, open := false, false
 	for n, line := range lines {
 		trimmed := strings.TrimSpace(line)
@@ -100,7 +106,8 @@ func splitDefinitions(text string) []sdlPart {
 	return append(parts, sdlPart{strings.Join(lines[begin:], ""), begin})
 }
 
-// shiftPositions moves the places of a part to where they are in the whole text.
+// shiftPositions moves the positions of a part to those in the whole text. A
+// position that several nodes share is moved once.
 func shiftPositions(d *ast.SchemaDocument, lines int) {
 	moved := map[*ast.Position]bool{}
 	move := func(p *ast.Position) {

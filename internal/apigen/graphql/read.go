@@ -11,7 +11,8 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// readSDL gives what is wrong with the text where it is no schema, too.
+// readSDL reads a document in GraphQL's schema language. If the text is no
+// schema, it returns the problems together with the error.
 func readSDL(src doc.Source) (*doc.Document, []doc.Problem, error) {
 	s, err := schemaFromSDL(src)
 	if err != nil {
@@ -21,7 +22,8 @@ func readSDL(src doc.Source) (*doc.Document, []doc.Problem, error) {
 	return d, s.problems, err
 }
 
-// schemaFromSDL reads SDL. Where it is none, the schema has the problems alone.
+// schemaFromSDL parses SDL. If the text is no schema, the returned Schema has
+// only the problems.
 func schemaFromSDL(src doc.Source) (*Schema, error) {
 	s := &Schema{file: src.Name, meter: src.Meter()}
 	parsed := s.parseSDL(string(src.Text))
@@ -32,7 +34,8 @@ func schemaFromSDL(src doc.Source) (*Schema, error) {
 	return s, nil
 }
 
-// Parse reads a schema to check selections with, whichever way it is written.
+// Parse reads a schema, in either notation, to check selections with. It makes
+// no operations.
 func Parse(text []byte) (*Schema, error) {
 	in := doc.Input{Source: doc.Source{Text: text}}
 	if bytes.Contains(text, []byte("__schema")) {
@@ -44,6 +47,7 @@ func Parse(text []byte) (*Schema, error) {
 	return schemaFromSDL(in.Source)
 }
 
+// notGraphQLError returns the error for a text that defines no type.
 func notGraphQLError(problems []doc.Problem) error {
 	why := "it defines no type"
 	if len(problems) > 0 {
@@ -52,7 +56,8 @@ func notGraphQLError(problems []doc.Problem) error {
 	return junctor.Errorf(junctor.CodeInvalid, "this is no GraphQL schema: %s", why)
 }
 
-// makeDocument makes operations of a schema, and of what was saved for it.
+// makeDocument makes the Document of a schema: its operations and the saved
+// ones of src. It ends the use of the meter.
 func (s *Schema) makeDocument(format doc.Format, src doc.Source) (*doc.Document, error) {
 	if s.rootType(ast.Query) == nil && s.rootType(ast.Mutation) == nil {
 		return nil, junctor.Errorf(junctor.CodeInvalid, "this GraphQL schema has neither a query nor a mutation type")
@@ -61,7 +66,8 @@ func (s *Schema) makeDocument(format doc.Format, src doc.Source) (*doc.Document,
 	for _, saved := range src.Saved {
 		d.Operations = append(d.Operations, s.readSaved(saved.Name, saved.Text)...)
 	}
-	for _, op := range d.Operations { // no schema says where it is served
+	// A schema never says at which address the API is.
+	for _, op := range d.Operations {
 		op.Incomplete = []doc.Code{doc.NoServer}
 	}
 	for _, def := range s.definitions {

@@ -12,9 +12,10 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// readSaved makes an operation of each one that somebody wrote down: a text of
-// GraphQL operations, or a manifest of persisted queries.
+// readSaved makes an operation of each saved one. text is GraphQL with
+// operations, or a manifest of persisted queries in JSON.
 func (s *Schema) readSaved(name string, text []byte) []*doc.Operation {
+	// Problems of the saved text need its own file name.
 	of := &Schema{types: s.types, possibleTypes: s.possibleTypes, rootTypes: s.rootTypes, queryTypes: s.queryTypes, file: name}
 	defer func() { s.problems = append(s.problems, of.problems...) }()
 	var manifest struct {
@@ -30,6 +31,8 @@ func (s *Schema) readSaved(name string, text []byte) []*doc.Operation {
 	return of.parseSaved(string(text))
 }
 
+// parseSaved makes operations of a text of GraphQL operations. A faulty
+// operation is reported and costs no other.
 func (s *Schema) parseSaved(source string) []*doc.Operation {
 	q, err := parser.ParseQueryWithTokenLimit(&ast.Source{Name: s.file, Input: source}, maxTokens)
 	if err != nil {
@@ -55,7 +58,7 @@ func (s *Schema) parseSaved(source string) []*doc.Operation {
 	return all
 }
 
-// savedFault says why a saved operation can be no tool.
+// savedFault says why a saved operation can be no tool; "" if it can.
 func (s *Schema) savedFault(o *ast.OperationDefinition) string {
 	if o.Name == "" {
 		return "a saved operation needs a name"
@@ -65,6 +68,7 @@ func (s *Schema) savedFault(o *ast.OperationDefinition) string {
 		return "the operation " + o.Name + " is a " + string(o.Operation) + ", which this API cannot be asked by a tool"
 	}
 	for _, sel := range o.SelectionSet {
+		// Only the root fields are checked; the API itself validates the rest.
 		if f, ok := sel.(*ast.Field); ok && f.Name != "__typename" && root.Fields.ForName(f.Name) == nil {
 			return "the operation " + o.Name + " asks for " + f.Name + ", which " + root.Name + " does not have"
 		}
@@ -77,8 +81,8 @@ func (s *Schema) savedFault(o *ast.OperationDefinition) string {
 	return ""
 }
 
-// renderOperation writes an operation with the fragments that it uses, and no others: a
-// fragment that is not used is an error to servers.
+// renderOperation writes an operation together with the fragments that it uses.
+// Servers refuse a request with unused fragments.
 func renderOperation(o *ast.OperationDefinition, fragments ast.FragmentDefinitionList) string {
 	d := &ast.QueryDocument{Operations: ast.OperationList{o}}
 	used := map[string]bool{}
@@ -105,7 +109,7 @@ func renderOperation(o *ast.OperationDefinition, fragments ast.FragmentDefinitio
 	return strings.TrimSpace(b.String())
 }
 
-// commentText is the text of comments before an operation.
+// commentText returns the text of the comments before an operation.
 func commentText(c *ast.CommentGroup) string {
 	if c == nil {
 		return ""

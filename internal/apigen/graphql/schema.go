@@ -12,8 +12,9 @@ import (
 // builtinScalars are the types that every schema has.
 func builtinScalars() []string { return []string{"Int", "Float", "String", "Boolean", "ID"} }
 
-// joinDefinitions joins definitions and their extensions, and drops what contradicts
-// the rest.
+// joinDefinitions joins definitions with their extensions, drops contradictions
+// with a problem each, and derives possible types, root types and reachable
+// types. All other methods rely on it.
 func (s *Schema) joinDefinitions(d *ast.SchemaDocument) {
 	s.types, s.possibleTypes = map[string]*ast.Definition{}, map[string][]*ast.Definition{}
 	for _, name := range builtinScalars() {
@@ -25,13 +26,14 @@ func (s *Schema) joinDefinitions(d *ast.SchemaDocument) {
 		case known == nil:
 			s.types[def.Name] = def
 			s.definitions = append(s.definitions, def)
-		case known.BuiltIn: // some schemas define what is there anyway
+		case known.BuiltIn: // some schemas define Int, String and the like again
 		case known.Kind != def.Kind:
 			s.addProblem(def.Position, "/"+def.Name, doc.Error, codeDuplicate, "", "the type "+def.Name+" stands here as another kind of type than before", "give one of them another name; the first is used")
 		default:
 			if slices.Contains(d.Definitions, def) {
 				s.addProblem(def.Position, "/"+def.Name, doc.Warning, codeDuplicate, "", "the type "+def.Name+" is defined again", "write it once, or as an extension; its fields are joined")
 			}
+			// Extensions and repeated definitions add to the first one.
 			known.Interfaces = append(known.Interfaces, def.Interfaces...)
 			known.Fields = append(known.Fields, def.Fields...)
 			known.Types = append(known.Types, def.Types...)
@@ -55,10 +57,12 @@ func (s *Schema) joinDefinitions(d *ast.SchemaDocument) {
 		}
 	}
 	s.findRoots(d)
+	// isNamespace needs this, so it comes before operations are made.
 	s.queryTypes = s.reachableTypes(s.rootTypes[ast.Query])
 }
 
-// dropInvalidFields drops fields that stand there twice, and those whose types are nowhere.
+// dropInvalidFields removes duplicate fields and arguments, and those of
+// undefined types. Afterwards every type that a field names is in s.types.
 func (s *Schema) dropInvalidFields(def *ast.Definition) {
 	seen := map[string]bool{}
 	def.Fields = slices.DeleteFunc(def.Fields, func(f *ast.FieldDefinition) bool {
@@ -90,7 +94,8 @@ func (s *Schema) dropInvalidFields(def *ast.Definition) {
 	})
 }
 
-// missingType names the type that t needs and that there is not.
+// missingType returns the type that t refers to and the schema does not define;
+// "" if it does.
 func (s *Schema) missingType(t *ast.Type) string {
 	if t == nil {
 		return "(none)"
@@ -101,6 +106,8 @@ func (s *Schema) missingType(t *ast.Type) string {
 	return ""
 }
 
+// findRoots finds the root types: those that the schema definition names, or
+// else Query, Mutation and Subscription.
 func (s *Schema) findRoots(d *ast.SchemaDocument) {
 	s.rootTypes = map[ast.Operation]string{}
 	for _, def := range slices.Concat(d.Schema, d.SchemaExtension) {
@@ -108,14 +115,15 @@ func (s *Schema) findRoots(d *ast.SchemaDocument) {
 			s.rootTypes[o.Operation] = o.Type
 		}
 	}
-	if len(s.rootTypes) == 0 { // the names that stand for themselves
+	// Without a schema definition the names of the types decide.
+	if len(s.rootTypes) == 0 {
 		for _, o := range []ast.Operation{ast.Query, ast.Mutation, ast.Subscription} {
 			s.rootTypes[o] = strings.ToUpper(string(o[:1])) + string(o[1:])
 		}
 	}
 }
 
-// rootType is the root type of a kind of operation; nil where there is none.
+// rootType returns the root type of a kind of operation, or nil.
 func (s *Schema) rootType(o ast.Operation) *ast.Definition {
 	if def := s.types[s.rootTypes[o]]; def != nil && def.Kind == ast.Object {
 		return def
@@ -123,7 +131,8 @@ func (s *Schema) rootType(o ast.Operation) *ast.Definition {
 	return nil
 }
 
-// reachableTypes finds the types that can be got to from one.
+// reachableTypes returns the types that fields lead to from a type, that one
+// included.
 func (s *Schema) reachableTypes(from string) map[string]bool {
 	found := map[string]bool{}
 	todo := []string{from}
@@ -144,12 +153,13 @@ func (s *Schema) reachableTypes(from string) map[string]bool {
 	return found
 }
 
+// isDeprecated reports whether the directives mark something as deprecated.
 func isDeprecated(d ast.DirectiveList) bool { return d.ForName("deprecated") != nil }
 
-// isRequired says whether an argument must be given.
+// isRequired reports whether an argument must be given.
 func isRequired(a *ast.ArgumentDefinition) bool { return a.Type.NonNull && a.DefaultValue == nil }
 
-// isLeaf says whether a value of the type has no fields.
+// isLeaf reports whether values of a type have no fields.
 func (s *Schema) isLeaf(t *ast.Type) bool {
 	def := s.types[t.Name()]
 	return def != nil && def.IsLeafType()
