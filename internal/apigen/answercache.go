@@ -18,56 +18,69 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
+// Bounds of the cache. maxAnswerBytes is the sum of all answers of one server.
 const (
 	answerLifetime = 30 * time.Minute
 	maxAnswerBytes = 64 << 20 // of one server, all answers together
 	answerScheme   = "answer"
 )
 
-// answerCache holds answers that were too large to give whole, each for whom it was
-// given to. It is a cache: what is gone is asked for again.
+// answerCache holds answers that were too large for a result, each for the
+// party that received it. It is a cache: an expired answer must be requested
+// again by calling the tool. It is safe for concurrent use.
 type answerCache struct {
-	mu         sync.Mutex
-	byID       map[string]*list.Element // by id
-	order      *list.List               // of *answer, the newest first
+	mu sync.Mutex
+	// byID finds the entry of an answer in order by its id.
+	byID map[string]*list.Element
+	// order holds *cachedAnswer, the newest first.
+	order      *list.List
 	totalBytes int
 }
 
+// cachedAnswer is one answer. party is the caller that may read it.
 type cachedAnswer struct {
 	id, party, media string
 	data             []byte
 	expires          time.Time
 }
 
+// newAnswerCache returns an empty cache.
 func newAnswerCache() *answerCache {
 	return &answerCache{byID: map[string]*list.Element{}, order: list.New()}
 }
 
-// answerTemplate is the template under which they are read.
+// answerTemplate returns the resource template by which clients read cached
+// answers.
 func answerTemplate() catalog.ResourceDef {
 	const uri = answerScheme + "://{id}{?from}"
 	return catalog.ResourceDef{URI: uri, JSON: []byte(`{"uriTemplate":"` + uri + `","name":"answers","title":"Answers that were too large","description":"The whole of an answer that a tool gave cut, for half an hour; with from, 64 KB of it from that byte on."}`)}
 }
 
+// add stores an answer and returns its URI. The id is random, so that it cannot
+// be guessed. Old and expired answers are dropped, but never the new one.
 func (k *answerCache) add(party string, data []byte, media string) string {
 	a := &cachedAnswer{id: strings.ToLower(rand.Text()), party: party, media: media, data: data, expires: time.Now().Add(answerLifetime)}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.byID[a.id] = k.order.PushFront(a)
 	k.totalBytes += len(data)
+	// The oldest answers go first. One that alone exceeds the bound stays until
+	// the next.
 	for k.order.Len() > 1 && (k.totalBytes > maxAnswerBytes || time.Now().After(k.order.Back().Value.(*cachedAnswer).expires)) { //nolint:forcetypeassert // it holds nothing else
 		k.dropEntry(k.order.Back())
 	}
 	return answerScheme + "://" + a.id
 }
 
-// dropEntry forgets one; mu is held.
+// dropEntry removes an answer; mu is held.
 func (k *answerCache) dropEntry(e *list.Element) {
 	a := k.order.Remove(e).(*cachedAnswer) //nolint:forcetypeassert // it holds nothing else
 	delete(k.byID, a.id)
 	k.totalBytes -= len(a.data)
 }
 
+// get returns an answer of a party, or nil. The answer of another party looks
+// like one that does not exist.
 func (k *answerCache) get(party, id string) *cachedAnswer {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -80,13 +93,16 @@ func (k *answerCache) get(party, id string) *cachedAnswer {
 		k.dropEntry(e)
 		return nil
 	}
+	// An answer belongs to the caller that received it, even if another one
+	// learns its URI.
 	if a.party != party {
 		return nil
 	}
 	return a
 }
 
-// readAnswer gives an answer that is kept, or a part of it.
+// readAnswer returns a cached answer as a resource, or the part from the byte
+// that the query parameter from names.
 func (s *Server) readAnswer(req *catalog.Request) (catalog.Result, error) {
 	missing := junctor.Errorf(junctor.CodeNotFound, "there is no such answer, or it is kept no more: call the tool again")
 	u, err := url.Parse(req.Name)

@@ -10,10 +10,10 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// Compare says what differs between the tools of a document and of the one
-// before it. What may make callers fail that go on as before is breaking: a tool
-// that is gone, an argument that is gone or has to be given now, another host,
-// less authentication.
+// Compare returns the changes between the tools of two versions of a document.
+// A change that may break callers is marked as breaking: a removed tool, a
+// removed argument, a newly required argument, another host, or less
+// authentication.
 func Compare(before, after []tool.Tool) []junctor.APIChange {
 	former := map[string]*tool.Tool{}
 	for i := range before {
@@ -33,6 +33,8 @@ func Compare(before, after []tool.Tool) []junctor.APIChange {
 		}
 	}
 	for i := range before {
+		// Tools that are left in former have no successor. One that could not
+		// be called breaks nobody.
 		if gone := former[before[i].Key]; gone != nil {
 			out = append(out, junctor.APIChange{Kind: "removed", Key: gone.Key, Tool: gone.Name, Breaking: len(gone.Incomplete) == 0})
 		}
@@ -40,6 +42,8 @@ func Compare(before, after []tool.Tool) []junctor.APIChange {
 	return out
 }
 
+// compareTool returns the changes of one tool. Its What is empty if nothing
+// changed.
 func compareTool(was, now *tool.Tool) junctor.APIChange {
 	c := junctor.APIChange{Kind: "changed", Key: now.Key, Tool: now.Name}
 	note := func(breaking bool, format string, args ...any) {
@@ -72,12 +76,15 @@ func compareTool(was, now *tool.Tool) junctor.APIChange {
 	if !was.Deprecated && now.Deprecated {
 		note(false, "it is deprecated")
 	}
+	// A change of the plan that nothing above names.
 	if len(c.What) == 0 && was.Digest() != now.Digest() {
 		note(false, "how it is sent")
 	}
 	return c
 }
 
+// compareArguments calls note for each change of the arguments; its first
+// parameter says whether the change is breaking.
 func compareArguments(was, now *tool.Tool, note func(bool, string, ...any)) {
 	before, after := wire.Get(was.Input, "properties"), wire.Get(now.Input, "properties")
 	needed, needs := requiredArguments(was), requiredArguments(now)
@@ -101,6 +108,7 @@ func compareArguments(was, now *tool.Tool, note func(bool, string, ...any)) {
 	}
 }
 
+// requiredArguments returns the names of the required arguments.
 func requiredArguments(t *tool.Tool) (names []string) {
 	for item := range wire.Elements(wire.Get(t.Input, "required")) {
 		if name, ok := wire.String(item); ok {
@@ -110,6 +118,7 @@ func requiredArguments(t *tool.Tool) (names []string) {
 	return names
 }
 
+// requiresAuth reports whether every alternative requires authentication.
 func requiresAuth(t *tool.Tool) bool {
 	for _, needs := range t.Plan.Security {
 		if len(needs) == 0 {

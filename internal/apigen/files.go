@@ -13,15 +13,17 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// maxFileBytes bounds what the files of one call are read to, in bytes.
+// maxFileBytes bounds the content of all files of one call.
 const maxFileBytes = 32 << 20
 
-// Resource reads a resource for the caller of a tool, by the URI that doors that
-// join servers show: what they may not read is not there.
+// Resource reads a resource for the caller of a tool, by the URI that endpoints
+// with several servers show. It must apply the caller's permissions: a resource
+// that the caller may not read does not exist.
 type Resource func(ctx context.Context, req *catalog.Request, uri string) (catalog.Result, error)
 
-// fillFiles puts the content of resources into the arguments that are files and name
-// one: {"resource":"notes+file:///plan.pdf"}.
+// fillFiles replaces references to resources, such as
+// {"resource":"notes+file:///plan.pdf"}, by their content in the arguments that
+// are files.
 func (s *Server) fillFiles(ctx context.Context, plan *call.Plan, req *catalog.Request, arguments []byte) ([]byte, error) {
 	if s.options.Resource == nil {
 		return arguments, nil
@@ -47,7 +49,8 @@ func (s *Server) fillFiles(ctx context.Context, plan *call.Plan, req *catalog.Re
 	return arguments, nil
 }
 
-// unreadableError says which argument names what cannot be read.
+// unreadableError returns the error for an argument whose resource cannot be
+// read.
 func unreadableError(name string, err error) error {
 	why := "names a resource that cannot be read: " + junctor.AsError(err).Message
 	e := junctor.Errorf(junctor.CodeInvalid, "the argument %s %s", name, why)
@@ -55,13 +58,16 @@ func unreadableError(name string, err error) error {
 	return e
 }
 
+// fileFiller reads the resources of one call.
 type fileFiller struct {
-	read      Resource
-	req       *catalog.Request
-	bytesLeft int // bytes
+	read Resource
+	req  *catalog.Request
+	// bytesLeft is the rest of maxFileBytes.
+	bytesLeft int
 }
 
-// fillValue gives a file, or a list of files, with its content.
+// fillValue returns a file, or a list of files, with its content. changed is
+// false if the value already has it.
 func (f *fileFiller) fillValue(ctx context.Context, value []byte) (filled []byte, changed bool, err error) {
 	switch {
 	case len(value) > 0 && value[0] == '[':
@@ -88,8 +94,8 @@ func (f *fileFiller) fillValue(ctx context.Context, value []byte) (filled []byte
 	return filled, true, err
 }
 
-// readResource is what a resource holds, under the name and of the type that the caller
-// says, or that it has itself.
+// readResource returns the file argument with the content of a resource. A name
+// and type that the caller gives take precedence over those of the resource.
 func (f *fileFiller) readResource(ctx context.Context, value []byte, uri string) ([]byte, error) {
 	res, err := f.read(ctx, f.req, uri)
 	if err != nil {
@@ -100,6 +106,7 @@ func (f *fileFiller) readResource(ctx context.Context, value []byte, uri string)
 		first = content
 		break
 	}
+	// A resource may ask the user for input instead of answering.
 	if first == nil || res.Input {
 		return nil, junctor.Errorf(junctor.CodeUpstream, "it has no content that could be sent")
 	}
@@ -122,7 +129,8 @@ func (f *fileFiller) readResource(ctx context.Context, value []byte, uri string)
 	return wire.AppendObject(nil, value, []string{"resource"}, add...), nil
 }
 
-// baseName is the last part of a URI's path, which most name a file by.
+// baseName returns the last segment of a URI's path, which usually is a file
+// name. The URI has the name of its server before a "+".
 func baseName(uri string) string {
 	_, own, ok := strings.Cut(uri, "+")
 	if !ok {

@@ -16,11 +16,14 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// documentsIssuer is the party whose bytes those of fetched documents are.
+// documentsIssuer is the party whose byte budget fetched documents count
+// against.
 const documentsIssuer = "documents"
 
-// Introspect asks a GraphQL endpoint what it offers. What it answers is counted in
-// bytesInFlight, which may be nil.
+// Introspect asks a GraphQL endpoint for its schema and returns the answer. Its
+// bytes count against bytesInFlight, which may be nil. header contains
+// credentials. An endpoint that refuses is an error with CodeUpstream and its
+// reason.
 func Introspect(ctx context.Context, client *http.Client, address string, header http.Header, bytesInFlight *limit.ByteBudget) ([]byte, error) {
 	body, err := json.Marshal(map[string]string{"query": graphql.Introspection})
 	if err != nil {
@@ -48,11 +51,12 @@ func Introspect(ctx context.Context, client *http.Client, address string, header
 	return text, nil
 }
 
-// maxRefusalBytes bounds what is repeated of an answer.
+// maxRefusalBytes bounds the part of an answer that an error repeats.
 const maxRefusalBytes = 300
 
-// refusalReason is why an endpoint does not tell its schema, as far as its answer says:
-// the messages of its errors, or its message.
+// refusalReason returns why an endpoint does not reveal its schema, as far as
+// its answer says: the messages of its errors. Unprintable characters are
+// removed, since they could control a terminal.
 func refusalReason(text []byte) string {
 	var answer struct {
 		Errors []struct {
@@ -73,7 +77,8 @@ func refusalReason(text []byte) string {
 	}
 	all = slices.DeleteFunc(append(all, answer.Message), func(s string) bool { return s == "" })
 	said := strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) { // others could write into a terminal
+		// Control characters could write into the user's terminal.
+		if !unicode.IsPrint(r) {
 			return ' '
 		}
 		return r

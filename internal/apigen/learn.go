@@ -9,24 +9,31 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/tool"
 )
 
-// codeCorrection is the code of edits that repeat what a person changed elsewhere.
+// codeCorrection is the code of proposals that repeat a correction of another
+// tool.
 const codeCorrection = "like_correction"
 
-// correctionLearner proposes what a person corrected at one operation for those like it. It
-// knows of what changed alone: a word of a name, a phrase of a description, that a
-// tool is hidden, what a tool is for.
+// correctionLearner proposes the corrections that a user made to one operation
+// for similar ones. It uses only the difference: a word of a name, a phrase of
+// a description, that a tool is hidden.
 type correctionLearner struct {
-	made         *Made
-	edited       map[string]junctor.Override
-	takenNames   map[string]bool // names of tools
-	sharedPrefix int             // parts that all paths begin with
-	addEdit      func(t *tool.Tool, code, message string, edit junctor.APIEdit)
+	made   *Made
+	edited map[string]junctor.Override
+	// takenNames are the names of tools, and of proposals so far.
+	takenNames map[string]bool
+	// sharedPrefix is the number of segments that all paths begin with.
+	sharedPrefix int
+	// addEdit adds a proposal.
+	addEdit func(t *tool.Tool, code, message string, edit junctor.APIEdit)
 }
 
-// learnAll goes through the corrections in the order of the document.
+// learnAll compares each corrected tool with all others, in the order of the
+// document.
 func (l *correctionLearner) learnAll() {
 	l.sharedPrefix = l.countSharedParts()
-	done := map[string]bool{} // tool and what of it: one proposal each
+	// done holds the kind of proposal and the tool: each tool gets one of a
+	// kind.
+	done := map[string]bool{}
 	for i := range l.made.Tools {
 		from := &l.made.Tools[i]
 		o, corrected := l.edited[from.Name]
@@ -43,6 +50,8 @@ func (l *correctionLearner) learnAll() {
 	}
 }
 
+// proposeEdits proposes the corrections o of the tool from for the tool t, as
+// far as the user has not edited t.
 func (l *correctionLearner) proposeEdits(from, t *tool.Tool, o junctor.Override, done map[string]bool) {
 	now := l.edited[t.Name]
 	once := func(what string) bool {
@@ -67,19 +76,23 @@ func (l *correctionLearner) proposeEdits(from, t *tool.Tool, o junctor.Override,
 	}
 }
 
-// repeatRename makes the change of one name in another; "" is that it has no place there.
+// repeatRename applies the renaming of one tool to the name of another. It
+// returns "" if the change does not apply, or the new name is taken.
 func (l *correctionLearner) repeatRename(from, t *tool.Tool, to string) string {
 	before, after := strings.Split(from.Name, "_"), strings.Split(to, "_")
 	head, tail := countCommonEnds(before, after)
 	old, with := before[head:len(before)-tail], after[head:len(after)-tail]
+	// The two names have nothing in common, so there is no change to repeat.
 	if head+tail == 0 || from.Plan.Method != t.Plan.Method {
-		return "" // another name altogether
+		return ""
 	}
 	words := strings.Split(t.Name, "_")
 	at := -1
 	switch {
 	case len(old) == 0 && !l.areAlike(from, t):
 		return ""
+	// The change is applied where it was made: at the beginning, at the end or
+	// inside the name.
 	case head == 0 && startsWith(words, old):
 		at = 0
 	case head > 0 && tail == 0 && endsWith(words, old):
@@ -105,9 +118,9 @@ func (l *correctionLearner) repeatRename(from, t *tool.Tool, to string) string {
 	return name
 }
 
-// repeatRewording makes the change of one description in another; "" is that it has no place
-// there. A phrase that was taken out or replaced is looked for; one that was added is
-// for operations that are alike.
+// repeatRewording applies the change of one description to another. It returns
+// "" if the change does not apply. A phrase that was removed or replaced must
+// occur in the other text; an added one is for similar operations only.
 func (l *correctionLearner) repeatRewording(from, t *tool.Tool, to string) string {
 	before, after := strings.Fields(from.Description), strings.Fields(to)
 	head, tail := countCommonEnds(before, after)
@@ -127,13 +140,13 @@ func (l *correctionLearner) repeatRewording(from, t *tool.Tool, to string) strin
 	return strings.Join(strings.Fields(strings.Replace(" "+text+" ", " "+old+" ", " "+with+" ", 1)), " ")
 }
 
-// areAlike says whether two operations are of one kind: of one method, below one part of
-// the API's paths.
+// areAlike reports whether two operations are similar: they have the same
+// method and are in the same area of the API.
 func (l *correctionLearner) areAlike(a, b *tool.Tool) bool {
 	return a.Plan.Method == b.Plan.Method && l.pathArea(a) != "" && l.pathArea(a) == l.pathArea(b)
 }
 
-// pathArea is the first part of a path that is not the same for all of the API.
+// pathArea returns the first segment of a path that differs within the API.
 func (l *correctionLearner) pathArea(t *tool.Tool) string {
 	parts := strings.Split(strings.Trim(t.Plan.Path, "/"), "/")
 	if t.Plan.GraphQL != nil || l.sharedPrefix >= len(parts) || strings.HasPrefix(parts[l.sharedPrefix], "{") {
@@ -142,7 +155,8 @@ func (l *correctionLearner) pathArea(t *tool.Tool) string {
 	return parts[l.sharedPrefix]
 }
 
-// countSharedParts counts the parts that all paths begin with, such as api and v1.
+// countSharedParts counts the segments that all paths begin with, such as api
+// and v1.
 func (l *correctionLearner) countSharedParts() int {
 	var first []string
 	shared := 0
@@ -164,9 +178,9 @@ func (l *correctionLearner) countSharedParts() int {
 	return max(shared, 0)
 }
 
-// LearnRoles proposes the roles and category that a person gave to one operation for
-// those that are alike and that the rules judge otherwise. tags are what people said,
-// by the shown names of tools.
+// LearnRoles proposes the roles and category that a user gave to one operation
+// for similar ones that the rules classify differently. tags are the users'
+// choices by the shown names of tools.
 func (m *Made) LearnRoles(edited map[string]junctor.Override, tags map[string]junctor.ToolTag, classify Classify) []junctor.APIProblem {
 	l := &correctionLearner{made: m, edited: edited}
 	l.sharedPrefix = l.countSharedParts()
@@ -204,7 +218,8 @@ func (m *Made) LearnRoles(edited map[string]junctor.Override, tags map[string]ju
 	return out
 }
 
-// countCommonEnds counts the words that two lists begin and end with.
+// countCommonEnds counts the words that two lists have in common at the
+// beginning and at the end.
 func countCommonEnds(a, b []string) (head, tail int) {
 	for head < min(len(a), len(b)) && a[head] == b[head] {
 		head++
@@ -215,10 +230,12 @@ func countCommonEnds(a, b []string) (head, tail int) {
 	return head, tail
 }
 
+// startsWith reports whether words begins with the words of with.
 func startsWith(words, with []string) bool {
 	return len(with) <= len(words) && slices.Equal(words[:len(with)], with)
 }
 
+// endsWith reports whether words ends with the words of with.
 func endsWith(words, with []string) bool {
 	return len(with) <= len(words) && slices.Equal(words[len(words)-len(with):], with)
 }

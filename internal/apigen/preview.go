@@ -11,16 +11,19 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/tool"
 )
 
-// A list of tools above these is too long to be shown whole.
+// Bounds above which a list of tools is too long for clients. A preview then
+// proposes search instead. MaxList is in bytes.
 const (
 	MaxTools = 128
 	MaxList  = 256 << 10
 )
 
-// Classify says what a tool is for.
+// Classify returns the roles and category of a tool. internal/catalog has the
+// rules.
 type Classify func(definition []byte, topic string) junctor.Class
 
-// Preview shows what a document came to, before anything is saved.
+// Preview returns what the document would become, before anything is saved:
+// endpoints, authentication, models and problems.
 func (m *Made) Preview(f Filter, classify Classify) junctor.APIPreview {
 	d := m.Document
 	p := junctor.APIPreview{
@@ -55,6 +58,7 @@ func (m *Made) Preview(f Filter, classify Classify) junctor.APIPreview {
 		}
 		p.Endpoints = append(p.Endpoints, e)
 	}
+	// Clients cannot use lists that are too long: they search instead.
 	if p.Ready+p.Partial > MaxTools || bytes > MaxList {
 		p.Exposure = junctor.ExposureSearch
 	}
@@ -73,6 +77,8 @@ func (m *Made) Preview(f Filter, classify Classify) junctor.APIPreview {
 	return p
 }
 
+// makeEndpoint returns one endpoint of a preview. Tokens is an estimate of four
+// bytes each.
 func makeEndpoint(t *tool.Tool, f Filter, classify Classify) junctor.APIEndpoint {
 	definition := Definition(t, false)
 	class := classify(definition, toolTopic(t))
@@ -91,8 +97,8 @@ func makeEndpoint(t *tool.Tool, f Filter, classify Classify) junctor.APIEndpoint
 	return e
 }
 
-// listAuth are the ways to authenticate that the document declares, and how each is
-// entered here.
+// listAuth returns the ways to authenticate that the document declares, and how
+// many operations use each.
 func (m *Made) listAuth() []junctor.APIAuth {
 	uses := map[string]int{}
 	for i := range m.Tools {
@@ -116,6 +122,8 @@ func (m *Made) listAuth() []junctor.APIAuth {
 	return out
 }
 
+// suggestedAuth returns the kind of credential by which a scheme is entered
+// here; "" if there is none.
 func suggestedAuth(s doc.Scheme) junctor.AuthType {
 	switch s.Type {
 	case "apiKey":
@@ -136,11 +144,13 @@ func suggestedAuth(s doc.Scheme) junctor.AuthType {
 	return ""
 }
 
-// Complete fills in, from the document, where a key of the API goes and where its
-// tokens come from, as far as whoever entered them has not said so.
+// Complete fills in, from the document, where a key of the API goes and where
+// its tokens come from. Values that the user entered stay. It changes auth and
+// api.
 func (m *Made) Complete(auth *junctor.Auth, api *junctor.API) {
 	if auth == nil {
-		auth = &junctor.Auth{Type: junctor.AuthAPIKey} // that users may enter
+		// Users may enter keys of their own.
+		auth = &junctor.Auth{Type: junctor.AuthAPIKey}
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Document.Schemes)) {
 		s := m.Document.Schemes[name]
@@ -158,14 +168,14 @@ func (m *Made) Complete(auth *junctor.Auth, api *junctor.API) {
 	}
 }
 
-// authorizationCodeFlow is the flow of OAuth in which a person logs in.
+// authorizationCodeFlow is the OAuth flow in which a user logs in.
 const authorizationCodeFlow = "authorizationCode"
 
-// maxScopes is how many scopes are asked for where nobody says which.
+// maxScopes bounds the scopes that are requested by default.
 const maxScopes = 32
 
-// requiredScopes are those that the operations need of a scheme; none where there are too
-// many to be asked for together.
+// requiredScopes returns the scopes of a scheme that the operations require. It
+// returns "" if there are too many to request together.
 func (m *Made) requiredScopes(scheme string) string {
 	all := map[string]bool{}
 	for i := range m.Tools {
@@ -185,7 +195,7 @@ func (m *Made) requiredScopes(scheme string) string {
 	return strings.Join(slices.Sorted(maps.Keys(all)), " ")
 }
 
-// resolveURL is an address of the document, which may be one beside the API.
+// resolveURL resolves an address of the document against the URL of the API.
 func (m *Made) resolveURL(address string) string {
 	base, err := url.Parse(m.Base)
 	if err != nil || address == "" {

@@ -10,16 +10,21 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// selectionChecker checks what callers choose of GraphQL answers with the schema, which it
-// reads when the first of them does.
+// selectionChecker checks the GraphQL selections of callers against the schema.
+// It parses the schema at the first selection, since most servers never need
+// it. It is safe for concurrent use.
 type selectionChecker struct {
 	document func(context.Context) ([]byte, error)
 
-	mu     sync.Mutex
+	mu sync.Mutex
+	// parsed is set once the document was loaded, even if it is no schema.
 	parsed bool
-	schema *graphql.Schema // nil where it cannot be had
+	// schema is nil if the document is no schema.
+	schema *graphql.Schema
 }
 
+// loadSchema returns the schema, or nil if it is unavailable. After an error of
+// document the next call tries again.
 func (c *selectionChecker) loadSchema(ctx context.Context) *graphql.Schema {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -28,7 +33,8 @@ func (c *selectionChecker) loadSchema(ctx context.Context) *graphql.Schema {
 	}
 	text, err := c.document(ctx)
 	if err != nil {
-		return nil // the next call asks again
+		// The next call tries again: the store may be unavailable for a moment.
+		return nil
 	}
 	c.parsed = true
 	if s, err := graphql.Parse(text); err == nil {
@@ -37,9 +43,10 @@ func (c *selectionChecker) loadSchema(ctx context.Context) *graphql.Schema {
 	return c.schema
 }
 
-// applySelection puts a caller's own selection into the plan, written anew by the schema,
-// and takes it out of the arguments. Without a schema both stay, and call looks
-// at the form of it alone.
+// applySelection returns a plan with the caller's own selection, checked and
+// written anew, and the arguments without it. Without a schema it returns both
+// unchanged; apigen/call then checks the form of the selection only. It never
+// changes plan.
 func (c *selectionChecker) applySelection(ctx context.Context, plan *call.Plan, arguments []byte) (*call.Plan, []byte, error) {
 	if plan.GraphQL == nil || plan.GraphQL.Select == "" {
 		return plan, arguments, nil

@@ -14,24 +14,30 @@ import (
 	"github.com/junctor-mcp/junctor/internal/wire"
 )
 
-// Options of a Server.
+// Options are the options of a Server.
 type Options struct {
-	Tools        []tool.Tool
-	Filter       Filter // which of them are shown
+	Tools []tool.Tool
+	// Filter chooses the tools that are offered.
+	Filter       Filter
 	Instructions string
 	Send         call.Options
-	Bound        bool                     // there are credentials: arguments that are tokens are not asked for
-	Scrub        func(text string) string // takes credentials away from answers; nil is none
+	// Bound is set if the server has credentials. Arguments that carry a token
+	// are then hidden.
+	Bound bool
+	// Scrub removes credentials from answers; nil removes nothing.
+	Scrub func(text string) string
 
-	// Resource reads what arguments that are files name; nil is that none can.
+	// Resource reads the resources that file arguments name. If it is nil,
+	// files must be given with their content.
 	Resource Resource
 
-	// Document gives the text that the tools were made of, for what is decided by
-	// it at a call; nil is that nobody has it.
+	// Document returns the text that the tools were made of. A caller's GraphQL
+	// selection is checked with it. It may be nil.
 	Document func(ctx context.Context) ([]byte, error)
 }
 
-// Server is a generated server.
+// Server is the backend of one generated server. It implements catalog.Backend
+// and is safe for concurrent use. A changed document makes a new Server.
 type Server struct {
 	options    Options
 	sender     *call.Sender
@@ -41,7 +47,8 @@ type Server struct {
 	selections selectionChecker
 }
 
-// New makes the backend of an API.
+// New returns the backend of an API. It offers the tools that can be called and
+// that the filter includes.
 func New(o Options) *Server {
 	s := &Server{options: o, sender: call.NewSender(o.Send), tools: map[string]*tool.Tool{}, answers: newAnswerCache(), selections: selectionChecker{document: o.Document}}
 	s.offer = &catalog.Offer{Instructions: o.Instructions, Templates: []catalog.ResourceDef{answerTemplate()}}
@@ -56,7 +63,7 @@ func New(o Options) *Server {
 	return s
 }
 
-// toolDef is a tool as the catalog takes it, for clients of every profile.
+// toolDef returns a tool as the catalog takes it, for clients of every profile.
 func toolDef(t *tool.Tool, bound bool) catalog.ToolDef {
 	definition := Definition(t, bound)
 	schema := wire.Get(definition, "inputSchema")
@@ -69,23 +76,25 @@ func toolDef(t *tool.Tool, bound bool) catalog.ToolDef {
 	}
 }
 
-// toolTopic is more words of what a tool is about: its place in the API.
+// toolTopic returns further words on the subject of a tool, for search and
+// roles: its tags and the words of its path.
 func toolTopic(t *tool.Tool) string {
 	return strings.Join(slices.Concat(t.Tags, t.Words), " ")
 }
 
-// Definition is a tool as MCP lists it. Where there are credentials, arguments
-// that are bound to them are left out.
+// Definition returns a tool as MCP lists it. If bound is set, arguments that
+// carry a token are left out.
 func Definition(t *tool.Tool, bound bool) []byte {
 	return wire.AppendObject(nil, t.JSON(), nil, wire.Member{Key: "inputSchema", Value: argumentSchema(t, bound)})
 }
 
+// stringMember returns a JSON member with a string value.
 func stringMember(key, value string) wire.Member {
 	return wire.Member{Key: key, Value: wire.AppendString(nil, value)}
 }
 
-// argumentSchema is the schema of a tool's arguments: those that a person or model gives,
-// and with an answer that has fields, which of them are wanted.
+// argumentSchema returns the input schema that clients see: without hidden
+// arguments, and with _fields for tools that read and have an output schema.
 func argumentSchema(t *tool.Tool, bound bool) []byte {
 	var hidden []string
 	for _, a := range t.Plan.Args {
@@ -99,10 +108,13 @@ func argumentSchema(t *tool.Tool, bound bool) []byte {
 		properties = []byte("{}")
 	}
 	properties = wire.AppendObject(nil, properties, hidden)
+	// Selecting fields makes sense for tools that read. A parameter of the API
+	// with that name takes precedence.
 	if len(t.Output) > 0 && string(wire.Get(t.Annotations, "readOnlyHint")) == "true" && wire.Get(properties, call.FieldsArg) == nil {
 		properties = wire.AppendObject(nil, properties, nil, wire.Member{Key: call.FieldsArg, Value: []byte(fieldsSchema)})
 	}
 	schema = wire.AppendObject(nil, schema, nil, wire.Member{Key: "properties", Value: properties})
+	// A hidden argument cannot be required.
 	if required := wire.Get(schema, "required"); len(hidden) > 0 && required != nil {
 		names := []string{}
 		for item := range wire.Elements(required) {
@@ -118,15 +130,17 @@ func argumentSchema(t *tool.Tool, bound bool) []byte {
 	return schema
 }
 
+// fieldsSchema is the schema of the argument _fields.
 const fieldsSchema = `{"type":"array","items":{"type":"string"},"description":"Only these fields of the answer, as JSON pointers such as /items/*/id"}`
 
-// Offer implements catalog.Backend.
+// Offer implements catalog.Backend. The offer never changes.
 func (s *Server) Offer(context.Context) (*catalog.Offer, error) { return s.offer, nil }
 
-// Watch implements catalog.Backend: a document that changes is another Server.
+// Watch implements catalog.Backend. There are no events, because a changed
+// document makes a new Server.
 func (s *Server) Watch(func(catalog.Event)) {}
 
-// Do implements catalog.Backend.
+// Do implements catalog.Backend. It calls a tool, or reads a cached answer.
 func (s *Server) Do(ctx context.Context, req *catalog.Request, _ catalog.Sink) (catalog.Result, error) {
 	switch req.Kind {
 	case junctor.KindTool:
@@ -138,6 +152,9 @@ func (s *Server) Do(ctx context.Context, req *catalog.Request, _ catalog.Sink) (
 	}
 }
 
+// callTool sends the request of a tool and turns the answer into a result. The
+// selection and files of the arguments are replaced first, so that apigen/call
+// only sees final values.
 func (s *Server) callTool(ctx context.Context, req *catalog.Request) (catalog.Result, error) {
 	t := s.tools[req.Name]
 	if t == nil {
@@ -156,14 +173,15 @@ func (s *Server) callTool(ctx context.Context, req *catalog.Request) (catalog.Re
 	}
 	shape := call.Shape{
 		Plan: &t.Plan, Arguments: req.Arguments, Structured: len(t.Output) > 0, Scrub: s.options.Scrub,
+		// Only the caller may read the answer later.
 		Keep: func(data []byte, media string) string { return s.answers.add(partyOf(req.Principal), data, media) },
 	}
 	body, isError := shape.Result(answer)
 	return catalog.Result{Body: body, IsError: isError}, nil
 }
 
-// traceHeaders are the headers that name the trace a call is part of; nil where it is part
-// of none.
+// traceHeaders returns the headers of the trace that a call is part of; nil if
+// it is part of none. Values that a header cannot hold are dropped.
 func traceHeaders(meta []byte) http.Header {
 	if len(meta) == 0 {
 		return nil
@@ -182,6 +200,7 @@ func traceHeaders(meta []byte) http.Header {
 	return h
 }
 
+// partyOf returns the id of the caller, to which a cached answer belongs.
 func partyOf(p *junctor.Principal) string {
 	if p == nil {
 		return ""
