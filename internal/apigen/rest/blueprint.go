@@ -7,24 +7,29 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// blueprintReader reads an API Blueprint, line by line.
+// blueprintReader reads an API Blueprint line by line.
 type blueprintReader struct {
-	in           *doc.Input
-	baseURL      string
-	title        string
-	group        string
-	resourcePath string // path of the resource, for actions that name none
+	in      *doc.Input
+	baseURL string
+	title   string
+	group   string
+	// resourcePath is the path of the resource, for actions that name none.
+	resourcePath string
 	resourceName string // name of the resource
 	commonParams []requestField
 	current      *request
-	section      string // parameters, request, response, attributes
-	media        string
-	status       string
-	body         []string
-	requests     []*request
-	problems     []doc.Problem
+	// section is the open section: parameter, request, response or attribute,
+	// with a suffix for its subsections.
+	section string
+	media   string
+	status  string
+	// body are the lines of the body so far.
+	body     []string
+	requests []*request
+	problems []doc.Problem
 }
 
+// readBlueprint is the Reader of API Blueprints.
 func readBlueprint(in *doc.Input) (*doc.Document, string) {
 	text := strings.TrimPrefix(string(in.Text), "\ufeff")
 	if !strings.HasPrefix(strings.TrimSpace(text), "FORMAT:") {
@@ -50,6 +55,7 @@ func readBlueprint(in *doc.Input) (*doc.Document, string) {
 	return makeDocument(doc.Blueprint, cmp.Or(b.title, "API"), b.requests, u.problems), ""
 }
 
+// readLine reads one line, whose number is n.
 func (b *blueprintReader) readLine(line string, n int) {
 	at := doc.Position{File: b.in.Name, Line: int32(n), Column: 1} //nolint:gosec // at most 32 MB
 	if host, ok := strings.CutPrefix(line, "HOST:"); ok {
@@ -72,6 +78,8 @@ func (b *blueprintReader) readLine(line string, n int) {
 	}
 }
 
+// readHeading reads a heading: a title, a group, a resource with its path, or
+// an action with its method.
 func (b *blueprintReader) readHeading(line string, at doc.Position) {
 	m := patterns().blueprintHead.FindStringSubmatch(line)
 	name, method, path := m[2], m[3], m[4]
@@ -109,12 +117,13 @@ func (b *blueprintReader) readHeading(line string, at doc.Position) {
 	}
 }
 
-// setPath reads a URI template: /a/{id}{?q,r}.
+// setPath sets the path of a request from a URI template such as /a/{id}{?q,r}.
 func (b *blueprintReader) setPath(r *request, path string) {
 	r.setURL(strings.NewReplacer("{+", "{", "{#", "{").Replace(path), false, r.at)
 }
 
-// readListItem reads an entry of a list, and says whether it was one of the format.
+// readListItem reads an item of a list. It reports whether the item belongs to
+// the format; otherwise it is part of a body.
 func (b *blueprintReader) readListItem(indent int, text string, at doc.Position) bool {
 	first, _, _ := strings.Cut(text, " ")
 	if indent == 0 {
@@ -165,7 +174,8 @@ func (b *blueprintReader) readListItem(indent int, text string, at doc.Position)
 	return false
 }
 
-// describeParam adds what is said of a parameter to the one in the path or query.
+// describeParam sets the description of a parameter in the path, or adds it to
+// the query.
 func (b *blueprintReader) describeParam(f requestField) {
 	for i := range b.current.path {
 		for j := range b.current.path[i].params {
@@ -180,13 +190,13 @@ func (b *blueprintReader) describeParam(f requestField) {
 	b.current.query = replaceField(b.current.query, f)
 }
 
-// endSection ends the body of a request or an answer.
+// endSection ends the open section and adds its body to the request.
 func (b *blueprintReader) endSection() {
 	text := strings.TrimSpace(strings.Join(b.body, "\n"))
 	if b.current != nil {
 		switch {
 		case strings.HasPrefix(b.section, "request") && b.current.body == nil:
-			b.current.body = newPayload(b.media, text, b.current.at)
+			b.current.body = newRequestBody(b.media, text, b.current.at)
 		case strings.HasPrefix(b.section, "response") && b.status != "":
 			b.current.answers = append(b.current.answers, responseExample{status: b.status, media: b.media, shape: shapeOfJSON(text)})
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
+// readCurl is the Reader of texts that consist of curl commands.
 func readCurl(in *doc.Input) (*doc.Document, string) {
 	all := splitCommands(string(in.Text))
 	curls := 0
@@ -54,7 +55,8 @@ func readCurl(in *doc.Input) (*doc.Document, string) {
 	return makeDocument(doc.Curl, "API", requests, u.problems), ""
 }
 
-// namedRequests are the requests of a line that names them as pages do: GET https://….
+// namedRequests returns the requests of a line that names them as pages do: GET
+// https://….
 func namedRequests(line, about string, at doc.Position) []*request {
 	m, found := leadingMention(line)
 	if !found {
@@ -71,6 +73,7 @@ func namedRequests(line, about string, at doc.Position) []*request {
 	return all
 }
 
+// isCurl reports whether a command is curl, also after the prompt of a shell.
 func isCurl(c shellCommand) bool {
 	words := c.words
 	if len(words) > 0 && (words[0] == "$" || words[0] == ">" || words[0] == "%") { // the prompt of a shell
@@ -79,7 +82,7 @@ func isCurl(c shellCommand) bool {
 	return len(words) > 0 && (words[0] == "curl" || strings.HasSuffix(words[0], "/curl") || words[0] == "curl.exe")
 }
 
-// Options of curl by what follows them.
+// ignoredOptions are the options of curl whose value does not matter here.
 func ignoredOptions() []string { // a value that is of no interest
 	return []string{
 		"-o", "--output", "-w", "--write-out", "-m", "--max-time", "--connect-timeout", "--retry", "--retry-delay", "-x", "--proxy", "-E", "--cert", "--key", "--cacert",
@@ -87,8 +90,8 @@ func ignoredOptions() []string { // a value that is of no interest
 	}
 }
 
-// parseCurl reads a command: a request for each URL that it asks. There is none where
-// it is no such command, or names no URL.
+// parseCurl returns a request for each URL of a curl command. There is none if
+// it is another command, or names no URL.
 func parseCurl(c shellCommand, at doc.Position) []*request {
 	if !isCurl(c) {
 		return nil
@@ -119,7 +122,8 @@ func parseCurl(c shellCommand, at doc.Position) []*request {
 	return all
 }
 
-// commandFlag is an option of a command; joined is that its value is part of the word.
+// commandFlag is an option of a command. joined says that the value is part of
+// the same word.
 type commandFlag struct {
 	name, value string
 	joined      bool
@@ -128,7 +132,7 @@ type commandFlag struct {
 // flagsWithValue are the options of one letter that have a value.
 const flagsWithValue = "AbcCdDeEFhHKmoPQrtTuUwxXyYz"
 
-// splitFlags takes --flag=value, -Xvalue and -sSX apart.
+// splitFlags splits --flag=value, -Xvalue and -sSX into their options.
 func splitFlags(word string) []commandFlag {
 	if strings.HasPrefix(word, "--") {
 		name, value, joined := strings.Cut(word, "=")
@@ -147,19 +151,23 @@ func splitFlags(word string) []commandFlag {
 	return all
 }
 
-// curlOptions is what was read of one command.
+// curlOptions collects the options of one command.
 type curlOptions struct {
-	request       *request
-	urls          []string
-	stdin         string // what the command reads
-	data          []string
-	media         string
-	form          []requestField
-	asQuery       bool
-	afterRedirect bool // the word before was a redirection
+	request *request
+	urls    []string
+	// stdin is the text that the command reads.
+	stdin string
+	data  []string
+	media string
+	form  []requestField
+	// asQuery sends the data as the query (-G).
+	asQuery bool
+	// afterRedirect is set if the word before was a redirection, so that a file
+	// name is not taken for a URL.
+	afterRedirect bool
 }
 
-// takeOption takes one option and says whether its value is part of it.
+// takeOption takes one option. It reports whether value belongs to it.
 func (o *curlOptions) takeOption(flag, value string) bool {
 	switch flag {
 	case "-X", "--request":
@@ -210,12 +218,12 @@ func (o *curlOptions) takeOption(flag, value string) bool {
 	return true
 }
 
-// looksLikeURL says whether a word of a command can be the URL that it asks.
+// looksLikeURL reports whether a word of a command can be its URL.
 func looksLikeURL(word string) bool {
 	return strings.ContainsAny(word, "/.:") && strings.Trim(word, "./:") != "" || strings.HasPrefix(word, "$") && len(word) > 1 || strings.HasPrefix(word, "{{") || strings.HasPrefix(word, "localhost")
 }
 
-// makeRequests are the requests of the command, one for each URL.
+// makeRequests returns the requests of the command, one for each URL.
 func (o *curlOptions) makeRequests() []*request {
 	var all []*request
 	for _, url := range o.urls {
@@ -228,7 +236,7 @@ func (o *curlOptions) makeRequests() []*request {
 	return all
 }
 
-// completeRequest fills in what follows from the URL and the data.
+// completeRequest sets the URL, the body and the default method of a request.
 func (o *curlOptions) completeRequest(r *request, url string) {
 	if !patterns().urlScheme.MatchString(url) && !strings.HasPrefix(url, "/") && !strings.HasPrefix(url, "$") && !strings.HasPrefix(url, "{") {
 		url = "http://" + url // as curl does
@@ -244,14 +252,14 @@ func (o *curlOptions) completeRequest(r *request, url string) {
 	case len(o.form) > 0:
 		r.body = &requestBody{media: "multipart/form-data", fields: o.form, at: r.at}
 	case len(o.data) == 1 && strings.HasPrefix(data, "@-") && o.stdin != "":
-		r.body = newPayload(o.media, o.stdin, r.at)
+		r.body = newRequestBody(o.media, o.stdin, r.at)
 	case len(o.data) == 1 && strings.HasPrefix(data, "@"):
 		r.body = &requestBody{media: baseMedia(o.media), at: r.at}
 		if r.body.media == "" {
 			r.body.media = "application/octet-stream"
 		}
 	case len(o.data) > 0:
-		r.body = newPayload(o.media, data, r.at)
+		r.body = newRequestBody(o.media, data, r.at)
 	}
 	if r.method == "" {
 		r.method = "GET"

@@ -1,11 +1,25 @@
-// Package rest reads what people write about an API without a schema: requests
-// that were saved or recorded (Postman, HAR, curl), and prose (API Blueprint,
-// Markdown, HTML, a table that a person filled in). Each becomes requests by
-// example; those of one method and path are joined into an operation of
-// internal/apigen/doc, whose schemas are inferred from what was seen.
+// Package rest reads documentation of an API that has no schema: saved or
+// recorded requests (Postman, HAR, curl), and prose (API Blueprint, Markdown,
+// HTML, a table that a user filled in). Every format becomes a list of example
+// requests. Requests of one method and path are joined into an operation of
+// internal/apigen/doc, whose schemas are inferred from the values.
 //
-// What was recorded holds secrets. A request keeps only the names and kinds of
-// what it carried; values of cookies, tokens and passwords are read past.
+// Recordings contain secrets. A request keeps only the names and types of its
+// values; the values of cookies, tokens and passwords are never kept.
+//
+// apigen passes [Readers] to doc.Read.
+//
+// Read the files in this order:
+//   - doc.go, shape.go, requesturl.go, requestparam.go and requestbody.go: an
+//     example request.
+//   - document.go: from requests to operations.
+//   - table.go, postman.go, har.go, blueprint.go, and curl.go with shell.go:
+//     one reader each.
+//   - markdown.go, html.go and htmlparser.go: from a page to blocks.
+//   - page.go with pagebase.go, pagecode.go and pagetable.go: from blocks to
+//     requests.
+//   - mention.go and patterns.go: how a text names an endpoint.
+//   - unreadlines.go: endpoints that no reader understood.
 package rest
 
 import (
@@ -14,8 +28,9 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// Readers are the readers of this package, in the order to try them: the more a
-// format says about itself, the earlier.
+// Readers returns the readers of this package in the order to try them. Formats
+// that identify themselves come first; Markdown, which accepts any text, comes
+// last.
 func Readers() []doc.Reader {
 	return []doc.Reader{
 		{Format: doc.Table, Read: readTable},
@@ -28,54 +43,69 @@ func Readers() []doc.Reader {
 	}
 }
 
-// withoutContext is a reader that needs the text alone.
+// withoutContext adapts a reader that fetches nothing.
 func withoutContext(read func(in *doc.Input) (*doc.Document, string)) func(context.Context, *doc.Input) (*doc.Document, string) {
 	return func(_ context.Context, in *doc.Input) (*doc.Document, string) { return read(in) }
 }
 
-// request is one request that somebody made, or wrote down as an example.
+// request is one request that a user made, or wrote down as an example.
 type request struct {
-	method        string
-	base          string        // scheme and host, with any path that all share; "" where it is not said
-	path          []pathSegment // of the URL's path
-	trailingSlash bool          // the path ends in one
+	method string
+	// base is the scheme and host, with any path that all requests share; empty
+	// if the document does not say it.
+	base string
+	// path are the segments of the URL's path.
+	path []pathSegment
+	// trailingSlash is set if the path ends in a slash.
+	trailingSlash bool
 	query         []requestField
 	headers       []requestField
 	body          *requestBody
-	name          string // what people call it
-	description   string
-	tags          []string
-	schemes       map[string]doc.Scheme // how it showed who it is from
-	answers       []responseExample
-	at            doc.Position
+	// name is the title of the request.
+	name        string
+	description string
+	tags        []string
+	// schemes are the ways in which the request authenticated itself.
+	schemes map[string]doc.Scheme
+	answers []responseExample
+	at      doc.Position
 
-	// Of requests that a page names or shows.
-	described bool   // named, and not shown by an example
-	relative  bool   // the page names it without its base
-	baseIndex int    // the base of the page that holds there
-	section   int    // number of the heading that it stands under
-	host      string // that an example is sent to
+	// described marks a request that a page names, but does not show by an
+	// example. Its path is a template.
+	described bool
+	// relative is set if the page names the request without its base.
+	relative bool
+	// baseIndex is the index of the page's base that applies at this place.
+	baseIndex int
+	// section is the number of the heading above the request.
+	section int
+	// host is the host that an example is sent to, by its Host header.
+	host string
 }
 
-// pathSegment is a part of a path: text that stands for itself, with parameters in
-// braces.
+// pathSegment is a segment of a path: text with parameters in braces. params
+// are the parameters in text.
 type pathSegment struct {
 	text   string
 	params []requestField // those in text, by name
 }
 
-// requestField is a named value of a request.
+// requestField is a named value of a request: a parameter or a field of a form.
 type requestField struct {
 	name        string
 	description string
-	shape       *valueShape // of its values
-	required    bool        // somebody says so
-	optional    bool        // somebody says so
-	file        bool        // of a multipart body
-	at          doc.Position
+	// shape is the shape of its values.
+	shape *valueShape
+	// required is set if the document says so. Both required and optional may
+	// be unset.
+	required bool
+	optional bool // somebody says so
+	// file marks a file of a multipart body.
+	file bool
+	at   doc.Position
 }
 
-// requestBody is a request's body.
+// requestBody is the body of a request. JSON has a shape, a form has fields.
 type requestBody struct {
 	media  string
 	shape  *valueShape    // of JSON
@@ -83,7 +113,7 @@ type requestBody struct {
 	at     doc.Position
 }
 
-// responseExample is a response that was seen or described.
+// responseExample is a response that was recorded or described.
 type responseExample struct {
 	status, description, media string
 	shape                      *valueShape

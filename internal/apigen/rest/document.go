@@ -11,10 +11,11 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// maxSegments bounds the parts of a request's path.
+// maxSegments bounds the segments of a request's path.
 const maxSegments = 100
 
-// makeDocument joins requests of one method and path into operations.
+// makeDocument joins requests of one method and path into operations and
+// returns their document. problems are those that the reader found.
 func makeDocument(format doc.Format, title string, requests []*request, problems []doc.Problem) *doc.Document {
 	d := &documentBuilder{&doc.Document{Format: format, Title: title, Schemas: noSchemas{}, Schemes: map[string]doc.Scheme{}, Problems: problems}}
 	groups := map[string][]*request{}
@@ -34,6 +35,7 @@ func makeDocument(format doc.Format, title string, requests []*request, problems
 			r.method = "GET"
 		}
 		r.method = strings.ToUpper(r.method)
+		// The base is part of the key: one path on two hosts is two operations.
 		key := r.method + " " + pathShape(r) + " " + r.base
 		if groups[key] == nil {
 			order = append(order, key)
@@ -65,11 +67,11 @@ func makeDocument(format doc.Format, title string, requests []*request, problems
 	return d.Document
 }
 
-// documentBuilder is a document that requests are joined in.
+// documentBuilder is a document that operations are added to.
 type documentBuilder struct{ *doc.Document }
 
-// acceptAnyBody lets an operation that a page only names take any JSON: it probably
-// has a body, and nothing says what is in it.
+// acceptAnyBody lets an operation that a page only names accept any JSON: it
+// probably takes a body, and nothing says of what form.
 func (d *documentBuilder) acceptAnyBody(op *doc.Operation) {
 	op.Body = &doc.Body{Declared: true, At: op.At, Contents: []doc.Content{{Media: "application/json"}}}
 	op.Partial = append(op.Partial, doc.BodyUnknown)
@@ -79,20 +81,21 @@ func (d *documentBuilder) acceptAnyBody(op *doc.Operation) {
 	})
 }
 
-// noSchemas is where no schema refers to another.
+// noSchemas is the doc.Schemas of documents without references.
 type noSchemas struct{}
 
+// Resolve always fails.
 func (noSchemas) Resolve(string, *doc.Node) (*doc.Node, error) {
 	return nil, errors.New("this document has no references")
 }
 
-// pathShape is the path without the names of its parameters: /a/{id} and
-// /a/{other} are one.
+// pathShape returns the path without the names of its parameters: /a/{id} and
+// /a/{other} are the same.
 func pathShape(r *request) string {
 	return patterns().bracedParam.ReplaceAllString(r.pathTemplate(), "{}")
 }
 
-// listServers are the addresses of the API, the most used first.
+// listServers returns the servers of the API, the most used first.
 func listServers(bases map[string]int) []doc.Server {
 	names := slices.Collect(maps.Keys(bases))
 	slices.SortFunc(names, func(a, b string) int {
@@ -105,7 +108,8 @@ func listServers(bases map[string]int) []doc.Server {
 	return all
 }
 
-// joinRequests joins requests that differ in their values alone.
+// joinRequests makes one operation of requests that differ in their values
+// only. group is not empty; the first request decides path and base.
 func joinRequests(group []*request, d *documentBuilder) *doc.Operation {
 	first := group[0]
 	op := &doc.Operation{
@@ -172,7 +176,8 @@ func joinRequests(group []*request, d *documentBuilder) *doc.Operation {
 	return op
 }
 
-// addSecurity notes the ways in which a request showed who it is from.
+// addSecurity adds the schemes of a request to the document, and to the
+// operation as alternatives.
 func addSecurity(op *doc.Operation, r *request, d *doc.Document) {
 	for name, s := range r.schemes {
 		d.Schemes[name] = s
@@ -184,6 +189,8 @@ func addSecurity(op *doc.Operation, r *request, d *doc.Document) {
 	slices.SortFunc(op.Security, func(a, b []doc.Requirement) int { return cmp.Compare(a[0].Scheme, b[0].Scheme) })
 }
 
+// joinFields merges the fields in more into have, by name. Values of different
+// types become strings.
 func joinFields(have, more []requestField) []requestField {
 	for _, f := range more {
 		i := slices.IndexFunc(have, func(h requestField) bool { return h.name == f.name })
@@ -203,6 +210,7 @@ func joinFields(have, more []requestField) []requestField {
 	return have
 }
 
+// makeParam returns the parameter of a field.
 func makeParam(f requestField, in doc.Place) doc.Param {
 	p := doc.Param{
 		Name: f.name, In: in, Description: f.description, Required: in == doc.InPath || f.required && !f.optional,
@@ -214,7 +222,8 @@ func makeParam(f requestField, in doc.Place) doc.Param {
 	return p
 }
 
-// joinBodies joins the bodies of requests by their media types.
+// joinBodies joins the bodies of requests by media type. The body is required
+// if every request that is shown has one. It returns nil if none has.
 func joinBodies(group []*request) *doc.Body {
 	var order []string
 	joined := map[string]*requestBody{}
@@ -248,6 +257,7 @@ func joinBodies(group []*request) *doc.Body {
 	return b
 }
 
+// makeContent returns the media type of a body with its inferred schema.
 func (p *requestBody) makeContent() doc.Content {
 	c := doc.Content{Media: p.media}
 	switch {

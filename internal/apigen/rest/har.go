@@ -10,6 +10,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
+// readHAR is the Reader of HTTP archives, which browsers record.
 func readHAR(_ context.Context, in *doc.Input) (*doc.Document, string) {
 	root, problems := in.Tree()
 	entries := root.Get("log").List("entries")
@@ -38,20 +39,23 @@ func readHAR(_ context.Context, in *doc.Input) (*doc.Document, string) {
 
 // harReader reads the entries of a recording.
 type harReader struct {
-	problems      []doc.Problem
-	skipped       map[string]*doc.Problem // of entries that are no calls of an API, one for each kind
+	problems []doc.Problem
+	// skipped has one problem for each kind of entries that are no calls of an
+	// API.
+	skipped       map[string]*doc.Problem
 	skippedCounts map[string]int
 }
 
-// skipEntry counts an entry of a kind that is no call of an API. The first is reported,
-// with how many there are: a page has hundreds.
+// skipEntry counts an entry that is no call of an API. The first of a kind is
+// reported with their number, since one page has hundreds.
 func (h *harReader) skipEntry(e *doc.Node, kind, remedy string) {
 	if h.skippedCounts[kind]++; h.skipped[kind] == nil {
 		h.skipped[kind] = &doc.Problem{At: e.At, Severity: doc.Hint, Code: doc.UnreadEndpoint, Message: kind, Remedy: remedy}
 	}
 }
 
-// allProblems are the problems that were found.
+// allProblems returns the problems, with the counts of skipped entries filled
+// in.
 func (h *harReader) allProblems() []doc.Problem {
 	for kind, p := range h.skipped {
 		p.Message = fmt.Sprintf("No tool is made of %s: %d recorded, this is the first.", kind, h.skippedCounts[kind])
@@ -61,8 +65,8 @@ func (h *harReader) allProblems() []doc.Problem {
 	return h.problems
 }
 
-// readEntry is a request that a browser made; nil where it is for a page or a
-// file of one.
+// readEntry returns the request of an entry. It returns nil if the entry is for
+// a page or an asset of one.
 func (h *harReader) readEntry(e *doc.Node) *request {
 	req, resp := e.Get("request"), e.Get("response")
 	r := &request{method: normalizeMethod(req.Get("method").Str()), at: e.At}
@@ -115,12 +119,14 @@ func (h *harReader) readEntry(e *doc.Node) *request {
 	return r
 }
 
+// baseMedia returns a media type in lower case, without parameters.
 func baseMedia(s string) string {
 	s, _, _ = strings.Cut(s, ";")
 	return strings.ToLower(strings.TrimSpace(s))
 }
 
-// isPageAsset says whether an answer is a page or a file of one.
+// isPageAsset reports whether an answer is a page or an asset of one, such as a
+// script or an image.
 func isPageAsset(method, media string) bool {
 	if method != "GET" && method != "HEAD" {
 		return false
@@ -133,8 +139,8 @@ func isPageAsset(method, media string) bool {
 	return false
 }
 
-// findPathParameters makes parameters of parts of paths that take many values among
-// requests that are alike otherwise.
+// findPathParameters turns segments into parameters if they have many different
+// values among requests that are otherwise equal. It changes the requests.
 func findPathParameters(requests []*request) {
 	const many = 5
 	values := map[string]map[string]bool{}

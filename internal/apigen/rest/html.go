@@ -11,8 +11,9 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// readHTML reads a page: the document that it draws, where it says which; and
-// what it says itself otherwise.
+// readHTML is the Reader of HTML. A page may embed or link the document that it
+// displays, as Swagger UI does: then that document is read. Otherwise the page
+// itself is read as prose.
 func readHTML(ctx context.Context, in *doc.Input) (*doc.Document, string) {
 	if !patterns().pageTag.Match(in.Text) {
 		return nil, "it is no HTML page"
@@ -45,7 +46,7 @@ func readHTML(ctx context.Context, in *doc.Input) (*doc.Document, string) {
 	return d, reason
 }
 
-// fetchLinkedDocument fetches the document that a page draws.
+// fetchLinkedDocument fetches and reads the document that a page displays.
 func fetchLinkedDocument(ctx context.Context, in *doc.Input, name string) (*doc.Document, error) {
 	target := name
 	if base, err := url.Parse(in.URL); err == nil {
@@ -60,7 +61,7 @@ func fetchLinkedDocument(ctx context.Context, in *doc.Input, name string) (*doc.
 	return in.Within(ctx, doc.Source{Name: target, URL: target, Text: text})
 }
 
-// embeddedDocument is a document that stands inside a page's scripts.
+// embeddedDocument returns a document inside the scripts of a page, or nil.
 func embeddedDocument(ctx context.Context, in *doc.Input) *doc.Document {
 	for _, m := range patterns().embedded.FindAllSubmatch(in.Text, 50) {
 		text := m[1]
@@ -85,7 +86,8 @@ func embeddedDocument(ctx context.Context, in *doc.Input) *doc.Document {
 	return nil
 }
 
-// leadingObject is the JSON object that a text begins with.
+// leadingObject returns the JSON object that a text begins with, or nil if it
+// does not end.
 func leadingObject(text []byte) []byte {
 	depth, quoted := 0, false
 	for i := 0; i < len(text); i++ {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// parseHTMLBlocks takes a page apart.
+// parseHTMLBlocks splits a page into blocks.
 func parseHTMLBlocks(text []byte) []pageBlock {
 	w := &htmlParser{line: 1}
 	z := html.NewTokenizer(bytes.NewReader(text))
@@ -25,33 +25,45 @@ func parseHTMLBlocks(text []byte) []pageBlock {
 	}
 }
 
-// htmlParser gathers the text of what is open.
+// htmlParser collects the text of the open element. It works on tokens and
+// needs no valid nesting: real pages often have none.
 type htmlParser struct {
-	blocks        []pageBlock
-	line          int
-	textLine      int // line of the text so far
-	text          strings.Builder
-	kind          blockKind
-	level         int
-	skipDepth     int  // inside script and style
-	navDepth      int  // inside nav
-	inPlaceholder bool // the text is in a placeholder
+	blocks []pageBlock
+	// line is the line of the current token.
+	line int
+	// textLine is the first line of the open text.
+	textLine int
+	text     strings.Builder
+	kind     blockKind
+	level    int
+	// skipDepth counts the open elements without text, such as script.
+	skipDepth int
+	// navDepth counts the open nav elements. Their text is hidden.
+	navDepth int
+	// inPlaceholder is set if the text is a placeholder in a path, such as
+	// /users/<em>id</em>.
+	inPlaceholder bool
 
 	// Of the table that is open.
-	inTable   bool
-	rows      [][]string
-	rowLines  []int // line of each row
-	inCell    bool
-	rowSpan   int               // rows that the open cell stands in
-	openSpans map[int]*cellSpan // cells of rows above that stand in the next ones, by column
+	inTable bool
+	rows    [][]string
+	// rowLines are the first lines of the rows.
+	rowLines []int
+	inCell   bool
+	// rowSpan is the number of rows that the open cell covers.
+	rowSpan int
+	// openSpans are cells of former rows that also cover the next ones, by
+	// column.
+	openSpans map[int]*cellSpan
 }
 
-// cellSpan is a cell that stands in several rows.
+// cellSpan is a cell that covers several rows.
 type cellSpan struct {
 	text     string
 	rowsLeft int
 }
 
+// handleToken handles one token of the page.
 func (w *htmlParser) handleToken(kind html.TokenType, t html.Token) {
 	switch kind {
 	case html.TextToken:
@@ -68,7 +80,8 @@ func (w *htmlParser) handleToken(kind html.TokenType, t html.Token) {
 	}
 }
 
-// writeText adds text. Its first line is that of the first character that is seen.
+// writeText adds text to the open block. The block begins at the line of its
+// first visible character.
 func (w *htmlParser) writeText(text string) {
 	if w.skipDepth > 0 {
 		return
@@ -85,8 +98,8 @@ func (w *htmlParser) writeText(text string) {
 	w.text.WriteString(text)
 }
 
-// endInlineWord is where an element within a sentence begins or ends: a method that
-// ends there is a word of its own.
+// endInlineWord is called where an element within a sentence begins or ends. A
+// method that ends there is a word of its own, as in <b>GET</b>/users.
 func (w *htmlParser) endInlineWord() {
 	text := w.text.String()
 	at := strings.LastIndexFunc(text, func(r rune) bool { return r < 'A' || r > 'Z' })
@@ -95,6 +108,7 @@ func (w *htmlParser) endInlineWord() {
 	}
 }
 
+// openTag handles a start tag. closed marks a self-closing one.
 func (w *htmlParser) openTag(t html.Token, closed bool) {
 	switch t.Data {
 	case "script", "style", "noscript", "svg", "template":
@@ -144,8 +158,8 @@ func (w *htmlParser) openTag(t html.Token, closed bool) {
 	}
 }
 
-// breakText ends the text at an element that stands for itself, such as a
-// paragraph. In a cell of a table it is a space.
+// breakText ends the text at a block element such as a paragraph. Inside a cell
+// of a table it is a space.
 func (w *htmlParser) breakText() {
 	switch {
 	case w.inTable:
@@ -155,6 +169,7 @@ func (w *htmlParser) breakText() {
 	}
 }
 
+// startCell begins a row or a cell of the open table.
 func (w *htmlParser) startCell(t html.Token) {
 	w.endCell()
 	if !w.inTable {
@@ -179,7 +194,8 @@ func (w *htmlParser) startCell(t html.Token) {
 	}
 }
 
-// addSpannedCells adds the cells of rows above that stand in the next columns.
+// addSpannedCells adds the cells of former rows that cover the next columns of
+// this one.
 func (w *htmlParser) addSpannedCells() {
 	last := len(w.rows) - 1
 	for s := w.openSpans[len(w.rows[last])]; s != nil && s.rowsLeft > 0; s = w.openSpans[len(w.rows[last])] {
@@ -188,12 +204,14 @@ func (w *htmlParser) addSpannedCells() {
 	}
 }
 
+// endRow ends the last row.
 func (w *htmlParser) endRow() {
 	if len(w.rows) > 0 {
 		w.addSpannedCells()
 	}
 }
 
+// endCell adds the open cell to its row.
 func (w *htmlParser) endCell() {
 	if !w.inCell {
 		return
@@ -211,6 +229,8 @@ func (w *htmlParser) endCell() {
 	w.text.Reset()
 }
 
+// endTable adds the open table as a block. Tables inside tables end the outer
+// one.
 func (w *htmlParser) endTable() {
 	if !w.inTable {
 		return
@@ -230,7 +250,7 @@ func (w *htmlParser) endTable() {
 	w.text.Reset()
 }
 
-// visibleKind is the kind of a block, or that it is none of the page's text.
+// visibleKind returns the kind of a block, or blockHidden inside a menu.
 func (w *htmlParser) visibleKind(kind blockKind) blockKind {
 	if w.navDepth > 0 && kind != blockTable {
 		return blockHidden
@@ -238,6 +258,7 @@ func (w *htmlParser) visibleKind(kind blockKind) blockKind {
 	return kind
 }
 
+// closeTag handles an end tag.
 func (w *htmlParser) closeTag(tag string) {
 	switch tag {
 	case "script", "style", "noscript", "svg", "template":
@@ -277,7 +298,7 @@ func (w *htmlParser) closeTag(tag string) {
 	}
 }
 
-// flushBlock ends the block that is open.
+// flushBlock ends the open block and adds it if it has text.
 func (w *htmlParser) flushBlock() {
 	if w.inTable {
 		return
@@ -291,7 +312,9 @@ func (w *htmlParser) flushBlock() {
 	if kind == 0 {
 		kind = blockProse
 	}
-	for kind == blockCode { // begin is the first line with text
+	// Empty lines at the beginning of code are dropped: textLine is the first
+	// line with text.
+	for kind == blockCode {
 		first, rest, more := strings.Cut(text, "\n")
 		if !more || strings.TrimSpace(first) != "" {
 			break

@@ -4,16 +4,24 @@ import (
 	"strings"
 )
 
-// pageBlock is a piece of a page: what Markdown and HTML have in common.
+// pageBlock is a piece of a page in the form that Markdown and HTML have in
+// common.
 type pageBlock struct {
-	kind  blockKind
-	level int        // of a heading
-	text  string     // of all but tables; code within a sentence is in backticks
-	rows  [][]string // of a table
-	lines []int      // of a table: where each row begins
-	line  int        // from 1
+	kind blockKind
+	// level is the level of a heading, from 1.
+	level int
+	// text is the text of all blocks but tables. Code within a sentence is in
+	// backticks.
+	text string
+	// rows are the cells of a table; the first row is its head.
+	rows [][]string
+	// lines are the first lines of the rows of a table.
+	lines []int
+	// line is the first line, from 1.
+	line int
 }
 
+// blockKind is the kind of a block.
 type blockKind uint8
 
 const (
@@ -21,17 +29,20 @@ const (
 	blockCode              // a block of it
 	blockTable
 	blockProse
-	blockHidden // what a reader of the page does not see as its text: comments, menus
+	// blockHidden is content that readers of the page do not see as its text:
+	// comments and menus. No request is made of it, but reportUnread looks at
+	// it.
+	blockHidden
 )
 
-// splitLines takes a text apart into lines. Marks that only tell systems apart, and
-// spaces that no one sees, are made alike.
+// splitLines splits a text into lines. It normalizes line breaks and removes
+// invisible characters.
 func splitLines(text string) []string {
 	text = strings.NewReplacer("\ufeff", "", "\r\n", "\n", "\r", "\n", "\u00a0", " ", "\u200b", "", "\u2060", "").Replace(text)
 	return strings.Split(text, "\n")
 }
 
-// parseMarkdown takes a page apart.
+// parseMarkdown splits a page into blocks.
 func parseMarkdown(text string) []pageBlock {
 	m := &markdownParser{lines: splitLines(text)}
 	for m.lineIndex < len(m.lines) {
@@ -42,17 +53,20 @@ func parseMarkdown(text string) []pageBlock {
 	return m.blocks
 }
 
-// markdownParser is a page of Markdown, AsciiDoc or reStructuredText that is read
-// line by line.
+// markdownParser parses a page of Markdown, AsciiDoc or reStructuredText line
+// by line. It is no complete parser of any of them: it finds headings, code,
+// tables and paragraphs.
 type markdownParser struct {
-	lines     []string
-	lineIndex int // the line to read next, from 0
+	lines []string
+	// lineIndex is the line to parse next, from 0.
+	lineIndex int
 	blocks    []pageBlock
 }
 
+// addBlock adds a block.
 func (m *markdownParser) addBlock(b pageBlock) { m.blocks = append(m.blocks, b) }
 
-// nextLine is the line after the present one.
+// nextLine returns the line after the current one.
 func (m *markdownParser) nextLine() string {
 	if m.lineIndex+1 < len(m.lines) {
 		return m.lines[m.lineIndex+1]
@@ -60,7 +74,8 @@ func (m *markdownParser) nextLine() string {
 	return ""
 }
 
-// readCodeBlock takes a block of code: fenced, of AsciiDoc, or indented.
+// readCodeBlock reads a block of code: fenced, of AsciiDoc, or indented. It
+// reports whether there was one.
 func (m *markdownParser) readCodeBlock() bool {
 	line := m.lines[m.lineIndex]
 	if f := patterns().fence.FindStringSubmatch(line); f != nil {
@@ -88,8 +103,9 @@ func (m *markdownParser) readCodeBlock() bool {
 	return true
 }
 
-// readFenced takes the lines up to a closing fence. Where none comes, the page itself is
-// broken: then only what is up to the next heading is code.
+// readFenced reads the lines up to a closing fence. If none follows, the page
+// is broken: then the code ends at the next heading, so that the rest of the
+// page is not lost.
 func (m *markdownParser) readFenced(from int, fence string) {
 	closes := func(i int) bool { return strings.HasPrefix(strings.TrimSpace(m.lines[i]), fence) }
 	end := min(from, len(m.lines))
@@ -109,7 +125,8 @@ func (m *markdownParser) readFenced(from int, fence string) {
 	}
 }
 
-// readComment takes a comment of HTML, which is not part of the page's text.
+// readComment reads an HTML comment, which is not part of the page's text. It
+// reports whether there was one.
 func (m *markdownParser) readComment() bool {
 	before, rest, found := strings.Cut(m.lines[m.lineIndex], "<!--")
 	if !found {
@@ -135,6 +152,8 @@ func (m *markdownParser) readComment() bool {
 	return true
 }
 
+// readHeading reads a heading of any notation. A directive such as "..
+// http:get::" is one, because it names an endpoint.
 func (m *markdownParser) readHeading() bool {
 	line := m.lines[m.lineIndex]
 	if h := patterns().atxHeading.FindStringSubmatch(line); h != nil {
@@ -160,7 +179,7 @@ func (m *markdownParser) readHeading() bool {
 	return false
 }
 
-// readTableBlock takes a table of Markdown, AsciiDoc or HTML.
+// readTableBlock reads a table of Markdown, AsciiDoc or HTML.
 func (m *markdownParser) readTableBlock() bool {
 	line := m.lines[m.lineIndex]
 	from, end := m.lineIndex, m.lineIndex
@@ -203,6 +222,8 @@ func (m *markdownParser) readTableBlock() bool {
 	return true
 }
 
+// readParagraph reads one line of text. Each line is a block of its own, so
+// that problems have exact lines.
 func (m *markdownParser) readParagraph() {
 	if line := strings.TrimSpace(m.lines[m.lineIndex]); line != "" {
 		m.addBlock(pageBlock{kind: blockProse, text: stripInlineMarks(line), line: m.lineIndex + 1})
@@ -210,7 +231,8 @@ func (m *markdownParser) readParagraph() {
 	m.lineIndex++
 }
 
-// setextLevel is the level of the heading above a line of = or -; 0 where it is none.
+// setextLevel returns the level of the heading above a line of "=" or "-", and
+// 0 for another line.
 func setextLevel(line string) int {
 	line = strings.TrimRight(line, " ")
 	switch {
@@ -224,8 +246,8 @@ func setextLevel(line string) int {
 	return 0
 }
 
-// splitCells takes the row of a table apart. A bar that is escaped or in code belongs
-// to a cell.
+// splitCells splits the row of a table. A bar that is escaped or in code
+// belongs to its cell.
 func splitCells(line string) []string {
 	line = strings.TrimSpace(line)
 	line = strings.TrimSuffix(strings.TrimPrefix(line, "|"), "|")
@@ -250,7 +272,7 @@ func splitCells(line string) []string {
 	return append(all, plainText(cell.String()))
 }
 
-// plainText is text without its marks, on one line.
+// plainText returns a text without marks, on one line.
 func plainText(s string) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(stripInlineMarks(s), "`", "")), " ")
 }

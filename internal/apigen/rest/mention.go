@@ -6,18 +6,23 @@ import (
 	"strings"
 )
 
-// endpointMention is a place of a text that names a method and a path.
+// endpointMention is a place in a text that names methods and paths.
 type endpointMention struct {
-	methods    []string
-	paths      []string
-	start      int    // where it begins in the text
-	textAfter  string // text behind it
-	isLeading  bool   // nothing but marks stands before it
-	isWildcard bool   // its path is a wildcard or breaks off, so no request can be made of it
+	methods []string
+	paths   []string
+	// start is its offset in the text.
+	start int
+	// textAfter is the text behind it.
+	textAfter string
+	// isLeading is set if only marks stand before it.
+	isLeading bool
+	// isWildcard is set if the path is a wildcard or breaks off, so that no
+	// request can be made.
+	isWildcard bool
 }
 
-// stripInlineMarks is a line of Markdown without its marks. Backticks stay: they say
-// where a path ends.
+// stripInlineMarks returns a line of Markdown without its marks. Backticks
+// stay, because they show where a path ends.
 func stripInlineMarks(s string) string {
 	if strings.ContainsAny(s, "<&[\\*_!") {
 		p := patterns()
@@ -60,8 +65,9 @@ func findMentions(text string) []endpointMention {
 	return nil
 }
 
-// parseWholeMention is the endpoint that a text is, and nothing else: there a method
-// may be in small letters, and a path without its first slash.
+// parseWholeMention parses a text that is an endpoint and nothing else. In such
+// a text the method may be in lower case, and the path may lack its first
+// slash.
 func parseWholeMention(text string) (endpointMention, bool) {
 	m := patterns().wholeEndpoint.FindStringSubmatch(strings.Trim(text, " \t`"))
 	if m == nil {
@@ -76,8 +82,8 @@ func parseWholeMention(text string) (endpointMention, bool) {
 	return one, len(one.methods) > 0 && len(one.paths) > 0
 }
 
-// findUnknownMethod is the method and path that a text begins with, where it is no
-// method that can be sent.
+// findUnknownMethod returns the method at the beginning of a text if it cannot
+// be sent, such as WS /events.
 func findUnknownMethod(text string) (method string, found bool) {
 	m := patterns().unknownVerb.FindStringSubmatch(text)
 	if m == nil {
@@ -86,7 +92,7 @@ func findUnknownMethod(text string) (method string, found bool) {
 	return m[1], true
 }
 
-// splitMethods takes "GET/POST" and "GET, POST" apart.
+// splitMethods splits "GET/POST" and "GET, POST".
 func splitMethods(s string) []string {
 	var all []string
 	for _, m := range patterns().method.FindAllString(s, -1) {
@@ -97,7 +103,7 @@ func splitMethods(s string) []string {
 	return all
 }
 
-// normalizeMethod is a method as it is sent.
+// normalizeMethod returns a method in the form in which it is sent.
 func normalizeMethod(s string) string {
 	if s = strings.ToUpper(strings.TrimSpace(s)); s == "DEL" {
 		return "DELETE"
@@ -105,8 +111,8 @@ func normalizeMethod(s string) string {
 	return s
 }
 
-// parseMethodsOnly are the methods that a text consists of; none where it holds
-// anything else.
+// parseMethodsOnly returns the methods of a text that consists of methods only,
+// and nil for another text.
 func parseMethodsOnly(s string) []string {
 	s = strings.Trim(s, " \t`*[]()")
 	if !patterns().methodsOnly.MatchString(s) {
@@ -115,8 +121,9 @@ func parseMethodsOnly(s string) []string {
 	return splitMethods(strings.ToUpper(s))
 }
 
-// splitPaths cleans the path of a mention: punctuation of the sentence around it is
-// not part of it. "/a,/b" are two.
+// splitPaths returns the paths of a mention without the punctuation of the
+// sentence around them. "/a,/b" are two. isWildcard is set if there is no
+// usable path.
 func splitPaths(raw string) (paths []string, loose bool) {
 	for one := range strings.SplitSeq(strings.ReplaceAll(raw, ",/", " /"), " /") {
 		if len(paths) > 0 || loose {
@@ -149,7 +156,8 @@ func splitPaths(raw string) (paths []string, loose bool) {
 	return paths, loose && len(paths) == 0
 }
 
-// remarkText is what a line says of the endpoint that it names.
+// remarkText returns the remark behind an endpoint on its line, such as "list
+// all users".
 func remarkText(rest string) string {
 	rest = patterns().httpVersion.ReplaceAllString(rest, "")
 	rest = strings.Trim(rest, " \t`*|_>#/:=-–—→.,;()[]\"'")

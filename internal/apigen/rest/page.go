@@ -8,28 +8,41 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
+// readMarkdown is the Reader of Markdown and similar texts.
 func readMarkdown(in *doc.Input) (*doc.Document, string) {
 	return readProse(in, doc.Markdown, parseMarkdown(string(in.Text)))
 }
 
-// pageReader reads the blocks of a page from top to bottom.
+// pageReader reads the blocks of a page from top to bottom. current is the
+// request that following text, tables and examples belong to.
 type pageReader struct {
-	in            *doc.Input
-	bases         []*pageBase // as the page names them, the first holds for what stands before it too
-	baseLabel     string      // a text such as "Base URL" whose value the next block is
-	title         string
-	headings      [7]string // the last of each level
-	level         int
-	lastText      string // the last text: what a table or an example is of
-	current       *request
-	currentLevel  int // level of the heading that the request stands under
-	section       int // number of the heading that is open
-	pending       methodPathPair
-	requests      []*request
-	seenEndpoints map[string]bool // methods and paths that are in all
+	in *doc.Input
+	// bases are the base URLs in the order of the page. The first one also
+	// applies to everything before it.
+	bases []*pageBase
+	// baseLabel is set if the last block was a label such as "Base URL"; the
+	// next block is its value.
+	baseLabel string
+	title     string
+	// headings are the last headings of each level.
+	headings [7]string
+	level    int
+	// lastText is the last text. It tells what a table or example is about.
+	lastText string
+	current  *request
+	// currentLevel is the level of the heading above current.
+	currentLevel int
+	// section is the number of the open heading.
+	section  int
+	pending  methodPathPair
+	requests []*request
+	// seenEndpoints are the methods and paths that are in requests.
+	seenEndpoints map[string]bool
 	problems      []doc.Problem
 }
 
+// readProse reads the blocks of a page and returns its document, or nil and the
+// reason. Problems of lines that were not understood are part of the document.
 func readProse(in *doc.Input, format doc.Format, blocks []pageBlock) (*doc.Document, string) {
 	p := &pageReader{in: in, seenEndpoints: map[string]bool{}, bases: []*pageBase{{}}}
 	for _, b := range blocks {
@@ -48,6 +61,7 @@ func readProse(in *doc.Input, format doc.Format, blocks []pageBlock) (*doc.Docum
 	return makeDocument(format, cmp.Or(p.title, "API"), p.requests, p.problems), ""
 }
 
+// readBlock reads one block.
 func (p *pageReader) readBlock(b pageBlock) {
 	if b.kind == blockHidden {
 		return
@@ -66,6 +80,8 @@ func (p *pageReader) readBlock(b pageBlock) {
 	}
 }
 
+// readHeading reads a heading. It ends the current request if its level is the
+// same or higher, and begins another one if it names an endpoint.
 func (p *pageReader) readHeading(b pageBlock) {
 	p.endPair()
 	text := plainText(b.text)
@@ -100,8 +116,9 @@ func (p *pageReader) readHeading(b pageBlock) {
 	p.reportUnknownMethod(b, b.text)
 }
 
-// findMentions are the endpoints that a text names, also where it is one in a way that
-// would mean something else within a sentence.
+// findMentions returns the endpoints that a text names. It also accepts a text
+// that is nothing but an endpoint in a notation that would mean something else
+// within a sentence.
 func (p *pageReader) findMentions(text string) []endpointMention {
 	if found := findMentions(text); len(found) > 0 {
 		return found
@@ -112,13 +129,14 @@ func (p *pageReader) findMentions(text string) []endpointMention {
 	return nil
 }
 
-// lineAt is where a place of a block's text stands.
+// lineAt returns the line of an offset in a block's text.
 func (p *pageReader) lineAt(b pageBlock, at int) int {
 	return b.line + strings.Count(b.text[:min(at, len(b.text))], "\n")
 }
 
-// addMention makes requests of a mention. The first becomes the one that what follows
-// is about, where current says so.
+// addMention makes requests of a mention. If current is set, the first one
+// becomes the current request. An endpoint that is already known is not added
+// again.
 func (p *pageReader) addMention(m endpointMention, line int, name, about string, tags []string, current bool) {
 	if m.isWildcard {
 		p.reportProblem(line, doc.UnreadEndpoint, "The path of "+strings.Join(m.methods, ", ")+" is a wildcard or breaks off, so no tool is made of it.", "Write the path whole, with a parameter such as {path} in the place of what varies.")
@@ -147,11 +165,14 @@ func (p *pageReader) addMention(m endpointMention, line int, name, about string,
 	}
 }
 
+// sameEndpoint reports whether two requests have the same method and path, up
+// to a trailing slash.
 func sameEndpoint(a, b *request) bool {
 	return a.method == b.method && strings.TrimSuffix(pathShape(a), "/") == strings.TrimSuffix(pathShape(b), "/")
 }
 
-// sectionTags are the headings around a level, but the page's own.
+// sectionTags returns the nearest heading above a level as a tag, except the
+// title of the page.
 func (p *pageReader) sectionTags(level int) []string {
 	for l := level - 1; l >= 2; l-- {
 		if h := p.headings[l]; h != "" {
@@ -161,15 +182,18 @@ func (p *pageReader) sectionTags(level int) []string {
 	return nil
 }
 
+// positionOf returns the position of a line.
 func (p *pageReader) positionOf(line int) doc.Position {
 	return doc.Position{File: p.in.Name, Line: int32(line), Column: 1} //nolint:gosec // at most 32 MB
 }
 
+// reportProblem adds a warning.
 func (p *pageReader) reportProblem(line int, code doc.Code, message, remedy string) {
 	p.problems = append(p.problems, doc.Problem{At: p.positionOf(line), Severity: doc.Warning, Code: code, Message: message, Remedy: remedy})
 }
 
-// reportUnknownMethod reports a text that begins with a method of which no tool is made.
+// reportUnknownMethod reports a text that begins with a method that no tool is
+// made of. It reports whether there was one.
 func (p *pageReader) reportUnknownMethod(b pageBlock, text string) bool {
 	method, found := findUnknownMethod(text)
 	if found {
@@ -178,8 +202,8 @@ func (p *pageReader) reportUnknownMethod(b pageBlock, text string) bool {
 	return found
 }
 
-// readProseBlock reads what is said: an endpoint, a list of parameters, or what a request
-// is about.
+// readProseBlock reads a text: an endpoint, a parameter in a list, or a
+// description of the current request.
 func (p *pageReader) readProseBlock(b pageBlock) {
 	text := plainText(b.text)
 	if found := p.findMentions(b.text); len(found) > 0 {
@@ -211,16 +235,19 @@ func (p *pageReader) readProseBlock(b pageBlock) {
 	}
 }
 
-// methodPathPair is a method and a path that stand apart: "Method: GET", "Endpoint: /users".
+// methodPathPair is a method and a path in separate places: "Method: GET",
+// "Endpoint: /users".
 type methodPathPair struct {
 	methods              []string
 	path                 string
 	methodLine, pathLine int
-	alone                bool   // the method is a text of its own, and no label says what it is
-	label                string // "Method" or "Endpoint", whose value the next text is
+	// alone is set if the method is a text of its own without a label.
+	alone bool
+	// label is "Method" or "Endpoint" if the next text is its value.
+	label string
 }
 
-// readPair takes a text that names a method or a path after a label, and says
+// readPair reads a text with a method or a path after a label. It reports
 // whether it was one.
 func (p *pageReader) readPair(b pageBlock) bool {
 	text := b.text
@@ -255,6 +282,8 @@ func (p *pageReader) readPair(b pageBlock) bool {
 	return true
 }
 
+// setMethods sets the methods of the pending pair. A former method without a
+// path is ended first.
 func (p *pageReader) setMethods(list []string, line int, alone bool) {
 	if p.pending.methods != nil {
 		p.endPair()
@@ -263,6 +292,8 @@ func (p *pageReader) setMethods(list []string, line int, alone bool) {
 	p.completePair()
 }
 
+// setPath sets the path of the pending pair. A former path without a method is
+// ended first.
 func (p *pageReader) setPath(path string, line int) {
 	if p.pending.path != "" {
 		p.endPair()
@@ -271,6 +302,7 @@ func (p *pageReader) setPath(path string, line int) {
 	p.completePair()
 }
 
+// completePair adds the endpoint of the pending pair if both parts are known.
 func (p *pageReader) completePair() {
 	if p.pending.methods == nil || p.pending.path == "" {
 		return
@@ -285,8 +317,8 @@ func (p *pageReader) completePair() {
 	p.addMention(m, min(one.methodLine, one.pathLine), p.headings[p.level], "", p.sectionTags(p.level), true)
 }
 
-// endPair reports a method without a path, or a path without a method, that
-// nothing in the section belongs to.
+// endPair drops the pending pair. It reports a method without a path, or a path
+// without a method, unless another endpoint of the section explains it.
 func (p *pageReader) endPair() {
 	one := p.pending
 	p.pending = methodPathPair{}

@@ -8,15 +8,17 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// pageBase is where a page says that the endpoints below it are.
+// pageBase is a base URL or path that a page names for the endpoints below it.
 type pageBase struct {
-	url          string // "" where it names none
-	path         string // before the paths of endpoints; "" where there is none
-	requestCount int    // how many requests there were when it was named
+	url string // "" where it names none
+	// path is the prefix of the paths of endpoints; empty if there is none.
+	path string
+	// requestCount is the number of requests before it.
+	requestCount int
 }
 
-// readBase finds the base URL or path that a block names. It holds from there to
-// the next that is named, and the first of a page for all before it, too.
+// readBase finds the base URL or path that a block names. It applies up to the
+// next one; the first of a page applies to everything before it too.
 func (p *pageReader) readBase(b pageBlock) {
 	texts := append(make([]string, 0, 1+len(b.rows)), b.text)
 	for _, row := range b.rows {
@@ -46,6 +48,8 @@ func (p *pageReader) readBase(b pageBlock) {
 	}
 }
 
+// setBase adds a base URL or path. Several in a row, such as those of
+// production and sandbox, are alternatives, of which the first one counts.
 func (p *pageReader) setBase(url, path string) {
 	last := p.bases[len(p.bases)-1]
 	switch {
@@ -62,9 +66,9 @@ func (p *pageReader) setBase(url, path string) {
 	last.requestCount = len(p.requests)
 }
 
-// joinMentions brings what a page says of its endpoints in several places together:
-// in a table, in a heading and by a command, with and without the base URL. The
-// requests that it gives have their base and the path below it.
+// joinMentions brings together what a page says of an endpoint in several
+// places: in a table, in a heading and in a command, with and without the base
+// URL. Afterwards every request has its base and the path below it.
 func joinMentions(all []*request, bases []*pageBase, meter *doc.Meter) []*request {
 	for _, r := range all {
 		b := bases[r.baseIndex]
@@ -95,6 +99,8 @@ func joinMentions(all []*request, bases []*pageBase, meter *doc.Meter) []*reques
 		}
 	}
 	for _, r := range all {
+		// An example takes the path of its template, so that both become one
+		// operation.
 		if to := findTemplate(r, templates[r.method], meter); to != nil {
 			r.path, r.base, r.trailingSlash = slices.Clone(to.path), to.base, to.trailingSlash
 			continue
@@ -106,7 +112,7 @@ func joinMentions(all []*request, bases []*pageBase, meter *doc.Meter) []*reques
 	return all
 }
 
-// addBasePath puts the base path before the path, unless it is there already.
+// addBasePath puts the base path before the path, unless it is already there.
 func (r *request) addBasePath(b *pageBase) {
 	if b.path == "" || strings.HasSuffix(b.url, b.path) {
 		return
@@ -119,7 +125,8 @@ func (r *request) addBasePath(b *pageBase) {
 	r.path = slices.Concat(front.path, r.path)
 }
 
-// stripBase takes the base URL off a request that was written with it.
+// stripBase removes the base URL from a request that was written with it. The
+// longest base that fits wins.
 func (r *request) stripBase(bases []*pageBase) {
 	best := 0
 	var to request
@@ -142,9 +149,9 @@ func (r *request) stripBase(bases []*pageBase) {
 	}
 }
 
-// learnBase is where the API is, where the page only shows it: by an example with
-// a whole URL of an endpoint that is described without one. It is "" where no
-// example says so.
+// learnBase finds the base URL of a page that only shows it: in an example with
+// a whole URL of an endpoint that is described without one. The base with the
+// most votes wins. It returns "" if no example has one.
 func learnBase(all []*request, meter *doc.Meter) string {
 	votes := map[string]int{}
 	host := ""
@@ -170,8 +177,8 @@ func learnBase(all []*request, meter *doc.Meter) string {
 	return cmp.Or(best, host)
 }
 
-// matchTemplate says how many parts stand before a path that is one of a template's; -1 is
-// that it is none.
+// matchTemplate returns how many segments precede the part of r's path that
+// matches the template, or -1 if none matches.
 func matchTemplate(template, r *request) int {
 	extra := len(r.path) - len(template.path)
 	if r.method != template.method || extra < 0 || len(template.path) == 0 {
@@ -188,8 +195,9 @@ func matchTemplate(template, r *request) int {
 	return extra
 }
 
-// findTemplate is the described request that r is an example of, or is written like;
-// nil where there is none but itself.
+// findTemplate returns the described request that r is an example of, or is
+// written like. It returns nil if there is none but r itself. The template with
+// the most literal segments wins.
 func findTemplate(r *request, described []*request, meter *doc.Meter) *request {
 	var best *request
 	score := -1
@@ -224,8 +232,8 @@ func findTemplate(r *request, described []*request, meter *doc.Meter) *request {
 	return best
 }
 
-// isOtherHost says whether a request is sent to another host than its template, such
-// as a sandbox, at the same place there. What stands elsewhere on the same host is
+// isOtherHost reports whether a request goes to another host than its template,
+// such as a sandbox, at the same place there. Another place on the same host is
 // another endpoint.
 func isOtherHost(template, r *request, extra int) bool {
 	if !template.relative {
@@ -239,7 +247,8 @@ func isOtherHost(template, r *request, extra int) bool {
 	return extra == 0 || slices.EqualFunc(base.path, r.path[:extra], func(a, b pathSegment) bool { return a.text == b.text })
 }
 
-// alignSlashes makes one of paths that differ in their last slash.
+// alignSlashes gives paths that differ in the trailing slash the form of the
+// first.
 func alignSlashes(all []*request) {
 	first := map[string]*request{}
 	for _, r := range all {
@@ -255,8 +264,8 @@ func alignSlashes(all []*request) {
 	}
 }
 
-// clearSharedNames takes the names away that a heading gave to several endpoints:
-// it is about all of them, and describes none.
+// clearSharedNames removes names that a heading gave to several endpoints: it
+// is about all of them and describes none.
 func clearSharedNames(all []*request) {
 	type place struct {
 		section int

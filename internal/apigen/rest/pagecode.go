@@ -7,7 +7,7 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// readCode reads examples: curl commands, requests as they are sent, lists of
+// readCode reads examples: curl commands, raw HTTP requests, lists of
 // endpoints, or JSON.
 func (p *pageReader) readCode(b pageBlock) {
 	trimmed := strings.TrimSpace(b.text)
@@ -58,8 +58,8 @@ func (p *pageReader) readCode(b pageBlock) {
 	}
 }
 
-// leadingMention is the endpoint that a line of code begins with. One within a line
-// may be of a log or a program, and is left to unread.
+// leadingMention returns the endpoint at the beginning of a line of code. One
+// inside a line may be part of a log or a program; reportUnread reports it.
 func leadingMention(line string) (endpointMention, bool) {
 	if found := findMentions(line); len(found) > 0 {
 		return found[0], found[0].isLeading
@@ -67,8 +67,9 @@ func leadingMention(line string) (endpointMention, bool) {
 	return parseWholeMention(strings.TrimSpace(line))
 }
 
-// readRawRequest reads a request as it is sent: a line, headers, a body. A line alone is one
-// of a list.
+// readRawRequest reads a raw HTTP request: a request line, headers and a body.
+// A line alone is an item of a list. from is the index of its first line in the
+// block.
 func (p *pageReader) readRawRequest(b pageBlock, m endpointMention, lines []string, from int) {
 	name := p.headings[p.level]
 	p.addMention(m, b.line+from, name, remarkText(m.textAfter), p.sectionTags(p.level), true)
@@ -92,12 +93,13 @@ func (p *pageReader) readRawRequest(b pageBlock, m endpointMention, lines []stri
 		}
 	}
 	if looks := strings.TrimSpace(body); p.current.body == nil && takesBody(p.current.method) && (media != "" || strings.HasPrefix(looks, "{") || strings.HasPrefix(looks, "[")) {
-		p.current.body = newPayload(media, body, p.positionOf(b.line+from))
+		p.current.body = newRequestBody(media, body, p.positionOf(b.line+from))
 	}
 }
 
-// addExample joins a request that is shown with the one that is described; others are
-// held against the whole page when it was read.
+// addExample adds a request that is shown. If it is not an example of the
+// current request, it becomes the current one; joinMentions compares it with
+// the whole page later.
 func (p *pageReader) addExample(r *request) {
 	r.section, r.baseIndex = p.section, len(p.bases)-1
 	if p.current == nil || !sameEndpoint(p.current, r) && matchTemplate(p.current, r) < 0 {
@@ -108,7 +110,8 @@ func (p *pageReader) addExample(r *request) {
 	p.requests = append(p.requests, r)
 }
 
-// readJSON reads an example of a body or of an answer, by what was said before it.
+// readJSON reads an example of a body or of an answer. The text before it
+// decides which.
 func (p *pageReader) readJSON(text string, line int) {
 	s := shapeOfJSON(text)
 	if p.current == nil || s == nil {
@@ -123,4 +126,5 @@ func (p *pageReader) readJSON(text string, line int) {
 	p.current.answers = append(p.current.answers, responseExample{status: "200", media: "application/json", shape: s})
 }
 
+// takesBody reports whether requests of a method usually have a body.
 func takesBody(method string) bool { return method == "POST" || method == "PUT" || method == "PATCH" }

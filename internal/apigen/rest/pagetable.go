@@ -8,7 +8,8 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// findColumn finds a column by its heading; -1 where there is none.
+// findColumn returns the first column with one of the headings, in the order of
+// names, or -1.
 func findColumn(head []string, names ...string) int {
 	for _, name := range names {
 		for i, h := range head {
@@ -20,6 +21,7 @@ func findColumn(head []string, names ...string) int {
 	return -1
 }
 
+// cellAt returns a cell, or "" if the row has none there.
 func cellAt(row []string, i int) string {
 	if i < 0 || i >= len(row) {
 		return ""
@@ -27,8 +29,8 @@ func cellAt(row []string, i int) string {
 	return row[i]
 }
 
-// readTable reads a list of endpoints, the method and path of one, or the parameters
-// of the last one.
+// readTable reads a list of endpoints, the method and path of one endpoint, or
+// the parameters of the current request.
 func (p *pageReader) readTable(b pageBlock) {
 	head := b.rows[0]
 	about := findColumn(head, "description", "summary", "purpose", "notes", "meaning", "details", "action")
@@ -56,8 +58,8 @@ func (p *pageReader) readTable(b pageBlock) {
 	}
 }
 
-// verticalTable reads a table with a row for the method and one for the path of an
-// endpoint, and says whether it is one.
+// verticalTable reads a table with one row for the method and one for the path
+// of an endpoint. It reports whether it is one.
 func (p *pageReader) verticalTable(b pageBlock) bool {
 	found := false
 	for i, row := range b.rows {
@@ -70,15 +72,18 @@ func (p *pageReader) verticalTable(b pageBlock) bool {
 	return found
 }
 
-// endpointTable is a table whose rows name endpoints.
+// endpointTable is a table whose rows name endpoints. The columns are -1 if the
+// head does not name them.
 type endpointTable struct {
 	*pageReader
 	head                                        []string
 	methodColumn, pathColumn, descriptionColumn int
-	lastPath                                    string // path of the row before
+	// lastPath is the path of the row above, for rows that leave it out.
+	lastPath string
 }
 
-// readRows makes requests of the rows, and says whether any names an endpoint.
+// readRows makes requests of the rows. It reports whether any row names an
+// endpoint.
 func (t *endpointTable) readRows(b pageBlock) bool {
 	if t.readMatrix(b) {
 		return true
@@ -90,7 +95,9 @@ func (t *endpointTable) readRows(b pageBlock) bool {
 	return found
 }
 
-// readRow reads one row and says whether it names an endpoint, or ought to.
+// readRow reads one row. It reports whether the row names an endpoint or
+// should; in the second case it reports a problem. first is set for the head,
+// which may be a row like others.
 func (t *endpointTable) readRow(row []string, line int, first bool) bool {
 	for i, c := range row { // "GET /path" in one cell
 		if found := t.findMentions(c); len(found) > 0 && found[0].isLeading {
@@ -130,8 +137,9 @@ func (t *endpointTable) readRow(row []string, line int, first bool) bool {
 	return true
 }
 
-// rowPaths finds the paths of a row: those of the column that is named so, or of any
-// cell that is a path and nothing else.
+// rowPaths returns the paths of a row and their column: a cell that is nothing
+// but a path, or else the column that is headed so. method is the column of the
+// method.
 func (t *endpointTable) rowPaths(row []string, method int) (paths []string, where int) {
 	for i, c := range row {
 		if m := patterns().pathOnly.FindStringSubmatch(c); m != nil && i != method {
@@ -152,7 +160,7 @@ func (t *endpointTable) rowPaths(row []string, method int) (paths []string, wher
 	return paths, t.pathColumn
 }
 
-// rowRemark is what a row says of its endpoint.
+// rowRemark returns the description of a row's endpoint.
 func (t *endpointTable) rowRemark(row []string, method, path int) string {
 	if s := cellAt(row, t.descriptionColumn); s != "" {
 		return s
@@ -165,12 +173,13 @@ func (t *endpointTable) rowRemark(row []string, method, path int) string {
 	return ""
 }
 
+// addEndpoint adds the requests of a row.
 func (t *endpointTable) addEndpoint(m endpointMention, about string, line int) {
 	t.addMention(m, line, "", about, t.sectionTags(t.level+1), false)
 }
 
-// readMatrix reads a table with a column for each method, and says whether it is
-// one.
+// readMatrix reads a table with a column for each method. It reports whether it
+// is one.
 func (t *endpointTable) readMatrix(b pageBlock) bool {
 	columns := map[int]string{}
 	for i, h := range t.head {
@@ -194,18 +203,21 @@ func (t *endpointTable) readMatrix(b pageBlock) bool {
 	return found
 }
 
-// isNothing says whether the cell of a matrix says that there is nothing.
+// isNothing reports whether the cell of a matrix means that the method does not
+// exist.
 func isNothing(text string) bool {
 	return slices.Contains([]string{"", "-", "–", "—", "no", "none", "n/a", "x", "✗", "✘", "❌", "error", "not allowed", "405", "not supported", "not available"}, strings.ToLower(strings.TrimSpace(text)))
 }
 
+// isYes reports whether a cell affirms its column.
 func isYes(s string) bool {
 	s = strings.ToLower(strings.TrimSpace(s))
 	return strings.HasPrefix(s, "yes") || strings.HasPrefix(s, "true") || strings.HasPrefix(s, "required") || s == "y" || s == "x" || s == "✓" || s == "✅" || s == "✔" || s == "*"
 }
 
-// addDescribedParam notes a parameter that is described. Where it goes is said with it, or
-// by what stands above it, or follows from the method.
+// addDescribedParam adds a parameter that a page describes. Its place is given
+// by where, by the text above it, or else by the method. Fields of responses
+// are ignored.
 func (p *pageReader) addDescribedParam(name, of, need, about, where string) {
 	required := isYes(need) || strings.Contains(strings.ToLower(need), "required") && !strings.Contains(strings.ToLower(need), "not required")
 	optional := strings.Contains(strings.ToLower(need), "optional")
@@ -246,8 +258,8 @@ func (p *pageReader) addDescribedParam(name, of, need, about, where string) {
 	}
 }
 
-// fieldIfListed is the field as a list, where the list has it: one that became a way to
-// authenticate is no parameter.
+// fieldIfListed returns f as a list if the list has its name, and nil
+// otherwise: a header that became a security scheme is no parameter.
 func fieldIfListed(list []requestField, f requestField) []requestField {
 	if slices.ContainsFunc(list, func(h requestField) bool { return h.name == f.name }) {
 		return []requestField{f}
@@ -255,7 +267,7 @@ func fieldIfListed(list []requestField, f requestField) []requestField {
 	return nil
 }
 
-// replaceField puts what is said of a field over what was guessed.
+// replaceField replaces a guessed field by the described one of the same name.
 func replaceField(list []requestField, f requestField) []requestField {
 	for i := range list {
 		if list[i].name == f.name {
@@ -265,7 +277,8 @@ func replaceField(list []requestField, f requestField) []requestField {
 	return list
 }
 
-// addBodyField notes a member of the body, which may have been shown before.
+// addBodyField adds a member of the body, which an example may have shown
+// before.
 func (p *pageReader) addBodyField(f requestField, form bool) {
 	if p.current.body == nil {
 		p.current.body = &requestBody{media: "application/json", shape: shapeOfType("object"), at: f.at}
@@ -290,7 +303,7 @@ func (p *pageReader) addBodyField(f requestField, form bool) {
 	b.shape.descriptions[name], b.shape.required[name] = f.description, f.required && !f.optional
 }
 
-// schemaType is the JSON Schema type that people mean.
+// schemaType returns the JSON Schema type that a word means, string by default.
 func schemaType(s string) string {
 	s = strings.ToLower(s)
 	switch {

@@ -8,19 +8,21 @@ import (
 const (
 	methodNames = `GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS|QUERY`
 
-	// writtenMethod are methods as pages write them, alone and several at once.
+	// writtenMethod and writtenMethods match methods as pages write them: alone
+	// and in lists.
 	writtenMethod  = `(?:` + methodNames + `|DEL)`
 	writtenMethods = writtenMethod + `(?:\s*(?:[/,|&+]|\band\b|\bor\b)\s*` + writtenMethod + `\b)*`
 
-	// otherMethods are words that stand in the place of a method, and are none that a
-	// tool can be made of.
+	// otherMethods are words in the place of a method that no tool can be made
+	// of.
 	otherMethods = `ANY|ALL|CONNECT|TRACE|WS|WSS|SSE|PROPFIND|PROPPATCH|MKCOL|COPY|MOVE|LOCK|UNLOCK|PURGE|LINK|UNLINK|SEARCH|REPORT|SUBSCRIBE|UNSUBSCRIBE|NOTIFY|LIST|CREATE|UPDATE|REMOVE|UPSERT|READ|FETCH|BREW`
 
-	// pathText is a path or URL: parameters may be in brackets with spaces.
+	// pathText matches a path or URL. Parameters in brackets may contain
+	// spaces.
 	pathText = `(?:https?://|/|\{\{?\s*[-\w.]+\s*\}?\}/|\$\{?\w+\}?/)(?:[^\s"'<>|` + "`" + `{}]|\{\{?[^{}\n]*\}?\}|<[-\w: ]+>)*`
 )
 
-// patternSet are what texts are looked at with.
+// patternSet holds the regular expressions of this package.
 type patternSet struct {
 	atxHeading, fence, tableDelimiter, link, image, autolink, inlineTag, emphasis, listItem, sourceBlock, asciidocHeading, rstDirective, blueprintHead, blueprintAction, blueprintOther, blueprintItem, blueprintParam,
 	blueprintMedia, specTag, specData, specCall, specLink, embedded, pageTag, placeholder, endpoint,
@@ -29,8 +31,9 @@ type patternSet struct {
 	urlScheme, numeric, uuid, hexHash, prefixedID, longToken, anyDigit, plainWord *regexp.Regexp
 }
 
-// patterns gives the patterns. They are compiled when the first document is read:
-// most processes read none, and together they take half a megabyte.
+// patterns returns the regular expressions. They are compiled when the first
+// document is read: most processes read none, and together they take half a
+// megabyte.
 var patterns = sync.OnceValue(func() *patternSet { //nolint:gochecknoglobals // it never changes
 	return &patternSet{
 		// Markdown.

@@ -9,19 +9,22 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// postmanReader reads a collection.
+// postmanReader reads a Postman collection.
 type postmanReader struct {
-	variables map[string]string // of the collection, by name; those that look secret are left out
+	// variables are those of the collection by name. Variables that look secret
+	// are left out.
+	variables map[string]string
 	requests  []*request
 	problems  []doc.Problem
 	meter     *doc.Meter
 }
 
-// maxHostBytes bounds what a host with variables becomes: their values name others.
+// maxHostBytes bounds a host after its variables are filled in: values may
+// contain other variables and multiply.
 const maxHostBytes = 2 << 10
 
-// fillVariables puts the values of variables in their places, and of those that the
-// values name, a few levels deep.
+// fillVariables replaces {{variables}} of a host by their values, also inside
+// values, a few levels deep. Unknown ones stay.
 func (p *postmanReader) fillVariables(host string) string {
 	for range 4 {
 		if !strings.Contains(host, "{{") || len(host) > maxHostBytes {
@@ -55,6 +58,7 @@ func (p *postmanReader) fillVariables(host string) string {
 	return host
 }
 
+// readPostman is the Reader of Postman collections v2.
 func readPostman(_ context.Context, in *doc.Input) (*doc.Document, string) {
 	root, problems := in.Tree()
 	if c := root.Get("collection"); c != nil && root.Get("info") == nil { // as Postman's API answers it
@@ -79,7 +83,8 @@ func readPostman(_ context.Context, in *doc.Input) (*doc.Document, string) {
 	return d, ""
 }
 
-// readFolder reads the requests of a folder and those below it.
+// readFolder reads the requests of a folder and of the folders in it. auth is
+// the authentication that items inherit.
 func (p *postmanReader) readFolder(n *doc.Node, tags []string, auth *doc.Node, depth int) {
 	const deepest = 30
 	if depth > deepest {
@@ -109,6 +114,7 @@ func (p *postmanReader) readFolder(n *doc.Node, tags []string, auth *doc.Node, d
 	}
 }
 
+// readRequest reads one request and its saved responses.
 func (p *postmanReader) readRequest(item, req *doc.Node, tags []string, auth *doc.Node) {
 	r := &request{name: item.Get("name").Str(), tags: tags, at: item.At, method: normalizeMethod(req.Get("method").Str())}
 	r.description = descriptionText(req.Get("description"))
@@ -149,8 +155,8 @@ func (p *postmanReader) readRequest(item, req *doc.Node, tags []string, auth *do
 	p.requests = append(p.requests, r)
 }
 
-// readURL reads a request's URL. Its host may be a variable, whose value says where
-// the API is; in its path a variable is a parameter.
+// readURL reads the URL of a request. A variable in the host is replaced by its
+// value; a variable in the path is a parameter.
 func (p *postmanReader) readURL(r *request, n *doc.Node) {
 	raw := ""
 	if n != nil {
@@ -199,7 +205,7 @@ func (p *postmanReader) readURL(r *request, n *doc.Node) {
 	}
 }
 
-// readAuth reads how requests show who they are from.
+// readAuth adds the security scheme of an auth node.
 func (p *postmanReader) readAuth(r *request, n *doc.Node) {
 	switch how := n.Get("type").Str(); how {
 	case "basic", "bearer":
@@ -222,6 +228,7 @@ func (p *postmanReader) readAuth(r *request, n *doc.Node) {
 	}
 }
 
+// readPostmanBody reads a body; nil if there is none.
 func readPostmanBody(n *doc.Node, media string) *requestBody {
 	if n == nil {
 		return nil
@@ -251,6 +258,7 @@ func readPostmanBody(n *doc.Node, media string) *requestBody {
 	return p
 }
 
+// readFormFields reads the fields of a form.
 func readFormFields(list []*doc.Node) []requestField {
 	var all []requestField
 	for _, f := range list {
@@ -261,7 +269,7 @@ func readFormFields(list []*doc.Node) []requestField {
 	return all
 }
 
-// describeField adds to a field what is said about it.
+// describeField sets the description of a field that has none.
 func describeField(list []requestField, name, about string) {
 	for i := range list {
 		if list[i].name == name && list[i].description == "" {
@@ -270,7 +278,8 @@ func describeField(list []requestField, name, about string) {
 	}
 }
 
-// descriptionText is a description, which may be a text or hold one.
+// descriptionText returns a description, which is a string or an object with
+// content.
 func descriptionText(n *doc.Node) string {
 	if n == nil {
 		return ""

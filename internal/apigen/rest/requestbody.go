@@ -7,8 +7,8 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// parseBody reads a body that was written down. Places for values inside JSON are
-// values of no known kind.
+// parseBody parses an example body and sets the media type if it is unknown.
+// Placeholders inside JSON are values of unknown type.
 func (p *requestBody) parseBody(body string, isJSON bool) {
 	trimmed := strings.TrimSpace(body)
 	looks := strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[")
@@ -41,8 +41,9 @@ func (p *requestBody) parseBody(body string, isJSON bool) {
 	p.media = strings.TrimSpace(p.media)
 }
 
-// newPayload reads a body of a media type; nil where there is none.
-func newPayload(media, body string, at doc.Position) *requestBody {
+// newRequestBody parses a body of a media type. It returns nil if the body is
+// empty.
+func newRequestBody(media, body string, at doc.Position) *requestBody {
 	if strings.TrimSpace(body) == "" {
 		return nil
 	}

@@ -7,7 +7,8 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// implicitHeaders are headers that a client sends by itself: they are no parameters.
+// implicitHeaders are headers that a client sends by itself, or that other code
+// sets. They are no parameters.
 func implicitHeaders() []string {
 	return []string{
 		"accept", "accept-encoding", "accept-language", "cache-control", "connection", "content-length", "content-type", "cookie", "dnt", "host", "origin", "pragma",
@@ -15,8 +16,9 @@ func implicitHeaders() []string {
 	}
 }
 
-// addParam notes a parameter by its name and kind. One that shows who a request
-// is from becomes a way to authenticate instead.
+// addParam adds a parameter by its name and type. A parameter that
+// authenticates the request becomes a security scheme instead; its value is
+// dropped.
 func (r *request) addParam(list *[]requestField, in doc.Place, name, value string, at doc.Position) {
 	lower := strings.ToLower(name)
 	switch {
@@ -34,7 +36,7 @@ func (r *request) addParam(list *[]requestField, in doc.Place, name, value strin
 	}
 }
 
-// addAuthorization notes how an Authorization header shows who a request is from.
+// addAuthorization adds the security scheme of an Authorization header.
 func (r *request) addAuthorization(value string) {
 	how, _, _ := strings.Cut(strings.TrimSpace(value), " ")
 	switch strings.ToLower(how) {
@@ -47,6 +49,7 @@ func (r *request) addAuthorization(value string) {
 	}
 }
 
+// addScheme adds a security scheme.
 func (r *request) addScheme(name string, s doc.Scheme) {
 	if r.schemes == nil {
 		r.schemes = map[string]doc.Scheme{}
@@ -54,7 +57,7 @@ func (r *request) addScheme(name string, s doc.Scheme) {
 	r.schemes[name] = s
 }
 
-// shapeOfValue is the type that a value in a URL or header seems to have.
+// shapeOfValue guesses the type of a value in a URL or header.
 func shapeOfValue(value string) *valueShape {
 	switch {
 	case value == "true" || value == "false":

@@ -9,8 +9,9 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// setURL takes a URL, or a path, apart into a request. What is written in place
-// of a value becomes a parameter; shells says that $ID is such a place.
+// setURL splits a URL or path into base, segments and query parameters.
+// Placeholders become parameters; if shells is set, $ID is one too. The user
+// and password of a URL are dropped.
 func (r *request) setURL(raw string, shells bool, at doc.Position) {
 	raw, expansion, _ := strings.Cut(raw, "{?") // of a URI template: /a/{id}{?q,r}
 	for name := range strings.SplitSeq(strings.NewReplacer("}", "", "{&", ",").Replace(expansion), ",") {
@@ -37,8 +38,8 @@ func (r *request) setURL(raw string, shells bool, at doc.Position) {
 	r.addQuery(query, at)
 }
 
-// addQuery takes a query apart. A value that stands for nothing is kept by its
-// kind alone.
+// addQuery adds the parameters of a query. Only the types of their values are
+// kept.
 func (r *request) addQuery(query string, at doc.Position) {
 	for pair := range strings.SplitSeq(query, "&") {
 		name, value, _ := strings.Cut(pair, "=")
@@ -49,7 +50,8 @@ func (r *request) addQuery(query string, at doc.Position) {
 	}
 }
 
-// parseSegment finds the parameters in a part of a path.
+// parseSegment finds the parameters in a segment of a path, in the notations of
+// many frameworks.
 func parseSegment(part string, shells bool, at doc.Position) pathSegment {
 	var s pathSegment
 	name := func(n string) string {
@@ -78,7 +80,7 @@ func parseSegment(part string, shells bool, at doc.Position) pathSegment {
 	return s
 }
 
-// paramName makes a name that can stand in a template.
+// paramName returns a name with the characters that a path template allows.
 func paramName(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r == '-' {
@@ -89,7 +91,7 @@ func paramName(s string) string {
 	return strings.Trim(s, "_")
 }
 
-// pathTemplate is the path as operations have it.
+// pathTemplate returns the path as operations have it.
 func (r *request) pathTemplate() string {
 	var b strings.Builder
 	for _, s := range r.path {
@@ -101,7 +103,7 @@ func (r *request) pathTemplate() string {
 	return b.String()
 }
 
-// looksLikeID says whether a part of a path names one thing among many, as a
+// looksLikeID reports whether a segment identifies one object among many, as a
 // number, UUID or hash does.
 func looksLikeID(s string) bool {
 	if patterns().plainWord.MatchString(s) || !patterns().anyDigit.MatchString(s) {
@@ -110,7 +112,7 @@ func looksLikeID(s string) bool {
 	return patterns().numeric.MatchString(s) || patterns().uuid.MatchString(s) || patterns().hexHash.MatchString(s) || patterns().prefixedID.MatchString(s) || patterns().longToken.MatchString(s)
 }
 
-// idName names the id that follows a part of a path: that of users is user_id.
+// idName returns the name for an id after a segment: after users it is user_id.
 func idName(before string) string {
 	before = paramName(before)
 	switch {
@@ -126,7 +128,7 @@ func idName(before string) string {
 	return strings.ReplaceAll(before, "-", "_") + "_id"
 }
 
-// nameIDs makes parameters of the ids in a path that was recorded.
+// nameIDs turns the ids in a recorded path into parameters.
 func (r *request) nameIDs() {
 	for i, s := range r.path {
 		before := ""
@@ -144,7 +146,7 @@ func (r *request) nameIDs() {
 	}
 }
 
-// isVersion says whether a number in a path is the version of the API, as in
+// isVersion reports whether a number in a path is the version of the API, as in
 // /api/2/things.
 func isVersion(before, s string) bool {
 	switch strings.ToLower(before) {
@@ -154,7 +156,8 @@ func isVersion(before, s string) bool {
 	return false
 }
 
-// setPathParam makes a part of the path a parameter, under a name of its own.
+// setPathParam turns a segment into a parameter with a unique name. of is its
+// type.
 func (r *request) setPathParam(i int, name, of string) {
 	for taken := true; taken; {
 		taken = false

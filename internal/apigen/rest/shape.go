@@ -10,33 +10,38 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// valueShape is what values looked like, over all that were seen.
+// valueShape is the type of all values that were seen in one place.
 type valueShape struct {
-	types        []string // JSON Schema types, in order of first sight
-	names        []string // members of objects, in order of first sight
-	fields       map[string]*valueShape
+	// types are JSON Schema types in the order of their first occurrence.
+	types []string
+	// names are the members of objects in the order of their first occurrence.
+	names  []string
+	fields map[string]*valueShape
+	// descriptions and required are by member. memberShape creates both maps
+	// together with fields.
 	descriptions map[string]string
 	required     map[string]bool
 	items        *valueShape
 }
 
-// maxShapeDepth bounds how deep values are looked into.
+// maxShapeDepth bounds how deep values are inspected.
 const maxShapeDepth = 12
 
-// shapeOfType is a shape of one type.
+// shapeOfType returns a shape of one JSON Schema type.
 func shapeOfType(name string) *valueShape {
 	s := &valueShape{}
 	s.addType(name)
 	return s
 }
 
+// addType adds a type, once.
 func (s *valueShape) addType(kind string) {
 	if !slices.Contains(s.types, kind) {
 		s.types = append(s.types, kind)
 	}
 }
 
-// shapeOfJSON reads JSON; nil where it is none.
+// shapeOfJSON returns the shape of a JSON text, or nil if it is no JSON.
 func shapeOfJSON(text string) *valueShape {
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()
@@ -49,7 +54,7 @@ func shapeOfJSON(text string) *valueShape {
 	return s
 }
 
-// addValue notes a value.
+// addValue adds the type of a value, and of everything inside it.
 func (s *valueShape) addValue(v any, depth int) {
 	if depth > maxShapeDepth {
 		return
@@ -83,7 +88,7 @@ func (s *valueShape) addValue(v any, depth int) {
 	}
 }
 
-// memberShape is the shape of a member, made when first asked for.
+// memberShape returns the shape of a member, which it adds if it is new.
 func (s *valueShape) memberShape(name string) *valueShape {
 	if s.fields == nil {
 		s.fields, s.descriptions, s.required = map[string]*valueShape{}, map[string]string{}, map[string]bool{}
@@ -97,7 +102,7 @@ func (s *valueShape) memberShape(name string) *valueShape {
 	return f
 }
 
-// mergeShape adds what another shape saw.
+// mergeShape adds everything that another shape has seen. o may be nil.
 func (s *valueShape) mergeShape(o *valueShape) {
 	if o == nil {
 		return
@@ -120,8 +125,8 @@ func (s *valueShape) mergeShape(o *valueShape) {
 	}
 }
 
-// toSchema is the shape as JSON Schema. Members are required where somebody says
-// so: that all examples have one means little.
+// toSchema returns the shape as JSON Schema. Members are required only if the
+// document says so: examples that all have a member prove little.
 func (s *valueShape) toSchema(at doc.Position) *doc.Node {
 	n := doc.NewObject(at)
 	if s == nil {

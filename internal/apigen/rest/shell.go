@@ -2,18 +2,23 @@ package rest
 
 import "strings"
 
-// shellCommand is the words of one shell command, and the line it begins on.
+// shellCommand is one shell command, split into words.
 type shellCommand struct {
-	words    []string
-	line     int // from 0
-	lastLine int // its last line
+	words []string
+	// line is its first line, from 0.
+	line int
+	// lastLine is its last line.
+	lastLine int
 	comment  string
-	stdin    string // of a here-document
-	isPiped  bool   // it takes what the command before it answers
+	// stdin is the text of a here-document.
+	stdin string
+	// isPiped is set if it reads the output of the command before it.
+	isPiped bool
 }
 
-// splitCommands takes a shell text apart: quotes, escapes and joined lines. Comments
-// before a command are what it is about.
+// splitCommands splits a shell text into commands. It understands quotes,
+// escapes, continued lines and here-documents, and expands nothing. Comments
+// before a command describe it.
 func splitCommands(text string) []shellCommand {
 	text = strings.NewReplacer("\r\n", "\n", "\ufeff", "", "“", `"`, "”", `"`, "‘", "'", "’", "'", "\u00a0", " ").Replace(text)
 	l := &shellLexer{text: text}
@@ -24,8 +29,8 @@ func splitCommands(text string) []shellCommand {
 	return joinOptions(l.commands)
 }
 
-// joinOptions brings the options of curl back to their command where the
-// backslash at the end of its line was forgotten.
+// joinOptions appends lines that begin with an option to the curl command
+// before them: the backslash at the end of a line is often forgotten.
 func joinOptions(all []shellCommand) []shellCommand {
 	var joined []shellCommand
 	for _, c := range all {
@@ -39,17 +44,20 @@ func joinOptions(all []shellCommand) []shellCommand {
 	return joined
 }
 
+// shellLexer is the state of splitCommands.
 type shellLexer struct {
-	text     string
-	pos      int
-	line     int
-	word     strings.Builder
-	inWord   bool // a word has begun, perhaps an empty one
+	text string
+	pos  int
+	line int
+	word strings.Builder
+	// inWord is set if a word has begun, perhaps an empty one.
+	inWord   bool
 	current  shellCommand
 	comments []string
 	commands []shellCommand
 }
 
+// endWord adds the open word to the command.
 func (l *shellLexer) endWord() {
 	if l.inWord {
 		if len(l.current.words) == 0 {
@@ -61,6 +69,7 @@ func (l *shellLexer) endWord() {
 	}
 }
 
+// endCommand adds the open command to the list, with the comments before it.
 func (l *shellLexer) endCommand() {
 	l.endWord()
 	if len(l.current.words) > 0 {
@@ -71,6 +80,8 @@ func (l *shellLexer) endCommand() {
 	l.current = shellCommand{}
 }
 
+// readNext reads the next character, or the quoted or escaped text that it
+// begins.
 func (l *shellLexer) readNext() {
 	c := l.text[l.pos]
 	l.pos++
@@ -114,7 +125,8 @@ func (l *shellLexer) readNext() {
 	}
 }
 
-// readHereDocument takes the lines up to the word that <<WORD names.
+// readHereDocument reads the lines up to the word that <<WORD names. Without
+// such a line it reads nothing.
 func (l *shellLexer) readHereDocument() {
 	for i, w := range l.current.words {
 		word, found := strings.CutPrefix(w, "<<")
@@ -141,6 +153,7 @@ func (l *shellLexer) readHereDocument() {
 	}
 }
 
+// beginWord begins a word, unless one is open.
 func (l *shellLexer) beginWord() {
 	if !l.inWord && len(l.current.words) == 0 {
 		l.current.line = l.line
@@ -148,6 +161,8 @@ func (l *shellLexer) beginWord() {
 	l.inWord = true
 }
 
+// readEscape reads the character after a backslash. A line break continues the
+// command.
 func (l *shellLexer) readEscape() {
 	if l.pos >= len(l.text) {
 		return
@@ -163,7 +178,7 @@ func (l *shellLexer) readEscape() {
 	l.word.WriteByte(c)
 }
 
-// readQuoted reads to the closing quote; '$' is $'…'.
+// readQuoted reads up to the closing quote. quote is ' or ", or $ for $'…'.
 func (l *shellLexer) readQuoted(quote byte) {
 	l.beginWord()
 	closing := quote

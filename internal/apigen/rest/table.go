@@ -8,14 +8,15 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// readTable reads what a person filled in where nothing else could be read:
+// readTable reads the table that a user filled in because no other reader took
+// the document:
 //
 //	{"title": "…", "base_url": "https://…", "operations": [
 //	  {"method": "GET", "path": "/users/{id}", "summary": "…",
 //	   "parameters": [{"name": "id", "in": "path", "type": "integer", "required": true, "description": "…"}]}]}
 //
-// A parameter may be in path, query, header, body or form. docs/apis.md describes
-// the format for those who write it.
+// A parameter may be in path, query, header, body or form. docs/apis.md
+// describes the format for users.
 func readTable(_ context.Context, in *doc.Input) (*doc.Document, string) {
 	root, problems := in.Tree()
 	list := root.List("operations")
@@ -72,6 +73,8 @@ func readTable(_ context.Context, in *doc.Input) (*doc.Document, string) {
 	return d, ""
 }
 
+// tableParam adds one parameter to r. It returns a problem if the parameter is
+// invalid.
 func tableParam(r *request, n *doc.Node) *doc.Problem {
 	f := requestField{name: n.Get("name").Str(), description: n.Get("description").Str(), shape: shapeOfType(schemaType(n.Get("type").Str())), required: n.Get("required").True(), at: n.At}
 	where := n.Get("in").Str()

@@ -6,8 +6,9 @@ import (
 	"github.com/junctor-mcp/junctor/internal/apigen/doc"
 )
 
-// reportUnread reports each line of a page that names an endpoint and became neither a
-// request nor a problem: in a comment, a menu, a log or a program.
+// reportUnread reports each line of a page that names an endpoint and became
+// neither a request nor a problem: in a comment, a menu, a log or a program.
+// Users see what the readers missed.
 func (p *pageReader) reportUnread(blocks []pageBlock) {
 	u := newUnreadLines(p.in, p.requests, p.problems)
 	for _, b := range blocks {
@@ -28,11 +29,15 @@ func (p *pageReader) reportUnread(blocks []pageBlock) {
 type unreadLines struct {
 	in       *doc.Input
 	requests []*request
-	known    map[string]bool // method and path
-	reported map[int]bool    // lines with a problem
+	// known are the methods and paths of requests.
+	known map[string]bool
+	// reported are the lines that already have a problem.
+	reported map[int]bool
 	problems []doc.Problem
 }
 
+// newUnreadLines returns a finder for a text of which these requests and
+// problems were made. Its problems include the given ones.
 func newUnreadLines(in *doc.Input, all []*request, problems []doc.Problem) *unreadLines {
 	u := &unreadLines{in: in, requests: all, known: map[string]bool{}, reported: map[int]bool{}, problems: problems}
 	for _, r := range all {
@@ -44,7 +49,7 @@ func newUnreadLines(in *doc.Input, all []*request, problems []doc.Problem) *unre
 	return u
 }
 
-// checkLine reads one line.
+// checkLine checks one line of the text.
 func (u *unreadLines) checkLine(text string, line int) {
 	for _, m := range findMentions(text) {
 		u.in.Meter().Spend(20)
@@ -61,6 +66,7 @@ func (u *unreadLines) checkLine(text string, line int) {
 	}
 }
 
+// reportLine reports a line, once.
 func (u *unreadLines) reportLine(endpoint string, line int) {
 	u.reported[line] = true
 	u.problems = append(u.problems, doc.Problem{
@@ -70,8 +76,8 @@ func (u *unreadLines) reportLine(endpoint string, line int) {
 	})
 }
 
-// isKnown says whether a request has this method and path: as they are, with
-// values in the place of parameters, or without what the base has.
+// isKnown reports whether a request has this method and path: unchanged, with
+// values in the place of parameters, or without the path of the base.
 func (u *unreadLines) isKnown(method, path string) bool {
 	r := &request{method: method}
 	r.setURL(path, true, doc.Position{})
